@@ -1,0 +1,51 @@
+"""Lemmata: a laboratory for provable learning.
+
+Names are loaded when first used, so that `lemmata list` and `--help` answer at once.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from lemmata.lab.batches import Batch, Batches, epochs, fresh, full, independent, one_pass
+    from lemmata.lab.bounds import Bound, bound, parameter
+    from lemmata.lab.claims import Claim, Control, NotApplicable, Verdict
+    from lemmata.lab.errors import UserError
+    from lemmata.lab.judges import all_of, at_least, at_most, decreasing, equal, increasing, within
+    from lemmata.lab.registry import load
+    from lemmata.lab.setting import Problem, Setting, array, choice, flag, number, size
+    from lemmata.lab.simulation import Simulation, Variable, piece, simulation, stream
+    from lemmata.lab.sweep import sweep
+    from lemmata.lab.theory import Experiment, Preset, Theory
+    from lemmata.lab.training import descent, loop, record_steps
+
+_ROOMS = {
+    "batches": "Batch Batches epochs fresh full independent one_pass",
+    "bounds": "Bound bound parameter",
+    "claims": "Claim Control NotApplicable Verdict",
+    "errors": "UserError",
+    "judges": "all_of at_least at_most decreasing equal increasing within",
+    "registry": "load",
+    "setting": "Problem Setting array choice flag number size",
+    "simulation": "Simulation Variable piece simulation stream",
+    "sweep": "sweep",
+    "theory": "Experiment Preset Theory",
+    "training": "descent loop record_steps",
+}
+_HOME = {name: f"lemmata.lab.{room}" for room, names in _ROOMS.items() for name in names.split()}
+
+__all__ = [
+    "Batch", "Batches", "Bound", "Claim", "Control", "Experiment", "NotApplicable", "Preset", "Problem", "Setting",
+    "Simulation", "Theory", "UserError", "Variable", "Verdict", "all_of", "array", "at_least", "at_most", "bound",
+    "choice", "decreasing", "descent", "epochs", "equal", "flag", "fresh", "full", "increasing", "independent", "load",
+    "loop", "number", "one_pass", "parameter", "piece", "record_steps", "simulation", "size", "stream", "sweep",
+    "within",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'lemmata' has no attribute '{name}'")
+    return getattr(importlib.import_module(_HOME[name]), name)

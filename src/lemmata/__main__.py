@@ -1,0 +1,5 @@
+"""`python -m lemmata`."""
+
+from lemmata.cli import main
+
+main()

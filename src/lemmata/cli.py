@@ -1,0 +1,343 @@
+"""The command line. Results on stdout, progress and warnings on stderr; bad input is one sentence and exit code 2."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from lemmata.lab.errors import UserError
+
+if TYPE_CHECKING:
+    from lemmata.lab.claims import Claim
+    from lemmata.lab.runner import Options
+    from lemmata.lab.theory import Theory
+
+app = typer.Typer(add_completion=False, no_args_is_help=True, rich_markup_mode=None, help="A laboratory for provable learning.")
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+PresetOption = Annotated[str, typer.Option("--preset", help="smoke (seconds), quick, or paper (the document's sizes).")]
+SeedOption = Annotated[int, typer.Option("--seed", help="First seed.")]
+OutOption = Annotated[Path | None, typer.Option("--out", help="Folder for results; default results/PRESET.")]
+SetOption = Annotated[list[str] | None, typer.Option("--set", help="name=value; may be repeated.")]
+EngineOption = Annotated[str, typer.Option("--engine", help="Where to compute: local.")]
+
+
+# the base of typer's usage errors, wherever this version of typer keeps it
+USAGE: Any = next(base for base in typer.BadParameter.__mro__ if base.__name__ == "ClickException")
+
+
+def show_json(content: Any) -> None:
+    print(json.dumps(content, indent=1, allow_nan=False, ensure_ascii=False))
+
+
+def say(sentence: str) -> None:
+    """A warning or remark, on stderr."""
+    print(sentence, file=sys.stderr, flush=True)
+
+
+@contextlib.contextmanager
+def progress_bars() -> Iterator[Any]:
+    """A maker of progress callbacks: bars with time left on a terminal, quiet in a pipe."""
+    if not sys.stderr.isatty():
+        yield lambda name: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("runs"), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+
+        def make(name: str) -> Any:
+            task = bars.add_task(name, total=None)
+
+            def update(done: int, total: int) -> None:
+                bars.update(task, completed=done, total=total, visible=done < total)
+
+            return update
+
+        yield make
+
+
+def prepare_backend() -> None:
+    """Keep compiled programs between commands."""
+    import jax
+
+    home = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
+    cache = os.environ.get("LEMMATA_CACHE", str(home / "lemmata" / "compiled"))
+    jax.config.update("jax_compilation_cache_dir", cache)
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
+    jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
+
+
+@app.command("list")
+def list_theories(as_json: Json = False) -> None:
+    """List the theories."""
+    from lemmata.lab.registry import cards
+
+    rows = [{key: card[key] for key in ("name", "title", "question")} for card in cards()]
+    if as_json:
+        show_json(rows)
+        return
+    for row in rows:
+        print(f"{row['name']:<20} {row['title']}\n{'':<20} {row['question']}")
+
+
+@app.command()
+def show(theory: Annotated[str, typer.Argument(help="Name, or a FILE.py.")], as_json: Json = False) -> None:
+    """Show a theory: its question, settings, experiments, claims and bounds."""
+    from lemmata.lab.registry import load
+    from lemmata.lab.runner import setting_rows
+
+    found = load(theory)
+    content = {
+        **{key: found.card[key] for key in ("name", "title", "authors", "question", "answer")},
+        "settings": setting_rows(found.setting),
+        "experiments": [
+            {"name": e.name, "reference": e.reference, "question": e.question, "presets": list(e.presets)}
+            for e in found.experiments.values()
+        ],
+        "claims": [
+            {
+                "name": c.name, "reference": c.reference, "kind": c.kind, "statement": c.statement,
+                "expected": c.expected, "reads": list(c.reads),
+            }
+            for c in found.claims.values()
+        ],
+        "bounds": [{"name": b.name, "reference": b.reference, "parameters": list(b.parameters)} for b in found.bounds.values()],
+    }  # fmt: skip
+    if as_json:
+        show_json(content)
+        return
+    print(f"{content['name']}: {content['title']}\n{content['authors']}\n\n{content['question']}\n{content['answer']}")
+    print("\nSettings")
+    for row in content["settings"]:
+        allowed = found.setting.declaration(row["name"]).allowed()
+        symbol = f"{row['symbol']}: " if row["symbol"] else ""
+        print(f"  {row['name']:<22} {symbol}{row['meaning']} ({row['kind']}, default {row['default']}; {allowed})")
+    for title in ("experiments", "claims"):
+        print(f"\n{title.capitalize()}")
+        for row in content[title]:
+            print(f"  {row['name']:<30} {row['reference']}: {row.get('question') or row.get('statement')}")
+    print("\nBounds")
+    for row in content["bounds"]:
+        print(f"  {row['name']:<22} {row['reference']}: {', '.join(row['parameters'])}")
+
+
+@app.command()
+def run(
+    experiment: Annotated[str, typer.Argument(help="THEORY/EXPERIMENT")],
+    preset: PresetOption = "quick",
+    seeds: Annotated[int | None, typer.Option("--seeds", help="Number of seeds.", min=1)] = None,
+    seed: SeedOption = 0,
+    changes: SetOption = None,
+    out: OutOption = None,
+    engine: EngineOption = "local",
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace data of another setting.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Run one experiment and write data.zarr, figure.png and run.json."""
+    from lemmata.lab.registry import load
+    from lemmata.lab.runner import Options
+    from lemmata.lab.runner import run as run_experiment
+
+    _check(preset, seed, engine)
+    theory, name = _split(experiment, "experiment")
+    prepare_backend()
+    options = Options(preset, seed, seeds, tuple(changes or ()), out, overwrite)
+    with progress_bars() as bars:
+        outcome = run_experiment(load(theory), name, options, bars(experiment), say)
+    for place, message in outcome.failures.items():
+        say(f"failed: {place}: {message}")
+    if as_json:
+        show_json(
+            {
+                "path": str(outcome.path), "dims": {str(k): v for k, v in outcome.data.sizes.items()},
+                "variables": [str(v) for v in outcome.data.data_vars], "seconds": round(outcome.seconds, 3),
+                "failed": outcome.failed,
+            }
+        )  # fmt: skip
+    else:
+        print(outcome.data)
+        print(f"\n{outcome.path}: data.zarr, figure.png, run.json ({outcome.seconds:.1f} s)")
+    if outcome.failed:
+        raise typer.Exit(1)
+
+
+@app.command()
+def verify(
+    what: Annotated[list[str] | None, typer.Argument(help="THEORY, THEORY/CLAIM or FILE.py; default: headline claims.")] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Every claim of every theory.")] = False,
+    preset: PresetOption = "quick",
+    seed: SeedOption = 0,
+    out: OutOption = None,
+    engine: EngineOption = "local",
+    as_json: Json = False,
+) -> None:
+    """Examine claims with their controls and write the report."""
+    from lemmata.lab.report import write_report
+    from lemmata.lab.runner import Options
+    from lemmata.lab.verify import as_expected, keep
+    from lemmata.lab.verify import verify as examine_claims
+
+    _check(preset, seed, engine)
+    options = Options(preset, seed, out=out, recompute_stale=True)
+    selection = _select(what or [], everything)
+    prepare_backend()
+    rows = []
+    with progress_bars() as bars, _table(as_json) as table:
+        for row in examine_claims(selection, options, bars, say):
+            rows.append(row)
+            table(row)
+            keep(options.directory, [row])
+    page = write_report(options.directory)
+    odd = [row for row in rows if not as_expected(row)]
+    if as_json:
+        show_json(rows)
+    else:
+        print(f"\n{len(rows)} claims, {len(rows) - len(odd)} as expected. Report: {page}")
+    for row in odd:
+        say(
+            f"not as expected: {row['theory']}/{row['claim']}: {row['outcome']} (expected {row['expected']}), "
+            f"control {row['control']} (expected {row['control_expected']})"
+        )
+    if odd:
+        raise typer.Exit(1)
+
+
+@contextlib.contextmanager
+def _table(quiet: bool) -> Iterator[Any]:
+    """Prints one line per row as it is decided."""
+    if quiet:
+        yield lambda row: None
+        return
+    print(f"{'claim':<36} {'outcome':<13} {'expected':<13} {'control':<13} {'measured':>22}  note", flush=True)
+
+    def line(row: dict[str, Any]) -> None:
+        measured = "" if row["measured"] is None else f"{row['measured']:.4g}"
+        if row["low"] is not None and row["high"] is not None and row["low"] != row["high"]:
+            measured += f" [{row['low']:.3g}, {row['high']:.3g}]"
+        mark = "" if row["control"] == row["control_expected"] else " !"
+        name = f"{row['theory']}/{row['claim']}"
+        print(
+            f"{name:<36} {row['outcome']:<13} {row['expected']:<13} {row['control'] + mark:<13} {measured:>22}  {row['note'][:110]}",
+            flush=True,
+        )
+
+    yield line
+
+
+@app.command()
+def bound(
+    name: Annotated[str, typer.Argument(help="THEORY/BOUND")], changes: SetOption = None, as_json: Json = False
+) -> None:
+    """Evaluate a closed-form bound."""
+    from lemmata.lab.registry import load
+
+    theory, bound_name = _split(name, "bound")
+    calculator = load(theory).bound(bound_name)
+    answer = calculator.evaluate(**calculator.parse(changes or ()))
+    if as_json:
+        show_json(answer)
+        return
+    inputs = ", ".join(f"{key}={value:g}" for key, value in answer["inputs"].items())
+    value = "infinite" if answer["value"] is None else f"{answer['value']:.10g}"
+    print(f"{bound_name}({inputs}) = {value}   {calculator.reference}")
+    if answer["note"]:
+        print(answer["note"])
+
+
+@app.command()
+def report(directory: Annotated[Path, typer.Argument(help="A folder that verify wrote.")]) -> None:
+    """Rebuild the page of a folder without computing anything."""
+    from lemmata.lab.report import write_report
+
+    print(write_report(directory))
+
+
+@app.command()
+def bench(name: Annotated[str | None, typer.Argument(help="Which benchmark.")] = None, as_json: Json = False) -> None:
+    """Measure the laboratory against what a user would pick instead."""
+    from lemmata.benchmarks import BENCHMARKS
+    from lemmata.lab.errors import unknown
+
+    for chosen in [name] if name else list(BENCHMARKS):
+        if chosen not in BENCHMARKS:
+            raise unknown("benchmark", chosen, BENCHMARKS)
+        BENCHMARKS[chosen](show_json if as_json else None)
+
+
+def _check(preset: str, seed: int, engine: str) -> None:
+    from lemmata.lab.errors import unknown
+    from lemmata.lab.theory import PRESETS
+
+    if preset not in PRESETS:
+        raise unknown("preset", preset, PRESETS)
+    if engine != "local":
+        raise unknown("engine", engine, ["local"])
+    if not 0 <= seed < 2**31:
+        raise UserError(f"--seed {seed} is not allowed: seeds are integers from 0 to 2147483647.")
+
+
+def _split(name: str, what: str) -> tuple[str, str]:
+    theory, slash, rest = name.rpartition("/")
+    if not slash or (name.endswith(".py") and Path(name).exists()):
+        raise UserError(f"'{name}' is not of the form THEORY/{what.upper()}.")
+    return theory, rest
+
+
+def _select(names: list[str], everything: bool) -> list[tuple[Theory, list[Claim]]]:
+    """The theories and claims that these arguments name; none: the headlines of every theory."""
+    from lemmata.lab.registry import load, load_all
+
+    if not names:
+        theories = load_all()
+        if everything:
+            return [(theory, list(theory.claims.values())) for theory in theories]
+        return [(theory, [theory.claim(name) for name in theory.card["headlines"]]) for theory in theories]
+    selection: list[tuple[Theory, list[Claim]]] = []
+    for name in names:
+        theory_name, slash, claim = name.rpartition("/")
+        if name.endswith(".py") or not slash:
+            theory = load(name)
+            selection.append((theory, list(theory.claims.values())))
+        else:
+            theory = load(theory_name)
+            selection.append((theory, [theory.claim(claim)]))
+    return selection
+
+
+def main() -> None:
+    """Run the command line with the contract's exit codes."""
+    try:
+        code = app(standalone_mode=False)
+        sys.exit(code if isinstance(code, int) else 0)
+    except UserError as error:
+        _leave(str(error), 2)
+    except typer.Exit as leave:
+        sys.exit(leave.exit_code)
+    except USAGE as error:
+        _leave(error.format_message(), 2)
+    except (KeyboardInterrupt, typer.Abort):
+        _leave("interrupted; what was finished is kept, the same command goes on from there", 130)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    except (OSError, MemoryError) as error:
+        _leave(f"{type(error).__name__}: {error}", 2)
+    except Exception as error:
+        import traceback
+
+        traceback.print_exc()
+        _leave(f"internal error: {type(error).__name__}: {error}", 3)
+
+
+def _leave(message: str, code: int) -> None:
+    print(message, file=sys.stderr, flush=True)
+    sys.exit(code)

@@ -1,0 +1,97 @@
+"""Mini-batches: which samples a training step sees.
+
+Every scheme is a `Batches`: `start()` gives its state, `draw(state, t)` the batch of step t. The number of samples is a
+traced number with a static capacity; a batch is a set of sample indices with weights that add up to 1, so that padding
+never enters an average. All randomness is `fold_in(key, t)` or `fold_in(key, epoch)`: no dependence on chunking.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+
+class Batch(NamedTuple):
+    """Samples of one step. `index` is None for all of them in order; `weight` adds up to 1."""
+
+    index: jax.Array | None
+    weight: jax.Array
+
+    def take(self, tree: Any) -> Any:
+        """The batch's rows of every array of `tree` (leading dimension: samples)."""
+        if self.index is None:
+            return tree
+        return jax.tree.map(lambda leaf: leaf[self.index], tree)
+
+
+class Batches(NamedTuple):
+    """A scheme: `draw(state, t) -> (state, batch)`."""
+
+    start: Callable[[], Any]
+    draw: Callable[[Any, jax.Array], tuple[Any, Any]]
+
+
+def full(samples: Any, capacity: int) -> Batches:
+    """All samples at every step."""
+    weight = (jnp.arange(capacity) < samples) / jnp.maximum(samples, 1)
+    batch = Batch(None, weight.astype(jnp.result_type(float)))
+    return Batches(lambda: (), lambda state, t: (state, batch))
+
+
+def _slots(batch: int, samples: Any) -> jax.Array:
+    """Weights of `batch` slots of which min(batch, samples) are used."""
+    used = jnp.minimum(batch, samples)
+    return ((jnp.arange(batch) < used) / used).astype(jnp.result_type(float))
+
+
+def _permutation(key: jax.Array, samples: Any, capacity: int) -> jax.Array:
+    """A uniform permutation of the first `samples` indices; the order of any two does not depend on the capacity."""
+    marks = jax.vmap(lambda i: jax.random.uniform(jax.random.fold_in(key, i)))(jnp.arange(capacity))
+    return jnp.argsort(jnp.where(jnp.arange(capacity) < samples, marks, jnp.inf))
+
+
+def epochs(key: jax.Array, samples: Any, capacity: int, batch: int) -> Batches:
+    """Without replacement: every epoch a new permutation, cut into batches; a partial last batch is dropped."""
+    per_epoch = jnp.maximum(samples // batch, 1)
+    slots = jnp.arange(batch)
+    weight = _slots(batch, samples)
+
+    def draw(order: jax.Array, t: jax.Array) -> tuple[jax.Array, Batch]:
+        position = t % per_epoch
+        order = jax.lax.cond(
+            position == 0,
+            lambda: _permutation(jax.random.fold_in(key, t // per_epoch), samples, capacity),
+            lambda: order,
+        )
+        return order, Batch(order[jnp.minimum(position * batch + slots, capacity - 1)], weight)
+
+    return Batches(lambda: jnp.zeros(capacity, jnp.argsort(jnp.zeros(1)).dtype), draw)
+
+
+def independent(key: jax.Array, samples: Any, batch: int) -> Batches:
+    """With replacement: every slot of every step an independent uniform sample."""
+    weight = _slots(batch, samples)
+
+    def draw(state: Any, t: jax.Array) -> tuple[Any, Batch]:
+        return state, Batch(jax.random.randint(jax.random.fold_in(key, t), (batch,), 0, samples), weight)
+
+    return Batches(lambda: (), draw)
+
+
+def one_pass(samples: Any, capacity: int, batch: int) -> Batches:
+    """Each sample once, in order (the samples are exchangeable); train for samples // batch steps."""
+    slots = jnp.arange(batch)
+    weight = _slots(batch, samples)
+
+    def draw(state: Any, t: jax.Array) -> tuple[Any, Batch]:
+        return state, Batch(jnp.minimum(t * batch + slots, capacity - 1), weight)
+
+    return Batches(lambda: (), draw)
+
+
+def fresh(key: jax.Array, sample: Callable[[jax.Array], Any]) -> Batches:
+    """New samples at every step: the batch is `sample(key of step t)`, whatever the theory's gradient takes."""
+    return Batches(lambda: (), lambda state, t: (state, sample(jax.random.fold_in(key, t))))

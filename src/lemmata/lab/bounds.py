@@ -1,0 +1,94 @@
+"""Bounds: closed-form calculators of a document (width, samples, iterations, ...).
+
+A calculator is a pure vectorised function; its parameters are declared once, like the fields of a setting. Constants
+that the document leaves open default to 1 and the answer says so. Where a bound says nothing (its base is not positive,
+the number overflows) the value is infinite and the answer is called vacuous.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from lemmata.lab.errors import UserError, unknown
+from lemmata.lab.setting import Declaration
+
+
+def parameter(
+    default: float,
+    symbol: str,
+    meaning: str,
+    *,
+    low: float | None = None,
+    high: float | None = None,
+    open_ends: str = "",
+    integer: bool = False,
+) -> Declaration:
+    """Declare one parameter of a calculator."""
+    return Declaration("number", default, symbol, meaning, low, high, open_ends, integer)
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A calculator with its reference and declared parameters; calling it calls the function."""
+
+    name: str
+    reference: str
+    function: Callable[..., Any]
+    parameters: dict[str, Declaration]
+    note: str = ""
+    logarithmic: bool = field(default=False)
+    """The function returns log10 of the value, for numbers beyond floating point."""
+
+    def __call__(self, *args: Any, **inputs: Any) -> Any:
+        return self.function(*args, **inputs)
+
+    def parse(self, assignments: Iterable[str]) -> dict[str, Any]:
+        """`["alpha=.4", ...]` as inputs."""
+        values: dict[str, Any] = {}
+        for assignment in assignments:
+            name, equals, text = assignment.partition("=")
+            if not equals:
+                raise UserError(f"'{assignment}' is not of the form name=value.")
+            if name not in self.parameters:
+                raise unknown(f"parameter of {self.name}", name, self.parameters)
+            values[name] = self.parameters[name].parse(name, text)
+        return values
+
+    def evaluate(self, **given: Any) -> dict[str, Any]:
+        """The answer of `lemmata bound`: inputs, value, log10, vacuous, note."""
+        inputs = {name: p.accept(name, given.get(name, p.default)) for name, p in self.parameters.items()}
+        with np.errstate(all="ignore"):
+            result = float(self.function(**inputs))
+        log10 = result if self.logarithmic else math.log10(result) if 0 < result < math.inf else None
+        value = result
+        if self.logarithmic:
+            value = 10.0**result if result < 308 else math.inf
+        vacuous = not math.isfinite(result)
+        notes = [self.note] if self.note else []
+        if vacuous:
+            notes.append("vacuous here: the bound is infinite at these inputs")
+        elif not math.isfinite(value):
+            notes.append(f"the value is about 10^{log10:.1f}, beyond floating point")
+        return {
+            "inputs": inputs,
+            "value": value if math.isfinite(value) else None,
+            "log10": log10 if log10 is not None and math.isfinite(log10) else None,
+            "vacuous": vacuous,
+            "note": "; ".join(notes),
+        }
+
+
+def bound(
+    reference: str, note: str = "", *, logarithmic: bool = False, **parameters: Declaration
+) -> Callable[[Callable[..., Any]], Bound]:
+    """Declare a function as a calculator; its name is the function's."""
+
+    def decorate(function: Callable[..., Any]) -> Bound:
+        return Bound(function.__name__, reference, function, parameters, note, logarithmic)
+
+    return decorate

@@ -1,0 +1,109 @@
+"""The ensemble: many runs of one simulation, laid out by a fixed rule.
+
+On a GPU runs are stacked under `vmap`. On a CPU every run is its own call and one thread per core makes calls: small
+steps then keep every core busy, and `vmap` there only spills the caches (docs/performance.md has the measurement).
+The layout is stored with the data and reused on resume; within one layout results are bit-identical on every engine.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from lemmata.lab.setting import Setting
+from lemmata.lab.simulation import Simulation
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How runs are arranged: `threads` (one run per call) or `vmap` (up to `runs` per call); seeds come in blocks."""
+
+    kind: str
+    runs: int
+    block: int
+
+    def asdict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+CPU = Layout("threads", runs=1, block=5)
+GPU = Layout("vmap", runs=512, block=64)
+
+
+def default_layout() -> Layout:
+    """The layout of the machine's default backend."""
+    return CPU if jax.default_backend() == "cpu" else GPU
+
+
+def workers(layout: Layout) -> int:
+    """How many calls run at once."""
+    return (os.cpu_count() or 1) if layout.kind == "threads" else 1
+
+
+@contextlib.contextmanager
+def numerics(precision: str) -> Iterator[None]:
+    """True float32 (no tf32 products) or float64, for this thread only."""
+    assert precision in ("float32", "float64"), precision
+    with jax.enable_x64(precision == "float64"), jax.default_matmul_precision("highest"):
+        yield
+
+
+class Interrupted(Exception):
+    """The work was asked to stop between two runs."""
+
+
+def simulate_runs(
+    simulation: Simulation,
+    runs: Sequence[tuple[Setting, int]],
+    layout: Layout,
+    precision: str,
+    stopping: Callable[[], bool] = lambda: False,
+) -> list[dict[str, np.ndarray]]:
+    """The results of these (setting, seed) runs, in order, as NumPy arrays."""
+    with numerics(precision):
+        if layout.kind == "vmap" and not simulation.host:
+            return _stacked(simulation, runs)
+        results = []
+        for setting, seed in runs:
+            if stopping():
+                raise Interrupted
+            results.append(_single(simulation, setting, seed))
+        return results
+
+
+def _single(simulation: Simulation, setting: Setting, seed: int) -> dict[str, np.ndarray]:
+    if simulation.host:
+        return {name: np.asarray(value) for name, value in simulation(setting, seed).items()}
+    prepared = simulation.prepare(setting, seed) if simulation.prepare else None
+    return jax.device_get(simulation(setting, jax.random.key(seed), prepared))
+
+
+def _stacked(simulation: Simulation, runs: Sequence[tuple[Setting, int]]) -> list[dict[str, np.ndarray]]:
+    problems = [setting.problem() for setting, _ in runs]
+    assert len({problem.static for problem in problems}) == 1, "runs of one call must share their static fields"
+    keys = jax.vmap(jax.random.key)(jnp.asarray([seed for _, seed in runs]))
+    stack = lambda *leaves: jnp.stack([jnp.asarray(leaf) for leaf in leaves])  # noqa: E731
+    prepared = None
+    if simulation.prepare:
+        prepared = jax.tree.map(stack, *[simulation.prepare(setting, seed) for setting, seed in runs])
+    batched = jax.vmap(simulation, in_axes=(0, 0, None if prepared is None else 0))
+    results = jax.device_get(batched(jax.tree.map(stack, *problems), keys, prepared))
+    return [{name: value[i] for name, value in results.items()} for i in range(len(runs))]
+
+
+def result_shapes(simulation: Simulation, setting: Setting, seed: int, precision: str) -> dict[str, tuple[int, ...]]:
+    """The variables that this setting returns and their shapes, without computing them (a host simulation runs once)."""
+    with numerics(precision):
+        if simulation.host:
+            results: dict[str, Any] = _single(simulation, setting, seed)
+        else:
+            prepared = simulation.prepare(setting, seed) if simulation.prepare else None
+            results = jax.eval_shape(simulation, setting.problem(), jax.random.key(seed), prepared)
+    return {name: tuple(value.shape) for name, value in results.items()}

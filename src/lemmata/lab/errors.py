@@ -1,0 +1,18 @@
+"""What can go wrong because of the user or the environment: one sentence, exit code 2, no traceback."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class UserError(ValueError):
+    """A sentence for the user: what was given, what is allowed, what to do."""
+
+
+def unknown(what: str, name: str, known: Iterable[str]) -> UserError:
+    """The error for a name that does not exist, with the nearest one that does."""
+    names = sorted(known)
+    near = difflib.get_close_matches(name, names, n=1, cutoff=0.4)
+    hint = f"; did you mean '{near[0]}'?" if near else f"; known: {', '.join(names) if names else 'none'}."
+    return UserError(f"There is no {what} '{name}'{hint}")

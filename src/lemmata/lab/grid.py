@@ -1,0 +1,69 @@
+"""Grids: the axes of a sweep and the validated setting of every cell.
+
+An axis is a declared field with values, or a named axis whose labels each set several fields. Every cell, cross-field
+rules included, is validated here, on the host, before anything compiles.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lemmata.lab.errors import UserError
+from lemmata.lab.setting import Setting, spell
+
+Axes = Mapping[str, Sequence[Any] | Mapping[Any, Mapping[str, Any]]]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The full product of the axes: labels per axis and one setting per cell."""
+
+    labels: dict[str, list[Any]]
+    cells: dict[tuple[int, ...], Setting]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(len(labels) for labels in self.labels.values())
+
+    def describe(self, cell: tuple[int, ...]) -> str:
+        """A cell in words."""
+        parts = [f"{name}={spell(labels[i])}" for (name, labels), i in zip(self.labels.items(), cell, strict=True)]
+        return ", ".join(parts) or "the only cell"
+
+    def coordinates(self) -> dict[str, np.ndarray]:
+        """The labels as coordinate arrays: numbers where all are numbers, else strings."""
+        coordinates = {}
+        for name, labels in self.labels.items():
+            numeric = all(isinstance(label, (int, float)) and not isinstance(label, bool) for label in labels)
+            coordinates[name] = np.asarray(labels, float) if numeric else np.asarray([spell(x) for x in labels])
+        return coordinates
+
+
+def make_grid(setting: Setting, axes: Axes) -> Grid:
+    """Validate every cell of the product of `axes` around `setting`."""
+    changes: dict[str, list[tuple[Any, dict[str, Any]]]] = {}
+    for name, values in axes.items():
+        if isinstance(values, Mapping):
+            changes[name] = [(label, dict(fields)) for label, fields in values.items()]
+        else:
+            declaration = setting.declaration(name)
+            if declaration.kind == "array":
+                raise UserError(f"{name} is an array and cannot be an axis.")
+            changes[name] = [(value, {name: value}) for value in values]
+        if not changes[name]:
+            raise UserError(f"The axis {name} has no values.")
+    cells = {}
+    for combination in itertools.product(*[list(enumerate(options)) for options in changes.values()]):
+        merged: dict[str, Any] = {}
+        for _, (_, fields) in combination:
+            twice = merged.keys() & fields.keys()
+            if twice:
+                raise UserError(f"Two axes set the field {sorted(twice)[0]}.")
+            merged |= fields
+        cells[tuple(index for index, _ in combination)] = setting.replace(**merged)
+    return Grid({name: [label for label, _ in options] for name, options in changes.items()}, cells)

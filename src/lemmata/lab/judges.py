@@ -1,0 +1,235 @@
+"""Judges: the small vocabulary in which claims are decided.
+
+A judge takes evidence, a labelled array whose dimension `seed` is resampled and whose other dimensions are separate
+criteria that must all be met, and returns a verdict. Who decides is named by `by`:
+
+- "interval": holds if the whole 95 % t interval over seeds meets the condition, fails if none of it does, else
+  inconclusive (the design's default rule);
+- "mean", "median": the seed mean or median decides, the interval is reported beside it;
+- "every": every seed must meet the condition, the worst one is reported.
+
+Evidence without a `seed` dimension decides by its value.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from lemmata.lab.claims import FAILS, HOLDS, INCONCLUSIVE, Judge, NotApplicable, Verdict
+from lemmata.lab.intervals import mean_interval
+
+Bound = float | Mapping[str, float]
+
+
+def at_least(bound: Bound, by: str = "interval", *, strict: bool = False, fails_if: str = "any") -> Judge:
+    """Every criterion is >= bound (> if strict). A mapping gives one bound per label of the evidence's dimension."""
+    return _Region(">=", bound, math.inf, by, strict, fails_if)
+
+
+def at_most(bound: Bound, by: str = "interval", *, strict: bool = False, fails_if: str = "any") -> Judge:
+    """Every criterion is <= bound (< if strict)."""
+    return _Region("<=", -math.inf, bound, by, strict, fails_if)
+
+
+def within(low: float, high: float, by: str = "interval", *, predicted: float | None = None) -> Judge:
+    """Every criterion lies in [low, high]."""
+    return _Region("in", low, high, by, False, "any", predicted)
+
+
+def increasing(along: str, by: str = "mean", *, slack: float | None = None) -> Judge:
+    """The values rise along a dimension: each step > 0, or >= -slack where a slack is given."""
+    return _Monotone("increasing", along, by, slack)
+
+
+def decreasing(along: str, by: str = "mean", *, slack: float | None = None) -> Judge:
+    """The values fall along a dimension."""
+    return _Monotone("decreasing", along, by, slack)
+
+
+def equal(tolerance: float, *, relative: bool = False) -> Judge:
+    """Two paths agree: evidence is {"measured": array, "predicted": array}; 0 means to the bit."""
+
+    def judge(evidence: Mapping[str, Any]) -> Verdict:
+        measured, predicted = np.broadcast_arrays(
+            np.asarray(evidence["measured"], float), np.asarray(evidence["predicted"], float)
+        )
+        if measured.size == 0:
+            raise NotApplicable("there is nothing to compare")
+        error = np.abs(measured - predicted)
+        if relative:
+            error = error / np.abs(predicted)
+        worst = np.unravel_index(np.argmax(np.where(np.isnan(error), np.inf, error)), error.shape)
+        largest = float(error[worst])
+        outcome = HOLDS if largest <= tolerance else FAILS
+        kind = "relative " if relative else ""
+        note = f"largest {kind}difference {largest:.3g}, allowed {tolerance:.3g}, over {error.size} values"
+        value = float(measured[worst])
+        return Verdict(outcome, "==", float(predicted[worst]), value, value, value, note)
+
+    return judge
+
+
+def all_of(**judges: Judge) -> Judge:
+    """Several criteria, each on its own part of the evidence (a mapping with the same names); all must hold."""
+
+    def judge(evidence: Mapping[str, Any]) -> Verdict:
+        return _combine([(name, judges[name](evidence[name])) for name in judges], "any")
+
+    return judge
+
+
+def _margin(verdict: Verdict) -> float:
+    """How far inside the accepted region the measured value lies, relative to the size of the bounds."""
+    if verdict.measured is None or math.isnan(verdict.measured):
+        return -math.inf
+    low = verdict.accept_low if verdict.accept_low is not None else verdict.predicted
+    high = verdict.accept_high if verdict.accept_high is not None else verdict.predicted
+    sides = []
+    if verdict.relation in (">=", "in", "increasing") and low is not None:
+        sides.append((verdict.measured - low) / (abs(low) or 1))
+    if verdict.relation in ("<=", "in", "decreasing") and high is not None:
+        sides.append((high - verdict.measured) / (abs(high) or 1))
+    return min(sides, default=0.0)
+
+
+def _combine(parts: list[tuple[str, Verdict]], fails_if: str) -> Verdict:
+    """The verdict over several criteria: the one with the least margin is reported, all stand in the note."""
+    outcomes = [verdict.outcome for _, verdict in parts]
+    failing = (FAILS in outcomes) if fails_if == "any" else all(outcome == FAILS for outcome in outcomes)
+    outcome = FAILS if failing else HOLDS if all(o == HOLDS for o in outcomes) else INCONCLUSIVE
+    rank = {FAILS: 0, INCONCLUSIVE: 1, HOLDS: 2}
+    name, worst = min(parts, key=lambda part: (rank[part[1].outcome], _margin(part[1])))
+    if len(parts) == 1:
+        return worst if not name else Verdict(**{**worst.__dict__, "note": f"{name}: {worst.note}"})
+    said = "; ".join(f"{label}: {verdict.note}" if label else verdict.note for label, verdict in parts)
+    return Verdict(**{**worst.__dict__, "outcome": outcome, "note": said})
+
+
+class _Region:
+    """The judge of `at_least`, `at_most` and `within`."""
+
+    def __init__(
+        self, relation: str, low: Bound, high: Bound, by: str, strict: bool, fails_if: str, predicted: float | None = None
+    ) -> None:
+        assert by in ("interval", "mean", "median", "every"), by
+        self.relation, self.low, self.high, self.by = relation, low, high, by
+        self.strict, self.fails_if, self.predicted = strict, fails_if, predicted
+
+    def __call__(self, evidence: Any) -> Verdict:
+        values = evidence if isinstance(evidence, xr.DataArray) else xr.DataArray(evidence)
+        dims = [str(dim) for dim in values.dims if dim != "seed"]
+        if not dims:
+            return _combine([("", self._decide(values, (), ()))], self.fails_if)
+        parts = []
+        for labels, entry in _entries(values, dims):
+            parts.append((", ".join(labels), self._decide(entry, dims, labels)))
+        return _combine(parts, self.fails_if)
+
+    def _limit(self, bound: Bound, labels: Any) -> float:
+        if not isinstance(bound, Mapping):
+            return bound
+        return next(bound[label.split("=")[-1]] for label in labels if label.split("=")[-1] in bound)
+
+    def _decide(self, values: xr.DataArray, dims: Any, labels: Any) -> Verdict:
+        low, high = self._limit(self.low, labels), self._limit(self.high, labels)
+        seeds = np.atleast_1d(np.asarray(values.values, float))
+        has_seeds = "seed" in values.dims
+        estimate = mean_interval(seeds) if has_seeds else None
+        if np.isnan(seeds).any():
+            return self._verdict(INCONCLUSIVE, low, high, math.nan, estimate, "not measured in every seed")
+        inside = self._inside(seeds, low, high)
+        if not has_seeds:
+            point, outcome = float(seeds[0]), HOLDS if inside.all() else FAILS
+        elif self.by == "every":
+            point = float(seeds[np.argmin(self._slack(seeds, low, high))])
+            outcome = HOLDS if inside.all() else FAILS
+        elif self.by in ("mean", "median"):
+            point = float(np.mean(seeds) if self.by == "mean" else np.median(seeds))
+            outcome = HOLDS if self._inside(np.asarray([point]), low, high).all() else FAILS
+        else:
+            assert estimate is not None
+            point = estimate.value
+            ends = np.asarray([estimate.low, estimate.high])
+            if self._inside(ends, low, high).all():
+                outcome = HOLDS
+            elif ends[1] < low or ends[0] > high:
+                outcome = FAILS
+            else:
+                outcome = INCONCLUSIVE
+        return self._verdict(outcome, low, high, point, estimate, self._words(point, estimate, low, high))
+
+    def _inside(self, values: np.ndarray, low: float, high: float) -> np.ndarray:
+        return (values > low) & (values < high) if self.strict else (values >= low) & (values <= high)
+
+    @staticmethod
+    def _slack(values: np.ndarray, low: float, high: float) -> np.ndarray:
+        return np.minimum(values - low, high - values)
+
+    def _words(self, point: float, estimate: Any, low: float, high: float) -> str:
+        who = {"interval": "mean", "mean": "mean", "median": "median", "every": "worst seed"}[self.by]
+        span = f" [{estimate.low:.4g}, {estimate.high:.4g}]" if estimate is not None else ""
+        relation = {">=": f"{'>' if self.strict else '≥'} {low:.4g}", "<=": f"{'<' if self.strict else '≤'} {high:.4g}"}
+        wanted = relation.get(self.relation, f"in [{low:.4g}, {high:.4g}]")
+        return f"{who if estimate is not None else 'value'} {point:.4g}{span}, claimed {wanted}"
+
+    def _verdict(self, outcome: str, low: float, high: float, point: float, estimate: Any, note: str) -> Verdict:
+        ranged = self.relation == "in"
+        predicted = self.predicted if ranged else (low if self.relation == ">=" else high)
+        return Verdict(
+            outcome,
+            self.relation,
+            predicted,
+            point,
+            estimate.low if estimate is not None else None,
+            estimate.high if estimate is not None else None,
+            note,
+            low if ranged else None,
+            high if ranged else None,
+        )
+
+
+class _Monotone:
+    """The judge of `increasing` and `decreasing`: the smallest step between neighbours decides."""
+
+    def __init__(self, relation: str, along: str, by: str, slack: float | None) -> None:
+        self.relation, self.along, self.by, self.slack = relation, along, by, slack
+
+    def __call__(self, values: xr.DataArray) -> Verdict:
+        sign = 1 if self.relation == "increasing" else -1
+        if self.by == "median":
+            # the steps of the medians, not the medians of the steps
+            middle = sign * values.median("seed").diff(self.along)
+            verdict = _Region(">=", -(self.slack or 0.0), math.inf, "mean", self.slack is None, "any")(middle)
+            steps = verdict
+        else:
+            steps = _Region(">=", -(self.slack or 0.0), math.inf, self.by, self.slack is None, "any")(
+                sign * values.diff(self.along)
+            )
+        middle = values.median("seed") if self.by == "median" and "seed" in values.dims else values
+        path = middle.mean([d for d in middle.dims if d != self.along]).values
+        note = f"{self.by if 'seed' in values.dims else 'value'} along {self.along}: " + ", ".join(
+            f"{v:.4g}" for v in np.atleast_1d(path)
+        )
+        smallest = None if steps.measured is None else sign * steps.measured
+        ends = sorted(sign * end for end in (steps.low, steps.high) if end is not None)
+        low, high = ends if len(ends) == 2 else (None, None)
+        predicted = -sign * (self.slack or 0.0)
+        return Verdict(steps.outcome, self.relation, predicted, smallest, low, high, note)
+
+
+def _entries(values: xr.DataArray, dims: list[str]) -> list[tuple[tuple[str, ...], xr.DataArray]]:
+    """Every combination of the non-seed coordinates with its slice."""
+    stacked = values.stack(entry=dims)
+    entries = []
+    for i in range(stacked.sizes["entry"]):
+        entry = stacked.isel(entry=i)
+        labels = tuple(
+            f"{dim}={v:.4g}" if isinstance(v := entry.coords[dim].item(), float) else f"{dim}={v}" for dim in dims
+        )
+        entries.append((labels, entry.drop_vars([*dims, "entry"], errors="ignore")))
+    return entries

@@ -1,0 +1,80 @@
+"""The registry: which theories exist. The folder `theories` plus the entry-point group `lemmata.theories`.
+
+Cards are plain data, loaded by path without importing the theory, so that listing them is instant. A theory of the
+user's own is one file that defines `theory`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import importlib.util
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lemmata.lab.errors import UserError, unknown
+
+if TYPE_CHECKING:
+    from lemmata.lab.theory import Theory
+
+GROUP = "lemmata.theories"
+
+
+def _modules() -> dict[str, tuple[str, Path]]:
+    """Theory name -> (module, folder)."""
+    folder = Path(__file__).parent.parent / "theories"
+    found = {f.parent.name: (f"{GROUP}.{f.parent.name}", f.parent) for f in sorted(folder.glob("*/card.py"))}
+    for entry in importlib.metadata.entry_points(group=GROUP):
+        spec = importlib.util.find_spec(entry.value)
+        if spec is not None and spec.origin is not None:
+            found[entry.name] = (entry.value, Path(spec.origin).parent)
+    return found
+
+
+def cards() -> list[dict[str, Any]]:
+    """The card of every theory."""
+    return [_card(folder) for _, folder in _modules().values()]
+
+
+def _card(folder: Path) -> dict[str, Any]:
+    namespace: dict[str, Any] = {}
+    exec(compile((folder / "card.py").read_text(), str(folder / "card.py"), "exec"), namespace)
+    return namespace["CARD"]
+
+
+def load(name: str) -> Theory:
+    """The theory of this name, or the one defined in this file."""
+    if name.endswith(".py"):
+        return _load_file(Path(name))
+    modules = _modules()
+    if name not in modules:
+        raise unknown("theory", name, modules)
+    return importlib.import_module(modules[name][0]).theory
+
+
+def _load_file(path: Path) -> Theory:
+    from lemmata.lab.theory import Theory
+
+    if not path.is_file():
+        raise UserError(f"There is no file {path}.")
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise UserError(f"{path} cannot be loaded: {type(error).__name__}: {error}") from error
+    theory = getattr(module, "theory", None)
+    if not isinstance(theory, Theory):
+        raise UserError(f"{path} does not define `theory`, a lemmata.Theory.")
+    if theory.source is None:
+        object.__setattr__(theory, "source", path)
+    return theory
+
+
+def load_all() -> list[Theory]:
+    """Every registered theory."""
+    return [load(name) for name in _modules()]

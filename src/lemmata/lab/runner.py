@@ -1,0 +1,210 @@
+"""Running an experiment: from its preset to `data.zarr`, `figure.png` and `run.json`, resumed where it was interrupted."""
+
+from __future__ import annotations
+
+import datetime
+import importlib.metadata
+import json
+import os
+import platform
+import shlex
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import xarray as xr
+
+from lemmata.lab.ensemble import default_layout, result_shapes
+from lemmata.lab.errors import UserError
+from lemmata.lab.grid import Grid, make_grid
+from lemmata.lab.setting import Setting
+from lemmata.lab.store import Store, lock
+from lemmata.lab.sweep import Progress, execute
+from lemmata.lab.theory import Experiment, Preset, Theory, source_hash
+
+
+@dataclass(frozen=True)
+class Options:
+    """How experiments are run."""
+
+    preset: str = "quick"
+    seed: int = 0
+    seeds: int | None = None
+    changes: Sequence[str] = ()
+    out: Path | None = None
+    overwrite: bool = False
+    recompute_stale: bool = False
+
+    @property
+    def directory(self) -> Path:
+        if self.out is not None:
+            return self.out
+        return Path("results") / (self.preset + (f"-seed{self.seed}" if self.seed else ""))
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What running an experiment gave."""
+
+    data: xr.Dataset
+    path: Path
+    seconds: float
+    failed: int
+    failures: Mapping[str, str]
+    warnings: Sequence[str]
+
+
+def command(theory: Theory, what: str, options: Options, verb: str = "run") -> str:
+    """The command line that reproduces this."""
+    name = str(theory.source) if theory.source is not None and theory.source.is_file() else theory.name
+    parts = ["lemmata", verb, name if verb == "verify" and name.endswith(".py") else f"{name}/{what}"]
+    if options.preset != "quick" or verb == "run":
+        parts += ["--preset", options.preset]
+    if options.seed:
+        parts += ["--seed", str(options.seed)]
+    if options.seeds is not None:
+        parts += ["--seeds", str(options.seeds)]
+    for change in options.changes:
+        parts += ["--set", change]
+    return shlex.join(parts)
+
+
+def configured(experiment: Experiment, options: Options) -> tuple[Preset, Grid]:
+    """The preset with the user's changes, and its validated grid."""
+    preset = experiment.preset(options.preset)
+    changes = type(preset.setting).parse(options.changes)
+    axes: dict[str, Any] = dict(preset.axes)
+    for name, value in changes.items():
+        for axis, values in axes.items():
+            if isinstance(values, Mapping) and any(name in fields for fields in values.values()):
+                raise UserError(f"{name} is set by the axis {axis} of {experiment.name} and cannot be set as well.")
+        if name in axes:
+            axes[name] = [value]
+    setting = preset.setting.replace(**{name: v for name, v in changes.items() if name not in axes})
+    preset = Preset(setting, axes, options.seeds or preset.seeds)
+    return preset, make_grid(setting, axes)
+
+
+def run(
+    theory: Theory,
+    name: str,
+    options: Options,
+    progress: Progress | None = None,
+    say: Callable[[str], None] = lambda sentence: None,
+) -> Outcome:
+    """Run one experiment, or what is left of it, and write its folder."""
+    experiment = theory.experiment(name)
+    preset, grid = configured(experiment, options)
+    directory = options.directory / theory.name / name
+    layout = default_layout()
+    seeds = range(options.seed, options.seed + preset.seeds)
+    fingerprint = {
+        "setting": preset.setting.values(),
+        "axes": {axis: list(map(str, labels)) for axis, labels in grid.labels.items()},
+        "cells": [cell.values() for cell in grid.cells.values()],
+        "seed": options.seed,
+        "precision": experiment.precision,
+        "layout": layout.asdict(),
+        "sources": source_hash(theory),
+    }
+    warnings = _warnings(grid)
+    for sentence in warnings:
+        say(f"{name}: {sentence}")
+    began = time.perf_counter()
+    with lock(directory):
+        store = None if options.overwrite else Store.open(directory / "data.zarr")
+        difference = store.difference(fingerprint) if store else ""
+        if store and difference:
+            if not options.recompute_stale:
+                raise UserError(
+                    f"{directory} holds data with another {_words(difference)}; "
+                    "use --overwrite to replace them or --out for another folder."
+                )
+            say(f"{name}: stored data have another {_words(difference)}; computing again.")
+            store = None
+        if store is None:
+            first = next(iter(grid.cells.values()))
+            shapes = result_shapes(experiment.simulation, first, options.seed, experiment.precision)
+            store = Store.create(
+                directory / "data.zarr", experiment.simulation, grid, seeds, layout.block, shapes,
+                experiment.precision, fingerprint,
+            )  # fmt: skip
+        store.extend(seeds)
+        failed = execute(experiment.simulation, grid, store, layout, experiment.precision, progress)
+        data = store.dataset(len(seeds))
+        computed = time.perf_counter() - began
+        experiment.plot(data).savefig(directory / "figure.png", dpi=110)
+        failures = {_place(grid, where, layout.block): message for where, message in store.failures().items()}
+        record = {
+            "theory": theory.name,
+            "experiment": name,
+            "question": experiment.question,
+            "reference": experiment.reference,
+            "command": command(theory, name, options),
+            "preset": options.preset,
+            "setting": preset.setting.values(),
+            "axes": {axis: [_plain(label) for label in labels] for axis, labels in grid.labels.items()},
+            "seeds": [seeds.start, seeds.stop - 1],
+            "precision": experiment.precision,
+            "layout": layout.asdict(),
+            "sources": fingerprint["sources"],
+            "versions": versions(),
+            "seconds": {"compute": round(computed, 3), "total": round(time.perf_counter() - began, 3)},
+            "finished": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+            "warnings": warnings,
+            "failures": failures,
+        }
+        write_json(directory / "run.json", record)
+    return Outcome(data, directory, time.perf_counter() - began, failed, failures, warnings)
+
+
+def _words(difference: str) -> str:
+    return difference.replace("cells", "cell settings").replace("sources", "version of the sources")
+
+
+def _plain(label: Any) -> Any:
+    return label if isinstance(label, (str, int, float, bool)) else str(label)
+
+
+def _place(grid: Grid, where: str, block: int) -> str:
+    *cell, index = (int(i) for i in where.split(","))
+    return f"{grid.describe(tuple(cell))}, seed block {index}"
+
+
+def _warnings(grid: Grid) -> list[str]:
+    """Every distinct warning of the cells, once, with how many cells it concerns."""
+    counts: dict[str, int] = {}
+    for cell in grid.cells.values():
+        for sentence in cell.warnings():
+            counts[sentence] = counts.get(sentence, 0) + 1
+    total = len(grid.cells)
+    return [s if count == total else f"{s} (in {count} of {total} cells)" for s, count in counts.items()]
+
+
+def versions() -> dict[str, str]:
+    """The versions that results may depend on."""
+    found = {name: importlib.metadata.version(name) for name in ("lemmata", "jax", "jaxlib", "numpy", "optax")}
+    return {"python": platform.python_version(), **found}
+
+
+def write_json(path: Path, content: Any) -> None:
+    """Write a JSON file whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_suffix(path.suffix + ".part")
+    temporary.write_text(json.dumps(content, indent=1, allow_nan=False, default=str) + "\n")
+    os.replace(temporary, path)
+
+
+def setting_rows(setting: type[Setting]) -> list[dict[str, Any]]:
+    """The declarations as rows for `lemmata show`."""
+    rows = []
+    for name, d in setting.declarations().items():
+        rows.append(
+            {
+                "name": name, "symbol": d.symbol, "meaning": d.meaning, "kind": d.kind, "default": d.default,
+                "low": d.low, "high": d.high, "choices": list(d.choices) or None,
+            }
+        )  # fmt: skip
+    return rows

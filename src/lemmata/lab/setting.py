@@ -1,0 +1,279 @@
+"""Settings: one fully specified learning problem, immutable, every field declared once.
+
+A field is a *number* (a traced leaf: sweeping it never recompiles), a *size* or a *choice* (static: one compilation
+per value) or an *array* (the user's own data, Python only). The declaration carries symbol, meaning and valid range,
+and gives validation, `--set`, help and axis labels. On the host a `Setting` holds plain Python values; `problem()`
+turns it into a `Problem`, the pytree that compiled code reads: numbers and derived numbers as leaves, the rest static.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Self, dataclass_transform
+
+import jax
+import numpy as np
+
+from lemmata.lab.errors import UserError, unknown
+
+
+@dataclasses.dataclass(frozen=True)
+class Declaration:
+    """What is known about one field: its kind, symbol, meaning and what it may be."""
+
+    kind: str
+    default: Any
+    symbol: str
+    meaning: str
+    low: float | None = None
+    high: float | None = None
+    open_ends: str = ""
+    integer: bool = False
+    choices: tuple[Any, ...] = ()
+
+    def allowed(self) -> str:
+        """The valid values in words."""
+        if self.kind == "choice":
+            return "one of " + ", ".join(spell(option) for option in self.choices)
+        if self.kind == "array":
+            return "an array"
+        what = "an integer" if self.integer else "a number"
+        ends = []
+        if self.low is not None:
+            ends.append(f"{'greater than' if 'low' in self.open_ends else 'at least'} {self.low:g}")
+        if self.high is not None:
+            ends.append(f"{'less than' if 'high' in self.open_ends else 'at most'} {self.high:g}")
+        return " ".join([what, " and ".join(ends)]).strip()
+
+    def accept(self, name: str, value: Any) -> Any:
+        """`value` as the plain Python value that the setting stores, or a `UserError`."""
+        refusal = UserError(f"{name} = {spell(value)} is not allowed: {name} ({self.meaning}) is {self.allowed()}.")
+        if self.kind == "array":
+            if value is None:
+                return None
+            array = np.asarray(value)
+            if array.dtype.kind not in "fiub" or not np.all(np.isfinite(array)):
+                raise UserError(f"{name} ({self.meaning}) must be an array of finite numbers.")
+            return array
+        if self.kind == "choice":
+            match = [option for option in self.choices if type(option) is type(value) and option == value]
+            if not match:
+                raise refusal
+            return match[0]
+        if isinstance(value, (bool, np.bool_, str)) or not np.isscalar(value):
+            raise refusal
+        number = float(value)  # pyright: ignore[reportArgumentType]
+        if not math.isfinite(number) or (self.integer and number != round(number)):
+            raise refusal
+        below = self.low is not None and (number < self.low or ("low" in self.open_ends and number == self.low))
+        above = self.high is not None and (number > self.high or ("high" in self.open_ends and number == self.high))
+        if below or above:
+            raise refusal
+        return int(number) if self.integer else number
+
+    def parse(self, name: str, text: str) -> Any:
+        """The value that `--set name=text` means."""
+        if self.kind == "array":
+            raise UserError(f"{name} is an array and can only be given from Python.")
+        if self.kind == "choice":
+            for option in self.choices:
+                if spell(option) == text.strip().lower() or option == text.strip():
+                    return option
+            return self.accept(name, text)
+        try:
+            return self.accept(name, float(text))
+        except ValueError as error:
+            if isinstance(error, UserError):
+                raise
+            raise UserError(f"{name} = {text} is not allowed: {name} ({self.meaning}) is {self.allowed()}.") from None
+
+
+def spell(value: Any) -> str:
+    """A value as the command line writes it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _field(declaration: Declaration) -> Any:
+    return dataclasses.field(default=declaration.default, metadata={"declaration": declaration})
+
+
+def number(
+    default: float,
+    symbol: str,
+    meaning: str,
+    *,
+    low: float | None = None,
+    high: float | None = None,
+    open_ends: str = "",
+    integer: bool = False,
+) -> Any:
+    """A traced scalar. `open_ends` names the ends ("low", "high", "low high") that are excluded."""
+    return _field(Declaration("number", default, symbol, meaning, low, high, open_ends, integer))
+
+
+def size(default: int, symbol: str, meaning: str, *, low: int = 1, high: int | None = None) -> Any:
+    """A static integer that fixes shapes."""
+    return _field(Declaration("size", default, symbol, meaning, low, high, integer=True))
+
+
+def choice(default: Any, meaning: str, *options: Any, symbol: str = "") -> Any:
+    """A static alternative; the default is the first option unless it is among them elsewhere."""
+    return _field(Declaration("choice", default, symbol, meaning, choices=options))
+
+
+def flag(default: bool, meaning: str) -> Any:
+    """A static yes or no."""
+    return choice(default, meaning, False, True)
+
+
+def array(symbol: str, meaning: str) -> Any:
+    """The user's own data; absent (None) unless given from Python."""
+    return _field(Declaration("array", None, symbol, meaning))
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True, eq_default=False, field_specifiers=(dataclasses.field,))
+class Setting:
+    """Base of every theory's setting. Subclass it and declare fields; it becomes a frozen keyword-only dataclass."""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        dataclasses.dataclass(frozen=True, kw_only=True, eq=False)(cls)
+
+    def __post_init__(self) -> None:
+        given = [name for name, d in self.declarations().items() if d.default is not getattr(self, name)]
+        self._validate(given)
+
+    @classmethod
+    def declarations(cls) -> dict[str, Declaration]:
+        """The declared fields by name."""
+        return {f.name: f.metadata["declaration"] for f in dataclasses.fields(cls)}  # pyright: ignore[reportArgumentType]
+
+    @classmethod
+    def declaration(cls, name: str) -> Declaration:
+        """One declaration, or an error that suggests the nearest name."""
+        known = cls.declarations()
+        if name not in known:
+            raise unknown("field", name, known)
+        return known[name]
+
+    @classmethod
+    def parse(cls, assignments: Iterable[str]) -> dict[str, Any]:
+        """`["samples=64", ...]` as values of the declared kinds."""
+        values: dict[str, Any] = {}
+        for assignment in assignments:
+            name, equals, text = assignment.partition("=")
+            if not equals:
+                raise UserError(f"'{assignment}' is not of the form name=value.")
+            values[name.strip()] = cls.declaration(name.strip()).parse(name.strip(), text)
+        return values
+
+    def replace(self, **changes: Any) -> Self:
+        """This setting with some fields changed, validated again."""
+        for name in changes:
+            self.declaration(name)
+        new = object.__new__(type(self))
+        for name in self.declarations():
+            object.__setattr__(new, name, changes.get(name, getattr(self, name)))
+        new._validate(list(changes))
+        return new
+
+    def _validate(self, given: list[str]) -> None:
+        for name, declaration in self.declarations().items():
+            object.__setattr__(self, name, declaration.accept(name, getattr(self, name)))
+        for sentence in self.refusals(given):
+            raise UserError(sentence)
+
+    def refusals(self, given: list[str]) -> Iterator[str]:
+        """Sentences for cross-field rules that this setting breaks; `given` are the fields just set by the user."""
+        yield from ()
+
+    def warnings(self) -> list[str]:
+        """Sentences for assumptions that this setting violates and that are worth running anyway."""
+        return []
+
+    def derived(self) -> dict[str, Any]:
+        """Numbers computed on the host in float64 (counts from fractions); traced leaves of the problem."""
+        return {}
+
+    def shapes(self) -> dict[str, int]:
+        """Static integers derived from numbers (capacities)."""
+        return {}
+
+    def values(self) -> dict[str, Any]:
+        """The fields as plain values; an array as its shape and digest."""
+        plain = {}
+        for name in self.declarations():
+            value = getattr(self, name)
+            if isinstance(value, np.ndarray):
+                digest = hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()[:16]
+                value = {"shape": list(value.shape), "dtype": str(value.dtype), "sha256": digest}
+            plain[name] = value
+        return plain
+
+    def problem(self) -> Problem:
+        """The pytree that compiled code reads."""
+        leaves: dict[str, Any] = {}
+        static: dict[str, Any] = {}
+        for name, declaration in self.declarations().items():
+            value = getattr(self, name)
+            traced = declaration.kind == "number" or isinstance(value, np.ndarray)
+            (leaves if traced else static)[name] = value
+        derived = self.derived()
+        clash = (leaves.keys() | static.keys()) & (derived.keys() | self.shapes().keys())
+        assert not clash, f"derived values shadow fields: {clash}"
+        return Problem(leaves | derived, static | self.shapes())
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and self.values() == other.values()  # pyright: ignore[reportAttributeAccessIssue]
+
+    def __hash__(self) -> int:
+        return hash(repr(self.values()))
+
+
+@jax.tree_util.register_pytree_node_class
+class Problem:
+    """A setting as compiled code sees it: attributes that are arrays (numbers) or static Python values."""
+
+    def __init__(self, leaves: Mapping[str, Any], static: Mapping[str, Any]) -> None:
+        self._leaves = dict(sorted(leaves.items()))
+        self._static = dict(sorted(static.items()))
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        if name in self._leaves:
+            return self._leaves[name]
+        if name in self._static:
+            return self._static[name]
+        raise AttributeError(f"this piece does not declare the static field '{name}', so it may not read it")
+
+    def only(self, names: Iterable[str]) -> Problem:
+        """The same numbers with these static values alone, so that other variants do not recompile the piece."""
+        return Problem(self._leaves, {name: self._static[name] for name in names})
+
+    @property
+    def static(self) -> tuple[tuple[str, Any], ...]:
+        """The static values; runs may share one `vmap` if these agree."""
+        return tuple(self._static.items())
+
+    def tree_flatten(self) -> tuple[tuple[Any, ...], Any]:
+        return tuple(self._leaves.values()), (tuple(self._leaves), self.static)
+
+    @classmethod
+    def tree_unflatten(cls, auxiliary: Any, leaves: Iterable[Any]) -> Problem:
+        names, static = auxiliary
+        return cls(dict(zip(names, leaves, strict=True)), dict(static))
+
+
+def capacity(count: int, ratio: float = 2 ** (1 / 3)) -> int:
+    """The smallest term of ceil(ratio^k) that is at least `count`: few programs, at most about 1.3 times the work."""
+    assert count >= 1
+    power = max(0, math.floor(math.log(count, ratio)) - 1)
+    while math.ceil(ratio**power - 1e-9) < count:
+        power += 1
+    return math.ceil(ratio**power - 1e-9)

@@ -1,0 +1,106 @@
+"""Simulations: from one setting and one key to a dictionary of declared variables.
+
+`simulate(setting, key, prepared=None)` is plain Python over compiled `piece`s (draw, initialise, train, probe). A piece
+names the static fields it reads and sees no others, so a variant recompiles only the pieces that differ. Randomness
+comes from named streams of the seed: the same seed has the same data and initial weights in every cell of a sweep.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import jax
+
+from lemmata.lab.setting import Problem, Setting
+
+STREAMS = {"graph": 0, "data": 1, "init": 2, "batch": 3, "sampler": 4, "test": 5, "noise": 6}
+"""The named key streams. Append only: a number that changed would change every result."""
+
+
+def stream(key: jax.Array, name: str) -> jax.Array:
+    """The key of one named stream of a run."""
+    return jax.random.fold_in(key, STREAMS[name])
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A returned quantity: name, dimensions besides the axes and the seed, symbol, meaning.
+
+    `optional`: NaN is a legitimate value (absent), also at the first record.
+    """
+
+    name: str
+    dims: tuple[str, ...]
+    symbol: str
+    meaning: str
+    optional: bool = False
+
+
+def piece(*static: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Compile a pure function of (problem, ...) that reads only these static fields."""
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        compiled = jax.jit(function)
+
+        @functools.wraps(function)
+        def call(problem: Problem, *args: Any) -> Any:
+            return compiled(problem.only(static), *args)
+
+        call.compiled = compiled  # pyright: ignore[reportFunctionMemberAccess]
+        return call
+
+    return decorate
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """A simulation with its declared variables.
+
+    Traceable: `function(problem, key, prepared) -> dict of arrays`; `prepare(setting, seed)` does host work before it
+    (graph search, files) and returns NumPy arrays whose shapes depend on sizes only. Not traceable: `host` is true and
+    `function(setting, seed) -> dict` is computed on the host (scikit-learn baselines, tables of a real graph).
+    """
+
+    function: Callable[..., Mapping[str, Any]]
+    variables: tuple[Variable, ...]
+    labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    prepare: Callable[[Any, int], Any] | None = None
+    host: bool = False
+
+    @property
+    def name(self) -> str:
+        return self.function.__name__
+
+    def variable(self, name: str) -> Variable:
+        return next(v for v in self.variables if v.name == name)
+
+    def __call__(self, setting: Setting | Problem, key: Any, prepared: Any = None) -> dict[str, Any]:
+        """Simulate one run; `key` is a JAX key, or the integer seed for a host simulation."""
+        if self.host:
+            results = dict(self.function(setting, key))
+        else:
+            problem = setting.problem() if isinstance(setting, Setting) else setting
+            if isinstance(key, int):
+                key = jax.random.key(key)
+            results = dict(self.function(problem, key, prepared))
+        undeclared = results.keys() - {v.name for v in self.variables}
+        if undeclared:
+            raise KeyError(f"{self.name} returned undeclared variables: {', '.join(sorted(undeclared))}")
+        return results
+
+
+def simulation(
+    *variables: Variable,
+    labels: Mapping[str, tuple[str, ...]] | None = None,
+    prepare: Callable[[Any, int], Any] | None = None,
+    host: bool = False,
+) -> Callable[[Callable[..., Mapping[str, Any]]], Simulation]:
+    """Declare a function's variables (and the labels of their extra dimensions) and make it a `Simulation`."""
+
+    def decorate(function: Callable[..., Mapping[str, Any]]) -> Simulation:
+        return Simulation(function, variables, dict(labels or {}), prepare, host)
+
+    return decorate

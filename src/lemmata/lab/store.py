@@ -1,0 +1,206 @@
+"""The store: the results of a sweep in Zarr arrays, with a status array as the only ledger.
+
+Arrays are created up front with NaN fill, one Zarr chunk per cell and block of seeds; an unwritten chunk reads as NaN,
+never as a loss of zero. `status` has one entry per cell and block (0 pending, 1 done, 2 failed), written last. Written
+through `zarr` directly, read through `xarray`. The fingerprint says what the data are of: setting, axes, precision,
+layout, sources; more seeds add blocks, any other difference makes it another store.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import math
+import os
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xarray as xr
+import zarr
+import zarr.storage
+
+from lemmata.lab.errors import UserError
+from lemmata.lab.grid import Grid
+from lemmata.lab.simulation import Simulation
+
+PENDING, DONE, FAILED = 0, 1, 2
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """The unit of work and of writing: one cell and one block of seeds."""
+
+    cell: tuple[int, ...]
+    block: int
+    seeds: range
+
+
+class Store:
+    """An open store. `root` is its Zarr group."""
+
+    def __init__(self, root: zarr.Group, where: Any) -> None:
+        self.root = root
+        self._where = where
+
+    @classmethod
+    def create(
+        cls,
+        path: Path | None,
+        simulation: Simulation,
+        grid: Grid,
+        seeds: range,
+        block: int,
+        shapes: Mapping[str, tuple[int, ...]],
+        precision: str,
+        fingerprint: Mapping[str, Any],
+    ) -> Store:
+        """A new store at `path` (replacing what is there), or in memory."""
+        where = zarr.storage.MemoryStore() if path is None else _fresh(path)
+        root = zarr.open_group(where, mode="w", zarr_format=2)
+        axes = tuple(grid.labels)
+
+        def add(name: str, dims: Sequence[str], shape: Sequence[int], chunks: Sequence[int], fill: Any, dtype: str):
+            array = root.create_array(
+                name, shape=tuple(shape), chunks=tuple(chunks), dtype=dtype, fill_value=fill, compressors=None
+            )
+            array.attrs["_ARRAY_DIMENSIONS"] = list(dims)
+            return array
+
+        coordinates = {**grid.coordinates(), **{d: np.asarray(v) for d, v in simulation.labels.items()}}
+        for name, values in {**coordinates, "seed": np.asarray(list(seeds))}.items():
+            add(name, [name], values.shape, values.shape, None, values.dtype.str)[...] = values
+        ones = (1,) * len(axes)
+        for name, shape in shapes.items():
+            variable = simulation.variable(name)
+            if len(shape) != len(variable.dims):
+                raise ValueError(f"{name} has shape {shape}, but its declared dimensions are {variable.dims}")
+            dims = (*axes, "seed", *variable.dims)
+            chunk = (*ones, min(block, len(seeds)) if len(seeds) < block else block, *shape)
+            array = add(name, dims, (*grid.shape, len(seeds), *shape), chunk, math.nan, precision)
+            array.attrs.update({"long_name": variable.meaning, "symbol": variable.symbol})
+        blocks = -(-len(seeds) // block)
+        add("status", (*axes, "block"), (*grid.shape, blocks), (*ones, 1), PENDING, "u1")
+        root.attrs.update(
+            {"fingerprint": dict(fingerprint), "block": block, "seed": seeds.start, "seeds": len(seeds), "failures": {}}
+        )
+        return cls(root, where)
+
+    @classmethod
+    def open(cls, path: Path) -> Store | None:
+        """The store at `path`, or None if there is none that can be read."""
+        if not path.exists():
+            return None
+        try:
+            where = zarr.storage.LocalStore(path)
+            root = zarr.open_group(where, mode="r+", zarr_format=2)
+            if "fingerprint" not in root.attrs or "status" not in root:
+                return None
+            return cls(root, where)
+        except (FileNotFoundError, json.JSONDecodeError, KeyError, ValueError):
+            return None
+
+    @property
+    def seeds(self) -> range:
+        start, count = self._number("seed"), self._number("seeds")
+        return range(start, start + count)
+
+    def _number(self, name: str) -> int:
+        return int(self.root.attrs[name])  # pyright: ignore[reportArgumentType]
+
+    def difference(self, fingerprint: Mapping[str, Any]) -> str:
+        """What differs from this fingerprint, in words; empty if nothing does."""
+        mine: Any = self.root.attrs["fingerprint"]
+        wanted = json.loads(json.dumps(dict(fingerprint)))
+        names = [name for name in {**mine, **wanted} if mine.get(name) != wanted.get(name)]
+        return ", ".join(names)
+
+    def extend(self, seeds: range) -> None:
+        """Room for more seeds: new blocks; a last block that was not full becomes pending again."""
+        have, block = self._number("seeds"), self._number("block")
+        if len(seeds) <= have:
+            return
+        axes = self._array("status").ndim - 1
+        status = self._array("status")
+        if have % block:
+            status[..., have // block] = PENDING
+        for name, array in self.root.arrays():
+            if name == "status":
+                array.resize((*array.shape[:-1], -(-len(seeds) // block)))
+            elif name == "seed":
+                array.resize((len(seeds),))
+                array[...] = np.asarray(list(seeds))
+            elif "seed" in self._dims(array):
+                array.resize((*array.shape[:axes], len(seeds), *array.shape[axes + 1 :]))
+        self.root.attrs["seeds"] = len(seeds)
+
+    def _array(self, name: str) -> zarr.Array:
+        array = self.root[name]
+        assert isinstance(array, zarr.Array)
+        return array
+
+    @staticmethod
+    def _dims(array: zarr.Array) -> list[str]:
+        return list(array.attrs["_ARRAY_DIMENSIONS"])  # pyright: ignore[reportArgumentType]
+
+    def chunks(self, grid: Grid, layout_block: int) -> list[Chunk]:
+        """Every chunk of the store, cells in order."""
+        seeds = self.seeds
+        blocks = [seeds[i : i + layout_block] for i in range(0, len(seeds), layout_block)]
+        return [Chunk(cell, b, block) for cell in grid.cells for b, block in enumerate(blocks)]
+
+    def status(self) -> np.ndarray:
+        return np.asarray(self._array("status")[...])
+
+    def write(self, chunk: Chunk, results: Sequence[Mapping[str, np.ndarray]]) -> None:
+        """Write one chunk and then its status."""
+        block = self._number("block")
+        where = slice(chunk.block * block, chunk.block * block + len(chunk.seeds))
+        for name in results[0]:
+            self._array(name)[(*chunk.cell, where)] = np.stack([result[name] for result in results])
+        self._array("status")[(*chunk.cell, chunk.block)] = DONE
+
+    def fail(self, chunk: Chunk, message: str) -> None:
+        """Mark one chunk as failed, with its message."""
+        failures: Any = dict(self.root.attrs["failures"])  # pyright: ignore[reportArgumentType, reportCallIssue]
+        failures[",".join(map(str, (*chunk.cell, chunk.block)))] = message
+        self.root.attrs["failures"] = failures
+        self._array("status")[(*chunk.cell, chunk.block)] = FAILED
+
+    def failures(self) -> dict[str, str]:
+        """Messages of the chunks that are marked failed now."""
+        messages: Any = self.root.attrs["failures"]
+        status = self.status()
+        return {where: m for where, m in messages.items() if status[tuple(map(int, where.split(",")))] == FAILED}
+
+    def dataset(self, seeds: int | None = None) -> xr.Dataset:
+        """The data, labelled; `seeds` limits how many seeds are returned."""
+        data = xr.open_zarr(self._where, consolidated=False, zarr_format=2).load()
+        data.attrs = {}
+        return data.drop_vars("status").isel(seed=slice(0, seeds))
+
+
+def _fresh(path: Path) -> zarr.storage.LocalStore:
+    if path.exists():
+        shutil.rmtree(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return zarr.storage.LocalStore(path)
+
+
+@contextlib.contextmanager
+def lock(directory: Path) -> Iterator[None]:
+    """Hold the directory for this process; a second process is refused while the first lives."""
+    directory.mkdir(parents=True, exist_ok=True)
+    handle = os.open(directory / ".lock", os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise UserError(f"{directory} is in use by another process; wait for it or choose another --out.") from None
+        yield
+    finally:
+        os.close(handle)

@@ -1,0 +1,1 @@
+"""Building blocks that theories share, and their probes."""

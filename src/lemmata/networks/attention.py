@@ -1,0 +1,27 @@
+"""Softmax attention over weighted tokens, and what it concentrates on."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+
+def softmax_attention(
+    logits: Float[Array, "*batch query key"], weight: Float[Array, "*batch key"]
+) -> Float[Array, "*batch query key"]:
+    """w_{l,s} = c_s exp(logit_{l,s}) / sum_s' c_s' exp(logit_{l,s'}).
+
+    `weight` is the multiplicity c of each key: 0 masks it, 1 is an ordinary token, a count stands for so many equal ones.
+    """
+    present = weight[..., None, :] > 0
+    largest = jnp.max(jnp.where(present, logits, -jnp.inf), axis=-1, keepdims=True)
+    mass = weight[..., None, :] * jnp.exp(jnp.where(present, logits - jax.lax.stop_gradient(largest), 0.0))
+    return mass / jnp.sum(mass, axis=-1, keepdims=True)
+
+
+def concentration(
+    attention: Float[Array, "*batch query key"], target: Float[Array, "*batch key"]
+) -> Float[Array, "*batch query"]:
+    """The attention mass that each query puts on the target keys."""
+    return jnp.sum(attention * target[..., None, :], axis=-1)

@@ -1,0 +1,1 @@
+"""One package per document, the same rooms in every one."""

@@ -1,0 +1,13 @@
+"""The shallow vision transformer: sample complexity, attention concentration, token sparsification."""
+
+from lemmata.lab.theory import Theory
+from lemmata.theories.vit import bounds
+from lemmata.theories.vit.card import CARD
+from lemmata.theories.vit.claims import CLAIMS
+from lemmata.theories.vit.experiments import EXPERIMENTS
+from lemmata.theories.vit.setting import Setting
+from lemmata.theories.vit.training import simulate
+
+theory = Theory(CARD, Setting, simulate, EXPERIMENTS, CLAIMS, bounds.BOUNDS, source=__path__[0])
+
+__all__ = ["Setting", "bounds", "simulate", "theory"]

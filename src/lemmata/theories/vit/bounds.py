@@ -1,0 +1,123 @@
+"""The document's calculators: width, samples, iterations, thresholds and the attention bounds of Definition A.2.2.
+
+Constants inside Theta, Omega are never given by the document; they are parameters that default to 1. A calculator
+returns inf where its base is not positive.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lemmata.lab.bounds import bound, parameter
+
+ONES = "constants that the document does not give are 1 unless set"
+
+_ALPHA = parameter(0.4, "α_*", "fraction of label-relevant tokens", low=0, high=1, open_ends="low")
+_SIGMA = parameter(0.1, "σ", "error of the initial value map", low=0)
+_DELTA = parameter(0.2, "δ", "error of the initial key and query maps", low=0)
+_TAU = parameter(0.0, "τ", "token noise radius", low=0)
+_C = parameter(1.0, "C", "leading constant", low=0, open_ends="low")
+_PATTERNS = parameter(5, "M", "number of patterns", low=1, integer=True)
+_SAMPLES = parameter(100, "N", "training samples", low=1, integer=True)
+_TOKENS = parameter(50, "|S|", "tokens of the sample", low=1, integer=True)
+_RELEVANT = parameter(25, "|S_1|", "label-relevant tokens of the sample", low=0, integer=True)
+_LOGIT = parameter(1.0, "‖q_1‖", "norm of the discriminative query feature", low=0)
+_ETA = parameter(0.1, "η", "step size", low=0, open_ends="low")
+
+
+def _inverse_square(base: Any) -> Any:
+    """base^-2, and inf where the base is not positive."""
+    base = np.asarray(base, float)
+    return np.where(base > 0, np.where(base > 0, base, 1.0) ** -2, np.inf)[()]
+
+
+@bound("Theorem 1, m ≳ M² log N", ONES, M=_PATTERNS, N=_SAMPLES, C=_C)
+def width_bound(M: Any, N: Any, C: Any = 1.0) -> Any:
+    """Neurons that suffice: C M² log N."""
+    return C * np.asarray(M, float) ** 2 * np.log(N)
+
+
+@bound("(2.8)", alpha_conf=parameter(0.1, "α_#", "fraction of confusion tokens", low=0, high=1), sigma=_SIGMA,
+       delta=_DELTA, tau=_TAU)  # fmt: skip
+def alpha_threshold(alpha_conf: Any, sigma: Any, delta: Any, tau: Any = 0.0) -> Any:
+    """Smallest α_* of the theorem: α_# / (e^{-(δ+τ)} (1-σ-τ))."""
+    rest = 1 - np.asarray(sigma, float) - tau
+    safe = np.where(rest > 0, rest, 1.0)
+    return np.where(rest > 0, alpha_conf / (np.exp(-(np.asarray(delta, float) + tau)) * safe), np.inf)[()]
+
+
+@bound("(A.138)", alpha_nd=parameter(0.5, "α_nd", "fraction of non-discriminative tokens", low=0, high=1), sigma=_SIGMA,
+       delta=_DELTA, tau=_TAU)  # fmt: skip
+def alpha_threshold_nd(alpha_nd: Any, sigma: Any, delta: Any, tau: Any = 0.0) -> Any:
+    """The same threshold for a given α_nd: (1-α_nd) / (1 + e^{-(δ+τ)} (1-σ-τ))."""
+    rest = 1 - np.asarray(sigma, float) - tau
+    safe = np.where(rest > 0, rest, 1.0)
+    value = (1 - np.asarray(alpha_nd, float)) / (1 + np.exp(-(np.asarray(delta, float) + tau)) * safe)
+    return np.where(rest > 0, value, np.inf)[()]
+
+
+@bound("(2.11)", ONES, alpha=_ALPHA, sigma=_SIGMA, tau=_TAU,
+       zeta=parameter(1.0, "ζ", "final attention concentration", low=0, high=1), C=_C,
+       c1=parameter(1.0, "c'", "constant of 1-ζ", low=0), c2=parameter(1.0, "c''", "constant of σ+τ", low=0))  # fmt: skip
+def samples_vit(
+    alpha: Any, sigma: Any, tau: Any, zeta: Any = 1.0, C: Any = 1.0, c1: Any = 1.0, c2: Any = 1.0
+) -> Any:  # fmt: skip
+    """Samples that suffice with trained attention: C (α_* - c'(1-ζ) - c''(σ+τ))^-2."""
+    return C * _inverse_square(np.asarray(alpha, float) - c1 * (1 - np.asarray(zeta, float)) - c2 * (sigma + tau))
+
+
+@bound("(2.13)", ONES, alpha=_ALPHA, sigma=_SIGMA, tau=_TAU, C=_C)
+def samples_cnn(alpha: Any, sigma: Any, tau: Any, C: Any = 1.0) -> Any:
+    """Samples that suffice with frozen attention: C (α_* (α_* - σ - τ))^-2."""
+    alpha = np.asarray(alpha, float)
+    return C * _inverse_square(alpha * (alpha - sigma - tau))
+
+
+@bound("(2.10)", f"{ONES}; the document's exponent of η, 3/5, is refuted by measurement (gradient flow forces 1)",
+       alpha=_ALPHA, eta=_ETA, C=_C, exponent=parameter(0.6, "", "exponent of 1/η", low=0))  # fmt: skip
+def iterations(alpha: Any, eta: Any, C: Any = 1.0, exponent: Any = 0.6) -> Any:
+    """Steps to zero loss: C η^-exponent / α_*."""
+    return C * np.asarray(eta, float) ** -np.asarray(exponent, float) / np.asarray(alpha, float)
+
+
+_SAMPLE = {"tokens": _TOKENS, "relevant": _RELEVANT, "q_norm": _LOGIT, "delta": _DELTA, "tau": _TAU}
+
+
+@bound("Definition A.2.2", **_SAMPLE)
+def phi_n(tokens: Any, relevant: Any, q_norm: Any, delta: Any, tau: Any) -> Any:
+    """φ_n = (|S_1| e^{‖q‖² + (δ+τ)‖q‖} + |S| - |S_1|)^-1."""
+    q = np.asarray(q_norm, float)
+    return 1 / (relevant * np.exp(q**2 + (delta + tau) * q) + tokens - relevant)
+
+
+@bound("Definition A.2.2", **_SAMPLE)
+def nu_n(tokens: Any, relevant: Any, q_norm: Any, delta: Any, tau: Any) -> Any:
+    """ν_n = (|S_1| e^{‖q‖² - (δ+τ)‖q‖} + |S| - |S_1|)^-1."""
+    q = np.asarray(q_norm, float)
+    return 1 / (relevant * np.exp(q**2 - (delta + tau) * q) + tokens - relevant)
+
+
+@bound("Definition A.2.2", **_SAMPLE)
+def p_n(tokens: Any, relevant: Any, q_norm: Any, delta: Any, tau: Any) -> Any:
+    """p_n = |S_1| e^{‖q‖² - (δ+τ)‖q‖} ν_n: the attention that the document promises on relevant tokens."""
+    q = np.asarray(q_norm, float)
+    return relevant * np.exp(q**2 - (delta + tau) * q) * nu_n(tokens, relevant, q_norm, delta, tau)
+
+
+@bound("(A.34), (A.48) with equality and constant 1", "a lower-bound model of the logit, not the training",
+       steps=parameter(1000, "t", "steps", low=0, high=10**6, integer=True), eta=_ETA,
+       start=parameter(1.0, "‖q(0)‖²", "initial squared norm", low=0), error=parameter(0.2, "δ+τ", "total error", low=0))  # fmt: skip
+def q_recursion(steps: int, eta: Any, start: Any = 1.0, error: Any = 0.2) -> Any:
+    """‖q‖² after `steps` of ‖q‖² ← ‖q‖² (1 + η e^{-‖q‖² + (δ+τ)‖q‖})."""
+    square = start
+    for _ in range(int(steps)):
+        square = square * (1 + eta * np.exp(-square + error * square**0.5))
+    return square
+
+
+BOUNDS = (
+    width_bound, alpha_threshold, alpha_threshold_nd, samples_vit, samples_cnn, iterations, phi_n, nu_n, p_n,
+    q_recursion,
+)  # fmt: skip

@@ -1,0 +1,134 @@
+"""Sample complexity: V2 (trained attention), V4 (frozen attention) and V5 (the ratio of the two bounds)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from lemmata.lab.claims import INCONCLUSIVE, Claim, Control, Datasets, Evidence, NotApplicable
+from lemmata.lab.fits import Threshold
+from lemmata.lab.intervals import spearman
+from lemmata.lab.judges import all_of, at_least, at_most, equal
+from lemmata.theories.vit.bounds import samples_cnn, samples_vit
+from lemmata.theories.vit.measures import half_thresholds
+
+ENOUGH_SLACK = 0.05
+
+
+def _ranked(found: Threshold, data: xr.Dataset) -> float:
+    """N_50 as a number for orderings: beyond the grid counts as twice the largest or half the smallest N."""
+    if found.censored:
+        return float(2 * data.samples.max() if found.censored == "above" else data.samples.min() / 2)
+    return found.estimate.value
+
+
+def _decrease(name: str, choose: Callable[[xr.Dataset], xr.Dataset] = lambda data: data, reverse: bool = False) -> Evidence:
+    """Spearman correlation of N_50 and alpha, and the largest factor by which N_50 rises to the next alpha."""
+
+    def evidence(datasets: Datasets) -> dict[str, float]:
+        data = choose(datasets[name])
+        found = half_thresholds(data)
+        uncensored = sum(not t.censored for t in found.values())
+        if uncensored < 4:
+            raise NotApplicable(f"censored: only {uncensored} of {len(found)} thresholds lie inside the grid")
+        values = np.asarray([_ranked(t, data) for t in found.values()])
+        if reverse:
+            values = values[::-1]
+        return {"spearman": spearman(list(found), values), "rise": float(np.max(values[1:] / values[:-1]))}
+
+    return evidence
+
+
+def _gap(trained: Callable[[Datasets], xr.Dataset], frozen: Callable[[Datasets], xr.Dataset]) -> Evidence:
+    """log2 of N_50 frozen / N_50 trained at every alpha with slack of (2.8) at least 0.05 that is decided."""
+
+    def evidence(datasets: Datasets) -> xr.DataArray:
+        first, second = trained(datasets), frozen(datasets)
+        ours, theirs = half_thresholds(first), half_thresholds(second)
+        slack = first.condition_slack.isel(samples=0, seed=0)
+        ratios = {}
+        for alpha in ours:
+            undecided = ours[alpha].censored and ours[alpha].censored == theirs[alpha].censored
+            if float(slack.sel(relevant_fraction=alpha)) < ENOUGH_SLACK or undecided:
+                continue
+            ratios[alpha] = np.log2(_ranked(theirs[alpha], second) / _ranked(ours[alpha], first))
+        if len(ratios) < 3:
+            raise NotApplicable(f"censored: only {len(ratios)} pairs of thresholds are decided")
+        return xr.DataArray(list(ratios.values()), coords={"relevant_fraction": list(ratios)}, name="log2 ratio")
+
+    return evidence
+
+
+def _shared(attention: str) -> Callable[[Datasets], xr.Dataset]:
+    return lambda datasets: datasets["f1a-samples-shared"].sel(attention=attention)
+
+
+def _trained(datasets: Datasets) -> xr.Dataset:
+    return datasets["f1a-samples"]
+
+
+def _frozen(datasets: Datasets) -> xr.Dataset:
+    return datasets["f3-samples-frozen"]
+
+
+def _ratio(cnn: Callable[..., Any]) -> Evidence:
+    """The two calculators' ratio against alpha^-2 at 100 values in (0, 1]."""
+
+    def evidence(datasets: Datasets) -> dict[str, Any]:
+        alpha = np.arange(1, 101) / 100
+        return {"measured": cnn(alpha, 0.0, 0.0) / samples_vit(alpha, 0.0, 0.0, 1.0), "predicted": alpha**-2}
+
+    return evidence
+
+
+CLAIMS = (
+    Claim(
+        name="v2-samples-decrease",
+        reference="Theorem 1, (2.11)",
+        kind="ordering",
+        statement="The number of samples needed falls as the relevant fraction grows: Spearman correlation of N_50 and "
+        "α_* at most -0.8, and no rise by more than a factor 2 between neighbours.",
+        formula="N ≥ C (α_* - c'(1-ζ) - c''(σ+τ))^-2",
+        reads=("f1a-samples", "f1a-samples-shared"),
+        evidence=_decrease("f1a-samples"),
+        judge=all_of(spearman=at_most(-0.8), rise=at_most(2.0)),
+        controls=(
+            Control("α_* axis reversed", _decrease("f1a-samples", reverse=True)),
+            Control(
+                "shared output signs in its place",
+                _decrease("f1a-samples-shared", lambda data: data.sel(attention="trained")),
+                INCONCLUSIVE,
+            ),
+        ),
+    ),
+    Claim(
+        name="v4-samples-gap",
+        reference="Proposition 1, (2.13)",
+        kind="ordering",
+        statement="Frozen attention needs at least as many samples: N_50 frozen ≥ N_50 trained at every α_* with slack "
+        "of (2.8) at least 0.05.",
+        formula="N ≥ C (α_* (α_* - σ - τ))^-2",
+        reads=("f1a-samples", "f3-samples-frozen", "f1a-samples-shared"),
+        evidence=_gap(_trained, _frozen),
+        judge=at_least(0.0),
+        controls=(
+            Control("trained and frozen exchanged", _gap(_frozen, _trained)),
+            Control("shared output signs in their place", _gap(_shared("trained"), _shared("frozen")), INCONCLUSIVE),
+        ),
+    ),
+    Claim(
+        name="v5-bound-ratio",
+        reference="Remark 1",
+        kind="identity",
+        statement="Without errors the bound of the frozen model exceeds that of the transformer by exactly α_*^-2.",
+        formula="(2.13) / (2.11) = α_*^-2 at σ = τ = 0, ζ = 1",
+        evidence=_ratio(samples_cnn),
+        judge=equal(1e-12, relative=True),
+        controls=(
+            Control("inner exponent 3 instead of 2", _ratio(lambda alpha, sigma, tau: (alpha * (alpha - sigma - tau)) ** -3)),
+        ),
+    ),
+)

@@ -1,0 +1,145 @@
+"""The shallow vision transformer (2.1): softmax attention, a ReLU layer and fixed output signs; its initialisations.
+
+    F(X) = 1/|S| sum_{l in S} a_(l)^T ReLU(W_O V_l),   V_l = W_V X w_l,   w_l = softmax(X^T W_K^T W_Q x_l)
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from lemmata.lab.setting import Problem
+from lemmata.lab.simulation import piece
+from lemmata.networks.attention import softmax_attention
+from lemmata.theories.vit.data import orthonormal
+
+
+class Network(NamedTuple):
+    """The trained matrices."""
+
+    output: Float[Array, "neurons value_width"]
+    value: Float[Array, "value_width dimension"]
+    key: Float[Array, "key_width dimension"]
+    query: Float[Array, "key_width dimension"]
+
+
+class Features(NamedTuple):
+    """The orthonormal features that the initial maps send the patterns close to (Assumption 2.3.1)."""
+
+    value: Float[Array, "value_width patterns"]
+    key: Float[Array, "key_width patterns"]
+    query: Float[Array, "key_width patterns"]
+
+
+def attention(
+    network: Network, tokens: Float[Array, "*batch tokens dimension"], weight: Float[Array, "*batch tokens"]
+) -> Float[Array, "*batch tokens tokens"]:
+    """w_{l,s}: the attention of query l on key s; tokens of weight 0 are no keys."""
+    logits = jnp.einsum("...ld,...sd->...ls", tokens @ (network.query.T @ network.key), tokens)
+    return softmax_attention(logits, weight)
+
+
+def forward(
+    network: Network,
+    signs: Float[Array, "*tokens neurons"],
+    tokens: Float[Array, "samples tokens dimension"],
+    weight: Float[Array, "samples tokens"],
+) -> Float[Array, " samples"]:
+    """F of every sample; tokens of weight 0 take part neither as queries nor as keys."""
+    pooled = attention(network, tokens, weight) @ tokens
+    hidden = jax.nn.relu(pooled @ (network.output @ network.value).T)
+    per_token = jnp.sum(hidden * signs, axis=-1)
+    return jnp.sum(weight * per_token, axis=-1) / jnp.sum(weight, axis=-1)
+
+
+@piece("tokens", "neurons", "output", "balanced_signs", "patterns", "reduction")
+def draw_signs(problem: Problem, key: jax.Array) -> Float[Array, "*tokens neurons"]:
+    """The fixed output layer: entries +-1/sqrt(m), per neuron or per token and neuron."""
+    m = problem.neurons
+    key = jax.random.fold_in(key, 1)
+    if problem.output == "per_token":
+        # position l's signs depend on l alone
+        keys = jax.vmap(lambda position: jax.random.fold_in(key, position))(jnp.arange(problem.tokens))
+        return jax.vmap(lambda k: jax.random.rademacher(k, (m,), jnp.result_type(float)))(keys) / jnp.sqrt(m)
+    if problem.balanced_signs:
+        signs = jnp.where(jnp.arange(m) < (m + 1) // 2, 1.0, -1.0)
+        return jax.random.permutation(key, signs) / jnp.sqrt(m)
+    return jax.random.rademacher(key, (m,), jnp.result_type(float)) / jnp.sqrt(m)
+
+
+@piece(
+    "dimension", "patterns", "value_width", "key_width", "neurons", "init", "error", "error_qk", "free_queries",
+    "clip_spectral", "uniform_attention",
+)  # fmt: skip
+def initialise(problem: Problem, key: jax.Array, basis: Array) -> tuple[Network, Features]:
+    """The initial network and the features its maps were built on."""
+    keys = jax.random.split(jax.random.fold_in(key, 0), 8)
+    output = problem.output_std * jax.random.normal(keys[0], (problem.neurons, problem.value_width))
+    if problem.init == "assumption":
+        value, key_map, query, features = _assumption(problem, keys[1:], basis)
+    else:
+        if problem.init == "literal":
+            scale = 1 / problem.token_noise**2
+            query = key_map = problem.attention_error**2 * scale * jnp.eye(problem.dimension)
+            value = problem.value_error**2 * scale * orthonormal(keys[1], problem.dimension, problem.dimension)
+        else:
+            value, key_map, query = (jnp.asarray(m) for m in (problem.value_map, problem.key_map, problem.query_map))
+        common = polar(0.5 * (key_map + query) @ basis)
+        features = Features(polar(value @ basis), common, common)
+    if problem.clip_spectral:
+        value, key_map, query = (w / jnp.maximum(1.0, jnp.linalg.norm(w, ord=2)) for w in (value, key_map, query))
+    if problem.uniform_attention:
+        key_map = jnp.zeros_like(key_map)
+    return Network(output, value, key_map, query), features
+
+
+def _assumption(problem: Problem, keys: Array, basis: Array) -> tuple[Array, Array, Array, Features]:
+    """Assumption 2.3.1 with equality: W_V mu_j = p_j + sigma e_j, W_K mu_j = q_j + delta e_j, W_Q mu_j = r_j + delta e_j.
+
+    q_1 = r_1 and q_2 = r_2; R = Q, or with free queries r_3..r_M random in the complement of q_1, q_2.
+    """
+    m, wide, narrow = problem.patterns, problem.value_width, problem.key_width
+    p = orthonormal(keys[0], wide, m)
+    q = orthonormal(keys[1], narrow, m)
+    r = q
+    if problem.free_queries:
+        mixed = jnp.concatenate([q[:, :2], jax.random.normal(keys[2], (narrow, m - 2))], axis=1)
+        # QR keeps the first two columns up to sign
+        r = jnp.linalg.qr(mixed)[0].at[:, :2].set(q[:, :2])
+    if problem.error == "given":
+        error_v = jnp.asarray(problem.value_error_directions)
+    else:
+        error_v = _directions(problem.error, keys[3], p)
+    error_k = _directions(problem.error_qk, keys[4], q)
+    error_q = _directions(problem.error_qk, keys[5], r)
+    value = (p + problem.value_error * error_v) @ basis.T
+    key_map = (q + problem.attention_error * error_k) @ basis.T
+    query = (r + problem.attention_error * error_q) @ basis.T
+    return value, key_map, query, Features(p, q, r)
+
+
+def _directions(how: str, key: jax.Array, features: Array) -> Array:
+    """Unit columns: uniform on the sphere, or `confuse`: e_1 = p_2, e_2 = p_1, e_j = p_{j-1}."""
+    if how == "confuse":
+        return jnp.concatenate([features[:, 1:2], features[:, :-1]], axis=1)
+    normal = jax.random.normal(key, features.shape)
+    return normal / jnp.linalg.norm(normal, axis=0)
+
+
+def polar(matrix: Float[Array, "rows columns"]) -> Float[Array, "rows columns"]:
+    """The nearest matrix with orthonormal columns."""
+    u, _, v = jnp.linalg.svd(matrix, full_matrices=False)
+    return u @ v
+
+
+def initial_errors(network: Network, features: Features, basis: Array) -> tuple[Array, Array]:
+    """Probe 5.1: sigma = max_j |W_V mu_j - p_j| and delta = max_j max(|W_K mu_j - q_j|, |W_Q mu_j - r_j|)."""
+    columns = lambda w, f: jnp.linalg.norm(w @ basis - f, axis=0)  # noqa: E731
+    sigma = jnp.max(columns(network.value, features.value))
+    delta = jnp.maximum(
+        jnp.max(columns(network.key, features.key)), jnp.max(columns(network.query, features.query))
+    )  # fmt: skip
+    return sigma, delta

@@ -1,0 +1,228 @@
+"""The setting of the shallow vision transformer: data model (2.1, 2.2), network (3.1) and training (4)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from lemmata.lab import setting as lab
+from lemmata.lab.setting import capacity
+
+KAPPA = math.sqrt(2)
+"""Smallest distance between two orthonormal patterns."""
+
+
+def token_count(fraction: float, tokens: int) -> int:
+    """rint(alpha L) half to even, after removing floating noise: 0.05 of 50 tokens is 2."""
+    return int(np.rint(round(fraction * tokens, 9)))
+
+
+class Setting(lab.Setting):
+    """One learning problem of the document; the defaults are those of the dynamics rows."""
+
+    relevant_fraction: float = lab.number(
+        0.4, "α_*", "fraction of label-relevant tokens", low=0, high=1, open_ends="low"
+    )
+    confusion_fraction: float = lab.number(0.1, "α_#", "fraction of confusion tokens", low=0, high=1, open_ends="high")
+    token_noise: float = lab.number(0.01, "c_0", "standard deviation of Gaussian token noise", low=0)
+    noise_radius: float = lab.number(0.0, "τ", "radius of ball or sphere token noise", low=0)
+    noisy_fraction: float = lab.number(0.0, "ρ", "fraction of tokens with the large noise", low=0, high=1)
+    noisy_level: float = lab.number(0.3, "c_big", "standard deviation of the large token noise", low=0)
+    spread: float = lab.number(
+        0.0, "conc", "Dirichlet concentration of random fractions (0: multinomial)", low=0
+    )
+    value_error: float = lab.number(0.1, "σ", "error of the initial value map", low=0)
+    attention_error: float = lab.number(0.2, "δ", "error of the initial key and query maps", low=0)
+    output_scale: float = lab.number(0.01, "ξ", "standard deviation of the initial output weights", low=0)
+    samples: int = lab.number(100, "N", "training samples", low=1, high=4096, integer=True)
+    step_size: float = lab.number(0.1, "η", "step size", low=0, open_ends="low")
+    steps: int = lab.number(600, "T", "cap on the training steps", low=0, high=10**6, integer=True)
+    record_every: int = lab.number(1, "", "steps between two records", low=1, integer=True)
+    train_attention: int = lab.number(
+        1, "", "1: keys and queries are trained; 0: frozen (the CNN baseline)", low=0, high=1, integer=True
+    )
+    margin: float = lab.number(1.0, "γ", "margin of the hinge loss", low=0, open_ends="low")
+
+    dimension: int = lab.size(10, "d", "token dimension")
+    patterns: int = lab.size(5, "M", "number of patterns", low=3)
+    tokens: int = lab.size(50, "L", "tokens per sample")
+    value_width: int = lab.size(10, "m_a", "rows of the value map")
+    key_width: int = lab.size(10, "m_b", "rows of the key and query maps")
+    neurons: int = lab.size(200, "m", "hidden neurons")
+    batch: int = lab.size(0, "B", "mini-batch size (0: full batch)", low=0)
+    records: int = lab.size(601, "", "room for records", low=1)
+    test_samples: int = lab.size(200, "", "test samples")
+
+    pattern_basis: str = lab.choice("random", "patterns: random orthonormal, or unit vectors", "random", "canonical")
+    balance: str = lab.choice("exact", "labels: exactly balanced, or fair coins", "exact", "bernoulli")
+    shuffle: bool = lab.flag(True, "token positions shuffled in every sample")
+    fractions: str = lab.choice("fixed", "token counts: the same in every sample, or random", "fixed", "random")
+    noise: str = lab.choice("gaussian", "token noise", "gaussian", "ball", "sphere")
+    normalize: str = lab.choice(
+        "auto", "tokens rescaled to unit norm (auto: if any noise level exceeds 0.05)", "auto", "yes", "no"
+    )
+    labels: str = lab.choice("true", "training labels as generated, or shuffled afterwards", "true", "shuffled")
+    reduction: str = lab.choice(
+        "none", "simulate tokens, or (exact without noise) two samples of weighted patterns", "none", "patterns"
+    )
+    output: str = lab.choice("shared", "output signs: one per neuron, or per token and neuron", "shared", "per_token")
+    balanced_signs: bool = lab.flag(False, "exactly half of the shared signs positive")
+    init: str = lab.choice("assumption", "initial attention and value maps", "assumption", "literal", "given")
+    output_rule: str = lab.choice(
+        "given", "initial output scale: output_scale, 1/sqrt(m) or 1/sqrt(M)", "given", "inv_sqrt_m", "inv_sqrt_M"
+    )
+    error: str = lab.choice("random", "directions of the value error", "random", "confuse", "given")
+    error_qk: str = lab.choice("random", "directions of the key and query errors", "random", "confuse")
+    free_queries: bool = lab.flag(False, "query features of the neutral patterns independent of the key features")
+    clip_spectral: bool = lab.flag(False, "divide the initial maps by max(1, spectral norm)")
+    uniform_attention: bool = lab.flag(False, "initial keys zero: plain average pooling")
+    loss: str = lab.choice("hinge", "training loss", "hinge", "logistic", "linear")
+    batches: str = lab.choice("epochs", "mini-batch scheme", "epochs", "iid", "one_pass")
+    stop: str = lab.choice(
+        "zero_loss", "leave when the training loss is 0, at most 0.001, or never", "zero_loss", "small_loss", "never"
+    )
+    track: str = lab.choice("loss", "recorded along training: the loss, or the attention too", "loss", "attention")
+
+    value_map: Any = lab.array("W_V", "initial value map for init=given (m_a x d)")
+    key_map: Any = lab.array("W_K", "initial key map for init=given (m_b x d)")
+    query_map: Any = lab.array("W_Q", "initial query map for init=given (m_b x d)")
+    value_error_directions: Any = lab.array("E_V", "unit columns for error=given (m_a x M)")
+
+    @property
+    def relevant_tokens(self) -> int:
+        return token_count(self.relevant_fraction, self.tokens)
+
+    @property
+    def confusion_tokens(self) -> int:
+        return token_count(self.confusion_fraction, self.tokens)
+
+    @property
+    def unit_tokens(self) -> bool:
+        noisy = self.noisy_level if self.noisy_fraction > 0 else 0.0
+        largest = max(self.token_noise, noisy) if self.noise == "gaussian" else self.noise_radius
+        return self.normalize == "yes" or (self.normalize == "auto" and largest > 0.05)
+
+    @property
+    def radius(self) -> float:
+        """τ; for Gaussian noise its effective value c_0 sqrt(d)."""
+        return self.token_noise * math.sqrt(self.dimension) if self.noise == "gaussian" else self.noise_radius
+
+    @property
+    def slack(self) -> float:
+        """α_* e^{-(δ+τ)} (1-σ-τ) - α_# of condition (2.8), with the realised fractions."""
+        discount = math.exp(-(self.attention_error + self.radius)) * (1 - self.value_error - self.radius)
+        return (self.relevant_tokens * discount - self.confusion_tokens) / self.tokens
+
+    def derived(self) -> dict[str, Any]:
+        scale = {"given": self.output_scale, "inv_sqrt_m": self.neurons**-0.5, "inv_sqrt_M": self.patterns**-0.5}
+        return {
+            "relevant_tokens": self.relevant_tokens,
+            "confusion_tokens": self.confusion_tokens,
+            "unit_tokens": int(self.unit_tokens),
+            "output_std": scale[self.output_rule],
+            "condition_slack": self.slack,
+            "training_samples": 2 if self.reduction == "patterns" else self.samples,
+        }
+
+    def shapes(self) -> dict[str, int]:
+        def drawn(count: int) -> int:
+            return next(c for c in (64, 256, 1024, 4096) if c >= count)
+
+        reduced = self.reduction == "patterns"
+        return {
+            "capacity": 2 if reduced else capacity(self.samples),
+            "draw_capacity": 2 if reduced else drawn(self.samples),
+            "draw_test": 2 if reduced else drawn(min(self.test_samples, 4096)),
+            "each_step": int(self.record_every == 1 and self.steps <= self.records - 1),
+        }
+
+    def refusals(self, given: list[str]) -> Iterator[str]:
+        if self.relevant_fraction + self.confusion_fraction > 1 + 1e-12:
+            yield (
+                f"relevant_fraction + confusion_fraction = {self.relevant_fraction + self.confusion_fraction:g} "
+                "is not allowed: the two fractions add up to at most 1."
+            )
+        if self.relevant_fraction <= self.confusion_fraction:
+            yield (
+                f"relevant_fraction = {self.relevant_fraction:g} is not allowed: it must exceed "
+                f"confusion_fraction = {self.confusion_fraction:g}."
+            )
+        if self.relevant_tokens <= self.confusion_tokens:
+            yield (
+                f"relevant_fraction = {self.relevant_fraction:g} gives {self.relevant_tokens} of {self.tokens} tokens, "
+                f"no more than the {self.confusion_tokens} confusion tokens; the relevant ones must be more."
+            )
+        if self.relevant_tokens + self.confusion_tokens > self.tokens:
+            yield f"relevant and confusion tokens after rounding exceed tokens = {self.tokens}."
+        if self.dimension < self.patterns:
+            yield (
+                f"dimension = {self.dimension} is not allowed: orthonormal patterns need dimension at least "
+                f"patterns = {self.patterns}."
+            )
+        if self.noise != "gaussian" and self.noise_radius >= KAPPA / 4:
+            yield f"noise_radius = {self.noise_radius:g} is not allowed: it must be less than κ/4 = {KAPPA / 4:.4g}."
+        if self.init == "assumption" and self.patterns > min(self.value_width, self.key_width):
+            yield (
+                f"patterns = {self.patterns} is not allowed: it must not exceed value_width = {self.value_width} "
+                f"or key_width = {self.key_width}."
+            )
+        if self.init == "literal" and not (self.value_width == self.key_width == self.dimension):
+            yield "init = literal is not allowed: it needs value_width = key_width = dimension."
+        if self.init == "literal" and self.token_noise == 0:
+            yield "token_noise = 0 is not allowed with init = literal, which divides by it."
+        if self.init == "given":
+            yield from self._given("key_map", (self.key_width, self.dimension))
+            yield from self._given("query_map", (self.key_width, self.dimension))
+            yield from self._given("value_map", (self.value_width, self.dimension))
+        if self.error == "given":
+            yield from self._given("value_error_directions", (self.value_width, self.patterns))
+        if "batch" in given and self.batch > self.samples:
+            yield f"batch = {self.batch} is not allowed: it must not exceed samples = {self.samples}."
+        if self.test_samples > 4096:
+            yield f"test_samples = {self.test_samples} is not allowed: test_samples is at most 4096."
+        if self.reduction == "patterns":
+            noiseless = self.radius == 0 and self.noisy_fraction == 0
+            plain = self.output == "shared" and self.fractions == "fixed" and self.balance == "exact"
+            even = self.samples % 2 == 0 and self.batch == 0
+            if not (noiseless and plain and even and self.labels == "true"):
+                yield (
+                    "reduction = patterns is not allowed here: it is exact only without noise, with output = shared, "
+                    "fixed fractions, balance = exact, true labels, full batch and an even number of samples."
+                )
+
+    def _given(self, name: str, shape: tuple[int, int]) -> Iterator[str]:
+        value = getattr(self, name)
+        if value is None:
+            yield f"{name} is missing: it must be given from Python as an array of shape {shape}."
+        elif value.shape != shape:
+            yield f"{name} has shape {value.shape}; allowed is {shape}."
+
+    def warnings(self) -> list[str]:
+        sigma, delta, tau = self.value_error, self.attention_error, self.radius
+        found = []
+        if self.slack < 0:
+            found.append("condition (2.8) is violated: too few label-relevant tokens for the theorem.")
+        if sigma > 1 / self.patterns:
+            found.append(f"value_error σ = {sigma:g} exceeds 1/M = {1 / self.patterns:g}.")
+        if delta >= 0.5:
+            found.append(f"attention_error δ = {delta:g} is not below 1/2.")
+        if tau > min(sigma, delta):
+            found.append(f"token noise τ = {tau:.3g} exceeds min(σ, δ) = {min(sigma, delta):g}.")
+        if self.neurons < self.patterns**2 * math.log(self.samples):
+            found.append(f"neurons = {self.neurons} is below M² log N.")
+        if self.patterns >= min(self.value_width, self.key_width):
+            found.append("the number of patterns M is not below the widths m_a, m_b.")
+        if self.noise == "gaussian" and self._largest_noise() >= KAPPA / 4:
+            found.append("the largest token noise is about κ/4 or more: patterns are not separated by (2.5).")
+        return found
+
+    def _largest_noise(self) -> float:
+        """The typical maximum of the noise norms: the 1 - 1/(N L) quantile of c_0 chi_d."""
+        if self.token_noise == 0:
+            return 0.0
+        from scipy.stats import chi
+
+        return self.token_noise * float(chi.ppf(1 - 1 / (self.samples * self.tokens + 1), self.dimension))
