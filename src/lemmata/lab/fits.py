@@ -267,28 +267,25 @@ def _censored_likelihood(
     # Data exactly on a law have no finite maximum in sigma: a floor of 1e-4 of the spread, added in squares.
     floor = count * 1e-8
 
-    def parts(w: Array) -> tuple[Array, Array, Array]:
+    def tail(w: Array) -> tuple[Array, Array, Array]:
         z = -features @ w
         log_tail = log_ndtr(-z)
         return z, log_tail, np.exp(-(z**2) / 2 - log_tail) / (2 * np.pi) ** 0.5
 
-    def loss(w: Array) -> float:
+    def loss(w: Array) -> tuple[float, Array]:
         if w[2] <= 0:
-            return np.inf
-        z, log_tail, _ = parts(w)
-        return float(np.sum(np.where(reached, z**2 / 2, -log_tail)) - count * np.log(w[2]) + floor * w[2] ** 2 / 2)
-
-    def gradient(w: Array) -> Array:
-        z, _, hazard = parts(w)
-        return -np.where(reached, z, hazard) @ features + last * (floor * w[2] - count / w[2])
+            return np.inf, np.zeros(3)
+        z, log_tail, hazard = tail(w)
+        total = np.where(reached, z**2 / 2, -log_tail).sum() - count * np.log(w[2]) + floor * w[2] ** 2 / 2
+        return float(total), -np.where(reached, z, hazard) @ features + last * (floor * w[2] - count / w[2])
 
     def hessian(w: Array) -> Array:
-        z, _, hazard = parts(w)
+        z, _, hazard = tail(w)
         weight = np.where(reached, 1, hazard * (hazard - z))
         return features.T * weight @ features + np.diag(last) * (floor + count / w[2] ** 2)
 
     begin = np.array([a, p, 1]) / sigma
-    found = minimize(loss, begin, jac=gradient, hess=hessian, method="trust-exact", options={"gtol": 1e-8 * len(v)})
+    found = minimize(loss, begin, jac=True, hess=hessian, method="trust-exact", options={"gtol": 1e-8 * len(v)})
     a, p, sigma = np.array([found.x[0], found.x[1], 1]) / found.x[2]
     power = float(p * scale / width)
     return float(a * scale + level - power * centre), power, float(sigma * scale)

@@ -15,8 +15,8 @@ def softmax_attention(
     `weight` is the multiplicity c of each key: 0 masks it, 1 is an ordinary token, a count stands for so many equal ones.
     """
     present = weight[..., None, :] > 0
-    largest = jnp.max(jnp.where(present, logits, -jnp.inf), axis=-1, keepdims=True)
-    mass = weight[..., None, :] * jnp.exp(jnp.where(present, logits - jax.lax.stop_gradient(largest), 0.0))
+    logits = jnp.where(present, logits, -jnp.inf)
+    mass = weight[..., None, :] * jnp.exp(logits - jax.lax.stop_gradient(jnp.max(logits, axis=-1, keepdims=True)))
     return mass / jnp.sum(mass, axis=-1, keepdims=True)
 
 

@@ -206,13 +206,13 @@ class Setting(lab.Setting):
         if self.slack < 0:
             found.append("condition (2.8) is violated: too few label-relevant tokens for the theorem.")
         if sigma > 1 / self.patterns:
-            found.append(f"value_error σ = {sigma:g} exceeds 1/M = {1 / self.patterns:g}.")
+            found.append("the initial value error σ exceeds 1/M.")
         if delta >= 0.5:
-            found.append(f"attention_error δ = {delta:g} is not below 1/2.")
+            found.append("the initial key and query error δ is not below 1/2.")
         if tau > min(sigma, delta):
-            found.append(f"token noise τ = {tau:.3g} exceeds min(σ, δ) = {min(sigma, delta):g}.")
+            found.append("the token noise τ exceeds min(σ, δ).")
         if self.neurons < self.patterns**2 * math.log(self.samples):
-            found.append(f"neurons = {self.neurons} is below M² log N.")
+            found.append("the number of neurons m is below M² log N.")
         if self.patterns >= min(self.value_width, self.key_width):
             found.append("the number of patterns M is not below the widths m_a, m_b.")
         if self.noise == "gaussian" and self._largest_noise() >= KAPPA / 4:

@@ -18,7 +18,7 @@ from lemmata.lab.simulation import Variable, piece, simulation, stream
 from lemmata.lab.training import Run, descent, loop, record_steps
 from lemmata.networks import losses
 from lemmata.theories.vit.data import Data, draw_patterns, draw_test, draw_training
-from lemmata.theories.vit.network import Network, draw_signs, forward, initialise
+from lemmata.theories.vit.network import Network, draw_signs, forward, gradient, initialise
 from lemmata.theories.vit.probes import QUERIES, attention_by_query, largest_similarity
 
 SMALL_LOSS = 1e-3
@@ -56,9 +56,10 @@ def train(problem: Problem, key: jax.Array, network: Network, signs: Array, data
     loss = training_loss(problem)
     everything = batches.full(problem.training_samples, problem.capacity).draw((), jnp.asarray(0))[1]
 
-    def gradient(network: Network, batch: batches.Batch) -> Network:
-        chosen = batch.take(data)
-        return jax.grad(lambda n: mean_loss(loss, n, signs, chosen, batch.weight))(network)
+    def batch_gradient(network: Network, batch: batches.Batch) -> Network:
+        chosen: Data = batch.take(data)
+        slope = lambda outputs: batch.weight * chosen.label * loss.slope(chosen.label * outputs)  # noqa: E731
+        return gradient(network, signs, chosen.tokens, chosen.weight, slope)
 
     def probe(state: Any, previous: Any) -> dict[str, Array]:
         network = state.parameters
@@ -71,7 +72,7 @@ def train(problem: Problem, key: jax.Array, network: Network, signs: Array, data
 
     trainable = Network(1.0, 1.0, problem.train_attention, problem.train_attention)  # pyright: ignore[reportArgumentType]
     start, step = descent(
-        gradient, optax.sgd(problem.step_size), training_batches(problem, key), trainable=trainable
+        batch_gradient, optax.sgd(problem.step_size), training_batches(problem, key), trainable=trainable
     )  # fmt: skip
     steps = problem.steps
     if problem.batch and problem.batches == "one_pass":

@@ -1,0 +1,28 @@
+# `make verify` and `make test` need Python 3.11+ and nothing else; both create the environment in .venv first.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: verify test lint install clean
+
+verify: install
+	$(BIN)/lemmata verify
+
+test: install
+	$(BIN)/pytest
+
+lint: install
+	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/basedpyright
+
+install: $(VENV)/installed
+
+$(VENV)/installed: pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit("Lemmata needs Python 3.11 or newer; set PYTHON=python3.12 or similar." if sys.version_info < (3, 11) else 0)'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	touch $@
+
+clean:
+	rm -rf $(VENV) results
