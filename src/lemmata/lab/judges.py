@@ -201,25 +201,17 @@ class _Monotone:
 
     def __call__(self, values: xr.DataArray) -> Verdict:
         sign = 1 if self.relation == "increasing" else -1
-        if self.by == "median":
+        least = -(self.slack or 0.0)
+        by = self.by
+        if by == "median" and "seed" in values.dims:
             # the steps of the medians, not the medians of the steps
-            middle = sign * values.median("seed").diff(self.along)
-            verdict = _Region(">=", -(self.slack or 0.0), math.inf, "mean", self.slack is None, "any")(middle)
-            steps = verdict
-        else:
-            steps = _Region(">=", -(self.slack or 0.0), math.inf, self.by, self.slack is None, "any")(
-                sign * values.diff(self.along)
-            )
-        middle = values.median("seed") if self.by == "median" and "seed" in values.dims else values
-        path = middle.mean([d for d in middle.dims if d != self.along]).values
-        note = f"{self.by if 'seed' in values.dims else 'value'} along {self.along}: " + ", ".join(
-            f"{v:.4g}" for v in np.atleast_1d(path)
-        )
-        smallest = None if steps.measured is None else sign * steps.measured
-        ends = sorted(sign * end for end in (steps.low, steps.high) if end is not None)
-        low, high = ends if len(ends) == 2 else (None, None)
-        predicted = -sign * (self.slack or 0.0)
-        return Verdict(steps.outcome, self.relation, predicted, smallest, low, high, note)
+            values, by = values.median("seed"), "mean"
+        steps = at_least(least, by, strict=self.slack is None)(sign * values.diff(self.along))
+        path = values.mean([dim for dim in values.dims if dim != self.along]).values
+        note = f"{self.by} along {self.along}: {', '.join(f'{value:.4g}' for value in np.atleast_1d(path))}"
+        ends = [None if end is None else sign * end for end in (steps.low, steps.high)][::sign]
+        measured = None if steps.measured is None else sign * steps.measured
+        return Verdict(steps.outcome, self.relation, sign * least, measured, *ends, note)
 
 
 def _entries(values: xr.DataArray, dims: list[str]) -> list[tuple[tuple[str, ...], xr.DataArray]]:

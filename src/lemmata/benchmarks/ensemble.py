@@ -1,0 +1,112 @@
+"""`lemmata bench ensemble`: the shallow-ViT training by the laboratory, by eager PyTorch and by batched PyTorch.
+
+m = 1000, L = 50, d = 10, N = 100, B = 20, true float32, all four matrices trained. One run of the benchmark, rounds that
+alternate between the three, the best of five; each baseline in a process of its own at its best thread setting, which is
+tried first. Drawing the data is not counted on either side.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import importlib.util
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from lemmata.lab.errors import UserError
+
+COUNTS = (1, 8, 64)
+ROUNDS = 5
+STEPS = {1: 200, 8: 50, 64: 20}
+BASELINES = ("eager", "batched")
+
+
+def torch_time(kind: str, runs: int, threads: int) -> float:
+    """Seconds per run and step of a PyTorch baseline, in its own process."""
+    script = Path(__file__).with_name("torch_ensemble.py")
+    options = {"kind": kind, "runs": runs, "threads": threads, "steps": STEPS[runs], "repeats": 1}
+    arguments = [text for name, value in options.items() for text in (f"--{name}", str(value))]
+    done = subprocess.run([sys.executable, str(script), *arguments], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise UserError(f"The PyTorch baseline '{kind}' failed: {done.stderr.strip().splitlines()[-1]}")
+    return json.loads(done.stdout)["seconds_per_run_step"]
+
+
+def laboratory(runs: int) -> Callable[[], float]:
+    """A function that trains `runs` networks as the local engine does and returns seconds per run and step."""
+    import jax
+
+    from lemmata.lab.ensemble import default_layout, numerics, workers
+    from lemmata.lab.simulation import stream
+    from lemmata.theories.vit import Setting
+    from lemmata.theories.vit.data import draw_patterns, draw_training
+    from lemmata.theories.vit.network import draw_signs, initialise
+    from lemmata.theories.vit.training import train
+
+    steps = STEPS[runs]
+    setting = Setting(neurons=1000, samples=100, batch=20, steps=steps, record_every=steps, records=2, stop="never")
+    problem = setting.problem()
+    layout = default_layout()
+    prepared = []
+    with numerics("float32"):
+        for seed in range(runs):
+            key = jax.random.key(seed)
+            basis = draw_patterns(problem, stream(key, "graph"))
+            data = draw_training(problem, stream(key, "data"), basis)
+            network, _ = initialise(problem, stream(key, "init"), basis)
+            prepared.append((stream(key, "batch"), network, draw_signs(problem, stream(key, "init")), data))
+        jax.block_until_ready(prepared)
+
+    def one(arguments: Any) -> None:
+        with numerics("float32"):
+            run = jax.block_until_ready(train(problem, *arguments))
+            assert run.records["train_loss"][-1] < run.records["train_loss"][0], "the training loss did not fall"
+
+    def stacked() -> None:
+        with numerics("float32"):
+            jax.block_until_ready(jax.vmap(lambda arguments: train(problem, *arguments))(together))
+
+    together = jax.tree.map(lambda *leaves: jax.numpy.stack(leaves), *prepared) if layout.kind == "vmap" else None
+
+    def measure() -> float:
+        began = time.perf_counter()
+        if layout.kind == "vmap":
+            stacked()
+        else:
+            with concurrent.futures.ThreadPoolExecutor(workers(layout)) as pool:
+                list(pool.map(one, prepared))
+        return (time.perf_counter() - began) / (runs * steps)
+
+    measure()
+    return measure
+
+
+def ensemble(emit: Callable[[Any], None] | None = None) -> None:
+    """Measure and print; `emit` receives the rows instead of a table."""
+    if importlib.util.find_spec("torch") is None:
+        raise UserError("The benchmark 'ensemble' needs PyTorch; install it with: pip install 'lemmata[bench]'.")
+    rows = []
+    if emit is None:
+        print(f"{'runs':>4}  {'laboratory':>11}  {'eager torch':>18}  {'batched torch':>18}  {'ratio to the better':>20}", flush=True)
+    for runs in COUNTS:
+        lab = laboratory(runs)
+        threads = {kind: min((1, 2), key=lambda t, kind=kind: torch_time(kind, runs, t)) for kind in BASELINES}
+        times: dict[str, list[float]] = {"laboratory": [], **{kind: [] for kind in BASELINES}}
+        for _ in range(ROUNDS):
+            times["laboratory"].append(lab())
+            for kind in BASELINES:
+                times[kind].append(torch_time(kind, runs, threads[kind]))
+        best = {name: 1e3 * min(values) for name, values in times.items()}
+        ratio = min(best[kind] for kind in BASELINES) / best["laboratory"]
+        rows.append({"runs": runs, "milliseconds": best, "threads": threads, "ratio": ratio})
+        if emit is None:
+            shown = [f"{best[kind]:7.3f} ms ({threads[kind]} thr.)" for kind in BASELINES]
+            print(f"{runs:>4}  {best['laboratory']:8.3f} ms  {shown[0]:>18}  {shown[1]:>18}  {ratio:19.2f}x", flush=True)
+    if emit is None:
+        print("milliseconds per run and step, best of five alternating rounds")
+    else:
+        emit(rows)
