@@ -1,4 +1,4 @@
-"""Shared by all tests: compiled programs are kept between runs, and real data are found or the test says it is skipped."""
+"""Shared by all tests: compiled programs are kept between runs, and commands write into temporary folders."""
 
 from __future__ import annotations
 

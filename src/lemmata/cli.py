@@ -16,10 +16,11 @@ from lemmata.lab.errors import UserError
 
 if TYPE_CHECKING:
     from lemmata.lab.claims import Claim
-    from lemmata.lab.runner import Options
     from lemmata.lab.theory import Theory
 
-app = typer.Typer(add_completion=False, no_args_is_help=True, rich_markup_mode=None, help="A laboratory for provable learning.")
+app = typer.Typer(
+    add_completion=False, no_args_is_help=True, rich_markup_mode=None, help="A laboratory for provable learning."
+)
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 PresetOption = Annotated[str, typer.Option("--preset", help="smoke (seconds), quick, or paper (the document's sizes).")]
@@ -51,7 +52,13 @@ def progress_bars() -> Iterator[Any]:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("runs"), TimeRemainingColumn())
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("runs"),
+        TimeRemainingColumn(),
+    )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
 
         def make(name: str) -> Any:
@@ -110,7 +117,9 @@ def show(theory: Annotated[str, typer.Argument(help="Name, or a FILE.py.")], as_
             }
             for c in found.claims.values()
         ],
-        "bounds": [{"name": b.name, "reference": b.reference, "parameters": list(b.parameters)} for b in found.bounds.values()],
+        "bounds": [
+            {"name": b.name, "reference": b.reference, "parameters": list(b.parameters)} for b in found.bounds.values()
+        ],
     }  # fmt: skip
     if as_json:
         show_json(content)
@@ -172,7 +181,9 @@ def run(
 
 @app.command()
 def verify(
-    what: Annotated[list[str] | None, typer.Argument(help="THEORY, THEORY/CLAIM or FILE.py; default: headline claims.")] = None,
+    what: Annotated[
+        list[str] | None, typer.Argument(help="THEORY, THEORY/CLAIM or FILE.py; default: headline claims.")
+    ] = None,
     everything: Annotated[bool, typer.Option("--all", help="Every claim of every theory.")] = False,
     preset: PresetOption = "quick",
     seed: SeedOption = 0,
@@ -226,7 +237,8 @@ def _table(quiet: bool) -> Iterator[Any]:
         mark = "" if row["control"] == row["control_expected"] else " !"
         name = f"{row['theory']}/{row['claim']}"
         print(
-            f"{name:<36} {row['outcome']:<13} {row['expected']:<13} {row['control'] + mark:<13} {measured:>22}  {row['note'][:110]}",
+            f"{name:<36} {row['outcome']:<13} {row['expected']:<13} {row['control'] + mark:<13} "
+            f"{measured:>22}  {row['note'][:110]}",
             flush=True,
         )
 

@@ -1,4 +1,4 @@
-"""Side-by-side measurements against what a user would pick instead; part of the package so that `lemmata bench` works."""
+"""Side-by-side measurements against what a user would pick instead, installed so that `lemmata bench` works."""
 
 from lemmata.benchmarks.ensemble import ensemble
 

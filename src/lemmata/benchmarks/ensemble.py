@@ -1,8 +1,8 @@
 """`lemmata bench ensemble`: the shallow-ViT training by the laboratory, by eager PyTorch and by batched PyTorch.
 
-m = 1000, L = 50, d = 10, N = 100, B = 20, true float32, all four matrices trained. One run of the benchmark, rounds that
-alternate between the three, the best of five; each baseline in a process of its own at its best thread setting, which is
-tried first. Drawing the data is not counted on either side.
+m = 1000, L = 50, d = 10, N = 100, B = 20, true float32, all four matrices trained. Rounds alternate between the three in
+one run of the benchmark, and the best of five counts; each baseline has a process of its own at its best thread setting,
+which is tried first. Drawing the data is not counted on either side.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def laboratory(runs: int) -> Callable[[], float]:
     from lemmata.lab.ensemble import default_layout, numerics, workers
     from lemmata.lab.simulation import stream
     from lemmata.theories.vit import Setting
-    from lemmata.theories.vit.data import draw_patterns, draw_training
+    from lemmata.theories.vit.data import draw, draw_patterns
     from lemmata.theories.vit.network import draw_signs, initialise
     from lemmata.theories.vit.training import train
 
@@ -55,8 +55,8 @@ def laboratory(runs: int) -> Callable[[], float]:
     with numerics("float32"):
         for seed in range(runs):
             key = jax.random.key(seed)
-            basis = draw_patterns(problem, stream(key, "graph"))
-            data = draw_training(problem, stream(key, "data"), basis)
+            basis = draw_patterns(problem, stream(key, "data"))
+            data = draw(problem, stream(key, "data"), basis, count=problem.draw_capacity)
             network, _ = initialise(problem, stream(key, "init"), basis)
             prepared.append((stream(key, "batch"), network, draw_signs(problem, stream(key, "init")), data))
         jax.block_until_ready(prepared)
@@ -91,7 +91,10 @@ def ensemble(emit: Callable[[Any], None] | None = None) -> None:
         raise UserError("The benchmark 'ensemble' needs PyTorch; install it with: pip install 'lemmata[bench]'.")
     rows = []
     if emit is None:
-        print(f"{'runs':>4}  {'laboratory':>11}  {'eager torch':>18}  {'batched torch':>18}  {'ratio to the better':>20}", flush=True)
+        print(
+            f"{'runs':>4}  {'laboratory':>11}  {'eager torch':>18}  {'batched torch':>18}  {'ratio to the better':>20}",
+            flush=True,
+        )
     for runs in COUNTS:
         lab = laboratory(runs)
         threads = {kind: min((1, 2), key=lambda t, kind=kind: torch_time(kind, runs, t)) for kind in BASELINES}
@@ -105,7 +108,9 @@ def ensemble(emit: Callable[[Any], None] | None = None) -> None:
         rows.append({"runs": runs, "milliseconds": best, "threads": threads, "ratio": ratio})
         if emit is None:
             shown = [f"{best[kind]:7.3f} ms ({threads[kind]} thr.)" for kind in BASELINES]
-            print(f"{runs:>4}  {best['laboratory']:8.3f} ms  {shown[0]:>18}  {shown[1]:>18}  {ratio:19.2f}x", flush=True)
+            print(
+                f"{runs:>4}  {best['laboratory']:8.3f} ms  {shown[0]:>18}  {shown[1]:>18}  {ratio:19.2f}x", flush=True
+            )
     if emit is None:
         print("milliseconds per run and step, best of five alternating rounds")
     else:

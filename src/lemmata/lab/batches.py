@@ -15,16 +15,16 @@ import jax.numpy as jnp
 
 
 class Batch(NamedTuple):
-    """Samples of one step. `index` is None for all of them in order; `weight` adds up to 1."""
+    """Samples of one step. `rows` is None for all of them in order; `weight` adds up to 1."""
 
-    index: jax.Array | None
+    rows: jax.Array | None
     weight: jax.Array
 
     def take(self, tree: Any) -> Any:
         """The batch's rows of every array of `tree` (leading dimension: samples)."""
-        if self.index is None:
+        if self.rows is None:
             return tree
-        return jax.tree.map(lambda leaf: leaf[self.index], tree)
+        return jax.tree.map(lambda leaf: leaf[self.rows], tree)
 
 
 class Batches(NamedTuple):

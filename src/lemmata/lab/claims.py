@@ -30,8 +30,8 @@ class NotApplicable(Exception):
 class Verdict:
     """An outcome with its evidence.
 
-    `relation` is one of ==, <=, >=, in, increasing, decreasing; `measured` is the criterion with the least margin, `low`
-    and `high` its interval over seeds, `accept_low` and `accept_high` the accepted range of relation `in`.
+    `relation` is one of ==, <=, >=, in, increasing, decreasing; `measured` is the criterion with the least margin,
+    `low` and `high` its interval over seeds, `accept_low` and `accept_high` the accepted range of relation `in`.
     """
 
     outcome: str

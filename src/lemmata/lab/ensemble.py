@@ -99,7 +99,7 @@ def _stacked(simulation: Simulation, runs: Sequence[tuple[Setting, int]]) -> lis
 
 
 def result_shapes(simulation: Simulation, setting: Setting, seed: int, precision: str) -> dict[str, tuple[int, ...]]:
-    """The variables that this setting returns and their shapes, without computing them (a host simulation runs once)."""
+    """The variables that this setting returns and their shapes; only a host simulation is run for it."""
     with numerics(precision):
         if simulation.host:
             results: dict[str, Any] = _single(simulation, setting, seed)

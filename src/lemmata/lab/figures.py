@@ -28,7 +28,13 @@ def panels(count: int = 1, *, width: float = 5.2, height: float = 3.9, **shared:
 def curve(ax: Axes, values: xr.DataArray, x: Any, label: str, color: str, **style: Any) -> None:
     """The seed mean over x with every seed as a faint point."""
     seeds = values.transpose("seed", ...).values
-    ax.plot(x, np.mean(np.where(np.isfinite(seeds), seeds, np.nan), axis=0), color=color, label=label, **{"marker": "o", **style})
+    ax.plot(
+        x,
+        np.mean(np.where(np.isfinite(seeds), seeds, np.nan), axis=0),
+        color=color,
+        label=label,
+        **{"marker": "o", **style},
+    )
     for row in seeds:
         ax.plot(x, row, ".", color=color, alpha=0.3, markersize=4)
 

@@ -114,7 +114,14 @@ class _Region:
     """The judge of `at_least`, `at_most` and `within`."""
 
     def __init__(
-        self, relation: str, low: Bound, high: Bound, by: str, strict: bool, fails_if: str, predicted: float | None = None
+        self,
+        relation: str,
+        low: Bound,
+        high: Bound,
+        by: str,
+        strict: bool,
+        fails_if: str,
+        predicted: float | None = None,
     ) -> None:
         assert by in ("interval", "mean", "median", "every"), by
         self.relation, self.low, self.high, self.by = relation, low, high, by
@@ -209,9 +216,9 @@ class _Monotone:
         steps = at_least(least, by, strict=self.slack is None)(sign * values.diff(self.along))
         path = values.mean([dim for dim in values.dims if dim != self.along]).values
         note = f"{self.by} along {self.along}: {', '.join(f'{value:.4g}' for value in np.atleast_1d(path))}"
-        ends = [None if end is None else sign * end for end in (steps.low, steps.high)][::sign]
+        low, high = [None if end is None else sign * end for end in (steps.low, steps.high)][::sign]
         measured = None if steps.measured is None else sign * steps.measured
-        return Verdict(steps.outcome, self.relation, sign * least, measured, *ends, note)
+        return Verdict(steps.outcome, self.relation, sign * least, measured, low, high, note)
 
 
 def _entries(values: xr.DataArray, dims: list[str]) -> list[tuple[tuple[str, ...], xr.DataArray]]:

@@ -1,4 +1,4 @@
-"""Running an experiment: from its preset to `data.zarr`, `figure.png` and `run.json`, resumed where it was interrupted."""
+"""Running an experiment: from its preset to `data.zarr`, `figure.png` and `run.json`, resumed if interrupted."""
 
 from __future__ import annotations
 

@@ -97,10 +97,11 @@ def record_steps(steps: Any, records: int, every: Any = 1, spacing: str = "even"
 
 
 class Run(NamedTuple):
-    """What a training loop leaves: the last state, the records, first-passage steps and flags."""
+    """What a training loop leaves: the last state, the records, the last record, first-passage steps and flags."""
 
     state: Any
     records: dict[str, jax.Array]
+    last: dict[str, jax.Array]
     step: jax.Array
     first: dict[str, jax.Array]
     last_step: jax.Array
@@ -163,7 +164,8 @@ def loop(
     no = jnp.asarray(False)
     carry = (jnp.asarray(0), no, no, state, state, buffers, jnp.full(count, jnp.nan, real), never)
     k, _, diverged, state, _, buffers, steps, first = jax.lax.while_loop(unfinished, advance, carry)
-    return Run(state, buffers, steps, first, at[k - 1].astype(real), diverged.astype(real))
+    last = {name: buffer[k - 1] for name, buffer in buffers.items()}
+    return Run(state, buffers, last, steps, first, at[k - 1].astype(real), diverged.astype(real))
 
 
 def _all_finite(tree: Any) -> jax.Array:

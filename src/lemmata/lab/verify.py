@@ -76,7 +76,13 @@ def row(theory: Theory, finding: Finding, options: Options, seconds: float) -> d
         "formula": claim.formula,
         "reads": list(claim.reads),
         "controls": [
-            {"case": c.case, "outcome": v.outcome, "expected": c.expected, "measured": _finite(v.measured), "note": v.note}
+            {
+                "case": c.case,
+                "outcome": v.outcome,
+                "expected": c.expected,
+                "measured": _finite(v.measured),
+                "note": v.note,
+            }
             for c, v in finding.controls
         ],
         "command": command(theory, claim.name, options, verb="verify"),

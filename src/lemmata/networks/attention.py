@@ -12,7 +12,7 @@ def softmax_attention(
 ) -> Float[Array, "*batch query key"]:
     """w_{l,s} = c_s exp(logit_{l,s}) / sum_s' c_s' exp(logit_{l,s'}).
 
-    `weight` is the multiplicity c of each key: 0 masks it, 1 is an ordinary token, a count stands for so many equal ones.
+    `weight` is the multiplicity c of each key: 0 masks it, 1 is an ordinary token, k stands for k equal ones.
     """
     present = weight[..., None, :] > 0
     logits = jnp.where(present, logits, -jnp.inf)

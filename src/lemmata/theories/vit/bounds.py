@@ -48,8 +48,13 @@ def alpha_threshold(alpha_conf: Any, sigma: Any, delta: Any, tau: Any = 0.0) -> 
     return np.where(rest > 0, alpha_conf / (np.exp(-(np.asarray(delta, float) + tau)) * safe), np.inf)[()]
 
 
-@bound("(A.138)", alpha_nd=parameter(0.5, "α_nd", "fraction of non-discriminative tokens", low=0, high=1), sigma=_SIGMA,
-       delta=_DELTA, tau=_TAU)  # fmt: skip
+@bound(
+    "(A.138)",
+    alpha_nd=parameter(0.5, "α_nd", "fraction of non-discriminative tokens", low=0, high=1),
+    sigma=_SIGMA,
+    delta=_DELTA,
+    tau=_TAU,
+)
 def alpha_threshold_nd(alpha_nd: Any, sigma: Any, delta: Any, tau: Any = 0.0) -> Any:
     """The same threshold for a given α_nd: (1-α_nd) / (1 + e^{-(δ+τ)} (1-σ-τ))."""
     rest = 1 - np.asarray(sigma, float) - tau
@@ -82,7 +87,7 @@ def iterations(alpha: Any, eta: Any, C: Any = 1.0, exponent: Any = 0.6) -> Any:
     return C * np.asarray(eta, float) ** -np.asarray(exponent, float) / np.asarray(alpha, float)
 
 
-_SAMPLE = {"tokens": _TOKENS, "relevant": _RELEVANT, "q_norm": _LOGIT, "delta": _DELTA, "tau": _TAU}
+_SAMPLE: Any = {"tokens": _TOKENS, "relevant": _RELEVANT, "q_norm": _LOGIT, "delta": _DELTA, "tau": _TAU}
 
 
 @bound("Definition A.2.2", **_SAMPLE)
@@ -106,9 +111,14 @@ def p_n(tokens: Any, relevant: Any, q_norm: Any, delta: Any, tau: Any) -> Any:
     return relevant * np.exp(q**2 - (delta + tau) * q) * nu_n(tokens, relevant, q_norm, delta, tau)
 
 
-@bound("(A.34), (A.48) with equality and constant 1", "a lower-bound model of the logit, not the training",
-       steps=parameter(1000, "t", "steps", low=0, high=10**6, integer=True), eta=_ETA,
-       start=parameter(1.0, "‖q(0)‖²", "initial squared norm", low=0), error=parameter(0.2, "δ+τ", "total error", low=0))  # fmt: skip
+@bound(
+    "(A.34), (A.48) with equality and constant 1",
+    "a lower-bound model of the logit, not the training",
+    steps=parameter(1000, "t", "steps", low=0, high=10**6, integer=True),
+    eta=_ETA,
+    start=parameter(1.0, "‖q(0)‖²", "initial squared norm", low=0),
+    error=parameter(0.2, "δ+τ", "total error", low=0),
+)
 def q_recursion(steps: int, eta: Any, start: Any = 1.0, error: Any = 0.2) -> Any:
     """‖q‖² after `steps` of ‖q‖² ← ‖q‖² (1 + η e^{-‖q‖² + (δ+τ)‖q‖})."""
     square = start

@@ -2,12 +2,14 @@
 
 CARD = {
     "name": "vit",
-    "title": "A Theoretical Understanding of Shallow Vision Transformers: Learning, Generalization, and Sample Complexity",
+    "title": (
+        "A Theoretical Understanding of Shallow Vision Transformers: Learning, Generalization, and Sample Complexity"
+    ),
     "authors": "H. Li, M. Wang, S. Liu, P.-Y. Chen (ICLR 2023)",
     "question": "When does a transformer trained by plain SGD generalise, and what does self-attention contribute?",
     "answer": (
-        "One softmax attention head and a ReLU perceptron, trained with hinge loss on tokens of which two patterns vote "
-        "on the label, reach zero population risk once the samples outnumber alpha^-2; with attention frozen the "
+        "One softmax attention head and a ReLU perceptron, trained with hinge loss on tokens of which two patterns "
+        "vote on the label, reach zero population risk once the samples outnumber alpha^-2; with attention frozen the "
         "sufficient number is larger by another alpha^-2; attention concentrates on the label-relevant tokens."
     ),
     "headlines": ["v3-iterations-eta", "v3-iterations-eta-corrected", "v5-bound-ratio"],

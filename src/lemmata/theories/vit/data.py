@@ -19,6 +19,10 @@ RELEVANT, CONFUSION = 0, 1
 """Roles of a token; 2, 3, ... are the neutral patterns mu_3, mu_4, ..."""
 
 
+BASIS, VOTES, SHUFFLED = 2**31 - 3, 2**31 - 2, 2**31 - 1
+"""Sub-keys of a data stream besides those of the samples, which are 0, 1, 2, ..."""
+
+
 class Data(NamedTuple):
     """Samples. `label` is what training sees, `vote` the true label (the majority vote of the tokens)."""
 
@@ -44,50 +48,39 @@ class Data(NamedTuple):
         return (self.pattern >= 2) * (self.weight > 0) * 1.0
 
 
-SAMPLER = ("dimension", "patterns", "tokens", "balance", "shuffle", "fractions", "noise", "reduction")
-
-
-def orthonormal(key: jax.Array, rows: int, columns: int) -> Float[Array, "rows columns"]:
-    """A uniformly random matrix with orthonormal columns: Q of a Gaussian matrix, signs fixed by R."""
-    q, r = jnp.linalg.qr(jax.random.normal(key, (rows, columns)))
+def orthonormalise(matrix: Float[Array, "rows columns"]) -> Float[Array, "rows columns"]:
+    """Q of the QR decomposition with positive diagonal of R; Haar distributed for a Gaussian matrix."""
+    q, r = jnp.linalg.qr(matrix)
     return q * jnp.sign(jnp.diag(r))
 
 
-@piece("dimension", "patterns", "pattern_basis")
+def orthonormal(key: jax.Array, rows: int, columns: int) -> Float[Array, "rows columns"]:
+    """A uniformly random matrix with orthonormal columns."""
+    return orthonormalise(jax.random.normal(key, (rows, columns)))
+
+
+@piece("dimension", "patterns", "pattern_basis", once=True)
 def draw_patterns(problem: Problem, key: jax.Array) -> Float[Array, "dimension patterns"]:
     """The pattern matrix U_mu = [mu_1 .. mu_M]."""
     if problem.pattern_basis == "canonical":
         return jnp.eye(problem.dimension, problem.patterns)
-    return orthonormal(key, problem.dimension, problem.patterns)
+    return orthonormal(jax.random.fold_in(key, BASIS), problem.dimension, problem.patterns)
 
 
-@piece(*SAMPLER, "labels", "draw_capacity")
-def draw_training(problem: Problem, key: jax.Array, basis: Array) -> Data:
-    """The training samples, up to the drawing capacity."""
-    data = draw(problem, key, basis, problem.draw_capacity)
-    if problem.labels == "shuffled":
-        data = data._replace(label=_labels(problem, jax.random.fold_in(key, 2**31 - 1), problem.draw_capacity))
-    return data
-
-
-@piece(*SAMPLER, "draw_test")
-def draw_test(problem: Problem, key: jax.Array, basis: Array) -> Data:
-    """The test samples, from the same patterns."""
-    return draw(problem, key, basis, problem.draw_test)
-
-
-def draw(problem: Problem, key: jax.Array, basis: Array, count: int) -> Data:
+@piece("dimension", "patterns", "tokens", "balance", "shuffle", "fractions", "noise", "reduction", once=True)
+def draw(problem: Problem, key: jax.Array, basis: Array, *, count: int) -> Data:
     """`count` samples of the document's generator (steps 2 to 7 of 2.2)."""
     if problem.reduction == "patterns":
         return _pattern_samples(problem, basis)
-    vote = _labels(problem, key, count)
+    vote = _labels(problem, jax.random.fold_in(key, VOTES), count)
+    shuffled = _labels(problem, jax.random.fold_in(key, SHUFFLED), count)
     keys = jax.vmap(lambda i: jax.random.fold_in(key, i))(jnp.arange(count))
-    return jax.vmap(lambda k, y: _sample(problem, k, y, basis))(keys, vote)
+    data = jax.vmap(lambda k, y: _sample(problem, k, y, basis))(keys, vote)
+    return data._replace(label=jnp.where(problem.shuffled_labels > 0, shuffled, vote))
 
 
 def _labels(problem: Problem, key: jax.Array, count: int) -> Float[Array, " count"]:
     """Labels: +- pairs in random order inside the pair (`exact`), or fair coins (`bernoulli`)."""
-    key = jax.random.fold_in(key, 2**31 - 2)
     sign = lambda i: jax.random.rademacher(jax.random.fold_in(key, i), (), jnp.result_type(float))  # noqa: E731
     index = jnp.arange(count)
     if problem.balance == "bernoulli":
@@ -97,16 +90,14 @@ def _labels(problem: Problem, key: jax.Array, count: int) -> Float[Array, " coun
 
 def _sample(problem: Problem, key: jax.Array, vote: Array, basis: Array) -> Data:
     """One sample with the given true label."""
-    roles_key, order_key, noise_key, level_key = jax.random.split(key, 4)
-    if problem.fractions == "fixed":
-        roles = _fixed_roles(problem)
-    else:
-        roles = _random_roles(problem, roles_key)
+    roles_key, uniform_key, noise_key = jax.random.split(key, 3)
+    place, level, depth = jax.random.uniform(uniform_key, (3, problem.tokens))
+    roles = _fixed_roles(problem) if problem.fractions == "fixed" else _random_roles(problem, roles_key)
     if problem.shuffle:
-        roles = jax.random.permutation(order_key, roles)
+        roles = roles[jnp.argsort(place)]
     own = jnp.where(vote > 0, 0, 1)
     pattern = jnp.where(roles == RELEVANT, own, jnp.where(roles == CONFUSION, 1 - own, roles))
-    noise = _noise(problem, noise_key, level_key)
+    noise = _noise(problem, jax.random.normal(noise_key, (problem.tokens, problem.dimension)), level, depth)
     tokens = basis.T[pattern] + noise
     norm = jnp.linalg.norm(tokens, axis=-1, keepdims=True)
     tokens = jnp.where(problem.unit_tokens > 0, tokens / norm, tokens)
@@ -153,23 +144,22 @@ def _random_roles(problem: Problem, key: jax.Array) -> Int[Array, " tokens"]:
     return jnp.where(votes(roles) > 0, roles, swapped)
 
 
-def _noise(problem: Problem, key: jax.Array, level_key: jax.Array) -> Float[Array, "tokens dimension"]:
-    """Token noise: Gaussian, uniform in the ball, or on the sphere of radius tau."""
-    normal = jax.random.normal(key, (problem.tokens, problem.dimension))
+def _noise(problem: Problem, normal: Array, level: Array, depth: Array) -> Float[Array, "tokens dimension"]:
+    """Token noise from standard normals and uniforms: Gaussian, uniform in the ball, or on the sphere of radius tau."""
     if problem.noise == "gaussian":
-        noisy = jax.random.uniform(level_key, (problem.tokens, 1)) < problem.noisy_fraction
+        noisy = level[:, None] < problem.noisy_fraction
         return jnp.where(noisy, problem.noisy_level, problem.token_noise) * normal
     direction = normal / jnp.linalg.norm(normal, axis=-1, keepdims=True)
     # projecting to unit norm stretches the distance; this radius keeps (2.5) after it
     tau = problem.noise_radius
     radius = jnp.where(problem.unit_tokens > 0, tau * jnp.sqrt(1 - tau**2 / 4), tau)
     if problem.noise == "ball":
-        radius = radius * jax.random.uniform(level_key, (problem.tokens, 1)) ** (1 / problem.dimension)
+        radius = radius * depth[:, None] ** (1 / problem.dimension)
     return radius * direction
 
 
 def _pattern_samples(problem: Problem, basis: Array) -> Data:
-    """The exact reduction (oracle 8.3): one sample per label whose tokens are the patterns, weighted by their counts."""
+    """The exact reduction (oracle 8.3): one sample per label; its tokens are the patterns, weighted by counts."""
     roles = _fixed_roles(problem)
     counts = jnp.sum(roles[:, None] == jnp.arange(problem.patterns), axis=0) * 1.0
     swapped = jnp.concatenate([counts[:2][::-1], counts[2:]])

@@ -1,4 +1,4 @@
-"""The experiments (section 7 and the claims register): settings, axes and seeds at `smoke`, `quick` and `paper` size."""
+"""The experiments (section 7, claims register): settings, axes and seeds at `smoke`, `quick` and `paper` size."""
 
 from __future__ import annotations
 
@@ -219,8 +219,11 @@ EXPERIMENTS = (
         "Does a worse initial model slow training down?",
         figures.initial_model,
         {
-            "relevant_fraction": 0.36, "confusion_fraction": 0.14, "samples": 24, "neurons": 100,
-        },  # fmt: skip
+            "relevant_fraction": 0.36,
+            "confusion_fraction": 0.14,
+            "samples": 24,
+            "neurons": 100,
+        },
         {"value_error": [0.0, 0.2, 0.4, 0.6], "error": ["confuse", "random"], "attention_error": [0.2, 0.0, 0.4]},
         5,
         {"neurons": 1000, "test_samples": 1000},

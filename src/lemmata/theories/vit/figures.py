@@ -7,8 +7,8 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from lemmata.lab.fits import line
 from lemmata.lab.figures import BLUE, GREEN, GREY, ORANGE, PALETTE, RED, curve, heat, panels, trajectory
+from lemmata.lab.fits import line
 from lemmata.lab.intervals import CannotFit
 from lemmata.theories.vit.measures import half_thresholds, split_runs, success
 from lemmata.theories.vit.training import SMALL_LOSS
@@ -41,7 +41,7 @@ def _sample_map(data: xr.Dataset, power: int, who: str) -> Figure:
     counts = data.samples.values
     order = np.argsort(alphas)[::-1]
     rates = success(data).mean("seed").transpose("relevant_fraction", "samples").values[order]
-    image = heat(left, rates, [f"{a ** -power:.1f}" for a in alphas[order]], [f"{n:g}" for n in counts])
+    image = heat(left, rates, [f"{a**-power:.1f}" for a in alphas[order]], [f"{n:g}" for n in counts])
     figure.colorbar(image, ax=left, label="success rate over seeds")
     left.set_xlabel(rf"$\alpha_*^{{-{power}}}$")
     left.set_ylabel("training samples $N$")
@@ -50,7 +50,9 @@ def _sample_map(data: xr.Dataset, power: int, who: str) -> Figure:
     x = np.asarray([a**-power for a in found])
     middle = np.asarray([t.estimate.value for t in found.values()])
     ends = np.asarray([[t.estimate.low, t.estimate.high] for t in found.values()])
-    ends = np.clip(np.nan_to_num(ends, posinf=2 * counts.max(), neginf=counts.min() / 2), counts.min() / 2, 2 * counts.max())
+    ends = np.clip(
+        np.nan_to_num(ends, posinf=2 * counts.max(), neginf=counts.min() / 2), counts.min() / 2, 2 * counts.max()
+    )
     measured = np.asarray([not t.censored for t in found.values()])
     if measured.any():
         spread = np.abs(ends[measured].T - middle[measured])
@@ -235,7 +237,9 @@ def losses(data: xr.Dataset) -> Figure:
     for loss, color in zip(data.loss.values, PALETTE, strict=False):
         for attention, style in (("trained", "-"), ("frozen", ":")):
             part = data.sel(loss=loss, attention=attention)
-            trajectory(ax, part.step, part.concentration.sel(query="all"), f"{loss}, {attention}", color, linestyle=style)
+            trajectory(
+                ax, part.step, part.concentration.sel(query="all"), f"{loss}, {attention}", color, linestyle=style
+            )
     ax.axhline(1.0, color="black", linestyle="--", label="document: limit 1")
     ax.set_ylim(0, 1.05)
     ax.set_xlabel("training step $t$")

@@ -44,11 +44,10 @@ def split_runs(data: xr.Dataset, variable: str) -> dict[str, xr.DataArray]:
 
 def at_end(values: xr.DataArray) -> xr.DataArray:
     """The value at the last used record of every run."""
-    return values.ffill("record").isel(record=-1)
+    return values.isel(record=values.notnull().sum("record") - 1)
 
 
 def ratio_of_means(above: xr.DataArray, below: xr.DataArray) -> xr.DataArray:
     """One value per seed whose mean is exactly mean(above) / mean(below), with its linearised spread."""
     ratio = above.mean("seed") / below.mean("seed")
     return ratio + (above - ratio * below) / below.mean("seed")
-

@@ -1,6 +1,6 @@
 """The shallow vision transformer (2.1): softmax attention, a ReLU layer and fixed output signs; its initialisations.
 
-    F(X) = 1/|S| sum_{l in S} a_(l)^T ReLU(W_O V_l),   V_l = W_V X w_l,   w_l = softmax(X^T W_K^T W_Q x_l)
+F(X) = 1/|S| sum_{l in S} a_(l)^T ReLU(W_O V_l),   V_l = W_V X w_l,   w_l = softmax(X^T W_K^T W_Q x_l)
 """
 
 from __future__ import annotations
@@ -15,7 +15,10 @@ from jaxtyping import Array, Float
 from lemmata.lab.setting import Problem
 from lemmata.lab.simulation import piece
 from lemmata.networks.attention import softmax_attention
-from lemmata.theories.vit.data import orthonormal
+from lemmata.theories.vit.data import orthonormal, orthonormalise
+
+SIGNS = 2**31 - 1
+"""Sub-key of the output signs."""
 
 
 class Network(NamedTuple):
@@ -113,11 +116,11 @@ def gradient(
     return chain((d_a, d_g))[0]
 
 
-@piece("tokens", "neurons", "output", "balanced_signs", "patterns", "reduction")
+@piece("tokens", "neurons", "output", "balanced_signs", once=True)
 def draw_signs(problem: Problem, key: jax.Array) -> Float[Array, "*tokens neurons"]:
     """The fixed output layer: entries +-1/sqrt(m), per neuron or per token and neuron."""
     m = problem.neurons
-    key = jax.random.fold_in(key, 1)
+    key = jax.random.fold_in(key, SIGNS)
     if problem.output == "per_token":
         # position l's signs depend on l alone
         keys = jax.vmap(lambda position: jax.random.fold_in(key, position))(jnp.arange(problem.tokens))
@@ -130,19 +133,19 @@ def draw_signs(problem: Problem, key: jax.Array) -> Float[Array, "*tokens neuron
 
 @piece(
     "dimension", "patterns", "value_width", "key_width", "neurons", "init", "error", "error_qk", "free_queries",
-    "clip_spectral", "uniform_attention",
+    "clip_spectral", "uniform_attention", once=True,
 )  # fmt: skip
 def initialise(problem: Problem, key: jax.Array, basis: Array) -> tuple[Network, Features]:
     """The initial network and the features its maps were built on."""
-    keys = jax.random.split(jax.random.fold_in(key, 0), 8)
-    output = problem.output_std * jax.random.normal(keys[0], (problem.neurons, problem.value_width))
+    output_key, maps_key = jax.random.split(key)
+    output = problem.output_std * jax.random.normal(output_key, (problem.neurons, problem.value_width))
     if problem.init == "assumption":
-        value, key_map, query, features = _assumption(problem, keys[1:], basis)
+        value, key_map, query, features = _assumption(problem, maps_key, basis)
     else:
         if problem.init == "literal":
             scale = 1 / problem.token_noise**2
             query = key_map = problem.attention_error**2 * scale * jnp.eye(problem.dimension)
-            value = problem.value_error**2 * scale * orthonormal(keys[1], problem.dimension, problem.dimension)
+            value = problem.value_error**2 * scale * orthonormal(maps_key, problem.dimension, problem.dimension)
         else:
             value, key_map, query = (jnp.asarray(m) for m in (problem.value_map, problem.key_map, problem.query_map))
         common = polar(0.5 * (key_map + query) @ basis)
@@ -154,37 +157,35 @@ def initialise(problem: Problem, key: jax.Array, basis: Array) -> tuple[Network,
     return Network(output, value, key_map, query), features
 
 
-def _assumption(problem: Problem, keys: Array, basis: Array) -> tuple[Array, Array, Array, Features]:
-    """Assumption 2.3.1 with equality: W_V mu_j = p_j + sigma e_j, W_K mu_j = q_j + delta e_j, W_Q mu_j = r_j + delta e_j.
+def _assumption(problem: Problem, key: jax.Array, basis: Array) -> tuple[Array, Array, Array, Features]:
+    """Assumption 2.3.1 with equality: W_V mu_j = p_j + sigma e_j, W_K mu_j = q_j + delta e_j, W_Q mu_j = r_j + ...
 
     q_1 = r_1 and q_2 = r_2; R = Q, or with free queries r_3..r_M random in the complement of q_1, q_2.
     """
     m, wide, narrow = problem.patterns, problem.value_width, problem.key_width
-    p = orthonormal(keys[0], wide, m)
-    q = orthonormal(keys[1], narrow, m)
+    value_key, key_key = jax.random.split(key)
+    normals_v = jax.random.normal(value_key, (2, wide, m))
+    normals_k = jax.random.normal(key_key, (4, narrow, m))
+    p, q = orthonormalise(normals_v[0]), orthonormalise(normals_k[0])
     r = q
     if problem.free_queries:
-        mixed = jnp.concatenate([q[:, :2], jax.random.normal(keys[2], (narrow, m - 2))], axis=1)
-        # QR keeps the first two columns up to sign
-        r = jnp.linalg.qr(mixed)[0].at[:, :2].set(q[:, :2])
+        # QR keeps the first two columns, which are orthonormal already
+        r = orthonormalise(jnp.concatenate([q[:, :2], normals_k[1][:, 2:]], axis=1))
     if problem.error == "given":
         error_v = jnp.asarray(problem.value_error_directions)
     else:
-        error_v = _directions(problem.error, keys[3], p)
-    error_k = _directions(problem.error_qk, keys[4], q)
-    error_q = _directions(problem.error_qk, keys[5], r)
+        error_v = _directions(problem.error, normals_v[1], p)
     value = (p + problem.value_error * error_v) @ basis.T
-    key_map = (q + problem.attention_error * error_k) @ basis.T
-    query = (r + problem.attention_error * error_q) @ basis.T
+    key_map = (q + problem.attention_error * _directions(problem.error_qk, normals_k[2], q)) @ basis.T
+    query = (r + problem.attention_error * _directions(problem.error_qk, normals_k[3], r)) @ basis.T
     return value, key_map, query, Features(p, q, r)
 
 
-def _directions(how: str, key: jax.Array, features: Array) -> Array:
+def _directions(how: str, normals: Array, features: Array) -> Array:
     """Unit columns: uniform on the sphere, or `confuse`: e_1 = p_2, e_2 = p_1, e_j = p_{j-1}."""
     if how == "confuse":
         return jnp.concatenate([features[:, 1:2], features[:, :-1]], axis=1)
-    normal = jax.random.normal(key, features.shape)
-    return normal / jnp.linalg.norm(normal, axis=0)
+    return normals / jnp.linalg.norm(normals, axis=0)
 
 
 def polar(matrix: Float[Array, "rows columns"]) -> Float[Array, "rows columns"]:

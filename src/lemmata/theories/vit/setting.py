@@ -31,9 +31,7 @@ class Setting(lab.Setting):
     noise_radius: float = lab.number(0.0, "τ", "radius of ball or sphere token noise", low=0)
     noisy_fraction: float = lab.number(0.0, "ρ", "fraction of tokens with the large noise", low=0, high=1)
     noisy_level: float = lab.number(0.3, "c_big", "standard deviation of the large token noise", low=0)
-    spread: float = lab.number(
-        0.0, "conc", "Dirichlet concentration of random fractions (0: multinomial)", low=0
-    )
+    spread: float = lab.number(0.0, "conc", "Dirichlet concentration of random fractions (0: multinomial)", low=0)
     value_error: float = lab.number(0.1, "σ", "error of the initial value map", low=0)
     attention_error: float = lab.number(0.2, "δ", "error of the initial key and query maps", low=0)
     output_scale: float = lab.number(0.01, "ξ", "standard deviation of the initial output weights", low=0)
@@ -124,18 +122,19 @@ class Setting(lab.Setting):
             "unit_tokens": int(self.unit_tokens),
             "output_std": scale[self.output_rule],
             "condition_slack": self.slack,
+            "shuffled_labels": int(self.labels == "shuffled"),
             "training_samples": 2 if self.reduction == "patterns" else self.samples,
         }
 
     def shapes(self) -> dict[str, int]:
         def drawn(count: int) -> int:
-            return next(c for c in (64, 256, 1024, 4096) if c >= count)
+            return next(c for c in (256, 1024, 4096) if c >= count)
 
         reduced = self.reduction == "patterns"
         return {
             "capacity": 2 if reduced else capacity(self.samples),
-            "draw_capacity": 2 if reduced else drawn(self.samples),
-            "draw_test": 2 if reduced else drawn(min(self.test_samples, 4096)),
+            "draw_capacity": drawn(self.samples),
+            "draw_test": drawn(min(self.test_samples, 4096)),
             "each_step": int(self.record_every == 1 and self.steps <= self.records - 1),
         }
 

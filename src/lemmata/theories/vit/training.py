@@ -17,7 +17,7 @@ from lemmata.lab.setting import Problem
 from lemmata.lab.simulation import Variable, piece, simulation, stream
 from lemmata.lab.training import Run, descent, loop, record_steps
 from lemmata.networks import losses
-from lemmata.theories.vit.data import Data, draw_patterns, draw_test, draw_training
+from lemmata.theories.vit.data import Data, draw, draw_patterns
 from lemmata.theories.vit.network import Network, draw_signs, forward, gradient, initialise
 from lemmata.theories.vit.probes import QUERIES, attention_by_query, largest_similarity
 
@@ -51,7 +51,7 @@ def training_batches(problem: Problem, key: jax.Array) -> batches.Batches:
 
 @piece("capacity", "batch", "batches", "records", "each_step", "loss", "stop", "track")
 def train(problem: Problem, key: jax.Array, network: Network, signs: Array, data: Data) -> Run:
-    """Train on the first `samples` rows of `data`; records, first passages and flags as `lab.training.loop` gives them."""
+    """Train on the first `samples` rows of `data`."""
     data = jax.tree.map(lambda leaf: leaf[: problem.capacity], data)
     loss = training_loss(problem)
     everything = batches.full(problem.training_samples, problem.capacity).draw((), jnp.asarray(0))[1]
@@ -92,15 +92,14 @@ def train(problem: Problem, key: jax.Array, network: Network, signs: Array, data
     )
 
 
-@piece("test_samples", "capacity", "track", "reduction")
+@piece("test_samples", "reduction", once=True)
 def evaluate(problem: Problem, network: Network, signs: Array, data: Data, test: Data) -> dict[str, Array]:
     """Population risk on the test samples (hinge at margin 1, 0-1 error) and statistics of the training data."""
     count = 2 if problem.reduction == "patterns" else problem.test_samples
     test = jax.tree.map(lambda leaf: leaf[:count], test)
-    margins = test.label * forward(network, signs, test.tokens, test.weight)
+    margins = test.vote * forward(network, signs, test.tokens, test.weight)
     hinge = losses.hinge().value(margins)
-    data = jax.tree.map(lambda leaf: leaf[: problem.capacity], data)
-    used = (jnp.arange(problem.capacity) < problem.training_samples) * 1.0
+    used = (jnp.arange(data.label.shape[0]) < problem.training_samples) * 1.0
     return {
         "test_hinge": jnp.mean(hinge),
         "test_hinge_error": jnp.std(hinge, ddof=1) / jnp.sqrt(count),
@@ -108,6 +107,7 @@ def evaluate(problem: Problem, network: Network, signs: Array, data: Data, test:
         "test_margin": jnp.min(margins),
         "noise_norm": jnp.max(used[:, None] * data.noise),
         "similarity": largest_similarity(data, used),
+        "condition_slack": jnp.asarray(problem.condition_slack, hinge.dtype),
     }
 
 
@@ -117,7 +117,9 @@ RECORD = ("record",)
 @simulation(
     Variable("step", RECORD, "t", "training step of the record"),
     Variable("train_loss", RECORD, "L(t)", "training loss"),
-    Variable("concentration", ("record", "query"), "conc", "attention on label-relevant tokens, by type of query", True),
+    Variable(
+        "concentration", ("record", "query"), "conc", "attention on label-relevant tokens, by type of query", True
+    ),
     Variable("complement", ("record", "query"), "1 - conc", "attention on all other tokens, by type of query", True),
     Variable("confused", ("record", "query"), "", "attention on confusion tokens, by type of query", True),
     Variable("lowest", RECORD, "min conc", "smallest attention on label-relevant tokens of any query"),
@@ -138,22 +140,19 @@ RECORD = ("record",)
 )
 def simulate(problem: Problem, key: jax.Array, prepared: None = None) -> dict[str, Array]:
     """One run: draw, initialise, train, evaluate."""
-    basis = draw_patterns(problem, jax.random.fold_in(stream(key, "data"), 2**31 - 3))
-    data = draw_training(problem, stream(key, "data"), basis)
-    test = draw_test(problem, stream(key, "test"), basis)
+    basis = draw_patterns(problem, stream(key, "data"))
+    data = draw(problem, stream(key, "data"), basis, count=problem.draw_capacity)
+    test = draw(problem, stream(key, "test"), basis, count=problem.draw_test)
     network, _ = initialise(problem, stream(key, "init"), basis)
     signs = draw_signs(problem, stream(key, "init"))
     run = train(problem, stream(key, "batch"), network, signs, data)
-    results = dict(run.records)
-    last = jnp.sum(~jnp.isnan(run.step)) - 1
     return {
-        **results,
+        **run.records,
         "step": run.step,
         "zero_loss_step": run.first["zero_loss"],
         "small_loss_step": run.first["small_loss"],
         "last_step": run.last_step,
-        "last_loss": results["train_loss"][last],
+        "last_loss": run.last["train_loss"],
         "diverged": run.diverged,
-        "condition_slack": jnp.asarray(problem.condition_slack, run.diverged.dtype),
         **evaluate(problem, run.state.parameters, signs, data, test),
     }

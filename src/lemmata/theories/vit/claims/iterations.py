@@ -34,7 +34,9 @@ def _step_slopes(change: Change = _same) -> Evidence:
 
     def evidence(datasets: Datasets) -> xr.DataArray:
         found = split_runs(datasets["f2-step-size"], "small_loss_step")
-        slopes = {mode: log_slopes(change(times.isel(step_size=slice(0, 2))), "step_size") for mode, times in found.items()}
+        slopes = {
+            mode: log_slopes(change(times.isel(step_size=slice(0, 2))), "step_size") for mode, times in found.items()
+        }
         return xr.concat(list(slopes.values()), xr.Variable("mode", list(slopes)))
 
     return evidence
@@ -75,7 +77,7 @@ def _slope_difference(replaced: bool) -> Evidence:
     def evidence(datasets: Datasets) -> xr.DataArray:
         trained, frozen = _times(datasets, "trained"), _times(datasets, "frozen")
         if replaced:
-            frozen = trained * np.exp(np.log(frozen / trained).mean("relevant_fraction"))
+            frozen = trained * np.exp(xr.DataArray(np.log(frozen / trained)).mean("relevant_fraction"))
         return log_slopes(frozen, "relevant_fraction") - log_slopes(trained, "relevant_fraction")
 
     return evidence
@@ -167,7 +169,9 @@ CLAIMS = (
         judge=within(-0.1, 0.1, predicted=0.0),
         expected=FAILS,
         controls=(
-            Control("frozen times replaced by the trained ones times a constant per seed", _slope_difference(True), HOLDS),
+            Control(
+                "frozen times replaced by the trained ones times a constant per seed", _slope_difference(True), HOLDS
+            ),
         ),
     ),
     Claim(
@@ -178,7 +182,9 @@ CLAIMS = (
         reads=_FRACTIONS,
         evidence=_slope_difference(replaced=False),
         judge=at_most(-0.15),
-        controls=(Control("frozen times replaced by the trained ones times a constant per seed", _slope_difference(True)),),
+        controls=(
+            Control("frozen times replaced by the trained ones times a constant per seed", _slope_difference(True)),
+        ),
     ),
     Claim(
         name="f2-line",

@@ -25,7 +25,9 @@ def _ranked(found: Threshold, data: xr.Dataset) -> float:
     return found.estimate.value
 
 
-def _decrease(name: str, choose: Callable[[xr.Dataset], xr.Dataset] = lambda data: data, reverse: bool = False) -> Evidence:
+def _decrease(
+    name: str, choose: Callable[[xr.Dataset], xr.Dataset] = lambda data: data, reverse: bool = False
+) -> Evidence:
     """Spearman correlation of N_50 and alpha, and the largest factor by which N_50 rises to the next alpha."""
 
     def evidence(datasets: Datasets) -> dict[str, float]:
@@ -128,7 +130,9 @@ CLAIMS = (
         evidence=_ratio(samples_cnn),
         judge=equal(1e-12, relative=True),
         controls=(
-            Control("inner exponent 3 instead of 2", _ratio(lambda alpha, sigma, tau: (alpha * (alpha - sigma - tau)) ** -3)),
+            Control(
+                "inner exponent 3 instead of 2", _ratio(lambda alpha, sigma, tau: (alpha * (alpha - sigma - tau)) ** -3)
+            ),
         ),
     ),
 )
