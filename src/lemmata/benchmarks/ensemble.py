@@ -1,8 +1,8 @@
 """`lemmata bench ensemble`: the shallow-ViT training by the laboratory, by eager PyTorch and by batched PyTorch.
 
-m = 1000, L = 50, d = 10, N = 100, B = 20, true float32, all four matrices trained. Rounds alternate between the three in
-one run of the benchmark, and the best of five counts; each baseline has a process of its own at its best thread setting,
-which is tried first. Drawing the data is not counted on either side.
+m = 1000, L = 50, d = 10, N = 100, B = 20, true float32, all four matrices trained. Rounds alternate between the three
+in one run of the benchmark, and the best of five counts; each baseline has a process of its own at its best thread
+setting, which is tried first. Drawing the data is not counted on either side.
 """
 
 from __future__ import annotations

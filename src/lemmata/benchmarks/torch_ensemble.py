@@ -1,8 +1,9 @@
 """The same training in PyTorch: many small vision transformers of one attention layer, on the CPU, in float32.
 
 Two baselines. `eager` is the loop a researcher writes: a module, a hinge loss, `backward`, `torch.optim.SGD`, one run
-after the other. `batched` trains `--chunk` runs at once with a leading run axis, flat batched products and an
-in-place update; groups of one are fastest where the hidden layer of one run already fills the cache. Every run has its own data, initial weights, signs and mini-batch order; all four matrices are trained.
+after the other. `batched` trains `--chunk` runs at once with a leading run axis, flat batched products and an in-place
+update; groups of one are fastest where the hidden layer of one run already fills the cache. Every run has its own
+data, initial weights, signs and mini-batch order; all four matrices are trained.
 
     python torch_ensemble.py --kind batched --runs 8 --threads 2
 
@@ -150,7 +151,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--steps", type=int, default=50)
     parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--chunk", type=int, default=1, help="runs trained at once by `batched`: larger groups leave the cache")
+    parser.add_argument("--chunk", type=int, default=1, help="runs that `batched` trains at once")
     args = parser.parse_args()
     keep_memory()
     torch.set_num_threads(args.threads)

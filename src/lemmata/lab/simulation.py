@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import jax
+from jax.core import Tracer
 
 from lemmata.lab.setting import Problem, Setting
 
@@ -56,7 +57,7 @@ def piece(*static: str, once: bool = False) -> Callable[[Callable[..., Any]], Ca
         def call(problem: Problem, *args: Any, **statics: Any) -> Any:
             problem = problem.only(static)
             # compiler options are only for calls that are not part of a larger trace (vmap, eval_shape)
-            traced = any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves((problem, args)))
+            traced = any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves((problem, args)))
             return (hasty if once and not traced else compiled)(problem, *args, **statics)
 
         setattr(call, "compiled", hasty if once else compiled)  # noqa: B010

@@ -80,7 +80,7 @@ class Store:
             if len(shape) != len(variable.dims):
                 raise ValueError(f"{name} has shape {shape}, but its declared dimensions are {variable.dims}")
             dims = (*axes, "seed", *variable.dims)
-            chunk = (*ones, min(block, len(seeds)) if len(seeds) < block else block, *shape)
+            chunk = (*ones, block, *shape)
             array = add(name, dims, (*grid.shape, len(seeds), *shape), chunk, math.nan, precision)
             array.attrs.update({"long_name": variable.meaning, "symbol": variable.symbol})
         blocks = -(-len(seeds) // block)
@@ -147,10 +147,14 @@ class Store:
     def _dims(array: zarr.Array) -> list[str]:
         return list(array.attrs["_ARRAY_DIMENSIONS"])  # pyright: ignore[reportArgumentType]
 
-    def chunks(self, grid: Grid, layout_block: int) -> list[Chunk]:
+    def shape(self, name: str) -> tuple[int, ...]:
+        """The shape of one run's variable."""
+        return self._array(name).shape[self._array("status").ndim :]
+
+    def chunks(self, grid: Grid) -> list[Chunk]:
         """Every chunk of the store, cells in order."""
-        seeds = self.seeds
-        blocks = [seeds[i : i + layout_block] for i in range(0, len(seeds), layout_block)]
+        seeds, size = self.seeds, self._number("block")
+        blocks = [seeds[i : i + size] for i in range(0, len(seeds), size)]
         return [Chunk(cell, b, block) for cell in grid.cells for b, block in enumerate(blocks)]
 
     def status(self) -> np.ndarray:

@@ -53,15 +53,13 @@ def execute(
     layout: Layout,
     precision: str,
     progress: Progress | None = None,
-    *,
-    retry_failed: bool = True,
 ) -> int:
-    """Compute what is pending (and what failed before); the number of failed chunks is returned."""
+    """Compute what is pending and what failed before; the number of failed chunks is returned."""
     status = store.status()
-    settled = (DONE,) if retry_failed else (DONE, 2)
-    pending = {chunk for chunk in store.chunks(grid, layout.block) if status[(*chunk.cell, chunk.block)] not in settled}
-    calls = [call for call in plan(grid, store.chunks(grid, layout.block), layout) if any(c in pending for c in call)]
-    total = sum(len(chunk.seeds) for chunk in store.chunks(grid, layout.block))
+    chunks = store.chunks(grid)
+    pending = {chunk for chunk in chunks if status[(*chunk.cell, chunk.block)] != DONE}
+    calls = [call for call in plan(grid, chunks, layout) if any(chunk in pending for chunk in call)]
+    total = sum(len(chunk.seeds) for chunk in chunks)
     done = total - sum(len(chunk.seeds) for chunk in pending)
     if progress:
         progress(done, total)
@@ -72,7 +70,7 @@ def execute(
             at += len(chunk.seeds)
             if chunk not in pending:
                 continue
-            message = mine if isinstance(mine, str) else _defect(simulation, mine)
+            message = mine if isinstance(mine, str) else _defect(simulation, store, mine)
             if message:
                 store.fail(chunk, message)
             else:
@@ -109,15 +107,15 @@ def _local(
             pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _defect(simulation: Simulation, results: Sequence[Mapping[str, np.ndarray]]) -> str:
+def _defect(simulation: Simulation, store: Store, results: Sequence[Mapping[str, np.ndarray]]) -> str:
     """Why these results cannot be stored: a type, a shape or an unflagged NaN; empty if they can."""
     for result in results:
         for name, value in result.items():
             variable = simulation.variable(name)
             if value.dtype.kind != "f":
                 return f"{name} is {value.dtype}, not floating point"
-            if value.shape != results[0][name].shape or value.ndim != len(variable.dims):
-                return f"{name} has shape {value.shape}, declared dimensions are {variable.dims}"
+            if value.shape != store.shape(name):
+                return f"{name} has shape {value.shape}, but the first cell has {store.shape(name)}"
             first = value[0] if variable.dims[:1] == ("record",) else value
             if not variable.optional and np.isnan(first).any():
                 return f"{name} is NaN"

@@ -66,7 +66,9 @@ def test_threshold_numbers() -> None:
 
 def test_token_noise_enters_both_factors_of_the_threshold() -> None:
     assert bounds.alpha_threshold(0.2, 0.1, 0.2, 0.05) == pytest.approx(0.2 * math.exp(0.25) / 0.85, rel=1e-12)
-    assert bounds.alpha_threshold_nd(0.4, 0.1, 0.2, 0.05) == pytest.approx(0.6 / (1 + math.exp(-0.25) * 0.85), rel=1e-12)
+    assert bounds.alpha_threshold_nd(0.4, 0.1, 0.2, 0.05) == pytest.approx(
+        0.6 / (1 + math.exp(-0.25) * 0.85), rel=1e-12
+    )
 
 
 @settings(deadline=None, max_examples=100)
@@ -124,7 +126,9 @@ def test_the_scalar_recursion_after_a_hundred_thousand_steps() -> None:
 
 def test_one_step_of_the_recursion_by_hand() -> None:
     assert bounds.q_recursion(0, eta=0.1, start=4.0) == 4.0
-    assert bounds.q_recursion(1, eta=0.1, start=4.0, error=0.5) == pytest.approx(4 * (1 + 0.1 * math.exp(-3)), rel=1e-15)
+    assert bounds.q_recursion(1, eta=0.1, start=4.0, error=0.5) == pytest.approx(
+        4 * (1 + 0.1 * math.exp(-3)), rel=1e-15
+    )
 
 
 @pytest.mark.parametrize("alpha", [0.3, 0.2, 0.1])

@@ -222,9 +222,7 @@ def test_a_neuron_at_exactly_zero_has_no_gradient() -> None:
 
 
 @functools.partial(jax.jit, static_argnames="steps")
-def descend(
-    network: Network, signs: Any, tokens: Any, weight: Any, label: Any, steps: int = 40
-) -> tuple[Network, Any]:
+def descend(network: Network, signs: Any, tokens: Any, weight: Any, label: Any, steps: int = 40) -> tuple[Network, Any]:
     """The last network and the loss of every step: hinge, batches of two in turn."""
     loss = losses.hinge()
 
@@ -252,7 +250,9 @@ class Symmetric(Case):
         assert self.risk[0] - self.risk[-1] > 0.05, "the trajectory must move for its symmetry to mean anything"
 
     def again(self, **changes: Any) -> tuple[Network, Any]:
-        inputs = {name: changes.get(name, getattr(self, name)) for name in ("network", "signs", "tokens", "weight", "label")}
+        inputs = {
+            name: changes.get(name, getattr(self, name)) for name in ("network", "signs", "tokens", "weight", "label")
+        }
         return descend(**inputs)
 
 
@@ -510,7 +510,9 @@ def test_clipping_divides_by_spectral_norms_above_one_only() -> None:
         assert norm > 1.05
         np.testing.assert_allclose(two, one / norm, rtol=1e-12, atol=1e-14)
     half = 0.5 * np.eye(10)
-    shrunk, _, _ = start(SMALL.replace(init="given", clip_spectral=True, value_map=half, key_map=half, query_map=3 * half))
+    shrunk, _, _ = start(
+        SMALL.replace(init="given", clip_spectral=True, value_map=half, key_map=half, query_map=3 * half)
+    )
     np.testing.assert_allclose(shrunk.value, half, rtol=1e-12)
     np.testing.assert_allclose(shrunk.query, np.eye(10), rtol=1e-12, atol=1e-14)
     sigma, delta = initial_errors(tight, features, basis)

@@ -111,9 +111,9 @@ def test_the_ends_of_the_allowed_region_are_accepted(fields: dict[str, Any]) -> 
 def test_a_batch_above_the_samples_is_refused_only_where_the_user_set_it() -> None:
     small = Setting(batch=64).replace(samples=10)
     assert (small.batch, small.samples) == (64, 10)
-    with pytest.raises(UserError, match="batch = 32 .* samples = 10"):
+    with pytest.raises(UserError, match=r"batch = 32 .* samples = 10"):
         small.replace(batch=32)
-    with pytest.raises(UserError, match="batch = 64 .* samples = 10"):
+    with pytest.raises(UserError, match=r"batch = 64 .* samples = 10"):
         Setting(batch=64, samples=10)
 
 
@@ -155,7 +155,7 @@ def test_the_default_setting_meets_every_assumption() -> None:
         ({"value_error": 0.25}, "σ exceeds 1/M"),
         ({"attention_error": 0.5}, "δ is not below 1/2"),
         ({"noise": "ball", "noise_radius": 0.15}, "τ exceeds min(σ, δ)"),
-        ({"token_noise": 0.033, "tokens": 2, "relevant_fraction": 0.5, "confusion_fraction": 0.0, "samples": 1}, "τ exceeds"),
+        ({"token_noise": 0.033}, "τ exceeds min(σ, δ)"),
         ({"neurons": 115}, "m is below M² log N"),
         ({"patterns": 10, "neurons": 1000}, "M is not below the widths"),
         ({"value_width": 5}, "M is not below the widths"),

@@ -39,8 +39,13 @@ def width_bound(M: Any, N: Any, C: Any = 1.0) -> Any:
     return C * np.asarray(M, float) ** 2 * np.log(N)
 
 
-@bound("(2.8)", alpha_conf=parameter(0.1, "α_#", "fraction of confusion tokens", low=0, high=1), sigma=_SIGMA,
-       delta=_DELTA, tau=_TAU)  # fmt: skip
+@bound(
+    "(2.8)",
+    alpha_conf=parameter(0.1, "α_#", "fraction of confusion tokens", low=0, high=1),
+    sigma=_SIGMA,
+    delta=_DELTA,
+    tau=_TAU,
+)
 def alpha_threshold(alpha_conf: Any, sigma: Any, delta: Any, tau: Any = 0.0) -> Any:
     """Smallest α_* of the theorem: α_# / (e^{-(δ+τ)} (1-σ-τ))."""
     rest = 1 - np.asarray(sigma, float) - tau
@@ -63,12 +68,18 @@ def alpha_threshold_nd(alpha_nd: Any, sigma: Any, delta: Any, tau: Any = 0.0) ->
     return np.where(rest > 0, value, np.inf)[()]
 
 
-@bound("(2.11)", ONES, alpha=_ALPHA, sigma=_SIGMA, tau=_TAU,
-       zeta=parameter(1.0, "ζ", "final attention concentration", low=0, high=1), C=_C,
-       c1=parameter(1.0, "c'", "constant of 1-ζ", low=0), c2=parameter(1.0, "c''", "constant of σ+τ", low=0))  # fmt: skip
-def samples_vit(
-    alpha: Any, sigma: Any, tau: Any, zeta: Any = 1.0, C: Any = 1.0, c1: Any = 1.0, c2: Any = 1.0
-) -> Any:  # fmt: skip
+@bound(
+    "(2.11)",
+    ONES,
+    alpha=_ALPHA,
+    sigma=_SIGMA,
+    tau=_TAU,
+    zeta=parameter(1.0, "ζ", "final attention concentration", low=0, high=1),
+    C=_C,
+    c1=parameter(1.0, "c'", "constant of 1-ζ", low=0),
+    c2=parameter(1.0, "c''", "constant of σ+τ", low=0),
+)
+def samples_vit(alpha: Any, sigma: Any, tau: Any, zeta: Any = 1.0, C: Any = 1.0, c1: Any = 1.0, c2: Any = 1.0) -> Any:
     """Samples that suffice with trained attention: C (α_* - c'(1-ζ) - c''(σ+τ))^-2."""
     return C * _inverse_square(np.asarray(alpha, float) - c1 * (1 - np.asarray(zeta, float)) - c2 * (sigma + tau))
 
@@ -80,8 +91,14 @@ def samples_cnn(alpha: Any, sigma: Any, tau: Any, C: Any = 1.0) -> Any:
     return C * _inverse_square(alpha * (alpha - sigma - tau))
 
 
-@bound("(2.10)", f"{ONES}; the document's exponent of η, 3/5, is refuted by measurement (gradient flow forces 1)",
-       alpha=_ALPHA, eta=_ETA, C=_C, exponent=parameter(0.6, "", "exponent of 1/η", low=0))  # fmt: skip
+@bound(
+    "(2.10)",
+    f"{ONES}; the document's exponent of η, 3/5, is refuted by measurement (gradient flow forces 1)",
+    alpha=_ALPHA,
+    eta=_ETA,
+    C=_C,
+    exponent=parameter(0.6, "", "exponent of 1/η", low=0),
+)
 def iterations(alpha: Any, eta: Any, C: Any = 1.0, exponent: Any = 0.6) -> Any:
     """Steps to zero loss: C η^-exponent / α_*."""
     return C * np.asarray(eta, float) ** -np.asarray(exponent, float) / np.asarray(alpha, float)
@@ -128,6 +145,14 @@ def q_recursion(steps: int, eta: Any, start: Any = 1.0, error: Any = 0.2) -> Any
 
 
 BOUNDS = (
-    width_bound, alpha_threshold, alpha_threshold_nd, samples_vit, samples_cnn, iterations, phi_n, nu_n, p_n,
+    width_bound,
+    alpha_threshold,
+    alpha_threshold_nd,
+    samples_vit,
+    samples_cnn,
+    iterations,
+    phi_n,
+    nu_n,
+    p_n,
     q_recursion,
-)  # fmt: skip
+)

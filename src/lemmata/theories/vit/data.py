@@ -110,9 +110,7 @@ def _fixed_roles(problem: Problem) -> Int[Array, " tokens"]:
     position = jnp.arange(problem.tokens)
     rest = position - problem.relevant_tokens - problem.confusion_tokens
     neutral = 2 + rest % (problem.patterns - 2)
-    return jnp.where(
-        position < problem.relevant_tokens, RELEVANT, jnp.where(rest < 0, CONFUSION, neutral)
-    )  # fmt: skip
+    return jnp.where(position < problem.relevant_tokens, RELEVANT, jnp.where(rest < 0, CONFUSION, neutral))
 
 
 def _random_roles(problem: Problem, key: jax.Array) -> Int[Array, " tokens"]:

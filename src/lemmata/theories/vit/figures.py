@@ -26,7 +26,8 @@ def zero_risk(data: xr.Dataset) -> Figure:
             ax.plot(np.full(values.size, i) + np.linspace(-0.12, 0.12, values.size), values, "o", color=PALETTE[i])
         ax.axhline(SMALL_LOSS, color=RED, linestyle="--", label="success: below 0.001")
         ax.set_yscale("symlog", linthresh=1e-4)
-        ax.set_ylim(bottom=-2e-5)
+        ax.set_ylim(-2e-5, 10)
+        ax.set_xlim(-0.5, 1.5)
         ax.set_xticks([0, 1], ["true labels\n(theorem: 0)", "shuffled labels\n(control)"])
         ax.set_title(MODE_NAMES[str(mode)])
         ax.legend(loc="center left")
@@ -93,7 +94,7 @@ def samples_shared(data: xr.Dataset) -> Figure:
         ax.set_xlabel("training samples $N$")
         ax.set_title(f"shared signs, attention {attention}")
         ax.legend()
-    axes[0].set_ylabel("success rate (the document expects a transition)")
+    axes[0].set_ylabel("success rate (document: a transition)")
     return figure
 
 
@@ -121,6 +122,7 @@ def token_noise(data: xr.Dataset) -> Figure:
     ax.axhline(SMALL_LOSS, color=RED, linestyle="--", label="success: below 0.001")
     ax.axhline(3e-3, color=RED, linestyle=":", label="claimed to be exceeded at $c_0=0.3$")
     ax.set_yscale("symlog", linthresh=1e-4)
+    ax.set_ylim(-2e-5, 0.2)
     ax.set_xlabel("token noise $c_0$ (standard deviation)")
     ax.set_ylabel("test hinge loss at $N=64$")
     ax.legend()
@@ -167,6 +169,10 @@ def step_size(data: xr.Dataset) -> Figure:
         ax.plot(x, start * (x / x[0]) ** -1.0, "-", color=GREEN, label=r"gradient flow: $\eta^{-1}$")
         ax.set_xscale("log")
         ax.set_yscale("log")
+        ax.set_xticks(x, [f"{eta:g}" for eta in x])
+        ax.minorticks_off()
+        ax.set_yticks([t for t in (20, 50, 100, 200, 500, 1000) if t < 1.3 * start])
+        ax.yaxis.set_major_formatter("{x:g}")
         ax.set_xlabel(r"step size $\eta$")
         ax.set_ylabel(r"steps $T_\varepsilon$ to training loss 0.001")
         ax.set_title(MODE_NAMES[mode])

@@ -132,9 +132,19 @@ def draw_signs(problem: Problem, key: jax.Array) -> Float[Array, "*tokens neuron
 
 
 @piece(
-    "dimension", "patterns", "value_width", "key_width", "neurons", "init", "error", "error_qk", "free_queries",
-    "clip_spectral", "uniform_attention", once=True,
-)  # fmt: skip
+    "dimension",
+    "patterns",
+    "value_width",
+    "key_width",
+    "neurons",
+    "init",
+    "error",
+    "error_qk",
+    "free_queries",
+    "clip_spectral",
+    "uniform_attention",
+    once=True,
+)
 def initialise(problem: Problem, key: jax.Array, basis: Array) -> tuple[Network, Features]:
     """The initial network and the features its maps were built on."""
     output_key, maps_key = jax.random.split(key)
@@ -198,7 +208,5 @@ def initial_errors(network: Network, features: Features, basis: Array) -> tuple[
     """Probe 5.1: sigma = max_j |W_V mu_j - p_j| and delta = max_j max(|W_K mu_j - q_j|, |W_Q mu_j - r_j|)."""
     columns = lambda w, f: jnp.linalg.norm(w @ basis - f, axis=0)  # noqa: E731
     sigma = jnp.max(columns(network.value, features.value))
-    delta = jnp.maximum(
-        jnp.max(columns(network.key, features.key)), jnp.max(columns(network.query, features.query))
-    )  # fmt: skip
+    delta = jnp.maximum(jnp.max(columns(network.key, features.key)), jnp.max(columns(network.query, features.query)))
     return sigma, delta

@@ -73,7 +73,7 @@ def train(problem: Problem, key: jax.Array, network: Network, signs: Array, data
     trainable = Network(1.0, 1.0, problem.train_attention, problem.train_attention)  # pyright: ignore[reportArgumentType]
     start, step = descent(
         batch_gradient, optax.sgd(problem.step_size), training_batches(problem, key), trainable=trainable
-    )  # fmt: skip
+    )
     steps = problem.steps
     if problem.batch and problem.batches == "one_pass":
         steps = jnp.minimum(steps, jnp.maximum(problem.training_samples // problem.batch, 1))
