@@ -139,7 +139,9 @@ def test_a_killed_run_computes_only_what_was_unfinished_and_ends_bit_for_bit_the
     code, out, err = finish(second)
     assert code == 2
     assert out == ""
-    assert err.strip().splitlines() == ["out/toy/e1-walk is in use by another process; wait for it or choose another --out."]
+    assert err.strip().splitlines() == [
+        "out/toy/e1-walk is in use by another process; wait for it or choose another --out."
+    ]
     first.send_signal(signal.SIGKILL)
     first.communicate()
     assert first.returncode == -signal.SIGKILL

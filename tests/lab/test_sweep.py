@@ -153,7 +153,7 @@ def test_cells_are_validated_before_anything_is_computed() -> None:
         called.append(seed)
         return {"value": np.float32(0)}
 
-    with pytest.raises(UserError, match="rate = 1.5 is not allowed"):
+    with pytest.raises(UserError, match=r"rate = 1\.5 is not allowed"):
         lm.sweep(count, Setting(), axes={"rate": [0.5, 1.5]}, seeds=2)
     with pytest.raises(UserError, match="did you mean 'rate'"):
         lm.sweep(count, Setting(), axes={"rates": [0.5]}, seeds=2)
@@ -168,7 +168,9 @@ def test_cells_are_validated_before_anything_is_computed() -> None:
 
 def test_progress_counts_runs_up_to_all_of_them() -> None:
     seen: list[tuple[int, int]] = []
-    lm.sweep(traced, Setting(), axes={"rate": [0.1, 0.2]}, seeds=7, progress=lambda done, total: seen.append((done, total)))
+    lm.sweep(
+        traced, Setting(), axes={"rate": [0.1, 0.2]}, seeds=7, progress=lambda done, total: seen.append((done, total))
+    )
     assert seen[0] == (0, 14)
     assert seen[-1] == (14, 14)
     assert seen == sorted(seen)

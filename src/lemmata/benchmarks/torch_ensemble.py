@@ -10,6 +10,8 @@ data, initial weights, signs and mini-batch order; all four matrices are trained
 prints one JSON line. The script needs only torch and numpy, and fails if the training loss does not fall.
 """
 
+# pyright: reportMissingImports=false
+
 import argparse
 import ctypes
 import json

@@ -3,32 +3,28 @@
 from __future__ import annotations
 
 import base64
-import html
 import json
 import math
+from collections import Counter
+from html import escape
 from pathlib import Path
 from typing import Any
 
+from lemmata.lab.claims import OUTCOMES
 from lemmata.lab.errors import UserError
+from lemmata.lab.report_style import STYLE
 from lemmata.lab.verify import VERDICTS, as_expected
 
-STYLE = """
-:root { --holds: #1d7a3a; --fails: #b02a2d; --inconclusive: #8a6100; --line: #d9dce1; --ink: #1c2430; }
-* { box-sizing: border-box; }
-body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); margin: 0 auto; max-width: 72rem; padding: 1.5rem; }
-h1 { font-size: 1.7rem; margin: 0 0 .3rem; } h2 { margin-top: 2.4rem; border-bottom: 2px solid var(--line); }
-h3 { margin: 0 0 .3rem; font-size: 1.05rem; } .quiet { color: #5a6472; } code { font-size: .88em; }
-table { border-collapse: collapse; width: 100%; font-size: .9rem; } th, td { text-align: left; padding: .3rem .6rem;
-  border-bottom: 1px solid var(--line); vertical-align: top; } th { background: #f4f6f8; }
-td.number { font-variant-numeric: tabular-nums; white-space: nowrap; }
-.holds { color: var(--holds); } .fails { color: var(--fails); } .inconclusive { color: var(--inconclusive); }
-.badge { font-weight: 650; } .odd { background: #fdeeee; }
-.claim { border: 1px solid var(--line); border-radius: .5rem; padding: .9rem 1.1rem; margin: 1rem 0; break-inside: avoid; }
-.claim svg { display: block; width: 100%; max-width: 46rem; height: auto; margin: .4rem 0; }
-figure { margin: 1rem 0; break-inside: avoid; } figure img { max-width: 100%; height: auto; border: 1px solid var(--line); }
-figcaption { color: #5a6472; font-size: .9rem; } .command { background: #f4f6f8; padding: .15rem .45rem; border-radius: .3rem; }
-@media print { body { max-width: none; padding: 0; font-size: 11px; } a { color: inherit; text-decoration: none; } }
-"""
+Row = dict[str, Any]
+
+GUIDE = {
+    "holds, fails, inconclusive": "What the runs say about a claim. A judge that was fixed beforehand compares the "
+    "measured value, or its 95 % interval over seeds, with what is claimed; inconclusive: the runs cannot decide.",
+    "expected": "What should come out. Some statements are wrong as printed: those are expected to fail, and the "
+    "corrected statement stands beside them as its own claim.",
+    "control": "The same judge on a case whose answer is known: broken on purpose (it must fail), or, for a claim that "
+    "is expected to fail, put right (it must hold). It shows that the judge can tell the difference.",
+}
 
 
 def write_report(directory: Path) -> Path:
@@ -38,7 +34,7 @@ def write_report(directory: Path) -> Path:
         raise UserError(f"{directory} holds no verdicts; run `lemmata verify --out {directory}` first.")
     try:
         rows = json.loads(path.read_text())
-    except json.JSONDecodeError:
+    except ValueError:
         raise UserError(f"{path} cannot be read; run `lemmata verify` again.") from None
     page = directory / "index.html"
     temporary = page.with_suffix(".part")
@@ -47,30 +43,60 @@ def write_report(directory: Path) -> Path:
     return page
 
 
-def render(rows: list[dict[str, Any]], directory: Path) -> str:
+def render(rows: list[Row], directory: Path) -> str:
     """The page of these rows, with the figures of the experiments they read."""
     theories = list(dict.fromkeys(row["theory"] for row in rows))
-    expected = sum(map(as_expected, rows))
+    guide = "".join(f"<dt>{escape(word)}</dt><dd>{escape(meaning)}</dd>" for word, meaning in GUIDE.items())
     body = [
         "<h1>Lemmata: what was claimed and what was measured</h1>",
-        f"<p class=quiet>{len(rows)} claims of {len(theories)} "
-        f"{'theory' if len(theories) == 1 else 'theories'}; {expected} came out as the specification expects. "
-        "A claim marked <em>as stated</em> may be expected to fail; its corrected twin stands beside it. "
-        "Every claim has a control that the same judge must get right.</p>",
+        _overview(rows, theories),
+        f"<dl class=guide>{guide}</dl>",
         _summary(rows),
     ]
     for theory in theories:
         mine = [row for row in rows if row["theory"] == theory]
-        body.append(f"<h2>{html.escape(theory)}</h2>")
+        body.append(f"<h2>{escape(theory)}</h2>")
+        drawn: set[str] = set()
         for group in dict.fromkeys((row["reads"] or [""])[0] for row in mine):
-            if group:
-                body.append(_figure(directory / theory / group, group))
-            body += [_claim(row) for row in mine if (row["reads"] or [""])[0] == group]
+            for row in mine:
+                if (row["reads"] or [""])[0] != group:
+                    continue
+                new = [name for name in row["reads"] if name not in drawn]
+                body += [_figure(directory / theory / name, theory, name) for name in new]
+                drawn.update(new)
+                body.append(_claim(row))
     return (
         "<!doctype html>\n<html lang=en><head><meta charset=utf-8>"
         "<meta name=viewport content='width=device-width, initial-scale=1'><title>Lemmata report</title>"
         f"<style>{STYLE}</style></head><body>\n" + "\n".join(body) + "\n</body></html>\n"
     )
+
+
+def _overview(rows: list[Row], theories: list[str]) -> str:
+    """How many claims came out how, and which of them not as expected."""
+    counts = Counter(row["outcome"] for row in rows)
+    verbs = {
+        "holds": ("holds", "hold"),
+        "fails": ("fails", "fail"),
+        "inconclusive": ("is inconclusive", "are inconclusive"),
+    }
+    said = [f"{counts[o]} {verbs[o][counts[o] > 1]}" for o in OUTCOMES if counts[o]]
+    presets = ", ".join(dict.fromkeys(row["preset"] for row in rows))
+    of = (
+        f"{len(rows)} claim{'s' * (len(rows) != 1)} of {len(theories)} {'theory' if len(theories) == 1 else 'theories'}"
+    )
+    odd = [row for row in rows if not as_expected(row)]
+    verdict = "Everything came out as expected." if not odd else ""
+    preset = f"<span class=quiet>Preset {escape(presets)}.</span>"
+    text = f"<p>{of}: {', '.join(said) or 'none examined'}. {verdict} {preset}</p>"
+    if not odd:
+        return text
+    links = ", ".join(f"<a href='#{_name(row)}'>{_name(row)}</a>" for row in odd)
+    return f"{text}<p class=alarm>Not as expected: {links}.</p>"
+
+
+def _name(row: Row) -> str:
+    return escape(f"{row['theory']}/{row['claim']}")
 
 
 def _badge(outcome: str) -> str:
@@ -81,128 +107,190 @@ def _number(value: float | None) -> str:
     return "" if value is None else f"{value:.4g}"
 
 
-def _interval(row: dict[str, Any]) -> str:
+def _measured(row: Row) -> str:
     if row["low"] is None or row["high"] is None or row["low"] == row["high"]:
         return _number(row["measured"])
     return f"{_number(row['measured'])} [{row['low']:.3g}, {row['high']:.3g}]"
 
 
-def _claimed(row: dict[str, Any]) -> str:
+def _claimed(row: Row) -> str:
     if row["relation"] == "in":
-        return f"in [{_number(row['accept_low'])}, {_number(row['accept_high'])}]"
+        return f"in [{_number(row['accept_low']) or '-∞'}, {_number(row['accept_high']) or '∞'}]"
     if row["relation"] in ("increasing", "decreasing"):
         return row["relation"]
     signs = {">=": "≥", "<=": "≤", "==": "="}
     return f"{signs[row['relation']]} {_number(row['predicted'])}" if row["predicted"] is not None else ""
 
 
-def _summary(rows: list[dict[str, Any]]) -> str:
+def _against(outcome: str, expected: str) -> str:
+    """Whether an outcome is the expected one, in words."""
+    if outcome == expected:
+        return "<span class=quiet>as expected</span>"
+    return f"<strong class=fails>instead of {expected}</strong>"
+
+
+def _summary(rows: list[Row]) -> str:
     lines = []
     for row in rows:
-        name = html.escape(f"{row['theory']}/{row['claim']}")
-        lines.append(
-            f"<tr{'' if as_expected(row) else ' class=odd'}><td><a href='#{name}'>{name}</a></td><td>{_badge(row['outcome'])}</td>"
-            f"<td>{row['expected']}</td><td class=number>{_claimed(row)}</td><td class=number>{_interval(row)}</td>"
-            f"<td>{row['control']}{'' if row['control'] == row['control_expected'] else ' (unexpected)'}</td></tr>"
+        cells = {
+            "outcome": f"{_badge(row['outcome'])} {_against(row['outcome'], row['expected'])}",
+            "claimed": f"<span class=number>{_claimed(row)}</span>" if _claimed(row) else "",
+            "measured": f"<span class=number>{_measured(row)}</span>" if row["measured"] is not None else "",
+            "control": f"{_badge(row['control'])} {_against(row['control'], row['control_expected'])}",
+        }
+        filled = "".join(
+            f"<td class=number data-label='{label}'>{text}</td>" if text else "<td></td>"
+            for label, text in cells.items()
         )
-    head = "<tr><th>claim<th>outcome<th>expected<th>claimed<th>measured [95 % interval]<th>control</tr>"
-    return f"<table>{head}{''.join(lines)}</table>"
+        mark = "" if as_expected(row) else " class=odd"
+        lines.append(f"<tr{mark}><td><a href='#{_name(row)}'>{_name(row)}</a></td>{filled}</tr>")
+    head = "<thead><tr><th>claim<th>outcome<th>claimed<th>measured [95&nbsp;% interval]<th>control</tr></thead>"
+    return f"<table>{head}<tbody>{''.join(lines)}</tbody></table>"
 
 
-def _figure(folder: Path, name: str) -> str:
-    record = json.loads((folder / "run.json").read_text()) if (folder / "run.json").exists() else {}
-    picture = folder / "figure.png"
-    if not picture.exists():
-        return f"<p class=quiet>{html.escape(name)}: no figure stored.</p>"
-    data = base64.b64encode(picture.read_bytes()).decode()
-    seeds = record.get("seeds", ["?", "?"])
-    warnings = "".join(f"<li>{html.escape(w)}</li>" for w in record.get("warnings", []))
+def _record(folder: Path) -> dict[str, Any]:
+    """The experiment's `run.json`; empty where it is missing or unreadable."""
+    try:
+        return json.loads((folder / "run.json").read_text())
+    except (OSError, ValueError):
+        return {}
+
+
+def _figure(folder: Path, theory: str, name: str) -> str:
+    """An experiment: its figure, question, seeds, command and warnings, as far as they are stored."""
+    record, picture = _record(folder), folder / "figure.png"
+    caption = f"<strong>{escape(name)}</strong>. {escape(record.get('question', ''))}"
+    about = [escape(record["reference"])] if record.get("reference") else []
+    if "seeds" in record:
+        about.append("seeds {} to {}".format(*record["seeds"]))
+    if "command" in record:
+        about.append(_command(record["command"]))
+    image = "<p class=quiet>No figure is stored.</p>"
+    if picture.exists():
+        data = base64.b64encode(picture.read_bytes()).decode()
+        image = f"<img alt='{escape(record.get('question', name))}' src='data:image/png;base64,{data}'>"
+    warnings = record.get("warnings", [])
+    listed = f"<div class=quiet>Beyond the theorem's assumptions:{_parts(warnings)}</div>" if warnings else ""
     return (
-        f"<figure id='{html.escape(name)}'><img alt='{html.escape(record.get('question', name))}' src='data:image/png;base64,{data}'>"
-        f"<figcaption><strong>{html.escape(name)}</strong> ({html.escape(record.get('reference', ''))}): "
-        f"{html.escape(record.get('question', ''))} Seeds {seeds[0]} to {seeds[1]}. "
-        f"<span class=command><code>{html.escape(record.get('command', ''))}</code></span></figcaption>"
-        + (f"<details><summary class=quiet>assumptions of the theorem that some cells violate</summary><ul>{warnings}</ul></details>" if warnings else "")
-        + "</figure>"
-    )  # fmt: skip
+        f"<figure id='run:{escape(f'{theory}/{name}')}'>{image}<figcaption>{caption}"
+        f"<div class=quiet>{' · '.join(about)}</div>{listed}</figcaption></figure>"
+    )
 
 
-def _claim(row: dict[str, Any]) -> str:
-    name = html.escape(f"{row['theory']}/{row['claim']}")
+def _command(text: str) -> str:
+    return f"<code class=command>{escape(text)}</code>"
+
+
+def _parts(parts: list[str]) -> str:
+    """One sentence, or a list of them; a long list is folded."""
+    if len(parts) < 2:
+        return "".join(f"<p>{escape(part)}</p>" for part in parts)
+    items = f"<ul class=parts>{''.join(f'<li>{escape(part)}</li>' for part in parts)}</ul>"
+    if len(parts) <= 6:
+        return items
+    return f"<details><summary class=quiet>show all {len(parts)}</summary>{items}</details>"
+
+
+def _note(note: str) -> str:
+    return _parts([part for part in note.split("; ") if part])
+
+
+def _claim(row: Row) -> str:
     controls = "".join(
-        f"<li>control, {html.escape(c['case'])}: {_badge(c['outcome'])}"
-        f"{'' if c['outcome'] == c['expected'] else ' (expected ' + c['expected'] + ')'}"
-        f" <span class=quiet>{html.escape(c['note'])}</span></li>"
+        f"<div class=controls><strong>Control</strong>: {escape(c['case'])}. {_badge(c['outcome'])} "
+        f"{_against(c['outcome'], c['expected'])}<div class=quiet>{_note(c['note'])}</div></div>"
         for c in row["controls"]
     )
-    formula = f"<p><code>{html.escape(row['formula'])}</code></p>" if row["formula"] else ""
-    also = ", ".join(f"<a href='#{html.escape(e)}'>{html.escape(e)}</a>" for e in row["reads"])
-    reads = f"reads {also}; " if also else ""
-    note = "" if as_expected(row) else f" <strong class=fails>not as expected ({row['expected']})</strong>"
+    formula = f"<p><code>{escape(row['formula'])}</code></p>" if row["formula"] else ""
+    links = [f"<a href='#run:{escape(row['theory'])}/{escape(e)}'>{escape(e)}</a>" for e in row["reads"]]
+    reads = f"reads {', '.join(links)} · " if links else ""
+    origin = f"{escape(row['reference'])} · {row['kind']} · {reads}{row['seconds']:.1f} s"
     return (
-        f"<section class=claim id='{name}'><h3>{name} {_badge(row['outcome'])}{note}</h3>"
-        f"<p>{html.escape(row['statement'])} <span class=quiet>({html.escape(row['reference'])}, {row['kind']})</span></p>{formula}"
-        f"{strip(row)}<p>{html.escape(row['note'])}</p><ul>{controls}</ul>"
-        f"<p class=quiet>{reads}{row['seconds']:.1f} s. <span class=command><code>{html.escape(row['command'])}</code></span></p></section>"
+        f"<section class=claim id='{_name(row)}'><header><h3>{_name(row)}</h3><span>{_badge(row['outcome'])} "
+        f"{_against(row['outcome'], row['expected'])}</span></header>"
+        f"<p>{escape(row['statement'])}</p>{formula}{strip(row)}{_note(row['note'])}{controls}"
+        f"<p class=quiet>{origin} · {_command(row['command'])}</p></section>"
     )
 
 
-def strip(row: dict[str, Any]) -> str:
-    """A claim's own figure: the accepted range, the measured value with its interval, and the control's value."""
+def strip(row: Row) -> str:
+    """A claim's own figure: the accepted range, the measured value with its interval, and the controls' values.
+
+    Positions are percentages, so that text keeps its size on every screen. A control far away becomes an arrow at the
+    edge. An identity has no figure: its two values agree to more digits than one could draw.
+    """
     measured = row["measured"]
-    if measured is None:
+    if measured is None or row["relation"] == "==":
         return ""
     low, high = _accepted(row)
-    points = [v for v in (measured, row["low"], row["high"], row["predicted"], low, high) if v is not None]
-    control = next((c["measured"] for c in row["controls"] if c["measured"] is not None), None)
-    if control is not None:
-        points.append(control)
-    least, most = min(points), max(points)
-    pad = 0.12 * (most - least) or 0.1 * abs(most) or 1.0
+    core = [v for v in (measured, row["low"], row["high"], row["predicted"], low, high) if v is not None]
+    span = max(core) - min(core) or abs(measured) or 1.0
+    controls = [c["measured"] for c in row["controls"] if c["measured"] is not None]
+    near = [c for c in controls if min(core) - 1.5 * span <= c <= max(core) + 1.5 * span]
+    least, most = min(core + near), max(core + near)
+    pad = 0.1 * (most - least) or 0.1 * span
     least, most = least - pad, most + pad
-    width, left, right = 720, 20, 700
 
-    def x(value: float) -> float:
-        return left + (right - left) * (value - least) / (most - least)
+    def x(value: float) -> str:
+        return f"{4 + 92 * (value - least) / (most - least):.2f}%"
 
-    start, end = x(low if low is not None else least), x(high if high is not None else most)
-    parts = [f"<rect x='{start:.1f}' y='16' width='{max(end - start, 2):.1f}' height='28' fill='#d8ecdd'/>"]
-    parts.append(f"<line x1='{left}' y1='44' x2='{right}' y2='44' stroke='#9aa3ad'/>")
-    for tick in _ticks(least, most):
-        parts.append(
-            f"<line x1='{x(tick):.1f}' y1='44' x2='{x(tick):.1f}' y2='49' stroke='#9aa3ad'/>"
-            f"<text x='{x(tick):.1f}' y='62' text-anchor='middle' font-size='11'>{tick:.4g}</text>"
-        )
-    if row["predicted"] is not None:
-        parts.append(f"<line x1='{x(row['predicted']):.1f}' y1='12' x2='{x(row['predicted']):.1f}' y2='44' stroke='#1d7a3a' stroke-dasharray='4 3'/>")
-    if control is not None:
-        parts.append(f"<path d='M{x(control):.1f} 24 l6 6 l-6 6 l-6 -6 z' fill='none' stroke='#b02a2d' stroke-width='1.6'/>")
-    if row["low"] is not None and row["high"] is not None:
-        parts.append(f"<line x1='{x(row['low']):.1f}' y1='30' x2='{x(row['high']):.1f}' y2='30' stroke='#1f5fa8' stroke-width='3'/>")
-    parts.append(f"<circle cx='{x(measured):.1f}' cy='30' r='5' fill='#1f5fa8'/>")
-    legend = "green band: accepted; dashed: predicted; blue: measured with 95 % interval; red diamond: control"
-    return (
-        f"<svg viewBox='0 0 {width} 84' role='img' aria-label='measured {measured:.4g}, claimed {html.escape(_claimed(row))}'>"
-        + "".join(parts)
-        + f"<text x='{left}' y='80' font-size='11' fill='#5a6472'>{legend}</text></svg>"
+    start, end = (least if low is None else low), (most if high is None else high)
+    width = f"{92 * (end - start) / (most - least):.2f}%"
+    parts = [
+        f"<rect x='{x(start)}' y='2' width='{width}' height='28' fill='#cfe8d6'/>",
+        "<line x1='4%' y1='30' x2='96%' y2='30' stroke='#9aa3ad'/>",
+    ]
+    for tick, label in _ticks(least, most):
+        parts.append(f"<line x1='{x(tick)}' y1='30' x2='{x(tick)}' y2='35' stroke='#9aa3ad'/>")
+        parts.append(f"<text x='{x(tick)}' y='48' text-anchor='middle'>{label}</text>")
+    predicted = row["predicted"] if row["relation"] == "in" else None
+    if predicted is not None:
+        parts.append(_line(x(predicted), x(predicted), 2, 30, "#1d7a3a' stroke-dasharray='4 3"))
+    diamond = (
+        "<svg x='{}' y='16' overflow='visible'><path d='{}' fill='#fff' stroke='#b02a2d' stroke-width='1.6'/></svg>"
     )
+    parts += [diamond.format(x(c), "M0 -6 l6 6 l-6 6 l-6 -6 z") for c in near]
+    for c in set(controls) - set(near):
+        parts.append(
+            diamond.format("98%" if c > most else "2%", "M6 0 l-9 5 v-10 z" if c > most else "M-6 0 l9 5 v-10 z")
+        )
+    if row["low"] is not None and row["high"] is not None:
+        parts.append(_line(x(row["low"]), x(row["high"]), 16, 16, "#1f5fa8' stroke-width='3"))
+    parts.append(f"<circle cx='{x(measured)}' cy='16' r='5' fill='#1f5fa8'/>")
+    legend = [("dot", f"measured {_measured(row)}"), ("band", f"accepted {_words(low, high)}")]
+    if predicted is not None:
+        legend.append(("line", f"predicted {_number(predicted)}"))
+    for c in dict.fromkeys(controls):
+        beyond = "" if c in near else f" (off the scale, {'right' if c > most else 'left'})"
+        legend.append(("diamond", f"control {_number(c)}{beyond}"))
+    items = "".join(f"<li><i class={mark}></i>{text}</li>" for mark, text in legend)
+    label = f"measured {_measured(row)}, accepted {_words(low, high)}"
+    return f"<svg class=strip role=img aria-label='{label}'>{''.join(parts)}</svg><ul class=legend>{items}</ul>"
 
 
-def _accepted(row: dict[str, Any]) -> tuple[float | None, float | None]:
+def _line(x1: str, x2: str, y1: int, y2: int, stroke: str) -> str:
+    return f"<line x1='{x1}' y1='{y1}' x2='{x2}' y2='{y2}' stroke='{stroke}'/>"
+
+
+def _accepted(row: Row) -> tuple[float | None, float | None]:
     relation, predicted = row["relation"], row["predicted"]
     if relation == "in":
         return row["accept_low"], row["accept_high"]
-    if relation in (">=", "increasing"):
-        return predicted, None
-    if relation in ("<=", "decreasing"):
-        return None, predicted
-    return predicted, predicted
+    return (predicted, None) if relation in (">=", "increasing") else (None, predicted)
 
 
-def _ticks(low: float, high: float) -> list[float]:
-    """Four to eight round numbers between the ends."""
-    raw = (high - low) / 6
+def _words(low: float | None, high: float | None) -> str:
+    if low is None or high is None:
+        return f"≥ {_number(low)}" if low is not None else f"≤ {_number(high)}" if high is not None else "everywhere"
+    return f"{_number(low)} to {_number(high)}"
+
+
+def _ticks(low: float, high: float) -> list[tuple[float, str]]:
+    """Two to five round numbers between the ends, with their labels."""
+    raw = (high - low) / 5
     scale = 10 ** math.floor(math.log10(raw))
-    step = next(s * scale for s in (1, 2, 5, 10) if s * scale >= raw)
-    first = math.ceil(low / step)
-    return [round(k * step, 12) for k in range(first, math.floor(high / step) + 1)]
+    step = next(s * scale for s in (1, 2, 5, 10) if s * scale >= raw * (1 - 1e-9))
+    digits = max(0, -math.floor(math.log10(step)))
+    plain = digits <= 5 and max(abs(low), abs(high)) < 1e6
+    values = [k * step for k in range(math.ceil(low / step), math.floor(high / step) + 1)]
+    return [(v, f"{v + 0.0:.{digits}f}" if plain else f"{v:.4g}") for v in values]

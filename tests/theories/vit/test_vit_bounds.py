@@ -49,6 +49,8 @@ def test_attention_bounds_satisfy_their_identities(relevant: int, q: float, delt
 
 def test_the_attention_bound_tends_to_one_for_large_logits() -> None:
     assert bounds.p_n(50, 25, 40.0, 0.2, 0.0) == 1.0
+    assert bounds.nu_n(50, 25, 40.0, 0.2, 0.0) == 0.0
+    assert bounds.phi_n(50, 25, 40.0, 0.2, 0.0) == 0.0
     answer = bounds.p_n.evaluate(q_norm=40.0)
     assert answer["value"] == 1.0
     assert not answer["vacuous"]

@@ -1,0 +1,455 @@
+"""The decision rule of every judge, at data made by hand.
+
+The 95 % t interval of n seeds is mean +- t s / sqrt(n): for [9, 10, 11] it is 10 +- 4.303 / sqrt(3) = [7.516, 12.484].
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+import xarray as xr
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lemmata.lab.claims import FAILS, HOLDS, INCONCLUSIVE, NotApplicable
+from lemmata.lab.intervals import mean_interval
+from lemmata.lab.judges import all_of, at_least, at_most, decreasing, equal, increasing, within
+
+LOW, HIGH = 7.5158625, 12.4841375
+inf, nan = math.inf, math.nan
+
+
+def seeds(*values: float) -> xr.DataArray:
+    """One criterion, one value per seed."""
+    return xr.DataArray(list(values), dims="seed")
+
+
+def table(cells: dict[Any, list[float]], dim: str = "x") -> xr.DataArray:
+    """One row of seeds per label."""
+    return xr.DataArray(list(cells.values()), dims=(dim, "seed"), coords={dim: list(cells)})
+
+
+NINE_TO_ELEVEN = seeds(9, 10, 11)
+
+
+# The interval decides
+
+
+@pytest.mark.parametrize(
+    ("judge", "outcome"),
+    [
+        (at_least(LOW - 0.001), HOLDS),
+        (at_least(LOW + 0.001), INCONCLUSIVE),
+        (at_least(10), INCONCLUSIVE),
+        (at_least(HIGH - 0.001), INCONCLUSIVE),
+        (at_least(HIGH + 0.001), FAILS),
+        (at_most(HIGH + 0.001), HOLDS),
+        (at_most(HIGH - 0.001), INCONCLUSIVE),
+        (at_most(LOW + 0.001), INCONCLUSIVE),
+        (at_most(LOW - 0.001), FAILS),
+        (within(LOW - 0.001, HIGH + 0.001), HOLDS),
+        (within(LOW + 0.001, 20), INCONCLUSIVE),
+        (within(0, HIGH - 0.001), INCONCLUSIVE),
+        (within(9.9, 10.1), INCONCLUSIVE),
+        (within(HIGH + 0.001, 20), FAILS),
+        (within(0, LOW - 0.001), FAILS),
+    ],
+)
+def test_all_of_the_interval_holds_none_of_it_fails_and_else_it_is_inconclusive(judge, outcome):
+    verdict = judge(NINE_TO_ELEVEN)
+    assert verdict.outcome == outcome
+    assert verdict.measured == 10
+    assert (verdict.low, verdict.high) == (pytest.approx(LOW), pytest.approx(HIGH))
+
+
+@given(st.lists(st.floats(-100, 100), min_size=2, max_size=8), st.floats(-100, 100), st.floats(0, 50), st.booleans())
+def test_the_rule_is_the_interval_against_the_condition(values, bound, width, strict):
+    interval = mean_interval(values)
+    for judge, (low, high) in (
+        (at_least(bound, strict=strict), (bound, inf)),
+        (at_most(bound, strict=strict), (-inf, bound)),
+        (within(bound, bound + width), (bound, bound + width)),
+    ):
+        verdict = judge(seeds(*values))
+        if strict and -inf in (low, high) or strict and inf in (low, high):
+            inside, outside = low < interval.low and interval.high < high, interval.high <= low or interval.low >= high
+        else:
+            inside, outside = low <= interval.low and interval.high <= high, interval.high < low or interval.low > high
+        assert verdict.outcome == (HOLDS if inside else FAILS if outside else INCONCLUSIVE)
+
+
+def test_one_seed_decides_nothing_by_its_interval():
+    assert at_least(0)(seeds(100)).outcome == INCONCLUSIVE
+    assert at_least(0, by="mean")(seeds(100)).outcome == HOLDS
+
+
+def test_a_value_without_seeds_decides_by_itself():
+    assert at_least(3)(3.0).outcome == HOLDS
+    assert at_least(3)(np.float64(2.9)).outcome == FAILS
+    assert within(1, 2)(1.5).outcome == HOLDS
+    verdict = at_most(3)(xr.DataArray(4.0))
+    assert (verdict.outcome, verdict.measured, verdict.low, verdict.high) == (FAILS, 4, None, None)
+
+
+# Who decides
+
+
+@pytest.mark.parametrize(
+    ("by", "values", "outcome", "measured"),
+    [
+        ("mean", (0, 0, 33), HOLDS, 11),
+        ("median", (0, 0, 33), FAILS, 0),
+        ("every", (0, 0, 33), FAILS, 0),
+        ("interval", (0, 0, 33), INCONCLUSIVE, 11),
+        ("mean", (0, 11, 12), FAILS, 23 / 3),
+        ("median", (0, 11, 12), HOLDS, 11),
+        ("every", (11, 10, 12), HOLDS, 10),
+        ("every", (11, 9.99, 12), FAILS, 9.99),
+        ("mean", (10, 10, 10), HOLDS, 10),
+    ],
+)
+def test_the_named_statistic_decides_and_is_reported(by, values, outcome, measured):
+    verdict = at_least(10, by=by)(seeds(*values))
+    assert (verdict.outcome, verdict.measured) == (outcome, pytest.approx(measured))
+    interval = mean_interval(values)
+    assert (verdict.low, verdict.high) == (interval.low, interval.high)
+
+
+def test_the_worst_seed_is_the_one_nearest_to_or_furthest_past_the_bound():
+    assert at_most(10, by="every")(seeds(1, 9, 5)).measured == 9
+    assert at_least(0, by="every")(seeds(1, 9, 5)).measured == 1
+    assert within(0, 10, by="every")(seeds(3, 9, 5)).measured == 9
+    assert within(0, 10, by="every")(seeds(-4, 12, 5)).measured == -4
+
+
+@pytest.mark.parametrize("by", ["mean", "median", "every", "interval"])
+def test_a_value_on_the_bound_meets_it_unless_the_judge_is_strict(by):
+    touching = seeds(2, 2, 2)
+    assert at_least(2, by=by)(touching).outcome == HOLDS
+    assert at_most(2, by=by)(touching).outcome == HOLDS
+    assert at_least(2, by=by, strict=True)(touching).outcome == FAILS
+    assert at_most(2, by=by, strict=True)(touching).outcome == FAILS
+    assert at_least(2, by=by, strict=True)(seeds(2.1, 2.1, 2.1)).outcome == HOLDS
+    assert at_most(2, by=by, strict=True)(seeds(1.9, 1.9, 1.9)).outcome == HOLDS
+
+
+def test_an_unknown_statistic_is_refused():
+    with pytest.raises(AssertionError, match="mode"):
+        at_least(1, by="mode")
+
+
+# Several criteria
+
+
+def test_all_criteria_must_be_met_and_the_one_with_the_least_margin_is_reported():
+    judge = at_least(10, by="mean")
+    assert judge(table({"a": [20, 20], "b": [11, 11], "c": [30, 30]})).measured == 11
+    failing = judge(table({"a": [20, 20], "b": [9, 9], "c": [1, 1]}))
+    assert (failing.outcome, failing.measured) == (FAILS, 1)
+    assert all(f"x={label}: mean" in failing.note for label in "abc")
+
+
+def test_a_failing_criterion_is_reported_before_an_undecided_one_with_less_margin():
+    verdict = at_least(10)(table({"wide": [-500, 20], "fails": [9.9, 9.9]}))
+    assert (verdict.outcome, verdict.measured) == (FAILS, pytest.approx(9.9))
+
+
+def test_an_undecided_criterion_leaves_the_whole_undecided():
+    verdict = at_least(10)(table({"sure": [20, 20.1], "wide": [0, 40]}))
+    assert (verdict.outcome, verdict.measured) == (INCONCLUSIVE, 20)
+
+
+def test_where_only_all_failing_fails_a_mixture_is_inconclusive():
+    judge = at_least(10, by="mean", fails_if="all")
+    assert judge(table({"a": [20, 20], "b": [9, 9]})).outcome == INCONCLUSIVE
+    assert judge(table({"a": [9, 9], "b": [8, 8]})).outcome == FAILS
+    assert judge(table({"a": [20, 20], "b": [10, 10]})).outcome == HOLDS
+    assert at_most(10, by="mean", fails_if="all")(table({"a": [20, 20], "b": [9, 9]})).outcome == INCONCLUSIVE
+
+
+def test_every_dimension_but_the_seed_is_a_criterion():
+    values = xr.DataArray(np.full((2, 3, 4), 5.0), dims=("x", "seed", "y"), coords={"x": [0.5, 1.0], "y": list("abcd")})
+    values[1, :, 2] = 3
+    verdict = at_least(4, by="mean")(values)
+    assert (verdict.outcome, verdict.measured) == (FAILS, 3)
+    assert "x=1, y=c: mean 3" in verdict.note
+    assert verdict.note.count(";") == 7
+
+
+def test_a_dimension_without_labels_is_counted():
+    verdict = at_least(4, by="mean")(xr.DataArray([[5.0, 5], [3, 3]], dims=("x", "seed")))
+    assert (verdict.outcome, verdict.measured) == (FAILS, 3)
+
+
+def test_a_single_labelled_criterion_keeps_its_label():
+    verdict = at_least(4, by="mean")(table({"only": [5, 5]}))
+    assert verdict.outcome == HOLDS
+    assert verdict.note.startswith("x=only: mean 5")
+
+
+def test_a_mapping_gives_every_label_its_own_bound():
+    judge = at_least({"a": 10, "b": 100}, by="mean")
+    assert judge(table({"a": [11, 11], "b": [101, 101]})).outcome == HOLDS
+    verdict = judge(table({"a": [11, 11], "b": [50, 50]}))
+    assert (verdict.outcome, verdict.predicted, verdict.measured) == (FAILS, 100, 50)
+    verdict = at_most({"0.5": 1, "16": 2}, by="mean")(table({0.5: [3, 3], 16.0: [2, 2]}))
+    assert (verdict.outcome, verdict.predicted, verdict.measured) == (FAILS, 1, 3)
+
+
+def test_a_mapping_reads_labels_that_contain_an_equals_sign():
+    judge = at_least({"N=4": 10, "N=8": 100}, by="mean")
+    assert judge(table({"N=4": [11, 11], "N=8": [50, 50]})).outcome == FAILS
+
+
+def test_a_label_without_a_bound_is_an_error_that_names_it():
+    with pytest.raises(KeyError, match="c"):
+        at_least({"a": 10}, by="mean")(table({"a": [1, 1], "c": [2, 2]}))
+
+
+def test_the_relation_and_the_accepted_range_are_reported():
+    verdict = within(8, 12, by="mean", predicted=10)(NINE_TO_ELEVEN)
+    assert (verdict.relation, verdict.predicted, verdict.accept_low, verdict.accept_high) == ("in", 10, 8, 12)
+    assert within(8, 12)(NINE_TO_ELEVEN).predicted is None
+    verdict = at_least(8)(NINE_TO_ELEVEN)
+    assert (verdict.relation, verdict.predicted, verdict.accept_low, verdict.accept_high) == (">=", 8, None, None)
+    verdict = at_most(8)(NINE_TO_ELEVEN)
+    assert (verdict.relation, verdict.predicted) == ("<=", 8)
+
+
+def test_the_least_margin_of_a_range_is_to_its_nearer_end():
+    verdict = within(10, 20, by="mean")(table({"low": [11, 11], "middle": [15, 15], "high": [19.5, 19.5]}))
+    assert verdict.measured == 19.5
+
+
+# Absent and infinite evidence
+
+
+@pytest.mark.parametrize("by", ["interval", "mean", "median", "every"])
+@pytest.mark.parametrize("bound", [0, 1000])
+def test_evidence_with_a_nan_is_inconclusive(by, bound):
+    for judge in (at_least(bound, by=by), at_most(bound, by=by), within(bound, bound + 1, by=by)):
+        assert judge(seeds(9, nan, 11)).outcome == INCONCLUSIVE
+    assert at_least(0, by=by)(nan).outcome == INCONCLUSIVE
+
+
+def test_a_nan_in_one_criterion_does_not_hide_a_failing_one():
+    judge = at_least(10, by="mean")
+    assert judge(table({"a": [nan, 20], "b": [20, 20]})).outcome == INCONCLUSIVE
+    assert judge(table({"a": [nan, 20], "b": [5, 5]})).outcome == FAILS
+
+
+@pytest.mark.parametrize("by", ["mean", "median", "every"])
+@pytest.mark.parametrize("strict", [False, True])
+def test_never_is_larger_than_every_bound(by, strict):
+    assert at_least(1e9, by=by, strict=strict)(seeds(inf, inf, inf)).outcome == HOLDS
+    assert at_most(1e9, by=by, strict=strict)(seeds(inf, inf, inf)).outcome == FAILS
+    assert at_least(1e9, by=by, strict=strict)(seeds(2e9, inf, 3e9)).outcome == HOLDS
+    assert within(0, 1e9, by=by)(seeds(inf, inf, inf)).outcome == FAILS
+
+
+def test_the_worst_seed_is_found_beside_seeds_that_never_arrive():
+    assert at_least(5, by="every")(seeds(9, inf, 6)).measured == 6
+    assert at_least(5, by="every")(seeds(9, inf, 4)).outcome == FAILS
+    assert at_most(5, by="every")(seeds(1, inf, 2)).measured == inf
+
+
+def test_a_value_that_is_never_reached_is_larger_than_every_bound():
+    assert at_least(5, strict=True)(inf).outcome == HOLDS
+    assert at_most(5, strict=True)(inf).outcome == FAILS
+
+
+def test_an_interval_with_infinite_seeds_decides_nothing():
+    assert at_least(5)(seeds(9, 9, inf)).outcome == INCONCLUSIVE
+
+
+def judged(judge: Any, evidence: Any) -> str:
+    """The outcome, where evidence that cannot be taken is inconclusive."""
+    try:
+        return judge(evidence).outcome
+    except NotApplicable:
+        return INCONCLUSIVE
+
+
+@pytest.mark.parametrize("by", ["interval", "mean", "median", "every"])
+def test_no_seeds_at_all_are_inconclusive(by):
+    assert judged(at_least(5, by=by), seeds()) == INCONCLUSIVE
+    assert judged(at_most(5, by=by), seeds()) == INCONCLUSIVE
+
+
+# Orderings
+
+
+def path(*cells: Any) -> xr.DataArray:
+    """Cells along x, each a list of seeds or one value for all three."""
+    rows = [cell if isinstance(cell, list) else [cell] * 3 for cell in cells]
+    return xr.DataArray(rows, dims=("x", "seed"), coords={"x": np.arange(len(rows)) * 1.0}).transpose("seed", "x")
+
+
+@pytest.mark.parametrize("by", ["mean", "median", "every", "interval"])
+def test_rising_and_falling_are_told_apart(by):
+    rising, falling, bent = path(1, 2, 4), path(4, 2, 1), path(1, 3, 2)
+    assert increasing("x", by=by)(rising).outcome == HOLDS
+    assert increasing("x", by=by)(falling).outcome == FAILS
+    assert increasing("x", by=by)(bent).outcome == FAILS
+    assert decreasing("x", by=by)(falling).outcome == HOLDS
+    assert decreasing("x", by=by)(rising).outcome == FAILS
+    assert decreasing("x", by=by)(bent).outcome == FAILS
+
+
+@pytest.mark.parametrize("by", ["mean", "median", "every", "interval"])
+def test_a_flat_step_neither_rises_nor_falls_unless_there_is_slack(by):
+    flat = path(1, 2, 2)
+    assert increasing("x", by=by)(flat).outcome == FAILS
+    assert increasing("x", by=by, slack=0.0)(flat).outcome == HOLDS
+    assert decreasing("x", by=by)(path(2, 1, 1)).outcome == FAILS
+    assert decreasing("x", by=by, slack=0.0)(path(2, 1, 1)).outcome == HOLDS
+
+
+@pytest.mark.parametrize("by", ["mean", "median", "every"])
+def test_a_step_back_is_forgiven_up_to_the_slack(by):
+    assert increasing("x", by=by, slack=0.5)(path(1, 3, 2.5)).outcome == HOLDS
+    assert increasing("x", by=by, slack=0.5)(path(1, 3, 2.4)).outcome == FAILS
+    assert decreasing("x", by=by, slack=0.5)(path(3, 1, 1.5)).outcome == HOLDS
+    assert decreasing("x", by=by, slack=0.5)(path(3, 1, 1.6)).outcome == FAILS
+
+
+def test_who_decides_an_ordering():
+    # steps of the seeds: 1, 1, -0.5; of the medians: 2 - 1
+    values = path([0, 1, 3], [1, 2, 2.5])
+    assert increasing("x", by="mean")(values).outcome == HOLDS
+    assert increasing("x", by="median")(values).outcome == HOLDS
+    assert increasing("x", by="every")(values).outcome == FAILS
+    assert increasing("x", by="interval")(values).outcome == INCONCLUSIVE
+    # every seed but one rises by 1; the medians are 2 and 1
+    crossed = path([0, 1.9, 2, 2, 5], [1, 1, 1, 3, 6])
+    assert increasing("x", by="mean")(crossed).outcome == HOLDS
+    assert increasing("x", by="median")(crossed).outcome == FAILS
+
+
+def test_the_smallest_step_is_reported_with_its_sign_and_interval():
+    verdict = increasing("x")(path([0, 1, 2], [10, 12, 14], [11, 13, 15]))
+    assert (verdict.relation, verdict.measured, verdict.predicted) == ("increasing", 1, 0)
+    verdict = decreasing("x", slack=0.25)(path([20, 21, 22], [10, 12, 14], [9, 10, 14]))
+    assert (verdict.relation, verdict.measured, verdict.predicted) == ("decreasing", -1, 0.25)
+    interval = mean_interval([-1, -2, 0])
+    assert (verdict.low, verdict.high) == (pytest.approx(interval.low), pytest.approx(interval.high))
+    assert "21, 12, 11" in verdict.note
+
+
+def test_an_ordering_must_hold_in_every_other_cell():
+    both = xr.concat([path(1, 2, 3), path(1, 3, 2)], xr.Variable("mode", ["plain", "bent"]))
+    assert increasing("x")(both).outcome == FAILS
+    assert increasing("x")(both.isel(mode=[0, 0])).outcome == HOLDS
+
+
+@pytest.mark.parametrize("by", ["mean", "median", "every", "interval"])
+def test_an_ordering_without_seeds_decides_by_its_values(by):
+    values = xr.DataArray([1.0, 2, 3], dims="x", coords={"x": [1, 2, 3]})
+    assert increasing("x", by=by)(values).outcome == HOLDS
+    assert decreasing("x", by=by)(values).outcome == FAILS
+
+
+@pytest.mark.parametrize("by", ["mean", "median", "every", "interval"])
+def test_an_ordering_with_a_nan_is_inconclusive(by):
+    assert increasing("x", by=by)(path(1, [2, nan, 2], 3)).outcome == INCONCLUSIVE
+    assert decreasing("x", by=by)(path(3, [2, nan, 2], 1)).outcome == INCONCLUSIVE
+
+
+@pytest.mark.parametrize("by", ["mean", "median", "every"])
+def test_never_reached_orders_as_the_largest(by):
+    assert increasing("x", by=by)(path(1, 2, inf)).outcome == HOLDS
+    assert increasing("x", by=by)(path(1, inf, 2)).outcome == FAILS
+    assert decreasing("x", by=by)(path(inf, 2, 1)).outcome == HOLDS
+    assert decreasing("x", by=by)(path(2, inf, 1)).outcome == FAILS
+
+
+@pytest.mark.parametrize("by", ["mean", "median", "every"])
+def test_two_cells_that_never_arrive_are_equal(by):
+    assert increasing("x", by=by, slack=0.0)(path(1, inf, inf)).outcome == HOLDS
+    assert increasing("x", by=by)(path(1, inf, inf)).outcome == FAILS
+    assert decreasing("x", by=by, slack=0.0)(path(inf, inf, 1)).outcome == HOLDS
+
+
+def test_an_ordering_of_a_single_cell_is_inconclusive():
+    assert judged(increasing("x"), path(1)) == INCONCLUSIVE
+
+
+# Equal paths
+
+
+def test_two_paths_agree_within_the_absolute_tolerance():
+    assert equal(0.1)({"measured": [1.0, 2.05], "predicted": [1.0, 2.0]}).outcome == HOLDS
+    verdict = equal(0.1)({"measured": [1.0, 2.2, 3.0], "predicted": [1.05, 2.0, 3.0]})
+    assert (verdict.outcome, verdict.relation, verdict.measured, verdict.predicted) == (FAILS, "==", 2.2, 2.0)
+    assert "0.2" in verdict.note
+
+
+def test_two_paths_agree_within_the_relative_tolerance():
+    assert equal(0.1, relative=True)({"measured": [105.0, -1.05], "predicted": [100.0, -1.0]}).outcome == HOLDS
+    assert equal(0.1, relative=True)({"measured": [100.0, 1.2], "predicted": [100.0, 1.0]}).outcome == FAILS
+    assert equal(0.1, relative=True)({"measured": [1e-9], "predicted": [0.0]}).outcome == FAILS
+    assert equal(0.1, relative=True)({"measured": [0.0, 1.0], "predicted": [0.0, 1.0]}).outcome == HOLDS
+
+
+def test_zero_tolerance_means_to_the_bit():
+    value = 0.1 + 0.2
+    assert equal(0)({"measured": value, "predicted": value}).outcome == HOLDS
+    assert equal(0)({"measured": value, "predicted": 0.3}).outcome == FAILS
+
+
+def test_a_prediction_is_compared_with_every_measurement():
+    assert equal(0)({"measured": xr.DataArray([[1.0, 1.0], [1.0, 2.0]]), "predicted": 1.0}).outcome == FAILS
+    assert equal(0)({"measured": xr.DataArray([[1.0, 1.0], [1.0, 1.0]]), "predicted": 1.0}).outcome == HOLDS
+
+
+def test_two_paths_that_never_arrive_agree():
+    for relative in (False, True):
+        assert equal(0, relative=relative)({"measured": [1.0, inf], "predicted": [1.0, inf]}).outcome == HOLDS
+        assert equal(1, relative=relative)({"measured": [1.0, inf], "predicted": [1.0, 5.0]}).outcome == FAILS
+        assert equal(1, relative=relative)({"measured": [1.0, 5.0], "predicted": [1.0, inf]}).outcome == FAILS
+
+
+def test_a_path_that_was_not_measured_agrees_with_nothing_and_refutes_nothing():
+    assert judged(equal(1), {"measured": [1.0, nan], "predicted": [1.0, 1.0]}) == INCONCLUSIVE
+    assert judged(equal(1), {"measured": [1.0, 1.0], "predicted": [nan, 1.0]}) == INCONCLUSIVE
+    with pytest.raises(NotApplicable, match="nothing to compare"):
+        equal(1)({"measured": [], "predicted": []})
+
+
+# Combinations
+
+
+BOTH = all_of(size=at_least(10, by="mean"), spread=at_most(1))
+
+
+def test_every_part_must_hold():
+    assert BOTH({"size": seeds(20, 20), "spread": seeds(0.5, 0.5)}).outcome == HOLDS
+    assert BOTH({"size": seeds(9, 9), "spread": seeds(0.5, 0.5)}).outcome == FAILS
+    assert BOTH({"size": seeds(20, 20), "spread": seeds(2, 2)}).outcome == FAILS
+
+
+def test_any_failing_part_fails_even_beside_an_inconclusive_one():
+    assert BOTH({"size": seeds(9, 9), "spread": seeds(0, 5)}).outcome == FAILS
+    assert BOTH({"size": seeds(20, 20), "spread": seeds(0, 5)}).outcome == INCONCLUSIVE
+    assert BOTH({"size": seeds(nan, 20), "spread": seeds(0.5, 0.5)}).outcome == INCONCLUSIVE
+
+
+def test_the_part_with_the_least_margin_is_reported_and_the_others_are_noted():
+    verdict = BOTH({"size": seeds(20, 20), "spread": seeds(0.9, 0.9)})
+    assert (verdict.relation, verdict.measured, verdict.predicted) == ("<=", pytest.approx(0.9), 1)
+    assert verdict.note.startswith("size: mean 20")
+    assert "; spread: mean 0.9" in verdict.note
+    verdict = BOTH({"size": seeds(10.1, 10.1), "spread": seeds(0.5, 0.5)})
+    assert (verdict.relation, verdict.measured) == (">=", pytest.approx(10.1))
+
+
+def test_parts_may_be_of_any_kind():
+    judge = all_of(order=increasing("x"), same=equal(0), size=within(0, 1, by="mean"))
+    evidence = {"order": path(1, 2), "same": {"measured": 1.0, "predicted": 1.0}, "size": seeds(0.5, 0.5)}
+    assert judge(evidence).outcome == HOLDS
+    assert judge(evidence | {"order": path(2, 1)}).outcome == FAILS
+    assert judge(evidence | {"same": {"measured": 1.0, "predicted": 2.0}}).outcome == FAILS
+    assert judge(evidence | {"size": seeds(2, 2)}).outcome == FAILS
