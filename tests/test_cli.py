@@ -81,7 +81,7 @@ def claim(name, evidence, judge, controls, reads=("e1-line",), expected="holds")
 low, high = height("e1-line", 0.5), height("e1-line", 2.0)
 CLAIMS = [
     claim("c1-high", high, lm.at_least(4.0), (lm.Control("the low slope", low),)),
-    claim("c2-range", low, lm.within(5.0, 7.0, predicted=6.0), (lm.Control("put right", high, "holds"),), expected="fails"),
+    claim("c2-range", low, lm.within(5.0, 7.0, predicted=6.0), (lm.Control("right", high, "holds"),), expected="fails"),
     claim("c3-absent", absent, lm.at_least(4.0), (lm.Control("the low slope", low),), expected="inconclusive"),
     claim("c4-other", printed, lm.at_most(10.0), (lm.Control("far away", lambda d: np.inf),), ("e2-other",)),
 ]

@@ -74,7 +74,7 @@ def test_the_rule_is_the_interval_against_the_condition(values, bound, width, st
         (within(bound, bound + width), (bound, bound + width)),
     ):
         verdict = judge(seeds(*values))
-        if strict and -inf in (low, high) or strict and inf in (low, high):
+        if strict and inf in (-low, high):
             inside, outside = low < interval.low and interval.high < high, interval.high <= low or interval.low >= high
         else:
             inside, outside = low <= interval.low and interval.high <= high, interval.high < low or interval.low > high

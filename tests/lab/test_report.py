@@ -36,8 +36,9 @@ def row(claim: str = "c1-first", **changes: Any) -> dict[str, Any]:
         "theory": "toy", "claim": claim, "reference": "Theorem 7", "kind": "bound",
         "statement": f"The statement of {claim}.", "outcome": "holds", "expected": "holds", "relation": ">=",
         "predicted": 1.0, "measured": 1.5, "low": 1.25, "high": 1.75, "note": "mean 1.5, claimed ≥ 1",
-        "preset": "smoke", "seconds": 1.25, "control": "fails", "control_expected": "fails", "formula": "T ∝ η^-1", "reads": ["e1-line"],
-        "controls": controls, "command": f"lemmata verify toy/{claim} --preset smoke", "sources": "abc", **changes,
+        "preset": "smoke", "seconds": 1.25, "control": "fails", "control_expected": "fails", "formula": "T ∝ η^-1",
+        "reads": ["e1-line"], "controls": controls, "sources": "abc",
+        "command": f"lemmata verify toy/{claim} --preset smoke", **changes,
     }  # fmt: skip
 
 

@@ -67,7 +67,12 @@ def test_a_new_store_reads_nan_everywhere_and_every_chunk_is_pending(tmp_path: P
     data = new(tmp_path / "data.zarr", 7).dataset()
     assert data.sizes == {"rate": 2, "mode": 2, "seed": 7, "record": 4, "group": 2}
     assert all(data[name].isnull().all() for name in SHAPES)
-    status = reopened(tmp_path / "data.zarr").status()
+    store = reopened(tmp_path / "data.zarr")
+    for name in SHAPES:
+        array = store.root[name]
+        assert isinstance(array, zarr.Array)
+        assert np.isnan(np.asarray(array[...])).all(), "also to a reader that knows nothing of fill values"
+    status = store.status()
     assert status.shape == (2, 2, 3)
     assert (status == PENDING).all()
 
@@ -82,6 +87,13 @@ def test_a_written_chunk_fills_its_own_cell_and_seeds_and_leaves_the_rest_nan(tm
     np.testing.assert_array_equal(written, np.float32(0.2 + np.arange(3, 6)))
     assert int(data.loss.notnull().sum()) == 3
     assert int(data.path.notnull().sum()) == 12
+
+
+def test_a_loss_of_zero_reads_as_zero(tmp_path: Path) -> None:
+    store = new(tmp_path / "data.zarr", 3)
+    chunk = store.chunks(GRID)[0]
+    store.write(chunk, [{name: np.zeros(shape, np.float32) for name, shape in SHAPES.items()} for _ in chunk.seeds])
+    assert (reopened(tmp_path / "data.zarr").dataset().loss[0, 0] == 0.0).all()
 
 
 def test_every_cell_and_block_of_seeds_is_one_zarr_chunk_also_after_extending(tmp_path: Path) -> None:
