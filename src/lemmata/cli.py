@@ -194,7 +194,8 @@ def verify(
     """Examine claims with their controls and write the report."""
     from lemmata.lab.report import write_report
     from lemmata.lab.runner import Options
-    from lemmata.lab.verify import as_expected, keep
+    from lemmata.lab.store import lock
+    from lemmata.lab.verify import FOR_THE_PAGE, as_expected, keep
     from lemmata.lab.verify import verify as examine_claims
 
     _check(preset, seed, engine)
@@ -202,7 +203,7 @@ def verify(
     selection = _select(what or [], everything)
     prepare_backend()
     rows = []
-    with progress_bars() as bars, _table(as_json) as table:
+    with lock(options.directory), progress_bars() as bars, _table(as_json) as table:
         for row in examine_claims(selection, options, bars, say):
             rows.append(row)
             table(row)
@@ -210,7 +211,7 @@ def verify(
     page = write_report(options.directory)
     odd = [row for row in rows if not as_expected(row)]
     if as_json:
-        show_json(rows)
+        show_json([{key: value for key, value in row.items() if key not in FOR_THE_PAGE} for row in rows])
     else:
         print(f"\n{len(rows)} claims, {len(rows) - len(odd)} as expected. Report: {page}")
     for row in odd:
@@ -293,8 +294,8 @@ def _check(preset: str, seed: int, engine: str) -> None:
         raise unknown("preset", preset, PRESETS)
     if engine != "local":
         raise unknown("engine", engine, ["local"])
-    if not 0 <= seed < 2**31:
-        raise UserError(f"--seed {seed} is not allowed: seeds are integers from 0 to 2147483647.")
+    if not 0 <= seed < 2**30:
+        raise UserError(f"--seed {seed} is not allowed: the first seed is an integer from 0 to {2**30 - 1}.")
 
 
 def _split(name: str, what: str) -> tuple[str, str]:
@@ -313,22 +314,24 @@ def _select(names: list[str], everything: bool) -> list[tuple[Theory, list[Claim
         if everything:
             return [(theory, list(theory.claims.values())) for theory in theories]
         return [(theory, [theory.claim(name) for name in theory.card["headlines"]]) for theory in theories]
-    selection: list[tuple[Theory, list[Claim]]] = []
+    selection: dict[str, tuple[Theory, dict[str, Claim]]] = {}
     for name in names:
         theory_name, slash, claim = name.rpartition("/")
-        if name.endswith(".py") or not slash:
-            theory = load(name)
-            selection.append((theory, list(theory.claims.values())))
-        else:
-            theory = load(theory_name)
-            selection.append((theory, [theory.claim(claim)]))
-    return selection
+        whole = name.endswith(".py") or not slash
+        source = name if whole else theory_name
+        if source not in selection:
+            selection[source] = (load(source), {})
+        theory, claims = selection[source]
+        claims.update(theory.claims if whole else {claim: theory.claim(claim)})
+    return [(theory, list(claims.values())) for theory, claims in selection.values()]
 
 
 def main() -> None:
     """Run the command line with the contract's exit codes."""
     try:
         code = app(standalone_mode=False)
+        if code == 130:  # what typer makes of Ctrl-C
+            raise KeyboardInterrupt
         sys.exit(code if isinstance(code, int) else 0)
     except UserError as error:
         _leave(str(error), 2)

@@ -50,7 +50,7 @@ def _slots(batch: int, samples: Any) -> jax.Array:
 def _permutation(key: jax.Array, samples: Any, capacity: int) -> jax.Array:
     """A uniform permutation of the first `samples` indices; the order of any two does not depend on the capacity."""
     marks = jax.vmap(lambda i: jax.random.uniform(jax.random.fold_in(key, i)))(jnp.arange(capacity))
-    return jnp.argsort(jnp.where(jnp.arange(capacity) < samples, marks, jnp.inf))
+    return jnp.argsort(jnp.where(jnp.arange(capacity) < samples, marks, jnp.inf)).astype(jnp.int32)
 
 
 def epochs(key: jax.Array, samples: Any, capacity: int, batch: int) -> Batches:
@@ -59,16 +59,18 @@ def epochs(key: jax.Array, samples: Any, capacity: int, batch: int) -> Batches:
     slots = jnp.arange(batch)
     weight = _slots(batch, samples)
 
-    def draw(order: jax.Array, t: jax.Array) -> tuple[jax.Array, Batch]:
-        position = t % per_epoch
+    def draw(state: Any, t: jax.Array) -> tuple[Any, Batch]:
+        epoch, position = t // per_epoch, t % per_epoch
+        # the permutation is kept for an epoch; its epoch is part of the state, so training may start in the middle
         order = jax.lax.cond(
-            position == 0,
-            lambda: _permutation(jax.random.fold_in(key, t // per_epoch), samples, capacity),
-            lambda: order,
+            state[0] == epoch,
+            lambda: state[1],
+            lambda: _permutation(jax.random.fold_in(key, epoch), samples, capacity),
         )
-        return order, Batch(order[jnp.minimum(position * batch + slots, capacity - 1)], weight)
+        rows = order[jnp.minimum(position * batch + slots, capacity - 1)]
+        return (jnp.asarray(epoch, jnp.int32), order), Batch(rows, weight)
 
-    return Batches(lambda: jnp.zeros(capacity, jnp.argsort(jnp.zeros(1)).dtype), draw)
+    return Batches(lambda: (jnp.asarray(-1, jnp.int32), jnp.zeros(capacity, jnp.int32)), draw)
 
 
 def independent(key: jax.Array, samples: Any, batch: int) -> Batches:

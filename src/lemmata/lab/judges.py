@@ -140,7 +140,8 @@ class _Region:
     def _limit(self, bound: Bound, labels: Any) -> float:
         if not isinstance(bound, Mapping):
             return bound
-        return next(bound[label.split("=")[-1]] for label in labels if label.split("=")[-1] in bound)
+        (value,) = [bound[label.partition("=")[2]] for label in labels if label.partition("=")[2] in bound]
+        return value
 
     def _decide(self, values: xr.DataArray, dims: Any, labels: Any) -> Verdict:
         low, high = self._limit(self.low, labels), self._limit(self.high, labels)

@@ -58,14 +58,14 @@ def _load_file(path: Path) -> Theory:
 
     if not path.is_file():
         raise UserError(f"There is no file {path}.")
-    spec = importlib.util.spec_from_file_location(path.stem, path)
+    spec = importlib.util.spec_from_file_location(f"lemmata_file_{path.stem}", path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    sys.modules[path.stem] = module
+    sys.modules[spec.name] = module
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise UserError(f"{path} cannot be loaded: {type(error).__name__}: {error}") from error
     theory = getattr(module, "theory", None)
     if not isinstance(theory, Theory):

@@ -16,12 +16,12 @@ from typing import Any
 
 import xarray as xr
 
-from lemmata.lab.ensemble import default_layout, result_shapes
+from lemmata.lab.ensemble import default_layout
 from lemmata.lab.errors import UserError
 from lemmata.lab.grid import Grid, make_grid
 from lemmata.lab.setting import Setting
 from lemmata.lab.store import Store, lock
-from lemmata.lab.sweep import Progress, execute
+from lemmata.lab.sweep import Progress, execute, find_shapes
 from lemmata.lab.theory import Experiment, Preset, Theory, source_hash
 
 
@@ -125,17 +125,16 @@ def run(
             say(f"{name}: stored data have another {_words(difference)}; computing again.")
             store = None
         if store is None:
-            first = next(iter(grid.cells.values()))
-            shapes = result_shapes(experiment.simulation, first, options.seed, experiment.precision)
+            shapes = find_shapes(experiment.simulation, grid, options.seed, experiment.precision)
             store = Store.create(
                 directory / "data.zarr", experiment.simulation, grid, seeds, layout.block, shapes,
                 experiment.precision, fingerprint,
             )  # fmt: skip
         store.extend(seeds)
-        failed = execute(experiment.simulation, grid, store, layout, experiment.precision, progress)
+        failed = execute(experiment.simulation, grid, store, layout, experiment.precision, len(seeds), progress)
+        store.finish()
         data = store.dataset(len(seeds))
         computed = time.perf_counter() - began
-        experiment.plot(data).savefig(directory / "figure.png", dpi=110)
         failures = {_place(grid, where, layout.block): message for where, message in store.failures().items()}
         record = {
             "theory": theory.name,
@@ -157,6 +156,7 @@ def run(
             "failures": failures,
         }
         write_json(directory / "run.json", record)
+        experiment.plot(data).savefig(directory / "figure.png", dpi=110)
     return Outcome(data, directory, time.perf_counter() - began, failed, failures, warnings)
 
 

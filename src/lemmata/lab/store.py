@@ -86,7 +86,14 @@ class Store:
         blocks = -(-len(seeds) // block)
         add("status", (*axes, "block"), (*grid.shape, blocks), (*ones, 1), PENDING, "u1")
         root.attrs.update(
-            {"fingerprint": dict(fingerprint), "block": block, "seed": seeds.start, "seeds": len(seeds), "failures": {}}
+            {
+                "fingerprint": dict(fingerprint),
+                "variables": list(shapes),
+                "block": block,
+                "seed": seeds.start,
+                "seeds": len(seeds),
+                "failures": {},
+            }
         )
         return cls(root, where)
 
@@ -97,7 +104,7 @@ class Store:
             return None
         try:
             where = zarr.storage.LocalStore(path)
-            root = zarr.open_group(where, mode="r+", zarr_format=2)
+            root = zarr.open_group(where, mode="r+", zarr_format=2, use_consolidated=False)
             if "fingerprint" not in root.attrs or "status" not in root:
                 return None
             return cls(root, where)
@@ -147,14 +154,16 @@ class Store:
     def _dims(array: zarr.Array) -> list[str]:
         return list(array.attrs["_ARRAY_DIMENSIONS"])  # pyright: ignore[reportArgumentType]
 
-    def shape(self, name: str) -> tuple[int, ...]:
-        """The shape of one run's variable."""
-        return self._array(name).shape[self._array("status").ndim :]
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """The stored results and the shape that each has in one run."""
+        axes = self._array("status").ndim
+        found = self.root.arrays()
+        return {name: a.shape[axes:] for name, a in found if name != "seed" and "seed" in self._dims(a)}
 
-    def chunks(self, grid: Grid) -> list[Chunk]:
-        """Every chunk of the store, cells in order."""
+    def chunks(self, grid: Grid, count: int | None = None) -> list[Chunk]:
+        """Every chunk, or those that the first `count` seeds need, cells in order."""
         seeds, size = self.seeds, self._number("block")
-        blocks = [seeds[i : i + size] for i in range(0, len(seeds), size)]
+        blocks = [seeds[i : i + size] for i in range(0, min(count or len(seeds), len(seeds)), size)]
         return [Chunk(cell, b, block) for cell in grid.cells for b, block in enumerate(blocks)]
 
     def status(self) -> np.ndarray:
@@ -181,11 +190,16 @@ class Store:
         status = self.status()
         return {where: m for where, m in messages.items() if status[tuple(map(int, where.split(",")))] == FAILED}
 
+    def finish(self) -> None:
+        """Gather the metadata, so that a plain `xarray.open_zarr` reads the folder in one go."""
+        zarr.consolidate_metadata(self._where, zarr_format=2)
+
     def dataset(self, seeds: int | None = None) -> xr.Dataset:
         """The data, labelled; `seeds` limits how many seeds are returned."""
         data = xr.open_zarr(self._where, consolidated=False, zarr_format=2).load()
+        names: Any = data.attrs["variables"]
         data.attrs = {}
-        return data.drop_vars("status").isel(seed=slice(0, seeds))
+        return data[names].isel(seed=slice(0, seeds))
 
 
 def _fresh(path: Path) -> zarr.storage.LocalStore:

@@ -17,6 +17,7 @@ import numpy as np
 import xarray as xr
 
 from lemmata.lab.ensemble import Interrupted, Layout, default_layout, result_shapes, simulate_runs, workers
+from lemmata.lab.errors import UserError
 from lemmata.lab.grid import Axes, Grid, make_grid
 from lemmata.lab.setting import Setting
 from lemmata.lab.simulation import Simulation
@@ -52,11 +53,13 @@ def execute(
     store: Store,
     layout: Layout,
     precision: str,
+    seeds: int | None = None,
     progress: Progress | None = None,
 ) -> int:
-    """Compute what is pending and what failed before; the number of failed chunks is returned."""
+    """Compute what is pending or failed before, of all seeds or the first ones; returns the number of failed chunks."""
     status = store.status()
-    chunks = store.chunks(grid)
+    shapes = store.shapes()
+    chunks = store.chunks(grid, seeds)
     pending = {chunk for chunk in chunks if status[(*chunk.cell, chunk.block)] != DONE}
     calls = [call for call in plan(grid, chunks, layout) if any(chunk in pending for chunk in call)]
     total = sum(len(chunk.seeds) for chunk in chunks)
@@ -64,13 +67,10 @@ def execute(
     if progress:
         progress(done, total)
     for call, results in _local(simulation, grid, calls, layout, precision):
-        at = 0
-        for chunk in call:
-            mine = results if isinstance(results, str) else results[at : at + len(chunk.seeds)]
-            at += len(chunk.seeds)
+        for chunk, mine in zip(call, results, strict=True):
             if chunk not in pending:
                 continue
-            message = mine if isinstance(mine, str) else _defect(simulation, store, mine)
+            message = mine if isinstance(mine, str) else _defect(simulation, shapes, mine)
             if message:
                 store.fail(chunk, message)
             else:
@@ -83,19 +83,22 @@ def execute(
 
 def _local(
     simulation: Simulation, grid: Grid, calls: Sequence[Call], layout: Layout, precision: str
-) -> Iterator[tuple[Call, list[dict[str, np.ndarray]] | str]]:
-    """The local engine: calls from a pool of threads, yielded as they end. An exception becomes its message."""
+) -> Iterator[tuple[Call, list[list[dict[str, np.ndarray]] | str]]]:
+    """The local engine: calls from a pool of threads, yielded as they end, with the results of every chunk.
+
+    An exception becomes its message; the chunks of a longer call are then tried alone, so that it hits only its own.
+    """
     stop = threading.Event()
 
-    def compute(call: Call) -> list[dict[str, np.ndarray]] | str:
+    def compute(call: Call) -> list[list[dict[str, np.ndarray]] | str]:
         runs = [(grid.cells[chunk.cell], seed) for chunk in call for seed in chunk.seeds]
         try:
-            return simulate_runs(simulation, runs, layout, precision, stop.is_set)
+            results = iter(simulate_runs(simulation, runs, layout, precision, stop.is_set))
+            return [[next(results) for _ in chunk.seeds] for chunk in call]
         except Interrupted:
             raise
         except Exception as error:
-            last = traceback.extract_tb(error.__traceback__)[-1]
-            return f"{type(error).__name__}: {error} ({Path(last.filename).name}:{last.lineno})"
+            return [_message(error)] if len(call) == 1 else [compute([chunk])[0] for chunk in call]
 
     with concurrent.futures.ThreadPoolExecutor(workers(layout)) as pool:
         futures = {pool.submit(compute, call): call for call in calls}
@@ -107,19 +110,47 @@ def _local(
             pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _defect(simulation: Simulation, store: Store, results: Sequence[Mapping[str, np.ndarray]]) -> str:
-    """Why these results cannot be stored: a type, a shape or an unflagged NaN; empty if they can."""
+def _defect(
+    simulation: Simulation, shapes: Mapping[str, tuple[int, ...]], results: Sequence[Mapping[str, np.ndarray]]
+) -> str:
+    """Why these results cannot be stored: a variable, a type, a shape or an unflagged NaN; empty if they can."""
+    for name in sorted(shapes.keys() ^ results[0].keys()):
+        return f"{name} is {'returned' if name in results[0] else 'not returned'}, unlike in the first cell"
     for result in results:
         for name, value in result.items():
             variable = simulation.variable(name)
             if value.dtype.kind != "f":
                 return f"{name} is {value.dtype}, not floating point"
-            if value.shape != store.shape(name):
-                return f"{name} has shape {value.shape}, but the first cell has {store.shape(name)}"
+            if value.shape != shapes[name]:
+                return f"{name} has shape {value.shape}, but the first cell has {shapes[name]}"
             first = value[0] if variable.dims[:1] == ("record",) else value
             if not variable.optional and np.isnan(first).any():
                 return f"{name} is NaN"
     return ""
+
+
+def find_shapes(simulation: Simulation, grid: Grid, seed: int, precision: str) -> dict[str, tuple[int, ...]]:
+    """The shapes of the first cell that returns what is declared; a broken cell does not stop the others."""
+    reasons = []
+    for cell, setting in grid.cells.items():
+        try:
+            shapes = result_shapes(simulation, setting, seed, precision)
+        except UserError:
+            raise
+        except Exception as error:
+            reasons.append(f"{grid.describe(cell)}: {_message(error)}")
+            continue
+        wrong = [name for name, shape in shapes.items() if len(shape) != len(simulation.variable(name).dims)]
+        if not wrong:
+            return shapes
+        dims = simulation.variable(wrong[0]).dims
+        reasons.append(f"{grid.describe(cell)}: {wrong[0]} has shape {shapes[wrong[0]]}, its dimensions are {dims}")
+    raise RuntimeError(f"every cell failed; first, at {reasons[0]}")
+
+
+def _message(error: Exception) -> str:
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__}: {error} ({Path(last.filename).name}:{last.lineno})"
 
 
 def sweep(
@@ -136,12 +167,13 @@ def sweep(
 
     `axes` maps a field to its values, or a name to {label: {field: value, ...}}. Failed cells raise.
     """
+    if seeds < 1:
+        raise UserError(f"seeds = {seeds} is not allowed: at least 1.")
     grid = make_grid(setting, axes or {})
     layout = default_layout()
-    first = next(iter(grid.cells.values()))
-    shapes = result_shapes(simulation, first, seed, precision)
+    shapes = find_shapes(simulation, grid, seed, precision)
     store = Store.create(None, simulation, grid, range(seed, seed + seeds), layout.block, shapes, precision, {})
-    execute(simulation, grid, store, layout, precision, progress)
+    execute(simulation, grid, store, layout, precision, seeds, progress)
     failures = store.failures()
     if failures:
         where, message = next(iter(failures.items()))

@@ -127,7 +127,8 @@ def loop(
     each_step: every record is one step after the previous one (at = 0, 1, 2, ...): the step is then fused with the
         probe, which shares the forward pass.
 
-    A state that is no longer finite is not kept: the run is frozen at its last finite record and `diverged` is 1.
+    A state or probed value that is no longer finite is not kept: the run is frozen at its last finite record and
+    `diverged` is 1.
     """
     passages = passages or {}
     count = at.shape[0]
@@ -144,21 +145,28 @@ def loop(
         k, _, diverged, state, previous, buffers, steps, first = carry
         now, following = at[k], at[k + 1]
         probed = probe(state, previous)
-        buffers = {name: buffers[name].at[k].set(probed[name].astype(real)) for name in buffers}
-        steps = steps.at[k].set(now.astype(real))
+        # a finite state can have a loss that is not: what was finite at the first record must stay so
+        lost = [jnp.any(~jnp.isfinite(probed[name]) & jnp.isfinite(buffers[name][0])) for name in buffers]
+        sound = (k == 0) | ~jnp.any(jnp.stack(lost))
+        put = lambda buffer, value: buffer.at[k].set(jnp.where(sound, value.astype(real), jnp.nan))  # noqa: E731
+        buffers = {name: put(buffers[name], probed[name]) for name in buffers}
+        steps = put(steps, now)
         for name, condition in passages.items():
-            here = condition(probed) & jnp.isinf(first[name])
+            here = sound & condition(probed) & jnp.isinf(first[name])
             first = first | {name: jnp.where(here, now.astype(real), first[name])}
         stopped = jnp.asarray(False) if stop is None else stop(probed)
-        going = ~stopped & (following >= 0)
+        going = sound & ~stopped & (following >= 0)
         if each_step:
             moved = step(now, state)
             moved = jax.tree.map(lambda new, old: jnp.where(going, new, old), moved, state)
         else:
             moved = jax.lax.fori_loop(now, jnp.where(going, following, now), step, state)
         finite = _all_finite(moved)
-        kept = jax.tree.map(lambda new, old: jnp.where(finite, new, old), moved, state)
-        return k + 1, stopped | ~finite, diverged | ~finite, kept, state, buffers, steps, first
+        kept = jax.tree.map(
+            lambda new, now, before: jnp.where(sound, jnp.where(finite, new, now), before), moved, state, previous
+        )
+        broken = ~(sound & finite)
+        return k + sound, stopped | broken, diverged | broken, kept, state, buffers, steps, first
 
     never = {name: jnp.asarray(jnp.inf, real) for name in passages}
     no = jnp.asarray(False)

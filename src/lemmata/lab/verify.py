@@ -15,6 +15,8 @@ from lemmata.lab.sweep import Progress
 from lemmata.lab.theory import Theory, source_hash
 
 VERDICTS = "verdicts.json"
+FOR_THE_PAGE = ("formula", "reads", "controls", "command", "sources")
+"""Keys of a row that only the report reads; the JSON of `lemmata verify` leaves them out."""
 
 
 def verify(

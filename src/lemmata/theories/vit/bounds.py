@@ -111,21 +111,24 @@ _SAMPLE: Any = {"tokens": _TOKENS, "relevant": _RELEVANT, "q_norm": _LOGIT, "del
 def phi_n(tokens: Any, relevant: Any, q_norm: Any, delta: Any, tau: Any) -> Any:
     """φ_n = (|S_1| e^{‖q‖² + (δ+τ)‖q‖} + |S| - |S_1|)^-1."""
     q = np.asarray(q_norm, float)
-    return 1 / (relevant * np.exp(q**2 + (delta + tau) * q) + tokens - relevant)
+    with np.errstate(over="ignore"):
+        return 1 / (relevant * np.exp(q**2 + (delta + tau) * q) + tokens - relevant)
 
 
 @bound("Definition A.2.2", **_SAMPLE)
 def nu_n(tokens: Any, relevant: Any, q_norm: Any, delta: Any, tau: Any) -> Any:
     """ν_n = (|S_1| e^{‖q‖² - (δ+τ)‖q‖} + |S| - |S_1|)^-1."""
     q = np.asarray(q_norm, float)
-    return 1 / (relevant * np.exp(q**2 - (delta + tau) * q) + tokens - relevant)
+    with np.errstate(over="ignore"):
+        return 1 / (relevant * np.exp(q**2 - (delta + tau) * q) + tokens - relevant)
 
 
 @bound("Definition A.2.2", **_SAMPLE)
 def p_n(tokens: Any, relevant: Any, q_norm: Any, delta: Any, tau: Any) -> Any:
     """p_n = |S_1| e^{‖q‖² - (δ+τ)‖q‖} ν_n: the attention that the document promises on relevant tokens."""
     q = np.asarray(q_norm, float)
-    return relevant * np.exp(q**2 - (delta + tau) * q) * nu_n(tokens, relevant, q_norm, delta, tau)
+    # divided by the exponential, which overflows for large logits
+    return relevant / (relevant + (tokens - relevant) * np.exp((delta + tau) * q - q**2))
 
 
 @bound(

@@ -134,7 +134,7 @@ def _random_roles(problem: Problem, key: jax.Array) -> Int[Array, " tokens"]:
         return jnp.sum(roles == RELEVANT) - jnp.sum(roles == CONFUSION)
 
     def redraw(state: tuple[jax.Array, Array]) -> tuple[jax.Array, Array]:
-        key = jax.random.fold_in(state[0], 1)
+        key = jax.random.fold_in(state[0], 2)  # 0 and 1 are what `attempt` splits off
         return key, attempt(key)
 
     _, roles = jax.lax.while_loop(lambda state: votes(state[1]) == 0, redraw, (key, attempt(key)))

@@ -157,7 +157,9 @@ def initialise(problem: Problem, key: jax.Array, basis: Array) -> tuple[Network,
             query = key_map = problem.attention_error**2 * scale * jnp.eye(problem.dimension)
             value = problem.value_error**2 * scale * orthonormal(maps_key, problem.dimension, problem.dimension)
         else:
-            value, key_map, query = (jnp.asarray(m) for m in (problem.value_map, problem.key_map, problem.query_map))
+            value, key_map, query = (
+                jnp.asarray(m, output.dtype) for m in (problem.value_map, problem.key_map, problem.query_map)
+            )
         common = polar(0.5 * (key_map + query) @ basis)
         features = Features(polar(value @ basis), common, common)
     if problem.clip_spectral:

@@ -220,8 +220,9 @@ class Setting(lab.Setting):
 
     def _largest_noise(self) -> float:
         """The typical maximum of the noise norms: the 1 - 1/(N L) quantile of c_0 chi_d."""
-        if self.token_noise == 0:
+        level = max(self.token_noise, self.noisy_level if self.noisy_fraction > 0 else 0.0)
+        if level == 0:
             return 0.0
         from scipy.stats import chi
 
-        return self.token_noise * float(chi.ppf(1 - 1 / (self.samples * self.tokens + 1), self.dimension))
+        return level * float(chi.ppf(1 - 1 / (self.samples * self.tokens + 1), self.dimension))

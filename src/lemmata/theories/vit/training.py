@@ -81,6 +81,8 @@ def train(problem: Problem, key: jax.Array, network: Network, signs: Array, data
         "zero_loss": lambda probed: probed["train_loss"] <= 0,
         "small_loss": lambda probed: probed["train_loss"] <= SMALL_LOSS,
     }
+    if problem.loss == "linear":  # unbounded below: zero is no solution
+        reached = dict.fromkeys(reached, lambda probed: jnp.asarray(False))
     return loop(
         step,
         start(network),
@@ -102,8 +104,8 @@ def evaluate(problem: Problem, network: Network, signs: Array, data: Data, test:
     used = (jnp.arange(data.label.shape[0]) < problem.training_samples) * 1.0
     return {
         "test_hinge": jnp.mean(hinge),
-        "test_hinge_error": jnp.std(hinge, ddof=1) / jnp.sqrt(count),
-        "test_error": jnp.mean(margins <= 0),
+        "test_hinge_error": jnp.std(hinge, ddof=min(1, count - 1)) / jnp.sqrt(count),
+        "test_error": jnp.mean((margins <= 0) * 1.0),
         "test_margin": jnp.min(margins),
         "noise_norm": jnp.max(used[:, None] * data.noise),
         "similarity": largest_similarity(data, used),
