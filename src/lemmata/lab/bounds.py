@@ -61,9 +61,15 @@ class Bound:
 
     def evaluate(self, **given: Any) -> dict[str, Any]:
         """The answer of `lemmata bound`: inputs, value, log10, vacuous, note."""
+        for name in given:
+            if name not in self.parameters:
+                raise unknown(f"parameter of {self.name}", name, self.parameters)
         inputs = {name: p.accept(name, given.get(name, p.default)) for name, p in self.parameters.items()}
-        with np.errstate(all="ignore"):
-            result = float(self.function(**inputs))
+        try:
+            with np.errstate(all="ignore"):
+                result = float(self.function(**inputs))
+        except (OverflowError, ZeroDivisionError):
+            result = math.inf
         log10 = result if self.logarithmic else math.log10(result) if 0 < result < math.inf else None
         value = result
         if self.logarithmic:

@@ -7,6 +7,7 @@ rules included, is validated here, on the host, before anything compiles.
 from __future__ import annotations
 
 import itertools
+import numbers
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -39,7 +40,7 @@ class Grid:
         """The labels as coordinate arrays: numbers where all are numbers, else strings."""
         coordinates = {}
         for name, labels in self.labels.items():
-            numeric = all(isinstance(label, (int, float)) and not isinstance(label, bool) for label in labels)
+            numeric = all(isinstance(label, numbers.Real) and not isinstance(label, bool) for label in labels)
             coordinates[name] = np.asarray(labels, float) if numeric else np.asarray([spell(x) for x in labels])
         return coordinates
 

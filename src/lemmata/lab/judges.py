@@ -60,10 +60,13 @@ def equal(tolerance: float, *, relative: bool = False) -> Judge:
         )
         if measured.size == 0:
             raise NotApplicable("there is nothing to compare")
-        error = np.abs(measured - predicted)
-        if relative:
-            error = error / np.abs(predicted)
-        worst = np.unravel_index(np.argmax(np.where(np.isnan(error), np.inf, error)), error.shape)
+        if np.isnan(measured).any() or np.isnan(predicted).any():
+            raise NotApplicable("not measured everywhere")
+        with np.errstate(all="ignore"):
+            error = np.abs(measured - predicted) / (np.abs(predicted) if relative else 1)
+        # inf - inf and 0 / 0 are no difference, inf / inf is a large one
+        error = np.where(measured == predicted, 0.0, np.where(np.isnan(error), np.inf, error))
+        worst = np.unravel_index(np.argmax(error), error.shape)
         largest = float(error[worst])
         outcome = HOLDS if largest <= tolerance else FAILS
         kind = "relative " if relative else ""
@@ -99,6 +102,8 @@ def _margin(verdict: Verdict) -> float:
 
 def _combine(parts: list[tuple[str, Verdict]], fails_if: str) -> Verdict:
     """The verdict over several criteria: the one with the least margin is reported, all stand in the note."""
+    if not parts:
+        raise NotApplicable("there is nothing to compare")
     outcomes = [verdict.outcome for _, verdict in parts]
     failing = (FAILS in outcomes) if fails_if == "any" else all(outcome == FAILS for outcome in outcomes)
     outcome = FAILS if failing else HOLDS if all(o == HOLDS for o in outcomes) else INCONCLUSIVE
@@ -130,25 +135,25 @@ class _Region:
     def __call__(self, evidence: Any) -> Verdict:
         values = evidence if isinstance(evidence, xr.DataArray) else xr.DataArray(evidence)
         dims = [str(dim) for dim in values.dims if dim != "seed"]
-        if not dims:
-            return _combine([("", self._decide(values, (), ()))], self.fails_if)
-        parts = []
-        for labels, entry in _entries(values, dims):
-            parts.append((", ".join(labels), self._decide(entry, dims, labels)))
+        entries = _entries(values, dims) if dims else [((), values)]
+        parts = [(", ".join(labels), self._decide(entry, labels)) for labels, entry in entries]
         return _combine(parts, self.fails_if)
 
-    def _limit(self, bound: Bound, labels: Any) -> float:
+    @staticmethod
+    def _limit(bound: Bound, labels: tuple[str, ...]) -> float:
         if not isinstance(bound, Mapping):
             return bound
-        (value,) = [bound[label.partition("=")[2]] for label in labels if label.partition("=")[2] in bound]
-        return value
+        known = [name for name in (label.partition("=")[2] for label in labels) if name in bound]
+        if not known:
+            raise KeyError(f"no bound for {', '.join(labels)}")
+        return bound[known[0]]
 
-    def _decide(self, values: xr.DataArray, dims: Any, labels: Any) -> Verdict:
+    def _decide(self, values: xr.DataArray, labels: tuple[str, ...]) -> Verdict:
         low, high = self._limit(self.low, labels), self._limit(self.high, labels)
         seeds = np.atleast_1d(np.asarray(values.values, float))
         has_seeds = "seed" in values.dims
         estimate = mean_interval(seeds) if has_seeds else None
-        if np.isnan(seeds).any():
+        if seeds.size == 0 or np.isnan(seeds).any():
             return self._verdict(INCONCLUSIVE, low, high, math.nan, estimate, "not measured in every seed")
         inside = self._inside(seeds, low, high)
         if not has_seeds:
@@ -165,18 +170,22 @@ class _Region:
             ends = np.asarray([estimate.low, estimate.high])
             if self._inside(ends, low, high).all():
                 outcome = HOLDS
-            elif ends[1] < low or ends[0] > high:
+            elif ends[1] < low or ends[0] > high or (self.strict and (ends[1] == low or ends[0] == high)):
                 outcome = FAILS
             else:
                 outcome = INCONCLUSIVE
         return self._verdict(outcome, low, high, point, estimate, self._words(point, estimate, low, high))
 
     def _inside(self, values: np.ndarray, low: float, high: float) -> np.ndarray:
-        return (values > low) & (values < high) if self.strict else (values >= low) & (values <= high)
+        if not self.strict:
+            return (values >= low) & (values <= high)
+        return ((values > low) | (low == -math.inf)) & ((values < high) | (high == math.inf))
 
     @staticmethod
     def _slack(values: np.ndarray, low: float, high: float) -> np.ndarray:
-        return np.minimum(values - low, high - values)
+        above = values - low if low > -math.inf else math.inf
+        below = high - values if high < math.inf else math.inf
+        return np.minimum(above, below)
 
     def _words(self, point: float, estimate: Any, low: float, high: float) -> str:
         who = {"interval": "mean", "mean": "mean", "median": "median", "every": "worst seed"}[self.by]
@@ -213,8 +222,12 @@ class _Monotone:
         by = self.by
         if by == "median" and "seed" in values.dims:
             # the steps of the medians, not the medians of the steps
-            values, by = values.median("seed"), "mean"
-        steps = at_least(least, by, strict=self.slack is None)(sign * values.diff(self.along))
+            values, by = values.median("seed", skipna=False), "mean"
+        before, after = (values.isel({self.along: part}) for part in (slice(None, -1), slice(1, None)))
+        with np.errstate(invalid="ignore"):
+            # two cells that never arrive (inf) are equal
+            change = np.where(after.values == before.values, 0.0, after.values - before.values)
+        steps = at_least(least, by, strict=self.slack is None)(sign * after.copy(data=change))
         path = values.mean([dim for dim in values.dims if dim != self.along]).values
         note = f"{self.by} along {self.along}: {', '.join(f'{value:.4g}' for value in np.atleast_1d(path))}"
         low, high = [None if end is None else sign * end for end in (steps.low, steps.high)][::sign]

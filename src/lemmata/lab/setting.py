@@ -11,6 +11,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import math
+import numbers
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Self, dataclass_transform
 
@@ -43,9 +44,9 @@ class Declaration:
         what = "an integer" if self.integer else "a number"
         ends = []
         if self.low is not None:
-            ends.append(f"{'greater than' if 'low' in self.open_ends else 'at least'} {self.low:g}")
+            ends.append(f"{'greater than' if 'low' in self.open_ends else 'at least'} {spell(self.low)}")
         if self.high is not None:
-            ends.append(f"{'less than' if 'high' in self.open_ends else 'at most'} {self.high:g}")
+            ends.append(f"{'less than' if 'high' in self.open_ends else 'at most'} {spell(self.high)}")
         return " ".join([what, " and ".join(ends)]).strip()
 
     def accept(self, name: str, value: Any) -> Any:
@@ -54,25 +55,33 @@ class Declaration:
         if self.kind == "array":
             if value is None:
                 return None
-            array = np.asarray(value)
+            wrong = UserError(f"{name} ({self.meaning}) must be an array of finite numbers.")
+            try:
+                array = np.array(value)
+            except ValueError:
+                raise wrong from None
             if array.dtype.kind not in "fiub" or not np.all(np.isfinite(array)):
-                raise UserError(f"{name} ({self.meaning}) must be an array of finite numbers.")
+                raise wrong
+            array.flags.writeable = False
             return array
         if self.kind == "choice":
             match = [option for option in self.choices if type(option) is type(value) and option == value]
             if not match:
                 raise refusal
             return match[0]
-        if isinstance(value, (bool, np.bool_, str)) or not np.isscalar(value):
+        if isinstance(value, bool) or not isinstance(value, numbers.Real):
             raise refusal
-        number = float(value)  # pyright: ignore[reportArgumentType]
+        try:
+            number = float(value)
+        except OverflowError:
+            raise refusal from None
         if not math.isfinite(number) or (self.integer and number != round(number)):
             raise refusal
         below = self.low is not None and (number < self.low or ("low" in self.open_ends and number == self.low))
         above = self.high is not None and (number > self.high or ("high" in self.open_ends and number == self.high))
         if below or above:
             raise refusal
-        return int(number) if self.integer else number
+        return int(value) if self.integer else number  # pyright: ignore[reportArgumentType]
 
     def parse(self, name: str, text: str) -> Any:
         """The value that `--set name=text` means."""
@@ -84,7 +93,8 @@ class Declaration:
                     return option
             return self.accept(name, text)
         try:
-            return self.accept(name, float(text))
+            whole = self.integer and text.strip().lstrip("+-").isdigit()
+            return self.accept(name, int(text) if whole else float(text))
         except ValueError as error:
             if isinstance(error, UserError):
                 raise
@@ -95,7 +105,10 @@ def spell(value: Any) -> str:
     """A value as the command line writes it."""
     if isinstance(value, bool):
         return "true" if value else "false"
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    if isinstance(value, float):
+        short = f"{value:g}"
+        return short if float(short) == value else repr(float(value))
+    return str(value)
 
 
 def _field(declaration: Declaration) -> Any:
@@ -142,11 +155,14 @@ class Setting:
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        dataclasses.dataclass(frozen=True, kw_only=True, eq=False)(cls)
+        dataclasses.dataclass(frozen=True, kw_only=True, eq=False, init=False)(cls)
 
-    def __post_init__(self) -> None:
-        given = [name for name, d in self.declarations().items() if d.default is not getattr(self, name)]
-        self._validate(given)
+    def __init__(self, **given: Any) -> None:
+        for name in given:
+            self.declaration(name)
+        for name, declaration in self.declarations().items():
+            object.__setattr__(self, name, given.get(name, declaration.default))
+        self._validate(list(given))
 
     @classmethod
     def declarations(cls) -> dict[str, Declaration]:

@@ -96,7 +96,8 @@ class Simulation:
             problem = setting.problem() if isinstance(setting, Setting) else setting
             if isinstance(key, int):
                 key = jax.random.key(key)
-            results = dict(self.function(problem, key, prepared))
+            with jax.default_matmul_precision("highest"):
+                results = dict(self.function(problem, key, prepared))
         undeclared = results.keys() - {v.name for v in self.variables}
         if undeclared:
             raise KeyError(f"{self.name} returned undeclared variables: {', '.join(sorted(undeclared))}")

@@ -147,7 +147,7 @@ def loop(
         probed = probe(state, previous)
         # a finite state can have a loss that is not: what was finite at the first record must stay so
         lost = [jnp.any(~jnp.isfinite(probed[name]) & jnp.isfinite(buffers[name][0])) for name in buffers]
-        sound = (k == 0) | ~jnp.any(jnp.stack(lost))
+        sound = (k == 0) | ~jnp.any(jnp.asarray(lost))
         put = lambda buffer, value: buffer.at[k].set(jnp.where(sound, value.astype(real), jnp.nan))  # noqa: E731
         buffers = {name: put(buffers[name], probed[name]) for name in buffers}
         steps = put(steps, now)
