@@ -21,14 +21,17 @@ from lemmata.lab.errors import UserError
 
 COUNTS = (1, 8, 64)
 ROUNDS = 5
-STEPS = {1: 200, 8: 50, 64: 20}
+STEPS = 400
+"""Steps of a run of the laboratory, about what a run of the document takes."""
+TORCH_STEPS = {1: 200, 8: 50, 64: 20}
+"""Steps of the baselines, whose time per step does not depend on their number."""
 BASELINES = ("eager", "batched")
 
 
 def torch_time(kind: str, runs: int, threads: int) -> float:
     """Seconds per run and step of a PyTorch baseline, in its own process."""
     script = Path(__file__).with_name("torch_ensemble.py")
-    options = {"kind": kind, "runs": runs, "threads": threads, "steps": STEPS[runs], "repeats": 1}
+    options = {"kind": kind, "runs": runs, "threads": threads, "steps": TORCH_STEPS[runs], "repeats": 1}
     arguments = [text for name, value in options.items() for text in (f"--{name}", str(value))]
     done = subprocess.run([sys.executable, str(script), *arguments], capture_output=True, text=True, check=False)
     if done.returncode:
@@ -47,8 +50,7 @@ def laboratory(runs: int) -> Callable[[], float]:
     from lemmata.theories.vit.network import draw_signs, initialise
     from lemmata.theories.vit.training import train
 
-    steps = STEPS[runs]
-    setting = Setting(neurons=1000, samples=100, batch=20, steps=steps, record_every=steps, records=2, stop="never")
+    setting = Setting(neurons=1000, samples=100, batch=20, steps=STEPS, record_every=STEPS, records=2, stop="never")
     problem = setting.problem()
     layout = default_layout()
     prepared = []
@@ -79,7 +81,7 @@ def laboratory(runs: int) -> Callable[[], float]:
         else:
             with concurrent.futures.ThreadPoolExecutor(workers(layout)) as pool:
                 list(pool.map(one, prepared))
-        return (time.perf_counter() - began) / (runs * steps)
+        return (time.perf_counter() - began) / (runs * STEPS)
 
     measure()
     return measure
