@@ -251,7 +251,7 @@ def test_run_writes_data_figure_and_record_and_prints_its_json(lemmata: Lemmata,
     assert record["preset"] == "smoke"
     assert record["layout"]["block"] >= 1
     assert set(record["versions"]) >= {"python", "lemmata", "jax", "numpy"}
-    assert record["seconds"]["total"] >= record["seconds"]["compute"] > 0
+    assert record["timings"]["total"] >= record["timings"]["compute"] > 0
     assert record["command"] == "lemmata run toy.py/e1-line --preset smoke"
     assert record["warnings"] == ["the slope exceeds 1, outside of the theorem. (in 1 of 2 cells)"]
 

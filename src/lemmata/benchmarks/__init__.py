@@ -1,5 +1,6 @@
 """Side-by-side measurements against what a user would pick instead, installed so that `lemmata bench` works."""
 
 from lemmata.benchmarks.ensemble import ensemble
+from lemmata.benchmarks.layout import layout
 
-BENCHMARKS = {"ensemble": ensemble}
+BENCHMARKS = {"ensemble": ensemble, "layout": layout}

@@ -7,12 +7,10 @@ setting, which is tried first. Drawing the data is not counted on either side.
 
 from __future__ import annotations
 
-import concurrent.futures
 import importlib.util
 import json
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -41,50 +39,12 @@ def torch_time(kind: str, runs: int, threads: int) -> float:
 
 def laboratory(runs: int) -> Callable[[], float]:
     """A function that trains `runs` networks as the local engine does and returns seconds per run and step."""
-    import jax
-
-    from lemmata.lab.ensemble import default_layout, numerics, workers
-    from lemmata.lab.simulation import stream
+    from lemmata.benchmarks.training import trainer
+    from lemmata.lab.ensemble import default_layout
     from lemmata.theories.vit import Setting
-    from lemmata.theories.vit.data import draw, draw_patterns
-    from lemmata.theories.vit.network import draw_signs, initialise
-    from lemmata.theories.vit.training import train
 
     setting = Setting(neurons=1000, samples=100, batch=20, steps=STEPS, record_every=STEPS, records=2, stop="never")
-    problem = setting.problem()
-    layout = default_layout()
-    prepared = []
-    with numerics("float32"):
-        for seed in range(runs):
-            key = jax.random.key(seed)
-            basis = draw_patterns(problem, stream(key, "data"))
-            data = draw(problem, stream(key, "data"), basis, count=problem.draw_capacity)
-            network, _ = initialise(problem, stream(key, "init"), basis)
-            prepared.append((stream(key, "batch"), network, draw_signs(problem, stream(key, "init")), data))
-        jax.block_until_ready(prepared)
-
-    def one(arguments: Any) -> None:
-        with numerics("float32"):
-            run = jax.block_until_ready(train(problem, *arguments))
-            assert run.records["train_loss"][-1] < run.records["train_loss"][0], "the training loss did not fall"
-
-    def stacked() -> None:
-        with numerics("float32"):
-            jax.block_until_ready(jax.vmap(lambda arguments: train(problem, *arguments))(together))
-
-    together = jax.tree.map(lambda *leaves: jax.numpy.stack(leaves), *prepared) if layout.kind == "vmap" else None
-
-    def measure() -> float:
-        began = time.perf_counter()
-        if layout.kind == "vmap":
-            stacked()
-        else:
-            with concurrent.futures.ThreadPoolExecutor(workers(layout)) as pool:
-                list(pool.map(one, prepared))
-        return (time.perf_counter() - began) / (runs * STEPS)
-
-    measure()
-    return measure
+    return trainer(setting, runs, default_layout().kind)
 
 
 def ensemble(emit: Callable[[Any], None] | None = None) -> None:

@@ -106,4 +106,4 @@ def result_shapes(simulation: Simulation, setting: Setting, seed: int, precision
         else:
             prepared = simulation.prepare(setting, seed) if simulation.prepare else None
             results = jax.eval_shape(simulation, setting.problem(), jax.random.key(seed), prepared)
-    return {name: tuple(value.shape) for name, value in results.items()}
+    return {v.name: tuple(results[v.name].shape) for v in simulation.variables if v.name in results}

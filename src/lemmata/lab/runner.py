@@ -14,13 +14,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import xarray as xr
 
 from lemmata.lab.ensemble import default_layout
 from lemmata.lab.errors import UserError
 from lemmata.lab.grid import Grid, make_grid
 from lemmata.lab.setting import Setting
-from lemmata.lab.store import Store, lock
+from lemmata.lab.store import DONE, Store, lock
 from lemmata.lab.sweep import Progress, execute, find_shapes
 from lemmata.lab.theory import Experiment, Preset, Theory, source_hash
 
@@ -114,61 +115,88 @@ def run(
         say(f"{name}: {sentence}")
     began = time.perf_counter()
     with lock(directory):
-        store = None if options.overwrite else Store.open(directory / "data.zarr")
-        difference = store.difference(fingerprint) if store else ""
-        if store and difference:
-            if not options.recompute_stale:
-                raise UserError(
-                    f"{directory} holds data with another {_words(difference)}; "
-                    "use --overwrite to replace them or --out for another folder."
-                )
-            say(f"{name}: stored data have another {_words(difference)}; computing again.")
-            store = None
+        store = _stored(directory, fingerprint, options, lambda difference: say(f"{name}: {difference}"))
         if store is None:
             shapes = find_shapes(experiment.simulation, grid, options.seed, experiment.precision)
+            path = directory / "data.zarr"
             store = Store.create(
-                directory / "data.zarr", experiment.simulation, grid, seeds, layout.block, shapes,
-                experiment.precision, fingerprint,
-            )  # fmt: skip
+                path, experiment.simulation, grid, seeds, layout.block, shapes, experiment.precision, fingerprint
+            )
         store.extend(seeds)
+        unfinished = bool(np.any(store.status() != DONE))
         failed = execute(experiment.simulation, grid, store, layout, experiment.precision, len(seeds), progress)
-        store.finish()
-        data = store.dataset(len(seeds))
         computed = time.perf_counter() - began
-        failures = {_place(grid, where, layout.block): message for where, message in store.failures().items()}
-        record = {
-            "theory": theory.name,
-            "experiment": name,
-            "question": experiment.question,
-            "reference": experiment.reference,
-            "command": command(theory, name, options),
-            "preset": options.preset,
-            "setting": preset.setting.values(),
-            "axes": {axis: [_plain(label) for label in labels] for axis, labels in grid.labels.items()},
-            "seeds": [seeds.start, seeds.stop - 1],
-            "precision": experiment.precision,
-            "layout": layout.asdict(),
-            "sources": fingerprint["sources"],
-            "versions": versions(),
-            "seconds": {"compute": round(computed, 3), "total": round(time.perf_counter() - began, 3)},
-            "finished": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-            "warnings": warnings,
-            "failures": failures,
-        }
-        write_json(directory / "run.json", record)
-        experiment.plot(data).savefig(directory / "figure.png", dpi=110)
+        data = store.dataset(len(seeds))
+        failures = {_place(grid, where): message for where, message in store.failures().items()}
+        reproduce = command(theory, name, options)
+        if unfinished or not _is_drawn(directory, reproduce):
+            store.finish()
+            record = {
+                "theory": theory.name,
+                "experiment": name,
+                "question": experiment.question,
+                "reference": experiment.reference,
+                "command": reproduce,
+                "preset": options.preset,
+                "setting": preset.setting.values(),
+                "axes": {axis: [_plain(label) for label in labels] for axis, labels in grid.labels.items()},
+                "seeds": [seeds.start, seeds.stop - 1],
+                "precision": experiment.precision,
+                "layout": layout.asdict(),
+                "sources": fingerprint["sources"],
+                "versions": versions(),
+                "timings": {"compute": round(computed, 3), "total": round(time.perf_counter() - began, 3)},
+                "finished": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+                "warnings": warnings,
+                "failures": failures,
+            }
+            write_json(directory / "run.json", record)
+            _draw(experiment, data, directory / "figure.png", failed)
     return Outcome(data, directory, time.perf_counter() - began, failed, failures, warnings)
 
 
-def _words(difference: str) -> str:
-    return difference.replace("cells", "cell settings").replace("sources", "version of the sources")
+def _stored(
+    directory: Path, fingerprint: Mapping[str, Any], options: Options, say: Callable[[str], None]
+) -> Store | None:
+    """What is stored of this very experiment; other data are refused, or given up where stale data may be."""
+    store = None if options.overwrite else Store.open(directory / "data.zarr")
+    difference = store.difference(fingerprint) if store else ""
+    if not difference:
+        return store
+    difference = difference.replace("cells", "cell settings").replace("sources", "version of the sources")
+    if not options.recompute_stale:
+        raise UserError(
+            f"{directory} holds data with another {difference}; "
+            "use --overwrite to replace them or --out for another folder."
+        )
+    say(f"stored data have another {difference}; computing again.")
+    return None
+
+
+def _is_drawn(directory: Path, reproduce: str) -> bool:
+    """The figure and the record of this very command are there."""
+    try:
+        record = json.loads((directory / "run.json").read_text())
+    except (OSError, json.JSONDecodeError):
+        return False
+    return record.get("command") == reproduce and (directory / "figure.png").exists()
+
+
+def _draw(experiment: Experiment, data: xr.Dataset, path: Path, failed: int) -> None:
+    """Draw the figure; where cells failed a figure that cannot be drawn is left out."""
+    try:
+        experiment.plot(data).savefig(path, dpi=110)
+    except Exception:
+        path.unlink(missing_ok=True)
+        if not failed:
+            raise
 
 
 def _plain(label: Any) -> Any:
     return label if isinstance(label, (str, int, float, bool)) else str(label)
 
 
-def _place(grid: Grid, where: str, block: int) -> str:
+def _place(grid: Grid, where: str) -> str:
     *cell, index = (int(i) for i in where.split(","))
     return f"{grid.describe(tuple(cell))}, seed block {index}"
 

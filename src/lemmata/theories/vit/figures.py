@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from lemmata.lab.figures import BLUE, GREEN, GREY, ORANGE, PALETTE, RED, curve, heat, panels, trajectory
-from lemmata.lab.fits import line
+from lemmata.lab.fits import line, threshold
 from lemmata.lab.intervals import CannotFit
 from lemmata.theories.vit.measures import half_thresholds, split_runs, success
 from lemmata.theories.vit.training import SMALL_LOSS
@@ -99,16 +99,26 @@ def samples_shared(data: xr.Dataset) -> Figure:
 
 
 def samples_sigma(data: xr.Dataset) -> Figure:
-    """Success rates over (sigma, N) for both error modes."""
+    """Success rates over (sigma, N) for both error modes, with the predicted boundary through N_50 at sigma = 0."""
     figure, axes = panels(2, sharey=True)
-    counts = data.samples.values
+    counts, sigmas = data.samples.values, data.value_error.values
     image = None
     for ax, error in zip(axes, data.error.values, strict=True):
-        rates = success(data).mean("seed").sel(error=error).transpose("value_error", "samples").values
-        image = heat(ax, rates, [f"{s:g}" for s in data.value_error.values], [f"{n:g}" for n in counts])
+        runs = success(data).sel(error=error)
+        image = heat(
+            ax, runs.mean("seed").transpose("value_error", "samples").values,
+            [f"{s:g}" for s in sigmas], [f"{n:g}" for n in counts],
+        )  # fmt: skip
+        start = threshold(counts, runs.isel(value_error=0).transpose("seed", "samples").values)
+        if not start.censored:
+            boundary = np.log2(start.estimate.value * (1 - sigmas) ** -2.0)
+            height = (boundary - np.log2(counts[0])) / np.log2(counts[1] / counts[0])
+            ax.plot(range(len(sigmas)), height, "--", color=RED, label=r"document: $N \propto (\Theta(1)-\sigma)^{-2}$")
+            ax.legend(loc="lower right")
+        ax.set_ylim(-0.5, len(counts) - 0.5)
         ax.set_xlabel(r"initial value error $\sigma$")
         ax.set_title(f"error directions: {error}")
-    axes[0].set_ylabel("training samples $N$\n(document: $1/\\sqrt{N}$ falls linearly in σ)")
+    axes[0].set_ylabel("training samples $N$")
     if image is not None:
         figure.colorbar(image, ax=axes, label="success rate over seeds")
     return figure
