@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -229,7 +230,8 @@ def _table(quiet: bool) -> Iterator[Any]:
     if quiet:
         yield lambda row: None
         return
-    print(f"{'claim':<36} {'outcome':<13} {'expected':<13} {'control':<13} {'measured':>22}  note", flush=True)
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 215
+    print(f"{'claim':<36} {'outcome':<13} {'expected':<13} {'control':<13} {'measured':>22}  note"[:width], flush=True)
 
     def line(row: dict[str, Any]) -> None:
         measured = "" if row["measured"] is None else f"{row['measured']:.4g}"
@@ -237,11 +239,8 @@ def _table(quiet: bool) -> Iterator[Any]:
             measured += f" [{row['low']:.3g}, {row['high']:.3g}]"
         mark = "" if row["control"] == row["control_expected"] else " !"
         name = f"{row['theory']}/{row['claim']}"
-        print(
-            f"{name:<36} {row['outcome']:<13} {row['expected']:<13} {row['control'] + mark:<13} "
-            f"{measured:>22}  {row['note'][:110]}",
-            flush=True,
-        )
+        verdict = f"{name:<36} {row['outcome']:<13} {row['expected']:<13} {row['control'] + mark:<13}"
+        print(f"{verdict} {measured:>22}  {row['note']}"[:width], flush=True)
 
     yield line
 

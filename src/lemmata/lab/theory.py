@@ -111,7 +111,7 @@ class Theory:
         return self.bounds[name]
 
 
-READERS = ("card.py", "claims", "figures", "judges", "report", "verify", "registry", "cli", "errors")
+READERS = ("card.py", "claims", "figures", "judges", "measures", "report", "verify", "registry", "errors")
 """Rooms that only read data: a change in them leaves stored data valid."""
 
 

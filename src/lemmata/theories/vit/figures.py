@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from lemmata.lab.figures import BLUE, GREEN, GREY, ORANGE, PALETTE, RED, curve, heat, panels, trajectory
-from lemmata.lab.fits import line, threshold
+from lemmata.lab.fits import line, offset_power_law, power_law, threshold
 from lemmata.lab.intervals import CannotFit
 from lemmata.theories.vit.measures import half_thresholds, split_runs, success
 from lemmata.theories.vit.training import SMALL_LOSS
@@ -67,10 +67,27 @@ def _sample_map(data: xr.Dataset, power: int, who: str) -> Figure:
         grid = np.linspace(x.min(), x.max(), 50)
         right.plot(grid, constant * grid, "--", color=RED, label=rf"document: $N = C\,\alpha_*^{{-{power}}}$")
         right.legend()
+    right.set_title(_fits(np.asarray(list(found))[measured], middle[measured]), fontsize=8)
     right.set_yscale("log", base=2)
     right.set_xlabel(rf"$\alpha_*^{{-{power}}}$")
     right.set_ylabel("$N_{50}$ (triangles: beyond the grid)")
     return figure
+
+
+def _fits(alpha: np.ndarray, counts: np.ndarray) -> str:
+    """The fits of N_50 that section 6 asks to report: pure power, offset square, and power of alpha_* - alpha_#."""
+    try:
+        pure = power_law(alpha, counts)
+        offset = offset_power_law(alpha, counts, exponent=-2.0, nonnegative=True)
+        margin = power_law(2 * alpha - 0.5, counts)  # alpha_# = 0.5 - alpha_* in these experiments
+    except CannotFit as reason:
+        return f"no fit: {reason}"
+    return (
+        rf"fits of $N_{{50}}$: $\alpha_*^{{{pure.exponent.value:.2f}}}$ ($R^2$ = {pure.r_squared:.2f}), "
+        rf"$(\alpha_* - {offset.offset.value:.2f})^{{-2}}$ ($R^2$ = {offset.r_squared:.2f}),"
+        "\n"
+        rf"$(\alpha_* - \alpha_\#)^{{{margin.exponent.value:.2f}}}$ ($R^2$ = {margin.r_squared:.2f})"
+    )
 
 
 def samples_trained(data: xr.Dataset) -> Figure:
