@@ -15,21 +15,12 @@ from typing import Any
 import numpy as np
 
 from lemmata.lab.errors import UserError, unknown
-from lemmata.lab.setting import Declaration
+from lemmata.lab.setting import Declaration, number
 
 
-def parameter(
-    default: float,
-    symbol: str,
-    meaning: str,
-    *,
-    low: float | None = None,
-    high: float | None = None,
-    open_ends: str = "",
-    integer: bool = False,
-) -> Declaration:
-    """Declare one parameter of a calculator."""
-    return Declaration("number", default, symbol, meaning, low, high, open_ends, integer)
+def parameter(default: float, symbol: str, meaning: str, **valid: Any) -> Declaration:
+    """Declare one parameter of a calculator, as `number` declares a field of a setting."""
+    return number(default, symbol, meaning, **valid).metadata["declaration"]
 
 
 @dataclass(frozen=True)

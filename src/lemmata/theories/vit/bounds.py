@@ -33,6 +33,11 @@ def _inverse_square(base: Any) -> Any:
     return np.where(base > 0, np.where(base > 0, base, 1.0) ** -2, np.inf)[()]
 
 
+def _discount(sigma: Any, delta: Any, tau: Any) -> Any:
+    """e^{-(δ+τ)} (1-σ-τ) of condition (2.8); the theorem says nothing unless it is positive."""
+    return np.exp(-(np.asarray(delta, float) + tau)) * (1 - np.asarray(sigma, float) - tau)
+
+
 @bound("Theorem 1, m ≳ M² log N", ONES, M=_PATTERNS, N=_SAMPLES, C=_C)
 def width_bound(M: Any, N: Any, C: Any = 1.0) -> Any:
     """Neurons that suffice: C M² log N."""
@@ -48,9 +53,8 @@ def width_bound(M: Any, N: Any, C: Any = 1.0) -> Any:
 )
 def alpha_threshold(alpha_conf: Any, sigma: Any, delta: Any, tau: Any = 0.0) -> Any:
     """Smallest α_* of the theorem: α_# / (e^{-(δ+τ)} (1-σ-τ))."""
-    rest = 1 - np.asarray(sigma, float) - tau
-    safe = np.where(rest > 0, rest, 1.0)
-    return np.where(rest > 0, alpha_conf / (np.exp(-(np.asarray(delta, float) + tau)) * safe), np.inf)[()]
+    discount = _discount(sigma, delta, tau)
+    return np.where(discount > 0, alpha_conf / np.where(discount > 0, discount, 1.0), np.inf)[()]
 
 
 @bound(
@@ -62,10 +66,8 @@ def alpha_threshold(alpha_conf: Any, sigma: Any, delta: Any, tau: Any = 0.0) -> 
 )
 def alpha_threshold_nd(alpha_nd: Any, sigma: Any, delta: Any, tau: Any = 0.0) -> Any:
     """The same threshold for a given α_nd: (1-α_nd) / (1 + e^{-(δ+τ)} (1-σ-τ))."""
-    rest = 1 - np.asarray(sigma, float) - tau
-    safe = np.where(rest > 0, rest, 1.0)
-    value = (1 - np.asarray(alpha_nd, float)) / (1 + np.exp(-(np.asarray(delta, float) + tau)) * safe)
-    return np.where(rest > 0, value, np.inf)[()]
+    discount = _discount(sigma, delta, tau)
+    return np.where(discount > 0, (1 - np.asarray(alpha_nd, float)) / (1 + discount), np.inf)[()]
 
 
 @bound(
