@@ -39,7 +39,7 @@ def cards() -> list[dict[str, Any]]:
 
 def _card(folder: Path) -> dict[str, Any]:
     namespace: dict[str, Any] = {}
-    exec(compile((folder / "card.py").read_text(), str(folder / "card.py"), "exec"), namespace)
+    exec(compile((folder / "card.py").read_text(encoding="utf-8"), str(folder / "card.py"), "exec"), namespace)
     return namespace["CARD"]
 
 

@@ -33,12 +33,12 @@ def write_report(directory: Path) -> Path:
     if not path.exists():
         raise UserError(f"{directory} holds no verdicts; run `lemmata verify --out {directory}` first.")
     try:
-        rows = json.loads(path.read_text())
+        rows = json.loads(path.read_text(encoding="utf-8"))
     except ValueError:
         raise UserError(f"{path} cannot be read; run `lemmata verify` again.") from None
     page = directory / "index.html"
     temporary = page.with_suffix(".part")
-    temporary.write_text(render(rows, directory))
+    temporary.write_text(render(rows, directory), encoding="utf-8")
     temporary.replace(page)
     return page
 
@@ -151,7 +151,7 @@ def _summary(rows: list[Row]) -> str:
 def _record(folder: Path) -> dict[str, Any]:
     """The experiment's `run.json`; empty where it is missing or unreadable."""
     try:
-        return json.loads((folder / "run.json").read_text())
+        return json.loads((folder / "run.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
 

@@ -176,7 +176,7 @@ def _stored(
 def _is_drawn(directory: Path, reproduce: str) -> bool:
     """The figure and the record of this very command are there."""
     try:
-        record = json.loads((directory / "run.json").read_text())
+        record = json.loads((directory / "run.json").read_text(encoding="utf-8"))
     except (OSError, json.JSONDecodeError):
         return False
     return record.get("command") == reproduce and (directory / "figure.png").exists()
@@ -221,7 +221,8 @@ def write_json(path: Path, content: Any) -> None:
     """Write a JSON file whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_suffix(path.suffix + ".part")
-    temporary.write_text(json.dumps(content, indent=1, allow_nan=False, default=str) + "\n")
+    text = json.dumps(content, indent=1, allow_nan=False, default=str)
+    temporary.write_text(text + "\n", encoding="utf-8")
     os.replace(temporary, path)
 
 

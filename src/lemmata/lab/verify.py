@@ -99,7 +99,7 @@ def _finite(value: float | None) -> float | None:
 def keep(directory: Path, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Merge new rows into the folder's verdicts; rows judged with other sources of their theory are dropped."""
     path = directory / VERDICTS
-    old = json.loads(path.read_text()) if path.exists() else []
+    old = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
     current = {row["theory"]: row["sources"] for row in rows}
     new = {(row["theory"], row["claim"]): row for row in rows}
     kept = [r for r in old if current.get(r["theory"], r["sources"]) == r["sources"]]
