@@ -535,7 +535,7 @@ BAD = {
     "unknown engine": (["run", "toy.py/e1-line", "--engine", "locl"], "did you mean 'local'"),
     "unknown engine to verify": (["verify", "toy.py", "--engine", "cloud"], "engine 'cloud'"),
     "unknown field": (["run", "toy.py/e1-line", "--set", "slop=1"], "did you mean 'slope'"),
-    "unknown parameter": (["bound", "toy.py/samples", "--set", "m=1"], "parameter of samples 'm'"),
+    "unknown parameter": (["bound", "toy.py/samples", "--set", "m=1"], "parameter 'm' in samples"),
     "malformed set": (["run", "toy.py/e1-line", "--set", "slope"], "name=value"),
     "malformed set of a bound": (["bound", "toy.py/samples", "--set", "n:3"], "name=value"),
     "not a number": (["run", "toy.py/e1-line", "--set", "slope=steep"], "slope = steep is not allowed"),

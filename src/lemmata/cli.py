@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import os
 import shutil
@@ -135,7 +136,8 @@ def show(theory: Annotated[str, typer.Argument(help="Name, or a FILE.py.")], as_
         print(f"\n{title.capitalize()}")
         for row in content[title]:
             print(f"  {row['name']:<30} {row['reference']}: {row.get('question') or row.get('statement')}")
-    print("\nBounds")
+    if content["bounds"]:
+        print("\nBounds")
     for row in content["bounds"]:
         print(f"  {row['name']:<22} {row['reference']}: {', '.join(row['parameters'])}")
 
@@ -194,7 +196,7 @@ def verify(
 ) -> None:
     """Examine claims with their controls and write the report."""
     from lemmata.lab.report import write_report
-    from lemmata.lab.runner import Options
+    from lemmata.lab.runner import Options, configured
     from lemmata.lab.store import lock
     from lemmata.lab.verify import FOR_THE_PAGE, as_expected, keep
     from lemmata.lab.verify import verify as examine_claims
@@ -202,6 +204,9 @@ def verify(
     _check(preset, seed, engine)
     options = Options(preset, seed, out=out, recompute_stale=True)
     selection = _select(what or [], everything)
+    for theory, claims in selection:
+        for name in {name for claim in claims for name in claim.reads}:
+            configured(theory.experiment(name), options)
     prepare_backend()
     rows = []
     with lock(options.directory), progress_bars() as bars, _table(as_json) as table:
@@ -214,7 +219,7 @@ def verify(
     if as_json:
         show_json([{key: value for key, value in row.items() if key not in FOR_THE_PAGE} for row in rows])
     else:
-        print(f"\n{len(rows)} claims, {len(rows) - len(odd)} as expected. Report: {page}")
+        print(f"\n{len(rows)} claim{'s' if len(rows) > 1 else ''}, {len(rows) - len(odd)} as expected. Report: {page}")
     for row in odd:
         say(
             f"not as expected: {row['theory']}/{row['claim']}: {row['outcome']} (expected {row['expected']}), "
@@ -279,10 +284,12 @@ def bench(name: Annotated[str | None, typer.Argument(help="Which benchmark.")] =
     from lemmata.benchmarks import BENCHMARKS
     from lemmata.lab.errors import unknown
 
-    for chosen in [name] if name else list(BENCHMARKS):
-        if chosen not in BENCHMARKS:
-            raise unknown("benchmark", chosen, BENCHMARKS)
-        BENCHMARKS[chosen](show_json if as_json else None)
+    if name and name not in BENCHMARKS:
+        raise unknown("benchmark", name, BENCHMARKS)
+    chosen = [name] if name else list(BENCHMARKS)
+    rows = {each: BENCHMARKS[each](quiet=as_json) for each in chosen}
+    if as_json:
+        show_json(rows)
 
 
 def _check(preset: str, seed: int, engine: str) -> None:
@@ -327,6 +334,8 @@ def _select(names: list[str], everything: bool) -> list[tuple[Theory, list[Claim
 
 def main() -> None:
     """Run the command line with the contract's exit codes."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # Greek letters on a terminal that has none
     try:
         code = app(standalone_mode=False)
         if code == 130:  # what typer makes of Ctrl-C
@@ -343,8 +352,10 @@ def main() -> None:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
-    except (OSError, MemoryError) as error:
-        _leave(f"{type(error).__name__}: {error}", 2)
+    except OSError as error:
+        _leave(f"{error.filename}: {error.strerror}." if error.filename else f"{error}.", 2)
+    except MemoryError:
+        _leave("There is not enough memory for this.", 2)
     except Exception as error:
         import traceback
 

@@ -211,7 +211,8 @@ def test_calls_are_at_most_as_large_as_the_layout_and_share_their_static_fields(
     for call in calls:
         assert sum(len(chunk.seeds) for chunk in call) <= 10
         assert len({grid.cells[chunk.cell].dimension for chunk in call}) == 1
-    assert len(calls) == 6
+        assert len({chunk.block for chunk in call}) == 1
+    assert len(calls) == 8
     assert plan(grid, chunks, CPU) == [[chunk] for chunk in chunks]
 
 

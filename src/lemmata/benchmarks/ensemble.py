@@ -47,12 +47,12 @@ def laboratory(runs: int) -> Callable[[], float]:
     return trainer(setting, runs, default_layout().kind)
 
 
-def ensemble(emit: Callable[[Any], None] | None = None) -> None:
-    """Measure and print; `emit` receives the rows instead of a table."""
+def ensemble(quiet: bool = False) -> list[dict[str, Any]]:
+    """Measure; prints a table unless `quiet`, and returns its rows."""
     if importlib.util.find_spec("torch") is None:
         raise UserError("The benchmark 'ensemble' needs PyTorch; install it with: pip install 'lemmata[bench]'.")
     rows = []
-    if emit is None:
+    if not quiet:
         print(
             f"{'runs':>4}  {'laboratory':>11}  {'eager torch':>18}  {'batched torch':>18}  {'ratio to the better':>20}",
             flush=True,
@@ -68,12 +68,11 @@ def ensemble(emit: Callable[[Any], None] | None = None) -> None:
         best = {name: 1e3 * min(values) for name, values in times.items()}
         ratio = min(best[kind] for kind in BASELINES) / best["laboratory"]
         rows.append({"runs": runs, "milliseconds": best, "threads": threads, "ratio": ratio})
-        if emit is None:
+        if not quiet:
             shown = [f"{best[kind]:7.3f} ms ({threads[kind]} thr.)" for kind in BASELINES]
             print(
                 f"{runs:>4}  {best['laboratory']:8.3f} ms  {shown[0]:>18}  {shown[1]:>18}  {ratio:19.2f}x", flush=True
             )
-    if emit is None:
+    if not quiet:
         print("milliseconds per run and step, best of five alternating rounds")
-    else:
-        emit(rows)
+    return rows

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 LAYOUTS = ("calls", "threads", "vmap")
@@ -14,15 +13,15 @@ SIZES: dict[str, Any] = {
 RUNS, STEPS, ROUNDS = 8, 200, 5
 
 
-def layout(emit: Callable[[Any], None] | None = None) -> None:
-    """Measure and print; `emit` receives the rows instead of a table."""
+def layout(quiet: bool = False) -> list[dict[str, Any]]:
+    """Measure; prints a table unless `quiet`, and returns its rows."""
     import jax
 
     from lemmata.benchmarks.training import trainer
     from lemmata.theories.vit import Setting
 
     rows = []
-    if emit is None:
+    if not quiet:
         print(f"{jax.default_backend()}, {RUNS} runs, ms per run and step, best of {ROUNDS} alternating rounds")
         print(f"{'':<32}" + "".join(f"{name:>10}" for name in LAYOUTS), flush=True)
     for name, sizes in SIZES.items():
@@ -31,7 +30,6 @@ def layout(emit: Callable[[Any], None] | None = None) -> None:
         rounds = [{how: measure() for how, measure in trainers.items()} for _ in range(ROUNDS)]
         best = {how: 1e3 * min(times[how] for times in rounds) for how in LAYOUTS}
         rows.append({"size": name, "milliseconds": best})
-        if emit is None:
+        if not quiet:
             print(f"{name:<32}" + "".join(f"{best[how]:>10.3f}" for how in LAYOUTS), flush=True)
-    if emit is not None:
-        emit(rows)
+    return rows

@@ -46,7 +46,7 @@ class Bound:
             if not equals:
                 raise UserError(f"'{assignment}' is not of the form name=value.")
             if name not in self.parameters:
-                raise unknown(f"parameter of {self.name}", name, self.parameters)
+                raise unknown("parameter", name, self.parameters, self.name)
             values[name] = self.parameters[name].parse(name, text)
         return values
 
@@ -54,7 +54,7 @@ class Bound:
         """The answer of `lemmata bound`: inputs, value, log10, vacuous, note."""
         for name in given:
             if name not in self.parameters:
-                raise unknown(f"parameter of {self.name}", name, self.parameters)
+                raise unknown("parameter", name, self.parameters, self.name)
         inputs = {name: p.accept(name, given.get(name, p.default)) for name, p in self.parameters.items()}
         try:
             with np.errstate(all="ignore"):
@@ -68,7 +68,7 @@ class Bound:
         vacuous = not math.isfinite(result)
         notes = [self.note] if self.note else []
         if vacuous:
-            notes.append("vacuous here: the bound is infinite at these inputs")
+            notes.append("vacuous here: the bound is not finite at these inputs")
         elif not math.isfinite(value):
             notes.append(f"the value is about 10^{log10:.1f}, beyond floating point")
         return {

@@ -33,6 +33,7 @@ class Layout:
         return asdict(self)
 
 
+PRECISIONS = ("float32", "float64")
 CPU = Layout("threads", runs=1, block=5)
 GPU = Layout("vmap", runs=512, block=64)
 
@@ -44,13 +45,13 @@ def default_layout() -> Layout:
 
 def workers(layout: Layout) -> int:
     """How many calls run at once."""
-    return (os.cpu_count() or 1) if layout.kind == "threads" else 1
+    return len(os.sched_getaffinity(0)) if layout.kind == "threads" else 1
 
 
 @contextlib.contextmanager
 def numerics(precision: str) -> Iterator[None]:
     """True float32 (no tf32 products) or float64, for this thread only."""
-    assert precision in ("float32", "float64"), precision
+    assert precision in PRECISIONS, precision
     with jax.enable_x64(precision == "float64"), jax.default_matmul_precision("highest"):
         yield
 

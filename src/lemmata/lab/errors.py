@@ -10,9 +10,10 @@ class UserError(ValueError):
     """A sentence for the user: what was given, what is allowed, what to do."""
 
 
-def unknown(what: str, name: str, known: Iterable[str]) -> UserError:
-    """The error for a name that does not exist, with the nearest one that does."""
+def unknown(what: str, name: str, known: Iterable[str], place: str = "") -> UserError:
+    """The error for a name that does not exist in a place, with the nearest one that does, or all of a few."""
     names = sorted(known)
     near = difflib.get_close_matches(name, names, n=1, cutoff=0.4)
-    hint = f"; did you mean '{near[0]}'?" if near else f"; known: {', '.join(names) if names else 'none'}."
-    return UserError(f"There is no {what} '{name}'{hint}")
+    shown = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
+    hint = f"; did you mean '{near[0]}'?" if near else f"; known: {shown or 'none'}."
+    return UserError(f"There is no {what} '{name}'{' in ' + place if place else ''}{hint}")

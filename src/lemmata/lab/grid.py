@@ -20,6 +20,10 @@ from lemmata.lab.setting import Setting, spell
 Axes = Mapping[str, Sequence[Any] | Mapping[Any, Mapping[str, Any]]]
 
 
+RESERVED = ("seed", "record", "block", "status")
+"""Dimensions and arrays of every store."""
+
+
 @dataclass(frozen=True)
 class Grid:
     """The full product of the axes: labels per axis and one setting per cell."""
@@ -49,6 +53,10 @@ def make_grid(setting: Setting, axes: Axes) -> Grid:
     """Validate every cell of the product of `axes` around `setting`."""
     changes: dict[str, list[tuple[Any, dict[str, Any]]]] = {}
     for name, values in axes.items():
+        if name in RESERVED:
+            raise UserError(f"An axis cannot be called {name}, which every data set has.")
+        if isinstance(values, str) or not isinstance(values, (Mapping, Sequence, np.ndarray)):
+            raise UserError(f"The axis {name} = {values} is not allowed: give a list of values, or labels with fields.")
         if isinstance(values, Mapping):
             changes[name] = [(label, dict(fields)) for label, fields in values.items()]
         else:

@@ -21,7 +21,7 @@ import numpy as np
 import xarray as xr
 
 from lemmata.lab.claims import FAILS, HOLDS, INCONCLUSIVE, Judge, NotApplicable, Verdict
-from lemmata.lab.intervals import mean_interval
+from lemmata.lab.intervals import mean_interval, median_interval
 
 Bound = float | Mapping[str, float]
 
@@ -152,7 +152,9 @@ class _Region:
         low, high = self._limit(self.low, labels), self._limit(self.high, labels)
         seeds = np.atleast_1d(np.asarray(values.values, float))
         has_seeds = "seed" in values.dims
-        estimate = mean_interval(seeds) if has_seeds else None
+        estimate = None
+        if has_seeds:
+            estimate = median_interval(seeds) if self.by == "median" else mean_interval(seeds)
         if seeds.size == 0 or np.isnan(seeds).any():
             return self._verdict(INCONCLUSIVE, low, high, math.nan, estimate, "not measured in every seed")
         inside = self._inside(seeds, low, high)
@@ -188,11 +190,16 @@ class _Region:
         return np.minimum(above, below)
 
     def _words(self, point: float, estimate: Any, low: float, high: float) -> str:
-        who = {"interval": "mean", "mean": "mean", "median": "median", "every": "worst seed"}[self.by]
-        span = f" [{estimate.low:.4g}, {estimate.high:.4g}]" if estimate is not None else ""
+        if estimate is None:
+            found = f"value {point:.4g}"
+        elif self.by == "every":
+            found = f"worst seed {point:.4g} (mean {estimate.value:.4g} [{estimate.low:.4g}, {estimate.high:.4g}])"
+        else:
+            who = "median" if self.by == "median" else "mean"
+            found = f"{who} {point:.4g} [{estimate.low:.4g}, {estimate.high:.4g}]"
         relation = {">=": f"{'>' if self.strict else '≥'} {low:.4g}", "<=": f"{'<' if self.strict else '≤'} {high:.4g}"}
         wanted = relation.get(self.relation, f"in [{low:.4g}, {high:.4g}]")
-        return f"{who if estimate is not None else 'value'} {point:.4g}{span}, claimed {wanted}"
+        return f"{found}, claimed {wanted}"
 
     def _verdict(self, outcome: str, low: float, high: float, point: float, estimate: Any, note: str) -> Verdict:
         ranged = self.relation == "in"
@@ -218,7 +225,7 @@ class _Monotone:
 
     def __call__(self, values: xr.DataArray) -> Verdict:
         sign = 1 if self.relation == "increasing" else -1
-        least = -(self.slack or 0.0)
+        least = -self.slack if self.slack else 0.0
         by = self.by
         if by == "median" and "seed" in values.dims:
             # the steps of the medians, not the medians of the steps
@@ -232,7 +239,7 @@ class _Monotone:
         note = f"{self.by} along {self.along}: {', '.join(f'{value:.4g}' for value in np.atleast_1d(path))}"
         low, high = [None if end is None else sign * end for end in (steps.low, steps.high)][::sign]
         measured = None if steps.measured is None else sign * steps.measured
-        return Verdict(steps.outcome, self.relation, sign * least, measured, low, high, note)
+        return Verdict(steps.outcome, self.relation, sign * least + 0.0, measured, low, high, note)
 
 
 def _entries(values: xr.DataArray, dims: list[str]) -> list[tuple[tuple[str, ...], xr.DataArray]]:

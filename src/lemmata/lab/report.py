@@ -13,7 +13,7 @@ from typing import Any
 from lemmata.lab.claims import OUTCOMES
 from lemmata.lab.errors import UserError
 from lemmata.lab.report_style import STYLE
-from lemmata.lab.verify import VERDICTS, as_expected
+from lemmata.lab.verify import VERDICTS, as_expected, stored_rows
 
 Row = dict[str, Any]
 
@@ -32,10 +32,7 @@ def write_report(directory: Path) -> Path:
     path = directory / VERDICTS
     if not path.exists():
         raise UserError(f"{directory} holds no verdicts; run `lemmata verify --out {directory}` first.")
-    try:
-        rows = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError:
-        raise UserError(f"{path} cannot be read; run `lemmata verify` again.") from None
+    rows = stored_rows(path)
     page = directory / "index.html"
     temporary = page.with_suffix(".part")
     temporary.write_text(render(rows, directory), encoding="utf-8")

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from lemmata.lab.ensemble import default_layout
+from lemmata.lab.ensemble import Layout, default_layout
 from lemmata.lab.errors import UserError
 from lemmata.lab.grid import Grid, make_grid
 from lemmata.lab.setting import Setting
@@ -99,7 +99,7 @@ def run(
     experiment = theory.experiment(name)
     preset, grid = configured(experiment, options)
     directory = options.directory / theory.name / name
-    layout = default_layout()
+    layout = _layout(directory)
     seeds = range(options.seed, options.seed + preset.seeds)
     fingerprint = {
         "setting": preset.setting.values(),
@@ -128,15 +128,15 @@ def run(
         computed = time.perf_counter() - began
         data = store.dataset(len(seeds))
         failures = {_place(grid, where): message for where, message in store.failures().items()}
-        reproduce = command(theory, name, options)
-        if unfinished or not _is_drawn(directory, reproduce):
+        drawn = {"command": command(theory, name, options), "drawn_by": source_hash(theory, readers=True)}
+        if unfinished or not _is_drawn(directory, drawn):
             store.finish()
             record = {
                 "theory": theory.name,
                 "experiment": name,
                 "question": experiment.question,
                 "reference": experiment.reference,
-                "command": reproduce,
+                **drawn,
                 "preset": options.preset,
                 "setting": preset.setting.values(),
                 "axes": {axis: [_plain(label) for label in labels] for axis, labels in grid.labels.items()},
@@ -151,7 +151,7 @@ def run(
                 "failures": failures,
             }
             write_json(directory / "run.json", record)
-            _draw(experiment, data, directory / "figure.png", failed)
+            _draw(experiment, data, directory / "figure.png", say)
     return Outcome(data, directory, time.perf_counter() - began, failed, failures, warnings)
 
 
@@ -173,23 +173,28 @@ def _stored(
     return None
 
 
-def _is_drawn(directory: Path, reproduce: str) -> bool:
-    """The figure and the record of this very command are there."""
+def _layout(directory: Path) -> Layout:
+    """The layout of what is stored, so that a resumed experiment ends as it began; else that of this machine."""
+    store = Store.open(directory / "data.zarr")
+    return store.layout() if store else default_layout()
+
+
+def _is_drawn(directory: Path, drawn: Mapping[str, str]) -> bool:
+    """The figure and the record of this very command, by these sources, are there."""
     try:
         record = json.loads((directory / "run.json").read_text(encoding="utf-8"))
     except (OSError, json.JSONDecodeError):
         return False
-    return record.get("command") == reproduce and (directory / "figure.png").exists()
+    return drawn.items() <= record.items() and (directory / "figure.png").exists()
 
 
-def _draw(experiment: Experiment, data: xr.Dataset, path: Path, failed: int) -> None:
-    """Draw the figure; where cells failed a figure that cannot be drawn is left out."""
+def _draw(experiment: Experiment, data: xr.Dataset, path: Path, say: Callable[[str], None]) -> None:
+    """Draw the figure; the data are kept where it cannot be drawn (failed cells, an axis that the user narrowed)."""
     try:
         experiment.plot(data).savefig(path, dpi=110)
-    except Exception:
+    except Exception as error:
         path.unlink(missing_ok=True)
-        if not failed:
-            raise
+        say(f"{experiment.name}: no figure could be drawn of these data ({type(error).__name__}: {error}).")
 
 
 def _plain(label: Any) -> Any:

@@ -64,6 +64,8 @@ class Declaration:
                 raise wrong
             array.flags.writeable = False
             return array
+        if isinstance(value, np.generic):
+            value = value.item()
         if self.kind == "choice":
             match = [option for option in self.choices if type(option) is type(value) and option == value]
             if not match:

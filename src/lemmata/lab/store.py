@@ -24,6 +24,7 @@ import xarray as xr
 import zarr
 import zarr.storage
 
+from lemmata.lab.ensemble import Layout
 from lemmata.lab.errors import UserError
 from lemmata.lab.grid import Grid
 from lemmata.lab.simulation import Simulation
@@ -118,6 +119,11 @@ class Store:
 
     def _number(self, name: str) -> int:
         return int(self.root.attrs[name])  # pyright: ignore[reportArgumentType]
+
+    def layout(self) -> Layout:
+        """How the stored runs were laid out."""
+        fingerprint: Any = self.root.attrs["fingerprint"]
+        return Layout(**fingerprint["layout"])
 
     def difference(self, fingerprint: Mapping[str, Any]) -> str:
         """What differs from this fingerprint, in words; empty if nothing does."""

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from lemmata.lab.ensemble import Interrupted, Layout, default_layout, result_shapes, simulate_runs, workers
-from lemmata.lab.errors import UserError
+from lemmata.lab.ensemble import PRECISIONS, Interrupted, Layout, default_layout, result_shapes, simulate_runs, workers
+from lemmata.lab.errors import UserError, unknown
 from lemmata.lab.grid import Axes, Grid, make_grid
 from lemmata.lab.setting import Setting
 from lemmata.lab.simulation import Simulation
@@ -29,12 +29,15 @@ Progress = Callable[[int, int], None]
 
 
 def plan(grid: Grid, chunks: Sequence[Chunk], layout: Layout) -> list[Call]:
-    """Partition the chunks into calls of at most `layout.runs` runs that share their static fields."""
+    """Partition the chunks into calls of at most `layout.runs` runs that share their static fields and seeds.
+
+    A call never mixes blocks of seeds: more seeds then leave the earlier calls, and so their bits, as they were.
+    """
     if layout.kind == "threads":
         return [[chunk] for chunk in chunks]
     groups: dict[Any, list[Chunk]] = {}
     for chunk in chunks:
-        groups.setdefault(grid.cells[chunk.cell].problem().static, []).append(chunk)
+        groups.setdefault((grid.cells[chunk.cell].problem().static, chunk.block), []).append(chunk)
     calls: list[Call] = []
     for group in groups.values():
         call: list[Chunk] = []
@@ -167,8 +170,10 @@ def sweep(
 
     `axes` maps a field to its values, or a name to {label: {field: value, ...}}. Failed cells raise.
     """
-    if seeds < 1:
-        raise UserError(f"seeds = {seeds} is not allowed: at least 1.")
+    if not isinstance(seeds, int) or seeds < 1:
+        raise UserError(f"seeds = {seeds} is not allowed: seeds is an integer at least 1.")
+    if precision not in PRECISIONS:
+        raise unknown("precision", precision, PRECISIONS)
     grid = make_grid(setting, axes or {})
     layout = default_layout()
     shapes = find_shapes(simulation, grid, seed, precision)

@@ -46,7 +46,7 @@ class Experiment:
 
     def preset(self, name: str) -> Preset:
         if name not in self.presets:
-            raise unknown("preset", name, self.presets)
+            raise unknown("preset", name, self.presets, self.name)
         return self.presets[name]
 
 
@@ -89,7 +89,9 @@ class Theory:
         for claim in self.claims.values():
             missing = set(claim.reads) - self.experiments.keys()
             assert not missing, f"{claim.name} reads {missing}, which do not exist"
-        assert set(card.get("headlines", ())) <= self.claims.keys(), "a headline names no claim"
+        missing = {"name", "title", "authors", "question", "answer", "headlines"} - card.keys()
+        assert not missing, f"the card lacks {', '.join(sorted(missing))}"
+        assert set(card["headlines"]) <= self.claims.keys(), "a headline names no claim"
 
     @property
     def name(self) -> str:
@@ -97,34 +99,38 @@ class Theory:
 
     def experiment(self, name: str) -> Experiment:
         if name not in self.experiments:
-            raise unknown(f"experiment of {self.name}", name, self.experiments)
+            raise unknown("experiment", name, self.experiments, self.name)
         return self.experiments[name]
 
     def claim(self, name: str) -> Claim:
         if name not in self.claims:
-            raise unknown(f"claim of {self.name}", name, self.claims)
+            raise unknown("claim", name, self.claims, self.name)
         return self.claims[name]
 
     def bound(self, name: str) -> Bound:
         if name not in self.bounds:
-            raise unknown(f"bound of {self.name}", name, self.bounds)
+            raise unknown("bound", name, self.bounds, self.name)
         return self.bounds[name]
 
 
-READERS = ("card.py", "claims", "figures", "judges", "measures", "report", "verify", "registry", "errors")
-"""Rooms that only read data: a change in them leaves stored data valid."""
+LAB_READERS = {"claims", "errors", "figures", "judges", "measures", "registry", "report", "report_style", "verify"}
+THEORY_READERS = {"card", "claims", "figures", "measures"}
+"""Rooms that only read data: a change in them leaves stored data valid, but not verdicts and figures."""
 
 
-def source_hash(theory: Theory) -> str:
-    """A digest of the sources that the theory's data depend on: its own, `lab` and `networks`."""
+def source_hash(theory: Theory, readers: bool = False) -> str:
+    """A digest of the sources that the theory's data depend on: its own, `lab` and `networks`.
+
+    `readers`: of those that its verdicts and figures depend on.
+    """
     package = Path(__file__).parent.parent
-    roots = [package / "lab", package / "networks"] + ([theory.source] if theory.source else [])
+    roots: list[tuple[Path, set[str]]] = [(package / "lab", LAB_READERS), (package / "networks", set())]
+    if theory.source is not None:
+        roots.append((theory.source, THEORY_READERS))
     digest = hashlib.sha256()
-    for root in roots:
-        files = [root] if root.is_file() else sorted(root.rglob("*.py"))
-        for file in files:
-            relative = file.name if root.is_file() else file.relative_to(root).as_posix()
-            if not root.is_file() and relative.startswith(READERS):
-                continue
-            digest.update(relative.encode() + b"\0" + file.read_bytes())
+    for root, reading in roots:
+        for file in [root] if root.is_file() else sorted(root.rglob("*.py")):
+            relative = file.relative_to(root if root.is_dir() else root.parent)
+            if readers or root.is_file() or Path(relative.parts[0]).stem not in reading:
+                digest.update(relative.as_posix().encode() + b"\0" + file.read_bytes())
     return digest.hexdigest()[:16]

@@ -81,9 +81,8 @@ def record_steps(steps: Any, records: int, every: Any = 1, spacing: str = "even"
     "even": every `every` steps (more, if the records would not reach the end), and the last step; "log": 0 and then
     geometric up to `steps`. Both start at 0, are strictly increasing while used, and end with `steps`.
     """
+    assert records >= 2, "the first and the last step are recorded"
     index = jnp.arange(records)
-    if records == 1:
-        return jnp.zeros(1, jnp.int32)
     if spacing == "even":
         stride = jnp.maximum(every, -(-steps // (records - 1)))
         at = jnp.minimum(index * stride, steps)

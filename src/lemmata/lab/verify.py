@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from lemmata.lab.claims import INCONCLUSIVE, Claim, Finding, Verdict, examine
+from lemmata.lab.errors import UserError
 from lemmata.lab.runner import Options, Outcome, command, run, write_json
 from lemmata.lab.sweep import Progress
 from lemmata.lab.theory import Theory, source_hash
@@ -88,7 +89,7 @@ def row(theory: Theory, finding: Finding, options: Options, seconds: float) -> d
             for c, v in finding.controls
         ],
         "command": command(theory, claim.name, options, verb="verify"),
-        "sources": source_hash(theory),
+        "sources": source_hash(theory, readers=True),
     }
 
 
@@ -96,10 +97,18 @@ def _finite(value: float | None) -> float | None:
     return value if value is not None and math.isfinite(value) else None
 
 
+def stored_rows(path: Path) -> list[dict[str, Any]]:
+    """The rows of an earlier verification."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except ValueError:
+        raise UserError(f"{path} cannot be read; remove it and run `lemmata verify` again.") from None
+
+
 def keep(directory: Path, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Merge new rows into the folder's verdicts; rows judged with other sources of their theory are dropped."""
     path = directory / VERDICTS
-    old = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
+    old = stored_rows(path) if path.exists() else []
     current = {row["theory"]: row["sources"] for row in rows}
     new = {(row["theory"], row["claim"]): row for row in rows}
     kept = [r for r in old if current.get(r["theory"], r["sources"]) == r["sources"]]

@@ -176,9 +176,18 @@ def test_an_answer_is_json_at_the_ends_of_every_range(bound) -> None:
                 continue
             if bound is bounds.q_recursion and name == "steps":
                 value = min(value, 100)
-            answer = bound.evaluate(**{name: value})
+            inputs = {name: value}
+            if name in ("tokens", "relevant"):
+                inputs = {"tokens": max(value, 1), "relevant": min(value, 25)}
+            answer = bound.evaluate(**inputs)
             json.dumps(answer, allow_nan=False)
             assert answer["vacuous"] or answer["value"] is not None or answer["log10"] is not None
+
+
+def test_more_relevant_tokens_than_tokens_are_refused() -> None:
+    for bound in (bounds.p_n, bounds.phi_n, bounds.nu_n):
+        with pytest.raises(UserError, match="relevant = 25 is not allowed: it must not exceed tokens = 10"):
+            bound.evaluate(tokens=10, relevant=25)
 
 
 def test_a_vacuous_bound_says_so_and_has_no_value() -> None:

@@ -108,7 +108,7 @@ ATTENTION = ["trained", "frozen"]
 QUERIES = ["all", "relevant", "confusion", "neutral"]
 
 
-def zero_risk(good: int = 20, shuffled: int = 0, **changes: Any) -> xr.Dataset:
+def zero_risk(good: int = 20, shuffled: int = 0) -> xr.Dataset:
     """V1: the first `good` of 20 seeds succeed with true labels, `shuffled` of them with shuffled labels."""
     hinge = np.full((2, 2, 20), 0.9)
     hinge[:, 0, :good] = 2e-4
@@ -454,7 +454,7 @@ def test_no_rise_above_a_factor_two_is_allowed():
 
 def test_a_threshold_above_the_grid_counts_as_twice_the_largest_n():
     assert falls([5.5, 7, 4, 3, 2, 1]) == FAILS  # from 64 to 256
-    assert falls([6.5, 7, 4, 3, 2, 1]) == INCONCLUSIVE if False else HOLDS  # from 128 to 256
+    assert falls([6.5, 7, 4, 3, 2, 1]) == HOLDS  # from 128 to 256
 
 
 def test_a_threshold_below_the_grid_counts_as_half_the_smallest_n():
@@ -534,7 +534,7 @@ def test_the_whole_interval_of_the_exponent_in_the_step_size_decides(name):
 
 def test_a_run_that_never_arrives_leaves_the_exponents_undecided():
     sizes = step_sizes()
-    sizes.small_loss_step.loc[{"run": "shared 0.02", "seed": 2}] = inf
+    sizes.small_loss_step.loc[{"run": ["shared 0.02", "per_token 0.5"], "seed": 2}] = inf
     for name in INSIDE:
         assert outcome(name, f2_step_size=sizes) == INCONCLUSIVE
     later = step_sizes()
@@ -654,7 +654,13 @@ def test_r_squared_is_that_of_the_seed_means():
 def test_at_a_small_fraction_the_ratio_of_the_seed_means_is_at_least_1_3(mode):
     for ratio, expected in ((1.301, HOLDS), (1.299, FAILS)):
         data = iterations(-1.0, -1.25, spread=0.0)
-        data.small_loss_step.loc[{"relevant_fraction": 0.15, "mode": mode, "attention": "trained"}] = [80, 90, 100, 110, 120]
+        data.small_loss_step.loc[{"relevant_fraction": 0.15, "mode": mode, "attention": "trained"}] = [
+            80,
+            90,
+            100,
+            110,
+            120,
+        ]
         # the mean of the seeds' ratios would be another
         frozen = 100 * ratio + np.asarray([40, 20, 0, -20, -40])
         data.small_loss_step.loc[{"relevant_fraction": 0.15, "mode": mode, "attention": "frozen"}] = frozen
@@ -703,9 +709,9 @@ def test_the_medians_and_not_the_means_of_the_test_loss_decide():
     data = token_noise(4e-4, 5e-4, 2e-3, 8e-3)
     assert float(data.test_hinge.isel(token_noise=0).mean()) > 0.1
     assert outcome("v6-token-noise", v6_token_noise=data) == HOLDS
-    lifted = data.copy(deep=True)
-    lifted.test_hinge[0, 3] = 0.01
-    assert outcome("v6-token-noise", v6_token_noise=lifted) == HOLDS if np.median(lifted.test_hinge[0]) < 1e-3 else FAILS
+    one = data.copy(deep=True)
+    one.test_hinge[3, :3] = 0.0
+    assert outcome("v6-token-noise", v6_token_noise=one) == HOLDS
 
 
 # V7: the initial model
@@ -731,11 +737,15 @@ def test_seed_means_decide_on_the_initial_model():
 
 
 def test_the_initial_model_is_undecided_unless_every_intact_run_converges():
-    stuck = changed(initial_model(), "zero_loss_step", inf, value_error=0.4, error="confuse", attention_error=0.2, seed=1)
+    stuck = changed(
+        initial_model(), "zero_loss_step", inf, value_error=0.4, error="confuse", attention_error=0.2, seed=1
+    )
     finding = found("v7-initial-sigma", v7_initial_model=stuck)
     assert finding.verdict.outcome == INCONCLUSIVE
     assert "not converged" in finding.verdict.note
-    control = changed(initial_model(), "zero_loss_step", inf, value_error=0.0, error="random", attention_error=0.2, seed=1)
+    control = changed(
+        initial_model(), "zero_loss_step", inf, value_error=0.0, error="random", attention_error=0.2, seed=1
+    )
     finding = found("v7-initial-sigma", v7_initial_model=control)
     assert finding.as_expected
 
@@ -770,7 +780,7 @@ def test_concentration_is_read_at_the_end_of_every_run_and_over_all_queries():
 
 def test_the_model_curve_of_the_control_is_read_at_t_0():
     # 1 - 1/(2(1+t)) is 0.99 at t = 49
-    for t0, expected in (((50, 51, 52), HOLDS), ((40, 41, 42), FAILS)):
+    for t0, expected in (((60, 61, 62), HOLDS), ((40, 41, 42), FAILS)):
         ((_, control),) = found("v8-concentration", dynamics=dynamics(t0=t0)).controls
         assert control.outcome == expected
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from lemmata.theories.vit.measures import at_end, half_thresholds, log_slopes, ratio_of_means, split_runs, success
+from lemmata.lab.measures import at_end, log_slopes, ratio_of_means
+from lemmata.theories.vit.measures import half_thresholds, split_runs, success
 
 nan, inf = float("nan"), float("inf")
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from lemmata.lab.bounds import bound, parameter
+from lemmata.lab.errors import UserError
 
 ONES = "constants that the document does not give are 1 unless set"
 
@@ -106,12 +107,18 @@ def iterations(alpha: Any, eta: Any, C: Any = 1.0, exponent: Any = 0.6) -> Any:
     return C * np.asarray(eta, float) ** -np.asarray(exponent, float) / np.asarray(alpha, float)
 
 
+def _check_counts(tokens: Any, relevant: Any) -> None:
+    if np.any(np.asarray(relevant) > tokens):
+        raise UserError(f"relevant = {relevant} is not allowed: it must not exceed tokens = {tokens}.")
+
+
 _SAMPLE: Any = {"tokens": _TOKENS, "relevant": _RELEVANT, "q_norm": _LOGIT, "delta": _DELTA, "tau": _TAU}
 
 
 @bound("Definition A.2.2", **_SAMPLE)
 def phi_n(tokens: Any, relevant: Any, q_norm: Any, delta: Any, tau: Any) -> Any:
     """φ_n = (|S_1| e^{‖q‖² + (δ+τ)‖q‖} + |S| - |S_1|)^-1."""
+    _check_counts(tokens, relevant)
     q = np.asarray(q_norm, float)
     with np.errstate(over="ignore"):
         return 1 / (relevant * np.exp(q**2 + (delta + tau) * q) + tokens - relevant)
@@ -120,6 +127,7 @@ def phi_n(tokens: Any, relevant: Any, q_norm: Any, delta: Any, tau: Any) -> Any:
 @bound("Definition A.2.2", **_SAMPLE)
 def nu_n(tokens: Any, relevant: Any, q_norm: Any, delta: Any, tau: Any) -> Any:
     """ν_n = (|S_1| e^{‖q‖² - (δ+τ)‖q‖} + |S| - |S_1|)^-1."""
+    _check_counts(tokens, relevant)
     q = np.asarray(q_norm, float)
     with np.errstate(over="ignore"):
         return 1 / (relevant * np.exp(q**2 - (delta + tau) * q) + tokens - relevant)
@@ -128,6 +136,7 @@ def nu_n(tokens: Any, relevant: Any, q_norm: Any, delta: Any, tau: Any) -> Any:
 @bound("Definition A.2.2", **_SAMPLE)
 def p_n(tokens: Any, relevant: Any, q_norm: Any, delta: Any, tau: Any) -> Any:
     """p_n = |S_1| e^{‖q‖² - (δ+τ)‖q‖} ν_n: the attention that the document promises on relevant tokens."""
+    _check_counts(tokens, relevant)
     q = np.asarray(q_norm, float)
     # divided by the exponential, which overflows for large logits
     return relevant / (relevant + (tokens - relevant) * np.exp((delta + tau) * q - q**2))

@@ -185,7 +185,7 @@ EXPERIMENTS = (
         {"relevant_fraction": [0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8], "mode": MODES, "attention": ATTENTION},
         5,
         _F2_PAPER,
-        smoke_axes={"relevant_fraction": [0.2, 0.4, 0.8]},
+        smoke_axes={"relevant_fraction": [0.15, 0.4, 0.8]},
     ),
     _experiment(
         "f2-step-size",

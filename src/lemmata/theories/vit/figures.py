@@ -21,7 +21,7 @@ def zero_risk(data: xr.Dataset) -> Figure:
     """Test hinge of every seed, true and shuffled labels."""
     figure, axes = panels(data.sizes["mode"], sharey=True)
     for ax, mode in zip(axes, data.mode.values, strict=True):
-        for i, labels in enumerate(("true", "shuffled")):
+        for i, labels in enumerate(data.labels.values):
             values = data.test_hinge.sel(mode=mode, labels=labels).values
             ax.plot(np.full(values.size, i) + np.linspace(-0.12, 0.12, values.size), values, "o", color=PALETTE[i])
         ax.axhline(SMALL_LOSS, color=RED, linestyle="--", label="success: below 0.001")
@@ -100,7 +100,7 @@ def samples_frozen(data: xr.Dataset) -> Figure:
 
 def samples_shared(data: xr.Dataset) -> Figure:
     """Success rate against N: with shared signs there is no transition."""
-    figure, axes = panels(2, sharey=True)
+    figure, axes = panels(data.sizes["attention"], sharey=True)
     for ax, attention in zip(axes, data.attention.values, strict=True):
         for alpha, color in zip(data.relevant_fraction.values, PALETTE, strict=False):
             chosen = success(data).sel(relevant_fraction=alpha, attention=attention).mean("seed")
@@ -117,7 +117,7 @@ def samples_shared(data: xr.Dataset) -> Figure:
 
 def samples_sigma(data: xr.Dataset) -> Figure:
     """Success rates over (sigma, N) for both error modes, with the predicted boundary through N_50 at sigma = 0."""
-    figure, axes = panels(2, sharey=True)
+    figure, axes = panels(data.sizes["error"], sharey=True)
     counts, sigmas = data.samples.values, data.value_error.values
     image = None
     for ax, error in zip(axes, data.error.values, strict=True):

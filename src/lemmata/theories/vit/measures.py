@@ -1,8 +1,7 @@
-"""What claims and figures read off the data sets: thresholds, slopes and values at T_0."""
+"""What claims and figures of this theory read off the data sets: successes, thresholds, the step-size sweep."""
 
 from __future__ import annotations
 
-import numpy as np
 import xarray as xr
 
 from lemmata.lab.fits import Threshold, threshold
@@ -23,14 +22,6 @@ def half_thresholds(data: xr.Dataset) -> dict[float, Threshold]:
     return found
 
 
-def log_slopes(times: xr.DataArray, along: str) -> xr.DataArray:
-    """The exponent of `times` in the coordinate `along`, one per seed: least squares on logarithms."""
-    logs = np.log(times)
-    x = np.log(times[along])
-    centred = x - x.mean()
-    return (centred * logs).sum(along) / (centred**2).sum()
-
-
 def split_runs(data: xr.Dataset, variable: str) -> dict[str, xr.DataArray]:
     """The step-size sweep by output mode: mode -> values over (seed, step_size)."""
     found = {}
@@ -40,14 +31,3 @@ def split_runs(data: xr.Dataset, variable: str) -> dict[str, xr.DataArray]:
         part = data[variable].sel(run=chosen).rename(run="step_size")
         found[mode] = part.assign_coords(step_size=[float(name.split()[1]) for name in chosen])
     return found
-
-
-def at_end(values: xr.DataArray) -> xr.DataArray:
-    """The value at the last used record of every run."""
-    return values.isel(record=values.notnull().sum("record") - 1)
-
-
-def ratio_of_means(above: xr.DataArray, below: xr.DataArray) -> xr.DataArray:
-    """One value per seed whose mean is exactly mean(above) / mean(below), with its linearised spread."""
-    ratio = above.mean("seed") / below.mean("seed")
-    return ratio + (above - ratio * below) / below.mean("seed")

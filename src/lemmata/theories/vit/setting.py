@@ -38,7 +38,7 @@ class Setting(lab.Setting):
     samples: int = lab.number(100, "N", "training samples", low=1, high=4096, integer=True)
     step_size: float = lab.number(0.1, "η", "step size", low=0, open_ends="low")
     steps: int = lab.number(600, "T", "cap on the training steps", low=0, high=10**6, integer=True)
-    record_every: int = lab.number(1, "", "steps between two records", low=1, integer=True)
+    record_every: int = lab.number(1, "", "steps between two records", low=1, high=10**6, integer=True)
     train_attention: int = lab.number(
         1, "", "1: keys and queries are trained; 0: frozen (the CNN baseline)", low=0, high=1, integer=True
     )
@@ -51,7 +51,7 @@ class Setting(lab.Setting):
     key_width: int = lab.size(10, "m_b", "rows of the key and query maps")
     neurons: int = lab.size(200, "m", "hidden neurons")
     batch: int = lab.size(0, "B", "mini-batch size (0: full batch)", low=0)
-    records: int = lab.size(601, "", "room for records", low=1)
+    records: int = lab.size(601, "", "room for records", low=2)
     test_samples: int = lab.size(200, "", "test samples")
 
     pattern_basis: str = lab.choice("random", "patterns: random orthonormal, or unit vectors", "random", "canonical")
@@ -214,6 +214,8 @@ class Setting(lab.Setting):
             found.append("the number of neurons m is below M² log N.")
         if self.patterns >= min(self.value_width, self.key_width):
             found.append("the number of patterns M is not below the widths m_a, m_b.")
+        if self.steps > self.record_every * (self.records - 1):
+            found.append("there is room for too few records: they are taken further apart than record_every.")
         if self.noise == "gaussian" and self._largest_noise() >= KAPPA / 4:
             found.append("the largest token noise is about κ/4 or more: patterns are not separated by (2.5).")
         return found

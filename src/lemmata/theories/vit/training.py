@@ -18,7 +18,7 @@ from lemmata.lab.simulation import Variable, piece, simulation, stream
 from lemmata.lab.training import Run, descent, loop, record_steps
 from lemmata.networks import losses
 from lemmata.theories.vit.data import Data, draw, draw_patterns
-from lemmata.theories.vit.network import Network, draw_signs, forward, gradient, initialise
+from lemmata.theories.vit.network import Features, Network, draw_signs, forward, gradient, initial_errors, initialise
 from lemmata.theories.vit.probes import QUERIES, attention_by_query, largest_similarity
 
 SMALL_LOSS = 1e-3
@@ -113,6 +113,13 @@ def evaluate(problem: Problem, network: Network, signs: Array, data: Data, test:
     }
 
 
+@piece(once=True)
+def initial_model(problem: Problem, network: Network, features: Features, basis: Array) -> dict[str, Array]:
+    """The errors that the initial maps have achieved (probe 5.1); clipping and given maps change the declared ones."""
+    sigma, delta = initial_errors(network, features, basis)
+    return {"initial_value_error": sigma, "initial_attention_error": delta}
+
+
 RECORD = ("record",)
 
 
@@ -137,6 +144,8 @@ RECORD = ("record",)
     Variable("test_margin", (), "min y F", "smallest margin on the test samples"),
     Variable("noise_norm", (), "max |x - μ|", "largest distance of a training token from its pattern"),
     Variable("similarity", (), "λ", "largest inner product between tokens of different patterns"),
+    Variable("initial_value_error", (), "σ", "achieved error of the initial value map"),
+    Variable("initial_attention_error", (), "δ", "achieved error of the initial key and query maps"),
     Variable("condition_slack", (), "", "slack of condition (2.8)"),
     labels={"query": QUERIES},
 )
@@ -145,7 +154,7 @@ def simulate(problem: Problem, key: jax.Array, prepared: None = None) -> dict[st
     basis = draw_patterns(problem, stream(key, "data"))
     data = draw(problem, stream(key, "data"), basis, count=problem.draw_capacity)
     test = draw(problem, stream(key, "test"), basis, count=problem.draw_test)
-    network, _ = initialise(problem, stream(key, "init"), basis)
+    network, features = initialise(problem, stream(key, "init"), basis)
     signs = draw_signs(problem, stream(key, "init"))
     run = train(problem, stream(key, "batch"), network, signs, data)
     return {
@@ -156,5 +165,6 @@ def simulate(problem: Problem, key: jax.Array, prepared: None = None) -> dict[st
         "last_step": run.last_step,
         "last_loss": run.last["train_loss"],
         "diverged": run.diverged,
+        **initial_model(problem, network, features, basis),
         **evaluate(problem, run.state.parameters, signs, data, test),
     }

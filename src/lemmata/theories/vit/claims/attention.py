@@ -9,7 +9,7 @@ import xarray as xr
 
 from lemmata.lab.claims import FAILS, HOLDS, Claim, Control, Datasets, Evidence, NotApplicable
 from lemmata.lab.judges import at_least, at_most, equal
-from lemmata.theories.vit.measures import at_end
+from lemmata.lab.measures import at_end
 
 MODES = ["shared", "per_token"]
 
@@ -63,7 +63,7 @@ def _sums(without_confusion: bool) -> Evidence:
     """Attention on relevant tokens plus attention on the others, against 1."""
 
     def evidence(datasets: Datasets) -> dict[str, Any]:
-        data = datasets["f4-attention"].sel(query="all")
+        data = _converged(datasets["f4-attention"]).sel(query="all")
         rest = data.complement - data.confused if without_confusion else data.complement
         return {"measured": data.concentration + rest, "predicted": 1.0}
 

@@ -2,41 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import xarray as xr
 
 from lemmata.lab.claims import FAILS, HOLDS, Claim, Control, Datasets, Evidence
-from lemmata.lab.fits import line, put_on_law
+from lemmata.lab.fits import line
 from lemmata.lab.judges import at_least, at_most, within
-from lemmata.theories.vit.measures import log_slopes, ratio_of_means, split_runs
-
-Change = Callable[[xr.DataArray], xr.DataArray]
-
-
-def _same(values: xr.DataArray) -> xr.DataArray:
-    return values
+from lemmata.lab.measures import log_slopes, on_law, ratio_of_means
+from lemmata.theories.vit.measures import split_runs
 
 
-def _law(exponent: float, along: str) -> Change:
-    """Residuals put on a power law of `along`."""
-
-    def change(values: xr.DataArray) -> xr.DataArray:
-        ordered = values.transpose("seed", along)
-        return ordered.copy(data=put_on_law(ordered[along].values, ordered.values, exponent))
-
-    return change
-
-
-def _step_slopes(change: Change = _same) -> Evidence:
-    """The slope of log T_eps between the two smallest step sizes, per seed and mode."""
+def _step_slopes(law: float | None = None) -> Evidence:
+    """The slope of log T_eps between the two smallest step sizes, per seed and mode; `law`: residuals put on it."""
 
     def evidence(datasets: Datasets) -> xr.DataArray:
-        found = split_runs(datasets["f2-step-size"], "small_loss_step")
-        slopes = {
-            mode: log_slopes(change(times.isel(step_size=slice(0, 2))), "step_size") for mode, times in found.items()
-        }
+        slopes: dict[str, xr.DataArray] = {}
+        for mode, times in split_runs(datasets["f2-step-size"], "small_loss_step").items():
+            smallest = times.isel(step_size=slice(0, 2))
+            slopes[mode] = log_slopes(smallest if law is None else on_law(smallest, "step_size", law), "step_size")
         return xr.concat(list(slopes.values()), xr.Variable("mode", list(slopes)))
 
     return evidence
@@ -46,13 +29,15 @@ def _times(datasets: Datasets, attention: str) -> xr.DataArray:
     return datasets["f2-iterations"].small_loss_step.sel(attention=attention, drop=True)
 
 
-def _fraction_slopes(change: Change = _same) -> Evidence:
-    """The slope of log T_eps in log alpha with trained attention, per seed and mode."""
+def _fraction_slopes(law: float | None = None) -> Evidence:
+    """The slope of log T_eps in log alpha with trained attention, per seed and mode; `law`: residuals put on it."""
 
     def evidence(datasets: Datasets) -> xr.DataArray:
         times = _times(datasets, "trained")
-        changed = [change(times.sel(mode=mode)) for mode in times.mode.values]
-        return log_slopes(xr.concat(changed, times.mode), "relevant_fraction")
+        if law is not None:
+            moved = [on_law(times.sel(mode=mode), "relevant_fraction", law) for mode in times.mode.values]
+            times = xr.concat(moved, times.mode)
+        return log_slopes(times, "relevant_fraction")
 
     return evidence
 
@@ -124,7 +109,7 @@ CLAIMS = (
         evidence=_step_slopes(),
         judge=within(-0.66, -0.54, predicted=-0.6),
         expected=FAILS,
-        controls=(Control("residuals put on η^(-3/5)", _step_slopes(_law(-0.6, "step_size")), HOLDS),),
+        controls=(Control("residuals put on η^(-3/5)", _step_slopes(law=-0.6), HOLDS),),
     ),
     Claim(
         name="v3-iterations-eta-corrected",
@@ -135,7 +120,7 @@ CLAIMS = (
         reads=_SIZES,
         evidence=_step_slopes(),
         judge=within(-1.05, -0.93, predicted=-1.0),
-        controls=(Control("residuals put on η^(-3/5)", _step_slopes(_law(-0.6, "step_size"))),),
+        controls=(Control("residuals put on η^(-3/5)", _step_slopes(law=-0.6)),),
     ),
     Claim(
         name="v3-iterations-alpha",
@@ -146,7 +131,7 @@ CLAIMS = (
         reads=_FRACTIONS,
         evidence=_fraction_slopes(),
         judge=within(-1.4, -0.6, predicted=-1.0),
-        controls=(Control("residuals put on α_*^-2", _fraction_slopes(_law(-2.0, "relevant_fraction"))),),
+        controls=(Control("residuals put on α_*^-2", _fraction_slopes(law=-2.0)),),
     ),
     Claim(
         name="v4-iterations-order",

@@ -9,7 +9,8 @@ import xarray as xr
 
 from lemmata.lab.claims import Claim, Control, Datasets, Evidence, NotApplicable
 from lemmata.lab.judges import all_of, at_least, at_most, increasing
-from lemmata.theories.vit.measures import ratio_of_means, success
+from lemmata.lab.measures import ratio_of_means
+from lemmata.theories.vit.measures import success
 
 
 def _zero_risk(mode: str, labels: str) -> Evidence:

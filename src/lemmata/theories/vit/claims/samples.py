@@ -26,7 +26,7 @@ def _ranked(found: Threshold, data: xr.Dataset) -> float:
 
 
 def _decrease(
-    name: str, choose: Callable[[xr.Dataset], xr.Dataset] = lambda data: data, reverse: bool = False
+    name: str, choose: Callable[[xr.Dataset], xr.Dataset] = lambda data: data, reverse: bool = False, needed: int = 4
 ) -> Evidence:
     """Spearman correlation of N_50 and alpha, and the largest factor by which N_50 rises to the next alpha."""
 
@@ -34,30 +34,31 @@ def _decrease(
         data = choose(datasets[name])
         found = half_thresholds(data)
         uncensored = sum(not t.censored for t in found.values())
-        if uncensored < 4:
+        if uncensored < needed:
             raise NotApplicable(f"censored: only {uncensored} of {len(found)} thresholds lie inside the grid")
         values = np.asarray([_ranked(t, data) for t in found.values()])
         if reverse:
             values = values[::-1]
-        return {"spearman": spearman(list(found), values), "rise": float(np.max(values[1:] / values[:-1]))}
+        return {"spearman": round(spearman(list(found), values), 12), "rise": float(np.max(values[1:] / values[:-1]))}
 
     return evidence
 
 
-def _gap(trained: Callable[[Datasets], xr.Dataset], frozen: Callable[[Datasets], xr.Dataset]) -> Evidence:
+def _gap(
+    trained: Callable[[Datasets], xr.Dataset], frozen: Callable[[Datasets], xr.Dataset], needed: int = 3
+) -> Evidence:
     """log2 of N_50 frozen / N_50 trained at every alpha with slack of (2.8) at least 0.05 that is decided."""
 
     def evidence(datasets: Datasets) -> xr.DataArray:
         first, second = trained(datasets), frozen(datasets)
         ours, theirs = half_thresholds(first), half_thresholds(second)
         slack = first.condition_slack.isel(samples=0, seed=0)
+        inside = [alpha for alpha in ours if float(slack.sel(relevant_fraction=alpha)) >= ENOUGH_SLACK]
         ratios = {}
-        for alpha in ours:
-            undecided = ours[alpha].censored and ours[alpha].censored == theirs[alpha].censored
-            if float(slack.sel(relevant_fraction=alpha)) < ENOUGH_SLACK or undecided:
-                continue
-            ratios[alpha] = np.log2(_ranked(theirs[alpha], second) / _ranked(ours[alpha], first))
-        if len(ratios) < 3:
+        for alpha in inside:
+            if not ours[alpha].censored or ours[alpha].censored != theirs[alpha].censored:
+                ratios[alpha] = np.log2(_ranked(theirs[alpha], second) / _ranked(ours[alpha], first))
+        if len(ratios) < needed:
             raise NotApplicable(f"censored: only {len(ratios)} pairs of thresholds are decided")
         return xr.DataArray(list(ratios.values()), coords={"relevant_fraction": list(ratios)}, name="log2 ratio")
 
@@ -65,6 +66,7 @@ def _gap(trained: Callable[[Datasets], xr.Dataset], frozen: Callable[[Datasets],
 
 
 def _shared(attention: str) -> Callable[[Datasets], xr.Dataset]:
+    """The grid of the controls: 3 values of alpha, 2 of them with enough slack, so its judge asks for all of those."""
     return lambda datasets: datasets["f1a-samples-shared"].sel(attention=attention)
 
 
@@ -101,7 +103,7 @@ CLAIMS = (
             Control("α_* axis reversed", _decrease("f1a-samples", reverse=True)),
             Control(
                 "shared output signs in its place",
-                _decrease("f1a-samples-shared", lambda data: data.sel(attention="trained")),
+                _decrease("f1a-samples-shared", lambda data: data.sel(attention="trained"), needed=3),
                 INCONCLUSIVE,
             ),
         ),
@@ -118,7 +120,11 @@ CLAIMS = (
         judge=at_least(0.0),
         controls=(
             Control("trained and frozen exchanged", _gap(_frozen, _trained)),
-            Control("shared output signs in their place", _gap(_shared("trained"), _shared("frozen")), INCONCLUSIVE),
+            Control(
+                "shared output signs in their place",
+                _gap(_shared("trained"), _shared("frozen"), needed=2),
+                INCONCLUSIVE,
+            ),
         ),
     ),
     Claim(
