@@ -19,8 +19,8 @@ from lemmata.lab.errors import UserError
 
 COUNTS = (1, 8, 64)
 ROUNDS = 5
-STEPS = 400
-"""Steps of a run of the laboratory, about what a run of the document takes."""
+STEPS = {1: 1000, 8: 1000, 64: 400}
+"""Steps of a run of the laboratory; it also evaluates the whole training set before the first and after the last."""
 TORCH_STEPS = {1: 200, 8: 50, 64: 20}
 """Steps of the baselines, whose time per step does not depend on their number."""
 BASELINES = ("eager", "batched")
@@ -43,7 +43,8 @@ def laboratory(runs: int) -> Callable[[], float]:
     from lemmata.lab.ensemble import default_layout
     from lemmata.theories.vit import Setting
 
-    setting = Setting(neurons=1000, samples=100, batch=20, steps=STEPS, record_every=STEPS, records=2, stop="never")
+    steps = STEPS[runs]
+    setting = Setting(neurons=1000, samples=100, batch=20, steps=steps, record_every=steps, records=2, stop="never")
     return trainer(setting, runs, default_layout().kind)
 
 

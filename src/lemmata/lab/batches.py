@@ -49,7 +49,7 @@ def _slots(batch: int, samples: Any) -> jax.Array:
 
 def _permutation(key: jax.Array, samples: Any, capacity: int) -> jax.Array:
     """A uniform permutation of the first `samples` indices; the order of any two does not depend on the capacity."""
-    marks = jax.vmap(lambda i: jax.random.uniform(jax.random.fold_in(key, i)))(jnp.arange(capacity))
+    marks = jax.random.uniform(key, (capacity,))  # entry i is a function of the key and i alone
     return jnp.argsort(jnp.where(jnp.arange(capacity) < samples, marks, jnp.inf)).astype(jnp.int32)
 
 
