@@ -177,12 +177,13 @@ def test_the_vision_transformer_agrees_in_both_layouts_over_a_few_steps():
         np.testing.assert_allclose(rows(single, name), rows(stacked, name), rtol=1e-10, atol=1e-12, err_msg=name)
 
 
-def test_a_run_does_not_depend_on_the_runs_beside_it():
-    together = simulate_runs(regress, RUNS, CPU, "float32")
-    for (setting, seed), result in zip(RUNS, together, strict=True):
-        (alone,) = simulate_runs(regress, [(setting, seed)], CPU, "float32")
-        for name, value in alone.items():
-            np.testing.assert_array_equal(value, result[name])
+def test_more_seeds_leave_the_calls_of_the_earlier_ones_as_they_were():
+    grid = make_grid(Regression(), {"step_size": [0.1, 0.2, 0.3]})
+    layout = Layout("vmap", runs=10, block=4)
+    few = [Chunk(cell, 0, range(4)) for cell in grid.cells]
+    more = [Chunk(cell, block, range(4 * block, 4 * block + 4)) for cell in grid.cells for block in (0, 1)]
+    earlier = [call for call in plan(grid, more, layout) if call[0].block == 0]
+    assert earlier == plan(grid, few, layout)
 
 
 @pytest.mark.parametrize(("block", "threads"), [(1, 1), (1, 3), (2, 1), (5, 2), (64, 2)])
