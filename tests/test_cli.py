@@ -436,6 +436,19 @@ def test_verify_leaves_with_1_if_cells_failed(lemmata: Lemmata, toy: Path) -> No
     assert "e1-line has failed cells" in done.json[0]["note"]
 
 
+def test_verify_hands_its_seed_to_evidence_that_draws(lemmata: Lemmata, toy: Path) -> None:
+    drawn = "lambda d: np.random.default_rng(d.seed).uniform()"
+    chance = f"claim('c0-chance', {drawn}, lm.at_least(0.0), (lm.Control('below', lambda d: -1.0),), ())"
+    toy.write_text(THEORY.replace("CLAIMS = [", f"CLAIMS = [{chance},"))
+    measured = []
+    for seed in ("0", "1", "0"):
+        done = lemmata("verify", "toy.py/c0-chance", "--preset", "smoke", "--seed", seed, "--json")
+        assert done.code == 0
+        measured.append(done.json[0]["measured"])
+    assert measured[0] == measured[2] != measured[1]
+    assert not calls(), "a claim that reads no experiment runs none"
+
+
 def test_verify_without_a_name_checks_the_headlines_and_with_all_everything(
     lemmata: Lemmata, toy: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -264,7 +264,7 @@ def bound(
         show_json(answer)
         return
     inputs = ", ".join(f"{key}={value:g}" for key, value in answer["inputs"].items())
-    value = "infinite" if answer["value"] is None else f"{answer['value']:.10g}"
+    value = "not finite" if answer["value"] is None else f"{answer['value']:.10g}"
     print(f"{bound_name}({inputs}) = {value}   {calculator.reference}")
     if answer["note"]:
         print(answer["note"])

@@ -184,6 +184,36 @@ def test_a_combined_claim_is_judged_part_by_part():
     assert examine(claim, DATA).as_expected
 
 
+def drawn(datasets: Datasets) -> float:
+    """Evidence of its own: one random number."""
+    return float(np.random.default_rng(datasets.seed).uniform())
+
+
+CHANCE = replace(
+    TRUE, judge=at_least(0), evidence=drawn, controls=(Control("negative", lambda data: -drawn(data)),), reads=()
+)
+
+
+def test_evidence_draws_from_the_seed_of_the_verification():
+    measured = [examine(CHANCE, {}, seed).verdict.measured for seed in (0, 1, 1000)]
+    assert measured == [np.random.default_rng(seed).uniform() for seed in (0, 1, 1000)]
+    assert examine(CHANCE, {}).verdict.measured == measured[0]
+
+
+def test_a_control_draws_from_the_same_seed_as_its_claim():
+    finding = examine(CHANCE, {}, 7)
+    assert finding.verdict.measured is not None
+    assert finding.worst_control[1].measured == -finding.verdict.measured
+
+
+def test_evidence_sees_the_data_sets_beside_the_seed():
+    seen = []
+    examine(replace(TRUE, evidence=lambda data: seen.append(data) or read("trained", 4)(data)), DATA, 3)
+    assert seen[0] == DATA
+    assert seen[0].seed == 3
+    assert Datasets().seed == 0
+
+
 @pytest.mark.parametrize(
     "controls",
     [(), (Control("the same again", read("trained", 4), HOLDS),)],

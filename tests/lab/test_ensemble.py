@@ -91,12 +91,14 @@ def test_every_variable_of_a_sweep_has_the_precision_that_was_asked_for(precisio
 
 @pytest.mark.parametrize("precision", PRECISIONS)
 def test_every_output_of_the_vision_transformer_has_the_precision_that_was_asked_for(precision):
-    tiny = vit.Setting(
-        tokens=10, neurons=16, samples=8, test_samples=16, steps=20, records=21, track="attention", batch=4
-    )  # fmt: skip
-    (result,) = simulate_runs(vit.simulate, [(tiny, 0)], CPU, precision)
-    assert result.keys() == {variable.name for variable in vit.simulate.variables}
-    assert {name: str(value.dtype) for name, value in result.items()} == dict.fromkeys(result, precision)
+    tiny = vit.Setting(tokens=10, neurons=16, samples=8, test_samples=16, steps=9, records=21, track="neurons", batch=4)
+    general = tiny.replace(classes=4, patterns=6, members=2, dimension=18, track="loss", batch=0, keep=0.8)
+    returned = {}
+    for setting in (tiny, general):
+        (result,) = simulate_runs(vit.simulate, [(setting, 0)], CPU, precision)
+        assert {name: str(value.dtype) for name, value in result.items()} == dict.fromkeys(result, precision)
+        returned |= result
+    assert returned.keys() == {variable.name for variable in vit.simulate.variables}
 
 
 def test_float64_is_more_than_float32_widened():

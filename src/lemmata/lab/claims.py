@@ -19,7 +19,16 @@ HOLDS, FAILS, INCONCLUSIVE = "holds", "fails", "inconclusive"
 OUTCOMES = (HOLDS, FAILS, INCONCLUSIVE)
 KINDS = ("identity", "bound", "scaling", "ordering", "limit", "comparison")
 
-Datasets = Mapping[str, xr.Dataset]
+
+class Datasets(dict[str, xr.Dataset]):
+    """What evidence is taken from: the data set of every experiment that the claim reads, by name.
+
+    `seed` is that of `lemmata verify`, for evidence that draws its own random numbers.
+    """
+
+    def __init__(self, datasets: Mapping[str, xr.Dataset] | None = None, seed: int = 0) -> None:
+        super().__init__(datasets or {})
+        self.seed = seed
 
 
 class NotApplicable(Exception):
@@ -101,10 +110,11 @@ class Finding:
         return self.verdict.outcome == self.claim.expected and verdict.outcome == control.expected
 
 
-def examine(claim: Claim, datasets: Datasets) -> Finding:
-    """Judge the claim and its controls on these data sets."""
-    controls = tuple((control, _judge(claim.judge, control.evidence, datasets)) for control in claim.controls)
-    return Finding(claim, _judge(claim.judge, claim.evidence, datasets), controls)
+def examine(claim: Claim, datasets: Mapping[str, xr.Dataset], seed: int = 0) -> Finding:
+    """Judge the claim and its controls on these data sets; `seed` is for evidence that draws random numbers."""
+    given = Datasets(datasets, seed)
+    controls = tuple((control, _judge(claim.judge, control.evidence, given)) for control in claim.controls)
+    return Finding(claim, _judge(claim.judge, claim.evidence, given), controls)
 
 
 def _judge(judge: Judge, evidence: Evidence, datasets: Datasets) -> Verdict:

@@ -244,12 +244,12 @@ class _Monotone:
 
 def _entries(values: xr.DataArray, dims: list[str]) -> list[tuple[tuple[str, ...], xr.DataArray]]:
     """Every combination of the non-seed coordinates with its slice."""
-    stacked = values.stack(entry=dims)
+    stacked = values.stack(_entry=dims)
     entries = []
-    for i in range(stacked.sizes["entry"]):
-        entry = stacked.isel(entry=i)
+    for i in range(stacked.sizes["_entry"]):
+        entry = stacked.isel(_entry=i)
         labels = tuple(
             f"{dim}={v:.4g}" if isinstance(v := entry.coords[dim].item(), float) else f"{dim}={v}" for dim in dims
         )
-        entries.append((labels, entry.drop_vars([*dims, "entry"], errors="ignore")))
+        entries.append((labels, entry.drop_vars([*dims, "_entry"], errors="ignore")))
     return entries

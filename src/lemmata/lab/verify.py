@@ -39,7 +39,7 @@ def verify(
                 reason = Verdict(INCONCLUSIVE, "==", note=f"{', '.join(broken)} has failed cells")
                 finding = Finding(claim, reason, tuple((control, reason) for control in claim.controls))
             else:
-                finding = examine(claim, {name: outcomes[name].data for name in claim.reads})
+                finding = examine(claim, {name: outcomes[name].data for name in claim.reads}, options.seed)
             yield row(theory, finding, options, time.perf_counter() - began)
 
 

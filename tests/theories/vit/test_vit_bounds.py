@@ -2,12 +2,14 @@
 
 import json
 import math
+import sys
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lemmata import cli
 from lemmata.lab.errors import UserError
 from lemmata.theories.vit import bounds
 
@@ -20,6 +22,17 @@ def test_the_calculators_give_the_documents_numbers() -> None:
     assert bounds.samples_cnn(0.4, 0.1, 0.02) == pytest.approx(79.7193878, abs=1e-7)
     assert bounds.iterations(0.4, 0.01) == pytest.approx(39.6223298, abs=1e-7)
     assert bounds.width_bound(5, 200) == pytest.approx(132.4579342, abs=1e-7)
+    assert bounds.margin_lower_bound(0.5, 0.9, 0.05, 0.01, 100) == pytest.approx(3.1860352, abs=5e-8)
+    assert bounds.cap_probability(5, math.pi / 2 - 1 / 5) == pytest.approx(0.352958, abs=5e-7)
+    assert bounds.cap_probability(10, math.pi / 2 - 1 / 10) == pytest.approx(0.385125, abs=5e-7)
+    assert bounds.cap_probability(20, math.pi / 2 - 1 / 20) == pytest.approx(0.414828, abs=5e-7)
+
+
+def test_the_calculators_of_the_specification_are_all_there() -> None:
+    assert {bound.name for bound in bounds.BOUNDS} == {
+        "width_bound", "alpha_threshold", "alpha_threshold_nd", "samples_vit", "samples_cnn", "iterations", "p_n",
+        "phi_n", "nu_n", "cap_probability", "q_recursion", "margin_lower_bound",
+    }  # fmt: skip
 
 
 def test_constants_default_to_one_and_enter_where_the_formula_puts_them() -> None:
@@ -54,6 +67,15 @@ def test_the_attention_bound_tends_to_one_for_large_logits() -> None:
     answer = bounds.p_n.evaluate(q_norm=40.0)
     assert answer["value"] == 1.0
     assert not answer["vacuous"]
+
+
+@pytest.mark.parametrize("q", [1.0, 40.0, 1e9])
+def test_the_attention_bounds_of_samples_of_one_kind_of_token(q: float) -> None:
+    """Without relevant tokens nothing is promised whatever the logit; with nothing else everything is."""
+    assert bounds.p_n(50, 0, q, 0.2, 0.0) == 0
+    assert bounds.phi_n(50, 0, q, 0.2, 0.0) == bounds.nu_n(50, 0, q, 0.2, 0.0) == pytest.approx(0.02, rel=1e-12)
+    assert bounds.p_n(50, 50, q, 0.2, 0.0) == 1
+    assert bounds.nu_n(50, 50, q, 0.2, 0.0) == pytest.approx(math.exp(0.2 * q - q * q) / 50, rel=1e-12)
 
 
 def test_threshold_numbers() -> None:
@@ -133,6 +155,51 @@ def test_one_step_of_the_recursion_by_hand() -> None:
     )
 
 
+def test_the_recursion_at_several_steps_is_one_path() -> None:
+    steps = [7, 0, 3, 7]
+    expected = [bounds.q_recursion(count, eta=0.1) for count in steps]
+    np.testing.assert_array_equal(bounds.q_recursion(steps, eta=0.1), expected)
+    table = bounds.q_recursion(np.array([[2], [5]]), eta=np.array([0.1, 0.2, 0.3]))
+    assert table.shape == (2, 3)
+    assert table[1, 2] == bounds.q_recursion(5, eta=0.3)
+
+
+def test_a_hemisphere_holds_half_of_the_directions_and_the_whole_sphere_all() -> None:
+    for width in (2, 3, 10, 1000):
+        np.testing.assert_allclose(bounds.cap_probability(width, [0, math.pi / 2, math.pi]), [0, 0.5, 1], atol=1e-12)
+
+
+@settings(deadline=None, max_examples=50)
+@given(phi=st.floats(0, math.pi), width=st.integers(2, 50))
+def test_caps_on_the_circle_and_the_sphere_are_elementary_and_opposite_ones_complete_each_other(
+    phi: float, width: int
+) -> None:
+    assert bounds.cap_probability(2, phi) == pytest.approx(phi / math.pi, abs=1e-7)
+    assert bounds.cap_probability(3, phi) == pytest.approx((1 - math.cos(phi)) / 2, abs=1e-12)
+    both = bounds.cap_probability(width, phi) + bounds.cap_probability(width, math.pi - phi)
+    assert both == pytest.approx(1, abs=1e-12)
+
+
+def test_the_margin_grows_by_its_two_powers_of_time() -> None:
+    # a_1 = 1/8 and a_0 = 1/64 at full attention on relevant tokens only
+    assert bounds.margin_lower_bound(1.0, 1.0, 0.125, 1.0, [1, 2]) == pytest.approx([9 / 64, 1.0])
+    assert bounds.margin_lower_bound(1.0, 1.0, 0.125, 0.5, 2) == pytest.approx(0.125 * 0.5 * 4 + 32 / 64 / 8)
+    assert bounds.margin_lower_bound(1.0, 1.0, 0.25, 0.5, 2) == pytest.approx(32 / 64 / 8)
+
+
+def test_large_errors_make_the_margin_negative_at_first() -> None:
+    margins = bounds.margin_lower_bound(0.5, 0.9, 0.2, 0.01, [0, 1, 100, 10000])
+    assert margins[0] == 0
+    assert margins[1] == pytest.approx(0.25 * 0.9 * (0.1125 - 0.2) * 0.01, rel=1e-4)
+    assert margins[2] < margins[1]
+    assert margins[3] > 0, "the term in t^5 wins in the end"
+
+
+def test_an_overflowing_margin_is_infinite_also_beside_a_negative_term() -> None:
+    with np.errstate(over="ignore"):
+        assert bounds.margin_lower_bound(0.5, 0.9, 0.2, 1e300, 100) == math.inf
+
+
 @pytest.mark.parametrize("alpha", [0.3, 0.2, 0.1])
 def test_a_base_that_is_not_positive_needs_infinitely_many_samples(alpha: float) -> None:
     """The finite square of a negative base would be a bound that looks harmless."""
@@ -160,6 +227,11 @@ def test_calculators_take_arrays() -> None:
         lambda a: bounds.nu_n(50, 100 * a, 1.0, 0.2, 0.0),
         lambda a: bounds.q_recursion(10, eta=a),
         lambda a: bounds.q_recursion(10, eta=0.1, start=a),
+        lambda a: bounds.q_recursion(np.rint(100 * a), eta=0.1),
+        lambda a: bounds.cap_probability(100 * a, 1.0),
+        lambda a: bounds.cap_probability(5, 6 * a),
+        lambda a: bounds.margin_lower_bound(a, a, 0.01, 0.1, 100),
+        lambda a: bounds.margin_lower_bound(0.5, 0.9, a, a, 100 * a),
     ):
         together = function(alphas)
         assert together.shape == alphas.shape
@@ -204,3 +276,30 @@ def test_a_vacuous_bound_says_so_and_has_no_value() -> None:
 def test_a_parameter_outside_its_range_is_named() -> None:
     with pytest.raises(UserError, match=r"alpha = 1\.5 is not allowed.*at most 1"):
         bounds.samples_vit.evaluate(alpha=1.5)
+
+
+def command(monkeypatch: pytest.MonkeyPatch, *args: str) -> int:
+    monkeypatch.setattr(sys, "argv", ["lemmata", *args])
+    with pytest.raises(SystemExit) as left:
+        cli.main()
+    assert isinstance(left.value.code, int)
+    return left.value.code
+
+
+def test_the_command_line_gives_the_share_of_a_cap(monkeypatch, capsys) -> None:
+    assert command(monkeypatch, "bound", "vit/cap_probability", "--set", "m_a=3", "--set", "phi=1", "--json") == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["inputs"] == {"m_a": 3, "phi": 1.0}
+    assert answer["value"] == pytest.approx((1 - math.cos(1)) / 2)
+    assert not answer["vacuous"]
+    assert command(monkeypatch, "bound", "vit/cap_probability", "--json") == 0
+    assert 0.3 < json.loads(capsys.readouterr().out)["value"] < 0.5
+
+
+@pytest.mark.parametrize("given", ["phi=3.2", "phi=-0.1", "m_a=1", "m_a=2.5", "phi=wide"])
+def test_the_command_line_refuses_what_is_no_cap(monkeypatch, capsys, given: str) -> None:
+    assert command(monkeypatch, "bound", "vit/cap_probability", "--set", given, "--json") == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    name, _, value = given.partition("=")
+    assert f"{name} = {value} is not allowed" in said.err

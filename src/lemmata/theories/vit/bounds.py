@@ -1,4 +1,4 @@
-"""The document's calculators: width, samples, iterations, thresholds and the attention bounds of Definition A.2.2.
+"""The document's calculators: width, samples, iterations, thresholds, attention (Definition A.2.2), caps and margins.
 
 Constants inside Theta, Omega are never given by the document; they are parameters that default to 1. A calculator
 returns inf where its base is not positive.
@@ -6,6 +6,7 @@ returns inf where its base is not positive.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -107,9 +108,13 @@ def iterations(alpha: Any, eta: Any, C: Any = 1.0, exponent: Any = 0.6) -> Any:
     return C * np.asarray(eta, float) ** -np.asarray(exponent, float) / np.asarray(alpha, float)
 
 
-def _check_counts(tokens: Any, relevant: Any) -> None:
-    if np.any(np.asarray(relevant) > tokens):
+def _log_counts(tokens: Any, relevant: Any) -> tuple[Any, Any]:
+    """log |S_1| and log(|S| - |S_1|): with exponents beside them nothing overflows, and none of a kind is -inf."""
+    tokens, relevant = np.asarray(tokens), np.asarray(relevant)
+    if np.any(relevant > tokens):
         raise UserError(f"relevant = {relevant} is not allowed: it must not exceed tokens = {tokens}.")
+    with np.errstate(divide="ignore"):
+        return np.log(relevant), np.log(tokens - relevant)
 
 
 _SAMPLE: Any = {"tokens": _TOKENS, "relevant": _RELEVANT, "q_norm": _LOGIT, "delta": _DELTA, "tau": _TAU}
@@ -118,28 +123,27 @@ _SAMPLE: Any = {"tokens": _TOKENS, "relevant": _RELEVANT, "q_norm": _LOGIT, "del
 @bound("Definition A.2.2", **_SAMPLE)
 def phi_n(tokens: Any, relevant: Any, q_norm: Any, delta: Any, tau: Any) -> Any:
     """φ_n = (|S_1| e^{‖q‖² + (δ+τ)‖q‖} + |S| - |S_1|)^-1."""
-    _check_counts(tokens, relevant)
+    relevant, others = _log_counts(tokens, relevant)
     q = np.asarray(q_norm, float)
-    with np.errstate(over="ignore"):
-        return 1 / (relevant * np.exp(q**2 + (delta + tau) * q) + tokens - relevant)
+    return np.exp(-np.logaddexp(relevant + q**2 + (delta + tau) * q, others))
 
 
 @bound("Definition A.2.2", **_SAMPLE)
 def nu_n(tokens: Any, relevant: Any, q_norm: Any, delta: Any, tau: Any) -> Any:
     """ν_n = (|S_1| e^{‖q‖² - (δ+τ)‖q‖} + |S| - |S_1|)^-1."""
-    _check_counts(tokens, relevant)
+    relevant, others = _log_counts(tokens, relevant)
     q = np.asarray(q_norm, float)
-    with np.errstate(over="ignore"):
-        return 1 / (relevant * np.exp(q**2 - (delta + tau) * q) + tokens - relevant)
+    return np.exp(-np.logaddexp(relevant + q**2 - (delta + tau) * q, others))
 
 
 @bound("Definition A.2.2", **_SAMPLE)
 def p_n(tokens: Any, relevant: Any, q_norm: Any, delta: Any, tau: Any) -> Any:
     """p_n = |S_1| e^{‖q‖² - (δ+τ)‖q‖} ν_n: the attention that the document promises on relevant tokens."""
-    _check_counts(tokens, relevant)
+    from scipy.special import expit
+
+    relevant, others = _log_counts(tokens, relevant)
     q = np.asarray(q_norm, float)
-    # divided by the exponential, which overflows for large logits
-    return relevant / (relevant + (tokens - relevant) * np.exp((delta + tau) * q - q**2))
+    return expit(relevant + q**2 - (delta + tau) * q - others)
 
 
 @bound(
@@ -150,12 +154,53 @@ def p_n(tokens: Any, relevant: Any, q_norm: Any, delta: Any, tau: Any) -> Any:
     start=parameter(1.0, "‖q(0)‖²", "initial squared norm", low=0),
     error=parameter(0.2, "δ+τ", "total error", low=0),
 )
-def q_recursion(steps: int, eta: Any, start: Any = 1.0, error: Any = 0.2) -> Any:
+def q_recursion(steps: Any, eta: Any, start: Any = 1.0, error: Any = 0.2) -> Any:
     """‖q‖² after `steps` of ‖q‖² ← ‖q‖² (1 + η e^{-‖q‖² + (δ+τ)‖q‖})."""
-    square = start
-    for _ in range(int(steps)):
-        square = square * (1 + eta * np.exp(-square + error * square**0.5))
-    return square
+    square = reached = np.asarray(start, float)[()]
+    done = 0
+    for count in np.unique(steps):
+        for _ in range(done, int(count)):
+            square = square * (1 + eta * np.exp(-square + error * square**0.5))
+        done, reached = int(count), np.where(np.equal(steps, count), square, reached)
+    return reached[()]
+
+
+@bound(
+    "Lemma A.5.1",
+    m_a=parameter(10, "m_a", "dimension of the directions", low=2, integer=True),
+    phi=parameter(math.pi / 2 - 0.1, "φ", "colatitude of the cap", low=0, high=math.pi),
+)
+def cap_probability(m_a: Any, phi: Any) -> Any:
+    """Probability that a uniform direction lies within the angle φ of a given one: I_{sin² φ}((m_a-1)/2, 1/2) / 2.
+
+    Beyond π/2 the cap is the complement of the one around the opposite direction.
+    """
+    from scipy.special import betainc
+
+    phi = np.asarray(phi, float)
+    cap = betainc((np.asarray(m_a, float) - 1) / 2, 0.5, np.sin(phi) ** 2) / 2
+    return np.where(phi > math.pi / 2, 1 - cap, cap)[()]
+
+
+@bound(
+    "(A.51)",
+    f"{ONES}; refuted as η → 0, where the margin is a function of η t (gradient flow)",
+    alpha=_ALPHA,
+    p=parameter(0.9, "p", "attention on label-relevant tokens", low=0, high=1, open_ends="low"),
+    error=parameter(0.05, "σ+τ", "total error of the values", low=0),
+    eta=_ETA,
+    t=parameter(100, "t", "steps", low=0, high=10**6, integer=True),
+)
+def margin_lower_bound(alpha: Any, p: Any, error: Any, eta: Any, t: Any) -> Any:
+    """Margin y F after t steps: a_0 η³ t⁵ + a_1 η t², a_1 = α² p (α p/4 - σ - τ), a_0 = α⁶ p³/64.
+
+    Errors above α p/4 make a_1 negative; a negative margin is what the formula says, and promises nothing.
+    """
+    alpha, p, eta, t = (np.asarray(value, float) for value in (alpha, p, eta, t))
+    a_1 = alpha**2 * p * (alpha * p / 4 - error)
+    a_0 = alpha**6 * p**3 / 64
+    # a common factor is drawn out, lest a huge step size give inf - inf
+    return (eta * t**2 * (a_0 * eta**2 * t**3 + a_1))[()]
 
 
 BOUNDS = (
@@ -169,4 +214,6 @@ BOUNDS = (
     nu_n,
     p_n,
     q_recursion,
+    cap_probability,
+    margin_lower_bound,
 )

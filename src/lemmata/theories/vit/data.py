@@ -1,7 +1,9 @@
-"""The data model (2.1, 2.2): token sequences in which two discriminative patterns vote on a binary label.
+"""The data model (2): token sequences in which discriminative patterns vote on a label.
 
-Patterns mu_1..mu_M are orthonormal; mu_1 votes +1, mu_2 votes -1, the others are neutral. Sample i depends on the key
-and on i alone, never on how many are drawn, and labels come in +- pairs, so every prefix is balanced.
+Patterns mu_1..mu_M are orthonormal; with two classes mu_1 votes +1, mu_2 votes -1, and the others are neutral. With 2^k
+classes (2.4) the first 2^k patterns are discriminative and labels lie in {+-1}^k; with several members (2.3) a pattern
+is a set of nearby unit vectors. Sample i depends on the key and on i alone, never on how many are drawn, and labels
+come in balanced groups (+- pairs), so every prefix is balanced.
 """
 
 from __future__ import annotations
@@ -10,42 +12,97 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Int
 
+from lemmata.lab.errors import UserError
 from lemmata.lab.setting import Problem
 from lemmata.lab.simulation import piece
+from lemmata.theories.vit.sparsification import keep_best, score
 
-RELEVANT, CONFUSION = 0, 1
-"""Roles of a token; 2, 3, ... are the neutral patterns mu_3, mu_4, ..."""
+RELEVANT = 0
+"""Role of a token of the sample's own pattern; 1 .. classes-1 are the confusion patterns counted on from it, and the
+roles from `classes` on are the neutral patterns themselves."""
 
 
-BASIS, VOTES, SHUFFLED = 2**31 - 3, 2**31 - 2, 2**31 - 1
+MEMBERS, BASIS, VOTES, SHUFFLED = 2**31 - 4, 2**31 - 3, 2**31 - 2, 2**31 - 1
 """Sub-keys of a data stream besides those of the samples, which are 0, 1, 2, ..."""
 
 
 class Data(NamedTuple):
-    """Samples. `label` is what training sees, `vote` the true label (the majority vote of the tokens)."""
+    """Samples. `label` is what training sees, `vote` the true label (the majority vote of the tokens).
+
+    Labels are +-1, or vectors in {+-1}^k for 2^k classes. `weight` is the multiplicity of a token: 0 masks it.
+    """
 
     tokens: Float[Array, "samples tokens dimension"]
-    label: Float[Array, " samples"]
-    vote: Float[Array, " samples"]
+    label: Float[Array, "samples ..."]
+    vote: Float[Array, "samples ..."]
     pattern: Int[Array, "samples tokens"]
     weight: Float[Array, "samples tokens"]
     noise: Float[Array, "samples tokens"]
 
+    def own(self) -> Int[Array, " samples"]:
+        """The class, which is the index of the pattern that the true label names."""
+        return class_of(self.vote)
+
+    def classes(self) -> int:
+        return 2 if self.vote.ndim == 1 else 2 ** self.vote.shape[1]
+
     def relevant(self) -> Float[Array, "samples tokens"]:
         """1 on S_*: kept tokens of the pattern that the true label names."""
-        own = jnp.where(self.vote > 0, 0, 1)[:, None]
-        return (self.pattern == own) * (self.weight > 0) * 1.0
+        return (self.pattern == self.own()[:, None]) * (self.weight > 0) * 1.0
+
+    def discriminative(self) -> Float[Array, "samples tokens"]:
+        """1 on kept tokens of the patterns that vote."""
+        return (self.pattern < self.classes()) * (self.weight > 0) * 1.0
 
     def confusion(self) -> Float[Array, "samples tokens"]:
-        """1 on S_#: kept tokens of the other discriminative pattern."""
-        other = jnp.where(self.vote > 0, 1, 0)[:, None]
-        return (self.pattern == other) * (self.weight > 0) * 1.0
+        """1 on S_#: kept tokens of the other discriminative patterns."""
+        return self.discriminative() - self.relevant()
 
     def neutral(self) -> Float[Array, "samples tokens"]:
         """1 on kept tokens of the non-discriminative patterns."""
-        return (self.pattern >= 2) * (self.weight > 0) * 1.0
+        return (self.pattern >= self.classes()) * (self.weight > 0) * 1.0
+
+
+def class_of(vote: Float[Array, "samples ..."]) -> Int[Array, " samples"]:
+    """The class of a label: +1, -1 are 0, 1; (1, 1), (1, -1), (-1, 1), (-1, -1) are 0 to 3."""
+    bits = (vote < 0) * 1
+    if bits.ndim == 1:
+        return bits
+    return bits @ (2 ** jnp.arange(bits.shape[1])[::-1])
+
+
+def label_of(own: Int[Array, " samples"], outputs: int) -> Float[Array, "samples ..."]:
+    """The label of a class: the inverse of `class_of`."""
+    bits = (own[:, None] >> jnp.arange(outputs)[::-1]) & 1
+    labels = 1 - 2 * bits.astype(jnp.result_type(float))
+    return labels[:, 0] if outputs == 1 else labels
+
+
+def given(tokens: Any, label: Any, pattern: Any, *, mask: Any = None, noise: Any = None) -> Data:
+    """The user's own samples as `Data`, checked: labels +-1, patterns counted from 0, a mask that keeps some token.
+
+    noise: the distance of every token from its pattern, where it is known (for the strategy `noisy`).
+    """
+    tokens, label, pattern = np.asarray(tokens, float), np.asarray(label, float), np.asarray(pattern)
+    if tokens.ndim != 3 or pattern.shape != tokens.shape[:2] or label.shape[:1] != tokens.shape[:1]:
+        raise UserError(
+            f"tokens {tokens.shape}, label {label.shape} and pattern {pattern.shape} do not fit: allowed are "
+            "(samples, tokens, dimension), (samples,) and (samples, tokens)."
+        )
+    if not np.isin(label, (-1, 1)).all():
+        wrong = label[~np.isin(label, (-1, 1))].flat[0]
+        raise UserError(f"label = {wrong:g} is not allowed: a label is +1 or -1.")
+    mask = np.ones(pattern.shape) if mask is None else np.asarray(mask, float)
+    if mask.shape != pattern.shape:
+        raise UserError(f"mask has shape {mask.shape}; allowed is {pattern.shape}.")
+    empty = np.flatnonzero(~(mask > 0).any(-1))
+    if empty.size:
+        raise UserError(f"mask is not allowed: it keeps no token of sample {empty[0]}.")
+    noise = np.zeros(pattern.shape) if noise is None else np.asarray(noise, float)
+    return Data(*(jnp.asarray(part) for part in (tokens, label, label, pattern, mask, noise)))
 
 
 def orthonormalise(matrix: Float[Array, "rows columns"]) -> Float[Array, "rows columns"]:
@@ -61,65 +118,122 @@ def orthonormal(key: jax.Array, rows: int, columns: int) -> Float[Array, "rows c
 
 @piece("dimension", "patterns", "pattern_basis", once=True)
 def draw_patterns(problem: Problem, key: jax.Array) -> Float[Array, "dimension patterns"]:
-    """The pattern matrix U_mu = [mu_1 .. mu_M]."""
+    """The pattern matrix U_mu = [mu_1 .. mu_M]; with layer norm, what layer norm makes of orthonormal patterns."""
     if problem.pattern_basis == "canonical":
-        return jnp.eye(problem.dimension, problem.patterns)
-    return orthonormal(jax.random.fold_in(key, BASIS), problem.dimension, problem.patterns)
+        basis = jnp.eye(problem.dimension, problem.patterns)
+    else:
+        basis = orthonormal(jax.random.fold_in(key, BASIS), problem.dimension, problem.patterns)
+    return jnp.where(problem.layer_tokens > 0, _unit(_centred(basis.T)).T, basis)
 
 
-@piece("dimension", "patterns", "tokens", "balance", "shuffle", "fractions", "noise", "reduction", once=True)
-def draw(problem: Problem, key: jax.Array, basis: Array, *, count: int) -> Data:
-    """`count` samples of the document's generator (steps 2 to 7 of 2.2)."""
+@piece("dimension", "patterns", "members", once=True)
+def draw_members(problem: Problem, key: jax.Array, basis: Array) -> Float[Array, "dimension patterns members"]:
+    """The members of every pattern set: mu_{l,b} = normalise(mu_l + eps u_{l,b}); a plain pattern is its only member.
+
+    All u are orthonormal to each other and to the mu_l (2.3).
+    """
+    if problem.members == 1:
+        return basis[:, :, None]
+    m, b = problem.patterns, problem.members
+    normals = jax.random.normal(jax.random.fold_in(key, MEMBERS), (problem.dimension, m * b))
+    # QR keeps the first M columns, which are orthonormal already
+    directions = orthonormalise(jnp.concatenate([basis, normals], axis=1))[:, m:].reshape(-1, m, b)
+    return (basis[:, :, None] + problem.member_spread * directions) / jnp.sqrt(1 + problem.member_spread**2)
+
+
+def _centred(tokens: Array) -> Array:
+    return tokens - jnp.mean(tokens, axis=-1, keepdims=True)
+
+
+def _unit(tokens: Array) -> Array:
+    return tokens / jnp.linalg.norm(tokens, axis=-1, keepdims=True)
+
+
+@piece("dimension", "patterns", "tokens", "balance", "shuffle", "fractions", "noise", "reduction", "classes", "outputs",
+       once=True)  # fmt: skip
+def draw(problem: Problem, key: jax.Array, members: Array, *, count: int) -> Data:
+    """`count` samples of the document's generator (steps 2 to 7 of 2.2, and 2.3, 2.4).
+
+    members: the vectors mu_{l,b} [dimension, patterns, members], or plain patterns [dimension, patterns].
+    """
+    members = members if members.ndim == 3 else members[:, :, None]
     if problem.reduction == "patterns":
-        return _pattern_samples(problem, basis)
-    vote = _labels(problem, jax.random.fold_in(key, VOTES), count)
-    shuffled = _labels(problem, jax.random.fold_in(key, SHUFFLED), count)
+        return _pattern_samples(problem, members[:, :, 0])
+    own = _classes(problem, jax.random.fold_in(key, VOTES), count)
+    shuffled = _classes(problem, jax.random.fold_in(key, SHUFFLED), count)
     keys = jax.vmap(lambda i: jax.random.fold_in(key, i))(jnp.arange(count))
-    data = jax.vmap(lambda k, y: _sample(problem, k, y, basis))(keys, vote)
-    return data._replace(label=jnp.where(problem.shuffled_labels > 0, shuffled, vote))
+    tokens, pattern, noise = jax.vmap(lambda k, y: _sample(problem, k, y, members))(keys, own)
+    label = label_of(jnp.where(problem.shuffled_labels > 0, shuffled, own), problem.outputs)
+    return Data(tokens, label, label_of(own, problem.outputs), pattern, jnp.ones(pattern.shape), noise)
 
 
-def _labels(problem: Problem, key: jax.Array, count: int) -> Float[Array, " count"]:
-    """Labels: +- pairs in random order inside the pair (`exact`), or fair coins (`bernoulli`)."""
-    sign = lambda i: jax.random.rademacher(jax.random.fold_in(key, i), (), jnp.result_type(float))  # noqa: E731
+def _classes(problem: Problem, key: jax.Array, count: int) -> Int[Array, " count"]:
+    """Classes: in balanced groups, each in random order (`exact`: +- pairs for two), or independent (`bernoulli`)."""
+    classes = problem.classes
+
+    def one(key: jax.Array) -> Array:
+        if classes == 2:
+            return (jax.random.rademacher(key, ()) < 0) * 1
+        return jax.random.randint(key, (), 0, classes)
+
+    def group(key: jax.Array) -> Array:
+        if classes == 2:
+            return jnp.stack([one(key), 1 - one(key)])
+        return jax.random.permutation(key, classes)
+
     index = jnp.arange(count)
     if problem.balance == "bernoulli":
-        return jax.vmap(sign)(index)
-    return jax.vmap(sign)(index // 2) * jnp.where(index % 2 == 0, 1.0, -1.0)
+        return jax.vmap(lambda i: one(jax.random.fold_in(key, i)))(index)
+    groups = jax.vmap(lambda i: group(jax.random.fold_in(key, i)))(index // classes)
+    return groups[index, index % classes]
 
 
-def _sample(problem: Problem, key: jax.Array, vote: Array, basis: Array) -> Data:
-    """One sample with the given true label."""
-    roles_key, uniform_key, noise_key = jax.random.split(key, 3)
+def _sample(problem: Problem, key: jax.Array, own: Array, members: Array) -> tuple[Array, Array, Array]:
+    """Tokens, patterns and noise norms of one sample of class `own`."""
+    roles_key, uniform_key, noise_key, member_key = jax.random.split(key, 4)
     place, level, depth = jax.random.uniform(uniform_key, (3, problem.tokens))
-    roles = _fixed_roles(problem) if problem.fractions == "fixed" else _random_roles(problem, roles_key)
+    roles = (_fixed_roles if problem.fractions == "fixed" else _random_roles)(problem, roles_key)
     if problem.shuffle:
         roles = roles[jnp.argsort(place)]
-    own = jnp.where(vote > 0, 0, 1)
-    pattern = jnp.where(roles == RELEVANT, own, jnp.where(roles == CONFUSION, 1 - own, roles))
-    noise = _noise(problem, jax.random.normal(noise_key, (problem.tokens, problem.dimension)), level, depth)
-    tokens = basis.T[pattern] + noise
-    norm = jnp.linalg.norm(tokens, axis=-1, keepdims=True)
-    tokens = jnp.where(problem.unit_tokens > 0, tokens / norm, tokens)
-    radius = jnp.linalg.norm(tokens - basis.T[pattern], axis=-1)
-    return Data(tokens, vote, vote, pattern, jnp.ones(problem.tokens), radius)
+    pattern = jnp.where(roles < problem.classes, (own + roles) % problem.classes, roles)
+    centre = members[:, pattern, _members(problem, member_key, pattern, members.shape[2])].T
+    tokens = centre + _noise(problem, jax.random.normal(noise_key, (problem.tokens, problem.dimension)), level, depth)
+    tokens = jnp.where(problem.layer_tokens > 0, _centred(tokens), tokens)
+    tokens = jnp.where(problem.unit_tokens > 0, _unit(tokens), tokens)
+    return tokens, pattern, jnp.linalg.norm(tokens - centre, axis=-1)
 
 
-def _fixed_roles(problem: Problem) -> Int[Array, " tokens"]:
-    """n_* relevant, n_# confusion, the rest spread over mu_3..mu_M with left-overs to the lowest indices."""
+def _members(problem: Problem, key: jax.Array, pattern: Array, count: int) -> Int[Array, " tokens"]:
+    """Which member of its set every token is: independent, with the mixing proportions of its set."""
+    if count == 1:
+        return jnp.zeros_like(pattern)
+    return jax.random.categorical(key, jnp.log(jnp.asarray(problem.shares))[pattern])
+
+
+def _fixed_roles(problem: Problem, key: jax.Array) -> Int[Array, " tokens"]:
+    """n_* relevant, n_# confusion, the rest spread over the neutral patterns with left-overs to the lowest indices.
+
+    With more than two classes every confusion token has a uniformly random other class.
+    """
     position = jnp.arange(problem.tokens)
     rest = position - problem.relevant_tokens - problem.confusion_tokens
-    neutral = 2 + rest % (problem.patterns - 2)
-    return jnp.where(position < problem.relevant_tokens, RELEVANT, jnp.where(rest < 0, CONFUSION, neutral))
+    neutral = problem.classes + rest % (problem.patterns - problem.classes)
+    confusion = jax.random.randint(key, (problem.tokens,), 1, problem.classes)
+    return jnp.where(position < problem.relevant_tokens, RELEVANT, jnp.where(rest < 0, confusion, neutral))
 
 
 def _random_roles(problem: Problem, key: jax.Array) -> Int[Array, " tokens"]:
-    """Multinomial roles (Dirichlet-multinomial with `spread` > 0); ties are redrawn, a lost vote swaps the roles."""
-    neutral = (1 - problem.relevant_fraction - problem.confusion_fraction) / (problem.patterns - 2)
+    """Multinomial roles (Dirichlet-multinomial with `spread` > 0); a sample without a strict plurality is redrawn.
+
+    With two classes a lost vote swaps the roles; with more it is redrawn.
+    """
+    classes = problem.classes
+    neutral = (1 - problem.relevant_fraction - problem.confusion_fraction) / (problem.patterns - classes)
     mean = jnp.concatenate(
         [
-            jnp.stack([jnp.asarray(problem.relevant_fraction), jnp.asarray(problem.confusion_fraction)]),
-            jnp.full(problem.patterns - 2, neutral),
+            jnp.full(1, problem.relevant_fraction),
+            jnp.full(classes - 1, problem.confusion_fraction / (classes - 1)),
+            jnp.full(problem.patterns - classes, neutral),
         ]
     ).astype(jnp.result_type(float))
     mean = jnp.maximum(mean, 1e-12)
@@ -130,16 +244,21 @@ def _random_roles(problem: Problem, key: jax.Array) -> Int[Array, " tokens"]:
         shares = jnp.where(problem.spread > 0, jax.random.dirichlet(share_key, spread * mean), mean)
         return jax.random.categorical(role_key, jnp.log(jnp.maximum(shares, 1e-30)), shape=(problem.tokens,))
 
-    def votes(roles: Array) -> Array:
-        return jnp.sum(roles == RELEVANT) - jnp.sum(roles == CONFUSION)
+    def lead(roles: Array) -> Array:
+        """Votes for the sample's own pattern, less the most for another."""
+        votes = jnp.sum(roles[:, None] == jnp.arange(classes), axis=0)
+        return votes[RELEVANT] - jnp.max(votes[1:])
+
+    def undecided(roles: Array) -> Array:
+        return lead(roles) == 0 if classes == 2 else lead(roles) <= 0
 
     def redraw(state: tuple[jax.Array, Array]) -> tuple[jax.Array, Array]:
         key = jax.random.fold_in(state[0], 2)  # 0 and 1 are what `attempt` splits off
         return key, attempt(key)
 
-    _, roles = jax.lax.while_loop(lambda state: votes(state[1]) == 0, redraw, (key, attempt(key)))
-    swapped = jnp.where(roles == RELEVANT, CONFUSION, jnp.where(roles == CONFUSION, RELEVANT, roles))
-    return jnp.where(votes(roles) > 0, roles, swapped)
+    _, roles = jax.lax.while_loop(lambda state: undecided(state[1]), redraw, (key, attempt(key)))
+    swapped = jnp.where(roles < 2, 1 - roles, roles)
+    return jnp.where(lead(roles) > 0, roles, swapped)
 
 
 def _noise(problem: Problem, normal: Array, level: Array, depth: Array) -> Float[Array, "tokens dimension"]:
@@ -158,7 +277,7 @@ def _noise(problem: Problem, normal: Array, level: Array, depth: Array) -> Float
 
 def _pattern_samples(problem: Problem, basis: Array) -> Data:
     """The exact reduction (oracle 8.3): one sample per label; its tokens are the patterns, weighted by counts."""
-    roles = _fixed_roles(problem)
+    roles = _fixed_roles(problem, jax.random.key(0))  # without confusion classes to choose from: nothing random
     counts = jnp.sum(roles[:, None] == jnp.arange(problem.patterns), axis=0) * 1.0
     swapped = jnp.concatenate([counts[:2][::-1], counts[2:]])
     vote = jnp.asarray([1.0, -1.0])
@@ -166,3 +285,23 @@ def _pattern_samples(problem: Problem, basis: Array) -> Data:
     pattern = jnp.broadcast_to(jnp.arange(problem.patterns), (2, problem.patterns))
     weight: Any = jnp.stack([counts, swapped])
     return Data(tokens, vote, vote, pattern, weight, jnp.zeros((2, problem.patterns)))
+
+
+@piece("strategy", "tokens", once=True)
+def sparsify(problem: Problem, key: jax.Array, data: Data, attention: Array) -> Data:
+    """Keep `kept_tokens` tokens of every sample and mask the others (2.5).
+
+    attention: w_{l,s} of a given model, read by the strategy `attention` alone.
+    """
+    count, length = data.pattern.shape
+    keys = jax.vmap(lambda i: jax.random.fold_in(key, i))(jnp.arange(count))
+    uniform = jax.vmap(lambda k: jax.random.uniform(k, (length,)))(keys)
+    worth = score(
+        problem.strategy,
+        uniform,
+        relevant=data.relevant(),
+        discriminative=data.discriminative(),
+        noise=data.noise,
+        attention=attention,
+    )
+    return data._replace(weight=data.weight * keep_best(worth, problem.kept_tokens))

@@ -1,10 +1,15 @@
-"""What claims and figures of this theory read off the data sets: successes, thresholds, the step-size sweep."""
+"""What claims and figures of this theory read off the data sets: successes, thresholds, growth factors, gates."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import numpy as np
 import xarray as xr
 
+from lemmata.lab.claims import NotApplicable
 from lemmata.lab.fits import Threshold, threshold
+from lemmata.theories.vit.neurons import SIDES
 from lemmata.theories.vit.training import SMALL_LOSS
 
 
@@ -31,3 +36,33 @@ def split_runs(data: xr.Dataset, variable: str) -> dict[str, xr.DataArray]:
         part = data[variable].sel(run=chosen).rename(run="step_size")
         found[mode] = part.assign_coords(step_size=[float(name.split()[1]) for name in chosen])
     return found
+
+
+def converged(data: xr.Dataset, modes: Sequence[str] | None = None) -> xr.Dataset:
+    """The convergence gate: the data of these modes, if the intact cells of every seed reached training loss 0."""
+    if modes is not None:
+        data = data.sel(mode=list(modes))
+    require_converged((data.sel(attention="trained") if "attention" in data.dims else data).zero_loss_step)
+    return data
+
+
+def require_converged(steps: xr.DataArray) -> None:
+    """Refuse evidence of runs of which some never reached training loss 0."""
+    if not np.isfinite(steps).all():
+        raise NotApplicable("not converged: the training loss did not reach 0 in every run")
+
+
+def own_coordinates(features: xr.DataArray) -> xr.DataArray:
+    """<W mu_k, q_k> for the two discriminative patterns: the first two diagonal entries of C_Q, C_K or C_V."""
+    entries = [features.isel(feature=k, pattern=k) for k in (0, 1)]
+    return xr.concat(entries, "side").assign_coords(side=list(SIDES))
+
+
+def growth(data: xr.Dataset) -> xr.DataArray:
+    """The growth factors K(t) of the query map and Q(t) of the key map (probe 5.5) at every step, along record."""
+    factors = []
+    for name in ("query_features", "key_features"):
+        own = own_coordinates(data[name])
+        after = own.isel(record=slice(1, None))
+        factors.append(after / own.isel(record=slice(None, -1)).values - 1)
+    return xr.concat(factors, "factor").assign_coords(factor=["K", "Q"])

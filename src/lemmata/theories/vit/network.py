@@ -1,6 +1,9 @@
 """The shallow vision transformer (2.1): softmax attention, a ReLU layer and fixed output signs; its initialisations.
 
 F(X) = 1/|S| sum_{l in S} a_(l)^T ReLU(W_O V_l),   V_l = W_V X w_l,   w_l = softmax(X^T W_K^T W_Q x_l)
+
+Variants (3.2): several heads, whose W_O,h V_l,h add up; a skip connection, V_l = W_V X w_l + x_l; several classes, with
+one set of output signs per coordinate of the label.
 """
 
 from __future__ import annotations
@@ -39,88 +42,146 @@ class Features(NamedTuple):
 
 
 class Pass(NamedTuple):
-    """One forward pass. The network sees its matrices only through A = W_O W_V and G = W_K^T W_Q."""
+    """One forward pass. The network sees its matrices only through A_h = W_O,h W_V,h and G_h = W_K,h^T W_Q,h.
 
-    attention: Float[Array, "samples tokens tokens"]
-    pooled: Float[Array, "samples tokens dimension"]
+    `mixed` has side by side what the hidden layer sees of every token: the values' inputs X w_l of every head and, with
+    a skip connection, the token itself; `pull` is the derivative of f_l with respect to it.
+    """
+
+    attention: list[Float[Array, "samples tokens tokens"]]
+    mixed: Float[Array, "samples tokens parts"]
+    hidden: Float[Array, "samples tokens neurons"]
     gate: Float[Array, "samples tokens neurons"]
-    pull: Float[Array, "samples tokens dimension"]
-    per_token: Float[Array, "samples tokens"]
+    pull: Float[Array, "samples tokens parts"]
     share: Float[Array, "samples tokens"]
     output: Float[Array, " samples"]
 
 
-def products(network: Network) -> tuple[Float[Array, "neurons dimension"], Float[Array, "dimension dimension"]]:
-    """A = W_O W_V and G = W_K^T W_Q."""
-    return network.output @ network.value, network.key.T @ network.query
+def split_heads(network: Network) -> list[Network]:
+    """The heads of a network; the matrices of several heads are stacked along a leading axis."""
+    if network.output.ndim == 2:
+        return [network]
+    return [Network(*(matrix[head] for matrix in network)) for head in range(network.output.shape[0])]
+
+
+def products(network: Network, skip: bool = False) -> tuple[Float[Array, "neurons parts"], list[Array]]:
+    """[A_1 .. A_H], followed by W_O with a skip connection, and G_1 .. G_H."""
+    heads = split_heads(network)
+    maps = [head.output @ head.value for head in heads] + ([network.output] if skip else [])
+    return maps[0] if len(maps) == 1 else jnp.concatenate(maps, axis=1), [head.key.T @ head.query for head in heads]
 
 
 def attention(
     network: Network, tokens: Float[Array, "samples tokens dimension"], weight: Float[Array, "samples tokens"]
 ) -> Float[Array, "samples tokens tokens"]:
-    """w_{l,s}: the attention of query l on key s; tokens of weight 0 are no keys."""
-    return _attention(network.key.T @ network.query, tokens, weight)
+    """w_{l,s}: the attention of query l on key s, averaged over the heads; tokens of weight 0 are no keys."""
+    maps = [_attention(logits, tokens, weight) for logits in products(network)[1]]
+    return maps[0] if len(maps) == 1 else jnp.mean(jnp.stack(maps), axis=0)
 
 
 def _attention(logits: Array, tokens: Array, weight: Array) -> Array:
     return softmax_attention(jnp.einsum("nld,nsd->nls", tokens @ logits.T, tokens), weight)
 
 
-def _pass(a: Array, g: Array, signs: Array, tokens: Array, weight: Array) -> Pass:
+def run_forward(
+    maps: tuple[Array, list[Array]], signs: Array, tokens: Array, weight: Array, skip: bool = False
+) -> Pass:
     """xbar_l = X w_l, u_l = a_(l) 1[A xbar_l > 0], v_l = A^T u_l, f_l = v_l^T xbar_l = a_(l)^T ReLU(A xbar_l)."""
-    samples, length, dimension = tokens.shape
-    w = _attention(g, tokens, weight)
-    pooled = w @ tokens
-    hidden = (pooled.reshape(-1, dimension) @ a.T).reshape(samples, length, -1)
+    a, logits = maps
+    samples, length, _ = tokens.shape
+    w = [_attention(g, tokens, weight) for g in logits]
+    parts = [w_h @ tokens for w_h in w] + ([tokens] if skip else [])
+    mixed = parts[0] if len(parts) == 1 else jnp.concatenate(parts, axis=-1)
+    hidden = (mixed.reshape(samples * length, -1) @ a.T).reshape(samples, length, -1)
     gate = jnp.where(hidden > 0, signs, 0.0)
-    pull = (gate.reshape(samples * length, -1) @ a).reshape(samples, length, dimension)
-    per_token = jnp.sum(pull * pooled, axis=-1)
+    pull = (gate.reshape(samples * length, -1) @ a).reshape(samples, length, -1)
     share = weight / jnp.sum(weight, axis=-1, keepdims=True)
-    return Pass(w, pooled, gate, pull, per_token, share, jnp.sum(share * per_token, axis=-1))
+    return Pass(w, mixed, hidden, gate, pull, share, jnp.sum(share * jnp.sum(pull * mixed, axis=-1), axis=-1))
 
 
 def forward(
     network: Network,
-    signs: Float[Array, "*tokens neurons"],
+    signs: Float[Array, "*outputs tokens neurons"] | Float[Array, " neurons"],
     tokens: Float[Array, "samples tokens dimension"],
     weight: Float[Array, "samples tokens"],
+    skip: bool = False,
+) -> Float[Array, "samples ..."]:
+    """F of every sample, a vector with several classes; tokens of weight 0 are neither queries nor keys."""
+    maps = products(network, skip)
+    if signs.ndim < 3:
+        return run_forward(maps, signs, tokens, weight, skip).output
+    return jax.vmap(lambda s: run_forward(maps, s, tokens, weight, skip).output, out_axes=-1)(signs)
+
+
+def aim(signs: Array, label: Float[Array, "samples ..."]) -> tuple[Array, Float[Array, " samples"]]:
+    """Signs s and factors c with margin y^T F = c F_s: a label vector is folded into signs of every sample's own."""
+    if signs.ndim < 3:
+        return signs, label
+    return jnp.einsum("nk,klm->nlm", label, signs), jnp.ones(label.shape[0], label.dtype)
+
+
+def margins(
+    network: Network,
+    signs: Array,
+    label: Float[Array, "samples ..."],
+    tokens: Array,
+    weight: Array,
+    skip: bool = False,
 ) -> Float[Array, " samples"]:
-    """F of every sample; tokens of weight 0 take part neither as queries nor as keys."""
-    return _pass(*products(network), signs, tokens, weight).output
+    """y^T F of every sample."""
+    aimed, factor = aim(signs, label)
+    return factor * run_forward(products(network, skip), aimed, tokens, weight, skip).output
 
 
 def gradient(
     network: Network,
-    signs: Float[Array, "*tokens neurons"],
+    signs: Float[Array, "*samples_or_tokens neurons"],
     tokens: Float[Array, "samples tokens dimension"],
     weight: Float[Array, "samples tokens"],
     slope: Callable[[Float[Array, " samples"]], Float[Array, " samples"]],
+    skip: bool = False,
 ) -> Network:
     """sum_n slope_n(F) dF(X_n)/dW in closed form (oracle 8.2), from the same products as the forward pass.
 
         dF/dA = sum_l c_l u_l xbar_l^T,   dF/dG = sum_l c_l h_l x_l^T,   h_l = sum_s w_ls (x_s^T v_l - f_l) x_s
 
-    with c_l the query's share of the average; the chain rule through `products` gives the four matrices. It is what
-    autodiff of `forward` gives, with one gate stored and nothing computed twice.
+    with c_l the query's share of the average, and f_l, v_l, h_l those of the head; the chain rule through `products`
+    gives the matrices. It is what autodiff of `forward` gives, with one gate stored and nothing computed twice.
     """
     samples, length, dimension = tokens.shape
-    (a, g), chain = jax.vjp(products, network)
-    run = _pass(a, g, signs, tokens, weight)
+    maps, chain = jax.vjp(lambda n: products(n, skip), network)
+    run = run_forward(maps, signs, tokens, weight, skip)
     each = slope(run.output)[:, None] * run.share
-    flat = (run.pooled * each[:, :, None]).reshape(-1, dimension)
+    flat = (run.mixed * each[:, :, None]).reshape(samples * length, -1)
     # without the barrier XLA folds the transpose into the product, which is much slower on a CPU
     d_a = jax.lax.optimization_barrier(flat.T @ run.gate.reshape(samples * length, -1)).T
-    tilt = run.attention * (jnp.einsum("nld,nsd->nls", run.pull, tokens) - run.per_token[:, :, None])
-    h = ((tilt @ tokens) * each[:, :, None]).reshape(-1, dimension)
-    d_g = h.T @ tokens.reshape(-1, dimension)
-    return chain((d_a, d_g))[0]
+
+    def d_logits(head: int) -> Array:
+        part = slice(head * dimension, (head + 1) * dimension)
+        pull, pooled = run.pull[:, :, part], run.mixed[:, :, part]
+        carried = jnp.sum(pull * pooled, axis=-1)
+        tilt = run.attention[head] * (jnp.einsum("nld,nsd->nls", pull, tokens) - carried[:, :, None])
+        h = ((tilt @ tokens) * each[:, :, None]).reshape(-1, dimension)
+        return h.T @ tokens.reshape(-1, dimension)
+
+    return chain((d_a, [d_logits(head) for head in range(len(run.attention))]))[0]
 
 
-@piece("tokens", "neurons", "output", "balanced_signs", once=True)
-def draw_signs(problem: Problem, key: jax.Array) -> Float[Array, "*tokens neurons"]:
-    """The fixed output layer: entries +-1/sqrt(m), per neuron or per token and neuron."""
-    m = problem.neurons
+@piece("tokens", "neurons", "output", "outputs", "balanced_signs", once=True)
+def draw_signs(problem: Problem, key: jax.Array) -> Array:
+    """The fixed output layer: entries +-1/sqrt(m), per neuron [m] or per token and neuron [L, m].
+
+    With 2^k classes one layer per coordinate of the label: [k, 1, m] or [k, L, m].
+    """
     key = jax.random.fold_in(key, SIGNS)
+    if problem.outputs == 1:
+        return _signs(problem, key)
+    layers = jax.vmap(lambda c: _signs(problem, jax.random.fold_in(key, c)))(jnp.arange(problem.outputs))
+    return layers if problem.output == "per_token" else layers[:, None, :]
+
+
+def _signs(problem: Problem, key: jax.Array) -> Array:
+    m = problem.neurons
     if problem.output == "per_token":
         # position l's signs depend on l alone
         keys = jax.vmap(lambda position: jax.random.fold_in(key, position))(jnp.arange(problem.tokens))
@@ -131,22 +192,16 @@ def draw_signs(problem: Problem, key: jax.Array) -> Float[Array, "*tokens neuron
     return jax.random.rademacher(key, (m,), jnp.result_type(float)) / jnp.sqrt(m)
 
 
-@piece(
-    "dimension",
-    "patterns",
-    "value_width",
-    "key_width",
-    "neurons",
-    "init",
-    "error",
-    "error_qk",
-    "free_queries",
-    "clip_spectral",
-    "uniform_attention",
-    once=True,
-)
+@piece("dimension", "patterns", "value_width", "key_width", "neurons", "heads", "init", "error", "error_qk",
+       "free_queries", "clip_spectral", "uniform_attention", "skip", "defect", "normalize", once=True)  # fmt: skip
 def initialise(problem: Problem, key: jax.Array, basis: Array) -> tuple[Network, Features]:
-    """The initial network and the features its maps were built on."""
+    """The initial network and the features its maps were built on; several heads are stacked along a leading axis."""
+    if problem.heads == 1:
+        return _head(problem, key, basis)
+    return jax.vmap(lambda head: _head(problem, jax.random.fold_in(key, head), basis))(jnp.arange(problem.heads))
+
+
+def _head(problem: Problem, key: jax.Array, basis: Array) -> tuple[Network, Features]:
     output_key, maps_key = jax.random.split(key)
     output = problem.output_std * jax.random.normal(output_key, (problem.neurons, problem.value_width))
     if problem.init == "assumption":
@@ -161,18 +216,26 @@ def initialise(problem: Problem, key: jax.Array, basis: Array) -> tuple[Network,
                 jnp.asarray(m, output.dtype) for m in (problem.value_map, problem.key_map, problem.query_map)
             )
         common = polar(0.5 * (key_map + query) @ basis)
-        features = Features(polar(value @ basis), common, common)
+        features = Features(polar(value_vectors(value, basis, problem.skip)), common, common)
     if problem.clip_spectral:
         value, key_map, query = (w / jnp.maximum(1.0, jnp.linalg.norm(w, ord=2)) for w in (value, key_map, query))
     if problem.uniform_attention:
         key_map = jnp.zeros_like(key_map)
+    if problem.defect == "shifted":
+        output = output - 2 * problem.output_std * features.value[:, 0]
     return Network(output, value, key_map, query), features
+
+
+def value_vectors(value: Array, basis: Array, skip: bool) -> Float[Array, "value_width patterns"]:
+    """W_V mu_j, and (W_V + I) mu_j with a skip connection: what the hidden layer sees of a pattern."""
+    return value @ basis + (basis if skip else 0.0)
 
 
 def _assumption(problem: Problem, key: jax.Array, basis: Array) -> tuple[Array, Array, Array, Features]:
     """Assumption 2.3.1 with equality: W_V mu_j = p_j + sigma e_j, W_K mu_j = q_j + delta e_j, W_Q mu_j = r_j + ...
 
-    q_1 = r_1 and q_2 = r_2; R = Q, or with free queries r_3..r_M random in the complement of q_1, q_2.
+    q_1 = r_1 and q_2 = r_2; R = Q, or with free queries r_3..r_M random in the complement of q_1, q_2. With a skip
+    connection (W_V + I) mu_j = p_j + sigma e_j (A.233).
     """
     m, wide, narrow = problem.patterns, problem.value_width, problem.key_width
     value_key, key_key = jax.random.split(key)
@@ -187,9 +250,11 @@ def _assumption(problem: Problem, key: jax.Array, basis: Array) -> tuple[Array, 
         error_v = jnp.asarray(problem.value_error_directions)
     else:
         error_v = _directions(problem.error, normals_v[1], p)
-    value = (p + problem.value_error * error_v) @ basis.T
-    key_map = (q + problem.attention_error * _directions(problem.error_qk, normals_k[2], q)) @ basis.T
-    query = (r + problem.attention_error * _directions(problem.error_qk, normals_k[3], r)) @ basis.T
+    # patterns are orthonormal, except that layer norm bends them a little
+    inverse = jnp.linalg.pinv(basis) if problem.normalize == "layer" else basis.T
+    value = (p + problem.value_error * error_v - (basis if problem.skip else 0.0)) @ inverse
+    key_map = (q + problem.attention_error * _directions(problem.error_qk, normals_k[2], q)) @ inverse
+    query = (r + problem.attention_error * _directions(problem.error_qk, normals_k[3], r)) @ inverse
     return value, key_map, query, Features(p, q, r)
 
 
@@ -206,9 +271,9 @@ def polar(matrix: Float[Array, "rows columns"]) -> Float[Array, "rows columns"]:
     return u @ v
 
 
-def initial_errors(network: Network, features: Features, basis: Array) -> tuple[Array, Array]:
+def initial_errors(network: Network, features: Features, basis: Array, skip: bool = False) -> tuple[Array, Array]:
     """Probe 5.1: sigma = max_j |W_V mu_j - p_j| and delta = max_j max(|W_K mu_j - q_j|, |W_Q mu_j - r_j|)."""
-    columns = lambda w, f: jnp.linalg.norm(w @ basis - f, axis=0)  # noqa: E731
-    sigma = jnp.max(columns(network.value, features.value))
-    delta = jnp.maximum(jnp.max(columns(network.key, features.key)), jnp.max(columns(network.query, features.query)))
+    far = lambda vectors, f: jnp.max(jnp.linalg.norm(vectors - f, axis=-2))  # noqa: E731
+    sigma = far(value_vectors(network.value, basis, skip), features.value)
+    delta = jnp.maximum(far(network.key @ basis, features.key), far(network.query @ basis, features.query))
     return sigma, delta

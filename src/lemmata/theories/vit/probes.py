@@ -1,13 +1,17 @@
-"""What is measured on a network and data (section 5): losses, margins, attention concentration, data statistics."""
+"""What is measured on a network and data (section 5): attention, feature coordinates, statistics of the data.
+
+The probes of single neurons are in `neurons`; losses and margins are taken where training and evaluation have them.
+"""
 
 from __future__ import annotations
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from lemmata.networks.attention import concentration
 from lemmata.theories.vit.data import Data
-from lemmata.theories.vit.network import Network, attention
+from lemmata.theories.vit.network import Features, Network, attention, value_vectors
 
 QUERIES = ("all", "relevant", "confusion", "neutral")
 
@@ -15,11 +19,12 @@ QUERIES = ("all", "relevant", "confusion", "neutral")
 def attention_by_query(
     network: Network, data: Data, sample_weight: Float[Array, " samples"]
 ) -> dict[str, Float[Array, " query"]]:
-    """Probe 5.2 on kept queries, samples averaged with `sample_weight` (which adds up to 1).
+    """Probes 5.2 and 5.3 on kept queries, samples averaged with `sample_weight` (which adds up to 1).
 
     `concentration`: mean attention on label-relevant tokens over all queries and over those of each type (left side of
     2.15); `complement`: mean attention on all other tokens, summed separately; `confused`: the part of the complement
-    on confusion tokens; `lowest`: the smallest concentration of any query. A type without queries gives NaN.
+    on confusion tokens; `entropy`: mean entropy H of a query's attention, and `attended` = mean of e^H, the effective
+    number of tokens; `lowest`: the smallest concentration of any query. A type without queries gives NaN.
     """
     weights = attention(network, data.tokens, data.weight)
     types = [data.weight, data.relevant() * data.weight, data.confusion() * data.weight, data.neutral() * data.weight]
@@ -33,17 +38,63 @@ def attention_by_query(
 
     on_relevant = concentration(weights, data.relevant())
     used = (data.weight > 0) & (sample_weight[:, None] > 0)
+    # a key of weight c stands for c equal tokens, which share its attention
+    each = weights / jnp.where(data.weight > 0, data.weight, 1.0)[:, None, :]
+    entropy = -jnp.sum(jax.scipy.special.xlogy(weights, each), axis=-1)
     return {
         "concentration": mean(on_relevant),
         "complement": mean(concentration(weights, data.confusion() + data.neutral())),
         "confused": mean(concentration(weights, data.confusion())),
+        "entropy": mean(entropy),
+        "attended": mean(jnp.exp(entropy)),
         "lowest": jnp.min(jnp.where(used, on_relevant, jnp.inf)),
     }
 
 
-def largest_similarity(data: Data, sample_weight: Float[Array, " samples"]) -> Float[Array, ""]:
-    """lambda (A.11): the largest inner product between tokens of different patterns in one sample."""
+def feature_coordinates(network: Network, features: Features, basis: Array, skip: bool = False) -> dict[str, Array]:
+    """Probe 5.5: C_Q = Q^T W_Q U, C_K = Q^T W_K U, C_V = P^T W_V U and the pattern logits G = U^T W_K^T W_Q U.
+
+    Means over the heads, if there are several.
+    """
+    keys, queries = network.key @ basis, network.query @ basis
+    found = {
+        "query_features": features.key.mT @ queries,
+        "key_features": features.key.mT @ keys,
+        "value_features": features.value.mT @ value_vectors(network.value, basis, skip),
+        "pattern_logits": keys.mT @ queries,
+    }
+    return {name: matrix if matrix.ndim == 2 else jnp.mean(matrix, axis=0) for name, matrix in found.items()}
+
+
+def token_shares(data: Data, sample_weight: Float[Array, " samples"]) -> dict[str, Float[Array, ""]]:
+    """Probe 5.10: the realised alpha_*, alpha_#, alpha_nd of the kept tokens."""
+
+    def share(chosen: Array) -> Array:
+        return jnp.sum(sample_weight * jnp.sum(chosen * data.weight, axis=1) / jnp.sum(data.weight, axis=1))
+
+    return {
+        "relevant_share": share(data.relevant()),
+        "confusion_share": share(data.confusion()),
+        "neutral_share": share(data.neutral()),
+    }
+
+
+def similarities(data: Data, sample_weight: Float[Array, " samples"]) -> dict[str, Float[Array, ""]]:
+    """lambda (A.11), the largest inner product between tokens of different patterns in one sample; and the smallest
+    between tokens of the same pattern (errata E15)."""
     products = jnp.einsum("nld,nsd->nls", data.tokens, data.tokens)
-    different = data.pattern[:, :, None] != data.pattern[:, None, :]
+    same = data.pattern[:, :, None] == data.pattern[:, None, :]
     used = (data.weight[:, :, None] > 0) & (data.weight[:, None, :] > 0) & (sample_weight[:, None, None] > 0)
-    return jnp.max(jnp.where(different & used, products, -jnp.inf), initial=-1.0)
+    return {
+        "similarity": jnp.max(jnp.where(~same & used, products, -jnp.inf), initial=-1.0),
+        "own_similarity": jnp.min(jnp.where(same & used, products, jnp.inf)),
+    }
+
+
+def pattern_distance(members: Float[Array, "dimension patterns members"]) -> Float[Array, ""]:
+    """kappa (A.225): the smallest distance between members of different sets."""
+    count = members.shape[2]
+    flat = members.reshape(members.shape[0], -1)
+    distance = jnp.linalg.norm(flat[:, :, None] - flat[:, None, :], axis=0)
+    of = jnp.arange(flat.shape[1]) // count
+    return jnp.min(jnp.where(of[:, None] == of[None, :], jnp.inf, distance))

@@ -1,4 +1,4 @@
-"""The setting of the shallow vision transformer: data model (2.1, 2.2), network (3.1) and training (4)."""
+"""The setting of the shallow vision transformer: data model (2), network and variants (3) and training (4)."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from lemmata.lab import setting as lab
 from lemmata.lab.setting import capacity
+from lemmata.theories.vit.sparsification import STRATEGIES
 
 KAPPA = math.sqrt(2)
 """Smallest distance between two orthonormal patterns."""
@@ -31,6 +32,8 @@ class Setting(lab.Setting):
     noise_radius: float = lab.number(0.0, "τ", "radius of ball or sphere token noise", low=0)
     noisy_fraction: float = lab.number(0.0, "ρ", "fraction of tokens with the large noise", low=0, high=1)
     noisy_level: float = lab.number(0.3, "c_big", "standard deviation of the large token noise", low=0)
+    member_spread: float = lab.number(0.3, "ε_Δ", "distance of the members of a pattern set from its centre", low=0)
+    keep: float = lab.number(1.0, "", "fraction of tokens kept by sparsification", low=0, high=1, open_ends="low")
     spread: float = lab.number(0.0, "conc", "Dirichlet concentration of random fractions (0: multinomial)", low=0)
     value_error: float = lab.number(0.1, "σ", "error of the initial value map", low=0)
     attention_error: float = lab.number(0.2, "δ", "error of the initial key and query maps", low=0)
@@ -45,11 +48,14 @@ class Setting(lab.Setting):
     margin: float = lab.number(1.0, "γ", "margin of the hinge loss", low=0, open_ends="low")
 
     dimension: int = lab.size(10, "d", "token dimension")
-    patterns: int = lab.size(5, "M", "number of patterns", low=3)
+    patterns: int = lab.size(5, "M", "number of patterns (of pattern sets, if they have members)", low=3)
+    classes: int = lab.size(2, "", "classes, a power of two: as many discriminative patterns", low=2, high=64)
+    members: int = lab.size(1, "l_m", "members of every pattern set (1: plain patterns)")
     tokens: int = lab.size(50, "L", "tokens per sample")
     value_width: int = lab.size(10, "m_a", "rows of the value map")
     key_width: int = lab.size(10, "m_b", "rows of the key and query maps")
     neurons: int = lab.size(200, "m", "hidden neurons")
+    heads: int = lab.size(1, "H", "attention heads")
     batch: int = lab.size(0, "B", "mini-batch size (0: full batch)", low=0)
     records: int = lab.size(601, "", "room for records", low=2)
     test_samples: int = lab.size(200, "", "test samples")
@@ -60,8 +66,14 @@ class Setting(lab.Setting):
     fractions: str = lab.choice("fixed", "token counts: the same in every sample, or random", "fixed", "random")
     noise: str = lab.choice("gaussian", "token noise", "gaussian", "ball", "sphere")
     normalize: str = lab.choice(
-        "auto", "tokens rescaled to unit norm (auto: if any noise level exceeds 0.05)", "auto", "yes", "no"
+        "auto",
+        "tokens rescaled to unit norm (auto: if any noise level exceeds 0.05), or layer norm (centred first)",
+        "auto",
+        "yes",
+        "no",
+        "layer",
     )
+    strategy: str = lab.choice("random", "which tokens sparsification drops first", *STRATEGIES)
     labels: str = lab.choice("true", "training labels as generated, or shuffled afterwards", "true", "shuffled")
     reduction: str = lab.choice(
         "none", "simulate tokens, or (exact without noise) two samples of weighted patterns", "none", "patterns"
@@ -76,14 +88,22 @@ class Setting(lab.Setting):
     error_qk: str = lab.choice("random", "directions of the key and query errors", "random", "confuse")
     free_queries: bool = lab.flag(False, "query features of the neutral patterns independent of the key features")
     clip_spectral: bool = lab.flag(False, "divide the initial maps by max(1, spectral norm)")
+    skip: bool = lab.flag(False, "skip connection: the token is added to its value vector (needs m_a = d)")
+    defect: str = lab.choice(
+        "none", "a deliberate break, for controls: initial output weights shifted by -2ξ p_1", "none", "shifted"
+    )
     uniform_attention: bool = lab.flag(False, "initial keys zero: plain average pooling")
     loss: str = lab.choice("hinge", "training loss", "hinge", "logistic", "linear")
     batches: str = lab.choice("epochs", "mini-batch scheme", "epochs", "iid", "one_pass")
     stop: str = lab.choice(
         "zero_loss", "leave when the training loss is 0, at most 0.001, or never", "zero_loss", "small_loss", "never"
     )
-    track: str = lab.choice("loss", "recorded along training: the loss, or the attention too", "loss", "attention")
+    track: str = lab.choice(
+        "loss", "recorded along training: the loss, the attention too, or features and neurons as well",
+        "loss", "attention", "neurons",
+    )  # fmt: skip
 
+    member_shares: Any = lab.array("", "mixing proportions of the members, one row per set (M x l_m; default even)")
     value_map: Any = lab.array("W_V", "initial value map for init=given (m_a x d)")
     key_map: Any = lab.array("W_K", "initial key map for init=given (m_b x d)")
     query_map: Any = lab.array("W_Q", "initial query map for init=given (m_b x d)")
@@ -98,10 +118,24 @@ class Setting(lab.Setting):
         return token_count(self.confusion_fraction, self.tokens)
 
     @property
+    def kept_tokens(self) -> int:
+        return token_count(self.keep, self.tokens)
+
+    @property
+    def outputs(self) -> int:
+        """Coordinates of the label: the classes are coded in {±1}^k."""
+        return self.classes.bit_length() - 1
+
+    @property
     def unit_tokens(self) -> bool:
         noisy = self.noisy_level if self.noisy_fraction > 0 else 0.0
         largest = max(self.token_noise, noisy) if self.noise == "gaussian" else self.noise_radius
-        return self.normalize == "yes" or (self.normalize == "auto" and largest > 0.05)
+        return self.normalize in ("yes", "layer") or (self.normalize == "auto" and largest > 0.05)
+
+    @property
+    def member_distance(self) -> float:
+        """Distance of two members of a set (noise-free Δ of 2.3)."""
+        return KAPPA * self.member_spread / math.hypot(1, self.member_spread) if self.members > 1 else 0.0
 
     @property
     def radius(self) -> float:
@@ -119,7 +153,12 @@ class Setting(lab.Setting):
         return {
             "relevant_tokens": self.relevant_tokens,
             "confusion_tokens": self.confusion_tokens,
+            "kept_tokens": self.kept_tokens,
+            "shares": np.full((self.patterns, self.members), 1 / self.members)
+            if self.member_shares is None
+            else self.member_shares,
             "unit_tokens": int(self.unit_tokens),
+            "layer_tokens": int(self.normalize == "layer"),
             "output_std": scale[self.output_rule],
             "condition_slack": self.slack,
             "shuffled_labels": int(self.labels == "shuffled"),
@@ -135,6 +174,8 @@ class Setting(lab.Setting):
             "capacity": 2 if reduced else capacity(self.samples),
             "draw_capacity": drawn(self.samples),
             "draw_test": drawn(min(self.test_samples, 4096)),
+            "outputs": self.outputs,
+            "sparsified": int(self.keep < 1),
             "each_step": int(self.record_every == 1 and self.steps <= self.records - 1),
         }
 
@@ -156,11 +197,21 @@ class Setting(lab.Setting):
             )
         if self.relevant_tokens + self.confusion_tokens > self.tokens:
             yield f"relevant and confusion tokens after rounding exceed tokens = {self.tokens}."
+        if self.classes != 2**self.outputs:
+            yield f"classes = {self.classes} is not allowed: classes is a power of two (labels are coded in ±1)."
+        if self.patterns <= self.classes:
+            yield (
+                f"patterns = {self.patterns} is not allowed: besides the {self.classes} discriminative patterns there "
+                "is at least one other."
+            )
         if self.dimension < self.patterns:
             yield (
                 f"dimension = {self.dimension} is not allowed: orthonormal patterns need dimension at least "
                 f"patterns = {self.patterns}."
             )
+        if self.kept_tokens < 1:
+            yield f"keep = {self.keep:g} is not allowed: of {self.tokens} tokens it keeps none."
+        yield from self._variants()
         if self.noise != "gaussian" and self.noise_radius >= KAPPA / 4:
             yield f"noise_radius = {self.noise_radius:g} is not allowed: it must be less than κ/4 = {KAPPA / 4:.4g}."
         if self.init == "assumption" and self.patterns > min(self.value_width, self.key_width):
@@ -178,6 +229,8 @@ class Setting(lab.Setting):
             yield from self._given("value_map", (self.value_width, self.dimension))
         if self.error == "given":
             yield from self._given("value_error_directions", (self.value_width, self.patterns))
+            if not np.allclose(np.linalg.norm(self.value_error_directions, axis=0), 1, atol=1e-5):
+                yield "value_error_directions is not allowed: its columns must be unit vectors."
         if "batch" in given and self.batch > self.samples:
             yield f"batch = {self.batch} is not allowed: it must not exceed samples = {self.samples}."
         if self.test_samples > 4096:
@@ -186,11 +239,51 @@ class Setting(lab.Setting):
             noiseless = self.radius == 0 and self.noisy_fraction == 0
             plain = self.output == "shared" and self.fractions == "fixed" and self.balance == "exact"
             even = self.samples % 2 == 0 and self.batch == 0
-            if not (noiseless and plain and even and self.labels == "true"):
+            whole = self.keep == 1 and self.classes == 2 and self.members == 1
+            if not (noiseless and plain and even and whole and self.labels == "true"):
                 yield (
-                    "reduction = patterns is not allowed here: it is exact only without noise, with output = shared, "
-                    "fixed fractions, balance = exact, true labels, full batch and an even number of samples."
+                    "reduction = patterns is not allowed here: it is exact only without noise and sparsification, for "
+                    "two classes and plain patterns, with output = shared, fixed fractions, balance = exact, true "
+                    "labels, full batch and an even number of samples."
                 )
+
+    def _variants(self) -> Iterator[str]:
+        """Rules of the general data model (2.3) and of the network variants (3.2)."""
+        if self.members > 1:
+            needed = self.patterns * (1 + self.members)
+            if self.dimension < needed:
+                yield (
+                    f"dimension = {self.dimension} is not allowed: {self.patterns} sets of {self.members} members "
+                    f"need dimension at least {needed}."
+                )
+            # two tokens of a set lie at most Δ + 2τ apart, which with another 2τ must stay below κ (2.3)
+            if 4 * self.radius + self.member_distance >= KAPPA:
+                yield (
+                    f"member_spread = {self.member_spread:g} is not allowed: with token noise {self.radius:.3g} two "
+                    "tokens of a set can be as far apart as two sets (2τ + Δ must be less than κ)."
+                )
+            if self.normalize == "layer":
+                yield "normalize = layer is not allowed with members: layer norm would bend the sets."
+        if self.member_shares is not None:
+            yield from self._given("member_shares", (self.patterns, self.members))
+            shares = self.member_shares
+            if np.any(shares < 0) or not np.allclose(shares.sum(-1), 1):
+                yield "member_shares is not allowed: every row must be non-negative and add up to 1."
+        if self.normalize == "layer" and self.dimension <= self.patterns:
+            yield (
+                f"dimension = {self.dimension} is not allowed with normalize = layer, which loses one direction: it "
+                f"must exceed patterns = {self.patterns}."
+            )
+        if self.heads > 1 and (self.init != "assumption" or self.skip):
+            yield f"heads = {self.heads} is not allowed here: several heads need init = assumption and skip = false."
+        if self.skip and self.value_width != self.dimension:
+            yield f"skip = true is not allowed: it needs value_width = dimension = {self.dimension}."
+        if self.skip and self.init == "literal":
+            yield "skip = true is not allowed with init = literal."
+        if self.balanced_signs and self.classes > 2:
+            yield "balanced_signs = true is not allowed: it is for two classes."
+        if self.defect == "shifted" and self.heads > 1:
+            yield "defect = shifted is not allowed with several heads."
 
     def _given(self, name: str, shape: tuple[int, int]) -> Iterator[str]:
         value = getattr(self, name)

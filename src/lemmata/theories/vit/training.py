@@ -5,7 +5,8 @@ The frozen-attention ("CNN") baseline multiplies the updates of W_K, W_Q by `tra
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -17,12 +18,53 @@ from lemmata.lab.setting import Problem
 from lemmata.lab.simulation import Variable, piece, simulation, stream
 from lemmata.lab.training import Run, descent, loop, record_steps
 from lemmata.networks import losses
-from lemmata.theories.vit.data import Data, draw, draw_patterns
-from lemmata.theories.vit.network import Features, Network, draw_signs, forward, gradient, initial_errors, initialise
-from lemmata.theories.vit.probes import QUERIES, attention_by_query, largest_similarity
+from lemmata.theories.vit.data import Data, draw, draw_members, draw_patterns, sparsify
+from lemmata.theories.vit.network import (
+    Features,
+    Network,
+    Pass,
+    aim,
+    attention,
+    draw_signs,
+    forward,
+    gradient,
+    initial_errors,
+    initialise,
+    margins,
+    products,
+    run_forward,
+)
+from lemmata.theories.vit.neurons import (
+    GATE_GROUPS,
+    GROUPS,
+    SIDES,
+    class_displacement,
+    find_lucky,
+    member_cosines,
+    neuron_probe,
+)
+from lemmata.theories.vit.probes import (
+    QUERIES,
+    attention_by_query,
+    feature_coordinates,
+    pattern_distance,
+    similarities,
+    token_shares,
+)
 
 SMALL_LOSS = 1e-3
 """epsilon of T_epsilon, and the document's success threshold for the test hinge."""
+
+HALVES = 2**31 - 1
+"""Sub-key of the batch stream for the random halves of neurons; epochs and steps are 0, 1, 2, ..."""
+
+
+class Watch(NamedTuple):
+    """What is recorded besides the training data reads: test samples, initial features and patterns."""
+
+    test: Data
+    features: Features
+    basis: Array
 
 
 def training_loss(problem: Problem) -> losses.MarginLoss:
@@ -30,12 +72,6 @@ def training_loss(problem: Problem) -> losses.MarginLoss:
     if problem.loss == "hinge":
         return losses.hinge(problem.margin)
     return losses.logistic() if problem.loss == "logistic" else losses.linear()
-
-
-def mean_loss(loss: losses.MarginLoss, network: Network, signs: Array, data: Data, weight: Array) -> Array:
-    """sum_n weight_n loss(y_n F(X_n))."""
-    margins = data.label * forward(network, signs, data.tokens, data.weight)
-    return jnp.sum(weight * loss.value(margins))
 
 
 def training_batches(problem: Problem, key: jax.Array) -> batches.Batches:
@@ -49,25 +85,43 @@ def training_batches(problem: Problem, key: jax.Array) -> batches.Batches:
     return batches.one_pass(problem.training_samples, problem.capacity, problem.batch)
 
 
-@piece("capacity", "batch", "batches", "records", "each_step", "loss", "stop", "track")
-def train(problem: Problem, key: jax.Array, network: Network, signs: Array, data: Data) -> Run:
-    """Train on the first `samples` rows of `data`."""
+@piece("capacity", "batch", "batches", "records", "each_step", "loss", "stop", "track", "skip", "test_samples")
+def train(
+    problem: Problem, key: jax.Array, network: Network, signs: Array, data: Data, watch: Watch | None = None
+) -> Run:
+    """Train on the first `samples` rows of `data`; `watch` is what `track` = neurons reads besides."""
     data = jax.tree.map(lambda leaf: leaf[: problem.capacity], data)
     loss = training_loss(problem)
+    skip = problem.skip
     everything = batches.full(problem.training_samples, problem.capacity).draw((), jnp.asarray(0))[1]
+    neuron_path = None
+    if problem.track == "neurons":
+        assert watch is not None, "neurons are recorded with their features and on test samples"
+        neuron_path = _neuron_path(problem, key, network, signs, data, everything.weight, watch)
 
     def batch_gradient(network: Network, batch: batches.Batch) -> Network:
         chosen: Data = batch.take(data)
-        slope = lambda outputs: batch.weight * chosen.label * loss.slope(chosen.label * outputs)  # noqa: E731
-        return gradient(network, signs, chosen.tokens, chosen.weight, slope)
+        aimed, factor = aim(signs, chosen.label)
+        slope = lambda outputs: batch.weight * factor * loss.slope(factor * outputs)  # noqa: E731
+        return gradient(network, aimed, chosen.tokens, chosen.weight, slope, skip)
 
     def probe(state: Any, previous: Any) -> dict[str, Array]:
         network = state.parameters
-        probed = {"train_loss": mean_loss(loss, network, signs, data, everything.weight)}
-        if problem.track == "attention":
+        reached = margins(network, signs, data.label, data.tokens, data.weight, skip)
+        probed = {"train_loss": jnp.sum(everything.weight * loss.value(reached))}
+        if problem.track != "loss":
             probed |= attention_by_query(network, data, everything.weight)
             moved = jax.tree.map(lambda a, b: jnp.max(jnp.abs(a - b)), network, previous.parameters)
             probed["movement"] = jnp.max(jnp.stack(jax.tree.leaves(moved)))
+        if watch is not None and neuron_path is not None:
+            used = everything.weight > 0
+            probed |= {
+                "margin_mean": jnp.sum(everything.weight * reached),
+                "margin_least": jnp.min(jnp.where(used, reached, jnp.inf)),
+                "test_loss": jnp.mean(_test_hinge(problem, network, signs, watch.test)),
+                **feature_coordinates(network, watch.features, watch.basis, skip),
+                **neuron_path(network, (loss.value(reached) > 0) * 1.0),
+            }
         return probed
 
     trainable = Network(1.0, 1.0, problem.train_attention, problem.train_attention)  # pyright: ignore[reportArgumentType]
@@ -83,44 +137,108 @@ def train(problem: Problem, key: jax.Array, network: Network, signs: Array, data
     }
     if problem.loss == "linear":  # unbounded below: zero is no solution
         reached = dict.fromkeys(reached, lambda probed: jnp.asarray(False))
+    passages = dict(reached)
+    if problem.track == "neurons":
+        passages["small_test"] = lambda probed: probed["test_loss"] < SMALL_LOSS
     return loop(
         step,
         start(network),
         probe,
         record_steps(steps, problem.records, problem.record_every),
         stop=reached.get(problem.stop),
-        passages=reached,
+        passages=passages,
         each_step=bool(problem.each_step),
     )
 
 
-@piece("test_samples", "reduction", once=True)
-def evaluate(problem: Problem, network: Network, signs: Array, data: Data, test: Data) -> dict[str, Array]:
-    """Population risk on the test samples (hinge at margin 1, 0-1 error) and statistics of the training data."""
+def _neuron_path(
+    problem: Problem,
+    key: jax.Array,
+    initial: Network,
+    signs: Array,
+    data: Data,
+    weight: Array,
+    watch: Watch,
+) -> Callable[[Network, Array], dict[str, Array]]:
+    """The neuron probe along training, with the lucky sets of the initial network; NaN unless a neuron has one sign."""
+    shared = signs.ndim == 1
+    sign = signs if shared else jnp.ones(signs.shape[-1])
+
+    def run(network: Network) -> Pass:
+        return run_forward(products(network, problem.skip), sign, data.tokens, data.weight, problem.skip)
+
+    lucky = find_lucky(run(initial), sign, data, weight, jax.random.fold_in(key, HALVES))
+
+    def path(network: Network, unsolved: Array) -> dict[str, Array]:
+        probed = neuron_probe(run(network), network, watch.features, watch.basis, sign, data, weight, unsolved, lucky)
+        return probed if shared else jax.tree.map(lambda value: jnp.full_like(value, jnp.nan), probed)
+
+    return path
+
+
+def _test_hinge(problem: Problem, network: Network, signs: Array, test: Data) -> Array:
+    """The hinge at margin 1 of every test sample, by the true labels."""
+    test = jax.tree.map(lambda leaf: leaf[: problem.test_samples], test)
+    return losses.hinge().value(margins(network, signs, test.vote, test.tokens, test.weight, problem.skip))
+
+
+@piece("test_samples", "reduction", "skip", once=True)
+def evaluate(problem: Problem, network: Network, signs: Array, test: Data) -> dict[str, Array]:
+    """Population risk on the test samples: hinge at margin 1, 0-1 error, smallest margin."""
     count = 2 if problem.reduction == "patterns" else problem.test_samples
     test = jax.tree.map(lambda leaf: leaf[:count], test)
-    margins = test.vote * forward(network, signs, test.tokens, test.weight)
-    hinge = losses.hinge().value(margins)
-    used = (jnp.arange(data.label.shape[0]) < problem.training_samples) * 1.0
+    by_coordinate = test.vote * forward(network, signs, test.tokens, test.weight, problem.skip)
+    by_coordinate = by_coordinate.reshape(count, -1)
+    margin = jnp.sum(by_coordinate, axis=1)
+    hinge = losses.hinge().value(margin)
     return {
         "test_hinge": jnp.mean(hinge),
         "test_hinge_error": jnp.std(hinge, ddof=min(1, count - 1)) / jnp.sqrt(count),
-        "test_error": jnp.mean((margins <= 0) * 1.0),
-        "test_margin": jnp.min(margins),
-        "noise_norm": jnp.max(used[:, None] * data.noise),
-        "similarity": largest_similarity(data, used),
-        "condition_slack": jnp.asarray(problem.condition_slack, hinge.dtype),
+        "test_error": jnp.mean(jnp.any(by_coordinate <= 0, axis=1) * 1.0),
+        "test_margin": jnp.min(margin),
+    }
+
+
+@piece("skip", once=True)
+def describe(
+    problem: Problem, network: Network, features: Features, basis: Array, members: Array, data: Data
+) -> dict[str, Array]:
+    """Statistics of the training data (probe 5.10) and the errors that the initial maps have achieved (probe 5.1;
+    clipping and given maps change the declared ones)."""
+    sigma, delta = initial_errors(network, features, basis, problem.skip)
+    used = (jnp.arange(data.label.shape[0]) < problem.training_samples) * 1.0
+    return {
+        "initial_value_error": sigma,
+        "initial_attention_error": delta,
+        "noise_norm": jnp.max(used[:, None] * (data.weight > 0) * data.noise),
+        **token_shares(data, used / problem.training_samples),
+        **similarities(data, used),
+        "pattern_distance": pattern_distance(members),
+        "condition_slack": jnp.asarray(problem.condition_slack, sigma.dtype),
     }
 
 
 @piece(once=True)
-def initial_model(problem: Problem, network: Network, features: Features, basis: Array) -> dict[str, Array]:
-    """The errors that the initial maps have achieved (probe 5.1); clipping and given maps change the declared ones."""
-    sigma, delta = initial_errors(network, features, basis)
-    return {"initial_value_error": sigma, "initial_attention_error": delta}
+def displacements(
+    problem: Problem, before: Network, after: Network, features: Features, signs: Array, members: Array
+) -> dict[str, Array]:
+    """What training has moved, where the data model is general: neurons by class (V19), members of a set (V20)."""
+    found = {}
+    if signs.ndim == 3 and signs.shape[1] == 1:
+        found["class_displacement"] = class_displacement(before, after, features, signs)
+    if members.shape[2] > 1:
+        found["member_cosine"] = member_cosines(before, after, members)
+    return found
+
+
+@piece(once=True)
+def attend(problem: Problem, network: Network, data: Data) -> Array:
+    """The attention of a network on the data."""
+    return attention(network, data.tokens, data.weight)
 
 
 RECORD = ("record",)
+PAIRS = ("same set", "different sets")
 
 
 @simulation(
@@ -131,10 +249,30 @@ RECORD = ("record",)
     ),
     Variable("complement", ("record", "query"), "1 - conc", "attention on all other tokens, by type of query", True),
     Variable("confused", ("record", "query"), "", "attention on confusion tokens, by type of query", True),
+    Variable("entropy", ("record", "query"), "H", "entropy of the attention, by type of query", True),
+    Variable("attended", ("record", "query"), "e^H", "effective number of attended tokens, by type of query", True),
     Variable("lowest", RECORD, "min conc", "smallest attention on label-relevant tokens of any query"),
     Variable("movement", RECORD, "", "largest parameter change since the previous record"),
+    Variable("margin_mean", RECORD, "mean y F", "mean margin on the training samples"),
+    Variable("margin_least", RECORD, "min y F", "smallest margin on the training samples"),
+    Variable("test_loss", RECORD, "", "hinge loss on the test samples along training"),
+    Variable("query_features", ("record", "feature", "pattern"), "C_Q = Qᵀ W_Q U", "query map in feature coordinates"),
+    Variable("key_features", ("record", "feature", "pattern"), "C_K = Qᵀ W_K U", "key map in feature coordinates"),
+    Variable("value_features", ("record", "feature", "pattern"), "C_V = Pᵀ W_V U", "value map in feature coordinates"),
+    Variable("pattern_logits", ("record", "key_pattern", "pattern"), "G", "attention logits between patterns"),
+    Variable("alignment", ("record", "side"), "", "mean cosine of lucky neurons with their feature p_1, p_2", True),
+    Variable(
+        "component", ("record", "group", "feature"), "|W_O p_j|", "mean size of W_O p_j by group of neurons", True
+    ),
+    Variable("square_norm", ("record", "group"), "|W_O|²", "mean squared norm of a row of W_O by group", True),
+    Variable("persistence", ("record", "gate_group"), "", "share of active (neuron, relevant token) pairs", True),
+    Variable("value_growth", ("record", "group", "side"), "V_i^(k)", "mean coefficient of value growth", True),
+    Variable("value_size", ("record", "group", "side"), "|V_i^(k)|", "mean size of the coefficient", True),
+    Variable("group_output", ("record", "group", "side"), "", "what a group of neurons adds to |F|, by class", True),
+    Variable("unsolved", ("record", "side"), "", "share of the training samples of a class that have loss", True),
     Variable("zero_loss_step", (), "T_0", "first step with training loss 0 (inf: never)"),
     Variable("small_loss_step", (), "T_ε", "first step with training loss at most 0.001 (inf: never)"),
+    Variable("small_test_step", (), "", "first step with test hinge below 0.001 (inf: never)"),
     Variable("last_step", (), "", "last step that was trained"),
     Variable("last_loss", (), "", "training loss at the last step"),
     Variable("diverged", (), "", "1 if training left the finite numbers and was frozen"),
@@ -142,29 +280,47 @@ RECORD = ("record",)
     Variable("test_hinge_error", (), "", "standard error of the test hinge"),
     Variable("test_error", (), "", "0-1 error on the test samples"),
     Variable("test_margin", (), "min y F", "smallest margin on the test samples"),
-    Variable("noise_norm", (), "max |x - μ|", "largest distance of a training token from its pattern"),
+    Variable("untrained_test_hinge", (), "", "hinge loss of the initial network on the test samples"),
+    Variable("untrained_test_error", (), "", "0-1 error of the initial network on the test samples"),
+    Variable("class_displacement", ("own", "class"), "ΔW_O p_k", "mean displacement of the neurons of a class"),
+    Variable("member_cosine", ("pair",), "", "cosine of the displacements of W_Q on two members"),
+    Variable("noise_norm", (), "max |x - μ|", "largest distance of a kept training token from its pattern"),
+    Variable("relevant_share", (), "α_*", "realised fraction of label-relevant tokens"),
+    Variable("confusion_share", (), "α_#", "realised fraction of confusion tokens"),
+    Variable("neutral_share", (), "α_nd", "realised fraction of non-discriminative tokens"),
     Variable("similarity", (), "λ", "largest inner product between tokens of different patterns"),
+    Variable("own_similarity", (), "", "smallest inner product between tokens of the same pattern"),
+    Variable("pattern_distance", (), "κ", "smallest distance between members of different patterns"),
     Variable("initial_value_error", (), "σ", "achieved error of the initial value map"),
     Variable("initial_attention_error", (), "δ", "achieved error of the initial key and query maps"),
     Variable("condition_slack", (), "", "slack of condition (2.8)"),
-    labels={"query": QUERIES},
+    labels={"query": QUERIES, "group": GROUPS, "gate_group": GATE_GROUPS, "side": SIDES, "pair": PAIRS},
 )
 def simulate(problem: Problem, key: jax.Array, prepared: None = None) -> dict[str, Array]:
-    """One run: draw, initialise, train, evaluate."""
+    """One run: draw, initialise, sparsify, train, evaluate."""
     basis = draw_patterns(problem, stream(key, "data"))
-    data = draw(problem, stream(key, "data"), basis, count=problem.draw_capacity)
-    test = draw(problem, stream(key, "test"), basis, count=problem.draw_test)
+    members = draw_members(problem, stream(key, "data"), basis)
+    data = draw(problem, stream(key, "data"), members, count=problem.draw_capacity)
+    test = draw(problem, stream(key, "test"), members, count=problem.draw_test)
     network, features = initialise(problem, stream(key, "init"), basis)
     signs = draw_signs(problem, stream(key, "init"))
-    run = train(problem, stream(key, "batch"), network, signs, data)
+    if problem.sparsified:
+        sampler = stream(key, "sampler")
+        data = sparsify(problem, jax.random.fold_in(sampler, 0), data, attend(problem, network, data))
+        test = sparsify(problem, jax.random.fold_in(sampler, 1), test, attend(problem, network, test))
+    run = train(problem, stream(key, "batch"), network, signs, data, Watch(test, features, basis))
+    trained: Network = run.state.parameters
+    untrained = evaluate(problem, network, signs, test)
     return {
         **run.records,
         "step": run.step,
-        "zero_loss_step": run.first["zero_loss"],
-        "small_loss_step": run.first["small_loss"],
+        **{f"{name}_step": step for name, step in run.first.items()},
         "last_step": run.last_step,
         "last_loss": run.last["train_loss"],
         "diverged": run.diverged,
-        **initial_model(problem, network, features, basis),
-        **evaluate(problem, run.state.parameters, signs, data, test),
+        **evaluate(problem, trained, signs, test),
+        "untrained_test_hinge": untrained["test_hinge"],
+        "untrained_test_error": untrained["test_error"],
+        **displacements(problem, network, trained, features, signs, members),
+        **describe(problem, network, features, basis, members, data),
     }

@@ -4,22 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import xarray as xr
 
-from lemmata.lab.claims import FAILS, HOLDS, Claim, Control, Datasets, Evidence, NotApplicable
+from lemmata.lab.claims import FAILS, HOLDS, Claim, Control, Datasets, Evidence
 from lemmata.lab.judges import at_least, at_most, equal
 from lemmata.lab.measures import at_end
+from lemmata.theories.vit.measures import converged
 
 MODES = ["shared", "per_token"]
-
-
-def _converged(data: xr.Dataset) -> xr.Dataset:
-    """The convergence gate: the intact cells of both modes reached training loss 0."""
-    data = data.sel(mode=MODES)
-    if not np.isfinite(data.zero_loss_step.sel(attention="trained")).all():
-        raise NotApplicable("not converged: the training loss did not reach 0 in every run")
-    return data
 
 
 def _model_curve(data: xr.Dataset) -> xr.DataArray:
@@ -31,7 +23,7 @@ def _final(curve: bool) -> Evidence:
     """All-query concentration at T_0."""
 
     def evidence(datasets: Datasets) -> xr.DataArray:
-        data = _converged(datasets["dynamics"]).sel(attention="trained", drop=True)
+        data = converged(datasets["dynamics"], MODES).sel(attention="trained", drop=True)
         return at_end(_model_curve(data) if curve else data.concentration.sel(query="all", drop=True))
 
     return evidence
@@ -41,7 +33,7 @@ def _rise(name: str, queries: list[str], attention: str) -> Evidence:
     """Concentration at the last record minus that at the first."""
 
     def evidence(datasets: Datasets) -> xr.DataArray:
-        data = _converged(datasets[name]).sel(attention=attention, drop=True)
+        data = converged(datasets[name], MODES).sel(attention=attention, drop=True)
         chosen = data.concentration.sel(query=queries)
         return at_end(chosen) - chosen.isel(record=0)
 
@@ -63,7 +55,7 @@ def _sums(without_confusion: bool) -> Evidence:
     """Attention on relevant tokens plus attention on the others, against 1."""
 
     def evidence(datasets: Datasets) -> dict[str, Any]:
-        data = _converged(datasets["f4-attention"]).sel(query="all")
+        data = converged(datasets["f4-attention"], MODES).sel(query="all")
         rest = data.complement - data.confused if without_confusion else data.complement
         return {"measured": data.concentration + rest, "predicted": 1.0}
 
@@ -74,7 +66,7 @@ def _movement(from_start: bool) -> Evidence:
     """The largest parameter change between records after T_0 (control: from the start)."""
 
     def evidence(datasets: Datasets) -> dict[str, Any]:
-        data = _converged(datasets["f4-attention"]).sel(attention="trained")
+        data = converged(datasets["f4-attention"], MODES).sel(attention="trained")
         late = data.step > (0 if from_start else data.zero_loss_step)
         moved = data.movement.values[late.transpose(*data.movement.dims).values]
         return {"measured": moved, "predicted": 0.0}
@@ -86,7 +78,7 @@ def _highest(curve: bool) -> Evidence:
     """The largest all-query concentration of a run."""
 
     def evidence(datasets: Datasets) -> xr.DataArray:
-        data = _converged(datasets["f4-attention"]).sel(attention="trained", drop=True)
+        data = converged(datasets["f4-attention"], MODES).sel(attention="trained", drop=True)
         return (_model_curve(data) if curve else data.concentration.sel(query="all", drop=True)).max("record")
 
     return evidence
@@ -96,7 +88,7 @@ def _constant(attention: str) -> Evidence:
     """Concentration at every record against its first value."""
 
     def evidence(datasets: Datasets) -> dict[str, Any]:
-        values = _converged(datasets["f4-attention"]).concentration.sel(attention=attention)
+        values = converged(datasets["f4-attention"], MODES).concentration.sel(attention=attention)
         return {"measured": values, "predicted": values.isel(record=[0] * values.sizes["record"]).values}
 
     return evidence

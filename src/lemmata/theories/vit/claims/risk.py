@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from lemmata.lab.claims import Claim, Control, Datasets, Evidence, NotApplicable
+from lemmata.lab.claims import Claim, Control, Datasets, Evidence
 from lemmata.lab.judges import all_of, at_least, at_most, increasing
 from lemmata.lab.measures import ratio_of_means
-from lemmata.theories.vit.measures import success
+from lemmata.theories.vit.measures import require_converged, success
 
 
 def _zero_risk(mode: str, labels: str) -> Evidence:
@@ -52,8 +52,7 @@ def _initial(error: str) -> Evidence:
 
     def evidence(datasets: Datasets) -> dict[str, Any]:
         steps = datasets["v7-initial-model"].zero_loss_step.sel(attention_error=0.2)
-        if not np.isfinite(steps.sel(error="confuse")).all():
-            raise NotApplicable("not converged: the training loss did not reach 0 in every run")
+        require_converged(steps.sel(error="confuse"))
         times = steps.sel(error=error)
         total = ratio_of_means(times.sel(value_error=0.6), times.sel(value_error=0.0))
         return {"order": times, "total": total}

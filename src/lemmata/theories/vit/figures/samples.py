@@ -1,20 +1,17 @@
-"""The figures of the experiments: the measurement, and the document's prediction beside it."""
+"""Samples and risk: Figures 2.1 and 2.3, zero risk, token noise, the initial model."""
 
 from __future__ import annotations
 
 import numpy as np
 import xarray as xr
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from lemmata.lab.figures import BLUE, GREEN, GREY, ORANGE, PALETTE, RED, curve, heat, panels, trajectory
-from lemmata.lab.fits import line, offset_power_law, power_law, threshold
+from lemmata.lab.figures import BLUE, GREY, PALETTE, RED, curve, heat, panels
+from lemmata.lab.fits import offset_power_law, power_law, threshold
 from lemmata.lab.intervals import CannotFit
-from lemmata.theories.vit.measures import half_thresholds, split_runs, success
+from lemmata.theories.vit.figures.names import MODE_NAMES
+from lemmata.theories.vit.measures import half_thresholds, success
 from lemmata.theories.vit.training import SMALL_LOSS
-
-MODE_NAMES = {"shared": "shared signs", "per_token": "per-token signs", "shared-b20": "shared signs, B = 20"}
-ATTENTION_COLORS = {"trained": BLUE, "frozen": ORANGE}
 
 
 def zero_risk(data: xr.Dataset) -> Figure:
@@ -156,100 +153,6 @@ def token_noise(data: xr.Dataset) -> Figure:
     return figure
 
 
-def iterations(data: xr.Dataset) -> Figure:
-    """Mean T_eps against 1/alpha with straight-line fits, trained and frozen attention."""
-    figure, axes = panels(data.sizes["mode"])
-    x = 1 / data.relevant_fraction.values
-    for ax, mode in zip(axes, data.mode.values, strict=True):
-        for attention in data.attention.values:
-            times = data.small_loss_step.sel(mode=mode, attention=attention)
-            color = ATTENTION_COLORS[str(attention)]
-            curve(ax, times, x, f"attention {attention}", color, linestyle="none")
-            _straight(ax, x, times.transpose("seed", "relevant_fraction").values, color)
-        ax.set_xlabel(r"$1/\alpha_*$")
-        ax.set_ylabel(r"steps $T_\varepsilon$ to training loss 0.001")
-        ax.set_title(MODE_NAMES[str(mode)])
-        ax.set_ylim(bottom=0)
-        ax.legend()
-    return figure
-
-
-def _straight(ax: Axes, x: np.ndarray, times: np.ndarray, color: str) -> None:
-    try:
-        fit = line(x, times)
-    except CannotFit:
-        return
-    grid = np.linspace(x.min(), x.max(), 2)
-    label = f"document: linear (fit, $R^2$ = {fit.r_squared:.3f})"
-    ax.plot(grid, fit.intercept.value + fit.slope.value * grid, "--", color=color, label=label)
-
-
-def step_size(data: xr.Dataset) -> Figure:
-    """T_eps against the step size, with the document's exponent and gradient flow's."""
-    found = split_runs(data, "small_loss_step")
-    figure, axes = panels(len(found))
-    for ax, (mode, times) in zip(axes, found.items(), strict=True):
-        x = times.step_size.values
-        curve(ax, times, x, "measured", BLUE, linestyle="none")
-        start = float(times.isel(step_size=0).mean("seed"))
-        ax.plot(x, start * (x / x[0]) ** -0.6, "--", color=RED, label=r"document: $\eta^{-3/5}$")
-        ax.plot(x, start * (x / x[0]) ** -1.0, "-", color=GREEN, label=r"gradient flow: $\eta^{-1}$")
-        ax.set_xscale("log")
-        ax.set_yscale("log")
-        ax.set_xticks(x, [f"{eta:g}" for eta in x])
-        ax.minorticks_off()
-        ax.set_yticks([t for t in (20, 50, 100, 200, 500, 1000) if t < 1.3 * start])
-        ax.yaxis.set_major_formatter("{x:g}")
-        ax.set_xlabel(r"step size $\eta$")
-        ax.set_ylabel(r"steps $T_\varepsilon$ to training loss 0.001")
-        ax.set_title(MODE_NAMES[mode])
-        ax.legend()
-    return figure
-
-
-def attention_curves(data: xr.Dataset) -> Figure:
-    """Concentration by type of query along training, with its complement, T_0 and the document's limit."""
-    figure, axes = panels(data.sizes["mode"], sharey=True)
-    for ax, mode in zip(axes, data.mode.values, strict=True):
-        part = data.sel(mode=mode, attention="trained")
-        frozen = data.sel(mode=mode, attention="frozen")
-        for query, color in zip(part["query"].values, (BLUE, GREEN, RED, GREY), strict=True):
-            trajectory(ax, part.step, part.concentration.sel(query=query), f"on relevant, {query} queries", color)
-        trajectory(ax, part.step, part.complement.sel(query="all"), "on all others, all queries", BLUE, linestyle=":")
-        trajectory(ax, frozen.step, frozen.concentration.sel(query="all"), "frozen attention", ORANGE)
-        ax.axhline(1.0, color="black", linestyle="--", label="document: limit 1")
-        reached = float(part.zero_loss_step.mean("seed"))
-        if np.isfinite(reached):
-            ax.axvline(reached, color="black", linewidth=0.8, linestyle="-.", label="$T_0$: training loss 0 (mean)")
-        ax.set_xlabel("training step $t$")
-        ax.set_title(MODE_NAMES[str(mode)])
-        ax.set_ylim(0, 1.05)
-    axes[0].set_ylabel("mean attention mass")
-    axes[-1].legend(fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5))
-    return figure
-
-
-def dynamics(data: xr.Dataset) -> Figure:
-    """Training loss and concentration, step by step, for every mode."""
-    figure, (left, right) = panels(2)
-    for mode, color in zip(data.mode.values, PALETTE, strict=False):
-        part = data.sel(mode=mode, attention="trained")
-        frozen = data.sel(mode=mode, attention="frozen")
-        name = MODE_NAMES[str(mode)]
-        trajectory(left, part.step, part.train_loss, name, color)
-        trajectory(left, frozen.step, frozen.train_loss, f"{name}, frozen", color, linestyle=":")
-        trajectory(right, part.step, part.concentration.sel(query="relevant"), f"{name}, relevant queries", color)
-        trajectory(right, part.step, part.concentration.sel(query="all"), f"{name}, all queries", color, linestyle="--")
-    right.axhline(1.0, color="black", linestyle="--", label="document: limit 1 for every query")
-    left.set_ylabel("training hinge loss")
-    right.set_ylabel("attention on label-relevant tokens")
-    right.set_ylim(0, 1.05)
-    for ax in (left, right):
-        ax.set_xlabel("training step $t$ (up to $T_0$)")
-        ax.legend(fontsize=7)
-    return figure
-
-
 def initial_model(data: xr.Dataset) -> Figure:
     """T_0 against sigma for both error modes and every delta."""
     figure, axes = panels(data.sizes["error"], sharey=True)
@@ -261,21 +164,4 @@ def initial_model(data: xr.Dataset) -> Figure:
         ax.set_title(f"error directions: {error}")
         ax.legend(title="document: rises")
     axes[0].set_ylabel("steps $T_0$ to training loss 0")
-    return figure
-
-
-def losses(data: xr.Dataset) -> Figure:
-    """All-query concentration for losses that saturate and losses that do not."""
-    figure, (ax,) = panels(1, width=6.4)
-    for loss, color in zip(data.loss.values, PALETTE, strict=False):
-        for attention, style in (("trained", "-"), ("frozen", ":")):
-            part = data.sel(loss=loss, attention=attention)
-            trajectory(
-                ax, part.step, part.concentration.sel(query="all"), f"{loss}, {attention}", color, linestyle=style
-            )
-    ax.axhline(1.0, color="black", linestyle="--", label="document: limit 1")
-    ax.set_ylim(0, 1.05)
-    ax.set_xlabel("training step $t$")
-    ax.set_ylabel("attention on label-relevant tokens, all queries")
-    ax.legend(fontsize=7)
     return figure

@@ -1,0 +1,145 @@
+"""Deep transformers from small parts: layer norm, multi-head self-attention, pre-norm blocks, and a stack of them.
+
+Everything is a pure function of a tree of parameters. A block is x + A(norm(x)), then x + ReLU(W norm(x) + b): "a
+one-layer ReLU perceptron" is read as one dense layer and its ReLU, without a second matrix. Blocks are stacked along
+a leading axis and scanned, so that the depth costs no compilation. `weight` is the multiplicity of a token as in
+`softmax_attention`: a token of weight 0 is never a key, so that masking it equals deleting it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from lemmata.networks.attention import softmax_attention
+
+
+class Norm(NamedTuple):
+    """Layer norm: scale and shift of the standardised coordinates."""
+
+    scale: Float[Array, "*blocks width"]
+    shift: Float[Array, "*blocks width"]
+
+
+class Dense(NamedTuple):
+    """An affine map x -> x W + b."""
+
+    matrix: Float[Array, "*blocks inputs outputs"]
+    bias: Float[Array, "*blocks outputs"]
+
+
+class Block(NamedTuple):
+    """One pre-norm block; `inward` gives queries, keys and values of all heads in one product."""
+
+    attention_norm: Norm
+    inward: Dense
+    outward: Dense
+    perceptron_norm: Norm
+    perceptron: Dense
+
+
+def draw_dense(key: jax.Array, inputs: int, outputs: int) -> Dense:
+    """Gaussian entries of variance 1/inputs, no bias: the map keeps the size of its input."""
+    return Dense(jax.random.normal(key, (inputs, outputs)) / math.sqrt(inputs), jnp.zeros(outputs))
+
+
+def draw_norm(width: int) -> Norm:
+    return Norm(jnp.ones(width), jnp.zeros(width))
+
+
+def draw_blocks(key: jax.Array, *, blocks: int, width: int) -> Block:
+    """A stack of initial blocks: every leaf has a leading axis of length `blocks`."""
+
+    def one(key: jax.Array) -> Block:
+        inward, outward, perceptron = jax.random.split(key, 3)
+        return Block(
+            draw_norm(width),
+            draw_dense(inward, width, 3 * width),
+            draw_dense(outward, width, width),
+            draw_norm(width),
+            draw_dense(perceptron, width, width),
+        )
+
+    return jax.vmap(one)(jax.random.split(key, blocks))
+
+
+def dense(layer: Dense, x: Float[Array, "*batch inputs"]) -> Float[Array, "*batch outputs"]:
+    return x @ layer.matrix + layer.bias
+
+
+def layer_norm(norm: Norm, x: Float[Array, "*batch width"], floor: float = 1e-5) -> Float[Array, "*batch width"]:
+    """Every token standardised over its coordinates (variance + `floor`), then scaled and shifted."""
+    centred = x - jnp.mean(x, axis=-1, keepdims=True)
+    variance = jnp.mean(centred**2, axis=-1, keepdims=True)
+    return centred * jax.lax.rsqrt(variance + floor) * norm.scale + norm.shift
+
+
+def self_attention(
+    inward: Dense,
+    outward: Dense,
+    tokens: Float[Array, "*batch token width"],
+    weight: Float[Array, "*batch token"],
+    *,
+    heads: int,
+    causal: bool = False,
+) -> tuple[Float[Array, "*batch token width"], Float[Array, "*batch head query key"]]:
+    """Multi-head softmax(q k / sqrt(width of a head)) v, projected outward; and the attention of every head.
+
+    causal: a query sees the keys up to its own position only.
+    """
+    count, width = tokens.shape[-2:]
+    assert width % heads == 0, f"{heads} heads do not divide the width {width}"
+    parts = dense(inward, tokens).reshape(*tokens.shape[:-1], 3, heads, width // heads)
+    query, key, value = (parts[..., i, :, :] for i in range(3))
+    logits = jnp.einsum("...qhd,...khd->...hqk", query, key) / math.sqrt(width // heads)
+    if causal:
+        itself = jnp.eye(count)
+        # a masked query would see no key at all; it sees itself instead and nobody reads it
+        seen = jnp.tril(jnp.ones((count, count))) * weight[..., None, :] + itself * (weight[..., None] == 0)
+        attention = softmax_attention(logits[..., None, :], seen[..., None, :, :])[..., 0, :]
+    else:
+        attention = softmax_attention(logits, weight[..., None, :])
+    mixed = jnp.einsum("...hqk,...khd->...qhd", attention, value)
+    return dense(outward, mixed.reshape(tokens.shape)), attention
+
+
+def apply_block(
+    block: Block,
+    tokens: Float[Array, "*batch token width"],
+    weight: Float[Array, "*batch token"],
+    *,
+    heads: int,
+    causal: bool = False,
+) -> tuple[Float[Array, "*batch token width"], Float[Array, "*batch head query key"]]:
+    """x + attention(norm(x)), then x + ReLU(W norm(x) + b); and the attention."""
+    normed = layer_norm(block.attention_norm, tokens)
+    mixed, attention = self_attention(block.inward, block.outward, normed, weight, heads=heads, causal=causal)
+    tokens = tokens + mixed
+    return tokens + jax.nn.relu(dense(block.perceptron, layer_norm(block.perceptron_norm, tokens))), attention
+
+
+def transform(
+    blocks: Block,
+    tokens: Float[Array, "*batch token width"],
+    weight: Float[Array, "*batch token"],
+    *,
+    heads: int,
+    causal: bool = False,
+    show: Collection[str] = (),
+) -> tuple[Float[Array, "*batch token width"], dict[str, Array]]:
+    """The tokens after all blocks, and the named intermediates of `show`, stacked over blocks.
+
+    "attention" [blocks *batch head query key]; "tokens" [blocks *batch token width], after each block.
+    """
+
+    def step(tokens: Array, block: Block) -> tuple[Array, dict[str, Array]]:
+        tokens, attention = apply_block(block, tokens, weight, heads=heads, causal=causal)
+        named = {"attention": attention, "tokens": tokens}
+        return tokens, {name: named[name] for name in show}
+
+    return jax.lax.scan(step, tokens, blocks)

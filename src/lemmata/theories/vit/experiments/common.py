@@ -1,0 +1,60 @@
+"""What the experiments share: modes, axes, and how their presets are made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import xarray as xr
+from matplotlib.figure import Figure
+
+from lemmata.lab.simulation import Simulation
+from lemmata.lab.theory import Experiment, Preset
+from lemmata.theories.vit.setting import Setting
+from lemmata.theories.vit.training import simulate
+
+ATTENTION = {"trained": {"train_attention": 1}, "frozen": {"train_attention": 0}}
+MODES = {
+    "shared": {"output": "shared", "step_size": 0.1},
+    "per_token": {"output": "per_token", "step_size": 1.0},
+}
+TINY = {"tokens": 10, "neurons": 16, "samples": 8, "test_samples": 16, "steps": 20, "records": 21}
+"""The one set of sizes of every smoke preset."""
+
+
+def samples_axis(values: tuple[int, ...]) -> dict[int, dict[str, Any]]:
+    """N with its batch rule: full batch up to 64, else B = 64 with a record every 10 steps."""
+    return {
+        n: {"samples": n, "batch": 0, "record_every": 1} if n <= 64 else {"samples": n, "batch": 64, "record_every": 10}
+        for n in values
+    }
+
+
+def fraction_axis(values: tuple[float, ...], neutral: float = 0.5) -> dict[float, dict[str, Any]]:
+    """α_* with α_nd fixed, so that α_# = 1 - α_nd - α_*."""
+    return {a: {"relevant_fraction": a, "confusion_fraction": round(1 - neutral - a, 9)} for a in values}
+
+
+def experiment(
+    name: str,
+    reference: str,
+    question: str,
+    plot: Callable[[xr.Dataset], Figure],
+    setting: Mapping[str, Any],
+    axes: Mapping[str, Any],
+    seeds: int,
+    paper: Mapping[str, Any] | None = None,
+    paper_axes: Mapping[str, Any] | None = None,
+    paper_seeds: int = 20,
+    smoke_axes: Mapping[str, Any] | None = None,
+    simulation: Simulation = simulate,
+) -> Experiment:
+    """An experiment whose `smoke` preset has the tiny sizes and whose `paper` preset those of the document."""
+    base = Setting(**setting)
+    tiny = base.replace(**TINY, batch=4 if base.batch else 0)
+    presets = {
+        "smoke": Preset(tiny, {**axes, **(smoke_axes or {})}, 2),
+        "quick": Preset(base, axes, seeds),
+        "paper": Preset(base.replace(**(paper or {})), {**axes, **(paper_axes or {})}, max(seeds, paper_seeds)),
+    }
+    return Experiment(name, question, reference, simulation, presets, plot)

@@ -1,0 +1,43 @@
+"""Steps to small loss: Figure 2.2 and the step-size sweep (V3, V4)."""
+
+from __future__ import annotations
+
+from lemmata.theories.vit.experiments.common import ATTENTION, MODES, experiment
+from lemmata.theories.vit.figures import iterations as figures
+
+_F2 = {
+    "value_error": 0.1, "attention_error": 0.4, "confusion_fraction": 0.05, "tokens": 20, "neurons": 100, "samples": 40,
+    "steps": 1500, "records": 1501, "stop": "small_loss",
+}  # fmt: skip
+_F2_PAPER = {"tokens": 100, "neurons": 1000, "samples": 100, "test_samples": 1000}
+_STEP_SIZES = {"shared": (0.02, 0.05, 0.1, 0.2, 0.5), "per_token": (0.25, 0.5, 1.0, 2.0)}
+
+EXPERIMENTS = (
+    experiment(
+        "f2-iterations",
+        "Figure 2.2",
+        "How does the number of steps grow as the relevant fraction falls, with and without trained attention?",
+        figures.iterations,
+        _F2,
+        {"relevant_fraction": [0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8], "mode": MODES, "attention": ATTENTION},
+        5,
+        _F2_PAPER,
+        smoke_axes={"relevant_fraction": [0.15, 0.4, 0.8]},
+    ),
+    experiment(
+        "f2-step-size",
+        "(2.10)",
+        "How does the number of steps depend on the step size?",
+        figures.step_size,
+        {**_F2, "relevant_fraction": 0.4, "confusion_fraction": 0.1, "samples": 20},
+        {
+            "run": {
+                f"{mode} {eta:g}": {"output": mode, "step_size": eta}
+                for mode, sizes in _STEP_SIZES.items()
+                for eta in sizes
+            }
+        },
+        5,
+        {"tokens": 100, "neurons": 1000, "test_samples": 1000},
+    ),
+)

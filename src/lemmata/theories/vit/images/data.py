@@ -1,0 +1,212 @@
+"""The images of experiment F6 as tokens: foreground over background, cut into patches, sparsified (2.5, 7.F6).
+
+All of it is host work in NumPy from the run's seed. Image i of a set depends on the seed and on i alone, so that the
+cells of one seed are paired: more training images extend the same set, a larger target fraction drops more tokens of
+the same images. A dropped token is not stored: every token carries its place on the canvas.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from lemmata.datasets import cifar10, digits
+from lemmata.datasets.images import Images, resized, unsplit
+from lemmata.lab.errors import UserError
+from lemmata.theories.vit.images.setting import CANVAS, FOREGROUND, PLACES, ImageSetting
+from lemmata.theories.vit.sparsification import keep_best, score
+
+GREEN = (0.6, 1.0, 0.4)
+
+
+class Chosen(NamedTuple):
+    """Images of one set; `label` counts the task's classes from 0."""
+
+    pixels: Float[np.ndarray, "image height width channels"]
+    label: Int[np.ndarray, " image"]
+
+
+class Tokens(NamedTuple):
+    """Images as tokens, padded with empty images of weight 0; the weights of the others are equal and add up to 1."""
+
+    patches: Float[np.ndarray, "image token values"]
+    places: Int[np.ndarray, "image token"]
+    relevant: Float[np.ndarray, "image token"]
+    label: Int[np.ndarray, " image"]
+    weight: Float[np.ndarray, " image"]
+
+
+class Prepared(NamedTuple):
+    """The sets of one run: (training, test) of the task, and of pre-training where there is any."""
+
+    task: tuple[Tokens, Tokens]
+    pretraining: tuple[Tokens, Tokens] | None
+    source_images: np.ndarray
+
+
+def generator(seed: int, *purpose: str) -> np.random.Generator:
+    """An independent stream of the run for every purpose."""
+    return np.random.default_rng([seed, *(zlib.crc32(word.encode()) for word in purpose)])
+
+
+def source(setting: ImageSetting) -> Images:
+    """The images that the setting names."""
+    if setting.images == "digits":
+        return digits.load(FOREGROUND)
+    if setting.images == "cifar10":
+        return cifar10.load(cifar10.find())
+    names = tuple(f"class {c}" for c in range(setting.source_classes))
+    return unsplit(setting.pixels, setting.labels, names, "given images")
+
+
+def prepare(setting: ImageSetting, seed: int) -> Prepared:
+    """The sets of the run with this seed. Pre-training images lie on an empty canvas and keep all their tokens."""
+    images = source(setting)
+    room = setting.shapes()
+    train, test = split(images, setting.classes, "samples", setting, seed)
+    task = (
+        tokenise(train, setting.plants, setting, room["capacity"], setting.kept_tokens, seed, "train"),
+        tokenise(test, setting.test_plants, setting, setting.test_samples, setting.kept_tokens, seed, "test"),
+    )
+    pretraining = None
+    if setting.pretraining_samples:
+        train, test = split(images, setting.other_classes, "pretraining_samples", setting, seed)
+        empty = [0.0] * len(setting.other_classes)
+        pretraining = (
+            tokenise(train, empty, setting, room["pretraining_capacity"], setting.tokens, seed, "pretraining"),
+            tokenise(test, empty, setting, setting.test_samples, setting.tokens, seed, "pretraining test"),
+        )
+    available = len(images.train_labels) + len(images.test_labels)
+    return Prepared(task, pretraining, np.asarray(available, np.float32))
+
+
+def split(
+    images: Images, classes: Sequence[int], field: str, setting: ImageSetting, seed: int
+) -> tuple[Chosen, Chosen]:
+    """Training images, as many as `field` says, and test images of these classes, balanced as far as they last.
+
+    A source without a split of its own is shuffled by the seed; within a class training images are then taken from
+    the front and test images from the back, so that the test set is the same for every number of training images.
+    """
+    shuffle = generator(seed, "split", field)
+
+    def groups(labels: np.ndarray) -> list[np.ndarray]:
+        return [shuffle.permutation(np.flatnonzero(labels == c)) for c in classes]
+
+    count = getattr(setting, field)
+    pools = groups(images.train_labels)
+    train = _in_turn(pools)
+    own = len(images.test_labels) > 0
+    if count > len(train) - (not own):
+        raise UserError(
+            f"{field} = {count} is not allowed: {images.source} has {len(train)} training images of these classes"
+            f"{'' if own else ', at least one of them for the test'}."
+        )
+    train = train[:count]
+    if own:
+        test = _in_turn(groups(images.test_labels))
+    else:
+        back = _in_turn([pool[::-1] for pool in pools])
+        test = back[~np.isin(back, train)]
+    test = test[: setting.test_samples]
+    if not len(test):
+        raise UserError(f"{images.source} has no test images of the classes that the setting asks for.")
+    number = {c: i for i, c in enumerate(classes)}
+
+    def chosen(pixels: np.ndarray, labels: np.ndarray, rows: np.ndarray) -> Chosen:
+        return Chosen(resized(pixels[rows], FOREGROUND), np.asarray([number[c] for c in labels[rows]], np.int32))
+
+    tests = (images.test_pixels, images.test_labels) if own else (images.train_pixels, images.train_labels)
+    return chosen(images.train_pixels, images.train_labels, train), chosen(*tests, test)
+
+
+def _in_turn(groups: Sequence[np.ndarray]) -> np.ndarray:
+    """One of each group in turn, while they last."""
+    rank = np.concatenate([np.arange(len(group)) for group in groups])
+    which = np.concatenate([np.full(len(group), i) for i, group in enumerate(groups)])
+    return np.concatenate(groups)[np.lexsort((which, rank))]
+
+
+def tokenise(
+    chosen: Chosen,
+    plants: Sequence[float],
+    setting: ImageSetting,
+    capacity: int,
+    kept: int,
+    seed: int,
+    name: str,
+) -> Tokens:
+    """Compose, cut and sparsify one set. `plants`: the share of each class that lies on plants."""
+    canvas, foreground = compose(chosen.pixels, on_plants(chosen.label, plants), setting.patch, seed, name)
+    patches = cut(canvas, setting.patch)
+    relevant = np.mean(cut(foreground[..., None], setting.patch), axis=-1) > 0.5
+    uniform = generator(seed, name, "drop").random(relevant.shape)
+    worth = score(setting.strategy, uniform, background=1.0 - relevant)  # pyright: ignore[reportArgumentType]
+    places = np.nonzero(np.asarray(keep_best(worth, kept)))[1].reshape(-1, kept)
+    count = len(places)
+
+    def padded(values: np.ndarray, dtype: type) -> np.ndarray:
+        full = np.zeros((capacity, *values.shape[1:]), dtype)
+        full[:count] = values
+        return full
+
+    return Tokens(
+        padded(np.take_along_axis(patches, places[..., None], axis=1), np.float32),
+        padded(places, np.int32),
+        padded(np.take_along_axis(relevant, places, axis=1), np.float32),
+        padded(chosen.label, np.int32),
+        padded(np.full(count, 1 / count), np.float32),
+    )
+
+
+def on_plants(label: Int[np.ndarray, " image"], shares: Sequence[float]) -> Bool[np.ndarray, " image"]:
+    """Which images lie on plants: of the first k of a class floor(k share), spread evenly."""
+    plants = np.zeros(len(label), bool)
+    for c, share in enumerate(shares):
+        members = np.flatnonzero(label == c)
+        so_far = np.floor(np.round(share * np.arange(len(members) + 1), 9))
+        plants[members] = np.diff(so_far) > 0
+    return plants
+
+
+def compose(
+    pixels: Float[np.ndarray, "image height width channels"], plants: np.ndarray, patch: int, seed: int, name: str
+) -> tuple[Float[np.ndarray, "image canvas canvas channels"], Float[np.ndarray, "image canvas canvas"]]:
+    """The images at random places on canvases of plants or of zeros; and 1 where the canvas shows the image."""
+    count, channels = len(pixels), pixels.shape[-1]
+    canvas = textures(count, channels, generator(seed, name, "plants")) * plants[:, None, None, None]
+    foreground = np.zeros(canvas.shape[:-1])
+    draws = generator(seed, name, "places").random((count, 3))
+    one, other = (np.asarray(p)[(draws[:, i] * len(p)).astype(int)] for i, p in enumerate(PLACES[patch]))
+    turned = draws[:, 2] < 0.5
+    corners = zip(np.where(turned, other, one), np.where(turned, one, other), strict=True)
+    for i, (top, left) in enumerate(corners):
+        place = (i, slice(top, top + FOREGROUND), slice(left, left + FOREGROUND))
+        canvas[place], foreground[place] = pixels[i], 1.0
+    return canvas, foreground
+
+
+def textures(count: int, channels: int, draws: np.random.Generator) -> np.ndarray:
+    """Procedural plants: noise whose amplitude falls as 1/frequency, as in photographs, stretched over [0, 1].
+
+    Grey, or (three channels) a green of that brightness.
+    """
+    frequency = np.hypot(*np.meshgrid(np.fft.fftfreq(CANVAS), np.fft.fftfreq(CANVAS)))
+    frequency[0, 0] = np.inf  # no mean
+    waves = np.fft.fft2(draws.standard_normal((count, CANVAS, CANVAS))) / frequency
+    field = np.fft.ifft2(waves).real
+    low, high = (reach(field, axis=(1, 2), keepdims=True) for reach in (np.min, np.max))
+    return ((field - low) / (high - low))[..., None] * np.asarray(GREEN if channels == 3 else [1.0] * channels)
+
+
+def cut(
+    canvas: Float[np.ndarray, "image canvas canvas channels"], patch: int
+) -> Float[np.ndarray, "image patch values"]:
+    """The patches of every canvas, row by row."""
+    count, side, _, channels = canvas.shape
+    grid = canvas.reshape(count, side // patch, patch, side // patch, patch, channels)
+    return grid.transpose(0, 1, 3, 2, 4, 5).reshape(count, -1, patch * patch * channels)

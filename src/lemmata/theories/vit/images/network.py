@@ -1,0 +1,71 @@
+"""The deep vision transformer of experiment F6: patches embedded with learned positions, pre-norm blocks, mean pooling.
+
+Five blocks of 4-head self-attention and a one-layer ReLU perceptron with skip connections and layer norm; the document
+gives no other size. Only kept tokens come in, so that dropped ones are neither keys nor pooled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+from lemmata.lab.setting import Problem
+from lemmata.lab.simulation import piece
+from lemmata.networks.transformer import (
+    Block,
+    Dense,
+    Norm,
+    dense,
+    draw_blocks,
+    draw_dense,
+    draw_norm,
+    layer_norm,
+    transform,
+)
+
+POSITION_SCALE = 0.02
+
+
+class DeepTransformer(NamedTuple):
+    """All trained parameters."""
+
+    embedding: Dense
+    positions: Float[Array, "place width"]
+    blocks: Block
+    norm: Norm
+    head: Dense
+
+
+@piece("width", "blocks", "positions", "token_values", once=True)
+def draw_network(problem: Problem, key: jax.Array, *, classes: int) -> DeepTransformer:
+    """A random initial network with an output layer for so many classes; the rest does not depend on their number."""
+    embedding, positions, blocks, head = jax.random.split(key, 4)
+    return DeepTransformer(
+        draw_dense(embedding, problem.token_values, problem.width),
+        POSITION_SCALE * jax.random.normal(positions, (problem.positions, problem.width)),
+        draw_blocks(blocks, blocks=problem.blocks, width=problem.width),
+        draw_norm(problem.width),
+        draw_dense(head, problem.width, classes),
+    )
+
+
+def classify(
+    network: DeepTransformer,
+    patches: Float[Array, "image token values"],
+    places: Int[Array, "image token"],
+    *,
+    heads: int,
+    mask: Float[Array, "image token"] | None = None,
+    show: Collection[str] = (),
+) -> tuple[Float[Array, "image class"], dict[str, Array]]:
+    """The output of every class, and what `transform` shows. `mask`: 0 on tokens that are there but do not count."""
+    tokens = dense(network.embedding, patches) + network.positions[places]
+    weight = jnp.ones(tokens.shape[:-1], tokens.dtype) if mask is None else mask
+    tokens, shown = transform(network.blocks, tokens, weight, heads=heads, show=show)
+    share = weight / jnp.sum(weight, axis=-1, keepdims=True)
+    pooled = jnp.einsum("nt,ntw->nw", share, layer_norm(network.norm, tokens))
+    return dense(network.head, pooled), shown

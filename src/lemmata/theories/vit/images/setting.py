@@ -1,0 +1,155 @@
+"""The setting of the image experiment (7.F6): which images, how they are composed and sparsified, how one trains.
+
+An image of 26 x 26 pixels lies on a canvas of 32 x 32, over a textured background or none; the canvas is cut into
+patches, the tokens. The target fraction of label-relevant tokens is reached by dropping background tokens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from lemmata.lab import setting as lab
+from lemmata.lab.setting import capacity
+
+CANVAS, FOREGROUND = 32, 26
+PLACES = {4: ((1, 5), (0, 2, 3, 4, 6)), 2: ((0, 2, 4, 6), (0, 2, 4, 6))}
+"""Patch size -> the offsets of the foreground along one axis and along the other."""
+RELEVANT = {4: 42, 2: 169}
+"""Patch size -> label-relevant patches (more than half foreground); at these offsets the same in every image."""
+PAIRS = {"digits": (3, 8), "cifar10": (2, 0), "given": (0, 1)}
+"""The two classes of the task `pair`: 3 against 8, bird against airplane, or the first two of the user's own."""
+
+
+class ImageSetting(lab.Setting):
+    """One image problem; the defaults are the stand-in (a)."""
+
+    images: str = lab.choice("digits", "source of the images", "digits", "cifar10", "given")
+    task: str = lab.choice("all", "classes to tell apart: all, or two with correlated backgrounds", "all", "pair")
+    strategy: str = lab.choice(
+        "spurious", "tokens dropped first: background ones, or any at random", "spurious", "random"
+    )
+    patch: int = lab.choice(4, "patch size", 2, 4)
+
+    samples: int = lab.number(150, "N", "training images", low=1, high=50_000, integer=True)
+    relevant_fraction: float = lab.number(
+        1.0, "α_*", "target fraction of label-relevant tokens", low=0, high=1, open_ends="low"
+    )
+    plants_first: float = lab.number(
+        0.9, "", "share of the first class's training images on plants (task pair)", low=0, high=1
+    )
+    plants_second: float = lab.number(
+        0.1, "", "share of the second class's training images on plants (task pair)", low=0, high=1
+    )
+    epochs: int = lab.number(40, "", "training epochs", low=0, high=10_000, integer=True)
+    pretraining_samples: int = lab.number(
+        0, "", "images of the other classes for the initial model (0: random initial model)", low=0, high=50_000,
+        integer=True,
+    )  # fmt: skip
+    pretraining_epochs: int = lab.number(0, "", "epochs on them", low=0, high=10_000, integer=True)
+    step_size: float = lab.number(1e-3, "η", "step size of AdamW", low=0, open_ends="low")
+    weight_decay: float = lab.number(1e-2, "", "weight decay of AdamW", low=0)
+
+    test_samples: int = lab.size(400, "", "test images, at most", high=10_000)
+    batch: int = lab.size(50, "B", "mini-batch size")
+    width: int = lab.size(48, "", "width of a token inside the network")
+    heads: int = lab.size(4, "", "attention heads")
+    blocks: int = lab.size(5, "", "transformer blocks")
+    records: int = lab.size(3, "", "records of the training loss", low=2)
+
+    pixels: Any = lab.array("", "for images = given: [images, height, width, channels], values in [0, 1]")
+    labels: Any = lab.array("", "for images = given: [images], classes numbered from 0")
+
+    @property
+    def tokens(self) -> int:
+        return (CANVAS // self.patch) ** 2
+
+    @property
+    def relevant_tokens(self) -> int:
+        return RELEVANT[self.patch]
+
+    @property
+    def kept_tokens(self) -> int:
+        """rint(relevant tokens / α_*), half to even after removing floating noise; at most all of them."""
+        return min(self.tokens, int(np.rint(round(self.relevant_tokens / self.relevant_fraction, 9))))
+
+    @property
+    def source_classes(self) -> int:
+        """How many classes the source has."""
+        return 10 if self.images != "given" else int(self.labels.max()) + 1
+
+    @property
+    def classes(self) -> tuple[int, ...]:
+        """The source's classes to tell apart; they become 0, 1, ..."""
+        return PAIRS[self.images] if self.task == "pair" else tuple(range(self.source_classes))
+
+    @property
+    def other_classes(self) -> tuple[int, ...]:
+        """The classes of pre-training."""
+        return tuple(c for c in range(self.source_classes) if c not in self.classes)
+
+    @property
+    def plants(self) -> list[float]:
+        """Share of each class's training images on plants."""
+        return [self.plants_first, self.plants_second] if self.task == "pair" else [1.0] * len(self.classes)
+
+    @property
+    def test_plants(self) -> list[float]:
+        """The same of the test images: of a pair half and half."""
+        return [0.5, 0.5] if self.task == "pair" else self.plants
+
+    @property
+    def channels(self) -> int:
+        return {"digits": 1, "cifar10": 3}.get(self.images) or self.pixels.shape[-1]
+
+    def shapes(self) -> dict[str, int]:
+        return {
+            "kept_tokens": self.kept_tokens,
+            "token_values": self.patch**2 * self.channels,
+            "positions": self.tokens,
+            "class_count": len(self.classes),
+            "other_class_count": len(self.other_classes),
+            "capacity": capacity(self.samples),
+            "pretraining_capacity": capacity(self.pretraining_samples) if self.pretraining_samples else 0,
+        }
+
+    def refusals(self, given: list[str]) -> Iterator[str]:
+        if self.images == "given":
+            yield from self._given_refusals()
+        elif self.pixels is not None or self.labels is not None:
+            yield f"pixels and labels are not allowed with images = {self.images}: they need images = given."
+        if self.width % self.heads:
+            yield f"heads = {self.heads} is not allowed: it must divide width = {self.width}."
+        if "batch" in given and self.batch > self.samples:
+            yield f"batch = {self.batch} is not allowed: it must not exceed samples = {self.samples}."
+        if self.pretraining_samples and not self.other_classes:
+            yield (
+                f"pretraining_samples = {self.pretraining_samples} is not allowed with task = {self.task}: "
+                "pre-training uses the classes that the task leaves over, and there are none."
+            )
+
+    def _given_refusals(self) -> Iterator[str]:
+        if self.pixels is None or self.labels is None:
+            yield "images = given is not allowed without the arrays pixels and labels."
+        elif self.pixels.ndim != 4 or min(self.pixels.shape) < 1:
+            yield f"pixels has shape {self.pixels.shape}; it is [images, height, width, channels], none of them 0."
+        elif self.pixels.min() < 0 or self.pixels.max() > 1:
+            yield "pixels has values outside [0, 1]; divide bytes by 255."
+        elif self.labels.shape != self.pixels.shape[:1]:
+            yield f"labels has shape {self.labels.shape}; it has one entry for each of the {len(self.pixels)} images."
+        elif (self.labels != np.rint(self.labels)).any() or self.labels.min() < 0 or self.labels.max() < 1:
+            yield "labels are classes numbered 0, 1, ..., at least two of them."
+
+    def warnings(self) -> list[str]:
+        found = []
+        whole = self.relevant_tokens / self.tokens
+        if self.relevant_fraction < round(whole, 3):
+            found.append(
+                f"relevant_fraction = {self.relevant_fraction:g} is out of reach: whole images have {whole:.3f}, "
+                "and all their tokens are kept."
+            )
+        if self.strategy == "random" and self.kept_tokens < self.tokens:
+            found.append("tokens dropped at random leave the relevant fraction as it is.")
+        return found
