@@ -184,6 +184,14 @@ def test_a_dimension_without_labels_is_counted():
     assert (verdict.outcome, verdict.measured) == (FAILS, 3)
 
 
+def test_a_dimension_may_have_any_name():
+    for dim in ("entry", "criterion", "stack"):
+        verdict = at_least(4, by="every")(table({"a": [5, 5], "b": [3, 5]}, dim))
+        assert (verdict.outcome, verdict.measured) == (FAILS, 3)
+        assert f"{dim}=b: worst seed 3" in verdict.note
+        assert at_least(3, by="every")(xr.DataArray([[5.0, 5], [3, 5]], dims=(dim, "seed"))).outcome == HOLDS
+
+
 def test_a_single_labelled_criterion_keeps_its_label():
     verdict = at_least(4, by="mean")(table({"only": [5, 5]}))
     assert verdict.outcome == HOLDS

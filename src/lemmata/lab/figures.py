@@ -12,12 +12,17 @@ from matplotlib.figure import Figure
 
 BLUE, ORANGE, GREEN, RED, GREY = "#1f5fa8", "#d9742b", "#3a8f4d", "#b3373a", "#6b6b6b"
 PALETTE = (BLUE, ORANGE, GREEN, RED, "#7a5195", "#8c6d31")
+PREDICTED: dict[str, Any] = {"color": "black", "linestyle": "--", "linewidth": 1}
+"""How what a document predicts is drawn beside a measurement."""
 
 
-def panels(count: int = 1, *, width: float = 5.2, height: float = 3.9, **shared: Any) -> tuple[Figure, list[Axes]]:
-    """A figure with `count` panels side by side."""
-    figure = Figure(figsize=(width * count, height), layout="constrained")
-    axes = list(np.atleast_1d(figure.subplots(1, count, **shared)))
+def panels(
+    count: int = 1, *, rows: int = 1, width: float = 5.2, height: float = 3.9, **shared: Any
+) -> tuple[Figure, list[Axes]]:
+    """A figure with `count` panels side by side, in `rows` rows; `width` and `height` are those of one panel."""
+    columns = count // rows
+    figure = Figure(figsize=(width * columns, height * rows), layout="constrained")
+    axes = list(np.ravel(figure.subplots(rows, columns, **shared)))
     for ax in axes:
         ax.grid(True, color="#e4e4e4", linewidth=0.7)
         ax.set_axisbelow(True)
@@ -43,9 +48,58 @@ def trajectory(ax: Axes, step: xr.DataArray, values: xr.DataArray, label: str, c
     """One thin line per seed over the training steps; the label once."""
     for i in range(values.sizes["seed"]):
         ax.plot(
-            step.isel(seed=i), values.isel(seed=i), color=color, label=label if i == 0 else None, alpha=0.8,
-            linewidth=1.3, **style,
+            step.isel(seed=i), values.isel(seed=i), color=color, label=label if i == 0 else None,
+            **{"alpha": 0.8, "linewidth": 1.3, **style},
         )  # fmt: skip
+
+
+def strip(
+    ax: Axes, position: float, values: Any, color: str, label: str | None = None, *, sideways: bool = False,
+    width: float = 0.12, **style: Any,
+) -> None:  # fmt: skip
+    """One group of runs at a position of a categorical axis: every seed a point, their mean a bar.
+
+    Runs that never arrive (inf) stand as triangles at the far edge of the panel, and then there is no mean.
+    """
+    values = np.ravel(np.asarray(values, float))
+    places = position + (np.linspace(-width, width, values.size) if values.size > 1 else np.zeros(values.size))
+
+    def draw(place: Any, value: Any, **how: Any) -> None:
+        ax.plot(*((value, place) if sideways else (place, value)), color=color, **how)
+
+    finite = np.where(np.isfinite(values), values, np.nan)
+    point = {"marker": "o", "markersize": 5, "alpha": 0.75, "linestyle": "none", **style}
+    draw(places, finite, label=label, **point)
+    never = np.isposinf(values)
+    if never.any():
+        edge = ax.get_yaxis_transform() if sideways else ax.get_xaxis_transform()
+        arrow = {"marker": ">" if sideways else "^", "markersize": 6, "linestyle": "none", "clip_on": False}
+        known = "never reached" in ax.get_legend_handles_labels()[1]
+        draw(
+            places[never], np.full(never.sum(), 0.97), transform=edge, label=None if known else "never reached", **arrow
+        )
+    elif np.isfinite(finite).any():
+        draw(np.array([-1.6, 1.6]) * width + position, np.full(2, np.nanmean(finite)), linewidth=2)
+
+
+def dodge(count: int, width: float = 0.6) -> np.ndarray:
+    """Where `count` groups stand beside each other around a position of a categorical axis."""
+    return (np.arange(count) - (count - 1) / 2) * width / count
+
+
+def from_zero(ax: Axes) -> None:
+    """Let the y axis begin at 0 and leave some room above the data; without any it has no scale."""
+    ax.set_ylim(0, 1.06 * ax.get_ylim()[1])
+    if not np.isfinite(ax.dataLim.y1):
+        ax.set_yticks([])
+
+
+def legend_below(ax: Axes, columns: int = 2, **style: Any) -> None:
+    """A legend under the panel, where it covers nothing."""
+    ax.legend(
+        loc="upper center", bbox_to_anchor=(0.5, -0.17), ncols=columns, borderaxespad=0.0,
+        **{"fontsize": 7.5, "frameon": False, "columnspacing": 1.2, "handlelength": 1.8, **style},
+    )  # fmt: skip
 
 
 def heat(ax: Axes, rates: np.ndarray, x: Sequence[str], y: Sequence[str]) -> Any:

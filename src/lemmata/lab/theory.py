@@ -119,12 +119,13 @@ THEORY_READERS = {"card", "claims", "figures", "measures"}
 
 
 def source_hash(theory: Theory, readers: bool = False) -> str:
-    """A digest of the sources that the theory's data depend on: its own, `lab` and `networks`.
+    """A digest of the sources that the theory's data depend on: its own, `lab`, `networks` and `datasets`.
 
     `readers`: of those that its verdicts and figures depend on.
     """
     package = Path(__file__).parent.parent
-    roots: list[tuple[Path, set[str]]] = [(package / "lab", LAB_READERS), (package / "networks", set())]
+    roots: list[tuple[Path, set[str]]] = [(package / "lab", LAB_READERS)]
+    roots += [(package / "networks", set()), (package / "datasets", set())]
     if theory.source is not None:
         roots.append((theory.source, THEORY_READERS))
     digest = hashlib.sha256()

@@ -44,8 +44,10 @@ class Block(NamedTuple):
 
 
 def draw_dense(key: jax.Array, inputs: int, outputs: int) -> Dense:
-    """Gaussian entries of variance 1/inputs, no bias: the map keeps the size of its input."""
-    return Dense(jax.random.normal(key, (inputs, outputs)) / math.sqrt(inputs), jnp.zeros(outputs))
+    """Entries and biases uniform within ±1/sqrt(inputs), the default of the common libraries."""
+    reach = 1 / math.sqrt(inputs)
+    drawn = jax.random.uniform(key, (inputs + 1, outputs), minval=-reach, maxval=reach)
+    return Dense(drawn[:-1], drawn[-1])
 
 
 def draw_norm(width: int) -> Norm:

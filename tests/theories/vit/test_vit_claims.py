@@ -4,6 +4,9 @@ Data sets are made by hand in the shape in which the experiments leave them. `WO
 expects it; tests change one thing in it and say what the claim must answer.
 """
 
+import itertools
+import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -87,6 +90,70 @@ def test_a_claim_and_its_controls_say_what_they_are(name):
     assert claim.reference
     assert claim.statement.endswith(".")
     assert all(control.case for control in claim.controls)
+
+
+# The register itself, where the specification lies beside the repository
+
+SPECIFICATION = Path(__file__).parents[4] / "shared" / "spec" / "vit.md"
+IMAGES = ("f6a-", "f6c-")
+"""Rows about images are checked as soon as they are claims and experiments."""
+
+
+def tables(header: str) -> list[list[str]]:
+    """The rows of the table of the specification that has this header."""
+    if not SPECIFICATION.exists():
+        pytest.skip(f"the specification is not at {SPECIFICATION}")
+    lines = SPECIFICATION.read_text(encoding="utf-8").split(header)[1].splitlines()[2:]
+    rows = itertools.takewhile(lambda line: line.startswith("|"), lines)
+    return [[cell.strip() for cell in row.strip().strip("|").split("|")] for row in rows]
+
+
+def register() -> dict[str, tuple[str, set[str], str, list[str]]]:
+    """Claim -> kind, experiments read (those of controls included), expected outcome, outcomes of the controls."""
+    rows = tables("| claim | kind | reads | criterion (decides) | expected | control: case -> outcome |")
+    assert all(len(row) == 6 for row in rows)
+    names = re.compile(r"[a-z]\w*(?:-\w+)+|dynamics")
+    return {
+        name: (kind, set(names.findall(reads)), expected, re.findall(r"-> (holds|fails|inconclusive)", control))
+        for name, kind, reads, _, expected, control in rows
+    }
+
+
+def test_the_claims_of_the_theory_are_the_rows_of_the_register():
+    rows = register()
+    assert len(rows) == 73
+    assert set(CLAIMS) <= set(rows)
+    assert all(name.startswith(IMAGES) for name in set(rows) - set(CLAIMS))
+
+
+def test_every_claim_has_the_kind_reads_and_outcomes_of_its_row():
+    rows = register()
+    for name, claim in CLAIMS.items():
+        kind, reads, expected, controls = rows[name]
+        assert (claim.kind, set(claim.reads), claim.expected) == (kind, reads, expected), name
+        assert [control.expected for control in claim.controls] == controls, name
+
+
+def test_the_names_of_claims_and_experiments_begin_with_a_row_of_the_document():
+    statements = {row[0].lower() for row in tables("| # | statement | conditions | claim | numerical check |")}
+    assert statements == {f"v{i}" for i in range(1, 26)}
+    figures = {match.lower() for match in re.findall(r"^\* \*\*(F\d[ab]?)", SPECIFICATION.read_text("utf-8"), re.M)}
+    errata = {match.lower() for match in re.findall(r"^\* \*\*(E\d+)", SPECIFICATION.read_text("utf-8"), re.M)}
+    parts = {"f6a", "f6b", "f6c"}
+    for name in CLAIMS:
+        assert name.partition("-")[0] in statements | figures | parts, name
+    for name in vit.theory.experiments:
+        assert name.partition("-")[0] in statements | figures | parts | errata | {"dynamics"}, name
+
+
+def test_the_experiments_of_the_register_have_its_number_of_seeds_at_quick():
+    rows = tables("| experiment | setting, axes | seeds |")
+    seeds = {name: int(row[-1]) for row in rows for name in row[0].split(", ")}
+    missing = set(seeds) - set(vit.theory.experiments)
+    assert all(name.startswith(IMAGES) for name in missing)
+    for name in set(seeds) - missing:
+        assert vit.theory.experiments[name].preset("quick").seeds == seeds[name], name
+    assert {name for claim in CLAIMS.values() for name in claim.reads} <= set(seeds)
 
 
 # Hand-made data sets

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 import xarray as xr
 
+from lemmata.lab.claims import NotApplicable
 from lemmata.lab.measures import at_end, log_slopes, ratio_of_means
-from lemmata.theories.vit.measures import half_thresholds, split_runs, success
+from lemmata.theories.vit.measures import converged, growth, half_thresholds, own_coordinates, split_runs, success
 
 nan, inf = float("nan"), float("inf")
 
@@ -150,3 +151,79 @@ def test_ratios_of_means_are_taken_cell_by_cell():
     above = xr.DataArray([[2.0, 4.0], [9.0, 9.0]], dims=("mode", "seed"), coords={"mode": ["shared", "per_token"]})
     below = xr.DataArray([[1.0, 2.0], [1.0, 5.0]], dims=("mode", "seed"), coords={"mode": ["shared", "per_token"]})
     assert ratio_of_means(above, below).mean("seed").values == pytest.approx([2, 3])
+
+
+# The convergence gate
+
+
+def passages(**never: float) -> xr.Dataset:
+    """T_0 of two modes, trained and frozen attention and two seeds; `trained_shared = inf` never arrives in seed 1."""
+    steps = np.asarray([[[100.0, 110], [300, 310]], [[90.0, 95], [200, 210]]])
+    for name, value in never.items():
+        attention, _, mode = name.partition("_")
+        steps[["shared", "per_token"].index(mode), ["trained", "frozen"].index(attention), 1] = value
+    coords = {"mode": ["shared", "per_token"], "attention": ["trained", "frozen"]}
+    return xr.Dataset({"zero_loss_step": (("mode", "attention", "seed"), steps)}, coords)
+
+
+@pytest.mark.parametrize("never", [inf, nan])
+def test_runs_with_trained_attention_must_converge_in_every_seed_of_the_modes_asked_for(never):
+    with pytest.raises(NotApplicable, match="not converged"):
+        converged(passages(trained_shared=never))
+    with pytest.raises(NotApplicable, match="not converged"):
+        converged(passages(trained_per_token=never), ["shared", "per_token"])
+    assert converged(passages(trained_per_token=never), ["shared"]).mode.values.tolist() == ["shared"]
+
+
+@pytest.mark.parametrize("never", [inf, nan])
+def test_runs_with_frozen_attention_need_not_converge(never):
+    data = passages(frozen_shared=never, frozen_per_token=never)
+    assert converged(data).identical(data)
+    assert converged(data, ["per_token", "shared"]).attention.values.tolist() == ["trained", "frozen"]
+
+
+def test_where_attention_is_no_axis_all_runs_must_converge():
+    data = xr.Dataset({"zero_loss_step": ("seed", [10.0, inf])})
+    with pytest.raises(NotApplicable, match="not converged"):
+        converged(data)
+    assert converged(data.isel(seed=[0])).sizes == {"seed": 1}
+
+
+# Feature coordinates and growth factors
+
+
+def coordinates(*paths: list[float]) -> xr.DataArray:
+    """C(t) of one run per path: own entries c and 2c along the path, everything else 7."""
+    matrix = np.full((len(paths), len(paths[0]), 3, 3), 7.0)
+    for seed, path in enumerate(paths):
+        matrix[seed, :, 0, 0] = path
+        matrix[seed, :, 1, 1] = 2 * np.asarray(path)
+        matrix[seed, np.isnan(path)] = nan
+    return xr.DataArray(matrix, dims=("seed", "record", "feature", "pattern"))
+
+
+def test_own_coordinates_are_the_first_two_diagonal_entries_up_to_the_stop():
+    own = own_coordinates(coordinates([1, 2, 3], [4, 5, nan]))
+    assert own.side.values.tolist() == ["plus", "minus"]
+    own = own.transpose("side", "seed", "record")
+    assert own.isel(side=0).values.tolist()[0] == [1, 2, 3]
+    assert own.isel(side=1, seed=1).values.tolist()[:2] == [8, 10]
+    assert np.isnan(own.isel(seed=1, record=2)).all()
+
+
+def test_growth_factors_are_relative_steps_of_queries_and_keys():
+    data = xr.Dataset({"query_features": coordinates([1, 1.5, 3]), "key_features": coordinates([4, 3, 3])})
+    factors = growth(data).squeeze("seed").transpose("factor", "side", "record")
+    assert factors.factor.values.tolist() == ["K", "Q"]
+    assert factors.sel(factor="K").values.tolist() == [[0.5, 1], [0.5, 1]]
+    assert factors.sel(factor="Q").values.tolist() == [[-0.25, 0], [-0.25, 0]]
+
+
+def test_a_run_that_has_stopped_has_no_growth_factors():
+    paths = [1, 2, nan, nan], [2, 3, 6, 6], [1, nan, nan, nan]
+    data = xr.Dataset({"query_features": coordinates(*paths), "key_features": coordinates(*paths)})
+    factors = growth(data)
+    assert factors.sizes["record"] == 3
+    assert factors.notnull().sum("record").transpose("factor", "side", "seed").values.tolist() == [[[1, 3, 0]] * 2] * 2
+    assert factors.isel(seed=0, record=0).values == pytest.approx(1)
+    assert factors.isel(seed=1).sel(side="plus", factor="Q").values.tolist() == [0.5, 1, 0]

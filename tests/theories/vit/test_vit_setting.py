@@ -10,6 +10,10 @@ from lemmata.lab.errors import UserError
 from lemmata.theories.vit.setting import Setting, token_count
 
 SQUARE = np.eye(10)
+UNIT = np.eye(10)[:, 5:]
+SETS = {"members": 2, "dimension": 15}
+MAPS = {"init": "given", "value_map": SQUARE, "query_map": SQUARE, "key_map": SQUARE}
+GIVEN = {"error": "given"}
 
 
 def refusal(**fields: Any) -> str:
@@ -76,6 +80,59 @@ def refusal(**fields: Any) -> str:
         ),
         ({"error": "given"}, "value_error_directions is missing", "(10, 5)"),
         ({"relevant_fraction": 0.7, "confusion_fraction": 0.3, "tokens": 5}, "tokens = 5", "exceed"),
+        ({"classes": 1}, "classes = 1", "at least 2"),
+        ({"classes": 3}, "classes = 3", "a power of two"),
+        ({"classes": 6, "patterns": 10}, "classes = 6", "a power of two"),
+        ({"classes": 128}, "classes = 128", "at most 64"),
+        ({"classes": 4, "patterns": 4}, "patterns = 4", "besides the 4 discriminative patterns"),
+        ({"classes": 8}, "patterns = 5", "besides the 8 discriminative patterns"),
+        ({"members": 0}, "members = 0", "at least 1"),
+        ({"members": 2}, "dimension = 10", "at least 15"),
+        ({"members": 2, "dimension": 14}, "dimension = 14", "at least 15"),
+        ({"members": 4, "dimension": 24}, "dimension = 24", "at least 25"),
+        ({"member_spread": -0.1}, "member_spread = -0.1", "at least 0"),
+        (
+            {"members": 2, "dimension": 15, "noise": "ball", "noise_radius": 0.253},
+            "member_spread = 0.3",
+            "2τ + Δ must be less than κ",
+        ),
+        ({"members": 2, "dimension": 16, "token_noise": 0.064}, "member_spread = 0.3", "2τ + Δ must be less than κ"),
+        (
+            {"members": 2, "dimension": 16, "token_noise": 0.05, "member_spread": 0.6},
+            "member_spread = 0.6",
+            "2τ + Δ must be less than κ",
+        ),
+        ({"members": 2, "dimension": 15, "normalize": "layer"}, "normalize = layer", "members"),
+        ({**SETS, "member_shares": [[0.7, 0.3]] * 4}, "member_shares has shape (4, 2)", "allowed is (5, 2)"),
+        ({**SETS, "member_shares": [0.7, 0.3]}, "member_shares has shape (2,)", "allowed is (5, 2)"),
+        ({"member_shares": [[0.7, 0.3]] * 5}, "member_shares has shape (5, 2)", "allowed is (5, 1)"),
+        ({**SETS, "member_shares": [[0.7, 0.2]] * 5}, "member_shares", "non-negative and add up to 1"),
+        ({**SETS, "member_shares": [[1.0, 0.0]] * 4 + [[1.2, -0.2]]}, "member_shares", "non-negative and add up to 1"),
+        ({**SETS, "member_shares": [[0.5, math.nan]] * 5}, "member_shares", "finite numbers"),
+        ({**SETS, "member_shares": "even"}, "member_shares", "finite numbers"),
+        ({"keep": 0.0}, "keep = 0", "greater than 0"),
+        ({"keep": -0.5}, "keep = -0.5", "greater than 0"),
+        ({"keep": 1.01}, "keep = 1.01", "at most 1"),
+        ({"keep": 0.01}, "keep = 0.01", "of 50 tokens it keeps none"),
+        ({"keep": 0.05, "tokens": 10}, "keep = 0.05", "of 10 tokens it keeps none"),
+        ({"strategy": "best"}, "strategy = best", "one of random, irrelevant, nondiscriminative, noisy"),
+        ({"strategy": "spurious"}, "strategy = spurious", "one of random"),
+        ({"normalize": "layer", "dimension": 5}, "dimension = 5", "must exceed patterns = 5"),
+        ({"heads": 0}, "heads = 0", "at least 1"),
+        ({**MAPS, "heads": 2}, "heads = 2", "need init = assumption"),
+        ({"heads": 2, "init": "literal"}, "heads = 2", "need init = assumption"),
+        ({"heads": 2, "skip": True}, "heads = 2", "skip = false"),
+        ({"heads": 2, "defect": "shifted"}, "defect = shifted", "several heads"),
+        ({"skip": True, "value_width": 12}, "skip = true", "value_width = dimension = 10"),
+        ({"skip": True, "init": "literal"}, "skip = true", "init = literal"),
+        ({"balanced_signs": True, "classes": 4}, "balanced_signs = true", "two classes"),
+        ({**GIVEN, "value_error_directions": UNIT * 1.01}, "value_error_directions", "unit vectors"),
+        ({**GIVEN, "value_error_directions": 0 * UNIT}, "value_error_directions", "unit vectors"),
+        (
+            {**GIVEN, "value_error_directions": UNIT.T},
+            "value_error_directions has shape (5, 10)",
+            "allowed is (10, 5)",
+        ),
     ],
 )  # fmt: skip
 def test_a_refusal_is_one_sentence_with_the_field_its_value_and_what_is_allowed(
@@ -101,7 +158,23 @@ def test_a_refusal_is_one_sentence_with_the_field_its_value_and_what_is_allowed(
         {"dimension": 5},
         {"patterns": 10},
         {"batch": 100},
-        {"init": "given", "value_map": SQUARE, "query_map": SQUARE, "key_map": SQUARE},
+        MAPS,
+        {"classes": 4},
+        {"classes": 64, "patterns": 65, "dimension": 65, "value_width": 65, "key_width": 65},
+        SETS,
+        {**SETS, "noise": "ball", "noise_radius": 0.251},
+        {"members": 2, "dimension": 16, "token_noise": 0.062},
+        {**SETS, "member_spread": 0.0},
+        {**SETS, "member_shares": [[1, 0]] * 5},
+        {"member_shares": [[1.0]] * 5},
+        {"keep": 0.02},
+        {"keep": 1.0, "strategy": "attention"},
+        {"normalize": "layer", "dimension": 6},
+        {"heads": 2},
+        {"heads": 1, "defect": "shifted"},
+        {**MAPS, "skip": True},
+        {"skip": True, "dimension": 12, "value_width": 12},
+        {**GIVEN, "value_error_directions": -UNIT},
     ],
 )  # fmt: skip
 def test_the_ends_of_the_allowed_region_are_accepted(fields: dict[str, Any]) -> None:
@@ -132,6 +205,9 @@ EXACT = {"reduction": "patterns", "token_noise": 0.0, "samples": 8}
         {"labels": "shuffled"},
         {"batch": 4},
         {"samples": 7},
+        {"keep": 0.8},
+        {"classes": 4},
+        {"members": 2, "dimension": 15},
     ],
 )  # fmt: skip
 def test_the_pattern_reduction_is_refused_where_it_is_not_exact(change: dict[str, Any]) -> None:
@@ -146,6 +222,19 @@ def test_a_misspelt_field_is_answered_with_the_nearest_name() -> None:
 
 def test_the_default_setting_meets_every_assumption() -> None:
     assert Setting().warnings() == []
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"dimension": 12, "value_width": 12, "key_width": 12, "patterns": 7, "classes": 4, "neurons": 400},
+        {"dimension": 20, "members": 2, "member_shares": [[0.7, 0.3]] * 5, "tokens": 40},
+        {"heads": 4, "tokens": 40},
+        {"skip": True, "tokens": 40},
+    ],
+)  # fmt: skip
+def test_the_settings_of_the_general_data_and_networks_meet_every_assumption(fields: dict[str, Any]) -> None:
+    assert Setting(**fields).warnings() == []
 
 
 @pytest.mark.parametrize(
@@ -210,6 +299,7 @@ def test_the_slack_of_condition_2_8_uses_the_realised_fractions() -> None:
         ({"noisy_fraction": 0.0, "noisy_level": 0.3}, False),
         ({"noise": "ball", "noise_radius": 0.1, "token_noise": 0.0}, True),
         ({"noise": "ball", "noise_radius": 0.01, "token_noise": 0.3}, False),
+        ({"normalize": "layer", "token_noise": 0.0}, True),
     ],
 )  # fmt: skip
 def test_tokens_are_normalised_by_default_where_the_noise_is_large(fields: dict[str, Any], unit: bool) -> None:
@@ -222,3 +312,15 @@ def test_the_output_scale_follows_its_rule() -> None:
     assert scale(output_scale=0.5) == 0.5
     assert scale(output_rule="inv_sqrt_m") == 0.125
     assert scale(output_rule="inv_sqrt_M") == pytest.approx(5**-0.5)
+
+
+def test_labels_have_one_sign_for_each_halving_of_the_classes() -> None:
+    wide = Setting(dimension=65, patterns=65, value_width=65, key_width=65)
+    assert [wide.replace(classes=2**k).outputs for k in range(1, 7)] == [1, 2, 3, 4, 5, 6]
+
+
+def test_two_members_of_a_set_are_apart_by_the_spread() -> None:
+    assert Setting(**SETS).member_distance == pytest.approx(0.40637, abs=5e-6)
+    assert Setting(**SETS, member_spread=1.0).member_distance == pytest.approx(1.0, rel=1e-12)
+    assert Setting(**SETS, member_spread=0.0).member_distance == 0
+    assert Setting(member_spread=0.3).member_distance == 0, "a plain pattern has no other member"

@@ -19,9 +19,9 @@ from lemmata.lab.training import Run
 from lemmata.networks import losses
 from lemmata.theories.vit.data import Data, draw, draw_patterns
 from lemmata.theories.vit.network import Network, draw_signs, forward, gradient, initialise
-from lemmata.theories.vit.probes import attention_by_query, largest_similarity
+from lemmata.theories.vit.probes import attention_by_query, similarities
 from lemmata.theories.vit.setting import Setting
-from lemmata.theories.vit.training import evaluate, simulate, train
+from lemmata.theories.vit.training import describe, evaluate, simulate, train
 
 SMALL = Setting(
     tokens=10, neurons=16, samples=8, test_samples=16, steps=60, records=61, track="attention", stop="never",
@@ -362,11 +362,11 @@ def test_the_test_samples_are_not_the_training_samples() -> None:
 def test_evaluation_measures_the_first_test_samples_by_their_true_labels() -> None:
     setting = SMALL.replace(labels="shuffled", token_noise=0.3)
     with numerics("float64"):
-        network, signs, data, basis = pieces(setting)
+        network, signs, _, basis = pieces(setting)
         network = network._replace(output=20 * network.output)
         test = draw(setting.problem(), jax.random.key(7), basis, count=256)
-        result = jax.device_get(evaluate(setting.problem(), network, signs, data, test))
-    network, signs, data, test = jax.device_get((network, signs, data, test))
+        result = jax.device_get(evaluate(setting.problem(), network, signs, test))
+    network, signs, test = jax.device_get((network, signs, test))
     outputs = np.array([plain_forward(network, signs, x, np.ones(10)) for x in test.tokens[:16]])
     margins = test.vote[:16] * outputs
     hinge = np.maximum(1 - margins, 0)
@@ -375,16 +375,39 @@ def test_evaluation_measures_the_first_test_samples_by_their_true_labels() -> No
     assert result["test_hinge_error"] == pytest.approx(hinge.std(ddof=1) / 4, rel=1e-10)
     assert result["test_error"] == np.mean(margins <= 0)
     assert result["test_margin"] == pytest.approx(margins.min(), rel=1e-10)
-    assert result["noise_norm"] == pytest.approx(np.max(data.noise[:8]), rel=1e-12)
+
+
+def test_a_run_describes_its_training_samples_and_kept_tokens_alone() -> None:
+    setting = SMALL.replace(labels="shuffled", token_noise=0.3)
+    with numerics("float64"):
+        network, _, data, basis = pieces(setting)
+        features = initialise(setting.problem(), stream(jax.random.key(0), "init"), basis)[1]
+        weight = np.random.default_rng(0).choice([0.0, 1.0, 2.0], data.weight.shape)
+        weight[:, :2] = 1.0
+        data = data._replace(weight=jnp.asarray(weight))
+        result = describe(setting.problem(), network, features, basis, basis[:, :, None], data)
+    result, data = jax.device_get((result, data))
+    kept = weight[:8] > 0
+    assert result["noise_norm"] == pytest.approx(np.max(data.noise[:8][kept]), rel=1e-12)
+    assert result["noise_norm"] < np.max(data.noise[:8]) < np.max(data.noise), "masked or unused tokens are noisier"
     assert result["condition_slack"] == pytest.approx(setting.slack, rel=1e-12)
-    products = [
-        x[l] @ x[s]
-        for x, z in zip(data.tokens[:8], data.pattern[:8], strict=True)
-        for l in range(10)  # noqa: E741
-        for s in range(10)
-        if z[l] != z[s]
-    ]
-    assert result["similarity"] == pytest.approx(max(products), rel=1e-10)
+    products = {True: [], False: []}
+    shares = {"relevant_share": [], "confusion_share": [], "neutral_share": []}
+    for x, y, z, c in zip(data.tokens[:8], data.vote, data.pattern, weight, strict=False):
+        own, other = (0, 1) if y > 0 else (1, 0)
+        shares["relevant_share"].append(c[z == own].sum() / c.sum())
+        shares["confusion_share"].append(c[z == other].sum() / c.sum())
+        shares["neutral_share"].append(c[z > 1].sum() / c.sum())
+        for l in np.flatnonzero(c):  # noqa: E741
+            for s in np.flatnonzero(c):
+                products[bool(z[l] == z[s])].append(x[l] @ x[s])
+    assert result["similarity"] == pytest.approx(max(products[False]), rel=1e-10)
+    assert result["own_similarity"] == pytest.approx(min(products[True]), rel=1e-10)
+    for name, share in shares.items():
+        assert result[name] == pytest.approx(np.mean(share), rel=1e-12), name
+    assert result["pattern_distance"] == pytest.approx(math.sqrt(2), rel=1e-12)
+    assert result["initial_value_error"] == pytest.approx(setting.value_error, rel=1e-10)
+    assert result["initial_attention_error"] == pytest.approx(setting.attention_error, rel=1e-10)
 
 
 def test_one_test_sample_gives_no_unflagged_nan() -> None:
@@ -450,16 +473,20 @@ def test_a_type_without_queries_is_absent() -> None:
     assert np.all(np.isfinite(result["concentration"][:, [0, 1, 3]]))
 
 
-def test_the_largest_similarity_ignores_masked_tokens_and_unused_samples() -> None:
-    tokens = np.zeros((2, 3, 2))
-    tokens[0] = [[1.0, 0.0], [0.6, 0.8], [2.0, 2.0]]
-    tokens[1] = [[5.0, 0.0], [5.0, 0.0], [5.0, 0.0]]
-    pattern = np.array([[0, 1, 2], [0, 1, 2]])
+def test_similarities_ignore_masked_tokens_and_unused_samples() -> None:
+    tokens = np.zeros((2, 4, 2))
+    tokens[0] = [[1.0, 0.0], [0.6, 0.8], [2.0, 2.0], [-0.6, 0.8]]
+    tokens[1] = [[5.0, 0.0], [5.0, 0.0], [5.0, 0.0], [-5.0, 0.0]]
+    pattern = np.array([[0, 1, 2, 1], [0, 1, 2, 0]])
     ones = np.ones(2)
-    data = Data(tokens, ones, ones, pattern, np.array([[1.0, 1.0, 0.0], [1.0, 1.0, 1.0]]), np.zeros((2, 3)))
-    assert largest_similarity(jax.tree.map(jnp.asarray, data), jnp.array([1.0, 0.0])) == pytest.approx(0.6)
-    same = data._replace(pattern=np.zeros((2, 3), int))
-    assert largest_similarity(jax.tree.map(jnp.asarray, same), jnp.ones(2)) == -1
+    weight = np.array([[1.0, 1.0, 0.0, 1.0], [1.0, 1.0, 1.0, 1.0]])
+    data = jax.tree.map(jnp.asarray, Data(tokens, ones, ones, pattern, weight, np.zeros((2, 4))))
+    found = similarities(data, jnp.array([1.0, 0.0]))
+    assert found["similarity"] == pytest.approx(0.6)
+    assert found["own_similarity"] == pytest.approx(0.28)
+    assert similarities(data, jnp.ones(2))["own_similarity"] == pytest.approx(-25)
+    same = data._replace(pattern=np.zeros((2, 4), int))
+    assert similarities(same, jnp.ones(2))["similarity"] == -1
 
 
 def test_concentration_rises_on_relevant_queries_of_a_trained_network_only() -> None:

@@ -17,6 +17,7 @@ from jaxtyping import Bool, Float, Int
 from lemmata.datasets import cifar10, digits
 from lemmata.datasets.images import Images, resized, unsplit
 from lemmata.lab.errors import UserError
+from lemmata.lab.setting import capacity
 from lemmata.theories.vit.images.setting import CANVAS, FOREGROUND, PLACES, ImageSetting
 from lemmata.theories.vit.sparsification import keep_best, score
 
@@ -40,14 +41,6 @@ class Tokens(NamedTuple):
     weight: Float[np.ndarray, " image"]
 
 
-class Prepared(NamedTuple):
-    """The sets of one run: (training, test) of the task, and of pre-training where there is any."""
-
-    task: tuple[Tokens, Tokens]
-    pretraining: tuple[Tokens, Tokens] | None
-    source_images: np.ndarray
-
-
 def generator(seed: int, *purpose: str) -> np.random.Generator:
     """An independent stream of the run for every purpose."""
     return np.random.default_rng([seed, *(zlib.crc32(word.encode()) for word in purpose)])
@@ -63,25 +56,24 @@ def source(setting: ImageSetting) -> Images:
     return unsplit(setting.pixels, setting.labels, names, "given images")
 
 
-def prepare(setting: ImageSetting, seed: int) -> Prepared:
-    """The sets of the run with this seed. Pre-training images lie on an empty canvas and keep all their tokens."""
-    images = source(setting)
-    room = setting.shapes()
+def task_sets(images: Images, setting: ImageSetting, seed: int) -> tuple[Tokens, Tokens]:
+    """Training and test images of the task, for the run with this seed."""
     train, test = split(images, setting.classes, "samples", setting, seed)
-    task = (
-        tokenise(train, setting.plants, setting, room["capacity"], setting.kept_tokens, seed, "train"),
-        tokenise(test, setting.test_plants, setting, setting.test_samples, setting.kept_tokens, seed, "test"),
+    room, kept = capacity(setting.samples), setting.kept_tokens
+    return (
+        tokenise(train, setting.plants, setting, room, kept, seed, "train"),
+        tokenise(test, setting.test_plants, setting, setting.test_samples, kept, seed, "test"),
     )
-    pretraining = None
-    if setting.pretraining_samples:
-        train, test = split(images, setting.other_classes, "pretraining_samples", setting, seed)
-        empty = [0.0] * len(setting.other_classes)
-        pretraining = (
-            tokenise(train, empty, setting, room["pretraining_capacity"], setting.tokens, seed, "pretraining"),
-            tokenise(test, empty, setting, setting.test_samples, setting.tokens, seed, "pretraining test"),
-        )
-    available = len(images.train_labels) + len(images.test_labels)
-    return Prepared(task, pretraining, np.asarray(available, np.float32))
+
+
+def pretraining_sets(images: Images, setting: ImageSetting, seed: int) -> tuple[Tokens, Tokens]:
+    """Training and test images of the other classes: on an empty canvas, with all their tokens."""
+    train, test = split(images, setting.other_classes, "pretraining_samples", setting, seed)
+    room, kept, empty = capacity(setting.pretraining_samples), setting.tokens, [0.0] * len(setting.other_classes)
+    return (
+        tokenise(train, empty, setting, room, kept, seed, "pretraining"),
+        tokenise(test, empty, setting, setting.test_samples, kept, seed, "pretraining test"),
+    )
 
 
 def split(
@@ -132,15 +124,9 @@ def _in_turn(groups: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def tokenise(
-    chosen: Chosen,
-    plants: Sequence[float],
-    setting: ImageSetting,
-    capacity: int,
-    kept: int,
-    seed: int,
-    name: str,
+    chosen: Chosen, plants: Sequence[float], setting: ImageSetting, room: int, kept: int, seed: int, name: str
 ) -> Tokens:
-    """Compose, cut and sparsify one set. `plants`: the share of each class that lies on plants."""
+    """Compose, cut and sparsify one set. `plants`: the share of each class on plants; `room`: images with padding."""
     canvas, foreground = compose(chosen.pixels, on_plants(chosen.label, plants), setting.patch, seed, name)
     patches = cut(canvas, setting.patch)
     relevant = np.mean(cut(foreground[..., None], setting.patch), axis=-1) > 0.5
@@ -150,7 +136,7 @@ def tokenise(
     count = len(places)
 
     def padded(values: np.ndarray, dtype: type) -> np.ndarray:
-        full = np.zeros((capacity, *values.shape[1:]), dtype)
+        full = np.zeros((room, *values.shape[1:]), dtype)
         full[:count] = values
         return full
 

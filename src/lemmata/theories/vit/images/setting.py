@@ -6,11 +6,13 @@ patches, the tokens. The target fraction of label-relevant tokens is reached by 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
+from lemmata.datasets.digits import CLASS_SIZES
 from lemmata.lab import setting as lab
 from lemmata.lab.setting import capacity
 
@@ -21,6 +23,11 @@ RELEVANT = {4: 42, 2: 169}
 """Patch size -> label-relevant patches (more than half foreground); at these offsets the same in every image."""
 PAIRS = {"digits": (3, 8), "cifar10": (2, 0), "given": (0, 1)}
 """The two classes of the task `pair`: 3 against 8, bird against airplane, or the first two of the user's own."""
+
+
+def even_batch(samples: int, batch: int) -> int:
+    """An epoch is ceil(N / B) batches of this size: all images are seen also where B does not divide N (80: 2 x 40)."""
+    return samples // math.ceil(samples / batch)
 
 
 class ImageSetting(lab.Setting):
@@ -53,7 +60,7 @@ class ImageSetting(lab.Setting):
     weight_decay: float = lab.number(1e-2, "", "weight decay of AdamW", low=0)
 
     test_samples: int = lab.size(400, "", "test images, at most", high=10_000)
-    batch: int = lab.size(50, "B", "mini-batch size")
+    batch: int = lab.size(50, "B", "mini-batch size, at most")
     width: int = lab.size(48, "", "width of a token inside the network")
     heads: int = lab.size(4, "", "attention heads")
     blocks: int = lab.size(5, "", "transformer blocks")
@@ -110,9 +117,8 @@ class ImageSetting(lab.Setting):
             "token_values": self.patch**2 * self.channels,
             "positions": self.tokens,
             "class_count": len(self.classes),
-            "other_class_count": len(self.other_classes),
+            "batch_size": even_batch(self.samples, self.batch),
             "capacity": capacity(self.samples),
-            "pretraining_capacity": capacity(self.pretraining_samples) if self.pretraining_samples else 0,
         }
 
     def refusals(self, given: list[str]) -> Iterator[str]:
@@ -124,6 +130,8 @@ class ImageSetting(lab.Setting):
             yield f"heads = {self.heads} is not allowed: it must divide width = {self.width}."
         if "batch" in given and self.batch > self.samples:
             yield f"batch = {self.batch} is not allowed: it must not exceed samples = {self.samples}."
+        if self.images != "cifar10":  # how many images of CIFAR-10 there are is known when its files are read
+            yield from self._too_many()
         if self.pretraining_samples and not self.other_classes:
             yield (
                 f"pretraining_samples = {self.pretraining_samples} is not allowed with task = {self.task}: "
@@ -141,6 +149,17 @@ class ImageSetting(lab.Setting):
             yield f"labels has shape {self.labels.shape}; it has one entry for each of the {len(self.pixels)} images."
         elif (self.labels != np.rint(self.labels)).any() or self.labels.min() < 0 or self.labels.max() < 1:
             yield "labels are classes numbered 0, 1, ..., at least two of them."
+
+    def _too_many(self) -> Iterator[str]:
+        what = "digits" if self.images == "digits" else "given images"
+        sizes = CLASS_SIZES if self.images == "digits" else np.bincount(self.labels.astype(int))
+        for field, classes in (("samples", self.classes), ("pretraining_samples", self.other_classes)):
+            asked, there = getattr(self, field), int(sum(sizes[c] for c in classes))
+            if there and asked >= there:
+                yield (
+                    f"{field} = {asked} is not allowed: there are {there} {what} of these classes, and at least one of "
+                    "them is for the test."
+                )
 
     def warnings(self) -> list[str]:
         found = []

@@ -1,68 +1,125 @@
 """One run of experiment F6: an initial model (random, or pre-trained on other classes), fine-tuning with AdamW, test.
 
 Pre-training and fine-tuning are the same compiled loop on different images; fine-tuning starts with a new output layer
-and a new optimiser.
+and a new optimiser. An initial model depends on the seed and on few fields of the setting; it is trained once and kept
+for the other cells that start from it.
 """
 
 from __future__ import annotations
 
-from typing import Any
+import functools
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import optax
 from jaxtyping import Array, Float
 
+from lemmata.datasets.images import Images
 from lemmata.lab import batches
 from lemmata.lab.setting import Problem
 from lemmata.lab.simulation import Variable, piece, simulation, stream
 from lemmata.lab.training import Run, descent, loop, record_steps
-from lemmata.theories.vit.images.data import Prepared, Tokens, prepare
+from lemmata.theories.vit.images.data import Tokens, pretraining_sets, source, task_sets
 from lemmata.theories.vit.images.network import DeepTransformer, classify, draw_network
+from lemmata.theories.vit.images.setting import ImageSetting, even_batch
 
 
-def outputs(network: DeepTransformer, data: Tokens, heads: int, chunk: int) -> Float[Array, "image class"]:
-    """The outputs of a whole set, a chunk of images at a time, so that activations stay in the cache."""
-    one = lambda image: classify(network, image[0][None], image[1][None], heads=heads)[0][0]  # noqa: E731
-    return jax.lax.map(one, (data.patches, data.places), batch_size=chunk)
+class Prepared(NamedTuple):
+    """What a run starts from: its images, and its initial model (None: random)."""
+
+    train: Tokens
+    test: Tokens
+    initial: DeepTransformer | None
+    pretraining_accuracy: np.ndarray
+    source_images: np.ndarray
 
 
-@piece("heads", "batch")
+def outputs(network: DeepTransformer, data: Tokens, heads: int) -> Float[Array, "image class"]:
+    """The outputs of a whole set, at most a thousand images at a time: activations are large."""
+
+    def one(image: tuple[Array, Array]) -> Array:
+        return classify(network, image[0][None], image[1][None], heads=heads)[0][0]
+
+    return jax.lax.map(one, (data.patches, data.places), batch_size=even_batch(len(data.label), 1000))
+
+
+def weighted_accuracy(outputs: Float[Array, "image class"], data: Tokens) -> Float[Array, ""]:
+    """The share of images whose largest output is that of their class."""
+    return jnp.sum(data.weight * (jnp.argmax(outputs, axis=-1) == data.label))
+
+
+@piece("heads")
 def train(
-    problem: Problem, key: jax.Array, network: DeepTransformer, data: Tokens, samples: Any, epochs: Any, *, records: int
-) -> Run:
-    """Cross-entropy on the first `samples` images for so many epochs; a partial last batch of an epoch is dropped."""
+    problem: Problem, key: jax.Array, network: DeepTransformer, data: Tokens, samples: Any, epochs: Any,
+    *, batch: int, records: int,
+) -> Run:  # fmt: skip
+    """Cross-entropy on the first `samples` images for so many epochs of samples // batch steps."""
     cross_entropy = optax.softmax_cross_entropy_with_integer_labels
 
     def batch_loss(network: DeepTransformer, batch: batches.Batch) -> Array:
-        chosen: Tokens = batch.take(data)
+        chosen: Any = batch.take(data)
         found, _ = classify(network, chosen.patches, chosen.places, heads=problem.heads)
         return jnp.sum(batch.weight * cross_entropy(found, chosen.label))
 
     def probe(state: Any, previous: Any) -> dict[str, Array]:
-        found = outputs(state.parameters, data, problem.heads, problem.batch)
-        return {"train_loss": jnp.sum(data.weight * cross_entropy(found, data.label))}
+        found = outputs(state.parameters, data, problem.heads)
+        return {
+            "train_loss": jnp.sum(data.weight * cross_entropy(found, jnp.asarray(data.label))),
+            "train_accuracy": weighted_accuracy(found, data),
+        }
 
     start, step = descent(
         jax.grad(batch_loss),
         optax.adamw(problem.step_size, weight_decay=problem.weight_decay),
-        batches.epochs(key, samples, data.label.shape[0], problem.batch),
+        batches.epochs(key, samples, data.label.shape[0], batch),
     )
-    steps = epochs * jnp.maximum(samples // problem.batch, 1)
-    return loop(step, start(network), probe, record_steps(steps, records))
+    return loop(step, start(network), probe, record_steps(epochs * (samples // batch), records))
 
 
-@piece("heads", "batch")
+@piece("heads")
 def accuracy(problem: Problem, network: DeepTransformer, data: Tokens) -> Array:
-    """The share of images whose largest output is that of their class."""
-    found = jnp.argmax(outputs(network, data, problem.heads, problem.batch), axis=-1)
-    return jnp.sum(data.weight * (found == data.label))
+    return weighted_accuracy(outputs(network, data, problem.heads), data)
+
+
+TASK_FIELDS = (
+    "samples", "relevant_fraction", "strategy", "plants_first", "plants_second", "epochs", "records",
+)  # fmt: skip
+"""The fields that an initial model does not depend on."""
+
+
+@functools.lru_cache(maxsize=64)
+def pretrained(
+    images: Images, setting: ImageSetting, seed: int, precision: np.dtype
+) -> tuple[DeepTransformer, np.ndarray]:
+    """The initial model after pre-training and its test accuracy; `precision` only tells two programs apart."""
+    problem, key = setting.problem(), jax.random.key(seed)
+    data, test = pretraining_sets(images, setting, seed)
+    samples, epochs = setting.pretraining_samples, setting.pretraining_epochs
+    with jax.default_matmul_precision("highest"):
+        network = draw_network(problem, stream(key, "init"), classes=len(setting.other_classes))
+        batch = even_batch(samples, setting.batch)
+        run = train(problem, stream(key, "sampler"), network, data, samples, epochs, batch=batch, records=2)
+        return jax.device_get((run.state.parameters, accuracy(problem, run.state.parameters, test)))
+
+
+def prepare(setting: ImageSetting, seed: int) -> Prepared:
+    """Host work: compose the images, and train the initial model where no earlier cell has."""
+    images = source(setting)
+    train, test = task_sets(images, setting, seed)
+    initial, before = None, np.asarray(np.nan, np.float32)
+    if setting.pretraining_samples:
+        defaults = {name: setting.declaration(name).default for name in TASK_FIELDS}
+        initial, before = pretrained(images, setting.replace(**defaults), seed, jnp.zeros(0).dtype)
+    available = len(images.train_labels) + len(images.test_labels)
+    return Prepared(train, test, initial, before, np.asarray(available, np.float32))
 
 
 @simulation(
     Variable("step", ("record",), "t", "training step of the record"),
     Variable("train_loss", ("record",), "", "cross-entropy on the training images"),
-    Variable("train_accuracy", (), "", "share of the training images that are classified right"),
+    Variable("train_accuracy", ("record",), "", "share of the training images that are classified right"),
     Variable("test_accuracy", (), "", "share of the test images that are classified right"),
     Variable("chance", (), "", "accuracy of guessing: 1 / number of classes"),
     Variable("pretraining_accuracy", (), "", "test accuracy on the classes of pre-training, after it", optional=True),
@@ -74,30 +131,24 @@ def accuracy(problem: Problem, network: DeepTransformer, data: Tokens) -> Array:
     prepare=prepare,
 )
 def simulate(problem: Problem, key: jax.Array, prepared: Prepared) -> dict[str, Array]:
-    """One run: initialise, pre-train, exchange the output layer, fine-tune, evaluate."""
-    data, test = prepared.task
+    """One run: the initial model with a new output layer, fine-tuning, test."""
     network = draw_network(problem, stream(key, "init"), classes=problem.class_count)
-    before = jnp.asarray(jnp.nan)
-    if prepared.pretraining is not None:
-        other, other_test = prepared.pretraining
-        head = network.head
-        network = draw_network(problem, stream(key, "init"), classes=problem.other_class_count)
-        samples, epochs = problem.pretraining_samples, problem.pretraining_epochs
-        run = train(problem, stream(key, "sampler"), network, other, samples, epochs, records=2)
-        network = run.state.parameters
-        before = accuracy(problem, network, other_test)
-        network = network._replace(head=head)
-    run = train(problem, stream(key, "batch"), network, data, problem.samples, problem.epochs, records=problem.records)
+    if prepared.initial is not None:
+        network = prepared.initial._replace(head=network.head)
+    run = train(
+        problem, stream(key, "batch"), network, prepared.train, problem.samples, problem.epochs,
+        batch=problem.batch_size, records=problem.records,
+    )  # fmt: skip
     network = run.state.parameters
-    real = before.dtype
+    real = run.step.dtype
+    shares = jnp.mean(jnp.asarray(prepared.train.relevant), axis=-1)
     return {
         **run.records,
         "step": run.step,
-        "train_accuracy": accuracy(problem, network, data),
-        "test_accuracy": accuracy(problem, network, test),
+        "test_accuracy": accuracy(problem, network, prepared.test),
         "chance": jnp.asarray(1 / problem.class_count, real),
-        "pretraining_accuracy": before,
-        "relevant_share": jnp.sum(data.weight * jnp.mean(data.relevant, axis=-1)),
+        "pretraining_accuracy": jnp.asarray(prepared.pretraining_accuracy, real),
+        "relevant_share": jnp.sum(prepared.train.weight * shares),
         "kept_tokens": jnp.asarray(problem.kept_tokens, real),
         "source_images": jnp.asarray(prepared.source_images, real),
         "last_step": run.last_step,
