@@ -143,12 +143,15 @@ def test_pretraining_images_are_of_the_other_classes_on_an_empty_canvas_with_all
     assert np.all(on_edges.max((2, 3)).min(0) == 0)
 
 
-def test_another_seed_gives_other_images_places_and_backgrounds() -> None:
-    first, _ = task_sets(DIGITS, TEN, 0)
-    second, _ = task_sets(DIGITS, TEN, 1)
+def test_another_seed_gives_other_images_and_the_same_seed_the_same_ones() -> None:
+    setting = TEN.replace(relevant_fraction=0.8)
+    first, _ = task_sets(DIGITS, setting, 0)
+    second, _ = task_sets(DIGITS, setting, 1)
     assert not same(first.patches, second.patches)
-    again, _ = task_sets(DIGITS, TEN, 0)
+    assert not same(first.places, second.places)
+    again, _ = task_sets(DIGITS, setting, 0)
     assert same(first.patches, again.patches)
+    assert same(first.places, again.places)
 
 
 def test_a_source_with_its_own_test_images_is_split_as_it_says() -> None:

@@ -7,7 +7,7 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from lemmata.lab.figures import BLUE, GREEN, GREY, ORANGE, PALETTE, RED, panels, trajectory
-from lemmata.theories.vit.figures.names import MODE_NAMES
+from lemmata.theories.vit.figures.common import MODE_NAMES
 
 
 def attention_curves(data: xr.Dataset) -> Figure:

@@ -1,14 +1,16 @@
-"""Drawings that the figures of this theory share: risk, attention along training, what training has moved."""
+"""What the figures of this theory share: words, colours, and drawings of risk, attention and what training moved."""
 
 from __future__ import annotations
 
 import xarray as xr
 from matplotlib.axes import Axes
 
-from lemmata.lab.figures import BLUE, GREY, PREDICTED, dodge, strip, trajectory
+from lemmata.lab.figures import BLUE, GREY, ORANGE, PREDICTED, dodge, strip, trajectory
 from lemmata.lab.measures import at_end
-from lemmata.theories.vit.figures.names import ATTENTION_COLORS
 from lemmata.theories.vit.training import SMALL_LOSS
+
+MODE_NAMES = {"shared": "shared signs", "per_token": "per-token signs", "shared-b20": "shared signs, B = 20"}
+ATTENTION_COLORS = {"trained": BLUE, "frozen": ORANGE}
 
 
 def move(ax: Axes, place: float, values: xr.DataArray, color: str, label: str) -> None:

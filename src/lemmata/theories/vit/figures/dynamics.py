@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 
 from lemmata.lab.figures import BLUE, GREEN, GREY, ORANGE, PREDICTED, RED, from_zero, trajectory
 from lemmata.theories.vit import bounds
-from lemmata.theories.vit.figures.names import MODE_NAMES
+from lemmata.theories.vit.figures.common import MODE_NAMES
 from lemmata.theories.vit.measures import own_coordinates
 from lemmata.theories.vit.neurons import SIDES
 

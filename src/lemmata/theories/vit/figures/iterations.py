@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from lemmata.lab.figures import BLUE, GREEN, RED, curve, panels
 from lemmata.lab.fits import line
 from lemmata.lab.intervals import CannotFit
-from lemmata.theories.vit.figures.names import ATTENTION_COLORS, MODE_NAMES
+from lemmata.theories.vit.figures.common import ATTENTION_COLORS, MODE_NAMES
 from lemmata.theories.vit.measures import split_runs
 
 

@@ -20,7 +20,7 @@ from lemmata.lab.figures import (
     strip,
 )
 from lemmata.theories.vit.figures import dynamics as steps
-from lemmata.theories.vit.figures.names import MODE_NAMES
+from lemmata.theories.vit.figures.common import MODE_NAMES
 from lemmata.theories.vit.neurons import SIDES
 
 

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from lemmata.lab.figures import BLUE, GREY, PALETTE, RED, curve, heat, panels
 from lemmata.lab.fits import offset_power_law, power_law, threshold
 from lemmata.lab.intervals import CannotFit
-from lemmata.theories.vit.figures.names import MODE_NAMES
+from lemmata.theories.vit.figures.common import MODE_NAMES
 from lemmata.theories.vit.measures import half_thresholds, success
 from lemmata.theories.vit.training import SMALL_LOSS
 

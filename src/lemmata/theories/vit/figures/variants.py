@@ -25,7 +25,7 @@ from lemmata.lab.figures import (
 )
 from lemmata.lab.measures import at_end
 from lemmata.theories.vit.figures import common
-from lemmata.theories.vit.figures.names import ATTENTION_COLORS
+from lemmata.theories.vit.figures.common import ATTENTION_COLORS
 from lemmata.theories.vit.training import SMALL_LOSS
 
 # what is dropped first: words, colour, marker

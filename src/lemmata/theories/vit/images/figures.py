@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from lemmata.lab.errors import UserError
-from lemmata.lab.figures import GREY, PALETTE, curve, heat, panels
+from lemmata.lab.figures import GREY, PALETTE, curve, heat, legend_below, panels
 from lemmata.theories.vit.images.data import Tokens, source, task_sets
 from lemmata.theories.vit.images.setting import CANVAS, ImageSetting
 
@@ -72,7 +72,7 @@ def _accuracy(ax: Axes, data: xr.Dataset) -> None:
     ax.axhline(chance, color=GREY, linestyle=":", label=f"chance: {chance:.2g}")
     ax.set_ylim(0, 1.02)
     ax.set_ylabel("test accuracy")
-    ax.legend(fontsize=8, loc="lower right")
+    legend_below(ax)
 
 
 def _examples(ax: Axes, setting: ImageSetting, count: int = 5) -> None:
@@ -90,11 +90,12 @@ def _examples(ax: Axes, setting: ImageSetting, count: int = 5) -> None:
         rows.append(np.concatenate(list(_canvases(tokens, count, setting.patch)), axis=1))
     montage = np.concatenate(rows, axis=0)
     ax.grid(False)
+    ax.spines[:].set_visible(False)
     ax.imshow(montage if montage.shape[-1] == 3 else montage[..., 0], cmap="gray", vmin=0, vmax=1)
     ax.set_xticks([])
     side = CANVAS + 2
-    ax.set_yticks([side / 2, 1.5 * side], [f"{whole:.3f}", "1"])
-    ax.set_ylabel(r"$\alpha_*$")
+    ax.set_yticks([side / 2, 1.5 * side], [rf"$\alpha_*$ = {whole:.3f}", r"$\alpha_*$ = 1"])
+    ax.tick_params(length=0)
     ax.set_title("training images of seed 0, whole and without background tokens", fontsize=9)
 
 

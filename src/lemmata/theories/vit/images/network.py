@@ -1,7 +1,8 @@
 """The deep vision transformer of experiment F6: patches embedded with learned positions, pre-norm blocks, mean pooling.
 
 Five blocks of 4-head self-attention and a one-layer ReLU perceptron with skip connections and layer norm; the document
-gives no other size. Only kept tokens come in, so that dropped ones are neither keys nor pooled.
+gives no other size and no initial scale: the widths are those of the scaled-down profile, the scale is `draw_dense`'s.
+Only kept tokens come in, so that dropped ones are neither keys nor pooled.
 """
 
 from __future__ import annotations
