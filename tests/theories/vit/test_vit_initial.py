@@ -19,11 +19,12 @@ from lemmata.lab.setting import Problem
 from lemmata.lab.simulation import stream
 from lemmata.theories.vit import theory
 from lemmata.theories.vit.data import Data, draw, draw_patterns
-from lemmata.theories.vit.initial import BOUNDS, attention_bounds, lucky_fractions, measure_initial
+from lemmata.theories.vit.initial import BOUNDS, attention_bounds, lucky_fractions, measure_initial, noise_bound
 from lemmata.theories.vit.network import Features, Network, draw_signs, initialise
 from lemmata.theories.vit.setting import Setting
 
-SMALL = Setting(tokens=10, neurons=16, samples=9, noise="ball", noise_radius=0.05, normalize="yes", attention_error=0.3)
+SMALL = Setting(tokens=10, neurons=16, samples=9, noise="ball", noise_radius=0.06, attention_error=0.3)
+"""Noise above 0.05 normalises the tokens."""
 DOCUMENT, THEOREM, WITHOUT = range(3)
 
 
@@ -151,7 +152,7 @@ def bounds_by_hand(setting: Setting, seed: int) -> tuple[np.ndarray, np.ndarray]
 CASES = {
     "random": SMALL,
     "confuse": SMALL.replace(error_qk="confuse", attention_error=0.4),
-    "sphere": SMALL.replace(noise="sphere", noise_radius=0.2, attention_error=0.1),
+    "noisy": SMALL.replace(noise_radius=0.2, attention_error=0.1),
 }
 
 
@@ -228,7 +229,7 @@ def test_weighted_patterns_have_the_bounds_of_all_tokens() -> None:
 
 
 def test_no_measure_depends_on_the_capacity() -> None:
-    tight = resized(SMALL, capacity=9, draw_capacity=9)
+    tight = resized(SMALL, capacity=9)
     one, two = (jax.device_get(measure_initial(problem, jax.random.key(5))) for problem in (tight, SMALL.problem()))
     assert SMALL.problem().capacity == 11
     for name in one:
@@ -248,13 +249,22 @@ def test_samples_beyond_the_used_ones_are_not_looked_at() -> None:
         np.testing.assert_allclose(one[name], two[name], rtol=1e-12, err_msg=name)
 
 
-def test_only_relevant_queries_of_used_samples_are_judged() -> None:
-    network, features, _, basis, data = pieces(SMALL)
+def test_unused_samples_enter_no_measure() -> None:
+    network, features, signs, basis, data = pieces(SMALL)
     problem = SMALL.problem()
-    before = jax.device_get(attention_bounds(problem, network, features, basis, data))
-    spoilt = data.tokens.copy()
-    spoilt[9:] *= -1  # the relevant queries of unused samples attend to everything else
-    after = jax.device_get(attention_bounds(problem, network, features, basis, data._replace(tokens=spoilt)))
+
+    def measures(data: Data) -> dict[str, np.ndarray]:
+        return jax.device_get(
+            lucky_fractions(problem, network, signs, data)
+            | noise_bound(problem, network, features, basis, data)
+            | attention_bounds(problem, network, features, basis, data)
+        )
+
+    tokens, noise = data.tokens.copy(), data.noise.copy()
+    tokens[9:] *= -1  # far from their patterns; a relevant query then attends to everything else
+    noise[9:] = 2
+    before, after = measures(data), measures(data._replace(tokens=tokens, noise=noise))
+    assert before.keys() == {v.name for v in measure_initial.variables}
     for name in before:
         np.testing.assert_array_equal(before[name], after[name], err_msg=name)
 

@@ -304,7 +304,7 @@ def test_the_outputs_of_the_groups_add_up_to_the_whole_hidden_layer() -> None:
 @pytest.mark.parametrize("skip", [False, True])
 def test_values_grow_by_the_coefficients_of_the_neurons(skip: bool) -> None:
     """(A.176): minus the gradient of the loss with respect to W_V, applied to mu_k, is -sum_i V_i^(k) W_O,i."""
-    case = Case(3, skip=skip)
+    case = Case(10, skip=skip)
     y, x, c = case.data.label, case.data.tokens, case.data.weight
 
     @jax.jit

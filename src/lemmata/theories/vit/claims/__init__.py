@@ -5,6 +5,7 @@ from lemmata.theories.vit.claims import (
     attention,
     chance,
     features,
+    images,
     iterations,
     neurons,
     risk,
@@ -20,6 +21,7 @@ CLAIMS = (
     *neurons.CLAIMS,
     *features.CLAIMS,
     *variants.CLAIMS,
+    *images.CLAIMS,
     *algebra.CLAIMS,
     *chance.CLAIMS,
 )
