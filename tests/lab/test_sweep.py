@@ -145,6 +145,19 @@ def test_a_failing_preparation_spares_the_other_cells_of_a_stacked_call(monkeypa
         lm.sweep(simulation, Setting(), axes={"rate": [0.5, 0.25]}, seeds=2)
 
 
+@pytest.mark.parametrize("layout", [Layout("threads", 1, 2), Layout("vmap", 512, 2)])
+def test_what_the_user_must_put_right_in_a_later_cell_is_no_failed_cell(layout, monkeypatch) -> None:
+    def prepare(setting: Setting, seed: int) -> np.ndarray:
+        if setting.rate == 0.25:
+            raise UserError("There is no graph at /nowhere.")
+        return np.zeros(2, np.float32)
+
+    simulation = dataclasses.replace(traced, prepare=prepare)
+    monkeypatch.setattr(sweeps, "default_layout", lambda: layout)
+    with pytest.raises(UserError, match=r"^There is no graph at /nowhere\.$"):
+        lm.sweep(simulation, Setting(), axes={"rate": [0.5, 0.25]}, seeds=2)
+
+
 def test_cells_are_validated_before_anything_is_computed() -> None:
     called = []
 

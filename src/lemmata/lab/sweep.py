@@ -98,7 +98,8 @@ def _local(
         try:
             results = iter(simulate_runs(simulation, runs, layout, precision, stop.is_set))
             return [[next(results) for _ in chunk.seeds] for chunk in call]
-        except Interrupted:
+        except (Interrupted, UserError):
+            # what the user must put right (a missing data file) is no result of a cell
             raise
         except Exception as error:
             return [_message(error)] if len(call) == 1 else [compute([chunk])[0] for chunk in call]

@@ -132,6 +132,7 @@ def source_hash(theory: Theory, readers: bool = False) -> str:
     for root, reading in roots:
         for file in [root] if root.is_file() else sorted(root.rglob("*.py")):
             relative = file.relative_to(root if root.is_dir() else root.parent)
-            if readers or root.is_file() or Path(relative.parts[0]).stem not in reading:
+            rooms = {Path(part).stem for part in relative.parts}
+            if readers or root.is_file() or not rooms & reading:
                 digest.update(relative.as_posix().encode() + b"\0" + file.read_bytes())
     return digest.hexdigest()[:16]

@@ -80,7 +80,14 @@ def test_every_image_but_one_may_be_used_for_training() -> None:
 
 
 def test_what_sparsification_cannot_do_is_a_warning() -> None:
-    assert ImageSetting(relevant_fraction=0.656).warnings() == []
-    assert ImageSetting().warnings() == []
-    assert "out of reach" in ImageSetting(relevant_fraction=0.5).warnings()[0]
-    assert "as it is" in ImageSetting(strategy="random").warnings()[0]
+    photographs = {"images": "cifar10"}
+    assert ImageSetting(**photographs, relevant_fraction=0.656).warnings() == []
+    assert ImageSetting(**photographs).warnings() == []
+    assert "out of reach" in ImageSetting(**photographs, relevant_fraction=0.5).warnings()[0]
+    assert "as it is" in ImageSetting(**photographs, strategy="random").warnings()[0]
+
+
+def test_the_stand_in_says_that_it_is_one() -> None:
+    (said,) = ImageSetting().warnings()
+    assert "stand-in" in said
+    assert "not CIFAR-10" in said

@@ -163,6 +163,8 @@ class ImageSetting(lab.Setting):
 
     def warnings(self) -> list[str]:
         found = []
+        if self.images == "digits":
+            found.append("the images are the built-in stand-in (scikit-learn digits), not CIFAR-10.")
         whole = self.relevant_tokens / self.tokens
         if self.relevant_fraction < round(whole, 3):
             found.append(
