@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool
 
+from lemmata.lab.errors import UserError
 from lemmata.lab.setting import Problem
 from lemmata.lab.simulation import Variable, piece, simulation, stream
 from lemmata.networks.attention import concentration
@@ -42,7 +43,7 @@ def lucky_fractions(problem: Problem, network: Network, signs: Array, data: Data
     """Shares of all neurons: active on one relevant token, and on all relevant tokens of a class (Lemma A.5.1)."""
     data, used = _training_part(problem, data)
     run = run_forward(products(network), signs, data.tokens, data.weight)
-    unsigned, signed = single_fractions(run, signs, data)
+    unsigned, signed = single_fractions(run, signs, data._replace(weight=data.weight * used[:, None]))
     lucky = find_lucky(run, signs, data, used * 1.0, jax.random.key(0))
     return {
         "active_on_one": unsigned,
@@ -81,10 +82,10 @@ def attention_bounds(
     """
     data, used = _training_part(problem, data)
     found = concentration(attention(network, data.tokens, data.weight), data.relevant())
-    relevant = jnp.sum(data.relevant(), axis=1)
+    relevant = jnp.sum(data.relevant() * data.weight, axis=1)
     others = jnp.sum(data.weight, axis=1) - relevant
     _, delta = initial_errors(network, features, basis)
-    tau = problem.noise_radius
+    tau = jnp.maximum(problem.noise_radius, jnp.max(used[:, None] * data.noise))
 
     own = jnp.diagonal(features.key.T @ network.key @ basis) * jnp.diagonal(features.key.T @ network.query @ basis)
     square = jnp.maximum(own[data.own()], 0.0)
@@ -109,8 +110,8 @@ def attention_bounds(
 
 
 @simulation(
-    Variable("active_on_one", ("side",), "", "share of neurons active on one relevant token of the class"),
-    Variable("lucky_on_one", ("side",), "", "share of neurons that also have the sign of the class"),
+    Variable("active_on_one", ("side",), "", "share of neurons active on one relevant token of the class", True),
+    Variable("lucky_on_one", ("side",), "", "share of neurons that also have the sign of the class", True),
     Variable("active_on_all", ("side",), "|W|/m", "share of neurons active on all relevant tokens of the class"),
     Variable("lucky_on_all", ("side",), "", "share of neurons that also have the sign of the class"),
     Variable("neurons", (), "m", "hidden neurons"),
@@ -123,6 +124,12 @@ def attention_bounds(
 )
 def measure_initial(problem: Problem, key: jax.Array, prepared: None = None) -> dict[str, Array]:
     """Draw data and an initial network, and measure; nothing is trained."""
+    plain = problem.heads == 1 and problem.classes == 2 and problem.members == 1 and problem.output == "shared"
+    if not plain or problem.skip or problem.sparsified:
+        raise UserError(
+            "The initial network is measured with heads = 1, skip = false, classes = 2, members = 1, keep = 1 and "
+            "output = shared only."
+        )
     basis = draw_patterns(problem, stream(key, "data"))
     data = draw(problem, stream(key, "data"), basis, count=problem.draw_capacity)
     network, features = initialise(problem, stream(key, "init"), basis)

@@ -59,14 +59,17 @@ def single_fractions(run: Pass, signs: Array, data: Data) -> tuple[Float[Array, 
         relevant_by_side(data, jnp.ones(data.weight.shape[0])), (signs > 0, signs < 0), strict=True
     ):
         first = jnp.unravel_index(jnp.argmax(tokens), tokens.shape)
-        unsigned.append(jnp.mean(active[first] * 1.0))
-        signed.append(jnp.mean((active[first] & sign) * 1.0))
+        absent = jnp.where(jnp.any(tokens), 0.0, jnp.nan)
+        unsigned.append(jnp.mean(active[first] * 1.0) + absent)
+        signed.append(jnp.mean((active[first] & sign) * 1.0) + absent)
     return jnp.stack(unsigned), jnp.stack(signed)
 
 
 def _mean(values: Float[Array, "... neurons"], groups: Float[Array, "group neurons"]) -> Float[Array, "group ..."]:
     """The mean over the neurons of each group; NaN for an empty one."""
-    return jnp.tensordot(groups / jnp.sum(groups, axis=1, keepdims=True), values, axes=(1, -1))
+    # divided last: compiled code makes 0 of a 0/0 that is multiplied by a mask
+    total = jnp.tensordot(groups, values, axes=(1, -1))
+    return total / jnp.sum(groups, axis=1).reshape(-1, *(1,) * (total.ndim - 1))
 
 
 def neuron_probe(
@@ -138,17 +141,19 @@ def class_displacement(
     bits = (signs[:, 0, :] < 0) * 1
     own = (2 ** jnp.arange(outputs)[::-1]) @ bits
     groups = (own[None, :] == jnp.arange(2**outputs)[:, None]) * 1.0
-    moved = (after.output - before.output) @ features.value[:, : 2**outputs]
+    (start, directions), (end, _) = _rows(before, features), _rows(after, features)
+    moved = (end - start) @ directions[:, : 2**outputs]
     return _mean(moved.T, groups)
 
 
 def member_cosines(before: Network, after: Network, members: Array) -> Float[Array, " pair"]:
     """Cosine of the displacements of W_Q on two members: of one set (mu_11, mu_12), of two (mu_11, mu_21) (V20)."""
-    moved = jnp.einsum("kd,dlb->klb", after.query - before.query, members)
+    moved = jnp.einsum("...kd,dlb->...klb", after.query - before.query, members)
 
     def cosine(a: Array, b: Array) -> Array:
         # frozen attention does not move: no direction, cosine 0
         product = jnp.linalg.norm(a) * jnp.linalg.norm(b)
         return jnp.where(product > 0, jnp.sum(a * b) / jnp.where(product > 0, product, 1.0), 0.0)
 
-    return jnp.stack([cosine(moved[:, 0, 0], moved[:, 0, 1]), cosine(moved[:, 0, 0], moved[:, 1, 0])])
+    one, same, other = moved[..., 0, 0], moved[..., 0, 1], moved[..., 1, 0]
+    return jnp.stack([cosine(one, same), cosine(one, other)])

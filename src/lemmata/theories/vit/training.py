@@ -162,6 +162,8 @@ def _neuron_path(
 ) -> Callable[[Network, Array], dict[str, Array]]:
     """The neuron probe along training, with the lucky sets of the initial network; NaN unless a neuron has one sign."""
     shared = signs.ndim == 1
+    if data.vote.ndim > 1:  # several classes: all is NaN, and only the shapes of what follows are read
+        data = data._replace(label=data.label[:, 0], vote=data.vote[:, 0])
     sign = signs if shared else jnp.ones(signs.shape[-1])
 
     def run(network: Network) -> Pass:
@@ -282,7 +284,7 @@ PAIRS = ("same set", "different sets")
     Variable("test_margin", (), "min y F", "smallest margin on the test samples"),
     Variable("untrained_test_hinge", (), "", "hinge loss of the initial network on the test samples"),
     Variable("untrained_test_error", (), "", "0-1 error of the initial network on the test samples"),
-    Variable("class_displacement", ("own", "class"), "ΔW_O p_k", "mean displacement of the neurons of a class"),
+    Variable("class_displacement", ("own", "class"), "ΔW_O p_k", "mean displacement of the neurons of a class", True),
     Variable("member_cosine", ("pair",), "", "cosine of the displacements of W_Q on two members"),
     Variable("noise_norm", (), "max |x - μ|", "largest distance of a kept training token from its pattern"),
     Variable("relevant_share", (), "α_*", "realised fraction of label-relevant tokens"),
