@@ -87,22 +87,32 @@ def given(tokens: Any, label: Any, pattern: Any, *, mask: Any = None, noise: Any
     noise: the distance of every token from its pattern, where it is known (for the strategy `noisy`).
     """
     tokens, label, pattern = np.asarray(tokens, float), np.asarray(label, float), np.asarray(pattern)
-    if tokens.ndim != 3 or pattern.shape != tokens.shape[:2] or label.shape[:1] != tokens.shape[:1]:
+    fits = tokens.ndim == 3 and label.ndim in (1, 2)
+    if not fits or pattern.shape != tokens.shape[:2] or label.shape[:1] != tokens.shape[:1]:
         raise UserError(
             f"tokens {tokens.shape}, label {label.shape} and pattern {pattern.shape} do not fit: allowed are "
-            "(samples, tokens, dimension), (samples,) and (samples, tokens)."
+            "(samples, tokens, dimension), (samples,) or (samples, coordinates), and (samples, tokens)."
         )
+    if not np.isfinite(tokens).all():
+        raise UserError("tokens is not allowed: it must be an array of finite numbers.")
+    counted = (pattern >= 0) & (pattern == np.rint(pattern))
+    if not counted.all():
+        raise UserError(f"pattern = {pattern[~counted][0]:g} is not allowed: patterns are integers counted from 0.")
     if not np.isin(label, (-1, 1)).all():
         wrong = label[~np.isin(label, (-1, 1))].flat[0]
         raise UserError(f"label = {wrong:g} is not allowed: a label is +1 or -1.")
     mask = np.ones(pattern.shape) if mask is None else np.asarray(mask, float)
     if mask.shape != pattern.shape:
         raise UserError(f"mask has shape {mask.shape}; allowed is {pattern.shape}.")
+    if not (mask >= 0).all():
+        raise UserError(f"mask = {mask[~(mask >= 0)][0]:g} is not allowed: it is 0, or the multiplicity of a token.")
     empty = np.flatnonzero(~(mask > 0).any(-1))
     if empty.size:
         raise UserError(f"mask is not allowed: it keeps no token of sample {empty[0]}.")
     noise = np.zeros(pattern.shape) if noise is None else np.asarray(noise, float)
-    return Data(*(jnp.asarray(part) for part in (tokens, label, label, pattern, mask, noise)))
+    if noise.shape != pattern.shape:
+        raise UserError(f"noise has shape {noise.shape}; allowed is {pattern.shape}.")
+    return Data(*(jnp.asarray(part) for part in (tokens, label, label, pattern.astype(int), mask, noise)))
 
 
 def orthonormalise(matrix: Float[Array, "rows columns"]) -> Float[Array, "rows columns"]:
@@ -302,6 +312,7 @@ def sparsify(problem: Problem, key: jax.Array, data: Data, attention: Array) -> 
         relevant=data.relevant(),
         discriminative=data.discriminative(),
         noise=data.noise,
-        attention=attention,
+        attention=attention * data.weight[:, :, None],  # a masked token is no query
     )
+    worth = jnp.where(data.weight > 0, worth, -jnp.inf)  # nor kept again
     return data._replace(weight=data.weight * keep_best(worth, problem.kept_tokens))
