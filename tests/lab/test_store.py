@@ -271,3 +271,17 @@ def test_a_folder_is_held_by_one_and_free_afterwards(tmp_path: Path) -> None:
             pass
     with lock(tmp_path / "a" / "b"):
         pass
+
+
+def test_a_folder_into_which_nothing_was_written_is_not_left_behind(tmp_path: Path) -> None:
+    (tmp_path / "kept").mkdir()
+    for folder in ("new/theory/experiment", "kept/experiment"):
+        with pytest.raises(UserError, match="no data"), lock(tmp_path / folder):
+            raise UserError("There are no data at /nowhere.")
+    assert [entry.name for entry in tmp_path.rglob("*")] == ["kept"]
+    with lock(tmp_path / "new"):
+        (tmp_path / "new" / "data").touch()
+    assert sorted(entry.name for entry in (tmp_path / "new").iterdir()) == [".lock", "data"]
+    with lock(tmp_path / "kept"):
+        pass
+    assert (tmp_path / "kept").is_dir(), "a folder that was there before stays"

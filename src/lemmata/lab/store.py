@@ -217,7 +217,11 @@ def _fresh(path: Path) -> zarr.storage.LocalStore:
 
 @contextlib.contextmanager
 def lock(directory: Path) -> Iterator[None]:
-    """Hold the directory for this process; a second process is refused while the first lives."""
+    """Hold the directory for this process; a second process is refused while the first lives.
+
+    Folders that were made for it and into which nothing was written are removed again.
+    """
+    new = [folder for folder in (directory, *directory.parents) if not folder.exists()]
     directory.mkdir(parents=True, exist_ok=True)
     handle = os.open(directory / ".lock", os.O_RDWR | os.O_CREAT, 0o644)
     try:
@@ -227,4 +231,9 @@ def lock(directory: Path) -> Iterator[None]:
             raise UserError(f"{directory} is in use by another process; wait for it or choose another --out.") from None
         yield
     finally:
+        if new and [entry.name for entry in directory.iterdir()] == [".lock"]:
+            (directory / ".lock").unlink()
+            with contextlib.suppress(OSError):
+                for folder in new:
+                    folder.rmdir()
         os.close(handle)
