@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import jax
@@ -18,3 +20,11 @@ jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
 def _no_stray_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Commands write to `results` in the working folder; tests work in a temporary one."""
     monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _few_programs() -> Iterator[None]:
+    """Compiled programs are dropped after each file: each holds memory mappings, of which a process has 65530."""
+    yield
+    jax.clear_caches()
+    gc.collect()

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import jax
+
 from lemmata.lab.claims import INCONCLUSIVE, Claim, Finding, Verdict, examine
 from lemmata.lab.errors import UserError
 from lemmata.lab.runner import Options, Outcome, command, run, write_json
@@ -41,6 +43,8 @@ def verify(
             else:
                 finding = examine(claim, {name: outcomes[name].data for name in claim.reads}, options.seed)
             yield row(theory, finding, options, time.perf_counter() - began)
+        # compiled programs hold memory mappings, of which a process has a limited number
+        jax.clear_caches()
 
 
 def as_expected(row: dict[str, Any]) -> bool:
