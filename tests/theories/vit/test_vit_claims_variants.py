@@ -4,14 +4,12 @@ Every judge tells true data from false ones, to the threshold: `WORLD` has the d
 them, in the shape in which the experiments leave them; tests change one place and say what the claim must answer.
 """
 
-from typing import Any
-
 import numpy as np
 import pytest
 import xarray as xr
+from hand_made import assert_shape_of, change
 
 from lemmata.lab.claims import FAILS, HOLDS, INCONCLUSIVE, Finding, examine
-from lemmata.lab.grid import make_grid
 from lemmata.theories import vit
 from lemmata.theories.vit.claims import variants
 
@@ -183,29 +181,7 @@ WORLD = {
 
 @pytest.mark.parametrize("name", WORLD)
 def test_hand_made_data_have_the_shape_that_the_experiment_leaves(name):
-    experiment = vit.theory.experiments[name]
-    quick = experiment.preset("quick")
-    grid = make_grid(quick.setting, quick.axes)
-    variables = {variable.name: variable for variable in experiment.simulation.variables}
-    for variable, values in WORLD[name].data_vars.items():
-        assert values.dims == (*grid.labels, "seed", *variables[str(variable)].dims), variable
-    labels = grid.labels | {dim: list(found) for dim, found in experiment.simulation.labels.items()}
-    for dim in WORLD[name].coords:
-        assert dim == "seed" or WORLD[name][dim].values.tolist() == labels[str(dim)]
-    assert set(grid.labels) <= set(WORLD[name].coords)
-    assert WORLD[name].sizes["seed"] == quick.seeds
-
-
-def change(data: xr.Dataset, variable: str, value: Any, **where: Any) -> xr.Dataset:
-    """A copy with one place of a variable set; labelled dimensions by label, the others by index."""
-    data = data.copy(deep=True)
-    index = tuple(
-        slice(None) if dim not in where else data.get_index(dim).get_loc(where[dim]) if dim in data.coords
-        else where[dim]
-        for dim in data[variable].dims
-    )  # fmt: skip
-    data[variable].values[index] = value
-    return data
+    assert_shape_of(name, WORLD[name])
 
 
 def found(name: str, data: xr.Dataset | None = None) -> Finding:

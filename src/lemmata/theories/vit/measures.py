@@ -54,8 +54,12 @@ def require_converged(steps: xr.DataArray) -> None:
 
 def own_coordinates(features: xr.DataArray) -> xr.DataArray:
     """<W mu_k, q_k> for the two discriminative patterns: the first two diagonal entries of C_Q, C_K or C_V."""
-    entries = [features.isel(feature=k, pattern=k) for k in (0, 1)]
-    return xr.concat(entries, "side").assign_coords(side=list(SIDES))
+    return by_side([features.isel(feature=k, pattern=k) for k in (0, 1)])
+
+
+def by_side(parts: Sequence[xr.DataArray]) -> xr.DataArray:
+    """What belongs to the class +1 and to the class -1, along the dimension side."""
+    return xr.concat(parts, "side").assign_coords(side=list(SIDES))
 
 
 def growth(data: xr.Dataset) -> xr.DataArray:

@@ -273,7 +273,10 @@ def polar(matrix: Float[Array, "rows columns"]) -> Float[Array, "rows columns"]:
 
 def initial_errors(network: Network, features: Features, basis: Array, skip: bool = False) -> tuple[Array, Array]:
     """Probe 5.1: sigma = max_j |W_V mu_j - p_j| and delta = max_j max(|W_K mu_j - q_j|, |W_Q mu_j - r_j|)."""
-    far = lambda vectors, f: jnp.max(jnp.linalg.norm(vectors - f, axis=-2))  # noqa: E731
+
+    def far(vectors: Array, targets: Array) -> Array:
+        return jnp.max(jnp.linalg.norm(vectors - targets, axis=-2))
+
     sigma = far(value_vectors(network.value, basis, skip), features.value)
     delta = jnp.maximum(far(network.key @ basis, features.key), far(network.query @ basis, features.query))
     return sigma, delta

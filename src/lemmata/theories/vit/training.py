@@ -102,7 +102,10 @@ def train(
     def batch_gradient(network: Network, batch: batches.Batch) -> Network:
         chosen: Data = batch.take(data)
         aimed, factor = aim(signs, chosen.label)
-        slope = lambda outputs: batch.weight * factor * loss.slope(factor * outputs)  # noqa: E731
+
+        def slope(outputs: Array) -> Array:
+            return batch.weight * factor * loss.slope(factor * outputs)
+
         return gradient(network, aimed, chosen.tokens, chosen.weight, slope, skip)
 
     def probe(state: Any, previous: Any) -> dict[str, Array]:

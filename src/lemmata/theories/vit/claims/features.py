@@ -8,8 +8,7 @@ import xarray as xr
 from lemmata.lab.claims import Claim, Control, Datasets, Evidence
 from lemmata.lab.judges import all_of, at_least, at_most
 from lemmata.lab.measures import at_end
-from lemmata.theories.vit.measures import converged, growth, own_coordinates
-from lemmata.theories.vit.neurons import SIDES
+from lemmata.theories.vit.measures import by_side, converged, growth, own_coordinates
 
 MODES = ["shared", "per_token"]
 
@@ -67,10 +66,7 @@ def _cross_growth(attention: str) -> Evidence:
             others = [j for j in range(column.sizes["feature"]) if j != k]
             lead.append(column.isel(feature=k) - np.abs(column.isel(feature=others)).max("feature"))
             neutral.append(column.isel(feature=slice(2, None)).mean("feature"))
-        return {
-            name: xr.concat(parts, "side").assign_coords(side=list(SIDES))
-            for name, parts in (("lead", lead), ("neutral", neutral))
-        }
+        return {"lead": by_side(lead), "neutral": by_side(neutral)}
 
     return evidence
 

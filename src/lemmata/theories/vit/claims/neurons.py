@@ -11,8 +11,7 @@ import xarray as xr
 from lemmata.lab.claims import FAILS, HOLDS, Claim, Control, Datasets, Evidence
 from lemmata.lab.judges import all_of, at_least, at_most, within
 from lemmata.lab.measures import at_end
-from lemmata.theories.vit.measures import converged
-from lemmata.theories.vit.neurons import SIDES
+from lemmata.theories.vit.measures import by_side, converged
 
 
 def _shared(datasets: Datasets) -> xr.Dataset:
@@ -37,7 +36,7 @@ def _last(data: xr.Dataset) -> xr.Dataset:
 
 def _by_side(of: Callable[[int, int], xr.DataArray]) -> xr.DataArray:
     """`of(k, other)` for the class +1 (k = 0) and -1 (k = 1), along the dimension side."""
-    return xr.concat([of(0, 1), of(1, 0)], "side").assign_coords(side=list(SIDES))
+    return by_side([of(0, 1), of(1, 0)])
 
 
 def _components(data: xr.Dataset) -> xr.DataArray:
