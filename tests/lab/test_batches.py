@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 from lemmata.lab import batches
-from lemmata.lab.ensemble import numerics
+from lemmata.lab.precision import numerics
 
 SCHEMES = ("full", "epochs", "independent", "one_pass")
 CAPACITY, ROOM = 12, 32

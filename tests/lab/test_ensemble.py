@@ -13,8 +13,9 @@ import pytest
 
 import lemmata as lm
 from lemmata.lab import sweep as sweep_module
-from lemmata.lab.ensemble import CPU, Interrupted, Layout, numerics, result_shapes, simulate_runs, workers
+from lemmata.lab.ensemble import CPU, Interrupted, Layout, result_shapes, simulate_runs, workers
 from lemmata.lab.grid import make_grid
+from lemmata.lab.precision import numerics
 from lemmata.lab.store import Chunk
 from lemmata.lab.sweep import plan
 from lemmata.theories import vit

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 import lemmata as lm
 from lemmata.lab import sweep as sweep_module
-from lemmata.lab.ensemble import numerics
+from lemmata.lab.precision import numerics
 from lemmata.lab.setting import capacity, spell
 from lemmata.theories import vit
 from lemmata.theories.vit.training import train as train_vit

@@ -15,7 +15,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from lemmata.lab.batches import Batches, epochs, full
-from lemmata.lab.ensemble import numerics
+from lemmata.lab.precision import numerics
 from lemmata.lab.training import Run, descent, loop, record_steps
 
 STEPS, RATE = 12, 0.1

@@ -15,12 +15,17 @@ from typing import Any
 import numpy as np
 
 from lemmata.lab.errors import UserError, unknown
-from lemmata.lab.setting import Declaration, number
+from lemmata.lab.setting import Declaration, choice, number
 
 
 def parameter(default: float, symbol: str, meaning: str, **valid: Any) -> Declaration:
     """Declare one parameter of a calculator, as `number` declares a field of a setting."""
     return number(default, symbol, meaning, **valid).metadata["declaration"]
+
+
+def option(default: str, meaning: str, *options: str) -> Declaration:
+    """Declare a parameter that is one of several words, as `choice` declares a field of a setting."""
+    return choice(default, meaning, *options).metadata["declaration"]
 
 
 @dataclass(frozen=True)
@@ -34,6 +39,10 @@ class Bound:
     note: str = ""
     logarithmic: bool = field(default=False)
     """The function returns log10 of the value, for numbers beyond floating point."""
+    limit: float = math.inf
+    """The largest value that anybody could run; beyond it the bound is vacuous in practice."""
+    remark: Callable[..., str] | None = None
+    """A sentence for these inputs: which term decides, what is usable instead."""
 
     def __call__(self, *args: Any, **inputs: Any) -> Any:
         return self.function(*args, **inputs)
@@ -65,12 +74,19 @@ class Bound:
         value = result
         if self.logarithmic:
             value = 10.0**result if result < 308 else math.inf
-        vacuous = not math.isfinite(result)
+            if 0.5 < value < 2**53 and abs(value - round(value)) < 1e-9 * value:
+                value = float(round(value))  # a whole number that went through its logarithm
+        useless = log10 is not None and math.isfinite(self.limit) and log10 > math.log10(self.limit)
+        vacuous = not math.isfinite(result) or useless
         notes = [self.note] if self.note else []
-        if vacuous:
+        if not math.isfinite(result):
             notes.append("vacuous here: the bound is not finite at these inputs")
+        elif useless:
+            notes.append(f"vacuous in practice: about 10^{log10:.1f}, and more than {self.limit:.0e} cannot be run")
         elif not math.isfinite(value):
             notes.append(f"the value is about 10^{log10:.1f}, beyond floating point")
+        if self.remark:
+            notes.append(self.remark(**inputs))
         return {
             "inputs": inputs,
             "value": value if math.isfinite(value) else None,
@@ -81,11 +97,17 @@ class Bound:
 
 
 def bound(
-    reference: str, note: str = "", *, logarithmic: bool = False, **parameters: Declaration
+    reference: str,
+    note: str = "",
+    *,
+    logarithmic: bool = False,
+    limit: float = math.inf,
+    remark: Callable[..., str] | None = None,
+    **parameters: Declaration,
 ) -> Callable[[Callable[..., Any]], Bound]:
     """Declare a function as a calculator; its name is the function's."""
 
     def decorate(function: Callable[..., Any]) -> Bound:
-        return Bound(function.__name__, reference, function, parameters, note, logarithmic)
+        return Bound(function.__name__, reference, function, parameters, note, logarithmic, limit, remark)
 
     return decorate

@@ -7,9 +7,8 @@ The layout is stored with the data and reused on resume; within one layout resul
 
 from __future__ import annotations
 
-import contextlib
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -17,6 +16,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from lemmata.lab.precision import numerics
 from lemmata.lab.setting import Setting
 from lemmata.lab.simulation import Simulation
 
@@ -33,7 +33,6 @@ class Layout:
         return asdict(self)
 
 
-PRECISIONS = ("float32", "float64")
 CPU = Layout("threads", runs=1, block=5)
 GPU = Layout("vmap", runs=512, block=64)
 
@@ -46,14 +45,6 @@ def default_layout() -> Layout:
 def workers(layout: Layout) -> int:
     """How many calls run at once."""
     return len(os.sched_getaffinity(0)) if layout.kind == "threads" else 1
-
-
-@contextlib.contextmanager
-def numerics(precision: str) -> Iterator[None]:
-    """True float32 (no tf32 products) or float64, for this thread only."""
-    assert precision in PRECISIONS, precision
-    with jax.enable_x64(precision == "float64"), jax.default_matmul_precision("highest"):
-        yield
 
 
 class Interrupted(Exception):
@@ -81,9 +72,9 @@ def simulate_runs(
 
 def _single(simulation: Simulation, setting: Setting, seed: int) -> dict[str, np.ndarray]:
     if simulation.host:
-        return {name: np.asarray(value) for name, value in simulation(setting, seed).items()}
+        return {name: np.asarray(value) for name, value in simulation.run(setting, seed).items()}
     prepared = simulation.prepare(setting, seed) if simulation.prepare else None
-    return jax.device_get(simulation(setting, jax.random.key(seed), prepared))
+    return jax.device_get(simulation.run(setting.problem(), jax.random.key(seed), prepared))
 
 
 def _stacked(simulation: Simulation, runs: Sequence[tuple[Setting, int]]) -> list[dict[str, np.ndarray]]:
@@ -94,7 +85,7 @@ def _stacked(simulation: Simulation, runs: Sequence[tuple[Setting, int]]) -> lis
     prepared = None
     if simulation.prepare:
         prepared = jax.tree.map(stack, *[simulation.prepare(setting, seed) for setting, seed in runs])
-    batched = jax.vmap(simulation, in_axes=(0, 0, None if prepared is None else 0))
+    batched = jax.vmap(simulation.run, in_axes=(0, 0, None if prepared is None else 0))
     results = jax.device_get(batched(jax.tree.map(stack, *problems), keys, prepared))
     return [{name: value[i] for name, value in results.items()} for i in range(len(runs))]
 
@@ -106,5 +97,5 @@ def result_shapes(simulation: Simulation, setting: Setting, seed: int, precision
             results: dict[str, Any] = _single(simulation, setting, seed)
         else:
             prepared = simulation.prepare(setting, seed) if simulation.prepare else None
-            results = jax.eval_shape(simulation, setting.problem(), jax.random.key(seed), prepared)
+            results = jax.eval_shape(simulation.run, setting.problem(), jax.random.key(seed), prepared)
     return {v.name: tuple(results[v.name].shape) for v in simulation.variables if v.name in results}

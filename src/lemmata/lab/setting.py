@@ -210,6 +210,14 @@ class Setting:
         """Sentences for cross-field rules that this setting breaks; `given` are the fields just set by the user."""
         yield from ()
 
+    def misshapen(self, name: str, shape: tuple[int, ...]) -> Iterator[str]:
+        """The refusal of an array field that is absent or has another shape."""
+        value = getattr(self, name)
+        if value is None:
+            yield f"{name} is missing: it must be given from Python as an array of shape {shape}."
+        elif value.shape != shape:
+            yield f"{name} has shape {value.shape}; allowed is {shape}."
+
     def warnings(self) -> list[str]:
         """Sentences for assumptions that this setting violates and that are worth running anyway."""
         return []

@@ -17,6 +17,7 @@ import jax
 import numpy as np
 from jax.core import Tracer
 
+from lemmata.lab.precision import numerics
 from lemmata.lab.setting import Problem, Setting
 
 STREAMS = {"graph": 0, "data": 1, "init": 2, "batch": 3, "sampler": 4, "test": 5, "noise": 6}
@@ -73,6 +74,7 @@ class Simulation:
     Traceable: `function(problem, key, prepared) -> dict of arrays`; `prepare(setting, seed)` does host work before it
     (graph search, files) and returns NumPy arrays whose shapes depend on sizes only. Not traceable: `host` is true and
     `function(setting, seed) -> dict` is computed on the host (scikit-learn baselines, tables of a real graph).
+    `precision` is what it runs in unless an experiment or a sweep asks for another.
     """
 
     function: Callable[..., Mapping[str, Any]]
@@ -80,6 +82,7 @@ class Simulation:
     labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     prepare: Callable[[Any, int], Any] | None = None
     host: bool = False
+    precision: str = "float32"
 
     @property
     def name(self) -> str:
@@ -89,17 +92,19 @@ class Simulation:
         return next(v for v in self.variables if v.name == name)
 
     def __call__(self, setting: Setting | Problem, key: Any, prepared: Any = None) -> dict[str, Any]:
-        """Simulate one run; `key` is a JAX key, or the integer seed for a host simulation."""
-        if self.host:
-            results = dict(self.function(setting, key))
-        else:
-            problem = setting.problem() if isinstance(setting, Setting) else setting
+        """Simulate one run, in float64 if it is meant for that; `key` is a JAX key, or an integer: the seed."""
+        with numerics("float64") if self.precision == "float64" else jax.default_matmul_precision("highest"):
+            if self.host:
+                return self.run(setting, key)
             if isinstance(key, (int, np.integer)):
                 if self.prepare and prepared is None and isinstance(setting, Setting):
                     prepared = self.prepare(setting, int(key))
                 key = jax.random.key(int(key))
-            with jax.default_matmul_precision("highest"):
-                results = dict(self.function(problem, key, prepared))
+            return self.run(setting.problem() if isinstance(setting, Setting) else setting, key, prepared)
+
+    def run(self, *given: Any) -> dict[str, Any]:
+        """The bare function of (problem, key, prepared), or of (setting, seed) on the host: what the ensemble calls."""
+        results = dict(self.function(*given))
         undeclared = results.keys() - {v.name for v in self.variables}
         if undeclared:
             raise KeyError(f"{self.name} returned undeclared variables: {', '.join(sorted(undeclared))}")
@@ -111,10 +116,11 @@ def simulation(
     labels: Mapping[str, tuple[str, ...]] | None = None,
     prepare: Callable[[Any, int], Any] | None = None,
     host: bool = False,
+    precision: str = "float32",
 ) -> Callable[[Callable[..., Mapping[str, Any]]], Simulation]:
     """Declare a function's variables (and the labels of their extra dimensions) and make it a `Simulation`."""
 
     def decorate(function: Callable[..., Mapping[str, Any]]) -> Simulation:
-        return Simulation(function, variables, dict(labels or {}), prepare, host)
+        return Simulation(function, variables, dict(labels or {}), prepare, host, precision)
 
     return decorate

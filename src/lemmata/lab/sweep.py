@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from lemmata.lab.ensemble import PRECISIONS, Interrupted, Layout, default_layout, result_shapes, simulate_runs, workers
+from lemmata.lab.ensemble import Interrupted, Layout, default_layout, result_shapes, simulate_runs, workers
 from lemmata.lab.errors import UserError, unknown
 from lemmata.lab.grid import Axes, Grid, make_grid
+from lemmata.lab.precision import PRECISIONS
 from lemmata.lab.setting import Setting
 from lemmata.lab.simulation import Simulation
 from lemmata.lab.store import DONE, Chunk, Store
@@ -164,7 +165,7 @@ def sweep(
     seeds: int = 20,
     *,
     seed: int = 0,
-    precision: str = "float32",
+    precision: str | None = None,
     progress: Progress | None = None,
 ) -> xr.Dataset:
     """Simulate every cell of the product of `axes` with seeds `seed`, ..., `seed + seeds - 1`; in memory.
@@ -173,6 +174,7 @@ def sweep(
     """
     if not isinstance(seeds, int) or seeds < 1:
         raise UserError(f"seeds = {seeds} is not allowed: seeds is an integer at least 1.")
+    precision = precision or simulation.precision
     if precision not in PRECISIONS:
         raise unknown("precision", precision, PRECISIONS)
     grid = make_grid(setting, axes or {})

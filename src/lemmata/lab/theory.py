@@ -34,7 +34,10 @@ class Preset:
 
 @dataclass(frozen=True)
 class Experiment:
-    """A named question. `name` begins with the specification's row id; `plot` draws measurement and prediction."""
+    """A named question. `name` begins with the specification's row id; `plot` draws measurement and prediction.
+
+    `precision` is the simulation's unless given.
+    """
 
     name: str
     question: str
@@ -42,7 +45,10 @@ class Experiment:
     simulation: Simulation
     presets: Mapping[str, Preset]
     plot: Callable[[xr.Dataset], Figure]
-    precision: str = "float32"
+    precision: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "precision", self.precision or self.simulation.precision)
 
     def preset(self, name: str) -> Preset:
         if name not in self.presets:

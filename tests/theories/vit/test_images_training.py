@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import lemmata as lm
-from lemmata.lab.ensemble import GPU, numerics, simulate_runs
+from lemmata.lab.ensemble import GPU, simulate_runs
+from lemmata.lab.precision import numerics
 from lemmata.lab.runner import Options, run
 from lemmata.theories.vit.images import training
 from lemmata.theories.vit.images.data import Tokens, source, task_sets

@@ -19,8 +19,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from lemmata.lab.ensemble import numerics
 from lemmata.lab.errors import UserError
+from lemmata.lab.precision import numerics
 from lemmata.lab.setting import Problem
 from lemmata.theories.vit import data as vit_data
 from lemmata.theories.vit.data import Data, class_of, draw, draw_members, draw_patterns, label_of

@@ -13,8 +13,8 @@ import jax
 import numpy as np
 import pytest
 
-from lemmata.lab.ensemble import numerics
 from lemmata.lab.errors import UserError
+from lemmata.lab.precision import numerics
 from lemmata.lab.setting import Problem
 from lemmata.lab.simulation import stream
 from lemmata.theories.vit import theory

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lemmata.lab.ensemble import numerics
+from lemmata.lab.precision import numerics
 from lemmata.networks import losses
 from lemmata.theories.vit.data import draw, draw_patterns
 from lemmata.theories.vit.network import (

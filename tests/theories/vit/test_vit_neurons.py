@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from lemmata.lab.ensemble import numerics
+from lemmata.lab.precision import numerics
 from lemmata.lab.simulation import stream
 from lemmata.lab.training import Run
 from lemmata.theories.vit.data import Data, draw, draw_patterns

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from lemmata.lab.ensemble import numerics
+from lemmata.lab.precision import numerics
 from lemmata.lab.simulation import stream
 from lemmata.lab.training import Run
 from lemmata.networks import losses

@@ -224,11 +224,11 @@ class Setting(lab.Setting):
         if self.init == "literal" and self.token_noise == 0:
             yield "token_noise = 0 is not allowed with init = literal, which divides by it."
         if self.init == "given":
-            yield from self._given("key_map", (self.key_width, self.dimension))
-            yield from self._given("query_map", (self.key_width, self.dimension))
-            yield from self._given("value_map", (self.value_width, self.dimension))
+            yield from self.misshapen("key_map", (self.key_width, self.dimension))
+            yield from self.misshapen("query_map", (self.key_width, self.dimension))
+            yield from self.misshapen("value_map", (self.value_width, self.dimension))
         if self.error == "given":
-            yield from self._given("value_error_directions", (self.value_width, self.patterns))
+            yield from self.misshapen("value_error_directions", (self.value_width, self.patterns))
             if not np.allclose(np.linalg.norm(self.value_error_directions, axis=0), 1, atol=1e-5):
                 yield "value_error_directions is not allowed: its columns must be unit vectors."
         if "batch" in given and self.batch > self.samples:
@@ -265,7 +265,7 @@ class Setting(lab.Setting):
             if self.normalize == "layer":
                 yield "normalize = layer is not allowed with members: layer norm would bend the sets."
         if self.member_shares is not None:
-            yield from self._given("member_shares", (self.patterns, self.members))
+            yield from self.misshapen("member_shares", (self.patterns, self.members))
             shares = self.member_shares
             if np.any(shares < 0) or not np.allclose(shares.sum(-1), 1):
                 yield "member_shares is not allowed: every row must be non-negative and add up to 1."
@@ -284,13 +284,6 @@ class Setting(lab.Setting):
             yield "balanced_signs = true is not allowed: it is for two classes."
         if self.defect == "shifted" and self.heads > 1:
             yield "defect = shifted is not allowed with several heads."
-
-    def _given(self, name: str, shape: tuple[int, int]) -> Iterator[str]:
-        value = getattr(self, name)
-        if value is None:
-            yield f"{name} is missing: it must be given from Python as an array of shape {shape}."
-        elif value.shape != shape:
-            yield f"{name} has shape {value.shape}; allowed is {shape}."
 
     def warnings(self) -> list[str]:
         sigma, delta, tau = self.value_error, self.attention_error, self.radius

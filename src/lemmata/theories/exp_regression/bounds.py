@@ -1,0 +1,335 @@
+"""The document's calculators (section 4), in logarithms: with C > 10 the factor e^{4B} alone is about 10^37.
+
+`ln_...` are the formulas; they take NumPy or JAX numbers and serve the training as well. The calculators give log10. Constants
+that the document leaves open are 1. They are for the exponential activation with output scale 1.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from lemmata.lab.bounds import bound, option, parameter
+from lemmata.theories.exp_regression.setting import SOURCES
+
+RUNNABLE = 1e7
+"""More neurons or steps than this cannot be run."""
+
+_N = parameter(10, "n", "data points", low=1, integer=True)
+_M = parameter(1024, "m", "width", low=1)
+_LAMBDA = parameter(
+    math.exp(2), "λ", "least eigenvalue of the kernel (orthonormal data: e^{2σ²})", low=0, open_ends="low"
+)
+_SIGMA = parameter(1.0, "σ", "standard deviation of the initial weights", low=0, open_ends="low")
+_DELTA = parameter(0.05, "δ", "failure probability", low=0, high=0.1, open_ends="low")
+_EPSILON = parameter(1e-3, "ε", "wanted squared error", low=0, high=0.1, open_ends="low high")
+_C = parameter(10.0, "C", "constant of the document's B", low=0, open_ends="low")
+_B = parameter(1.0, "B", "largest projection, for source=empirical", low=0)
+_SOURCE = option("paper", "where B comes from", *SOURCES)
+_INIT = option("coupled", "initialisation", "coupled", "independent")
+_PROJECTIONS: Any = {"n": _N, "m": _M, "delta": _DELTA, "sigma": _SIGMA, "C": _C, "source": _SOURCE, "B": _B}
+
+
+def _xp(*values: Any) -> Any:
+    """The array module of these numbers: JAX inside a simulation, NumPy elsewhere."""
+    return jnp if any(isinstance(value, jax.Array) for value in values) else np
+
+
+def _log10(natural: Any) -> Any:
+    return natural / math.log(10)
+
+
+@bound("Definition 6.1; union bound", **_PROJECTIONS)
+def projection_bound(
+    n: Any, m: Any = 1024, delta: Any = 0.05, sigma: Any = 1.0, C: Any = 10.0, source: str = "paper", B: Any = 1.0
+) -> Any:
+    """B with |<w_r, x_i>| ≤ B: `paper` C σ √ln(n/δ); `union` σ √(2 ln(2mn/δ)); `empirical` the given one."""
+    xp = _xp(n, m, delta, sigma, C, B)
+    if source == "paper":
+        return C * sigma * xp.sqrt(xp.log(n / delta))
+    return sigma * xp.sqrt(2 * xp.log(2 * m * n / delta)) if source == "union" else B
+
+
+@bound(
+    "erratum 3",
+    "up to this width the document's B holds for all neurons at once",
+    logarithmic=True,
+    n=_N,
+    delta=_DELTA,
+    C=_C,
+)
+def tail_width(n: Any, delta: Any = 0.05, C: Any = 10.0) -> Any:
+    """log10 of the largest m for which the `paper` B is guaranteed: ½ (n/δ)^{C²/2-1}."""
+    return _log10((np.asarray(C, float) ** 2 / 2 - 1) * np.log(n / np.asarray(delta)) - math.log(2))
+
+
+def ln_step_size(n: Any, m: Any, lam: Any, B: Any) -> Any:
+    """ln of η = 0.01 λ / (m n² e^{4B})."""
+    xp = _xp(n, m, lam, B)
+    return xp.log(0.01 * lam / (m * n**2.0)) - 4 * B
+
+
+def ln_radius(n: Any, lam: Any, B: Any, power: int = 2) -> Any:
+    """ln of R = 0.01 λ / (n e^{power B}): 1 as printed, 2 as Lemma 6.7 needs it (erratum 5)."""
+    return _xp(n, lam, B).log(0.01 * lam / n) - power * B
+
+
+def ln_drift(n: Any, m: Any, lam: Any, B: Any, R: Any, error: Any) -> Any:
+    """ln of D = 8 λ^-1 e^{B+R} √n/m ‖y - F(0)‖ (Lemma 7.2 with its factor m, erratum 6)."""
+    return _xp(n, m, lam, B, R, error).log(8 * n**0.5 * error / (lam * m)) + B + R
+
+
+def step_count(rate: Any, lam: Any, square: Any, epsilon: Any) -> Any:
+    """T = ⌈2 / (m η λ) ln(‖y - F(0)‖²/ε)⌉, 0 if ‖y - F(0)‖² ≤ ε already; rate = m η."""
+    xp = _xp(rate, lam, square, epsilon)
+    return xp.ceil(xp.maximum(2 / (rate * lam) * xp.log(square / epsilon), 0.0))
+
+
+def _B_of(n: Any, m: Any, delta: Any, sigma: Any, C: Any, source: str, B: Any) -> Any:
+    return projection_bound(n, m, delta, sigma, C, source, B)
+
+
+def _practical_step(n: Any, m: Any, lam: Any, **_: Any) -> str:
+    return f"usable instead: c/(m λ_max(H(0))), on orthonormal data {0.5 / (m * lam):.3g} at c = 0.5"
+
+
+@bound("Lemma 9.2", logarithmic=True, remark=_practical_step, lam=_LAMBDA, **_PROJECTIONS)
+def step_size(
+    n: Any, m: Any, lam: Any, delta: Any = 0.05, sigma: Any = 1.0, C: Any = 10.0, source: str = "paper", B: Any = 1.0
+) -> Any:
+    """log10 of the document's step size η = 0.01 λ / (m n² e^{4B})."""
+    return _log10(ln_step_size(n, m, lam, _B_of(n, m, delta, sigma, C, source, B)))
+
+
+def _practical_steps(lam: Any, square: Any, epsilon: Any, **_: Any) -> str:
+    usable = step_count(0.5 / lam, lam, square, epsilon)
+    return f"usable instead: with the step c/(m λ_max), c = 0.5, orthonormal data need at most {usable:.0f} steps"
+
+
+@bound(
+    "Theorem 7.1",
+    logarithmic=True,
+    limit=RUNNABLE,
+    remark=_practical_steps,
+    lam=_LAMBDA,
+    square=parameter(10.0, "‖y - F(0)‖²", "initial squared error (at most n)", low=0),
+    epsilon=_EPSILON,
+    **_PROJECTIONS,
+)
+def iterations(
+    n: Any, m: Any, lam: Any, square: Any, epsilon: Any = 1e-3, delta: Any = 0.05, sigma: Any = 1.0, C: Any = 10.0,
+    source: str = "paper", B: Any = 1.0,
+) -> Any:  # fmt: skip
+    """log10 of T = ⌈2 / (m η λ) ln(‖y - F(0)‖²/ε)⌉ with the document's step; -inf where no step is needed.
+
+    It is 200 λ^-2 n² e^{4B} ln(·): independent of m unless B contains it.
+    """
+    natural = np.log(m * np.asarray(lam, float)) + ln_step_size(n, m, lam, _B_of(n, m, delta, sigma, C, source, B))
+    decades = np.log(np.asarray(square, float) / epsilon)
+    with np.errstate(divide="ignore"):
+        exact = np.log(2 * np.maximum(decades, 0.0)) - natural
+        # past 2^53 a ceiling changes nothing
+        return _log10(np.where(exact < 30, np.log(np.ceil(np.exp(np.minimum(exact, 30)) - 1e-9)), exact))[()]
+
+
+@bound(
+    "Claim 9.3 as printed",
+    "fails its own budget 3nRe^{2B} ≤ λ/4 once e^B > 25/3 (erratum 5)",
+    logarithmic=True,
+    lam=_LAMBDA,
+    **_PROJECTIONS,
+)
+def ball_radius(
+    n: Any, lam: Any, m: Any = 1024, delta: Any = 0.05, sigma: Any = 1.0, C: Any = 10.0, source: str = "paper",
+    B: Any = 1.0,
+) -> Any:  # fmt: skip
+    """log10 of R = 0.01 λ / (n e^B)."""
+    return _log10(ln_radius(n, lam, _B_of(n, m, delta, sigma, C, source, B), 1))
+
+
+@bound("Claim 9.3, erratum 5", logarithmic=True, lam=_LAMBDA, **_PROJECTIONS)
+def ball_radius_consistent(
+    n: Any, lam: Any, m: Any = 1024, delta: Any = 0.05, sigma: Any = 1.0, C: Any = 10.0, source: str = "paper",
+    B: Any = 1.0,
+) -> Any:  # fmt: skip
+    """log10 of R = 0.01 λ / (n e^{2B}), which keeps 3nRe^{2B} ≤ λ/4."""
+    return _log10(ln_radius(n, lam, _B_of(n, m, delta, sigma, C, source, B), 2))
+
+
+@bound(
+    "Lemma 7.2, erratum 6",
+    logarithmic=True,
+    lam=_LAMBDA,
+    error=parameter(math.sqrt(10), "‖y - F(0)‖", "initial error (at most √n)", low=0, open_ends="low"),
+    R=parameter(0.0, "R", "largest drift", low=0),
+    **_PROJECTIONS,
+)
+def drift_bound(
+    n: Any, m: Any, lam: Any, error: Any, R: Any = 0.0, delta: Any = 0.05, sigma: Any = 1.0, C: Any = 10.0,
+    source: str = "paper", B: Any = 1.0,
+) -> Any:  # fmt: skip
+    """log10 of D = 8 λ^-1 e^{B+R} √n/m ‖y - F(0)‖."""
+    return _log10(ln_drift(n, m, lam, _B_of(n, m, delta, sigma, C, source, B), R, error))
+
+
+class Width(NamedTuple):
+    """The explicit sufficient width: m, the B and R that belong to it, and which condition decides."""
+
+    ln_m: float
+    B: float
+    R: float
+    active: str
+    conditions: dict[str, bool]
+    """Whether D < R, R < 10^-3 and R ≤ 1 ≤ B; the last two are conveniences of the proof (erratum 16)."""
+
+
+def explicit_width(
+    n: int, lam: float, delta: float = 0.05, sigma: float = 1.0, C: float = 10.0, source: str = "paper",
+    B: float = 1.0, error: float | None = None, init: str = "coupled",
+) -> Width:  # fmt: skip
+    """The smallest even m that meets every listed condition of the proof, R = 0.01 λ/(n e^{2B}), ‖y‖ = `error` or √n:
+
+    8 λ^-2 n² e^{4B} ln(2n²/δ) [Hoeffding; 16 for coupled pairs], 8 e^{B+R} √n ‖y‖ / (λR) [D < R],
+    (10/R) ln(3n²/δ) [serves only the printed proof of Lemma 6.7]. The `union` B contains m: iterated from m = 2.
+    """
+    error = math.sqrt(n) if error is None else error
+    ln_m = math.log(2)
+    for _ in range(10_000):
+        b = float(projection_bound(n, np.exp(np.minimum(ln_m, 700.0)), delta, sigma, C, source, B))
+        if source == "union":  # 2mn/δ beyond floating point
+            b = sigma * math.sqrt(2 * (ln_m + math.log(2 * n / delta)))
+        ln_r = float(ln_radius(n, lam, b))
+        terms = {
+            "Hoeffding": math.log((16 if init == "coupled" else 8) * n**2 * math.log(2 * n**2 / delta) / lam**2)
+            + 4 * b,
+            "D < R": math.log(8 * math.sqrt(n) * error / lam) + b + math.exp(ln_r) - ln_r,
+            "Lemma 6.7's printed proof": math.log(10 * math.log(3 * n**2 / delta)) - ln_r,
+        }
+        active = max(terms, key=terms.__getitem__)
+        wanted = _even(terms[active])
+        if abs(wanted - ln_m) <= 1e-15 * abs(wanted):
+            break
+        ln_m = wanted
+    radius = math.exp(ln_r)
+    drift = float(ln_drift(n, 1.0, lam, b, radius, error)) - ln_m
+    conditions = {"D < R": drift < ln_r, "R < 1e-3": radius < 1e-3, "R ≤ 1 ≤ B": radius <= 1 <= b}
+    return Width(ln_m, b, radius, active, conditions)
+
+
+def _even(ln_m: float) -> float:
+    """ln of the smallest even integer that is at least e^{ln_m}; past 2^53 parity means nothing."""
+    return math.log(2 * math.ceil(math.exp(ln_m) / 2 - 1e-9)) if ln_m < 36 else ln_m
+
+
+def _usable_width(n: int, lam: float, sigma: float, **given: Any) -> str:
+    variance = n * (math.exp(8 * sigma**2) - math.exp(4 * sigma**2))
+    usable = float(width_for_kernel(1.0, lam, variance))
+    return f"usable instead: width_for_kernel, on orthonormal data {usable:.6g} neurons"
+
+
+def _explicit_remark(**inputs: Any) -> str:
+    found = explicit_width(**inputs)
+    met = ", ".join(f"{name}: {'yes' if yes else 'no'}" for name, yes in found.conditions.items())
+    return f"decided by {found.active}; B = {found.B:.6g}, R = {found.R:.6g}; {met}; {_usable_width(**inputs)}"
+
+
+@bound(
+    "Lemma 9.2; Theorem 7.1 prints the logarithm squared",
+    "the constant that the document does not give is 1 unless set",
+    logarithmic=True,
+    limit=RUNNABLE,
+    remark=_usable_width,
+    lam=_LAMBDA,
+    constant=parameter(1.0, "c", "leading constant", low=0, open_ends="low"),
+    log_power=parameter(1, "", "power of the logarithm: 1 (Lemma 9.2) or 2 (Theorem 7.1)", low=1, high=2, integer=True),
+    **_PROJECTIONS,
+)
+def required_width(
+    n: Any, lam: Any, delta: Any = 0.05, sigma: Any = 1.0, C: Any = 10.0, source: str = "paper", B: Any = 1.0,
+    m: Any = 1024, constant: Any = 1.0, log_power: Any = 1,
+) -> Any:  # fmt: skip
+    """log10 of m = c λ^-2 n² e^{4B} ln(n/δ)^power. (`m` enters only through the union bound's B.)"""
+    b = _B_of(n, m, delta, sigma, C, source, B)
+    ln_m = np.log(constant * np.asarray(n, float) ** 2 / np.asarray(lam, float) ** 2) + 4 * b
+    return _log10(ln_m + log_power * np.log(np.log(n / np.asarray(delta))))
+
+
+@bound(
+    "the listed conditions of the proof",
+    logarithmic=True,
+    limit=RUNNABLE,
+    remark=_explicit_remark,
+    n=_N,
+    lam=_LAMBDA,
+    delta=_DELTA,
+    sigma=_SIGMA,
+    C=_C,
+    source=_SOURCE,
+    B=_B,
+    init=_INIT,
+)
+def required_width_explicit(
+    n: int, lam: float, delta: float = 0.05, sigma: float = 1.0, C: float = 10.0, source: str = "paper",
+    B: float = 1.0, init: str = "coupled",
+) -> float:  # fmt: skip
+    """log10 of the smallest even m that meets every explicit condition, with ‖y‖ ≤ √n (see `explicit_width`)."""
+    return _log10(explicit_width(n, lam, delta, sigma, C, source, B, None, init).ln_m)
+
+
+@bound(
+    "exact variance of a product of log-normals",
+    inner=parameter(1.0, "<x_i, x_j>", "inner product of the two points", low=-1, high=1),
+    square_sum=parameter(4.0, "‖x_i + x_j‖²", "squared norm of their sum", low=0, high=4),
+    m=_M,
+    sigma=_SIGMA,
+    init=_INIT,
+)
+def kernel_mc_std(inner: Any, square_sum: Any, m: Any, sigma: Any = 1.0, init: str = "coupled") -> Any:
+    """Standard deviation of H^dis_ij: √(G² (e^{2σ²s} - e^{σ²s}) / m_eff), m_eff = m or, in pairs, m/2."""
+    exponent = np.asarray(sigma, float) ** 2 * square_sum
+    effective = np.asarray(m, float) / (2 if init == "coupled" else 1)
+    return np.abs(inner) * np.sqrt(np.exp(exponent) * np.expm1(exponent) / effective)
+
+
+@bound(
+    "exact variance with Markov's inequality: rigorous, needs no B",
+    p=parameter(1.0, "p", "allowed probability of a kernel error above λ/4", low=0, high=1, open_ends="low"),
+    lam=_LAMBDA,
+    variance=parameter(10 * (math.exp(8) - math.exp(4)), "Σ Var_ij", "summed variances of one neuron's kernel", low=0),
+    init=_INIT,
+)
+def width_for_kernel(p: Any, lam: Any, variance: Any, init: str = "coupled") -> Any:
+    """Smallest even m with RMS ‖H^dis - H^cts‖_F ≤ √p λ/4: m_eff ≥ 16 Σ_ij G² (e^{2σ²s_+} - e^{σ²s_+}) / (p λ²).
+
+    The sum over the entries is `lemmata.networks.kernels.kernel_variance(...).sum()`.
+    """
+    effective = 16 * np.asarray(variance, float) / (np.asarray(p, float) * np.asarray(lam, float) ** 2)
+    neurons = effective * (2 if init == "coupled" else 1)
+    return (2 * np.ceil(neurons / 2 - 1e-9))[()]
+
+
+@bound("n^{o(1)} = e^{4B}", logarithmic=True, delta=_DELTA, sigma=_SIGMA, C=_C)
+def crossing(delta: Any = 0.1, sigma: Any = 1.0, C: Any = 10.0) -> Any:
+    """log10 of the n from which e^{4B} < n: ln n = 8C²σ² + √(64C⁴σ⁴ + 16C²σ² ln(1/δ))."""
+    square = (np.asarray(C, float) * sigma) ** 2
+    return _log10(8 * square + np.sqrt(64 * square**2 - 16 * square * np.log(delta)))
+
+
+BOUNDS = (
+    projection_bound,
+    tail_width,
+    required_width,
+    required_width_explicit,
+    step_size,
+    iterations,
+    ball_radius,
+    ball_radius_consistent,
+    drift_bound,
+    kernel_mc_std,
+    width_for_kernel,
+    crossing,
+)

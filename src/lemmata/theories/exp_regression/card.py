@@ -1,0 +1,14 @@
+"""The card of over-parameterised exponential regression: plain data, standard library only."""
+
+CARD = {
+    "name": "exp_regression",
+    "title": "An Over-parameterized Exponential Regression",
+    "authors": "Y. Gao, S. Mahadevan, Z. Song (2023)",
+    "question": "How wide must a two-layer exponential network be for gradient descent to reach zero training error?",
+    "answer": (
+        "With lambda the least eigenvalue of the exponential tangent kernel, width lambda^-2 n^(2+o(1)) log(n/delta) and "
+        "step lambda / (m n^(2+o(1))) give geometric decay of the training error; started in pairs of opposite sign the "
+        "network begins at zero and its weights hardly move. The constants inside n^o(1) are astronomic."
+    ),
+    "headlines": [],
+}

@@ -1,0 +1,82 @@
+"""The data of section 2: points in the unit ball and targets in [-1, 1], by sampler."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from lemmata.lab.setting import Problem
+from lemmata.lab.simulation import piece, stream
+
+PAIR_TARGETS = (0.8, -0.3)
+"""Targets of the first two points where the second is tied to the first (X7)."""
+
+
+class Data(NamedTuple):
+    """Points x_i with ‖x_i‖ ≤ 1 and targets |y_i| ≤ 1."""
+
+    x: Float[Array, "points dimension"]
+    y: Float[Array, " points"]
+
+
+def data_key(problem: Problem, key: jax.Array) -> jax.Array:
+    """The key of the data: that of the run, or of `data_seed` where one is set."""
+    fixed = jax.random.key(jnp.maximum(problem.data_seed, 0).astype(jnp.uint32))
+    return stream(jax.lax.cond(problem.data_seed >= 0, lambda: fixed, lambda: key), "data")
+
+
+@piece("sampler", "samples", "dimension", "pair", "teacher_neurons", once=True)
+def draw(problem: Problem, key: jax.Array) -> Data:
+    """Points and targets of one run; `key` is that of the run."""
+    if problem.sampler == "user":
+        return Data(jnp.asarray(problem.given_inputs), jnp.asarray(problem.given_targets))
+    points, targets, extra = jax.random.split(data_key(problem, key), 3)
+    x = _points(problem, points)
+    y = _targets(problem, targets, extra, x)
+    if problem.pair != "none":
+        factor = problem.pair_ratio if problem.pair == "parallel" else -1.0
+        x = x.at[1].set(factor * x[0])
+        y = y.at[:2].set(jnp.asarray(PAIR_TARGETS))
+    return Data(x, y)
+
+
+def _points(problem: Problem, key: jax.Array) -> Float[Array, "points dimension"]:
+    n, d = problem.samples, problem.dimension
+    if problem.sampler == "orthonormal":
+        # the factor Q of a Gaussian matrix is uniform once the signs of R's diagonal are taken out
+        q, r = jnp.linalg.qr(jax.random.normal(key, (d, n)))
+        return (q * jnp.sign(jnp.diagonal(r))).T
+    if problem.sampler == "clustered":
+        first, second = jax.random.split(key)
+        u = unit(jax.random.normal(first, (n // 2, d)))
+        other = jax.random.normal(second, (n // 2, d))
+        v = unit(other - jnp.sum(other * u, axis=1, keepdims=True) * u)
+        partner = jnp.cos(problem.pair_angle) * u + jnp.sin(problem.pair_angle) * v
+        return jnp.stack([u, partner], axis=1).reshape(n, d)
+    direction, length = jax.random.split(key)
+    x = unit(jax.random.normal(direction, (n, d)))
+    if problem.sampler == "ball":
+        x = x * jax.random.uniform(length, (n, 1)) ** (1 / d)
+    return x
+
+
+def _targets(problem: Problem, key: jax.Array, extra: jax.Array, x: Array) -> Float[Array, " points"]:
+    n = problem.samples
+    if problem.sampler == "teacher":
+        # F* is an exponential network of k neurons with alternating signs
+        signs = (-1.0) ** jnp.arange(problem.teacher_neurons)
+        weights = jax.random.normal(extra, (problem.teacher_neurons, problem.dimension))
+        wanted = jnp.exp(x @ weights.T) @ signs
+        return wanted / jnp.max(jnp.abs(wanted))
+    sign = jax.random.rademacher(key, (n,), x.dtype)
+    if problem.sampler == "random_labels":
+        return sign
+    return sign * jax.random.uniform(extra, (n,), minval=problem.least_target)
+
+
+def unit(vectors: Float[Array, "*batch dimension"]) -> Float[Array, "*batch dimension"]:
+    """Every vector divided by its norm."""
+    return vectors / jnp.linalg.norm(vectors, axis=-1, keepdims=True)

@@ -1,0 +1,105 @@
+"""The network F(x) = κ Σ_r a_r φ(<w_r, x>) of section 3: initialisation, forward pass, gradient (Eq. 1) and kernel.
+
+Neurons come in pairs. Neuron k = 2r + member is kept at position r + member · capacity/2: the members of a pair
+are added before anything else, so a coupled initialisation gives exactly zero. Widths below the capacity have a_r = 0.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from lemmata.lab.setting import Problem
+from lemmata.lab.simulation import piece
+from lemmata.networks.activations import Activation
+
+Weights = Float[Array, "neurons dimension"]
+ByPoint = Float[Array, "points neurons"]
+
+
+class Head(NamedTuple):
+    """What is fixed: signs a_r (0 where the room is not used) and the output scale κ."""
+
+    signs: Float[Array, " neurons"]
+    scale: Float[Array, ""]
+
+    @property
+    def used(self) -> Float[Array, " neurons"]:
+        return jnp.abs(self.signs)
+
+    @property
+    def width(self) -> Float[Array, ""]:
+        """m."""
+        return jnp.sum(self.used)
+
+
+@piece("init", "capacity", "dimension", once=True)
+def initialise(problem: Problem, key: jax.Array) -> tuple[Weights, Head]:
+    """W(0) and the head. Neuron r depends on the key and r alone, never on the capacity."""
+    half = problem.capacity // 2
+    if problem.init == "user":
+        count = problem.given_signs.shape[0]
+        place = jnp.arange(count) // 2 + (jnp.arange(count) % 2) * half
+        weights = jnp.zeros((problem.capacity, problem.dimension)).at[place].set(problem.given_weights)
+        return weights, Head(jnp.zeros(problem.capacity).at[place].set(problem.given_signs), problem.output_scale)
+
+    def neuron(key: jax.Array) -> tuple[Array, Array]:
+        sign, weight = jax.random.split(key)
+        return jax.random.normal(weight, (problem.dimension,)), jax.random.rademacher(sign, (), float)
+
+    pair = jax.vmap(lambda r: jax.random.fold_in(key, r))(jnp.arange(half))
+    weights, signs = jax.vmap(neuron)(pair)
+    partner, partner_signs = weights, -signs
+    if problem.init == "independent":
+        partner, partner_signs = jax.vmap(lambda k: neuron(jax.random.fold_in(k, 1)))(pair)
+    weights = problem.weight_scale * jnp.concatenate([weights, partner])
+    index = jnp.concatenate([2 * jnp.arange(half), 2 * jnp.arange(half) + 1])
+    signs = jnp.concatenate([signs, partner_signs]) * (index < problem.neurons)
+    return weights, Head(signs, jnp.asarray(problem.output_scale))
+
+
+def project(weights: Weights, x: Float[Array, "points dimension"]) -> ByPoint:
+    """<w_r, x_i>."""
+    return x @ weights.T
+
+
+def read_out(head: Head, values: ByPoint) -> Float[Array, " points"]:
+    """F_i = κ Σ_r a_r φ(<w_r, x_i>), the members of a pair first."""
+    terms = head.signs * values
+    half = terms.shape[-1] // 2
+    return head.scale * jnp.sum(terms[..., :half] + terms[..., half:], axis=-1)
+
+
+def forward(
+    weights: Weights, head: Head, x: Float[Array, "points dimension"], activation: Activation
+) -> Float[Array, " points"]:
+    """F(W, x, a)."""
+    return read_out(head, activation.value(project(weights, x)))
+
+
+def output_gradient(
+    head: Head, slopes: ByPoint, x: Float[Array, "points dimension"]
+) -> Float[Array, "points neurons d"]:
+    """∂F_i/∂w_r = κ a_r φ'(<w_r, x_i>) x_i (Eq. 1)."""
+    return head.scale * (head.signs * slopes)[:, :, None] * x[:, None, :]
+
+
+def loss_gradient(
+    head: Head, slopes: ByPoint, x: Float[Array, "points dimension"], residual: Float[Array, " points"]
+) -> Weights:
+    """Δw_r = κ a_r Σ_i (F_i - y_i) φ'(<w_r, x_i>) x_i, the gradient of L = ½ ‖F - y‖²."""
+    return head.scale * head.signs[:, None] * ((residual[:, None] * slopes).T @ x)
+
+
+def kernel(head: Head, slopes: ByPoint, x: Float[Array, "points dimension"]) -> Float[Array, "points points"]:
+    """H_ij = <x_i, x_j> / m Σ_r φ'(<w_r, x_i>) φ'(<w_r, x_j>): no κ; J Jᵀ = κ² m H."""
+    used = head.used * slopes
+    return (x @ x.T) * (used @ used.T) / head.width
+
+
+def largest_projection(head: Head, projections: ByPoint) -> Float[Array, ""]:
+    """The empirical B: max over neurons and points of |<w_r, x_i>|."""
+    return jnp.max(head.used * jnp.abs(projections))

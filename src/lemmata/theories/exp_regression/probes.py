@@ -1,0 +1,119 @@
+"""The probes of section 5: the terms of one step and their bounds (Q8-Q13), lazy and linearised training."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from lemmata.networks.kernels import Spectrum
+from lemmata.theories.exp_regression.network import ByPoint, Head, Weights, kernel, loss_gradient, project, read_out
+
+Points = Float[Array, "points dimension"]
+Vector = Float[Array, " points"]
+Scalar = Float[Array, ""]
+
+
+class Terms(NamedTuple):
+    """One step of gradient descent of the exponential network, taken apart (Lemma 9.1).
+
+    ‖e(t+1)‖² = ‖e(t)‖² + first + second + third, with first = -2 κ² m η eᵀ H e, second = 2 eᵀ v_2,
+    third = ‖F(t+1) - F(t)‖² and v_{2,i} = κ Σ_r a_r e^{<w_r, x_i>} (e^z - 1 - z), z = -η <Δw_r, x_i>.
+    """
+
+    square: Scalar
+    next_square: Scalar
+    first: Scalar
+    second: Scalar
+    third: Scalar
+    remainder: Scalar
+    """p_max = max |e^z - 1 - z| / |z| (0 at z = 0)."""
+    steepest: Scalar
+    """max_r ‖Δw_r‖."""
+
+
+def step_terms(
+    head: Head, x: Points, y: Vector, values: ByPoint, outputs: Vector, kernel: Array, gradient: Weights, eta: Scalar,
+    next_outputs: Vector,
+) -> Terms:  # fmt: skip
+    """The terms of the step from `outputs` to `next_outputs`; `values` are e^{<w_r, x_i>}, `kernel` is H(t)."""
+    residual = outputs - y
+    z = -eta * project(gradient, x)
+    excess = jnp.expm1(z) - z
+    second_order = read_out(head, values * excess)
+    share = jnp.abs(excess) / jnp.where(z == 0, 1.0, jnp.abs(z))
+    return Terms(
+        square=jnp.sum(residual**2),
+        next_square=jnp.sum((next_outputs - y) ** 2),
+        first=-2 * head.scale**2 * head.width * eta * (residual @ kernel @ residual),
+        second=2 * residual @ second_order,
+        third=jnp.sum((next_outputs - outputs) ** 2),
+        remainder=jnp.max(head.used * share),
+        steepest=jnp.max(jnp.linalg.norm(gradient, axis=1)),
+    )
+
+
+def take_step(weights: Weights, head: Head, x: Points, y: Vector, eta: float) -> Terms:
+    """The terms of one step of the exponential network from the given weights."""
+    values = jnp.exp(project(weights, x))
+    outputs = read_out(head, values)
+    gradient = loss_gradient(head, values, x, outputs - y)
+    moved = read_out(head, jnp.exp(project(weights - eta * gradient, x)))
+    return step_terms(head, x, y, values, outputs, kernel(head, values, x), gradient, jnp.asarray(eta), moved)
+
+
+def decomposition_errors(terms: Terms, width: Scalar) -> dict[str, Scalar]:
+    """Q8: what is missing in ‖e(t+1)‖² = ‖e‖² + C_1 + C_2 + C_3, relative to max(1, ‖e‖² + |C_1| + |C_2| + C_3).
+
+    As corrected; as printed with C_1 lacking its factor m; as printed with the sign of C_2 reversed.
+    """
+    size = jnp.maximum(1.0, terms.square + jnp.abs(terms.first) + jnp.abs(terms.second) + terms.third)
+    change = terms.next_square - terms.square
+
+    def error(first: Scalar, second: Scalar) -> Scalar:
+        return jnp.abs(change - first - second - terms.third) / size
+
+    return {
+        "decomposition": error(terms.first, terms.second),
+        "decomposition_first": error(terms.first / width, terms.second),
+        "decomposition_second": error(terms.first, -terms.second),
+    }
+
+
+def step_bounds(terms: Terms, head: Head, points: int, eta: Scalar, B: Scalar, R: Scalar) -> dict[str, Scalar]:
+    """Left side / right side of Q11 (corrected, printed), Q12 (proved, stated) and Q13; where m η stands, κ² m η."""
+    rate = head.scale**2 * head.width * eta
+    second = 2 * rate * points * terms.square
+    third = (rate * points) ** 2 * terms.square
+    bound = second * terms.remainder * jnp.exp(2 * (B + R))
+    return {
+        "second_order": jnp.where(bound > 0, terms.second / jnp.where(bound > 0, bound, 1.0), 0.0),
+        "second_order_printed": terms.second / (second * eta * jnp.exp(4 * B)),
+        "third_order": terms.third / (4 * third * jnp.exp(4 * (B + R))),
+        "third_order_stated": terms.third / (third * jnp.exp(8 * B)),
+        "gradient_norm": terms.steepest / (head.scale * jnp.exp(B + R) * jnp.sqrt(points * terms.square)),
+    }
+
+
+def asymmetric_kernel(head: Head, values: ByPoint, x: Points, mask: ByPoint) -> Float[Array, "points points"]:
+    """H_asy(P)_ij = <x_i, x_j> / m Σ_r p_ir e^{<w_r, x_i>} e^{<w_r, x_j>} (Definition 8.1)."""
+    used = head.used * values
+    return (x @ x.T) * ((mask * used) @ used.T) / head.width
+
+
+def lazy_drift(head: Head, slopes: ByPoint, x: Points, missing: Vector, start: Spectrum) -> Weights:
+    """Where the linearised dynamics takes the weights: a_r / (κ m) Σ_i (H(0)^-1 (y - F(0)))_i φ'(<w_r(0), x_i>) x_i."""
+    dual = start.vectors @ ((start.vectors.T @ missing) / start.values)
+    return head.signs[:, None] * ((dual[:, None] * slopes).T @ x) / (head.scale * head.width)
+
+
+def linear_residuals(start: Spectrum, rate: Scalar, residual: Vector, step: Array) -> Float[Array, "*steps points"]:
+    """<q_k, e(t)> of e(t) = (I - κ² m η H(0))^t e(0), by eigenvector of H(0); rate = κ² m η."""
+    modes = start.vectors.T @ residual
+    return (1 - rate * start.values) ** jnp.asarray(step)[..., None] * modes
+
+
+def linear_square(start: Spectrum, rate: Scalar, residual: Vector, step: Array) -> Float[Array, " *steps"]:
+    """‖(I - κ² m η H(0))^t e(0)‖²."""
+    return jnp.sum(linear_residuals(start, rate, residual, step) ** 2, axis=-1)

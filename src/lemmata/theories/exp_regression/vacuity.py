@@ -1,0 +1,49 @@
+"""The document's width, step size and number of steps beside what one would run (X8), on orthonormal data.
+
+Orthonormal points have H^cts = e^{2σ²} I, so λ = λ_max = e^{2σ²}, and one neuron's kernel has summed variance
+n (e^{8σ²} - e^{4σ²}).
+"""
+
+from __future__ import annotations
+
+import math
+
+from lemmata.lab.simulation import Variable, simulation
+from lemmata.theories.exp_regression.bounds import (
+    explicit_width,
+    iterations,
+    required_width,
+    step_count,
+    step_size,
+    width_for_kernel,
+)
+from lemmata.theories.exp_regression.setting import Setting
+
+
+@simulation(
+    Variable("log_width", (), "log10 m", "width by Lemma 9.2, constant 1"),
+    Variable("log_explicit_width", (), "log10 m", "width from the explicit conditions of the proof"),
+    Variable("log_step", (), "log10 η", "the document's step size at that width"),
+    Variable("log_iterations", (), "log10 T", "the document's number of steps"),
+    Variable("practical_width", (), "m", "width that brings the kernel within λ/4 in root mean square"),
+    Variable("practical_step", (), "η", "step c/(m λ_max) at that width"),
+    Variable("practical_iterations", (), "T", "steps that then suffice by Q17"),
+    host=True,
+    precision="float64",
+)
+def calculate(setting: Setting, seed: int) -> dict[str, float]:
+    """The calculators at one setting."""
+    n, delta, sigma, C = setting.samples, setting.failure_probability, setting.weight_scale, setting.tail_constant
+    lam = math.exp(2 * sigma**2)
+    log_width = float(required_width(n, lam, delta, sigma, C))
+    practical = float(width_for_kernel(1.0, lam, n * (math.exp(8 * sigma**2) - math.exp(4 * sigma**2))))
+    rate = setting.step_constant / lam
+    return {
+        "log_width": log_width,
+        "log_explicit_width": explicit_width(n, lam, delta, sigma, C).ln_m / math.log(10),
+        "log_step": float(step_size(n, 10.0**log_width, lam, delta, sigma, C)),
+        "log_iterations": float(iterations(n, 10.0**log_width, lam, n, setting.tolerance, delta, sigma, C)),
+        "practical_width": practical,
+        "practical_step": rate / practical,
+        "practical_iterations": float(step_count(rate, lam, n, setting.tolerance)),
+    }
