@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from lemmata.lab.ensemble import numerics
+from lemmata.lab.precision import numerics
 from lemmata.networks.transformer import Block, Dense, Norm, draw_blocks, layer_norm, self_attention, transform
 
 WIDTH, HEADS, DEPTH, TOKENS, SAMPLES = 6, 2, 3, 5, 4

@@ -10,7 +10,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from lemmata.lab.ensemble import CPU, numerics, workers
+from lemmata.lab.ensemble import CPU, workers
+from lemmata.lab.precision import numerics
 from lemmata.lab.simulation import stream
 from lemmata.theories.vit import Setting
 from lemmata.theories.vit.data import draw, draw_patterns

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import jax
@@ -35,11 +35,15 @@ class Layout:
 
 CPU = Layout("threads", runs=1, block=5)
 GPU = Layout("vmap", runs=512, block=64)
+BLOCKS = 20
+"""Blocks of seeds on a CPU, about: where seeds are hundreds, runs are short and writing them by five costs more."""
 
 
-def default_layout() -> Layout:
-    """The layout of the machine's default backend."""
-    return CPU if jax.default_backend() == "cpu" else GPU
+def default_layout(seeds: int = 1) -> Layout:
+    """The layout of the machine's default backend for this many seeds."""
+    if jax.default_backend() != "cpu":
+        return GPU
+    return replace(CPU, block=max(CPU.block, -(-seeds // BLOCKS)))
 
 
 def workers(layout: Layout) -> int:

@@ -8,7 +8,8 @@ criteria that must all be met, and returns a verdict. Who decides is named by `b
 - "mean", "median": the seed mean or median decides, the interval is reported beside it;
 - "every": every seed must meet the condition, the worst one is reported.
 
-Evidence without a `seed` dimension decides by its value.
+Evidence without a `seed` dimension decides by its value. So does an `Estimate` (a slope, a share), or a mapping from
+labels to such: its interval is reported beside it.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import numpy as np
 import xarray as xr
 
 from lemmata.lab.claims import FAILS, HOLDS, INCONCLUSIVE, Judge, NotApplicable, Verdict
-from lemmata.lab.intervals import mean_interval, median_interval
+from lemmata.lab.intervals import Estimate, mean_interval, median_interval
 
 Bound = float | Mapping[str, float]
 
@@ -133,6 +134,10 @@ class _Region:
         self.strict, self.fails_if, self.predicted = strict, fails_if, predicted
 
     def __call__(self, evidence: Any) -> Verdict:
+        if isinstance(evidence, Estimate):
+            return self._point(evidence, ())
+        if isinstance(evidence, Mapping):
+            return _combine([(name, self._point(evidence[name], (f"={name}",))) for name in evidence], self.fails_if)
         values = evidence if isinstance(evidence, xr.DataArray) else xr.DataArray(evidence)
         dims = [str(dim) for dim in values.dims if dim != "seed"]
         entries = _entries(values, dims) if dims else [((), values)]
@@ -147,6 +152,14 @@ class _Region:
         if not known:
             raise KeyError(f"no bound for {', '.join(labels)}")
         return bound[known[0]]
+
+    def _point(self, estimate: Estimate, labels: tuple[str, ...]) -> Verdict:
+        low, high = self._limit(self.low, labels), self._limit(self.high, labels)
+        if math.isnan(estimate.value):
+            return self._verdict(INCONCLUSIVE, low, high, math.nan, estimate, "not measured")
+        outcome = HOLDS if self._inside(np.asarray([estimate.value]), low, high).all() else FAILS
+        words = self._words(estimate.value, estimate, low, high, "value")
+        return self._verdict(outcome, low, high, estimate.value, estimate, words)
 
     def _decide(self, values: xr.DataArray, labels: tuple[str, ...]) -> Verdict:
         low, high = self._limit(self.low, labels), self._limit(self.high, labels)
@@ -189,13 +202,13 @@ class _Region:
         below = high - values if high < math.inf else math.inf
         return np.minimum(above, below)
 
-    def _words(self, point: float, estimate: Any, low: float, high: float) -> str:
+    def _words(self, point: float, estimate: Any, low: float, high: float, who: str = "mean") -> str:
         if estimate is None:
             found = f"value {point:.4g}"
         elif self.by == "every":
             found = f"worst seed {point:.4g} (mean {estimate.value:.4g} [{estimate.low:.4g}, {estimate.high:.4g}])"
         else:
-            who = "median" if self.by == "median" else "mean"
+            who = "median" if self.by == "median" else who
             found = f"{who} {point:.4g} [{estimate.low:.4g}, {estimate.high:.4g}]"
         relation = {">=": f"{'>' if self.strict else '≥'} {low:.4g}", "<=": f"{'<' if self.strict else '≤'} {high:.4g}"}
         wanted = relation.get(self.relation, f"in [{low:.4g}, {high:.4g}]")

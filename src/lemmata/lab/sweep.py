@@ -178,7 +178,7 @@ def sweep(
     if precision not in PRECISIONS:
         raise unknown("precision", precision, PRECISIONS)
     grid = make_grid(setting, axes or {})
-    layout = default_layout()
+    layout = default_layout(seeds)
     shapes = find_shapes(simulation, grid, seed, precision)
     store = Store.create(None, simulation, grid, range(seed, seed + seeds), layout.block, shapes, precision, {})
     execute(simulation, grid, store, layout, precision, seeds, progress)

@@ -75,6 +75,8 @@ class Constants(NamedTuple):
     """κ² m η."""
     residual: Float[Array, " points"]
     """e(0)."""
+    document: Float[Array, ""]
+    """B by the setting's source."""
     predicted: Float[Array, ""]
     """T of Q17 with λ of H^cts; inf where the kernel is singular."""
     steps: Array
@@ -94,13 +96,12 @@ def find_constants(problem: Problem, data: Data, weights: Weights, head: Head) -
     start, limit = spectrum(start_kernel), spectrum(limiting)
     points, width = data.x.shape[0], head.width
     largest = largest_projection(head, projections)
+    B = projection_bound(
+        points, width, problem.failure_probability, problem.weight_scale, problem.tail_constant, problem.source, largest
+    )
     if problem.step == "practical":
         eta = problem.step_constant / (head.scale**2 * width * start.largest)
     elif problem.step == "theory":
-        B = projection_bound(
-            points, width, problem.failure_probability, problem.weight_scale, problem.tail_constant,
-            problem.source, largest,
-        )  # fmt: skip
         sound = jnp.where(limit.singular, 1.0, limit.least)
         eta = jnp.where(limit.singular, 0.0, jnp.exp(ln_step_size(points, width, sound, B)))
     else:
@@ -113,7 +114,7 @@ def find_constants(problem: Problem, data: Data, weights: Weights, head: Head) -
     steps = jnp.asarray(problem.steps)
     if problem.horizon == "predicted":
         steps = jnp.clip(jnp.minimum(predicted, problem.steps).astype(int), problem.least_steps, problem.steps)
-    return Constants(start, limit, start_kernel, limiting, largest, eta, rate, residual, predicted, steps)
+    return Constants(start, limit, start_kernel, limiting, largest, eta, rate, residual, B, predicted, steps)
 
 
 class State(NamedTuple):
@@ -274,6 +275,8 @@ def summarise(
     growth = 2 * known.steps * jnp.log(jnp.abs(1 - known.rate * known.start.values))
     weight = (known.start.vectors.T @ known.residual) ** 2 / initial
     ln_final = jax.scipy.special.logsumexp(growth, b=weight)
+    points, lam = data.x.shape[0], jnp.maximum(known.limit.least, 1e-300)
+    radius = jnp.exp(ln_radius(points, lam, known.document))
     return {
         "hit_step": jnp.where(state.hit < 0, jnp.inf, state.hit),
         "predicted_steps": known.predicted,
@@ -296,7 +299,8 @@ def summarise(
         "end_largest": jnp.linalg.eigvalsh(end_kernel)[-1],
         "kernel_error": jnp.linalg.norm(known.kernel - known.limit_kernel),
         "largest_drift": state.drift,
-        "radius_bound": jnp.exp(ln_radius(data.x.shape[0], jnp.maximum(known.limit.least, 1e-300), known.projections)),
+        "document_radius": radius,
+        "document_drift": jnp.exp(ln_drift(points, head.width, lam, known.document, radius, jnp.sqrt(initial))),
         "lazy_error": jnp.linalg.norm(moved - predicted) / jnp.linalg.norm(predicted),
         "linear_deviation": jnp.where(state.compared < 0, jnp.nan, jnp.abs(state.compared / linear - 1)),
     }
@@ -373,7 +377,8 @@ TRAINED = (
     Variable("end_largest", (), "λ_max(H(T))", "largest eigenvalue of the final kernel"),
     Variable("kernel_error", (), "‖H(0)-H^cts‖_F", "distance of the initial kernel from its limit"),
     Variable("largest_drift", (), "max ‖w_r(t)-w_r(0)‖", "largest distance of any weight from its start, over all steps"),
-    Variable("radius_bound", (), "R", "0.01 λ/(n e^{2B}) with the empirical B"),
+    Variable("document_radius", (), "R", "0.01 λ/(n e^{2B}) with the B of the setting's source"),
+    Variable("document_drift", (), "D", "bound on the drift with the B of the setting's source and that R"),
     Variable("lazy_error", (), "", "relative Frobenius error of the lazy prediction of the final weights"),
     Variable("linear_deviation", (), "", "relative deviation of ‖e‖² from the linearised value at compare_step", True),
 )  # fmt: skip

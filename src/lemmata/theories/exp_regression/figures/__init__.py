@@ -1,1 +1,1 @@
-"""Figures."""
+"""The figures of the experiments, by topic: the measurement, and the document's prediction beside it."""

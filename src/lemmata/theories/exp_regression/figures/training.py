@@ -1,8 +1,352 @@
-from lemmata.lab.figures import panels
+"""Along training: convergence and modes (X2), drift (X3), initialisation (X5), other data and the document's step (Q16)."""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+from matplotlib import colormaps
+from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import LogNorm
+from matplotlib.figure import Figure
+
+from lemmata.lab.figures import BLUE, GREEN, GREY, ORANGE, PREDICTED, RED, dodge, legend_below, panels
+from lemmata.lab.measures import at_end
+from lemmata.theories.exp_regression.figures import common
+from lemmata.theories.exp_regression.figures.common import INIT_COLORS, coloured, over, positive, seeds_at, word
+from lemmata.theories.exp_regression.measures import gated, median_slope
+from lemmata.theories.exp_regression.training import SMALL_STEP
 
 
-def __getattr__(name):
-    def plot(data):
-        return panels(1)[0]
+def convergence(data: xr.Dataset) -> Figure:
+    """Errors in the claimed time for every problem; below, the kernel's loss, the deviation from linear, hits of ε."""
+    problems = data.problem.values
+    columns = max(3, len(problems))
+    figure, axes = panels(2 * columns, rows=2, width=4.6, height=4.1)
+    inits = [str(init) for init in data.init.values]
+    main = data.sel(init="coupled" if "coupled" in inits else inits[0])
+    for ax, problem in zip(axes, problems, strict=False):
+        for m, color in coloured(data.neurons.values):
+            common.decay_curves(ax, main.sel(problem=problem, neurons=m), f"$m$ = {m:g}", color)
+        common.decay_axes(ax)
+        ax.set_title(f"{problem}: every seed", fontsize=10)
+    kept, deviation, hits = axes[columns : columns + 3]
+    _kept(kept, main)
+    _deviation(deviation, data, inits)
+    _hits(hits, main)
+    for ax in (*axes[len(problems) : columns], *axes[columns + 3 :]):
+        figure.delaxes(ax)
+    for ax in figure.axes:
+        legend_below(ax)
+    return figure
 
-    return plot
+
+def _kept(ax: Axes, data: xr.Dataset) -> None:
+    """The smallest λ_min(H(t)) of every run, and the share of runs that keep half of λ."""
+    m = data.neurons.values
+    for problem, color in coloured(data.problem.values):
+        over(ax, m, data.kernel_kept.sel(problem=problem), "neurons", str(problem), color)
+    ax.axhline(0.5, label=r"document: at least $\lambda/2$", **PREDICTED)
+    shares = gated(data).mean(["problem", "seed"]).transpose("neurons").values
+    common.width_axis(ax, m)
+    ax.set_ylim(0, 1.1 * max(1.0, float(data.kernel_kept.max().fillna(1.0))))
+    for x, share in zip(m, shares, strict=True):
+        ax.text(x, 0.03, f"{100 * share:.0f} %", ha="center", fontsize=7.5, transform=ax.get_xaxis_transform())
+    ax.set_ylabel(r"$\min_t\lambda_\min(H(t))\,/\,\lambda$")
+    ax.set_title(r"kernel along training (below: share $\geq 1/2$)", fontsize=10)
+
+
+def _deviation(ax: Axes, data: xr.Dataset, inits: list[str]) -> None:
+    """How far ‖e‖² is from that of the linearised dynamics, coupled (solid) and independent (dotted)."""
+    m = data.neurons.values
+    for problem, color in coloured(data.problem.values):
+        for init in inits:
+            values = data.linear_deviation.sel(problem=problem, init=init)
+            label = f"{problem}, {init}{common.slope_words(values, 'neurons', median_slope)}"
+            over(ax, m, values, "neurons", label, color, linestyle=":" if init == "independent" else "-")
+    first = positive(data.linear_deviation.isel(init=0, neurons=0).transpose("problem", "seed").values)
+    if np.isfinite(first).any():
+        start = np.nanmedian(first)
+        ax.plot(m, start * m[0] / m, label="reference: $m^{-1}$", **PREDICTED)
+    common.width_axis(ax, m)
+    common.log_y(ax)
+    ax.set_ylabel(r"relative deviation of $\|e\|^2$")
+    ax.set_title("deviation from the linearised dynamics", fontsize=10)
+
+
+def _hits(ax: Axes, data: xr.Dataset) -> None:
+    """When ε is reached, as a share of the predicted T: runs that keep their kernel are filled."""
+    widths = data.neurons.values
+    share = data.hit_step / data.predicted_steps.where(np.isfinite(data.predicted_steps))
+    keeps = gated(data)
+    offsets = dodge(data.sizes["problem"], 0.6)
+    for (problem, color), x in zip(coloured(data.problem.values), offsets, strict=True):
+        for i, m in enumerate(widths):
+            values, full = share.sel(problem=problem, neurons=m), keeps.sel(problem=problem, neurons=m)
+            seeds_at(ax, i + x, values.where(full), color, str(problem) if i == 0 else None, 0.06)
+            others = positive(values.where(~full).values)
+            ax.plot(np.full(others.size, i + x), others, "x", color=color, markersize=4, alpha=0.7)
+    ax.plot([], [], "x", color=GREY, markersize=4, label=r"kernel below $\lambda/2$")
+    ax.axhline(1.0, label="document: within $T$", **PREDICTED)
+    common.names_axis(ax, [word(m) for m in widths], "width $m$")
+    common.log_y(ax)
+    ax.set_ylabel(r"steps to $\varepsilon$ / predicted $T$")
+    ax.set_title("hitting time", fontsize=10)
+
+
+def orthonormal(data: xr.Dataset) -> Figure:
+    """The common rate of orthonormal points beside the claimed one, and joint against separate training."""
+    constants, samplers = data.step_constant.values, [str(name) for name in data.sampler.values]
+    figure, axes = panels(len(constants) + 1, width=4.7, height=4.3)
+    for ax, c in zip(axes, constants, strict=False):
+        end = 1.0
+        for sampler, color in coloured(samplers):
+            part = data.sel(sampler=sampler, step_constant=c)
+            error = common.relative_square(part)
+            for i in reversed(range(part.sizes["seed"])):
+                label = sampler if i == 0 else None
+                ax.plot(part.step.isel(seed=i), error.isel(seed=i), color=color, alpha=0.6, linewidth=1, label=label)
+            end = max(end, float(part.step.where(error.notnull()).max().fillna(1.0)))
+        first = data.sel(sampler=samplers[0], step_constant=c)
+        speed = float((first.rate * first.limit_least).median())
+        grid = np.linspace(0, end, 200)
+        claimed = np.exp(grid * np.log1p(-min(speed / 2, 1 - 1e-12)))
+        wide = np.exp(2 * grid * np.log(max(abs(1 - speed), 1e-12)))
+        ax.plot(grid, claimed, label=r"claimed: $(1-m\eta\lambda/2)^t$", **PREDICTED)
+        label = rf"{samplers[0]}, $m\to\infty$: $(1-m\eta\lambda)^{{2t}}$"
+        ax.plot(grid, positive(np.where(wide > 1e-24, wide, np.nan)), color="black", linestyle=":", label=label)
+        ax.set_yscale("log")
+        ax.set_xlabel("training step $t$")
+        ax.set_title(f"$c$ = {c:g}: every seed", fontsize=10)
+    axes[0].set_ylabel(r"$\|e(t)\|^2/\|e(0)\|^2$")
+    for ax in axes[1:-1]:
+        ax.set_ylabel(r"$\|e(t)\|^2/\|e(0)\|^2$")
+    last = axes[-1]
+    for (c, color), x in zip(coloured(constants), dodge(len(constants)), strict=True):
+        for i, sampler in enumerate(samplers):
+            difference = data.separate_difference.sel(sampler=sampler, step_constant=c)
+            seeds_at(last, i + x, difference.clip(common.TINY), color, f"$c$ = {c:g}" if i == 0 else None, 0.08)
+    last.axhline(1e-12, label="exact for orthonormal points: 0 (claimed: at most $10^{-12}$)", **PREDICTED)
+    common.names_axis(last, [word(name) for name in samplers], "data")
+    common.log_y(last)
+    last.set_ylabel("largest difference from separate runs")
+    last.set_title("all points together or each alone", fontsize=10)
+    for ax in axes[:-1]:
+        legend_below(ax)
+    legend_below(last, 1)
+    return figure
+
+
+def modes(data: xr.Dataset) -> Figure:
+    """Residuals along the eigenvectors of the initial kernel, and their rates in every seed."""
+    widths = data.neurons.values
+    figure, axes = panels(len(widths) + 1, width=4.8, height=4.2)
+    values = positive(data.mode_value.transpose("neurons", "seed", "mode").values)
+    low, high = (np.nanmin(values), np.nanmax(values)) if np.isfinite(values).any() else (1.0, 2.0)
+    norm = LogNorm(low / 1.01, high * 1.01)
+    shade = colormaps["viridis_r"]
+    for k, (ax, m) in enumerate(zip(axes, widths, strict=False)):
+        part = data.sel(neurons=m).isel(seed=0)
+        floor = 1e-15 * float(np.sqrt((part.mode_residual.isel(record=0) ** 2).sum()))
+        for j in range(data.sizes["mode"]):
+            measured = np.abs(part.mode_residual.isel(mode=j))
+            linear = np.abs(part.linear_mode_residual.isel(mode=j))
+            color = shade(norm(np.nan_to_num(values[k, 0, j], nan=low)))
+            ax.plot(part.step, measured.where(measured > floor), color=color, linewidth=2, alpha=0.85)
+            ax.plot(part.step, linear.where(linear > floor), **PREDICTED)
+        ax.plot([], [], color=shade(0.7), linewidth=2, label="measured")
+        ax.plot([], [], label=r"linearised: $(1-m\eta\lambda_k)^t$", **PREDICTED)
+        common.log_y(ax)
+        ax.set_xlabel("training step $t$")
+        ax.set_ylabel(r"$|\langle q_k,e(t)\rangle|$")
+        ax.set_title(f"$m$ = {m:g}, first seed", fontsize=10)
+    figure.colorbar(
+        ScalarMappable(norm, shade), ax=axes[len(widths) - 1], label=r"eigenvalue $\lambda_k$ of $H(0)$"
+    )  # fmt: skip
+    _mode_rates(axes[-1], data)
+    for ax in axes:
+        legend_below(ax)
+    return figure
+
+
+def _mode_rates(ax: Axes, data: xr.Dataset) -> None:
+    """Decay per step of every mode, from the last record that is far above rounding, against ln(1 - m η λ_k)."""
+    start = np.abs(data.mode_residual.isel(record=0))
+    seen = (np.abs(data.mode_residual) > 1e-6 * start) & (data.step > 0) & (start > 0)
+    span = data.step.where(seen)
+    last = span == span.max("record")
+    slope = -np.log(positive(np.abs(data.mode_residual) / start)) / span.where(span > 0)
+    measured = slope.where(last).mean("record")
+    predicted = -np.log(positive(np.abs(1 - data.rate * data.mode_value)))
+    for m, color in coloured(data.neurons.values):
+        x, y = (positive(v.sel(neurons=m).transpose("seed", "mode").values.ravel()) for v in (predicted, measured))
+        ax.plot(x, y, "o", color=color, markersize=4, alpha=0.7, label=f"$m$ = {m:g}, every seed")
+    ends = positive(predicted.values)
+    if np.isfinite(ends).any():
+        line = np.array([np.nanmin(ends), np.nanmax(ends)])
+        ax.plot(line, line, label="linearised: equal", **PREDICTED)
+        ax.set_xscale("log")
+    common.log_y(ax)
+    ax.set_xlabel(r"predicted rate $-\ln(1-m\eta\lambda_k)$")
+    ax.set_ylabel("measured rate per step")
+    ax.set_title("rate of every eigenvector", fontsize=10)
+
+
+STATISTICS = {"max": RED, "mean": BLUE, "median": GREEN}
+
+
+def drift(data: xr.Dataset) -> Figure:
+    """How far the weights move over the width, beside the document's D, for both output scales; the lazy prediction."""
+    outputs = [str(label) for label in data.output.values]
+    figure, axes = panels(len(outputs) + 1, width=4.7, height=4.4)
+    m = data.neurons.values
+    end = at_end(data.drift)
+    for ax, output in zip(axes, outputs, strict=False):
+        part = data.sel(output=output)
+        for name, color in STATISTICS.items():
+            values = part.largest_drift if name == "max" else end.sel(output=output, statistic=name)
+            geometric = np.exp(np.log(positive(values)).mean("seed")).transpose("neurons").values
+            over(ax, m, values, "neurons", f"{name}{common.slope_words(values, 'neurons')}", color, geometric)
+        bound = positive(part.largest_drift / part.drift_ratio)
+        ax.plot(
+            m, np.exp(np.log(bound).mean("seed")).transpose("neurons"),
+            label=rf"document: $D${common.slope_words(bound, 'neurons')}", **PREDICTED,
+        )  # fmt: skip
+        common.width_axis(ax, m)
+        common.log_y(ax)
+        ax.set_ylabel(r"$\|w_r(t)-w_r(0)\|$ over the neurons $r$")
+        ax.set_title(rf"$\kappa$ = {output.replace('√m', '$√m$')}: drift", fontsize=10)
+    last = axes[-1]
+    for output, color in coloured(outputs):
+        values = data.lazy_error.sel(output=output)
+        geometric = np.exp(np.log(positive(values)).mean("seed")).transpose("neurons").values
+        words = rf"$\kappa$ = {output}{common.slope_words(values, 'neurons')}"
+        over(last, m, values, "neurons", words, color, geometric)
+    start = positive(data.lazy_error.isel(neurons=0, output=0).values)
+    if np.isfinite(start).any():
+        last.plot(m, np.nanmedian(start) * m[0] / m, label=r"reference, $\kappa$ = 1: $m^{-1}$", **PREDICTED)
+    common.faint(last, 0.02, r"claimed for $\kappa$ = 1, $m$ = 128: below 2 %")
+    common.width_axis(last, m)
+    common.log_y(last)
+    last.set_ylabel("relative Frobenius error")
+    last.set_title("lazy prediction of the final weights", fontsize=10)
+    for ax in axes:
+        legend_below(ax)
+    return figure
+
+
+def initialisation(data: xr.Dataset) -> Figure:
+    """Initial outputs, steps to ε and drift with coupled and with independent initialisation."""
+    figure, axes = panels(4, width=4.1, height=4.2)
+    output, steps, drifts, ratio = axes
+    m, inits = data.neurons.values, [str(init) for init in data.init.values]
+    for init, x in zip(inits, dodge(len(inits)), strict=True):
+        part, color = data.sel(init=init), INIT_COLORS.get(init, GREY)
+        curve = part.initial_output.transpose("seed", "neurons").values
+        for row in curve:
+            output.plot(m, row, ".", color=color, alpha=0.3, markersize=4)
+        output.plot(m, curve.mean(axis=0), "o", color=color, label=f"{init}: seeds and mean")
+        if np.isfinite(curve).all() and (curve > 0).all():
+            scale = float(np.mean(curve / m))
+            output.plot(m, scale * m, label=r"independent: $\propto m$", **PREDICTED)
+        for i, width in enumerate(m):
+            place = i + x
+            cell = part.sel(neurons=width)
+            seeds_at(steps, place, cell.hit_step, color, init if i == 0 else None)
+            T = float(cell.predicted_steps.median())
+            if np.isfinite(T):
+                words = "predicted $T$ (median)" if i == 0 and init == inits[0] else None
+                steps.plot([place - 0.15, place + 0.15], [T, T], label=words, **PREDICTED)
+            seeds_at(drifts, place, positive(cell.largest_drift.values), color, init if i == 0 else None)
+            D = float(positive(cell.largest_drift / cell.drift_ratio).median())
+            if np.isfinite(D):
+                words = "document: $D$ (median)" if i == 0 and init == inits[0] else None
+                drifts.plot([place - 0.15, place + 0.15], [D, D], label=words, **PREDICTED)
+    output.axhline(0, color="black", linewidth=1, label="document, coupled: 0")
+    output.set_yscale("symlog", linthresh=100.0)
+    output.set_ylim(bottom=-20)
+    common.width_axis(output, m)
+    output.set_ylabel(r"$\|F(0)\|^2$")
+    output.set_title("initial outputs", fontsize=10)
+    common.log_y(steps)
+    steps.set_ylabel(r"steps to $\|e\|^2\leq\varepsilon$")
+    steps.set_title("training time", fontsize=10)
+    common.log_y(drifts)
+    common.faint(drifts, 0.3, "claimed, independent: median above 0.3")
+    drifts.set_ylabel(r"$\max_{r,t}\|w_r(t)-w_r(0)\|$")
+    drifts.set_title(r"largest drift up to $\varepsilon$", fontsize=10)
+    names = [word(width) for width in m]
+    for ax in (steps, drifts, ratio):
+        common.names_axis(ax, names, "width $m$")
+    if {"coupled", "independent"} <= set(inits):
+        drifted = positive(data.largest_drift)
+        paired = (drifted.sel(init="independent") / drifted.sel(init="coupled")).transpose("neurons", "seed")
+        for i, values in enumerate(paired.values):
+            seeds_at(ratio, i, values, BLUE, "same seed, and median" if i == 0 else None)
+    ratio.axhline(10, label=r"claimed: median above 10, $m\geq 256$", **PREDICTED)
+    ratio.set_yscale("log")
+    ratio.set_ylabel("largest drift, independent / coupled")
+    ratio.set_title("what the pairs contribute", fontsize=10)
+    for ax in axes:
+        legend_below(ax, 1)
+    return figure
+
+
+def samplers(data: xr.Dataset) -> Figure:
+    """Errors on other data in the claimed time, and the worst step of every run against the bound."""
+    figure, (left, right) = panels(2, height=4.4)
+    names = [str(name) for name in data.sampler.values]
+    for name, color in coloured(names):
+        common.decay_curves(left, data.sel(sampler=name), word(name), color)
+    common.decay_axes(left)
+    left.set_title("every seed", fontsize=10)
+    kinds = (("H(0)", r"$\lambda$ of $H(0)$", BLUE), ("limit", r"$\lambda$ of $H^\mathrm{cts}$", ORANGE))
+    for (rate, words, color), x in zip(kinds, dodge(2), strict=True):
+        for i, name in enumerate(names):
+            values = positive(data.contraction.sel(sampler=name, rate_of=rate).values)
+            seeds_at(right, i + x, values, color, words if i == 0 else None)
+    common.bound_line(right, "document: at most 1", names=[word(name) for name in names])
+    right.set_xlabel("data")
+    right.set_ylabel(r"$\max_t\|e(t)\|^2/(1-m\eta\lambda/2)^t\|e(0)\|^2$")
+    right.set_title("worst step of every run", fontsize=10)
+    for ax in (left, right):
+        legend_below(ax)
+    return figure
+
+
+def theory_step(data: xr.Dataset) -> Figure:
+    """The document's step is tiny: how much of the error is gone, and what Lemma 7.4 promises of every step."""
+    figure, (left, right) = panels(2, height=4.2)
+    lost = positive(1 - data.square / data.initial_square)
+    linear = positive(1 - data.linear_square / data.initial_square)
+    claimed = positive(-np.expm1(-common.claimed_decay(data) * data.step))
+    seen = data.step.where(data.step > 0)
+    for (i, color), first in zip(
+        coloured(range(data.sizes["seed"])), [True] + [False] * data.sizes["seed"], strict=False
+    ):
+        t = seen.isel(seed=i)
+        left.plot(t, lost.isel(seed=i), color=color, linewidth=1.5, label="seeds" if first else None)
+        left.plot(
+            t, claimed.isel(seed=i), label=r"claimed: at least $1-(1-m\eta\lambda/2)^t$" if first else None, **PREDICTED
+        )
+        left.plot(
+            t, linear.isel(seed=i), color="black", linestyle=":", linewidth=1, label="linearised dynamics" if first else None
+        )  # fmt: skip
+    if np.isfinite(left.dataLim.x1) and left.dataLim.x1 > 0:
+        left.set_xscale("log")
+    common.log_y(left)
+    left.set_xlabel("training step $t$")
+    left.set_ylabel(r"$1-\|e(t)\|^2/\|e(0)\|^2$")
+    left.set_title("share of the error that is gone", fontsize=10)
+    groups = (
+        (rf"$\eta\|\Delta w_r\|$ / {SMALL_STEP:g}", data.step_length / SMALL_STEP),
+        (r"$\|e(t)\|$ / $\sqrt{n}$", data.error_norm),
+        ("drift / $D$", data.drift_ratio),
+    )
+    common.limits(right, groups)
+    common.log_y(right)
+    right.set_xlabel("largest over all steps")
+    right.set_title("Lemmas 7.2 and 7.4", fontsize=10)
+    for ax in (left, right):
+        legend_below(ax, 1)
+    return figure
