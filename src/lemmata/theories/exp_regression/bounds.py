@@ -1,7 +1,7 @@
 """The document's calculators (section 4), in logarithms: with C > 10 the factor e^{4B} alone is about 10^37.
 
-`ln_...` are the formulas; they take NumPy or JAX numbers and serve the training as well. The calculators give log10. Constants
-that the document leaves open are 1. They are for the exponential activation with output scale 1.
+`ln_...` are the formulas; they take NumPy or JAX numbers and serve the training as well. The calculators give log10.
+Constants that the document leaves open are 1. They are for the exponential activation with output scale 1.
 """
 
 from __future__ import annotations
@@ -197,27 +197,50 @@ def explicit_width(
     (10/R) ln(3n²/δ) [serves only the printed proof of Lemma 6.7]. The `union` B contains m: iterated from m = 2.
     """
     error = math.sqrt(n) if error is None else error
-    ln_m = math.log(2)
-    for _ in range(10_000):
-        b = float(projection_bound(n, np.exp(np.minimum(ln_m, 700.0)), delta, sigma, C, source, B))
-        if source == "union":  # 2mn/δ beyond floating point
-            b = sigma * math.sqrt(2 * (ln_m + math.log(2 * n / delta)))
-        ln_r = float(ln_radius(n, lam, b))
-        terms = {
-            "Hoeffding": math.log((16 if init == "coupled" else 8) * n**2 * math.log(2 * n**2 / delta) / lam**2)
-            + 4 * b,
-            "D < R": math.log(8 * math.sqrt(n) * error / lam) + b + math.exp(ln_r) - ln_r,
-            "Lemma 6.7's printed proof": math.log(10 * math.log(3 * n**2 / delta)) - ln_r,
-        }
-        active = max(terms, key=terms.__getitem__)
-        wanted = _even(terms[active])
-        if abs(wanted - ln_m) <= 1e-15 * abs(wanted):
-            break
+    ln_m, known = -math.inf, None
+    wanted = math.log(2)
+    while known is None or abs(wanted - ln_m) > 1e-15 * abs(wanted):
         ln_m = wanted
-    radius = math.exp(ln_r)
-    drift = float(ln_drift(n, 1.0, lam, b, radius, error)) - ln_m
-    conditions = {"D < R": drift < ln_r, "R < 1e-3": radius < 1e-3, "R ≤ 1 ≤ B": radius <= 1 <= b}
-    return Width(ln_m, b, radius, active, conditions)
+        known = _conditions(n, lam, delta, sigma, C, source, B, error, init, ln_m)
+        wanted = _even(max(known.terms.values()))
+    drift = float(ln_drift(n, 1.0, lam, known.B, math.exp(known.ln_R), error)) - ln_m
+    radius = math.exp(known.ln_R)
+    conditions = {"D < R": drift < known.ln_R, "R < 1e-3": radius < 1e-3, "R ≤ 1 ≤ B": radius <= 1 <= known.B}
+    return Width(ln_m, known.B, radius, max(known.terms, key=known.terms.__getitem__), conditions)
+
+
+class _Conditions(NamedTuple):
+    B: float
+    ln_R: float
+    terms: dict[str, float]
+    """ln of the width that each condition asks for."""
+
+
+def _conditions(
+    n: int,
+    lam: float,
+    delta: float,
+    sigma: float,
+    C: float,
+    source: str,
+    B: float,
+    error: float,
+    init: str,
+    ln_m: float,
+) -> _Conditions:
+    """The conditions at the B that belongs to the width e^{ln_m}, which may be beyond floating point."""
+    if source == "union":
+        b = sigma * math.sqrt(2 * (ln_m + math.log(2 * n / delta)))
+    else:
+        b = float(projection_bound(n, 1.0, delta, sigma, C, source, B))
+    ln_r = float(ln_radius(n, lam, b))
+    pairs = 16 if init == "coupled" else 8
+    terms = {
+        "Hoeffding": math.log(pairs * n**2 * math.log(2 * n**2 / delta) / lam**2) + 4 * b,
+        "D < R": math.log(8 * math.sqrt(n) * error / lam) + b + math.exp(ln_r) - ln_r,
+        "Lemma 6.7's printed proof": math.log(10 * math.log(3 * n**2 / delta)) - ln_r,
+    }
+    return _Conditions(b, ln_r, terms)
 
 
 def _even(ln_m: float) -> float:

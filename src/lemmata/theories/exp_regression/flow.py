@@ -13,7 +13,7 @@ from jaxtyping import Array, Float
 from lemmata.lab.setting import Problem
 from lemmata.lab.simulation import piece
 from lemmata.theories.exp_regression.data import Data
-from lemmata.theories.exp_regression.network import Head, Weights, loss_gradient, project, read_out
+from lemmata.theories.exp_regression.network import Head, Weights, lengths, loss_gradient, project, read_out
 
 STEPS = 50
 """After so many steps a joint run is compared with separate ones."""
@@ -49,7 +49,7 @@ def compare_flow(problem: Problem, data: Data, before: Weights, after: Weights, 
     """Where the weights arrive against the flow of the first point alone, and how far they leave its line."""
     x, y = data.x[0], data.y[0]
     square = x @ x
-    signs, start, end = head.signs, before @ x, after @ x
+    signs, start, end = head.signs, x @ before, x @ after
     limit = flow_limit(signs, start, square, y)
 
     def error(defect: bool) -> Array:
@@ -57,10 +57,10 @@ def compare_flow(problem: Problem, data: Data, before: Weights, after: Weights, 
         return jnp.max(head.used * jnp.abs(end - predicted))
 
     moved = after - before
-    across = moved - jnp.outer(moved @ x, x) / square
+    across = moved - jnp.outer(x, x @ moved) / square
     return {
         "flow_error": jnp.stack([error(False), error(True)]),
-        "flow_across": jnp.max(jnp.linalg.norm(across, axis=1)),
+        "flow_across": jnp.max(lengths(across)),
     }
 
 

@@ -48,27 +48,29 @@ def linear_classes(data: xr.Dataset) -> xr.DataArray:
 
 def geometric_slope(values: xr.DataArray, along: str) -> float:
     """The exponent in `along` of the geometric mean over seeds."""
-    return _log_slope(values[along].values, np.exp(np.log(values).mean("seed")).transpose(along).values)
+    return _log_slope(values, along, lambda seeds: np.exp(np.log(seeds).mean(0)))
 
 
 def median_slope(values: xr.DataArray, along: str) -> float:
     """The exponent in `along` of the median over seeds."""
-    return _log_slope(values[along].values, values.median("seed").transpose(along).values)
+    return _log_slope(values, along, lambda seeds: np.median(seeds, 0))
 
 
 def rms_slope(values: xr.DataArray, along: str) -> float:
     """The exponent in `along` of the root mean square over seeds."""
-    return _log_slope(values[along].values, np.sqrt((values**2).mean("seed")).transpose(along).values)
+    return _log_slope(values, along, lambda seeds: np.sqrt(np.mean(seeds**2, 0)))
 
 
-def _log_slope(x: np.ndarray, y: np.ndarray) -> float:
+def _log_slope(values: xr.DataArray, along: str, centre: Callable[[np.ndarray], np.ndarray]) -> float:
+    with np.errstate(divide="ignore"):
+        y = centre(values.transpose("seed", along).values)
     if not np.all(np.isfinite(y) & (y > 0)):
         raise NotApplicable("no exponent: a value is not positive and finite")
-    return float(np.polyfit(np.log(x), np.log(y), 1)[0])
+    return float(np.polyfit(np.log(values[along].values), np.log(y), 1)[0])
 
 
 def resampled(statistic: Callable[[xr.DataArray], float], values: xr.DataArray, draws: int = 400) -> Estimate:
-    """The statistic with its bootstrap interval over seeds, by percentiles: the specification's for slopes of medians."""
+    """The statistic with its bootstrap interval over seeds, by percentiles, as the specification has it for slopes."""
     rng = np.random.default_rng(0)
     count = values.sizes["seed"]
     found = [statistic(values.isel(seed=rng.integers(0, count, count))) for _ in range(draws)]

@@ -16,7 +16,8 @@ from lemmata.lab.setting import Problem
 from lemmata.lab.simulation import piece
 from lemmata.networks.activations import Activation
 
-Weights = Float[Array, "neurons dimension"]
+Weights = Float[Array, "dimension neurons"]
+"""W = [w_1, ..., w_m], one column a neuron, as in the document."""
 ByPoint = Float[Array, "points neurons"]
 
 
@@ -43,7 +44,7 @@ def initialise(problem: Problem, key: jax.Array) -> tuple[Weights, Head]:
     if problem.init == "user":
         count = problem.given_signs.shape[0]
         place = jnp.arange(count) // 2 + (jnp.arange(count) % 2) * half
-        weights = jnp.zeros((problem.capacity, problem.dimension)).at[place].set(problem.given_weights)
+        weights = jnp.zeros((problem.dimension, problem.capacity)).at[:, place].set(problem.given_weights.T)
         return weights, Head(jnp.zeros(problem.capacity).at[place].set(problem.given_signs), problem.output_scale)
 
     def neuron(key: jax.Array) -> tuple[Array, Array]:
@@ -55,7 +56,7 @@ def initialise(problem: Problem, key: jax.Array) -> tuple[Weights, Head]:
     partner, partner_signs = weights, -signs
     if problem.init == "independent":
         partner, partner_signs = jax.vmap(lambda k: neuron(jax.random.fold_in(k, 1)))(pair)
-    weights = problem.weight_scale * jnp.concatenate([weights, partner])
+    weights = problem.weight_scale * jnp.concatenate([weights, partner]).T
     index = jnp.concatenate([2 * jnp.arange(half), 2 * jnp.arange(half) + 1])
     signs = jnp.concatenate([signs, partner_signs]) * (index < problem.neurons)
     return weights, Head(signs, jnp.asarray(problem.output_scale))
@@ -63,7 +64,12 @@ def initialise(problem: Problem, key: jax.Array) -> tuple[Weights, Head]:
 
 def project(weights: Weights, x: Float[Array, "points dimension"]) -> ByPoint:
     """<w_r, x_i>."""
-    return x @ weights.T
+    return x @ weights
+
+
+def lengths(weights: Weights) -> Float[Array, " neurons"]:
+    """‖w_r‖."""
+    return jnp.sqrt(jnp.sum(weights**2, axis=0))
 
 
 def read_out(head: Head, values: ByPoint) -> Float[Array, " points"]:
@@ -82,16 +88,16 @@ def forward(
 
 def output_gradient(
     head: Head, slopes: ByPoint, x: Float[Array, "points dimension"]
-) -> Float[Array, "points neurons d"]:
+) -> Float[Array, "points dimension neurons"]:
     """∂F_i/∂w_r = κ a_r φ'(<w_r, x_i>) x_i (Eq. 1)."""
-    return head.scale * (head.signs * slopes)[:, :, None] * x[:, None, :]
+    return head.scale * (head.signs * slopes)[:, None, :] * x[:, :, None]
 
 
 def loss_gradient(
     head: Head, slopes: ByPoint, x: Float[Array, "points dimension"], residual: Float[Array, " points"]
 ) -> Weights:
     """Δw_r = κ a_r Σ_i (F_i - y_i) φ'(<w_r, x_i>) x_i, the gradient of L = ½ ‖F - y‖²."""
-    return head.scale * head.signs[:, None] * ((residual[:, None] * slopes).T @ x)
+    return head.scale * head.signs * (x.T @ (residual[:, None] * slopes))
 
 
 def kernel(head: Head, slopes: ByPoint, x: Float[Array, "points dimension"]) -> Float[Array, "points points"]:

@@ -1,7 +1,7 @@
 """Weights moved by at most R: projections, exponentials and the kernel (Lemmas 6.2 and 6.7).
 
-Every weight is moved by `factor` R: in random directions, along ±x_i (x_i the point of the largest projection, so that it grows),
-or along x_i + x_j. At factor 1 all bounds hold; the larger ones are the broken cases of the controls.
+Every weight is moved by `factor` R: in random directions, along ±x_i (x_i the point of the largest projection, so that
+it grows), or along x_i + x_j. At factor 1 all bounds hold; the larger ones are the broken cases of the controls.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def moved_ratios(head: Head, x: Array, weights: Weights, moved: Weights, R: Arra
     used = head.used > 0
     largest = jnp.max(jnp.where(used, jnp.abs(before), 0.0))
     highest = jnp.max(jnp.where(used, before, -jnp.inf))
-    change = jnp.einsum("ijd,rd->ijr", sums, weights - moved) * head.used
+    change = jnp.einsum("ijd,dr->ijr", sums, weights - moved) * head.used
     old, new = kernel(head, jnp.exp(before), x), kernel(head, jnp.exp(after), x)
     allowed = jnp.expm1(R * jnp.linalg.norm(sums, axis=-1)) * jnp.abs(old)
     relative = jnp.abs(new - old) / jnp.where(allowed > 0, allowed, 1.0)
@@ -52,10 +52,10 @@ def perturb(problem: Problem, key: jax.Array, data: Data, weights: Weights, head
     length = problem.factor * R
 
     def move(direction: Array) -> Ratios:
-        return moved_ratios(head, x, weights, weights + length * direction, R)
+        return moved_ratios(head, x, weights, weights + length * direction.reshape(x.shape[1], -1), R)
 
     if problem.shift == "random":
-        found = [move(unit(jax.random.normal(key, weights.shape)))]
+        found = [move(unit(jax.random.normal(key, weights.T.shape)).T)]
     elif problem.shift == "point":
         row = projections[i]
         outward = jnp.sign(row[jnp.argmax(jnp.abs(row))])

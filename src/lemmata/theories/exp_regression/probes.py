@@ -8,7 +8,16 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from lemmata.networks.kernels import Spectrum
-from lemmata.theories.exp_regression.network import ByPoint, Head, Weights, kernel, loss_gradient, project, read_out
+from lemmata.theories.exp_regression.network import (
+    ByPoint,
+    Head,
+    Weights,
+    kernel,
+    lengths,
+    loss_gradient,
+    project,
+    read_out,
+)
 
 Points = Float[Array, "points dimension"]
 Vector = Float[Array, " points"]
@@ -50,7 +59,7 @@ def step_terms(
         second=2 * residual @ second_order,
         third=jnp.sum((next_outputs - outputs) ** 2),
         remainder=jnp.max(head.used * share),
-        steepest=jnp.max(jnp.linalg.norm(gradient, axis=1)),
+        steepest=jnp.max(lengths(gradient)),
     )
 
 
@@ -105,7 +114,7 @@ def asymmetric_kernel(head: Head, values: ByPoint, x: Points, mask: ByPoint) -> 
 def lazy_drift(head: Head, slopes: ByPoint, x: Points, missing: Vector, start: Spectrum) -> Weights:
     """Where the linearised dynamics takes the weights: a_r / (κ m) Σ_i (H(0)^-1 (y - F(0)))_i φ'(<w_r(0), x_i>) x_i."""
     dual = start.vectors @ ((start.vectors.T @ missing) / start.values)
-    return head.signs[:, None] * ((dual[:, None] * slopes).T @ x) / (head.scale * head.width)
+    return head.signs * (x.T @ (dual[:, None] * slopes)) / (head.scale * head.width)
 
 
 def linear_residuals(start: Spectrum, rate: Scalar, residual: Vector, step: Array) -> Float[Array, "*steps points"]:

@@ -12,6 +12,8 @@ from lemmata.networks.activations import ACTIVATIONS
 
 SAMPLERS = ("sphere", "ball", "orthonormal", "random_labels", "teacher", "clustered", "user")
 SOURCES = ("paper", "union", "empirical")
+LEAST_ROOM = 1024
+"""Narrower networks share one program: compiling another takes longer than the neurons that are not used."""
 ROUNDING = 1e-12
 """Points may exceed the unit ball by rounding."""
 
@@ -48,7 +50,9 @@ class Setting(lab.Setting):
 
     samples: int = lab.size(10, "n", "data points")
     dimension: int = lab.size(10, "d", "input dimension")
-    room: int = lab.size(0, "", "room for neurons: widths up to it share one program (0: next power of two)", low=0)
+    room: int = lab.size(
+        0, "", "room for neurons: widths up to it share one program (0: next power of two, at least 1024)", low=0
+    )
     records: int = lab.size(60, "", "records along training, log-spaced", low=2)
     teacher_neurons: int = lab.size(4, "k", "neurons of the teacher")
 
@@ -93,7 +97,7 @@ class Setting(lab.Setting):
         return 1.0 if self.scale == "one" else self.neurons**-0.5
 
     def derived(self) -> dict[str, Any]:
-        given = {"output_scale": self.output_scale}
+        given: dict[str, Any] = {"output_scale": self.output_scale}
         if self.sampler == "user":
             largest = float(np.max(np.linalg.norm(self.inputs, axis=1)))
             size = float(np.max(np.abs(self.targets)))
@@ -105,7 +109,9 @@ class Setting(lab.Setting):
         return given
 
     def shapes(self) -> dict[str, int]:
-        return {"capacity": max(2, self.room + self.room % 2) if self.room else max(64, _power_of_two(self.neurons))}
+        return {
+            "capacity": max(2, self.room + self.room % 2) if self.room else max(LEAST_ROOM, _power_of_two(self.neurons))
+        }
 
     def warnings(self) -> list[str]:
         found = []

@@ -28,6 +28,7 @@ from lemmata.theories.exp_regression.network import (
     initialise,
     kernel,
     largest_projection,
+    lengths,
     loss_gradient,
     project,
     read_out,
@@ -50,9 +51,8 @@ SMALL_STEP = 0.01
 """The η ‖Δw_r‖ of Lemma 7.4."""
 
 RATES = ("H(0)", "limit", "H(0), 3 m η λ", "limit, 3 m η λ")
-"""Whose λ, and which rate, ‖e(t)‖² is compared with: 1 - m η λ/2 as claimed, or 1 - 3 m η λ (too fast, for controls)."""
+"""Whose λ, and which rate, ‖e(t)‖² is compared with: 1 - m η λ/2 as claimed, or 1 - 3 m η λ (for controls)."""
 MASKS = ("uniform", "signs")
-MODES = ("largest", "least")
 
 
 NONE = -1e300
@@ -208,7 +208,7 @@ def train(problem: Problem, data: Data, weights: Weights, head: Head, known: Con
             name: jnp.where(judged, jnp.maximum(before, jnp.clip(found[name], NONE, -NONE)), before)
             for name, before in state.extremes.items()
         }  # fmt: skip
-        drift = jnp.max(head.used * jnp.linalg.norm(moved - weights, axis=1))
+        drift = jnp.max(head.used * lengths(moved - weights))
         next_state = State(
             moved,
             values,
@@ -229,7 +229,7 @@ def train(problem: Problem, data: Data, weights: Weights, head: Head, known: Con
         return jax.lax.cond(state.stopped, lambda: state, lambda: advance(t, state))
 
     def probe(state: State, previous: State) -> dict[str, Array]:
-        moved = jnp.linalg.norm(state.weights - weights, axis=1)
+        moved = lengths(state.weights - weights)
         used = jnp.where(head.used > 0, moved, jnp.nan)
         now = kernel(head, slopes_of(state), data.x)
         eigenvalues = jnp.linalg.eigvalsh(now)
@@ -351,7 +351,7 @@ TRAINED = (
     Variable("kernel_least", RECORD, "λ_min(H(t))", "least eigenvalue of the kernel"),
     Variable("kernel_largest", RECORD, "λ_max(H(t))", "largest eigenvalue of the kernel"),
     Variable("kernel_change", RECORD, "‖H(t)-H(0)‖_F", "how far the kernel has moved"),
-    Variable("drift", ("record", "statistic"), "‖w_r(t)-w_r(0)‖", "how far the weights have moved: largest, mean, median"),
+    Variable("drift", ("record", "statistic"), "‖w_r(t)-w_r(0)‖", "distance of the weights from their start"),
     Variable("outputs", ("record", "point"), "F(t)", "outputs"),
     Variable("mode_residual", ("record", "mode"), "<q_k, e(t)>", "residual along the eigenvectors of H(0)", True),
     Variable("linear_mode_residual", ("record", "mode"), "(1-mηλ_k)ᵗ<q_k, e(0)>", "the same, linearised", True),
@@ -376,7 +376,7 @@ TRAINED = (
     Variable("start_largest", (), "λ_max(H(0))", "largest eigenvalue of the initial kernel"),
     Variable("end_largest", (), "λ_max(H(T))", "largest eigenvalue of the final kernel"),
     Variable("kernel_error", (), "‖H(0)-H^cts‖_F", "distance of the initial kernel from its limit"),
-    Variable("largest_drift", (), "max ‖w_r(t)-w_r(0)‖", "largest distance of any weight from its start, over all steps"),
+    Variable("largest_drift", (), "max ‖w_r(t)-w_r(0)‖", "largest distance of a weight from its start, ever"),
     Variable("document_radius", (), "R", "0.01 λ/(n e^{2B}) with the B of the setting's source"),
     Variable("document_drift", (), "D", "bound on the drift with the B of the setting's source and that R"),
     Variable("lazy_error", (), "", "relative Frobenius error of the lazy prediction of the final weights"),
@@ -389,7 +389,7 @@ JUDGED = (
     Variable("first_order", (), "", "Q9: largest mηλ‖e‖²/(-C_1) over steps with λ_min(H(t)) ≥ λ/2", True),
     Variable("first_order_defect", (), "", "Q9 with e the lowest eigenvector and 2.1 times its eigenvalue", True),
     Variable("second_order", (), "", "Q11: largest C_2 / corrected bound", True),
-    Variable("second_order_printed", (), "", "Q11: largest C_2 / printed bound, where ‖e‖ ≤ √n and n ≤ 1.9e^{B-3R}", True),
+    Variable("second_order_printed", (), "", "Q11: the same, printed bound, ‖e‖ ≤ √n and n ≤ 1.9e^{B-3R}", True),
     Variable("third_order", (), "", "Q12: largest C_3 / bound, over steps with η‖Δw_r‖ ≤ 0.01", True),
     Variable("third_order_stated", (), "", "Q12: largest C_3 / stated bound, over those with B ≥ 0.35 + R", True),
     Variable("gradient_norm", (), "", "Q13: largest ‖Δw_r‖ / bound", True),

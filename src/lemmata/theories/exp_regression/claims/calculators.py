@@ -18,7 +18,7 @@ DELTA = 0.1
 
 
 def _budget(power: int, sigma: float = 1.0) -> Evidence:
-    """log10 of 3nRe^{2B} / (λ/4), at n = 10, δ = 0.05, C = 10 and λ of orthonormal data, with R = 0.01λ/(n e^{power B})."""
+    """log10 of 3nRe^{2B} / (λ/4) with R = 0.01λ/(n e^{power B}), at n = 10, δ = 0.05, C = 10, orthonormal data."""
 
     def evidence(datasets: Datasets) -> float:
         lam = math.exp(2 * sigma**2)

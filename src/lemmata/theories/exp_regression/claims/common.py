@@ -1,4 +1,4 @@
-"""What the claims share: the slack of bounds, evidence in float64, runs in one row, and the small cases of section 8."""
+"""What the claims share: the slack of bounds, evidence in float64, runs in one row, the small cases of section 8."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def worst(**values: xr.DataArray) -> xr.DataArray:
 
 
 def network(weights: Any, signs: Any) -> tuple[Weights, Head]:
-    """A small network by hand, output scale 1."""
-    return jnp.asarray(weights, float), Head(jnp.asarray(signs, float), jnp.asarray(1.0))
+    """A small network by hand, output scale 1; `weights` has one row a neuron."""
+    return jnp.asarray(weights, float).T, Head(jnp.asarray(signs, float), jnp.asarray(1.0))
 
 
 def two_point(eta: float) -> Terms:

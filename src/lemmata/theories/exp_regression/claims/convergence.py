@@ -1,4 +1,4 @@
-"""Convergence: steps (Q14), drift (Q15), contraction (Q16), hitting times (Q17), the linear limit (Q18), the theorem (X9)."""
+"""Convergence: steps (Q14), drift (Q15, X3), contraction (Q16), hitting (Q17), linear limit (Q18), theorem (X9)."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ def _drift_bound(factor: float = 1.0) -> Evidence:
         found = []
         for data in parts:
             sound = gated(data) & (_rate(data, LIMIT) <= SLACK)
-            found.append(runs_where(data.drift_ratio, sound, "the kernel keeps λ/2 and the error contracts"))
-        return factor * xr.concat(found, "seed")
+            found.append(runs_where(factor * data.drift_ratio, sound, "the kernel keeps λ/2 and the error contracts"))
+        return xr.concat(found, "seed")
 
     return evidence
 
@@ -269,8 +269,8 @@ CLAIMS = (
         name="q16-contraction-dis",
         reference="Lemmas 7.3 and 9.2",
         kind="bound",
-        statement="‖e(t)‖² ≤ (1 - mηλ/2)^t ‖e(0)‖² with λ = λ_min(H(0)), at every step of every run (practical step with "
-        "c ≤ 1, and the document's step).",
+        statement="‖e(t)‖² ≤ (1 - mηλ/2)^t ‖e(0)‖² with λ = λ_min(H(0)), at every step of every run (practical step "
+        "with c ≤ 1, and the document's step).",
         reads=("x2-convergence", "q16-samplers", "q16-theory", "x6-stability", "x2-orthonormal"),
         evidence=_contraction_start,
         judge=at_most({"x2-convergence": SLACK, "q16-samplers": SLACK, "q16-theory": 1 + 1e-12, "x6-stability": SLACK}),
@@ -305,7 +305,8 @@ CLAIMS = (
         name="q17-hitting",
         reference="Theorems 1.1 and 7.1",
         kind="bound",
-        statement="‖e‖² ≤ ε by T = ⌈2 ln(‖y‖²/ε)/(mηλ)⌉ with the practical step, in every run that keeps λ/2 (T ≤ 20000).",
+        statement="‖e‖² ≤ ε by T = ⌈2 ln(‖y‖²/ε)/(mηλ)⌉ with the practical step, in every run that keeps λ/2 (T ≤ "
+        "20000).",
         reads=("x2-convergence", "x2-orthonormal"),
         evidence=_hitting,
         judge=at_most(1.0, by="every"),
@@ -326,8 +327,8 @@ CLAIMS = (
         name="q18-deviation",
         reference="Theorem 7.1 (T does not depend on m)",
         kind="limit",
-        statement="At fixed mη training tends to the linearised dynamics: ‖e(20)‖² deviates from it by less than 1e-3 in "
-        "the median at m ≥ 1024, for all three (n, d).",
+        statement="At fixed mη training tends to the linearised dynamics: ‖e(20)‖² deviates from it by less than 1e-3 "
+        "in the median at m ≥ 1024, for all three (n, d).",
         reads=("x2-convergence",),
         evidence=_deviation("coupled"),
         judge=at_most(1e-3, by="median", strict=True),

@@ -56,8 +56,8 @@ CLAIMS = (
         name="q21-limit",
         reference="section 6, Q21",
         kind="identity",
-        statement="On one point gradient descent with c = 1e-3 ends at the weights of gradient flow: <w_r, x> to 1e-6, in "
-        "every seed.",
+        statement="On one point gradient descent with c = 1e-3 ends at the weights of gradient flow: <w_r, x> to 1e-6, "
+        "in every seed.",
         formula="e^{-<w_r, x>} = c_r + a_r ‖x‖² ℰ, F(ℰ_∞) = y",
         reads=("q21-flow",),
         evidence=_limit(EXACT),
@@ -88,8 +88,8 @@ CLAIMS = (
         name="q21-decoupling",
         reference="section 8, orthonormal data",
         kind="identity",
-        statement="Gradient descent on orthonormal points is one separate run per point: outputs and projections agree to "
-        "1e-12 after 50 steps.",
+        statement="Gradient descent on orthonormal points is one separate run per point: outputs and projections agree "
+        "to 1e-12 after 50 steps.",
         reads=("x2-orthonormal",),
         evidence=_separate("orthonormal"),
         judge=at_most(1e-12),

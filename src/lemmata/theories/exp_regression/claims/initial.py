@@ -309,8 +309,8 @@ CLAIMS = (
         name="q5-width-draw",
         reference="Lemma 6.3 (conclusion)",
         kind="bound",
-        statement="At the printed width with constant 1 (orthonormal n = d = 5, σ = 0.05, m = 456) the kernel is within "
-        "λ/4 of its limit and keeps ¾ λ in at least 95 % of 200 draws.",
+        statement="At the printed width with constant 1 (orthonormal n = d = 5, σ = 0.05, m = 456) the kernel is "
+        "within λ/4 of its limit and keeps ¾ λ in at least 95 % of 200 draws.",
         reads=("q5-width",),
         evidence=_width_draw(0),
         judge=at_least(1 - DELTA),
@@ -351,8 +351,8 @@ CLAIMS = (
         name="x1-ratio",
         reference="Lemma 6.3, exact variance",
         kind="identity",
-        statement="The root mean square of ‖H^dis - H^cts‖_F over draws is √(Σ Var_ij/m_eff), m_eff = m/2 in pairs: ratio "
-        "in [0.9, 1.1] at every width and σ ≤ 0.5.",
+        statement="The root mean square of ‖H^dis - H^cts‖_F over draws is √(Σ Var_ij/m_eff), m_eff = m/2 in pairs: "
+        "ratio in [0.9, 1.1] at every width and σ ≤ 0.5.",
         reads=("x1-kernel",),
         evidence=_ratio(),
         judge=within(0.9, 1.1, predicted=1.0),

@@ -101,8 +101,8 @@ CLAIMS = (
         name="q4-exp-definite",
         reference="section 6, Q4",
         kind="identity",
-        statement="The exponential kernel is positive definite on distinct non-zero points, parallel and antipodal ones "
-        "included: λ_min/λ_max > 1e-12 in ten draws.",
+        statement="The exponential kernel is positive definite on distinct non-zero points, parallel and antipodal "
+        "ones included: λ_min/λ_max > 1e-12 in ten draws.",
         evidence=_ratio("exp", generic=_generic, parallel=PARALLEL, antipodal=ANTIPODAL),
         judge=at_least(SINGULAR, by="every", strict=True),
         controls=(

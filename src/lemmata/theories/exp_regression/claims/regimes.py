@@ -217,8 +217,8 @@ CLAIMS = (
         name="x7-exp",
         reference="experiment X7",
         kind="comparison",
-        statement="The exponential network reaches ε on generic data, on the parallel and on the antipodal pair, in every "
-        "seed.",
+        statement="The exponential network reaches ε on generic data, on the parallel and on the antipodal pair, in "
+        "every seed.",
         reads=("x7-activations",),
         evidence=_reaches(),
         judge=at_most(4000.0, by="every"),

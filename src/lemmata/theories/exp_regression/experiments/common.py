@@ -32,7 +32,7 @@ def experiment(
     paper_seeds: int = 20,
     simulation: Simulation = simulate,
 ) -> Experiment:
-    """`smoke` and `paper` change fields and axes of `quick`; an axis of that name is replaced, anything else is a field."""
+    """`smoke` and `paper` change `quick`: what is the name of an axis replaces it, anything else is a field."""
 
     def preset(base: Mapping[str, Any], changes: Mapping[str, Any], seeds: int) -> Preset:
         fields = {name: value for name, value in changes.items() if name not in axes}

@@ -1,4 +1,4 @@
-"""Before training: kernel concentration (X1), projections (Q2), Monte Carlo (Q3), widths (Q5), shifts (Q6), outputs (Q7)."""
+"""Before training: kernels (X1), projections (Q2), Monte Carlo (Q3), widths (Q5), shifts (Q6), outputs (Q7)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Widths and limits: the frontier (X4), activations (X7), vacuity (X8), the theorem end to end (X9), one point (Q21)."""
+"""Widths and limits: the frontier (X4), activations (X7), vacuity (X8), the theorem in full (X9), one point (Q21)."""
 
 from __future__ import annotations
 

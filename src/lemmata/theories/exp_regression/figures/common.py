@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
+from matplotlib.ticker import LogLocator, NullFormatter
 
 from lemmata.lab.claims import NotApplicable
 from lemmata.lab.figures import BLUE, GREEN, GREY, ORANGE, PALETTE, PREDICTED, RED
@@ -47,15 +48,25 @@ def centre(values: np.ndarray) -> np.ndarray:
     return np.where(known.any(axis=0), np.nanmedian(filled, axis=0), np.nan)
 
 
+def band(values: xr.DataArray) -> np.ndarray:
+    """The 5 % and 95 % quantiles over the seeds, where there are any."""
+    rows = values.transpose("seed", ...).values
+    known = np.isfinite(rows).all(axis=0)
+    return positive(np.where(known, np.quantile(np.where(known, rows, 0.0), [0.05, 0.95], axis=0), np.nan))
+
+
 def number_axis(ax: Axes, values: Any, label: str) -> None:
     """A logarithmic x axis with a tick at every value of an axis of the experiment."""
-    values = np.asarray(values, float)
+    values = positive(values)
+    values = values[np.isfinite(values)]
+    ax.set_xlabel(label)
+    if not values.size:
+        return
     ax.set_xscale("log")
     ax.set_xticks(values, [f"{value:g}" if value < 1e5 else f"{value:.0e}" for value in values], fontsize=8)
     ax.minorticks_off()
     room = 1.25 if values.size > 1 else 2.0
     ax.set_xlim(values.min() / room, values.max() * room)
-    ax.set_xlabel(label)
 
 
 def width_axis(ax: Axes, values: Any) -> None:
@@ -71,11 +82,18 @@ def names_axis(ax: Axes, names: Sequence[str], label: str = "") -> None:
 
 
 def log_y(ax: Axes) -> None:
-    """A logarithmic y axis; without anything to show it has no scale."""
-    if np.isfinite(ax.dataLim.y1) and ax.dataLim.y1 > 0:
-        ax.set_yscale("log")
-    else:
+    """A logarithmic y axis, with plain numbers where it spans little; without anything to show it has no scale."""
+    if not (np.isfinite(ax.dataLim.y1) and ax.dataLim.y1 > 0):
         ax.set_yticks([])
+        return
+    if ax.dataLim.y0 == ax.dataLim.y1:
+        ax.set_ylim(ax.dataLim.y1 / 3, 3 * ax.dataLim.y1)
+    ax.set_yscale("log")
+    low, high = ax.get_ylim()
+    if high < 100 * low:
+        ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        ax.yaxis.set_major_formatter("{x:g}")
+    ax.yaxis.set_minor_formatter(NullFormatter())
 
 
 def over(
@@ -115,12 +133,17 @@ def seeds_at(
         ax.plot([place - 1.5 * width, place + 1.5 * width], [middle, middle], color=color, linewidth=2)
 
 
+def signed(value: float) -> str:
+    """Two decimals with a proper minus sign, and none before zero."""
+    return f"{round(value, 2) + 0.0:.2f}".replace("-", "−")
+
+
 def slope_words(values: xr.DataArray, along: str, slope: Callable[[xr.DataArray, str], float] = geometric_slope) -> str:
     """The fitted exponent for a legend, or nothing where there is none."""
     if values.sizes[along] < 2:
         return ""
     try:
-        return f" (slope {slope(positive(values), along):.2f})".replace("-", "−")
+        return f" (slope {signed(slope(positive(values), along))})"
     except (NotApplicable, np.linalg.LinAlgError):
         return ""
 
@@ -140,7 +163,7 @@ def decay_curves(ax: Axes, data: xr.Dataset, label: str, color: str) -> None:
     time = claimed_decay(data) * data.step
     error, linear = relative_square(data), relative_square(data, "linear_square")
     for i in reversed(range(data.sizes["seed"])):
-        shown = {"alpha": 1.0, "linewidth": 1.6} if i == 0 else {"alpha": 0.3, "linewidth": 0.8}
+        shown: dict[str, Any] = {"alpha": 1.0, "linewidth": 1.6} if i == 0 else {"alpha": 0.3, "linewidth": 0.8}
         ax.plot(time.isel(seed=i), error.isel(seed=i), color=color, label=label if i == 0 else None, **shown)
     ax.plot(time.isel(seed=0), linear.isel(seed=0), color="black", linestyle=":", linewidth=1, zorder=3)
 

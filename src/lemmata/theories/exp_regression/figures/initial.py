@@ -1,4 +1,4 @@
-"""Before training: kernel concentration (X1), projections (Q2), Monte Carlo (Q3), widths (Q5), shifts (Q6), outputs (Q7)."""
+"""Before training: kernels (X1), projections (Q2), Monte Carlo (Q3), widths (Q5), shifts (Q6), outputs (Q7)."""
 
 from __future__ import annotations
 
@@ -29,14 +29,13 @@ def concentration(data: xr.Dataset) -> Figure:
         error = part.frobenius_error.transpose("seed", "neurons")
         rms = np.sqrt((error**2).mean("seed").values)
         words = rf"$\sigma$ = {sigma:g}{common.slope_words(error, 'neurons', rms_slope)}"
-        spread = positive(error.quantile([0.05, 0.95], "seed").values)
-        left.fill_between(m, *spread, color=color, alpha=0.15, linewidth=0)
+        left.fill_between(m, *common.band(error), color=color, alpha=0.15, linewidth=0)
         left.plot(m, positive(rms), "o", color=color, label=words)
         left.plot(m, positive(part.predicted_error.mean("seed")), **PREDICTED)
         lam = part.limit_least
         for close, style in ((part.kernel_least >= 0.75 * lam, "o-"), (error <= lam / 4, "s:")):
             shares = close.mean("seed").transpose("neurons")
-            right.plot(m, shares, style, color=color, markersize=5, label=None)
+            right.plot(m, shares, style, color=color, markersize=5, alpha=0.75)
         # Markov's inequality with the exact variance: Pr[error > λ/4] ≤ 16 E error² / λ²
         decisive = float((16 * part.predicted_error**2 / lam**2 * part.neurons).mean())
         if np.isfinite(decisive) and decisive > 0:
@@ -70,7 +69,7 @@ def tails(data: xr.Dataset) -> Figure:
     m, n = data.neurons.values, data.sizes["point"]
     places = np.arange(len(m))
     # on unit vectors E F_i(0)²/m = e^{2σ²}
-    sigma = float(np.sqrt(np.log(data.output_variance.max()) / 2))
+    sigma = float(np.sqrt(np.log(max(float(data.output_variance.max()), 1.0)) / 2))
     largest = data.projection.transpose("neurons", "seed").values
     for i, values in enumerate(largest):
         common.seeds_at(left, i, values, GREY, "networks and median" if i == 0 else None, 0.2, markersize=2.5)
@@ -79,7 +78,7 @@ def tails(data: xr.Dataset) -> Figure:
     if len(m) == 1:
         wide, grid = np.array([-0.3, 0.3]), np.repeat(m, 2)
     limits = [(f"$C$ = {C:g}", color, {"C": C, "source": "paper"}) for C, color in CONSTANTS.items()]
-    limits.append(("union bound", RED, {"source": "union"}))
+    limits.append(("by union bound", RED, {"source": "union"}))
     for words, color, options in limits:
         B = np.broadcast_to(bounds.projection_bound(n, grid, DELTA, sigma, **options), grid.shape)
         left.plot(wide, B, color=color, linestyle="--", label=f"$B$, {words}")
@@ -95,8 +94,8 @@ def tails(data: xr.Dataset) -> Figure:
             promised = np.minimum(1.0, DELTA * grid / 10.0 ** float(bounds.tail_width(n, DELTA, options["C"])))
             right.plot(wide, promised, **{**PREDICTED, "color": color})
     right.axhline(DELTA, label=rf"document: at most $\delta$ = {DELTA:g}", **PREDICTED)
-    right.plot([], [], label="union bound on that share", **{**PREDICTED, "color": GREY})
-    left.set_yscale("log")
+    right.plot([], [], label="union bound on the share, by $C$", **{**PREDICTED, "color": GREY})
+    common.log_y(left)
     ticks = [t for t in (0.1, 0.2, 0.5, 1, 2, 3, 5, 10, 20, 50) if left.get_ylim()[0] < t < left.get_ylim()[1]]
     left.set_yticks(ticks, [f"{t:g}" for t in ticks])
     left.minorticks_off()
@@ -113,7 +112,7 @@ def tails(data: xr.Dataset) -> Figure:
 
 def montecarlo(data: xr.Dataset) -> Figure:
     """Monte Carlo less closed form, in exact standard errors, for every entry on or above the diagonal."""
-    figure, (left, right) = panels(2)
+    figure, (left, right) = panels(2, height=4.3)
     names = [str(name) for name in data.activation.values]
     error = data.standard_error
     z = (data.estimate - data.closed_form) / error.where(error > 0)
@@ -124,9 +123,8 @@ def montecarlo(data: xr.Dataset) -> Figure:
         for i in range(len(names)):
             values = np.ravel(z[i, j])
             spots = i + x + np.linspace(-0.25, 0.25, values.size) / len(scales)
-            left.plot(
-                spots, values, "o", color=color, markersize=3, alpha=0.6, label=rf"$\sigma$ = {sigma:g}" if i == 0 else None
-            )  # fmt: skip
+            label = rf"$\sigma$ = {sigma:g}" if i == 0 else None
+            left.plot(spots, values, "o", color=color, markersize=3, alpha=0.6, label=label)
     for sign in (-5, 5):
         left.axhline(sign, label="claimed: within ± 5" if sign > 0 else None, **PREDICTED)
     common.names_axis(left, names, "activation")
@@ -134,7 +132,7 @@ def montecarlo(data: xr.Dataset) -> Figure:
     left.set_ylabel("(Monte Carlo − closed form) / standard error")
     left.set_title("every entry $i\\leq j$", fontsize=10)
     grid = np.linspace(-5.5, 5.5, 200)
-    edges = np.linspace(-5.5, 5.5, 34)
+    edges = np.linspace(-5.5, 5.5, 34).tolist()
     for i, name in enumerate(names):
         values = np.ravel(z[i])
         values = np.clip(values[np.isfinite(values)], -5.5, 5.5)
@@ -166,7 +164,7 @@ def width(data: xr.Dataset) -> Figure:
             names.append(f"$\\sigma$ = {sigma:g}\n{100 * np.mean(met(values)):.0f} % of the draws")
         ax.axhline(limit, label=words, **PREDICTED)
         common.names_axis(ax, names)
-        common.log_y(ax)
+    common.log_y(left)
     for i, sigma in enumerate(data.weight_scale.values):
         part = data.sel(weight_scale=sigma)
         exact = float((part.predicted_error / part.limit_least).mean())
@@ -176,7 +174,7 @@ def width(data: xr.Dataset) -> Figure:
     left.set_title("kernel error", fontsize=10)
     right.set_title("least eigenvalue", fontsize=10)
     for ax in (left, right):
-        legend_below(ax, 2, bbox_to_anchor=(0.5, -0.14))
+        legend_below(ax, 2)
     return figure
 
 
@@ -188,9 +186,10 @@ def perturbation(data: xr.Dataset) -> Figure:
     figure, axes = panels(6, rows=2, width=4.4, height=3.3)
     radius = data.radius
     # these two ratios are 1 + O(R): shown as how much the projection has grown, in units of R
+    growth = 1 + np.log(positive(data.moved_exponential)) / radius
     shown = (
         ((data.moved_projection - 1) / radius, r"part 2: $(|\langle v_r,x_i\rangle|/(B+R)-1)/R$", 0.0),
-        (1 + np.log(positive(data.moved_exponential)) / radius, r"parts 4, 5: growth of $\langle v_r,x_i\rangle$ / $R$", 1.0),
+        (growth, r"parts 4, 5: growth of $\langle v_r,x_i\rangle$ / $R$", 1.0),
         (data.difference, r"part 3: $|\langle w_r-v_r,x_i+x_j\rangle|$ / $2R$", 1.0),
         (data.exponential_difference, r"part 6: $|e^{\langle w_r-v_r,x_i+x_j\rangle}-1|$ / $4R$", 1.0),
         (data.frobenius_change, r"Lemma 6.7: $\|\Delta H\|_F$ / $3nRe^{2B}$", 1.0),
@@ -236,30 +235,29 @@ def outputs(data: xr.Dataset) -> Figure:
         spread = 5 * squares.std(axis=0, ddof=1) / np.sqrt(len(squares)) if len(squares) > 1 else np.zeros(n)
         left.errorbar(
             places + x, squares.mean(axis=0), spread, color=INIT_COLORS.get(init, GREY), linestyle="none",
-            marker="os^Dv"[(k // len(inits)) % 5], markersize=4, capsize=2, linewidth=1, label=f"{init}, $m$ = {width:g}",
+            marker="os^Dv"[(k // len(inits)) % 5], markersize=4, capsize=2, linewidth=1,
+            label=f"{init}, $m$ = {width:g}",
         )  # fmt: skip
     expected = data.output_variance.isel(seed=0, neurons=0, init=0).values
-    left.hlines(expected, places - 0.45, places + 0.45, label=r"independent: $e^{2\sigma^2\|x_i\|^2}$", **{
-        "colors": "black", "linestyles": "--", "linewidth": 1,
-    })  # fmt: skip
+    words = r"independent: $e^{2\sigma^2\|x_i\|^2}$"
+    left.hlines(expected, places - 0.45, places + 0.45, color="black", linestyle="--", linewidth=1, label=words)
     left.axhline(0, label="document, coupled: exactly 0", color="black", linewidth=1)
-    left.set_ylim(bottom=min(left.get_ylim()[0], -0.05 * left.get_ylim()[1]))
+    left.set_ylim(-0.05 * max(left.get_ylim()[1], 0.1), max(left.get_ylim()[1], 0.1))
     left.set_xticks(places if n <= 20 else places[:: n // 10])
     left.set_xlabel("point $i$")
     left.set_ylabel(r"mean of $F_i(0)^2/m$ (bars: 5 standard errors)")
     left.set_title("initial outputs", fontsize=10)
     for init in inits:
         square = data.error_square.sel(init=init).transpose("seed", "neurons")
-        spread = positive(square.quantile([0.05, 0.95], "seed").values)
         color = INIT_COLORS.get(init, GREY)
-        right.fill_between(m, *spread, color=color, alpha=0.2, linewidth=0)
+        right.fill_between(m, *common.band(square), color=color, alpha=0.2, linewidth=0)
         right.plot(m, positive(square.mean("seed")), "o", color=color, label=f"{init}: mean (band: 5 % to 95 %)")
     target = float(data.target_square.mean())
     if "independent" in inits:
         right.plot(
             m, target + m * expected.sum(), label=r"exact: $\|y\|^2+m\sum_i e^{2\sigma^2\|x_i\|^2}$", **PREDICTED
         )
-    right.axhline(n, color="black", linestyle="-.", linewidth=1, label=f"document, coupled: $\\|y\\|^2\\leq n$ = {n}")
+    right.axhline(n, color="black", linestyle="-.", linewidth=1, label=f"coupled: $\\|y\\|^2\\leq n$ = {n}")
     common.width_axis(right, m)
     common.log_y(right)
     right.set_ylabel(r"$\|y-F(0)\|^2$")

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 import xarray as xr
+from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from lemmata.lab.figures import BLUE, GREEN, GREY, ORANGE, PREDICTED, RED, legend_below, panels
+from lemmata.lab.figures import BLUE, GREEN, GREY, PALETTE, PREDICTED, RED, legend_below, panels
 from lemmata.theories.exp_regression.figures import common
 from lemmata.theories.exp_regression.figures.common import coloured, positive, word
 from lemmata.theories.exp_regression.measures import CLASSES, classes
 
 MARKERS = dict(zip(CLASSES, "o^Xs", strict=True))
-CLASS_COLORS = dict(zip(CLASSES, (BLUE, GREEN, RED, GREY), strict=True))
+CLASS_COLORS = dict(zip(CLASSES, (BLUE, GREEN, RED, PALETTE[4]), strict=True))
 EDGE = 2.0
 """The linearised dynamics is stable below m η λ_max(H(0)) = 2."""
 
@@ -37,43 +38,39 @@ def stability(data: xr.Dataset) -> Figure:
             coloured(widths), 1 + 0.02 * (np.arange(len(widths)) - (len(widths) - 1) / 2), strict=True
         ):
             part, mine = positive(values.sel(neurons=m)), kind.sel(neurons=m)
+            if ax is flat:  # a diverged run has no final kernel
+                part = part.where(mine != CLASSES.index("diverged"))
             for k, name in enumerate(CLASSES):
                 chosen = part.where(mine == k).transpose("seed", "step_constant")
                 for row in chosen.values:
                     ax.plot(c * shift, row, MARKERS[name], color=color, markersize=4.5, alpha=0.65)
             median = common.centre(part.transpose("seed", "step_constant").values)
             ax.plot(c * shift, median, color=color, linewidth=1, alpha=0.7)
-    linear = positive(data.linear_final_ratio.clip(1e-40, 1e40)).transpose("seed", "neurons", "step_constant")
-    growth = common.centre(linear.values.reshape(-1, len(c)))
-    for ax, prediction in ((peaks, np.maximum(growth, 1.0)), (ends, growth)):
-        low, high = ax.get_ylim()
+    for ax in (peaks, ends):
         common.log_y(ax)
-        if ax.get_yscale() == "log":
-            low, high = ax.get_ylim()
-            ax.plot(c, prediction, **PREDICTED)
-            ax.set_ylim(low, high)
-        ax.axvline(EDGE, color="black", linewidth=0.8, linestyle="-.")
-    grid = np.linspace(c.min(), max(c.max(), c.min() + 0.1), 200)
+    grid = np.linspace(c.min(), max(c.max(), EDGE + 0.5), 200)
     flat.plot(grid, np.minimum(1.0, EDGE / grid), **PREDICTED)
-    flat.axvline(EDGE, color="black", linewidth=0.8, linestyle="-.")
     flat.set_ylim(bottom=0)
+    # the linearised error falls to 0 below the edge and grows without bound beyond it
+    peaks.plot([min(c.min(), EDGE), EDGE], [1.0, 1.0], **PREDICTED)
+    for ax in (peaks, ends):
+        ax.axvline(EDGE, **PREDICTED)
     peaks.set_ylabel(r"$\max_t\|e(t)\|^2/\|e(0)\|^2$")
     peaks.set_title("peak", fontsize=10)
     ends.set_ylabel(r"$\|e(T)\|^2/\|e(0)\|^2$")
     ends.set_title("end", fontsize=10)
     flat.set_ylabel(r"$\lambda_\max(H(T))/\lambda_\max(H(0))$")
-    flat.set_title("the kernel becomes flat enough: below $2/c$", fontsize=10)
+    flat.set_title("final kernel (without diverged runs)", fontsize=10)
     for ax in (peaks, ends, flat):
         ax.set_xlabel(r"step constant $c=m\eta\lambda_\max(H(0))$")
     _paths(paths, data)
-    legend_below(paths, 4, bbox_to_anchor=(0.5, -0.16))
+    legend_below(paths, 4)
     for m, color in coloured(widths):
         flat.plot([], [], color=color, label=f"$m$ = {m:g}, median")
     for name, marker in MARKERS.items():
         flat.plot([], [], marker, color=GREY, markersize=5, label=name)
-    flat.plot([], [], label="linearised dynamics; $2/c$", **PREDICTED)
-    flat.plot([], [], color="black", linewidth=0.8, linestyle="-.", label="edge: $c$ = 2")
-    legend_below(flat, 4, bbox_to_anchor=(0.5, -0.16))
+    flat.plot([], [], label="linearised: unbounded beyond $c$ = 2; below: $2/c$", **PREDICTED)
+    legend_below(flat, 3)
     return figure
 
 
@@ -83,7 +80,10 @@ def _paths(ax: Axes, data: xr.Dataset) -> None:
     for c, color in coloured(data.step_constant.values):
         run = part.sel(step_constant=c)
         style = "-" if c < EDGE else "--"
-        ax.plot(run.step.where(run.step > 0), common.relative_square(run), color=color, linestyle=style, linewidth=1.2, label=f"$c$ = {c:g}")  # fmt: skip
+        steps = run.step.where(run.step > 0)
+        ax.plot(
+            steps, common.relative_square(run), color=color, linestyle=style, linewidth=1.2, label=f"$c$ = {c:g}"
+        )  # fmt: skip
     ax.axhline(1.0, color="black", linewidth=0.6)
     if np.isfinite(ax.dataLim.x1) and ax.dataLim.x1 > 0:
         ax.set_xscale("log")
@@ -107,7 +107,6 @@ def phase_map(data: xr.Dataset) -> Figure:
     image = np.einsum("kmc,kr->mcr", shares, colors) + absent[..., None]
     left.grid(False)
     left.imshow(np.clip(image, 0, 1), origin="lower", aspect="auto")
-    # matplotlib's positions are those of the cells
     if c.min() < EDGE < c.max():
         left.axvline(float(np.interp(EDGE, c, np.arange(len(c)))), **{**PREDICTED, "linewidth": 1.6})
     left.set_xticks(range(len(c)), [word(value) for value in c], fontsize=7)
@@ -117,15 +116,15 @@ def phase_map(data: xr.Dataset) -> Figure:
     left.set_title("classes of the runs, mixed by their shares", fontsize=10)
     handles = [Patch(color=CLASS_COLORS[name], label=name) for name in CLASSES]
     handles += left.plot([], [], label="linearised: stable to the left of $c$ = 2", **PREDICTED)
-    legend_below(left, 3, handles=handles, bbox_to_anchor=(0.5, -0.14))
+    legend_below(left, 3, handles=handles)
     lost = shares[CLASSES.index("diverged")] + shares[CLASSES.index("unfinished")]
-    for (m, color), row in zip(coloured(widths), lost, strict=True):
-        marker = "o" if color in (BLUE, ORANGE, GREEN) else "s"
-        right.plot(c, row, color=color, marker=marker, markersize=4, linewidth=1.2, label=f"$m$ = {m:g}")
+    shades = colormaps["viridis"](np.linspace(0, 0.9, len(widths)))
+    for m, color, row in zip(widths, shades, lost, strict=True):
+        right.plot(c, row, "o-", color=color, markersize=4, linewidth=1.2, label=f"$m$ = {m:g}")
     right.step([min(0.0, c.min()), EDGE, max(c.max(), EDGE + 0.5)], [0, 0, 1], label="linearised dynamics", **PREDICTED)
     right.set_ylim(-0.03, 1.05)
     right.set_xlabel(r"step constant $c=m\eta\lambda_\max(H(0))$")
     right.set_ylabel("share of seeds, diverged or unfinished")
     right.set_title("runs that do not converge", fontsize=10)
-    legend_below(right, 4, bbox_to_anchor=(0.5, -0.14))
+    legend_below(right, 4)
     return figure

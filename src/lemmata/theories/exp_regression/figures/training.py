@@ -1,4 +1,4 @@
-"""Along training: convergence and modes (X2), drift (X3), initialisation (X5), other data and the document's step (Q16)."""
+"""Along training: convergence and modes (X2), drift (X3), initialisation (X5), other data and steps (Q16)."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _deviation(ax: Axes, data: xr.Dataset, inits: list[str]) -> None:
     for problem, color in coloured(data.problem.values):
         for init in inits:
             values = data.linear_deviation.sel(problem=problem, init=init)
-            label = f"{problem}, {init}{common.slope_words(values, 'neurons', median_slope)}"
+            label = f"{problem}{common.slope_words(values, 'neurons', median_slope)}"
             over(ax, m, values, "neurons", label, color, linestyle=":" if init == "independent" else "-")
     first = positive(data.linear_deviation.isel(init=0, neurons=0).transpose("problem", "seed").values)
     if np.isfinite(first).any():
@@ -71,7 +71,7 @@ def _deviation(ax: Axes, data: xr.Dataset, inits: list[str]) -> None:
     common.width_axis(ax, m)
     common.log_y(ax)
     ax.set_ylabel(r"relative deviation of $\|e\|^2$")
-    ax.set_title("deviation from the linearised dynamics", fontsize=10)
+    ax.set_title("from the linearised dynamics (dotted: independent)", fontsize=10)
 
 
 def _hits(ax: Axes, data: xr.Dataset) -> None:
@@ -112,9 +112,10 @@ def orthonormal(data: xr.Dataset) -> Figure:
         grid = np.linspace(0, end, 200)
         claimed = np.exp(grid * np.log1p(-min(speed / 2, 1 - 1e-12)))
         wide = np.exp(2 * grid * np.log(max(abs(1 - speed), 1e-12)))
-        ax.plot(grid, claimed, label=r"claimed: $(1-m\eta\lambda/2)^t$", **PREDICTED)
+        words = rf"{samplers[0]}, claimed: $(1-m\eta\lambda/2)^t$"
+        ax.plot(grid, np.where(claimed > 1e-22, claimed, np.nan), label=words, **PREDICTED)
         label = rf"{samplers[0]}, $m\to\infty$: $(1-m\eta\lambda)^{{2t}}$"
-        ax.plot(grid, positive(np.where(wide > 1e-24, wide, np.nan)), color="black", linestyle=":", label=label)
+        ax.plot(grid, np.where(wide > 1e-22, wide, np.nan), color="black", linestyle=":", label=label)
         ax.set_yscale("log")
         ax.set_xlabel("training step $t$")
         ax.set_title(f"$c$ = {c:g}: every seed", fontsize=10)
@@ -172,7 +173,8 @@ def modes(data: xr.Dataset) -> Figure:
 def _mode_rates(ax: Axes, data: xr.Dataset) -> None:
     """Decay per step of every mode, from the last record that is far above rounding, against ln(1 - m η λ_k)."""
     start = np.abs(data.mode_residual.isel(record=0))
-    seen = (np.abs(data.mode_residual) > 1e-6 * start) & (data.step > 0) & (start > 0)
+    above = (np.abs(data.mode_residual) > 1e-3 * start).astype(int).cumprod("record") > 0
+    seen = above & (data.step > 0) & (start > 0)
     span = data.step.where(seen)
     last = span == span.max("record")
     slope = -np.log(positive(np.abs(data.mode_residual) / start)) / span.where(span > 0)
@@ -317,27 +319,22 @@ def samplers(data: xr.Dataset) -> Figure:
 def theory_step(data: xr.Dataset) -> Figure:
     """The document's step is tiny: how much of the error is gone, and what Lemma 7.4 promises of every step."""
     figure, (left, right) = panels(2, height=4.2)
-    lost = positive(1 - data.square / data.initial_square)
-    linear = positive(1 - data.linear_square / data.initial_square)
     claimed = positive(-np.expm1(-common.claimed_decay(data) * data.step))
-    seen = data.step.where(data.step > 0)
-    for (i, color), first in zip(
-        coloured(range(data.sizes["seed"])), [True] + [False] * data.sizes["seed"], strict=False
-    ):
-        t = seen.isel(seed=i)
-        left.plot(t, lost.isel(seed=i), color=color, linewidth=1.5, label="seeds" if first else None)
-        left.plot(
-            t, claimed.isel(seed=i), label=r"claimed: at least $1-(1-m\eta\lambda/2)^t$" if first else None, **PREDICTED
-        )
-        left.plot(
-            t, linear.isel(seed=i), color="black", linestyle=":", linewidth=1, label="linearised dynamics" if first else None
-        )  # fmt: skip
-    if np.isfinite(left.dataLim.x1) and left.dataLim.x1 > 0:
-        left.set_xscale("log")
+    lost, linear = (1 - data[name] / data.initial_square for name in ("square", "linear_square"))
+    gone = at_end(lost).values
+    words = "seeds"
+    if np.isfinite(gone).any():
+        words += f" (at the end {np.nanmin(gone):.0e} to {np.nanmax(gone):.0e} of the error is gone)"
+    for i, color in coloured(range(data.sizes["seed"])):
+        t = data.step.isel(seed=i)
+        left.plot(t, (lost / claimed).isel(seed=i), color=color, linewidth=1.5, label=words if i == 0 else None)
+        label = "linearised dynamics" if i == 0 else None
+        left.plot(t, (linear / claimed).isel(seed=i), color="black", linestyle=":", linewidth=1, label=label)
+    left.axhline(1.0, label="document: at least 1", **PREDICTED)
     common.log_y(left)
     left.set_xlabel("training step $t$")
-    left.set_ylabel(r"$1-\|e(t)\|^2/\|e(0)\|^2$")
-    left.set_title("share of the error that is gone", fontsize=10)
+    left.set_ylabel(r"$(1-\|e(t)\|^2/\|e(0)\|^2)\;/\;(1-(1-m\eta\lambda/2)^t)$")
+    left.set_title("error that is gone, measured / claimed", fontsize=10)
     groups = (
         (rf"$\eta\|\Delta w_r\|$ / {SMALL_STEP:g}", data.step_length / SMALL_STEP),
         (r"$\|e(t)\|$ / $\sqrt{n}$", data.error_norm),

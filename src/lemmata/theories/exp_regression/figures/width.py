@@ -1,4 +1,4 @@
-"""Widths and limits: the frontier (X4), activations (X7), vacuity (X8), the theorem end to end (X9), one point (Q21)."""
+"""Widths and limits: frontier (X4), activations (X7), vacuity (X8), the theorem end to end (X9), one point (Q21)."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _frontier_law(ax: Axes, x: np.ndarray, found: np.ndarray, xlabel: str) -> No
     known = np.isfinite(found) & np.isfinite(x)
     words = f"{100 * REACHED:.0f} % of the seeds"
     if known.sum() > 1 and len(np.unique(x[known])) > 1:
-        words += f" (exponent {np.polyfit(np.log(x[known]), np.log(found[known]), 1)[0]:.2f})".replace("-", "−")
+        words += f" (exponent {common.signed(np.polyfit(np.log(x[known]), np.log(found[known]), 1)[0])})"
     ax.plot(x[known], found[known], "o-", color=BLUE, label=words)
     beyond = np.isposinf(found) & np.isfinite(x)
     if beyond.any():
@@ -112,7 +112,9 @@ def activations(data: xr.Dataset) -> Figure:
             if floor is not None:
                 words = None if drawn else "closed-form floor (singular kernel)"
                 ends.plot([i + x - 0.16, i + x + 0.16], [floor] * 2, label=words, **{**PREDICTED, "linewidth": 1.6})
-                ends.text(i + x, 3 * floor, f"{floor:.3f}", ha="center", va="bottom", fontsize=7.5)
+                higher = floor == max(value for (other, _), value in FLOORS.items() if other == pair)
+                place, side = (3, "bottom") if higher else (1 / 3, "top")
+                ends.text(i + x, place * floor, f"{floor:.3f}", ha="center", va=side, fontsize=7.5)
                 drawn = True
     if not drawn:
         ends.axhline(0.0, label="document: 0", **PREDICTED)
@@ -191,7 +193,7 @@ def theorem(data: xr.Dataset) -> Figure:
         ax.axvline(1.0, color="black", linestyle="-.", linewidth=0.9, label="$T$")
         ax.axvline(0.25, color=GREEN, linestyle="-.", linewidth=0.9, label=r"$T/4$: true rate $2m\eta\lambda$")
         ax.set_xlim(-0.02, 1.05)
-        ax.set_yscale("log")
+        common.log_y(ax)
         ax.set_xlabel("training step $t$ / $T$")
         ax.set_ylabel(r"$\|e(t)\|^2/\|e(0)\|^2$")
         ax.set_title(f"case {case}, until $\\varepsilon$", fontsize=10)
@@ -208,11 +210,10 @@ def theorem(data: xr.Dataset) -> Figure:
     common.names_axis(hits, [f"case {case}" for case in cases])
     hits.set_ylabel(r"4 × steps to $\varepsilon$ / $T$")
     hits.set_title("hitting time", fontsize=10)
-    bound = positive(data.largest_drift / data.drift_ratio)
     groups = (
-        ("$e$: Q16", data.contraction.sel(rate_of="limit")),
-        ("drift\n/ $D$", data.drift_ratio),
-        ("$D$ / $R$", bound / data.radius_bound),
+        ("$\\|e\\|^2$\n/ bound", data.contraction.sel(rate_of="limit")),
+        ("drift\n/ $D$", data.largest_drift / data.document_drift),
+        ("$D$ / $R$", data.document_drift / data.document_radius),
         ("step\n/ 0.01", data.step_length / SMALL_STEP),
         ("kernel\n/ $\\lambda/4$", 4 * data.kernel_error / data.limit_least),
     )

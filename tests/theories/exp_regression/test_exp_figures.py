@@ -1,0 +1,221 @@
+"""The figures of exponential regression: no warnings, labels, the prediction, whatever became of the runs."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
+
+from lemmata.lab.grid import make_grid
+from lemmata.lab.runner import Options, run
+from lemmata.lab.store import Store
+from lemmata.lab.sweep import find_shapes
+from lemmata.theories import exp_regression
+from lemmata.theories.exp_regression.figures import common, initial, stability, training, width
+
+EXPERIMENTS = exp_regression.theory.experiments
+NAMES = list(EXPERIMENTS)
+PLOTS = {
+    initial: ("concentration", "tails", "montecarlo", "width", "perturbation", "outputs"),
+    training: ("convergence", "orthonormal", "modes", "drift", "initialisation", "samplers", "theory_step"),
+    stability: ("stability", "phase_map"),
+    width: ("frontier_points", "frontier_lambda", "activations", "vacuity", "theorem", "flow"),
+}
+
+
+RUN = ("q5-width", "q16-samplers", "x8-vacuity")
+"""Experiments whose smoke preset is run; the other data are made up in the same form, which needs no compilation."""
+
+
+@pytest.fixture(scope="module")
+def smoke(tmp_path_factory: pytest.TempPathFactory) -> dict[str, xr.Dataset]:
+    """Data of the size of every smoke preset."""
+    out = tmp_path_factory.mktemp("figures")
+    found = {name: run(exp_regression.theory, name, Options("smoke", out=out)).data for name in RUN}
+    return {name: found[name] if name in RUN else made_up(name) for name in NAMES}
+
+
+STEPS = np.array([0.0, 1, 2, 3, 6, 11, 18, 30])
+
+
+def made_up(name: str) -> xr.Dataset:
+    """Runs with the variables, dimensions and labels of a smoke preset and plausible numbers."""
+    experiment, preset = EXPERIMENTS[name], EXPERIMENTS[name].preset("smoke")
+    grid = make_grid(preset.setting, preset.axes)
+    shapes = find_shapes(experiment.simulation, grid, 0, experiment.precision)
+    data = Store.create(None, experiment.simulation, grid, range(2), 2, shapes, experiment.precision, {}).dataset(2)
+    rng = np.random.default_rng(0)
+
+    def invent(variable: xr.DataArray) -> xr.DataArray:
+        values = rng.lognormal(0.0, 0.5, variable.shape)
+        path = "record" in variable.dims
+        decay = xr.DataArray(np.exp(-0.4 * STEPS), dims="record") if path else 1.0
+        return xr.DataArray(values, variable.coords, variable.dims) * decay
+
+    data = data.map(invent)
+    shape = {
+        "step": lambda v: 0 * v + xr.DataArray(STEPS, dims="record"),
+        "rate": lambda v: 0.02 * v,
+        "hit_step": lambda v: 20 * v,
+        "predicted_steps": lambda v: 30 * v,
+        "diverged": lambda v: (v > 1.5) * 1.0,
+        "output_variance": lambda v: 0 * v + np.e,
+        "projection": lambda v: 3 * v,
+        "standard_error": lambda v: 0.1 + 0 * v,
+        "closed_form": lambda v: data.estimate + 0.1 * np.log(v),
+        "drift_ratio": lambda v: 1e-2 * v,
+    }
+    return data.assign({key: make(data[key]) for key, make in shape.items() if key in data})
+
+
+def draw(name: str, data: xr.Dataset) -> Figure:
+    """The figure, laid out as when it is saved; a warning is an error."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        figure = EXPERIMENTS[name].plot(data)
+        figure.draw_without_rendering()
+    return figure
+
+
+def panels(figure: Figure) -> list[Axes]:
+    return [ax for ax in figure.axes if ax.get_label() != "<colorbar>"]
+
+
+def says_x(ax: Axes) -> bool:
+    """The x axis has a label (its own, or that of a panel that shares the axis), or its ticks are words."""
+    siblings = ax.get_shared_x_axes().get_siblings(ax)
+    words = [tick.get_text() for tick in ax.get_xticklabels()]
+    return any(other.get_xlabel() for other in siblings) or any(any(c.isalpha() for c in word) for word in words)
+
+
+def says_y(ax: Axes) -> bool:
+    return bool(ax.get_ylabel() or ax.get_title())
+
+
+def predictions(figure: Figure) -> list[Any]:
+    """What is drawn as predicted: dashed lines (some in the colour of their measurement)."""
+    lines: list[Any] = [line for ax in panels(figure) for line in ax.get_lines() if line.get_linestyle() == "--"]
+    return lines
+
+
+def test_every_plot_belongs_to_one_experiment():
+    named = [experiment.plot for experiment in EXPERIMENTS.values()]
+    written = [getattr(module, name) for module, names in PLOTS.items() for name in names]
+    assert sorted(plot.__qualname__ for plot in named) == sorted(plot.__qualname__ for plot in written)
+    assert set(named) == set(written)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_figure_is_drawn_without_warnings_labelled_and_with_the_prediction(name, smoke):
+    figure = draw(name, smoke[name])
+    for ax in panels(figure):
+        assert says_x(ax)
+        assert says_y(ax)
+        assert ax.has_data()
+    for ax in figure.axes:
+        if ax.get_label() == "<colorbar>":
+            assert ax.get_ylabel()
+    drawn = [line for line in predictions(figure) if np.size(line.get_xdata())]
+    assert drawn
+    black = [line for line in predictions(figure) if to_hex(line.get_color()) == "#000000"]
+    assert black or name == "x8-vacuity"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_legend_covers_a_curve(name, smoke):
+    figure = draw(name, smoke[name])
+    for ax in panels(figure):
+        legend = ax.get_legend()
+        if legend is not None:
+            assert legend.get_window_extent().y1 <= ax.get_window_extent().y0
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_axis_narrowed_to_one_value_is_still_drawn(name, smoke):
+    data = smoke[name]
+    axes = list(EXPERIMENTS[name].preset("smoke").axes)
+    for axis in axes:
+        assert draw(name, data.isel({axis: [-1]})).axes
+    assert draw(name, data.isel({axis: [0] for axis in axes} | {"seed": [0]})).axes
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in ("x8-vacuity", "q3-montecarlo")])
+def test_failed_cells_leave_a_gap(name, smoke):
+    data = smoke[name].copy(deep=True)
+    axes = list(EXPERIMENTS[name].preset("smoke").axes)
+    for variable in data.data_vars.values():
+        variable[dict.fromkeys(axes, 0)] = np.nan
+    assert draw(name, data).axes
+
+
+TIMED = ["x2-convergence", "x5-initialisation", "x7-activations", "x9-theorem", "x4-frontier-n", "x4-frontier-lambda"]
+
+
+@pytest.mark.parametrize("name", TIMED)
+def test_runs_that_never_arrive_are_shown_as_such(name, smoke):
+    data = smoke[name]
+    never = draw(name, data.assign(hit_step=xr.full_like(data.hit_step, np.inf)))
+    words = [word for ax in panels(never) for word in ax.get_legend_handles_labels()[1]]
+    assert "wider than the grid" in words if "frontier" in name else common.NEVER in words
+    # on a singular kernel nothing is predicted either
+    both = {step: xr.full_like(data.hit_step, np.inf) for step in ("hit_step", "predicted_steps")}
+    assert draw(name, data.assign(both)).axes
+
+
+def test_the_frontier_is_the_width_at_which_the_success_arrives():
+    labels = ["2", "4", "8", "8 frozen"]
+    hits = xr.DataArray(
+        np.array([[np.inf, 5.0, 5.0, np.inf], [np.inf, np.inf, 5.0, np.inf]])[..., None] * np.ones(10),
+        coords={"samples": [5.0, 10.0], "network": labels}, dims=["samples", "network", "seed"],
+    )  # fmt: skip
+    figure = width.frontier_points(xr.Dataset({"hit_step": hits, "predicted_steps": xr.full_like(hits, 9.0)}))
+    left, right = figure.axes
+    line = next(line for line in right.get_lines() if "seeds" in str(line.get_label()))
+    np.testing.assert_array_equal(line.get_xydata(), [[5, 4], [10, 8]])
+    assert "exponent 1.00" in str(line.get_label())
+    law = next(line for line in right.get_lines() if "at most 2" in str(line.get_label()))
+    np.testing.assert_allclose(law.get_xydata(), [[5, 4], [10, 16]])
+    curves = [line for line in left.get_lines() if str(line.get_label()).startswith("$n$")]
+    np.testing.assert_array_equal([line.get_ydata() for line in curves], [[0, 1, 1], [0, 0, 1]])
+
+
+def test_the_phase_map_has_the_colour_of_the_class():
+    shape = {"neurons": [16.0], "step_constant": [1.0, 3.0, 5.0, 6.0]}
+
+    def runs(*values: float) -> xr.DataArray:
+        return xr.DataArray(np.array([values])[..., None] * np.ones(3), shape, ["neurons", "step_constant", "seed"])
+
+    data = xr.Dataset(
+        {"peak_ratio": runs(1, 50, 9, 30), "final_ratio": runs(0, 1e-9, 9, 0.5), "diverged": runs(0, 0, 1, 0)}
+    )
+    ax = stability.phase_map(data).axes[0]
+    shown = [to_hex(color) for color in np.asarray(ax.images[0].get_array())[0]]
+    assert shown == [stability.CLASS_COLORS[name] for name in ("monotone", "catapult", "diverged", "unfinished")]
+    edge = next(line for line in ax.get_lines() if line.get_linestyle() == "--" and np.size(line.get_xdata()))
+    assert edge.get_xdata()[0] == 0.5  # pyright: ignore[reportIndexIssue]
+
+
+def test_the_claimed_rate_is_a_straight_line_in_its_own_time(smoke):
+    data = smoke["q16-samplers"]
+    ax = draw("q16-samplers", data).axes[0]
+    bound = next(line for line in ax.get_lines() if "claimed" in str(line.get_label()))
+    x, y = np.asarray(bound.get_xydata()).T
+    np.testing.assert_allclose(np.log(y), -x, atol=1e-12)
+    part = data.isel(sampler=0, seed=0)
+    t = float(part.step.isel(record=-1))
+    claimed = (1 - float(part.rate * part.limit_least) / 2) ** t
+    np.testing.assert_allclose(np.exp(-float(common.claimed_decay(part)) * t), claimed, rtol=1e-12)
+
+
+def test_floors_are_those_of_the_singular_kernels():
+    found = {key: round(value, 3) for key, value in width.FLOORS.items()}
+    assert found == {("parallel", "relu"): 0.392, ("antipodal", "cosh"): 0.605, ("antipodal", "sinh"): 0.125}
+
+
+def test_medians_count_runs_that_never_arrive_as_late_and_absent_ones_not_at_all():
+    values = np.array([[1.0, 1.0, np.nan], [2.0, np.inf, np.nan], [3.0, np.inf, np.nan], [np.nan, np.nan, np.nan]])
+    np.testing.assert_array_equal(common.centre(values), [2.0, np.inf, np.nan])
