@@ -27,7 +27,7 @@ PLOTS = {
 }
 
 
-RUN = ("q5-width", "q16-samplers", "x8-vacuity")
+RUN = ("q5-width", "x8-vacuity")
 """Experiments whose smoke preset is run; the other data are made up in the same form, which needs no compilation."""
 
 
@@ -72,11 +72,13 @@ def made_up(name: str) -> xr.Dataset:
     return data.assign({key: make(data[key]) for key, make in shape.items() if key in data})
 
 
-def draw(name: str, data: xr.Dataset) -> Figure:
-    """The figure, laid out as when it is saved; a warning is an error."""
+def draw(name: str, data: xr.Dataset, layout: bool = False) -> Figure:
+    """The figure as when it is saved, but laid out only if that is asked for; a warning is an error."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         figure = EXPERIMENTS[name].plot(data)
+        if not layout:
+            figure.set_layout_engine("none")
         figure.draw_without_rendering()
     return figure
 
@@ -111,11 +113,14 @@ def test_every_plot_belongs_to_one_experiment():
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_figure_is_drawn_without_warnings_labelled_and_with_the_prediction(name, smoke):
-    figure = draw(name, smoke[name])
+    figure = draw(name, smoke[name], layout=True)
     for ax in panels(figure):
         assert says_x(ax)
         assert says_y(ax)
         assert ax.has_data()
+        legend = ax.get_legend()
+        if legend is not None:  # it covers nothing
+            assert legend.get_window_extent().y1 <= ax.get_window_extent().y0
     for ax in figure.axes:
         if ax.get_label() == "<colorbar>":
             assert ax.get_ylabel()
@@ -126,21 +131,12 @@ def test_a_figure_is_drawn_without_warnings_labelled_and_with_the_prediction(nam
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_no_legend_covers_a_curve(name, smoke):
-    figure = draw(name, smoke[name])
-    for ax in panels(figure):
-        legend = ax.get_legend()
-        if legend is not None:
-            assert legend.get_window_extent().y1 <= ax.get_window_extent().y0
-
-
-@pytest.mark.parametrize("name", NAMES)
 def test_an_axis_narrowed_to_one_value_is_still_drawn(name, smoke):
     data = smoke[name]
     axes = list(EXPERIMENTS[name].preset("smoke").axes)
-    for axis in axes:
-        assert draw(name, data.isel({axis: [-1]})).axes
-    assert draw(name, data.isel({axis: [0] for axis in axes} | {"seed": [0]})).axes
+    for axis in axes or ["seed"]:
+        narrow = data.isel({axis: [-1], "seed": [0]})
+        assert any(ax.has_data() for ax in draw(name, narrow).axes)
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in ("x8-vacuity", "q3-montecarlo")])
@@ -149,7 +145,7 @@ def test_failed_cells_leave_a_gap(name, smoke):
     axes = list(EXPERIMENTS[name].preset("smoke").axes)
     for variable in data.data_vars.values():
         variable[dict.fromkeys(axes, 0)] = np.nan
-    assert draw(name, data).axes
+    assert any(ax.has_data() for ax in draw(name, data).axes)
 
 
 TIMED = ["x2-convergence", "x5-initialisation", "x7-activations", "x9-theorem", "x4-frontier-n", "x4-frontier-lambda"]

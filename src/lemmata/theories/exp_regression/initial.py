@@ -77,7 +77,7 @@ def sample(problem: Problem, key: jax.Array, data: Data) -> dict[str, Array]:
 
     def add(chunk: Array, total: Array) -> Array:
         weights = jax.random.normal(jax.random.fold_in(key, chunk), (CHUNK, problem.dimension))
-        slopes = activation.slope(project(problem.weight_scale * weights, data.x))
+        slopes = activation.slope(project(problem.weight_scale * weights.T, data.x))
         return total + slopes @ slopes.T / CHUNK
 
     points = data.x.shape[0]
