@@ -263,8 +263,11 @@ def bound(
     if as_json:
         show_json(answer)
         return
-    inputs = ", ".join(f"{key}={value:g}" for key, value in answer["inputs"].items())
+    shown = {key: value if isinstance(value, str) else f"{value:g}" for key, value in answer["inputs"].items()}
+    inputs = ", ".join(f"{key}={value}" for key, value in shown.items())
     value = "not finite" if answer["value"] is None else f"{answer['value']:.10g}"
+    if answer["value"] is None and answer["log10"] is not None:
+        value = f"10^{answer['log10']:.6g}"
     print(f"{bound_name}({inputs}) = {value}   {calculator.reference}")
     if answer["note"]:
         print(answer["note"])

@@ -76,10 +76,10 @@ class Bound:
             value = 10.0**result if result < 308 else math.inf
             if 0.5 < value < 2**53 and abs(value - round(value)) < 1e-9 * value:
                 value = float(round(value))  # a whole number that went through its logarithm
-        useless = log10 is not None and math.isfinite(self.limit) and log10 > math.log10(self.limit)
-        vacuous = not math.isfinite(result) or useless
+        known = math.isfinite(result) or (self.logarithmic and result == -math.inf)  # -inf: the value is 0
+        useless = known and log10 is not None and log10 > math.log10(self.limit)
         notes = [self.note] if self.note else []
-        if not math.isfinite(result):
+        if not known:
             notes.append("vacuous here: the bound is not finite at these inputs")
         elif useless:
             notes.append(f"vacuous in practice: about 10^{log10:.1f}, and more than {self.limit:.0e} cannot be run")
@@ -91,7 +91,7 @@ class Bound:
             "inputs": inputs,
             "value": value if math.isfinite(value) else None,
             "log10": log10 if log10 is not None and math.isfinite(log10) else None,
-            "vacuous": vacuous,
+            "vacuous": useless or not known,
             "note": "; ".join(notes),
         }
 

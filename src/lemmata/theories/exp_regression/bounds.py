@@ -86,7 +86,7 @@ def ln_drift(n: Any, m: Any, lam: Any, B: Any, R: Any, error: Any) -> Any:
 def step_count(rate: Any, lam: Any, square: Any, epsilon: Any) -> Any:
     """T = ⌈2 / (m η λ) ln(‖y - F(0)‖²/ε)⌉, 0 if ‖y - F(0)‖² ≤ ε already; rate = m η."""
     xp = _xp(rate, lam, square, epsilon)
-    return xp.ceil(xp.maximum(2 / (rate * lam) * xp.log(square / epsilon), 0.0))
+    return xp.ceil(2 / (rate * lam) * xp.log(xp.maximum(square / epsilon, 1.0)))
 
 
 def _B_of(n: Any, m: Any, delta: Any, sigma: Any, C: Any, source: str, B: Any) -> Any:
@@ -160,9 +160,17 @@ def ball_radius_consistent(
     return _log10(ln_radius(n, lam, _B_of(n, m, delta, sigma, C, source, B), 2))
 
 
+def _usable_drift(**inputs: Any) -> str:
+    names = ("n", "m", "delta", "sigma", "C", "source", "B")
+    b = projection_bound(**{name: inputs[name] for name in names})
+    within = drift_bound(**inputs) < _log10(ln_radius(inputs["n"], inputs["lam"], b))
+    return f"D < R as the proof needs it: {'yes' if within else 'no'}; usable: source=empirical with the B of a run"
+
+
 @bound(
     "Lemma 7.2, erratum 6",
     logarithmic=True,
+    remark=_usable_drift,
     lam=_LAMBDA,
     error=parameter(math.sqrt(10), "‖y - F(0)‖", "initial error (at most √n)", low=0, open_ends="low"),
     R=parameter(0.0, "R", "largest drift", low=0),

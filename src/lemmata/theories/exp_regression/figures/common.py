@@ -107,6 +107,13 @@ def over(
     ax.plot(x, line, color=color, label=label, **{"marker": "o", "markersize": 5, **style})
 
 
+def predicted(ax: Axes, x: Any, y: Any, label: str | None = None) -> None:
+    """A predicted curve over an axis of the experiment; a bar where that has only one value."""
+    y = positive(np.asarray(y, float))
+    single = {"marker": "_", "markersize": 16} if np.size(x) == 1 else {}
+    ax.plot(x, y, label=label, **PREDICTED, **single)
+
+
 def seeds_at(
     ax: Axes, place: float, values: Any, color: str, label: str | None = None, width: float = 0.1, **style: Any
 ) -> None:
