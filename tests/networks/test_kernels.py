@@ -145,10 +145,11 @@ def test_eigenvalues_of_an_antipodal_pair(sigma):
 
 
 def test_points_of_one_direction_are_singular_for_relu_alone():
-    pair = np.array([[0.6, 0.8], [0.3, 0.4]])
-    for name in NAMES:
-        found = spectrum(limit_kernel(name, pair, 1.0))
-        assert bool(found.singular) == (name == "relu")
+    # several directions: an angle by arccos is 1e-8 instead of 0 in some of them
+    for first in np.random.default_rng(2).uniform(-0.7, 0.7, (10, 2)):
+        for name in NAMES:
+            found = spectrum(limit_kernel(name, np.stack([first, 0.3 * first]), 1.0))
+            assert bool(found.singular) == (name == "relu")
 
 
 def test_as_many_antipodal_pairs_as_exceed_the_dimension_are_singular_for_relu():

@@ -139,7 +139,10 @@ def test_an_axis_narrowed_to_one_value_is_still_drawn(name, smoke):
         assert any(ax.has_data() for ax in draw(name, narrow).axes)
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name not in ("x8-vacuity", "q3-montecarlo")])
+SOME = ["x1-kernel", "q7-initial", "x2-modes", "x3-drift", "x6-phase-map", "x4-frontier-lambda", "q21-flow"]
+
+
+@pytest.mark.parametrize("name", SOME)
 def test_failed_cells_leave_a_gap(name, smoke):
     data = smoke[name].copy(deep=True)
     axes = list(EXPERIMENTS[name].preset("smoke").axes)
@@ -174,7 +177,7 @@ def test_the_frontier_is_the_width_at_which_the_success_arrives():
     np.testing.assert_array_equal(line.get_xydata(), [[5, 4], [10, 8]])
     assert "exponent 1.00" in str(line.get_label())
     law = next(line for line in right.get_lines() if "at most 2" in str(line.get_label()))
-    np.testing.assert_allclose(law.get_xydata(), [[5, 4], [10, 16]])
+    np.testing.assert_allclose(np.asarray(law.get_xydata(), float), [[5, 4], [10, 16]])
     curves = [line for line in left.get_lines() if str(line.get_label()).startswith("$n$")]
     np.testing.assert_array_equal([line.get_ydata() for line in curves], [[0, 1, 1], [0, 0, 1]])
 

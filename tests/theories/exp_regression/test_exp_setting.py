@@ -108,7 +108,8 @@ def test_a_setting_that_is_not_allowed_is_refused_in_one_sentence(fields, given,
         {"tail_constant": 0.01},
         {"neurons": 3, "init": "independent"},
         {"neurons": 64, "room": 64},
-        {"pair_ratio": 1.0, "pair": "parallel", "samples": 2},
+        {"pair_ratio": 0.99, "pair": "parallel", "samples": 2},
+        {"pair_ratio": 1.0},
         {**USER, "inputs": (1 + 1e-13) * X},
         {**USER, "targets": [1.0, -1.0]},
         {**USER, "step": "theory"},
@@ -141,6 +142,11 @@ def test_repeated_and_zero_rows_are_a_warning() -> None:
         assert "zero or a repeated row" in said
         assert "λ = 0" in said
     assert Setting(**{**USER, "inputs": [[1.0, 0, 0], [-1.0, 0, 0]]}).warnings() == []
+
+
+def test_a_parallel_pair_of_ratio_one_is_a_repeated_point_and_a_warning() -> None:
+    (said,) = Setting(pair="parallel", pair_ratio=1.0).warnings()
+    assert "λ = 0" in said
 
 
 def test_an_odd_width_becomes_even_only_by_the_users_hand() -> None:

@@ -18,7 +18,7 @@ from lemmata.lab.precision import numerics
 from lemmata.lab.runner import Options, run
 from lemmata.lab.simulation import stream
 from lemmata.lab.training import Run, record_steps
-from lemmata.networks.kernels import limit_kernel, spectrum
+from lemmata.networks.kernels import spectrum
 from lemmata.theories import exp_regression
 from lemmata.theories.exp_regression import training
 from lemmata.theories.exp_regression.data import draw
@@ -28,8 +28,10 @@ from lemmata.theories.exp_regression.setting import Setting
 from lemmata.theories.exp_regression.training import JUDGED, find_constants, fit, simulate, train
 
 SMALL = Setting(
-    samples=3, dimension=4, neurons=16, room=16, steps=40, records=8, stop="never", track="bounds", least_target=0.2
+    samples=3, dimension=4, neurons=16, room=20, steps=40, records=8, stop="never", track="bounds", least_target=0.2
 )
+FIRST, SECOND = slice(0, 8), slice(10, 18)
+"""Where the first and the second members of its pairs are kept; the room for four neurons is not used."""
 TWO_POINTS = Setting(
     sampler="user", inputs=[[1, 0], [0.6, 0.8]], targets=[0.5, -0.25], samples=2, dimension=2,
     init="user", weights=[[0.5, 0], [0.5, 0], [0, -1], [0, -1]], signs=[1, -1, -1, 1], neurons=4, room=4,
@@ -172,7 +174,8 @@ def test_the_linearised_error_is_that_of_explicit_matrix_powers():
 def test_residuals_by_eigenvector_have_the_length_of_the_residual():
     found = simulated(TWO_POINTS)
     np.testing.assert_allclose(np.sum(found["mode_residual"] ** 2, axis=1), found["square"], rtol=1e-12)
-    values, vectors = np.linalg.eigh(plain_kernel(*started(TWO_POINTS)[::2][:2]))
+    x, _, W0, _, _ = started(TWO_POINTS)
+    vectors = np.linalg.eigh(plain_kernel(x, W0))[1]
     projected = (found["outputs"] - [0.5, -0.25]) @ vectors
     np.testing.assert_allclose(abs(found["mode_residual"]), abs(projected), rtol=1e-9, atol=1e-15)
 
@@ -185,18 +188,18 @@ def test_the_members_of_a_pair_move_oppositely_in_the_first_step_and_only_then()
     once = trained(SMALL.replace(steps=1)).state.weights
     twice = trained(SMALL.replace(steps=2)).state.weights
     assert np.abs(once - start).max() > 1e-3
-    np.testing.assert_array_equal(start[:, :8], start[:, 8:])
-    np.testing.assert_allclose(once[:, :8] + once[:, 8:], 2 * start[:, 8:], rtol=0, atol=1e-15)
-    assert np.abs(twice[:, :8] + twice[:, 8:] - 2 * start[:, 8:]).max() > 1e-6
+    np.testing.assert_array_equal(start[:, FIRST], start[:, SECOND])
+    np.testing.assert_allclose(once[:, FIRST] + once[:, SECOND], 2 * start[:, SECOND], rtol=0, atol=1e-15)
+    assert np.abs(twice[:, FIRST] + twice[:, SECOND] - 2 * start[:, SECOND]).max() > 1e-6
 
 
 def test_with_a_coupled_start_the_opposite_targets_exchange_the_members_of_every_pair():
     x, y, _, _, _ = started(SMALL)
     given = SMALL.replace(sampler="user", inputs=x, targets=y)
     one, other = trained(given), trained(given.replace(targets=-y))
-    assert np.abs(one.state.weights[:, :8] - one.state.weights[:, 8:]).max() > 1e-2
-    np.testing.assert_allclose(other.state.weights[:, :8], one.state.weights[:, 8:], rtol=0, atol=1e-14)
-    np.testing.assert_allclose(other.state.weights[:, 8:], one.state.weights[:, :8], rtol=0, atol=1e-14)
+    assert np.abs(one.state.weights[:, FIRST] - one.state.weights[:, SECOND]).max() > 1e-2
+    np.testing.assert_allclose(other.state.weights[:, FIRST], one.state.weights[:, SECOND], rtol=0, atol=1e-14)
+    np.testing.assert_allclose(other.state.weights[:, SECOND], one.state.weights[:, FIRST], rtol=0, atol=1e-14)
     np.testing.assert_allclose(other.state.outputs, -one.state.outputs, rtol=0, atol=1e-14)
 
 
@@ -241,7 +244,6 @@ def plain_judged(name: str, recorded: bool = False) -> dict[str, Any]:
             break
         if recorded and t not in at:
             continue
-        gradient = (W - after) / eta
         gradient = np.stack(
             [kappa * a[r] * sum(e[i] * math.exp(W[:, r] @ x[i]) * x[i] for i in range(n)) for r in range(m)], axis=1
         )
@@ -303,9 +305,10 @@ def test_every_judged_extreme_is_that_of_a_gradient_descent_written_out_in_numpy
     assert {variable.name for variable in JUDGED} <= found.keys()
     for variable in JUDGED:
         if variable.name not in LOOSE:
-            # at 1e-20 rounding is what is left of the residual
+            # at 1e-20 rounding is what is left of the residual; a ratio beyond 1e30 may be counted as infinite
+            one, two = (np.minimum(values[variable.name], 1e30) for values in (found, expected))
             np.testing.assert_allclose(
-                found[variable.name], expected[variable.name], rtol=1e-5 if name == "rounding" else 1e-8,
+                one, two, rtol=1e-3 if name == "rounding" else 1e-8,
                 atol=1e-13, err_msg=variable.name,
             )  # fmt: skip
     assert found["decomposition"] <= 1e-13
@@ -368,9 +371,10 @@ def test_the_asymmetric_kernel_is_bounded_with_two_random_masks_at_the_final_wei
     with numerics("float64"):
         keys = jax.random.split(stream(jax.random.key(SEED), "test"))
         masks = [
-            np.asarray(jax.random.uniform(keys[0], (3, 16), minval=-1)),
-            np.asarray(jax.random.rademacher(keys[1], (3, 16), float)),
+            np.asarray(jax.random.uniform(keys[0], (3, 20), minval=-1)),
+            np.asarray(jax.random.rademacher(keys[1], (3, 20), float)),
         ]
+        masks = [np.concatenate([mask[:, FIRST], mask[:, SECOND]], axis=1) for mask in masks]
     values = np.exp(x @ W)
     bound = math.exp(2 * (np.abs(x @ W0).max() + expected["largest_drift"]))
     for k, mask in enumerate(masks):
@@ -414,39 +418,45 @@ def test_the_linearised_dynamics_is_followed_to_the_end_of_the_run():
 
 
 def test_the_room_for_neurons_does_not_change_a_run():
-    narrow, wide = simulated(SMALL, SEED), simulated(SMALL.replace(room=64), SEED)
+    narrow = simulated(STOPPING.replace(stop="never"), SEED)
+    wide = simulated(STOPPING.replace(stop="never", room=128), SEED)
     assert narrow.keys() == wide.keys()
-    # masks of the asymmetric kernel are drawn for all positions, decomposition is rounding
-    for key in narrow.keys() - {"asymmetric", "decomposition"}:
-        np.testing.assert_allclose(wide[key], narrow[key], rtol=1e-9, atol=1e-13, err_msg=key)
+    for key in narrow:
+        np.testing.assert_allclose(wide[key], narrow[key], rtol=1e-7, atol=1e-13, err_msg=key)
 
 
 def test_stacked_and_single_runs_agree_to_rounding():
-    runs = [(SMALL, 0), (SMALL, SEED), (RUNS["catapult"], SEED), (SMALL.replace(step_constant=60.0), SEED)]
+    runs = [(STOPPING, 0), (STOPPING, SEED)] + [(STOPPING.replace(step_constant=c), SEED) for c in (2.4, 60.0)]
     stacked = simulate_runs(simulate, runs, GPU, "float64")
     single = simulate_runs(simulate, runs, CPU, "float64")
     assert [float(found["diverged"]) for found in single] == [0, 0, 0, 1]
     for one, two in zip(stacked, single, strict=True):
         assert one.keys() == two.keys()
-        for key in one.keys() - {"decomposition"}:
+        for key in one:
             np.testing.assert_allclose(one[key], two[key], rtol=1e-6, atol=1e-12, err_msg=key)
 
 
 def test_single_precision_agrees_with_double_to_a_thousandth_over_fifty_steps():
-    x, y, W, a, _ = started(Setting(), 0)
-    pairs = W.reshape(10, 2, 512).transpose(2, 1, 0).reshape(1024, 10)
-    signs = a.reshape(2, 512).T.reshape(1024)
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((10, 10))
+    x /= np.linalg.norm(x, axis=1, keepdims=True)
+    y, half = rng.uniform(-1, 1, 10), rng.standard_normal((512, 10))
+    W, a = np.repeat(half, 2, axis=0).T, np.tile([1.0, -1.0], 512)
+    eta = 0.5 / (1024 * np.linalg.eigvalsh(plain_kernel(x, W))[-1])
     setting = Setting(
-        sampler="user", inputs=x * (1 - 1e-6), targets=y, init="user", weights=pairs, signs=signs, neurons=1024,
-        steps=50, records=51, stop="never", track="points",
+        sampler="user", inputs=x, targets=y, init="user", weights=W.T, signs=a, neurons=1024, step="user",
+        step_size=eta, steps=50, records=51, stop="never", track="points",
     )  # fmt: skip
-    (exact,) = simulate_runs(simulate, [(setting, 0)], CPU, "float64")
+    exact = []
+    for _ in range(51):
+        exact.append(plain_outputs(x, W, a, 1.0))
+        W = W - eta * a * (x.T @ ((exact[-1] - y)[:, None] * np.exp(x @ W)))
     (rough,) = simulate_runs(simulate, [(setting, 0)], CPU, "float32")
     assert rough["outputs"].dtype == np.float32
-    assert rough["step"][-1] == 50
-    assert np.abs(exact["outputs"][50] - exact["outputs"][0]).max() > 0.1
-    np.testing.assert_allclose(rough["outputs"], exact["outputs"], rtol=0, atol=1e-3)
-    assert np.abs(rough["outputs"] - exact["outputs"]).max() > 1e-8
+    np.testing.assert_array_equal(rough["step"], np.arange(51))
+    assert np.abs(exact[50] - exact[0]).max() > 0.1
+    np.testing.assert_allclose(rough["outputs"], exact, rtol=0, atol=1e-3)
+    assert np.abs(rough["outputs"] - exact).max() > 1e-8
 
 
 def test_every_result_is_double_precision_and_declared():
@@ -461,7 +471,7 @@ def test_every_result_is_double_precision_and_declared():
 
 def test_the_phase_map_compiles_training_once_for_all_widths_and_step_sizes(tmp_path):
     before = train.compiled._cache_size()
-    outcome = run(exp_regression.theory, "x6-phase-map", Options("smoke", out=tmp_path, overrides={"records": 9}))
+    outcome = run(exp_regression.theory, "x6-phase-map", Options("smoke", out=tmp_path, changes=["records=9"]))
     assert outcome.data.sizes["neurons"] * outcome.data.sizes["step_constant"] > 2
     assert train.compiled._cache_size() == before + 1
 
@@ -471,7 +481,7 @@ def test_the_phase_map_compiles_training_once_for_all_widths_and_step_sizes(tmp_
 
 def test_a_run_that_stops_at_the_tolerance_ends_with_the_first_step_that_meets_it():
     found = simulated(STOPPING, SEED)
-    x, y, W0, a, kappa = started(STOPPING, SEED)
+    x, y, _, a, kappa = started(STOPPING, SEED)
     path = plain_path(STOPPING, SEED, float(found["eta"]), 400)
     squares = np.array([np.sum((plain_outputs(x, W, a, kappa) - y) ** 2) for W in path])
     first = int(np.argmax(squares <= 1e-3))
@@ -622,7 +632,7 @@ def test_the_documents_radius_and_drift_use_the_bound_of_the_chosen_source():
 def test_the_theory_step_is_refused_on_a_repeated_row_of_given_data():
     given = {"sampler": "user", "inputs": [[1, 0], [1, 0], [0, 1]], "targets": [0.1, 0.2, 0.3]}
     sizes = {"samples": 3, "dimension": 2, "neurons": 4, "room": 4}
-    with pytest.raises(UserError, match="repeated row.*singular"):
+    with pytest.raises(UserError, match=r"repeated row.*singular"):
         Setting(**given, **sizes, step="theory")
     assert any("repeated row" in warning for warning in Setting(**given, **sizes).warnings())
 
@@ -638,15 +648,15 @@ def test_on_a_numerically_singular_kernel_the_theory_step_is_zero_and_nothing_is
 
 
 def test_a_run_on_crowded_points_says_that_its_kernel_is_singular_and_stays_put():
-    crowded = Setting(samples=20, dimension=2, neurons=16, room=16, steps=5, records=3, step="theory", stop="never")
-    found = simulated(crowded)
+    x, y, _, _, _ = started(SMALL)
+    x = np.stack([x[0], x[0] + 1e-9 * x[1], x[2]]) / (1 + 1e-8)
+    found = simulated(SMALL.replace(sampler="user", inputs=x, targets=y, step="theory", source="empirical"))
     assert found["singular"] == 1
     assert found["limit_condition"] == math.inf
     assert found["eta"] == 0
     assert found["predicted_steps"] == math.inf
-    assert np.all(found["drift"] == 0)
-    assert np.all(found["step"] == [0, 2, 5]) or found["step"][-1] == 5
+    assert np.nanmax(found["drift"]) == 0
+    assert found["diverged"] == 0
     assert simulated(SMALL)["singular"] == 0
-    with numerics("float64"):
-        limit = spectrum(limit_kernel("exp", jnp.asarray(started(SMALL)[0])))
-    assert simulated(SMALL)["limit_condition"] == pytest.approx(float(limit.largest / limit.least), rel=1e-9)
+    values = np.linalg.eigvalsh(plain_limit(started(SMALL)[0]))
+    assert simulated(SMALL)["limit_condition"] == pytest.approx(values[-1] / values[0], rel=1e-9)

@@ -11,6 +11,7 @@ from lemmata.theories.exp_regression.claims import (
     perturbation,
     regimes,
     steps,
+    theorem,
 )
 
 CLAIMS = (
@@ -20,6 +21,7 @@ CLAIMS = (
     *perturbation.CLAIMS,
     *steps.CLAIMS,
     *convergence.CLAIMS,
+    *theorem.CLAIMS,
     *regimes.CLAIMS,
     *flow.CLAIMS,
     *calculators.CLAIMS,

@@ -20,6 +20,9 @@ SLACK = 1 + 1e-9
 RESIDUAL = 1e-10
 """Q8: allowed error of the decomposition, relative to max(1, ‖e‖² + |C_1| + |C_2| + C_3)."""
 
+START, LIMIT, START_FAST, LIMIT_FAST = range(4)
+"""Positions of `contraction`: λ of H(0) or of the limit, at the claimed rate or at 1 - 3mηλ."""
+
 TWO_POINTS = np.array([[1.0, 0.0], [0.6, 0.8]])
 TWO_TARGETS = np.array([0.5, -0.25])
 
@@ -39,6 +42,11 @@ def all_runs(values: xr.DataArray, drop: bool = False) -> xr.DataArray:
     """Every cell and seed in one dimension `seed`; with `drop`, without the runs in which nothing was judged."""
     flat = np.ravel(values.values)
     return xr.DataArray(flat[~np.isnan(flat)] if drop else flat, dims="seed")
+
+
+def contraction(data: xr.Dataset, which: int) -> xr.DataArray:
+    """Largest ‖e(t)‖² over its bound, by whose λ and which rate."""
+    return data.contraction.isel(rate_of=which)
 
 
 def worst(**values: xr.DataArray) -> xr.DataArray:

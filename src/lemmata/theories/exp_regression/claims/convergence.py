@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
-import numpy as np
 import xarray as xr
 
 from lemmata.lab.claims import HOLDS, INCONCLUSIVE, Claim, Control, Datasets, Evidence, NotApplicable
 from lemmata.lab.intervals import Estimate
 from lemmata.lab.judges import all_of, at_most, within
 from lemmata.lab.measures import at_end
-from lemmata.theories.exp_regression.bounds import RUNNABLE
-from lemmata.theories.exp_regression.claims.common import SLACK, all_runs, worst
+from lemmata.theories.exp_regression.claims.common import LIMIT, SLACK, START, START_FAST, all_runs, contraction, worst
 from lemmata.theories.exp_regression.measures import gated, geometric_slope, median_slope, resampled, runs_where
 
-START, LIMIT, START_FAST, LIMIT_FAST = range(4)
-"""Positions of `contraction`: λ of H(0) or of the limit, at the claimed rate or at 1 - 3mηλ."""
 ENOUGH = 0.5
 """The share of runs that must be gated."""
 CAP = 20_000
@@ -29,10 +24,6 @@ def _coupled(datasets: Datasets) -> xr.Dataset:
 
 def _unstable(datasets: Datasets, c: float = 2.5) -> xr.Dataset:
     return datasets["x6-stability"].sel(step_constant=c)
-
-
-def _rate(data: xr.Dataset, which: int) -> xr.DataArray:
-    return data.contraction.isel(rate_of=which)
 
 
 def _steps(*names: str) -> Evidence:
@@ -53,9 +44,9 @@ def _drift_bound(factor: float = 1.0) -> Evidence:
 
     def evidence(datasets: Datasets) -> xr.DataArray:
         parts = [_coupled(datasets), datasets["x3-drift"].sel(output="1")]
-        found = []
+        found: list[xr.DataArray] = []
         for data in parts:
-            sound = gated(data) & (_rate(data, LIMIT) <= SLACK)
+            sound = gated(data) & (contraction(data, LIMIT) <= SLACK)
             found.append(runs_where(factor * data.drift_ratio, sound, "the kernel keeps λ/2 and the error contracts"))
         return xr.concat(found, "seed")
 
@@ -78,16 +69,16 @@ def _contraction_start(datasets: Datasets) -> xr.DataArray:
     """The worst run of every experiment, λ = λ_min(H(0))."""
     stable = datasets["x6-stability"]
     return worst(
-        x2_convergence=_rate(_coupled(datasets), START),
-        q16_samplers=_rate(datasets["q16-samplers"], START),
-        q16_theory=_rate(datasets["q16-theory"], START),
-        x6_stability=_rate(stable.sel(step_constant=stable.step_constant[stable.step_constant <= 1]), START),
+        x2_convergence=contraction(_coupled(datasets), START),
+        q16_samplers=contraction(datasets["q16-samplers"], START),
+        q16_theory=contraction(datasets["q16-theory"], START),
+        x6_stability=contraction(stable.sel(step_constant=stable.step_constant[stable.step_constant <= 1]), START),
     )
 
 
 def _too_fast(datasets: Datasets) -> xr.DataArray:
     data = datasets["x2-orthonormal"].sel(sampler="orthonormal").isel(step_constant=0)
-    return worst(x2_convergence=_rate(data, START_FAST))
+    return worst(x2_convergence=contraction(data, START_FAST))
 
 
 def _gated_contraction(choose: Callable[[xr.Dataset], xr.Dataset] = lambda data: data) -> Evidence:
@@ -104,7 +95,7 @@ def _gated_contraction(choose: Callable[[xr.Dataset], xr.Dataset] = lambda data:
             here = gate.sel(neurons=m)
             if bool(here.any()):
                 found[f"{m:g} ({float(here.mean()):.0%} gated)"] = float(
-                    _rate(data, LIMIT).sel(neurons=m).where(here).max()
+                    contraction(data, LIMIT).sel(neurons=m).where(here).max()
                 )
         return xr.DataArray(list(found.values()), coords={"m": list(found)})
 
@@ -115,7 +106,9 @@ def _gated_unstable(datasets: Datasets) -> xr.DataArray:
     """c = 2.5 at the largest width, in the seeds whose intact run (c = 0.5) is gated."""
     stable = datasets["x6-stability"].isel(neurons=-1)
     return runs_where(
-        _rate(stable.sel(step_constant=2.5), LIMIT), gated(stable.sel(step_constant=0.5)), "the intact run keeps λ/2"
+        contraction(stable.sel(step_constant=2.5), LIMIT),
+        gated(stable.sel(step_constant=0.5)),
+        "the intact run keeps λ/2",
     )
 
 
@@ -133,25 +126,6 @@ def _hitting(datasets: Datasets) -> xr.DataArray:
 def _hitting_early(datasets: Datasets) -> xr.DataArray:
     data = datasets["x2-orthonormal"].sel(sampler="orthonormal", step_constant=0.5)
     return data.hit_step / (data.predicted_steps / 10)
-
-
-def _paper_width(datasets: Datasets) -> xr.DataArray:
-    """The printed width, step and T at n = 10, δ = 0.05, C = 10, σ = 1: hopeless, or the error reached by them."""
-    where = {"samples": 10, "failure_probability": 0.05, "tail_constant": 10, "weight_scale": 1}
-    data = datasets["x8-vacuity"].sel(where).isel(seed=0)
-    width, steps = float(data.log_width), float(data.log_iterations)
-    if width > np.log10(RUNNABLE) or steps > np.log10(RUNNABLE):
-        raise NotApplicable(
-            f"vacuous here: the document asks for 10^{width:.1f} neurons and 10^{steps:.1f} steps of size "
-            f"10^{float(data.log_step):.1f}; usable instead: {float(data.practical_width):.0f} neurons, step "
-            f"{float(data.practical_step):.2g}, {float(data.practical_iterations):.0f} steps"
-        )
-    raise NotApplicable("the printed width can be run; no experiment does")
-
-
-def _theorem_reached(datasets: Datasets) -> xr.DataArray:
-    data = datasets["x9-theorem"].isel(case=0)
-    return data.hit_step / data.predicted_steps
 
 
 def _deviation(init: str) -> Evidence:
@@ -183,29 +157,6 @@ def _drift_slope(statistic: str, output: str = "1") -> Evidence:
         return resampled(lambda v: geometric_slope(v, "neurons"), drift)
 
     return evidence
-
-
-def _scaled(choose: Callable[[xr.Dataset], xr.DataArray], name: str = "x9-theorem") -> Evidence:
-    """One number of every run."""
-    return lambda datasets: all_runs(choose(datasets[name]))
-
-
-def _theorem_drift(factor: float = 1.0) -> Evidence:
-    """Drift / D (divided by `factor`), and D / R, with the union bound's B."""
-
-    def evidence(datasets: Datasets) -> dict[str, Any]:
-        data = datasets["x9-theorem"]
-        return {
-            "drift": all_runs(factor * data.largest_drift / data.document_drift),
-            "radius": all_runs(data.document_drift / data.document_radius),
-        }
-
-    return evidence
-
-
-def _x9(name: str, reference: str, kind: str, statement: str, **rest: Any) -> Claim:
-    extra = rest.pop("extra", ())
-    return Claim(name=name, reference=reference, kind=kind, statement=statement, reads=("x9-theorem", *extra), **rest)
 
 
 def _slope_claim(statistic: str, low: float, high: float) -> Claim:
@@ -276,7 +227,7 @@ CLAIMS = (
         judge=at_most({"x2-convergence": SLACK, "q16-samplers": SLACK, "q16-theory": 1 + 1e-12, "x6-stability": SLACK}),
         controls=(
             Control("rate 1 - 3mηλ, orthonormal data, c = 0.05", _too_fast),
-            Control("c = 2.5", lambda datasets: worst(x6_stability=_rate(_unstable(datasets), START))),
+            Control("c = 2.5", lambda datasets: worst(x6_stability=contraction(_unstable(datasets), START))),
         ),
     ),
     Claim(
@@ -313,17 +264,6 @@ CLAIMS = (
         controls=(Control("T/10 on orthonormal data, c = 0.5", _hitting_early),),
     ),
     Claim(
-        name="q17-paper-width",
-        reference="Theorem 7.1, as stated",
-        kind="bound",
-        statement="The printed width, step size and T (C = 10, n = 10, δ = 0.05, σ = 1) can be run and reach ε.",
-        reads=("x8-vacuity", "x9-theorem"),
-        evidence=_paper_width,
-        judge=at_most(1.0, by="every"),
-        expected=INCONCLUSIVE,
-        controls=(Control("the theorem end to end, n = 2, σ = 0.05", _theorem_reached, HOLDS),),
-    ),
-    Claim(
         name="q18-deviation",
         reference="Theorem 7.1 (T does not depend on m)",
         kind="limit",
@@ -347,68 +287,4 @@ CLAIMS = (
     _slope_claim("mean", -1.2, -0.9),
     _slope_claim("median", -1.2, -0.9),
     _slope_claim("max", -0.9, -0.55),
-    _x9(
-        "x9-reached",
-        "Theorem 7.1",
-        "bound",
-        "With every explicit condition met and the document's step, ‖e‖² ≤ ε is reached by T, in both cases and every "
-        "seed.",
-        evidence=_scaled(lambda data: data.hit_step / data.predicted_steps),
-        judge=at_most(1.0, by="every"),
-        controls=(Control("T/5 steps", _scaled(lambda data: 5 * data.hit_step / data.predicted_steps)),),
-    ),
-    _x9(
-        "x9-contraction",
-        "Lemma 9.2",
-        "bound",
-        "In these runs ‖e(t)‖² ≤ (1 - mηλ/2)^t ‖e(0)‖² with λ of the limit kernel, at every step.",
-        evidence=_scaled(lambda data: _rate(data, LIMIT)),
-        judge=at_most(SLACK, by="every"),
-        controls=(Control("rate 1 - 3mηλ", _scaled(lambda data: _rate(data, LIMIT_FAST))),),
-    ),
-    _x9(
-        "x9-drift",
-        "Lemma 7.2",
-        "bound",
-        "In these runs no weight moves farther than D, and D < R.",
-        evidence=_theorem_drift(),
-        judge=all_of(drift=at_most(SLACK, by="every"), radius=at_most(1.0, by="every", strict=True)),
-        controls=(Control("D/1000", _theorem_drift(1000.0)),),
-    ),
-    _x9(
-        "x9-step",
-        "Lemma 7.4",
-        "bound",
-        "In these runs η‖Δw_r‖ ≤ 0.01 at every step.",
-        extra=("x6-stability",),
-        evidence=_scaled(lambda data: data.step_length),
-        judge=at_most(0.01 * SLACK, by="every"),
-        controls=(Control("practical step, c = 2.5", lambda datasets: all_runs(_unstable(datasets).step_length)),),
-    ),
-    _x9(
-        "x9-kernel",
-        "Lemma 6.3",
-        "bound",
-        "In these runs the initial kernel is within λ/4 of its limit.",
-        extra=("q5-width",),
-        evidence=_scaled(lambda data: 4 * data.kernel_error / data.limit_least),
-        judge=at_most(SLACK, by="every"),
-        controls=(
-            Control(
-                "σ = 1 at m = 456",
-                _scaled(lambda data: (4 * data.frobenius_error / data.limit_least).isel(weight_scale=-1), "q5-width"),
-            ),
-        ),
-    ),
-    _x9(
-        "x9-hitting",
-        "Theorem 7.1",
-        "identity",
-        "The true rate is 2mηλ, so ε is hit at T/4: 4·hit/T in [0.97, 1.03] in every seed.",
-        evidence=_scaled(lambda data: 4 * data.hit_step / data.predicted_steps),
-        judge=within(0.97, 1.03, by="every", predicted=1.0),
-        controls=(
-            Control("T with the rate mηλ, half of T", _scaled(lambda data: 8 * data.hit_step / data.predicted_steps)),
-        ),
-    ),
 )

@@ -31,7 +31,7 @@ def concentration(data: xr.Dataset) -> Figure:
         words = rf"$\sigma$ = {sigma:g}{common.slope_words(error, 'neurons', rms_slope)}"
         left.fill_between(m, *common.band(error), color=color, alpha=0.15, linewidth=0)
         left.plot(m, positive(rms), "o", color=color, label=words)
-        left.plot(m, positive(part.predicted_error.mean("seed")), **PREDICTED)
+        common.predicted(left, m, part.predicted_error.mean("seed"))
         lam = part.limit_least
         for close, style in ((part.kernel_least >= 0.75 * lam, "o-"), (error <= lam / 4, "s:")):
             shares = close.mean("seed").transpose("neurons")
@@ -254,9 +254,8 @@ def outputs(data: xr.Dataset) -> Figure:
         right.plot(m, positive(square.mean("seed")), "o", color=color, label=f"{init}: mean (band: 5 % to 95 %)")
     target = float(data.target_square.mean())
     if "independent" in inits:
-        right.plot(
-            m, target + m * expected.sum(), label=r"exact: $\|y\|^2+m\sum_i e^{2\sigma^2\|x_i\|^2}$", **PREDICTED
-        )
+        words = r"exact: $\|y\|^2+m\sum_i e^{2\sigma^2\|x_i\|^2}$"
+        common.predicted(right, m, target + m * expected.sum(), words)
     right.axhline(n, color="black", linestyle="-.", linewidth=1, label=f"coupled: $\\|y\\|^2\\leq n$ = {n}")
     common.width_axis(right, m)
     common.log_y(right)

@@ -67,7 +67,7 @@ def _deviation(ax: Axes, data: xr.Dataset, inits: list[str]) -> None:
     first = positive(data.linear_deviation.isel(init=0, neurons=0).transpose("problem", "seed").values)
     if np.isfinite(first).any():
         start = np.nanmedian(first)
-        ax.plot(m, start * m[0] / m, label="reference: $m^{-1}$", **PREDICTED)
+        common.predicted(ax, m, start * m[0] / m, "reference: $m^{-1}$")
     common.width_axis(ax, m)
     common.log_y(ax)
     ax.set_ylabel(r"relative deviation of $\|e\|^2$")
@@ -210,10 +210,8 @@ def drift(data: xr.Dataset) -> Figure:
             geometric = np.exp(np.log(positive(values)).mean("seed")).transpose("neurons").values
             over(ax, m, values, "neurons", f"{name}{common.slope_words(values, 'neurons')}", color, geometric)
         bound = positive(part.largest_drift / part.drift_ratio)
-        ax.plot(
-            m, np.exp(np.log(bound).mean("seed")).transpose("neurons"),
-            label=rf"document: $D${common.slope_words(bound, 'neurons')}", **PREDICTED,
-        )  # fmt: skip
+        D = np.exp(np.log(bound).mean("seed")).transpose("neurons")
+        common.predicted(ax, m, D, rf"document: $D${common.slope_words(bound, 'neurons')}")
         common.width_axis(ax, m)
         common.log_y(ax)
         ax.set_ylabel(r"$\|w_r(t)-w_r(0)\|$ over the neurons $r$")
@@ -226,7 +224,7 @@ def drift(data: xr.Dataset) -> Figure:
         over(last, m, values, "neurons", words, color, geometric)
     start = positive(data.lazy_error.isel(neurons=0, output=0).values)
     if np.isfinite(start).any():
-        last.plot(m, np.nanmedian(start) * m[0] / m, label=r"reference, $\kappa$ = 1: $m^{-1}$", **PREDICTED)
+        common.predicted(last, m, np.nanmedian(start) * m[0] / m, rf"reference, $\kappa$ = {outputs[0]}: $m^{{-1}}$")
     common.faint(last, 0.02, r"claimed for $\kappa$ = 1, $m$ = 128: below 2 %")
     common.width_axis(last, m)
     common.log_y(last)

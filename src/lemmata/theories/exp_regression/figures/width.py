@@ -70,7 +70,7 @@ def _frontier_law(ax: Axes, x: np.ndarray, found: np.ndarray, xlabel: str) -> No
     if np.isfinite(x).any():
         order = np.sort(x[np.isfinite(x)])
         base = found[known][np.argmin(x[known])] if known.any() else 1.0
-        ax.plot(order, base * (order / order[0]) ** 2, label="document: exponent at most 2", **PREDICTED)
+        common.predicted(ax, order, base * (order / order[0]) ** 2, "document: exponent at most 2")
         common.number_axis(ax, np.round(order, 2), xlabel)
         ax.set_yscale("log", base=2)
         low, high = ax.get_ylim()
@@ -169,7 +169,7 @@ def vacuity(data: xr.Dataset) -> Figure:
             ax.set_title(rf"{what}, $\sigma$ = {sigma:g}", fontsize=10)
     axes[0].fill_between([], [], [], color=GREY, alpha=0.3, label=r"range over $\delta$")
     handles, words = axes[0].get_legend_handles_labels()
-    figure.legend(handles, words, loc="outside lower center", ncols=6, fontsize=8, frameon=False)
+    figure.legend(handles, words, loc="outside lower center", ncols=min(6, 2 * len(scales)), fontsize=8, frameon=False)
     return figure
 
 
@@ -247,7 +247,7 @@ def flow(data: xr.Dataset) -> Figure:
             common.over(left, c, values, "case", words, color)
         most = positive(chosen.sel(formula="exact").isel(case=-1).values)
         if np.isfinite(most).any():
-            left.plot(c, np.nanmedian(most) * c / c[-1], label="reference: $\\propto c$", **PREDICTED)
+            common.predicted(left, c, np.nanmedian(most) * c / c[-1], r"reference: $\propto c$")
         common.number_axis(left, c.round(9), r"step constant $c=m\eta\lambda_\max(H(0))$")
     common.faint(left, 1e-6, "claimed at $c=10^{-3}$: at most $10^{-6}$")
     common.log_y(left)

@@ -1,0 +1,180 @@
+"""What is read off a finished run (section 5), and every variable of the training simulation."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array
+
+from lemmata.lab.setting import Problem
+from lemmata.lab.simulation import Variable, piece
+from lemmata.networks.activations import ACTIVATIONS
+from lemmata.networks.kernels import spectrum
+from lemmata.theories.exp_regression.bounds import ln_drift, ln_radius
+from lemmata.theories.exp_regression.data import Data
+from lemmata.theories.exp_regression.network import Head, Weights, kernel, project
+from lemmata.theories.exp_regression.probes import asymmetric_kernel, lazy_drift, linear_residuals, linear_square
+from lemmata.theories.exp_regression.state import NONE, Constants, State
+
+RATES = ("H(0)", "limit", "H(0), 3 m η λ", "limit, 3 m η λ")
+"""Whose λ, and which rate, ‖e(t)‖² is compared with: 1 - m η λ/2 as claimed, or 1 - 3 m η λ (for controls)."""
+MASKS = ("uniform", "signs")
+
+
+@piece("activation", once=True)
+def summarise(
+    problem: Problem, data: Data, before: Weights, head: Head, known: Constants, state: State
+) -> dict[str, Array]:
+    """What is read off the end of a run: its first passage, its peak, the lazy and the linearised prediction."""
+    activation = ACTIVATIONS[problem.activation]
+    square = jnp.sum((state.outputs - data.y) ** 2)
+    # targets that are all 0 are fitted from the start; every ratio is then 0
+    initial = jnp.maximum(jnp.sum(known.residual**2), 1e-300)
+    slopes = activation.slope(project(before, data.x))
+    end_kernel = kernel(head, activation.slope(project(state.weights, data.x)), data.x)
+    predicted = lazy_drift(head, slopes, data.x, -known.residual, known.start)
+    moved = state.weights - before
+    linear = linear_square(known.start, known.rate, known.residual, jnp.asarray(problem.compare_step))
+    # a sum of geometric terms is convex in t: its peak is at an end
+    growth = 2 * known.steps * jnp.maximum(jnp.log(jnp.abs(1 - known.rate * known.start.values)), -700.0)
+    weight = (known.start.vectors.T @ known.residual) ** 2 / initial
+    ln_final = jax.scipy.special.logsumexp(growth, b=weight)
+    points, lam = data.x.shape[0], jnp.maximum(known.limit.least, 1e-300)
+    radius = jnp.exp(ln_radius(points, lam, known.document))
+    return {
+        "hit_step": jnp.where(state.hit < 0, jnp.inf, state.hit),
+        "predicted_steps": known.predicted,
+        "final_square": square,
+        "initial_square": jnp.sum(known.residual**2),
+        "initial_output": jnp.sum((known.residual + data.y) ** 2),
+        "peak_ratio": state.peak / initial,
+        "final_ratio": square / initial,
+        "linear_final_ratio": jnp.exp(jnp.clip(ln_final, -700.0, 700.0)),
+        "diverged": state.diverged * 1.0,
+        "eta": known.eta,
+        "rate": known.rate,
+        "projection": known.projections,
+        "limit_least": known.limit.least,
+        "limit_largest": known.limit.largest,
+        "limit_condition": known.limit.condition,
+        "singular": known.limit.singular * 1.0,
+        "start_least": known.start.least,
+        "start_largest": known.start.largest,
+        "end_largest": jnp.linalg.eigvalsh(end_kernel)[-1],
+        "kernel_error": jnp.linalg.norm(known.kernel - known.limit_kernel),
+        "largest_drift": state.drift,
+        "document_radius": radius,
+        "document_drift": jnp.exp(ln_drift(points, head.width, lam, known.document, radius, jnp.sqrt(initial))),
+        "lazy_error": jnp.linalg.norm(moved - predicted) / jnp.linalg.norm(predicted),
+        "linear_deviation": jnp.where(state.compared < 0, jnp.nan, jnp.abs(state.compared / linear - 1)),
+    }
+
+
+@piece(once=True)
+def judge_end(
+    problem: Problem, key: jax.Array, data: Data, head: Head, known: Constants, state: State
+) -> dict[str, Array]:
+    """Q10 at the final weights, and the broken case of Q9; the running extremes with absent ones as NaN."""
+    values = jnp.exp(project(state.weights, data.x))
+    shape = values.shape
+    uniform, signs = jax.random.split(key)
+    masks = (jax.random.uniform(uniform, shape, minval=-1), jax.random.rademacher(signs, shape, values.dtype))
+    bound = jnp.exp(2 * (known.projections + state.drift))
+    asymmetric = jnp.stack([jnp.max(jnp.abs(asymmetric_kernel(head, values, data.x, p))) for p in masks]) / bound
+    now = kernel(head, values, data.x)
+    lowest = spectrum(now)
+    vector = lowest.vectors[:, 0]
+    extremes = {
+        name: jnp.where(value <= NONE, jnp.nan, jnp.where(value >= -NONE, jnp.inf, value))
+        for name, value in state.extremes.items()
+    }  # fmt: skip
+    kernel_loss = extremes.pop("kernel_loss")
+    # Q9 with e := lowest eigenvector and λ := 2.1 λ_min(H): m η λ ‖e‖² / (2 m η eᵀ H e)
+    return {
+        **extremes,
+        "kernel_kept": jnp.minimum(-kernel_loss, lowest.least / known.limit.least),
+        "asymmetric": asymmetric,
+        "first_order_defect": 2.1 * lowest.least / (2 * vector @ now @ vector),
+    }
+
+
+@piece("track", once=True)
+def follow_modes(problem: Problem, data: Data, known: Constants, steps: Array, outputs: Array) -> dict[str, Array]:
+    """The residuals <q_k, e(t)> along the eigenvectors of H(0), measured and of the linearised dynamics."""
+    measured = (outputs - data.y) @ known.start.vectors
+    predicted = linear_residuals(known.start, known.rate, known.residual, steps)
+    return {"mode_residual": measured, "linear_mode_residual": predicted, "mode_value": known.start.values}
+
+
+@piece(once=True)
+def linearise(problem: Problem, known: Constants, steps: Array) -> Array:
+    """‖(I - κ² m η H(0))^t e(0)‖² at the recorded steps, kept within floating point."""
+    return jnp.minimum(linear_square(known.start, known.rate, known.residual, steps), 1e300)
+
+
+RECORD = ("record",)
+
+TRAINED = (
+    Variable("step", RECORD, "t", "training step of the record"),
+    Variable("square", RECORD, "‖e(t)‖²", "squared error"),
+    Variable("linear_square", RECORD, "‖(I-mηH(0))ᵗe(0)‖²", "squared error of the linearised dynamics"),
+    Variable("kernel_least", RECORD, "λ_min(H(t))", "least eigenvalue of the kernel"),
+    Variable("kernel_largest", RECORD, "λ_max(H(t))", "largest eigenvalue of the kernel"),
+    Variable("kernel_change", RECORD, "‖H(t)-H(0)‖_F", "how far the kernel has moved"),
+    Variable("drift", ("record", "statistic"), "‖w_r(t)-w_r(0)‖", "distance of the weights from their start"),
+    Variable("outputs", ("record", "point"), "F(t)", "outputs"),
+    Variable("mode_residual", ("record", "mode"), "<q_k, e(t)>", "residual along the eigenvectors of H(0)", True),
+    Variable("linear_mode_residual", ("record", "mode"), "(1-mηλ_k)ᵗ<q_k, e(0)>", "the same, linearised", True),
+    Variable("mode_value", ("mode",), "λ_k(H(0))", "eigenvalues of H(0), ascending"),
+    Variable("hit_step", (), "", "first step with ‖e‖² ≤ ε (inf: never)"),
+    Variable("predicted_steps", (), "T", "steps that suffice by Q17, λ of the limit kernel (inf: it is singular)"),
+    Variable("final_square", (), "", "squared error at the end"),
+    Variable("initial_square", (), "‖e(0)‖²", "squared error at the start"),
+    Variable("initial_output", (), "‖F(0)‖²", "squared norm of the initial outputs"),
+    Variable("peak_ratio", (), "", "largest ‖e(t)‖² / ‖e(0)‖² over all steps"),
+    Variable("final_ratio", (), "", "‖e‖² at the end / ‖e(0)‖²"),
+    Variable("linear_final_ratio", (), "", "the same of the linearised dynamics, after all steps"),
+    Variable("diverged", (), "", "1 if ‖e‖² left the finite numbers or 1e8 times its start, and the run was frozen"),
+    Variable("eta", (), "η", "step size"),
+    Variable("rate", (), "κ²mη", "rate of the linearised dynamics"),
+    Variable("projection", (), "B", "largest initial |<w_r, x_i>|"),
+    Variable("limit_least", (), "λ", "least eigenvalue of the infinite-width kernel"),
+    Variable("limit_largest", (), "", "largest eigenvalue of the infinite-width kernel"),
+    Variable("limit_condition", (), "", "condition number of the infinite-width kernel (inf: singular)"),
+    Variable("singular", (), "", "1 if λ ≤ 1e-12 λ_max: the theory says nothing"),
+    Variable("start_least", (), "λ_min(H(0))", "least eigenvalue of the initial kernel"),
+    Variable("start_largest", (), "λ_max(H(0))", "largest eigenvalue of the initial kernel"),
+    Variable("end_largest", (), "λ_max(H(T))", "largest eigenvalue of the final kernel"),
+    Variable("kernel_error", (), "‖H(0)-H^cts‖_F", "distance of the initial kernel from its limit"),
+    Variable("largest_drift", (), "max ‖w_r(t)-w_r(0)‖", "largest distance of a weight from its start, ever"),
+    Variable("document_radius", (), "R", "0.01 λ/(n e^{2B}) with the B of the setting's source"),
+    Variable("document_drift", (), "D", "bound on the drift with the B of the setting's source and that R"),
+    Variable("lazy_error", (), "", "relative Frobenius error of the lazy prediction of the final weights", True),
+    Variable("linear_deviation", (), "", "relative deviation of ‖e‖² from the linearised value at compare_step", True),
+)  # fmt: skip
+JUDGED = (
+    Variable("decomposition", (), "", "Q8: largest error of ‖e(t+1)‖² = ‖e‖² + C_1 + C_2 + C_3, relative", True),
+    Variable("decomposition_first", (), "", "the same with C_1 as printed, without m", True),
+    Variable("decomposition_second", (), "", "the same with C_2 as printed, of opposite sign", True),
+    Variable("first_order", (), "", "Q9: largest mηλ‖e‖²/(-C_1) over steps with λ_min(H(t)) ≥ λ/2", True),
+    Variable("first_order_defect", (), "", "Q9 with e the lowest eigenvector and 2.1 times its eigenvalue", True),
+    Variable("second_order", (), "", "Q11: largest C_2 / corrected bound", True),
+    Variable("second_order_printed", (), "", "Q11: the same, printed bound, ‖e‖ ≤ √n and n ≤ 1.9e^{B-3R}", True),
+    Variable("third_order", (), "", "Q12: largest C_3 / bound, over steps with η‖Δw_r‖ ≤ 0.01", True),
+    Variable("third_order_stated", (), "", "Q12: largest C_3 / stated bound, over those with B ≥ 0.35 + R", True),
+    Variable("gradient_norm", (), "", "Q13: largest ‖Δw_r‖ / bound", True),
+    Variable("step_length", (), "max η‖Δw_r‖", "Q14: longest step of any weight", True),
+    Variable("error_norm", (), "max ‖e‖/√n", "Q14: largest error", True),
+    Variable("drift_ratio", (), "", "Q15: largest drift / D", True),
+    Variable("contraction", ("rate_of",), "", "Q16: largest ‖e(t)‖² / (1-mηλ/2)ᵗ‖e(0)‖², by λ and rate", True),
+    Variable("kernel_kept", (), "", "smallest λ_min(H(t))/λ over all steps", True),
+    Variable("asymmetric", ("mask",), "", "Q10: largest entry of H_asy / bound at the final weights"),
+)  # fmt: skip
+COMPARED = (
+    Variable("flow_error", ("formula",), "", "Q21: largest error of <w_r, x> against gradient flow"),
+    Variable("flow_across", (), "", "Q21: largest part of a weight's path orthogonal to x"),
+    Variable("separate_difference", (), "", "largest difference from separate runs of the points after 50 steps"),
+)
+LABELS = {
+    "statistic": ("max", "mean", "median"), "rate_of": RATES, "mask": MASKS, "formula": ("exact", "a_r dropped"),
+}  # fmt: skip
