@@ -205,7 +205,7 @@ class _Region:
     def _words(self, point: float, estimate: Any, low: float, high: float, who: str = "mean") -> str:
         if estimate is None:
             found = f"value {point:.4g}"
-        elif self.by == "every":
+        elif self.by == "every" and who == "mean":
             found = f"worst seed {point:.4g} (mean {estimate.value:.4g} [{estimate.low:.4g}, {estimate.high:.4g}])"
         else:
             who = "median" if self.by == "median" else who

@@ -70,12 +70,13 @@ def tail_width(n: Any, delta: Any = 0.05, C: Any = 10.0) -> Any:
 def ln_step_size(n: Any, m: Any, lam: Any, B: Any) -> Any:
     """ln of η = 0.01 λ / (m n² e^{4B})."""
     xp = _xp(n, m, lam, B)
-    return xp.log(0.01 * lam / (m * n**2.0)) - 4 * B
+    return xp.log(lam) + math.log(0.01) - xp.log(m) - 2 * xp.log(n) - 4 * B
 
 
 def ln_radius(n: Any, lam: Any, B: Any, power: int = 2) -> Any:
     """ln of R = 0.01 λ / (n e^{power B}): 1 as printed, 2 as Lemma 6.7 needs it (erratum 5)."""
-    return _xp(n, lam, B).log(0.01 * lam / n) - power * B
+    xp = _xp(n, lam, B)
+    return xp.log(lam) + math.log(0.01) - xp.log(n) - power * B
 
 
 def ln_drift(n: Any, m: Any, lam: Any, B: Any, R: Any, error: Any) -> Any:
@@ -244,11 +245,17 @@ def _conditions(
     ln_r = float(ln_radius(n, lam, b))
     pairs = 16 if init == "coupled" else 8
     terms = {
-        "Hoeffding": math.log(pairs * n**2 * math.log(2 * n**2 / delta) / lam**2) + 4 * b,
-        "D < R": math.log(8 * math.sqrt(n) * error / lam) + b + math.exp(ln_r) - ln_r,
+        "Hoeffding": math.log(pairs * n**2 * math.log(2 * n**2 / delta)) - 2 * math.log(lam) + 4 * b,
+        "D < R": math.log(8 * math.sqrt(n) * error) - math.log(lam) + b + math.exp(ln_r) - ln_r,
         "Lemma 6.7's printed proof": math.log(10 * math.log(3 * n**2 / delta)) - ln_r,
     }
     return _Conditions(b, ln_r, terms)
+
+
+def orthonormal_variance(n: int, sigma: float) -> float:
+    """Σ_ij Var_ij of one neuron's kernel on orthonormal points: n (e^{8σ²} - e^{4σ²}); inf beyond floating point."""
+    exponent = 4 * np.square(sigma)
+    return n * np.exp(exponent) * np.expm1(exponent)
 
 
 def _even(ln_m: float) -> float:
@@ -257,8 +264,10 @@ def _even(ln_m: float) -> float:
 
 
 def _usable_width(n: int, lam: float, sigma: float, **given: Any) -> str:
-    variance = n * (math.exp(8 * sigma**2) - math.exp(4 * sigma**2))
-    usable = float(width_for_kernel(1.0, lam, variance))
+    with np.errstate(over="ignore"):
+        usable = float(width_for_kernel(1.0, lam, orthonormal_variance(n, sigma)))
+    if not math.isfinite(usable):
+        return "width_for_kernel is beyond floating point too: use a smaller σ"
     return f"usable instead: width_for_kernel, on orthonormal data {usable:.6g} neurons"
 
 
@@ -285,7 +294,7 @@ def required_width(
 ) -> Any:  # fmt: skip
     """log10 of m = c λ^-2 n² e^{4B} ln(n/δ)^power. (`m` enters only through the union bound's B.)"""
     b = _B_of(n, m, delta, sigma, C, source, B)
-    ln_m = np.log(constant * np.asarray(n, float) ** 2 / np.asarray(lam, float) ** 2) + 4 * b
+    ln_m = np.log(constant) + 2 * np.log(n) - 2 * np.log(np.asarray(lam, float)) + 4 * b
     return _log10(ln_m + log_power * np.log(np.log(n / np.asarray(delta))))
 
 
@@ -340,7 +349,7 @@ def width_for_kernel(p: Any, lam: Any, variance: Any, init: str = "coupled") -> 
     """
     effective = 16 * np.asarray(variance, float) / (np.asarray(p, float) * np.asarray(lam, float) ** 2)
     neurons = effective * (2 if init == "coupled" else 1)
-    return (2 * np.ceil(neurons / 2 - 1e-9))[()]
+    return np.maximum(2 * np.ceil(neurons / 2 - 1e-9), 2.0)[()]
 
 
 @bound("n^{o(1)} = e^{4B}", logarithmic=True, delta=_DELTA, sigma=_SIGMA, C=_C)

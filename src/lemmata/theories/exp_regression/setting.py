@@ -120,6 +120,10 @@ class Setting(lab.Setting):
                 "step_constant is at least 2: beyond it the linearised dynamics is unstable; expect a catapult or "
                 "divergence."
             )
+        if self.pair == "parallel" and self.pair_ratio == 1:
+            found.append(
+                "pair_ratio = 1 repeats the first point: the kernel is singular (λ = 0) and the theory says nothing."
+            )
         if self.sampler == "user" and _degenerate(self.derived()["given_inputs"]):
             found.append(
                 "inputs contain a zero or a repeated row: the kernel is singular (λ = 0) and the theory says nothing."

@@ -12,6 +12,7 @@ from lemmata.lab.simulation import Variable, simulation
 from lemmata.theories.exp_regression.bounds import (
     explicit_width,
     iterations,
+    orthonormal_variance,
     required_width,
     step_count,
     step_size,
@@ -36,13 +37,15 @@ def calculate(setting: Setting, seed: int) -> dict[str, float]:
     n, delta, sigma, C = setting.samples, setting.failure_probability, setting.weight_scale, setting.tail_constant
     lam = math.exp(2 * sigma**2)
     log_width = float(required_width(n, lam, delta, sigma, C))
-    practical = float(width_for_kernel(1.0, lam, n * (math.exp(8 * sigma**2) - math.exp(4 * sigma**2))))
+    practical = float(width_for_kernel(1.0, lam, orthonormal_variance(n, sigma)))
     rate = setting.step_constant / lam
     return {
         "log_width": log_width,
         "log_explicit_width": explicit_width(n, lam, delta, sigma, C).ln_m / math.log(10),
-        "log_step": float(step_size(n, 10.0**log_width, lam, delta, sigma, C)),
-        "log_iterations": float(iterations(n, 10.0**log_width, lam, n, setting.tolerance, delta, sigma, C)),
+        "log_step": float(step_size(n, 1.0, lam, delta, sigma, C)) - log_width,  # η is proportional to 1/m
+        "log_iterations": float(
+            iterations(n, 1.0, lam, n, setting.tolerance, delta, sigma, C)
+        ),  # and T does not contain m
         "practical_width": practical,
         "practical_step": rate / practical,
         "practical_iterations": float(step_count(rate, lam, n, setting.tolerance)),
