@@ -14,6 +14,7 @@ BLUE, ORANGE, GREEN, RED, GREY = "#1f5fa8", "#d9742b", "#3a8f4d", "#b3373a", "#6
 PALETTE = (BLUE, ORANGE, GREEN, RED, "#7a5195", "#8c6d31")
 PREDICTED: dict[str, Any] = {"color": "black", "linestyle": "--", "linewidth": 1}
 """How what a document predicts is drawn beside a measurement."""
+NEVER = "never reached"
 
 
 def panels(
@@ -55,11 +56,12 @@ def trajectory(ax: Axes, step: xr.DataArray, values: xr.DataArray, label: str, c
 
 def strip(
     ax: Axes, position: float, values: Any, color: str, label: str | None = None, *, sideways: bool = False,
-    width: float = 0.12, **style: Any,
+    width: float = 0.12, median: bool = False, **style: Any,
 ) -> None:  # fmt: skip
-    """One group of runs at a position of a categorical axis: every seed a point, their mean a bar.
+    """One group of runs at a position of a categorical axis: every seed a point, their mean or median a bar.
 
-    Runs that never arrive (inf) stand as triangles at the far edge of the panel, and then there is no mean.
+    Runs that never arrive (inf) stand as triangles at the far edge of the panel. Then there is no mean, and a median only
+    if most runs arrive.
     """
     values = np.ravel(np.asarray(values, float))
     places = position + (np.linspace(-width, width, values.size) if values.size > 1 else np.zeros(values.size))
@@ -74,12 +76,12 @@ def strip(
     if never.any():
         edge = ax.get_yaxis_transform() if sideways else ax.get_xaxis_transform()
         arrow = {"marker": ">" if sideways else "^", "markersize": 6, "linestyle": "none", "clip_on": False}
-        known = "never reached" in ax.get_legend_handles_labels()[1]
-        draw(
-            places[never], np.full(never.sum(), 0.97), transform=edge, label=None if known else "never reached", **arrow
-        )
-    elif np.isfinite(finite).any():
-        draw(np.array([-1.6, 1.6]) * width + position, np.full(2, np.nanmean(finite)), linewidth=2)
+        label = None if NEVER in ax.get_legend_handles_labels()[1] else NEVER
+        draw(places[never], np.full(never.sum(), 0.97), transform=edge, label=label, **arrow)
+    known = values[~np.isnan(values)]
+    middle = (np.median if median else np.mean)(known) if known.size else np.nan
+    if np.isfinite(middle):
+        draw(np.array([-1.6, 1.6]) * width + position, np.full(2, middle), linewidth=2)
 
 
 def dodge(count: int, width: float = 0.6) -> np.ndarray:

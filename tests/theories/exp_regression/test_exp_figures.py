@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
+from lemmata.lab.figures import NEVER
 from lemmata.lab.grid import make_grid
 from lemmata.lab.runner import Options, run
 from lemmata.lab.store import Store
@@ -159,7 +160,7 @@ def test_runs_that_never_arrive_are_shown_as_such(name, smoke):
     data = smoke[name]
     never = draw(name, data.assign(hit_step=xr.full_like(data.hit_step, np.inf)))
     words = [word for ax in panels(never) for word in ax.get_legend_handles_labels()[1]]
-    assert "wider than the grid" in words if "frontier" in name else common.NEVER in words
+    assert "wider than the grid" in words if "frontier" in name else NEVER in words
     # on a singular kernel nothing is predicted either
     both = {step: xr.full_like(data.hit_step, np.inf) for step in ("hit_step", "predicted_steps")}
     assert draw(name, data.assign(both)).axes

@@ -11,13 +11,12 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import LogLocator, NullFormatter
 
 from lemmata.lab.claims import NotApplicable
-from lemmata.lab.figures import BLUE, GREEN, GREY, ORANGE, PALETTE, PREDICTED, RED
+from lemmata.lab.figures import BLUE, GREEN, GREY, ORANGE, PALETTE, PREDICTED, RED, strip
 from lemmata.theories.exp_regression.measures import geometric_slope
 from lemmata.theories.exp_regression.training import FLOOR
 
 INIT_COLORS = {"coupled": BLUE, "independent": ORANGE}
 ACTIVATION_COLORS = {"exp": BLUE, "cosh": ORANGE, "sinh": GREEN, "relu": RED}
-NEVER = "never reached"
 TINY = 1e-18
 """Where exact zeros are drawn on a logarithmic axis."""
 
@@ -117,27 +116,8 @@ def predicted(ax: Axes, x: Any, y: Any, label: str | None = None) -> None:
 def seeds_at(
     ax: Axes, place: float, values: Any, color: str, label: str | None = None, width: float = 0.1, **style: Any
 ) -> None:
-    """One group of runs at a place of a categorical axis: every seed a point, their median a bar.
-
-    Runs that never arrive (inf) stand as triangles at the upper edge; where they are the majority there is no median.
-    """
-    values = np.ravel(np.asarray(values, float))
-    places = place + (np.linspace(-width, width, values.size) if values.size > 1 else np.zeros(values.size))
-    finite = np.where(np.isfinite(values), values, np.nan)
-    ax.plot(
-        places, finite, color=color, label=label,
-        **{"marker": "o", "markersize": 4, "alpha": 0.6, "linestyle": "none", **style},
-    )  # fmt: skip
-    never = np.isposinf(values)
-    if never.any():
-        known = NEVER in ax.get_legend_handles_labels()[1]
-        ax.plot(
-            places[never], np.full(never.sum(), 0.975), "^", color=color, markersize=5, clip_on=False,
-            transform=ax.get_xaxis_transform(), label=None if known else NEVER,
-        )  # fmt: skip
-    middle = float(centre(values))
-    if np.isfinite(middle):
-        ax.plot([place - 1.5 * width, place + 1.5 * width], [middle, middle], color=color, linewidth=2)
+    """One group of runs at a place of a categorical axis: every seed a point, their median a bar."""
+    strip(ax, place, values, color, label, width=width, median=True, **{"markersize": 4, "alpha": 0.6, **style})
 
 
 def signed(value: float) -> str:
