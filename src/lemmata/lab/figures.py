@@ -60,8 +60,8 @@ def strip(
 ) -> None:  # fmt: skip
     """One group of runs at a position of a categorical axis: every seed a point, their mean or median a bar.
 
-    Runs that never arrive (inf) stand as triangles at the far edge of the panel. Then there is no mean, and a median only
-    if most runs arrive.
+    Runs that never arrive (inf) stand as triangles at the far edge of the panel. Then there is no mean, and a median
+    only if most runs arrive.
     """
     values = np.ravel(np.asarray(values, float))
     places = position + (np.linspace(-width, width, values.size) if values.size > 1 else np.zeros(values.size))

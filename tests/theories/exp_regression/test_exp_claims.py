@@ -13,6 +13,7 @@ import xarray as xr
 from lemmata.lab.claims import FAILS, HOLDS, INCONCLUSIVE, examine
 from lemmata.lab.grid import make_grid
 from lemmata.theories import exp_regression
+from lemmata.theories.exp_regression import measures
 
 CLAIMS = exp_regression.theory.claims
 EXPERIMENTS = exp_regression.theory.experiments
@@ -168,6 +169,12 @@ def test_what_is_printed_wrongly_stands_beside_what_is_right():
         assert "as printed" in CLAIMS[name].reference
         corrected = "q8-decomposition-corrected" if name.startswith("q8") else f"{name}-corrected"
         assert REGISTER[corrected][2] == HOLDS
+
+
+@pytest.fixture(autouse=True)
+def _few_resamples(monkeypatch):
+    """Twenty bootstrap draws in place of 400: the point decides, the interval is only reported."""
+    monkeypatch.setattr(measures.resampled, "__defaults__", (20,))
 
 
 # Claims without data

@@ -118,14 +118,14 @@ QUICK: dict[str, tuple[Any, int, dict[str, Any], dict[str, dict[Any, dict[str, A
         {"neurons": values("neurons", 64, 256, 1024), "init": INITS},
     ),
     "x6-stability": (
-        simulate, 6, {**JUDGED, "stop": "never", "steps": 2000},
+        simulate, 6, {**JUDGED, "stop": "rounding", "steps": 2000},
         {
             "neurons": values("neurons", 64, 1024),
             "step_constant": values("step_constant", 0.5, 1.0, 1.5, 1.9, 2.1, 2.5, 3.0, 4.0),
         },
     ),
     "x7-activations": (
-        simulate, 5, {"stop": "never", "steps": 4000, "pair_ratio": 0.5},
+        simulate, 5, {"stop": "rounding", "steps": 4000, "pair_ratio": 0.5},
         {
             "pair": {"generic": {"pair": "none"}, "parallel": {"pair": "parallel"}, "antipodal": {"pair": "antipodal"}},
             "activation": values("activation", "exp", "cosh", "sinh", "relu"),
@@ -229,6 +229,12 @@ def test_an_experiment_has_three_presets_of_growing_size_and_says_what_it_asks(n
 
 
 # Running them
+
+
+@pytest.fixture(autouse=True)
+def _few_resamples(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twenty bootstrap draws in place of 400."""
+    monkeypatch.setattr(measures.resampled, "__defaults__", (20,))
 
 
 @pytest.fixture(scope="module")
@@ -391,7 +397,7 @@ def test_a_value_that_is_not_positive_and_finite_leaves_no_exponent(bad):
 
 def test_the_bootstrap_interval_covers_the_seeds_and_is_reproducible():
     table = xr.concat([by_width(1.0, exponent=e) for e in (-0.9, -0.8, -0.7, -0.6, -0.5)], "seed")
-    one, two = (measures.resampled(lambda v: measures.geometric_slope(v, "neurons"), table) for _ in range(2))
+    one, two = (measures.resampled(lambda v: measures.geometric_slope(v, "neurons"), table, 400) for _ in range(2))
     assert one == two
     assert one.value == pytest.approx(-0.7)
     # the standard error of the mean of the five slopes is 0.063

@@ -275,7 +275,8 @@ def plain_judged(name: str, recorded: bool = False) -> dict[str, Any]:
         put("gradient_norm", longest / (kappa * math.exp(B + R) * math.sqrt(n * square)))
         put("step_length", eta * longest)
         put("error_norm", math.sqrt(square / n))
-        put("drift_ratio", R / (8 / lam * math.exp(B + R) * math.sqrt(n * square0) / (kappa * m)))
+        moved = max(R, np.linalg.norm(after - W0, axis=0).max())
+        put("drift_ratio", moved / (8 / lam * math.exp(B + moved) * math.sqrt(n * square0) / (kappa * m)))
         rates = [1 - rate * lam0 / 2, 1 - rate * lam / 2, 1 - 3 * rate * lam0, 1 - 3 * rate * lam]
         # a rate of 3mηλ ≥ 1 claims zero after one step
         lines = [math.log(next_square / square0) - (t + 1) * math.log(q) if q > 0 else math.inf for q in rates]

@@ -13,7 +13,7 @@ from jaxtyping import Array, Float
 from lemmata.lab.setting import Problem
 from lemmata.lab.simulation import piece
 from lemmata.theories.exp_regression.data import Data
-from lemmata.theories.exp_regression.network import Head, Weights, lengths, loss_gradient, project, read_out
+from lemmata.theories.exp_regression.network import Head, Weights, longest, loss_gradient, project, read_out
 
 STEPS = 50
 """After so many steps a joint run is compared with separate ones."""
@@ -54,13 +54,13 @@ def compare_flow(problem: Problem, data: Data, before: Weights, after: Weights, 
 
     def error(defect: bool) -> Array:
         predicted = flow_weights(signs, start, square, limit, defect)
-        return jnp.max(head.used * jnp.abs(end - predicted))
+        return jnp.max(jnp.where(head.used > 0, jnp.abs(end - predicted), 0.0))
 
     moved = after - before
     across = moved - jnp.outer(x, x @ moved) / square
     return {
         "flow_error": jnp.stack([error(False), error(True)]),
-        "flow_across": jnp.max(lengths(across)),
+        "flow_across": longest(across),
     }
 
 

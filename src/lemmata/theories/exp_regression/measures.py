@@ -80,7 +80,8 @@ def resampled(statistic: Callable[[xr.DataArray], float], values: xr.DataArray, 
 
 def successes(data: xr.Dataset) -> xr.DataArray:
     """1 where a run reached ε within the predicted number of steps (and the cap)."""
-    return (data.hit_step <= data.predicted_steps) * 1.0
+    # a singular kernel has an infinite T, within which a run that never arrives does not succeed
+    return (np.isfinite(data.hit_step) & (data.hit_step <= data.predicted_steps)) * 1.0
 
 
 def widths(data: xr.Dataset) -> tuple[list[str], np.ndarray]:
@@ -99,4 +100,6 @@ def frontier(data: xr.Dataset, along: str) -> xr.DataArray:
 
 def share(values: xr.DataArray) -> Estimate:
     """The share of seeds with a true value, with Wilson's interval."""
+    if values.isnull().any():
+        raise NotApplicable("not measured in every seed")
     return share_interval(float(values.sum()), values.size)

@@ -72,6 +72,11 @@ def lengths(weights: Weights) -> Float[Array, " neurons"]:
     return jnp.sqrt(jnp.sum(weights**2, axis=0))
 
 
+def longest(weights: Weights) -> Float[Array, ""]:
+    """max_r ‖w_r‖, one root for all of them."""
+    return jnp.sqrt(jnp.max(jnp.sum(weights**2, axis=0)))
+
+
 def read_out(head: Head, values: ByPoint) -> Float[Array, " points"]:
     """F_i = κ Σ_r a_r φ(<w_r, x_i>), the members of a pair first."""
     terms = head.signs * values

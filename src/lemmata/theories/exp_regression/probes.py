@@ -13,7 +13,7 @@ from lemmata.theories.exp_regression.network import (
     Head,
     Weights,
     kernel,
-    lengths,
+    longest,
     loss_gradient,
     project,
     read_out,
@@ -51,15 +51,17 @@ def step_terms(
     z = -eta * project(gradient, x)
     excess = jnp.expm1(z) - z
     second_order = read_out(head, values * excess)
-    share = jnp.abs(excess) / jnp.where(z == 0, 1.0, jnp.abs(z))
+    # |e^z - 1 - z|/|z| grows with |z| on either side of 0
+    ends = jnp.stack([jnp.min(head.used * z), jnp.max(head.used * z)])
+    share = (jnp.expm1(ends) - ends) / jnp.where(ends == 0, 1.0, jnp.abs(ends))
     return Terms(
         square=jnp.sum(residual**2),
         next_square=jnp.sum((next_outputs - y) ** 2),
         first=-2 * head.scale**2 * head.width * eta * (residual @ kernel @ residual),
         second=2 * residual @ second_order,
         third=jnp.sum((next_outputs - outputs) ** 2),
-        remainder=jnp.max(head.used * share),
-        steepest=jnp.max(lengths(gradient)),
+        remainder=jnp.max(share),
+        steepest=longest(gradient),
     )
 
 

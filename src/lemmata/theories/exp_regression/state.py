@@ -9,8 +9,8 @@ from jaxtyping import Array, Float
 from lemmata.networks.kernels import Spectrum
 from lemmata.theories.exp_regression.network import Weights
 
-NONE = -1e300
-"""Not judged or not reached yet: a finite number, since a state that is not finite counts as diverged."""
+NONE = -1e37
+"""Not judged or not reached yet: finite, in float32 too, since a state that is not finite counts as diverged."""
 
 
 class Constants(NamedTuple):

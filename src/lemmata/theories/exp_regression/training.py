@@ -29,6 +29,7 @@ from lemmata.theories.exp_regression.network import (
     kernel,
     largest_projection,
     lengths,
+    longest,
     loss_gradient,
     project,
     read_out,
@@ -162,7 +163,7 @@ def train(problem: Problem, data: Data, weights: Weights, head: Head, known: Con
         square = jnp.sum((outputs - data.y) ** 2)
         # a weight too large for its exponential shows here, before anything that is not finite is kept
         broken = ~(square <= GUARD * initial)
-        drift = jnp.maximum(state.drift, jnp.max(head.used * lengths(moved - weights)))
+        drift = jnp.maximum(state.drift, longest(head.used * (moved - weights)))
         found = judge(t, state, slopes, gradient, outputs, drift)
         judged = (jnp.sum((state.outputs - data.y) ** 2) >= FLOOR) & ~broken
         # 0/0 (a step of size 0) is not judged

@@ -24,10 +24,9 @@ SMALL = [0.25, 0.5]
 
 def _beyond(data: xr.Dataset, source: str, C: float = 10.0) -> xr.DataArray:
     """1 where some projection of an initialisation exceeds B."""
-    B = projection_bound(POINTS, data.neurons.values, DELTA, 1.0, C, source)
-    return (
-        data.projection > xr.DataArray(np.broadcast_to(B, data.neurons.shape), coords={"neurons": data.neurons})
-    ) * 1.0
+    B = np.broadcast_to(projection_bound(POINTS, data.neurons.values, DELTA, 1.0, C, source), data.neurons.shape)
+    beyond = data.projection > xr.DataArray(B, coords={"neurons": data.neurons})
+    return (beyond * 1.0).where(data.projection.notnull())
 
 
 def _tails(source: str, C: float = 10.0) -> Evidence:

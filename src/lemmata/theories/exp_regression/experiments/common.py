@@ -14,8 +14,11 @@ from lemmata.theories.exp_regression.setting import Setting
 from lemmata.theories.exp_regression.training import simulate
 
 SCALES = {"1": {"scale": "one"}, "1/√m": {"scale": "inv_sqrt_m"}}
-TINY = {"neurons": 64, "steps": 30, "least_steps": 0, "records": 8, "room": 64, "weight_samples": 10**4}
-"""What every smoke preset has in common."""
+TINY = {
+    "samples": 3, "dimension": 4, "neurons": 64, "room": 64, "steps": 30, "least_steps": 0, "records": 8,
+    "weight_samples": 10**4,
+}  # fmt: skip
+"""The sizes of every smoke preset, so that they share their programs."""
 
 
 def experiment(
@@ -27,7 +30,7 @@ def experiment(
     axes: Mapping[str, Any],
     seeds: int,
     *,
-    smoke: Mapping[str, Any],
+    smoke: Mapping[str, Any] | None = None,
     paper: Mapping[str, Any] | None = None,
     paper_seeds: int = 20,
     simulation: Simulation = simulate,
@@ -39,7 +42,7 @@ def experiment(
         return Preset(Setting(**{**base, **fields}), {name: changes.get(name, axes[name]) for name in axes}, seeds)
 
     presets = {
-        "smoke": preset({**setting, **TINY}, smoke, 2),
+        "smoke": preset({**setting, **TINY}, smoke or {}, 2),
         "quick": preset(setting, {}, seeds),
         "paper": preset(setting, paper or {}, max(seeds, paper_seeds)),
     }

@@ -25,7 +25,7 @@ EXPERIMENTS = (
         },
         10,
         smoke={
-            "problem": {"n=3, d=3": {"samples": 3, "dimension": 3}, "n=4, d=4": {"samples": 4, "dimension": 4}},
+            "problem": {f"n={n}, d=4": {"samples": n, "dimension": 4} for n in (2, 3)},
             "neurons": [16, 64],
             "init": {"coupled": {"init": "coupled"}, "independent": {"init": "independent"}},
         },
@@ -38,7 +38,6 @@ EXPERIMENTS = (
         {"stop": "never", "track": "bounds", "compare": "separate"},
         {"sampler": ["orthonormal", "sphere"], "step_constant": [0.05, 0.5]},
         10,
-        smoke={"samples": 3, "dimension": 4},
     ),
     experiment(
         "x2-modes",
@@ -48,7 +47,7 @@ EXPERIMENTS = (
         {"stop": "never", "track": "points", "steps": 300},
         {"neurons": [64, 1024]},
         3,
-        smoke={"neurons": [16, 64], "samples": 3, "dimension": 4},
+        smoke={"neurons": [16, 64]},
     ),
     experiment(
         "x3-drift",
@@ -58,7 +57,7 @@ EXPERIMENTS = (
         {"stop": "never", "track": "bounds", "steps": 300},
         {"neurons": [128, 512, 2048, 8192], "output": SCALES},
         5,
-        smoke={"neurons": [16, 32, 64], "samples": 3, "dimension": 4},
+        smoke={"neurons": [16, 32, 64]},
     ),
     experiment(
         "x5-initialisation",
@@ -68,30 +67,30 @@ EXPERIMENTS = (
         {"steps": 5000, "track": "bounds"},
         {"neurons": [64, 256, 1024], "init": ["coupled", "independent"]},
         10,
-        smoke={"neurons": [16, 32, 64], "samples": 3, "dimension": 4},
+        smoke={"neurons": [16, 32, 64]},
     ),
     experiment(
         "x6-stability",
         "section 4, m η λ_max < 2",
         "What happens beyond the edge of stability?",
         stability.stability,
-        {"stop": "never", "track": "bounds", "steps": 2000, "room": 1024},
+        {"stop": "rounding", "track": "bounds", "steps": 2000, "room": 1024},
         {"neurons": [64, 1024], "step_constant": _CONSTANTS},
         6,
-        smoke={"neurons": [16, 64], "samples": 3, "dimension": 4},
+        smoke={"neurons": [16, 64]},
     ),
     experiment(
         "x6-phase-map",
         "section 4, m η λ_max < 2",
         "Where do convergence, catapult and divergence lie, by step size and width?",
         stability.phase_map,
-        {"stop": "never", "steps": 1000, "room": 1024},
+        {"stop": "rounding", "steps": 1000, "room": 1024},
         {
             "neurons": [16, 32, 64, 128, 256, 512, 1024],
             "step_constant": [round(float(c), 2) for c in np.arange(0.4, 6.01, 0.4)],
         },
         10,
-        smoke={"neurons": [16, 64], "step_constant": [0.5, 2.5, 8.0], "samples": 3, "dimension": 4},
+        smoke={"neurons": [16, 64], "step_constant": [0.5, 2.5, 8.0]},
     ),
     experiment(
         "q16-samplers",
@@ -101,7 +100,6 @@ EXPERIMENTS = (
         {"stop": "rounding", "track": "bounds"},
         {"sampler": ["ball", "random_labels", "teacher"]},
         5,
-        smoke={"samples": 3, "dimension": 4},
     ),
     experiment(
         "q16-theory",
@@ -111,6 +109,5 @@ EXPERIMENTS = (
         {"stop": "never", "track": "bounds", "steps": 1000, "step": "theory", "source": "empirical"},
         {},
         5,
-        smoke={"samples": 3, "dimension": 4},
     ),
 )

@@ -36,7 +36,7 @@ EXPERIMENTS = (
         {**_FRONTIER, "dimension": 20},
         {"samples": [5, 10, 20], "network": _widths(512)},
         20,
-        smoke={"samples": [2, 3], **_SMOKE_WIDTHS, "dimension": 4, "steps": 100},
+        smoke={"samples": [2, 3], **_SMOKE_WIDTHS, "steps": 100},
     ),
     experiment(
         "x4-frontier-lambda",
@@ -46,20 +46,19 @@ EXPERIMENTS = (
         {**_FRONTIER, "samples": 8, "dimension": 10, "sampler": "clustered"},
         {"pair_angle": [1.0, 0.5, 0.25], "network": _widths(512)},
         20,
-        smoke={**_SMOKE_WIDTHS, "samples": 4, "dimension": 4, "steps": 100},
+        smoke={**_SMOKE_WIDTHS, "samples": 2, "steps": 100},
     ),
     experiment(
         "x7-activations",
         "section 3, variants",
         "Which activations can tell parallel and antipodal points apart?",
         figures.activations,
-        {"stop": "never", "steps": 4000},
+        {"stop": "rounding", "steps": 4000},
         {
             "pair": {"generic": {"pair": "none"}, "parallel": {"pair": "parallel"}, "antipodal": {"pair": "antipodal"}},
             "activation": ["exp", "cosh", "sinh", "relu"],
         },
         5,
-        smoke={"samples": 3, "dimension": 4},
     ),
     experiment(
         "x8-vacuity",
@@ -74,7 +73,7 @@ EXPERIMENTS = (
             "weight_scale": [1.0, 0.25, 0.05],
         },
         1,
-        smoke={"samples": [10, 100]},
+        smoke={"samples": [10, 100], "dimension": 1000},
         paper_seeds=1,
         simulation=calculate,
     ),
@@ -91,8 +90,8 @@ EXPERIMENTS = (
         5,
         smoke={
             "case": {
-                "a": {"samples": 2, "dimension": 2, "weight_scale": 0.05},
-                "b": {"samples": 1, "dimension": 1, "weight_scale": 0.2},
+                "a": {"samples": 2, "weight_scale": 0.05},
+                "b": {"samples": 1, "weight_scale": 0.2},
             },
         },
     ),
