@@ -217,7 +217,15 @@ def test_calls_are_at_most_as_large_as_the_layout_and_share_their_static_fields(
         assert len({grid.cells[chunk.cell].dimension for chunk in call}) == 1
         assert len({chunk.block for chunk in call}) == 1
     assert len(calls) == 8
-    assert plan(grid, chunks, CPU) == [[chunk] for chunk in chunks]
+
+
+def test_from_threads_every_chunk_is_a_call_and_those_with_new_programs_come_first():
+    grid = make_grid(Regression(), {"dimension": [2, 3], "step_size": [0.1, 0.2, 0.3]})
+    chunks = [Chunk(cell, block, range(4 * block, 4 * block + 4)) for cell in grid.cells for block in (0, 1)]
+    calls = plan(grid, chunks, CPU)
+    assert [len(call) for call in calls] == [1] * len(chunks)
+    assert {call[0] for call in calls} == set(chunks)
+    assert [grid.cells[call[0].cell].dimension for call in calls[:2]] == [2, 3]
 
 
 def test_a_call_larger_than_the_layout_is_one_block():

@@ -110,11 +110,12 @@ def test_an_experiment_runs_in_the_precision_of_its_simulation_or_in_its_own(tmp
 
 
 @pytest.mark.parametrize(
-    ("seeds", "block"), [(1, 5), (20, 5), (100, 5), (101, 6), (120, 6), (200, 10), (400, 20), (2000, 100)]
+    ("seeds", "cells", "block"),
+    [(1, 1, 1), (5, 2, 1), (5, 4, 3), (10, 3, 5), (100, 1, 5), (101, 1, 6), (200, 3, 10), (400, 9, 20), (2000, 4, 100)],
 )
-def test_hundreds_of_seeds_come_in_about_twenty_blocks_and_few_by_five(monkeypatch, seeds, block):
+def test_hundreds_of_seeds_come_in_about_twenty_blocks_and_few_runs_in_six_tasks(monkeypatch, seeds, cells, block):
     monkeypatch.setattr(jax, "default_backend", lambda: "cpu")
-    layout = default_layout(seeds)
+    layout = default_layout(seeds, cells)
     assert (layout.kind, layout.runs, layout.block) == (CPU.kind, 1, block)
     assert -(-seeds // layout.block) <= ensemble.BLOCKS
 

@@ -191,12 +191,12 @@ def test_ctrl_c_leaves_with_130_keeps_what_is_finished_and_the_same_command_comp
 def test_more_seeds_compute_new_blocks_and_a_last_block_that_was_not_full() -> None:
     Path("toy.py").write_text(THEORY)
     options = {"preset": "smoke", "out": Path("out")}
-    few = run(load("toy.py"), "e1-walk", Options(**options, seeds=7)).data
+    few = run(load("toy.py"), "e1-walk", Options(**options, seeds=11)).data
     Path("calls.log").unlink()
-    many = run(load("toy.py"), "e1-walk", Options(**options, seeds=12)).data
-    assert calls() == collections.Counter(f"{rate:g} {seed}" for rate in (0.1, 0.2, 0.3) for seed in range(5, 12))
-    xr.testing.assert_identical(many.isel(seed=slice(0, 7)), few)
-    at_once = run(load("toy.py"), "e1-walk", Options("smoke", out=Path("elsewhere"), seeds=12)).data
+    many = run(load("toy.py"), "e1-walk", Options(**options, seeds=17)).data
+    assert calls() == collections.Counter(f"{rate:g} {seed}" for rate in (0.1, 0.2, 0.3) for seed in range(10, 17))
+    xr.testing.assert_identical(many.isel(seed=slice(0, 11)), few)
+    at_once = run(load("toy.py"), "e1-walk", Options("smoke", out=Path("elsewhere"), seeds=17)).data
     xr.testing.assert_identical(many, at_once)
 
 

@@ -37,13 +37,16 @@ CPU = Layout("threads", runs=1, block=5)
 GPU = Layout("vmap", runs=512, block=64)
 BLOCKS = 20
 """Blocks of seeds on a CPU, about: where seeds are hundreds, runs are short and writing them by five costs more."""
+TASKS = 6
+"""On a CPU an experiment of few runs is cut into so many tasks at least, lest one core wait for the other."""
 
 
-def default_layout(seeds: int = 1) -> Layout:
-    """The layout of the machine's default backend for this many seeds."""
+def default_layout(seeds: int = 1, cells: int = 1) -> Layout:
+    """The layout of the machine's default backend for this many seeds in this many cells."""
     if jax.default_backend() != "cpu":
         return GPU
-    return replace(CPU, block=max(CPU.block, -(-seeds // BLOCKS)))
+    block = min(CPU.block, max(1, cells * seeds // TASKS))
+    return replace(CPU, block=max(block, -(-seeds // BLOCKS)))
 
 
 def workers(layout: Layout) -> int:

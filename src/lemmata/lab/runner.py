@@ -99,7 +99,7 @@ def run(
     experiment = theory.experiment(name)
     preset, grid = configured(experiment, options)
     directory = options.directory / theory.name / name
-    layout = _layout(directory, preset.seeds)
+    layout = _layout(directory, preset.seeds, len(grid.cells))
     seeds = range(options.seed, options.seed + preset.seeds)
     fingerprint = {
         "setting": preset.setting.values(),
@@ -173,10 +173,10 @@ def _stored(
     return None
 
 
-def _layout(directory: Path, seeds: int) -> Layout:
+def _layout(directory: Path, seeds: int, cells: int) -> Layout:
     """The layout of what is stored, so that a resumed experiment ends as it began; else that of this machine."""
     store = Store.open(directory / "data.zarr")
-    return store.layout() if store else default_layout(seeds)
+    return store.layout() if store else default_layout(seeds, cells)
 
 
 def _is_drawn(directory: Path, drawn: Mapping[str, str]) -> bool:

@@ -32,11 +32,15 @@ Progress = Callable[[int, int], None]
 def plan(grid: Grid, chunks: Sequence[Chunk], layout: Layout) -> list[Call]:
     """Partition the chunks into calls of at most `layout.runs` runs that share their static fields and seeds.
 
-    A call never mixes blocks of seeds: more seeds then leave the earlier calls, and so their bits, as they were.
+    A call never mixes blocks of seeds: more seeds then leave the earlier calls, and so their bits, as they were. From
+    threads, chunks that need other programs come first, so that these are compiled side by side and each only once.
     """
-    if layout.kind == "threads":
-        return [[chunk] for chunk in chunks]
     groups: dict[Any, list[Chunk]] = {}
+    if layout.kind == "threads":
+        for chunk in chunks:
+            groups.setdefault(grid.cells[chunk.cell].problem().static, []).append(chunk)
+        first = [group[0] for group in groups.values()]
+        return [[chunk] for chunk in (*first, *(chunk for chunk in chunks if chunk not in first))]
     for chunk in chunks:
         groups.setdefault((grid.cells[chunk.cell].problem().static, chunk.block), []).append(chunk)
     calls: list[Call] = []
@@ -178,7 +182,7 @@ def sweep(
     if precision not in PRECISIONS:
         raise unknown("precision", precision, PRECISIONS)
     grid = make_grid(setting, axes or {})
-    layout = default_layout(seeds)
+    layout = default_layout(seeds, len(grid.cells))
     shapes = find_shapes(simulation, grid, seed, precision)
     store = Store.create(None, simulation, grid, range(seed, seed + seeds), layout.block, shapes, precision, {})
     execute(simulation, grid, store, layout, precision, seeds, progress)

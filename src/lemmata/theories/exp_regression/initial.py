@@ -12,8 +12,6 @@ from lemmata.networks.activations import ACTIVATIONS
 from lemmata.networks.kernels import geometry, kernel_variance, limit_kernel, output_variance
 from lemmata.theories.exp_regression.data import Data, draw
 from lemmata.theories.exp_regression.network import (
-    Head,
-    Weights,
     initialise,
     kernel,
     largest_projection,
@@ -25,9 +23,14 @@ CHUNK = 10**4
 """Weights of one Monte Carlo chunk."""
 
 
-@piece("activation", "init", once=True)
-def measure(problem: Problem, data: Data, weights: Weights, head: Head) -> dict[str, Array]:
-    """Kernel, projections and outputs of a random network beside their infinite-width values."""
+@piece("activation", "init", "capacity", "sampler", "samples", "dimension", "pair", "teacher_neurons", once=True)
+def measure(problem: Problem, key: jax.Array) -> dict[str, Array]:
+    """Kernel, projections and outputs of a random network beside their infinite-width values.
+
+    One program, drawing included: an experiment has thousands of such runs, and each is short.
+    """
+    data = draw(problem, key)
+    weights, head = initialise(problem, stream(key, "init"))
     activation = ACTIVATIONS[problem.activation]
     projections = project(weights, data.x)
     found = kernel(head, activation.slope(projections), data.x)
@@ -65,8 +68,7 @@ def measure(problem: Problem, data: Data, weights: Weights, head: Head) -> dict[
 )
 def measure_initial(problem: Problem, key: jax.Array, prepared: None = None) -> dict[str, Array]:
     """A random network on one data set, untrained."""
-    weights, head = initialise(problem, stream(key, "init"))
-    return measure(problem, draw(problem, key), weights, head)
+    return measure(problem, key)
 
 
 @piece("activation", "dimension")
