@@ -41,11 +41,12 @@ class Head(NamedTuple):
 def initialise(problem: Problem, key: jax.Array) -> tuple[Weights, Head]:
     """W(0) and the head. Neuron r depends on the key and r alone, never on the capacity."""
     half = problem.capacity // 2
+    scale = jnp.asarray(problem.output_scale, float)
     if problem.init == "user":
         count = problem.given_signs.shape[0]
         place = jnp.arange(count) // 2 + (jnp.arange(count) % 2) * half
         weights = jnp.zeros((problem.dimension, problem.capacity)).at[:, place].set(problem.given_weights.T)
-        return weights, Head(jnp.zeros(problem.capacity).at[place].set(problem.given_signs), problem.output_scale)
+        return weights, Head(jnp.zeros(problem.capacity).at[place].set(problem.given_signs), scale)
 
     def neuron(key: jax.Array) -> tuple[Array, Array]:
         sign, weight = jax.random.split(key)
@@ -59,7 +60,7 @@ def initialise(problem: Problem, key: jax.Array) -> tuple[Weights, Head]:
     weights = problem.weight_scale * jnp.concatenate([weights, partner]).T
     index = jnp.concatenate([2 * jnp.arange(half), 2 * jnp.arange(half) + 1])
     signs = jnp.concatenate([signs, partner_signs]) * (index < problem.neurons)
-    return weights, Head(signs, jnp.asarray(problem.output_scale))
+    return weights, Head(signs, scale)
 
 
 def project(weights: Weights, x: Float[Array, "points dimension"]) -> ByPoint:

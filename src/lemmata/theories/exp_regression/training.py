@@ -79,15 +79,16 @@ def find_constants(problem: Problem, data: Data, weights: Weights, head: Head) -
         sound = jnp.where(limit.singular, 1.0, limit.least)
         eta = jnp.where(limit.singular, 0.0, jnp.exp(ln_step_size(points, width, sound, B)))
     else:
-        eta = jnp.asarray(problem.step_size)
+        eta = jnp.asarray(problem.step_size, float)
     rate = head.scale**2 * width * eta
     residual = read_out(head, values) - data.y
     fast = jnp.where(limit.singular | (rate == 0), 1.0, rate * limit.least)
     predicted = step_count(1.0, fast, jnp.sum(residual**2), problem.tolerance)
     predicted = jnp.where(limit.singular | (rate == 0), jnp.inf, predicted)
-    steps = jnp.asarray(problem.steps)
+    # of one type whatever the horizon: another one would compile the training again
+    steps = jnp.asarray(problem.steps, int)
     if problem.horizon == "predicted":
-        steps = jnp.clip(jnp.minimum(predicted, problem.steps).astype(int), problem.least_steps, problem.steps)
+        steps = jnp.clip(jnp.minimum(predicted, steps).astype(int), problem.least_steps, steps)
     return Constants(start, limit, start_kernel, limiting, largest, eta, rate, residual, B, predicted, steps)
 
 

@@ -21,7 +21,10 @@ EXPERIMENTS = (
             "problem": {f"n={n}, d={d}": {"samples": n, "dimension": d} for n, d in ((6, 6), (10, 5), (20, 20))},
             "neurons": [64, 256, 1024, 4096],
             # the control of Q18 needs only the step at which it is compared
-            "init": {"coupled": {"init": "coupled", **_LONG}, "independent": {"init": "independent", "steps": 20}},
+            "init": {
+                "coupled": {"init": "coupled", **_LONG},
+                "independent": {"init": "independent", **_LONG, "least_steps": 20, "steps": 20},
+            },
         },
         10,
         smoke={
