@@ -47,6 +47,7 @@ class Store:
     def __init__(self, root: zarr.Group, where: Any) -> None:
         self.root = root
         self._where = where
+        self._arrays: dict[str, zarr.Array] = {}
 
     @classmethod
     def create(
@@ -150,11 +151,15 @@ class Store:
             elif "seed" in self._dims(array):
                 array.resize((*array.shape[:axes], len(seeds), *array.shape[axes + 1 :]))
         self.root.attrs["seeds"] = len(seeds)
+        self._arrays.clear()
 
     def _array(self, name: str) -> zarr.Array:
-        array = self.root[name]
-        assert isinstance(array, zarr.Array)
-        return array
+        # opening an array reads its metadata, which costs as much as writing a chunk
+        if name not in self._arrays:
+            array = self.root[name]
+            assert isinstance(array, zarr.Array)
+            self._arrays[name] = array
+        return self._arrays[name]
 
     @staticmethod
     def _dims(array: zarr.Array) -> list[str]:
