@@ -8,6 +8,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from lemmata.lab.registry import load
+
 ROOT = Path(__file__).parent.parent
 
 
@@ -25,21 +29,23 @@ def test_the_miniature_theory_runs_exactly_as_printed(tmp_path: Path) -> None:
     assert (tmp_path / "results" / "quick" / "index.html").exists()
 
 
-def test_the_code_on_the_page_of_the_vision_transformer_runs(tmp_path: Path) -> None:
-    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "theories" / "vit.md").read_text(), flags=re.DOTALL)
+@pytest.mark.parametrize(("name", "printed"), [("vit", "relevant_share"), ("exp_regression", "condition number")])
+def test_the_code_on_the_page_of_a_theory_runs(tmp_path: Path, name: str, printed: str) -> None:
+    text = (ROOT / "docs" / "theories" / f"{name}.md").read_text()
+    (code,) = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert "relevant_share" in done.stdout
+    assert printed in done.stdout
 
 
-def test_the_page_of_the_vision_transformer_has_every_claim_and_every_figure() -> None:
-    from lemmata.theories.vit import theory
-
-    text = (ROOT / "docs" / "theories" / "vit.md").read_text()
+@pytest.mark.parametrize("name", ["vit", "exp_regression"])
+def test_the_page_of_a_theory_has_every_claim_and_every_figure(name: str) -> None:
+    theory = load(name)
+    text = (ROOT / "docs" / "theories" / f"{name}.md").read_text()
     rows = dict(re.findall(r"^\| `([\w-]+)` \|.*?\| \*\*(\w+)\*\* \|", text, flags=re.MULTILINE))
     assert rows.keys() == theory.claims.keys()
     assert set(rows.values()) <= {"holds", "fails", "inconclusive"}
-    for name in theory.experiments:
-        assert f"lemmata run vit/{name}\n" in text, f"no command for {name}"
+    for experiment in theory.experiments:
+        assert f"lemmata run {name}/{experiment}\n" in text, f"no command for {experiment}"
     for image in re.findall(r"\]\((\.\./images/[^)]+)\)", text):
         assert (ROOT / "docs" / "theories" / image).exists(), image
