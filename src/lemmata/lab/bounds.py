@@ -86,7 +86,8 @@ class Bound:
         elif not math.isfinite(value):
             notes.append(f"the value is about 10^{log10:.1f}, beyond floating point")
         if self.remark:
-            notes.append(self.remark(**inputs))
+            with np.errstate(all="ignore"):
+                notes.append(self.remark(**inputs))
         return {
             "inputs": inputs,
             "value": value if math.isfinite(value) else None,

@@ -28,8 +28,9 @@ def summarise(
     """What is read off the end of a run: its first passage, its peak, the lazy and the linearised prediction."""
     activation = ACTIVATIONS[problem.activation]
     square = jnp.sum((state.outputs - data.y) ** 2)
+    tiny = jnp.finfo(known.residual.dtype).tiny
     # targets that are all 0 are fitted from the start; every ratio is then 0
-    initial = jnp.maximum(jnp.sum(known.residual**2), 1e-300)
+    initial = jnp.maximum(jnp.sum(known.residual**2), tiny)
     slopes = activation.slope(project(before, data.x))
     end_kernel = kernel(head, activation.slope(project(state.weights, data.x)), data.x)
     predicted = lazy_drift(head, slopes, data.x, -known.residual, known.start)
@@ -39,7 +40,7 @@ def summarise(
     growth = 2 * known.steps * jnp.maximum(jnp.log(jnp.abs(1 - known.rate * known.start.values)), -700.0)
     weight = (known.start.vectors.T @ known.residual) ** 2 / initial
     ln_final = jax.scipy.special.logsumexp(growth, b=weight)
-    points, lam = data.x.shape[0], jnp.maximum(known.limit.least, 1e-300)
+    points, lam = data.x.shape[0], jnp.maximum(known.limit.least, tiny)
     radius = jnp.exp(ln_radius(points, lam, known.document))
     return {
         "hit_step": jnp.where(state.hit < 0, jnp.inf, state.hit),
@@ -109,7 +110,8 @@ def follow_modes(problem: Problem, data: Data, known: Constants, steps: Array, o
 @piece(once=True)
 def linearise(problem: Problem, known: Constants, steps: Array) -> Array:
     """‖(I - κ² m η H(0))^t e(0)‖² at the recorded steps, kept within floating point."""
-    return jnp.minimum(linear_square(known.start, known.rate, known.residual, steps), 1e300)
+    square = linear_square(known.start, known.rate, known.residual, steps)
+    return jnp.minimum(square, jnp.finfo(square.dtype).max)
 
 
 RECORD = ("record",)

@@ -120,7 +120,7 @@ def _judged(
     }
     error = jnp.sqrt(jnp.sum(known.residual**2))
     # D for κ = 1 has m where in general κ m stands
-    bound = jnp.exp(ln_drift(points, head.scale * width, jnp.maximum(lam, 1e-300), B, drift, error))
+    bound = jnp.exp(ln_drift(points, head.scale * width, jnp.maximum(lam, jnp.finfo(lam.dtype).tiny), B, drift, error))
     # the bound on ‖e(t+1)‖² is judged in logarithms: its right side underflows long before rounding is reached
     decay = known.rate * jnp.stack([known.start.least, lam, known.start.least, lam]) * jnp.array([0.5, 0.5, 3, 3])
     claimed = (t + 1) * jnp.log1p(-jnp.minimum(decay, 1.0))
