@@ -83,7 +83,7 @@ QUICK: dict[str, tuple[Any, int, dict[str, Any], dict[str, dict[Any, dict[str, A
             "neurons": values("neurons", 64, 256, 1024, 4096),
             "init": {
                 "coupled": {"init": "coupled", "horizon": "predicted", "least_steps": 600, "steps": 20_000},
-                "independent": {"init": "independent", "steps": 20, "least_steps": 20},
+                "independent": {"init": "independent", "horizon": "predicted", "steps": 20, "least_steps": 20},
             },
         },
     ),
