@@ -281,6 +281,7 @@ def plain_judged(name: str, recorded: bool = False) -> dict[str, Any]:
         # a rate of 3mηλ ≥ 1 claims zero after one step
         lines = [math.log(next_square / square0) - (t + 1) * math.log(q) if q > 0 else math.inf for q in rates]
         put("contraction", np.exp(lines))
+        put("step_contraction", next_square / square)
         put("kernel_kept", -least / lam)
     found = {key: np.nanmax(values, axis=0) if len(values) > 1 else values[0] for key, values in every.items()}
     W = path[-1]

@@ -169,6 +169,7 @@ JUDGED = (
     Variable("error_norm", (), "max ‖e‖/√n", "Q14: largest error", True),
     Variable("drift_ratio", (), "", "Q15: largest drift / D", True),
     Variable("contraction", ("rate_of",), "", "Q16: largest ‖e(t)‖² / (1-mηλ/2)ᵗ‖e(0)‖², by λ and rate", True),
+    Variable("step_contraction", (), "", "largest ‖e(t+1)‖²/‖e(t)‖² of one step (claimed: at most 1-mηλ/2)", True),
     Variable("kernel_kept", (), "", "smallest λ_min(H(t))/λ over all steps", True),
     Variable("asymmetric", ("mask",), "", "Q10: largest entry of H_asy / bound at the final weights"),
 )  # fmt: skip

@@ -133,6 +133,7 @@ def _judged(
         "error_norm": jnp.sqrt(terms.square / points),
         "drift_ratio": drift / bound,
         "contraction": jnp.exp(achieved - claimed),
+        "step_contraction": terms.next_square / terms.square,
         "kernel_loss": -least / lam,
     }
 
