@@ -114,7 +114,7 @@ CLAIMS = (
     ),
     Claim(
         name="q19-crossing",
-        reference="section 1, n^{o(1)}",
+        reference="Theorem 1.1, n^{o(1)}",
         kind="identity",
         statement="The n at which e^{4B} falls below n, by bracketing, is its closed form to 1e-6, for C = 1, 2, 10.",
         formula="ln n = 8C²σ² + √(64C⁴σ⁴ + 16C²σ² ln(1/δ))",
@@ -124,7 +124,7 @@ CLAIMS = (
     ),
     Claim(
         name="q19-decay",
-        reference="section 1, n^{o(1)}",
+        reference="Theorem 1.1, n^{o(1)}",
         kind="limit",
         statement="e^{4B} is n^{o(1)}: 4B/ln n falls strictly, only like 4Cσ/√ln n.",
         evidence=_decay(0.5),

@@ -54,7 +54,7 @@ def _separate(sampler: str) -> Evidence:
 CLAIMS = (
     Claim(
         name="q21-limit",
-        reference="section 6, Q21",
+        reference="Q21, derived",
         kind="identity",
         statement="On one point gradient descent with c = 1e-3 ends at the weights of gradient flow: <w_r, x> to 1e-6, "
         "in every seed.",
@@ -66,7 +66,7 @@ CLAIMS = (
     ),
     Claim(
         name="q21-order",
-        reference="section 6, Q21",
+        reference="Q21, derived",
         kind="scaling",
         statement="Dividing the step by ten divides that error by about ten: ratio in [8, 12], in every seed.",
         reads=("q21-flow",),
@@ -76,7 +76,7 @@ CLAIMS = (
     ),
     Claim(
         name="q21-line",
-        reference="section 6, Q21",
+        reference="Q21, derived",
         kind="identity",
         statement="On one point every weight moves along x only, to 1e-12.",
         reads=("q21-flow",),
@@ -86,7 +86,7 @@ CLAIMS = (
     ),
     Claim(
         name="q21-decoupling",
-        reference="section 8, orthonormal data",
+        reference="Q21, orthonormal data",
         kind="identity",
         statement="Gradient descent on orthonormal points is one separate run per point: outputs and projections agree "
         "to 1e-12 after 50 steps.",

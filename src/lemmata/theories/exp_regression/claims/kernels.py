@@ -87,7 +87,7 @@ def _decided(points: Points) -> Evidence:
 def _singular(activation: str, statement: str, evidence: Evidence, *controls: Control) -> Claim:
     return Claim(
         name=f"q4-{activation}-singular",
-        reference="section 6, Q4",
+        reference="Q4, derived",
         kind="identity",
         statement=statement,
         evidence=evidence,
@@ -99,7 +99,7 @@ def _singular(activation: str, statement: str, evidence: Evidence, *controls: Co
 CLAIMS = (
     Claim(
         name="q4-exp-definite",
-        reference="section 6, Q4",
+        reference="Q4, derived",
         kind="identity",
         statement="The exponential kernel is positive definite on distinct non-zero points, parallel and antipodal "
         "ones included: λ_min/λ_max > 1e-12 in ten draws.",
@@ -136,7 +136,7 @@ CLAIMS = (
     ),
     Claim(
         name="q4-crowded",
-        reference="section 6, Q4",
+        reference="Q4, derived",
         kind="identity",
         statement="The exponential kernel is positive definite on 40 distinct points of the circle, as far as float64 "
         "can tell.",

@@ -183,7 +183,7 @@ CLAIMS = (
     ),
     Claim(
         name="x6-monotone",
-        reference="section 4, experiment X6",
+        reference="linearised dynamics, experiment X6",
         kind="ordering",
         statement="For mηλ_max ≤ 1.9 the error never exceeds 1.01 of its start, in every seed and at both widths.",
         reads=("x6-stability",),
@@ -193,7 +193,7 @@ CLAIMS = (
     ),
     Claim(
         name="x6-catapult",
-        reference="section 4, experiment X6",
+        reference="linearised dynamics, experiment X6",
         kind="ordering",
         statement="For 2.1 ≤ mηλ_max ≤ 3 the error first grows and then falls below 1e-3 of its start, in every seed "
         "and at both widths.",
@@ -204,7 +204,7 @@ CLAIMS = (
     ),
     Claim(
         name="x6-flattening",
-        reference="section 4, experiment X6",
+        reference="linearised dynamics, experiment X6",
         kind="bound",
         statement="A catapult ends where the step is stable: mηλ_max(H(T)) < 2 for 2.1 ≤ c ≤ 3, in every seed.",
         reads=("x6-stability",),

@@ -37,7 +37,7 @@ EXPERIMENTS = (
     ),
     experiment(
         "q3-montecarlo",
-        "section 5, infinite-width kernels",
+        "Q3, derived",
         "Are the closed forms of the infinite-width kernels right?",
         figures.montecarlo,
         {"data_seed": 0},

@@ -35,7 +35,7 @@ EXPERIMENTS = (
     ),
     experiment(
         "x2-orthonormal",
-        "Lemma 9.2, section 8",
+        "Lemma 9.2, orthonormal data",
         "Do orthonormal points train at one common rate, each on its own?",
         training.orthonormal,
         {"stop": "never", "track": "bounds", "compare": "separate"},
@@ -74,7 +74,7 @@ EXPERIMENTS = (
     ),
     experiment(
         "x6-stability",
-        "section 4, m η λ_max < 2",
+        "linearised dynamics, m η λ_max < 2",
         "What happens beyond the edge of stability?",
         stability.stability,
         {"stop": "rounding", "track": "bounds", "steps": 2000, "room": 1024},
@@ -84,7 +84,7 @@ EXPERIMENTS = (
     ),
     experiment(
         "x6-phase-map",
-        "section 4, m η λ_max < 2",
+        "linearised dynamics, m η λ_max < 2",
         "Where do convergence, catapult and divergence lie, by step size and width?",
         stability.phase_map,
         {"stop": "rounding", "steps": 1000, "room": 1024},

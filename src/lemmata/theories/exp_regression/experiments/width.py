@@ -50,7 +50,7 @@ EXPERIMENTS = (
     ),
     experiment(
         "x7-activations",
-        "section 3, variants",
+        "variants of the network",
         "Which activations can tell parallel and antipodal points apart?",
         figures.activations,
         {"stop": "rounding", "steps": 4000},
