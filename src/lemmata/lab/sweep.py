@@ -39,7 +39,7 @@ def plan(grid: Grid, chunks: Sequence[Chunk], layout: Layout) -> list[Call]:
     if layout.kind == "threads":
         for chunk in chunks:
             groups.setdefault(grid.cells[chunk.cell].problem().static, []).append(chunk)
-        first = [group[0] for group in groups.values()]
+        first = {group[0]: None for group in groups.values()}
         return [[chunk] for chunk in (*first, *(chunk for chunk in chunks if chunk not in first))]
     for chunk in chunks:
         groups.setdefault((grid.cells[chunk.cell].problem().static, chunk.block), []).append(chunk)

@@ -588,6 +588,11 @@ RAISED = [
     ("q16-contraction-cts", X2, "kernel_kept", 0.49, {**C, "neurons": [256, 1024]}, U),
     ("q16-contraction-cts", X2, "kernel_kept", 0.49, {**C, "neurons": 256}, H),
     ("q16-contraction-cts", X2, "kernel_kept", nan, C, U),
+    # a run in which a bound without a hypothesis was not judged is no run that meets it
+    ("q8-decomposition-corrected", X2, "decomposition", nan, {"neurons": 64, "seed": 0}, U),
+    ("q13-gradient-norm", X2, "gradient_norm", nan, {"neurons": 64, "seed": 0}, U),
+    ("q16-contraction-dis", X2, "contraction", nan, {**C, "neurons": 64, "seed": 0}, U),
+    ("q16-contraction-cts", X2, "contraction", nan, {**C, "neurons": 256, "seed": 0}, U),
     ("q16-contraction-narrow", X2, "kernel_kept", 0.9, {**NARROW, "seed": range(5)}, H),
     ("q16-contraction-narrow", X2, "kernel_kept", 0.9, {**NARROW, "seed": range(4)}, U),
     ("q16-contraction-narrow", X2, "kernel_kept", 0.9, {**C, "neurons": 64, "problem": "n=6, d=6"}, U),

@@ -90,10 +90,6 @@ def step_count(rate: Any, lam: Any, square: Any, epsilon: Any) -> Any:
     return xp.ceil(2 / (rate * lam) * xp.log(xp.maximum(square / epsilon, 1.0)))
 
 
-def _B_of(n: Any, m: Any, delta: Any, sigma: Any, C: Any, source: str, B: Any) -> Any:
-    return projection_bound(n, m, delta, sigma, C, source, B)
-
-
 def _practical_step(n: Any, m: Any, lam: Any, **_: Any) -> str:
     return f"usable instead: c/(m λ_max(H(0))), on orthonormal data {0.5 / (m * lam):.3g} at c = 0.5"
 
@@ -103,7 +99,7 @@ def step_size(
     n: Any, m: Any, lam: Any, delta: Any = 0.05, sigma: Any = 1.0, C: Any = 10.0, source: str = "paper", B: Any = 1.0
 ) -> Any:
     """log10 of the document's step size η = 0.01 λ / (m n² e^{4B})."""
-    return _log10(ln_step_size(n, m, lam, _B_of(n, m, delta, sigma, C, source, B)))
+    return _log10(ln_step_size(n, m, lam, projection_bound(n, m, delta, sigma, C, source, B)))
 
 
 def _practical_steps(lam: Any, square: Any, epsilon: Any, **_: Any) -> str:
@@ -129,7 +125,9 @@ def iterations(
 
     It is 200 λ^-2 n² e^{4B} ln(·): independent of m unless B contains it.
     """
-    natural = np.log(m * np.asarray(lam, float)) + ln_step_size(n, m, lam, _B_of(n, m, delta, sigma, C, source, B))
+    natural = np.log(m * np.asarray(lam, float)) + ln_step_size(
+        n, m, lam, projection_bound(n, m, delta, sigma, C, source, B)
+    )
     decades = np.log(np.asarray(square, float) / epsilon)
     with np.errstate(divide="ignore"):
         exact = np.log(2 * np.maximum(decades, 0.0)) - natural
@@ -149,7 +147,7 @@ def ball_radius(
     B: Any = 1.0,
 ) -> Any:  # fmt: skip
     """log10 of R = 0.01 λ / (n e^B)."""
-    return _log10(ln_radius(n, lam, _B_of(n, m, delta, sigma, C, source, B), 1))
+    return _log10(ln_radius(n, lam, projection_bound(n, m, delta, sigma, C, source, B), 1))
 
 
 @bound("Claim 9.3, erratum 5", logarithmic=True, lam=_LAMBDA, **_PROJECTIONS)
@@ -158,7 +156,7 @@ def ball_radius_consistent(
     B: Any = 1.0,
 ) -> Any:  # fmt: skip
     """log10 of R = 0.01 λ / (n e^{2B}), which keeps 3nRe^{2B} ≤ λ/4."""
-    return _log10(ln_radius(n, lam, _B_of(n, m, delta, sigma, C, source, B), 2))
+    return _log10(ln_radius(n, lam, projection_bound(n, m, delta, sigma, C, source, B), 2))
 
 
 def _usable_drift(**inputs: Any) -> str:
@@ -182,7 +180,7 @@ def drift_bound(
     source: str = "paper", B: Any = 1.0,
 ) -> Any:  # fmt: skip
     """log10 of D = 8 λ^-1 e^{B+R} √n/m ‖y - F(0)‖."""
-    return _log10(ln_drift(n, m, lam, _B_of(n, m, delta, sigma, C, source, B), R, error))
+    return _log10(ln_drift(n, m, lam, projection_bound(n, m, delta, sigma, C, source, B), R, error))
 
 
 class Width(NamedTuple):
@@ -292,7 +290,7 @@ def required_width(
     m: Any = 1024, constant: Any = 1.0, log_power: Any = 1,
 ) -> Any:  # fmt: skip
     """log10 of m = c λ^-2 n² e^{4B} ln(n/δ)^power. (`m` enters only through the union bound's B.)"""
-    b = _B_of(n, m, delta, sigma, C, source, B)
+    b = projection_bound(n, m, delta, sigma, C, source, B)
     ln_m = np.log(constant) + 2 * np.log(n) - 2 * np.log(np.asarray(lam, float)) + 4 * b
     return _log10(ln_m + log_power * np.log(np.log(n / np.asarray(delta))))
 

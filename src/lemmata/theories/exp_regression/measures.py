@@ -9,10 +9,21 @@ import xarray as xr
 
 from lemmata.lab.claims import NotApplicable
 from lemmata.lab.intervals import Estimate, share_interval
+from lemmata.theories.exp_regression.data import PAIR_TARGETS
 
 CLASSES = ("monotone", "catapult", "diverged", "unfinished")
 REACHED = 0.9
 """The share of seeds that must reach ε for a width to count (X4)."""
+
+
+RATIO = 0.5
+"""ρ of X7's parallel pair."""
+FLOORS = {
+    ("parallel", "relu"): (PAIR_TARGETS[1] - RATIO * PAIR_TARGETS[0]) ** 2 / (1 + RATIO**2),
+    ("antipodal", "cosh"): (PAIR_TARGETS[0] - PAIR_TARGETS[1]) ** 2 / 2,
+    ("antipodal", "sinh"): (PAIR_TARGETS[0] + PAIR_TARGETS[1]) ** 2 / 2,
+}
+"""The squared error that remains where the kernel is singular, by pair and activation."""
 
 
 def gated(data: xr.Dataset) -> xr.DataArray:

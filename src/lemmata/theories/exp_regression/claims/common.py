@@ -50,8 +50,8 @@ def contraction(data: xr.Dataset, which: int) -> xr.DataArray:
 
 
 def worst(**values: xr.DataArray) -> xr.DataArray:
-    """The largest value of every experiment (underscores stand for the hyphens of its name)."""
-    found = {name.replace("_", "-"): float(value.max()) for name, value in values.items()}
+    """The largest value of every experiment (underscores stand for the hyphens of its name); NaN if a run has none."""
+    found = {name.replace("_", "-"): float(value.max(skipna=False)) for name, value in values.items()}
     return xr.DataArray(list(found.values()), coords={"experiment": list(found)})
 
 

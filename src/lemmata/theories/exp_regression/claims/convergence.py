@@ -94,9 +94,8 @@ def _gated_contraction(choose: Callable[[xr.Dataset], xr.Dataset] = lambda data:
         for m in gate.neurons.values:
             here = gate.sel(neurons=m)
             if bool(here.any()):
-                found[f"{m:g} ({float(here.mean()):.0%} gated)"] = float(
-                    contraction(data, LIMIT).sel(neurons=m).where(here).max()
-                )
+                ratios = contraction(data, LIMIT).sel(neurons=m).transpose(*here.dims).values[here.values]
+                found[f"{m:g} ({float(here.mean()):.0%} gated)"] = float(ratios.max())
         return xr.DataArray(list(found.values()), coords={"m": list(found)})
 
     return evidence

@@ -57,11 +57,16 @@ def _decomposition(datasets: Datasets) -> xr.DataArray:
     )
 
 
+CONDITIONAL = ("first_order", "second_order_printed", "third_order", "third_order_stated")
+"""Bounds with a hypothesis: a run in which it holds at no step is not applicable. The others are judged in all."""
+
+
 def _along(variable: str, *names: str, **where: Any) -> Evidence:
-    """The running maximum of left side / right side in every run in which it was judged."""
+    """The running maximum of left side / right side in every run to which the bound applies."""
 
     def evidence(datasets: Datasets) -> xr.DataArray:
-        runs = [all_runs(datasets[name].sel(where)[variable], drop=True) for name in names or ("x2-convergence",)]
+        drop = variable in CONDITIONAL
+        runs = [all_runs(datasets[name].sel(where)[variable], drop) for name in names or ("x2-convergence",)]
         joined = xr.concat(runs, "seed")
         if joined.size == 0:
             raise NotApplicable("not applicable: the hypothesis holds at no step of any run")

@@ -9,10 +9,9 @@ from matplotlib.figure import Figure
 
 from lemmata.lab.figures import BLUE, GREEN, GREY, ORANGE, PREDICTED, RED, dodge, legend_below, panels
 from lemmata.theories.exp_regression.bounds import RUNNABLE
-from lemmata.theories.exp_regression.data import PAIR_TARGETS
 from lemmata.theories.exp_regression.figures import common
 from lemmata.theories.exp_regression.figures.common import ACTIVATION_COLORS, coloured, positive, seeds_at, word
-from lemmata.theories.exp_regression.measures import REACHED, frontier, successes, widths
+from lemmata.theories.exp_regression.measures import FLOORS, REACHED, frontier, successes, widths
 from lemmata.theories.exp_regression.training import SMALL_STEP
 
 
@@ -81,14 +80,6 @@ def _frontier_law(ax: Axes, x: np.ndarray, found: np.ndarray, xlabel: str) -> No
     ax.set_title("over-parameterisation frontier", fontsize=10)
 
 
-RATIO = 0.5
-"""ρ of the pair of parallel points."""
-FLOORS = {
-    ("parallel", "relu"): (PAIR_TARGETS[1] - RATIO * PAIR_TARGETS[0]) ** 2 / (1 + RATIO**2),
-    ("antipodal", "cosh"): (PAIR_TARGETS[0] - PAIR_TARGETS[1]) ** 2 / 2,
-    ("antipodal", "sinh"): (PAIR_TARGETS[0] + PAIR_TARGETS[1]) ** 2 / 2,
-}
-"""The error that remains where the kernel is singular."""
 PAIRS = {"generic": "generic", "parallel": r"parallel, $x_2=\rho x_1$", "antipodal": "antipodal, $x_2=-x_1$"}
 
 
