@@ -1,15 +1,16 @@
 """Deep transformers from small parts: layer norm, multi-head self-attention, pre-norm blocks, and a stack of them.
 
-Everything is a pure function of a tree of parameters. A block is x + A(norm(x)), then x + ReLU(W norm(x) + b): "a
-one-layer ReLU perceptron" is read as one dense layer and its ReLU, without a second matrix. Blocks are stacked along
-a leading axis and scanned, so that the depth costs no compilation. `weight` is the multiplicity of a token as in
-`softmax_attention`: a token of weight 0 is never a key, so that masking it equals deleting it.
+Everything is a pure function of a tree of parameters. A block is x + A(norm(x)), then x + P(norm(x)) with a perceptron
+P(x) = act(x W + b), to which a block that has a `projection` adds a second layer: act(x W + b) W' + b'. "A one-layer
+ReLU perceptron" is read as the former. Blocks are stacked along a leading axis and scanned, so that the depth costs no
+compilation. `weight` is the multiplicity of a token as in `softmax_attention`: a token of weight 0 is never a key, so
+that masking it equals deleting it.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import NamedTuple
 
 import jax
@@ -41,6 +42,7 @@ class Block(NamedTuple):
     outward: Dense
     perceptron_norm: Norm
     perceptron: Dense
+    projection: Dense | None = None
 
 
 def draw_dense(key: jax.Array, inputs: int, outputs: int) -> Dense:
@@ -50,12 +52,12 @@ def draw_dense(key: jax.Array, inputs: int, outputs: int) -> Dense:
     return Dense(drawn[:-1], drawn[-1])
 
 
-def draw_norm(width: int) -> Norm:
-    return Norm(jnp.ones(width), jnp.zeros(width))
+def draw_norm(*shape: int) -> Norm:
+    return Norm(jnp.ones(shape), jnp.zeros(shape))
 
 
 def draw_blocks(key: jax.Array, *, blocks: int, width: int) -> Block:
-    """A stack of initial blocks: every leaf has a leading axis of length `blocks`."""
+    """A stack of initial blocks of one-layer perceptrons: every leaf has a leading axis of length `blocks`."""
 
     def one(key: jax.Array) -> Block:
         inward, outward, perceptron = jax.random.split(key, 3)
@@ -85,7 +87,7 @@ def self_attention(
     inward: Dense,
     outward: Dense,
     tokens: Float[Array, "*batch token width"],
-    weight: Float[Array, "*batch token"],
+    weight: Float[Array, "*#batch token"],
     *,
     heads: int,
     causal: bool = False,
@@ -100,9 +102,9 @@ def self_attention(
     query, key, value = (parts[..., i, :, :] for i in range(3))
     logits = jnp.einsum("...qhd,...khd->...hqk", query, key) / math.sqrt(width // heads)
     if causal:
-        itself = jnp.eye(count)
+        past, itself = jnp.tri(count, dtype=weight.dtype), jnp.eye(count, dtype=weight.dtype)
         # a masked query would see no key at all; it sees itself instead and nobody reads it
-        seen = jnp.tril(jnp.ones((count, count))) * weight[..., None, :] + itself * (weight[..., None] == 0)
+        seen = past * weight[..., None, :] + itself * (weight[..., None] == 0)
         attention = softmax_attention(logits[..., None, :], seen[..., None, :, :])[..., 0, :]
     else:
         attention = softmax_attention(logits, weight[..., None, :])
@@ -113,25 +115,28 @@ def self_attention(
 def apply_block(
     block: Block,
     tokens: Float[Array, "*batch token width"],
-    weight: Float[Array, "*batch token"],
+    weight: Float[Array, "*#batch token"],
     *,
     heads: int,
     causal: bool = False,
+    activation: Callable[[Array], Array] = jax.nn.relu,
 ) -> tuple[Float[Array, "*batch token width"], Float[Array, "*batch head query key"]]:
-    """x + attention(norm(x)), then x + ReLU(W norm(x) + b); and the attention."""
+    """x + attention(norm(x)), then x + perceptron(norm(x)); and the attention."""
     normed = layer_norm(block.attention_norm, tokens)
     mixed, attention = self_attention(block.inward, block.outward, normed, weight, heads=heads, causal=causal)
     tokens = tokens + mixed
-    return tokens + jax.nn.relu(dense(block.perceptron, layer_norm(block.perceptron_norm, tokens))), attention
+    hidden = activation(dense(block.perceptron, layer_norm(block.perceptron_norm, tokens)))
+    return tokens + (hidden if block.projection is None else dense(block.projection, hidden)), attention
 
 
 def transform(
     blocks: Block,
     tokens: Float[Array, "*batch token width"],
-    weight: Float[Array, "*batch token"],
+    weight: Float[Array, "*#batch token"],
     *,
     heads: int,
     causal: bool = False,
+    activation: Callable[[Array], Array] = jax.nn.relu,
     show: Collection[str] = (),
 ) -> tuple[Float[Array, "*batch token width"], dict[str, Array]]:
     """The tokens after all blocks, and the named intermediates of `show`, stacked over blocks.
@@ -140,7 +145,7 @@ def transform(
     """
 
     def step(tokens: Array, block: Block) -> tuple[Array, dict[str, Array]]:
-        tokens, attention = apply_block(block, tokens, weight, heads=heads, causal=causal)
+        tokens, attention = apply_block(block, tokens, weight, heads=heads, causal=causal, activation=activation)
         named = {"attention": attention, "tokens": tokens}
         return tokens, {name: named[name] for name in show}
 

@@ -22,9 +22,10 @@ from scipy import stats
 from lemmata.lab.errors import UserError
 from lemmata.lab.precision import numerics
 from lemmata.lab.setting import Problem
+from lemmata.networks.shallow import Network
 from lemmata.theories.vit import data as vit_data
 from lemmata.theories.vit.data import Data, class_of, draw, draw_members, draw_patterns, label_of
-from lemmata.theories.vit.network import Network, initialise
+from lemmata.theories.vit.network import initialise
 from lemmata.theories.vit.probes import attention_by_query, pattern_distance, similarities, token_shares
 from lemmata.theories.vit.setting import Setting
 from lemmata.theories.vit.training import simulate

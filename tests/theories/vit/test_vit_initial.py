@@ -17,10 +17,11 @@ from lemmata.lab.errors import UserError
 from lemmata.lab.precision import numerics
 from lemmata.lab.setting import Problem
 from lemmata.lab.simulation import stream
+from lemmata.networks.shallow import Network
 from lemmata.theories.vit import theory
 from lemmata.theories.vit.data import Data, draw, draw_patterns
 from lemmata.theories.vit.initial import BOUNDS, attention_bounds, lucky_fractions, measure_initial, noise_bound
-from lemmata.theories.vit.network import Features, Network, draw_signs, initialise
+from lemmata.theories.vit.network import Features, draw_signs, initialise
 from lemmata.theories.vit.setting import Setting
 
 SMALL = Setting(tokens=10, neurons=16, samples=9, noise="ball", noise_radius=0.06, attention_error=0.3)

@@ -18,18 +18,9 @@ from hypothesis import strategies as st
 
 from lemmata.lab.precision import numerics
 from lemmata.networks import losses
+from lemmata.networks.shallow import Network, attention, forward, gradient
 from lemmata.theories.vit.data import draw, draw_patterns
-from lemmata.theories.vit.network import (
-    Features,
-    Network,
-    attention,
-    draw_signs,
-    forward,
-    gradient,
-    initial_errors,
-    initialise,
-    polar,
-)
+from lemmata.theories.vit.network import Features, draw_signs, initial_errors, initialise, polar
 from lemmata.theories.vit.probes import attention_by_query
 from lemmata.theories.vit.setting import Setting
 

@@ -13,17 +13,9 @@ import pytest
 from lemmata.lab.precision import numerics
 from lemmata.lab.simulation import stream
 from lemmata.lab.training import Run
+from lemmata.networks.shallow import Network, Pass, gradient, products, run_forward
 from lemmata.theories.vit.data import Data, draw, draw_patterns
-from lemmata.theories.vit.network import (
-    Features,
-    Network,
-    Pass,
-    draw_signs,
-    gradient,
-    initialise,
-    products,
-    run_forward,
-)
+from lemmata.theories.vit.network import Features, draw_signs, initialise
 from lemmata.theories.vit.neurons import (
     Lucky,
     class_displacement,

@@ -23,9 +23,10 @@ from lemmata.lab.errors import UserError
 from lemmata.lab.precision import numerics
 from lemmata.lab.setting import Problem
 from lemmata.lab.simulation import stream
+from lemmata.networks.shallow import Network, attention, forward, gradient
 from lemmata.theories.vit import data as vit_data
 from lemmata.theories.vit.data import Data, draw, draw_members, draw_patterns, sparsify
-from lemmata.theories.vit.network import Network, attention, draw_signs, forward, gradient, initialise
+from lemmata.theories.vit.network import draw_signs, initialise
 from lemmata.theories.vit.setting import Setting
 from lemmata.theories.vit.sparsification import STRATEGIES, keep_best, score
 from lemmata.theories.vit.training import simulate, train

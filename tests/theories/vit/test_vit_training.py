@@ -17,8 +17,9 @@ from lemmata.lab.setting import Problem
 from lemmata.lab.simulation import stream
 from lemmata.lab.training import Run
 from lemmata.networks import losses
+from lemmata.networks.shallow import Network, forward, gradient
 from lemmata.theories.vit.data import Data, draw, draw_patterns
-from lemmata.theories.vit.network import Network, draw_signs, forward, gradient, initialise
+from lemmata.theories.vit.network import draw_signs, initialise
 from lemmata.theories.vit.probes import attention_by_query, similarities
 from lemmata.theories.vit.setting import Setting
 from lemmata.theories.vit.training import describe, evaluate, simulate, train

@@ -18,22 +18,9 @@ from lemmata.lab.precision import numerics
 from lemmata.lab.simulation import stream
 from lemmata.lab.training import Run
 from lemmata.networks import losses
+from lemmata.networks.shallow import Network, attention, forward, gradient, products, run_forward, split_heads
 from lemmata.theories.vit.data import Data, draw, draw_members, draw_patterns, sparsify
-from lemmata.theories.vit.network import (
-    Features,
-    Network,
-    aim,
-    attention,
-    draw_signs,
-    forward,
-    gradient,
-    initial_errors,
-    initialise,
-    margins,
-    products,
-    run_forward,
-    split_heads,
-)
+from lemmata.theories.vit.network import Features, aim, draw_signs, initial_errors, initialise, margins
 from lemmata.theories.vit.setting import Setting
 from lemmata.theories.vit.training import Watch, attend, simulate, train
 

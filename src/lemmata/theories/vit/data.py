@@ -18,6 +18,7 @@ from jaxtyping import Array, Float, Int
 from lemmata.lab.errors import UserError
 from lemmata.lab.setting import Problem
 from lemmata.lab.simulation import piece
+from lemmata.networks.orthonormal import orthonormal, orthonormalise
 from lemmata.theories.vit.sparsification import keep_best, score
 
 RELEVANT = 0
@@ -113,17 +114,6 @@ def given(tokens: Any, label: Any, pattern: Any, *, mask: Any = None, noise: Any
     if noise.shape != pattern.shape:
         raise UserError(f"noise has shape {noise.shape}; allowed is {pattern.shape}.")
     return Data(*(jnp.asarray(part) for part in (tokens, label, label, pattern.astype(int), mask, noise)))
-
-
-def orthonormalise(matrix: Float[Array, "rows columns"]) -> Float[Array, "rows columns"]:
-    """Q of the QR decomposition with positive diagonal of R; Haar distributed for a Gaussian matrix."""
-    q, r = jnp.linalg.qr(matrix)
-    return q * jnp.sign(jnp.diag(r))
-
-
-def orthonormal(key: jax.Array, rows: int, columns: int) -> Float[Array, "rows columns"]:
-    """A uniformly random matrix with orthonormal columns."""
-    return orthonormalise(jax.random.normal(key, (rows, columns)))
 
 
 @piece("dimension", "patterns", "pattern_basis", once=True)

@@ -10,17 +10,9 @@ from lemmata.lab.errors import UserError
 from lemmata.lab.setting import Problem
 from lemmata.lab.simulation import Variable, piece, simulation, stream
 from lemmata.networks.attention import concentration
+from lemmata.networks.shallow import Network, attention, products, run_forward
 from lemmata.theories.vit.data import Data, draw, draw_patterns
-from lemmata.theories.vit.network import (
-    Features,
-    Network,
-    attention,
-    draw_signs,
-    initial_errors,
-    initialise,
-    products,
-    run_forward,
-)
+from lemmata.theories.vit.network import Features, draw_signs, initial_errors, initialise
 from lemmata.theories.vit.neurons import SIDES, find_lucky, single_fractions
 
 BOUNDS = ("document", "theorem", "theorem, δ = 0")

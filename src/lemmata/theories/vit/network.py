@@ -2,13 +2,12 @@
 
 F(X) = 1/|S| sum_{l in S} a_(l)^T ReLU(W_O V_l),   V_l = W_V X w_l,   w_l = softmax(X^T W_K^T W_Q x_l)
 
-Variants (3.2): several heads, whose W_O,h V_l,h add up; a skip connection, V_l = W_V X w_l + x_l; several classes, with
-one set of output signs per coordinate of the label.
+Forward pass and gradient are those of `lemmata.networks.shallow`. Variants (3.2): several heads, whose W_O,h V_l,h add
+up; a skip connection, V_l = W_V X w_l + x_l; several classes, with one set of output signs per coordinate of the label.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import jax
@@ -17,20 +16,11 @@ from jaxtyping import Array, Float
 
 from lemmata.lab.setting import Problem
 from lemmata.lab.simulation import piece
-from lemmata.networks.attention import softmax_attention
-from lemmata.theories.vit.data import orthonormal, orthonormalise
+from lemmata.networks.orthonormal import orthonormal, orthonormalise
+from lemmata.networks.shallow import Network, products, run_forward
 
 SIGNS = 2**31 - 1
 """Sub-key of the output signs."""
-
-
-class Network(NamedTuple):
-    """The trained matrices."""
-
-    output: Float[Array, "neurons value_width"]
-    value: Float[Array, "value_width dimension"]
-    key: Float[Array, "key_width dimension"]
-    query: Float[Array, "key_width dimension"]
 
 
 class Features(NamedTuple):
@@ -39,78 +29,6 @@ class Features(NamedTuple):
     value: Float[Array, "value_width patterns"]
     key: Float[Array, "key_width patterns"]
     query: Float[Array, "key_width patterns"]
-
-
-class Pass(NamedTuple):
-    """One forward pass. The network sees its matrices only through A_h = W_O,h W_V,h and G_h = W_K,h^T W_Q,h.
-
-    `mixed` has side by side what the hidden layer sees of every token: the values' inputs X w_l of every head and, with
-    a skip connection, the token itself; `pull` is the derivative of f_l with respect to it.
-    """
-
-    attention: list[Float[Array, "samples tokens tokens"]]
-    mixed: Float[Array, "samples tokens parts"]
-    hidden: Float[Array, "samples tokens neurons"]
-    gate: Float[Array, "samples tokens neurons"]
-    pull: Float[Array, "samples tokens parts"]
-    share: Float[Array, "samples tokens"]
-    output: Float[Array, " samples"]
-
-
-def split_heads(network: Network) -> list[Network]:
-    """The heads of a network; the matrices of several heads are stacked along a leading axis."""
-    if network.output.ndim == 2:
-        return [network]
-    return [Network(*(matrix[head] for matrix in network)) for head in range(network.output.shape[0])]
-
-
-def products(network: Network, skip: bool = False) -> tuple[Float[Array, "neurons parts"], list[Array]]:
-    """[A_1 .. A_H], followed by W_O with a skip connection, and G_1 .. G_H."""
-    heads = split_heads(network)
-    maps = [head.output @ head.value for head in heads] + ([network.output] if skip else [])
-    return maps[0] if len(maps) == 1 else jnp.concatenate(maps, axis=1), [head.key.T @ head.query for head in heads]
-
-
-def attention(
-    network: Network, tokens: Float[Array, "samples tokens dimension"], weight: Float[Array, "samples tokens"]
-) -> Float[Array, "samples tokens tokens"]:
-    """w_{l,s}: the attention of query l on key s, averaged over the heads; tokens of weight 0 are no keys."""
-    maps = [_attention(logits, tokens, weight) for logits in products(network)[1]]
-    return maps[0] if len(maps) == 1 else jnp.mean(jnp.stack(maps), axis=0)
-
-
-def _attention(logits: Array, tokens: Array, weight: Array) -> Array:
-    return softmax_attention(jnp.einsum("nld,nsd->nls", tokens @ logits.T, tokens), weight)
-
-
-def run_forward(
-    maps: tuple[Array, list[Array]], signs: Array, tokens: Array, weight: Array, skip: bool = False
-) -> Pass:
-    """xbar_l = X w_l, u_l = a_(l) 1[A xbar_l > 0], v_l = A^T u_l, f_l = v_l^T xbar_l = a_(l)^T ReLU(A xbar_l)."""
-    a, logits = maps
-    samples, length, _ = tokens.shape
-    w = [_attention(g, tokens, weight) for g in logits]
-    parts = [w_h @ tokens for w_h in w] + ([tokens] if skip else [])
-    mixed = parts[0] if len(parts) == 1 else jnp.concatenate(parts, axis=-1)
-    hidden = (mixed.reshape(samples * length, -1) @ a.T).reshape(samples, length, -1)
-    gate = jnp.where(hidden > 0, signs, 0.0)
-    pull = (gate.reshape(samples * length, -1) @ a).reshape(samples, length, -1)
-    share = weight / jnp.sum(weight, axis=-1, keepdims=True)
-    return Pass(w, mixed, hidden, gate, pull, share, jnp.sum(share * jnp.sum(pull * mixed, axis=-1), axis=-1))
-
-
-def forward(
-    network: Network,
-    signs: Float[Array, "*outputs tokens neurons"] | Float[Array, " neurons"],
-    tokens: Float[Array, "samples tokens dimension"],
-    weight: Float[Array, "samples tokens"],
-    skip: bool = False,
-) -> Float[Array, "samples ..."]:
-    """F of every sample, a vector with several classes; tokens of weight 0 are neither queries nor keys."""
-    maps = products(network, skip)
-    if signs.ndim < 3:
-        return run_forward(maps, signs, tokens, weight, skip).output
-    return jax.vmap(lambda s: run_forward(maps, s, tokens, weight, skip).output, out_axes=-1)(signs)
 
 
 def aim(signs: Array, label: Float[Array, "samples ..."]) -> tuple[Array, Float[Array, " samples"]]:
@@ -131,40 +49,6 @@ def margins(
     """y^T F of every sample."""
     aimed, factor = aim(signs, label)
     return factor * run_forward(products(network, skip), aimed, tokens, weight, skip).output
-
-
-def gradient(
-    network: Network,
-    signs: Float[Array, "*samples_or_tokens neurons"],
-    tokens: Float[Array, "samples tokens dimension"],
-    weight: Float[Array, "samples tokens"],
-    slope: Callable[[Float[Array, " samples"]], Float[Array, " samples"]],
-    skip: bool = False,
-) -> Network:
-    """sum_n slope_n(F) dF(X_n)/dW in closed form (oracle 8.2), from the same products as the forward pass.
-
-        dF/dA = sum_l c_l u_l xbar_l^T,   dF/dG = sum_l c_l h_l x_l^T,   h_l = sum_s w_ls (x_s^T v_l - f_l) x_s
-
-    with c_l the query's share of the average, and f_l, v_l, h_l those of the head; the chain rule through `products`
-    gives the matrices. It is what autodiff of `forward` gives, with one gate stored and nothing computed twice.
-    """
-    samples, length, dimension = tokens.shape
-    maps, chain = jax.vjp(lambda n: products(n, skip), network)
-    run = run_forward(maps, signs, tokens, weight, skip)
-    each = slope(run.output)[:, None] * run.share
-    flat = (run.mixed * each[:, :, None]).reshape(samples * length, -1)
-    # without the barrier XLA folds the transpose into the product, which is much slower on a CPU
-    d_a = jax.lax.optimization_barrier(flat.T @ run.gate.reshape(samples * length, -1)).T
-
-    def d_logits(head: int) -> Array:
-        part = slice(head * dimension, (head + 1) * dimension)
-        pull, pooled = run.pull[:, :, part], run.mixed[:, :, part]
-        carried = jnp.sum(pull * pooled, axis=-1)
-        tilt = run.attention[head] * (jnp.einsum("nld,nsd->nls", pull, tokens) - carried[:, :, None])
-        h = ((tilt @ tokens) * each[:, :, None]).reshape(-1, dimension)
-        return h.T @ tokens.reshape(-1, dimension)
-
-    return chain((d_a, [d_logits(head) for head in range(len(run.attention))]))[0]
 
 
 @piece("tokens", "neurons", "output", "outputs", "balanced_signs", once=True)

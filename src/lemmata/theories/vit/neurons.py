@@ -13,8 +13,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
+from lemmata.networks.neurons import alignment, group_mean
+from lemmata.networks.shallow import Network, Pass
 from lemmata.theories.vit.data import Data
-from lemmata.theories.vit.network import Features, Network, Pass
+from lemmata.theories.vit.network import Features
 
 GROUPS = ("plus", "minus", "unlucky")
 GATE_GROUPS = ("plus", "minus", "random plus", "random minus")
@@ -65,13 +67,6 @@ def single_fractions(run: Pass, signs: Array, data: Data) -> tuple[Float[Array, 
     return jnp.stack(unsigned), jnp.stack(signed)
 
 
-def _mean(values: Float[Array, "... neurons"], groups: Float[Array, "group neurons"]) -> Float[Array, "group ..."]:
-    """The mean over the neurons of each group; NaN for an empty one."""
-    # divided last: compiled code makes 0 of a 0/0 that is multiplied by a mask
-    total = jnp.tensordot(groups, values, axes=(1, -1))
-    return total / jnp.sum(groups, axis=1).reshape(-1, *(1,) * (total.ndim - 1))
-
-
 def neuron_probe(
     run: Pass,
     network: Network,
@@ -95,12 +90,12 @@ def neuron_probe(
     rows, directions = _rows(network, features)
     along = rows @ directions  # [neurons, patterns]
     norms = jnp.linalg.norm(rows, axis=1)
-    cosines = _mean((along / norms[:, None]).T[:2], groups)
+    cosines = group_mean(alignment(rows, directions[:, :2]).T, groups)
     chosen = relevant_by_side(data, sample_weight) * 1.0
     active = (run.hidden > 0) * 1.0
     firing = jnp.einsum("knl,nli->ki", chosen, active) / jnp.sum(chosen, axis=(1, 2))[:, None]  # [side, neurons]
     gates = jnp.concatenate([lucky.signed, lucky.halves]) * 1.0
-    fire = _mean(firing, gates)  # [gate group, side]
+    fire = group_mean(firing, gates)  # [gate group, side]
 
     dimension = data.tokens.shape[2]
     heads = len(run.attention)
@@ -114,11 +109,11 @@ def neuron_probe(
     added = jnp.einsum("kn,nl,nli,gi->gk", of_class, run.share, fired, groups)
     return {
         "alignment": jnp.stack([cosines[0, 0], cosines[1, 1]]),
-        "component": _mean(jnp.abs(along).T, groups),
-        "square_norm": _mean(norms**2, groups),
+        "component": group_mean(jnp.abs(along).T, groups),
+        "square_norm": group_mean(norms**2, groups),
         "persistence": jnp.stack([fire[0, 0], fire[1, 1], fire[2, 0], fire[3, 1]]),
-        "value_growth": _mean(growth, groups),
-        "value_size": _mean(jnp.abs(growth), groups),
+        "value_growth": group_mean(growth, groups),
+        "value_size": group_mean(jnp.abs(growth), groups),
         "group_output": added,
         "unsolved": of_class @ unsolved,
     }
@@ -143,7 +138,7 @@ def class_displacement(
     groups = (own[None, :] == jnp.arange(2**outputs)[:, None]) * 1.0
     (start, directions), (end, _) = _rows(before, features), _rows(after, features)
     moved = (end - start) @ directions[:, : 2**outputs]
-    return _mean(moved.T, groups)
+    return group_mean(moved.T, groups)
 
 
 def member_cosines(before: Network, after: Network, members: Array) -> Float[Array, " pair"]:

@@ -10,8 +10,9 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from lemmata.networks.attention import concentration
+from lemmata.networks.shallow import Network, attention
 from lemmata.theories.vit.data import Data
-from lemmata.theories.vit.network import Features, Network, attention, value_vectors
+from lemmata.theories.vit.network import Features, value_vectors
 
 QUERIES = ("all", "relevant", "confusion", "neutral")
 

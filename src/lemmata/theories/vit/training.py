@@ -18,22 +18,9 @@ from lemmata.lab.setting import Problem
 from lemmata.lab.simulation import Variable, piece, simulation, stream
 from lemmata.lab.training import Run, descent, loop, record_steps
 from lemmata.networks import losses
+from lemmata.networks.shallow import Network, Pass, attention, forward, gradient, products, run_forward
 from lemmata.theories.vit.data import Data, draw, draw_members, draw_patterns, sparsify
-from lemmata.theories.vit.network import (
-    Features,
-    Network,
-    Pass,
-    aim,
-    attention,
-    draw_signs,
-    forward,
-    gradient,
-    initial_errors,
-    initialise,
-    margins,
-    products,
-    run_forward,
-)
+from lemmata.theories.vit.network import Features, aim, draw_signs, initial_errors, initialise, margins
 from lemmata.theories.vit.neurons import (
     GATE_GROUPS,
     GROUPS,

@@ -1,0 +1,215 @@
+"""Prompts (section 2): patterns in and out of domain, contexts and queries, training batches and testing prompts.
+
+An input is x = mu_j + kappa nu_k. A prompt has context examples (x_i; f(x_i) q) of one task f and a query (x; 0), whose
+label z = f(x) is to be found. All patterns are orthogonal and have norm beta.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int
+
+from lemmata.lab.setting import Problem
+from lemmata.lab.simulation import piece, stream
+from lemmata.networks.orthonormal import orthonormal
+from lemmata.theories.icl.tasks import shuffle_roles
+
+
+class Patterns(NamedTuple):
+    """Relevant patterns mu_j and irrelevant patterns nu_k, in or out of domain, with the largest amplitude of the nu_k."""
+
+    relevant: Float[Array, "dimension relevant"]
+    irrelevant: Float[Array, "dimension irrelevant"]
+    amplitude: Float[Array, ""]
+
+
+class Tasks(NamedTuple):
+    """Tasks as rows of roles (+1, -1, 0 for every pattern); those from `first` to `last` - 1 are drawn."""
+
+    roles: Float[Array, "tasks relevant"]
+    first: Int[Array, ""]
+    last: Int[Array, ""]
+
+
+class Prompts(NamedTuple):
+    """Prompts with what is known about them: z, the patterns of contexts and query, the labels of the contexts.
+
+    `weight` is 1 for a context and 0 for room that is not used.
+    """
+
+    contexts: Float[Array, "prompts contexts width"]
+    query: Float[Array, "prompts width"]
+    weight: Float[Array, "prompts contexts"]
+    label: Float[Array, " prompts"]
+    pattern: Int[Array, "prompts contexts"]
+    query_pattern: Int[Array, " prompts"]
+    context_label: Float[Array, "prompts contexts"]
+    roles: Float[Array, "prompts relevant"]
+
+    def matches(self) -> Bool[Array, "prompts contexts"]:
+        """N_*: the contexts that hold the query's pattern."""
+        return (self.pattern == self.query_pattern[:, None]) & (self.weight > 0)
+
+
+@piece("dimension", "basis", once=True)
+def draw_basis(problem: Problem, key: jax.Array) -> Float[Array, "dimension dimension"]:
+    """All patterns mu_1 .. mu_{M_1}, nu_1 .. nu_{M_2} as columns of norm beta."""
+    if problem.basis == "canonical":
+        return problem.pattern_norm * jnp.eye(problem.dimension)
+    return problem.pattern_norm * orthonormal(key, problem.dimension, problem.dimension)
+
+
+def in_domain(problem: Problem, basis: Array) -> Patterns:
+    """The patterns of training; the piece that calls this declares `patterns`."""
+    m = problem.patterns
+    return Patterns(basis[:, :m], basis[:, m:], jnp.asarray(problem.amplitude))
+
+
+def out_of_domain(basis: Array, odr: Array, odi: Array, amplitude: Any) -> Patterns:
+    """Linear combinations of the patterns, by rows of coefficients."""
+    return Patterns(basis @ jnp.asarray(odr).T, basis @ jnp.asarray(odi).T, jnp.asarray(amplitude))
+
+
+def draw_roles(problem: Problem, key: jax.Array) -> Float[Array, "tasks relevant"]:
+    """All tasks, the training tasks first; a random subset of the cycle is new for every seed."""
+    roles = jnp.asarray(problem.roles, jnp.result_type(float))
+    if roles.shape[0] != roles.shape[1] * (roles.shape[1] - 1):  # classes of several patterns: nothing to subsample
+        return roles
+    return jnp.where(problem.subsample > 0, shuffle_roles(key, roles), roles)
+
+
+def seen(problem: Problem, roles: Array) -> Tasks:
+    return Tasks(roles, jnp.asarray(0), jnp.asarray(problem.seen))
+
+
+def unseen(problem: Problem, roles: Array) -> Tasks:
+    """The tasks that are not trained on; all of them where every task is."""
+    count = roles.shape[0]
+    return Tasks(roles, jnp.where(problem.seen < count, problem.seen, 0), jnp.asarray(count))
+
+
+def all_tasks(relevant: int) -> Tasks:
+    """Every ordered pair of so many patterns."""
+    a, b = jnp.triu_indices(relevant, 1)
+    rows = jnp.eye(relevant)[a] - jnp.eye(relevant)[b]
+    return Tasks(jnp.concatenate([rows, -rows]), jnp.asarray(0), jnp.asarray(2 * len(rows)))
+
+
+def batch_slots(key: jax.Array, tasks: Tasks, count: int) -> tuple[Int[Array, " count"], Float[Array, " count"]]:
+    """Task and query sign of every prompt of a training batch: all (task, sign) pairs equally often.
+
+    Slots that are left over go to a random subset of the pairs.
+    """
+    number = tasks.last - tasks.first
+    pairs = 2 * tasks.roles.shape[0]
+    marks = jnp.where(jnp.arange(pairs) < 2 * number, jax.random.uniform(key, (pairs,)), jnp.inf)
+    order = jnp.argsort(marks)
+    slot = jnp.arange(count)
+    even = (count // (2 * number)) * 2 * number
+    pair = jnp.where(slot < even, slot % (2 * number), order[jnp.maximum(slot - even, 0) % pairs])
+    return tasks.first + pair // 2, 1.0 - 2 * (pair % 2)
+
+
+def test_slots(key: jax.Array, tasks: Tasks, count: int) -> tuple[Int[Array, " count"], Float[Array, " count"]]:
+    """Task and query sign of testing prompts: uniform tasks, balanced signs."""
+    return jax.random.randint(key, (count,), tasks.first, tasks.last), 1.0 - 2 * (jnp.arange(count) % 2)
+
+
+def draw_prompts(
+    key: jax.Array,
+    patterns: Patterns,
+    q: Float[Array, " label_dimension"],
+    tasks: Tasks,
+    fraction: Any,
+    length: Any,
+    *,
+    count: int,
+    room: int,
+    mode: str = "iid",
+    training: bool = False,
+) -> Prompts:
+    """`count` prompts of `length` contexts (2.3).
+
+    mode: `iid` draws every context's pattern by itself, decisive with probability `fraction`; `exact` has
+    ceil(fraction l / 2) contexts of the query's pattern, as many of the other class (or the rest), all others without.
+    """
+    slot_key, query_key, role_key, coin_key, part_key = jax.random.split(key, 5)
+    task, label = (batch_slots if training else test_slots)(slot_key, tasks, count)
+    roles = tasks.roles[task]
+    own = roles == label[:, None]
+    query_pattern = _pick(jax.random.uniform(query_key, (count, 1)), own * 1.0)[:, 0]
+    used = jnp.arange(room) < length
+    if mode == "iid":
+        pattern = _iid(role_key, roles, fraction, room)
+    else:
+        pattern = _exact(role_key, roles, label, query_pattern, fraction, length, room)
+    role = jnp.take_along_axis(roles, pattern, axis=1)
+    coin = jax.random.rademacher(coin_key, (count, room), role.dtype)
+    context_label = jnp.where(role == 0, coin, role)
+    everything = jnp.concatenate([pattern, query_pattern[:, None]], axis=1)
+    x = _inputs(part_key, patterns, everything)
+    y = jnp.concatenate([context_label, jnp.zeros((count, 1), role.dtype)], axis=1)[:, :, None] * q
+    tokens = jnp.concatenate([x, y.astype(x.dtype)], axis=2)
+    weight = jnp.broadcast_to(used * 1.0, (count, room)).astype(x.dtype)
+    return Prompts(tokens[:, :-1], tokens[:, -1], weight, label, pattern, query_pattern, context_label, roles)
+
+
+def _inputs(key: jax.Array, patterns: Patterns, index: Int[Array, "prompts inputs"]) -> Array:
+    """x = mu_j + kappa nu_k with k uniform and kappa ~ U(-K, K), independent for every input."""
+    part, size = jax.random.split(key)
+    other = jax.random.randint(part, index.shape, 0, patterns.irrelevant.shape[1])
+    kappa = patterns.amplitude * jax.random.uniform(size, index.shape, minval=-1.0)
+    return patterns.relevant.T[index] + kappa[:, :, None] * patterns.irrelevant.T[other]
+
+
+def _pick(
+    uniform: Float[Array, "prompts draws"], mass: Float[Array, "prompts relevant"]
+) -> Int[Array, "prompts draws"]:
+    """A pattern for every uniform number, with probability proportional to its mass."""
+    total = jnp.cumsum(mass, axis=1)
+    # divided by itself the end is exactly 1, so that a pattern without mass is never picked
+    ends = total / total[:, -1:]
+    return jnp.sum(uniform[:, :, None] >= ends[:, None, :-1], axis=2)
+
+
+def _iid(key: jax.Array, roles: Array, fraction: Any, room: int) -> Array:
+    decisive = jnp.abs(roles)
+    number = jnp.sum(decisive, axis=1, keepdims=True)
+    others = jnp.maximum(roles.shape[1] - number, 1)
+    mass = fraction * decisive / number + (1 - fraction) * (1 - decisive) / others
+    return _pick(jax.random.uniform(key, (roles.shape[0], room)), mass)
+
+
+def _exact(
+    key: jax.Array, roles: Array, label: Array, query_pattern: Array, fraction: Any, length: Any, room: int
+) -> Array:
+    other_key, rest_key, place_key = jax.random.split(key, 3)
+    shape = (roles.shape[0], room)
+    matching = jnp.ceil(fraction * length / 2 - 1e-6)
+    opposite = jnp.minimum(matching, length - matching)
+    place = jnp.where(jnp.arange(room) < length, jax.random.uniform(place_key, shape), jnp.inf)
+    rank = jnp.argsort(jnp.argsort(place, axis=1), axis=1)  # a random order of the first `length` positions
+    other = _pick(jax.random.uniform(other_key, shape), (roles == -label[:, None]) * 1.0)
+    # without any other pattern nothing is left to draw; the mass only has to be positive
+    rest = _pick(jax.random.uniform(rest_key, shape), (roles == 0) + 1e-9)
+    return jnp.where(rank < matching, query_pattern[:, None], jnp.where(rank < matching + opposite, other, rest))
+
+
+class World(NamedTuple):
+    """What all prompts of a run share: patterns, label embedding, tasks with the training tasks first."""
+
+    basis: Float[Array, "dimension dimension"]
+    patterns: Patterns
+    q: Float[Array, " label_dimension"]
+    roles: Float[Array, "tasks relevant"]
+
+
+@piece("dimension", "patterns", "basis", once=True)
+def draw_world(problem: Problem, key: jax.Array) -> World:
+    basis = draw_basis(problem, stream(key, "data"))
+    roles = draw_roles(problem, stream(key, "sampler"))
+    q = jnp.asarray(problem.q, basis.dtype)
+    return World(basis, in_domain(problem, basis), q, roles)

@@ -1,0 +1,50 @@
+"""One short prompt and what a trained network makes of it (figure 6.1)."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array
+
+from lemmata.lab.setting import Problem
+from lemmata.lab.simulation import Variable, piece, simulation, stream
+from lemmata.networks.shallow import Network
+from lemmata.theories.icl.data import World, draw_prompts, unseen
+from lemmata.theories.icl.network import run_forward
+from lemmata.theories.icl.training import train_network
+
+LENGTH, FRACTION = 3, 2 / 3
+
+
+@piece("include_query", once=True)
+def show_prompt(problem: Problem, key: jax.Array, network: Network, signs: Array, world: World) -> dict[str, Array]:
+    """An exact prompt of an unseen task: one context with the query's pattern, one with the other decisive one."""
+    prompt = draw_prompts(
+        stream(key, "test"), world.patterns, world.q, unseen(problem, world.roles), FRACTION, LENGTH,
+        count=1, room=LENGTH, mode="exact",
+    )  # fmt: skip
+    run = run_forward(network, signs, prompt, problem.include_query)
+    dimension = world.basis.shape[0]
+    inputs = jnp.concatenate([prompt.contexts[0], prompt.query])[:, :dimension]
+    return {
+        "coefficients": inputs @ world.basis / problem.pattern_norm**2,
+        "context_label": prompt.context_label[0],
+        "attention": run.attention[0][0, 0, :LENGTH],
+        "label": prompt.label[0],
+        "output": run.output[0],
+    }
+
+
+@simulation(
+    Variable(
+        "coefficients", ("input", "basis_pattern"), "", "every input as a combination of all patterns, query last"
+    ),
+    Variable("context_label", ("context",), "f(x_i)", "labels of the contexts"),
+    Variable("attention", ("context",), "attn_i", "attention of the query on the contexts"),
+    Variable("label", (), "z", "label of the query"),
+    Variable("output", (), "F", "output of the network"),
+)
+def illustrate(problem: Problem, key: jax.Array, prepared: None = None) -> dict[str, Array]:
+    """Train, and look at one prompt."""
+    world, _, signs, run = train_network(problem, key)
+    return show_prompt(problem, key, run.state.parameters, signs, world)

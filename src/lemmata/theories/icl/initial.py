@@ -1,0 +1,38 @@
+"""Lucky neurons of a random network (P11): one prompt of each label per draw, no training."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array
+
+from lemmata.lab.setting import Problem
+from lemmata.lab.simulation import Variable, piece, simulation, stream
+from lemmata.theories.icl.data import draw_prompts, draw_world, seen
+from lemmata.theories.icl.network import initialise, run_forward
+from lemmata.theories.icl.neurons import SIGNS, find_lucky
+
+
+@piece("dimension", "patterns", "basis", "label_dimension", "neurons", "key_width", "value_width", "heads",
+       "equal_heads", "context_room", "include_query", once=True)  # fmt: skip
+def count_lucky(problem: Problem, key: jax.Array) -> dict[str, Array]:
+    """|W_n| of a +1 prompt and |U_n| of a -1 prompt, with and without the condition on the sign of a_i."""
+    world = draw_world(problem, key)
+    network, signs = initialise(problem, key)
+    prompts = draw_prompts(
+        stream(key, "test"), world.patterns, world.q, seen(problem, world.roles), problem.fraction, problem.contexts,
+        count=2, room=problem.context_room,
+    )  # fmt: skip
+    run = run_forward(network, signs, prompts, problem.include_query)
+    lucky = find_lucky(network, signs, prompts, run, world)
+    return {"lucky": jnp.sum(lucky.own, axis=1) * 1.0, "unsigned_lucky": jnp.sum(lucky.unsigned, axis=1) * 1.0}
+
+
+@simulation(
+    Variable("lucky", ("sign",), "|W_n|, |U_n|", "lucky neurons of a +1 and of a -1 prompt"),
+    Variable("unsigned_lucky", ("sign",), "", "the same without the condition on the sign of a_i"),
+    labels={"sign": SIGNS},
+)
+def draw_lucky(problem: Problem, key: jax.Array, prepared: None = None) -> dict[str, Array]:
+    """Lucky neurons at initialisation."""
+    return count_lucky(problem, key)

@@ -1,0 +1,148 @@
+"""What is measured on a network and prompts (section 5): errors, attention, pattern coordinates, gradients.
+
+The probes of single neurons are in `neurons`.
+"""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float
+
+from lemmata.networks.losses import hinge
+from lemmata.networks.neurons import group_mean
+from lemmata.networks.shallow import Network, Pass, products
+from lemmata.theories.icl.data import Patterns, Prompts, World
+from lemmata.theories.icl.network import attention_on, gradient
+
+LOSS = hinge()
+
+
+def mean_where(values: Float[Array, "*parts prompts"], chosen: Bool[Array, " prompts"]) -> Float[Array, "*parts"]:
+    """The mean over some of the prompts; NaN over none."""
+    return group_mean(values, (chosen * 1.0)[None])[0]
+
+
+def scores(run: Pass, prompts: Prompts) -> dict[str, Array]:
+    """Probes 5.1 and 5.2: hinge, sign error (F = 0 counts), mean margin z F, attention on N_* by head.
+
+    Attention is averaged over the prompts that have a context with the query's pattern; the error is given with and
+    without one too.
+    """
+    margin = prompts.label * run.output
+    wrong = (margin <= 0) * 1.0
+    matched = jnp.any(prompts.matches(), axis=1)
+    return {
+        "error": jnp.mean(wrong),
+        "hinge": jnp.mean(LOSS.value(margin)),
+        "margin": jnp.mean(margin),
+        "concentration": mean_where(attention_on(run, prompts.matches() * 1.0), matched),
+        "no_match": jnp.mean(~matched * 1.0),
+        "error_match": mean_where(wrong, matched),
+        "error_no_match": mean_where(wrong, ~matched),
+    }
+
+
+def scores_by_query(run: Pass, prompts: Prompts, relevant: int) -> dict[str, Array]:
+    """Probe 5.8: error, hinge and concentration by the query's pattern."""
+    margin = prompts.label * run.output
+    found = {"error": (margin <= 0) * 1.0, "hinge": LOSS.value(margin)}
+    found["concentration"] = attention_on(run, prompts.matches() * 1.0)[0]
+    matched = jnp.any(prompts.matches(), axis=1)
+    each = {}
+    for name, values in found.items():
+        of = [(prompts.query_pattern == j) & (matched | (name != "concentration")) for j in range(relevant)]
+        each[name] = jnp.stack([mean_where(values, chosen) for chosen in of])
+    return each
+
+
+def block(matrix: Float[Array, "width width"], vectors: Float[Array, "dimension vectors"]) -> Array:
+    """v_j^T W[:d_x, :d_x] v_k / |v|^2 for all pairs of patterns."""
+    dimension = vectors.shape[0]
+    return vectors.T @ matrix[:dimension, :dimension] @ vectors / jnp.sum(vectors[:, 0] ** 2)
+
+
+def pattern_blocks(network: Network, world: World) -> dict[str, Array]:
+    """Probe 5.3: G^Q, G^K on the relevant patterns and on the irrelevant ones; |W_K (mu_j; 0)| and |W_K (0; q)|."""
+    mu, nu = world.patterns.relevant, world.patterns.irrelevant
+    dimension = mu.shape[0]
+    return {
+        "query_patterns": block(network.query, mu),
+        "key_patterns": block(network.key, mu),
+        "query_irrelevant": block(network.query, nu),
+        "key_irrelevant": block(network.key, nu),
+        "key_pattern_norm": jnp.linalg.norm(network.key[:, :dimension] @ mu, axis=0),
+        "key_label_norm": jnp.linalg.norm(network.key[:, dimension:] @ world.q),
+    }
+
+
+def partners(roles: Float[Array, "tasks patterns"], seen: Array) -> Float[Array, "patterns patterns"]:
+    """1 where two patterns form a training task."""
+    used = jnp.abs(roles) * (jnp.arange(roles.shape[0]) < seen)[:, None]
+    return ((used.T @ used) > 0) * (1.0 - jnp.eye(roles.shape[1]))
+
+
+def projections(network: Network, prompts: Prompts, patterns: Patterns) -> dict[str, Array]:
+    """Probe 5.3 on prompts: mean |W_Q p_query|, |W_K p_i|, and their projections on the tokens' own patterns / beta."""
+    unit = patterns.relevant / jnp.linalg.norm(patterns.relevant, axis=0)
+    dimension = unit.shape[0]
+    queries, keys = prompts.query @ network.query.T, prompts.contexts @ network.key.T
+    own = lambda mapped, pattern: jnp.sum(mapped[..., :dimension] * unit.T[pattern], axis=-1)  # noqa: E731
+    return {
+        "query_norm": jnp.mean(jnp.linalg.norm(queries, axis=-1)),
+        "key_norm": jnp.mean(jnp.linalg.norm(keys, axis=-1)),
+        "query_projection": jnp.mean(own(queries, prompts.query_pattern)),
+        "key_projection": jnp.mean(own(keys, prompts.pattern)),
+    }
+
+
+def updates(network: Network, signs: Array, prompts: Prompts, world: World, include_query: bool) -> dict[str, Array]:
+    """Lemma E.4.5: -grad W_Q and -grad W_K on a fixed batch, in pattern coordinates; and with all z negated.
+
+    `label_gradient` is the largest entry of the label columns, `irrelevant_update` the mean size of the diagonal of the
+    nu block (the largest entries of that block).
+    """
+    mu, nu = world.patterns.relevant, world.patterns.irrelevant
+    dimension = mu.shape[0]
+
+    def step(z: Array) -> Network:
+        return gradient(network, signs, prompts, lambda outputs: z * LOSS.slope(z * outputs), include_query)
+
+    down, other = step(prompts.label), step(-prompts.label)
+    maps = lambda of: jnp.stack([of(g) for g in (down.query, down.key)])  # noqa: E731
+    return {
+        "update": maps(lambda g: block(-g, mu)),
+        "negated_update": jnp.stack([jnp.mean(jnp.diag(block(-g, mu))) for g in (other.query, other.key)]),
+        "irrelevant_update": maps(lambda g: jnp.mean(jnp.abs(jnp.diag(block(-g, nu))))),
+        "label_gradient": maps(lambda g: jnp.max(jnp.abs(g[:, dimension:]))),
+    }
+
+
+def value_coefficients(
+    run: Pass, signs: Array, prompts: Prompts, world: World, negated: bool = False
+) -> Float[Array, " sign"]:
+    """Lemma E.4.6: -grad W_V (mu_j; q) = sum_i V_i W_O,i; the mean of V_i over j and the neurons of each sign of a."""
+    z = -prompts.label if negated else prompts.label
+    push = z * (z * run.output < 1) / z.shape[0]
+    q = jnp.broadcast_to(world.q[:, None], (world.q.shape[0], world.patterns.relevant.shape[1]))
+    directions = jnp.concatenate([world.patterns.relevant, q])
+    overlap = jnp.mean(run.mixed[:, 0] @ directions, axis=1)
+    each = signs * ((push * overlap) @ ((run.hidden[:, 0] > 0) * 1.0))
+    return group_mean(each, jnp.stack([signs > 0, signs < 0]) * 1.0)
+
+
+def output_growth(before: Array, after: Array, signs: Array, lucky: Array, world: World) -> Float[Array, " group"]:
+    """Lemma E.4.7: mean of (W_O(t) - W_O(0)) along (mu-bar; q): over W, over a_i > 0; along (mu-bar; -q) over a_i < 0."""
+    mean = jnp.mean(world.patterns.relevant, axis=1)
+    along = (after - before) @ jnp.stack([jnp.concatenate([mean, world.q]), jnp.concatenate([mean, -world.q])], axis=1)
+    groups = jnp.stack([lucky, signs > 0, signs < 0]) * 1.0
+    means = group_mean(along.T, groups)
+    return jnp.stack([means[0, 0], means[1, 0], means[2, 1]])
+
+
+def planted_activity(network: Network, signs: Array, world: World, run: Pass) -> Bool[Array, "prompts neurons"]:
+    """Which neurons would be active with the rows of W_O replaced by (mu-bar; sign(a_i) q): the ideal of the proof."""
+    mean = jnp.mean(world.patterns.relevant, axis=1)
+    rows = jnp.concatenate(
+        [jnp.broadcast_to(mean, (signs.shape[0], mean.shape[0])), jnp.sign(signs)[:, None] * world.q], axis=1
+    )
+    return run.mixed[:, 0] @ products(network._replace(output=rows))[0].T > 0

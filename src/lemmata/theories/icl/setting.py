@@ -1,0 +1,218 @@
+"""The settings of in-context learning: prompts (section 2), the one-layer transformer (3.1 to 3.3) and training (4)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from lemmata.lab import setting as lab
+from lemmata.lab.errors import UserError
+from lemmata.theories.icl import tasks
+from lemmata.theories.icl.shift import reference_family, shift_refusals
+
+
+class PromptSetting(lab.Setting):
+    """The prompts of training and testing, whatever network sees them."""
+
+    pattern_norm: float = lab.number(3.0, "β", "norm of every pattern", low=1)
+    amplitude: float = lab.number(0.5, "K", "largest amplitude of the irrelevant part", low=0)
+    fraction: float = lab.number(
+        0.8, "α", "probability that a training context holds a decisive pattern", low=0, high=1, open_ends="low"
+    )
+    test_fraction: float = lab.number(
+        0.8, "α'", "probability that a testing context holds a decisive pattern", low=0, high=1, open_ends="low"
+    )
+    shift_amplitude: float = lab.number(5.0, "K'", "largest amplitude of the irrelevant part out of domain", low=0)
+    angle: float = lab.number(45.0, "θ", "angle of the reference family out of domain, in degrees")
+    steps: int = lab.number(1500, "T", "training steps", low=0, high=10**6, integer=True)
+    record_every: int = lab.number(10**6, "", "steps between two records", low=1, high=10**6, integer=True)
+    contexts: int = lab.number(20, "l_tr", "context examples of a training prompt", low=1, high=4096, integer=True)
+    rounds: int = lab.number(1, "U", "rounds of the cyclic training tasks", low=1, integer=True)
+    task_count: int = lab.number(6, "n", "number of training tasks for tasks=subsampled", low=1, integer=True)
+
+    dimension: int = lab.size(30, "d_x", "feature dimension, M_1 + M_2", low=3)
+    label_dimension: int = lab.size(30, "d_y", "dimension of the label embedding")
+    patterns: int = lab.size(6, "M_1", "relevant patterns", low=2, high=300)
+    irrelevant: int = lab.size(24, "M_2", "irrelevant patterns")
+    class_size: int = lab.size(1, "|A|", "patterns of each class of a task")
+    batch: int = lab.size(120, "B", "prompts of a training step")
+    room: int = lab.size(0, "", "room for the contexts of a training prompt (0: as many as there are)", low=0)
+    records: int = lab.size(2, "", "room for records", low=2)
+    test_contexts: int = lab.size(20, "l_ts", "context examples of a testing prompt")
+    test_prompts: int = lab.size(2400, "", "testing prompts", low=2)
+    watch_prompts: int = lab.size(960, "", "unseen-task exact prompts that are watched along training", low=2)
+    watch_contexts: int = lab.size(40, "", "context examples of such a prompt")
+
+    basis: str = lab.choice("random", "patterns: a random orthogonal basis, or unit vectors", "random", "canonical")
+    tasks: str = lab.choice(
+        "cyclic", "training tasks: cyclic, some of these, one of the two disconnected sets, or given",
+        "cyclic", "subsampled", "swaps", "triangles", "given",
+    )  # fmt: skip
+    test_mode: str = lab.choice("iid", "contexts of testing prompts: independent, or exact counts", "iid", "exact")
+    labels: str = lab.choice("true", "query labels in training: true, or fair coins", "true", "shuffled")
+    strict: bool = lab.flag(True, "refuse an amplitude above 1/2 and shifted patterns that break the theory")
+
+    given_tasks: Any = lab.array("", "training tasks for tasks=given: pairs of patterns counted from 1 (n x 2)")
+    label_embedding: Any = lab.array("q", "embedding of the label +1 (d_y; default the first unit vector)")
+    odr: Any = lab.array("k", "relevant patterns out of domain, as coefficients of all d_x patterns (M_1' x d_x)")
+    odi: Any = lab.array("", "irrelevant patterns out of domain, as coefficients of all d_x patterns (M_2' x d_x)")
+
+    @property
+    def token_width(self) -> int:
+        return self.dimension + self.label_dimension
+
+    @property
+    def shiftable(self) -> bool:
+        """Whether prompts out of domain can be drawn: the reference family needs 6 relevant and 3 other patterns."""
+        family = self.patterns >= 6 and self.irrelevant >= 3
+        return self.class_size == 1 and (family or (self.odr is not None and self.odi is not None))
+
+    def seen_tasks(self) -> int:
+        if self.tasks == "given":
+            return len(self.given_tasks)
+        if self.class_size > 1:
+            return self.patterns
+        return {"cyclic": self.rounds * self.patterns, "subsampled": self.task_count}.get(self.tasks, 6)
+
+    def ordered_tasks(self) -> list[tasks.Task]:
+        """All tasks, the training tasks first (of subsampled ones: their number; which they are depends on the seed)."""
+        sets = {"swaps": tasks.SWAPS, "triangles": tasks.TRIANGLES}
+        if self.tasks == "given":
+            return tasks.seen_first([(int(a), int(b)) for a, b in self.given_tasks], self.patterns)
+        if self.tasks in sets:
+            return tasks.seen_first(sets[self.tasks], self.patterns)
+        return tasks.set_tasks(self.patterns, self.class_size)
+
+    def derived(self) -> dict[str, Any]:
+        found = {
+            "roles": tasks.task_roles(self.ordered_tasks(), self.patterns),
+            "seen": self.seen_tasks(),
+            "subsample": int(self.tasks == "subsampled"),
+            "q": np.eye(self.label_dimension)[0] if self.label_embedding is None else self.label_embedding,
+            "shuffled_labels": int(self.labels == "shuffled"),
+        }
+        if self.shiftable:
+            family = reference_family(self.patterns, self.dimension, self.angle)
+            for name, given, default in zip(("relevant", "irrelevant"), (self.odr, self.odi), family, strict=True):
+                found[f"shift_{name}"] = default if given is None else given
+        return found
+
+    def shapes(self) -> dict[str, int]:
+        return {"context_room": self.room or self.contexts, "shiftable": int(self.shiftable)}
+
+    def refusals(self, given: list[str]) -> Iterator[str]:
+        if self.patterns + self.irrelevant != self.dimension:
+            yield (
+                f"patterns + irrelevant = {self.patterns + self.irrelevant} is not allowed: together they are a basis "
+                f"and add up to dimension = {self.dimension}."
+            )
+        decisive = 2 * self.class_size
+        if decisive > self.patterns:
+            yield f"class_size = {self.class_size} is not allowed: two disjoint classes need {decisive} patterns."
+        elif tasks.count_tasks(self.patterns, self.class_size) > 10**5:
+            yield f"class_size = {self.class_size} is not allowed here: there are more than 100000 tasks."
+        for name in ("fraction", "test_fraction"):
+            if decisive == self.patterns and getattr(self, name) < 1:
+                yield (
+                    f"{name} = {getattr(self, name):g} is not allowed: with {self.patterns} patterns every one is "
+                    "decisive, so it must be 1."
+                )
+        if self.strict and self.amplitude > 0.5:
+            yield f"amplitude = {self.amplitude:g} is not allowed: the theory needs at most 1/2 (strict=false allows it)."
+        if self.label_embedding is not None:
+            yield from self.misshapen("label_embedding", (self.label_dimension,))
+            if not np.any(self.label_embedding):
+                yield "label_embedding is not allowed: it must not be zero."
+        if self.room and self.room < self.contexts:
+            yield f"room = {self.room} is not allowed: it must hold contexts = {self.contexts}."
+        yield from self._task_refusals()
+        yield from shift_refusals(self.odr, self.odi, self.patterns, self.dimension, self.strict)
+        if self.odr is not None and len(self.odr) < (2 if self.test_fraction == 1 else 3):
+            yield f"odr has {len(self.odr)} patterns; allowed are at least 3 (2 with test_fraction = 1)."
+
+    def _task_refusals(self) -> Iterator[str]:
+        if self.tasks == "cyclic" and not self.rounds < self.patterns:
+            yield f"rounds = {self.rounds} is not allowed: with {self.patterns} patterns it is at most {self.patterns - 1}."
+        if self.tasks == "subsampled" and not self.task_count < tasks.count_tasks(self.patterns):
+            yield (
+                f"task_count = {self.task_count} is not allowed: it is less than the number of all tasks, "
+                f"{tasks.count_tasks(self.patterns)}."
+            )
+        if self.tasks in ("swaps", "triangles") and self.patterns != 6:
+            yield f"tasks = {self.tasks} is not allowed: it is a set of tasks on patterns = 6."
+        if self.class_size > 1 and (self.tasks != "cyclic" or self.rounds != 1):
+            yield "class_size above 1 is not allowed here: it has the training tasks of tasks=cyclic, rounds=1 only."
+        if self.tasks == "given":
+            shape = None if self.given_tasks is None else self.given_tasks.shape
+            if shape is None or len(shape) != 2 or shape[1] != 2 or shape[0] < 1:
+                yield f"given_tasks has shape {shape}; allowed are pairs, (n, 2)."
+                return
+            pairs = [tuple(pair) for pair in self.given_tasks.tolist()]
+            if len(set(pairs)) < len(pairs):
+                yield "given_tasks is not allowed: a task occurs twice."
+            try:
+                tasks.task_roles(pairs, self.patterns)
+            except UserError as error:
+                yield str(error)
+
+    def warnings(self) -> list[str]:
+        found = []
+        if self.odr is not None and np.min(self.odr.sum(axis=1)) < 1:
+            found.append(f"odr has a coefficient sum {np.min(self.odr.sum(axis=1)):g}; the theory asks for at least 1.")
+        if self.class_size == 1:
+            chosen = self.ordered_tasks()[: self.seen_tasks()]
+            balanced = tasks.check_condition(chosen, self.patterns).satisfied
+            if not balanced or (self.tasks == "subsampled" and self.task_count != self.patterns):
+                found.append("the training tasks do not satisfy Condition 6.3.2.")
+        return found
+
+
+class Setting(PromptSetting):
+    """The one-layer transformer on such prompts; the defaults are those of the specification."""
+
+    initial_scale: float = lab.number(
+        0.1, "δ", "diagonal of the initial attention and value maps", low=0, high=0.2, open_ends="low"
+    )
+    step_size: float = lab.number(1.0, "η", "step size", low=0, open_ends="low")
+    train_attention: int = lab.number(1, "", "1: keys and queries are trained; 0: frozen", low=0, high=1, integer=True)
+
+    neurons: int = lab.size(200, "m", "hidden neurons", low=2)
+    key_width: int = lab.size(60, "m_a", "rows of the key and query maps")
+    value_width: int = lab.size(60, "m_b", "rows of the value map")
+    heads: int = lab.size(1, "H", "attention heads")
+
+    a_scale: str = lab.choice("1/m", "size of the output layer", "1/m", "1/sqrt(m)")
+    include_query: bool = lab.flag(False, "the query is among the keys too (appendix of the document)")
+    equal_heads: bool = lab.flag(False, "all heads start with the same block of W_O")
+    stop: str = lab.choice(
+        "never", "leave when the hinge on the watched prompts is below 0.2, or never", "never", "reached"
+    )
+    track: str = lab.choice(
+        "hinge", "recorded along training: the hinge on the watched prompts; what figure 6.2 shows; what the proof is "
+        "about", "hinge", "mechanism", "proof",
+    )  # fmt: skip
+    moments: str = lab.choice("even", "records at even steps, or at those of the register", "even", "register")
+
+    def derived(self) -> dict[str, Any]:
+        size = self.neurons if self.a_scale == "1/m" else math.sqrt(self.neurons)
+        return super().derived() | {"output_size": 1 / size}
+
+    def refusals(self, given: list[str]) -> Iterator[str]:
+        yield from super().refusals(given)
+        if self.equal_heads and self.heads == 1:
+            yield "equal_heads = true is not allowed: there is one head only."
+        if self.track != "hinge" and (self.heads > 1 or self.class_size > 1):
+            yield f"track = {self.track} is not allowed: it speaks of one head and one pattern in each class."
+        if self.track != "hinge" and not self.value_width == self.key_width == self.token_width:
+            yield f"track = {self.track} is not allowed: it needs value_width = key_width = d_x + d_y = {self.token_width}."
+        if self.track == "mechanism" and not self.shiftable:
+            yield "track = mechanism is not allowed: it reads prompts out of domain, which need 6 and 3 patterns."
+
+    def warnings(self) -> list[str]:
+        found = super().warnings()
+        if self.step_size > 1:
+            found.append(f"step_size = {self.step_size:g} is above 1, the document's largest.")
+        return found
