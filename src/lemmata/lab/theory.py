@@ -32,6 +32,34 @@ class Preset:
     seeds: int
 
 
+def make_presets(
+    kind: type[Setting],
+    setting: Mapping[str, Any],
+    axes: Axes,
+    seeds: int,
+    *,
+    tiny: Mapping[str, Any],
+    smoke: Mapping[str, Any] | None = None,
+    paper: Mapping[str, Any] | None = None,
+    paper_seeds: int = 20,
+) -> dict[str, Preset]:
+    """The presets of an experiment from its `quick` setting and axes.
+
+    `smoke` has the tiny sizes, which the experiments of a theory share so that they share their programs, and 2 seeds.
+    `smoke` and `paper` change `quick`: what is the name of an axis replaces it, anything else is a field.
+    """
+
+    def preset(base: Mapping[str, Any], changes: Mapping[str, Any], seeds: int) -> Preset:
+        fields = {name: value for name, value in changes.items() if name not in axes}
+        return Preset(kind(**{**base, **fields}), {name: changes.get(name, axes[name]) for name in axes}, seeds)
+
+    return {
+        "smoke": preset({**setting, **tiny}, smoke or {}, 2),
+        "quick": preset(setting, {}, seeds),
+        "paper": preset(setting, paper or {}, max(seeds, paper_seeds)),
+    }
+
+
 @dataclass(frozen=True)
 class Experiment:
     """A named question. `name` begins with the specification's row id; `plot` draws measurement and prediction.

@@ -84,7 +84,7 @@ def _logistic(x: Features, y: Labels, query: Queries, tolerance: float = 1e-9) -
 
 def _support_vectors(kernel: str, x: Features, y: Labels, query: Queries) -> Answers:
     """SVC(kernel) with C = 1 and gamma = 1/(dimension var(x)), through scikit-learn's binding of libsvm."""
-    from sklearn.svm import _libsvm
+    from sklearn.svm import _libsvm  # pyright: ignore[reportAttributeAccessIssue]
 
     _libsvm.set_verbosity_wrap(0)
     classes = (y > 0) * 1.0
@@ -103,13 +103,14 @@ def fit_estimators(x: Features, y: Labels, query: Queries) -> dict[str, Answers]
     from sklearn.neighbors import KNeighborsClassifier
     from sklearn.svm import SVC
 
-    neighbours = min(3, x.shape[1])
+    # trees: the brute force of this library starts OpenMP threads for every query, which crawls on a busy machine
+    nearest = lambda count: KNeighborsClassifier(min(count, x.shape[1]), algorithm="kd_tree")  # noqa: E731
     estimators: dict[str, Any] = {
         "logistic": LogisticRegression(),
         "linear SVM": SVC(kernel="linear"),
         "Gaussian SVM": SVC(),
-        "1-NN": KNeighborsClassifier(1),
-        "3-NN": KNeighborsClassifier(neighbours),
+        "1-NN": nearest(1),
+        "3-NN": nearest(3),
     }
     answers = {name: np.empty(len(x)) for name in estimators}
     for i, (points, labels, at) in enumerate(zip(x, y, query, strict=True)):

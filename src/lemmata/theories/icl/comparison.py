@@ -84,9 +84,9 @@ def compare(setting: Setting, seed: int) -> dict[str, Any]:
     shape = (len(DOMAINS), len(LENGTHS), len(PREDICTORS))
     errors, with_match, no_match = np.empty(shape), np.empty(shape), np.empty(shape[:2])
     agreed = []
-    for d, l in np.ndindex(shape[:2]):
-        length = LENGTHS[l]
-        cell = jax.random.fold_in(test, int(100 + d * len(LENGTHS) + l))
+    for d, n in np.ndindex(shape[:2]):
+        length = LENGTHS[n]
+        cell = jax.random.fold_in(test, int(100 + d * len(LENGTHS) + n))
         prompts, outputs = jax.device_get(try_prompts(problem, cell, length, network, signs, world, shifted=bool(d)))
         dimension = world.basis.shape[0]
         points = prompts.contexts[:, :length, :dimension], prompts.context_label[:, :length]
@@ -97,13 +97,13 @@ def compare(setting: Setting, seed: int) -> dict[str, Any]:
         agreed.append([np.mean(audited[name] == answers[name][:AUDITED]) for name in BASELINES])
         matched = np.any(np.asarray(prompts.matches()), axis=1)
         wrong = np.stack([answers[name] != prompts.label for name in PREDICTORS])
-        errors[d, l], with_match[d, l] = wrong.mean(axis=1), (wrong & matched).mean(axis=1)
-        no_match[d, l] = np.mean(~matched)
+        errors[d, n], with_match[d, n] = wrong.mean(axis=1), (wrong & matched).mean(axis=1)
+        no_match[d, n] = np.mean(~matched)
     oracle = np.empty((len(ORACLE_FRACTIONS), len(ORACLE_LENGTHS)))
-    for f, l in np.ndindex(oracle.shape):
-        cell = jax.random.fold_in(test, int(200 + f * len(ORACLE_LENGTHS) + l))
-        drawn = jax.device_get(oracle_prompts(problem, cell, ORACLE_FRACTIONS[f], ORACLE_LENGTHS[l], world))
-        oracle[f, l] = np.mean(_ask_oracle(rng, drawn, ORACLE_LENGTHS[l]) != drawn.label)
+    for f, n in np.ndindex(oracle.shape):
+        cell = jax.random.fold_in(test, int(200 + f * len(ORACLE_LENGTHS) + n))
+        drawn = jax.device_get(oracle_prompts(problem, cell, ORACLE_FRACTIONS[f], ORACLE_LENGTHS[n], world))
+        oracle[f, n] = np.mean(_ask_oracle(rng, drawn, ORACLE_LENGTHS[n]) != drawn.label)
     return {
         "prompt_error": errors,
         "prompt_error_match": with_match,

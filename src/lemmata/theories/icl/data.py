@@ -10,8 +10,10 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
+from lemmata.lab.errors import UserError
 from lemmata.lab.setting import Problem
 from lemmata.lab.simulation import piece, stream
 from lemmata.networks.orthonormal import orthonormal
@@ -19,7 +21,7 @@ from lemmata.theories.icl.tasks import shuffle_roles
 
 
 class Patterns(NamedTuple):
-    """Relevant patterns mu_j and irrelevant patterns nu_k, in or out of domain, with the largest amplitude of the nu_k."""
+    """Relevant patterns mu_j and irrelevant patterns nu_k, in or out of domain; the largest amplitude of the nu_k."""
 
     relevant: Float[Array, "dimension relevant"]
     irrelevant: Float[Array, "dimension irrelevant"]
@@ -68,7 +70,7 @@ def in_domain(problem: Problem, basis: Array) -> Patterns:
     return Patterns(basis[:, :m], basis[:, m:], jnp.asarray(problem.amplitude))
 
 
-def out_of_domain(basis: Array, odr: Array, odi: Array, amplitude: Any) -> Patterns:
+def out_of_domain(basis: Array, odr: Any, odi: Any, amplitude: Any) -> Patterns:
     """Linear combinations of the patterns, by rows of coefficients."""
     return Patterns(basis @ jnp.asarray(odr).T, basis @ jnp.asarray(odi).T, jnp.asarray(amplitude))
 
@@ -196,6 +198,44 @@ def _exact(
     # without any other pattern nothing is left to draw; the mass only has to be positive
     rest = _pick(jax.random.uniform(rest_key, shape), (roles == 0) + 1e-9)
     return jnp.where(rank < matching, query_pattern[:, None], jnp.where(rank < matching + opposite, other, rest))
+
+
+def given(
+    features: Any, labels: Any, query: Any, answer: Any, q: Any, *, pattern: Any = None, query_pattern: Any = None
+) -> Prompts:
+    """The user's own prompts, checked: context features and labels ±1, query features, its label ±1, the embedding q.
+
+    pattern, query_pattern: what the contexts and the query hold, as integers, where it is known (for concentration).
+    """
+    features, labels, query = np.asarray(features, float), np.asarray(labels, float), np.asarray(query, float)
+    answer, q = np.asarray(answer, float), np.asarray(q, float)
+    shape = features.shape[:2]
+    fits = features.ndim == 3 and labels.shape == shape and query.shape == (shape[0], features.shape[2])
+    if not fits or answer.shape != shape[:1] or q.ndim != 1:
+        raise UserError(
+            f"features {features.shape}, labels {labels.shape}, query {query.shape}, answer {answer.shape} and "
+            f"q {q.shape} do not fit: allowed are (prompts, contexts, dimension), (prompts, contexts), "
+            "(prompts, dimension), (prompts,) and (label dimension,)."
+        )
+    if not (np.isfinite(features).all() and np.isfinite(query).all() and np.isfinite(q).all()):
+        raise UserError("features, query and q must be arrays of finite numbers.")
+    for name, values in (("labels", labels), ("answer", answer)):
+        if not np.isin(values, (-1, 1)).all():
+            raise UserError(
+                f"{name} is not allowed: a label is +1 or -1, not {values[~np.isin(values, (-1, 1))][0]:g}."
+            )
+    known = pattern is not None and query_pattern is not None
+    pattern = np.asarray(pattern, int) if known else np.zeros(shape, int)
+    query_pattern = np.asarray(query_pattern, int) if known else np.full(shape[0], -1)
+    if pattern.shape != shape or query_pattern.shape != shape[:1]:
+        raise UserError(
+            f"pattern {pattern.shape} and query_pattern {query_pattern.shape} do not fit: allowed are {shape} and "
+            f"{shape[:1]}."
+        )
+    contexts = np.concatenate([features, labels[:, :, None] * q], axis=2)
+    asked = np.concatenate([query, np.zeros((shape[0], len(q)))], axis=1)
+    parts = (contexts, asked, np.ones(shape), answer, pattern, query_pattern, labels, np.zeros((shape[0], 0)))
+    return Prompts(*(jnp.asarray(part) for part in parts))
 
 
 class World(NamedTuple):

@@ -25,12 +25,17 @@ def count_lucky(problem: Problem, key: jax.Array) -> dict[str, Array]:
     )  # fmt: skip
     run = run_forward(network, signs, prompts, problem.include_query)
     lucky = find_lucky(network, signs, prompts, run, world)
-    return {"lucky": jnp.sum(lucky.own, axis=1) * 1.0, "unsigned_lucky": jnp.sum(lucky.unsigned, axis=1) * 1.0}
+    return {
+        "lucky": jnp.sum(lucky.own, axis=1) * 1.0,
+        "unsigned_lucky": jnp.sum(lucky.unsigned, axis=1) * 1.0,
+        "width": jnp.asarray(problem.neurons * 1.0),
+    }
 
 
 @simulation(
     Variable("lucky", ("sign",), "|W_n|, |U_n|", "lucky neurons of a +1 and of a -1 prompt"),
     Variable("unsigned_lucky", ("sign",), "", "the same without the condition on the sign of a_i"),
+    Variable("width", (), "m", "hidden neurons"),
     labels={"sign": SIGNS},
 )
 def draw_lucky(problem: Problem, key: jax.Array, prepared: None = None) -> dict[str, Array]:

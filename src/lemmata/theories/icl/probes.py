@@ -55,10 +55,13 @@ def scores_by_query(run: Pass, prompts: Prompts, relevant: int) -> dict[str, Arr
     return each
 
 
-def block(matrix: Float[Array, "width width"], vectors: Float[Array, "dimension vectors"]) -> Array:
-    """v_j^T W[:d_x, :d_x] v_k / |v|^2 for all pairs of patterns."""
-    dimension = vectors.shape[0]
-    return vectors.T @ matrix[:dimension, :dimension] @ vectors / jnp.sum(vectors[:, 0] ** 2)
+def block(
+    matrix: Array, left: Float[Array, "dimension left"], right: Array | None = None
+) -> Float[Array, "left right"]:
+    """v_j^T W[:d_x, :d_x] u_k / beta^2 for all pairs of patterns; u = v unless given."""
+    right = left if right is None else right
+    dimension = left.shape[0]
+    return left.T @ matrix[:dimension, :dimension] @ right / jnp.sum(left[:, 0] ** 2)
 
 
 def pattern_blocks(network: Network, world: World) -> dict[str, Array]:
@@ -81,6 +84,14 @@ def partners(roles: Float[Array, "tasks patterns"], seen: Array) -> Float[Array,
     return ((used.T @ used) > 0) * (1.0 - jnp.eye(roles.shape[1]))
 
 
+def partner_ratio(network: Network, world: World, seen: Array) -> Float[Array, " map"]:
+    """Mean entry of task partners of G^Q and of G^K, each over the own entry of its row."""
+    partner = partners(world.roles, seen)
+    blocks = jnp.stack([block(matrix, world.patterns.relevant) for matrix in (network.query, network.key)])
+    ratios = blocks / jnp.diagonal(blocks, axis1=1, axis2=2)[:, :, None]
+    return jnp.sum(ratios * partner, axis=(1, 2)) / jnp.sum(partner)
+
+
 def projections(network: Network, prompts: Prompts, patterns: Patterns) -> dict[str, Array]:
     """Probe 5.3 on prompts: mean |W_Q p_query|, |W_K p_i|, and their projections on the tokens' own patterns / beta."""
     unit = patterns.relevant / jnp.linalg.norm(patterns.relevant, axis=0)
@@ -98,8 +109,8 @@ def projections(network: Network, prompts: Prompts, patterns: Patterns) -> dict[
 def updates(network: Network, signs: Array, prompts: Prompts, world: World, include_query: bool) -> dict[str, Array]:
     """Lemma E.4.5: -grad W_Q and -grad W_K on a fixed batch, in pattern coordinates; and with all z negated.
 
-    `label_gradient` is the largest entry of the label columns, `irrelevant_update` the mean size of the diagonal of the
-    nu block (the largest entries of that block).
+    `label_gradient` is the largest entry of the label columns, `irrelevant_update` the mean size of nu_k^T(-grad)mu_j:
+    what the map of a relevant pattern gains along an irrelevant one.
     """
     mu, nu = world.patterns.relevant, world.patterns.irrelevant
     dimension = mu.shape[0]
@@ -110,9 +121,9 @@ def updates(network: Network, signs: Array, prompts: Prompts, world: World, incl
     down, other = step(prompts.label), step(-prompts.label)
     maps = lambda of: jnp.stack([of(g) for g in (down.query, down.key)])  # noqa: E731
     return {
-        "update": maps(lambda g: block(-g, mu)),
+        "map_update": maps(lambda g: block(-g, mu)),
         "negated_update": jnp.stack([jnp.mean(jnp.diag(block(-g, mu))) for g in (other.query, other.key)]),
-        "irrelevant_update": maps(lambda g: jnp.mean(jnp.abs(jnp.diag(block(-g, nu))))),
+        "irrelevant_update": maps(lambda g: jnp.mean(jnp.abs(block(-g, nu, mu)))),
         "label_gradient": maps(lambda g: jnp.max(jnp.abs(g[:, dimension:]))),
     }
 
@@ -131,7 +142,7 @@ def value_coefficients(
 
 
 def output_growth(before: Array, after: Array, signs: Array, lucky: Array, world: World) -> Float[Array, " group"]:
-    """Lemma E.4.7: mean of (W_O(t) - W_O(0)) along (mu-bar; q): over W, over a_i > 0; along (mu-bar; -q) over a_i < 0."""
+    """Lemma E.4.7: mean of (W_O(t) - W_O(0)) along (mu-bar; q): over W, a_i > 0; along (mu-bar; -q) over a_i < 0."""
     mean = jnp.mean(world.patterns.relevant, axis=1)
     along = (after - before) @ jnp.stack([jnp.concatenate([mean, world.q]), jnp.concatenate([mean, -world.q])], axis=1)
     groups = jnp.stack([lucky, signs > 0, signs < 0]) * 1.0

@@ -78,7 +78,7 @@ class PromptSetting(lab.Setting):
         return {"cyclic": self.rounds * self.patterns, "subsampled": self.task_count}.get(self.tasks, 6)
 
     def ordered_tasks(self) -> list[tasks.Task]:
-        """All tasks, the training tasks first (of subsampled ones: their number; which they are depends on the seed)."""
+        """All tasks, the training tasks first (which of them are subsampled depends on the seed)."""
         sets = {"swaps": tasks.SWAPS, "triangles": tasks.TRIANGLES}
         if self.tasks == "given":
             return tasks.seen_first([(int(a), int(b)) for a, b in self.given_tasks], self.patterns)
@@ -121,7 +121,7 @@ class PromptSetting(lab.Setting):
                     "decisive, so it must be 1."
                 )
         if self.strict and self.amplitude > 0.5:
-            yield f"amplitude = {self.amplitude:g} is not allowed: the theory needs at most 1/2 (strict=false allows it)."
+            yield f"amplitude = {self.amplitude:g} is not allowed: the theory needs at most 1/2 (unless strict=false)."
         if self.label_embedding is not None:
             yield from self.misshapen("label_embedding", (self.label_dimension,))
             if not np.any(self.label_embedding):
@@ -135,7 +135,7 @@ class PromptSetting(lab.Setting):
 
     def _task_refusals(self) -> Iterator[str]:
         if self.tasks == "cyclic" and not self.rounds < self.patterns:
-            yield f"rounds = {self.rounds} is not allowed: with {self.patterns} patterns it is at most {self.patterns - 1}."
+            yield f"rounds = {self.rounds} is not allowed: it is less than patterns = {self.patterns}."
         if self.tasks == "subsampled" and not self.task_count < tasks.count_tasks(self.patterns):
             yield (
                 f"task_count = {self.task_count} is not allowed: it is less than the number of all tasks, "
@@ -146,11 +146,11 @@ class PromptSetting(lab.Setting):
         if self.class_size > 1 and (self.tasks != "cyclic" or self.rounds != 1):
             yield "class_size above 1 is not allowed here: it has the training tasks of tasks=cyclic, rounds=1 only."
         if self.tasks == "given":
-            shape = None if self.given_tasks is None else self.given_tasks.shape
-            if shape is None or len(shape) != 2 or shape[1] != 2 or shape[0] < 1:
-                yield f"given_tasks has shape {shape}; allowed are pairs, (n, 2)."
+            given: np.ndarray = np.empty(0) if self.given_tasks is None else self.given_tasks
+            if given.ndim != 2 or given.shape[1] != 2 or given.shape[0] < 1:
+                yield f"given_tasks has shape {given.shape}; allowed are pairs, (n, 2)."
                 return
-            pairs = [tuple(pair) for pair in self.given_tasks.tolist()]
+            pairs = [tuple(pair) for pair in given.tolist()]
             if len(set(pairs)) < len(pairs):
                 yield "given_tasks is not allowed: a task occurs twice."
             try:
@@ -207,7 +207,7 @@ class Setting(PromptSetting):
         if self.track != "hinge" and (self.heads > 1 or self.class_size > 1):
             yield f"track = {self.track} is not allowed: it speaks of one head and one pattern in each class."
         if self.track != "hinge" and not self.value_width == self.key_width == self.token_width:
-            yield f"track = {self.track} is not allowed: it needs value_width = key_width = d_x + d_y = {self.token_width}."
+            yield f"track = {self.track} is not allowed: it needs value_width = key_width = {self.token_width}."
         if self.track == "mechanism" and not self.shiftable:
             yield "track = mechanism is not allowed: it reads prompts out of domain, which need 6 and 3 patterns."
 

@@ -59,8 +59,8 @@ def require_shift(patterns: int, irrelevant: int, least: int = 3) -> None:
     """Refuse to go out of domain with too few patterns for the reference family."""
     if patterns < 6 or irrelevant < least:
         raise UserError(
-            f"patterns = {patterns}, irrelevant = {irrelevant} is not allowed here: prompts out of domain need at least "
-            f"6 relevant and {least} irrelevant patterns."
+            f"patterns = {patterns}, irrelevant = {irrelevant} is not allowed here: out of domain there must be at "
+            f"least 6 relevant and {least} irrelevant patterns."
         )
 
 
@@ -81,7 +81,7 @@ def shift_refusals(
             continue
         kind, most = spans[name]
         if rows.ndim != 2 or rows.shape[1] != dimension or not 1 <= len(rows) <= most:
-            yield f"{name} has shape {rows.shape}; allowed are at most {most} rows of dimension = {dimension} coefficients."
+            yield f"{name} has shape {rows.shape}; allowed are at most {most} rows of {dimension} coefficients."
             return
         gram = rows @ rows.T
         foreign = rows[:, patterns:] if name == "odr" else rows[:, :patterns]

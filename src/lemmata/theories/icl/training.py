@@ -1,8 +1,8 @@
-"""Training by SGD on fresh prompts (section 4), what is recorded along it, and the simulation of one run."""
+"""Training by SGD on fresh prompts (section 4), evaluation, and the simulation of one run."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -13,110 +13,18 @@ from lemmata.lab import batches
 from lemmata.lab.setting import Problem
 from lemmata.lab.simulation import Variable, piece, simulation, stream
 from lemmata.lab.training import Run, descent, loop, record_steps
-from lemmata.networks.neurons import group_mean
 from lemmata.networks.shallow import Network
 from lemmata.theories.icl import probes
-from lemmata.theories.icl.data import (
-    Patterns,
-    Prompts,
-    World,
-    all_tasks,
-    draw_prompts,
-    draw_world,
-    out_of_domain,
-    seen,
-    unseen,
-)
-from lemmata.theories.icl.network import attention_on, gradient, initialise, neurons, run_forward
-from lemmata.theories.icl.neurons import (
-    ORDERS,
-    RATES,
-    SIGNS,
-    find_lucky,
-    lucky_activity,
-    neuron_blocks,
-    otsu,
-    prune,
-)
+from lemmata.theories.icl.data import Prompts, World, draw_world
+from lemmata.theories.icl.network import gradient, initialise, neurons, run_forward
+from lemmata.theories.icl.neurons import ORDERS, RATES, SIGNS, prune
+from lemmata.theories.icl.prompts import PRUNE, SEEN, UNSEEN, shifted_prompts, test_prompts, training_prompts
+from lemmata.theories.icl.records import Watched, draw_watched, record_mechanism, record_proof
 
 REACHED = 0.2
 """Training is done (T^*) when the hinge loss on watched prompts is below this."""
 REGISTER = (0, 10, 50, 100, 150, 200, 225, 250, 275, 300, 350, 400, 600)
 """Steps of the records that the claims register reads."""
-LUCKY_PROMPTS = 600
-SHOWN = 5
-"""Neurons of each sign of a_i that figure 6.2 shows."""
-WATCH, UNSEEN, SEEN, SHIFTED, FIXED, PRUNE = range(6)
-"""Sub-keys of the stream `test`."""
-
-
-class Watched(NamedTuple):
-    """Prompts that are looked at along training; those that `track` does not ask for are None."""
-
-    exact: Prompts
-    unseen: Prompts | None
-    seen: Prompts | None
-    fixed: Prompts | None
-    shifted: Prompts | None
-    shifted_patterns: Patterns | None
-
-
-def watched_prompts(problem: Problem, key: jax.Array, world: World) -> Prompts:
-    """The unseen-task exact prompts with α' = 0.8 that T^* is defined on (P2)."""
-    return draw_prompts(
-        jax.random.fold_in(stream(key, "test"), WATCH),
-        world.patterns, world.q, unseen(problem, world.roles), 0.8, problem.watch_contexts,
-        count=problem.watch_prompts, room=problem.watch_contexts, mode="exact",
-    )  # fmt: skip
-
-
-def test_prompts(problem: Problem, key: jax.Array, world: World, which: int) -> Prompts:
-    """Testing prompts on unseen or on seen tasks."""
-    tasks = (unseen if which == UNSEEN else seen)(problem, world.roles)
-    return draw_prompts(
-        jax.random.fold_in(stream(key, "test"), which),
-        world.patterns, world.q, tasks, problem.test_fraction, problem.test_contexts,
-        count=problem.test_prompts, room=problem.test_contexts, mode=problem.test_mode,
-    )  # fmt: skip
-
-
-def shifted_prompts(problem: Problem, key: jax.Array, world: World) -> tuple[Prompts, Patterns]:
-    """Testing prompts out of domain, on every task of the shifted patterns."""
-    patterns = out_of_domain(world.basis, problem.shift_relevant, problem.shift_irrelevant, problem.shift_amplitude)
-    prompts = draw_prompts(
-        jax.random.fold_in(stream(key, "test"), SHIFTED),
-        patterns, world.q, all_tasks(patterns.relevant.shape[1]), problem.test_fraction, problem.test_contexts,
-        count=problem.test_prompts, room=problem.test_contexts, mode=problem.test_mode,
-    )  # fmt: skip
-    return prompts, patterns
-
-
-def training_prompts(problem: Problem, key: jax.Array, world: World, count: int) -> Prompts:
-    """A batch of training prompts; with shuffled labels every query label is a fair coin."""
-    drawn = draw_prompts(
-        key, world.patterns, world.q, seen(problem, world.roles), problem.fraction, problem.contexts,
-        count=count, room=problem.context_room, training=True,
-    )  # fmt: skip
-    coins = jax.random.rademacher(jax.random.fold_in(key, 1), (count,), drawn.label.dtype)
-    return drawn._replace(label=jnp.where(problem.shuffled_labels > 0, coins, drawn.label))
-
-
-@piece("context_room", "watch_prompts", "watch_contexts", "test_prompts", "test_contexts", "test_mode", "track",
-       once=True)  # fmt: skip
-def draw_watched(problem: Problem, key: jax.Array, world: World) -> Watched:
-    """The prompts that `train` looks at."""
-    proof = problem.track == "proof"
-    shifted, patterns = shifted_prompts(problem, key, world) if problem.track == "mechanism" else (None, None)
-    return Watched(
-        watched_prompts(problem, key, world),
-        test_prompts(problem, key, world, UNSEEN) if proof else None,
-        test_prompts(problem, key, world, SEEN) if proof else None,
-        training_prompts(problem, jax.random.fold_in(stream(key, "test"), FIXED), world, problem.test_prompts)
-        if proof
-        else None,
-        shifted,
-        patterns,
-    )
 
 
 @piece("batch", "context_room", "records", "stop", "track", "moments", "include_query")
@@ -127,14 +35,14 @@ def train(problem: Problem, key: jax.Array, network: Network, signs: Array, worl
     def batch_gradient(network: Network, prompts: Prompts) -> Network:
         return gradient(network, signs, prompts, lambda f: prompts.label * loss.slope(prompts.label * f), include)
 
-    proof = _proof(problem, network, signs, world, watched) if problem.track == "proof" else None
+    proof = record_proof(problem, network, signs, world, watched) if problem.track == "proof" else None
 
     def probe(state: Any, previous: Any) -> dict[str, Array]:
         now: Network = state.parameters
         exact = watched.exact
         found = {"watch_hinge": jnp.mean(loss.value(exact.label * run_forward(now, signs, exact, include).output))}
         if problem.track == "mechanism":
-            found |= _mechanism(now, signs, world, watched, include)
+            found |= record_mechanism(now, signs, world, watched, include)
         return found | (proof(now) if proof else {})
 
     trainable = Network(1.0, 1.0, problem.train_attention, problem.train_attention)  # pyright: ignore[reportArgumentType]
@@ -158,85 +66,6 @@ def _moments(problem: Problem) -> Array:
         return record_steps(problem.steps, problem.records, problem.record_every)
     at = jnp.minimum(jnp.asarray([*REGISTER, 10**6]), problem.steps)
     return jnp.where(jnp.concatenate([jnp.zeros(1, bool), at[1:] == at[:-1]]), -1, at).astype(jnp.int32)
-
-
-def _shown(signs: Array) -> Array:
-    """The first neurons of each sign of a_i."""
-    return jnp.concatenate([jnp.argsort(-jnp.sign(signs))[:SHOWN], jnp.argsort(jnp.sign(signs))[:SHOWN]])
-
-
-def _mechanism(network: Network, signs: Array, world: World, watched: Watched, include: bool) -> dict[str, Array]:
-    """What figure 6.2 shows: projections and attention out of domain, and some neurons."""
-    prompts, patterns = watched.shifted, watched.shifted_patterns
-    assert prompts is not None and patterns is not None
-    run = run_forward(network, signs, prompts, include)
-    matched = jnp.any(prompts.matches(), axis=1)
-    same = probes.mean_where(attention_on(run, prompts.matches() * 1.0), matched)[0]
-    blocks = neuron_blocks(neurons(network), signs, world)
-    shown = _shown(signs)
-    return {
-        **probes.projections(network, prompts, patterns),
-        "attention_same": same,
-        "attention_other": 1 - same,
-        **{f"shown_{name}": value[shown] for name, value in blocks.items()},
-    }
-
-
-def _proof(problem: Problem, initial: Network, signs: Array, world: World, watched: Watched) -> Any:
-    """The probe of everything that the proof speaks about; the lucky neurons are those of the initial network."""
-    fixed, include = watched.fixed, problem.include_query
-    unseen_prompts, seen_prompts = watched.unseen, watched.seen
-    assert fixed is not None and unseen_prompts is not None and seen_prompts is not None
-    some = jax.tree.map(lambda leaf: leaf[:LUCKY_PROMPTS], fixed)
-    first = run_forward(initial, signs, some, include)
-    lucky = find_lucky(initial, signs, some, first, world)
-    factor = signs.shape[0] / problem.pattern_norm**2
-
-    def probe(network: Network) -> dict[str, Array]:
-        run = run_forward(network, signs, fixed, include)
-        few = run_forward(network, signs, some, include)
-        blocks = neuron_blocks(neurons(network), signs, world)
-        large = otsu(blocks["neuron_norm"])
-        groups = jnp.stack([large, ~large]) * 1.0
-        attention = attention_on(run, fixed.matches() * 1.0)[0]
-        matched = jnp.any(fixed.matches(), axis=1)
-        sharp = probes.mean_where(attention, matched)
-        hidden = run.hidden[:, 0]
-        planted = lucky_activity(probes.planted_activity(network, signs, world, few), some, lucky)
-        medians = jnp.nanmedian(jnp.where(groups > 0, blocks["neuron_norm"], jnp.nan), axis=1)
-        tested = {
-            f"{name}_{what}": value
-            for name, prompts in (("unseen", unseen_prompts), ("seen", seen_prompts))
-            for what, value in probes.scores(run_forward(network, signs, prompts, include), prompts).items()
-            if what in ("error", "hinge", "concentration")
-        }
-        coefficients = probes.value_coefficients(run, signs, fixed, world)
-        negated = probes.value_coefficients(run, signs, fixed, world, negated=True)
-        return {
-            "unseen_hinge_path": tested["unseen_hinge"],
-            "unseen_error_path": tested["unseen_error"],
-            "seen_hinge_path": tested["seen_hinge"],
-            "seen_error_path": tested["seen_error"],
-            "concentration_path": tested["unseen_concentration"][0],
-            "least_attention": jnp.min(jnp.where(matched, attention, 1.0)),
-            "active_hinge": jnp.mean(fixed.label * run.output < 1),
-            **probes.pattern_blocks(network, world),
-            **probes.updates(network, signs, fixed, world, include),
-            "value_coefficient": coefficients * factor / sharp,
-            "negated_value_coefficient": negated * factor / sharp,
-            "output_growth": probes.output_growth(initial.output, network.output, signs, lucky.union[0], world),
-            "zeta": jnp.min(jnp.where(hidden > 0, hidden, jnp.inf)),
-            "active_share": group_mean(jnp.mean((hidden > 0) * 1.0, axis=0), groups),
-            **lucky_activity(few.hidden[:, 0] > 0, some, lucky),
-            **{f"planted_{name}": value for name, value in planted.items()},
-            "lucky_share": jnp.mean(jnp.any(lucky.union, axis=0) * 1.0),
-            **blocks,
-            "large": large * 1.0,
-            "large_share": jnp.mean(large * 1.0),
-            "norm_ratio": medians[0] / medians[1],
-        }
-
-    return probe
 
 
 @piece("test_prompts", "test_contexts", "test_mode", "track", "include_query", "shiftable", "heads", "neurons",
@@ -265,6 +94,10 @@ def evaluate(
         "attention_moved": jnp.max(jnp.stack(moved)),
         "coverage_least": jnp.min(counts),
         "coverage_most": jnp.max(counts),
+        "concentration_exponent": jnp.log(1 - jnp.max(on_new["concentration"])) / jnp.log(world.roles.shape[1]),
+        "partner_ratio": jnp.full(2, jnp.nan, signs.dtype)
+        if problem.heads > 1
+        else probes.partner_ratio(after, world, jnp.asarray(problem.seen)),
         **dict.fromkeys(("shifted_error", "shifted_hinge", "shifted_concentration"), absent),
     }
     if problem.shiftable:
@@ -322,9 +155,9 @@ GROWTH = ("lucky", "plus", "minus")
     Variable("key_irrelevant", ("record", "idi", "other_idi"), "", "key map on irrelevant patterns"),
     Variable("key_pattern_norm", ("record", "pattern"), "‖W_K(μ_j;0)‖", "norm of mapped patterns"),
     Variable("key_label_norm", R, "‖W_K(0;q)‖", "norm of the mapped label"),
-    Variable("update", ("record", "map", "pattern", "other"), "", "-gradient of W_Q, W_K on relevant patterns"),
+    Variable("map_update", ("record", "map", "pattern", "other"), "", "-gradient of W_Q, W_K on relevant patterns"),
     Variable("negated_update", ("record", "map"), "", "mean own update with all query labels negated"),
-    Variable("irrelevant_update", ("record", "map"), "", "mean size of the update of ν_k along itself"),
+    Variable("irrelevant_update", ("record", "map"), "", "mean size of what W μ_j gains along ν_k"),
     Variable("label_gradient", ("record", "map"), "", "largest gradient entry of the label columns"),
     Variable("value_coefficient", ("record", "sign"), "V_i m/(β²(1-γ))", "mean coefficient, normalised, by sign"),
     Variable("negated_value_coefficient", ("record", "sign"), "", "the same with all query labels negated"),
@@ -366,6 +199,8 @@ GROWTH = ("lucky", "plus", "minus")
     Variable("attention_moved", (), "", "largest change of an entry of W_Q or W_K"),
     Variable("coverage_least", (), "", "fewest training tasks that map a pattern to a sign (Condition 6.3.2)"),
     Variable("coverage_most", (), "", "most training tasks that map a pattern to a sign"),
+    Variable("concentration_exponent", (), "-C", "log(1 - concentration) / log M_1, of the better head"),
+    Variable("partner_ratio", ("map",), "G_jk/G_jj", "mean entry of task partners over the own entry", True),
     Variable("pruned_hinge", ("order", "rate"), "", "hinge loss after pruning, unseen tasks", True),
     Variable("pruned_error", ("order", "rate"), "", "sign error after pruning, unseen tasks", True),
     Variable("large_hinge", (), "", "hinge loss without the small neurons"),

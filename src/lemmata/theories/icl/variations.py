@@ -16,8 +16,9 @@ from lemmata.theories.icl import probes
 from lemmata.theories.icl.data import World, all_tasks, draw_prompts, out_of_domain, unseen
 from lemmata.theories.icl.network import neurons, run_forward
 from lemmata.theories.icl.neurons import ORDERS, RATES, prune
+from lemmata.theories.icl.prompts import PRUNE, SEEN, SHIFTED, UNSEEN, test_prompts
 from lemmata.theories.icl.shift import irrelevant_family, reference_family, require_shift
-from lemmata.theories.icl.training import PRUNE, SEEN, SHIFTED, UNSEEN, test_prompts, train_network
+from lemmata.theories.icl.training import train_network
 
 FRACTIONS = (0.2, 0.4, 0.8, 1.0)
 LENGTHS = (1, 2, 3, 5, 10, 20, 40)
@@ -63,7 +64,7 @@ def try_contexts(problem: Problem, key: jax.Array, network: Network, signs: Arra
         (len(cells) + jnp.arange(len(LENGTHS)), lengths),
     )
     found = {f"iid_{name}": value.reshape(len(FRACTIONS), len(LENGTHS)) for name, value in iid.items()}
-    return found | {"exact_error": exact["error"]}
+    return found | {"exact_error": exact["error"], "prompts": jnp.asarray(problem.test_prompts * 1.0)}
 
 
 @piece("test_prompts", "test_contexts", "test_mode", "include_query", once=True)
@@ -83,6 +84,7 @@ _CELL = ("test_alpha", "length")
     Variable("iid_error_match", _CELL, "", "share of prompts that have a match and the wrong sign"),
     Variable("iid_error_no_match", _CELL, "", "share of prompts that have none and the wrong sign"),
     Variable("exact_error", ("length",), "", "sign error on exact prompts with α' = 0.2"),
+    Variable("prompts", (), "", "testing prompts of every cell"),
     _SEEN,
     labels={"test_alpha": words(FRACTIONS), "length": words(LENGTHS)},
 )

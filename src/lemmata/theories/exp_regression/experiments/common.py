@@ -9,7 +9,7 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from lemmata.lab.simulation import Simulation
-from lemmata.lab.theory import Experiment, Preset
+from lemmata.lab.theory import Experiment, make_presets
 from lemmata.theories.exp_regression.setting import Setting
 from lemmata.theories.exp_regression.training import simulate
 
@@ -35,15 +35,6 @@ def experiment(
     paper_seeds: int = 20,
     simulation: Simulation = simulate,
 ) -> Experiment:
-    """`smoke` and `paper` change `quick`: what is the name of an axis replaces it, anything else is a field."""
-
-    def preset(base: Mapping[str, Any], changes: Mapping[str, Any], seeds: int) -> Preset:
-        fields = {name: value for name, value in changes.items() if name not in axes}
-        return Preset(Setting(**{**base, **fields}), {name: changes.get(name, axes[name]) for name in axes}, seeds)
-
-    presets = {
-        "smoke": preset({**setting, **TINY}, smoke or {}, 2),
-        "quick": preset(setting, {}, seeds),
-        "paper": preset(setting, paper or {}, max(seeds, paper_seeds)),
-    }
+    """An experiment of this theory; see `make_presets`."""
+    presets = make_presets(Setting, setting, axes, seeds, tiny=TINY, smoke=smoke, paper=paper, paper_seeds=paper_seeds)
     return Experiment(name, question, reference, simulation, presets, plot)

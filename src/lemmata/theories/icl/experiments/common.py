@@ -9,7 +9,7 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from lemmata.lab.simulation import Simulation
-from lemmata.lab.theory import Experiment, Preset
+from lemmata.lab.theory import Experiment, make_presets
 from lemmata.theories.icl.setting import PromptSetting, Setting
 from lemmata.theories.icl.training import simulate
 
@@ -38,15 +38,8 @@ def experiment(
     kind: type[PromptSetting] = Setting,
     tiny: Mapping[str, Any] = TINY_NETWORK,
 ) -> Experiment:
-    """`smoke` and `paper` change `quick`: what is the name of an axis replaces it, anything else is a field."""
-
-    def preset(base: Mapping[str, Any], changes: Mapping[str, Any], seeds: int) -> Preset:
-        fields = {name: value for name, value in changes.items() if name not in axes}
-        return Preset(kind(**{**base, **fields}), {name: changes.get(name, axes[name]) for name in axes}, seeds)
-
-    presets = {
-        "smoke": preset({**setting, **TINY, **tiny}, smoke or {}, 2),
-        "quick": preset(setting, {}, seeds),
-        "paper": preset(setting, paper or {}, max(seeds, paper_seeds)),
-    }
+    """An experiment of this theory; see `make_presets`."""
+    presets = make_presets(
+        kind, setting, axes, seeds, tiny={**TINY, **tiny}, smoke=smoke, paper=paper, paper_seeds=paper_seeds
+    )
     return Experiment(name, question, reference, simulation, presets, plot)

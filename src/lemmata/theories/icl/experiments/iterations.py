@@ -84,7 +84,7 @@ EXPERIMENTS = (
         {"case": _budgets((1, 2, 3, 4, 6, 8, 12), (1, 2, 3)), "fraction": [0.2, 0.4, 0.8]},
         3,
         smoke={
-            "case": {f"{budget}, {l}": {"contexts": l} for budget in ("short", "long") for l in (1, 2)},
+            "case": {f"{budget}, {n}": {"contexts": n} for budget in ("short", "long") for n in (1, 2)},
             "fraction": [0.2, 0.8],
         },
         paper={

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from lemmata.theories.icl.experiments.common import ATTENTION, experiment
 from lemmata.theories.icl.figures import mechanism as figures
+from lemmata.theories.icl.figures import patterns
 from lemmata.theories.icl.illustration import illustrate
 from lemmata.theories.icl.initial import draw_lucky
 
@@ -35,6 +36,17 @@ EXPERIMENTS = (
             }
         },
         paper={"steps": 1500},
+    ),
+    experiment(
+        "p6-patterns",
+        "Proposition 6.4.1, Corollary 6.4.3",
+        "How do the entries of task partners and the attention depend on the number of patterns?",
+        patterns.patterns,
+        {"steps": 1200},
+        {"relevant_patterns": {m: {"patterns": m, "irrelevant": 30 - m, "batch": 20 * m} for m in (6, 12, 20)}},
+        3,
+        smoke={"relevant_patterns": {m: {"patterns": m, "irrelevant": 12 - m} for m in (4, 6)}},
+        paper_seeds=5,
     ),
     experiment(
         "f61-prompt",

@@ -9,7 +9,7 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from lemmata.lab.simulation import Simulation
-from lemmata.lab.theory import Experiment, Preset
+from lemmata.lab.theory import Experiment, make_presets
 from lemmata.theories.vit.setting import Setting
 from lemmata.theories.vit.training import simulate
 
@@ -50,11 +50,7 @@ def experiment(
     simulation: Simulation = simulate,
 ) -> Experiment:
     """An experiment whose `smoke` preset has the tiny sizes and whose `paper` preset those of the document."""
-    base = Setting(**setting)
-    tiny = base.replace(**TINY, batch=4 if base.batch else 0)
-    presets = {
-        "smoke": Preset(tiny, {**axes, **(smoke_axes or {})}, 2),
-        "quick": Preset(base, axes, seeds),
-        "paper": Preset(base.replace(**(paper or {})), {**axes, **(paper_axes or {})}, max(seeds, paper_seeds)),
-    }
+    tiny = {**TINY, "batch": 4 if setting.get("batch") else 0}
+    smoke, large = smoke_axes, {**(paper or {}), **(paper_axes or {})}
+    presets = make_presets(Setting, setting, axes, seeds, tiny=tiny, smoke=smoke, paper=large, paper_seeds=paper_seeds)
     return Experiment(name, question, reference, simulation, presets, plot)

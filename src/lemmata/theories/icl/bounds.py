@@ -1,0 +1,210 @@
+"""The document's calculators: iterations, batch, contexts, width, tasks, pruning, attention, output (section 6.1).
+
+Constants inside Theta, Omega and O are never given by the document; they are the parameter C, which defaults to 1.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from lemmata.lab.bounds import bound, option, parameter
+from lemmata.lab.errors import UserError
+
+ONES = "constants that the document does not give are 1 unless set"
+UNKNOWN = "the document's orders are not what is measured for β, M_1 and m (p2-iterations-*)"
+
+_C = parameter(1.0, "C", "leading constant", low=0, open_ends="low")
+_M1 = parameter(6, "M_1", "relevant patterns", low=2, integer=True)
+_M2 = parameter(24, "M_2", "irrelevant patterns", low=1, integer=True)
+_ALPHA = parameter(0.8, "α", "probability of a decisive training context", low=0, high=1, open_ends="low")
+_TEST = parameter(0.8, "α'", "probability of a decisive testing context", low=0, high=1, open_ends="low")
+_BETA = parameter(3.0, "β", "norm of every pattern", low=1)
+_ETA = parameter(1.0, "η", "step size", low=0, open_ends="low")
+_EPS = parameter(0.05, "ε", "wanted error", low=0, high=1, open_ends="low high")
+_DELTA = parameter(0.1, "δ", "diagonal of the initial maps", low=0, open_ends="low")
+_STEPS = parameter(600, "T", "training steps", low=0)
+_NEURONS = parameter(200, "m", "hidden neurons", low=1, integer=True)
+_GAMMA = parameter(0.0, "γ", "attention on other contexts", low=0, high=1)
+_RATE = parameter(0.2, "R", "pruned share of all neurons, taken from the large ones", low=0, high=1)
+
+
+@bound(
+    "(6.10), (E.62)",
+    f"{ONES}; {UNKNOWN}",
+    eta=_ETA,
+    M1=_M1,
+    alpha=_ALPHA,
+    beta=_BETA,
+    C=_C,
+    delta=parameter(1.0, "δ", "diagonal of the initial maps, for the factor δ^(-2/3) of (E.62); 1: without", low=0,
+                    open_ends="low"),
+)  # fmt: skip
+def required_T(eta: Any, M1: Any, alpha: Any, beta: Any, C: Any = 1.0, delta: Any = 1.0) -> Any:
+    """Training steps: C η^-1 M_1 (α β)^(-2/3) √log M_1, times δ^(-2/3) if δ is given."""
+    M1 = np.asarray(M1, float)
+    power = (np.asarray(alpha, float) * beta * delta) ** (-2 / 3)
+    return C / np.asarray(eta, float) * M1 * power * np.sqrt(np.log(M1))
+
+
+@bound("(6.8)", ONES, eps=_EPS, M1=_M1, C=_C)
+def required_B(eps: Any, M1: Any, C: Any = 1.0) -> Any:
+    """Prompts of a batch: C max{ε^-2, M_1} log M_1."""
+    M1 = np.asarray(M1, float)
+    return C * np.maximum(np.asarray(eps, float) ** -2, M1) * np.log(M1)
+
+
+@bound("(6.9)", ONES, alpha=_ALPHA, beta=_BETA, M1=_M1, C=_C)
+def required_ltr(alpha: Any, beta: Any, M1: Any, C: Any = 1.0) -> Any:
+    """Contexts of a training prompt: C max{log M_1 / α, 1/(α β²)}."""
+    return C / np.asarray(alpha, float) * np.maximum(np.log(M1), np.asarray(beta, float) ** -2)
+
+
+@bound(
+    "(6.9)",
+    f"{ONES}; an order says nothing about matches being absent: see kind=iid",
+    alpha_test=_TEST,
+    eps=_EPS,
+    C=_C,
+    kind=option("order", "the document's order 1/α', or enough iid contexts for a match with probability 1-ε",
+                "order", "iid"),
+)  # fmt: skip
+def required_lts(alpha_test: Any, eps: Any = 0.05, C: Any = 1.0, kind: str = "order") -> Any:
+    """Contexts of a testing prompt: C/α'; or ⌈log ε / log(1 - α'/2)⌉, beyond which fewer than ε lack a match."""
+    alpha_test = np.asarray(alpha_test, float)
+    if kind == "order":
+        return C / alpha_test
+    return np.ceil(np.log(eps) / np.log1p(-alpha_test / 2) - 1e-9)
+
+
+@bound("m ≳ M_1² log M_1", ONES, M1=_M1, C=_C)
+def required_m(M1: Any, C: Any = 1.0) -> Any:
+    """Neurons: C M_1² log M_1."""
+    return C * np.asarray(M1, float) ** 2 * np.log(M1)
+
+
+@bound("2.2", M1=_M1)
+def n_tasks(M1: Any) -> Any:
+    """All tasks: M_1 (M_1 - 1)."""
+    return np.asarray(M1) * (np.asarray(M1) - 1)
+
+
+@bound("Lemma E.4.11", M1=_M1)
+def min_train_tasks(M1: Any) -> Any:
+    """The fewest training tasks that satisfy Condition 6.3.2: M_1."""
+    return np.asarray(M1)[()]
+
+
+@bound(
+    "P4, derived", alpha_test=_TEST, length=parameter(20, "l_ts", "contexts of a testing prompt", low=0, integer=True)
+)
+def no_match_probability(alpha_test: Any, length: Any) -> Any:
+    """The probability that no iid context holds the query's pattern: (1 - α'/2)^l. The error lies between half and all
+    of it."""
+    return (1 - np.asarray(alpha_test, float) / 2) ** length
+
+
+def _shares(alpha: Any, alpha_test: Any, M1: Any) -> Any:
+    """(1 - 2/(α' M_1)) / (1 - 2/(α M_1)), which needs α M_1 > 2 and α' M_1 > 2."""
+    seen, tested = np.asarray(alpha, float) * M1, np.asarray(alpha_test, float) * M1
+    if np.any(seen <= 2) or np.any(tested <= 2):
+        raise UserError("The pruning bounds need α M_1 > 2 and α' M_1 > 2; there is no bound at these inputs.")
+    return (1 - 2 / tested) / (1 - 2 / seen)
+
+
+@bound("(E.107)", eps=_EPS, M1=_M1, alpha=_ALPHA, alpha_test=_TEST)
+def pruning_upper(eps: Any, M1: Any, alpha: Any, alpha_test: Any) -> Any:
+    """Hinge loss without the small neurons, at most: 1 - (1-2/(α'M_1)) (1-ε)/(1-2/(αM_1)) (1 - M_1^(-1/2))."""
+    return 1 - _shares(alpha, alpha_test, M1) * (1 - np.asarray(eps, float)) * (1 - np.asarray(M1, float) ** -0.5)
+
+
+def _vacuous(**inputs: Any) -> str:
+    return (
+        "vacuous where negative"
+        if pruning_lower.function(**inputs) >= 0
+        else "vacuous here: a hinge loss is never negative"
+    )
+
+
+@bound("(E.109)", remark=_vacuous, R=_RATE, eps=_EPS, M1=_M1, alpha=_ALPHA, alpha_test=_TEST)
+def pruning_lower(R: Any, eps: Any, M1: Any, alpha: Any, alpha_test: Any) -> Any:
+    """Hinge loss without a share R of neurons, all large, at least: 1 - (1-2/(α'M_1)) (1+ε)/(1-2/(αM_1)) (1-R)."""
+    return 1 - _shares(alpha, alpha_test, M1) * (1 + np.asarray(eps, float)) * (1 - np.asarray(R, float))
+
+
+@bound("Theorem 6.3.7", ONES, eps=_EPS, M2=_M2, C=_C)
+def pruning_upper_order(eps: Any, M2: Any, C: Any = 1.0) -> Any:
+    """The theorem's order of the loss without the small neurons: C (ε + M_2^(-1/2))."""
+    return C * (np.asarray(eps, float) + np.asarray(M2, float) ** -0.5)
+
+
+@bound("Theorem 6.3.7", ONES, R=_RATE, alpha_test=_TEST, M1=_M1, C=_C)
+def pruning_lower_order(R: Any, alpha_test: Any, M1: Any, C: Any = 1.0) -> Any:
+    """The theorem's order of the loss without a share R of large neurons: C (R + 1/(α' M_1))."""
+    return C * (np.asarray(R, float) + 1 / (np.asarray(alpha_test, float) * M1))
+
+
+def pruning_bounds(
+    R: Any, alpha_test: Any, M1: Any, M2: Any, eps: Any, alpha: Any = 0.8, C: Any = 1.0
+) -> dict[str, Any]:
+    """All four pruning bounds at once: upper and lower, with the proof's constants and as the theorem's orders."""
+    return {
+        "upper": pruning_upper(eps, M1, alpha, alpha_test),
+        "lower": pruning_lower(R, eps, M1, alpha, alpha_test),
+        "upper_order": pruning_upper_order(eps, M2, C),
+        "lower_order": pruning_lower_order(R, alpha_test, M1, C),
+    }
+
+
+@bound(
+    "(E.55)", gap=parameter(3.0, "g", "common gap between the logit of a match and of any other context"), alpha=_ALPHA
+)
+def concentration_from_gap(gap: Any, alpha: Any) -> Any:
+    """Attention on the contexts with the query's pattern: 1/(1 + (2-α)/α e^-g)."""
+    alpha = np.asarray(alpha, float)
+    return 1 / (1 + (2 - alpha) / alpha * np.exp(-np.asarray(gap, float)))
+
+
+@bound("(E.61)", f"{ONES}; a proof-level order, for plots", delta=_DELTA, beta=_BETA, alpha=_ALPHA, eta=_ETA, T=_STEPS,
+       M1=_M1, m=_NEURONS, gamma=_GAMMA, C=_C)  # fmt: skip
+def output_bound(
+    delta: Any, beta: Any, alpha: Any, eta: Any, T: Any, M1: Any, m: Any, gamma: Any = 0.0, C: Any = 1.0
+) -> Any:
+    """F at least: C (1-γ) (δ²(β²+1) α η T/(2m) + δ²(β²+1) α² (η T)³ M_1/m²)."""
+    time = np.asarray(eta, float) * T
+    scale = np.asarray(delta, float) ** 2 * (np.asarray(beta, float) ** 2 + 1)
+    return C * (1 - np.asarray(gamma, float)) * scale * (alpha * time / (2 * m) + alpha**2 * time**3 * M1 / m**2)
+
+
+@bound("Lemma E.4.7", ONES, delta=_DELTA, beta=_BETA, alpha=_ALPHA, eta=_ETA, t=_STEPS, m=_NEURONS, C=_C)
+def output_growth(delta: Any, beta: Any, alpha: Any, eta: Any, t: Any, m: Any, C: Any = 1.0) -> Any:
+    """Growth of W_O along (μ̄; q), claimed at least: C δ(β²+1) α η t/(2m). Refuted by measurement (p15-linear)."""
+    return C * np.asarray(delta, float) * (np.asarray(beta, float) ** 2 + 1) * alpha * eta * t / (2 * m)
+
+
+@bound(
+    "(E.42)",
+    length=parameter(100, "l", "contexts", low=1, integer=True),
+    alpha=_ALPHA,
+    c=parameter(0.5, "c", "relative shortfall", low=0, high=1),
+    kind=option("corrected", "the exponent that Chernoff's bound gives, or the printed one", "corrected", "printed"),
+)
+def chernoff(length: Any, alpha: Any, c: Any, kind: str = "corrected") -> Any:
+    """Pr(share of contexts with μ_a ≤ (1-c) α/2), at most: exp(-l c² α/4); as printed exp(-l c² α/2)."""
+    return np.exp(-np.asarray(length, float) * np.asarray(c, float) ** 2 * alpha / (4 if kind == "corrected" else 2))
+
+
+def context_tail(length: int, alpha: float, c: float) -> float:
+    """The exact probability that (E.42) bounds: Binomial(l, α/2) at most (1-c) α l/2."""
+    from scipy.stats import binom
+
+    return float(binom.cdf(math.floor((1 - c) * alpha * length / 2 + 1e-9), length, alpha / 2))
+
+
+BOUNDS = (
+    required_T, required_B, required_ltr, required_lts, required_m, n_tasks, min_train_tasks, no_match_probability,
+    pruning_upper, pruning_lower, pruning_upper_order, pruning_lower_order, concentration_from_gap, output_bound,
+    output_growth, chernoff,
+)  # fmt: skip

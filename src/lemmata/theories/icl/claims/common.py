@@ -1,0 +1,39 @@
+"""What the claims share: selected data of an experiment, behind the convergence gate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import xarray as xr
+
+from lemmata.lab.claims import Datasets, Evidence
+from lemmata.theories.icl.measures import require_trained
+
+Take = Callable[[xr.Dataset], object]
+
+
+def of_default(take: Take, variant: str = "intact") -> Evidence:
+    """What `take` makes of one variant of p1-default, if the intact runs converged."""
+
+    def evidence(datasets: Datasets) -> object:
+        data = datasets["p1-default"]
+        require_trained(data.seen_hinge.sel(variant="intact"))
+        return take(data.sel(variant=variant, drop=True))
+
+    return evidence
+
+
+def of_experiment(name: str, take: Take, intact: dict[str, str] | None = None) -> Evidence:
+    """What `take` makes of an experiment, if the runs of its intact cells converged."""
+
+    def evidence(datasets: Datasets) -> object:
+        data = datasets[name]
+        require_trained(data.seen_hinge.sel(intact or {}))
+        return take(data)
+
+    return evidence
+
+
+def stack(parts: dict[str, xr.DataArray], dim: str) -> xr.DataArray:
+    """Several criteria along one named dimension."""
+    return xr.concat(list(parts.values()), dim, coords="minimal", compat="override").assign_coords({dim: list(parts)})

@@ -1,0 +1,106 @@
+"""How attention and single neurons change along training (figure 6.2)."""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.collections import LineCollection
+from matplotlib.colors import Normalize
+from matplotlib.figure import Figure
+
+from lemmata.lab.figures import BLUE, GREEN, ORANGE, PREDICTED, from_zero, legend_below, panels
+from lemmata.theories.icl.figures.common import log_times, path, predict
+
+MAP = "viridis"
+
+
+def growth(data: xr.Dataset) -> Figure:
+    """Norms and projections, attention, and the path of some neurons in angle and norm, colour = training step."""
+    figure, axes = panels(4, rows=2, width=6.0, height=4.3)
+    _projections(axes[0], data)
+    _attention(axes[1], data)
+    one = data.isel(seed=0)
+    count = one.sizes["shown"]
+    # the first half has a_i > 0, the second a_i < 0
+    half = count // 2
+    few = [*range((half + 1) // 2), *range(half, half + half // 2)]
+    angle = np.degrees(np.arccos(np.clip(one.shown_feature_cosine, -1, 1)))
+    _paths(axes[2], one.step, angle.isel(shown=few), one.shown_feature_norm.isel(shown=few), None)
+    axes[2].axvline(0, label=r"document: most turn to $\bar\mu$ (0°) and grow, some do not", **PREDICTED)
+    axes[2].set_xlabel(r"angle of $r_{i,d_x}$ to $\bar\mu$ (degrees)")
+    axes[2].set_ylabel(r"norm $\|r_{i,d_x}\|$")
+    axes[2].set_title(f"(c) feature block of {len(few)} neurons, first seed", fontsize=10)
+    # the stored cosine is that with sign(a_i) q; the angle to +q sends a_i < 0 to 180 degrees
+    sign = xr.where(xr.DataArray(np.arange(count), dims="shown") < half, 1.0, -1.0)
+    angle = np.degrees(np.arccos(np.clip(one.shown_label_cosine * sign, -1, 1)))
+    _paths(axes[3], one.step, angle, one.shown_label_norm, sign.values)
+    for at, words in ((0, r"document: $a_i>0$ turn to $q$ (0°), $a_i<0$ to $-q$ (180°)"), (180, None)):
+        axes[3].axvline(at, label=words, **PREDICTED)
+    axes[3].set_xlabel(r"angle of $r_{i,d_y}$ to $q$ (degrees)")
+    axes[3].set_ylabel(r"norm $\|r_{i,d_y}\|$")
+    axes[3].set_title(f"(d) label block of {count} neurons, first seed", fontsize=10)
+    last = float(np.nanmax(data.step)) if data.step.notnull().any() else 1.0
+    for ax in axes[2:]:
+        ax.set_xlim(-8, 188)
+        ax.set_xticks(range(0, 181, 45))
+        figure.colorbar(ScalarMappable(Normalize(0, max(last, 1.0)), MAP), ax=ax, label="training step $t$")
+    for ax in axes:
+        legend_below(ax)
+    return figure
+
+
+def _projections(ax: Axes, data: xr.Dataset) -> None:
+    kinds = (
+        ("query_norm", r"$\|W_Qp_{query}\|$", BLUE, "-"),
+        ("query_projection", r"projection of $W_Qp_{query}$ on its pattern", BLUE, ":"),
+        ("key_norm", r"$\|W_Kp_i\|$", ORANGE, "-"),
+        ("key_projection", r"projection of $W_Kp_i$ on its pattern", ORANGE, ":"),
+    )
+    for name, words, color, style in kinds:
+        width = 4.0 if color == BLUE else 1.4
+        path(ax, data.step, data[name], words, color, linestyle=style, marker="", linewidth=width)
+    start = float(data.query_projection.isel(record=0).mean())
+    ax.axhline(start, label="start of the projections; document: all grow", **PREDICTED)
+    from_zero(ax)
+    ax.set_xlabel("training step $t$")
+    ax.set_ylabel("mean over prompts, out of domain")
+    ax.set_title("(a) queries and keys, and their own patterns", fontsize=10)
+
+
+def _attention(ax: Axes, data: xr.Dataset) -> None:
+    path(ax, data.step, data.attention_same, "contexts with the query's pattern", BLUE, marker="")
+    path(ax, data.step, data.attention_other, "other contexts", GREEN, marker="")
+    predict(ax, 1.0, "document: tend to 1 and 0")
+    predict(ax, 0.0, "_")
+    ax.set_ylim(-0.03, 1.05)
+    ax.set_xlabel("training step $t$")
+    ax.set_ylabel("sum of attention, out of domain")
+    ax.set_title("(b) attention out of domain", fontsize=10)
+
+
+def _paths(ax: Axes, step: xr.DataArray, angle: xr.DataArray, norm: xr.DataArray, sign: np.ndarray | None) -> None:
+    """One path per neuron, coloured by the step; its end is a point."""
+    last = max(float(step.max().fillna(1.0)), 1.0)
+    words = {1: r"end of a neuron with $a_i>0$", -1: r"end of a neuron with $a_i<0$", 0: "end of a neuron"}
+    said = set()
+    for i in range(angle.sizes["shown"]):
+        x, y = angle.isel(shown=i).values, norm.isel(shown=i).values
+        known = np.isfinite(x) & np.isfinite(y)
+        if not known.any():
+            continue
+        points = np.stack([x[known], y[known]], axis=1)
+        pieces = np.stack([points[:-1], points[1:]], axis=1)
+        ax.add_collection(
+            LineCollection(list(pieces), array=step.values[known][:-1], cmap=MAP, norm=Normalize(0, last), linewidth=2)
+        )
+        kind = 0 if sign is None else int(sign[i])
+        marker, color = {0: ("o", BLUE), 1: ("^", BLUE), -1: ("v", ORANGE)}[kind]
+        label = None if kind in said else words[kind]
+        said.add(kind)
+        ax.plot(*points[0], "|", color="black", markersize=7)
+        ax.plot(*points[-1], marker, color=color, markersize=7, markeredgecolor="white", label=label)
+    ax.plot([], [], "|", color="black", markersize=7, label="start")
+    ax.autoscale_view()
+    log_times(ax)

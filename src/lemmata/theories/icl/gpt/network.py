@@ -1,0 +1,42 @@
+"""The network (3.4): one token is one column of the prompt, the query the last; its answer F is read from the query.
+
+It is `lemmata.networks.causal` with one output.
+"""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from lemmata.lab.setting import Problem
+from lemmata.lab.simulation import piece, stream
+from lemmata.networks.causal import Causal, draw_causal, forward
+from lemmata.theories.icl.data import Prompts
+
+
+@piece("dimension", "label_dimension", "width", "blocks", "rows", "positions", once=True)
+def initialise(problem: Problem, key: jax.Array) -> Causal:
+    """The initial network; it reads columns of d_x + d_y numbers."""
+    return draw_causal(
+        stream(key, "init"),
+        inputs=problem.dimension + problem.label_dimension,
+        outputs=1,
+        width=problem.width,
+        blocks=problem.blocks,
+        rows=problem.rows,
+        positions=problem.positions,
+    )
+
+
+def columns(prompts: Prompts) -> tuple[Float[Array, "prompts token width"], Float[Array, "prompts token"]]:
+    """The columns of P as tokens, the query last, and their weights: 0 on room that is not used."""
+    tokens = jnp.concatenate([prompts.contexts, prompts.query[:, None]], axis=1)
+    return tokens, jnp.concatenate([prompts.weight, jnp.ones_like(prompts.weight[:, :1])], axis=1)
+
+
+def answers(network: Causal, prompts: Prompts, heads: int, positions: str) -> Float[Array, " prompts"]:
+    """F(P): what the network says after the query."""
+    tokens, weight = columns(prompts)
+    found, _ = forward(network, tokens, heads=heads, positions=positions, weight=weight)
+    return found[:, -1, 0]

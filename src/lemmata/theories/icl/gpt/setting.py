@@ -1,0 +1,51 @@
+"""The setting of the GPT-2-style model (3.4): prompts as everywhere in this theory, the sizes of the model, Adam."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from lemmata.lab import setting as lab
+from lemmata.networks.causal import POSITIONS
+from lemmata.theories.icl.setting import PromptSetting
+
+
+class GptSetting(PromptSetting):
+    """The causal transformer on such prompts.
+
+    Of the two batch sizes of the specification, 64 and 96, the default is 96: the 4 x 6 training tasks with both query
+    signs are 48 pairs, and then every one of them is in every batch twice. The watched prompts are as long as those of
+    training, so that what is recorded along training does not mix in positions that are never trained.
+    """
+
+    steps: int = lab.number(3000, "T", "training steps", low=0, high=10**6, integer=True)
+    rounds: int = lab.number(4, "U", "rounds of the cyclic training tasks", low=1, integer=True)
+    learning_rate: float = lab.number(1e-3, "η", "learning rate of Adam", low=0, open_ends="low")
+
+    batch: int = lab.size(96, "B", "prompts of a training step")
+    watch_contexts: int = lab.size(20, "", "context examples of a watched prompt")
+    width: int = lab.size(64, "d", "width of a token inside the network")
+    blocks: int = lab.size(3, "", "transformer blocks")
+    heads: int = lab.size(2, "H", "attention heads")
+    rows: int = lab.size(41, "", "learned positions: the contexts of the longest prompt and the query", low=2)
+
+    positions: str = lab.choice("learned", "what a token knows of its position", *POSITIONS)
+
+    def refusals(self, given: list[str]) -> Iterator[str]:
+        yield from super().refusals(given)
+        if self.class_size > 1:
+            yield f"class_size = {self.class_size} is not allowed: this model is tested on classes of one pattern."
+        if self.width % self.heads:
+            yield f"heads = {self.heads} is not allowed: it must divide width = {self.width}."
+        if self.positions == "sinusoidal" and self.width % 2:
+            yield f"width = {self.width} is not allowed: sinusoidal positions need an even one."
+        if self.positions == "learned":
+            for name in ("contexts", "room", "test_contexts", "watch_contexts"):
+                if getattr(self, name) >= self.rows:
+                    yield too_few_rows(self.rows, name, getattr(self, name))
+
+
+def too_few_rows(rows: int, name: str, contexts: int) -> str:
+    return (
+        f"rows = {rows} is not allowed: with {name} = {contexts} and the query a prompt needs {contexts + 1} "
+        "learned positions."
+    )

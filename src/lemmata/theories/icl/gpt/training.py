@@ -1,0 +1,229 @@
+"""Training the GPT-2-style model with Adam on fresh prompts, and its tests: shifted patterns, context lengths."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from jaxtyping import Array, Float
+
+from lemmata.lab import batches
+from lemmata.lab.errors import UserError
+from lemmata.lab.setting import Problem
+from lemmata.lab.simulation import Variable, piece, simulation, stream
+from lemmata.lab.training import Run, descent, loop, record_steps
+from lemmata.networks.causal import Causal
+from lemmata.theories.icl.data import (
+    Patterns,
+    Prompts,
+    Tasks,
+    World,
+    all_tasks,
+    draw_prompts,
+    draw_world,
+    out_of_domain,
+    unseen,
+)
+from lemmata.theories.icl.gpt.network import answers, initialise
+from lemmata.theories.icl.gpt.setting import too_few_rows
+from lemmata.theories.icl.probes import LOSS, mean_where
+from lemmata.theories.icl.prompts import (
+    SEEN,
+    SHIFTED,
+    UNSEEN,
+    test_prompts,
+    training_prompts,
+    watched_prompts,
+)
+from lemmata.theories.icl.shift import reference_family, require_shift
+from lemmata.theories.icl.variations import words
+
+AMPLITUDES = (0.5, 5.0)
+"""K': the largest amplitude that training shows, and the one that the document states (9.18)."""
+BRANCHES = {"A": -1, "B": 1}
+TURNS = tuple(range(0, 181, 15))
+"""Degrees from 45: θ = 45 - turn on branch A, 45 + turn on branch B, with the same S_1."""
+FRACTIONS = (0.2, 0.4, 0.6, 0.8)
+LENGTHS = (2, 5, 10, 20, 30, 40)
+DOMAINS = ("in", *(f"K'={amplitude:g}" for amplitude in AMPLITUDES))
+ODR = 3
+"""Relevant patterns of the reference family."""
+CHUNK = 50
+"""Prompts that are tested at once, about: 1200 at once take twice as long, as they leave the caches."""
+
+
+@piece("watch_prompts", "watch_contexts", once=True)
+def draw_watched(problem: Problem, key: jax.Array, world: World) -> Prompts:
+    """The prompts of unseen tasks that are looked at along training."""
+    return watched_prompts(problem, key, world)
+
+
+@piece("batch", "context_room", "records", "heads", "positions")
+def train(problem: Problem, key: jax.Array, network: Causal, world: World, watched: Prompts) -> Run:
+    """Adam on the hinge loss of a fresh batch at every step."""
+
+    def batch_hinge(network: Causal, prompts: Prompts) -> Array:
+        return jnp.mean(LOSS.value(prompts.label * answers(network, prompts, problem.heads, problem.positions)))
+
+    def probe(state: Any, previous: Any) -> dict[str, Array]:
+        return {"watch_hinge": batch_hinge(state.parameters, watched)}
+
+    fresh = batches.fresh(
+        stream(key, "batch"), lambda step_key: training_prompts(problem, step_key, world, problem.batch)
+    )
+    start, step = descent(jax.grad(batch_hinge), optax.adam(problem.learning_rate), fresh)
+    return loop(step, start(network), probe, record_steps(problem.steps, problem.records, problem.record_every))
+
+
+def margins(problem: Problem, network: Causal, prompts: Prompts) -> Float[Array, " prompts"]:
+    """z F of many prompts, some at a time."""
+    count = prompts.label.shape[0]
+    parts = math.gcd(count, max(1, count // CHUNK))  # equal parts, also of awkward numbers
+    split = jax.tree.map(lambda leaf: leaf.reshape(parts, count // parts, *leaf.shape[1:]), prompts)
+    found = jax.lax.map(lambda some: answers(network, some, problem.heads, problem.positions), split)
+    return prompts.label * found.reshape(count)
+
+
+def scores(margin: Float[Array, " prompts"]) -> dict[str, Array]:
+    """Sign error (F = 0 counts) and hinge loss."""
+    return {"error": jnp.mean((margin <= 0) * 1.0), "hinge": jnp.mean(LOSS.value(margin))}
+
+
+@piece("test_prompts", "test_contexts", "test_mode", "heads", "positions", once=True)
+def try_tasks(problem: Problem, key: jax.Array, network: Causal, world: World) -> dict[str, Array]:
+    """In domain: seen and unseen tasks, in one pass."""
+    both = [test_prompts(problem, key, world, which) for which in (SEEN, UNSEEN)]
+    margin = margins(problem, network, jax.tree.map(lambda *leaves: jnp.concatenate(leaves), *both))
+    parts = zip(("seen", "unseen"), jnp.split(margin, 2), strict=True)
+    return {f"{name}_{what}": value for name, part in parts for what, value in scores(part).items()}
+
+
+@piece("test_prompts", "test_contexts", "test_mode", "patterns", "irrelevant", "dimension", "heads", "positions",
+       once=True)  # fmt: skip
+def try_shifts(problem: Problem, key: jax.Array, network: Causal, world: World) -> dict[str, Array]:
+    """The same draws at every angle and amplitude: error and hinge, in total and by the query's pattern."""
+    m, dimension = problem.patterns, problem.dimension
+    require_shift(m, problem.irrelevant)
+    families = [reference_family(m, dimension, 45 + side * turn) for side in BRANCHES.values() for turn in TURNS]
+    odr, odi = jnp.asarray(np.stack([odr for odr, _ in families])), families[0][1]
+
+    def one(cell: tuple[Array, Array]) -> dict[str, Array]:
+        coefficients, amplitude = cell
+        prompts = draw_prompts(
+            jax.random.fold_in(stream(key, "test"), SHIFTED), out_of_domain(world.basis, coefficients, odi, amplitude),
+            world.q, all_tasks(ODR), problem.test_fraction, problem.test_contexts,
+            count=problem.test_prompts, room=problem.test_contexts, mode=problem.test_mode,
+        )  # fmt: skip
+        margin = margins(problem, network, prompts)
+        own = [prompts.query_pattern == j for j in range(ODR)]
+        each = {"error": (margin <= 0) * 1.0, "hinge": LOSS.value(margin)}
+        return {
+            **{f"shift_{name}": value for name, value in scores(margin).items()},
+            **{f"query_{name}": jnp.stack([mean_where(v, chosen) for chosen in own]) for name, v in each.items()},
+        }
+
+    cells = jnp.tile(odr, (len(AMPLITUDES), 1, 1)), jnp.repeat(jnp.asarray(AMPLITUDES), len(odr))
+    shape = len(AMPLITUDES), len(BRANCHES), len(TURNS)
+    return {name: value.reshape(*shape, *value.shape[1:]) for name, value in jax.lax.map(one, cells).items()}
+
+
+@piece("test_prompts", "test_mode", "patterns", "irrelevant", "heads", "positions", "rows", once=True)
+def try_contexts(problem: Problem, key: jax.Array, network: Causal, world: World) -> dict[str, Array]:
+    """Every fraction and length, in domain (unseen tasks) and out of domain; several lengths fill the same room."""
+    require_shift(problem.patterns, problem.irrelevant)
+    if problem.positions == "learned" and problem.rows <= max(LENGTHS):
+        raise UserError(too_few_rows(problem.rows, "a tested length", max(LENGTHS)))
+    known, new = (jax.random.fold_in(stream(key, "test"), which) for which in (UNSEEN, SHIFTED))
+    shifted = out_of_domain(world.basis, problem.shift_relevant, problem.shift_irrelevant, 1.0)
+    inside = known, world.patterns, unseen(problem, world.roles)
+    outside = new, shifted, all_tasks(shifted.relevant.shape[1])
+
+    def one(room: int, cell: dict[str, Array]) -> dict[str, Array]:
+        def draw(key: jax.Array, patterns: Patterns, tasks: Tasks) -> Prompts:
+            prompts = draw_prompts(
+                jax.random.fold_in(key, cell["number"]), patterns._replace(amplitude=cell["amplitude"]), world.q, tasks,
+                cell["fraction"], cell["length"], count=problem.test_prompts, room=room, mode=problem.test_mode,
+            )  # fmt: skip
+            # roles are as wide as there are patterns, and a condition needs equal shapes
+            return prompts._replace(roles=jnp.zeros((problem.test_prompts, 0)))
+
+        prompts = jax.lax.cond(cell["domain"] > 0, lambda: draw(*outside), lambda: draw(*inside))
+        found = scores(margins(problem, network, prompts))
+        return found | {"no_match": jnp.mean(~jnp.any(prompts.matches(), axis=1) * 1.0)}
+
+    def together(lengths: tuple[int, ...]) -> dict[str, Array]:
+        shape = len(DOMAINS), len(FRACTIONS), len(lengths)
+        domain, fraction, length = (index.ravel() for index in np.indices(shape))
+        cells = {
+            "number": 100 * fraction + np.asarray(lengths)[length],  # the same draws at both amplitudes
+            "domain": domain,
+            "amplitude": jnp.asarray([problem.amplitude, *AMPLITUDES])[domain],
+            "fraction": jnp.asarray(FRACTIONS)[fraction],
+            "length": jnp.asarray(lengths)[length],
+        }
+        found = jax.lax.map(partial(one, max(lengths)), jax.tree.map(jnp.asarray, cells))
+        return {name: value.reshape(shape) for name, value in found.items()}
+
+    parts = [together(lengths) for lengths in (LENGTHS[:3], LENGTHS[3:])]
+    return {name: jnp.concatenate([part[name] for part in parts], axis=2) for name in parts[0]}
+
+
+def train_and_test(problem: Problem, key: jax.Array) -> tuple[World, Causal, dict[str, Array]]:
+    """Draw everything and train: the world, the trained network, and what both experiments say of the run."""
+    world = draw_world(problem, key)
+    run = train(problem, key, initialise(problem, key), world, draw_watched(problem, key, world))
+    trained: Causal = run.state.parameters
+    path = {**run.records, "step": run.step, "last_step": run.last_step, "diverged": run.diverged}
+    return world, trained, path | try_tasks(problem, key, trained, world)
+
+
+_RUN = (
+    Variable("step", ("record",), "t", "training step of the record"),
+    Variable("watch_hinge", ("record",), "", "hinge loss on the watched unseen-task exact prompts"),
+    Variable("last_step", (), "", "last step that was trained"),
+    Variable("diverged", (), "", "1 if training left the finite numbers and was frozen"),
+    Variable("seen_error", (), "", "sign error on seen tasks"),
+    Variable("seen_hinge", (), "", "hinge loss on seen tasks"),
+    Variable("unseen_error", (), "", "sign error on unseen tasks"),
+    Variable("unseen_hinge", (), "", "hinge loss on unseen tasks"),
+)
+_SHIFT = ("odi_amplitude", "branch", "turn")
+_QUERY = (*_SHIFT, "odr")
+
+
+@simulation(
+    Variable("shift_error", _SHIFT, "", "sign error out of domain"),
+    Variable("shift_hinge", _SHIFT, "", "hinge loss out of domain"),
+    Variable("query_error", _QUERY, "", "sign error by the query's pattern", True),
+    Variable("query_hinge", _QUERY, "", "hinge loss by the query's pattern", True),
+    *_RUN,
+    labels={
+        "odi_amplitude": words(AMPLITUDES), "branch": tuple(BRANCHES), "turn": words(TURNS),
+        "odr": ("μ'_1", "μ'_2", "μ'_3"),
+    },
+)  # fmt: skip
+def shift_gpt(problem: Problem, key: jax.Array, prepared: None = None) -> dict[str, Array]:
+    """Train once, test at every angle of the reference family and both amplitudes (figure 6.3(A))."""
+    world, trained, found = train_and_test(problem, key)
+    return found | try_shifts(problem, key, trained, world)
+
+
+_CELL = ("domain", "test_alpha", "length")
+
+
+@simulation(
+    Variable("error", _CELL, "", "sign error: in domain on unseen tasks, out of domain at both amplitudes"),
+    Variable("hinge", _CELL, "", "hinge loss on the same prompts"),
+    Variable("no_match", _CELL, "", "share of them without a context of the query's pattern"),
+    *_RUN,
+    labels={"domain": DOMAINS, "test_alpha": words(FRACTIONS), "length": words(LENGTHS)},
+)
+def contexts_gpt(problem: Problem, key: jax.Array, prepared: None = None) -> dict[str, Array]:
+    """Train once, test at every context length and fraction, in and out of domain (figure 6.3(B))."""
+    world, trained, found = train_and_test(problem, key)
+    return found | try_contexts(problem, key, trained, world)

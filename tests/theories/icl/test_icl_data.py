@@ -1,0 +1,429 @@
+"""The samplers of prompts (2.1 to 2.3, 3.3) against their distributions.
+
+Seeds are fixed, so no test is flaky; a p-value must exceed one in ten thousand. Patterns are canonical unless the basis
+itself is in question, so that every pattern index and amplitude can be read off an input.
+"""
+
+# NumPy arrays go where JAX arrays are declared, and the other way round
+# pyright: reportArgumentType=false
+
+import functools
+import itertools
+import math
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+from scipy import stats
+
+from lemmata.theories.icl import data as sampler
+from lemmata.theories.icl.data import Prompts, Tasks, World, draw_basis, draw_prompts, draw_world
+from lemmata.theories.icl.prompts import shifted_prompts, training_prompts
+from lemmata.theories.icl.setting import Setting
+from lemmata.theories.icl.shift import reference_family
+
+UNLIKELY = 1e-4
+COUNT, ROOM, BETA = 1200, 12, 3.0
+SMALL = Setting(
+    dimension=10, patterns=6, irrelevant=4, label_dimension=2, neurons=8, key_width=12, value_width=12,
+    basis="canonical", batch=24, contexts=ROOM, test_contexts=ROOM, test_prompts=240,
+)  # fmt: skip
+CLASSES = SMALL.replace(class_size=2)
+
+FAST: dict[str, Any] = {"compiler_options": {"xla_backend_optimization_level": 0}}
+"""Every program runs a few times only."""
+draw = jax.jit(draw_prompts, static_argnames=("count", "room", "mode", "training"), **FAST)
+slots = jax.jit(sampler.batch_slots, static_argnames="count", **FAST)
+pairs_of = jax.jit(sampler.all_tasks, static_argnums=0, **FAST)
+batch = jax.jit(lambda problem, key, world: training_prompts(problem.only(["context_room"]), key, world, 240), **FAST)
+shifted = jax.jit(lambda problem, key, world: shifted_prompts(problem, key, world), **FAST)
+haar = jax.jit(lambda problem, keys: jax.vmap(lambda key: draw_basis(problem, key))(keys), **FAST)
+
+
+@functools.cache
+def world_of(setting: Setting, seed: int = 0) -> World:
+    return draw_world(setting.problem(), jax.random.key(seed))
+
+
+@functools.cache
+def drawn(
+    setting: Setting = SMALL, fraction: float = 0.8, length: int = ROOM, mode: str = "iid", unseen: bool = True
+) -> Prompts:
+    """Prompts as NumPy arrays."""
+    world, problem = world_of(setting), setting.problem()
+    tasks = (sampler.unseen if unseen else sampler.seen)(problem, world.roles)
+    key = jax.random.key(1)
+    prompts = draw(key, world.patterns, world.q, tasks, fraction, length, count=COUNT, room=ROOM, mode=mode)
+    return jax.device_get(prompts)
+
+
+def parts(tokens: np.ndarray, relevant: int = 6, dimension: int = 10) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The relevant pattern, the irrelevant one and its amplitude, of every token with canonical patterns."""
+    mu, nu = tokens[..., :relevant] / BETA, tokens[..., relevant:dimension] / BETA
+    assert set(np.unique(mu)) == {0.0, 1.0}
+    np.testing.assert_array_equal(mu.sum(axis=-1), 1)
+    which = np.argmax(np.abs(nu), axis=-1)
+    assert np.all(np.sum(nu != 0, axis=-1) <= 1)
+    return np.argmax(mu, axis=-1), which, np.take_along_axis(nu, which[..., None], axis=-1)[..., 0]
+
+
+def role_of(prompts: Prompts) -> np.ndarray:
+    return np.take_along_axis(prompts.roles, prompts.pattern, axis=1)
+
+
+def goodness(observed: Any, probabilities: Any) -> float:
+    observed = np.asarray(observed)
+    return stats.chisquare(observed, observed.sum() * np.asarray(probabilities)).pvalue
+
+
+# Patterns
+
+
+def test_random_patterns_are_orthogonal_and_have_norm_beta() -> None:
+    basis = np.asarray(draw_basis(SMALL.replace(basis="random", pattern_norm=2.5).problem(), jax.random.key(0)))
+    np.testing.assert_allclose(basis.T @ basis, 2.5**2 * np.eye(10), atol=1e-5)
+    assert np.max(np.abs(basis - 2.5 * np.eye(10))) > 1
+    other = np.asarray(draw_basis(SMALL.replace(basis="random", pattern_norm=2.5).problem(), jax.random.key(1)))
+    assert np.max(np.abs(basis - other)) > 1
+
+
+def test_canonical_patterns_are_multiples_of_unit_vectors_the_relevant_ones_first() -> None:
+    world = world_of(SMALL)
+    np.testing.assert_array_equal(world.basis, BETA * np.eye(10))
+    np.testing.assert_array_equal(world.patterns.relevant, BETA * np.eye(10)[:, :6])
+    np.testing.assert_array_equal(world.patterns.irrelevant, BETA * np.eye(10)[:, 6:])
+    assert world.patterns.amplitude == 0.5
+
+
+def test_random_patterns_are_haar_distributed() -> None:
+    problem = SMALL.replace(basis="random", pattern_norm=1.0).problem()
+    keys = jax.random.split(jax.random.key(0), 300)
+    basis = np.asarray(haar(problem, keys))
+    # entries have variance 1/10; without the sign fix of QR the diagonal would lean to one side
+    assert np.max(np.abs(basis.mean(0))) < 4.5 * math.sqrt(0.1 / 300)
+    second = np.einsum("kdm,kem->mde", basis, basis) / 300
+    assert np.max(np.abs(second - np.eye(10) / 10)) < 4.5 * 0.13 / math.sqrt(300)
+    reflections = int(np.sum(np.linalg.det(basis) < 0))
+    assert stats.binomtest(reflections, 300).pvalue > UNLIKELY
+    # the marginal law of a coordinate of a uniform unit vector in ten dimensions
+    for row, column in ((0, 0), (9, 9), (0, 9)):
+        assert stats.kstest(basis[:, row, column] ** 2, stats.beta(0.5, 4.5).cdf).pvalue > UNLIKELY
+
+
+# Contexts
+
+
+@pytest.mark.parametrize("fraction", [0.2, 0.8])
+def test_contexts_hold_decisive_patterns_with_probability_alpha(fraction: float) -> None:
+    prompts = drawn(fraction=fraction)
+    role = role_of(prompts)
+    counts = [np.sum(role > 0), np.sum(role < 0), np.sum(role == 0)]
+    assert goodness(counts, [fraction / 2, fraction / 2, 1 - fraction]) > UNLIKELY
+    # the others are equally likely: the rank of a pattern among the four that are not decisive
+    rank = np.cumsum(prompts.roles == 0, axis=1) - 1
+    others = np.take_along_axis(rank, prompts.pattern, axis=1)[role == 0]
+    assert goodness(np.bincount(others, minlength=4), [0.25] * 4) > UNLIKELY
+
+
+def test_contexts_of_a_prompt_are_independent_of_each_other_and_of_the_query() -> None:
+    prompts = drawn()
+    role = role_of(prompts)
+    decisive = np.bincount(np.sum(role != 0, axis=1), minlength=ROOM + 1)[6:]
+    law = stats.binom.pmf(np.arange(ROOM + 1), ROOM, 0.8)
+    rest = 1 - law[6:].sum()
+    observed, expected = [COUNT - decisive.sum(), *decisive], [rest, *law[6:]]
+    assert goodness(observed, expected) > UNLIKELY
+    matching = np.sum(prompts.pattern == prompts.query_pattern[:, None], axis=1)
+    found = np.bincount(np.clip(matching, 1, 9), minlength=10)[1:]
+    law = stats.binom.pmf(np.arange(ROOM + 1), ROOM, 0.4)
+    assert goodness(found, [law[:2].sum(), *law[2:9], law[9:].sum()]) > UNLIKELY
+    pairs = np.mean((role[:, :-1] > 0) & (role[:, 1:] > 0))
+    assert abs(pairs - 0.16) < 4 * math.sqrt(0.16 / (COUNT * (ROOM - 1)))
+
+
+def test_with_alpha_one_no_other_pattern_is_ever_drawn() -> None:
+    assert np.all(role_of(drawn(fraction=1.0)) != 0)
+    assert np.any(role_of(drawn(fraction=0.8)) == 0)
+
+
+def test_labels_follow_the_task_and_are_fair_coins_elsewhere() -> None:
+    prompts = drawn()
+    role, label = role_of(prompts), prompts.context_label
+    np.testing.assert_array_equal(label[role != 0], role[role != 0])
+    coins = label[role == 0]
+    assert set(coins) == {-1.0, 1.0}
+    assert stats.binomtest(int(np.sum(coins > 0)), coins.size).pvalue > UNLIKELY
+
+
+def test_coins_are_new_for_every_occurrence_of_a_pattern() -> None:
+    prompts = drawn(fraction=0.2)
+    role = role_of(prompts)
+    same = (prompts.pattern[:, 0] == prompts.pattern[:, 1]) & (role[:, 0] == 0)
+    assert same.sum() > 150
+    differ = prompts.context_label[same, 0] != prompts.context_label[same, 1]
+    assert stats.binomtest(int(differ.sum()), int(same.sum())).pvalue > UNLIKELY
+
+
+def test_tokens_are_made_of_the_recorded_patterns_and_labels() -> None:
+    prompts = drawn()
+    np.testing.assert_array_equal(parts(prompts.contexts)[0], prompts.pattern)
+    np.testing.assert_array_equal(parts(prompts.query)[0], prompts.query_pattern)
+    np.testing.assert_array_equal(prompts.contexts[..., 10], prompts.context_label)
+    np.testing.assert_array_equal(prompts.contexts[..., 11], 0)
+    np.testing.assert_array_equal(prompts.query[:, 10:], 0)
+    np.testing.assert_array_equal(prompts.matches(), prompts.pattern == prompts.query_pattern[:, None])
+
+
+def test_irrelevant_parts_are_uniform_and_independent() -> None:
+    prompts = drawn()
+    tokens = np.concatenate([prompts.contexts, prompts.query[:, None]], axis=1)
+    pattern, which, kappa = parts(tokens)
+    assert stats.kstest(kappa.ravel(), stats.uniform(-0.5, 1.0).cdf).pvalue > UNLIKELY
+    assert stats.kstest(kappa[:, -1], stats.uniform(-0.5, 1.0).cdf).pvalue > UNLIKELY
+    assert np.abs(kappa).max() <= 0.5
+    assert goodness(np.bincount(which.ravel()), [0.25] * 4) > UNLIKELY
+    assert goodness(np.bincount(which[:, -1]), [0.25] * 4) > UNLIKELY
+    # of the pattern, of the amplitude, and of the query's own part
+    table = [[np.sum((pattern == j) & (which == k)) for k in range(4)] for j in range(6)]
+    assert stats.chi2_contingency(table).pvalue > UNLIKELY
+    assert stats.kruskal(*(kappa[which == k] for k in range(4))).pvalue > UNLIKELY
+    coincide = int(np.sum(which[:, :-1] == which[:, -1:]))
+    assert abs(coincide / (COUNT * ROOM) - 0.25) < 4 * math.sqrt(0.25 * 0.75 / (COUNT * ROOM))
+    assert abs(np.corrcoef(kappa[:, 0], kappa[:, -1])[0, 1]) < 4 / math.sqrt(COUNT)
+
+
+def test_without_amplitude_inputs_are_the_patterns() -> None:
+    world = world_of(SMALL.replace(amplitude=0.0))
+    tasks = sampler.seen(SMALL.problem(), world.roles)
+    prompts = draw(jax.random.key(1), world.patterns, world.q, tasks, 0.8, ROOM, count=COUNT, room=ROOM)
+    np.testing.assert_array_equal(prompts.contexts[..., :10], BETA * np.eye(10)[np.asarray(prompts.pattern)])
+    np.testing.assert_array_equal(prompts.query[:, :10], BETA * np.eye(10)[np.asarray(prompts.query_pattern)])
+
+
+def test_a_given_label_embedding_is_used_for_the_contexts() -> None:
+    world = world_of(SMALL.replace(label_embedding=[0.5, -2.0]))
+    tasks = sampler.unseen(SMALL.problem(), world.roles)
+    prompts = draw(jax.random.key(1), world.patterns, world.q, tasks, 0.8, ROOM, count=COUNT, room=ROOM)
+    usual = drawn()
+    np.testing.assert_array_equal(prompts.contexts[..., 10:], usual.context_label[..., None] * np.array([0.5, -2.0]))
+    np.testing.assert_array_equal(prompts.query, usual.query)
+
+
+# Queries and tasks
+
+
+@pytest.mark.parametrize("mode", ["iid", "exact"])
+def test_queries_are_decisive_and_balanced_and_test_tasks_uniform(mode: str) -> None:
+    prompts = drawn(mode=mode)
+    own = np.take_along_axis(prompts.roles, prompts.query_pattern[:, None], axis=1)[:, 0]
+    np.testing.assert_array_equal(own, prompts.label)
+    assert prompts.label.sum() == 0
+    tasks = np.asarray(world_of(SMALL).roles)
+    which = np.argmax(np.all(prompts.roles[:, None] == tasks, axis=2), axis=1)
+    assert which.min() >= 6, "the six training tasks are not unseen"
+    assert goodness(np.bincount(which - 6, minlength=24), [1 / 24] * 24) > UNLIKELY
+
+
+def test_seen_test_tasks_are_the_training_tasks() -> None:
+    tasks = {tuple(row) for row in np.asarray(world_of(SMALL).roles)[:6]}
+    assert {tuple(row) for row in drawn(unseen=False).roles} == tasks
+
+
+def test_where_every_task_is_trained_all_count_as_unseen() -> None:
+    setting = SMALL.replace(rounds=5)
+    tasks = sampler.unseen(setting.problem(), world_of(setting).roles)
+    assert (int(tasks.first), int(tasks.last)) == (0, 30)
+
+
+def tasks_of(number: int) -> Tasks:
+    roles = world_of(SMALL).roles
+    return Tasks(roles, np.asarray(0), np.asarray(number))
+
+
+def pair_counts(key: jax.Array, number: int, count: int) -> np.ndarray:
+    """How often every (task, sign) occurs in a batch."""
+    task, sign = slots(key, tasks_of(number), count=count)
+    pair = 2 * np.asarray(task) + (np.asarray(sign) < 0)
+    return np.bincount(pair, minlength=2 * number)
+
+
+@pytest.mark.parametrize(("number", "each"), [(6, 5), (3, 10), (30, 1), (5, 6)])
+def test_a_training_batch_has_every_task_and_sign_equally_often(number: int, each: int) -> None:
+    for seed in range(3):
+        np.testing.assert_array_equal(pair_counts(jax.random.key(seed), number, 60), each)
+
+
+@pytest.mark.parametrize("number", [4, 7, 12, 29])
+def test_left_over_slots_go_to_a_random_subset_that_is_new_in_every_step(number: int) -> None:
+    key = jax.random.key(3)
+    found = np.stack([pair_counts(jax.random.fold_in(key, step), number, 60) for step in range(120)])
+    floor, left = divmod(60, 2 * number)
+    assert set(np.unique(found)) <= {floor, floor + 1}
+    np.testing.assert_array_equal(found.sum(axis=1), 60)
+    subsets = {tuple(np.flatnonzero(row > floor)) for row in found}
+    assert len(subsets) > 50
+    extra = np.sum(found - floor, axis=0)
+    share = left / (2 * number)
+    # a subset without repetition: the variance of a sum over steps is n p (1 - p), correlated by -1/(pairs - 1)
+    pairs = 2 * number
+    statistic = np.sum((extra - 120 * share) ** 2) / (120 * share * (1 - share)) * (pairs - 1) / pairs
+    assert stats.chi2(pairs - 1).sf(statistic) > UNLIKELY
+
+
+def test_training_batches_are_balanced_prompts_of_training_tasks() -> None:
+    world = world_of(SMALL)
+    prompts = jax.device_get(batch(SMALL.problem(), jax.random.key(6), world))
+    tasks = np.asarray(world.roles)[:6]
+    which = np.argmax(np.all(prompts.roles[:, None] == tasks, axis=2), axis=1)
+    np.testing.assert_array_equal(np.bincount(2 * which + (prompts.label < 0)), 20)
+    np.testing.assert_array_equal(np.bincount(prompts.query_pattern), 40)
+    own = np.take_along_axis(prompts.roles, prompts.query_pattern[:, None], axis=1)[:, 0]
+    np.testing.assert_array_equal(own, prompts.label)
+
+
+def test_shuffled_query_labels_are_fair_coins_on_the_same_prompts() -> None:
+    world = world_of(SMALL)
+    true = jax.device_get(batch(SMALL.problem(), jax.random.key(6), world))
+    shuffled = jax.device_get(batch(SMALL.replace(labels="shuffled").problem(), jax.random.key(6), world))
+    for name in set(Prompts._fields) - {"label"}:
+        np.testing.assert_array_equal(getattr(shuffled, name), getattr(true, name))
+    assert set(shuffled.label) == {-1.0, 1.0}
+    for of in (1.0, -1.0):
+        agree = shuffled.label[true.label == of] == of
+        assert stats.binomtest(int(agree.sum()), 120).pvalue > UNLIKELY
+
+
+def test_shuffled_query_labels_do_not_depend_on_the_querys_pattern_within_its_class() -> None:
+    setting = CLASSES.replace(labels="shuffled")
+    prompts = jax.device_get(batch(setting.problem(), jax.random.key(6), world_of(setting)))
+    own = np.take_along_axis(prompts.roles, prompts.query_pattern[:, None], axis=1)
+    second = np.take_along_axis(np.cumsum(prompts.roles == own, axis=1), prompts.query_pattern[:, None], axis=1) == 2
+    agree = (prompts.label > 0) == second[:, 0]
+    assert stats.binomtest(int(agree.sum()), 240).pvalue > UNLIKELY
+
+
+def test_subsampled_training_tasks_are_a_subset_of_the_cycle_that_differs_between_seeds() -> None:
+    cycle = {tuple(row) for row in np.asarray(world_of(SMALL).roles)[:6]}
+    setting = SMALL.replace(tasks="subsampled", task_count=3)
+    chosen = [frozenset(tuple(row) for row in np.asarray(world_of(setting, seed).roles)[:3]) for seed in range(8)]
+    assert all(len(tasks) == 3 and tasks <= cycle for tasks in chosen)
+    assert len(set(chosen)) > 3
+    assert np.unique(np.asarray(world_of(setting).roles), axis=0).shape == (30, 6)
+
+
+# Exact counts
+
+
+@pytest.mark.parametrize("fraction", [0.2, 0.8, 1.0])
+@pytest.mark.parametrize("length", range(1, ROOM + 1))
+def test_exact_prompts_have_their_counts_at_every_length(fraction: float, length: int) -> None:
+    prompts = drawn(fraction=fraction, length=length, mode="exact")
+    role, used = role_of(prompts), prompts.weight > 0
+    matching = math.ceil(round(fraction * length / 2, 9))
+    opposite = min(matching, length - matching)
+    np.testing.assert_array_equal(np.sum(prompts.matches(), axis=1), matching)
+    own = role == prompts.label[:, None]
+    np.testing.assert_array_equal(np.sum(own & used, axis=1), matching)
+    np.testing.assert_array_equal(np.sum((role == -prompts.label[:, None]) & used, axis=1), opposite)
+    np.testing.assert_array_equal(np.sum((role == 0) & used, axis=1), length - matching - opposite)
+    np.testing.assert_array_equal(np.where(role != 0, role, 1) == np.where(role != 0, prompts.context_label, 1), True)
+
+
+def test_the_order_of_exact_prompts_is_shuffled_and_the_rest_uniform() -> None:
+    prompts = drawn(fraction=0.8, length=10, mode="exact")
+    role = role_of(prompts)[:, :10]
+    own = role * prompts.label[:, None]
+    for kind, share in ((1, 0.4), (-1, 0.4), (0, 0.2)):
+        per_place = np.sum(own == kind, axis=0)
+        statistic = np.sum((per_place - COUNT * share) ** 2) / (COUNT * share * (1 - share)) * 0.9
+        assert stats.chi2(9).sf(statistic) > UNLIKELY, kind
+    rank = np.cumsum(prompts.roles == 0, axis=1) - 1
+    others = np.take_along_axis(rank, prompts.pattern, axis=1)[:, :10][role == 0]
+    assert goodness(np.bincount(others, minlength=4), [0.25] * 4) > UNLIKELY
+
+
+# Room that is not used
+
+
+@pytest.mark.parametrize("mode", ["iid", "exact"])
+def test_contexts_beyond_the_length_have_weight_zero_and_no_match(mode: str) -> None:
+    prompts = drawn(length=5, mode=mode)
+    np.testing.assert_array_equal(prompts.weight, np.tile(np.arange(ROOM) < 5, (COUNT, 1)))
+    assert not np.any(prompts.matches()[:, 5:])
+    if mode == "iid":
+        assert np.any(prompts.pattern[:, 5:] == prompts.query_pattern[:, None])
+    # what stands there is a context like any other
+    np.testing.assert_array_equal(parts(prompts.contexts)[0], prompts.pattern)
+    assert set(np.unique(prompts.context_label)) == {-1.0, 1.0}
+
+
+def test_the_first_contexts_of_independent_prompts_do_not_depend_on_the_length() -> None:
+    short, long = drawn(length=5), drawn(length=ROOM)
+    for name in set(Prompts._fields) - {"weight"}:
+        np.testing.assert_array_equal(getattr(short, name), getattr(long, name))
+
+
+# Out of domain
+
+
+def test_inputs_out_of_domain_are_combinations_of_the_shifted_patterns() -> None:
+    setting = SMALL.replace(basis="random", angle=-20.0)
+    world = world_of(setting)
+    prompts, patterns = shifted(setting.problem(), jax.random.key(2), world)
+    prompts = jax.device_get(prompts)
+    basis = np.asarray(world.basis, np.float64)
+    odr = reference_family(6, 10, -20.0)[0]
+    np.testing.assert_allclose(patterns.relevant, basis @ odr.T, atol=1e-5)
+    np.testing.assert_allclose(patterns.irrelevant, basis[:, 6:9], atol=1e-5)
+    tokens = np.concatenate([prompts.contexts, prompts.query[:, None]], axis=1)[..., :10]
+    index = np.concatenate([prompts.pattern, prompts.query_pattern[:, None]], axis=1)
+    coordinates = tokens @ basis / BETA**2
+    np.testing.assert_allclose(coordinates[..., :6], odr[index][..., :6], atol=1e-5)
+    np.testing.assert_allclose(coordinates[..., 9], 0, atol=1e-5)
+    amplitude = coordinates[..., 6:9]
+    which = np.argmax(np.abs(amplitude), axis=-1)
+    kappa = np.take_along_axis(amplitude, which[..., None], axis=-1)[..., 0]
+    np.testing.assert_allclose(np.abs(amplitude).sum(axis=-1), np.abs(kappa), atol=2e-5)
+    assert stats.kstest(kappa.ravel(), stats.uniform(-5, 10).cdf).pvalue > UNLIKELY
+    assert goodness(np.bincount(which[np.abs(kappa) > 0.01]), [1 / 3] * 3) > UNLIKELY
+    assert {tuple(row) for row in prompts.roles} == {
+        tuple(np.eye(3)[a] - np.eye(3)[b]) for a, b in itertools.permutations(range(3), 2)
+    }
+    np.testing.assert_array_equal(prompts.contexts[..., 10], prompts.context_label)
+
+
+def test_all_tasks_of_some_patterns_are_their_ordered_pairs() -> None:
+    for relevant in (2, 4):
+        tasks = pairs_of(relevant)
+        pairs = {(int(np.argmax(row)), int(np.argmin(row))) for row in np.asarray(tasks.roles)}
+        assert pairs == set(itertools.permutations(range(relevant), 2))
+        assert (int(tasks.first), int(tasks.last)) == (0, relevant * (relevant - 1))
+        np.testing.assert_array_equal(np.sum(np.abs(tasks.roles), axis=1), 2)
+
+
+# Classes of several patterns
+
+
+def test_each_decisive_pattern_of_a_class_has_its_share_of_the_contexts() -> None:
+    prompts = drawn(CLASSES)
+    role = role_of(prompts)
+    assert goodness([np.sum(role > 0), np.sum(role < 0), np.sum(role == 0)], [0.4, 0.4, 0.2]) > UNLIKELY
+    for sign, share in ((1, 0.5), (-1, 0.5), (0, 0.5)):
+        rank = np.cumsum(prompts.roles == sign, axis=1) - 1
+        found = np.take_along_axis(rank, prompts.pattern, axis=1)[role == sign]
+        assert goodness(np.bincount(found, minlength=2), [share] * 2) > UNLIKELY
+
+
+def test_queries_of_classes_are_balanced_and_uniform_on_their_class() -> None:
+    prompts = drawn(CLASSES)
+    assert prompts.label.sum() == 0
+    own = np.take_along_axis(prompts.roles, prompts.query_pattern[:, None], axis=1)[:, 0]
+    np.testing.assert_array_equal(own, prompts.label)
+    for sign in (1, -1):
+        rank = np.cumsum(prompts.roles == sign, axis=1) - 1
+        of = prompts.label == sign
+        found = np.take_along_axis(rank, prompts.query_pattern[:, None], axis=1)[of, 0]
+        assert stats.binomtest(int(found.sum()), int(of.sum())).pvalue > UNLIKELY
+    # a context with another pattern of the query's class is no match
+    assert np.any(role_of(prompts) == prompts.label[:, None], where=~prompts.matches())
