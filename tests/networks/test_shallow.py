@@ -45,16 +45,13 @@ run = jax.jit(forward, static_argnames="skip", **FAST)
 
 def plain(case: Case, network: Network, skip: bool) -> Any:
     """F by the definition: an average over all queries, whatever the weights of the tokens."""
-    total = jnp.zeros(SAMPLES)
-    for n in range(SAMPLES):
-        for query in case.queries[n]:
-            hidden = jnp.zeros(NEURONS)
-            for head in split_heads(network):
-                mass = case.weight[n] * jnp.exp((case.tokens[n] @ head.key.T) @ (head.query @ query))
-                mixed = head.value @ (case.tokens[n].T @ (mass / mass.sum()))
-                hidden = hidden + head.output @ (mixed + query if skip else mixed)
-            total = total.at[n].add(case.signs @ jnp.maximum(hidden, 0) / QUERIES)
-    return total
+    hidden = 0.0
+    for head in split_heads(network):
+        keys, queries = case.tokens @ head.key.T, case.queries @ head.query.T
+        mass = case.weight[:, None] * jnp.exp(queries @ keys.transpose(0, 2, 1))
+        mixed = mass / mass.sum(axis=2, keepdims=True) @ (case.tokens @ head.value.T)
+        hidden += (mixed + case.queries if skip else mixed) @ head.output.T
+    return jnp.mean(jnp.maximum(hidden, 0) @ case.signs, axis=1)
 
 
 @pytest.mark.parametrize(("heads", "skip"), [(1, False), (2, False), (1, True)])

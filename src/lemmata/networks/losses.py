@@ -19,7 +19,7 @@ class MarginLoss(NamedTuple):
 def hinge(margin: Any = 1.0) -> MarginLoss:
     """max(gamma - m, 0); from m = gamma on everything is exactly 0."""
     return MarginLoss(
-        lambda m: jnp.maximum(margin - m, 0.0),
+        lambda m: jnp.where(m < margin, margin - m, 0.0),  # whose automatic derivative at the kink is 0 too
         lambda m: jnp.where(margin - m > 0, -1.0, 0.0).astype(jnp.result_type(m)),
     )
 

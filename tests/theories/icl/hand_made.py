@@ -42,12 +42,11 @@ def change(data: xr.Dataset, variable: str, value: Any, **where: Any) -> xr.Data
 
     A value is a number, one number per seed, or a function of what stands there.
     """
-    data = data.copy(deep=True)
-    target = data[variable]
+    target = data[variable].copy(deep=True)
     if callable(value):
         value = value(target.loc[where])
     target.loc[where] = value
-    return data
+    return data.assign({variable: target})
 
 
 class Frame:

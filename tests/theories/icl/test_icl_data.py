@@ -186,7 +186,8 @@ def test_irrelevant_parts_are_uniform_and_independent() -> None:
     assert goodness(np.bincount(which[:, -1]), [0.25] * 4) > UNLIKELY
     # of the pattern, of the amplitude, and of the query's own part
     table = [[np.sum((pattern == j) & (which == k)) for k in range(4)] for j in range(6)]
-    assert stats.chi2_contingency(table).pvalue > UNLIKELY
+    independence: Any = stats.chi2_contingency(table)
+    assert independence.pvalue > UNLIKELY
     assert stats.kruskal(*(kappa[which == k] for k in range(4))).pvalue > UNLIKELY
     coincide = int(np.sum(which[:, :-1] == which[:, -1:]))
     assert abs(coincide / (COUNT * ROOM) - 0.25) < 4 * math.sqrt(0.25 * 0.75 / (COUNT * ROOM))

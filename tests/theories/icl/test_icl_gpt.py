@@ -17,7 +17,7 @@ from lemmata.networks.causal import Causal, forward
 from lemmata.theories.icl.data import Prompts, World, draw_prompts, draw_world, seen
 from lemmata.theories.icl.gpt import training
 from lemmata.theories.icl.gpt.experiments import EXPERIMENTS
-from lemmata.theories.icl.gpt.network import answers, columns, initialise
+from lemmata.theories.icl.gpt.network import answers, initialise
 from lemmata.theories.icl.gpt.setting import GptSetting
 from lemmata.theories.icl.gpt.training import draw_watched, margins, train
 from lemmata.theories.icl.shift import coefficient_sum
@@ -78,7 +78,7 @@ def test_the_answer_is_that_of_the_plain_network_after_its_last_column(world, ne
 
 
 def test_the_query_is_the_last_token_and_its_label_slot_is_zero(world):
-    tokens, weight = columns(some_prompts(world, 3))
+    tokens, weight = some_prompts(world, 3).columns()
     labels = np.asarray(tokens[..., SMALL.dimension :])
     assert (labels[:, -1] == 0).all()
     assert (np.abs(labels[:, :3, 0]) == 1).all()  # q is the first unit vector
@@ -122,7 +122,8 @@ def test_one_step_is_adams_on_the_hinge_loss_of_a_fresh_batch():
         margin = batch.label * forward(network, tokens, heads=2)[0][:, -1, 0]
         return jnp.sum(jnp.where(margin < 1, 1 - margin, 0.0)) / 24
 
-    gradient = jax.jit(jax.grad(loss))(start)
+    fast = {"xla_backend_optimization_level": 0}
+    gradient = jax.jit(jax.grad(loss), compiler_options=fast)(start)
     # the first step of Adam, with its moments corrected, is the learning rate times g / (|g| + ε)
     by_hand = jax.tree.map(lambda w, g: w - 1e-3 * g / (jnp.abs(g) + 1e-8), start, gradient)
     optimiser = optax.adam(1e-3)
@@ -146,16 +147,16 @@ def test_rows_of_the_table_beyond_the_training_prompts_stay_as_drawn():
     assert (np.abs(after[:7] - start[:7]).max(axis=1) > 1e-3).all()
 
 
-def test_training_learns_and_does_not_from_shuffled_labels():
-    """At 0 the hinge is about 1, and a constant answer cannot be below 1: half of it needs prompts that are read.
+def test_training_learns_from_true_labels_and_not_from_shuffled_ones():
+    """The watched prompts are balanced, so an answer that does not depend on the prompt has a hinge of at least 1.
 
-    The control has the same program and coins for labels; it fails if the labels leak or the seed were just lucky.
+    Below 0.8 (measured .61) the contexts must have been read; broken gradients, labels or masks leave it at 1. The
+    control is the same program with coins for labels: it would be below too if the labels of watched prompts leaked.
     """
-    last = {
-        labels: trained(600, learning_rate=1e-2, labels=labels).last["watch_hinge"] for labels in ("true", "shuffled")
-    }
-    assert last["true"] < 0.5
-    assert last["shuffled"] > 0.9
+    runs = {labels: trained(250, learning_rate=1e-2, labels=labels) for labels in ("true", "shuffled")}
+    last = {labels: float(run.last["watch_hinge"]) for labels, run in runs.items()}
+    assert last["true"] < 0.8
+    assert last["shuffled"] > 0.95
 
 
 REFUSED = {
@@ -196,14 +197,16 @@ def test_without_learned_positions_prompts_may_be_longer_than_the_table():
 
 
 def test_a_table_too_short_for_the_tested_lengths_is_refused():
+    short = SMALL.replace(rows=40).problem()
     with pytest.raises(UserError, match=r"^rows = 40 .* with a tested length = 40 and the query a prompt needs 41 "):
-        training.contexts_gpt(SMALL.replace(rows=40, steps=0), 0)
+        jax.eval_shape(training.contexts_gpt.run, short, KEY)
+    jax.eval_shape(training.shift_gpt.run, short, KEY)
 
 
 def test_too_few_patterns_for_the_shifted_ones_are_refused():
     few = SMALL.replace(patterns=5, irrelevant=7)
     for simulation in (training.shift_gpt, training.contexts_gpt):
-        with pytest.raises(UserError, match="prompts out of domain need at least 6 relevant"):
+        with pytest.raises(UserError, match="at least 6 relevant and 3 irrelevant"):
             jax.eval_shape(simulation.run, few.problem(), KEY)
 
 

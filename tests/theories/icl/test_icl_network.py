@@ -21,7 +21,7 @@ from scipy import stats
 from lemmata.lab.precision import numerics
 from lemmata.networks.losses import hinge
 from lemmata.networks.shallow import Network, Pass
-from lemmata.theories.icl.data import Patterns, Prompts, World, draw_prompts, draw_world, seen
+from lemmata.theories.icl.data import Patterns, Prompts, World
 from lemmata.theories.icl.network import attention_on, gradient, initialise, neurons, run_forward
 from lemmata.theories.icl.neurons import (
     ORDERS,
@@ -124,7 +124,6 @@ class Case:
 
 
 run = jax.jit(run_forward, static_argnames="include_query", **FAST)
-draw = jax.jit(draw_prompts, static_argnames=("count", "room", "mode"), **FAST)
 score = jax.jit(scores, **FAST)
 on_contexts = jax.jit(attention_on, **FAST)
 
@@ -323,17 +322,25 @@ def test_heads_start_equal_but_for_their_blocks_of_the_output_matrix() -> None:
     assert equal.output.shape == (2, 12, 12)
 
 
-def drawn_prompts(setting: Setting, fraction: float, length: int, mode: str) -> tuple[World, Prompts]:
-    world = draw_world(setting.problem(), jax.random.key(0))
-    tasks = seen(setting.problem(), world.roles)
-    prompts = draw(jax.random.key(1), world.patterns, world.q, tasks, fraction, length, count=60, room=20, mode=mode)
-    return world, jax.device_get(prompts)
+def eight_of_twenty(amplitude: float) -> Prompts:
+    """Prompts with eight contexts of the query's pattern among twenty, in any order, with canonical patterns."""
+    rng = np.random.default_rng(0)
+    query = rng.integers(0, 6, 30)
+    pattern = np.stack([rng.permutation([j] * 8 + rng.choice(np.delete(np.arange(6), j), 12).tolist()) for j in query])
+
+    def inputs(index: np.ndarray) -> np.ndarray:
+        kappa = amplitude * rng.uniform(-1, 1, (*index.shape, 1))
+        return 3 * np.eye(12)[index] + 3 * kappa * np.eye(12)[rng.integers(6, 10, index.shape)]
+
+    contexts, asked = inputs(pattern), inputs(query)
+    contexts[..., 10] = rng.choice([-1.0, 1.0], pattern.shape)
+    return make_prompts(contexts, asked)._replace(pattern=pattern, query_pattern=query)
 
 
 @pytest.mark.parametrize(("delta", "value"), [(0.2, 0.48864), (0.1, 0.42178)])
 def test_eight_matches_among_twenty_contexts_have_their_initial_concentration(delta: float, value: float) -> None:
-    setting = SMALL.replace(initial_scale=delta, amplitude=0.0)
-    _, prompts = drawn_prompts(setting, 0.8, 20, "exact")
+    setting = SMALL.replace(initial_scale=delta)
+    prompts = eight_of_twenty(0.0)
     found = run(*start(setting), prompts)
     np.testing.assert_allclose(on_contexts(found, prompts.matches() * 1.0)[0], value, atol=5e-6)
     growth = math.exp(delta**2 * 9)
@@ -345,7 +352,7 @@ def test_eight_matches_among_twenty_contexts_have_their_initial_concentration(de
 
 def test_initial_logits_add_coinciding_irrelevant_patterns() -> None:
     setting = SMALL.replace(initial_scale=0.2)
-    _, prompts = drawn_prompts(setting, 0.8, 20, "exact")
+    prompts = eight_of_twenty(0.5)
     found = run(*start(setting), prompts)
     nu, nu_query = prompts.contexts[..., 6:10] / 3, prompts.query[:, 6:10] / 3
     logits = 0.36 * (prompts.matches() + np.einsum("nlk,nk->nl", nu, nu_query))

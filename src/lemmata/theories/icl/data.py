@@ -55,6 +55,11 @@ class Prompts(NamedTuple):
         """N_*: the contexts that hold the query's pattern."""
         return (self.pattern == self.query_pattern[:, None]) & (self.weight > 0)
 
+    def columns(self) -> tuple[Float[Array, "prompts tokens width"], Float[Array, "prompts tokens"]]:
+        """The columns of P, the query last, with their weights."""
+        tokens = jnp.concatenate([self.contexts, self.query[:, None]], axis=1)
+        return tokens, jnp.concatenate([self.weight, jnp.ones_like(self.weight[:, :1])], axis=1)
+
 
 @piece("dimension", "basis", once=True)
 def draw_basis(problem: Problem, key: jax.Array) -> Float[Array, "dimension dimension"]:
@@ -115,7 +120,7 @@ def batch_slots(key: jax.Array, tasks: Tasks, count: int) -> tuple[Int[Array, " 
     return tasks.first + pair // 2, 1.0 - 2 * (pair % 2)
 
 
-def test_slots(key: jax.Array, tasks: Tasks, count: int) -> tuple[Int[Array, " count"], Float[Array, " count"]]:
+def testing_slots(key: jax.Array, tasks: Tasks, count: int) -> tuple[Int[Array, " count"], Float[Array, " count"]]:
     """Task and query sign of testing prompts: uniform tasks, balanced signs."""
     return jax.random.randint(key, (count,), tasks.first, tasks.last), 1.0 - 2 * (jnp.arange(count) % 2)
 
@@ -139,7 +144,7 @@ def draw_prompts(
     ceil(fraction l / 2) contexts of the query's pattern, as many of the other class (or the rest), all others without.
     """
     slot_key, query_key, role_key, coin_key, part_key = jax.random.split(key, 5)
-    task, label = (batch_slots if training else test_slots)(slot_key, tasks, count)
+    task, label = (batch_slots if training else testing_slots)(slot_key, tasks, count)
     roles = tasks.roles[task]
     own = roles == label[:, None]
     query_pattern = _pick(jax.random.uniform(query_key, (count, 1)), own * 1.0)[:, 0]
@@ -190,13 +195,15 @@ def _exact(
 ) -> Array:
     other_key, rest_key, place_key = jax.random.split(key, 3)
     shape = (roles.shape[0], room)
-    matching = jnp.ceil(fraction * length / 2 - 1e-6)
+    matching = jnp.ceil(fraction * length / 2 * (1 - 1e-6))  # less the rounding of a product that is whole
     opposite = jnp.minimum(matching, length - matching)
     place = jnp.where(jnp.arange(room) < length, jax.random.uniform(place_key, shape), jnp.inf)
     rank = jnp.argsort(jnp.argsort(place, axis=1), axis=1)  # a random order of the first `length` positions
     other = _pick(jax.random.uniform(other_key, shape), (roles == -label[:, None]) * 1.0)
-    # without any other pattern nothing is left to draw; the mass only has to be positive
-    rest = _pick(jax.random.uniform(rest_key, shape), (roles == 0) + 1e-9)
+    neutral = roles == 0
+    # where every pattern is decisive nothing is left to draw; the mass only has to be positive
+    mass = jnp.where(jnp.any(neutral, axis=1, keepdims=True), neutral, True) * 1.0
+    rest = _pick(jax.random.uniform(rest_key, shape), mass)
     return jnp.where(rank < matching, query_pattern[:, None], jnp.where(rank < matching + opposite, other, rest))
 
 

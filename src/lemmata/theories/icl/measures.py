@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 
 from lemmata.lab.claims import NotApplicable
-from lemmata.theories.icl.setting import Setting
+from lemmata.theories.icl.setting import REACHED, Setting
 
 TRAINED = 0.05
 """Seen hinge above which an intact run did not converge."""
@@ -48,7 +48,7 @@ def both_maps(data: xr.Dataset) -> xr.DataArray:
 
 def reached_step(data: xr.Dataset) -> xr.DataArray:
     """T^* of the default run: the step of the first record with unseen hinge below 0.2; inf: never."""
-    return data.step.where(data.unseen_hinge_path < 0.2).min("record").fillna(np.inf)
+    return data.step.where(data.unseen_hinge_path < REACHED).min("record").fillna(np.inf)
 
 
 def growth_records(data: xr.Dataset) -> xr.DataArray:
@@ -115,4 +115,4 @@ def by_length(data: xr.Dataset, values: xr.DataArray, budget: str) -> xr.DataArr
 def required_length(data: xr.Dataset, budget: str) -> xr.DataArray:
     """The smallest training length whose final hinge on the watched prompts is below 0.2; 13 if none is."""
     hinge = by_length(data, data.last_watch_hinge, budget)
-    return hinge.length.where(hinge < 0.2).min("length").fillna(NEVER)
+    return hinge.length.where(hinge < REACHED).min("length").fillna(NEVER)

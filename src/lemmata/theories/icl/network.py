@@ -42,10 +42,7 @@ def initialise(problem: Problem, key: jax.Array) -> tuple[Network, Float[Array, 
 
 def _keys(prompts: Prompts, include_query: bool) -> tuple[Array, Array]:
     """The tokens that are attended to, with their weights: the contexts, and the query itself if it is included."""
-    if not include_query:
-        return prompts.contexts, prompts.weight
-    tokens = jnp.concatenate([prompts.contexts, prompts.query[:, None]], axis=1)
-    return tokens, jnp.concatenate([prompts.weight, jnp.ones_like(prompts.weight[:, :1])], axis=1)
+    return prompts.columns() if include_query else (prompts.contexts, prompts.weight)
 
 
 def run_forward(network: Network, signs: Array, prompts: Prompts, include_query: bool = False) -> Pass:

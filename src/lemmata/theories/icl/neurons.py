@@ -98,13 +98,13 @@ def prune(
     few = removed <= jnp.sum(large)
     masks = jnp.concatenate([kept.reshape(-1, m), large[None]]) * signs
     margin = prompts.label[:, None] * (jnp.maximum(run.hidden[:, 0], 0.0) @ masks.T)
-    losses, errors = jnp.mean(hinge().value(margin), axis=0), jnp.mean(margin <= 0, axis=0)
+    losses, errors = jnp.mean(hinge().value(margin), axis=0), jnp.mean((margin <= 0) * 1.0, axis=0)
     absent = jnp.where((jnp.arange(len(ORDERS)) == 3)[:, None] & ~few, jnp.nan, 0.0)
     shape = (len(ORDERS), len(RATES))
     return {
         "pruned_hinge": losses[:-1].reshape(shape) + absent,
         "pruned_error": errors[:-1].reshape(shape) + absent,
         "large_hinge": losses[-1],
-        "large_error": errors[-1] * 1.0,
+        "large_error": errors[-1],
         "pruned_large_share": jnp.mean(large * 1.0),
     }

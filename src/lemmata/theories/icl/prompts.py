@@ -31,7 +31,7 @@ def watched_prompts(problem: Problem, key: jax.Array, world: World) -> Prompts:
     )  # fmt: skip
 
 
-def test_prompts(problem: Problem, key: jax.Array, world: World, which: int) -> Prompts:
+def testing_prompts(problem: Problem, key: jax.Array, world: World, which: int) -> Prompts:
     """Testing prompts on unseen or on seen tasks."""
     tasks = (unseen if which == UNSEEN else seen)(problem, world.roles)
     return draw_prompts(
@@ -58,5 +58,6 @@ def training_prompts(problem: Problem, key: jax.Array, world: World, count: int)
         key, world.patterns, world.q, seen(problem, world.roles), problem.fraction, problem.contexts,
         count=count, room=problem.context_room, training=True,
     )  # fmt: skip
-    coins = jax.random.rademacher(jax.random.fold_in(key, 1), (count,), drawn.label.dtype)
+    # beyond the five parts of the key that the prompts are drawn with
+    coins = jax.random.rademacher(jax.random.fold_in(key, 5), (count,), drawn.label.dtype)
     return drawn._replace(label=jnp.where(problem.shuffled_labels > 0, coins, drawn.label))

@@ -22,7 +22,7 @@ from lemmata.theories.icl.prompts import (
     SEEN,
     UNSEEN,
     shifted_prompts,
-    test_prompts,
+    testing_prompts,
     training_prompts,
     watched_prompts,
 )
@@ -51,8 +51,8 @@ def draw_watched(problem: Problem, key: jax.Array, world: World) -> Watched:
     shifted, patterns = shifted_prompts(problem, key, world) if problem.track == "mechanism" else (None, None)
     return Watched(
         watched_prompts(problem, key, world),
-        test_prompts(problem, key, world, UNSEEN) if proof else None,
-        test_prompts(problem, key, world, SEEN) if proof else None,
+        testing_prompts(problem, key, world, UNSEEN) if proof else None,
+        testing_prompts(problem, key, world, SEEN) if proof else None,
         training_prompts(problem, jax.random.fold_in(stream(key, "test"), FIXED), world, problem.test_prompts)
         if proof
         else None,

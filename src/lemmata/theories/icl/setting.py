@@ -13,6 +13,9 @@ from lemmata.lab.errors import UserError
 from lemmata.theories.icl import tasks
 from lemmata.theories.icl.shift import reference_family, shift_refusals
 
+REACHED = 0.2
+"""The hinge loss on watched prompts below which training is done (P2)."""
+
 
 class PromptSetting(lab.Setting):
     """The prompts of training and testing, whatever network sees them."""
@@ -129,6 +132,8 @@ class PromptSetting(lab.Setting):
         if self.room and self.room < self.contexts:
             yield f"room = {self.room} is not allowed: it must hold contexts = {self.contexts}."
         yield from self._task_refusals()
+        if (self.odr is None) != (self.odi is None) and self.class_size == 1 and not self.shiftable:
+            yield "odr and odi must be given together: the reference family, for the other one, needs 6 and 3 patterns."
         yield from shift_refusals(self.odr, self.odi, self.patterns, self.dimension, self.strict)
         if self.odr is not None and len(self.odr) < (2 if self.test_fraction == 1 else 3):
             yield f"odr has {len(self.odr)} patterns; allowed are at least 3 (2 with test_fraction = 1)."
@@ -145,6 +150,8 @@ class PromptSetting(lab.Setting):
             yield f"tasks = {self.tasks} is not allowed: it is a set of tasks on patterns = 6."
         if self.class_size > 1 and (self.tasks != "cyclic" or self.rounds != 1):
             yield "class_size above 1 is not allowed here: it has the training tasks of tasks=cyclic, rounds=1 only."
+        if self.tasks != "given" and self.given_tasks is not None:
+            yield f"given_tasks is not allowed with tasks = {self.tasks}: set tasks = given."
         if self.tasks == "given":
             given: np.ndarray = np.empty(0) if self.given_tasks is None else self.given_tasks
             if given.ndim != 2 or given.shape[1] != 2 or given.shape[0] < 1:
@@ -160,8 +167,9 @@ class PromptSetting(lab.Setting):
 
     def warnings(self) -> list[str]:
         found = []
-        if self.odr is not None and np.min(self.odr.sum(axis=1)) < 1:
-            found.append(f"odr has a coefficient sum {np.min(self.odr.sum(axis=1)):g}; the theory asks for at least 1.")
+        least = 1.0 if self.odr is None else float(np.min(np.sum(self.odr, axis=1, dtype=float)))
+        if least < 1:
+            found.append(f"odr has a coefficient sum {least:g}; the theory asks for at least 1.")
         if self.class_size == 1:
             chosen = self.ordered_tasks()[: self.seen_tasks()]
             balanced = tasks.check_condition(chosen, self.patterns).satisfied
@@ -177,6 +185,9 @@ class Setting(PromptSetting):
         0.1, "δ", "diagonal of the initial attention and value maps", low=0, high=0.2, open_ends="low"
     )
     step_size: float = lab.number(1.0, "η", "step size", low=0, open_ends="low")
+    stop_at_loss: float = lab.number(
+        REACHED, "", "training is done (T*) when the hinge on the watched prompts is below this", low=0, open_ends="low"
+    )
     train_attention: int = lab.number(1, "", "1: keys and queries are trained; 0: frozen", low=0, high=1, integer=True)
 
     neurons: int = lab.size(200, "m", "hidden neurons", low=2)
@@ -188,7 +199,7 @@ class Setting(PromptSetting):
     include_query: bool = lab.flag(False, "the query is among the keys too (appendix of the document)")
     equal_heads: bool = lab.flag(False, "all heads start with the same block of W_O")
     stop: str = lab.choice(
-        "never", "leave when the hinge on the watched prompts is below 0.2, or never", "never", "reached"
+        "never", "leave when the hinge on the watched prompts is below stop_at_loss, or never", "never", "reached"
     )
     track: str = lab.choice(
         "hinge", "recorded along training: the hinge on the watched prompts; what figure 6.2 shows; what the proof is "

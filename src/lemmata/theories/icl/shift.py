@@ -79,6 +79,7 @@ def shift_refusals(
     for name, rows in (("odr", odr), ("odi", odi)):
         if rows is None:
             continue
+        rows = np.asarray(rows, float)
         kind, most = spans[name]
         if rows.ndim != 2 or rows.shape[1] != dimension or not 1 <= len(rows) <= most:
             yield f"{name} has shape {rows.shape}; allowed are at most {most} rows of {dimension} coefficients."

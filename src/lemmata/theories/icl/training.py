@@ -18,11 +18,9 @@ from lemmata.theories.icl import probes
 from lemmata.theories.icl.data import Prompts, World, draw_world
 from lemmata.theories.icl.network import gradient, initialise, neurons, run_forward
 from lemmata.theories.icl.neurons import ORDERS, RATES, SIGNS, prune
-from lemmata.theories.icl.prompts import PRUNE, SEEN, UNSEEN, shifted_prompts, test_prompts, training_prompts
+from lemmata.theories.icl.prompts import PRUNE, SEEN, UNSEEN, shifted_prompts, testing_prompts, training_prompts
 from lemmata.theories.icl.records import Watched, draw_watched, record_mechanism, record_proof
 
-REACHED = 0.2
-"""Training is done (T^*) when the hinge loss on watched prompts is below this."""
 REGISTER = (0, 10, 50, 100, 150, 200, 225, 250, 275, 300, 350, 400, 600)
 """Steps of the records that the claims register reads."""
 
@@ -50,7 +48,7 @@ def train(problem: Problem, key: jax.Array, network: Network, signs: Array, worl
         stream(key, "batch"), lambda step_key: training_prompts(problem, step_key, world, problem.batch)
     )
     start, step = descent(batch_gradient, optax.sgd(problem.step_size), fresh, trainable=trainable)
-    reached = lambda probed: probed["watch_hinge"] < REACHED  # noqa: E731
+    reached = lambda probed: probed["watch_hinge"] < problem.stop_at_loss  # noqa: E731
     return loop(
         step,
         start(network),
@@ -75,8 +73,8 @@ def evaluate(
 ) -> dict[str, Array]:
     """Unseen and seen tasks, out of domain, and (with `track` = proof) pruning, of the trained network."""
     include = problem.include_query
-    new = test_prompts(problem, key, world, UNSEEN)
-    old = test_prompts(problem, key, world, SEEN)
+    new = testing_prompts(problem, key, world, UNSEEN)
+    old = testing_prompts(problem, key, world, SEEN)
     run = run_forward(after, signs, new, include)
     on_new = probes.scores(run, new)
     on_old = probes.scores(run_forward(after, signs, old, include), old)
@@ -179,7 +177,7 @@ GROWTH = ("lucky", "plus", "minus")
     Variable("norm_ratio", R, "", "median norm of large over median norm of small neurons"),
     Variable("output_sign", ("neuron",), "sign a_i", "sign of the output weight"),
     Variable("partner", ("pattern", "other"), "", "1 where two patterns form a training task"),
-    Variable("reached_step", (), "T*", "first record with hinge below 0.2 on the watched prompts (inf: never)"),
+    Variable("reached_step", (), "T*", "first record with watch_hinge below stop_at_loss (inf: never)"),
     Variable("last_step", (), "", "last step that was trained"),
     Variable("last_watch_hinge", (), "", "hinge loss on the watched prompts at the last step"),
     Variable("diverged", (), "", "1 if training left the finite numbers and was frozen"),

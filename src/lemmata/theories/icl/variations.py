@@ -16,7 +16,7 @@ from lemmata.theories.icl import probes
 from lemmata.theories.icl.data import World, all_tasks, draw_prompts, out_of_domain, unseen
 from lemmata.theories.icl.network import neurons, run_forward
 from lemmata.theories.icl.neurons import ORDERS, RATES, prune
-from lemmata.theories.icl.prompts import PRUNE, SEEN, SHIFTED, UNSEEN, test_prompts
+from lemmata.theories.icl.prompts import PRUNE, SEEN, SHIFTED, UNSEEN, testing_prompts
 from lemmata.theories.icl.shift import irrelevant_family, reference_family, require_shift
 from lemmata.theories.icl.training import train_network
 
@@ -70,7 +70,7 @@ def try_contexts(problem: Problem, key: jax.Array, network: Network, signs: Arra
 @piece("test_prompts", "test_contexts", "test_mode", "include_query", once=True)
 def seen_hinge(problem: Problem, key: jax.Array, network: Network, signs: Array, world: World) -> Array:
     """The hinge loss on seen tasks, by which a run counts as trained."""
-    prompts = test_prompts(problem, key, world, SEEN)
+    prompts = testing_prompts(problem, key, world, SEEN)
     return probes.scores(run_forward(network, signs, prompts, problem.include_query), prompts)["hinge"]
 
 

@@ -27,7 +27,7 @@ from lemmata.theories.icl.figures.common import (
     signed,
 )
 from lemmata.theories.icl.measures import NEVER, by_length, required_length
-from lemmata.theories.icl.training import REACHED
+from lemmata.theories.icl.setting import REACHED
 
 AXES: dict[str, tuple[str, str, Callable[[np.ndarray], np.ndarray]]] = {
     "step_size": (r"step size $\eta$", r"\eta^{-1}", lambda x: x**-1.0),

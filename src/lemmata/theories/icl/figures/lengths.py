@@ -119,6 +119,8 @@ def _needed(ax: Axes, data: xr.Dataset, alphas: list[str], level: float = 0.05) 
     if known.any():
         scale = np.exp(np.mean(np.log((lengths * x)[known])))
         ax.plot(x, scale / x, label=r"document: $\propto1/\alpha'$", **PREDICTED)
+    else:
+        ax.text(0.5, 0.5, "at no length", transform=ax.transAxes, ha="center", fontsize=9)
     try:
         fit = power_law(x, lengths)
     except CannotFit:

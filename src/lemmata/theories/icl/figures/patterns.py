@@ -28,10 +28,10 @@ def patterns(data: xr.Dataset) -> Figure:
     left.set_title("task partners (6.18)", fontsize=10)
     middle.axhline(1, label="document: tends to 1", **PREDICTED)
     middle.set_ylim(0, 1.05)
-    middle.set_ylabel("attention on contexts with the query's pattern")
+    middle.set_ylabel("attention on contexts\nwith the query's pattern")
     middle.set_title("attention concentration", fontsize=10)
     right.set_ylim(bottom=0)
-    right.set_ylabel(r"$C = -\log(1 - \mathrm{concentration}) / \log M_1$")
+    right.set_ylabel(r"$C = -\log(1 - \mathrm{attention}) / \log M_1$")
     right.set_title(r"the document's $1 - \Theta(M_1^{-C})$", fontsize=10)
     for ax in (left, middle, right):
         ax.set_xticks(range(len(counts)), [f"{m:g}" for m in counts])

@@ -22,10 +22,12 @@ def shift(data: xr.Dataset) -> Figure:
         part = data.sel(odi_amplitude=amplitude)
         for branch, color, way in (("A", BLUE, "down to -135°"), ("B", ORANGE, "up to 225°")):
             label = rf"branch {branch}: $\theta$ from 45° {way}"
-            curve(ax, part.shift_error.sel(branch=branch), sums, label, color)
-            first = part.query_error.sel(branch=branch, odr="μ'_1")
-            curve(ax, first, sums, rf"branch {branch}, queries with $\mu'_1$ only", color, marker="", linestyle=":")
+            _runs(ax, part.shift_error.sel(branch=branch), sums, label, color)
+            first = part.query_error.sel(branch=branch, odr="μ'_1").mean("seed")
+            ax.plot(sums, first, ":", color=color, label=rf"branch {branch}, queries with $\mu'_1$ only")
         ax.plot([1, sums.max()], [REPORTED] * 2, **PREDICTED, label=rf"document: below {REPORTED:g} for $S_1 \geq 1$")
+        known = float(data.unseen_error.mean())
+        ax.axhline(known, color=GREY, linestyle="-.", linewidth=1, label=f"in domain, unseen tasks: {known:.2g}")
         ax.axvspan(1, 1.05 * sums.max(), color=GREY, alpha=0.1, linewidth=0)
         _errors(ax)
         ax.set_xlim(-1.05 * sums.max(), 1.05 * sums.max())
@@ -46,18 +48,24 @@ def contexts(data: xr.Dataset) -> Figure:
             absent = (1 - float(alpha) / 2) ** fine
             ax.fill_between(fine, absent / 2, absent, color=color, alpha=0.15, linewidth=0)
             chosen = data.error.sel(domain=domain, test_alpha=alpha)
-            curve(ax, chosen, lengths, rf"$\alpha'$ = {alpha}", color)
+            _runs(ax, chosen, lengths, rf"$\alpha'$ = {alpha}", color)
             ax.plot(fine, (1 - float(alpha)) ** fine / 2, color=color, linestyle=":", linewidth=1)
-        ax.fill_between([], [], [], color=GREY, alpha=0.3, label=r"P4: $\pi/2$ to $\pi = (1-\alpha'/2)^{l_{ts}}$")
-        ax.plot([], [], color=GREY, linestyle=":", label=r"told all patterns: $(1-\alpha')^{l_{ts}}/2$")
+        ax.fill_between([], [], [], color=GREY, alpha=0.3, label=r"P4: $\pi/2$ to $\pi = (1-\alpha'/2)^l$")
+        ax.plot([], [], color=GREY, linestyle=":", label=r"told all patterns: $(1-\alpha')^l/2$")
         _errors(ax)
         ax.set_xticks(lengths, data.length.values)
-        ax.set_xlabel(r"contexts of a testing prompt $l_{ts}$")
+        ax.set_xlabel(r"contexts of a testing prompt $l = l_{ts}$")
         place = "in domain, unseen tasks" if domain == "in" else "out of domain, $K'$ = " + str(domain).split("=")[1]
         ax.set_title(f"{place}\n{_trained(data)}", fontsize=9)
         legend_below(ax, columns=3, fontsize=8.5)
     axes[0].set_ylabel("classification error")
     return figure
+
+
+def _runs(ax: Axes, values: xr.DataArray, x: np.ndarray, label: str, color: str) -> None:
+    """The mean over seeds, and a thin line for every seed: they may differ by an order of magnitude."""
+    curve(ax, values, x, label, color)
+    ax.plot(x, values.transpose(..., "seed").values, color=color, alpha=0.4, linewidth=0.8)
 
 
 def _errors(ax: Axes) -> None:

@@ -6,7 +6,6 @@ It is `lemmata.networks.causal` with one output.
 from __future__ import annotations
 
 import jax
-import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from lemmata.lab.setting import Problem
@@ -29,14 +28,8 @@ def initialise(problem: Problem, key: jax.Array) -> Causal:
     )
 
 
-def columns(prompts: Prompts) -> tuple[Float[Array, "prompts token width"], Float[Array, "prompts token"]]:
-    """The columns of P as tokens, the query last, and their weights: 0 on room that is not used."""
-    tokens = jnp.concatenate([prompts.contexts, prompts.query[:, None]], axis=1)
-    return tokens, jnp.concatenate([prompts.weight, jnp.ones_like(prompts.weight[:, :1])], axis=1)
-
-
 def answers(network: Causal, prompts: Prompts, heads: int, positions: str) -> Float[Array, " prompts"]:
     """F(P): what the network says after the query."""
-    tokens, weight = columns(prompts)
+    tokens, weight = prompts.columns()
     found, _ = forward(network, tokens, heads=heads, positions=positions, weight=weight)
     return found[:, -1, 0]

@@ -32,14 +32,7 @@ from lemmata.theories.icl.data import (
 from lemmata.theories.icl.gpt.network import answers, initialise
 from lemmata.theories.icl.gpt.setting import too_few_rows
 from lemmata.theories.icl.probes import LOSS, mean_where
-from lemmata.theories.icl.prompts import (
-    SEEN,
-    SHIFTED,
-    UNSEEN,
-    test_prompts,
-    training_prompts,
-    watched_prompts,
-)
+from lemmata.theories.icl.prompts import SEEN, SHIFTED, UNSEEN, testing_prompts, training_prompts, watched_prompts
 from lemmata.theories.icl.shift import reference_family, require_shift
 from lemmata.theories.icl.variations import words
 
@@ -97,7 +90,7 @@ def scores(margin: Float[Array, " prompts"]) -> dict[str, Array]:
 @piece("test_prompts", "test_contexts", "test_mode", "heads", "positions", once=True)
 def try_tasks(problem: Problem, key: jax.Array, network: Causal, world: World) -> dict[str, Array]:
     """In domain: seen and unseen tasks, in one pass."""
-    both = [test_prompts(problem, key, world, which) for which in (SEEN, UNSEEN)]
+    both = [testing_prompts(problem, key, world, which) for which in (SEEN, UNSEEN)]
     margin = margins(problem, network, jax.tree.map(lambda *leaves: jnp.concatenate(leaves), *both))
     parts = zip(("seen", "unseen"), jnp.split(margin, 2), strict=True)
     return {f"{name}_{what}": value for name, part in parts for what, value in scores(part).items()}
