@@ -10,7 +10,7 @@ verify: install
 	$(BIN)/lemmata verify
 
 test: install
-	$(BIN)/pytest
+	$(BIN)/pytest --numprocesses 2 --dist loadfile
 
 lint: install
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/basedpyright

@@ -13,6 +13,8 @@ import pytest
 from lemmata.lab.registry import load
 
 ROOT = Path(__file__).parent.parent
+PRINTED = [("vit", "relevant_share"), ("exp_regression", "condition number"), ("icl", "condition satisfied: True")]
+"""Every theory with a page, and something that the code on it prints."""
 
 
 def test_the_miniature_theory_runs_exactly_as_printed(tmp_path: Path) -> None:
@@ -29,7 +31,7 @@ def test_the_miniature_theory_runs_exactly_as_printed(tmp_path: Path) -> None:
     assert (tmp_path / "results" / "quick" / "index.html").exists()
 
 
-@pytest.mark.parametrize(("name", "printed"), [("vit", "relevant_share"), ("exp_regression", "condition number")])
+@pytest.mark.parametrize(("name", "printed"), PRINTED)
 def test_the_code_on_the_page_of_a_theory_runs(tmp_path: Path, name: str, printed: str) -> None:
     text = (ROOT / "docs" / "theories" / f"{name}.md").read_text()
     (code,) = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
@@ -38,7 +40,7 @@ def test_the_code_on_the_page_of_a_theory_runs(tmp_path: Path, name: str, printe
     assert printed in done.stdout
 
 
-@pytest.mark.parametrize("name", ["vit", "exp_regression"])
+@pytest.mark.parametrize("name", [name for name, _ in PRINTED])
 def test_the_page_of_a_theory_has_every_claim_and_every_figure(name: str) -> None:
     theory = load(name)
     text = (ROOT / "docs" / "theories" / f"{name}.md").read_text()

@@ -83,8 +83,8 @@ def blocks(own: Any, partner: Any, other: Any, rounds: int = 1) -> np.ndarray:
     """Matrices with these own entries, entries of partners and entries of the others (of alternating sign)."""
     partners, one = partner_matrix(rounds), np.eye(M1)
     checks = np.where(np.add.outer(np.arange(M1), np.arange(M1)) % 2, 1.0, -1.0)
-    parts = ((own, one), (partner, partners), (other, checks * (1 - one - partners)))
-    return sum(np.multiply.outer(np.asarray(size, float), mask) for size, mask in parts)
+    spread = lambda size, mask: np.multiply.outer(np.asarray(size, float), mask)  # noqa: E731
+    return spread(own, one) + spread(partner, partners) + spread(other, checks * (1 - one - partners))
 
 
 OWN = [0.1, 0.1, 0.11, 0.12, 0.15, 0.2, 0.25, 0.35, 0.45, 0.55, 0.6, 0.62, 0.63]

@@ -12,7 +12,7 @@ import xarray as xr
 from lemmata.lab.claims import OUTCOMES, examine
 from lemmata.lab.grid import Grid, make_grid
 from lemmata.lab.runner import Options, run
-from lemmata.lab.sweep import sweep
+from lemmata.lab.sweep import find_shapes, sweep
 from lemmata.theories import icl
 from lemmata.theories.icl.tasks import SWAPS, TRIANGLES
 
@@ -126,7 +126,8 @@ QUICK: dict[str, tuple[int, dict[str, Any], dict[str, dict[Any, dict[str, Any]]]
 NAMES = [name for name in EXPERIMENTS if not name.startswith(GPT)]
 
 
-def grid(name: str, preset: str) -> Grid:
+def grid(name: str, preset: str) -> Any:
+    """A Grid of settings of this theory."""
     chosen = EXPERIMENTS[name].preset(preset)
     return make_grid(chosen.setting, chosen.axes)
 
@@ -226,8 +227,6 @@ FEWER: dict[str, dict[str, list[Any]]] = {
     "p2-width": {"neurons": [16]},
     "p6-patterns": {"relevant_patterns": [6]},
     "e2-tasks": {"case": ["M_1=6, n=3", "M_1=6, n=5", "M_1=6, n=6", "swaps", "triangles"]},
-    "p17-heads": {"start": ["independent", "frozen"]},
-    "p18-classes": {"test": ["20"]},
     "f64-baselines": {"test_fraction": [0.6]},
 }
 
@@ -235,10 +234,9 @@ FEWER: dict[str, dict[str, list[Any]]] = {
 @pytest.fixture(scope="module", autouse=True)
 def _hasty_programs() -> Iterator[None]:
     """What is compiled here runs for twelve steps."""
-    before = jax.config.jax_disable_most_optimizations  # pyright: ignore[reportAttributeAccessIssue]
     jax.config.update("jax_disable_most_optimizations", True)
     yield
-    jax.config.update("jax_disable_most_optimizations", before)
+    jax.config.update("jax_disable_most_optimizations", False)
 
 
 def smoke_axes(name: str) -> dict[str, Any]:
@@ -265,10 +263,13 @@ def found() -> dict[str, xr.Dataset]:
 
 
 PROOF = "p1-default"
+TOGETHER = ("p17-heads", "p18-classes")
+"""Two heads and classes of two patterns are run at once; by themselves only their shapes are found."""
+RUN = [name for name in NAMES if name not in TOGETHER]
 MECHANISM = {"query_norm", "key_norm", "query_projection", "key_projection", "attention_same", "attention_other"}
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", RUN)
 def test_an_experiment_leaves_what_it_declares_and_nothing_is_absent(name: str, found: dict[str, xr.Dataset]) -> None:
     data, simulation = found[name], EXPERIMENTS[name].simulation
     axes = make_grid(EXPERIMENTS[name].preset("smoke").setting, smoke_axes(name)).labels
@@ -338,21 +339,41 @@ def test_variants_of_the_default_run_differ_in_what_they_name_only(found: dict[s
     assert (frozen.query_patterns == frozen.query_patterns.isel(record=0)).where(frozen.step.notnull(), True).all()
     # the same prompts, patterns and initial weights for all of them
     start = data.isel(record=0)
-    for name in ("neuron_norm", "concentration_path", "lucky_share", "active_share"):
+    for name in ("neuron_norm", "concentration_path", "active_share"):
         assert np.ptp(start[name].values, axis=0).max() < 1e-6, name
     assert abs(intact.neuron_norm - data.sel(variant="shuffled").neuron_norm).max() > 1e-6
     np.testing.assert_allclose(data.label_gradient.sel(map="query").where(data.step.notnull(), 0), 0, atol=0)
     assert (data.label_gradient.sel(map="key").isel(record=1) > 0).all()
 
 
-def test_heads_start_alike_and_frozen_ones_stay(found: dict[str, xr.Dataset]) -> None:
-    data = found["p17-heads"]
-    assert data.sizes["head"] == 2
+@pytest.mark.parametrize("name", TOGETHER)
+@pytest.mark.parametrize("preset", ["smoke", "quick"])
+def test_the_results_of_a_larger_program_have_their_shapes(name: str, preset: str) -> None:
+    simulation = EXPERIMENTS[name].simulation
+    for setting in grid(name, preset).cells.values():
+        one = Grid({}, {(): setting})
+        shapes = find_shapes(simulation, one, 0, "float32")
+        assert {"unseen_error", "unseen_hinge", "unseen_no_match", "seen_hinge", "concentration"} <= set(shapes)
+        assert shapes["concentration"] == shapes["initial_concentration"] == (setting.heads,)
+
+
+def test_two_heads_and_classes_of_two_patterns_are_trained_and_evaluated() -> None:
+    heads, classes = (next(iter(grid(name, "smoke").cells.values())) for name in TOGETHER)
+    assert heads.heads == classes.class_size == 2
+    start = {"independent": {}, "frozen": {"train_attention": 0}}
+    setting = EXPERIMENTS["p18-classes"].preset("smoke").setting.replace(heads=2)
+    data = sweep(EXPERIMENTS["p17-heads"].simulation, setting, {"start": start}, 2)
+    assert data.concentration.dims == ("start", "seed", "head")
     np.testing.assert_allclose(
         data.initial_concentration.isel(head=0), data.initial_concentration.isel(head=1), rtol=1e-6
     )
-    frozen = data.sel(start="frozen")
+    independent, frozen = data.sel(start="independent"), data.sel(start="frozen")
     np.testing.assert_allclose(frozen.concentration, frozen.initial_concentration, rtol=1e-6)
+    assert (independent.attention_moved > 0).all()
+    assert (abs(independent.concentration.diff("head")) > 0).all()
+    for name in ("unseen_error", "unseen_hinge", "unseen_no_match", "seen_hinge", "last_watch_hinge"):
+        assert np.isfinite(data[name]).all(), name
+    assert data.shifted_error.isnull().all()  # there are no classes out of domain
 
 
 def test_shares_of_prompts_add_up(found: dict[str, xr.Dataset]) -> None:

@@ -143,7 +143,7 @@ def test_values_at_growth_records_need_one_in_every_seed() -> None:
 def test_the_last_known_value_is_that_of_the_last_record_with_one() -> None:
     values = path(x=[[nan, 2, 3, nan], [4, nan, nan, nan], [1, nan, 7, 8]]).x
     assert measures.last_known(values).values.tolist() == [3, 4, 8]
-    pairs = xr.concat([values, -values], "map")
+    pairs = values * xr.DataArray([1, -1], dims="map")
     assert measures.last_known(pairs).transpose("map", "seed").values.tolist() == [[3, 4, 8], [-3, -4, -8]]
 
 

@@ -17,33 +17,36 @@ from lemmata.theories.icl.network import run_forward
 from lemmata.theories.icl.neurons import Lucky, lucky_activity
 from lemmata.theories.icl.tasks import cyclic_tasks, task_roles
 
-FEATURES, LABELS, MU, NU, NEURONS, PROMPTS, CONTEXTS = 7, 2, 4, 3, 9, 14, 6
+FEATURES, LABELS, MU, NU, NEURONS, PROMPTS, CONTEXTS = 7, 2, 4, 3, 11, 14, 6
 WIDTH, BETA = FEATURES + LABELS, 3.0
-FAST = {"compiler_options": {"xla_backend_optimization_level": 0}}
+FAST: Any = {"compiler_options": {"xla_backend_optimization_level": 0}}
 find_partners = jax.jit(probes.partners, **FAST)
 score = jax.jit(probes.scores, **FAST)
 score_by_query = jax.jit(probes.scores_by_query, static_argnames="relevant", **FAST)
 
 
 class Case(NamedTuple):
-    world: World
-    network: Network
-    before: Network
-    signs: np.ndarray
-    prompts: Prompts
-    run: Pass
+    """In NumPy: a world, a network and one before it, prompts, the forward pass, all probes and autodiff gradients."""
+
+    world: Any
+    network: Any
+    before: Any
+    signs: Any
+    prompts: Any
+    run: Any
     found: dict[str, Any]
-    gradient: Network
-    negated_gradient: Network
+    gradient: Any
+    negated_gradient: Any
 
 
-def make_world(rng: np.random.Generator) -> World:
-    basis = BETA * np.linalg.qr(rng.normal(size=(FEATURES, FEATURES)))[0]
-    patterns = Patterns(basis[:, :MU], basis[:, MU:], jnp.asarray(0.5))  # pyright: ignore[reportArgumentType]
-    return World(basis, patterns, np.array([0.6, -0.8]), task_roles(cyclic_tasks(MU, 3), MU))  # pyright: ignore[reportArgumentType]
+def make_world(rng: np.random.Generator) -> Any:
+    basis: Any = BETA * np.linalg.qr(rng.normal(size=(FEATURES, FEATURES)))[0]
+    parts: Any = (basis[:, :MU], basis[:, MU:], np.asarray(0.5))
+    rest: Any = (np.array([0.6, -0.8]), task_roles(cyclic_tasks(MU, 3), MU))
+    return World(basis, Patterns(*parts), *rest)
 
 
-def make_prompts(rng: np.random.Generator, world: World) -> Prompts:
+def make_prompts(rng: np.random.Generator, world: Any) -> Any:
     pattern, query = rng.integers(0, MU, (PROMPTS, CONTEXTS)), rng.integers(0, MU, PROMPTS)
     pattern[0], query[0] = 1, 2  # a prompt without a match
     coin = rng.choice([-1.0, 1.0], (PROMPTS, CONTEXTS))
@@ -56,10 +59,11 @@ def make_prompts(rng: np.random.Generator, world: World) -> Prompts:
     weight = (np.arange(CONTEXTS) < rng.integers(3, CONTEXTS + 1, PROMPTS)[:, None]) * 1.0
     label = rng.choice([-1.0, 1.0], PROMPTS)
     roles = np.zeros((PROMPTS, MU))
-    return Prompts(contexts, queries, weight, label, pattern, query, coin, roles)  # pyright: ignore[reportArgumentType]
+    parts: Any = (contexts, queries, weight, label, pattern, query, coin, roles)
+    return Prompts(*parts)
 
 
-def mean_hinge(network: Network, signs: Any, prompts: Prompts, z: Any) -> Any:
+def mean_hinge(network: Any, signs: Any, prompts: Any, z: Any) -> Any:
     """The batch loss as section 3 and 4 have it, for autodiff."""
     logits = jnp.einsum("nsa,ab,nb->ns", prompts.contexts, network.key.T @ network.query, prompts.query)
     mass = jnp.exp(logits) * prompts.weight
@@ -74,17 +78,18 @@ def case() -> Iterator[Case]:
     rng = np.random.default_rng(5)
     with numerics("float64"):
         world = make_world(rng)
-        draw = lambda scale: Network(  # noqa: E731
-            rng.normal(size=(NEURONS, WIDTH)) * scale, rng.normal(size=(WIDTH, WIDTH)) * scale,
-            rng.normal(size=(WIDTH, WIDTH)) * 0.15, rng.normal(size=(WIDTH, WIDTH)) * 0.15,
-        )  # fmt: skip
-        network, before = draw(0.5), draw(0.5)
-        signs = rng.choice([-1.0, 1.0], NEURONS) / NEURONS
+        shapes = {(NEURONS, WIDTH): 0.5, (WIDTH, WIDTH): 0.5}
+        draw = lambda: Network(  # noqa: E731
+            *(jnp.asarray(size * rng.normal(size=shape)) for shape, size in shapes.items()),
+            *(jnp.asarray(0.15 * rng.normal(size=(WIDTH, WIDTH))) for _ in range(2)),
+        )
+        network, before = jax.device_get((draw(), draw()))
+        signs: Any = rng.choice([-1.0, 1.0], NEURONS) / NEURONS
         prompts = make_prompts(rng, world)
-        lucky = rng.random(NEURONS) < 0.5
+        lucky: Any = rng.random(NEURONS) < 0.5
 
         @jax.jit(**FAST)
-        def everything(network: Network, prompts: Prompts) -> Any:
+        def everything(network: Any, prompts: Any) -> Any:
             run = run_forward(network, signs, prompts)
             z = prompts.label
             found = {
@@ -104,7 +109,7 @@ def case() -> Iterator[Case]:
         yield Case(world, network, before, signs, prompts, *parts)
 
 
-def columns(matrix: np.ndarray) -> list[np.ndarray]:
+def columns(matrix: Any) -> list[np.ndarray]:
     return list(np.asarray(matrix).T)
 
 
@@ -216,12 +221,13 @@ def test_planted_neurons_fire_where_the_ideal_rows_of_w_o_would(case: Case) -> N
 
 
 def test_lucky_activity_is_a_share_of_own_pairs_and_of_all_pairs_with_the_label() -> None:
-    label = np.array([1.0, -1.0, 1.0])
-    prompts = Prompts(*[None] * 3, label, *[None] * 4)  # pyright: ignore[reportArgumentType, reportCallIssue]
-    own = np.array([[1, 1, 0, 0], [0, 0, 0, 1], [1, 0, 0, 0]], bool)
-    union = np.array([[1, 1, 0, 0], [0, 0, 0, 1]], bool)
-    active = np.array([[1, 0, 1, 1], [0, 1, 1, 1], [1, 1, 0, 0]], bool)
-    found = lucky_activity(active, prompts, Lucky(own, own, union))  # pyright: ignore[reportArgumentType]
+    label: Any = np.array([1.0, -1.0, 1.0])
+    absent: Any = None
+    prompts = Prompts(absent, absent, absent, label, absent, absent, absent, absent)
+    own: Any = np.array([[1, 1, 0, 0], [0, 0, 0, 1], [1, 0, 0, 0]], bool)
+    union: Any = np.array([[1, 1, 0, 0], [0, 0, 0, 1]], bool)
+    active: Any = np.array([[1, 0, 1, 1], [0, 1, 1, 1], [1, 1, 0, 0]], bool)
+    found = lucky_activity(active, prompts, Lucky(own, own, union))
     assert found["own_active"] == pytest.approx(3 / 4)  # (0, 0) yes, (0, 1) no, (1, 3) yes, (2, 0) yes
     assert found["all_active"] == pytest.approx(4 / 5)  # and (2, 1) yes
 
@@ -229,21 +235,22 @@ def test_lucky_activity_is_a_share_of_own_pairs_and_of_all_pairs_with_the_label(
 # Scores, on attention written down
 
 
-OUTPUT = np.array([2.0, -0.5, 0.0, 0.25])
-LABEL = np.array([1.0, 1.0, -1.0, 1.0])
-PATTERN = np.array([[0, 1, 0], [1, 1, 2], [2, 0, 1], [0, 0, 0]])
-QUERY = np.array([0, 1, 1, 2])
-ATTENTION = np.array([[0.5, 0.2, 0.3], [0.1, 0.4, 0.5], [0.2, 0.2, 0.6], [0.6, 0.2, 0.2]])
+OUTPUT: Any = np.array([2.0, -0.5, 0.0, 0.25])
+LABEL: Any = np.array([1.0, 1.0, -1.0, 1.0])
+PATTERN: Any = np.array([[0, 1, 0], [1, 1, 2], [2, 0, 1], [0, 0, 0]])
+QUERY: Any = np.array([0, 1, 1, 2])
+ATTENTION: Any = np.array([[0.5, 0.2, 0.3], [0.1, 0.4, 0.5], [0.2, 0.2, 0.6], [0.6, 0.2, 0.2]])
 
 
-def hand_made(weight: np.ndarray | None = None, query: np.ndarray = QUERY) -> tuple[Pass, Prompts]:
+def hand_made(weight: Any = None, query: Any = QUERY) -> tuple[Any, Any]:
     """Prompts of which the fourth has no match; on the others attention is 0.8, 0.5 and 0.6."""
     weight = np.ones((4, 3)) if weight is None else weight
-    prompts = Prompts(None, None, weight, LABEL, PATTERN, query, None, None)  # pyright: ignore[reportArgumentType]
+    absent: Any = None
+    prompts = Prompts(absent, absent, weight, LABEL, PATTERN, query, absent, absent)
     first = ATTENTION[:, None] * weight[:, None]
     uniform = weight[:, None] / weight.sum(axis=1)[:, None, None]
     attention = [jnp.asarray(first / first.sum(axis=2, keepdims=True)), jnp.asarray(uniform)]
-    return Pass(attention, None, None, None, None, None, jnp.asarray(OUTPUT)), prompts  # pyright: ignore[reportArgumentType]
+    return Pass(attention, absent, absent, absent, absent, absent, jnp.asarray(OUTPUT)), prompts
 
 
 def test_scores_are_those_of_the_definition_with_and_without_a_match() -> None:

@@ -21,13 +21,23 @@ from lemmata.theories.icl.network import initialise
 from lemmata.theories.icl.setting import Setting
 from lemmata.theories.icl.training import REGISTER, train_network, training_prompts
 
-FAST = {"compiler_options": {"xla_backend_optimization_level": 0}}
+FAST: Any = {"compiler_options": {"xla_backend_optimization_level": 0}}
 ROOM, CONTEXTS = 9, 6
-SETTING = Setting(**{**TINY, **TINY_NETWORK, "steps": 300, "record_every": 10, "records": 31}).replace(
-    room=ROOM, contexts=CONTEXTS, a_scale="1/sqrt(m)", initial_scale=0.2, step_size=0.05, moments="register"
-)
+FIELDS: dict[str, Any] = {
+    **TINY, **TINY_NETWORK, "steps": 300, "record_every": 10, "records": 31, "room": ROOM, "contexts": CONTEXTS,
+    "a_scale": "1/sqrt(m)", "initial_scale": 0.2, "step_size": 0.05, "moments": "register",
+}  # fmt: skip
+SETTING = Setting(**FIELDS)
 STOPPED = SETTING.replace(moments="even", stop="reached")
 STEPS = 4
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _hasty_programs() -> Iterator[None]:
+    """Compiling takes longer than running here."""
+    jax.config.update("jax_disable_most_optimizations", True)
+    yield
+    jax.config.update("jax_disable_most_optimizations", False)
 
 
 @pytest.fixture(autouse=True)
@@ -39,7 +49,7 @@ def _float64() -> Iterator[None]:
 class Trained(NamedTuple):
     world: World
     before: Network
-    signs: np.ndarray
+    signs: Any
     run: Any
 
     @property
@@ -65,7 +75,7 @@ def batches(setting: Setting, world: World, seed: int = 0, count: int = STEPS) -
     return jax.device_get(draw_batches(setting.problem(), jax.random.key(seed), world, count=count))
 
 
-def descend(network: Network, a: np.ndarray, batch: Any, step_size: float, attention: float = 1.0) -> Network:
+def descend(network: Any, a: Any, batch: Any, step_size: float, attention: float = 1.0) -> Any:
     """One step of SGD by the formulas of section 4, prompt by prompt, on the contexts that are there."""
     w_o, w_v, w_k, w_q = (np.array(leaf) for leaf in network)
     total = [np.zeros_like(w) for w in (w_o, w_v, w_k, w_q)]
@@ -86,7 +96,8 @@ def descend(network: Network, a: np.ndarray, batch: Any, step_size: float, atten
             sum_ -= z * part
     scale = step_size / len(batch.label)
     d_o, d_v, d_k, d_q = (scale * sum_ for sum_ in total)
-    return Network(w_o - d_o, w_v - d_v, w_k - attention * d_k, w_q - attention * d_q)  # pyright: ignore[reportArgumentType]
+    moved: Any = (w_o - d_o, w_v - d_v, w_k - attention * d_k, w_q - attention * d_q)
+    return Network(*moved)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import xarray as xr
 
@@ -23,7 +23,7 @@ def of_default(take: Take, variant: str = "intact") -> Evidence:
     return evidence
 
 
-def of_experiment(name: str, take: Take, intact: dict[str, str] | None = None) -> Evidence:
+def of_experiment(name: str, take: Take, intact: Mapping[str, str | list[str]] | None = None) -> Evidence:
     """What `take` makes of an experiment, if the runs of its intact cells converged."""
 
     def evidence(datasets: Datasets) -> object:

@@ -16,13 +16,15 @@ LARGE = ["45", "20", "6.35"]
 LARGE_BOTH = [*LARGE, "70", "83.65"]
 ZERO, ZERO_B, LEAST = "-45", "135", "-135"
 FIRST = "μ'_1"
+INTACT = {"training": ["U=1", "U=5"]}
+"""The training sets that satisfy Condition 6.3.2."""
 
 
 def _shift(take: Callable[[xr.Dataset], object], training: str = "U=1", moment: str = "end") -> Evidence:
     def chosen(data: xr.Dataset) -> object:
         return take(data.sel(training=training, moment=moment, drop=True))
 
-    return of_experiment("p5-shift", chosen, {"training": "U=1"})
+    return of_experiment("p5-shift", chosen, INTACT)
 
 
 def _error(*shifts: str) -> Callable[[xr.Dataset], xr.DataArray]:
@@ -55,7 +57,7 @@ def _spread(narrow: str) -> Evidence:
         wide = error.sel(training="U=5", drop=True)
         return {"difference": error.sel(training=narrow, drop=True) - wide, "spread": wide}
 
-    return of_experiment("p5-shift", take, {"training": "U=1"})
+    return of_experiment("p5-shift", take, INTACT)
 
 
 def _concentration(moment: str) -> Evidence:
@@ -66,7 +68,7 @@ def _concentration(moment: str) -> Evidence:
         value = found.sel(moment=moment, drop=True)
         return {"value": value, "rise": value - found.sel(moment="start", drop=True)}
 
-    return of_experiment("p5-shift", take, {"training": "U=1"})
+    return of_experiment("p5-shift", take, INTACT)
 
 
 _READS = ("p5-shift",)

@@ -30,7 +30,8 @@ def _every_head(weaker: xr.DataArray) -> Verdict:
     """Holds if the weaker head concentrates in every seed, fails if in two or more it does not."""
     verdict = at_least(SHARP, by="every")(weaker)
     below = int((weaker < SHARP).sum())
-    outcome = HOLDS if below == 0 else FAILS if below >= 2 else INCONCLUSIVE
+    measured = not bool(weaker.isnull().any())
+    outcome = FAILS if below >= 2 else HOLDS if below == 0 and measured else INCONCLUSIVE
     note = f"{verdict.note}; a head below it in {below} of {weaker.sizes['seed']} seeds"
     return Verdict(**{**verdict.__dict__, "outcome": outcome, "note": note})
 
