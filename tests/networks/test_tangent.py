@@ -12,7 +12,7 @@ import pytest
 from lemmata.lab.precision import numerics
 from lemmata.networks.tangent import empirical_kernel
 from lemmata.networks.transformer import Block, Dense, Norm, transform
-from lemmata.theories.vit import network as vit
+from lemmata.networks import shallow
 
 SAMPLES, OTHERS, DIMENSION, NEURONS, TOKENS = 5, 3, 4, 12, 3
 
@@ -278,11 +278,11 @@ def test_the_transformer_has_the_kernel_of_its_jacobian() -> None:
 
 
 def test_the_shallow_vision_transformer_has_the_kernel_of_its_jacobian() -> None:
-    matrices = vit.Network(*(normal(i, *shape) for i, shape in enumerate(((16, 4), (4, 4), (4, 4), (4, 4)))))
+    matrices = shallow.Network(*(normal(i, *shape) for i, shape in enumerate(((16, 4), (4, 4), (4, 4), (4, 4)))))
     x = normal(8, SAMPLES, TOKENS, 4), jnp.ones((SAMPLES, TOKENS))
 
     def forward(matrices: Any, x: Any) -> Any:
-        return vit.forward(matrices, jnp.asarray(signs(16)), *x)
+        return shallow.forward(matrices, jnp.asarray(signs(16)), *x)
 
     np.testing.assert_allclose(kernel(forward, matrices, x), by_jacobian(forward, matrices, x), rtol=1e-10, atol=1e-11)
 

@@ -19,7 +19,8 @@ class MarginLoss(NamedTuple):
 def hinge(margin: Any = 1.0) -> MarginLoss:
     """max(gamma - m, 0); from m = gamma on everything is exactly 0."""
     return MarginLoss(
-        lambda m: jnp.where(m < margin, margin - m, 0.0),  # whose automatic derivative at the kink is 0 too
+        # not jnp.maximum, whose automatic derivative at the kink is a half; NaN stays NaN
+        lambda m: jnp.where(m >= margin, 0.0, margin - m),
         lambda m: jnp.where(margin - m > 0, -1.0, 0.0).astype(jnp.result_type(m)),
     )
 

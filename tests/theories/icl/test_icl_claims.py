@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import xarray as xr
-from hand_made import (
+from icl_hand_made import (
     M1,
     assert_shape_of,
     change,
@@ -509,6 +509,8 @@ for _map in KEYS:
         update(9, _map, 1.0, -0.1001, 0.0))  # fmt: skip
     thresholds("p13-growth-stops", 0.0999, 0.1001, lambda v, m=_map: update(LAST, m, v, 0.0, 0.0),
                update(8, _map, 1.0, 0.0, 0.0), wide=0.05)  # fmt: skip
+for _name in ("p13-non-partners", "p13-irrelevant"):
+    row(_name, INCONCLUSIVE, intact("map_update", record=5)(lambda old: -old))
 for _record in (0, 5, LAST):
     row("p13-label-columns", FAILS, intact("label_gradient", record=_record, map="query", seed=2)(1e-12))
 row("p13-label-columns", HOLDS, intact("label_gradient", record=13, map="query")(1.0))
@@ -544,6 +546,7 @@ for _record in (0, 5, 9):
         thresholds("p14-coefficient", _sign * 0.0099, _sign * 0.0101, coefficient(_record, "minus"), *_FLAT, wide=0)
     row("p14-coefficient", INCONCLUSIVE, *_FLAT, coefficient(_record, "minus")(seeds(0.01, 0.005)))
 row("p14-coefficient", HOLDS, *_FLAT, coefficient(slice(10, 13))(1.0))
+row("p14-coefficient", FAILS, coefficient(0)(one_seed(0.01, -0.001)))
 _EARLY = coefficient(3)(0.02)
 for _record in (4, 9):
     thresholds("p14-coefficient-corrected", 0.101, 0.099, coefficient(_record), _EARLY,
@@ -588,6 +591,7 @@ for _below, _outcome in ((0, HOLDS), (1, INCONCLUSIVE), (2, FAILS)):
             independent("concentration", head=_head)(one_seed(0.97, 0.849, number=_below)),
         )
 row("p17-each-head", HOLDS, independent("concentration")(0.85))
+row("p17-each-head", INCONCLUSIVE, independent("concentration")(float("nan")))
 row("p17-each-head-corrected", HOLDS, independent("concentration", seed=0)([0.2, 0.95]))
 row("p17-each-head-corrected", FAILS, independent("concentration", seed=0)([0.949, 0.2]))
 
