@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from lemmata.lab.precision import numerics
+from lemmata.networks import shallow
 from lemmata.networks.tangent import empirical_kernel
 from lemmata.networks.transformer import Block, Dense, Norm, transform
-from lemmata.networks import shallow
 
 SAMPLES, OTHERS, DIMENSION, NEURONS, TOKENS = 5, 3, 4, 12, 3
 

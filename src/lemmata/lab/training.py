@@ -91,6 +91,11 @@ def record_steps(steps: Any, records: int, every: Any = 1, spacing: str = "even"
         grid = jnp.round((steps + 1.0) ** (index / (records - 1))) - 1
         # rounding repeats small steps; each is pushed at least one past the previous one
         at = jnp.minimum(index + jax.lax.cummax(grid - index), steps)
+    return without_repeats(at)
+
+
+def without_repeats(at: jax.Array) -> jax.Array:
+    """Steps of records in order, those that repeat the one before marked as not used."""
     repeated = jnp.concatenate([jnp.zeros(1, bool), at[1:] == at[:-1]])
     return jnp.where(repeated, -1, at).astype(jnp.int32)
 

@@ -31,7 +31,7 @@ class PromptSetting(lab.Setting):
     shift_amplitude: float = lab.number(5.0, "K'", "largest amplitude of the irrelevant part out of domain", low=0)
     angle: float = lab.number(45.0, "θ", "angle of the reference family out of domain, in degrees")
     steps: int = lab.number(1500, "T", "training steps", low=0, high=10**6, integer=True)
-    record_every: int = lab.number(10**6, "", "steps between two records", low=1, high=10**6, integer=True)
+    record_every: int = lab.number(1, "", "steps between two records, at least", low=1, high=10**6, integer=True)
     contexts: int = lab.number(20, "l_tr", "context examples of a training prompt", low=1, high=4096, integer=True)
     rounds: int = lab.number(1, "U", "rounds of the cyclic training tasks", low=1, integer=True)
     task_count: int = lab.number(6, "n", "number of training tasks for tasks=subsampled", low=1, integer=True)

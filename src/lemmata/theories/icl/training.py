@@ -12,7 +12,7 @@ from jaxtyping import Array
 from lemmata.lab import batches
 from lemmata.lab.setting import Problem
 from lemmata.lab.simulation import Variable, piece, simulation, stream
-from lemmata.lab.training import Run, descent, loop, record_steps
+from lemmata.lab.training import Run, descent, loop, record_steps, without_repeats
 from lemmata.networks.shallow import Network
 from lemmata.theories.icl import probes
 from lemmata.theories.icl.data import Prompts, World, draw_world
@@ -62,12 +62,11 @@ def train(problem: Problem, key: jax.Array, network: Network, signs: Array, worl
 def _moments(problem: Problem) -> Array:
     if problem.moments == "even":
         return record_steps(problem.steps, problem.records, problem.record_every)
-    at = jnp.minimum(jnp.asarray([*REGISTER, 10**6]), problem.steps)
-    return jnp.where(jnp.concatenate([jnp.zeros(1, bool), at[1:] == at[:-1]]), -1, at).astype(jnp.int32)
+    return without_repeats(jnp.minimum(jnp.asarray([*REGISTER, problem.steps]), problem.steps))
 
 
-@piece("test_prompts", "test_contexts", "test_mode", "track", "include_query", "shiftable", "heads", "neurons",
-       "watch_prompts", once=True)  # fmt: skip
+@piece("test_prompts", "test_contexts", "test_mode", "track", "include_query", "shiftable", "heads", "class_size",
+       once=True)  # fmt: skip
 def evaluate(
     problem: Problem, key: jax.Array, before: Network, after: Network, signs: Array, world: World
 ) -> dict[str, Array]:
@@ -94,7 +93,7 @@ def evaluate(
         "coverage_most": jnp.max(counts),
         "concentration_exponent": jnp.log(1 - jnp.max(on_new["concentration"])) / jnp.log(world.roles.shape[1]),
         "partner_ratio": jnp.full(2, jnp.nan, signs.dtype)
-        if problem.heads > 1
+        if problem.heads > 1 or problem.class_size > 1
         else probes.partner_ratio(after, world, jnp.asarray(problem.seen)),
         **dict.fromkeys(("shifted_error", "shifted_hinge", "shifted_concentration"), absent),
     }
