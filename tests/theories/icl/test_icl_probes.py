@@ -141,6 +141,16 @@ def test_partners_are_the_pairs_of_the_training_tasks() -> None:
         assert number is None or (expected.sum(axis=1) == number).all()
 
 
+def test_the_partner_ratio_is_the_mean_entry_of_partners_over_the_own_one_of_their_row(case: Case) -> None:
+    seen = case.world.roles.shape[1]  # one round of the cycle: every pattern has two partners
+    ratios = []
+    for matrix in (case.network.query, case.network.key):
+        block = [[padded(v) @ matrix @ padded(u) for u in columns(case.world.patterns.relevant)]
+                 for v in columns(case.world.patterns.relevant)]  # fmt: skip
+        ratios.append(np.mean([block[j][k % seen] / block[j][j] for j in range(seen) for k in (j - 1, j + 1)]))
+    np.testing.assert_allclose(probes.partner_ratio(case.network, case.world, jnp.asarray(seen)), ratios, rtol=1e-10)
+
+
 def test_projections_are_means_over_queries_and_contexts_on_their_own_pattern(case: Case) -> None:
     unit = [padded(v) / BETA for v in columns(case.world.patterns.relevant)]
     p, q = case.prompts, case.network
