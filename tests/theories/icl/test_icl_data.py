@@ -20,7 +20,7 @@ from scipy import stats
 from lemmata.lab.errors import UserError
 from lemmata.theories.icl import data as sampler
 from lemmata.theories.icl.data import Prompts, Tasks, World, draw_basis, draw_prompts, draw_world
-from lemmata.theories.icl.prompts import shifted_prompts, training_prompts
+from lemmata.theories.icl.prompts import shifted_patterns, shifted_prompts, training_prompts
 from lemmata.theories.icl.setting import Setting
 from lemmata.theories.icl.shift import reference_family
 
@@ -38,7 +38,7 @@ draw = jax.jit(draw_prompts, static_argnames=("count", "room", "mode", "training
 slots = jax.jit(sampler.batch_slots, static_argnames="count", **FAST)
 pairs_of = jax.jit(sampler.all_tasks, static_argnums=0, **FAST)
 batch = jax.jit(lambda problem, key, world: training_prompts(problem.only(["context_room"]), key, world, 240), **FAST)
-shifted = jax.jit(lambda problem, key, world: shifted_prompts(problem, key, world), **FAST)
+shifted = jax.jit(lambda p, key, world: shifted_prompts(p, key, world, shifted_patterns(p, world)), **FAST)
 haar = jax.jit(lambda problem, keys: jax.vmap(lambda key: draw_basis(problem, key))(keys), **FAST)
 
 
@@ -372,8 +372,8 @@ def test_the_first_contexts_of_independent_prompts_do_not_depend_on_the_length()
 def test_inputs_out_of_domain_are_combinations_of_the_shifted_patterns() -> None:
     setting = SMALL.replace(basis="random", angle=-20.0)
     world = world_of(setting)
-    prompts, patterns = shifted(setting.problem(), jax.random.key(2), world)
-    prompts = jax.device_get(prompts)
+    patterns = shifted_patterns(setting.problem(), world)
+    prompts = jax.device_get(shifted(setting.problem(), jax.random.key(2), world))
     basis = np.asarray(world.basis, np.float64)
     odr = reference_family(6, 10, -20.0)[0]
     np.testing.assert_allclose(patterns.relevant, basis @ odr.T, atol=1e-5)

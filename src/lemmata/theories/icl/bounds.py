@@ -64,7 +64,7 @@ def required_ltr(alpha: Any, beta: Any, M1: Any, C: Any = 1.0) -> Any:
 
 @bound(
     "(6.9)",
-    f"{ONES}; an order says nothing about matches being absent: see kind=iid",
+    f"{ONES}; the order 1/α' says nothing about prompts without a match; kind=iid does",
     alpha_test=_TEST,
     eps=_EPS,
     C=_C,

@@ -12,8 +12,9 @@ from lemmata.lab.setting import Problem
 from lemmata.lab.simulation import Variable, piece, simulation, stream
 from lemmata.networks.shallow import Network
 from lemmata.theories.icl.baselines import BASELINES, consult_oracle, fit_estimators, predict
-from lemmata.theories.icl.data import Prompts, World, all_tasks, draw_prompts, out_of_domain, unseen
+from lemmata.theories.icl.data import Prompts, World, all_tasks, draw_prompts, unseen
 from lemmata.theories.icl.network import run_forward
+from lemmata.theories.icl.prompts import shifted_patterns
 from lemmata.theories.icl.setting import Setting
 from lemmata.theories.icl.shift import require_shift
 from lemmata.theories.icl.training import train_network
@@ -33,7 +34,7 @@ def try_prompts(
 ) -> tuple[Prompts, Array]:
     """Testing prompts of some length, in the room of the longest, and the network's answers F."""
     if shifted:
-        patterns = out_of_domain(world.basis, problem.shift_relevant, problem.shift_irrelevant, problem.shift_amplitude)
+        patterns = shifted_patterns(problem, world)
         tasks = all_tasks(patterns.relevant.shape[1])
     else:
         patterns, tasks = world.patterns, unseen(problem, world.roles)

@@ -22,6 +22,11 @@ def mean_where(values: Float[Array, "*parts prompts"], chosen: Bool[Array, " pro
     return group_mean(values, (chosen * 1.0)[None])[0]
 
 
+def judge_margins(margin: Float[Array, " prompts"]) -> dict[str, Array]:
+    """Sign error (F = 0 counts) and hinge loss of every prompt, from its margin z F."""
+    return {"error": (margin <= 0) * 1.0, "hinge": LOSS.value(margin)}
+
+
 def scores(run: Pass, prompts: Prompts) -> dict[str, Array]:
     """Probes 5.1 and 5.2: hinge, sign error (F = 0 counts), mean margin z F, attention on N_* by head.
 
@@ -29,11 +34,11 @@ def scores(run: Pass, prompts: Prompts) -> dict[str, Array]:
     without one too.
     """
     margin = prompts.label * run.output
-    wrong = (margin <= 0) * 1.0
+    judged = judge_margins(margin)
+    wrong = judged["error"]
     matched = jnp.any(prompts.matches(), axis=1)
     return {
-        "error": jnp.mean(wrong),
-        "hinge": jnp.mean(LOSS.value(margin)),
+        **{name: jnp.mean(values) for name, values in judged.items()},
         "margin": jnp.mean(margin),
         "concentration": mean_where(attention_on(run, prompts.matches() * 1.0), matched),
         "no_match": jnp.mean(~matched * 1.0),
@@ -44,8 +49,7 @@ def scores(run: Pass, prompts: Prompts) -> dict[str, Array]:
 
 def scores_by_query(run: Pass, prompts: Prompts, relevant: int) -> dict[str, Array]:
     """Probe 5.8: error, hinge and concentration by the query's pattern."""
-    margin = prompts.label * run.output
-    found = {"error": (margin <= 0) * 1.0, "hinge": LOSS.value(margin)}
+    found = judge_margins(prompts.label * run.output)
     found["concentration"] = attention_on(run, prompts.matches() * 1.0)[0]
     matched = jnp.any(prompts.matches(), axis=1)
     each = {}

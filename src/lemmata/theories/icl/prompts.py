@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 
@@ -41,15 +43,21 @@ def testing_prompts(problem: Problem, key: jax.Array, world: World, which: int) 
     )  # fmt: skip
 
 
-def shifted_prompts(problem: Problem, key: jax.Array, world: World) -> tuple[Prompts, Patterns]:
-    """Testing prompts out of domain, on every task of the shifted patterns."""
-    patterns = out_of_domain(world.basis, problem.shift_relevant, problem.shift_irrelevant, problem.shift_amplitude)
-    prompts = draw_prompts(
+def shifted_patterns(problem: Problem, world: World) -> Patterns:
+    """The patterns out of domain of this setting."""
+    return out_of_domain(world.basis, problem.shift_relevant, problem.shift_irrelevant, problem.shift_amplitude)
+
+
+def shifted_prompts(
+    problem: Problem, key: jax.Array, world: World, patterns: Patterns, fraction: Any = None
+) -> Prompts:
+    """Testing prompts on every task of patterns out of domain: the same draws whatever the patterns are."""
+    return draw_prompts(
         jax.random.fold_in(stream(key, "test"), SHIFTED),
-        patterns, world.q, all_tasks(patterns.relevant.shape[1]), problem.test_fraction, problem.test_contexts,
+        patterns, world.q, all_tasks(patterns.relevant.shape[1]),
+        problem.test_fraction if fraction is None else fraction, problem.test_contexts,
         count=problem.test_prompts, room=problem.test_contexts, mode=problem.test_mode,
     )  # fmt: skip
-    return prompts, patterns
 
 
 def training_prompts(problem: Problem, key: jax.Array, world: World, count: int) -> Prompts:

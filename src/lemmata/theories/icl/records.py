@@ -21,6 +21,7 @@ from lemmata.theories.icl.prompts import (
     FIXED,
     SEEN,
     UNSEEN,
+    shifted_patterns,
     shifted_prompts,
     testing_prompts,
     training_prompts,
@@ -48,7 +49,7 @@ class Watched(NamedTuple):
 def draw_watched(problem: Problem, key: jax.Array, world: World) -> Watched:
     """The prompts that `train` looks at."""
     proof = problem.track == "proof"
-    shifted, patterns = shifted_prompts(problem, key, world) if problem.track == "mechanism" else (None, None)
+    patterns = shifted_patterns(problem, world) if problem.track == "mechanism" else None
     return Watched(
         watched_prompts(problem, key, world),
         testing_prompts(problem, key, world, UNSEEN) if proof else None,
@@ -56,7 +57,7 @@ def draw_watched(problem: Problem, key: jax.Array, world: World) -> Watched:
         training_prompts(problem, jax.random.fold_in(stream(key, "test"), FIXED), world, problem.test_prompts)
         if proof
         else None,
-        shifted,
+        None if patterns is None else shifted_prompts(problem, key, world, patterns),
         patterns,
     )
 

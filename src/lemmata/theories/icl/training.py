@@ -18,7 +18,15 @@ from lemmata.theories.icl import probes
 from lemmata.theories.icl.data import Prompts, World, draw_world
 from lemmata.theories.icl.network import gradient, initialise, neurons, run_forward
 from lemmata.theories.icl.neurons import ORDERS, RATES, SIGNS, prune
-from lemmata.theories.icl.prompts import PRUNE, SEEN, UNSEEN, shifted_prompts, testing_prompts, training_prompts
+from lemmata.theories.icl.prompts import (
+    PRUNE,
+    SEEN,
+    UNSEEN,
+    shifted_patterns,
+    shifted_prompts,
+    testing_prompts,
+    training_prompts,
+)
 from lemmata.theories.icl.records import Watched, draw_watched, record_mechanism, record_proof
 
 REGISTER = (0, 10, 50, 100, 150, 200, 225, 250, 275, 300, 350, 400, 600)
@@ -98,7 +106,7 @@ def evaluate(
         **dict.fromkeys(("shifted_error", "shifted_hinge", "shifted_concentration"), absent),
     }
     if problem.shiftable:
-        shifted, _ = shifted_prompts(problem, key, world)
+        shifted = shifted_prompts(problem, key, world, shifted_patterns(problem, world))
         there = probes.scores(run_forward(after, signs, shifted, include), shifted)
         found |= {f"shifted_{name}": there[name] for name in ("error", "hinge")}
         found["shifted_concentration"] = there["concentration"][0]

@@ -13,10 +13,10 @@ from lemmata.lab.setting import Problem
 from lemmata.lab.simulation import Variable, piece, simulation, stream
 from lemmata.networks.shallow import Network
 from lemmata.theories.icl import probes
-from lemmata.theories.icl.data import World, all_tasks, draw_prompts, out_of_domain, unseen
+from lemmata.theories.icl.data import World, draw_prompts, out_of_domain, unseen
 from lemmata.theories.icl.network import neurons, run_forward
 from lemmata.theories.icl.neurons import ORDERS, RATES, prune
-from lemmata.theories.icl.prompts import PRUNE, SEEN, SHIFTED, UNSEEN, testing_prompts
+from lemmata.theories.icl.prompts import PRUNE, SEEN, UNSEEN, shifted_patterns, shifted_prompts, testing_prompts
 from lemmata.theories.icl.shift import irrelevant_family, reference_family, require_shift
 from lemmata.theories.icl.training import train_network
 
@@ -109,10 +109,7 @@ def try_shifts(
 
     def one(coefficients: Array) -> dict[str, Array]:
         patterns = out_of_domain(world.basis, coefficients, odi, problem.shift_amplitude)
-        prompts = draw_prompts(
-            jax.random.fold_in(stream(key, "test"), SHIFTED), patterns, world.q, all_tasks(3), problem.test_fraction,
-            problem.test_contexts, count=problem.test_prompts, room=problem.test_contexts, mode=problem.test_mode,
-        )  # fmt: skip
+        prompts = shifted_prompts(problem, key, world, patterns)
         found: dict[str, list[Array]] = {}
         for network in (before, after):
             run = run_forward(network, signs, prompts, problem.include_query)
@@ -164,17 +161,13 @@ def vary_shift(problem: Problem, key: jax.Array, prepared: None = None) -> dict[
 def try_pruning(problem: Problem, key: jax.Array, network: Network, signs: Array, world: World) -> dict[str, Array]:
     """Pruned by the row norms of W_O, out of domain, at every fraction (the same neurons everywhere)."""
     require_shift(problem.patterns, problem.irrelevant)
-    patterns = out_of_domain(world.basis, problem.shift_relevant, problem.shift_irrelevant, problem.shift_amplitude)
-    test = stream(key, "test")
+    patterns = shifted_patterns(problem, world)
     norms = jnp.linalg.norm(network.output, axis=1)
 
     def one(fraction: Array) -> dict[str, Array]:
-        prompts = draw_prompts(
-            jax.random.fold_in(test, SHIFTED), patterns, world.q, all_tasks(patterns.relevant.shape[1]), fraction,
-            problem.test_contexts, count=problem.test_prompts, room=problem.test_contexts, mode=problem.test_mode,
-        )  # fmt: skip
+        prompts = shifted_prompts(problem, key, world, patterns, fraction)
         run = run_forward(network, signs, prompts, problem.include_query)
-        return prune(jax.random.fold_in(test, PRUNE), neurons(network), norms, signs, run, prompts)
+        return prune(jax.random.fold_in(stream(key, "test"), PRUNE), neurons(network), norms, signs, run, prompts)
 
     found = jax.lax.map(one, jnp.asarray(PRUNED_FRACTIONS))
     return {name: found[name] for name in ("pruned_hinge", "pruned_error")} | {"output_norm": jnp.sort(norms)}

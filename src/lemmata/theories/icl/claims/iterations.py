@@ -10,6 +10,7 @@ import xarray as xr
 from lemmata.lab.claims import FAILS, HOLDS, Claim, Control, Datasets, Evidence
 from lemmata.lab.judges import all_of, at_least, equal, within
 from lemmata.lab.measures import log_slopes, on_law
+from lemmata.theories.icl.claims.common import stack
 from lemmata.theories.icl.measures import by_length, required_length
 
 AXES = {
@@ -53,9 +54,10 @@ def _single(length: int, budgets: tuple[str, ...], fraction: float | None = None
     def evidence(datasets: Datasets) -> dict[str, Any]:
         data = datasets["e1-context"]
         data = data if fraction is None else data.sel(fraction=[fraction])
-        pick = lambda name: xr.concat(  # noqa: E731
-            [by_length(data, data[name], budget).sel(length=length, drop=True) for budget in budgets], "budget"
-        ).assign_coords(budget=list(budgets))
+
+        def pick(name: str) -> xr.DataArray:
+            return stack({b: by_length(data, data[name], b).sel(length=length, drop=True) for b in budgets}, "budget")
+
         return {"moved": {"measured": pick("attention_moved"), "predicted": 0.0}, "hinge": pick("last_watch_hinge")}
 
     return evidence

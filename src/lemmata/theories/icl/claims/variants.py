@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -33,7 +34,7 @@ def _every_head(weaker: xr.DataArray) -> Verdict:
     measured = not bool(weaker.isnull().any())
     outcome = FAILS if below >= 2 else HOLDS if below == 0 and measured else INCONCLUSIVE
     note = f"{verdict.note}; a head below it in {below} of {weaker.sizes['seed']} seeds"
-    return Verdict(**{**verdict.__dict__, "outcome": outcome, "note": note})
+    return replace(verdict, outcome=outcome, note=note)
 
 
 def _classes(take: Callable[[xr.Dataset], xr.DataArray], test: str, attention: str = "trained") -> Evidence:

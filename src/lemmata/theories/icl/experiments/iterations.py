@@ -6,7 +6,6 @@ from typing import Any
 
 from lemmata.theories.icl.experiments.common import experiment
 from lemmata.theories.icl.figures import iterations as figures
-from lemmata.theories.icl.tasks import SWAPS, TRIANGLES
 
 _UNTIL = {"steps": 6000, "record_every": 5, "records": 1201, "stop": "reached"}
 _SOON = {"records": 3}
@@ -24,7 +23,6 @@ def _tasks(values: tuple[int, ...], dimension: int = 30) -> dict[str, dict[str, 
         for n in (m // 2, m - 1, m):
             sizes = {"patterns": m, "irrelevant": dimension - m}
             cases[f"M_1={m}, n={n}"] = {**sizes, "tasks": "subsampled", "task_count": n}
-    assert len(SWAPS) == len(TRIANGLES) == 6
     return cases | {"swaps": {"tasks": "swaps"}, "triangles": {"tasks": "triangles"}}
 
 

@@ -31,8 +31,16 @@ from lemmata.theories.icl.data import (
 )
 from lemmata.theories.icl.gpt.network import answers, initialise
 from lemmata.theories.icl.gpt.setting import too_few_rows
-from lemmata.theories.icl.probes import LOSS, mean_where
-from lemmata.theories.icl.prompts import SEEN, SHIFTED, UNSEEN, testing_prompts, training_prompts, watched_prompts
+from lemmata.theories.icl.probes import LOSS, judge_margins, mean_where
+from lemmata.theories.icl.prompts import (
+    SEEN,
+    SHIFTED,
+    UNSEEN,
+    shifted_prompts,
+    testing_prompts,
+    training_prompts,
+    watched_prompts,
+)
 from lemmata.theories.icl.shift import reference_family, require_shift
 from lemmata.theories.icl.variations import words
 
@@ -83,8 +91,8 @@ def margins(problem: Problem, network: Causal, prompts: Prompts) -> Float[Array,
 
 
 def scores(margin: Float[Array, " prompts"]) -> dict[str, Array]:
-    """Sign error (F = 0 counts) and hinge loss."""
-    return {"error": jnp.mean((margin <= 0) * 1.0), "hinge": jnp.mean(LOSS.value(margin))}
+    """Sign error and hinge loss."""
+    return {name: jnp.mean(values) for name, values in judge_margins(margin).items()}
 
 
 @piece("test_prompts", "test_contexts", "test_mode", "heads", "positions", once=True)
@@ -107,14 +115,10 @@ def try_shifts(problem: Problem, key: jax.Array, network: Causal, world: World) 
 
     def one(cell: tuple[Array, Array]) -> dict[str, Array]:
         coefficients, amplitude = cell
-        prompts = draw_prompts(
-            jax.random.fold_in(stream(key, "test"), SHIFTED), out_of_domain(world.basis, coefficients, odi, amplitude),
-            world.q, all_tasks(ODR), problem.test_fraction, problem.test_contexts,
-            count=problem.test_prompts, room=problem.test_contexts, mode=problem.test_mode,
-        )  # fmt: skip
+        prompts = shifted_prompts(problem, key, world, out_of_domain(world.basis, coefficients, odi, amplitude))
         margin = margins(problem, network, prompts)
         own = [prompts.query_pattern == j for j in range(ODR)]
-        each = {"error": (margin <= 0) * 1.0, "hinge": LOSS.value(margin)}
+        each = judge_margins(margin)
         return {
             **{f"shift_{name}": value for name, value in scores(margin).items()},
             **{f"query_{name}": jnp.stack([mean_where(v, chosen) for chosen in own]) for name, v in each.items()},
