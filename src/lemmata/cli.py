@@ -24,6 +24,11 @@ app = typer.Typer(
     add_completion=False, no_args_is_help=True, rich_markup_mode=None, help="A laboratory for provable learning."
 )
 
+diagnose = typer.Typer(
+    no_args_is_help=True, rich_markup_mode=None, help="Measure a theory's quantities on your own data."
+)
+app.add_typer(diagnose, name="diagnose")
+
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 PresetOption = Annotated[str, typer.Option("--preset", help="smoke (seconds), quick, or paper (the document's sizes).")]
 SeedOption = Annotated[int, typer.Option("--seed", help="First seed.")]
@@ -271,6 +276,38 @@ def bound(
     print(f"{bound_name}({inputs}) = {value}   {calculator.reference}")
     if answer["note"]:
         print(answer["note"])
+
+
+@diagnose.command("graph")
+def diagnose_graph(
+    file: Annotated[
+        Path, typer.Argument(help="A graph: npz, Planetoid, Geom-GCN, OGB, or a folder of edges and labels.")
+    ],
+    bins: Annotated[int, typer.Option("--bins", help="Distances are 1 to bins - 1.")] = 20,
+    threshold: Annotated[
+        float, typer.Option("--threshold", help="Cosine above which a node's features count as its class's.")
+    ] = 0.7,
+    sources: Annotated[
+        int | None,
+        typer.Option("--sources", help="Nodes to measure from; default all, beyond 20000 nodes a sample of 2000."),
+    ] = None,
+    seed: SeedOption = 0,
+    out: Annotated[Path | None, typer.Option("--out", help="Folder for figure.png and diagnosis.json.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Say which distances of a labelled graph carry the label, and what to sample and encode."""
+    from lemmata.theories.graph_transformer.diagnose import diagnose as examine
+
+    found = examine(file, bins, threshold=threshold, sources=sources, seed=seed)
+    if out is not None:
+        out.mkdir(parents=True, exist_ok=True)
+        found.figure().savefig(out / "figure.png", dpi=150)
+        (out / "diagnosis.json").write_text(json.dumps(found.json(), indent=1, allow_nan=False))
+        say(f"{out}: figure.png, diagnosis.json")
+    if as_json:
+        show_json(found.json())
+    else:
+        print(found.text())
 
 
 @app.command()

@@ -1,6 +1,6 @@
 """CIFAR-10 from the user's disk: the public python or binary batches, or a subset of them in one npz file.
 
-Python batches are pickles; the unpickler admits NumPy arrays and plain containers and nothing else, so that a file of
+Python batches are pickles; NumPy arrays and plain containers are read from them and nothing else, so that a file of
 unknown origin cannot run code. Whatever is missing or damaged is one sentence that names the file.
 """
 
@@ -9,13 +9,14 @@ from __future__ import annotations
 import functools
 import io
 import os
-import pickle
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from lemmata.datasets import files, pickles
+from lemmata.datasets.files import require
 from lemmata.datasets.images import Images
 from lemmata.lab.errors import UserError
 
@@ -62,7 +63,7 @@ def _remembered(path: Path, kind: str, changed: int) -> Images:
 def _subset(file: Path) -> Images:
     def part(arrays: Mapping[str, np.ndarray], name: str) -> Part:
         pixels = arrays[f"{name}_images"]
-        _require(pixels.ndim == 4 and pixels.shape[1:] == (SIDE, SIDE, CHANNELS), f"{name}_images has another shape")
+        require(pixels.ndim == 4 and pixels.shape[1:] == (SIDE, SIDE, CHANNELS), f"{name}_images has another shape")
         return pixels.transpose(0, 3, 1, 2).reshape(len(pixels), PIXELS), arrays[f"{name}_labels"]
 
     def read(content: bytes) -> tuple[Part, Part, list[str]]:
@@ -75,12 +76,11 @@ def _subset(file: Path) -> Images:
 
 def _python(folder: Path) -> Images:
     def batch(content: bytes) -> Part:
-        table = _Unpickler(io.BytesIO(content), encoding="bytes").load()
-        return _sound((table[b"data"], np.asarray(table[b"labels"])))
+        table = _unpickled(content)
+        return _sound((pickles.array(table[b"data"]), _integers(table[b"labels"])))
 
     def meta(content: bytes) -> list[str]:
-        table = _Unpickler(io.BytesIO(content), encoding="bytes").load()
-        return _named([name.decode() for name in table[b"label_names"]])
+        return _named([name.decode() for name in _unpickled(content)[b"label_names"]])
 
     train = [_read(folder / f"data_batch_{i}", batch) for i in range(1, 6)]
     return _images(_joined(train), _read(folder / "test_batch", batch), _read(folder / "batches.meta", meta))
@@ -88,7 +88,7 @@ def _python(folder: Path) -> Images:
 
 def _binary(folder: Path) -> Images:
     def batch(content: bytes) -> Part:
-        _require(len(content) % (1 + PIXELS) == 0, f"its length is no multiple of {1 + PIXELS} bytes")
+        require(len(content) % (1 + PIXELS) == 0, f"its length is no multiple of {1 + PIXELS} bytes")
         rows = np.frombuffer(content, np.uint8).reshape(-1, 1 + PIXELS)
         return _sound((rows[:, 1:], rows[:, 0]))
 
@@ -99,66 +99,35 @@ def _binary(folder: Path) -> Images:
     return _images(_joined(train), _read(folder / "test_batch.bin", batch), _read(folder / "batches.meta.txt", meta))
 
 
-class _Unpickler(pickle.Unpickler):
-    """Admits the three globals that a pickled array names, and `encode`, with which Python 3 writes bytes for 2."""
-
-    def find_class(self, module: str, name: str) -> Any:
-        rebuild = np.zeros(0).__reduce__()[0]
-        admitted = {
-            ("numpy.core.multiarray", "_reconstruct"): rebuild,
-            ("numpy._core.multiarray", "_reconstruct"): rebuild,
-            ("numpy", "ndarray"): np.ndarray,
-            ("numpy", "dtype"): np.dtype,
-            ("_codecs", "encode"): _latin_bytes,
-        }
-        if (module, name) not in admitted:
-            raise _DamagedError(f"it asks for {module}.{name}, which no image batch needs")
-        return admitted[module, name]
+def _unpickled(content: bytes) -> Any:
+    return pickles.load(content, pickles.ARRAYS, needed_by="no image batch", old_strings_are_bytes=True)
 
 
-def _latin_bytes(text: str, encoding: str) -> bytes:
-    _require(encoding == "latin1", f"it asks for the encoding {encoding}")
-    return text.encode("latin1")
-
-
-class _DamagedError(Exception):
-    """Why a file is not what its format promises, in words."""
-
-
-def _require(condition: bool, reason: str) -> None:
-    if not condition:
-        raise _DamagedError(reason)
+def _integers(labels: Any) -> np.ndarray:
+    if isinstance(labels, pickles.PickledArray):
+        return pickles.array(labels)
+    require(isinstance(labels, list) and all(type(label) is int for label in labels), "its labels are not integers")
+    return np.asarray(labels)
 
 
 def _read(file: Path, parse: Callable[[bytes], Any]) -> Any:
-    """What `parse` makes of the file; anything wrong with it is one sentence."""
-    try:
-        return parse(file.read_bytes())
-    except FileNotFoundError:
-        reason = "there is no such file"
-    except OSError as error:
-        reason = error.strerror or "it cannot be opened"
-    except _DamagedError as error:
-        reason = str(error)
-    except Exception:  # a damaged archive or pickle may raise anything
-        reason = "it is cut short or of another format"
-    raise UserError(f"{file} cannot be read as CIFAR-10: {reason}; {ALLOWED}, complete and unchanged.")
+    return files.read(file, parse, "CIFAR-10", f"{ALLOWED}, complete and unchanged")
 
 
 def _sound(part: Part) -> Part:
     """The part itself if it is what every format promises."""
     pixels, labels = part
-    _require(isinstance(pixels, np.ndarray) and pixels.dtype == np.uint8, "its pixels are not bytes")
-    _require(pixels.ndim == 2 and pixels.shape[1] == PIXELS, f"its images do not have {PIXELS} values")
-    _require(labels.shape == pixels.shape[:1] and len(labels) > 0, "it has not one label for every image")
-    _require(labels.dtype.kind in "iu", "its labels are not integers")
-    _require(bool(labels.min() >= 0 and labels.max() < CLASSES), "a label is outside 0 to 9")
+    require(isinstance(pixels, np.ndarray) and pixels.dtype == np.uint8, "its pixels are not bytes")
+    require(pixels.ndim == 2 and pixels.shape[1] == PIXELS, f"its images do not have {PIXELS} values")
+    require(labels.shape == pixels.shape[:1] and len(labels) > 0, "it has not one label for every image")
+    require(labels.dtype.kind in "iu", "its labels are not integers")
+    require(bool(labels.min() >= 0 and labels.max() < CLASSES), "a label is outside 0 to 9")
     return part
 
 
 def _named(names: Iterable[Any]) -> list[str]:
     words = [str(name) for name in names]
-    _require(len(words) == CLASSES, f"it has not the names of {CLASSES} classes")
+    require(len(words) == CLASSES, f"it has not the names of {CLASSES} classes")
     return words
 
 

@@ -97,3 +97,13 @@ def one_pass(samples: Any, capacity: int, batch: int) -> Batches:
 def fresh(key: jax.Array, sample: Callable[[jax.Array], Any]) -> Batches:
     """New samples at every step: the batch is `sample(key of step t)`, whatever the theory's gradient takes."""
     return Batches(lambda: (), lambda state, t: (state, sample(jax.random.fold_in(key, t))))
+
+
+def with_key(batches: Batches, key: jax.Array) -> Batches:
+    """The batches of another scheme, each with a key of its step, for what is drawn anew besides."""
+
+    def draw(state: Any, t: jax.Array) -> tuple[Any, tuple[Any, jax.Array]]:
+        state, batch = batches.draw(state, t)
+        return state, (batch, jax.random.fold_in(key, t))
+
+    return Batches(batches.start, draw)

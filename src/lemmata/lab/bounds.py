@@ -39,8 +39,9 @@ class Bound:
     note: str = ""
     logarithmic: bool = field(default=False)
     """The function returns log10 of the value, for numbers beyond floating point."""
-    limit: float = math.inf
-    """The largest value that anybody could run; beyond it the bound is vacuous in practice."""
+    limit: float | Callable[..., float] = math.inf
+    """The largest value that anybody could run, or a function of the inputs that says so (as many samples as there are);
+    beyond it the bound is vacuous in practice."""
     remark: Callable[..., str] | None = None
     """A sentence for these inputs: which term decides, what is usable instead."""
 
@@ -77,12 +78,13 @@ class Bound:
             if 0.5 < value < 2**53 and abs(value - round(value)) < 1e-9 * value:
                 value = float(round(value))  # a whole number that went through its logarithm
         known = math.isfinite(result) or (self.logarithmic and result == -math.inf)  # -inf: the value is 0
-        useless = known and log10 is not None and log10 > math.log10(self.limit)
+        limit = self.limit(**inputs) if callable(self.limit) else self.limit
+        useless = known and log10 is not None and log10 > math.log10(limit)
         notes = [self.note] if self.note else []
         if not known:
             notes.append("vacuous here: the bound is not finite at these inputs")
         elif useless:
-            notes.append(f"vacuous in practice: about 10^{log10:.1f}, and more than {self.limit:.0e} cannot be run")
+            notes.append(f"vacuous in practice: about 10^{log10:.1f}, and more than {limit:.3g} cannot be run")
         elif not math.isfinite(value):
             notes.append(f"the value is about 10^{log10:.1f}, beyond floating point")
         if self.remark:
@@ -102,7 +104,7 @@ def bound(
     note: str = "",
     *,
     logarithmic: bool = False,
-    limit: float = math.inf,
+    limit: float | Callable[..., float] = math.inf,
     remark: Callable[..., str] | None = None,
     **parameters: Declaration,
 ) -> Callable[[Callable[..., Any]], Bound]:

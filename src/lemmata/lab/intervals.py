@@ -59,6 +59,14 @@ def mean_interval(values: ArrayLike, level: float = 0.95) -> Estimate:
     return Estimate(mean, mean - half, mean + half)
 
 
+def standard_error(values: ArrayLike) -> float:
+    """s / sqrt(n) of values[seed]; infinite for a single seed or a value that is not finite."""
+    values = _vector(values)
+    if values.size < 2 or not np.isfinite(values).all():
+        return np.inf
+    return float(values.std(ddof=1)) / values.size**0.5
+
+
 def median_interval(values: ArrayLike, level: float = 0.95) -> Estimate:
     """Median over seeds between the order statistics v_(k) and v_(n+1-k), the largest k with P(Bin(n, 1/2) < k) <=
     (1 - level) / 2: exact for every distribution. Where even the extremes do not reach the level (n < 6 at 95 %),

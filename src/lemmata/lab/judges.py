@@ -6,6 +6,7 @@ criteria that must all be met, and returns a verdict. Who decides is named by `b
 - "interval": holds if the whole 95 % t interval over seeds meets the condition, fails if none of it does, else
   inconclusive (the design's default rule);
 - "mean", "median": the seed mean or median decides, the interval is reported beside it;
+- "clear": the seed mean with two standard errors to spare; inconclusive if that range straddles the limit;
 - "every": every seed must meet the condition, the worst one is reported.
 
 Evidence without a `seed` dimension decides by its value. So does an `Estimate` (a slope, a share), or a mapping from
@@ -22,7 +23,7 @@ import numpy as np
 import xarray as xr
 
 from lemmata.lab.claims import FAILS, HOLDS, INCONCLUSIVE, Judge, NotApplicable, Verdict
-from lemmata.lab.intervals import Estimate, mean_interval, median_interval
+from lemmata.lab.intervals import Estimate, mean_interval, median_interval, standard_error
 
 Bound = float | Mapping[str, float]
 
@@ -129,7 +130,7 @@ class _Region:
         fails_if: str,
         predicted: float | None = None,
     ) -> None:
-        assert by in ("interval", "mean", "median", "every"), by
+        assert by in ("interval", "mean", "median", "clear", "every"), by
         self.relation, self.low, self.high, self.by = relation, low, high, by
         self.strict, self.fails_if, self.predicted = strict, fails_if, predicted
 
@@ -183,13 +184,18 @@ class _Region:
             assert estimate is not None
             point = estimate.value
             ends = np.asarray([estimate.low, estimate.high])
+            if self.by == "clear":
+                ends = point + 2 * standard_error(seeds) * np.asarray([-1.0, 1.0])
             if self._inside(ends, low, high).all():
                 outcome = HOLDS
             elif ends[1] < low or ends[0] > high or (self.strict and (ends[1] == low or ends[0] == high)):
                 outcome = FAILS
             else:
                 outcome = INCONCLUSIVE
-        return self._verdict(outcome, low, high, point, estimate, self._words(point, estimate, low, high))
+        note = self._words(point, estimate, low, high)
+        if self.by == "clear" and has_seeds:
+            note += f", twice the standard error {2 * standard_error(seeds):.4g}"
+        return self._verdict(outcome, low, high, point, estimate, note)
 
     def _inside(self, values: np.ndarray, low: float, high: float) -> np.ndarray:
         if not self.strict:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -27,6 +28,11 @@ STREAMS = {"graph": 0, "data": 1, "init": 2, "batch": 3, "sampler": 4, "test": 5
 def stream(key: jax.Array, name: str) -> jax.Array:
     """The key of one named stream of a run."""
     return jax.random.fold_in(key, STREAMS[name])
+
+
+def generator(seed: int, *purpose: str) -> np.random.Generator:
+    """An independent stream of the run for every purpose of its host work."""
+    return np.random.default_rng([seed, *(zlib.crc32(word.encode()) for word in purpose)])
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ the same images. A dropped token is not stored: every token carries its place on
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -18,6 +17,7 @@ from lemmata.datasets import cifar10, digits
 from lemmata.datasets.images import Images, resized, unsplit
 from lemmata.lab.errors import UserError
 from lemmata.lab.setting import capacity
+from lemmata.lab.simulation import generator
 from lemmata.theories.vit.images.setting import CANVAS, FOREGROUND, PLACES, ImageSetting
 from lemmata.theories.vit.sparsification import keep_best, score
 
@@ -39,11 +39,6 @@ class Tokens(NamedTuple):
     relevant: Float[np.ndarray, "image token"]
     label: Int[np.ndarray, " image"]
     weight: Float[np.ndarray, " image"]
-
-
-def generator(seed: int, *purpose: str) -> np.random.Generator:
-    """An independent stream of the run for every purpose."""
-    return np.random.default_rng([seed, *(zlib.crc32(word.encode()) for word in purpose)])
 
 
 def source(setting: ImageSetting) -> Images:

@@ -1,0 +1,104 @@
+"""Graphs with features and labels, in the public formats they come in.
+
+`load` reads a file or folder of any format, `find` says where a known graph is kept, and `standins` makes graphs that
+need no file at all.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from pathlib import Path
+
+from lemmata.datasets.graphs import geom, listed, npz, ogb, planetoid
+from lemmata.datasets.graphs.distances import distance_blocks, distance_table
+from lemmata.datasets.graphs.graph import Graph, Split, from_arrays, make_graph
+from lemmata.datasets.graphs.listed import from_edge_list
+from lemmata.lab.errors import UserError, unknown
+
+__all__ = [
+    "KNOWN",
+    "Graph",
+    "Split",
+    "distance_blocks",
+    "distance_table",
+    "find",
+    "from_arrays",
+    "from_edge_list",
+    "load",
+    "make_graph",
+]
+
+READERS = {"planetoid": planetoid.load, "npz": npz.load, "geom": geom.load, "ogb": ogb.load, "listed": listed.load}
+FORMATS = (
+    "a graph is an npz file (edge_index, y, perhaps x), Planetoid's FOLDER/ind.NAME (eight files), a Geom-GCN folder "
+    f"({geom.EDGES}, {geom.NODES}), an OGB folder (raw/edge.csv.gz) or a folder with edges.csv and labels.csv"
+)
+KNOWN = {
+    "cora": "cora.npz, or Planetoid's eight files as planetoid_raw/ind.cora.*",
+    "citeseer": "citeseer.npz, or Planetoid's eight files as planetoid_raw/ind.citeseer.*",
+    "pubmed": "pubmed.npz, or Planetoid's eight files as planetoid_raw/ind.pubmed.*",
+    "actor": f"actor.npz, or Geom-GCN's folder film with {geom.EDGES} and {geom.NODES}",
+    "pascal": (
+        "pascal.npz with graph 1 of PascalVOC-SP as edge_index, x and y, classes numbered from 0 (its public pickles "
+        "hold torch objects, which cannot be read without executing them: convert that graph)"
+    ),
+    "arxiv": "arxiv.npz, or OGB's folder ogbn_arxiv with raw/edge.csv.gz",
+}
+"""The graphs that have a name, with what to place below $LEMMATA_DATA/graphs."""
+
+
+def find(name: str) -> Path:
+    """Where the user keeps a known graph, as a path for `load`."""
+    if name not in KNOWN:
+        raise unknown("graph", name, KNOWN)
+    home = os.environ.get("LEMMATA_DATA")
+    if not home:
+        raise UserError(
+            f"The graph {name} is looked for in $LEMMATA_DATA/graphs, but the environment variable LEMMATA_DATA is not "
+            f"set; set it to a folder of data sets and place there, in the folder graphs, {KNOWN[name]}."
+        )
+    folder = Path(home) / "graphs"
+    places = [folder / f"{name}.npz", folder / "planetoid_raw" / f"ind.{name}"]
+    places += {"actor": [folder / "film"], "arxiv": [folder / "ogbn_arxiv"]}.get(name, [])
+    for place in places:
+        if _recognised(place):
+            return place
+    raise UserError(f"There is no graph {name} in {folder}: place there {KNOWN[name]}.")
+
+
+def load(path: str | Path) -> Graph:
+    """The graph of a file or folder, whatever its format."""
+    path = Path(path)
+    recognised = _recognised(path)
+    if recognised is None:
+        raise UserError(f"There is no graph at {path}: {FORMATS}.")
+    kind, place = recognised
+    return _remembered(place, kind, _changes(place, kind))
+
+
+def _recognised(path: Path) -> tuple[str, Path] | None:
+    """The name of the reader and the path that it takes."""
+    if path.is_file() and path.suffix == ".npz":
+        return "npz", path
+    stem = planetoid.stem_of(path)
+    if stem is not None:
+        return "planetoid", stem
+    folder = path.parent if path.is_file() and path.name in {*listed.EDGES, geom.EDGES, geom.NODES} else path
+    for kind, is_here in {"geom": geom.is_here, "ogb": ogb.is_here, "listed": listed.is_here}.items():
+        if is_here(folder):
+            return kind, folder
+    return None
+
+
+def _changes(place: Path, kind: str) -> tuple[tuple[str, int], ...]:
+    """The files of a graph with the times of their last changes."""
+    files = {"npz": [place], "planetoid": planetoid.files_of(place)}.get(kind)
+    found = sorted(place.rglob("*") if files is None else files)
+    return tuple((str(file), file.stat().st_mtime_ns) for file in found if file.is_file())
+
+
+@functools.lru_cache(maxsize=4)
+def _remembered(place: Path, kind: str, changes: tuple[tuple[str, int], ...]) -> Graph:
+    """Read once, not once a run; `changes` tells new files from old ones."""
+    return READERS[kind](place)

@@ -1,0 +1,69 @@
+"""Shortest-path distances, truncated, by breadth-first search from many nodes at once.
+
+A word of 64 bits per node holds which of 64 searches have arrived there. A level of all of them is one pass over the
+edges: a node is reached by the searches that have reached a neighbour. For PubMed (19,717 nodes, distances up to 20)
+that is a few seconds, where a search per node takes minutes. Memory is one byte per pair, and blocks of sources never
+hold more than a block: no dense matrix at all is needed, and none is made beyond `LARGEST_TABLE` nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from jaxtyping import Int, UInt8
+
+from lemmata.datasets.graphs.graph import Graph
+from lemmata.lab.errors import UserError
+
+LARGEST_TABLE = 20_000
+WORDS = 8
+"""Words of 64 searches that one block of sources takes side by side."""
+
+
+def distance_blocks(
+    graph: Graph, cap: int, sources: Int[np.ndarray, " sources"] | None = None
+) -> Iterator[tuple[Int[np.ndarray, " block"], UInt8[np.ndarray, "block nodes"]]]:
+    """Blocks of sources with min(distance, cap) to every node; `cap` also stands for nodes that cannot be reached."""
+    assert 1 <= cap <= 255, cap
+    adjacency = graph.adjacency
+    sources = np.arange(graph.nodes) if sources is None else sources
+    linked = np.flatnonzero(np.diff(adjacency.indptr))
+    starts = adjacency.indptr[linked]
+    for first in range(0, len(sources), 64 * WORDS):
+        block = sources[first : first + 64 * WORDS]
+        which = np.arange(len(block))
+        seen = np.zeros((graph.nodes, WORDS), np.uint64)
+        np.bitwise_or.at(seen, (block, which // 64), np.uint64(1) << (which % 64).astype(np.uint64))
+        front = seen
+        distances = np.zeros((graph.nodes, len(block)), np.uint8)
+        for _ in range(cap):
+            missing = _unpacked(~seen, len(block))
+            if not front.any():
+                distances[missing.view(bool)] = cap
+                break
+            distances += missing
+            reached = np.zeros_like(seen)
+            if len(starts):
+                reached[linked] = np.bitwise_or.reduceat(front[adjacency.indices], starts, axis=0)
+            front = reached & ~seen
+            seen = seen | front
+        yield block, np.ascontiguousarray(distances.T)
+
+
+def _unpacked(words: np.ndarray, count: int) -> UInt8[np.ndarray, "nodes count"]:
+    """The first `count` bits of every row, as 0 and 1."""
+    little = words.astype("<u8", copy=False)
+    return np.unpackbits(little.view(np.uint8), axis=1, count=count, bitorder="little")
+
+
+def distance_table(graph: Graph, cap: int) -> UInt8[np.ndarray, "nodes nodes"]:
+    """min(distance, cap) of every pair of nodes."""
+    if graph.nodes > LARGEST_TABLE:
+        raise UserError(
+            f"{graph.source} has {graph.nodes} nodes; a table of all distances is made for at most {LARGEST_TABLE}."
+        )
+    table = np.empty((graph.nodes, graph.nodes), np.uint8)
+    for block, distances in distance_blocks(graph, cap):
+        table[block] = distances
+    return table

@@ -1,0 +1,199 @@
+"""One run's world: features, labels, distances and candidates, drawn on the host (section 2).
+
+Graph, features, split and noise come from separate streams of the seed, so that the cells of one seed are paired: the
+same nodes are labelled first whatever their number, and the same labels are flipped whatever the model.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float, Int, UInt8, UInt16
+
+from lemmata.datasets.graphs.distances import distance_table
+from lemmata.datasets.graphs.graph import Graph, make_graph
+from lemmata.lab.errors import UserError
+from lemmata.lab.simulation import generator
+from lemmata.theories.graph_transformer.generators import Drawn, draw_graph
+from lemmata.theories.graph_transformer.margins import (
+    Shells,
+    core_distance,
+    count_shells,
+    mean_margins,
+    winning_margins,
+)
+from lemmata.theories.graph_transformer.positions import encode, unit_rows
+from lemmata.theories.graph_transformer.sampling import order_by_distance
+from lemmata.theories.graph_transformer.setting import FAR, NetworkSetting, Setting
+
+
+class World(NamedTuple):
+    """What training and probes read. Distances are truncated beyond all that bins and shells tell apart."""
+
+    features: Float[np.ndarray, "nodes inputs"]
+    directions: Float[np.ndarray, "inputs patterns"]
+    pattern: Int[np.ndarray, " nodes"]
+    label: Float[np.ndarray, " nodes"]
+    clean: Float[np.ndarray, " nodes"]
+    taught: Float[np.ndarray, " nodes"]
+    order: Int[np.ndarray, " nodes"]
+    table: UInt8[np.ndarray, "nodes nodes"]
+    node: UInt16[np.ndarray, "nodes nodes"]
+    first: Int[np.ndarray, " nodes"]
+    count: Int[np.ndarray, " nodes"]
+    nearest: Int[np.ndarray, ""]
+    farthest: Int[np.ndarray, ""]
+    shell: Int[np.ndarray, "nodes room"]
+    core: Int[np.ndarray, ""]
+    facts: dict[str, np.ndarray]
+
+
+def as_graph(drawn: Drawn) -> Graph:
+    """The drawn graph as data: class 0 is label +1."""
+    edges = np.argwhere(np.triu(drawn.adjacency, 1))
+    return make_graph(edges, None, (1 - drawn.label) // 2, "drawn graph")
+
+
+def depth(setting: Setting) -> int:
+    """Where distances are truncated: bins, and the shells that the sampler names, stay apart from all beyond."""
+    return max(setting.bins, setting.reach + 1, setting.distance + 1)
+
+
+GRAPH_FIELDS = (
+    "generator", "nodes", "patterns", "discriminative", "degree", "confusion", "intra_degree", "on_infeasible",
+    "heterophily", "sequence", "edge_probability", "structure", "bins", "reach", "distance",
+)  # fmt: skip
+
+
+@functools.lru_cache(maxsize=16)
+def _remembered(setting: Setting, seed: int) -> tuple[Drawn, np.ndarray]:
+    """The graph of a setting that has its graph fields alone, and its distances: cells of one seed share them."""
+    drawn = draw_graph(setting, seed)
+    return drawn, distance_table(as_graph(drawn), depth(setting))
+
+
+def draw(setting: Setting, seed: int) -> tuple[Drawn, np.ndarray]:
+    """The graph of the run and its truncated distances."""
+    if setting.generator == "given" or setting.signs is not None:
+        drawn = draw_graph(setting, seed)
+        return drawn, distance_table(as_graph(drawn), depth(setting))
+    alone = {name: getattr(setting, name) for name in GRAPH_FIELDS}
+    rest = {"labelled": 1, "dimension": max(setting.patterns, 2)}
+    return _remembered(Setting(**alone, **rest), seed)
+
+
+def shells_of(table: UInt8[np.ndarray, "nodes nodes"], pattern: np.ndarray, cap: int) -> Shells:
+    """The shells of all nodes, the discriminative nodes of the two labels as groups."""
+    return count_shells([(np.arange(len(table)), table)], np.where(pattern < 2, pattern, -1), 2, cap)
+
+
+def flip(label: np.ndarray, fraction: float, seed: int) -> np.ndarray:
+    """The observed labels: round(ε_0 N) nodes, uniformly chosen, have theirs flipped; a larger ε_0 flips more."""
+    chosen = generator(seed, "noise").permutation(len(label))[: round(fraction * len(label))]
+    observed = label.copy()
+    observed[chosen] *= -1
+    return observed
+
+
+def draw_patterns(
+    setting: NetworkSetting, pattern: Int[np.ndarray, " nodes"], seed: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """x_n = μ_j + c_0 g for nodes of these patterns, and μ_1 .. μ_M as columns of a random orthogonal matrix."""
+    draws = generator(seed, "features")
+    square, upper = np.linalg.qr(draws.normal(size=(setting.dimension, setting.dimension)))
+    directions = (square * np.sign(np.diag(upper)))[:, : setting.patterns]
+    return directions.T[pattern] + setting.noise * draws.normal(size=(len(pattern), setting.dimension)), directions
+
+
+def given_patterns(setting: Setting, pattern: Int[np.ndarray, " nodes"], seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """The features of a given graph; orthonormal directions nearest to the mean features of each pattern."""
+    features = np.asarray(setting.features, float)
+    absent = generator(seed, "features").normal(size=(setting.dimension, setting.patterns))
+    present = [(j, pattern == j) for j in range(setting.patterns) if (pattern == j).any()]
+    for j, members in present:
+        absent[:, j] = features[members].mean(axis=0)
+    left, _, right = np.linalg.svd(absent, full_matrices=False)
+    return features, left @ right
+
+
+def permuted_distances(table: np.ndarray, seed: int) -> np.ndarray:
+    """The distances of all pairs of different nodes, shuffled among the pairs."""
+    upper = np.triu_indices(len(table), 1)
+    shuffled = np.zeros_like(table)
+    shuffled[upper] = generator(seed, "permuted distances").permutation(table[upper])
+    return shuffled + shuffled.T
+
+
+def prepare(setting: Setting, seed: int) -> World:
+    """Everything that one run needs of its graph."""
+    drawn, table = draw(setting, seed)
+    pattern, label = drawn.pattern, drawn.label
+    if setting.defect == "patterns":
+        pattern = generator(seed, "permuted patterns").permutation(pattern)
+    if setting.defect == "labels":
+        label = generator(seed, "permuted labels").permutation(label)
+    drawing = given_patterns if setting.generator == "given" else draw_patterns
+    features, directions = drawing(setting, pattern, seed)
+    features = unit_rows(features) if setting.unit_features else features
+    if setting.positions != "none":
+        beside = encode(as_graph(drawn), setting.positions, setting.position_width)
+        features = np.concatenate([features, setting.position_scale * beside], axis=1)
+        directions = np.concatenate([directions, np.zeros((setting.position_width, setting.patterns))])
+    observed = flip(label, setting.label_noise, seed)
+    order = drawn.order if drawn.order is not None else generator(seed, "split").permutation(setting.nodes)
+    taught = observed
+    if setting.defect == "training_labels":
+        taught = generator(seed, "permuted labels").permutation(observed)
+
+    cap, bins = depth(setting), setting.bins
+    shells = shells_of(table, pattern, cap)
+    classes = (1 - observed) // 2
+    exact, lumped = (winning_margins(s, classes) for s in (shells, shells.lumped(bins)))
+    core = core_distance(mean_margins(*exact)[0], bins)
+    seen = permuted_distances(table, seed) if setting.defect == "distances" else table
+    ordered = order_by_distance(seen, cap)
+    nearest, farthest = {
+        "near": (1, setting.reach), "whole": (1, FAR), "core": (core, core), "single": (setting.distance,) * 2,
+    }[setting.shells]  # fmt: skip
+    first = ordered.start[:, nearest]
+    count = ordered.start[:, min(farthest + 1, cap + 1)] - first
+    lonely = int((count[order[: setting.labelled]] == 0).sum())
+    if setting.strict and lonely:
+        raise UserError(
+            f"{lonely} of {setting.labelled} labelled nodes have no node at the distances that are sampled."
+        )
+    return World(
+        features.astype(np.float32), directions.astype(np.float32), pattern.astype(np.int32),
+        *(values.astype(np.float32) for values in (observed, label, taught)),
+        order.astype(np.int32), seen, ordered.node, first.astype(np.int32), count.astype(np.int32),
+        np.int32(nearest), np.int32(min(farthest, FAR)), ordered.start.astype(np.int32), np.int32(core),
+        _facts(setting, shells, exact, lumped, core, first, count, ordered.start, lonely, order),
+    )  # fmt: skip
+
+
+def _facts(
+    setting: Setting, shells: Shells, exact: tuple, lumped: tuple, core: int, first: np.ndarray, count: np.ndarray,
+    start: np.ndarray, lonely: int, order: np.ndarray,
+) -> dict[str, np.ndarray]:  # fmt: skip
+    """What is known of the graph before training, in the room of the bins (probes 1 and 13)."""
+    bins = setting.bins
+    mean, share = mean_margins(*lumped)
+    size = shells.lumped(bins).size
+    # bins that the candidates of some labelled node reach: ranges of positions that overlap
+    known = order[: setting.labelled]
+    ends = np.concatenate([start[:, :bins], start[:, -1:]], axis=1)[known]
+    low, high = first[known, None], (first + count)[known, None]
+    overlap = np.minimum(ends[:, 1:], high) - np.maximum(ends[:, :-1], low)
+    room = setting.shapes()["bin_room"]
+
+    def padded(values: np.ndarray) -> np.ndarray:
+        return np.concatenate([values, np.zeros(room - bins)]).astype(np.float32)
+
+    return {
+        "count_margin": padded(mean), "normalised_margin": padded(share),
+        "reached_bins": padded((overlap > 0).any(axis=0)), "largest_shell": padded(size.max(axis=0)), "core_distance": np.float32(core),
+        "positive_share": np.float32(np.mean(exact[0][:, core] > 0)), "lonely": np.float32(lonely),
+        "bins_used": np.float32(bins),
+    }  # fmt: skip

@@ -1,0 +1,116 @@
+"""The experiments on real graphs: figures 3.8 and 3.9, and the same for Ogbn-Arxiv (B.7, B.8). No claim reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import xarray as xr
+from matplotlib.figure import Figure
+
+from lemmata.lab.theory import Experiment, make_presets
+from lemmata.theories.graph_transformer.deep import figures
+from lemmata.theories.graph_transformer.deep.setting import DeepSetting
+from lemmata.theories.graph_transformer.deep.training import simulate
+
+TINY = {
+    "layers": 2, "heads": 2, "width": 8, "feedforward": 8, "bins": 6, "sample": 6, "per_shell": 2, "epochs": 4,
+    "eval_samples": 2, "records": 3,
+}  # fmt: skip
+"""The one set of sizes of every smoke preset."""
+
+
+def budgets_axis(shares: Iterable[float]) -> dict[str, dict[str, Any]]:
+    """How many nodes are labelled: 20 of every class, or a share of it."""
+    few = {"20 per class": {"labelled": 0.0, "per_class": 20}}
+    return few | {f"{100 * share:g} %": {"labelled": share} for share in shares}
+
+
+def _transformer(sampler: str, encoding: int) -> dict[str, Any]:
+    return {"model": "gt", "sampler": sampler, "encoding": encoding}
+
+
+MODELS: dict[str, dict[str, Any]] = {
+    "GCN": {"model": "gcn"},
+    **{
+        f"{name}, {sampler}": _transformer(sampler, encoding)
+        for sampler in ("whole", "stratified")
+        for name, encoding in (("GT+PE", 1), ("GT", 0))
+    },
+}
+"""The compared networks; the first is also run to learn the shapes of the results, and is the cheapest."""
+
+
+def samplings_axis(distances: Iterable[int]) -> dict[str, dict[str, Any]]:
+    """Keys of one shell only, and the transformers whose b is read."""
+    single = {f"z={z}": {"sampler": "single", "distance": z} for z in distances}
+    return single | {f"GT+PE, {sampler}": {"sampler": sampler} for sampler in ("stratified", "whole")}
+
+
+def _experiment(
+    name: str,
+    reference: str,
+    question: str,
+    plot: Callable[[xr.Dataset], Figure],
+    setting: Mapping[str, Any],
+    axes: Mapping[str, Any],
+    seeds: int,
+    smoke: Mapping[str, Any],
+    paper: Mapping[str, Any],
+) -> Experiment:
+    presets = make_presets(
+        DeepSetting, setting, axes, seeds, tiny=TINY, smoke=smoke, paper={"epochs": 200, **paper}, paper_seeds=5
+    )
+    return Experiment(name, question, reference, simulate, presets, plot)
+
+
+_GRAPHS = ["cora", "pubmed", "actor"]
+_SHARES = (0.2, 0.4, 0.6, 0.8)
+_TINY_DISTANCES = samplings_axis((1, 3))
+
+EXPERIMENTS = (
+    _experiment(
+        "f38-distances",
+        "Figure 3.8",
+        "Does the distance encoding b_z of a deep graph transformer follow the accuracy of keys at distance z only?",
+        figures.distances,
+        {"epochs": 40},
+        {"graph": ["cora"], "sampling": samplings_axis((1, 2, 3, 4, 6, 8, 12, 16, 19))},
+        2,
+        {"graph": ["standin"], "sampling": _TINY_DISTANCES},
+        {"graph": _GRAPHS, "sampling": samplings_axis(range(1, 21))},
+    ),
+    _experiment(
+        "f39-budgets",
+        "Figure 3.9",
+        "Does a deep graph transformer with distance encoding beat one without, and a GCN, at every number of labels?",
+        figures.budgets,
+        {"epochs": 40},
+        {"graph": ["cora"], "budget": budgets_axis((0.2,)), "network": MODELS},
+        3,
+        {"graph": ["standin"]},
+        {"graph": _GRAPHS, "budget": budgets_axis(_SHARES)},
+    ),
+    _experiment(
+        "b7-distances",
+        "Figure B.7",
+        "The question of f38-distances on Ogbn-Arxiv, read from $LEMMATA_DATA/graphs.",
+        figures.distances,
+        {"epochs": 40, "bins": 5},
+        {"graph": ["arxiv"], "sampling": samplings_axis(range(1, 6))},
+        2,
+        {"sampling": _TINY_DISTANCES},
+        {},
+    ),
+    _experiment(
+        "b8-budgets",
+        "Figure B.8",
+        "The question of f39-budgets on Ogbn-Arxiv, read from $LEMMATA_DATA/graphs.",
+        figures.budgets,
+        {"epochs": 40, "bins": 5},
+        {"graph": ["arxiv"], "budget": budgets_axis((0.2,)), "network": MODELS},
+        3,
+        {},
+        {"budget": budgets_axis(_SHARES)},
+    ),
+)

@@ -1,0 +1,224 @@
+"""The deep graph transformer and the deep GCN (3.10).
+
+The transformer: x = u W_in + b_in; every layer x + A(norm(x)), then x + relu(norm(x) W + c) W' + c'; classes from
+norm(x) W_out + b_out. A is multi-head attention of a node to its sampled nodes, with logits
+q k / sqrt(width of a head) + b_z, one b of Z entries for every layer and head, z the distance of the two nodes.
+The GCN: H' = relu(D^-1/2 (A + I) D^-1/2 H W + c), the last layer without relu.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+from lemmata.lab.setting import Problem
+from lemmata.lab.simulation import piece, stream
+from lemmata.networks.attention import softmax_attention
+from lemmata.networks.transformer import Block, Dense, Norm, dense, draw_dense, draw_norm, layer_norm
+from lemmata.theories.graph_transformer.deep.data import Entries, Inputs, Shells
+from lemmata.theories.graph_transformer.sampling import draw_positions
+
+ROOM = 0.1
+"""The GCN has at least as many parameters as the transformer, and at most this share more."""
+
+
+class Sample(NamedTuple):
+    """The nodes that every node attends to, itself first, with their bins of distance; weight 0: no node."""
+
+    node: Int[Array, "node slot"]
+    bin: Int[Array, "node slot"]
+    weight: Float[Array, "node slot"]
+
+
+class GraphTransformer(NamedTuple):
+    """All trained parameters; layers are stacked."""
+
+    read_in: Dense
+    blocks: Block
+    encoding: Float[Array, "layer head bin"]
+    norm: Norm
+    read_out: Dense
+
+
+class Gcn(NamedTuple):
+    """The layers of the graph convolutions."""
+
+    layers: tuple[Dense, ...]
+
+
+@piece("layers", "heads", "width", "feedforward", "bins", once=True)
+def draw_transformer(problem: Problem, key: jax.Array, *, inputs: int, classes: int) -> GraphTransformer:
+    """The default initial layers of the common libraries, and b = 0."""
+    width, hidden = problem.width, problem.feedforward
+
+    def one(key: jax.Array) -> Block:
+        inward, outward, first, second = jax.random.split(key, 4)
+        return Block(
+            draw_norm(width), draw_dense(inward, width, 3 * width), draw_dense(outward, width, width),
+            draw_norm(width), draw_dense(first, width, hidden), draw_dense(second, hidden, width),
+        )  # fmt: skip
+
+    read_in, blocks, read_out = jax.random.split(stream(key, "init"), 3)
+    return GraphTransformer(
+        draw_dense(read_in, inputs, width),
+        jax.vmap(one)(jax.random.split(blocks, problem.layers)),
+        jnp.zeros((problem.layers, problem.heads, problem.bins)),
+        draw_norm(width),
+        draw_dense(read_out, width, classes),
+    )
+
+
+@piece("layers", once=True)
+def draw_gcn(problem: Problem, key: jax.Array, *, inputs: int, classes: int, width: int) -> Gcn:
+    """Glorot's uniform matrices and biases 0, as graph convolutions are usually begun."""
+    sizes = [inputs, *[width] * (problem.layers - 1), classes]
+    keys = jax.random.split(stream(key, "init"), problem.layers)
+
+    def one(key: jax.Array, rows: int, columns: int) -> Dense:
+        reach = math.sqrt(6 / (rows + columns))
+        return Dense(jax.random.uniform(key, (rows, columns), minval=-reach, maxval=reach), jnp.zeros(columns))
+
+    return Gcn(tuple(one(k, *shape) for k, shape in zip(keys, itertools.pairwise(sizes), strict=True)))
+
+
+def count_parameters(network: Any) -> int:
+    return sum(math.prod(leaf.shape) for leaf in jax.tree.leaves(network))
+
+
+def transformer_parameters(problem: Problem, inputs: int, classes: int) -> int:
+    """How many numbers `draw_transformer` draws."""
+    d, hidden = problem.width, problem.feedforward
+    block = 4 * d + (d + 1) * 3 * d + (d + 1) * d + (d + 1) * hidden + (hidden + 1) * d
+    ends = (inputs + 1) * d + 2 * d + (d + 1) * classes
+    return ends + problem.layers * (block + problem.heads * problem.bins)
+
+
+def matching_width(parameters: int, layers: int, inputs: int, classes: int) -> int:
+    """The smallest width at which a GCN has at least this many parameters."""
+
+    def count(width: int) -> int:
+        sizes = [inputs, *[width] * (layers - 1), classes]
+        return sum((a + 1) * b for a, b in itertools.pairwise(sizes))
+
+    width = 1
+    while count(width) < parameters and layers > 1:
+        width += 1
+    assert count(width) <= (1 + ROOM) * parameters, f"no width of {layers} layers has about {parameters} parameters"
+    return width
+
+
+def draw_sample(problem: Problem, key: jax.Array, shells: Shells) -> Sample:
+    """A fresh sample for every node, uniform without replacement; fewer nodes than asked for are all taken (3.10).
+
+    whole: nodes of the whole graph; single: of one shell; stratified: some of each near shell and some of the whole
+    graph, where a node that is drawn twice counts once. The node itself is always added.
+    """
+    start = shells.start
+    nodes, size = start.shape[0], problem.sample
+    if problem.strata:
+        size = problem.per_shell
+        near = start[:, 1 : problem.strata + 2]
+        begin = jnp.concatenate([near[:, :-1], start[:, 1:2]], axis=1)
+        end = jnp.concatenate([near[:, 1:], start[:, -1:]], axis=1)
+    else:
+        begin = jnp.take(start, problem.first_shell, axis=1)
+        end = jnp.take(start, problem.last_shell + 1, axis=1)
+    position, weight = draw_positions(key, (end - begin).ravel(), size)
+    # a slot that is not used is the node itself with weight 0
+    position = jnp.where(weight > 0, position + begin.reshape(-1, 1), 0).reshape(nodes, -1)
+    weight = weight.reshape(nodes, -1)
+    if problem.strata:
+        near, far = position[:, :-size], position[:, -size:]
+        twice = jnp.any(far[:, :, None] == near[:, None, :], axis=2)
+        weight = weight.at[:, -size:].multiply(1.0 - twice)
+    position = jnp.pad(position, ((0, 0), (1, 0)))
+    weight = jnp.pad(weight, ((0, 0), (1, 0)), constant_values=1.0)
+    node = jnp.take_along_axis(shells.node, position, axis=1).astype(jnp.int32)
+    distance = jnp.sum(position[:, :, None] >= start[:, None, 1:-1], axis=2)
+    return Sample(node, jnp.minimum(distance, problem.bins - 1), weight)
+
+
+def kept(key: jax.Array, rate: Any, shape: tuple[int, ...]) -> Array:
+    """The factors of dropout: 0, or 1 / (1 - rate) with probability 1 - rate.
+
+    Bits are compared as they are: to make numbers of them takes several times as long.
+    """
+    dropped = jax.random.bits(key, shape, jnp.uint32) < jnp.asarray(rate * 2.0**32, jnp.uint32)
+    return jnp.where(dropped, 0.0, 1 / (1 - rate))
+
+
+def read_features(layer: Dense, features: Any) -> Float[Array, "node width"]:
+    """u W + b for features in either form."""
+    if isinstance(features, Entries):
+        return jnp.einsum("ne,new->nw", features.value, layer.matrix[features.column]) + layer.bias
+    return dense(layer, features)
+
+
+def attend(
+    block: Block, encoding: Float[Array, "head bin"], x: Float[Array, "node width"], sample: Sample
+) -> Float[Array, "node width"]:
+    """Every head's softmax(q k / sqrt(width of a head) + b_z) v over the sampled nodes, projected outward."""
+    heads, bins = encoding.shape
+    nodes, width = x.shape
+    parts = dense(block.inward, x)
+
+    def fetched(values: Float[Array, "node width"]) -> Float[Array, "node head slot width"]:
+        # heads before slots, so that the products below are matrix products; keys and values apart are twice as fast
+        return values[sample.node].reshape(*sample.node.shape, heads, -1).swapaxes(1, 2)
+
+    query = parts[:, :width].reshape(nodes, heads, -1) / math.sqrt(width // heads)
+    logits = jnp.einsum("nhd,nhsd->nhs", query, fetched(parts[:, width : 2 * width]))
+    # a product with indicators: its derivative is one too, where that of indexing would add up entry by entry
+    logits = logits + jnp.einsum("hz,nsz->nhs", encoding, jax.nn.one_hot(sample.bin, bins, dtype=x.dtype))
+    mixed = jnp.einsum("nhs,nhsd->nhd", softmax_attention(logits, sample.weight), fetched(parts[:, 2 * width :]))
+    return dense(block.outward, mixed.reshape(nodes, width))
+
+
+def transform(
+    network: GraphTransformer, features: Any, sample: Sample, rate: Any = 0.0, key: jax.Array | None = None
+) -> Float[Array, "node class"]:
+    """The outputs for every node; with a key, in training: a share of what every half layer adds is dropped."""
+
+    x = read_features(network.read_in, features)
+    # for all layers at once; one random draw compiles faster than one in every half layer
+    shape = (network.encoding.shape[0], 2, *x.shape)
+    factors = None if key is None else kept(key, rate, shape)
+
+    def layer(x: Array, given: Any) -> tuple[Array, None]:
+        block, encoding, factors = given
+        first, second = (1, 1) if factors is None else factors
+        x = x + first * attend(block, encoding, layer_norm(block.attention_norm, x), sample)
+        hidden = jax.nn.relu(dense(block.perceptron, layer_norm(block.perceptron_norm, x)))
+        return x + second * dense(block.projection, hidden), None
+
+    x, _ = jax.lax.scan(layer, x, (network.blocks, network.encoding, factors))
+    return dense(network.read_out, layer_norm(network.norm, x))
+
+
+def propagate(inputs: Inputs, x: Float[Array, "node width"]) -> Float[Array, "node width"]:
+    """D^-1/2 (A + I) D^-1/2 x, edge by edge."""
+    carried = inputs.weight[:, None] * x[inputs.source]
+    return jax.ops.segment_sum(carried, inputs.target, x.shape[0], indices_are_sorted=True)
+
+
+def convolve(network: Gcn, inputs: Inputs, rate: Any = 0.0, key: jax.Array | None = None) -> Float[Array, "node class"]:
+    """The outputs for every node; with a key, in training: a share of what every layer reads is dropped."""
+    features = inputs.features
+    sparse = isinstance(features, Entries)
+    x: Any = features.value if sparse else features
+    factors: list[Any] = [1] * len(network.layers)
+    if key is not None:
+        shapes = [x.shape, *((x.shape[0], layer.matrix.shape[0]) for layer in network.layers[1:])]
+        ends = list(itertools.accumulate(map(math.prod, shapes)))
+        parts = jnp.split(kept(key, rate, (ends[-1],)), ends[:-1])
+        factors = [part.reshape(shape) for part, shape in zip(parts, shapes, strict=True)]
+    for i, (layer, factor) in enumerate(zip(network.layers, factors, strict=True)):
+        x = (jax.nn.relu(x) if i else x) * factor
+        read = features._replace(value=x) if sparse and not i else x
+        x = propagate(inputs, read_features(Dense(layer.matrix, jnp.zeros(())), read)) + layer.bias
+    return x

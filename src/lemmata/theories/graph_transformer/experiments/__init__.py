@@ -1,0 +1,5 @@
+"""The experiments (section 7 and the claims register): settings, axes, seeds at `smoke`, `quick` and `paper` size."""
+
+from lemmata.theories.graph_transformer.experiments import cores, extensions, samples, training
+
+EXPERIMENTS = (*training.EXPERIMENTS, *cores.EXPERIMENTS, *samples.EXPERIMENTS, *extensions.EXPERIMENTS)

@@ -1,0 +1,74 @@
+"""How the experiments of this theory are made: common sizes, and the graphs that several of them train on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import xarray as xr
+from matplotlib.figure import Figure
+
+from lemmata.lab.setting import Setting as Base
+from lemmata.lab.simulation import Simulation
+from lemmata.lab.theory import Experiment, make_presets
+from lemmata.theories.graph_transformer.setting import Setting
+from lemmata.theories.graph_transformer.training import simulate
+
+RECORDS = 61
+"""Room for records, the same in most experiments, so that they share their programs."""
+FRACTIONS = [0.25, 0.3, 0.4, 0.5, 0.6, 0.8]
+TINY = {
+    "nodes": 80, "patterns": 4, "dimension": 6, "degree": 8, "neurons": 12, "key_width": 6, "value_width": 6,
+    "labelled": 40, "batch": 10, "sample": 8, "steps": 4, "record_every": 2, "records": 3,
+}  # fmt: skip
+"""The sizes of every smoke preset, so that they share their programs."""
+SLOW = {"step_size": 0.01, "record_every": 100}
+"""The document's step size: ten times the steps for the same η t."""
+
+
+def cycle(sequence: str, cluster: int = 60) -> dict[str, Any]:
+    """G3 with its training defaults (2.4): the whole graph is sampled, half of the nodes are labelled."""
+    nodes = cluster * len(sequence)
+    return {
+        "generator": "cycle", "sequence": sequence, "nodes": nodes, "labelled": nodes // 2,
+        "bins": len(sequence) // 2 + 1, "shells": "whole", "sample": 40, "batch": 50, "neurons": 200,
+    }  # fmt: skip
+
+
+BLOCKS = {
+    "generator": "blocks", "nodes": 600, "degree": 40, "labelled": 300, "bins": 5, "shells": "whole", "sample": 30,
+    "batch": 50, "neurons": 200,
+}  # fmt: skip
+"""G2 with its training defaults (2.3)."""
+CYCLES = {"+-+-": cycle("+-+-", 120), "++--++--": cycle("++--++--"), "+++---+++---": cycle("+++---+++---")}
+TINY_CYCLES = {name: {**fields, "nodes": 96, "labelled": 48} for name, fields in CYCLES.items()}
+
+
+def experiment(
+    name: str,
+    reference: str,
+    question: str,
+    plot: Callable[[xr.Dataset], Figure],
+    setting: Mapping[str, Any],
+    axes: Mapping[str, Any],
+    seeds: int,
+    *,
+    smoke: Mapping[str, Any] | None = None,
+    paper: Mapping[str, Any] | None = None,
+    paper_seeds: int = 20,
+    simulation: Simulation = simulate,
+    kind: type[Base] = Setting,
+    tiny: Mapping[str, Any] = TINY,
+) -> Experiment:
+    """An experiment of this theory; see `make_presets`."""
+    presets = make_presets(kind, setting, axes, seeds, tiny=tiny, smoke=smoke, paper=paper, paper_seeds=paper_seeds)
+    return Experiment(name, question, reference, simulation, presets, plot)
+
+
+def over_cases(cases: Mapping[str, Mapping[str, Any]], **fields: Any) -> dict[str, dict[str, Any]]:
+    """Cases with fields changed in all of them; a function makes the value from the case's own one."""
+    changed = {}
+    for label, case in cases.items():
+        new = {name: value(case.get(name)) if callable(value) else value for name, value in fields.items()}
+        changed[label] = {**case, **new}
+    return changed

@@ -1,0 +1,184 @@
+"""Labels of whole graphs (3.8): a root and three layers, of which the second decides the label.
+
+    F(G) = K sum_n a^T ReLU(W_O sum_s α_sn W_V x_s),  K = 1 ("sum") or 1/|T| ("mean")
+
+over all nodes n and s of the graph. It is `networks.shallow` with the nodes as their own queries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from jaxtyping import Array, Float, Int
+
+from lemmata.datasets.graphs.distances import distance_table
+from lemmata.datasets.graphs.graph import make_graph
+from lemmata.lab import batches
+from lemmata.lab.setting import Problem, choice, number, size
+from lemmata.lab.simulation import Variable, generator, piece, simulation, stream
+from lemmata.lab.training import Run, descent, loop, record_steps
+from lemmata.networks import shallow
+from lemmata.networks.losses import hinge
+from lemmata.networks.shallow import Network
+from lemmata.theories.graph_transformer import data
+from lemmata.theories.graph_transformer.network import Parameters, by_bin, initialise
+from lemmata.theories.graph_transformer.setting import NetworkSetting
+
+LAYER, LAYERS, MAJORITY = 8, 3, 7
+"""Nodes of a layer, layers around the root, and how many of a discriminative layer carry its majority's pattern."""
+NODES = 1 + LAYER * LAYERS
+LOSS = hinge()
+
+
+class GraphSetting(NetworkSetting):
+    """Defaults: the reference task of 3.8."""
+
+    neurons: int = number(100, "m", "width of the hidden layer", low=1, integer=True)
+    patterns: int = size(10, "M", "number of patterns; the third marks the root", low=4)
+    step_size: float = number(0.5, "η", "step size", low=0)
+    steps: int = number(400, "T", "training steps", low=1, integer=True)
+    record_every: int = number(20, "", "steps between records", low=1, integer=True)
+    records: int = size(21, "", "room for records", low=2)
+    samples: int = size(400, "", "training graphs", low=2)
+    test_samples: int = size(200, "", "test graphs", low=2)
+    batch: int = size(40, "B", "graphs of a step")
+    readout: str = choice("mean", "K of (B.224)", "mean", "sum")
+    balance: str = choice(
+        "independent", "majority of the other discriminative layer: a coin, or opposite", "independent", "strict"
+    )
+
+    def refusals(self, given: list[str]) -> Iterator[str]:
+        yield from super().refusals(given)
+        if self.batch > self.samples:
+            yield f"batch = {self.batch} is not allowed: there are {self.samples} training graphs."
+
+    def derived(self) -> dict[str, Any]:
+        return {"attention_scale": 1.0, "positions_in_values": 1.0, "readout_factor": NODES ** (self.readout == "sum")}
+
+
+class Graphs(NamedTuple):
+    """Training graphs first; all have the same edges, and so the same distances."""
+
+    features: Float[np.ndarray, "graphs nodes dimension"]
+    label: Float[np.ndarray, " graphs"]
+    counting: Float[np.ndarray, " graphs"]
+    directions: Float[np.ndarray, "dimension patterns"]
+    table: Int[np.ndarray, "nodes nodes"]
+
+
+def layers() -> np.ndarray:
+    """min(distance, 254) between the nodes: the root, then layer after layer, each joined to the next."""
+    layer = np.concatenate([[0], np.repeat(np.arange(1, LAYERS + 1), LAYER)])
+    edges = np.argwhere(np.triu(np.abs(layer[:, None] - layer) == 1))
+    return distance_table(make_graph(edges, None, np.zeros(NODES, int), "layers"), 254)
+
+
+def draw_patterns(setting: GraphSetting, count: int, draws: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Patterns (from 0) of the nodes of `count` graphs, and their labels in +- pairs."""
+    label = np.resize([1, -1], count)
+    coin = draws.choice([1, -1], count) if setting.balance == "independent" else -label
+    near = draws.random(count) < 0.5
+    pattern = np.full((count, NODES), 2)
+    for i in range(count):
+
+        def majority(sign: int) -> np.ndarray:
+            own = (1 - sign) // 2
+            return draws.permutation(np.repeat([own, 1 - own], [MAJORITY, LAYER - MAJORITY]))
+
+        plain = 3 + draws.integers(0, setting.patterns - 3, LAYER)
+        beside = majority(int(coin[i]))
+        inner, outer = (beside, plain) if near[i] else (plain, beside)
+        pattern[i, 1:] = np.concatenate([inner, majority(int(label[i])), outer])
+    return pattern, label
+
+
+def prepare(setting: GraphSetting, seed: int) -> Graphs:
+    pattern, label = draw_patterns(setting, setting.samples + setting.test_samples, generator(seed, "graph"))
+    features, directions = data.draw_patterns(setting, pattern.ravel(), seed)
+    features = data.unit_rows(features).reshape(*pattern.shape, -1)
+    lead = np.sign((pattern == 0).sum(axis=1) - (pattern == 1).sum(axis=1))
+    counting = np.where(lead == 0, 0.5, lead == label)
+    return Graphs(
+        features.astype(np.float32), label.astype(np.float32), counting.astype(np.float32),
+        directions.astype(np.float32), layers().astype(np.int32),
+    )  # fmt: skip
+
+
+def answers(
+    parameters: Parameters, signs: Array, features: Float[Array, "graphs nodes dimension"], bins: Array
+) -> Array:
+    """F of every graph with K = 1/|T|; signs times |T| give the sum."""
+    weight = jnp.ones(features.shape[:2], features.dtype)
+    offset = jnp.broadcast_to(parameters.encoding[bins], (features.shape[0], *bins.shape))
+    return shallow.run_forward(shallow.products(parameters.network), signs, features, weight, offset=offset).output
+
+
+def gradient(parameters: Parameters, signs: Array, features: Array, bins: Array, slope: Any) -> Parameters:
+    """sum_i slope_i(F) dF_i/dW in closed form."""
+    weight = jnp.ones(features.shape[:2], features.dtype)
+    bins = jnp.broadcast_to(bins, (features.shape[0], *bins.shape))
+    network, tilt = shallow.gradient_with_offset(
+        parameters.network, signs, features, weight, slope, parameters.encoding[bins]
+    )
+    flat = lambda values: values.reshape(features.shape[0], -1)  # noqa: E731
+    d_encoding = by_bin(flat(tilt), flat(bins), parameters.encoding.shape[0])
+    return Parameters(network, d_encoding, jnp.zeros_like(parameters.additive))
+
+
+@piece("samples", "batch", "records")
+def train(problem: Problem, key: jax.Array, graphs: Graphs, parameters: Parameters, signs: Array) -> Run:
+    """SGD on the training graphs."""
+    bins = jnp.minimum(graphs.table, problem.bins - 1)
+    signs = signs * problem.readout_factor
+
+    def batch_gradient(parameters: Parameters, batch: batches.Batch) -> Parameters:
+        features, label = batch.take((graphs.features, graphs.label))
+        slope = lambda f: batch.weight * label * LOSS.slope(label * f)  # noqa: E731
+        return gradient(parameters, signs, features, bins, slope)
+
+    def probe(state: Any, previous: Any) -> dict[str, Array]:
+        margin = graphs.label * answers(state.parameters, signs, graphs.features, bins)
+        known = problem.samples
+        return {
+            "train_loss": jnp.mean(LOSS.value(margin[:known])),
+            "loss": jnp.mean(LOSS.value(margin[known:])),
+            "accuracy": jnp.mean(margin[known:] > 0),
+            "distance_bias": state.parameters.encoding,
+        }
+
+    one = jnp.ones(())
+    moving = Parameters(Network(one, one, one, one), problem.train_b * one, one)
+    scheme = batches.epochs(stream(key, "batch"), problem.samples, problem.samples, problem.batch)
+    start, step = descent(batch_gradient, optax.sgd(problem.step_size), scheme, trainable=moving)
+    return loop(step, start(parameters), probe, record_steps(problem.steps, problem.records, problem.record_every))
+
+
+R = ("record",)
+
+
+@simulation(
+    Variable("step", R, "t", "training step of the record"),
+    Variable("train_loss", R, "", "hinge loss on training graphs"),
+    Variable("loss", R, "", "hinge loss on test graphs"),
+    Variable("accuracy", R, "", "accuracy on test graphs"),
+    Variable("distance_bias", ("record", "bin"), "b_z", "distance encoding"),
+    Variable("counting_accuracy", (), "", "accuracy of comparing the numbers of μ_1 and μ_2 nodes, test graphs"),
+    Variable("bins_used", (), "Z", "bins of the encoding"),
+    Variable("diverged", (), "", "1 if training left the finite numbers and was frozen"),
+    prepare=prepare,
+)
+def simulate(problem: Problem, key: jax.Array, graphs: Graphs) -> dict[str, Array]:
+    """One run on graphs."""
+    graphs = jax.tree.map(jnp.asarray, graphs)
+    parameters, signs = initialise(problem, key, graphs.directions)
+    run = train(problem, key, graphs, parameters, signs)
+    return {
+        **run.records, "step": run.step, "diverged": run.diverged,
+        "counting_accuracy": jnp.mean(graphs.counting[problem.samples :]),
+        "bins_used": jnp.asarray(problem.bins, jnp.result_type(float)),
+    }  # fmt: skip

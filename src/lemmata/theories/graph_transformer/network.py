@@ -1,0 +1,164 @@
+"""The one-layer graph transformer (3.1) and its kin: GCN, no encoding, GAT (3.3 - 3.6), and their initial weights (3.2).
+
+    F(x_n) = a^T ReLU(W_O V_n),  V_n = sum_s α_sn W_V x_s,  α_sn = softmax_s((W_K x_s)^T W_Q x_n + b_{bin(s,n)})
+
+over the nodes s that n attends to. It is `networks.shallow` with one query per sample and the encoding as offset. A GCN
+is the same network with W_K = W_Q = 0 and b = 0, frozen. With additive scores (GAT) the logits are
+LeakyReLU(c^T [W x_n, W x_s]) instead; W is kept in the place of W_K and c beside it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+from lemmata.lab.setting import Problem
+from lemmata.lab.simulation import piece, stream
+from lemmata.networks import shallow
+from lemmata.networks.orthonormal import orthonormal
+from lemmata.networks.shallow import Network, Pass, products
+
+SLOPE = 0.2
+"""Of the leaky ReLU in additive scores."""
+
+
+class Parameters(NamedTuple):
+    """What is trained: the matrices, the encoding b, and (additive scores) the vector c."""
+
+    network: Network
+    encoding: Float[Array, " bins"]
+    additive: Float[Array, " two_key_widths"]
+
+
+class Tokens(NamedTuple):
+    """What some nodes attend to: features of the nodes themselves and of their keys, weights (0: no key), bins."""
+
+    query: Float[Array, "rows inputs"]
+    keys: Float[Array, "rows keys inputs"]
+    weight: Float[Array, "rows keys"]
+    bins: Int[Array, "rows keys"]
+
+
+@piece("inputs", "dimension", "neuron_room", "key_width", "value_width", "bin_room", "init", "row_norm", once=True)
+def initialise(problem: Problem, key: jax.Array, directions: Array) -> tuple[Parameters, Array]:
+    """The initial parameters and the output weights a; neurons beyond m have a_i = 0."""
+    keys = dict(zip(("output", "sign", "shared", "value", "e_k", "e_q", "e_v", "c"),
+                    jax.random.split(stream(key, "init"), 8), strict=True))  # fmt: skip
+    width, inputs = problem.key_width, problem.inputs
+    real = jnp.result_type(float)
+    spread = problem.output_scale / (jnp.sqrt(problem.value_width) if problem.row_norm else 1.0)
+    output = spread * jax.random.normal(keys["output"], (problem.neuron_room, problem.value_width))
+    used = jnp.arange(problem.neuron_room) < problem.neurons
+    signs = jnp.where(jax.random.bernoulli(keys["sign"], 0.5, used.shape), 1.0, -1.0) / jnp.sqrt(problem.neurons)
+
+    def near(key: jax.Array, base: Array, error: Any) -> Array:
+        """O + E with max_j |E μ_j| equal to the error bound (Assumption B.2.1)."""
+        noise = jax.random.normal(key, base.shape)
+        return base + error * noise / jnp.max(jnp.linalg.norm(noise @ directions, axis=0))
+
+    shared = semi_orthogonal(keys["shared"], width, inputs)
+    turned = semi_orthogonal(keys["value"], problem.value_width, inputs)
+    if problem.init == "literal":
+        scale = jnp.maximum(problem.noise, 1e-12) ** 2
+        k = q = problem.key_error**2 / scale * jnp.eye(width, inputs)
+        v = problem.value_error**2 / scale * turned
+    elif problem.init == "gaussian":
+        k, q, v = (jax.random.normal(keys[name], (rows, inputs)) / jnp.sqrt(inputs)
+                   for name, rows in (("e_k", width), ("e_q", width), ("e_v", problem.value_width)))  # fmt: skip
+    elif problem.init == "identity":
+        k, q, v = shared, shared, turned
+    else:
+        k, q = near(keys["e_k"], shared, problem.key_error), near(keys["e_q"], shared, problem.key_error)
+        v = near(keys["e_v"], turned, problem.value_error)
+    blind = value_columns(problem)
+    network = Network(output, v * blind, problem.attention_scale * k, problem.attention_scale * q)
+    network = jax.tree.map(lambda leaf: leaf.astype(real), network)
+    c = 0.1 * jax.random.normal(keys["c"], (2 * width,))
+    return Parameters(network, jnp.zeros(problem.bin_room), c), jnp.where(used, signs, 0.0)
+
+
+def value_columns(problem: Problem) -> Float[Array, " inputs"]:
+    """1 for the inputs that the values see; those of an absolute encoding can be left out (3.7)."""
+    return jnp.where(jnp.arange(problem.inputs) < problem.dimension, 1.0, problem.positions_in_values)
+
+
+def semi_orthogonal(key: jax.Array, rows: int, columns: int) -> Float[Array, "rows columns"]:
+    """Uniformly random with orthonormal columns, or rows where there are fewer of them."""
+    return orthonormal(key, rows, columns) if rows >= columns else orthonormal(key, columns, rows).T
+
+
+def offsets(parameters: Parameters, query: Array, keys: Array, bins: Array, scores: str) -> Array:
+    """What is added to the products (W_K x_s)^T W_Q x_n of query n and key s: b at the bin, or additive scores."""
+    if scores == "dot":
+        return parameters.encoding[bins]
+    c_query, c_key = jnp.split(parameters.additive, 2)
+    w = parameters.network.key
+    raw = (query @ w.T @ c_query)[..., None] + keys @ w.T @ c_key
+    return jnp.where(raw > 0, raw, SLOPE * raw)
+
+
+def matrices(parameters: Parameters, scores: str) -> Network:
+    """The matrices of the forward pass; with additive scores there are no products."""
+    network = parameters.network
+    if scores == "dot":
+        return network
+    return network._replace(key=jnp.zeros_like(network.key), query=jnp.zeros_like(network.query))
+
+
+def run_sampled(parameters: Parameters, signs: Array, tokens: Tokens, scores: str = "dot") -> Pass:
+    """F of every row, one query each: `answer[:, 0]`, `attention[0][:, 0]`, `mixed[:, 0]`."""
+    offset = offsets(parameters, tokens.query, tokens.keys, tokens.bins, scores)
+    return shallow.run_forward(
+        products(matrices(parameters, scores)), signs, tokens.keys, tokens.weight,
+        queries=tokens.query[:, None], offset=offset[:, None],
+    )  # fmt: skip
+
+
+def run_full(
+    parameters: Parameters,
+    signs: Array,
+    query: Array,
+    features: Array,
+    bins: Array,
+    allowed: Array,
+    scores: str = "dot",
+) -> Pass:
+    """The same with all nodes as keys of every query, as far as `allowed`: `answer[0]`, `attention[0][0]`."""
+    offset = offsets(parameters, query, features, bins, scores)
+    weight = jnp.ones((1, features.shape[0]), features.dtype)
+    return shallow.run_forward(
+        products(matrices(parameters, scores)), signs, features[None], weight,
+        queries=query[None], offset=jnp.where(allowed, offset, -jnp.inf)[None],
+    )  # fmt: skip
+
+
+def gradient(parameters: Parameters, signs: Array, tokens: Tokens, slope: Any, scores: str = "dot") -> Parameters:
+    """sum_n slope_n(F) dF_n/dW in closed form (oracle 8.2); additive scores by automatic differentiation."""
+    if scores == "additive":
+
+        def total(p: Parameters) -> Array:
+            f = run_sampled(p, signs, tokens, scores).output
+            return jnp.sum(jax.lax.stop_gradient(slope(f)) * f)
+
+        return jax.grad(total)(parameters)
+    network, tilt = shallow.gradient_with_offset(
+        parameters.network, signs, tokens.keys, tokens.weight, slope, parameters.encoding[tokens.bins][:, None],
+        queries=tokens.query[:, None],
+    )  # fmt: skip
+    return Parameters(
+        network, by_bin(tilt[:, 0], tokens.bins, parameters.encoding.shape[0]), jnp.zeros_like(parameters.additive)
+    )
+
+
+def by_bin(values: Float[Array, "rows keys"], bins: Int[Array, "rows keys"], room: int) -> Float[Array, " bins"]:
+    """Sums over all entries of each bin."""
+    return jnp.stack([jnp.sum(jnp.where(bins == z, values, 0.0)) for z in range(room)])
+
+
+def trained_parameters(setting: Any) -> dict[str, int]:
+    """How many numbers each model trains: a GCN m m_b + m_b d, a graph transformer 2 m_a d + Z more."""
+    gcn = setting.neurons * setting.value_width + setting.value_width * setting.dimension
+    return {"gcn": gcn, "gt": gcn + 2 * setting.key_width * setting.dimension + setting.bins}

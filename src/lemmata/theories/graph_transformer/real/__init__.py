@@ -1,0 +1,1 @@
+"""The document's tables and figures about real graphs (appendix B): discriminative nodes, margins, balance, sizes."""
