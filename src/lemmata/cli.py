@@ -292,22 +292,26 @@ def diagnose_graph(
         typer.Option("--sources", help="Nodes to measure from; default all, beyond 20000 nodes a sample of 2000."),
     ] = None,
     seed: SeedOption = 0,
-    out: Annotated[Path | None, typer.Option("--out", help="Folder for figure.png and diagnosis.json.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", help="Folder for figure.png and diagnosis.json; default results/diagnose/NAME."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Say which distances of a labelled graph carry the label, and what to sample and encode."""
-    from lemmata.theories.graph_transformer.diagnose import diagnose as examine
+    from lemmata.theories.graph_transformer.diagnosis import diagnose as examine
 
     found = examine(file, bins, threshold=threshold, sources=sources, seed=seed)
-    if out is not None:
-        out.mkdir(parents=True, exist_ok=True)
-        found.figure().savefig(out / "figure.png", dpi=150)
-        (out / "diagnosis.json").write_text(json.dumps(found.json(), indent=1, allow_nan=False))
-        say(f"{out}: figure.png, diagnosis.json")
+    folder = out or Path("results") / "diagnose" / file.resolve().stem
+    figure, content = io.BytesIO(), {**found.json(), "figure": str(folder / "figure.png")}
+    found.figure().savefig(figure, dpi=150)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "figure.png").write_bytes(figure.getvalue())
+    (folder / "diagnosis.json").write_text(json.dumps(content, indent=1, allow_nan=False))
     if as_json:
-        show_json(found.json())
+        show_json(content)
     else:
-        print(found.text())
+        print(f"{found.text()}\n\n{folder}: figure.png, diagnosis.json")
 
 
 @app.command()

@@ -224,6 +224,8 @@ def test_the_gcn_has_at_least_the_parameters_of_the_transformer_and_at_most_a_te
     width = matching_width(asked, setting.layers, inputs, classes)
     found = count_parameters(jax.eval_shape(lambda key: draw_gcn(problem, key, width=width, **ends), KEY))
     assert asked <= found <= 1.1 * asked
+    with pytest.raises(UserError, match=r"^No GCN of 1 layers has .* give its width as gcn_width\.$"):
+        matching_width(asked, 1, inputs, classes)
 
 
 many_samples = jax.jit(jax.vmap(draw_sample, in_axes=(None, 0, None)))

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from lemmata import cli
 from lemmata.datasets.graphs import Graph, make_graph, standins
 from lemmata.lab.errors import UserError
-from lemmata.theories.graph_transformer.diagnose import Means, connected_blocks, diagnose
+from lemmata.theories.graph_transformer.diagnosis import Means, connected_blocks, diagnose
 
 
 def cycle_of_clusters(clusters: int = 12, size: int = 8, seed: int = 0) -> Graph:
@@ -183,8 +183,8 @@ def test_more_than_twenty_thousand_nodes_are_sampled_by_default_and_no_table_of_
     import tracemalloc
 
     graph = random_graph(30_000, 3.0, 2, 0)
-    monkeypatch.setattr("lemmata.theories.graph_transformer.diagnose.SOME_ROOTS", 200)
-    monkeypatch.setattr("lemmata.theories.graph_transformer.diagnose.OPERATIONS", 1e9)
+    monkeypatch.setattr("lemmata.theories.graph_transformer.diagnosis.SOME_ROOTS", 200)
+    monkeypatch.setattr("lemmata.theories.graph_transformer.certainty.OPERATIONS", 1e9)
     tracemalloc.start()
     found = diagnose(graph, permutations=19)
     peak = tracemalloc.get_traced_memory()[1]
@@ -256,13 +256,15 @@ def strict(text: str):
     return json.loads(text, parse_constant=refuse)
 
 
-def test_the_command_prints_the_table_and_writes_nothing_unless_told(command, karate):
+def test_the_command_prints_the_table_and_leaves_figure_and_json_in_results(command, karate):
     done = command(karate)
     assert done.code == 0
     assert done.err == ""
     for words in ("nodes 34, edges 78, classes 2", "adjusted homophily", "95 % interval", "core distance by counts: "):
         assert words in done.out
-    assert [path.name for path in Path().iterdir()] == [karate]
+    folder = Path("results/diagnose/club")
+    assert sorted(path.name for path in folder.iterdir()) == ["diagnosis.json", "figure.png"]
+    assert done.out.rstrip().endswith(f"{folder}: figure.png, diagnosis.json")
 
 
 def test_the_commands_json_has_no_nan_and_goes_to_the_folder_with_the_figure(command, karate):
@@ -273,8 +275,9 @@ def test_the_commands_json_has_no_nan_and_goes_to_the_folder_with_the_figure(com
     assert [row["distance"] for row in answer["distances"]] == [1, 2, 3, 4, 5]
     assert set(answer["core"]) == {"distance", "margin", "runner_up", "lead", "separated", "beyond_chance"}
     assert strict(Path("a/b/diagnosis.json").read_text()) == answer
+    assert answer["figure"] == "a/b/figure.png"
     assert Path("a/b/figure.png").stat().st_size > 5000
-    assert done.err.strip() == "a/b: figure.png, diagnosis.json"
+    assert done.err == ""
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import xarray as xr
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from lemmata.theories.graph_transformer.diagnose import Core, Diagnosis
+    from lemmata.theories.graph_transformer.diagnosis import Core, Diagnosis
 
 SMALL = 0.05
 """A normalised margin nearer than this to its chance value says little, however surely it is measured."""

@@ -8,6 +8,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from lemmata.lab.figures import BLUE, GREEN, GREY, ORANGE, RED, curve, dodge, legend_below, panels
 from lemmata.lab.intervals import mean_interval, spearman
@@ -53,7 +54,7 @@ def distances(data: xr.Dataset) -> Figure:
     figure, axes = panels(2 * data.sizes["graph"], rows=data.sizes["graph"], width=5.6, height=4.2)
     single = [str(name) for name in data.sampling.values if str(name).startswith("z=")]
     z = np.asarray([int(name[2:]) for name in single])
-    inside = z < data.sizes["bin"]  # the last bins of b are z = 1 ... Z - 1
+    inside = z < data.sizes["bin"]  # b has entries for z = 0 ... Z - 1
     for row, graph in enumerate(data.graph.values):
         left, right = axes[2 * row : 2 * row + 2]
         part = data.sel(graph=graph)
@@ -77,6 +78,7 @@ def distances(data: xr.Dataset) -> Figure:
         right.set_title(f"document: the trend of $b_z$\nrank correlation with it: {words}", fontsize=9)
         for ax in (left, right):
             ax.set_xlabel("distance $z$")
+            ax.xaxis.set_major_locator(MaxNLocator(integer=True))
             ax.set_xlim(0.4, max(z.max(), data.sizes["bin"] - 1) + 0.6)
             legend_below(ax, fontsize=8)
     return figure

@@ -16,6 +16,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
+from lemmata.lab.errors import UserError
 from lemmata.lab.setting import Problem
 from lemmata.lab.simulation import piece, stream
 from lemmata.networks.attention import softmax_attention
@@ -108,7 +109,11 @@ def matching_width(parameters: int, layers: int, inputs: int, classes: int) -> i
     width = 1
     while count(width) < parameters and layers > 1:
         width += 1
-    assert count(width) <= (1 + ROOM) * parameters, f"no width of {layers} layers has about {parameters} parameters"
+    if not parameters <= count(width) <= (1 + ROOM) * parameters:
+        raise UserError(
+            f"No GCN of {layers} layers has between {parameters} and {1 + ROOM:g} times as many parameters; "
+            "give its width as gcn_width."
+        )
     return width
 
 
@@ -183,7 +188,6 @@ def transform(
     network: GraphTransformer, features: Any, sample: Sample, rate: Any = 0.0, key: jax.Array | None = None
 ) -> Float[Array, "node class"]:
     """The outputs for every node; with a key, in training: a share of what every half layer adds is dropped."""
-
     x = read_features(network.read_in, features)
     # for all layers at once; one random draw compiles faster than one in every half layer
     shape = (network.encoding.shape[0], 2, *x.shape)

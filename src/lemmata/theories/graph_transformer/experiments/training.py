@@ -59,7 +59,7 @@ EXPERIMENTS = (
         figures.steps,
         {"nodes": 300, "degree": 36, "sample": 40, "neurons": 100, "labelled": 300, "batch": 0, "fresh_samples": False,
          "test_draws": 1, "record_every": 1, "records": 1201, "stop": "trained"},
-        {"case": step_cases()}, 5,
+        {"case": step_cases()}, 20,
         smoke={"labelled": 80, "batch": 0, "record_every": 1, "case": over_cases(step_cases(), steps=4)},
     ),
     experiment(

@@ -12,7 +12,7 @@ import numpy as np
 
 from lemmata.datasets.graphs import Graph, find, load, standins
 from lemmata.lab.simulation import Variable, simulation
-from lemmata.theories.graph_transformer.diagnose import choose_roots, shells_of
+from lemmata.theories.graph_transformer.diagnosis import choose_roots, shells_of
 from lemmata.theories.graph_transformer.discriminative import (
     LEADING,
     QUARTER_ANGLE,
