@@ -40,8 +40,8 @@ class Bound:
     logarithmic: bool = field(default=False)
     """The function returns log10 of the value, for numbers beyond floating point."""
     limit: float | Callable[..., float] = math.inf
-    """The largest value that anybody could run, or a function of the inputs that says so (as many samples as there are);
-    beyond it the bound is vacuous in practice."""
+    """The largest value that anybody could run, or a function of the inputs that gives it (as many samples as there
+    are); beyond it the bound is vacuous in practice."""
     remark: Callable[..., str] | None = None
     """A sentence for these inputs: which term decides, what is usable instead."""
 

@@ -1,4 +1,4 @@
-"""Graph transformers with a distance encoding: which neighbourhood decides the label, and whether attention finds it."""
+"""Graph transformers with a distance encoding: which neighbourhood decides a label, and whether attention finds it."""
 
 from lemmata.datasets.graphs import from_arrays
 from lemmata.lab.theory import Theory

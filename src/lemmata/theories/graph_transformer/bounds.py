@@ -73,7 +73,9 @@ def gcn_iterations(
     return gamma_d**-2.0 * iterations(eta, eps_0, delta, exponent, C)
 
 
-@bound("Theorem 3.4.6", OPEN, limit=_nodes, N=_NODES, delta_zm=_SHELL, gamma_d=_FRACTION, sigma=_SIGMA, seen=_SEEN, C=_C)
+@bound(
+    "Theorem 3.4.6", OPEN, limit=_nodes, N=_NODES, delta_zm=_SHELL, gamma_d=_FRACTION, sigma=_SIGMA, seen=_SEEN, C=_C
+)
 def gcn_samples(
     N: Any = 1000, delta_zm: Any = 120, gamma_d: Any = 0.4, sigma: Any = 0.1, seen: Any = 0, C: Any = 1.0
 ) -> Any:

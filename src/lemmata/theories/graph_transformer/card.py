@@ -15,5 +15,5 @@ CARD = {
         "iterations when few nodes are discriminative. The printed exponents of iterations and samples, the attention "
         "limit at margin 1, the printed graph and the printed initial weights do not hold as stated."
     ),
-    "headlines": ["p9-core-g1", "p10-known-core", "e5-literal-graph"],
+    "headlines": ["p9-core-g1", "p10-no-pe-g1", "e5-literal-graph"],
 }

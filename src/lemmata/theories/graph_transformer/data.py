@@ -7,7 +7,7 @@ same nodes are labelled first whatever their number, and the same labels are fli
 from __future__ import annotations
 
 import functools
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int, UInt8, UInt16
@@ -32,22 +32,22 @@ from lemmata.theories.graph_transformer.setting import FAR, NetworkSetting, Sett
 class World(NamedTuple):
     """What training and probes read. Distances are truncated beyond all that bins and shells tell apart."""
 
-    features: Float[np.ndarray, "nodes inputs"]
-    directions: Float[np.ndarray, "inputs patterns"]
-    pattern: Int[np.ndarray, " nodes"]
-    label: Float[np.ndarray, " nodes"]
-    clean: Float[np.ndarray, " nodes"]
-    taught: Float[np.ndarray, " nodes"]
-    order: Int[np.ndarray, " nodes"]
-    table: UInt8[np.ndarray, "nodes nodes"]
-    node: UInt16[np.ndarray, "nodes nodes"]
-    first: Int[np.ndarray, " nodes"]
-    count: Int[np.ndarray, " nodes"]
-    nearest: Int[np.ndarray, ""]
-    farthest: Int[np.ndarray, ""]
-    shell: Int[np.ndarray, "nodes room"]
-    core: Int[np.ndarray, ""]
-    facts: dict[str, np.ndarray]
+    features: Float[Any, "nodes inputs"]
+    directions: Float[Any, "inputs patterns"]
+    pattern: Int[Any, " nodes"]
+    label: Float[Any, " nodes"]
+    clean: Float[Any, " nodes"]
+    taught: Float[Any, " nodes"]
+    order: Int[Any, " nodes"]
+    table: UInt8[Any, "nodes nodes"]
+    node: UInt16[Any, "nodes nodes"]
+    first: Int[Any, " nodes"]
+    count: Int[Any, " nodes"]
+    nearest: Int[Any, ""]
+    farthest: Int[Any, ""]
+    shell: Int[Any, "nodes room"]
+    core: Int[Any, ""]
+    facts: dict[str, Any]
 
 
 def as_graph(drawn: Drawn) -> Graph:
@@ -79,8 +79,8 @@ def draw(setting: Setting, seed: int) -> tuple[Drawn, np.ndarray]:
     if setting.generator == "given" or setting.signs is not None:
         drawn = draw_graph(setting, seed)
         return drawn, distance_table(as_graph(drawn), depth(setting))
-    alone = {name: getattr(setting, name) for name in GRAPH_FIELDS}
-    rest = {"labelled": 1, "dimension": max(setting.patterns, 2)}
+    alone: dict[str, Any] = {name: getattr(setting, name) for name in GRAPH_FIELDS}
+    rest: dict[str, Any] = {"labelled": 1, "dimension": max(setting.patterns, 2)}
     return _remembered(Setting(**alone, **rest), seed)
 
 
@@ -126,6 +126,13 @@ def permuted_distances(table: np.ndarray, seed: int) -> np.ndarray:
     return shuffled + shuffled.T
 
 
+def shell_range(setting: Setting, core: int) -> tuple[int, int]:
+    """The nearest and the farthest distance that the sampler draws from."""
+    return {
+        "near": (1, setting.reach), "whole": (1, FAR), "core": (core, core), "single": (setting.distance,) * 2,
+    }[setting.shells]  # fmt: skip
+
+
 def prepare(setting: Setting, seed: int) -> World:
     """Everything that one run needs of its graph."""
     drawn, table = draw(setting, seed)
@@ -134,66 +141,87 @@ def prepare(setting: Setting, seed: int) -> World:
         pattern = generator(seed, "permuted patterns").permutation(pattern)
     if setting.defect == "labels":
         label = generator(seed, "permuted labels").permutation(label)
-    drawing = given_patterns if setting.generator == "given" else draw_patterns
-    features, directions = drawing(setting, pattern, seed)
-    features = unit_rows(features) if setting.unit_features else features
-    if setting.positions != "none":
-        beside = encode(as_graph(drawn), setting.positions, setting.position_width)
-        features = np.concatenate([features, setting.position_scale * beside], axis=1)
-        directions = np.concatenate([directions, np.zeros((setting.position_width, setting.patterns))])
     observed = flip(label, setting.label_noise, seed)
+    permuted = setting.defect == "training_labels"
+    taught = generator(seed, "permuted labels").permutation(observed) if permuted else observed
     order = drawn.order if drawn.order is not None else generator(seed, "split").permutation(setting.nodes)
-    taught = observed
-    if setting.defect == "training_labels":
-        taught = generator(seed, "permuted labels").permutation(observed)
+    features, directions = node_features(setting, drawn, pattern, seed)
 
-    cap, bins = depth(setting), setting.bins
+    cap = depth(setting)
     shells = shells_of(table, pattern, cap)
-    classes = (1 - observed) // 2
-    exact, lumped = (winning_margins(s, classes) for s in (shells, shells.lumped(bins)))
-    core = core_distance(mean_margins(*exact)[0], bins)
+    facts, core = measure_graph(setting, shells, observed)
     seen = permuted_distances(table, seed) if setting.defect == "distances" else table
     ordered = order_by_distance(seen, cap)
-    nearest, farthest = {
-        "near": (1, setting.reach), "whole": (1, FAR), "core": (core, core), "single": (setting.distance,) * 2,
-    }[setting.shells]  # fmt: skip
+    nearest, farthest = shell_range(setting, core)
     first = ordered.start[:, nearest]
-    count = ordered.start[:, min(farthest + 1, cap + 1)] - first
-    lonely = int((count[order[: setting.labelled]] == 0).sum())
+    count = ordered.start[:, min(farthest, cap) + 1] - first
+    known = order[: setting.labelled]
+    lonely = int((count[known] == 0).sum())
     if setting.strict and lonely:
         raise UserError(
             f"{lonely} of {setting.labelled} labelled nodes have no node at the distances that are sampled."
         )
+    facts["lonely"] = np.float32(lonely)
+    facts["reached_bins"] = _padded(
+        setting, reached_bins(setting.bins, ordered.start[known], first[known], count[known])
+    )
     return World(
-        features.astype(np.float32), directions.astype(np.float32), pattern.astype(np.int32),
-        *(values.astype(np.float32) for values in (observed, label, taught)),
-        order.astype(np.int32), seen, ordered.node, first.astype(np.int32), count.astype(np.int32),
-        np.int32(nearest), np.int32(min(farthest, FAR)), ordered.start.astype(np.int32), np.int32(core),
-        _facts(setting, shells, exact, lumped, core, first, count, ordered.start, lonely, order),
-    )  # fmt: skip
+        features=features.astype(np.float32),
+        directions=directions.astype(np.float32),
+        pattern=pattern.astype(np.int32),
+        label=observed.astype(np.float32),
+        clean=label.astype(np.float32),
+        taught=taught.astype(np.float32),
+        order=order.astype(np.int32),
+        table=seen,
+        node=ordered.node,
+        first=first.astype(np.int32),
+        count=count.astype(np.int32),
+        nearest=np.int32(nearest),
+        farthest=np.int32(farthest),
+        shell=ordered.start.astype(np.int32),
+        core=np.int32(core),
+        facts=facts,
+    )
 
 
-def _facts(
-    setting: Setting, shells: Shells, exact: tuple, lumped: tuple, core: int, first: np.ndarray, count: np.ndarray,
-    start: np.ndarray, lonely: int, order: np.ndarray,
-) -> dict[str, np.ndarray]:  # fmt: skip
-    """What is known of the graph before training, in the room of the bins (probes 1 and 13)."""
-    bins = setting.bins
-    mean, share = mean_margins(*lumped)
-    size = shells.lumped(bins).size
-    # bins that the candidates of some labelled node reach: ranges of positions that overlap
-    known = order[: setting.labelled]
-    ends = np.concatenate([start[:, :bins], start[:, -1:]], axis=1)[known]
-    low, high = first[known, None], (first + count)[known, None]
-    overlap = np.minimum(ends[:, 1:], high) - np.maximum(ends[:, :-1], low)
-    room = setting.shapes()["bin_room"]
+def node_features(setting: Setting, drawn: Drawn, pattern: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Features [nodes, inputs] and patterns [inputs, M], with an absolute encoding beside them if there is one."""
+    drawing = given_patterns if setting.generator == "given" else draw_patterns
+    features, directions = drawing(setting, pattern, seed)
+    features = unit_rows(features) if setting.unit_features else features
+    if setting.positions == "none":
+        return features, directions
+    beside = setting.position_scale * encode(as_graph(drawn), setting.positions, setting.position_width)
+    blank = np.zeros((setting.position_width, setting.patterns))
+    return np.concatenate([features, beside], axis=1), np.concatenate([directions, blank])
 
-    def padded(values: np.ndarray) -> np.ndarray:
-        return np.concatenate([values, np.zeros(room - bins)]).astype(np.float32)
 
-    return {
-        "count_margin": padded(mean), "normalised_margin": padded(share),
-        "reached_bins": padded((overlap > 0).any(axis=0)), "largest_shell": padded(size.max(axis=0)), "core_distance": np.float32(core),
-        "positive_share": np.float32(np.mean(exact[0][:, core] > 0)), "lonely": np.float32(lonely),
+def measure_graph(setting: Setting, shells: Shells, label: np.ndarray) -> tuple[dict[str, Any], int]:
+    """What is known of the graph before training (probe 1), in the room of the bins, and the core distance."""
+    bins, classes = setting.bins, (1 - label) // 2
+    delta, share = winning_margins(shells, classes)
+    core = core_distance(mean_margins(delta, share)[0], bins)
+    lumped = shells.lumped(bins)
+    mean, normalised = mean_margins(*winning_margins(lumped, classes))
+    facts = {
+        "count_margin": _padded(setting, mean),
+        "normalised_margin": _padded(setting, normalised),
+        "largest_shell": _padded(setting, lumped.size.max(axis=0)),
+        "core_distance": np.float32(core),
+        "positive_share": np.float32(np.mean(delta[:, core] > 0)),
         "bins_used": np.float32(bins),
-    }  # fmt: skip
+    }
+    return facts, core
+
+
+def reached_bins(bins: int, start: np.ndarray, first: np.ndarray, count: np.ndarray) -> np.ndarray:
+    """1 for the bins that the candidates of some of these nodes reach: ranges of positions that overlap."""
+    ends = np.concatenate([start[:, :bins], start[:, -1:]], axis=1)
+    overlap = np.minimum(ends[:, 1:], (first + count)[:, None]) - np.maximum(ends[:, :-1], first[:, None])
+    return np.asarray((overlap > 0).any(axis=0))
+
+
+def _padded(setting: Setting, values: np.ndarray) -> np.ndarray:
+    room = setting.shapes()["bin_room"]
+    return np.concatenate([values, np.zeros(room - len(values))]).astype(np.float32)

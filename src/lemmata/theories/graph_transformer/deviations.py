@@ -44,7 +44,7 @@ def node_gradients(
 def deviate(
     problem: Problem, key: jax.Array, parameters: Parameters, signs: Array, world: World, watched: Watched
 ) -> dict[str, Float[Array, "part batch"]]:
-    """Mean relative deviation of batches drawn with replacement, how often it exceeds ε, and of B copies of one node."""
+    """Mean relative deviation of batches drawn with replacement, how often it exceeds ε; that of B copies of a node."""
     gradients = node_gradients(problem, parameters, signs, world, watched)
     nodes = watched.node.shape[0]
     known = watched.labelled / jnp.sum(watched.labelled)
@@ -56,7 +56,7 @@ def deviate(
     found: dict[str, list[Array]] = {"deviation": [], "exceeds": [], "copies": []}
     for size in BATCHES:
         chosen = jax.random.randint(jax.random.fold_in(key, size), (DRAWS, size), 0, problem.labelled)
-        counts = jax.vmap(lambda rows: jnp.zeros(nodes).at[rows].add(1.0 / rows.shape[0]))(chosen)  # noqa: B023
+        counts = jax.vmap(lambda rows: jnp.zeros(nodes).at[rows].add(1.0 / rows.shape[0]))(chosen)
         single = jax.nn.one_hot(chosen[:, 0], nodes)
         relative = jnp.stack([spread(counts, g) for g in gradients.values()])
         found["deviation"].append(jnp.mean(relative, axis=1))

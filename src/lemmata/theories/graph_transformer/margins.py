@@ -25,11 +25,9 @@ class Shells(NamedTuple):
 
     def lumped(self, bins: int) -> Shells:
         """The same with distances from bins - 1 on as one shell, which is what the encoding's last bin sees."""
-        tail = (
-            lambda counts: np.concatenate(  # noqa: E731
-                [counts[:, : bins - 1], counts[:, bins - 1 :].sum(axis=1, keepdims=True)], axis=1
-            )
-        )
+        def tail(counts: np.ndarray) -> np.ndarray:
+            return np.concatenate([counts[:, : bins - 1], counts[:, bins - 1 :].sum(axis=1, keepdims=True)], axis=1)
+
         return Shells(self.root, tail(self.size), tail(self.members))
 
 

@@ -60,7 +60,12 @@ def minimal_counts(success: xr.DataArray) -> xr.DataArray:
     """The smallest labelled count from which on at least half of the runs succeed; inf: none. (labelled ascending.)"""
     enough = success.mean("seed") >= 0.5
     onwards = enough.isel(labelled=slice(None, None, -1)).astype(int).cumprod("labelled")
-    return enough.labelled.astype(float).where(onwards.isel(labelled=slice(None, None, -1)) > 0).min("labelled").fillna(np.inf)
+    return (
+        enough.labelled.astype(float)
+        .where(onwards.isel(labelled=slice(None, None, -1)) > 0)
+        .min("labelled")
+        .fillna(np.inf)
+    )
 
 
 def by_count(data: xr.Dataset, values: xr.DataArray) -> xr.DataArray:
@@ -75,11 +80,12 @@ def by_count(data: xr.Dataset, values: xr.DataArray) -> xr.DataArray:
 
 
 def uncensored(times: xr.DataArray, along: str, cap: xr.DataArray) -> xr.DataArray:
-    """First-passage times with the cap in the place of runs that did not arrive; refused for more than one such cell."""
-    late = ~np.isfinite(times)
-    if int(late.any("seed").sum()) > 1:
-        raise NotApplicable(f"censored: runs of {int(late.any('seed').sum())} values of {along} did not arrive")
-    return times.where(~late, cap)
+    """First-passage times, the cap in the place of runs that did not arrive; refused for more than one such cell."""
+    arrived = times < np.inf
+    missing = int((~arrived).any("seed").sum())
+    if missing > 1:
+        raise NotApplicable(f"censored: runs of {missing} values of {along} did not arrive")
+    return times.where(arrived, cap)
 
 
 def straight_line(x: np.ndarray, y: np.ndarray) -> tuple[float, float]:

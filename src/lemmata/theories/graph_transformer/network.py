@@ -1,4 +1,4 @@
-"""The one-layer graph transformer (3.1) and its kin: GCN, no encoding, GAT (3.3 - 3.6), and their initial weights (3.2).
+"""The one-layer graph transformer (3.1) and its kin: GCN, no encoding, GAT (3.3 - 3.6); their initial weights (3.2).
 
     F(x_n) = a^T ReLU(W_O V_n),  V_n = sum_s α_sn W_V x_s,  α_sn = softmax_s((W_K x_s)^T W_Q x_n + b_{bin(s,n)})
 
@@ -45,7 +45,7 @@ class Tokens(NamedTuple):
 @piece("inputs", "dimension", "neuron_room", "key_width", "value_width", "bin_room", "init", "row_norm", once=True)
 def initialise(problem: Problem, key: jax.Array, directions: Array) -> tuple[Parameters, Array]:
     """The initial parameters and the output weights a; neurons beyond m have a_i = 0."""
-    keys = dict(zip(("output", "sign", "shared", "value", "e_k", "e_q", "e_v", "c"),
+    keys: dict[str, jax.Array] = dict(zip(("output", "sign", "shared", "value", "e_k", "e_q", "e_v", "c"),
                     jax.random.split(stream(key, "init"), 8), strict=True))  # fmt: skip
     width, inputs = problem.key_width, problem.inputs
     real = jnp.result_type(float)
@@ -158,7 +158,9 @@ def by_bin(values: Float[Array, "rows keys"], bins: Int[Array, "rows keys"], roo
     return jnp.stack([jnp.sum(jnp.where(bins == z, values, 0.0)) for z in range(room)])
 
 
-def trained_parameters(setting: Any) -> dict[str, int]:
-    """How many numbers each model trains: a GCN m m_b + m_b d, a graph transformer 2 m_a d + Z more."""
-    gcn = setting.neurons * setting.value_width + setting.value_width * setting.dimension
-    return {"gcn": gcn, "gt": gcn + 2 * setting.key_width * setting.dimension + setting.bins}
+def trained_parameters(problem: Problem) -> Float[Array, ""]:
+    """How many numbers are trained: a GCN m m_b + m_b d, a graph transformer 2 m_a d + Z more."""
+    head = problem.train_o * problem.neurons * problem.value_width
+    values = problem.train_v * problem.value_width * jnp.sum(value_columns(problem))
+    attention = problem.update_qk * 2 * problem.key_width * problem.inputs
+    return head + values + attention + problem.update_b * (problem.bins - problem.freeze_b0)

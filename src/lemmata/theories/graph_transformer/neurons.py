@@ -1,4 +1,4 @@
-"""What the proof follows (probes 5, 6, 11, 12): keys, queries and values of the patterns, lucky neurons, coefficients."""
+"""What the proof follows (probes 5, 6, 11, 12): keys, queries and values of patterns, lucky neurons, coefficients."""
 
 from __future__ import annotations
 

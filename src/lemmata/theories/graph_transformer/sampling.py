@@ -116,7 +116,7 @@ def _stratified(problem: Problem, key: jax.Array, world: World, rows: Array, enc
 
 
 def _preferred(problem: Problem, world: World, rows: Array) -> tuple[Array, Array]:
-    """All nodes in the order of their distance, and the log weight of each candidate: log β if class-relevant, else 0."""
+    """All nodes in the order of their distance, and the log weight of each: log β if class-relevant, 0, -inf: none."""
     nodes = world.node[rows].astype(jnp.int32)
     relevant = world.pattern[nodes] == ((1 - world.label[rows]) / 2).astype(jnp.int32)[:, None]
     place = jnp.arange(nodes.shape[1])

@@ -139,7 +139,7 @@ class Setting(NetworkSetting):
     )
     watch: str = choice("sampled", "aggregation whose loss is recorded", "sampled", "full")
     stop: str = choice(
-        "never", "stop at the tolerance, at full loss below 1e-3, or at the training tolerance", "never", "reached", "tight",
+        "never", "stop at the tolerance, at .01, at full loss below 1e-3, or when trained", "never", "reached", "tight",
         "success", "trained",
     )  # fmt: skip
     tolerance: float = number(0.05, "", "test loss that counts as reached", low=0, open_ends="low")

@@ -17,7 +17,13 @@ from lemmata.networks.losses import hinge
 from lemmata.networks.shallow import Network
 from lemmata.theories.graph_transformer import neurons
 from lemmata.theories.graph_transformer.data import World, prepare
-from lemmata.theories.graph_transformer.network import Parameters, gradient, initialise, value_columns
+from lemmata.theories.graph_transformer.network import (
+    Parameters,
+    gradient,
+    initialise,
+    trained_parameters,
+    value_columns,
+)
 from lemmata.theories.graph_transformer.probes import ERRORS, GROUPS, masses
 from lemmata.theories.graph_transformer.sampling import draw_tokens
 from lemmata.theories.graph_transformer.watched import (
@@ -148,6 +154,7 @@ R, G = ("record",), ("record", "group")
 PATH = (
     Variable("step", R, "t", "training step of the record"),
     Variable("time", R, "η t", "training step times step size"),
+    Variable("epoch", R, "", "passes over the labelled nodes"),
     Variable("loss", R, "", "hinge loss on test nodes (none: all are labelled)", True),
     Variable("other_loss", R, "", "hinge loss on test nodes that are not discriminative", True),
     Variable("marked_loss", R, "", "hinge loss on discriminative test nodes", True),
@@ -185,6 +192,7 @@ FACTS = (
     Variable("positive_share", (), "", "share of nodes with a positive margin at the core distance"),
     Variable("lonely", (), "", "labelled nodes without any candidate"),
     Variable("bins_used", (), "Z", "bins of the encoding"),
+    Variable("trained_parameters", (), "", "numbers that are trained"),
 )
 MASSES = (
     Variable("relevant_mass", G, "", "attention on class-relevant keys, labelled nodes", True),
@@ -235,9 +243,11 @@ def simulate(problem: Problem, key: jax.Array, world: World) -> dict[str, Array]
         **run.records,
         "step": run.step,
         "time": run.step * problem.step_size,
+        "epoch": run.step * jnp.minimum(problem.batch or problem.labelled, problem.labelled) / problem.labelled,
         **{f"{name}_step": value for name, value in run.first.items()},
         "last_step": run.last_step,
         "diverged": run.diverged,
         **finish(problem, run.state.parameters, signs, jax.tree.map(jnp.asarray, world), watched),
         **{name: jnp.asarray(value, real) for name, value in world.facts.items()},
+        "trained_parameters": trained_parameters(problem).astype(real),
     }

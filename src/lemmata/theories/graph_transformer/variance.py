@@ -1,7 +1,7 @@
 """How the mean of the initial masses p_n varies (B.49, P17): each depends on few others, so the mean is concentrated.
 
-The implied bound is Var(mean of p_n) <= 2 (1 + sum_z δ_z²)/|L|. Since 0 <= p_n <= 1 gives 1/4 already, it says something
-only where shells are small: on a cycle, but not on the chapter's graph.
+The implied bound is Var(mean of p_n) <= 2 (1 + sum_z δ_z²)/|L|. Since 0 <= p_n <= 1 gives 1/4 already, it says
+something only where shells are small: on a cycle, but not on the chapter's graph.
 """
 
 from __future__ import annotations

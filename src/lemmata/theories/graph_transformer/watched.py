@@ -50,7 +50,7 @@ def tokens_of(world: World, rows: Array, keys: Array, weight: Array, bins: Any) 
 
 def all_tokens(problem: Problem, world: World, watched: Watched) -> Tokens:
     """Every draw of every watched node as a row, draw after draw."""
-    draws, rows, width = watched.keys.shape
+    draws, _, width = watched.keys.shape
     nodes = jnp.tile(watched.node, draws)
     return tokens_of(world, nodes, watched.keys.reshape(-1, width), watched.weight.reshape(-1, width), problem.bins)
 

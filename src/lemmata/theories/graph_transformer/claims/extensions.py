@@ -63,8 +63,8 @@ CLAIMS = (
     ),
     Claim(
         name="p21-graph-without", reference="(B.224)", kind="comparison", reads=("p21-graph",),
-        statement="Without it nothing is learned beyond counting the patterns: accuracy at most that of counting plus "
-        ".05.",
+        statement="Without it nothing is learned beyond counting the patterns: accuracy at most that of counting plus"
+        " .05.",
         evidence=_above_counting(0), judge=at_most(0.05, "clear"),
         controls=(Control("with the encoding", _above_counting(1)),),
     ),
@@ -83,15 +83,16 @@ CLAIMS = (
     ),
     Claim(
         name="p21-four-joint", reference="(B.225) - (B.232)", kind="comparison", reads=("p21-four",), expected=FAILS,
-        statement="As printed: with the joint loss max{1 - yᵀF, 0} the loss falls below .02 and the class accuracy is "
-        "at least .93.",
-        evidence=_joint("joint"), judge=all_of(loss=at_most(0.02, "clear", strict=True), accuracy=at_least(0.93, "clear")),
+        statement="As printed: with the joint loss max{1 - yᵀF, 0} the loss falls below .02 and the class accuracy is"
+        " at least .93.",
+        evidence=_joint("joint"),
+        judge=all_of(loss=at_most(0.02, "clear", strict=True), accuracy=at_least(0.93, "clear")),
         controls=(Control("trained on each coordinate", _joint("per coordinate"), HOLDS),),
     ),
     Claim(
         name="p21-gat-near", reference="B.5.3", kind="comparison", reads=("p21-gat",),
-        statement="Where the core distance is 1 a graph attention network suffices: loss below .05 at η t = 30 on the "
-        "chapter's graph.",
+        statement="Where the core distance is 1 a graph attention network suffices: loss below .05 at η t = 30 on the"
+        " chapter's graph.",
         evidence=value_at("p21-gat", "loss", 30, case="G1, dot"), judge=at_most(0.05, "clear", strict=True),
         controls=(Control("++--++--", value_at("p21-gat", "loss", 30, case="++--++--, dot")),),
     ),
@@ -103,7 +104,8 @@ CLAIMS = (
     ),
     Claim(
         name="p21-gat-opposite", reference="B.5.3", kind="comparison", reads=("p21-gat",),
-        statement="Where that margin is negative everywhere (+-+-) it learns the opposite sign: accuracy at least .95.",
+        statement="Where that margin is negative everywhere (+-+-) it learns the opposite sign: accuracy at least "
+        ".95.",
         evidence=value_at("p21-gat", "accuracy", 40, case="+-+-, dot"), judge=at_least(0.95, "clear"),
         controls=(Control("++--++--", value_at("p21-gat", "accuracy", 40, case="++--++--, dot")),),
     ),

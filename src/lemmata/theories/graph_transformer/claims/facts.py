@@ -1,4 +1,4 @@
-"""What holds of drawn graphs and samples without training (P16 - P20, Figure 3.2, 9.5), and the dominance of terms (P5)."""
+"""What holds of drawn graphs and samples without training (P16 - P20, Figure 3.2, 9.5); which term dominates (P5)."""
 
 from __future__ import annotations
 
@@ -150,7 +150,9 @@ def _exchange(name: str, case: str, distances: list[int] | None = None) -> Evide
 
 
 def _hand(label: int) -> Evidence:
-    return of("f32-margins", lambda d: {"measured": d.margin.isel(distance=[1, 2]), "predicted": [-2.0, 3.0]}, label=label)
+    return of(
+        "f32-margins", lambda d: {"measured": d.margin.isel(distance=[1, 2]), "predicted": [-2.0, 3.0]}, label=label
+    )
 
 
 def _positive(intra: int) -> Evidence:
@@ -163,23 +165,24 @@ NOT_NEGATIVE: Callable[..., object] = at_least(0.0, "every")
 CLAIMS = (
     Claim(
         name="p5-dominance", reference="Remark 1, footnote", kind="identity",
-        statement="The first term of (3.9) dominates below ε_0 = 1/2 - 1/2 δ_zm^-4 ε^-4, which is .45237 for δ_zm = 3, "
-        "ε = .6: .001 below it the terms, computed apart, order as stated.",
+        statement="The first term of (3.9) dominates below ε_0 = 1/2 - 1/2 δ_zm^-4 ε^-4, which is .45237 for δ_zm = "
+        "3, ε = .6: .001 below it the terms, computed apart, order as stated.",
         formula="ε_0 < 1/2 - 1/2 δ^-4 ε^-4", evidence=_dominance(-NEAR),
         judge=all_of(threshold=equal(1e-5), terms=at_least(1.0)),
         controls=(Control(".001 above it", _dominance(NEAR)),),
     ),
     Claim(
         name="p16-slope", reference="(B.63)", kind="scaling", reads=("p16-batch",),
-        statement="The relative deviation of a batch gradient falls as B^(-1/2): exponent in [-.6, -.4] for each of the "
-        "five parameters, at the start and at η t = 15.",
-        formula="deviation ∝ B^-1/2", evidence=_batch_slopes("deviation"), judge=within(-0.6, -0.4, "clear", predicted=-0.5),
+        statement="The relative deviation of a batch gradient falls as B^(-1/2): exponent in [-.6, -.4] for each of "
+        "the five parameters, at the start and at η t = 15.",
+        formula="deviation ∝ B^-1/2", evidence=_batch_slopes("deviation"),
+        judge=within(-0.6, -0.4, "clear", predicted=-0.5),
         controls=(Control("B copies of one sample", _batch_slopes("copies")),),
     ),
     Claim(
         name="p16-probability", reference="(B.63)", kind="bound", reads=("p16-batch",), expected=FAILS,
-        statement="As stated: a batch gradient deviates by more than ε with probability at most e^{-B ε²} (W_O at the "
-        "start, B = 100, ε = .5; lower 95 % limit of the frequency).",
+        statement="As stated: a batch gradient deviates by more than ε with probability at most e^{-B ε²} (W_O at the"
+        " start, B = 100, ε = .5; lower 95 % limit of the frequency).",
         formula="e^{-B ε²}", evidence=_frequency, judge=at_most(math.exp(-25.0)),
         controls=(Control("deviations drawn with exactly that tail", _exact_tail, HOLDS),),
     ),
@@ -197,8 +200,8 @@ CLAIMS = (
     ),
     Claim(
         name="p18-mass", reference="(B.66), (B.67)", kind="scaling", reads=("p18-mass",),
-        statement="On planted block graphs the share of class-relevant neighbours is (1 - ε_S) γ_d: a line through the "
-        "origin with R² above .98 and slope within .02 of .95.",
+        statement="On planted block graphs the share of class-relevant neighbours is (1 - ε_S) γ_d: a line through "
+        "the origin with R² above .98 and slope within .02 of .95.",
         formula="E[p_n(0)] = (1-ε_S) γ_d", evidence=_shares("G2"), judge=UNIFORM,
         controls=(Control("the chapter's graph", _shares("G1")),),
     ),
@@ -211,7 +214,8 @@ CLAIMS = (
     ),
     Claim(
         name="p20-identity", reference="(B.199)", kind="identity",
-        statement="|D_*∩N||D_i\\N| - |D_i∩N||D_*\\N| = |D_*∩N||D_i| - |D_i∩N||D_*|, exactly on 1000 random set systems.",
+        statement="|D_*∩N||D_i\\N| - |D_i∩N||D_*\\N| = |D_*∩N||D_i| - |D_i∩N||D_*|, exactly on 1000 random set "
+        "systems.",
         evidence=_set_systems(0), judge=equal(0.0), controls=(Control("one count changed by 1", _set_systems(1)),),
     ),
     Claim(
@@ -221,8 +225,8 @@ CLAIMS = (
     ),
     Claim(
         name="p20-per-node", reference="(B.200)", kind="ordering", reads=("p20-shells",), expected=FAILS,
-        statement="As printed: the value at z_m is at least that at every other distance, for every node and pattern, on "
-        "+++---+++---.",
+        statement="As printed: the value at z_m is at least that at every other distance, for every node and pattern,"
+        " on +++---+++---.",
         evidence=_exchange("least_exchange", "+++---+++---"), judge=NOT_NEGATIVE,
         controls=(Control("++--++--", _exchange("least_exchange", "++--++--"), HOLDS),),
     ),
@@ -231,7 +235,10 @@ CLAIMS = (
         statement="Corrected: averaged over nodes and patterns it is, where shells are uniform (+++---+++---).",
         evidence=_exchange("mean_exchange", "+++---+++---"), judge=NOT_NEGATIVE,
         controls=(
-            Control("planted block graph, z_m = 2 against distance 1 (shells not uniform)", _exchange("mean_exchange", "G2", [1])),
+            Control(
+                "planted block graph, z_m = 2 against distance 1 (shells not uniform)",
+                _exchange("mean_exchange", "G2", [1]),
+            ),
         ),
     ),
     Claim(
@@ -241,8 +248,9 @@ CLAIMS = (
     ),
     Claim(
         name="e5-literal-graph", reference="erratum 9.5", kind="bound", reads=("e5-literal-graph",), expected=FAILS,
-        statement="As printed: on the chapter's graph (no edges asked for inside a pattern) every node has a positive "
-        "margin at distance 1 (Assumption 3.4.2).",
-        evidence=_positive(0), judge=at_least(1.0, "every"), controls=(Control("intra_degree = D", _positive(-1), HOLDS),),
+        statement="As printed: on the chapter's graph (no edges asked for inside a pattern) every node has a positive"
+        " margin at distance 1 (Assumption 3.4.2).",
+        evidence=_positive(0), judge=at_least(1.0, "every"),
+        controls=(Control("intra_degree = D", _positive(-1), HOLDS),),
     ),
 )  # fmt: skip

@@ -42,14 +42,14 @@ def encoding_derivative(parameters: Parameters, signs: Any, tokens: Tokens, *, c
 
     Written out in NumPy, apart from the network's own code; `centred` = False leaves -F out.
     """
-    network = Network(*(np.asarray(matrix) for matrix in parameters.network))
+    w_o, w_v, w_k, w_q = (np.asarray(matrix) for matrix in parameters.network)
     a, b = np.asarray(signs), np.asarray(parameters.encoding)
     keys, bins, query = np.asarray(tokens.keys)[0], np.asarray(tokens.bins)[0], np.asarray(tokens.query)[0]
-    logits = keys @ network.key.T @ (network.query @ query) + b[bins]
+    logits = keys @ w_k.T @ (w_q @ query) + b[bins]
     alpha = np.exp(logits - logits.max())
     alpha /= alpha.sum()
-    values = keys @ network.value.T
-    r = network.output.T @ (a * (network.output @ (alpha @ values) > 0))
+    values = keys @ w_v.T
+    r = w_o.T @ (a * (w_o @ (alpha @ values) > 0))
     e = values @ r
     push = alpha * (e - (alpha @ e if centred else 0.0))
     return np.array([push[bins == z].sum() for z in range(len(b))])
@@ -132,7 +132,8 @@ CLAIMS = (
         name="p13-sum", reference="Lemma B.3.3", kind="identity", reads=("p7-training",),
         statement="The sum of b never changes: below 1e-5 at every record of training (float32), below 1e-10 in the "
         "formula.",
-        formula="Σ_z b_z = 0", evidence=_sums(True), judge=all_of(path=at_most(1e-5, "every", strict=True), formula=at_most(1e-10, strict=True)),
+        formula="Σ_z b_z = 0", evidence=_sums(True),
+        judge=all_of(path=at_most(1e-5, "every", strict=True), formula=at_most(1e-10, strict=True)),
         controls=(Control("the formula without -F", _sums(False)),),
     ),
     Claim(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from lemmata.lab.claims import FAILS, HOLDS, Claim, Control, Datasets, Evidence, NotApplicable
+from lemmata.lab.claims import FAILS, HOLDS, Claim, Control, Evidence, NotApplicable
 from lemmata.lab.judges import at_least, at_most, within
 from lemmata.theories.graph_transformer.claims.common import of, stack
 from lemmata.theories.graph_transformer.measures import at_time, up_to
@@ -21,7 +21,7 @@ def _of(take: Callable[[xr.Dataset], Any], variant: str = "intact") -> Evidence:
 
 
 def _directions(first: str = "W", second: str = "U") -> Evidence:
-    """Mean W_O,i p̂_1 less 3 times the mean |W_O,i p̂_j|, j >= 3, and less 3 times that along p̂_2; and with 1, 2 changed."""
+    """Mean W_O,i p̂_1 less 3 times the mean |W_O,i p̂_j|, j >= 3, and less 3 times that along p̂_2; and 1, 2 changed."""
 
     def take(data: xr.Dataset) -> xr.DataArray:
         along, size = (at_time(data, values, END) for values in (data.lucky_along, data.lucky_along_size))
@@ -125,7 +125,6 @@ def _persistence(crowds: list[str]) -> Evidence:
     return _of(lambda data: up_to(data, data.persistence.sel(crowd=crowds), END).min("record"))
 
 
-
 P11 = {"reference": "Lemma B.3.1", "reads": ("p7-training",)}
 P12 = {"reference": "Lemma B.3.2", "reads": ("p7-training",)}
 P14 = {"reference": "Lemma B.3.4", "reads": ("p7-training",)}
@@ -134,9 +133,10 @@ WRONG = "neurons with a_i < 0 that are active on D_1, in the place of W"
 CLAIMS = (
     Claim(
         name="p11-lucky-directions", kind="ordering", **P11,
-        statement="Lucky neurons point to their own pattern: at η t = 30 the mean of W_O,i p̂_1 over W exceeds 3 times "
-        "that along every other direction, and the same for U, in every seed.",
-        evidence=_directions(), judge=at_least(0.0, "every", strict=True), controls=(Control(WRONG, _directions("wrong W")),),
+        statement="Lucky neurons point to their own pattern: at η t = 30 the mean of W_O,i p̂_1 over W exceeds 3 "
+        "times that along every other direction, and the same for U, in every seed.",
+        evidence=_directions(), judge=at_least(0.0, "every", strict=True),
+        controls=(Control(WRONG, _directions("wrong W")),),
     ),
     Claim(
         name="p11-superlinear", kind="scaling", **P11,
@@ -146,8 +146,8 @@ CLAIMS = (
     ),
     Claim(
         name="p11-unlucky-norms", kind="ordering", **P11,
-        statement="Unlucky neurons stay smaller: mean squared row norm below .7 of the lucky one at η t = 30, in every "
-        "seed.",
+        statement="Unlucky neurons stay smaller: mean squared row norm below .7 of the lucky one at η t = 30, in "
+        "every seed.",
         evidence=_at_end("norm_ratio"), judge=at_most(0.7, "every", strict=True),
         controls=(Control("before training", _of(lambda data: data.norm_ratio.isel(record=0))),),
     ),
@@ -160,14 +160,15 @@ CLAIMS = (
     ),
     Claim(
         name="p12-disc-exceeds", kind="ordering", **P12,
-        statement="They grow by a factor that exceeds the mean one of the other patterns by more than .1, in every seed.",
+        statement="They grow by a factor that exceeds the mean one of the other patterns by more than .1, in every "
+        "seed.",
         evidence=_excess("intact"), judge=at_least(0.1, "every", strict=True),
         controls=(Control("attention frozen", _excess("frozen")),),
     ),
     Claim(
         name="p12-cross-logit", kind="limit", **P12,
-        statement="The logit of a discriminative key and another node's query rises above 0: by more than .03, to more "
-        "than .03, at η t = 30.",
+        statement="The logit of a discriminative key and another node's query rises above 0: by more than .03, to "
+        "more than .03, at η t = 30.",
         evidence=_cross("intact"), judge=at_least(0.03, "clear", strict=True),
         controls=(Control("attention frozen", _cross("frozen")),),
     ),
@@ -185,8 +186,8 @@ CLAIMS = (
     ),
     Claim(
         name="p14-lucky", kind="ordering", **P14,
-        statement="They move along their lucky neurons: the means of W_O,i dV_1 over W and of W_O,i dV_2 over U exceed "
-        ".05 in every seed.",
+        statement="They move along their lucky neurons: the means of W_O,i dV_1 over W and of W_O,i dV_2 over U "
+        "exceed .05 in every seed.",
         evidence=_at_end("lucky_value"), judge=at_least(0.05, "every", strict=True),
         controls=(Control("W_V frozen", _at_end("lucky_value", "frozen values")),),
     ),
@@ -211,17 +212,18 @@ CLAIMS = (
     ),
     Claim(
         name="p15-init-fraction", reference="Lemma B.3.5", kind="bound", reads=("p7-training",),
-        statement="Before training the share of active neurons, averaged over nodes, lies between .35 and .65 in every "
-        "seed.",
-        evidence=_of(lambda data: data.active_fraction.isel(record=0)), judge=within(0.35, 0.65, "every", predicted=0.5),
+        statement="Before training the share of active neurons, averaged over nodes, lies between .35 and .65 in "
+        "every seed.",
+        evidence=_of(lambda data: data.active_fraction.isel(record=0)),
+        judge=within(0.35, 0.65, "every", predicted=0.5),
         controls=(
             Control("all rows of W_O equal", _of(lambda data: data.active_fraction_alike.isel(record=0))),
         ),
     ),
     Claim(
         name="p15-persistence", reference="Lemma B.3.6", kind="bound", reads=("p7-training",),
-        statement="Lucky neurons stay active on the nodes of their pattern: at least .9 of the pairs, at every record "
-        "up to η t = 30, in every seed.",
+        statement="Lucky neurons stay active on the nodes of their pattern: at least .9 of the pairs, at every record"
+        " up to η t = 30, in every seed.",
         evidence=_persistence(["W", "U"]), judge=at_least(0.9, "every"),
         controls=(Control(WRONG, _persistence(["wrong W"])),),
     ),

@@ -203,7 +203,10 @@ def _start(above: str) -> Evidence:
 def _order(above: str) -> Evidence:
     def evidence(datasets: Datasets) -> dict[str, xr.DataArray]:
         ratio = _ratio(datasets, above)
-        return {"order": ratio, "fall": ratio.isel(discriminative=0, drop=True) - ratio.isel(discriminative=-1, drop=True)}
+        return {
+            "order": ratio,
+            "fall": ratio.isel(discriminative=0, drop=True) - ratio.isel(discriminative=-1, drop=True),
+        }
 
     return evidence
 
@@ -239,7 +242,9 @@ def _noisy(take: Callable[[xr.Dataset], Any], quiet: bool = False) -> Evidence:
 
     def evidence(datasets: Datasets) -> Any:
         data = datasets["f34-noise"]
-        return take(data.isel(label_noise=[0] * data.sizes["label_noise"]).assign_coords(data.coords) if quiet else data)
+        return take(
+            data.isel(label_noise=[0] * data.sizes["label_noise"]).assign_coords(data.coords) if quiet else data
+        )
 
     return evidence
 
@@ -264,8 +269,8 @@ FLOOR = {f"{noise:.4g}": 0.02 + 0.2 * noise for noise in (0.0, 0.05, 0.1, 0.2)}
 CLAIMS = (
     Claim(
         name="p3-samples-bound", reference="(3.9)", kind="bound", reads=("f33a-samples",), expected=INCONCLUSIVE,
-        statement="With as many labels as (3.9) asks for (γ_d = .4, measured δ_zm) every seed succeeds: full loss below "
-        "1e-3.",
+        statement="With as many labels as (3.9) asks for (γ_d = .4, measured δ_zm) every seed succeeds: full loss "
+        "below 1e-3.",
         evidence=_samples_bound(), judge=EVERY_SEED,
         controls=(Control("the calculator with δ_zm = 1, B T left out", _samples_bound(delta_zm=1), FAILS),),
     ),
@@ -278,8 +283,8 @@ CLAIMS = (
     ),
     Claim(
         name="p3-samples-loss", reference="(3.9)", kind="ordering", reads=("f33b-samples",),
-        statement="More labels do not hurt: the median full loss does not rise with the labelled count by more than .03 "
-        "at any ε_S, and is at most .05 at the largest count for ε_S ≤ .2.",
+        statement="More labels do not hurt: the median full loss does not rise with the labelled count by more than "
+        ".03 at any ε_S, and is at most .05 at the largest count for ε_S ≤ .2.",
         evidence=_losses(permuted=False),
         judge=all_of(order=decreasing("labelled", "median", slack=0.03), end=at_most(0.05, "median")),
         controls=(Control("training labels permuted", _losses(permuted=True)),),
@@ -330,8 +335,8 @@ CLAIMS = (
     ),
     Claim(
         name="p8-gcn-chance", reference="Theorem 3.4.6", kind="limit", reads=("p10-known-core",),
-        statement="A GCN that samples distances 1 and 2 stays at chance on the chapter's graph: loss .9 or more at "
-        "η t = 40.",
+        statement="A GCN that samples distances 1 and 2 stays at chance on the chapter's graph: loss .9 or more at η "
+        "t = 40.",
         evidence=value_at("p10-known-core", "loss", 40, model="GCN"), judge=at_least(0.9, "clear"),
         controls=(Control("GCN on the core", value_at("p10-known-core", "loss", 40, model="GCN core")),),
     ),
@@ -361,15 +366,15 @@ CLAIMS = (
     ),
     Claim(
         name="f34-slower-loss", reference="Figure 3.4", kind="ordering", reads=("f34-noise",),
-        statement="Flipped labels slow training: the loss at η t = 10 rises by at least .05 with every step of ε_0, in "
-        "every seed.",
+        statement="Flipped labels slow training: the loss at η t = 10 rises by at least .05 with every step of ε_0, "
+        "in every seed.",
         evidence=_noisy(_early_rise), judge=at_least(0.05, "every"),
         controls=(Control("the ε_0 = 0 run in every cell", _noisy(_early_rise, quiet=True)),),
     ),
     Claim(
         name="f34-slower-time", reference="Figure 3.4", kind="ordering", reads=("f34-noise",),
-        statement="The first record with loss at most 2 ε̂_0 + .05 does not come earlier as ε_0 grows, and at ε_0 = .2 at "
-        "least two records later than at 0, in every seed.",
+        statement="The first record with loss at most 2 ε̂_0 + .05 does not come earlier as ε_0 grows, and at ε_0 = "
+        ".2 at least two records later than at 0, in every seed.",
         evidence=_noisy(_floor_times),
         judge=all_of(order=increasing("label_noise", "every", slack=0.0), delay=at_least(2.0, "every")),
         controls=(Control("the ε_0 = 0 run in every cell", _noisy(_floor_times, quiet=True)),),

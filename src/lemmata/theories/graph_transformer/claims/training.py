@@ -128,8 +128,8 @@ PRINTED = within(-0.55, -0.45, predicted=-0.5)
 CLAIMS = (
     Claim(
         name="p1-width-order", reference="Theorem 3.4.4", kind="ordering",
-        statement="More neurons never hurt: the number of seeds that reach loss .05 by η t = 30 does not fall with the "
-        "width by more than one, and is at least 4 of 5 at m = 400.",
+        statement="More neurons never hurt: the number of seeds that reach loss .05 by η t = 30 does not fall with "
+        "the width by more than one, and is at least 4 of 5 at m = 400.",
         formula="m ≥ C M² log N", reads=("p1-width",), evidence=_successes(),
         judge=all_of(order=increasing("neurons", slack=1.0), top=at_least(0.8)),
         controls=(Control("m = 1 in the slot of m = 400", _successes(1)),),
@@ -171,8 +171,8 @@ CLAIMS = (
     ),
     Claim(
         name="p6-sampler-ratio", reference="Remark 2", kind="identity",
-        statement="A sampler that prefers class-relevant nodes by β has confusion ratio ε_S/(ε_S + β(1 - ε_S)), for "
-        "β = 1, 3, 10 at ε_S = .2 within 3 standard errors.",
+        statement="A sampler that prefers class-relevant nodes by β has confusion ratio ε_S/(ε_S + β(1 - ε_S)), for β"
+        " = 1, 3, 10 at ε_S = .2 within 3 standard errors.",
         formula="ε_S' = ε_S/(ε_S + β(1-ε_S))", reads=("p6-sampler",), evidence=_ratio_errors(PREFERRED),
         judge=at_most(3.0),
         controls=(Control("β = 10 drawn without replacement", _ratio_errors({10.0: "beta=10, apart"})),),
@@ -190,8 +190,8 @@ CLAIMS = (
     ),
     Claim(
         name="e4-literal-init", reference="erratum 9.4", kind="comparison",
-        statement="As printed: with W_Q = W_K = δ²/c_0² I and W_V = σ²/c_0² U training reaches accuracy .95 by "
-        "η t = 30.",
+        statement="As printed: with W_Q = W_K = δ²/c_0² I and W_V = σ²/c_0² U training reaches accuracy .95 by η t = "
+        "30.",
         reads=("p7-training",), evidence=value_at("p7-training", "accuracy", 30, variant="literal init"),
         judge=at_least(0.95, "clear"), expected=FAILS,
         controls=(Control("intact", value_at("p7-training", "accuracy", 30, variant="intact"), HOLDS),),

@@ -82,12 +82,17 @@ def prepare(setting: DeepSetting, seed: int) -> Prepared:
     return Prepared(inputs, shells, draw_task(graph, setting, seed), graph.features.shape[1], graph.classes)
 
 
-@functools.lru_cache(maxsize=2)
 def read(name: str) -> Graph:
-    return standins.citation(STANDIN_SEED) if name == "standin" else graphs.load(graphs.find(name))
+    """The graph of a name; the same object while its files do not change."""
+    return _standin() if name == "standin" else graphs.load(graphs.find(name))
 
 
-@functools.lru_cache(maxsize=2)
+@functools.lru_cache(maxsize=1)
+def _standin() -> Graph:
+    return standins.citation(STANDIN_SEED)
+
+
+@functools.lru_cache(maxsize=4)
 def shared_shells(graph: Graph, cap: int) -> Shells:
     ordered = order_by_distance(distance_table(graph, cap), cap)
     return Shells(*jax.device_put((ordered.node, ordered.start)))

@@ -90,7 +90,8 @@ EXPERIMENTS = (
     experiment(
         "p20-shells", "(B.199), (B.200)", "Do the proof's shells favour the core distance at every node?",
         figures.exchanges, {}, {"case": SHELLS}, 3,
-        smoke={"case": over_cases(SHELLS, nodes=96, labelled=48, degree=8, batch=10)}, paper_seeds=10, simulation=examine_shells,
+        smoke={"case": over_cases(SHELLS, nodes=96, labelled=48, degree=8, batch=10)}, paper_seeds=10,
+        simulation=examine_shells,
     ),
     experiment(
         "e5-literal-graph", "erratum 9.5", "Does the printed graph satisfy Assumption 3.4.2?", figures.literal_graph,

@@ -84,7 +84,8 @@ EXPERIMENTS = (
     ),
     experiment(
         "p21-encodings", "B.5.2", "Do return probabilities, degrees and distances to the centroid do the same?",
-        figures.absolute, {**ABSOLUTE, "position_width": 9, "key_width": 29, "value_width": 29}, {"case": OTHER_CASES}, 3,
+        figures.absolute, {**ABSOLUTE, "position_width": 9, "key_width": 29, "value_width": 29},
+        {"case": OTHER_CASES}, 3,
         tiny={**TINY, **TINY_ABSOLUTE, "key_width": 29, "value_width": 29}, paper={**SLOW, "steps": 4000},
         paper_seeds=10,
     ),

@@ -1,7 +1,7 @@
 """Four classes (3.9): two networks, one per coordinate of the label, on a cluster cycle with two sign sequences.
 
-The loss is max{1 - y^T F, 0} as printed, or the sum of the coordinates' hinges: y^T F >= 1 does not mean that both signs
-are right (9.20).
+The loss is max{1 - y^T F, 0} as printed, or the sum of the coordinates' hinges: y^T F >= 1 does not mean that both
+signs are right (9.20).
 """
 
 from __future__ import annotations
@@ -73,14 +73,14 @@ class FourSetting(NetworkSetting):
 class World(NamedTuple):
     """Features, labels of both coordinates, the split, distances, and the margins of both coordinates."""
 
-    features: Float[np.ndarray, "nodes dimension"]
-    directions: Float[np.ndarray, "dimension patterns"]
-    pattern: np.ndarray
-    label: Float[np.ndarray, "coordinate nodes"]
-    order: np.ndarray
-    table: np.ndarray
-    node: np.ndarray
-    margins: Float[np.ndarray, "coordinate bin"]
+    features: Float[Any, "nodes dimension"]
+    directions: Float[Any, "dimension patterns"]
+    pattern: Any
+    label: Float[Any, "coordinate nodes"]
+    order: Any
+    table: Any
+    node: Any
+    margins: Float[Any, "coordinate bin"]
 
 
 def prepare(setting: FourSetting, seed: int) -> World:

@@ -64,11 +64,11 @@ class GraphSetting(NetworkSetting):
 class Graphs(NamedTuple):
     """Training graphs first; all have the same edges, and so the same distances."""
 
-    features: Float[np.ndarray, "graphs nodes dimension"]
-    label: Float[np.ndarray, " graphs"]
-    counting: Float[np.ndarray, " graphs"]
-    directions: Float[np.ndarray, "dimension patterns"]
-    table: Int[np.ndarray, "nodes nodes"]
+    features: Float[Any, "graphs nodes dimension"]
+    label: Float[Any, " graphs"]
+    counting: Float[Any, " graphs"]
+    directions: Float[Any, "dimension patterns"]
+    table: Int[Any, "nodes nodes"]
 
 
 def layers() -> np.ndarray:

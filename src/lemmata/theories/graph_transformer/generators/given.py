@@ -27,7 +27,7 @@ def refusals(setting: Setting) -> Iterator[str]:
         if problems:
             return
     if not np.isin(setting.labels, [1, -1]).all():
-        yield "labels of a given graph must be +1 or -1; other numbers of classes are for the deep model and `diagnose`."
+        yield "labels of a given graph must be +1 or -1; more classes are for the deep model and `diagnose`."
         return
     try:
         from_arrays(setting.adjacency, setting.features, setting.labels > 0, symmetrize=setting.symmetrize)

@@ -31,7 +31,8 @@ OTHERS = 1 / 12
 def refusals(setting: Setting) -> Iterator[str]:
     unit = COUNT * (LENGTHS[0] * LENGTHS[1] if setting.structure == "cycles" else 1)
     if setting.nodes % unit or setting.nodes < 2 * unit:
-        yield f"nodes = {setting.nodes} is not allowed: {COUNT} structures of {setting.structure} need a multiple of {unit}."
+        what = f"{COUNT} structures of {setting.structure}"
+        yield f"nodes = {setting.nodes} is not allowed: {what} need a multiple of {unit}."
 
 
 def draw(setting: Setting, draws: np.random.Generator) -> Drawn:

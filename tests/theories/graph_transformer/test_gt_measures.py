@@ -1,0 +1,143 @@
+"""What claims and figures read off the data sets, on numbers that can be checked by eye."""
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from lemmata.lab.claims import NotApplicable
+from lemmata.theories.graph_transformer.confusion import preferred_ratio
+from lemmata.theories.graph_transformer.measures import (
+    at_time,
+    by_count,
+    early_agreement,
+    in_records,
+    largest_bin,
+    lead,
+    minimal_counts,
+    straight_line,
+    uncensored,
+    up_to,
+)
+
+inf, nan = np.inf, np.nan
+
+
+def path(**variables: list) -> xr.Dataset:
+    """Two seeds with records of their own."""
+    return xr.Dataset({name: (("seed", "record"), np.asarray(values, float)) for name, values in variables.items()})
+
+
+PATH = path(
+    time=[[0, 10, 20, 30], [0, 20, 30, nan]],
+    step=[[0, 100, 200, 300], [0, 200, 300, nan]],
+    value=[[1, -2, 3, 4], [5, -6, 7, nan]],
+)
+
+
+def test_a_value_at_a_time_is_that_of_the_record_there_in_every_run() -> None:
+    np.testing.assert_array_equal(at_time(PATH, PATH.value, 20), [3, -6])
+    np.testing.assert_array_equal(at_time(PATH, PATH.value, 0), [1, 5])
+    # float32 times miss by rounding only
+    near = PATH.assign(time=PATH.time * (1 + 1e-6))
+    np.testing.assert_array_equal(at_time(near, near.value, 30), [4, 7])
+    for time in (10, 31, 20.5):
+        with pytest.raises(NotApplicable, match="no record"):
+            at_time(PATH, PATH.value, time)
+
+
+def test_values_up_to_a_time_include_the_record_at_it() -> None:
+    np.testing.assert_array_equal(up_to(PATH, PATH.value, 20), [[1, -2, 3, nan], [5, -6, nan, nan]])
+    near = PATH.assign(time=PATH.time * (1 + 1e-7))
+    np.testing.assert_array_equal(up_to(near, near.value, 20), [[1, -2, 3, nan], [5, -6, nan, nan]])
+
+
+def test_steps_are_counted_in_the_records_of_their_own_run() -> None:
+    np.testing.assert_array_equal(in_records(PATH, xr.DataArray([300.0, 300.0], dims="seed")), [3, 1.5])
+
+
+def test_the_lead_is_over_the_other_distances_from_1_on_that_there_are() -> None:
+    b = xr.DataArray([[9.0, 1.0, 0.25, -1.0, 7.0], [9.0, 0.5, 2.0, 1.5, 7.0]], dims=("seed", "bin"))
+    bins = xr.DataArray([4.0, 4.0], dims="seed")
+    np.testing.assert_array_equal(lead(b, 1, bins), [0.75, -1.5])
+    np.testing.assert_array_equal(lead(b, 2, bins), [-0.75, 0.5])
+    np.testing.assert_array_equal(lead(b, xr.DataArray([1, 2], dims="seed"), bins), [0.75, 0.5])
+    np.testing.assert_array_equal(lead(b, 1, bins + 1), [-6, -6.5])
+
+
+def test_the_largest_margin_is_looked_for_among_the_distances_from_1_on_that_there_are() -> None:
+    margins = xr.DataArray([[9.0, -3.0, -1.0, -2.0, 7.0], [9.0, 3.0, -1.0, 4.0, 7.0]], dims=("seed", "bin"))
+    np.testing.assert_array_equal(largest_bin(margins, xr.DataArray([4, 4], dims="seed")), [2, 3])
+    np.testing.assert_array_equal(largest_bin(margins, xr.DataArray([5, 3], dims="seed")), [4, 1])
+
+
+def early(b: list, loss: list | None = None) -> xr.DataArray:
+    """Agreement of b with margins 10, -4, 1 (below 20 %), and -9 (out of reach), at bins 1 to 4."""
+    data = path(train_loss=loss or [[1, 0.95, 0.9, 0.5]] * 2)
+    encoding = np.full((2, 4, 5), -1.0)
+    encoding[:, 1] = b
+    data["distance_bias"] = ("seed", "record", "bin"), encoding
+    data["reached_bins"] = ("seed", "bin"), np.tile([1.0, 1, 1, 1, 0], (2, 1))
+    margins = xr.DataArray(np.tile([99.0, 10, -4, 1, -90], (2, 1)), dims=("seed", "bin"))
+    return early_agreement(data, margins)
+
+
+def test_early_agreement_counts_the_asked_bins_at_the_last_early_record() -> None:
+    np.testing.assert_array_equal(early([[-9, 1, -1, -1, 1], [-9, 0.1, 1, 1, -1]]), [1.0, 0.5])
+    np.testing.assert_array_equal(early([-9, -1, 1, 1, -1]), [0.0, 0.0])
+    np.testing.assert_array_equal(early([-9, 0, -1, 1, -1]), [0.5, 0.5])
+
+
+def test_early_agreement_needs_an_early_record_in_every_run() -> None:
+    assert early([-9, 1, -1, -1, 1], [[1, 0.95, 0.2, 0.1], [0.2, 0.91, 0.2, 0.2]]).shape == (2,)
+    with pytest.raises(NotApplicable, match=r"above \.9"):
+        early([-9, 1, -1, -1, 1], [[1, 0.95, 0.2, 0.1], [0.9, 0.9, 0.2, 0.2]])
+
+
+def test_the_minimal_count_is_the_one_from_which_on_half_of_the_runs_succeed() -> None:
+    rates = {
+        "onwards": [0, 0.5, 1, 1],
+        "all": [0.5, 0.5, 0.5, 0.5],
+        "gap": [1, 0, 1, 1],
+        "last": [1, 1, 0.25, 0.5],
+        "none": [1, 1, 1, 0.25],
+        "nowhere": [0, 0.25, 0.25, 0.25],
+    }
+    success = np.array([[[seed < 4 * rate for rate in row] for seed in range(4)] for row in rates.values()], float)
+    counts = minimal_counts(
+        xr.DataArray(success, dims=("case", "seed", "labelled"), coords={"case": list(rates), "labelled": [10, 20, 40, 80]})
+    )
+    assert dict(zip(rates, counts.values, strict=True)) == {
+        "onwards": 20, "all": 10, "gap": 40, "last": 80, "none": inf, "nowhere": inf,
+    }  # fmt: skip
+
+
+def test_cells_are_put_on_their_fraction_and_count_and_permuted_ones_are_left_out() -> None:
+    cases = ["0.25, 10", "0.25, 20", "0.4, 10", "0.4, 20", "0.4, 20, permuted"]
+    values = xr.DataArray(np.arange(10.0).reshape(5, 2), dims=("case", "seed"), coords={"case": cases})
+    found = by_count(values.to_dataset(name="x"), values)
+    assert found.sel(discriminative=0.25, labelled=20).values.tolist() == [2, 3]
+    assert found.sel(discriminative=0.4).transpose("labelled", "seed").values.tolist() == [[4, 5], [6, 7]]
+    assert (found.labelled.values.tolist(), found.discriminative.values.tolist()) == ([10, 20], [0.25, 0.4])
+
+
+def test_runs_of_one_value_may_be_censored_and_have_the_cap_then() -> None:
+    times = xr.DataArray([[1.0, inf, 3.0], [4.0, inf, 6.0]], dims=("seed", "x"))
+    cap = xr.full_like(times, 50.0)
+    np.testing.assert_array_equal(uncensored(times, "x", cap), [[1, 50, 3], [4, 50, 6]])
+    with pytest.raises(NotApplicable, match="runs of 2 values of x"):
+        uncensored(xr.DataArray([[1.0, inf, 3.0], [4.0, 5.0, inf]], dims=("seed", "x")), "x", cap)
+
+
+def test_a_straight_line_is_fitted_with_its_share_of_the_variance() -> None:
+    x = np.array([0.0, 1, 2, 3])
+    slope, fit = straight_line(x, np.array([1.0, 3, 5, 7]))
+    assert (slope, fit) == (pytest.approx(2), pytest.approx(1))
+    # 0, 1, 1, 2 has slope .6, intercept .1, residuals -.1, .3, -.3, .1: 1 - .2/2
+    assert straight_line(x, np.array([0.0, 1, 1, 2])) == (pytest.approx(0.6), pytest.approx(0.9))
+    assert straight_line(x, np.full(4, 80.0))[1] == 0
+
+
+def test_a_preference_lowers_the_confusion_ratio_as_remark_2_says() -> None:
+    found = [preferred_ratio(0.2, beta) for beta in (1, 3, 10)]
+    np.testing.assert_allclose(found, [0.2, 0.0769, 0.0244], atol=5e-5)
+    assert preferred_ratio(0.2, 0.1) == pytest.approx(0.2 / 0.28)
