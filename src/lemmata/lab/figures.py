@@ -9,6 +9,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, NullLocator
 
 BLUE, ORANGE, GREEN, RED, GREY = "#1f5fa8", "#d9742b", "#3a8f4d", "#b3373a", "#6b6b6b"
 PALETTE = (BLUE, ORANGE, GREEN, RED, "#7a5195", "#8c6d31")
@@ -111,3 +112,30 @@ def heat(ax: Axes, rates: np.ndarray, x: Sequence[str], y: Sequence[str]) -> Any
     ax.set_xticks(range(len(x)), x, fontsize=8)
     ax.set_yticks(range(len(y)), y)
     return image
+
+
+def log_numbers(ax: Axes, values: Any, words: str) -> None:
+    """A logarithmic x axis with a tick at every value."""
+    values = np.unique(np.asarray(values, float))
+    ax.set_xscale("log")
+    ax.set_xticks(values, [f"{value:.3g}" for value in values], fontsize=8)
+    ax.xaxis.set_minor_locator(NullLocator())
+    room = max((values.max() / values.min()) ** 0.08, 1.03)
+    ax.set_xlim(values.min() / room, values.max() * room)
+    ax.set_xlabel(words)
+
+
+def log_times(ax: Axes) -> None:
+    """A logarithmic y axis of positive numbers with plain ticks; without anything to show it has no scale."""
+    if not (np.isfinite(ax.dataLim.y1) and ax.dataLim.y1 > 0):
+        ax.set_yticks([])
+        return
+    ax.set_yscale("log")
+    low, high = ax.get_ylim()
+    if high / low < 8:
+        ax.set_yticks([tick for tick in MaxNLocator(6).tick_values(low, high) if low <= tick <= high])
+        ax.yaxis.set_minor_locator(NullLocator())
+    else:
+        ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if high / low < 1e4 else (1,)))
+        ax.yaxis.set_minor_formatter(NullFormatter())
+    ax.yaxis.set_major_formatter("{x:g}")

@@ -34,3 +34,8 @@ def on_law(values: xr.DataArray, along: str, exponent: float) -> xr.DataArray:
     """Residuals put on a law: the fitted power of `along` divided out and the given one multiplied in."""
     ordered = values.transpose("seed", along)
     return ordered.copy(data=put_on_law(ordered[along].values, ordered.values, exponent))
+
+
+def stack(parts: dict[str, xr.DataArray], dim: str) -> xr.DataArray:
+    """Several criteria along one named dimension."""
+    return xr.concat(list(parts.values()), dim, coords="minimal", compat="override").assign_coords({dim: list(parts)})

@@ -84,6 +84,30 @@ class Experiment:
         return self.presets[name]
 
 
+def make_experiment(
+    name: str,
+    reference: str,
+    question: str,
+    plot: Callable[[xr.Dataset], Figure],
+    setting: Mapping[str, Any],
+    axes: Mapping[str, Any],
+    seeds: int,
+    *,
+    kind: type[Setting],
+    simulation: Simulation,
+    tiny: Mapping[str, Any],
+    smoke: Mapping[str, Any] | None = None,
+    paper: Mapping[str, Any] | None = None,
+    paper_seeds: int = 20,
+) -> Experiment:
+    """An experiment whose presets come from its `quick` setting and axes (`make_presets`).
+
+    A theory gives its own `kind`, `simulation` and `tiny` once, with `functools.partial`.
+    """
+    presets = make_presets(kind, setting, axes, seeds, tiny=tiny, smoke=smoke, paper=paper, paper_seeds=paper_seeds)
+    return Experiment(name, question, reference, simulation, presets, plot)
+
+
 @dataclass(frozen=True)
 class Theory:
     """One document: card, setting, simulation, experiments, claims, bounds.

@@ -1,7 +1,7 @@
 """Data sets made by hand for the tests of claims: the world as the register expects it, in the experiments' shape.
 
-Every function makes the data of one experiment at `quick`. Places that no claim may read are absent, or hold values that
-would turn claims around. Records are one unit of η t apart wherever a time is read, so that record k is η t = k.
+Every function makes the data of one experiment at `quick`. Places that no claim may read are absent, or hold values
+that would turn claims around. Records are one unit of η t apart wherever a time is read, so that record k is η t = k.
 """
 
 from collections.abc import Callable
@@ -94,7 +94,7 @@ def steps(eta: float = -1.0, noise: float = -1.0, error: float = 0.0, spread: fl
 
 def success_map(frame: Frame, minimal: float, **where: Any) -> None:
     """Full losses: below 1e-3 from the minimal count on."""
-    frame.put("full_loss", np.where(COUNTS >= minimal, 1e-4, 0.4 - COUNTS / 2000), **where)
+    frame.put("full_loss", np.where(minimal <= COUNTS, 1e-4, 0.4 - COUNTS / 2000), **where)
 
 
 def samples_fraction(minimal: Any = (20, 20, 40, 80, 320, 640), shell: float = 360) -> xr.Dataset:
@@ -111,7 +111,7 @@ def samples_confusion(minimal: Any = (10, 80, 160, inf, inf)) -> xr.Dataset:
     frame = Frame("f33b-samples", 5)
     for confusion, count in zip((0.0, 0.1, 0.2, 0.3, 0.4), minimal, strict=True):
         for seed in range(5):
-            frame.put("full_loss", np.where(COUNTS >= count, 1e-4, 0.4 - COUNTS / 2000), case=f"{confusion:g}", seed=seed)
+            success_map(frame, count, case=f"{confusion:g}", seed=seed)
     for case in ("0, permuted", "0.1, permuted", "0.2, permuted"):
         frame.put("full_loss", 1.0, case=case)
     return frame.data
@@ -122,7 +122,7 @@ def noise() -> xr.Dataset:
     frame.clock()
     for i, (eps, arrival) in enumerate(((0.0, 15), (0.05, 15), (0.1, 16), (0.2, 18))):
         flipped = eps + 0.01 * (eps > 0)
-        path = np.where(EVERY < arrival, 0.6 + 0.06 * i, 2 * flipped + 0.01)
+        path = np.where(arrival > EVERY, 0.6 + 0.06 * i, 2 * flipped + 0.01)
         frame.put("loss", path, label_noise=eps)
         frame.put("clean_loss", 0.0, label_noise=eps, record=60)
         frame.put("flipped", flipped, label_noise=eps)
@@ -136,7 +136,9 @@ def attention() -> xr.Dataset:
         for intra in (-1, 0):
             right = intra == -1
             frame.put("relevant_mass", 1.55 - end, margin=margin, intra_degree=intra, record=slice(0, 80))
-            frame.put("relevant_mass", end if right else 1.55 - end, margin=margin, intra_degree=intra, record=80, group="all")
+            frame.put(
+                "relevant_mass", end if right else 1.55 - end, margin=margin, intra_degree=intra, record=80, group="all"
+            )
     return frame.data
 
 
@@ -161,7 +163,9 @@ def iterations(gt: float = 0.1, gcn: float = -1.3, spread: float = 0.0) -> xr.Da
     frame = Frame("b6a-iterations")
     for model, prefactor, exponent in (("GT core", 150, gt), ("GCN core", 60, gcn)):
         for fraction in FRACTIONS:
-            frame.put("reached_step", prefactor * fraction ** seeds(exponent, spread), model=model, discriminative=fraction)
+            frame.put(
+                "reached_step", prefactor * fraction ** seeds(exponent, spread), model=model, discriminative=fraction
+            )
     frame.put("last_step", 500.0)
     return frame.data
 
@@ -174,7 +178,8 @@ def sampler() -> xr.Dataset:
     frame.clock()
     around = 0.02 * np.resize([-1.0, 1.0], 200)
     for case, ratio in (
-        ("beta=1", 0.2), ("beta=3", 0.2 / (0.2 + 3 * 0.8)), ("beta=10", 0.2 / (0.2 + 10 * 0.8)), ("beta=10, apart", 0.036),
+        ("beta=1", 0.2), ("beta=3", 0.2 / (0.2 + 3 * 0.8)), ("beta=10", 0.2 / (0.2 + 10 * 0.8)),
+        ("beta=10, apart", 0.036),
     ):  # fmt: skip
         frame.put("node_ratio", ratio + around, case=case)
     for case, time in BETAS.items():
@@ -217,7 +222,8 @@ def training() -> xr.Dataset:
 def _masses(frame: Frame) -> None:
     mass = {
         ("intact", 0): (0.3, 0.2), ("intact", 30): (0.5, 0.4), ("intact", 60): (0.7, 0.6),
-        ("margin 10", 60): (0.95, 0.93), ("frozen", 0): (0.3, 0.2), ("frozen", 30): (0.3, 0.2), ("frozen", 60): (0.3, 0.2),
+        ("margin 10", 60): (0.95, 0.93), ("frozen", 0): (0.3, 0.2), ("frozen", 30): (0.3, 0.2),
+        ("frozen", 60): (0.3, 0.2),
         ("frozen, margin 10", 60): (0.31, 0.21),
     }  # fmt: skip
     for (variant, record), values in mass.items():
@@ -255,7 +261,7 @@ def _neurons(frame: Frame) -> None:
 
 
 def _encoding(frame: Frame, bins: int, margin: Any, where: dict[str, Any], late: dict[int, tuple[int, float]]) -> None:
-    """b: early with the signs of the margin, later with a lead of one bin; bin 0 and bins beyond Z are as they must not be."""
+    """b: early with the signs of the margin, later with a lead of one bin; huge at bins that do not count."""
     margin = np.asarray(margin, float)
     frame.put("bins_used", float(bins), **where)
     frame.put("count_margin", np.append(1e6, np.append(margin, np.full(7 - bins, 1e6))), **where)
@@ -344,7 +350,11 @@ def sampling() -> xr.Dataset:
 def shells() -> xr.Dataset:
     """(B.200) at z_m is 0, and bins that do not count are negative."""
     frame = Frame("p20-shells")
-    for case, core, bins, least, mean in (("+++---+++---", 6, 7, -5.0, 10.0), ("++--++--", 4, 5, 5.0, nan), ("G2", 2, 5, nan, 0)):
+    for case, core, bins, least, mean in (
+        ("+++---+++---", 6, 7, -5.0, 10.0),
+        ("++--++--", 4, 5, 5.0, nan),
+        ("G2", 2, 5, nan, 0),
+    ):
         z = np.arange(7)
         counted = (z >= 1) & (z < bins) & (z != core)
         frame.put("core_distance", core, case=case)
@@ -394,7 +404,11 @@ def graph_labels() -> xr.Dataset:
 def four_classes() -> xr.Dataset:
     frame = Frame("p21-four", record=21)
     frame.put("bins_used", 5.0)
-    for case, gap, loss, accuracy in (("per coordinate", 0.4, 0.01, 0.97), ("joint", nan, 0.005, 0.8), ("permuted", -0.1, nan, nan)):
+    for case, gap, loss, accuracy in (
+        ("per coordinate", 0.4, 0.01, 0.97),
+        ("joint", nan, 0.005, 0.8),
+        ("permuted", -0.1, nan, nan),
+    ):
         for coordinate, core in (("first", 4), ("second", 2)):
             b = np.array([9.0, 0, 0, 0, 0, 9, 9])
             b[core] = gap

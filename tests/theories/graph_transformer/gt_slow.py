@@ -14,7 +14,14 @@ from lemmata.theories.graph_transformer.setting import Setting
 from lemmata.theories.graph_transformer.training import prepare
 from lemmata.theories.graph_transformer.watched import draw_watched
 
-SMALL: dict[str, Any] = {**TINY, "record_every": 1, "records": 21, "test_draws": 2, "output_scale": 1.5, "step_size": 0.5}
+SMALL: dict[str, Any] = {
+    **TINY,
+    "record_every": 1,
+    "records": 21,
+    "test_draws": 2,
+    "output_scale": 1.5,
+    "step_size": 0.5,
+}
 PARTS = ("W_O", "W_V", "W_K", "W_Q", "b")
 
 
@@ -67,7 +74,11 @@ def slopes(w: Weights, a: np.ndarray, query: np.ndarray, keys: np.ndarray, bins:
     tilted = push @ keys
     by_bin = np.array([push[bins == z].sum() for z in range(len(w.b))])
     return Weights(
-        np.outer(c, w.v @ run.mean), np.outer(r, run.mean), np.outer(w.q @ query, tilted), np.outer(w.k @ tilted, query), by_bin
+        np.outer(c, w.v @ run.mean),
+        np.outer(r, run.mean),
+        np.outer(w.q @ query, tilted),
+        np.outer(w.k @ tilted, query),
+        by_bin,
     )
 
 

@@ -1,7 +1,7 @@
 """The claims register: what is declared, and that every judge tells true data from false ones.
 
-The data sets of `gt_hand_made` are the world as the specification expects it. The rows of `gt_cases` change one thing in
-it, to just inside and to just outside of what the register allows, and say what the claim must answer.
+The data sets of `gt_hand_made` are the world as the specification expects it. The rows of `gt_cases` change one thing
+in it, to just inside and to just outside of what the register allows, and say what the claim must answer.
 """
 
 from collections.abc import Iterator
@@ -205,7 +205,14 @@ def test_a_claim_tells_what_its_criterion_allows_from_what_it_does_not(
 
 
 NO_DATA = [name for name in NAMES if not READS[name]]
-DECIDED = {"p1-width-order", "p6-sampler-ratio", "p6-sampler-iterations", "p16-probability", "p18-mass", "p3-samples-eps"}
+DECIDED = {
+    "p1-width-order",
+    "p6-sampler-ratio",
+    "p6-sampler-iterations",
+    "p16-probability",
+    "p18-mass",
+    "p3-samples-eps",
+}
 """Decided by a number: there is no interval that could leave them open, and no gate."""
 
 

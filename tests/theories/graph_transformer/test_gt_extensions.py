@@ -43,12 +43,26 @@ def hinge(margin: np.ndarray) -> np.ndarray:
 
 def four_case(**changed: Any) -> tuple[FourSetting, Any, Any, Any, Any]:
     """Setting, key, world, both networks and their output signs."""
-    setting = FourSetting(**{**FOUR_TINY, "output_scale": 1.5, "step_size": 0.5, **changed})
+    setting = FourSetting(**{**FOUR_TINY, "output_scale": 6.0, "step_size": 0.5, **changed})
     key = jax.random.key(0)
     world = jax.tree.map(jnp.asarray, in_float64(four.prepare(setting, 0)))
     pairs = [initialise(setting.problem(), jax.random.fold_in(key, 1000 + j), world.directions) for j in range(2)]
     both, signs = (jax.tree.map(lambda *leaves: jnp.stack(leaves), *part) for part in zip(*pairs, strict=True))
     return setting, key, world, both, signs
+
+
+@jax.jit
+def _draw(problem: Any, key: Any, world: Any, rows: Any) -> Tokens:
+    return four.draw_tokens(problem, key, world, rows)
+
+
+def draw_four(setting: FourSetting, key: Any, world: Any, rows: Any) -> Tokens:
+    return jax.device_get(_draw(setting.problem().only(("sample",)), key, world, rows))
+
+
+def first_batch(setting: Any, samples: int, room: int, key: Any) -> Any:
+    scheme = batches.epochs(stream(key, "batch"), samples, room, setting.batch)
+    return jax.jit(lambda: scheme.draw(scheme.start(), jnp.asarray(0))[1].rows)()
 
 
 def one(both: Any, j: int) -> Weights:
@@ -63,16 +77,17 @@ def node_tokens(tokens: Tokens, row: int) -> tuple[np.ndarray, np.ndarray, np.nd
 def four_answers(both: Any, signs: Any, tokens: Tokens) -> np.ndarray:
     """F_1, F_2 of every row."""
     rows = range(len(tokens.query))
-    return np.array([[answer(one(both, j), np.asarray(signs[j]), *node_tokens(tokens, r)).f for r in rows] for j in (0, 1)])
+    return np.array(
+        [[answer(one(both, j), np.asarray(signs[j]), *node_tokens(tokens, r)).f for r in rows] for j in (0, 1)]
+    )
 
 
 @pytest.mark.parametrize("loss", ["coordinates", "joint"])
 def test_both_networks_descend_on_the_loss_that_is_asked_for(loss: str) -> None:
     setting, key, world, both, signs = four_case(loss=loss, steps=1)
     run = four.train(setting.problem(), key, world, both, signs)
-    scheme = batches.epochs(stream(key, "batch"), setting.labelled, setting.nodes, setting.batch)
-    rows = world.order[scheme.draw(scheme.start(), jnp.asarray(0))[1].rows]
-    tokens = four.draw_tokens(setting.problem(), jax.random.fold_in(stream(key, "sampler"), 0), world, rows)
+    rows = world.order[first_batch(setting, setting.labelled, setting.nodes, key)]
+    tokens = draw_four(setting, jax.random.fold_in(stream(key, "sampler"), 0), world, rows)
     y = np.asarray(world.label[:, rows])
     margin = y * four_answers(both, signs, tokens)
     push = np.where(margin.sum(axis=0) < 1 if loss == "joint" else margin < 1, -y, 0.0)
@@ -85,7 +100,7 @@ def test_both_networks_descend_on_the_loss_that_is_asked_for(loss: str) -> None:
             expected = one(both, j)[i] - setting.step_size * step
             np.testing.assert_allclose(after, expected, rtol=1e-9, atol=1e-12, err_msg=field)
     # what is recorded before the first step, on the test's own sample
-    test = four.draw_tokens(setting.problem(), stream(key, "test"), world, world.order)
+    test = draw_four(setting, stream(key, "test"), world, world.order)
     margin = np.asarray(world.label[:, world.order]) * four_answers(both, signs, test)
     known = margin[:, setting.labelled :]
     other = np.asarray(world.pattern[world.order] >= 4)[setting.labelled :]
@@ -104,7 +119,7 @@ def test_a_duplicated_network_has_twice_the_binary_loss_or_twice_that_of_margin_
     both, signs = jax.tree.map(lambda leaf: jnp.stack([leaf[0], leaf[0]]), (both, signs))
     world = world._replace(label=jnp.stack([world.label[0], world.label[0]]))
     run = four.train(setting.problem(), key, world, both, signs)
-    test = four.draw_tokens(setting.problem(), stream(key, "test"), world, world.order)
+    test = draw_four(setting, stream(key, "test"), world, world.order)
     margin = (np.asarray(world.label[0, world.order]) * four_answers(both, signs, test)[0])[setting.labelled :]
     assert float(run.records["joint_loss"][0]) == pytest.approx(np.mean(2 * np.maximum(0.5 - margin, 0)))
     assert float(run.records["coordinate_loss"][0]) == pytest.approx(2 * np.mean(hinge(margin)))
@@ -129,7 +144,9 @@ def test_the_margins_of_each_coordinate_are_those_of_its_own_sequence() -> None:
     world = four.prepare(setting, 0)
     u, each = 24, 60
     closed = {"first": [0, -u, 0, u], "second": [-2 * u, 3 * u, -2 * u, u]}
-    for found, (name, margins), text in zip(world.margins, closed.items(), (setting.first, setting.second), strict=True):
+    for found, (name, margins), text in zip(
+        world.margins, closed.items(), (setting.first, setting.second), strict=True
+    ):
         margins[1] -= u / each  # the node itself is missing from its own cluster
         np.testing.assert_allclose(found[1:5], margins, rtol=1e-6, err_msg=name)
         signs = np.array([1 if s == "+" else -1 for s in text])
@@ -159,6 +176,8 @@ def test_clusters_carry_the_pattern_of_their_class() -> None:
 
 # Whole graphs
 
+answers = jax.jit(graphs.answers)
+
 
 def graph_case(**changed: Any) -> tuple[GraphSetting, Any, Any, Any, Any]:
     setting = GraphSetting(**{**GRAPH_TINY, "output_scale": 0.5, **changed})
@@ -180,15 +199,15 @@ def test_the_answer_of_a_graph_is_the_mean_or_the_sum_of_its_nodes_answers() -> 
     setting, _, data, parameters, signs = graph_case()
     parameters = away(parameters)
     bins = jnp.minimum(data.table, setting.bins - 1)
-    mean = graphs.answers(parameters, signs, data.features[:3], bins)
-    total = graphs.answers(parameters, signs * graphs.NODES, data.features[:3], bins)
+    mean = answers(parameters, signs, data.features[:3], bins)
+    total = answers(parameters, signs * graphs.NODES, data.features[:3], bins)
     w = weights(parameters)
     slow = [node_sum(w, np.asarray(signs), np.asarray(x), np.asarray(bins)) for x in data.features[:3]]
     np.testing.assert_allclose(total, slow, rtol=1e-9)
     np.testing.assert_allclose(mean, np.array(slow) / 25, rtol=1e-9)
     assert graphs.NODES == 25
     alone = data.features[:3, :1]
-    single = graphs.answers(parameters, signs, alone, jnp.zeros((1, 1), int))
+    single = answers(parameters, signs, alone, jnp.zeros((1, 1), int))
     tokens = Tokens(alone[:, 0], alone, jnp.ones((3, 1)), jnp.zeros((3, 1), int))
     np.testing.assert_allclose(single, run_sampled(parameters, signs, tokens).output, rtol=1e-12)
 
@@ -200,7 +219,7 @@ def test_the_gradient_of_a_graph_is_that_of_automatic_differentiation() -> None:
     label, x = data.label[:6], data.features[:6]
     slope = lambda f: -label * (label * f < 1) / 6  # noqa: E731
     fast = jax.jit(lambda p: graphs.gradient(p, signs, x, bins, slope))(parameters)
-    loss = lambda p: jnp.mean(jnp.maximum(1 - label * graphs.answers(p, signs, x, bins), 0))  # noqa: E731
+    loss = lambda p: jnp.mean(jnp.maximum(1 - label * answers(p, signs, x, bins), 0))  # noqa: E731
     auto = jax.jit(jax.grad(loss))(parameters)
     for field, one_, two in zip(FIELDS, weights(fast), weights(auto), strict=True):
         np.testing.assert_allclose(one_, two, rtol=1e-9, atol=1e-14, err_msg=field)
@@ -212,13 +231,12 @@ def test_training_on_graphs_is_plain_sgd_with_the_readout_that_is_asked_for(read
     setting, key, data, parameters, signs = graph_case(readout=readout, steps=1, train_b=int(factor > 1))
     run = graphs.train(setting.problem(), key, data, parameters, signs)
     bins = jnp.minimum(data.table, setting.bins - 1)
-    scheme = batches.epochs(stream(key, "batch"), setting.samples, setting.samples, setting.batch)
-    rows = scheme.draw(scheme.start(), jnp.asarray(0))[1].rows
+    rows = first_batch(setting, setting.samples, setting.samples, key)
     label, x = data.label[rows], data.features[rows]
 
     @jax.jit
     def loss(p: Parameters) -> Any:
-        return jnp.mean(jnp.maximum(1 - label * graphs.answers(p, factor * signs, x, bins), 0))
+        return jnp.mean(jnp.maximum(1 - label * answers(p, factor * signs, x, bins), 0))
 
     step = weights(jax.jit(jax.grad(loss))(parameters))
     step = step._replace(b=step.b * setting.train_b)
@@ -226,10 +244,14 @@ def test_training_on_graphs_is_plain_sgd_with_the_readout_that_is_asked_for(read
     for field, one_, before, d in zip(FIELDS, after, weights(parameters), step, strict=True):
         np.testing.assert_allclose(one_, before - setting.step_size * d, rtol=1e-9, atol=1e-13, err_msg=field)
     assert after.b.any() == (setting.train_b > 0)
-    margin = np.asarray(data.label * graphs.answers(parameters, factor * signs, data.features, bins))
+    margin = np.asarray(data.label * answers(parameters, factor * signs, data.features, bins))
     records = {name: float(values[0]) for name, values in run.records.items() if values.ndim == 1}
     assert records == pytest.approx(
-        {"train_loss": hinge(margin[:20]).mean(), "loss": hinge(margin[20:]).mean(), "accuracy": (margin[20:] > 0).mean()}
+        {
+            "train_loss": hinge(margin[:20]).mean(),
+            "loss": hinge(margin[20:]).mean(),
+            "accuracy": (margin[20:] > 0).mean(),
+        }
     )
 
 

@@ -104,7 +104,9 @@ def test_the_minimal_count_is_the_one_from_which_on_half_of_the_runs_succeed() -
     }
     success = np.array([[[seed < 4 * rate for rate in row] for seed in range(4)] for row in rates.values()], float)
     counts = minimal_counts(
-        xr.DataArray(success, dims=("case", "seed", "labelled"), coords={"case": list(rates), "labelled": [10, 20, 40, 80]})
+        xr.DataArray(
+            success, dims=("case", "seed", "labelled"), coords={"case": list(rates), "labelled": [10, 20, 40, 80]}
+        )
     )
     assert dict(zip(rates, counts.values, strict=True)) == {
         "onwards": 20, "all": 10, "gap": 40, "last": 80, "none": inf, "nowhere": inf,

@@ -1,4 +1,4 @@
-"""Probes of attention and of the proof (probes 2 - 6, 11, 12), against loops over the watched sample; deviations (P16)."""
+"""Probes of attention and of the proof (probes 2 - 6, 11, 12), against loops over the sample; deviations (P16)."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -241,7 +241,9 @@ def test_neurons_point_where_the_proof_says_in_the_mean_over_their_group(wide: P
             np.testing.assert_allclose(wide.proof["lucky_along"][i, j], along[lucky].mean())
             np.testing.assert_allclose(wide.proof["lucky_along_size"][i, j], np.abs(along[lucky]).mean())
         for name, matrix in (("key_norm", w.k), ("query_norm", w.q)):
-            np.testing.assert_allclose(wide.proof[name][j], np.linalg.norm(matrix @ features[pattern == j].mean(axis=0)))
+            np.testing.assert_allclose(
+                wide.proof[name][j], np.linalg.norm(matrix @ features[pattern == j].mean(axis=0))
+            )
     mu = case.world.directions
     logits = [[(w.k @ mu[:, i]) @ (w.q @ mu[:, j]) for j in range(4)] for i in range(4)]
     np.testing.assert_allclose(wide.proof["cross_logits"], logits)

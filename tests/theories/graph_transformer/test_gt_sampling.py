@@ -25,12 +25,14 @@ from scipy.stats import chisquare
 
 from lemmata.lab.precision import numerics
 from lemmata.lab.setting import Problem
+from lemmata.lab.simulation import stream
 from lemmata.networks.shallow import Network
 from lemmata.theories.graph_transformer.confusion import preferred_ratio, sampled_ratios
 from lemmata.theories.graph_transformer.data import World, prepare
 from lemmata.theories.graph_transformer.network import Parameters
 from lemmata.theories.graph_transformer.sampling import draw_positions, draw_tokens, order_by_distance
 from lemmata.theories.graph_transformer.setting import Setting
+from lemmata.theories.graph_transformer.shells import violations
 from lemmata.theories.graph_transformer.watched import Watched, draw_watched, full, sampled, tokens_of
 
 FAST: dict[str, Any] = {"compiler_options": {"xla_backend_optimization_level": 0}}
@@ -329,18 +331,58 @@ def test_all_candidates_are_keys_once():
 # Watched nodes, full evaluation
 
 
+watching = jax.jit(draw_watched, **FAST)
+
+
 def test_watched_samples_have_their_own_seed_and_split():
     setting, world = world_of(shells="whole", test_draws=2, labelled=9)
-    watched = draw_watched(setting.problem(), jax.random.key(3), jax.tree.map(jnp.asarray, world))
+    watched = watching(setting.problem(), jax.random.key(3), world)
     assert watched.keys.shape == (2, NODES, 4)
     assert (np.asarray(watched.node) == world.order).all()
     assert np.asarray(watched.labelled).tolist() == [True] * 9 + [False] * 6
     assert (np.asarray(watched.tested) == ~np.asarray(watched.labelled)).all()
     assert not (watched.keys[0] == watched.keys[1]).all()
-    again = draw_watched(
-        setting.replace(labelled=4, batch=2).problem(), jax.random.key(3), jax.tree.map(jnp.asarray, world)
-    )
+    again = watching(setting.replace(labelled=4, batch=2).problem(), jax.random.key(3), world)
     assert (again.keys == watched.keys).all()
+    trained = drawing(setting.problem(), stream(jax.random.key(3), "sampler"), world, watched.node, ZERO)[0]
+    assert not any((trained == draw).all() for draw in watched.keys)
+
+
+def test_the_test_can_begin_later_in_the_order_than_the_labels_end():
+    setting, world = world_of(shells="whole", labelled=9, test_from=7)
+    watched = watching(setting.problem(), jax.random.key(3), world)
+    assert (np.asarray(watched.node) == world.order[7:]).all()
+    assert np.asarray(watched.labelled).tolist() == [True] * 2 + [False] * 6
+
+
+def test_the_bin_of_a_key_is_its_distance_and_the_last_one_holds_all_beyond_and_unreachable_nodes():
+    for bins in (2, 3, 5):
+        _, world = world_of(bins=bins)
+        tokens = tokens_of(world, jnp.asarray([0, 12]), jnp.tile(jnp.arange(NODES), (2, 1)), jnp.ones((2, NODES)), bins)
+        assert tokens.bins[0].tolist() == [min(z, bins - 1) for z in FROM_ZERO]
+        assert tokens.bins[1].tolist() == [{12: 0, 13: 1}.get(s, bins - 1) for s in range(NODES)]
+        np.testing.assert_array_equal(tokens.query, world.features[[0, 12]])
+        np.testing.assert_array_equal(tokens.keys, np.stack([world.features] * 2))
+
+
+def test_samples_outside_the_interval_of_the_proof_are_counted():
+    """(B.182): | |S_i ∩ N_z|/|S| - |D_i ∩ N_z|/N | > √(log|S|/|S|), z = 1, 2."""
+    shares = []
+    for sample in (1, 2, 3):
+        setting, world = world_of(shells="near", reach=2, sample=sample)
+        rows, key = np.arange(NODES), jax.random.key(5)
+        keys, weight = drawing(setting.problem(), stream(key, "sampler"), world, rows, ZERO)
+        outside = []
+        for n in rows:
+            drawn = np.asarray(keys)[n][np.asarray(weight)[n] > 0]
+            for z, i in itertools.product((1, 2), range(3)):
+                inside = [s for s in drawn if world.table[n, s] == z and world.pattern[s] == i]
+                there = np.sum((world.table[n] == z) & (world.pattern == i))
+                outside.append(abs(len(inside) / sample - there / NODES) > math.sqrt(math.log(sample) / sample))
+        found = float(jax.jit(violations, **FAST)(setting.problem(), key, world))
+        assert found == pytest.approx(np.mean(outside))
+        shares.append(found)
+    assert shares[0] > shares[1] > shares[2] >= 0
 
 
 @functools.partial(jax.jit, **FAST)

@@ -267,7 +267,15 @@ def test_an_absolute_encoding_enters_the_values_only_where_it_is_asked_to(inside
 
 # Records and stops
 
-LONG: dict[str, Any] = {"output_scale": 0.5, "neurons": 200, "steps": 200, "record_every": 10, "noise": 0.0, "confusion": 0.0, "labelled": 60}
+LONG: dict[str, Any] = {
+    "output_scale": 0.5,
+    "neurons": 200,
+    "steps": 200,
+    "record_every": 10,
+    "noise": 0.0,
+    "confusion": 0.0,
+    "labelled": 60,
+}
 
 
 def test_records_do_not_influence_training() -> None:
@@ -376,7 +384,11 @@ def test_full_evaluation_takes_all_nodes_of_the_shells_and_the_node_itself() -> 
         assert n in keys
         tokens = case.tokens(n, keys, np.ones(len(keys)))
         margins.append(world.label[n] * answer(weights(case.parameters), case.signs, *tokens).f)
-    hinge, right, other = np.maximum(1 - np.array(margins), 0), np.array(margins) > 0, world.pattern[world.order[40:]] >= 2
+    hinge, right, other = (
+        np.maximum(1 - np.array(margins), 0),
+        np.array(margins) > 0,
+        world.pattern[world.order[40:]] >= 2,
+    )
     np.testing.assert_allclose(found["full_loss"], hinge.mean())
     np.testing.assert_allclose(found["full_other_loss"], hinge[other].mean())
     np.testing.assert_allclose(found["full_accuracy"], right.mean())

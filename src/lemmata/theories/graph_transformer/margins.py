@@ -25,6 +25,7 @@ class Shells(NamedTuple):
 
     def lumped(self, bins: int) -> Shells:
         """The same with distances from bins - 1 on as one shell, which is what the encoding's last bin sees."""
+
         def tail(counts: np.ndarray) -> np.ndarray:
             return np.concatenate([counts[:, : bins - 1], counts[:, bins - 1 :].sum(axis=1, keepdims=True)], axis=1)
 

@@ -7,7 +7,7 @@ the whole graph is a range of positions in a row of that list, and every sampler
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 class Ordered(NamedTuple):
     """Row n of `node` lists all nodes by their distance from n (n itself first); shell z begins at `start[n, z]`."""
 
-    node: UInt16[np.ndarray, "nodes nodes"]
-    start: Int[np.ndarray, "nodes distances_and_end"]
+    node: UInt16[Any, "nodes nodes"]
+    start: Int[Any, "nodes distances_and_end"]
 
 
 def order_by_distance(table: UInt8[np.ndarray, "nodes nodes"], cap: int) -> Ordered:

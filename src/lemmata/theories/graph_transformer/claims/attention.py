@@ -8,8 +8,8 @@ import xarray as xr
 
 from lemmata.lab.claims import FAILS, HOLDS, Claim, Control, Datasets, Evidence
 from lemmata.lab.judges import all_of, at_least, at_most, within
-from lemmata.lab.measures import at_end
-from lemmata.theories.graph_transformer.claims.common import CONFUSION, each, of, stack, value_at
+from lemmata.lab.measures import at_end, stack
+from lemmata.theories.graph_transformer.claims.common import CONFUSION, each, of, value_at
 from lemmata.theories.graph_transformer.measures import at_time, early_agreement, largest_bin, lead, up_to
 
 LATE = 60

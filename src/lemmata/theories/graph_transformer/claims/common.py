@@ -7,7 +7,8 @@ from typing import Any
 
 import xarray as xr
 
-from lemmata.lab.claims import Datasets, Evidence
+from lemmata.lab.claims import Evidence
+from lemmata.lab.measures import stack
 from lemmata.theories.graph_transformer.measures import at_time
 
 CONFUSION = 0.05
@@ -24,20 +25,6 @@ def value_at(experiment: str, name: str, time: float, **case: Any) -> Evidence:
     return of(experiment, lambda data: at_time(data, data[name], time), **case)
 
 
-def stack(parts: dict[str, xr.DataArray], dim: str) -> xr.DataArray:
-    """Several criteria along one named dimension."""
-    return xr.concat(list(parts.values()), dim, coords="minimal", compat="override").assign_coords({dim: list(parts)})
-
-
 def each(evidences: dict[str, Evidence], dim: str) -> Evidence:
     """The evidence of several cells as criteria along one named dimension."""
     return lambda datasets: stack({name: take(datasets) for name, take in evidences.items()}, dim)
-
-
-def both(**parts: Evidence) -> Evidence:
-    """Named parts for `all_of`."""
-
-    def evidence(datasets: Datasets) -> dict[str, Any]:
-        return {name: take(datasets) for name, take in parts.items()}
-
-    return evidence

@@ -6,8 +6,8 @@ import xarray as xr
 
 from lemmata.lab.claims import FAILS, HOLDS, Claim, Control, Datasets, Evidence
 from lemmata.lab.judges import all_of, at_least, at_most
-from lemmata.lab.measures import at_end
-from lemmata.theories.graph_transformer.claims.common import of, stack, value_at
+from lemmata.lab.measures import at_end, stack
+from lemmata.theories.graph_transformer.claims.common import of, value_at
 from lemmata.theories.graph_transformer.measures import lead
 
 CORES = {"first": 4, "second": 2}

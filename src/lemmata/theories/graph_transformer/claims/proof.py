@@ -10,7 +10,8 @@ import xarray as xr
 
 from lemmata.lab.claims import FAILS, HOLDS, Claim, Control, Evidence, NotApplicable
 from lemmata.lab.judges import at_least, at_most, within
-from lemmata.theories.graph_transformer.claims.common import of, stack
+from lemmata.lab.measures import stack
+from lemmata.theories.graph_transformer.claims.common import of
 from lemmata.theories.graph_transformer.measures import at_time, up_to
 
 END = 30

@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import scipy.sparse as sparse
-from jaxtyping import Array, Float, Int, UInt16
+from jaxtyping import Array, Float, Int
 
 from lemmata.datasets import graphs
 from lemmata.datasets.graphs import standins
@@ -22,7 +22,7 @@ from lemmata.datasets.graphs.distances import distance_table
 from lemmata.datasets.graphs.graph import UNLABELLED, Graph
 from lemmata.lab.errors import UserError
 from lemmata.theories.graph_transformer.deep.setting import DeepSetting
-from lemmata.theories.graph_transformer.sampling import order_by_distance
+from lemmata.theories.graph_transformer.sampling import Ordered, order_by_distance
 
 SPARSE = 8
 """Features are kept as lists of entries if the longest list, times this, is shorter than a row."""
@@ -47,13 +47,6 @@ class Inputs(NamedTuple):
     weight: Float[Array, " edge"]
 
 
-class Shells(NamedTuple):
-    """All nodes by their distance from every node; shell z of node n begins at `start[n, z]`, the last is `cap`."""
-
-    node: UInt16[Array, "nodes nodes"]
-    start: Int[Array, "nodes distances_and_end"]
-
-
 class Task(NamedTuple):
     """Labels, and the nodes that are trained and tested on, as weights that add up to 1."""
 
@@ -66,7 +59,7 @@ class Prepared(NamedTuple):
     """A run's data. `shells` is None for graph convolutions, which need no distances."""
 
     inputs: Inputs
-    shells: Shells | None
+    shells: Ordered | None
     task: Task
     columns: int
     classes: int
@@ -93,9 +86,9 @@ def _standin() -> Graph:
 
 
 @functools.lru_cache(maxsize=4)
-def shared_shells(graph: Graph, cap: int) -> Shells:
+def shared_shells(graph: Graph, cap: int) -> Ordered:
     ordered = order_by_distance(distance_table(graph, cap), cap)
-    return Shells(*jax.device_put((ordered.node, ordered.start)))
+    return Ordered(*jax.device_put((ordered.node, ordered.start)))
 
 
 @functools.lru_cache(maxsize=4)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
-import xarray as xr
-from matplotlib.figure import Figure
-
-from lemmata.lab.theory import Experiment, make_presets
+from lemmata.lab.theory import make_experiment
 from lemmata.theories.graph_transformer.deep import figures
 from lemmata.theories.graph_transformer.deep.setting import DeepSetting
 from lemmata.theories.graph_transformer.deep.training import simulate
@@ -47,23 +45,7 @@ def samplings_axis(distances: Iterable[int]) -> dict[str, dict[str, Any]]:
     return single | {f"GT+PE, {sampler}": {"sampler": sampler} for sampler in ("stratified", "whole")}
 
 
-def _experiment(
-    name: str,
-    reference: str,
-    question: str,
-    plot: Callable[[xr.Dataset], Figure],
-    setting: Mapping[str, Any],
-    axes: Mapping[str, Any],
-    seeds: int,
-    smoke: Mapping[str, Any],
-    paper: Mapping[str, Any],
-) -> Experiment:
-    presets = make_presets(
-        DeepSetting, setting, axes, seeds, tiny=TINY, smoke=smoke, paper={"epochs": 200, **paper}, paper_seeds=5
-    )
-    return Experiment(name, question, reference, simulate, presets, plot)
-
-
+_experiment = partial(make_experiment, kind=DeepSetting, simulation=simulate, tiny=TINY, paper_seeds=5)
 _GRAPHS = ["cora", "pubmed", "actor"]
 _SHARES = (0.2, 0.4, 0.6, 0.8)
 _TINY_DISTANCES = samplings_axis((1, 3))
@@ -77,8 +59,8 @@ EXPERIMENTS = (
         {"epochs": 40},
         {"graph": ["cora"], "sampling": samplings_axis((1, 2, 3, 4, 6, 8, 12, 16, 19))},
         2,
-        {"graph": ["standin"], "sampling": _TINY_DISTANCES},
-        {"graph": _GRAPHS, "sampling": samplings_axis(range(1, 21))},
+        smoke={"graph": ["standin"], "sampling": _TINY_DISTANCES},
+        paper={"epochs": 200, "graph": _GRAPHS, "sampling": samplings_axis(range(1, 21))},
     ),
     _experiment(
         "f39-budgets",
@@ -88,8 +70,8 @@ EXPERIMENTS = (
         {"epochs": 40},
         {"graph": ["cora"], "budget": budgets_axis((0.2,)), "network": MODELS},
         3,
-        {"graph": ["standin"]},
-        {"graph": _GRAPHS, "budget": budgets_axis(_SHARES)},
+        smoke={"graph": ["standin"]},
+        paper={"epochs": 200, "graph": _GRAPHS, "budget": budgets_axis(_SHARES)},
     ),
     _experiment(
         "b7-distances",
@@ -99,8 +81,8 @@ EXPERIMENTS = (
         {"epochs": 40, "bins": 5},
         {"graph": ["arxiv"], "sampling": samplings_axis(range(1, 6))},
         2,
-        {"sampling": _TINY_DISTANCES},
-        {},
+        smoke={"sampling": _TINY_DISTANCES},
+        paper={"epochs": 200},
     ),
     _experiment(
         "b8-budgets",
@@ -110,7 +92,6 @@ EXPERIMENTS = (
         {"epochs": 40, "bins": 5},
         {"graph": ["arxiv"], "budget": budgets_axis((0.2,)), "network": MODELS},
         3,
-        {},
-        {"budget": budgets_axis(_SHARES)},
+        paper={"epochs": 200, "budget": budgets_axis(_SHARES)},
     ),
 )

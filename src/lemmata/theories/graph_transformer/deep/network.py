@@ -21,8 +21,8 @@ from lemmata.lab.setting import Problem
 from lemmata.lab.simulation import piece, stream
 from lemmata.networks.attention import softmax_attention
 from lemmata.networks.transformer import Block, Dense, Norm, dense, draw_dense, draw_norm, layer_norm
-from lemmata.theories.graph_transformer.deep.data import Entries, Inputs, Shells
-from lemmata.theories.graph_transformer.sampling import draw_positions
+from lemmata.theories.graph_transformer.deep.data import Entries, Inputs
+from lemmata.theories.graph_transformer.sampling import Ordered, draw_positions
 
 ROOM = 0.1
 """The GCN has at least as many parameters as the transformer, and at most this share more."""
@@ -117,7 +117,7 @@ def matching_width(parameters: int, layers: int, inputs: int, classes: int) -> i
     return width
 
 
-def draw_sample(problem: Problem, key: jax.Array, shells: Shells) -> Sample:
+def draw_sample(problem: Problem, key: jax.Array, shells: Ordered) -> Sample:
     """A fresh sample for every node, uniform without replacement; fewer nodes than asked for are all taken (3.10).
 
     whole: nodes of the whole graph; single: of one shell; stratified: some of each near shell and some of the whole

@@ -18,7 +18,7 @@ from lemmata.lab import batches
 from lemmata.lab.setting import Problem
 from lemmata.lab.simulation import Variable, piece, simulation, stream
 from lemmata.lab.training import Run, descent, loop, record_steps
-from lemmata.theories.graph_transformer.deep.data import Inputs, Shells, Task, prepare
+from lemmata.theories.graph_transformer.deep.data import Inputs, Task, prepare
 from lemmata.theories.graph_transformer.deep.network import (
     Gcn,
     GraphTransformer,
@@ -32,6 +32,7 @@ from lemmata.theories.graph_transformer.deep.network import (
     transformer_parameters,
 )
 from lemmata.theories.graph_transformer.deep.setting import DeepSetting
+from lemmata.theories.graph_transformer.sampling import Ordered
 
 SAMPLER = ("strata", "sample", "per_shell", "bins")
 cross_entropy = optax.softmax_cross_entropy_with_integer_labels
@@ -57,7 +58,7 @@ def outputs(
     problem: Problem,
     network: Network,
     inputs: Inputs,
-    shells: Shells | None,
+    shells: Ordered | None,
     sampler: jax.Array,
     noise: jax.Array | None = None,
 ) -> Float[Array, "node class"]:
@@ -79,7 +80,7 @@ def scores(found: Float[Array, "node class"], task: Task) -> dict[str, Array]:
 
 
 @piece("records", "decayed", *SAMPLER)
-def train(problem: Problem, keys: Keys, network: Network, inputs: Inputs, shells: Shells | None, task: Task) -> Run:
+def train(problem: Problem, keys: Keys, network: Network, inputs: Inputs, shells: Ordered | None, task: Task) -> Run:
     """Adam, weight decay added to the gradient; records are of one sample, without dropout."""
 
     def loss(network: Network, t: jax.Array) -> Array:
@@ -105,7 +106,7 @@ def train(problem: Problem, keys: Keys, network: Network, inputs: Inputs, shells
 
 @piece(*SAMPLER)
 def test(
-    problem: Problem, keys: Keys, network: Network, inputs: Inputs, shells: Shells | None, task: Task
+    problem: Problem, keys: Keys, network: Network, inputs: Inputs, shells: Ordered | None, task: Task
 ) -> dict[str, Array]:
     """The same of outputs averaged over some samples, without dropout."""
     found = jax.lax.map(partial(outputs, problem, network, inputs, shells), keys.test)

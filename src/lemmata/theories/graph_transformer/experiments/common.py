@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
-import xarray as xr
-from matplotlib.figure import Figure
-
-from lemmata.lab.setting import Setting as Base
-from lemmata.lab.simulation import Simulation
-from lemmata.lab.theory import Experiment, make_presets
+from lemmata.lab.theory import make_experiment
 from lemmata.theories.graph_transformer.setting import Setting
 from lemmata.theories.graph_transformer.training import simulate
 
@@ -44,25 +40,7 @@ CYCLES = {"+-+-": cycle("+-+-", 120), "++--++--": cycle("++--++--"), "+++---+++-
 TINY_CYCLES = {name: {**fields, "nodes": 96, "labelled": 48} for name, fields in CYCLES.items()}
 
 
-def experiment(
-    name: str,
-    reference: str,
-    question: str,
-    plot: Callable[[xr.Dataset], Figure],
-    setting: Mapping[str, Any],
-    axes: Mapping[str, Any],
-    seeds: int,
-    *,
-    smoke: Mapping[str, Any] | None = None,
-    paper: Mapping[str, Any] | None = None,
-    paper_seeds: int = 20,
-    simulation: Simulation = simulate,
-    kind: type[Base] = Setting,
-    tiny: Mapping[str, Any] = TINY,
-) -> Experiment:
-    """An experiment of this theory; see `make_presets`."""
-    presets = make_presets(kind, setting, axes, seeds, tiny=tiny, smoke=smoke, paper=paper, paper_seeds=paper_seeds)
-    return Experiment(name, question, reference, simulation, presets, plot)
+experiment = partial(make_experiment, kind=Setting, simulation=simulate, tiny=TINY)
 
 
 def over_cases(cases: Mapping[str, Mapping[str, Any]], **fields: Any) -> dict[str, dict[str, Any]]:

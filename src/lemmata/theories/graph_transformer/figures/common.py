@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
-from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, NullLocator
+from matplotlib.ticker import MaxNLocator, NullLocator
 
 from lemmata.lab.figures import GREY, NEVER, ORANGE, PALETTE, PREDICTED, legend_below
 from lemmata.lab.fits import power_law
@@ -143,33 +143,6 @@ def fitted(ax: Axes, x: np.ndarray, rows: np.ndarray, color: str, name: str = "f
 def signed(value: float) -> str:
     """Two decimals with a proper minus sign, and none before zero."""
     return f"{round(value, 2) + 0.0:.2f}".replace("-", "−")
-
-
-def log_numbers(ax: Axes, values: Any, words: str) -> None:
-    """A logarithmic x axis with a tick at every value."""
-    values = np.unique(np.asarray(values, float))
-    ax.set_xscale("log")
-    ax.set_xticks(values, [f"{value:.3g}" for value in values], fontsize=8)
-    ax.xaxis.set_minor_locator(NullLocator())
-    room = max((values.max() / values.min()) ** 0.08, 1.03)
-    ax.set_xlim(values.min() / room, values.max() * room)
-    ax.set_xlabel(words)
-
-
-def log_times(ax: Axes) -> None:
-    """A logarithmic y axis of positive numbers with plain ticks; without anything to show it has no scale."""
-    if not (np.isfinite(ax.dataLim.y1) and ax.dataLim.y1 > 0):
-        ax.set_yticks([])
-        return
-    ax.set_yscale("log")
-    low, high = ax.get_ylim()
-    if high / low < 8:
-        ax.set_yticks([tick for tick in MaxNLocator(6).tick_values(low, high) if low <= tick <= high])
-        ax.yaxis.set_minor_locator(NullLocator())
-    else:
-        ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if high / low < 1e4 else (1,)))
-        ax.yaxis.set_minor_formatter(NullFormatter())
-    ax.yaxis.set_major_formatter("{x:g}")
 
 
 def loss_scale(ax: Axes, least: float = 1e-3, top: float = 2.0) -> None:

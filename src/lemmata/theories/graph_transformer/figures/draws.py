@@ -9,7 +9,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from lemmata.lab.figures import BLUE, GREY, ORANGE, PREDICTED, panels, strip
+from lemmata.lab.figures import BLUE, GREY, ORANGE, PREDICTED, log_numbers, panels, strip
 from lemmata.theories.graph_transformer.confusion import preferred_ratio
 from lemmata.theories.graph_transformer.deviations import LIMIT
 from lemmata.theories.graph_transformer.figures.common import (
@@ -18,7 +18,6 @@ from lemmata.theories.graph_transformer.figures.common import (
     labels_of,
     law,
     legend,
-    log_numbers,
     mean_of,
     names,
     runs,

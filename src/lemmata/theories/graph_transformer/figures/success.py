@@ -9,7 +9,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from lemmata.lab.figures import BLUE, GREEN, ORANGE, heat, panels
+from lemmata.lab.figures import BLUE, GREEN, ORANGE, heat, log_numbers, panels
 from lemmata.theories.graph_transformer import bounds
 from lemmata.theories.graph_transformer.figures.common import (
     claim,
@@ -17,7 +17,6 @@ from lemmata.theories.graph_transformer.figures.common import (
     labels_of,
     law,
     legend,
-    log_numbers,
     loss_scale,
     never,
     runs,

@@ -9,7 +9,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from lemmata.lab.figures import BLUE, GREEN, GREY, ORANGE, RED, from_zero, panels
+from lemmata.lab.figures import BLUE, GREEN, GREY, ORANGE, RED, from_zero, log_numbers, log_times, panels
 from lemmata.lab.fits import line
 from lemmata.lab.intervals import CannotFit
 from lemmata.theories.graph_transformer.figures.common import (
@@ -21,8 +21,6 @@ from lemmata.theories.graph_transformer.figures.common import (
     labels_of,
     law,
     legend,
-    log_numbers,
-    log_times,
     predict,
     present,
     runs,

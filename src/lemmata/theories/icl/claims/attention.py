@@ -11,8 +11,8 @@ import xarray as xr
 
 from lemmata.lab.claims import FAILS, HOLDS, Claim, Control, Datasets, Evidence
 from lemmata.lab.judges import all_of, at_least, at_most, equal, within
-from lemmata.lab.measures import at_end
-from lemmata.theories.icl.claims.common import of_default, stack
+from lemmata.lab.measures import at_end, stack
+from lemmata.theories.icl.claims.common import of_default
 from lemmata.theories.icl.measures import (
     DEFAULT,
     at_growth,

@@ -32,8 +32,3 @@ def of_experiment(name: str, take: Take, intact: Mapping[str, str | list[str]] |
         return take(data)
 
     return evidence
-
-
-def stack(parts: dict[str, xr.DataArray], dim: str) -> xr.DataArray:
-    """Several criteria along one named dimension."""
-    return xr.concat(list(parts.values()), dim, coords="minimal", compat="override").assign_coords({dim: list(parts)})

@@ -9,8 +9,7 @@ import xarray as xr
 
 from lemmata.lab.claims import FAILS, HOLDS, Claim, Control, Datasets, Evidence
 from lemmata.lab.judges import all_of, at_least, equal, within
-from lemmata.lab.measures import log_slopes, on_law
-from lemmata.theories.icl.claims.common import stack
+from lemmata.lab.measures import log_slopes, on_law, stack
 from lemmata.theories.icl.measures import by_length, required_length
 
 AXES = {

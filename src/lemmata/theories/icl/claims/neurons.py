@@ -9,9 +9,9 @@ import xarray as xr
 
 from lemmata.lab.claims import FAILS, HOLDS, Claim, Control, Datasets, Evidence, NotApplicable
 from lemmata.lab.judges import all_of, at_least, at_most, within
-from lemmata.lab.measures import at_end
+from lemmata.lab.measures import at_end, stack
 from lemmata.theories.icl import bounds
-from lemmata.theories.icl.claims.common import of_default, stack
+from lemmata.theories.icl.claims.common import of_default
 from lemmata.theories.icl.measures import ACTIVE, DEFAULT, EARLY, at_growth, at_step
 
 RATES = ["0.1", "0.2", "0.3", "0.5"]

@@ -11,8 +11,9 @@ import xarray as xr
 
 from lemmata.lab.claims import FAILS, HOLDS, Claim, Control, Datasets, Evidence
 from lemmata.lab.judges import at_least, at_most, equal
+from lemmata.lab.measures import stack
 from lemmata.theories.icl.bounds import min_train_tasks, n_tasks
-from lemmata.theories.icl.claims.common import of_default, stack
+from lemmata.theories.icl.claims.common import of_default
 from lemmata.theories.icl.measures import task_cases
 from lemmata.theories.icl.tasks import Task, check_condition, cyclic_tasks, task_roles
 

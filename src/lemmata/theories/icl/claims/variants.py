@@ -11,8 +11,9 @@ import xarray as xr
 
 from lemmata.lab.claims import FAILS, HOLDS, INCONCLUSIVE, Claim, Control, Datasets, Evidence, Verdict
 from lemmata.lab.judges import all_of, at_least, at_most, equal
+from lemmata.lab.measures import stack
 from lemmata.theories.icl.baselines import BASELINES
-from lemmata.theories.icl.claims.common import of_experiment, stack
+from lemmata.theories.icl.claims.common import of_experiment
 from lemmata.theories.icl.comparison import ORACLE_PROMPTS
 
 SHARP = 0.85

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
-from matplotlib.ticker import LogLocator, NullFormatter, NullLocator
+from matplotlib.ticker import NullLocator
 
 from lemmata.lab.figures import BLUE, GREEN, GREY, NEVER, ORANGE, PALETTE, PREDICTED, RED, legend_below
 from lemmata.lab.intervals import mean_interval
@@ -92,27 +92,6 @@ def error_scale(ax: Axes, least: float = 1e-3, top: float = 1.3) -> None:
     ticks = [0.0, *(10.0**k for k in range(round(np.log10(least)), 1))]
     ax.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
     ax.yaxis.set_minor_locator(NullLocator())
-
-
-def log_numbers(ax: Axes, values: Any, words: str) -> None:
-    """A logarithmic x axis with a tick at every value."""
-    values = np.asarray(values, float)
-    ax.set_xscale("log")
-    ax.set_xticks(values, [f"{value:g}" for value in values], fontsize=8)
-    ax.xaxis.set_minor_locator(NullLocator())
-    ax.set_xlim(values.min() / 1.25, values.max() * 1.25)
-    ax.set_xlabel(words)
-
-
-def log_times(ax: Axes) -> None:
-    """A logarithmic y axis of positive numbers with plain ticks; without anything to show it has no scale."""
-    if not (np.isfinite(ax.dataLim.y1) and ax.dataLim.y1 > 0):
-        ax.set_yticks([])
-        return
-    ax.set_yscale("log")
-    ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 3, 5)))
-    ax.yaxis.set_major_formatter("{x:g}")
-    ax.yaxis.set_minor_formatter(NullFormatter())
 
 
 def names(ax: Axes, words: Sequence[str], label: str = "") -> None:

@@ -10,8 +10,8 @@ from matplotlib.collections import LineCollection
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 
-from lemmata.lab.figures import BLUE, GREEN, ORANGE, PREDICTED, from_zero, legend_below, panels
-from lemmata.theories.icl.figures.common import log_times, path, predict
+from lemmata.lab.figures import BLUE, GREEN, ORANGE, PREDICTED, from_zero, legend_below, log_times, panels
+from lemmata.theories.icl.figures.common import path, predict
 
 MAP = "viridis"
 

@@ -9,7 +9,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from lemmata.lab.figures import BLUE, GREEN, ORANGE, PREDICTED, dodge, from_zero, panels, strip
+from lemmata.lab.figures import BLUE, GREEN, ORANGE, PREDICTED, dodge, from_zero, log_numbers, log_times, panels, strip
 from lemmata.lab.fits import line, power_law
 from lemmata.lab.intervals import CannotFit
 from lemmata.theories.icl.figures.common import (
@@ -19,8 +19,6 @@ from lemmata.theories.icl.figures.common import (
     colour,
     error_scale,
     legend,
-    log_numbers,
-    log_times,
     names,
     predict,
     runs,

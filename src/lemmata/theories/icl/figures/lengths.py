@@ -7,7 +7,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from lemmata.lab.figures import BLUE, ORANGE, PREDICTED, legend_below, panels
+from lemmata.lab.figures import BLUE, ORANGE, PREDICTED, legend_below, log_numbers, log_times, panels
 from lemmata.lab.fits import power_law
 from lemmata.lab.intervals import CannotFit
 from lemmata.theories.icl.bounds import no_match_probability
@@ -18,8 +18,6 @@ from lemmata.theories.icl.figures.common import (
     claim,
     colour,
     error_scale,
-    log_numbers,
-    log_times,
     predict,
     runs,
     signed,

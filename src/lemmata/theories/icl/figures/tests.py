@@ -7,18 +7,19 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from lemmata.lab.figures import BLUE, GREEN, GREY, ORANGE, PREDICTED, from_zero, legend_below, panels, strip
-from lemmata.theories.icl.figures.common import (
-    CLAIM,
-    ORDERS,
-    along,
-    colour,
-    error_scale,
+from lemmata.lab.figures import (
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    PREDICTED,
+    from_zero,
+    legend_below,
     log_numbers,
-    names,
-    predict,
-    summary,
+    panels,
+    strip,
 )
+from lemmata.theories.icl.figures.common import CLAIM, ORDERS, along, colour, error_scale, names, predict, summary
 from lemmata.theories.icl.figures.lengths import contexts
 from lemmata.theories.icl.figures.moved import shift
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lemmata.theories.icl.experiments.common import experiment
+from lemmata.theories.icl.experiments.common import TINY, experiment
 from lemmata.theories.icl.gpt import figures
 from lemmata.theories.icl.gpt.setting import GptSetting
 from lemmata.theories.icl.gpt.training import contexts_gpt, shift_gpt
@@ -15,7 +15,7 @@ _MODEL: dict[str, Any] = {
     "paper": {"steps": 10_000, "record_every": 2500, "test_prompts": 2400},
     "paper_seeds": 5,
     "kind": GptSetting,
-    "tiny": {"width": 8, "blocks": 2, "heads": 2},
+    "tiny": {**TINY, "width": 8, "blocks": 2, "heads": 2},
 }
 
 EXPERIMENTS = (

@@ -9,7 +9,7 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from lemmata.lab.simulation import Simulation
-from lemmata.lab.theory import Experiment, make_presets
+from lemmata.lab.theory import Experiment, make_experiment
 from lemmata.theories.vit.setting import Setting
 from lemmata.theories.vit.training import simulate
 
@@ -51,6 +51,7 @@ def experiment(
 ) -> Experiment:
     """An experiment whose `smoke` preset has the tiny sizes and whose `paper` preset those of the document."""
     tiny = {**TINY, "batch": 4 if setting.get("batch") else 0}
-    smoke, large = smoke_axes, {**(paper or {}), **(paper_axes or {})}
-    presets = make_presets(Setting, setting, axes, seeds, tiny=tiny, smoke=smoke, paper=large, paper_seeds=paper_seeds)
-    return Experiment(name, question, reference, simulation, presets, plot)
+    return make_experiment(
+        name, reference, question, plot, setting, axes, seeds, kind=Setting, simulation=simulation, tiny=tiny,
+        smoke=smoke_axes, paper={**(paper or {}), **(paper_axes or {})}, paper_seeds=paper_seeds,
+    )  # fmt: skip
