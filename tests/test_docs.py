@@ -13,7 +13,12 @@ import pytest
 from lemmata.lab.registry import load
 
 ROOT = Path(__file__).parent.parent
-PRINTED = [("vit", "relevant_share"), ("exp_regression", "condition number"), ("icl", "condition satisfied: True")]
+PRINTED = [
+    ("vit", "relevant_share"),
+    ("exp_regression", "condition number"),
+    ("icl", "condition satisfied: True"),
+    ("graph_transformer", "core distance: 2"),
+]
 """Every theory with a page, and something that the code on it prints."""
 
 

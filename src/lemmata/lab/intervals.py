@@ -64,6 +64,8 @@ def standard_error(values: ArrayLike) -> float:
     values = _vector(values)
     if values.size < 2 or not np.isfinite(values).all():
         return np.inf
+    if np.ptp(values) == 0:
+        return 0.0
     return float(values.std(ddof=1)) / values.size**0.5
 
 

@@ -185,7 +185,8 @@ class _Region:
             point = estimate.value
             ends = np.asarray([estimate.low, estimate.high])
             if self.by == "clear":
-                ends = point + 2 * standard_error(seeds) * np.asarray([-1.0, 1.0])
+                half = 2 * standard_error(seeds)
+                ends = np.asarray([point - half, point + half] if np.isfinite(half) else [-math.inf, math.inf])
             if self._inside(ends, low, high).all():
                 outcome = HOLDS
             elif ends[1] < low or ends[0] > high or (self.strict and (ends[1] == low or ends[0] == high)):

@@ -81,7 +81,9 @@ for axis, word in (("eta", "eta"), ("noise", "eps0"), ("error", "delta")):
         (-0.5, 0.02, HOLDS), (-0.5, 0.021, INCONCLUSIVE), (-0.7, 0.06, FAILS), (-0.7, 0.061, INCONCLUSIVE),
     ):  # fmt: skip
         row(name, outcome, instead(made.steps(**{axis: exponent}, spread=spread)))
-    row(name, INCONCLUSIVE, at("trained_step", one_seed(100, inf), case="eta=0.2"))
+    # a run that did not arrive counts with its last step; two cells with such runs are too many
+    other = {"eta": "eta=0.4", "noise": "eps_0=0.1", "error": "delta=0.1"}[axis]
+    row(name, INCONCLUSIVE, at("trained_step", one_seed(100, inf), case=["eta=0.2", other]))
 for name, axis, low, high in (
     ("p2-iterations-eta-corrected", "eta", -1.15, -0.85), ("p2-iterations-eps0-corrected", "noise", -1.4, -0.7),
 ):  # fmt: skip
@@ -118,6 +120,7 @@ for shell, minimal, outcome in (
     (1, 40, FAILS),
     (7, 640, HOLDS),
     (7, inf, FAILS),
+    (9, 10, INCONCLUSIVE),
     (10.2, 10, INCONCLUSIVE),
 ):
     counts = [10, 10, minimal, 10, 10, 10]

@@ -89,6 +89,7 @@ def steps(eta: float = -1.0, noise: float = -1.0, error: float = 0.0, spread: fl
     for axis, exponent in (("eta", eta), ("noise", noise), ("error", error)):
         for case, base in laws[axis]:
             frame.put("trained_step", 100 * base ** seeds(exponent, spread), case=case)
+            frame.put("last_step", 300.0, case=case)
     return frame.data
 
 

@@ -208,18 +208,6 @@ def active(probed: Probed, w: Weights, row: int) -> np.ndarray:
     return answer(w, probed.case.signs, *probed.case.watched_tokens(0, row)).hidden > 0
 
 
-def test_lucky_neurons_are_active_on_every_labelled_node_of_their_pattern(found: Probed) -> None:
-    case = found.case
-    pattern = case.world.pattern[case.watched.node]
-    for lucky, sign, j in zip(found.lucky, (1, -1, -1, 1), (0, 1, 0, 1), strict=True):
-        rows = [row for row in range(LABELLED) if pattern[row] == j]
-        assert rows
-        everywhere = np.all([active(found, found.before, row) for row in rows], axis=0)
-        np.testing.assert_array_equal(lucky, (case.signs * sign > 0) & everywhere)
-    assert found.lucky[:, case.setting.neurons :].sum() == 0
-    np.testing.assert_array_equal(found.proof["lucky_count"], found.lucky.sum(axis=1))
-
-
 @pytest.fixture(scope="module")
 def wide() -> Probed:
     """Enough neurons for every group to have some."""
@@ -229,6 +217,18 @@ def wide() -> Probed:
     assert (probed.lucky.sum(axis=1) > 0).all()
     assert (probed.lucky[:2].sum(axis=1) < 60).all()
     return probed
+
+
+def test_lucky_neurons_are_active_on_every_labelled_node_of_their_pattern(wide: Probed) -> None:
+    case = wide.case
+    pattern = case.world.pattern[case.watched.node]
+    for lucky, sign, j in zip(wide.lucky, (1, -1, -1, 1), (0, 1, 0, 1), strict=True):
+        rows = [row for row in range(LABELLED) if pattern[row] == j]
+        assert rows
+        everywhere = np.all([active(wide, wide.before, row) for row in rows], axis=0)
+        np.testing.assert_array_equal(lucky, (case.signs * sign > 0) & everywhere)
+    assert wide.lucky[:, case.setting.neurons :].sum() == 0
+    np.testing.assert_array_equal(wide.proof["lucky_count"], wide.lucky.sum(axis=1))
 
 
 def test_neurons_point_where_the_proof_says_in_the_mean_over_their_group(wide: Probed) -> None:

@@ -159,8 +159,10 @@ def by_bin(values: Float[Array, "rows keys"], bins: Int[Array, "rows keys"], roo
 
 
 def trained_parameters(problem: Problem) -> Float[Array, ""]:
-    """How many numbers are trained: a GCN m m_b + m_b d, a graph transformer 2 m_a d + Z more."""
+    """How many numbers are trained: a GCN m m_b + m_b d, a graph transformer 2 m_a d + Z more, a GAT m_a d + 2 m_a."""
     head = problem.train_o * problem.neurons * problem.value_width
     values = problem.train_v * problem.value_width * jnp.sum(value_columns(problem))
+    if problem.scores == "additive":
+        return head + values + problem.update_qk * problem.key_width * (problem.inputs + 2)
     attention = problem.update_qk * 2 * problem.key_width * problem.inputs
     return head + values + attention + problem.update_b * (problem.bins - problem.freeze_b0)

@@ -63,4 +63,4 @@ def binned(values: np.ndarray, width: int) -> Encoding:
 def distance_from_centroid(graph: Graph, width: int) -> np.ndarray:
     """The distance to the node of smallest eccentricity, the first one where several share it."""
     table = distance_table(graph, 254)
-    return table[np.argmin(table.max(axis=1))]
+    return table[np.argmin(table.max(axis=1))].astype(int)

@@ -15,6 +15,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, UInt8, UInt16
 
 from lemmata.lab.setting import Problem
+from lemmata.theories.graph_transformer.setting import STRATA
 
 if TYPE_CHECKING:
     from lemmata.theories.graph_transformer.data import World
@@ -152,8 +153,6 @@ def _encoding(problem: Problem, key: jax.Array, world: World, rows: Array, encod
     return _weighted_apart(key, nodes, jnp.where(jnp.isfinite(logits), encoding[bins], -jnp.inf), problem.sample)
 
 
-STRATA = 4
-"""Distances that a stratified sample can have strata of."""
 DRAWS: dict[str, Callable[..., tuple[Array, Array]]] = {
     "uniform": _uniform, "stratified": _stratified, "biased": _biased, "biased_apart": _biased_apart,
     "encoding": _encoding,

@@ -18,6 +18,8 @@ BINS = 7
 """Bins of the encoding that programs have room for."""
 FAR = 255
 """Beyond every distance."""
+STRATA = 4
+"""Distances that a stratified sample can have strata of."""
 
 
 class NetworkSetting(Base):
@@ -160,6 +162,8 @@ class Setting(NetworkSetting):
             yield "single_pass needs a batch: batch = 0 uses all labels at every step."
         if self.test_from >= self.nodes:
             yield f"test_from = {self.test_from} is not allowed: it must be less than the {self.nodes} nodes."
+        if self.draw == "stratified" and self.reach > STRATA:
+            yield f"reach = {self.reach} is not allowed: a stratified sample has strata for distances 1 to {STRATA}."
         from lemmata.theories.graph_transformer.generators import refusals
 
         yield from refusals(self)

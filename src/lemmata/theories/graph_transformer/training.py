@@ -144,7 +144,6 @@ QUANTILES = ("0.05", "0.25", "0.5", "0.75", "0.95")
 
 def train_network(problem: Problem, key: jax.Array, world: World) -> tuple[Parameters, Array, Watched, Run]:
     """Initial parameters, output weights, what was watched, and the run."""
-    world = jax.tree.map(jnp.asarray, world)
     parameters, signs = initialise(problem, key, world.directions)
     watched = draw_watched(problem, key, world)
     return parameters, signs, watched, train(problem, key, world, parameters, signs, watched)
@@ -237,7 +236,10 @@ PROOF = (
 )  # fmt: skip
 def simulate(problem: Problem, key: jax.Array, world: World) -> dict[str, Array]:
     """One run: draw, initialise, train, evaluate."""
+    world = jax.tree.map(jnp.asarray, world)
     _, signs, watched, run = train_network(problem, key, world)
+    if problem.draw == "encoding":  # records keep the samples of b = 0; the end is sampled by the b that was learned
+        watched = draw_watched(problem, key, world, run.state.parameters.encoding)
     real = jnp.result_type(float)
     return {
         **run.records,
@@ -247,7 +249,7 @@ def simulate(problem: Problem, key: jax.Array, world: World) -> dict[str, Array]
         **{f"{name}_step": value for name, value in run.first.items()},
         "last_step": run.last_step,
         "diverged": run.diverged,
-        **finish(problem, run.state.parameters, signs, jax.tree.map(jnp.asarray, world), watched),
+        **finish(problem, run.state.parameters, signs, world, watched),
         **{name: jnp.asarray(value, real) for name, value in world.facts.items()},
         "trained_parameters": trained_parameters(problem).astype(real),
     }

@@ -34,14 +34,15 @@ def largest_shells(setting: VarianceSetting, seed: int) -> list[int]:
     """δ_z, z = 1 .. Z - 1."""
     if setting.graph == "cycle":
         return [2] * (setting.bins - 1)
-    _, table = data.draw(Setting(nodes=setting.nodes, discriminative=setting.discriminative), seed)
+    _, table = data.draw(Setting(nodes=setting.nodes, discriminative=setting.discriminative, labelled=1), seed)
     return [int((table == z).sum(axis=1).max()) for z in range(1, setting.bins)]
 
 
 def initial_logits(setting: VarianceSetting, draws: np.random.Generator) -> np.ndarray:
     """<W_K μ_i, W_Q μ_j> of an initial network (3.2) without feature noise."""
     mu = np.linalg.qr(draws.normal(size=(setting.dimension, setting.dimension)))[0][:, : setting.patterns]
-    shared = np.linalg.qr(draws.normal(size=(setting.key_width, setting.key_width)))[0][:, : setting.dimension]
+    wide = max(setting.key_width, setting.dimension)
+    shared = np.linalg.qr(draws.normal(size=(wide, wide)))[0][: setting.key_width, : setting.dimension]
 
     def near() -> np.ndarray:
         noise = draws.normal(size=shared.shape)

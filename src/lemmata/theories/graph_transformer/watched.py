@@ -31,13 +31,13 @@ class Watched(NamedTuple):
 
 
 @piece("test_from", "test_draws", "sample", "draw", "include_self", "per_shell", "extra", "bin_room", once=True)
-def draw_watched(problem: Problem, key: jax.Array, world: World) -> Watched:
-    """The nodes and their samples; the seed of the samples is the test's own."""
+def draw_watched(problem: Problem, key: jax.Array, world: World, encoding: Array | None = None) -> Watched:
+    """The nodes and their samples; the seed of the samples is the test's own. `encoding`: b, where it is sampled by."""
     place = jnp.arange(problem.test_from, world.order.shape[0])
     node = world.order[problem.test_from :]
-    none = jnp.zeros(problem.bin_room)
+    b = jnp.zeros(problem.bin_room) if encoding is None else encoding
     keys = jax.random.split(stream(key, "test"), problem.test_draws)
-    drawn = [draw_tokens(problem, k, world, node, none) for k in keys]
+    drawn = [draw_tokens(problem, k, world, node, b) for k in keys]
     labelled = place < problem.labelled
     return Watched(node, labelled, ~labelled, *(jnp.stack(parts) for parts in zip(*drawn, strict=True)))
 

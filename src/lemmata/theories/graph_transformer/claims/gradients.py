@@ -80,7 +80,7 @@ def _sums(centred: bool) -> Evidence:
 
     def evidence(datasets: Datasets) -> dict[str, xr.DataArray]:
         data = datasets["p7-training"].sel(variant="intact", drop=True)
-        path = abs(data.distance_bias.sum("bin")).where(data.step.notnull()).max("record")
+        path = abs(data.distance_bias.sum("bin", skipna=False)).where(data.step.notnull()).max("record")
         with numerics("float64"):
             sums = [encoding_derivative(*case, centred=centred).sum() for case in _cases(datasets)]
         return {"path": path, "formula": xr.DataArray(float(np.abs(sums).max()))}

@@ -41,7 +41,10 @@ def _vacuous(value: float, nodes: int = 1000) -> None:
 
 def _at_or_above(success: xr.DataArray, value: float) -> xr.DataArray:
     """Success in every seed at the smallest labelled count of the grid that is at least this value."""
-    return success.sel(labelled=min(count for count in success.labelled.values if count >= value), drop=True)
+    grid = [count for count in success.labelled.values if count >= value]
+    if not grid:
+        raise NotApplicable(f"the bound asks for {value:.3g} labels, more than any cell has")
+    return success.sel(labelled=min(grid), drop=True)
 
 
 def _samples_bound(**inputs: float) -> Evidence:

@@ -13,7 +13,7 @@ from lemmata.lab.measures import log_slopes, on_law
 from lemmata.theories.graph_transformer.claims.common import value_at
 from lemmata.theories.graph_transformer.confusion import preferred_ratio
 from lemmata.theories.graph_transformer.experiments.training import COMMON, ERRORS, ETAS, NOISES
-from lemmata.theories.graph_transformer.measures import in_records
+from lemmata.theories.graph_transformer.measures import in_records, uncensored
 
 WIDTHS = [4, 20, 50, 100, 400]
 LEARNED = 0.05
@@ -45,8 +45,8 @@ def _times(axis: str) -> Evidence:
     assert axis != "delta" or set(places.values()) == {COMMON, *(f"delta={error:g}" for error in ERRORS)}
 
     def evidence(datasets: Datasets) -> xr.DataArray:
-        times = datasets["p2-step"].trained_step.sel(case=list(places.values()))
-        return times.rename(case=axis).assign_coords({axis: list(places)})
+        data = datasets["p2-step"].sel(case=list(places.values())).rename(case=axis)
+        return uncensored(data.trained_step, axis, data.last_step).assign_coords({axis: list(places)})
 
     return evidence
 

@@ -20,7 +20,7 @@ GENERATORS: dict[str, ModuleType] = {
 
 def refusals(setting: Setting) -> Iterator[str]:
     """Why this setting's generator cannot draw its graph."""
-    if setting.generator != "given" and setting.patterns == 2 and setting.discriminative < 1:
+    if setting.generator != "given" and setting.patterns == 2 and (setting.discriminative < 1 or setting.nodes % 2):
         yield "patterns = 2 is not allowed here: the nodes that are not discriminative need patterns of their own."
     yield from GENERATORS[setting.generator].refusals(setting)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lemmata.lab.errors import UserError
 from lemmata.theories.graph_transformer.generators.drawn import Drawn, spread_evenly
 
 if TYPE_CHECKING:
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 
 
 def refusals(setting: Setting) -> Iterator[str]:
+    if 2 * setting.pairs > setting.nodes:
+        yield f"discriminative = {setting.discriminative:g} needs an even number of nodes, not {setting.nodes}."
     if setting.on_infeasible == "cap" or not setting.capped:
         return
     needed = max(setting.relevant_neighbours, setting.intra + 1)
@@ -58,6 +61,10 @@ def draw(setting: Setting, draws: np.random.Generator) -> Drawn:
         if missing > 0:
             free = first + np.flatnonzero(~own)
             free = free[free != node]
+            if missing > len(free) and setting.on_infeasible == "error":
+                raise UserError(
+                    f"degree = {setting.degree} is not allowed: a discriminative node cannot have so many neighbours."
+                )
             chosen = draws.choice(free, min(missing, len(free)), replace=False)
             adjacency[node, chosen] = adjacency[chosen, node] = True
     return Drawn(adjacency, pattern, label)

@@ -35,7 +35,7 @@ def refusals(setting: Setting) -> Iterator[str]:
         yield str(error)
     if setting.pattern is not None:
         yield from setting.misshapen("pattern", (setting.nodes,))
-        if setting.pattern.min() < 1 or setting.pattern.max() > setting.patterns:
+        if (setting.pattern % 1).any() or setting.pattern.min() < 1 or setting.pattern.max() > setting.patterns:
             yield f"pattern must be an integer from 1 to M = {setting.patterns} for every node."
 
 

@@ -78,7 +78,9 @@ def _degrees(structure: np.ndarray, each: int, draws: np.random.Generator) -> np
 
 
 def _rings(structure: np.ndarray, each: int, draws: np.random.Generator) -> np.ndarray:
-    beside = np.abs(structure[:, None] - structure) == 1
+    # two halves that meet at the centre only, so that the centre has the smallest eccentricity
+    half = np.arange(len(structure)) % 2
+    beside = (np.abs(structure[:, None] - structure) == 1) & (half[:, None] == half)
     beside[0], beside[:, 0] = structure == 0, structure == 0  # node 0 of the innermost ring is the centre
     beside[0, 0] = False
     return beside
