@@ -150,7 +150,7 @@ QUICK: dict[str, tuple[int, dict[str, Any], dict[str, Any]]] = {
     }}),
     "e5-literal-graph": (3, {**G1}, {"intra_degree": [0, -1]}),
     "f33a-samples": (5, SUCCESS, {"discriminative": FRACTIONS, "labelled": COUNTS}),
-    "f33b-samples": (5, SUCCESS, {"case": {
+    "f33b-samples": (15, SUCCESS, {"case": {
         **{f"{e:g}": {"confusion": e, "defect": "none"} for e in (0.0, 0.1, 0.2, 0.3, 0.4)},
         **{f"{e:g}, permuted": {"confusion": e, "defect": "training_labels"} for e in (0.0, 0.1, 0.2)},
     }, "labelled": COUNTS}),
@@ -180,7 +180,7 @@ QUICK: dict[str, tuple[int, dict[str, Any], dict[str, Any]]] = {
     }}),
     "p21-graph": (3, GRAPHS, {"train_b": [1, 0]}),
     "p21-graph-strict": (3, {**GRAPHS, "balance": "strict", "step_size": 1.0, "steps": 3000}, {"train_b": [1, 0]}),
-    "p21-four": (3, FOUR, {"case": {
+    "p21-four": (10, FOUR, {"case": {
         "per coordinate": {"loss": "coordinates", "defect": "none"}, "joint": {"loss": "joint", "defect": "none"},
         "permuted": {"loss": "coordinates", "defect": "distances"},
     }}),

@@ -70,6 +70,8 @@ GRAPH_TINY = {
     "samples": 20,
     "test_samples": 10,
 }
+FOUR_SEEDS = 10
+"""Seeds of p21-four, more than the register's three: accuracies vary by .012 between seeds and are .027 above the limit."""
 FOUR_CASES = {
     "per coordinate": {"loss": "coordinates"},
     "joint": {"loss": "joint"},
@@ -101,7 +103,7 @@ EXPERIMENTS = (
     ),
     experiment(
         "p21-four", "(B.225) - (B.232)", "Can two networks learn four classes with two core distances?",
-        figures.four_classes, {}, {"case": FOUR_CASES}, 3, tiny=FOUR_TINY, simulation=four.simulate,
+        figures.four_classes, {}, {"case": FOUR_CASES}, FOUR_SEEDS, tiny=FOUR_TINY, simulation=four.simulate,
         kind=four.FourSetting, paper={"step_size": 0.01, "steps": 10000, "record_every": 500}, paper_seeds=10,
     ),
     experiment(
