@@ -130,6 +130,13 @@ QUICK: dict[str, tuple[int, dict[str, Any], dict[str, Any]]] = {
         "GT core": {"model": "no_pe", "shells": "core"}, "GCN core": GCN, "GCN": {"model": "gcn", "shells": "near"},
         "permuted": {"model": "gt", "shells": "near", "defect": "distances"},
     }}),
+    "p10-variants": (3, {**G1, "steps": 400}, {"case": {
+        "as usual": {}, "whole graph": {"shells": "whole"}, "all candidates": {"draw": "all"},
+        "by strata": {"draw": "stratified"}, "by the encoding": {"draw": "encoding"},
+        "GCN frozen at its start": {"model": "frozen_init", "shells": "core"},
+        "exact initial weights": {"init": "identity"}, "Gaussian initial weights": {"init": "gaussian"},
+        "W_O scaled by rows": {"row_norm": True}, "W_O trained first": {"pretraining": 100},
+    }}),
     "p16-batch": (3, {**G1, "steps": 150, "test_draws": 1, "record_every": 50}, {}),
     "f32-margins": (1, {}, {"label": [1, -1]}),
     "p9-core": (3, {}, {"case": CORES}),

@@ -25,7 +25,8 @@ EXPERIMENTS = {
     for experiment in module.EXPERIMENTS
 }
 PANELS = {
-    "p1-width": 2, "p2-step": 3, "p6-sampler": 2, "p7-training": 6, "p10-known-core": 4, "p16-batch": 4,
+    "p1-width": 2, "p2-step": 3, "p6-sampler": 2, "p7-training": 6, "p10-known-core": 4, "p10-variants": 2,
+    "p16-batch": 4,
     "f32-margins": 2, "p9-core": 6, "p17-variance": 2, "p18-mass": 1, "p19-sampling": 1, "p20-shells": 3,
     "e5-literal-graph": 2, "p21-absolute": 2, "p21-encodings": 2, "p21-graph": 3, "p21-graph-strict": 3, "p21-four": 4,
     "p21-gat": 3, "f33a-samples": 2, "f33b-samples": 3, "f34-noise": 2, "f35-attention": 4, "f36-gcn-samples": 2,

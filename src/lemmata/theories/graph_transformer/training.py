@@ -42,7 +42,7 @@ TRAINED, TIGHT, SUCCESS = 0.1, 0.01, 1e-3
 
 @piece(
     "inputs", "dimension", "bin_room", "batch", "single_pass", "fresh_samples", "draw", "sample", "per_shell", "extra",
-    "include_self", "scores", "records", "track", "watch", "stop",
+    "include_self", "scores", "records", "track", "watch", "stop", "test_from", "test_draws",
 )  # fmt: skip
 def train(
     problem: Problem, key: jax.Array, world: World, parameters: Parameters, signs: Array, watched: Watched
@@ -59,12 +59,16 @@ def train(
                 **losses(world, watched, full(problem, now, signs, world, watched).answer),
                 "distance_bias": now.encoding,
             }
-        run = sampled(problem, now, signs, tokens)
+        # a sampler that draws by the encoding is watched on the samples of its encoding now
+        moving = problem.draw == "encoding"
+        seen = draw_watched(problem, key, world, now.encoding) if moving else watched
+        seen_tokens = all_tokens(problem, world, seen) if moving else tokens
+        run = sampled(problem, now, signs, seen_tokens)
         found = losses(world, watched, run.answer.reshape(draws, -1)) | {"distance_bias": now.encoding}
         if problem.track in ("masses", "proof"):
-            found |= masses(problem, now, world, watched, tokens, run)
+            found |= masses(problem, now, world, seen, seen_tokens, run)
         if problem.track == "proof":
-            found |= neurons.follow(problem, start, now, signs, world, watched, run)
+            found |= neurons.follow(problem, start, now, signs, world, seen, run)
         return found
 
     go, step = descent(
@@ -238,7 +242,7 @@ def simulate(problem: Problem, key: jax.Array, world: World) -> dict[str, Array]
     """One run: draw, initialise, train, evaluate."""
     world = jax.tree.map(jnp.asarray, world)
     _, signs, watched, run = train_network(problem, key, world)
-    if problem.draw == "encoding":  # records keep the samples of b = 0; the end is sampled by the b that was learned
+    if problem.draw == "encoding":
         watched = draw_watched(problem, key, world, run.state.parameters.encoding)
     real = jnp.result_type(float)
     return {

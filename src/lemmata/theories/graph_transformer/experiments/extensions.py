@@ -71,7 +71,7 @@ GRAPH_TINY = {
     "test_samples": 10,
 }
 FOUR_SEEDS = 10
-"""Seeds of p21-four, more than the register's three: accuracies vary by .012 between seeds and are .027 above the limit."""
+"""Seeds of p21-four, more than the register's three: accuracies vary by .012 between seeds, .027 above the limit."""
 FOUR_CASES = {
     "per coordinate": {"loss": "coordinates"},
     "joint": {"loss": "joint"},

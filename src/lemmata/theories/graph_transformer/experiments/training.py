@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from lemmata.theories.graph_transformer import figures
 from lemmata.theories.graph_transformer.confusion import simulate_sampler
 from lemmata.theories.graph_transformer.deviations import simulate_batches
@@ -49,6 +51,19 @@ MODELS = {
     "GCN": {"model": "gcn"},
     "permuted": {"model": "gt", "defect": "distances"},
 }
+CHOICES: dict[str, dict[str, Any]] = {
+    "as usual": {},
+    "whole graph": {"shells": "whole"},
+    "all candidates": {"draw": "all"},
+    "by strata": {"draw": "stratified", "per_shell": 25, "extra": 10},
+    "by the encoding": {"draw": "encoding"},
+    "GCN frozen at its start": {"model": "frozen_init", "shells": "core"},
+    "exact initial weights": {"init": "identity"},
+    "Gaussian initial weights": {"init": "gaussian"},
+    "W_O scaled by rows": {"row_norm": True},
+    "W_O trained first": {"pretraining": 100},
+}
+"""What the document leaves open or mentions in passing: samplers (section 4), initial weights (3.2), (B.66), (9.8)."""
 TEN_TIMES = {"steps": lambda steps: 10 * steps}
 
 EXPERIMENTS = (
@@ -80,6 +95,11 @@ EXPERIMENTS = (
         "p10-known-core", "Theorem 3.4.8", "Is training with the encoding as good as knowing the core distance?",
         figures.known_core, {"steps": 400, "records": RECORDS}, {"model": MODELS}, 3,
         paper={**SLOW, "steps": 4000}, paper_seeds=5,
+    ),
+    experiment(
+        "p10-variants", "sections 3.2, 3.3, 4", "What do other samplers, initial weights and models do?",
+        figures.variants, {"steps": 400, "records": RECORDS}, {"case": CHOICES}, 3, paper={**SLOW, "steps": 4000},
+        paper_seeds=5,
     ),
     experiment(
         "p16-batch", "(B.63)", "How far does a batch gradient lie from the mean one?", figures.batches,
