@@ -1,7 +1,8 @@
 """Side-by-side measurements against what a user would pick instead, installed so that `lemmata bench` works."""
 
+from lemmata.benchmarks.distances import distances
 from lemmata.benchmarks.ensemble import ensemble
 from lemmata.benchmarks.kernel import kernel
 from lemmata.benchmarks.layout import layout
 
-BENCHMARKS = {"ensemble": ensemble, "kernel": kernel, "layout": layout}
+BENCHMARKS = {"distances": distances, "ensemble": ensemble, "kernel": kernel, "layout": layout}

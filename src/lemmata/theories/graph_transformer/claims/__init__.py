@@ -5,6 +5,7 @@ from lemmata.theories.graph_transformer.claims import (
     extensions,
     facts,
     gradients,
+    iterations,
     proof,
     samples,
     training,
@@ -13,6 +14,7 @@ from lemmata.theories.graph_transformer.claims import (
 CLAIMS = (
     *training.CLAIMS,
     *samples.CLAIMS,
+    *iterations.CLAIMS,
     *attention.CLAIMS,
     *proof.CLAIMS,
     *gradients.CLAIMS,
