@@ -170,6 +170,11 @@ QUICK: dict[str, tuple[int, dict[str, Any], dict[str, Any]]] = {
         "0.4, 640, permuted": {"discriminative": 0.4, "labelled": 640, "defect": "training_labels"},
     }}),
     "f37-gcn-iterations": (3, {**REACHED, **GCN, "confusion": 0.2}, {"discriminative": FRACTIONS}),
+    "p3-error": (5, SUCCESS, {"value_error": [0.0, 0.1, 0.2, 0.4], "labelled": COUNTS}),
+    "p8-blocks": (3, {"generator": "blocks", "nodes": 600, "degree": 40, "labelled": 300, "steps": 600}, {"model": {
+        "GT core": {"model": "no_pe", "shells": "single", "distance": 1}, "GT+PE": {"model": "gt", "shells": "whole"},
+        "GCN core": {"model": "gcn", "shells": "single", "distance": 1},
+    }, "discriminative": FRACTIONS}),
     "b6a-iterations": (3, REACHED, {"model": {
         "GT core": {"model": "no_pe", "shells": "core"}, "GT+PE": {"model": "gt", "shells": "near"}, "GCN core": GCN,
     }, "discriminative": FRACTIONS}),

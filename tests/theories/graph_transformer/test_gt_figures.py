@@ -30,9 +30,9 @@ PANELS = {
     "f32-margins": 2, "p9-core": 6, "p17-variance": 2, "p18-mass": 1, "p19-sampling": 1, "p20-shells": 3,
     "e5-literal-graph": 2, "p21-absolute": 2, "p21-encodings": 2, "p21-graph": 3, "p21-graph-strict": 3, "p21-four": 4,
     "p21-gat": 3, "f33a-samples": 2, "f33b-samples": 3, "f34-noise": 2, "f35-attention": 4, "f36-gcn-samples": 2,
-    "f37-gcn-iterations": 2, "b6a-iterations": 2,
+    "f37-gcn-iterations": 2, "b6a-iterations": 2, "p3-error": 2, "p8-blocks": 2,
 }  # fmt: skip
-KINDS = [name for name in PANELS if name not in ("p21-encodings", "p21-graph-strict")]
+KINDS = [name for name in PANELS if name not in ("p21-encodings", "p21-graph-strict", "p8-blocks")]
 """One experiment of every figure."""
 SIZES = {"record": 3, "bin": 7, "pattern": 4, "other": 4, "redraw": 20, "watched": 12, "distance": 3}
 SIGNED = ("distance_bias", "count_margin", "normalised_margin", "least_exchange", "mean_exchange", "value_opposition")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from lemmata.theories.graph_transformer import figures
-from lemmata.theories.graph_transformer.experiments.common import FRACTIONS, RECORDS, SLOW, experiment
+from lemmata.theories.graph_transformer.experiments.common import BLOCKS, FRACTIONS, RECORDS, SLOW, experiment
 
 COUNTS = [10, 20, 40, 80, 160, 320, 640]
 CONFUSIONS = [0.0, 0.1, 0.2, 0.3, 0.4]
@@ -19,6 +19,8 @@ TINY_COUNTS = [10, 40]
 TINY_SUCCESS = {"test_from": 40, "records": 3}
 REACHED: dict[str, Any] = {"labelled": 800, "test_from": 800, "steps": 500, "stop": "tight", "records": 51}
 TINY_REACHED = {"labelled": 40, "test_from": 40, "records": 3}
+NEXT = {"shells": "single", "distance": 1}
+"""The core of a planted block graph in the sense of its proof: distance 1 (P18)."""
 GCN_CORE = {"model": "gcn", "shells": "core"}
 
 
@@ -57,6 +59,11 @@ EXPERIMENTS = (
         paper={**SLOW, "steps": 6000},
     ),
     experiment(
+        "p3-error", "(3.9)", "How many labels are needed as the initial error of the values varies?",
+        figures.samples_error, SUCCESS, {"value_error": [0.0, 0.1, 0.2, 0.4], "labelled": COUNTS}, 5,
+        smoke={**TINY_SUCCESS, "value_error": [0.0, 0.4], "labelled": TINY_COUNTS}, paper={**SLOW, "steps": 6000},
+    ),
+    experiment(
         "f34-noise", "Figure 3.4", "What do flipped labels do to the loss?", figures.noise,
         {"confusion": 0.0, "steps": 600, "records": RECORDS}, {"label_noise": [0.0, 0.05, 0.1, 0.2]}, 3,
         paper={**SLOW, "steps": 6000},
@@ -77,6 +84,14 @@ EXPERIMENTS = (
         "f37-gcn-iterations", "Figure 3.7", "How many iterations does a GCN need that is told the core?",
         figures.gcn_iterations, {**REACHED, **GCN_CORE, "confusion": 0.2}, {"discriminative": FRACTIONS}, 3,
         smoke={**TINY_REACHED, "discriminative": [0.25, 0.4, 0.6]}, paper={**SLOW, "steps": 5000}, paper_seeds=10,
+    ),
+    experiment(
+        "p8-blocks", "Theorem 3.4.6", "How many iterations do both need on planted block graphs?", figures.iterations,
+        {**BLOCKS, "test_from": 300, "steps": 600, "stop": "tight", "records": RECORDS},
+        {"model": {"GT core": {"model": "no_pe", **NEXT}, "GT+PE": {}, "GCN core": {"model": "gcn", **NEXT}},
+         "discriminative": FRACTIONS}, 3,
+        smoke={"test_from": 40, "records": 3, "discriminative": [0.25, 0.4, 0.6]}, paper={**SLOW, "steps": 6000},
+        paper_seeds=10,
     ),
     experiment(
         "b6a-iterations", "Figure B.6a", "How many iterations do a graph transformer and a GCN need?",

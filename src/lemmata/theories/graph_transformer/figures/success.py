@@ -105,6 +105,23 @@ def samples_confusion(data: xr.Dataset) -> Figure:
     return figure
 
 
+def samples_error(data: xr.Dataset) -> Figure:
+    """Success over (σ, |L|), and the minimal counts beside the bound (3.9) with an open constant."""
+    figure, (left, right) = panels(2, height=4.4)
+    success = successes(data.full_loss)
+    sigma = success.value_error.values.astype(float)
+    _map(
+        figure, left, success, "value_error", [f"{value:g}" for value in sigma], r"initial error of the values $\sigma$"
+    )
+    left.set_title("success: full test loss < 0.001", fontsize=10)
+    counts = minimal_counts(success).values
+    _counts(right, sigma, counts)
+    law(right, sigma, counts, np.asarray(bounds.samples(sigma=sigma)), "document (3.9): first term, constant open")
+    right.set_xlabel(r"initial error of the values $\sigma$")
+    _count_axis(right, success)
+    return figure
+
+
 def gcn_samples(data: xr.Dataset) -> Figure:
     """The same for a GCN on the core against γ_d^-4; the permuted cell in the title."""
     figure, (left, right) = panels(2, height=4.4)

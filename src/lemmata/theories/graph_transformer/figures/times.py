@@ -150,7 +150,7 @@ def iterations(data: xr.Dataset) -> Figure:
     log_numbers(left, gamma, r"discriminative fraction $\gamma_d$")
     log_times(left)
     left.set_ylabel(f"steps $T$ to test loss < {LEARNED:g}")
-    left.set_title("iterations (Figure B.6a)", fontsize=10)
+    left.set_title("iterations", fontsize=10)
     if {"GT core", "GCN core"} <= set(times):
         _ratios(right, gamma, times["GCN core"], times["GT core"])
     log_numbers(right, gamma, r"discriminative fraction $\gamma_d$")
