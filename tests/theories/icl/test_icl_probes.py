@@ -260,7 +260,7 @@ def hand_made(weight: Any = None, query: Any = QUERY) -> tuple[Any, Any]:
     first = ATTENTION[:, None] * weight[:, None]
     uniform = weight[:, None] / weight.sum(axis=1)[:, None, None]
     attention = [jnp.asarray(first / first.sum(axis=2, keepdims=True)), jnp.asarray(uniform)]
-    return Pass(attention, absent, absent, absent, absent, absent, jnp.asarray(OUTPUT)), prompts
+    return Pass(attention, *[absent] * 6, jnp.asarray(OUTPUT)), prompts
 
 
 def test_scores_are_those_of_the_definition_with_and_without_a_match() -> None:

@@ -169,7 +169,7 @@ def random_pass(seed: int, share_active: float = 0.93) -> tuple[Pass, Case]:
     hidden = np.where(rng.random((CAPACITY, TOKENS, NEURONS)) < share_active, 1.0, -1.0)
     hidden[0, 0, 0] = 0.0  # exactly zero is not active
     nothing = np.zeros(0)
-    return Pass([], nothing, jnp.asarray(hidden), nothing, nothing, nothing, nothing), case  # pyright: ignore
+    return Pass([], nothing, jnp.asarray(hidden), *[nothing] * 5), case  # pyright: ignore
 
 
 def active_neurons(run: Pass, case: Case, side: int, samples: int, masked: bool) -> set[int]:
