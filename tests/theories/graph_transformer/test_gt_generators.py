@@ -699,6 +699,8 @@ def test_deliberate_breaks_permute_what_they_name_and_nothing_else():
         ({"labelled": 0}, "labelled"), ({"labelled": 50, "batch": 51}, "batch"), ({"sample": 0}, "sample"),
         ({"intra_degree": 200}, "intra_degree"), ({"key_error": 0.5}, "key_error"),
         ({"single_pass": True, "steps": 5}, "single_pass"), ({"single_pass": True, "batch": 0}, "single_pass"),
+        ({"stop": "success"}, "a success is a full"), ({"track": "masses", "watch": "full"}, "recorded on samples"),
+        ({"fresh_samples": False, "test_from": 10}, "test_from = 0"), ({"draw": "stratified", "reach": 5}, "strata"),
         ({"test_from": 1000}, "test_from"), ({"reach": 0}, "reach"), ({"preference": 0.0}, "preference"),
     ],
 )  # fmt: skip

@@ -162,6 +162,12 @@ class Setting(NetworkSetting):
             yield "single_pass needs a batch: batch = 0 uses all labels at every step."
         if self.test_from >= self.nodes:
             yield f"test_from = {self.test_from} is not allowed: it must be less than the {self.nodes} nodes."
+        if self.stop == "success" and self.watch != "full":
+            yield "stop = success is not allowed with watch = sampled: a success is a full loss below 1e-3."
+        if self.track != "losses" and self.watch == "full":
+            yield f"track = {self.track} is not allowed with watch = full: attention is recorded on samples."
+        if not self.fresh_samples and self.test_from:
+            yield "fresh_samples = false needs test_from = 0: nodes are trained on the samples they are watched on."
         if self.draw == "stratified" and self.reach > STRATA:
             yield f"reach = {self.reach} is not allowed: a stratified sample has strata for distances 1 to {STRATA}."
         from lemmata.theories.graph_transformer.generators import refusals
