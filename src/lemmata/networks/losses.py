@@ -15,6 +15,10 @@ class MarginLoss(NamedTuple):
     value: Callable[[Any], Any]
     slope: Callable[[Any], Any]
 
+    def push(self, label: Any, weight: Any = 1.0) -> Callable[[Any], Any]:
+        """The derivative of weight * loss(y F) as a function of F."""
+        return lambda f: weight * label * self.slope(label * f)
+
 
 def hinge(margin: Any = 1.0) -> MarginLoss:
     """max(gamma - m, 0); from m = gamma on everything is exactly 0."""

@@ -110,8 +110,8 @@ def step_gradient(problem: Problem, world: World, signs: Array, watched: Watched
         else:
             keys, weight = watched.keys[0, places], watched.weight[0, places]
         label = world.taught[rows]
-        slope = lambda f: batch.weight * label * loss.slope(label * f)  # noqa: E731
-        return gradient(parameters, signs, tokens_of(world, rows, keys, weight, problem.bins), slope, problem.scores)
+        tokens = tokens_of(world, rows, keys, weight, problem.bins)
+        return gradient(parameters, signs, tokens, loss.push(label, batch.weight), problem.scores)
 
     return batch_gradient
 

@@ -42,8 +42,8 @@ def draw_watched(problem: Problem, key: jax.Array, world: World, encoding: Array
     return Watched(node, labelled, ~labelled, *(jnp.stack(parts) for parts in zip(*drawn, strict=True)))
 
 
-def tokens_of(world: World, rows: Array, keys: Array, weight: Array, bins: Any) -> Tokens:
-    """Rows of nodes with their keys as the network reads them; `bins` is Z."""
+def tokens_of(world: Any, rows: Array, keys: Array, weight: Array, bins: Any) -> Tokens:
+    """Rows of nodes with their keys as the network reads them; `world` has features and a table, `bins` is Z."""
     far = jnp.minimum(world.table[rows[:, None], keys].astype(jnp.int32), bins - 1)
     return Tokens(world.features[rows], world.features[keys], weight, far)
 

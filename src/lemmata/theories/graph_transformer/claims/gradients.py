@@ -107,7 +107,7 @@ def _update(head_first: bool) -> Evidence:
             tokens = tokens_of(world, watched.node, watched.keys[0], watched.weight[0], setting.bins)
             batch = jax.tree.map(lambda leaf: leaf[rows], tokens)
             label = world.label[watched.node][rows]
-            slope = lambda f: label * loss.slope(label * f) / setting.batch  # noqa: E731
+            slope = loss.push(label, 1 / setting.batch)
             output = parameters.network.output
             coefficients = value_coefficients(problem, signs, world, watched, run_sampled(parameters, signs, tokens))
             moved = parameters

@@ -28,6 +28,7 @@ from lemmata.theories.graph_transformer.margins import count_shells, mean_margin
 from lemmata.theories.graph_transformer.network import Parameters, Tokens, gradient, initialise, run_sampled
 from lemmata.theories.graph_transformer.sampling import draw_positions, order_by_distance
 from lemmata.theories.graph_transformer.setting import SEQUENCES, NetworkSetting
+from lemmata.theories.graph_transformer.watched import mean_over, tokens_of
 
 CLASSES = ((1, 1), (1, -1), (-1, 1), (-1, -1))
 """The labels of the groups A_1 .. A_4, whose patterns are μ_1 .. μ_4."""
@@ -120,8 +121,7 @@ def draw_tokens(problem: Problem, key: jax.Array, world: World, rows: Array) -> 
     positions, used = draw_positions(key, jnp.full(rows.shape, world.order.shape[0] - 1), problem.sample)
     keys = jnp.concatenate([rows[:, None], world.node[rows[:, None], 1 + positions].astype(jnp.int32)], axis=1)
     weight = jnp.concatenate([jnp.ones_like(used[:, :1]), used], axis=1)
-    far = jnp.minimum(world.table[rows[:, None], keys].astype(jnp.int32), problem.bins - 1)
-    return Tokens(world.features[rows], world.features[keys], weight, far)
+    return tokens_of(world, rows, keys, weight, problem.bins)
 
 
 def slopes(loss: str, label: Float[Array, "coordinate rows"], answer: Float[Array, "coordinate rows"]) -> Array:
@@ -148,12 +148,11 @@ def train(problem: Problem, key: jax.Array, world: World, both: Parameters, sign
     def probe(state: Any, previous: Any) -> dict[str, Array]:
         margin = label * answers(state.parameters, signs, test)
         right = jnp.all(margin > 0, axis=0)
-        mean = lambda values, chosen: jnp.sum(values * chosen) / jnp.sum(chosen)  # noqa: E731
         return {
-            "joint_loss": mean(LOSS.value(jnp.sum(margin, axis=0)), tested),
-            "coordinate_loss": mean(jnp.sum(LOSS.value(margin), axis=0), tested),
-            "accuracy": mean(right, tested),
-            "other_accuracy": mean(right, tested & other),
+            "joint_loss": mean_over(LOSS.value(jnp.sum(margin, axis=0))[None], tested),
+            "coordinate_loss": mean_over(jnp.sum(LOSS.value(margin), axis=0)[None], tested),
+            "accuracy": mean_over(right[None], tested),
+            "other_accuracy": mean_over(right[None], tested & other),
             "distance_bias": state.parameters.encoding,
         }
 

@@ -138,8 +138,7 @@ def train(problem: Problem, key: jax.Array, graphs: Graphs, parameters: Paramete
 
     def batch_gradient(parameters: Parameters, batch: batches.Batch) -> Parameters:
         features, label = batch.take((graphs.features, graphs.label))
-        slope = lambda f: batch.weight * label * LOSS.slope(label * f)  # noqa: E731
-        return gradient(parameters, signs, features, bins, slope)
+        return gradient(parameters, signs, features, bins, LOSS.push(label, batch.weight))
 
     def probe(state: Any, previous: Any) -> dict[str, Array]:
         margin = graphs.label * answers(state.parameters, signs, graphs.features, bins)
