@@ -9,6 +9,7 @@ import gzip
 import io
 import math
 import zipfile
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO, TypeVar
@@ -21,7 +22,7 @@ Parsed = TypeVar("Parsed")
 LARGEST = 8 * 2**30
 """Bytes that the arrays of one file may take, all together."""
 DENSEST, SMALL = 200, 64 * 2**20
-"""A gzipped text may grow to `DENSEST` times its size, or to `SMALL` bytes; numbers in words shrink less than that."""
+"""A gzipped file may grow to `DENSEST` times its size, or to `SMALL` bytes; numbers and images shrink less."""
 
 
 class DamagedError(Exception):
@@ -49,17 +50,21 @@ def read(file: Path, parse: Callable[[bytes], Parsed], what: str, advice: str) -
     raise UserError(f"{file} cannot be read as {what}: {reason}; {advice}.")
 
 
+def unzipped(content: bytes) -> bytes:
+    """What a gzipped content holds; one that would grow beyond measure is refused before it does."""
+    require(content[:2] == b"\x1f\x8b", "it is not gzipped")
+    most = max(SMALL, DENSEST * len(content))
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(content)) as stream:
+            content = stream.read(most + 1)
+    except (OSError, EOFError, zlib.error):
+        raise DamagedError("its compression is damaged") from None
+    require(len(content) <= most, f"unpacked it is more than {DENSEST} times as long")
+    return content
+
+
 def text(content: bytes, *, gzipped: bool = False) -> str:
-    if gzipped:
-        require(content[:2] == b"\x1f\x8b", "it is not gzipped")
-        most = max(SMALL, DENSEST * len(content))
-        try:
-            with gzip.GzipFile(fileobj=io.BytesIO(content)) as stream:
-                content = stream.read(most + 1)
-        except (OSError, EOFError):
-            raise DamagedError("its compression is damaged") from None
-        require(len(content) <= most, f"unpacked it is more than {DENSEST} times as long")
-    return content.decode("utf-8-sig")
+    return (unzipped(content) if gzipped else content).decode("utf-8-sig")
 
 
 def array(content: bytes) -> np.ndarray:

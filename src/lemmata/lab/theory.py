@@ -99,13 +99,14 @@ def make_experiment(
     smoke: Mapping[str, Any] | None = None,
     paper: Mapping[str, Any] | None = None,
     paper_seeds: int = 20,
+    precision: str = "",
 ) -> Experiment:
     """An experiment whose presets come from its `quick` setting and axes (`make_presets`).
 
     A theory gives its own `kind`, `simulation` and `tiny` once, with `functools.partial`.
     """
     presets = make_presets(kind, setting, axes, seeds, tiny=tiny, smoke=smoke, paper=paper, paper_seeds=paper_seeds)
-    return Experiment(name, question, reference, simulation, presets, plot)
+    return Experiment(name, question, reference, simulation, presets, plot, precision)
 
 
 @dataclass(frozen=True)

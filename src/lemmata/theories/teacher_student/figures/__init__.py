@@ -1,0 +1,1 @@
+"""How the experiments are drawn."""

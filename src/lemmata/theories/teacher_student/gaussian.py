@@ -1,0 +1,80 @@
+"""Gaussian expectations in closed form (Lemmas E.1 to E.7); x_1 ~ N(0, a), x_2 ~ N(0, b), x_3 ~ N(0, c) independent.
+
+One formula serves compiled code and the host: arrays of JAX stay there, anything else is NumPy's.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+
+def namespace(*values: Any) -> Any:
+    """The library of these values: JAX for its arrays, NumPy for anything else."""
+    return jnp if any(isinstance(value, jax.Array) for value in values) else np
+
+
+def mean_square_slope(slope: Any) -> Any:
+    """a_κ = (1 + κ²) / 2 = E[σ'(x)²] for a centred x."""
+    return (1 + slope**2) / 2
+
+
+def even_part(slope: Any) -> Any:
+    """(1 + κ)² / 4: what products of σ and σ' have beside the angle."""
+    return (1 + slope) ** 2 / 4
+
+
+def angle_part(slope: Any) -> Any:
+    """(1 - κ)² / (2π): the weight of the angle."""
+    return (1 - slope) ** 2 / (2 * math.pi)
+
+
+def _angle(above: Any, below: Any) -> Any:
+    """arctan √(above / below), also for below = 0."""
+    xp = namespace(above, below)
+    return xp.arctan2(xp.sqrt(above), xp.sqrt(below))
+
+
+def f1(a: Any, slope: Any) -> Any:
+    """F_1 = E[x_1 σ(x_1) σ'(x_1)] (E.1)."""
+    return mean_square_slope(slope) * a
+
+
+def f2(a: Any, b: Any, slope: Any) -> Any:
+    """F_2 = E[x_1 σ(x_1 + x_2) σ'(x_1 + x_2)] (E.2); it does not depend on b."""
+    return mean_square_slope(slope) * a + 0 * b
+
+
+def f3_own(a: Any, b: Any, slope: Any) -> Any:
+    """E[x_1 σ(x_1) σ'(x_1 + x_2)] (E.3)."""
+    xp = namespace(a, b)
+    return even_part(slope) * a + angle_part(slope) * a * (_angle(a, b) + xp.sqrt(a * b) / (a + b))
+
+
+def f3_other(a: Any, b: Any, slope: Any) -> Any:
+    """E[x_2 σ(x_1) σ'(x_1 + x_2)] (E.4)."""
+    xp = namespace(a, b)
+    return angle_part(slope) * b * xp.sqrt(a * b) / (a + b)
+
+
+def f3(a: Any, b: Any, slope: Any) -> Any:
+    """F_3 = E[(x_1 + x_2) σ(x_1) σ'(x_1 + x_2)] (E.5)."""
+    xp = namespace(a, b)
+    return even_part(slope) * a + angle_part(slope) * (a * _angle(a, b) + xp.sqrt(a * b))
+
+
+def f4(a: Any, b: Any, c: Any, slope: Any) -> Any:
+    """F_4 = E[x_1 σ(x_1 + x_2) σ'(x_1 + x_2 + x_3)] (E.6)."""
+    xp = namespace(a, b, c)
+    turn = _angle(a + b, c) + xp.sqrt((a + b) * c) / (a + b + c)
+    return even_part(slope) * a + angle_part(slope) * a * turn
+
+
+def f5(a: Any, b: Any, c: Any, slope: Any) -> Any:
+    """F_5 = E[x_2 σ(x_1) σ'(x_1 + x_2 + x_3)] (E.7)."""
+    xp = namespace(a, b, c)
+    return angle_part(slope) * b * xp.sqrt(a * (b + c)) / (a + b + c)

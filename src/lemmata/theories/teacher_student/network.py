@@ -1,0 +1,142 @@
+"""The students (section 3) and the per-sample gradient of the position-only one (Lemma C.1).
+
+Inputs are stored feature first, X[feature, ..., token]: a batch is then one matrix product away from its outputs.
+Row = key, column = query: S[i_1, i] is the weight that output column i gives to token i_1, and columns of S add to 1.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+
+class Weights(NamedTuple):
+    """W_V and W_KQ of the position-only student; of the others see `Full`, `Standard` and `Factored`."""
+
+    values: Float[Array, "output feature"]
+    attention: Float[Array, "position position"]
+
+
+class Standard(NamedTuple):
+    """W_V, W_K, W_Q of the student with separate keys and queries over Z = [X; P]."""
+
+    values: Float[Array, "output width"]
+    keys: Float[Array, "width width"]
+    queries: Float[Array, "width width"]
+
+
+class Factored(NamedTuple):
+    """The position-only student with W_KQ = W_K^T W_Q."""
+
+    values: Float[Array, "output feature"]
+    keys: Float[Array, "position position"]
+    queries: Float[Array, "position position"]
+
+
+def activate(z: Array, slope: Any, kink: Any = 1.0) -> Array:
+    """σ_κ: identity for κ = 1, ReLU for κ = 0. Its derivative at 0, which autodiff takes, is `kink`."""
+    return jnp.where(z > 0, z, jnp.where(z < 0, slope * z, kink * z))
+
+
+def activation_slope(z: Array, slope: Any, kink: Any = 1.0) -> Array:
+    """σ'_κ."""
+    return jnp.where(z > 0, 1.0, jnp.where(z < 0, slope, kink))
+
+
+def softmax(logits: Float[Array, "*batch key query"], over: str = "columns") -> Float[Array, "*batch key query"]:
+    """S: every column adds to 1; `over="rows"` is the defect in which every row does."""
+    return jax.nn.softmax(logits, axis=-2 if over == "columns" else -1)
+
+
+def softmax_pullback(
+    scores: Float[Array, "key query"], gradient: Float[Array, "key query"], over: str = "columns"
+) -> Float[Array, "key query"]:
+    """The gradient in the logits from the one in the scores: S ⊙ (∇ - ⟨S, ∇⟩)."""
+    axis = -2 if over == "columns" else -1
+    return scores * (gradient - jnp.sum(scores * gradient, axis=axis, keepdims=True))
+
+
+def position_scores(
+    attention: Float[Array, "position position"],
+    positions: Float[Array, "position token"],
+    temperature: Any = 1.0,
+    over: str = "columns",
+) -> Float[Array, "token token"]:
+    """S = softmax(P^T W_KQ P / √D); the same for every input. `temperature` multiplies √D."""
+    scale = temperature * jnp.sqrt(positions.shape[-1])
+    return softmax(positions.T @ attention @ positions / scale, over)
+
+
+def position_gradient(
+    logits: Float[Array, "token token"], positions: Float[Array, "position token"], temperature: Any = 1.0
+) -> Float[Array, "position position"]:
+    """∇_{W_KQ} = P [ℓ_1 ... ℓ_D] P^T / √D from the gradient in the logits."""
+    return positions @ logits @ positions.T / (temperature * jnp.sqrt(positions.shape[-1]))
+
+
+def respond(
+    values: Float[Array, "output feature"],
+    scores: Float[Array, "token token"],
+    inputs: Float[Array, "feature *batch token"],
+    slope: Any,
+    kink: Any = 1.0,
+) -> Float[Array, "output *batch token"]:
+    """σ(V X S): the position-only student, and the teacher with V*, S*."""
+    return activate(jnp.einsum("mf,f...t->m...t", values, inputs @ scores), slope, kink)
+
+
+def batch_gradient(
+    weights: Weights,
+    positions: Float[Array, "position token"],
+    inputs: Float[Array, "feature sample token"],
+    labels: Float[Array, "output sample token"],
+    slope: Any,
+    kink: Any = 1.0,
+    temperature: Any = 1.0,
+) -> Weights:
+    """The gradient of the batch mean of ½‖Y - TF‖² (Lemma C.1), with U = W_V X and R = (σ(US) - Y) ⊙ σ'(US)."""
+    scores = position_scores(weights.attention, positions, temperature)
+    samples = inputs.shape[1]
+    mixed = inputs @ scores
+    before = jnp.einsum("mf,fnt->mnt", weights.values, mixed)
+    error = (activate(before, slope, kink) - labels) * activation_slope(before, slope, kink)
+    unmixed = jnp.einsum("mf,fnt->mnt", weights.values, inputs)
+    values = jnp.einsum("mnt,fnt->mf", error, mixed) / samples
+    in_scores = jnp.einsum("mnk,mnt->kt", unmixed, error) / samples
+    attention = position_gradient(softmax_pullback(scores, in_scores), positions, temperature)
+    return Weights(values, attention)
+
+
+def concatenated(
+    inputs: Float[Array, "feature *batch token"], positions: Float[Array, "position token"]
+) -> Float[Array, "width *batch token"]:
+    """Z = [X; P]."""
+    batch = inputs.shape[1:-1]
+    shape = (positions.shape[0], *batch, positions.shape[1])
+    spread = jnp.broadcast_to(positions.reshape(shape[0], *(1 for _ in batch), shape[-1]), shape)
+    return jnp.concatenate([inputs, spread])
+
+
+def full_respond(
+    values: Float[Array, "output width"],
+    attention: Float[Array, "width width"],
+    both: Float[Array, "width *batch token"],
+    slope: Any,
+    kink: Any = 1.0,
+    temperature: Any = 1.0,
+) -> Float[Array, "output *batch token"]:
+    """σ(W_V Z softmax(Z^T W_KQ Z / √D)) with Z = [X; P]: keys are rows of the logits, queries columns."""
+    scale = temperature * jnp.sqrt(both.shape[-1])
+    asked = jnp.einsum("wv,v...t->w...t", attention, both)
+    scores = softmax(jnp.einsum("w...k,w...t->...kt", both, asked) / scale)
+    unmixed = jnp.einsum("mw,w...k->m...k", values, both)
+    return activate(jnp.einsum("m...k,...kt->m...t", unmixed, scores), slope, kink)
+
+
+def blocks(attention: Float[Array, "width width"], features: int) -> dict[str, Array]:
+    """W^xx, W^xp, W^px, W^pp of a W_KQ over Z = [X; P]."""
+    x, p = slice(None, features), slice(features, None)
+    return {"xx": attention[x, x], "xp": attention[x, p], "px": attention[p, x], "pp": attention[p, p]}

@@ -1,0 +1,223 @@
+"""One run of E4: a two-layer convolutional classifier is trained, then a student on what its hidden layer says.
+
+The teacher averages patches before the activation, so it is a network of 81 inputs, the mean patches of nine groups.
+The student sees all 81 patches and must find the groups: S -> S*, W_V -> V* (sections 3.1, 4.3).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import optax
+from jaxtyping import Array, Float
+
+from lemmata.lab import batches
+from lemmata.lab.setting import Problem
+from lemmata.lab.simulation import Variable, piece, simulation, stream
+from lemmata.lab.training import Run, descent, loop, record_steps, without_repeats
+from lemmata.networks.orthonormal import orthonormal
+from lemmata.theories.teacher_student.network import Weights, activate, batch_gradient, position_scores, respond
+from lemmata.theories.teacher_student.real.data import Prepared, boundary, group_of_token, prepare, target_scores
+from lemmata.theories.teacher_student.real.setting import EXTRA, FEATURES, GROUPS, TOKENS
+
+CLASSES = 10
+EVALUATED = 1000
+"""The loss is that of the first so many training images."""
+
+
+class Teacher(NamedTuple):
+    """Convolution without bias, and the linear layer above it."""
+
+    kernels: Float[Array, "kernel feature"]
+    matrix: Float[Array, "kernel group class"]
+    bias: Float[Array, " class"]
+
+
+def hidden(
+    kernels: Float[Array, "kernel feature"], pooled: Float[Array, "feature image group"], slope: Any
+) -> Float[Array, "kernel image group"]:
+    """σ(V* X [1_g/K ...]): the layer that the student learns, one column for each group."""
+    return activate(jnp.einsum("mf,fng->mng", kernels, pooled), slope)
+
+
+def outputs(teacher: Teacher, pooled: Float[Array, "feature image group"], slope: Any) -> Float[Array, "image class"]:
+    return jnp.einsum("mng,mgc->nc", hidden(teacher.kernels, pooled, slope), teacher.matrix) + teacher.bias
+
+
+@piece("kernels", once=True)
+def draw_teacher(problem: Problem, key: jax.Array) -> Teacher:
+    """Uniform weights within 1/√(inputs of the layer)."""
+    kernels, matrix, bias = jax.random.split(key, 3)
+
+    def uniform(key: jax.Array, shape: tuple[int, ...], inputs: int) -> Array:
+        return jax.random.uniform(key, shape, minval=-1.0, maxval=1.0) / jnp.sqrt(inputs)
+
+    wide = problem.kernels * GROUPS
+    return Teacher(
+        uniform(kernels, (problem.kernels, FEATURES), FEATURES),
+        uniform(matrix, (problem.kernels, GROUPS, CLASSES), wide),
+        uniform(bias, (CLASSES,), wide),
+    )
+
+
+@piece("teacher_batch")
+def train_teacher(problem: Problem, key: jax.Array, teacher: Teacher, pooled: Array, labels: Array) -> Teacher:
+    """Cross-entropy by SGD."""
+    count = labels.shape[0]
+    batch = min(problem.teacher_batch, count)
+
+    def loss(teacher: Teacher, chosen: batches.Batch) -> Array:
+        found = outputs(teacher, pooled[:, chosen.rows], problem.negative_slope)
+        return jnp.mean(optax.softmax_cross_entropy_with_integer_labels(found, labels[chosen.rows]))
+
+    start, step = descent(
+        jax.grad(loss), optax.sgd(problem.teacher_step_size), batches.epochs(key, count, count, batch)
+    )
+    last = record_steps(problem.teacher_epochs * (count // batch), 2)
+    return loop(step, start(teacher), lambda state, previous: {}, last).state.parameters
+
+
+@piece()
+def accuracy(problem: Problem, teacher: Teacher, pooled: Array, labels: Array) -> Array:
+    right = jnp.argmax(outputs(teacher, pooled, problem.negative_slope), axis=-1) == labels
+    return jnp.mean(right.astype(pooled.dtype))
+
+
+@piece("kernels", once=True)
+def draw_student(problem: Problem, key: jax.Array) -> tuple[Array, Weights]:
+    """P, Haar orthogonal, and the first weights: small Gaussian values, no attention."""
+    positions, values = jax.random.split(key)
+    first = problem.initial_scale * jax.random.normal(values, (problem.kernels, FEATURES))
+    return orthonormal(positions, TOKENS, TOKENS), Weights(first, jnp.zeros((TOKENS, TOKENS)))
+
+
+def recorded_steps(steps: Any, records: int, every: Any) -> jax.Array:
+    """Steps 0, 1, 100, then every so many, and the last."""
+    even = record_steps(steps, records - EXTRA, every)
+    both = jnp.concatenate([jnp.where(even < 0, steps, even), jnp.minimum(jnp.asarray([1, 100]), steps)])
+    return without_repeats(jnp.sort(both))
+
+
+def shuffled(key: jax.Array, inputs: Float[Array, "feature image token"]) -> Float[Array, "feature image token"]:
+    """The patches of every image in an order of its own."""
+    order = jnp.argsort(jax.random.uniform(key, inputs.shape[1:]), axis=-1)
+    return jnp.take_along_axis(inputs, order[None], axis=-1)
+
+
+def probes(
+    values: Float[Array, "kernel feature"],
+    scores: Float[Array, "token token"],
+    kernels: Float[Array, "kernel feature"],
+    energy: Float[Array, " token"],
+) -> dict[str, Array]:
+    """What section 5 tracks on real data."""
+    target, edge = jnp.asarray(target_scores(), scores.dtype), jnp.asarray(boundary())
+    inside = jnp.where(target > 0, scores, 0)
+    mass = inside.sum(1) / target.sum(1)
+    spread, lifted = mass - mass.mean(), energy - energy.mean()
+    # equal masses, as at the start, have no correlation with anything
+    even = jnp.linalg.norm(spread) < 1e-5 * jnp.linalg.norm(mass)
+    row_products = (values * kernels).sum(1)
+    row_norms = jnp.linalg.norm(values, axis=1) * jnp.linalg.norm(kernels, axis=1)
+    return {
+        "cosine": row_products.sum() / (jnp.linalg.norm(values) * jnp.linalg.norm(kernels)),
+        "row_cosine": jnp.median(row_products / jnp.maximum(row_norms, 1e-30)),
+        "group_mass": inside.sum(0).mean(),
+        "relative_mass": mass,
+        "interior_mass": jnp.sum(jnp.where(edge, 0, mass)) / jnp.sum(~edge),
+        "boundary_mass": jnp.sum(jnp.where(edge, mass, 0)) / jnp.sum(edge),
+        "mass_energy": jnp.where(
+            even, jnp.nan, (spread @ lifted) / (jnp.linalg.norm(spread) * jnp.linalg.norm(lifted))
+        ),
+        "score_error": jnp.linalg.norm(scores - target),
+    }
+
+
+@piece("optimiser", "patches", "batch", "records")
+def train(
+    problem: Problem, key: jax.Array, positions: Array, weights: Weights, inputs: Array, hidden: Array,
+    kernels: Array, energy: Array,
+) -> Run:  # fmt: skip
+    """The student on half the squared distance to the teacher's hidden outputs, copied to every patch of a group.
+
+    Shuffled patches have a new order in every image at every step, which only the student sees; orders that stayed
+    could be learned by heart.
+    """
+    slope, count = problem.negative_slope, inputs.shape[1]
+    group = jnp.asarray(group_of_token())
+    order_key, step_key, batch_key = jax.random.split(key, 3)
+    optimiser = {"adam": optax.adam, "sgd": optax.sgd}[problem.optimiser](problem.step_size)
+
+    def seen(inputs: Array, key: jax.Array) -> Array:
+        return shuffled(key, inputs) if problem.patches == "shuffled" else inputs
+
+    def gradient(weights: Weights, drawn: tuple[batches.Batch, jax.Array]) -> Weights:
+        rows, key = drawn[0].rows, drawn[1]
+        labels = hidden[:, rows][..., group]
+        return batch_gradient(weights, positions, seen(inputs[:, rows], key), labels, slope)
+
+    evaluated = seen(inputs[:, :EVALUATED], order_key)
+
+    def probe(state: Any, previous: Any) -> dict[str, Array]:
+        values, attention = state.parameters
+        scores = position_scores(attention, positions)
+        error = respond(values, scores, evaluated, slope) - hidden[:, :EVALUATED][..., group]
+        loss = 0.5 * jnp.mean(jnp.sum(error**2, axis=(0, 2)))
+        return {"loss": loss, **probes(values, scores, kernels, energy)}
+
+    scheme = batches.epochs(batch_key, count, count, min(problem.batch, count))
+    start, step = descent(gradient, optimiser, batches.with_key(scheme, step_key))
+    return loop(step, start(weights), probe, recorded_steps(problem.steps, problem.records, problem.every))
+
+
+@simulation(
+    Variable("step", ("record",), "t", "training step of the record"),
+    Variable(
+        "loss", ("record",), "½‖f* - TF‖²", f"mean over the first {EVALUATED} training images, summed over entries"
+    ),
+    Variable("cosine", ("record",), "cos(W_V, V*)", "cosine between values and kernels, as vectors"),
+    Variable("row_cosine", ("record",), "", "cosine between a row of the values and its kernel, median over rows"),
+    Variable("group_mass", ("record",), "", "attention that stays in the output's own group, mean over columns"),
+    Variable(
+        "relative_mass", ("record", "token"), "", "attention that a patch gets from its group, over the teacher's"
+    ),
+    Variable("interior_mass", ("record",), "", "relative mass, mean over the seven inner rows of patches"),
+    Variable("boundary_mass", ("record",), "", "relative mass, mean over the first and the last row of patches"),
+    Variable("mass_energy", ("record",), "", "correlation of relative mass and energy over patches", optional=True),
+    Variable("score_error", ("record",), "‖S - S*‖", "distance of the scores from the teacher's"),
+    Variable("scores", ("key_token", "query_token"), "S", "scores after training"),
+    Variable("target_scores", ("key_token", "query_token"), "S*", "the teacher's scores"),
+    Variable("energy", ("token",), "E‖x_i‖²", "mean squared norm of the patch over the training images"),
+    Variable("example", ("pixel_row", "pixel_column"), "", "a training image, before scaling"),
+    Variable("teacher_accuracy", (), "", "share of held-out images that the teacher classifies right"),
+    Variable("train_images", (), "N", "training images that were used"),
+    Variable("is_digits", (), "", "1 if the images are the stand-in, not MNIST"),
+    Variable("last_step", (), "", "last step that was trained"),
+    Variable("diverged", (), "", "1 if training left the finite numbers and was frozen"),
+    prepare=prepare,
+)
+def simulate(problem: Problem, key: jax.Array, prepared: Prepared) -> dict[str, Array]:
+    """One run: teacher, its test, student."""
+    data = jax.tree.map(jnp.asarray, prepared)
+    teacher_key, student_key = jax.random.split(stream(key, "init"))
+    teacher = draw_teacher(problem, teacher_key)
+    teacher = train_teacher(problem, stream(key, "sampler"), teacher, data.pooled, data.labels)
+    positions, weights = draw_student(problem, student_key)
+    taught = hidden(teacher.kernels, data.pooled, problem.negative_slope)
+    run = train(problem, stream(key, "batch"), positions, weights, data.inputs, taught, teacher.kernels, data.energy)
+    real = run.step.dtype
+    return {
+        **run.records,
+        "step": run.step,
+        "scores": position_scores(run.state.parameters.attention, positions),
+        "target_scores": jnp.asarray(target_scores(), real),
+        "energy": data.energy,
+        "example": data.example,
+        "teacher_accuracy": accuracy(problem, teacher, data.test_pooled, data.test_labels),
+        "train_images": jnp.asarray(data.labels.shape[0], real),
+        "is_digits": data.is_digits,
+        "last_step": run.last_step,
+        "diverged": run.diverged,
+    }

@@ -1,0 +1,169 @@
+"""One run, by training or by the exact theory; every dynamics leaves the same variables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from lemmata.lab.setting import Problem
+from lemmata.lab.simulation import Variable, piece, simulation, stream
+from lemmata.lab.training import loop
+from lemmata.theories.teacher_student import online
+from lemmata.theories.teacher_student.data import draw_sample
+from lemmata.theories.teacher_student.dynamics import population, reduced_matrices, task_of
+from lemmata.theories.teacher_student.network import respond
+from lemmata.theories.teacher_student.plan import Plan, make_plan
+from lemmata.theories.teacher_student.probes import reduced_probe
+from lemmata.theories.teacher_student.teachers import Teacher
+
+R = ("record",)
+SCALARS = (
+    Variable("step", R, "t", "training step"),
+    Variable("value", R, "C_1", "component of W_V along V*"),
+    Variable("support_logit", R, "C_2", "mean logit on the supports"),
+    Variable("rest_logit", R, "C_3", "minus the mean logit off the supports"),
+    Variable("gap", R, "c", "gap of the logits between support and rest"),
+    Variable("score", R, "p", "mean score on the supports"),
+    Variable("mass", R, "δ", "mean mass of a column off its support"),
+    Variable("odds", R, "o", "mass off the support over mass on it"),
+    Variable("quasi_scale", R, "C_1*", "minimiser over C_1 at this p"),
+    Variable("deviation", R, "α", "deviation of C_1 from C_1* in the proof's unit (absent at p = 1/D)", True),
+    Variable("excess", R, "L - L_opt", "excess loss, closed form (absent where attention sees inputs)", True),
+    Variable("score_error", R, "‖S - S*‖_F", "error of the scores"),
+    Variable("value_error", R, "‖W_V - V*‖/‖V*‖", "relative error of the values"),
+    Variable("cosine", R, "cos(W_V, V*)", "cosine of values and their target"),
+    Variable("row_cosine", R, "", "the least cosine of a row of W_V with its target"),
+    Variable("off_values", R, "max|W_V - C_1V*|", "distance of the values from the pattern"),
+    Variable("off_scores", R, "max|S - pattern|", "distance of the scores from the pattern"),
+    Variable("support_spread", R, "", "largest minus smallest score on the supports"),
+    Variable("rest_spread", R, "", "largest minus smallest score off the supports"),
+)
+EVENTS = (
+    Variable("strength", (), "‖V*‖²", "squared norm of the teacher's values"),
+    Variable("row_norms", (), "Σ‖v_m*‖", "sum of the norms of the teacher's rows"),
+    Variable("separation", (), "χ", "‖V*‖²/(KD²), small where phases 1 and 2 are separated"),
+    Variable("fitted", (), "t_1", "first step of the exact dynamics with C_1 ≥ 0.95 C_1*"),
+    Variable("escape", (), "T*", "first step of the exact dynamics with p ≥ 1/(2K)"),
+)
+DIVERGED = Variable("diverged", (), "", "1 if training left the finite numbers and was frozen")
+WORST = (
+    Variable("worst_values", (), "", "largest distance of the values from the pattern at any step"),
+    Variable("worst_scores", (), "", "largest distance of the scores from the pattern at any step"),
+)
+OUTPUTS = (
+    Variable("batch_excess", R, "", "clean excess loss on a fixed Gaussian batch"),
+    Variable("ood_batch", R, "", "excess loss on a fixed noisy batch of exponential inputs"),
+    Variable("ood_clean", R, "½Δ²", "half the mean squared distance of student and teacher on that batch"),
+    Variable("part_norm", ("record", "part"), "", "norms of the blocks of W_V and W_KQ over [X; P]"),
+    Variable("score_map", ("key_token", "query_token"), "S", "scores at the last step", True),
+    Variable("target_map", ("key_token", "query_token"), "S*", "scores of the teacher", True),
+)
+Answer = Callable[[Any, Float[Array, "feature sample token"]], Float[Array, "output sample token"]]
+
+
+def output_probe(
+    problem: Problem, key: jax.Array, teacher: Teacher, answer: Answer
+) -> Callable[[Any], dict[str, Array]]:
+    """A probe of outputs on fixed test data; `answer(state, inputs)` is the student's."""
+    slope, samples = problem.negative_slope, problem.test_samples
+    clean_key, shifted_key = jax.random.split(stream(key, "test"))
+    clean = draw_sample(clean_key, teacher, samples, slope, 0.0)
+    shifted = draw_sample(shifted_key, teacher, samples, slope, problem.noise, "exponential")
+    target = respond(teacher.values, teacher.scores, shifted.inputs, slope)
+    half = lambda difference: 0.5 * jnp.sum(difference**2) / samples  # noqa: E731
+
+    def probe(state: Any) -> dict[str, Array]:
+        given = answer(state, shifted.inputs)
+        return {
+            "batch_excess": half(answer(state, clean.inputs) - clean.labels),
+            "ood_batch": half(shifted.labels - given) - half(shifted.labels - target),
+            "ood_clean": half(target - given),
+        }
+
+    return probe
+
+
+def _maps(problem: Problem, teacher: Teacher, scores: Array) -> dict[str, Array]:
+    """S and S*, each in a corner of a matrix of `map_room` rows."""
+    put = lambda matrix: jnp.full((problem.map_room,) * 2, jnp.nan).at[: len(matrix), : len(matrix)].set(matrix)  # noqa: E731
+    return {"score_map": put(scores), "target_map": put(teacher.scores)}
+
+
+@piece("dynamics", "student", "start", "softmax_rows", "track", "batch", "test_samples", "map_room")
+def train(problem: Problem, key: jax.Array, plan: Plan) -> dict[str, Array]:
+    """Population gradient descent or online SGD in full matrices."""
+    teacher = plan.teacher
+    assert teacher is not None
+    if problem.dynamics == "online":
+        moving = online.online(problem, key, plan)
+        answer: Answer = lambda state, inputs: online.answer(problem, teacher, state.parameters, inputs)  # noqa: E731
+    else:
+        moving = population(problem, plan)
+        answer = lambda state, inputs: respond(*moving.matrices(state), inputs, problem.negative_slope)  # noqa: E731
+    outputs = None
+    if problem.track == "outputs":
+        outputs = output_probe(problem, key, teacher, answer)
+
+    def probe(state: Any, previous: Any) -> dict[str, Array]:
+        return moving.probe(state) | ({} if outputs is None else outputs(state))
+
+    run = loop(moving.step, moving.start, probe, plan.at.astype(jnp.int32))
+    found = run.records | {"step": run.step, "diverged": run.diverged}
+    # the last state counts too, which no step has looked at
+    ever = moving.worst(run.state)
+    found |= {f"worst_{name}": jnp.maximum(ever[name], run.last[f"off_{name}"]) for name in ("values", "scores")}
+    if outputs is not None:
+        found |= _maps(problem, teacher, moving.matrices(run.state)[1])
+    return found
+
+
+@piece("track", "test_samples", "map_room")
+def follow(problem: Problem, key: jax.Array, plan: Plan) -> dict[str, Array]:
+    """The exact dynamics along the path of the plan, seen through the same probes."""
+    task, states = task_of(problem, plan), plan.path
+    assert states is not None
+    found = jax.vmap(lambda state: reduced_probe(task, state))(states)
+    if problem.track == "outputs":
+        teacher = plan.teacher
+        assert teacher is not None
+        answer: Answer = lambda state, inputs: respond(  # noqa: E731
+            *reduced_matrices(task, teacher, state), inputs, problem.negative_slope
+        )
+        found |= jax.lax.map(output_probe(problem, key, teacher, answer), states)
+        used = jnp.sum(plan.at >= 0)
+        last = jax.tree.map(lambda path: jnp.asarray(path)[used - 1], states)
+        found |= _maps(problem, teacher, reduced_matrices(task, teacher, last)[1])
+        norms = [jnp.linalg.norm(part) for part in (teacher.values, teacher.scores > 0, teacher.scores == 0)]
+        nothing = jnp.zeros_like(states.value)
+        logits = jnp.sqrt((states.support * norms[1]) ** 2 + (states.rest * norms[2]) ** 2)
+        blocks = {"values_x": states.value * norms[0], "pp": logits}
+        found["part_norm"] = jnp.stack([jnp.abs(blocks.get(name, nothing)) for name in online.PARTS], axis=-1)
+    sound = jnp.isfinite(states.value)
+    nothing = jnp.zeros(())
+    step = jnp.where(sound, plan.at, jnp.nan)
+    return found | {"step": step, "diverged": plan.diverged, "worst_values": nothing, "worst_scores": nothing}
+
+
+@simulation(
+    *SCALARS, *EVENTS, DIVERGED, *WORST, *OUTPUTS, labels={"part": online.PARTS}, prepare=make_plan, precision="float64"
+)
+def simulate(problem: Problem, key: jax.Array, prepared: Plan) -> dict[str, Array]:
+    """One run: its records and event times, and with track=outputs what it answers on test data."""
+    plan = jax.tree.map(jnp.asarray, prepared)
+    exact = problem.dynamics in ("recursion", "limit")
+    return (follow if exact else train)(problem, key, plan) | events_of(problem, plan)
+
+
+def events_of(problem: Problem, plan: Plan) -> dict[str, Array]:
+    """What a plan says of a whole run."""
+    return {
+        "strength": plan.strength,
+        "row_norms": plan.norms,
+        "separation": task_of(problem, plan).separation,
+        "fitted": plan.fitted,
+        "escape": plan.escape,
+    }

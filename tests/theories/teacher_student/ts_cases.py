@@ -1,0 +1,84 @@
+"""Small teachers, and trainings of them step by step, for the tests of the theory."""
+
+# NumPy arrays go where JAX arrays are declared, and the other way round
+# pyright: reportArgumentType=false
+
+import functools
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from lemmata.theories.teacher_student.network import Weights, position_scores
+from lemmata.theories.teacher_student.population import population_gradient
+from lemmata.theories.teacher_student.reduced import Scalars, Task, step
+from lemmata.theories.teacher_student.setting import Setting
+from lemmata.theories.teacher_student.teachers import Teacher, make_teacher
+
+SLOPES = (1.0, 0.1, 0.0)
+SMALL: dict[str, dict[str, Any]] = {
+    "gcn": {"teacher": "gcn", "graph": "cycle", "support": 3},
+    "cnn": {"teacher": "cnn", "support": 2},
+    "sts": {"teacher": "sts", "support": 2, "value_law": "scaled_rows"},
+    "supports": {"teacher": "supports", "support": 3, "positions": "dct"},
+}
+
+
+def near(expected: Any, rel: float) -> Any:
+    """Equal to a relative accuracy, also where numbers are small."""
+    return pytest.approx(expected, rel=rel, abs=0)
+
+
+def small_setting(kind: str = "gcn", **fields: Any) -> Setting:
+    """Six tokens of three features, two outputs."""
+    return Setting(**{"tokens": 6, "features": 3, "outputs": 2, "strength": 5.0, **SMALL[kind], **fields})
+
+
+def small_teacher(kind: str = "gcn", seed: int = 1, **fields: Any) -> Teacher:
+    return make_teacher(small_setting(kind, **fields), seed)
+
+
+def small_task(teacher: Teacher, slope: float, step_size: float, temperature: float = 1.0) -> Task:
+    """The reduced view of a teacher without a defect."""
+    support = int(np.count_nonzero(teacher.scores[:, 0]))
+    return Task(len(teacher.scores), support, float(np.sum(teacher.values**2)), slope, step_size, temperature)
+
+
+class Run(NamedTuple):
+    """Full-matrix gradient descent on the population loss: one entry a step, the start included."""
+
+    values: Any
+    attention: Any
+    scores: Any
+
+
+@functools.partial(jax.jit, static_argnames="steps")
+def _descend(teacher: Teacher, slope: Any, step_size: Any, temperature: Any, steps: int) -> Run:
+    def move(weights: Weights, _: None) -> tuple[Weights, Run]:
+        scores = position_scores(weights.attention, teacher.positions, temperature)
+        slopes = population_gradient(teacher, weights, scores, slope, temperature)
+        moved = jax.tree.map(lambda weight, gradient: weight - step_size * gradient, weights, slopes)
+        return moved, Run(weights.values, weights.attention, scores)
+
+    start = Weights(jnp.zeros_like(teacher.values), jnp.zeros_like(teacher.scores))
+    return jax.lax.scan(move, start, None, steps + 1)[1]
+
+
+def descend(teacher: Teacher, slope: float, step_size: float, steps: int = 300, temperature: float = 1.0) -> Run:
+    """From W_V = 0, W_KQ = 0."""
+    run = _descend(jax.tree.map(jnp.asarray, teacher), slope, step_size, temperature, steps)
+    return Run(*(np.asarray(leaf) for leaf in run))
+
+
+@functools.partial(jax.jit, static_argnames="steps")
+def _iterate(task: Task, steps: int) -> Scalars:
+    start = Scalars(*jnp.zeros((3, *jnp.shape(task.slope))))
+    return jax.lax.scan(lambda state, _: (step(task, state), state), start, None, steps + 1)[1]
+
+
+def iterate(task: Task, steps: int) -> Scalars:
+    """The recursion from zero, one entry a step, the start included; a last axis for several slopes κ."""
+    found = _iterate(jax.tree.map(lambda leaf: jnp.asarray(leaf, float), task), steps)
+    return Scalars(*(np.asarray(leaf) for leaf in found))
