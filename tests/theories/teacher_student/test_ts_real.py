@@ -300,7 +300,7 @@ def test_the_presets_have_the_sizes_of_the_specification():
     quick, paper = (EXPERIMENT.presets[name] for name in ("quick", "paper"))
     s = quick.setting
     assert (s.source, s.samples, s.test_samples, s.steps, s.batch, s.kernels) == ("auto", 8000, 2000, 6000, 100, 16)
-    assert (s.teacher_epochs, s.teacher_step_size, s.teacher_batch, s.step_size) == (20, 0.01, 64, 0.01)
+    assert (s.teacher_steps, s.teacher_step_size, s.teacher_batch, s.step_size) == (20 * 8000 // 64, 0.01, 64, 0.01)
     assert (s.scaling, s.optimiser, quick.seeds, paper.seeds) == ("standard", "adam", 2, 5)
     assert (paper.setting.samples, paper.setting.steps) == (60_000, 20_000)
     assert RUNS["shuffled"] == {"negative_slope": 0.0, "patches": "shuffled"}

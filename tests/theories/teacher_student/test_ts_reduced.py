@@ -404,6 +404,9 @@ def test_with_all_tokens_in_the_support_the_quasi_stationary_scale_is_one(slope)
     at = pattern(task, 0.0)
     assert reduced.own(task, at) == near((1 + slope**2) / 2 / 6, rel=1e-14)
     assert reduced.quasi_scale(task, at) == near(1, rel=1e-14)
+    assert reduced.plain_excess(task, 0.4, at) == near(reduced.excess(task, 0.4, at), rel=1e-13)
+    with np.errstate(all="raise"):
+        assert reduced.start_scale(task) == near(1, rel=1e-14)
 
 
 @pytest.mark.parametrize("slope", SLOPES)

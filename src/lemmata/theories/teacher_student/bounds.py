@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from lemmata.lab.bounds import bound, option, parameter
 from lemmata.theories.teacher_student import reduced
 from lemmata.theories.teacher_student.gaussian import mean_square_slope, namespace
@@ -141,7 +139,7 @@ def ood_bound(moment: float, steps: float, **given: float) -> float:
        noise=parameter(1.0, "σ_ξ", "standard deviation of the label noise", low=0), **TASK)  # fmt: skip
 def noise_floor(outputs: Any, features: Any, batch: Any, noise: Any, **given: Any) -> Any:
     """The excess loss that online SGD settles at: ηMdDa_κσ²/(4NK) + ηa_κσ²‖V*‖²(K - 1)/(4NK²)."""
-    D, K = np.asarray(given["tokens"], float), np.asarray(given["support"], float)
+    D, K = given["tokens"], given["support"]
     pace = given["step_size"] * mean_square_slope(given["slope"]) * noise**2 / (4 * batch * K)
     return pace * (outputs * features * D + given["strength"] * (K - 1) / K)
 

@@ -19,7 +19,6 @@ from lemmata.theories.teacher_student.plan import Plan
 from lemmata.theories.teacher_student.population import population_gradient
 from lemmata.theories.teacher_student.probes import (
     matrix_probe,
-    off_pattern,
     pattern_matrix,
     read_scalars,
 )
@@ -37,13 +36,14 @@ class Dynamics(NamedTuple):
     matrices: Callable[[Any], tuple[Array, Array]]
     """W_V and S"""
     worst: Callable[[Any], dict[str, Array]]
-    """the largest distances of values and scores from the pattern at any step before this one"""
+    """the largest distances of values and scores from the recursion's at any step so far"""
 
 
 class Descending(NamedTuple):
-    """The state of population gradient descent: weights, and how far they ever were from the pattern."""
+    """The state of population gradient descent: weights, the recursion beside them, how far they ever were apart."""
 
     weights: Weights
+    exact: Scalars
     off_values: Float[Array, ""]
     off_scores: Float[Array, ""]
 
@@ -77,27 +77,40 @@ def population(problem: Problem, plan: Plan) -> Dynamics:
     task = task_of(problem, plan)
     over = "rows" if problem.softmax_rows else "columns"
     kink = problem.kink if problem.start == "slope" else None
+    trained = problem.train_values, problem.train_attention
     scores_of = lambda weights: position_scores(  # noqa: E731
         weights.attention, teacher.positions, problem.temperature, over
     )
 
+    def look(state: Descending, scores: Array) -> Descending:
+        """The state with its distance from C_1V* and the matrix of two values of the recursion."""
+        values, two = reduced_matrices(task, teacher, state.exact)
+        off_values = jnp.max(jnp.abs(state.weights.values - values))
+        off_scores = jnp.max(jnp.abs(scores - two))
+        return state._replace(
+            off_values=jnp.maximum(state.off_values, off_values), off_scores=jnp.maximum(state.off_scores, off_scores)
+        )
+
     def step(t: Any, state: Descending) -> Descending:
-        weights = state.weights
-        scores = scores_of(weights)
+        weights, scores = state.weights, scores_of(state.weights)
         gradient = population_gradient(teacher, weights, scores, task.slope, problem.temperature, over, kink)
         moved = Weights(
-            weights.values - problem.train_values * problem.step_size * gradient.values,
-            weights.attention - problem.train_attention * problem.step_size * gradient.attention,
+            weights.values - trained[0] * problem.step_size * gradient.values,
+            weights.attention - trained[1] * problem.step_size * gradient.attention,
         )
-        worst = off_pattern(task, teacher, weights.values, scores)
-        return Descending(moved, jnp.maximum(state.off_values, worst[0]), jnp.maximum(state.off_scores, worst[1]))
+        return look(state, scores)._replace(weights=moved, exact=reduced.step(task, state.exact, trained, kink))
+
+    def worst(state: Descending) -> dict[str, Array]:
+        ever = look(state, scores_of(state.weights))
+        return {"values": ever.off_values, "scores": ever.off_scores}
 
     zero = jnp.zeros(())
+    start = Scalars(*(scalar + zero for scalar in reduced.from_gap(task, problem.start_scale, problem.start_gap)))
     return Dynamics(
-        Descending(start_weights(problem, task, teacher), zero, zero),
+        Descending(start_weights(problem, task, teacher), start, zero, zero),
         step,
         lambda state: read_scalars(task, teacher, state.weights.values, state.weights.attention),
         lambda state: matrix_probe(task, teacher, state.weights, scores_of(state.weights)),
         lambda state: (state.weights.values, scores_of(state.weights)),
-        lambda state: {"values": state.off_values, "scores": state.off_scores},
+        worst,
     )

@@ -61,6 +61,8 @@ def follow_limit(
     )
     assert solution.success, solution.message
     fitted, escape = (found[0] / task.step_size if len(found) else math.inf for found in solution.t_events[:2])
+    if escape_gap(task) <= gap:
+        escape = 0.0
     values = [found[0, 0] if len(found) else math.nan for found in solution.y_events[2:]]
     return Path(solution.y[0], solution.y[1], fitted, escape, np.asarray(values))
 

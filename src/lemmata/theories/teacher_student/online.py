@@ -139,5 +139,5 @@ def online(problem: Problem, key: jax.Array, plan: Plan) -> Dynamics:
         lambda state: read_scalars(task, teacher, *position_part(state)),
         probe,
         lambda state: (position_part(state).values, scores_of(position_part(state))),
-        lambda state: {"values": jnp.zeros(()), "scores": jnp.zeros(())},
+        lambda state: {"values": jnp.full((), jnp.nan), "scores": jnp.full((), jnp.nan)},  # noisy: not followed
     )

@@ -97,8 +97,8 @@ def matrix_probe(task: Task, teacher: Teacher, weights: Weights, scores: Array) 
         "excess": population_excess(teacher, values, scores, task.slope),
         "score_error": jnp.linalg.norm(scores - teacher.scores),
         "value_error": jnp.linalg.norm(values - target) / jnp.linalg.norm(target),
-        "cosine": _cosine(values, target),
-        "row_cosine": jnp.min(_cosine(values, target, axis=1)),
+        "cosine": cosine(values, target),
+        "row_cosine": jnp.min(cosine(values, target, axis=1)),
         "off_values": off_values,
         "off_scores": off_scores,
         "support_spread": _range(scores, inside),
@@ -113,7 +113,7 @@ def _range(values: Array, where: Array) -> Array:
     return jnp.where(jnp.any(where), high - low, 0.0)
 
 
-def _cosine(one: Array, two: Array, axis: int | None = None) -> Array:
+def cosine(one: Array, two: Array, axis: int | None = None) -> Array:
     """The cosine of two matrices, or of their rows; 0 for a zero one."""
     norms = jnp.sqrt(jnp.sum(one**2, axis) * jnp.sum(two**2, axis))
     return jnp.sum(one * two, axis) / jnp.where(norms > 0, norms, 1.0)

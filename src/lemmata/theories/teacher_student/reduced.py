@@ -130,7 +130,7 @@ def pull(task: Task, at: Pattern) -> Any:
 
 def own(task: Task, at: Pattern) -> Any:
     """F_1 = a_κ ‖S_i‖²."""
-    return f1(at.width / task.rest, task.slope)
+    return f1(task.support * at.score**2 + at.mass**2 / task.rest, task.slope)
 
 
 def quasi_scale(task: Task, at: Pattern) -> Any:
@@ -163,7 +163,7 @@ def excess(task: Task, value: Any, at: Pattern) -> Any:
 
 def plain_excess(task: Task, value: Any, at: Pattern) -> Any:
     """L_ex as it stands in 6.1: ½‖V*‖²D [a_κ(C_1²Q/(D - K) + 1/K) - 2C_1J̄]; it cancels near the optimum."""
-    squares = mean_square_slope(task.slope) * (value**2 * at.width / task.rest + 1 / task.support)
+    squares = value**2 * own(task, at) + mean_square_slope(task.slope) / task.support
     return 0.5 * task.strength * task.tokens * (squares - 2 * value * pull(task, at))
 
 
@@ -244,7 +244,7 @@ def start_scale(task: Task) -> Any:
     xp = namespace(*task)
     D, K, kappa = task.tokens, task.support, task.slope
     root = xp.sqrt((D - K) / K)
-    turn = even_part(kappa) + angle_part(kappa) * (root + xp.arctan(1 / root))
+    turn = even_part(kappa) + angle_part(kappa) * (root + xp.arctan2(1.0, root))
     return turn / mean_square_slope(kappa)
 
 

@@ -80,6 +80,8 @@ class Setting(lab.Setting):
         reduced = self.dynamics in ("recursion", "limit")
         if self.dynamics != "online" and self.student != "position":
             yield f"dynamics = {self.dynamics} is exact for student=position only, not for student = {self.student}."
+        if self.dynamics == "limit" and self.start == "slope":
+            yield "start = slope is a convention of the first step, which dynamics=limit does not have."
         if self.dynamics != "online" and self.init_scale > 0:
             yield f"init_scale = {self.init_scale} needs dynamics=online; the exact dynamics start at C_1 V*."
         if reduced and self.defect != "none":
@@ -114,12 +116,13 @@ class Setting(lab.Setting):
         if self.dynamics != "limit":
             if self.step_size > 2 * K / (a * D):
                 sentences.append(f"step_size is above 2K/(a_κ D) = {2 * K / (a * D):.3g}: the values are unstable.")
-            inside = 2 * D * K**2 / (a * self.strength) if self.strength > 0 else math.inf
+            strength = teachers.known_strength(self)
+            inside = 2 * D * K**2 / (a * strength) if strength > 0 else math.inf
             if self.step_size > inside:
                 sentences.append(
                     f"step_size is above 2DK²/(a_κ‖V*‖²) = {inside:.3g}: equal scores in a support are unstable."
                 )
         zero = self.init_scale == 0 and self.start_scale == 0
-        if self.kink == 0 and self.negative_slope < 1 and zero and (self.start == "slope" or self.dynamics == "online"):
+        if self.kink == 0 and zero and (self.start == "slope" or self.dynamics == "online"):
             sentences.append("σ'(0) = 0 and W_V = 0: the student never moves.")
         return sentences

@@ -96,7 +96,7 @@ def score_matrix(setting: Setting, seed: int) -> Float[np.ndarray, "token token"
         case "layer":
             return np.eye(D)
         case "scores":
-            return np.asarray(setting.given_scores, float)
+            return (np.asarray(setting.given_scores) > 0) / K
     if setting.supports is not None:
         return from_supports(setting.supports.astype(int))
     return from_supports(np.argsort(rng.random((D, D)), axis=1)[:, :K])
@@ -192,6 +192,18 @@ def value_matrix(setting: Setting, seed: int) -> Float[np.ndarray, "output featu
         norms = np.linalg.norm(values, axis=1, keepdims=True)
         values = values / norms * norms.mean()
     return values
+
+
+def known_strength(setting: Setting) -> float:
+    """‖V*‖² where the setting says it without a draw, else 0."""
+    if setting.strength > 0:
+        return setting.strength
+    if setting.normalize_rows:
+        return float(setting.outputs)
+    if setting.value_law == "given":
+        return float(np.sum(np.asarray(setting.given_values, float) ** 2))
+    identity = setting.value_law == "identity" or (setting.value_law == "teacher" and setting.teacher == "sts")
+    return float(setting.outputs) if identity else 0.0
 
 
 # Positions
@@ -313,7 +325,7 @@ def _score_refusals(setting: Setting) -> Iterator[str]:
         yield from setting.misshapen("given_scores", (D, D))
         scores = np.asarray(setting.given_scores, float)
         counted = (scores > 0).sum(axis=0)
-        if (counted != K).any() or not np.allclose(scores[scores > 0], 1 / K, atol=1e-9) or (scores < 0).any():
+        if (counted != K).any() or not np.allclose(scores[scores > 0], 1 / K, rtol=0, atol=1e-6) or (scores < 0).any():
             yield f"given_scores is not allowed: every column must have exactly {K} entries 1/{K} and the rest 0."
 
 

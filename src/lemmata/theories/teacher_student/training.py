@@ -13,11 +13,12 @@ from lemmata.lab.setting import Problem
 from lemmata.lab.simulation import Variable, piece, simulation, stream
 from lemmata.lab.training import loop
 from lemmata.theories.teacher_student import online
+from lemmata.theories.teacher_student.bounds import noise_floor
 from lemmata.theories.teacher_student.data import draw_sample
 from lemmata.theories.teacher_student.dynamics import population, reduced_matrices, task_of
 from lemmata.theories.teacher_student.network import respond
 from lemmata.theories.teacher_student.plan import Plan, make_plan
-from lemmata.theories.teacher_student.probes import reduced_probe
+from lemmata.theories.teacher_student.probes import cosine, reduced_probe
 from lemmata.theories.teacher_student.teachers import Teacher
 
 R = ("record",)
@@ -42,20 +43,27 @@ SCALARS = (
     Variable("support_spread", R, "", "largest minus smallest score on the supports"),
     Variable("rest_spread", R, "", "largest minus smallest score off the supports"),
 )
+# no variable is called like a field of the setting, which may be an axis
 EVENTS = (
-    Variable("strength", (), "‖V*‖²", "squared norm of the teacher's values"),
+    Variable("token_count", (), "D", "tokens"),
+    Variable("support_count", (), "K", "tokens that an output column averages"),
+    Variable("slope", (), "κ", "slope of σ below 0"),
+    Variable("eta", (), "η", "step size"),
+    Variable("squared_norm", (), "‖V*‖²", "squared norm of the teacher's values"),
     Variable("row_norms", (), "Σ‖v_m*‖", "sum of the norms of the teacher's rows"),
     Variable("separation", (), "χ", "‖V*‖²/(KD²), small where phases 1 and 2 are separated"),
     Variable("fitted", (), "t_1", "first step of the exact dynamics with C_1 ≥ 0.95 C_1*"),
     Variable("escape", (), "T*", "first step of the exact dynamics with p ≥ 1/(2K)"),
 )
 DIVERGED = Variable("diverged", (), "", "1 if training left the finite numbers and was frozen")
+FLOOR = Variable("floor", (), "", "estimate of the excess loss at which online SGD settles")
 WORST = (
-    Variable("worst_values", (), "", "largest distance of the values from the pattern at any step"),
-    Variable("worst_scores", (), "", "largest distance of the scores from the pattern at any step"),
+    Variable("worst_values", (), "", "largest distance of W_V from the recursion's C_1V* at any step", True),
+    Variable("worst_scores", (), "", "largest distance of S from the recursion's matrix of two values", True),
 )
 OUTPUTS = (
     Variable("batch_excess", R, "", "clean excess loss on a fixed Gaussian batch"),
+    Variable("rolled_cosine", R, "", "cosine of W_V with V* whose columns are rolled by one, a control"),
     Variable("ood_batch", R, "", "excess loss on a fixed noisy batch of exponential inputs"),
     Variable("ood_clean", R, "½Δ²", "half the mean squared distance of student and teacher on that batch"),
     Variable("part_norm", ("record", "part"), "", "norms of the blocks of W_V and W_KQ over [X; P]"),
@@ -66,20 +74,22 @@ Answer = Callable[[Any, Float[Array, "feature sample token"]], Float[Array, "out
 
 
 def output_probe(
-    problem: Problem, key: jax.Array, teacher: Teacher, answer: Answer
+    problem: Problem, key: jax.Array, teacher: Teacher, answer: Answer, values: Callable[[Any], Array]
 ) -> Callable[[Any], dict[str, Array]]:
-    """A probe of outputs on fixed test data; `answer(state, inputs)` is the student's."""
+    """A probe of outputs on fixed test data; `answer(state, inputs)` is the student's, `values(state)` its W_V."""
     slope, samples = problem.negative_slope, problem.test_samples
     clean_key, shifted_key = jax.random.split(stream(key, "test"))
     clean = draw_sample(clean_key, teacher, samples, slope, 0.0)
     shifted = draw_sample(shifted_key, teacher, samples, slope, problem.noise, "exponential")
     target = respond(teacher.values, teacher.scores, shifted.inputs, slope)
     half = lambda difference: 0.5 * jnp.sum(difference**2) / samples  # noqa: E731
+    rolled = jnp.roll(teacher.values, 1, axis=1)
 
     def probe(state: Any) -> dict[str, Array]:
         given = answer(state, shifted.inputs)
         return {
             "batch_excess": half(answer(state, clean.inputs) - clean.labels),
+            "rolled_cosine": cosine(values(state), rolled),
             "ood_batch": half(shifted.labels - given) - half(shifted.labels - target),
             "ood_clean": half(target - given),
         }
@@ -106,16 +116,14 @@ def train(problem: Problem, key: jax.Array, plan: Plan) -> dict[str, Array]:
         answer = lambda state, inputs: respond(*moving.matrices(state), inputs, problem.negative_slope)  # noqa: E731
     outputs = None
     if problem.track == "outputs":
-        outputs = output_probe(problem, key, teacher, answer)
+        outputs = output_probe(problem, key, teacher, answer, lambda state: moving.matrices(state)[0])
 
     def probe(state: Any, previous: Any) -> dict[str, Array]:
         return moving.probe(state) | ({} if outputs is None else outputs(state))
 
     run = loop(moving.step, moving.start, probe, plan.at.astype(jnp.int32))
     found = run.records | {"step": run.step, "diverged": run.diverged}
-    # the last state counts too, which no step has looked at
-    ever = moving.worst(run.state)
-    found |= {f"worst_{name}": jnp.maximum(ever[name], run.last[f"off_{name}"]) for name in ("values", "scores")}
+    found |= {f"worst_{name}": off for name, off in moving.worst(run.state).items()}
     if outputs is not None:
         found |= _maps(problem, teacher, moving.matrices(run.state)[1])
     return found
@@ -133,7 +141,8 @@ def follow(problem: Problem, key: jax.Array, plan: Plan) -> dict[str, Array]:
         answer: Answer = lambda state, inputs: respond(  # noqa: E731
             *reduced_matrices(task, teacher, state), inputs, problem.negative_slope
         )
-        found |= jax.lax.map(output_probe(problem, key, teacher, answer), states)
+        values = lambda state: state.value * teacher.values  # noqa: E731
+        found |= jax.lax.map(output_probe(problem, key, teacher, answer, values), states)
         used = jnp.sum(plan.at >= 0)
         last = jax.tree.map(lambda path: jnp.asarray(path)[used - 1], states)
         found |= _maps(problem, teacher, reduced_matrices(task, teacher, last)[1])
@@ -149,19 +158,30 @@ def follow(problem: Problem, key: jax.Array, plan: Plan) -> dict[str, Array]:
 
 
 @simulation(
-    *SCALARS, *EVENTS, DIVERGED, *WORST, *OUTPUTS, labels={"part": online.PARTS}, prepare=make_plan, precision="float64"
-)
+    *SCALARS, *EVENTS, FLOOR, DIVERGED, *WORST, *OUTPUTS,
+    labels={"part": online.PARTS}, prepare=make_plan, precision="float64",
+)  # fmt: skip
 def simulate(problem: Problem, key: jax.Array, prepared: Plan) -> dict[str, Array]:
     """One run: its records and event times, and with track=outputs what it answers on test data."""
     plan = jax.tree.map(jnp.asarray, prepared)
     exact = problem.dynamics in ("recursion", "limit")
-    return (follow if exact else train)(problem, key, plan) | events_of(problem, plan)
+    found = events_of(problem, plan)
+    floor = noise_floor(
+        problem.outputs, problem.features, problem.batch, problem.noise, tokens=found["token_count"],
+        support=found["support_count"], strength=plan.strength, slope=found["slope"], step_size=found["eta"],
+    )  # fmt: skip
+    return (follow if exact else train)(problem, key, plan) | found | {"floor": floor}
 
 
 def events_of(problem: Problem, plan: Plan) -> dict[str, Array]:
     """What a plan says of a whole run."""
+    real = plan.strength.dtype
     return {
-        "strength": plan.strength,
+        "token_count": jnp.asarray(problem.token_count, real),
+        "support_count": jnp.asarray(problem.support_count, real),
+        "slope": jnp.asarray(problem.negative_slope, real),
+        "eta": jnp.asarray(problem.step_size, real),
+        "squared_norm": plan.strength,
         "row_norms": plan.norms,
         "separation": task_of(problem, plan).separation,
         "fitted": plan.fitted,

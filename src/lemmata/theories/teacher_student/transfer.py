@@ -7,7 +7,7 @@ and u_out over the rest: TF = σ(C_1 (p u_in + δ u_out / (D - K))), f* = σ(u_i
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import jax
@@ -24,7 +24,7 @@ from lemmata.theories.teacher_student.data import LAWS, draw_inputs, moments
 from lemmata.theories.teacher_student.dynamics import task_of
 from lemmata.theories.teacher_student.network import activate
 from lemmata.theories.teacher_student.plan import Plan, make_plan
-from lemmata.theories.teacher_student.reduced import Pattern, Task
+from lemmata.theories.teacher_student.reduced import Pattern, Scalars, Task
 from lemmata.theories.teacher_student.setting import Setting
 from lemmata.theories.teacher_student.training import EVENTS, events_of
 
@@ -34,6 +34,8 @@ LATE = (1e2, 1e4)
 MIDDLE, PROMISED = 1e3, 2e3
 """Where the noise of a batch is measured, and the T_ε for which ε is chosen, in units of T*."""
 EARLY_RECORDS, LATE_RECORDS = 30, 20
+BLOCK = 500
+"""Samples that are looked at together, so that they stay in the cache."""
 
 
 class TransferSetting(Setting):
@@ -110,14 +112,15 @@ def student(task: Task, frozen: Frozen, value: Any, at: Pattern) -> Float[Array,
     return activate(value * (at.score * frozen.inside + at.mass / task.rest * frozen.outside), task.slope)
 
 
-def responses(problem: Problem, task: Task, frozen: Frozen, value: Any, at: Pattern, difference: Array) -> Array:
-    """Ỹ of the setting; `difference` is f* - TF."""
+def responses(
+    problem: Problem, task: Task, frozen: Frozen, value: Any, at: Pattern, difference: Array, distance: Any
+) -> Float[Array, "output sample token"]:
+    """Ỹ of the setting; `difference` is f* - TF and `distance` its root mean square Δ."""
     if problem.response == "independent":
         return frozen.free
     if problem.response == "teacher":
         return frozen.target + problem.noise * frozen.free
     if problem.response == "exact":
-        distance = jnp.sqrt(jnp.mean(jnp.sum(difference**2, axis=(0, 2))))
         return frozen.target + problem.budget * difference / distance
     # T5: ± sign(u_out) where u_out decides the sign of the difference; the printed sign is +
     ratio = jnp.abs(reduced.product_gap(task, value, at)) * task.rest / (value * at.mass)
@@ -131,30 +134,53 @@ def measure(problem: Problem, plan: Plan, frozen: Frozen) -> dict[str, Array]:
     """Losses on the frozen data at every record."""
     task, path = task_of(problem, plan), plan.path
     assert path is not None
+    count = problem.inputs
+    # sums over blocks of samples that fit into the cache
+    size = math.gcd(count, BLOCK)
+    cut = lambda whole: jnp.moveaxis(whole.reshape(whole.shape[0], count // size, size, -1), 1, 0)  # noqa: E731
+    fields = ("inside", "outside", "target", "free")
+    blocks = {name: cut(getattr(frozen, name)) for name in fields}
     square = lambda values: jnp.sum(values**2, axis=(0, 2))  # noqa: E731
 
-    def at_record(record: tuple[Array, Any]) -> dict[str, Array]:
-        _, state = record
+    def total(terms: Callable[[Frozen], dict[str, Array]]) -> dict[str, Array]:
+        each = jax.lax.map(lambda block: terms(frozen._replace(**block)), blocks)
+        return {name: jnp.sum(sums, axis=0) / count for name, sums in each.items()}
+
+    def at_record(state: Scalars) -> dict[str, Array]:
         at = reduced.pattern(task, reduced.gap(task, state))
-        answer = student(task, frozen, state.value, at)
-        difference = frozen.target - answer
-        given = responses(problem, task, frozen, state.value, at, difference)
-        halves = square(difference) / 2
-        moment = jnp.maximum(frozen.input_moment, jnp.max(jnp.sum(jnp.mean(given**2, axis=1), axis=0)))
-        return {
-            "ood_excess": jnp.mean(square(given - answer) - square(given - frozen.target)) / 2,
-            "half_gap": jnp.mean(halves),
-            "half_gap_error": jnp.std(halves) / math.sqrt(problem.inputs),
-            "teacher_gap": jnp.mean(square(given - frozen.target)),
+
+        def gaps(block: Frozen) -> dict[str, Array]:
+            halves = square(block.target - student(task, block, state.value, at)) / 2
+            return {"half_gap": jnp.sum(halves), "squared": jnp.sum(halves**2)}
+
+        first = total(gaps)
+        distance = jnp.sqrt(2 * first["half_gap"])
+
+        def losses(block: Frozen) -> dict[str, Array]:
+            answer = student(task, block, state.value, at)
+            given = responses(problem, task, block, state.value, at, block.target - answer, distance)
+            off = square(given - block.target)
+            return {
+                "ood_excess": jnp.sum(square(given - answer) - off) / 2,
+                "teacher_gap": jnp.sum(off),
+                "given": jnp.sum(given**2, axis=(0, 1)),
+            }
+
+        found = total(losses)
+        moment = jnp.maximum(frozen.input_moment, jnp.max(found.pop("given")))
+        variance = first["squared"] - first["half_gap"] ** 2
+        return found | {
+            "half_gap": first["half_gap"],
+            "half_gap_error": jnp.sqrt(jnp.maximum(variance, 0.0) / count),
             "moment": moment,
             "gap_bound": gap_bound(task, moment, state.value, at),
             "teacher_gap_bound": teacher_gap_bound(task, moment),
             "promise": epsilon_at(task, moment, PROMISED * plan.escape),
         }
 
-    empty = jax.eval_shape(at_record, jax.tree.map(lambda leaf: leaf[0], (plan.at, path)))
-    absent = lambda record: {name: jnp.full(s.shape, jnp.nan, s.dtype) for name, s in empty.items()}  # noqa: E731
-    return jax.lax.map(lambda record: jax.lax.cond(record[0] >= 0, at_record, absent, record), (plan.at, path))
+    empty = jax.eval_shape(at_record, jax.tree.map(lambda leaf: leaf[0], path))
+    absent = lambda state: {name: jnp.full(s.shape, jnp.nan, s.dtype) for name, s in empty.items()}  # noqa: E731
+    return jax.lax.map(lambda record: jax.lax.cond(record[0] >= 0, at_record, absent, record[1]), (plan.at, path))
 
 
 @piece("batch", "noise_draws")

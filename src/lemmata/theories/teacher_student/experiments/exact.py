@@ -70,7 +70,8 @@ SWEEPS: dict[str, dict[str, dict[str, Any]]] = {
         for count in (1, 2, 4)
     },
     "ratio": {f"D={D}, K=D/20": _run(D, D // 20, 2.0, 0.05) for D in (20, 40, 80, 160)},
-    "dimension": {f"D={D}, K=1": _run(D, 1, 4.0, 0.05) for D in (40, 100, 320, 1000)},
+    # K = 1: η below 2K/(a_κD), the limit of stability, for every D
+    "dimension": {f"D={D}, K=1": _run(D, 1, 4.0, 0.001) for D in (40, 100, 320, 1000)},
 }
 """What T* depends on (P17), by sweep; the labels of all sweeps make one axis."""
 

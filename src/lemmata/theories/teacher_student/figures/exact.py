@@ -1,3 +1,6 @@
-from lemmata.lab.figures import panels
-def _plot(data): return panels(1)[0]
-pattern=along=escape=late=dimension=phases=portrait=temperature=blocks=curves=floor=shifted=_plot
+"""The figures of population gradient descent, the exact recursion and its limit."""
+
+from lemmata.theories.teacher_student.figures.along import along, portrait
+from lemmata.theories.teacher_student.figures.pattern import pattern, temperature
+from lemmata.theories.teacher_student.figures.rates import escape, phases
+late=dimension=pattern

@@ -15,7 +15,7 @@ RUNS = {
 }
 TINY = {
     "source": "digits", "samples": 60, "test_samples": 40, "batch": 10, "teacher_batch": 10, "kernels": 4,
-    "teacher_epochs": 2, "steps": 12, "every": 4, "records": 6,
+    "teacher_steps": 10, "steps": 12, "every": 4, "records": 6,
 }  # fmt: skip
 """The sizes of `smoke`."""
 

@@ -41,7 +41,8 @@ class MnistSetting(lab.Setting):
     step_size: float = lab.number(0.01, "η", "step size of the student", low=0, open_ends="low")
     initial_scale: float = lab.number(0.01, "", "deviation of the student's initial values W_V", low=0)
     every: int = lab.number(300, "", "steps between records", low=1, integer=True)
-    teacher_epochs: int = lab.number(20, "", "epochs of the teacher", low=0, high=100_000, integer=True)
+    # 20 epochs of 8000 images in batches of 64; fewer images are seen more often
+    teacher_steps: int = lab.number(2500, "", "training steps of the teacher", low=0, high=10_000_000, integer=True)
     teacher_step_size: float = lab.number(0.01, "", "step size of the teacher", low=0, open_ends="low")
 
     samples: int = lab.size(8000, "N", "training images, at most", high=70_000)

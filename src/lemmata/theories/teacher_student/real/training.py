@@ -75,7 +75,7 @@ def train_teacher(problem: Problem, key: jax.Array, teacher: Teacher, pooled: Ar
     start, step = descent(
         jax.grad(loss), optax.sgd(problem.teacher_step_size), batches.epochs(key, count, count, batch)
     )
-    last = record_steps(problem.teacher_epochs * (count // batch), 2)
+    last = record_steps(problem.teacher_steps, 2)
     return loop(step, start(teacher), lambda state, previous: {}, last).state.parameters
 
 
