@@ -4,5 +4,12 @@ from lemmata.benchmarks.distances import distances
 from lemmata.benchmarks.ensemble import ensemble
 from lemmata.benchmarks.kernel import kernel
 from lemmata.benchmarks.layout import layout
+from lemmata.benchmarks.recursion import recursion
 
-BENCHMARKS = {"distances": distances, "ensemble": ensemble, "kernel": kernel, "layout": layout}
+BENCHMARKS = {
+    "distances": distances,
+    "ensemble": ensemble,
+    "kernel": kernel,
+    "layout": layout,
+    "recursion": recursion,
+}

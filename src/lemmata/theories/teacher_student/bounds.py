@@ -63,9 +63,10 @@ MOMENT = parameter(10.0, "ξ", "largest second moment of a test input or respons
 TASK: dict[str, Any] = {"tokens": TOKENS, "support": SUPPORT, "strength": STRENGTH, "slope": SLOPE, "step_size": STEP}
 
 
-def _task(tokens: float, support: float, strength: float, slope: float, step_size: float) -> Task:
+def _task(tokens: float, support: float, strength: float = 1.0, slope: float = 1.0, step_size: float = 1.0) -> Task:
+    """The reduced problem; with K ≥ D attention has nothing to learn, and every bound is vacuous."""
     if support >= tokens:
-        raise ZeroDivisionError("attention has nothing to learn")
+        raise ZeroDivisionError
     return Task(float(tokens), float(support), float(strength), float(slope), float(step_size))
 
 
@@ -86,7 +87,7 @@ def reduced_run(steps: float, quantity: str = "excess", **given: float) -> float
 def t1_estimate(slope: float, step_size: float) -> float:
     """Steps until C_1 reaches 0.95 C_1*: ln 0.05 / ln(1 - ηa_κ)."""
     if step_size * mean_square_slope(slope) >= 1:
-        raise ZeroDivisionError("unstable")
+        raise ZeroDivisionError  # unstable
     return float(reduced.first_phase(Task(2.0, 1.0, 1.0, slope, step_size)))
 
 
@@ -101,7 +102,8 @@ def T_star_estimate(**given: float) -> float:
        tokens=TOKENS, support=SUPPORT, step_size=STEP, steps=STEPS)  # fmt: skip
 def excess_asymptote(tokens: float, support: float, step_size: float, steps: float) -> float:
     """The excess loss KD(D - K) / (4ηT)."""
-    return support * tokens * (tokens - support) / (4 * step_size * steps)
+    task = _task(tokens, support)
+    return task.support * task.tokens * task.rest / (4 * step_size * steps)
 
 
 @bound("Lemma C.18, derived", "for T far beyond T*", steps=STEPS, **TASK)

@@ -33,7 +33,7 @@ def angle_part(slope: Any) -> Any:
     return (1 - slope) ** 2 / (2 * math.pi)
 
 
-def _angle(above: Any, below: Any) -> Any:
+def root_angle(above: Any, below: Any) -> Any:
     """arctan √(above / below), also for below = 0."""
     xp = namespace(above, below)
     return xp.arctan2(xp.sqrt(above), xp.sqrt(below))
@@ -52,7 +52,7 @@ def f2(a: Any, b: Any, slope: Any) -> Any:
 def f3_own(a: Any, b: Any, slope: Any) -> Any:
     """E[x_1 σ(x_1) σ'(x_1 + x_2)] (E.3)."""
     xp = namespace(a, b)
-    return even_part(slope) * a + angle_part(slope) * a * (_angle(a, b) + xp.sqrt(a * b) / (a + b))
+    return even_part(slope) * a + angle_part(slope) * a * (root_angle(a, b) + xp.sqrt(a * b) / (a + b))
 
 
 def f3_other(a: Any, b: Any, slope: Any) -> Any:
@@ -61,17 +61,18 @@ def f3_other(a: Any, b: Any, slope: Any) -> Any:
     return angle_part(slope) * b * xp.sqrt(a * b) / (a + b)
 
 
-def f3(a: Any, b: Any, slope: Any) -> Any:
-    """F_3 = E[(x_1 + x_2) σ(x_1) σ'(x_1 + x_2)] (E.5)."""
+def f3(a: Any, b: Any, slope: Any, angle: Any = None) -> Any:
+    """F_3 = E[(x_1 + x_2) σ(x_1) σ'(x_1 + x_2)] (E.5); `angle` is arctan √(a/b), if it is known."""
     xp = namespace(a, b)
-    return even_part(slope) * a + angle_part(slope) * (a * _angle(a, b) + xp.sqrt(a * b))
+    turn = root_angle(a, b) if angle is None else angle
+    return even_part(slope) * a + angle_part(slope) * (a * turn + xp.sqrt(a * b))
 
 
-def f4(a: Any, b: Any, c: Any, slope: Any) -> Any:
-    """F_4 = E[x_1 σ(x_1 + x_2) σ'(x_1 + x_2 + x_3)] (E.6)."""
+def f4(a: Any, b: Any, c: Any, slope: Any, angle: Any = None) -> Any:
+    """F_4 = E[x_1 σ(x_1 + x_2) σ'(x_1 + x_2 + x_3)] (E.6); `angle` is arctan √((a + b)/c), if it is known."""
     xp = namespace(a, b, c)
-    turn = _angle(a + b, c) + xp.sqrt((a + b) * c) / (a + b + c)
-    return even_part(slope) * a + angle_part(slope) * a * turn
+    turn = root_angle(a + b, c) if angle is None else angle
+    return even_part(slope) * a + angle_part(slope) * a * (turn + xp.sqrt((a + b) * c) / (a + b + c))
 
 
 def f5(a: Any, b: Any, c: Any, slope: Any) -> Any:

@@ -20,6 +20,7 @@ from lemmata.theories.teacher_student.gaussian import (
     f5,
     mean_square_slope,
     namespace,
+    root_angle,
 )
 
 
@@ -200,8 +201,9 @@ def step(task: Task, state: Scalars, trained: tuple[Any, Any] = (1.0, 1.0), kink
     inside, outside = p**2, (delta / rest) ** 2  # variances of the two kinds of summand
     F1 = f1(K * inside + rest * outside, kappa)
     F21, F22 = f2(inside, outside, kappa), f2(outside, inside, kappa)
-    F3 = f3(K * inside, rest * outside, kappa)
-    F4 = f4(inside, (K - 1) * inside, rest * outside, kappa)
+    turn = root_angle(K * inside, rest * outside)
+    F3 = f3(K * inside, rest * outside, kappa, turn)
+    F4 = f4(inside, (K - 1) * inside, rest * outside, kappa, turn)
     F5 = f5(K * inside, outside, (rest - 1) * outside, kappa)
     mass = xp.where(delta > 0, delta, 1.0)
     drawn = F3 / (K * p)

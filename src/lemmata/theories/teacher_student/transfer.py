@@ -149,18 +149,20 @@ def measure(problem: Problem, plan: Plan, frozen: Frozen) -> dict[str, Array]:
     def at_record(state: Scalars) -> dict[str, Array]:
         at = reduced.pattern(task, reduced.gap(task, state))
 
-        def gaps(block: Frozen) -> dict[str, Array]:
-            halves = square(block.target - student(task, block, state.value, at)) / 2
-            return {"half_gap": jnp.sum(halves), "squared": jnp.sum(halves**2)}
+        def gap_of(block: Frozen) -> dict[str, Array]:
+            return {"square": jnp.sum(square(block.target - student(task, block, state.value, at)))}
 
-        first = total(gaps)
-        distance = jnp.sqrt(2 * first["half_gap"])
+        # the exact worst case needs Δ before it is a response
+        distance = jnp.sqrt(total(gap_of)["square"]) if problem.response == "exact" else None
 
         def losses(block: Frozen) -> dict[str, Array]:
             answer = student(task, block, state.value, at)
-            given = responses(problem, task, block, state.value, at, block.target - answer, distance)
-            off = square(given - block.target)
+            difference = block.target - answer
+            given = responses(problem, task, block, state.value, at, difference, distance)
+            halves, off = square(difference) / 2, square(given - block.target)
             return {
+                "half_gap": jnp.sum(halves),
+                "half_gap_square": jnp.sum(halves**2),
                 "ood_excess": jnp.sum(square(given - answer) - off) / 2,
                 "teacher_gap": jnp.sum(off),
                 "given": jnp.sum(given**2, axis=(0, 1)),
@@ -168,9 +170,8 @@ def measure(problem: Problem, plan: Plan, frozen: Frozen) -> dict[str, Array]:
 
         found = total(losses)
         moment = jnp.maximum(frozen.input_moment, jnp.max(found.pop("given")))
-        variance = first["squared"] - first["half_gap"] ** 2
+        variance = found.pop("half_gap_square") - found["half_gap"] ** 2
         return found | {
-            "half_gap": first["half_gap"],
             "half_gap_error": jnp.sqrt(jnp.maximum(variance, 0.0) / count),
             "moment": moment,
             "gap_bound": gap_bound(task, moment, state.value, at),

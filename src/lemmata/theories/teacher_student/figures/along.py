@@ -11,13 +11,13 @@ from matplotlib.patches import Patch
 
 from lemmata.lab.figures import BLUE, GREEN, GREY, ORANGE, PREDICTED, RED, panels
 from lemmata.theories.teacher_student.along import ALLOWED
-from lemmata.theories.teacher_student.bounds import excess_asymptote
 from lemmata.theories.teacher_student.figures.common import (
     DERIVED,
     by_slope,
     colour,
     ends,
     labels_of,
+    late_excess,
     legend,
     log_x,
     log_y,
@@ -91,10 +91,7 @@ def _phases(ax: Axes, cell: xr.Dataset) -> None:
 def _loss(ax: Axes, cell: xr.Dataset, words: str) -> None:
     """The excess loss, with the derived late law."""
     ax.plot(positive(cell.step), positive(cell.excess), color=BLUE, marker="o", markersize=3, label="excess loss")
-    task = scalar_task(cell)
-    late = positive(cell.step.where(cell.step >= 0.6 * cell.escape))
-    asymptote = excess_asymptote(task.tokens, task.support, task.step_size, late)
-    ax.plot(late, asymptote, label=r"derived, $T\gg T^*$: $KD(D-K)/(4\eta T)$", **DERIVED)
+    ax.plot(positive(cell.step), late_excess(cell, 0.6), label=r"derived, $T\gg T^*$: $KD(D-K)/(4\eta T)$", **DERIVED)
     log_x(ax)
     log_y(ax)
     found = ends(cell.excess)
@@ -200,7 +197,8 @@ def _checks(ax: Axes, data: xr.Dataset) -> None:
     ax.set_xticks(range(len(runs)), runs, fontsize=8, rotation=30)
     ax.set_yticks(range(len(checks)), [check.replace("_", " ") for check in checks], fontsize=8)
     ax.set_xlabel("run of the recursion, all activations together")
-    ax.set_title("checks of the proof at every step\n(first step that violates one; R1 to R3 meet the conditions)", fontsize=9.5)
+    words = "(first step that violates one; R1 to R3 meet the conditions)"
+    ax.set_title(f"checks of the proof at every step\n{words}", fontsize=9.5)
     patches = [Patch(color=color, label=words) for words, color in STATES]
     ax.legend(handles=patches, loc="upper center", bbox_to_anchor=(0.5, -0.09), ncols=1, fontsize=7.5, frameon=False)
 

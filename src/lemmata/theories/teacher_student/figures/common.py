@@ -1,4 +1,4 @@
-"""What the figures of this theory share: names of activations, runs over time, laws with fitted and derived exponents."""
+"""What the figures of this theory share: activations, runs over time, laws with fitted exponents."""
 
 from __future__ import annotations
 
@@ -11,7 +11,18 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import LogLocator, NullFormatter, NullLocator
 
 from lemmata.lab.claims import NotApplicable
-from lemmata.lab.figures import BLUE, GREEN, GREY, NEVER, ORANGE, PALETTE, PREDICTED, legend_below, log_numbers, trajectory
+from lemmata.lab.figures import (
+    BLUE,
+    GREEN,
+    GREY,
+    NEVER,
+    ORANGE,
+    PALETTE,
+    PREDICTED,
+    legend_below,
+    log_numbers,
+    trajectory,
+)
 from lemmata.lab.fits import slope
 from lemmata.lab.intervals import CannotFit, Estimate, mean_interval
 from lemmata.theories.teacher_student.measures import late_slope, task_of
@@ -62,6 +73,13 @@ def scalar_task(cell: xr.Dataset) -> Task:
     return Task(*(float(field) for field in task_of(first)[:5]))
 
 
+def late_excess(data: xr.Dataset, first: float = 0.0) -> xr.DataArray:
+    """The derived late law KD(D - K)/(4ηT) at every record from `first` T* on."""
+    D, K = data.token_count, data.support_count
+    time = data.step.where((data.step > 0) & (data.step >= first * data.escape))
+    return K * D * (D - K) / (4 * data.eta * time)
+
+
 def follow(ax: Axes, data: xr.Dataset, values: xr.DataArray, label: str | None, color: str, **style: Any) -> None:
     """A positive quantity along training, over steps, one line a seed."""
     trajectory(ax, positive(data.step), positive(values), label, color, **style)  # pyright: ignore[reportArgumentType]
@@ -79,11 +97,6 @@ def ends(values: Any) -> tuple[float, float] | None:
     flat = positive(values)
     flat = np.ravel(flat)[np.isfinite(np.ravel(flat))]
     return (float(flat.min()), float(flat.max())) if flat.size else None
-
-
-def last_of(values: xr.DataArray) -> xr.DataArray:
-    """The value at the last record that a run has."""
-    return values.ffill("record").isel(record=-1)
 
 
 def signed(value: float, digits: int = 2) -> str:
@@ -120,7 +133,8 @@ def fitted(ax: Axes, x: np.ndarray, rows: np.ndarray, color: str, name: str) -> 
     if late.any():
         words = None if NEVER in ax.get_legend_handles_labels()[1] else NEVER
         edge = {"marker": "^", "markersize": 6, "linestyle": "none", "clip_on": False}
-        ax.plot(x[late], np.full(late.sum(), 0.97), color=color, transform=ax.get_xaxis_transform(), label=words, **edge)
+        top = np.full(late.sum(), 0.97)
+        ax.plot(x[late], top, color=color, transform=ax.get_xaxis_transform(), label=words, **edge)
     rows = positive(rows)
     ax.plot(np.broadcast_to(x, rows.shape).ravel(), rows.ravel(), "o", color=color, markersize=5, alpha=0.8)
     try:
@@ -164,13 +178,13 @@ def accept(ax: Axes, low: float, high: float, words: str | None) -> None:
     ax.axhspan(low, high, color=GREY, alpha=0.18, linewidth=0, label=words)
 
 
-def moment(ax: Axes, x: float, words: str, left: bool = False) -> None:
+def moment(ax: Axes, x: float, words: str, left: bool = False, height: float = 0.02) -> None:
     """A vertical line with its name at the foot of the panel."""
     if not np.isfinite(x) or x <= 0:
         return
     ax.axvline(x, color=GREY, linewidth=1)
     ax.annotate(
-        words, (x, 0.02), (-3 if left else 3, 0), xycoords=ax.get_xaxis_transform(), textcoords="offset points",
+        words, (x, height), (-3 if left else 3, 0), xycoords=ax.get_xaxis_transform(), textcoords="offset points",
         fontsize=8.5, color="#404040", ha="right" if left else "left",
     )  # fmt: skip
 
@@ -182,19 +196,20 @@ def log_y(ax: Axes) -> None:
         return
     ax.set_yscale("log")
     low, high = ax.get_ylim()
-    if high < 30 * low:
+    if high < 100 * low:
         ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         ax.yaxis.set_major_formatter("{x:g}")
     ax.yaxis.set_minor_formatter(NullFormatter())
 
 
 def log_x(ax: Axes, words: str = "training step $t$", plain: bool = False) -> None:
-    """A logarithmic x axis; `plain` has ticks at 1, 2 and 5 for one that spans little."""
+    """A logarithmic x axis; one that is `plain`, or spans little, has ticks at 1, 2 and 5."""
     ax.set_xlabel(words)
     if not (np.isfinite(ax.dataLim.x1) and ax.dataLim.x1 > 0):
         return
     ax.set_xscale("log")
-    if plain:
+    low, high = ax.get_xlim()
+    if plain or high < 15 * low:
         ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         ax.xaxis.set_major_formatter("{x:g}")
         ax.xaxis.set_minor_formatter(NullFormatter())

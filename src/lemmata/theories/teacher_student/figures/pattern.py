@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator
 
-from lemmata.lab.figures import BLUE, GREEN, GREY, ORANGE, PREDICTED, RED, panels, strip
+from lemmata.lab.figures import BLUE, GREEN, GREY, PREDICTED, RED, panels, strip
 from lemmata.theories.teacher_student.figures.common import (
     CLAIM,
     PURPLE,
@@ -85,15 +85,8 @@ def _residuals(ax: Axes, data: xr.Dataset) -> None:
     cases = [case for case in labels_of(data, "case") if case not in (RECURSION, OTHER)]
     kept = [case for case in cases if case in TEACHERS]
     cases = kept + [case for case in cases if case not in kept]
-    exact = data.sel(case=RECURSION) if RECURSION in labels_of(data, "case") else None
     for i, case in enumerate(cases):
         cell = data.sel(case=case)
-        if exact is not None:
-            apart = [abs(cell[name] - exact[name]).max("record") for name in ("value", "score")]
-            label = "the same against the recursion's $C_1$, $p$" if i == 0 else None
-            far = {"marker": "D", "markersize": 3.5, "markerfacecolor": "none", "linestyle": "none", "alpha": 0.6}
-            values = np.maximum(np.maximum(*apart).values.ravel(), TINY)
-            ax.plot(values, np.full(values.size, i + 0.3), color=ORANGE, label=label, **far)
         worst = np.maximum(np.maximum(cell.worst_values, cell.worst_scores), TINY)
         color = BLUE if case in kept else RED
         label = {0: "intact: every run", len(kept): "a broken assumption: every run"}.get(i)
@@ -106,8 +99,8 @@ def _residuals(ax: Axes, data: xr.Dataset) -> None:
     found = ends(data.worst_scores)
     ax.set_xlim(TINY / 3, max(30.0, 3 * found[1]) if found else 30.0)
     ax.xaxis.set_major_locator(LogLocator(numticks=10))
-    ax.set_xlabel(r"largest $|W_V-C_1V^*|$ or $|S-$pattern$|$ at any step")
-    ax.set_title("distance of full matrices from the two-scalar pattern", fontsize=10)
+    ax.set_xlabel(r"largest $|W_V-C_1V^*|$ or $|S-$pattern$|$ at any step, $C_1$ and $p$ of the recursion")
+    ax.set_title("distance of full matrices from the two-scalar recursion", fontsize=10)
     legend(ax, 2)
 
 
@@ -123,7 +116,8 @@ def temperature(data: xr.Dataset) -> Figure:
                 cell = cells.sel(dynamics=kind).isel(seed=0)
                 x = positive(cell.step) / pace
                 if kind == "population":
-                    ax.plot(x, cell[name], "o", color=color, markersize=4, markerfacecolor="none", label=f"τ = {heat:g}")
+                    style = {"marker": "o", "linestyle": "none", "markersize": 4, "markerfacecolor": "none"}
+                    ax.plot(x, cell[name], color=color, label=f"τ = {heat:g}", **style)
                 else:
                     ax.plot(x, cell[name], label="document: the recursion, at τ" if i == 0 else None, **PREDICTED)
     support = ends(data.support_count)
@@ -140,5 +134,3 @@ def temperature(data: xr.Dataset) -> Figure:
         log_x(ax, "training step $t$" if ax is not middle else r"training step over temperature squared, $t/τ^2$")
         legend(ax, 3)
     return figure
-
-

@@ -11,7 +11,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from lemmata.lab.figures import PREDICTED, dodge, panels
-from lemmata.theories.teacher_student.bounds import T_star_estimate
 from lemmata.theories.teacher_student.figures.common import (
     CLAIM,
     DERIVED,
@@ -28,13 +27,12 @@ from lemmata.theories.teacher_student.figures.common import (
     log_y,
     names,
     numbers,
-    positive,
     scalar_task,
     signed,
 )
 from lemmata.theories.teacher_student.gaussian import mean_square_slope
-from lemmata.theories.teacher_student.reduced import Task, slow_rate
-from lemmata.theories.teacher_student.setting import Setting
+from lemmata.theories.teacher_student.limit import escape_integral
+from lemmata.theories.teacher_student.reduced import slow_rate
 
 
 class Sweep(NamedTuple):
@@ -76,8 +74,8 @@ def escape(data: xr.Dataset) -> Figure:
 
 def _estimate(cell: xr.Dataset) -> float:
     """T* by quadrature on the slow manifold."""
-    fields = ("tokens", "support", "strength", "slope", "step_size")
-    return T_star_estimate(**dict(zip(fields, scalar_task(cell), strict=False)))
+    task = scalar_task(cell)
+    return escape_integral(task) / task.step_size
 
 
 def _escapes(ax: Axes, data: xr.Dataset, sweep: Sweep) -> None:
@@ -90,7 +88,8 @@ def _escapes(ax: Axes, data: xr.Dataset, sweep: Sweep) -> None:
         fitted(ax, x, times[i], color, words)
     for i, found in enumerate(estimates):
         powers = np.diff(np.log(found)) / np.diff(np.log(x))
-        words = rf"derived: quadrature, exponent {signed(powers.mean()) if powers.size else 'unknown'}"
+        name = next(iter(by_slope(data)))[1]
+        words = "derived: quadrature" + (f" ({name}: exponent {signed(powers.mean())})" if powers.size else "")
         ax.plot(x, found, label=words if i == 0 else None, **DERIVED)
     law(ax, x, np.where(np.isfinite(times), times, np.nan), x**sweep.printed, rf"document: $\propto {sweep.formula}$")
     numbers(ax, x, sweep.words)
@@ -130,7 +129,7 @@ def phases(data: xr.Dataset) -> Figure:
     """How the speed of the escape depends on p: its local exponent, and its size at the start and late."""
     figure, axes = panels(4, rows=2, width=6.0, height=4.4)
     sizes = labels_of(data, "size")
-    data = data.isel(seed=0)
+    data = data.isel(seed=0).assign(slope=data.negative_slope)
     _speeds(axes[0], data.sel(size=sizes[0]), sizes[0])
     _exponents(axes[1], data)
     _starts(axes[2], data)
@@ -140,17 +139,10 @@ def phases(data: xr.Dataset) -> Figure:
     return figure
 
 
-def _task(cell: xr.Dataset) -> Task:
-    """The reduced problem of one cell, whose sizes follow from where its levels are."""
-    eta = float(cell.eta) if "eta" in cell else Setting().step_size
-    D, K = 1.1 / float(cell.score.sel(level=FIRST)), 0.4 / float(cell.score.sel(level=LATE))
-    return Task(D, K, float(cell.squared_norm), float(cell.negative_slope), eta)
-
-
 def _speeds(ax: Axes, data: xr.Dataset, size: str) -> None:
     """dp/dt over p with the slow manifold, and the powers 3 and 2 from the first level on."""
     for i, (cell, words, color) in enumerate(by_slope(data)):
-        task = _task(cell)
+        task = scalar_task(cell)
         scale = task.step_size * task.strength / task.support
         ax.plot(cell.score, cell.rate / scale, "o", color=color, markersize=6, label=f"{words}, continuous limit")
         p = np.geomspace(1.02 / task.tokens, 0.9 / task.support, 200)
@@ -181,19 +173,20 @@ def _mark(ax: Axes, place: float, value: float, first: bool, words: str, color: 
 
 def _exponents(ax: Axes, data: xr.Dataset) -> None:
     """d ln(dp/dt) / d ln p at p = 2/D."""
+
     def exponent(below: Any, above: Any, p: Any) -> float:
         return float(np.log(above / below) / np.log(p.sel(level=ABOVE) / p.sel(level=BELOW)))
 
     for place, cell, i, words, color in _places(data):
         p = cell.score
         _mark(ax, place, exponent(cell.rate.sel(level=BELOW), cell.rate.sel(level=ABOVE), p), i == 0, words, color)
-        slow = [slow_rate(_task(cell), float(p.sel(level=at))) for at in (BELOW, ABOVE)]
+        below, above = (slow_rate(scalar_task(cell), float(p.sel(level=at))) for at in (BELOW, ABOVE))
         first = i == 0 and words == NAMED[1.0][0]
-        between(ax, place, exponent(*slow, p), "derived: slow manifold" if first else None, half=0.09, **DERIVED)
+        between(ax, place, exponent(below, above, p), "derived: slow manifold" if first else None, half=0.09, **DERIVED)
     ax.axhline(CUBIC, label="document: cubic, 3", **PREDICTED)
     level(ax, QUADRATIC, r"derived for $\kappa<1$, $D\gg K$: quadratic, 2")
     ax.set_ylim(1.7, 3.3)
-    names(ax, labels_of(data, "size"))
+    names(ax, labels_of(data, "size"), "size of the problem, $K=1$")
     ax.set_ylabel(r"$d\ln\dot p/d\ln p$ at $p=2/D$")
     ax.set_title("local exponent of the escape", fontsize=10)
 
@@ -202,17 +195,17 @@ def _starts(ax: Axes, data: xr.Dataset) -> None:
     """K dp/dt / (η‖V*‖² p³) just after the start: a constant, if the escape were cubic with an absolute constant."""
     for cells, words, color in by_slope(data):
         found = [cells.sel(size=size) for size in labels_of(data, "size")]
-        tasks = [_task(cell) for cell in found]
+        tasks = [scalar_task(cell) for cell in found]
         D = np.array([task.tokens / task.support for task in tasks])
         unit = [t.step_size * t.strength / t.support * float(c.score.sel(level=FIRST)) ** 3
                 for t, c in zip(tasks, found, strict=True)]  # fmt: skip
         y = np.array([float(c.rate.sel(level=FIRST)) / u for c, u in zip(found, unit, strict=True)])
         slow = [slow_rate(t, float(c.score.sel(level=FIRST))) / u for t, c, u in zip(tasks, found, unit, strict=True)]
-        grown = f": {y[-1] / y[0]:.2f} times from $D/K$ = {D[0]:g} to {D[-1]:g}" if y.size > 1 else ""
+        grown = f": grows {y[-1] / y[0]:.2f}-fold" if y.size > 1 else ""
         ax.plot(D, y, "o-", color=color, label=words + grown)
         ax.plot(D, slow, label="derived: slow manifold" if words == NAMED[1.0][0] else None, **DERIVED)
         ax.plot(D, np.full(D.size, y[0]), label="document: constant" if words == NAMED[1.0][0] else None, **PREDICTED)
-    numbers(ax, [_task(cell).tokens / _task(cell).support for _, cell, *_ in _places(data)], "$D/K$")
+    numbers(ax, [scalar_task(cell).tokens / scalar_task(cell).support for _, cell, *_ in _places(data)], "$D/K$")
     ax.set_ylim(0, 1.1 * ax.get_ylim()[1])
     ax.set_ylabel(r"$K\dot p/(\eta\|V^*\|_F^2p^3)$ at $p=1.1/D$")
     ax.set_title(r"is $\dot p\leq c\,\eta\|V^*\|_F^2p^3/K$ with one $c$?", fontsize=10)
@@ -221,7 +214,7 @@ def _starts(ax: Axes, data: xr.Dataset) -> None:
 def _second_half(ax: Axes, data: xr.Dataset) -> None:
     """The speed late in the escape over the derived law."""
     for place, cell, i, words, color in _places(data):
-        task = _task(cell)
+        task = scalar_task(cell)
         p = float(cell.score.sel(level=LATE))
         unit = task.step_size * task.strength * (1 - task.support * p) ** 3 / (task.support**3 * task.tokens**2 * p)
         factor = 1.0 if task.slope == 1 else mean_square_slope(task.slope)
@@ -229,6 +222,6 @@ def _second_half(ax: Axes, data: xr.Dataset) -> None:
     ax.axhline(1.0, label=r"derived: $\eta\|V^*\|_F^2\delta^3/(K^3D^2p)\times$(1 or $a_\kappa$)", **DERIVED)
     accept(ax, 0.95, 1.05, "claimed at the smaller $D$: within 5 %")
     ax.set_ylim(0.8, 1.2)
-    names(ax, labels_of(data, "size"))
+    names(ax, labels_of(data, "size"), "size of the problem, $K=1$")
     ax.set_ylabel(r"$\dot p$ at $p=0.4/K$ over the derived law")
     ax.set_title("second half of the escape", fontsize=10)

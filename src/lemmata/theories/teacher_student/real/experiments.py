@@ -32,7 +32,7 @@ EXPERIMENTS = (
         kind=MnistSetting,
         simulation=simulate,
         tiny=TINY,
-        paper={"samples": 60_000, "test_samples": 10_000, "steps": 20_000, "records": 70},
+        paper={"samples": 60_000, "test_samples": 10_000, "teacher_steps": 18_750, "steps": 20_000, "records": 70},
         paper_seeds=5,
     ),
 )
