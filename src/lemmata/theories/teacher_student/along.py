@@ -30,7 +30,7 @@ SLACK = 1e-12
 STARTED = 1e-6
 """Rows that divide by Dp - 1 look at steps where it is above this."""
 ALLOWED = {
-    "score_range": SLACK, "score_rise": 0.0, "logit_sign": SLACK, "logit_rise": SLACK, "value_sign": SLACK,
+    "score_range": SLACK, "score_rise": -1e-300, "logit_sign": SLACK, "logit_rise": SLACK, "value_sign": SLACK,
     "value_bound": SLACK, "deviation": 0.8, "early": SLACK, "increment": 1e-9, "quotient_high": 9 * (4 * math.pi + 1)
     / 10, "quotient_low": -19 / 200, "increment_upper": SLACK, "increment_lower": SLACK, "increment_exact": SLACK,
     "logit_step": SLACK, "value_drop": SLACK, "width_drop": SLACK, "value_path": 0.01, "plateau": SLACK,
@@ -175,10 +175,11 @@ def _moving(problem: Problem, task: Task, plan: Plan) -> Moving:
         full = population(problem, plan)
         return Moving(full.start, full.step, full.scalars, full.probe)
     trained = problem.train_values, problem.train_attention
+    kink = problem.kink if problem.start == "slope" else None
     start = reduced.from_gap(task, problem.start_scale, problem.start_gap)
     return Moving(
         Scalars(*(jnp.asarray(scalar, float) for scalar in start)),
-        lambda t, state: reduced.step(task, state, trained),
+        lambda t, state: reduced.step(task, state, trained, kink),
         lambda state: state,
         lambda state: reduced_probe(task, state),
     )

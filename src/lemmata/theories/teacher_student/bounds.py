@@ -55,10 +55,10 @@ def _pace(task: Task, moment: Any) -> Any:
 
 TOKENS = parameter(36, "D", "tokens", low=2, integer=True)
 SUPPORT = parameter(4, "K", "tokens that an output column averages", low=1, integer=True)
-STRENGTH = parameter(10.0, "‖V*‖²", "squared norm of the teacher's values", low=0, open_ends="low")
+STRENGTH = parameter(10.0, "‖V*‖²", "squared norm of the teacher's values", low=0, high=1e9, open_ends="low")
 SLOPE = parameter(0.0, "κ", "slope of σ below 0: identity 1, ReLU 0", low=0, high=1)
-STEP = parameter(0.05, "η", "step size", low=0, open_ends="low")
-STEPS = parameter(1e6, "T", "training steps", low=0, open_ends="low")
+STEP = parameter(0.05, "η", "step size", low=1e-12, high=1e3)
+STEPS = parameter(1e6, "T", "training steps", low=1, high=1e18)
 MOMENT = parameter(10.0, "ξ", "largest second moment of a test input or response", low=0, open_ends="low")
 TASK: dict[str, Any] = {"tokens": TOKENS, "support": SUPPORT, "strength": STRENGTH, "slope": SLOPE, "step_size": STEP}
 

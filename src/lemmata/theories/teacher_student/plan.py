@@ -15,7 +15,7 @@ from jaxtyping import Array, Float, Int
 from lemmata.lab.errors import UserError
 from lemmata.lab.precision import numerics
 from lemmata.lab.training import Run, loop
-from lemmata.theories.teacher_student.limit import FITTED, escape_integral, follow_limit
+from lemmata.theories.teacher_student.limit import FITTED, Path, escape_integral, follow_limit
 from lemmata.theories.teacher_student.reduced import Scalars, Task, from_gap, gap, pattern, quasi_scale, step
 from lemmata.theories.teacher_student.setting import Setting
 from lemmata.theories.teacher_student.teachers import Teacher, make_teacher, value_matrix
@@ -91,14 +91,20 @@ def make_plan(setting: Setting, seed: int, schedule: Schedule | None = None) -> 
 
 
 def _limit_path(setting: Setting, task: Task, at: np.ndarray) -> Scalars:
-    times = at[at >= 0]
-    found = follow_limit(
-        task, times, value=setting.start_scale, gap=setting.start_gap,
-        train_values=setting.train_values, train_attention=setting.train_attention,
-    )  # fmt: skip
+    times = tuple(at[at >= 0])
+    start, trained = (setting.start_scale, setting.start_gap), (setting.train_values, setting.train_attention)
+    found = _followed(task, times, start, trained)
     room = (0, len(at) - len(times))
     padded = [np.pad(path, room, constant_values=np.nan) for path in (found.value, found.gap)]
     return from_gap(task, *padded)
+
+
+@functools.lru_cache(maxsize=256)
+def _followed(task: Task, times: tuple[float, ...], start: tuple[float, float], trained: tuple[float, float]) -> Path:
+    """The limit is the same for every law of test data and every seed with the same ‖V*‖²."""
+    value, gap = start
+    train_values, train_attention = trained
+    return follow_limit(task, times, value=value, gap=gap, train_values=train_values, train_attention=train_attention)
 
 
 def _recursion_path(setting: Setting, task: Task, at: Int[np.ndarray, " record"]) -> tuple[Scalars, float]:
@@ -123,8 +129,6 @@ def follow_recursion(
 @functools.lru_cache(maxsize=4096)
 def events(task: Task) -> tuple[float, float]:
     """t_1 and T* of the intact run from zero: by the recursion, or by its limit beyond `LONGEST` steps."""
-    if task.tokens <= 2 * task.support:
-        return math.inf, 0.0
     expected = (escape_integral(task) + 10) / task.step_size
     if expected > LONGEST:
         path = follow_limit(task, [2 * expected])
@@ -179,7 +183,7 @@ def record_steps(setting: Setting, task: Task, escape: float) -> Int[np.ndarray,
     match setting.spacing:
         case "log":
             first = min(max(setting.first_escape * unit, 1.0), max(last, 1))
-            marks = np.geomspace(first, max(last, 1), room - 1)
+            marks = np.geomspace(first, max(last, 1), room - 1)[0 if room > 2 else 1 :]
         case "even":
             marks = np.linspace(0, last, room)
         case "decades":

@@ -103,6 +103,12 @@ def _maps(problem: Problem, teacher: Teacher, scores: Array) -> dict[str, Array]
     return {"score_map": put(scores), "target_map": put(teacher.scores)}
 
 
+def _part_norms(values: Array, attention: Array) -> Float[Array, "*record part"]:
+    """The norms of the blocks of a student that has W_V^x and W^pp only."""
+    norms = {"values_x": values, "pp": attention}
+    return jnp.stack([norms.get(name, jnp.zeros_like(values)) for name in online.PARTS], axis=-1)
+
+
 @piece("dynamics", "student", "start", "softmax_rows", "track", "batch", "test_samples", "map_room")
 def train(problem: Problem, key: jax.Array, plan: Plan) -> dict[str, Array]:
     """Population gradient descent or online SGD in full matrices."""
@@ -119,7 +125,10 @@ def train(problem: Problem, key: jax.Array, plan: Plan) -> dict[str, Array]:
         outputs = output_probe(problem, key, teacher, answer, lambda state: moving.matrices(state)[0])
 
     def probe(state: Any, previous: Any) -> dict[str, Array]:
-        return moving.probe(state) | ({} if outputs is None else outputs(state))
+        found = moving.probe(state) | ({} if outputs is None else outputs(state))
+        if outputs is not None and problem.dynamics == "population":
+            found["part_norm"] = _part_norms(*(jnp.linalg.norm(matrix) for matrix in state.weights))
+        return found
 
     run = loop(moving.step, moving.start, probe, plan.at.astype(jnp.int32))
     found = run.records | {"step": run.step, "diverged": run.diverged}
@@ -147,10 +156,8 @@ def follow(problem: Problem, key: jax.Array, plan: Plan) -> dict[str, Array]:
         last = jax.tree.map(lambda path: jnp.asarray(path)[used - 1], states)
         found |= _maps(problem, teacher, reduced_matrices(task, teacher, last)[1])
         norms = [jnp.linalg.norm(part) for part in (teacher.values, teacher.scores > 0, teacher.scores == 0)]
-        nothing = jnp.zeros_like(states.value)
         logits = jnp.sqrt((states.support * norms[1]) ** 2 + (states.rest * norms[2]) ** 2)
-        blocks = {"values_x": states.value * norms[0], "pp": logits}
-        found["part_norm"] = jnp.stack([jnp.abs(blocks.get(name, nothing)) for name in online.PARTS], axis=-1)
+        found["part_norm"] = _part_norms(jnp.abs(states.value) * norms[0], logits)
     sound = jnp.isfinite(states.value)
     nothing = jnp.zeros(())
     step = jnp.where(sound, plan.at, jnp.nan)

@@ -94,6 +94,8 @@ def _frozen(task: str) -> Evidence:
             run, path = frozen.sel(seed=seed), exact.sel(seed=seed)
             known = (path.step > 0).values
             at = run.step.values[run.step.values >= float(run.escape)]
+            if not at.size:
+                raise NotApplicable("the frozen run ends before T*")
             curve = np.interp(np.log(at), np.log(path.step.values[known]), np.log(path.excess.values[known]))
             expected = np.exp(curve) + float(run.floor)
             ratio = run.excess.values[run.step.values >= float(run.escape)] / expected

@@ -26,7 +26,7 @@ TASKS: dict[str, dict[str, Any]] = {
     "GSLP, frozen": {**GSLP, **FROZEN},
 }
 """The six runs of figure 2, and their controls. V* of STS is the identity; a small draw of the others is rescaled."""
-LONG = {name: {**task, "steps": 100_000} for name, task in TASKS.items() if "frozen" not in name}
+LONG = {name: {**task, "steps": 100_000} for name, task in TASKS.items()}
 BLOCKS: dict[str, dict[str, Any]] = {
     "identity": {**IDENTITY, "step_size": 0.004},
     "ReLU": {**RELU, "step_size": 0.02},

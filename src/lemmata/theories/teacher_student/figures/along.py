@@ -179,6 +179,9 @@ def _twin(ax: Axes, data: xr.Dataset) -> None:
 def _checks(ax: Axes, data: xr.Dataset) -> None:
     """For every check of the proof and every run of the recursion: in how many activations a step violates it."""
     runs = [name for name in labels_of(data, "run") if name != TWIN]
+    if not runs:
+        ax.set_axis_off()
+        return
     checks = [name for name in labels_of(data, "check") if np.isfinite(ALLOWED.get(name, 0.0))]
     part = data[["counted", "first_above"]].sel(run=runs, check=checks).isel(seed=0)
     # the upper bound of T3a is an equality for the identity alone

@@ -194,6 +194,8 @@ def log_y(ax: Axes) -> None:
     if not (np.isfinite(ax.dataLim.y1) and ax.dataLim.y1 > 0):
         ax.set_yticks([])
         return
+    if ax.dataLim.y1 < 1.001 * ax.dataLim.y0:
+        ax.set_ylim(ax.dataLim.y1 / 3, 3 * ax.dataLim.y1)
     ax.set_yscale("log")
     low, high = ax.get_ylim()
     if high < 100 * low:

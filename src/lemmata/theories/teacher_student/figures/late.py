@@ -115,7 +115,9 @@ def _rates(ax: Axes, data: xr.Dataset, quantity: Law) -> None:
     for name, (words, color, style) in FROZEN.items():
         for _, cell in _cells(data, name)[-1:]:
             values = quantity.measured(cell)
-            _lines(ax, cell, values.where(values > ROUNDING), f"control: {words}", color, linestyle=style)
+            values = values.where((values > ROUNDING) & (cell.step > 0))
+            if np.isfinite(values).any():
+                _lines(ax, cell, values, f"control: {words}", color, linestyle=style)
     span, tops = ends(multiples(data)), [top for top in tops if top]
     if span is not None and tops:
         start = 1.6 * max(top[1] for top in tops)

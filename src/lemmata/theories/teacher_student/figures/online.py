@@ -48,7 +48,7 @@ def blocks(data: xr.Dataset) -> Figure:
     """Norms of the six blocks along every run, and the ratios at its end."""
     runs = labels_of(data, "run")
     count = len(runs) + 2
-    figure, axes = panels(count + count % 2, rows=2, width=4.4, height=4.3)
+    figure, axes = panels(count + count % 2, rows=2, width=4.4, height=4.7)
     for ax, name in zip(axes, runs, strict=False):
         cell = data.sel(run=name)
         for part, (words, color, style) in PARTS.items():

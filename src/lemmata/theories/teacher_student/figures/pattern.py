@@ -99,7 +99,7 @@ def _residuals(ax: Axes, data: xr.Dataset) -> None:
     found = ends(data.worst_scores)
     ax.set_xlim(TINY / 3, max(30.0, 3 * found[1]) if found else 30.0)
     ax.xaxis.set_major_locator(LogLocator(numticks=10))
-    ax.set_xlabel(r"largest $|W_V-C_1V^*|$ or $|S-$pattern$|$ at any step, $C_1$ and $p$ of the recursion")
+    ax.set_xlabel(r"largest entry of $|W_V-C_1V^*|$ or $|S-$pattern$|$ at any step")
     ax.set_title("distance of full matrices from the two-scalar recursion", fontsize=10)
     legend(ax, 2)
 

@@ -1,0 +1,147 @@
+"""Data sets made by hand on the exact laws, in the shape in which the experiments leave them."""
+
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from lemmata.theories.teacher_student.along import ALLOWED, CASES
+
+SLOPES = [1.0, 0.1, 0.0]
+SIX = ["CNN ReLU", "CNN leaky", "GCN ReLU", "GCN leaky", "STS", "GSLP"]
+
+
+def _laws(step: xr.DataArray, D: Any, K: Any, M: Any, slope: Any, eta: float) -> xr.Dataset:
+    """The late laws of 6.2."""
+    a = (1 + slope**2) / 2
+    odds = (D - K) * np.sqrt(K / (2 * a * eta * M * step.where(step > 0, 1e30)))
+    whole = xr.ones_like(odds)
+    return xr.Dataset({
+        "step": step * whole, "odds": odds, "mass": odds, "value": 1 + odds, "value_error": odds,
+        "score": (1 - odds) / K, "score_error": D * odds / np.sqrt(K * (D - K)),
+        "excess": K * D * (D - K) / (4 * eta * step.where(step > 0, 1e30)) * whole,
+        "token_count": D * whole.isel(record=0), "support_count": K * whole.isel(record=0),
+        "squared_norm": M * whole.isel(record=0), "slope": slope * whole.isel(record=0),
+        "eta": eta * whole.isel(record=0),
+    })  # fmt: skip
+
+
+def late() -> xr.Dataset:
+    """t3-late: T* = 10⁶ steps, so that the laws are sharp."""
+    sizes = xr.DataArray(["small", "large"], dims="size")
+    D, K, M = (xr.DataArray(v, coords={"size": sizes}) for v in ([20.0, 64.0], [1.0, 2.0], [10.0, 40.0]))
+    slope = xr.DataArray(SLOPES, coords={"negative_slope": SLOPES})
+    step = xr.DataArray(np.append(0, 1e9 * np.geomspace(1e2, 1e4, 41)), dims="record")
+    intact = _laws(step, D, K, M, slope, 0.05).assign(escape=1e9 + 0 * D)
+    rigid = intact.isel(record=5) + 0 * intact
+    still = rigid.assign(
+        step=intact.step, value=1.5 + 0 * intact.value, value_error=2 * rigid.odds, escape=intact.escape
+    )
+    held = intact.assign({n: intact[n] * np.sqrt(K / D) for n in ("mass", "odds", "score_error")})
+    frozen = {"none": intact, "attention": still, "values": held}
+    data = xr.concat(list(frozen.values()), "frozen").assign_coords(frozen=list(frozen))
+    return data.expand_dims(seed=[0])
+
+
+def dimension() -> xr.Dataset:
+    """t3-dimension."""
+    D = xr.DataArray([40.0, 80.0, 160.0, 320.0], coords={"tokens": [40.0, 80.0, 160.0, 320.0]})
+    slope = xr.DataArray(SLOPES, coords={"negative_slope": SLOPES})
+    step = xr.DataArray(10.0 ** np.arange(9, 22, 0.1), dims="record")
+    return _laws(step, D, 2.0, 4.0, slope, 1e-3).expand_dims(seed=[0])
+
+
+def escape() -> xr.Dataset:
+    """p17-escape: T* = KD²/(η‖V*‖²)."""
+    cells: dict[str, tuple[float, float, float, float, float]] = {}
+    for factor in (0.25, 0.5, 1.0):
+        cells[f"λ={factor:g}"] = (64, 2, 40 * factor**2, 0.05, factor)
+    for eta in (0.0125, 0.025, 0.05):
+        cells[f"η={eta:g}"] = (64, 2, 4, eta, 1)
+    for M in (1, 2, 4):
+        cells[f"M={M}"] = (64, 2, M, 0.05, M)
+    for size in (20, 40, 80, 160):
+        cells[f"D={size}, K=D/20"] = (size, size / 20, 2, 0.05, 1)
+    for size in (40, 100, 320, 1000):
+        cells[f"D={size}, K=1"] = (size, 1, 4, 0.001, 1)
+    D, K, M, eta, norms = (
+        xr.DataArray(column, coords={"sweep": list(cells)}) for column in np.asarray(list(cells.values())).T
+    )
+    ones = xr.DataArray(np.ones((3, 1)), coords={"negative_slope": SLOPES, "seed": [0]})
+    names = {"token_count": D, "support_count": K, "squared_norm": M, "eta": eta, "row_norms": norms,
+             "escape": K * D**2 / (eta * M)}  # fmt: skip
+    return xr.Dataset({name: values * ones for name, values in names.items()})
+
+
+def along() -> xr.Dataset:
+    """p3-along-run: every check at half of what it allows, and broken far above it."""
+    runs = ["R1", "R2", "R3", "wide", "fast", "unstable", "frozen", "twin"]
+    checks = list(ALLOWED)
+    worst = xr.DataArray(
+        np.full((8, 3, 1, len(checks), 2), -0.5),
+        coords={"run": runs, "negative_slope": SLOPES, "seed": [0], "check": checks, "case": list(CASES)},
+    )
+    worst.loc[{"case": "broken"}] = 9.0
+    for name, value in {"quotient_high": 1.0, "quotient_low": -0.3, "scale_high": 2.0, "scale_low": -1.99,
+                        "upper_equal": 0.0, "slow": 0.01, "value_path": 0.005, "increment": 0.0}.items():  # fmt: skip
+        worst.loc[{"check": name, "case": "claimed"}] = value
+    worst.loc[{"check": "quotient_high", "case": "broken"}] = 2.0
+    worst.loc[{"check": "quotient_low", "case": "broken"}] = -0.6
+    worst.loc[{"run": "unstable"}] = 5.0
+    worst.loc[{"run": "frozen", "check": ["quotient_high", "quotient_low"]}] = 0.0
+    worst.loc[{"run": "wide", "check": ["value_path", "plateau", "scale_high"]}] = 4.0
+    worst.loc[{"run": "fast", "check": "value_lower"}] = 0.1
+    ones = worst.isel(check=0, case=0, drop=True) * 0 + 1
+    table = {"R1": (20, 1, 2, 0.05), "R2": (64, 2, 4, 0.02), "R3": (36, 4, 10, 0.05), "wide": (64, 2, 819.2, 0.02),
+             "fast": (64, 2, 160, 0.02), "unstable": (20, 1, 2, 0.2), "frozen": (20, 1, 2, 0.05),
+             "twin": (20, 1, 2, 0.05)}  # fmt: skip
+    D, K, M, eta = (
+        xr.DataArray(column, coords={"run": runs}) for column in np.asarray([table[r] for r in runs], float).T
+    )
+    slope = xr.DataArray(SLOPES, coords={"negative_slope": SLOPES})
+    reached = (0.5 * (1 + np.sqrt(D / K)) * (1 + 0.04 * (slope < 1))) * ones
+    worst.loc[{"check": "largest_value", "case": "claimed"}] = reached.transpose("run", "negative_slope", "seed").values
+    fitted = np.log(0.05) / np.log1p(-eta * (1 + slope**2) / 2) * xr.where(M > 100, 2.7, 1.0)
+    names = {"token_count": D, "support_count": K, "squared_norm": M, "eta": eta, "slope": slope, "fitted": fitted,
+             "separation": M / (K * D**2)}  # fmt: skip
+    return xr.Dataset({"worst": worst, **{name: values * ones for name, values in names.items()}})
+
+
+def blocks() -> xr.Dataset:
+    """exp-e1-blocks: only two blocks train; at t = 300 W^xx is the largest."""
+    runs = ["identity", "ReLU", "leaky", "ReLU, K = D"]
+    step = np.asarray([0.0, 300.0, 10_000.0, np.nan])
+    rows = np.asarray([[0.01] * 6, [1, 0.5, 4, 0.1, 0.1, 1], [10, 0.5, 0.05, 0.05, 0.05, 10], [np.nan] * 6])
+    norms = np.broadcast_to(rows, (4, 2, 4, 6)).copy()
+    norms[3, :, 2, 5] = 0.1
+    excess = np.broadcast_to([5.0, 2.0, 0.5, np.nan], (4, 2, 4)).copy()
+    coords = {"run": runs, "seed": [0, 1], "part": ["values_x", "values_p", "xx", "xp", "px", "pp"]}
+    dims = ("run", "seed", "record")
+    return xr.Dataset(
+        {"step": (dims, np.broadcast_to(step, (4, 2, 4)).copy()), "part_norm": ((*dims, "part"), norms),
+         "batch_excess": (dims, excess)}, coords,
+    )  # fmt: skip
+
+
+def curves() -> xr.Dataset:
+    """exp-e2-curves: T* = 1000 of 10⁴ steps; excess = recursion + floor."""
+    tasks = [*SIX, "CNN ReLU, frozen", "STS, frozen", "GSLP, frozen"]
+    step = np.tile([0.0, 100, 500, 1000, 1200, 10_000, np.nan], (9, 2, 2, 1))
+    step[6:, ..., 5] = np.nan
+    coords = {"task": tasks, "dynamics": ["online", "recursion"], "seed": [0, 1]}
+    dims = ("task", "dynamics", "seed", "record")
+    exact = 1e4 / np.maximum(step, 1)
+    excess = exact.copy()
+    excess[:, 0] += 0.2
+    excess[6:, 0] = 60.0
+    target = np.full((9, 2, 2, 3, 3), np.nan)
+    target[..., :2, :2] = [[1.0, 1.0], [0.0, 0.0]]
+    scores = np.where(target > 0, 0.8, 0.2) + 0 * target
+    there = 0 * step
+    return xr.Dataset(
+        {"step": (dims, step), "excess": (dims, excess), "score": (dims, 0.8 + there), "cosine": (dims, 1 + there),
+         "rolled_cosine": (dims, 0.1 + there), "floor": (dims[:3], np.full((9, 2, 2), 0.2)),
+         "escape": (dims[:3], np.full((9, 2, 2), 1000.0)),
+         "score_map": ((*dims[:3], "key_token", "query_token"), scores),
+         "target_map": ((*dims[:3], "key_token", "query_token"), target)}, coords,
+    )  # fmt: skip
