@@ -18,6 +18,7 @@ PRINTED = [
     ("exp_regression", "condition number"),
     ("icl", "condition satisfied: True"),
     ("graph_transformer", "core distance: 2"),
+    ("teacher_student", "steps to escape from 1/D: 3155"),
 ]
 """Every theory with a page, and something that the code on it prints."""
 

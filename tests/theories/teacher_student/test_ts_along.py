@@ -117,7 +117,9 @@ def test_the_checks_are_the_formulas_of_the_specification(seed: int) -> None:
     assert set(seen) == set(ALLOWED) == {*numbers, "logit_rise"}
     for name, pair in numbers.items():
         assert [float(seen[name].claimed), float(seen[name].broken)] == pytest.approx(pair, rel=1e-8, abs=1e-11), name
-    assert float(seen["logit_rise"].claimed) == pytest.approx(max((a - b) / b for a, b in zip(now[1:], then[1:])))
+    assert float(seen["logit_rise"].claimed) == pytest.approx(
+        max((a - b) / b for a, b in zip(now[1:], then[1:], strict=True))
+    )
     # falling back is a violation
     back = look(Task(D, K, M, kappa, eta), norms, 5.0, 9.0, t, Scalars(*then), Scalars(*now))
     for name in ("logit_rise", "score_rise"):
@@ -221,3 +223,11 @@ def test_the_twin_in_full_matrices_sees_what_the_recursion_sees() -> None:
         i = list(ALLOWED).index(name)
         np.testing.assert_allclose(two["worst"][i], one["worst"][i], rtol=1e-6, err_msg=name)
     assert two["escape"] == one["escape"] == near(events(Task(12.0, 2.0, 60.0, 0.0, 0.05))[1], 0)
+
+
+def test_the_first_step_follows_the_same_convention_as_elsewhere() -> None:
+    for start in ("limit", "slope"):
+        setting = Setting(**{**TINY, "dynamics": "recursion", "negative_slope": 0.0, "start": start})
+        ours, theirs = check_run(setting, 0), simulate(setting, 0)
+        np.testing.assert_allclose(ours["value"], theirs["value"], rtol=1e-12)
+    assert float(ours["value"][1]) > 0

@@ -25,7 +25,6 @@ from lemmata.theories.teacher_student.teachers import make_teacher
 from lemmata.theories.teacher_student.training import OUTPUTS, SCALARS, simulate
 
 FIELDS: dict[str, Any] = {"steps": 300, "records": 12, "batch": 5, "test_samples": 7, "track": "outputs", "room": 9}
-FULL = {"student": "full", "init_scale": 0.1}
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -99,7 +98,7 @@ def test_population_descent_is_the_recursion(kind: str, slope: float) -> None:
     full, exact = (run(d, kind, negative_slope=slope) for d in ("population", "recursion"))
     for name in ("value", "support_logit", "rest_logit", "gap", "score", "mass", "odds", "excess", "quasi_scale"):
         np.testing.assert_allclose(full[name], exact[name], rtol=1e-11, atol=1e-14, err_msg=name)
-    for name in ("score_error", "value_error", "batch_excess", "ood_batch", "ood_clean", "rolled_cosine"):
+    for name in ("score_error", "value_error", "batch_excess", "ood_batch", "ood_clean", "rolled_cosine", "part_norm"):
         np.testing.assert_allclose(full[name], exact[name], rtol=1e-9, atol=1e-12, err_msg=name)
     np.testing.assert_allclose(full["cosine"][1:], 1, rtol=1e-13)
     np.testing.assert_allclose(full["row_cosine"][1:], 1, rtol=1e-13)
@@ -375,6 +374,8 @@ def test_records_are_spaced_as_asked() -> None:
     assert steps_of(escape=300.4, steps=400, records=11, spacing="decades") == decade
     assert steps_of(escape=math.inf, steps=110, records=4, spacing="decades") == [0, 100, 110, -1]
     assert steps_of(steps=0, records=2) == [0, -1]
+    assert steps_of(steps=1000, records=2) == [0, 1000]
+    assert steps_of(steps=1000, records=3) == [0, 1, 1000]
 
 
 def test_time_can_be_counted_in_escapes() -> None:

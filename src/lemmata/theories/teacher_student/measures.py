@@ -8,6 +8,7 @@ import numpy as np
 import xarray as xr
 
 from lemmata.lab.claims import NotApplicable
+from lemmata.theories.teacher_student.bounds import right_side
 from lemmata.theories.teacher_student.reduced import Pattern, Task, at_score
 from lemmata.theories.teacher_student.setting import SEPARATED
 
@@ -64,6 +65,25 @@ def product_gap(data: xr.Dataset) -> xr.DataArray:
 def over_slopes(values: xr.DataArray, reduce: str = "max") -> xr.DataArray:
     """The worst over the activations."""
     return getattr(values, reduce)("negative_slope", skipna=False)
+
+
+READ_AT = 1e9
+"""ηT at which the powers of D are read."""
+MOMENT, EPSILON = 10.0, 50.0
+"""ξ and ε of the first passage of T4."""
+
+
+def at_fixed_time(data: xr.Dataset) -> xr.Dataset:
+    """The data at ηT = 10⁹."""
+    return data.isel(record=abs(data.eta * data.step / READ_AT - 1).fillna(np.inf).argmin("record"))
+
+
+def passage(data: xr.Dataset) -> xr.DataArray:
+    """The first T at which the right side of B is at most ε."""
+    right = right_side(task_of(data), MOMENT, data.value, pattern_of(data))
+    return xr.apply_ufunc(
+        lambda t, v: crossing(t, v, EPSILON), data.step, right, input_core_dims=[["record"]] * 2, vectorize=True
+    )
 
 
 def crossing(times: Any, values: Any, level: float) -> float:

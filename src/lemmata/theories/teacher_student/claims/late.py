@@ -10,22 +10,18 @@ import xarray as xr
 from lemmata.lab.claims import FAILS, HOLDS, Claim, Control, Datasets, Evidence
 from lemmata.lab.judges import within
 from lemmata.lab.measures import log_slopes, on_law, stack
-from lemmata.theories.teacher_student.bounds import late_mass, right_side
+from lemmata.theories.teacher_student.bounds import late_mass
 from lemmata.theories.teacher_student.gaussian import mean_square_slope
 from lemmata.theories.teacher_student.measures import (
+    at_fixed_time,
     at_multiple,
-    crossing,
     late_slope,
-    pattern_of,
+    passage,
     product_gap,
     task_of,
 )
 
 LATE, DIMENSION = "t3-late", "t3-dimension"
-READ_AT = 1e9
-"""ηT at which the powers of D are read."""
-MOMENT, EPSILON = 10.0, 50.0
-"""ξ and ε of the first passage of T4."""
 BENT = [0.1, 0.0]
 Read = Callable[[xr.Dataset], xr.DataArray]
 
@@ -111,21 +107,6 @@ def _growth(law: Callable[[xr.DataArray], xr.DataArray] | None = None) -> Eviden
     return evidence
 
 
-def _at_fixed_time(datasets: Datasets) -> xr.Dataset:
-    """The data at ηT = 10⁹."""
-    data = datasets[DIMENSION]
-    return data.isel(record=abs(data.eta * data.step / READ_AT - 1).fillna(np.inf).argmin("record"))
-
-
-def _passage(datasets: Datasets) -> xr.DataArray:
-    """The first T at which the right side of B is at most ε."""
-    data = datasets[DIMENSION]
-    right = right_side(task_of(data), MOMENT, data.value, pattern_of(data))
-    return xr.apply_ufunc(
-        lambda t, v: crossing(t, v, EPSILON), data.step, right, input_core_dims=[["record"]] * 2, vectorize=True
-    )
-
-
 def _powers(read: Callable[[Datasets], xr.DataArray], law: float | None = None) -> Evidence:
     """The exponent in D for every κ; `law` puts the residuals on that exponent first."""
 
@@ -141,7 +122,7 @@ def _powers(read: Callable[[Datasets], xr.DataArray], law: float | None = None) 
 
 
 def _fixed(quantity: str) -> Callable[[Datasets], xr.DataArray]:
-    return lambda datasets: QUANTITIES[quantity](_at_fixed_time(datasets))
+    return lambda datasets: QUANTITIES[quantity](at_fixed_time(datasets[DIMENSION]))
 
 
 def _late_claim(
@@ -245,7 +226,8 @@ CLAIMS = (
     *_dimension_claims("t3-dimension", "Theorem 3.1(3)", "At fixed ηT and K, the excess loss", _fixed("excess"),
                        4.0, 0.4, 2.0, 0.05),
     *_dimension_claims("t4-epsilon-dimension", "Theorem 3.2",
-                       "The time from which the bound on the out-of-distribution excess is below ε", _passage,
+                       "The time from which the bound on the out-of-distribution excess is below ε",
+                       lambda datasets: passage(datasets[DIMENSION]),
                        6.0, 0.6, 4.0, 0.1),
     _late_claim(
         "c1-no-log", "comparison with earlier work", "comparison",

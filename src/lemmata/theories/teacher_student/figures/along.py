@@ -123,7 +123,9 @@ def _scales(ax: Axes, cell: xr.Dataset, words: str) -> None:
 def _orbit(ax: Axes, run: xr.Dataset, words: str, color: str) -> None:
     """The way of one run through (p, C_1), the curve C_1*(p) of its activation, and where it is at t_1 and T*."""
     task = scalar_task(run)
-    ax.plot(run.score, run.value, color=color, marker="o", markersize=3, linewidth=0.6, label=f"run, {words}")
+    # records far apart are not joined: the chords would leave the way
+    line = 0.6 if run.sizes["record"] >= 100 else 0.0
+    ax.plot(run.score, run.value, color=color, marker="o", markersize=3, linewidth=line, label=f"run, {words}")
     _stationary(ax, task)
     for name, mark in (("fitted", "^"), ("escape", "*")):
         off = abs(np.log(positive(run.step) / run[name]))

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from lemmata.lab.figures import GREY, RED, dodge, panels
-from lemmata.theories.teacher_student.bounds import late_mass, right_side
+from lemmata.theories.teacher_student.bounds import late_mass
 from lemmata.theories.teacher_student.figures.common import (
     DERIVED,
     anchored,
@@ -32,7 +32,15 @@ from lemmata.theories.teacher_student.figures.common import (
     signed,
     slope_of,
 )
-from lemmata.theories.teacher_student.measures import crossing, multiples, pattern_of, task_of
+from lemmata.theories.teacher_student.measures import (
+    EPSILON,
+    MOMENT,
+    READ_AT,
+    at_fixed_time,
+    multiples,
+    passage,
+    task_of,
+)
 
 INTACT = "none"
 FROZEN = {"attention": ("attention frozen", GREY, ":"), "values": ("values frozen at $V^*$", RED, "--")}
@@ -151,25 +159,6 @@ def _constants(ax: Axes, data: xr.Dataset, quantity: Law) -> None:
     legend(ax, 2)
 
 
-SCALE, MOMENT, EPSILON = 1e9, 10.0, 50.0
-"""The ηT at which all D are compared; second moment ξ and loss ε of the first passage."""
-
-
-def _at_scale(values: xr.DataArray, data: xr.Dataset) -> xr.DataArray:
-    """The value at the record nearest to ηT = 10⁹."""
-    off = abs(np.log(positive(data.step) * data.eta / SCALE))  # pyright: ignore[reportOperatorIssue]
-    return values.isel(record=off.fillna(np.inf).argmin("record"))
-
-
-def _passage(data: xr.Dataset) -> xr.DataArray:
-    """ηT at which the right side of B at ξ falls below ε."""
-    bound = right_side(task_of(data), MOMENT, data.value, pattern_of(data))
-    found = xr.apply_ufunc(
-        crossing, data.step, bound, EPSILON, input_core_dims=[["record"], ["record"], []], vectorize=True
-    )
-    return found * data.eta
-
-
 class Power(NamedTuple):
     """A quantity with its printed and its corrected power of D."""
 
@@ -180,11 +169,11 @@ class Power(NamedTuple):
 
 
 POWERS = (
-    Power(lambda d: _at_scale(d.mass / d.support_count, d), "$1/K-p$", 2.0, 1.0),
-    Power(lambda d: _at_scale(d.score_error, d), r"$\|S-S^*\|_F$", 2.5, 1.5),
-    Power(lambda d: _at_scale(d.value_error, d), r"$\|W_V-V^*\|_F/\|V^*\|_F$", 2.0, 1.0),
-    Power(lambda d: _at_scale(d.excess, d), r"$\mathcal{L}-\mathcal{L}_{opt}$", 4.0, 2.0),
-    Power(_passage, rf"$\eta T_\epsilon$, $\epsilon$ = {EPSILON:g}, $\xi$ = {MOMENT:g}", 6.0, 4.0),
+    Power(lambda d: at_fixed_time(d).mass / d.support_count, "$1/K-p$", 2.0, 1.0),
+    Power(lambda d: at_fixed_time(d).score_error, r"$\|S-S^*\|_F$", 2.5, 1.5),
+    Power(lambda d: at_fixed_time(d).value_error, r"$\|W_V-V^*\|_F/\|V^*\|_F$", 2.0, 1.0),
+    Power(lambda d: at_fixed_time(d).excess, r"$\mathcal{L}-\mathcal{L}_{opt}$", 4.0, 2.0),
+    Power(lambda d: passage(d) * d.eta, rf"$\eta T_\epsilon$, $\epsilon$ = {EPSILON:g}, $\xi$ = {MOMENT:g}", 6.0, 4.0),
 )
 
 
@@ -211,7 +200,11 @@ def dimension(data: xr.Dataset) -> Figure:
         numbers(ax, D, "tokens $D$")
         log_y(ax)
         ax.set_ylabel(power.symbol)
-        where = rf"at $\eta T$ = {SCALE:.0e}" if power.measured is not _passage else "first passage of the bound B"
+        where = (
+            rf"at $\eta T = 10^{{{np.log10(READ_AT):g}}}$"
+            if power is not POWERS[-1]
+            else "first passage of the bound B"
+        )
         ax.set_title(where, fontsize=10)
         legend(ax, 1)
     short = ("$1/K-p$", r"$\|S-S^*\|$", r"$\|W_V-V^*\|$", "excess", r"$T_\epsilon$")
