@@ -28,3 +28,11 @@ def _few_programs() -> Iterator[None]:
     yield
     jax.clear_caches()
     gc.collect()
+
+
+@pytest.fixture(scope="module")
+def hasty_programs() -> Iterator[None]:
+    """For files in which compiling takes longer than running: less optimisation."""
+    jax.config.update("jax_disable_most_optimizations", True)
+    yield
+    jax.config.update("jax_disable_most_optimizations", False)

@@ -18,6 +18,21 @@ PREDICTED: dict[str, Any] = {"color": "black", "linestyle": "--", "linewidth": 1
 NEVER = "never reached"
 
 
+def colour(i: int) -> str:
+    """The i-th colour, from the first again after the last."""
+    return PALETTE[i % len(PALETTE)]
+
+
+def labels_of(data: xr.Dataset, axis: str) -> list[str]:
+    return [str(label) for label in data[axis].values]
+
+
+def present(data: xr.Dataset, axis: str, wanted: Sequence[str]) -> list[str]:
+    """Those of the wanted labels that the data have."""
+    known = labels_of(data, axis)
+    return [label for label in wanted if label in known]
+
+
 def panels(
     count: int = 1, *, rows: int = 1, width: float = 5.2, height: float = 3.9, **shared: Any
 ) -> tuple[Figure, list[Axes]]:
@@ -139,3 +154,18 @@ def log_times(ax: Axes) -> None:
         ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if high / low < 1e4 else (1,)))
         ax.yaxis.set_minor_formatter(NullFormatter())
     ax.yaxis.set_major_formatter("{x:g}")
+
+
+def log_y(ax: Axes) -> None:
+    """A logarithmic y axis with a tick a decade, or 1, 2, 5 where it spans little; nothing to show has no scale."""
+    if not (np.isfinite(ax.dataLim.y1) and ax.dataLim.y1 > 0):
+        ax.set_yticks([])
+        return
+    if ax.dataLim.y1 < 1.001 * ax.dataLim.y0:
+        ax.set_ylim(ax.dataLim.y1 / 3, 3 * ax.dataLim.y1)
+    ax.set_yscale("log")
+    low, high = ax.get_ylim()
+    if high < 100 * low:
+        ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        ax.yaxis.set_major_formatter("{x:g}")
+    ax.yaxis.set_minor_formatter(NullFormatter())

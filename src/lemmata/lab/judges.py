@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -86,6 +87,17 @@ def all_of(**judges: Judge) -> Judge:
         return _combine([(name, judges[name](evidence[name])) for name in judges], "any")
 
     return judge
+
+
+def stating(judge: Judge) -> Judge:
+    """The judge of evidence that comes with words, (evidence, words): they stand in its note."""
+
+    def judged(stated: tuple[Any, str]) -> Verdict:
+        evidence, words = stated
+        verdict = judge(evidence)
+        return replace(verdict, note=f"{verdict.note}; {words}")
+
+    return judged
 
 
 def _margin(verdict: Verdict) -> float:

@@ -1,7 +1,5 @@
 """The network and its gradient written out for one node at a time (3.1, oracle 8.2), and small worlds in float64."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import jax
@@ -23,14 +21,6 @@ SMALL: dict[str, Any] = {
     "step_size": 0.5,
 }
 PARTS = ("W_O", "W_V", "W_K", "W_Q", "b")
-
-
-@contextmanager
-def hasty() -> Iterator[None]:
-    """Compiling takes longer than running here."""
-    jax.config.update("jax_disable_most_optimizations", True)
-    yield
-    jax.config.update("jax_disable_most_optimizations", False)
 
 
 class Weights(NamedTuple):

@@ -4,11 +4,9 @@ The data sets of `gt_hand_made` are the world as the specification expects it. T
 in it, to just inside and to just outside of what the register allows, and say what the claim must answer.
 """
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-import jax
 import numpy as np
 import pytest
 import xarray as xr
@@ -143,12 +141,7 @@ def test_a_claim_that_fails_says_so_and_its_corrected_twin_reads_the_same() -> N
 # The world as expected
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _hasty_programs() -> Iterator[None]:
-    """Compiling takes longer than running here."""
-    jax.config.update("jax_disable_most_optimizations", True)
-    yield
-    jax.config.update("jax_disable_most_optimizations", False)
+pytestmark = pytest.mark.usefixtures("hasty_programs")
 
 
 @pytest.fixture(scope="module")

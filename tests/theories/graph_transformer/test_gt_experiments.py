@@ -1,13 +1,12 @@
 """The experiments: their sizes are those of the register, simulations run, and what they leave can be judged."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pytest
 import xarray as xr
-from gt_slow import hasty
 
 from lemmata.lab.claims import INCONCLUSIVE, OUTCOMES, examine
 from lemmata.lab.grid import Grid, make_grid
@@ -317,10 +316,7 @@ def test_the_experiments_that_are_run_cover_every_simulation() -> None:
     assert {one.simulation.name for one in EXPERIMENTS.values()} == {one.name for one in (*simulations, vary_masses)}
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _hasty_programs() -> Iterator[None]:
-    with hasty():
-        yield
+pytestmark = pytest.mark.usefixtures("hasty_programs")
 
 
 @pytest.fixture(scope="module")

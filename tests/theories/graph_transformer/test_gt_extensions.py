@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from gt_slow import Weights, answer, hasty, in_float64, slopes, weights
+from gt_slow import Weights, answer, in_float64, slopes, weights
 
 from lemmata.lab import batches
 from lemmata.lab.precision import numerics
@@ -22,10 +22,7 @@ from lemmata.theories.graph_transformer.network import Parameters, Tokens, initi
 FIELDS = Weights._fields
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _hasty_programs() -> Iterator[None]:
-    with hasty():
-        yield
+pytestmark = pytest.mark.usefixtures("hasty_programs")
 
 
 @pytest.fixture(autouse=True)

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from gt_slow import PARTS, Case, Weights, answer, hasty, make_case, slopes, weights
+from gt_slow import PARTS, Case, Weights, answer, make_case, slopes, weights
 
 from lemmata.lab.precision import numerics
 from lemmata.networks.losses import hinge
@@ -22,10 +22,7 @@ DRAWS, ROWS = 2, 80
 LABELLED = 30
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _hasty_programs() -> Iterator[None]:
-    with hasty():
-        yield
+pytestmark = pytest.mark.usefixtures("hasty_programs")
 
 
 @pytest.fixture(autouse=True)

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from gt_slow import SMALL, Case, Weights, answer, hasty, make_case, slopes, weights
+from gt_slow import SMALL, Case, Weights, answer, make_case, slopes, weights
 
 from lemmata.lab.precision import numerics
 from lemmata.theories.graph_transformer import training
@@ -23,10 +23,7 @@ STEPS = 4
 FIELDS = Weights._fields
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _hasty_programs() -> Iterator[None]:
-    with hasty():
-        yield
+pytestmark = pytest.mark.usefixtures("hasty_programs")
 
 
 @pytest.fixture(autouse=True)

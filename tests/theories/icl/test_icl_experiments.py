@@ -1,10 +1,9 @@
 """The experiments: their sizes are those of the specification, all of them run, and what they leave can be judged."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-import jax
 import numpy as np
 import pytest
 import xarray as xr
@@ -231,12 +230,7 @@ FEWER: dict[str, dict[str, list[Any]]] = {
 }
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _hasty_programs() -> Iterator[None]:
-    """What is compiled here runs for twelve steps."""
-    jax.config.update("jax_disable_most_optimizations", True)
-    yield
-    jax.config.update("jax_disable_most_optimizations", False)
+pytestmark = pytest.mark.usefixtures("hasty_programs")
 
 
 def smoke_axes(name: str) -> dict[str, Any]:

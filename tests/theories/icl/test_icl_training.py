@@ -32,12 +32,7 @@ STOPPED = SETTING.replace(moments="even", stop="reached")
 STEPS = 4
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _hasty_programs() -> Iterator[None]:
-    """Compiling takes longer than running here."""
-    jax.config.update("jax_disable_most_optimizations", True)
-    yield
-    jax.config.update("jax_disable_most_optimizations", False)
+pytestmark = pytest.mark.usefixtures("hasty_programs")
 
 
 @pytest.fixture(autouse=True)

@@ -21,6 +21,8 @@ from lemmata.theories.teacher_student.reduced import Scalars, Task
 from lemmata.theories.teacher_student.setting import Setting
 from lemmata.theories.teacher_student.training import simulate
 
+pytestmark = pytest.mark.usefixtures("hasty_programs")
+
 TINY: dict[str, Any] = {
     "tokens": 12, "support": 2, "features": 2, "outputs": 2, "value_law": "two_rows", "strength": 60.0,
     "teacher": "supports", "steps": 400, "records": 6,

@@ -1,9 +1,7 @@
 """The register, and that its judges tell true data from false ones. `ts_hand_made` holds the world as expected."""
 
-from collections.abc import Iterator
 from typing import Any
 
-import jax
 import pytest
 import ts_hand_made as made
 import xarray as xr
@@ -41,11 +39,7 @@ PRINTED = {"p17-norm", "p18-dimension", "t1-dimension", "t2-dimension", "t3-dime
            "t5-worst-case", "t7-slope", "lem-e1-leaky-constant", "lem-e10-lower-printed", "c2-cubic-upper"}  # fmt: skip
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _hasty_programs() -> Iterator[None]:
-    jax.config.update("jax_disable_most_optimizations", True)
-    yield
-    jax.config.update("jax_disable_most_optimizations", False)
+pytestmark = pytest.mark.usefixtures("hasty_programs")
 
 
 def names(claims: Any) -> list[str]:

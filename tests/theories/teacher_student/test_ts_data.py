@@ -29,12 +29,7 @@ draw_inputs = jax.jit(data.draw_inputs, static_argnums=(1, 2))
 draw_sample = jax.jit(data.draw_sample, static_argnums=(2, 5))
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _hasty_programs() -> Iterator[None]:
-    """Compiling takes longer than drawing here."""
-    jax.config.update("jax_disable_most_optimizations", True)
-    yield
-    jax.config.update("jax_disable_most_optimizations", False)
+pytestmark = pytest.mark.usefixtures("hasty_programs")
 
 
 @pytest.fixture(autouse=True)

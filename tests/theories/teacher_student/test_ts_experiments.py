@@ -1,10 +1,8 @@
 """The experiments: their sizes are those of the register, and all of them run at smoke size."""
 
 import math
-from collections.abc import Iterator
 from typing import Any
 
-import jax
 import numpy as np
 import pytest
 import xarray as xr
@@ -37,12 +35,7 @@ QUICK: dict[str, tuple[int, str, dict[str, Any], dict[str, int]]] = {
 }  # fmt: skip
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _hasty_programs() -> Iterator[None]:
-    """What is compiled here runs for forty steps."""
-    jax.config.update("jax_disable_most_optimizations", True)
-    yield
-    jax.config.update("jax_disable_most_optimizations", False)
+pytestmark = pytest.mark.usefixtures("hasty_programs")
 
 
 def cells(name: str, preset: str = "quick") -> Any:

@@ -5,7 +5,6 @@
 
 import functools
 import math
-from collections.abc import Iterator
 from typing import Any
 
 import jax
@@ -27,12 +26,7 @@ from lemmata.theories.teacher_student.training import OUTPUTS, SCALARS, simulate
 FIELDS: dict[str, Any] = {"steps": 300, "records": 12, "batch": 5, "test_samples": 7, "track": "outputs", "room": 9}
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _hasty_programs() -> Iterator[None]:
-    """Compiling takes longer than running here."""
-    jax.config.update("jax_disable_most_optimizations", True)
-    yield
-    jax.config.update("jax_disable_most_optimizations", False)
+pytestmark = pytest.mark.usefixtures("hasty_programs")
 
 
 @functools.cache

@@ -25,6 +25,8 @@ from lemmata.theories.teacher_student.reduced import Scalars, Task, from_gap, ga
 from lemmata.theories.teacher_student.setting import Setting
 from lemmata.theories.teacher_student.transfer import TransferSetting, plan_transfer, transfer
 
+pytestmark = pytest.mark.usefixtures("hasty_programs")
+
 FIELDS: dict[str, Any] = {
     "dynamics": "limit", "teacher": "cnn", "tokens": 6, "support": 2, "features": 3, "outputs": 2,
     "value_law": "positive", "strength": 5.0, "inputs": 750, "noise_draws": 300, "batch": 20, "noise": 0.5,

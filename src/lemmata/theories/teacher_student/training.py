@@ -155,7 +155,8 @@ def follow(problem: Problem, key: jax.Array, plan: Plan) -> dict[str, Array]:
         used = jnp.sum(plan.at >= 0)
         last = jax.tree.map(lambda path: jnp.asarray(path)[used - 1], states)
         found |= _maps(problem, teacher, reduced_matrices(task, teacher, last)[1])
-        norms = [jnp.linalg.norm(part) for part in (teacher.values, teacher.scores > 0, teacher.scores == 0)]
+        inside = (teacher.scores > 0).astype(teacher.scores.dtype)
+        norms = [jnp.linalg.norm(part) for part in (teacher.values, inside, 1 - inside)]
         logits = jnp.sqrt((states.support * norms[1]) ** 2 + (states.rest * norms[2]) ** 2)
         found["part_norm"] = _part_norms(jnp.abs(states.value) * norms[0], logits)
     sound = jnp.isfinite(states.value)

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
-from matplotlib.ticker import LogLocator, NullFormatter
 
 from lemmata.lab.claims import NotApplicable
 from lemmata.lab.figures import BLUE, GREEN, GREY, ORANGE, PALETTE, PREDICTED, RED, strip
@@ -78,21 +77,6 @@ def names_axis(ax: Axes, names: Sequence[str], label: str = "") -> None:
     ax.set_xticks(range(len(names)), list(names), fontsize=8)
     ax.set_xlim(-0.6, len(names) - 0.4)
     ax.set_xlabel(label)
-
-
-def log_y(ax: Axes) -> None:
-    """A logarithmic y axis, with plain numbers where it spans little; without anything to show it has no scale."""
-    if not (np.isfinite(ax.dataLim.y1) and ax.dataLim.y1 > 0):
-        ax.set_yticks([])
-        return
-    if ax.dataLim.y0 == ax.dataLim.y1:
-        ax.set_ylim(ax.dataLim.y1 / 3, 3 * ax.dataLim.y1)
-    ax.set_yscale("log")
-    low, high = ax.get_ylim()
-    if high < 100 * low:
-        ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-        ax.yaxis.set_major_formatter("{x:g}")
-    ax.yaxis.set_minor_formatter(NullFormatter())
 
 
 def over(

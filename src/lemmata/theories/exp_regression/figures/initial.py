@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from lemmata.lab.figures import BLUE, GREEN, GREY, ORANGE, PALETTE, PREDICTED, RED, dodge, legend_below, panels
+from lemmata.lab.figures import BLUE, GREEN, GREY, ORANGE, PALETTE, PREDICTED, RED, dodge, legend_below, log_y, panels
 from lemmata.lab.intervals import share_interval
 from lemmata.theories.exp_regression import bounds
 from lemmata.theories.exp_regression.figures import common
@@ -46,7 +46,7 @@ def concentration(data: xr.Dataset) -> Figure:
     left.plot([], [], label=r"exact: $(\sum\mathrm{Var}_{ij}/m_\mathrm{eff})^{1/2}$, slope −1/2", **PREDICTED)
     left.fill_between([], [], [], color=GREY, alpha=0.3, label="5 % to 95 % of the draws")
     common.width_axis(left, m)
-    common.log_y(left)
+    log_y(left)
     left.set_ylabel(r"RMS of $\|H^\mathrm{dis}-H^\mathrm{cts}\|_F$")
     left.set_title("kernel error", fontsize=10)
     right.plot([], [], "o-", color=GREY, label=r"$\lambda_\min(H^\mathrm{dis})\geq\frac{3}{4}\lambda$")
@@ -95,7 +95,7 @@ def tails(data: xr.Dataset) -> Figure:
             right.plot(wide, promised, **{**PREDICTED, "color": color})
     right.axhline(DELTA, label=rf"document: at most $\delta$ = {DELTA:g}", **PREDICTED)
     right.plot([], [], label="union bound on the share, by $C$", **{**PREDICTED, "color": GREY})
-    common.log_y(left)
+    log_y(left)
     ticks = [t for t in (0.1, 0.2, 0.5, 1, 2, 3, 5, 10, 20, 50) if left.get_ylim()[0] < t < left.get_ylim()[1]]
     left.set_yticks(ticks, [f"{t:g}" for t in ticks])
     left.minorticks_off()
@@ -164,7 +164,7 @@ def width(data: xr.Dataset) -> Figure:
             names.append(f"$\\sigma$ = {sigma:g}\n{100 * np.mean(met(values)):.0f} % of the draws")
         ax.axhline(limit, label=words, **PREDICTED)
         common.names_axis(ax, names)
-    common.log_y(left)
+    log_y(left)
     for i, sigma in enumerate(data.weight_scale.values):
         part = data.sel(weight_scale=sigma)
         exact = float((part.predicted_error / part.limit_least).mean())
@@ -206,7 +206,7 @@ def perturbation(data: xr.Dataset) -> Figure:
         ax.axvline(1.0, color=GREY, linestyle=":", linewidth=1)
         ax.set_xticks(factors, [f"{factor:g}" for factor in factors])
         ax.set_title(title, fontsize=8.5)
-    common.log_y(axes[4])
+    log_y(axes[4])
     for ax in axes[3:]:
         ax.set_xlabel(r"distance moved / $R$")
     for ax in axes[:3]:
@@ -258,7 +258,7 @@ def outputs(data: xr.Dataset) -> Figure:
         common.predicted(right, m, target + m * expected.sum(), words)
     right.axhline(n, color="black", linestyle="-.", linewidth=1, label=f"coupled: $\\|y\\|^2\\leq n$ = {n}")
     common.width_axis(right, m)
-    common.log_y(right)
+    log_y(right)
     right.set_ylabel(r"$\|y-F(0)\|^2$")
     right.set_title("initial error", fontsize=10)
     for ax in (left, right):

@@ -10,7 +10,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from lemmata.lab.figures import BLUE, GREEN, GREY, PALETTE, PREDICTED, RED, legend_below, panels
+from lemmata.lab.figures import BLUE, GREEN, GREY, PALETTE, PREDICTED, RED, legend_below, log_y, panels
 from lemmata.theories.exp_regression.figures import common
 from lemmata.theories.exp_regression.figures.common import coloured, positive, word
 from lemmata.theories.exp_regression.measures import CLASSES, classes
@@ -47,7 +47,7 @@ def stability(data: xr.Dataset) -> Figure:
             median = common.centre(part.transpose("seed", "step_constant").values)
             ax.plot(c * shift, median, color=color, linewidth=1, alpha=0.7)
     for ax in (peaks, ends):
-        common.log_y(ax)
+        log_y(ax)
     grid = np.linspace(c.min(), max(c.max(), EDGE + 0.5), 200)
     flat.plot(grid, np.minimum(1.0, EDGE / grid), **PREDICTED)
     flat.set_ylim(bottom=0)
@@ -87,7 +87,7 @@ def _paths(ax: Axes, data: xr.Dataset) -> None:
     ax.axhline(1.0, color="black", linewidth=0.6)
     if np.isfinite(ax.dataLim.x1) and ax.dataLim.x1 > 0:
         ax.set_xscale("log")
-    common.log_y(ax)
+    log_y(ax)
     ax.set_xlabel("training step $t$")
     ax.set_ylabel(r"$\|e(t)\|^2/\|e(0)\|^2$")
     ax.set_title(f"$m$ = {float(part.neurons):g}, first seed (dashed: $c>2$)", fontsize=10)

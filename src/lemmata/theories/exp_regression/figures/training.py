@@ -10,7 +10,7 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 
-from lemmata.lab.figures import BLUE, GREEN, GREY, ORANGE, PREDICTED, RED, dodge, legend_below, panels
+from lemmata.lab.figures import BLUE, GREEN, GREY, ORANGE, PREDICTED, RED, dodge, legend_below, log_y, panels
 from lemmata.lab.measures import at_end
 from lemmata.theories.exp_regression.figures import common
 from lemmata.theories.exp_regression.figures.common import INIT_COLORS, coloured, over, positive, seeds_at, word
@@ -69,7 +69,7 @@ def _deviation(ax: Axes, data: xr.Dataset, inits: list[str]) -> None:
         start = np.nanmedian(first)
         common.predicted(ax, m, start * m[0] / m, "reference: $m^{-1}$")
     common.width_axis(ax, m)
-    common.log_y(ax)
+    log_y(ax)
     ax.set_ylabel(r"relative deviation of $\|e\|^2$")
     ax.set_title("from the linearised dynamics (dotted: independent)", fontsize=10)
 
@@ -89,7 +89,7 @@ def _hits(ax: Axes, data: xr.Dataset) -> None:
     ax.plot([], [], "x", color=GREY, markersize=4, label=r"kernel below $\lambda/2$")
     ax.axhline(1.0, label="document: within $T$", **PREDICTED)
     common.names_axis(ax, [word(m) for m in widths], "width $m$")
-    common.log_y(ax)
+    log_y(ax)
     ax.set_ylabel(r"steps to $\varepsilon$ / predicted $T$")
     ax.set_title("hitting time", fontsize=10)
 
@@ -129,7 +129,7 @@ def orthonormal(data: xr.Dataset) -> Figure:
             seeds_at(last, i + x, difference.clip(common.TINY), color, f"$c$ = {c:g}" if i == 0 else None, 0.08)
     last.axhline(1e-12, label="exact for orthonormal points: 0 (claimed: at most $10^{-12}$)", **PREDICTED)
     common.names_axis(last, [word(name) for name in samplers], "data")
-    common.log_y(last)
+    log_y(last)
     last.set_ylabel("largest difference from separate runs")
     last.set_title("all points together or each alone", fontsize=10)
     for ax in axes[:-1]:
@@ -157,7 +157,7 @@ def modes(data: xr.Dataset) -> Figure:
             ax.plot(part.step, linear.where(linear > floor), **PREDICTED)
         ax.plot([], [], color=shade(0.7), linewidth=2, label="measured")
         ax.plot([], [], label=r"linearised: $(1-m\eta\lambda_k)^t$", **PREDICTED)
-        common.log_y(ax)
+        log_y(ax)
         ax.set_xlabel("training step $t$")
         ax.set_ylabel(r"$|\langle q_k,e(t)\rangle|$")
         ax.set_title(f"$m$ = {m:g}, first seed", fontsize=10)
@@ -188,7 +188,7 @@ def _mode_rates(ax: Axes, data: xr.Dataset) -> None:
         line = np.array([np.nanmin(ends), np.nanmax(ends)])
         ax.plot(line, line, label="linearised: equal", **PREDICTED)
         ax.set_xscale("log")
-    common.log_y(ax)
+    log_y(ax)
     ax.set_xlabel(r"predicted rate $-\ln(1-m\eta\lambda_k)$")
     ax.set_ylabel("measured rate per step")
     ax.set_title("rate of every eigenvector", fontsize=10)
@@ -213,7 +213,7 @@ def drift(data: xr.Dataset) -> Figure:
         D = np.exp(np.log(bound).mean("seed")).transpose("neurons")
         common.predicted(ax, m, D, rf"document: $D${common.slope_words(bound, 'neurons')}")
         common.width_axis(ax, m)
-        common.log_y(ax)
+        log_y(ax)
         ax.set_ylabel(r"$\|w_r(t)-w_r(0)\|$ over the neurons $r$")
         ax.set_title(rf"$\kappa$ = {output.replace('√m', '$√m$')}: drift", fontsize=10)
     last = axes[-1]
@@ -227,7 +227,7 @@ def drift(data: xr.Dataset) -> Figure:
         common.predicted(last, m, np.nanmedian(start) * m[0] / m, rf"reference, $\kappa$ = {outputs[0]}: $m^{{-1}}$")
     common.faint(last, 0.02, r"claimed for $\kappa$ = 1, $m$ = 128: below 2 %")
     common.width_axis(last, m)
-    common.log_y(last)
+    log_y(last)
     last.set_ylabel("relative Frobenius error")
     last.set_title("lazy prediction of the final weights", fontsize=10)
     for ax in axes:
@@ -268,10 +268,10 @@ def initialisation(data: xr.Dataset) -> Figure:
     common.width_axis(output, m)
     output.set_ylabel(r"$\|F(0)\|^2$")
     output.set_title("initial outputs", fontsize=10)
-    common.log_y(steps)
+    log_y(steps)
     steps.set_ylabel(r"steps to $\|e\|^2\leq\varepsilon$")
     steps.set_title("training time", fontsize=10)
-    common.log_y(drifts)
+    log_y(drifts)
     common.faint(drifts, 0.3, "claimed, independent: median above 0.3")
     drifts.set_ylabel(r"$\max_{r,t}\|w_r(t)-w_r(0)\|$")
     drifts.set_title(r"largest drift up to $\varepsilon$", fontsize=10)
@@ -329,7 +329,7 @@ def theory_step(data: xr.Dataset) -> Figure:
         label = "linearised dynamics" if i == 0 else None
         left.plot(t, (linear / claimed).isel(seed=i), color="black", linestyle=":", linewidth=1, label=label)
     left.axhline(1.0, label="document: at least 1", **PREDICTED)
-    common.log_y(left)
+    log_y(left)
     left.set_xlabel("training step $t$")
     left.set_ylabel(r"$(1-\|e(t)\|^2/\|e(0)\|^2)\;/\;(1-(1-m\eta\lambda/2)^t)$")
     left.set_title("error that is gone, measured / claimed", fontsize=10)
@@ -339,7 +339,7 @@ def theory_step(data: xr.Dataset) -> Figure:
         ("drift / $D$", data.drift_ratio),
     )
     common.limits(right, groups)
-    common.log_y(right)
+    log_y(right)
     right.set_xlabel("largest over all steps")
     right.set_title("Lemmas 7.2 and 7.4", fontsize=10)
     for ax in (left, right):

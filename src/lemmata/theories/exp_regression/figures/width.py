@@ -7,7 +7,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from lemmata.lab.figures import BLUE, GREEN, GREY, ORANGE, PREDICTED, RED, dodge, legend_below, panels
+from lemmata.lab.figures import BLUE, GREEN, GREY, ORANGE, PREDICTED, RED, dodge, legend_below, log_y, panels
 from lemmata.theories.exp_regression.bounds import RUNNABLE
 from lemmata.theories.exp_regression.figures import common
 from lemmata.theories.exp_regression.figures.common import ACTIVATION_COLORS, coloured, positive, seeds_at, word
@@ -111,7 +111,7 @@ def activations(data: xr.Dataset) -> Figure:
         ends.axhline(0.0, label="document: 0", **PREDICTED)
     for ax in axes:
         common.names_axis(ax, [PAIRS.get(pair, pair) for pair in pairs], "data")
-        common.log_y(ax)
+        log_y(ax)
     ends.set_ylim(top=20 * max(1.0, ends.get_ylim()[1] / 20))
     ends.set_ylabel(r"final $\|e\|^2$")
     ends.set_title("final error", fontsize=10)
@@ -184,7 +184,7 @@ def theorem(data: xr.Dataset) -> Figure:
         ax.axvline(1.0, color="black", linestyle="-.", linewidth=0.9, label="$T$")
         ax.axvline(0.25, color=GREEN, linestyle="-.", linewidth=0.9, label=r"$T/4$: true rate $2m\eta\lambda$")
         ax.set_xlim(-0.02, 1.05)
-        common.log_y(ax)
+        log_y(ax)
         ax.set_xlabel("training step $t$ / $T$")
         ax.set_ylabel(r"$\|e(t)\|^2/\|e(0)\|^2$")
         ax.set_title(f"case {case}, until $\\varepsilon$", fontsize=10)
@@ -214,7 +214,7 @@ def theorem(data: xr.Dataset) -> Figure:
                 proof, i + x, positive(values.sel(case=case).values), color, f"case {case}" if i == 0 else None, 0.06
             )
     common.bound_line(proof, names=[name for name, _ in groups])
-    common.log_y(proof)
+    log_y(proof)
     proof.set_title("inequalities of the proof, worst step", fontsize=10)
     for ax in axes:
         legend_below(ax, 2)
@@ -241,7 +241,7 @@ def flow(data: xr.Dataset) -> Figure:
             common.predicted(left, c, np.nanmedian(most) * c / c[-1], r"reference: $\propto c$")
         common.number_axis(left, c.round(9), r"step constant $c=m\eta\lambda_\max(H(0))$")
     common.faint(left, 1e-6, "claimed at $c=10^{-3}$: at most $10^{-6}$")
-    common.log_y(left)
+    log_y(left)
     left.set_xlabel(r"step constant $c=m\eta\lambda_\max(H(0))$")
     left.set_ylabel(r"largest error of $\langle w_r,x\rangle$ at the end")
     left.set_title("end of descent against gradient flow", fontsize=10)
@@ -253,7 +253,7 @@ def flow(data: xr.Dataset) -> Figure:
         seeds_at(right, i, data.flow_across.sel(case=case).clip(common.TINY), color, label)
     right.axhline(1e-12, label="exact: 0 (claimed: at most $10^{-12}$)", **PREDICTED)
     common.names_axis(right, [case.replace("c=", "$c$ = ") for case in cases])
-    common.log_y(right)
+    log_y(right)
     right.set_ylabel("largest part of a path orthogonal to $x$")
     right.set_title("weights move along the point", fontsize=10)
     for ax in (left, right):

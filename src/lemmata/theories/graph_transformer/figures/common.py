@@ -10,7 +10,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator, NullLocator
 
-from lemmata.lab.figures import GREY, NEVER, ORANGE, PALETTE, PREDICTED, legend_below
+from lemmata.lab.figures import GREY, NEVER, ORANGE, PREDICTED, legend_below
 from lemmata.lab.fits import power_law
 from lemmata.lab.intervals import CannotFit
 
@@ -18,20 +18,6 @@ CLAIM: dict[str, Any] = {"color": GREY, "linestyle": ":", "linewidth": 1.4}
 """How the level at which a claim is decided is drawn."""
 CORRECTED: dict[str, Any] = {"color": ORANGE, "linestyle": "-.", "linewidth": 1.3}
 """How a prediction is drawn that stands in the place of the document's one."""
-
-
-def colour(i: int) -> str:
-    return PALETTE[i % len(PALETTE)]
-
-
-def labels_of(data: xr.Dataset, axis: str) -> list[str]:
-    return [str(label) for label in data[axis].values]
-
-
-def present(data: xr.Dataset, axis: str, wanted: Sequence[str]) -> list[str]:
-    """Those of the wanted labels that the data have."""
-    known = labels_of(data, axis)
-    return [label for label in wanted if label in known]
 
 
 def clock(data: xr.Dataset) -> tuple[xr.DataArray, str]:

@@ -9,19 +9,10 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from lemmata.lab.figures import BLUE, GREY, ORANGE, PREDICTED, log_numbers, panels, strip
+from lemmata.lab.figures import BLUE, GREY, ORANGE, PREDICTED, colour, labels_of, log_numbers, panels, strip
 from lemmata.theories.graph_transformer.confusion import preferred_ratio
 from lemmata.theories.graph_transformer.deviations import LIMIT
-from lemmata.theories.graph_transformer.figures.common import (
-    between,
-    colour,
-    labels_of,
-    law,
-    legend,
-    mean_of,
-    names,
-    runs,
-)
+from lemmata.theories.graph_transformer.figures.common import between, law, legend, mean_of, names, runs
 
 CONFUSION = 0.2
 """ε_S of the graph on which samplers are compared."""

@@ -7,22 +7,32 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from lemmata.lab.figures import BLUE, GREEN, GREY, ORANGE, PREDICTED, RED, dodge, panels, strip
+from lemmata.lab.figures import (
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    PREDICTED,
+    RED,
+    colour,
+    dodge,
+    labels_of,
+    panels,
+    present,
+    strip,
+)
 from lemmata.lab.measures import at_end
 from lemmata.theories.graph_transformer.figures.common import (
     CORRECTED,
     bins_of,
     claim,
-    colour,
     distances,
     end_words,
-    labels_of,
     legend,
     mean_of,
     names,
     over_time,
     path,
-    present,
     runs,
     up_to,
 )

@@ -9,16 +9,14 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from lemmata.lab.figures import BLUE, GREEN, GREY, ORANGE, PREDICTED, RED, panels, strip
+from lemmata.lab.figures import BLUE, GREEN, GREY, ORANGE, PREDICTED, RED, colour, labels_of, panels, strip
 from lemmata.lab.measures import at_end
 from lemmata.theories.graph_transformer.figures.common import (
     between,
     bins_of,
     claim,
-    colour,
     distances,
     end_words,
-    labels_of,
     legend,
     loss_scale,
     mean_of,

@@ -6,9 +6,9 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from lemmata.lab.figures import GREY, PREDICTED, panels
+from lemmata.lab.figures import GREY, PREDICTED, colour, panels
 from lemmata.lab.measures import at_end
-from lemmata.theories.graph_transformer.figures.common import colour, end_words, legend, mean_of, over_time, path, up_to
+from lemmata.theories.graph_transformer.figures.common import end_words, legend, mean_of, over_time, path, up_to
 
 
 def noise(data: xr.Dataset) -> Figure:

@@ -9,18 +9,8 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from lemmata.lab.figures import BLUE, GREEN, GREY, ORANGE, PREDICTED, RED, panels
-from lemmata.theories.graph_transformer.figures.common import (
-    claim,
-    clock,
-    labels_of,
-    legend,
-    mean_of,
-    over_time,
-    path,
-    predict,
-    present,
-)
+from lemmata.lab.figures import BLUE, GREEN, GREY, ORANGE, PREDICTED, RED, labels_of, panels, present
+from lemmata.theories.graph_transformer.figures.common import claim, clock, legend, mean_of, over_time, path, predict
 
 CONFUSION = 0.05
 """ε_S of the default graph."""

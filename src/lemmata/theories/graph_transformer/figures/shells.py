@@ -7,13 +7,12 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from lemmata.lab.figures import BLUE, GREEN, GREY, ORANGE, PREDICTED, dodge, panels, strip
+from lemmata.lab.figures import BLUE, GREEN, GREY, ORANGE, PREDICTED, dodge, labels_of, panels, strip
 from lemmata.lab.fits import line
 from lemmata.lab.intervals import CannotFit
 from lemmata.theories.graph_transformer.figures.common import (
     between,
     distances,
-    labels_of,
     legend,
     mean_of,
     names,

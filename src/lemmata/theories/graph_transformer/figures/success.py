@@ -9,18 +9,9 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from lemmata.lab.figures import BLUE, GREEN, ORANGE, heat, log_numbers, panels
+from lemmata.lab.figures import BLUE, GREEN, ORANGE, colour, heat, labels_of, log_numbers, panels
 from lemmata.theories.graph_transformer import bounds
-from lemmata.theories.graph_transformer.figures.common import (
-    claim,
-    colour,
-    labels_of,
-    law,
-    legend,
-    loss_scale,
-    never,
-    runs,
-)
+from lemmata.theories.graph_transformer.figures.common import claim, law, legend, loss_scale, never, runs
 from lemmata.theories.graph_transformer.measures import SUCCESS, by_count, minimal_counts
 
 PERMUTED = ", permuted"

@@ -9,7 +9,19 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from lemmata.lab.figures import BLUE, GREEN, GREY, ORANGE, RED, from_zero, log_numbers, log_times, panels
+from lemmata.lab.figures import (
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    RED,
+    from_zero,
+    labels_of,
+    log_numbers,
+    log_times,
+    panels,
+    present,
+)
 from lemmata.lab.fits import line
 from lemmata.lab.intervals import CannotFit
 from lemmata.theories.graph_transformer.figures.common import (
@@ -18,11 +30,9 @@ from lemmata.theories.graph_transformer.figures.common import (
     claim,
     end_words,
     fitted,
-    labels_of,
     law,
     legend,
     predict,
-    present,
     runs,
 )
 from lemmata.theories.graph_transformer.training import TIGHT, TRAINED

@@ -5,17 +5,9 @@ from __future__ import annotations
 import xarray as xr
 from matplotlib.figure import Figure
 
-from lemmata.lab.figures import BLUE, ORANGE, PALETTE, PREDICTED, dodge, panels, strip
+from lemmata.lab.figures import BLUE, ORANGE, PALETTE, PREDICTED, colour, dodge, labels_of, panels, strip
 from lemmata.lab.measures import at_end
-from lemmata.theories.graph_transformer.figures.common import (
-    colour,
-    end_words,
-    labels_of,
-    legend,
-    over_time,
-    path,
-    up_to,
-)
+from lemmata.theories.graph_transformer.figures.common import end_words, legend, over_time, path, up_to
 
 
 def variants(data: xr.Dataset) -> Figure:

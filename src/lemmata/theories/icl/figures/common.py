@@ -10,7 +10,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.ticker import NullLocator
 
-from lemmata.lab.figures import BLUE, GREEN, GREY, NEVER, ORANGE, PALETTE, PREDICTED, RED, legend_below
+from lemmata.lab.figures import BLUE, GREEN, GREY, NEVER, ORANGE, PREDICTED, RED, legend_below
 from lemmata.lab.intervals import mean_interval
 from lemmata.theories.icl.measures import DEFAULT
 
@@ -27,10 +27,6 @@ def chosen(data: xr.Dataset, axis: str, value: str) -> xr.Dataset:
     """The cell of an axis, or its first one if the experiment was run without it."""
     values = [str(label) for label in data[axis].values]
     return data.isel({axis: values.index(value) if value in values else 0})
-
-
-def colour(i: int) -> str:
-    return PALETTE[i % len(PALETTE)]
 
 
 def summary(values: xr.DataArray) -> np.ndarray:

@@ -9,21 +9,22 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from lemmata.lab.figures import BLUE, GREEN, ORANGE, PREDICTED, dodge, from_zero, log_numbers, log_times, panels, strip
+from lemmata.lab.figures import (
+    BLUE,
+    GREEN,
+    ORANGE,
+    PREDICTED,
+    colour,
+    dodge,
+    from_zero,
+    log_numbers,
+    log_times,
+    panels,
+    strip,
+)
 from lemmata.lab.fits import line, power_law
 from lemmata.lab.intervals import CannotFit
-from lemmata.theories.icl.figures.common import (
-    CLAIM,
-    along,
-    between,
-    colour,
-    error_scale,
-    legend,
-    names,
-    predict,
-    runs,
-    signed,
-)
+from lemmata.theories.icl.figures.common import CLAIM, along, between, error_scale, legend, names, predict, runs, signed
 from lemmata.theories.icl.measures import NEVER, by_length, required_length
 from lemmata.theories.icl.setting import REACHED
 

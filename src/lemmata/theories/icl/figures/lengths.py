@@ -7,21 +7,11 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from lemmata.lab.figures import BLUE, ORANGE, PREDICTED, legend_below, log_numbers, log_times, panels
+from lemmata.lab.figures import BLUE, ORANGE, PREDICTED, colour, legend_below, log_numbers, log_times, panels
 from lemmata.lab.fits import power_law
 from lemmata.lab.intervals import CannotFit
 from lemmata.theories.icl.bounds import no_match_probability
-from lemmata.theories.icl.figures.common import (
-    ATTENTION,
-    along,
-    chosen,
-    claim,
-    colour,
-    error_scale,
-    predict,
-    runs,
-    signed,
-)
+from lemmata.theories.icl.figures.common import ATTENTION, along, chosen, claim, error_scale, predict, runs, signed
 from lemmata.theories.icl.measures import crossing
 
 LENGTH = r"contexts of a testing prompt $l_{ts}$"

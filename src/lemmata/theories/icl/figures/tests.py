@@ -13,13 +13,14 @@ from lemmata.lab.figures import (
     GREY,
     ORANGE,
     PREDICTED,
+    colour,
     from_zero,
     legend_below,
     log_numbers,
     panels,
     strip,
 )
-from lemmata.theories.icl.figures.common import CLAIM, ORDERS, along, colour, error_scale, names, predict, summary
+from lemmata.theories.icl.figures.common import CLAIM, ORDERS, along, error_scale, names, predict, summary
 from lemmata.theories.icl.figures.lengths import contexts
 from lemmata.theories.icl.figures.moved import shift
 

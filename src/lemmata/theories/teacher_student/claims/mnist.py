@@ -7,12 +7,11 @@ stand-in, scikit-learn's digits, the cosine is not judged, and the masses are co
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import xarray as xr
 
-from lemmata.lab.claims import Claim, Control, Datasets, Evidence, Judge, NotApplicable, Verdict
-from lemmata.lab.judges import at_least, at_most
+from lemmata.lab.claims import Claim, Control, Datasets, Evidence, NotApplicable
+from lemmata.lab.judges import at_least, at_most, stating
 from lemmata.lab.measures import at_end
 
 EXPERIMENT = "exp-e4-mnist"
@@ -52,17 +51,6 @@ def _gated(take: Callable[[xr.Dataset, bool], xr.DataArray], mnist_only: bool = 
         return take(data, digits), said
 
     return evidence
-
-
-def _stating(judge: Judge) -> Judge:
-    """The judge, with source and accuracies in its note."""
-
-    def judged(evidence: Stated) -> Verdict:
-        values, said = evidence
-        verdict = judge(values)
-        return replace(verdict, note=f"{verdict.note}; {said}")
-
-    return judged
 
 
 def _final_cosine(runs: list[str] | str) -> Evidence:
@@ -105,7 +93,7 @@ CLAIMS = (
         formula="cos(W_V, V*) > 0.9",
         reads=(EXPERIMENT,),
         evidence=_final_cosine(INTACT),
-        judge=_stating(at_least(SHARP, by="every", strict=True)),
+        judge=stating(at_least(SHARP, by="every", strict=True)),
         controls=(Control("patches shuffled in every image, ReLU", _final_cosine(BROKEN)),),
     ),
     Claim(
@@ -115,7 +103,7 @@ CLAIMS = (
         statement="The training loss ends below a tenth of its first value.",
         reads=(EXPERIMENT,),
         evidence=_loss_left(INTACT),
-        judge=_stating(at_most(0.1, by="every", strict=True)),
+        judge=stating(at_most(0.1, by="every", strict=True)),
         controls=(Control("patches shuffled in every image, ReLU", _loss_left(BROKEN)),),
     ),
     Claim(
@@ -126,7 +114,7 @@ CLAIMS = (
         "at the end), the relative mass of interior patches is more than 1.5 times that of the first and last row.",
         reads=(EXPERIMENT,),
         evidence=_mass_ratio(INTACT, INTACT),
-        judge=_stating(at_least(1.5, by="every", strict=True)),
+        judge=stating(at_least(1.5, by="every", strict=True)),
         controls=(Control("patches shuffled in every image, ReLU, same record", _mass_ratio(BROKEN, "ReLU")),),
     ),
 )

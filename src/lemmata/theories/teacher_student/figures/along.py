@@ -9,21 +9,17 @@ from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from lemmata.lab.figures import BLUE, GREEN, GREY, ORANGE, PREDICTED, RED, panels
+from lemmata.lab.figures import BLUE, GREEN, GREY, ORANGE, PREDICTED, RED, colour, labels_of, log_y, panels, present
 from lemmata.theories.teacher_student.along import ALLOWED
 from lemmata.theories.teacher_student.figures.common import (
     DERIVED,
     by_slope,
-    colour,
     ends,
-    labels_of,
     late_excess,
     legend,
     log_x,
-    log_y,
     moment,
     positive,
-    present,
     scalar_task,
 )
 from lemmata.theories.teacher_student.reduced import Task, at_score, quasi_scale

@@ -17,8 +17,8 @@ from lemmata.lab.figures import (
     GREY,
     NEVER,
     ORANGE,
-    PALETTE,
     PREDICTED,
+    colour,
     legend_below,
     log_numbers,
     trajectory,
@@ -35,20 +35,6 @@ CLAIM: dict[str, Any] = {"color": GREY, "linestyle": ":", "linewidth": 1.4}
 """How the level at which a claim is decided is drawn."""
 NAMED = {1.0: ("identity", BLUE), 0.1: ("leaky", GREEN), 0.0: ("ReLU", PURPLE)}
 """Activations by κ, and their colours."""
-
-
-def colour(i: int) -> str:
-    return PALETTE[i % len(PALETTE)]
-
-
-def labels_of(data: xr.Dataset, axis: str) -> list[str]:
-    return [str(label) for label in data[axis].values]
-
-
-def present(data: xr.Dataset, axis: str, wanted: Sequence[str]) -> list[str]:
-    """Those of the wanted labels that the data have."""
-    known = labels_of(data, axis)
-    return [label for label in wanted if label in known]
 
 
 def by_slope(data: xr.Dataset) -> Iterator[tuple[xr.Dataset, str, str]]:
@@ -187,21 +173,6 @@ def moment(ax: Axes, x: float, words: str, left: bool = False, height: float = 0
         words, (x, height), (-3 if left else 3, 0), xycoords=ax.get_xaxis_transform(), textcoords="offset points",
         fontsize=8.5, color="#404040", ha="right" if left else "left",
     )  # fmt: skip
-
-
-def log_y(ax: Axes) -> None:
-    """A logarithmic y axis with a tick a decade, or 1, 2, 5 where it spans little; nothing to show has no scale."""
-    if not (np.isfinite(ax.dataLim.y1) and ax.dataLim.y1 > 0):
-        ax.set_yticks([])
-        return
-    if ax.dataLim.y1 < 1.001 * ax.dataLim.y0:
-        ax.set_ylim(ax.dataLim.y1 / 3, 3 * ax.dataLim.y1)
-    ax.set_yscale("log")
-    low, high = ax.get_ylim()
-    if high < 100 * low:
-        ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-        ax.yaxis.set_major_formatter("{x:g}")
-    ax.yaxis.set_minor_formatter(NullFormatter())
 
 
 def log_x(ax: Axes, words: str = "training step $t$", plain: bool = False) -> None:

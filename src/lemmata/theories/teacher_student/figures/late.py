@@ -10,22 +10,19 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from lemmata.lab.figures import GREY, RED, dodge, panels
+from lemmata.lab.figures import GREY, RED, colour, dodge, labels_of, log_y, panels
 from lemmata.theories.teacher_student.bounds import late_mass
 from lemmata.theories.teacher_student.figures.common import (
     DERIVED,
     anchored,
     between,
     by_slope,
-    colour,
     ends,
     fitted,
-    labels_of,
     late_excess,
     law,
     legend,
     log_x,
-    log_y,
     names,
     numbers,
     positive,

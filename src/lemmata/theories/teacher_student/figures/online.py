@@ -9,7 +9,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from lemmata.lab.figures import BLUE, GREEN, GREY, ORANGE, PREDICTED, RED, panels, strip
+from lemmata.lab.figures import BLUE, GREEN, GREY, ORANGE, PREDICTED, RED, colour, labels_of, log_y, panels, strip
 from lemmata.lab.measures import at_end
 from lemmata.theories.teacher_student.figures.common import (
     CLAIM,
@@ -17,16 +17,13 @@ from lemmata.theories.teacher_student.figures.common import (
     PURPLE,
     accept,
     anchored,
-    colour,
     ends,
     finite_mean,
     follow,
-    labels_of,
     late_excess,
     legend,
     level,
     log_x,
-    log_y,
     moment,
     names,
     positive,

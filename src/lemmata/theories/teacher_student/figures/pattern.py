@@ -8,20 +8,16 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator
 
-from lemmata.lab.figures import BLUE, GREEN, GREY, PREDICTED, RED, panels, strip
+from lemmata.lab.figures import BLUE, GREEN, GREY, PREDICTED, RED, colour, labels_of, log_y, panels, present, strip
 from lemmata.theories.teacher_student.figures.common import (
     CLAIM,
     PURPLE,
     by_slope,
-    colour,
     ends,
-    labels_of,
     legend,
     level,
     log_x,
-    log_y,
     positive,
-    present,
 )
 
 TEACHERS = {

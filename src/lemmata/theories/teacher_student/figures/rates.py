@@ -10,7 +10,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from lemmata.lab.figures import PREDICTED, dodge, panels
+from lemmata.lab.figures import PREDICTED, dodge, labels_of, log_y, panels
 from lemmata.theories.teacher_student.figures.common import (
     CLAIM,
     DERIVED,
@@ -19,12 +19,10 @@ from lemmata.theories.teacher_student.figures.common import (
     between,
     by_slope,
     fitted,
-    labels_of,
     law,
     legend,
     level,
     log_x,
-    log_y,
     names,
     numbers,
     scalar_task,

@@ -9,7 +9,20 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from lemmata.lab.figures import BLUE, GREEN, GREY, ORANGE, PREDICTED, RED, dodge, panels, strip
+from lemmata.lab.figures import (
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    PREDICTED,
+    RED,
+    dodge,
+    labels_of,
+    log_y,
+    panels,
+    present,
+    strip,
+)
 from lemmata.theories.teacher_student.figures.common import (
     DERIVED,
     PURPLE,
@@ -18,13 +31,10 @@ from lemmata.theories.teacher_student.figures.common import (
     by_slope,
     ends,
     finite_mean,
-    labels_of,
     legend,
     log_x,
-    log_y,
     names,
     positive,
-    present,
     slope_of,
 )
 from lemmata.theories.teacher_student.measures import multiples

@@ -7,7 +7,6 @@ nothing says nothing: below a gate on the best cell's accuracy every verdict is 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import xarray as xr
 
@@ -18,11 +17,10 @@ from lemmata.lab.claims import (
     Control,
     Datasets,
     Evidence,
-    Judge,
     NotApplicable,
     Verdict,
 )
-from lemmata.lab.judges import at_least, increasing
+from lemmata.lab.judges import at_least, increasing, stating
 
 WHOLE, SPARSE = 0.656, 1.0
 """The relevant fraction of whole images, and of images without background tokens."""
@@ -58,17 +56,6 @@ def _ten(take: Callable[[xr.DataArray], xr.DataArray]) -> Evidence:
 def _two(take: Callable[[xr.DataArray], xr.DataArray]) -> Evidence:
     """Two classes: twice chance would be 100 %, so the best cell reaches half-way between chance and 1, i.e. 0.75."""
     return _gated("f6c-spurious", lambda chance: (1 + chance) / 2, take)
-
-
-def _stating(judge: Judge) -> Judge:
-    """The judge, with the accuracies in its note."""
-
-    def judged(evidence: Stated) -> Verdict:
-        values, said = evidence
-        verdict = judge(values)
-        return replace(verdict, note=f"{verdict.note}; {said}")
-
-    return judged
 
 
 def _clear_of_zero(difference: xr.DataArray) -> Verdict:
@@ -116,7 +103,7 @@ CLAIMS = (
         statement="Test accuracy rises with the number of training images, at each relevant fraction.",
         reads=("f6a-images",),
         evidence=_ten(lambda accuracy: accuracy),
-        judge=_stating(increasing("samples")),
+        judge=stating(increasing("samples")),
         controls=(Control("N axis reversed", _ten(_reversed)),),
     ),
     Claim(
@@ -127,7 +114,7 @@ CLAIMS = (
         "averaged over the numbers of training images.",
         reads=("f6a-images",),
         evidence=_ten(lambda accuracy: _fraction_gain(accuracy).mean("samples")),
-        judge=_stating(_clear_of_zero),
+        judge=stating(_clear_of_zero),
         expected=INCONCLUSIVE,
         controls=(
             Control(
@@ -145,7 +132,7 @@ CLAIMS = (
         "fraction.",
         reads=("f6c-spurious",),
         evidence=_two(_model_gain("good", "poor")),
-        judge=_stating(at_least(0.0, by="mean", strict=True)),
+        judge=stating(at_least(0.0, by="mean", strict=True)),
         controls=(Control("good and poor exchanged", _two(_model_gain("poor", "good"))),),
     ),
     Claim(
@@ -155,7 +142,7 @@ CLAIMS = (
         statement="With correlated backgrounds test accuracy is higher without background tokens than with them.",
         reads=("f6c-spurious",),
         evidence=_two(_background_gain),
-        judge=_stating(at_least(0.0, by="mean", strict=True)),
+        judge=stating(at_least(0.0, by="mean", strict=True)),
         controls=(Control("α_* axis reversed", _two(lambda accuracy: -_background_gain(accuracy))),),
     ),
     Claim(
@@ -166,7 +153,7 @@ CLAIMS = (
         "do not depend on the class give at least 0.1 more.",
         reads=("f6c-spurious",),
         evidence=_two(_balance_gain("poor, balanced")),
-        judge=_stating(at_least(0.1, by="mean")),
+        judge=stating(at_least(0.1, by="mean")),
         controls=(Control("correlated backgrounds in both places", _two(_balance_gain("poor"))),),
     ),
 )
