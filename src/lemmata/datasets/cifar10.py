@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import io
-import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -30,13 +29,7 @@ Part = tuple[np.ndarray, np.ndarray]
 
 def find() -> Path:
     """Where the user keeps CIFAR-10: the folder cifar10 of the one that LEMMATA_DATA names."""
-    home = os.environ.get("LEMMATA_DATA")
-    if not home:
-        raise UserError(
-            f"CIFAR-10 is looked for in $LEMMATA_DATA/cifar10, but the environment variable LEMMATA_DATA is not set; "
-            f"set it to a folder of data sets ({ALLOWED})."
-        )
-    return Path(home) / "cifar10"
+    return files.home("CIFAR-10", "cifar10", ALLOWED)
 
 
 def load(path: str | Path) -> Images:

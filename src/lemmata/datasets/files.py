@@ -8,6 +8,7 @@ from __future__ import annotations
 import gzip
 import io
 import math
+import os
 import zipfile
 import zlib
 from collections.abc import Callable
@@ -32,6 +33,17 @@ class DamagedError(Exception):
 def require(condition: bool, reason: str) -> None:
     if not condition:
         raise DamagedError(reason)
+
+
+def home(what: str, folder: str, allowed: str) -> Path:
+    """Where the user keeps a data set: a folder of the one that LEMMATA_DATA names."""
+    place = os.environ.get("LEMMATA_DATA")
+    if not place:
+        raise UserError(
+            f"{what} is looked for in $LEMMATA_DATA/{folder}, but the environment variable LEMMATA_DATA is not set; "
+            f"set it to a folder of data sets ({allowed})."
+        )
+    return Path(place) / folder
 
 
 def read(file: Path, parse: Callable[[bytes], Parsed], what: str, advice: str) -> Parsed:

@@ -33,13 +33,7 @@ Pair = tuple[Path, Path]
 
 def find() -> Path:
     """Where the user keeps MNIST: the folder mnist of the one that LEMMATA_DATA names."""
-    home = os.environ.get("LEMMATA_DATA")
-    if not home:
-        raise UserError(
-            f"MNIST is looked for in $LEMMATA_DATA/mnist, but the environment variable LEMMATA_DATA is not set; "
-            f"set it to a folder of data sets ({ALLOWED})."
-        )
-    return Path(home) / "mnist"
+    return files.home("MNIST", "mnist", ALLOWED)
 
 
 def available() -> bool:

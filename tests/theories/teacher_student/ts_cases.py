@@ -4,6 +4,7 @@
 # pyright: reportArgumentType=false
 
 import functools
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import jax
@@ -82,3 +83,13 @@ def iterate(task: Task, steps: int) -> Scalars:
     """The recursion from zero, one entry a step, the start included; a last axis for several slopes κ."""
     found = _iterate(jax.tree.map(lambda leaf: jnp.asarray(leaf, float), task), steps)
     return Scalars(*(np.asarray(leaf) for leaf in found))
+
+
+def random_tasks(count: int, seed: int = 0) -> Iterator[tuple[Task, float, np.random.Generator]]:
+    """Tasks with K < D at random, and a score strictly between 1/D and 1/K."""
+    rng = np.random.default_rng(seed)
+    for _ in range(count):
+        D = int(rng.integers(3, 200))
+        K = int(rng.integers(1, D))
+        task = Task(D, K, float(rng.uniform(0.5, 40)), float(rng.choice([1, 0.5, 0.1, 0])), 0.05)
+        yield task, 1 / D + float(rng.uniform(0.02, 0.98)) * (1 / K - 1 / D), rng

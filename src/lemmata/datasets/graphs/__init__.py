@@ -7,9 +7,9 @@ need no file at all.
 from __future__ import annotations
 
 import functools
-import os
 from pathlib import Path
 
+from lemmata.datasets.files import home
 from lemmata.datasets.graphs import geom, listed, npz, ogb, planetoid
 from lemmata.datasets.graphs.distances import distance_blocks, distance_table
 from lemmata.datasets.graphs.graph import Graph, Split, from_arrays, make_graph
@@ -52,13 +52,7 @@ def find(name: str) -> Path:
     """Where the user keeps a known graph, as a path for `load`."""
     if name not in KNOWN:
         raise unknown("graph", name, KNOWN)
-    home = os.environ.get("LEMMATA_DATA")
-    if not home:
-        raise UserError(
-            f"The graph {name} is looked for in $LEMMATA_DATA/graphs, but the environment variable LEMMATA_DATA is not "
-            f"set; set it to a folder of data sets and place there, in the folder graphs, {KNOWN[name]}."
-        )
-    folder = Path(home) / "graphs"
+    folder = home(f"The graph {name}", "graphs", f"in its folder graphs {KNOWN[name]}")
     places = [folder / f"{name}.npz", folder / "planetoid_raw" / f"ind.{name}"]
     places += {"actor": [folder / "film"], "arxiv": [folder / "ogbn_arxiv"]}.get(name, [])
     for place in places:

@@ -14,7 +14,8 @@ from jaxtyping import Float, Int
 from lemmata.datasets import digits, mnist
 from lemmata.datasets.images import Images, resized
 from lemmata.lab.simulation import generator
-from lemmata.theories.teacher_student.real.setting import CANVAS, GRID, GROUP, GROUPS, PATCH, POOL, TOKENS, MnistSetting
+from lemmata.theories.teacher_student.real.setting import CANVAS, GRID, GROUPS, PATCH, POOL, TOKENS, MnistSetting
+from lemmata.theories.teacher_student.teachers import pooling_2d
 
 MEAN, DEVIATION = 0.1307, 0.3081
 """Of MNIST's training pixels."""
@@ -54,8 +55,7 @@ def group_of_token() -> Int[np.ndarray, " token"]:
 
 def target_scores() -> Float[np.ndarray, "token token"]:
     """S*: 1/K where two patches lie in the same group (Example 2.1)."""
-    group = group_of_token()
-    return (group[:, None] == group) / GROUP
+    return pooling_2d(GRID, GRID, POOL)
 
 
 def boundary() -> np.ndarray:
