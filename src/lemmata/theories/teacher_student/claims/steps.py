@@ -35,7 +35,7 @@ def largest(*checks: str, case: str = "claimed", gate: bool = False, **cells: An
         data = datasets[ALONG].sel({"run": RUNS, **cells})
         data = separated(data) if gate else data
         found = {check: over_slopes(data.worst.sel(check=check, case=case, drop=True)) for check in checks}
-        return stack(found, "check")
+        return stack(found, "check") + 0.0  # no negative zero
 
     return evidence
 
