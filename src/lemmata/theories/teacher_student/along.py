@@ -7,7 +7,6 @@ broken on purpose (the control). Along the run only the largest is kept, with th
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
@@ -18,10 +17,9 @@ from lemmata.lab.setting import Problem
 from lemmata.lab.simulation import Variable, piece, simulation
 from lemmata.lab.training import loop
 from lemmata.theories.teacher_student import reduced
-from lemmata.theories.teacher_student.dynamics import population, task_of
+from lemmata.theories.teacher_student.dynamics import population, recursion, task_of
 from lemmata.theories.teacher_student.gaussian import mean_square_slope
 from lemmata.theories.teacher_student.plan import Plan, make_plan
-from lemmata.theories.teacher_student.probes import reduced_probe
 from lemmata.theories.teacher_student.reduced import Scalars, Task
 from lemmata.theories.teacher_student.training import DIVERGED, EVENTS, SCALARS, events_of
 
@@ -161,35 +159,11 @@ def keep(kept: Kept, t: Any, seen: dict[str, Seen]) -> Kept:
     )
 
 
-class Moving(NamedTuple):
-    """How a run moves and what is read off it: the recursion, or population gradient descent in full matrices."""
-
-    start: Any
-    step: Callable[[Any, Any], Any]
-    scalars: Callable[[Any], Scalars]
-    probe: Callable[[Any], dict[str, Array]]
-
-
-def _moving(problem: Problem, task: Task, plan: Plan) -> Moving:
-    if problem.dynamics == "population":
-        full = population(problem, plan)
-        return Moving(full.start, full.step, full.scalars, full.probe)
-    trained = problem.train_values, problem.train_attention
-    kink = problem.kink if problem.start == "slope" else None
-    start = reduced.from_gap(task, problem.start_scale, problem.start_gap)
-    return Moving(
-        Scalars(*(jnp.asarray(scalar, float) for scalar in start)),
-        lambda t, state: reduced.step(task, state, trained, kink),
-        lambda state: state,
-        lambda state: reduced_probe(task, state),
-    )
-
-
 @piece("dynamics", "start", "softmax_rows")
 def examine(problem: Problem, plan: Plan) -> dict[str, Array]:
     """The records of a run and the largest number of every check."""
     task = task_of(problem, plan)
-    moving = _moving(problem, task, plan)
+    moving = population(problem, plan) if problem.dynamics == "population" else recursion(problem, plan)
 
     def step(t: Any, state: tuple[Any, Kept]) -> tuple[Any, Kept]:
         now, kept = state

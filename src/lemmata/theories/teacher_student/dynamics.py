@@ -1,6 +1,6 @@
-"""Training in one form: where a run starts, one step, its scalars, its probes. Here on the exact population loss.
+"""Runs in one form: where one starts, one step, its scalars, its probes. Here the recursion and population descent.
 
-The exact theory (the recursion and its continuous limit) is a path known beforehand, see `plan`; it leaves the same
+Where nothing but records is wanted of the exact theory, it is a path known beforehand, see `plan`; it leaves the same
 records, so that any figure shows one beside the other.
 """
 
@@ -21,13 +21,14 @@ from lemmata.theories.teacher_student.probes import (
     matrix_probe,
     pattern_matrix,
     read_scalars,
+    reduced_probe,
 )
 from lemmata.theories.teacher_student.reduced import Scalars, Task
 from lemmata.theories.teacher_student.teachers import Teacher
 
 
 class Dynamics(NamedTuple):
-    """Training in full matrices: start and step, and what is read off a state."""
+    """A run that is taken step by step: start and step, and what is read off a state."""
 
     start: Any
     step: Callable[[Any, Any], Any]
@@ -56,15 +57,41 @@ def task_of(problem: Problem, plan: Plan) -> Task:
     )  # fmt: skip
 
 
-def reduced_matrices(task: Task, teacher: Teacher, state: Scalars) -> tuple[Array, Array]:
+def reduced_matrices(task: Task, teacher: Teacher | None, state: Scalars) -> tuple[Array, Array]:
     """C_1 V* and the matrix of two values that a reduced state stands for."""
+    assert teacher is not None, "the plan has no matrices"
     at = reduced.pattern(task, reduced.gap(task, state))
     return state.value * teacher.values, pattern_matrix(task, teacher, at.score, at.mass)
 
 
+def first_slope(problem: Problem) -> Any:
+    """σ'(0) where the convention of the first step asks for it, else None: the one-sided derivative."""
+    return problem.kink if problem.start == "slope" else None
+
+
+def start_scalars(problem: Problem, task: Task) -> Scalars:
+    """C_1, C_2, C_3 at the start: zero unless asked for."""
+    return Scalars(*(jnp.asarray(c, float) for c in reduced.from_gap(task, problem.start_scale, problem.start_gap)))
+
+
+def recursion(problem: Problem, plan: Plan) -> Dynamics:
+    """The exact recursion of (C_1, C_2, C_3), step by step."""
+    task = task_of(problem, plan)
+    trained, kink = (problem.train_values, problem.train_attention), first_slope(problem)
+    nothing = jnp.zeros(())
+    return Dynamics(
+        start_scalars(problem, task),
+        lambda t, state: reduced.step(task, state, trained, kink),
+        lambda state: state,
+        lambda state: reduced_probe(task, state),
+        lambda state: reduced_matrices(task, plan.teacher, state),
+        lambda state: {"values": nothing, "scores": nothing},
+    )
+
+
 def start_weights(problem: Problem, task: Task, teacher: Teacher) -> Weights:
     """C_1(0) V* and the W_KQ with the initial gap of the logits: zero unless asked for."""
-    state = reduced.from_gap(task, problem.start_scale, problem.start_gap)
+    state = start_scalars(problem, task)
     logits = jnp.where(teacher.scores > 0, state.support, -state.rest)
     attention = teacher.positions @ logits @ teacher.positions.T
     return Weights(problem.start_scale * teacher.values, attention)
@@ -76,8 +103,7 @@ def population(problem: Problem, plan: Plan) -> Dynamics:
     assert teacher is not None
     task = task_of(problem, plan)
     over = "rows" if problem.softmax_rows else "columns"
-    kink = problem.kink if problem.start == "slope" else None
-    trained = problem.train_values, problem.train_attention
+    trained, kink = (problem.train_values, problem.train_attention), first_slope(problem)
     scores_of = lambda weights: position_scores(  # noqa: E731
         weights.attention, teacher.positions, problem.temperature, over
     )
@@ -105,9 +131,8 @@ def population(problem: Problem, plan: Plan) -> Dynamics:
         return {"values": ever.off_values, "scores": ever.off_scores}
 
     zero = jnp.zeros(())
-    start = Scalars(*(scalar + zero for scalar in reduced.from_gap(task, problem.start_scale, problem.start_gap)))
     return Dynamics(
-        Descending(start_weights(problem, task, teacher), start, zero, zero),
+        Descending(start_weights(problem, task, teacher), start_scalars(problem, task), zero, zero),
         step,
         lambda state: read_scalars(task, teacher, state.weights.values, state.weights.attention),
         lambda state: matrix_probe(task, teacher, state.weights, scores_of(state.weights)),

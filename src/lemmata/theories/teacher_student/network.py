@@ -88,6 +88,11 @@ def respond(
     return activate(jnp.einsum("mf,f...t->m...t", values, inputs @ scores), slope, kink)
 
 
+def half_mean_square(difference: Float[Array, "output sample token"]) -> Float[Array, ""]:
+    """½‖·‖_F², the mean over samples."""
+    return 0.5 * jnp.sum(difference**2) / difference.shape[1]
+
+
 def batch_gradient(
     weights: Weights,
     positions: Float[Array, "position token"],

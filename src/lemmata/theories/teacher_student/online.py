@@ -24,6 +24,7 @@ from lemmata.theories.teacher_student.network import (
     blocks,
     concatenated,
     full_respond,
+    half_mean_square,
     position_scores,
     respond,
 )
@@ -86,7 +87,7 @@ def gradient_of(problem: Problem, teacher: Teacher) -> Callable[[Any, Sample], A
         )
 
     def loss(weights: Any, batch: Sample) -> Array:
-        return 0.5 * jnp.sum((answer(problem, teacher, weights, batch.inputs) - batch.labels) ** 2) / problem.batch
+        return half_mean_square(answer(problem, teacher, weights, batch.inputs) - batch.labels)
 
     return jax.grad(loss)
 

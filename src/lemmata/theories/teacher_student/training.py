@@ -16,7 +16,7 @@ from lemmata.theories.teacher_student import online
 from lemmata.theories.teacher_student.bounds import noise_floor
 from lemmata.theories.teacher_student.data import draw_sample
 from lemmata.theories.teacher_student.dynamics import population, reduced_matrices, task_of
-from lemmata.theories.teacher_student.network import respond
+from lemmata.theories.teacher_student.network import half_mean_square, respond
 from lemmata.theories.teacher_student.plan import Plan, make_plan
 from lemmata.theories.teacher_student.probes import cosine, reduced_probe
 from lemmata.theories.teacher_student.teachers import Teacher
@@ -82,16 +82,15 @@ def output_probe(
     clean = draw_sample(clean_key, teacher, samples, slope, 0.0)
     shifted = draw_sample(shifted_key, teacher, samples, slope, problem.noise, "exponential")
     target = respond(teacher.values, teacher.scores, shifted.inputs, slope)
-    half = lambda difference: 0.5 * jnp.sum(difference**2) / samples  # noqa: E731
     rolled = jnp.roll(teacher.values, 1, axis=1)
 
     def probe(state: Any) -> dict[str, Array]:
         given = answer(state, shifted.inputs)
         return {
-            "batch_excess": half(answer(state, clean.inputs) - clean.labels),
+            "batch_excess": half_mean_square(answer(state, clean.inputs) - clean.labels),
             "rolled_cosine": cosine(values(state), rolled),
-            "ood_batch": half(shifted.labels - given) - half(shifted.labels - target),
-            "ood_clean": half(target - given),
+            "ood_batch": half_mean_square(shifted.labels - given) - half_mean_square(shifted.labels - target),
+            "ood_clean": half_mean_square(target - given),
         }
 
     return probe

@@ -22,7 +22,7 @@ from lemmata.theories.teacher_student import reduced
 from lemmata.theories.teacher_student.bounds import epsilon_at, gap_bound, teacher_gap_bound
 from lemmata.theories.teacher_student.data import LAWS, draw_inputs, moments
 from lemmata.theories.teacher_student.dynamics import task_of
-from lemmata.theories.teacher_student.network import activate
+from lemmata.theories.teacher_student.network import activate, half_mean_square
 from lemmata.theories.teacher_student.plan import Plan, make_plan
 from lemmata.theories.teacher_student.reduced import Pattern, Scalars, Task
 from lemmata.theories.teacher_student.setting import Setting
@@ -34,6 +34,8 @@ LATE = (1e2, 1e4)
 MIDDLE, PROMISED = 1e3, 2e3
 """Where the noise of a batch is measured, and the T_ε for which ε is chosen, in units of T*."""
 EARLY_RECORDS, LATE_RECORDS = 30, 20
+ROOM = EARLY_RECORDS + LATE_RECORDS + 7
+"""For both windows, the start, t_1, T*, and four multiples of it."""
 BLOCK = 500
 """Samples that are looked at together, so that they stay in the cache."""
 
@@ -62,11 +64,6 @@ class TransferSetting(Setting):
             yield f"inputs = {self.inputs} are fewer than batch = {self.batch}."
 
 
-def records_of(setting: TransferSetting) -> int:
-    """Room for the records of either schedule."""
-    return EARLY_RECORDS + LATE_RECORDS + 5
-
-
 def plan_transfer(setting: TransferSetting, seed: int) -> Plan:
     """The exact student at the times that the claims look at."""
 
@@ -77,7 +74,7 @@ def plan_transfer(setting: TransferSetting, seed: int) -> Plan:
             times = np.concatenate([times, [fitted], early, escape * np.geomspace(*LATE, LATE_RECORDS)])
         # times that agree but for rounding are one
         times = np.unique(np.concatenate([[0.0], np.round(times, 6)]))
-        return np.pad(times, (0, records_of(setting) + 2 - len(times)), constant_values=-1)
+        return np.pad(times, (0, ROOM - len(times)), constant_values=-1)
 
     return make_plan(setting, seed, schedule)
 
@@ -193,14 +190,13 @@ def measure_noise(problem: Problem, key: jax.Array, plan: Plan, frozen: Frozen) 
     batch = frozen._replace(inside=frozen.inside[:, :N], outside=frozen.outside[:, :N])
     given = student(task, batch, state.value, reduced.pattern(task, reduced.gap(task, state)))
     target = frozen.target[:, :N]
-    half = lambda difference: 0.5 * jnp.sum(difference**2) / N  # noqa: E731
 
     def excess(key: jax.Array) -> Array:
         labels = target + problem.noise * jax.random.normal(key, target.shape)
-        return half(labels - given) - half(labels - target)
+        return half_mean_square(labels - given) - half_mean_square(labels - target)
 
     drawn = jax.vmap(excess)(jax.random.split(jax.random.fold_in(stream(key, "noise"), 1), problem.noise_draws))
-    distance = jnp.sqrt(2 * half(target - given))
+    distance = jnp.sqrt(2 * half_mean_square(target - given))
     return jnp.std(drawn, ddof=1) / (problem.noise * distance / math.sqrt(N))
 
 

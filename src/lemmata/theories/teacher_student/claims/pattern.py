@@ -14,7 +14,6 @@ from lemmata.theories.teacher_student.teachers import DEFECTS
 
 PATTERN, ALONG = "p1-pattern", "p3-along-run"
 TEACHERS = ["cnn", "regular", "sts", "supports"]
-CELLS = ("case", "negative_slope", "positions")
 EXTREMES = [1.0, 0.0]
 """κ of the cells with a defect."""
 

@@ -18,7 +18,14 @@ from lemmata.lab.setting import Problem
 from lemmata.lab.simulation import Variable, piece, simulation, stream
 from lemmata.lab.training import Run, descent, loop, record_steps, without_repeats
 from lemmata.networks.orthonormal import orthonormal
-from lemmata.theories.teacher_student.network import Weights, activate, batch_gradient, position_scores, respond
+from lemmata.theories.teacher_student.network import (
+    Weights,
+    activate,
+    batch_gradient,
+    half_mean_square,
+    position_scores,
+    respond,
+)
 from lemmata.theories.teacher_student.real.data import Prepared, boundary, group_of_token, prepare, target_scores
 from lemmata.theories.teacher_student.real.setting import EXTRA, FEATURES, GROUPS, TOKENS
 
@@ -164,8 +171,7 @@ def train(
         values, attention = state.parameters
         scores = position_scores(attention, positions)
         error = respond(values, scores, evaluated, slope) - hidden[:, :EVALUATED][..., group]
-        loss = 0.5 * jnp.mean(jnp.sum(error**2, axis=(0, 2)))
-        return {"loss": loss, **probes(values, scores, kernels, energy)}
+        return {"loss": half_mean_square(error), **probes(values, scores, kernels, energy)}
 
     scheme = batches.epochs(batch_key, count, count, min(problem.batch, count))
     start, step = descent(gradient, optimiser, batches.with_key(scheme, step_key))
