@@ -34,7 +34,17 @@ PresetOption = Annotated[str, typer.Option("--preset", help="smoke (seconds), qu
 SeedOption = Annotated[int, typer.Option("--seed", help="First seed.")]
 OutOption = Annotated[Path | None, typer.Option("--out", help="Folder for results; default results/PRESET.")]
 SetOption = Annotated[list[str] | None, typer.Option("--set", help="name=value; may be repeated.")]
-EngineOption = Annotated[str, typer.Option("--engine", help="Where to compute: local.")]
+EngineOption = Annotated[
+    str, typer.Option("--engine", help="Where to compute: local, processes[:K], dask[:ADDRESS or scheduler file].")
+]
+ProgressOption = Annotated[
+    str,
+    typer.Option(
+        "--progress",
+        help="bar, log (a line now and then), json (events) or quiet, on stderr; auto: a bar on a terminal, a log in a "
+        "file, quiet in a pipe.",
+    ),
+]
 
 
 # the base of typer's usage errors, wherever this version of typer keeps it
@@ -50,44 +60,14 @@ def say(sentence: str) -> None:
     print(sentence, file=sys.stderr, flush=True)
 
 
-@contextlib.contextmanager
-def progress_bars() -> Iterator[Any]:
-    """A maker of progress callbacks: bars with time left on a terminal, quiet in a pipe."""
-    if not sys.stderr.isatty():
-        yield lambda name: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+def prepare_backend(engine: str = "local") -> None:
+    """Keep compiled programs between commands; leave the memory of a GPU to the workers of another engine."""
+    from lemmata.lab.work import keep_programs
 
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("runs"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
-
-        def make(name: str) -> Any:
-            task = bars.add_task(name, total=None)
-
-            def update(done: int, total: int) -> None:
-                bars.update(task, completed=done, total=total, visible=done < total)
-
-            return update
-
-        yield make
-
-
-def prepare_backend() -> None:
-    """Keep compiled programs between commands."""
-    import jax
-
+    if engine != "local":
+        os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
     home = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
-    cache = os.environ.get("LEMMATA_CACHE", str(home / "lemmata" / "compiled"))
-    jax.config.update("jax_compilation_cache_dir", cache)
-    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
-    jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
+    keep_programs(os.environ.get("LEMMATA_CACHE", str(home / "lemmata" / "compiled")))
 
 
 @app.command("list")
@@ -156,20 +136,25 @@ def run(
     changes: SetOption = None,
     out: OutOption = None,
     engine: EngineOption = "local",
+    progress: ProgressOption = "auto",
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace data of another setting.")] = False,
     as_json: Json = False,
 ) -> None:
     """Run one experiment and write data.zarr, figure.png and run.json."""
+    _check(preset, seed, engine, progress)
+    from lemmata.lab.engines import open_engine
+    from lemmata.lab.progress import reporting
     from lemmata.lab.registry import load
-    from lemmata.lab.runner import Options
+    from lemmata.lab.runner import Options, configured
     from lemmata.lab.runner import run as run_experiment
 
-    _check(preset, seed, engine)
     theory, name = _split(experiment, "experiment")
-    prepare_backend()
     options = Options(preset, seed, seeds, tuple(changes or ()), out, overwrite)
-    with progress_bars() as bars:
-        outcome = run_experiment(load(theory), name, options, bars(experiment), say)
+    loaded = load(theory)
+    configured(loaded.experiment(name), options)
+    prepare_backend(engine)
+    with open_engine(engine) as opened, reporting(progress, sys.stderr) as reporter:
+        outcome = run_experiment(loaded, name, options, reporter(experiment), say, opened)
     for place, message in outcome.failures.items():
         say(f"failed: {place}: {message}")
     if as_json:
@@ -184,6 +169,7 @@ def run(
         print(outcome.data)
         print(f"\n{outcome.path}: data.zarr, figure.png, run.json ({outcome.seconds:.1f} s)")
     if outcome.failed:
+        say(f"{outcome.failed} failed; the same command tries only these again.")
         raise typer.Exit(1)
 
 
@@ -197,25 +183,33 @@ def verify(
     seed: SeedOption = 0,
     out: OutOption = None,
     engine: EngineOption = "local",
+    progress: ProgressOption = "auto",
     as_json: Json = False,
 ) -> None:
     """Examine claims with their controls and write the report."""
+    _check(preset, seed, engine, progress)
+    from lemmata.lab.engines import open_engine
+    from lemmata.lab.progress import reporting
     from lemmata.lab.report import write_report
     from lemmata.lab.runner import Options, configured
     from lemmata.lab.store import lock
     from lemmata.lab.verify import FOR_THE_PAGE, as_expected, keep
     from lemmata.lab.verify import verify as examine_claims
 
-    _check(preset, seed, engine)
     options = Options(preset, seed, out=out, recompute_stale=True)
     selection = _select(what or [], everything)
     for theory, claims in selection:
         for name in {name for claim in claims for name in claim.reads}:
             configured(theory.experiment(name), options)
-    prepare_backend()
+    prepare_backend(engine)
     rows = []
-    with lock(options.directory), progress_bars() as bars, _table(as_json) as table:
-        for row in examine_claims(selection, options, bars, say):
+    with (
+        lock(options.directory),
+        open_engine(engine) as opened,
+        reporting(progress, sys.stderr) as reporter,
+        _table(as_json) as table,
+    ):
+        for row in examine_claims(selection, options, reporter, say, opened):
             rows.append(row)
             table(row)
             keep(options.directory, [row])
@@ -336,14 +330,17 @@ def bench(name: Annotated[str | None, typer.Argument(help="Which benchmark.")] =
         show_json(rows)
 
 
-def _check(preset: str, seed: int, engine: str) -> None:
+def _check(preset: str, seed: int, engine: str, progress: str) -> None:
+    from lemmata.lab.engines import check_engine
     from lemmata.lab.errors import unknown
+    from lemmata.lab.progress import STYLES
     from lemmata.lab.theory import PRESETS
 
     if preset not in PRESETS:
         raise unknown("preset", preset, PRESETS)
-    if engine != "local":
-        raise unknown("engine", engine, ["local"])
+    if progress not in STYLES:
+        raise unknown("progress", progress, STYLES)
+    check_engine(engine)
     if not 0 <= seed < 2**30:
         raise UserError(f"--seed {seed} is not allowed: the first seed is an integer from 0 to {2**30 - 1}.")
 

@@ -13,8 +13,9 @@ import pytest
 
 import lemmata as lm
 from lemmata.lab import sweep as sweep_module
+from lemmata.lab.engines import local
 from lemmata.lab.ensemble import CPU, Interrupted, Layout, result_shapes, simulate_runs, workers
-from lemmata.lab.grid import make_grid
+from lemmata.lab.grid import Grid, make_grid
 from lemmata.lab.precision import numerics
 from lemmata.lab.store import Chunk
 from lemmata.lab.sweep import plan
@@ -180,13 +181,22 @@ def test_the_vision_transformer_agrees_in_both_layouts_over_a_few_steps():
         np.testing.assert_allclose(rows(single, name), rows(stacked, name), rtol=1e-10, atol=1e-12, err_msg=name)
 
 
+def chunks_of(grid: Grid, blocks: int) -> list[Chunk]:
+    """Every cell with so many blocks of four seeds."""
+    return [
+        Chunk(cell, block, range(4 * block, 4 * block + 4), setting)
+        for cell, setting in grid.cells.items()
+        for block in range(blocks)
+    ]
+
+
 def test_more_seeds_leave_the_calls_of_the_earlier_ones_as_they_were():
     grid = make_grid(Regression(), {"step_size": [0.1, 0.2, 0.3]})
     layout = Layout("vmap", runs=10, block=4)
-    few = [Chunk(cell, 0, range(4)) for cell in grid.cells]
-    more = [Chunk(cell, block, range(4 * block, 4 * block + 4)) for cell in grid.cells for block in (0, 1)]
-    earlier = [call for call in plan(grid, more, layout) if call[0].block == 0]
-    assert earlier == plan(grid, few, layout)
+    few = chunks_of(grid, 1)
+    more = chunks_of(grid, 2)
+    earlier = [call for call in plan(more, layout) if call[0].block == 0]
+    assert earlier == plan(few, layout)
 
 
 @pytest.mark.parametrize(("block", "threads"), [(1, 1), (1, 3), (2, 1), (5, 2), (64, 2)])
@@ -194,7 +204,7 @@ def test_a_sweep_does_not_depend_on_blocks_and_threads(monkeypatch, block, threa
     axes = {"step_size": [0.05, 0.1], "scheme": ["epochs", "iid"]}
     reference = lm.sweep(regress, Regression(), axes, seeds=7)
     monkeypatch.setattr(sweep_module, "default_layout", lambda *_: Layout("threads", 1, block))
-    monkeypatch.setattr(sweep_module, "workers", lambda layout: threads)
+    monkeypatch.setattr(local, "workers", lambda layout: threads)
     assert lm.sweep(regress, Regression(), axes, seeds=7).identical(reference)
 
 
@@ -209,29 +219,28 @@ def test_a_stacked_sweep_fills_every_cell_with_its_own_runs(monkeypatch):
 
 def test_calls_are_at_most_as_large_as_the_layout_and_share_their_static_fields():
     grid = make_grid(Regression(), {"dimension": [2, 3], "step_size": [0.1, 0.2, 0.3]})
-    chunks = [Chunk(cell, block, range(4 * block, 4 * block + 4)) for cell in grid.cells for block in (0, 1)]
-    calls = plan(grid, chunks, Layout("vmap", runs=10, block=4))
+    chunks = chunks_of(grid, 2)
+    calls = plan(chunks, Layout("vmap", runs=10, block=4))
     assert sorted(map(id, (chunk for call in calls for chunk in call))) == sorted(map(id, chunks))
     for call in calls:
         assert sum(len(chunk.seeds) for chunk in call) <= 10
-        assert len({grid.cells[chunk.cell].dimension for chunk in call}) == 1
+        assert len({chunk.setting.dimension for chunk in call}) == 1
         assert len({chunk.block for chunk in call}) == 1
     assert len(calls) == 8
 
 
 def test_from_threads_every_chunk_is_a_call_and_those_with_new_programs_come_first():
     grid = make_grid(Regression(), {"dimension": [2, 3], "step_size": [0.1, 0.2, 0.3]})
-    chunks = [Chunk(cell, block, range(4 * block, 4 * block + 4)) for cell in grid.cells for block in (0, 1)]
-    calls = plan(grid, chunks, CPU)
+    chunks = chunks_of(grid, 2)
+    calls = plan(chunks, CPU)
     assert [len(call) for call in calls] == [1] * len(chunks)
     assert {call[0] for call in calls} == set(chunks)
-    assert [grid.cells[call[0].cell].dimension for call in calls[:2]] == [2, 3]
+    assert [call[0].setting.dimension for call in calls[:2]] == [2, 3]
 
 
 def test_a_call_larger_than_the_layout_is_one_block():
-    grid = make_grid(Regression(), {})
-    chunks = [Chunk((), 0, range(20)), Chunk((), 1, range(20, 40))]
-    assert plan(grid, chunks, Layout("vmap", runs=10, block=20)) == [[chunks[0]], [chunks[1]]]
+    chunks = [Chunk((), 0, range(20), Regression()), Chunk((), 1, range(20, 40), Regression())]
+    assert plan(chunks, Layout("vmap", runs=10, block=20)) == [[chunks[0]], [chunks[1]]]
 
 
 def test_one_thread_per_core_makes_single_calls_and_one_makes_stacked_calls():

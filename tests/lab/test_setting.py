@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lemmata as lm
-from lemmata.lab import sweep as sweep_module
+from lemmata.lab.engines import local
 from lemmata.lab.precision import numerics
 from lemmata.lab.setting import capacity, spell
 from lemmata.theories import vit
@@ -410,7 +410,7 @@ def regress(problem: lm.Problem, key: jax.Array, prepared: None = None) -> dict[
 @pytest.fixture
 def one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two threads may trace the same program at the same moment; counting needs one."""
-    monkeypatch.setattr(sweep_module, "workers", lambda layout: 1)
+    monkeypatch.setattr(local, "workers", lambda layout: 1)
 
 
 @pytest.fixture

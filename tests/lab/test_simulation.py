@@ -12,7 +12,7 @@ import pytest
 
 import lemmata as lm
 from lemmata.lab import ensemble
-from lemmata.lab import sweep as sweep_module
+from lemmata.lab.engines import local
 from lemmata.lab.ensemble import Layout
 from lemmata.lab.simulation import STREAMS
 
@@ -147,7 +147,7 @@ def test_a_single_run_is_the_run_of_a_sweep():
 
 @pytest.fixture
 def counting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sweep_module, "workers", lambda layout: 1)
+    monkeypatch.setattr(local, "workers", lambda layout: 1)
     traced.clear()
     for piece in (draw, shifted):
         piece.compiled.clear_cache()

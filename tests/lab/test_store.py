@@ -79,7 +79,7 @@ def test_a_new_store_reads_nan_everywhere_and_every_chunk_is_pending(tmp_path: P
 
 def test_a_written_chunk_fills_its_own_cell_and_seeds_and_leaves_the_rest_nan(tmp_path: Path) -> None:
     store = new(tmp_path / "data.zarr", 7)
-    chunk = Chunk((1, 0), 1, range(3, 6))
+    chunk = Chunk((1, 0), 1, range(3, 6), GRID.cells[1, 0])
     assert chunk in store.chunks(GRID)
     store.write(chunk, results(GRID, chunk))
     data = reopened(tmp_path / "data.zarr").dataset()
@@ -121,7 +121,7 @@ def test_status_is_written_last_so_a_write_that_was_cut_short_stays_pending(
 
     with monkeypatch.context() as patch:
         patch.setattr(Store, "_array", cut)
-        with pytest.raises(OSError, match="disk"):
+        with pytest.raises(UserError, match=r"cannot be written: the disk went away; what was finished is kept"):
             store.write(chunk, results(GRID, chunk))
     assert set(asked) == {*SHAPES, "status"}
     again = reopened(tmp_path / "data.zarr")
@@ -196,11 +196,11 @@ def test_failures_are_recorded_with_their_message_and_cleared_by_success(tmp_pat
     store.fail(second, "loss is NaN")
     store = reopened(tmp_path / "data.zarr")
     assert store.status()[0, 0].tolist() == [FAILED, FAILED]
-    assert store.failures() == {"0,0,0": "ValueError: no", "0,0,1": "loss is NaN"}
+    assert store.failures() == {(0, 0, 0): "ValueError: no", (0, 0, 1): "loss is NaN"}
     assert store.dataset().loss.isnull().all()
     store.write(first, results(GRID, first))
     store = reopened(tmp_path / "data.zarr")
-    assert store.failures() == {"0,0,1": "loss is NaN"}
+    assert store.failures() == {(0, 0, 1): "loss is NaN"}
     assert store.status()[0, 0].tolist() == [DONE, FAILED]
 
 

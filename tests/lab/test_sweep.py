@@ -17,11 +17,13 @@ import xarray as xr
 import lemmata as lm
 from lemmata.lab import runner
 from lemmata.lab import sweep as sweeps
+from lemmata.lab.engines.local import Local
 from lemmata.lab.ensemble import Layout
 from lemmata.lab.errors import UserError
 from lemmata.lab.grid import make_grid
 from lemmata.lab.registry import load
 from lemmata.lab.store import Store
+from lemmata.lab.work import Work
 
 
 class Setting(lm.Setting):
@@ -180,13 +182,18 @@ def test_cells_are_validated_before_anything_is_computed() -> None:
 
 
 def test_progress_counts_runs_up_to_all_of_them() -> None:
-    seen: list[tuple[int, int]] = []
-    lm.sweep(
-        traced, Setting(), axes={"rate": [0.1, 0.2]}, seeds=7, progress=lambda done, total: seen.append((done, total))
-    )
-    assert seen[0] == (0, 14)
-    assert seen[-1] == (14, 14)
+    seen: list[sweeps.Progress] = []
+    lm.sweep(traced, Setting(), axes={"rate": [0.1, 0.2]}, seeds=7, progress=seen.append)
+    assert seen[0] == sweeps.Progress(cells=0, all_cells=2, failed=0, runs=0, all_runs=14)
+    assert seen[-1] == sweeps.Progress(cells=2, all_cells=2, failed=0, runs=14, all_runs=14)
     assert seen == sorted(seen)
+
+
+def test_progress_names_the_failed_cells_once() -> None:
+    seen: list[sweeps.Progress] = []
+    with pytest.raises(RuntimeError, match="failed"):
+        lm.sweep(fragile, Setting(), axes={"fault": ["none", "nan"]}, seeds=7, progress=seen.append)
+    assert seen[-1] == sweeps.Progress(cells=2, all_cells=2, failed=1, runs=14, all_runs=14)
 
 
 def test_an_interrupt_between_two_writes_stops_the_computing_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -208,7 +215,7 @@ def test_an_interrupt_between_two_writes_stops_the_computing_at_once(monkeypatch
     monkeypatch.setattr(Store, "write", interrupt)
     before = threading.active_count()
     with pytest.raises(KeyboardInterrupt) as caught:
-        sweeps.execute(slow, grid, store, layout, "float32")
+        sweeps.execute(Work(slow, store, layout, "float32"), grid, Local())
     assert caught.tb is not None  # the traceback lives on, as it does while the command line says good-bye
     seen = len(started)
     time.sleep(0.3)

@@ -41,9 +41,9 @@ TASKS = 6
 """On a CPU an experiment of few runs is cut into so many tasks at least, lest one core wait for the other."""
 
 
-def default_layout(seeds: int = 1, cells: int = 1) -> Layout:
-    """The layout of the machine's default backend for this many seeds in this many cells."""
-    if jax.default_backend() != "cpu":
+def default_layout(seeds: int = 1, cells: int = 1, backend: str = "") -> Layout:
+    """The layout of this backend, or this machine's, for this many seeds in this many cells."""
+    if (backend or jax.default_backend()) != "cpu":
         return GPU
     block = min(CPU.block, max(1, cells * seeds // TASKS))
     return replace(CPU, block=max(block, -(-seeds // BLOCKS)))

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from lemmata.lab.theory import Theory
 
 GROUP = "lemmata.theories"
+FILE_MODULE = "lemmata_file_"
+"""How the names of modules begin that were loaded from a user's file."""
 
 
 def _modules() -> dict[str, tuple[str, Path]]:
@@ -58,7 +60,7 @@ def _load_file(path: Path) -> Theory:
 
     if not path.is_file():
         raise UserError(f"There is no file {path}.")
-    spec = importlib.util.spec_from_file_location(f"lemmata_file_{path.stem}", path)
+    spec = importlib.util.spec_from_file_location(FILE_MODULE + path.stem, path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import datetime
-import importlib.metadata
+import hashlib
 import json
 import os
-import platform
 import shlex
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -17,13 +16,16 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from lemmata.lab.engines import Engine
+from lemmata.lab.engines.local import Local
 from lemmata.lab.ensemble import Layout, default_layout
 from lemmata.lab.errors import UserError
 from lemmata.lab.grid import Grid, make_grid
 from lemmata.lab.setting import Setting
 from lemmata.lab.store import DONE, Store, lock
-from lemmata.lab.sweep import Progress, execute, find_shapes
+from lemmata.lab.sweep import OnProgress, execute, find_shapes
 from lemmata.lab.theory import Experiment, Preset, Theory, source_hash
+from lemmata.lab.work import Work, versions
 
 
 @dataclass(frozen=True)
@@ -52,9 +54,12 @@ class Outcome:
     data: xr.Dataset
     path: Path
     seconds: float
-    failed: int
     failures: Mapping[str, str]
     warnings: Sequence[str]
+
+    @property
+    def failed(self) -> int:
+        return len(self.failures)
 
 
 def command(theory: Theory, what: str, options: Options, verb: str = "run") -> str:
@@ -92,19 +97,21 @@ def run(
     theory: Theory,
     name: str,
     options: Options,
-    progress: Progress | None = None,
+    progress: OnProgress | None = None,
     say: Callable[[str], None] = lambda sentence: None,
+    engine: Engine | None = None,
 ) -> Outcome:
     """Run one experiment, or what is left of it, and write its folder."""
+    engine = engine or Local()
     experiment = theory.experiment(name)
     preset, grid = configured(experiment, options)
     directory = options.directory / theory.name / name
-    layout = _layout(directory, preset.seeds, len(grid.cells))
+    layout = _layout(directory) or default_layout(preset.seeds, len(grid.cells), engine.backend())
     seeds = range(options.seed, options.seed + preset.seeds)
     fingerprint = {
         "setting": preset.setting.values(),
         "axes": {axis: list(map(str, labels)) for axis, labels in grid.labels.items()},
-        "cells": [cell.values() for cell in grid.cells.values()],
+        "cells": _digest([cell.values() for cell in grid.cells.values()]),
         "seed": options.seed,
         "precision": experiment.precision,
         "layout": layout.asdict(),
@@ -124,10 +131,11 @@ def run(
             )
         store.extend(seeds)
         unfinished = bool(np.any(store.status() != DONE))
-        failed = execute(experiment.simulation, grid, store, layout, experiment.precision, len(seeds), progress)
+        work = Work(experiment.simulation, store, layout, experiment.precision)
+        broken = execute(work, grid, engine, len(seeds), progress)
         computed = time.perf_counter() - began
         data = store.dataset(len(seeds))
-        failures = {_place(grid, where): message for where, message in store.failures().items()}
+        failures = {f"{grid.describe(p[:-1])}, seed block {p[-1]}": message for p, message in broken.items()}
         drawn = {"command": command(theory, name, options), "drawn_by": source_hash(theory, readers=True)}
         if unfinished or not _is_drawn(directory, drawn):
             store.finish()
@@ -152,7 +160,7 @@ def run(
             }
             write_json(directory / "run.json", record)
             _draw(experiment, data, directory / "figure.png", say)
-    return Outcome(data, directory, time.perf_counter() - began, failed, failures, warnings)
+    return Outcome(data, directory, time.perf_counter() - began, failures, warnings)
 
 
 def _stored(
@@ -173,10 +181,14 @@ def _stored(
     return None
 
 
-def _layout(directory: Path, seeds: int, cells: int) -> Layout:
-    """The layout of what is stored, so that a resumed experiment ends as it began; else that of this machine."""
+def _layout(directory: Path) -> Layout | None:
+    """The layout of what is stored, so that a resumed experiment ends as it began."""
     store = Store.open(directory / "data.zarr")
-    return store.layout() if store else default_layout(seeds, cells)
+    return store.layout() if store else None
+
+
+def _digest(content: Any) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def _is_drawn(directory: Path, drawn: Mapping[str, str]) -> bool:
@@ -201,11 +213,6 @@ def _plain(label: Any) -> Any:
     return label if isinstance(label, (str, int, float, bool)) else str(label)
 
 
-def _place(grid: Grid, where: str) -> str:
-    *cell, index = (int(i) for i in where.split(","))
-    return f"{grid.describe(tuple(cell))}, seed block {index}"
-
-
 def _warnings(grid: Grid) -> list[str]:
     """Every distinct warning of the cells, once, with how many cells it concerns."""
     counts: dict[str, int] = {}
@@ -214,12 +221,6 @@ def _warnings(grid: Grid) -> list[str]:
             counts[sentence] = counts.get(sentence, 0) + 1
     total = len(grid.cells)
     return [s if count == total else f"{s} (in {count} of {total} cells)" for s, count in counts.items()]
-
-
-def versions() -> dict[str, str]:
-    """The versions that results may depend on."""
-    found = {name: importlib.metadata.version(name) for name in ("lemmata", "jax", "jaxlib", "numpy", "optax")}
-    return {"python": platform.python_version(), **found}
 
 
 def write_json(path: Path, content: Any) -> None:

@@ -1,9 +1,11 @@
 """The store: the results of a sweep in Zarr arrays, with a status array as the only ledger.
 
 Arrays are created up front with NaN fill, one Zarr chunk per cell and block of seeds; an unwritten chunk reads as NaN,
-never as a loss of zero. `status` has one entry per cell and block (0 pending, 1 done, 2 failed), written last. Written
-through `zarr` directly, read through `xarray`. The fingerprint says what the data are of: setting, axes, precision,
-layout, sources; more seeds add blocks, any other difference makes it another store.
+never as a loss of zero. `status` has one entry per cell and block (0 pending, 1 done, 2 failed), written last, by
+whoever computed the chunk; `message` says why a chunk failed. Every file is written whole or not at all and no two
+chunks share one, so any number of processes may write. Written through `zarr` directly, read through `xarray`. The
+fingerprint says what the data are of: setting, axes, precision, layout, sources; more seeds add blocks, any other
+difference makes it another store.
 """
 
 from __future__ import annotations
@@ -14,8 +16,10 @@ import json
 import math
 import os
 import shutil
+import socket
+import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -24,21 +28,30 @@ import xarray as xr
 import zarr
 import zarr.storage
 
-from lemmata.lab.ensemble import Layout
+from lemmata.lab.ensemble import Interrupted, Layout
 from lemmata.lab.errors import UserError
 from lemmata.lab.grid import Grid
+from lemmata.lab.setting import Setting
 from lemmata.lab.simulation import Simulation
 
 PENDING, DONE, FAILED = 0, 1, 2
+MESSAGE = 500
+"""Characters that are kept of a failure's message."""
 
 
 @dataclass(frozen=True)
 class Chunk:
-    """The unit of work and of writing: one cell and one block of seeds."""
+    """The unit of work and of writing: one cell, with its setting, and one block of seeds."""
 
     cell: tuple[int, ...]
     block: int
     seeds: range
+    setting: Setting = field(compare=False)
+
+    @property
+    def place(self) -> tuple[int, ...]:
+        """Where its status stands."""
+        return (*self.cell, self.block)
 
 
 class Store:
@@ -48,6 +61,22 @@ class Store:
         self.root = root
         self._where = where
         self._arrays: dict[str, zarr.Array] = {}
+        self._shapes: dict[str, tuple[int, ...]] = {}
+        self._must_be = ""
+
+    def __reduce__(self) -> Any:
+        assert self.path is not None, "a store in memory cannot travel"
+        return open_elsewhere, (str(self.path.resolve()), self.identity)
+
+    @property
+    def path(self) -> Path | None:
+        """Its folder; None in memory."""
+        return Path(self._where.root) if isinstance(self._where, zarr.storage.LocalStore) else None
+
+    @property
+    def identity(self) -> str:
+        """A name that no other store has, not even a later one in the same folder."""
+        return str(self._array("status").attrs["identity"])
 
     @classmethod
     def create(
@@ -86,7 +115,9 @@ class Store:
             array = add(name, dims, (*grid.shape, len(seeds), *shape), chunk, math.nan, precision)
             array.attrs.update({"long_name": variable.meaning, "symbol": variable.symbol})
         blocks = -(-len(seeds) // block)
-        add("status", (*axes, "block"), (*grid.shape, blocks), (*ones, 1), PENDING, "u1")
+        add("message", (*axes, "block"), (*grid.shape, blocks), (*ones, 1), "", f"<U{MESSAGE}")
+        status = add("status", (*axes, "block"), (*grid.shape, blocks), (*ones, 1), PENDING, "u1")
+        status.attrs["identity"] = uuid.uuid4().hex
         root.attrs.update(
             {
                 "fingerprint": dict(fingerprint),
@@ -94,7 +125,6 @@ class Store:
                 "block": block,
                 "seed": seeds.start,
                 "seeds": len(seeds),
-                "failures": {},
             }
         )
         return cls(root, where)
@@ -143,7 +173,7 @@ class Store:
         if have % block:
             status[..., have // block] = PENDING
         for name, array in self.root.arrays():
-            if name == "status":
+            if name in ("status", "message"):
                 array.resize((*array.shape[:-1], -(-len(seeds) // block)))
             elif name == "seed":
                 array.resize((len(seeds),))
@@ -152,6 +182,7 @@ class Store:
                 array.resize((*array.shape[:axes], len(seeds), *array.shape[axes + 1 :]))
         self.root.attrs["seeds"] = len(seeds)
         self._arrays.clear()
+        self._shapes.clear()
 
     def _array(self, name: str) -> zarr.Array:
         # opening an array reads its metadata, which costs as much as writing a chunk
@@ -167,39 +198,55 @@ class Store:
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """The stored results and the shape that each has in one run."""
-        axes = self._array("status").ndim
-        found = self.root.arrays()
-        return {name: a.shape[axes:] for name, a in found if name != "seed" and "seed" in self._dims(a)}
+        if not self._shapes:
+            axes = self._array("status").ndim
+            found = self.root.arrays()
+            self._shapes = {n: a.shape[axes:] for n, a in found if n != "seed" and "seed" in self._dims(a)}
+        return self._shapes
 
     def chunks(self, grid: Grid, count: int | None = None) -> list[Chunk]:
         """Every chunk, or those that the first `count` seeds need, cells in order."""
         seeds, size = self.seeds, self._number("block")
         blocks = [seeds[i : i + size] for i in range(0, min(count or len(seeds), len(seeds)), size)]
-        return [Chunk(cell, b, block) for cell in grid.cells for b, block in enumerate(blocks)]
+        return [Chunk(cell, b, block, each) for cell, each in grid.cells.items() for b, block in enumerate(blocks)]
 
     def status(self) -> np.ndarray:
         return np.asarray(self._array("status")[...])
+
+    def is_done(self, chunk: Chunk) -> bool:
+        return bool(self._array("status")[chunk.place] == DONE)
 
     def write(self, chunk: Chunk, results: Sequence[Mapping[str, np.ndarray]]) -> None:
         """Write one chunk and then its status."""
         block = self._number("block")
         where = slice(chunk.block * block, chunk.block * block + len(chunk.seeds))
-        for name in results[0]:
-            self._array(name)[(*chunk.cell, where)] = np.stack([result[name] for result in results])
-        self._array("status")[(*chunk.cell, chunk.block)] = DONE
+        with self._writing():
+            for name in results[0]:
+                self._array(name)[(*chunk.cell, where)] = np.stack([result[name] for result in results])
+            self._array("status")[chunk.place] = DONE
 
     def fail(self, chunk: Chunk, message: str) -> None:
         """Mark one chunk as failed, with its message."""
-        failures: Any = dict(self.root.attrs["failures"])  # pyright: ignore[reportArgumentType, reportCallIssue]
-        failures[",".join(map(str, (*chunk.cell, chunk.block)))] = message
-        self.root.attrs["failures"] = failures
-        self._array("status")[(*chunk.cell, chunk.block)] = FAILED
+        with self._writing():
+            self._array("message")[chunk.place] = np.asarray(message[:MESSAGE], f"<U{MESSAGE}")
+            self._array("status")[chunk.place] = FAILED
 
-    def failures(self) -> dict[str, str]:
-        """Messages of the chunks that are marked failed now."""
-        messages: Any = self.root.attrs["failures"]
-        status = self.status()
-        return {where: m for where, m in messages.items() if status[tuple(map(int, where.split(",")))] == FAILED}
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[None]:
+        if self._must_be and self._must_be != _identity_at(self.path):
+            raise Interrupted
+        try:
+            yield
+        except OSError as error:
+            raise UserError(
+                f"{self.path} cannot be written: {error.strerror or error}; what was finished is kept, the same "
+                "command goes on from there."
+            ) from error
+
+    def failures(self) -> dict[tuple[int, ...], str]:
+        """Messages of the chunks that are marked failed now, by place."""
+        places = [tuple(map(int, place)) for place in np.argwhere(self.status() == FAILED)]
+        return {place: str(np.asarray(self._array("message")[place])) for place in places}
 
     def finish(self) -> None:
         """Gather the metadata, so that a plain `xarray.open_zarr` reads the folder in one go."""
@@ -207,10 +254,34 @@ class Store:
 
     def dataset(self, seeds: int | None = None) -> xr.Dataset:
         """The data, labelled; `seeds` limits how many seeds are returned."""
-        data = xr.open_zarr(self._where, consolidated=False, zarr_format=2).load()
+        ledger = ["status", "message"]
+        data = xr.open_zarr(self._where, consolidated=False, zarr_format=2, drop_variables=ledger).load()
         names: Any = data.attrs["variables"]
         data.attrs = {}
         return data[names].isel(seed=slice(0, seeds))
+
+
+def open_elsewhere(path: str, identity: str) -> Store:
+    """The store of this identity, opened by a worker.
+
+    It writes only while the folder holds that store: a command that was killed may leave workers of a cluster behind,
+    and a later one may have begun anew in its folder.
+    """
+    store = Store.open(Path(path))
+    if store is None:
+        raise UserError(
+            f"The worker on {socket.gethostname()} does not see {path}: choose a folder that all workers share."
+        )
+    store._must_be = identity
+    return store
+
+
+def _identity_at(path: Path | None) -> str:
+    """The identity of the store that is in this folder now; empty if there is none."""
+    try:
+        return json.loads(((path or Path()) / "status" / ".zattrs").read_bytes())["identity"]
+    except (OSError, ValueError, KeyError):
+        return ""
 
 
 def _fresh(path: Path) -> zarr.storage.LocalStore:

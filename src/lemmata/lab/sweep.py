@@ -6,30 +6,41 @@ calls that an undisturbed one would have made.
 
 from __future__ import annotations
 
-import concurrent.futures
-import threading
-import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import collections
+import contextlib
+import tempfile
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-import numpy as np
 import xarray as xr
 
-from lemmata.lab.ensemble import Interrupted, Layout, default_layout, result_shapes, simulate_runs, workers
+from lemmata.lab.engines import Engine, open_engine
+from lemmata.lab.ensemble import Layout, default_layout, result_shapes
 from lemmata.lab.errors import UserError, unknown
 from lemmata.lab.grid import Axes, Grid, make_grid
 from lemmata.lab.precision import PRECISIONS
 from lemmata.lab.setting import Setting
 from lemmata.lab.simulation import Simulation
 from lemmata.lab.store import DONE, Chunk, Store
-
-Call = Sequence[Chunk]
-Progress = Callable[[int, int], None]
-"""Called with (runs done, runs in all) whenever a call ends."""
+from lemmata.lab.work import Call, Work, describe_error
 
 
-def plan(grid: Grid, chunks: Sequence[Chunk], layout: Layout) -> list[Call]:
+class Progress(NamedTuple):
+    """How far a sweep is: cells and runs done (failed ones included), failed cells, and all of them."""
+
+    cells: int
+    all_cells: int
+    failed: int
+    runs: int
+    all_runs: int
+
+
+OnProgress = Callable[[Progress], None]
+"""Called at the start of a sweep and whenever a call ends."""
+
+
+def plan(chunks: Sequence[Chunk], layout: Layout) -> list[Call]:
     """Partition the chunks into calls of at most `layout.runs` runs that share their static fields and seeds.
 
     A call never mixes blocks of seeds: more seeds then leave the earlier calls, and so their bits, as they were. From
@@ -38,11 +49,11 @@ def plan(grid: Grid, chunks: Sequence[Chunk], layout: Layout) -> list[Call]:
     groups: dict[Any, list[Chunk]] = {}
     if layout.kind == "threads":
         for chunk in chunks:
-            groups.setdefault(grid.cells[chunk.cell].problem().static, []).append(chunk)
+            groups.setdefault(chunk.setting.problem().static, []).append(chunk)
         first = {group[0]: None for group in groups.values()}
         return [[chunk] for chunk in (*first, *(chunk for chunk in chunks if chunk not in first))]
     for chunk in chunks:
-        groups.setdefault((grid.cells[chunk.cell].problem().static, chunk.block), []).append(chunk)
+        groups.setdefault((chunk.setting.problem().static, chunk.block), []).append(chunk)
     calls: list[Call] = []
     for group in groups.values():
         call: list[Chunk] = []
@@ -56,86 +67,33 @@ def plan(grid: Grid, chunks: Sequence[Chunk], layout: Layout) -> list[Call]:
 
 
 def execute(
-    simulation: Simulation,
-    grid: Grid,
-    store: Store,
-    layout: Layout,
-    precision: str,
-    seeds: int | None = None,
-    progress: Progress | None = None,
-) -> int:
-    """Compute what is pending or failed before, of all seeds or the first ones; returns the number of failed chunks."""
-    status = store.status()
-    shapes = store.shapes()
-    chunks = store.chunks(grid, seeds)
-    pending = {chunk for chunk in chunks if status[(*chunk.cell, chunk.block)] != DONE}
-    calls = [call for call in plan(grid, chunks, layout) if any(chunk in pending for chunk in call)]
+    work: Work, grid: Grid, engine: Engine, seeds: int | None = None, progress: OnProgress | None = None
+) -> dict[tuple[int, ...], str]:
+    """Compute what is pending or failed before, of all seeds or the first ones; returns the failures by place."""
+    status = work.store.status()
+    chunks = work.store.chunks(grid, seeds)
+    pending = {chunk for chunk in chunks if status[chunk.place] != DONE}
+    left = collections.Counter(chunk.cell for chunk in pending)
+    calls = [call for call in plan(chunks, work.layout) if any(chunk in pending for chunk in call)]
     total = sum(len(chunk.seeds) for chunk in chunks)
     done = total - sum(len(chunk.seeds) for chunk in pending)
-    if progress:
-        progress(done, total)
-    for call, results in _local(simulation, grid, calls, layout, precision):
-        for chunk, mine in zip(call, results, strict=True):
-            if chunk not in pending:
-                continue
-            message = mine if isinstance(mine, str) else _defect(simulation, shapes, mine)
-            if message:
-                store.fail(chunk, message)
-            else:
-                store.write(chunk, mine)  # pyright: ignore[reportArgumentType]
-            done += len(chunk.seeds)
+    broken: set[tuple[int, ...]] = set()
+
+    def report() -> None:
         if progress:
-            progress(done, total)
-    return len(store.failures())
+            progress(Progress(len(grid.cells) - len(+left), len(grid.cells), len(broken), done, total))
 
-
-def _local(
-    simulation: Simulation, grid: Grid, calls: Sequence[Call], layout: Layout, precision: str
-) -> Iterator[tuple[Call, list[list[dict[str, np.ndarray]] | str]]]:
-    """The local engine: calls from a pool of threads, yielded as they end, with the results of every chunk.
-
-    An exception becomes its message; the chunks of a longer call are then tried alone, so that it hits only its own.
-    """
-    stop = threading.Event()
-
-    def compute(call: Call) -> list[list[dict[str, np.ndarray]] | str]:
-        runs = [(grid.cells[chunk.cell], seed) for chunk in call for seed in chunk.seeds]
-        try:
-            results = iter(simulate_runs(simulation, runs, layout, precision, stop.is_set))
-            return [[next(results) for _ in chunk.seeds] for chunk in call]
-        except (Interrupted, UserError):
-            # what the user must put right (a missing data file) is no result of a cell
-            raise
-        except Exception as error:
-            return [_message(error)] if len(call) == 1 else [compute([chunk])[0] for chunk in call]
-
-    with concurrent.futures.ThreadPoolExecutor(workers(layout)) as pool:
-        futures = {pool.submit(compute, call): call for call in calls}
-        try:
-            for future in concurrent.futures.as_completed(futures):
-                yield futures[future], future.result()
-        finally:
-            stop.set()
-            pool.shutdown(wait=True, cancel_futures=True)
-
-
-def _defect(
-    simulation: Simulation, shapes: Mapping[str, tuple[int, ...]], results: Sequence[Mapping[str, np.ndarray]]
-) -> str:
-    """Why these results cannot be stored: a variable, a type, a shape or an unflagged NaN; empty if they can."""
-    for name in sorted(shapes.keys() ^ results[0].keys()):
-        return f"{name} is {'returned' if name in results[0] else 'not returned'}, unlike in the first cell"
-    for result in results:
-        for name, value in result.items():
-            variable = simulation.variable(name)
-            if value.dtype.kind != "f":
-                return f"{name} is {value.dtype}, not floating point"
-            if value.shape != shapes[name]:
-                return f"{name} has shape {value.shape}, but the first cell has {shapes[name]}"
-            first = value[0] if variable.dims[:1] == ("record",) else value
-            if not variable.optional and np.isnan(first).any():
-                return f"{name} is NaN"
-    return ""
+    report()
+    with contextlib.closing(engine.run(work, calls)) as ended:
+        for call, reasons in ended:
+            for chunk, reason in zip(call, reasons, strict=True):
+                if chunk in pending:
+                    done += len(chunk.seeds)
+                    left[chunk.cell] -= 1
+                if reason:
+                    broken.add(chunk.cell)
+            report()
+    return work.store.failures()
 
 
 def find_shapes(simulation: Simulation, grid: Grid, seed: int, precision: str) -> dict[str, tuple[int, ...]]:
@@ -147,7 +105,7 @@ def find_shapes(simulation: Simulation, grid: Grid, seed: int, precision: str) -
         except UserError:
             raise
         except Exception as error:
-            reasons.append(f"{grid.describe(cell)}: {_message(error)}")
+            reasons.append(f"{grid.describe(cell)}: {describe_error(error)}")
             continue
         wrong = [name for name, shape in shapes.items() if len(shape) != len(simulation.variable(name).dims)]
         if not wrong:
@@ -155,11 +113,6 @@ def find_shapes(simulation: Simulation, grid: Grid, seed: int, precision: str) -
         dims = simulation.variable(wrong[0]).dims
         reasons.append(f"{grid.describe(cell)}: {wrong[0]} has shape {shapes[wrong[0]]}, its dimensions are {dims}")
     raise RuntimeError(f"every cell failed; first, at {reasons[0]}")
-
-
-def _message(error: Exception) -> str:
-    last = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{type(error).__name__}: {error} ({Path(last.filename).name}:{last.lineno})"
 
 
 def sweep(
@@ -170,11 +123,15 @@ def sweep(
     *,
     seed: int = 0,
     precision: str | None = None,
-    progress: Progress | None = None,
+    engine: str | Engine = "local",
+    folder: Path | str | None = None,
+    progress: OnProgress | None = None,
 ) -> xr.Dataset:
-    """Simulate every cell of the product of `axes` with seeds `seed`, ..., `seed + seeds - 1`; in memory.
+    """Simulate every cell of the product of `axes` with seeds `seed`, ..., `seed + seeds - 1`. Failed cells raise.
 
-    `axes` maps a field to its values, or a name to {label: {field: value, ...}}. Failed cells raise.
+    axes: a field -> its values, or a name -> {label: {field: value, ...}}.
+    engine: where to compute: "local", "processes[:K]", "dask[:ADDRESS]", or one that `open_engine` gave.
+    folder: where the workers of another engine write until the end; the machines of a cluster must share it.
     """
     if not isinstance(seeds, int) or seeds < 1:
         raise UserError(f"seeds = {seeds} is not allowed: seeds is an integer at least 1.")
@@ -182,13 +139,16 @@ def sweep(
     if precision not in PRECISIONS:
         raise unknown("precision", precision, PRECISIONS)
     grid = make_grid(setting, axes or {})
-    layout = default_layout(seeds, len(grid.cells))
-    shapes = find_shapes(simulation, grid, seed, precision)
-    store = Store.create(None, simulation, grid, range(seed, seed + seeds), layout.block, shapes, precision, {})
-    execute(simulation, grid, store, layout, precision, seeds, progress)
-    failures = store.failures()
-    if failures:
-        where, message = next(iter(failures.items()))
-        cell = tuple(int(i) for i in where.split(",")[:-1])
-        raise RuntimeError(f"{len(failures)} chunks failed; first, at {grid.describe(cell)}: {message}")
-    return store.dataset()
+    with contextlib.ExitStack() as stack:
+        opened = stack.enter_context(open_engine(engine))
+        layout = default_layout(seeds, len(grid.cells), opened.backend())
+        shapes = find_shapes(simulation, grid, seed, precision)
+        path = None
+        if opened.remote:
+            path = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="lemmata-", dir=folder))) / "data.zarr"
+        store = Store.create(path, simulation, grid, range(seed, seed + seeds), layout.block, shapes, precision, {})
+        failures = execute(Work(simulation, store, layout, precision), grid, opened, seeds, progress)
+        if failures:
+            place, message = next(iter(failures.items()))
+            raise RuntimeError(f"{len(failures)} chunks failed; first, at {grid.describe(place[:-1])}: {message}")
+        return store.dataset()

@@ -172,7 +172,10 @@ class Theory:
         return self.bounds[name]
 
 
-LAB_READERS = {"claims", "errors", "figures", "judges", "measures", "registry", "report", "report_style", "verify"}
+LAB_READERS = {
+    "claims", "errors", "figures", "judges", "measures", "progress", "registry", "report", "report_style", "thresholds",
+    "verify",
+}  # fmt: skip
 THEORY_READERS = {"card", "claims", "figures", "measures"}
 """Rooms that only read data: a change in them leaves stored data valid, but not verdicts and figures."""
 

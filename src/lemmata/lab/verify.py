@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import jax
-
 from lemmata.lab.claims import INCONCLUSIVE, Claim, Finding, Verdict, examine
+from lemmata.lab.engines import Engine
+from lemmata.lab.engines.local import Local
 from lemmata.lab.errors import UserError
 from lemmata.lab.runner import Options, Outcome, command, run, write_json
-from lemmata.lab.sweep import Progress
+from lemmata.lab.sweep import OnProgress
 from lemmata.lab.theory import Theory, source_hash
 
 VERDICTS = "verdicts.json"
@@ -25,17 +25,19 @@ FOR_THE_PAGE = ("formula", "reads", "controls", "command", "sources")
 def verify(
     selection: Sequence[tuple[Theory, Sequence[Claim]]],
     options: Options,
-    progress: Callable[[str], Progress | None] = lambda name: None,
+    progress: Callable[[str], OnProgress | None] = lambda name: None,
     say: Callable[[str], None] = lambda sentence: None,
+    engine: Engine | None = None,
 ) -> Iterator[dict[str, Any]]:
     """Examine the claims one by one; yields their rows as they are decided."""
+    engine = engine or Local()
     for theory, claims in selection:
         outcomes: dict[str, Outcome] = {}
         for claim in claims:
             began = time.perf_counter()
             for name in claim.reads:
                 if name not in outcomes:
-                    outcomes[name] = run(theory, name, options, progress(f"{theory.name}/{name}"), say)
+                    outcomes[name] = run(theory, name, options, progress(f"{theory.name}/{name}"), say, engine)
             broken = [name for name in claim.reads if outcomes[name].failed]
             if broken:
                 reason = Verdict(INCONCLUSIVE, "==", note=f"{', '.join(broken)} has failed cells")
@@ -43,8 +45,7 @@ def verify(
             else:
                 finding = examine(claim, {name: outcomes[name].data for name in claim.reads}, options.seed)
             yield row(theory, finding, options, time.perf_counter() - began)
-        # compiled programs hold memory mappings, of which a process has a limited number
-        jax.clear_caches()
+        engine.forget_programs()
 
 
 def as_expected(row: dict[str, Any]) -> bool:

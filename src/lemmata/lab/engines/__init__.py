@@ -1,0 +1,81 @@
+"""Engines: where the calls of a sweep are computed. All of them give the same data, bit for bit, for the same layout.
+
+`local` makes the calls from threads of this process, `processes` from worker processes of this machine, `dask` on the
+workers of a Dask cluster. An engine is opened once and serves any number of sweeps.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+
+from lemmata.lab.errors import UserError, unknown
+from lemmata.lab.work import Call, Ended, Work
+
+ENGINES = {
+    "local": "threads of this process",
+    "processes[:K]": "K worker processes of this machine; default one per core, or per GPU",
+    "dask[:ADDRESS]": "a Dask cluster at an address or in a scheduler file; default one on this machine for the run",
+}
+
+
+class Engine(Protocol):
+    """What every engine does."""
+
+    remote: bool
+    """Whether calls are computed outside this process, so that the store must be a folder."""
+
+    def backend(self) -> str:
+        """The JAX backend that computes."""
+        ...
+
+    def run(self, work: Work, calls: Sequence[Call]) -> Ended:
+        """Compute and write the calls."""
+        ...
+
+    def forget_programs(self) -> None:
+        """Drop compiled programs: they hold memory mappings, of which a process has a limited number."""
+        ...
+
+    def close(self) -> None:
+        """End the workers that this engine started."""
+        ...
+
+
+def check_engine(name: str) -> tuple[str, str]:
+    """The kind and the argument of an engine's name, validated."""
+    kind, _, argument = name.partition(":")
+    kinds = [each.partition("[")[0] for each in ENGINES]
+    if kind not in kinds:
+        raise unknown("engine", kind, kinds)
+    if kind == "local" and argument:
+        raise UserError(f"The engine 'local' takes no argument, but got '{argument}'.")
+    if kind == "processes" and argument and not (argument.isdecimal() and 1 <= int(argument) <= 1024):
+        raise UserError(f"The engine '{name}' is not allowed: processes:K has a number of workers K from 1 to 1024.")
+    return kind, argument
+
+
+@contextlib.contextmanager
+def open_engine(engine: str | Engine = "local") -> Iterator[Engine]:
+    """The engine of this name, closed at the end; an open engine is handed through and stays open."""
+    if not isinstance(engine, str):
+        yield engine
+        return
+    kind, argument = check_engine(engine)
+    if kind == "local":
+        from lemmata.lab.engines.local import Local
+
+        opened: Engine = Local()
+    elif kind == "processes":
+        from lemmata.lab.engines.processes import Processes
+
+        opened = Processes(int(argument) if argument else None)
+    else:
+        from lemmata.lab.engines.dask import Dask
+
+        opened = Dask(argument)
+    try:
+        yield opened
+    finally:
+        opened.close()

@@ -1,0 +1,45 @@
+"""The local engine: calls from a pool of threads of this process."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import threading
+from collections.abc import Callable, Sequence
+
+import jax
+
+from lemmata.lab.ensemble import workers
+from lemmata.lab.work import Call, Ended, Work
+
+
+class Local:
+    """Calls from one thread per core, or one after the other where a call stacks many runs."""
+
+    remote = False
+
+    def backend(self) -> str:
+        return jax.default_backend()
+
+    def run(self, work: Work, calls: Sequence[Call]) -> Ended:
+        stop = threading.Event()
+        yield from from_threads(lambda call: work.compute(call, stop.is_set), calls, workers(work.layout), stop.set)
+
+    def forget_programs(self) -> None:
+        jax.clear_caches()
+
+    def close(self) -> None:
+        pass
+
+
+def from_threads(
+    compute: Callable[[Call], list[str]], calls: Sequence[Call], count: int, stop: Callable[[], None]
+) -> Ended:
+    """Compute calls from `count` threads; yields them as they end. `stop` makes those that are under way return."""
+    with concurrent.futures.ThreadPoolExecutor(count) as pool:
+        futures = {pool.submit(compute, call): call for call in calls}
+        try:
+            for future in concurrent.futures.as_completed(futures):
+                yield futures[future], future.result()
+        finally:
+            stop()
+            pool.shutdown(wait=True, cancel_futures=True)

@@ -1,0 +1,142 @@
+"""Worker processes of this machine, one call at a time each.
+
+Every worker has its share of the cores (the threads of XLA and BLAS), or a GPU. A worker that dies takes only its call
+with it: it is started again and the call is repeated; a call that kills its worker every time has failed.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from multiprocessing.connection import Pipe
+from typing import Any
+
+import jax
+
+from lemmata.lab.engines.local import from_threads
+from lemmata.lab.ensemble import Interrupted
+from lemmata.lab.work import Call, Ended, Work, compute_parcel, pack
+
+ATTEMPTS = 3
+"""How often a call may lose its worker before it counts as failed."""
+
+
+class WorkerDied(Exception):
+    """The worker process ended before it had answered; with its exit status, negative for a signal."""
+
+
+class Worker:
+    """A worker process: asked to call a function, it answers with the result or the exception."""
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self._environment = environment
+        self._start()
+
+    def _start(self) -> None:
+        self._connection, theirs = Pipe()
+        path = os.pathsep.join([*filter(None, sys.path), os.getcwd()])
+        # a session of its own: Ctrl-C reaches the command alone, which then ends its workers
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "lemmata.lab.engines.worker", str(theirs.fileno())],
+            env={**os.environ, "PYTHONPATH": path, **self._environment},
+            pass_fds=[theirs.fileno()],
+            stdin=subprocess.DEVNULL,
+            stdout=2,
+            start_new_session=True,
+        )
+        theirs.close()
+
+    def ask(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Call the function there; starts the process anew if it has ended since it was last asked."""
+        if self.process.poll() is not None:
+            self._start()
+        try:
+            self._connection.send((function, arguments))
+            result, error = self._connection.recv()
+        except (EOFError, OSError):
+            self.kill()
+            raise WorkerDied(self.process.returncode) from None
+        if error is not None:
+            raise error
+        return result
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+
+class Processes:
+    """`count` worker processes; default one per GPU, or per core."""
+
+    remote = True
+
+    def __init__(self, count: int | None = None) -> None:
+        self.workers = [Worker(environment) for environment in share_machine(count)]
+        self._idle: queue.SimpleQueue[Worker] = queue.SimpleQueue()
+        for worker in self.workers:
+            self._idle.put(worker)
+
+    def backend(self) -> str:
+        return jax.default_backend()
+
+    def run(self, work: Work, calls: Sequence[Call]) -> Ended:
+        parcel, cache = pack(work), jax.config.jax_compilation_cache_dir  # pyright: ignore[reportAttributeAccessIssue]
+        busy: set[Worker] = set()
+        stopped = False
+
+        def compute(call: Call) -> list[str]:
+            worker = self._idle.get()
+            busy.add(worker)
+            status = None
+            try:
+                for _ in range(ATTEMPTS):
+                    if stopped:
+                        raise Interrupted
+                    try:
+                        return worker.ask(compute_parcel, parcel, pack(call), cache)
+                    except WorkerDied as death:
+                        status = death.args[0]
+            finally:
+                busy.discard(worker)
+                self._idle.put(worker)
+            return lose_call(work, call, f"its worker process died {ATTEMPTS} times, the last with status {status}")
+
+        def stop() -> None:
+            nonlocal stopped
+            stopped = True
+            for worker in list(busy):
+                worker.process.kill()
+
+        yield from from_threads(compute, calls, len(self.workers), stop)
+
+    def forget_programs(self) -> None:
+        for worker in self.workers:
+            worker.ask(jax.clear_caches)
+
+    def close(self) -> None:
+        for worker in self.workers:
+            worker.kill()
+
+
+def lose_call(work: Work, call: Call, reason: str) -> list[str]:
+    """Mark the chunks of a call as failed that nobody could compute."""
+    for chunk in call:
+        work.store.fail(chunk, reason)
+    return [reason] * len(call)
+
+
+def share_machine(count: int | None = None) -> list[dict[str, str]]:
+    """The environments of `count` workers that share this machine's GPUs, or else its cores."""
+    if jax.default_backend() != "cpu":
+        visible = os.environ.get("CUDA_VISIBLE_DEVICES") or ",".join(map(str, range(jax.local_device_count())))
+        gpus = visible.split(",")
+        # memory is taken as it is needed, since the command and other workers use the same card
+        shared = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
+        return [{"CUDA_VISIBLE_DEVICES": gpus[k % len(gpus)], **shared} for k in range(count or len(gpus))]
+    cores = len(os.sched_getaffinity(0))
+    count = count or cores
+    names = ("PJRT_NPROC", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+    return [dict.fromkeys(names, str(max(1, cores // count)))] * count

@@ -1,0 +1,133 @@
+"""How far long work is: a bar on a terminal, a line now and then in a log, JSON events for programs, else nothing."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import stat
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, TextIO
+
+from lemmata.lab.sweep import OnProgress, Progress
+
+STYLES = ("auto", "bar", "log", "json", "quiet")
+LINE_SECONDS = 30.0
+"""Between two lines of a log; work that is shorter leaves none."""
+EVENT_SECONDS = 0.5
+"""Between two JSON events at least; the first and the last of an experiment always appear."""
+
+Reporter = Callable[[str], OnProgress | None]
+"""Makes what a sweep calls, from the name under which it appears."""
+
+
+def choose_style(stream: TextIO) -> str:
+    """A bar on a terminal, lines in a file, nothing in a pipe."""
+    if stream.isatty():
+        return "bar"
+    try:
+        return "log" if stat.S_ISREG(os.fstat(stream.fileno()).st_mode) else "quiet"
+    except (OSError, ValueError):
+        return "quiet"
+
+
+@contextlib.contextmanager
+def reporting(style: str, stream: TextIO) -> Iterator[Reporter]:
+    """The reporter of a style; "auto" looks at the stream."""
+    style = choose_style(stream) if style == "auto" else style
+    if style == "bar":
+        with _bars(stream) as reporter:
+            yield reporter
+    elif style == "quiet":
+        yield lambda name: None
+    else:
+        make = _event if style == "json" else _line
+        pause = EVENT_SECONDS if style == "json" else LINE_SECONDS
+        yield lambda name: _now_and_then(name, lambda text: print(text, file=stream, flush=True), make, pause)
+
+
+class Pace:
+    """The rate of a sweep, from what it has done since it was first seen."""
+
+    def __init__(self) -> None:
+        self._began, self._before = time.monotonic(), -1
+
+    def see(self, progress: Progress) -> dict[str, float | None]:
+        """Seconds, runs per second and seconds left; None while nothing is known."""
+        if self._before < 0:
+            self._before = progress.runs
+        seconds = time.monotonic() - self._began
+        done = progress.runs - self._before
+        rate = done / seconds if done and seconds else None
+        left = (progress.all_runs - progress.runs) / rate if rate else None
+        return {"seconds": seconds, "rate": rate, "seconds_left": left}
+
+
+def _event(name: str, progress: Progress, pace: dict[str, float | None]) -> str:
+    rounded = {key: None if value is None else round(value, 3) for key, value in pace.items()}
+    return json.dumps({"event": "progress", "name": name, **progress._asdict(), **rounded})
+
+
+def _line(name: str, progress: Progress, pace: dict[str, float | None]) -> str:
+    return f"{name}: {_amounts(progress)}, {_speed(pace)}"
+
+
+def _amounts(progress: Progress) -> str:
+    failed = f", {progress.failed} failed" if progress.failed else ""
+    return f"{progress.cells}/{progress.all_cells} cells{failed}, {progress.runs}/{progress.all_runs} runs"
+
+
+def _speed(pace: dict[str, float | None]) -> str:
+    rate, left = pace["rate"], pace["seconds_left"]
+    if rate is None or left is None:
+        return "starting"
+    minutes, seconds = divmod(round(left), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{rate:.3g} runs/s, {hours}:{minutes:02}:{seconds:02} left"
+
+
+def _now_and_then(
+    name: str, emit: Callable[[str], None], make: Callable[[str, Progress, Any], str], pause: float
+) -> OnProgress:
+    """Emits a text after every pause; the last one too if there was one before, and always where pauses are short."""
+    pace = Pace()
+    last = time.monotonic() - (pause if pause < 1 else 0)
+    spoken = pause < 1
+
+    def report(progress: Progress) -> None:
+        nonlocal last, spoken
+        now, finished = time.monotonic(), progress.runs == progress.all_runs
+        seen = pace.see(progress)
+        if now - last >= pause or (finished and spoken):
+            emit(make(name, progress, seen))
+            last, spoken = now, True
+
+    return report
+
+
+@contextlib.contextmanager
+def _bars(stream: TextIO) -> Iterator[Reporter]:
+    from rich.console import Console
+    from rich.progress import BarColumn, TextColumn
+    from rich.progress import Progress as Bars
+
+    columns = (TextColumn("{task.description}"), BarColumn(bar_width=24), TextColumn("{task.fields[text]}"))
+    with Bars(*columns, console=Console(file=stream), transient=True) as bars:
+
+        def make(name: str) -> OnProgress:
+            task = bars.add_task(name, total=None, text="")
+            pace = Pace()
+
+            def report(progress: Progress) -> None:
+                bars.update(
+                    task,
+                    completed=progress.runs,
+                    total=progress.all_runs,
+                    visible=progress.runs < progress.all_runs,
+                    text=f"{_amounts(progress)}, {_speed(pace.see(progress))}",
+                )
+
+            return report
+
+        yield make
