@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from lemmata.lab.batches import Batch, Batches, epochs, fresh, full, independent, one_pass
     from lemmata.lab.bounds import Bound, bound, parameter
     from lemmata.lab.claims import Claim, Control, NotApplicable, Verdict
+    from lemmata.lab.engines import open_engine
     from lemmata.lab.errors import UserError
     from lemmata.lab.judges import all_of, at_least, at_most, decreasing, equal, increasing, within
     from lemmata.lab.registry import load
@@ -25,6 +26,7 @@ _ROOMS = {
     "batches": "Batch Batches epochs fresh full independent one_pass",
     "bounds": "Bound bound parameter",
     "claims": "Claim Control NotApplicable Verdict",
+    "engines": "open_engine",
     "errors": "UserError",
     "judges": "all_of at_least at_most decreasing equal increasing within",
     "registry": "load",
@@ -40,8 +42,8 @@ __all__ = [
     "Batch", "Batches", "Bound", "Claim", "Control", "Experiment", "NotApplicable", "Preset", "Problem", "Setting",
     "Simulation", "Theory", "UserError", "Variable", "Verdict", "all_of", "array", "at_least", "at_most", "bound",
     "choice", "decreasing", "descent", "epochs", "equal", "flag", "fresh", "full", "increasing", "independent", "load",
-    "loop", "number", "one_pass", "parameter", "piece", "record_steps", "simulation", "size", "stream", "sweep",
-    "within",
+    "loop", "number", "one_pass", "open_engine", "parameter", "piece", "record_steps", "simulation", "size", "stream",
+    "sweep", "within",
 ]  # fmt: skip
 
 

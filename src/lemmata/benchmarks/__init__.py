@@ -1,15 +1,21 @@
 """Side-by-side measurements against what a user would pick instead, installed so that `lemmata bench` works."""
 
+from lemmata.benchmarks.cells import cells
 from lemmata.benchmarks.distances import distances
 from lemmata.benchmarks.ensemble import ensemble
 from lemmata.benchmarks.kernel import kernel
 from lemmata.benchmarks.layout import layout
 from lemmata.benchmarks.recursion import recursion
+from lemmata.benchmarks.scaling import scaling
+from lemmata.benchmarks.start import start
 
 BENCHMARKS = {
+    "cells": cells,
     "distances": distances,
     "ensemble": ensemble,
     "kernel": kernel,
     "layout": layout,
     "recursion": recursion,
+    "scaling": scaling,
+    "start": start,
 }

@@ -255,7 +255,7 @@ class Store:
     def dataset(self, seeds: int | None = None) -> xr.Dataset:
         """The data, labelled; `seeds` limits how many seeds are returned."""
         ledger = ["status", "message"]
-        data = xr.open_zarr(self._where, consolidated=False, zarr_format=2, drop_variables=ledger).load()
+        data = xr.open_zarr(self._where, chunks=None, consolidated=False, zarr_format=2, drop_variables=ledger).load()
         names: Any = data.attrs["variables"]
         data.attrs = {}
         return data[names].isel(seed=slice(0, seeds))
