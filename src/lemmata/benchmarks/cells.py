@@ -61,7 +61,7 @@ def make_theory(cells: int) -> Theory:
     return Theory(card, Walk, simulate, [experiment], [])
 
 
-def main(cells: int) -> None:
+def measure(cells: int) -> None:
     """Run one size and print one JSON line."""
     theory = make_theory(cells)
     with tempfile.TemporaryDirectory() as folder:
@@ -82,9 +82,8 @@ def cells(quiet: bool = False) -> list[dict[str, Any]]:
     if not quiet:
         print(f"{'cells':>6}  {'seconds':>8}  {'ms a cell':>9}  {'again':>7}  {'peak memory':>12}")
     for size in SIZES:
-        done = subprocess.run(
-            [sys.executable, "-m", "lemmata.benchmarks.cells", str(size)], capture_output=True, text=True, check=True
-        )
+        code = f"from lemmata.benchmarks.cells import measure; measure({size})"
+        done = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, check=True)
         row = json.loads(done.stdout)
         rows.append(row)
         if not quiet:
@@ -96,7 +95,3 @@ def cells(quiet: bool = False) -> list[dict[str, Any]]:
     if not quiet:
         print("two runs a cell; again: the same command, which finds everything done")
     return rows
-
-
-if __name__ == "__main__":
-    main(int(sys.argv[1]))
