@@ -3,6 +3,9 @@
 m = 1000, L = 50, d = 10, N = 100, B = 20, true float32, all four matrices trained. Rounds alternate between the three
 in one run of the benchmark, and the best of five counts; each baseline has a process of its own and runs with one and
 with two threads, of which the faster counts. Drawing the data is not counted on either side.
+
+On a GPU it is stacked runs of the laboratory alone: the kernels of `lemmata.networks.fused` against plain JAX, and how
+near the kernels come to what the device can do.
 """
 
 from __future__ import annotations
@@ -25,6 +28,16 @@ TORCH_STEPS = {1: 200, 8: 50, 64: 20}
 """Steps of the baselines, whose time per step does not depend on their number."""
 BASELINES = ("eager", "batched")
 THREADS = (1, 2)
+STACKED = (20, 200, 1000)
+"""Runs at once on a GPU."""
+ROUTES = {"fused": "auto", "plain": "plain"}
+
+
+def network(steps: int) -> Any:
+    """The setting that is trained."""
+    from lemmata.theories.vit import Setting
+
+    return Setting(neurons=1000, samples=100, batch=20, steps=steps, record_every=steps, records=2, stop="never")
 
 
 def torch_time(kind: str, runs: int, threads: int) -> float:
@@ -42,15 +55,43 @@ def laboratory(runs: int) -> Callable[[], float]:
     """A function that trains `runs` networks as the local engine does and returns seconds per run and step."""
     from lemmata.benchmarks.training import trainer
     from lemmata.lab.ensemble import default_layout
-    from lemmata.theories.vit import Setting
 
-    steps = STEPS[runs]
-    setting = Setting(neurons=1000, samples=100, batch=20, steps=steps, record_every=steps, records=2, stop="never")
-    return trainer(setting, runs, default_layout().kind)
+    return trainer(network(STEPS[runs]), runs, default_layout().kind)
+
+
+def stacked(quiet: bool = False) -> list[dict[str, Any]]:
+    """Measure stacked runs; prints two tables unless `quiet`, and returns the rows of the first."""
+    from lemmata.benchmarks.roofline import ceilings, work
+    from lemmata.benchmarks.training import trainer
+
+    show = (lambda line: None) if quiet else (lambda line: print(line, flush=True))
+    setting = network(steps=400)
+    rows = []
+    show(f"{'runs':>6}  {'fused':>9}  {'plain':>9}  {'ratio':>6}")
+    for runs in STACKED:
+        trainers = {name: trainer(setting, runs, "vmap", route) for name, route in ROUTES.items()}
+        rounds = [{name: measure() for name, measure in trainers.items()} for _ in range(ROUNDS)]
+        best = {name: 1e6 * min(times[name] for times in rounds) for name in ROUTES}
+        rows.append({"runs": runs, "microseconds": best, "ratio": best["plain"] / best["fused"]})
+        show(f"{runs:>6}  {best['fused']:6.2f} us  {best['plain']:6.2f} us  {rows[-1]['ratio']:5.2f}x")
+    show("microseconds per run and step, best of five alternating rounds\n")
+    reached = rows[-1]["microseconds"]["fused"]
+    show(f"{'':<30}{'amount':>14}{'ceiling':>16}{'at least':>12}{'share':>8}")
+    measured = ceilings()
+    for name, (amount, unit) in work(setting).items():
+        floor = 1e6 * amount / measured[name]
+        show(f"{name:<30}{amount / 1e6:>9.2f} M{unit:<4}{measured[name] / 1e12:>9.1f} T{unit}/s{floor:>9.2f} us"
+             f"{floor / reached:>8.0%}")  # fmt: skip
+    show(f"per run and step, beside the fused {reached:.2f} us of {STACKED[-1]} runs")
+    return rows
 
 
 def ensemble(quiet: bool = False) -> list[dict[str, Any]]:
     """Measure; prints a table unless `quiet`, and returns its rows."""
+    import jax
+
+    if jax.default_backend() != "cpu":
+        return stacked(quiet)
     if importlib.util.find_spec("torch") is None:
         raise UserError("The benchmark 'ensemble' needs PyTorch; install it with: pip install 'lemmata[bench]'.")
     rows = []

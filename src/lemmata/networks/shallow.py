@@ -17,6 +17,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from lemmata.networks import fused
 from lemmata.networks.attention import softmax_attention
 
 
@@ -131,8 +132,14 @@ def gradient(
 
     with c_l the query's share of the average, and f_l = sum_s w_ls x_s^T v_l, v_l, h_l of the head; the chain rule
     through `products` gives the matrices. It is what autodiff of `forward` gives, with one gate stored and nothing
-    computed twice. With a single key h_l is 0 to the bit.
+    computed twice. With a single key h_l is 0 to the bit. On a GPU, where they apply, the kernels of `fused` do it
+    without a hidden layer in memory.
     """
+    alone = network.output.ndim == 2 and not skip and queries is None
+    if alone and fused.applies(network.output, signs, tokens):
+        (a, (g,)), chain = jax.vjp(products, network)
+        d_a, d_g = fused.gradient(a, g, signs, tokens, weight, slope)
+        return chain((d_a, [d_g]))[0]
     return gradient_with_offset(network, signs, tokens, weight, slope, None, skip, queries)[0]
 
 
