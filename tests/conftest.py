@@ -36,3 +36,12 @@ def hasty_programs() -> Iterator[None]:
     jax.config.update("jax_disable_most_optimizations", True)
     yield
     jax.config.update("jax_disable_most_optimizations", False)
+
+
+@pytest.fixture
+def thorough_programs(hasty_programs: None) -> Iterator[None]:
+    """In such a file, for a test that runs for longer than it compiles or compares to the last bit: as usual."""
+    jax.clear_caches()  # of hasty programs of the same shapes
+    jax.config.update("jax_disable_most_optimizations", False)
+    yield
+    jax.config.update("jax_disable_most_optimizations", True)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from lemmata.lab.simulation import Simulation, Variable, piece, simulation, stream
     from lemmata.lab.sweep import sweep
     from lemmata.lab.theory import Experiment, Preset, Theory
+    from lemmata.lab.thresholds import find_threshold
     from lemmata.lab.training import descent, loop, record_steps
 
 _ROOMS = {
@@ -34,6 +35,7 @@ _ROOMS = {
     "simulation": "Simulation Variable piece simulation stream",
     "sweep": "sweep",
     "theory": "Experiment Preset Theory",
+    "thresholds": "find_threshold",
     "training": "descent loop record_steps",
 }
 _HOME = {name: f"lemmata.lab.{room}" for room, names in _ROOMS.items() for name in names.split()}
@@ -41,9 +43,9 @@ _HOME = {name: f"lemmata.lab.{room}" for room, names in _ROOMS.items() for name 
 __all__ = [
     "Batch", "Batches", "Bound", "Claim", "Control", "Experiment", "NotApplicable", "Preset", "Problem", "Setting",
     "Simulation", "Theory", "UserError", "Variable", "Verdict", "all_of", "array", "at_least", "at_most", "bound",
-    "choice", "decreasing", "descent", "epochs", "equal", "flag", "fresh", "full", "increasing", "independent", "load",
-    "loop", "number", "one_pass", "open_engine", "parameter", "piece", "record_steps", "simulation", "size", "stream",
-    "sweep", "within",
+    "choice", "decreasing", "descent", "epochs", "equal", "find_threshold", "flag", "fresh", "full", "increasing",
+    "independent", "load", "loop", "number", "one_pass", "open_engine", "parameter", "piece", "record_steps",
+    "simulation", "size", "stream", "sweep", "within",
 ]  # fmt: skip
 
 

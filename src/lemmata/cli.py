@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import logging
 import os
 import shutil
 import sys
@@ -377,6 +378,8 @@ def main() -> None:
     """Run the command line with the contract's exit codes."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # Greek letters on a terminal that has none
+    # zarr writes several files at once; when the disk is full one error is ours to tell, the others are no news
+    logging.getLogger("asyncio").setLevel(logging.CRITICAL)
     try:
         code = app(standalone_mode=False)
         if code == 130:  # what typer makes of Ctrl-C

@@ -8,6 +8,7 @@ from lemmata.benchmarks.layout import layout
 from lemmata.benchmarks.recursion import recursion
 from lemmata.benchmarks.scaling import scaling
 from lemmata.benchmarks.start import start
+from lemmata.benchmarks.threshold import threshold
 
 BENCHMARKS = {
     "cells": cells,
@@ -18,4 +19,5 @@ BENCHMARKS = {
     "recursion": recursion,
     "scaling": scaling,
     "start": start,
+    "threshold": threshold,
 }

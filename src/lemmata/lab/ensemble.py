@@ -23,11 +23,15 @@ from lemmata.lab.simulation import Simulation
 
 @dataclass(frozen=True)
 class Layout:
-    """How runs are arranged: `threads` (one run per call) or `vmap` (up to `runs` per call); seeds come in blocks."""
+    """How runs are arranged: `threads` (one run per call) or `vmap` (up to `runs` per call); seeds come in blocks.
+
+    `shared_by`: how many threads of XLA and BLAS may share a sum on a CPU, which decides its last bits; 0: not said.
+    """
 
     kind: str
     runs: int
     block: int
+    shared_by: int = 0
 
     def asdict(self) -> dict[str, Any]:
         return asdict(self)
@@ -37,6 +41,8 @@ CPU = Layout("threads", runs=1, block=5)
 GPU = Layout("vmap", runs=512, block=64)
 BLOCKS = 20
 """Blocks of seeds on a CPU, about: where seeds are hundreds, runs are short and writing them by five costs more."""
+XLA_THREADS = "PJRT_NPROC"
+"""The variable from which JAX's CPU backend takes its number of threads."""
 TASKS = 6
 """On a CPU an experiment of few runs is cut into so many tasks at least, lest one core wait for the other."""
 
@@ -46,7 +52,18 @@ def default_layout(seeds: int = 1, cells: int = 1, backend: str = "") -> Layout:
     if (backend or jax.default_backend()) != "cpu":
         return GPU
     block = min(CPU.block, max(1, cells * seeds // TASKS))
-    return replace(CPU, block=max(block, -(-seeds // BLOCKS)))
+    return replace(CPU, block=max(block, -(-seeds // BLOCKS)), shared_by=threads_of_xla())
+
+
+def threads_of_xla() -> int:
+    """How many threads XLA has on the CPU of this process."""
+    return int(os.environ.get(XLA_THREADS) or len(os.sched_getaffinity(0)))
+
+
+def thread_variables(count: int) -> dict[str, str]:
+    """The environment in which XLA and BLAS have so many threads, unless BLAS is told otherwise here."""
+    blas = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+    return {XLA_THREADS: str(count)} | {name: os.environ.get(name) or str(count) for name in blas}
 
 
 def workers(layout: Layout) -> int:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import hashlib
+import io
 import json
 import os
 import shlex
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +25,7 @@ from lemmata.lab.ensemble import Layout, default_layout
 from lemmata.lab.errors import UserError
 from lemmata.lab.grid import Grid, make_grid
 from lemmata.lab.setting import Setting
-from lemmata.lab.store import DONE, Store, lock
+from lemmata.lab.store import DONE, Store, lock, writing
 from lemmata.lab.sweep import OnProgress, execute, find_shapes
 from lemmata.lab.theory import Experiment, Preset, Theory, source_hash
 from lemmata.lab.work import Work, versions
@@ -121,15 +124,18 @@ def run(
     for sentence in warnings:
         say(f"{name}: {sentence}")
     began = time.perf_counter()
-    with lock(directory):
+    # what a simulation prints is no result of the command
+    with lock(directory), contextlib.redirect_stdout(sys.stderr):
         store = _stored(directory, fingerprint, options, lambda difference: say(f"{name}: {difference}"))
         if store is None:
             shapes = find_shapes(experiment.simulation, grid, options.seed, experiment.precision)
             path = directory / "data.zarr"
-            store = Store.create(
-                path, experiment.simulation, grid, seeds, layout.block, shapes, experiment.precision, fingerprint
-            )
-        store.extend(seeds)
+            with writing(path):
+                store = Store.create(
+                    path, experiment.simulation, grid, seeds, layout.block, shapes, experiment.precision, fingerprint
+                )
+        with writing(store.path):
+            store.extend(seeds)
         unfinished = bool(np.any(store.status() != DONE))
         work = Work(experiment.simulation, store, layout, experiment.precision)
         broken = execute(work, grid, engine, len(seeds), progress)
@@ -158,8 +164,8 @@ def run(
                 "warnings": warnings,
                 "failures": failures,
             }
-            write_json(directory / "run.json", record)
             _draw(experiment, data, directory / "figure.png", say)
+            write_json(directory / "run.json", record)
     return Outcome(data, directory, time.perf_counter() - began, failures, warnings)
 
 
@@ -202,11 +208,14 @@ def _is_drawn(directory: Path, drawn: Mapping[str, str]) -> bool:
 
 def _draw(experiment: Experiment, data: xr.Dataset, path: Path, say: Callable[[str], None]) -> None:
     """Draw the figure; the data are kept where it cannot be drawn (failed cells, an axis that the user narrowed)."""
+    image = io.BytesIO()
     try:
-        experiment.plot(data).savefig(path, dpi=110)
+        experiment.plot(data).savefig(image, dpi=110)
     except Exception as error:
         path.unlink(missing_ok=True)
         say(f"{experiment.name}: no figure could be drawn of these data ({type(error).__name__}: {error}).")
+        return
+    _write(path, image.getvalue())
 
 
 def _plain(label: Any) -> Any:
@@ -225,11 +234,19 @@ def _warnings(grid: Grid) -> list[str]:
 
 def write_json(path: Path, content: Any) -> None:
     """Write a JSON file whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_suffix(path.suffix + ".part")
     text = json.dumps(content, indent=1, allow_nan=False, default=str)
-    temporary.write_text(text + "\n", encoding="utf-8")
-    os.replace(temporary, path)
+    _write(path, (text + "\n").encode())
+
+
+def _write(path: Path, content: bytes) -> None:
+    temporary = path.with_suffix(path.suffix + ".part")
+    with writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            temporary.write_bytes(content)
+            os.replace(temporary, path)
+        finally:
+            temporary.unlink(missing_ok=True)
 
 
 def setting_rows(setting: type[Setting]) -> list[dict[str, Any]]:

@@ -235,13 +235,8 @@ class Store:
     def _writing(self) -> Iterator[None]:
         if self._must_be and self._must_be != _identity_at(self.path):
             raise Interrupted
-        try:
+        with writing(self.path):
             yield
-        except OSError as error:
-            raise UserError(
-                f"{self.path} cannot be written: {error.strerror or error}; what was finished is kept, the same "
-                "command goes on from there."
-            ) from error
 
     def failures(self) -> dict[tuple[int, ...], str]:
         """Messages of the chunks that are marked failed now, by place."""
@@ -249,8 +244,14 @@ class Store:
         return {place: str(np.asarray(self._array("message")[place])) for place in places}
 
     def finish(self) -> None:
-        """Gather the metadata, so that a plain `xarray.open_zarr` reads the folder in one go."""
-        zarr.consolidate_metadata(self._where, zarr_format=2)
+        """Gather the metadata, so that a plain `xarray.open_zarr` reads the folder in one go.
+
+        What processes left half-written when they were killed is removed.
+        """
+        with self._writing():
+            for file in self.path.rglob("*.partial") if self.path else ():
+                file.unlink(missing_ok=True)
+            zarr.consolidate_metadata(self._where, zarr_format=2)
 
     def dataset(self, seeds: int | None = None) -> xr.Dataset:
         """The data, labelled; `seeds` limits how many seeds are returned."""
@@ -259,6 +260,18 @@ class Store:
         names: Any = data.attrs["variables"]
         data.attrs = {}
         return data[names].isel(seed=slice(0, seeds))
+
+
+@contextlib.contextmanager
+def writing(path: Path | None) -> Iterator[None]:
+    """Says in a sentence what the disk refuses."""
+    try:
+        yield
+    except OSError as error:
+        raise UserError(
+            f"{path} cannot be written: {error.strerror or error}; what was finished is kept, the same command goes on "
+            "from there."
+        ) from error
 
 
 def open_elsewhere(path: str, identity: str) -> Store:
@@ -286,7 +299,10 @@ def _identity_at(path: Path | None) -> str:
 
 def _fresh(path: Path) -> zarr.storage.LocalStore:
     if path.exists():
-        shutil.rmtree(path)
+        # out of the way at once: workers that a killed command left on a cluster may still write into it
+        old = path.with_name(f"{path.name}.{uuid.uuid4().hex}.old")
+        path.rename(old)
+        shutil.rmtree(old)
     path.parent.mkdir(parents=True, exist_ok=True)
     return zarr.storage.LocalStore(path)
 

@@ -104,7 +104,7 @@ def find_shapes(simulation: Simulation, grid: Grid, seed: int, precision: str) -
             shapes = result_shapes(simulation, setting, seed, precision)
         except UserError:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             reasons.append(f"{grid.describe(cell)}: {describe_error(error)}")
             continue
         wrong = [name for name, shape in shapes.items() if len(shape) != len(simulation.variable(name).dims)]

@@ -6,21 +6,24 @@ bytes (cloudpickle: also what was defined in a script, a notebook or a theory's 
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import importlib.metadata
+import os
+import pickle
 import platform
 import socket
 import sys
 import traceback
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from lemmata.lab.ensemble import Interrupted, Layout, simulate_runs
+from lemmata.lab.ensemble import Interrupted, Layout, simulate_runs, thread_variables, threads_of_xla
 from lemmata.lab.errors import UserError
 from lemmata.lab.simulation import Simulation
 from lemmata.lab.store import Chunk, Store
@@ -55,7 +58,6 @@ class Work:
     store: Store
     layout: Layout
     precision: str
-    made_by: Mapping[str, str] = field(default_factory=lambda: {**versions(), "sources": package_digest()})
 
     def compute(self, call: Call, stopping: Callable[[], bool] = lambda: False) -> list[str]:
         """Compute a call, write what was not done yet; returns for every chunk why it failed, empty if it did not.
@@ -71,7 +73,7 @@ class Work:
         except (Interrupted, UserError):
             # what the user must put right (a missing data file) is no result of a cell
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             if len(call) > 1:
                 return [self.compute([chunk], stopping)[0] for chunk in call]
             self.store.fail(call[0], describe_error(error))
@@ -105,10 +107,20 @@ class Work:
         return ""
 
 
-def describe_error(error: Exception) -> str:
+def describe_error(error: BaseException) -> str:
     """An exception of a simulation in one line, with the place that raised it."""
     last = traceback.extract_tb(error.__traceback__)[-1]
     return f"{type(error).__name__}: {error} ({Path(last.filename).name}:{last.lineno})"
+
+
+def pack_work(work: Work) -> bytes:
+    """A parcel of work, with what it was made by and how many threads it is meant for."""
+    variables = thread_variables(work.layout.shared_by or threads_of_xla())
+    return pickle.dumps((_environment(), variables, pack(work)))
+
+
+def _environment() -> dict[str, str]:
+    return {**versions(), "sources": package_digest()}
 
 
 def pack(content: Any) -> bytes:
@@ -125,26 +137,38 @@ def pack(content: Any) -> bytes:
 @functools.lru_cache(maxsize=1)
 def _unpack_work(parcel: bytes) -> Work:
     """The work of a parcel. Kept, so that the calls of a sweep share their compiled programs."""
-    import cloudpickle
-
-    work: Work = cloudpickle.loads(parcel)
-    mine = {**versions(), "sources": package_digest()}
-    for name, version in work.made_by.items():
+    made_by, meant_for, content = pickle.loads(parcel)
+    mine = _environment()
+    for name, version in made_by.items():
         if mine[name] != version:
             raise UserError(
                 f"The worker on {socket.gethostname()} has {name} {mine[name]}, but this command has {version}: "
                 "use the same environment everywhere."
             )
-    return work
+    os.environ.update(meant_for)
+    try:
+        return pickle.loads(content)
+    except ImportError as error:
+        raise UserError(
+            f"The worker on {socket.gethostname()} cannot load this theory ({error}): use the same environment "
+            "everywhere."
+        ) from None
+
+
+def find_backend(environment: Mapping[str, str]) -> str:
+    """The JAX backend of a worker, begun with these variables if it has not begun before."""
+    import jax
+
+    os.environ.update(environment)
+    return jax.default_backend()
 
 
 def compute_parcel(work: bytes, call: bytes, cache: str | None = None) -> list[str]:
-    """`Work.compute` on a worker; `cache` is the folder of compiled programs."""
-    import cloudpickle
-
+    """`Work.compute` on a worker; `cache` is the folder of compiled programs. What it prints goes to stderr."""
     if cache is not None:
         keep_programs(cache)
-    return _unpack_work(work).compute(cloudpickle.loads(call))
+    with contextlib.redirect_stdout(sys.stderr):
+        return _unpack_work(work).compute(pickle.loads(call))
 
 
 def keep_programs(folder: str) -> None:

@@ -17,6 +17,8 @@ from lemmata.theories.exp_regression.perturbation import perturb_weights
 from lemmata.theories.exp_regression.training import simulate
 from lemmata.theories.exp_regression.vacuity import calculate
 
+pytestmark = pytest.mark.usefixtures("hasty_programs")
+
 EXPERIMENTS = exp_regression.theory.experiments
 CLAIMS = exp_regression.theory.claims
 PRESETS = ("smoke", "quick", "paper")

@@ -27,6 +27,8 @@ from lemmata.theories.exp_regression.probes import linear_square, take_step
 from lemmata.theories.exp_regression.setting import Setting
 from lemmata.theories.exp_regression.training import JUDGED, find_constants, fit, simulate, train
 
+pytestmark = pytest.mark.usefixtures("hasty_programs")
+
 SMALL = Setting(
     samples=3, dimension=4, neurons=16, room=20, steps=40, records=8, stop="never", track="bounds", least_target=0.2
 )
@@ -540,6 +542,7 @@ def test_the_predicted_horizon_is_the_formula_between_its_floor_and_its_cap():
     assert found["predicted_steps"] == T
 
 
+@pytest.mark.usefixtures("thorough_programs")
 def test_frozen_weights_stay_where_they_are():
     found = simulated(SMALL.replace(trained=0), SEED)
     np.testing.assert_array_equal(found["drift"], 0)

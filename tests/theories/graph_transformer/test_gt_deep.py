@@ -47,6 +47,8 @@ from lemmata.theories.graph_transformer.deep.setting import DeepSetting
 from lemmata.theories.graph_transformer.deep.training import CHECK, SAMPLER, draw_keys, simulate, train
 from lemmata.theories.graph_transformer.deep.training import test as try_out
 
+pytestmark = pytest.mark.usefixtures("hasty_programs")
+
 BY_NAME = {experiment.name: experiment for experiment in EXPERIMENTS}
 SMALL: Any = BY_NAME["f39-budgets"].presets["smoke"].setting.replace(graph="standin")
 THEORY = lm.Theory(
@@ -362,6 +364,7 @@ def test_a_missing_graph_is_one_sentence_that_names_the_file(name, tmp_path, mon
         run(THEORY, name, Options(preset="smoke", out=tmp_path))
 
 
+@pytest.mark.usefixtures("thorough_programs")
 def test_the_two_layer_gcn_reaches_its_known_accuracy_on_cora(monkeypatch):
     """About 81 % on the public split. Without the graph (a perceptron on the words) it is below 60 %."""
     monkeypatch.setenv("LEMMATA_DATA", str(real_data()))

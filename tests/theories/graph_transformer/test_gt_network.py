@@ -38,6 +38,8 @@ from lemmata.theories.graph_transformer.setting import Setting
 from lemmata.theories.graph_transformer.training import train
 from lemmata.theories.graph_transformer.watched import draw_watched, tokens_of
 
+pytestmark = pytest.mark.usefixtures("hasty_programs")
+
 FAST: dict[str, Any] = {"compiler_options": {"xla_backend_optimization_level": 0}}
 ROWS, KEYS, INPUTS, KEY, VALUE, NEURONS, BINS = 6, 5, 4, 3, 4, 7, 3
 

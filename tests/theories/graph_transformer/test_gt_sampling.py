@@ -35,6 +35,8 @@ from lemmata.theories.graph_transformer.setting import Setting
 from lemmata.theories.graph_transformer.shells import violations
 from lemmata.theories.graph_transformer.watched import Watched, draw_watched, full, sampled, tokens_of
 
+pytestmark = pytest.mark.usefixtures("hasty_programs")
+
 FAST: dict[str, Any] = {"compiler_options": {"xla_backend_optimization_level": 0}}
 NODES, MANY = 15, 20_000
 EDGES = [

@@ -22,6 +22,8 @@ from lemmata.theories.icl.gpt.setting import GptSetting
 from lemmata.theories.icl.gpt.training import draw_watched, margins, train
 from lemmata.theories.icl.shift import coefficient_sum
 
+pytestmark = pytest.mark.usefixtures("hasty_programs")
+
 BY_NAME = {experiment.name: experiment for experiment in EXPERIMENTS}
 SMALL: Any = BY_NAME["f63a-gpt-shift"].presets["smoke"].setting
 THEORY = lm.Theory(
@@ -147,6 +149,7 @@ def test_rows_of_the_table_beyond_the_training_prompts_stay_as_drawn():
     assert (np.abs(after[:7] - start[:7]).max(axis=1) > 1e-3).all()
 
 
+@pytest.mark.usefixtures("thorough_programs")
 def test_training_learns_from_true_labels_and_not_from_shuffled_ones():
     """The watched prompts are balanced, so an answer that does not depend on the prompt has a hinge of at least 1.
 

@@ -1,5 +1,6 @@
 """The calculators (end of 6.2): oracles, inverses, monotonicity, and answers where they say nothing."""
 
+import functools
 import math
 from typing import Any
 
@@ -62,7 +63,7 @@ def test_late_laws_have_their_formulas() -> None:
 def test_the_exact_dynamics_reach_the_late_laws(slope: float) -> None:
     given = {**GIVEN, "slope": slope}
     steps = 1e4 * bounds.T_star_estimate(**given)
-    run = lambda quantity: bounds.reduced_run(steps=steps, quantity=quantity, **given)  # noqa: E731
+    run = functools.cache(lambda quantity: bounds.reduced_run(steps=steps, quantity=quantity, **given))
     assert run("excess") == near(bounds.excess_asymptote(36, 4, 0.05, steps), 0.01)
     assert run("mass") == near(bounds.delta_asymptote(steps=steps, **given), 0.01)
     assert run("score") == near((1 - run("mass")) / 4, 1e-9)

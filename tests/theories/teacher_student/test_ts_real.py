@@ -34,6 +34,8 @@ from lemmata.theories.teacher_student.real.training import (
     simulate,
 )
 
+pytestmark = pytest.mark.usefixtures("hasty_programs")
+
 (EXPERIMENT,) = EXPERIMENTS
 SMOKE = EXPERIMENT.presets["smoke"].setting
 THEORY = lm.Theory(

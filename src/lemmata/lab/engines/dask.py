@@ -6,20 +6,26 @@ more often than the cluster allows (`distributed.scheduler.allowed-failures`, 3)
 
 from __future__ import annotations
 
+import concurrent.futures
 import contextlib
+import json
 import logging
-from collections.abc import Sequence
+import sys
+from collections.abc import Generator, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import jax
 
 from lemmata.lab.engines.processes import lose_call, share_machine
+from lemmata.lab.ensemble import thread_variables, threads_of_xla
 from lemmata.lab.errors import UserError
-from lemmata.lab.work import Call, Ended, Work, compute_parcel, pack
+from lemmata.lab.work import Call, Ended, Work, compute_parcel, find_backend, pack, pack_work
 
 CONNECT = 10
 """Seconds within which a scheduler must answer."""
+PATIENCE = 10
+"""Seconds without any worker after which it is said that the command waits for one."""
 
 
 class Dask:
@@ -33,7 +39,8 @@ class Dask:
         except ImportError:
             raise UserError("The engine 'dask' needs Dask; install it with: pip install 'lemmata[cluster]'.") from None
         # what goes wrong is said in our own sentence
-        logging.getLogger("distributed").setLevel(logging.CRITICAL)
+        for name in [name for name in logging.root.manager.loggerDict if name.startswith(("distributed", "tornado"))]:
+            logging.getLogger(name).setLevel(logging.CRITICAL)
         self.cluster: Any = None
         if not address:
             environments = share_machine(1 if jax.default_backend() != "cpu" else None)
@@ -41,50 +48,71 @@ class Dask:
                 n_workers=len(environments),
                 threads_per_worker=1,
                 env=environments[0],
-                dashboard_address=None,  # pyright: ignore[reportArgumentType]
+                dashboard_address=":0",
                 silence_logs=logging.CRITICAL,
             )
-        elif address.endswith(".json") and not Path(address).exists():
-            raise UserError(f"There is no scheduler file {address}.")
+        elif address.endswith(".json"):
+            address = read_scheduler_file(Path(address))
         self.address = address or self.cluster.scheduler_address
-        where: dict[str, Any] = {"address": self.cluster or address}
-        if address.endswith(".json"):
-            where = {"scheduler_file": address}
         try:
-            self.client = distributed.Client(**where, timeout=CONNECT)
+            self.client = distributed.Client(self.cluster or address, timeout=CONNECT)
         except (OSError, ValueError, TimeoutError) as error:
-            reason = str(error).splitlines()[0]
-            raise UserError(f"No Dask scheduler answers at {address}: {reason}") from None
+            reason = (str(error) or type(error).__name__).splitlines()[0]
+            raise UserError(f"No Dask scheduler answers at {address}: {reason}.") from None
 
     def backend(self) -> str:
-        return self.client.submit(jax.default_backend, pure=False).result()
+        with self._scheduler():
+            try:
+                self.client.wait_for_workers(1, timeout=PATIENCE)
+            except TimeoutError:
+                print(f"Waiting for a worker of the Dask cluster at {self.address}.", file=sys.stderr, flush=True)
+            return self.client.submit(find_backend, thread_variables(threads_of_xla()), pure=False).result()
 
     def run(self, work: Work, calls: Sequence[Call]) -> Ended:
+        suspects: list[Call] = []
+        with contextlib.closing(self._outcomes(work, calls)) as outcomes:
+            for call, reasons in outcomes:
+                if reasons is None:
+                    suspects.append(call)
+                else:
+                    yield call, reasons
+        # what only waited on a worker that died is suspected as well; alone, a call answers for itself
+        for suspect in suspects:
+            with contextlib.closing(self._outcomes(work, [suspect])) as outcomes:
+                for call, reasons in outcomes:
+                    yield call, lose_call(work, call, "its Dask worker died every time") if reasons is None else reasons
+
+    def _outcomes(self, work: Work, calls: Sequence[Call]) -> Generator[tuple[Call, list[str] | None], None, None]:
+        """The calls as they end; None where workers died over one."""
         import distributed
 
-        parcel, cache = pack(work), jax.config.jax_compilation_cache_dir  # pyright: ignore[reportAttributeAccessIssue]
+        parcel, cache = pack_work(work), jax.config.jax_compilation_cache_dir  # pyright: ignore[reportAttributeAccessIssue]
         futures = self.client.map(
             compute_parcel, [parcel] * len(calls), [pack(call) for call in calls], [cache] * len(calls), pure=False
         )
         calls_of = {future.key: call for future, call in zip(futures, calls, strict=True)}
         try:
             for future in distributed.as_completed(futures):
-                call = calls_of[future.key]
-                if future.cancelled():
-                    raise UserError(
-                        f"The Dask scheduler at {self.address} is gone; what was finished is kept, the same command "
-                        "goes on from there."
-                    )
-                error = future.exception()
-                if isinstance(error, distributed.KilledWorker):
-                    yield call, lose_call(work, call, "its Dask worker died every time")
-                elif error is not None:
-                    raise error
-                else:
-                    yield call, future.result()
+                with self._scheduler():
+                    error = future.exception()
+                    reasons = future.result() if error is None else None
+                if error is not None and not isinstance(error, distributed.KilledWorker):
+                    raise error if isinstance(error, UserError) else RuntimeError(f"{type(error).__name__}: {error}")
+                yield calls_of[future.key], reasons
         finally:
             with contextlib.suppress(Exception):
                 self.client.cancel(futures)
+
+    @contextlib.contextmanager
+    def _scheduler(self) -> Iterator[None]:
+        """Says in a sentence that the scheduler does not answer any more."""
+        try:
+            yield
+        except (OSError, TimeoutError, concurrent.futures.CancelledError):
+            raise UserError(
+                f"The Dask scheduler at {self.address} is gone; what was finished is kept, the same command goes on "
+                "from there."
+            ) from None
 
     def forget_programs(self) -> None:
         self.client.run(jax.clear_caches)
@@ -94,3 +122,13 @@ class Dask:
             self.client.close(timeout=2)
         if self.cluster is not None:
             self.cluster.close(timeout=5)
+
+
+def read_scheduler_file(path: Path) -> str:
+    """The address of the scheduler that wrote this file."""
+    if not path.exists():
+        raise UserError(f"There is no scheduler file {path}.")
+    try:
+        return str(json.loads(path.read_text(encoding="utf-8"))["address"])
+    except (OSError, ValueError, KeyError, TypeError):
+        raise UserError(f"{path} is not a scheduler file: it has no address in JSON.") from None

@@ -1,11 +1,13 @@
 """Worker processes of this machine, one call at a time each.
 
-Every worker has its share of the cores (the threads of XLA and BLAS), or a GPU. A worker that dies takes only its call
-with it: it is started again and the call is repeated; a call that kills its worker every time has failed.
+Every worker keeps to its share of the cores, or to a GPU. The bits of a sum depend on how many threads share it, so a
+worker's XLA and BLAS have as many as this process, on fewer cores. A worker that dies takes only its call with it: it
+is started again and the call is repeated; a call that kills its worker every time has failed.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import queue
 import subprocess
@@ -17,8 +19,9 @@ from typing import Any
 import jax
 
 from lemmata.lab.engines.local import from_threads
-from lemmata.lab.ensemble import Interrupted
-from lemmata.lab.work import Call, Ended, Work, compute_parcel, pack
+from lemmata.lab.engines.worker import CORES
+from lemmata.lab.ensemble import Interrupted, thread_variables, threads_of_xla
+from lemmata.lab.work import Call, Ended, Work, compute_parcel, pack, pack_work
 
 ATTEMPTS = 3
 """How often a call may lose its worker before it counts as failed."""
@@ -35,6 +38,11 @@ class Worker:
         self._environment = environment
         self._start()
 
+    def revive(self) -> None:
+        """Start the process anew if it has ended."""
+        if self.process.poll() is not None:
+            self._start()
+
     def _start(self) -> None:
         self._connection, theirs = Pipe()
         path = os.pathsep.join([*filter(None, sys.path), os.getcwd()])
@@ -50,9 +58,7 @@ class Worker:
         theirs.close()
 
     def ask(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Call the function there; starts the process anew if it has ended since it was last asked."""
-        if self.process.poll() is not None:
-            self._start()
+        """Call the function there."""
         try:
             self._connection.send((function, arguments))
             result, error = self._connection.recv()
@@ -83,7 +89,7 @@ class Processes:
         return jax.default_backend()
 
     def run(self, work: Work, calls: Sequence[Call]) -> Ended:
-        parcel, cache = pack(work), jax.config.jax_compilation_cache_dir  # pyright: ignore[reportAttributeAccessIssue]
+        parcel, cache = pack_work(work), jax.config.jax_compilation_cache_dir  # pyright: ignore[reportAttributeAccessIssue]
         busy: set[Worker] = set()
         stopped = False
 
@@ -93,11 +99,14 @@ class Processes:
             status = None
             try:
                 for _ in range(ATTEMPTS):
+                    worker.revive()
                     if stopped:
                         raise Interrupted
                     try:
                         return worker.ask(compute_parcel, parcel, pack(call), cache)
                     except WorkerDied as death:
+                        if stopped:
+                            raise Interrupted from None
                         status = death.args[0]
             finally:
                 busy.discard(worker)
@@ -114,7 +123,8 @@ class Processes:
 
     def forget_programs(self) -> None:
         for worker in self.workers:
-            worker.ask(jax.clear_caches)
+            with contextlib.suppress(WorkerDied):
+                worker.ask(jax.clear_caches)
 
     def close(self) -> None:
         for worker in self.workers:
@@ -136,7 +146,7 @@ def share_machine(count: int | None = None) -> list[dict[str, str]]:
         # memory is taken as it is needed, since the command and other workers use the same card
         shared = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
         return [{"CUDA_VISIBLE_DEVICES": gpus[k % len(gpus)], **shared} for k in range(count or len(gpus))]
-    cores = len(os.sched_getaffinity(0))
-    count = count or cores
-    names = ("PJRT_NPROC", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-    return [dict.fromkeys(names, str(max(1, cores // count)))] * count
+    cores = sorted(os.sched_getaffinity(0))
+    count = count or len(cores)
+    shares = [cores[k::count] or [cores[k % len(cores)]] for k in range(count)]
+    return [{**thread_variables(threads_of_xla()), CORES: ",".join(map(str, share))} for share in shares]
