@@ -20,7 +20,7 @@ def small_training() -> Setting:
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> Any:
     module = importlib.import_module("lemmata.benchmarks.scaling")
-    for name, value in {"WORKERS": (1,), "CHUNKS": 2, "ROUNDS": 1, "training": small_training}.items():
+    for name, value in {"WORKERS": (1,), "CHUNKS": 4, "ROUNDS": 1, "training": small_training}.items():
         monkeypatch.setattr(module, name, value)
     return module
 

@@ -7,7 +7,6 @@ import datetime
 import hashlib
 import io
 import json
-import os
 import shlex
 import sys
 import time
@@ -25,7 +24,7 @@ from lemmata.lab.ensemble import Layout, default_layout
 from lemmata.lab.errors import UserError
 from lemmata.lab.grid import Grid, make_grid
 from lemmata.lab.setting import Setting
-from lemmata.lab.store import DONE, Store, lock, writing
+from lemmata.lab.store import DONE, Store, lock, write_whole, writing
 from lemmata.lab.sweep import OnProgress, execute, find_shapes
 from lemmata.lab.theory import Experiment, Preset, Theory, source_hash
 from lemmata.lab.work import Work, versions
@@ -215,7 +214,8 @@ def _draw(experiment: Experiment, data: xr.Dataset, path: Path, say: Callable[[s
         path.unlink(missing_ok=True)
         say(f"{experiment.name}: no figure could be drawn of these data ({type(error).__name__}: {error}).")
         return
-    _write(path, image.getvalue())
+    with writing(path):
+        write_whole(path, image.getvalue())
 
 
 def _plain(label: Any) -> Any:
@@ -235,18 +235,9 @@ def _warnings(grid: Grid) -> list[str]:
 def write_json(path: Path, content: Any) -> None:
     """Write a JSON file whole or not at all."""
     text = json.dumps(content, indent=1, allow_nan=False, default=str)
-    _write(path, (text + "\n").encode())
-
-
-def _write(path: Path, content: bytes) -> None:
-    temporary = path.with_suffix(path.suffix + ".part")
     with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            temporary.write_bytes(content)
-            os.replace(temporary, path)
-        finally:
-            temporary.unlink(missing_ok=True)
+        write_whole(path, (text + "\n").encode())
 
 
 def setting_rows(setting: type[Setting]) -> list[dict[str, Any]]:

@@ -218,18 +218,31 @@ class Store:
 
     def write(self, chunk: Chunk, results: Sequence[Mapping[str, np.ndarray]]) -> None:
         """Write one chunk and then its status."""
-        block = self._number("block")
-        where = slice(chunk.block * block, chunk.block * block + len(chunk.seeds))
         with self._writing():
             for name in results[0]:
-                self._array(name)[(*chunk.cell, where)] = np.stack([result[name] for result in results])
-            self._array("status")[chunk.place] = DONE
+                self._put(name, chunk, np.stack([result[name] for result in results]))
+            self._put("status", chunk, np.asarray([DONE]))
 
     def fail(self, chunk: Chunk, message: str) -> None:
         """Mark one chunk as failed, with its message."""
         with self._writing():
-            self._array("message")[chunk.place] = np.asarray(message[:MESSAGE], f"<U{MESSAGE}")
-            self._array("status")[chunk.place] = FAILED
+            self._put("message", chunk, np.asarray([message[:MESSAGE]]))
+            self._put("status", chunk, np.asarray([FAILED]))
+
+    def _put(self, name: str, chunk: Chunk, values: np.ndarray) -> None:
+        """Write one Zarr chunk, whose last rows, the seeds of a block that is not full, stay as they are filled.
+
+        An uncompressed chunk of Zarr 2 is its bytes in C order. Assigning through `zarr` takes nine times as long (24
+        milliseconds for 30 variables), which would be felt in chunks of a second.
+        """
+        array = self._array(name)
+        whole = np.full((array.chunks[len(chunk.cell)], *values.shape[1:]), array.fill_value, array.dtype)
+        whole[: len(values)] = values
+        place = (*chunk.place, *(0 for _ in values.shape[1:]))
+        if self.path is None:
+            array.set_block_selection(place, whole.reshape(array.chunks))
+        else:
+            write_whole(self.path / name / array.metadata.encode_chunk_key(place), whole.tobytes())
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[None]:
@@ -260,6 +273,16 @@ class Store:
         names: Any = data.attrs["variables"]
         data.attrs = {}
         return data[names].isel(seed=slice(0, seeds))
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file whole or not at all."""
+    temporary = path.with_name(f"{path.name}.{uuid.uuid4().hex}.partial")
+    try:
+        temporary.write_bytes(content)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager
