@@ -30,12 +30,13 @@ class Pause(Setting):
     """A run that only waits."""
 
     cell: float = number(0.0, "", "which cell")
+    seconds: float = number(1.0, "", "how long it waits", low=0)
 
 
 @simulation(*(Variable(f"value_{i}", (), "", "a number") for i in range(30)), host=True)
 def pause(setting: Pause, seed: int) -> dict[str, Any]:
-    """Wait for one second."""
-    time.sleep(SECOND)
+    """Wait."""
+    time.sleep(setting.seconds)
     return {f"value_{i}": np.float32(setting.cell) for i in range(30)}
 
 
@@ -89,7 +90,7 @@ def measure(kind: str, workers: int) -> dict[str, Any]:
         opened = time.perf_counter() - began
         first = opened + timed(engine, simulate, network, "step_size", rates[: 2 * workers])[0]
         trained = timed(engine, simulate, network, "step_size", rates)[-1]
-        waited = timed(engine, pause, Pause(), "cell", range(CHUNKS))
+        waited = timed(engine, pause, Pause(seconds=SECOND), "cell", range(CHUNKS))
     later = CHUNKS - workers
     overhead = (waited[-1] - waited[workers - 1]) * workers / later - SECOND
     return {

@@ -590,6 +590,7 @@ def test_a_diverging_run_is_frozen_at_its_last_accepted_state(case):
     assert not any(np.any(np.isinf(found[key])) for key in optional & found.keys() - {"contraction"})
 
 
+@pytest.mark.usefixtures("thorough_programs")
 def test_a_single_run_that_diverges_is_an_error_that_names_the_step_constant():
     with pytest.raises(UserError, match=r"diverged after step \d+.*smaller.*step_constant = 60"):
         fit(HUGE["far beyond the edge"], SEED)
