@@ -1,6 +1,7 @@
 """Side-by-side measurements against what a user would pick instead, installed so that `lemmata bench` works."""
 
 from lemmata.benchmarks.cells import cells
+from lemmata.benchmarks.coverage import coverage
 from lemmata.benchmarks.distances import distances
 from lemmata.benchmarks.ensemble import ensemble
 from lemmata.benchmarks.kernel import kernel
@@ -12,6 +13,7 @@ from lemmata.benchmarks.threshold import threshold
 
 BENCHMARKS = {
     "cells": cells,
+    "coverage": coverage,
     "distances": distances,
     "ensemble": ensemble,
     "kernel": kernel,
