@@ -27,8 +27,6 @@ from lemmata.theories.exp_regression.probes import linear_square, take_step
 from lemmata.theories.exp_regression.setting import Setting
 from lemmata.theories.exp_regression.training import JUDGED, find_constants, fit, simulate, train
 
-pytestmark = pytest.mark.usefixtures("hasty_programs")
-
 SMALL = Setting(
     samples=3, dimension=4, neurons=16, room=20, steps=40, records=8, stop="never", track="bounds", least_target=0.2
 )
@@ -542,7 +540,6 @@ def test_the_predicted_horizon_is_the_formula_between_its_floor_and_its_cap():
     assert found["predicted_steps"] == T
 
 
-@pytest.mark.usefixtures("thorough_programs")
 def test_frozen_weights_stay_where_they_are():
     found = simulated(SMALL.replace(trained=0), SEED)
     np.testing.assert_array_equal(found["drift"], 0)
@@ -590,7 +587,6 @@ def test_a_diverging_run_is_frozen_at_its_last_accepted_state(case):
     assert not any(np.any(np.isinf(found[key])) for key in optional & found.keys() - {"contraction"})
 
 
-@pytest.mark.usefixtures("thorough_programs")
 def test_a_single_run_that_diverges_is_an_error_that_names_the_step_constant():
     with pytest.raises(UserError, match=r"diverged after step \d+.*smaller.*step_constant = 60"):
         fit(HUGE["far beyond the edge"], SEED)
