@@ -50,8 +50,7 @@ def cover(curve: Callable[[Array], Array], runs: int | None) -> tuple[float, flo
         chosen = psi.place(model, belief[active])
         belief[active] = psi.update(model, belief[active], chosen, rng.random(len(active)) < rates[active, chosen])
         if runs is None:
-            _, low, high = psi.quantiles(model, belief[active])
-            done = (high - low <= 2) | (low >= model.high) | (high <= model.low)
+            done = psi.is_narrow(model, belief[active], width=2)
             made[active[done]] = trial + 1
             active = active[~done]
     _, low, high = psi.credible(model, belief)

@@ -125,6 +125,12 @@ def credible(model: Model, belief: Array, level: float = 0.95) -> tuple[Array, A
     return np.exp2(middle), np.exp2(low), np.exp2(high)
 
 
+def is_narrow(model: Model, belief: Array, width: float, level: float = 0.95) -> NDArray[np.bool_]:
+    """Whether the interval of every cell is at most `width` octaves wide or lies wholly beyond the range."""
+    _, low, high = quantiles(model, belief, level)
+    return (high - low <= width) | (low >= model.high) | (high <= model.low)
+
+
 def mean_rise(model: Model, belief: Array) -> Array:
     """Geometric posterior mean of the rise of every cell, in octaves."""
     return np.exp(belief.sum(1) @ np.log(model.rises))

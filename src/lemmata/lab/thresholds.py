@@ -89,7 +89,7 @@ def find_threshold(
             result = _outcomes(success(data.assign_coords({along: ("run", x[chosen])})))
             belief[active] = psi.update(model, belief[active], chosen, result)
             tried[active, trial], outcome[active, trial] = x[chosen], result
-            done = _narrow(model, belief, level, width)
+            done = np.zeros(len(cells), bool) if width is None else psi.is_narrow(model, belief, width, level)
             if until:
                 found = _dataset(grid, model, belief, tried[:, : trial + 1], outcome[:, : trial + 1], about)
                 done |= _asked(until(found), grid)
@@ -101,14 +101,6 @@ def find_threshold(
                 break
     most = int(np.isfinite(tried).sum(1).max())
     return _dataset(grid, model, belief, tried[:, :most], outcome[:, :most], about)
-
-
-def _narrow(model: psi.Model, belief: Array, level: float, width: float | None) -> NDArray[np.bool_]:
-    """Whether the interval of every cell is at most `width` octaves wide or lies wholly beyond the range."""
-    if width is None:
-        return np.zeros(len(belief), bool)
-    _, low, high = psi.quantiles(model, belief, level)
-    return (high - low <= width) | (low >= model.high) | (high <= model.low)
 
 
 def _asked(answer: Any, grid: Grid) -> NDArray[np.bool_]:
