@@ -183,11 +183,18 @@ def keep_memory() -> None:
             mallopt(option, value)
 
 
+def programs_folder() -> str | None:
+    """Where this process keeps its compiled programs, if anywhere."""
+    import jax
+
+    return jax.config.jax_compilation_cache_dir  # pyright: ignore[reportAttributeAccessIssue]
+
+
 def keep_programs(folder: str) -> None:
     """Keep compiled programs in this folder between processes."""
     import jax
 
-    if jax.config.jax_compilation_cache_dir != folder:  # pyright: ignore[reportAttributeAccessIssue]
+    if programs_folder() != folder:
         jax.config.update("jax_compilation_cache_dir", folder)
         jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
         jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)

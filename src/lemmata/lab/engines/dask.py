@@ -20,7 +20,7 @@ import jax
 from lemmata.lab.engines.processes import lose_call, share_machine
 from lemmata.lab.ensemble import thread_variables, threads_of_xla
 from lemmata.lab.errors import UserError
-from lemmata.lab.work import Call, Ended, Work, compute_parcel, find_backend, pack, pack_work
+from lemmata.lab.work import Call, Ended, Work, compute_parcel, find_backend, pack, pack_work, programs_folder
 
 CONNECT = 10
 """Seconds within which a scheduler must answer."""
@@ -86,7 +86,7 @@ class Dask:
         """The calls as they end; None where workers died over one."""
         import distributed
 
-        parcel, cache = pack_work(work), jax.config.jax_compilation_cache_dir  # pyright: ignore[reportAttributeAccessIssue]
+        parcel, cache = pack_work(work), programs_folder()
         futures = self.client.map(
             compute_parcel, [parcel] * len(calls), [pack(call) for call in calls], [cache] * len(calls), pure=False
         )

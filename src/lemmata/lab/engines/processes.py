@@ -21,7 +21,7 @@ import jax
 from lemmata.lab.engines.local import from_threads
 from lemmata.lab.engines.worker import CORES
 from lemmata.lab.ensemble import Interrupted, thread_variables, threads_of_xla
-from lemmata.lab.work import Call, Ended, Work, compute_parcel, pack, pack_work
+from lemmata.lab.work import Call, Ended, Work, compute_parcel, pack, pack_work, programs_folder
 
 ATTEMPTS = 3
 """How often a call may lose its worker before it counts as failed."""
@@ -89,7 +89,7 @@ class Processes:
         return jax.default_backend()
 
     def run(self, work: Work, calls: Sequence[Call]) -> Ended:
-        parcel, cache = pack_work(work), jax.config.jax_compilation_cache_dir  # pyright: ignore[reportAttributeAccessIssue]
+        parcel, cache = pack_work(work), programs_folder()
         busy: set[Worker] = set()
         stopped = False
 
