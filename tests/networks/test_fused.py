@@ -53,7 +53,10 @@ def logistic(network: Network, signs: Any, tokens: Any, weight: Any, label: Any)
 
 def descend(network: Network, *data: Any) -> Network:
     """Three steps of gradient descent."""
-    step = lambda _, now: jax.tree.map(lambda w, g: w - 0.5 * g, now, logistic(now, *data))  # noqa: E731
+
+    def step(_: Any, now: Network) -> Network:
+        return jax.tree.map(lambda w, g: w - 0.5 * g, now, logistic(now, *data))
+
     return jax.lax.fori_loop(0, 3, step, network)
 
 
@@ -70,8 +73,8 @@ def exact(function: Any, case: tuple[Any, ...]) -> Network:
 def errors(found: Network, truth: Network) -> np.ndarray:
     """The errors of every matrix of every run, relative to the size of the matrix."""
     pairs = zip(found, truth, strict=True)
-    norm = lambda matrix: np.linalg.norm(matrix, axis=(-2, -1))  # noqa: E731
-    return np.array([norm(one - two) / np.maximum(norm(two), 1e-30) for one, two in pairs])
+    sizes = [np.linalg.norm((one - two, two), axis=(-2, -1)) for one, two in pairs]
+    return np.array([error / np.maximum(size, 1e-30) for error, size in sizes])
 
 
 @pytest.mark.parametrize(
