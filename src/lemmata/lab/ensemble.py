@@ -8,7 +8,7 @@ The layout is stored with the data and reused on resume; within one layout resul
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -71,33 +71,20 @@ def workers(layout: Layout) -> int:
     return len(os.sched_getaffinity(0)) if layout.kind == "threads" else 1
 
 
-class Interrupted(Exception):
-    """The work was asked to stop between two runs."""
-
-
 def simulate_runs(
-    simulation: Simulation,
-    runs: Sequence[tuple[Setting, int]],
-    layout: Layout,
-    precision: str,
-    stopping: Callable[[], bool] = lambda: False,
+    simulation: Simulation, runs: Sequence[tuple[Setting, int]], layout: Layout, precision: str
 ) -> list[dict[str, np.ndarray]]:
     """The results of these (setting, seed) runs, in order, as NumPy arrays."""
     with numerics(precision):
         if layout.kind == "vmap" and not simulation.host:
             return _stacked(simulation, runs)
-        results = []
-        for setting, seed in runs:
-            if stopping():
-                raise Interrupted
-            results.append(_single(simulation, setting, seed))
-        return results
+        return [_single(simulation, setting, seed) for setting, seed in runs]
 
 
 def _single(simulation: Simulation, setting: Setting, seed: int) -> dict[str, np.ndarray]:
     if simulation.host:
         return {name: np.asarray(value) for name, value in simulation.run(setting, seed).items()}
-    prepared = simulation.prepare(setting, seed) if simulation.prepare else None
+    prepared = simulation.prepared(setting, seed)
     return jax.device_get(simulation.run(setting.problem(), jax.random.key(seed), prepared))
 
 
@@ -108,7 +95,7 @@ def _stacked(simulation: Simulation, runs: Sequence[tuple[Setting, int]]) -> lis
     stack = lambda *leaves: jnp.stack([jnp.asarray(leaf) for leaf in leaves])  # noqa: E731
     prepared = None
     if simulation.prepare:
-        prepared = jax.tree.map(stack, *[simulation.prepare(setting, seed) for setting, seed in runs])
+        prepared = jax.tree.map(stack, *[simulation.prepared(setting, seed) for setting, seed in runs])
     batched = jax.vmap(simulation.run, in_axes=(0, 0, None if prepared is None else 0))
     results = jax.device_get(batched(jax.tree.map(stack, *problems), keys, prepared))
     return [{name: value[i] for name, value in results.items()} for i in range(len(runs))]
@@ -116,10 +103,8 @@ def _stacked(simulation: Simulation, runs: Sequence[tuple[Setting, int]]) -> lis
 
 def result_shapes(simulation: Simulation, setting: Setting, seed: int, precision: str) -> dict[str, tuple[int, ...]]:
     """The variables that this setting returns and their shapes; only a host simulation is run for it."""
+    if not simulation.host:
+        return simulation.foresee(setting, seed, precision).shapes
     with numerics(precision):
-        if simulation.host:
-            results: dict[str, Any] = _single(simulation, setting, seed)
-        else:
-            prepared = simulation.prepare(setting, seed) if simulation.prepare else None
-            results = jax.eval_shape(simulation.run, setting.problem(), jax.random.key(seed), prepared)
+        results = _single(simulation, setting, seed)
     return {v.name: tuple(results[v.name].shape) for v in simulation.variables if v.name in results}

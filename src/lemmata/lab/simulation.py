@@ -3,31 +3,49 @@
 `simulate(setting, key, prepared=None)` is plain Python over compiled `piece`s (draw, initialise, train, probe). A piece
 names the static fields it reads and sees no others, so a variant recompiles only the pieces that differ. Randomness
 comes from named streams of the seed: the same seed has the same data and initial weights in every cell of a sweep.
+
+What goes into a training comes from pieces, host pieces, streams, prepared data and numbers of the problem: then a run
+can be foreseen (`foresee`) and its training is shared with every run that has the same one.
 """
 
 from __future__ import annotations
 
-import functools
-import inspect
 import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 from jax.core import Tracer
 
+from lemmata.lab import live, names
+from lemmata.lab.errors import UserError
+from lemmata.lab.pieces import host_piece, piece
 from lemmata.lab.precision import numerics
+from lemmata.lab.prepared import prepare_once
 from lemmata.lab.setting import Problem, Setting
+
+__all__ = [
+    "STREAMS", "Foresight", "Simulation", "Variable", "generator", "host_piece", "piece", "simulation", "stream",
+]  # fmt: skip
 
 STREAMS = {"graph": 0, "data": 1, "init": 2, "batch": 3, "sampler": 4, "test": 5, "noise": 6}
 """The named key streams. Append only: a number that changed would change every result."""
 
 
-def stream(key: jax.Array, name: str) -> jax.Array:
-    """The key of one named stream of a run."""
-    return jax.random.fold_in(key, STREAMS[name])
+def stream(key: jax.Array, name: str, *parts: int) -> jax.Array:
+    """The key of one named stream of a run, or of a numbered part of it."""
+    if isinstance(key, Tracer):
+        return _fold(key, STREAMS[name], *parts)
+    with jax.ensure_compile_time_eval():  # also while a run is foreseen: keys are known before anything is computed
+        return _fold(key, STREAMS[name], *parts)
+
+
+def _fold(key: jax.Array, *parts: int) -> jax.Array:
+    for part in parts:
+        key = jax.random.fold_in(key, part)
+    return key
 
 
 def generator(seed: int, *purpose: str) -> np.random.Generator:
@@ -49,28 +67,26 @@ class Variable:
     optional: bool = False
 
 
-def piece(*static: str, once: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Compile a pure function of (problem, ...) that reads only these static fields; its keyword arguments are static.
+class Foresight(NamedTuple):
+    """What is known of a run before it is computed."""
 
-    `once`: the piece runs once in a run (drawing, initialising), so compiling it fast matters more than its speed.
-    """
+    shapes: dict[str, tuple[int, ...]]
+    pieces: list[live.Foreseen]
 
-    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
-        keywords = [p.name for p in inspect.signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY]
-        compiled = jax.jit(function, static_argnames=keywords)
-        hasty = jax.jit(function, static_argnames=keywords, compiler_options={"xla_backend_optimization_level": 1})
+    @property
+    def trainings(self) -> tuple[bytes | None, ...]:
+        """The names of its trainings; runs that agree in them share these."""
+        return tuple(each.name for each in self.pieces if each.trains)
 
-        @functools.wraps(function)
-        def call(problem: Problem, *args: Any, **statics: Any) -> Any:
-            problem = problem.only(static)
-            # compiler options are only for calls that are not part of a larger trace (vmap, eval_shape)
-            traced = any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves((problem, args)))
-            return (hasty if once and not traced else compiled)(problem, *args, **statics)
 
-        setattr(call, "compiled", hasty if once else compiled)  # noqa: B010
-        return call
-
-    return decorate
+def seed_of(key: Any) -> int:
+    """The seed that a key was made from, or a number that stands for a key made otherwise."""
+    if not names.is_key(key):
+        return int(key)
+    number = 0
+    for part in np.asarray(jax.random.key_data(key)).ravel():
+        number = number << 32 | int(part)
+    return number
 
 
 @dataclass(frozen=True)
@@ -102,11 +118,31 @@ class Simulation:
         with numerics("float64") if self.precision == "float64" else jax.default_matmul_precision("highest"):
             if self.host:
                 return self.run(setting, key)
+            if self.prepare and prepared is None:
+                prepared = self.prepared(setting, key)
             if isinstance(key, (int, np.integer)):
-                if self.prepare and prepared is None and isinstance(setting, Setting):
-                    prepared = self.prepare(setting, int(key))
                 key = jax.random.key(int(key))
             return self.run(setting.problem() if isinstance(setting, Setting) else setting, key, prepared)
+
+    def prepared(self, setting: Any, key: Any) -> Any:
+        """Its host work before a run: computed once for every seed and the fields that it reads."""
+        if self.prepare is None:
+            return None
+        if not isinstance(setting, Setting) or isinstance(key, Tracer):
+            raise UserError(
+                f"{self.name} does host work before a run: call it with a Setting and a seed (or a key that is not "
+                "traced), or give it what is prepared."
+            )
+        return prepare_once(self.prepare, setting, seed_of(key))
+
+    def foresee(self, setting: Setting, seed: int, precision: str = "") -> Foresight:
+        """The shapes of what a run will return and the pieces that it will call, by name; nothing is computed."""
+        assert not self.host, "a host simulation cannot be foreseen"
+        with numerics(precision or self.precision):
+            problem, key, prepared = setting.problem(), jax.random.key(seed), self.prepared(setting, seed)
+            with live.foreseeing() as pieces:
+                shapes = jax.eval_shape(lambda: self.run(problem, key, prepared))
+        return Foresight({v.name: tuple(shapes[v.name].shape) for v in self.variables if v.name in shapes}, pieces)
 
     def run(self, *given: Any) -> dict[str, Any]:
         """The bare function of (problem, key, prepared), or of (setting, seed) on the host: what the ensemble calls."""

@@ -4,6 +4,9 @@
 `while_loop` over records and an inner `fori_loop` over the steps between them, with preallocated buffers. It leaves as
 soon as the run has stopped (under `vmap`: when every run has). The number of steps is a traced number, the count of
 records a size. Training is never differentiated through.
+
+All that a run needs to go on is its `Carry`, so that the same program runs it whole or to a given step and on from
+there (`lab.live`), between two records as well, to the same bits.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ import jax
 import jax.numpy as jnp
 import optax
 
+from lemmata.lab import live
 from lemmata.lab.batches import Batches
 
 
@@ -100,8 +104,20 @@ def without_repeats(at: jax.Array) -> jax.Array:
     return jnp.where(repeated, -1, at).astype(jnp.int32)
 
 
+class Best(NamedTuple):
+    """The record with the smallest value of what was asked for: that value, its step, the state there."""
+
+    value: jax.Array
+    step: jax.Array
+    state: Any
+
+
 class Run(NamedTuple):
-    """What a training loop leaves: the last state, the records, the last record, first-passage steps and flags."""
+    """What a training loop leaves: the last state, the records, the last record, first-passage steps and flags.
+
+    `kept`: the states at the steps that were asked for, stacked in that order (NaN, in integers 0, where a run has no
+    record at that step). `best`: the record with the smallest value. None where nothing was asked for.
+    """
 
     state: Any
     records: dict[str, jax.Array]
@@ -110,6 +126,27 @@ class Run(NamedTuple):
     first: dict[str, jax.Array]
     last_step: jax.Array
     diverged: jax.Array
+    kept: Any = None
+    best: Best | None = None
+
+
+class Carry(NamedTuple):
+    """Where a training is. `record`: the one that comes next, or, between two records, the one before.
+
+    `previous` is the state at the record before, to which a run that left the finite numbers falls back.
+    """
+
+    record: jax.Array
+    step: jax.Array
+    stopped: jax.Array
+    diverged: jax.Array
+    state: Any
+    previous: Any
+    buffers: dict[str, jax.Array]
+    steps: jax.Array
+    first: dict[str, jax.Array]
+    kept: Any
+    best: Best | None
 
 
 def loop(
@@ -121,6 +158,8 @@ def loop(
     stop: Callable[[Mapping[str, jax.Array]], jax.Array] | None = None,
     passages: Mapping[str, Callable[[Mapping[str, jax.Array]], jax.Array]] | None = None,
     each_step: bool = False,
+    keep: jax.Array | None = None,
+    best: Callable[[Mapping[str, jax.Array]], jax.Array] | None = None,
 ) -> Run:
     """Train from step `at[0]` to the last used record, or until `stop`.
 
@@ -130,54 +169,124 @@ def loop(
     stop(probed): leave at this record. passages: name -> condition on probed; its first step is returned (inf: never).
     each_step: every record is one step after the previous one (at = 0, 1, 2, ...): the step is then fused with the
         probe, which shares the forward pass.
+    keep: int[count], steps among the records at which the state is kept. best(probed): keep the state of the record
+        with the smallest value (a loss on validation data).
 
     A state or probed value that is no longer finite is not kept: the run is frozen at its last finite record and
-    `diverged` is 1.
+    `diverged` is 1. This is judged at records alone, so that it does not matter where a run was divided.
     """
     passages = passages or {}
     count = at.shape[0]
     real = jnp.result_type(float)
+    last_step = jnp.max(at)
     at = jnp.concatenate([at, jnp.full(1, -1, at.dtype)])
     shapes = jax.eval_shape(probe, state, state)
     buffers = jax.tree.map(lambda s: jnp.full((count, *s.shape), jnp.nan, real), dict(shapes))
 
-    def unfinished(carry: Any) -> jax.Array:
-        k, stopped = carry[0], carry[1]
-        return ~stopped & (at[k] >= 0)
+    def unfinished(carry: Carry) -> jax.Array:
+        return ~carry.stopped & (at[carry.record] >= 0)
 
-    def advance(carry: Any) -> Any:
-        k, _, diverged, state, previous, buffers, steps, first = carry
+    def advance(carry: Carry, limit: jax.Array | int) -> Carry:
+        """Take the record that is due, then the steps to the next one or to `limit`."""
+        k, state, previous, buffers, first = carry.record, carry.state, carry.previous, carry.buffers, carry.first
         now, following = at[k], at[k + 1]
+        # only a divided run goes on between two records, after one that was taken before
+        inside = jnp.asarray(False) if each_step else carry.step > now
         probed = probe(state, previous)
         # a finite state can have a loss that is not: what was finite at the first record must stay so
         lost = [jnp.any(~jnp.isfinite(probed[name]) & jnp.isfinite(buffers[name][0])) for name in buffers]
-        sound = (k == 0) | ~jnp.any(jnp.asarray(lost))
-        put = lambda buffer, value: buffer.at[k].set(jnp.where(sound, value.astype(real), jnp.nan))  # noqa: E731
+        sound = inside | (k == 0) | ~jnp.any(jnp.asarray(lost))
+        taken = sound & ~inside
+
+        def put(buffer: jax.Array, value: jax.Array) -> jax.Array:
+            seen = jnp.where(sound, value.astype(real), jnp.nan)
+            return buffer.at[k].set(jnp.where(inside, buffer[k], seen))
+
         buffers = {name: put(buffers[name], probed[name]) for name in buffers}
-        steps = put(steps, now)
+        steps = put(carry.steps, now)
         for name, condition in passages.items():
-            here = sound & condition(probed) & jnp.isinf(first[name])
+            here = taken & condition(probed) & jnp.isinf(first[name])
             first = first | {name: jnp.where(here, now.astype(real), first[name])}
-        stopped = jnp.asarray(False) if stop is None else stop(probed)
+        kept, found = _keep(carry.kept, keep, now, taken, state), _better(carry.best, best, probed, now, taken, state)
+        stopped = jnp.asarray(False) if stop is None else ~inside & stop(probed)
         going = sound & ~stopped & (following >= 0)
         if each_step:
             moved = step(now, state)
             moved = jax.tree.map(lambda new, old: jnp.where(going, new, old), moved, state)
+            until = jnp.where(going, following, now)
         else:
-            moved = jax.lax.fori_loop(now, jnp.where(going, following, now), step, state)
-        finite = _all_finite(moved)
-        kept = jax.tree.map(
-            lambda new, now, before: jnp.where(sound, jnp.where(finite, new, now), before), moved, state, previous
+            until = jnp.where(going, jnp.minimum(following, limit), carry.step)
+            moved = jax.lax.fori_loop(carry.step, until, step, state)
+        arrived = ~going | (until == following)
+        record = jax.tree.map(lambda before, here: jnp.where(inside, before, here), previous, state)
+        finite = ~arrived | _all_finite(moved)
+        last = jax.tree.map(
+            lambda new, here, before: jnp.where(sound, jnp.where(finite, new, here), before), moved, record, previous
         )
         broken = ~(sound & finite)
-        return k + sound, stopped | broken, diverged | broken, kept, state, buffers, steps, first
+        return Carry(
+            k + (sound & arrived),
+            until,
+            stopped | broken,
+            carry.diverged | broken,
+            last,
+            record,
+            buffers,
+            steps,
+            first,
+            kept,
+            found,
+        )
 
-    never = {name: jnp.asarray(jnp.inf, real) for name in passages}
     no = jnp.asarray(False)
-    carry = (jnp.asarray(0), no, no, state, state, buffers, jnp.full(count, jnp.nan, real), never)
-    k, _, diverged, state, _, buffers, steps, first = jax.lax.while_loop(unfinished, advance, carry)
-    last = {name: buffer[k - 1] for name, buffer in buffers.items()}
-    return Run(state, buffers, last, steps, first, at[k - 1].astype(real), diverged.astype(real))
+    begin = Carry(
+        jnp.asarray(0),
+        at[0],
+        no,
+        no,
+        state,
+        state,
+        buffers,
+        jnp.full(count, jnp.nan, real),
+        {name: jnp.asarray(jnp.inf, real) for name in passages},
+        None if keep is None else jax.tree.map(lambda leaf: _absent((keep.shape[0], *leaf.shape), leaf.dtype), state),
+        None if best is None else Best(jnp.asarray(jnp.inf, real), jnp.asarray(jnp.nan, real), state),
+    )
+    end = live.repeat(unfinished, advance, begin, last_step)
+    k = end.record
+    last = {name: buffer[k - 1] for name, buffer in end.buffers.items()}
+    final = at[k - 1].astype(real)
+    flag = end.diverged.astype(real)
+    return Run(end.state, end.buffers, last, end.steps, end.first, final, flag, end.kept, end.best)
+
+
+def _keep(kept: Any, keep: jax.Array | None, now: jax.Array, taken: jax.Array, state: Any) -> Any:
+    """The kept states, with this one where its step was asked for."""
+    if keep is None:
+        return None
+    here = taken & (keep == now)
+    chosen = lambda leaf: here.reshape(-1, *(1,) * leaf.ndim)  # noqa: E731
+    return jax.tree.map(lambda old, leaf: jnp.where(chosen(leaf), leaf, old), kept, state)
+
+
+def _better(
+    found: Best | None,
+    best: Callable[[Mapping[str, jax.Array]], jax.Array] | None,
+    probed: Mapping[str, jax.Array],
+    now: jax.Array,
+    taken: jax.Array,
+    state: Any,
+) -> Best | None:
+    """The best record so far, or this one."""
+    if found is None or best is None:
+        return None
+    value = best(probed).astype(found.value.dtype)
+    new = Best(value, now.astype(found.step.dtype), state)
+    return jax.tree.map(lambda better, old: jnp.where(taken & (value < found.value), better, old), new, found)
+
+
+def _absent(shape: tuple[int, ...], dtype: Any) -> jax.Array:
+    return jnp.full(shape, jnp.nan if jnp.issubdtype(dtype, jnp.floating) else 0, dtype)
 
 
 def _all_finite(tree: Any) -> jax.Array:

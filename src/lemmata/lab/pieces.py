@@ -1,0 +1,285 @@
+"""Pieces: the compiled functions that a simulation is a page of.
+
+A piece is a pure function that is given only the fields it reads. Because the laboratory sees every piece with its
+inputs, it can name what a piece makes (`lab.names`), compute a training once and share it, divide it into windows
+(`lab.live`), and foresee a run without computing it. A host piece is host work inside a run: a decomposition, an
+assignment problem, a solver of SciPy.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar, cast
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.core import Tracer
+from jax.custom_batching import custom_vmap
+
+from lemmata.lab import live, names
+
+P = ParamSpec("P")
+R = TypeVar("R")
+HASTY = {"xla_backend_optimization_level": 1}
+"""How a piece that runs once in a run is compiled: fast compiling matters more there than fast running."""
+
+
+class Known(NamedTuple):
+    """What is known of a piece for inputs of some shapes: its program, and the carry of its training, if it is one."""
+
+    program: names.Program
+    carry: Any
+    pace: live.Pace
+
+
+def piece(*static: str, once: bool = False) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Compile a pure function of (problem, ...) that reads only these static fields; its keyword arguments are static.
+
+    `once`: the piece runs once in a run (drawing, initialising), so compiling it fast matters more than its speed.
+    A piece that calls `lab.training.loop` and is not `once` is a training: it is shared and can be divided.
+    """
+    return lambda function: cast("Callable[P, R]", Piece(function, static, once))
+
+
+class Piece(Generic[P, R]):
+    """A piece: called with arrays it computes, called while a run is foreseen it only names its results."""
+
+    def __init__(self, function: Callable[P, R], static: tuple[str, ...], once: bool) -> None:
+        functools.update_wrapper(self, function)
+        self._static, self._once = static, once
+        parameters = inspect.signature(function).parameters.values()
+        self._keywords = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]
+        self._function: Callable[..., Any] = function
+        options = HASTY if once else None
+        self._whole = jax.jit(self._trace, static_argnames=self._keywords)
+        self._hasty = jax.jit(self._trace, static_argnames=self._keywords, compiler_options=options)
+        self._divided = jax.jit(self._trace_window, static_argnames=self._keywords, donate_argnums=2)
+        self._stacked: dict[Any, Any] = {}
+        self._known: dict[Any, Known] = {}
+        self._lock = threading.Lock()
+
+    @property
+    def name(self) -> str:
+        return f"{self._function.__module__}.{self._function.__qualname__}"
+
+    def count_programs(self) -> int:
+        """How many programs of it are compiled in this process."""
+        jitted = (self._whole, self._hasty, self._divided, *self._stacked.values())
+        return sum(each._cache_size() for each in jitted)
+
+    def forget_programs(self) -> None:
+        """Drop its compiled programs and what is known of them."""
+        for each in (self._whole, self._hasty, self._divided, *self._stacked.values()):
+            each.clear_cache()
+        self._known.clear()
+
+    def __call__(self, problem: Any, *args: Any, **statics: Any) -> Any:
+        problem = problem.only(self._static)
+        if live.is_tracing():
+            return self._whole(problem, *args, **statics)
+        leaves = jax.tree.leaves((problem, args))
+        if live.foreseen() is not None:
+            return self._foresee(leaves, problem, args, statics)
+        if any(hasattr(leaf, "batch_dim") for leaf in leaves):
+            return self._batched(leaves, problem, args, statics)
+        if any(isinstance(leaf, Tracer) for leaf in leaves):
+            return self._whole(problem, *args, **statics)
+        around = live.current()
+        if self._once and (around is None or not around.naming):
+            return self._hasty(problem, *args, **statics)
+        known = self._know(leaves, problem, args, statics)
+
+        def compute(name: bytes | None) -> Any:
+            if known.carry is None:
+                return self._hasty(problem, *args, **statics)
+            program = lambda *window: self._divided(problem, args, *window, **statics)  # noqa: E731
+            return live.drive(program, known.carry, around, name, known.pace)
+
+        return self._share(compute, known, leaves, known.program.out)
+
+    def _share(self, compute: Callable[[bytes | None], Any], known: Known, leaves: list[Any], shapes: Any) -> Any:
+        """Compute, or take what is known under the same name."""
+        around = live.current()
+        if around is None or not around.naming:
+            return compute(None)
+        name = names.name_call(known.program, leaves)
+        found = None if known.carry is None else around.find(self, name, shapes)
+        if found is None:
+            found = compute(name)
+            if known.carry is not None:
+                around.trained += 1
+                around.keep(self, name, found)
+        names.give_names(found, name)
+        return found
+
+    def _trace(self, problem: Any, *args: Any, **statics: Any) -> Any:
+        with live.tracing():
+            return self._function(problem, *args, **statics)
+
+    def _trace_window(
+        self, problem: Any, args: Any, carry: Any, fresh: Any, limit: Any, **statics: Any
+    ) -> tuple[Any, live.Left]:
+        window = live.Window(carry, fresh, limit)
+        with live.tracing(window):
+            result = self._function(problem, *args, **statics)
+        assert window.left is not None
+        return result, window.left
+
+    def _measure(self, problem: Any, args: Any, statics: Mapping[str, Any]) -> Any:
+        """The shapes of the carry of its training; None if it has none."""
+        if self._once:
+            return None
+
+        def trace(problem: Any, args: Any) -> Any:
+            with live.tracing(live.Window(None, None, None)):
+                return self._function(problem, *args, **statics)
+
+        try:
+            jax.eval_shape(trace, problem, args)
+        except live.Measured as measured:
+            return measured.args[0]
+        return None
+
+    def _know(self, leaves: list[Any], problem: Any, args: Any, statics: Mapping[str, Any]) -> Known:
+        """What is known for inputs of these shapes; found by tracing, once."""
+        numerics = jax.config.jax_enable_x64, jax.config.jax_default_matmul_precision  # pyright: ignore[reportAttributeAccessIssue]
+        key = (jax.tree.structure((problem, args)), names.kinds(leaves), tuple(sorted(statics.items())), numerics)
+        known = self._known.get(key)
+        if known is None:
+            carry = self._measure(problem, args, statics)
+            if carry is None:
+                traced = self._hasty.trace(problem, *args, **statics)
+            else:
+                window = live.blank(carry), np.asarray(True), np.asarray(0, np.int32)
+                traced = self._divided.trace(problem, args, *window, **statics)
+            out = traced.out_info if carry is None else traced.out_info[0]
+            program = names.describe(traced, len(leaves), len(jax.tree.leaves(out)))._replace(out=out)
+            if self._once:
+                program = program._replace(digest=names.digest(program.digest, repr(HASTY).encode()))
+            known = self._known[key] = Known(program, carry, live.Pace())
+        return known
+
+    def _foresee(self, leaves: list[Any], problem: Any, args: Any, statics: Mapping[str, Any]) -> Any:
+        """Results of the right shapes, named but not computed."""
+        known = self._know(leaves, problem, args, statics)
+        try:
+            name = names.name_call(known.program, leaves)
+        except names.Unnamed:
+            name = None
+        listed = live.foreseen()
+        assert listed is not None
+        listed.append(live.Foreseen(self.name, known.carry is not None, name))
+        results = jax.tree.map(_pretend, known.program.out)
+        if name is not None:
+            names.give_names(results, name)
+        return results
+
+    def _batched(self, leaves: list[Any], problem: Any, args: Any, statics: Mapping[str, Any]) -> Any:
+        """Under `vmap`: one program for the stack of runs, whose training is shared and divided like that of one run."""
+        tree = jax.tree.structure((problem, args))
+        alone = jax.tree.unflatten(tree, [_representative(leaf) for leaf in leaves])
+        known = self._know(jax.tree.leaves(alone), *alone, statics)
+        used = [leaf for leaf, is_used in zip(leaves, known.program.used, strict=True) if is_used]
+
+        @custom_vmap
+        def stack(used: list[Any]) -> Any:
+            # only its shapes are read: under `vmap` the rule below is called instead
+            return jax.tree.map(_pretend, known.program.out)
+
+        @stack.def_vmap
+        def compute_stack(size: int, batched: list[list[bool]], used: list[Any]) -> tuple[Any, Any]:
+            axes = tuple(0 if is_batched else None for is_batched in batched[0])
+            result = self._compute_stack(size, axes, used, tree, known, statics)
+            return result, jax.tree.map(lambda _: True, result)
+
+        return stack(used)
+
+    def _compute_stack(
+        self, size: int, axes: tuple[int | None, ...], used: list[Any], tree: Any, known: Known, statics: Any
+    ) -> Any:
+        """Compute a stack of `size` runs from the inputs that they use; an axis of None is shared by all runs."""
+        spread = lambda specs: jax.tree.map(  # noqa: E731
+            lambda spec: jax.ShapeDtypeStruct((size, *spec.shape), spec.dtype), specs
+        )
+
+        def fill(used: list[Any]) -> Any:
+            given = iter(used)
+            # what the program does not use may have any value
+            return jax.tree.unflatten(tree, [next(given) if is_used else 0.0 for is_used in known.program.used])
+
+        def whole(used: list[Any]) -> Any:
+            problem, args = fill(used)
+            return self._trace(problem, *args, **statics)
+
+        def window(used: list[Any], carry: Any, fresh: Any, limit: Any) -> Any:
+            problem, args = fill(used)
+            return self._trace_window(problem, args, carry, fresh, limit, **statics)
+
+        key = (axes, known.program.digest, known.carry is None)
+        with self._lock:
+            if key not in self._stacked and known.carry is None:
+                self._stacked[key] = jax.jit(jax.vmap(whole, in_axes=(list(axes),), axis_size=size))
+            elif key not in self._stacked:
+                mapped = jax.vmap(window, in_axes=(list(axes), 0, None, None), axis_size=size)
+                self._stacked[key] = jax.jit(mapped, donate_argnums=1)
+            compiled = self._stacked[key]
+        if any(isinstance(leaf, Tracer) for leaf in used):
+            return jax.vmap(whole, in_axes=(list(axes),), axis_size=size)(used)
+
+        def compute(name: bytes | None) -> Any:
+            if known.carry is None:
+                return compiled(used)
+            program = lambda *limits: compiled(used, *limits)  # noqa: E731
+            return live.drive(program, spread(known.carry), live.current(), name, known.pace)
+
+        stacked = names.digest(known.program.digest, repr((size, axes)).encode())
+        program = names.Program(stacked, (True,) * len(used), None)
+        return self._share(compute, known._replace(program=program), used, spread(known.program.out))
+
+
+def _pretend(spec: Any) -> Any:
+    """An array of this shape and type, inside a trace."""
+    if names.is_key(spec):
+        return jnp.broadcast_to(jax.random.key(0, impl=jax.random.key_impl(spec)), spec.shape)
+    if getattr(spec, "weak_type", False):
+        return jnp.broadcast_to(jnp.add(1, 1) if jnp.issubdtype(spec.dtype, jnp.integer) else jnp.add(1.0, 1.0), spec.shape)
+    return jnp.zeros(spec.shape, spec.dtype)
+
+
+def _representative(leaf: Any) -> Any:
+    """One run's share of a stacked array, as far as programs differ by it."""
+    return jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, weak_type=leaf.aval.weak_type) if isinstance(leaf, Tracer) else leaf
+
+
+def host_piece(shapes: Callable[..., Any]) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Host work inside a run, on NumPy arrays: `function(*arrays)` returns a tree of arrays.
+
+    `shapes(*arrays)` declares it as a tree of `jax.ShapeDtypeStruct`; it may read shapes and types alone. Legal wherever
+    a piece is, under `vmap` too, where it is called run by run. It must be a pure function of its arguments.
+    """
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        def on_host(*arrays: Any) -> Any:
+            declared = shapes(*arrays)
+            found = function(*(np.asarray(array) for array in arrays))  # pyright: ignore[reportCallIssue]
+            return jax.tree.map(lambda spec, value: _declared(function, spec, value), declared, found)
+
+        @functools.wraps(function)
+        def call(*arrays: Any) -> Any:
+            arrays = jax.tree.map(jnp.asarray, arrays)
+            return jax.pure_callback(on_host, shapes(*arrays), *arrays, vmap_method="sequential")
+
+        return cast("Callable[P, R]", call)
+
+    return decorate
+
+
+def _declared(function: Callable[..., Any], spec: Any, value: Any) -> np.ndarray:
+    array = np.asarray(value, spec.dtype)
+    if array.shape != spec.shape:
+        raise ValueError(f"{function.__name__} returned an array of shape {array.shape}, but declares {spec.shape}")
+    return array
