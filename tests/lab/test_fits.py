@@ -146,8 +146,9 @@ def test_a_jackknife_that_needs_every_seed_has_no_interval():
 def test_rank_correlation_shares_the_ranks_of_ties_and_ranks_infinity_last():
     assert spearman([1, 2, 3, 4], [1, 4, 9, np.inf]) == pytest.approx(1)
     assert spearman([1, 2, 3, 4], [9, 5, 5, 1]) == pytest.approx(-4.5 / np.sqrt(5 * 4.5))
-    with pytest.raises(CannotFit):
-        spearman([1, 2, 3], [1, 1, 1])
+    for x, y in (([1, 2, 3], [1, 1, 1]), ([1, 2, 3], [1, 2, np.nan]), ([1, 2, 3], [1, 2])):
+        with pytest.raises(CannotFit):
+            spearman(x, y)
 
 
 # Lines and power laws

@@ -7,6 +7,7 @@ order-statistic or jackknife-t intervals. One seed says nothing about the spread
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -116,14 +117,15 @@ def jackknife(statistic: Callable[[Array], float], data: ArrayLike, level: float
 
 def spearman(x: ArrayLike, y: ArrayLike) -> float:
     """Spearman's rank correlation of two vectors; ties share their mean rank, +inf ranks above every number."""
-    from scipy.stats import rankdata
+    from scipy.stats import spearmanr
 
     x, y = _vector(x), _vector(y)
     if x.shape != y.shape or np.isnan(x).any() or np.isnan(y).any():
         raise CannotFit("A rank correlation needs two vectors of the same length without NaN.")
     if len(np.unique(x)) < 2 or len(np.unique(y)) < 2:
         raise CannotFit("A rank correlation needs at least two different values on both sides.")
-    return float(np.corrcoef(rankdata(x), rankdata(y))[0, 1])
+    found: Any = spearmanr(x, y)
+    return float(found.statistic)
 
 
 def _vector(values: ArrayLike) -> Array:
