@@ -1,11 +1,11 @@
 """The benchmark of the exact recursion measures what it says, at a small size."""
 
 import importlib
-import os
 
 import pytest
 
 from lemmata.benchmarks import BENCHMARKS
+from lemmata.lab.machine import core_numbers
 
 
 def test_the_benchmark_of_the_recursion_prints_what_it_measured(
@@ -15,9 +15,9 @@ def test_the_benchmark_of_the_recursion_prints_what_it_measured(
     small = {"STEPS": 2000, "PLAIN_STEPS": 200, "RUNS": 4, "ROUNDS": 1}
     for name, value in small.items():
         monkeypatch.setattr(module, name, value)
-    cores = os.sched_getaffinity(0)
+    cores = core_numbers()
     rows = BENCHMARKS["recursion"]()
-    assert os.sched_getaffinity(0) == cores
+    assert core_numbers() == cores
     assert [row["way"] for row in rows] == ["compiled, one run", "compiled, 4 runs", "plain Python"]
     printed = capsys.readouterr().out
     for row in rows:

@@ -140,11 +140,12 @@ PROGRAMS = {
     "an array without a state": ARRAY + b".",
     "a memo with a far place": b"\x80\x02Nr\xff\xff\xff\xff.",
     "a text with a forged length": b"\x80\x04\x8e" + struct.pack("<Q", 2**60) + b"abc.",
+    "a text with a length that memory may have": b"\x80\x04\x8e" + struct.pack("<Q", 2**34) + b"abc.",
     "a frame with a forged length": b"\x80\x04\x95" + struct.pack("<Q", 2**62) + b"N.",
     "a number of too many digits": b"I" + b"9" * 100_000 + b"\n.",
     "a deep list": b"]" * 40_000 + b"a" * 39_999 + b".",
     "a deep tuple": b"N" + b"\x85" * 40_000 + b".",
-    "a deep tuple as a key": b"}N" + b"\x85" * 40_000 + b"Ns.",
+    "a deep tuple as a key": b"}N" + b"\x85" * 200_000 + b"Ns.",  # its hash would overflow the stack of C
     "a tuple of doublings as a key": b"}(t" + b"".join(b"q%cg%d\n\x86" % (i, i) for i in range(200)) + b"Ns.",
     "a list of doublings": b"]" + b"".join(b"q%c(h%ch%cl" % (i, i, i) for i in range(200)) + b".",
     "a list in itself": b"]q\x00h\x00a.",
@@ -185,6 +186,14 @@ def test_a_pickle_of_plain_values_is_what_was_pickled() -> None:
     for protocol in (0, 1, 2, 3, 4):
         found = pickles.load(pickle.dumps(value, protocol), pickles.ARRAYS, needed_by="no test")
         assert found == value
+
+
+@pytest.mark.parametrize("name", [b"numpy\nndarray\n", b"numpy\ndtype\n", b"_codecs\nencode\n"])
+@pytest.mark.parametrize("state", [b"}S'x'\nI1\ns", b"(N}S'x'\nI1\nst"], ids=["dict", "slots"])
+def test_a_pickle_cannot_change_what_its_names_stand_for(name: bytes, state: bytes) -> None:
+    with pytest.raises(DamagedError, match="sets attributes of what has none"):
+        pickles.load(b"c" + name + state + b"b.", pickles.ARRAYS, needed_by="no test")
+    assert not any(hasattr(maker, "x") for maker in pickles.ARRAYS.values())
 
 
 def test_the_name_that_is_refused_is_said() -> None:

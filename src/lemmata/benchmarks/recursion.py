@@ -47,13 +47,14 @@ def recursion(quiet: bool = False) -> list[dict[str, Any]]:
     import jax.numpy as jnp
     import numpy as np
 
+    from lemmata.lab.machine import core_numbers
     from lemmata.lab.precision import numerics
     from lemmata.theories.teacher_student.plan import follow_recursion
     from lemmata.theories.teacher_student.reduced import Scalars, Task
 
-    cores = os.sched_getaffinity(0) if hasattr(os, "sched_setaffinity") else None
-    if cores:
-        os.sched_setaffinity(0, {min(cores)})
+    cores, can_choose = core_numbers(), hasattr(os, "sched_setaffinity")
+    if can_choose:
+        os.sched_setaffinity(0, cores[:1])
     try:
         with numerics("float64"):
             task, start = Task(**TASK), Scalars(0.0, 0.0, 0.0)
@@ -80,7 +81,7 @@ def recursion(quiet: bool = False) -> list[dict[str, Any]]:
                     run(steps)
                     best[name] = min(best[name], (time.perf_counter() - began) / (steps * runs))
     finally:
-        if cores:
+        if can_choose:
             os.sched_setaffinity(0, cores)
     rows = [{"way": name, "steps_per_second": 1 / seconds} for name, seconds in best.items()]
     if not quiet:

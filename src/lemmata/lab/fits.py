@@ -1,18 +1,17 @@
-"""Fits along one axis of a sweep: lines, power laws, thresholds and first-passage times, with intervals over seeds.
+"""Fits along one axis of a sweep: lines, power laws and thresholds, with intervals over seeds.
 
 Data are y[seed, x], one row per seed (a vector is a single seed). A law is fitted to the mean over seeds and its
 interval comes from the seeds, which are independent, never from the cells, which share them. Fits that the data do
 not determine raise `CannotFit`.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lemmata.lab.intervals import Array, CannotFit, Estimate, arrived, jackknife, mean_interval, t_quantile
+from lemmata.lab.intervals import Array, CannotFit, Estimate, jackknife, mean_interval, t_quantile
 
 
 @dataclass(frozen=True)
@@ -113,47 +112,11 @@ def offset_power_law(
     return OffsetPowerLaw(offset_estimate, exponent_estimate, float(np.exp(constant)), _r_squared(logs.mean(0), fit))
 
 
-def censored_power_law(x: ArrayLike, times: ArrayLike, cap: ArrayLike, level: float = 0.95) -> PowerLaw:
-    """First-passage times T = C x^p e^{sigma eps}, eps standard normal, seen only up to `cap` (one, or one per x):
-
-        log L = sum_arrived log phi((log T - mu) / sigma) / sigma + sum_censored log Phi((mu - log cap) / sigma),
-
-    mu = log C + p log x, maximised over (log C, p, sigma). In times[seed, x] a run that has not arrived is +inf, NaN
-    or above the cap. The exponent's interval is the jackknife-t over seeds; without censoring all is as `power_law`.
-    R^2 is that of the seed means of log T, with E[log T | T > cap] in the place of what was not seen.
-    """
-    times = np.atleast_2d(np.asarray(times, float))
-    reached = arrived(times, cap)
-    if reached.all():
-        return power_law(x, times, level)
-    seen = np.where(reached, times, np.asarray(cap, float))
-    x, seen = _cells(x, seen, points=3, positive=True)
-    if reached.any(axis=0).sum() < 3:
-        raise CannotFit("A power law of passage times needs arrivals at three or more values of x.")
-    from scipy.special import log_ndtr
-
-    logs = np.stack([np.log(seen), reached.astype(float)], axis=-1)
-    constant, power, sigma = _censored_likelihood(np.log(x), logs)
-    mean = constant + power * np.log(x)
-    z = (np.log(seen) - mean) / sigma
-    hazard = np.exp(-(z**2) / 2 - log_ndtr(-z)) / (2 * np.pi) ** 0.5
-    completed = np.where(reached, np.log(seen), mean + sigma * hazard).mean(0)
-    exponent = jackknife(lambda rows: _censored_likelihood(np.log(x), rows, (constant, power, sigma))[1], logs, level)
-    return PowerLaw(exponent, float(np.exp(constant)), _r_squared(completed, mean))
-
-
-def put_on_law(x: ArrayLike, y: ArrayLike, claimed: float | Callable[[Array], ArrayLike]) -> Array:
-    """The measured y[seed, x] with the fitted power law divided out and the claimed law multiplied in:
-    y f(x) / x^p, times the constant that keeps the mean of log y. The residuals of every seed stay.
-
-    `claimed` is an exponent, f(x) = x^claimed, or a positive function f of the array x.
-    """
+def put_on_law(x: ArrayLike, y: ArrayLike, exponent: float) -> Array:
+    """The measured y[seed, x] with the fitted power law divided out and the claimed one multiplied in:
+    y x^exponent / x^p, times the constant that keeps the mean of log y. The residuals of every seed stay."""
     x, y = _cells(x, y, points=2, positive=True)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        law = np.log(np.asarray(claimed(x), float)) if callable(claimed) else claimed * np.log(x)
-    if not np.isfinite(law).all():
-        raise CannotFit("The claimed law must be positive and finite at every x.")
-    change = law - _least_squares(np.log(x), np.log(y).mean(0))[0] * np.log(x)
+    change = exponent * np.log(x) - _least_squares(np.log(x), np.log(y).mean(0))[0] * np.log(x)
     return y * np.exp(change - change.mean())
 
 
@@ -236,59 +199,6 @@ def _profile_offset(x: Array, logs: Array, exponent: float | None, floor: float)
         best = int(np.argmin(solve(u)[0]))
     _, power, constant = solve(u[[best]])
     return max(first - float(np.exp(u[best])), floor), float(power[0]), float(constant[0])
-
-
-def _censored_likelihood(
-    log_x: Array, rows: Array, start: tuple[float, float, float] | None = None
-) -> tuple[float, float, float]:
-    """(log C, p, sigma) of highest likelihood for rows[seed, x] = (log of time or cap, 1 if arrived).
-
-    In w = (log C, p, 1) / sigma the log-likelihood is concave: with z = (log T - mu) / sigma linear in w, it sums
-    log(1 / sigma) - z^2 / 2 over the arrived and log Phi(-z) over the censored.
-    """
-    from scipy.optimize import minimize
-    from scipy.special import log_ndtr
-
-    reached = (rows[..., 1] > 0).ravel()
-    if (rows[..., 1] > 0).any(axis=0).sum() < 2:
-        raise CannotFit("A power law of passage times needs arrivals at more values of x.")
-    # Centred and scaled, so that the three parameters are of order one and nearly uncorrelated.
-    logs, at = rows[..., 0].ravel(), np.broadcast_to(log_x, rows.shape[:2]).ravel()
-    centre, width, level, scale = at.mean(), at.std(), logs.mean(), max(float(logs.std()), 1e-9)
-    s, v = (at - centre) / width, (logs - level) / scale
-    if start is None:
-        p, a = np.polyfit(s[reached], v[reached], 1)
-        sigma = float(np.std(v[reached] - a - p * s[reached])) + 0.1
-    else:
-        p, a, sigma = start[1] * width / scale, (start[0] + start[1] * centre - level) / scale, start[2] / scale
-    features = np.stack([np.ones_like(s), s, -v], axis=1)
-    last = np.array([0.0, 0.0, 1.0])
-    count = reached.sum()
-    # Data exactly on a law have no finite maximum in sigma: a floor of 1e-4 of the spread, added in squares.
-    floor = count * 1e-8
-
-    def tail(w: Array) -> tuple[Array, Array, Array]:
-        z = -features @ w
-        log_tail = log_ndtr(-z)
-        return z, log_tail, np.exp(-(z**2) / 2 - log_tail) / (2 * np.pi) ** 0.5
-
-    def loss(w: Array) -> tuple[float, Array]:
-        if w[2] <= 0:
-            return np.inf, np.zeros(3)
-        z, log_tail, hazard = tail(w)
-        total = np.where(reached, z**2 / 2, -log_tail).sum() - count * np.log(w[2]) + floor * w[2] ** 2 / 2
-        return float(total), -np.where(reached, z, hazard) @ features + last * (floor * w[2] - count / w[2])
-
-    def hessian(w: Array) -> Array:
-        z, _, hazard = tail(w)
-        weight = np.where(reached, 1, hazard * (hazard - z))
-        return features.T * weight @ features + np.diag(last) * (floor + count / w[2] ** 2)
-
-    begin = np.array([a, p, 1]) / sigma
-    found = minimize(loss, begin, jac=True, hess=hessian, method="trust-exact", options={"gtol": 1e-8 * len(v)})
-    a, p, sigma = np.array([found.x[0], found.x[1], 1]) / found.x[2]
-    power = float(p * scale / width)
-    return float(a * scale + level - power * centre), power, float(sigma * scale)
 
 
 def _increasing(rates: Array) -> Array:

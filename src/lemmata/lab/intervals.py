@@ -1,4 +1,4 @@
-"""Intervals over seeds: what a handful of independent runs says about a mean, a median, a share, a difference.
+"""Intervals over seeds: what a handful of independent runs says about a mean, a median, a share.
 
 The seed is the unit of resampling everywhere: axis 0 of every array is the seed, and seeds are independent while
 the cells of one seed are not. With so few of them (3 to 20) percentiles do not cover, so the intervals are t,
@@ -7,6 +7,7 @@ order-statistic or jackknife-t intervals. One seed says nothing about the spread
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,14 +26,6 @@ class Estimate:
     value: float
     low: float
     high: float
-
-
-@dataclass(frozen=True)
-class Passage:
-    """Restricted mean first-passage time E[min(T, cap)] and the share of runs that had not arrived by the cap."""
-
-    mean: Estimate
-    censored: float
 
 
 def t_quantile(seeds: int, level: float) -> float:
@@ -103,15 +96,6 @@ def share_interval(successes: float, trials: float, level: float = 0.95) -> Esti
     return Estimate(share, max(0.0, min(share, centre - half)), min(1.0, max(share, centre + half)))
 
 
-def paired_difference(a: ArrayLike, b: ArrayLike, level: float = 0.95) -> Estimate:
-    """t interval of the mean of a[seed] - b[seed]; the same seed on both sides."""
-    a, b = _vector(a), _vector(b)
-    if a.shape != b.shape:
-        raise CannotFit(f"A paired difference needs the same seeds on both sides, not {a.size} and {b.size}.")
-    with np.errstate(invalid="ignore"):
-        return mean_interval(a - b, level)
-
-
 def jackknife(statistic: Callable[[Array], float], data: ArrayLike, level: float = 0.95) -> Estimate:
     """theta +- t_{n-1} se with the delete-one-seed jackknife, se^2 = (n - 1) / n sum_i (theta_(i) - theta_(.))^2.
 
@@ -131,45 +115,17 @@ def jackknife(statistic: Callable[[Array], float], data: ArrayLike, level: float
     return Estimate(value, value - half, value + half) if np.isfinite(half) else Estimate(value, -np.inf, np.inf)
 
 
-def monotone(values: ArrayLike, level: float = 0.95) -> Estimate:
-    """Smallest step between neighbouring seed means, min_j E[v_{j+1} - v_j], of values[seed, x]; > 0 is increasing.
-
-    From the paired t intervals of the steps: the lower limit is the smallest of their lower limits (the smallest step
-    is one of them), the upper one the smallest of their upper limits at Bonferroni's level (it is below all of them).
-    """
-    steps = np.diff(np.atleast_2d(np.asarray(values, float)), axis=1)
-    if steps.shape[1] == 0 or not np.isfinite(steps).all():
-        raise CannotFit("Monotonicity needs finite values in at least two cells.")
-    each = [mean_interval(step, level) for step in steps.T]
-    joint = [mean_interval(step, 1 - (1 - level) / len(each)) for step in steps.T]
-    return Estimate(min(e.value for e in each), min(e.low for e in each), min(e.high for e in joint))
-
-
 def spearman(x: ArrayLike, y: ArrayLike) -> float:
     """Spearman's rank correlation of two vectors; ties share their mean rank, +inf ranks above every number."""
-    from scipy.stats import rankdata
+    from scipy.stats import spearmanr
 
     x, y = _vector(x), _vector(y)
     if x.shape != y.shape or np.isnan(x).any() or np.isnan(y).any():
         raise CannotFit("A rank correlation needs two vectors of the same length without NaN.")
     if len(np.unique(x)) < 2 or len(np.unique(y)) < 2:
         raise CannotFit("A rank correlation needs at least two different values on both sides.")
-    return float(np.corrcoef(rankdata(x), rankdata(y))[0, 1])
-
-
-def arrived(times: Array, cap: ArrayLike) -> NDArray[np.bool_]:
-    """Which runs arrived by the cap: +inf, NaN and anything above it did not."""
-    with np.errstate(invalid="ignore"):
-        return times <= np.asarray(cap, float)
-
-
-def mean_passage(times: ArrayLike, cap: float, level: float = 0.95) -> Passage:
-    """t interval of E[min(T, cap)] for times[seed]; +inf or NaN is a run that had not arrived by the cap."""
-    times = _vector(times)
-    reached = arrived(times, cap)
-    if times.size == 0 or not np.isfinite(cap):
-        raise CannotFit("A mean passage time needs at least one run and a finite cap.")
-    return Passage(mean_interval(np.where(reached, times, cap), level), float(np.mean(~reached)))
+    found: Any = spearmanr(x, y)
+    return float(found.statistic)
 
 
 def _vector(values: ArrayLike) -> Array:
