@@ -16,6 +16,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from lemmata.lab.errors import Interrupted
 from lemmata.lab.precision import numerics
 from lemmata.lab.setting import Setting
 from lemmata.lab.simulation import Simulation
@@ -69,10 +70,6 @@ def thread_variables(count: int) -> dict[str, str]:
 def workers(layout: Layout) -> int:
     """How many calls run at once."""
     return len(os.sched_getaffinity(0)) if layout.kind == "threads" else 1
-
-
-class Interrupted(Exception):
-    """The work was asked to stop between two runs."""
 
 
 def simulate_runs(

@@ -10,6 +10,10 @@ class UserError(ValueError):
     """A sentence for the user: what was given, what is allowed, what to do."""
 
 
+class Interrupted(Exception):
+    """The work was asked to stop between two runs."""
+
+
 def unknown(what: str, name: str, known: Iterable[str], place: str = "") -> UserError:
     """The error for a name that does not exist in a place, with the nearest one that does, or all of a few."""
     names = sorted(known)
