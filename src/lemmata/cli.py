@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import io
 import json
 import logging
 import os
 import shutil
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,8 +16,7 @@ import typer
 from lemmata.lab.errors import UserError
 
 if TYPE_CHECKING:
-    from lemmata.lab.claims import Claim
-    from lemmata.lab.theory import Theory
+    from lemmata.lab.rows import Row
 
 app = typer.Typer(
     add_completion=False, no_args_is_help=True, rich_markup_mode=None, help="A laboratory for provable learning."
@@ -63,7 +60,7 @@ def say(sentence: str) -> None:
 
 def prepare_backend(engine: str = "local") -> None:
     """Keep compiled programs between commands; leave the memory of a GPU to the workers of another engine."""
-    from lemmata.lab.work import keep_programs
+    from lemmata.lab.programs import keep_programs
 
     if engine != "local":
         os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
@@ -88,12 +85,12 @@ def list_theories(as_json: Json = False) -> None:
 def show(theory: Annotated[str, typer.Argument(help="Name, or a FILE.py.")], as_json: Json = False) -> None:
     """Show a theory: its question, settings, experiments, claims and bounds."""
     from lemmata.lab.registry import load
-    from lemmata.lab.runner import setting_rows
+    from lemmata.lab.theory import describe_setting
 
     found = load(theory)
     content = {
         **{key: found.card[key] for key in ("name", "title", "authors", "question", "answer")},
-        "settings": setting_rows(found.setting),
+        "settings": describe_setting(found.setting),
         "experiments": [
             {"name": e.name, "reference": e.reference, "question": e.question, "presets": list(e.presets)}
             for e in found.experiments.values()
@@ -146,16 +143,13 @@ def run(
     from lemmata.lab.engines import open_engine
     from lemmata.lab.progress import reporting
     from lemmata.lab.registry import load
-    from lemmata.lab.runner import Options, configured
-    from lemmata.lab.runner import run as run_experiment
+    from lemmata.lab.runner import Options, carry_out, plan
 
     theory, name = _split(experiment, "experiment")
-    options = Options(preset, seed, seeds, tuple(changes or ()), out, overwrite)
-    loaded = load(theory)
-    configured(loaded.experiment(name), options)
+    planned = plan(load(theory), name, Options(preset, seed, seeds, tuple(changes or ()), out, overwrite))
     prepare_backend(engine)
     with open_engine(engine) as opened, reporting(progress, sys.stderr) as reporter:
-        outcome = run_experiment(loaded, name, options, reporter(experiment), say, opened)
+        outcome = carry_out(planned, opened, reporter(experiment), say)
     for place, message in outcome.failures.items():
         say(f"failed: {place}: {message}")
     if as_json:
@@ -189,65 +183,53 @@ def verify(
 ) -> None:
     """Examine claims with their controls and write the report."""
     _check(preset, seed, engine, progress)
-    from lemmata.lab.engines import open_engine
     from lemmata.lab.progress import reporting
-    from lemmata.lab.report import write_report
-    from lemmata.lab.runner import Options, configured
-    from lemmata.lab.store import lock
-    from lemmata.lab.verify import FOR_THE_PAGE, as_expected, keep
+    from lemmata.lab.runner import Options
+    from lemmata.lab.verify import select
     from lemmata.lab.verify import verify as examine_claims
 
     options = Options(preset, seed, out=out, recompute_stale=True)
-    selection = _select(what or [], everything)
-    for theory, claims in selection:
-        for name in {name for claim in claims for name in claim.reads}:
-            configured(theory.experiment(name), options)
+    selection = select(what or [], everything)
     prepare_backend(engine)
-    rows = []
-    with (
-        lock(options.directory),
-        open_engine(engine) as opened,
-        reporting(progress, sys.stderr) as reporter,
-        _table(as_json) as table,
-    ):
-        for row in examine_claims(selection, options, reporter, say, opened):
-            rows.append(row)
-            table(row)
-            keep(options.directory, [row])
-    page = write_report(options.directory)
-    odd = [row for row in rows if not as_expected(row)]
+    with reporting(progress, sys.stderr) as reporter:
+        done = examine_claims(selection, options, reporter, say, engine, decided=_Table(quiet=as_json).add)
+    odd = [row for row in done.rows if not row.as_expected]
     if as_json:
-        show_json([{key: value for key, value in row.items() if key not in FOR_THE_PAGE} for row in rows])
+        show_json([row.json() for row in done.rows])
     else:
-        print(f"\n{len(rows)} claim{'s' if len(rows) > 1 else ''}, {len(rows) - len(odd)} as expected. Report: {page}")
+        count = len(done.rows)
+        print(f"\n{count} claim{'s' if count > 1 else ''}, {count - len(odd)} as expected. Report: {done.page}")
     for row in odd:
         say(
-            f"not as expected: {row['theory']}/{row['claim']}: {row['outcome']} (expected {row['expected']}), "
-            f"control {row['control']} (expected {row['control_expected']})"
+            f"not as expected: {row.name}: {row.outcome} (expected {row.expected}), "
+            f"control {row.control} (expected {row.control_expected})"
         )
     if odd:
         raise typer.Exit(1)
 
 
-@contextlib.contextmanager
-def _table(quiet: bool) -> Iterator[Any]:
-    """Prints one line per row as it is decided."""
-    if quiet:
-        yield lambda row: None
-        return
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 215
-    print(f"{'claim':<36} {'outcome':<13} {'expected':<13} {'control':<13} {'measured':>22}  note"[:width], flush=True)
+class _Table:
+    """Prints one line per row as it is decided, under a head."""
 
-    def line(row: dict[str, Any]) -> None:
-        measured = "" if row["measured"] is None else f"{row['measured']:.4g}"
-        if row["low"] is not None and row["high"] is not None and row["low"] != row["high"]:
-            measured += f" [{row['low']:.3g}, {row['high']:.3g}]"
-        mark = "" if row["control"] == row["control_expected"] else " !"
-        name = f"{row['theory']}/{row['claim']}"
-        verdict = f"{name:<36} {row['outcome']:<13} {row['expected']:<13} {row['control'] + mark:<13}"
-        print(f"{verdict} {measured:>22}  {row['note']}"[:width], flush=True)
+    def __init__(self, quiet: bool) -> None:
+        self.quiet, self.empty = quiet, True
+        self.width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 215
 
-    yield line
+    def add(self, row: Row) -> None:
+        if self.quiet:
+            return
+        if self.empty:
+            self._print("claim", "outcome", "expected", "control", "measured", "note")
+            self.empty = False
+        measured = "" if row.measured is None else f"{row.measured:.4g}"
+        if row.low is not None and row.high is not None and row.low != row.high:
+            measured += f" [{row.low:.3g}, {row.high:.3g}]"
+        mark = "" if row.control == row.control_expected else " !"
+        self._print(row.name, row.outcome, row.expected, row.control + mark, measured, row.note)
+
+    def _print(self, name: str, outcome: str, expected: str, control: str, measured: str, note: str) -> None:
+        line = f"{name:<36} {outcome:<13} {expected:<13} {control:<13} {measured:>22}  {note}"
+        print(line[: self.width], flush=True)
 
 
 @app.command()
@@ -351,27 +333,6 @@ def _split(name: str, what: str) -> tuple[str, str]:
     if not slash or (name.endswith(".py") and Path(name).exists()):
         raise UserError(f"'{name}' is not of the form THEORY/{what.upper()}.")
     return theory, rest
-
-
-def _select(names: list[str], everything: bool) -> list[tuple[Theory, list[Claim]]]:
-    """The theories and claims that these arguments name; none: the headlines of every theory."""
-    from lemmata.lab.registry import load, load_all
-
-    if not names:
-        theories = load_all()
-        if everything:
-            return [(theory, list(theory.claims.values())) for theory in theories]
-        return [(theory, [theory.claim(name) for name in theory.card["headlines"]]) for theory in theories]
-    selection: dict[str, tuple[Theory, dict[str, Claim]]] = {}
-    for name in names:
-        theory_name, slash, claim = name.rpartition("/")
-        whole = name.endswith(".py") or not slash
-        source = name if whole else theory_name
-        if source not in selection:
-            selection[source] = (load(source), {})
-        theory, claims = selection[source]
-        claims.update(theory.claims if whole else {claim: theory.claim(claim)})
-    return [(theory, list(claims.values())) for theory, claims in selection.values()]
 
 
 def main() -> None:

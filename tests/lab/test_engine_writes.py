@@ -30,12 +30,13 @@ from engine_toys import (
 )
 
 from lemmata.lab.engines.processes import Processes
-from lemmata.lab.ensemble import Interrupted, Layout
-from lemmata.lab.errors import UserError
+from lemmata.lab.ensemble import Layout
+from lemmata.lab.errors import Interrupted, UserError
 from lemmata.lab.grid import make_grid
+from lemmata.lab.parcels import compute_parcel, pack, pack_work
 from lemmata.lab.registry import load
 from lemmata.lab.store import DONE, FAILED, PENDING, Store, open_elsewhere
-from lemmata.lab.work import Work, compute_parcel, pack, pack_work
+from lemmata.lab.work import Work
 
 KEPT = "; what was finished is kept, the same command goes on from there."
 

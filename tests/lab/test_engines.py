@@ -20,7 +20,7 @@ from lemmata.lab.engines import dask as dask_engine
 from lemmata.lab.engines.processes import Processes, Worker, share_machine
 from lemmata.lab.engines.worker import CORES
 from lemmata.lab.errors import UserError
-from lemmata.lab.work import _unpack_work
+from lemmata.lab.parcels import _unpack_work
 
 TRACED = '''
 import os
@@ -231,7 +231,7 @@ def test_a_worker_with_other_sources_is_one_sentence(toy: Path, monkeypatch: pyt
 def test_work_of_other_versions_or_unknown_modules_is_refused_in_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     import pickle
 
-    from lemmata.lab.work import _environment
+    from lemmata.lab.parcels import _environment
 
     newer = {**_environment(), "jax": "99.0"}
     with pytest.raises(UserError, match=r"has jax [\d.]+, but this command has 99\.0: use the same environment"):

@@ -14,7 +14,8 @@ import pytest
 import lemmata as lm
 from lemmata.lab import sweep as sweep_module
 from lemmata.lab.engines import local
-from lemmata.lab.ensemble import CPU, Interrupted, Layout, result_shapes, simulate_runs, workers
+from lemmata.lab.ensemble import CPU, Layout, result_shapes, simulate_runs, workers
+from lemmata.lab.errors import Interrupted
 from lemmata.lab.grid import Grid, make_grid
 from lemmata.lab.precision import numerics
 from lemmata.lab.store import Chunk

@@ -15,7 +15,7 @@ import pytest
 
 from lemmata.lab.errors import UserError
 from lemmata.lab.report import render, strip, write_report
-from lemmata.lab.verify import VERDICTS
+from lemmata.lab.rows import VERDICTS, Row
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 FLAGS = [
@@ -231,21 +231,25 @@ def positions(drawing: str) -> dict[str, float]:
     return found | ({"control": float(diamond[1])} if diamond else {})
 
 
+def drawn(**changes: Any) -> str:
+    return strip(Row.read(row(**changes)))
+
+
 def test_the_strip_puts_values_where_they_belong() -> None:
-    at = positions(strip(row()))
+    at = positions(drawn())
     assert at["control"] < at["band"] < at["low"] < at["measured"] < at["high"] < at["band_end"]
-    below = positions(strip(row(relation="<=", outcome="fails")))
+    below = positions(drawn(relation="<=", outcome="fails"))
     assert below["band_end"] < below["low"]
-    inside = positions(strip(row(relation="in", accept_low=1.0, accept_high=1.6, predicted=1.3)))
+    inside = positions(drawn(relation="in", accept_low=1.0, accept_high=1.6, predicted=1.3))
     assert inside["band"] < inside["measured"] < inside["band_end"] < inside["high"]
-    rising = positions(strip(row(relation="increasing", predicted=0.0)))
+    rising = positions(drawn(relation="increasing", predicted=0.0))
     assert rising["band"] < rising["low"]
 
 
 def test_a_control_far_away_does_not_squeeze_the_interval() -> None:
-    near = strip(row())
+    near = drawn()
     control = {"case": "broken", "outcome": "fails", "expected": "fails", "measured": -1e8, "note": ""}
-    far = strip(row(controls=[control]))
+    far = drawn(controls=[control])
     at = positions(far)
     assert at["high"] - at["low"] > positions(near)["high"] - positions(near)["low"]
     assert at["control"] < 4, "an arrow at the left edge"
@@ -260,7 +264,7 @@ def test_a_control_far_away_does_not_squeeze_the_interval() -> None:
 def test_the_strip_is_drawn_within_its_width_at_every_scale(
     measured: float, low: float | None, high: float | None, bound: float
 ) -> None:
-    drawing = strip(row(measured=measured, low=low, high=high, predicted=bound, controls=[]))
+    drawing = drawn(measured=measured, low=low, high=high, predicted=bound, controls=[])
     for value in re.findall(r"(?:x|x1|x2|cx)='(-?[\d.]+|nan)%'", drawing):
         assert 0 <= float(value) <= 100
     labels = re.findall(r"<text [^>]*>([^<]+)</text>", drawing)
@@ -269,7 +273,7 @@ def test_the_strip_is_drawn_within_its_width_at_every_scale(
 
 
 def test_an_identity_is_told_in_numbers_without_a_strip() -> None:
-    assert strip(row(relation="==", predicted=1.5, low=1.5, high=1.5)) == ""
+    assert drawn(relation="==", predicted=1.5, low=1.5, high=1.5) == ""
 
 
 def test_a_folder_without_readable_verdicts_is_refused_and_left_alone(tmp_path: Path) -> None:
@@ -283,7 +287,7 @@ def test_a_folder_without_readable_verdicts_is_refused_and_left_alone(tmp_path: 
 
 def test_the_page_is_the_same_every_time(tmp_path: Path) -> None:
     experiment(tmp_path)
-    assert render([row()], tmp_path) == render([row()], tmp_path)
+    assert render([Row.read(row())], tmp_path) == render([Row.read(row())], tmp_path)
 
 
 def chromium(tmp_path: Path, *args: str) -> str:

@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 
 import lemmata as lm
 from lemmata.lab.errors import UserError
+from lemmata.lab.files import lock
 from lemmata.lab.grid import Grid, make_grid
-from lemmata.lab.store import DONE, FAILED, PENDING, Chunk, Store, lock
+from lemmata.lab.store import DONE, FAILED, PENDING, Chunk, Store
 
 BLOCK = 3
 SHAPES = {"loss": (), "path": (4,), "share": (2,)}

@@ -12,10 +12,9 @@ from typing import Any
 
 from lemmata.lab.claims import OUTCOMES
 from lemmata.lab.errors import UserError
+from lemmata.lab.files import write_whole, writing
 from lemmata.lab.report_style import STYLE
-from lemmata.lab.verify import VERDICTS, as_expected, stored_rows
-
-Row = dict[str, Any]
+from lemmata.lab.rows import VERDICTS, Row, read_rows
 
 GUIDE = {
     "holds, fails, inconclusive": "What the runs say about a claim. A judge that was fixed beforehand compares the "
@@ -29,20 +28,18 @@ GUIDE = {
 
 def write_report(directory: Path) -> Path:
     """Write `index.html` of a folder that `verify` left; returns its path."""
-    path = directory / VERDICTS
-    if not path.exists():
+    if not (directory / VERDICTS).exists():
         raise UserError(f"{directory} holds no verdicts; run `lemmata verify --out {directory}` first.")
-    rows = stored_rows(path)
+    text = render(read_rows(directory), directory)
     page = directory / "index.html"
-    temporary = page.with_suffix(".part")
-    temporary.write_text(render(rows, directory), encoding="utf-8")
-    temporary.replace(page)
+    with writing(page):
+        write_whole(page, text.encode())
     return page
 
 
 def render(rows: list[Row], directory: Path) -> str:
     """The page of these rows, with the figures of the experiments they read."""
-    theories = list(dict.fromkeys(row["theory"] for row in rows))
+    theories = list(dict.fromkeys(row.theory for row in rows))
     guide = "".join(f"<dt>{escape(word)}</dt><dd>{escape(meaning)}</dd>" for word, meaning in GUIDE.items())
     body = [
         "<h1>Lemmata: what was claimed and what was measured</h1>",
@@ -51,14 +48,14 @@ def render(rows: list[Row], directory: Path) -> str:
         _summary(rows),
     ]
     for theory in theories:
-        mine = [row for row in rows if row["theory"] == theory]
+        mine = [row for row in rows if row.theory == theory]
         body.append(f"<h2>{escape(theory)}</h2>")
         drawn: set[str] = set()
-        for group in dict.fromkeys((row["reads"] or [""])[0] for row in mine):
+        for group in dict.fromkeys((row.reads or ("",))[0] for row in mine):
             for row in mine:
-                if (row["reads"] or [""])[0] != group:
+                if (row.reads or ("",))[0] != group:
                     continue
-                new = [name for name in row["reads"] if name not in drawn]
+                new = [name for name in row.reads if name not in drawn]
                 body += [_figure(directory / theory / name, theory, name) for name in new]
                 drawn.update(new)
                 body.append(_claim(row))
@@ -71,18 +68,18 @@ def render(rows: list[Row], directory: Path) -> str:
 
 def _overview(rows: list[Row], theories: list[str]) -> str:
     """How many claims came out how, and which of them not as expected."""
-    counts = Counter(row["outcome"] for row in rows)
+    counts = Counter(row.outcome for row in rows)
     verbs = {
         "holds": ("holds", "hold"),
         "fails": ("fails", "fail"),
         "inconclusive": ("is inconclusive", "are inconclusive"),
     }
     said = [f"{counts[o]} {verbs[o][counts[o] > 1]}" for o in OUTCOMES if counts[o]]
-    presets = ", ".join(dict.fromkeys(row["preset"] for row in rows))
+    presets = ", ".join(dict.fromkeys(row.preset for row in rows))
     of = (
         f"{len(rows)} claim{'s' * (len(rows) != 1)} of {len(theories)} {'theory' if len(theories) == 1 else 'theories'}"
     )
-    odd = [row for row in rows if not as_expected(row)]
+    odd = [row for row in rows if not row.as_expected]
     verdict = "Everything came out as expected." if not odd else ""
     preset = f"<span class=quiet>Preset {escape(presets)}.</span>"
     text = f"<p>{of}: {', '.join(said) or 'none examined'}. {verdict} {preset}</p>"
@@ -93,7 +90,7 @@ def _overview(rows: list[Row], theories: list[str]) -> str:
 
 
 def _name(row: Row) -> str:
-    return escape(f"{row['theory']}/{row['claim']}")
+    return escape(row.name)
 
 
 def _badge(outcome: str) -> str:
@@ -105,18 +102,18 @@ def _number(value: float | None) -> str:
 
 
 def _measured(row: Row) -> str:
-    if row["low"] is None or row["high"] is None or row["low"] == row["high"]:
-        return _number(row["measured"])
-    return f"{_number(row['measured'])} [{row['low']:.3g}, {row['high']:.3g}]"
+    if row.low is None or row.high is None or row.low == row.high:
+        return _number(row.measured)
+    return f"{_number(row.measured)} [{row.low:.3g}, {row.high:.3g}]"
 
 
 def _claimed(row: Row) -> str:
-    if row["relation"] == "in":
-        return f"in [{_number(row['accept_low']) or '-∞'}, {_number(row['accept_high']) or '∞'}]"
-    if row["relation"] in ("increasing", "decreasing"):
-        return row["relation"]
+    if row.relation == "in":
+        return f"in [{_number(row.accept_low) or '-∞'}, {_number(row.accept_high) or '∞'}]"
+    if row.relation in ("increasing", "decreasing"):
+        return row.relation
     signs = {">=": "≥", "<=": "≤", "==": "="}
-    return f"{signs[row['relation']]} {_number(row['predicted'])}" if row["predicted"] is not None else ""
+    return f"{signs[row.relation]} {_number(row.predicted)}" if row.predicted is not None else ""
 
 
 def _against(outcome: str, expected: str) -> str:
@@ -130,16 +127,16 @@ def _summary(rows: list[Row]) -> str:
     lines = []
     for row in rows:
         cells = {
-            "outcome": f"{_badge(row['outcome'])} {_against(row['outcome'], row['expected'])}",
+            "outcome": f"{_badge(row.outcome)} {_against(row.outcome, row.expected)}",
             "claimed": f"<span class=number>{_claimed(row)}</span>" if _claimed(row) else "",
-            "measured": f"<span class=number>{_measured(row)}</span>" if row["measured"] is not None else "",
-            "control": f"{_badge(row['control'])} {_against(row['control'], row['control_expected'])}",
+            "measured": f"<span class=number>{_measured(row)}</span>" if row.measured is not None else "",
+            "control": f"{_badge(row.control)} {_against(row.control, row.control_expected)}",
         }
         filled = "".join(
             f"<td class=number data-label='{label}'>{text}</td>" if text else "<td></td>"
             for label, text in cells.items()
         )
-        mark = "" if as_expected(row) else " class=odd"
+        mark = "" if row.as_expected else " class=odd"
         lines.append(f"<tr{mark}><td><a href='#{_name(row)}'>{_name(row)}</a></td>{filled}</tr>")
     head = "<thead><tr><th>claim<th>outcome<th>claimed<th>measured [95&nbsp;% interval]<th>control</tr></thead>"
     return f"<table>{head}<tbody>{''.join(lines)}</tbody></table>"
@@ -194,19 +191,19 @@ def _note(note: str) -> str:
 
 def _claim(row: Row) -> str:
     controls = "".join(
-        f"<div class=controls><strong>Control</strong>: {escape(c['case'])}. {_badge(c['outcome'])} "
-        f"{_against(c['outcome'], c['expected'])}<div class=quiet>{_note(c['note'])}</div></div>"
-        for c in row["controls"]
+        f"<div class=controls><strong>Control</strong>: {escape(c.case)}. {_badge(c.outcome)} "
+        f"{_against(c.outcome, c.expected)}<div class=quiet>{_note(c.note)}</div></div>"
+        for c in row.controls
     )
-    formula = f"<p><code>{escape(row['formula'])}</code></p>" if row["formula"] else ""
-    links = [f"<a href='#run:{escape(row['theory'])}/{escape(e)}'>{escape(e)}</a>" for e in row["reads"]]
+    formula = f"<p><code>{escape(row.formula)}</code></p>" if row.formula else ""
+    links = [f"<a href='#run:{escape(row.theory)}/{escape(e)}'>{escape(e)}</a>" for e in row.reads]
     reads = f"reads {', '.join(links)} · " if links else ""
-    origin = f"{escape(row['reference'])} · {row['kind']} · {reads}{row['seconds']:.1f} s"
+    origin = f"{escape(row.reference)} · {row.kind} · {reads}{row.seconds:.1f} s"
     return (
-        f"<section class=claim id='{_name(row)}'><header><h3>{_name(row)}</h3><span>{_badge(row['outcome'])} "
-        f"{_against(row['outcome'], row['expected'])}</span></header>"
-        f"<p>{escape(row['statement'])}</p>{formula}{strip(row)}{_note(row['note'])}{controls}"
-        f"<p class=quiet>{origin} · {_command(row['command'])}</p></section>"
+        f"<section class=claim id='{_name(row)}'><header><h3>{_name(row)}</h3><span>{_badge(row.outcome)} "
+        f"{_against(row.outcome, row.expected)}</span></header>"
+        f"<p>{escape(row.statement)}</p>{formula}{strip(row)}{_note(row.note)}{controls}"
+        f"<p class=quiet>{origin} · {_command(row.command)}</p></section>"
     )
 
 
@@ -216,13 +213,13 @@ def strip(row: Row) -> str:
     Positions are percentages, so that text keeps its size on every screen. A control far away becomes an arrow at the
     edge. An identity has no figure: its two values agree to more digits than one could draw.
     """
-    measured = row["measured"]
-    if measured is None or row["relation"] == "==":
+    measured = row.measured
+    if measured is None or row.relation == "==":
         return ""
     low, high = _accepted(row)
-    core = [v for v in (measured, row["low"], row["high"], row["predicted"], low, high) if v is not None]
+    core = [v for v in (measured, row.low, row.high, row.predicted, low, high) if v is not None]
     span = max(core) - min(core) or abs(measured) or 1.0
-    controls = [c["measured"] for c in row["controls"] if c["measured"] is not None]
+    controls = [c.measured for c in row.controls if c.measured is not None]
     near = [c for c in controls if min(core) - 1.5 * span <= c <= max(core) + 1.5 * span]
     least, most = min(core + near), max(core + near)
     pad = 0.1 * (most - least) or 0.1 * span
@@ -240,7 +237,7 @@ def strip(row: Row) -> str:
     for tick, label in _ticks(least, most):
         parts.append(f"<line x1='{x(tick)}' y1='30' x2='{x(tick)}' y2='35' stroke='#9aa3ad'/>")
         parts.append(f"<text x='{x(tick)}' y='48' text-anchor='middle'>{label}</text>")
-    predicted = row["predicted"] if row["relation"] == "in" else None
+    predicted = row.predicted if row.relation == "in" else None
     if predicted is not None:
         parts.append(_line(x(predicted), x(predicted), 2, 30, "#1d7a3a' stroke-dasharray='4 3"))
     diamond = (
@@ -251,8 +248,8 @@ def strip(row: Row) -> str:
         parts.append(
             diamond.format("98%" if c > most else "2%", "M6 0 l-9 5 v-10 z" if c > most else "M-6 0 l9 5 v-10 z")
         )
-    if row["low"] is not None and row["high"] is not None:
-        parts.append(_line(x(row["low"]), x(row["high"]), 16, 16, "#1f5fa8' stroke-width='3"))
+    if row.low is not None and row.high is not None:
+        parts.append(_line(x(row.low), x(row.high), 16, 16, "#1f5fa8' stroke-width='3"))
     parts.append(f"<circle cx='{x(measured)}' cy='16' r='5' fill='#1f5fa8'/>")
     legend = [("dot", f"measured {_measured(row)}"), ("band", f"accepted {_words(low, high)}")]
     if predicted is not None:
@@ -270,9 +267,9 @@ def _line(x1: str, x2: str, y1: int, y2: int, stroke: str) -> str:
 
 
 def _accepted(row: Row) -> tuple[float | None, float | None]:
-    relation, predicted = row["relation"], row["predicted"]
+    relation, predicted = row.relation, row.predicted
     if relation == "in":
-        return row["accept_low"], row["accept_high"]
+        return row.accept_low, row.accept_high
     return (predicted, None) if relation in (">=", "increasing") else (None, predicted)
 
 

@@ -1,4 +1,8 @@
-"""Running an experiment: from its preset to `data.zarr`, `figure.png` and `run.json`, resumed if interrupted."""
+"""Running an experiment, in three steps: plan it, compute what is not stored yet, publish its figure and record.
+
+`plan` validates everything and touches no disk. `compute` leaves `data.zarr`, resumed if interrupted; `publish` leaves
+`figure.png` and `run.json`.
+"""
 
 from __future__ import annotations
 
@@ -22,12 +26,13 @@ from lemmata.lab.engines import Engine
 from lemmata.lab.engines.local import Local
 from lemmata.lab.ensemble import Layout, default_layout
 from lemmata.lab.errors import UserError
+from lemmata.lab.files import lock, write_json, write_whole, writing
 from lemmata.lab.grid import Grid, make_grid
-from lemmata.lab.setting import Setting
-from lemmata.lab.store import DONE, Store, lock, write_whole, writing
+from lemmata.lab.sources import versions
+from lemmata.lab.store import DONE, Store
 from lemmata.lab.sweep import OnProgress, execute, find_shapes
 from lemmata.lab.theory import Experiment, Preset, Theory, source_hash
-from lemmata.lab.work import Work, versions
+from lemmata.lab.work import Work
 
 
 @dataclass(frozen=True)
@@ -47,6 +52,52 @@ class Options:
         if self.out is not None:
             return self.out
         return Path("results") / (self.preset + (f"-seed{self.seed}" if self.seed else ""))
+
+
+@dataclass(frozen=True)
+class Plan:
+    """An experiment with the user's changes: valid, nothing of it computed."""
+
+    theory: Theory
+    experiment: Experiment
+    options: Options
+    preset: Preset
+    grid: Grid
+    warnings: Sequence[str]
+
+    @property
+    def name(self) -> str:
+        return self.experiment.name
+
+    @property
+    def seeds(self) -> range:
+        return range(self.options.seed, self.options.seed + self.preset.seeds)
+
+    @property
+    def directory(self) -> Path:
+        return self.options.directory / self.theory.name / self.name
+
+    def fingerprint(self, layout: Layout) -> dict[str, Any]:
+        """What its data are of, computed in this layout."""
+        return {
+            "setting": self.preset.setting.values(),
+            "axes": {axis: list(map(str, labels)) for axis, labels in self.grid.labels.items()},
+            "cells": _digest([cell.values() for cell in self.grid.cells.values()]),
+            "seed": self.options.seed,
+            "precision": self.experiment.precision,
+            "layout": layout.asdict(),
+            "sources": source_hash(self.theory),
+        }
+
+
+@dataclass(frozen=True)
+class Computed:
+    """What computing a plan left in its folder: the data, why cells failed, whether anything was new, the seconds."""
+
+    store: Store
+    failures: Mapping[str, str]
+    new: bool
+    seconds: float
 
 
 @dataclass(frozen=True)
@@ -79,20 +130,23 @@ def command(theory: Theory, what: str, options: Options, verb: str = "run") -> s
     return shlex.join(parts)
 
 
-def configured(experiment: Experiment, options: Options) -> tuple[Preset, Grid]:
-    """The preset with the user's changes, and its validated grid."""
+def plan(theory: Theory, name: str, options: Options) -> Plan:
+    """The experiment of this name with the user's changes; every cell of its grid is validated."""
+    experiment = theory.experiment(name)
     preset = experiment.preset(options.preset)
     changes = type(preset.setting).parse(options.changes)
     axes: dict[str, Any] = dict(preset.axes)
-    for name, value in changes.items():
+    for field, value in changes.items():
         for axis, values in axes.items():
-            if isinstance(values, Mapping) and any(name in fields for fields in values.values()):
-                raise UserError(f"{name} is set by the axis {axis} of {experiment.name} and cannot be set as well.")
-        if name in axes:
-            axes[name] = [value]
-    setting = preset.setting.replace(**{name: v for name, v in changes.items() if name not in axes})
-    preset = Preset(setting, axes, options.seeds or preset.seeds)
-    return preset, make_grid(setting, axes)
+            if isinstance(values, Mapping) and any(field in fields for fields in values.values()):
+                raise UserError(f"{field} is set by the axis {axis} of {experiment.name} and cannot be set as well.")
+        if field in axes:
+            axes[field] = [value]
+    setting = preset.setting.replace(**{field: value for field, value in changes.items() if field not in axes})
+    grid = make_grid(setting, axes)
+    return Plan(
+        theory, experiment, options, Preset(setting, axes, options.seeds or preset.seeds), grid, _warnings(grid)
+    )
 
 
 def run(
@@ -104,92 +158,103 @@ def run(
     engine: Engine | None = None,
 ) -> Outcome:
     """Run one experiment, or what is left of it, and write its folder."""
-    engine = engine or Local()
-    experiment = theory.experiment(name)
-    preset, grid = configured(experiment, options)
-    directory = options.directory / theory.name / name
-    layout = _layout(directory) or default_layout(preset.seeds, len(grid.cells), engine.backend())
-    seeds = range(options.seed, options.seed + preset.seeds)
-    fingerprint = {
-        "setting": preset.setting.values(),
-        "axes": {axis: list(map(str, labels)) for axis, labels in grid.labels.items()},
-        "cells": _digest([cell.values() for cell in grid.cells.values()]),
-        "seed": options.seed,
-        "precision": experiment.precision,
-        "layout": layout.asdict(),
-        "sources": source_hash(theory),
-    }
-    warnings = _warnings(grid)
-    for sentence in warnings:
-        say(f"{name}: {sentence}")
+    return carry_out(plan(theory, name, options), engine or Local(), progress, say)
+
+
+def carry_out(plan: Plan, engine: Engine, progress: OnProgress | None, say: Callable[[str], None]) -> Outcome:
+    """Compute and publish a plan, holding its folder."""
     began = time.perf_counter()
+    for sentence in plan.warnings:
+        say(f"{plan.name}: {sentence}")
     # what a simulation prints is no result of the command
-    with lock(directory), contextlib.redirect_stdout(sys.stderr):
-        store = _stored(directory, fingerprint, options, lambda difference: say(f"{name}: {difference}"))
-        if store is None:
-            shapes = find_shapes(experiment.simulation, grid, options.seed, experiment.precision)
-            path = directory / "data.zarr"
-            with writing(path):
-                store = Store.create(
-                    path, experiment.simulation, grid, seeds, layout.block, shapes, experiment.precision, fingerprint
-                )
-        with writing(store.path):
-            store.extend(seeds)
-        unfinished = bool(np.any(store.status() != DONE))
-        work = Work(experiment.simulation, store, layout, experiment.precision)
-        broken = execute(work, grid, engine, len(seeds), progress)
-        computed = time.perf_counter() - began
-        data = store.dataset(len(seeds))
-        failures = {f"{grid.describe(p[:-1])}, seed block {p[-1]}": message for p, message in broken.items()}
-        drawn = {"command": command(theory, name, options), "drawn_by": source_hash(theory, readers=True)}
-        if unfinished or not _is_drawn(directory, drawn):
-            store.finish()
-            record = {
-                "theory": theory.name,
-                "experiment": name,
-                "question": experiment.question,
-                "reference": experiment.reference,
-                **drawn,
-                "preset": options.preset,
-                "setting": preset.setting.values(),
-                "axes": {axis: [_plain(label) for label in labels] for axis, labels in grid.labels.items()},
-                "seeds": [seeds.start, seeds.stop - 1],
-                "precision": experiment.precision,
-                "layout": layout.asdict(),
-                "sources": fingerprint["sources"],
-                "versions": versions(),
-                "timings": {"compute": round(computed, 3), "total": round(time.perf_counter() - began, 3)},
-                "finished": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-                "warnings": warnings,
-                "failures": failures,
-            }
-            _draw(experiment, data, directory / "figure.png", say)
-            write_json(directory / "run.json", record)
-    return Outcome(data, directory, time.perf_counter() - began, failures, warnings)
+    with lock(plan.directory), contextlib.redirect_stdout(sys.stderr):
+        computed = compute(plan, engine, progress, say)
+        data = computed.store.dataset(len(plan.seeds))
+        publish(plan, computed, data, say)
+    return Outcome(data, plan.directory, time.perf_counter() - began, computed.failures, plan.warnings)
 
 
-def _stored(
-    directory: Path, fingerprint: Mapping[str, Any], options: Options, say: Callable[[str], None]
-) -> Store | None:
-    """What is stored of this very experiment; other data are refused, or given up where stale data may be."""
-    store = None if options.overwrite else Store.open(directory / "data.zarr")
-    difference = store.difference(fingerprint) if store else ""
+def compute(plan: Plan, engine: Engine, progress: OnProgress | None, say: Callable[[str], None]) -> Computed:
+    """Compute what is not stored yet. Stored data of something else are refused, or given up where stale ones may be.
+
+    The layout is that of what is stored, so that a resumed experiment ends as it began.
+    """
+    began = time.perf_counter()
+    experiment, grid, seeds, path = plan.experiment, plan.grid, plan.seeds, plan.directory / "data.zarr"
+    store = Store.open(path)
+    layout = (
+        Layout(**store.fingerprint["layout"])
+        if store
+        else default_layout(len(seeds), len(grid.cells), engine.backend())
+    )
+    fingerprint = plan.fingerprint(layout)
+    if store and (plan.options.overwrite or _is_stale(store, fingerprint, plan, say)):
+        store = None
+    if store is None:
+        shapes = find_shapes(experiment.simulation, grid, seeds.start, experiment.precision)
+        with writing(path):
+            store = Store.create(
+                path, experiment.simulation, grid, seeds, layout.block, shapes, experiment.precision, fingerprint
+            )
+    with writing(path):
+        store.extend(seeds)
+    new = bool(np.any(store.status() != DONE))
+    work = Work(experiment.simulation, store, layout, experiment.precision)
+    broken = execute(work, grid, engine, len(seeds), progress)
+    failures = {f"{grid.describe(p[:-1])}, seed block {p[-1]}": message for p, message in broken.items()}
+    return Computed(store, failures, new, time.perf_counter() - began)
+
+
+def _is_stale(store: Store, fingerprint: Mapping[str, Any], plan: Plan, say: Callable[[str], None]) -> bool:
+    """Whether other data are stored; refused unless stale data may be computed again."""
+    difference = store.difference(fingerprint)
     if not difference:
-        return store
+        return False
     difference = difference.replace("cells", "cell settings").replace("sources", "version of the sources")
-    if not options.recompute_stale:
+    if not plan.options.recompute_stale:
         raise UserError(
-            f"{directory} holds data with another {difference}; "
+            f"{plan.directory} holds data with another {difference}; "
             "use --overwrite to replace them or --out for another folder."
         )
-    say(f"stored data have another {difference}; computing again.")
-    return None
+    say(f"{plan.name}: stored data have another {difference}; computing again.")
+    return True
 
 
-def _layout(directory: Path) -> Layout | None:
-    """The layout of what is stored, so that a resumed experiment ends as it began."""
-    store = Store.open(directory / "data.zarr")
-    return store.layout() if store else None
+def publish(plan: Plan, computed: Computed, data: xr.Dataset, say: Callable[[str], None]) -> None:
+    """Draw the figure and write `run.json`, unless those of this very command, by these sources, are there."""
+    began = time.perf_counter()
+    drawn = {
+        "command": command(plan.theory, plan.name, plan.options),
+        "drawn_by": source_hash(plan.theory, readers=True),
+    }
+    if not computed.new and _is_drawn(plan.directory, drawn):
+        return
+    computed.store.finish()
+    fingerprint = computed.store.fingerprint
+    record = {
+        "theory": plan.theory.name,
+        "experiment": plan.name,
+        "question": plan.experiment.question,
+        "reference": plan.experiment.reference,
+        **drawn,
+        "preset": plan.options.preset,
+        "setting": plan.preset.setting.values(),
+        "axes": {axis: [_plain(label) for label in labels] for axis, labels in plan.grid.labels.items()},
+        "seeds": [plan.seeds.start, plan.seeds.stop - 1],
+        "precision": plan.experiment.precision,
+        "layout": fingerprint["layout"],
+        "sources": fingerprint["sources"],
+        "versions": versions(),
+        "timings": {
+            "compute": round(computed.seconds, 3),
+            "total": round(computed.seconds + time.perf_counter() - began, 3),
+        },
+        "finished": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "warnings": plan.warnings,
+        "failures": computed.failures,
+    }
+    _draw(plan.experiment, data, plan.directory / "figure.png", say)
+    write_json(plan.directory / "run.json", record)
 
 
 def _digest(content: Any) -> str:
@@ -230,24 +295,3 @@ def _warnings(grid: Grid) -> list[str]:
             counts[sentence] = counts.get(sentence, 0) + 1
     total = len(grid.cells)
     return [s if count == total else f"{s} (in {count} of {total} cells)" for s, count in counts.items()]
-
-
-def write_json(path: Path, content: Any) -> None:
-    """Write a JSON file whole or not at all."""
-    text = json.dumps(content, indent=1, allow_nan=False, default=str)
-    with writing(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, (text + "\n").encode())
-
-
-def setting_rows(setting: type[Setting]) -> list[dict[str, Any]]:
-    """The declarations as rows for `lemmata show`."""
-    rows = []
-    for name, d in setting.declarations().items():
-        rows.append(
-            {
-                "name": name, "symbol": d.symbol, "meaning": d.meaning, "kind": d.kind, "default": d.default,
-                "low": d.low, "high": d.high, "choices": list(d.choices) or None,
-            }
-        )  # fmt: skip
-    return rows

@@ -19,7 +19,7 @@ import jax
 import numpy as np
 
 from lemmata.lab import names
-from lemmata.lab.store import write_whole
+from lemmata.lab.files import write_whole
 
 ROOM = 2**30
 """Bytes that a folder may hold."""

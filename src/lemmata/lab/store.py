@@ -11,28 +11,28 @@ difference makes it another store.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import math
-import os
 import shutil
 import socket
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
 import zarr
 import zarr.storage
 
-from lemmata.lab.ensemble import Interrupted, Layout
-from lemmata.lab.errors import UserError
-from lemmata.lab.grid import Grid
-from lemmata.lab.setting import Setting
-from lemmata.lab.simulation import Simulation
+from lemmata.lab.errors import Interrupted, UserError
+from lemmata.lab.files import write_whole, writing
+
+if TYPE_CHECKING:
+    from lemmata.lab.grid import Grid
+    from lemmata.lab.setting import Setting
+    from lemmata.lab.simulation import Simulation
 
 PENDING, DONE, FAILED = 0, 1, 2
 MESSAGE = 500
@@ -151,14 +151,15 @@ class Store:
     def _number(self, name: str) -> int:
         return int(self.root.attrs[name])  # pyright: ignore[reportArgumentType]
 
-    def layout(self) -> Layout:
-        """How the stored runs were laid out."""
-        fingerprint: Any = self.root.attrs["fingerprint"]
-        return Layout(**fingerprint["layout"])
+    @property
+    def fingerprint(self) -> dict[str, Any]:
+        """What the data are of."""
+        stored: Any = self.root.attrs["fingerprint"]
+        return dict(stored)
 
     def difference(self, fingerprint: Mapping[str, Any]) -> str:
         """What differs from this fingerprint, in words; empty if nothing does."""
-        mine: Any = self.root.attrs["fingerprint"]
+        mine = self.fingerprint
         wanted = json.loads(json.dumps(dict(fingerprint)))
         names = [name for name in {**mine, **wanted} if mine.get(name) != wanted.get(name)]
         return ", ".join(names)
@@ -275,28 +276,6 @@ class Store:
         return data[names].isel(seed=slice(0, seeds))
 
 
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all."""
-    temporary = path.with_name(f"{path.name}.{uuid.uuid4().hex}.partial")
-    try:
-        temporary.write_bytes(content)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-@contextlib.contextmanager
-def writing(path: Path | None) -> Iterator[None]:
-    """Says in a sentence what the disk refuses."""
-    try:
-        yield
-    except OSError as error:
-        raise UserError(
-            f"{path} cannot be written: {error.strerror or error}; what was finished is kept, the same command goes on "
-            "from there."
-        ) from error
-
-
 def open_elsewhere(path: str, identity: str) -> Store:
     """The store of this identity, opened by a worker.
 
@@ -328,27 +307,3 @@ def _fresh(path: Path) -> zarr.storage.LocalStore:
         shutil.rmtree(old)
     path.parent.mkdir(parents=True, exist_ok=True)
     return zarr.storage.LocalStore(path)
-
-
-@contextlib.contextmanager
-def lock(directory: Path) -> Iterator[None]:
-    """Hold the directory for this process; a second process is refused while the first lives.
-
-    Folders that were made for it and into which nothing was written are removed again.
-    """
-    new = [folder for folder in (directory, *directory.parents) if not folder.exists()]
-    directory.mkdir(parents=True, exist_ok=True)
-    handle = os.open(directory / ".lock", os.O_RDWR | os.O_CREAT, 0o644)
-    try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise UserError(f"{directory} is in use by another process; wait for it or choose another --out.") from None
-        yield
-    finally:
-        if new and [entry.name for entry in directory.iterdir()] == [".lock"]:
-            (directory / ".lock").unlink()
-            with contextlib.suppress(OSError):
-                for folder in new:
-                    folder.rmdir()
-        os.close(handle)

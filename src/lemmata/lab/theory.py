@@ -172,6 +172,19 @@ class Theory:
         return self.bounds[name]
 
 
+def describe_setting(setting: type[Setting]) -> list[dict[str, Any]]:
+    """The declarations as rows for `lemmata show`."""
+    rows = []
+    for name, d in setting.declarations().items():
+        rows.append(
+            {
+                "name": name, "symbol": d.symbol, "meaning": d.meaning, "kind": d.kind, "default": d.default,
+                "low": d.low, "high": d.high, "choices": list(d.choices) or None,
+            }
+        )  # fmt: skip
+    return rows
+
+
 LAB_READERS = {
     "claims", "errors", "figures", "judges", "measures", "progress", "registry", "report", "report_style", "thresholds",
     "verify",

@@ -1,122 +1,95 @@
-"""Verification: run what claims read, judge them and their controls, and keep the rows for the report."""
+"""Verification: run what claims read, judge them and their controls, keep the rows and write the page."""
 
 from __future__ import annotations
 
-import json
-import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+from lemmata.lab import registry
 from lemmata.lab.claims import INCONCLUSIVE, Claim, Finding, Verdict, examine
-from lemmata.lab.engines import Engine
-from lemmata.lab.engines.local import Local
-from lemmata.lab.errors import UserError
-from lemmata.lab.runner import Options, Outcome, command, run, write_json
+from lemmata.lab.engines import Engine, open_engine
+from lemmata.lab.files import lock
+from lemmata.lab.report import write_report
+from lemmata.lab.rows import Row, Verdicts
+from lemmata.lab.runner import Options, Outcome, carry_out, command, plan
 from lemmata.lab.sweep import OnProgress
 from lemmata.lab.theory import Theory, source_hash
 
-VERDICTS = "verdicts.json"
-FOR_THE_PAGE = ("formula", "reads", "controls", "command", "sources")
-"""Keys of a row that only the report reads; the JSON of `lemmata verify` leaves them out."""
+Selection = Sequence[tuple[Theory, Sequence[Claim]]]
+"""Theories, each with the claims to examine."""
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What a verification gave: the rows, in the order in which they were decided, and the page."""
+
+    rows: Sequence[Row]
+    page: Path
+
+
+def select(names: Sequence[str] = (), everything: bool = False) -> Selection:
+    """The theories and claims that these names name (THEORY, THEORY/CLAIM, FILE.py); none: the headlines of all.
+
+    `everything`: without names, every claim of every theory.
+    """
+    if not names:
+        theories = registry.load_all()
+        if everything:
+            return [(theory, list(theory.claims.values())) for theory in theories]
+        return [(theory, [theory.claim(name) for name in theory.card["headlines"]]) for theory in theories]
+    selection: dict[str, tuple[Theory, dict[str, Claim]]] = {}
+    for name in names:
+        theory_name, slash, claim = name.rpartition("/")
+        whole = name.endswith(".py") or not slash
+        source = name if whole else theory_name
+        if source not in selection:
+            selection[source] = (registry.load(source), {})
+        theory, claims = selection[source]
+        claims.update(theory.claims if whole else {claim: theory.claim(claim)})
+    return [(theory, list(claims.values())) for theory, claims in selection.values()]
 
 
 def verify(
-    selection: Sequence[tuple[Theory, Sequence[Claim]]],
+    selection: Selection,
     options: Options,
     progress: Callable[[str], OnProgress | None] = lambda name: None,
     say: Callable[[str], None] = lambda sentence: None,
-    engine: Engine | None = None,
-) -> Iterator[dict[str, Any]]:
-    """Examine the claims one by one; yields their rows as they are decided."""
-    engine = engine or Local()
-    for theory, claims in selection:
-        outcomes: dict[str, Outcome] = {}
-        for claim in claims:
-            began = time.perf_counter()
-            for name in claim.reads:
-                if name not in outcomes:
-                    outcomes[name] = run(theory, name, options, progress(f"{theory.name}/{name}"), say, engine)
-            broken = [name for name in claim.reads if outcomes[name].failed]
-            if broken:
-                reason = Verdict(INCONCLUSIVE, "==", note=f"{', '.join(broken)} has failed cells")
-                finding = Finding(claim, reason, tuple((control, reason) for control in claim.controls))
-            else:
-                finding = examine(claim, {name: outcomes[name].data for name in claim.reads}, options.seed)
-            yield row(theory, finding, options, time.perf_counter() - began)
-        engine.forget_programs()
+    engine: str | Engine = "local",
+    decided: Callable[[Row], None] = lambda row: None,
+) -> Verification:
+    """Examine the claims one by one, holding the results folder; `decided` is called with every row.
+
+    What the claims read is planned, and so validated, before anything is computed. A row is on disk when `decided` is
+    called: whatever happens later, it stays.
+    """
+    plans = [{name: plan(theory, name, options) for c in claims for name in c.reads} for theory, claims in selection]
+    rows: list[Row] = []
+    with lock(options.directory), open_engine(engine) as opened:
+        verdicts = Verdicts(options.directory)
+        for (theory, claims), planned in zip(selection, plans, strict=True):
+            sources = source_hash(theory, readers=True)
+            outcomes: dict[str, Outcome] = {}
+            for claim in claims:
+                began = time.perf_counter()
+                for name in claim.reads:
+                    if name not in outcomes:
+                        outcomes[name] = carry_out(planned[name], opened, progress(f"{theory.name}/{name}"), say)
+                finding = _examine(claim, outcomes, options.seed)
+                reproduce = command(theory, claim.name, options, verb="verify")
+                seconds = time.perf_counter() - began
+                rows.append(Row.of(theory.name, finding, options.preset, seconds, reproduce, sources))
+                verdicts.keep(rows[-1])
+                decided(rows[-1])
+            opened.forget_programs()
+        return Verification(rows, write_report(options.directory))
 
 
-def as_expected(row: dict[str, Any]) -> bool:
-    """The verdict and the control came out as the specification says."""
-    return row["outcome"] == row["expected"] and row["control"] == row["control_expected"]
-
-
-def row(theory: Theory, finding: Finding, options: Options, seconds: float) -> dict[str, Any]:
-    """A finding as the JSON row of `lemmata verify`; NaN and infinities become null with a note."""
-    claim, verdict = finding.claim, finding.verdict
-    control, control_verdict = finding.worst_control
-    numbers: dict[str, Any] = {"predicted": verdict.predicted, "measured": verdict.measured}
-    numbers |= {"low": verdict.low, "high": verdict.high}
-    if verdict.relation == "in":
-        numbers |= {"accept_low": verdict.accept_low, "accept_high": verdict.accept_high}
-    note = verdict.note
-    lost = [name for name, value in numbers.items() if value is not None and not math.isfinite(value)]
-    if lost:
-        note = f"{note} ({', '.join(f'{name} is {numbers[name]}' for name in lost)})"
-        numbers |= dict.fromkeys(lost, None)
-    return {
-        "theory": theory.name,
-        "claim": claim.name,
-        "reference": claim.reference,
-        "kind": claim.kind,
-        "statement": claim.statement,
-        "outcome": verdict.outcome,
-        "expected": claim.expected,
-        "relation": verdict.relation,
-        **numbers,
-        "note": note,
-        "preset": options.preset,
-        "seconds": round(seconds, 3),
-        "control": control_verdict.outcome,
-        "control_expected": control.expected,
-        "formula": claim.formula,
-        "reads": list(claim.reads),
-        "controls": [
-            {
-                "case": c.case,
-                "outcome": v.outcome,
-                "expected": c.expected,
-                "measured": _finite(v.measured),
-                "note": v.note,
-            }
-            for c, v in finding.controls
-        ],
-        "command": command(theory, claim.name, options, verb="verify"),
-        "sources": source_hash(theory, readers=True),
-    }
-
-
-def _finite(value: float | None) -> float | None:
-    return value if value is not None and math.isfinite(value) else None
-
-
-def stored_rows(path: Path) -> list[dict[str, Any]]:
-    """The rows of an earlier verification."""
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except ValueError:
-        raise UserError(f"{path} cannot be read; remove it and run `lemmata verify` again.") from None
-
-
-def keep(directory: Path, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Merge new rows into the folder's verdicts; rows judged with other sources of their theory are dropped."""
-    path = directory / VERDICTS
-    old = stored_rows(path) if path.exists() else []
-    current = {row["theory"]: row["sources"] for row in rows}
-    new = {(row["theory"], row["claim"]): row for row in rows}
-    kept = [r for r in old if current.get(r["theory"], r["sources"]) == r["sources"]]
-    merged = [new.pop((r["theory"], r["claim"]), r) for r in kept] + list(new.values())
-    write_json(path, merged)
-    return merged
+def _examine(claim: Claim, outcomes: Mapping[str, Outcome], seed: int) -> Finding:
+    """Judge a claim; where cells of what it reads failed, nothing can be said."""
+    broken = [name for name in claim.reads if outcomes[name].failed]
+    if not broken:
+        return examine(claim, {name: outcomes[name].data for name in claim.reads}, seed)
+    reason = Verdict(INCONCLUSIVE, "==", note=f"{', '.join(broken)} has failed cells")
+    return Finding(claim, reason, tuple((control, reason) for control in claim.controls))

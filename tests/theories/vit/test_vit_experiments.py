@@ -589,7 +589,7 @@ def test_all_claims_can_be_judged_at_smoke(outcomes, options):
     claims = [claim for claim in vit.theory.claims.values() if set(claim.reads) <= set(NAMES)]
     for name in read & set(NAMES):
         assert outcomes[name].failed == 0
-    rows = list(verify([(vit.theory, claims)], options))
+    rows = [row.json() for row in verify([(vit.theory, claims)], options).rows]
     assert [row["claim"] for row in rows] == [claim.name for claim in claims]
     for row in rows:
         assert row["outcome"] in OUTCOMES

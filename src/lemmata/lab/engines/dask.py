@@ -20,7 +20,9 @@ import jax
 from lemmata.lab.engines.processes import lose_call, share_machine
 from lemmata.lab.ensemble import thread_variables, threads_of_xla
 from lemmata.lab.errors import UserError
-from lemmata.lab.work import Call, Ended, Work, compute_parcel, find_backend, pack, pack_work, programs_folder
+from lemmata.lab.parcels import compute_parcel, find_backend, pack, pack_work
+from lemmata.lab.programs import programs_folder
+from lemmata.lab.work import Call, Ended, Work
 
 CONNECT = 10
 """Seconds within which a scheduler must answer."""

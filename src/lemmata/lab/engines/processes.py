@@ -20,8 +20,11 @@ import jax
 
 from lemmata.lab.engines.local import from_threads
 from lemmata.lab.engines.worker import CORES
-from lemmata.lab.ensemble import Interrupted, thread_variables, threads_of_xla
-from lemmata.lab.work import Call, Ended, Work, compute_parcel, pack, pack_work, programs_folder
+from lemmata.lab.ensemble import thread_variables, threads_of_xla
+from lemmata.lab.errors import Interrupted
+from lemmata.lab.parcels import compute_parcel, pack, pack_work
+from lemmata.lab.programs import programs_folder
+from lemmata.lab.work import Call, Ended, Work
 
 ATTEMPTS = 3
 """How often a call may lose its worker before it counts as failed."""

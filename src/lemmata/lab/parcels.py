@@ -1,0 +1,91 @@
+"""Parcels: work that travels to other processes as bytes, and what a worker does with it.
+
+Functions go by cloudpickle (also what was defined in a script, a notebook or a theory's own file); a store goes as its
+path. A worker whose environment differs from that of the command refuses the work.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import functools
+import os
+import pickle
+import socket
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from lemmata.lab.ensemble import thread_variables, threads_of_xla
+from lemmata.lab.errors import UserError
+from lemmata.lab.programs import keep_programs
+from lemmata.lab.registry import FILE_MODULE
+from lemmata.lab.sources import package_digest, versions
+from lemmata.lab.work import Work
+
+
+def pack_work(work: Work) -> bytes:
+    """A parcel of work, with what it was made by and how many threads it is meant for."""
+    variables = thread_variables(work.layout.shared_by or threads_of_xla())
+    return pickle.dumps((_environment(), variables, pack(work)))
+
+
+def _environment() -> dict[str, str]:
+    return {**versions(), "sources": package_digest()}
+
+
+def pack(content: Any) -> bytes:
+    """A parcel for another process; modules of theories in one file go along by value, since nobody can import them."""
+    import cloudpickle
+
+    for name in [name for name in sys.modules if name.startswith(FILE_MODULE)]:
+        cloudpickle.register_pickle_by_value(sys.modules[name])
+    return cloudpickle.dumps(content)
+
+
+@functools.lru_cache(maxsize=1)
+def _unpack_work(parcel: bytes) -> Work:
+    """The work of a parcel. Kept, so that the calls of a sweep share their compiled programs."""
+    made_by, meant_for, content = pickle.loads(parcel)
+    mine = _environment()
+    for name, version in made_by.items():
+        if mine[name] != version:
+            raise UserError(
+                f"The worker on {socket.gethostname()} has {name} {mine[name]}, but this command has {version}: "
+                "use the same environment everywhere."
+            )
+    os.environ.update(meant_for)
+    try:
+        return pickle.loads(content)
+    except ImportError as error:
+        raise UserError(
+            f"The worker on {socket.gethostname()} cannot load this theory ({error}): use the same environment "
+            "everywhere."
+        ) from None
+
+
+def find_backend(environment: Mapping[str, str]) -> str:
+    """The JAX backend of a worker, begun with these variables if it has not begun before."""
+    import jax
+
+    os.environ.update(environment)
+    return jax.default_backend()
+
+
+def compute_parcel(work: bytes, call: bytes, cache: str | None = None) -> list[str]:
+    """`Work.compute` on a worker; `cache` is the folder of compiled programs. What it prints goes to stderr."""
+    keep_memory()
+    if cache is not None:
+        keep_programs(cache)
+    with contextlib.redirect_stdout(sys.stderr):
+        return _unpack_work(work).compute(pickle.loads(call))
+
+
+@functools.cache
+def keep_memory() -> None:
+    """Let glibc keep freed blocks. Dask has its workers give them back, and each run then maps its arrays afresh, which
+    costs a fifth of the speed."""
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt is not None:
+        for option, value in ((-4, 0), (-1, 2**28)):  # no mappings of their own, no trimming below 256 MiB
+            mallopt(option, value)

@@ -1,0 +1,160 @@
+"""Rows: a judged claim as `lemmata verify` prints it, keeps it in `verdicts.json` and shows it on the page."""
+
+from __future__ import annotations
+
+import json
+import math
+import textwrap
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from lemmata.lab.claims import Finding
+from lemmata.lab.errors import UserError
+from lemmata.lab.files import format_json, write_whole, writing
+
+VERDICTS = "verdicts.json"
+
+
+@dataclass(frozen=True)
+class ControlRow:
+    """A judged control."""
+
+    case: str
+    outcome: str
+    expected: str
+    measured: float | None
+    note: str
+
+
+@dataclass(frozen=True)
+class Row:
+    """A judged claim: the fields of the JSON of `lemmata verify`, then, from `formula` on, what only the page reads.
+
+    Numbers are finite or None. `accept_low` and `accept_high` are given for the relation `in` alone; `control` is the
+    outcome of the worst control; `sources` is the digest of what decided the verdict.
+    """
+
+    theory: str
+    claim: str
+    reference: str
+    kind: str
+    statement: str
+    outcome: str
+    expected: str
+    relation: str
+    predicted: float | None
+    measured: float | None
+    low: float | None
+    high: float | None
+    accept_low: float | None
+    accept_high: float | None
+    note: str
+    preset: str
+    seconds: float
+    control: str
+    control_expected: str
+    formula: str
+    reads: tuple[str, ...]
+    controls: tuple[ControlRow, ...]
+    command: str
+    sources: str
+
+    @classmethod
+    def of(cls, theory: str, finding: Finding, preset: str, seconds: float, command: str, sources: str) -> Row:
+        """The row of a finding; NaN and infinities become None with a note."""
+        claim, verdict = finding.claim, finding.verdict
+        control, control_verdict = finding.worst_control
+        numbers = {"predicted": verdict.predicted, "measured": verdict.measured}
+        numbers |= {"low": verdict.low, "high": verdict.high, "accept_low": None, "accept_high": None}
+        if verdict.relation == "in":
+            numbers |= {"accept_low": verdict.accept_low, "accept_high": verdict.accept_high}
+        lost = [f"{name} is {value}" for name, value in numbers.items() if value != _finite(value)]
+        return cls(
+            theory=theory,
+            claim=claim.name,
+            reference=claim.reference,
+            kind=claim.kind,
+            statement=claim.statement,
+            outcome=verdict.outcome,
+            expected=claim.expected,
+            relation=verdict.relation,
+            **{name: _finite(value) for name, value in numbers.items()},
+            note=f"{verdict.note} ({', '.join(lost)})" if lost else verdict.note,
+            preset=preset,
+            seconds=round(seconds, 3),
+            control=control_verdict.outcome,
+            control_expected=control.expected,
+            formula=claim.formula,
+            reads=tuple(claim.reads),
+            controls=tuple(
+                ControlRow(c.case, v.outcome, c.expected, _finite(v.measured), v.note) for c, v in finding.controls
+            ),
+            command=command,
+            sources=sources,
+        )
+
+    @classmethod
+    def read(cls, stored: Mapping[str, Any]) -> Row:
+        """The row that `stored` gave."""
+        controls = tuple(ControlRow(**control) for control in stored["controls"])
+        accepted = {"accept_low": None, "accept_high": None}
+        return cls(**{**accepted, **stored, "reads": tuple(stored["reads"]), "controls": controls})
+
+    @property
+    def name(self) -> str:
+        return f"{self.theory}/{self.claim}"
+
+    @property
+    def as_expected(self) -> bool:
+        """The verdict and the control came out as the specification says."""
+        return self.outcome == self.expected and self.control == self.control_expected
+
+    def json(self) -> dict[str, Any]:
+        """The row as `lemmata verify --json` prints it."""
+        fields = list(self.stored().items())
+        return dict(fields[: [name for name, _ in fields].index("formula")])
+
+    def stored(self) -> dict[str, Any]:
+        """The whole row, for `verdicts.json`."""
+        fields = asdict(self)
+        if self.relation != "in":
+            del fields["accept_low"], fields["accept_high"]
+        return fields
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None
+
+
+def read_rows(directory: Path) -> list[Row]:
+    """The rows that earlier verifications left in this folder."""
+    path = directory / VERDICTS
+    try:
+        return [Row.read(row) for row in json.loads(path.read_text(encoding="utf-8"))] if path.exists() else []
+    except (ValueError, KeyError, TypeError):
+        raise UserError(f"{path} cannot be read; remove it and run `lemmata verify` again.") from None
+
+
+class Verdicts:
+    """The rows of a results folder, kept on disk one by one as they are decided."""
+
+    def __init__(self, directory: Path) -> None:
+        self._path = directory / VERDICTS
+        self._rows = {row.name: row for row in read_rows(directory)}
+        self._texts = {name: _text(row) for name, row in self._rows.items()}
+
+    def keep(self, new: Row) -> None:
+        """Put a row in its place; rows of its theory that were judged with other sources are dropped."""
+        for row in list(self._rows.values()):
+            if row.theory == new.theory and row.sources != new.sources:
+                del self._rows[row.name], self._texts[row.name]
+        self._rows[new.name], self._texts[new.name] = new, _text(new)
+        with writing(self._path):
+            write_whole(self._path, ("[\n" + ",\n".join(self._texts.values()) + "\n]\n").encode())
+
+
+def _text(row: Row) -> str:
+    """The row's own lines of the file: what stands in it is made once, however often the file is written."""
+    return textwrap.indent(format_json(row.stored()), " ")
