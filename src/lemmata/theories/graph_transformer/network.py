@@ -82,7 +82,7 @@ def initialise(problem: Problem, key: jax.Array, directions: Array) -> tuple[Par
 
 def value_columns(problem: Problem) -> Float[Array, " inputs"]:
     """1 for the inputs that the values see; those of an absolute encoding can be left out (3.7)."""
-    return jnp.where(jnp.arange(problem.inputs) < problem.dimension, 1.0, problem.positions_in_values)
+    return jnp.where(jnp.arange(problem.inputs) < problem.dimension, 1.0, problem.position_share)
 
 
 def semi_orthogonal(key: jax.Array, rows: int, columns: int) -> Float[Array, "rows columns"]:

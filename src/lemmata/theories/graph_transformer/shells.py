@@ -47,7 +47,7 @@ def exchange_values(shells: Shells, label: np.ndarray, sizes: np.ndarray) -> Flo
 def examine_shells(setting: Setting, seed: int) -> dict[str, Any]:
     """The margins of a graph, and how uniform its shells are (probe 13); bins beyond Z are 0. It needs M >= 3."""
     drawn, table = data.draw(setting, seed)
-    cap, bins, room = data.depth(setting), setting.bins, setting.shapes()["bin_room"]
+    cap, bins, room = data.depth(setting), setting.bins, setting.bin_room
     everything = [(np.arange(setting.nodes), table)]
     by_pattern = count_shells(everything, drawn.pattern, setting.patterns, cap).lumped(bins)
     shells = data.shells_of(table, drawn.pattern, cap).lumped(bins)

@@ -67,9 +67,6 @@ class FourSetting(NetworkSetting):
         if self.batch > self.labelled:
             yield f"batch = {self.batch} is not allowed: there are {self.labelled} labelled nodes."
 
-    def derived(self) -> dict[str, Any]:
-        return {"attention_scale": 1.0, "positions_in_values": 1.0}
-
 
 class World(NamedTuple):
     """Features, labels of both coordinates, the split, distances, and the margins of both coordinates."""
@@ -107,7 +104,7 @@ def prepare(setting: FourSetting, seed: int) -> World:
     if setting.defect == "distances":
         table = data.permuted_distances(table, seed)
     features, directions = data.draw_patterns(setting, pattern, seed)
-    room = setting.shapes()["bin_room"]
+    room = setting.bin_room
     padded = np.pad(np.stack(margins), ((0, 0), (0, room - setting.bins)))
     return World(
         data.unit_rows(features).astype(np.float32), directions.astype(np.float32), pattern.astype(np.int32),

@@ -19,7 +19,7 @@ from jaxtyping import Array, Float, Int
 from lemmata.datasets.graphs.distances import distance_table
 from lemmata.datasets.graphs.graph import make_graph
 from lemmata.lab import batches
-from lemmata.lab.setting import Problem, choice, number, size
+from lemmata.lab.setting import Problem, choice, derived, number, size
 from lemmata.lab.simulation import Variable, generator, piece, simulation, stream
 from lemmata.lab.training import Run, descent, loop, record_steps
 from lemmata.networks import shallow
@@ -57,8 +57,10 @@ class GraphSetting(NetworkSetting):
         if self.batch > self.samples:
             yield f"batch = {self.batch} is not allowed: there are {self.samples} training graphs."
 
-    def derived(self) -> dict[str, Any]:
-        return {"attention_scale": 1.0, "positions_in_values": 1.0, "readout_factor": NODES ** (self.readout == "sum")}
+    @derived
+    def readout_factor(self) -> int:
+        """K |T|."""
+        return NODES ** (self.readout == "sum")
 
 
 class Graphs(NamedTuple):
