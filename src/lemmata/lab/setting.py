@@ -293,8 +293,10 @@ class Setting:
         return hash(repr(self.values()))
 
 
-# to the type checker a problem is whatever setting a function asks for
-_Anything = Any if TYPE_CHECKING else object
+if TYPE_CHECKING:
+    from typing import Any as _Anything  # to the type checker a problem is whatever setting a function asks for
+else:
+    _Anything = object
 
 
 @jax.tree_util.register_pytree_node_class

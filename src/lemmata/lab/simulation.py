@@ -12,7 +12,7 @@ import inspect
 import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ParamSpec, TypeVar, cast
 
 import jax
 import numpy as np
@@ -20,6 +20,9 @@ from jax.core import Tracer
 
 from lemmata.lab.precision import numerics
 from lemmata.lab.setting import Problem, Setting
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 STREAMS = {"graph": 0, "data": 1, "init": 2, "batch": 3, "sampler": 4, "test": 5, "noise": 6}
 """The named key streams. Append only: a number that changed would change every result."""
@@ -49,13 +52,13 @@ class Variable:
     optional: bool = False
 
 
-def piece(*static: str, once: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def piece(*static: str, once: bool = False) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Compile a pure function of (problem, ...) that reads only these static fields; its keyword arguments are static.
 
     `once`: the piece runs once in a run (drawing, initialising), so compiling it fast matters more than its speed.
     """
 
-    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
         keywords = [p.name for p in inspect.signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY]
         compiled = jax.jit(function, static_argnames=keywords)
         hasty = jax.jit(function, static_argnames=keywords, compiler_options={"xla_backend_optimization_level": 1})
@@ -68,7 +71,7 @@ def piece(*static: str, once: bool = False) -> Callable[[Callable[..., Any]], Ca
             return (hasty if once and not traced else compiled)(problem, *args, **statics)
 
         setattr(call, "compiled", hasty if once else compiled)  # noqa: B010
-        return call
+        return cast(Callable[P, R], call)
 
     return decorate
 

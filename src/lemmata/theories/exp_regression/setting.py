@@ -136,7 +136,7 @@ class Setting(lab.Setting):
             found.append(
                 "pair_ratio = 1 repeats the first point: the kernel is singular (λ = 0) and the theory says nothing."
             )
-        if self.sampler == "user" and _degenerate(self.given_inputs):
+        if self.given_inputs is not None and _degenerate(self.given_inputs):
             found.append(
                 "inputs contain a zero or a repeated row: the kernel is singular (λ = 0) and the theory says nothing."
             )
@@ -186,7 +186,7 @@ class Setting(lab.Setting):
         size = float(np.max(np.abs(self.targets)))
         if size > 1 and not self.rescale:
             yield f"targets has an entry of size {size:.6g}: sizes are at most 1; rescale=True divides by the largest."
-        if self.step == "theory" and _degenerate(self.given_inputs):
+        if self.step == "theory" and self.given_inputs is not None and _degenerate(self.given_inputs):
             yield (
                 "step = theory is not allowed here: inputs contain a zero or a repeated row, so the kernel is singular "
                 "(λ = 0) and the document's step size does not exist."

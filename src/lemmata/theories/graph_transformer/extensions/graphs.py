@@ -19,7 +19,7 @@ from jaxtyping import Array, Float, Int
 from lemmata.datasets.graphs.distances import distance_table
 from lemmata.datasets.graphs.graph import make_graph
 from lemmata.lab import batches
-from lemmata.lab.setting import Problem, choice, derived, number, size
+from lemmata.lab.setting import choice, derived, number, size
 from lemmata.lab.simulation import Variable, generator, piece, simulation, stream
 from lemmata.lab.training import Run, descent, loop, record_steps
 from lemmata.networks import shallow
@@ -133,7 +133,7 @@ def gradient(parameters: Parameters, signs: Array, features: Array, bins: Array,
 
 
 @piece("samples", "batch", "records")
-def train(problem: Problem, key: jax.Array, graphs: Graphs, parameters: Parameters, signs: Array) -> Run:
+def train(problem: GraphSetting, key: jax.Array, graphs: Graphs, parameters: Parameters, signs: Array) -> Run:
     """SGD on the training graphs."""
     bins = jnp.minimum(graphs.table, problem.bins - 1)
     signs = signs * problem.readout_factor
@@ -173,7 +173,7 @@ R = ("record",)
     Variable("diverged", (), "", "1 if training left the finite numbers and was frozen"),
     prepare=prepare,
 )
-def simulate(problem: Problem, key: jax.Array, graphs: Graphs) -> dict[str, Array]:
+def simulate(problem: GraphSetting, key: jax.Array, graphs: Graphs) -> dict[str, Array]:
     """One run on graphs."""
     graphs = jax.tree.map(jnp.asarray, graphs)
     parameters, signs = initialise(problem, key, graphs.directions)
