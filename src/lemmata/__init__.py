@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from lemmata.lab.errors import UserError
     from lemmata.lab.judges import all_of, at_least, at_most, decreasing, equal, increasing, within
     from lemmata.lab.registry import load
-    from lemmata.lab.setting import Problem, Setting, array, choice, flag, number, size
+    from lemmata.lab.setting import Problem, Setting, array, choice, derived, fixed, flag, number, size
     from lemmata.lab.simulation import Simulation, Variable, piece, simulation, stream
     from lemmata.lab.sweep import sweep
     from lemmata.lab.theory import Experiment, Preset, Theory
@@ -31,7 +31,7 @@ _ROOMS = {
     "errors": "UserError",
     "judges": "all_of at_least at_most decreasing equal increasing within",
     "registry": "load",
-    "setting": "Problem Setting array choice flag number size",
+    "setting": "Problem Setting array choice derived fixed flag number size",
     "simulation": "Simulation Variable piece simulation stream",
     "sweep": "sweep",
     "theory": "Experiment Preset Theory",
@@ -43,9 +43,9 @@ _HOME = {name: f"lemmata.lab.{room}" for room, names in _ROOMS.items() for name 
 __all__ = [
     "Batch", "Batches", "Bound", "Claim", "Control", "Experiment", "NotApplicable", "Preset", "Problem", "Setting",
     "Simulation", "Theory", "UserError", "Variable", "Verdict", "all_of", "array", "at_least", "at_most", "bound",
-    "choice", "decreasing", "descent", "epochs", "equal", "find_threshold", "flag", "fresh", "full", "increasing",
-    "independent", "load", "loop", "number", "one_pass", "open_engine", "parameter", "piece", "record_steps",
-    "simulation", "size", "stream", "sweep", "within",
+    "choice", "decreasing", "derived", "descent", "epochs", "equal", "find_threshold", "fixed", "flag", "fresh", "full",
+    "increasing", "independent", "load", "loop", "number", "one_pass", "open_engine", "parameter", "piece",
+    "record_steps", "simulation", "size", "stream", "sweep", "within",
 ]  # fmt: skip
 
 

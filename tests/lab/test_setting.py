@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import pickle
 from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
@@ -44,11 +45,14 @@ class Problem(lm.Setting):
         if "batch" in given and self.batch > self.samples:
             yield f"batch = {self.batch} is not allowed: it must not exceed samples = {self.samples}."
 
-    def derived(self) -> dict[str, Any]:
-        return {"good": int(np.rint(round(self.fraction * 50, 9)))}
+    @lm.derived
+    def good(self) -> int:
+        """Good tokens of 50."""
+        return int(np.rint(round(self.fraction * 50, 9)))
 
-    def shapes(self) -> dict[str, int]:
-        return {"capacity": capacity(self.samples)}
+    @lm.fixed
+    def capacity(self) -> int:
+        return capacity(self.samples)
 
 
 def refusal(**fields: Any) -> str:
@@ -340,14 +344,49 @@ def test_a_problem_survives_flattening():
 
 
 def test_a_derived_value_may_not_shadow_a_field():
-    class Shadow(lm.Setting):
-        samples: int = lm.number(4, "N", "samples", integer=True)
-
-        def derived(self) -> dict[str, Any]:
-            return {"samples": 5}
-
     with pytest.raises(AssertionError, match="samples"):
-        Shadow().problem()
+
+        class Shadow(Problem):  # pyright: ignore[reportUnusedClass]
+            @lm.derived
+            def samples(self) -> int:
+                return 5
+
+    with pytest.raises(AssertionError, match="width"):
+
+        class Twice(lm.Setting):  # pyright: ignore[reportUnusedClass]
+            width: int = lm.size(4, "m", "width")
+
+            @lm.fixed
+            def width(self) -> int:  # noqa: F811  # pyright: ignore[reportRedeclaration]
+                return 5
+
+
+def test_derived_and_fixed_values_are_attributes_of_the_setting_too():
+    setting = Problem(fraction=0.59, samples=20)
+    assert (setting.good, setting.capacity) == (30, capacity(20))
+    assert Problem.good.__doc__ == "Good tokens of 50."
+    assert set(Problem.derivations()) == {"good", "capacity"}
+    assert not {"good", "capacity"} & setting.values().keys()
+    again = pickle.loads(pickle.dumps(setting))
+    assert again == setting
+    assert again.good == 30
+
+
+def test_a_subclass_inherits_derived_values_and_may_declare_them_anew():
+    class Child(Problem):
+        @lm.derived
+        def good(self) -> int:
+            return super().good + 1
+
+        @lm.derived
+        def absent(self) -> float | None:
+            return None if self.noise == 0 else 1 / self.noise
+
+    problem = Child(samples=20).problem()
+    assert (problem.good, problem.capacity, problem.absent) == (26, capacity(20), None)
+    assert len(jax.tree.leaves(problem)) + 1 == len(jax.tree.leaves(Child(noise=0.5).problem()))
+    assert jax.jit(lambda problem: problem.absent * problem.good)(Child(noise=0.5).problem()) == 52
+    assert Problem().problem().good == 25
 
 
 @given(st.integers(1, 10**7))

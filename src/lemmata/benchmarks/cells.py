@@ -20,7 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from lemmata.lab.runner import Options, run
-from lemmata.lab.setting import Problem, Setting, number
+from lemmata.lab.setting import Setting, number
 from lemmata.lab.simulation import Variable, piece, simulation, stream
 from lemmata.lab.theory import Experiment, Preset, Theory
 
@@ -36,14 +36,14 @@ class Walk(Setting):
 
 
 @piece()
-def slide(problem: Problem, key: jax.Array) -> jax.Array:
+def slide(problem: Walk, key: jax.Array) -> jax.Array:
     """x - 0.001 η sin(x + b), repeated."""
     start = jax.random.normal(key, (8,))
     return jax.lax.fori_loop(0, STEPS, lambda t, x: x - 1e-3 * problem.rate * jnp.sin(x + problem.shift), start)
 
 
 @simulation(Variable("place", ("part",), "x", "where it ends"), Variable("sum", (), "", "sum of the parts"))
-def simulate(problem: Problem, key: jax.Array, prepared: None = None) -> dict[str, jax.Array]:
+def simulate(problem: Walk, key: jax.Array, prepared: None = None) -> dict[str, jax.Array]:
     """One run."""
     place = slide(problem, stream(key, "init"))
     return {"place": place, "sum": jnp.sum(place)}

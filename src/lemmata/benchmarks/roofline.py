@@ -22,9 +22,8 @@ def work(setting: Setting) -> dict[str, tuple[float, str]]:
     scores and tilts, x^T G and dG; weights: A = W_O W_V, G = W_K^T W_Q and their chain rule. The kernels make three
     products of parts for one, two where a factor is a gate, and those of A xbar twice.
     """
-    problem = setting.problem()
-    n, length, m = problem.batch or problem.samples, problem.tokens, problem.neurons
-    d, v, k = problem.dimension, problem.value_width, problem.key_width
+    n, length, m = setting.batch or setting.samples, setting.tokens, setting.neurons
+    d, v, k = setting.dimension, setting.value_width, setting.key_width
     moved = 4 * (2 * (m * v + v * d + 2 * k * d) + n * length * (d + 1) + n)
     layer = 2 * n * length * m * d
     attention = 2 * n * length * (4 * length * d + 2 * d * d)

@@ -2,8 +2,14 @@
 
 A field is a *number* (a traced leaf: sweeping it never recompiles), a *size* or a *choice* (static: one compilation
 per value) or an *array* (the user's own data, Python only). The declaration carries symbol, meaning and valid range,
-and gives validation, `--set`, help and axis labels. On the host a `Setting` holds plain Python values; `problem()`
-turns it into a `Problem`, the pytree that compiled code reads: numbers and derived numbers as leaves, the rest static.
+and gives validation, `--set`, help and axis labels. What follows from the fields is declared beside them: `derived`
+numbers are traced like numbers, `fixed` ones (capacities) static like sizes. On the host a `Setting` holds plain Python
+values; `problem()` turns it into a `Problem`, the pytree that compiled code reads: numbers and derived numbers as
+leaves, the rest static.
+
+Compiled functions annotate what they read with the setting's own class, `def draw(problem: Setting, ...)`: a `Problem`
+has the declared attributes of its setting (fields, derived and fixed numbers) and no others, and the annotation tells
+the type checker which these are. Properties and methods of a setting are for the host alone.
 """
 
 from __future__ import annotations
@@ -12,13 +18,15 @@ import dataclasses
 import hashlib
 import math
 import numbers
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Self, dataclass_transform
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, dataclass_transform, overload
 
 import jax
 import numpy as np
 
 from lemmata.lab.errors import UserError, unknown
+
+T = TypeVar("T")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -151,6 +159,31 @@ def array(symbol: str, meaning: str) -> Any:
     return _field(Declaration("array", None, symbol, meaning))
 
 
+class Derivation(Generic[T]):
+    """An attribute that follows from the fields; it is computed on the host whenever it is read."""
+
+    def __init__(self, compute: Callable[[Any], T]) -> None:
+        self.compute = compute
+        self.__doc__ = compute.__doc__
+
+    @overload
+    def __get__(self, setting: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, setting: Setting, owner: type) -> T: ...
+    def __get__(self, setting: Setting | None, owner: type) -> Self | T:
+        return self if setting is None else self.compute(setting)
+
+
+class derived(Derivation[T]):
+    """`@derived def relevant_tokens(self) -> int`: a number or array computed on the host in float64 (a count from a
+    fraction) that compiled code sees traced; None where the setting has none."""
+
+
+class fixed(Derivation[T]):
+    """`@fixed def capacity(self) -> int`: a static value that follows from the fields (capacities, what a program does
+    or leaves out); one compilation per value."""
+
+
 @dataclass_transform(frozen_default=True, kw_only_default=True, eq_default=False, field_specifiers=(dataclasses.field,))
 class Setting:
     """Base of every theory's setting. Subclass it and declare fields; it becomes a frozen keyword-only dataclass."""
@@ -158,6 +191,8 @@ class Setting:
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         dataclasses.dataclass(frozen=True, kw_only=True, eq=False, init=False)(cls)
+        clash = {f.name for f in dataclasses.fields(cls)} & cls.derivations().keys()  # pyright: ignore[reportArgumentType]
+        assert not clash, f"derived values shadow fields: {clash}"
 
     def __init__(self, **given: Any) -> None:
         for name in given:
@@ -222,13 +257,11 @@ class Setting:
         """Sentences for assumptions that this setting violates and that are worth running anyway."""
         return []
 
-    def derived(self) -> dict[str, Any]:
-        """Numbers computed on the host in float64 (counts from fractions); traced leaves of the problem."""
-        return {}
-
-    def shapes(self) -> dict[str, int]:
-        """Static integers derived from numbers (capacities)."""
-        return {}
+    @classmethod
+    def derivations(cls) -> dict[str, Derivation[Any]]:
+        """The declared attributes that follow from the fields, by name; a subclass may declare one anew."""
+        attributes = {name: value for base in reversed(cls.__mro__) for name, value in vars(base).items()}
+        return {name: value for name, value in attributes.items() if isinstance(value, Derivation)}
 
     def values(self) -> dict[str, Any]:
         """The fields as plain values; an array as its shape and digest."""
@@ -249,10 +282,9 @@ class Setting:
             value = getattr(self, name)
             traced = declaration.kind == "number" or isinstance(value, np.ndarray)
             (leaves if traced else static)[name] = value
-        derived = self.derived()
-        clash = (leaves.keys() | static.keys()) & (derived.keys() | self.shapes().keys())
-        assert not clash, f"derived values shadow fields: {clash}"
-        return Problem(leaves | derived, static | self.shapes())
+        for name, derivation in self.derivations().items():
+            (leaves if isinstance(derivation, derived) else static)[name] = derivation.compute(self)
+        return Problem(leaves, static)
 
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and self.values() == other.values()  # pyright: ignore[reportAttributeAccessIssue]
@@ -261,9 +293,18 @@ class Setting:
         return hash(repr(self.values()))
 
 
+if TYPE_CHECKING:
+    from typing import Any as _Anything  # to the type checker a problem is whatever setting a function asks for
+else:
+    _Anything = object
+
+
 @jax.tree_util.register_pytree_node_class
-class Problem:
-    """A setting as compiled code sees it: attributes that are arrays (numbers) or static Python values."""
+class Problem(_Anything):
+    """A setting as compiled code sees it: attributes that are arrays (numbers) or static Python values.
+
+    It stands in for its setting: functions that are given one are annotated with the setting's class.
+    """
 
     def __init__(self, leaves: Mapping[str, Any], static: Mapping[str, Any]) -> None:
         self._leaves = dict(sorted(leaves.items()))

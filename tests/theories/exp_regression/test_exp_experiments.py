@@ -211,7 +211,7 @@ def test_the_phase_map_spans_both_sides_of_the_edge_of_stability_in_one_capacity
 
 @pytest.mark.parametrize("name", ["x4-frontier-n", "x4-frontier-lambda", "x6-stability"])
 def test_widths_of_one_experiment_share_a_capacity(name):
-    assert len({setting.shapes()["capacity"] for setting in grid(name, "quick").cells.values()}) == 1
+    assert len({setting.capacity for setting in grid(name, "quick").cells.values()}) == 1
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)

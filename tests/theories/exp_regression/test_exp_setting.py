@@ -156,8 +156,8 @@ def test_an_odd_width_becomes_even_only_by_the_users_hand() -> None:
 
 
 def test_the_output_scale_is_one_or_the_root_of_the_width() -> None:
-    assert Setting(neurons=64).derived()["output_scale"] == 1.0
-    assert Setting(neurons=64, scale="inv_sqrt_m").derived()["output_scale"] == 0.125
+    assert Setting(neurons=64).output_scale == 1.0
+    assert Setting(neurons=64, scale="inv_sqrt_m").output_scale == 0.125
 
 
 @pytest.mark.parametrize(
@@ -176,7 +176,7 @@ def test_the_output_scale_is_one_or_the_root_of_the_width() -> None:
     ],
 )
 def test_networks_share_a_capacity_which_is_even_and_at_least_their_width(neurons, room, capacity) -> None:
-    assert Setting(neurons=neurons, room=room, init="independent").shapes() == {"capacity": capacity}
+    assert Setting(neurons=neurons, room=room, init="independent").capacity == capacity
 
 
 def test_widths_of_one_capacity_share_their_static_fields_and_others_do_not() -> None:
@@ -187,12 +187,12 @@ def test_widths_of_one_capacity_share_their_static_fields_and_others_do_not() ->
 
 def test_given_arrays_are_divided_by_their_largest_value_only_if_it_exceeds_one() -> None:
     both = {"normalize": True, "rescale": True}
-    large = Setting(**{**USER, "inputs": [[3.0, 4, 0], [0, 0, 2.5]], "targets": [2.0, -4.0]}, **both).derived()
-    np.testing.assert_allclose(large["given_inputs"], [[0.6, 0.8, 0], [0, 0, 0.5]], rtol=1e-15)
-    np.testing.assert_allclose(large["given_targets"], [0.5, -1], rtol=1e-15)
-    small = Setting(**{**USER, "inputs": 0.5 * X, "targets": 0.1 * Y}, **both).derived()
-    np.testing.assert_array_equal(small["given_inputs"], 0.5 * X)
-    np.testing.assert_array_equal(small["given_targets"], 0.1 * Y)
+    large = Setting(**{**USER, "inputs": [[3.0, 4, 0], [0, 0, 2.5]], "targets": [2.0, -4.0]}, **both)
+    np.testing.assert_allclose(large.given_inputs, [[0.6, 0.8, 0], [0, 0, 0.5]], rtol=1e-15)
+    np.testing.assert_allclose(large.given_targets, [0.5, -1], rtol=1e-15)
+    small = Setting(**{**USER, "inputs": 0.5 * X, "targets": 0.1 * Y}, **both)
+    np.testing.assert_array_equal(small.given_inputs, 0.5 * X)
+    np.testing.assert_array_equal(small.given_targets, 0.1 * Y)
 
 
 def test_assignments_are_read_as_the_declared_kinds() -> None:

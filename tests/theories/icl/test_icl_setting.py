@@ -223,10 +223,9 @@ def test_what_meets_the_assumptions_gives_no_warning(fields: dict[str, Any]) -> 
 )
 def test_the_training_tasks_stand_first_among_all(fields: dict[str, Any], seen: list[Any], total: int) -> None:
     setting = Setting(**fields)
-    derived = setting.derived()
-    assert derived["seen"] == len(seen)
+    assert setting.seen == len(seen)
     assert setting.ordered_tasks()[: len(seen)] == seen
-    roles = derived["roles"]
+    roles = setting.roles
     assert len({tuple(row) for row in roles}) == len(roles) == total
     for row, (a, b) in zip(roles, seen, strict=False):
         np.testing.assert_array_equal(np.flatnonzero(row > 0) + 1, np.sort(np.atleast_1d(a)))
@@ -234,18 +233,18 @@ def test_the_training_tasks_stand_first_among_all(fields: dict[str, Any], seen: 
 
 
 def test_the_output_layer_and_the_label_embedding_have_their_sizes() -> None:
-    assert Setting().derived()["output_size"] == 1 / 200
-    assert Setting(a_scale="1/sqrt(m)").derived()["output_size"] == 1 / math.sqrt(200)
-    np.testing.assert_array_equal(Setting().derived()["q"], np.eye(30)[0])
-    np.testing.assert_array_equal(Setting(label_embedding=np.arange(30.0)).derived()["q"], np.arange(30.0))
+    assert Setting().output_size == 1 / 200
+    assert Setting(a_scale="1/sqrt(m)").output_size == 1 / math.sqrt(200)
+    np.testing.assert_array_equal(Setting().q, np.eye(30)[0])
+    np.testing.assert_array_equal(Setting(label_embedding=np.arange(30.0)).q, np.arange(30.0))
 
 
 def test_shifted_patterns_are_the_reference_family_unless_they_are_given() -> None:
-    derived = Setting(angle=20.0).derived()
-    np.testing.assert_array_equal(derived["shift_relevant"], reference_family(6, 30, 20.0)[0])
-    np.testing.assert_array_equal(derived["shift_irrelevant"], ODI)
-    np.testing.assert_array_equal(Setting(odr=np.eye(30)[:4]).derived()["shift_relevant"], np.eye(30)[:4])
-    assert "shift_relevant" not in Setting(patterns=5, irrelevant=25).derived()
+    setting = Setting(angle=20.0)
+    np.testing.assert_array_equal(setting.shift_relevant, reference_family(6, 30, 20.0)[0])
+    np.testing.assert_array_equal(setting.shift_irrelevant, ODI)
+    np.testing.assert_array_equal(Setting(odr=np.eye(30)[:4]).shift_relevant, np.eye(30)[:4])
+    assert Setting(patterns=5, irrelevant=25).shift_relevant is None
 
 
 # The reference family out of domain

@@ -324,7 +324,7 @@ def test_token_noise_is_swept_on_unit_norm_tokens():
 
 def test_the_fractions_with_enough_slack_at_quick_are_those_of_the_register():
     found = grid("f1a-samples", "quick")
-    slacks = {found.labels["relevant_fraction"][i]: setting.slack for (i, _), setting in found.cells.items()}
+    slacks = {found.labels["relevant_fraction"][i]: setting.condition_slack for (i, _), setting in found.cells.items()}
     assert [alpha for alpha, slack in slacks.items() if slack >= 0.05] == [0.34, 0.36, 0.40, 0.48]
 
 

@@ -282,10 +282,10 @@ def test_token_counts_round_half_to_even(fraction: float, tokens: int, count: in
 
 def test_the_slack_of_condition_2_8_uses_the_realised_fractions() -> None:
     setting = Setting(relevant_fraction=0.4, confusion_fraction=0.05, tokens=50, noise="ball", noise_radius=0.03)
-    assert setting.slack == pytest.approx(0.4 * math.exp(-0.23) * 0.87 - 2 / 50, rel=1e-12)
+    assert setting.condition_slack == pytest.approx(0.4 * math.exp(-0.23) * 0.87 - 2 / 50, rel=1e-12)
     gaussian = Setting()
     tau = 0.01 * math.sqrt(10)
-    assert gaussian.slack == pytest.approx(0.4 * math.exp(-0.2 - tau) * (0.9 - tau) - 0.1, rel=1e-12)
+    assert gaussian.condition_slack == pytest.approx(0.4 * math.exp(-0.2 - tau) * (0.9 - tau) - 0.1, rel=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -303,11 +303,11 @@ def test_the_slack_of_condition_2_8_uses_the_realised_fractions() -> None:
     ],
 )  # fmt: skip
 def test_tokens_are_normalised_by_default_where_the_noise_is_large(fields: dict[str, Any], unit: bool) -> None:
-    assert Setting(**fields).unit_tokens is unit
+    assert Setting(**fields).unit_tokens == unit
 
 
 def test_the_output_scale_follows_its_rule() -> None:
-    scale = lambda **fields: Setting(neurons=64, **fields).derived()["output_std"]  # noqa: E731
+    scale = lambda **fields: Setting(neurons=64, **fields).output_std  # noqa: E731
     assert scale() == 0.01
     assert scale(output_scale=0.5) == 0.5
     assert scale(output_rule="inv_sqrt_m") == 0.125

@@ -103,7 +103,7 @@ def test_the_kept_count_is_rounded_half_to_even(thousandths: int, tokens: int) -
     expected = round(Fraction(thousandths, 1000) * tokens)
     if expected:
         setting = Setting(confusion_fraction=0.0, **fields)
-        assert setting.kept_tokens == setting.derived()["kept_tokens"] == expected
+        assert setting.kept_tokens == setting.problem().kept_tokens == expected
     else:
         with pytest.raises(UserError, match=f"keep = .* of {tokens} tokens it keeps none"):
             Setting(confusion_fraction=0.0, **fields)

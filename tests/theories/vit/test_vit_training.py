@@ -391,7 +391,7 @@ def test_a_run_describes_its_training_samples_and_kept_tokens_alone() -> None:
     kept = weight[:8] > 0
     assert result["noise_norm"] == pytest.approx(np.max(data.noise[:8][kept]), rel=1e-12)
     assert result["noise_norm"] < np.max(data.noise[:8]) < np.max(data.noise), "masked or unused tokens are noisier"
-    assert result["condition_slack"] == pytest.approx(setting.slack, rel=1e-12)
+    assert result["condition_slack"] == pytest.approx(setting.condition_slack, rel=1e-12)
     products = {True: [], False: []}
     shares = {"relevant_share": [], "confusion_share": [], "neutral_share": []}
     for x, y, z, c in zip(data.tokens[:8], data.vote, data.pattern, weight, strict=False):

@@ -8,8 +8,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from lemmata.lab.setting import Problem
 from lemmata.lab.simulation import piece, stream
+from lemmata.theories.exp_regression.setting import Setting
 
 PAIR_TARGETS = (0.8, -0.3)
 """Targets of the first two points where the second is tied to the first (X7)."""
@@ -22,14 +22,14 @@ class Data(NamedTuple):
     y: Float[Array, " points"]
 
 
-def data_key(problem: Problem, key: jax.Array) -> jax.Array:
+def data_key(problem: Setting, key: jax.Array) -> jax.Array:
     """The key of the data: that of the run, or of `data_seed` where one is set."""
     fixed = jax.random.key(jnp.maximum(problem.data_seed, 0).astype(jnp.uint32))
     return stream(jax.lax.cond(problem.data_seed >= 0, lambda: fixed, lambda: key), "data")
 
 
 @piece("sampler", "samples", "dimension", "pair", "teacher_neurons", once=True)
-def draw(problem: Problem, key: jax.Array) -> Data:
+def draw(problem: Setting, key: jax.Array) -> Data:
     """Points and targets of one run; `key` is that of the run."""
     if problem.sampler == "user":
         return Data(jnp.asarray(problem.given_inputs), jnp.asarray(problem.given_targets))
@@ -43,7 +43,7 @@ def draw(problem: Problem, key: jax.Array) -> Data:
     return Data(x, y)
 
 
-def _points(problem: Problem, key: jax.Array) -> Float[Array, "points dimension"]:
+def _points(problem: Setting, key: jax.Array) -> Float[Array, "points dimension"]:
     n, d = problem.samples, problem.dimension
     if problem.sampler == "orthonormal":
         # the factor Q of a Gaussian matrix is uniform once the signs of R's diagonal are taken out
@@ -63,7 +63,7 @@ def _points(problem: Problem, key: jax.Array) -> Float[Array, "points dimension"
     return x
 
 
-def _targets(problem: Problem, key: jax.Array, extra: jax.Array, x: Array) -> Float[Array, " points"]:
+def _targets(problem: Setting, key: jax.Array, extra: jax.Array, x: Array) -> Float[Array, " points"]:
     n = problem.samples
     if problem.sampler == "teacher":
         # F* is an exponential network of k neurons with alternating signs

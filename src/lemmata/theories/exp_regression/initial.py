@@ -6,7 +6,6 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
-from lemmata.lab.setting import Problem
 from lemmata.lab.simulation import Variable, piece, simulation, stream
 from lemmata.networks.activations import ACTIVATIONS
 from lemmata.networks.kernels import geometry, kernel_variance, limit_kernel, output_variance
@@ -18,13 +17,14 @@ from lemmata.theories.exp_regression.network import (
     project,
     read_out,
 )
+from lemmata.theories.exp_regression.setting import Setting
 
 CHUNK = 10**4
 """Weights of one Monte Carlo chunk."""
 
 
 @piece("activation", "init", "capacity", "sampler", "samples", "dimension", "pair", "teacher_neurons", once=True)
-def measure(problem: Problem, key: jax.Array) -> dict[str, Array]:
+def measure(problem: Setting, key: jax.Array) -> dict[str, Array]:
     """Kernel, projections and outputs of a random network beside their infinite-width values.
 
     One program, drawing included: an experiment has thousands of such runs, and each is short.
@@ -66,13 +66,13 @@ def measure(problem: Problem, key: jax.Array) -> dict[str, Array]:
     Variable("target_square", (), "‖y‖²", "squared norm of the targets"),
     precision="float64",
 )
-def measure_initial(problem: Problem, key: jax.Array, prepared: None = None) -> dict[str, Array]:
+def measure_initial(problem: Setting, key: jax.Array, prepared: None = None) -> dict[str, Array]:
     """A random network on one data set, untrained."""
     return measure(problem, key)
 
 
 @piece("activation", "dimension")
-def sample(problem: Problem, key: jax.Array, data: Data) -> dict[str, Array]:
+def sample(problem: Setting, key: jax.Array, data: Data) -> dict[str, Array]:
     """The mean of <x_i, x_j> φ'(<w, x_i>) φ'(<w, x_j>) over random w, chunk by chunk."""
     activation = ACTIVATIONS[problem.activation]
     chunks = problem.weight_samples // CHUNK
@@ -111,6 +111,6 @@ PAIRS = ("point", "other")
     Variable("angle", PAIRS, "θ", "angle between the points"),
     precision="float64",
 )
-def sample_kernel(problem: Problem, key: jax.Array, prepared: None = None) -> dict[str, Array]:
+def sample_kernel(problem: Setting, key: jax.Array, prepared: None = None) -> dict[str, Array]:
     """The infinite-width kernel by brute force."""
     return sample(problem, stream(key, "init"), draw(problem, key))

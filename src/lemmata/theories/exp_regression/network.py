@@ -12,9 +12,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from lemmata.lab.setting import Problem
 from lemmata.lab.simulation import piece
 from lemmata.networks.activations import Activation
+from lemmata.theories.exp_regression.setting import Setting
 
 Weights = Float[Array, "dimension neurons"]
 """W = [w_1, ..., w_m], one column a neuron, as in the document."""
@@ -38,15 +38,16 @@ class Head(NamedTuple):
 
 
 @piece("init", "capacity", "dimension", once=True)
-def initialise(problem: Problem, key: jax.Array) -> tuple[Weights, Head]:
+def initialise(problem: Setting, key: jax.Array) -> tuple[Weights, Head]:
     """W(0) and the head. Neuron r depends on the key and r alone, never on the capacity."""
     half = problem.capacity // 2
     scale = jnp.asarray(problem.output_scale, float)
     if problem.init == "user":
-        count = problem.given_signs.shape[0]
+        given, signs = jnp.asarray(problem.given_weights), jnp.asarray(problem.given_signs)
+        count = signs.shape[0]
         place = jnp.arange(count) // 2 + (jnp.arange(count) % 2) * half
-        weights = jnp.zeros((problem.dimension, problem.capacity)).at[:, place].set(problem.given_weights.T)
-        return weights, Head(jnp.zeros(problem.capacity).at[place].set(problem.given_signs), scale)
+        weights = jnp.zeros((problem.dimension, problem.capacity)).at[:, place].set(given.T)
+        return weights, Head(jnp.zeros(problem.capacity).at[place].set(signs), scale)
 
     def neuron(key: jax.Array) -> tuple[Array, Array]:
         sign, weight = jax.random.split(key)

@@ -10,15 +10,15 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
-from lemmata.lab.setting import Problem
 from lemmata.lab.simulation import Variable, piece, simulation, stream
 from lemmata.theories.exp_regression.data import Data, draw, unit
 from lemmata.theories.exp_regression.network import Head, Weights, initialise, kernel, project
+from lemmata.theories.exp_regression.setting import Setting
 
 Ratios = dict[str, Array]
 
 
-def moved_ratios(head: Head, x: Array, weights: Weights, moved: Weights, R: Array) -> Ratios:
+def moved_ratios(head: Head, x: Array, weights: Weights, moved: Weights, R: Array | float) -> Ratios:
     """Left side / right side of every statement about two sets of weights (absolute values throughout)."""
     points = x.shape[0]
     sums = x[:, None] + x[None]
@@ -43,7 +43,7 @@ def moved_ratios(head: Head, x: Array, weights: Weights, moved: Weights, R: Arra
 
 
 @piece("shift", once=True)
-def perturb(problem: Problem, key: jax.Array, data: Data, weights: Weights, head: Head) -> Ratios:
+def perturb(problem: Setting, key: jax.Array, data: Data, weights: Weights, head: Head) -> Ratios:
     """The worst ratio over the perturbations of this kind."""
     x, R = data.x, problem.radius
     projections = project(weights, x) * head.used
@@ -80,7 +80,7 @@ def perturb(problem: Problem, key: jax.Array, data: Data, weights: Weights, head
     Variable("pair_change", (), "", "the same in the entry (i, j) of the pair that is aimed at"),
     precision="float64",
 )
-def perturb_weights(problem: Problem, key: jax.Array, prepared: None = None) -> dict[str, Array]:
+def perturb_weights(problem: Setting, key: jax.Array, prepared: None = None) -> dict[str, Array]:
     """A random network and a copy of it with every weight moved."""
     weights, head = initialise(problem, stream(key, "init"))
     return perturb(problem, stream(key, "noise"), draw(problem, key), weights, head)

@@ -91,27 +91,39 @@ class Setting(lab.Setting):
     weights: Any = lab.array("W(0)", "initial weights for init=user (m x d)")
     signs: Any = lab.array("a", "output signs ±1 for init=user (m)")
 
-    @property
+    @lab.derived
     def output_scale(self) -> float:
         """κ."""
         return 1.0 if self.scale == "one" else self.neurons**-0.5
 
-    def derived(self) -> dict[str, Any]:
-        given: dict[str, Any] = {"output_scale": self.output_scale}
-        if self.sampler == "user":
-            largest = float(np.max(np.linalg.norm(self.inputs, axis=1)))
-            size = float(np.max(np.abs(self.targets)))
-            given["given_inputs"] = np.asarray(self.inputs, float) / (largest if largest > 1 + ROUNDING else 1.0)
-            given["given_targets"] = np.asarray(self.targets, float) / (size if size > 1 else 1.0)
-        if self.init == "user":
-            given["given_weights"] = np.asarray(self.weights, float)
-            given["given_signs"] = np.asarray(self.signs, float)
-        return given
+    @lab.derived
+    def given_inputs(self) -> np.ndarray | None:
+        """The user's points, none of them longer than 1."""
+        if self.sampler != "user":
+            return None
+        largest = float(np.max(np.linalg.norm(self.inputs, axis=1)))
+        return np.asarray(self.inputs, float) / (largest if largest > 1 + ROUNDING else 1.0)
 
-    def shapes(self) -> dict[str, int]:
-        return {
-            "capacity": max(2, self.room + self.room % 2) if self.room else max(LEAST_ROOM, _power_of_two(self.neurons))
-        }
+    @lab.derived
+    def given_targets(self) -> np.ndarray | None:
+        """The user's targets, none of them larger than 1."""
+        if self.sampler != "user":
+            return None
+        largest = float(np.max(np.abs(self.targets)))
+        return np.asarray(self.targets, float) / (largest if largest > 1 else 1.0)
+
+    @lab.derived
+    def given_weights(self) -> np.ndarray | None:
+        return np.asarray(self.weights, float) if self.init == "user" else None
+
+    @lab.derived
+    def given_signs(self) -> np.ndarray | None:
+        return np.asarray(self.signs, float) if self.init == "user" else None
+
+    @lab.fixed
+    def capacity(self) -> int:
+        """Room for neurons, an even number."""
+        return max(2, self.room + self.room % 2) if self.room else max(LEAST_ROOM, _power_of_two(self.neurons))
 
     def warnings(self) -> list[str]:
         found = []
@@ -124,7 +136,7 @@ class Setting(lab.Setting):
             found.append(
                 "pair_ratio = 1 repeats the first point: the kernel is singular (λ = 0) and the theory says nothing."
             )
-        if self.sampler == "user" and _degenerate(self.derived()["given_inputs"]):
+        if self.given_inputs is not None and _degenerate(self.given_inputs):
             found.append(
                 "inputs contain a zero or a repeated row: the kernel is singular (λ = 0) and the theory says nothing."
             )
@@ -174,7 +186,7 @@ class Setting(lab.Setting):
         size = float(np.max(np.abs(self.targets)))
         if size > 1 and not self.rescale:
             yield f"targets has an entry of size {size:.6g}: sizes are at most 1; rescale=True divides by the largest."
-        if self.step == "theory" and _degenerate(self.derived()["given_inputs"]):
+        if self.step == "theory" and self.given_inputs is not None and _degenerate(self.given_inputs):
             yield (
                 "step = theory is not allowed here: inputs contain a zero or a repeated row, so the kernel is singular "
                 "(λ = 0) and the document's step size does not exist."

@@ -6,7 +6,6 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
-from lemmata.lab.setting import Problem
 from lemmata.lab.simulation import Variable, piece
 from lemmata.networks.activations import ACTIVATIONS
 from lemmata.networks.kernels import spectrum
@@ -14,6 +13,7 @@ from lemmata.theories.exp_regression.bounds import ln_drift, ln_radius
 from lemmata.theories.exp_regression.data import Data
 from lemmata.theories.exp_regression.network import Head, Weights, kernel, project
 from lemmata.theories.exp_regression.probes import asymmetric_kernel, lazy_drift, linear_residuals, linear_square
+from lemmata.theories.exp_regression.setting import Setting
 from lemmata.theories.exp_regression.state import NONE, Constants, State
 
 RATES = ("H(0)", "limit", "H(0), 3 m η λ", "limit, 3 m η λ")
@@ -23,7 +23,7 @@ MASKS = ("uniform", "signs")
 
 @piece("activation", once=True)
 def summarise(
-    problem: Problem, data: Data, before: Weights, head: Head, known: Constants, state: State
+    problem: Setting, data: Data, before: Weights, head: Head, known: Constants, state: State
 ) -> dict[str, Array]:
     """What is read off the end of a run: its first passage, its peak, the lazy and the linearised prediction."""
     activation = ACTIVATIONS[problem.activation]
@@ -73,7 +73,7 @@ def summarise(
 
 @piece(once=True)
 def judge_end(
-    problem: Problem, key: jax.Array, data: Data, head: Head, known: Constants, state: State
+    problem: Setting, key: jax.Array, data: Data, head: Head, known: Constants, state: State
 ) -> dict[str, Array]:
     """Q10 at the final weights, and the broken case of Q9; the running extremes with absent ones as NaN."""
     values = jnp.exp(project(state.weights, data.x))
@@ -100,7 +100,7 @@ def judge_end(
 
 
 @piece("track", once=True)
-def follow_modes(problem: Problem, data: Data, known: Constants, steps: Array, outputs: Array) -> dict[str, Array]:
+def follow_modes(problem: Setting, data: Data, known: Constants, steps: Array, outputs: Array) -> dict[str, Array]:
     """The residuals <q_k, e(t)> along the eigenvectors of H(0), measured and of the linearised dynamics."""
     measured = (outputs - data.y) @ known.start.vectors
     predicted = linear_residuals(known.start, known.rate, known.residual, steps)
@@ -108,7 +108,7 @@ def follow_modes(problem: Problem, data: Data, known: Constants, steps: Array, o
 
 
 @piece(once=True)
-def linearise(problem: Problem, known: Constants, steps: Array) -> Array:
+def linearise(problem: Setting, known: Constants, steps: Array) -> Array:
     """‖(I - κ² m η H(0))^t e(0)‖² at the recorded steps, kept within floating point."""
     square = linear_square(known.start, known.rate, known.residual, steps)
     return jnp.minimum(square, jnp.finfo(square.dtype).max)

@@ -14,7 +14,6 @@ import jax.numpy as jnp
 from jaxtyping import Array
 
 from lemmata.lab.errors import UserError
-from lemmata.lab.setting import Problem
 from lemmata.lab.simulation import piece, simulation, stream
 from lemmata.lab.training import Run, loop, record_steps
 from lemmata.networks.activations import ACTIVATIONS
@@ -57,7 +56,7 @@ SMALL_STEP = 0.01
 
 
 @piece("activation", "step", "source", "horizon", once=True)
-def find_constants(problem: Problem, data: Data, weights: Weights, head: Head) -> Constants:
+def find_constants(problem: Setting, data: Data, weights: Weights, head: Head) -> Constants:
     """Kernels at width m and in the limit, the empirical B, the step size by its mode and the horizon.
 
     On a numerically singular kernel (λ ≤ 1e-12 λ_max) the document's step does not exist: η = 0 and T is infinite.
@@ -139,7 +138,7 @@ def _judged(
 
 
 @piece("activation", "track", "stop", "records")
-def train(problem: Problem, data: Data, weights: Weights, head: Head, known: Constants) -> Run:
+def train(problem: Setting, data: Data, weights: Weights, head: Head, known: Constants) -> Run:
     """Full-batch gradient descent: w_r(t+1) = w_r(t) - η Δw_r(t)."""
     activation = ACTIVATIONS[problem.activation]
     initial = jnp.sum(known.residual**2)
@@ -224,7 +223,7 @@ def train(problem: Problem, data: Data, weights: Weights, head: Head, known: Con
 
 
 @simulation(*TRAINED, *JUDGED, *COMPARED, labels=LABELS, precision="float64")
-def simulate(problem: Problem, key: jax.Array, prepared: None = None) -> dict[str, Array]:
+def simulate(problem: Setting, key: jax.Array, prepared: None = None) -> dict[str, Array]:
     """One run: draw, initialise, train, compare with what the document predicts."""
     data = draw(problem, key)
     weights, head = initialise(problem, stream(key, "init"))

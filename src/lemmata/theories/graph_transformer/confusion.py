@@ -6,10 +6,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from lemmata.lab.setting import Problem
 from lemmata.lab.simulation import Variable, piece, simulation, stream
 from lemmata.theories.graph_transformer.data import World, prepare
 from lemmata.theories.graph_transformer.sampling import draw_tokens
+from lemmata.theories.graph_transformer.setting import Setting
 from lemmata.theories.graph_transformer.training import simulate
 
 COUNT = 200
@@ -22,7 +22,7 @@ def preferred_ratio(confusion: float, preference: float) -> float:
 
 
 @piece("sample", "draw", "include_self", "per_shell", "extra", "bin_room", once=True)
-def sampled_ratios(problem: Problem, key: jax.Array, world: World) -> Float[Array, " watched"]:
+def sampled_ratios(problem: Setting, key: jax.Array, world: World) -> Float[Array, " watched"]:
     """|S_# ∩ N_zm| / |(S_* ∪ S_#) ∩ N_zm| of one sample of every node (3.7); NaN without a decisive node."""
     last = jnp.argsort(world.pattern[world.order] < 2, stable=True)
     rows = world.order[last[: min(COUNT, last.shape[0])]]
@@ -39,7 +39,7 @@ def sampled_ratios(problem: Problem, key: jax.Array, world: World) -> Float[Arra
     labels=simulate.labels,
     prepare=prepare,
 )
-def simulate_sampler(problem: Problem, key: jax.Array, world: World) -> dict[str, Array]:
+def simulate_sampler(problem: Setting, key: jax.Array, world: World) -> dict[str, Array]:
     """One run, and the confusion ratios of its sampler."""
     ratios = sampled_ratios(problem, key, jax.tree.map(jnp.asarray, world))
     return {**simulate.run(problem, key, world), "node_ratio": ratios}

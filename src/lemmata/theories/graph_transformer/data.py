@@ -223,5 +223,5 @@ def reached_bins(bins: int, start: np.ndarray, first: np.ndarray, count: np.ndar
 
 
 def _padded(setting: Setting, values: np.ndarray) -> np.ndarray:
-    room = setting.shapes()["bin_room"]
+    room = setting.bin_room
     return np.concatenate([values, np.zeros(room - len(values))]).astype(np.float32)

@@ -6,11 +6,11 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from lemmata.lab.setting import Problem
 from lemmata.lab.simulation import Variable, piece, simulation, stream
 from lemmata.networks.losses import hinge
 from lemmata.theories.graph_transformer.data import World, prepare
 from lemmata.theories.graph_transformer.network import Parameters, Tokens, gradient
+from lemmata.theories.graph_transformer.setting import Setting
 from lemmata.theories.graph_transformer.training import train_network
 from lemmata.theories.graph_transformer.watched import Watched, tokens_of
 
@@ -23,7 +23,7 @@ MOMENTS = ("start", "later")
 
 
 def node_gradients(
-    problem: Problem, parameters: Parameters, signs: Array, world: World, watched: Watched
+    problem: Setting, parameters: Parameters, signs: Array, world: World, watched: Watched
 ) -> dict[str, Float[Array, "nodes entries"]]:
     """The loss gradient of every watched node with its first sample, one row a node, by part."""
     tokens = tokens_of(world, watched.node, watched.keys[0], watched.weight[0], problem.bins)
@@ -42,7 +42,7 @@ def node_gradients(
 
 @piece("test_draws")
 def deviate(
-    problem: Problem, key: jax.Array, parameters: Parameters, signs: Array, world: World, watched: Watched
+    problem: Setting, key: jax.Array, parameters: Parameters, signs: Array, world: World, watched: Watched
 ) -> dict[str, Float[Array, "part batch"]]:
     """Mean relative deviation of batches drawn with replacement, how often it exceeds ε; that of B copies of a node."""
     gradients = node_gradients(problem, parameters, signs, world, watched)
@@ -75,7 +75,7 @@ DIMS = ("moment", "part", "size")
     labels={"moment": MOMENTS, "part": PARTS, "size": tuple(str(b) for b in BATCHES)},
     prepare=prepare,
 )
-def simulate_batches(problem: Problem, key: jax.Array, world: World) -> dict[str, Array]:
+def simulate_batches(problem: Setting, key: jax.Array, world: World) -> dict[str, Array]:
     """Before training and after it."""
     world = jax.tree.map(jnp.asarray, world)
     before, signs, watched, run = train_network(problem, key, world)

@@ -15,11 +15,11 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from lemmata.lab.setting import Problem
 from lemmata.lab.simulation import piece, stream
 from lemmata.networks import shallow
 from lemmata.networks.orthonormal import orthonormal
 from lemmata.networks.shallow import Network, Pass, products
+from lemmata.theories.graph_transformer.setting import NetworkSetting, Setting
 
 SLOPE = 0.2
 """Of the leaky ReLU in additive scores."""
@@ -43,7 +43,7 @@ class Tokens(NamedTuple):
 
 
 @piece("inputs", "dimension", "neuron_room", "key_width", "value_width", "bin_room", "init", "row_norm", once=True)
-def initialise(problem: Problem, key: jax.Array, directions: Array) -> tuple[Parameters, Array]:
+def initialise(problem: NetworkSetting, key: jax.Array, directions: Array) -> tuple[Parameters, Array]:
     """The initial parameters and the output weights a; neurons beyond m have a_i = 0."""
     keys: dict[str, jax.Array] = dict(zip(("output", "sign", "shared", "value", "e_k", "e_q", "e_v", "c"),
                     jax.random.split(stream(key, "init"), 8), strict=True))  # fmt: skip
@@ -80,9 +80,9 @@ def initialise(problem: Problem, key: jax.Array, directions: Array) -> tuple[Par
     return Parameters(network, jnp.zeros(problem.bin_room), c), jnp.where(used, signs, 0.0)
 
 
-def value_columns(problem: Problem) -> Float[Array, " inputs"]:
+def value_columns(problem: NetworkSetting) -> Float[Array, " inputs"]:
     """1 for the inputs that the values see; those of an absolute encoding can be left out (3.7)."""
-    return jnp.where(jnp.arange(problem.inputs) < problem.dimension, 1.0, problem.positions_in_values)
+    return jnp.where(jnp.arange(problem.inputs) < problem.dimension, 1.0, problem.position_share)
 
 
 def semi_orthogonal(key: jax.Array, rows: int, columns: int) -> Float[Array, "rows columns"]:
@@ -158,7 +158,7 @@ def by_bin(values: Float[Array, "rows keys"], bins: Int[Array, "rows keys"], roo
     return jnp.stack([jnp.sum(jnp.where(bins == z, values, 0.0)) for z in range(room)])
 
 
-def trained_parameters(problem: Problem) -> Float[Array, ""]:
+def trained_parameters(problem: Setting) -> Float[Array, ""]:
     """How many numbers are trained: a GCN m m_b + m_b d, a graph transformer 2 m_a d + Z more, a GAT m_a d + 2 m_a."""
     head = problem.train_o * problem.neurons * problem.value_width
     values = problem.train_v * problem.value_width * jnp.sum(value_columns(problem))

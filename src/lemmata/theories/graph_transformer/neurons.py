@@ -7,11 +7,11 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from lemmata.lab.setting import Problem
 from lemmata.networks.neurons import group_mean
 from lemmata.networks.shallow import Pass
 from lemmata.theories.graph_transformer.data import World
 from lemmata.theories.graph_transformer.network import Parameters
+from lemmata.theories.graph_transformer.setting import Setting
 from lemmata.theories.graph_transformer.watched import Watched
 
 NEURONS = ("W", "U", "wrong W", "wrong U")
@@ -49,7 +49,7 @@ def begin(parameters: Parameters, signs: Array, world: World, watched: Watched, 
 
 
 def follow(
-    problem: Problem, start: Start, parameters: Parameters, signs: Array, world: World, watched: Watched, run: Pass
+    problem: Setting, start: Start, parameters: Parameters, signs: Array, world: World, watched: Watched, run: Pass
 ) -> dict[str, Array]:
     """The proof's quantities now."""
     network, before = parameters.network, start.parameters.network
@@ -97,7 +97,7 @@ def follow(
 
 
 def value_coefficients(
-    problem: Problem, signs: Array, world: World, watched: Watched, run: Pass
+    problem: Setting, signs: Array, world: World, watched: Watched, run: Pass
 ) -> Float[Array, "neurons patterns"]:
     """V_i^(j) of the batch of the first B labelled nodes (Lemma B.3.4):
 

@@ -7,10 +7,10 @@ from typing import Any
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from lemmata.lab.setting import Problem
 from lemmata.networks.shallow import Pass
 from lemmata.theories.graph_transformer.data import World
 from lemmata.theories.graph_transformer.network import Parameters, Tokens
+from lemmata.theories.graph_transformer.setting import Setting
 from lemmata.theories.graph_transformer.watched import Watched
 
 GROUPS = ("discriminative", "other", "all")
@@ -42,7 +42,7 @@ def means(values: Float[Array, "rows ..."], chosen: Float[Array, "group rows"]) 
 
 
 def masses(
-    problem: Problem, parameters: Parameters, world: World, watched: Watched, tokens: Tokens, run: Pass
+    problem: Setting, parameters: Parameters, world: World, watched: Watched, tokens: Tokens, run: Pass
 ) -> dict[str, Array]:
     """Attention on class-relevant, confusing and other keys, per bin, its entropy, and the theory's p_n."""
     attention = run.attention[0][:, 0]

@@ -14,8 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, UInt8, UInt16
 
-from lemmata.lab.setting import Problem
-from lemmata.theories.graph_transformer.setting import STRATA
+from lemmata.theories.graph_transformer.setting import STRATA, Setting
 
 if TYPE_CHECKING:
     from lemmata.theories.graph_transformer.data import World
@@ -67,7 +66,7 @@ def draw_positions(
 
 
 def draw_tokens(
-    problem: Problem, key: jax.Array, world: World, rows: Int[Array, " rows"], encoding: Float[Array, " bins"]
+    problem: Setting, key: jax.Array, world: World, rows: Int[Array, " rows"], encoding: Float[Array, " bins"]
 ) -> tuple[Int[Array, "rows keys"], Float[Array, "rows keys"]]:
     """The nodes that every row attends to, with weights (0: not used), by the setting's sampler.
 
@@ -89,12 +88,12 @@ def _listed(world: World, rows: Array, positions: Array) -> Array:
     return world.node[rows[:, None], positions].astype(jnp.int32)
 
 
-def _uniform(problem: Problem, key: jax.Array, world: World, rows: Array, encoding: Array) -> tuple[Array, Array]:
+def _uniform(problem: Setting, key: jax.Array, world: World, rows: Array, encoding: Array) -> tuple[Array, Array]:
     positions, used = draw_positions(key, world.count[rows], problem.sample)
     return _listed(world, rows, world.first[rows][:, None] + positions), used
 
 
-def _stratified(problem: Problem, key: jax.Array, world: World, rows: Array, encoding: Array) -> tuple[Array, Array]:
+def _stratified(problem: Setting, key: jax.Array, world: World, rows: Array, encoding: Array) -> tuple[Array, Array]:
     """`per_shell` nodes of each distance 1 .. reach, and `extra` of the whole graph that were not among them."""
     keys = jax.random.split(key, 1 + STRATA)
     start = world.shell[rows]
@@ -116,7 +115,7 @@ def _stratified(problem: Problem, key: jax.Array, world: World, rows: Array, enc
     return jnp.concatenate(nodes, axis=1), jnp.concatenate(weights, axis=1)
 
 
-def _preferred(problem: Problem, world: World, rows: Array) -> tuple[Array, Array]:
+def _preferred(problem: Setting, world: World, rows: Array) -> tuple[Array, Array]:
     """All nodes in the order of their distance, and the log weight of each: log β if class-relevant, 0, -inf: none."""
     nodes = world.node[rows].astype(jnp.int32)
     relevant = world.pattern[nodes] == ((1 - world.label[rows]) / 2).astype(jnp.int32)[:, None]
@@ -126,7 +125,7 @@ def _preferred(problem: Problem, world: World, rows: Array) -> tuple[Array, Arra
     return nodes, jnp.where(among, jnp.where(relevant, jnp.log(problem.preference), 0.0), -jnp.inf)
 
 
-def _biased(problem: Problem, key: jax.Array, world: World, rows: Array, encoding: Array) -> tuple[Array, Array]:
+def _biased(problem: Setting, key: jax.Array, world: World, rows: Array, encoding: Array) -> tuple[Array, Array]:
     """With replacement, class-relevant candidates weighted by β (Remark 2: an oracle)."""
     nodes, logits = _preferred(problem, world, rows)
     mass = jnp.cumsum(jnp.exp(logits), axis=1)
@@ -142,11 +141,11 @@ def _weighted_apart(key: jax.Array, nodes: Array, logits: Array, size: int) -> t
     return jnp.take_along_axis(nodes, places, axis=1), jnp.isfinite(values).astype(logits.dtype)
 
 
-def _biased_apart(problem: Problem, key: jax.Array, world: World, rows: Array, encoding: Array) -> tuple[Array, Array]:
+def _biased_apart(problem: Setting, key: jax.Array, world: World, rows: Array, encoding: Array) -> tuple[Array, Array]:
     return _weighted_apart(key, *_preferred(problem, world, rows), problem.sample)
 
 
-def _encoding(problem: Problem, key: jax.Array, world: World, rows: Array, encoding: Array) -> tuple[Array, Array]:
+def _encoding(problem: Setting, key: jax.Array, world: World, rows: Array, encoding: Array) -> tuple[Array, Array]:
     """Without replacement, weights e^{b_z}: the encoding itself says which distances to sample."""
     nodes, logits = _preferred(problem, world, rows)
     bins = jnp.minimum(world.table[rows[:, None], nodes].astype(jnp.int32), problem.bins - 1)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from lemmata.lab.setting import Setting as Base
-from lemmata.lab.setting import array, choice, flag, number, size
+from lemmata.lab.setting import array, choice, derived, fixed, flag, number, size
 
 SEQUENCES = ("+-+-", "++--++--", "+++---+++---", "++--++--++--", "++++-+-+----", "+-+-+-+-")
 MODELS = ("gt", "no_pe", "gcn", "frozen_init")
@@ -52,12 +52,28 @@ class NetworkSetting(Base):
             return []
         return [f"M = {self.patterns} is not below m_a = {self.key_width} and m_b = {self.value_width}."]
 
-    def shapes(self) -> dict[str, int]:
-        return {
-            "inputs": self.dimension,
-            "neuron_room": max(ROOM, self.neurons),
-            "bin_room": max(BINS, self.bins),
-        }
+    @fixed
+    def inputs(self) -> int:
+        """Coordinates of a token."""
+        return self.dimension
+
+    @fixed
+    def neuron_room(self) -> int:
+        return max(ROOM, self.neurons)
+
+    @fixed
+    def bin_room(self) -> int:
+        return max(BINS, self.bins)
+
+    @derived
+    def attention_scale(self) -> float:
+        """0 makes attention uniform."""
+        return 1.0
+
+    @derived
+    def position_share(self) -> float:
+        """Factor of an absolute encoding in the values; without one there is nothing that it multiplies."""
+        return 1.0
 
 
 class Setting(NetworkSetting):
@@ -209,14 +225,23 @@ class Setting(NetworkSetting):
     def unit_features(self) -> bool:
         return self.normalise == "yes" or (self.normalise == "auto" and self.generator != "chapter")
 
-    def derived(self) -> dict[str, Any]:
-        learns_attention = self.model in ("gt", "no_pe")
-        return {
-            "attention_scale": 0.0 if self.model == "gcn" else 1.0,
-            "update_qk": self.train_qk * learns_attention,
-            "update_b": self.train_b * (self.model == "gt"),
-        }
+    @derived
+    def attention_scale(self) -> float:
+        return 0.0 if self.model == "gcn" else 1.0
 
-    def shapes(self) -> dict[str, int]:
-        wide = self.position_width if self.positions != "none" else 0
-        return {**super().shapes(), "inputs": self.dimension + wide}
+    @derived
+    def position_share(self) -> float:
+        return self.positions_in_values
+
+    @derived
+    def update_qk(self) -> float:
+        return self.train_qk * (self.model in ("gt", "no_pe"))
+
+    @derived
+    def update_b(self) -> float:
+        return self.train_b * (self.model == "gt")
+
+    @fixed
+    def inputs(self) -> int:
+        """The features and, where there is one, the absolute encoding."""
+        return self.dimension + (self.position_width if self.positions != "none" else 0)

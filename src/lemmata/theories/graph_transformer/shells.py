@@ -9,7 +9,6 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from lemmata.lab.setting import Problem
 from lemmata.lab.simulation import Variable, piece, simulation, stream
 from lemmata.theories.graph_transformer import data
 from lemmata.theories.graph_transformer.data import World, prepare
@@ -47,7 +46,7 @@ def exchange_values(shells: Shells, label: np.ndarray, sizes: np.ndarray) -> Flo
 def examine_shells(setting: Setting, seed: int) -> dict[str, Any]:
     """The margins of a graph, and how uniform its shells are (probe 13); bins beyond Z are 0. It needs M >= 3."""
     drawn, table = data.draw(setting, seed)
-    cap, bins, room = data.depth(setting), setting.bins, setting.shapes()["bin_room"]
+    cap, bins, room = data.depth(setting), setting.bins, setting.bin_room
     everything = [(np.arange(setting.nodes), table)]
     by_pattern = count_shells(everything, drawn.pattern, setting.patterns, cap).lumped(bins)
     shells = data.shells_of(table, drawn.pattern, cap).lumped(bins)
@@ -80,7 +79,7 @@ def _known_mean(values: np.ndarray) -> np.ndarray:
 
 
 @piece("sample", "draw", "include_self", "per_shell", "extra", "patterns", once=True)
-def violations(problem: Problem, key: jax.Array, world: World) -> Float[Array, ""]:
+def violations(problem: Setting, key: jax.Array, world: World) -> Float[Array, ""]:
     """The share of (node, pattern, z in {1, 2}) with | |S_i ∩ N_z|/|S| - |D_i ∩ N_z|/N | > √(log|S|/|S|) (B.182)."""
     nodes = world.order.shape[0]
     rows = jnp.arange(nodes)
@@ -98,5 +97,5 @@ def violations(problem: Problem, key: jax.Array, world: World) -> Float[Array, "
     Variable("violating_share", (), "", "share of (node, pattern, distance) outside the interval of (B.182)"),
     prepare=prepare,
 )
-def sample_shells(problem: Problem, key: jax.Array, world: World) -> dict[str, Array]:
+def sample_shells(problem: Setting, key: jax.Array, world: World) -> dict[str, Array]:
     return {"violating_share": violations(problem, key, jax.tree.map(jnp.asarray, world))}

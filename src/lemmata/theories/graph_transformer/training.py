@@ -10,7 +10,6 @@ import optax
 from jaxtyping import Array
 
 from lemmata.lab import batches
-from lemmata.lab.setting import Problem
 from lemmata.lab.simulation import Variable, piece, simulation, stream
 from lemmata.lab.training import Run, descent, loop, record_steps
 from lemmata.networks.losses import hinge
@@ -26,6 +25,7 @@ from lemmata.theories.graph_transformer.network import (
 )
 from lemmata.theories.graph_transformer.probes import ERRORS, GROUPS, masses
 from lemmata.theories.graph_transformer.sampling import draw_tokens
+from lemmata.theories.graph_transformer.setting import Setting
 from lemmata.theories.graph_transformer.watched import (
     Watched,
     all_tokens,
@@ -45,7 +45,7 @@ TRAINED, TIGHT, SUCCESS = 0.1, 0.01, 1e-3
     "include_self", "scores", "records", "track", "watch", "stop", "test_from", "test_draws",
 )  # fmt: skip
 def train(
-    problem: Problem, key: jax.Array, world: World, parameters: Parameters, signs: Array, watched: Watched
+    problem: Setting, key: jax.Array, world: World, parameters: Parameters, signs: Array, watched: Watched
 ) -> Run:
     """Plain SGD on the labelled nodes; the last state, records and first passages."""
     tokens = all_tokens(problem, world, watched)
@@ -85,7 +85,7 @@ def train(
     return loop(step, go(parameters), probe, at, stop=passages.get(problem.stop), passages=passages)
 
 
-def step_batches(problem: Problem, key: jax.Array, world: World) -> batches.Batches:
+def step_batches(problem: Setting, key: jax.Array, world: World) -> batches.Batches:
     """Which labelled nodes a step sees, as places in the order, and the key of its samples."""
     room = world.order.shape[0]
     if not problem.batch:
@@ -97,7 +97,7 @@ def step_batches(problem: Problem, key: jax.Array, world: World) -> batches.Batc
     return batches.with_key(scheme, stream(key, "sampler"))
 
 
-def step_gradient(problem: Problem, world: World, signs: Array, watched: Watched) -> Any:
+def step_gradient(problem: Setting, world: World, signs: Array, watched: Watched) -> Any:
     """The gradient of the batch loss; without fresh samples every node keeps its first watched one."""
     loss = hinge(problem.margin)
 
@@ -116,7 +116,7 @@ def step_gradient(problem: Problem, world: World, signs: Array, watched: Watched
     return batch_gradient
 
 
-def trainable(problem: Problem, t: Any) -> Parameters:
+def trainable(problem: Setting, t: Any) -> Parameters:
     """0/1 multipliers of every update: models, frozen parts, and the first steps in which W_O alone is trained."""
     later = (t >= problem.pretraining) * 1.0
     qk = later * problem.update_qk
@@ -126,7 +126,7 @@ def trainable(problem: Problem, t: Any) -> Parameters:
 
 
 @piece("scores", "include_self", "test_draws", once=True)
-def finish(problem: Problem, parameters: Parameters, signs: Array, world: World, watched: Watched) -> dict[str, Array]:
+def finish(problem: Setting, parameters: Parameters, signs: Array, world: World, watched: Watched) -> dict[str, Array]:
     """Sampled and full evaluation of the trained network, and how its margins y F are spread."""
     draws = watched.keys.shape[0]
     by_sample = sampled(problem, parameters, signs, all_tokens(problem, world, watched)).answer.reshape(draws, -1)
@@ -146,7 +146,7 @@ FINAL = ("loss", "other_loss", "accuracy", "other_accuracy")
 QUANTILES = ("0.05", "0.25", "0.5", "0.75", "0.95")
 
 
-def train_network(problem: Problem, key: jax.Array, world: World) -> tuple[Parameters, Array, Watched, Run]:
+def train_network(problem: Setting, key: jax.Array, world: World) -> tuple[Parameters, Array, Watched, Run]:
     """Initial parameters, output weights, what was watched, and the run."""
     parameters, signs = initialise(problem, key, world.directions)
     watched = draw_watched(problem, key, world)
@@ -238,7 +238,7 @@ PROOF = (
     },
     prepare=prepare,
 )  # fmt: skip
-def simulate(problem: Problem, key: jax.Array, world: World) -> dict[str, Array]:
+def simulate(problem: Setting, key: jax.Array, world: World) -> dict[str, Array]:
     """One run: draw, initialise, train, evaluate."""
     world = jax.tree.map(jnp.asarray, world)
     _, signs, watched, run = train_network(problem, key, world)

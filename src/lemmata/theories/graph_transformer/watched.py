@@ -8,13 +8,13 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from lemmata.lab.setting import Problem
 from lemmata.lab.simulation import piece, stream
 from lemmata.networks.losses import hinge
 from lemmata.networks.shallow import Pass
 from lemmata.theories.graph_transformer.data import World
 from lemmata.theories.graph_transformer.network import Parameters, Tokens, run_full, run_sampled
 from lemmata.theories.graph_transformer.sampling import draw_tokens
+from lemmata.theories.graph_transformer.setting import Setting
 
 LOSS = hinge()
 """All reported losses have margin 1, whatever the training loss."""
@@ -31,7 +31,7 @@ class Watched(NamedTuple):
 
 
 @piece("test_from", "test_draws", "sample", "draw", "include_self", "per_shell", "extra", "bin_room", once=True)
-def draw_watched(problem: Problem, key: jax.Array, world: World, encoding: Array | None = None) -> Watched:
+def draw_watched(problem: Setting, key: jax.Array, world: World, encoding: Array | None = None) -> Watched:
     """The nodes and their samples; the seed of the samples is the test's own. `encoding`: b, where it is sampled by."""
     place = jnp.arange(problem.test_from, world.order.shape[0])
     node = world.order[problem.test_from :]
@@ -48,18 +48,18 @@ def tokens_of(world: Any, rows: Array, keys: Array, weight: Array, bins: Any) ->
     return Tokens(world.features[rows], world.features[keys], weight, far)
 
 
-def all_tokens(problem: Problem, world: World, watched: Watched) -> Tokens:
+def all_tokens(problem: Setting, world: World, watched: Watched) -> Tokens:
     """Every draw of every watched node as a row, draw after draw."""
     draws, _, width = watched.keys.shape
     nodes = jnp.tile(watched.node, draws)
     return tokens_of(world, nodes, watched.keys.reshape(-1, width), watched.weight.reshape(-1, width), problem.bins)
 
 
-def sampled(problem: Problem, parameters: Parameters, signs: Array, tokens: Tokens) -> Pass:
+def sampled(problem: Setting, parameters: Parameters, signs: Array, tokens: Tokens) -> Pass:
     return run_sampled(parameters, signs, tokens, problem.scores)
 
 
-def full(problem: Problem, parameters: Parameters, signs: Array, world: World, watched: Watched) -> Pass:
+def full(problem: Setting, parameters: Parameters, signs: Array, world: World, watched: Watched) -> Pass:
     """All nodes of the sampler's shells as keys, and the node itself."""
     distance = world.table[watched.node].astype(jnp.int32)
     allowed = (distance >= world.nearest) & (distance <= world.farthest)

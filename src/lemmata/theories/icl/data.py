@@ -14,9 +14,9 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from lemmata.lab.errors import UserError
-from lemmata.lab.setting import Problem
 from lemmata.lab.simulation import piece, stream
 from lemmata.networks.orthonormal import orthonormal
+from lemmata.theories.icl.setting import PromptSetting
 from lemmata.theories.icl.tasks import shuffle_roles
 
 
@@ -62,14 +62,14 @@ class Prompts(NamedTuple):
 
 
 @piece("dimension", "basis", once=True)
-def draw_basis(problem: Problem, key: jax.Array) -> Float[Array, "dimension dimension"]:
+def draw_basis(problem: PromptSetting, key: jax.Array) -> Float[Array, "dimension dimension"]:
     """All patterns mu_1 .. mu_{M_1}, nu_1 .. nu_{M_2} as columns of norm beta."""
     if problem.basis == "canonical":
         return problem.pattern_norm * jnp.eye(problem.dimension)
     return problem.pattern_norm * orthonormal(key, problem.dimension, problem.dimension)
 
 
-def in_domain(problem: Problem, basis: Array) -> Patterns:
+def in_domain(problem: PromptSetting, basis: Array) -> Patterns:
     """The patterns of training; the piece that calls this declares `patterns`."""
     m = problem.patterns
     return Patterns(basis[:, :m], basis[:, m:], jnp.asarray(problem.amplitude))
@@ -80,7 +80,7 @@ def out_of_domain(basis: Array, odr: Any, odi: Any, amplitude: Any) -> Patterns:
     return Patterns(basis @ jnp.asarray(odr).T, basis @ jnp.asarray(odi).T, jnp.asarray(amplitude))
 
 
-def draw_roles(problem: Problem, key: jax.Array) -> Float[Array, "tasks relevant"]:
+def draw_roles(problem: PromptSetting, key: jax.Array) -> Float[Array, "tasks relevant"]:
     """All tasks, the training tasks first; a random subset of the cycle is new for every seed."""
     roles = jnp.asarray(problem.roles, jnp.result_type(float))
     if roles.shape[0] != roles.shape[1] * (roles.shape[1] - 1):  # classes of several patterns: nothing to subsample
@@ -88,11 +88,11 @@ def draw_roles(problem: Problem, key: jax.Array) -> Float[Array, "tasks relevant
     return jnp.where(problem.subsample > 0, shuffle_roles(key, roles), roles)
 
 
-def seen(problem: Problem, roles: Array) -> Tasks:
+def seen(problem: PromptSetting, roles: Array) -> Tasks:
     return Tasks(roles, jnp.asarray(0), jnp.asarray(problem.seen))
 
 
-def unseen(problem: Problem, roles: Array) -> Tasks:
+def unseen(problem: PromptSetting, roles: Array) -> Tasks:
     """The tasks that are not trained on; all of them where every task is."""
     count = roles.shape[0]
     return Tasks(roles, jnp.where(problem.seen < count, problem.seen, 0), jnp.asarray(count))
@@ -255,7 +255,7 @@ class World(NamedTuple):
 
 
 @piece("dimension", "patterns", "basis", once=True)
-def draw_world(problem: Problem, key: jax.Array) -> World:
+def draw_world(problem: PromptSetting, key: jax.Array) -> World:
     basis = draw_basis(problem, stream(key, "data"))
     roles = draw_roles(problem, stream(key, "sampler"))
     q = jnp.asarray(problem.q, basis.dtype)

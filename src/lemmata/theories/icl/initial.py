@@ -6,16 +6,16 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
-from lemmata.lab.setting import Problem
 from lemmata.lab.simulation import Variable, piece, simulation, stream
 from lemmata.theories.icl.data import draw_prompts, draw_world, seen
 from lemmata.theories.icl.network import initialise, run_forward
 from lemmata.theories.icl.neurons import SIGNS, find_lucky
+from lemmata.theories.icl.setting import Setting
 
 
 @piece("dimension", "patterns", "basis", "label_dimension", "neurons", "key_width", "value_width", "heads",
        "equal_heads", "context_room", "include_query", once=True)  # fmt: skip
-def count_lucky(problem: Problem, key: jax.Array) -> dict[str, Array]:
+def count_lucky(problem: Setting, key: jax.Array) -> dict[str, Array]:
     """|W_n| of a +1 prompt and |U_n| of a -1 prompt, with and without the condition on the sign of a_i."""
     world = draw_world(problem, key)
     network, signs = initialise(problem, key)
@@ -38,6 +38,6 @@ def count_lucky(problem: Problem, key: jax.Array) -> dict[str, Array]:
     Variable("width", (), "m", "hidden neurons"),
     labels={"sign": SIGNS},
 )
-def draw_lucky(problem: Problem, key: jax.Array, prepared: None = None) -> dict[str, Array]:
+def draw_lucky(problem: Setting, key: jax.Array, prepared: None = None) -> dict[str, Array]:
     """Lucky neurons at initialisation."""
     return count_lucky(problem, key)

@@ -12,16 +12,16 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from lemmata.lab.setting import Problem
 from lemmata.lab.simulation import piece, stream
 from lemmata.networks import shallow
 from lemmata.networks.attention import concentration
 from lemmata.networks.shallow import Network, Pass
 from lemmata.theories.icl.data import Prompts
+from lemmata.theories.icl.setting import Setting
 
 
 @piece("dimension", "label_dimension", "neurons", "key_width", "value_width", "heads", "equal_heads", once=True)
-def initialise(problem: Problem, key: jax.Array) -> tuple[Network, Float[Array, " neurons"]]:
+def initialise(problem: Setting, key: jax.Array) -> tuple[Network, Float[Array, " neurons"]]:
     """The initial network and the output layer a, which is never trained.
 
     W_V is delta on its diagonal, W_Q and W_K on the first d_x diagonal entries; W_O is N(0, 1/m).

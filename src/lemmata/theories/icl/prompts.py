@@ -7,7 +7,6 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from lemmata.lab.setting import Problem
 from lemmata.lab.simulation import stream
 from lemmata.theories.icl.data import (
     Patterns,
@@ -19,12 +18,13 @@ from lemmata.theories.icl.data import (
     seen,
     unseen,
 )
+from lemmata.theories.icl.setting import PromptSetting
 
 WATCH, UNSEEN, SEEN, SHIFTED, FIXED, PRUNE = range(6)
 """Sub-keys of the stream `test`."""
 
 
-def watched_prompts(problem: Problem, key: jax.Array, world: World) -> Prompts:
+def watched_prompts(problem: PromptSetting, key: jax.Array, world: World) -> Prompts:
     """The unseen-task exact prompts with α' = 0.8 that T^* is defined on (P2)."""
     return draw_prompts(
         jax.random.fold_in(stream(key, "test"), WATCH),
@@ -33,7 +33,7 @@ def watched_prompts(problem: Problem, key: jax.Array, world: World) -> Prompts:
     )  # fmt: skip
 
 
-def testing_prompts(problem: Problem, key: jax.Array, world: World, which: int) -> Prompts:
+def testing_prompts(problem: PromptSetting, key: jax.Array, world: World, which: int) -> Prompts:
     """Testing prompts on unseen or on seen tasks."""
     tasks = (unseen if which == UNSEEN else seen)(problem, world.roles)
     return draw_prompts(
@@ -43,13 +43,13 @@ def testing_prompts(problem: Problem, key: jax.Array, world: World, which: int) 
     )  # fmt: skip
 
 
-def shifted_patterns(problem: Problem, world: World) -> Patterns:
+def shifted_patterns(problem: PromptSetting, world: World) -> Patterns:
     """The patterns out of domain of this setting."""
     return out_of_domain(world.basis, problem.shift_relevant, problem.shift_irrelevant, problem.shift_amplitude)
 
 
 def shifted_prompts(
-    problem: Problem, key: jax.Array, world: World, patterns: Patterns, fraction: Any = None
+    problem: PromptSetting, key: jax.Array, world: World, patterns: Patterns, fraction: Any = None
 ) -> Prompts:
     """Testing prompts on every task of patterns out of domain: the same draws whatever the patterns are."""
     return draw_prompts(
@@ -60,7 +60,7 @@ def shifted_prompts(
     )  # fmt: skip
 
 
-def training_prompts(problem: Problem, key: jax.Array, world: World, count: int) -> Prompts:
+def training_prompts(problem: PromptSetting, key: jax.Array, world: World, count: int) -> Prompts:
     """A batch of training prompts; with shuffled labels every query label is a fair coin."""
     drawn = draw_prompts(
         key, world.patterns, world.q, seen(problem, world.roles), problem.fraction, problem.contexts,

@@ -9,7 +9,6 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
-from lemmata.lab.setting import Problem
 from lemmata.lab.simulation import piece, stream
 from lemmata.networks.neurons import group_mean
 from lemmata.networks.shallow import Network
@@ -27,6 +26,7 @@ from lemmata.theories.icl.prompts import (
     training_prompts,
     watched_prompts,
 )
+from lemmata.theories.icl.setting import Setting
 
 LUCKY_PROMPTS = 600
 SHOWN = 5
@@ -46,7 +46,7 @@ class Watched(NamedTuple):
 
 @piece("context_room", "watch_prompts", "watch_contexts", "test_prompts", "test_contexts", "test_mode", "track",
        once=True)  # fmt: skip
-def draw_watched(problem: Problem, key: jax.Array, world: World) -> Watched:
+def draw_watched(problem: Setting, key: jax.Array, world: World) -> Watched:
     """The prompts that `train` looks at."""
     proof = problem.track == "proof"
     patterns = shifted_patterns(problem, world) if problem.track == "mechanism" else None
@@ -86,7 +86,7 @@ def record_mechanism(network: Network, signs: Array, world: World, watched: Watc
 
 
 def record_proof(
-    problem: Problem, initial: Network, signs: Array, world: World, watched: Watched
+    problem: Setting, initial: Network, signs: Array, world: World, watched: Watched
 ) -> Callable[[Network], dict[str, Array]]:
     """The probe of everything that the proof speaks about; the lucky neurons are those of the initial network."""
     fixed, include = watched.fixed, problem.include_query

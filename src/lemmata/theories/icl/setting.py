@@ -67,11 +67,11 @@ class PromptSetting(lab.Setting):
     def token_width(self) -> int:
         return self.dimension + self.label_dimension
 
-    @property
-    def shiftable(self) -> bool:
+    @lab.fixed
+    def shiftable(self) -> int:
         """Whether prompts out of domain can be drawn: the reference family needs 6 relevant and 3 other patterns."""
         family = self.patterns >= 6 and self.irrelevant >= 3
-        return self.class_size == 1 and (family or (self.odr is not None and self.odi is not None))
+        return int(self.class_size == 1 and (family or (self.odr is not None and self.odi is not None)))
 
     def seen_tasks(self) -> int:
         if self.tasks == "given":
@@ -89,22 +89,47 @@ class PromptSetting(lab.Setting):
             return tasks.seen_first(sets[self.tasks], self.patterns)
         return tasks.set_tasks(self.patterns, self.class_size)
 
-    def derived(self) -> dict[str, Any]:
-        found = {
-            "roles": tasks.task_roles(self.ordered_tasks(), self.patterns),
-            "seen": self.seen_tasks(),
-            "subsample": int(self.tasks == "subsampled"),
-            "q": np.eye(self.label_dimension)[0] if self.label_embedding is None else self.label_embedding,
-            "shuffled_labels": int(self.labels == "shuffled"),
-        }
-        if self.shiftable:
-            family = reference_family(self.patterns, self.dimension, self.angle)
-            for name, given, default in zip(("relevant", "irrelevant"), (self.odr, self.odi), family, strict=True):
-                found[f"shift_{name}"] = default if given is None else given
-        return found
+    @lab.derived
+    def roles(self) -> np.ndarray:
+        """The patterns of every task, the training tasks first."""
+        return tasks.task_roles(self.ordered_tasks(), self.patterns)
 
-    def shapes(self) -> dict[str, int]:
-        return {"context_room": self.room or self.contexts, "shiftable": int(self.shiftable)}
+    @lab.derived
+    def seen(self) -> int:
+        """How many of the tasks are trained on."""
+        return self.seen_tasks()
+
+    @lab.derived
+    def subsample(self) -> int:
+        return int(self.tasks == "subsampled")
+
+    @lab.derived
+    def q(self) -> np.ndarray:
+        """The embedding of the label +1."""
+        return np.eye(self.label_dimension)[0] if self.label_embedding is None else self.label_embedding
+
+    @lab.derived
+    def shuffled_labels(self) -> int:
+        return int(self.labels == "shuffled")
+
+    @lab.derived
+    def shift_relevant(self) -> np.ndarray | None:
+        """The relevant patterns out of domain."""
+        return self._shifted(self.odr, 0)
+
+    @lab.derived
+    def shift_irrelevant(self) -> np.ndarray | None:
+        return self._shifted(self.odi, 1)
+
+    def _shifted(self, given: Any, which: int) -> np.ndarray | None:
+        """The given patterns, or those of the reference family."""
+        if not self.shiftable:
+            return None
+        return reference_family(self.patterns, self.dimension, self.angle)[which] if given is None else given
+
+    @lab.fixed
+    def context_room(self) -> int:
+        return self.room or self.contexts
 
     def refusals(self, given: list[str]) -> Iterator[str]:
         if self.patterns + self.irrelevant != self.dimension:
@@ -207,9 +232,10 @@ class Setting(PromptSetting):
     )  # fmt: skip
     moments: str = lab.choice("even", "records at even steps, or at those of the register", "even", "register")
 
-    def derived(self) -> dict[str, Any]:
-        size = self.neurons if self.a_scale == "1/m" else math.sqrt(self.neurons)
-        return super().derived() | {"output_size": 1 / size}
+    @lab.derived
+    def output_size(self) -> float:
+        """The size of every entry of the output layer."""
+        return 1 / (self.neurons if self.a_scale == "1/m" else math.sqrt(self.neurons))
 
     def refusals(self, given: list[str]) -> Iterator[str]:
         yield from super().refusals(given)

@@ -13,7 +13,6 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from lemmata.lab.setting import Problem
 from lemmata.lab.simulation import Variable, piece, simulation
 from lemmata.lab.training import loop
 from lemmata.theories.teacher_student import reduced
@@ -21,6 +20,7 @@ from lemmata.theories.teacher_student.dynamics import population, recursion, tas
 from lemmata.theories.teacher_student.gaussian import mean_square_slope
 from lemmata.theories.teacher_student.plan import Plan, make_plan
 from lemmata.theories.teacher_student.reduced import Scalars, Task
+from lemmata.theories.teacher_student.setting import Setting
 from lemmata.theories.teacher_student.training import DIVERGED, EVENTS, SCALARS, events_of
 
 SLACK = 1e-12
@@ -160,7 +160,7 @@ def keep(kept: Kept, t: Any, seen: dict[str, Seen]) -> Kept:
 
 
 @piece("dynamics", "start", "softmax_rows")
-def examine(problem: Problem, plan: Plan) -> dict[str, Array]:
+def examine(problem: Setting, plan: Plan) -> dict[str, Array]:
     """The records of a run and the largest number of every check."""
     task = task_of(problem, plan)
     moving = population(problem, plan) if problem.dynamics == "population" else recursion(problem, plan)
@@ -195,7 +195,7 @@ def examine(problem: Problem, plan: Plan) -> dict[str, Array]:
     prepare=make_plan,
     precision="float64",
 )
-def check_run(problem: Problem, key: jax.Array, prepared: Plan) -> dict[str, Array]:
+def check_run(problem: Setting, key: jax.Array, prepared: Plan) -> dict[str, Array]:
     """One run with every check of the proof at every step."""
     plan = jax.tree.map(jnp.asarray, prepared)
     return examine(problem, plan) | events_of(problem, plan)

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from lemmata.lab.setting import Problem
 from lemmata.theories.teacher_student import reduced
 from lemmata.theories.teacher_student.network import Weights, position_scores
 from lemmata.theories.teacher_student.plan import Plan
@@ -24,6 +23,7 @@ from lemmata.theories.teacher_student.probes import (
     reduced_probe,
 )
 from lemmata.theories.teacher_student.reduced import Scalars, Task
+from lemmata.theories.teacher_student.setting import Setting
 from lemmata.theories.teacher_student.teachers import Teacher
 
 
@@ -49,7 +49,7 @@ class Descending(NamedTuple):
     off_scores: Float[Array, ""]
 
 
-def task_of(problem: Problem, plan: Plan) -> Task:
+def task_of(problem: Setting, plan: Plan) -> Task:
     """The reduced problem of a run."""
     return Task(
         problem.token_count, problem.support_count, plan.strength, problem.negative_slope,
@@ -64,17 +64,17 @@ def reduced_matrices(task: Task, teacher: Teacher | None, state: Scalars) -> tup
     return state.value * teacher.values, pattern_matrix(task, teacher, at.score, at.mass)
 
 
-def first_slope(problem: Problem) -> Any:
+def first_slope(problem: Setting) -> Any:
     """σ'(0) where the convention of the first step asks for it, else None: the one-sided derivative."""
     return problem.kink if problem.start == "slope" else None
 
 
-def start_scalars(problem: Problem, task: Task) -> Scalars:
+def start_scalars(problem: Setting, task: Task) -> Scalars:
     """C_1, C_2, C_3 at the start: zero unless asked for."""
     return Scalars(*(jnp.asarray(c, float) for c in reduced.from_gap(task, problem.start_scale, problem.start_gap)))
 
 
-def recursion(problem: Problem, plan: Plan) -> Dynamics:
+def recursion(problem: Setting, plan: Plan) -> Dynamics:
     """The exact recursion of (C_1, C_2, C_3), step by step."""
     task = task_of(problem, plan)
     trained, kink = (problem.train_values, problem.train_attention), first_slope(problem)
@@ -89,7 +89,7 @@ def recursion(problem: Problem, plan: Plan) -> Dynamics:
     )
 
 
-def start_weights(problem: Problem, task: Task, teacher: Teacher) -> Weights:
+def start_weights(problem: Setting, task: Task, teacher: Teacher) -> Weights:
     """C_1(0) V* and the W_KQ with the initial gap of the logits: zero unless asked for."""
     state = start_scalars(problem, task)
     logits = jnp.where(teacher.scores > 0, state.support, -state.rest)
@@ -97,7 +97,7 @@ def start_weights(problem: Problem, task: Task, teacher: Teacher) -> Weights:
     return Weights(problem.start_scale * teacher.values, attention)
 
 
-def population(problem: Problem, plan: Plan) -> Dynamics:
+def population(problem: Setting, plan: Plan) -> Dynamics:
     """Gradient descent on the exact population loss, in full matrices."""
     teacher = plan.teacher
     assert teacher is not None

@@ -11,7 +11,6 @@ import optax
 from jaxtyping import Array, Float
 
 from lemmata.lab.batches import fresh
-from lemmata.lab.setting import Problem
 from lemmata.lab.simulation import stream
 from lemmata.lab.training import descent
 from lemmata.theories.teacher_student.data import Sample, draw_sample
@@ -30,13 +29,14 @@ from lemmata.theories.teacher_student.network import (
 )
 from lemmata.theories.teacher_student.plan import Plan
 from lemmata.theories.teacher_student.probes import matrix_probe, read_scalars
+from lemmata.theories.teacher_student.setting import Setting
 from lemmata.theories.teacher_student.teachers import Teacher
 
 PARTS = ("values_x", "values_p", "xx", "xp", "px", "pp")
 """The blocks of W_V and W_KQ over Z = [X; P]."""
 
 
-def initial(problem: Problem, key: jax.Array, teacher: Teacher, start: Weights) -> Any:
+def initial(problem: Setting, key: jax.Array, teacher: Teacher, start: Weights) -> Any:
     """Gaussian weights of the chosen student around the start of the theory."""
     outputs, features = teacher.values.shape
     positions = teacher.positions.shape[0]
@@ -63,7 +63,7 @@ def whole(student: str, weights: Any, features: int) -> Weights:
     )
 
 
-def answer(problem: Problem, teacher: Teacher, weights: Any, inputs: Float[Array, "feature *batch token"]) -> Array:
+def answer(problem: Setting, teacher: Teacher, weights: Any, inputs: Float[Array, "feature *batch token"]) -> Array:
     """The student's output."""
     positions = teacher.positions
     if problem.student == "position":
@@ -79,7 +79,7 @@ def answer(problem: Problem, teacher: Teacher, weights: Any, inputs: Float[Array
     )  # fmt: skip
 
 
-def gradient_of(problem: Problem, teacher: Teacher) -> Callable[[Any, Sample], Any]:
+def gradient_of(problem: Setting, teacher: Teacher) -> Callable[[Any, Sample], Any]:
     """The gradient of the batch mean of ½‖Y - TF‖²."""
     if problem.student == "position":
         return lambda weights, batch: batch_gradient(
@@ -92,7 +92,7 @@ def gradient_of(problem: Problem, teacher: Teacher) -> Callable[[Any, Sample], A
     return jax.grad(loss)
 
 
-def online(problem: Problem, key: jax.Array, plan: Plan) -> Dynamics:
+def online(problem: Setting, key: jax.Array, plan: Plan) -> Dynamics:
     """Online SGD in the form of `dynamics`; the state is that of `lab.training`."""
     teacher = plan.teacher
     assert teacher is not None

@@ -99,12 +99,23 @@ class Setting(lab.Setting):
         if self.support == self.tokens and (self.dynamics == "limit" or self.escapes > 0):
             yield "support = tokens leaves attention nothing to learn and no T*; use dynamics=recursion and steps."
 
-    def derived(self) -> dict[str, Any]:
-        # the recursion reads D and K as numbers: one program for all of them
-        return {"token_count": float(self.tokens), "support_count": float(self.support)}
+    # the recursion reads D and K as numbers: one program for all of them
+    @lab.derived
+    def token_count(self) -> float:
+        return float(self.tokens)
 
-    def shapes(self) -> dict[str, int]:
-        return {"softmax_rows": int(self.defect == "row_softmax"), "map_room": self.room or self.tokens}
+    @lab.derived
+    def support_count(self) -> float:
+        return float(self.support)
+
+    @lab.fixed
+    def softmax_rows(self) -> int:
+        return int(self.defect == "row_softmax")
+
+    @lab.fixed
+    def map_room(self) -> int:
+        """Rows of the stored score matrix."""
+        return self.room or self.tokens
 
     def warnings(self) -> list[str]:
         sentences = []

@@ -9,7 +9,6 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from lemmata.lab.setting import Problem
 from lemmata.lab.simulation import Variable, piece, simulation, stream
 from lemmata.lab.training import loop
 from lemmata.theories.teacher_student import online
@@ -19,6 +18,7 @@ from lemmata.theories.teacher_student.dynamics import population, reduced_matric
 from lemmata.theories.teacher_student.network import half_mean_square, respond
 from lemmata.theories.teacher_student.plan import Plan, make_plan
 from lemmata.theories.teacher_student.probes import cosine, reduced_probe
+from lemmata.theories.teacher_student.setting import Setting
 from lemmata.theories.teacher_student.teachers import Teacher
 
 R = ("record",)
@@ -74,7 +74,7 @@ Answer = Callable[[Any, Float[Array, "feature sample token"]], Float[Array, "out
 
 
 def output_probe(
-    problem: Problem, key: jax.Array, teacher: Teacher, answer: Answer, values: Callable[[Any], Array]
+    problem: Setting, key: jax.Array, teacher: Teacher, answer: Answer, values: Callable[[Any], Array]
 ) -> Callable[[Any], dict[str, Array]]:
     """A probe of outputs on fixed test data; `answer(state, inputs)` is the student's, `values(state)` its W_V."""
     slope, samples = problem.negative_slope, problem.test_samples
@@ -96,7 +96,7 @@ def output_probe(
     return probe
 
 
-def _maps(problem: Problem, teacher: Teacher, scores: Array) -> dict[str, Array]:
+def _maps(problem: Setting, teacher: Teacher, scores: Array) -> dict[str, Array]:
     """S and S*, each in a corner of a matrix of `map_room` rows."""
     put = lambda matrix: jnp.full((problem.map_room,) * 2, jnp.nan).at[: len(matrix), : len(matrix)].set(matrix)  # noqa: E731
     return {"score_map": put(scores), "target_map": put(teacher.scores)}
@@ -109,7 +109,7 @@ def _part_norms(values: Array, attention: Array) -> Float[Array, "*record part"]
 
 
 @piece("dynamics", "student", "start", "softmax_rows", "track", "batch", "test_samples", "map_room")
-def train(problem: Problem, key: jax.Array, plan: Plan) -> dict[str, Array]:
+def train(problem: Setting, key: jax.Array, plan: Plan) -> dict[str, Array]:
     """Population gradient descent or online SGD in full matrices."""
     teacher = plan.teacher
     assert teacher is not None
@@ -138,7 +138,7 @@ def train(problem: Problem, key: jax.Array, plan: Plan) -> dict[str, Array]:
 
 
 @piece("track", "test_samples", "map_room")
-def follow(problem: Problem, key: jax.Array, plan: Plan) -> dict[str, Array]:
+def follow(problem: Setting, key: jax.Array, plan: Plan) -> dict[str, Array]:
     """The exact dynamics along the path of the plan, seen through the same probes."""
     task, states = task_of(problem, plan), plan.path
     assert states is not None
@@ -168,7 +168,7 @@ def follow(problem: Problem, key: jax.Array, plan: Plan) -> dict[str, Array]:
     *SCALARS, *EVENTS, FLOOR, DIVERGED, *WORST, *OUTPUTS,
     labels={"part": online.PARTS}, prepare=make_plan, precision="float64",
 )  # fmt: skip
-def simulate(problem: Problem, key: jax.Array, prepared: Plan) -> dict[str, Array]:
+def simulate(problem: Setting, key: jax.Array, prepared: Plan) -> dict[str, Array]:
     """One run: its records and event times, and with track=outputs what it answers on test data."""
     plan = jax.tree.map(jnp.asarray, prepared)
     exact = problem.dynamics in ("recursion", "limit")
@@ -180,7 +180,7 @@ def simulate(problem: Problem, key: jax.Array, prepared: Plan) -> dict[str, Arra
     return (follow if exact else train)(problem, key, plan) | found | {"floor": floor}
 
 
-def events_of(problem: Problem, plan: Plan) -> dict[str, Array]:
+def events_of(problem: Setting, plan: Plan) -> dict[str, Array]:
     """What a plan says of a whole run."""
     real = plan.strength.dtype
     return {

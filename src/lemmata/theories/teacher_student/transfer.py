@@ -16,7 +16,6 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from lemmata.lab import setting as lab
-from lemmata.lab.setting import Problem
 from lemmata.lab.simulation import Variable, piece, simulation, stream
 from lemmata.theories.teacher_student import reduced
 from lemmata.theories.teacher_student.bounds import epsilon_at, gap_bound, teacher_gap_bound
@@ -90,7 +89,7 @@ class Frozen(NamedTuple):
 
 
 @piece("law", "inputs", once=True)
-def draw_frozen(problem: Problem, key: jax.Array, plan: Plan) -> Frozen:
+def draw_frozen(problem: TransferSetting, key: jax.Array, plan: Plan) -> Frozen:
     """Inputs of the law, reduced to what the student and the teacher see of them."""
     teacher = plan.teacher
     assert teacher is not None
@@ -110,7 +109,7 @@ def student(task: Task, frozen: Frozen, value: Any, at: Pattern) -> Float[Array,
 
 
 def responses(
-    problem: Problem, task: Task, frozen: Frozen, value: Any, at: Pattern, difference: Array, distance: Any
+    problem: TransferSetting, task: Task, frozen: Frozen, value: Any, at: Pattern, difference: Array, distance: Any
 ) -> Float[Array, "output sample token"]:
     """Ỹ of the setting; `difference` is f* - TF and `distance` its root mean square Δ."""
     if problem.response == "independent":
@@ -127,7 +126,7 @@ def responses(
 
 
 @piece("response", "inputs")
-def measure(problem: Problem, plan: Plan, frozen: Frozen) -> dict[str, Array]:
+def measure(problem: TransferSetting, plan: Plan, frozen: Frozen) -> dict[str, Array]:
     """Losses on the frozen data at every record."""
     task, path = task_of(problem, plan), plan.path
     assert path is not None
@@ -182,7 +181,7 @@ def measure(problem: Problem, plan: Plan, frozen: Frozen) -> dict[str, Array]:
 
 
 @piece("batch", "noise_draws")
-def measure_noise(problem: Problem, key: jax.Array, plan: Plan, frozen: Frozen) -> Array:
+def measure_noise(problem: TransferSetting, key: jax.Array, plan: Plan, frozen: Frozen) -> Array:
     """At 10³T*: the spread over noise draws of a batch's excess loss, over σ_ξ Δ_N / √N (T7)."""
     N, task = problem.batch, task_of(problem, plan)
     middle = jnp.argmin(jnp.abs(plan.at / (MIDDLE * plan.escape) - 1))
@@ -201,7 +200,7 @@ def measure_noise(problem: Problem, key: jax.Array, plan: Plan, frozen: Frozen) 
 
 
 @piece("law", "features")
-def formula(problem: Problem, plan: Plan) -> Array:
+def formula(problem: TransferSetting, plan: Plan) -> Array:
     """½Δ² of T7 for κ = 1 and independent columns of mean μ and covariance Σ."""
     task, path, teacher = task_of(problem, plan), plan.path, plan.teacher
     assert path is not None
@@ -238,7 +237,7 @@ R = ("record",)
     prepare=plan_transfer,
     precision="float64",
 )
-def transfer(problem: Problem, key: jax.Array, prepared: Plan) -> dict[str, Array]:
+def transfer(problem: TransferSetting, key: jax.Array, prepared: Plan) -> dict[str, Array]:
     """The losses of the exact student on one law and response."""
     plan = jax.tree.map(jnp.asarray, prepared)
     task, path = task_of(problem, plan), plan.path

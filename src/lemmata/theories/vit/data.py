@@ -16,9 +16,9 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from lemmata.lab.errors import UserError
-from lemmata.lab.setting import Problem
 from lemmata.lab.simulation import piece
 from lemmata.networks.orthonormal import orthonormal, orthonormalise
+from lemmata.theories.vit.setting import Setting
 from lemmata.theories.vit.sparsification import keep_best, score
 
 RELEVANT = 0
@@ -117,7 +117,7 @@ def given(tokens: Any, label: Any, pattern: Any, *, mask: Any = None, noise: Any
 
 
 @piece("dimension", "patterns", "pattern_basis", once=True)
-def draw_patterns(problem: Problem, key: jax.Array) -> Float[Array, "dimension patterns"]:
+def draw_patterns(problem: Setting, key: jax.Array) -> Float[Array, "dimension patterns"]:
     """The pattern matrix U_mu = [mu_1 .. mu_M]; with layer norm, what layer norm makes of orthonormal patterns."""
     if problem.pattern_basis == "canonical":
         basis = jnp.eye(problem.dimension, problem.patterns)
@@ -127,7 +127,7 @@ def draw_patterns(problem: Problem, key: jax.Array) -> Float[Array, "dimension p
 
 
 @piece("dimension", "patterns", "members", once=True)
-def draw_members(problem: Problem, key: jax.Array, basis: Array) -> Float[Array, "dimension patterns members"]:
+def draw_members(problem: Setting, key: jax.Array, basis: Array) -> Float[Array, "dimension patterns members"]:
     """The members of every pattern set: mu_{l,b} = normalise(mu_l + eps u_{l,b}); a plain pattern is its only member.
 
     All u are orthonormal to each other and to the mu_l (2.3).
@@ -151,7 +151,7 @@ def _unit(tokens: Array) -> Array:
 
 @piece("dimension", "patterns", "tokens", "balance", "shuffle", "fractions", "noise", "reduction", "classes", "outputs",
        once=True)  # fmt: skip
-def draw(problem: Problem, key: jax.Array, members: Array, *, count: int) -> Data:
+def draw(problem: Setting, key: jax.Array, members: Array, *, count: int) -> Data:
     """`count` samples of the document's generator (steps 2 to 7 of 2.2, and 2.3, 2.4).
 
     members: the vectors mu_{l,b} [dimension, patterns, members], or plain patterns [dimension, patterns].
@@ -167,7 +167,7 @@ def draw(problem: Problem, key: jax.Array, members: Array, *, count: int) -> Dat
     return Data(tokens, label, label_of(own, problem.outputs), pattern, jnp.ones(pattern.shape), noise)
 
 
-def _classes(problem: Problem, key: jax.Array, count: int) -> Int[Array, " count"]:
+def _classes(problem: Setting, key: jax.Array, count: int) -> Int[Array, " count"]:
     """Classes: in balanced groups, each in random order (`exact`: +- pairs for two), or independent (`bernoulli`)."""
     classes = problem.classes
 
@@ -188,7 +188,7 @@ def _classes(problem: Problem, key: jax.Array, count: int) -> Int[Array, " count
     return groups[index, index % classes]
 
 
-def _sample(problem: Problem, key: jax.Array, own: Array, members: Array) -> tuple[Array, Array, Array]:
+def _sample(problem: Setting, key: jax.Array, own: Array, members: Array) -> tuple[Array, Array, Array]:
     """Tokens, patterns and noise norms of one sample of class `own`."""
     roles_key, uniform_key, noise_key, member_key = jax.random.split(key, 4)
     place, level, depth = jax.random.uniform(uniform_key, (3, problem.tokens))
@@ -203,14 +203,14 @@ def _sample(problem: Problem, key: jax.Array, own: Array, members: Array) -> tup
     return tokens, pattern, jnp.linalg.norm(tokens - centre, axis=-1)
 
 
-def _members(problem: Problem, key: jax.Array, pattern: Array, count: int) -> Int[Array, " tokens"]:
+def _members(problem: Setting, key: jax.Array, pattern: Array, count: int) -> Int[Array, " tokens"]:
     """Which member of its set every token is: independent, with the mixing proportions of its set."""
     if count == 1:
         return jnp.zeros_like(pattern)
     return jax.random.categorical(key, jnp.log(jnp.asarray(problem.shares))[pattern])
 
 
-def _fixed_roles(problem: Problem, key: jax.Array) -> Int[Array, " tokens"]:
+def _fixed_roles(problem: Setting, key: jax.Array) -> Int[Array, " tokens"]:
     """n_* relevant, n_# confusion, the rest spread over the neutral patterns with left-overs to the lowest indices.
 
     With more than two classes every confusion token has a uniformly random other class.
@@ -222,7 +222,7 @@ def _fixed_roles(problem: Problem, key: jax.Array) -> Int[Array, " tokens"]:
     return jnp.where(position < problem.relevant_tokens, RELEVANT, jnp.where(rest < 0, confusion, neutral))
 
 
-def _random_roles(problem: Problem, key: jax.Array) -> Int[Array, " tokens"]:
+def _random_roles(problem: Setting, key: jax.Array) -> Int[Array, " tokens"]:
     """Multinomial roles (Dirichlet-multinomial with `spread` > 0); a sample without a strict plurality is redrawn.
 
     With two classes a lost vote swaps the roles; with more it is redrawn.
@@ -261,7 +261,7 @@ def _random_roles(problem: Problem, key: jax.Array) -> Int[Array, " tokens"]:
     return jnp.where(lead(roles) > 0, roles, swapped)
 
 
-def _noise(problem: Problem, normal: Array, level: Array, depth: Array) -> Float[Array, "tokens dimension"]:
+def _noise(problem: Setting, normal: Array, level: Array, depth: Array) -> Float[Array, "tokens dimension"]:
     """Token noise from standard normals and uniforms: Gaussian, uniform in the ball, or on the sphere of radius tau."""
     if problem.noise == "gaussian":
         noisy = level[:, None] < problem.noisy_fraction
@@ -275,7 +275,7 @@ def _noise(problem: Problem, normal: Array, level: Array, depth: Array) -> Float
     return radius * direction
 
 
-def _pattern_samples(problem: Problem, basis: Array) -> Data:
+def _pattern_samples(problem: Setting, basis: Array) -> Data:
     """The exact reduction (oracle 8.3): one sample per label; its tokens are the patterns, weighted by counts."""
     roles = _fixed_roles(problem, jax.random.key(0))  # without confusion classes to choose from: nothing random
     counts = jnp.sum(roles[:, None] == jnp.arange(problem.patterns), axis=0) * 1.0
@@ -288,7 +288,7 @@ def _pattern_samples(problem: Problem, basis: Array) -> Data:
 
 
 @piece("strategy", "tokens", once=True)
-def sparsify(problem: Problem, key: jax.Array, data: Data, attention: Array) -> Data:
+def sparsify(problem: Setting, key: jax.Array, data: Data, attention: Array) -> Data:
     """Keep `kept_tokens` tokens of every sample and mask the others (2.5).
 
     attention: w_{l,s} of a given model, read by the strategy `attention` alone.

@@ -7,13 +7,13 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool
 
 from lemmata.lab.errors import UserError
-from lemmata.lab.setting import Problem
 from lemmata.lab.simulation import Variable, piece, simulation, stream
 from lemmata.networks.attention import concentration
 from lemmata.networks.shallow import Network, attention, products, run_forward
 from lemmata.theories.vit.data import Data, draw, draw_patterns
 from lemmata.theories.vit.network import Features, draw_signs, initial_errors, initialise
 from lemmata.theories.vit.neurons import SIDES, find_lucky, single_fractions
+from lemmata.theories.vit.setting import Setting
 
 BOUNDS = ("document", "theorem", "theorem, δ = 0")
 """Lower bounds on the attention on relevant tokens: p_n of Definition A.2.2, the one that is a theorem, and the latter
@@ -24,14 +24,14 @@ TOLERANCE = 1e-6
 """What an attention bound may be missed by (rounding)."""
 
 
-def _training_part(problem: Problem, data: Data) -> tuple[Data, Bool[Array, " samples"]]:
+def _training_part(problem: Setting, data: Data) -> tuple[Data, Bool[Array, " samples"]]:
     """The drawn samples up to the capacity, and which of them are training samples."""
     data = jax.tree.map(lambda leaf: leaf[: problem.capacity], data)
     return data, jnp.arange(problem.capacity) < problem.training_samples
 
 
 @piece("capacity", "neurons", once=True)
-def lucky_fractions(problem: Problem, network: Network, signs: Array, data: Data) -> dict[str, Array]:
+def lucky_fractions(problem: Setting, network: Network, signs: Array, data: Data) -> dict[str, Array]:
     """Shares of all neurons: active on one relevant token, and on all relevant tokens of a class (Lemma A.5.1)."""
     data, used = _training_part(problem, data)
     run = run_forward(products(network), signs, data.tokens, data.weight)
@@ -47,7 +47,7 @@ def lucky_fractions(problem: Problem, network: Network, signs: Array, data: Data
 
 
 @piece("capacity", once=True)
-def noise_bound(problem: Problem, network: Network, features: Features, basis: Array, data: Data) -> dict[str, Array]:
+def noise_bound(problem: Setting, network: Network, features: Features, basis: Array, data: Data) -> dict[str, Array]:
     """The largest |W_O,i (W_V x_l - p_z(l))| over all neurons and tokens, relative to its Cauchy-Schwarz bound
 
     (sigma + |W_V| tau) |W_O,i| (V9) with the empirical tau, and to the same with sigma = 0.
@@ -64,7 +64,7 @@ def noise_bound(problem: Problem, network: Network, features: Features, basis: A
 
 @piece("capacity", "init", once=True)
 def attention_bounds(
-    problem: Problem, network: Network, features: Features, basis: Array, data: Data
+    problem: Setting, network: Network, features: Features, basis: Array, data: Data
 ) -> dict[str, Array]:
     """How far the attention of relevant queries on relevant tokens exceeds its lower bounds, and how often it does not.
 
@@ -114,7 +114,7 @@ def attention_bounds(
     Variable("attention_least", (), "", "smallest attention of a relevant query on relevant tokens"),
     labels={"side": SIDES, "bound": BOUNDS},
 )
-def measure_initial(problem: Problem, key: jax.Array, prepared: None = None) -> dict[str, Array]:
+def measure_initial(problem: Setting, key: jax.Array, prepared: None = None) -> dict[str, Array]:
     """Draw data and an initial network, and measure; nothing is trained."""
     plain = problem.heads == 1 and problem.classes == 2 and problem.members == 1 and problem.output == "shared"
     if not plain or problem.skip or problem.sparsified:

@@ -14,10 +14,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from lemmata.lab.setting import Problem
 from lemmata.lab.simulation import piece
 from lemmata.networks.orthonormal import orthonormal, orthonormalise
 from lemmata.networks.shallow import Network, products, run_forward
+from lemmata.theories.vit.setting import Setting
 
 SIGNS = 2**31 - 1
 """Sub-key of the output signs."""
@@ -52,7 +52,7 @@ def margins(
 
 
 @piece("tokens", "neurons", "output", "outputs", "balanced_signs", once=True)
-def draw_signs(problem: Problem, key: jax.Array) -> Array:
+def draw_signs(problem: Setting, key: jax.Array) -> Array:
     """The fixed output layer: entries +-1/sqrt(m), per neuron [m] or per token and neuron [L, m].
 
     With 2^k classes one layer per coordinate of the label: [k, 1, m] or [k, L, m].
@@ -64,7 +64,7 @@ def draw_signs(problem: Problem, key: jax.Array) -> Array:
     return layers if problem.output == "per_token" else layers[:, None, :]
 
 
-def _signs(problem: Problem, key: jax.Array) -> Array:
+def _signs(problem: Setting, key: jax.Array) -> Array:
     m = problem.neurons
     if problem.output == "per_token":
         # position l's signs depend on l alone
@@ -78,14 +78,14 @@ def _signs(problem: Problem, key: jax.Array) -> Array:
 
 @piece("dimension", "patterns", "value_width", "key_width", "neurons", "heads", "init", "error", "error_qk",
        "free_queries", "clip_spectral", "uniform_attention", "skip", "defect", "normalize", once=True)  # fmt: skip
-def initialise(problem: Problem, key: jax.Array, basis: Array) -> tuple[Network, Features]:
+def initialise(problem: Setting, key: jax.Array, basis: Array) -> tuple[Network, Features]:
     """The initial network and the features its maps were built on; several heads are stacked along a leading axis."""
     if problem.heads == 1:
         return _head(problem, key, basis)
     return jax.vmap(lambda head: _head(problem, jax.random.fold_in(key, head), basis))(jnp.arange(problem.heads))
 
 
-def _head(problem: Problem, key: jax.Array, basis: Array) -> tuple[Network, Features]:
+def _head(problem: Setting, key: jax.Array, basis: Array) -> tuple[Network, Features]:
     output_key, maps_key = jax.random.split(key)
     output = problem.output_std * jax.random.normal(output_key, (problem.neurons, problem.value_width))
     if problem.init == "assumption":
@@ -115,7 +115,7 @@ def value_vectors(value: Array, basis: Array, skip: bool) -> Float[Array, "value
     return value @ basis + (basis if skip else 0.0)
 
 
-def _assumption(problem: Problem, key: jax.Array, basis: Array) -> tuple[Array, Array, Array, Features]:
+def _assumption(problem: Setting, key: jax.Array, basis: Array) -> tuple[Array, Array, Array, Features]:
     """Assumption 2.3.1 with equality: W_V mu_j = p_j + sigma e_j, W_K mu_j = q_j + delta e_j, W_Q mu_j = r_j + ...
 
     q_1 = r_1 and q_2 = r_2; R = Q, or with free queries r_3..r_M random in the complement of q_1, q_2. With a skip

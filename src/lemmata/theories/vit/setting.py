@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from lemmata.lab import setting as lab
-from lemmata.lab.setting import capacity
 from lemmata.theories.vit.sparsification import STRATEGIES
 
 KAPPA = math.sqrt(2)
@@ -19,6 +18,11 @@ KAPPA = math.sqrt(2)
 def token_count(fraction: float, tokens: int) -> int:
     """rint(alpha L) half to even, after removing floating noise: 0.05 of 50 tokens is 2."""
     return int(np.rint(round(fraction * tokens, 9)))
+
+
+def drawing_room(count: int) -> int:
+    """Room for drawn samples: coarse, because drawing compiles slowly."""
+    return next(room for room in (256, 1024, 4096) if room >= count)
 
 
 class Setting(lab.Setting):
@@ -109,28 +113,34 @@ class Setting(lab.Setting):
     query_map: Any = lab.array("W_Q", "initial query map for init=given (m_b x d)")
     value_error_directions: Any = lab.array("E_V", "unit columns for error=given (m_a x M)")
 
-    @property
+    @lab.derived
     def relevant_tokens(self) -> int:
         return token_count(self.relevant_fraction, self.tokens)
 
-    @property
+    @lab.derived
     def confusion_tokens(self) -> int:
         return token_count(self.confusion_fraction, self.tokens)
 
-    @property
+    @lab.derived
     def kept_tokens(self) -> int:
         return token_count(self.keep, self.tokens)
 
-    @property
+    @lab.fixed
     def outputs(self) -> int:
         """Coordinates of the label: the classes are coded in {±1}^k."""
         return self.classes.bit_length() - 1
 
-    @property
-    def unit_tokens(self) -> bool:
+    @lab.derived
+    def unit_tokens(self) -> int:
+        """1 if tokens are rescaled to unit norm."""
         noisy = self.noisy_level if self.noisy_fraction > 0 else 0.0
         largest = max(self.token_noise, noisy) if self.noise == "gaussian" else self.noise_radius
-        return self.normalize in ("yes", "layer") or (self.normalize == "auto" and largest > 0.05)
+        return int(self.normalize in ("yes", "layer") or (self.normalize == "auto" and largest > 0.05))
+
+    @lab.derived
+    def layer_tokens(self) -> int:
+        """1 if tokens are centred before."""
+        return int(self.normalize == "layer")
 
     @property
     def member_distance(self) -> float:
@@ -142,42 +152,52 @@ class Setting(lab.Setting):
         """τ; for Gaussian noise its effective value c_0 sqrt(d)."""
         return self.token_noise * math.sqrt(self.dimension) if self.noise == "gaussian" else self.noise_radius
 
-    @property
-    def slack(self) -> float:
+    @lab.derived
+    def condition_slack(self) -> float:
         """α_* e^{-(δ+τ)} (1-σ-τ) - α_# of condition (2.8), with the realised fractions."""
         discount = math.exp(-(self.attention_error + self.radius)) * (1 - self.value_error - self.radius)
         return (self.relevant_tokens * discount - self.confusion_tokens) / self.tokens
 
-    def derived(self) -> dict[str, Any]:
+    @lab.derived
+    def shares(self) -> np.ndarray:
+        """Mixing proportions of the members of every pattern set."""
+        even = np.full((self.patterns, self.members), 1 / self.members)
+        return even if self.member_shares is None else self.member_shares
+
+    @lab.derived
+    def output_std(self) -> float:
         scale = {"given": self.output_scale, "inv_sqrt_m": self.neurons**-0.5, "inv_sqrt_M": self.patterns**-0.5}
-        return {
-            "relevant_tokens": self.relevant_tokens,
-            "confusion_tokens": self.confusion_tokens,
-            "kept_tokens": self.kept_tokens,
-            "shares": np.full((self.patterns, self.members), 1 / self.members)
-            if self.member_shares is None
-            else self.member_shares,
-            "unit_tokens": int(self.unit_tokens),
-            "layer_tokens": int(self.normalize == "layer"),
-            "output_std": scale[self.output_rule],
-            "condition_slack": self.slack,
-            "shuffled_labels": int(self.labels == "shuffled"),
-            "training_samples": 2 if self.reduction == "patterns" else self.samples,
-        }
+        return scale[self.output_rule]
 
-    def shapes(self) -> dict[str, int]:
-        def drawn(count: int) -> int:
-            return next(c for c in (256, 1024, 4096) if c >= count)
+    @lab.derived
+    def shuffled_labels(self) -> int:
+        return int(self.labels == "shuffled")
 
-        reduced = self.reduction == "patterns"
-        return {
-            "capacity": 2 if reduced else capacity(self.samples),
-            "draw_capacity": drawn(self.samples),
-            "draw_test": drawn(min(self.test_samples, 4096)),
-            "outputs": self.outputs,
-            "sparsified": int(self.keep < 1),
-            "each_step": int(self.record_every == 1 and self.steps <= self.records - 1),
-        }
+    @lab.derived
+    def training_samples(self) -> int:
+        return 2 if self.reduction == "patterns" else self.samples
+
+    @lab.fixed
+    def capacity(self) -> int:
+        """Room for the training samples."""
+        return lab.capacity(self.training_samples)
+
+    @lab.fixed
+    def draw_capacity(self) -> int:
+        return drawing_room(self.samples)
+
+    @lab.fixed
+    def draw_test(self) -> int:
+        return drawing_room(min(self.test_samples, 4096))
+
+    @lab.fixed
+    def sparsified(self) -> int:
+        return int(self.keep < 1)
+
+    @lab.fixed
+    def each_step(self) -> int:
+        """1 if every step is recorded."""
+        return int(self.record_every == 1 and self.steps <= self.records - 1)
 
     def refusals(self, given: list[str]) -> Iterator[str]:
         if self.relevant_fraction + self.confusion_fraction > 1 + 1e-12:
@@ -288,7 +308,7 @@ class Setting(lab.Setting):
     def warnings(self) -> list[str]:
         sigma, delta, tau = self.value_error, self.attention_error, self.radius
         found = []
-        if self.slack < 0:
+        if self.condition_slack < 0:
             found.append("condition (2.8) is violated: too few label-relevant tokens for the theorem.")
         if sigma > 1 / self.patterns:
             found.append("the initial value error σ exceeds 1/M.")

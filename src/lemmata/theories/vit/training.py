@@ -14,7 +14,6 @@ import optax
 from jaxtyping import Array
 
 from lemmata.lab import batches
-from lemmata.lab.setting import Problem
 from lemmata.lab.simulation import Variable, piece, simulation, stream
 from lemmata.lab.training import Run, descent, loop, record_steps
 from lemmata.networks import losses
@@ -38,6 +37,7 @@ from lemmata.theories.vit.probes import (
     similarities,
     token_shares,
 )
+from lemmata.theories.vit.setting import Setting
 
 SMALL_LOSS = 1e-3
 """epsilon of T_epsilon, and the document's success threshold for the test hinge."""
@@ -54,14 +54,14 @@ class Watch(NamedTuple):
     basis: Array
 
 
-def training_loss(problem: Problem) -> losses.MarginLoss:
+def training_loss(problem: Setting) -> losses.MarginLoss:
     """The loss that is trained on, as a function of the margin y F."""
     if problem.loss == "hinge":
         return losses.hinge(problem.margin)
     return losses.logistic() if problem.loss == "logistic" else losses.linear()
 
 
-def training_batches(problem: Problem, key: jax.Array) -> batches.Batches:
+def training_batches(problem: Setting, key: jax.Array) -> batches.Batches:
     """The batch scheme: all samples, epochs without replacement, i.i.d. or one pass."""
     if problem.batch == 0:
         return batches.full(problem.training_samples, problem.capacity)
@@ -74,7 +74,7 @@ def training_batches(problem: Problem, key: jax.Array) -> batches.Batches:
 
 @piece("capacity", "batch", "batches", "records", "each_step", "loss", "stop", "track", "skip", "test_samples")
 def train(
-    problem: Problem, key: jax.Array, network: Network, signs: Array, data: Data, watch: Watch | None = None
+    problem: Setting, key: jax.Array, network: Network, signs: Array, data: Data, watch: Watch | None = None
 ) -> Run:
     """Train on the first `samples` rows of `data`; `watch` is what `track` = neurons reads besides."""
     data = jax.tree.map(lambda leaf: leaf[: problem.capacity], data)
@@ -142,7 +142,7 @@ def train(
 
 
 def _neuron_path(
-    problem: Problem,
+    problem: Setting,
     key: jax.Array,
     initial: Network,
     signs: Array,
@@ -168,14 +168,14 @@ def _neuron_path(
     return path
 
 
-def _test_hinge(problem: Problem, network: Network, signs: Array, test: Data) -> Array:
+def _test_hinge(problem: Setting, network: Network, signs: Array, test: Data) -> Array:
     """The hinge at margin 1 of every test sample, by the true labels."""
     test = jax.tree.map(lambda leaf: leaf[: problem.test_samples], test)
     return losses.hinge().value(margins(network, signs, test.vote, test.tokens, test.weight, problem.skip))
 
 
 @piece("test_samples", "reduction", "skip", once=True)
-def evaluate(problem: Problem, network: Network, signs: Array, test: Data) -> dict[str, Array]:
+def evaluate(problem: Setting, network: Network, signs: Array, test: Data) -> dict[str, Array]:
     """Population risk on the test samples: hinge at margin 1, 0-1 error, smallest margin."""
     count = 2 if problem.reduction == "patterns" else problem.test_samples
     test = jax.tree.map(lambda leaf: leaf[:count], test)
@@ -193,7 +193,7 @@ def evaluate(problem: Problem, network: Network, signs: Array, test: Data) -> di
 
 @piece("skip", once=True)
 def describe(
-    problem: Problem, network: Network, features: Features, basis: Array, members: Array, data: Data
+    problem: Setting, network: Network, features: Features, basis: Array, members: Array, data: Data
 ) -> dict[str, Array]:
     """Statistics of the training data (probe 5.10) and the errors that the initial maps have achieved (probe 5.1;
     clipping and given maps change the declared ones)."""
@@ -212,7 +212,7 @@ def describe(
 
 @piece(once=True)
 def displacements(
-    problem: Problem, before: Network, after: Network, features: Features, signs: Array, members: Array
+    problem: Setting, before: Network, after: Network, features: Features, signs: Array, members: Array
 ) -> dict[str, Array]:
     """What training has moved, where the data model is general: neurons by class (V19), members of a set (V20)."""
     found = {}
@@ -224,7 +224,7 @@ def displacements(
 
 
 @piece(once=True)
-def attend(problem: Problem, network: Network, data: Data) -> Array:
+def attend(problem: Setting, network: Network, data: Data) -> Array:
     """The attention of a network on the data."""
     return attention(network, data.tokens, data.weight)
 
@@ -288,7 +288,7 @@ PAIRS = ("same set", "different sets")
     Variable("condition_slack", (), "", "slack of condition (2.8)"),
     labels={"query": QUERIES, "group": GROUPS, "gate_group": GATE_GROUPS, "side": SIDES, "pair": PAIRS},
 )
-def simulate(problem: Problem, key: jax.Array, prepared: None = None) -> dict[str, Array]:
+def simulate(problem: Setting, key: jax.Array, prepared: None = None) -> dict[str, Array]:
     """One run: draw, initialise, sparsify, train, evaluate."""
     basis = draw_patterns(problem, stream(key, "data"))
     members = draw_members(problem, stream(key, "data"), basis)

@@ -17,11 +17,11 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from lemmata.lab.errors import UserError
-from lemmata.lab.setting import Problem
 from lemmata.lab.simulation import piece, stream
 from lemmata.networks.attention import softmax_attention
 from lemmata.networks.transformer import Block, Dense, Norm, dense, draw_dense, draw_norm, layer_norm
 from lemmata.theories.graph_transformer.deep.data import Entries, Inputs
+from lemmata.theories.graph_transformer.deep.setting import DeepSetting
 from lemmata.theories.graph_transformer.sampling import Ordered, draw_positions
 
 ROOM = 0.1
@@ -53,7 +53,7 @@ class Gcn(NamedTuple):
 
 
 @piece("layers", "heads", "width", "feedforward", "bins", once=True)
-def draw_transformer(problem: Problem, key: jax.Array, *, inputs: int, classes: int) -> GraphTransformer:
+def draw_transformer(problem: DeepSetting, key: jax.Array, *, inputs: int, classes: int) -> GraphTransformer:
     """The default initial layers of the common libraries, and b = 0."""
     width, hidden = problem.width, problem.feedforward
 
@@ -75,7 +75,7 @@ def draw_transformer(problem: Problem, key: jax.Array, *, inputs: int, classes: 
 
 
 @piece("layers", once=True)
-def draw_gcn(problem: Problem, key: jax.Array, *, inputs: int, classes: int, width: int) -> Gcn:
+def draw_gcn(problem: DeepSetting, key: jax.Array, *, inputs: int, classes: int, width: int) -> Gcn:
     """Glorot's uniform matrices and biases 0, as graph convolutions are usually begun."""
     sizes = [inputs, *[width] * (problem.layers - 1), classes]
     keys = jax.random.split(stream(key, "init"), problem.layers)
@@ -91,7 +91,7 @@ def count_parameters(network: Any) -> int:
     return sum(math.prod(leaf.shape) for leaf in jax.tree.leaves(network))
 
 
-def transformer_parameters(problem: Problem, inputs: int, classes: int) -> int:
+def transformer_parameters(problem: DeepSetting, inputs: int, classes: int) -> int:
     """How many numbers `draw_transformer` draws."""
     d, hidden = problem.width, problem.feedforward
     block = 4 * d + (d + 1) * 3 * d + (d + 1) * d + (d + 1) * hidden + (hidden + 1) * d
@@ -117,7 +117,7 @@ def matching_width(parameters: int, layers: int, inputs: int, classes: int) -> i
     return width
 
 
-def draw_sample(problem: Problem, key: jax.Array, shells: Ordered) -> Sample:
+def draw_sample(problem: DeepSetting, key: jax.Array, shells: Ordered) -> Sample:
     """A fresh sample for every node, uniform without replacement; fewer nodes than asked for are all taken (3.10).
 
     whole: nodes of the whole graph; single: of one shell; stratified: some of each near shell and some of the whole

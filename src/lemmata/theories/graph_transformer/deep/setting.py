@@ -51,13 +51,18 @@ class DeepSetting(lab.Setting):
     eval_samples: int = lab.size(5, "", "samples over which a test averages the outputs")
     records: int = lab.size(5, "", "records of loss and accuracy", low=2)
 
-    def derived(self) -> dict[str, int]:
+    @lab.derived
+    def first_shell(self) -> int:
         """The shells from which `sample` nodes are drawn: one, or all (whole and single are one program)."""
-        one = self.sampler == "single"
-        return {"first_shell": self.distance if one else 1, "last_shell": self.distance if one else self.bins + 1}
+        return self.distance if self.sampler == "single" else 1
 
-    def shapes(self) -> dict[str, int]:
-        return {"strata": self.shells if self.sampler == "stratified" else 0}
+    @lab.derived
+    def last_shell(self) -> int:
+        return self.distance if self.sampler == "single" else self.bins + 1
+
+    @lab.fixed
+    def strata(self) -> int:
+        return self.shells if self.sampler == "stratified" else 0
 
     def refusals(self, given: list[str]) -> Iterator[str]:
         if self.width % self.heads:

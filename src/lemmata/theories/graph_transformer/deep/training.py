@@ -15,7 +15,6 @@ import optax
 from jaxtyping import Array, Float
 
 from lemmata.lab import batches
-from lemmata.lab.setting import Problem
 from lemmata.lab.simulation import Variable, piece, simulation, stream
 from lemmata.lab.training import Run, descent, loop, record_steps
 from lemmata.theories.graph_transformer.deep.data import Inputs, Task, prepare
@@ -55,7 +54,7 @@ def draw_keys(key: jax.Array, samples: int) -> Keys:
 
 
 def outputs(
-    problem: Problem,
+    problem: DeepSetting,
     network: Network,
     inputs: Inputs,
     shells: Ordered | None,
@@ -80,7 +79,9 @@ def scores(found: Float[Array, "node class"], task: Task) -> dict[str, Array]:
 
 
 @piece("records", "decayed", *SAMPLER)
-def train(problem: Problem, keys: Keys, network: Network, inputs: Inputs, shells: Ordered | None, task: Task) -> Run:
+def train(
+    problem: DeepSetting, keys: Keys, network: Network, inputs: Inputs, shells: Ordered | None, task: Task
+) -> Run:
     """Adam, weight decay added to the gradient; records are of one sample, without dropout."""
 
     def loss(network: Network, t: jax.Array) -> Array:
@@ -106,7 +107,7 @@ def train(problem: Problem, keys: Keys, network: Network, inputs: Inputs, shells
 
 @piece(*SAMPLER)
 def test(
-    problem: Problem, keys: Keys, network: Network, inputs: Inputs, shells: Ordered | None, task: Task
+    problem: DeepSetting, keys: Keys, network: Network, inputs: Inputs, shells: Ordered | None, task: Task
 ) -> dict[str, Array]:
     """The same of outputs averaged over some samples, without dropout."""
     found = jax.lax.map(partial(outputs, problem, network, inputs, shells), keys.test)

@@ -17,7 +17,7 @@ from jaxtyping import Array, Float
 
 from lemmata.datasets.graphs.distances import distance_table
 from lemmata.lab import batches
-from lemmata.lab.setting import Problem, choice, number, size
+from lemmata.lab.setting import choice, number, size
 from lemmata.lab.simulation import Variable, generator, piece, simulation, stream
 from lemmata.lab.training import Run, descent, loop, record_steps
 from lemmata.networks.losses import hinge
@@ -67,9 +67,6 @@ class FourSetting(NetworkSetting):
         if self.batch > self.labelled:
             yield f"batch = {self.batch} is not allowed: there are {self.labelled} labelled nodes."
 
-    def derived(self) -> dict[str, Any]:
-        return {"attention_scale": 1.0, "positions_in_values": 1.0}
-
 
 class World(NamedTuple):
     """Features, labels of both coordinates, the split, distances, and the margins of both coordinates."""
@@ -107,7 +104,7 @@ def prepare(setting: FourSetting, seed: int) -> World:
     if setting.defect == "distances":
         table = data.permuted_distances(table, seed)
     features, directions = data.draw_patterns(setting, pattern, seed)
-    room = setting.shapes()["bin_room"]
+    room = setting.bin_room
     padded = np.pad(np.stack(margins), ((0, 0), (0, room - setting.bins)))
     return World(
         data.unit_rows(features).astype(np.float32), directions.astype(np.float32), pattern.astype(np.int32),
@@ -116,7 +113,7 @@ def prepare(setting: FourSetting, seed: int) -> World:
     )  # fmt: skip
 
 
-def draw_tokens(problem: Problem, key: jax.Array, world: World, rows: Array) -> Tokens:
+def draw_tokens(problem: FourSetting, key: jax.Array, world: World, rows: Array) -> Tokens:
     """Every row itself and nodes of the whole graph."""
     positions, used = draw_positions(key, jnp.full(rows.shape, world.order.shape[0] - 1), problem.sample)
     keys = jnp.concatenate([rows[:, None], world.node[rows[:, None], 1 + positions].astype(jnp.int32)], axis=1)
@@ -131,7 +128,7 @@ def slopes(loss: str, label: Float[Array, "coordinate rows"], answer: Float[Arra
 
 
 @piece("bin_room", "batch", "sample", "records", "loss")
-def train(problem: Problem, key: jax.Array, world: World, both: Parameters, signs: Array) -> Run:
+def train(problem: FourSetting, key: jax.Array, world: World, both: Parameters, signs: Array) -> Run:
     """SGD on both networks, which see the same samples."""
     answers = jax.vmap(lambda p, a, tokens: run_sampled(p, a, tokens).output, in_axes=(0, 0, None))
     test = draw_tokens(problem, stream(key, "test"), world, world.order)
@@ -178,7 +175,7 @@ R = ("record",)
     labels={"coordinate": ("first", "second")},
     prepare=prepare,
 )
-def simulate(problem: Problem, key: jax.Array, world: World) -> dict[str, Array]:
+def simulate(problem: FourSetting, key: jax.Array, world: World) -> dict[str, Array]:
     """One run of both networks."""
     world = jax.tree.map(jnp.asarray, world)
     pairs = [initialise(problem, jax.random.fold_in(key, 1000 + j), world.directions) for j in range(2)]

@@ -19,7 +19,7 @@ from jaxtyping import Array, Float, Int
 from lemmata.datasets.graphs.distances import distance_table
 from lemmata.datasets.graphs.graph import make_graph
 from lemmata.lab import batches
-from lemmata.lab.setting import Problem, choice, number, size
+from lemmata.lab.setting import choice, derived, number, size
 from lemmata.lab.simulation import Variable, generator, piece, simulation, stream
 from lemmata.lab.training import Run, descent, loop, record_steps
 from lemmata.networks import shallow
@@ -57,8 +57,10 @@ class GraphSetting(NetworkSetting):
         if self.batch > self.samples:
             yield f"batch = {self.batch} is not allowed: there are {self.samples} training graphs."
 
-    def derived(self) -> dict[str, Any]:
-        return {"attention_scale": 1.0, "positions_in_values": 1.0, "readout_factor": NODES ** (self.readout == "sum")}
+    @derived
+    def readout_factor(self) -> int:
+        """K |T|."""
+        return NODES ** (self.readout == "sum")
 
 
 class Graphs(NamedTuple):
@@ -131,7 +133,7 @@ def gradient(parameters: Parameters, signs: Array, features: Array, bins: Array,
 
 
 @piece("samples", "batch", "records")
-def train(problem: Problem, key: jax.Array, graphs: Graphs, parameters: Parameters, signs: Array) -> Run:
+def train(problem: GraphSetting, key: jax.Array, graphs: Graphs, parameters: Parameters, signs: Array) -> Run:
     """SGD on the training graphs."""
     bins = jnp.minimum(graphs.table, problem.bins - 1)
     signs = signs * problem.readout_factor
@@ -171,7 +173,7 @@ R = ("record",)
     Variable("diverged", (), "", "1 if training left the finite numbers and was frozen"),
     prepare=prepare,
 )
-def simulate(problem: Problem, key: jax.Array, graphs: Graphs) -> dict[str, Array]:
+def simulate(problem: GraphSetting, key: jax.Array, graphs: Graphs) -> dict[str, Array]:
     """One run on graphs."""
     graphs = jax.tree.map(jnp.asarray, graphs)
     parameters, signs = initialise(problem, key, graphs.directions)

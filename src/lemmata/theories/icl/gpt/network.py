@@ -8,14 +8,14 @@ from __future__ import annotations
 import jax
 from jaxtyping import Array, Float
 
-from lemmata.lab.setting import Problem
 from lemmata.lab.simulation import piece, stream
 from lemmata.networks.causal import Causal, draw_causal, forward
 from lemmata.theories.icl.data import Prompts
+from lemmata.theories.icl.gpt.setting import GptSetting
 
 
 @piece("dimension", "label_dimension", "width", "blocks", "rows", "positions", once=True)
-def initialise(problem: Problem, key: jax.Array) -> Causal:
+def initialise(problem: GptSetting, key: jax.Array) -> Causal:
     """The initial network; it reads columns of d_x + d_y numbers."""
     return draw_causal(
         stream(key, "init"),

@@ -14,7 +14,6 @@ from jaxtyping import Array, Float
 
 from lemmata.lab import batches
 from lemmata.lab.errors import UserError
-from lemmata.lab.setting import Problem
 from lemmata.lab.simulation import Variable, piece, simulation, stream
 from lemmata.lab.training import Run, descent, loop, record_steps
 from lemmata.networks.causal import Causal
@@ -30,7 +29,7 @@ from lemmata.theories.icl.data import (
     unseen,
 )
 from lemmata.theories.icl.gpt.network import answers, initialise
-from lemmata.theories.icl.gpt.setting import too_few_rows
+from lemmata.theories.icl.gpt.setting import GptSetting, too_few_rows
 from lemmata.theories.icl.probes import LOSS, judge_margins, mean_where
 from lemmata.theories.icl.prompts import (
     SEEN,
@@ -59,13 +58,13 @@ CHUNK = 50
 
 
 @piece("watch_prompts", "watch_contexts", once=True)
-def draw_watched(problem: Problem, key: jax.Array, world: World) -> Prompts:
+def draw_watched(problem: GptSetting, key: jax.Array, world: World) -> Prompts:
     """The prompts of unseen tasks that are looked at along training."""
     return watched_prompts(problem, key, world)
 
 
 @piece("batch", "context_room", "records", "heads", "positions")
-def train(problem: Problem, key: jax.Array, network: Causal, world: World, watched: Prompts) -> Run:
+def train(problem: GptSetting, key: jax.Array, network: Causal, world: World, watched: Prompts) -> Run:
     """Adam on the hinge loss of a fresh batch at every step."""
 
     def batch_hinge(network: Causal, prompts: Prompts) -> Array:
@@ -81,7 +80,7 @@ def train(problem: Problem, key: jax.Array, network: Causal, world: World, watch
     return loop(step, start(network), probe, record_steps(problem.steps, problem.records, problem.record_every))
 
 
-def margins(problem: Problem, network: Causal, prompts: Prompts) -> Float[Array, " prompts"]:
+def margins(problem: GptSetting, network: Causal, prompts: Prompts) -> Float[Array, " prompts"]:
     """z F of many prompts, some at a time."""
     count = prompts.label.shape[0]
     parts = math.gcd(count, max(1, count // CHUNK))  # equal parts, also of awkward numbers
@@ -96,7 +95,7 @@ def scores(margin: Float[Array, " prompts"]) -> dict[str, Array]:
 
 
 @piece("test_prompts", "test_contexts", "test_mode", "heads", "positions", once=True)
-def try_tasks(problem: Problem, key: jax.Array, network: Causal, world: World) -> dict[str, Array]:
+def try_tasks(problem: GptSetting, key: jax.Array, network: Causal, world: World) -> dict[str, Array]:
     """In domain: seen and unseen tasks, in one pass."""
     both = [testing_prompts(problem, key, world, which) for which in (SEEN, UNSEEN)]
     margin = margins(problem, network, jax.tree.map(lambda *leaves: jnp.concatenate(leaves), *both))
@@ -106,7 +105,7 @@ def try_tasks(problem: Problem, key: jax.Array, network: Causal, world: World) -
 
 @piece("test_prompts", "test_contexts", "test_mode", "patterns", "irrelevant", "dimension", "heads", "positions",
        once=True)  # fmt: skip
-def try_shifts(problem: Problem, key: jax.Array, network: Causal, world: World) -> dict[str, Array]:
+def try_shifts(problem: GptSetting, key: jax.Array, network: Causal, world: World) -> dict[str, Array]:
     """The same draws at every angle and amplitude: error and hinge, in total and by the query's pattern."""
     m, dimension = problem.patterns, problem.dimension
     require_shift(m, problem.irrelevant)
@@ -130,7 +129,7 @@ def try_shifts(problem: Problem, key: jax.Array, network: Causal, world: World) 
 
 
 @piece("test_prompts", "test_mode", "patterns", "irrelevant", "heads", "positions", "rows", once=True)
-def try_contexts(problem: Problem, key: jax.Array, network: Causal, world: World) -> dict[str, Array]:
+def try_contexts(problem: GptSetting, key: jax.Array, network: Causal, world: World) -> dict[str, Array]:
     """Every fraction and length, in domain (unseen tasks) and out of domain; several lengths fill the same room."""
     require_shift(problem.patterns, problem.irrelevant)
     if problem.positions == "learned" and problem.rows <= max(LENGTHS):
@@ -170,7 +169,7 @@ def try_contexts(problem: Problem, key: jax.Array, network: Causal, world: World
     return {name: jnp.concatenate([part[name] for part in parts], axis=2) for name in parts[0]}
 
 
-def train_and_test(problem: Problem, key: jax.Array) -> tuple[World, Causal, dict[str, Array]]:
+def train_and_test(problem: GptSetting, key: jax.Array) -> tuple[World, Causal, dict[str, Array]]:
     """Draw everything and train: the world, the trained network, and what both experiments say of the run."""
     world = draw_world(problem, key)
     run = train(problem, key, initialise(problem, key), world, draw_watched(problem, key, world))
@@ -204,7 +203,7 @@ _QUERY = (*_SHIFT, "odr")
         "odr": ("μ'_1", "μ'_2", "μ'_3"),
     },
 )  # fmt: skip
-def shift_gpt(problem: Problem, key: jax.Array, prepared: None = None) -> dict[str, Array]:
+def shift_gpt(problem: GptSetting, key: jax.Array, prepared: None = None) -> dict[str, Array]:
     """Train once, test at every angle of the reference family and both amplitudes (figure 6.3(A))."""
     world, trained, found = train_and_test(problem, key)
     return found | try_shifts(problem, key, trained, world)
@@ -220,7 +219,7 @@ _CELL = ("domain", "test_alpha", "length")
     *_RUN,
     labels={"domain": DOMAINS, "test_alpha": words(FRACTIONS), "length": words(LENGTHS)},
 )
-def contexts_gpt(problem: Problem, key: jax.Array, prepared: None = None) -> dict[str, Array]:
+def contexts_gpt(problem: GptSetting, key: jax.Array, prepared: None = None) -> dict[str, Array]:
     """Train once, test at every context length and fraction, in and out of domain (figure 6.3(B))."""
     world, trained, found = train_and_test(problem, key)
     return found | try_contexts(problem, key, trained, world)

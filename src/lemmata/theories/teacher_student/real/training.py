@@ -14,7 +14,6 @@ import optax
 from jaxtyping import Array, Float
 
 from lemmata.lab import batches
-from lemmata.lab.setting import Problem
 from lemmata.lab.simulation import Variable, piece, simulation, stream
 from lemmata.lab.training import Run, descent, loop, record_steps, without_repeats
 from lemmata.networks.orthonormal import orthonormal
@@ -27,7 +26,7 @@ from lemmata.theories.teacher_student.network import (
     respond,
 )
 from lemmata.theories.teacher_student.real.data import Prepared, boundary, group_of_token, prepare, target_scores
-from lemmata.theories.teacher_student.real.setting import EXTRA, FEATURES, GROUPS, TOKENS
+from lemmata.theories.teacher_student.real.setting import EXTRA, FEATURES, GROUPS, TOKENS, MnistSetting
 
 CLASSES = 10
 EVALUATED = 1000
@@ -54,7 +53,7 @@ def outputs(teacher: Teacher, pooled: Float[Array, "feature image group"], slope
 
 
 @piece("kernels", once=True)
-def draw_teacher(problem: Problem, key: jax.Array) -> Teacher:
+def draw_teacher(problem: MnistSetting, key: jax.Array) -> Teacher:
     """Uniform weights within 1/√(inputs of the layer)."""
     kernels, matrix, bias = jax.random.split(key, 3)
 
@@ -70,7 +69,7 @@ def draw_teacher(problem: Problem, key: jax.Array) -> Teacher:
 
 
 @piece("teacher_batch")
-def train_teacher(problem: Problem, key: jax.Array, teacher: Teacher, pooled: Array, labels: Array) -> Teacher:
+def train_teacher(problem: MnistSetting, key: jax.Array, teacher: Teacher, pooled: Array, labels: Array) -> Teacher:
     """Cross-entropy by SGD."""
     count = labels.shape[0]
     batch = min(problem.teacher_batch, count)
@@ -87,13 +86,13 @@ def train_teacher(problem: Problem, key: jax.Array, teacher: Teacher, pooled: Ar
 
 
 @piece()
-def accuracy(problem: Problem, teacher: Teacher, pooled: Array, labels: Array) -> Array:
+def accuracy(problem: MnistSetting, teacher: Teacher, pooled: Array, labels: Array) -> Array:
     right = jnp.argmax(outputs(teacher, pooled, problem.negative_slope), axis=-1) == labels
     return jnp.mean(right.astype(pooled.dtype))
 
 
 @piece("kernels", once=True)
-def draw_student(problem: Problem, key: jax.Array) -> tuple[Array, Weights]:
+def draw_student(problem: MnistSetting, key: jax.Array) -> tuple[Array, Weights]:
     """P, Haar orthogonal, and the first weights: small Gaussian values, no attention."""
     positions, values = jax.random.split(key)
     first = problem.initial_scale * jax.random.normal(values, (problem.kernels, FEATURES))
@@ -144,7 +143,7 @@ def probes(
 
 @piece("optimiser", "patches", "batch", "records")
 def train(
-    problem: Problem, key: jax.Array, positions: Array, weights: Weights, inputs: Array, hidden: Array,
+    problem: MnistSetting, key: jax.Array, positions: Array, weights: Weights, inputs: Array, hidden: Array,
     kernels: Array, energy: Array,
 ) -> Run:  # fmt: skip
     """The student on half the squared distance to the teacher's hidden outputs, copied to every patch of a group.
@@ -204,7 +203,7 @@ def train(
     Variable("diverged", (), "", "1 if training left the finite numbers and was frozen"),
     prepare=prepare,
 )
-def simulate(problem: Problem, key: jax.Array, prepared: Prepared) -> dict[str, Array]:
+def simulate(problem: MnistSetting, key: jax.Array, prepared: Prepared) -> dict[str, Array]:
     """One run: teacher, its test, student."""
     data = jax.tree.map(jnp.asarray, prepared)
     teacher_key, student_key = jax.random.split(stream(key, "init"))

@@ -14,7 +14,6 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from lemmata.lab.setting import Problem
 from lemmata.lab.simulation import piece
 from lemmata.networks.transformer import (
     Block,
@@ -27,6 +26,7 @@ from lemmata.networks.transformer import (
     layer_norm,
     transform,
 )
+from lemmata.theories.vit.images.setting import ImageSetting
 
 POSITION_SCALE = 0.02
 
@@ -42,7 +42,7 @@ class DeepTransformer(NamedTuple):
 
 
 @piece("width", "blocks", "positions", "token_values", once=True)
-def draw_network(problem: Problem, key: jax.Array, *, classes: int) -> DeepTransformer:
+def draw_network(problem: ImageSetting, key: jax.Array, *, classes: int) -> DeepTransformer:
     """A random initial network with an output layer for so many classes; the rest does not depend on their number."""
     embedding, positions, blocks, head = jax.random.split(key, 4)
     return DeepTransformer(

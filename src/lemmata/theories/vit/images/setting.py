@@ -14,7 +14,6 @@ import numpy as np
 
 from lemmata.datasets.digits import CLASS_SIZES
 from lemmata.lab import setting as lab
-from lemmata.lab.setting import capacity
 
 CANVAS, FOREGROUND = 32, 26
 PLACES = {4: ((1, 5), (0, 2, 3, 4, 6)), 2: ((0, 2, 4, 6), (0, 2, 4, 6))}
@@ -77,7 +76,7 @@ class ImageSetting(lab.Setting):
     def relevant_tokens(self) -> int:
         return RELEVANT[self.patch]
 
-    @property
+    @lab.fixed
     def kept_tokens(self) -> int:
         """rint(relevant tokens / α_*), half to even after removing floating noise; at most all of them."""
         return min(self.tokens, int(np.rint(round(self.relevant_tokens / self.relevant_fraction, 9))))
@@ -111,15 +110,27 @@ class ImageSetting(lab.Setting):
     def channels(self) -> int:
         return {"digits": 1, "cifar10": 3}.get(self.images) or self.pixels.shape[-1]
 
-    def shapes(self) -> dict[str, int]:
-        return {
-            "kept_tokens": self.kept_tokens,
-            "token_values": self.patch**2 * self.channels,
-            "positions": self.tokens,
-            "class_count": len(self.classes),
-            "batch_size": even_batch(self.samples, self.batch),
-            "capacity": capacity(self.samples),
-        }
+    @lab.fixed
+    def token_values(self) -> int:
+        """Numbers of a patch."""
+        return self.patch**2 * self.channels
+
+    @lab.fixed
+    def positions(self) -> int:
+        return self.tokens
+
+    @lab.fixed
+    def class_count(self) -> int:
+        return len(self.classes)
+
+    @lab.fixed
+    def batch_size(self) -> int:
+        return even_batch(self.samples, self.batch)
+
+    @lab.fixed
+    def capacity(self) -> int:
+        """Room for the training images."""
+        return lab.capacity(self.samples)
 
     def refusals(self, given: list[str]) -> Iterator[str]:
         if self.images == "given":

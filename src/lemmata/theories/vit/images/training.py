@@ -18,7 +18,6 @@ from jaxtyping import Array, Float
 
 from lemmata.datasets.images import Images
 from lemmata.lab import batches
-from lemmata.lab.setting import Problem
 from lemmata.lab.simulation import Variable, piece, simulation, stream
 from lemmata.lab.training import Run, descent, loop, record_steps
 from lemmata.theories.vit.images.data import Tokens, pretraining_sets, source, task_sets
@@ -52,7 +51,7 @@ def weighted_accuracy(outputs: Float[Array, "image class"], data: Tokens) -> Flo
 
 @piece("heads")
 def train(
-    problem: Problem, key: jax.Array, network: DeepTransformer, data: Tokens, samples: Any, epochs: Any,
+    problem: ImageSetting, key: jax.Array, network: DeepTransformer, data: Tokens, samples: Any, epochs: Any,
     *, batch: int, records: int,
 ) -> Run:  # fmt: skip
     """Cross-entropy on the first `samples` images for so many epochs of samples // batch steps."""
@@ -79,7 +78,7 @@ def train(
 
 
 @piece("heads")
-def accuracy(problem: Problem, network: DeepTransformer, data: Tokens) -> Array:
+def accuracy(problem: ImageSetting, network: DeepTransformer, data: Tokens) -> Array:
     return weighted_accuracy(outputs(network, data, problem.heads), data)
 
 
@@ -130,7 +129,7 @@ def prepare(setting: ImageSetting, seed: int) -> Prepared:
     Variable("diverged", (), "", "1 if training left the finite numbers and was frozen"),
     prepare=prepare,
 )
-def simulate(problem: Problem, key: jax.Array, prepared: Prepared) -> dict[str, Array]:
+def simulate(problem: ImageSetting, key: jax.Array, prepared: Prepared) -> dict[str, Array]:
     """One run: the initial model with a new output layer, fine-tuning, test."""
     network = draw_network(problem, stream(key, "init"), classes=problem.class_count)
     if prepared.initial is not None:
