@@ -297,9 +297,8 @@ def simulate(problem: Setting, key: jax.Array, prepared: None = None) -> dict[st
     network, features = initialise(problem, stream(key, "init"), basis)
     signs = draw_signs(problem, stream(key, "init"))
     if problem.sparsified:
-        sampler = stream(key, "sampler")
-        data = sparsify(problem, jax.random.fold_in(sampler, 0), data, attend(problem, network, data))
-        test = sparsify(problem, jax.random.fold_in(sampler, 1), test, attend(problem, network, test))
+        data = sparsify(problem, stream(key, "sampler", 0), data, attend(problem, network, data))
+        test = sparsify(problem, stream(key, "sampler", 1), test, attend(problem, network, test))
     run = train(problem, stream(key, "batch"), network, signs, data, Watch(test, features, basis))
     trained: Network = run.state.parameters
     untrained = evaluate(problem, network, signs, test)
