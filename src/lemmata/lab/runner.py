@@ -28,10 +28,10 @@ from lemmata.lab.ensemble import Layout, default_layout
 from lemmata.lab.errors import UserError
 from lemmata.lab.files import lock, write_json, write_whole, writing
 from lemmata.lab.grid import Grid, make_grid
-from lemmata.lab.sources import versions
+from lemmata.lab.sources import digest_of, versions
 from lemmata.lab.store import DONE, Store
 from lemmata.lab.sweep import OnProgress, execute, find_shapes
-from lemmata.lab.theory import Experiment, Preset, Theory, source_hash
+from lemmata.lab.theory import Experiment, Preset, Theory
 from lemmata.lab.work import Work
 
 
@@ -79,6 +79,7 @@ class Plan:
 
     def fingerprint(self, layout: Layout) -> dict[str, Any]:
         """What its data are of, computed in this layout."""
+        simulation = self.experiment.simulation
         return {
             "setting": self.preset.setting.values(),
             "axes": {axis: list(map(str, labels)) for axis, labels in self.grid.labels.items()},
@@ -86,7 +87,7 @@ class Plan:
             "seed": self.options.seed,
             "precision": self.experiment.precision,
             "layout": layout.asdict(),
-            "sources": source_hash(self.theory),
+            "sources": digest_of(simulation.function, simulation.prepare, type(self.preset.setting)),
         }
 
 
@@ -225,7 +226,7 @@ def publish(plan: Plan, computed: Computed, data: xr.Dataset, say: Callable[[str
     began = time.perf_counter()
     drawn = {
         "command": command(plan.theory, plan.name, plan.options),
-        "drawn_by": source_hash(plan.theory, readers=True),
+        "drawn_by": plan.theory.digest(),
     }
     if not computed.new and _is_drawn(plan.directory, drawn):
         return
