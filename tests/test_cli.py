@@ -324,7 +324,7 @@ def test_run_refuses_another_setting_unless_told_to_overwrite(lemmata: Lemmata, 
 
 def test_run_refuses_data_of_other_sources(lemmata: Lemmata, toy: Path) -> None:
     assert lemmata("run", "toy.py/e1-line", "--preset", "smoke").code == 0
-    toy.write_text(THEORY + "\n# changed\n")
+    toy.write_text(THEORY + "\nCHANGED = True\n")
     refused = lemmata("run", "toy.py/e1-line", "--preset", "smoke")
     assert refused.code == 2
     assert "sources" in refused.err
@@ -497,7 +497,7 @@ def test_verdicts_of_several_commands_meet_on_one_page(lemmata: Lemmata, toy: Pa
     page = Path("results/smoke/index.html").read_text()
     assert "The statement of c1-high." in page
     assert "The statement of c2-range." in page
-    toy.write_text(THEORY + "\n# changed\n")
+    toy.write_text(THEORY + "\nCHANGED = True\n")
     lemmata("verify", "toy.py/c2-range", "--preset", "smoke")
     page = Path("results/smoke/index.html").read_text()
     assert "The statement of c1-high." not in page, "a verdict of other sources does not stay"

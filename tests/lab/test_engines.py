@@ -213,7 +213,7 @@ def test_a_worker_with_other_sources_is_one_sentence(toy: Path, monkeypatch: pyt
     skipped = shutil.ignore_patterns("__pycache__", "theories")
     shutil.copytree(source, "other/lemmata", ignore=skipped)
     with open("other/lemmata/lab/grid.py", "a") as file:
-        file.write("# changed\n")
+        file.write("CHANGED = True\n")
     engine = Processes(1)
     engine.close()
     engine.workers[0] = Worker({"PYTHONPATH": str(Path("other").resolve())})

@@ -28,10 +28,10 @@ from lemmata.lab.ensemble import Layout, default_layout
 from lemmata.lab.errors import UserError
 from lemmata.lab.files import lock, write_json, write_whole, writing
 from lemmata.lab.grid import Grid, make_grid
-from lemmata.lab.sources import versions
+from lemmata.lab.sources import digest_of, versions
 from lemmata.lab.store import DONE, Store
 from lemmata.lab.sweep import OnProgress, execute, find_shapes
-from lemmata.lab.theory import Experiment, Preset, Theory, source_hash
+from lemmata.lab.theory import Experiment, Preset, Theory
 from lemmata.lab.work import Work
 
 
@@ -79,6 +79,7 @@ class Plan:
 
     def fingerprint(self, layout: Layout) -> dict[str, Any]:
         """What its data are of, computed in this layout."""
+        simulation = self.experiment.simulation
         return {
             "setting": self.preset.setting.values(),
             "axes": {axis: list(map(str, labels)) for axis, labels in self.grid.labels.items()},
@@ -86,17 +87,21 @@ class Plan:
             "seed": self.options.seed,
             "precision": self.experiment.precision,
             "layout": layout.asdict(),
-            "sources": source_hash(self.theory),
+            "sources": digest_of(simulation.function, simulation.prepare, type(self.preset.setting)),
         }
 
 
 @dataclass(frozen=True)
 class Computed:
-    """What computing a plan left in its folder: the data, why cells failed, whether anything was new, the seconds."""
+    """What computing a plan left in its folder: the data, why cells failed, whether anything was new, how long it took.
+
+    `began` is on the clock of `time.perf_counter`.
+    """
 
     store: Store
     failures: Mapping[str, str]
     new: bool
+    began: float
     seconds: float
 
 
@@ -202,7 +207,7 @@ def compute(plan: Plan, engine: Engine, progress: OnProgress | None, say: Callab
     work = Work(experiment.simulation, store, layout, experiment.precision)
     broken = execute(work, grid, engine, len(seeds), progress)
     failures = {f"{grid.describe(p[:-1])}, seed block {p[-1]}": message for p, message in broken.items()}
-    return Computed(store, failures, new, time.perf_counter() - began)
+    return Computed(store, failures, new, began, time.perf_counter() - began)
 
 
 def _is_stale(store: Store, fingerprint: Mapping[str, Any], plan: Plan, say: Callable[[str], None]) -> bool:
@@ -222,10 +227,9 @@ def _is_stale(store: Store, fingerprint: Mapping[str, Any], plan: Plan, say: Cal
 
 def publish(plan: Plan, computed: Computed, data: xr.Dataset, say: Callable[[str], None]) -> None:
     """Draw the figure and write `run.json`, unless those of this very command, by these sources, are there."""
-    began = time.perf_counter()
     drawn = {
         "command": command(plan.theory, plan.name, plan.options),
-        "drawn_by": source_hash(plan.theory, readers=True),
+        "drawn_by": plan.theory.digest(),
     }
     if not computed.new and _is_drawn(plan.directory, drawn):
         return
@@ -247,7 +251,7 @@ def publish(plan: Plan, computed: Computed, data: xr.Dataset, say: Callable[[str
         "versions": versions(),
         "timings": {
             "compute": round(computed.seconds, 3),
-            "total": round(computed.seconds + time.perf_counter() - began, 3),
+            "total": round(time.perf_counter() - computed.began, 3),
         },
         "finished": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "warnings": plan.warnings,

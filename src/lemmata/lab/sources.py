@@ -1,12 +1,33 @@
-"""Sources and versions: what results depend on besides the setting."""
+"""Sources and versions: what results depend on besides the setting.
+
+A digest of sources covers the modules that files reach by import statements, also those inside functions, and of each
+module its code: docstrings, comments, layout and what only a type checker reads do not count. Modules count that belong
+to Lemmata, to the package of a file, or, where a file belongs to no package, lie beside it. Importing from a package
+runs its `__init__`, but that counts only where a name comes from it: not for a submodule, and not for a name that it
+declares for type checkers alone, because it loads that lazily (as `lemmata` does): there the module counts that
+defines the name.
+"""
 
 from __future__ import annotations
 
+import ast
 import functools
 import hashlib
 import importlib.metadata
+import inspect
 import platform
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+PACKAGE = Path(__file__).parent.parent
+
+DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+"""What may have a docstring."""
+
+Name = tuple[str, ...]
+"""A dotted name."""
 
 
 def versions() -> dict[str, str]:
@@ -15,10 +36,200 @@ def versions() -> dict[str, str]:
     return {"python": platform.python_version(), **found}
 
 
-@functools.cache
 def package_digest() -> str:
-    """A digest of the package's sources."""
+    """A digest of all of Lemmata."""
+    return _digest({tuple(f.relative_to(PACKAGE).parts): f for f in PACKAGE.rglob("*.py")})
+
+
+def digest_of(*objects: Any) -> str:
+    """A digest of the sources that these functions or classes reach from the files that define them."""
+    return digest_from(*(file for each in objects if (file := defining_file(each))))
+
+
+def digest_from(*files: Path) -> str:
+    """A digest of the sources that these files reach, themselves included."""
+    return _digest(reached(files))
+
+
+def defining_file(thing: Any) -> Path | None:
+    """The file that defines a function or class; a partial or decorated function is unwrapped. None in a notebook."""
+    while isinstance(thing, functools.partial) or hasattr(thing, "__wrapped__"):
+        thing = thing.func if isinstance(thing, functools.partial) else thing.__wrapped__
+    try:
+        file = inspect.getsourcefile(thing)
+    except TypeError:  # nothing that has a source
+        return None
+    return Path(file) if file and Path(file).is_file() else None
+
+
+def reached(files: Iterable[Path]) -> dict[Name, Path]:
+    """The modules that these files reach by import statements, by name."""
+    found: dict[Name, Path] = {}
+    for file in files:
+        modules = _Modules(file.resolve())
+        seen: set[Path] = set()
+        left = {modules.file}
+        while left:
+            each = left.pop()
+            seen.add(each)
+            found[modules.name_of(each)] = each
+            wanted = {modules.defining(path) for path in modules.wanted_by(each)}
+            left |= {target for target in wanted if target is not None} - seen
+    return found
+
+
+def _digest(modules: Mapping[Name, Path]) -> str:
     digest = hashlib.sha256()
-    for file in sorted(Path(__file__).parent.parent.rglob("*.py")):
-        digest.update(file.read_bytes())
+    for name, file in sorted(modules.items()):
+        digest.update(".".join(name).encode() + b"\0" + _read(file).digest)
     return digest.hexdigest()[:16]
+
+
+class _Modules:
+    """The modules that count for a file: where they lie, and which of them defines a name."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        self._found: dict[Name, Path | None] = {}
+        folder = file.parent
+        while (folder / "__init__.py").exists():
+            folder = folder.parent
+        top = file.relative_to(folder).parts[0]
+        self._roots = {"lemmata": PACKAGE.parent}
+        self._beside: Path | None = None
+        if folder != file.parent:
+            self._roots[top] = folder
+        elif not {"site-packages", "dist-packages"} & set(folder.parts):
+            self._beside = folder
+
+    def name_of(self, file: Path) -> Name:
+        """The name under which a module of these counts."""
+        for top, folder in self._roots.items():
+            if file.is_relative_to(folder / top):
+                parts = file.relative_to(folder).with_suffix("").parts
+                return parts[:-1] if parts[-1] == "__init__" else parts
+        return file.relative_to(self.file.parent).with_suffix("").parts
+
+    def wanted_by(self, file: Path) -> Iterator[Name]:
+        """The dotted names that a file takes from elsewhere; relative ones made absolute."""
+        package = self.name_of(file)
+        if file.name != "__init__.py":
+            package = package[:-1]
+        for level, path in _read(file).wanted:
+            yield (*package[: len(package) + 1 - level], *path) if level else path
+
+    def defining(self, path: Name) -> Path | None:
+        """The file of the module that defines a dotted name; None if none of these does."""
+        package = None
+        for length in range(1, len(path) + 1):
+            module = self._find(path[:length])
+            if module is None:
+                break
+            if module.name not in ("__init__.py", path[length - 1]):
+                return module
+            package = module
+        else:
+            return None  # the package itself: what is taken from it stands in a longer name
+        if package is None or package.is_dir():
+            return None
+        lazy = _read(package).lazy.get(path[length - 1])
+        return self.defining((*lazy, *path[length:])) if lazy else package
+
+    def _find(self, name: Name) -> Path | None:
+        """A module's file, a package's `__init__`, or the folder of a package without one."""
+        if name not in self._found:
+            folder = self._roots.get(name[0], self._beside)
+            base = folder.joinpath(*name) if folder else None
+            candidates = [base / "__init__.py", base.with_name(f"{base.name}.py"), base] if base else []
+            self._found[name] = next((each for each in candidates if each.exists()), None)
+        return self._found[name]
+
+
+@dataclass(frozen=True)
+class _Source:
+    """What matters of one file.
+
+    `wanted`: the dotted names that it takes from elsewhere, each with its number of leading dots. `lazy`: the names
+    that it declares for type checkers alone, with where they come from.
+    """
+
+    digest: bytes
+    wanted: frozenset[tuple[int, Name]]
+    lazy: Mapping[str, Name]
+
+
+_SOURCES: dict[Path, tuple[tuple[int, int], _Source]] = {}
+
+
+def _read(file: Path) -> _Source:
+    """The file's source, parsed once unless it changes."""
+    status = file.stat()
+    version = (status.st_mtime_ns, status.st_size)
+    known = _SOURCES.get(file)
+    if known is None or known[0] != version:
+        known = _SOURCES[file] = (version, _parse(file.read_bytes()))
+    return known[1]
+
+
+def _parse(text: bytes) -> _Source:
+    tree = ast.parse(text)
+    lazy: dict[str, Name] = {}
+    imports: list[ast.Import | ast.ImportFrom] = []
+    chains: set[Name] = set()
+    inner: set[int] = set()
+    left: list[ast.AST] = [tree]
+    while left:
+        node = left.pop()
+        if isinstance(node, ast.If) and _is_for_type_checkers(node.test):
+            lazy |= _declared(node.body)
+            node.body = [ast.Pass()]
+        elif isinstance(node, DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
+            node.body[0] = ast.Pass()
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            imports.append(node)
+        elif isinstance(node, ast.Attribute):
+            inner.add(id(node.value))
+            if id(node) not in inner:
+                chains.add(_chain(node))
+        elif isinstance(node, ast.Name) and id(node) not in inner:
+            chains.add((node.id, "*"))
+        left += ast.iter_child_nodes(node)
+    digest = hashlib.sha256(ast.dump(tree, annotate_fields=False).encode()).digest()
+    return _Source(digest, frozenset(_wanted(imports, chains)), lazy)
+
+
+def _is_for_type_checkers(test: ast.expr) -> bool:
+    return (test.id if isinstance(test, ast.Name) else getattr(test, "attr", "")) == "TYPE_CHECKING"
+
+
+def _declared(body: Iterable[ast.stmt]) -> dict[str, Name]:
+    """The names that these statements import, with where they come from."""
+    imports = [node for node in body if isinstance(node, ast.ImportFrom) and node.module and not node.level]
+    return {a.asname or a.name: (*str(node.module).split("."), a.name) for node in imports for a in node.names}
+
+
+def _wanted(imports: Iterable[ast.Import | ast.ImportFrom], chains: set[Name]) -> Iterator[tuple[int, Name]]:
+    """The names that import statements take, and, of those that may be packages, what is taken from these."""
+    bound: dict[str, set[tuple[int, Name]]] = {}
+    for node in imports:
+        module = tuple(node.module.split(".")) if isinstance(node, ast.ImportFrom) and node.module else ()
+        level = node.level if isinstance(node, ast.ImportFrom) else 0
+        for alias in node.names:
+            path = (*module, *alias.name.split("."))
+            yield level, path
+            if isinstance(node, ast.ImportFrom) or alias.asname:
+                bound.setdefault(alias.asname or alias.name, set()).add((level, path))
+            else:
+                bound.setdefault(path[0], set()).add((0, path[:1]))
+    for first, *rest in chains:
+        yield from ((level, (*path, *rest)) for level, path in bound.get(first, ()))
+
+
+def _chain(node: ast.Attribute) -> Name:
+    """`a.b.c` as (a, b, c); empty where it begins with anything but a name."""
+    parts = [node.attr]
+    value = node.value
+    while isinstance(value, ast.Attribute):
+        parts.append(value.attr)
+        value = value.value
+    return (value.id, *reversed(parts)) if isinstance(value, ast.Name) else ("",)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +15,7 @@ from lemmata.lab.errors import unknown
 from lemmata.lab.grid import Axes
 from lemmata.lab.setting import Setting
 from lemmata.lab.simulation import Simulation
+from lemmata.lab.sources import digest_from, digest_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -114,7 +114,7 @@ class Theory:
     """One document: card, setting, simulation, experiments, claims, bounds.
 
     `card` has name, title, authors, question, answer and headlines (the claims that a plain `lemmata verify` checks).
-    `source` is the theory's folder or file, hashed into the fingerprint of its data.
+    `source` is the theory's folder or file.
     """
 
     card: Mapping[str, Any]
@@ -156,6 +156,14 @@ class Theory:
     def name(self) -> str:
         return self.card["name"]
 
+    def digest(self) -> str:
+        """A digest of the sources that its verdicts and figures depend on: all that its own module reaches."""
+        if self.source is not None:
+            return digest_from(self.source / "__init__.py" if self.source.is_dir() else self.source)
+        drawn = [experiment.plot for experiment in self.experiments.values()]
+        judged = [claim.evidence for claim in self.claims.values()]
+        return digest_of(self.simulate.function, *drawn, *judged)
+
     def experiment(self, name: str) -> Experiment:
         if name not in self.experiments:
             raise unknown("experiment", name, self.experiments, self.name)
@@ -183,31 +191,3 @@ def describe_setting(setting: type[Setting]) -> list[dict[str, Any]]:
             }
         )  # fmt: skip
     return rows
-
-
-LAB_READERS = {
-    "claims", "errors", "figures", "judges", "measures", "progress", "registry", "report", "report_style", "thresholds",
-    "verify",
-}  # fmt: skip
-THEORY_READERS = {"card", "claims", "figures", "measures"}
-"""Rooms that only read data: a change in them leaves stored data valid, but not verdicts and figures."""
-
-
-def source_hash(theory: Theory, readers: bool = False) -> str:
-    """A digest of the sources that the theory's data depend on: its own, `lab`, `networks` and `datasets`.
-
-    `readers`: of those that its verdicts and figures depend on.
-    """
-    package = Path(__file__).parent.parent
-    roots: list[tuple[Path, set[str]]] = [(package / "lab", LAB_READERS)]
-    roots += [(package / "networks", set()), (package / "datasets", set())]
-    if theory.source is not None:
-        roots.append((theory.source, THEORY_READERS))
-    digest = hashlib.sha256()
-    for root, reading in roots:
-        for file in [root] if root.is_file() else sorted(root.rglob("*.py")):
-            relative = file.relative_to(root if root.is_dir() else root.parent)
-            rooms = {Path(part).stem for part in relative.parts}
-            if readers or root.is_file() or not rooms & reading:
-                digest.update(relative.as_posix().encode() + b"\0" + file.read_bytes())
-    return digest.hexdigest()[:16]

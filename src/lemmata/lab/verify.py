@@ -15,7 +15,7 @@ from lemmata.lab.report import write_report
 from lemmata.lab.rows import Row, Verdicts
 from lemmata.lab.runner import Options, Outcome, carry_out, command, plan
 from lemmata.lab.sweep import OnProgress
-from lemmata.lab.theory import Theory, source_hash
+from lemmata.lab.theory import Theory
 
 Selection = Sequence[tuple[Theory, Sequence[Claim]]]
 """Theories, each with the claims to examine."""
@@ -69,7 +69,7 @@ def verify(
     with lock(options.directory), open_engine(engine) as opened:
         verdicts = Verdicts(options.directory)
         for (theory, claims), planned in zip(selection, plans, strict=True):
-            sources = source_hash(theory, readers=True)
+            sources = theory.digest()
             outcomes: dict[str, Outcome] = {}
             for claim in claims:
                 began = time.perf_counter()

@@ -1,0 +1,160 @@
+"""Verification from Python: what is decided stays, what is wrong is told before anything is computed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+import lemmata as lm
+from lemmata.lab import registry
+from lemmata.lab.claims import Datasets
+from lemmata.lab.errors import UserError
+from lemmata.lab.files import lock
+from lemmata.lab.rows import VERDICTS, Row, read_rows
+from lemmata.lab.runner import Options
+from lemmata.lab.verify import Selection, select, verify
+
+OPTIONS = Options("smoke", out=Path("out"), recompute_stale=True)
+CALLS: list[int] = []
+
+
+class Setting(lm.Setting):
+    slope: float = lm.number(1.0, "a", "slope", low=0)
+
+
+@lm.simulation(lm.Variable("height", (), "h", "height"), host=True)
+def simulate(setting: Setting, seed: int) -> dict[str, Any]:
+    CALLS.append(seed)
+    return {"height": np.float32(setting.slope + 0.25 * seed)}
+
+
+def experiment(name: str, *presets: str) -> lm.Experiment:
+    sizes = {preset: lm.Preset(Setting(), {}, 3) for preset in presets}
+    return lm.Experiment(name, "How high?", "Figure 1", simulate, sizes, lambda data: Figure(figsize=(1, 1)))
+
+
+def claim(name: str, evidence: Callable[[Datasets], Any], reads: str = "e1") -> lm.Claim:
+    low = lm.Control("below", lambda datasets: -1.0)
+    return lm.Claim(name, "Theorem 1", "bound", "It is high.", lm.at_least(0.0), evidence, (low,), (reads,))
+
+
+def height(datasets: Datasets) -> Any:
+    return datasets["e1"].height
+
+
+def interrupted(datasets: Datasets) -> Any:
+    raise KeyboardInterrupt
+
+
+def selection(*claims: lm.Claim) -> Selection:
+    card = dict.fromkeys(("title", "authors", "question", "answer"), "") | {"name": "toy", "headlines": ["c1"]}
+    experiments = [experiment("e1", "smoke"), experiment("e2", "quick")]
+    theory = lm.Theory(card, Setting, simulate, experiments, claims)
+    return [(theory, list(theory.claims.values()))]
+
+
+@pytest.fixture(autouse=True)
+def _no_calls_yet() -> None:
+    CALLS.clear()
+
+
+def test_a_row_is_on_disk_when_it_is_told() -> None:
+    seen = []
+
+    def decided(row: Row) -> None:
+        seen.append((row.name, [kept.name for kept in read_rows(Path("out"))]))
+
+    done = verify(selection(claim("c1", height), claim("c2", height)), OPTIONS, decided=decided)
+    assert seen == [("toy/c1", ["toy/c1"]), ("toy/c2", ["toy/c1", "toy/c2"])]
+    assert [row.claim for row in done.rows] == ["c1", "c2"]
+    assert done.page == Path("out/index.html")
+    assert done.page.exists()
+    assert all(row.as_expected for row in done.rows)
+
+
+def test_whatever_ends_a_verification_decided_rows_stay_and_the_folder_is_free() -> None:
+    with pytest.raises(KeyboardInterrupt):
+        verify(selection(claim("c1", height), claim("c2", interrupted), claim("c3", height)), OPTIONS)
+    assert [row.name for row in read_rows(Path("out"))] == ["toy/c1"]
+    with lock(Path("out")):
+        pass
+    CALLS.clear()
+    done = verify(selection(claim("c1", height), claim("c2", height), claim("c3", height)), OPTIONS)
+    assert [row.name for row in read_rows(Path("out"))] == [row.name for row in done.rows]
+    assert CALLS == [], "the data of the first time are used"
+
+
+def test_a_listener_that_raises_loses_nothing() -> None:
+    def closed(row: Row) -> None:
+        raise BrokenPipeError
+
+    with pytest.raises(BrokenPipeError):
+        verify(selection(claim("c1", height)), OPTIONS, decided=closed)
+    assert [row.name for row in read_rows(Path("out"))] == ["toy/c1"]
+
+
+def test_everything_that_claims_read_is_validated_before_anything_is_computed() -> None:
+    with pytest.raises(UserError, match="no preset 'smoke' in e2"):
+        verify(selection(claim("c1", height), claim("c2", height, reads="e2")), OPTIONS)
+    assert CALLS == []
+    assert not Path("out").exists()
+
+
+@pytest.mark.parametrize("text", ["[{", '[{"theory": "toy"}]', '[{"controls": [], "reads": []}]'])
+def test_verdicts_that_cannot_be_read_are_told_before_anything_is_computed(text: str) -> None:
+    Path("out").mkdir()
+    (Path("out") / VERDICTS).write_text(text)
+    with pytest.raises(UserError, match="cannot be read"):
+        verify(selection(claim("c1", height)), OPTIONS)
+    assert CALLS == []
+
+
+def test_a_folder_in_use_is_refused() -> None:
+    with lock(Path("out")), pytest.raises(UserError, match="in use"):
+        verify(selection(claim("c1", height)), OPTIONS)
+    assert CALLS == []
+
+
+FIELDS = [
+    "theory", "claim", "reference", "kind", "statement", "outcome", "expected", "relation", "predicted", "measured",
+    "low", "high", "note", "preset", "seconds", "control", "control_expected",
+]  # fmt: skip
+PAGE = ["formula", "reads", "controls", "command", "sources"]
+
+
+def test_a_row_is_printed_with_the_contracts_fields_and_kept_with_those_of_the_page() -> None:
+    (row,) = verify(selection(claim("c1", height)), OPTIONS).rows
+    assert list(row.json()) == FIELDS
+    assert list(row.stored()) == FIELDS + PAGE
+    (stored,) = json.loads((Path("out") / VERDICTS).read_text())
+    assert list(stored) == FIELDS + PAGE
+    assert Row.read(stored) == row
+    assert row.measured == 1.25
+
+
+def test_the_file_of_rows_is_plain_json_of_one_indentation() -> None:
+    verify(selection(claim("c1", height), claim("c2", height)), OPTIONS)
+    text = (Path("out") / VERDICTS).read_text()
+    assert text == json.dumps(json.loads(text), indent=1) + "\n"
+
+
+def test_names_select_claims_and_none_the_headlines(monkeypatch: pytest.MonkeyPatch) -> None:
+    ((theory, _),) = selection(claim("c1", height), claim("c2", height))
+    monkeypatch.setattr(registry, "load_all", lambda: [theory])
+    monkeypatch.setattr(registry, "load", lambda name: theory)
+
+    def names(*given: str, everything: bool = False) -> list[str]:
+        return [claim.name for _, claims in select(given, everything) for claim in claims]
+
+    assert names() == ["c1"]
+    assert names(everything=True) == ["c1", "c2"]
+    assert names("toy") == ["c1", "c2"]
+    assert names("toy/c2", "toy/c2") == ["c2"]
+    with pytest.raises(UserError, match="did you mean 'c2'"):
+        select(["toy/c22"])
