@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lemmata.lab.errors import UserError
+from lemmata.lab.interrupts import leave_on_signals, settle
 
 if TYPE_CHECKING:
     from lemmata.lab.rows import Row
@@ -341,10 +342,9 @@ def main() -> None:
         sys.stdout.reconfigure(errors="replace")  # Greek letters on a terminal that has none
     # zarr writes several files at once; when the disk is full one error is ours to tell, the others are no news
     logging.getLogger("asyncio").setLevel(logging.CRITICAL)
+    leave_on_signals()
     try:
-        code = app(standalone_mode=False)
-        if code == 130:  # what typer makes of Ctrl-C
-            raise KeyboardInterrupt
+        code = _carry_out()
         sys.exit(code if isinstance(code, int) else 0)
     except UserError as error:
         _leave(str(error), 2)
@@ -352,8 +352,6 @@ def main() -> None:
         sys.exit(leave.exit_code)
     except USAGE as error:
         _leave(error.format_message(), 2)
-    except (KeyboardInterrupt, typer.Abort):
-        _leave("interrupted; what was finished is kept, the same command goes on from there", 130)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
@@ -366,6 +364,14 @@ def main() -> None:
 
         traceback.print_exc()
         _leave(f"internal error: {type(error).__name__}: {error}", 3)
+
+
+def _carry_out() -> Any:
+    """The command; what comes of it after a signal, an error too, is no result."""
+    try:
+        return app(standalone_mode=False)
+    finally:
+        settle()
 
 
 def _leave(message: str, code: int) -> None:

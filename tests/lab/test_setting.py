@@ -455,12 +455,12 @@ def one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def fresh_counts() -> None:
     traced.clear()
-    initialise.compiled.clear_cache()  # pyright: ignore[reportFunctionMemberAccess]
-    descend.compiled.clear_cache()  # pyright: ignore[reportFunctionMemberAccess]
+    initialise.forget_programs()  # pyright: ignore[reportFunctionMemberAccess]
+    descend.forget_programs()  # pyright: ignore[reportFunctionMemberAccess]
 
 
 def programs(piece: Any) -> int:
-    return piece.compiled._cache_size()
+    return piece.count_programs()
 
 
 @pytest.mark.usefixtures("fresh_counts")
@@ -492,7 +492,7 @@ TINY = {"tokens": 10, "neurons": 16, "samples": 8, "test_samples": 16, "steps": 
 
 
 def test_the_vision_transformer_trains_with_one_program_whatever_its_numbers():
-    train_vit.compiled.clear_cache()  # pyright: ignore[reportFunctionMemberAccess]
+    train_vit.forget_programs()  # pyright: ignore[reportFunctionMemberAccess]
     runs = {
         "base": {},
         "fraction": {"relevant_fraction": 0.6},

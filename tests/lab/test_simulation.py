@@ -150,13 +150,13 @@ def counting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(local, "workers", lambda layout: 1)
     traced.clear()
     for piece in (draw, shifted):
-        piece.compiled.clear_cache()
+        piece.forget_programs()
 
 
 @pytest.mark.usefixtures("counting")
 def test_a_piece_that_runs_once_compiles_one_program_for_all_seeds_and_numbers():
     lm.sweep(gaussian, Gaussian(), {"shift": [0.0, 1.0, 2.0]}, seeds=4)
-    assert (draw.compiled._cache_size(), shifted.compiled._cache_size()) == (1, 1)
+    assert (draw.count_programs(), shifted.count_programs()) == (1, 1)
 
 
 @pytest.mark.usefixtures("counting")

@@ -16,7 +16,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from lemmata.lab.errors import Interrupted
+from lemmata.lab import live
+from lemmata.lab.machine import cores
 from lemmata.lab.precision import numerics
 from lemmata.lab.setting import Setting
 from lemmata.lab.simulation import Simulation
@@ -58,7 +59,7 @@ def default_layout(seeds: int = 1, cells: int = 1, backend: str = "") -> Layout:
 
 def threads_of_xla() -> int:
     """How many threads XLA has on the CPU of this process."""
-    return int(os.environ.get(XLA_THREADS) or len(os.sched_getaffinity(0)))
+    return int(os.environ.get(XLA_THREADS) or cores())
 
 
 def thread_variables(count: int) -> dict[str, str]:
@@ -69,7 +70,7 @@ def thread_variables(count: int) -> dict[str, str]:
 
 def workers(layout: Layout) -> int:
     """How many calls run at once."""
-    return len(os.sched_getaffinity(0)) if layout.kind == "threads" else 1
+    return cores() if layout.kind == "threads" else 1
 
 
 def simulate_runs(
@@ -83,6 +84,7 @@ def simulate_runs(
 
 
 def _single(simulation: Simulation, setting: Setting, seed: int) -> dict[str, np.ndarray]:
+    live.check()
     if simulation.host:
         return {name: np.asarray(value) for name, value in simulation.run(setting, seed).items()}
     prepared = simulation.prepared(setting, seed)

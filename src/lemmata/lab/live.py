@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import collections
 import contextlib
-import functools
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -22,7 +21,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.extend.core import get_opaque_trace_state
 
-from lemmata.lab import names
+from lemmata.lab import interrupts, names
 from lemmata.lab.errors import Interrupted
 
 if TYPE_CHECKING:
@@ -176,24 +175,21 @@ def current() -> Live | None:
     return _here.live
 
 
-_active: set[int] = set()
-
-
-def is_anyone_live() -> bool:
-    """Whether some thread of this process computes runs."""
-    return bool(_active)
+def check() -> None:
+    """Leave, between two runs, if the work was asked to stop."""
+    if _here.live is not None and _here.live.stopping():
+        raise Interrupted
 
 
 @contextlib.contextmanager
 def around(live: Live) -> Iterator[Live]:
     """Compute with this around."""
     before, _here.live = _here.live, live
-    _active.add(id(live))
     try:
-        yield live
+        with interrupts.busy():
+            yield live
     finally:
         _here.live = before
-        _active.discard(id(live))
 
 
 def blank(shapes: Any) -> Any:
@@ -255,9 +251,3 @@ class Pace:
 
     def see(self, steps: int, seconds: float) -> None:
         self._rate = steps / max(seconds, 1e-6)
-
-
-@functools.lru_cache(maxsize=4096)
-def pace_of(*program: Any) -> Pace:
-    """The pace of a program, shared by its runs."""
-    return Pace()

@@ -17,6 +17,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 from jax.interpreters.partial_eval import dce_jaxpr
@@ -66,7 +67,7 @@ def name_of(leaf: Any) -> bytes:
 
 def is_key(leaf: Any) -> bool:
     """Whether this is a typed JAX key."""
-    return hasattr(leaf, "dtype") and jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key)
+    return hasattr(leaf, "dtype") and jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
 
 
 def plain(leaf: Any) -> np.ndarray:
@@ -104,7 +105,7 @@ def kinds(leaves: Iterable[Any]) -> tuple[Any, ...]:
 
 
 def describe(traced: Any, given: int, results: int) -> Program:
-    """The program of `traced` (what `jit(...).trace` gives), by its first `given` leaves and first `results` results."""
+    """The program of what `jit(...).trace` gave, as far as its first results need it, by its first given leaves."""
     closed = traced.jaxpr
     wanted = [i < results for i in range(len(closed.jaxpr.outvars))]
     pruned, used = dce_jaxpr(closed.jaxpr, wanted)

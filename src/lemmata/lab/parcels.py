@@ -13,15 +13,16 @@ import os
 import pickle
 import socket
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from lemmata.lab.ensemble import thread_variables, threads_of_xla
 from lemmata.lab.errors import UserError
+from lemmata.lab.interrupts import is_stopping
 from lemmata.lab.programs import keep_programs
 from lemmata.lab.registry import FILE_MODULE
 from lemmata.lab.sources import package_digest, versions
-from lemmata.lab.work import Work
+from lemmata.lab.work import Answer, Work
 
 
 def pack_work(work: Work) -> bytes:
@@ -72,13 +73,31 @@ def find_backend(environment: Mapping[str, str]) -> str:
     return jax.default_backend()
 
 
-def compute_parcel(work: bytes, call: bytes, cache: str | None = None) -> list[str]:
+Steps = Callable[[int, int], None]
+"""Told the step of a run and its last step."""
+
+_report: Steps = lambda step, last: None  # noqa: E731
+
+
+def report_steps(report: Steps) -> None:
+    """From now on, what this worker computes is reported here."""
+    global _report
+    _report = report
+
+
+def compute_parcel(
+    work: bytes,
+    call: bytes,
+    cache: str | None = None,
+    stopping: Callable[[], bool] = is_stopping,
+    report: Steps | None = None,
+) -> Answer:
     """`Work.compute` on a worker; `cache` is the folder of compiled programs. What it prints goes to stderr."""
     keep_memory()
     if cache is not None:
         keep_programs(cache)
     with contextlib.redirect_stdout(sys.stderr):
-        return _unpack_work(work).compute(pickle.loads(call))
+        return _unpack_work(work).compute(pickle.loads(call), stopping, report or _report)
 
 
 @functools.cache

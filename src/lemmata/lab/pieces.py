@@ -8,6 +8,7 @@ assignment problem, a solver of SciPy.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import threading
@@ -21,6 +22,7 @@ from jax.core import Tracer
 from jax.custom_batching import custom_vmap
 
 from lemmata.lab import live, names
+from lemmata.lab.sources import digest_of
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -55,9 +57,9 @@ class Piece(Generic[P, R]):
         self._keywords = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]
         self._function: Callable[..., Any] = function
         options = HASTY if once else None
-        self._whole = jax.jit(self._trace, static_argnames=self._keywords)
-        self._hasty = jax.jit(self._trace, static_argnames=self._keywords, compiler_options=options)
-        self._divided = jax.jit(self._trace_window, static_argnames=self._keywords, donate_argnums=2)
+        self._whole: Any = jax.jit(self._trace, static_argnames=self._keywords)
+        self._hasty: Any = jax.jit(self._trace, static_argnames=self._keywords, compiler_options=options)
+        self._divided: Any = jax.jit(self._trace_window, static_argnames=self._keywords, donate_argnums=2)
         self._stacked: dict[Any, Any] = {}
         self._known: dict[Any, Known] = {}
         self._lock = threading.Lock()
@@ -179,10 +181,11 @@ class Piece(Generic[P, R]):
         return results
 
     def _batched(self, leaves: list[Any], problem: Any, args: Any, statics: Mapping[str, Any]) -> Any:
-        """Under `vmap`: one program for the stack of runs, whose training is shared and divided like that of one run."""
+        """Under `vmap`: one program for the stack of runs, whose training is shared and divided like one run's."""
         tree = jax.tree.structure((problem, args))
-        alone = jax.tree.unflatten(tree, [_representative(leaf) for leaf in leaves])
-        known = self._know(jax.tree.leaves(alone), *alone, statics)
+        alone = [_representative(leaf) for leaf in leaves]
+        one_problem, one_args = jax.tree.unflatten(tree, alone)
+        known = self._know(alone, one_problem, one_args, statics)
         used = [leaf for leaf, is_used in zip(leaves, known.program.used, strict=True) if is_used]
 
         @custom_vmap
@@ -222,13 +225,13 @@ class Piece(Generic[P, R]):
         key = (axes, known.program.digest, known.carry is None)
         with self._lock:
             if key not in self._stacked and known.carry is None:
-                self._stacked[key] = jax.jit(jax.vmap(whole, in_axes=(list(axes),), axis_size=size))
+                self._stacked[key] = jax.jit(jax.vmap(whole, in_axes=(list(axes),)))
             elif key not in self._stacked:
-                mapped = jax.vmap(window, in_axes=(list(axes), 0, None, None), axis_size=size)
+                mapped = jax.vmap(window, in_axes=(list(axes), 0, None, None))
                 self._stacked[key] = jax.jit(mapped, donate_argnums=1)
             compiled = self._stacked[key]
         if any(isinstance(leaf, Tracer) for leaf in used):
-            return jax.vmap(whole, in_axes=(list(axes),), axis_size=size)(used)
+            return jax.vmap(whole, in_axes=(list(axes),))(used)
 
         def compute(name: bytes | None) -> Any:
             if known.carry is None:
@@ -246,40 +249,84 @@ def _pretend(spec: Any) -> Any:
     if names.is_key(spec):
         return jnp.broadcast_to(jax.random.key(0, impl=jax.random.key_impl(spec)), spec.shape)
     if getattr(spec, "weak_type", False):
-        return jnp.broadcast_to(jnp.add(1, 1) if jnp.issubdtype(spec.dtype, jnp.integer) else jnp.add(1.0, 1.0), spec.shape)
+        two = jnp.add(1, 1) if jnp.issubdtype(spec.dtype, jnp.integer) else jnp.add(1.0, 1.0)
+        return jnp.broadcast_to(two, spec.shape)
     return jnp.zeros(spec.shape, spec.dtype)
 
 
 def _representative(leaf: Any) -> Any:
     """One run's share of a stacked array, as far as programs differ by it."""
-    return jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, weak_type=leaf.aval.weak_type) if isinstance(leaf, Tracer) else leaf
+    if not isinstance(leaf, Tracer):
+        return leaf
+    return jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, weak_type=getattr(leaf.aval, "weak_type", False))
 
 
 def host_piece(shapes: Callable[..., Any]) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Host work inside a run, on NumPy arrays: `function(*arrays)` returns a tree of arrays.
+    """Host work inside a run: a pure function of NumPy arrays that returns a tree of arrays.
 
-    `shapes(*arrays)` declares it as a tree of `jax.ShapeDtypeStruct`; it may read shapes and types alone. Legal wherever
-    a piece is, under `vmap` too, where it is called run by run. It must be a pure function of its arguments.
+    `shapes(*arrays)` declares what it returns as a tree of `jax.ShapeDtypeStruct`; it may read shapes and types alone.
+    Legal wherever a piece is, also under `vmap`, where it is called run by run, and inside a piece.
     """
-
-    def decorate(function: Callable[P, R]) -> Callable[P, R]:
-        def on_host(*arrays: Any) -> Any:
-            declared = shapes(*arrays)
-            found = function(*(np.asarray(array) for array in arrays))  # pyright: ignore[reportCallIssue]
-            return jax.tree.map(lambda spec, value: _declared(function, spec, value), declared, found)
-
-        @functools.wraps(function)
-        def call(*arrays: Any) -> Any:
-            arrays = jax.tree.map(jnp.asarray, arrays)
-            return jax.pure_callback(on_host, shapes(*arrays), *arrays, vmap_method="sequential")
-
-        return cast("Callable[P, R]", call)
-
-    return decorate
+    return lambda function: cast("Callable[P, R]", HostPiece(function, shapes))
 
 
-def _declared(function: Callable[..., Any], spec: Any, value: Any) -> np.ndarray:
-    array = np.asarray(value, spec.dtype)
-    if array.shape != spec.shape:
-        raise ValueError(f"{function.__name__} returned an array of shape {array.shape}, but declares {spec.shape}")
-    return array
+class HostPiece(Generic[P, R]):
+    """A host piece. What it makes is named by the sources that it reaches and the names of its inputs."""
+
+    def __init__(self, function: Callable[P, R], shapes: Callable[..., Any]) -> None:
+        functools.update_wrapper(self, function)
+        self._function: Callable[..., Any] = function
+        self._shapes = shapes
+        self._stack: Any = custom_vmap(self._call_back)
+        self._stack.def_vmap(self._compute_stack)
+
+    def __call__(self, *args: Any) -> Any:
+        leaves = jax.tree.leaves(args)
+        listed = live.foreseen()
+        if live.is_tracing() or (listed is None and any(isinstance(leaf, Tracer) for leaf in leaves)):
+            return self._stack(*args)
+        if listed is not None:
+            results = jax.tree.map(_pretend, self._shapes(*args))
+            with contextlib.suppress(names.Unnamed):
+                names.give_names(results, self._name(leaves))
+            return results
+        around = live.current()
+        results = jax.tree.map(jnp.asarray, self._compute(*args))
+        if around is not None and around.naming:
+            names.give_names(results, self._name(leaves))
+        return results
+
+    def _name(self, leaves: list[Any]) -> bytes:
+        return names.digest(self._sources.encode(), *(names.name_of(leaf) for leaf in leaves))
+
+    @functools.cached_property
+    def _sources(self) -> str:
+        return f"{self._function.__qualname__} {digest_of(self._function)}"
+
+    def _compute(self, *args: Any) -> Any:
+        declared = self._shapes(*args)
+        found = self._function(*jax.tree.map(np.asarray, args))
+        return jax.tree.map(self._check, declared, found)
+
+    def _check(self, declared: Any, value: Any) -> np.ndarray:
+        array = np.asarray(value, declared.dtype)
+        if array.shape != declared.shape:
+            name = self._function.__name__
+            raise ValueError(f"{name} returned an array of shape {array.shape}, but declares {declared.shape}")
+        return array
+
+    def _call_back(self, *args: Any) -> Any:
+        return jax.pure_callback(self._compute, self._shapes(*args), *args, vmap_method="sequential")
+
+    def _compute_stack(self, size: int, batched: Any, *args: Any) -> tuple[Any, Any]:
+        """The runs of a stack, one after the other."""
+        leaves, tree = jax.tree.flatten(args)
+        along = jax.tree.leaves(batched)
+        if any(isinstance(leaf, Tracer) for leaf in leaves):
+            axes = jax.tree.unflatten(tree, [0 if each else None for each in along])
+            results = jax.vmap(self._call_back, in_axes=axes, axis_size=size)(*args)
+        else:
+            runs = [[leaf[i] if each else leaf for leaf, each in zip(leaves, along, strict=True)] for i in range(size)]
+            found = [self._compute(*jax.tree.unflatten(tree, run)) for run in runs]
+            results = jax.tree.map(lambda *values: jnp.asarray(np.stack(values)), *found)
+        return results, jax.tree.map(lambda _: True, results)

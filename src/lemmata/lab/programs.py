@@ -18,3 +18,13 @@ def keep_programs(folder: str) -> None:
         jax.config.update("jax_compilation_cache_dir", folder)
         jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
         jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
+
+
+def forget_programs() -> None:
+    """Drop this process's compiled programs, and what was prepared for runs."""
+    import jax
+
+    from lemmata.lab.prepared import forget_prepared
+
+    jax.clear_caches()
+    forget_prepared()

@@ -28,11 +28,16 @@ from lemmata.lab.ensemble import Layout, default_layout
 from lemmata.lab.errors import UserError
 from lemmata.lab.files import lock, write_json, write_whole, writing
 from lemmata.lab.grid import Grid, make_grid
+from lemmata.lab.outlook import idle_fields, look_ahead
+from lemmata.lab.setting import Setting
 from lemmata.lab.sources import digest_of, versions
 from lemmata.lab.store import DONE, Store
-from lemmata.lab.sweep import OnProgress, execute, find_shapes
+from lemmata.lab.sweep import OnProgress, execute
 from lemmata.lab.theory import Experiment, Preset, Theory
 from lemmata.lab.work import Work
+
+PIECES = ".pieces"
+"""The folder of a theory's results in which trainings are kept; it can be deleted at any time."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +69,10 @@ class Plan:
     preset: Preset
     grid: Grid
     warnings: Sequence[str]
+    usual: Setting
+    """the preset's own setting"""
+    changed: Sequence[str]
+    """the fields that the user has set in it"""
 
     @property
     def name(self) -> str:
@@ -95,7 +104,8 @@ class Plan:
 class Computed:
     """What computing a plan left in its folder: the data, why cells failed, whether anything was new, how long it took.
 
-    `began` is on the clock of `time.perf_counter`.
+    `began` is on the clock of `time.perf_counter`. `trained` and `reused` count trainings that were computed and that
+    were known already; `remarks` are sentences about what was asked for.
     """
 
     store: Store
@@ -103,6 +113,9 @@ class Computed:
     new: bool
     began: float
     seconds: float
+    trained: int = 0
+    reused: int = 0
+    remarks: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -149,9 +162,9 @@ def plan(theory: Theory, name: str, options: Options) -> Plan:
             axes[field] = [value]
     setting = preset.setting.replace(**{field: value for field, value in changes.items() if field not in axes})
     grid = make_grid(setting, axes)
-    return Plan(
-        theory, experiment, options, Preset(setting, axes, options.seeds or preset.seeds), grid, _warnings(grid)
-    )
+    changed = tuple(field for field in changes if field not in axes)
+    chosen = Preset(setting, axes, options.seeds or preset.seeds)
+    return Plan(theory, experiment, options, chosen, grid, _warnings(grid), preset.setting, changed)
 
 
 def run(
@@ -186,28 +199,33 @@ def compute(plan: Plan, engine: Engine, progress: OnProgress | None, say: Callab
     """
     began = time.perf_counter()
     experiment, grid, seeds, path = plan.experiment, plan.grid, plan.seeds, plan.directory / "data.zarr"
-    store = Store.open(path)
-    layout = (
-        Layout(**store.fingerprint["layout"])
-        if store
-        else default_layout(len(seeds), len(grid.cells), engine.backend())
-    )
-    fingerprint = plan.fingerprint(layout)
-    if store and (plan.options.overwrite or _is_stale(store, fingerprint, plan, say)):
+    simulation, precision = experiment.simulation, experiment.precision
+    store = None if plan.options.overwrite else Store.open(path)
+    if store and _is_stale(store, plan.fingerprint(Layout(**store.fingerprint["layout"])), plan, say):
         store = None
-    if store is None:
-        shapes = find_shapes(experiment.simulation, grid, seeds.start, experiment.precision)
+    if store:
+        with writing(path):
+            store.extend(seeds)
+        if np.all(store.status() == DONE):
+            return Computed(store, {}, False, began, time.perf_counter() - began)
+    outlook = look_ahead(simulation, grid, seeds.start, precision)
+    asked = idle_fields(simulation, plan.preset.setting, plan.usual, plan.changed, seeds.start, precision)
+    if store:
+        layout = Layout(**store.fingerprint["layout"])
+    else:
+        layout = default_layout(len(seeds), outlook.families, engine.backend())
         with writing(path):
             store = Store.create(
-                path, experiment.simulation, grid, seeds, layout.block, shapes, experiment.precision, fingerprint
+                path, simulation, grid, seeds, layout.block, outlook.shapes, precision, plan.fingerprint(layout)
             )
-    with writing(path):
-        store.extend(seeds)
-    new = bool(np.any(store.status() != DONE))
-    work = Work(experiment.simulation, store, layout, experiment.precision)
-    broken = execute(work, grid, engine, len(seeds), progress)
-    failures = {f"{grid.describe(p[:-1])}, seed block {p[-1]}": message for p, message in broken.items()}
-    return Computed(store, failures, new, began, time.perf_counter() - began)
+    work = Work(simulation, store, layout, precision, plan.directory.parent / PIECES)
+    done = execute(work, grid, engine, outlook.family, len(seeds), progress)
+    failures = {f"{grid.describe(p[:-1])}, seed block {p[-1]}": message for p, message in done.failures.items()}
+    remarks = [f"{name} has no effect here." for name in (*outlook.idle, *asked)]
+    for sentence in remarks:
+        say(f"{plan.name}: {sentence}")
+    seconds = time.perf_counter() - began
+    return Computed(store, failures, True, began, seconds, done.trained, done.reused, remarks)
 
 
 def _is_stale(store: Store, fingerprint: Mapping[str, Any], plan: Plan, say: Callable[[str], None]) -> bool:
@@ -254,7 +272,9 @@ def publish(plan: Plan, computed: Computed, data: xr.Dataset, say: Callable[[str
             "total": round(time.perf_counter() - computed.began, 3),
         },
         "finished": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        "warnings": plan.warnings,
+        "trained": computed.trained,
+        "reused": computed.reused,
+        "warnings": [*plan.warnings, *computed.remarks],
         "failures": computed.failures,
     }
     _draw(plan.experiment, data, plan.directory / "figure.png", say)

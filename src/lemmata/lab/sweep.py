@@ -9,110 +9,131 @@ from __future__ import annotations
 import collections
 import contextlib
 import tempfile
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import xarray as xr
 
 from lemmata.lab.engines import Engine, open_engine
-from lemmata.lab.ensemble import Layout, default_layout, result_shapes
+from lemmata.lab.ensemble import Layout, default_layout
 from lemmata.lab.errors import UserError, unknown
 from lemmata.lab.grid import Axes, Grid, make_grid
+from lemmata.lab.outlook import look_ahead
 from lemmata.lab.precision import PRECISIONS
 from lemmata.lab.setting import Setting
 from lemmata.lab.simulation import Simulation
 from lemmata.lab.store import DONE, Chunk, Store
-from lemmata.lab.work import Call, Work, describe_error
+from lemmata.lab.work import Call, Work
 
 
 class Progress(NamedTuple):
-    """How far a sweep is: cells and runs done (failed ones included), failed cells, and all of them."""
+    """How far a sweep is: cells and runs done (failed ones included), failed cells, and all of them.
+
+    `steps`: of the long runs under way, the step and the last step of each.
+    """
 
     cells: int
     all_cells: int
     failed: int
     runs: int
     all_runs: int
+    steps: tuple[tuple[int, int], ...] = ()
 
 
 OnProgress = Callable[[Progress], None]
-"""Called at the start of a sweep and whenever a call ends."""
+"""Called at the start of a sweep, whenever a call ends, and now and then inside long runs."""
 
 
-def plan(chunks: Sequence[Chunk], layout: Layout) -> list[Call]:
-    """Partition the chunks into calls of at most `layout.runs` runs that share their static fields and seeds.
+def plan(chunks: Sequence[Chunk], layout: Layout, family: Mapping[tuple[int, ...], Hashable]) -> list[Call]:
+    """Partition the chunks into calls: the cells of a family together, block by block of seeds.
 
     A call never mixes blocks of seeds: more seeds then leave the earlier calls, and so their bits, as they were. From
-    threads, chunks that need other programs come first, so that these are compiled side by side and each only once.
+    threads, calls that need other programs come first, so that these are compiled side by side and each only once.
+    Where runs are stacked, families of as many cells with the same static fields share a call, in stacks of at most
+    `layout.runs` trainings: a stack follows from what is trained, not from how often it is tested.
     """
-    groups: dict[Any, list[Chunk]] = {}
-    if layout.kind == "threads":
-        for chunk in chunks:
-            groups.setdefault(chunk.setting.problem().static, []).append(chunk)
-        first = {group[0]: None for group in groups.values()}
-        return [[chunk] for chunk in (*first, *(chunk for chunk in chunks if chunk not in first))]
+    together: dict[Any, list[Chunk]] = {}
     for chunk in chunks:
-        groups.setdefault((chunk.setting.problem().static, chunk.block), []).append(chunk)
-    calls: list[Call] = []
-    for group in groups.values():
-        call: list[Chunk] = []
-        for chunk in group:
-            if call and sum(len(c.seeds) for c in call) + len(chunk.seeds) > layout.runs:
-                calls.append(call)
-                call = []
-            call.append(chunk)
-        calls.append(call)
+        together.setdefault((family[chunk.cell], chunk.block), []).append(chunk)
+    if layout.kind == "threads":
+        calls = [Call(tuple((chunk,) for chunk in members)) for members in together.values()]
+        return _programs_first(calls)
+    alike: dict[Any, list[list[Chunk]]] = {}
+    for (_, block), members in together.items():
+        alike.setdefault((block, *(chunk.setting.problem().static for chunk in members)), []).append(members)
+    calls = []
+    for groups in alike.values():
+        fit = max(1, layout.runs // len(groups[0][0].seeds))
+        stacks = [groups[i : i + fit] for i in range(0, len(groups), fit)]
+        calls += [Call(tuple(zip(*stack, strict=True))) for stack in stacks]
     return calls
 
 
+def _programs_first(calls: Sequence[Call]) -> list[Call]:
+    seen: set[Any] = set()
+    first, rest = [], []
+    for call in calls:
+        needed = {chunk.setting.problem().static for chunk in call.chunks}
+        (rest if needed <= seen else first).append(call)
+        seen |= needed
+    return [*first, *rest]
+
+
+class Executed(NamedTuple):
+    """What executing a sweep gave: failures by place, trainings that were computed and that were known."""
+
+    failures: dict[tuple[int, ...], str]
+    trained: int
+    reused: int
+
+
 def execute(
-    work: Work, grid: Grid, engine: Engine, seeds: int | None = None, progress: OnProgress | None = None
-) -> dict[tuple[int, ...], str]:
-    """Compute what is pending or failed before, of all seeds or the first ones; returns the failures by place."""
+    work: Work,
+    grid: Grid,
+    engine: Engine,
+    family: Mapping[tuple[int, ...], Hashable],
+    seeds: int | None = None,
+    progress: OnProgress | None = None,
+) -> Executed:
+    """Compute what is pending or failed before, of all seeds or the first ones."""
     status = work.store.status()
     chunks = work.store.chunks(grid, seeds)
     pending = {chunk for chunk in chunks if status[chunk.place] != DONE}
     left = collections.Counter(chunk.cell for chunk in pending)
-    calls = [call for call in plan(chunks, work.layout) if any(chunk in pending for chunk in call)]
+    calls = [call for call in plan(chunks, work.layout, family) if not pending.isdisjoint(call.chunks)]
     total = sum(len(chunk.seeds) for chunk in chunks)
     done = total - sum(len(chunk.seeds) for chunk in pending)
     broken: set[tuple[int, ...]] = set()
+    running: dict[Call, tuple[int, int]] = {}
+    turn = threading.Lock()
+    trained = reused = 0
 
     def report() -> None:
         if progress:
-            progress(Progress(len(grid.cells) - len(+left), len(grid.cells), len(broken), done, total))
+            steps = tuple(running.values())
+            progress(Progress(len(grid.cells) - len(+left), len(grid.cells), len(broken), done, total, steps))
+
+    def look(call: Call, step: int, last: int) -> None:
+        with turn:
+            running[call] = step, last
+            report()
 
     report()
-    with contextlib.closing(engine.run(work, calls)) as ended:
-        for call, reasons in ended:
-            for chunk, reason in zip(call, reasons, strict=True):
-                if chunk in pending:
-                    done += len(chunk.seeds)
-                    left[chunk.cell] -= 1
-                if reason:
-                    broken.add(chunk.cell)
-            report()
-    return work.store.failures()
-
-
-def find_shapes(simulation: Simulation, grid: Grid, seed: int, precision: str) -> dict[str, tuple[int, ...]]:
-    """The shapes of the first cell that returns what is declared; a broken cell does not stop the others."""
-    reasons = []
-    for cell, setting in grid.cells.items():
-        try:
-            shapes = result_shapes(simulation, setting, seed, precision)
-        except UserError:
-            raise
-        except (Exception, SystemExit) as error:
-            reasons.append(f"{grid.describe(cell)}: {describe_error(error)}")
-            continue
-        wrong = [name for name, shape in shapes.items() if len(shape) != len(simulation.variable(name).dims)]
-        if not wrong:
-            return shapes
-        dims = simulation.variable(wrong[0]).dims
-        reasons.append(f"{grid.describe(cell)}: {wrong[0]} has shape {shapes[wrong[0]]}, its dimensions are {dims}")
-    raise RuntimeError(f"every cell failed; first, at {reasons[0]}")
+    with contextlib.closing(engine.run(work, calls, look)) as ended:
+        for call, answer in ended:
+            with turn:
+                running.pop(call, None)
+                trained, reused = trained + answer.trained, reused + answer.reused
+                for chunk, reason in zip(call.chunks, answer.reasons, strict=True):
+                    if chunk in pending:
+                        done += len(chunk.seeds)
+                        left[chunk.cell] -= 1
+                    if reason:
+                        broken.add(chunk.cell)
+                report()
+    return Executed(work.store.failures(), trained, reused)
 
 
 def sweep(
@@ -141,13 +162,15 @@ def sweep(
     grid = make_grid(setting, axes or {})
     with contextlib.ExitStack() as stack:
         opened = stack.enter_context(open_engine(engine))
-        layout = default_layout(seeds, len(grid.cells), opened.backend())
-        shapes = find_shapes(simulation, grid, seed, precision)
+        outlook = look_ahead(simulation, grid, seed, precision)
+        layout = default_layout(seeds, outlook.families, opened.backend())
         path = None
         if opened.remote:
             path = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="lemmata-", dir=folder))) / "data.zarr"
-        store = Store.create(path, simulation, grid, range(seed, seed + seeds), layout.block, shapes, precision, {})
-        failures = execute(Work(simulation, store, layout, precision), grid, opened, seeds, progress)
+        chosen = range(seed, seed + seeds)
+        store = Store.create(path, simulation, grid, chosen, layout.block, outlook.shapes, precision, {})
+        work = Work(simulation, store, layout, precision)
+        failures = execute(work, grid, opened, outlook.family, seeds, progress).failures
         if failures:
             place, message = next(iter(failures.items()))
             raise RuntimeError(f"{len(failures)} chunks failed; first, at {grid.describe(place[:-1])}: {message}")

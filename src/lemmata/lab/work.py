@@ -9,51 +9,97 @@ import traceback
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
+import jax
 import numpy as np
 
+from lemmata.lab import live, names
 from lemmata.lab.ensemble import Layout, simulate_runs
 from lemmata.lab.errors import Interrupted, UserError
+from lemmata.lab.shelf import Shelf
 from lemmata.lab.simulation import Simulation
+from lemmata.lab.sources import versions
 from lemmata.lab.store import Chunk, Store
 
-Call = Sequence[Chunk]
-"""Chunks that are computed together, in one call of a compiled program where the layout stacks runs."""
 
-Ended = Generator[tuple[Call, list[str]], None, None]
-"""Calls as they end, each with why its chunks failed (empty where they did not); closing it stops the rest."""
+@dataclass(frozen=True)
+class Call:
+    """Chunks that one worker computes, in layers: the chunks of a layer together, in one call of each program where the
+    layout stacks runs; the layers one after the other, with the same trainings, each of which is computed once."""
+
+    layers: tuple[tuple[Chunk, ...], ...]
+
+    @property
+    def chunks(self) -> list[Chunk]:
+        return [chunk for layer in self.layers for chunk in layer]
+
+
+class Answer(NamedTuple):
+    """What computing a call gave: for every chunk why it failed (empty if it did not), and how many trainings were
+    computed, and how many were known."""
+
+    reasons: list[str]
+    trained: int = 0
+    reused: int = 0
+
+
+Ended = Generator[tuple[Call, Answer], None, None]
+"""Calls as they end; closing it stops the rest."""
+
+Report = Callable[[Call, int, int], None]
+"""Told how far the run is that a call computes now: its step, and the last one."""
 
 
 @dataclass(frozen=True)
 class Work:
-    """What the calls of one sweep share."""
+    """What the calls of one sweep share. `pieces`: the folder in which trainings are kept."""
 
     simulation: Simulation
     store: Store
     layout: Layout
     precision: str
+    pieces: Path | None = None
 
-    def compute(self, call: Call, stopping: Callable[[], bool] = lambda: False) -> list[str]:
-        """Compute a call, write what was not done yet; returns for every chunk why it failed, empty if it did not.
+    def compute(
+        self,
+        call: Call,
+        stopping: Callable[[], bool] = lambda: False,
+        report: Callable[[int, int], None] = lambda step, last: None,
+    ) -> Answer:
+        """Compute a call, and write what was not done yet."""
+        shelf = None if self.pieces is None else Shelf(self.pieces, self._stamp())
+        room = len(call.layers[0]) * len(call.chunks[0].seeds) if len(call.layers) > 1 else 0
+        with live.around(live.Live(shelf, room, stopping, report)) as around:
+            reasons = [reason for layer in call.layers for reason in self._compute_layer(layer)]
+        return Answer(reasons, around.trained, around.reused)
 
-        An exception fails the chunk; the chunks of a longer call are then tried alone, so that it hits only its own.
-        """
-        pending = [chunk for chunk in call if not self.store.is_done(chunk)]
+    def _stamp(self) -> bytes:
+        """What decides bits beside programs and their inputs."""
+        device = jax.devices()[0]
+        used = {name: versions()[name] for name in ("jax", "jaxlib")}
+        return names.stamp(
+            tuple(used.items()), device.platform, device.device_kind, self.layout.kind, self.layout.shared_by
+        )
+
+    def _compute_layer(self, layer: Sequence[Chunk]) -> list[str]:
+        """An exception fails the chunk; chunks that are stacked are then tried alone, so that it hits only its own."""
+        pending = [chunk for chunk in layer if not self.store.is_done(chunk)]
         if not pending:
-            return [""] * len(call)
-        runs = [(chunk.setting, seed) for chunk in call for seed in chunk.seeds]
+            return [""] * len(layer)
+        runs = [(chunk.setting, seed) for chunk in layer for seed in chunk.seeds]
         try:
-            results = iter(simulate_runs(self.simulation, runs, self.layout, self.precision, stopping))
+            results = iter(simulate_runs(self.simulation, runs, self.layout, self.precision))
         except (Interrupted, UserError):
             # what the user must put right (a missing data file) is no result of a cell
             raise
         except (Exception, SystemExit) as error:
-            if len(call) > 1:
-                return [self.compute([chunk], stopping)[0] for chunk in call]
-            self.store.fail(call[0], describe_error(error))
+            if len(layer) > 1:
+                return [reason for chunk in layer for reason in self._compute_layer([chunk])]
+            self.store.fail(layer[0], describe_error(error))
             return [describe_error(error)]
         reasons = []
-        for chunk in call:
+        for chunk in layer:
             mine = [next(results) for _ in chunk.seeds]
             reason = self._defect(mine) if chunk in pending else ""
             if reason:

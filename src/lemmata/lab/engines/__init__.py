@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from lemmata.lab.errors import UserError, unknown
-from lemmata.lab.work import Call, Ended, Work
+from lemmata.lab.work import Call, Ended, Report, Work
 
 ENGINES = {
     "local": "threads of this process",
@@ -30,8 +30,8 @@ class Engine(Protocol):
         """The JAX backend that computes."""
         ...
 
-    def run(self, work: Work, calls: Sequence[Call]) -> Ended:
-        """Compute and write the calls."""
+    def run(self, work: Work, calls: Sequence[Call], report: Report) -> Ended:
+        """Compute and write the calls; tell how far their long runs are."""
         ...
 
     def forget_programs(self) -> None:

@@ -11,7 +11,9 @@ import contextlib
 import json
 import logging
 import sys
-from collections.abc import Generator, Iterator, Sequence
+import threading
+import uuid
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +22,10 @@ import jax
 from lemmata.lab.engines.processes import lose_call, share_machine
 from lemmata.lab.ensemble import thread_variables, threads_of_xla
 from lemmata.lab.errors import UserError
+from lemmata.lab.interrupts import Party, involve
 from lemmata.lab.parcels import compute_parcel, find_backend, pack, pack_work
-from lemmata.lab.programs import programs_folder
-from lemmata.lab.work import Call, Ended, Work
+from lemmata.lab.programs import forget_programs, programs_folder
+from lemmata.lab.work import Answer, Call, Ended, Report, Work
 
 CONNECT = 10
 """Seconds within which a scheduler must answer."""
@@ -70,40 +73,65 @@ class Dask:
                 print(f"Waiting for a worker of the Dask cluster at {self.address}.", file=sys.stderr, flush=True)
             return self.client.submit(find_backend, thread_variables(threads_of_xla()), pure=False).result()
 
-    def run(self, work: Work, calls: Sequence[Call]) -> Ended:
+    def run(self, work: Work, calls: Sequence[Call], report: Report) -> Ended:
         suspects: list[Call] = []
-        with contextlib.closing(self._outcomes(work, calls)) as outcomes:
-            for call, reasons in outcomes:
-                if reasons is None:
+        with contextlib.closing(self._outcomes(work, calls, report)) as outcomes:
+            for call, answer in outcomes:
+                if answer is None:
                     suspects.append(call)
                 else:
-                    yield call, reasons
+                    yield call, answer
         # what only waited on a worker that died is suspected as well; alone, a call answers for itself
         for suspect in suspects:
-            with contextlib.closing(self._outcomes(work, [suspect])) as outcomes:
-                for call, reasons in outcomes:
-                    yield call, lose_call(work, call, "its Dask worker died every time") if reasons is None else reasons
+            with contextlib.closing(self._outcomes(work, [suspect], report)) as outcomes:
+                for call, answer in outcomes:
+                    yield call, lose_call(work, call, "its Dask worker died every time") if answer is None else answer
 
-    def _outcomes(self, work: Work, calls: Sequence[Call]) -> Generator[tuple[Call, list[str] | None], None, None]:
+    def _outcomes(
+        self, work: Work, calls: Sequence[Call], report: Report
+    ) -> Generator[tuple[Call, Answer | None], None, None]:
         """The calls as they end; None where workers died over one."""
-        import distributed
-
-        parcel, cache = pack_work(work), programs_folder()
+        parcel, cache, topic = pack_work(work), programs_folder(), f"lemmata-{uuid.uuid4().hex}"
+        numbers = range(len(calls))
         futures = self.client.map(
-            compute_parcel, [parcel] * len(calls), [pack(call) for call in calls], [cache] * len(calls), pure=False
+            compute_task,
+            [parcel] * len(calls),
+            [pack(call) for call in calls],
+            [cache] * len(calls),
+            [topic] * len(calls),
+            numbers,
+            pure=False,
         )
         calls_of = {future.key: call for future, call in zip(futures, calls, strict=True)}
+
+        def hear(event: tuple[Any, Any]) -> None:
+            number, step, last = event[1]
+            report(calls[number], step, last)
+
+        cancelling = threading.Thread(target=lambda: self.client.cancel(futures), daemon=True)
+        party = Party(cancelling.start, lambda: not cancelling.is_alive())
+        self.client.subscribe_topic(topic, hear)
         try:
-            for future in distributed.as_completed(futures):
-                with self._scheduler():
-                    error = future.exception()
-                    reasons = future.result() if error is None else None
-                if error is not None and not isinstance(error, distributed.KilledWorker):
-                    raise error if isinstance(error, UserError) else RuntimeError(f"{type(error).__name__}: {error}")
-                yield calls_of[future.key], reasons
+            with involve(party):
+                yield from self._as_completed(futures, calls_of)
         finally:
             with contextlib.suppress(Exception):
+                self.client.unsubscribe_topic(topic)
+            with contextlib.suppress(Exception):
                 self.client.cancel(futures)
+
+    def _as_completed(
+        self, futures: Sequence[Any], calls_of: Mapping[Any, Call]
+    ) -> Generator[tuple[Call, Answer | None], None, None]:
+        import distributed
+
+        for future in distributed.as_completed(futures):
+            with self._scheduler():
+                error = future.exception()
+                answer = future.result() if error is None else None
+            if error is not None and not isinstance(error, distributed.KilledWorker):
+                raise error if isinstance(error, UserError) else RuntimeError(f"{type(error).__name__}: {error}")
+            yield calls_of[future.key], answer
 
     @contextlib.contextmanager
     def _scheduler(self) -> Iterator[None]:
@@ -117,13 +145,29 @@ class Dask:
             ) from None
 
     def forget_programs(self) -> None:
-        self.client.run(jax.clear_caches)
+        self.client.run(forget_programs)
 
     def close(self) -> None:
         with contextlib.suppress(Exception):
             self.client.close(timeout=2)
         if self.cluster is not None:
             self.cluster.close(timeout=5)
+
+
+def compute_task(work: bytes, call: bytes, cache: str | None, topic: str, number: int) -> Answer:
+    """A call as a task of a Dask worker: it stops when it is cancelled, and tells the topic how far a run is."""
+    from distributed import get_worker
+
+    worker = get_worker()
+    key = worker.get_current_task()
+
+    def is_cancelled() -> bool:
+        task = worker.state.tasks.get(key)
+        return task is None or task.state == "cancelled"
+
+    return compute_parcel(
+        work, call, cache, is_cancelled, lambda step, last: worker.log_event(topic, (number, step, last))
+    )
 
 
 def read_scheduler_file(path: Path) -> str:

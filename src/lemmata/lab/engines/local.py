@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import concurrent.futures
+import functools
 import threading
 from collections.abc import Callable, Sequence
 
 import jax
 
 from lemmata.lab.ensemble import workers
-from lemmata.lab.work import Call, Ended, Work
+from lemmata.lab.interrupts import is_stopping
+from lemmata.lab.programs import forget_programs
+from lemmata.lab.work import Answer, Call, Ended, Report, Work
 
 
 class Local:
@@ -20,19 +23,23 @@ class Local:
     def backend(self) -> str:
         return jax.default_backend()
 
-    def run(self, work: Work, calls: Sequence[Call]) -> Ended:
+    def run(self, work: Work, calls: Sequence[Call], report: Report) -> Ended:
         stop = threading.Event()
-        yield from from_threads(lambda call: work.compute(call, stop.is_set), calls, workers(work.layout), stop.set)
+
+        def compute(call: Call) -> Answer:
+            return work.compute(call, lambda: stop.is_set() or is_stopping(), functools.partial(report, call))
+
+        yield from from_threads(compute, calls, workers(work.layout), stop.set)
 
     def forget_programs(self) -> None:
-        jax.clear_caches()
+        forget_programs()
 
     def close(self) -> None:
         pass
 
 
 def from_threads(
-    compute: Callable[[Call], list[str]], calls: Sequence[Call], count: int, stop: Callable[[], None]
+    compute: Callable[[Call], Answer], calls: Sequence[Call], count: int, stop: Callable[[], None]
 ) -> Ended:
     """Compute calls from `count` threads; yields them as they end. `stop` makes those that are under way return."""
     with concurrent.futures.ThreadPoolExecutor(count) as pool:

@@ -8,10 +8,12 @@ is started again and the call is repeated; a call that kills its worker every ti
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import queue
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from multiprocessing.connection import Pipe
 from typing import Any
@@ -19,12 +21,14 @@ from typing import Any
 import jax
 
 from lemmata.lab.engines.local import from_threads
-from lemmata.lab.engines.worker import CORES
+from lemmata.lab.engines.worker import CORES, ERROR, STEP
 from lemmata.lab.ensemble import thread_variables, threads_of_xla
 from lemmata.lab.errors import Interrupted
+from lemmata.lab.interrupts import GRACE, Party, involve
+from lemmata.lab.machine import core_numbers
 from lemmata.lab.parcels import compute_parcel, pack, pack_work
-from lemmata.lab.programs import programs_folder
-from lemmata.lab.work import Call, Ended, Work
+from lemmata.lab.programs import forget_programs, programs_folder
+from lemmata.lab.work import Answer, Call, Ended, Report, Work
 
 ATTEMPTS = 3
 """How often a call may lose its worker before it counts as failed."""
@@ -43,7 +47,7 @@ class Worker:
 
     def revive(self) -> None:
         """Start the process anew if it has ended."""
-        if self.process.poll() is not None:
+        if self.is_gone():
             self._start()
 
     def _start(self) -> None:
@@ -60,17 +64,28 @@ class Worker:
         )
         theirs.close()
 
-    def ask(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Call the function there."""
+    def ask(
+        self,
+        function: Callable[..., Any],
+        *arguments: Any,
+        report: Callable[[int, int], None] = lambda step, last: None,
+    ) -> Any:
+        """Call the function there; meanwhile it may tell how far a run is."""
         try:
             self._connection.send((function, arguments))
-            result, error = self._connection.recv()
+            kind, content = self._connection.recv()
+            while kind == STEP:
+                report(*content)
+                kind, content = self._connection.recv()
         except (EOFError, OSError):
             self.kill()
             raise WorkerDied(self.process.returncode) from None
-        if error is not None:
-            raise error
-        return result
+        if kind == ERROR:
+            raise content
+        return content
+
+    def is_gone(self) -> bool:
+        return self.process.poll() is not None
 
     def kill(self) -> None:
         self.process.kill()
@@ -91,12 +106,12 @@ class Processes:
     def backend(self) -> str:
         return jax.default_backend()
 
-    def run(self, work: Work, calls: Sequence[Call]) -> Ended:
+    def run(self, work: Work, calls: Sequence[Call], report: Report) -> Ended:
         parcel, cache = pack_work(work), programs_folder()
         busy: set[Worker] = set()
         stopped = False
 
-        def compute(call: Call) -> list[str]:
+        def compute(call: Call) -> Answer:
             worker = self._idle.get()
             busy.add(worker)
             status = None
@@ -106,7 +121,8 @@ class Processes:
                     if stopped:
                         raise Interrupted
                     try:
-                        return worker.ask(compute_parcel, parcel, pack(call), cache)
+                        given = (parcel, pack(call), cache)
+                        return worker.ask(compute_parcel, *given, report=functools.partial(report, call))
                     except WorkerDied as death:
                         if stopped:
                             raise Interrupted from None
@@ -116,29 +132,44 @@ class Processes:
                 self._idle.put(worker)
             return lose_call(work, call, f"its worker process died {ATTEMPTS} times, the last with status {status}")
 
-        def stop() -> None:
+        def tell() -> None:
             nonlocal stopped
             stopped = True
             for worker in list(busy):
+                worker.process.terminate()
+
+        def end() -> None:
+            for worker in self.workers:
                 worker.process.kill()
 
-        yield from from_threads(compute, calls, len(self.workers), stop)
+        def stop() -> None:
+            tell()
+            deadline = time.monotonic() + GRACE
+            while time.monotonic() < deadline and not all(worker.is_gone() for worker in list(busy)):
+                time.sleep(0.02)
+            for worker in list(busy):
+                worker.process.kill()
+
+        with involve(Party(tell, lambda: all(worker.is_gone() for worker in list(busy)), end)):
+            yield from from_threads(compute, calls, len(self.workers), stop)
 
     def forget_programs(self) -> None:
         for worker in self.workers:
             with contextlib.suppress(WorkerDied):
-                worker.ask(jax.clear_caches)
+                worker.ask(forget_programs)
 
     def close(self) -> None:
         for worker in self.workers:
             worker.kill()
 
 
-def lose_call(work: Work, call: Call, reason: str) -> list[str]:
+def lose_call(work: Work, call: Call, reason: str) -> Answer:
     """Mark the chunks of a call as failed that nobody could compute."""
-    for chunk in call:
-        work.store.fail(chunk, reason)
-    return [reason] * len(call)
+    lost = ["" if work.store.is_done(chunk) else reason for chunk in call.chunks]
+    for chunk, why in zip(call.chunks, lost, strict=True):
+        if why:
+            work.store.fail(chunk, why)
+    return Answer(lost)
 
 
 def share_machine(count: int | None = None) -> list[dict[str, str]]:
@@ -149,7 +180,7 @@ def share_machine(count: int | None = None) -> list[dict[str, str]]:
         # memory is taken as it is needed, since the command and other workers use the same card
         shared = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
         return [{"CUDA_VISIBLE_DEVICES": gpus[k % len(gpus)], **shared} for k in range(count or len(gpus))]
-    cores = sorted(os.sched_getaffinity(0))
+    cores = core_numbers()
     count = count or len(cores)
     shares = [cores[k::count] or [cores[k % len(cores)]] for k in range(count)]
     return [{**thread_variables(threads_of_xla()), CORES: ",".join(map(str, share))} for share in shares]

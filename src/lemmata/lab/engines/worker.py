@@ -1,8 +1,9 @@
 """The main program of a worker process: `python -m lemmata.lab.engines.worker FILE_DESCRIPTOR`.
 
-It calls what it is sent and answers with (result, None) or (None, exception). The exception is of a class that the
-command knows: the user's own may not travel. It ends with its command: a thread that reads ahead notices when the other
-end is gone, also in the middle of a call.
+It calls what it is sent and answers with a result or an exception; in the middle of a call it may tell how far a run
+is. An exception is of a class that the command knows: the user's own may not travel. It ends with its command: a thread
+that reads ahead notices when the other end is gone, also in the middle of a call. Asked to leave, or left alone, it
+keeps a checkpoint of the run it is at.
 """
 
 from __future__ import annotations
@@ -14,11 +15,14 @@ import sys
 import threading
 from multiprocessing.connection import Connection
 
+from lemmata.lab import interrupts, parcels
 from lemmata.lab.errors import UserError
 from lemmata.lab.work import describe_error
 
 CORES = "LEMMATA_CORES"
 """The variable that names the cores to which a worker keeps."""
+ANSWER, ERROR, STEP = "answer", "error", "step"
+"""The kinds of messages that a worker sends."""
 
 
 def keep_to_cores() -> None:
@@ -37,20 +41,22 @@ def serve(connection: Connection) -> None:
             while True:
                 asked.put(connection.recv_bytes())
         except (EOFError, OSError):
-            os._exit(0)
+            interrupts.leave(0)
 
     threading.Thread(target=read, daemon=True).start()
+    parcels.report_steps(lambda step, last: connection.send((STEP, (step, last))))
     while True:
         try:
             function, arguments = pickle.loads(asked.get())
-            answer = (function(*arguments), None)
+            answer = ANSWER, function(*arguments)
         except UserError as error:
-            answer = (None, UserError(str(error)))
+            answer = ERROR, UserError(str(error))
         except Exception as error:
-            answer = (None, RuntimeError(describe_error(error)))
+            answer = ERROR, RuntimeError(describe_error(error))
         connection.send(answer)
 
 
 if __name__ == "__main__":
+    interrupts.leave_on_signals(sentence="")
     keep_to_cores()
     serve(Connection(int(sys.argv[1])))

@@ -1,0 +1,126 @@
+"""The outlook of a sweep, before anything is computed: shapes, which cells share their trainings, what has no effect.
+
+A run is foreseen along every axis, the other axes at their first label. Cells whose trainings have the same names are a
+family and are planned together; should two axes act on each other, a family is too large or too small, which costs time
+and changes no result, since a training is recognised by its very own name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+from typing import Any, NamedTuple
+
+import jax
+from jax.interpreters.partial_eval import dce_jaxpr
+
+from lemmata.lab import names
+from lemmata.lab.ensemble import result_shapes
+from lemmata.lab.errors import UserError
+from lemmata.lab.grid import Grid
+from lemmata.lab.precision import numerics
+from lemmata.lab.setting import Setting
+from lemmata.lab.simulation import Foresight, Simulation
+from lemmata.lab.work import describe_error
+
+
+class Outlook(NamedTuple):
+    """The shapes of the variables, the family of every cell, and the axes whose labels all give the same runs."""
+
+    shapes: dict[str, tuple[int, ...]]
+    family: Mapping[tuple[int, ...], Hashable]
+    idle: list[str]
+
+    @property
+    def families(self) -> int:
+        return len(set(self.family.values()))
+
+
+def look_ahead(simulation: Simulation, grid: Grid, seed: int, precision: str) -> Outlook:
+    """The outlook of this grid; a broken cell does not stop the others, unless all are."""
+    shapes = find_shapes(simulation, grid, seed, precision)
+    if simulation.host or len(grid.cells) == 1:
+        return Outlook(shapes, {cell: cell for cell in grid.cells}, [])
+    origin = (0,) * len(grid.shape)
+    classes: list[list[Hashable]] = []
+    idle = []
+    for axis, name in enumerate(grid.labels):
+        cells = [(*origin[:axis], label, *origin[axis + 1 :]) for label in range(grid.shape[axis])]
+        seen = [_foresee(simulation, grid.cells[cell], seed, precision) for cell in cells]
+        classes.append([_class(each, label) for label, each in enumerate(seen)])
+        settings = [grid.cells[cell] for cell in cells]
+        if len(cells) > 1 and _all_alike(simulation, settings, seen, seed, precision):
+            idle.append(name)
+    family = {cell: tuple(classes[axis][label] for axis, label in enumerate(cell)) for cell in grid.cells}
+    return Outlook(shapes, family, idle)
+
+
+def find_shapes(simulation: Simulation, grid: Grid, seed: int, precision: str) -> dict[str, tuple[int, ...]]:
+    """The shapes of the first cell that returns what is declared."""
+    reasons = []
+    for cell, setting in grid.cells.items():
+        try:
+            shapes = result_shapes(simulation, setting, seed, precision)
+        except UserError:
+            raise
+        except (Exception, SystemExit) as error:
+            reasons.append(f"{grid.describe(cell)}: {describe_error(error)}")
+            continue
+        wrong = [name for name, shape in shapes.items() if len(shape) != len(simulation.variable(name).dims)]
+        if not wrong:
+            return shapes
+        dims = simulation.variable(wrong[0]).dims
+        reasons.append(f"{grid.describe(cell)}: {wrong[0]} has shape {shapes[wrong[0]]}, its dimensions are {dims}")
+    raise RuntimeError(f"every cell failed; first, at {reasons[0]}")
+
+
+def idle_fields(
+    simulation: Simulation, setting: Setting, usual: Setting, given: Iterable[str], seed: int, precision: str
+) -> list[str]:
+    """Those of the given fields that change nothing: with their usual values the run is the same."""
+    if simulation.host:
+        return []
+    found = []
+    for name in given:
+        other = setting.replace(**{name: getattr(usual, name)})
+        pair = [setting, other]
+        if other != setting:
+            seen = [_foresee(simulation, each, seed, precision) for each in pair]
+            if _all_alike(simulation, pair, seen, seed, precision):
+                found.append(name)
+    return found
+
+
+def _foresee(simulation: Simulation, setting: Setting, seed: int, precision: str) -> Foresight | None:
+    try:
+        return simulation.foresee(setting, seed, precision)
+    except UserError:
+        raise
+    except (Exception, SystemExit):
+        return None  # a broken cell fails when it is computed, with its reason
+
+
+def _class(foresight: Foresight | None, label: int) -> Hashable:
+    """Labels with the same trainings are of one class; a run without any, or with unknown ones, is alone."""
+    trainings = foresight.trainings if foresight else ()
+    return trainings if trainings and None not in trainings else label
+
+
+def _all_alike(
+    simulation: Simulation, settings: list[Setting], seen: list[Foresight | None], seed: int, precision: str
+) -> bool:
+    """Whether these settings give the same runs: the same pieces, and nothing else that reads what differs."""
+    pieces = {None if each is None else tuple(each.pieces) for each in seen}
+    known = [piece.name for each in seen if each for piece in each.pieces]
+    if len(pieces) > 1 or None in pieces or None in known:
+        return False
+    return len({_whole_run(simulation, setting, seed, precision) for setting in settings}) == 1
+
+
+def _whole_run(simulation: Simulation, setting: Setting, seed: int, precision: str) -> bytes:
+    """The name of all that a run returns: by the whole of its program and the numbers that this uses."""
+    with numerics(precision):
+        problem, key, prepared = setting.problem(), jax.random.key(seed), simulation.prepared(setting, seed)
+        closed: Any = jax.make_jaxpr(lambda problem: simulation.run(problem, key, prepared))(problem)
+        pruned, used = dce_jaxpr(closed.jaxpr, [True] * len(closed.jaxpr.outvars))
+        numbers = [names.name_of(x) for x, is_used in zip(jax.tree.leaves(problem), used, strict=True) if is_used]
+        return names.digest(str(pruned).encode(), *(names.plain(c).tobytes() for c in closed.consts), *numbers)
