@@ -148,10 +148,8 @@ def plan(theory: Theory, name: str, options: Options) -> Plan:
         if field in axes:
             axes[field] = [value]
     setting = preset.setting.replace(**{field: value for field, value in changes.items() if field not in axes})
-    grid = make_grid(setting, axes)
-    return Plan(
-        theory, experiment, options, Preset(setting, axes, options.seeds or preset.seeds), grid, _warnings(grid)
-    )
+    preset, grid = Preset(setting, axes, options.seeds or preset.seeds), make_grid(setting, axes)
+    return Plan(theory, experiment, options, preset, grid, _warnings(grid))
 
 
 def run(
@@ -187,11 +185,10 @@ def compute(plan: Plan, engine: Engine, progress: OnProgress | None, say: Callab
     began = time.perf_counter()
     experiment, grid, seeds, path = plan.experiment, plan.grid, plan.seeds, plan.directory / "data.zarr"
     store = Store.open(path)
-    layout = (
-        Layout(**store.fingerprint["layout"])
-        if store
-        else default_layout(len(seeds), len(grid.cells), engine.backend())
-    )
+    if store is None:
+        layout = default_layout(len(seeds), len(grid.cells), engine.backend())
+    else:
+        layout = Layout(**store.fingerprint["layout"])
     fingerprint = plan.fingerprint(layout)
     if store and (plan.options.overwrite or _is_stale(store, fingerprint, plan, say)):
         store = None
@@ -227,10 +224,7 @@ def _is_stale(store: Store, fingerprint: Mapping[str, Any], plan: Plan, say: Cal
 
 def publish(plan: Plan, computed: Computed, data: xr.Dataset, say: Callable[[str], None]) -> None:
     """Draw the figure and write `run.json`, unless those of this very command, by these sources, are there."""
-    drawn = {
-        "command": command(plan.theory, plan.name, plan.options),
-        "drawn_by": plan.theory.digest(),
-    }
+    drawn = {"command": command(plan.theory, plan.name, plan.options), "drawn_by": plan.theory.digest()}
     if not computed.new and _is_drawn(plan.directory, drawn):
         return
     computed.store.finish()
