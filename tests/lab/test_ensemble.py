@@ -12,6 +12,7 @@ import optax
 import pytest
 
 import lemmata as lm
+from lemmata.lab import live
 from lemmata.lab import sweep as sweep_module
 from lemmata.lab.engines import local
 from lemmata.lab.ensemble import CPU, Layout, result_shapes, simulate_runs, workers
@@ -20,6 +21,7 @@ from lemmata.lab.grid import Grid, make_grid
 from lemmata.lab.precision import numerics
 from lemmata.lab.store import Chunk
 from lemmata.lab.sweep import plan
+from lemmata.lab.work import Call
 from lemmata.theories import vit
 
 PRECISIONS = ("float32", "float64")
@@ -196,7 +198,7 @@ def test_more_seeds_leave_the_calls_of_the_earlier_ones_as_they_were():
     layout = Layout("vmap", runs=10, block=4)
     few = chunks_of(grid, 1)
     more = chunks_of(grid, 2)
-    earlier = [call for call in plan(more, layout) if call[0].block == 0]
+    earlier = [call for call in plan(more, layout) if call.chunks[0].block == 0]
     assert earlier == plan(few, layout)
 
 
@@ -222,11 +224,11 @@ def test_calls_are_at_most_as_large_as_the_layout_and_share_their_static_fields(
     grid = make_grid(Regression(), {"dimension": [2, 3], "step_size": [0.1, 0.2, 0.3]})
     chunks = chunks_of(grid, 2)
     calls = plan(chunks, Layout("vmap", runs=10, block=4))
-    assert sorted(map(id, (chunk for call in calls for chunk in call))) == sorted(map(id, chunks))
+    assert sorted(map(id, (chunk for call in calls for chunk in call.chunks))) == sorted(map(id, chunks))
     for call in calls:
-        assert sum(len(chunk.seeds) for chunk in call) <= 10
-        assert len({chunk.setting.dimension for chunk in call}) == 1
-        assert len({chunk.block for chunk in call}) == 1
+        assert sum(len(chunk.seeds) for chunk in call.chunks) <= 10
+        assert len({chunk.setting.dimension for chunk in call.chunks}) == 1
+        assert len({chunk.block for chunk in call.chunks}) == 1
     assert len(calls) == 8
 
 
@@ -234,14 +236,14 @@ def test_from_threads_every_chunk_is_a_call_and_those_with_new_programs_come_fir
     grid = make_grid(Regression(), {"dimension": [2, 3], "step_size": [0.1, 0.2, 0.3]})
     chunks = chunks_of(grid, 2)
     calls = plan(chunks, CPU)
-    assert [len(call) for call in calls] == [1] * len(chunks)
-    assert {call[0] for call in calls} == set(chunks)
-    assert [call[0].setting.dimension for call in calls[:2]] == [2, 3]
+    assert [len(call.chunks) for call in calls] == [1] * len(chunks)
+    assert {call.chunks[0] for call in calls} == set(chunks)
+    assert [call.chunks[0].setting.dimension for call in calls[:2]] == [2, 3]
 
 
 def test_a_call_larger_than_the_layout_is_one_block():
     chunks = [Chunk((), 0, range(20), Regression()), Chunk((), 1, range(20, 40), Regression())]
-    assert plan(chunks, Layout("vmap", runs=10, block=20)) == [[chunks[0]], [chunks[1]]]
+    assert plan(chunks, Layout("vmap", runs=10, block=20)) == [Call(((chunk,),)) for chunk in chunks]
 
 
 def test_one_thread_per_core_makes_single_calls_and_one_makes_stacked_calls():
@@ -257,8 +259,8 @@ def test_work_stops_between_two_runs_when_asked():
         started.append(seed)
         return {"value": 0.0}
 
-    with pytest.raises(Interrupted):
-        simulate_runs(count, [(Regression(), seed) for seed in range(9)], CPU, "float32", lambda: len(started) == 3)
+    with live.around(live.Live(stopping=lambda: len(started) == 3)), pytest.raises(Interrupted):
+        simulate_runs(count, [(Regression(), seed) for seed in range(9)], CPU, "float32")
     assert started == [0, 1, 2]
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import shutil
 import textwrap
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -28,6 +27,8 @@ PACKAGE = {
 
         if TYPE_CHECKING:
             from made.typed import Type
+
+        HERE = 1
 
         def late():
             """Imports when called."""
@@ -127,6 +128,8 @@ def test_code_of_other_modules_does_not_count(module: str, made: Path) -> None:
     ("before", "after"),
     [
         ('"""A module."""', '"""Another\n\n   docstring."""'),
+        ('"""A module."""', ""),
+        ("HERE = 1", 'HERE = 1\n"""What it is."""'),
         ('"""Imports when called."""', '"""Other words."""'),
         ("import made.absolute", "# why\nimport made.absolute  # here"),
         ("return value, lm.stream", "return (\n        value,\n        lm.stream,\n    )"),
@@ -145,13 +148,18 @@ def test_the_digest_does_not_depend_on_the_place(made: Path, tmp_path: Path) -> 
 
 
 def test_a_file_on_its_own_reaches_what_lies_beside_it(tmp_path: Path) -> None:
-    (tmp_path / "toy.py").write_text("import numpy, helper\nfrom parts.one import ONE\nfrom lemmata import stream\n")
+    (tmp_path / "toy.py").write_text(
+        "import numpy, helper\nfrom parts.one import ONE\nfrom pack import TWO\nfrom lemmata import stream\n"
+    )
     (tmp_path / "helper.py").write_text("H = 1\n")
     (tmp_path / "other.py").write_text("O = 1\n")
     (tmp_path / "parts").mkdir()
     (tmp_path / "parts" / "one.py").write_text("ONE = 1\n")
+    (tmp_path / "pack").mkdir()
+    (tmp_path / "pack" / "__init__.py").write_text("from .two import TWO\n")
+    (tmp_path / "pack" / "two.py").write_text("TWO = (\n")
     found = names(tmp_path / "toy.py")
-    assert {"toy", "helper", "parts.one", "lemmata.lab.simulation"} <= found
+    assert {"toy", "helper", "parts.one", "pack", "pack.two", "lemmata.lab.simulation"} <= found
     assert not {"other", "numpy"} & found
 
 
@@ -166,42 +174,32 @@ def test_partial_and_decorated_functions_are_those_they_wrap() -> None:
     assert digest_of(names, None) == digest_of(names)
 
 
-@pytest.fixture(scope="module")
-def data_digests(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Callable[[], dict[str, str]]]:
-    """A copy of the whole package, and the digest of every experiment's data by its sources."""
-    copy = tmp_path_factory.mktemp("copy") / "lemmata"
-    source = Path(lemmata.__file__).parent
+def test_claims_figures_and_fits_leave_data_valid_and_training_does_not(tmp_path: Path) -> None:
+    """On a copy of the package, from the files of every simulation."""
+    copy, source = tmp_path / "lemmata", Path(lemmata.__file__).parent
     shutil.copytree(source, copy, ignore=shutil.ignore_patterns("__pycache__"))
-    roots: dict[str, list[Path]] = {}
+    theory_of: dict[tuple[Path, ...], str] = {}
     for theory in registry.load_all():
         for experiment in theory.experiments.values():
             simulation, setting = experiment.simulation, next(iter(experiment.presets.values())).setting
-            found = [defining_file(each) for each in (simulation.function, simulation.prepare, type(setting))]
-            files = [copy / file.relative_to(source) for file in found if file]
-            roots[f"{theory.name}/{experiment.name}"] = files
+            files = [defining_file(each) for each in (simulation.function, simulation.prepare, type(setting))]
+            theory_of[tuple(copy / file.relative_to(source) for file in files if file)] = theory.name
 
-    return copy, lambda: {name: digest_from(*files) for name, files in roots.items()}
+    known = {files: digest_from(*files) for files in theory_of}
 
+    def stale_after_editing(*edited: Path) -> set[str]:
+        """The theories of which data become stale when these files are edited."""
+        for file in edited:
+            with file.open("a") as text:
+                text.write("\nCHANGED = True\n")
+        before = dict(known)
+        known.update({files: digest_from(*files) for files in theory_of})
+        return {name for files, name in theory_of.items() if known[files] != before[files]}
 
-def test_claims_figures_and_fits_leave_data_valid_and_training_does_not(
-    data_digests: tuple[Path, Callable[[], dict[str, str]]],
-) -> None:
-    copy, digests = data_digests
-    before = digests()
-    readers = [
-        file for room in ("claims", "judges", "fits", "intervals", "report") for file in copy.rglob(f"{room}.py")
-    ]
-    readers += [file for room in ("claims", "figures") for file in copy.glob(f"theories/*/{room}/**/*.py")]
+    readers = [copy / "lab" / f"{room}.py" for room in ("claims", "judges", "fits", "intervals", "report", "verify")]
+    readers += [file for room in ("claims", "figures") for file in copy.glob(f"theories/*/{room}/*.py")]
     assert len(readers) > 20
-    for file in readers:
-        with file.open("a") as text:
-            text.write("\nCHANGED = True\n")
-    assert digests() == before
-    with (copy / "theories/vit/training.py").open("a") as text:
-        text.write("\nCHANGED = True\n")
-    after = digests()
-    changed = {name.partition("/")[0] for name in before if after[name] != before[name]}
-    assert changed == {"vit"}
-    with (copy / "lab/setting.py").open("a") as text:
-        text.write("\nCHANGED = True\n")
-    assert all(digest != after[name] for name, digest in digests().items())
+    assert stale_after_editing(*readers) == set()
+    assert stale_after_editing(copy / "theories/vit/training.py") == {"vit"}
+    assert stale_after_editing(copy / "theories/vit/setting.py") == {"vit"}
+    assert stale_after_editing(copy / "lab/setting.py") == set(theory_of.values())

@@ -1,4 +1,4 @@
-"""What can go wrong because of the user or the environment: one sentence, exit code 2, no traceback."""
+"""What can go wrong because of the user or the environment: one sentence, exit code 2, no traceback; and a stop."""
 
 from __future__ import annotations
 

@@ -64,6 +64,7 @@ class _Thread(threading.local):
     live: Live | None = None
     foreseen: list[Foreseen] | None = None
     tracing = False
+    measuring = False
 
 
 _here = _Thread()
@@ -103,6 +104,21 @@ def tracing(window: Window | None = None) -> Iterator[Window | None]:
         yield window
     finally:
         _here.window, _here.tracing = before
+
+
+@contextlib.contextmanager
+def measuring() -> Iterator[None]:
+    """A piece that is traced meanwhile raises `Measured` where its loop begins; without a loop it is traced as usual."""
+    _here.measuring = True
+    try:
+        yield
+    finally:
+        _here.measuring = False
+
+
+def is_measuring() -> bool:
+    """Whether only the carry of a loop is wanted."""
+    return _here.measuring
 
 
 def is_tracing() -> bool:

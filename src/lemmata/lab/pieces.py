@@ -119,7 +119,7 @@ class Piece(Generic[P, R]):
         return found
 
     def _trace(self, problem: Any, *args: Any, **statics: Any) -> Any:
-        with live.tracing():
+        with live.tracing(live.Window(None, None, None) if live.is_measuring() else None):
             return self._function(problem, *args, **statics)
 
     def _trace_window(
@@ -131,31 +131,18 @@ class Piece(Generic[P, R]):
         assert window.left is not None
         return result, window.left
 
-    def _measure(self, problem: Any, args: Any, statics: Mapping[str, Any]) -> Any:
-        """The shapes of the carry of its training; None if it has none."""
-        if self._once:
-            return None
-
-        def trace(problem: Any, args: Any) -> Any:
-            with live.tracing(live.Window(None, None, None)):
-                return self._function(problem, *args, **statics)
-
-        try:
-            jax.eval_shape(trace, problem, args)
-        except live.Measured as measured:
-            return measured.args[0]
-        return None
-
     def _know(self, leaves: list[Any], problem: Any, args: Any, statics: Mapping[str, Any]) -> Known:
         """What is known for inputs of these shapes; found by tracing, once."""
         numerics = jax.config.jax_enable_x64, jax.config.jax_default_matmul_precision  # pyright: ignore[reportAttributeAccessIssue]
         key = (jax.tree.structure((problem, args)), names.kinds(leaves), tuple(sorted(statics.items())), numerics)
         known = self._known.get(key)
         if known is None:
-            carry = self._measure(problem, args, statics)
-            if carry is None:
-                traced = self._hasty.trace(problem, *args, **statics)
-            else:
+            carry = None
+            try:
+                with contextlib.nullcontext() if self._once else live.measuring():
+                    traced = self._hasty.trace(problem, *args, **statics)
+            except live.Measured as measured:
+                (carry,) = measured.args
                 window = live.blank(carry), np.asarray(True), np.asarray(0, np.int32)
                 traced = self._divided.trace(problem, args, *window, **statics)
             out = traced.out_info if carry is None else traced.out_info[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import textwrap
@@ -113,8 +114,7 @@ class Row:
 
     def json(self) -> dict[str, Any]:
         """The row as `lemmata verify --json` prints it."""
-        fields = list(self.stored().items())
-        return dict(fields[: [name for name, _ in fields].index("formula")])
+        return dict(itertools.takewhile(lambda field: field[0] != "formula", self.stored().items()))
 
     def stored(self) -> dict[str, Any]:
         """The whole row, for `verdicts.json`."""

@@ -245,10 +245,7 @@ def _is_stale(store: Store, fingerprint: Mapping[str, Any], plan: Plan, say: Cal
 
 def publish(plan: Plan, computed: Computed, data: xr.Dataset, say: Callable[[str], None]) -> None:
     """Draw the figure and write `run.json`, unless those of this very command, by these sources, are there."""
-    drawn = {
-        "command": command(plan.theory, plan.name, plan.options),
-        "drawn_by": plan.theory.digest(),
-    }
+    drawn = {"command": command(plan.theory, plan.name, plan.options), "drawn_by": plan.theory.digest()}
     if not computed.new and _is_drawn(plan.directory, drawn):
         return
     computed.store.finish()

@@ -23,9 +23,6 @@ from typing import Any
 
 PACKAGE = Path(__file__).parent.parent
 
-DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-"""What may have a docstring."""
-
 Name = tuple[str, ...]
 """A dotted name."""
 
@@ -36,9 +33,13 @@ def versions() -> dict[str, str]:
     return {"python": platform.python_version(), **found}
 
 
+@functools.cache
 def package_digest() -> str:
-    """A digest of all of Lemmata."""
-    return _digest({tuple(f.relative_to(PACKAGE).parts): f for f in PACKAGE.rglob("*.py")})
+    """A digest of all files of Lemmata as they are: every worker makes it, and parsing them all would take a second."""
+    digest = hashlib.sha256()
+    for file in sorted(PACKAGE.rglob("*.py")):
+        digest.update(file.relative_to(PACKAGE).as_posix().encode() + b"\0" + file.read_bytes())
+    return digest.hexdigest()[:16]
 
 
 def digest_of(*objects: Any) -> str:
@@ -104,11 +105,9 @@ class _Modules:
 
     def name_of(self, file: Path) -> Name:
         """The name under which a module of these counts."""
-        for top, folder in self._roots.items():
-            if file.is_relative_to(folder / top):
-                parts = file.relative_to(folder).with_suffix("").parts
-                return parts[:-1] if parts[-1] == "__init__" else parts
-        return file.relative_to(self.file.parent).with_suffix("").parts
+        roots = (folder for top, folder in self._roots.items() if file.is_relative_to(folder / top))
+        parts = file.relative_to(next(roots, self.file.parent)).with_suffix("").parts
+        return parts[:-1] if parts[-1] == "__init__" else parts
 
     def wanted_by(self, file: Path) -> Iterator[Name]:
         """The dotted names that a file takes from elsewhere; relative ones made absolute."""
@@ -125,15 +124,15 @@ class _Modules:
             module = self._find(path[:length])
             if module is None:
                 break
-            if module.name not in ("__init__.py", path[length - 1]):
+            if module.suffix == ".py" and module.name != "__init__.py":
                 return module
             package = module
         else:
             return None  # the package itself: what is taken from it stands in a longer name
         if package is None or package.is_dir():
             return None
-        lazy = _read(package).lazy.get(path[length - 1])
-        return self.defining((*lazy, *path[length:])) if lazy else package
+        lazy = _read(package).lazy.get(path[length - 1], path[:length])
+        return package if lazy == path[:length] else self.defining((*lazy, *path[length:]))
 
     def _find(self, name: Name) -> Path | None:
         """A module's file, a package's `__init__`, or the folder of a package without one."""
@@ -172,7 +171,10 @@ def _read(file: Path) -> _Source:
 
 
 def _parse(text: bytes) -> _Source:
-    tree = ast.parse(text)
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError):  # a file that nothing has imported yet
+        return _Source(hashlib.sha256(text).digest(), frozenset(), {})
     lazy: dict[str, Name] = {}
     imports: list[ast.Import | ast.ImportFrom] = []
     chains: set[Name] = set()
@@ -182,9 +184,9 @@ def _parse(text: bytes) -> _Source:
         node = left.pop()
         if isinstance(node, ast.If) and _is_for_type_checkers(node.test):
             lazy |= _declared(node.body)
-            node.body = [ast.Pass()]
-        elif isinstance(node, DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
-            node.body[0] = ast.Pass()
+            node.body = []
+        elif isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+            node.body = [each for each in node.body if not _is_text(each)]
         elif isinstance(node, (ast.Import, ast.ImportFrom)):
             imports.append(node)
         elif isinstance(node, ast.Attribute):
@@ -196,6 +198,15 @@ def _parse(text: bytes) -> _Source:
         left += ast.iter_child_nodes(node)
     digest = hashlib.sha256(ast.dump(tree, annotate_fields=False).encode()).digest()
     return _Source(digest, frozenset(_wanted(imports, chains)), lazy)
+
+
+def _is_text(statement: ast.stmt) -> bool:
+    """A docstring, also one below what it describes."""
+    return (
+        isinstance(statement, ast.Expr)
+        and isinstance(statement.value, ast.Constant)
+        and isinstance(statement.value.value, str)
+    )
 
 
 def _is_for_type_checkers(test: ast.expr) -> bool:

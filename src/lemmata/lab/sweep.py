@@ -46,8 +46,10 @@ OnProgress = Callable[[Progress], None]
 """Called at the start of a sweep, whenever a call ends, and now and then inside long runs."""
 
 
-def plan(chunks: Sequence[Chunk], layout: Layout, family: Mapping[tuple[int, ...], Hashable]) -> list[Call]:
-    """Partition the chunks into calls: the cells of a family together, block by block of seeds.
+def plan(
+    chunks: Sequence[Chunk], layout: Layout, family: Mapping[tuple[int, ...], Hashable] | None = None
+) -> list[Call]:
+    """Partition the chunks into calls: the cells of a family (without one: each by itself), block by block of seeds.
 
     A call never mixes blocks of seeds: more seeds then leave the earlier calls, and so their bits, as they were. From
     threads, calls that need other programs come first, so that these are compiled side by side and each only once.
@@ -56,7 +58,7 @@ def plan(chunks: Sequence[Chunk], layout: Layout, family: Mapping[tuple[int, ...
     """
     together: dict[Any, list[Chunk]] = {}
     for chunk in chunks:
-        together.setdefault((family[chunk.cell], chunk.block), []).append(chunk)
+        together.setdefault((family[chunk.cell] if family else chunk.cell, chunk.block), []).append(chunk)
     if layout.kind == "threads":
         calls = [Call(tuple((chunk,) for chunk in members)) for members in together.values()]
         return _programs_first(calls)
