@@ -108,7 +108,7 @@ def tracing(window: Window | None = None) -> Iterator[Window | None]:
 
 @contextlib.contextmanager
 def measuring() -> Iterator[None]:
-    """A piece that is traced meanwhile raises `Measured` where its loop begins; without a loop it is traced as usual."""
+    """A piece that is traced meanwhile raises `Measured` where its loop begins; without one it is traced as usual."""
     _here.measuring = True
     try:
         yield
@@ -209,14 +209,13 @@ def around(live: Live) -> Iterator[Live]:
 
 
 def blank(shapes: Any) -> Any:
-    """A carry to be overwritten; NumPy's zeros, since JAX would compile a program for each."""
+    """A carry to be overwritten; from NumPy's zeros, since JAX would compile a program for each."""
 
     def zeros(spec: Any) -> Any:
-        if names.is_key(spec):
-            return jax.random.wrap_key_data(
-                jnp.zeros(jax.eval_shape(jax.random.key_data, spec).shape, jnp.uint32), impl=jax.random.key_impl(spec)
-            )
-        return np.zeros(spec.shape, spec.dtype)
+        if not names.is_key(spec):
+            return jax.device_put(np.zeros(spec.shape, spec.dtype))
+        numbers = jax.eval_shape(jax.random.key_data, spec)
+        return jax.random.wrap_key_data(np.zeros(numbers.shape, numbers.dtype), impl=names.key_impl(spec))
 
     return jax.tree.map(zeros, shapes)
 

@@ -70,6 +70,11 @@ def is_key(leaf: Any) -> bool:
     return hasattr(leaf, "dtype") and jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
 
 
+def key_impl(spec: Any) -> str:
+    """Which of JAX's generators a key of this type is for."""
+    return {"key<fry>": "threefry2x32", "key<rbg>": "rbg", "key<urbg>": "unsafe_rbg"}[str(spec.dtype)]
+
+
 def plain(leaf: Any) -> np.ndarray:
     """The numbers of an array or key on the host, also while something is traced."""
     with jax.ensure_compile_time_eval():

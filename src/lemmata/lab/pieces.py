@@ -183,23 +183,29 @@ class Piece(Generic[P, R]):
         @stack.def_vmap
         def compute_stack(size: int, batched: list[list[bool]], used: list[Any]) -> tuple[Any, Any]:
             axes = tuple(0 if is_batched else None for is_batched in batched[0])
-            result = self._compute_stack(size, axes, used, tree, known, statics)
+            result = self._compute_stack(size, axes, used, jax.tree.unflatten(tree, alone), known, statics)
             return result, jax.tree.map(lambda _: True, result)
 
         return stack(used)
 
     def _compute_stack(
-        self, size: int, axes: tuple[int | None, ...], used: list[Any], tree: Any, known: Known, statics: Any
+        self, size: int, axes: tuple[int | None, ...], used: list[Any], one: Any, known: Known, statics: Any
     ) -> Any:
-        """Compute a stack of `size` runs from the inputs that they use; an axis of None is shared by all runs."""
+        """Compute a stack of `size` runs from the inputs that they use; an axis of None is shared by all runs.
+
+        `one`: the inputs of one run, or their shapes.
+        """
         spread = lambda specs: jax.tree.map(  # noqa: E731
             lambda spec: jax.ShapeDtypeStruct((size, *spec.shape), spec.dtype), specs
         )
 
+        leaves, tree = jax.tree.flatten(one)
+
         def fill(used: list[Any]) -> Any:
             given = iter(used)
             # what the program does not use may have any value
-            return jax.tree.unflatten(tree, [next(given) if is_used else 0.0 for is_used in known.program.used])
+            pairs = zip(leaves, known.program.used, strict=True)
+            return jax.tree.unflatten(tree, [next(given) if is_used else _pretend(leaf) for leaf, is_used in pairs])
 
         def whole(used: list[Any]) -> Any:
             problem, args = fill(used)
@@ -232,9 +238,11 @@ class Piece(Generic[P, R]):
 
 
 def _pretend(spec: Any) -> Any:
-    """An array of this shape and type, inside a trace."""
+    """An array of this shape and type, inside a trace; a number as it is."""
+    if not hasattr(spec, "dtype"):
+        return spec
     if names.is_key(spec):
-        return jnp.broadcast_to(jax.random.key(0, impl=jax.random.key_impl(spec)), spec.shape)
+        return jnp.broadcast_to(jax.random.key(0, impl=names.key_impl(spec)), spec.shape)
     if getattr(spec, "weak_type", False):
         two = jnp.add(1, 1) if jnp.issubdtype(spec.dtype, jnp.integer) else jnp.add(1.0, 1.0)
         return jnp.broadcast_to(two, spec.shape)

@@ -94,4 +94,4 @@ def _plain(spec: Any) -> Any:
 def _restore(content: memoryview, spec: Any) -> jax.Array:
     plain = _plain(spec)
     array = jax.device_put(np.frombuffer(content, plain.dtype).reshape(plain.shape))
-    return jax.random.wrap_key_data(array, impl=jax.random.key_impl(spec)) if names.is_key(spec) else array
+    return jax.random.wrap_key_data(array, impl=names.key_impl(spec)) if names.is_key(spec) else array
