@@ -44,7 +44,7 @@ class Watched(NamedTuple):
     shifted_patterns: Patterns | None
 
 
-@piece("context_room", "watch_prompts", "watch_contexts", "test_prompts", "test_contexts", "test_mode", "track",
+@piece("context_room", "watch_prompts", "watch_contexts", "test_prompts", "test_context_room", "test_mode", "track",
        once=True)  # fmt: skip
 def draw_watched(problem: Problem, key: jax.Array, world: World) -> Watched:
     """The prompts that `train` looks at."""

@@ -73,7 +73,7 @@ def _moments(problem: Problem) -> Array:
     return without_repeats(jnp.minimum(jnp.asarray([*REGISTER, problem.steps]), problem.steps))
 
 
-@piece("test_prompts", "test_contexts", "test_mode", "track", "include_query", "shiftable", "heads", "class_size",
+@piece("test_prompts", "test_context_room", "test_mode", "track", "include_query", "shiftable", "heads", "class_size",
        once=True)  # fmt: skip
 def evaluate(
     problem: Problem, key: jax.Array, before: Network, after: Network, signs: Array, world: World
