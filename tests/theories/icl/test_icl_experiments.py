@@ -11,7 +11,7 @@ import xarray as xr
 from lemmata.lab.claims import OUTCOMES, examine
 from lemmata.lab.errors import UserError
 from lemmata.lab.grid import Grid, make_grid
-from lemmata.lab.runner import Options, run
+from lemmata.lab.runner import Options, configured, run
 from lemmata.lab.sweep import find_shapes, sweep
 from lemmata.theories import icl
 from lemmata.theories.icl.comparison import ask_oracle, compare
@@ -428,6 +428,9 @@ def test_a_test_axis_can_be_set_and_extended_without_another_program() -> None:
         make_grid(smoke.setting, {"test_contexts": [1, 7]})
     longer = make_grid(smoke.setting.replace(test_room=9), {"test_contexts": [1, 9]}).cells.values()
     assert [setting.problem().test_contexts for setting in longer] == [1, 9]
+    chosen = Options("smoke", changes=("test_contexts=9", "test_room=9", "test_mode=exact"))
+    _, asked = configured(EXPERIMENTS["p4-contexts"], chosen)
+    assert (asked.labels["test_contexts"], asked.labels["test_mode"]) == ([9], ["exact"])
 
 
 def test_a_cell_is_the_run_of_its_own_setting(found: dict[str, xr.Dataset]) -> None:

@@ -63,7 +63,7 @@ def ask(problem: Problem, key: jax.Array, network: Network, signs: Array, world:
     return jax.tree.map(lambda *parts: jnp.stack(parts), inside, outside)
 
 
-def answer(length: int, asked: Asked) -> dict[str, np.ndarray]:
+def score_predictors(length: int, asked: Asked) -> dict[str, np.ndarray]:
     """Fit every baseline to the contexts of every prompt, and count the errors of all predictors: host work."""
     wrong, agreed = [], []
     for domain in range(len(DOMAINS)):
@@ -102,7 +102,7 @@ def compare(setting: Setting, seed: int) -> dict[str, Any]:
     network: Network = run.state.parameters
     asked = jax.device_get(ask(problem, key, network, signs, world))
     hinge = np.asarray(seen_hinge(problem, key, network, signs, world))
-    return answer(setting.test_contexts, asked) | {"seen_hinge": hinge}
+    return score_predictors(setting.test_contexts, asked) | {"seen_hinge": hinge}
 
 
 @piece("test_prompts", "test_context_room", "test_mode", once=True)
