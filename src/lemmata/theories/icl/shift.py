@@ -19,7 +19,10 @@ DEFECT = "irrelevant span"
 """The defect whose relevant patterns out of domain lie in the span of the irrelevant ones."""
 BRANCH_A = (45.0, 20.0, 6.35, 0.0, -45.0, -90.0, -135.0)
 BRANCH_B = (70.0, 83.65, 135.0, 180.0)
-SHIFTS = {f"{angle:g}": {"angle": angle} for angle in (*BRANCH_A, *BRANCH_B)} | {"defect": {"defect": DEFECT}}
+SHIFTS = {
+    **{f"{angle:g}": {"angle": angle} for angle in (*BRANCH_A, *BRANCH_B)},
+    "defect": {"angle": 45.0, "defect": DEFECT},
+}
 """The shifts of P5: angles of the reference family, both branches, and the defect."""
 RADIUS = 0.82
 """a² + b² of the reference family, so that mu'_1 has the norm of a pattern."""
