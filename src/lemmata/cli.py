@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lemmata.lab.errors import UserError
-from lemmata.lab.interrupts import leave_on_signals, settle
+from lemmata.lab.interrupts import leaving_on_signals
 
 if TYPE_CHECKING:
     from lemmata.lab.rows import Row
@@ -342,9 +342,9 @@ def main() -> None:
         sys.stdout.reconfigure(errors="replace")  # Greek letters on a terminal that has none
     # zarr writes several files at once; when the disk is full one error is ours to tell, the others are no news
     logging.getLogger("asyncio").setLevel(logging.CRITICAL)
-    leave_on_signals()
     try:
-        code = _carry_out()
+        with leaving_on_signals():
+            code = app(standalone_mode=False)
         sys.exit(code if isinstance(code, int) else 0)
     except UserError as error:
         _leave(str(error), 2)
@@ -364,14 +364,6 @@ def main() -> None:
 
         traceback.print_exc()
         _leave(f"internal error: {type(error).__name__}: {error}", 3)
-
-
-def _carry_out() -> Any:
-    """The command; what comes of it after a signal, an error too, is no result."""
-    try:
-        return app(standalone_mode=False)
-    finally:
-        settle()
 
 
 def _leave(message: str, code: int) -> None:

@@ -81,20 +81,29 @@ def leave(code: int, sentence: str = "") -> None:
     os._exit(code)
 
 
-def leave_on_signals(sentence: str = INTERRUPTED) -> None:
-    """From now on SIGINT and SIGTERM end this process, whatever it is doing; to be called in the main thread."""
+@contextlib.contextmanager
+def leaving_on_signals(sentence: str = INTERRUPTED) -> Iterator[None]:
+    """While this lasts, SIGINT and SIGTERM end this process, whatever it is doing; for the main thread."""
     receiver, sender = os.pipe()
     os.set_blocking(sender, False)
 
     def wait() -> None:
-        number = os.read(receiver, 1)[0]
-        leave(CODES[signal.Signals(number)], sentence)
+        while received := os.read(receiver, 1):
+            if received[0] in CODES:
+                leave(CODES[signal.Signals(received[0])], sentence)
 
     # the handlers do nothing; the interpreter writes the signal's number to the pipe, also while they cannot run
-    for number in CODES:
-        signal.signal(number, lambda *_: None)
-    signal.set_wakeup_fd(sender, warn_on_full_buffer=False)
+    before = {number: signal.signal(number, lambda *_: None) for number in CODES}
+    told = signal.set_wakeup_fd(sender, warn_on_full_buffer=False)
     threading.Thread(target=wait, daemon=True).start()
+    try:
+        yield
+    finally:
+        settle()  # what comes to an end after a signal, an error too, is no result
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        signal.set_wakeup_fd(told)
+        os.close(sender)
 
 
 def settle() -> None:

@@ -215,7 +215,9 @@ def blank(shapes: Any) -> Any:
         if not names.is_key(spec):
             return jax.device_put(np.zeros(spec.shape, spec.dtype))
         numbers = jax.eval_shape(jax.random.key_data, spec)
-        return jax.random.wrap_key_data(np.zeros(numbers.shape, numbers.dtype), impl=names.key_impl(spec))
+        return jax.random.wrap_key_data(
+            jax.device_put(np.zeros(numbers.shape, numbers.dtype)), impl=names.key_impl(spec)
+        )
 
     return jax.tree.map(zeros, shapes)
 

@@ -1,4 +1,4 @@
-"""The outlook of a sweep, before anything is computed: shapes, which cells share their trainings, what has no effect.
+"""The outlook of a sweep, before anything is computed: which cells share their trainings, and what has no effect.
 
 A run is foreseen along every axis, the other axes at their first label. Cells whose trainings have the same names are a
 family and are planned together; should two axes act on each other, a family is too large or too small, which costs time
@@ -24,9 +24,8 @@ from lemmata.lab.work import describe_error
 
 
 class Outlook(NamedTuple):
-    """The shapes of the variables, the family of every cell, and the axes whose labels all give the same runs."""
+    """The family of every cell, and the axes whose labels all give the same runs."""
 
-    shapes: dict[str, tuple[int, ...]]
     family: Mapping[tuple[int, ...], Hashable]
     idle: list[str]
 
@@ -36,10 +35,9 @@ class Outlook(NamedTuple):
 
 
 def look_ahead(simulation: Simulation, grid: Grid, seed: int, precision: str) -> Outlook:
-    """The outlook of this grid; a broken cell does not stop the others, unless all are."""
-    shapes = find_shapes(simulation, grid, seed, precision)
+    """The outlook of this grid; of a host simulation nothing is known."""
     if simulation.host or len(grid.cells) == 1:
-        return Outlook(shapes, {cell: cell for cell in grid.cells}, [])
+        return Outlook({cell: cell for cell in grid.cells}, [])
     origin = (0,) * len(grid.shape)
     classes: list[list[Hashable]] = []
     idle = []
@@ -51,11 +49,11 @@ def look_ahead(simulation: Simulation, grid: Grid, seed: int, precision: str) ->
         if len(cells) > 1 and _all_alike(simulation, settings, seen, seed, precision):
             idle.append(name)
     family = {cell: tuple(classes[axis][label] for axis, label in enumerate(cell)) for cell in grid.cells}
-    return Outlook(shapes, family, idle)
+    return Outlook(family, idle)
 
 
 def find_shapes(simulation: Simulation, grid: Grid, seed: int, precision: str) -> dict[str, tuple[int, ...]]:
-    """The shapes of the first cell that returns what is declared."""
+    """The shapes of the first cell that returns what is declared; a broken one does not stop the others."""
     reasons = []
     for cell, setting in grid.cells.items():
         try:

@@ -28,7 +28,7 @@ from lemmata.lab.ensemble import Layout, default_layout
 from lemmata.lab.errors import UserError
 from lemmata.lab.files import lock, write_json, write_whole, writing
 from lemmata.lab.grid import Grid, make_grid
-from lemmata.lab.outlook import idle_fields, look_ahead
+from lemmata.lab.outlook import find_shapes, idle_fields, look_ahead
 from lemmata.lab.setting import Setting
 from lemmata.lab.sources import digest_of, versions
 from lemmata.lab.store import DONE, Store
@@ -214,9 +214,10 @@ def compute(plan: Plan, engine: Engine, progress: OnProgress | None, say: Callab
         layout = Layout(**store.fingerprint["layout"])
     else:
         layout = default_layout(len(seeds), outlook.families, engine.backend())
+        shapes = find_shapes(simulation, grid, seeds.start, precision)
         with writing(path):
             store = Store.create(
-                path, simulation, grid, seeds, layout.block, outlook.shapes, precision, plan.fingerprint(layout)
+                path, simulation, grid, seeds, layout.block, shapes, precision, plan.fingerprint(layout)
             )
     work = Work(simulation, store, layout, precision, plan.directory.parent / PIECES)
     done = execute(work, grid, engine, outlook.family, len(seeds), progress)

@@ -20,7 +20,7 @@ from lemmata.lab.engines import Engine, open_engine
 from lemmata.lab.ensemble import Layout, default_layout
 from lemmata.lab.errors import UserError, unknown
 from lemmata.lab.grid import Axes, Grid, make_grid
-from lemmata.lab.outlook import look_ahead
+from lemmata.lab.outlook import find_shapes, look_ahead
 from lemmata.lab.precision import PRECISIONS
 from lemmata.lab.setting import Setting
 from lemmata.lab.simulation import Simulation
@@ -166,11 +166,12 @@ def sweep(
         opened = stack.enter_context(open_engine(engine))
         outlook = look_ahead(simulation, grid, seed, precision)
         layout = default_layout(seeds, outlook.families, opened.backend())
+        shapes = find_shapes(simulation, grid, seed, precision)
         path = None
         if opened.remote:
             path = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="lemmata-", dir=folder))) / "data.zarr"
         chosen = range(seed, seed + seeds)
-        store = Store.create(path, simulation, grid, chosen, layout.block, outlook.shapes, precision, {})
+        store = Store.create(path, simulation, grid, chosen, layout.block, shapes, precision, {})
         work = Work(simulation, store, layout, precision)
         failures = execute(work, grid, opened, outlook.family, seeds, progress).failures
         if failures:

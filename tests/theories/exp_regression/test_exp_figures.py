@@ -12,9 +12,9 @@ from matplotlib.figure import Figure
 
 from lemmata.lab.figures import NEVER
 from lemmata.lab.grid import make_grid
+from lemmata.lab.outlook import find_shapes
 from lemmata.lab.runner import Options, run
 from lemmata.lab.store import Store
-from lemmata.lab.sweep import find_shapes
 from lemmata.theories import exp_regression
 from lemmata.theories.exp_regression.figures import common, initial, stability, training, width
 

@@ -213,28 +213,30 @@ FRACTIONS, LENGTHS = [0.2, 0.4, 0.8, 1.0], [1, 2, 3, 5, 10, 20, 40]
 
 def contexts(decay: Callable[[float], Any] | None = None) -> xr.Dataset:
     """p4-contexts; `decay`: the error is 0.75 exp(-l decay(α')) instead of 0.75 π."""
-    frame = Frame({"attention": ATTENTION}, test_alpha=["0.2", "0.4", "0.8", "1"], length=[str(n) for n in LENGTHS])
-    cell = ("test_alpha", "length")
-    alpha, length = np.array(FRACTIONS)[:, None], np.array(LENGTHS)
-    pi = (1 - alpha / 2) ** length
-    wrong = np.where(alpha < 1, 0.75, 1.0) * pi
-    frame.put("iid_no_match", pi, cell)
-    frame.put("iid_error", wrong, cell, attention="trained")
-    if decay is not None:
-        for a, fraction in enumerate(FRACTIONS[:3]):
-            rate = np.broadcast_to(np.asarray(decay(fraction), float), SEEDS)
-            frame.put("iid_error", 0.75 * np.exp(-np.multiply.outer(rate, length)), cell, attention="trained",
-                      test_alpha=str(FRACTIONS[a]))  # fmt: skip
-    frame.put("iid_error_no_match", wrong, cell, attention="trained")
-    frame.put("iid_error_match", 0, cell, attention="trained")
-    frame.put("iid_error", 0.43, cell, attention="frozen")
-    frame.put("iid_error_no_match", 0.5 * pi, cell, attention="frozen")
-    frame.put("iid_error_match", 0.43 - 0.5 * pi, cell, attention="frozen")
-    frame.put("exact_error", 0, ("length",), attention="trained")
-    frame.put("exact_error", 0.39, ("length",), attention="frozen")
-    frame.put("prompts", 2400)
-    frame.put("seen_hinge", 0.001, attention="trained")
-    frame.put("seen_hinge", 0.98, attention="frozen")
+    frame = Frame(
+        {"attention": ATTENTION, "test_mode": ["iid", "exact"], "test_fraction": FRACTIONS, "test_contexts": LENGTHS}
+    )
+    trained, frozen = ({"attention": kind, "test_mode": "iid"} for kind in ATTENTION)
+    put, length = frame.put, np.array(LENGTHS)
+    for alpha in FRACTIONS:
+        pi = (1 - alpha / 2) ** length[:, None]
+        given_none = 0.75 if alpha < 1 else 1.0
+        put("unseen_no_match", pi, test_mode="iid", test_fraction=alpha)
+        put("unseen_error", given_none * pi, **trained, test_fraction=alpha)
+        if decay is not None and alpha < 1:
+            rate = np.broadcast_to(np.asarray(decay(alpha), float), SEEDS)
+            put("unseen_error", 0.75 * np.exp(-np.multiply.outer(length, rate)), **trained, test_fraction=alpha)
+        put("unseen_error_no_match", given_none, **trained, test_fraction=alpha)
+        put("unseen_error_match", (0.43 - 0.5 * pi) / (1 - pi), **frozen, test_fraction=alpha)
+    put("unseen_error_match", 0, **trained)
+    put("unseen_error", 0.43, **frozen)
+    put("unseen_error_no_match", 0.5, **frozen)
+    put("unseen_error", 0, attention="trained", test_mode="exact")
+    put("unseen_error", 0.39, attention="frozen", test_mode="exact")
+    put("unseen_no_match", 0, test_mode="exact")
+    put("prompts", 2400)
+    put("seen_hinge", 0.001, attention="trained")
+    put("seen_hinge", 0.98, attention="frozen")
     return frame.data
 
 
@@ -244,10 +246,9 @@ SUMS = [1.28, 1.16, 1.0, 0.91, 0.0, -0.91, -1.28, 1.16, 1.0, 0.0, -0.91, 0.0]
 
 def shift() -> xr.Dataset:
     training = ["U=1", "U=5", "3 tasks"]
-    odr = ["μ'_1", "μ'_2", "μ'_3"]
-    frame = Frame({"training": training}, moment=["start", "end"], shift=SHIFTS, odr=odr, pattern=M1, other=M1)
+    frame = Frame({"training": training, "shift": SHIFTS}, moment=["start", "end"], odr=3, pattern=M1, other=M1)
     sums = np.array(SUMS)
-    own, query = ("moment", "shift"), ("moment", "shift", "odr")
+    own, query = ("moment",), ("moment", "odr")
     one = np.where(sums >= 1, 0.001, np.where(sums > -1, 0.044, 0.5))
     one[-1] = 0.43
     for name, errors, hinge, sharp in (
@@ -256,13 +257,14 @@ def shift() -> xr.Dataset:
         ("3 tasks", np.full(12, 0.3), np.full(12, 0.7), 0.7),
     ):
         at = {"training": name, "moment": "end"}
-        frame.put("shift_error", wavy(errors), own, **at)
-        frame.put("shift_hinge", wavy(hinge), own, **at)
-        frame.put("shift_concentration", wavy(np.full(12, sharp), 0.002), own, **at)
+        frame.put("shift_error", wavy(errors).T, own, **at)
+        frame.put("shift_hinge", wavy(hinge).T, own, **at)
+        frame.put("shift_concentration", wavy(np.full(12, sharp), 0.002).T, own, **at)
         first = np.clip(0.45 - 0.35 * sums, 0, 1)
-        frame.put("query_hinge", wavy(np.stack([first, first + 1, first - 1], axis=1)), query, **at)
+        by_query = lambda values: np.moveaxis(wavy(np.stack(values, axis=1)), 0, 1)  # noqa: E731
+        frame.put("query_hinge", by_query([first, first + 1, first - 1]), query, **at)
         wrong = np.where(sums > -1, 1e-3, 0.98)
-        frame.put("query_error", wavy(np.stack([wrong, 0.98 - wrong, 0.98 - wrong], axis=1)), query, **at)
+        frame.put("query_error", by_query([wrong, 0.98 - wrong, 0.98 - wrong]), query, **at)
         for variable, value in (("shift_error", 0.5), ("shift_hinge", 1.0), ("shift_concentration", 0.4)):
             frame.put(variable, value, own, training=name, moment="start")
         for variable in ("query_hinge", "query_error"):
@@ -316,34 +318,40 @@ def baselines() -> xr.Dataset:
     """f64-baselines: in domain the network equals 1-NN, out of domain it errs far less than any baseline."""
     predictors = list(icl.theory.experiments["f64-baselines"].simulation.labels["predictor"])
     frame = Frame(
-        {"test_fraction": [0.6, 0.8]}, 4, domain=["in-domain", "out of domain"], length=["5", "10", "20", "40"],
-        predictor=predictors, oracle_alpha=["0.2", "0.4"], oracle_length=["2", "5", "10"],
+        {"test_fraction": [0.6, 0.8], "test_contexts": [5, 10, 20, 40]}, 4,
+        domain=["in-domain", "out of domain"], predictor=predictors,
     )  # fmt: skip
-    cell, rows = ("domain", "length", "predictor"), 1 + 0.01 * SIDES[:4]
+    cell, rows = ("domain", "predictor"), 1 + 0.01 * SIDES[:4]
     for fraction, near, far, best in ((0.6, 0.08, 0.04, 0.16), (0.8, 0.04, 0.01, 0.09)):
         for domain, own, rival in (("in-domain", near, near), ("out of domain", far, best)):
             for predictor in predictors:
                 level = {"one-layer": own, "oracle": 0.0, "1-NN": rival}.get(predictor, 2 * rival)
-                frame.put("prompt_error", np.multiply.outer(rows, np.full(4, level)), cell, test_fraction=fraction,
-                          domain=domain, predictor=predictor)  # fmt: skip
+                frame.put("prompt_error", level * rows, cell, test_fraction=fraction, domain=domain,
+                          predictor=predictor)  # fmt: skip
     frame.put("prompt_error_match", 0.02, cell)
     frame.put("prompt_error_match", 0, cell, domain="in-domain", predictor="1-NN")
-    law = 0.5 * np.power.outer([0.8, 0.6], [2, 5, 10])
-    frame.put("oracle_error", law, ("oracle_alpha", "oracle_length"))
     frame.put("seen_hinge", 0.001)
     return frame.data
 
 
+def oracle() -> xr.Dataset:
+    """f64-oracle-law: 4 x 4000 prompts in every cell."""
+    frame = Frame({"test_fraction": [0.2, 0.4], "test_contexts": [2, 5, 10]}, 4)
+    frame.put("oracle_error", 0.5 * np.power.outer([0.8, 0.6], [2, 5, 10])[:, :, None])
+    frame.put("prompts", 4000)
+    return frame.data
+
+
 def pruning() -> xr.Dataset:
-    frame = Frame({}, test_alpha=["0.2", "0.4", "0.6", "0.8"], order=ORDERS, rate=RATES)
-    cell = ("test_alpha", "order", "rate")
+    frame = Frame({"test_fraction": [0.2, 0.4, 0.6, 0.8]}, order=ORDERS, rate=RATES)
+    cell = ("order", "rate")
     small = [0.13, 0.131, 0.132, 0.133, 0.15, 0.35, 0.7, 0.8]
     large = [0.13, 0.3, 0.35, 0.45, 0.6, 0.8, 0.95, 1.0]
     hinge = np.array([small, large, large, large])
     error = np.array([[0.01] * 5 + [0.012, 0.3, 0.4], *[[0.01, 0.01, 0.01, 0.01, 0.02, 0.05, 0.5, 0.99]] * 3])
-    for alpha, more in (("0.2", 0.14), ("0.4", 0.04), ("0.6", 0.02), ("0.8", 0.0)):
-        frame.put("pruned_hinge", wavy(hinge + more), cell, test_alpha=alpha)
-        frame.put("pruned_error", wavy(error + more), cell, test_alpha=alpha)
+    for alpha, more in ((0.2, 0.14), (0.4, 0.04), (0.6, 0.02), (0.8, 0.0)):
+        frame.put("pruned_hinge", wavy(hinge + more), cell, test_fraction=alpha)
+        frame.put("pruned_error", wavy(error + more), cell, test_fraction=alpha)
     frame.put("seen_hinge", 0.001)
     return frame.data
 
@@ -367,7 +375,8 @@ def world() -> dict[str, xr.Dataset]:
     return {
         "p1-default": default(), "e2-tasks": tasks(), "p4-contexts": contexts(), "p5-shift": shift(),
         "p11-lucky": lucky(), "p17-heads": heads(), "p18-classes": classes(), "f64-baselines": baselines(),
-        "f65-pruning": pruning(), "e1-context": context(), **{name: iterations(name) for name in AXES},
+        "f64-oracle-law": oracle(), "f65-pruning": pruning(), "e1-context": context(),
+        **{name: iterations(name) for name in AXES},
     }  # fmt: skip
 
 

@@ -208,13 +208,13 @@ thresholds("p18-long", 0.002, 0.0021, on_test("unseen_error", "60"))
 # Figures 6.4 and 6.5
 
 
-def answered(predictor: str, fraction: float, domain: str, length: str) -> Callable[[Any], Change]:
-    where = {"test_fraction": fraction, "domain": domain, "length": length, "predictor": predictor}
+def answered(predictor: str, fraction: float, domain: str, length: int) -> Callable[[Any], Change]:
+    where = {"test_fraction": fraction, "test_contexts": length, "domain": domain, "predictor": predictor}
     return lambda value: at("prompt_error", value, **where)
 
 
 OUT = "out of domain"
-for _length in ("10", "20"):
+for _length in (10, 20):
     _best = answered("1-NN", 0.6, OUT, _length)(0.1)
     _own = answered("one-layer", 0.6, OUT, _length)
     row("f64-advantage", HOLDS, _best, _own(0.0699))
@@ -223,25 +223,25 @@ for _length in ("10", "20"):
     # another baseline may be the best; the oracle is none
     row("f64-advantage", FAILS, answered("3-NN", 0.6, OUT, _length)(0.05))
     row("f64-advantage", HOLDS, answered("oracle", 0.6, OUT, _length)(0.0))
-row("f64-advantage", HOLDS, answered("one-layer", 0.6, OUT, "40")(0.9), answered("one-layer", 0.8, OUT, "10")(0.9))
-_best, _own = answered("1-NN", 0.8, OUT, "10")(0.1), answered("one-layer", 0.8, OUT, "10")
+row("f64-advantage", HOLDS, answered("one-layer", 0.6, OUT, 40)(0.9), answered("one-layer", 0.8, OUT, 10)(0.9))
+_best, _own = answered("1-NN", 0.8, OUT, 10)(0.1), answered("one-layer", 0.8, OUT, 10)
 row("f64-no-advantage", HOLDS, _best, _own(0.0701))
 row("f64-no-advantage", FAILS, _best, _own(0.0699))
 row("f64-no-advantage", INCONCLUSIVE, _best, _own(seeds(0.0699, 0.01, 4)))
-row("f64-nearest", FAILS, at("prompt_error_match", 1e-3, test_fraction=0.8, domain="in-domain", length="40",
+row("f64-nearest", FAILS, at("prompt_error_match", 1e-3, test_fraction=0.8, test_contexts=40, domain="in-domain",
                              predictor="1-NN", seed=3))  # fmt: skip
 row("f64-nearest", HOLDS, at("prompt_error_match", 0.3, domain="in-domain", predictor="3-NN"))
-for _alpha, _length in (("0.2", "2"), ("0.4", "5"), ("0.2", "10")):
-    _law = 0.5 * (1 - float(_alpha)) ** int(_length)
+for _alpha, _length in ((0.2, 2), (0.4, 5), (0.2, 10)):
+    _law = 0.5 * (1 - _alpha) ** _length
     _step = math.sqrt(_law * (1 - _law) / 16000)
     for _side in (-1, 1):
         for _size, _outcome in ((3.9, HOLDS), (4.1, FAILS)):
-            row("f64-oracle", _outcome, at("oracle_error", _law + _side * _size * _step, oracle_alpha=_alpha,
-                                           oracle_length=_length))  # fmt: skip
+            row("f64-oracle", _outcome, at("oracle_error", _law + _side * _size * _step, test_fraction=_alpha,
+                                           test_contexts=_length))  # fmt: skip
 
 
-def cut(variable: str, order: str, rate: str, alpha: str = "0.8") -> Callable[[Any], Change]:
-    return lambda value: at(variable, value, order=order, rate=rate, test_alpha=alpha)
+def cut(variable: str, order: str, rate: str, alpha: float = 0.8) -> Callable[[Any], Change]:
+    return lambda value: at(variable, value, order=order, rate=rate, test_fraction=alpha)
 
 
 thresholds(
@@ -261,10 +261,10 @@ thresholds(
     cut("pruned_hinge", "smallest", "0.5"),
     cut("pruned_hinge", "smallest", "0")(0.1),
 )
-_MANY, _SOME_MORE, _LEAST = (cut("pruned_error", "smallest", "0.2", alpha) for alpha in ("0.2", "0.4", "0.8"))
+_MANY, _SOME_MORE, _LEAST = (cut("pruned_error", "smallest", "0.2", alpha) for alpha in (0.2, 0.4, 0.8))
 thresholds("f65b-context-order", 0.0501, 0.05, _MANY, _SOME_MORE(0.05))
 thresholds("f65b-context-order", 0.0499, 0.05, _LEAST, _SOME_MORE(0.05))
-row("f65b-context-order", HOLDS, cut("pruned_error", "smallest", "0.2", "0.6")(0.9))
+row("f65b-context-order", HOLDS, cut("pruned_error", "smallest", "0.2", 0.6)(0.9))
 
 # Figure E.1
 

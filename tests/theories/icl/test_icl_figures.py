@@ -23,7 +23,8 @@ EXPERIMENTS = icl.theory.experiments
 PANELS = {
     "p1-default": 12, "f61-prompt": 1, "f62-mechanism": 4, "p11-lucky": 2, "p17-heads": 2, "p18-classes": 2,
     "p2-eta": 1, "p2-alpha": 2, "p2-beta": 1, "p2-patterns": 1, "p2-width": 1, "p2-delta": 1, "e2-tasks": 2,
-    "e1-context": 3, "p4-contexts": 6, "p5-shift": 6, "f64-baselines": 6, "f65-pruning": 4,
+    "e1-context": 3, "p4-contexts": 6, "p5-shift": 6, "f64-baselines": 6, "f64-oracle-law": 1,
+    "f65-pruning": 4,
 }  # fmt: skip
 NAMES = list(PANELS)
 KINDS = [name for name in NAMES if name not in ("p2-beta", "p2-patterns", "p2-width", "p2-delta")]
@@ -35,7 +36,7 @@ SIGNED = ("query_patterns", "key_patterns", "map_update", "value_coefficient", "
 
 SIZES = {
     "record": 7, "pattern": 6, "other": 6, "idi": 3, "other_idi": 3, "neuron": 16, "shown": 10, "context": 3,
-    "input": 4, "basis_pattern": 12,
+    "input": 4, "basis_pattern": 12, "odr": 3,
 }  # fmt: skip
 
 
@@ -68,7 +69,8 @@ def made_up(name: str) -> xr.Dataset:
     shape = {
         "step": lambda v: 0 * v + xr.DataArray(np.resize((*STEPS, np.nan), v.sizes["record"]), dims="record"),
         "reached_step": lambda v: 400 * v,
-        "iid_error": lambda v: v * xr.DataArray(0.5 ** np.arange(v.sizes["length"]), dims="length"),
+        "unseen_error": lambda v: v * 0.5**v.test_contexts if "test_contexts" in v.dims else v,
+        "prompts": lambda v: 0 * v + 2400,
         "active_hinge": lambda v: 0 * v + 1,
         "large": lambda v: (v > 0.4) * 1.0,
         "partner": lambda v: (v > 0.6) * 1.0,
@@ -243,9 +245,9 @@ def test_errors_by_length_stand_in_the_band_of_absent_matches(smoke, drawn):
     ax = drawn("p4-contexts").axes[0]
     edges = [found for found in ax.get_lines() if found.get_linestyle() == "--"][:2]
     lengths = np.asarray(edges[0].get_xdata(), float)
-    np.testing.assert_allclose([values(edge) for edge in edges], np.outer([0.5, 1], 0.9**lengths))
-    measured = data.iid_error.sel(attention="trained", test_alpha="0.2").mean("seed")
-    np.testing.assert_allclose(values(line(ax, r"$\alpha'$ = 0.2")), measured)
+    np.testing.assert_allclose([values(edge) for edge in edges], np.outer([0.5, 1], 0.8**lengths))
+    measured = data.unseen_error.sel(attention="trained", test_mode="iid", test_fraction=0.4).mean("seed")
+    np.testing.assert_allclose(values(line(ax, r"$\alpha'$ = 0.4")), measured)
 
 
 def test_shifts_stand_at_their_coefficient_sum(smoke, drawn):
@@ -253,8 +255,8 @@ def test_shifts_stand_at_their_coefficient_sum(smoke, drawn):
     axes = drawn("p5-shift").axes
     part = data.sel(training="U=1", moment="end")
     found = line(axes[0], "$U$ = 1 (6 tasks), branch B")
-    assert np.asarray(found.get_xdata(), float)[-1] == pytest.approx(coefficient_sum(180))
-    assert values(found)[-1] == pytest.approx(float(part.shift_error.sel(shift="180").mean()))
+    assert np.asarray(found.get_xdata(), float)[-1] == pytest.approx(coefficient_sum(135))
+    assert values(found)[-1] == pytest.approx(float(part.shift_error.sel(shift="135").mean()))
     found = line(axes[4], "$U$ = 1 (6 tasks), branch A")
     assert values(found)[0] == pytest.approx(float(part.query_hinge.sel(shift="45").isel(odr=0).mean()))
 
@@ -270,10 +272,11 @@ def test_the_required_length_is_the_shortest_that_suffices_and_13_where_none_doe
 
 
 def test_the_oracle_is_beside_its_law(smoke, drawn):
-    data = smoke["f64-baselines"]
-    ax = drawn("f64-baselines").axes[2]
-    lengths = data.oracle_length.values.astype(float)
-    np.testing.assert_allclose(values(line(ax, "exact")), 0.8**lengths / 2)
+    data = smoke["f64-oracle-law"]
+    ax = drawn("f64-oracle-law").axes[0]
+    np.testing.assert_allclose(values(line(ax, "exact")), 0.8**data.test_contexts.values / 2)
+    measured = data.oracle_error.sel(test_fraction=0.2).mean("seed")
+    np.testing.assert_allclose(values(line(ax, r"oracle, $\alpha'$ = 0.2")), measured)
 
 
 def test_a_mean_has_the_interval_over_its_seeds_and_absent_ones_do_not_count():

@@ -22,7 +22,7 @@ def path(**records: Any) -> xr.Dataset:
 
 
 def curve(lengths: Any, values: Any) -> xr.DataArray:
-    return xr.DataArray(np.asarray(values, float), dims="length", coords={"length": [str(n) for n in lengths]})
+    return xr.DataArray(np.asarray(values, float), dims="test_contexts", coords={"test_contexts": lengths})
 
 
 def test_the_register_is_written_in_the_numbers_of_the_default_setting() -> None:

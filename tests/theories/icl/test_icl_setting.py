@@ -37,6 +37,7 @@ def changed(rows: np.ndarray, row: int, column: int, value: float) -> np.ndarray
 TILTED = np.stack([ODR[0], ODR[1], (ODR[1] + ODR[2]) / math.sqrt(2)])
 SPREAD_ODI = np.stack([ODI[0], ODI[1], (ODI[1] + ODI[2]) / math.sqrt(2)])
 FOREIGN = np.stack([ODR[0], ODR[1], ODI[0]])
+BROKEN: dict[str, Any] = {"defect": "irrelevant span"}
 REFUSED: list[tuple[dict[str, Any], str, str]] = [
     ({"fraction": 0.0}, "fraction = 0", "greater than 0 and at most 1"),
     ({"fraction": 1.01}, "fraction = 1.01", "greater than 0 and at most 1"),
@@ -67,6 +68,12 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
     ({"test_contexts": 0}, "test_contexts = 0", "at least 1"),
     ({"batch": 0}, "batch = 0", "at least 1"),
     ({"room": 19}, "room = 19", "must hold contexts = 20"),
+    ({"test_room": 19}, "test_room = 19", "must hold test_contexts = 20"),
+    ({"test_room": 40, "test_contexts": 41}, "test_room = 40", "must hold test_contexts = 41"),
+    ({"defect": "other"}, "defect = other", "one of none, irrelevant span"),
+    ({**BROKEN, "odr": ODR}, "defect = irrelevant span", "no odr of your own"),
+    ({**BROKEN, "class_size": 2}, "defect = irrelevant span", "class_size = 1"),
+    ({**BROKEN, "patterns": 25, "irrelevant": 5}, "defect = irrelevant span", "6 irrelevant patterns"),
     ({"a_scale": "1"}, "a_scale = 1", "one of 1/m, 1/sqrt(m)"),
     ({"heads": 0}, "heads = 0", "at least 1"),
     ({"equal_heads": True}, "equal_heads = true", "one head only"),
@@ -135,6 +142,9 @@ def test_a_refusal_is_one_sentence_with_the_field_its_value_and_what_is_allowed(
         {"initial_scale": 0.2},
         {"contexts": 1, "test_contexts": 1},
         {"room": 20},
+        {"test_room": 20},
+        {"test_room": 40, "test_contexts": 40},
+        BROKEN,
         {"heads": 2, "equal_heads": True},
         {"label_embedding": -2 * np.eye(30)[3]},
         {"rounds": 5},
@@ -320,3 +330,7 @@ def test_the_deliberate_break_lies_in_the_span_of_the_irrelevant_patterns() -> N
     np.testing.assert_array_equal(rows, np.eye(30)[9:12])
     assert "span of the relevant patterns" in refusal(odr=rows)
     Setting(odr=rows, strict=False)
+    for angle in (45.0, -90.0):
+        broken = Setting(**BROKEN, angle=angle).problem()
+        np.testing.assert_array_equal(broken.shift_relevant, rows)
+        np.testing.assert_array_equal(broken.shift_irrelevant, np.eye(30)[6:9])

@@ -57,6 +57,6 @@ def serve(connection: Connection) -> None:
 
 
 if __name__ == "__main__":
-    interrupts.leave_on_signals(sentence="")
-    keep_to_cores()
-    serve(Connection(int(sys.argv[1])))
+    with interrupts.leaving_on_signals(sentence=""):
+        keep_to_cores()
+        serve(Connection(int(sys.argv[1])))

@@ -11,8 +11,11 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Array, Float
+
+from lemmata.theories.icl.data import Prompts
 
 Features = Float[np.ndarray, "prompts contexts dimension"]
 Labels = Float[np.ndarray, "prompts contexts"]
@@ -134,21 +137,15 @@ def fit_estimators(x: Features, y: Labels, query: Queries) -> dict[str, Answers]
     return answers
 
 
-def consult_oracle(
-    rng: np.random.Generator,
-    pattern: Int[np.ndarray, "prompts contexts"],
-    y: Labels,
-    query_pattern: Int[np.ndarray, " prompts"],
-    roles: Float[np.ndarray, "prompts relevant"],
-) -> Answers:
+def consult_oracle(prompts: Prompts, coin: Float[Array, " prompts"]) -> Float[Array, " prompts"]:
     """The oracle knows all patterns and the decisive ones of the task, but not which class is which.
 
     The label of a context with the query's pattern; else the opposite of that of one of the other class; else a coin.
     """
-    role = np.take_along_axis(roles, pattern, axis=1)
-    own = np.take_along_axis(roles, query_pattern[:, None], axis=1)
-    same = pattern == query_pattern[:, None]
-    opposite = role == -own
-    first = lambda where: np.take_along_axis(y, np.argmax(where, axis=1)[:, None], axis=1)[:, 0]  # noqa: E731
-    coin = rng.choice([-1.0, 1.0], size=len(y))
-    return np.where(same.any(1), first(same), np.where(opposite.any(1), -first(opposite), coin))
+    y = prompts.context_label
+    role = jnp.take_along_axis(prompts.roles, prompts.pattern, axis=1)
+    own = jnp.take_along_axis(prompts.roles, prompts.query_pattern[:, None], axis=1)
+    same = prompts.matches()
+    opposite = (role == -own) & (prompts.weight > 0)
+    first = lambda where: jnp.take_along_axis(y, jnp.argmax(where, axis=1)[:, None], axis=1)[:, 0]  # noqa: E731
+    return jnp.where(same.any(1), first(same), jnp.where(opposite.any(1), -first(opposite), coin))

@@ -1,115 +1,127 @@
-"""The one-layer transformer against classical predictors, prompt by prompt (figure 6.4)."""
+"""The one-layer transformer against classical predictors, prompt by prompt (figure 6.4), and the oracle by itself."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
+import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array
+from jaxtyping import Array, Bool, Float
 
-from lemmata.lab.setting import Problem
-from lemmata.lab.simulation import Variable, piece, simulation, stream
+from lemmata.lab.simulation import Variable, host_piece, piece, simulation, stream
 from lemmata.networks.shallow import Network
 from lemmata.theories.icl.baselines import BASELINES, consult_oracle, fit_estimators, predict
-from lemmata.theories.icl.data import Prompts, World, all_tasks, draw_prompts, unseen
+from lemmata.theories.icl.data import Prompts, World, draw_world
 from lemmata.theories.icl.network import run_forward
-from lemmata.theories.icl.prompts import shifted_patterns
+from lemmata.theories.icl.prompts import COIN, UNSEEN, shifted_patterns, shifted_prompts, testing_prompts
 from lemmata.theories.icl.setting import Setting
-from lemmata.theories.icl.shift import require_shift
 from lemmata.theories.icl.training import train_network
-from lemmata.theories.icl.variations import seen_hinge, words
+from lemmata.theories.icl.variations import SEEN_HINGE, require_outside, seen_hinge
 
 DOMAINS = ("in-domain", "out of domain")
-LENGTHS = (5, 10, 20, 40)
 PREDICTORS = ("one-layer", "oracle", *BASELINES)
-ORACLE_FRACTIONS, ORACLE_LENGTHS, ORACLE_PROMPTS = (0.2, 0.4), (2, 5, 10), 4000
 AUDITED = 10
-"""Prompts of every cell on which scikit-learn's estimators are fitted too."""
+"""Prompts of every domain on which scikit-learn's estimators are fitted too."""
 
 
-@piece("test_prompts", "include_query", "test_mode", once=True)
-def try_prompts(
-    problem: Problem, key: jax.Array, length: Any, network: Network, signs: Array, world: World, *, shifted: bool
-) -> tuple[Prompts, Array]:
-    """Testing prompts of some length, in the room of the longest, and the network's answers F."""
-    if shifted:
-        patterns = shifted_patterns(problem, world)
-        tasks = all_tasks(patterns.relevant.shape[1])
-    else:
-        patterns, tasks = world.patterns, unseen(problem, world.roles)
-    prompts = draw_prompts(
-        key, patterns, world.q, tasks, problem.test_fraction, length,
-        count=problem.test_prompts, room=max(LENGTHS), mode=problem.test_mode,
-    )  # fmt: skip
-    return prompts, run_forward(network, signs, prompts, problem.include_query).output
+class Asked(NamedTuple):
+    """What predictors are asked, in every domain, with the answers that need no fit: of the network and the oracle."""
+
+    features: Float[Array, "domains prompts contexts dimension"]
+    labels: Float[Array, "domains prompts contexts"]
+    query: Float[Array, "domains prompts dimension"]
+    label: Float[Array, "domains prompts"]
+    matched: Bool[Array, "domains prompts"]
+    network: Float[Array, "domains prompts"]
+    oracle: Float[Array, "domains prompts"]
 
 
-@piece("patterns", once=True)
-def oracle_prompts(problem: Problem, key: jax.Array, fraction: Any, length: Any, world: World) -> Prompts:
-    return draw_prompts(
-        key, world.patterns, world.q, unseen(problem, world.roles), fraction, length,
-        count=ORACLE_PROMPTS, room=max(ORACLE_LENGTHS),
-    )  # fmt: skip
+def _oracle(key: jax.Array, prompts: Prompts) -> Float[Array, " prompts"]:
+    coin = jax.random.fold_in(stream(key, "test"), COIN)
+    return consult_oracle(prompts, jax.random.rademacher(coin, prompts.label.shape))
 
 
-def _ask_oracle(rng: np.random.Generator, prompts: Prompts, length: int) -> np.ndarray:
-    known = (prompts.pattern[:, :length], prompts.context_label[:, :length], prompts.query_pattern, prompts.roles)
-    return consult_oracle(rng, *(np.asarray(part) for part in known))
+@piece("test_prompts", "test_context_room", "test_mode", "include_query", "dimension", once=True)
+def ask(problem: Setting, key: jax.Array, network: Network, signs: Array, world: World) -> Asked:
+    """Testing prompts on unseen tasks and out of domain."""
+
+    def one(prompts: Prompts) -> Asked:
+        return Asked(
+            prompts.contexts[:, :, : problem.dimension],
+            prompts.context_label,
+            prompts.query[:, : problem.dimension],
+            prompts.label,
+            jnp.any(prompts.matches(), axis=1),
+            jnp.sign(run_forward(network, signs, prompts, problem.include_query).output),
+            _oracle(key, prompts),
+        )
+
+    inside = one(testing_prompts(problem, key, world, UNSEEN))
+    outside = one(shifted_prompts(problem, key, world, shifted_patterns(problem, world)))
+    return jax.tree.map(lambda *parts: jnp.stack(parts), inside, outside)
 
 
-_CELL = ("domain", "length", "predictor")
+def _scored(length: Any, asked: Asked) -> dict[str, jax.ShapeDtypeStruct]:
+    each = (len(DOMAINS), len(PREDICTORS))
+    shapes = {"prompt_error": each, "prompt_error_match": each, "prompt_no_match": each[:1]}
+    shapes["agreement"] = (len(BASELINES),)
+    return {name: jax.ShapeDtypeStruct(shape, asked.network.dtype) for name, shape in shapes.items()}
+
+
+@host_piece(_scored)
+def score_predictors(length: Any, asked: Asked) -> dict[str, np.ndarray]:
+    """Fit every baseline to the contexts of every prompt, and count the errors of all predictors."""
+    length = int(length)
+    wrong, agreed = [], []
+    for domain in range(len(DOMAINS)):
+        features, labels, query, label, _, network, oracle = (np.asarray(part[domain]) for part in asked)
+        points = features[:, :length], labels[:, :length], query
+        answers = {"one-layer": network, "oracle": oracle, **predict(*points)}
+        audited = fit_estimators(*(part[:AUDITED] for part in points))
+        agreed.append([np.mean(audited[name] == answers[name][:AUDITED]) for name in BASELINES])
+        wrong.append([answers[name] != label for name in PREDICTORS])
+    matched = np.asarray(asked.matched)
+    return {
+        "prompt_error": np.mean(wrong, axis=2),
+        "prompt_error_match": np.mean(wrong & matched[:, None], axis=2),
+        "prompt_no_match": np.mean(~matched, axis=1),
+        "agreement": np.mean(agreed, axis=0),
+    }
+
+
+_CELL = ("domain", "predictor")
 
 
 @simulation(
     Variable("prompt_error", _CELL, "", "sign error of every predictor on the same prompts"),
     Variable("prompt_error_match", _CELL, "", "share of prompts that have a match and the wrong answer"),
-    Variable("prompt_no_match", ("domain", "length"), "", "share of prompts without a context of the query's pattern"),
-    Variable("oracle_error", ("oracle_alpha", "oracle_length"), "", "error of the oracle predictor"),
+    Variable("prompt_no_match", ("domain",), "", "share of prompts without a context of the query's pattern"),
     Variable("agreement", ("baseline",), "", "share of audited prompts with the answer of scikit-learn's estimator"),
-    Variable("seen_hinge", (), "", "hinge loss on seen tasks"),
-    labels={
-        "domain": DOMAINS, "length": words(LENGTHS), "predictor": PREDICTORS, "baseline": BASELINES,
-        "oracle_alpha": words(ORACLE_FRACTIONS), "oracle_length": words(ORACLE_LENGTHS),
-    },
-    host=True,
-)  # fmt: skip
-def compare(setting: Setting, seed: int) -> dict[str, Any]:
-    """Train once; ask every predictor on the same prompts of every length, in and out of domain."""
-    require_shift(setting.patterns, setting.irrelevant)
-    problem, key = setting.problem(), jax.random.key(seed)
+    SEEN_HINGE,
+    labels={"domain": DOMAINS, "predictor": PREDICTORS, "baseline": BASELINES},
+)
+def compare(problem: Setting, key: jax.Array, prepared: None = None) -> dict[str, Any]:
+    """Train; ask every predictor on the same prompts, in and out of domain."""
+    require_outside(problem)
     world, _, signs, run = train_network(problem, key)
     network: Network = run.state.parameters
-    rng = np.random.default_rng(seed)
-    test = stream(key, "test")
-    shape = (len(DOMAINS), len(LENGTHS), len(PREDICTORS))
-    errors, with_match, no_match = np.empty(shape), np.empty(shape), np.empty(shape[:2])
-    agreed = []
-    for d, n in np.ndindex(shape[:2]):
-        length = LENGTHS[n]
-        cell = jax.random.fold_in(test, int(100 + d * len(LENGTHS) + n))
-        prompts, outputs = jax.device_get(try_prompts(problem, cell, length, network, signs, world, shifted=bool(d)))
-        dimension = world.basis.shape[0]
-        points = prompts.contexts[:, :length, :dimension], prompts.context_label[:, :length]
-        query = prompts.query[:, :dimension]
-        answers = {"one-layer": np.sign(outputs), "oracle": _ask_oracle(rng, prompts, length)}
-        answers |= predict(*points, query)
-        audited = fit_estimators(*(part[:AUDITED] for part in (*points, query)))
-        agreed.append([np.mean(audited[name] == answers[name][:AUDITED]) for name in BASELINES])
-        matched = np.any(np.asarray(prompts.matches()), axis=1)
-        wrong = np.stack([answers[name] != prompts.label for name in PREDICTORS])
-        errors[d, n], with_match[d, n] = wrong.mean(axis=1), (wrong & matched).mean(axis=1)
-        no_match[d, n] = np.mean(~matched)
-    oracle = np.empty((len(ORACLE_FRACTIONS), len(ORACLE_LENGTHS)))
-    for f, n in np.ndindex(oracle.shape):
-        cell = jax.random.fold_in(test, int(200 + f * len(ORACLE_LENGTHS) + n))
-        drawn = jax.device_get(oracle_prompts(problem, cell, ORACLE_FRACTIONS[f], ORACLE_LENGTHS[n], world))
-        oracle[f, n] = np.mean(_ask_oracle(rng, drawn, ORACLE_LENGTHS[n]) != drawn.label)
-    return {
-        "prompt_error": errors,
-        "prompt_error_match": with_match,
-        "prompt_no_match": no_match,
-        "oracle_error": oracle,
-        "agreement": np.mean(agreed, axis=0),
-        "seen_hinge": np.asarray(seen_hinge(problem, key, network, signs, world)),
-    }
+    scored = score_predictors(problem.test_contexts, ask(problem, key, network, signs, world))
+    return {**scored, "seen_hinge": seen_hinge(problem, key, network, signs, world)}
+
+
+@piece("test_prompts", "test_context_room", "test_mode", once=True)
+def try_oracle(problem: Setting, key: jax.Array, world: World) -> dict[str, Array]:
+    """The error of the oracle on unseen tasks."""
+    prompts = testing_prompts(problem, key, world, UNSEEN)
+    wrong = _oracle(key, prompts) != prompts.label
+    return {"oracle_error": jnp.mean(wrong * 1.0), "prompts": jnp.asarray(problem.test_prompts * 1.0)}
+
+
+@simulation(
+    Variable("oracle_error", (), "", "error of the oracle predictor on unseen tasks"),
+    Variable("prompts", (), "", "testing prompts"),
+)
+def ask_oracle(problem: Setting, key: jax.Array, prepared: None = None) -> dict[str, Array]:
+    """Ask the predictor that is told all patterns; nothing is trained."""
+    return try_oracle(problem, key, draw_world(problem, key))

@@ -6,18 +6,18 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
-from lemmata.lab.setting import Problem
 from lemmata.lab.simulation import Variable, piece, simulation, stream
 from lemmata.networks.shallow import Network
 from lemmata.theories.icl.data import World, draw_prompts, unseen
 from lemmata.theories.icl.network import run_forward
+from lemmata.theories.icl.setting import Setting
 from lemmata.theories.icl.training import train_network
 
 LENGTH, FRACTION = 3, 2 / 3
 
 
 @piece("include_query", once=True)
-def show_prompt(problem: Problem, key: jax.Array, network: Network, signs: Array, world: World) -> dict[str, Array]:
+def show_prompt(problem: Setting, key: jax.Array, network: Network, signs: Array, world: World) -> dict[str, Array]:
     """An exact prompt of an unseen task: one context with the query's pattern, one with the other decisive one."""
     prompt = draw_prompts(
         stream(key, "test"), world.patterns, world.q, unseen(problem, world.roles), FRACTION, LENGTH,
@@ -44,7 +44,7 @@ def show_prompt(problem: Problem, key: jax.Array, network: Network, signs: Array
     Variable("label", (), "z", "label of the query"),
     Variable("output", (), "F", "output of the network"),
 )
-def illustrate(problem: Problem, key: jax.Array, prepared: None = None) -> dict[str, Array]:
+def illustrate(problem: Setting, key: jax.Array, prepared: None = None) -> dict[str, Array]:
     """Train, and look at one prompt."""
     world, _, signs, run = train_network(problem, key)
     return show_prompt(problem, key, run.state.parameters, signs, world)

@@ -80,7 +80,7 @@ def at_step(data: xr.Dataset, values: xr.DataArray, step: float) -> xr.DataArray
 
 def crossing(errors: xr.DataArray, level: float = 0.05) -> xr.DataArray:
     """The length at which the error, log-linear between the grid's lengths, falls to the level; NaN if it does not."""
-    lengths = errors.length.values.astype(float)
+    lengths = errors.test_contexts.values
 
     def one(values: np.ndarray) -> float:
         below = np.flatnonzero(values <= level)
@@ -90,7 +90,7 @@ def crossing(errors: xr.DataArray, level: float = 0.05) -> xr.DataArray:
         high, low = np.log(values[i - 1]), np.log(max(values[i], 1e-6))
         return float(lengths[i - 1] + (high - np.log(level)) / (high - low) * (lengths[i] - lengths[i - 1]))
 
-    return xr.apply_ufunc(one, errors, input_core_dims=[["length"]], vectorize=True)
+    return xr.apply_ufunc(one, errors, input_core_dims=[["test_contexts"]], vectorize=True)
 
 
 def task_cases(data: xr.Dataset, values: xr.DataArray, which: str) -> xr.DataArray:

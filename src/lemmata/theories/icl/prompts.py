@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import jax
 import jax.numpy as jnp
 
@@ -20,7 +18,7 @@ from lemmata.theories.icl.data import (
 )
 from lemmata.theories.icl.setting import PromptSetting
 
-WATCH, UNSEEN, SEEN, SHIFTED, FIXED, PRUNE = range(6)
+WATCH, UNSEEN, SEEN, SHIFTED, FIXED, PRUNE, COIN = range(7)
 """Sub-keys of the stream `test`."""
 
 
@@ -39,7 +37,7 @@ def testing_prompts(problem: PromptSetting, key: jax.Array, world: World, which:
     return draw_prompts(
         jax.random.fold_in(stream(key, "test"), which),
         world.patterns, world.q, tasks, problem.test_fraction, problem.test_contexts,
-        count=problem.test_prompts, room=problem.test_contexts, mode=problem.test_mode,
+        count=problem.test_prompts, room=problem.test_context_room, mode=problem.test_mode,
     )  # fmt: skip
 
 
@@ -48,15 +46,12 @@ def shifted_patterns(problem: PromptSetting, world: World) -> Patterns:
     return out_of_domain(world.basis, problem.shift_relevant, problem.shift_irrelevant, problem.shift_amplitude)
 
 
-def shifted_prompts(
-    problem: PromptSetting, key: jax.Array, world: World, patterns: Patterns, fraction: Any = None
-) -> Prompts:
+def shifted_prompts(problem: PromptSetting, key: jax.Array, world: World, patterns: Patterns) -> Prompts:
     """Testing prompts on every task of patterns out of domain: the same draws whatever the patterns are."""
     return draw_prompts(
         jax.random.fold_in(stream(key, "test"), SHIFTED),
-        patterns, world.q, all_tasks(patterns.relevant.shape[1]),
-        problem.test_fraction if fraction is None else fraction, problem.test_contexts,
-        count=problem.test_prompts, room=problem.test_contexts, mode=problem.test_mode,
+        patterns, world.q, all_tasks(patterns.relevant.shape[1]), problem.test_fraction, problem.test_contexts,
+        count=problem.test_prompts, room=problem.test_context_room, mode=problem.test_mode,
     )  # fmt: skip
 
 

@@ -44,14 +44,25 @@ class Watched(NamedTuple):
     shifted_patterns: Patterns | None
 
 
-@piece("context_room", "watch_prompts", "watch_contexts", "test_prompts", "test_contexts", "test_mode", "track",
-       once=True)  # fmt: skip
+@piece("watch_prompts", "watch_contexts", once=True)
+def draw_exact(problem: Setting, key: jax.Array, world: World) -> Prompts:
+    """The prompts that T^* is defined on."""
+    return watched_prompts(problem, key, world)
+
+
 def draw_watched(problem: Setting, key: jax.Array, world: World) -> Watched:
-    """The prompts that `train` looks at."""
+    """The prompts that `train` looks at. Where only the hinge is recorded, they do not depend on how it is tested."""
+    exact = draw_exact(problem, key, world)
+    return Watched(exact, *[None] * 5) if problem.track == "hinge" else draw_tracked(problem, key, world, exact)
+
+
+@piece("context_room", "test_prompts", "test_context_room", "test_mode", "track", once=True)
+def draw_tracked(problem: Setting, key: jax.Array, world: World, exact: Prompts) -> Watched:
+    """With those that figure 6.2 or the proof is about."""
     proof = problem.track == "proof"
     patterns = shifted_patterns(problem, world) if problem.track == "mechanism" else None
     return Watched(
-        watched_prompts(problem, key, world),
+        exact,
         testing_prompts(problem, key, world, UNSEEN) if proof else None,
         testing_prompts(problem, key, world, SEEN) if proof else None,
         training_prompts(problem, jax.random.fold_in(stream(key, "test"), FIXED), world, problem.test_prompts)

@@ -11,7 +11,7 @@ import numpy as np
 from lemmata.lab import setting as lab
 from lemmata.lab.errors import UserError
 from lemmata.theories.icl import tasks
-from lemmata.theories.icl.shift import reference_family, shift_refusals
+from lemmata.theories.icl.shift import DEFECT, irrelevant_family, reference_family, shift_refusals
 
 REACHED = 0.2
 """The hinge loss on watched prompts below which training is done (P2)."""
@@ -33,6 +33,7 @@ class PromptSetting(lab.Setting):
     steps: int = lab.number(1500, "T", "training steps", low=0, high=10**6, integer=True)
     record_every: int = lab.number(1, "", "steps between two records, at least", low=1, high=10**6, integer=True)
     contexts: int = lab.number(20, "l_tr", "context examples of a training prompt", low=1, high=4096, integer=True)
+    test_contexts: int = lab.number(20, "l_ts", "context examples of a testing prompt", low=1, high=4096, integer=True)
     rounds: int = lab.number(1, "U", "rounds of the cyclic training tasks", low=1, integer=True)
     task_count: int = lab.number(6, "n", "number of training tasks for tasks=subsampled", low=1, integer=True)
 
@@ -44,7 +45,7 @@ class PromptSetting(lab.Setting):
     batch: int = lab.size(120, "B", "prompts of a training step")
     room: int = lab.size(0, "", "room for the contexts of a training prompt (0: as many as there are)", low=0)
     records: int = lab.size(2, "", "room for records", low=2)
-    test_contexts: int = lab.size(20, "l_ts", "context examples of a testing prompt")
+    test_room: int = lab.size(0, "", "room for the contexts of a testing prompt (0: as many as there are)", low=0)
     test_prompts: int = lab.size(2400, "", "testing prompts", low=2)
     watch_prompts: int = lab.size(960, "", "unseen-task exact prompts that are watched along training", low=2)
     watch_contexts: int = lab.size(40, "", "context examples of such a prompt")
@@ -56,6 +57,12 @@ class PromptSetting(lab.Setting):
     )  # fmt: skip
     test_mode: str = lab.choice("iid", "contexts of testing prompts: independent, or exact counts", "iid", "exact")
     labels: str = lab.choice("true", "query labels in training: true, or fair coins", "true", "shuffled")
+    defect: str = lab.choice(
+        "none",
+        "a broken assumption: relevant patterns out of domain in the span of the irrelevant ones",
+        "none",
+        DEFECT,
+    )
     strict: bool = lab.flag(True, "refuse an amplitude above 1/2 and shifted patterns that break the theory")
 
     given_tasks: Any = lab.array("", "training tasks for tasks=given: pairs of patterns counted from 1 (n x 2)")
@@ -114,7 +121,9 @@ class PromptSetting(lab.Setting):
 
     @lab.derived
     def shift_relevant(self) -> np.ndarray | None:
-        """The relevant patterns out of domain."""
+        """The relevant patterns out of domain; with the defect they lie in the span of the irrelevant ones."""
+        if self.shiftable and self.defect != "none":
+            return irrelevant_family(self.patterns, self.dimension)
         return self._shifted(self.odr, 0)
 
     @lab.derived
@@ -130,6 +139,10 @@ class PromptSetting(lab.Setting):
     @lab.fixed
     def context_room(self) -> int:
         return self.room or self.contexts
+
+    @lab.fixed
+    def test_context_room(self) -> int:
+        return self.test_room or self.test_contexts
 
     def refusals(self, given: list[str]) -> Iterator[str]:
         if self.patterns + self.irrelevant != self.dimension:
@@ -156,10 +169,17 @@ class PromptSetting(lab.Setting):
                 yield "label_embedding is not allowed: it must not be zero."
         if self.room and self.room < self.contexts:
             yield f"room = {self.room} is not allowed: it must hold contexts = {self.contexts}."
+        if self.test_room and self.test_room < self.test_contexts:
+            yield f"test_room = {self.test_room} is not allowed: it must hold test_contexts = {self.test_contexts}."
         yield from self._task_refusals()
         if (self.odr is None) != (self.odi is None) and self.class_size == 1 and not self.shiftable:
             yield "odr and odi must be given together: the reference family, for the other one, needs 6 and 3 patterns."
         yield from shift_refusals(self.odr, self.odi, self.patterns, self.dimension, self.strict)
+        if self.defect != "none" and (self.irrelevant < 6 or self.odr is not None or not self.shiftable):
+            yield (
+                f"defect = {self.defect} is not allowed here: it is for class_size = 1, at least 6 relevant and 6 "
+                "irrelevant patterns, and no odr of your own."
+            )
         if self.odr is not None and len(self.odr) < (2 if self.test_fraction == 1 else 3):
             yield f"odr has {len(self.odr)} patterns; allowed are at least 3 (2 with test_fraction = 1)."
 

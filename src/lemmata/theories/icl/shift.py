@@ -15,6 +15,15 @@ from lemmata.lab.errors import UserError
 
 Coefficients = Float[np.ndarray, "shifted dimension"]
 
+DEFECT = "irrelevant span"
+"""The defect whose relevant patterns out of domain lie in the span of the irrelevant ones."""
+BRANCH_A = (45.0, 20.0, 6.35, 0.0, -45.0, -90.0, -135.0)
+BRANCH_B = (70.0, 83.65, 135.0, 180.0)
+SHIFTS = {
+    **{f"{angle:g}": {"angle": angle} for angle in (*BRANCH_A, *BRANCH_B)},
+    "defect": {"angle": 45.0, "defect": DEFECT},
+}
+"""The shifts of P5: angles of the reference family, both branches, and the defect."""
 RADIUS = 0.82
 """a² + b² of the reference family, so that mu'_1 has the norm of a pattern."""
 
@@ -55,12 +64,12 @@ def reference_family(patterns: int, dimension: int, angle: float) -> tuple[Coeff
     return odr, odi
 
 
-def require_shift(patterns: int, irrelevant: int, least: int = 3) -> None:
+def require_shift(patterns: int, irrelevant: int) -> None:
     """Refuse to go out of domain with too few patterns for the reference family."""
-    if patterns < 6 or irrelevant < least:
+    if patterns < 6 or irrelevant < 3:
         raise UserError(
             f"patterns = {patterns}, irrelevant = {irrelevant} is not allowed here: out of domain there must be at "
-            f"least 6 relevant and {least} irrelevant patterns."
+            "least 6 relevant and 3 irrelevant patterns."
         )
 
 

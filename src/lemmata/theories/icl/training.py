@@ -10,7 +10,6 @@ import optax
 from jaxtyping import Array
 
 from lemmata.lab import batches
-from lemmata.lab.setting import Problem
 from lemmata.lab.simulation import Variable, piece, simulation, stream
 from lemmata.lab.training import Run, descent, loop, record_steps, without_repeats
 from lemmata.networks.shallow import Network
@@ -34,7 +33,7 @@ REGISTER = (0, 10, 50, 100, 150, 200, 225, 250, 275, 300, 350, 400, 600)
 
 
 @piece("batch", "context_room", "records", "stop", "track", "moments", "include_query")
-def train(problem: Problem, key: jax.Array, network: Network, signs: Array, world: World, watched: Watched) -> Run:
+def train(problem: Setting, key: jax.Array, network: Network, signs: Array, world: World, watched: Watched) -> Run:
     """SGD with a fresh batch at every step."""
     loss, include = probes.LOSS, problem.include_query
 
@@ -67,16 +66,16 @@ def train(problem: Problem, key: jax.Array, network: Network, signs: Array, worl
     )
 
 
-def _moments(problem: Problem) -> Array:
+def _moments(problem: Setting) -> Array:
     if problem.moments == "even":
         return record_steps(problem.steps, problem.records, problem.record_every)
     return without_repeats(jnp.minimum(jnp.asarray([*REGISTER, problem.steps]), problem.steps))
 
 
-@piece("test_prompts", "test_contexts", "test_mode", "track", "include_query", "shiftable", "heads", "class_size",
+@piece("test_prompts", "test_context_room", "test_mode", "track", "include_query", "shiftable", "heads", "class_size",
        once=True)  # fmt: skip
 def evaluate(
-    problem: Problem, key: jax.Array, before: Network, after: Network, signs: Array, world: World
+    problem: Setting, key: jax.Array, before: Network, after: Network, signs: Array, world: World
 ) -> dict[str, Array]:
     """Unseen and seen tasks, out of domain, and (with `track` = proof) pruning, of the trained network."""
     include = problem.include_query
@@ -118,7 +117,7 @@ def evaluate(
     return found
 
 
-def train_network(problem: Problem, key: jax.Array) -> tuple[World, Network, Array, Run]:
+def train_network(problem: Setting, key: jax.Array) -> tuple[World, Network, Array, Run]:
     """Draw everything and train: the world, the initial network, the output layer and the run."""
     world = draw_world(problem, key)
     network, signs = initialise(problem, key)
@@ -216,7 +215,7 @@ GROWTH = ("lucky", "plus", "minus")
         "rate": tuple(f"{rate:g}" for rate in RATES),
     },
 )  # fmt: skip
-def simulate(problem: Problem, key: jax.Array, prepared: None = None) -> dict[str, Array]:
+def simulate(problem: Setting, key: jax.Array, prepared: None = None) -> dict[str, Array]:
     """One run: draw, initialise, train, evaluate."""
     world, network, signs, run = train_network(problem, key)
     return {

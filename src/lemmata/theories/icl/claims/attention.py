@@ -87,7 +87,7 @@ def _ratio_size(small: bool) -> Callable[[xr.Dataset], xr.DataArray]:
 
 def _spread_ratio(datasets: Datasets) -> xr.DataArray:
     """Mean partner / G_jj of networks trained on all tasks."""
-    data = datasets["p5-shift"].sel(training="U=5", drop=True)
+    data = datasets["p5-shift"].sel(training="U=5", drop=True).isel(shift=0, drop=True)
     require_trained(data.seen_hinge)
     return mean_entry(_partner_ratio(both_maps(data), data.partner))
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
+import numpy as np
 import xarray as xr
 
-from lemmata.lab.claims import Datasets, Evidence
+from lemmata.lab.claims import Datasets, Evidence, NotApplicable
 from lemmata.theories.icl.measures import require_trained
 
 Take = Callable[[xr.Dataset], object]
@@ -32,3 +34,12 @@ def of_experiment(name: str, take: Take, intact: Mapping[str, str | list[str]] |
         return take(data)
 
     return evidence
+
+
+def cells(data: xr.Dataset, **where: Any) -> xr.Dataset:
+    """The cells with these coordinates; nothing is decided where the preset lacks one of them."""
+    for name, wanted in where.items():
+        absent = np.setdiff1d(wanted, data[name].values)
+        if absent.size:
+            raise NotApplicable(f"not in this preset: {name} = {', '.join(map(str, absent))}")
+    return data.sel(where, drop=True)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -12,50 +14,58 @@ from lemmata.lab.claims import FAILS, HOLDS, Claim, Control, Datasets, Evidence
 from lemmata.lab.judges import at_most, within
 from lemmata.lab.measures import log_slopes
 from lemmata.theories.icl.bounds import chernoff, context_tail, no_match_probability
-from lemmata.theories.icl.claims.common import of_experiment
+from lemmata.theories.icl.claims.common import cells, of_experiment
 from lemmata.theories.icl.measures import crossing
 
-ALPHAS, LENGTHS = ["0.2", "0.4", "0.8"], ["2", "5", "10", "20", "40"]
-EXACT = ["1", "2", "5", "10", "20", "40"]
-PURE = ["1", "2", "3", "5"]
+ALPHAS, LENGTHS = [0.2, 0.4, 0.8], [2, 5, 10, 20, 40]
+EXACT = [1, 2, 5, 10, 20, 40]
+PURE = [1, 2, 3, 5]
 ENOUGH = 50
 """Cells with fewer prompts without a match say nothing about them."""
 TAILS = {"length": (20, 100, 200, 400), "alpha": (0.2, 0.4, 0.8), "c": (0.3, 0.5, 1.0)}
 
 
-def _cells(take: Callable[[xr.Dataset], xr.DataArray], attention: str = "trained") -> Evidence:
+def _prompts(
+    take: Callable[[xr.Dataset], xr.DataArray], attention: str = "trained", mode: str = "iid", **where: Any
+) -> Evidence:
+    """What `take` makes of the prompts of one kind, at the fractions and lengths of `where`."""
+
     def chosen(data: xr.Dataset) -> xr.DataArray:
-        return take(data.sel(attention=attention, drop=True))
+        return take(cells(data, attention=attention, test_mode=mode, **where))
 
     return of_experiment("p4-contexts", chosen, {"attention": "trained"})
 
 
-def _grid(values: xr.DataArray) -> xr.DataArray:
-    return values.sel(test_alpha=ALPHAS, length=LENGTHS)
+def _on_grid(take: Callable[[xr.Dataset], xr.DataArray], attention: str = "trained") -> Evidence:
+    return _prompts(take, attention, test_fraction=ALPHAS, test_contexts=LENGTHS)
 
 
-def _prompts(data: xr.Dataset) -> float:
-    """All prompts of a cell, over the seeds."""
-    return float(data.prompts.sum())
+def _error(data: xr.Dataset) -> xr.DataArray:
+    """The pooled error: every seed has as many prompts."""
+    return data.unseen_error.mean("seed")
 
 
-def _given_match(data: xr.Dataset) -> xr.DataArray:
-    wrong, matched = _grid(data.iid_error_match), _grid(1 - data.iid_no_match)
-    return wrong.sum("seed") / matched.sum("seed")
+def _share(data: xr.Dataset, matched: bool) -> xr.DataArray:
+    """The share of prompts that have a match, or have none."""
+    return 1 - data.unseen_no_match if matched else data.unseen_no_match
 
 
-def _below_half(wrong: str, without: bool) -> Callable[[xr.Dataset], xr.DataArray]:
+def _given(data: xr.Dataset, matched: bool) -> xr.DataArray:
+    """The pooled error of the prompts that have a match, or have none."""
+    share = _share(data, matched)
+    wrong = share * (data.unseen_error_match if matched else data.unseen_error_no_match)
+    return xr.where(share == 0, 0.0, wrong).sum("seed", skipna=False) / share.sum("seed")
+
+
+def _below_half(matched: bool) -> Callable[[xr.Dataset], xr.DataArray]:
     """Standard errors by which the error without (or with) a match falls short of 1/2, in cells with enough prompts."""
 
     def take(data: xr.Dataset) -> xr.DataArray:
-        share = _grid(data.iid_no_match)
-        share = share if without else 1 - share
-        count = share.mean("seed") * _prompts(data)
-        enough = _grid(data.iid_no_match).mean("seed") * _prompts(data) >= ENOUGH
-        error = _grid(data[wrong]).sum("seed") / share.sum("seed")
-        found = ((0.5 - error) / np.sqrt(0.25 / count)).stack(cell=("test_alpha", "length"))
-        kept = found[enough.stack(cell=("test_alpha", "length")).values]
-        names = [f"α'={alpha}, l={length}" for alpha, length in kept.cell.values]
+        count = (_share(data, matched) * data.prompts).sum("seed")
+        enough = (_share(data, False) * data.prompts).sum("seed") >= ENOUGH
+        found = ((0.5 - _given(data, matched)) / np.sqrt(0.25 / count)).stack(cell=("test_fraction", "test_contexts"))
+        kept = found[enough.stack(cell=("test_fraction", "test_contexts")).values]
+        names = [f"α'={alpha:g}, l={length:g}" for alpha, length in kept.cell.values]
         return xr.DataArray(kept.values, coords={"at": names}, dims="at")
 
     return take
@@ -63,31 +73,34 @@ def _below_half(wrong: str, without: bool) -> Callable[[xr.Dataset], xr.DataArra
 
 def _outside(data: xr.Dataset) -> xr.DataArray:
     """Standard errors by which the pooled error leaves [π/2, π] (binomial, at the nearer end)."""
-    error = _grid(data.iid_error).mean("seed")
-    alpha = xr.DataArray([float(a) for a in ALPHAS], coords={"test_alpha": ALPHAS}, dims="test_alpha")
-    length = xr.DataArray([float(n) for n in LENGTHS], coords={"length": LENGTHS}, dims="length")
-    pi = xr.apply_ufunc(no_match_probability, *xr.broadcast(alpha, length))
-    spread = lambda p: np.sqrt(p * (1 - p) / _prompts(data))  # noqa: E731
+    error = _error(data)
+    pi = xr.apply_ufunc(no_match_probability, *xr.broadcast(data.test_fraction, data.test_contexts))
+    spread = lambda p: np.sqrt(p * (1 - p) / data.prompts.sum("seed"))  # noqa: E731
     return np.maximum((pi / 2 - error) / spread(pi / 2), (error - pi) / spread(pi))
 
 
 def _off_pure(data: xr.Dataset) -> xr.DataArray:
     """Standard errors between the pooled error at α' = 1 and 2^-l."""
-    error = data.iid_error.sel(test_alpha="1", length=PURE, drop=True).mean("seed")
-    law = xr.DataArray([2.0 ** -int(n) for n in PURE], coords={"length": PURE}, dims="length")
-    return abs(error - law) / np.sqrt(law * (1 - law) / _prompts(data))
+    law = 2.0**-data.test_contexts
+    return abs(_error(data) - law) / np.sqrt(law * (1 - law) / data.prompts.sum("seed"))
+
+
+def _pure(attention: str = "trained") -> Evidence:
+    return _prompts(_off_pure, attention, test_fraction=1.0, test_contexts=PURE)
+
+
+def _exact(attention: str = "trained") -> Evidence:
+    return _prompts(_error, attention, "exact", test_fraction=0.2, test_contexts=EXACT)
 
 
 def _length_slopes(backwards: bool) -> Evidence:
     """The exponent in α' of the length at which the error is 0.05."""
 
     def take(data: xr.Dataset) -> xr.DataArray:
-        alphas = [float(alpha) for alpha in ALPHAS]
-        errors = data.iid_error.sel(test_alpha=ALPHAS)
-        errors = errors.assign_coords(test_alpha=alphas[::-1] if backwards else alphas)
-        return log_slopes(crossing(errors), "test_alpha")
+        errors = data.unseen_error.assign_coords(test_fraction=ALPHAS[::-1] if backwards else ALPHAS)
+        return log_slopes(crossing(errors), "test_fraction")
 
-    return _cells(take)
+    return _prompts(take, test_fraction=ALPHAS)
 
 
 def _tails(kind: str, alphas: tuple[float, ...] = TAILS["alpha"]) -> Evidence:
@@ -112,9 +125,9 @@ CLAIMS = (
         statement="Whenever some context holds the query's pattern the answer is right: pooled error at most 0.005 "
         "for every α' and length.",
         reads=_READS,
-        evidence=_cells(_given_match),
+        evidence=_on_grid(partial(_given, matched=True)),
         judge=at_most(0.005),
-        controls=(Control(_FROZEN, _cells(_given_match, "frozen")),),
+        controls=(Control(_FROZEN, _on_grid(partial(_given, matched=True), "frozen")),),
     ),
     Claim(
         name="p4-no-match",
@@ -123,13 +136,9 @@ CLAIMS = (
         statement="Without such a context the answer is wrong at least every second time (evidence: standard errors "
         "below 1/2, at most 3; cells with 50 or more such prompts).",
         reads=_READS,
-        evidence=_cells(_below_half("iid_error_no_match", without=True)),
+        evidence=_on_grid(_below_half(matched=False)),
         judge=at_most(3.0),
-        controls=(
-            Control(
-                "prompts with a match in place of those without", _cells(_below_half("iid_error_match", without=False))
-            ),
-        ),
+        controls=(Control("prompts with a match in place of those without", _on_grid(_below_half(matched=True))),),
     ),
     Claim(
         name="p4-total",
@@ -139,9 +148,9 @@ CLAIMS = (
         "standard errors outside, at most 3).",
         formula="π/2 ≤ error ≤ π",
         reads=_READS,
-        evidence=_cells(_outside),
+        evidence=_on_grid(_outside),
         judge=at_most(3.0),
-        controls=(Control(_FROZEN, _cells(_outside, "frozen")),),
+        controls=(Control(_FROZEN, _on_grid(_outside, "frozen")),),
     ),
     Claim(
         name="p4-pure-contexts",
@@ -150,9 +159,9 @@ CLAIMS = (
         statement="With decisive contexts only (α' = 1) the error is 2^-l (evidence: standard errors off, at most 3).",
         formula="error = 2^-l",
         reads=_READS,
-        evidence=_cells(_off_pure),
+        evidence=_pure(),
         judge=at_most(3.0),
-        controls=(Control(_FROZEN, _cells(_off_pure, "frozen")),),
+        controls=(Control(_FROZEN, _pure("frozen")),),
     ),
     Claim(
         name="p4-one-match",
@@ -161,9 +170,9 @@ CLAIMS = (
         statement="One match among 20 contexts suffices: on exact prompts with α' = 0.2 the pooled error is at most "
         "0.005 at every length.",
         reads=_READS,
-        evidence=_cells(lambda data: data.exact_error.sel(length=EXACT).mean("seed")),
+        evidence=_exact(),
         judge=at_most(0.005),
-        controls=(Control(_FROZEN, _cells(lambda data: data.exact_error.sel(length=EXACT).mean("seed"), "frozen")),),
+        controls=(Control(_FROZEN, _exact("frozen")),),
     ),
     Claim(
         name="p4-length",

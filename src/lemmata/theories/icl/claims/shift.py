@@ -8,52 +8,57 @@ import xarray as xr
 
 from lemmata.lab.claims import FAILS, HOLDS, Claim, Control, Evidence
 from lemmata.lab.judges import all_of, at_least, at_most
-from lemmata.theories.icl.claims.common import of_experiment
-from lemmata.theories.icl.variations import DEFECT
+from lemmata.theories.icl.claims.common import cells, of_experiment
 
 LARGE = ["45", "20", "6.35"]
 """Angles of branch A with S_1 ≥ 1."""
 LARGE_BOTH = [*LARGE, "70", "83.65"]
-ZERO, ZERO_B, LEAST = "-45", "135", "-135"
-FIRST = "μ'_1"
+ZERO, ZERO_B, LEAST, OUTSIDE = "-45", "135", "-135", "defect"
 INTACT = {"training": ["U=1", "U=5"]}
 """The training sets that satisfy Condition 6.3.2."""
 
 
-def _shift(take: Callable[[xr.Dataset], object], training: str = "U=1", moment: str = "end") -> Evidence:
+def _shift(
+    take: Callable[[xr.Dataset], object], shifts: list[str], training: str = "U=1", moment: str = "end"
+) -> Evidence:
     def chosen(data: xr.Dataset) -> object:
-        return take(data.sel(training=training, moment=moment, drop=True))
+        return take(cells(data, training=training, moment=moment, shift=shifts))
 
     return of_experiment("p5-shift", chosen, INTACT)
 
 
-def _error(*shifts: str) -> Callable[[xr.Dataset], xr.DataArray]:
-    return lambda data: data.shift_error.sel(shift=list(shifts))
+def _error(data: xr.Dataset) -> xr.DataArray:
+    return data.shift_error
 
 
 def _hinge(data: xr.Dataset) -> xr.DataArray:
-    return data.shift_hinge.sel(shift=LARGE)
+    return data.shift_hinge
 
 
-def _first_error(*shifts: str) -> Callable[[xr.Dataset], xr.DataArray]:
-    return lambda data: data.query_error.sel(odr=FIRST, shift=list(shifts), drop=True)
+def _sharpness(data: xr.Dataset) -> xr.DataArray:
+    return data.shift_concentration
+
+
+def _first_error(data: xr.Dataset) -> xr.DataArray:
+    """Of queries with μ'_1."""
+    return data.query_error.isel(odr=0, drop=True)
 
 
 def _lifted(zero: str) -> Evidence:
     """Hinge on queries with μ'_1 at the angle that stands for S_1 = 0, less that at every angle with S_1 ≥ 1."""
 
     def take(data: xr.Dataset) -> xr.DataArray:
-        hinge = data.query_hinge.sel(odr=FIRST, drop=True)
+        hinge = data.query_hinge.isel(odr=0, drop=True)
         return hinge.sel(shift=zero, drop=True) - hinge.sel(shift=LARGE_BOTH)
 
-    return _shift(take)
+    return _shift(take, [ZERO, *LARGE_BOTH])
 
 
 def _spread(narrow: str) -> Evidence:
     """Total sign error at S_1 = 0: trained on few tasks less trained on all, and of the latter."""
 
     def take(data: xr.Dataset) -> dict[str, xr.DataArray]:
-        error = data.shift_error.sel(moment="end", shift=ZERO, drop=True)
+        error = cells(data, moment="end", shift=ZERO).shift_error
         wide = error.sel(training="U=5", drop=True)
         return {"difference": error.sel(training=narrow, drop=True) - wide, "spread": wide}
 
@@ -64,7 +69,7 @@ def _concentration(moment: str) -> Evidence:
     """Attention on same-pattern contexts and its rise since the start, trained on the cycle."""
 
     def take(data: xr.Dataset) -> dict[str, xr.DataArray]:
-        found = data.shift_concentration.sel(training="U=1", shift=LARGE, drop=True)
+        found = cells(data, training="U=1", shift=LARGE).shift_concentration
         value = found.sel(moment=moment, drop=True)
         return {"value": value, "rise": value - found.sel(moment="start", drop=True)}
 
@@ -81,9 +86,9 @@ CLAIMS = (
         statement="Patterns out of domain with coefficient sums S_j ≥ 1 are classified with at most 1 % error (branch "
         "A, S_1 = 1.28, 1.16, 1.00).",
         reads=_READS,
-        evidence=_shift(_error(*LARGE)),
+        evidence=_shift(_error, LARGE),
         judge=at_most(0.01),
-        controls=(Control("trained on 3 tasks", _shift(_error(*LARGE), "3 tasks")),),
+        controls=(Control("trained on 3 tasks", _shift(_error, LARGE, "3 tasks")),),
     ),
     Claim(
         name="p5-outside-span",
@@ -91,9 +96,9 @@ CLAIMS = (
         kind="bound",
         statement="It needs patterns in the span of the relevant ones: there the error is at most 1 %.",
         reads=_READS,
-        evidence=_shift(_error("45")),
+        evidence=_shift(_error, ["45"]),
         judge=at_most(0.01),
-        controls=(Control("patterns in the span of the irrelevant ones", _shift(_error(DEFECT))),),
+        controls=(Control("patterns in the span of the irrelevant ones", _shift(_error, [OUTSIDE])),),
     ),
     Claim(
         name="p5-coefficient-sum",
@@ -113,10 +118,10 @@ CLAIMS = (
         statement="As stated: with the M_1 tasks of one cycle the hinge loss out of domain is at most 0.05 for S_j ≥ "
         "1.",
         reads=_READS,
-        evidence=_shift(_hinge),
+        evidence=_shift(_hinge, LARGE),
         judge=at_most(0.05),
         expected=FAILS,
-        controls=(Control("trained on all tasks (U = 5)", _shift(_hinge, "U=5"), HOLDS),),
+        controls=(Control("trained on all tasks (U = 5)", _shift(_hinge, LARGE, "U=5"), HOLDS),),
     ),
     Claim(
         name="p5-hinge-corrected",
@@ -124,9 +129,9 @@ CLAIMS = (
         kind="bound",
         statement="Corrected: trained on every task (U = 5) it is.",
         reads=_READS,
-        evidence=_shift(_hinge, "U=5"),
+        evidence=_shift(_hinge, LARGE, "U=5"),
         judge=at_most(0.05),
-        controls=(Control("trained on one cycle (U = 1)", _shift(_hinge)),),
+        controls=(Control("trained on one cycle (U = 1)", _shift(_hinge, LARGE)),),
     ),
     Claim(
         name="p5-attention",
@@ -146,9 +151,9 @@ CLAIMS = (
         statement="S_1 ≥ 1 is not needed for the sign: with S_1 = 0 queries with μ'_1 are classified with at most 1 % "
         "error on both branches.",
         reads=_READS,
-        evidence=_shift(_first_error(ZERO, ZERO_B)),
+        evidence=_shift(_first_error, [ZERO, ZERO_B]),
         judge=at_most(0.01),
-        controls=(Control("S_1 = -1.28", _shift(_first_error(LEAST))),),
+        controls=(Control("S_1 = -1.28", _shift(_first_error, [LEAST])),),
     ),
     Claim(
         name="p7-concentration-shifted",
@@ -167,10 +172,8 @@ CLAIMS = (
         kind="limit",
         statement="Trained on every task (U = 5) it reaches at least 0.97.",
         reads=_READS,
-        evidence=_shift(lambda data: data.shift_concentration.sel(shift=LARGE), "U=5"),
+        evidence=_shift(_sharpness, LARGE, "U=5"),
         judge=at_least(0.97),
-        controls=(
-            Control("trained on one cycle (U = 1)", _shift(lambda data: data.shift_concentration.sel(shift=LARGE))),
-        ),
+        controls=(Control("trained on one cycle (U = 1)", _shift(_sharpness, LARGE)),),
     ),
 )

@@ -13,8 +13,7 @@ from lemmata.lab.claims import FAILS, HOLDS, INCONCLUSIVE, Claim, Control, Datas
 from lemmata.lab.judges import all_of, at_least, at_most, equal
 from lemmata.lab.measures import stack
 from lemmata.theories.icl.baselines import BASELINES
-from lemmata.theories.icl.claims.common import of_experiment
-from lemmata.theories.icl.comparison import ORACLE_PROMPTS
+from lemmata.theories.icl.claims.common import cells, of_experiment
 
 SHARP = 0.85
 """A head concentrates from here on."""
@@ -51,18 +50,14 @@ def _sharpness(data: xr.Dataset) -> xr.DataArray:
     return data.concentration.isel(head=0)
 
 
-def _advantage(alpha: float, domain: str, *lengths: str) -> Evidence:
+def _advantage(alpha: float, domain: str, *lengths: int) -> Evidence:
     """Error of the network less 0.7 times that of the best baseline (lowest mean over seeds) at every length."""
 
     def take(data: xr.Dataset) -> xr.DataArray:
-        error = data.prompt_error.sel(test_fraction=alpha, domain=domain, drop=True)
-        found = {}
-        for length in lengths:
-            here = error.sel(length=length, drop=True)
-            rivals = here.sel(predictor=list(BASELINES))
-            best = str(rivals.predictor[int(rivals.mean("seed").argmin("predictor"))].item())
-            found[length] = here.sel(predictor="one-layer", drop=True) - 0.7 * rivals.sel(predictor=best, drop=True)
-        return stack(found, "length")
+        error = cells(data, test_fraction=alpha, test_contexts=list(lengths), domain=domain).prompt_error
+        rivals = error.sel(predictor=list(BASELINES))
+        best = rivals.isel(predictor=rivals.mean("seed").argmin("predictor"), drop=True)
+        return error.sel(predictor="one-layer", drop=True) - 0.7 * best
 
     return of_experiment("f64-baselines", take)
 
@@ -81,39 +76,33 @@ def _oracle(factor: float) -> Evidence:
     """Standard errors between the pooled error of the oracle and factor (1-α')^l."""
 
     def evidence(datasets: Datasets) -> xr.DataArray:
-        error = datasets["f64-baselines"].oracle_error.isel(test_fraction=0, drop=True)
-        alpha = error.oracle_alpha.astype(float)
-        law = factor * (1 - alpha) ** error.oracle_length.astype(float)
-        count = ORACLE_PROMPTS * error.sizes["seed"]
-        return abs(error.mean("seed") - law) / np.sqrt(law * (1 - law) / count)
+        data = datasets["f64-oracle-law"]
+        law = factor * (1 - data.test_fraction) ** data.test_contexts
+        return abs(data.oracle_error.mean("seed") - law) / np.sqrt(law * (1 - law) / data.prompts.sum("seed"))
 
     return evidence
-
-
-def _pruning(take: Callable[[xr.Dataset], xr.DataArray]) -> Evidence:
-    return of_experiment("f65-pruning", take)
 
 
 def _rise(what: str, order: str, rate: str) -> Evidence:
     """The rise of hinge or error after pruning, α' = 0.8."""
 
     def take(data: xr.Dataset) -> xr.DataArray:
-        values = data[what].sel(order=order, test_alpha="0.8", drop=True)
+        values = cells(data, test_fraction=0.8, order=order)[what]
         return values.sel(rate=rate, drop=True) - values.sel(rate="0", drop=True)
 
-    return _pruning(take)
+    return of_experiment("f65-pruning", take)
 
 
-def _by_alpha(*alphas: str) -> Evidence:
+def _by_alpha(*alphas: float) -> Evidence:
     """Steps of the error of the pruned network (smallest 20 %) from one α' to the next."""
 
     def take(data: xr.Dataset) -> xr.DataArray:
-        error = data.pruned_error.sel(order="smallest", rate="0.2", drop=True)
-        at = [error.sel(test_alpha=alpha, drop=True) for alpha in alphas]
+        error = cells(data, test_fraction=list(alphas), order="smallest", rate="0.2").pruned_error
+        at = [error.sel(test_fraction=alpha, drop=True) for alpha in alphas]
         steps = zip(alphas[:-1], alphas[1:], at[:-1], at[1:], strict=True)
-        return stack({f"{a} over {b}": before - after for a, b, before, after in steps}, "step")
+        return stack({f"{a:g} over {b:g}": before - after for a, b, before, after in steps}, "step")
 
-    return _pruning(take)
+    return of_experiment("f65-pruning", take)
 
 
 _IN, _OUT = "in-domain", "out of domain"
@@ -194,9 +183,9 @@ CLAIMS = (
         statement="Out of domain at α' = 0.6 the network needs fewer contexts than any baseline: its error is below "
         "0.7 times that of the best at l = 10 and 20.",
         reads=("f64-baselines",),
-        evidence=_advantage(0.6, _OUT, "10", "20"),
+        evidence=_advantage(0.6, _OUT, 10, 20),
         judge=at_most(0.0, strict=True),
-        controls=(Control("in domain, l = 5", _advantage(0.6, _IN, "5")),),
+        controls=(Control("in domain, l = 5", _advantage(0.6, _IN, 5)),),
     ),
     Claim(
         name="f64-no-advantage",
@@ -204,10 +193,10 @@ CLAIMS = (
         kind="comparison",
         statement="As reported: at α' = 0.8 it has no such advantage (out of domain, l = 10).",
         reads=("f64-baselines",),
-        evidence=_advantage(0.8, _OUT, "10"),
+        evidence=_advantage(0.8, _OUT, 10),
         judge=at_least(0.0),
         expected=FAILS,
-        controls=(Control("in domain, l = 5", _advantage(0.8, _IN, "5"), HOLDS),),
+        controls=(Control("in domain, l = 5", _advantage(0.8, _IN, 5), HOLDS),),
     ),
     Claim(
         name="f64-nearest",
@@ -225,7 +214,7 @@ CLAIMS = (
         kind="identity",
         statement="The oracle predictor errs with probability (1-α')^l / 2 (evidence: standard errors off, at most 4).",
         formula="error = (1-α')^l / 2",
-        reads=("f64-baselines",),
+        reads=("f64-oracle-law",),
         evidence=_oracle(0.5),
         judge=at_most(4.0),
         controls=(Control("the law without the factor 1/2", _oracle(1.0)),),
@@ -268,8 +257,8 @@ CLAIMS = (
         statement="The pruned network (smallest 20 %) is better with more decisive contexts: error at α' = 0.2 > 0.4 "
         "> 0.8.",
         reads=("f65-pruning",),
-        evidence=_by_alpha("0.2", "0.4", "0.8"),
+        evidence=_by_alpha(0.2, 0.4, 0.8),
         judge=at_least(0.0, strict=True),
-        controls=(Control("α' values reversed", _by_alpha("0.8", "0.4", "0.2")),),
+        controls=(Control("α' values reversed", _by_alpha(0.8, 0.4, 0.2)),),
     ),
 )

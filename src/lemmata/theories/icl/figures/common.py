@@ -23,9 +23,9 @@ CLAIM: dict[str, Any] = {"color": GREY, "linestyle": ":", "linewidth": 1.3}
 """How the level at which a claim is decided is drawn."""
 
 
-def chosen(data: xr.Dataset, axis: str, value: str) -> xr.Dataset:
+def chosen(data: xr.Dataset, axis: str, value: str | float) -> xr.Dataset:
     """The cell of an axis, or its first one if the experiment was run without it."""
-    values = [str(label) for label in data[axis].values]
+    values = data[axis].values.tolist()
     return data.isel({axis: values.index(value) if value in values else 0})
 
 

@@ -22,30 +22,40 @@ FEWEST = 50
 def contexts(data: xr.Dataset) -> Figure:
     """Error by length beside [π/2, π], trained and frozen; α' = 1; with and without a match; exact prompts; length."""
     figure, axes = panels(6, rows=2, width=5.6, height=4.3)
-    alphas = [str(alpha) for alpha in data.test_alpha.values]
-    mixed = [alpha for alpha in alphas if float(alpha) < 1]
-    trained = chosen(data, "attention", "trained")
+    iid, exact = (chosen(data, "test_mode", mode) for mode in ("iid", "exact"))
+    below = data.test_fraction.values < 1
+    mixed = iid.isel(test_fraction=below if below.any() else [0])
+    trained = chosen(mixed, "attention", "trained")
     for ax, kind in zip(axes, ("trained", "frozen"), strict=False):
-        _bands(ax, chosen(data, "attention", kind), mixed)
-        ax.set_title(f"error by length: {ATTENTION[str(chosen(data, 'attention', kind).attention.values)][0]}")
-    _pure(axes[2], data, alphas)
-    _matches(axes[3], trained, mixed)
-    _exact(axes[4], data)
-    _needed(axes[5], trained, mixed)
+        part = chosen(mixed, "attention", kind)
+        _bands(ax, part)
+        ax.set_title(f"error by length: {ATTENTION[str(part.attention.values)][0]}")
+    _pure(axes[2], iid.isel(test_fraction=-1))
+    _matches(axes[3], trained)
+    _exact(axes[4], chosen(exact, "test_fraction", 0.2))
+    _needed(axes[5], trained)
     for ax in axes[:5]:
-        log_numbers(ax, data.length.values.astype(float), LENGTH)
+        log_numbers(ax, data.test_contexts.values, LENGTH)
     for ax in axes:
         ax.title.set_fontsize(10)
         legend_below(ax)
     return figure
 
 
-def _bands(ax: Axes, data: xr.Dataset, alphas: list[str]) -> None:
-    lengths = data.length.values.astype(float)
-    grid = np.geomspace(lengths.min(), lengths.max(), 60)
-    for i, alpha in enumerate(alphas):
-        along(ax, lengths, data.iid_error.sel(test_alpha=alpha), rf"$\alpha'$ = {alpha}", colour(i))
-        top = no_match_probability(float(alpha), grid)
+def _by_length(ax: Axes, values: xr.DataArray, label: str, color: str) -> None:
+    along(ax, values.test_contexts.values, values, label, color)
+
+
+def _curve(lengths: xr.DataArray) -> np.ndarray:
+    """Lengths between the smallest and the largest, for a law."""
+    return np.geomspace(lengths.min(), lengths.max(), 60)
+
+
+def _bands(ax: Axes, data: xr.Dataset) -> None:
+    grid = _curve(data.test_contexts)
+    for i, alpha in enumerate(data.test_fraction.values):
+        _by_length(ax, data.unseen_error.sel(test_fraction=alpha), rf"$\alpha'$ = {alpha:g}", colour(i))
+        top = no_match_probability(alpha, grid)
         words = r"predicted: $[\pi/2,\pi]$, $\pi=(1-\alpha'/2)^l$" if i == 0 else None
         ax.fill_between(grid, top / 2, top, color=colour(i), alpha=0.15, linewidth=0)
         ax.plot(grid, top / 2, label=words, **PREDICTED)
@@ -54,31 +64,30 @@ def _bands(ax: Axes, data: xr.Dataset, alphas: list[str]) -> None:
     ax.set_ylabel("sign error, unseen tasks")
 
 
-def _pure(ax: Axes, data: xr.Dataset, alphas: list[str]) -> None:
+def _pure(ax: Axes, data: xr.Dataset) -> None:
     """α' = 1: without a match all contexts carry the wrong label."""
-    lengths = data.length.values.astype(float)
+    alpha = float(data.test_fraction)
     for kind in map(str, data.attention.values):
-        words, color = ATTENTION[kind]
-        along(ax, lengths, data.sel(attention=kind).iid_error.sel(test_alpha=alphas[-1]), words, color)
-    grid = np.geomspace(lengths.min(), lengths.max(), 60)
-    ax.plot(grid, no_match_probability(float(alphas[-1]), grid), label="predicted: $2^{-l}$", **PREDICTED)
+        _by_length(ax, data.unseen_error.sel(attention=kind), *ATTENTION[kind])
+    grid = _curve(data.test_contexts)
+    ax.plot(grid, no_match_probability(alpha, grid), label="predicted: $2^{-l}$", **PREDICTED)
     error_scale(ax)
     ax.set_ylabel("sign error, unseen tasks")
-    ax.set_title(rf"only decisive contexts, $\alpha'$ = {alphas[-1]}")
+    ax.set_title(rf"only decisive contexts, $\alpha'$ = {alpha:g}")
 
 
-def _matches(ax: Axes, data: xr.Dataset, alphas: list[str]) -> None:
+def _matches(ax: Axes, data: xr.Dataset) -> None:
     """Errors given a match and given none, all seeds together."""
-    lengths = data.length.values.astype(float)
-    prompts = float(data.prompts.max()) if "prompts" in data else 2400.0
-    missing = data.iid_no_match.sum("seed")
-    given = data.iid_error_match.sum("seed") / (1 - data.iid_no_match).sum("seed")
-    absent = (data.iid_error_no_match.sum("seed") / missing.where(missing > 0)).where(missing * prompts >= FEWEST)
-    for i, alpha in enumerate(alphas):
-        words = rf"no match, $\alpha'$ = {alpha}"
-        ax.plot(lengths, absent.sel(test_alpha=alpha), "o-", color=colour(i), markersize=4, label=words)
-        words = rf"match, $\alpha'$ = {alpha}"
-        ax.plot(lengths, given.sel(test_alpha=alpha), "s:", color=colour(i), markersize=4, label=words)
+    lengths = data.test_contexts.values
+    missing = data.unseen_no_match
+    given = data.unseen_error_match.weighted((1 - missing).fillna(0)).mean("seed")
+    absent = data.unseen_error_no_match.weighted(missing.fillna(0)).mean("seed")
+    absent = absent.where((missing * data.prompts).sum("seed") >= FEWEST)
+    for i, alpha in enumerate(data.test_fraction.values):
+        words = rf"no match, $\alpha'$ = {alpha:g}"
+        ax.plot(lengths, absent.sel(test_fraction=alpha), "o-", color=colour(i), markersize=4, label=words)
+        words = rf"match, $\alpha'$ = {alpha:g}"
+        ax.plot(lengths, given.sel(test_fraction=alpha), "s:", color=colour(i), markersize=4, label=words)
     predict(ax, 0.5, "predicted without a match: in [0.5, 1]")
     ax.axhspan(0.5, 1.0, color="black", alpha=0.06, linewidth=0)
     claim(ax, 0.005, r"claimed with a match: $\leq$ 0.005")
@@ -88,20 +97,18 @@ def _matches(ax: Axes, data: xr.Dataset, alphas: list[str]) -> None:
 
 
 def _exact(ax: Axes, data: xr.Dataset) -> None:
-    lengths = data.length.values.astype(float)
     for kind in map(str, data.attention.values):
-        words, color = ATTENTION[kind]
-        along(ax, lengths, data.sel(attention=kind).exact_error, words, color)
+        _by_length(ax, data.unseen_error.sel(attention=kind), *ATTENTION[kind])
     predict(ax, 0.005, r"predicted: about 0 at every length (claimed: $\leq$ 0.005)")
     error_scale(ax)
     ax.set_ylabel("sign error, unseen tasks")
-    ax.set_title(r"exact prompts, $\alpha'$ = 0.2: always a match")
+    ax.set_title(rf"exact prompts, $\alpha'$ = {float(data.test_fraction):g}: always a match")
 
 
-def _needed(ax: Axes, data: xr.Dataset, alphas: list[str], level: float = 0.05) -> None:
+def _needed(ax: Axes, data: xr.Dataset, level: float = 0.05) -> None:
     """The length at which the error falls to 0.05 by α', and the claimed exponent -1."""
-    x = np.array([float(alpha) for alpha in alphas])
-    lengths = crossing(data.iid_error.sel(test_alpha=alphas), level).transpose("seed", "test_alpha").values
+    x = data.test_fraction.values
+    lengths = crossing(data.unseen_error, level).transpose("seed", "test_fraction").values
     runs(ax, x, lengths, BLUE, "every seed")
     known = np.isfinite(lengths) & (lengths > 0)
     if known.any():

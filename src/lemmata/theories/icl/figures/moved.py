@@ -9,8 +9,7 @@ from matplotlib.figure import Figure
 from lemmata.lab.figures import BLUE, GREY, ORANGE, RED, dodge, legend_below, panels, strip
 from lemmata.theories.icl.figures.common import along, chosen, claim, error_scale, names, predict
 from lemmata.theories.icl.measures import mean_entry, other_entries, own_entries
-from lemmata.theories.icl.shift import coefficient_sum
-from lemmata.theories.icl.variations import BRANCH_A, BRANCH_B, DEFECT
+from lemmata.theories.icl.shift import BRANCH_A, BRANCH_B, coefficient_sum
 
 TRAINING = {"U=1": ("$U$ = 1 (6 tasks)", BLUE), "U=5": ("$U$ = 5 (all tasks)", ORANGE), "3 tasks": ("3 tasks", GREY)}
 OUTSIDE = 1.62
@@ -53,8 +52,8 @@ def _over(ax: Axes, data: xr.Dataset, values: xr.DataArray, words: str, title: s
         part = values.sel(training=name)
         _branch(ax, part, f"{label}, branch A", color, BRANCH_A)
         _branch(ax, part, f"{label}, branch B", color, (BRANCH_A[0], *BRANCH_B), linestyle=":", markerfacecolor="white")
-        if DEFECT in part["shift"].values:
-            along(ax, [OUTSIDE + aside], part.sel(shift=[DEFECT]), None, color, marker="*", markersize=9)
+        if "defect" in part["shift"].values:
+            along(ax, [OUTSIDE + aside], part.sel(shift=["defect"]), None, color, marker="*", markersize=9)
     ax.axvspan(1.0, 1.35, color="black", alpha=0.06, linewidth=0)
     ax.set_xlim(-1.4, 1.85)
     ax.set_xticks([-1, -0.5, 0, 0.5, 1, OUTSIDE], ["−1", "−0.5", "0", "0.5", "1", r"in span($\nu$)"])
@@ -73,7 +72,7 @@ def _partners(ax: Axes, data: xr.Dataset) -> None:
     """Mean entry of task partners over the mean own entry, by training."""
     kinds = [str(name) for name in data.training.values]
     for i, kind in enumerate(kinds):
-        part = data.sel(training=kind)
+        part = data.sel(training=kind).isel(shift=0)  # the same network at every shift
         pairs = (("G^Q", part.query_patterns, BLUE), ("G^K", part.key_patterns, ORANGE))
         for (name, block, color), x in zip(pairs, dodge(2), strict=True):
             ratio = mean_entry(other_entries(block, part.partner, True)) / own_entries(block).mean("pattern")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
@@ -20,11 +22,11 @@ from lemmata.lab.figures import (
     panels,
     strip,
 )
-from lemmata.theories.icl.figures.common import CLAIM, ORDERS, along, error_scale, names, predict, summary
-from lemmata.theories.icl.figures.lengths import contexts
+from lemmata.theories.icl.figures.common import CLAIM, ORDERS, along, chosen, error_scale, names, predict, summary
+from lemmata.theories.icl.figures.lengths import LENGTH, contexts
 from lemmata.theories.icl.figures.moved import shift
 
-__all__ = ["baselines", "contexts", "pruning", "shift"]
+__all__ = ["baselines", "contexts", "oracle", "pruning", "shift"]
 
 PREDICTOR_STYLES = {
     "one-layer": {"color": BLUE, "linewidth": 2.2, "zorder": 4},
@@ -33,12 +35,11 @@ PREDICTOR_STYLES = {
 
 
 def baselines(data: xr.Dataset) -> Figure:
-    """Error of every predictor by length, a panel for every domain and α'; the oracle's law; errors despite a match."""
-    fractions = data.test_fraction.values.astype(float)
+    """Error of every predictor by length, a panel for every domain and α'; beside them the errors despite a match."""
+    fractions, lengths = data.test_fraction.values, data.test_contexts.values
     domains = [str(domain) for domain in data.domain.values]
     columns = len(fractions) + 1
     figure, axes = panels(columns * len(domains), rows=len(domains), width=5.4, height=4.2)
-    lengths = data.length.values.astype(float)
     for place, (domain, alpha) in enumerate((d, a) for d in domains for a in fractions):
         ax = axes[place + place // len(fractions)]
         part = data.sel(test_fraction=alpha, domain=domain)
@@ -46,58 +47,60 @@ def baselines(data: xr.Dataset) -> Figure:
             how = {"color": colour(i - 1), **PREDICTOR_STYLES.get(name, {})}
             label = "one-layer transformer" if name == "one-layer" else name
             along(ax, lengths, part.prompt_error.sel(predictor=name), label, how.pop("color"), **how)
-        law = 0.5 * (1 - alpha) ** lengths
-        ax.plot(lengths, law, label=r"oracle, exact: $(1-\alpha')^l/2$", **PREDICTED)
+        ax.plot(lengths, 0.5 * (1 - alpha) ** lengths, label=r"oracle, exact: $(1-\alpha')^l/2$", **PREDICTED)
         error_scale(ax, 1e-3, 0.7)
-        log_numbers(ax, lengths, r"contexts of a testing prompt $l_{ts}$")
+        log_numbers(ax, lengths, LENGTH)
         ax.set_ylabel("sign error")
         ax.set_title(rf"{domain}, $\alpha'$ = {alpha:g}: every predictor", fontsize=10)
-    _oracle(axes[columns - 1], data)
-    _matched(axes[-1], data, domains)
+    for i, domain in enumerate(domains):
+        _matched(axes[(i + 1) * columns - 1], data.sel(domain=domain), domain)
     for ax in axes:
         legend_below(ax, 3)
     return figure
 
 
-def _oracle(ax: Axes, data: xr.Dataset) -> None:
-    """The error of the oracle on short prompts, over all seeds and α', beside its law."""
-    lengths = data.oracle_length.values.astype(float)
-    for i, alpha in enumerate(data.oracle_alpha.values):
-        first = data.oracle_error.sel(oracle_alpha=alpha).isel(test_fraction=0)
-        along(ax, lengths, first, rf"oracle, $\alpha'$ = {alpha}", colour(i), linestyle="none")
-        law = 0.5 * (1 - float(alpha)) ** lengths
+def _matched(ax: Axes, data: xr.Dataset, domain: str) -> None:
+    """The share of errors among prompts that have a context with the query's pattern, for 1-NN and the transformer."""
+    share = data.prompt_error_match / (1 - data.prompt_no_match)
+    for name, color in (("1-NN", ORANGE), ("one-layer", BLUE)):
+        for alpha, style in zip(data.test_fraction.values, itertools.cycle(("-", ":", "-."))):
+            part = share.sel(test_fraction=alpha, predictor=name)
+            label = rf"{name}, $\alpha'$ = {alpha:g}"
+            along(ax, data.test_contexts.values, part, label, color, linestyle=style)
+    predict(ax, 0.0, "exact: 0 for 1-NN" if domain == "in-domain" else "exact in-domain: 0 for 1-NN")
+    error_scale(ax, 1e-3, 0.7)
+    log_numbers(ax, data.test_contexts.values, LENGTH)
+    ax.set_ylabel("sign error given a match")
+    ax.set_title(f"{domain}: errors although there is a match", fontsize=10)
+
+
+def oracle(data: xr.Dataset) -> Figure:
+    """The error of the oracle predictor by length, a line for every α', beside its law."""
+    figure, axes = panels(1, width=6.0, height=4.2)
+    ax, lengths = axes[0], data.test_contexts.values
+    for i, alpha in enumerate(data.test_fraction.values):
+        part = data.oracle_error.sel(test_fraction=alpha)
+        along(ax, lengths, part, rf"oracle, $\alpha'$ = {alpha:g}", colour(i), linestyle="none")
+        law = 0.5 * (1 - alpha) ** lengths
         ax.plot(lengths, law, label=r"exact: $(1-\alpha')^l/2$" if i == 0 else None, **PREDICTED)
         words = "control: without the factor 1/2" if i == 0 else None
         ax.plot(lengths, 2 * law, label=words, **CLAIM)
     error_scale(ax, 1e-3, 1.3)
-    log_numbers(ax, lengths, r"contexts of a testing prompt $l_{ts}$")
+    log_numbers(ax, lengths, LENGTH)
     ax.set_ylabel("sign error, in-domain")
     ax.set_title("the oracle predictor and its law", fontsize=10)
-
-
-def _matched(ax: Axes, data: xr.Dataset, domains: list[str]) -> None:
-    """The share of errors among prompts that have a context with the query's pattern, for 1-NN and the transformer."""
-    lengths = data.length.values.astype(float)
-    share = (data.prompt_error_match / (1 - data.prompt_no_match)).mean("test_fraction")
-    kinds = (("1-NN", ORANGE), ("one-layer", BLUE))
-    for domain, style in zip(domains, ("-", ":"), strict=False):
-        for name, color in kinds:
-            label = f"{name}, {domain}"
-            along(ax, lengths, share.sel(domain=domain, predictor=name), label, color, linestyle=style)
-    predict(ax, 0.0, "exact: 0 for 1-NN in-domain")
-    error_scale(ax, 1e-3, 0.7)
-    log_numbers(ax, lengths, r"contexts of a testing prompt $l_{ts}$")
-    ax.set_ylabel(r"sign error given a match (mean over $\alpha'$)")
-    ax.set_title("errors although a context has the query's pattern", fontsize=10)
+    legend_below(ax)
+    return figure
 
 
 def pruning(data: xr.Dataset) -> Figure:
     """Hinge and sign error out of domain by pruning rate and order; by α' after pruning 20 %; norms of the neurons."""
     figure, axes = panels(4, rows=2, width=6.0, height=4.2)
-    alpha = "0.8" if "0.8" in data.test_alpha.values else str(data.test_alpha.values[-1])
+    here = chosen(data, "test_fraction", 0.8)
+    alpha = f"{float(here.test_fraction):g}"
     rates = data.rate.values.astype(float)
     for ax, what in zip(axes, ("hinge", "error"), strict=False):
-        values = data[f"pruned_{what}"].sel(test_alpha=alpha)
+        values = here[f"pruned_{what}"]
         for name, (words, color) in ORDERS.items():
             along(ax, rates, values.sel(order=name), words, color)
         start = float(summary(values.sel(order="smallest").isel(rate=0))[0])
@@ -113,7 +116,7 @@ def pruning(data: xr.Dataset) -> Figure:
     axes[1].set_title(rf"sign error after pruning ($\alpha'$ = {alpha})", fontsize=10)
     error_scale(axes[1])
     _by_fraction(axes[2], data)
-    _norms(axes[3], data)
+    _norms(axes[3], here)
     for ax in axes:
         legend_below(ax)
     return figure
@@ -121,11 +124,11 @@ def pruning(data: xr.Dataset) -> Figure:
 
 def _by_fraction(ax: Axes, data: xr.Dataset) -> None:
     """Figure 6.5(b): the model without its smallest 20 % by α'."""
-    alphas = [str(alpha) for alpha in data.test_alpha.values]
+    alphas = data.test_fraction.values
     rates = [str(rate) for rate in data.rate.values]
     rate = "0.2" if "0.2" in rates else rates[0]
     for i, alpha in enumerate(alphas):
-        cell = data.sel(test_alpha=alpha, order="smallest")
+        cell = data.sel(test_fraction=alpha, order="smallest")
         label = f"smallest {100 * float(rate):g} % pruned" if i == 0 else None
         strip(ax, i - 0.15, cell.pruned_error.sel(rate=rate), BLUE, label, width=0.1)
         strip(ax, i + 0.2, cell.pruned_error.isel(rate=0), GREY, "not pruned" if i == 0 else None, width=0.1)
@@ -133,7 +136,7 @@ def _by_fraction(ax: Axes, data: xr.Dataset) -> None:
     words = r"means; document: fall with $\alpha'$"
     ax.plot(np.arange(len(alphas)) - 0.15, middle, color=BLUE, linewidth=0.8, label=words)
     predict(ax, 0.0, r"document: about 0 at large $\alpha'$")
-    names(ax, [rf"$\alpha'$ = {alpha}" for alpha in alphas], "decisive share of the testing contexts")
+    names(ax, [rf"$\alpha'$ = {alpha:g}" for alpha in alphas], "decisive share of the testing contexts")
     from_zero(ax)
     ax.set_ylabel("sign error, out of domain")
     ax.set_title("error of the pruned network", fontsize=10)

@@ -39,7 +39,7 @@ class GptSetting(PromptSetting):
         if self.positions == "sinusoidal" and self.width % 2:
             yield f"width = {self.width} is not allowed: sinusoidal positions need an even one."
         if self.positions == "learned":
-            for name in ("contexts", "room", "test_contexts", "watch_contexts"):
+            for name in ("contexts", "room", "test_contexts", "test_room", "watch_contexts"):
                 if getattr(self, name) >= self.rows:
                     yield too_few_rows(self.rows, name, getattr(self, name))
 

@@ -94,7 +94,7 @@ def scores(margin: Float[Array, " prompts"]) -> dict[str, Array]:
     return {name: jnp.mean(values) for name, values in judge_margins(margin).items()}
 
 
-@piece("test_prompts", "test_contexts", "test_mode", "heads", "positions", once=True)
+@piece("test_prompts", "test_context_room", "test_mode", "heads", "positions", once=True)
 def try_tasks(problem: GptSetting, key: jax.Array, network: Causal, world: World) -> dict[str, Array]:
     """In domain: seen and unseen tasks, in one pass."""
     both = [testing_prompts(problem, key, world, which) for which in (SEEN, UNSEEN)]
@@ -103,7 +103,7 @@ def try_tasks(problem: GptSetting, key: jax.Array, network: Causal, world: World
     return {f"{name}_{what}": value for name, part in parts for what, value in scores(part).items()}
 
 
-@piece("test_prompts", "test_contexts", "test_mode", "patterns", "irrelevant", "dimension", "heads", "positions",
+@piece("test_prompts", "test_context_room", "test_mode", "patterns", "irrelevant", "dimension", "heads", "positions",
        once=True)  # fmt: skip
 def try_shifts(problem: GptSetting, key: jax.Array, network: Causal, world: World) -> dict[str, Array]:
     """The same draws at every angle and amplitude: error and hinge, in total and by the query's pattern."""
