@@ -27,6 +27,7 @@ from lemmata.theories.icl.prompts import (
     training_prompts,
 )
 from lemmata.theories.icl.records import Watched, draw_watched, record_mechanism, record_proof
+from lemmata.theories.icl.setting import Setting
 
 REGISTER = (0, 10, 50, 100, 150, 200, 225, 250, 275, 300, 350, 400, 600)
 """Steps of the records that the claims register reads."""

@@ -20,6 +20,7 @@ from lemmata.theories.icl.data import World, draw_prompts, seen
 from lemmata.theories.icl.network import neurons, run_forward
 from lemmata.theories.icl.neurons import ORDERS, RATES, prune
 from lemmata.theories.icl.prompts import PRUNE, SEEN, UNSEEN, shifted_patterns, shifted_prompts, testing_prompts
+from lemmata.theories.icl.setting import Setting
 from lemmata.theories.icl.shift import require_shift
 from lemmata.theories.icl.training import train_network
 
