@@ -5,6 +5,8 @@ The probes of single neurons are in `neurons`.
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
@@ -82,7 +84,7 @@ def pattern_blocks(network: Network, world: World) -> dict[str, Array]:
     }
 
 
-def partners(roles: Float[Array, "tasks patterns"], seen: Array) -> Float[Array, "patterns patterns"]:
+def partners(roles: Float[Array, "tasks patterns"], seen: Any) -> Float[Array, "patterns patterns"]:
     """1 where two patterns form a training task."""
     used = jnp.abs(roles) * (jnp.arange(roles.shape[0]) < seen)[:, None]
     return ((used.T @ used) > 0) * (1.0 - jnp.eye(roles.shape[1]))
