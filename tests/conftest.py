@@ -1,4 +1,5 @@
-"""Shared by all tests: compiled programs are kept between runs, and commands write into temporary folders."""
+"""Shared by all tests: compiled programs are kept between runs, commands write into temporary folders, and the shapes
+that functions are annotated with are checked when they are called."""
 
 from __future__ import annotations
 
@@ -8,7 +9,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import jax
+import jaxtyping
 import pytest
+import shapes
+
+jaxtyping.install_import_hook(shapes.modules(), "shapes.check")
 
 CACHE = os.environ.setdefault("LEMMATA_CACHE", str(Path.home() / ".cache" / "lemmata" / "tests"))
 jax.config.update("jax_compilation_cache_dir", CACHE)

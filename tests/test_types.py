@@ -1,4 +1,4 @@
-"""What the type checker knows: which attributes a problem has, and how a piece is called."""
+"""What the type checker knows (which attributes a problem has, how a piece is called), and that shapes are checked."""
 
 from __future__ import annotations
 
@@ -13,10 +13,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+import jax.numpy as jnp
 import pytest
+from jaxtyping import TypeCheckError
 
 import lemmata
 from lemmata.lab.setting import Setting, derived, fixed
+from lemmata.networks.attention import softmax_attention
+from lemmata.theories.graph_transformer.watched import mean_over
 
 SOURCES = Path(lemmata.__file__).parents[1]
 THEORIES = SOURCES / "lemmata" / "theories"
@@ -140,3 +144,13 @@ def test_a_problem_is_only_asked_for_what_its_setting_declares(theory):
 
 def test_a_piece_keeps_the_signature_of_its_function(diagnostics):
     assert diagnostics["calls.py"] == {n for n, line in enumerate(CALLS.splitlines(), 1) if "# wrong" in line}
+
+
+def test_an_array_of_another_shape_than_annotated_is_an_error_in_tests():
+    assert softmax_attention(jnp.zeros((5, 2, 3)), jnp.ones((1, 3))).shape == (5, 2, 3)
+    with pytest.raises(TypeCheckError, match="softmax_attention"):
+        softmax_attention(jnp.zeros((5, 2, 3)), jnp.ones((5, 1)))
+    with pytest.raises(TypeCheckError, match="mean_over"):
+        mean_over(jnp.zeros((2, 3)), jnp.ones((1,), bool))
+    with pytest.raises(TypeCheckError, match="mean_over"):
+        mean_over(jnp.zeros((2, 3)), jnp.ones(3))

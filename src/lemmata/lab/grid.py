@@ -35,6 +35,11 @@ class Grid:
     def shape(self) -> tuple[int, ...]:
         return tuple(len(labels) for labels in self.labels.values())
 
+    def is_field(self, axis: str) -> bool:
+        """Whether this axis is a field with values, not a named axis whose labels set several."""
+        first = next(iter(self.cells.values()))
+        return axis in first.declarations() and getattr(first, axis) == self.labels[axis][0]
+
     def describe(self, cell: tuple[int, ...]) -> str:
         """A cell in words."""
         parts = [f"{name}={spell(labels[i])}" for (name, labels), i in zip(self.labels.items(), cell, strict=True)]

@@ -7,6 +7,7 @@ and changes no result, since a training is recognised by its very own name.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Hashable, Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -38,18 +39,33 @@ def look_ahead(simulation: Simulation, grid: Grid, seed: int, precision: str) ->
     """The outlook of this grid; of a host simulation nothing is known."""
     if simulation.host or len(grid.cells) == 1:
         return Outlook({cell: cell for cell in grid.cells}, [])
-    origin = (0,) * len(grid.shape)
+    foresee = functools.cache(lambda cell: _foresee(simulation, grid.cells[cell], seed, precision))
     classes: list[list[Hashable]] = []
     idle = []
     for axis, name in enumerate(grid.labels):
-        cells = [(*origin[:axis], label, *origin[axis + 1 :]) for label in range(grid.shape[axis])]
-        seen = [_foresee(simulation, grid.cells[cell], seed, precision) for cell in cells]
-        classes.append([_class(each, label) for label, each in enumerate(seen)])
-        settings = [grid.cells[cell] for cell in cells]
-        if len(cells) > 1 and _all_alike(simulation, settings, seen, seed, precision):
+        cells = _along(grid, axis, (0,) * len(grid.shape))
+        classes.append(_classes([foresee(cell) for cell in cells[:2]]))
+        if len(set(classes[axis])) == 1 or not grid.is_field(name):
+            classes[axis] = _classes([foresee(cell) for cell in cells])
+        else:  # two values of one field are two trainings, and so are all
+            classes[axis] = list(range(len(cells)))
+        others = (cell for cell in grid.cells if cell[axis] == 0)
+        lines = ([(grid.cells[each], foresee(each)) for each in _along(grid, axis, cell)] for cell in others)
+        if len(cells) > 1 and all(_all_alike(simulation, line, seed, precision) for line in lines):
             idle.append(name)
     family = {cell: tuple(classes[axis][label] for axis, label in enumerate(cell)) for cell in grid.cells}
     return Outlook(family, idle)
+
+
+def _along(grid: Grid, axis: int, cell: tuple[int, ...]) -> list[tuple[int, ...]]:
+    """The cells with every label of this axis, otherwise like `cell`."""
+    return [(*cell[:axis], label, *cell[axis + 1 :]) for label in range(grid.shape[axis])]
+
+
+def _classes(seen: list[Foresight | None]) -> list[Hashable]:
+    """Labels with the same trainings are of one class; a run without any, or with unknown ones, is alone."""
+    trainings = [each.trainings if each else () for each in seen]
+    return [names if names and None not in names else label for label, names in enumerate(trainings)]
 
 
 def find_shapes(simulation: Simulation, grid: Grid, seed: int, precision: str) -> dict[str, tuple[int, ...]]:
@@ -80,11 +96,9 @@ def idle_fields(
     found = []
     for name in given:
         other = setting.replace(**{name: getattr(usual, name)})
-        pair = [setting, other]
-        if other != setting:
-            seen = [_foresee(simulation, each, seed, precision) for each in pair]
-            if _all_alike(simulation, pair, seen, seed, precision):
-                found.append(name)
+        pair = [(each, _foresee(simulation, each, seed, precision)) for each in (setting, other)]
+        if other != setting and _all_alike(simulation, pair, seed, precision):
+            found.append(name)
     return found
 
 
@@ -97,21 +111,16 @@ def _foresee(simulation: Simulation, setting: Setting, seed: int, precision: str
         return None  # a broken cell fails when it is computed, with its reason
 
 
-def _class(foresight: Foresight | None, label: int) -> Hashable:
-    """Labels with the same trainings are of one class; a run without any, or with unknown ones, is alone."""
-    trainings = foresight.trainings if foresight else ()
-    return trainings if trainings and None not in trainings else label
-
-
 def _all_alike(
-    simulation: Simulation, settings: list[Setting], seen: list[Foresight | None], seed: int, precision: str
+    simulation: Simulation, runs: Iterable[tuple[Setting, Foresight | None]], seed: int, precision: str
 ) -> bool:
     """Whether these settings give the same runs: the same pieces, and nothing else that reads what differs."""
-    pieces = {None if each is None else tuple(each.pieces) for each in seen}
-    known = [piece.name for each in seen if each for piece in each.pieces]
+    runs = list(runs)
+    pieces = {None if seen is None else tuple(seen.pieces) for _, seen in runs}
+    known = [piece.name for _, seen in runs if seen for piece in seen.pieces]
     if len(pieces) > 1 or None in pieces or None in known:
         return False
-    return len({_whole_run(simulation, setting, seed, precision) for setting in settings}) == 1
+    return len({_whole_run(simulation, setting, seed, precision) for setting, _ in runs}) == 1
 
 
 def _whole_run(simulation: Simulation, setting: Setting, seed: int, precision: str) -> bytes:

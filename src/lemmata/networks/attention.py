@@ -8,7 +8,7 @@ from jaxtyping import Array, Float
 
 
 def softmax_attention(
-    logits: Float[Array, "*batch query key"], weight: Float[Array, "*batch key"]
+    logits: Float[Array, "*batch query key"], weight: Float[Array, "*#batch key"]
 ) -> Float[Array, "*batch query key"]:
     """w_{l,s} = c_s exp(logit_{l,s}) / sum_s' c_s' exp(logit_{l,s'}).
 
@@ -21,7 +21,7 @@ def softmax_attention(
 
 
 def concentration(
-    attention: Float[Array, "*batch query key"], target: Float[Array, "*batch key"]
+    attention: Float[Array, "*batch query key"], target: Float[Array, "*#batch key"]
 ) -> Float[Array, "*batch query"]:
     """The attention mass that each query puts on the target keys."""
     return jnp.sum(attention * target[..., None, :], axis=-1)

@@ -14,6 +14,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 Points = Float[Array, "points dimension"]
+Others = Float[Array, "others dimension"]
 Kernel = Float[Array, "points others"]
 
 
@@ -28,7 +29,7 @@ class Geometry(NamedTuple):
     other_norms: Kernel
 
 
-def geometry(x: Points, others: Points | None = None) -> Geometry:
+def geometry(x: Points, others: Others | None = None) -> Geometry:
     """The pairwise geometry; angles by 2 atan2(|u - v|, |u + v|) of the unit vectors (arccos loses half the digits)."""
     other = x if others is None else others
     square, other_square = jnp.sum(x**2, axis=1)[:, None], jnp.sum(other**2, axis=1)[None, :]
@@ -71,7 +72,7 @@ _MOMENTS = {"exp": _exp, "cosh": _hyperbolic(-1), "sinh": _hyperbolic(1), "relu"
 """First and second moment of phi'(<w, x>) phi'(<w, x'>) by activation."""
 
 
-def limit_kernel(activation: str, x: Points, sigma: float | Array = 1.0, others: Points | None = None) -> Kernel:
+def limit_kernel(activation: str, x: Points, sigma: float | Array = 1.0, others: Others | None = None) -> Kernel:
     """The kernel of infinite width, per neuron: with G = <x, x'>, s_± = |x ± x'|² and theta the angle between them,
 
     exp: G e^{sigma² s_+/2}; cosh: G (e^{sigma² s_+/2} - e^{sigma² s_-/2}) / 2; sinh: the same with +;
@@ -81,7 +82,7 @@ def limit_kernel(activation: str, x: Points, sigma: float | Array = 1.0, others:
     return g.inner * _MOMENTS[activation](g, sigma**2)[0]
 
 
-def kernel_variance(activation: str, x: Points, sigma: float | Array = 1.0, others: Points | None = None) -> Kernel:
+def kernel_variance(activation: str, x: Points, sigma: float | Array = 1.0, others: Others | None = None) -> Kernel:
     """The exact variance, entry by entry, of the kernel of one random neuron; of m independent ones it is this / m."""
     g = geometry(x, others)
     mean, second = _MOMENTS[activation](g, sigma**2)

@@ -86,7 +86,7 @@ def resized(setting: Setting, **sizes: int) -> Problem:
 def test_the_four_classes_are_coded_by_two_signs() -> None:
     coded = [[1, 1], [1, -1], [-1, 1], [-1, -1]]
     np.testing.assert_array_equal(label_of(jnp.arange(4), 2), coded)
-    np.testing.assert_array_equal(class_of(jnp.array(coded)), [0, 1, 2, 3])
+    np.testing.assert_array_equal(class_of(jnp.array(coded, float)), [0, 1, 2, 3])
 
 
 def test_two_classes_have_scalar_labels() -> None:

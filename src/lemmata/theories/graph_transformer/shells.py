@@ -7,7 +7,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int
 
 from lemmata.lab.simulation import Variable, piece, simulation, stream
 from lemmata.theories.graph_transformer import data
@@ -23,7 +23,7 @@ from lemmata.theories.graph_transformer.sampling import draw_tokens
 from lemmata.theories.graph_transformer.setting import Setting
 
 
-def exchange_values(shells: Shells, label: np.ndarray, sizes: np.ndarray) -> Float[np.ndarray, "node distance pattern"]:
+def exchange_values(shells: Shells, label: np.ndarray, sizes: np.ndarray) -> Int[np.ndarray, "node distance pattern"]:
     """|D_* ∩ N_z||D_i \\ N_z| - |D_i ∩ N_z||D_* \\ N_z| for every node, distance and pattern i >= 3 (B.199)."""
     own = (1 - label) // 2
     relevant = np.take_along_axis(shells.members, own[:, None, None], axis=2)

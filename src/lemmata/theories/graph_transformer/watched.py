@@ -69,7 +69,9 @@ def full(problem: Setting, parameters: Parameters, signs: Array, world: World, w
     return run_full(parameters, signs, world.features[watched.node], world.features, bins, allowed, problem.scores)
 
 
-def mean_over(values: Float[Array, "draws rows"], chosen: Bool[Array, " rows"]) -> Float[Array, ""]:
+def mean_over(
+    values: Float[Array, "draws rows"] | Bool[Array, "draws rows"], chosen: Bool[Array, " rows"]
+) -> Float[Array, ""]:
     """The mean over draws and chosen rows; NaN without any."""
     return jnp.sum(jnp.where(chosen, values, 0.0)) / (jnp.sum(chosen) * values.shape[0])
 

@@ -110,7 +110,7 @@ def _head(problem: Setting, key: jax.Array, basis: Array) -> tuple[Network, Feat
     return Network(output, value, key_map, query), features
 
 
-def value_vectors(value: Array, basis: Array, skip: bool) -> Float[Array, "value_width patterns"]:
+def value_vectors(value: Array, basis: Array, skip: bool) -> Float[Array, "*heads value_width patterns"]:
     """W_V mu_j, and (W_V + I) mu_j with a skip connection: what the hidden layer sees of a pattern."""
     return value @ basis + (basis if skip else 0.0)
 

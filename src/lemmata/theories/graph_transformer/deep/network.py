@@ -172,7 +172,7 @@ def attend(
     nodes, width = x.shape
     parts = dense(block.inward, x)
 
-    def fetched(values: Float[Array, "node width"]) -> Float[Array, "node head slot width"]:
+    def fetched(values: Float[Array, "node width"]) -> Float[Array, "node head slot head_width"]:
         # heads before slots, so that the products below are matrix products; keys and values apart are twice as fast
         return values[sample.node].reshape(*sample.node.shape, heads, -1).swapaxes(1, 2)
 
