@@ -36,7 +36,7 @@ from lemmata.lab.grid import make_grid
 from lemmata.lab.parcels import compute_parcel, pack, pack_work
 from lemmata.lab.registry import load
 from lemmata.lab.store import DONE, FAILED, PENDING, Store, open_elsewhere
-from lemmata.lab.work import Work
+from lemmata.lab.work import Call, Work
 
 KEPT = "; what was finished is kept, the same command goes on from there."
 
@@ -172,13 +172,13 @@ def test_a_worker_writes_only_into_the_store_for_which_it_was_asked(tmp_path: Pa
     parcel = pack_work(work)
     grid = make_grid(load("toy.py").setting(), {"rate": list(RATES)})
     first, second, third = store.chunks(grid)[:3]
-    assert compute_parcel(parcel, pack([first])) == [""]
+    assert compute_parcel(parcel, pack(Call(((first,),)))).reasons == [""]
     assert store.is_done(first)
     _, newer = new_store(tmp_path / "data.zarr")
     before = contents(tmp_path / "data.zarr")
-    for call in ([second], [third]):
+    for chunk in (second, third):
         with pytest.raises(Interrupted):
-            compute_parcel(parcel, pack(call))
+            compute_parcel(parcel, pack(Call(((chunk,),))))
     assert contents(tmp_path / "data.zarr") == before
     assert (newer.status() == PENDING).all()
 
@@ -206,7 +206,7 @@ def test_a_worker_that_does_not_see_the_folder_says_so(tmp_path: Path) -> None:
     engine = Processes(1)
     try:
         with pytest.raises(UserError, match=r"The worker on .* does not see .*data\.zarr: choose a folder that all"):
-            engine.workers[0].ask(compute_parcel, parcel, pack(store.chunks(grid)[:1]))
+            engine.workers[0].ask(compute_parcel, parcel, pack(Call((tuple(store.chunks(grid)[:1]),))))
     finally:
         engine.close()
     with pytest.raises(UserError, match="does not see"):

@@ -34,6 +34,11 @@ class Outlook(NamedTuple):
     def families(self) -> int:
         return len(set(self.family.values()))
 
+    def numbers(self) -> list[int]:
+        """The family of every cell, in order, as a number."""
+        number = {family: i for i, family in enumerate(dict.fromkeys(self.family.values()))}
+        return [number[family] for family in self.family.values()]
+
 
 def look_ahead(simulation: Simulation, grid: Grid, seed: int, precision: str) -> Outlook:
     """The outlook of this grid; of a host simulation nothing is known."""
@@ -44,13 +49,13 @@ def look_ahead(simulation: Simulation, grid: Grid, seed: int, precision: str) ->
     idle = []
     for axis, name in enumerate(grid.labels):
         cells = _along(grid, axis, (0,) * len(grid.shape))
-        classes.append(_classes([foresee(cell) for cell in cells[:2]]))
-        if len(set(classes[axis])) == 1 or not grid.is_field(name):
-            classes[axis] = _classes([foresee(cell) for cell in cells])
-        else:  # two values of one field are two trainings, and so are all
-            classes[axis] = list(range(len(cells)))
+        distinct = len(set(_classes([foresee(cell) for cell in cells[:2]]))) == 2
+        if distinct and grid.is_field(name):  # two values of one field are two trainings, and so are all
+            classes.append(list(range(len(cells))))
+        else:
+            classes.append(_classes([foresee(cell) for cell in cells]))
         others = (cell for cell in grid.cells if cell[axis] == 0)
-        lines = ([(grid.cells[each], foresee(each)) for each in _along(grid, axis, cell)] for cell in others)
+        lines = (((grid.cells[each], foresee(each)) for each in _along(grid, axis, cell)) for cell in others)
         if len(cells) > 1 and all(_all_alike(simulation, line, seed, precision) for line in lines):
             idle.append(name)
     family = {cell: tuple(classes[axis][label] for axis, label in enumerate(cell)) for cell in grid.cells}
@@ -115,12 +120,13 @@ def _all_alike(
     simulation: Simulation, runs: Iterable[tuple[Setting, Foresight | None]], seed: int, precision: str
 ) -> bool:
     """Whether these settings give the same runs: the same pieces, and nothing else that reads what differs."""
-    runs = list(runs)
-    pieces = {None if seen is None else tuple(seen.pieces) for _, seen in runs}
-    known = [piece.name for _, seen in runs if seen for piece in seen.pieces]
-    if len(pieces) > 1 or None in pieces or None in known:
-        return False
-    return len({_whole_run(simulation, setting, seed, precision) for setting, _ in runs}) == 1
+    settings, first = [], None
+    for setting, seen in runs:
+        first = first or seen
+        if seen is None or first is None or seen.pieces != first.pieces or None in [each.name for each in seen.pieces]:
+            return False
+        settings.append(setting)
+    return len({_whole_run(simulation, setting, seed, precision) for setting in settings}) == 1
 
 
 def _whole_run(simulation: Simulation, setting: Setting, seed: int, precision: str) -> bytes:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
+import sys
 import threading
 from collections.abc import Callable, Mapping
 from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar, cast
@@ -22,6 +23,7 @@ from jax.core import Tracer
 from jax.custom_batching import custom_vmap
 
 from lemmata.lab import live, names
+from lemmata.lab.registry import FILE_MODULE
 from lemmata.lab.sources import digest_of
 
 P = ParamSpec("P")
@@ -63,6 +65,9 @@ class Piece(Generic[P, R]):
         self._stacked: dict[Any, Any] = {}
         self._known: dict[Any, Known] = {}
         self._lock = threading.Lock()
+
+    def __reduce__(self) -> Any:
+        return _reference(self) or (Piece, (self._function, self._static, self._once))
 
     @property
     def name(self) -> str:
@@ -237,6 +242,13 @@ class Piece(Generic[P, R]):
         return self._share(compute, known._replace(program=program), used, spread(known.program.out))
 
 
+def _reference(piece: Any) -> str:
+    """How a parcel for another process names a piece that can be imported there; empty where it cannot."""
+    home = sys.modules.get(piece.__module__)
+    local = piece.__module__ == "__main__" or piece.__module__.startswith(FILE_MODULE)
+    return piece.__qualname__ if not local and getattr(home, piece.__qualname__, None) is piece else ""
+
+
 def _pretend(spec: Any) -> Any:
     """An array of this shape and type, inside a trace; a number as it is."""
     if not hasattr(spec, "dtype"):
@@ -274,6 +286,9 @@ class HostPiece(Generic[P, R]):
         self._shapes = shapes
         self._stack: Any = custom_vmap(self._call_back)
         self._stack.def_vmap(self._compute_stack)
+
+    def __reduce__(self) -> Any:
+        return _reference(self) or (HostPiece, (self._function, self._shapes))
 
     def __call__(self, *args: Any) -> Any:
         leaves = jax.tree.leaves(args)

@@ -105,7 +105,7 @@ class Computed:
     """What computing a plan left in its folder: the data, why cells failed, whether anything was new, how long it took.
 
     `began` is on the clock of `time.perf_counter`. `trained` and `reused` count trainings that were computed and that
-    were known already; `remarks` are sentences about what was asked for.
+    were known already.
     """
 
     store: Store
@@ -115,7 +115,6 @@ class Computed:
     seconds: float
     trained: int = 0
     reused: int = 0
-    remarks: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -208,25 +207,31 @@ def compute(plan: Plan, engine: Engine, progress: OnProgress | None, say: Callab
             store.extend(seeds)
         if np.all(store.status() == DONE):
             return Computed(store, {}, False, began, time.perf_counter() - began)
-    outlook = look_ahead(simulation, grid, seeds.start, precision)
-    asked = idle_fields(simulation, plan.preset.setting, plan.usual, plan.changed, seeds.start, precision)
-    if store:
-        layout = Layout(**store.fingerprint["layout"])
-    else:
-        layout = default_layout(len(seeds), outlook.families, engine.backend())
-        shapes = find_shapes(simulation, grid, seeds.start, precision)
-        with writing(path):
-            store = Store.create(
-                path, simulation, grid, seeds, layout.block, shapes, precision, plan.fingerprint(layout)
-            )
+    if store is None:
+        store = _create(plan, engine, say)
+    layout = Layout(**store.fingerprint["layout"])
     work = Work(simulation, store, layout, precision, plan.directory.parent / PIECES)
-    done = execute(work, grid, engine, outlook.family, len(seeds), progress)
+    family = dict(zip(grid.cells, store.notes["families"], strict=True))
+    done = execute(work, grid, engine, family, len(seeds), progress)
     failures = {f"{grid.describe(p[:-1])}, seed block {p[-1]}": message for p, message in done.failures.items()}
-    remarks = [f"{name} has no effect here." for name in (*outlook.idle, *asked)]
+    return Computed(store, failures, True, began, time.perf_counter() - began, done.trained, done.reused)
+
+
+def _create(plan: Plan, engine: Engine, say: Callable[[str], None]) -> Store:
+    """The store of a plan of which nothing is computed, with what is foreseen of it."""
+    experiment, grid, seeds, path = plan.experiment, plan.grid, plan.seeds, plan.directory / "data.zarr"
+    simulation, given = experiment.simulation, (seeds.start, experiment.precision)
+    outlook = look_ahead(simulation, grid, *given)
+    idle = [*outlook.idle, *idle_fields(simulation, plan.preset.setting, plan.usual, plan.changed, *given)]
+    remarks = [f"{name} has no effect here." for name in idle]
     for sentence in remarks:
         say(f"{plan.name}: {sentence}")
-    seconds = time.perf_counter() - began
-    return Computed(store, failures, True, began, seconds, done.trained, done.reused, remarks)
+    layout = default_layout(len(seeds), outlook.families, engine.backend())
+    shapes = find_shapes(simulation, grid, *given)
+    notes = {"families": outlook.numbers(), "remarks": remarks}
+    of = (simulation, grid, seeds, layout.block, shapes, experiment.precision, plan.fingerprint(layout))
+    with writing(path):
+        return Store.create(path, *of, notes)
 
 
 def _is_stale(store: Store, fingerprint: Mapping[str, Any], plan: Plan, say: Callable[[str], None]) -> bool:
@@ -272,7 +277,7 @@ def publish(plan: Plan, computed: Computed, data: xr.Dataset, say: Callable[[str
         "finished": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "trained": computed.trained,
         "reused": computed.reused,
-        "warnings": [*plan.warnings, *computed.remarks],
+        "warnings": [*plan.warnings, *computed.store.notes["remarks"]],
         "failures": computed.failures,
     }
     _draw(plan.experiment, data, plan.directory / "figure.png", say)

@@ -89,8 +89,12 @@ class Store:
         shapes: Mapping[str, tuple[int, ...]],
         precision: str,
         fingerprint: Mapping[str, Any],
+        notes: Mapping[str, Any] | None = None,
     ) -> Store:
-        """A new store at `path` (replacing what is there), or in memory."""
+        """A new store at `path` (replacing what is there), or in memory.
+
+        `notes`: what was found out about the sweep before it was computed, for whoever goes on with it.
+        """
         where = zarr.storage.MemoryStore() if path is None else _fresh(path)
         root = zarr.open_group(where, mode="w", zarr_format=2)
         axes = tuple(grid.labels)
@@ -121,6 +125,7 @@ class Store:
         root.attrs.update(
             {
                 "fingerprint": dict(fingerprint),
+                "notes": dict(notes or {}),
                 "variables": list(shapes),
                 "block": block,
                 "seed": seeds.start,
@@ -137,11 +142,17 @@ class Store:
         try:
             where = zarr.storage.LocalStore(path)
             root = zarr.open_group(where, mode="r+", zarr_format=2, use_consolidated=False)
-            if "fingerprint" not in root.attrs or "status" not in root:
+            if not {"fingerprint", "notes"} <= set(root.attrs) or "status" not in root:
                 return None
             return cls(root, where)
         except (FileNotFoundError, json.JSONDecodeError, KeyError, ValueError):
             return None
+
+    @property
+    def notes(self) -> dict[str, Any]:
+        """What was found out about the sweep before it was computed."""
+        notes: Any = self.root.attrs["notes"]
+        return notes
 
     @property
     def seeds(self) -> range:

@@ -95,7 +95,7 @@ def execute(
     work: Work,
     grid: Grid,
     engine: Engine,
-    family: Mapping[tuple[int, ...], Hashable],
+    family: Mapping[tuple[int, ...], Hashable] | None = None,
     seeds: int | None = None,
     progress: OnProgress | None = None,
 ) -> Executed:

@@ -49,6 +49,8 @@ class Dask:
         self.cluster: Any = None
         if not address:
             environments = share_machine(1 if jax.default_backend() != "cpu" else None)
+            # processes of Python's own that count what an interrupted command left behind should not speak of it
+            sys.warnoptions.append("ignore:resource_tracker")
             self.cluster = distributed.LocalCluster(
                 n_workers=len(environments),
                 threads_per_worker=1,
