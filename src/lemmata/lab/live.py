@@ -141,19 +141,47 @@ def foreseen() -> list[Foreseen] | None:
     return _here.foreseen
 
 
+class Moment(NamedTuple):
+    """Where a training is: its step, its last step if nothing stops it, and the carry (with the states of all runs,
+    where runs are stacked)."""
+
+    step: int
+    last: int
+    carry: Any
+
+    @property
+    def records(self) -> dict[str, np.ndarray]:
+        """What was recorded so far, `step` included."""
+        steps = np.asarray(self.carry.steps)
+        taken = int(np.max(np.sum(~np.isnan(steps), axis=-1)))
+        cut = (slice(None),) * (steps.ndim - 1) + (slice(taken),)
+        return {name: np.asarray(buffer)[cut] for name, buffer in {**self.carry.buffers, "step": steps}.items()}
+
+
+class Paused(Interrupted):
+    """A training has come to the step at which it was to pause; `moment` says where it is."""
+
+    def __init__(self, moment: Moment) -> None:
+        super().__init__(f"paused at step {moment.step} of {moment.last}")
+        self.moment = moment
+
+
 @dataclass
 class Live:
     """What surrounds the runs of a call.
 
     shelf: where trainings are kept between calls. room: how many results each training piece keeps in memory, so that
-    runs which differ only in how a network is tested share it. stopping: asked between windows. report(step, last): how
-    far a run is.
+    runs which differ only in how a network is tested share it. stopping: asked between windows. look: shown where a
+    training is, after every window. until: a step at which trainings pause (`Paused`); with a shelf, the same run under
+    a later one goes on from there. seconds: how long a window is to take.
     """
 
     shelf: Shelf | None = None
     room: int = 0
     stopping: Callable[[], bool] = lambda: False
-    report: Callable[[int, int], None] = lambda step, last: None
+    look: Callable[[Moment], None] = lambda moment: None
+    until: int = ENDLESS
+    seconds: float = WINDOW
     trained: int = 0
     reused: int = 0
     _memory: dict[Any, collections.OrderedDict[bytes, Any]] = field(default_factory=dict)
@@ -236,23 +264,24 @@ def drive(
     saved, cost = time.monotonic(), 0.0
     while True:
         began = time.monotonic()
-        result, left = program(carry, np.asarray(fresh), np.asarray(pace.limit(step), np.int32))
-        going = bool(np.any(left.going))
-        if not going:
+        limit = min(pace.limit(step, live.seconds), live.until)
+        result, left = program(carry, np.asarray(fresh), np.asarray(limit, np.int32))
+        if not np.any(left.going):
             if shelf is not None and name is not None:
                 shelf.drop(name)
             return result
-        before, step, last = step, int(np.max(left.carry.step)), int(np.max(left.last))
+        before, moment = step, Moment(int(np.max(left.carry.step)), int(np.max(left.last)), left.carry)
+        step = moment.step
         pace.see(step - before, time.monotonic() - began)
-        stopping = live.stopping()
+        leaving = live.stopping() or step >= live.until
         age = time.monotonic() - saved
-        if shelf is not None and name is not None and (stopping or (age > WINDOW and age * SHARE > cost)):
+        if shelf is not None and name is not None and (leaving or (age > WINDOW and age * SHARE > cost)):
             writing = time.monotonic()
             shelf.write(name, left.carry, part=True)
             saved, cost = time.monotonic(), time.monotonic() - writing
-        if stopping:
-            raise Interrupted
-        live.report(step, last)
+        live.look(moment)
+        if leaving:
+            raise Paused(moment)
         carry, fresh = left.carry, False
 
 
@@ -262,9 +291,9 @@ class Pace:
     def __init__(self) -> None:
         self._rate = 0.0
 
-    def limit(self, step: int) -> int:
-        """Where a window ends that begins at this step."""
-        return min(step + (max(1, int(self._rate * WINDOW)) if self._rate else FIRST), ENDLESS)
+    def limit(self, step: int, seconds: float) -> int:
+        """Where a window of so many seconds ends that begins at this step."""
+        return min(step + (max(1, int(self._rate * seconds)) if self._rate else FIRST), ENDLESS)
 
     def see(self, steps: int, seconds: float) -> None:
         self._rate = steps / max(seconds, 1e-6)

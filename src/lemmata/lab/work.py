@@ -70,7 +70,8 @@ class Work:
         """Compute a call, and write what was not done yet."""
         shelf = None if self.pieces is None else Shelf(self.pieces, self._stamp())
         room = len(call.layers[0]) * len(call.chunks[0].seeds) if len(call.layers) > 1 else 0
-        with live.around(live.Live(shelf, room, stopping, report)) as around:
+        look = lambda moment: report(moment.step, moment.last)  # noqa: E731
+        with live.around(live.Live(shelf, room, stopping, look)) as around:
             reasons = [reason for layer in call.layers for reason in self._compute_layer(layer)]
         return Answer(reasons, around.trained, around.reused)
 
