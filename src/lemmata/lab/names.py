@@ -52,6 +52,8 @@ def digest(*parts: bytes) -> bytes:
 
 def name_of(leaf: Any) -> bytes:
     """The name of an array or number, by who made it or else by its content."""
+    if type(leaf) in (int, float, bool):
+        return digest(repr((type(leaf), leaf)).encode())
     known = _names.get(id(leaf))
     if known is not None and known[0]() is leaf:  # the number of an object that is gone may be given again
         return known[1]

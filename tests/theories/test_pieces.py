@@ -1,0 +1,86 @@
+"""Every theory's training, unchanged, can be divided, shared and foreseen."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from lemmata.lab import live, names
+from lemmata.lab.ensemble import CPU, simulate_runs
+from lemmata.lab.grid import make_grid
+from lemmata.lab.registry import load
+from lemmata.lab.shelf import Shelf
+from lemmata.lab.theory import Experiment
+
+TRAINED = {
+    "vit": "v1-zero-risk",
+    "icl": "p1-default",
+    "graph_transformer": "p7-training",
+    "exp_regression": "x2-convergence",
+    "teacher_student": "p1-pattern",
+}
+FORESEE = f"""
+from lemmata.lab.registry import load
+for theory, name in {TRAINED}.items():
+    experiment = load(theory).experiments[name]
+    foresight = experiment.simulation.foresee(experiment.preset("smoke").setting, 5, experiment.precision)
+    print(theory, *[each.name.hex() for each in foresight.pieces])
+"""
+
+
+def experiment_of(theory: str) -> Experiment:
+    return load(theory).experiments[TRAINED[theory]]
+
+
+@pytest.mark.parametrize("theory", TRAINED)
+def test_a_run_in_windows_has_the_bits_of_a_run_in_one_go_and_the_name_that_was_foreseen(
+    theory: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    experiment = experiment_of(theory)
+    simulation, runs = experiment.simulation, [(experiment.preset("smoke").setting, 5)]
+    (whole,) = simulate_runs(simulation, runs, CPU, experiment.precision)
+    monkeypatch.setattr(live, "FIRST", 3)
+    shelf, seen = Shelf(tmp_path, b""), []
+    with live.around(live.Live(shelf, seconds=1e-9, look=seen.append)) as around:
+        (divided,) = simulate_runs(simulation, runs, CPU, experiment.precision)
+    assert len(seen) >= 3, "it ran in one go"
+    assert whole.keys() == divided.keys()
+    for name, value in whole.items():
+        np.testing.assert_array_equal(divided[name], value, err_msg=name)
+    trainings = simulation.foresee(*runs[0], experiment.precision).trainings
+    assert len(trainings) == around.trained
+    assert {file.name for file in tmp_path.iterdir()} == {names.digest(b"", name or b"").hex() for name in trainings}
+    with live.around(live.Live(shelf)) as again:
+        (found,) = simulate_runs(simulation, runs, CPU, experiment.precision)
+    assert (again.trained, again.reused) == (0, len(trainings))
+    for name, value in whole.items():
+        np.testing.assert_array_equal(found[name], value, err_msg=name)
+
+
+def test_names_are_the_same_in_two_processes() -> None:
+    there = subprocess.run([sys.executable, "-c", FORESEE], check=True, capture_output=True, text=True).stdout
+    for line in there.splitlines():
+        theory, *found = line.split()
+        experiment = experiment_of(theory)
+        foresight = experiment.simulation.foresee(experiment.preset("smoke").setting, 5, experiment.precision)
+        assert found == [(each.name or b"").hex() for each in foresight.pieces], theory
+        assert len(found) >= 1
+
+
+@pytest.mark.parametrize("theory", TRAINED)
+def test_every_training_of_a_theory_can_be_foreseen(theory: str) -> None:
+    """Its inputs come from pieces, streams, prepared data and numbers of the problem, which have names beforehand."""
+    seen = set()
+    for experiment in load(theory).experiments.values():
+        if experiment.simulation.host or experiment.simulation in seen:
+            continue
+        seen.add(experiment.simulation)
+        preset = experiment.preset("smoke")
+        setting = next(iter(make_grid(preset.setting, preset.axes).cells.values()))
+        foresight = experiment.simulation.foresee(setting, 0, experiment.precision)
+        assert None not in foresight.trainings, experiment.name
+    assert seen
