@@ -23,6 +23,8 @@ TRAINED = {
     "exp_regression": "x2-convergence",
     "teacher_student": "p1-pattern",
 }
+LATER = {"p21-four", "exp-e4-mnist"}
+"""Trainings whose inputs are put together outside of pieces: they are shared, but have a name only once computed."""
 FORESEE = f"""
 from lemmata.lab.registry import load
 for theory, name in {TRAINED}.items():
@@ -44,10 +46,10 @@ def test_a_run_in_windows_has_the_bits_of_a_run_in_one_go_and_the_name_that_was_
     simulation, runs = experiment.simulation, [(experiment.preset("smoke").setting, 5)]
     (whole,) = simulate_runs(simulation, runs, CPU, experiment.precision)
     monkeypatch.setattr(live, "FIRST", 3)
-    shelf, seen = Shelf(tmp_path, b""), []
-    with live.around(live.Live(shelf, seconds=1e-9, look=seen.append)) as around:
+    shelf, seen = Shelf(tmp_path, b""), list[int]()
+    with live.around(live.Live(shelf, seconds=1e-9, look=lambda moment: seen.append(moment.step))) as around:
         (divided,) = simulate_runs(simulation, runs, CPU, experiment.precision)
-    assert len(seen) >= 3, "it ran in one go"
+    assert len(seen) >= 2, "it ran in one go"
     assert whole.keys() == divided.keys()
     for name, value in whole.items():
         np.testing.assert_array_equal(divided[name], value, err_msg=name)
@@ -76,11 +78,11 @@ def test_every_training_of_a_theory_can_be_foreseen(theory: str) -> None:
     """Its inputs come from pieces, streams, prepared data and numbers of the problem, which have names beforehand."""
     seen = set()
     for experiment in load(theory).experiments.values():
-        if experiment.simulation.host or experiment.simulation in seen:
+        if experiment.simulation.host or id(experiment.simulation) in seen:
             continue
-        seen.add(experiment.simulation)
+        seen.add(id(experiment.simulation))
         preset = experiment.preset("smoke")
         setting = next(iter(make_grid(preset.setting, preset.axes).cells.values()))
         foresight = experiment.simulation.foresee(setting, 0, experiment.precision)
-        assert None not in foresight.trainings, experiment.name
+        assert (None in foresight.trainings) == (experiment.name in LATER), experiment.name
     assert seen

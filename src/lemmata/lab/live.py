@@ -143,7 +143,7 @@ def foreseen() -> list[Foreseen] | None:
 
 class Moment(NamedTuple):
     """Where a training is: its step, its last step if nothing stops it, and the carry (with the states of all runs,
-    where runs are stacked)."""
+    where runs are stacked), which is to be read at once: the next window takes its memory over."""
 
     step: int
     last: int

@@ -13,7 +13,7 @@ from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Num
 
 from lemmata.theories.icl.data import Prompts
 
@@ -137,7 +137,7 @@ def fit_estimators(x: Features, y: Labels, query: Queries) -> dict[str, Answers]
     return answers
 
 
-def consult_oracle(prompts: Prompts, coin: Float[Array, " prompts"]) -> Float[Array, " prompts"]:
+def consult_oracle(prompts: Prompts, coin: Num[Array, " prompts"]) -> Float[Array, " prompts"]:
     """The oracle knows all patterns and the decisive ones of the task, but not which class is which.
 
     The label of a context with the query's pattern; else the opposite of that of one of the other class; else a coin.
