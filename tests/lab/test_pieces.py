@@ -80,6 +80,16 @@ def test_runs_with_host_work_can_be_stacked() -> None:
     np.testing.assert_allclose([r["sum"] for r in stacked], [r["sum"] for r in single], rtol=1e-5)
 
 
+def test_a_stacked_piece_that_uses_nothing_that_differs_is_computed_once_for_all_runs() -> None:
+    @lm.piece("points")
+    def table(problem: Setting, key: jax.Array) -> jax.Array:
+        return problem.scale * jnp.arange(problem.points * 1.0)
+
+    keys = jax.random.split(jax.random.key(0), 3)
+    found = jax.vmap(lambda key: table(Setting(scale=2.0).problem(), key))(keys)
+    np.testing.assert_array_equal(found, np.tile(2.0 * np.arange(4.0), (3, 1)))
+
+
 def test_host_work_is_legal_inside_a_compiled_function() -> None:
     costs = jax.random.uniform(jax.random.key(1), (3, 4, 4))
     order, cost = jax.jit(jax.vmap(assign))(costs)

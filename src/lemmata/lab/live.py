@@ -238,16 +238,12 @@ def around(live: Live) -> Iterator[Live]:
 
 def blank(shapes: Any) -> Any:
     """A carry to be overwritten; from NumPy's zeros, since JAX would compile a program for each."""
-
-    def zeros(spec: Any) -> Any:
-        if not names.is_key(spec):
-            return jax.device_put(np.zeros(spec.shape, spec.dtype))
-        numbers = jax.eval_shape(jax.random.key_data, spec)
-        return jax.random.wrap_key_data(
-            jax.device_put(np.zeros(numbers.shape, numbers.dtype)), impl=names.key_impl(spec)
-        )
-
-    return jax.tree.map(zeros, shapes)
+    specs, tree = jax.tree.flatten(shapes)
+    plain = [jax.eval_shape(jax.random.key_data, spec) if names.is_key(spec) else spec for spec in specs]
+    zeros = jax.device_put([np.zeros(spec.shape, spec.dtype) for spec in plain])
+    wrap = lambda spec, data: jax.random.wrap_key_data(data, impl=names.key_impl(spec))  # noqa: E731
+    pairs = zip(specs, zeros, strict=True)
+    return jax.tree.unflatten(tree, [wrap(spec, data) if names.is_key(spec) else data for spec, data in pairs])
 
 
 def drive(

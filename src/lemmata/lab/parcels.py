@@ -20,8 +20,7 @@ from lemmata.lab.ensemble import thread_variables, threads_of_xla
 from lemmata.lab.errors import UserError
 from lemmata.lab.interrupts import is_stopping
 from lemmata.lab.programs import keep_programs
-from lemmata.lab.registry import FILE_MODULE
-from lemmata.lab.sources import package_digest, versions
+from lemmata.lab.sources import FILE_MODULE, package_digest, versions
 from lemmata.lab.work import Answer, Work
 
 

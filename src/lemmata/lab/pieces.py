@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
-import sys
 import threading
 from collections.abc import Callable, Mapping
 from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar, cast
@@ -23,8 +22,7 @@ from jax.core import Tracer
 from jax.custom_batching import custom_vmap
 
 from lemmata.lab import live, names
-from lemmata.lab.registry import FILE_MODULE
-from lemmata.lab.sources import digest_of
+from lemmata.lab.sources import by_reference, digest_of
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -67,7 +65,7 @@ class Piece(Generic[P, R]):
         self._lock = threading.Lock()
 
     def __reduce__(self) -> Any:
-        return _reference(self) or (Piece, (self._function, self._static, self._once))
+        return by_reference(self, self._function) or (Piece, (self._function, self._static, self._once))
 
     @property
     def name(self) -> str:
@@ -179,6 +177,11 @@ class Piece(Generic[P, R]):
         one_problem, one_args = jax.tree.unflatten(tree, alone)
         known = self._know(alone, one_problem, one_args, statics)
         used = [leaf for leaf, is_used in zip(leaves, known.program.used, strict=True) if is_used]
+        if not any(hasattr(leaf, "batch_dim") for leaf in used):  # the same for all runs: computed once
+            pairs = zip(leaves, alone, known.program.used, strict=True)
+            same = [leaf if is_used else _pretend(one) for leaf, one, is_used in pairs]
+            one_problem, one_args = jax.tree.unflatten(tree, same)
+            return self(one_problem, *one_args, **statics)
 
         @custom_vmap
         def stack(used: list[Any]) -> Any:
@@ -242,13 +245,6 @@ class Piece(Generic[P, R]):
         return self._share(compute, known._replace(program=program), used, spread(known.program.out))
 
 
-def _reference(piece: Any) -> str:
-    """How a parcel for another process names a piece that can be imported there; empty where it cannot."""
-    home = sys.modules.get(piece.__module__)
-    local = piece.__module__ == "__main__" or piece.__module__.startswith(FILE_MODULE)
-    return piece.__qualname__ if not local and getattr(home, piece.__qualname__, None) is piece else ""
-
-
 def _pretend(spec: Any) -> Any:
     """An array of this shape and type, inside a trace; a number as it is."""
     if not hasattr(spec, "dtype"):
@@ -288,7 +284,7 @@ class HostPiece(Generic[P, R]):
         self._stack.def_vmap(self._compute_stack)
 
     def __reduce__(self) -> Any:
-        return _reference(self) or (HostPiece, (self._function, self._shapes))
+        return by_reference(self, self._function) or (HostPiece, (self._function, self._shapes))
 
     def __call__(self, *args: Any) -> Any:
         leaves = jax.tree.leaves(args)

@@ -14,13 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lemmata.lab.errors import UserError, unknown
+from lemmata.lab.sources import FILE_MODULE
 
 if TYPE_CHECKING:
     from lemmata.lab.theory import Theory
 
 GROUP = "lemmata.theories"
-FILE_MODULE = "lemmata_file_"
-"""How the names of modules begin that were loaded from a user's file."""
 
 
 def _modules() -> dict[str, tuple[str, Path]]:

@@ -25,6 +25,7 @@ from lemmata.lab.pieces import host_piece, piece
 from lemmata.lab.precision import numerics
 from lemmata.lab.prepared import prepare_once
 from lemmata.lab.setting import Problem, Setting
+from lemmata.lab.sources import by_reference
 
 __all__ = [
     "STREAMS", "Foresight", "Simulation", "Variable", "generator", "host_piece", "piece", "simulation", "stream",
@@ -105,6 +106,10 @@ class Simulation:
     prepare: Callable[[Any, int], Any] | None = None
     host: bool = False
     precision: str = "float32"
+
+    def __reduce__(self) -> Any:
+        given = (self.function, self.variables, self.labels, self.prepare, self.host, self.precision)
+        return by_reference(self, self.function) or (Simulation, given)
 
     @property
     def name(self) -> str:

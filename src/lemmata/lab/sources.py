@@ -13,15 +13,19 @@ from __future__ import annotations
 import ast
 import functools
 import hashlib
+import importlib
 import importlib.metadata
 import inspect
 import platform
-from collections.abc import Iterable, Iterator, Mapping
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 PACKAGE = Path(__file__).parent.parent
+FILE_MODULE = "lemmata_file_"
+"""How the names of modules begin that were loaded from a user's file."""
 
 Name = tuple[str, ...]
 """A dotted name."""
@@ -61,6 +65,23 @@ def defining_file(thing: Any) -> Path | None:
     except TypeError:  # nothing that has a source
         return None
     return Path(file) if file and Path(file).is_file() else None
+
+
+def by_reference(thing: Any, function: Callable[..., Any]) -> tuple[Any, tuple[str, str]] | None:
+    """How to pickle what a decorator made of a module's function: by its place, if others can import the module."""
+    module, name = function.__module__, function.__qualname__
+    if (
+        module == "__main__"
+        or module.startswith(FILE_MODULE)
+        or getattr(sys.modules.get(module), name, None) is not thing
+    ):
+        return None
+    return fetch, (module, name)
+
+
+def fetch(module: str, name: str) -> Any:
+    """What a module calls by this name."""
+    return getattr(importlib.import_module(module), name)
 
 
 def reached(files: Iterable[Path]) -> dict[Name, Path]:

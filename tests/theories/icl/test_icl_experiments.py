@@ -12,7 +12,7 @@ from lemmata.lab.claims import OUTCOMES, examine
 from lemmata.lab.errors import UserError
 from lemmata.lab.grid import Grid, make_grid
 from lemmata.lab.outlook import find_shapes
-from lemmata.lab.runner import Options, configured, run
+from lemmata.lab.runner import Options, plan, run
 from lemmata.lab.sweep import sweep
 from lemmata.theories import icl
 from lemmata.theories.icl.comparison import ask_oracle, compare
@@ -430,7 +430,7 @@ def test_a_test_axis_can_be_set_and_extended_without_another_program() -> None:
     longer = make_grid(smoke.setting.replace(test_room=9), {"test_contexts": [1, 9]}).cells.values()
     assert [setting.problem().test_contexts for setting in longer] == [1, 9]
     chosen = Options("smoke", changes=("test_contexts=9", "test_room=9", "test_mode=exact"))
-    _, asked = configured(EXPERIMENTS["p4-contexts"], chosen)
+    asked = plan(icl.theory, "p4-contexts", chosen).grid
     assert (asked.labels["test_contexts"], asked.labels["test_mode"]) == ([9], ["exact"])
 
 

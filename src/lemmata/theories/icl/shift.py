@@ -81,7 +81,7 @@ def irrelevant_family(patterns: int, dimension: int) -> Coefficients:
 
 
 def shift_refusals(
-    odr: Coefficients | None, odi: Coefficients | None, patterns: int, dimension: int, strict: bool = True
+    odr: np.ndarray | None, odi: np.ndarray | None, patterns: int, dimension: int, strict: bool = True
 ) -> Iterator[str]:
     """What is wrong with given patterns out of domain: their shape and number; if strict, norm, angles and span."""
     spans = {"odr": ("relevant", patterns), "odi": ("irrelevant", dimension - patterns)}
