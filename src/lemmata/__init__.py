@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from lemmata.lab.judges import all_of, at_least, at_most, decreasing, equal, increasing, within
     from lemmata.lab.registry import load
     from lemmata.lab.setting import Problem, Setting, array, choice, derived, fixed, flag, number, size
-    from lemmata.lab.simulation import Simulation, Variable, piece, simulation, stream
+    from lemmata.lab.simulation import Simulation, Variable, host_piece, piece, simulation, stream
     from lemmata.lab.sweep import sweep
     from lemmata.lab.theory import Experiment, Preset, Theory
     from lemmata.lab.thresholds import find_threshold
@@ -32,7 +32,7 @@ _ROOMS = {
     "judges": "all_of at_least at_most decreasing equal increasing within",
     "registry": "load",
     "setting": "Problem Setting array choice derived fixed flag number size",
-    "simulation": "Simulation Variable piece simulation stream",
+    "simulation": "Simulation Variable host_piece piece simulation stream",
     "sweep": "sweep",
     "theory": "Experiment Preset Theory",
     "thresholds": "find_threshold",
@@ -44,8 +44,8 @@ __all__ = [
     "Batch", "Batches", "Bound", "Claim", "Control", "Experiment", "NotApplicable", "Preset", "Problem", "Setting",
     "Simulation", "Theory", "UserError", "Variable", "Verdict", "all_of", "array", "at_least", "at_most", "bound",
     "choice", "decreasing", "derived", "descent", "epochs", "equal", "find_threshold", "fixed", "flag", "fresh", "full",
-    "increasing", "independent", "load", "loop", "number", "one_pass", "open_engine", "parameter", "piece",
-    "record_steps", "simulation", "size", "stream", "sweep", "within",
+    "host_piece", "increasing", "independent", "load", "loop", "number", "one_pass", "open_engine", "parameter",
+    "piece", "record_steps", "simulation", "size", "stream", "sweep", "within",
 ]  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from lemmata.benchmarks.cells import cells
 from lemmata.benchmarks.coverage import coverage
 from lemmata.benchmarks.distances import distances
+from lemmata.benchmarks.divided import divided
 from lemmata.benchmarks.ensemble import ensemble
 from lemmata.benchmarks.kernel import kernel
 from lemmata.benchmarks.layout import layout
@@ -15,6 +16,7 @@ BENCHMARKS = {
     "cells": cells,
     "coverage": coverage,
     "distances": distances,
+    "divided": divided,
     "ensemble": ensemble,
     "kernel": kernel,
     "layout": layout,

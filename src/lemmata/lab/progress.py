@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any, TextIO
 
+from lemmata.lab.interrupts import Party, involve
 from lemmata.lab.sweep import OnProgress, Progress
 
 STYLES = ("auto", "bar", "log", "json", "quiet")
@@ -58,10 +59,15 @@ class Pace:
         if self._before < 0:
             self._before = progress.runs
         seconds = time.monotonic() - self._began
-        done = progress.runs - self._before
+        done = progress.runs - self._before + _under_way(progress)
         rate = done / seconds if done and seconds else None
-        left = (progress.all_runs - progress.runs) / rate if rate else None
+        left = (progress.all_runs - progress.runs - _under_way(progress)) / rate if rate else None
         return {"seconds": seconds, "rate": rate, "seconds_left": left}
+
+
+def _under_way(progress: Progress) -> float:
+    """What part of the long runs under way is done, in runs."""
+    return sum(step / last for step, last in progress.steps if last)
 
 
 def _event(name: str, progress: Progress, pace: dict[str, float | None]) -> str:
@@ -75,7 +81,9 @@ def _line(name: str, progress: Progress, pace: dict[str, float | None]) -> str:
 
 def _amounts(progress: Progress) -> str:
     failed = f", {progress.failed} failed" if progress.failed else ""
-    return f"{progress.cells}/{progress.all_cells} cells{failed}, {progress.runs}/{progress.all_runs} runs"
+    steps = ", ".join(f"{step}/{last}" for step, last in progress.steps[:4])
+    inside = f", at step {steps}" if steps else ""
+    return f"{progress.cells}/{progress.all_cells} cells{failed}, {progress.runs}/{progress.all_runs} runs{inside}"
 
 
 def _speed(pace: dict[str, float | None]) -> str:
@@ -113,7 +121,8 @@ def _bars(stream: TextIO) -> Iterator[Reporter]:
     from rich.progress import Progress as Bars
 
     columns = (TextColumn("{task.description}"), BarColumn(bar_width=24), TextColumn("{task.fields[text]}"))
-    with Bars(*columns, console=Console(file=stream), transient=True) as bars:
+    show_cursor = Party(end=lambda: print("\x1b[?25h", end="", file=stream, flush=True))
+    with involve(show_cursor), Bars(*columns, console=Console(file=stream), transient=True) as bars:
 
         def make(name: str) -> OnProgress:
             task = bars.add_task(name, total=None, text="")
@@ -122,7 +131,7 @@ def _bars(stream: TextIO) -> Iterator[Reporter]:
             def report(progress: Progress) -> None:
                 bars.update(
                     task,
-                    completed=progress.runs,
+                    completed=progress.runs + _under_way(progress),
                     total=progress.all_runs,
                     visible=progress.runs < progress.all_runs,
                     text=f"{_amounts(progress)}, {_speed(pace.see(progress))}",
