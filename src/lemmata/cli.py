@@ -60,11 +60,13 @@ def say(sentence: str) -> None:
 
 
 def prepare_backend(engine: str = "local") -> None:
-    """Keep compiled programs between commands; leave the memory of a GPU to the workers of another engine."""
+    """Keep compiled programs between commands, and freed memory between runs; leave that of a GPU to other workers."""
+    from lemmata.lab.parcels import keep_memory
     from lemmata.lab.programs import keep_programs
 
     if engine != "local":
         os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
+    keep_memory()
     home = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
     keep_programs(os.environ.get("LEMMATA_CACHE", str(home / "lemmata" / "compiled")))
 

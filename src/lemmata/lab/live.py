@@ -170,10 +170,10 @@ class Paused(Interrupted):
 class Live:
     """What surrounds the runs of a call.
 
-    shelf: where trainings are kept between calls. room: how many results each training piece keeps in memory, so that
-    runs which differ only in how a network is tested share it. stopping: asked between windows. look: shown where a
-    training is, after every window. until: a step at which trainings pause (`Paused`); with a shelf, the same run under
-    a later one goes on from there. seconds: how long a window is to take.
+    shelf: where trainings are kept between calls. room: how many results of each piece are kept in memory, so that runs
+    which differ only in how a network is tested share all that comes before. stopping: asked between windows. look:
+    shown where a training is, after every window. until: a step at which trainings pause (`Paused`); with a shelf, the
+    same run under a later one goes on from there. seconds: how long a window is to take.
     """
 
     shelf: Shelf | None = None
@@ -191,20 +191,22 @@ class Live:
         """Whether anybody asks for names."""
         return self.room > 0 or self.shelf is not None
 
-    def find(self, piece: Any, name: bytes, shapes: Any) -> Any:
-        """What this training gave before; None if it is not known."""
+    def find(self, piece: Any, name: bytes, shapes: Any = None) -> Any:
+        """What a piece gave before under this name; None if it is not known. Trainings, whose `shapes` are given, are
+        sought on the shelf as well."""
         found = self._memory.get(piece, {}).get(name)
-        if found is None and self.shelf is not None:
+        if found is None and shapes is not None and self.shelf is not None:
             found = self.shelf.read(name, shapes)
             if found is not None:
                 self._remember(piece, name, found)
-        self.reused += found is not None
+        self.reused += found is not None and shapes is not None
         return found
 
-    def keep(self, piece: Any, name: bytes, result: Any) -> None:
-        """Keep what a training gave."""
+    def keep(self, piece: Any, name: bytes, result: Any, trains: bool) -> None:
+        """Keep what a piece gave, for the runs of this call; what a training gave also on the shelf."""
         self._remember(piece, name, result)
-        if self.shelf is not None:
+        self.trained += trains
+        if trains and self.shelf is not None:
             self.shelf.write(name, result)
 
     def _remember(self, piece: Any, name: bytes, result: Any) -> None:

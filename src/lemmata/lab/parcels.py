@@ -101,8 +101,8 @@ def compute_parcel(
 
 @functools.cache
 def keep_memory() -> None:
-    """Let glibc keep freed blocks. Dask has its workers give them back, and each run then maps its arrays afresh, which
-    costs a fifth of the speed."""
+    """Let glibc keep freed blocks. Else each run maps its large arrays afresh, which costs from a fifth of the speed (a
+    Dask worker) to a third (icl/p4-contexts, whose tests draw 23 MB each)."""
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt is not None:
         for option, value in ((-4, 0), (-1, 2**28)):  # no mappings of their own, no trimming below 256 MiB

@@ -112,12 +112,11 @@ class Piece(Generic[P, R]):
         if around is None or not around.naming:
             return compute(None)
         name = names.name_call(known.program, leaves)
-        found = None if known.carry is None else around.find(self, name, shapes)
+        trains = known.carry is not None
+        found = around.find(self, name, shapes if trains else None)
         if found is None:
             found = compute(name)
-            if known.carry is not None:
-                around.trained += 1
-                around.keep(self, name, found)
+            around.keep(self, name, found, trains)
         names.give_names(found, name)
         return found
 
