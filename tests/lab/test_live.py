@@ -180,6 +180,17 @@ def test_a_loop_inside_vmap_or_another_loop_runs_whole() -> None:
             np.testing.assert_allclose(found, starts * 0.9**10, rtol=1e-6)
 
 
+def test_the_training_of_a_piece_inside_another_runs_whole() -> None:
+    @lm.piece("records")
+    def twice(problem: Any, key: jax.Array, start: jax.Array) -> Any:
+        return train(problem, key, train(problem, key, start).state[0]).state[0]
+
+    problem, key, start = Walk().problem(), jax.random.key(0), jnp.ones(5)
+    with live.around(live.Live(until=1)):
+        found = twice(problem, key, start)
+    np.testing.assert_allclose(found, train(problem, key, train(problem, key, start).state[0]).state[0], rtol=1e-5)
+
+
 def test_a_checkpoint_goes_on_in_another_process(tmp_path: Path, shelf: Shelf) -> None:
     whole = run_once(Walk(steps=140, every=35), 6)
     with pytest.raises(live.Paused), live.around(live.Live(shelf, until=52)):

@@ -121,7 +121,8 @@ class Piece(Generic[P, R]):
         return found
 
     def _trace(self, problem: Any, *args: Any, **statics: Any) -> Any:
-        with live.tracing(live.Window(None, None, None) if live.is_measuring() else None):
+        outermost = live.is_measuring() and not live.is_tracing()  # the loop of a piece inside another is not divided
+        with live.tracing(live.Window(None, None, None) if outermost else None):
             return self._function(problem, *args, **statics)
 
     def _trace_window(
