@@ -142,7 +142,7 @@ class Store:
         try:
             where = zarr.storage.LocalStore(path)
             root = zarr.open_group(where, mode="r+", zarr_format=2, use_consolidated=False)
-            if not {"fingerprint", "notes"} <= set(root.attrs) or "status" not in root:
+            if "fingerprint" not in root.attrs or "status" not in root:
                 return None
             return cls(root, where)
         except (FileNotFoundError, json.JSONDecodeError, KeyError, ValueError):
@@ -151,7 +151,7 @@ class Store:
     @property
     def notes(self) -> dict[str, Any]:
         """What was found out about the sweep before it was computed."""
-        notes: Any = self.root.attrs["notes"]
+        notes: Any = self.root.attrs.get("notes", {})
         return notes
 
     @property
