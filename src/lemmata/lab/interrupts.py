@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-GRACE = 1.2
+GRACE = 1.5
 """Seconds that runs and workers have to keep what they are at."""
 INTERRUPTED = "interrupted; what was finished is kept, the same command goes on from there"
 CODES = {signal.SIGINT: 130, signal.SIGTERM: 143}

@@ -273,7 +273,7 @@ def drive(
         pace.see(step - before, time.monotonic() - began)
         leaving = live.stopping() or step >= live.until
         age = time.monotonic() - saved
-        if shelf is not None and name is not None and (leaving or (age > WINDOW and age * SHARE > cost)):
+        if shelf is not None and name is not None and (leaving or (age > WINDOW / 2 and age * SHARE > cost)):
             writing = time.monotonic()
             shelf.write(name, left.carry, part=True)
             saved, cost = time.monotonic(), time.monotonic() - writing
