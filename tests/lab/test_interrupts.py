@@ -28,7 +28,7 @@ from matplotlib.figure import Figure
 
 
 class Setting(lm.Setting):
-    steps: int = lm.number(40_000, "T", "steps", low=0, integer=True)
+    steps: int = lm.number(25_000, "T", "steps", low=0, integer=True)
     layers: int = lm.size(1, "", "layers, each of which takes long to compile")
     busy: str = lm.choice("no", "work on the host that never ends", "no", "yes")
 
