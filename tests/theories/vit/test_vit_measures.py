@@ -119,13 +119,13 @@ def test_the_end_of_a_run_is_its_last_used_record():
 
 def test_runs_of_a_sweep_end_each_at_its_own_record():
     values = np.full((2, 3, 5, 2), nan)
-    for mode in range(2):
+    for variant in range(2):
         for seed in range(3):
-            last = 1 + mode + seed
-            values[mode, seed, : last + 1] = 100 * mode + 10 * seed + np.arange(last + 1)[:, None] + [0.0, 0.5]
+            last = 1 + variant + seed
+            values[variant, seed, : last + 1] = 100 * variant + 10 * seed + np.arange(last + 1)[:, None] + [0.0, 0.5]
     ended = at_end(
-        xr.DataArray(values, dims=("mode", "seed", "record", "query"), coords={"query": ["all", "neutral"]})
-    ).transpose("mode", "seed", "query")
+        xr.DataArray(values, dims=("variant", "seed", "record", "query"), coords={"query": ["all", "neutral"]})
+    ).transpose("variant", "seed", "query")
     assert ended.sel(query="all").values.tolist() == [[1, 12, 23], [102, 113, 124]]
     assert ended.sel(query="neutral").values.tolist() == [[1.5, 12.5, 23.5], [102.5, 113.5, 124.5]]
 
@@ -148,8 +148,12 @@ def test_a_constant_ratio_has_no_spread():
 
 
 def test_ratios_of_means_are_taken_cell_by_cell():
-    above = xr.DataArray([[2.0, 4.0], [9.0, 9.0]], dims=("mode", "seed"), coords={"mode": ["shared", "per_token"]})
-    below = xr.DataArray([[1.0, 2.0], [1.0, 5.0]], dims=("mode", "seed"), coords={"mode": ["shared", "per_token"]})
+    above = xr.DataArray(
+        [[2.0, 4.0], [9.0, 9.0]], dims=("variant", "seed"), coords={"variant": ["shared", "per_token"]}
+    )
+    below = xr.DataArray(
+        [[1.0, 2.0], [1.0, 5.0]], dims=("variant", "seed"), coords={"variant": ["shared", "per_token"]}
+    )
     assert ratio_of_means(above, below).mean("seed").values == pytest.approx([2, 3])
 
 
@@ -157,13 +161,13 @@ def test_ratios_of_means_are_taken_cell_by_cell():
 
 
 def passages(**never: float) -> xr.Dataset:
-    """T_0 of two modes, trained and frozen attention and two seeds; `trained_shared = inf` never arrives in seed 1."""
+    """T_0 of two variants, attention trained and frozen, two seeds; `trained_shared = inf` never arrives in seed 1."""
     steps = np.asarray([[[100.0, 110], [300, 310]], [[90.0, 95], [200, 210]]])
     for name, value in never.items():
-        attention, _, mode = name.partition("_")
-        steps[["shared", "per_token"].index(mode), ["trained", "frozen"].index(attention), 1] = value
-    coords = {"mode": ["shared", "per_token"], "attention": ["trained", "frozen"]}
-    return xr.Dataset({"zero_loss_step": (("mode", "attention", "seed"), steps)}, coords)
+        attention, _, variant = name.partition("_")
+        steps[["shared", "per_token"].index(variant), ["trained", "frozen"].index(attention), 1] = value
+    coords = {"variant": ["shared", "per_token"], "attention": ["trained", "frozen"]}
+    return xr.Dataset({"reached_step": (("variant", "attention", "seed"), steps)}, coords)
 
 
 @pytest.mark.parametrize("never", [inf, nan])
@@ -172,7 +176,7 @@ def test_runs_with_trained_attention_must_converge_in_every_seed_of_the_modes_as
         converged(passages(trained_shared=never))
     with pytest.raises(NotApplicable, match="not converged"):
         converged(passages(trained_per_token=never), ["shared", "per_token"])
-    assert converged(passages(trained_per_token=never), ["shared"]).mode.values.tolist() == ["shared"]
+    assert converged(passages(trained_per_token=never), ["shared"]).variant.values.tolist() == ["shared"]
 
 
 @pytest.mark.parametrize("never", [inf, nan])
@@ -183,7 +187,7 @@ def test_runs_with_frozen_attention_need_not_converge(never):
 
 
 def test_where_attention_is_no_axis_all_runs_must_converge():
-    data = xr.Dataset({"zero_loss_step": ("seed", [10.0, inf])})
+    data = xr.Dataset({"reached_step": ("seed", [10.0, inf])})
     with pytest.raises(NotApplicable, match="not converged"):
         converged(data)
     assert converged(data.isel(seed=[0])).sizes == {"seed": 1}

@@ -1,4 +1,9 @@
-"""The shallow vision transformer: sample complexity, attention concentration, token sparsification."""
+"""The shallow vision transformer: sample complexity, attention concentration, token sparsification.
+
+In reading order: `setting`, `data`, `sparsification`, `network`, `training`, `probes` and `neurons` (what is measured
+along training), `bounds`, `theorem`. `studies` has the simulations without training, `images` the experiment on real
+images with its own setting; `experiments`, `claims` and `figures` go by topic.
+"""
 
 from lemmata.lab.theory import Theory
 from lemmata.theories.vit import bounds

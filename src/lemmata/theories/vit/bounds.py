@@ -1,6 +1,6 @@
-"""The document's calculators: width, samples, iterations, thresholds, attention (Definition A.2.2), caps and margins.
+"""The paper's calculators: width, samples, iterations, thresholds, attention (Definition A.2.2), caps and margins.
 
-Constants inside Theta, Omega are never given by the document; they are parameters that default to 1. A calculator
+Constants inside Theta, Omega are never given by the paper; they are parameters that default to 1. A calculator
 returns inf where its base is not positive.
 """
 
@@ -13,8 +13,9 @@ import numpy as np
 
 from lemmata.lab.bounds import bound, parameter
 from lemmata.lab.errors import UserError
+from lemmata.theories.vit.setting import discount
 
-ONES = "constants that the document does not give are 1 unless set"
+ONES = "constants that the paper does not give are 1 unless set"
 
 _ALPHA = parameter(0.4, "α_*", "fraction of label-relevant tokens", low=0, high=1, open_ends="low")
 _SIGMA = parameter(0.1, "σ", "error of the initial value map", low=0)
@@ -35,11 +36,6 @@ def _inverse_square(base: Any) -> Any:
     return np.where(base > 0, np.where(base > 0, base, 1.0) ** -2, np.inf)[()]
 
 
-def _discount(sigma: Any, delta: Any, tau: Any) -> Any:
-    """e^{-(δ+τ)} (1-σ-τ) of condition (2.8); the theorem says nothing unless it is positive."""
-    return np.exp(-(np.asarray(delta, float) + tau)) * (1 - np.asarray(sigma, float) - tau)
-
-
 @bound("Theorem 1, m ≳ M² log N", ONES, M=_PATTERNS, N=_SAMPLES, C=_C)
 def width_bound(M: Any, N: Any, C: Any = 1.0) -> Any:
     """Neurons that suffice: C M² log N."""
@@ -55,8 +51,8 @@ def width_bound(M: Any, N: Any, C: Any = 1.0) -> Any:
 )
 def alpha_threshold(alpha_conf: Any, sigma: Any, delta: Any, tau: Any = 0.0) -> Any:
     """Smallest α_* of the theorem: α_# / (e^{-(δ+τ)} (1-σ-τ))."""
-    discount = _discount(sigma, delta, tau)
-    return np.where(discount > 0, alpha_conf / np.where(discount > 0, discount, 1.0), np.inf)[()]
+    factor = discount(sigma, delta, tau)
+    return np.where(factor > 0, alpha_conf / np.where(factor > 0, factor, 1.0), np.inf)[()]
 
 
 @bound(
@@ -68,8 +64,8 @@ def alpha_threshold(alpha_conf: Any, sigma: Any, delta: Any, tau: Any = 0.0) -> 
 )
 def alpha_threshold_nd(alpha_nd: Any, sigma: Any, delta: Any, tau: Any = 0.0) -> Any:
     """The same threshold for a given α_nd: (1-α_nd) / (1 + e^{-(δ+τ)} (1-σ-τ))."""
-    discount = _discount(sigma, delta, tau)
-    return np.where(discount > 0, (1 - np.asarray(alpha_nd, float)) / (1 + discount), np.inf)[()]
+    factor = discount(sigma, delta, tau)
+    return np.where(factor > 0, (1 - np.asarray(alpha_nd, float)) / (1 + factor), np.inf)[()]
 
 
 @bound(
@@ -97,7 +93,7 @@ def samples_cnn(alpha: Any, sigma: Any, tau: Any, C: Any = 1.0) -> Any:
 
 @bound(
     "(2.10)",
-    f"{ONES}; the document's exponent of η, 3/5, is refuted by measurement (gradient flow forces 1)",
+    f"{ONES}; the paper's exponent of η, 3/5, is refuted by measurement (gradient flow forces 1)",
     alpha=_ALPHA,
     eta=_ETA,
     C=_C,
@@ -138,7 +134,7 @@ def nu_n(tokens: Any, relevant: Any, q_norm: Any, delta: Any, tau: Any) -> Any:
 
 @bound("Definition A.2.2", **_SAMPLE)
 def p_n(tokens: Any, relevant: Any, q_norm: Any, delta: Any, tau: Any) -> Any:
-    """p_n = |S_1| e^{‖q‖² - (δ+τ)‖q‖} ν_n: the attention that the document promises on relevant tokens."""
+    """p_n = |S_1| e^{‖q‖² - (δ+τ)‖q‖} ν_n: the attention that the paper promises on relevant tokens."""
     from scipy.special import expit
 
     relevant, others = _log_counts(tokens, relevant)

@@ -14,7 +14,7 @@ from lemmata.theories.vit.training import SMALL_LOSS
 
 
 def success(data: xr.Dataset) -> xr.DataArray:
-    """1 where the document calls a run a success: test hinge below 0.001."""
+    """1 where the paper calls a run a success: test hinge below 0.001."""
     return (data.test_hinge < SMALL_LOSS) * 1.0
 
 
@@ -28,21 +28,21 @@ def half_thresholds(data: xr.Dataset) -> dict[float, Threshold]:
 
 
 def split_runs(data: xr.Dataset, variable: str) -> dict[str, xr.DataArray]:
-    """The step-size sweep by output mode: mode -> values over (seed, step_size)."""
+    """The step-size sweep by output variant: variant -> values over (seed, step_size)."""
     found = {}
-    names = [str(name) for name in data.run.values]
-    for mode in dict.fromkeys(name.split()[0] for name in names):
-        chosen = [name for name in names if name.split()[0] == mode]
-        part = data[variable].sel(run=chosen).rename(run="step_size")
-        found[mode] = part.assign_coords(step_size=[float(name.split()[1]) for name in chosen])
+    names = [str(name) for name in data.variant.values]
+    for variant in dict.fromkeys(name.split()[0] for name in names):
+        chosen = [name for name in names if name.split()[0] == variant]
+        part = data[variable].sel(variant=chosen).rename(variant="step_size")
+        found[variant] = part.assign_coords(step_size=[float(name.split()[1]) for name in chosen])
     return found
 
 
-def converged(data: xr.Dataset, modes: Sequence[str] | None = None) -> xr.Dataset:
-    """The convergence gate: the data of these modes, if the intact cells of every seed reached training loss 0."""
-    if modes is not None:
-        data = data.sel(mode=list(modes))
-    require_converged((data.sel(attention="trained") if "attention" in data.dims else data).zero_loss_step)
+def converged(data: xr.Dataset, variants: Sequence[str] | None = None) -> xr.Dataset:
+    """The convergence gate: the data of these variants, if the intact cells of every seed reached training loss 0."""
+    if variants is not None:
+        data = data.sel(variant=list(variants))
+    require_converged((data.sel(attention="trained") if "attention" in data.dims else data).reached_step)
     return data
 
 
@@ -53,7 +53,7 @@ def require_converged(steps: xr.DataArray) -> None:
 
 
 def own_coordinates(features: xr.DataArray) -> xr.DataArray:
-    """<W mu_k, q_k> for the two discriminative patterns: the first two diagonal entries of C_Q, C_K or C_V."""
+    """<W μ_k, q_k> for the two discriminative patterns: the first two diagonal entries of C_Q, C_K or C_V."""
     return by_side([features.isel(feature=k, pattern=k) for k in (0, 1)])
 
 

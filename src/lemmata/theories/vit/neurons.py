@@ -142,7 +142,7 @@ def class_displacement(
 
 
 def member_cosines(before: Network, after: Network, members: Array) -> Float[Array, " pair"]:
-    """Cosine of the displacements of W_Q on two members: of one set (mu_11, mu_12), of two (mu_11, mu_21) (V20)."""
+    """Cosine of the displacements of W_Q on two members: of one set (μ_11, μ_12), of two (μ_11, μ_21) (V20)."""
     moved = jnp.einsum("...kd,dlb->...klb", after.query - before.query, members)
 
     def cosine(a: Array, b: Array) -> Array:

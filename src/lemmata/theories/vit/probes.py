@@ -58,17 +58,17 @@ def feature_coordinates(network: Network, features: Features, basis: Array, skip
     Means over the heads, if there are several.
     """
     keys, queries = network.key @ basis, network.query @ basis
-    found = {
+    coordinates = {
         "query_features": features.key.mT @ queries,
         "key_features": features.key.mT @ keys,
         "value_features": features.value.mT @ value_vectors(network.value, basis, skip),
         "pattern_logits": keys.mT @ queries,
     }
-    return {name: matrix if matrix.ndim == 2 else jnp.mean(matrix, axis=0) for name, matrix in found.items()}
+    return {name: matrix if matrix.ndim == 2 else jnp.mean(matrix, axis=0) for name, matrix in coordinates.items()}
 
 
 def token_shares(data: Data, sample_weight: Float[Array, " samples"]) -> dict[str, Float[Array, ""]]:
-    """Probe 5.10: the realised alpha_*, alpha_#, alpha_nd of the kept tokens."""
+    """Probe 5.10: the realised α_*, α_#, α_nd of the kept tokens."""
 
     def share(chosen: Array) -> Array:
         return jnp.sum(sample_weight * jnp.sum(chosen * data.weight, axis=1) / jnp.sum(data.weight, axis=1))
@@ -81,7 +81,7 @@ def token_shares(data: Data, sample_weight: Float[Array, " samples"]) -> dict[st
 
 
 def similarities(data: Data, sample_weight: Float[Array, " samples"]) -> dict[str, Float[Array, ""]]:
-    """lambda (A.11), the largest inner product between tokens of different patterns in one sample; and the smallest
+    """λ (A.11), the largest inner product between tokens of different patterns in one sample; and the smallest
     between tokens of the same pattern (errata E15)."""
     products = jnp.einsum("nld,nsd->nls", data.tokens, data.tokens)
     same = data.pattern[:, :, None] == data.pattern[:, None, :]
@@ -93,7 +93,7 @@ def similarities(data: Data, sample_weight: Float[Array, " samples"]) -> dict[st
 
 
 def pattern_distance(members: Float[Array, "dimension patterns members"]) -> Float[Array, ""]:
-    """kappa (A.225): the smallest distance between members of different sets."""
+    """κ (A.225): the smallest distance between members of different sets."""
     count = members.shape[2]
     flat = members.reshape(members.shape[0], -1)
     distance = jnp.linalg.norm(flat[:, :, None] - flat[:, None, :], axis=0)

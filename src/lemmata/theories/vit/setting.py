@@ -15,18 +15,28 @@ KAPPA = math.sqrt(2)
 """Smallest distance between two orthonormal patterns."""
 
 
+def discount(sigma: Any, delta: Any, tau: Any) -> Any:
+    """e^{-(δ+τ)} (1-σ-τ) of condition (2.8); the theorem says nothing unless it is positive."""
+    return np.exp(-(np.asarray(delta, float) + tau)) * (1 - np.asarray(sigma, float) - tau)
+
+
+def condition_slack(alpha: Any, confusion: Any, sigma: Any, delta: Any, tau: Any) -> Any:
+    """α_* e^{-(δ+τ)} (1-σ-τ) - α_#: condition (2.8) is that this is not negative."""
+    return alpha * discount(sigma, delta, tau) - confusion
+
+
 def token_count(fraction: float, tokens: int) -> int:
-    """rint(alpha L) half to even, after removing floating noise: 0.05 of 50 tokens is 2."""
+    """rint(α L) half to even, after removing floating noise: 0.05 of 50 tokens is 2."""
     return int(np.rint(round(fraction * tokens, 9)))
 
 
-def drawing_room(count: int) -> int:
+def coarse_room(count: int) -> int:
     """Room for drawn samples: coarse, because drawing compiles slowly."""
     return next(room for room in (256, 1024, 4096) if room >= count)
 
 
 class Setting(lab.Setting):
-    """One learning problem of the document; the defaults are those of the dynamics rows."""
+    """One learning problem of the paper; the defaults are those of the dynamics rows."""
 
     relevant_fraction: float = lab.number(
         0.4, "α_*", "fraction of label-relevant tokens", low=0, high=1, open_ends="low"
@@ -38,7 +48,9 @@ class Setting(lab.Setting):
     noisy_level: float = lab.number(0.3, "c_big", "standard deviation of the large token noise", low=0)
     member_spread: float = lab.number(0.3, "ε_Δ", "distance of the members of a pattern set from its centre", low=0)
     keep: float = lab.number(1.0, "", "fraction of tokens kept by sparsification", low=0, high=1, open_ends="low")
-    spread: float = lab.number(0.0, "conc", "Dirichlet concentration of random fractions (0: multinomial)", low=0)
+    fraction_concentration: float = lab.number(
+        0.0, "conc", "Dirichlet concentration of random fractions (0: multinomial)", low=0
+    )
     value_error: float = lab.number(0.1, "σ", "error of the initial value map", low=0)
     attention_error: float = lab.number(0.2, "δ", "error of the initial key and query maps", low=0)
     output_scale: float = lab.number(0.01, "ξ", "standard deviation of the initial output weights", low=0)
@@ -65,11 +77,11 @@ class Setting(lab.Setting):
     test_samples: int = lab.size(200, "", "test samples")
 
     pattern_basis: str = lab.choice("random", "patterns: random orthonormal, or unit vectors", "random", "canonical")
-    balance: str = lab.choice("exact", "labels: exactly balanced, or fair coins", "exact", "bernoulli")
+    label_balance: str = lab.choice("exact", "labels: exactly balanced, or fair coins", "exact", "bernoulli")
     shuffle: bool = lab.flag(True, "token positions shuffled in every sample")
     fractions: str = lab.choice("fixed", "token counts: the same in every sample, or random", "fixed", "random")
-    noise: str = lab.choice("gaussian", "token noise", "gaussian", "ball", "sphere")
-    normalize: str = lab.choice(
+    noise_law: str = lab.choice("gaussian", "token noise", "gaussian", "ball", "sphere")
+    normalise: str = lab.choice(
         "auto",
         "tokens rescaled to unit norm (auto: if any noise level exceeds 0.05), or layer norm (centred first)",
         "auto",
@@ -78,7 +90,7 @@ class Setting(lab.Setting):
         "layer",
     )
     strategy: str = lab.choice("random", "which tokens sparsification drops first", *STRATEGIES)
-    labels: str = lab.choice("true", "training labels as generated, or shuffled afterwards", "true", "shuffled")
+    label_order: str = lab.choice("true", "training labels as generated, or shuffled afterwards", "true", "shuffled")
     reduction: str = lab.choice(
         "none", "simulate tokens, or (exact without noise) two samples of weighted patterns", "none", "patterns"
     )
@@ -88,8 +100,8 @@ class Setting(lab.Setting):
     output_rule: str = lab.choice(
         "given", "initial output scale: output_scale, 1/sqrt(m) or 1/sqrt(M)", "given", "inv_sqrt_m", "inv_sqrt_M"
     )
-    error: str = lab.choice("random", "directions of the value error", "random", "confuse", "given")
-    error_qk: str = lab.choice("random", "directions of the key and query errors", "random", "confuse")
+    value_error_law: str = lab.choice("random", "directions of the value error", "random", "confuse", "given")
+    attention_error_law: str = lab.choice("random", "directions of the key and query errors", "random", "confuse")
     free_queries: bool = lab.flag(False, "query features of the neutral patterns independent of the key features")
     clip_spectral: bool = lab.flag(False, "divide the initial maps by max(1, spectral norm)")
     skip: bool = lab.flag(False, "skip connection: the token is added to its value vector (needs m_a = d)")
@@ -111,7 +123,7 @@ class Setting(lab.Setting):
     value_map: Any = lab.array("W_V", "initial value map for init=given (m_a x d)")
     key_map: Any = lab.array("W_K", "initial key map for init=given (m_b x d)")
     query_map: Any = lab.array("W_Q", "initial query map for init=given (m_b x d)")
-    value_error_directions: Any = lab.array("E_V", "unit columns for error=given (m_a x M)")
+    value_error_directions: Any = lab.array("E_V", "unit columns for value_error_law=given (m_a x M)")
 
     @lab.derived
     def relevant_tokens(self) -> int:
@@ -134,13 +146,13 @@ class Setting(lab.Setting):
     def unit_tokens(self) -> int:
         """1 if tokens are rescaled to unit norm."""
         noisy = self.noisy_level if self.noisy_fraction > 0 else 0.0
-        largest = max(self.token_noise, noisy) if self.noise == "gaussian" else self.noise_radius
-        return int(self.normalize in ("yes", "layer") or (self.normalize == "auto" and largest > 0.05))
+        largest = max(self.token_noise, noisy) if self.noise_law == "gaussian" else self.noise_radius
+        return int(self.normalise in ("yes", "layer") or (self.normalise == "auto" and largest > 0.05))
 
     @lab.derived
     def layer_tokens(self) -> int:
         """1 if tokens are centred before."""
-        return int(self.normalize == "layer")
+        return int(self.normalise == "layer")
 
     @property
     def member_distance(self) -> float:
@@ -150,13 +162,13 @@ class Setting(lab.Setting):
     @property
     def radius(self) -> float:
         """τ; for Gaussian noise its effective value c_0 sqrt(d)."""
-        return self.token_noise * math.sqrt(self.dimension) if self.noise == "gaussian" else self.noise_radius
+        return self.token_noise * math.sqrt(self.dimension) if self.noise_law == "gaussian" else self.noise_radius
 
     @lab.derived
     def condition_slack(self) -> float:
-        """α_* e^{-(δ+τ)} (1-σ-τ) - α_# of condition (2.8), with the realised fractions."""
-        discount = math.exp(-(self.attention_error + self.radius)) * (1 - self.value_error - self.radius)
-        return (self.relevant_tokens * discount - self.confusion_tokens) / self.tokens
+        """Slack of condition (2.8) with the realised fractions."""
+        counts = self.relevant_tokens, self.confusion_tokens
+        return float(condition_slack(*counts, self.value_error, self.attention_error, self.radius)) / self.tokens
 
     @lab.derived
     def shares(self) -> np.ndarray:
@@ -171,24 +183,24 @@ class Setting(lab.Setting):
 
     @lab.derived
     def shuffled_labels(self) -> int:
-        return int(self.labels == "shuffled")
+        return int(self.label_order == "shuffled")
 
     @lab.derived
     def training_samples(self) -> int:
         return 2 if self.reduction == "patterns" else self.samples
 
     @lab.fixed
-    def capacity(self) -> int:
+    def sample_room(self) -> int:
         """Room for the training samples."""
         return lab.capacity(self.training_samples)
 
     @lab.fixed
-    def draw_capacity(self) -> int:
-        return drawing_room(self.samples)
+    def drawn_room(self) -> int:
+        return coarse_room(self.samples)
 
     @lab.fixed
-    def draw_test(self) -> int:
-        return drawing_room(min(self.test_samples, 4096))
+    def drawn_test_room(self) -> int:
+        return coarse_room(min(self.test_samples, 4096))
 
     @lab.fixed
     def sparsified(self) -> int:
@@ -232,7 +244,7 @@ class Setting(lab.Setting):
         if self.kept_tokens < 1:
             yield f"keep = {self.keep:g} is not allowed: of {self.tokens} tokens it keeps none."
         yield from self._variants()
-        if self.noise != "gaussian" and self.noise_radius >= KAPPA / 4:
+        if self.noise_law != "gaussian" and self.noise_radius >= KAPPA / 4:
             yield f"noise_radius = {self.noise_radius:g} is not allowed: it must be less than κ/4 = {KAPPA / 4:.4g}."
         if self.init == "assumption" and self.patterns > min(self.value_width, self.key_width):
             yield (
@@ -247,7 +259,7 @@ class Setting(lab.Setting):
             yield from self.misshapen("key_map", (self.key_width, self.dimension))
             yield from self.misshapen("query_map", (self.key_width, self.dimension))
             yield from self.misshapen("value_map", (self.value_width, self.dimension))
-        if self.error == "given":
+        if self.value_error_law == "given":
             yield from self.misshapen("value_error_directions", (self.value_width, self.patterns))
             if not np.allclose(np.linalg.norm(self.value_error_directions, axis=0), 1, atol=1e-5):
                 yield "value_error_directions is not allowed: its columns must be unit vectors."
@@ -257,14 +269,14 @@ class Setting(lab.Setting):
             yield f"test_samples = {self.test_samples} is not allowed: test_samples is at most 4096."
         if self.reduction == "patterns":
             noiseless = self.radius == 0 and self.noisy_fraction == 0
-            plain = self.output == "shared" and self.fractions == "fixed" and self.balance == "exact"
+            plain = self.output == "shared" and self.fractions == "fixed" and self.label_balance == "exact"
             even = self.samples % 2 == 0 and self.batch == 0
             whole = self.keep == 1 and self.classes == 2 and self.members == 1
-            if not (noiseless and plain and even and whole and self.labels == "true"):
+            if not (noiseless and plain and even and whole and self.label_order == "true"):
                 yield (
                     "reduction = patterns is not allowed here: it is exact only without noise and sparsification, for "
-                    "two classes and plain patterns, with output = shared, fixed fractions, balance = exact, true "
-                    "labels, full batch and an even number of samples."
+                    "two classes and plain patterns, with output = shared, fixed fractions, label_balance = exact, "
+                    "true labels, full batch and an even number of samples."
                 )
 
     def _variants(self) -> Iterator[str]:
@@ -282,16 +294,16 @@ class Setting(lab.Setting):
                     f"member_spread = {self.member_spread:g} is not allowed: with token noise {self.radius:.3g} two "
                     "tokens of a set can be as far apart as two sets (2τ + Δ must be less than κ)."
                 )
-            if self.normalize == "layer":
-                yield "normalize = layer is not allowed with members: layer norm would bend the sets."
+            if self.normalise == "layer":
+                yield "normalise = layer is not allowed with members: layer norm would bend the sets."
         if self.member_shares is not None:
             yield from self.misshapen("member_shares", (self.patterns, self.members))
             shares = self.member_shares
             if np.any(shares < 0) or not np.allclose(shares.sum(-1), 1):
                 yield "member_shares is not allowed: every row must be non-negative and add up to 1."
-        if self.normalize == "layer" and self.dimension <= self.patterns:
+        if self.normalise == "layer" and self.dimension <= self.patterns:
             yield (
-                f"dimension = {self.dimension} is not allowed with normalize = layer, which loses one direction: it "
+                f"dimension = {self.dimension} is not allowed with normalise = layer, which loses one direction: it "
                 f"must exceed patterns = {self.patterns}."
             )
         if self.heads > 1 and (self.init != "assumption" or self.skip):
@@ -305,26 +317,26 @@ class Setting(lab.Setting):
         if self.defect == "shifted" and self.heads > 1:
             yield "defect = shifted is not allowed with several heads."
 
-    def warnings(self) -> list[str]:
+    def hypotheses(self) -> dict[str, bool]:
+        """What Theorem 1 supposes and whether it is so here, by the sentence that says that it is not."""
         sigma, delta, tau = self.value_error, self.attention_error, self.radius
-        found = []
-        if self.condition_slack < 0:
-            found.append("condition (2.8) is violated: too few label-relevant tokens for the theorem.")
-        if sigma > 1 / self.patterns:
-            found.append("the initial value error σ exceeds 1/M.")
-        if delta >= 0.5:
-            found.append("the initial key and query error δ is not below 1/2.")
-        if tau > min(sigma, delta):
-            found.append("the token noise τ exceeds min(σ, δ).")
-        if self.neurons < self.patterns**2 * math.log(self.samples):
-            found.append("the number of neurons m is below M² log N.")
-        if self.patterns >= min(self.value_width, self.key_width):
-            found.append("the number of patterns M is not below the widths m_a, m_b.")
+        return {
+            "condition (2.8) is violated: too few label-relevant tokens for the theorem.": self.condition_slack >= 0,
+            "the initial value error σ exceeds 1/M.": sigma <= 1 / self.patterns,
+            "the initial key and query error δ is not below 1/2.": delta < 0.5,
+            "the token noise τ exceeds min(σ, δ).": tau <= min(sigma, delta),
+            "the number of neurons m is below M² log N.": self.neurons >= self.patterns**2 * math.log(self.samples),
+            "the number of patterns M is not below the widths m_a, m_b.": self.patterns
+            < min(self.value_width, self.key_width),
+        }
+
+    def warnings(self) -> list[str]:
+        sentences = [violated for violated, met in self.hypotheses().items() if not met]
         if self.steps > self.record_every * (self.records - 1):
-            found.append("there is room for too few records: they are taken further apart than record_every.")
-        if self.noise == "gaussian" and self._largest_noise() >= KAPPA / 4:
-            found.append("the largest token noise is about κ/4 or more: patterns are not separated by (2.5).")
-        return found
+            sentences.append("there is room for too few records: they are taken further apart than record_every.")
+        if self.noise_law == "gaussian" and self._largest_noise() >= KAPPA / 4:
+            sentences.append("the largest token noise is about κ/4 or more: patterns are not separated by (2.5).")
+        return sentences
 
     def _largest_noise(self) -> float:
         """The typical maximum of the noise norms: the 1 - 1/(N L) quantile of c_0 chi_d."""

@@ -40,13 +40,13 @@ from lemmata.theories.vit.probes import (
 from lemmata.theories.vit.setting import Setting
 
 SMALL_LOSS = 1e-3
-"""epsilon of T_epsilon, and the document's success threshold for the test hinge."""
+"""ε of T_ε, and the paper's success threshold for the test hinge."""
 
 HALVES = 2**31 - 1
 """Sub-key of the batch stream for the random halves of neurons; epochs and steps are 0, 1, 2, ..."""
 
 
-class Watch(NamedTuple):
+class Watched(NamedTuple):
     """What is recorded besides the training data reads: test samples, initial features and patterns."""
 
     test: Data
@@ -64,27 +64,27 @@ def training_loss(problem: Setting) -> losses.MarginLoss:
 def training_batches(problem: Setting, key: jax.Array) -> batches.Batches:
     """The batch scheme: all samples, epochs without replacement, i.i.d. or one pass."""
     if problem.batch == 0:
-        return batches.full(problem.training_samples, problem.capacity)
+        return batches.full(problem.training_samples, problem.sample_room)
     if problem.batches == "epochs":
-        return batches.epochs(key, problem.training_samples, problem.capacity, problem.batch)
+        return batches.epochs(key, problem.training_samples, problem.sample_room, problem.batch)
     if problem.batches == "iid":
         return batches.independent(key, problem.training_samples, problem.batch)
-    return batches.one_pass(problem.training_samples, problem.capacity, problem.batch)
+    return batches.one_pass(problem.training_samples, problem.sample_room, problem.batch)
 
 
-@piece("capacity", "batch", "batches", "records", "each_step", "loss", "stop", "track", "skip", "test_samples")
+@piece("sample_room", "batch", "batches", "records", "each_step", "loss", "stop", "track", "skip", "test_samples")
 def train(
-    problem: Setting, key: jax.Array, network: Network, signs: Array, data: Data, watch: Watch | None = None
+    problem: Setting, key: jax.Array, network: Network, signs: Array, data: Data, watched: Watched | None = None
 ) -> Run:
-    """Train on the first `samples` rows of `data`; `watch` is what `track` = neurons reads besides."""
-    data = jax.tree.map(lambda leaf: leaf[: problem.capacity], data)
+    """Train on the first `samples` rows of `data`; `watched` is what `track` = neurons reads besides."""
+    data = jax.tree.map(lambda leaf: leaf[: problem.sample_room], data)
     loss = training_loss(problem)
     skip = problem.skip
-    everything = batches.full(problem.training_samples, problem.capacity).draw((), jnp.asarray(0))[1]
+    everything = batches.full(problem.training_samples, problem.sample_room).draw((), jnp.asarray(0))[1]
     neuron_path = None
     if problem.track == "neurons":
-        assert watch is not None, "neurons are recorded with their features and on test samples"
-        neuron_path = _neuron_path(problem, key, network, signs, data, everything.weight, watch)
+        assert watched is not None, "neurons are recorded with their features and on test samples"
+        neuron_path = _neuron_path(problem, key, network, signs, data, everything.weight, watched)
 
     def batch_gradient(network: Network, batch: batches.Batch) -> Network:
         chosen: Data = batch.take(data)
@@ -97,20 +97,20 @@ def train(
 
     def probe(state: Any, previous: Any) -> dict[str, Array]:
         network = state.parameters
-        reached = margins(network, signs, data.label, data.tokens, data.weight, skip)
-        probed = {"train_loss": jnp.sum(everything.weight * loss.value(reached))}
+        margin = margins(network, signs, data.label, data.tokens, data.weight, skip)
+        probed = {"train_loss": jnp.sum(everything.weight * loss.value(margin))}
         if problem.track != "loss":
             probed |= attention_by_query(network, data, everything.weight)
             moved = jax.tree.map(lambda a, b: jnp.max(jnp.abs(a - b)), network, previous.parameters)
             probed["movement"] = jnp.max(jnp.stack(jax.tree.leaves(moved)))
-        if watch is not None and neuron_path is not None:
+        if watched is not None and neuron_path is not None:
             used = everything.weight > 0
             probed |= {
-                "margin_mean": jnp.sum(everything.weight * reached),
-                "margin_least": jnp.min(jnp.where(used, reached, jnp.inf)),
-                "test_loss": jnp.mean(_test_hinge(problem, network, signs, watch.test)),
-                **feature_coordinates(network, watch.features, watch.basis, skip),
-                **neuron_path(network, (loss.value(reached) > 0) * 1.0),
+                "margin_mean": jnp.sum(everything.weight * margin),
+                "margin_least": jnp.min(jnp.where(used, margin, jnp.inf)),
+                "test_loss": jnp.mean(_test_hinge(problem, network, signs, watched.test)),
+                **feature_coordinates(network, watched.features, watched.basis, skip),
+                **neuron_path(network, (loss.value(margin) > 0) * 1.0),
             }
         return probed
 
@@ -121,13 +121,13 @@ def train(
     steps = problem.steps
     if problem.batch and problem.batches == "one_pass":
         steps = jnp.minimum(steps, jnp.maximum(problem.training_samples // problem.batch, 1))
-    reached = {
-        "zero_loss": lambda probed: probed["train_loss"] <= 0,
+    passages = {
+        "reached": lambda probed: probed["train_loss"] <= 0,
         "small_loss": lambda probed: probed["train_loss"] <= SMALL_LOSS,
     }
     if problem.loss == "linear":  # unbounded below: zero is no solution
-        reached = dict.fromkeys(reached, lambda probed: jnp.asarray(False))
-    passages = dict(reached)
+        passages = dict.fromkeys(passages, lambda probed: jnp.asarray(False))
+    stop = {"zero_loss": passages["reached"], "small_loss": passages["small_loss"], "never": None}[problem.stop]
     if problem.track == "neurons":
         passages["small_test"] = lambda probed: probed["test_loss"] < SMALL_LOSS
     return loop(
@@ -135,7 +135,7 @@ def train(
         start(network),
         probe,
         record_steps(steps, problem.records, problem.record_every),
-        stop=reached.get(problem.stop),
+        stop=stop,
         passages=passages,
         each_step=bool(problem.each_step),
     )
@@ -148,7 +148,7 @@ def _neuron_path(
     signs: Array,
     data: Data,
     weight: Array,
-    watch: Watch,
+    watched: Watched,
 ) -> Callable[[Network, Array], dict[str, Array]]:
     """The neuron probe along training, with the lucky sets of the initial network; NaN unless a neuron has one sign."""
     shared = signs.ndim == 1
@@ -162,7 +162,8 @@ def _neuron_path(
     lucky = find_lucky(run(initial), sign, data, weight, jax.random.fold_in(key, HALVES))
 
     def path(network: Network, unsolved: Array) -> dict[str, Array]:
-        probed = neuron_probe(run(network), network, watch.features, watch.basis, sign, data, weight, unsolved, lucky)
+        features, basis = watched.features, watched.basis
+        probed = neuron_probe(run(network), network, features, basis, sign, data, weight, unsolved, lucky)
         return probed if shared else jax.tree.map(lambda value: jnp.full_like(value, jnp.nan), probed)
 
     return path
@@ -215,12 +216,12 @@ def displacements(
     problem: Setting, before: Network, after: Network, features: Features, signs: Array, members: Array
 ) -> dict[str, Array]:
     """What training has moved, where the data model is general: neurons by class (V19), members of a set (V20)."""
-    found = {}
+    moved = {}
     if signs.ndim == 3 and signs.shape[1] == 1:
-        found["class_displacement"] = class_displacement(before, after, features, signs)
+        moved["class_displacement"] = class_displacement(before, after, features, signs)
     if members.shape[2] > 1:
-        found["member_cosine"] = member_cosines(before, after, members)
-    return found
+        moved["member_cosine"] = member_cosines(before, after, members)
+    return moved
 
 
 @piece(once=True)
@@ -262,7 +263,7 @@ PAIRS = ("same set", "different sets")
     Variable("value_size", ("record", "group", "side"), "|V_i^(k)|", "mean size of the coefficient", True),
     Variable("group_output", ("record", "group", "side"), "", "what a group of neurons adds to |F|, by class", True),
     Variable("unsolved", ("record", "side"), "", "share of the training samples of a class that have loss", True),
-    Variable("zero_loss_step", (), "T_0", "first step with training loss 0 (inf: never)"),
+    Variable("reached_step", (), "T_0", "first step with training loss 0 (inf: never)"),
     Variable("small_loss_step", (), "T_ε", "first step with training loss at most 0.001 (inf: never)"),
     Variable("small_test_step", (), "", "first step with test hinge below 0.001 (inf: never)"),
     Variable("last_step", (), "", "last step that was trained"),
@@ -292,14 +293,14 @@ def simulate(problem: Setting, key: jax.Array, prepared: None = None) -> dict[st
     """One run: draw, initialise, sparsify, train, evaluate."""
     basis = draw_patterns(problem, stream(key, "data"))
     members = draw_members(problem, stream(key, "data"), basis)
-    data = draw(problem, stream(key, "data"), members, count=problem.draw_capacity)
-    test = draw(problem, stream(key, "test"), members, count=problem.draw_test)
+    data = draw(problem, stream(key, "data"), members, count=problem.drawn_room)
+    test = draw(problem, stream(key, "test"), members, count=problem.drawn_test_room)
     network, features = initialise(problem, stream(key, "init"), basis)
     signs = draw_signs(problem, stream(key, "init"))
     if problem.sparsified:
         data = sparsify(problem, stream(key, "sampler", 0), data, attend(problem, network, data))
         test = sparsify(problem, stream(key, "sampler", 1), test, attend(problem, network, test))
-    run = train(problem, stream(key, "batch"), network, signs, data, Watch(test, features, basis))
+    run = train(problem, stream(key, "batch"), network, signs, data, Watched(test, features, basis))
     trained: Network = run.state.parameters
     untrained = evaluate(problem, network, signs, test)
     return {

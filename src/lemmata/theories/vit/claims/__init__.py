@@ -1,27 +1,20 @@
-"""The claims register, by topic. Outcomes that the specification expects to fail stand beside their corrected twins."""
+"""The claims register, by topic. Outcomes that the specification expects to fail stand beside their corrected twins.
 
-from lemmata.theories.vit.claims import (
-    algebra,
-    attention,
-    chance,
-    features,
-    images,
-    iterations,
-    neurons,
-    risk,
-    samples,
-    variants,
-)
+Those of the headline theorem are in `theorem`, those on images in `images.claims`.
+"""
+
+from lemmata.theories.vit import theorem
+from lemmata.theories.vit.claims import attention, dynamics, iterations, neurons, samples, sparsification, variants
+from lemmata.theories.vit.images import claims as images
 
 CLAIMS = (
-    *risk.CLAIMS,
+    *theorem.CLAIMS,
     *samples.CLAIMS,
     *iterations.CLAIMS,
     *attention.CLAIMS,
+    *dynamics.CLAIMS,
     *neurons.CLAIMS,
-    *features.CLAIMS,
+    *sparsification.CLAIMS,
     *variants.CLAIMS,
     *images.CLAIMS,
-    *algebra.CLAIMS,
-    *chance.CLAIMS,
 )

@@ -1,4 +1,4 @@
-"""Attention concentration: V8 (Proposition 2) and the judges of Figure 2.4."""
+"""Attention concentration: V8 (Proposition 2), Figure 2.4, and its bounds before training (V24)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lemmata.lab.judges import at_least, at_most, equal
 from lemmata.lab.measures import at_end
 from lemmata.theories.vit.measures import converged
 
-MODES = ["shared", "per_token"]
+VARIANTS = ["shared", "per_token"]
 
 
 def _model_curve(data: xr.Dataset) -> xr.DataArray:
@@ -23,7 +23,7 @@ def _final(curve: bool) -> Evidence:
     """All-query concentration at T_0."""
 
     def evidence(datasets: Datasets) -> xr.DataArray:
-        data = converged(datasets["dynamics"], MODES).sel(attention="trained", drop=True)
+        data = converged(datasets["dynamics"], VARIANTS).sel(attention="trained", drop=True)
         return at_end(_model_curve(data) if curve else data.concentration.sel(query="all", drop=True))
 
     return evidence
@@ -33,7 +33,7 @@ def _rise(name: str, queries: list[str], attention: str) -> Evidence:
     """Concentration at the last record minus that at the first."""
 
     def evidence(datasets: Datasets) -> xr.DataArray:
-        data = converged(datasets[name], MODES).sel(attention=attention, drop=True)
+        data = converged(datasets[name], VARIANTS).sel(attention=attention, drop=True)
         chosen = data.concentration.sel(query=queries)
         return at_end(chosen) - chosen.isel(record=0)
 
@@ -55,7 +55,7 @@ def _sums(without_confusion: bool) -> Evidence:
     """Attention on relevant tokens plus attention on the others, against 1."""
 
     def evidence(datasets: Datasets) -> dict[str, Any]:
-        data = converged(datasets["f4-attention"], MODES).sel(query="all")
+        data = converged(datasets["f4-attention"], VARIANTS).sel(query="all")
         rest = data.complement - data.confused if without_confusion else data.complement
         return {"measured": data.concentration + rest, "predicted": 1.0}
 
@@ -66,8 +66,8 @@ def _movement(from_start: bool) -> Evidence:
     """The largest parameter change between records after T_0 (control: from the start)."""
 
     def evidence(datasets: Datasets) -> dict[str, Any]:
-        data = converged(datasets["f4-attention"], MODES).sel(attention="trained")
-        late = data.step > (0 if from_start else data.zero_loss_step)
+        data = converged(datasets["f4-attention"], VARIANTS).sel(attention="trained")
+        late = data.step > (0 if from_start else data.reached_step)
         moved = data.movement.values[late.transpose(*data.movement.dims).values]
         return {"measured": moved, "predicted": 0.0}
 
@@ -78,7 +78,7 @@ def _highest(curve: bool) -> Evidence:
     """The largest all-query concentration of a run."""
 
     def evidence(datasets: Datasets) -> xr.DataArray:
-        data = converged(datasets["f4-attention"], MODES).sel(attention="trained", drop=True)
+        data = converged(datasets["f4-attention"], VARIANTS).sel(attention="trained", drop=True)
         return (_model_curve(data) if curve else data.concentration.sel(query="all", drop=True)).max("record")
 
     return evidence
@@ -88,13 +88,26 @@ def _constant(attention: str) -> Evidence:
     """Concentration at every record against its first value."""
 
     def evidence(datasets: Datasets) -> dict[str, Any]:
-        values = converged(datasets["f4-attention"], MODES).concentration.sel(attention=attention)
+        values = converged(datasets["f4-attention"], VARIANTS).concentration.sel(attention=attention)
         return {"measured": values, "predicted": values.isel(record=[0] * values.sizes["record"]).values}
 
     return evidence
 
 
 _RISES = {"shared": 0.03, "per_token": 0.1}
+
+
+def _excess(bound: str, cases: list[str] | None = None) -> Evidence:
+    """The smallest attention of a relevant query minus its lower bound, by case."""
+
+    def evidence(datasets: Datasets) -> xr.DataArray:
+        values = datasets["v24-initial-attention"].attention_excess.sel(bound=bound, drop=True)
+        return values if cases is None else values.sel(variant=cases)
+
+    return evidence
+
+
+_EXACT = ["random 0", "confuse 0"]
 
 CLAIMS = (
     Claim(
@@ -180,5 +193,30 @@ CLAIMS = (
         evidence=_constant("frozen"),
         judge=equal(0.0),
         controls=(Control("trained attention", _constant("trained")),),
+    ),
+    Claim(
+        name="v24-attention-pn",
+        reference="(A.15), (A.175)",
+        kind="bound",
+        statement="As stated: initially every relevant query puts at least p_n on the relevant tokens.",
+        formula="conc_l ≥ p_n",
+        reads=("v24-initial-attention",),
+        evidence=_excess("paper"),
+        judge=at_least(-1e-6, by="every"),
+        expected=FAILS,
+        controls=(Control("δ = τ = 0, where p_n is exact", _excess("paper", _EXACT), HOLDS),),
+    ),
+    Claim(
+        name="v24-attention-pn-corrected",
+        reference="(A.15) corrected",
+        kind="bound",
+        statement="Corrected: with D = δ + max(|W_K|, |W_Q|) τ every relevant query puts at least "
+        "n_1 e^s / (n_1 e^s + n_0 e^c) on the relevant tokens, s = 1 - 2D - D², c = 2D + D².",
+        reads=("v24-initial-attention",),
+        evidence=_excess("theorem"),
+        judge=at_least(-1e-6, by="every"),
+        controls=(
+            Control("the bound with δ = 0 on the counter-example", _excess("theorem, δ = 0", ["counter-example"])),
+        ),
     ),
 )

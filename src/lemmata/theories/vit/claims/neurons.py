@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -11,12 +12,13 @@ import xarray as xr
 from lemmata.lab.claims import FAILS, HOLDS, Claim, Control, Datasets, Evidence
 from lemmata.lab.judges import all_of, at_least, at_most, within
 from lemmata.lab.measures import at_end
+from lemmata.theories.vit.bounds import cap_probability
 from lemmata.theories.vit.measures import by_side, converged
 
 
 def _shared(datasets: Datasets) -> xr.Dataset:
     """The runs with shared signs and trained attention, up to T_0."""
-    return converged(datasets["dynamics"], ["shared"]).sel(mode="shared", attention="trained", drop=True)
+    return converged(datasets["dynamics"], ["shared"]).sel(variant="shared", attention="trained", drop=True)
 
 
 def _when(measure: Callable[[xr.Dataset], Any], untrained: bool = False) -> Evidence:
@@ -57,7 +59,7 @@ def _norms(data: xr.Dataset) -> xr.DataArray:
 
 
 def _output_ratio(data: xr.Dataset) -> xr.DataArray:
-    """On y = +1 samples: output of lucky_minus over lucky_plus, relative to alpha_#/alpha_*."""
+    """On y = +1 samples: output of lucky_minus over lucky_plus, relative to α_#/α_*."""
     added = data.group_output.sel(side="plus", drop=True)
     ratio = added.sel(group="minus", drop=True) / added.sel(group="plus", drop=True)
     return ratio / (data.confusion_share / data.relevant_share)
@@ -161,6 +163,27 @@ def _noise(variable: str) -> Evidence:
 
 _LEMMA = "Lemma A.3.1 claim 1"
 _SHIFT = "output weights shifted by -2ξ p_1"
+COLATITUDE = math.pi / 2 - 0.15
+"""The guard angle π/2 - (σ+τ) of Lemma A.5.1."""
+
+
+def _cap(factor: float) -> Evidence:
+    """Share of 2·10⁵ uniform directions inside the cap, minus `factor` times its probability, in standard errors."""
+
+    def evidence(datasets: Datasets) -> xr.DataArray:
+        draw = np.random.default_rng(datasets.seed)
+        draws, widths = 2 * 10**5, [5, 10, 20]
+        deviations = []
+        for width in widths:
+            normal = draw.standard_normal((draws, width))
+            cosine = normal[:, 0] / np.linalg.norm(normal, axis=1)
+            share = np.mean(cosine >= math.cos(COLATITUDE))
+            error = math.sqrt(share * (1 - share) / draws)
+            deviations.append((share - factor * cap_probability(width, COLATITUDE)) / error)
+        return xr.DataArray(deviations, coords={"m_a": widths})
+
+    return evidence
+
 
 CLAIMS = (
     Claim(
@@ -307,5 +330,16 @@ CLAIMS = (
         evidence=_when(_output_ratio),
         judge=at_most(1.5, by="every"),
         controls=(Control("untrained", _when(_output_ratio, untrained=True)),),
+    ),
+    Claim(
+        name="v10-cap-probability",
+        reference="Lemma A.5.1, (A.189)",
+        kind="identity",
+        statement="The share of 2·10⁵ uniform directions inside a cap of colatitude π/2 - 0.15 equals its closed form "
+        "within 4 standard errors, in 5, 10 and 20 dimensions.",
+        formula="1/2 I_{sin² φ}((m_a-1)/2, 1/2)",
+        evidence=_cap(1.0),
+        judge=within(-4.0, 4.0, predicted=0.0),
+        controls=(Control("the formula without the factor 1/2", _cap(2.0)),),
     ),
 )

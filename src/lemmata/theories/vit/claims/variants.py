@@ -1,4 +1,4 @@
-"""Sparsification (V6, Figure 2.5), four classes (V19), pattern sets (V20), heads (V21), skip (V22), V24."""
+"""Other data and networks: four classes (V19), pattern sets (V20), heads (V21), skip connection (V22)."""
 
 from __future__ import annotations
 
@@ -7,35 +7,11 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from lemmata.lab.claims import FAILS, HOLDS, Claim, Control, Datasets, Evidence, NotApplicable
-from lemmata.lab.judges import all_of, at_least, at_most, increasing, within
-from lemmata.lab.measures import at_end, ratio_of_means
+from lemmata.lab.claims import Claim, Control, Datasets, Evidence
+from lemmata.lab.judges import all_of, at_least, at_most
+from lemmata.lab.measures import at_end
 from lemmata.theories.vit.measures import converged
 from lemmata.theories.vit.training import SMALL_LOSS
-
-
-def _sparsified(datasets: Datasets) -> tuple[xr.DataArray, xr.DataArray]:
-    """Test loss at keep 0.7 by strategy, and without sparsification; the latter's mean must lie in [0.15, 0.8]."""
-    loss = datasets["f5-sparsification"].test_hinge
-    whole = loss.sel(keep=1.0, strategy="random", drop=True)
-    mean = float(whole.mean("seed"))
-    if not 0.15 <= mean <= 0.8:
-        raise NotApplicable(f"not applicable: the unsparsified loss {mean:.3g} is outside [0.15, 0.8]")
-    return loss.sel(keep=0.7, drop=True), whole
-
-
-def _kept(strategy: str) -> Evidence:
-    """Seed-mean loss at keep 0.7 relative to the unsparsified one."""
-
-    def evidence(datasets: Datasets) -> xr.DataArray:
-        loss, whole = _sparsified(datasets)
-        return ratio_of_means(loss.sel(strategy=strategy, drop=True), whole)
-
-    return evidence
-
-
-def _order(*strategies: str) -> Evidence:
-    return lambda datasets: _sparsified(datasets)[0].sel(strategy=list(strategies))
 
 
 def _class_table(rotation: int) -> Evidence:
@@ -106,16 +82,6 @@ def _heads(untrained: bool) -> Evidence:
     return evidence
 
 
-def _excess(bound: str, cases: list[str] | None = None) -> Evidence:
-    """The smallest attention of a relevant query minus its lower bound, by case."""
-
-    def evidence(datasets: Datasets) -> xr.DataArray:
-        values = datasets["v24-initial-attention"].attention_excess.sel(bound=bound, drop=True)
-        return values if cases is None else values.sel(case=cases)
-
-    return evidence
-
-
 def _risk_claim(name: str, experiment: str, reference: str, words: str) -> Claim:
     return Claim(
         name=name,
@@ -143,51 +109,7 @@ def _rise_claim(name: str, experiment: str, reference: str, words: str) -> Claim
     )
 
 
-_RELEVANT_FIRST = "relevant tokens dropped first"
-_EXACT = ["random 0", "confuse 0"]
-
 CLAIMS = (
-    Claim(
-        name="v6-sparsify-irrelevant",
-        reference="Remark 2",
-        kind="comparison",
-        statement="Dropping label-irrelevant tokens down to 70 % at least halves the test loss (seed means).",
-        reads=("f5-sparsification",),
-        evidence=_kept("irrelevant"),
-        judge=at_most(0.5, by="mean"),
-        controls=(Control(_RELEVANT_FIRST, _kept("relevant")),),
-    ),
-    Claim(
-        name="v6-sparsify-noisy",
-        reference="Remark 2",
-        kind="comparison",
-        statement="Dropping the noisiest tokens down to 70 % lowers the test loss to at most 0.8 of it (seed means).",
-        reads=("f5-sparsification",),
-        evidence=_kept("noisy"),
-        judge=at_most(0.8, by="mean"),
-        controls=(Control(_RELEVANT_FIRST, _kept("relevant")),),
-    ),
-    Claim(
-        name="f5-order",
-        reference="Figure 2.5",
-        kind="ordering",
-        statement="With 70 % of the tokens kept, the test loss is lowest after dropping irrelevant tokens, then noisy "
-        "ones, then random ones (seed means).",
-        reads=("f5-sparsification",),
-        evidence=_order("irrelevant", "noisy", "random"),
-        judge=increasing("strategy", by="mean"),
-        controls=(Control("irrelevant and random exchanged", _order("random", "noisy", "irrelevant")),),
-    ),
-    Claim(
-        name="f5-random-flat",
-        reference="Figure 2.5",
-        kind="comparison",
-        statement="Dropping tokens at random down to 70 % leaves the test loss within 0.65 to 1.15 of it (seed means).",
-        reads=("f5-sparsification",),
-        evidence=_kept("random"),
-        judge=within(0.65, 1.15, by="mean", predicted=1.0),
-        controls=(Control(_RELEVANT_FIRST, _kept("relevant")),),
-    ),
     Claim(
         name="v19-multiclass-table",
         reference="Appendix A.6.1, (A.217)-(A.224)",
@@ -239,29 +161,4 @@ CLAIMS = (
     ),
     _risk_claim("v22-skip-risk", "v22-skip", "Appendix A.6.4", "With a skip connection"),
     _rise_claim("v22-skip-concentration", "v22-skip", "Appendix A.6.4", "With a skip connection"),
-    Claim(
-        name="v24-attention-pn",
-        reference="(A.15), (A.175)",
-        kind="bound",
-        statement="As stated: initially every relevant query puts at least p_n on the relevant tokens.",
-        formula="conc_l ≥ p_n",
-        reads=("v24-initial-attention",),
-        evidence=_excess("document"),
-        judge=at_least(-1e-6, by="every"),
-        expected=FAILS,
-        controls=(Control("δ = τ = 0, where p_n is exact", _excess("document", _EXACT), HOLDS),),
-    ),
-    Claim(
-        name="v24-attention-pn-corrected",
-        reference="(A.15) corrected",
-        kind="bound",
-        statement="Corrected: with D = δ + max(|W_K|, |W_Q|) τ every relevant query puts at least "
-        "n_1 e^s / (n_1 e^s + n_0 e^c) on the relevant tokens, s = 1 - 2D - D², c = 2D + D².",
-        reads=("v24-initial-attention",),
-        evidence=_excess("theorem"),
-        judge=at_least(-1e-6, by="every"),
-        controls=(
-            Control("the bound with δ = 0 on the counter-example", _excess("theorem, δ = 0", ["counter-example"])),
-        ),
-    ),
 )

@@ -1,8 +1,8 @@
-"""Steps to small loss: Figure 2.2 and the step-size sweep (V3, V4)."""
+"""Steps to small loss: Figure 2.2, the step-size sweep (V3, V4) and the initial model (V7)."""
 
 from __future__ import annotations
 
-from lemmata.theories.vit.experiments.common import ATTENTION, MODES, experiment
+from lemmata.theories.vit.experiments import ATTENTION, VARIANTS, experiment
 from lemmata.theories.vit.figures import iterations as figures
 
 _F2 = {
@@ -19,7 +19,7 @@ EXPERIMENTS = (
         "How does the number of steps grow as the relevant fraction falls, with and without trained attention?",
         figures.iterations,
         _F2,
-        {"relevant_fraction": [0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8], "mode": MODES, "attention": ATTENTION},
+        {"relevant_fraction": [0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8], "variant": VARIANTS, "attention": ATTENTION},
         5,
         _F2_PAPER,
         smoke_axes={"relevant_fraction": [0.15, 0.4, 0.8]},
@@ -31,13 +31,32 @@ EXPERIMENTS = (
         figures.step_size,
         {**_F2, "relevant_fraction": 0.4, "confusion_fraction": 0.1, "samples": 20},
         {
-            "run": {
-                f"{mode} {eta:g}": {"output": mode, "step_size": eta}
-                for mode, sizes in _STEP_SIZES.items()
+            "variant": {
+                f"{variant} {eta:g}": {"output": variant, "step_size": eta}
+                for variant, sizes in _STEP_SIZES.items()
                 for eta in sizes
             }
         },
         5,
         {"tokens": 100, "neurons": 1000, "test_samples": 1000},
+    ),
+    experiment(
+        "v7-initial-model",
+        "Remark 3",
+        "Does a worse initial model slow training down?",
+        figures.initial_model,
+        {
+            "relevant_fraction": 0.36,
+            "confusion_fraction": 0.14,
+            "samples": 24,
+            "neurons": 100,
+        },
+        {
+            "value_error": [0.0, 0.2, 0.4, 0.6],
+            "value_error_law": ["confuse", "random"],
+            "attention_error": [0.2, 0.0, 0.4],
+        },
+        5,
+        {"neurons": 1000, "test_samples": 1000},
     ),
 )

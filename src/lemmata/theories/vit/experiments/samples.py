@@ -1,8 +1,8 @@
-"""Samples and risk: zero risk (V1), Figures 2.1 and 2.3, token noise (V6), the initial model (V7)."""
+"""Samples and risk: zero risk (V1), Figures 2.1 and 2.3, token noise (V6)."""
 
 from __future__ import annotations
 
-from lemmata.theories.vit.experiments.common import ATTENTION, experiment, fraction_axis, samples_axis
+from lemmata.theories.vit.experiments import ATTENTION, experiment, fraction_axis, samples_axis
 from lemmata.theories.vit.figures import samples as figures
 
 _F1 = {
@@ -35,10 +35,10 @@ EXPERIMENTS = (
         "Does SGD reach zero population risk well above the sample threshold?",
         figures.zero_risk,
         {"neurons": 200, "test_samples": 1000},
-        {"mode": _ZERO_RISK, "labels": ["true", "shuffled"]},
+        {"variant": _ZERO_RISK, "label_order": ["true", "shuffled"]},
         20,
         paper={"neurons": 1000},
-        smoke_axes={"mode": _ZERO_RISK_SMOKE},
+        smoke_axes={"variant": _ZERO_RISK_SMOKE},
     ),
     experiment(
         "f1a-samples",
@@ -87,7 +87,7 @@ EXPERIMENTS = (
         {**_F1, "relevant_fraction": 0.3, "confusion_fraction": 0.2},
         {
             "value_error": [0.0, 0.2, 0.6],
-            "error": ["random", "confuse"],
+            "value_error_law": ["random", "confuse"],
             "samples": samples_axis((32, 64, 128, 256)),
         },
         3,
@@ -103,24 +103,9 @@ EXPERIMENTS = (
         "Remark 2, Figure 2.1 (b)",
         "Does token noise raise the test loss at a fixed number of samples?",
         figures.token_noise,
-        {**_F1, "step_size": 1.0, "normalize": "yes"},
+        {**_F1, "step_size": 1.0, "normalise": "yes"},
         {"token_noise": [0.01, 0.1, 0.2, 0.3]},
         7,
         {"test_samples": 1000},
-    ),
-    experiment(
-        "v7-initial-model",
-        "Remark 3",
-        "Does a worse initial model slow training down?",
-        figures.initial_model,
-        {
-            "relevant_fraction": 0.36,
-            "confusion_fraction": 0.14,
-            "samples": 24,
-            "neurons": 100,
-        },
-        {"value_error": [0.0, 0.2, 0.4, 0.6], "error": ["confuse", "random"], "attention_error": [0.2, 0.0, 0.4]},
-        5,
-        {"neurons": 1000, "test_samples": 1000},
     ),
 )

@@ -1,32 +1,15 @@
-"""Token sparsification (Figure 2.5), general data (V19, V20), other networks (V21, V22) and other initialisations."""
+"""General data (V19, V20), other networks (V21, V22) and other initialisations (errata E1, E2)."""
 
 from __future__ import annotations
 
-from lemmata.theories.vit.experiments.common import ATTENTION, experiment
+from lemmata.theories.vit.experiments import ATTENTION, experiment
 from lemmata.theories.vit.figures import variants as figures
-from lemmata.theories.vit.sparsification import STRATEGIES
 
-_F5 = {
-    "output": "per_token", "samples": 80, "relevant_fraction": 0.6, "confusion_fraction": 0.05, "attention_error": 0.5,
-    "noisy_fraction": 0.3, "noisy_level": 0.3, "normalize": "yes", "step_size": 1.0, "steps": 75, "records": 2,
-    "record_every": 75, "stop": "never",
-}  # fmt: skip
 _WIDE = {"dimension": 12, "value_width": 12, "key_width": 12, "patterns": 7}
 _VARIANT = {"tokens": 40, "samples": 60, "track": "attention"}
 _PAPER = {"neurons": 1000, "test_samples": 1000}
 
 EXPERIMENTS = (
-    experiment(
-        "f5-sparsification",
-        "Figure 2.5",
-        "Which tokens can be removed without loss, and which removals help?",
-        figures.sparsification,
-        _F5,
-        {"keep": [1.0, 0.8, 0.7], "strategy": ["random", "irrelevant", "noisy", "relevant"]},
-        8,
-        {"test_samples": 1000},
-        {"keep": [1.0, 0.9, 0.8, 0.7, 0.65], "strategy": list(STRATEGIES)},
-    ),
     experiment(
         "v19-multiclass",
         "Appendix A.6.1, (A.217)-(A.224)",
@@ -90,18 +73,18 @@ EXPERIMENTS = (
         "Does normalising the tokens, to unit norm or by layer norm, change the training?",
         figures.normalisation,
         _VARIANT,
-        {"normalize": ["no", "yes", "layer"], "network": {"plain": {"skip": False}, "skip": {"skip": True}}},
+        {"normalise": ["no", "yes", "layer"], "variant": {"plain": {"skip": False}, "skip": {"skip": True}}},
         3,
         _PAPER,
     ),
     experiment(
         "e1-initialisation",
         "Section 2.4, errata E1 and E2",
-        "How do the initialisations that the document names compare?",
+        "How do the initialisations that the paper names compare?",
         figures.initialisations,
         {"track": "attention"},
         {
-            "start": {
+            "variant": {
                 "assumption": {},
                 "free queries": {"free_queries": True},
                 "spectral clipping": {"clip_spectral": True},

@@ -1,6 +1,6 @@
-"""The panels of the dynamics figure: what the document says of loss, attention, neurons and maps at every step.
+"""The dynamics figure: what the paper says of loss, attention, neurons and maps at every step.
 
-Every panel takes the runs with trained attention; those on lucky neurons take one mode of them.
+Every panel takes the runs with trained attention; those on lucky neurons take one variant of them.
 """
 
 from __future__ import annotations
@@ -10,46 +10,66 @@ from typing import Any
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
-from lemmata.lab.figures import BLUE, GREEN, GREY, ORANGE, PREDICTED, RED, from_zero, trajectory
+from lemmata.lab.figures import (
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    PREDICTED,
+    RED,
+    from_zero,
+    legend_below,
+    panels,
+    trajectory,
+)
 from lemmata.theories.vit import bounds
-from lemmata.theories.vit.figures.common import MODE_NAMES
+from lemmata.theories.vit.figures import SIGNS, VARIANT_NAMES
 from lemmata.theories.vit.measures import own_coordinates
 from lemmata.theories.vit.neurons import SIDES
 
 SIDE_COLORS: dict[str, str] = {"plus": BLUE, "minus": ORANGE}
-SIGNS: dict[str, str] = {"plus": "+", "minus": "−"}
-MODE_COLORS = {"shared": BLUE, "per_token": ORANGE, "shared-b20": GREEN}
+VARIANT_COLORS = {"shared": BLUE, "per_token": ORANGE, "shared-b20": GREEN}
 # runs with small batches follow those with full batches closely: a broad pale line under them
-MODE_STYLES: dict[str, Any] = {"shared-b20": {"linewidth": 4, "alpha": 0.3, "zorder": 1.5}}
+VARIANT_STYLES: dict[str, Any] = {"shared-b20": {"linewidth": 4, "alpha": 0.3, "zorder": 1.5}}
 
 
-def mode_path(ax: Axes, data: xr.Dataset, values: xr.DataArray, mode: str, words: str, linestyle: str = "-") -> None:
-    """The runs of one mode in its colour."""
-    style = {**MODE_STYLES.get(mode, {}), "linestyle": linestyle}
-    if mode in MODE_STYLES and linestyle != "-":
+def variant_path(
+    ax: Axes, data: xr.Dataset, values: xr.DataArray, variant: str, words: str, linestyle: str = "-"
+) -> None:
+    """The runs of one variant in its colour."""
+    style = {**VARIANT_STYLES.get(variant, {}), "linestyle": linestyle}
+    if variant in VARIANT_STYLES and linestyle != "-":
         style |= {"linewidth": 2.5, "alpha": 0.45}
-    label = f"{MODE_NAMES.get(mode, mode)}{words}"
-    trajectory(ax, data.step.sel(mode=mode), values.sel(mode=mode), label, MODE_COLORS.get(mode, GREY), **style)
+    label = f"{VARIANT_NAMES.get(variant, variant)}{words}"
+    trajectory(
+        ax,
+        data.step.sel(variant=variant),
+        values.sel(variant=variant),
+        label,
+        VARIANT_COLORS.get(variant, GREY),
+        **style,
+    )
 
 
 def losses(ax: Axes, trained: xr.Dataset, frozen: xr.Dataset | None) -> None:
-    """Training loss of every mode, with trained and frozen attention."""
-    for mode in map(str, trained.mode.values):
-        mode_path(ax, trained, trained.train_loss, mode, "")
+    """Training loss of every variant, with trained and frozen attention."""
+    for variant in map(str, trained.variant.values):
+        variant_path(ax, trained, trained.train_loss, variant, "")
         if frozen is not None:
-            mode_path(ax, frozen, frozen.train_loss, mode, ", frozen", ":")
-    ax.axhline(0, label="document: 0 after $T$ steps", **PREDICTED)
+            variant_path(ax, frozen, frozen.train_loss, variant, ", frozen", ":")
+    ax.axhline(0, label="paper: 0 after $T$ steps", **PREDICTED)
     ax.set_ylabel("training hinge loss")
     ax.set_title("training loss")
 
 
 def concentrations(ax: Axes, trained: xr.Dataset) -> None:
     """Attention on label-relevant tokens (2.15), of relevant and of all queries."""
-    for mode in map(str, trained.mode.values):
+    for variant in map(str, trained.variant.values):
         for query, style in (("relevant", "-"), ("all", ":")):
-            mode_path(ax, trained, trained.concentration.sel(query=query), mode, f", {query} queries", style)
-    ax.axhline(1.0, label="document: limit 1, every query", **PREDICTED)
+            variant_path(ax, trained, trained.concentration.sel(query=query), variant, f", {query} queries", style)
+    ax.axhline(1.0, label="paper: limit 1, every query", **PREDICTED)
     ax.set_ylim(0, 1.05)
     ax.set_ylabel("attention on label-relevant tokens")
     ax.set_title("attention concentration (2.15)")
@@ -62,9 +82,9 @@ def attention_bound(ax: Axes, trained: xr.Dataset) -> None:
     share = np.minimum(trained.relevant_share, 1.0)
     error = trained.initial_attention_error
     promised = xr.apply_ufunc(bounds.p_n, 1.0, share, np.sqrt(squares.clip(0)), error, trained.noise_norm).mean("side")
-    for mode in map(str, trained.mode.values):
-        mode_path(ax, trained, trained.concentration.sel(query="relevant"), mode, ": measured")
-        mode_path(ax, trained, promised, mode, r": document, $\geq p_n(t)$", "--")
+    for variant in map(str, trained.variant.values):
+        variant_path(ax, trained, trained.concentration.sel(query="relevant"), variant, ": measured")
+        variant_path(ax, trained, promised, variant, r": paper, $\geq p_n(t)$", "--")
     ax.set_ylabel("attention on relevant tokens,\nrelevant queries")
     ax.set_title(r"attention bound $p_n$, measured $\|q_k(t)\|$ (A.15)")
 
@@ -90,7 +110,7 @@ def ratios(ax: Axes, data: xr.Dataset) -> None:
     wrong = added.sel(group="minus") / added.sel(group="plus").where(lambda size: size > 0)
     trajectory(ax, data.step, wrong, "output on $y=+1$: lucky − / lucky +", GREEN)
     limit = float((data.confusion_share / data.relevant_share).mean("seed"))
-    ax.axhline(limit, label=r"document (late $t$): $\alpha_\#/\alpha_*$", **{**PREDICTED, "color": GREEN})
+    ax.axhline(limit, label=r"paper (late $t$): $\alpha_\#/\alpha_*$", **{**PREDICTED, "color": GREEN})
     from_zero(ax)
     ax.set_ylabel("ratio of two groups")
     ax.set_title("unlucky neurons, other class")
@@ -102,7 +122,7 @@ def gates(ax: Axes, data: xr.Dataset) -> None:
         for group, words, style in ((side, "lucky", "-"), (f"random {side}", "random half", ":")):
             label = f"{words} {SIGNS[side]}"
             trajectory(ax, data.step, data.persistence.sel(gate_group=group), label, SIDE_COLORS[side], linestyle=style)
-    ax.axhline(0.99, label=r"document: all (claimed $\geq 0.99$)", **PREDICTED)
+    ax.axhline(0.99, label=r"paper: all (claimed $\geq 0.99$)", **PREDICTED)
     ax.set_ylim(0, 1.05)
     ax.set_ylabel("active (neuron, relevant token) pairs")
     ax.set_title("gate persistence")
@@ -129,12 +149,12 @@ def value_coefficients(ax: Axes, data: xr.Dataset) -> None:
 
 def feature_growth(ax: Axes, trained: xr.Dataset) -> None:
     """The queries and keys of the discriminative patterns along their own features, the slower pattern of the two."""
-    for mode in map(str, trained.mode.values):
+    for variant in map(str, trained.variant.values):
         for name, symbol, style in (("query_features", "W_Q", "-"), ("key_features", "W_K", ":")):
             own = own_coordinates(trained[name])
             slower = (own / own.isel(record=0)).min("side")
-            mode_path(ax, trained, slower, mode, rf": $\langle {symbol}\mu_k,q_k\rangle$", style)
-    ax.axhline(1.0, label="document: grows (frozen: 1)", **PREDICTED)
+            variant_path(ax, trained, slower, variant, rf": $\langle {symbol}\mu_k,q_k\rangle$", style)
+    ax.axhline(1.0, label="paper: grows (frozen: 1)", **PREDICTED)
     ax.set_ylabel(r"relative to $t=0$, lesser of $k=1,2$")
     ax.set_title("growth of queries and keys (A.34)")
 
@@ -151,3 +171,27 @@ def value_map(ax: Axes, data: xr.Dataset) -> None:
     ax.axhspan(0.8, 1.2, color=GREY, alpha=0.15, linewidth=0, label=r"claimed: 0.8 to 1.2 for $k\geq 3$")
     ax.set_ylabel(r"$\langle W_V\mu_k,p_k\rangle$ relative to $t=0$")
     ax.set_title("growth of values (A.36)-(A.39)")
+
+
+def dynamics(data: xr.Dataset) -> Figure:
+    """Three rows: loss and attention for every variant; the lucky neurons; what drives the maps and how they grow."""
+    figure, axes = panels(9, rows=3, width=5.0, height=3.9)
+    kinds = [str(kind) for kind in data.attention.values]
+    trained = data.sel(attention="trained" if "trained" in kinds else kinds[0])
+    # lucky neurons exist where a neuron has one sign
+    known = trained.persistence.notnull().any(["seed", "record", "gate_group"]).values
+    lucky = trained.isel(variant=int(np.argmax(known)))
+    losses(axes[0], trained, data.sel(attention="frozen") if "frozen" in kinds else None)
+    concentrations(axes[1], trained)
+    attention_bound(axes[2], trained)
+    feature_growth(axes[7], trained)
+    on_neurons = (alignments, ratios, gates, value_coefficients, value_map)
+    variant = str(lucky.variant.item())
+    for ax, draw in zip(axes[3:7] + axes[8:], on_neurons, strict=True):
+        draw(ax, lucky)
+        ax.set_title(f"{ax.get_title()}: {VARIANT_NAMES.get(variant, variant)}")
+    for ax in axes:
+        ax.title.set_fontsize(10)
+        ax.set_xlabel("training step $t$, up to $T_0$")
+        legend_below(ax)
+    return figure

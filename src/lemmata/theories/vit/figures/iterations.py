@@ -1,4 +1,4 @@
-"""Steps to small loss: Figure 2.2 and the step-size sweep."""
+"""Steps to small loss (Figure 2.2, the step-size sweep) and to zero loss (the initial model)."""
 
 from __future__ import annotations
 
@@ -7,26 +7,33 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from lemmata.lab.figures import BLUE, GREEN, RED, curve, panels
+from lemmata.lab.figures import (
+    BLUE,
+    GREEN,
+    PALETTE,
+    RED,
+    curve,
+    panels,
+)
 from lemmata.lab.fits import line
 from lemmata.lab.intervals import CannotFit
-from lemmata.theories.vit.figures.common import ATTENTION_COLORS, MODE_NAMES
+from lemmata.theories.vit.figures import ATTENTION_COLORS, VARIANT_NAMES
 from lemmata.theories.vit.measures import split_runs
 
 
 def iterations(data: xr.Dataset) -> Figure:
-    """Mean T_eps against 1/alpha with straight-line fits, trained and frozen attention."""
-    figure, axes = panels(data.sizes["mode"])
+    """Mean T_ε against 1/α with straight-line fits, trained and frozen attention."""
+    figure, axes = panels(data.sizes["variant"])
     x = 1 / data.relevant_fraction.values
-    for ax, mode in zip(axes, data.mode.values, strict=True):
+    for ax, variant in zip(axes, data.variant.values, strict=True):
         for attention in data.attention.values:
-            times = data.small_loss_step.sel(mode=mode, attention=attention)
+            times = data.small_loss_step.sel(variant=variant, attention=attention)
             color = ATTENTION_COLORS[str(attention)]
             curve(ax, times, x, f"attention {attention}", color, linestyle="none")
             _straight(ax, x, times.transpose("seed", "relevant_fraction").values, color)
         ax.set_xlabel(r"$1/\alpha_*$")
         ax.set_ylabel(r"steps $T_\varepsilon$ to training loss 0.001")
-        ax.set_title(MODE_NAMES[str(mode)])
+        ax.set_title(VARIANT_NAMES[str(variant)])
         ax.set_ylim(bottom=0)
         ax.legend()
     return figure
@@ -38,19 +45,19 @@ def _straight(ax: Axes, x: np.ndarray, times: np.ndarray, color: str) -> None:
     except CannotFit:
         return
     grid = np.linspace(x.min(), x.max(), 2)
-    label = f"document: linear (fit, $R^2$ = {fit.r_squared:.3f})"
+    label = f"paper: linear (fit, $R^2$ = {fit.r_squared:.3f})"
     ax.plot(grid, fit.intercept.value + fit.slope.value * grid, "--", color=color, label=label)
 
 
 def step_size(data: xr.Dataset) -> Figure:
-    """T_eps against the step size, with the document's exponent and gradient flow's."""
+    """T_ε against the step size, with the paper's exponent and gradient flow's."""
     found = split_runs(data, "small_loss_step")
     figure, axes = panels(len(found))
-    for ax, (mode, times) in zip(axes, found.items(), strict=True):
+    for ax, (variant, times) in zip(axes, found.items(), strict=True):
         x = times.step_size.values
         curve(ax, times, x, "measured", BLUE, linestyle="none")
         start = float(times.isel(step_size=0).mean("seed"))
-        ax.plot(x, start * (x / x[0]) ** -0.6, "--", color=RED, label=r"document: $\eta^{-3/5}$")
+        ax.plot(x, start * (x / x[0]) ** -0.6, "--", color=RED, label=r"paper: $\eta^{-3/5}$")
         ax.plot(x, start * (x / x[0]) ** -1.0, "-", color=GREEN, label=r"gradient flow: $\eta^{-1}$")
         ax.set_xscale("log")
         ax.set_yscale("log")
@@ -60,6 +67,20 @@ def step_size(data: xr.Dataset) -> Figure:
         ax.yaxis.set_major_formatter("{x:g}")
         ax.set_xlabel(r"step size $\eta$")
         ax.set_ylabel(r"steps $T_\varepsilon$ to training loss 0.001")
-        ax.set_title(MODE_NAMES[mode])
+        ax.set_title(VARIANT_NAMES[variant])
         ax.legend()
+    return figure
+
+
+def initial_model(data: xr.Dataset) -> Figure:
+    """T_0 against σ for both error variants and every δ."""
+    figure, axes = panels(data.sizes["value_error_law"], sharey=True)
+    for ax, error in zip(axes, data.value_error_law.values, strict=True):
+        for delta, color in zip(sorted(data.attention_error.values), PALETTE, strict=False):
+            times = data.reached_step.sel(value_error_law=error, attention_error=delta)
+            curve(ax, times, data.value_error.values, rf"$\delta$ = {delta:g}", color)
+        ax.set_xlabel(r"initial value error $\sigma$")
+        ax.set_title(f"error directions: {error}")
+        ax.legend(title="paper: rises")
+    axes[0].set_ylabel("steps $T_0$ to training loss 0")
     return figure

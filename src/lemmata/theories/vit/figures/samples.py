@@ -1,4 +1,4 @@
-"""Samples and risk: Figures 2.1 and 2.3, zero risk, token noise, the initial model."""
+"""Samples and risk: zero risk, Figures 2.1 and 2.3, token noise."""
 
 from __future__ import annotations
 
@@ -6,34 +6,41 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from lemmata.lab.figures import BLUE, GREY, PALETTE, RED, curve, heat, panels
+from lemmata.lab.figures import (
+    BLUE,
+    GREY,
+    PALETTE,
+    RED,
+    heat,
+    panels,
+)
 from lemmata.lab.fits import offset_power_law, power_law, threshold
 from lemmata.lab.intervals import CannotFit
-from lemmata.theories.vit.figures.common import MODE_NAMES
+from lemmata.theories.vit.figures import VARIANT_NAMES
 from lemmata.theories.vit.measures import half_thresholds, success
 from lemmata.theories.vit.training import SMALL_LOSS
 
 
 def zero_risk(data: xr.Dataset) -> Figure:
     """Test hinge of every seed, true and shuffled labels."""
-    figure, axes = panels(data.sizes["mode"], sharey=True)
-    for ax, mode in zip(axes, data.mode.values, strict=True):
-        for i, labels in enumerate(data.labels.values):
-            values = data.test_hinge.sel(mode=mode, labels=labels).values
+    figure, axes = panels(data.sizes["variant"], sharey=True)
+    for ax, variant in zip(axes, data.variant.values, strict=True):
+        for i, labels in enumerate(data.label_order.values):
+            values = data.test_hinge.sel(variant=variant, label_order=labels).values
             ax.plot(np.full(values.size, i) + np.linspace(-0.12, 0.12, values.size), values, "o", color=PALETTE[i])
         ax.axhline(SMALL_LOSS, color=RED, linestyle="--", label="success: below 0.001")
         ax.set_yscale("symlog", linthresh=1e-4)
         ax.set_ylim(-2e-5, 10)
         ax.set_xlim(-0.5, 1.5)
         ax.set_xticks([0, 1], ["true labels\n(theorem: 0)", "shuffled labels\n(control)"])
-        ax.set_title(MODE_NAMES[str(mode)])
+        ax.set_title(VARIANT_NAMES[str(variant)])
         ax.legend(loc="center left")
     axes[0].set_ylabel("test hinge loss, one point per seed")
     return figure
 
 
 def _sample_map(data: xr.Dataset, power: int, who: str) -> Figure:
-    """Success rates over (alpha^-power, N), and N_50 with the predicted straight boundary."""
+    """Success rates over (α^-power, N), and N_50 with the predicted straight boundary."""
     figure, (left, right) = panels(2)
     alphas = data.relevant_fraction.values
     counts = data.samples.values
@@ -62,7 +69,7 @@ def _sample_map(data: xr.Dataset, power: int, who: str) -> Figure:
     if measured.any():
         constant = np.exp(np.mean(np.log(middle[measured] / x[measured])))
         grid = np.linspace(x.min(), x.max(), 50)
-        right.plot(grid, constant * grid, "--", color=RED, label=rf"document: $N = C\,\alpha_*^{{-{power}}}$")
+        right.plot(grid, constant * grid, "--", color=RED, label=rf"paper: $N = C\,\alpha_*^{{-{power}}}$")
         right.legend()
     right.set_title(_fits(np.asarray(list(found))[measured], middle[measured]), fontsize=8)
     right.set_yscale("log", base=2)
@@ -72,11 +79,11 @@ def _sample_map(data: xr.Dataset, power: int, who: str) -> Figure:
 
 
 def _fits(alpha: np.ndarray, counts: np.ndarray) -> str:
-    """The fits of N_50 that section 6 asks to report: pure power, offset square, and power of alpha_* - alpha_#."""
+    """The fits of N_50 that section 6 asks to report: pure power, offset square, and power of α_* - α_#."""
     try:
         pure = power_law(alpha, counts)
         offset = offset_power_law(alpha, counts, exponent=-2.0, nonnegative=True)
-        margin = power_law(2 * alpha - 0.5, counts)  # alpha_# = 0.5 - alpha_* in these experiments
+        margin = power_law(2 * alpha - 0.5, counts)  # α_# = 0.5 - α_* in these experiments
     except CannotFit as reason:
         return f"no fit: {reason}"
     return (
@@ -108,17 +115,17 @@ def samples_shared(data: xr.Dataset) -> Figure:
         ax.set_xlabel("training samples $N$")
         ax.set_title(f"shared signs, attention {attention}")
         ax.legend()
-    axes[0].set_ylabel("success rate (document: a transition)")
+    axes[0].set_ylabel("success rate (paper: a transition)")
     return figure
 
 
 def samples_sigma(data: xr.Dataset) -> Figure:
-    """Success rates over (sigma, N) for both error modes, with the predicted boundary through N_50 at sigma = 0."""
-    figure, axes = panels(data.sizes["error"], sharey=True)
+    """Success rates over (σ, N) for both error variants, with the predicted boundary through N_50 at σ = 0."""
+    figure, axes = panels(data.sizes["value_error_law"], sharey=True)
     counts, sigmas = data.samples.values, data.value_error.values
     image = None
-    for ax, error in zip(axes, data.error.values, strict=True):
-        runs = success(data).sel(error=error)
+    for ax, error in zip(axes, data.value_error_law.values, strict=True):
+        runs = success(data).sel(value_error_law=error)
         image = heat(
             ax, runs.mean("seed").transpose("value_error", "samples").values,
             [f"{s:g}" for s in sigmas], [f"{n:g}" for n in counts],
@@ -127,7 +134,7 @@ def samples_sigma(data: xr.Dataset) -> Figure:
         if not start.censored:
             boundary = np.log2(start.estimate.value * (1 - sigmas) ** -2.0)
             height = (boundary - np.log2(counts[0])) / np.log2(counts[1] / counts[0])
-            ax.plot(range(len(sigmas)), height, "--", color=RED, label=r"document: $N \propto (\Theta(1)-\sigma)^{-2}$")
+            ax.plot(range(len(sigmas)), height, "--", color=RED, label=r"paper: $N \propto (\Theta(1)-\sigma)^{-2}$")
             ax.legend(loc="lower right")
         ax.set_ylim(-0.5, len(counts) - 0.5)
         ax.set_xlabel(r"initial value error $\sigma$")
@@ -150,18 +157,4 @@ def token_noise(data: xr.Dataset) -> Figure:
     ax.set_xlabel("token noise $c_0$ (standard deviation)")
     ax.set_ylabel("test hinge loss at $N=64$")
     ax.legend()
-    return figure
-
-
-def initial_model(data: xr.Dataset) -> Figure:
-    """T_0 against sigma for both error modes and every delta."""
-    figure, axes = panels(data.sizes["error"], sharey=True)
-    for ax, error in zip(axes, data.error.values, strict=True):
-        for delta, color in zip(sorted(data.attention_error.values), PALETTE, strict=False):
-            times = data.zero_loss_step.sel(error=error, attention_error=delta)
-            curve(ax, times, data.value_error.values, rf"$\delta$ = {delta:g}", color)
-        ax.set_xlabel(r"initial value error $\sigma$")
-        ax.set_title(f"error directions: {error}")
-        ax.legend(title="document: rises")
-    axes[0].set_ylabel("steps $T_0$ to training loss 0")
     return figure

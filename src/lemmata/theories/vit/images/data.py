@@ -41,11 +41,11 @@ class Tokens(NamedTuple):
     weight: Float[np.ndarray, " image"]
 
 
-def source(setting: ImageSetting) -> Images:
+def load_images(setting: ImageSetting) -> Images:
     """The images that the setting names."""
-    if setting.images == "digits":
+    if setting.image_source == "digits":
         return digits.load(FOREGROUND)
-    if setting.images == "cifar10":
+    if setting.image_source == "cifar10":
         return cifar10.load(cifar10.find())
     names = tuple(f"class {c}" for c in range(setting.source_classes))
     return unsplit(setting.pixels, setting.labels, names, "given images")

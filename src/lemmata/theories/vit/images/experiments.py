@@ -54,8 +54,8 @@ def _experiment(
 
 _SAMPLES = {"samples": samples_axis({150: 40, 600: 20}), "relevant_fraction": FRACTIONS}
 _SAMPLES_SMOKE = {"samples": samples_axis({18: 1, 20: 1})}
-_INITIAL = {"relevant_fraction": FRACTIONS, "initial": initial_axis(good=(1000, 15), poor=(80, 60))}
-_INITIAL_SMOKE = {"initial": initial_axis(good=(20, 1), poor=(18, 1))}
+_INITIAL = {"relevant_fraction": FRACTIONS, "variant": initial_axis(good=(1000, 15), poor=(80, 60))}
+_INITIAL_SMOKE = {"variant": initial_axis(good=(20, 1), poor=(18, 1))}
 _PAIR = {"task": "pair", "samples": 200, "epochs": 15}
 
 EXPERIMENTS = (
@@ -82,7 +82,7 @@ EXPERIMENTS = (
         "f6a-cifar10",
         "The question of f6a-images on CIFAR-10, read from $LEMMATA_DATA/cifar10.",
         figures.samples("cifar10"),
-        {"images": "cifar10"},
+        {"image_source": "cifar10"},
         _SAMPLES,
         _SAMPLES_SMOKE,
         (
@@ -94,9 +94,9 @@ EXPERIMENTS = (
         "f6c-cifar10",
         "The question of f6c-spurious on CIFAR-10 (bird against airplane), read from $LEMMATA_DATA/cifar10.",
         figures.spurious("cifar10"),
-        {"images": "cifar10", **_PAIR},
+        {"image_source": "cifar10", **_PAIR},
         _INITIAL,
         _INITIAL_SMOKE,
-        ({"test_samples": 2000, "samples": 1000}, {"initial": initial_axis(good=(4000, 15), poor=(80, 60))}),
+        ({"test_samples": 2000, "samples": 1000}, {"variant": initial_axis(good=(4000, 15), poor=(80, 60))}),
     ),
 )

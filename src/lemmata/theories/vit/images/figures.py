@@ -11,14 +11,14 @@ from matplotlib.figure import Figure
 
 from lemmata.lab.errors import UserError
 from lemmata.lab.figures import GREY, PALETTE, curve, heat, legend_below, panels
-from lemmata.theories.vit.images.data import Tokens, source, task_sets
+from lemmata.theories.vit.images.data import Tokens, load_images, task_sets
 from lemmata.theories.vit.images.setting import CANVAS, ImageSetting
 
 TITLES = {"digits": "stand-in: scikit-learn digits", "cifar10": "CIFAR-10"}
 Plot = Callable[[xr.Dataset], Figure]
 
 
-def samples(images: str) -> Plot:
+def samples(image_source: str) -> Plot:
     """F6a and F6b: accuracy against N, and the share of runs above the median accuracy of the whole grid."""
 
     def plot(data: xr.Dataset) -> Figure:
@@ -32,7 +32,7 @@ def samples(images: str) -> Plot:
         left.set_xticks(counts, [f"{n:g}" for n in counts])
         left.minorticks_off()
         left.set_xlabel("training images $N$")
-        left.set_title(f"{TITLES[images]}\ndocument: rises with $N$ and with $\\alpha_*$", fontsize=9)
+        left.set_title(f"{TITLES[image_source]}\npaper: rises with $N$ and with $\\alpha_*$", fontsize=9)
         threshold = float(data.test_accuracy.median())
         rates = (data.test_accuracy >= threshold).mean("seed").transpose("relevant_fraction", "samples")
         image = heat(middle, rates.values, [f"{a:g}" for a in fractions], [f"{n:g}" for n in counts])
@@ -40,27 +40,28 @@ def samples(images: str) -> Plot:
         middle.set_xlabel(r"fraction of label-relevant tokens $\alpha_*$")
         middle.set_ylabel("training images $N$")
         middle.set_title(f"success: accuracy at least {threshold:.3f}\n(the median over the whole grid)", fontsize=9)
-        _examples(right, ImageSetting(images=images, samples=10, test_samples=1))
+        _examples(right, ImageSetting(image_source=image_source, samples=10, test_samples=1))
         return figure
 
     return plot
 
 
-def spurious(images: str) -> Plot:
+def spurious(image_source: str) -> Plot:
     """F6c: accuracy against the relevant fraction for every initial model."""
 
     def plot(data: xr.Dataset) -> Figure:
         figure, (left, right) = panels(2)
         names = {"poor, balanced": "poor, backgrounds uncorrelated (control)"}
-        for initial, color in zip(data.initial.values, PALETTE, strict=False):
-            chosen = data.test_accuracy.sel(initial=initial)
+        for initial, color in zip(data.variant.values, PALETTE, strict=False):
+            chosen = data.test_accuracy.sel(variant=initial)
             style = {"linestyle": "--"} if initial in names else {}
             label = names.get(str(initial), f"{initial} initial model")
             curve(left, chosen, data.relevant_fraction.values, label, color, **style)
         _accuracy(left, data)
         left.set_xlabel(r"fraction of label-relevant tokens $\alpha_*$")
-        left.set_title(f"{TITLES[images]}, two classes\ndocument: rises with $\\alpha_*$, good above poor", fontsize=9)
-        _examples(right, ImageSetting(images=images, task="pair", samples=10, test_samples=1))
+        title = f"{TITLES[image_source]}, two classes\npaper: rises with $\\alpha_*$, good above poor"
+        left.set_title(title, fontsize=9)
+        _examples(right, ImageSetting(image_source=image_source, task="pair", samples=10, test_samples=1))
         return figure
 
     return plot
@@ -78,7 +79,7 @@ def _accuracy(ax: Axes, data: xr.Dataset) -> None:
 def _examples(ax: Axes, setting: ImageSetting, count: int = 5) -> None:
     """The first training images of seed 0, whole and with all background tokens dropped (white)."""
     try:
-        original = source(setting)
+        original = load_images(setting)
     except UserError:  # the data are stored, the images are no longer there
         ax.set_visible(False)
         return

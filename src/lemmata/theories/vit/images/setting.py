@@ -32,7 +32,7 @@ def even_batch(samples: int, batch: int) -> int:
 class ImageSetting(lab.Setting):
     """One image problem; the defaults are the stand-in (a)."""
 
-    images: str = lab.choice("digits", "source of the images", "digits", "cifar10", "given")
+    image_source: str = lab.choice("digits", "source of the images", "digits", "cifar10", "given")
     task: str = lab.choice("all", "classes to tell apart: all, or two with correlated backgrounds", "all", "pair")
     strategy: str = lab.choice(
         "spurious", "tokens dropped first: background ones, or any at random", "spurious", "random"
@@ -65,8 +65,8 @@ class ImageSetting(lab.Setting):
     blocks: int = lab.size(5, "", "transformer blocks")
     records: int = lab.size(3, "", "records of the training loss", low=2)
 
-    pixels: Any = lab.array("", "for images = given: [images, height, width, channels], values in [0, 1]")
-    labels: Any = lab.array("", "for images = given: [images], classes numbered from 0")
+    pixels: Any = lab.array("", "for image_source = given: [images, height, width, channels], values in [0, 1]")
+    labels: Any = lab.array("", "for image_source = given: [images], classes numbered from 0")
 
     @property
     def tokens(self) -> int:
@@ -84,12 +84,12 @@ class ImageSetting(lab.Setting):
     @property
     def source_classes(self) -> int:
         """How many classes the source has."""
-        return 10 if self.images != "given" else int(self.labels.max()) + 1
+        return 10 if self.image_source != "given" else int(self.labels.max()) + 1
 
     @property
     def classes(self) -> tuple[int, ...]:
         """The source's classes to tell apart; they become 0, 1, ..."""
-        return PAIRS[self.images] if self.task == "pair" else tuple(range(self.source_classes))
+        return PAIRS[self.image_source] if self.task == "pair" else tuple(range(self.source_classes))
 
     @property
     def other_classes(self) -> tuple[int, ...]:
@@ -108,7 +108,7 @@ class ImageSetting(lab.Setting):
 
     @property
     def channels(self) -> int:
-        return {"digits": 1, "cifar10": 3}.get(self.images) or self.pixels.shape[-1]
+        return {"digits": 1, "cifar10": 3}.get(self.image_source) or self.pixels.shape[-1]
 
     @lab.fixed
     def token_values(self) -> int:
@@ -128,20 +128,23 @@ class ImageSetting(lab.Setting):
         return even_batch(self.samples, self.batch)
 
     @lab.fixed
-    def capacity(self) -> int:
+    def sample_room(self) -> int:
         """Room for the training images."""
         return lab.capacity(self.samples)
 
     def refusals(self, given: list[str]) -> Iterator[str]:
-        if self.images == "given":
+        if self.image_source == "given":
             yield from self._given_refusals()
         elif self.pixels is not None or self.labels is not None:
-            yield f"pixels and labels are not allowed with images = {self.images}: they need images = given."
+            yield (
+                f"pixels and labels are not allowed with image_source = {self.image_source}: they need "
+                "image_source = given."
+            )
         if self.width % self.heads:
             yield f"heads = {self.heads} is not allowed: it must divide width = {self.width}."
         if "batch" in given and self.batch > self.samples:
             yield f"batch = {self.batch} is not allowed: it must not exceed samples = {self.samples}."
-        if self.images != "cifar10":  # how many images of CIFAR-10 there are is known when its files are read
+        if self.image_source != "cifar10":  # how many images of CIFAR-10 there are is known when its files are read
             yield from self._too_many()
         if self.pretraining_samples and not self.other_classes:
             yield (
@@ -151,7 +154,7 @@ class ImageSetting(lab.Setting):
 
     def _given_refusals(self) -> Iterator[str]:
         if self.pixels is None or self.labels is None:
-            yield "images = given is not allowed without the arrays pixels and labels."
+            yield "image_source = given is not allowed without the arrays pixels and labels."
         elif self.pixels.ndim != 4 or min(self.pixels.shape) < 1:
             yield f"pixels has shape {self.pixels.shape}; it is [images, height, width, channels], none of them 0."
         elif self.pixels.min() < 0 or self.pixels.max() > 1:
@@ -162,8 +165,8 @@ class ImageSetting(lab.Setting):
             yield "labels are classes numbered 0, 1, ..., at least two of them."
 
     def _too_many(self) -> Iterator[str]:
-        what = "digits" if self.images == "digits" else "given images"
-        sizes = CLASS_SIZES if self.images == "digits" else np.bincount(self.labels.astype(int))
+        what = "digits" if self.image_source == "digits" else "given images"
+        sizes = CLASS_SIZES if self.image_source == "digits" else np.bincount(self.labels.astype(int))
         for field, classes in (("samples", self.classes), ("pretraining_samples", self.other_classes)):
             asked, there = getattr(self, field), int(sum(sizes[c] for c in classes))
             if there and asked >= there:
@@ -173,15 +176,15 @@ class ImageSetting(lab.Setting):
                 )
 
     def warnings(self) -> list[str]:
-        found = []
-        if self.images == "digits":
-            found.append("the images are the built-in stand-in (scikit-learn digits), not CIFAR-10.")
+        sentences = []
+        if self.image_source == "digits":
+            sentences.append("the images are the built-in stand-in (scikit-learn digits), not CIFAR-10.")
         whole = self.relevant_tokens / self.tokens
         if self.relevant_fraction < round(whole, 3):
-            found.append(
+            sentences.append(
                 f"relevant_fraction = {self.relevant_fraction:g} is out of reach: whole images have {whole:.3f}, "
                 "and all their tokens are kept."
             )
         if self.strategy == "random" and self.kept_tokens < self.tokens:
-            found.append("tokens dropped at random leave the relevant fraction as it is.")
-        return found
+            sentences.append("tokens dropped at random leave the relevant fraction as it is.")
+        return sentences

@@ -20,7 +20,7 @@ from lemmata.datasets.images import Images
 from lemmata.lab import batches
 from lemmata.lab.simulation import Variable, piece, simulation, stream
 from lemmata.lab.training import Run, descent, loop, record_steps
-from lemmata.theories.vit.images.data import Tokens, pretraining_sets, source, task_sets
+from lemmata.theories.vit.images.data import Tokens, load_images, pretraining_sets, task_sets
 from lemmata.theories.vit.images.network import DeepTransformer, classify, draw_network
 from lemmata.theories.vit.images.setting import ImageSetting, even_batch
 
@@ -59,14 +59,14 @@ def train(
 
     def batch_loss(network: DeepTransformer, batch: batches.Batch) -> Array:
         chosen: Any = batch.take(data)
-        found, _ = classify(network, chosen.patches, chosen.places, heads=problem.heads)
-        return jnp.sum(batch.weight * cross_entropy(found, chosen.label))
+        scores, _ = classify(network, chosen.patches, chosen.places, heads=problem.heads)
+        return jnp.sum(batch.weight * cross_entropy(scores, chosen.label))
 
     def probe(state: Any, previous: Any) -> dict[str, Array]:
-        found = outputs(state.parameters, data, problem.heads)
+        scores = outputs(state.parameters, data, problem.heads)
         return {
-            "train_loss": jnp.sum(data.weight * cross_entropy(found, jnp.asarray(data.label))),
-            "train_accuracy": weighted_accuracy(found, data),
+            "train_loss": jnp.sum(data.weight * cross_entropy(scores, jnp.asarray(data.label))),
+            "train_accuracy": weighted_accuracy(scores, data),
         }
 
     start, step = descent(
@@ -105,7 +105,7 @@ def pretrained(
 
 def prepare(setting: ImageSetting, seed: int) -> Prepared:
     """Host work: compose the images, and train the initial model where no earlier cell has."""
-    images = source(setting)
+    images = load_images(setting)
     train, test = task_sets(images, setting, seed)
     initial, before = None, np.asarray(np.nan, np.float32)
     if setting.pretraining_samples:

@@ -7,7 +7,7 @@ import pytest
 import xarray as xr
 
 from lemmata.lab.claims import FAILS, HOLDS, INCONCLUSIVE, Finding, examine
-from lemmata.theories.vit.claims.images import CLAIMS
+from lemmata.theories.vit.images.claims import CLAIMS
 
 BY_NAME = {claim.name: claim for claim in CLAIMS}
 REGISTER = [
@@ -38,7 +38,7 @@ def images(accuracy: Any, **more: Any) -> dict[str, xr.Dataset]:
 
 
 def spurious(accuracy: Any, **more: Any) -> dict[str, xr.Dataset]:
-    axes = {"relevant_fraction": [0.656, 1.0], "initial": ["good", "poor", "poor, balanced"]}
+    axes = {"relevant_fraction": [0.656, 1.0], "variant": ["good", "poor", "poor, balanced"]}
     return {"f6c-spurious": data(axes, accuracy, 0.5, **more)}
 
 

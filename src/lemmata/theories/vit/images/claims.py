@@ -81,13 +81,13 @@ def _lifted(accuracy: xr.DataArray) -> xr.DataArray:
 
 def _model_gain(better: str, worse: str) -> Callable[[xr.DataArray], xr.DataArray]:
     """Accuracy from one initial model minus that from another, at each relevant fraction."""
-    return lambda accuracy: accuracy.sel(initial=better, drop=True) - accuracy.sel(initial=worse, drop=True)
+    return lambda accuracy: accuracy.sel(variant=better, drop=True) - accuracy.sel(variant=worse, drop=True)
 
 
 def _background_gain(accuracy: xr.DataArray) -> xr.DataArray:
     """The gain of dropping the background: averaged over the two initial models, with five seeds or more of each."""
-    gain = _fraction_gain(accuracy.sel(initial=MODELS))
-    return gain if gain.sizes["seed"] >= ENOUGH_SEEDS else gain.mean("initial")
+    gain = _fraction_gain(accuracy.sel(variant=MODELS))
+    return gain if gain.sizes["seed"] >= ENOUGH_SEEDS else gain.mean("variant")
 
 
 def _balance_gain(balanced: str) -> Callable[[xr.DataArray], xr.DataArray]:
