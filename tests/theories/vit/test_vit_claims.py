@@ -246,10 +246,10 @@ def step_sizes(shared: float = -0.98, per_token: float = -1.0, spread: Any = 0.0
             names.append(f"{variant} {size:g}")
             second = start * (sizes[1] / sizes[0]) ** (power + wide[variant] * FIVE)
             times.append(start if i == 0 else second * (size / sizes[1]) ** -0.1)
-    dims = ("run", "seed")
+    dims = ("variant", "seed")
     # the other first passage follows another law
     return cells(
-        {"run": names, "seed": range(5)},
+        {"variant": names, "seed": range(5)},
         small_loss_step=(dims, times),
         reached_step=(dims, np.asarray(times) ** 2),
     )
@@ -489,7 +489,7 @@ def test_zero_risk_counts_only_seeds_with_small_loss_and_no_error(variant):
     assert outcome(V1[variant], v1_zero_risk=data) == HOLDS
 
 
-def test_zero_risk_is_judged_in_its_own_mode():
+def test_zero_risk_is_judged_in_its_own_variant():
     for bad, good in (VARIANTS, VARIANTS[::-1]):
         data = changed(zero_risk(), "test_hinge", 0.5, variant=bad, label_order="true")
         assert outcome(V1[bad], v1_zero_risk=data) == FAILS
@@ -581,7 +581,7 @@ INSIDE = {"v3-iterations-eta": (-0.66, -0.54), "v3-iterations-eta-corrected": (-
 
 @pytest.mark.parametrize("name", INSIDE)
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_the_exponent_in_the_step_size_is_accepted_up_to_the_registered_ends_in_both_modes(name, variant):
+def test_the_exponent_in_the_step_size_is_accepted_up_to_the_registered_ends_in_both_variants(name, variant):
     low, high = INSIDE[name]
     middle = dict.fromkeys(VARIANTS, (low + high) / 2)
     for power, expected in ((low - 1e-3, FAILS), (low + 1e-3, HOLDS), (high - 1e-3, HOLDS), (high + 1e-3, FAILS)):
@@ -606,7 +606,7 @@ def test_a_run_that_never_arrives_leaves_the_exponents_undecided():
     for name in INSIDE:
         assert outcome(name, f2_step_size=sizes) == INCONCLUSIVE
     later = step_sizes()
-    later.small_loss_step.loc[{"run": "shared 0.5", "seed": 2}] = inf
+    later.small_loss_step.loc[{"variant": "shared 0.5", "seed": 2}] = inf
     assert outcome("v3-iterations-eta-corrected", f2_step_size=later) == HOLDS
     for name in ("v3-iterations-alpha", "v4-iterations-same", "v4-iterations-same-corrected", "f2-line"):
         times = iterations()
@@ -663,7 +663,7 @@ def test_the_difference_of_exponents_is_paired_by_seed():
     assert outcome("v4-iterations-same-corrected", f2_iterations=times) == HOLDS
 
 
-def test_frozen_attention_must_not_be_faster_at_any_fraction_in_either_mode():
+def test_frozen_attention_must_not_be_faster_at_any_fraction_in_either_variant():
     times = iterations(-1.0, -1.0, at_large=1.0, spread=0.0)
     assert outcome("v4-iterations-order", f2_iterations=times) == HOLDS
     for variant in VARIANTS:
@@ -824,7 +824,7 @@ THREE = np.asarray([-1.0, 0, 1])[:, None]
 """Deviations of three seeds. The half width of the t interval of `spread * THREE` is 2.484 spread."""
 
 
-def test_concentration_must_reach_0_99_in_both_modes_and_fails_only_if_both_are_below():
+def test_concentration_must_reach_0_99_in_both_variants_and_fails_only_if_both_are_below():
     def judged(shared: Any, per_token: Any) -> str:
         return outcome("v8-concentration", dynamics=dynamics(shared, per_token, start=0.4, bump=-0.2))
 
@@ -855,7 +855,7 @@ def test_the_model_curve_of_the_control_is_read_at_t_0():
 
 @pytest.mark.parametrize("query", [1, 3])
 @pytest.mark.parametrize(("variant", "bound"), [("shared", 0.03), ("per_token", 0.1)])
-def test_attention_rises_by_its_own_bound_in_either_mode_for_relevant_and_neutral_queries(query, variant, bound):
+def test_attention_rises_by_its_own_bound_in_either_variant_for_relevant_and_neutral_queries(query, variant, bound):
     for rise, expected in ((bound, HOLDS), (bound + 1e-4, HOLDS), (bound - 1e-4, FAILS)):
         rises = np.full((3, 4), 0.3)
         rises[1, query] = rise
@@ -925,7 +925,7 @@ def test_the_two_attention_sums_add_up_to_one_at_every_record(variant, attention
 
 
 @pytest.mark.parametrize(("variant", "bound"), [("shared", 0.03), ("per_token", 0.15)])
-def test_the_all_query_mean_rises_by_its_own_bound_in_either_mode_and_every_seed(variant, bound):
+def test_the_all_query_mean_rises_by_its_own_bound_in_either_variant_and_every_seed(variant, bound):
     usual = {"shared": 0.4, "per_token": 0.4}
     for rise, expected in ((bound, HOLDS), (bound - 1e-4, FAILS)):
         data = curves(**(usual | {variant: rise}), start=0.0)
@@ -980,7 +980,7 @@ def test_frozen_attention_is_constant_to_the_bit(variant, query):
     assert outcome("f4-frozen-constant", f4_attention=data) == FAILS
 
 
-def test_frozen_attention_may_differ_between_seeds_and_modes():
+def test_frozen_attention_may_differ_between_seeds_and_variants():
     data = curves()
     shift = xr.DataArray([[0.0, 0.1, 0.2], [0.05, 0.15, 0.25]], dims=("variant", "seed"))
     data["concentration"] = (data.concentration + shift).transpose(*data.concentration.dims)

@@ -645,7 +645,7 @@ def test_cumulated_factors_of_both_maps_are_positive(k):
     assert outcome("v25-key-growth", jump(WORLD["dynamics"], "query", k, 2.0**-20)) == HOLDS
 
 
-def test_key_growth_is_not_read_in_other_modes():
+def test_key_growth_is_not_read_in_other_variants():
     data = WORLD["dynamics"].copy(deep=True)
     data.key_features.loc[{"variant": ["per_token", "shared-b20"]}] = 1.0
     assert outcome("v25-key-growth", data) == HOLDS

@@ -21,6 +21,7 @@ CLAIMS = {claim.name: claim for claim in vit.theory.claims.values() if not claim
 # The rows of the register that read nothing: claim, kind, expected outcome, outcomes of the controls
 
 REGISTER = {
+    "v5-bound-ratio": ("identity", HOLDS, [FAILS]),
     "v10-cap-probability": ("identity", HOLDS, [FAILS]),
     "v12-recursion-log": ("limit", HOLDS, [FAILS]),
     "v12-recursion-rate": ("limit", HOLDS, [FAILS]),

@@ -35,11 +35,13 @@ PRESETS = ("smoke", "quick", "paper")
 CONSTANTS = {
     "dimension": 10, "patterns": 5, "value_width": 10, "key_width": 10, "token_noise": 0.01, "noise_law": "gaussian",
     "output_scale": 0.01, "output_rule": "given", "init": "assumption", "pattern_basis": "random",
-    "label_balance": "exact", "shuffle": True, "fractions": "fixed", "noisy_fraction": 0.0, "value_error": 0.1, "attention_error": 0.2,
+    "label_balance": "exact", "shuffle": True, "fractions": "fixed", "noisy_fraction": 0.0, "value_error": 0.1,
+    "attention_error": 0.2,
     "value_error_law": "random", "relevant_fraction": 0.4, "confusion_fraction": 0.1, "samples": 100, "tokens": 50,
     "neurons": 200, "output": "shared", "step_size": 0.1, "batch": 0, "batches": "epochs", "steps": 600,
     "stop": "zero_loss", "loss": "hinge", "margin": 1.0, "label_order": "true", "train_attention": 1,
-    "test_samples": 200, "reduction": "none", "noise_radius": 0.0, "keep": 1.0, "classes": 2, "members": 1, "member_shares": None,
+    "test_samples": 200, "reduction": "none", "noise_radius": 0.0, "keep": 1.0, "classes": 2, "members": 1,
+    "member_shares": None,
     "heads": 1, "skip": False, "attention_error_law": "random", "defect": "none", "balanced_signs": False,
     "free_queries": False, "clip_spectral": False, "uniform_attention": False,
 }  # fmt: skip

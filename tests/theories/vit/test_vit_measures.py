@@ -92,10 +92,10 @@ def test_a_run_that_never_arrives_leaves_no_finite_exponent():
 # The step-size sweep
 
 
-def test_the_step_size_sweep_is_split_by_output_mode():
+def test_the_step_size_sweep_is_split_by_output_variant():
     runs = ["shared 0.02", "per_token 0.5", "shared 0.1", "per_token 2"]
     data = xr.Dataset(
-        {"small_loss_step": (("run", "seed"), [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0], [7.0, 8.0]])}, {"run": runs}
+        {"small_loss_step": (("variant", "seed"), [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0], [7.0, 8.0]])}, {"variant": runs}
     )
     found = split_runs(data, "small_loss_step")
     assert list(found) == ["shared", "per_token"]
