@@ -5,7 +5,7 @@ along training), `bounds`, `theorem`. `studies` has the simulations without trai
 images with its own setting; `experiments`, `claims` and `figures` go by topic.
 """
 
-from lemmata.lab.theory import Theory
+import lemmata as lm
 from lemmata.theories.vit import bounds
 from lemmata.theories.vit.card import CARD
 from lemmata.theories.vit.claims import CLAIMS
@@ -13,6 +13,6 @@ from lemmata.theories.vit.experiments import EXPERIMENTS
 from lemmata.theories.vit.setting import Setting
 from lemmata.theories.vit.training import simulate
 
-theory = Theory(CARD, Setting, simulate, EXPERIMENTS, CLAIMS, bounds.BOUNDS, source=__path__[0])
+theory = lm.Theory(CARD, Setting, simulate, EXPERIMENTS, CLAIMS, bounds.BOUNDS, source=__path__[0])
 
 __all__ = ["Setting", "bounds", "simulate", "theory"]

@@ -15,8 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from lemmata.lab.errors import UserError
-from lemmata.lab.simulation import piece
+import lemmata as lm
 from lemmata.networks.orthonormal import orthonormal, orthonormalise
 from lemmata.theories.vit.setting import Setting
 from lemmata.theories.vit.sparsification import keep_best, score
@@ -90,33 +89,33 @@ def given(tokens: Any, label: Any, pattern: Any, *, mask: Any = None, noise: Any
     tokens, label, pattern = np.asarray(tokens, float), np.asarray(label, float), np.asarray(pattern)
     fits = tokens.ndim == 3 and label.ndim in (1, 2)
     if not fits or pattern.shape != tokens.shape[:2] or label.shape[:1] != tokens.shape[:1]:
-        raise UserError(
+        raise lm.UserError(
             f"tokens {tokens.shape}, label {label.shape} and pattern {pattern.shape} do not fit: allowed are "
             "(samples, tokens, dimension), (samples,) or (samples, coordinates), and (samples, tokens)."
         )
     if not np.isfinite(tokens).all():
-        raise UserError("tokens is not allowed: it must be an array of finite numbers.")
+        raise lm.UserError("tokens is not allowed: it must be an array of finite numbers.")
     counted = (pattern >= 0) & (pattern == np.rint(pattern))
     if not counted.all():
-        raise UserError(f"pattern = {pattern[~counted][0]:g} is not allowed: patterns are integers counted from 0.")
+        raise lm.UserError(f"pattern = {pattern[~counted][0]:g} is not allowed: patterns are integers counted from 0.")
     if not np.isin(label, (-1, 1)).all():
         wrong = label[~np.isin(label, (-1, 1))].flat[0]
-        raise UserError(f"label = {wrong:g} is not allowed: a label is +1 or -1.")
+        raise lm.UserError(f"label = {wrong:g} is not allowed: a label is +1 or -1.")
     mask = np.ones(pattern.shape) if mask is None else np.asarray(mask, float)
     if mask.shape != pattern.shape:
-        raise UserError(f"mask has shape {mask.shape}; allowed is {pattern.shape}.")
+        raise lm.UserError(f"mask has shape {mask.shape}; allowed is {pattern.shape}.")
     if not (mask >= 0).all():
-        raise UserError(f"mask = {mask[~(mask >= 0)][0]:g} is not allowed: it is 0, or the multiplicity of a token.")
+        raise lm.UserError(f"mask = {mask[~(mask >= 0)][0]:g} is not allowed: it is 0, or the multiplicity of a token.")
     empty = np.flatnonzero(~(mask > 0).any(-1))
     if empty.size:
-        raise UserError(f"mask is not allowed: it keeps no token of sample {empty[0]}.")
+        raise lm.UserError(f"mask is not allowed: it keeps no token of sample {empty[0]}.")
     noise = np.zeros(pattern.shape) if noise is None else np.asarray(noise, float)
     if noise.shape != pattern.shape:
-        raise UserError(f"noise has shape {noise.shape}; allowed is {pattern.shape}.")
+        raise lm.UserError(f"noise has shape {noise.shape}; allowed is {pattern.shape}.")
     return Data(*(jnp.asarray(values) for values in (tokens, label, label, pattern.astype(int), mask, noise)))
 
 
-@piece("dimension", "patterns", "pattern_basis", once=True)
+@lm.piece("dimension", "patterns", "pattern_basis", once=True)
 def draw_patterns(problem: Setting, key: jax.Array) -> Float[Array, "dimension patterns"]:
     """The pattern matrix U_μ = [μ_1 .. μ_M]; with layer norm, what layer norm makes of orthonormal patterns."""
     if problem.pattern_basis == "canonical":
@@ -126,7 +125,7 @@ def draw_patterns(problem: Setting, key: jax.Array) -> Float[Array, "dimension p
     return jnp.where(problem.layer_tokens > 0, _unit(_centred(basis.T)).T, basis)
 
 
-@piece("dimension", "patterns", "members", once=True)
+@lm.piece("dimension", "patterns", "members", once=True)
 def draw_members(problem: Setting, key: jax.Array, basis: Array) -> Float[Array, "dimension patterns members"]:
     """The members of every pattern set: μ_{l,b} = normalise(μ_l + ε u_{l,b}); a plain pattern is its only member.
 
@@ -149,8 +148,8 @@ def _unit(tokens: Array) -> Array:
     return tokens / jnp.linalg.norm(tokens, axis=-1, keepdims=True)
 
 
-@piece("dimension", "patterns", "tokens", "label_balance", "shuffle", "fractions", "noise_law", "reduction", "classes",
-       "outputs", once=True)  # fmt: skip
+@lm.piece("dimension", "patterns", "tokens", "label_balance", "shuffle", "fractions", "noise_law", "reduction",
+          "classes", "outputs", once=True)  # fmt: skip
 def draw(problem: Setting, key: jax.Array, members: Array, *, count: int) -> Data:
     """`count` samples of the paper's generator (steps 2 to 7 of 2.2, and 2.3, 2.4).
 
@@ -288,7 +287,7 @@ def _pattern_samples(problem: Setting, basis: Array) -> Data:
     return Data(tokens, vote, vote, pattern, weight, jnp.zeros((2, problem.patterns)))
 
 
-@piece("strategy", "tokens", once=True)
+@lm.piece("strategy", "tokens", once=True)
 def sparsify(problem: Setting, key: jax.Array, data: Data, attention: Array) -> Data:
     """Keep `kept_tokens` tokens of every sample and mask the others (2.5).
 

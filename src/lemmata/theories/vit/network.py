@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from lemmata.lab.simulation import piece
+import lemmata as lm
 from lemmata.networks.orthonormal import orthonormal, orthonormalise
 from lemmata.networks.shallow import Network, products, run_forward
 from lemmata.theories.vit.setting import Setting
@@ -51,7 +51,7 @@ def margins(
     return factor * run_forward(products(network, skip), aimed, tokens, weight, skip).output
 
 
-@piece("tokens", "neurons", "output", "outputs", "balanced_signs", once=True)
+@lm.piece("tokens", "neurons", "output", "outputs", "balanced_signs", once=True)
 def draw_signs(problem: Setting, key: jax.Array) -> Array:
     """The fixed output layer: entries ±1/sqrt(m), per neuron [m] or per token and neuron [L, m].
 
@@ -76,9 +76,9 @@ def _signs(problem: Setting, key: jax.Array) -> Array:
     return jax.random.rademacher(key, (m,), jnp.result_type(float)) / jnp.sqrt(m)
 
 
-@piece("dimension", "patterns", "value_width", "key_width", "neurons", "heads", "init", "value_error_law",
-       "attention_error_law", "free_queries", "clip_spectral", "uniform_attention", "skip", "defect", "normalise",
-       once=True)  # fmt: skip
+@lm.piece("dimension", "patterns", "value_width", "key_width", "neurons", "heads", "init", "value_error_law",
+          "attention_error_law", "free_queries", "clip_spectral", "uniform_attention", "skip", "defect", "normalise",
+          once=True)  # fmt: skip
 def initialise(problem: Setting, key: jax.Array, basis: Array) -> tuple[Network, Features]:
     """The initial network and the features its maps were built on; several heads are stacked along a leading axis."""
     if problem.heads == 1:

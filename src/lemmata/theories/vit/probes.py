@@ -9,12 +9,37 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+import lemmata as lm
 from lemmata.networks.attention import concentration
 from lemmata.networks.shallow import Network, attention
 from lemmata.theories.vit.data import Data
 from lemmata.theories.vit.network import Features, value_vectors
 
 QUERIES = ("all", "relevant", "confusion", "neutral")
+BY_QUERY, MATRIX = ("record", "query"), ("record", "feature", "pattern")
+
+ATTENTION = (
+    lm.Variable("concentration", BY_QUERY, "conc", "attention on label-relevant tokens, by type of query", True),
+    lm.Variable("complement", BY_QUERY, "1 - conc", "attention on all other tokens, by type of query", True),
+    lm.Variable("confused", BY_QUERY, "", "attention on confusion tokens, by type of query", True),
+    lm.Variable("entropy", BY_QUERY, "H", "entropy of the attention, by type of query", True),
+    lm.Variable("attended", BY_QUERY, "e^H", "effective number of attended tokens, by type of query", True),
+    lm.Variable("lowest", ("record",), "min conc", "smallest attention on label-relevant tokens of any query"),
+)
+FEATURES = (
+    lm.Variable("query_features", MATRIX, "C_Q = Qᵀ W_Q U", "query map in feature coordinates"),
+    lm.Variable("key_features", MATRIX, "C_K = Qᵀ W_K U", "key map in feature coordinates"),
+    lm.Variable("value_features", MATRIX, "C_V = Pᵀ W_V U", "value map in feature coordinates"),
+    lm.Variable("pattern_logits", ("record", "key_pattern", "pattern"), "G", "attention logits between patterns"),
+)
+DATA = (
+    lm.Variable("relevant_share", (), "α_*", "realised fraction of label-relevant tokens"),
+    lm.Variable("confusion_share", (), "α_#", "realised fraction of confusion tokens"),
+    lm.Variable("neutral_share", (), "α_nd", "realised fraction of non-discriminative tokens"),
+    lm.Variable("similarity", (), "λ", "largest inner product between tokens of different patterns"),
+    lm.Variable("own_similarity", (), "", "smallest inner product between tokens of the same pattern"),
+    lm.Variable("pattern_distance", (), "κ", "smallest distance between members of different patterns"),
+)
 
 
 def attention_by_query(

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from lemmata.lab import setting as lab
+import lemmata as lm
 from lemmata.theories.vit.sparsification import STRATEGIES
 
 KAPPA = math.sqrt(2)
@@ -35,53 +35,53 @@ def coarse_room(count: int) -> int:
     return next(room for room in (256, 1024, 4096) if room >= count)
 
 
-class Setting(lab.Setting):
+class Setting(lm.Setting):
     """One learning problem of the paper; the defaults are those of the dynamics rows."""
 
-    relevant_fraction: float = lab.number(
+    relevant_fraction: float = lm.number(
         0.4, "α_*", "fraction of label-relevant tokens", low=0, high=1, open_ends="low"
     )
-    confusion_fraction: float = lab.number(0.1, "α_#", "fraction of confusion tokens", low=0, high=1, open_ends="high")
-    token_noise: float = lab.number(0.01, "c_0", "standard deviation of Gaussian token noise", low=0)
-    noise_radius: float = lab.number(0.0, "τ", "radius of ball or sphere token noise", low=0)
-    noisy_fraction: float = lab.number(0.0, "ρ", "fraction of tokens with the large noise", low=0, high=1)
-    noisy_level: float = lab.number(0.3, "c_big", "standard deviation of the large token noise", low=0)
-    member_spread: float = lab.number(0.3, "ε_Δ", "distance of the members of a pattern set from its centre", low=0)
-    keep: float = lab.number(1.0, "", "fraction of tokens kept by sparsification", low=0, high=1, open_ends="low")
-    fraction_concentration: float = lab.number(
+    confusion_fraction: float = lm.number(0.1, "α_#", "fraction of confusion tokens", low=0, high=1, open_ends="high")
+    token_noise: float = lm.number(0.01, "c_0", "standard deviation of Gaussian token noise", low=0)
+    noise_radius: float = lm.number(0.0, "τ", "radius of ball or sphere token noise", low=0)
+    noisy_fraction: float = lm.number(0.0, "ρ", "fraction of tokens with the large noise", low=0, high=1)
+    noisy_level: float = lm.number(0.3, "c_big", "standard deviation of the large token noise", low=0)
+    member_spread: float = lm.number(0.3, "ε_Δ", "distance of the members of a pattern set from its centre", low=0)
+    keep: float = lm.number(1.0, "", "fraction of tokens kept by sparsification", low=0, high=1, open_ends="low")
+    fraction_concentration: float = lm.number(
         0.0, "conc", "Dirichlet concentration of random fractions (0: multinomial)", low=0
     )
-    value_error: float = lab.number(0.1, "σ", "error of the initial value map", low=0)
-    attention_error: float = lab.number(0.2, "δ", "error of the initial key and query maps", low=0)
-    output_scale: float = lab.number(0.01, "ξ", "standard deviation of the initial output weights", low=0)
-    samples: int = lab.number(100, "N", "training samples", low=1, high=4096, integer=True)
-    step_size: float = lab.number(0.1, "η", "step size", low=0, open_ends="low")
-    steps: int = lab.number(600, "T", "cap on the training steps", low=0, high=10**6, integer=True)
-    record_every: int = lab.number(1, "", "steps between two records", low=1, high=10**6, integer=True)
-    train_attention: int = lab.number(
+    value_error: float = lm.number(0.1, "σ", "error of the initial value map", low=0)
+    attention_error: float = lm.number(0.2, "δ", "error of the initial key and query maps", low=0)
+    output_scale: float = lm.number(0.01, "ξ", "standard deviation of the initial output weights", low=0)
+    samples: int = lm.number(100, "N", "training samples", low=1, high=4096, integer=True)
+    step_size: float = lm.number(0.1, "η", "step size", low=0, open_ends="low")
+    steps: int = lm.number(600, "T", "cap on the training steps", low=0, high=10**6, integer=True)
+    record_every: int = lm.number(1, "", "steps between two records", low=1, high=10**6, integer=True)
+    train_attention: int = lm.number(
         1, "", "1: keys and queries are trained; 0: frozen (the CNN baseline)", low=0, high=1, integer=True
     )
-    margin: float = lab.number(1.0, "γ", "margin of the hinge loss", low=0, open_ends="low")
+    margin: float = lm.number(1.0, "γ", "margin of the hinge loss", low=0, open_ends="low")
 
-    dimension: int = lab.size(10, "d", "token dimension")
-    patterns: int = lab.size(5, "M", "number of patterns (of pattern sets, if they have members)", low=3)
-    classes: int = lab.size(2, "", "classes, a power of two: as many discriminative patterns", low=2, high=64)
-    members: int = lab.size(1, "l_m", "members of every pattern set (1: plain patterns)")
-    tokens: int = lab.size(50, "L", "tokens per sample")
-    value_width: int = lab.size(10, "m_a", "rows of the value map")
-    key_width: int = lab.size(10, "m_b", "rows of the key and query maps")
-    neurons: int = lab.size(200, "m", "hidden neurons")
-    heads: int = lab.size(1, "H", "attention heads")
-    batch: int = lab.size(0, "B", "mini-batch size (0: full batch)", low=0)
-    records: int = lab.size(601, "", "room for records", low=2)
-    test_samples: int = lab.size(200, "", "test samples")
+    dimension: int = lm.size(10, "d", "token dimension")
+    patterns: int = lm.size(5, "M", "number of patterns (of pattern sets, if they have members)", low=3)
+    classes: int = lm.size(2, "", "classes, a power of two: as many discriminative patterns", low=2, high=64)
+    members: int = lm.size(1, "l_m", "members of every pattern set (1: plain patterns)")
+    tokens: int = lm.size(50, "L", "tokens per sample")
+    value_width: int = lm.size(10, "m_a", "rows of the value map")
+    key_width: int = lm.size(10, "m_b", "rows of the key and query maps")
+    neurons: int = lm.size(200, "m", "hidden neurons")
+    heads: int = lm.size(1, "H", "attention heads")
+    batch: int = lm.size(0, "B", "mini-batch size (0: full batch)", low=0)
+    records: int = lm.size(601, "", "room for records", low=2)
+    test_samples: int = lm.size(200, "", "test samples")
 
-    pattern_basis: str = lab.choice("random", "patterns: random orthonormal, or unit vectors", "random", "canonical")
-    label_balance: str = lab.choice("exact", "labels: exactly balanced, or fair coins", "exact", "bernoulli")
-    shuffle: bool = lab.flag(True, "token positions shuffled in every sample")
-    fractions: str = lab.choice("fixed", "token counts: the same in every sample, or random", "fixed", "random")
-    noise_law: str = lab.choice("gaussian", "token noise", "gaussian", "ball", "sphere")
-    normalise: str = lab.choice(
+    pattern_basis: str = lm.choice("random", "patterns: random orthonormal, or unit vectors", "random", "canonical")
+    label_balance: str = lm.choice("exact", "labels: exactly balanced, or fair coins", "exact", "bernoulli")
+    shuffle: bool = lm.flag(True, "token positions shuffled in every sample")
+    fractions: str = lm.choice("fixed", "token counts: the same in every sample, or random", "fixed", "random")
+    noise_law: str = lm.choice("gaussian", "token noise", "gaussian", "ball", "sphere")
+    normalise: str = lm.choice(
         "auto",
         "tokens rescaled to unit norm (auto: if any noise level exceeds 0.05), or layer norm (centred first)",
         "auto",
@@ -89,67 +89,70 @@ class Setting(lab.Setting):
         "no",
         "layer",
     )
-    strategy: str = lab.choice("random", "which tokens sparsification drops first", *STRATEGIES)
-    label_order: str = lab.choice("true", "training labels as generated, or shuffled afterwards", "true", "shuffled")
-    reduction: str = lab.choice(
+    strategy: str = lm.choice("random", "which tokens sparsification drops first", *STRATEGIES)
+    label_order: str = lm.choice("true", "training labels as generated, or shuffled afterwards", "true", "shuffled")
+    reduction: str = lm.choice(
         "none", "simulate tokens, or (exact without noise) two samples of weighted patterns", "none", "patterns"
     )
-    output: str = lab.choice("shared", "output signs: one per neuron, or per token and neuron", "shared", "per_token")
-    balanced_signs: bool = lab.flag(False, "exactly half of the shared signs positive")
-    init: str = lab.choice("assumption", "initial attention and value maps", "assumption", "literal", "given")
-    output_rule: str = lab.choice(
+    output: str = lm.choice("shared", "output signs: one per neuron, or per token and neuron", "shared", "per_token")
+    balanced_signs: bool = lm.flag(False, "exactly half of the shared signs positive")
+    init: str = lm.choice("assumption", "initial attention and value maps", "assumption", "literal", "given")
+    output_rule: str = lm.choice(
         "given", "initial output scale: output_scale, 1/sqrt(m) or 1/sqrt(M)", "given", "inv_sqrt_m", "inv_sqrt_M"
     )
-    value_error_law: str = lab.choice("random", "directions of the value error", "random", "confuse", "given")
-    attention_error_law: str = lab.choice("random", "directions of the key and query errors", "random", "confuse")
-    free_queries: bool = lab.flag(False, "query features of the neutral patterns independent of the key features")
-    clip_spectral: bool = lab.flag(False, "divide the initial maps by max(1, spectral norm)")
-    skip: bool = lab.flag(False, "skip connection: the token is added to its value vector (needs m_a = d)")
-    defect: str = lab.choice(
+    value_error_law: str = lm.choice("random", "directions of the value error", "random", "confuse", "given")
+    attention_error_law: str = lm.choice("random", "directions of the key and query errors", "random", "confuse")
+    free_queries: bool = lm.flag(False, "query features of the neutral patterns independent of the key features")
+    clip_spectral: bool = lm.flag(False, "divide the initial maps by max(1, spectral norm)")
+    skip: bool = lm.flag(False, "skip connection: the token is added to its value vector (needs m_a = d)")
+    defect: str = lm.choice(
         "none", "a deliberate break, for controls: initial output weights shifted by -2ξ p_1", "none", "shifted"
     )
-    uniform_attention: bool = lab.flag(False, "initial keys zero: plain average pooling")
-    loss: str = lab.choice("hinge", "training loss", "hinge", "logistic", "linear")
-    batches: str = lab.choice("epochs", "mini-batch scheme", "epochs", "iid", "one_pass")
-    stop: str = lab.choice(
+    uniform_attention: bool = lm.flag(False, "initial keys zero: plain average pooling")
+    loss: str = lm.choice("hinge", "training loss", "hinge", "logistic", "linear")
+    batches: str = lm.choice("epochs", "mini-batch scheme", "epochs", "iid", "one_pass")
+    stop: str = lm.choice(
         "zero_loss", "leave when the training loss is 0, at most 0.001, or never", "zero_loss", "small_loss", "never"
     )
-    track: str = lab.choice(
-        "loss", "recorded along training: the loss, the attention too, or features and neurons as well",
-        "loss", "attention", "neurons",
-    )  # fmt: skip
+    track: str = lm.choice(
+        "loss",
+        "recorded along training: the loss, the attention too, or features and neurons as well",
+        "loss",
+        "attention",
+        "neurons",
+    )
 
-    member_shares: Any = lab.array("", "mixing proportions of the members, one row per set (M x l_m; default even)")
-    value_map: Any = lab.array("W_V", "initial value map for init=given (m_a x d)")
-    key_map: Any = lab.array("W_K", "initial key map for init=given (m_b x d)")
-    query_map: Any = lab.array("W_Q", "initial query map for init=given (m_b x d)")
-    value_error_directions: Any = lab.array("E_V", "unit columns for value_error_law=given (m_a x M)")
+    member_shares: Any = lm.array("", "mixing proportions of the members, one row per set (M x l_m; default even)")
+    value_map: Any = lm.array("W_V", "initial value map for init=given (m_a x d)")
+    key_map: Any = lm.array("W_K", "initial key map for init=given (m_b x d)")
+    query_map: Any = lm.array("W_Q", "initial query map for init=given (m_b x d)")
+    value_error_directions: Any = lm.array("E_V", "unit columns for value_error_law=given (m_a x M)")
 
-    @lab.derived
+    @lm.derived
     def relevant_tokens(self) -> int:
         return token_count(self.relevant_fraction, self.tokens)
 
-    @lab.derived
+    @lm.derived
     def confusion_tokens(self) -> int:
         return token_count(self.confusion_fraction, self.tokens)
 
-    @lab.derived
+    @lm.derived
     def kept_tokens(self) -> int:
         return token_count(self.keep, self.tokens)
 
-    @lab.fixed
+    @lm.fixed
     def outputs(self) -> int:
         """Coordinates of the label: the classes are coded in {±1}^k."""
         return self.classes.bit_length() - 1
 
-    @lab.derived
+    @lm.derived
     def unit_tokens(self) -> int:
         """1 if tokens are rescaled to unit norm."""
         noisy = self.noisy_level if self.noisy_fraction > 0 else 0.0
         largest = max(self.token_noise, noisy) if self.noise_law == "gaussian" else self.noise_radius
         return int(self.normalise in ("yes", "layer") or (self.normalise == "auto" and largest > 0.05))
 
-    @lab.derived
+    @lm.derived
     def layer_tokens(self) -> int:
         """1 if tokens are centred before."""
         return int(self.normalise == "layer")
@@ -164,49 +167,49 @@ class Setting(lab.Setting):
         """τ; for Gaussian noise its effective value c_0 sqrt(d)."""
         return self.token_noise * math.sqrt(self.dimension) if self.noise_law == "gaussian" else self.noise_radius
 
-    @lab.derived
+    @lm.derived
     def condition_slack(self) -> float:
         """Slack of condition (2.8) with the realised fractions."""
         counts = self.relevant_tokens, self.confusion_tokens
         return float(condition_slack(*counts, self.value_error, self.attention_error, self.radius)) / self.tokens
 
-    @lab.derived
+    @lm.derived
     def shares(self) -> np.ndarray:
         """Mixing proportions of the members of every pattern set."""
         even = np.full((self.patterns, self.members), 1 / self.members)
         return even if self.member_shares is None else self.member_shares
 
-    @lab.derived
+    @lm.derived
     def output_std(self) -> float:
         scale = {"given": self.output_scale, "inv_sqrt_m": self.neurons**-0.5, "inv_sqrt_M": self.patterns**-0.5}
         return scale[self.output_rule]
 
-    @lab.derived
+    @lm.derived
     def shuffled_labels(self) -> int:
         return int(self.label_order == "shuffled")
 
-    @lab.derived
+    @lm.derived
     def training_samples(self) -> int:
         return 2 if self.reduction == "patterns" else self.samples
 
-    @lab.fixed
+    @lm.fixed
     def sample_room(self) -> int:
         """Room for the training samples."""
-        return lab.capacity(self.training_samples)
+        return lm.capacity(self.training_samples)
 
-    @lab.fixed
+    @lm.fixed
     def drawn_room(self) -> int:
         return coarse_room(self.samples)
 
-    @lab.fixed
+    @lm.fixed
     def drawn_test_room(self) -> int:
         return coarse_room(min(self.test_samples, 4096))
 
-    @lab.fixed
+    @lm.fixed
     def sparsified(self) -> int:
         return int(self.keep < 1)
 
-    @lab.fixed
+    @lm.fixed
     def each_step(self) -> int:
         """1 if every step is recorded."""
         return int(self.record_every == 1 and self.steps <= self.records - 1)
@@ -263,8 +266,7 @@ class Setting(lab.Setting):
             yield from self.misshapen("value_error_directions", (self.value_width, self.patterns))
             if not np.allclose(np.linalg.norm(self.value_error_directions, axis=0), 1, atol=1e-5):
                 yield "value_error_directions is not allowed: its columns must be unit vectors."
-        if "batch" in given and self.batch > self.samples:
-            yield f"batch = {self.batch} is not allowed: it must not exceed samples = {self.samples}."
+        yield from self.exceeding("batch", "samples", given)
         if self.test_samples > 4096:
             yield f"test_samples = {self.test_samples} is not allowed: test_samples is at most 4096."
         if self.reduction == "patterns":

@@ -7,14 +7,5 @@ from lemmata.theories.vit import theorem
 from lemmata.theories.vit.claims import attention, dynamics, iterations, neurons, samples, sparsification, variants
 from lemmata.theories.vit.images import claims as images
 
-CLAIMS = (
-    *theorem.CLAIMS,
-    *samples.CLAIMS,
-    *iterations.CLAIMS,
-    *attention.CLAIMS,
-    *dynamics.CLAIMS,
-    *neurons.CLAIMS,
-    *sparsification.CLAIMS,
-    *variants.CLAIMS,
-    *images.CLAIMS,
-)
+TOPICS = (theorem, samples, iterations, attention, dynamics, neurons, sparsification, variants, images)
+CLAIMS = tuple(claim for topic in TOPICS for claim in topic.CLAIMS)

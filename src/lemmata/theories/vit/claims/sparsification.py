@@ -4,77 +4,82 @@ from __future__ import annotations
 
 import xarray as xr
 
-from lemmata.lab.claims import Claim, Control, Datasets, Evidence, NotApplicable
-from lemmata.lab.judges import at_most, increasing, within
-from lemmata.lab.measures import ratio_of_means
+import lemmata as lm
 
 
-def _sparsified(datasets: Datasets) -> tuple[xr.DataArray, xr.DataArray]:
-    """Test loss at keep 0.7 by strategy, and without sparsification; the latter's mean must lie in [0.15, 0.8]."""
-    loss = datasets["f5-sparsification"].test_hinge
-    whole = loss.sel(keep=1.0, strategy="random", drop=True)
-    mean = float(whole.mean("seed"))
-    if not 0.15 <= mean <= 0.8:
-        raise NotApplicable(f"not applicable: the unsparsified loss {mean:.3g} is outside [0.15, 0.8]")
-    return loss.sel(keep=0.7, drop=True), whole
+def _kept(data: xr.Dataset, strategy: str | list[str]) -> xr.DataArray:
+    """Test loss with 70 % of the tokens kept."""
+    return lm.cells(data.test_hinge, keep=0.7, strategy=strategy)
 
 
-def _kept(strategy: str) -> Evidence:
+def _whole(data: xr.Dataset) -> xr.DataArray:
+    """Test loss without sparsification."""
+    return lm.cells(data.test_hinge, keep=1.0, strategy="random")
+
+
+@lm.evidence("f5-sparsification")
+def relative_loss(data: xr.Dataset, strategy: str) -> xr.DataArray:
     """Seed-mean loss at keep 0.7 relative to the unsparsified one."""
-
-    def evidence(datasets: Datasets) -> xr.DataArray:
-        loss, whole = _sparsified(datasets)
-        return ratio_of_means(loss.sel(strategy=strategy, drop=True), whole)
-
-    return evidence
+    return lm.ratio_of_means(_kept(data, strategy), _whole(data))
 
 
-def _order(*strategies: str) -> Evidence:
-    return lambda datasets: _sparsified(datasets)[0].sel(strategy=list(strategies))
+@lm.evidence("f5-sparsification")
+def losses(data: xr.Dataset, strategies: tuple[str, ...] = ("irrelevant", "noisy", "random")) -> xr.DataArray:
+    """Loss at keep 0.7, in this order of strategies."""
+    return _kept(data, list(strategies))
 
 
-_RELEVANT_FIRST = "relevant tokens dropped first"
+def _in_between(data: xr.Dataset) -> xr.DataArray:
+    """The unsparsified loss has neither vanished nor stayed where it began."""
+    mean = _whole(data).mean("seed")
+    return (mean >= 0.15) & (mean <= 0.8)
+
+
+IN_BETWEEN = lm.Gate("not applicable: the mean of the unsparsified loss is outside [0.15, 0.8]", _in_between)
+_RELEVANT_FIRST = lm.Control("relevant tokens dropped first", strategy="relevant")
 
 CLAIMS = (
-    Claim(
-        name="v6-sparsify-irrelevant",
-        reference="Remark 2",
-        kind="comparison",
-        statement="Dropping label-irrelevant tokens down to 70 % at least halves the test loss (seed means).",
-        reads=("f5-sparsification",),
-        evidence=_kept("irrelevant"),
-        judge=at_most(0.5, by="mean"),
-        controls=(Control(_RELEVANT_FIRST, _kept("relevant")),),
+    lm.Claim(
+        "v6-sparsify-irrelevant",
+        "Remark 2",
+        "comparison",
+        "Dropping label-irrelevant tokens down to 70 % at least halves the test loss (seed means).",
+        relative_loss("irrelevant"),
+        lm.at_most(0.5, by="mean"),
+        _RELEVANT_FIRST,
+        gate=IN_BETWEEN,
     ),
-    Claim(
-        name="v6-sparsify-noisy",
-        reference="Remark 2",
-        kind="comparison",
-        statement="Dropping the noisiest tokens down to 70 % lowers the test loss to at most 0.8 of it (seed means).",
-        reads=("f5-sparsification",),
-        evidence=_kept("noisy"),
-        judge=at_most(0.8, by="mean"),
-        controls=(Control(_RELEVANT_FIRST, _kept("relevant")),),
+    lm.Claim(
+        "v6-sparsify-noisy",
+        "Remark 2",
+        "comparison",
+        "Dropping the noisiest tokens down to 70 % lowers the test loss to at most 0.8 of it (seed means).",
+        relative_loss("noisy"),
+        lm.at_most(0.8, by="mean"),
+        _RELEVANT_FIRST,
+        gate=IN_BETWEEN,
     ),
-    Claim(
-        name="f5-order",
-        reference="Figure 2.5",
-        kind="ordering",
-        statement="With 70 % of the tokens kept, the test loss is lowest after dropping irrelevant tokens, then noisy "
-        "ones, then random ones (seed means).",
-        reads=("f5-sparsification",),
-        evidence=_order("irrelevant", "noisy", "random"),
-        judge=increasing("strategy", by="mean"),
-        controls=(Control("irrelevant and random exchanged", _order("random", "noisy", "irrelevant")),),
+    lm.Claim(
+        "f5-order",
+        "Figure 2.5",
+        "ordering",
+        "With 70 % of the tokens kept, the test loss is lowest after dropping irrelevant tokens, then noisy ones, then "
+        "random ones (seed means).",
+        losses(),
+        lm.increasing("strategy", by="mean"),
+        lm.Control("irrelevant and random exchanged", strategies=("random", "noisy", "irrelevant")),
+        source="figure",
+        gate=IN_BETWEEN,
     ),
-    Claim(
-        name="f5-random-flat",
-        reference="Figure 2.5",
-        kind="comparison",
-        statement="Dropping tokens at random down to 70 % leaves the test loss within 0.65 to 1.15 of it (seed means).",
-        reads=("f5-sparsification",),
-        evidence=_kept("random"),
-        judge=within(0.65, 1.15, by="mean", predicted=1.0),
-        controls=(Control(_RELEVANT_FIRST, _kept("relevant")),),
+    lm.Claim(
+        "f5-random-flat",
+        "Figure 2.5",
+        "comparison",
+        "Dropping tokens at random down to 70 % leaves the test loss within 0.65 to 1.15 of it (seed means).",
+        relative_loss("random"),
+        lm.within(0.65, 1.15, by="mean", predicted=1.0),
+        _RELEVANT_FIRST,
+        source="figure",
+        gate=IN_BETWEEN,
     ),
 )

@@ -9,12 +9,12 @@ from lemmata.theories.vit.studies.initial import measure_initial
 EXPERIMENTS = (
     experiment(
         "v10-lucky-sets",
-        "Lemma A.5.1, Definition A.2.3",
-        "How many neurons are lucky at initialisation, and how do they respond to token noise?",
-        figures.lucky_sets,
-        {"neurons": 1000},
-        {"defect": ["none", "shifted"]},
-        3,
+        reference="Lemma A.5.1, Definition A.2.3",
+        question="How many neurons are lucky at initialisation, and how do they respond to token noise?",
         simulation=measure_initial,
+        plot=figures.lucky_sets,
+        setting={"neurons": 1000},
+        axes={"defect": ["none", "shifted"]},
+        seeds=3,
     ),
 )

@@ -6,21 +6,9 @@ nothing says nothing: below a gate on the best cell's accuracy every verdict is 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import xarray as xr
 
-from lemmata.lab.claims import (
-    HOLDS,
-    INCONCLUSIVE,
-    Claim,
-    Control,
-    Datasets,
-    Evidence,
-    NotApplicable,
-    Verdict,
-)
-from lemmata.lab.judges import at_least, increasing, stating
+import lemmata as lm
 
 WHOLE, SPARSE = 0.656, 1.0
 """The relevant fraction of whole images, and of images without background tokens."""
@@ -28,132 +16,129 @@ MODELS = ["good", "poor"]
 ENOUGH_SEEDS = 5
 """From so many seeds on the register judges more strictly."""
 
-Stated = tuple[xr.DataArray, str]
-"""Evidence, and the accuracies that it was taken from in words."""
-
-
-def _gated(name: str, gate: Callable[[float], float], take: Callable[[xr.DataArray], xr.DataArray]) -> Evidence:
-    """What `take` makes of the accuracies of an experiment, if its best cell reaches gate(chance)."""
-
-    def evidence(datasets: Datasets) -> Stated:
-        data = datasets[name]
-        accuracy, chance = data.test_accuracy, float(data.chance.mean())
-        cells = accuracy.mean("seed")
-        low, high = float(cells.min()), float(cells.max())
-        said = f"stand-in digits, seed-mean accuracies {low:.3f} to {high:.3f}, chance {chance:.3g}"
-        if high < gate(chance):
-            raise NotApplicable(f"not learned: {said}, and the best cell is below {gate(chance):.3g}")
-        return take(accuracy), said
-
-    return evidence
-
-
-def _ten(take: Callable[[xr.DataArray], xr.DataArray]) -> Evidence:
-    """Ten classes: the best cell reaches twice chance."""
-    return _gated("f6a-images", lambda chance: 2 * chance, take)
-
-
-def _two(take: Callable[[xr.DataArray], xr.DataArray]) -> Evidence:
-    """Two classes: twice chance would be 100 %, so the best cell reaches half-way between chance and 1, i.e. 0.75."""
-    return _gated("f6c-spurious", lambda chance: (1 + chance) / 2, take)
-
-
-def _clear_of_zero(difference: xr.DataArray) -> Verdict:
-    """Above 0, below 0 or undecided by the t interval; with five seeds or more twice the standard error decides."""
-    return at_least(0.0, "clear" if difference.sizes["seed"] >= ENOUGH_SEEDS else "interval", strict=True)(difference)
-
-
-def _reversed(accuracy: xr.DataArray) -> xr.DataArray:
-    return accuracy.isel(samples=slice(None, None, -1))
-
 
 def _fraction_gain(accuracy: xr.DataArray) -> xr.DataArray:
     """Accuracy at relevant fraction 1 minus that of whole images."""
-    whole, sparse = (accuracy.sel(relevant_fraction=value, drop=True) for value in (WHOLE, SPARSE))
-    return sparse - whole
+    return lm.cells(accuracy, relevant_fraction=SPARSE) - lm.cells(accuracy, relevant_fraction=WHOLE)
 
 
-def _lifted(accuracy: xr.DataArray) -> xr.DataArray:
-    """The same data, had dropping the background added 0.1 in every seed."""
-    whole = accuracy.sel(relevant_fraction=WHOLE)
-    return xr.concat([whole, (whole + 0.1).assign_coords(relevant_fraction=SPARSE)], "relevant_fraction")
+@lm.evidence("f6a-images")
+def by_samples(data: xr.Dataset, reverse: bool = False) -> xr.DataArray:
+    """Test accuracy along the number of training images."""
+    return data.test_accuracy.isel(samples=slice(None, None, -1)) if reverse else data.test_accuracy
 
 
-def _model_gain(better: str, worse: str) -> Callable[[xr.DataArray], xr.DataArray]:
+@lm.evidence("f6a-images")
+def fraction_gain(data: xr.Dataset, lift: float | None = None) -> xr.DataArray:
+    """What dropping the background adds, averaged over the numbers of images; `lift`: had it added so much."""
+    accuracy = data.test_accuracy
+    if lift is not None:
+        whole = accuracy.sel(relevant_fraction=WHOLE)
+        lifted = (whole + lift).assign_coords(relevant_fraction=SPARSE)
+        accuracy = xr.concat([whole, lifted], "relevant_fraction")
+    return _fraction_gain(accuracy).mean("samples")
+
+
+@lm.evidence("f6c-spurious")
+def model_gain(data: xr.Dataset, better: str = "good", worse: str = "poor") -> xr.DataArray:
     """Accuracy from one initial model minus that from another, at each relevant fraction."""
-    return lambda accuracy: accuracy.sel(variant=better, drop=True) - accuracy.sel(variant=worse, drop=True)
+    return lm.cells(data.test_accuracy, variant=better) - lm.cells(data.test_accuracy, variant=worse)
 
 
-def _background_gain(accuracy: xr.DataArray) -> xr.DataArray:
+@lm.evidence("f6c-spurious")
+def background_gain(data: xr.Dataset, reverse: bool = False) -> xr.DataArray:
     """The gain of dropping the background: averaged over the two initial models, with five seeds or more of each."""
-    gain = _fraction_gain(accuracy.sel(variant=MODELS))
-    return gain if gain.sizes["seed"] >= ENOUGH_SEEDS else gain.mean("variant")
+    gain = _fraction_gain(lm.cells(data.test_accuracy, variant=MODELS))
+    gain = gain if gain.sizes["seed"] >= ENOUGH_SEEDS else gain.mean("variant")
+    return -gain if reverse else gain
 
 
-def _balance_gain(balanced: str) -> Callable[[xr.DataArray], xr.DataArray]:
+@lm.evidence("f6c-spurious")
+def balance_gain(data: xr.Dataset, balanced: str = "poor, balanced") -> xr.DataArray:
     """What uncorrelated backgrounds add for whole images and the poor model."""
-    return lambda accuracy: _model_gain(balanced, "poor")(accuracy).sel(relevant_fraction=WHOLE, drop=True)
+    accuracy = lm.cells(data.test_accuracy, relevant_fraction=WHOLE)
+    return lm.cells(accuracy, variant=balanced) - lm.cells(accuracy, variant="poor")
 
+
+def _clear_of_zero(difference: xr.DataArray) -> lm.Verdict:
+    """Above 0, below 0 or undecided by the t interval; with five seeds or more twice the standard error decides."""
+    by = "clear" if difference.sizes["seed"] >= ENOUGH_SEEDS else "interval"
+    return lm.at_least(0.0, by, strict=True)(difference)
+
+
+def _best(data: xr.Dataset) -> xr.DataArray:
+    """The seed-mean accuracy of the best cell."""
+    return data.test_accuracy.mean("seed").max()
+
+
+TEN_CLASSES = lm.Gate(
+    "not learned: even the best cell classifies less than twice as many images as guessing",
+    lambda data: _best(data) >= 2 * data.chance.mean(),
+)
+TWO_CLASSES = lm.Gate(
+    "not learned: even the best cell does not reach half-way between chance and 1",
+    lambda data: _best(data) >= (1 + data.chance.mean()) / 2,
+)
 
 CLAIMS = (
-    Claim(
-        name="f6a-samples",
-        reference="Figure 2.6 (a)",
-        kind="ordering",
-        statement="Test accuracy rises with the number of training images, at each relevant fraction.",
-        reads=("f6a-images",),
-        evidence=_ten(lambda accuracy: accuracy),
-        judge=stating(increasing("samples")),
-        controls=(Control("N axis reversed", _ten(_reversed)),),
+    lm.Claim(
+        "f6a-samples",
+        "Figure 2.6 (a)",
+        "ordering",
+        "Test accuracy rises with the number of training images, at each relevant fraction (stand-in: digits).",
+        by_samples(),
+        lm.increasing("samples", by="mean"),
+        lm.Control("N axis reversed", reverse=True),
+        source="figure",
+        gate=TEN_CLASSES,
     ),
-    Claim(
-        name="f6a-fraction",
-        reference="Figure 2.6 (a)",
-        kind="comparison",
-        statement="Test accuracy is higher without background tokens (α_* = 1) than with all of them (α_* = 0.656), "
-        "averaged over the numbers of training images.",
-        reads=("f6a-images",),
-        evidence=_ten(lambda accuracy: _fraction_gain(accuracy).mean("samples")),
-        judge=stating(_clear_of_zero),
-        expected=INCONCLUSIVE,
-        controls=(
-            Control(
-                "accuracies at α_* = 1 set to those at 0.656 plus 0.1, seed by seed",
-                _ten(lambda accuracy: _fraction_gain(_lifted(accuracy)).mean("samples")),
-                HOLDS,
-            ),
-        ),
+    lm.Claim(
+        "f6a-fraction",
+        "Figure 2.6 (a)",
+        "comparison",
+        "Test accuracy is higher without background tokens (α_* = 1) than with all of them (α_* = 0.656), averaged "
+        "over the numbers of training images (stand-in: digits).",
+        fraction_gain(),
+        _clear_of_zero,
+        lm.Control("accuracies at α_* = 1 set to those at 0.656 plus 0.1, seed by seed", lift=0.1, expected=lm.HOLDS),
+        expected=lm.INCONCLUSIVE,
+        source="figure",
+        gate=TEN_CLASSES,
     ),
-    Claim(
-        name="f6c-initial",
-        reference="Figure 2.6 (c), Remark 3",
-        kind="comparison",
-        statement="With correlated backgrounds a better initial model gives a higher test accuracy, at each relevant "
-        "fraction.",
-        reads=("f6c-spurious",),
-        evidence=_two(_model_gain("good", "poor")),
-        judge=stating(at_least(0.0, by="mean", strict=True)),
-        controls=(Control("good and poor exchanged", _two(_model_gain("poor", "good"))),),
+    lm.Claim(
+        "f6c-initial",
+        "Figure 2.6 (c), Remark 3",
+        "comparison",
+        "With correlated backgrounds a better initial model gives a higher test accuracy, at each relevant fraction "
+        "(stand-in: digits).",
+        model_gain(),
+        lm.at_least(0.0, by="mean", strict=True),
+        lm.Control("good and poor exchanged", better="poor", worse="good"),
+        source="figure",
+        gate=TWO_CLASSES,
     ),
-    Claim(
-        name="f6c-background",
-        reference="Figure 2.6 (c), Remark 2",
-        kind="comparison",
-        statement="With correlated backgrounds test accuracy is higher without background tokens than with them.",
-        reads=("f6c-spurious",),
-        evidence=_two(_background_gain),
-        judge=stating(at_least(0.0, by="mean", strict=True)),
-        controls=(Control("α_* axis reversed", _two(lambda accuracy: -_background_gain(accuracy))),),
+    lm.Claim(
+        "f6c-background",
+        "Figure 2.6 (c), Remark 2",
+        "comparison",
+        "With correlated backgrounds test accuracy is higher without background tokens than with them (stand-in: "
+        "digits).",
+        background_gain(),
+        lm.at_least(0.0, by="mean", strict=True),
+        lm.Control("α_* axis reversed", reverse=True),
+        source="figure",
+        gate=TWO_CLASSES,
     ),
-    Claim(
-        name="f6c-shortcut",
-        reference="Figure 2.6 (c)",
-        kind="comparison",
-        statement="The loss of accuracy is due to the shortcut: with all tokens and the poor model, backgrounds that "
-        "do not depend on the class give at least 0.1 more.",
-        reads=("f6c-spurious",),
-        evidence=_two(_balance_gain("poor, balanced")),
-        judge=stating(at_least(0.1, by="mean")),
-        controls=(Control("correlated backgrounds in both places", _two(_balance_gain("poor"))),),
+    lm.Claim(
+        "f6c-shortcut",
+        "Figure 2.6 (c)",
+        "comparison",
+        "The loss of accuracy is due to the shortcut: with all tokens and the poor model, backgrounds that do not "
+        "depend on the class give at least 0.1 more (stand-in: digits).",
+        balance_gain(),
+        lm.at_least(0.1, by="mean"),
+        lm.Control("correlated backgrounds in both places", balanced="poor"),
+        source="figure",
+        gate=TWO_CLASSES,
     ),
 )

@@ -13,10 +13,9 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+import lemmata as lm
 from lemmata.datasets import cifar10, digits
 from lemmata.datasets.images import Images, resized, unsplit
-from lemmata.lab.errors import UserError
-from lemmata.lab.setting import capacity
 from lemmata.lab.simulation import generator
 from lemmata.theories.vit.images.setting import CANVAS, FOREGROUND, PLACES, ImageSetting
 from lemmata.theories.vit.sparsification import keep_best, score
@@ -54,7 +53,7 @@ def load_images(setting: ImageSetting) -> Images:
 def task_sets(images: Images, setting: ImageSetting, seed: int) -> tuple[Tokens, Tokens]:
     """Training and test images of the task, for the run with this seed."""
     train, test = split(images, setting.classes, "samples", setting, seed)
-    room, kept = capacity(setting.samples), setting.kept_tokens
+    room, kept = lm.capacity(setting.samples), setting.kept_tokens
     return (
         tokenise(train, setting.plants, setting, room, kept, seed, "train"),
         tokenise(test, setting.test_plants, setting, setting.test_samples, kept, seed, "test"),
@@ -64,7 +63,7 @@ def task_sets(images: Images, setting: ImageSetting, seed: int) -> tuple[Tokens,
 def pretraining_sets(images: Images, setting: ImageSetting, seed: int) -> tuple[Tokens, Tokens]:
     """Training and test images of the other classes: on an empty canvas, with all their tokens."""
     train, test = split(images, setting.other_classes, "pretraining_samples", setting, seed)
-    room, kept, empty = capacity(setting.pretraining_samples), setting.tokens, [0.0] * len(setting.other_classes)
+    room, kept, empty = lm.capacity(setting.pretraining_samples), setting.tokens, [0.0] * len(setting.other_classes)
     return (
         tokenise(train, empty, setting, room, kept, seed, "pretraining"),
         tokenise(test, empty, setting, setting.test_samples, kept, seed, "pretraining test"),
@@ -89,7 +88,7 @@ def split(
     train = _in_turn(pools)
     own = len(images.test_labels) > 0
     if count > len(train) - (not own):
-        raise UserError(
+        raise lm.UserError(
             f"{field} = {count} is not allowed: {images.source} has {len(train)} training images of these classes"
             f"{'' if own else ', at least one of them for the test'}."
         )
@@ -101,7 +100,7 @@ def split(
         test = back[~np.isin(back, train)]
     test = test[: setting.test_samples]
     if not len(test):
-        raise UserError(f"{images.source} has no test images of the classes that the setting asks for.")
+        raise lm.UserError(f"{images.source} has no test images of the classes that the setting asks for.")
     number = {c: i for i, c in enumerate(classes)}
 
     def chosen(pixels: np.ndarray, labels: np.ndarray, rows: np.ndarray) -> Chosen:

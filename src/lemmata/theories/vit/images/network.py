@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from lemmata.lab.simulation import piece
+import lemmata as lm
 from lemmata.networks.transformer import (
     Block,
     Dense,
@@ -41,7 +41,7 @@ class DeepTransformer(NamedTuple):
     head: Dense
 
 
-@piece("width", "blocks", "positions", "token_values", once=True)
+@lm.piece("width", "blocks", "positions", "token_values", once=True)
 def draw_network(problem: ImageSetting, key: jax.Array, *, classes: int) -> DeepTransformer:
     """A random initial network with an output layer for so many classes; the rest does not depend on their number."""
     embedding, positions, blocks, head = jax.random.split(key, 4)

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+import lemmata as lm
 from lemmata.datasets.digits import CLASS_SIZES
-from lemmata.lab import setting as lab
 
 CANVAS, FOREGROUND = 32, 26
 PLACES = {4: ((1, 5), (0, 2, 3, 4, 6)), 2: ((0, 2, 4, 6), (0, 2, 4, 6))}
@@ -29,44 +29,48 @@ def even_batch(samples: int, batch: int) -> int:
     return samples // math.ceil(samples / batch)
 
 
-class ImageSetting(lab.Setting):
+class ImageSetting(lm.Setting):
     """One image problem; the defaults are the stand-in (a)."""
 
-    image_source: str = lab.choice("digits", "source of the images", "digits", "cifar10", "given")
-    task: str = lab.choice("all", "classes to tell apart: all, or two with correlated backgrounds", "all", "pair")
-    strategy: str = lab.choice(
+    image_source: str = lm.choice("digits", "source of the images", "digits", "cifar10", "given")
+    task: str = lm.choice("all", "classes to tell apart: all, or two with correlated backgrounds", "all", "pair")
+    strategy: str = lm.choice(
         "spurious", "tokens dropped first: background ones, or any at random", "spurious", "random"
     )
-    patch: int = lab.choice(4, "patch size", 2, 4)
+    patch: int = lm.choice(4, "patch size", 2, 4)
 
-    samples: int = lab.number(150, "N", "training images", low=1, high=50_000, integer=True)
-    relevant_fraction: float = lab.number(
+    samples: int = lm.number(150, "N", "training images", low=1, high=50_000, integer=True)
+    relevant_fraction: float = lm.number(
         1.0, "α_*", "target fraction of label-relevant tokens", low=0, high=1, open_ends="low"
     )
-    plants_first: float = lab.number(
+    plants_first: float = lm.number(
         0.9, "", "share of the first class's training images on plants (task pair)", low=0, high=1
     )
-    plants_second: float = lab.number(
+    plants_second: float = lm.number(
         0.1, "", "share of the second class's training images on plants (task pair)", low=0, high=1
     )
-    epochs: int = lab.number(40, "", "training epochs", low=0, high=10_000, integer=True)
-    pretraining_samples: int = lab.number(
-        0, "", "images of the other classes for the initial model (0: random initial model)", low=0, high=50_000,
+    epochs: int = lm.number(40, "", "training epochs", low=0, high=10_000, integer=True)
+    pretraining_samples: int = lm.number(
+        0,
+        "",
+        "images of the other classes for the initial model (0: random initial model)",
+        low=0,
+        high=50_000,
         integer=True,
-    )  # fmt: skip
-    pretraining_epochs: int = lab.number(0, "", "epochs on them", low=0, high=10_000, integer=True)
-    step_size: float = lab.number(1e-3, "η", "step size of AdamW", low=0, open_ends="low")
-    weight_decay: float = lab.number(1e-2, "", "weight decay of AdamW", low=0)
+    )
+    pretraining_epochs: int = lm.number(0, "", "epochs on them", low=0, high=10_000, integer=True)
+    step_size: float = lm.number(1e-3, "η", "step size of AdamW", low=0, open_ends="low")
+    weight_decay: float = lm.number(1e-2, "", "weight decay of AdamW", low=0)
 
-    test_samples: int = lab.size(400, "", "test images, at most", high=10_000)
-    batch: int = lab.size(50, "B", "mini-batch size, at most")
-    width: int = lab.size(48, "", "width of a token inside the network")
-    heads: int = lab.size(4, "", "attention heads")
-    blocks: int = lab.size(5, "", "transformer blocks")
-    records: int = lab.size(3, "", "records of the training loss", low=2)
+    test_samples: int = lm.size(400, "", "test images, at most", high=10_000)
+    batch: int = lm.size(50, "B", "mini-batch size, at most")
+    width: int = lm.size(48, "", "width of a token inside the network")
+    heads: int = lm.size(4, "", "attention heads")
+    blocks: int = lm.size(5, "", "transformer blocks")
+    records: int = lm.size(3, "", "records of the training loss", low=2)
 
-    pixels: Any = lab.array("", "for image_source = given: [images, height, width, channels], values in [0, 1]")
-    labels: Any = lab.array("", "for image_source = given: [images], classes numbered from 0")
+    pixels: Any = lm.array("", "for image_source = given: [images, height, width, channels], values in [0, 1]")
+    labels: Any = lm.array("", "for image_source = given: [images], classes numbered from 0")
 
     @property
     def tokens(self) -> int:
@@ -76,7 +80,7 @@ class ImageSetting(lab.Setting):
     def relevant_tokens(self) -> int:
         return RELEVANT[self.patch]
 
-    @lab.fixed
+    @lm.fixed
     def kept_tokens(self) -> int:
         """rint(relevant tokens / α_*), half to even after removing floating noise; at most all of them."""
         return min(self.tokens, int(np.rint(round(self.relevant_tokens / self.relevant_fraction, 9))))
@@ -110,27 +114,27 @@ class ImageSetting(lab.Setting):
     def channels(self) -> int:
         return {"digits": 1, "cifar10": 3}.get(self.image_source) or self.pixels.shape[-1]
 
-    @lab.fixed
+    @lm.fixed
     def token_values(self) -> int:
         """Numbers of a patch."""
         return self.patch**2 * self.channels
 
-    @lab.fixed
+    @lm.fixed
     def positions(self) -> int:
         return self.tokens
 
-    @lab.fixed
+    @lm.fixed
     def class_count(self) -> int:
         return len(self.classes)
 
-    @lab.fixed
+    @lm.fixed
     def batch_size(self) -> int:
         return even_batch(self.samples, self.batch)
 
-    @lab.fixed
+    @lm.fixed
     def sample_room(self) -> int:
         """Room for the training images."""
-        return lab.capacity(self.samples)
+        return lm.capacity(self.samples)
 
     def refusals(self, given: list[str]) -> Iterator[str]:
         if self.image_source == "given":
@@ -140,10 +144,8 @@ class ImageSetting(lab.Setting):
                 f"pixels and labels are not allowed with image_source = {self.image_source}: they need "
                 "image_source = given."
             )
-        if self.width % self.heads:
-            yield f"heads = {self.heads} is not allowed: it must divide width = {self.width}."
-        if "batch" in given and self.batch > self.samples:
-            yield f"batch = {self.batch} is not allowed: it must not exceed samples = {self.samples}."
+        yield from self.indivisible("heads", "width")
+        yield from self.exceeding("batch", "samples", given)
         if self.image_source != "cifar10":  # how many images of CIFAR-10 there are is known when its files are read
             yield from self._too_many()
         if self.pretraining_samples and not self.other_classes:

@@ -6,8 +6,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool
 
-from lemmata.lab.errors import UserError
-from lemmata.lab.simulation import Variable, piece, simulation, stream
+import lemmata as lm
 from lemmata.networks.attention import concentration
 from lemmata.networks.shallow import Network, attention, products, run_forward
 from lemmata.theories.vit.data import Data, draw, draw_patterns
@@ -30,7 +29,7 @@ def _training_samples(problem: Setting, data: Data) -> tuple[Data, Bool[Array, "
     return data, jnp.arange(problem.sample_room) < problem.training_samples
 
 
-@piece("sample_room", "neurons", once=True)
+@lm.piece("sample_room", "neurons", once=True)
 def lucky_fractions(problem: Setting, network: Network, signs: Array, data: Data) -> dict[str, Array]:
     """Shares of all neurons: active on one relevant token, and on all relevant tokens of a class (Lemma A.5.1)."""
     data, used = _training_samples(problem, data)
@@ -46,7 +45,7 @@ def lucky_fractions(problem: Setting, network: Network, signs: Array, data: Data
     }
 
 
-@piece("sample_room", once=True)
+@lm.piece("sample_room", once=True)
 def noise_bound(problem: Setting, network: Network, features: Features, basis: Array, data: Data) -> dict[str, Array]:
     """The largest |W_O,i (W_V x_l - p_z(l))| over all neurons and tokens, relative to its Cauchy-Schwarz bound
 
@@ -62,7 +61,7 @@ def noise_bound(problem: Setting, network: Network, features: Features, basis: A
     return {"noise_ratio": largest / (sigma + norm * tau), "noise_ratio_without_error": largest / (norm * tau)}
 
 
-@piece("sample_room", "init", once=True)
+@lm.piece("sample_room", "init", once=True)
 def attention_bounds(
     problem: Setting, network: Network, features: Features, basis: Array, data: Data
 ) -> dict[str, Array]:
@@ -101,31 +100,31 @@ def attention_bounds(
     }
 
 
-@simulation(
-    Variable("active_on_one", ("side",), "", "share of neurons active on one relevant token of the class", True),
-    Variable("lucky_on_one", ("side",), "", "share of neurons that also have the sign of the class", True),
-    Variable("active_on_all", ("side",), "|W|/m", "share of neurons active on all relevant tokens of the class"),
-    Variable("lucky_on_all", ("side",), "", "share of neurons that also have the sign of the class"),
-    Variable("neurons", (), "m", "hidden neurons"),
-    Variable("noise_ratio", (), "", "largest response to token noise over its bound (σ + |W_V| τ) |W_O|", True),
-    Variable("noise_ratio_without_error", (), "", "the same with σ = 0 in the bound", True),
-    Variable("attention_excess", ("bound",), "", "smallest attention of a relevant query minus its lower bound"),
-    Variable("attention_broken", ("bound",), "", "share of relevant queries whose attention is below the bound"),
-    Variable("attention_least", (), "", "smallest attention of a relevant query on relevant tokens"),
+@lm.simulation(
+    lm.Variable("active_on_one", ("side",), "", "share of neurons active on one relevant token of the class", True),
+    lm.Variable("lucky_on_one", ("side",), "", "share of neurons that also have the sign of the class", True),
+    lm.Variable("active_on_all", ("side",), "|W|/m", "share of neurons active on all relevant tokens of the class"),
+    lm.Variable("lucky_on_all", ("side",), "", "share of neurons that also have the sign of the class"),
+    lm.Variable("neurons", (), "m", "hidden neurons"),
+    lm.Variable("noise_ratio", (), "", "largest response to token noise over its bound (σ + |W_V| τ) |W_O|", True),
+    lm.Variable("noise_ratio_without_error", (), "", "the same with σ = 0 in the bound", True),
+    lm.Variable("attention_excess", ("bound",), "", "smallest attention of a relevant query minus its lower bound"),
+    lm.Variable("attention_broken", ("bound",), "", "share of relevant queries whose attention is below the bound"),
+    lm.Variable("attention_least", (), "", "smallest attention of a relevant query on relevant tokens"),
     labels={"side": SIDES, "bound": BOUNDS},
 )
 def measure_initial(problem: Setting, key: jax.Array, prepared: None = None) -> dict[str, Array]:
     """Draw data and an initial network, and measure; nothing is trained."""
     plain = problem.heads == 1 and problem.classes == 2 and problem.members == 1 and problem.output == "shared"
     if not plain or problem.skip or problem.sparsified:
-        raise UserError(
+        raise lm.UserError(
             "The initial network is measured with heads = 1, skip = false, classes = 2, members = 1, keep = 1 and "
             "output = shared only."
         )
-    basis = draw_patterns(problem, stream(key, "data"))
-    data = draw(problem, stream(key, "data"), basis, count=problem.drawn_room)
-    network, features = initialise(problem, stream(key, "init"), basis)
-    signs = draw_signs(problem, stream(key, "init"))
+    basis = draw_patterns(problem, lm.stream(key, "data"))
+    data = draw(problem, lm.stream(key, "data"), basis, count=problem.drawn_room)
+    network, features = initialise(problem, lm.stream(key, "init"), basis)
+    signs = draw_signs(problem, lm.stream(key, "init"))
     return {
         **lucky_fractions(problem, network, signs, data),
         **noise_bound(problem, network, features, basis, data),
