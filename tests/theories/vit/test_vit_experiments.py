@@ -1,5 +1,6 @@
 """The experiments: their sizes are those of the specification, and all of them run, are drawn and can be judged."""
 
+import contextlib
 import json
 import math
 from typing import Any
@@ -9,8 +10,9 @@ import pytest
 import xarray as xr
 from matplotlib.axes import Axes
 
-from lemmata.lab.claims import INCONCLUSIVE, OUTCOMES, examine
+from lemmata.lab.claims import INCONCLUSIVE, OUTCOMES, NotApplicable, examine
 from lemmata.lab.grid import Grid, make_grid
+from lemmata.lab.intervals import CannotFit
 from lemmata.lab.runner import Options, Outcome, run
 from lemmata.lab.verify import verify
 from lemmata.theories import vit
@@ -568,7 +570,7 @@ def test_the_figure_of_an_experiment_is_drawn_and_labelled(name, outcomes):
     picture = (outcomes[name].path / "figure.png").read_bytes()
     assert picture.startswith(b"\x89PNG")
     assert len(picture) > 5000
-    figure = EXPERIMENTS[name].plot(outcomes[name].data)
+    figure = EXPERIMENTS[name].draw(outcomes[name].data, vit.theory.claims)
     bars = [ax for ax in figure.axes if ax.get_label() == "<colorbar>"]
     panels = [ax for ax in figure.axes if ax not in bars]
     assert panels
@@ -623,3 +625,17 @@ def test_behind_the_gates_evidence_is_found_in_what_the_experiments_leave(name, 
             assert "not converged" not in verdict.note, claim.name
             assert "not applicable" not in verdict.note, claim.name
             assert verdict.outcome != INCONCLUSIVE or "not measured in every seed" in verdict.note, claim.name
+
+
+def test_every_evidence_control_and_gate_can_be_taken_at_smoke(outcomes):
+    for claim in vit.theory.claims.values():
+        if set(claim.reads) <= set(NAMES):
+            datasets = {
+                name: passed(outcomes[name].data) if name in TRAINED else outcomes[name].data for name in claim.reads
+            }
+            for evidence in (claim.evidence, *(control.evidence(claim.evidence) for control in claim.controls)):
+                with contextlib.suppress(NotApplicable, CannotFit):
+                    evidence(datasets)
+            if claim.gate:
+                for name in claim.evidence.reads:
+                    claim.gate.check(datasets[name])

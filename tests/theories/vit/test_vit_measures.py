@@ -6,7 +6,7 @@ import xarray as xr
 
 from lemmata.lab.claims import NotApplicable
 from lemmata.lab.measures import at_end, log_slopes, ratio_of_means
-from lemmata.theories.vit.measures import converged, growth, half_thresholds, own_coordinates, split_runs, success
+from lemmata.theories.vit.measures import by_reading, converged, growth, half_thresholds, own_coordinates, success
 
 nan, inf = float("nan"), float("inf")
 
@@ -93,11 +93,15 @@ def test_a_run_that_never_arrives_leaves_no_finite_exponent():
 
 
 def test_the_step_size_sweep_is_split_by_output_variant():
-    runs = ["shared 0.02", "per_token 0.5", "shared 0.1", "per_token 2"]
+    runs = {
+        "variant": ["one", "two", "three", "four"],
+        "output": ("variant", ["shared", "per_token", "shared", "per_token"]),
+        "step_size": ("variant", [0.02, 0.5, 0.1, 2.0]),
+    }
     data = xr.Dataset(
-        {"small_loss_step": (("variant", "seed"), [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0], [7.0, 8.0]])}, {"variant": runs}
+        {"small_loss_step": (("variant", "seed"), [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0], [7.0, 8.0]])}, runs
     )
-    found = split_runs(data, "small_loss_step")
+    found = {reading: sweep.small_loss_step for reading, sweep in by_reading(data).items()}
     assert list(found) == ["shared", "per_token"]
     assert found["shared"].step_size.values.tolist() == [0.02, 0.1]
     assert found["per_token"].step_size.values.tolist() == [0.5, 2]
@@ -170,27 +174,29 @@ def passages(**never: float) -> xr.Dataset:
     return xr.Dataset({"reached_step": (("variant", "attention", "seed"), steps)}, coords)
 
 
+BOTH = converged(attention="trained", variant=["shared", "per_token"])
+SHARED = converged(attention="trained", variant=["shared"])
+
+
 @pytest.mark.parametrize("never", [inf, nan])
-def test_runs_with_trained_attention_must_converge_in_every_seed_of_the_modes_asked_for(never):
-    with pytest.raises(NotApplicable, match="not converged"):
-        converged(passages(trained_shared=never))
-    with pytest.raises(NotApplicable, match="not converged"):
-        converged(passages(trained_per_token=never), ["shared", "per_token"])
-    assert converged(passages(trained_per_token=never), ["shared"]).variant.values.tolist() == ["shared"]
+def test_runs_with_trained_attention_must_converge_in_every_seed_of_the_variants_asked_for(never):
+    for gate, late in ((converged(attention="trained"), "trained_shared"), (BOTH, "trained_per_token")):
+        with pytest.raises(NotApplicable, match="not converged"):
+            gate.check(passages(**{late: never}))
+    SHARED.check(passages(trained_per_token=never))
 
 
 @pytest.mark.parametrize("never", [inf, nan])
 def test_runs_with_frozen_attention_need_not_converge(never):
-    data = passages(frozen_shared=never, frozen_per_token=never)
-    assert converged(data).identical(data)
-    assert converged(data, ["per_token", "shared"]).attention.values.tolist() == ["trained", "frozen"]
+    for gate in (converged(attention="trained"), BOTH):
+        gate.check(passages(frozen_shared=never, frozen_per_token=never))
 
 
 def test_where_attention_is_no_axis_all_runs_must_converge():
     data = xr.Dataset({"reached_step": ("seed", [10.0, inf])})
     with pytest.raises(NotApplicable, match="not converged"):
-        converged(data)
-    assert converged(data.isel(seed=[0])).sizes == {"seed": 1}
+        BOTH.check(data)
+    BOTH.check(data.isel(seed=[0]))
 
 
 # Feature coordinates and growth factors

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -78,6 +79,8 @@ FROZEN = lm.Control("frozen attention", attention="frozen")
 MODEL = lm.Control("the curve 1 - 1/(2(1+t)) on the same records", curve="model")
 CONVERGED = converged(attention="trained", variant=READINGS)
 
+figure = partial(lm.Claim, source="figure", gate=CONVERGED)
+
 CLAIMS = (
     lm.Claim(
         "v8-concentration",
@@ -114,7 +117,7 @@ CLAIMS = (
         lm.Control("margin 10 with frozen attention", attention="frozen"),
         source="derived",
     ),
-    lm.Claim(
+    figure(
         "f4-complement",
         "Figure 2.4",
         "identity",
@@ -122,10 +125,8 @@ CLAIMS = (
         sums(),
         lm.equal(1e-6),
         lm.Control("confusion tokens left out of the second sum", without_confusion=True),
-        source="figure",
-        gate=CONVERGED,
     ),
-    lm.Claim(
+    figure(
         "f4-rise",
         "Figure 2.4",
         "ordering",
@@ -133,10 +134,8 @@ CLAIMS = (
         rise.of("f4-attention")(["all"]),
         lm.at_least({"shared": 0.03, "per_token": 0.15}, by="every"),
         FROZEN,
-        source="figure",
-        gate=CONVERGED,
     ),
-    lm.Claim(
+    figure(
         "f4-freeze",
         "Figure 2.4, errata E6",
         "identity",
@@ -144,10 +143,8 @@ CLAIMS = (
         movement(),
         lm.equal(0.0),
         lm.Control("at all records from the start", from_start=True),
-        source="figure",
-        gate=CONVERGED,
     ),
-    lm.Claim(
+    figure(
         "f4-below-one",
         "Figure 2.4, errata E6",
         "bound",
@@ -155,10 +152,8 @@ CLAIMS = (
         highest(),
         lm.at_most(0.95, by="every", strict=True),
         MODEL,
-        source="figure",
-        gate=CONVERGED,
     ),
-    lm.Claim(
+    figure(
         "f4-frozen-constant",
         "Figure 2.4",
         "identity",
@@ -166,8 +161,6 @@ CLAIMS = (
         path(),
         lm.equal(0.0),
         lm.Control("trained attention", attention="trained"),
-        source="figure",
-        gate=CONVERGED,
     ),
     lm.Claim(
         "v24-attention-pn",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import xarray as xr
@@ -170,10 +171,10 @@ _LEMMA = "Lemma A.3.1 claim 1"
 _UNTRAINED = lm.Control("untrained", untrained=True)
 _EXCHANGED = lm.Control("lucky_plus and lucky_minus exchanged", exchanged=True)
 _SHIFTED = lm.Control("output weights shifted by -2ξ p_1", defect="shifted")
-_CONVERGED = converged(attention="trained", variant="shared")
+trained = partial(lm.Claim, gate=converged(attention="trained", variant="shared"))
 
 CLAIMS = (
-    lm.Claim(
+    trained(
         "v9-lucky-alignment",
         _LEMMA,
         "bound",
@@ -182,9 +183,8 @@ CLAIMS = (
         alignment(),
         lm.at_least(0.8, by="every", strict=True),
         _UNTRAINED,
-        gate=_CONVERGED,
     ),
-    lm.Claim(
+    trained(
         "v9-lucky-components",
         _LEMMA,
         "comparison",
@@ -192,9 +192,8 @@ CLAIMS = (
         components(),
         lm.at_least(2.0, by="every"),
         _UNTRAINED,
-        gate=_CONVERGED,
     ),
-    lm.Claim(
+    trained(
         "v9-lucky-norms",
         _LEMMA,
         "comparison",
@@ -202,7 +201,6 @@ CLAIMS = (
         norms(),
         lm.at_most(0.5, by="every", strict=True),
         _UNTRAINED,
-        gate=_CONVERGED,
     ),
     lm.Claim(
         "v9-noise-bound",
@@ -249,7 +247,7 @@ CLAIMS = (
         lm.Control("the formula without the factor 1/2", factor=2.0),
         formula="1/2 I_{sin² φ}((m_a-1)/2, 1/2)",
     ),
-    lm.Claim(
+    trained(
         "v11-gate-persistence",
         "Lemma A.5.2",
         "bound",
@@ -257,9 +255,8 @@ CLAIMS = (
         persistence(),
         lm.at_least(0.99, by="every"),
         lm.Control("a random half of the neurons of each sign instead", neurons="random"),
-        gate=_CONVERGED,
     ),
-    lm.Claim(
+    trained(
         "v14-value-own",
         "(A.17), (A.178)",
         "ordering",
@@ -269,9 +266,8 @@ CLAIMS = (
         lm.at_least(0.0, by="every", strict=True),
         lm.Control("sign of V reversed", sign=-1.0),
         expected=lm.FAILS,
-        gate=_CONVERGED,
     ),
-    lm.Claim(
+    trained(
         "v14-value-own-corrected",
         "Claim 3 (A.36)-(A.39), errata E23",
         "ordering",
@@ -281,9 +277,8 @@ CLAIMS = (
         lm.at_most(0.0, by="every", strict=True),
         _EXCHANGED,
         corrects="v14-value-own",
-        gate=_CONVERGED,
     ),
-    lm.Claim(
+    trained(
         "v14-value-cross",
         "Claim 3 (A.36)-(A.39)",
         "ordering",
@@ -291,9 +286,8 @@ CLAIMS = (
         cross_value(),
         lm.at_least(0.0, by="every", strict=True),
         _EXCHANGED,
-        gate=_CONVERGED,
     ),
-    lm.Claim(
+    trained(
         "v14-value-unlucky",
         "Claim 3, (A.179)",
         "comparison",
@@ -302,9 +296,8 @@ CLAIMS = (
         small_value(),
         lm.at_most(0.5, by="every", strict=True),
         lm.Control("the own lucky group in place of the unlucky", group="own"),
-        gate=_CONVERGED,
     ),
-    lm.Claim(
+    trained(
         "v14-value-growth",
         "Claim 3 (A.36)-(A.39)",
         "comparison",
@@ -316,9 +309,8 @@ CLAIMS = (
             neutral=lm.within(0.8, 1.2, by="every", predicted=1.0),
         ),
         lm.Control("entries 1, 2 exchanged with 3, 4", exchanged=True),
-        gate=_CONVERGED,
     ),
-    lm.Claim(
+    trained(
         "v15-output-ratio",
         "(A.43)",
         "bound",
@@ -328,6 +320,5 @@ CLAIMS = (
         lm.at_most(1.5, by="every"),
         _UNTRAINED,
         formula="F_minus / F_plus ≤ 1.5 α_#/α_*",
-        gate=_CONVERGED,
     ),
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import xarray as xr
 
 import lemmata as lm
@@ -38,8 +40,10 @@ def _in_between(data: xr.Dataset) -> xr.DataArray:
 IN_BETWEEN = lm.Gate("not applicable: the mean of the unsparsified loss is outside [0.15, 0.8]", _in_between)
 _RELEVANT_FIRST = lm.Control("relevant tokens dropped first", strategy="relevant")
 
+claim = partial(lm.Claim, gate=IN_BETWEEN)
+
 CLAIMS = (
-    lm.Claim(
+    claim(
         "v6-sparsify-irrelevant",
         "Remark 2",
         "comparison",
@@ -47,9 +51,8 @@ CLAIMS = (
         relative_loss("irrelevant"),
         lm.at_most(0.5, by="mean"),
         _RELEVANT_FIRST,
-        gate=IN_BETWEEN,
     ),
-    lm.Claim(
+    claim(
         "v6-sparsify-noisy",
         "Remark 2",
         "comparison",
@@ -57,9 +60,8 @@ CLAIMS = (
         relative_loss("noisy"),
         lm.at_most(0.8, by="mean"),
         _RELEVANT_FIRST,
-        gate=IN_BETWEEN,
     ),
-    lm.Claim(
+    claim(
         "f5-order",
         "Figure 2.5",
         "ordering",
@@ -69,9 +71,8 @@ CLAIMS = (
         lm.increasing("strategy", by="mean"),
         lm.Control("irrelevant and random exchanged", strategies=("random", "noisy", "irrelevant")),
         source="figure",
-        gate=IN_BETWEEN,
     ),
-    lm.Claim(
+    claim(
         "f5-random-flat",
         "Figure 2.5",
         "comparison",
@@ -80,6 +81,5 @@ CLAIMS = (
         lm.within(0.65, 1.15, by="mean", predicted=1.0),
         _RELEVANT_FIRST,
         source="figure",
-        gate=IN_BETWEEN,
     ),
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import xarray as xr
 
@@ -65,11 +67,11 @@ def alignment(data: xr.Dataset, untrained: bool = False) -> xr.DataArray:
 
 
 _UNTRAINED = lm.Control("untrained", untrained=True)
-_CONVERGED = converged(attention="trained")
+claim = partial(lm.Claim, gate=converged(attention="trained"))
 
 
 def _risk_claim(name: str, experiment: str, reference: str, words: str) -> lm.Claim:
-    return lm.Claim(
+    return claim(
         name,
         reference,
         "bound",
@@ -77,12 +79,11 @@ def _risk_claim(name: str, experiment: str, reference: str, words: str) -> lm.Cl
         risk.of(experiment)(),
         lm.at_most(SMALL_LOSS, by="every", strict=True),
         _UNTRAINED,
-        gate=_CONVERGED,
     )
 
 
 def _rise_claim(name: str, experiment: str, reference: str, words: str) -> lm.Claim:
-    return lm.Claim(
+    return claim(
         name,
         reference,
         "ordering",
@@ -91,12 +92,11 @@ def _rise_claim(name: str, experiment: str, reference: str, words: str) -> lm.Cl
         rise.of(experiment)(),
         lm.at_least(0.03, by="every"),
         lm.Control("frozen attention", attention="frozen"),
-        gate=_CONVERGED,
     )
 
 
 CLAIMS = (
-    lm.Claim(
+    claim(
         "v19-multiclass-table",
         "Appendix A.6.1, (A.217)-(A.224)",
         "ordering",
@@ -109,9 +109,8 @@ CLAIMS = (
             adjacent=lm.at_most(0.3, by="every", strict=True),
         ),
         lm.Control("patterns rotated by one class", rotation=1),
-        gate=_CONVERGED,
     ),
-    lm.Claim(
+    claim(
         "v19-multiclass-risk",
         "Appendix A.6.1",
         "bound",
@@ -119,11 +118,10 @@ CLAIMS = (
         class_risk(),
         lm.all_of(error=lm.at_most(0.0, by="every"), hinge=lm.at_most(5e-3, by="every", strict=True)),
         _UNTRAINED,
-        gate=_CONVERGED,
     ),
     _risk_claim("v20-patterns-risk", "v20-patterns", "Appendix A.6.2", "With sets of patterns"),
     _rise_claim("v20-patterns-concentration", "v20-patterns", "Appendix A.6.2", "With sets of patterns"),
-    lm.Claim(
+    claim(
         "v20-patterns-direction",
         "Appendix A.6.2",
         "comparison",
@@ -131,10 +129,9 @@ CLAIMS = (
         direction(),
         lm.at_least(0.99, by="every"),
         lm.Control("members of two different sets", pair="different sets"),
-        gate=_CONVERGED,
     ),
     _risk_claim("v21-heads-risk", "v21-heads", "Appendix A.6.3", "With 1, 2 and 4 heads"),
-    lm.Claim(
+    claim(
         "v21-heads-alignment",
         "Appendix A.6.3",
         "bound",
@@ -143,7 +140,6 @@ CLAIMS = (
         alignment(),
         lm.at_least(0.8, by="every"),
         _UNTRAINED,
-        gate=_CONVERGED,
     ),
     _risk_claim("v22-skip-risk", "v22-skip", "Appendix A.6.4", "With a skip connection"),
     _rise_claim("v22-skip-concentration", "v22-skip", "Appendix A.6.4", "With a skip connection"),

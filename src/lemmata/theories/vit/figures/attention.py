@@ -70,11 +70,10 @@ def initial_bounds(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
         draw.groups(ax, shown[name], "variant", "bound", color=colors, words=words, markersize=3.5)
     left, right = axes
     draw.claimed(left, claims["v24-attention-pn"], words="respected")
-    x = "directions and size of the key and query errors"
     draw.finish(
-        left, "attention of relevant queries on relevant tokens, $t=0$", "smallest attention minus bound", x, legend=1
+        left, "attention of relevant queries on relevant tokens, $t=0$", "smallest attention minus bound", legend=1
     )
     draw.predicted(right, 0.0, "paper: none")
     right.set_ylim(-0.05, 1.05)
-    draw.finish(right, "violations", "share of relevant queries below the bound", x, legend=1)
+    draw.finish(right, "violations", "share of relevant queries below the bound", legend=1)
     return figure

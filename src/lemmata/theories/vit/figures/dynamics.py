@@ -34,9 +34,9 @@ def dynamics(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     draw.paths(axes[0], named, "train_loss", "variant")
     if "frozen" in kinds:
         slower = data.sel(attention="frozen").assign_coords(variant=names)
-        draw.paths(axes[0], slower, "train_loss", "variant", "{}, frozen", spread="", alpha=0.5, linewidth=0.9)
+        draw.paths(axes[0], slower, "train_loss", "variant", "", spread="", alpha=0.5, linewidth=0.9)
     draw.predicted(axes[0], 0, "paper: 0 after $T$ steps")
-    draw.finish(axes[0], "training loss", "training hinge loss", UP_TO)
+    draw.finish(axes[0], "training loss (thin: attention frozen)", "training hinge loss", UP_TO)
     draw.paths(axes[1], named, named.concentration.sel(query="relevant"), "variant")
     draw.predicted(axes[1], 1.0, "paper: limit 1")
     axes[1].set_ylim(0, 1.05)

@@ -19,11 +19,11 @@ def sparsification(data: xr.Dataset) -> Figure:
         ("noise_norm", r"paper: noisy lowers $\tau$", r"largest noise of a kept token, $\tau$"),
     )
     for ax, (name, title, y) in zip(axes, panels, strict=True):
-        draw.curves(ax, data[name], "keep", "strategy", x=removed)
+        draw.curves(ax, data[name], "keep", "strategy", "{} dropped first", x=removed)
         if name == "test_hinge" and data.keep.values[0] == 1:
             whole = float(data.test_hinge.isel(keep=0, strategy=0).mean("seed"))
             draw.predicted(ax, whole, "paper: random stays here, irrelevant and noisy fall")
         draw.from_zero(ax, 1.05 if name == "relevant_share" else 0.0)
         ax.set_xticks(removed, [f"{share:g}" for share in removed])
-        draw.finish(ax, title, y, "fraction of removed tokens", title="dropped first", title_fontsize=8)
+        draw.finish(ax, title, y, "fraction of removed tokens")
     return figure

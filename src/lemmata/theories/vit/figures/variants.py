@@ -52,7 +52,7 @@ def pattern_sets(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     draw.groups(right, data.member_cosine, "pair", "attention", label, ATTENTION_COLORS, words=PAIRS)
     draw.claimed(right, claims["v20-patterns-direction"], words="paper: same direction; claimed")
     title = "directions in which queries move (frozen: none, 0)"
-    draw.finish(right, title, r"cosine of $\Delta W_Q\,\mu$ of two members", "two members", legend=1)
+    draw.finish(right, title, r"cosine of $\Delta W_Q\,\mu$ of two members", legend=1)
     return figure
 
 

@@ -17,7 +17,7 @@ ALPHA = r"fraction of label-relevant tokens $\alpha_*$"
 
 
 def samples(data: xr.Dataset, image_source: str) -> Figure:
-    """F6a: accuracy against N. F6b: the share of runs above the median of the whole grid, where it has more than 4 cells."""
+    """F6a: accuracy against N. F6b: the share of runs above the median of the grid, if that is larger than 2 x 2."""
     mapped = data.samples.size * data.relevant_fraction.size > 4
     figure, axes = draw.panels(3 if mapped else 2)
     left = axes[0]
