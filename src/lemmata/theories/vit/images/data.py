@@ -16,7 +16,6 @@ from jaxtyping import Bool, Float, Int
 import lemmata as lm
 from lemmata.datasets import cifar10, digits
 from lemmata.datasets.images import Images, resized, unsplit
-from lemmata.lab.simulation import generator
 from lemmata.theories.vit.images.setting import CANVAS, FOREGROUND, PLACES, ImageSetting
 from lemmata.theories.vit.sparsification import keep_best, score
 
@@ -78,7 +77,7 @@ def split(
     A source without a split of its own is shuffled by the seed; within a class training images are then taken from
     the front and test images from the back, so that the test set is the same for every number of training images.
     """
-    shuffle = generator(seed, "split", field)
+    shuffle = lm.generator(seed, "split", field)
 
     def groups(labels: np.ndarray) -> list[np.ndarray]:
         return [shuffle.permutation(np.flatnonzero(labels == c)) for c in classes]
@@ -124,7 +123,7 @@ def tokenise(
     canvas, foreground = compose(chosen.pixels, on_plants(chosen.label, plants), setting.patch, seed, name)
     patches = cut(canvas, setting.patch)
     relevant = np.mean(cut(foreground[..., None], setting.patch), axis=-1) > 0.5
-    uniform = generator(seed, name, "drop").random(relevant.shape)
+    uniform = lm.generator(seed, name, "drop").random(relevant.shape)
     worth = score(setting.strategy, uniform, background=1.0 - relevant)  # pyright: ignore[reportArgumentType]
     places = np.nonzero(np.asarray(keep_best(worth, kept)))[1].reshape(-1, kept)
     count = len(places)
@@ -158,9 +157,9 @@ def compose(
 ) -> tuple[Float[np.ndarray, "image canvas canvas channels"], Float[np.ndarray, "image canvas canvas"]]:
     """The images at random places on canvases of plants or of zeros; and 1 where the canvas shows the image."""
     count, channels = len(pixels), pixels.shape[-1]
-    canvas = textures(count, channels, generator(seed, name, "plants")) * plants[:, None, None, None]
+    canvas = textures(count, channels, lm.generator(seed, name, "plants")) * plants[:, None, None, None]
     foreground = np.zeros(canvas.shape[:-1])
-    draws = generator(seed, name, "places").random((count, 3))
+    draws = lm.generator(seed, name, "places").random((count, 3))
     one, other = (np.asarray(p)[(draws[:, i] * len(p)).astype(int)] for i, p in enumerate(PLACES[patch]))
     turned = draws[:, 2] < 0.5
     corners = zip(np.where(turned, other, one), np.where(turned, one, other), strict=True)
