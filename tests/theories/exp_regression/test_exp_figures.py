@@ -61,7 +61,7 @@ def made_up(name: str) -> xr.Dataset:
     shape = {
         "step": lambda v: 0 * v + xr.DataArray(STEPS, dims="record"),
         "rate": lambda v: 0.02 * v,
-        "hit_step": lambda v: 20 * v,
+        "reached_step": lambda v: 20 * v,
         "predicted_steps": lambda v: 30 * v,
         "diverged": lambda v: (v > 1.5) * 1.0,
         "output_variance": lambda v: 0 * v + np.e,
@@ -158,11 +158,11 @@ TIMED = ["x2-convergence", "x5-initialisation", "x7-activations", "x9-theorem", 
 @pytest.mark.parametrize("name", TIMED)
 def test_runs_that_never_arrive_are_shown_as_such(name, smoke):
     data = smoke[name]
-    never = draw(name, data.assign(hit_step=xr.full_like(data.hit_step, np.inf)))
+    never = draw(name, data.assign(reached_step=xr.full_like(data.reached_step, np.inf)))
     words = [word for ax in panels(never) for word in ax.get_legend_handles_labels()[1]]
     assert "wider than the grid" in words if "frontier" in name else NEVER in words
     # on a singular kernel nothing is predicted either
-    both = {step: xr.full_like(data.hit_step, np.inf) for step in ("hit_step", "predicted_steps")}
+    both = {step: xr.full_like(data.reached_step, np.inf) for step in ("reached_step", "predicted_steps")}
     assert draw(name, data.assign(both)).axes
 
 
@@ -170,9 +170,9 @@ def test_the_frontier_is_the_width_at_which_the_success_arrives():
     labels = ["2", "4", "8", "8 frozen"]
     hits = xr.DataArray(
         np.array([[np.inf, 5.0, 5.0, np.inf], [np.inf, np.inf, 5.0, np.inf]])[..., None] * np.ones(10),
-        coords={"samples": [5.0, 10.0], "network": labels}, dims=["samples", "network", "seed"],
+        coords={"samples": [5.0, 10.0], "variant": labels}, dims=["samples", "variant", "seed"],
     )  # fmt: skip
-    figure = width.frontier_points(xr.Dataset({"hit_step": hits, "predicted_steps": xr.full_like(hits, 9.0)}))
+    figure = width.frontier_points(xr.Dataset({"reached_step": hits, "predicted_steps": xr.full_like(hits, 9.0)}))
     left, right = figure.axes
     line = next(line for line in right.get_lines() if "seeds" in str(line.get_label()))
     np.testing.assert_array_equal(line.get_xydata(), [[5, 4], [10, 8]])
@@ -205,7 +205,7 @@ def test_the_claimed_rate_is_a_straight_line_in_its_own_time(smoke):
     bound = next(line for line in ax.get_lines() if "claimed" in str(line.get_label()))
     x, y = np.asarray(bound.get_xydata()).T
     np.testing.assert_allclose(np.log(y), -x, atol=1e-12)
-    part = data.isel(sampler=0, seed=0)
+    part = data.isel(data_law=0, seed=0)
     t = float(part.step.isel(record=-1))
     claimed = (1 - float(part.rate * part.limit_least) / 2) ** t
     np.testing.assert_allclose(np.exp(-float(common.claimed_decay(part)) * t), claimed, rtol=1e-12)

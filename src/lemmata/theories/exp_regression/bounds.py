@@ -1,7 +1,7 @@
-"""The document's calculators (section 4), in logarithms: with C > 10 the factor e^{4B} alone is about 10^37.
+"""The paper's calculators (section 4), in logarithms: with C > 10 the factor e^{4B} alone is about 10^37.
 
 `ln_...` are the formulas; they take NumPy or JAX numbers and serve the training as well. The calculators give log10.
-Constants that the document leaves open are 1. They are for the exponential activation with output scale 1.
+Constants that the paper leaves open are 1. They are for the exponential activation with output scale 1.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from lemmata.lab.bounds import bound, option, parameter
-from lemmata.theories.exp_regression.setting import SOURCES
+from lemmata.theories.exp_regression.setting import PROJECTION_SOURCES
 
 RUNNABLE = 1e7
 """More neurons or steps than this cannot be run."""
@@ -27,11 +27,11 @@ _LAMBDA = parameter(
 _SIGMA = parameter(1.0, "σ", "standard deviation of the initial weights", low=0, open_ends="low")
 _DELTA = parameter(0.05, "δ", "failure probability", low=0, high=0.1, open_ends="low")
 _EPSILON = parameter(1e-3, "ε", "wanted squared error", low=0, high=0.1, open_ends="low high")
-_C = parameter(10.0, "C", "constant of the document's B", low=0, open_ends="low")
-_B = parameter(1.0, "B", "largest projection, for source=empirical", low=0)
-_SOURCE = option("paper", "where B comes from", *SOURCES)
+_C = parameter(10.0, "C", "constant of the paper's B", low=0, open_ends="low")
+_B = parameter(1.0, "B", "largest projection, for projection_source=empirical", low=0)
+_SOURCE = option("paper", "where B comes from", *PROJECTION_SOURCES)
 _INIT = option("coupled", "initialisation", "coupled", "independent")
-_PROJECTIONS: Any = {"n": _N, "m": _M, "delta": _DELTA, "sigma": _SIGMA, "C": _C, "source": _SOURCE, "B": _B}
+_PROJECTIONS: Any = {"n": _N, "m": _M, "delta": _DELTA, "sigma": _SIGMA, "C": _C, "projection_source": _SOURCE, "B": _B}
 
 
 def _xp(*values: Any) -> Any:
@@ -45,18 +45,24 @@ def _log10(natural: Any) -> Any:
 
 @bound("Definition 6.1; union bound", **_PROJECTIONS)
 def projection_bound(
-    n: Any, m: Any = 1024, delta: Any = 0.05, sigma: Any = 1.0, C: Any = 10.0, source: str = "paper", B: Any = 1.0
+    n: Any,
+    m: Any = 1024,
+    delta: Any = 0.05,
+    sigma: Any = 1.0,
+    C: Any = 10.0,
+    projection_source: str = "paper",
+    B: Any = 1.0,
 ) -> Any:
     """B with |<w_r, x_i>| ≤ B: `paper` C σ √ln(n/δ); `union` σ √(2 ln(2mn/δ)); `empirical` the given one."""
     xp = _xp(n, m, delta, sigma, C, B)
-    if source == "paper":
+    if projection_source == "paper":
         return C * sigma * xp.sqrt(xp.log(n / delta))
-    return sigma * xp.sqrt(2 * xp.log(2 * m * n / delta)) if source == "union" else B
+    return sigma * xp.sqrt(2 * xp.log(2 * m * n / delta)) if projection_source == "union" else B
 
 
 @bound(
     "erratum 3",
-    "up to this width the document's B holds for all neurons at once",
+    "up to this width the paper's B holds for all neurons at once",
     logarithmic=True,
     n=_N,
     delta=_DELTA,
@@ -96,10 +102,17 @@ def _practical_step(n: Any, m: Any, lam: Any, **_: Any) -> str:
 
 @bound("Lemma 9.2", logarithmic=True, remark=_practical_step, lam=_LAMBDA, **_PROJECTIONS)
 def step_size(
-    n: Any, m: Any, lam: Any, delta: Any = 0.05, sigma: Any = 1.0, C: Any = 10.0, source: str = "paper", B: Any = 1.0
+    n: Any,
+    m: Any,
+    lam: Any,
+    delta: Any = 0.05,
+    sigma: Any = 1.0,
+    C: Any = 10.0,
+    projection_source: str = "paper",
+    B: Any = 1.0,
 ) -> Any:
-    """log10 of the document's step size η = 0.01 λ / (m n² e^{4B})."""
-    return _log10(ln_step_size(n, m, lam, projection_bound(n, m, delta, sigma, C, source, B)))
+    """log10 of the paper's step size η = 0.01 λ / (m n² e^{4B})."""
+    return _log10(ln_step_size(n, m, lam, projection_bound(n, m, delta, sigma, C, projection_source, B)))
 
 
 def _practical_steps(lam: Any, square: Any, epsilon: Any, **_: Any) -> str:
@@ -119,14 +132,14 @@ def _practical_steps(lam: Any, square: Any, epsilon: Any, **_: Any) -> str:
 )
 def iterations(
     n: Any, m: Any, lam: Any, square: Any, epsilon: Any = 1e-3, delta: Any = 0.05, sigma: Any = 1.0, C: Any = 10.0,
-    source: str = "paper", B: Any = 1.0,
+    projection_source: str = "paper", B: Any = 1.0,
 ) -> Any:  # fmt: skip
-    """log10 of T = ⌈2 / (m η λ) ln(‖y - F(0)‖²/ε)⌉ with the document's step; -inf where no step is needed.
+    """log10 of T = ⌈2 / (m η λ) ln(‖y - F(0)‖²/ε)⌉ with the paper's step; -inf where no step is needed.
 
     It is 200 λ^-2 n² e^{4B} ln(·): independent of m unless B contains it.
     """
     natural = np.log(m * np.asarray(lam, float)) + ln_step_size(
-        n, m, lam, projection_bound(n, m, delta, sigma, C, source, B)
+        n, m, lam, projection_bound(n, m, delta, sigma, C, projection_source, B)
     )
     decades = np.log(np.asarray(square, float) / epsilon)
     with np.errstate(divide="ignore"):
@@ -143,27 +156,27 @@ def iterations(
     **_PROJECTIONS,
 )
 def ball_radius(
-    n: Any, lam: Any, m: Any = 1024, delta: Any = 0.05, sigma: Any = 1.0, C: Any = 10.0, source: str = "paper",
+    n: Any, lam: Any, m: Any = 1024, delta: Any = 0.05, sigma: Any = 1.0, C: Any = 10.0, projection_source: str = "paper",
     B: Any = 1.0,
 ) -> Any:  # fmt: skip
     """log10 of R = 0.01 λ / (n e^B)."""
-    return _log10(ln_radius(n, lam, projection_bound(n, m, delta, sigma, C, source, B), 1))
+    return _log10(ln_radius(n, lam, projection_bound(n, m, delta, sigma, C, projection_source, B), 1))
 
 
 @bound("Claim 9.3, erratum 5", logarithmic=True, lam=_LAMBDA, **_PROJECTIONS)
 def ball_radius_consistent(
-    n: Any, lam: Any, m: Any = 1024, delta: Any = 0.05, sigma: Any = 1.0, C: Any = 10.0, source: str = "paper",
+    n: Any, lam: Any, m: Any = 1024, delta: Any = 0.05, sigma: Any = 1.0, C: Any = 10.0, projection_source: str = "paper",
     B: Any = 1.0,
 ) -> Any:  # fmt: skip
     """log10 of R = 0.01 λ / (n e^{2B}), which keeps 3nRe^{2B} ≤ λ/4."""
-    return _log10(ln_radius(n, lam, projection_bound(n, m, delta, sigma, C, source, B), 2))
+    return _log10(ln_radius(n, lam, projection_bound(n, m, delta, sigma, C, projection_source, B), 2))
 
 
 def _usable_drift(**inputs: Any) -> str:
-    names = ("n", "m", "delta", "sigma", "C", "source", "B")
+    names = ("n", "m", "delta", "sigma", "C", "projection_source", "B")
     b = projection_bound(**{name: inputs[name] for name in names})
     within = drift_bound(**inputs) < _log10(ln_radius(inputs["n"], inputs["lam"], b))
-    return f"D < R as the proof needs it: {'yes' if within else 'no'}; usable: source=empirical with the B of a run"
+    return f"D < R as the proof needs it: {'yes' if within else 'no'}; usable: projection_source=empirical with the B of a run"
 
 
 @bound(
@@ -177,10 +190,10 @@ def _usable_drift(**inputs: Any) -> str:
 )
 def drift_bound(
     n: Any, m: Any, lam: Any, error: Any, R: Any = 0.0, delta: Any = 0.05, sigma: Any = 1.0, C: Any = 10.0,
-    source: str = "paper", B: Any = 1.0,
+    projection_source: str = "paper", B: Any = 1.0,
 ) -> Any:  # fmt: skip
     """log10 of D = 8 λ^-1 e^{B+R} √n/m ‖y - F(0)‖."""
-    return _log10(ln_drift(n, m, lam, projection_bound(n, m, delta, sigma, C, source, B), R, error))
+    return _log10(ln_drift(n, m, lam, projection_bound(n, m, delta, sigma, C, projection_source, B), R, error))
 
 
 class Width(NamedTuple):
@@ -195,7 +208,7 @@ class Width(NamedTuple):
 
 
 def explicit_width(
-    n: int, lam: float, delta: float = 0.05, sigma: float = 1.0, C: float = 10.0, source: str = "paper",
+    n: int, lam: float, delta: float = 0.05, sigma: float = 1.0, C: float = 10.0, projection_source: str = "paper",
     B: float = 1.0, error: float | None = None, init: str = "coupled",
 ) -> Width:  # fmt: skip
     """The smallest even m that meets every listed condition of the proof, R = 0.01 λ/(n e^{2B}), ‖y‖ = `error` or √n:
@@ -208,7 +221,7 @@ def explicit_width(
     wanted = math.log(2)
     while known is None or abs(wanted - ln_m) > 1e-15 * abs(wanted):
         ln_m = wanted
-        known = _conditions(n, lam, delta, sigma, C, source, B, error, init, ln_m)
+        known = _conditions(n, lam, delta, sigma, C, projection_source, B, error, init, ln_m)
         wanted = _even(max(known.terms.values()))
     drift = float(ln_drift(n, 1.0, lam, known.B, math.exp(known.ln_R), error)) - ln_m
     radius = math.exp(known.ln_R)
@@ -229,17 +242,17 @@ def _conditions(
     delta: float,
     sigma: float,
     C: float,
-    source: str,
+    projection_source: str,
     B: float,
     error: float,
     init: str,
     ln_m: float,
 ) -> _Conditions:
     """The conditions at the B that belongs to the width e^{ln_m}, which may be beyond floating point."""
-    if source == "union":
+    if projection_source == "union":
         b = sigma * math.sqrt(2 * (ln_m + math.log(2 * n / delta)))
     else:
-        b = float(projection_bound(n, 1.0, delta, sigma, C, source, B))
+        b = float(projection_bound(n, 1.0, delta, sigma, C, projection_source, B))
     ln_r = float(ln_radius(n, lam, b))
     pairs = 16 if init == "coupled" else 8
     terms = {
@@ -276,7 +289,7 @@ def _explicit_remark(**inputs: Any) -> str:
 
 @bound(
     "Lemma 9.2; Theorem 7.1 prints the logarithm squared",
-    "the constant that the document does not give is 1 unless set",
+    "the constant that the paper does not give is 1 unless set",
     logarithmic=True,
     limit=RUNNABLE,
     remark=_usable_width,
@@ -286,11 +299,11 @@ def _explicit_remark(**inputs: Any) -> str:
     **_PROJECTIONS,
 )
 def required_width(
-    n: Any, lam: Any, delta: Any = 0.05, sigma: Any = 1.0, C: Any = 10.0, source: str = "paper", B: Any = 1.0,
+    n: Any, lam: Any, delta: Any = 0.05, sigma: Any = 1.0, C: Any = 10.0, projection_source: str = "paper", B: Any = 1.0,
     m: Any = 1024, constant: Any = 1.0, log_power: Any = 1,
 ) -> Any:  # fmt: skip
     """log10 of m = c λ^-2 n² e^{4B} ln(n/δ)^power. (`m` enters only through the union bound's B.)"""
-    b = projection_bound(n, m, delta, sigma, C, source, B)
+    b = projection_bound(n, m, delta, sigma, C, projection_source, B)
     ln_m = np.log(constant) + 2 * np.log(n) - 2 * np.log(np.asarray(lam, float)) + 4 * b
     return _log10(ln_m + log_power * np.log(np.log(n / np.asarray(delta))))
 
@@ -305,16 +318,16 @@ def required_width(
     delta=_DELTA,
     sigma=_SIGMA,
     C=_C,
-    source=_SOURCE,
+    projection_source=_SOURCE,
     B=_B,
     init=_INIT,
 )
 def required_width_explicit(
-    n: int, lam: float, delta: float = 0.05, sigma: float = 1.0, C: float = 10.0, source: str = "paper",
+    n: int, lam: float, delta: float = 0.05, sigma: float = 1.0, C: float = 10.0, projection_source: str = "paper",
     B: float = 1.0, init: str = "coupled",
 ) -> float:  # fmt: skip
     """log10 of the smallest even m that meets every explicit condition, with ‖y‖ ≤ √n (see `explicit_width`)."""
-    return _log10(explicit_width(n, lam, delta, sigma, C, source, B, None, init).ln_m)
+    return _log10(explicit_width(n, lam, delta, sigma, C, projection_source, B, None, init).ln_m)
 
 
 @bound(

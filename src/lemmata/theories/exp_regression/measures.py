@@ -92,19 +92,19 @@ def resampled(statistic: Callable[[xr.DataArray], float], values: xr.DataArray, 
 def successes(data: xr.Dataset) -> xr.DataArray:
     """1 where a run reached ε within the predicted number of steps (and the cap)."""
     # a singular kernel has an infinite T, within which a run that never arrives does not succeed
-    return (np.isfinite(data.hit_step) & (data.hit_step <= data.predicted_steps)) * 1.0
+    return (np.isfinite(data.reached_step) & (data.reached_step <= data.predicted_steps)) * 1.0
 
 
 def widths(data: xr.Dataset) -> tuple[list[str], np.ndarray]:
     """The labels of the trained networks of X4 and their widths."""
-    labels = [str(label) for label in data.network.values if "frozen" not in str(label)]
+    labels = [str(label) for label in data.variant.values if "frozen" not in str(label)]
     return labels, np.asarray([float(label) for label in labels])
 
 
 def frontier(data: xr.Dataset, along: str) -> xr.DataArray:
     """X4: the smallest width at which at least 90 % of the seeds succeed, by `along`; inf beyond the grid."""
     labels, m = widths(data)
-    rates = successes(data).sel(network=labels).mean("seed").transpose(along, "network").values
+    rates = successes(data).sel(variant=labels).mean("seed").transpose(along, "variant").values
     enough = rates >= REACHED
     return xr.DataArray(np.where(enough.any(axis=1), m[np.argmax(enough, axis=1)], np.inf), coords={along: data[along]})
 

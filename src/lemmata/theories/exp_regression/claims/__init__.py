@@ -1,29 +1,35 @@
 """The claims register, by topic. Outcomes that the specification expects to fail stand beside their corrected twins."""
 
+from lemmata.theories.exp_regression import theorem
 from lemmata.theories.exp_regression.claims import (
-    calculators,
+    activations,
     convergence,
-    facts,
+    decomposition,
+    drift,
     flow,
+    frontier,
     gradients,
-    initial,
-    kernels,
+    inequalities,
+    initialisation,
+    kernel,
     perturbation,
-    regimes,
-    steps,
-    theorem,
-)
+    stability,
+    vacuity,
+)  # fmt: skip
 
 CLAIMS = (
-    *gradients.CLAIMS,
-    *initial.CLAIMS,
-    *kernels.CLAIMS,
-    *perturbation.CLAIMS,
-    *steps.CLAIMS,
-    *convergence.CLAIMS,
     *theorem.CLAIMS,
-    *regimes.CLAIMS,
+    *gradients.CLAIMS,
+    *kernel.CLAIMS,
+    *initialisation.CLAIMS,
+    *perturbation.CLAIMS,
+    *decomposition.CLAIMS,
+    *convergence.CLAIMS,
+    *drift.CLAIMS,
+    *frontier.CLAIMS,
+    *stability.CLAIMS,
+    *activations.CLAIMS,
+    *vacuity.CLAIMS,
     *flow.CLAIMS,
-    *calculators.CLAIMS,
-    *facts.CLAIMS,
+    *inequalities.CLAIMS,
 )

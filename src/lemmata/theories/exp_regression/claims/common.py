@@ -12,8 +12,8 @@ import xarray as xr
 
 from lemmata.lab.claims import Datasets, Evidence
 from lemmata.lab.precision import numerics
+from lemmata.theories.exp_regression.decomposition import Terms, step_bounds, take_step
 from lemmata.theories.exp_regression.network import Head, Weights
-from lemmata.theories.exp_regression.probes import Terms, step_bounds, take_step
 
 SLACK = 1 + 1e-9
 """Bounds are compared with this relative slack."""

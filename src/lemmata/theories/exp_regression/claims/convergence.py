@@ -1,4 +1,4 @@
-"""Convergence: steps (Q14), drift (Q15, X3), contraction (Q16), hitting (Q17), linear limit (Q18), theorem (X9)."""
+"""Convergence: steps (Q14), contraction (Q16), hitting time (Q17), the linearised limit (Q18)."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ import xarray as xr
 
 from lemmata.lab.claims import HOLDS, INCONCLUSIVE, Claim, Control, Datasets, Evidence, NotApplicable
 from lemmata.lab.intervals import Estimate
-from lemmata.lab.judges import all_of, at_most, within
-from lemmata.lab.measures import at_end
+from lemmata.lab.judges import all_of, at_most
 from lemmata.theories.exp_regression.claims.common import LIMIT, SLACK, START, START_FAST, all_runs, contraction, worst
-from lemmata.theories.exp_regression.measures import gated, geometric_slope, median_slope, resampled, runs_where
+from lemmata.theories.exp_regression.measures import gated, median_slope, resampled, runs_where
 
 ENOUGH = 0.5
 """The share of runs that must be gated."""
+
+
 CAP = 20_000
 
 
@@ -39,32 +40,6 @@ def _steps(*names: str) -> Evidence:
     return evidence
 
 
-def _drift_bound(factor: float = 1.0) -> Evidence:
-    """Drift / D in gated runs in which the contraction holds; the right side divided by `factor`."""
-
-    def evidence(datasets: Datasets) -> xr.DataArray:
-        parts = [_coupled(datasets), datasets["x3-drift"].sel(output="1")]
-        found: list[xr.DataArray] = []
-        for data in parts:
-            sound = gated(data) & (contraction(data, LIMIT) <= SLACK)
-            found.append(runs_where(factor * data.drift_ratio, sound, "the kernel keeps λ/2 and the error contracts"))
-        return xr.concat(found, "seed")
-
-    return evidence
-
-
-def _lazy(output: str) -> Evidence:
-    """Relative error of the lazy drift at the smallest width."""
-    return lambda datasets: datasets["x3-drift"].lazy_error.sel(output=output).isel(neurons=0)
-
-
-def _lazy_slope(output: str) -> Evidence:
-    def evidence(datasets: Datasets) -> Estimate:
-        return resampled(lambda v: geometric_slope(v, "neurons"), datasets["x3-drift"].lazy_error.sel(output=output))
-
-    return evidence
-
-
 def _contraction_start(datasets: Datasets) -> xr.DataArray:
     """The worst run of every experiment, λ = λ_min(H(0))."""
     stable = datasets["x6-stability"]
@@ -77,7 +52,7 @@ def _contraction_start(datasets: Datasets) -> xr.DataArray:
 
 
 def _too_fast(datasets: Datasets) -> xr.DataArray:
-    data = datasets["x2-orthonormal"].sel(sampler="orthonormal").isel(step_constant=0)
+    data = datasets["x2-orthonormal"].sel(data_law="orthonormal").isel(step_constant=0)
     return worst(x2_convergence=contraction(data, START_FAST))
 
 
@@ -119,12 +94,12 @@ def _hitting(datasets: Datasets) -> xr.DataArray:
     """Hitting time / T in gated runs with T within the cap."""
     data = _coupled(datasets)
     gate = gated(data) & (data.predicted_steps <= CAP)
-    return runs_where(data.hit_step / data.predicted_steps, gate, "the kernel keeps λ/2 and T ≤ 20000")
+    return runs_where(data.reached_step / data.predicted_steps, gate, "the kernel keeps λ/2 and T ≤ 20000")
 
 
 def _hitting_early(datasets: Datasets) -> xr.DataArray:
-    data = datasets["x2-orthonormal"].sel(sampler="orthonormal", step_constant=0.5)
-    return data.hit_step / (data.predicted_steps / 10)
+    data = datasets["x2-orthonormal"].sel(data_law="orthonormal", step_constant=0.5)
+    return data.reached_step / (data.predicted_steps / 10)
 
 
 def _deviation(init: str) -> Evidence:
@@ -148,79 +123,23 @@ def _deviation_slope(init: str) -> Evidence:
     return evidence
 
 
-def _drift_slope(statistic: str, output: str = "1") -> Evidence:
-    """Slope over m of the geometric mean over seeds of the drift at the end."""
-
-    def evidence(datasets: Datasets) -> Estimate:
-        drift = at_end(datasets["x3-drift"].drift.sel(statistic=statistic, output=output))
-        return resampled(lambda v: geometric_slope(v, "neurons"), drift)
-
-    return evidence
-
-
-def _slope_claim(statistic: str, low: float, high: float) -> Claim:
-    return Claim(
-        name=f"x3-{statistic}",
-        reference="Lemma 7.2, experiment X3",
-        kind="scaling",
-        statement=f"The {'largest' if statistic == 'max' else statistic} drift falls with the width: exponent of its "
-        f"geometric mean over seeds in [{low}, {high}].",
-        reads=("x3-drift",),
-        evidence=_drift_slope(statistic),
-        judge=within(low, high),
-        controls=(Control("output scale 1/√m", _drift_slope(statistic, "1/√m")),),
-    )
-
-
 CLAIMS = (
     Claim(
         name="q14-step",
         reference="Lemmas 7.4 and 8.6",
         kind="bound",
-        statement="With the document's step size η‖Δw_r‖ ≤ 0.01 and ‖e(t)‖ ≤ √n at every step.",
+        statement="With the paper's step size η‖Δw_r‖ ≤ 0.01 and ‖e(t)‖ ≤ √n at every step.",
         reads=("q16-theory", "x9-theorem", "x6-stability"),
         evidence=_steps("q16-theory", "x9-theorem"),
         judge=all_of(length=at_most(0.01 * SLACK, by="every"), error=at_most(SLACK, by="every")),
         controls=(Control("practical step, c = 2.5", _steps()),),
     ),
     Claim(
-        name="q15-drift-bound",
-        reference="Lemma 7.2, erratum 6",
-        kind="bound",
-        statement="‖w_r(t) - w_r(0)‖ ≤ D = 8λ^-1 e^{B+R} √n/m ‖y‖ at every step, in runs that keep λ/2 and contract.",
-        reads=("x2-convergence", "x3-drift"),
-        evidence=_drift_bound(),
-        judge=at_most(SLACK, by="every"),
-        controls=(Control("D/1000", _drift_bound(1000.0)),),
-    ),
-    Claim(
-        name="q15-lazy-drift",
-        reference="Lemma 7.2, sharpened",
-        kind="identity",
-        statement="The weights end where the linearised dynamics takes them: relative Frobenius error below 2 % at the "
-        "smallest width, m = 128, in every seed.",
-        formula="1/m a_r Σ_i (H(0)^-1 (y - F(0)))_i x_i e^{<w_r(0), x_i>}",
-        reads=("x3-drift",),
-        evidence=_lazy("1"),
-        judge=at_most(0.02, by="every", strict=True),
-        controls=(Control("output scale 1/√m", _lazy("1/√m")),),
-    ),
-    Claim(
-        name="q15-lazy-drift-width",
-        reference="Lemma 7.2, sharpened",
-        kind="scaling",
-        statement="That error falls nearly like 1/m: exponent of its geometric mean in [-1.1, -0.75].",
-        reads=("x3-drift",),
-        evidence=_lazy_slope("1"),
-        judge=within(-1.1, -0.75),
-        controls=(Control("output scale 1/√m", _lazy_slope("1/√m")),),
-    ),
-    Claim(
         name="q16-contraction-dis",
         reference="Lemmas 7.3 and 9.2",
         kind="bound",
         statement="‖e(t)‖² ≤ (1 - mηλ/2)^t ‖e(0)‖² with λ = λ_min(H(0)), at every step of every run (practical step "
-        "with c ≤ 1, and the document's step).",
+        "with c ≤ 1, and the paper's step).",
         reads=("x2-convergence", "q16-samplers", "q16-theory", "x6-stability", "x2-orthonormal"),
         evidence=_contraction_start,
         judge=at_most({"x2-convergence": SLACK, "q16-samplers": SLACK, "q16-theory": 1 + 1e-12, "x6-stability": SLACK}),
@@ -283,7 +202,4 @@ CLAIMS = (
         judge=at_most(-0.9),
         controls=(Control("independent initialisation", _deviation_slope("independent")),),
     ),
-    _slope_claim("mean", -1.2, -0.9),
-    _slope_claim("median", -1.2, -0.9),
-    _slope_claim("max", -0.9, -0.55),
 )

@@ -14,12 +14,12 @@ EXACT, DROPPED = 0, 1
 def _errors(datasets: Datasets, formula: int) -> xr.DataArray:
     """Error of <w_r, x> against gradient flow by step constant, coarse to fine."""
     data = datasets["q21-flow"]
-    cases = [str(case) for case in data.case.values if str(case).startswith("c=")]
-    return data.flow_error.isel(formula=formula).sel(case=cases)
+    variants = [str(variant) for variant in data.variant.values if str(variant).startswith("c=")]
+    return data.flow_error.isel(formula=formula).sel(variant=variants)
 
 
 def _limit(formula: int) -> Evidence:
-    return lambda datasets: _errors(datasets, formula).isel(case=-1)
+    return lambda datasets: _errors(datasets, formula).isel(variant=-1)
 
 
 def _order(formula: int) -> Evidence:
@@ -27,7 +27,7 @@ def _order(formula: int) -> Evidence:
 
     def evidence(datasets: Datasets) -> xr.DataArray:
         errors = _errors(datasets, formula)
-        return errors.isel(case=slice(None, -1)) / errors.isel(case=slice(1, None)).values
+        return errors.isel(variant=slice(None, -1)) / errors.isel(variant=slice(1, None)).values
 
     return evidence
 
@@ -35,17 +35,17 @@ def _order(formula: int) -> Evidence:
 def _line(two: bool = False) -> Evidence:
     def evidence(datasets: Datasets) -> xr.DataArray:
         across = datasets["q21-flow"].flow_across
-        chosen = np.array([str(case) == "two points" for case in across.case.values]) == two
-        return across.isel(case=np.flatnonzero(chosen))
+        chosen = np.array([str(variant) == "two points" for variant in across.variant.values]) == two
+        return across.isel(variant=np.flatnonzero(chosen))
 
     return evidence
 
 
-def _separate(sampler: str) -> Evidence:
+def _separate(data_law: str) -> Evidence:
     """The first seed's difference between 50 joint steps and separate ones, at c = 0.5."""
 
     def evidence(datasets: Datasets) -> float:
-        data = datasets["x2-orthonormal"].sel(sampler=sampler).isel(step_constant=-1, seed=0)
+        data = datasets["x2-orthonormal"].sel(data_law=data_law).isel(step_constant=-1, seed=0)
         return float(data.separate_difference)
 
     return evidence

@@ -8,7 +8,7 @@ import xarray as xr
 from lemmata.lab.claims import Claim, Control, Datasets, Evidence
 from lemmata.lab.judges import at_most, within
 from lemmata.theories.exp_regression.claims.common import SLACK, all_runs, in_float64, tight_network
-from lemmata.theories.exp_regression.perturbation import moved_ratios
+from lemmata.theories.exp_regression.studies.perturbation import moved_ratios
 
 SMALL = 1e-3
 """The R of Lemma 6.7."""

@@ -8,9 +8,8 @@ from lemmata.lab.theory import make_experiment
 from lemmata.theories.exp_regression.setting import Setting
 from lemmata.theories.exp_regression.training import simulate
 
-SCALES = {"1": {"scale": "one"}, "1/√m": {"scale": "inv_sqrt_m"}}
 TINY = {
-    "samples": 3, "dimension": 4, "neurons": 64, "room": 64, "steps": 30, "least_steps": 0, "records": 8,
+    "samples": 3, "dimension": 4, "neurons": 64, "neuron_room": 64, "steps": 30, "least_steps": 0, "records": 8,
     "weight_samples": 10**4,
 }  # fmt: skip
 """The sizes of every smoke preset, so that they share their programs."""

@@ -161,7 +161,7 @@ def limits(
     bound_line(ax, names=[name for name, _ in groups])
 
 
-def bound_line(ax: Axes, words: str = r"document: at most 1", *, names: Sequence[str] | None = None) -> None:
+def bound_line(ax: Axes, words: str = r"paper: at most 1", *, names: Sequence[str] | None = None) -> None:
     """The line 1 that a ratio of left side to right side may not cross."""
     ax.axhline(1.0, label=words, **PREDICTED)
     if names is not None:
@@ -170,5 +170,5 @@ def bound_line(ax: Axes, words: str = r"document: at most 1", *, names: Sequence
 
 
 def faint(ax: Axes, value: float, words: str) -> None:
-    """A horizontal line for what is claimed of the measurement but not by the document."""
+    """A horizontal line for what is claimed of the measurement but not by the paper."""
     ax.axhline(value, color=GREY, linestyle=":", linewidth=1, label=words)

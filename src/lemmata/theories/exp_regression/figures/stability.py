@@ -1,4 +1,4 @@
-"""Beyond the edge of stability (X6): peaks, ends, flatter kernels, and the map of classes over step size and width."""
+"""Beyond the edge of stability (X6): peaks, ends, flatter kernels, the map of classes over step size and width."""
 
 from __future__ import annotations
 
@@ -16,7 +16,11 @@ from lemmata.theories.exp_regression.figures.common import coloured, positive, w
 from lemmata.theories.exp_regression.measures import CLASSES, classes
 
 MARKERS = dict(zip(CLASSES, "o^Xs", strict=True))
+
+
 CLASS_COLORS = dict(zip(CLASSES, (BLUE, GREEN, RED, PALETTE[4]), strict=True))
+
+
 EDGE = 2.0
 """The linearised dynamics is stable below m η λ_max(H(0)) = 2."""
 

@@ -1,4 +1,4 @@
-"""The facts that the document uses (Facts 4.4-4.10): series, norms, inequalities and tail bounds (Q20)."""
+"""The facts that the paper uses (Facts 4.4-4.10): series, norms, inequalities and tail bounds (Q20)."""
 
 from __future__ import annotations
 

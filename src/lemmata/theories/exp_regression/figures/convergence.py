@@ -1,4 +1,4 @@
-"""Along training: convergence and modes (X2), drift (X3), initialisation (X5), other data and steps (Q16)."""
+"""Along training: convergence, orthonormal points and modes (X2), other data and the paper's step (Q16)."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 
-from lemmata.lab.figures import BLUE, GREEN, GREY, ORANGE, PREDICTED, RED, dodge, legend_below, log_y, panels
+from lemmata.lab.figures import BLUE, GREY, ORANGE, PREDICTED, dodge, legend_below, log_y, panels
 from lemmata.lab.measures import at_end
 from lemmata.theories.exp_regression.figures import common
-from lemmata.theories.exp_regression.figures.common import INIT_COLORS, coloured, over, positive, seeds_at, word
+from lemmata.theories.exp_regression.figures.common import coloured, over, positive, seeds_at, word
 from lemmata.theories.exp_regression.measures import gated, median_slope
-from lemmata.theories.exp_regression.training import SMALL_STEP
+from lemmata.theories.exp_regression.probes import SMALL_STEP
 
 
 def convergence(data: xr.Dataset) -> Figure:
@@ -46,7 +46,7 @@ def _kept(ax: Axes, data: xr.Dataset) -> None:
     m = data.neurons.values
     for problem, color in coloured(data.problem.values):
         over(ax, m, data.kernel_kept.sel(problem=problem), "neurons", str(problem), color)
-    ax.axhline(0.5, label=r"document: at least $\lambda/2$", **PREDICTED)
+    ax.axhline(0.5, label=r"paper: at least $\lambda/2$", **PREDICTED)
     shares = gated(data).mean(["problem", "seed"]).transpose("neurons").values
     common.width_axis(ax, m)
     ax.set_ylim(0, 1.1 * max(1.0, float(data.kernel_kept.max().fillna(1.0))))
@@ -77,7 +77,7 @@ def _deviation(ax: Axes, data: xr.Dataset, inits: list[str]) -> None:
 def _hits(ax: Axes, data: xr.Dataset) -> None:
     """When ε is reached, as a share of the predicted T: runs that keep their kernel are filled."""
     widths = data.neurons.values
-    share = data.hit_step / data.predicted_steps.where(np.isfinite(data.predicted_steps))
+    share = data.reached_step / data.predicted_steps.where(np.isfinite(data.predicted_steps))
     keeps = gated(data)
     offsets = dodge(data.sizes["problem"], 0.6)
     for (problem, color), x in zip(coloured(data.problem.values), offsets, strict=True):
@@ -87,7 +87,7 @@ def _hits(ax: Axes, data: xr.Dataset) -> None:
             others = positive(values.where(~full).values)
             ax.plot(np.full(others.size, i + x), others, "x", color=color, markersize=4, alpha=0.7)
     ax.plot([], [], "x", color=GREY, markersize=4, label=r"kernel below $\lambda/2$")
-    ax.axhline(1.0, label="document: within $T$", **PREDICTED)
+    ax.axhline(1.0, label="paper: within $T$", **PREDICTED)
     common.names_axis(ax, [word(m) for m in widths], "width $m$")
     log_y(ax)
     ax.set_ylabel(r"steps to $\varepsilon$ / predicted $T$")
@@ -96,18 +96,18 @@ def _hits(ax: Axes, data: xr.Dataset) -> None:
 
 def orthonormal(data: xr.Dataset) -> Figure:
     """The common rate of orthonormal points beside the claimed one, and joint against separate training."""
-    constants, samplers = data.step_constant.values, [str(name) for name in data.sampler.values]
+    constants, samplers = data.step_constant.values, [str(name) for name in data.data_law.values]
     figure, axes = panels(len(constants) + 1, width=4.7, height=4.3)
     for ax, c in zip(axes, constants, strict=False):
         end = 1.0
-        for sampler, color in coloured(samplers):
-            part = data.sel(sampler=sampler, step_constant=c)
+        for data_law, color in coloured(samplers):
+            part = data.sel(data_law=data_law, step_constant=c)
             error = common.relative_square(part)
             for i in reversed(range(part.sizes["seed"])):
-                label = sampler if i == 0 else None
+                label = data_law if i == 0 else None
                 ax.plot(part.step.isel(seed=i), error.isel(seed=i), color=color, alpha=0.6, linewidth=1, label=label)
             end = max(end, float(part.step.where(error.notnull()).max().fillna(1.0)))
-        first = data.sel(sampler=samplers[0], step_constant=c)
+        first = data.sel(data_law=samplers[0], step_constant=c)
         speed = float((first.rate * first.limit_least).median())
         grid = np.linspace(0, end, 200)
         claimed = np.exp(grid * np.log1p(-min(speed / 2, 1 - 1e-12)))
@@ -124,8 +124,8 @@ def orthonormal(data: xr.Dataset) -> Figure:
         ax.set_ylabel(r"$\|e(t)\|^2/\|e(0)\|^2$")
     last = axes[-1]
     for (c, color), x in zip(coloured(constants), dodge(len(constants)), strict=True):
-        for i, sampler in enumerate(samplers):
-            difference = data.separate_difference.sel(sampler=sampler, step_constant=c)
+        for i, data_law in enumerate(samplers):
+            difference = data.separate_difference.sel(data_law=data_law, step_constant=c)
             seeds_at(last, i + x, difference.clip(common.TINY), color, f"$c$ = {c:g}" if i == 0 else None, 0.08)
     last.axhline(1e-12, label="exact for orthonormal points: 0 (claimed: at most $10^{-12}$)", **PREDICTED)
     common.names_axis(last, [word(name) for name in samplers], "data")
@@ -194,118 +194,20 @@ def _mode_rates(ax: Axes, data: xr.Dataset) -> None:
     ax.set_title("rate of every eigenvector", fontsize=10)
 
 
-STATISTICS = {"max": RED, "mean": BLUE, "median": GREEN}
-
-
-def drift(data: xr.Dataset) -> Figure:
-    """How far the weights move over the width, beside the document's D, for both output scales; the lazy prediction."""
-    outputs = [str(label) for label in data.output.values]
-    figure, axes = panels(len(outputs) + 1, width=4.7, height=4.4)
-    m = data.neurons.values
-    end = at_end(data.drift)
-    for ax, output in zip(axes, outputs, strict=False):
-        part = data.sel(output=output)
-        for name, color in STATISTICS.items():
-            values = part.largest_drift if name == "max" else end.sel(output=output, statistic=name)
-            geometric = np.exp(np.log(positive(values)).mean("seed")).transpose("neurons").values
-            over(ax, m, values, "neurons", f"{name}{common.slope_words(values, 'neurons')}", color, geometric)
-        bound = positive(part.largest_drift / part.drift_ratio)
-        D = np.exp(np.log(bound).mean("seed")).transpose("neurons")
-        common.predicted(ax, m, D, rf"document: $D${common.slope_words(bound, 'neurons')}")
-        common.width_axis(ax, m)
-        log_y(ax)
-        ax.set_ylabel(r"$\|w_r(t)-w_r(0)\|$ over the neurons $r$")
-        ax.set_title(rf"$\kappa$ = {output.replace('√m', '$√m$')}: drift", fontsize=10)
-    last = axes[-1]
-    for output, color in coloured(outputs):
-        values = data.lazy_error.sel(output=output)
-        geometric = np.exp(np.log(positive(values)).mean("seed")).transpose("neurons").values
-        words = rf"$\kappa$ = {output}{common.slope_words(values, 'neurons')}"
-        over(last, m, values, "neurons", words, color, geometric)
-    start = positive(data.lazy_error.isel(neurons=0, output=0).values)
-    if np.isfinite(start).any():
-        common.predicted(last, m, np.nanmedian(start) * m[0] / m, rf"reference, $\kappa$ = {outputs[0]}: $m^{{-1}}$")
-    common.faint(last, 0.02, r"claimed for $\kappa$ = 1, $m$ = 128: below 2 %")
-    common.width_axis(last, m)
-    log_y(last)
-    last.set_ylabel("relative Frobenius error")
-    last.set_title("lazy prediction of the final weights", fontsize=10)
-    for ax in axes:
-        legend_below(ax)
-    return figure
-
-
-def initialisation(data: xr.Dataset) -> Figure:
-    """Initial outputs, steps to ε and drift with coupled and with independent initialisation."""
-    figure, axes = panels(4, width=4.1, height=4.2)
-    output, steps, drifts, ratio = axes
-    m, inits = data.neurons.values, [str(init) for init in data.init.values]
-    for init, x in zip(inits, dodge(len(inits)), strict=True):
-        part, color = data.sel(init=init), INIT_COLORS.get(init, GREY)
-        curve = part.initial_output.transpose("seed", "neurons").values
-        for row in curve:
-            output.plot(m, row, ".", color=color, alpha=0.3, markersize=4)
-        output.plot(m, curve.mean(axis=0), "o", color=color, label=f"{init}: seeds and mean")
-        if np.isfinite(curve).all() and (curve > 0).all():
-            scale = float(np.mean(curve / m))
-            output.plot(m, scale * m, label=r"independent: $\propto m$", **PREDICTED)
-        for i, width in enumerate(m):
-            place = i + x
-            cell = part.sel(neurons=width)
-            seeds_at(steps, place, cell.hit_step, color, init if i == 0 else None)
-            T = float(cell.predicted_steps.median())
-            if np.isfinite(T):
-                words = "predicted $T$ (median)" if i == 0 and init == inits[0] else None
-                steps.plot([place - 0.15, place + 0.15], [T, T], label=words, **PREDICTED)
-            seeds_at(drifts, place, positive(cell.largest_drift.values), color, init if i == 0 else None)
-            D = float(positive(cell.largest_drift / cell.drift_ratio).median())
-            if np.isfinite(D):
-                words = "document: $D$ (median)" if i == 0 and init == inits[0] else None
-                drifts.plot([place - 0.15, place + 0.15], [D, D], label=words, **PREDICTED)
-    output.axhline(0, color="black", linewidth=1, label="document, coupled: 0")
-    output.set_yscale("symlog", linthresh=100.0)
-    output.set_ylim(bottom=-20)
-    common.width_axis(output, m)
-    output.set_ylabel(r"$\|F(0)\|^2$")
-    output.set_title("initial outputs", fontsize=10)
-    log_y(steps)
-    steps.set_ylabel(r"steps to $\|e\|^2\leq\varepsilon$")
-    steps.set_title("training time", fontsize=10)
-    log_y(drifts)
-    common.faint(drifts, 0.3, "claimed, independent: median above 0.3")
-    drifts.set_ylabel(r"$\max_{r,t}\|w_r(t)-w_r(0)\|$")
-    drifts.set_title(r"largest drift up to $\varepsilon$", fontsize=10)
-    names = [word(width) for width in m]
-    for ax in (steps, drifts, ratio):
-        common.names_axis(ax, names, "width $m$")
-    if {"coupled", "independent"} <= set(inits):
-        drifted = positive(data.largest_drift)
-        paired = (drifted.sel(init="independent") / drifted.sel(init="coupled")).transpose("neurons", "seed")
-        for i, values in enumerate(paired.values):
-            seeds_at(ratio, i, values, BLUE, "same seed, and median" if i == 0 else None)
-    ratio.axhline(10, label=r"claimed: median above 10, $m\geq 256$", **PREDICTED)
-    ratio.set_yscale("log")
-    ratio.set_ylabel("largest drift, independent / coupled")
-    ratio.set_title("what the pairs contribute", fontsize=10)
-    for ax in axes:
-        legend_below(ax, 1)
-    return figure
-
-
 def samplers(data: xr.Dataset) -> Figure:
     """Errors on other data in the claimed time, and the worst step of every run against the bound."""
     figure, (left, right) = panels(2, height=4.4)
-    names = [str(name) for name in data.sampler.values]
+    names = [str(name) for name in data.data_law.values]
     for name, color in coloured(names):
-        common.decay_curves(left, data.sel(sampler=name), word(name), color)
+        common.decay_curves(left, data.sel(data_law=name), word(name), color)
     common.decay_axes(left)
     left.set_title("every seed", fontsize=10)
     kinds = (("H(0)", r"$\lambda$ of $H(0)$", BLUE), ("limit", r"$\lambda$ of $H^\mathrm{cts}$", ORANGE))
     for (rate, words, color), x in zip(kinds, dodge(2), strict=True):
         for i, name in enumerate(names):
-            values = positive(data.contraction.sel(sampler=name, rate_of=rate).values)
+            values = positive(data.contraction.sel(data_law=name, rate_of=rate).values)
             seeds_at(right, i + x, values, color, words if i == 0 else None)
-    common.bound_line(right, "document: at most 1", names=[word(name) for name in names])
+    common.bound_line(right, "paper: at most 1", names=[word(name) for name in names])
     right.set_xlabel("data")
     right.set_ylabel(r"$\max_t\|e(t)\|^2/(1-m\eta\lambda/2)^t\|e(0)\|^2$")
     right.set_title("worst step of every run", fontsize=10)
@@ -315,7 +217,7 @@ def samplers(data: xr.Dataset) -> Figure:
 
 
 def theory_step(data: xr.Dataset) -> Figure:
-    """The document's step is tiny: how much of the error is gone, and what Lemma 7.4 promises of every step."""
+    """The paper's step is tiny: how much of the error is gone, and what Lemma 7.4 promises of every step."""
     figure, (left, right) = panels(2, height=4.2)
     claimed = positive(-np.expm1(-common.claimed_decay(data) * data.step))
     lost, linear = (1 - data[name] / data.initial_square for name in ("square", "linear_square"))
@@ -328,7 +230,7 @@ def theory_step(data: xr.Dataset) -> Figure:
         left.plot(t, (lost / claimed).isel(seed=i), color=color, linewidth=1.5, label=words if i == 0 else None)
         label = "linearised dynamics" if i == 0 else None
         left.plot(t, (linear / claimed).isel(seed=i), color="black", linestyle=":", linewidth=1, label=label)
-    left.axhline(1.0, label="document: at least 1", **PREDICTED)
+    left.axhline(1.0, label="paper: at least 1", **PREDICTED)
     log_y(left)
     left.set_xlabel("training step $t$")
     left.set_ylabel(r"$(1-\|e(t)\|^2/\|e(0)\|^2)\;/\;(1-(1-m\eta\lambda/2)^t)$")

@@ -1,4 +1,4 @@
-"""The document's width, step size and number of steps beside what one would run (X8), on orthonormal data.
+"""The paper's width, step size and number of steps beside what one would run (X8), on orthonormal data.
 
 Orthonormal points have H^cts = e^{2σ²} I, so λ = λ_max = e^{2σ²}, and one neuron's kernel has summed variance
 n (e^{8σ²} - e^{4σ²}).
@@ -24,8 +24,8 @@ from lemmata.theories.exp_regression.setting import Setting
 @simulation(
     Variable("log_width", (), "log10 m", "width by Lemma 9.2, constant 1"),
     Variable("log_explicit_width", (), "log10 m", "width from the explicit conditions of the proof"),
-    Variable("log_step", (), "log10 η", "the document's step size at that width"),
-    Variable("log_iterations", (), "log10 T", "the document's number of steps"),
+    Variable("log_step", (), "log10 η", "the paper's step size at that width"),
+    Variable("log_iterations", (), "log10 T", "the paper's number of steps"),
     Variable("practical_width", (), "m", "width that brings the kernel within λ/4 in root mean square"),
     Variable("practical_step", (), "η", "step c/(m λ_max) at that width"),
     Variable("practical_iterations", (), "T", "steps that then suffice by Q17"),

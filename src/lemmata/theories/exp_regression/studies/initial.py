@@ -1,4 +1,4 @@
-"""What is measured before any training: kernel errors (Q5, X1), projections (Q2), outputs (Q7), Monte Carlo (Q3)."""
+"""A random network before any training: kernel errors (Q5, X1), projections (Q2), outputs (Q7)."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from jaxtyping import Array
 
 from lemmata.lab.simulation import Variable, piece, simulation, stream
 from lemmata.networks.activations import ACTIVATIONS
-from lemmata.networks.kernels import geometry, kernel_variance, limit_kernel, output_variance
-from lemmata.theories.exp_regression.data import Data, draw
+from lemmata.networks.kernels import kernel_variance, limit_kernel, output_variance
+from lemmata.theories.exp_regression.data import draw
 from lemmata.theories.exp_regression.network import (
     initialise,
     kernel,
@@ -19,11 +19,8 @@ from lemmata.theories.exp_regression.network import (
 )
 from lemmata.theories.exp_regression.setting import Setting
 
-CHUNK = 10**4
-"""Weights of one Monte Carlo chunk."""
 
-
-@piece("activation", "init", "capacity", "sampler", "samples", "dimension", "pair", "teacher_neurons", once=True)
+@piece("activation", "init", "capacity", "data_law", "samples", "dimension", "pair", "teacher_neurons", once=True)
 def measure(problem: Setting, key: jax.Array) -> dict[str, Array]:
     """Kernel, projections and outputs of a random network beside their infinite-width values.
 
@@ -33,18 +30,18 @@ def measure(problem: Setting, key: jax.Array) -> dict[str, Array]:
     weights, head = initialise(problem, stream(key, "init"))
     activation = ACTIVATIONS[problem.activation]
     projections = project(weights, data.x)
-    found = kernel(head, activation.slope(projections), data.x)
+    finite = kernel(head, activation.slope(projections), data.x)
     limit = limit_kernel(problem.activation, data.x, problem.weight_scale)
     variance = kernel_variance(problem.activation, data.x, problem.weight_scale)
     effective = head.width / (2 if problem.init == "coupled" else 1)
-    error = found - limit
+    error = finite - limit
     outputs = read_out(head, activation.value(projections))
     return {
         "projection": largest_projection(head, projections),
         "frobenius_error": jnp.linalg.norm(error),
         "entry_error": jnp.max(jnp.abs(error)),
         "predicted_error": jnp.sqrt(jnp.sum(variance) / effective),
-        "kernel_least": jnp.linalg.eigvalsh(found)[0],
+        "kernel_least": jnp.linalg.eigvalsh(finite)[0],
         "limit_least": jnp.linalg.eigvalsh(limit)[0],
         "outputs": outputs,
         "output_variance": output_variance(problem.activation, data.x, problem.weight_scale),
@@ -69,48 +66,3 @@ def measure(problem: Setting, key: jax.Array) -> dict[str, Array]:
 def measure_initial(problem: Setting, key: jax.Array, prepared: None = None) -> dict[str, Array]:
     """A random network on one data set, untrained."""
     return measure(problem, key)
-
-
-@piece("activation", "dimension")
-def sample(problem: Setting, key: jax.Array, data: Data) -> dict[str, Array]:
-    """The mean of <x_i, x_j> φ'(<w, x_i>) φ'(<w, x_j>) over random w, chunk by chunk."""
-    activation = ACTIVATIONS[problem.activation]
-    chunks = problem.weight_samples // CHUNK
-
-    def add(chunk: Array, total: Array) -> Array:
-        weights = jax.random.normal(jax.random.fold_in(key, chunk), (CHUNK, problem.dimension))
-        slopes = activation.slope(project(problem.weight_scale * weights.T, data.x))
-        return total + slopes @ slopes.T / CHUNK
-
-    points = data.x.shape[0]
-    inner = data.x @ data.x.T
-    mean = jax.lax.fori_loop(0, chunks, add, jnp.zeros((points, points))) / chunks
-    variance = kernel_variance(problem.activation, data.x, problem.weight_scale)
-    g = geometry(data.x)
-    return {
-        "estimate": inner * mean,
-        "closed_form": limit_kernel(problem.activation, data.x, problem.weight_scale),
-        "standard_error": jnp.sqrt(variance / (chunks * CHUNK)),
-        "inner": inner,
-        "square_sum": g.sums,
-        "square_difference": g.differences,
-        "angle": g.angle,
-    }
-
-
-PAIRS = ("point", "other")
-
-
-@simulation(
-    Variable("estimate", PAIRS, "", "kernel by Monte Carlo"),
-    Variable("closed_form", PAIRS, "H^cts", "kernel in closed form"),
-    Variable("standard_error", PAIRS, "", "exact standard error of the estimate"),
-    Variable("inner", PAIRS, "G", "<x_i, x_j>"),
-    Variable("square_sum", PAIRS, "s_+", "‖x_i + x_j‖²"),
-    Variable("square_difference", PAIRS, "s_-", "‖x_i - x_j‖²"),
-    Variable("angle", PAIRS, "θ", "angle between the points"),
-    precision="float64",
-)
-def sample_kernel(problem: Setting, key: jax.Array, prepared: None = None) -> dict[str, Array]:
-    """The infinite-width kernel by brute force."""
-    return sample(problem, stream(key, "init"), draw(problem, key))

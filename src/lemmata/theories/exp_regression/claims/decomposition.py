@@ -25,8 +25,8 @@ from lemmata.theories.exp_regression.claims.common import (
     two_point,
     worst,
 )
+from lemmata.theories.exp_regression.decomposition import asymmetric_kernel, decomposition_errors, take_step
 from lemmata.theories.exp_regression.network import lengths, loss_gradient, read_out
-from lemmata.theories.exp_regression.probes import asymmetric_kernel, decomposition_errors, take_step
 
 
 def _initialisation(variable: str) -> Evidence:

@@ -48,7 +48,7 @@ def _iterations(source: str) -> Evidence:
 
     def evidence(datasets: Datasets) -> dict[str, Any]:
         n, lam, epsilon = 10, math.exp(2), 1e-3
-        logs = [float(iterations(n, m, lam, n, epsilon, source=source, B=1.0)) for m in WIDTHS]
+        logs = [float(iterations(n, m, lam, n, epsilon, projection_source=source, B=1.0)) for m in WIDTHS]
         limit = math.ceil(200 * n**2 * math.exp(4) * math.log(n / epsilon) / lam**2)
         counts = [round(10**log) for log in logs]
         return {"varies": float(max(counts) - min(counts)), "limit": max(counts) / limit}
@@ -106,7 +106,7 @@ CLAIMS = (
         name="q18-iterations",
         reference="Theorem 7.1",
         kind="identity",
-        statement="With the document's step and B = 1, T is the same for m = 64, ..., 65536 and at most "
+        statement="With the paper's step and B = 1, T is the same for m = 64, ..., 65536 and at most "
         "⌈200 λ^-2 n² e^{4B} ln(n/ε)⌉.",
         evidence=_iterations("empirical"),
         judge=all_of(varies=at_most(0.0), limit=at_most(1.0)),

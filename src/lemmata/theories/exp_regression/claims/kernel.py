@@ -1,52 +1,115 @@
-"""Random networks: projections (Q2), kernels in closed form (Q3), concentration (Q5, X1), initial outputs (Q7)."""
+"""The tangent kernel: closed forms (Q3), when it is definite (Q4), concentration of the finite-width one (Q5, X1)."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 
-from lemmata.lab.claims import FAILS, HOLDS, Claim, Control, Datasets, Evidence
+from lemmata.lab.claims import FAILS, HOLDS, INCONCLUSIVE, Claim, Control, Datasets, Evidence, NotApplicable
 from lemmata.lab.intervals import Estimate
-from lemmata.lab.judges import all_of, at_least, at_most, within
+from lemmata.lab.judges import at_least, at_most, within
+from lemmata.networks.kernels import SINGULAR, limit_kernel, spectrum
 from lemmata.theories.exp_regression.bounds import projection_bound
-from lemmata.theories.exp_regression.claims.common import SLACK
+from lemmata.theories.exp_regression.claims.common import SLACK, in_float64
 from lemmata.theories.exp_regression.measures import resampled, rms_slope, runs_where, share
 
+DRAWS = 10
+
+
+Points = Callable[[np.random.Generator], np.ndarray]
+
+
+def _unit(rng: np.random.Generator, n: int, d: int) -> np.ndarray:
+    x = rng.standard_normal((n, d))
+    return x / np.linalg.norm(x, axis=1, keepdims=True)
+
+
+def _generic(rng: np.random.Generator) -> np.ndarray:
+    return _unit(rng, 6, 6)
+
+
+def _tied(factor: float) -> Points:
+    """Six points in six dimensions, the second `factor` times the first."""
+
+    def points(rng: np.random.Generator) -> np.ndarray:
+        x = _generic(rng)
+        x[1] = factor * x[0]
+        return x
+
+    return points
+
+
+def _antipodal_pairs(rng: np.random.Generator) -> np.ndarray:
+    """d + 1 antipodal pairs in three dimensions."""
+    x = _unit(rng, 4, 3)
+    return np.concatenate([x, -x])
+
+
+def _lone_pair(rng: np.random.Generator) -> np.ndarray:
+    x = _unit(rng, 1, 3)
+    return np.concatenate([x, -x])
+
+
+PARALLEL, ANTIPODAL, DUPLICATE, ZERO = (_tied(factor) for factor in (0.5, -1.0, 1.0, 0.0))
+
+
+def _ratio(activation: str, **cases: Points) -> Evidence:
+    """λ_min/λ_max over ten draws, by case."""
+
+    @in_float64
+    def evidence(datasets: Datasets) -> xr.DataArray:
+        found = []
+        for points in cases.values():
+            rng = np.random.default_rng(datasets.seed)
+            spectra = [spectrum(limit_kernel(activation, jnp.asarray(points(rng)))) for _ in range(DRAWS)]
+            found.append([float(s.least / s.largest) for s in spectra])
+        return xr.DataArray(found, coords={"points": list(cases)}, dims=("points", "seed"))
+
+    return evidence
+
+
+def _size(activation: str, **cases: Points) -> Evidence:
+    return lambda datasets: abs(_ratio(activation, **cases)(datasets))
+
+
+def _decided(points: Points) -> Evidence:
+    """The ratio, if float64 can tell it from zero."""
+
+    def evidence(datasets: Datasets) -> xr.DataArray:
+        ratio = _ratio("exp", crowded=points)(datasets)
+        if float(ratio.min()) <= SINGULAR:
+            raise NotApplicable(
+                f"numerically singular: λ_min/λ_max = {float(ratio.min()):.2g} although the points are distinct"
+            )
+        return ratio
+
+    return evidence
+
+
+def _singular(activation: str, statement: str, evidence: Evidence, *controls: Control) -> Claim:
+    return Claim(
+        name=f"q4-{activation}-singular",
+        reference="Q4, derived",
+        kind="identity",
+        statement=statement,
+        evidence=evidence,
+        judge=at_most(SINGULAR, by="every"),
+        controls=controls,
+    )
+
+
 DELTA = 0.05
+
+
 POINTS = 10
+
+
 SMALL = [0.25, 0.5]
 """The σ at which the kernel's tails are light enough to judge."""
-
-
-def _beyond(data: xr.Dataset, source: str, C: float = 10.0) -> xr.DataArray:
-    """1 where some projection of an initialisation exceeds B."""
-    B = np.broadcast_to(projection_bound(POINTS, data.neurons.values, DELTA, 1.0, C, source), data.neurons.shape)
-    beyond = data.projection > xr.DataArray(B, coords={"neurons": data.neurons})
-    return (beyond * 1.0).where(data.projection.notnull())
-
-
-def _tails(source: str, C: float = 10.0) -> Evidence:
-    """The share of initialisations beyond B, by width."""
-
-    def evidence(datasets: Datasets) -> dict[str, Estimate]:
-        beyond = _beyond(datasets["q2-tails"], source, C)
-        return {f"m={m:g}": share(beyond.sel(neurons=m)) for m in beyond.neurons.values}
-
-    return evidence
-
-
-def _growing_tails(C: float) -> Evidence:
-    """The share beyond B at the smallest width, and the low end of its interval at the largest."""
-
-    def evidence(datasets: Datasets) -> dict[str, Any]:
-        beyond = _beyond(datasets["q2-tails"], "paper", C)
-        return {"narrow": share(beyond.isel(neurons=0)), "wide": share(beyond.isel(neurons=-1)).low}
-
-    return evidence
 
 
 Formula = Callable[[xr.Dataset], xr.DataArray]
@@ -160,7 +223,7 @@ def _chebyshev(C: float, sigmas: tuple[float, ...]) -> Evidence:
     return evidence
 
 
-def _ratio(factor: float = 1.0) -> Evidence:
+def _rms_ratio(factor: float = 1.0) -> Evidence:
     """RMS kernel error / exact prediction, by cell."""
 
     def evidence(datasets: Datasets) -> xr.DataArray:
@@ -185,65 +248,54 @@ def _slope(shift: float = 0.0) -> Evidence:
     return evidence
 
 
-def _zero(init: str) -> Evidence:
-    return lambda datasets: abs(datasets["q7-initial"].outputs.sel(init=init)).max("point")
-
-
-def _initial_loss(init: str) -> Evidence:
-    def evidence(datasets: Datasets) -> dict[str, xr.DataArray]:
-        data = datasets["q7-initial"].sel(init=init)
-        return {"equal": abs(data.error_square - data.target_square), "bound": data.error_square / data.sizes["point"]}
-
-    return evidence
-
-
-def _output_variance(init: str) -> Evidence:
-    """(mean over seeds of F_i(0)²/m - closed form) in sample standard errors, by point and width."""
-
-    def evidence(datasets: Datasets) -> xr.DataArray:
-        data = datasets["q7-initial"].sel(init=init)
-        squares = data.outputs**2 / data.neurons
-        error = squares.std("seed", ddof=1) / math.sqrt(squares.sizes["seed"])
-        with np.errstate(divide="ignore"):
-            return (squares.mean("seed") - data.output_variance.isel(seed=0)) / error
-
-    return evidence
-
-
 CLAIMS = (
     Claim(
-        name="q2-projection-union",
-        reference="Lemma 6.2, part 1; erratum 3",
-        kind="bound",
-        statement="With B from the union bound, the share of initialisations with some |<w_r, x_i>| > B is at most δ = "
-        "0.05 at m = 64, 1024 and 16384.",
-        formula="B = σ √(2 ln(2mn/δ))",
-        reads=("q2-tails",),
-        evidence=_tails("union"),
-        judge=at_most(DELTA),
-        controls=(Control("the document's B with C = 1.5, which lacks ln m", _tails("paper", 1.5)),),
+        name="q4-exp-definite",
+        reference="Q4, derived",
+        kind="identity",
+        statement="The exponential kernel is positive definite on distinct non-zero points, parallel and antipodal "
+        "ones included: λ_min/λ_max > 1e-12 in ten draws.",
+        evidence=_ratio("exp", generic=_generic, parallel=PARALLEL, antipodal=ANTIPODAL),
+        judge=at_least(SINGULAR, by="every", strict=True),
+        controls=(
+            Control("a row twice", _ratio("exp", duplicate=DUPLICATE)),
+            Control("a zero row", _ratio("exp", zero=ZERO)),
+        ),
+    ),
+    _singular(
+        "exp",
+        "The exponential kernel is singular with a repeated or a zero row.",
+        _size("exp", duplicate=DUPLICATE, zero=ZERO),
+        Control("distinct points", _size("exp", generic=_generic)),
+    ),
+    _singular(
+        "relu",
+        "The ReLU kernel is singular on two points of one direction, and on d + 1 antipodal pairs.",
+        _size("relu", parallel=PARALLEL, pairs=_antipodal_pairs),
+        Control("a lone antipodal pair", _size("relu", pair=_lone_pair)),
+    ),
+    _singular(
+        "cosh",
+        "The cosh kernel is singular on an antipodal pair.",
+        _size("cosh", antipodal=ANTIPODAL),
+        Control("generic points", _size("cosh", generic=_generic)),
+    ),
+    _singular(
+        "sinh",
+        "The sinh kernel is singular on an antipodal pair.",
+        _size("sinh", antipodal=ANTIPODAL),
+        Control("generic points", _size("sinh", generic=_generic)),
     ),
     Claim(
-        name="q2-projection-paper",
-        reference="Definition 6.1, Lemma 6.2, part 1",
-        kind="bound",
-        statement="With the document's B, C = 10, no initialisation exceeds B at any of these widths.",
-        formula="B = C σ √ln(n/δ)",
-        reads=("q2-tails",),
-        evidence=_tails("paper"),
-        judge=at_most(0.0),
-        controls=(Control("C = 1.5", _tails("paper", 1.5)),),
-    ),
-    Claim(
-        name="q2-projection-constant",
-        reference="Lemma 6.2, part 1; erratum 3",
-        kind="ordering",
-        statement="A B without ln m fails as the network widens: with C = 2 the share beyond B is at most δ at the "
-        "smallest width and its interval lies above δ at the largest.",
-        reads=("q2-tails",),
-        evidence=_growing_tails(2.0),
-        judge=all_of(narrow=at_most(DELTA), wide=at_least(DELTA, strict=True)),
-        controls=(Control("C = 10", _growing_tails(10.0)),),
+        name="q4-crowded",
+        reference="Q4, derived",
+        kind="identity",
+        statement="The exponential kernel is positive definite on 40 distinct points of the circle, as far as float64 "
+        "can tell.",
+        evidence=_decided(lambda rng: _unit(rng, 40, 2)),
+        judge=at_least(SINGULAR, by="every", strict=True),
+        expected=INCONCLUSIVE,
+        controls=(Control("ten orthonormal points", _decided(lambda rng: np.eye(10)), HOLDS),),
     ),
     _kernel_claim(
         "exp",
@@ -270,7 +322,7 @@ CLAIMS = (
         evidence=_printed_entry("empirical"),
         judge=at_least(1 - DELTA),
         expected=FAILS,
-        controls=(Control("the document's B with C = 10, which is far larger", _printed_entry("paper"), HOLDS),),
+        controls=(Control("the paper's B with C = 10, which is far larger", _printed_entry("paper"), HOLDS),),
     ),
     Claim(
         name="q5-entrywise-corrected",
@@ -316,46 +368,15 @@ CLAIMS = (
         controls=(Control("σ = 1 at the same width", _width_draw(-1)),),
     ),
     Claim(
-        name="q7-zero-output",
-        reference="Claim 6.8",
-        kind="identity",
-        statement="With coupled initialisation the initial output is exactly zero, in every seed.",
-        reads=("q7-initial",),
-        evidence=_zero("coupled"),
-        judge=at_most(0.0, by="every"),
-        controls=(Control("independent initialisation", _zero("independent")),),
-    ),
-    Claim(
-        name="q7-initial-loss",
-        reference="Claim 6.8",
-        kind="bound",
-        statement="With coupled initialisation ‖y - F(0)‖² = ‖y‖² ≤ n, in every seed.",
-        reads=("q7-initial",),
-        evidence=_initial_loss("coupled"),
-        judge=all_of(equal=at_most(0.0, by="every"), bound=at_most(1.0, by="every")),
-        controls=(Control("independent initialisation", _initial_loss("independent")),),
-    ),
-    Claim(
-        name="q7-independent-variance",
-        reference="erratum 13",
-        kind="identity",
-        statement="With independent initialisation the mean of F_i(0)²/m is e^{2σ²‖x_i‖²} within 5 standard errors, at "
-        "every point.",
-        reads=("q7-initial",),
-        evidence=_output_variance("independent"),
-        judge=within(-5.0, 5.0, predicted=0.0),
-        controls=(Control("coupled initialisation", _output_variance("coupled")),),
-    ),
-    Claim(
         name="x1-ratio",
         reference="Lemma 6.3, exact variance",
         kind="identity",
         statement="The root mean square of ‖H^dis - H^cts‖_F over draws is √(Σ Var_ij/m_eff), m_eff = m/2 in pairs: "
         "ratio in [0.9, 1.1] at every width and σ ≤ 0.5.",
         reads=("x1-kernel",),
-        evidence=_ratio(),
+        evidence=_rms_ratio(),
         judge=within(0.9, 1.1, predicted=1.0),
-        controls=(Control("m_eff = m for coupled pairs", _ratio(math.sqrt(2))),),
+        controls=(Control("m_eff = m for coupled pairs", _rms_ratio(math.sqrt(2))),),
     ),
     Claim(
         name="x1-slope",
