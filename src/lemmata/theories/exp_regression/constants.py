@@ -7,7 +7,7 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from lemmata.lab.simulation import piece
+import lemmata as lm
 from lemmata.networks.activations import ACTIVATIONS
 from lemmata.networks.kernels import Spectrum, limit_kernel, spectrum
 from lemmata.theories.exp_regression.bounds import ln_step_size, projection_bound, step_count
@@ -42,7 +42,7 @@ class Constants(NamedTuple):
     """Steps to be taken: `steps` or, with horizon=predicted, T within its limits."""
 
 
-@piece("activation", "step", "projection_source", "horizon", once=True)
+@lm.piece("activation", "step", "projection_source", "horizon", once=True)
 def find_constants(problem: Setting, data: Data, weights: Weights, head: Head) -> Constants:
     """Kernels at width m and in the limit, B, the step size and the horizon.
 

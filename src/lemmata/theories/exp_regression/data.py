@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from lemmata.lab.simulation import piece, stream
+import lemmata as lm
 from lemmata.networks.orthonormal import orthonormal
 from lemmata.theories.exp_regression.setting import Setting
 
@@ -26,10 +26,10 @@ class Data(NamedTuple):
 def data_key(problem: Setting, key: jax.Array) -> jax.Array:
     """The key of the data: that of the run, or of `data_seed` where one is set."""
     fixed = jax.random.key(jnp.maximum(problem.data_seed, 0).astype(jnp.uint32))
-    return stream(jax.lax.cond(problem.data_seed >= 0, lambda: fixed, lambda: key), "data")
+    return lm.stream(jax.lax.cond(problem.data_seed >= 0, lambda: fixed, lambda: key), "data")
 
 
-@piece("data_law", "samples", "dimension", "pair", "teacher_neurons", once=True)
+@lm.piece("data_law", "samples", "dimension", "pair", "teacher_neurons", once=True)
 def draw(problem: Setting, key: jax.Array) -> Data:
     """Points and targets of one run; `key` is that of the run."""
     if problem.data_law == "given":

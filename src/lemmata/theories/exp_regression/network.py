@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from lemmata.lab.simulation import piece
+import lemmata as lm
 from lemmata.networks.activations import Activation
 from lemmata.theories.exp_regression.setting import Setting
 
@@ -37,7 +37,7 @@ class Head(NamedTuple):
         return jnp.sum(self.used)
 
 
-@piece("init", "capacity", "dimension", once=True)
+@lm.piece("init", "capacity", "dimension", once=True)
 def initialise(problem: Setting, key: jax.Array) -> tuple[Weights, Head]:
     """W(0) and the head. Neuron r depends on the key and r alone, never on the capacity."""
     half = problem.capacity // 2

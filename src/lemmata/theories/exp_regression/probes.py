@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from lemmata.lab.simulation import Variable, piece
+import lemmata as lm
 from lemmata.networks.activations import ACTIVATIONS
 from lemmata.networks.kernels import Spectrum, spectrum
 from lemmata.theories.exp_regression.bounds import ln_drift, ln_radius
@@ -26,6 +26,8 @@ from lemmata.theories.exp_regression.setting import Setting
 
 NONE = -1e37
 """Not judged or not reached yet: finite, in float32 too, since a state that is not finite counts as diverged."""
+BROKEN = 3e37
+"""A ratio that was not a number: larger than any other, so that a running maximum keeps it."""
 SMALL_STEP = 0.01
 """The η ‖Δw_r‖ of Lemma 7.4."""
 RATES = ("H(0)", "limit", "H(0), 3 m η λ", "limit, 3 m η λ")
@@ -94,6 +96,18 @@ def judge_step(
     }
 
 
+def keep_ratio(ratio: Array, moves: Array) -> Array:
+    """A ratio as a running maximum keeps it, finite; 0/0 in a step of size 0 is not judged, any other is broken."""
+    undefined = jnp.where(moves, BROKEN, NONE)
+    return jnp.where(jnp.isnan(ratio), undefined, jnp.clip(ratio, NONE, -NONE))
+
+
+def read_extreme(value: Array) -> Array:
+    """What was kept: NaN where nothing was judged or something was not a number."""
+    absent = (value <= NONE) | (value >= BROKEN)
+    return jnp.where(absent, jnp.nan, jnp.where(value >= -NONE, jnp.inf, value))
+
+
 def lazy_drift(head: Head, slopes: ByPoint, x: Points, missing: Vector, start: Spectrum) -> Weights:
     """Where the linearised dynamics takes the weights: a_r / (κ m) Σ_i (H(0)^-1 (y - F(0)))_i φ'(<w_r(0), x_i>) x_i."""
     dual = start.vectors @ ((start.vectors.T @ missing) / start.values)
@@ -111,7 +125,7 @@ def linear_square(start: Spectrum, rate: Scalar, residual: Vector, step: Array) 
     return jnp.sum(linear_residuals(start, rate, residual, step) ** 2, axis=-1)
 
 
-@piece("activation", once=True)
+@lm.piece("activation", once=True)
 def summarise(
     problem: Setting,
     data: Data,
@@ -167,7 +181,7 @@ def summarise(
     }
 
 
-@piece(once=True)
+@lm.piece(once=True)
 def judge_end(
     problem: Setting, key: jax.Array, data: Data, head: Head, constants: Constants, after: Weights, watched: Watched
 ) -> dict[str, Array]:
@@ -181,10 +195,7 @@ def judge_end(
     now = kernel(head, values, data.x)
     lowest = spectrum(now)
     vector = lowest.vectors[:, 0]
-    extremes = {
-        name: jnp.where(value <= NONE, jnp.nan, jnp.where(value >= -NONE, jnp.inf, value))
-        for name, value in watched.extremes.items()
-    }  # fmt: skip
+    extremes = {name: read_extreme(value) for name, value in watched.extremes.items()}
     kernel_loss = extremes.pop("kernel_loss")
     # Q9 with e := lowest eigenvector and λ := 2.1 λ_min(H): m η λ ‖e‖² / (2 m η eᵀ H e)
     return {
@@ -195,7 +206,7 @@ def judge_end(
     }
 
 
-@piece("track", once=True)
+@lm.piece("track", once=True)
 def follow_modes(problem: Setting, data: Data, constants: Constants, steps: Array, outputs: Array) -> dict[str, Array]:
     """The residuals <q_k, e(t)> along the eigenvectors of H(0), measured and of the linearised dynamics."""
     measured = (outputs - data.y) @ constants.start.vectors
@@ -203,7 +214,7 @@ def follow_modes(problem: Setting, data: Data, constants: Constants, steps: Arra
     return {"mode_residual": measured, "linear_mode_residual": predicted, "mode_value": constants.start.values}
 
 
-@piece(once=True)
+@lm.piece(once=True)
 def linearise(problem: Setting, constants: Constants, steps: Array) -> Array:
     """‖(I - κ² m η H(0))^t e(0)‖² at the recorded steps, kept within floating point."""
     square = linear_square(constants.start, constants.rate, constants.residual, steps)
@@ -213,66 +224,68 @@ def linearise(problem: Setting, constants: Constants, steps: Array) -> Array:
 RECORD = ("record",)
 
 TRAINED = (
-    Variable("step", RECORD, "t", "training step of the record"),
-    Variable("square", RECORD, "‖e(t)‖²", "squared error"),
-    Variable("linear_square", RECORD, "‖(I-mηH(0))ᵗe(0)‖²", "squared error of the linearised dynamics"),
-    Variable("kernel_least", RECORD, "λ_min(H(t))", "least eigenvalue of the kernel"),
-    Variable("kernel_largest", RECORD, "λ_max(H(t))", "largest eigenvalue of the kernel"),
-    Variable("kernel_change", RECORD, "‖H(t)-H(0)‖_F", "how far the kernel has moved"),
-    Variable("drift", ("record", "statistic"), "‖w_r(t)-w_r(0)‖", "distance of the weights from their start"),
-    Variable("outputs", ("record", "point"), "F(t)", "outputs"),
-    Variable("mode_residual", ("record", "mode"), "<q_k, e(t)>", "residual along the eigenvectors of H(0)", True),
-    Variable("linear_mode_residual", ("record", "mode"), "(1-mηλ_k)ᵗ<q_k, e(0)>", "the same, linearised", True),
-    Variable("mode_value", ("mode",), "λ_k(H(0))", "eigenvalues of H(0), ascending"),
-    Variable("reached_step", (), "", "first step with ‖e‖² ≤ ε (inf: never)"),
-    Variable("predicted_steps", (), "T", "steps that suffice by Q17, λ of the limit kernel (inf: it is singular)"),
-    Variable("final_square", (), "", "squared error at the end"),
-    Variable("initial_square", (), "‖e(0)‖²", "squared error at the start"),
-    Variable("initial_output", (), "‖F(0)‖²", "squared norm of the initial outputs"),
-    Variable("peak_ratio", (), "", "largest ‖e(t)‖² / ‖e(0)‖² over all steps"),
-    Variable("final_ratio", (), "", "‖e‖² at the end / ‖e(0)‖²"),
-    Variable("linear_final_ratio", (), "", "the same of the linearised dynamics, after all steps"),
-    Variable("diverged", (), "", "1 if ‖e‖² left the finite numbers or 1e8 times its start, and the run was frozen"),
-    Variable("eta", (), "η", "step size"),
-    Variable("rate", (), "κ²mη", "rate of the linearised dynamics"),
-    Variable("projection", (), "B", "largest initial |<w_r, x_i>|"),
-    Variable("limit_least", (), "λ", "least eigenvalue of the infinite-width kernel"),
-    Variable("limit_largest", (), "", "largest eigenvalue of the infinite-width kernel"),
-    Variable("limit_condition", (), "", "condition number of the infinite-width kernel (inf: singular)"),
-    Variable("singular", (), "", "1 if λ ≤ 1e-12 λ_max: the theory says nothing"),
-    Variable("start_least", (), "λ_min(H(0))", "least eigenvalue of the initial kernel"),
-    Variable("start_largest", (), "λ_max(H(0))", "largest eigenvalue of the initial kernel"),
-    Variable("end_largest", (), "λ_max(H(T))", "largest eigenvalue of the final kernel"),
-    Variable("kernel_error", (), "‖H(0)-H^cts‖_F", "distance of the initial kernel from its limit"),
-    Variable("largest_drift", (), "max ‖w_r(t)-w_r(0)‖", "largest distance of a weight from its start, ever"),
-    Variable("ball_radius", (), "R", "0.01 λ/(n e^{2B}) with the B of `projection_source`"),
-    Variable("drift_bound", (), "D", "bound on the drift with the B of `projection_source` and that R"),
-    Variable("lazy_error", (), "", "relative Frobenius error of the lazy prediction of the final weights", True),
-    Variable("linear_deviation", (), "", "relative deviation of ‖e‖² from the linearised value at compare_step", True),
-)  # fmt: skip
+    lm.Variable("step", RECORD, "t", "training step of the record"),
+    lm.Variable("square", RECORD, "‖e(t)‖²", "squared error"),
+    lm.Variable("linear_square", RECORD, "‖(I-mηH(0))ᵗe(0)‖²", "squared error of the linearised dynamics"),
+    lm.Variable("kernel_least", RECORD, "λ_min(H(t))", "least eigenvalue of the kernel"),
+    lm.Variable("kernel_largest", RECORD, "λ_max(H(t))", "largest eigenvalue of the kernel"),
+    lm.Variable("kernel_change", RECORD, "‖H(t)-H(0)‖_F", "how far the kernel has moved"),
+    lm.Variable("drift", ("record", "statistic"), "‖w_r(t)-w_r(0)‖", "distance of the weights from their start"),
+    lm.Variable("outputs", ("record", "point"), "F(t)", "outputs"),
+    lm.Variable("mode_residual", ("record", "mode"), "<q_k, e(t)>", "residual along the eigenvectors of H(0)", True),
+    lm.Variable("linear_mode_residual", ("record", "mode"), "(1-mηλ_k)ᵗ<q_k, e(0)>", "the same, linearised", True),
+    lm.Variable("mode_value", ("mode",), "λ_k(H(0))", "eigenvalues of H(0), ascending"),
+    lm.Variable("reached_step", (), "", "first step with ‖e‖² ≤ ε (inf: never)"),
+    lm.Variable("predicted_steps", (), "T", "steps that suffice by Q17, λ of the limit kernel (inf: it is singular)"),
+    lm.Variable("final_square", (), "", "squared error at the end"),
+    lm.Variable("initial_square", (), "‖e(0)‖²", "squared error at the start"),
+    lm.Variable("initial_output", (), "‖F(0)‖²", "squared norm of the initial outputs"),
+    lm.Variable("peak_ratio", (), "", "largest ‖e(t)‖² / ‖e(0)‖² over all steps"),
+    lm.Variable("final_ratio", (), "", "‖e‖² at the end / ‖e(0)‖²"),
+    lm.Variable("linear_final_ratio", (), "", "the same of the linearised dynamics, after all steps"),
+    lm.Variable("diverged", (), "", "1 if ‖e‖² left the finite numbers or 1e8 times its start, and the run was frozen"),
+    lm.Variable("eta", (), "η", "step size"),
+    lm.Variable("rate", (), "κ²mη", "rate of the linearised dynamics"),
+    lm.Variable("projection", (), "B", "largest initial |<w_r, x_i>|"),
+    lm.Variable("limit_least", (), "λ", "least eigenvalue of the infinite-width kernel"),
+    lm.Variable("limit_largest", (), "", "largest eigenvalue of the infinite-width kernel"),
+    lm.Variable("limit_condition", (), "", "condition number of the infinite-width kernel (inf: singular)"),
+    lm.Variable("singular", (), "", "1 if λ ≤ 1e-12 λ_max: the theory says nothing"),
+    lm.Variable("start_least", (), "λ_min(H(0))", "least eigenvalue of the initial kernel"),
+    lm.Variable("start_largest", (), "λ_max(H(0))", "largest eigenvalue of the initial kernel"),
+    lm.Variable("end_largest", (), "λ_max(H(T))", "largest eigenvalue of the final kernel"),
+    lm.Variable("kernel_error", (), "‖H(0)-H^cts‖_F", "distance of the initial kernel from its limit"),
+    lm.Variable("largest_drift", (), "max ‖w_r(t)-w_r(0)‖", "largest distance of a weight from its start, ever"),
+    lm.Variable("ball_radius", (), "R", "0.01 λ/(n e^{2B}) with the B of `projection_source`"),
+    lm.Variable("drift_bound", (), "D", "bound on the drift with the B of `projection_source` and that R"),
+    lm.Variable("lazy_error", (), "", "relative Frobenius error of the lazy prediction of the final weights", True),
+    lm.Variable(
+        "linear_deviation", (), "", "relative deviation of ‖e‖² from its linearised value at compare_step", True
+    ),
+)
 JUDGED = (
-    Variable("decomposition", (), "", "Q8: largest error of ‖e(t+1)‖² = ‖e‖² + C_1 + C_2 + C_3, relative", True),
-    Variable("decomposition_first", (), "", "the same with C_1 as printed, without m", True),
-    Variable("decomposition_second", (), "", "the same with C_2 as printed, of opposite sign", True),
-    Variable("first_order", (), "", "Q9: largest mηλ‖e‖²/(-C_1) over steps with λ_min(H(t)) ≥ λ/2", True),
-    Variable("first_order_defect", (), "", "Q9 with e the lowest eigenvector and 2.1 times its eigenvalue", True),
-    Variable("second_order", (), "", "Q11: largest C_2 / corrected bound", True),
-    Variable("second_order_printed", (), "", "Q11: the same, printed bound, ‖e‖ ≤ √n and n ≤ 1.9e^{B-3R}", True),
-    Variable("third_order", (), "", "Q12: largest C_3 / bound, over steps with η‖Δw_r‖ ≤ 0.01", True),
-    Variable("third_order_stated", (), "", "Q12: largest C_3 / stated bound, over those with B ≥ 0.35 + R", True),
-    Variable("gradient_norm", (), "", "Q13: largest ‖Δw_r‖ / bound", True),
-    Variable("step_length", (), "max η‖Δw_r‖", "Q14: longest step of any weight", True),
-    Variable("error_norm", (), "max ‖e‖/√n", "Q14: largest error", True),
-    Variable("drift_ratio", (), "", "Q15: largest drift / D", True),
-    Variable("contraction", ("rate_of",), "", "Q16: largest ‖e(t)‖² / (1-mηλ/2)ᵗ‖e(0)‖², by λ and rate", True),
-    Variable("step_contraction", (), "", "largest ‖e(t+1)‖²/‖e(t)‖² of one step (claimed: at most 1-mηλ/2)", True),
-    Variable("kernel_kept", (), "", "smallest λ_min(H(t))/λ over all steps", True),
-    Variable("asymmetric", ("mask",), "", "Q10: largest entry of H_asy / bound at the final weights"),
-)  # fmt: skip
+    lm.Variable("decomposition", (), "", "Q8: largest error of ‖e(t+1)‖² = ‖e‖² + C_1 + C_2 + C_3, relative", True),
+    lm.Variable("decomposition_first", (), "", "the same with C_1 as printed, without m", True),
+    lm.Variable("decomposition_second", (), "", "the same with C_2 as printed, of opposite sign", True),
+    lm.Variable("first_order", (), "", "Q9: largest mηλ‖e‖²/(-C_1) over steps with λ_min(H(t)) ≥ λ/2", True),
+    lm.Variable("first_order_defect", (), "", "Q9 with e the lowest eigenvector and 2.1 times its eigenvalue", True),
+    lm.Variable("second_order", (), "", "Q11: largest C_2 / corrected bound", True),
+    lm.Variable("second_order_printed", (), "", "Q11: the same, printed bound, ‖e‖ ≤ √n and n ≤ 1.9e^{B-3R}", True),
+    lm.Variable("third_order", (), "", "Q12: largest C_3 / bound, over steps with η‖Δw_r‖ ≤ 0.01", True),
+    lm.Variable("third_order_stated", (), "", "Q12: largest C_3 / stated bound, over those with B ≥ 0.35 + R", True),
+    lm.Variable("gradient_norm", (), "", "Q13: largest ‖Δw_r‖ / bound", True),
+    lm.Variable("step_length", (), "max η‖Δw_r‖", "Q14: longest step of any weight", True),
+    lm.Variable("error_norm", (), "max ‖e‖/√n", "Q14: largest error", True),
+    lm.Variable("drift_ratio", (), "", "Q15: largest drift / D", True),
+    lm.Variable("contraction", ("rate_of",), "", "Q16: largest ‖e(t)‖² / (1-mηλ/2)ᵗ‖e(0)‖², by λ and rate", True),
+    lm.Variable("step_contraction", (), "", "largest ‖e(t+1)‖²/‖e(t)‖² of one step (claimed: at most 1-mηλ/2)", True),
+    lm.Variable("kernel_kept", (), "", "smallest λ_min(H(t))/λ over all steps", True),
+    lm.Variable("asymmetric", ("mask",), "", "Q10: largest entry of H_asy / bound at the final weights"),
+)
 COMPARED = (
-    Variable("flow_error", ("formula",), "", "Q21: largest error of <w_r, x> against gradient flow"),
-    Variable("flow_across", (), "", "Q21: largest part of a weight's path orthogonal to x"),
-    Variable("separate_difference", (), "", "largest difference from separate runs of the points after 50 steps"),
+    lm.Variable("flow_error", ("formula",), "", "Q21: largest error of <w_r, x> against gradient flow"),
+    lm.Variable("flow_across", (), "", "Q21: largest part of a weight's path orthogonal to x"),
+    lm.Variable("separate_difference", (), "", "largest difference from separate runs of the points after 50 steps"),
 )
 LABELS = {
     "statistic": ("max", "mean", "median"), "rate_of": RATES, "mask": MASKS, "formula": ("exact", "a_r dropped"),

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from lemmata.lab import setting as lab
+import lemmata as lm
 from lemmata.networks.activations import ACTIVATIONS
 
 DATA_LAWS = ("sphere", "ball", "orthonormal", "random_labels", "teacher", "clustered", "given")
@@ -18,87 +18,87 @@ ROUNDING = 1e-12
 """Points may exceed the unit ball by rounding."""
 
 
-class Setting(lab.Setting):
+class Setting(lm.Setting):
     """One learning problem of the paper; the defaults are those of the specification."""
 
-    neurons: int = lab.number(1024, "m", "width: number of hidden neurons", low=1, high=2**20, integer=True)
-    weight_scale: float = lab.number(1.0, "σ", "standard deviation of the initial weights", low=0, open_ends="low")
-    step_constant: float = lab.number(0.5, "c", "practical step: m η λ_max(H(0))", low=0, open_ends="low")
-    step_size: float = lab.number(0.01, "η", "step size for step=given", low=0, open_ends="low")
-    steps: int = lab.number(600, "T", "cap on the training steps", low=0, high=10**7, integer=True)
-    least_steps: int = lab.number(
+    neurons: int = lm.number(1024, "m", "width: number of hidden neurons", low=1, high=2**20, integer=True)
+    weight_scale: float = lm.number(1.0, "σ", "standard deviation of the initial weights", low=0, open_ends="low")
+    step_constant: float = lm.number(0.5, "c", "practical step: m η λ_max(H(0))", low=0, open_ends="low")
+    step_size: float = lm.number(0.01, "η", "step size for step=given", low=0, open_ends="low")
+    steps: int = lm.number(600, "T", "cap on the training steps", low=0, high=10**7, integer=True)
+    least_steps: int = lm.number(
         0, "", "with horizon=predicted, train at least this long", low=0, high=10**7, integer=True
     )
-    compare_step: int = lab.number(
+    compare_step: int = lm.number(
         20, "", "step at which the error is compared with the linearised dynamics", low=1, high=10**7, integer=True
     )
-    tolerance: float = lab.number(1e-3, "ε", "wanted squared error ‖F - y‖²", low=0, high=0.1, open_ends="low high")
-    failure_probability: float = lab.number(0.05, "δ", "failure probability", low=0, high=0.1, open_ends="low")
-    tail_constant: float = lab.number(10.0, "C", "constant of the paper's B", low=0, open_ends="low")
-    pair_angle: float = lab.number(
+    tolerance: float = lm.number(1e-3, "ε", "wanted squared error ‖F - y‖²", low=0, high=0.1, open_ends="low high")
+    failure_probability: float = lm.number(0.05, "δ", "failure probability", low=0, high=0.1, open_ends="low")
+    tail_constant: float = lm.number(10.0, "C", "constant of the paper's B", low=0, open_ends="low")
+    pair_angle: float = lm.number(
         0.5, "θ", "angle between the partners of data_law=clustered", low=0, high=np.pi, open_ends="low high"
     )
-    pair_ratio: float = lab.number(0.5, "ρ", "x_2 = ρ x_1 for pair=parallel", low=0, high=1, open_ends="low")
-    least_target: float = lab.number(0.0, "", "smallest size of a random target", low=0, high=1)
-    radius: float = lab.number(1e-4, "R", "perturbation of the weights (q6)", low=0, high=0.38, open_ends="low")
-    factor: float = lab.number(1.0, "", "the perturbation is this times R (q6)", low=0, open_ends="low")
-    data_seed: int = lab.number(-1, "", "seed of the data (-1: that of the run)", low=-1, high=2**31 - 1, integer=True)
-    weight_samples: int = lab.number(
+    pair_ratio: float = lm.number(0.5, "ρ", "x_2 = ρ x_1 for pair=parallel", low=0, high=1, open_ends="low")
+    least_target: float = lm.number(0.0, "", "smallest size of a random target", low=0, high=1)
+    radius: float = lm.number(1e-4, "R", "perturbation of the weights (q6)", low=0, high=0.38, open_ends="low")
+    factor: float = lm.number(1.0, "", "the perturbation is this times R (q6)", low=0, open_ends="low")
+    data_seed: int = lm.number(-1, "", "seed of the data (-1: that of the run)", low=-1, high=2**31 - 1, integer=True)
+    weight_samples: int = lm.number(
         10**6, "", "weights drawn by Monte Carlo (q3), a multiple of 10000", low=10**4, high=10**9, integer=True
     )
-    trained: int = lab.number(1, "", "1: the weights are trained; 0: frozen", low=0, high=1, integer=True)
+    trained: int = lm.number(1, "", "1: the weights are trained; 0: frozen", low=0, high=1, integer=True)
 
-    samples: int = lab.size(10, "n", "data points")
-    dimension: int = lab.size(10, "d", "input dimension")
-    neuron_room: int = lab.size(
+    samples: int = lm.size(10, "n", "data points")
+    dimension: int = lm.size(10, "d", "input dimension")
+    neuron_room: int = lm.size(
         0, "", "room for neurons: widths up to it share one program (0: next power of two, at least 1024)", low=0
     )
-    records: int = lab.size(60, "", "records along training, log-spaced", low=2)
-    teacher_neurons: int = lab.size(4, "k", "neurons of the teacher")
+    records: int = lm.size(60, "", "records along training, log-spaced", low=2)
+    teacher_neurons: int = lm.size(4, "k", "neurons of the teacher")
 
-    data_law: str = lab.choice("sphere", "where the data come from", *DATA_LAWS)
-    pair: str = lab.choice(
+    data_law: str = lm.choice("sphere", "where the data come from", *DATA_LAWS)
+    pair: str = lm.choice(
         "none", "the second point: its own, ρ times the first, or minus the first", "none", "parallel", "antipodal"
     )
-    normalise: bool = lab.flag(False, "divide given inputs by their largest norm if it exceeds 1")
-    rescale: bool = lab.flag(False, "divide given targets by their largest size if it exceeds 1")
-    activation: str = lab.choice("exp", "activation φ", *ACTIVATIONS)
-    scale: str = lab.choice("one", "output scale κ: 1 or 1/sqrt(m)", "one", "inv_sqrt_m", symbol="κ")
-    init: str = lab.choice(
+    normalise: bool = lm.flag(False, "divide given inputs by their largest norm if it exceeds 1")
+    rescale: bool = lm.flag(False, "divide given targets by their largest size if it exceeds 1")
+    activation: str = lm.choice("exp", "activation φ", *ACTIVATIONS)
+    scale: str = lm.choice("one", "output scale κ: 1 or 1/sqrt(m)", "one", "inv_sqrt_m", symbol="κ")
+    init: str = lm.choice(
         "coupled", "initial weights: pairs of opposite sign, independent, or given", "coupled", "independent", "given"
     )
-    step: str = lab.choice(
+    step: str = lm.choice(
         "practical", "step size: c/(κ² m λ_max), the paper's, or given", "practical", "theory", "given"
     )
-    projection_source: str = lab.choice(
+    projection_source: str = lm.choice(
         "paper", "where the B of the paper's step size comes from", *PROJECTION_SOURCES, symbol="B"
     )
-    horizon: str = lab.choice(
+    horizon: str = lm.choice(
         "given", "train for `steps`, or for the predicted T (at least least_steps, at most steps)", "given", "predicted"
     )
-    stop: str = lab.choice(
+    stop: str = lm.choice(
         "tolerance", "leave at ‖F - y‖² ≤ ε, at 1e-20 (rounding), or never", "tolerance", "rounding", "never"
     )
-    track: str = lab.choice(
+    track: str = lm.choice(
         "loss", "watched at every step: the loss, or every bound too; or recorded by point", "loss", "bounds", "points"
     )
-    compare: str = lab.choice(
+    compare: str = lm.choice(
         "nothing", "compare with separate runs of the points, or with gradient flow of the first one",
         "nothing", "separate", "flow",
     )  # fmt: skip
-    shift: str = lab.choice("random", "direction of the perturbation (q6)", "random", "point", "pair")
+    shift: str = lm.choice("random", "direction of the perturbation (q6)", "random", "point", "pair")
 
-    inputs: Any = lab.array("x", "points for data_law=given (n x d)")
-    targets: Any = lab.array("y", "targets for data_law=given (n)")
-    weights: Any = lab.array("W(0)", "initial weights for init=given (m x d)")
-    output_signs: Any = lab.array("a", "output signs ±1 for init=given (m)")
+    inputs: Any = lm.array("x", "points for data_law=given (n x d)")
+    targets: Any = lm.array("y", "targets for data_law=given (n)")
+    weights: Any = lm.array("W(0)", "initial weights for init=given (m x d)")
+    output_signs: Any = lm.array("a", "output signs ±1 for init=given (m)")
 
-    @lab.derived
+    @lm.derived
     def output_scale(self) -> float:
         """κ."""
         return 1.0 if self.scale == "one" else self.neurons**-0.5
 
-    @lab.derived
+    @lm.derived
     def given_inputs(self) -> np.ndarray | None:
         """The user's points, none of them longer than 1."""
         if self.data_law != "given":
@@ -106,7 +106,7 @@ class Setting(lab.Setting):
         largest = float(np.max(np.linalg.norm(self.inputs, axis=1)))
         return np.asarray(self.inputs, float) / (largest if largest > 1 + ROUNDING else 1.0)
 
-    @lab.derived
+    @lm.derived
     def given_targets(self) -> np.ndarray | None:
         """The user's targets, none of them larger than 1."""
         if self.data_law != "given":
@@ -114,15 +114,15 @@ class Setting(lab.Setting):
         largest = float(np.max(np.abs(self.targets)))
         return np.asarray(self.targets, float) / (largest if largest > 1 else 1.0)
 
-    @lab.derived
+    @lm.derived
     def given_weights(self) -> np.ndarray | None:
         return np.asarray(self.weights, float) if self.init == "given" else None
 
-    @lab.derived
+    @lm.derived
     def given_output_signs(self) -> np.ndarray | None:
         return np.asarray(self.output_signs, float) if self.init == "given" else None
 
-    @lab.fixed
+    @lm.fixed
     def capacity(self) -> int:
         """Room for neurons, an even number."""
         return (

@@ -13,9 +13,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from lemmata.lab.errors import UserError
-from lemmata.lab.simulation import piece, simulation, stream
-from lemmata.lab.training import Run, loop, record_steps
+import lemmata as lm
 from lemmata.networks.activations import ACTIVATIONS
 from lemmata.networks.kernels import kernel_drift
 from lemmata.theories.exp_regression.constants import Constants, find_constants
@@ -44,6 +42,7 @@ from lemmata.theories.exp_regression.probes import (
     follow_modes,
     judge_end,
     judge_step,
+    keep_ratio,
     linearise,
     summarise,
 )
@@ -69,8 +68,8 @@ class State(NamedTuple):
     diverged: Array
 
 
-@piece("activation", "track", "stop", "records")
-def train(problem: Setting, data: Data, weights: Weights, head: Head, constants: Constants) -> Run:
+@lm.piece("activation", "track", "stop", "records")
+def train(problem: Setting, data: Data, weights: Weights, head: Head, constants: Constants) -> lm.Run:
     """Full-batch gradient descent: w_r(t+1) = w_r(t) - η Δw_r(t)."""
     activation = ACTIVATIONS[problem.activation]
     initial = jnp.sum(constants.residual**2)
@@ -84,12 +83,12 @@ def train(problem: Setting, data: Data, weights: Weights, head: Head, constants:
         return state.values if problem.activation == "exp" else activation.slope(project(state.weights, data.x))
 
     def judge(t: Any, state: State, gradient: Weights, next_outputs: Array, drift: Array) -> dict[str, Array]:
-        """Every bound at this step; 0/0 (a step of size 0) is not judged."""
+        """Every bound at this step."""
         if problem.track != "bounds":
             return {}
         step = Step(state.values, state.outputs, gradient, next_outputs)
         ratios = judge_step(head, data, constants, step, state.watched.drift, drift, t)
-        return {name: jnp.clip(jnp.nan_to_num(ratio, nan=NONE), NONE, -NONE) for name, ratio in ratios.items()}
+        return {name: keep_ratio(ratio, constants.eta > 0) for name, ratio in ratios.items()}
 
     def advance(t: Array, state: State) -> State:
         gradient = loss_gradient(head, slopes_of(state), data.x, state.outputs - data.y)
@@ -145,15 +144,15 @@ def train(problem: Setting, data: Data, weights: Weights, head: Head, constants:
     ratios = jax.eval_shape(lambda s: judge(0, s, s.weights, s.outputs, s.watched.drift), begin)
     extremes = {name: jnp.full(ratio.shape, NONE) for name, ratio in ratios.items()}
     begin = begin._replace(watched=nothing._replace(extremes=extremes))
-    at = record_steps(constants.steps, problem.records, spacing="log")
-    return loop(step, begin, probe, at, stop=lambda probed: probed["stopped"] > 0)
+    at = lm.record_steps(constants.steps, problem.records, spacing="log")
+    return lm.loop(step, begin, probe, at, stop=lambda probed: probed["stopped"] > 0)
 
 
-@simulation(*TRAINED, *JUDGED, *COMPARED, labels=LABELS, precision="float64")
+@lm.simulation(*TRAINED, *JUDGED, *COMPARED, labels=LABELS, precision="float64")
 def simulate(problem: Setting, key: jax.Array, prepared: None = None) -> dict[str, Array]:
     """One run: draw, initialise, train, compare with what the paper predicts."""
     data = draw(problem, key)
-    weights, head = initialise(problem, stream(key, "init"))
+    weights, head = initialise(problem, lm.stream(key, "init"))
     constants = find_constants(problem, data, weights, head)
     run = train(problem, data, weights, head, constants)
     state: State = run.state
@@ -165,7 +164,7 @@ def simulate(problem: Setting, key: jax.Array, prepared: None = None) -> dict[st
         "diverged": state.diverged * 1.0,
     }
     if problem.track == "bounds":
-        results |= judge_end(problem, stream(key, "test"), data, head, constants, state.weights, state.watched)
+        results |= judge_end(problem, lm.stream(key, "test"), data, head, constants, state.weights, state.watched)
     if problem.track == "points":
         results |= follow_modes(problem, data, constants, records["step"], run.records["outputs"])
     if problem.compare == "flow":
@@ -180,7 +179,7 @@ def fit(setting: Setting, seed: int = 0) -> dict[str, Any]:
     results = jax.device_get(simulate(setting, seed))
     if results["diverged"]:
         last = results["step"][~jnp.isnan(results["step"])][-1]
-        raise UserError(
+        raise lm.UserError(
             f"Training diverged after step {last:.0f}: the squared error passed {GUARD:.0e} times its start; choose a "
             f"smaller step (step_constant = {setting.step_constant:g}, stable below about 2)."
         )

@@ -8,28 +8,27 @@ from lemmata.theories.exp_regression.claims import (
     drift,
     flow,
     frontier,
-    gradients,
     inequalities,
     initialisation,
     kernel,
     perturbation,
     stability,
     vacuity,
-)  # fmt: skip
-
-CLAIMS = (
-    *theorem.CLAIMS,
-    *gradients.CLAIMS,
-    *kernel.CLAIMS,
-    *initialisation.CLAIMS,
-    *perturbation.CLAIMS,
-    *decomposition.CLAIMS,
-    *convergence.CLAIMS,
-    *drift.CLAIMS,
-    *frontier.CLAIMS,
-    *stability.CLAIMS,
-    *activations.CLAIMS,
-    *vacuity.CLAIMS,
-    *flow.CLAIMS,
-    *inequalities.CLAIMS,
 )
+
+TOPICS = (
+    theorem,
+    kernel,
+    initialisation,
+    perturbation,
+    decomposition,
+    convergence,
+    drift,
+    frontier,
+    stability,
+    activations,
+    flow,
+    vacuity,
+    inequalities,
+)
+CLAIMS = tuple(claim for topic in TOPICS for claim in topic.CLAIMS)

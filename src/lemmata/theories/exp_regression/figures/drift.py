@@ -2,56 +2,44 @@
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Mapping
+
 import xarray as xr
 from matplotlib.figure import Figure
 
-from lemmata.lab.figures import BLUE, GREEN, RED, legend_below, log_y, panels
-from lemmata.lab.measures import at_end
-from lemmata.theories.exp_regression.figures import common
-from lemmata.theories.exp_regression.figures.common import coloured, over, positive
+import lemmata as lm
+from lemmata import figures as draw
 
-SCALES = {"one": "1", "inv_sqrt_m": "1/$√m$"}
+SCALES = {"one": "1", "inv_sqrt_m": "1/√m"}
 
 
-STATISTICS = {"max": RED, "mean": BLUE, "median": GREEN}
-
-
-def drift(data: xr.Dataset) -> Figure:
+def by_width(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     """How far the weights move over the width, beside the paper's D, for both output scales; the lazy prediction."""
-    outputs = [str(label) for label in data.scale.values]
-    figure, axes = panels(len(outputs) + 1, width=4.7, height=4.4)
+    scales = data.scale.values
+    figure, axes = draw.panels(len(scales) + 1, width=4.8, height=4.4)
     m = data.neurons.values
-    end = at_end(data.drift)
-    for ax, output in zip(axes, outputs, strict=False):
-        part = data.sel(scale=output)
-        for name, color in STATISTICS.items():
-            values = part.largest_drift if name == "max" else end.sel(scale=output, statistic=name)
-            geometric = np.exp(np.log(positive(values)).mean("seed")).transpose("neurons").values
-            over(ax, m, values, "neurons", f"{name}{common.slope_words(values, 'neurons')}", color, geometric)
-        bound = positive(part.largest_drift / part.drift_ratio)
-        D = np.exp(np.log(bound).mean("seed")).transpose("neurons")
-        common.predicted(ax, m, D, rf"paper: $D${common.slope_words(bound, 'neurons')}")
-        common.width_axis(ax, m)
-        log_y(ax)
-        ax.set_ylabel(r"$\|w_r(t)-w_r(0)\|$ over the neurons $r$")
-        ax.set_title(rf"$\kappa$ = {SCALES[output]}: drift", fontsize=10)
+    for ax, scale in zip(axes, scales, strict=False):
+        part = data.sel(scale=scale)
+        values = draw.positive(lm.at_end(part.drift))
+        for i, statistic in enumerate(values.statistic.values):
+            rows = values.sel(statistic=statistic)
+            words = f"{statistic}: exponent {draw.stated(lm.log_slopes(rows, 'neurons'))}"
+            kind = draw.look(i)
+            draw.curves(ax, rows, "neurons", label=words, color=kind.color, middle="geometric", marker=kind.marker)
+        D = draw.positive(part.largest_drift / part.drift_ratio)
+        words = f"paper: $D$, exponent {draw.stated(lm.log_slopes(D, 'neurons'))}"
+        draw.predicted(ax, D.median("seed"), words, x=m)
+        draw.finish(ax, rf"drift, $\kappa$ = {SCALES[str(scale)]}", r"$\|w_r(t)-w_r(0)\|$ over the neurons $r$")
+    lazy = draw.positive(data.lazy_error)
     last = axes[-1]
-    for output, color in coloured(outputs):
-        values = data.lazy_error.sel(scale=output)
-        geometric = np.exp(np.log(positive(values)).mean("seed")).transpose("neurons").values
-        words = rf"$\kappa$ = {SCALES[output]}{common.slope_words(values, 'neurons')}"
-        over(last, m, values, "neurons", words, color, geometric)
-    start = positive(data.lazy_error.isel(neurons=0, scale=0).values)
-    if np.isfinite(start).any():
-        common.predicted(
-            last, m, np.nanmedian(start) * m[0] / m, rf"reference, $\kappa$ = {SCALES[outputs[0]]}: $m^{{-1}}$"
-        )
-    common.faint(last, 0.02, r"claimed for $\kappa$ = 1, $m$ = 128: below 2 %")
-    common.width_axis(last, m)
-    log_y(last)
-    last.set_ylabel("relative Frobenius error")
-    last.set_title("lazy prediction of the final weights", fontsize=10)
+    for i, scale in enumerate(scales):
+        rows, kind = lazy.sel(scale=scale), draw.look(i)
+        words = rf"$\kappa$ = {SCALES[str(scale)]}: exponent {draw.stated(lm.log_slopes(rows, 'neurons'))}"
+        draw.curves(last, rows, "neurons", label=words, color=kind.color, middle="geometric", marker=kind.marker)
+    draw.claimed(last, claims["q15-lazy-drift"], words=r"claimed, $\kappa$ = 1, $m$ = 128")
+    draw.finish(last, "lazy prediction of the final weights", "relative Frobenius error")
     for ax in axes:
-        legend_below(ax)
+        draw.numbers(ax, m)
+        draw.log_y(ax)
+        draw.finish(ax, x="width $m$", legend=1)
     return figure

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
-from lemmata.lab.simulation import Variable, piece, simulation, stream
+import lemmata as lm
 from lemmata.networks.activations import ACTIVATIONS
 from lemmata.networks.kernels import kernel_variance, limit_kernel, output_variance
 from lemmata.theories.exp_regression.data import draw
@@ -20,14 +20,14 @@ from lemmata.theories.exp_regression.network import (
 from lemmata.theories.exp_regression.setting import Setting
 
 
-@piece("activation", "init", "capacity", "data_law", "samples", "dimension", "pair", "teacher_neurons", once=True)
+@lm.piece("activation", "init", "capacity", "data_law", "samples", "dimension", "pair", "teacher_neurons", once=True)
 def measure(problem: Setting, key: jax.Array) -> dict[str, Array]:
     """Kernel, projections and outputs of a random network beside their infinite-width values.
 
     One program, drawing included: an experiment has thousands of such runs, and each is short.
     """
     data = draw(problem, key)
-    weights, head = initialise(problem, stream(key, "init"))
+    weights, head = initialise(problem, lm.stream(key, "init"))
     activation = ACTIVATIONS[problem.activation]
     projections = project(weights, data.x)
     finite = kernel(head, activation.slope(projections), data.x)
@@ -38,7 +38,7 @@ def measure(problem: Setting, key: jax.Array) -> dict[str, Array]:
     outputs = read_out(head, activation.value(projections))
     return {
         "projection": largest_projection(head, projections),
-        "frobenius_error": jnp.linalg.norm(error),
+        "kernel_error": jnp.linalg.norm(error),
         "entry_error": jnp.max(jnp.abs(error)),
         "predicted_error": jnp.sqrt(jnp.sum(variance) / effective),
         "kernel_least": jnp.linalg.eigvalsh(finite)[0],
@@ -50,17 +50,17 @@ def measure(problem: Setting, key: jax.Array) -> dict[str, Array]:
     }
 
 
-@simulation(
-    Variable("projection", (), "B", "largest |<w_r, x_i>|"),
-    Variable("frobenius_error", (), "‖H^dis - H^cts‖_F", "distance of the kernel from its limit"),
-    Variable("entry_error", (), "max |H^dis - H^cts|", "largest error of an entry"),
-    Variable("predicted_error", (), "", "exact root mean square of the distance, √(Σ Var_ij / m_eff)"),
-    Variable("kernel_least", (), "λ_min(H^dis)", "least eigenvalue of the kernel"),
-    Variable("limit_least", (), "λ", "least eigenvalue of the limit"),
-    Variable("outputs", ("point",), "F(0)", "initial outputs"),
-    Variable("output_variance", ("point",), "", "E F_i(0)²/m with independent signs, in closed form"),
-    Variable("error_square", (), "‖y - F(0)‖²", "initial squared error"),
-    Variable("target_square", (), "‖y‖²", "squared norm of the targets"),
+@lm.simulation(
+    lm.Variable("projection", (), "B", "largest |<w_r, x_i>|"),
+    lm.Variable("kernel_error", (), "‖H^dis - H^cts‖_F", "distance of the kernel from its limit"),
+    lm.Variable("entry_error", (), "max |H^dis - H^cts|", "largest error of an entry"),
+    lm.Variable("predicted_error", (), "", "exact root mean square of the distance, √(Σ Var_ij / m_eff)"),
+    lm.Variable("kernel_least", (), "λ_min(H^dis)", "least eigenvalue of the kernel"),
+    lm.Variable("limit_least", (), "λ", "least eigenvalue of the limit"),
+    lm.Variable("outputs", ("point",), "F(0)", "initial outputs"),
+    lm.Variable("output_variance", ("point",), "", "E F_i(0)²/m with independent signs, in closed form"),
+    lm.Variable("error_square", (), "‖y - F(0)‖²", "initial squared error"),
+    lm.Variable("target_square", (), "‖y‖²", "squared norm of the targets"),
     precision="float64",
 )
 def measure_initial(problem: Setting, key: jax.Array, prepared: None = None) -> dict[str, Array]:

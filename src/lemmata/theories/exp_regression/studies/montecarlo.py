@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
-from lemmata.lab.simulation import Variable, piece, simulation, stream
+import lemmata as lm
 from lemmata.networks.activations import ACTIVATIONS
 from lemmata.networks.kernels import geometry, kernel_variance, limit_kernel
 from lemmata.theories.exp_regression.data import Data, draw
@@ -17,7 +17,7 @@ CHUNK = 10**4
 """Weights drawn at a time."""
 
 
-@piece("activation", "dimension")
+@lm.piece("activation", "dimension")
 def sample(problem: Setting, key: jax.Array, data: Data) -> dict[str, Array]:
     """The mean of <x_i, x_j> φ'(<w, x_i>) φ'(<w, x_j>) over random w, chunk by chunk."""
     activation = ACTIVATIONS[problem.activation]
@@ -47,16 +47,16 @@ def sample(problem: Setting, key: jax.Array, data: Data) -> dict[str, Array]:
 PAIRS = ("point", "other")
 
 
-@simulation(
-    Variable("estimate", PAIRS, "", "kernel by Monte Carlo"),
-    Variable("closed_form", PAIRS, "H^cts", "kernel in closed form"),
-    Variable("standard_error", PAIRS, "", "exact standard error of the estimate"),
-    Variable("inner", PAIRS, "G", "<x_i, x_j>"),
-    Variable("square_sum", PAIRS, "s_+", "‖x_i + x_j‖²"),
-    Variable("square_difference", PAIRS, "s_-", "‖x_i - x_j‖²"),
-    Variable("angle", PAIRS, "θ", "angle between the points"),
+@lm.simulation(
+    lm.Variable("estimate", PAIRS, "", "kernel by Monte Carlo"),
+    lm.Variable("closed_form", PAIRS, "H^cts", "kernel in closed form"),
+    lm.Variable("standard_error", PAIRS, "", "exact standard error of the estimate"),
+    lm.Variable("inner", PAIRS, "G", "<x_i, x_j>"),
+    lm.Variable("square_sum", PAIRS, "s_+", "‖x_i + x_j‖²"),
+    lm.Variable("square_difference", PAIRS, "s_-", "‖x_i - x_j‖²"),
+    lm.Variable("angle", PAIRS, "θ", "angle between the points"),
     precision="float64",
 )
 def sample_kernel(problem: Setting, key: jax.Array, prepared: None = None) -> dict[str, Array]:
     """The infinite-width kernel by brute force."""
-    return sample(problem, stream(key, "init"), draw(problem, key))
+    return sample(problem, lm.stream(key, "init"), draw(problem, key))
