@@ -65,7 +65,9 @@ def test_the_theorem_is_affordable_for_small_weights(case: str, m: int, B: float
     assert math.exp(found.ln_m) == pytest.approx(m, rel=1e-12)
     assert pytest.approx(B, rel=5e-5) == found.B
     assert pytest.approx(R, rel=5e-5) == found.R
-    steps = 10 ** bounds.iterations(n, m, math.exp(2 * sigma**2), n, 1e-3, 0.05, sigma, projection_source="union")
+    steps = 10 ** bounds.iterations(
+        n, m, math.exp(2 * sigma**2), n, 1e-3, delta=0.05, sigma=sigma, projection_source="union"
+    )
     assert steps == pytest.approx(T, rel=1e-9)
     assert found.conditions == {"D < R": True, "R < 1e-3": False, "R ≤ 1 ≤ B": case == "b"}
 

@@ -58,10 +58,7 @@ def compare_flow(problem: Setting, data: Data, before: Weights, after: Weights, 
 
     moved = after - before
     across = moved - jnp.outer(x, x @ moved) / square
-    return {
-        "flow_error": jnp.stack([error(False), error(True)]),
-        "flow_across": longest(across),
-    }
+    return {"flow_error": jnp.stack([error(False), error(True)]), "flow_across": longest(across)}
 
 
 @lm.piece(once=True)

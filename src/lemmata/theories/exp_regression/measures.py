@@ -67,6 +67,12 @@ def linear_classes(data: xr.Dataset) -> xr.DataArray:
     return stability_class(np.maximum(final, 1.0), final, (final > 1e8) * 1.0)
 
 
+def farthest(difference: xr.DataArray, error: xr.DataArray, *dims: str) -> lm.Uncertain:
+    """The difference that is most standard errors away from 0 along these dimensions; one that is no number wins."""
+    place = (abs(difference) / error).fillna(np.inf).argmax(dims)
+    return lm.Uncertain(difference.isel(place), error.isel(place))
+
+
 def step_constants(data: xr.Dataset, low: float, high: float) -> xr.Dataset:
     """The runs of X6 with c in [low, high]."""
     c = data.step_constant.values
@@ -98,7 +104,7 @@ def successes(data: xr.Dataset) -> xr.DataArray:
 
 def frontier(data: xr.Dataset, trained: int = 1) -> xr.DataArray:
     """X4: the smallest width at which at least 90 % of the seeds succeed; inf beyond the grid."""
-    enough = successes(lm.cells(data, trained=trained)).mean("seed") >= REACHED
+    enough = (successes(data).mean("seed") >= REACHED) & (data.trained == trained)
     return enough.neurons.where(enough, np.inf).min("variant")
 
 

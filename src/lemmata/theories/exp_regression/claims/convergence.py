@@ -68,7 +68,7 @@ def contraction_where_kept(data: xr.Dataset, samples: int | None = None, neurons
     if float(wide.mean()) < ENOUGH:
         raise lm.NotApplicable(f"conditions not met: λ_min(H(t)) ≥ λ/2 in only {float(wide.mean()):.0%} of the runs")
     largest = {
-        f"{m:g} ({float(here.mean()):.0%} of the runs)": ratio.sel(neurons=m, drop=True)
+        f"{m:g} ({float(here.mean()):.0%} gated)": ratio.sel(neurons=m, drop=True)
         .where(here, -np.inf)
         .max(skipna=False)
         for m in kept.neurons.values

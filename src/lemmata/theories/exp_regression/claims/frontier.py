@@ -31,7 +31,4 @@ def _claim(name: str, along: str, words: str) -> lm.Claim:
     )
 
 
-CLAIMS = (
-    _claim("x4-frontier-n", "samples", "the number of points"),
-    _claim("x4-frontier-lambda", "pair_angle", "1/λ"),
-)
+CLAIMS = (_claim("x4-frontier-n", "samples", "the number of points"), _claim("x4-frontier-lambda", "pair_angle", "1/λ"))

@@ -7,7 +7,7 @@ import xarray as xr
 
 import lemmata as lm
 from lemmata.theories.exp_regression.bounds import projection_bound
-from lemmata.theories.exp_regression.measures import share
+from lemmata.theories.exp_regression.measures import farthest, share
 
 DELTA = 0.05
 
@@ -53,8 +53,7 @@ def output_variance(data: xr.Dataset, init: str = "independent") -> lm.Uncertain
     squares = data.outputs**2 / data.neurons
     difference = squares.mean("seed") - data.output_variance.isel(seed=0, drop=True)
     error = squares.std("seed", ddof=1) / np.sqrt(squares.sizes["seed"])
-    point = (abs(difference) / error).argmax("point")
-    return lm.Uncertain(difference.isel(point=point), error.isel(point=point))
+    return farthest(difference, error, "point")
 
 
 @lm.evidence("x5-initialisation")

@@ -11,7 +11,7 @@ import xarray as xr
 import lemmata as lm
 from lemmata.networks.kernels import SINGULAR, limit_kernel, spectrum
 from lemmata.theories.exp_regression.bounds import projection_bound
-from lemmata.theories.exp_regression.measures import SLACK, resampled_slopes, share
+from lemmata.theories.exp_regression.measures import SLACK, farthest, resampled_slopes, share
 from lemmata.theories.exp_regression.theorem import kernel_distance
 
 DELTA = 0.05
@@ -39,8 +39,7 @@ def closed_form_error(data: xr.Dataset, activation: str, formula: str = "") -> l
     """Monte Carlo less closed form in the entry that is most standard errors away, by σ."""
     data = lm.cells(data, activation=activation).isel(seed=0, drop=True)
     difference = data.estimate - (FORMULAS[formula](data) if formula else data.closed_form)
-    entry = abs(difference / data.standard_error).argmax(("point", "other"))
-    return lm.Uncertain(difference.isel(entry), data.standard_error.isel(entry))
+    return farthest(difference, data.standard_error, "point", "other")
 
 
 def _unit(rng: np.random.Generator, n: int, d: int) -> np.ndarray:

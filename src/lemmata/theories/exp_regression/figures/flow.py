@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
@@ -16,7 +17,7 @@ FORMULAS = {"exact": "closed form", "a_r dropped": "control: $a_r$ dropped"}
 def one_point(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     """Where descent on one point ends against gradient flow, over the step constant, and the line it moves on."""
     figure, (left, right) = draw.panels(2, height=4.2)
-    single = lm.cells(data, samples=1).swap_dims(variant="step_constant")
+    single = data.isel(variant=np.flatnonzero(data.samples == 1)).swap_dims(variant="step_constant")
     errors = draw.positive(single.flow_error)
     for i, (formula, words) in enumerate(FORMULAS.items()):
         kind = draw.look(i)

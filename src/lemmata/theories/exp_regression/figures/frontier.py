@@ -26,9 +26,8 @@ def eigenvalue(data: xr.Dataset) -> Figure:
 def _frontier(data: xr.Dataset, along: str, x: xr.DataArray, label: str, words: str) -> Figure:
     figure, (left, right) = draw.panels(2, height=4.3)
     rates = successes(data).mean("seed")
-    trained = lm.cells(rates, trained=1).swap_dims(variant="neurons")
-    draw.curves(left, trained, "neurons", along, label, spread="")
-    frozen = rates.isel(variant=np.flatnonzero(rates.trained == 0))
+    trained, frozen = (rates.isel(variant=np.flatnonzero(rates.trained == flag)) for flag in (1, 0))
+    draw.curves(left, trained.swap_dims(variant="neurons"), "neurons", along, label, spread="")
     for width in frozen.neurons.values:
         left.plot(
             np.full(frozen.size, width), frozen.values.ravel(), "x", color=draw.GREY, label="frozen weights (control)"
@@ -45,7 +44,8 @@ def _frontier(data: xr.Dataset, along: str, x: xr.DataArray, label: str, words: 
 def _law(ax: Axes, x: xr.DataArray, edge: xr.DataArray) -> None:
     """The width that suffices beside the paper's second power, which is an upper bound."""
     along = str(edge.dims[0])
-    label = f"{100 * REACHED:.0f} % of the seeds: exponent {draw.signed(float(lm.log_slopes(edge, along, x)))}"
+    slope = float(lm.log_slopes(edge, along, x))
+    label = f"{100 * REACHED:.0f} % of the seeds" + (f": exponent {draw.signed(slope)}" if np.isfinite(slope) else "")
     draw.curves(ax, edge, along, label=label, x=x.values, linestyle="-")
     places = np.sort(x.values[np.isfinite(x.values)])
     if places.size:

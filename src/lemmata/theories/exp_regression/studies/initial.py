@@ -10,13 +10,7 @@ import lemmata as lm
 from lemmata.networks.activations import ACTIVATIONS
 from lemmata.networks.kernels import kernel_variance, limit_kernel, output_variance
 from lemmata.theories.exp_regression.data import draw
-from lemmata.theories.exp_regression.network import (
-    initialise,
-    kernel,
-    largest_projection,
-    project,
-    read_out,
-)
+from lemmata.theories.exp_regression.network import initialise, kernel, largest_projection, project, read_out
 from lemmata.theories.exp_regression.setting import Setting
 
 
