@@ -80,7 +80,7 @@ def draw(name: str, data: xr.Dataset, layout: bool = False) -> Figure:
 
 
 def panels(figure: Figure) -> list[Axes]:
-    return [ax for ax in figure.axes if ax.get_label() != "<colorbar>"]
+    return [ax for ax in figure.axes if ax.get_label() != "<colorbar>" and ax.axison]
 
 
 def says_x(ax: Axes) -> bool:
@@ -94,7 +94,7 @@ def says_y(ax: Axes) -> bool:
     return bool(ax.get_ylabel() or ax.get_title())
 
 
-SAID = ("paper", "exact", "linearised", "claimed", "guaranteed", "B$", "what can be run")
+SAID = ("paper", "exact", "linearised", "claimed", "guaranteed", "closed-form", "B$", "what can be run")
 
 
 def predictions(figure: Figure) -> list[Any]:

@@ -11,25 +11,15 @@ from matplotlib.figure import Figure
 import lemmata as lm
 from lemmata import figures as draw
 
-FORMULAS = {"exact": "closed form", "a_r dropped": "control: $a_r$ dropped"}
-
 
 def one_point(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     """Where descent on one point ends against gradient flow, over the step constant, and the line it moves on."""
     figure, (left, right) = draw.panels(2, height=4.2)
     single = data.isel(variant=np.flatnonzero(data.samples == 1)).swap_dims(variant="step_constant")
     errors = draw.positive(single.flow_error)
-    for i, (formula, words) in enumerate(FORMULAS.items()):
-        kind = draw.look(i)
-        draw.curves(
-            left,
-            errors.sel(formula=formula),
-            "step_constant",
-            label=words,
-            color=kind.color,
-            middle="median",
-            marker=kind.marker,
-        )
+    if errors.size:
+        named = errors.assign_coords(formula=["closed form", "control: sign dropped"])
+        draw.curves(left, named, "step_constant", "formula", middle="median")
     c, exact = errors.step_constant.values, errors.sel(formula="exact").transpose("seed", "step_constant").values
     draw.law(left, c, exact, c, r"exact: $\propto c$", **draw.CORRECTED)
     draw.claimed(left, claims["q21-limit"], words="claimed at $c=10^{-3}$")

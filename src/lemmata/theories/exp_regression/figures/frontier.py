@@ -27,7 +27,8 @@ def _frontier(data: xr.Dataset, along: str, x: xr.DataArray, label: str, words: 
     figure, (left, right) = draw.panels(2, height=4.3)
     rates = successes(data).mean("seed")
     trained, frozen = (rates.isel(variant=np.flatnonzero(rates.trained == flag)) for flag in (1, 0))
-    draw.curves(left, trained.swap_dims(variant="neurons"), "neurons", along, label, spread="")
+    if trained.sizes["variant"]:
+        draw.curves(left, trained.swap_dims(variant="neurons"), "neurons", along, label, spread="")
     for width in frozen.neurons.values:
         left.plot(
             np.full(frozen.size, width), frozen.values.ravel(), "x", color=draw.GREY, label="frozen weights (control)"

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from lemmata import figures as draw
 
-SHIFTS = {"random": "at random", "point": "along $x_i$", "pair": "along $x_i+x_j$"}
+SHIFTS = {"random": "at random", "point": "along a point", "pair": "along a sum of two"}
 
 
 def moved(data: xr.Dataset) -> Figure:
@@ -24,29 +24,15 @@ def moved(data: xr.Dataset) -> Figure:
         r"Lemma 6.7: $\|\Delta H\|_F$ / $3nRe^{2B}$": data.frobenius_change,
         r"entries: $|\Delta H_{ij}|$ / $(e^{R\|x_i+x_j\|}-1)|H_{ij}|$": data.entry_change,
     }
-    for k, (ax, (title, ratio)) in enumerate(zip(axes, shown.items(), strict=True)):
-        worst = ratio.max(("seed", "radius"))
-        for i, shift in enumerate(data["shift"].values):
-            kind = draw.look(i)
-            draw.curves(
-                ax,
-                worst.sel(shift=shift),
-                "factor",
-                label=f"moved {SHIFTS[str(shift)]}",
-                color=kind.color,
-                linestyle=kind.linestyle,
-                marker=kind.marker,
-            )
+    for ax, (title, ratio) in zip(axes, shown.items(), strict=True):
+        worst = ratio.max(("seed", "radius")).assign_coords(
+            shift=[SHIFTS[str(shift)] for shift in data["shift"].values]
+        )
+        draw.curves(ax, worst, "factor", "shift", "moved {}")
         draw.predicted(ax, 1.0, "paper, distance $R$: at most 1")
         draw.moment(ax, 1.0, "$R$")
         ax.set_xticks(data.factor.values)
-        draw.finish(
-            ax,
-            title,
-            "left / right side, worst case" if k % 3 == 0 else "",
-            r"distance moved / $R$" if k > 2 else "",
-            legend=0,
-        )
+        draw.finish(ax, title, "left / right side, worst case", r"distance moved / $R$", legend=0)
     draw.log_y(axes[4])
     draw.finish(axes[4], legend=4)
     return figure

@@ -43,7 +43,7 @@ def end_to_end(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
         draw.finish(ax, f"{problem}: error until $\\varepsilon$", r"$\|e(t)\|^2/\|e(0)\|^2$", "training step $t$ / $T$")
     last = axes[-1]
     ratios = lm.stack({name: ratio(data) for name, ratio in INEQUALITIES.items()}, "inequality")
-    draw.groups(last, draw.positive(ratios), "inequality", "problem", middle="median")
+    draw.groups(last, ratios.where(ratios > 0), "inequality", "problem", middle="median")
     draw.claimed(last, claims["x9-reached"], words="paper")
     draw.log_y(last)
     draw.finish(last, "inequalities of the proof, worst step", "left side / right side", legend=3)
