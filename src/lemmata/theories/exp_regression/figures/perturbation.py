@@ -25,10 +25,9 @@ def moved(data: xr.Dataset) -> Figure:
         r"entries: $|\Delta H_{ij}|$ / $(e^{R\|x_i+x_j\|}-1)|H_{ij}|$": data.entry_change,
     }
     for ax, (title, ratio) in zip(axes, shown.items(), strict=True):
-        worst = ratio.max(("seed", "radius")).assign_coords(
-            shift=[SHIFTS[str(shift)] for shift in data["shift"].values]
-        )
-        draw.curves(ax, worst, "factor", "shift", "moved {}")
+        worst = ratio.max(("seed", "radius"))
+        named = worst.assign_coords(shift=[SHIFTS[str(shift)] for shift in worst["shift"].values])
+        draw.curves(ax, named, "factor", "shift", "moved {}")
         draw.predicted(ax, 1.0, "paper, distance $R$: at most 1")
         draw.moment(ax, 1.0, "$R$")
         ax.set_xticks(data.factor.values)
