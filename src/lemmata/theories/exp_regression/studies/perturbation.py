@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
-from lemmata.lab.simulation import Variable, piece, simulation, stream
+import lemmata as lm
 from lemmata.theories.exp_regression.data import Data, draw, unit
 from lemmata.theories.exp_regression.network import Head, Weights, initialise, kernel, project
 from lemmata.theories.exp_regression.setting import Setting
@@ -42,7 +42,7 @@ def moved_ratios(head: Head, x: Array, weights: Weights, moved: Weights, R: Arra
     }
 
 
-@piece("shift", once=True)
+@lm.piece("shift", once=True)
 def perturb(problem: Setting, key: jax.Array, data: Data, weights: Weights, head: Head) -> Ratios:
     """The worst ratio over the perturbations of this kind."""
     x, R = data.x, problem.radius
@@ -70,17 +70,17 @@ def perturb(problem: Setting, key: jax.Array, data: Data, weights: Weights, head
     return worst | {"pair_change": found[0]["relative_change"][i, j]}
 
 
-@simulation(
-    Variable("moved_projection", (), "", "part 2: largest |<v_r, x_i>| / (B + R)"),
-    Variable("moved_exponential", (), "", "parts 4, 5: largest e^{<v_r, x_i>} / e^{B+R}, B the largest <w_r, x_i>"),
-    Variable("difference", (), "", "part 3: largest |<w_r - v_r, x_i + x_j>| / 2R"),
-    Variable("exponential_difference", (), "", "part 6: largest |e^{<w_r - v_r, x_i + x_j>} - 1| / 4R"),
-    Variable("frobenius_change", (), "", "Lemma 6.7: ‖H(w) - H(v)‖_F / 3nRe^{2B}"),
-    Variable("entry_change", (), "", "largest |ΔH_ij| / (e^{R‖x_i+x_j‖} - 1)|H_ij|"),
-    Variable("pair_change", (), "", "the same in the entry (i, j) of the pair that is aimed at"),
+@lm.simulation(
+    lm.Variable("moved_projection", (), "", "part 2: largest |<v_r, x_i>| / (B + R)"),
+    lm.Variable("moved_exponential", (), "", "parts 4, 5: largest e^{<v_r, x_i>} / e^{B+R}, B the largest <w_r, x_i>"),
+    lm.Variable("difference", (), "", "part 3: largest |<w_r - v_r, x_i + x_j>| / 2R"),
+    lm.Variable("exponential_difference", (), "", "part 6: largest |e^{<w_r - v_r, x_i + x_j>} - 1| / 4R"),
+    lm.Variable("frobenius_change", (), "", "Lemma 6.7: ‖H(w) - H(v)‖_F / 3nRe^{2B}"),
+    lm.Variable("entry_change", (), "", "largest |ΔH_ij| / (e^{R‖x_i+x_j‖} - 1)|H_ij|"),
+    lm.Variable("pair_change", (), "", "the same in the entry (i, j) of the pair that is aimed at"),
     precision="float64",
 )
 def perturb_weights(problem: Setting, key: jax.Array, prepared: None = None) -> dict[str, Array]:
     """A random network and a copy of it with every weight moved."""
-    weights, head = initialise(problem, stream(key, "init"))
-    return perturb(problem, stream(key, "noise"), draw(problem, key), weights, head)
+    weights, head = initialise(problem, lm.stream(key, "init"))
+    return perturb(problem, lm.stream(key, "noise"), draw(problem, key), weights, head)
