@@ -16,8 +16,9 @@ from lemmata.lab.figures import NEVER
 from lemmata.lab.grid import make_grid
 from lemmata.lab.intervals import mean_interval
 from lemmata.theories import icl
-from lemmata.theories.icl.figures import common, diagram, iterations
-from lemmata.theories.icl.shift import coefficient_sum
+from lemmata.theories.icl import figures
+from lemmata.theories.icl.figures import contexts, iterations, prompt
+from lemmata.theories.icl.patterns import coefficient_sum
 
 EXPERIMENTS = icl.theory.experiments
 PANELS = {
@@ -36,7 +37,7 @@ SIGNED = ("query_patterns", "key_patterns", "map_update", "value_coefficient", "
 
 SIZES = {
     "record": 7, "pattern": 6, "other": 6, "idi": 3, "other_idi": 3, "neuron": 16, "shown": 10, "context": 3,
-    "input": 4, "basis_pattern": 12, "odr": 3,
+    "input": 4, "basis_pattern": 12, "odr_pattern": 3,
 }  # fmt: skip
 
 
@@ -134,7 +135,7 @@ def test_a_figure_is_drawn_without_warnings_labelled_and_with_the_prediction(nam
         assert ax.get_title()
         assert ax.has_data() or ax.texts
         if name == "f61-prompt":
-            assert any("document" in text.get_text() for text in ax.texts)
+            assert any("paper" in text.get_text() for text in ax.texts)
             continue
         assert words_x(ax)
         assert ax.get_ylabel()
@@ -165,7 +166,7 @@ def test_runs_that_never_arrive_stand_at_the_edge_and_have_no_law(name, smoke):
     never = smoke[name].assign(reached_step=xr.full_like(smoke[name].reached_step, np.inf))
     labels = draw(name, never).axes[0].get_legend_handles_labels()[1]
     assert NEVER in labels
-    assert not any("fit" in label or "document" in label for label in labels)
+    assert not any("fit" in label or "paper" in label for label in labels)
 
 
 def test_iterations_on_a_law_are_fitted_by_it_and_the_claimed_one_goes_through_their_centre():
@@ -178,7 +179,7 @@ def test_iterations_on_a_law_are_fitted_by_it_and_the_claimed_one_goes_through_t
     assert str(fit.get_label()).startswith("fit: exponent −2.00")
     np.testing.assert_allclose(values(fit), 100 * sizes**-2.0)
     # the claimed exponent is -1, and both laws meet at the geometric centre x = 2
-    np.testing.assert_allclose(values(line(ax, "document")), 25 * (sizes / 2) ** -1.0)
+    np.testing.assert_allclose(values(line(ax, "paper")), 25 * (sizes / 2) ** -1.0)
 
 
 def test_the_default_figure_shows_the_means_of_the_data_and_the_pruning_formula(smoke, drawn):
@@ -188,7 +189,7 @@ def test_the_default_figure_shows_the_means_of_the_data_and_the_pruning_formula(
     known = np.isfinite(intact.step.values[0])
     measured = values(line(axes[0], "intact, unseen"))[known]
     np.testing.assert_allclose(measured, intact.unseen_hinge_path.mean("seed").values[known])
-    np.testing.assert_allclose(values(line(axes[0], "document")), 0.02)
+    np.testing.assert_allclose(values(line(axes[0], "paper")), 0.02)
     rates = intact.rate.values.astype(float)
     np.testing.assert_allclose(
         values(line(axes[9], "smallest")), intact.pruned_hinge.sel(order="smallest").mean("seed").values
@@ -199,14 +200,14 @@ def test_the_default_figure_shows_the_means_of_the_data_and_the_pruning_formula(
     np.testing.assert_allclose(values(line(axes[9], "formula"))[some], np.nanmean(formula[:, some], axis=0))
     # the linear bound δ (β²+1) α η t/(2m)
     delta = float(intact.key_patterns.isel(record=0).values.diagonal(axis1=1, axis2=2).mean())
-    law = values(line(axes[11], "document"))[known]
+    law = values(line(axes[11], "paper"))[known]
     np.testing.assert_allclose(law, delta * 10 * 0.8 * intact.step.values[0][known] / 32)
 
 
 def test_the_prompt_is_written_as_patterns_with_the_attention_beside_it(smoke, drawn):
     row = np.zeros(12)
     row[[0, 10]] = 1, -0.3
-    assert diagram.decompose(row, patterns=6) == r"$\mu_{1}-0.30\,\nu_{5}$"
+    assert prompt.decompose(row, patterns=6) == r"$\mu_{1}-0.30\,\nu_{5}$"
     data = smoke["f61-prompt"]
     words = [text.get_text() for text in drawn("f61-prompt").axes[0].texts]
     for share in data.attention.values[0]:
@@ -235,7 +236,7 @@ def test_lucky_neurons_stand_beside_their_binomial_law(drawn):
 def test_the_worse_head_is_drawn_below_the_better_one(smoke, drawn):
     data = smoke["p17-heads"]
     left = drawn("p17-heads").axes[0]
-    pair = np.sort(data.concentration.isel(start=0, seed=0).values)
+    pair = np.sort(data.concentration.isel(variant=0, seed=0).values)
     assert values(line(left, "better"))[0] == pytest.approx(pair[1])
     assert values(line(left, "worse"))[0] == pytest.approx(pair[0])
 
@@ -253,22 +254,23 @@ def test_errors_by_length_stand_in_the_band_of_absent_matches(smoke, drawn):
 def test_shifts_stand_at_their_coefficient_sum(smoke, drawn):
     data = smoke["p5-shift"]
     axes = drawn("p5-shift").axes
-    part = data.sel(training="U=1", moment="end")
+    part = data.sel(variant="U=1", moment="end")
     found = line(axes[0], "$U$ = 1 (6 tasks), branch B")
     assert np.asarray(found.get_xdata(), float)[-1] == pytest.approx(coefficient_sum(135))
     assert values(found)[-1] == pytest.approx(float(part.shift_error.sel(shift="135").mean()))
     found = line(axes[4], "$U$ = 1 (6 tasks), branch A")
-    assert values(found)[0] == pytest.approx(float(part.query_hinge.sel(shift="45").isel(odr=0).mean()))
+    assert values(found)[0] == pytest.approx(float(part.query_hinge.sel(shift="45").isel(odr_pattern=0).mean()))
 
 
 def test_the_required_length_is_the_shortest_that_suffices_and_13_where_none_does():
-    cases = ["short, 1", "short, 2", "short, 4", "long, 1", "long, 2"]
+    variants = ["short, 1", "short, 2", "short, 4", "long, 1", "long, 2"]
     hinge = np.array([[[0.9], [0.3], [0.1], [0.9], [0.9]], [[0.9], [0.1], [0.3], [0.9], [0.9]]])
-    data = xr.Dataset({"last_watch_hinge": (("seed", "case", "fraction"), hinge)}, {"case": cases, "fraction": [0.5]})
-    last = iterations.contexts(data).axes[2]
+    coordinates = {"variant": variants, "fraction": [0.5]}
+    data = xr.Dataset({"last_watch_hinge": (("seed", "variant", "fraction"), hinge)}, coordinates)
+    last = contexts.training_contexts(data).axes[2]
     assert values(line(last, "short")) == pytest.approx(3.0)
     assert values(line(last, "long")) == pytest.approx(13.0)
-    np.testing.assert_allclose(np.asarray(line(last, "document").get_xydata(), float), [[0, 0], [2, 3]])
+    np.testing.assert_allclose(np.asarray(line(last, "paper").get_xydata(), float), [[0, 0], [2, 3]])
 
 
 def test_the_oracle_is_beside_its_law(smoke, drawn):
@@ -281,7 +283,7 @@ def test_the_oracle_is_beside_its_law(smoke, drawn):
 
 def test_a_mean_has_the_interval_over_its_seeds_and_absent_ones_do_not_count():
     rows = xr.DataArray([[1.0, 5.0, np.nan], [2.0, np.nan, np.nan], [4.0, np.nan, np.nan]], dims=["seed", "x"])
-    mean, low, high = common.summary(rows)
+    mean, low, high = figures.summary(rows)
     wanted = mean_interval([1.0, 2.0, 4.0])
     np.testing.assert_allclose([mean[0], low[0], high[0]], [wanted.value, wanted.low, wanted.high])
     np.testing.assert_array_equal([mean[1], low[1], high[1]], [5, 5, 5])

@@ -1,4 +1,4 @@
-"""What claims and figures read off the data: lengths, growth records, cases of tasks, gates."""
+"""What claims and figures read off the data: lengths, growth records, task sets, gates."""
 
 from typing import Any
 
@@ -61,7 +61,7 @@ def test_a_curve_that_never_falls_or_starts_below_the_level_has_no_crossing() ->
 
 def contexts(hinge: dict[str, Any]) -> xr.Dataset:
     rows = np.stack([np.asarray(values, float) for values in hinge.values()])
-    return xr.Dataset({"last_watch_hinge": (("case", "seed"), rows)}, {"case": list(hinge)})
+    return xr.Dataset({"last_watch_hinge": (("variant", "seed"), rows)}, {"variant": list(hinge)})
 
 
 def test_the_required_length_is_the_smallest_that_suffices_and_thirteen_if_none_does() -> None:
@@ -85,18 +85,18 @@ def test_the_cells_of_one_budget_are_ordered_by_length() -> None:
     assert measures.by_length(data, data.last_watch_hinge, "long").values[:, 0].tolist() == [2, 4]
 
 
-def test_cases_of_tasks_are_found_by_the_number_of_tasks() -> None:
-    cases = [f"M_1={m}, n={n}" for m in (4, 6, 10) for n in (m // 2, m - 1, m)] + ["swaps", "triangles"]
-    data = xr.Dataset({"hinge": (("case", "seed"), np.arange(2.0 * len(cases)).reshape(-1, 2))}, {"case": cases})
+def test_task_sets_are_found_by_the_number_of_tasks() -> None:
+    sets = [f"M_1={m}, n={n}" for m in (4, 6, 10) for n in (m // 2, m - 1, m)] + ["swaps", "triangles"]
+    data = xr.Dataset({"hinge": (("task_set", "seed"), np.arange(2.0 * len(sets)).reshape(-1, 2))}, {"task_set": sets})
     for which, first in (("half", [0, 6, 12]), ("short", [2, 8, 14]), ("full", [4, 10, 16])):
-        found = measures.task_cases(data, data.hinge, which)
+        found = measures.task_sets(data, data.hinge, which)
         assert found.dims == ("patterns", "seed")
         assert found.patterns.values.tolist() == [4, 6, 10]
         assert found.values[:, 0].tolist() == first
     # with M_1 = 4 tasks of 5 patterns n is M_1 - 1, not M_1
-    odd = xr.Dataset({"hinge": (("case",), [1.0, 2.0])}, {"case": ["M_1=5, n=4", "M_1=4, n=4"]})
-    assert measures.task_cases(odd, odd.hinge, "full").patterns.values.tolist() == [4]
-    assert measures.task_cases(odd, odd.hinge, "short").patterns.values.tolist() == [5]
+    odd = xr.Dataset({"hinge": (("task_set",), [1.0, 2.0])}, {"task_set": ["M_1=5, n=4", "M_1=4, n=4"]})
+    assert measures.task_sets(odd, odd.hinge, "full").patterns.values.tolist() == [4]
+    assert measures.task_sets(odd, odd.hinge, "short").patterns.values.tolist() == [5]
 
 
 # Records
@@ -104,7 +104,7 @@ def test_cases_of_tasks_are_found_by_the_number_of_tasks() -> None:
 
 def test_training_is_done_at_the_first_record_below_a_fifth() -> None:
     hinge = [[1, 0.9, 0.2, 0.19, 0.3, 0.1, 0, nan], [1, 1, 1, 1, 1, 1, 0.2, nan]]
-    found = measures.reached_step(path(step=STEPS, unseen_hinge_path=hinge))
+    found = measures.solved_step(path(step=STEPS, unseen_hinge_path=hinge))
     assert found.values.tolist() == [110, inf]
 
 

@@ -1,6 +1,6 @@
-"""The document's calculators: iterations, batch, contexts, width, tasks, pruning, attention, output (section 6.1).
+"""The paper's calculators: iterations, batch, contexts, width, tasks, pruning, attention, output (section 6.1).
 
-Constants inside Theta, Omega and O are never given by the document; they are the parameter C, which defaults to 1.
+Constants inside Theta, Omega and O are never given by the paper; they are the parameter C, which defaults to 1.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import numpy as np
 from lemmata.lab.bounds import bound, option, parameter
 from lemmata.lab.errors import UserError
 
-ONES = "constants that the document does not give are 1 unless set"
-UNKNOWN = "the document's orders are not what is measured for β, M_1 and m (p2-iterations-*)"
+ONES = "constants that the paper does not give are 1 unless set"
+UNKNOWN = "the paper's orders are not what is measured for β, M_1 and m (p2-iterations-*)"
 
 _C = parameter(1.0, "C", "leading constant", low=0, open_ends="low")
 _M1 = parameter(6, "M_1", "relevant patterns", low=2, integer=True)
@@ -68,7 +68,7 @@ def required_ltr(alpha: Any, beta: Any, M1: Any, C: Any = 1.0) -> Any:
     alpha_test=_TEST,
     eps=_EPS,
     C=_C,
-    kind=option("order", "the document's order 1/α', or enough iid contexts for a match with probability 1-ε",
+    kind=option("order", "the paper's order 1/α', or enough iid contexts for a match with probability 1-ε",
                 "order", "iid"),
 )  # fmt: skip
 def required_lts(alpha_test: Any, eps: Any = 0.05, C: Any = 1.0, kind: str = "order") -> Any:

@@ -1,7 +1,8 @@
 """Prompts (section 2): patterns in and out of domain, contexts and queries, training batches and testing prompts.
 
-An input is x = mu_j + kappa nu_k. A prompt has context examples (x_i; f(x_i) q) of one task f and a query (x; 0), whose
-label z = f(x) is to be found. All patterns are orthogonal and have norm beta.
+An input is x = μ_j + κ ν_k. A prompt has context examples (x_i; f(x_i) q) of one task f and a query (x; 0), whose label
+z = f(x) is to be found. All patterns are orthogonal and have norm β. Below: what a run is made of (`World`), how
+prompts are drawn from it, and which prompts a run sees: in training, in testing, and along training (`Watched`).
 """
 
 from __future__ import annotations
@@ -16,12 +17,16 @@ from jaxtyping import Array, Bool, Float, Int
 from lemmata.lab.errors import UserError
 from lemmata.lab.simulation import piece, stream
 from lemmata.networks.orthonormal import orthonormal
-from lemmata.theories.icl.setting import PromptSetting
+from lemmata.theories.icl.patterns import require_family
+from lemmata.theories.icl.setting import PromptSetting, Setting
 from lemmata.theories.icl.tasks import shuffle_roles
+
+WATCH, UNSEEN, SEEN, SHIFTED, FIXED, PRUNE, COIN = range(7)
+"""Parts of the random stream `test`."""
 
 
 class Patterns(NamedTuple):
-    """Relevant patterns mu_j and irrelevant patterns nu_k, in or out of domain; the largest amplitude of the nu_k."""
+    """Relevant patterns μ_j and irrelevant patterns ν_k, in or out of domain; the largest amplitude of the ν_k."""
 
     relevant: Float[Array, "dimension relevant"]
     irrelevant: Float[Array, "dimension irrelevant"]
@@ -34,6 +39,15 @@ class Tasks(NamedTuple):
     roles: Float[Array, "tasks relevant"]
     first: Int[Array, ""]
     last: Int[Array, ""]
+
+
+class World(NamedTuple):
+    """What all prompts of a run share: patterns, label embedding, tasks with the training tasks first."""
+
+    basis: Float[Array, "dimension dimension"]
+    patterns: Patterns
+    q: Float[Array, " label_dimension"]
+    roles: Float[Array, "tasks relevant"]
 
 
 class Prompts(NamedTuple):
@@ -63,7 +77,7 @@ class Prompts(NamedTuple):
 
 @piece("dimension", "basis", once=True)
 def draw_basis(problem: PromptSetting, key: jax.Array) -> Float[Array, "dimension dimension"]:
-    """All patterns mu_1 .. mu_{M_1}, nu_1 .. nu_{M_2} as columns of norm beta."""
+    """All patterns μ_1 .. μ_{M_1}, ν_1 .. ν_{M_2} as columns of norm β."""
     if problem.basis == "canonical":
         return problem.pattern_norm * jnp.eye(problem.dimension)
     return problem.pattern_norm * orthonormal(key, problem.dimension, problem.dimension)
@@ -88,7 +102,17 @@ def draw_roles(problem: PromptSetting, key: jax.Array) -> Float[Array, "tasks re
     return jnp.where(problem.subsample > 0, shuffle_roles(key, roles), roles)
 
 
+@piece("dimension", "patterns", "basis", once=True)
+def draw_world(problem: PromptSetting, key: jax.Array) -> World:
+    """Patterns and tasks of a run."""
+    basis = draw_basis(problem, stream(key, "data"))
+    roles = draw_roles(problem, stream(key, "sampler"))
+    q = jnp.asarray(problem.q, basis.dtype)
+    return World(basis, in_domain(problem, basis), q, roles)
+
+
 def seen(problem: PromptSetting, roles: Array) -> Tasks:
+    """The training tasks."""
     return Tasks(roles, jnp.asarray(0), jnp.asarray(problem.seen))
 
 
@@ -165,10 +189,10 @@ def draw_prompts(
 
 
 def _inputs(key: jax.Array, patterns: Patterns, index: Int[Array, "prompts inputs"]) -> Array:
-    """x = mu_j + kappa nu_k with k uniform and kappa ~ U(-K, K), independent for every input."""
-    part, size = jax.random.split(key)
-    other = jax.random.randint(part, index.shape, 0, patterns.irrelevant.shape[1])
-    kappa = patterns.amplitude * jax.random.uniform(size, index.shape, minval=-1.0)
+    """x = μ_j + κ ν_k with k uniform and κ ~ U(-K, K), independent for every input."""
+    pattern_key, size_key = jax.random.split(key)
+    other = jax.random.randint(pattern_key, index.shape, 0, patterns.irrelevant.shape[1])
+    kappa = patterns.amplitude * jax.random.uniform(size_key, index.shape, minval=-1.0)
     return patterns.relevant.T[index] + kappa[:, :, None] * patterns.irrelevant.T[other]
 
 
@@ -183,6 +207,7 @@ def _pick(
 
 
 def _iid(key: jax.Array, roles: Array, fraction: Any, room: int) -> Array:
+    """Every context by itself: α over the decisive patterns, the rest over the others, both uniform."""
     decisive = jnp.abs(roles)
     number = jnp.sum(decisive, axis=1, keepdims=True)
     others = jnp.maximum(roles.shape[1] - number, 1)
@@ -193,6 +218,7 @@ def _iid(key: jax.Array, roles: Array, fraction: Any, room: int) -> Array:
 def _exact(
     key: jax.Array, roles: Array, label: Array, query_pattern: Array, fraction: Any, length: Any, room: int
 ) -> Array:
+    """⌈α' l/2⌉ contexts with the query's pattern, as many of the other class, the rest without; in random order."""
     other_key, rest_key, place_key = jax.random.split(key, 3)
     shape = (roles.shape[0], room)
     matching = jnp.ceil(fraction * length / 2 * (1 - 1e-6))  # less the rounding of a product that is whole
@@ -205,6 +231,94 @@ def _exact(
     mass = jnp.where(jnp.any(neutral, axis=1, keepdims=True), neutral, True) * 1.0
     rest = _pick(jax.random.uniform(rest_key, shape), mass)
     return jnp.where(rank < matching, query_pattern[:, None], jnp.where(rank < matching + opposite, other, rest))
+
+
+def training_prompts(problem: PromptSetting, key: jax.Array, world: World, count: int) -> Prompts:
+    """A batch of training prompts; with shuffled labels every query label is a fair coin."""
+    drawn = draw_prompts(
+        key, world.patterns, world.q, seen(problem, world.roles), problem.fraction, problem.contexts,
+        count=count, room=problem.context_capacity, training=True,
+    )  # fmt: skip
+    # beyond the five parts of the key that the prompts are drawn with
+    coins = jax.random.rademacher(jax.random.fold_in(key, 5), (count,), drawn.label.dtype)
+    return drawn._replace(label=jnp.where(problem.shuffled_labels > 0, coins, drawn.label))
+
+
+def testing_prompts(problem: PromptSetting, key: jax.Array, world: World, which: int) -> Prompts:
+    """Testing prompts on unseen or on seen tasks."""
+    tasks = (unseen if which == UNSEEN else seen)(problem, world.roles)
+    return draw_prompts(
+        jax.random.fold_in(stream(key, "test"), which),
+        world.patterns, world.q, tasks, problem.test_fraction, problem.test_contexts,
+        count=problem.test_prompts, room=problem.test_capacity, mode=problem.test_mode,
+    )  # fmt: skip
+
+
+def require_shiftable(problem: PromptSetting) -> None:
+    """Refuse a setting that has no prompts out of domain."""
+    if not problem.shiftable:
+        require_family(problem.patterns, problem.irrelevant)
+        raise UserError(
+            f"class_size = {problem.class_size} is not allowed here: out of domain classes have one pattern."
+        )
+
+
+def shifted_patterns(problem: PromptSetting, world: World) -> Patterns:
+    """The patterns out of domain of this setting."""
+    return out_of_domain(world.basis, problem.shift_relevant, problem.shift_irrelevant, problem.shift_amplitude)
+
+
+def shifted_prompts(problem: PromptSetting, key: jax.Array, world: World, patterns: Patterns) -> Prompts:
+    """Testing prompts on every task of patterns out of domain: the same draws whatever the patterns are."""
+    return draw_prompts(
+        jax.random.fold_in(stream(key, "test"), SHIFTED),
+        patterns, world.q, all_tasks(patterns.relevant.shape[1]), problem.test_fraction, problem.test_contexts,
+        count=problem.test_prompts, room=problem.test_capacity, mode=problem.test_mode,
+    )  # fmt: skip
+
+
+class Watched(NamedTuple):
+    """Prompts that are looked at along training; those that `track` does not ask for are None."""
+
+    exact: Prompts
+    unseen: Prompts | None
+    seen: Prompts | None
+    fixed: Prompts | None
+    shifted: Prompts | None
+    shifted_patterns: Patterns | None
+
+
+@piece("watch_prompts", "watch_contexts", once=True)
+def draw_exact(problem: PromptSetting, key: jax.Array, world: World) -> Prompts:
+    """The unseen-task exact prompts with α' = 0.8 that T* is defined on (P2)."""
+    return draw_prompts(
+        jax.random.fold_in(stream(key, "test"), WATCH),
+        world.patterns, world.q, unseen(problem, world.roles), 0.8, problem.watch_contexts,
+        count=problem.watch_prompts, room=problem.watch_contexts, mode="exact",
+    )  # fmt: skip
+
+
+def draw_watched(problem: Setting, key: jax.Array, world: World) -> Watched:
+    """The prompts that `train` looks at. Where only the hinge is recorded, they do not depend on how it is tested."""
+    exact = draw_exact(problem, key, world)
+    return Watched(exact, *[None] * 5) if problem.track == "hinge" else draw_tracked(problem, key, world, exact)
+
+
+@piece("context_capacity", "test_prompts", "test_capacity", "test_mode", "track", once=True)
+def draw_tracked(problem: Setting, key: jax.Array, world: World, exact: Prompts) -> Watched:
+    """With those that figure 6.2 or the proof is about."""
+    proof = problem.track == "proof"
+    patterns = shifted_patterns(problem, world) if problem.track == "mechanism" else None
+    return Watched(
+        exact,
+        testing_prompts(problem, key, world, UNSEEN) if proof else None,
+        testing_prompts(problem, key, world, SEEN) if proof else None,
+        training_prompts(problem, jax.random.fold_in(stream(key, "test"), FIXED), world, problem.test_prompts)
+        if proof
+        else None,
+        None if patterns is None else shifted_prompts(problem, key, world, patterns),
+        patterns,
+    )
 
 
 def given(
@@ -243,20 +357,3 @@ def given(
     asked = np.concatenate([query, np.zeros((shape[0], len(q)))], axis=1)
     parts = (contexts, asked, np.ones(shape), answer, pattern, query_pattern, labels, np.zeros((shape[0], 0)))
     return Prompts(*(jnp.asarray(part) for part in parts))
-
-
-class World(NamedTuple):
-    """What all prompts of a run share: patterns, label embedding, tasks with the training tasks first."""
-
-    basis: Float[Array, "dimension dimension"]
-    patterns: Patterns
-    q: Float[Array, " label_dimension"]
-    roles: Float[Array, "tasks relevant"]
-
-
-@piece("dimension", "patterns", "basis", once=True)
-def draw_world(problem: PromptSetting, key: jax.Array) -> World:
-    basis = draw_basis(problem, stream(key, "data"))
-    roles = draw_roles(problem, stream(key, "sampler"))
-    q = jnp.asarray(problem.q, basis.dtype)
-    return World(basis, in_domain(problem, basis), q, roles)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from typing import Any
+
 import numpy as np
 import xarray as xr
 
-from lemmata.lab.claims import NotApplicable
+from lemmata.lab.claims import Datasets, Evidence, NotApplicable
 from lemmata.theories.icl.setting import REACHED, Setting
 
 TRAINED = 0.05
 """Seen hinge above which an intact run did not converge."""
 ACTIVE, EARLY = 0.5, 100
-"""Growth records have at least this share of prompts with loss, and are taken from this step and from T^*/3 on."""
+"""Growth records have at least this share of prompts with loss, and are taken from this step and from T*/3 on."""
 DEFAULT = Setting()
 """The setting whose numbers (δ, β, M_1, M_2, B, ...) the register's criteria are written in."""
 NEVER = 13
@@ -46,14 +49,14 @@ def both_maps(data: xr.Dataset) -> xr.DataArray:
     return xr.concat([data.query_patterns, data.key_patterns], "map").assign_coords(map=["query", "key"])
 
 
-def reached_step(data: xr.Dataset) -> xr.DataArray:
-    """T^* of the default run: the step of the first record with unseen hinge below 0.2; inf: never."""
+def solved_step(data: xr.Dataset) -> xr.DataArray:
+    """T* of the default run: the step of the first record with unseen hinge below 0.2; inf: never."""
     return data.step.where(data.unseen_hinge_path < REACHED).min("record").fillna(np.inf)
 
 
 def growth_records(data: xr.Dataset) -> xr.DataArray:
-    """True at the records at which attention grows: half of the prompts have loss, t ≥ max(100, T^*/3)."""
-    return (data.active_hinge >= ACTIVE) & (data.step >= np.maximum(EARLY, reached_step(data) / 3))
+    """True at the records at which attention grows: half of the prompts have loss, t ≥ max(100, T*/3)."""
+    return (data.active_hinge >= ACTIVE) & (data.step >= np.maximum(EARLY, solved_step(data) / 3))
 
 
 def at_growth(data: xr.Dataset, values: xr.DataArray) -> xr.DataArray:
@@ -93,26 +96,60 @@ def crossing(errors: xr.DataArray, level: float = 0.05) -> xr.DataArray:
     return xr.apply_ufunc(one, errors, input_core_dims=[["test_contexts"]], vectorize=True)
 
 
-def task_cases(data: xr.Dataset, values: xr.DataArray, which: str) -> xr.DataArray:
+def task_sets(data: xr.Dataset, values: xr.DataArray, which: str) -> xr.DataArray:
     """The cells of e2-tasks with M_1/2 (`half`), M_1 - 1 (`short`) or M_1 (`full`) tasks, along `patterns`."""
-    found: dict[int, xr.DataArray] = {}
-    for case in map(str, data.case.values):
-        if not case.startswith("M_1="):
+    by_patterns: dict[int, xr.DataArray] = {}
+    for name in map(str, data.task_set.values):
+        if not name.startswith("M_1="):
             continue
-        m, n = (int(part.partition("=")[2]) for part in case.split(", "))
+        m, n = (int(size.partition("=")[2]) for size in name.split(", "))
         if n == {"half": m // 2, "short": m - 1, "full": m}[which]:
-            found[m] = values.sel(case=case, drop=True)
-    return xr.concat(list(found.values()), "patterns").assign_coords(patterns=list(found))
+            by_patterns[m] = values.sel(task_set=name, drop=True)
+    return xr.concat(list(by_patterns.values()), "patterns").assign_coords(patterns=list(by_patterns))
 
 
 def by_length(data: xr.Dataset, values: xr.DataArray, budget: str) -> xr.DataArray:
     """The cells of e1-context with one budget, along `length`."""
-    chosen = [case for case in map(str, data.case.values) if case.startswith(f"{budget}, ")]
-    lengths = [int(case.partition(", ")[2]) for case in chosen]
-    return values.sel(case=chosen).rename(case="length").assign_coords(length=lengths)
+    chosen = [name for name in map(str, data.variant.values) if name.startswith(f"{budget}, ")]
+    lengths = [int(name.partition(", ")[2]) for name in chosen]
+    return values.sel(variant=chosen).rename(variant="length").assign_coords(length=lengths)
 
 
 def required_length(data: xr.Dataset, budget: str) -> xr.DataArray:
     """The smallest training length whose final hinge on the watched prompts is below 0.2; 13 if none is."""
     hinge = by_length(data, data.last_watch_hinge, budget)
     return hinge.length.where(hinge < REACHED).min("length").fillna(NEVER)
+
+
+Take = Callable[[xr.Dataset], object]
+
+
+def of_default(take: Take, variant: str = "intact") -> Evidence:
+    """What `take` makes of one variant of p1-default, if the intact runs converged."""
+
+    def evidence(datasets: Datasets) -> object:
+        data = datasets["p1-default"]
+        require_trained(data.seen_hinge.sel(variant="intact"))
+        return take(data.sel(variant=variant, drop=True))
+
+    return evidence
+
+
+def of_experiment(name: str, take: Take, intact: Mapping[str, str | list[str]] | None = None) -> Evidence:
+    """What `take` makes of an experiment, if the runs of its intact cells converged."""
+
+    def evidence(datasets: Datasets) -> object:
+        data = datasets[name]
+        require_trained(data.seen_hinge.sel(intact or {}))
+        return take(data)
+
+    return evidence
+
+
+def cells(data: xr.Dataset, **where: Any) -> xr.Dataset:
+    """The cells with these coordinates; nothing is decided where the preset lacks one of them."""
+    for name, wanted in where.items():
+        absent = np.setdiff1d(wanted, data[name].values)
+        if absent.size:
+            raise NotApplicable(f"not in this preset: {name} = {', '.join(map(str, absent))}")
+    return data.sel(where, drop=True)

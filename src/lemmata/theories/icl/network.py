@@ -24,7 +24,7 @@ from lemmata.theories.icl.setting import Setting
 def initialise(problem: Setting, key: jax.Array) -> tuple[Network, Float[Array, " neurons"]]:
     """The initial network and the output layer a, which is never trained.
 
-    W_V is delta on its diagonal, W_Q and W_K on the first d_x diagonal entries; W_O is N(0, 1/m).
+    W_V is δ on its diagonal, W_Q and W_K on the first d_x diagonal entries; W_O is N(0, 1/m).
     """
     output_key, sign_key = jax.random.split(stream(key, "init"))
     width = problem.dimension + problem.label_dimension

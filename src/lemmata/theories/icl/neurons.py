@@ -15,6 +15,7 @@ from lemmata.theories.icl.data import Prompts, World
 
 ORDERS = ("smallest", "random", "largest", "random large")
 RATES = (0.0, 0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 0.8)
+RATE_LABELS = tuple(f"{rate:g}" for rate in RATES)
 SIGNS = ("plus", "minus")
 """a_i > 0 and a_i < 0."""
 
@@ -30,7 +31,7 @@ def otsu(values: Float[Array, " values"]) -> Bool[Array, " values"]:
 
 
 def neuron_blocks(rows: Float[Array, "neurons width"], signs: Array, world: World) -> dict[str, Array]:
-    """Norms of r_i and of its two blocks, and their cosines with mu-bar and with sign(a_i) q (probe 5.4)."""
+    """Norms of r_i and of its two blocks, and their cosines with μ̄ and with sign(a_i) q (probe 5.4)."""
     dimension = world.basis.shape[0]
     feature, label = rows[:, :dimension], rows[:, dimension:]
     towards = jnp.stack([jnp.mean(world.patterns.relevant, axis=1)], axis=1)

@@ -11,7 +11,7 @@ import numpy as np
 from lemmata.lab import setting as lab
 from lemmata.lab.errors import UserError
 from lemmata.theories.icl import tasks
-from lemmata.theories.icl.shift import DEFECT, irrelevant_family, reference_family, shift_refusals
+from lemmata.theories.icl.patterns import DEFECT, irrelevant_family, reference_family, shift_refusals
 
 REACHED = 0.2
 """The hinge loss on watched prompts below which training is done (P2)."""
@@ -43,9 +43,9 @@ class PromptSetting(lab.Setting):
     irrelevant: int = lab.size(24, "M_2", "irrelevant patterns")
     class_size: int = lab.size(1, "|A|", "patterns of each class of a task")
     batch: int = lab.size(120, "B", "prompts of a training step")
-    room: int = lab.size(0, "", "room for the contexts of a training prompt (0: as many as there are)", low=0)
+    context_room: int = lab.size(0, "", "room for the contexts of a training prompt (0: as many as there are)", low=0)
+    test_context_room: int = lab.size(0, "", "room for those of a testing prompt (0: as many as there are)", low=0)
     records: int = lab.size(2, "", "room for records", low=2)
-    test_room: int = lab.size(0, "", "room for the contexts of a testing prompt (0: as many as there are)", low=0)
     test_prompts: int = lab.size(2400, "", "testing prompts", low=2)
     watch_prompts: int = lab.size(960, "", "unseen-task exact prompts that are watched along training", low=2)
     watch_contexts: int = lab.size(40, "", "context examples of such a prompt")
@@ -56,7 +56,7 @@ class PromptSetting(lab.Setting):
         "cyclic", "subsampled", "swaps", "triangles", "given",
     )  # fmt: skip
     test_mode: str = lab.choice("iid", "contexts of testing prompts: independent, or exact counts", "iid", "exact")
-    labels: str = lab.choice("true", "query labels in training: true, or fair coins", "true", "shuffled")
+    label_order: str = lab.choice("true", "query labels in training: true, or fair coins", "true", "shuffled")
     defect: str = lab.choice(
         "none",
         "a broken assumption: relevant patterns out of domain in the span of the irrelevant ones",
@@ -117,7 +117,7 @@ class PromptSetting(lab.Setting):
 
     @lab.derived
     def shuffled_labels(self) -> int:
-        return int(self.labels == "shuffled")
+        return int(self.label_order == "shuffled")
 
     @lab.derived
     def shift_relevant(self) -> np.ndarray | None:
@@ -137,12 +137,14 @@ class PromptSetting(lab.Setting):
         return reference_family(self.patterns, self.dimension, self.angle)[which] if given is None else given
 
     @lab.fixed
-    def context_room(self) -> int:
-        return self.room or self.contexts
+    def context_capacity(self) -> int:
+        """The contexts that the programs of training have room for."""
+        return self.context_room or self.contexts
 
     @lab.fixed
-    def test_context_room(self) -> int:
-        return self.test_room or self.test_contexts
+    def test_capacity(self) -> int:
+        """The contexts that the programs of testing have room for."""
+        return self.test_context_room or self.test_contexts
 
     def refusals(self, given: list[str]) -> Iterator[str]:
         if self.patterns + self.irrelevant != self.dimension:
@@ -167,10 +169,13 @@ class PromptSetting(lab.Setting):
             yield from self.misshapen("label_embedding", (self.label_dimension,))
             if not np.any(self.label_embedding):
                 yield "label_embedding is not allowed: it must not be zero."
-        if self.room and self.room < self.contexts:
-            yield f"room = {self.room} is not allowed: it must hold contexts = {self.contexts}."
-        if self.test_room and self.test_room < self.test_contexts:
-            yield f"test_room = {self.test_room} is not allowed: it must hold test_contexts = {self.test_contexts}."
+        if self.context_room and self.context_room < self.contexts:
+            yield f"context_room = {self.context_room} is not allowed: it must hold contexts = {self.contexts}."
+        if self.test_context_room and self.test_context_room < self.test_contexts:
+            yield (
+                f"test_context_room = {self.test_context_room} is not allowed: it must hold "
+                f"test_contexts = {self.test_contexts}."
+            )
         yield from self._task_refusals()
         if (self.odr is None) != (self.odi is None) and self.class_size == 1 and not self.shiftable:
             yield "odr and odi must be given together: the reference family, for the other one, needs 6 and 3 patterns."
@@ -241,7 +246,7 @@ class Setting(PromptSetting):
     heads: int = lab.size(1, "H", "attention heads")
 
     a_scale: str = lab.choice("1/m", "size of the output layer", "1/m", "1/sqrt(m)")
-    include_query: bool = lab.flag(False, "the query is among the keys too (appendix of the document)")
+    include_query: bool = lab.flag(False, "the query is among the keys too (appendix of the paper)")
     equal_heads: bool = lab.flag(False, "all heads start with the same block of W_O")
     stop: str = lab.choice(
         "never", "leave when the hinge on the watched prompts is below stop_at_loss, or never", "never", "reached"
@@ -271,5 +276,5 @@ class Setting(PromptSetting):
     def warnings(self) -> list[str]:
         found = super().warnings()
         if self.step_size > 1:
-            found.append(f"step_size = {self.step_size:g} is above 1, the document's largest.")
+            found.append(f"step_size = {self.step_size:g} is above 1, the paper's largest.")
         return found

@@ -1,7 +1,7 @@
 """Tasks and training task sets (2.2 to 2.4, 3.3).
 
 A task is a pair (A, B): label +1 on inputs with a pattern of A, -1 with one of B, a coin otherwise. A and B are single
-patterns, or disjoint tuples of them; patterns are counted from 1, as in the document. Compiled code sees a task as its
+patterns, or disjoint tuples of them; patterns are counted from 1, as in the paper. Compiled code sees a task as its
 row of roles, +1, -1 or 0 for every pattern.
 """
 

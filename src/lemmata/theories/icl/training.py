@@ -14,26 +14,31 @@ from lemmata.lab.simulation import Variable, piece, simulation, stream
 from lemmata.lab.training import Run, descent, loop, record_steps, without_repeats
 from lemmata.networks.shallow import Network
 from lemmata.theories.icl import probes
-from lemmata.theories.icl.data import Prompts, World, draw_world
-from lemmata.theories.icl.network import gradient, initialise, neurons, run_forward
-from lemmata.theories.icl.neurons import ORDERS, RATES, SIGNS, prune
-from lemmata.theories.icl.prompts import (
+from lemmata.theories.icl.data import (
     PRUNE,
     SEEN,
     UNSEEN,
+    Prompts,
+    Watched,
+    World,
+    draw_prompts,
+    draw_watched,
+    draw_world,
+    seen,
     shifted_patterns,
     shifted_prompts,
     testing_prompts,
     training_prompts,
 )
-from lemmata.theories.icl.records import Watched, draw_watched, record_mechanism, record_proof
+from lemmata.theories.icl.network import gradient, initialise, neurons, run_forward
+from lemmata.theories.icl.neurons import ORDERS, RATE_LABELS, SIGNS, prune
 from lemmata.theories.icl.setting import Setting
 
 REGISTER = (0, 10, 50, 100, 150, 200, 225, 250, 275, 300, 350, 400, 600)
 """Steps of the records that the claims register reads."""
 
 
-@piece("batch", "context_room", "records", "stop", "track", "moments", "include_query")
+@piece("batch", "context_capacity", "records", "stop", "track", "moments", "include_query")
 def train(problem: Setting, key: jax.Array, network: Network, signs: Array, world: World, watched: Watched) -> Run:
     """SGD with a fresh batch at every step."""
     loss, include = probes.LOSS, problem.include_query
@@ -41,14 +46,14 @@ def train(problem: Setting, key: jax.Array, network: Network, signs: Array, worl
     def batch_gradient(network: Network, prompts: Prompts) -> Network:
         return gradient(network, signs, prompts, lambda f: prompts.label * loss.slope(prompts.label * f), include)
 
-    proof = record_proof(problem, network, signs, world, watched) if problem.track == "proof" else None
+    proof = probes.record_proof(problem, network, signs, world, watched) if problem.track == "proof" else None
 
     def probe(state: Any, previous: Any) -> dict[str, Array]:
         now: Network = state.parameters
         exact = watched.exact
         found = {"watch_hinge": jnp.mean(loss.value(exact.label * run_forward(now, signs, exact, include).output))}
         if problem.track == "mechanism":
-            found |= record_mechanism(now, signs, world, watched, include)
+            found |= probes.record_mechanism(now, signs, world, watched, include)
         return found | (proof(now) if proof else {})
 
     trainable = Network(1.0, 1.0, problem.train_attention, problem.train_attention)  # pyright: ignore[reportArgumentType]
@@ -73,7 +78,7 @@ def _moments(problem: Setting) -> Array:
     return without_repeats(jnp.minimum(jnp.asarray([*REGISTER, problem.steps]), problem.steps))
 
 
-@piece("test_prompts", "test_context_room", "test_mode", "track", "include_query", "shiftable", "heads", "class_size",
+@piece("test_prompts", "test_capacity", "test_mode", "track", "include_query", "shiftable", "heads", "class_size",
        once=True)  # fmt: skip
 def evaluate(
     problem: Setting, key: jax.Array, before: Network, after: Network, signs: Array, world: World
@@ -118,6 +123,17 @@ def evaluate(
     return found
 
 
+@piece("test_prompts", "context_capacity", "include_query", once=True)
+def seen_hinge(problem: Setting, key: jax.Array, network: Network, signs: Array, world: World) -> Array:
+    """The hinge loss on seen tasks with the contexts of training: a run counts as trained however it is tested."""
+    prompts = draw_prompts(
+        jax.random.fold_in(stream(key, "test"), SEEN),
+        world.patterns, world.q, seen(problem, world.roles), problem.fraction, problem.contexts,
+        count=problem.test_prompts, room=problem.context_capacity,
+    )  # fmt: skip
+    return probes.scores(run_forward(network, signs, prompts, problem.include_query), prompts)["hinge"]
+
+
 def train_network(problem: Setting, key: jax.Array) -> tuple[World, Network, Array, Run]:
     """Draw everything and train: the world, the initial network, the output layer and the run."""
     world = draw_world(problem, key)
@@ -126,6 +142,7 @@ def train_network(problem: Setting, key: jax.Array) -> tuple[World, Network, Arr
     return world, network, signs, run
 
 
+SEEN_HINGE = Variable("seen_hinge", (), "", "hinge loss on seen tasks, with the contexts of training")
 R = ("record",)
 PAIR = ("record", "pattern", "other")
 MAPS = ("query", "key")
@@ -213,7 +230,7 @@ GROWTH = ("lucky", "plus", "minus")
     Variable("pruned_large_share", (), "|L|/m", "share of large neurons when pruned"),
     labels={
         "map": MAPS, "sign": SIGNS, "growth": GROWTH, "size": GROUPS, "order": ORDERS,
-        "rate": tuple(f"{rate:g}" for rate in RATES),
+        "rate": RATE_LABELS,
     },
 )  # fmt: skip
 def simulate(problem: Setting, key: jax.Array, prepared: None = None) -> dict[str, Array]:

@@ -12,13 +12,13 @@ import xarray as xr
 from lemmata.lab.claims import FAILS, HOLDS, Claim, Control, Datasets, Evidence
 from lemmata.lab.judges import all_of, at_least, at_most, equal, within
 from lemmata.lab.measures import at_end, stack
-from lemmata.theories.icl.claims.common import of_default
 from lemmata.theories.icl.measures import (
     DEFAULT,
     at_growth,
     both_maps,
     last_known,
     mean_entry,
+    of_default,
     other_entries,
     own_entries,
     require_trained,
@@ -87,7 +87,7 @@ def _ratio_size(small: bool) -> Callable[[xr.Dataset], xr.DataArray]:
 
 def _spread_ratio(datasets: Datasets) -> xr.DataArray:
     """Mean partner / G_jj of networks trained on all tasks."""
-    data = datasets["p5-shift"].sel(training="U=5", drop=True).isel(shift=0, drop=True)
+    data = datasets["p5-shift"].sel(variant="U=5", drop=True).isel(shift=0, drop=True)
     require_trained(data.seen_hinge)
     return mean_entry(_partner_ratio(both_maps(data), data.partner))
 

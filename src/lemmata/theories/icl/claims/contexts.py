@@ -1,4 +1,4 @@
-"""Testing prompts: how long they must be (P4), and the tail of the number of matches (P16)."""
+"""How long prompts must be: in testing (P4), in training (figure E.1, left); the tail of the matches (P16)."""
 
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ import numpy as np
 import xarray as xr
 
 from lemmata.lab.claims import FAILS, HOLDS, Claim, Control, Datasets, Evidence
-from lemmata.lab.judges import at_most, within
-from lemmata.lab.measures import log_slopes
+from lemmata.lab.judges import all_of, at_least, at_most, equal, within
+from lemmata.lab.measures import log_slopes, stack
 from lemmata.theories.icl.bounds import chernoff, context_tail, no_match_probability
-from lemmata.theories.icl.claims.common import cells, of_experiment
-from lemmata.theories.icl.measures import crossing
+from lemmata.theories.icl.measures import by_length, cells, crossing, of_experiment, required_length
 
 ALPHAS, LENGTHS = [0.2, 0.4, 0.8], [2, 5, 10, 20, 40]
 EXACT = [1, 2, 5, 10, 20, 40]
@@ -114,6 +113,31 @@ def _tails(kind: str, alphas: tuple[float, ...] = TAILS["alpha"]) -> Evidence:
     return evidence
 
 
+def _ratio(above: float, below: float) -> Evidence:
+    """Required training length at one α over that at another, with the short budget."""
+
+    def evidence(datasets: Datasets) -> xr.DataArray:
+        needed = required_length(datasets["e1-context"], "short")
+        return needed.sel(fraction=above, drop=True) / needed.sel(fraction=below, drop=True)
+
+    return evidence
+
+
+def _single(length: int, budgets: tuple[str, ...], fraction: float | None = None) -> Evidence:
+    """What one training length does: the change of W_Q, W_K, and the final hinge."""
+
+    def evidence(datasets: Datasets) -> dict[str, Any]:
+        data = datasets["e1-context"]
+        data = data if fraction is None else data.sel(fraction=[fraction])
+
+        def pick(name: str) -> xr.DataArray:
+            return stack({b: by_length(data, data[name], b).sel(length=length, drop=True) for b in budgets}, "budget")
+
+        return {"moved": {"measured": pick("attention_moved"), "predicted": 0.0}, "hinge": pick("last_watch_hinge")}
+
+    return evidence
+
+
 _READS = ("p4-contexts",)
 _FROZEN = "frozen attention"
 
@@ -206,5 +230,27 @@ CLAIMS = (
         evidence=_tails("corrected"),
         judge=at_most(1.0),
         controls=(Control("printed exponent", _tails("printed")),),
+    ),
+    Claim(
+        name="e1-context-order",
+        reference="(6.9), Figure E.1",
+        kind="ordering",
+        statement="At a fixed budget of iterations, rarer decisive contexts need longer training prompts: at α = 0.2 "
+        "at least twice the length at α = 0.8.",
+        reads=("e1-context",),
+        evidence=_ratio(0.2, 0.8),
+        judge=at_least(2.0, by="every"),
+        controls=(Control("α values reversed", _ratio(0.8, 0.2)),),
+    ),
+    Claim(
+        name="e1-context-single",
+        reference="section 4",
+        kind="limit",
+        statement="With a single context attention is constant: W_Q and W_K never change, to the bit, and the hinge "
+        "loss stays at 0.9 or more, at both budgets and every α.",
+        reads=("e1-context",),
+        evidence=_single(1, ("short", "long")),
+        judge=all_of(moved=equal(0.0), hinge=at_least(0.9, by="every")),
+        controls=(Control("two contexts, α = 0.8", _single(2, ("short", "long"), 0.8)),),
     ),
 )

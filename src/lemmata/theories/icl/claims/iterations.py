@@ -1,4 +1,4 @@
-"""What training needs: the exponents of the iteration count (P2) and the length of training prompts (Figure E.1)."""
+"""The exponents of the iteration count (P2)."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ import numpy as np
 import xarray as xr
 
 from lemmata.lab.claims import FAILS, HOLDS, Claim, Control, Datasets, Evidence
-from lemmata.lab.judges import all_of, at_least, equal, within
-from lemmata.lab.measures import log_slopes, on_law, stack
-from lemmata.theories.icl.measures import by_length, required_length
+from lemmata.lab.judges import within
+from lemmata.lab.measures import log_slopes, on_law
 
 AXES = {
     "p2-eta": "step_size",
@@ -33,31 +32,6 @@ def _slopes(name: str, *, backwards: bool = False, law: float | None = None) -> 
         if backwards:
             times = times.assign_coords({along: times[along].values[::-1]})
         return log_slopes(times if law is None else on_law(times, along, law), along)
-
-    return evidence
-
-
-def _ratio(above: float, below: float) -> Evidence:
-    """Required training length at one α over that at another, with the short budget."""
-
-    def evidence(datasets: Datasets) -> xr.DataArray:
-        needed = required_length(datasets["e1-context"], "short")
-        return needed.sel(fraction=above, drop=True) / needed.sel(fraction=below, drop=True)
-
-    return evidence
-
-
-def _single(length: int, budgets: tuple[str, ...], fraction: float | None = None) -> Evidence:
-    """What one training length does: the change of W_Q, W_K, and the final hinge."""
-
-    def evidence(datasets: Datasets) -> dict[str, Any]:
-        data = datasets["e1-context"]
-        data = data if fraction is None else data.sel(fraction=[fraction])
-
-        def pick(name: str) -> xr.DataArray:
-            return stack({b: by_length(data, data[name], b).sel(length=length, drop=True) for b in budgets}, "budget")
-
-        return {"moved": {"measured": pick("attention_moved"), "predicted": 0.0}, "hinge": pick("last_watch_hinge")}
 
     return evidence
 
@@ -138,27 +112,5 @@ CLAIMS = (
         within(0.6, 1.2),
         (Control("T* put on a constant", _slopes("p2-width", law=0.0)),),
         reads="p2-width",
-    ),
-    Claim(
-        name="e1-context-order",
-        reference="(6.9), Figure E.1",
-        kind="ordering",
-        statement="At a fixed budget of iterations, rarer decisive contexts need longer training prompts: at α = 0.2 "
-        "at least twice the length at α = 0.8.",
-        reads=("e1-context",),
-        evidence=_ratio(0.2, 0.8),
-        judge=at_least(2.0, by="every"),
-        controls=(Control("α values reversed", _ratio(0.8, 0.2)),),
-    ),
-    Claim(
-        name="e1-context-single",
-        reference="section 4",
-        kind="limit",
-        statement="With a single context attention is constant: W_Q and W_K never change, to the bit, and the hinge "
-        "loss stays at 0.9 or more, at both budgets and every α.",
-        reads=("e1-context",),
-        evidence=_single(1, ("short", "long")),
-        judge=all_of(moved=equal(0.0), hinge=at_least(0.9, by="every")),
-        controls=(Control("two contexts, α = 0.8", _single(2, ("short", "long"), 0.8)),),
     ),
 )

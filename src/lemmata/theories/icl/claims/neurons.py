@@ -1,24 +1,17 @@
-"""Neurons: norms (P8), directions (P9), pruning (P10), lucky ones (P11, P12), growth of W_V and W_O (P14, P15)."""
+"""Neurons: norms (P8), directions (P9), lucky ones (P11, P12), growth of W_V and W_O (P14, P15)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
 import xarray as xr
 
 from lemmata.lab.claims import FAILS, HOLDS, Claim, Control, Datasets, Evidence, NotApplicable
 from lemmata.lab.judges import all_of, at_least, at_most, within
 from lemmata.lab.measures import at_end, stack
 from lemmata.theories.icl import bounds
-from lemmata.theories.icl.claims.common import of_default
-from lemmata.theories.icl.measures import ACTIVE, DEFAULT, EARLY, at_growth, at_step
+from lemmata.theories.icl.measures import ACTIVE, DEFAULT, EARLY, at_growth, at_step, of_default
 
-RATES = ["0.1", "0.2", "0.3", "0.5"]
-EPSILON = 0.05
-_SHARES = {"M1": DEFAULT.patterns, "alpha": DEFAULT.fraction, "alpha_test": DEFAULT.test_fraction}
-UPPER = float(bounds.pruning_upper(eps=EPSILON, **_SHARES))
-LOWER = {rate: float(bounds.pruning_lower(R=float(rate), eps=EPSILON, **_SHARES)) for rate in RATES}
 EARLIER = (50, 100, 200)
 """Steps at which the linear growth of W_O is read."""
 
@@ -37,48 +30,6 @@ def _labels(data: xr.Dataset) -> dict[str, xr.DataArray]:
     large = at_end(data.large) > 0
     right = (at_end(data.label_cosine) > 0).where(large).mean("neuron", skipna=True)
     return {"median": _median_cosine(data, "label_cosine"), "signs": right}
-
-
-def _pruned(order: str, rates: list[str] = RATES) -> Callable[[xr.Dataset], xr.DataArray]:
-    return lambda data: data.pruned_hinge.sel(order=order, rate=rates, drop=True)
-
-
-def _rise(data: xr.Dataset, exchanged: bool = False) -> xr.DataArray:
-    """The rise of the hinge after pruning the smallest 20 %, and exactly the small neurons.
-
-    `exchanged`: the largest 20 % and 30 % (about as many as there are small ones) instead.
-    """
-    before = data.pruned_hinge.sel(order="smallest", rate="0", drop=True)
-    largest = data.pruned_hinge.sel(order="largest", drop=True)
-    smallest = data.pruned_hinge.sel(order="smallest", rate="0.2", drop=True)
-    after = {
-        "20 %": largest.sel(rate="0.2", drop=True) if exchanged else smallest,
-        "all small": largest.sel(rate="0.3", drop=True) if exchanged else data.large_hinge,
-    }
-    return stack(after, "pruned") - before
-
-
-def _formula(order: str) -> Callable[[xr.Dataset], xr.DataArray]:
-    """|hinge - max{0, 1 - F (1 - R m/|L|)}| after pruning a share R of all neurons, F the mean margin before."""
-
-    def take(data: xr.Dataset) -> xr.DataArray:
-        rate = xr.DataArray([float(r) for r in RATES], coords={"rate": RATES}, dims="rate")
-        left = 1 - rate / data.pruned_large_share
-        return abs(_pruned(order)(data) - np.maximum(0, 1 - data.unseen_margin * left))
-
-    return take
-
-
-def _order(first: str, last: str) -> Callable[[xr.Dataset], xr.DataArray]:
-    """Hinge of random in L less the one that should be smaller, and of the one that should be larger less it."""
-
-    def take(data: xr.Dataset) -> xr.DataArray:
-        middle = _pruned("random large")(data)
-        return stack(
-            {f"over {first}": middle - _pruned(first)(data), f"{last} over it": _pruned(last)(data) - middle}, "pair"
-        )
-
-    return take
 
 
 def _lucky_p(name: str, sign: str) -> Evidence:
@@ -194,60 +145,6 @@ CLAIMS = (
         evidence=of_default(_labels),
         judge=all_of(median=at_least(0.95), signs=at_least(1.0, by="every")),
         controls=(Control(_SHUFFLED, of_default(_labels, "shuffled")),),
-    ),
-    Claim(
-        name="p10-harmless",
-        reference="Theorem 6.3.7",
-        kind="bound",
-        statement="Pruning small neurons is harmless: the hinge rises by at most 0.01 without the smallest 20 %, and "
-        "without exactly the small ones.",
-        reads=_READS,
-        evidence=of_default(_rise),
-        judge=at_most(0.01),
-        controls=(Control("largest first", of_default(lambda data: _rise(data, exchanged=True))),),
-    ),
-    Claim(
-        name="p10-formula",
-        reference="Theorem 6.3.7, P10",
-        kind="comparison",
-        statement="Pruning a share R of neurons, random large ones, scales the output down: the hinge is max{0, 1 - "
-        "F(1 - Rm/|L|)} within 0.05.",
-        formula="hinge = max{0, 1 - F(1 - R m/|L|)}",
-        reads=_READS,
-        evidence=of_default(_formula("random large")),
-        judge=at_most(0.05, by="mean"),
-        controls=(Control("smallest first in place of random", of_default(_formula("smallest"))),),
-    ),
-    Claim(
-        name="p10-order",
-        reference="Theorem 6.3.7",
-        kind="ordering",
-        statement="Smallest first costs no more than random large ones, and these no more than largest first, at "
-        "every rate.",
-        reads=_READS,
-        evidence=of_default(_order("smallest", "largest")),
-        judge=at_least(0.0),
-        controls=(Control("largest and smallest exchanged", of_default(_order("largest", "smallest"))),),
-    ),
-    Claim(
-        name="p10-upper",
-        reference="(E.107)",
-        kind="bound",
-        statement="Without the small neurons the hinge is below the proof's bound (ε = 0.05).",
-        reads=_READS,
-        evidence=of_default(lambda data: data.large_hinge),
-        judge=at_most(UPPER),
-        controls=(Control("largest half pruned instead", of_default(_pruned("largest", ["0.5"]))),),
-    ),
-    Claim(
-        name="p10-lower",
-        reference="(E.109)",
-        kind="bound",
-        statement="Without a share R of neurons, random large ones, it is above the proof's bound (ε = 0.05).",
-        reads=_READS,
-        evidence=of_default(_pruned("random large")),
-        judge=at_least(LOWER),
-        controls=(Control("smallest first in place of random", of_default(_pruned("smallest"))),),
     ),
     *(
         Claim(

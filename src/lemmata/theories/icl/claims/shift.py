@@ -8,21 +8,21 @@ import xarray as xr
 
 from lemmata.lab.claims import FAILS, HOLDS, Claim, Control, Evidence
 from lemmata.lab.judges import all_of, at_least, at_most
-from lemmata.theories.icl.claims.common import cells, of_experiment
+from lemmata.theories.icl.measures import cells, of_experiment
 
 LARGE = ["45", "20", "6.35"]
 """Angles of branch A with S_1 ≥ 1."""
 LARGE_BOTH = [*LARGE, "70", "83.65"]
 ZERO, ZERO_B, LEAST, OUTSIDE = "-45", "135", "-135", "defect"
-INTACT = {"training": ["U=1", "U=5"]}
+INTACT = {"variant": ["U=1", "U=5"]}
 """The training sets that satisfy Condition 6.3.2."""
 
 
 def _shift(
-    take: Callable[[xr.Dataset], object], shifts: list[str], training: str = "U=1", moment: str = "end"
+    take: Callable[[xr.Dataset], object], shifts: list[str], variant: str = "U=1", moment: str = "end"
 ) -> Evidence:
     def chosen(data: xr.Dataset) -> object:
-        return take(cells(data, training=training, moment=moment, shift=shifts))
+        return take(cells(data, variant=variant, moment=moment, shift=shifts))
 
     return of_experiment("p5-shift", chosen, INTACT)
 
@@ -41,14 +41,14 @@ def _sharpness(data: xr.Dataset) -> xr.DataArray:
 
 def _first_error(data: xr.Dataset) -> xr.DataArray:
     """Of queries with μ'_1."""
-    return data.query_error.isel(odr=0, drop=True)
+    return data.query_error.isel(odr_pattern=0, drop=True)
 
 
 def _lifted(zero: str) -> Evidence:
     """Hinge on queries with μ'_1 at the angle that stands for S_1 = 0, less that at every angle with S_1 ≥ 1."""
 
     def take(data: xr.Dataset) -> xr.DataArray:
-        hinge = data.query_hinge.isel(odr=0, drop=True)
+        hinge = data.query_hinge.isel(odr_pattern=0, drop=True)
         return hinge.sel(shift=zero, drop=True) - hinge.sel(shift=LARGE_BOTH)
 
     return _shift(take, [ZERO, *LARGE_BOTH])
@@ -59,8 +59,8 @@ def _spread(narrow: str) -> Evidence:
 
     def take(data: xr.Dataset) -> dict[str, xr.DataArray]:
         error = cells(data, moment="end", shift=ZERO).shift_error
-        wide = error.sel(training="U=5", drop=True)
-        return {"difference": error.sel(training=narrow, drop=True) - wide, "spread": wide}
+        wide = error.sel(variant="U=5", drop=True)
+        return {"difference": error.sel(variant=narrow, drop=True) - wide, "spread": wide}
 
     return of_experiment("p5-shift", take, INTACT)
 
@@ -69,7 +69,7 @@ def _concentration(moment: str) -> Evidence:
     """Attention on same-pattern contexts and its rise since the start, trained on the cycle."""
 
     def take(data: xr.Dataset) -> dict[str, xr.DataArray]:
-        found = cells(data, training="U=1", shift=LARGE).shift_concentration
+        found = cells(data, variant="U=1", shift=LARGE).shift_concentration
         value = found.sel(moment=moment, drop=True)
         return {"value": value, "rise": value - found.sel(moment="start", drop=True)}
 

@@ -13,8 +13,7 @@ from lemmata.lab.claims import FAILS, HOLDS, Claim, Control, Datasets, Evidence
 from lemmata.lab.judges import at_least, at_most, equal
 from lemmata.lab.measures import stack
 from lemmata.theories.icl.bounds import min_train_tasks, n_tasks
-from lemmata.theories.icl.claims.common import of_default
-from lemmata.theories.icl.measures import task_cases
+from lemmata.theories.icl.measures import of_default, task_sets
 from lemmata.theories.icl.tasks import Task, check_condition, cyclic_tasks, task_roles
 
 
@@ -54,17 +53,17 @@ def _fractions(exponent: float, patterns: range) -> Evidence:
 
 
 def _hinge(which: str) -> Evidence:
-    return lambda datasets: task_cases(datasets["e2-tasks"], datasets["e2-tasks"].unseen_hinge, which)
+    return lambda datasets: task_sets(datasets["e2-tasks"], datasets["e2-tasks"].unseen_hinge, which)
 
 
 def _error(which: str) -> Evidence:
-    return lambda datasets: task_cases(datasets["e2-tasks"], datasets["e2-tasks"].unseen_error, which)
+    return lambda datasets: task_sets(datasets["e2-tasks"], datasets["e2-tasks"].unseen_error, which)
 
 
-def _sets(*cases: str) -> Evidence:
+def _sets(*names: str) -> Evidence:
     def evidence(datasets: Datasets) -> xr.DataArray:
         hinge = datasets["e2-tasks"].unseen_hinge
-        return stack({case: hinge.sel(case=case, drop=True) for case in cases}, "set")
+        return stack({name: hinge.sel(task_set=name, drop=True) for name in names}, "set")
 
     return evidence
 
@@ -103,7 +102,7 @@ CLAIMS = (
         evidence=of_default(_gap),
         judge=at_most(1.0),
         controls=(
-            Control("trained on 3 of 30 tasks", lambda datasets: _gap(datasets["e2-tasks"].sel(case="M_1=6, n=3"))),
+            Control("trained on 3 of 30 tasks", lambda datasets: _gap(datasets["e2-tasks"].sel(task_set="M_1=6, n=3"))),
         ),
     ),
     Claim(

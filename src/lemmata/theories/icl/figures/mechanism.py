@@ -1,124 +1,181 @@
-"""What is learnt: the default run, one prompt, growth along training, lucky neurons, heads, classes of patterns."""
+"""What is learnt: the default run (P1, P6 to P10, P12 to P15), and growth along training (figure 6.2)."""
 
 from __future__ import annotations
 
 import numpy as np
 import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.collections import LineCollection
+from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 
-from lemmata.lab.figures import BLUE, GREEN, GREY, ORANGE, PREDICTED, dodge, legend_below, panels, strip
-from lemmata.theories.icl.figures.common import ATTENTION, claim, error_scale, names, neuron_count, predict
-from lemmata.theories.icl.figures.diagram import prompt
-from lemmata.theories.icl.figures.growth import growth
-from lemmata.theories.icl.figures.learnt import default
+from lemmata.lab.figures import BLUE, GREEN, GREY, ORANGE, PREDICTED, RED, from_zero, legend_below, log_times, panels
+from lemmata.theories.icl.figures import (
+    attention,
+    chosen,
+    error_scale,
+    legend,
+    neurons,
+    path,
+    predict,
+    pruning,
+    summary,
+)
 
-__all__ = ["classes", "default", "growth", "heads", "lucky", "prompt"]
+MAP = "viridis"
+VARIANTS = {
+    "intact": ("intact", BLUE), "frozen": ("frozen attention", ORANGE), "shuffled": ("shuffled query labels", GREY),
+    "include_query": ("query among the keys", GREEN), "1/sqrt(m)": (r"$a_i=\pm1/\sqrt{m}$", RED),
+}  # fmt: skip
+WIDE = (6, 8)
+"""Panels whose legends have long lines."""
+SHOWN = ("intact", "frozen", "shuffled")
+"""Variants with a curve of their own on seen tasks."""
 
 
-def lucky(data: xr.Dataset) -> Figure:
-    """How many neurons of a random network are lucky for one prompt, over draws, beside the binomial laws."""
-    from scipy.stats import binom
+def default(data: xr.Dataset) -> Figure:
+    """Four rows: what is solved and attended to; the attention maps; single neurons; pruning and growth."""
+    figure, axes = panels(12, rows=4, width=5.8, height=4.5)
+    intact = chosen(data, "variant", "intact")
+    shuffled = chosen(data, "variant", "shuffled")
+    _tested(axes[0], data, "hinge", 0.02)
+    _tested(axes[1], data, "error", 0.005)
+    _concentration(axes[2], data)
+    attention.entries(axes[3], intact)
+    attention.updates(axes[4], intact)
+    neurons.value_coefficients(axes[5], intact)
+    neurons.norms(axes[6], intact, shuffled)
+    neurons.cosines(axes[7], {words: chosen(data, "variant", name) for name, (words, _) in _present(data, SHOWN)})
+    neurons.lucky_activity(axes[8], intact)
+    pruning.in_domain(axes[9], intact, "hinge")
+    pruning.in_domain(axes[10], intact, "error")
+    neurons.output_growth(axes[11], intact, shuffled)
+    for i, ax in enumerate(axes):
+        ax.title.set_fontsize(10)
+        legend(ax, 1 if i in WIDE else 2)
+    return figure
 
-    figure, axes = panels(2, width=5.8, height=4.2)
-    m = neuron_count(data)
-    signs = (
-        ("plus", r"$|\mathcal{W}_n|$ of a $+1$ prompt", BLUE),
-        ("minus", r"$|\mathcal{U}_n|$ of a $-1$ prompt", ORANGE),
-    )
+
+def _present(data: xr.Dataset, names: tuple[str, ...] = tuple(VARIANTS)) -> list[tuple[str, tuple[str, str]]]:
+    """The variants that were run, with their words and colours; whatever was run if it is none of these."""
+    there = [str(name) for name in data.variant.values]
+    some = [name for name in there if name in names] or there[:1]
+    return [(name, VARIANTS.get(name, (name, BLUE))) for name in some]
+
+
+def _tested(ax: Axes, data: xr.Dataset, what: str, level: float) -> None:
+    """Hinge loss or sign error on unseen and on seen tasks along training."""
+    for name, (words, color) in _present(data, SHOWN):
+        part = chosen(data, "variant", name)
+        path(ax, part.step, part[f"unseen_{what}_path"], f"{words}, unseen tasks", color)
+        path(ax, part.step, part[f"seen_{what}_path"], f"{words}, seen tasks", color, linestyle=":", marker="")
+    predict(ax, level, rf"paper: $O(\epsilon)$ (claimed at the end: $\leq$ {level:g})")
+    error_scale(ax)
+    ax.set_xlabel("training step $t$")
+    ax.set_ylabel({"hinge": "hinge loss", "error": r"sign error $\Pr(zF\leq0)$"}[what])
+    ax.set_title({"hinge": "hinge loss along training", "error": "sign error along training"}[what])
+
+
+def _concentration(ax: Axes, data: xr.Dataset) -> None:
+    """Attention on the contexts with the query's pattern along training."""
+    for name, (words, color) in _present(data):
+        part = chosen(data, "variant", name)
+        path(ax, part.step, part.concentration_path, words, color)
+    start = float(summary(chosen(data, "variant", "intact").concentration_path.isel(record=0))[0])
+    predict(ax, 0.95, r"paper: $1-\Theta(M_1^{-C})$ (claimed: $\geq$ 0.95)")
+    ax.axhline(start, color="black", linestyle=":", linewidth=1, label=f"before training: {start:.2f}")
+    ax.set_ylim(0, 1.05)
+    ax.set_xlabel("training step $t$")
+    ax.set_ylabel(r"attention on $\mathcal{N}_*$, unseen tasks")
+    ax.set_title("attention on contexts with the query's pattern")
+
+
+def growth(data: xr.Dataset) -> Figure:
+    """Norms and projections, attention, and the path of some neurons in angle and norm, colour = training step."""
+    figure, axes = panels(4, rows=2, width=6.0, height=4.3)
+    _projections(axes[0], data)
+    _attention(axes[1], data)
+    one = data.isel(seed=0)
+    count = one.sizes["shown"]
+    # the first half has a_i > 0, the second a_i < 0
+    half = count // 2
+    few = [*range((half + 1) // 2), *range(half, half + half // 2)]
+    angle = np.degrees(np.arccos(np.clip(one.shown_feature_cosine, -1, 1)))
+    _paths(axes[2], one.step, angle.isel(shown=few), one.shown_feature_norm.isel(shown=few), None)
+    axes[2].axvline(0, label=r"paper: most turn to $\bar\mu$ (0°) and grow, some do not", **PREDICTED)
+    axes[2].set_xlabel(r"angle of $r_{i,d_x}$ to $\bar\mu$ (degrees)")
+    axes[2].set_ylabel(r"norm $\|r_{i,d_x}\|$")
+    axes[2].set_title(f"(c) feature block of {len(few)} neurons, first seed", fontsize=10)
+    # the stored cosine is that with sign(a_i) q; the angle to +q sends a_i < 0 to 180 degrees
+    sign = xr.where(xr.DataArray(np.arange(count), dims="shown") < half, 1.0, -1.0)
+    angle = np.degrees(np.arccos(np.clip(one.shown_label_cosine * sign, -1, 1)))
+    _paths(axes[3], one.step, angle, one.shown_label_norm, sign.values)
+    for at, words in ((0, r"paper: $a_i>0$ turn to $q$ (0°), $a_i<0$ to $-q$ (180°)"), (180, None)):
+        axes[3].axvline(at, label=words, **PREDICTED)
+    axes[3].set_xlabel(r"angle of $r_{i,d_y}$ to $q$ (degrees)")
+    axes[3].set_ylabel(r"norm $\|r_{i,d_y}\|$")
+    axes[3].set_title(f"(d) label block of {count} neurons, first seed", fontsize=10)
+    last = float(np.nanmax(data.step)) if data.step.notnull().any() else 1.0
+    for ax in axes[2:]:
+        ax.set_xlim(-8, 188)
+        ax.set_xticks(range(0, 181, 45))
+        figure.colorbar(ScalarMappable(Normalize(0, max(last, 1.0)), MAP), ax=ax, label="training step $t$")
+    for ax in axes:
+        legend_below(ax)
+    return figure
+
+
+def _projections(ax: Axes, data: xr.Dataset) -> None:
     kinds = (
-        ("lucky", 1 / 8, "1/8", "lucky: both blocks agree and $a_i$ has the label's sign"),
-        ("unsigned_lucky", 1 / 4, "1/4", "control: without the condition on $a_i$"),
+        ("query_norm", r"$\|W_Qp_{query}\|$", BLUE, "-"),
+        ("query_projection", r"projection of $W_Qp_{query}$ on its pattern", BLUE, ":"),
+        ("key_norm", r"$\|W_Kp_i\|$", ORANGE, "-"),
+        ("key_projection", r"projection of $W_Kp_i$ on its pattern", ORANGE, ":"),
     )
-    for ax, (name, share, words, title) in zip(axes, kinds, strict=True):
-        values = data[name]
-        top = int(np.nanmax(values.values)) if np.isfinite(values).any() else m
-        width = max(1, m // 100)
-        bins = (np.arange(0, top + 2 * width, width) - 0.5).tolist()
-        for sign, label, color in signs:
-            drawn = values.sel(sign=sign).values
-            drawn = drawn[np.isfinite(drawn)]
-            weights = np.full(drawn.size, 1 / max(drawn.size, 1))
-            mean = f", mean {drawn.mean() / m:.4f} $m$" if drawn.size else ""
-            ax.hist(drawn, bins, weights=weights, color=color, alpha=0.45, label=f"{label}{mean}")
-        for law, label, style in (
-            (share, f"exact: Binomial($m$, {words})", PREDICTED),
-            (0.375 - share, f"for comparison: Binomial($m$, {'1/4' if words == '1/8' else '1/8'})",
-             {"color": GREY, "linestyle": ":", "linewidth": 1.3}),
-        ):  # fmt: skip
-            k = np.arange(0, m + 1)
-            mass = width * binom.pmf(k, m, law)
-            ax.plot(k, mass, label=label, **style)
-        ax.set_xlim(0, 0.45 * m + 4)
-        ax.set_xlabel(f"lucky neurons of $m$ = {m:g}")
-        ax.set_ylabel(f"share of the {values.sizes['seed']} draws")
-        ax.set_title(title, fontsize=10)
-        legend_below(ax)
-    return figure
+    for name, words, color, style in kinds:
+        width = 4.0 if color == BLUE else 1.4
+        path(ax, data.step, data[name], words, color, linestyle=style, marker="", linewidth=width)
+    start = float(data.query_projection.isel(record=0).mean())
+    ax.axhline(start, label="start of the projections; paper: all grow", **PREDICTED)
+    from_zero(ax)
+    ax.set_xlabel("training step $t$")
+    ax.set_ylabel("mean over prompts, out of domain")
+    ax.set_title("(a) queries and keys, and their own patterns", fontsize=10)
 
 
-def heads(data: xr.Dataset) -> Figure:
-    """Concentration of both heads of every seed by start, before and after training; error and hinge."""
-    figure, (left, right) = panels(2, width=6.2, height=4.3)
-    words = {"independent": "independent $W_O$", "equal": "equal blocks of $W_O$", "frozen": "both heads frozen"}
-    starts = [str(start) for start in data.start.values]
-    seeds = data.sizes["seed"]
-    for i, start in enumerate(starts):
-        part = data.sel(start=start)
-        after = np.sort(part.concentration.transpose("seed", "head").values, axis=1)
-        before = part.initial_concentration.mean("head")
-        place = i + dodge(seeds, 0.5)
-        strip(left, i, before, GREY, "before training (both heads)" if i == 0 else None, width=0.25, markersize=3)
-        for j, (x, pair) in enumerate(zip(place, after, strict=True)):
-            first = i == 0 and j == 0
-            left.plot([x] * len(pair), pair, color=GREY, linewidth=0.8)
-            left.plot(x, pair[-1], "o", color=BLUE, markersize=5, label="better head of a seed" if first else None)
-            if len(pair) > 1:
-                left.plot(x, pair[0], "o", color=ORANGE, markersize=5, label="worse head" if first else None)
-        for name, color, x in (("unseen_error", BLUE, -0.18), ("unseen_hinge", ORANGE, 0.18)):
-            label = {"unseen_error": "sign error, unseen tasks", "unseen_hinge": "hinge loss, unseen tasks"}[name]
-            strip(right, i + x, part[name], color, label if i == 0 else None)
-    predict(left, 0.85, r"document: each head concentrates (claimed: $\geq$ 0.85)")
-    claim(left, 0.95, r"corrected: the better head $\geq$ 0.95")
-    left.set_ylim(0, 1.05)
-    left.set_ylabel(r"attention on $\mathcal{N}_*$ of one head, unseen tasks")
-    left.set_title("attention of both heads", fontsize=10)
-    predict(right, 0.005, r"document: unseen tasks solved (claimed: error $\leq$ 0.005)")
-    claim(right, 0.02, r"claimed: hinge $\leq$ 0.02")
-    error_scale(right)
-    right.set_ylabel("on unseen tasks, at the end")
-    right.set_title("error and hinge loss with two heads", fontsize=10)
-    for ax in (left, right):
-        names(ax, [words.get(start, start) for start in starts])
-        legend_below(ax)
-    return figure
+def _attention(ax: Axes, data: xr.Dataset) -> None:
+    path(ax, data.step, data.attention_same, "contexts with the query's pattern", BLUE, marker="")
+    path(ax, data.step, data.attention_other, "other contexts", GREEN, marker="")
+    predict(ax, 1.0, "paper: tend to 1 and 0")
+    predict(ax, 0.0, "_")
+    ax.set_ylim(-0.03, 1.05)
+    ax.set_xlabel("training step $t$")
+    ax.set_ylabel("sum of attention, out of domain")
+    ax.set_title("(b) attention out of domain", fontsize=10)
 
 
-def classes(data: xr.Dataset) -> Figure:
-    """Two patterns in each class: error beside the share of prompts without a match, and concentration."""
-    figure, (left, right) = panels(2, width=6.2, height=4.3)
-    cells = [(str(kind), str(test)) for test in data.test.values for kind in data.attention.values]
-    for i, (kind, test) in enumerate(cells):
-        part, (_, color) = data.sel(attention=kind, test=test), ATTENTION[kind]
-        strip(left, i - 0.15, part.unseen_error, color, f"sign error, {kind}" if i < 2 else None, width=0.1)
-        label = r"document: at most the prompts without a match, every seed" if i == 0 else None
-        strip(left, i + 0.2, part.unseen_no_match, GREEN, label, width=0.1)
-        label = "before training" if i == 0 else None
-        strip(right, i - 0.15, part.initial_concentration.isel(head=0), GREY, label, width=0.1)
-        label = f"after training, {kind}" if i < 2 else None
-        strip(right, i + 0.2, part.concentration.isel(head=0), color, label, width=0.1)
-    tests = [str(test) for test in data.test.values]
-    for i, (kind, test) in enumerate(cells):
-        if kind == "trained" and test == tests[-1]:
-            words = rf"claimed at $l_{{ts}}$ = {test}: $\leq$ 0.002"
-            left.plot([i - 0.4, i + 0.4], [0.002] * 2, label=words, **PREDICTED)
-    error_scale(left)
-    left.set_ylabel("share of unseen-task prompts")
-    left.set_title("errors beside prompts without a match", fontsize=10)
-    predict(right, 0.95, r"document: same mechanism (claimed: $\geq$ 0.95)")
-    right.set_ylim(0, 1.05)
-    right.set_ylabel(r"attention on $\mathcal{N}_*$, unseen tasks")
-    right.set_title("attention on contexts with the query's pattern", fontsize=10)
-    for ax in (left, right):
-        names(ax, [f"{kind}\n$l_{{ts}}$ = {test}" for kind, test in cells])
-        legend_below(ax)
-    return figure
+def _paths(ax: Axes, step: xr.DataArray, angle: xr.DataArray, norm: xr.DataArray, sign: np.ndarray | None) -> None:
+    """One path per neuron, coloured by the step; its end is a point."""
+    last = max(float(step.max().fillna(1.0)), 1.0)
+    words = {1: r"end of a neuron with $a_i>0$", -1: r"end of a neuron with $a_i<0$", 0: "end of a neuron"}
+    said = set()
+    for i in range(angle.sizes["shown"]):
+        x, y = angle.isel(shown=i).values, norm.isel(shown=i).values
+        known = np.isfinite(x) & np.isfinite(y)
+        if not known.any():
+            continue
+        points = np.stack([x[known], y[known]], axis=1)
+        pieces = np.stack([points[:-1], points[1:]], axis=1)
+        ax.add_collection(
+            LineCollection(list(pieces), array=step.values[known][:-1], cmap=MAP, norm=Normalize(0, last), linewidth=2)
+        )
+        kind = 0 if sign is None else int(sign[i])
+        marker, color = {0: ("o", BLUE), 1: ("^", BLUE), -1: ("v", ORANGE)}[kind]
+        label = None if kind in said else words[kind]
+        said.add(kind)
+        ax.plot(*points[0], "|", color="black", markersize=7)
+        ax.plot(*points[-1], marker, color=color, markersize=7, markeredgecolor="white", label=label)
+    ax.plot([], [], "|", color="black", markersize=7, label="start")
+    ax.autoscale_view()
+    log_times(ax)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lemmata.theories.icl.experiments.common import TINY, experiment
+from lemmata.theories.icl.experiments import TINY, experiment
 from lemmata.theories.icl.gpt import figures
 from lemmata.theories.icl.gpt.setting import GptSetting
 from lemmata.theories.icl.gpt.training import contexts_gpt, shift_gpt

@@ -8,10 +8,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from lemmata.lab.figures import BLUE, GREY, ORANGE, PALETTE, PREDICTED, curve, legend_below, panels
-from lemmata.theories.icl.shift import coefficient_sum
+from lemmata.theories.icl.patterns import coefficient_sum
 
 REPORTED = 0.01
-"""The document: the error is below this for S_1 >= 1."""
+"""The paper: the error is below this for S_1 >= 1."""
 
 
 def shift(data: xr.Dataset) -> Figure:
@@ -23,9 +23,9 @@ def shift(data: xr.Dataset) -> Figure:
         for branch, color, way in (("A", BLUE, "down to -135°"), ("B", ORANGE, "up to 225°")):
             label = rf"branch {branch}: $\theta$ from 45° {way}"
             _runs(ax, part.shift_error.sel(branch=branch), sums, label, color)
-            first = part.query_error.sel(branch=branch, odr="μ'_1").mean("seed")
+            first = part.query_error.sel(branch=branch, odr_pattern="μ'_1").mean("seed")
             ax.plot(sums, first, ":", color=color, label=rf"branch {branch}, queries with $\mu'_1$ only")
-        ax.plot([1, sums.max()], [REPORTED] * 2, **PREDICTED, label=rf"document: below {REPORTED:g} for $S_1 \geq 1$")
+        ax.plot([1, sums.max()], [REPORTED] * 2, **PREDICTED, label=rf"paper: below {REPORTED:g} for $S_1 \geq 1$")
         known = float(data.unseen_error.mean())
         ax.axhline(known, color=GREY, linestyle="-.", linewidth=1, label=f"in domain, unseen tasks: {known:.2g}")
         ax.axvspan(1, 1.05 * sums.max(), color=GREY, alpha=0.1, linewidth=0)

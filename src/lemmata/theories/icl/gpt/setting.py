@@ -19,7 +19,7 @@ class GptSetting(PromptSetting):
 
     steps: int = lab.number(3000, "T", "training steps", low=0, high=10**6, integer=True)
     rounds: int = lab.number(4, "U", "rounds of the cyclic training tasks", low=1, integer=True)
-    learning_rate: float = lab.number(1e-3, "η", "learning rate of Adam", low=0, open_ends="low")
+    step_size: float = lab.number(1e-3, "η", "step size of Adam", low=0, open_ends="low")
 
     batch: int = lab.size(96, "B", "prompts of a training step")
     watch_contexts: int = lab.size(20, "", "context examples of a watched prompt")
@@ -39,7 +39,7 @@ class GptSetting(PromptSetting):
         if self.positions == "sinusoidal" and self.width % 2:
             yield f"width = {self.width} is not allowed: sinusoidal positions need an even one."
         if self.positions == "learned":
-            for name in ("contexts", "room", "test_contexts", "test_room", "watch_contexts"):
+            for name in ("contexts", "context_room", "test_contexts", "test_context_room", "watch_contexts"):
                 if getattr(self, name) >= self.rows:
                     yield too_few_rows(self.rows, name, getattr(self, name))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -18,33 +19,30 @@ from lemmata.lab.simulation import Variable, piece, simulation, stream
 from lemmata.lab.training import Run, descent, loop, record_steps
 from lemmata.networks.causal import Causal
 from lemmata.theories.icl.data import (
+    SEEN,
+    SHIFTED,
+    UNSEEN,
     Patterns,
     Prompts,
     Tasks,
     World,
     all_tasks,
+    draw_exact,
     draw_prompts,
     draw_world,
     out_of_domain,
+    shifted_prompts,
+    testing_prompts,
+    training_prompts,
     unseen,
 )
 from lemmata.theories.icl.gpt.network import answers, initialise
 from lemmata.theories.icl.gpt.setting import GptSetting, too_few_rows
+from lemmata.theories.icl.patterns import reference_family, require_family
 from lemmata.theories.icl.probes import LOSS, judge_margins, mean_where
-from lemmata.theories.icl.prompts import (
-    SEEN,
-    SHIFTED,
-    UNSEEN,
-    shifted_prompts,
-    testing_prompts,
-    training_prompts,
-    watched_prompts,
-)
-from lemmata.theories.icl.shift import reference_family, require_shift
-from lemmata.theories.icl.variations import words
 
 AMPLITUDES = (0.5, 5.0)
-"""K': the largest amplitude that training shows, and the one that the document states (9.18)."""
+"""K': the largest amplitude that training shows, and the one that the paper states (9.18)."""
 BRANCHES = {"A": -1, "B": 1}
 TURNS = tuple(range(0, 181, 15))
 """Degrees from 45: θ = 45 - turn on branch A, 45 + turn on branch B, with the same S_1."""
@@ -57,13 +55,7 @@ CHUNK = 50
 """Prompts that are tested at once, about: 1200 at once take twice as long, as they leave the caches."""
 
 
-@piece("watch_prompts", "watch_contexts", once=True)
-def draw_watched(problem: GptSetting, key: jax.Array, world: World) -> Prompts:
-    """The prompts of unseen tasks that are looked at along training."""
-    return watched_prompts(problem, key, world)
-
-
-@piece("batch", "context_room", "records", "heads", "positions")
+@piece("batch", "context_capacity", "records", "heads", "positions")
 def train(problem: GptSetting, key: jax.Array, network: Causal, world: World, watched: Prompts) -> Run:
     """Adam on the hinge loss of a fresh batch at every step."""
 
@@ -76,7 +68,7 @@ def train(problem: GptSetting, key: jax.Array, network: Causal, world: World, wa
     fresh = batches.fresh(
         stream(key, "batch"), lambda step_key: training_prompts(problem, step_key, world, problem.batch)
     )
-    start, step = descent(jax.grad(batch_hinge), optax.adam(problem.learning_rate), fresh)
+    start, step = descent(jax.grad(batch_hinge), optax.adam(problem.step_size), fresh)
     return loop(step, start(network), probe, record_steps(problem.steps, problem.records, problem.record_every))
 
 
@@ -94,7 +86,7 @@ def scores(margin: Float[Array, " prompts"]) -> dict[str, Array]:
     return {name: jnp.mean(values) for name, values in judge_margins(margin).items()}
 
 
-@piece("test_prompts", "test_context_room", "test_mode", "heads", "positions", once=True)
+@piece("test_prompts", "test_capacity", "test_mode", "heads", "positions", once=True)
 def try_tasks(problem: GptSetting, key: jax.Array, network: Causal, world: World) -> dict[str, Array]:
     """In domain: seen and unseen tasks, in one pass."""
     both = [testing_prompts(problem, key, world, which) for which in (SEEN, UNSEEN)]
@@ -103,12 +95,12 @@ def try_tasks(problem: GptSetting, key: jax.Array, network: Causal, world: World
     return {f"{name}_{what}": value for name, part in parts for what, value in scores(part).items()}
 
 
-@piece("test_prompts", "test_context_room", "test_mode", "patterns", "irrelevant", "dimension", "heads", "positions",
+@piece("test_prompts", "test_capacity", "test_mode", "patterns", "irrelevant", "dimension", "heads", "positions",
        once=True)  # fmt: skip
 def try_shifts(problem: GptSetting, key: jax.Array, network: Causal, world: World) -> dict[str, Array]:
     """The same draws at every angle and amplitude: error and hinge, in total and by the query's pattern."""
     m, dimension = problem.patterns, problem.dimension
-    require_shift(m, problem.irrelevant)
+    require_family(m, problem.irrelevant)
     families = [reference_family(m, dimension, 45 + side * turn) for side in BRANCHES.values() for turn in TURNS]
     odr, odi = jnp.asarray(np.stack([odr for odr, _ in families])), families[0][1]
 
@@ -131,7 +123,7 @@ def try_shifts(problem: GptSetting, key: jax.Array, network: Causal, world: Worl
 @piece("test_prompts", "test_mode", "patterns", "irrelevant", "heads", "positions", "rows", once=True)
 def try_contexts(problem: GptSetting, key: jax.Array, network: Causal, world: World) -> dict[str, Array]:
     """Every fraction and length, in domain (unseen tasks) and out of domain; several lengths fill the same room."""
-    require_shift(problem.patterns, problem.irrelevant)
+    require_family(problem.patterns, problem.irrelevant)
     if problem.positions == "learned" and problem.rows <= max(LENGTHS):
         raise UserError(too_few_rows(problem.rows, "a tested length", max(LENGTHS)))
     known, new = (jax.random.fold_in(stream(key, "test"), which) for which in (UNSEEN, SHIFTED))
@@ -172,7 +164,7 @@ def try_contexts(problem: GptSetting, key: jax.Array, network: Causal, world: Wo
 def train_and_test(problem: GptSetting, key: jax.Array) -> tuple[World, Causal, dict[str, Array]]:
     """Draw everything and train: the world, the trained network, and what both experiments say of the run."""
     world = draw_world(problem, key)
-    run = train(problem, key, initialise(problem, key), world, draw_watched(problem, key, world))
+    run = train(problem, key, initialise(problem, key), world, draw_exact(problem, key, world))
     trained: Causal = run.state.parameters
     path = {**run.records, "step": run.step, "last_step": run.last_step, "diverged": run.diverged}
     return world, trained, path | try_tasks(problem, key, trained, world)
@@ -188,8 +180,15 @@ _RUN = (
     Variable("unseen_error", (), "", "sign error on unseen tasks"),
     Variable("unseen_hinge", (), "", "hinge loss on unseen tasks"),
 )
+
+
+def numbers(values: Sequence[float]) -> tuple[str, ...]:
+    """Labels of a dimension."""
+    return tuple(f"{value:g}" for value in values)
+
+
 _SHIFT = ("odi_amplitude", "branch", "turn")
-_QUERY = (*_SHIFT, "odr")
+_QUERY = (*_SHIFT, "odr_pattern")
 
 
 @simulation(
@@ -199,8 +198,8 @@ _QUERY = (*_SHIFT, "odr")
     Variable("query_hinge", _QUERY, "", "hinge loss by the query's pattern", True),
     *_RUN,
     labels={
-        "odi_amplitude": words(AMPLITUDES), "branch": tuple(BRANCHES), "turn": words(TURNS),
-        "odr": ("μ'_1", "μ'_2", "μ'_3"),
+        "odi_amplitude": numbers(AMPLITUDES), "branch": tuple(BRANCHES), "turn": numbers(TURNS),
+        "odr_pattern": ("μ'_1", "μ'_2", "μ'_3"),
     },
 )  # fmt: skip
 def shift_gpt(problem: GptSetting, key: jax.Array, prepared: None = None) -> dict[str, Array]:
@@ -217,7 +216,7 @@ _CELL = ("domain", "test_alpha", "length")
     Variable("hinge", _CELL, "", "hinge loss on the same prompts"),
     Variable("no_match", _CELL, "", "share of them without a context of the query's pattern"),
     *_RUN,
-    labels={"domain": DOMAINS, "test_alpha": words(FRACTIONS), "length": words(LENGTHS)},
+    labels={"domain": DOMAINS, "test_alpha": numbers(FRACTIONS), "length": numbers(LENGTHS)},
 )
 def contexts_gpt(problem: GptSetting, key: jax.Array, prepared: None = None) -> dict[str, Array]:
     """Train once, test at every context length and fraction, in and out of domain (figure 6.3(B))."""

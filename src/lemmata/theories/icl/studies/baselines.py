@@ -11,13 +11,21 @@ from jaxtyping import Array, Bool, Float
 
 from lemmata.lab.simulation import Variable, host_piece, piece, simulation, stream
 from lemmata.networks.shallow import Network
-from lemmata.theories.icl.baselines import BASELINES, consult_oracle, fit_estimators, predict
-from lemmata.theories.icl.data import Prompts, World, draw_world
+from lemmata.theories.icl.data import (
+    COIN,
+    UNSEEN,
+    Prompts,
+    World,
+    draw_world,
+    require_shiftable,
+    shifted_patterns,
+    shifted_prompts,
+    testing_prompts,
+)
 from lemmata.theories.icl.network import run_forward
-from lemmata.theories.icl.prompts import COIN, UNSEEN, shifted_patterns, shifted_prompts, testing_prompts
 from lemmata.theories.icl.setting import Setting
-from lemmata.theories.icl.training import train_network
-from lemmata.theories.icl.variations import SEEN_HINGE, require_outside, seen_hinge
+from lemmata.theories.icl.studies.predictors import BASELINES, consult_oracle, fit_estimators, predict
+from lemmata.theories.icl.training import SEEN_HINGE, seen_hinge, train_network
 
 DOMAINS = ("in-domain", "out of domain")
 PREDICTORS = ("one-layer", "oracle", *BASELINES)
@@ -42,7 +50,7 @@ def _oracle(key: jax.Array, prompts: Prompts) -> Float[Array, " prompts"]:
     return consult_oracle(prompts, jax.random.rademacher(coin, prompts.label.shape))
 
 
-@piece("test_prompts", "test_context_room", "test_mode", "include_query", "dimension", once=True)
+@piece("test_prompts", "test_capacity", "test_mode", "include_query", "dimension", once=True)
 def ask(problem: Setting, key: jax.Array, network: Network, signs: Array, world: World) -> Asked:
     """Testing prompts on unseen tasks and out of domain."""
 
@@ -103,14 +111,14 @@ _CELL = ("domain", "predictor")
 )
 def compare(problem: Setting, key: jax.Array, prepared: None = None) -> dict[str, Any]:
     """Train; ask every predictor on the same prompts, in and out of domain."""
-    require_outside(problem)
+    require_shiftable(problem)
     world, _, signs, run = train_network(problem, key)
     network: Network = run.state.parameters
     scored = score_predictors(problem.test_contexts, ask(problem, key, network, signs, world))
     return {**scored, "seen_hinge": seen_hinge(problem, key, network, signs, world)}
 
 
-@piece("test_prompts", "test_context_room", "test_mode", once=True)
+@piece("test_prompts", "test_capacity", "test_mode", once=True)
 def try_oracle(problem: Setting, key: jax.Array, world: World) -> dict[str, Array]:
     """The error of the oracle on unseen tasks."""
     prompts = testing_prompts(problem, key, world, UNSEEN)

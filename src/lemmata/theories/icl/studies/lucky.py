@@ -14,14 +14,14 @@ from lemmata.theories.icl.setting import Setting
 
 
 @piece("dimension", "patterns", "basis", "label_dimension", "neurons", "key_width", "value_width", "heads",
-       "equal_heads", "context_room", "include_query", once=True)  # fmt: skip
+       "equal_heads", "context_capacity", "include_query", once=True)  # fmt: skip
 def count_lucky(problem: Setting, key: jax.Array) -> dict[str, Array]:
     """|W_n| of a +1 prompt and |U_n| of a -1 prompt, with and without the condition on the sign of a_i."""
     world = draw_world(problem, key)
     network, signs = initialise(problem, key)
     prompts = draw_prompts(
         stream(key, "test"), world.patterns, world.q, seen(problem, world.roles), problem.fraction, problem.contexts,
-        count=2, room=problem.context_room,
+        count=2, room=problem.context_capacity,
     )  # fmt: skip
     run = run_forward(network, signs, prompts, problem.include_query)
     lucky = find_lucky(network, signs, prompts, run, world)

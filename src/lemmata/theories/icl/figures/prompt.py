@@ -10,7 +10,7 @@ from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 from matplotlib.path import Path
 
 from lemmata.lab.figures import BLUE, GREY, ORANGE, panels
-from lemmata.theories.icl.figures.common import DEFAULT
+from lemmata.theories.icl.figures import DEFAULT
 
 TOP = 0.95
 """Where arrows begin and end: just above the boxes."""
@@ -43,7 +43,7 @@ def prompt(data: xr.Dataset) -> Figure:
     )  # fmt: skip
     ax.text(
         places[:-1].mean(), -0.75,
-        "document: attention concentrates on contexts with the query's pattern\n"
+        "paper: attention concentrates on contexts with the query's pattern\n"
         r"($\mu$: relevant, $\nu$: irrelevant patterns); their label decides the output",
         ha="center", va="top", fontsize=9, color="black",
     )  # fmt: skip

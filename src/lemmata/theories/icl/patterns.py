@@ -1,6 +1,6 @@
-"""Patterns out of domain (2.2): the document's family, and what the theory asks of any other.
+"""Patterns out of domain (2.2): the paper's family, and what the theory asks of any other.
 
-Patterns out of domain are rows of coefficients k of all d_x patterns (mu_1 .. mu_{M_1}, nu_1 .. nu_{M_2}).
+Patterns out of domain are rows of coefficients k of all d_x patterns (μ_1 .. μ_{M_1}, ν_1 .. ν_{M_2}).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SHIFTS = {
 }
 """The shifts of P5: angles of the reference family, both branches, and the defect."""
 RADIUS = 0.82
-"""a² + b² of the reference family, so that mu'_1 has the norm of a pattern."""
+"""a² + b² of the reference family, so that μ'_1 has the norm of a pattern."""
 
 
 def reference_angle(a: float, b: float) -> float:
@@ -36,7 +36,7 @@ def reference_angle(a: float, b: float) -> float:
 
 
 def coefficient_sum(angle: float) -> float:
-    """S_1 = a + b of the reference family; S_2 = S_3 = sqrt 2."""
+    """S_1 = a + b of the reference family; S_2 = S_3 = √2."""
     return math.sqrt(2 * RADIUS) * math.sin(math.radians(angle + 45))
 
 
@@ -50,7 +50,7 @@ def branch_angle(total: float, branch: str = "A") -> float:
 
 
 def reference_family(patterns: int, dimension: int, angle: float) -> tuple[Coefficients, Coefficients]:
-    """mu'_1 = 0.3 (mu_1 - mu_2) + a mu_5 + b mu_6, mu'_2 = (mu_1 + mu_2)/√2, mu'_3 = (mu_3 + mu_4)/√2; nu'_i = nu_i.
+    """μ'_1 = 0.3 (μ_1 - μ_2) + a μ_5 + b μ_6, μ'_2 = (μ_1 + μ_2)/√2, μ'_3 = (μ_3 + μ_4)/√2; ν'_i = ν_i.
 
     With fewer than 6 or 3 patterns there is none: zeros.
     """
@@ -64,8 +64,8 @@ def reference_family(patterns: int, dimension: int, angle: float) -> tuple[Coeff
     return odr, odi
 
 
-def require_shift(patterns: int, irrelevant: int) -> None:
-    """Refuse to go out of domain with too few patterns for the reference family."""
+def require_family(patterns: int, irrelevant: int) -> None:
+    """Refuse too few patterns for the reference family."""
     if patterns < 6 or irrelevant < 3:
         raise UserError(
             f"patterns = {patterns}, irrelevant = {irrelevant} is not allowed here: out of domain there must be at "
@@ -74,7 +74,7 @@ def require_shift(patterns: int, irrelevant: int) -> None:
 
 
 def irrelevant_family(patterns: int, dimension: int) -> Coefficients:
-    """A deliberate break: mu'_j = nu_{3+j}, in the span of the irrelevant patterns."""
+    """A deliberate break: μ'_j = ν_{3+j}, in the span of the irrelevant patterns."""
     odr = np.zeros((3, dimension))
     odr[range(3), range(patterns + 3, patterns + 6)] = 1
     return odr

@@ -1,4 +1,4 @@
-"""Testing prompts of every length (P4)."""
+"""How long prompts must be: in testing (P4), in training (figure E.1, left)."""
 
 from __future__ import annotations
 
@@ -7,14 +7,27 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from lemmata.lab.figures import BLUE, ORANGE, PREDICTED, colour, legend_below, log_numbers, log_times, panels
+from lemmata.lab.figures import BLUE, ORANGE, PREDICTED, colour, dodge, legend_below, log_numbers, log_times, panels
 from lemmata.lab.fits import power_law
 from lemmata.lab.intervals import CannotFit
 from lemmata.theories.icl.bounds import no_match_probability
-from lemmata.theories.icl.figures.common import ATTENTION, along, chosen, claim, error_scale, predict, runs, signed
-from lemmata.theories.icl.measures import crossing
+from lemmata.theories.icl.figures import (
+    ATTENTION,
+    CLAIM,
+    along,
+    chosen,
+    claim,
+    error_scale,
+    legend,
+    predict,
+    runs,
+    signed,
+)
+from lemmata.theories.icl.measures import NEVER, by_length, crossing, required_length
+from lemmata.theories.icl.setting import REACHED
 
 LENGTH = r"contexts of a testing prompt $l_{ts}$"
+BUDGETS = {"short": r"$\delta$=0.2, $T$=600", "long": r"$\delta$=0.1, $m$=100, $T$=1500"}
 FEWEST = 50
 """Prompts without a match that a cell must have, all seeds together, for its error to be shown."""
 
@@ -113,7 +126,7 @@ def _needed(ax: Axes, data: xr.Dataset, level: float = 0.05) -> None:
     known = np.isfinite(lengths) & (lengths > 0)
     if known.any():
         scale = np.exp(np.mean(np.log((lengths * x)[known])))
-        ax.plot(x, scale / x, label=r"document: $\propto1/\alpha'$", **PREDICTED)
+        ax.plot(x, scale / x, label=r"paper: $\propto1/\alpha'$", **PREDICTED)
     else:
         ax.text(0.5, 0.5, "at no length", transform=ax.transAxes, ha="center", fontsize=9)
     try:
@@ -128,3 +141,56 @@ def _needed(ax: Axes, data: xr.Dataset, level: float = 0.05) -> None:
     log_times(ax)
     ax.set_ylabel(f"length at which the error is {level:g}")
     ax.set_title("required length")
+
+
+def training_contexts(data: xr.Dataset) -> Figure:
+    """The hinge after a fixed number of steps by length of the training prompts, and the length that is needed."""
+    figure, axes = panels(3, width=5.4, height=4.3)
+    for ax, (budget, words) in zip(axes, BUDGETS.items(), strict=False):
+        if budget not in _budgets(data):
+            ax.set_axis_off()
+            continue
+        hinge = by_length(data, data.last_watch_hinge, budget)
+        for i, alpha in enumerate(data.fraction.values.astype(float)):
+            along(ax, hinge.length, hinge.isel(fraction=i), rf"$\alpha$ = {alpha:g}", colour(i))
+        predict(ax, REACHED, f"long enough: hinge < {REACHED:g}")
+        ax.set_xticks(hinge.length.values)
+        ax.set_ylim(-0.05, 1.1)
+        ax.set_xlabel(r"contexts of a training prompt $l_{tr}$")
+        ax.set_ylabel("hinge at the end, exact prompts of unseen tasks")
+        ax.set_title(f"{budget} budget: {words}", fontsize=10)
+    _required(axes[2], data)
+    for ax in axes:
+        legend(ax)
+    return figure
+
+
+def _budgets(data: xr.Dataset) -> set[str]:
+    """The budgets of which some length was run."""
+    return {str(name).partition(", ")[0] for name in data.variant.values}
+
+
+def _required(ax: Axes, data: xr.Dataset) -> None:
+    """The required length of every seed against 1/α, and the line of the short budget."""
+    x = 1 / data.fraction.values.astype(float)
+    for budget, color, place in zip(BUDGETS, (BLUE, ORANGE), dodge(len(BUDGETS), 0.2), strict=True):
+        if budget not in _budgets(data):
+            continue
+        rows = required_length(data, budget).transpose("seed", "fraction").values.astype(float)
+        mean = rows.mean(axis=0)
+        for row, aside in zip(rows, dodge(len(rows), 0.08), strict=True):
+            ax.plot(x + place + aside, row, "o", color=color, alpha=0.5, markersize=5)
+        how = {"linestyle": "none", "markersize": 16, "markeredgewidth": 2}
+        ax.plot(x + place, mean, marker="_", color=color, label=f"{budget} budget: seeds and mean", **how)
+        reached = mean < NEVER
+        if budget == "short" and reached.any():
+            scale = float(np.mean(mean[reached] / x[reached]))
+            label = r"paper: $\propto\alpha^{-1}$ (short budget)"
+            ax.plot([0, x.max()], [0, scale * x.max()], label=label, **PREDICTED)
+    ax.axhline(NEVER, label=f"{NEVER}: no tried length reached it", **CLAIM)
+    ax.set_xlim(0, 1.1 * x.max())
+    ax.set_ylim(0, NEVER + 1)
+    ax.set_xticks(x, [f"{value:.3g}" for value in x])
+    ax.set_xlabel(r"$1/\alpha$")
+    ax.set_ylabel(r"required $l_{tr}$")
+    ax.set_title("required contexts (Figure E.1, left)", fontsize=10)

@@ -1,0 +1,45 @@
+"""A trained network on testing prompts of other lengths and shares of decisive contexts (P4).
+
+How it is tested (`test_fraction`, `test_contexts`, `test_mode`) are fields of the setting. The seed draws the same
+prompts whatever they are, as far as they can be the same.
+"""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array
+
+from lemmata.lab.simulation import Variable, piece, simulation
+from lemmata.networks.shallow import Network
+from lemmata.theories.icl import probes
+from lemmata.theories.icl.data import UNSEEN, World, testing_prompts
+from lemmata.theories.icl.network import run_forward
+from lemmata.theories.icl.setting import Setting
+from lemmata.theories.icl.training import SEEN_HINGE, seen_hinge, train_network
+
+
+@piece("test_prompts", "test_capacity", "test_mode", "include_query", once=True)
+def try_contexts(problem: Setting, key: jax.Array, network: Network, signs: Array, world: World) -> dict[str, Array]:
+    """Errors on unseen tasks, with and without a match."""
+    prompts = testing_prompts(problem, key, world, UNSEEN)
+    found = probes.scores(run_forward(network, signs, prompts, problem.include_query), prompts)
+    tested = ("error", "hinge", "no_match", "error_match", "error_no_match")
+    return {f"unseen_{name}": found[name] for name in tested} | {"prompts": jnp.asarray(problem.test_prompts * 1.0)}
+
+
+@simulation(
+    Variable("unseen_error", (), "", "sign error on unseen tasks"),
+    Variable("unseen_hinge", (), "", "hinge loss on unseen tasks"),
+    Variable("unseen_no_match", (), "", "share of these prompts without a context of the query's pattern"),
+    Variable("unseen_error_match", (), "", "sign error on those with one", True),
+    Variable("unseen_error_no_match", (), "", "sign error on those without", True),
+    Variable("prompts", (), "", "testing prompts"),
+    SEEN_HINGE,
+)
+def answer_prompts(problem: Setting, key: jax.Array, prepared: None = None) -> dict[str, Array]:
+    """Train, and test on unseen tasks (P4)."""
+    world, _, signs, run = train_network(problem, key)
+    trained: Network = run.state.parameters
+    found = try_contexts(problem, key, trained, signs, world)
+    return found | {"seen_hinge": seen_hinge(problem, key, trained, signs, world)}
