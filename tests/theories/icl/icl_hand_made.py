@@ -370,14 +370,21 @@ def context() -> xr.Dataset:
     return frame.data
 
 
+def with_fields(name: str, data: xr.Dataset) -> xr.Dataset:
+    """With the fields that the labels of named axes set, which every data set carries."""
+    quick = icl.theory.experiments[name].preset("quick")
+    return data.assign_coords(make_grid(quick.setting, quick.axes).fields())
+
+
 def world() -> dict[str, xr.Dataset]:
     """Every experiment as the specification expects it."""
-    return {
+    made = {
         "p1-default": default(), "e2-tasks": tasks(), "p4-contexts": contexts(), "p5-shift": shift(),
         "p11-lucky": lucky(), "p17-heads": heads(), "p18-classes": classes(), "f64-baselines": baselines(),
         "f64-oracle-law": oracle(), "f65-pruning": pruning(), "e1-context": context(),
         **{name: iterations(name) for name in AXES},
     }  # fmt: skip
+    return {name: with_fields(name, data) for name, data in made.items()}
 
 
 def assert_shape_of(name: str, data: xr.Dataset) -> None:
@@ -389,6 +396,7 @@ def assert_shape_of(name: str, data: xr.Dataset) -> None:
     for variable, values in data.data_vars.items():
         assert values.dims == (*grid.labels, "seed", *variables[str(variable)].dims), variable
     labels: dict[str, list[Any]] = {dim: values.tolist() for dim, values in grid.coordinates().items()}
+    labels |= {field: values.tolist() for field, (_, values) in grid.fields().items()}
     labels |= {dim: list(found) for dim, found in experiment.simulation.labels.items()}
     for dim in data.coords:
         assert dim == "seed" or data[dim].values.tolist() == labels[str(dim)], dim

@@ -14,8 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from lemmata.lab.errors import UserError
-from lemmata.lab.simulation import piece, stream
+import lemmata as lm
 from lemmata.networks.orthonormal import orthonormal
 from lemmata.theories.icl.patterns import require_family
 from lemmata.theories.icl.setting import PromptSetting, Setting
@@ -75,7 +74,7 @@ class Prompts(NamedTuple):
         return tokens, jnp.concatenate([self.weight, jnp.ones_like(self.weight[:, :1])], axis=1)
 
 
-@piece("dimension", "basis", once=True)
+@lm.piece("dimension", "basis", once=True)
 def draw_basis(problem: PromptSetting, key: jax.Array) -> Float[Array, "dimension dimension"]:
     """All patterns μ_1 .. μ_{M_1}, ν_1 .. ν_{M_2} as columns of norm β."""
     if problem.basis == "canonical":
@@ -102,11 +101,11 @@ def draw_roles(problem: PromptSetting, key: jax.Array) -> Float[Array, "tasks re
     return jnp.where(problem.subsample > 0, shuffle_roles(key, roles), roles)
 
 
-@piece("dimension", "patterns", "basis", once=True)
+@lm.piece("dimension", "patterns", "basis", once=True)
 def draw_world(problem: PromptSetting, key: jax.Array) -> World:
     """Patterns and tasks of a run."""
-    basis = draw_basis(problem, stream(key, "data"))
-    roles = draw_roles(problem, stream(key, "sampler"))
+    basis = draw_basis(problem, lm.stream(key, "data"))
+    roles = draw_roles(problem, lm.stream(key, "sampler"))
     q = jnp.asarray(problem.q, basis.dtype)
     return World(basis, in_domain(problem, basis), q, roles)
 
@@ -235,10 +234,9 @@ def _exact(
 
 def training_prompts(problem: PromptSetting, key: jax.Array, world: World, count: int) -> Prompts:
     """A batch of training prompts; with shuffled labels every query label is a fair coin."""
-    drawn = draw_prompts(
-        key, world.patterns, world.q, seen(problem, world.roles), problem.fraction, problem.contexts,
-        count=count, room=problem.context_capacity, training=True,
-    )  # fmt: skip
+    sizes: Any = {"count": count, "room": problem.context_capacity, "training": True}
+    tasks = seen(problem, world.roles)
+    drawn = draw_prompts(key, world.patterns, world.q, tasks, problem.fraction, problem.contexts, **sizes)
     # beyond the five parts of the key that the prompts are drawn with
     coins = jax.random.rademacher(jax.random.fold_in(key, 5), (count,), drawn.label.dtype)
     return drawn._replace(label=jnp.where(problem.shuffled_labels > 0, coins, drawn.label))
@@ -247,18 +245,19 @@ def training_prompts(problem: PromptSetting, key: jax.Array, world: World, count
 def testing_prompts(problem: PromptSetting, key: jax.Array, world: World, which: int) -> Prompts:
     """Testing prompts on unseen or on seen tasks."""
     tasks = (unseen if which == UNSEEN else seen)(problem, world.roles)
-    return draw_prompts(
-        jax.random.fold_in(stream(key, "test"), which),
-        world.patterns, world.q, tasks, problem.test_fraction, problem.test_contexts,
-        count=problem.test_prompts, room=problem.test_capacity, mode=problem.test_mode,
-    )  # fmt: skip
+    return _draw_tests(problem, jax.random.fold_in(lm.stream(key, "test"), which), world.patterns, world.q, tasks)
+
+
+def _draw_tests(problem: PromptSetting, key: jax.Array, patterns: Patterns, q: Array, tasks: Tasks) -> Prompts:
+    sizes: Any = {"count": problem.test_prompts, "room": problem.test_capacity, "mode": problem.test_mode}
+    return draw_prompts(key, patterns, q, tasks, problem.test_fraction, problem.test_contexts, **sizes)
 
 
 def require_shiftable(problem: PromptSetting) -> None:
     """Refuse a setting that has no prompts out of domain."""
     if not problem.shiftable:
         require_family(problem.patterns, problem.irrelevant)
-        raise UserError(
+        raise lm.UserError(
             f"class_size = {problem.class_size} is not allowed here: out of domain classes have one pattern."
         )
 
@@ -270,54 +269,48 @@ def shifted_patterns(problem: PromptSetting, world: World) -> Patterns:
 
 def shifted_prompts(problem: PromptSetting, key: jax.Array, world: World, patterns: Patterns) -> Prompts:
     """Testing prompts on every task of patterns out of domain: the same draws whatever the patterns are."""
-    return draw_prompts(
-        jax.random.fold_in(stream(key, "test"), SHIFTED),
-        patterns, world.q, all_tasks(patterns.relevant.shape[1]), problem.test_fraction, problem.test_contexts,
-        count=problem.test_prompts, room=problem.test_capacity, mode=problem.test_mode,
-    )  # fmt: skip
+    tasks = all_tasks(patterns.relevant.shape[1])
+    return _draw_tests(problem, jax.random.fold_in(lm.stream(key, "test"), SHIFTED), patterns, world.q, tasks)
 
 
 class Watched(NamedTuple):
     """Prompts that are looked at along training; those that `track` does not ask for are None."""
 
     exact: Prompts
-    unseen: Prompts | None
-    seen: Prompts | None
-    fixed: Prompts | None
-    shifted: Prompts | None
-    shifted_patterns: Patterns | None
+    unseen: Prompts | None = None
+    seen: Prompts | None = None
+    fixed: Prompts | None = None
+    shifted: Prompts | None = None
+    shifted_patterns: Patterns | None = None
 
 
-@piece("watch_prompts", "watch_contexts", once=True)
+@lm.piece("watch_prompts", "watch_contexts", once=True)
 def draw_exact(problem: PromptSetting, key: jax.Array, world: World) -> Prompts:
     """The unseen-task exact prompts with α' = 0.8 that T* is defined on (P2)."""
-    return draw_prompts(
-        jax.random.fold_in(stream(key, "test"), WATCH),
-        world.patterns, world.q, unseen(problem, world.roles), 0.8, problem.watch_contexts,
-        count=problem.watch_prompts, room=problem.watch_contexts, mode="exact",
-    )  # fmt: skip
+    key = jax.random.fold_in(lm.stream(key, "test"), WATCH)
+    sizes: Any = {"count": problem.watch_prompts, "room": problem.watch_contexts, "mode": "exact"}
+    tasks = unseen(problem, world.roles)
+    return draw_prompts(key, world.patterns, world.q, tasks, 0.8, problem.watch_contexts, **sizes)
 
 
 def draw_watched(problem: Setting, key: jax.Array, world: World) -> Watched:
     """The prompts that `train` looks at. Where only the hinge is recorded, they do not depend on how it is tested."""
     exact = draw_exact(problem, key, world)
-    return Watched(exact, *[None] * 5) if problem.track == "hinge" else draw_tracked(problem, key, world, exact)
+    return Watched(exact) if problem.track == "hinge" else draw_tracked(problem, key, world, exact)
 
 
-@piece("context_capacity", "test_prompts", "test_capacity", "test_mode", "track", once=True)
+@lm.piece("context_capacity", "test_prompts", "test_capacity", "test_mode", "track", once=True)
 def draw_tracked(problem: Setting, key: jax.Array, world: World, exact: Prompts) -> Watched:
     """With those that figure 6.2 or the proof is about."""
-    proof = problem.track == "proof"
-    patterns = shifted_patterns(problem, world) if problem.track == "mechanism" else None
+    if problem.track == "mechanism":
+        patterns = shifted_patterns(problem, world)
+        return Watched(exact, shifted=shifted_prompts(problem, key, world, patterns), shifted_patterns=patterns)
+    fixed_key = jax.random.fold_in(lm.stream(key, "test"), FIXED)
     return Watched(
         exact,
-        testing_prompts(problem, key, world, UNSEEN) if proof else None,
-        testing_prompts(problem, key, world, SEEN) if proof else None,
-        training_prompts(problem, jax.random.fold_in(stream(key, "test"), FIXED), world, problem.test_prompts)
-        if proof
-        else None,
-        None if patterns is None else shifted_prompts(problem, key, world, patterns),
-        patterns,
+        testing_prompts(problem, key, world, UNSEEN),
+        testing_prompts(problem, key, world, SEEN),
+        training_prompts(problem, fixed_key, world, problem.test_prompts),
     )
 
 
@@ -333,23 +326,23 @@ def given(
     shape = features.shape[:2]
     fits = features.ndim == 3 and labels.shape == shape and query.shape == (shape[0], features.shape[2])
     if not fits or answer.shape != shape[:1] or q.ndim != 1:
-        raise UserError(
+        raise lm.UserError(
             f"features {features.shape}, labels {labels.shape}, query {query.shape}, answer {answer.shape} and "
             f"q {q.shape} do not fit: allowed are (prompts, contexts, dimension), (prompts, contexts), "
             "(prompts, dimension), (prompts,) and (label dimension,)."
         )
     if not (np.isfinite(features).all() and np.isfinite(query).all() and np.isfinite(q).all()):
-        raise UserError("features, query and q must be arrays of finite numbers.")
+        raise lm.UserError("features, query and q must be arrays of finite numbers.")
     for name, values in (("labels", labels), ("answer", answer)):
         if not np.isin(values, (-1, 1)).all():
-            raise UserError(
+            raise lm.UserError(
                 f"{name} is not allowed: a label is +1 or -1, not {values[~np.isin(values, (-1, 1))][0]:g}."
             )
     known = pattern is not None and query_pattern is not None
     pattern = np.asarray(pattern, int) if known else np.zeros(shape, int)
     query_pattern = np.asarray(query_pattern, int) if known else np.full(shape[0], -1)
     if pattern.shape != shape or query_pattern.shape != shape[:1]:
-        raise UserError(
+        raise lm.UserError(
             f"pattern {pattern.shape} and query_pattern {query_pattern.shape} do not fit: allowed are {shape} and "
             f"{shape[:1]}."
         )

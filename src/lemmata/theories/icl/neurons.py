@@ -69,8 +69,7 @@ def lucky_activity(active: Bool[Array, "prompts neurons"], prompts: Prompts, luc
     """Shares of active (neuron, prompt) pairs: own lucky neurons, and W on every +1, U on every -1 prompt."""
     of_label = jnp.stack([prompts.label > 0, prompts.label < 0])
     every = jnp.any(lucky.union[:, None, :] & of_label[:, :, None], axis=0)
-    share = lambda pairs: jnp.sum(active & pairs) / jnp.sum(pairs)  # noqa: E731
-    return {"own_active": share(lucky.own), "all_active": share(every)}
+    return {f"{name}_active": jnp.sum(active & p) / jnp.sum(p) for name, p in (("own", lucky.own), ("all", every))}
 
 
 def prune_order(key: jax.Array, score: Float[Array, " neurons"], large: Bool[Array, " neurons"]) -> Array:
@@ -79,8 +78,7 @@ def prune_order(key: jax.Array, score: Float[Array, " neurons"], large: Bool[Arr
     "random large" begins with the large neurons, in the same random order as "random".
     """
     mark = jax.random.uniform(key, score.shape)
-    rank = lambda values: jnp.argsort(jnp.argsort(values))  # noqa: E731
-    return jnp.stack([rank(score), rank(mark), rank(-score), rank(mark - large)])
+    return jnp.stack([jnp.argsort(jnp.argsort(by)) for by in (score, mark, -score, mark - large)])
 
 
 def prune(

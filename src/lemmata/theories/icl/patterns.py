@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 from jaxtyping import Float
 
-from lemmata.lab.errors import UserError
+import lemmata as lm
 
 Coefficients = Float[np.ndarray, "shifted dimension"]
 
@@ -31,7 +31,7 @@ RADIUS = 0.82
 def reference_angle(a: float, b: float) -> float:
     """The angle of (a, b), in degrees; the point is moved onto the circle a² + b² = 0.82, which it must be near."""
     if not abs(a**2 + b**2 - RADIUS) <= 0.01:
-        raise UserError(f"a = {a:g}, b = {b:g} is not allowed: a² + b² = {a**2 + b**2:g} must be 0.82 within 0.01.")
+        raise lm.UserError(f"a = {a:g}, b = {b:g} is not allowed: a² + b² = {a**2 + b**2:g} must be 0.82 within 0.01.")
     return math.degrees(math.atan2(b, a))
 
 
@@ -44,7 +44,7 @@ def branch_angle(total: float, branch: str = "A") -> float:
     """The angle with S_1 = total: from 45 degrees down (branch A), or up (branch B)."""
     largest = math.sqrt(2 * RADIUS)
     if not abs(total) <= largest:
-        raise UserError(f"total = {total:g} is not allowed: S_1 of the family is within ±{largest:.4f}.")
+        raise lm.UserError(f"total = {total:g} is not allowed: S_1 of the family is within ±{largest:.4f}.")
     away = 90 - math.degrees(math.asin(total / largest))
     return 45 - away if branch == "A" else 45 + away
 
@@ -67,7 +67,7 @@ def reference_family(patterns: int, dimension: int, angle: float) -> tuple[Coeff
 def require_family(patterns: int, irrelevant: int) -> None:
     """Refuse too few patterns for the reference family."""
     if patterns < 6 or irrelevant < 3:
-        raise UserError(
+        raise lm.UserError(
             f"patterns = {patterns}, irrelevant = {irrelevant} is not allowed here: out of domain there must be at "
             "least 6 relevant and 3 irrelevant patterns."
         )

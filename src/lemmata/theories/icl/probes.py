@@ -111,7 +111,10 @@ def projections(network: Network, prompts: Prompts, patterns: Patterns) -> dict[
     unit = patterns.relevant / jnp.linalg.norm(patterns.relevant, axis=0)
     dimension = unit.shape[0]
     queries, keys = prompts.query @ network.query.T, prompts.contexts @ network.key.T
-    own = lambda mapped, pattern: jnp.sum(mapped[..., :dimension] * unit.T[pattern], axis=-1)  # noqa: E731
+
+    def own(mapped: Array, pattern: Array) -> Array:
+        return jnp.sum(mapped[..., :dimension] * unit.T[pattern], axis=-1)
+
     return {
         "query_norm": jnp.mean(jnp.linalg.norm(queries, axis=-1)),
         "key_norm": jnp.mean(jnp.linalg.norm(keys, axis=-1)),
@@ -133,12 +136,12 @@ def updates(network: Network, signs: Array, prompts: Prompts, world: World, incl
         return gradient(network, signs, prompts, lambda outputs: z * LOSS.slope(z * outputs), include_query)
 
     down, other = step(prompts.label), step(-prompts.label)
-    maps = lambda of: jnp.stack([of(g) for g in (down.query, down.key)])  # noqa: E731
+    maps = (down.query, down.key)
     return {
-        "map_update": maps(lambda g: block(-g, mu)),
+        "map_update": jnp.stack([block(-g, mu) for g in maps]),
         "negated_update": jnp.stack([jnp.mean(jnp.diag(block(-g, mu))) for g in (other.query, other.key)]),
-        "irrelevant_update": maps(lambda g: jnp.mean(jnp.abs(block(-g, nu, mu)))),
-        "label_gradient": maps(lambda g: jnp.max(jnp.abs(g[:, dimension:]))),
+        "irrelevant_update": jnp.stack([jnp.mean(jnp.abs(block(-g, nu, mu))) for g in maps]),
+        "label_gradient": jnp.stack([jnp.max(jnp.abs(g[:, dimension:])) for g in maps]),
     }
 
 

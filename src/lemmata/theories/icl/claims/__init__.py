@@ -1,5 +1,6 @@
-"""The claims of the register, by topic."""
+"""The claims of the register: the headline theorem, then by topic."""
 
+from lemmata.theories.icl import theorem
 from lemmata.theories.icl.claims import (
     attention,
     baselines,
@@ -12,5 +13,5 @@ from lemmata.theories.icl.claims import (
     variants,
 )
 
-TOPICS = (tasks, iterations, contexts, shift, attention, neurons, pruning, variants, baselines)
+TOPICS = (theorem, iterations, tasks, contexts, shift, attention, neurons, pruning, variants, baselines)
 CLAIMS = tuple(claim for topic in TOPICS for claim in topic.CLAIMS)

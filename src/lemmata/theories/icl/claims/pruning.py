@@ -2,185 +2,178 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import itertools
+from typing import Any
 
 import numpy as np
 import xarray as xr
 
-from lemmata.lab.claims import FAILS, HOLDS, Claim, Control, Evidence
-from lemmata.lab.judges import at_least, at_most
-from lemmata.lab.measures import stack
+import lemmata as lm
 from lemmata.theories.icl import bounds
-from lemmata.theories.icl.measures import DEFAULT, cells, of_default, of_experiment
+from lemmata.theories.icl.measures import DEFAULT, learnt
 
 RATES = ["0.1", "0.2", "0.3", "0.5"]
-EPSILON = 0.05
-_SHARES = {"M1": DEFAULT.patterns, "alpha": DEFAULT.fraction, "alpha_test": DEFAULT.test_fraction}
-UPPER = float(bounds.pruning_upper(eps=EPSILON, **_SHARES))
-LOWER = {rate: float(bounds.pruning_lower(R=float(rate), eps=EPSILON, **_SHARES)) for rate in RATES}
+_SHARES: dict[str, Any] = {
+    "eps": 0.05,
+    "M1": DEFAULT.patterns,
+    "alpha": DEFAULT.fraction,
+    "alpha_test": DEFAULT.test_fraction,
+}
+UPPER = float(bounds.pruning_upper(**_SHARES))
+LOWER = {rate: float(bounds.pruning_lower(R=float(rate), **_SHARES)) for rate in RATES}
 
 
-def _pruned(order: str, rates: list[str] = RATES) -> Callable[[xr.Dataset], xr.DataArray]:
-    return lambda data: data.pruned_hinge.sel(order=order, rate=rates, drop=True)
+def _pruned(data: xr.Dataset, order: str, rate: str | list[str] = RATES) -> xr.DataArray:
+    """The hinge after pruning so many neurons of the intact network in this order."""
+    return lm.cells(data, variant="intact", order=order, rate=rate).pruned_hinge
 
 
-def _rise(data: xr.Dataset, exchanged: bool = False) -> xr.DataArray:
+@lm.evidence("p1-default")
+def rise(data: xr.Dataset, first: str = "smallest") -> xr.DataArray:
     """The rise of the hinge after pruning the smallest 20 %, and exactly the small neurons.
 
-    `exchanged`: the largest 20 % and 30 % (about as many as there are small ones) instead.
+    first: with "largest", the largest 20 % and 30 % (about as many as there are small ones) instead.
     """
-    before = data.pruned_hinge.sel(order="smallest", rate="0", drop=True)
-    largest = data.pruned_hinge.sel(order="largest", drop=True)
-    smallest = data.pruned_hinge.sel(order="smallest", rate="0.2", drop=True)
-    after = {
-        "20 %": largest.sel(rate="0.2", drop=True) if exchanged else smallest,
-        "all small": largest.sel(rate="0.3", drop=True) if exchanged else data.large_hinge,
-    }
-    return stack(after, "pruned") - before
+    small = lm.cells(data, variant="intact").large_hinge if first == "smallest" else _pruned(data, first, "0.3")
+    pruned = lm.stack({"20 %": _pruned(data, first, "0.2"), "all small": small}, "pruned")
+    return pruned - _pruned(data, "smallest", "0")
 
 
-def _formula(order: str) -> Callable[[xr.Dataset], xr.DataArray]:
+@lm.evidence("p1-default")
+def off_formula(data: xr.Dataset, order: str = "random large") -> xr.DataArray:
     """|hinge - max{0, 1 - F (1 - R m/|L|)}| after pruning a share R of all neurons, F the mean margin before."""
-
-    def take(data: xr.Dataset) -> xr.DataArray:
-        rate = xr.DataArray([float(r) for r in RATES], coords={"rate": RATES}, dims="rate")
-        left = 1 - rate / data.pruned_large_share
-        return abs(_pruned(order)(data) - np.maximum(0, 1 - data.unseen_margin * left))
-
-    return take
+    intact = lm.cells(data, variant="intact")
+    rate = xr.DataArray([float(r) for r in RATES], coords={"rate": RATES}, dims="rate")
+    left = 1 - rate / intact.pruned_large_share
+    return abs(_pruned(data, order) - np.maximum(0, 1 - intact.unseen_margin * left))
 
 
-def _order(first: str, last: str) -> Callable[[xr.Dataset], xr.DataArray]:
+@lm.evidence("p1-default")
+def order_gaps(data: xr.Dataset, first: str = "smallest", last: str = "largest") -> xr.DataArray:
     """Hinge of random in L less the one that should be smaller, and of the one that should be larger less it."""
-
-    def take(data: xr.Dataset) -> xr.DataArray:
-        middle = _pruned("random large")(data)
-        return stack(
-            {f"over {first}": middle - _pruned(first)(data), f"{last} over it": _pruned(last)(data) - middle}, "pair"
-        )
-
-    return take
+    middle = _pruned(data, "random large")
+    below, above = middle - _pruned(data, first), _pruned(data, last) - middle
+    return lm.stack({f"over {first}": below, f"{last} over it": above}, "pair")
 
 
-def _raised(what: str, order: str, rate: str) -> Evidence:
-    """The rise of hinge or error after pruning, α' = 0.8."""
-
-    def take(data: xr.Dataset) -> xr.DataArray:
-        values = cells(data, test_fraction=0.8, order=order)[what]
-        return values.sel(rate=rate, drop=True) - values.sel(rate="0", drop=True)
-
-    return of_experiment("f65-pruning", take)
+@lm.evidence("p1-default")
+def hinge_of_large(data: xr.Dataset, pruned: str = "small") -> xr.DataArray:
+    """The hinge without the small neurons, or without the largest half."""
+    return lm.cells(data, variant="intact").large_hinge if pruned == "small" else _pruned(data, "largest", "0.5")
 
 
-def _by_alpha(*alphas: float) -> Evidence:
+@lm.evidence("p1-default")
+def hinge_after(data: xr.Dataset, order: str = "random large") -> xr.DataArray:
+    """The hinge without a share R of neurons."""
+    return _pruned(data, order)
+
+
+@lm.evidence("f65-pruning")
+def shifted_rise(data: xr.Dataset, what: str, rate: str, order: str = "smallest") -> xr.DataArray:
+    """The rise of hinge or error out of domain after pruning, α' = 0.8."""
+    values = lm.cells(data, test_fraction=0.8, order=order)[f"pruned_{what}"]
+    return lm.cells(values, rate=rate) - lm.cells(values, rate="0")
+
+
+@lm.evidence("f65-pruning")
+def steps_of_alpha(data: xr.Dataset, alphas: tuple[float, ...] = (0.2, 0.4, 0.8)) -> xr.DataArray:
     """Steps of the error of the pruned network (smallest 20 %) from one α' to the next."""
-
-    def take(data: xr.Dataset) -> xr.DataArray:
-        error = cells(data, test_fraction=list(alphas), order="smallest", rate="0.2").pruned_error
-        at = [error.sel(test_fraction=alpha, drop=True) for alpha in alphas]
-        steps = zip(alphas[:-1], alphas[1:], at[:-1], at[1:], strict=True)
-        return stack({f"{a:g} over {b:g}": before - after for a, b, before, after in steps}, "step")
-
-    return of_experiment("f65-pruning", take)
+    error = lm.cells(data, order="smallest", rate="0.2").pruned_error
+    at = {alpha: lm.cells(error, test_fraction=alpha) for alpha in alphas}
+    return lm.stack({f"{a:g} over {b:g}": at[a] - at[b] for a, b in itertools.pairwise(alphas)}, "step")
 
 
-_READS = ("p1-default",)
+INSTEAD = lm.Control("smallest first in place of random", order="smallest")
 
 CLAIMS = (
-    Claim(
-        name="p10-harmless",
-        reference="Theorem 6.3.7",
-        kind="bound",
-        statement="Pruning small neurons is harmless: the hinge rises by at most 0.01 without the smallest 20 %, and "
-        "without exactly the small ones.",
-        reads=_READS,
-        evidence=of_default(_rise),
-        judge=at_most(0.01),
-        controls=(Control("largest first", of_default(lambda data: _rise(data, exchanged=True))),),
+    learnt(
+        "p10-harmless",
+        "Theorem 6.3.7",
+        "bound",
+        "Pruning small neurons is harmless: the hinge rises by at most 0.01 without the smallest 20 %, and without "
+        "exactly the small ones.",
+        rise(),
+        lm.at_most(0.01),
+        lm.Control("largest first", first="largest"),
     ),
-    Claim(
-        name="p10-formula",
-        reference="Theorem 6.3.7, P10",
-        kind="comparison",
-        statement="Pruning a share R of neurons, random large ones, scales the output down: the hinge is max{0, 1 - "
-        "F(1 - Rm/|L|)} within 0.05.",
+    learnt(
+        "p10-formula",
+        "Theorem 6.3.7, P10",
+        "comparison",
+        "Pruning a share R of neurons, random large ones, scales the output down: the hinge is max{0, 1 - F(1 - "
+        "Rm/|L|)} within 0.05.",
+        off_formula(),
+        lm.at_most(0.05, by="mean"),
+        INSTEAD,
         formula="hinge = max{0, 1 - F(1 - R m/|L|)}",
-        reads=_READS,
-        evidence=of_default(_formula("random large")),
-        judge=at_most(0.05, by="mean"),
-        controls=(Control("smallest first in place of random", of_default(_formula("smallest"))),),
+        source="derived",
     ),
-    Claim(
-        name="p10-order",
-        reference="Theorem 6.3.7",
-        kind="ordering",
-        statement="Smallest first costs no more than random large ones, and these no more than largest first, at "
-        "every rate.",
-        reads=_READS,
-        evidence=of_default(_order("smallest", "largest")),
-        judge=at_least(0.0),
-        controls=(Control("largest and smallest exchanged", of_default(_order("largest", "smallest"))),),
+    learnt(
+        "p10-order",
+        "Theorem 6.3.7",
+        "ordering",
+        "Smallest first costs no more than random large ones, and these no more than largest first, at every rate.",
+        order_gaps(),
+        lm.at_least(0.0),
+        lm.Control("largest and smallest exchanged", first="largest", last="smallest"),
     ),
-    Claim(
-        name="p10-upper",
-        reference="(E.107)",
-        kind="bound",
-        statement="Without the small neurons the hinge is below the proof's bound (ε = 0.05).",
-        reads=_READS,
-        evidence=of_default(lambda data: data.large_hinge),
-        judge=at_most(UPPER),
-        controls=(Control("largest half pruned instead", of_default(_pruned("largest", ["0.5"]))),),
+    learnt(
+        "p10-upper",
+        "(E.107)",
+        "bound",
+        "Without the small neurons the hinge is below the proof's bound (ε = 0.05).",
+        hinge_of_large(),
+        lm.at_most(UPPER),
+        lm.Control("largest half pruned instead", pruned="largest half"),
     ),
-    Claim(
-        name="p10-lower",
-        reference="(E.109)",
-        kind="bound",
-        statement="Without a share R of neurons, random large ones, it is above the proof's bound (ε = 0.05).",
-        reads=_READS,
-        evidence=of_default(_pruned("random large")),
-        judge=at_least(LOWER),
-        controls=(Control("smallest first in place of random", of_default(_pruned("smallest"))),),
+    learnt(
+        "p10-lower",
+        "(E.109)",
+        "bound",
+        "Without a share R of neurons, random large ones, it is above the proof's bound (ε = 0.05).",
+        hinge_after(),
+        lm.at_least(LOWER),
+        INSTEAD,
     ),
-    Claim(
-        name="f65a-harmless",
-        reference="Figure 6.5(a)",
-        kind="bound",
-        statement="Out of domain pruning the smallest 15 % raises the hinge by at most 0.03.",
-        reads=("f65-pruning",),
-        evidence=_raised("pruned_hinge", "smallest", "0.15"),
-        judge=at_most(0.03),
-        controls=(Control("largest first", _raised("pruned_hinge", "largest", "0.15")),),
+    learnt(
+        "f65a-harmless",
+        "Figure 6.5(a)",
+        "bound",
+        "Out of domain pruning the smallest 15 % raises the hinge by at most 0.03.",
+        shifted_rise("hinge", "0.15"),
+        lm.at_most(0.03),
+        lm.Control("largest first", order="largest"),
+        source="figure",
     ),
-    Claim(
-        name="f65a-error-rises",
-        reference="Figure 6.5(a)",
-        kind="bound",
-        statement="As reported: pruning the smallest half raises the classification error by at least 0.02.",
-        reads=("f65-pruning",),
-        evidence=_raised("pruned_error", "smallest", "0.5"),
-        judge=at_least(0.02),
-        expected=FAILS,
-        controls=(Control("largest first at rate 0.8", _raised("pruned_error", "largest", "0.8"), HOLDS),),
+    learnt(
+        "f65a-error-rises",
+        "Figure 6.5(a)",
+        "bound",
+        "As reported: pruning the smallest half raises the classification error by at least 0.02.",
+        shifted_rise("error", "0.5"),
+        lm.at_least(0.02),
+        lm.Control("largest first at rate 0.8", order="largest", rate="0.8"),
+        expected=lm.FAILS,
+        source="figure",
     ),
-    Claim(
-        name="f65a-error-rises-corrected",
-        reference="Figure 6.5(a), corrected",
-        kind="bound",
-        statement="Corrected: it raises the hinge loss by at least 0.1; the sign stays.",
-        reads=("f65-pruning",),
-        evidence=_raised("pruned_hinge", "smallest", "0.5"),
-        judge=at_least(0.1),
-        controls=(Control("smallest first at rate 0.15", _raised("pruned_hinge", "smallest", "0.15")),),
+    learnt(
+        "f65a-error-rises-corrected",
+        "Figure 6.5(a), corrected",
+        "bound",
+        "Corrected: it raises the hinge loss by at least 0.1; the sign stays.",
+        shifted_rise("hinge", "0.5"),
+        lm.at_least(0.1),
+        lm.Control("smallest first at rate 0.15", rate="0.15"),
+        corrects="f65a-error-rises",
     ),
-    Claim(
-        name="f65b-context-order",
-        reference="Figure 6.5(b)",
-        kind="ordering",
-        statement="The pruned network (smallest 20 %) is better with more decisive contexts: error at α' = 0.2 > 0.4 "
-        "> 0.8.",
-        reads=("f65-pruning",),
-        evidence=_by_alpha(0.2, 0.4, 0.8),
-        judge=at_least(0.0, strict=True),
-        controls=(Control("α' values reversed", _by_alpha(0.8, 0.4, 0.2)),),
+    learnt(
+        "f65b-context-order",
+        "Figure 6.5(b)",
+        "ordering",
+        "The pruned network (smallest 20 %) is better with more decisive contexts: error at α' = 0.2 > 0.4 > 0.8.",
+        steps_of_alpha(),
+        lm.at_least(0.0, strict=True),
+        lm.Control("α' values reversed", alphas=(0.8, 0.4, 0.2)),
+        source="figure",
     ),
 )

@@ -13,10 +13,7 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float
 
-from lemmata.lab import batches
-from lemmata.lab.errors import UserError
-from lemmata.lab.simulation import Variable, piece, simulation, stream
-from lemmata.lab.training import Run, descent, loop, record_steps
+import lemmata as lm
 from lemmata.networks.causal import Causal
 from lemmata.theories.icl.data import (
     SEEN,
@@ -55,8 +52,8 @@ CHUNK = 50
 """Prompts that are tested at once, about: 1200 at once take twice as long, as they leave the caches."""
 
 
-@piece("batch", "context_capacity", "records", "heads", "positions")
-def train(problem: GptSetting, key: jax.Array, network: Causal, world: World, watched: Prompts) -> Run:
+@lm.piece("batch", "context_capacity", "records", "heads", "positions")
+def train(problem: GptSetting, key: jax.Array, network: Causal, world: World, watched: Prompts) -> lm.Run:
     """Adam on the hinge loss of a fresh batch at every step."""
 
     def batch_hinge(network: Causal, prompts: Prompts) -> Array:
@@ -65,11 +62,11 @@ def train(problem: GptSetting, key: jax.Array, network: Causal, world: World, wa
     def probe(state: Any, previous: Any) -> dict[str, Array]:
         return {"watch_hinge": batch_hinge(state.parameters, watched)}
 
-    fresh = batches.fresh(
-        stream(key, "batch"), lambda step_key: training_prompts(problem, step_key, world, problem.batch)
+    fresh = lm.fresh(
+        lm.stream(key, "batch"), lambda step_key: training_prompts(problem, step_key, world, problem.batch)
     )
-    start, step = descent(jax.grad(batch_hinge), optax.adam(problem.step_size), fresh)
-    return loop(step, start(network), probe, record_steps(problem.steps, problem.records, problem.record_every))
+    start, step = lm.descent(jax.grad(batch_hinge), optax.adam(problem.step_size), fresh)
+    return lm.loop(step, start(network), probe, lm.record_steps(problem.steps, problem.records, problem.record_every))
 
 
 def margins(problem: GptSetting, network: Causal, prompts: Prompts) -> Float[Array, " prompts"]:
@@ -86,7 +83,7 @@ def scores(margin: Float[Array, " prompts"]) -> dict[str, Array]:
     return {name: jnp.mean(values) for name, values in judge_margins(margin).items()}
 
 
-@piece("test_prompts", "test_capacity", "test_mode", "heads", "positions", once=True)
+@lm.piece("test_prompts", "test_capacity", "test_mode", "heads", "positions", once=True)
 def try_tasks(problem: GptSetting, key: jax.Array, network: Causal, world: World) -> dict[str, Array]:
     """In domain: seen and unseen tasks, in one pass."""
     both = [testing_prompts(problem, key, world, which) for which in (SEEN, UNSEEN)]
@@ -95,8 +92,9 @@ def try_tasks(problem: GptSetting, key: jax.Array, network: Causal, world: World
     return {f"{name}_{what}": value for name, part in parts for what, value in scores(part).items()}
 
 
-@piece("test_prompts", "test_capacity", "test_mode", "patterns", "irrelevant", "dimension", "heads", "positions",
-       once=True)  # fmt: skip
+@lm.piece(
+    "test_prompts", "test_capacity", "test_mode", "patterns", "irrelevant", "dimension", "heads", "positions", once=True
+)
 def try_shifts(problem: GptSetting, key: jax.Array, network: Causal, world: World) -> dict[str, Array]:
     """The same draws at every angle and amplitude: error and hinge, in total and by the query's pattern."""
     m, dimension = problem.patterns, problem.dimension
@@ -120,23 +118,22 @@ def try_shifts(problem: GptSetting, key: jax.Array, network: Causal, world: Worl
     return {name: value.reshape(*shape, *value.shape[1:]) for name, value in jax.lax.map(one, cells).items()}
 
 
-@piece("test_prompts", "test_mode", "patterns", "irrelevant", "heads", "positions", "rows", once=True)
+@lm.piece("test_prompts", "test_mode", "patterns", "irrelevant", "heads", "positions", "rows", once=True)
 def try_contexts(problem: GptSetting, key: jax.Array, network: Causal, world: World) -> dict[str, Array]:
     """Every fraction and length, in domain (unseen tasks) and out of domain; several lengths fill the same room."""
     require_family(problem.patterns, problem.irrelevant)
     if problem.positions == "learned" and problem.rows <= max(LENGTHS):
-        raise UserError(too_few_rows(problem.rows, "a tested length", max(LENGTHS)))
-    known, new = (jax.random.fold_in(stream(key, "test"), which) for which in (UNSEEN, SHIFTED))
+        raise lm.UserError(too_few_rows(problem.rows, "a tested length", max(LENGTHS)))
+    known, new = (jax.random.fold_in(lm.stream(key, "test"), which) for which in (UNSEEN, SHIFTED))
     shifted = out_of_domain(world.basis, problem.shift_relevant, problem.shift_irrelevant, 1.0)
     inside = known, world.patterns, unseen(problem, world.roles)
     outside = new, shifted, all_tasks(shifted.relevant.shape[1])
 
     def one(room: int, cell: dict[str, Array]) -> dict[str, Array]:
         def draw(key: jax.Array, patterns: Patterns, tasks: Tasks) -> Prompts:
-            prompts = draw_prompts(
-                jax.random.fold_in(key, cell["number"]), patterns._replace(amplitude=cell["amplitude"]), world.q, tasks,
-                cell["fraction"], cell["length"], count=problem.test_prompts, room=room, mode=problem.test_mode,
-            )  # fmt: skip
+            key, patterns = jax.random.fold_in(key, cell["number"]), patterns._replace(amplitude=cell["amplitude"])
+            sizes: Any = {"count": problem.test_prompts, "room": room, "mode": problem.test_mode}
+            prompts = draw_prompts(key, patterns, world.q, tasks, cell["fraction"], cell["length"], **sizes)
             # roles are as wide as there are patterns, and a condition needs equal shapes
             return prompts._replace(roles=jnp.zeros((problem.test_prompts, 0)))
 
@@ -166,19 +163,16 @@ def train_and_test(problem: GptSetting, key: jax.Array) -> tuple[World, Causal, 
     world = draw_world(problem, key)
     run = train(problem, key, initialise(problem, key), world, draw_exact(problem, key, world))
     trained: Causal = run.state.parameters
-    path = {**run.records, "step": run.step, "last_step": run.last_step, "diverged": run.diverged}
-    return world, trained, path | try_tasks(problem, key, trained, world)
+    return world, trained, run.results() | try_tasks(problem, key, trained, world)
 
 
 _RUN = (
-    Variable("step", ("record",), "t", "training step of the record"),
-    Variable("watch_hinge", ("record",), "", "hinge loss on the watched unseen-task exact prompts"),
-    Variable("last_step", (), "", "last step that was trained"),
-    Variable("diverged", (), "", "1 if training left the finite numbers and was frozen"),
-    Variable("seen_error", (), "", "sign error on seen tasks"),
-    Variable("seen_hinge", (), "", "hinge loss on seen tasks"),
-    Variable("unseen_error", (), "", "sign error on unseen tasks"),
-    Variable("unseen_hinge", (), "", "hinge loss on unseen tasks"),
+    *lm.RUN,
+    lm.Variable("watch_hinge", ("record",), "", "hinge loss on the watched unseen-task exact prompts"),
+    lm.Variable("seen_error", (), "", "sign error on seen tasks"),
+    lm.Variable("seen_hinge", (), "", "hinge loss on seen tasks"),
+    lm.Variable("unseen_error", (), "", "sign error on unseen tasks"),
+    lm.Variable("unseen_hinge", (), "", "hinge loss on unseen tasks"),
 )
 
 
@@ -191,17 +185,19 @@ _SHIFT = ("odi_amplitude", "branch", "turn")
 _QUERY = (*_SHIFT, "odr_pattern")
 
 
-@simulation(
-    Variable("shift_error", _SHIFT, "", "sign error out of domain"),
-    Variable("shift_hinge", _SHIFT, "", "hinge loss out of domain"),
-    Variable("query_error", _QUERY, "", "sign error by the query's pattern", True),
-    Variable("query_hinge", _QUERY, "", "hinge loss by the query's pattern", True),
+@lm.simulation(
+    lm.Variable("shift_error", _SHIFT, "", "sign error out of domain"),
+    lm.Variable("shift_hinge", _SHIFT, "", "hinge loss out of domain"),
+    lm.Variable("query_error", _QUERY, "", "sign error by the query's pattern", True),
+    lm.Variable("query_hinge", _QUERY, "", "hinge loss by the query's pattern", True),
     *_RUN,
     labels={
-        "odi_amplitude": numbers(AMPLITUDES), "branch": tuple(BRANCHES), "turn": numbers(TURNS),
+        "odi_amplitude": numbers(AMPLITUDES),
+        "branch": tuple(BRANCHES),
+        "turn": numbers(TURNS),
         "odr_pattern": ("μ'_1", "μ'_2", "μ'_3"),
     },
-)  # fmt: skip
+)
 def shift_gpt(problem: GptSetting, key: jax.Array, prepared: None = None) -> dict[str, Array]:
     """Train once, test at every angle of the reference family and both amplitudes (figure 6.3(A))."""
     world, trained, found = train_and_test(problem, key)
@@ -211,10 +207,10 @@ def shift_gpt(problem: GptSetting, key: jax.Array, prepared: None = None) -> dic
 _CELL = ("domain", "test_alpha", "length")
 
 
-@simulation(
-    Variable("error", _CELL, "", "sign error: in domain on unseen tasks, out of domain at both amplitudes"),
-    Variable("hinge", _CELL, "", "hinge loss on the same prompts"),
-    Variable("no_match", _CELL, "", "share of them without a context of the query's pattern"),
+@lm.simulation(
+    lm.Variable("error", _CELL, "", "sign error: in domain on unseen tasks, out of domain at both amplitudes"),
+    lm.Variable("hinge", _CELL, "", "hinge loss on the same prompts"),
+    lm.Variable("no_match", _CELL, "", "share of them without a context of the query's pattern"),
     *_RUN,
     labels={"domain": DOMAINS, "test_alpha": numbers(FRACTIONS), "length": numbers(LENGTHS)},
 )

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from lemmata.lab.simulation import Variable, host_piece, piece, simulation, stream
+import lemmata as lm
 from lemmata.networks.shallow import Network
 from lemmata.theories.icl.data import (
     COIN,
@@ -46,11 +46,11 @@ class Asked(NamedTuple):
 
 
 def _oracle(key: jax.Array, prompts: Prompts) -> Float[Array, " prompts"]:
-    coin = jax.random.fold_in(stream(key, "test"), COIN)
+    coin = jax.random.fold_in(lm.stream(key, "test"), COIN)
     return consult_oracle(prompts, jax.random.rademacher(coin, prompts.label.shape))
 
 
-@piece("test_prompts", "test_capacity", "test_mode", "include_query", "dimension", once=True)
+@lm.piece("test_prompts", "test_capacity", "test_mode", "include_query", "dimension", once=True)
 def ask(problem: Setting, key: jax.Array, network: Network, signs: Array, world: World) -> Asked:
     """Testing prompts on unseen tasks and out of domain."""
 
@@ -77,7 +77,7 @@ def _scored(length: Any, asked: Asked) -> dict[str, jax.ShapeDtypeStruct]:
     return {name: jax.ShapeDtypeStruct(shape, asked.network.dtype) for name, shape in shapes.items()}
 
 
-@host_piece(_scored)
+@lm.host_piece(_scored)
 def score_predictors(length: Any, asked: Asked) -> dict[str, np.ndarray]:
     """Fit every baseline to the contexts of every prompt, and count the errors of all predictors."""
     length = int(length)
@@ -101,11 +101,11 @@ def score_predictors(length: Any, asked: Asked) -> dict[str, np.ndarray]:
 _CELL = ("domain", "predictor")
 
 
-@simulation(
-    Variable("prompt_error", _CELL, "", "sign error of every predictor on the same prompts"),
-    Variable("prompt_error_match", _CELL, "", "share of prompts that have a match and the wrong answer"),
-    Variable("prompt_no_match", ("domain",), "", "share of prompts without a context of the query's pattern"),
-    Variable("agreement", ("baseline",), "", "share of audited prompts with the answer of scikit-learn's estimator"),
+@lm.simulation(
+    lm.Variable("prompt_error", _CELL, "", "sign error of every predictor on the same prompts"),
+    lm.Variable("prompt_error_match", _CELL, "", "share of prompts that have a match and the wrong answer"),
+    lm.Variable("prompt_no_match", ("domain",), "", "share of prompts without a context of the query's pattern"),
+    lm.Variable("agreement", ("baseline",), "", "share of audited prompts with the answer of scikit-learn's estimator"),
     SEEN_HINGE,
     labels={"domain": DOMAINS, "predictor": PREDICTORS, "baseline": BASELINES},
 )
@@ -118,7 +118,7 @@ def compare(problem: Setting, key: jax.Array, prepared: None = None) -> dict[str
     return {**scored, "seen_hinge": seen_hinge(problem, key, network, signs, world)}
 
 
-@piece("test_prompts", "test_capacity", "test_mode", once=True)
+@lm.piece("test_prompts", "test_capacity", "test_mode", once=True)
 def try_oracle(problem: Setting, key: jax.Array, world: World) -> dict[str, Array]:
     """The error of the oracle on unseen tasks."""
     prompts = testing_prompts(problem, key, world, UNSEEN)
@@ -126,9 +126,9 @@ def try_oracle(problem: Setting, key: jax.Array, world: World) -> dict[str, Arra
     return {"oracle_error": jnp.mean(wrong * 1.0), "prompts": jnp.asarray(problem.test_prompts * 1.0)}
 
 
-@simulation(
-    Variable("oracle_error", (), "", "error of the oracle predictor on unseen tasks"),
-    Variable("prompts", (), "", "testing prompts"),
+@lm.simulation(
+    lm.Variable("oracle_error", (), "", "error of the oracle predictor on unseen tasks"),
+    lm.Variable("prompts", (), "", "testing prompts"),
 )
 def ask_oracle(problem: Setting, key: jax.Array, prepared: None = None) -> dict[str, Array]:
     """Ask the predictor that is told all patterns; nothing is trained."""

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
-from lemmata.lab.simulation import Variable, piece, simulation
+import lemmata as lm
 from lemmata.networks.shallow import Network
 from lemmata.theories.icl import probes
 from lemmata.theories.icl.data import UNSEEN, World, testing_prompts
@@ -19,7 +19,7 @@ from lemmata.theories.icl.setting import Setting
 from lemmata.theories.icl.training import SEEN_HINGE, seen_hinge, train_network
 
 
-@piece("test_prompts", "test_capacity", "test_mode", "include_query", once=True)
+@lm.piece("test_prompts", "test_capacity", "test_mode", "include_query", once=True)
 def try_contexts(problem: Setting, key: jax.Array, network: Network, signs: Array, world: World) -> dict[str, Array]:
     """Errors on unseen tasks, with and without a match."""
     prompts = testing_prompts(problem, key, world, UNSEEN)
@@ -28,13 +28,13 @@ def try_contexts(problem: Setting, key: jax.Array, network: Network, signs: Arra
     return {f"unseen_{name}": found[name] for name in tested} | {"prompts": jnp.asarray(problem.test_prompts * 1.0)}
 
 
-@simulation(
-    Variable("unseen_error", (), "", "sign error on unseen tasks"),
-    Variable("unseen_hinge", (), "", "hinge loss on unseen tasks"),
-    Variable("unseen_no_match", (), "", "share of these prompts without a context of the query's pattern"),
-    Variable("unseen_error_match", (), "", "sign error on those with one", True),
-    Variable("unseen_error_no_match", (), "", "sign error on those without", True),
-    Variable("prompts", (), "", "testing prompts"),
+@lm.simulation(
+    lm.Variable("unseen_error", (), "", "sign error on unseen tasks"),
+    lm.Variable("unseen_hinge", (), "", "hinge loss on unseen tasks"),
+    lm.Variable("unseen_no_match", (), "", "share of these prompts without a context of the query's pattern"),
+    lm.Variable("unseen_error_match", (), "", "sign error on those with one", True),
+    lm.Variable("unseen_error_no_match", (), "", "sign error on those without", True),
+    lm.Variable("prompts", (), "", "testing prompts"),
     SEEN_HINGE,
 )
 def answer_prompts(problem: Setting, key: jax.Array, prepared: None = None) -> dict[str, Array]:

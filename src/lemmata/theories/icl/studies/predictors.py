@@ -13,7 +13,7 @@ from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Num
+from jaxtyping import Array, Bool, Float, Num
 
 from lemmata.theories.icl.data import Prompts
 
@@ -147,5 +147,8 @@ def consult_oracle(prompts: Prompts, coin: Num[Array, " prompts"]) -> Float[Arra
     own = jnp.take_along_axis(prompts.roles, prompts.query_pattern[:, None], axis=1)
     same = prompts.matches()
     opposite = (role == -own) & (prompts.weight > 0)
-    first = lambda where: jnp.take_along_axis(y, jnp.argmax(where, axis=1)[:, None], axis=1)[:, 0]  # noqa: E731
+
+    def first(where: Bool[Array, "prompts contexts"]) -> Float[Array, " prompts"]:
+        return jnp.take_along_axis(y, jnp.argmax(where, axis=1)[:, None], axis=1)[:, 0]
+
     return jnp.where(same.any(1), first(same), jnp.where(opposite.any(1), -first(opposite), coin))

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
-from lemmata.lab.simulation import Variable, piece, simulation, stream
+import lemmata as lm
 from lemmata.networks.shallow import Network
 from lemmata.theories.icl.data import PRUNE, World, require_shiftable, shifted_patterns, shifted_prompts
 from lemmata.theories.icl.network import neurons, run_forward
@@ -15,20 +15,20 @@ from lemmata.theories.icl.setting import Setting
 from lemmata.theories.icl.training import SEEN_HINGE, seen_hinge, train_network
 
 
-@piece("test_prompts", "test_capacity", "test_mode", "include_query", once=True)
+@lm.piece("test_prompts", "test_capacity", "test_mode", "include_query", once=True)
 def try_pruning(problem: Setting, key: jax.Array, network: Network, signs: Array, world: World) -> dict[str, Array]:
     """Pruned by the row norms of W_O, out of domain."""
     prompts = shifted_prompts(problem, key, world, shifted_patterns(problem, world))
     run = run_forward(network, signs, prompts, problem.include_query)
     norms = jnp.linalg.norm(network.output, axis=1)
-    found = prune(jax.random.fold_in(stream(key, "test"), PRUNE), neurons(network), norms, signs, run, prompts)
+    found = prune(jax.random.fold_in(lm.stream(key, "test"), PRUNE), neurons(network), norms, signs, run, prompts)
     return {name: found[name] for name in ("pruned_hinge", "pruned_error")} | {"output_norm": jnp.sort(norms)}
 
 
-@simulation(
-    Variable("pruned_hinge", ("order", "rate"), "", "hinge loss after pruning, out of domain", True),
-    Variable("pruned_error", ("order", "rate"), "", "sign error after pruning, out of domain", True),
-    Variable("output_norm", ("neuron",), "‖W_O,i‖", "norms of the rows of W_O, sorted"),
+@lm.simulation(
+    lm.Variable("pruned_hinge", ("order", "rate"), "", "hinge loss after pruning, out of domain", True),
+    lm.Variable("pruned_error", ("order", "rate"), "", "sign error after pruning, out of domain", True),
+    lm.Variable("output_norm", ("neuron",), "‖W_O,i‖", "norms of the rows of W_O, sorted"),
     SEEN_HINGE,
     labels={"order": ORDERS, "rate": RATE_LABELS},
 )

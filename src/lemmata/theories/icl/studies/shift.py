@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
-from lemmata.lab.simulation import Variable, piece, simulation
+import lemmata as lm
 from lemmata.networks.shallow import Network
 from lemmata.theories.icl import probes
 from lemmata.theories.icl.data import World, require_shiftable, shifted_patterns, shifted_prompts
@@ -20,7 +20,7 @@ from lemmata.theories.icl.training import SEEN_HINGE, seen_hinge, train_network
 MOMENTS = ("start", "end")
 
 
-@piece("test_prompts", "test_capacity", "test_mode", "include_query", once=True)
+@lm.piece("test_prompts", "test_capacity", "test_mode", "include_query", once=True)
 def try_shift(
     problem: Setting, key: jax.Array, before: Network, after: Network, signs: Array, world: World
 ) -> dict[str, Array]:
@@ -37,7 +37,7 @@ def try_shift(
     return {name: jnp.stack(values) for name, values in found.items()}
 
 
-@piece(once=True)
+@lm.piece(once=True)
 def describe_attention(problem: Setting, network: Network, world: World) -> dict[str, Array]:
     """G^Q and G^K, and which patterns are partners."""
     blocks = probes.pattern_blocks(network, world)
@@ -45,16 +45,18 @@ def describe_attention(problem: Setting, network: Network, world: World) -> dict
     return found | {"partner": probes.partners(world.roles, problem.seen)}
 
 
-@simulation(
-    Variable("shift_error", ("moment",), "", "sign error out of domain"),
-    Variable("shift_hinge", ("moment",), "", "hinge loss out of domain"),
-    Variable("shift_concentration", ("moment",), "", "attention on contexts with the query's pattern, out of domain"),
-    Variable("query_error", ("moment", "odr_pattern"), "", "sign error by the query's pattern"),
-    Variable("query_hinge", ("moment", "odr_pattern"), "", "hinge loss by the query's pattern"),
-    Variable("query_concentration", ("moment", "odr_pattern"), "", "attention by the query's pattern"),
-    Variable("query_patterns", ("pattern", "other"), "G^Q", "query map on relevant patterns"),
-    Variable("key_patterns", ("pattern", "other"), "G^K", "key map on relevant patterns"),
-    Variable("partner", ("pattern", "other"), "", "1 where two patterns form a training task"),
+@lm.simulation(
+    lm.Variable("shift_error", ("moment",), "", "sign error out of domain"),
+    lm.Variable("shift_hinge", ("moment",), "", "hinge loss out of domain"),
+    lm.Variable(
+        "shift_concentration", ("moment",), "", "attention on contexts with the query's pattern, out of domain"
+    ),
+    lm.Variable("query_error", ("moment", "odr_pattern"), "", "sign error by the query's pattern"),
+    lm.Variable("query_hinge", ("moment", "odr_pattern"), "", "hinge loss by the query's pattern"),
+    lm.Variable("query_concentration", ("moment", "odr_pattern"), "", "attention by the query's pattern"),
+    lm.Variable("query_patterns", ("pattern", "other"), "G^Q", "query map on relevant patterns"),
+    lm.Variable("key_patterns", ("pattern", "other"), "G^K", "key map on relevant patterns"),
+    lm.Variable("partner", ("pattern", "other"), "", "1 where two patterns form a training task"),
     SEEN_HINGE,
     labels={"moment": MOMENTS},
 )
