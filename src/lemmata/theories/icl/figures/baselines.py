@@ -12,7 +12,7 @@ LAW = r"oracle, exact: $(1-\alpha')^l/2$"
 
 
 def baselines(data: xr.Dataset) -> Figure:
-    """Error of every predictor by length, in and out of domain, and the errors despite a match; a column for each α'."""
+    """Error of every predictor by length, in and out of domain, and errors despite a match; a column for each α'."""
     alphas, domains, lengths = data.test_fraction.values, data.domain.values, data.test_contexts.values
     figure, axes = draw.panels(len(alphas) * (len(domains) + 1), rows=len(domains) + 1)
     rivals, oracle = data.prompt_error.drop_sel(predictor="oracle"), data.prompt_error.sel(predictor="oracle")

@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 
 import lemmata as lm
 from lemmata import figures as draw
+from lemmata.theories.icl.claims.variants import SHARP
 from lemmata.theories.icl.figures import claimed_at
 
 HEADS = {"independent": "independent\n$W_O$", "equal": "equal blocks\nof $W_O$", "frozen": "both heads\nfrozen"}
@@ -25,7 +26,7 @@ def heads(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     sharp = {"better head": after.max("head"), "worse head": after.min("head")}
     sharp["before training"] = data.initial_concentration.mean("head")
     draw.groups(left, lm.stack(sharp, "which"), "variant", "which", words=HEADS)
-    draw.claimed(left, claims["p17-each-head"], words="paper: each head; claimed")
+    draw.predicted(left, SHARP, f"paper: each head; claimed: ≥ {SHARP:g}", **draw.CLAIMED)
     draw.claimed(left, claims["p17-each-head-corrected"], words="corrected, better head")
     draw.from_zero(left, 1.05)
     draw.finish(left, "attention of both heads", ATTENTION, **UNDER)
