@@ -28,10 +28,10 @@ def patterns(data: xr.Dataset) -> Figure:
     attention = lm.stack({when: values.isel(head=0) for when, values in moments.items()}, "moment")
     draw.curves(axes[1], attention, "relevant_patterns", "moment")
     draw.predicted(axes[1], 1.0, "paper: tends to 1")
-    draw.curves(axes[2], -data.concentration_exponent, "relevant_patterns", label="measured")
+    draw.curves(axes[2], -data.concentration_exponent, "relevant_patterns", label="measured; paper: a constant")
     words = (
         ("task partners (6.18)", "entry of a task partner / own entry"),
-        ("attention concentration", "attention on contexts with the query's pattern"),
+        ("attention concentration", r"attention on $\mathcal{N}_*$, unseen tasks"),
         (r"paper: attention $1-\Theta(M_1^{-C})$", r"$C = -\log(1 - \mathrm{attention}) / \log M_1$"),
     )
     for ax, (title, quantity) in zip(axes, words, strict=True):

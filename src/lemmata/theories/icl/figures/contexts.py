@@ -12,13 +12,12 @@ from matplotlib.figure import Figure
 import lemmata as lm
 from lemmata import figures as draw
 from lemmata.theories.icl.bounds import no_match_probability
+from lemmata.theories.icl.claims.contexts import ENOUGH
 from lemmata.theories.icl.measures import BUDGETS, by_length, crossing, required_length
 from lemmata.theories.icl.setting import REACHED
 
 LENGTH = r"contexts of a testing prompt $l_{ts}$"
 ERROR = "sign error, unseen tasks"
-FEWEST = 50
-"""Prompts without a match that a cell must have, all seeds together, for its error to be shown."""
 
 
 def contexts(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
@@ -41,6 +40,7 @@ def contexts(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
 
 
 def _by_length(ax: Axes, data: xr.Dataset) -> None:
+    """The error by length for every α', beside the band that follows from the prompts without a match."""
     grid = np.geomspace(data.test_contexts.min(), data.test_contexts.max(), 60)
     trained, frozen = (data.unseen_error.sel(attention=kind) for kind in ("trained", "frozen"))
     draw.curves(ax, trained, "test_contexts", "test_fraction", r"$\alpha'$ = {}")
@@ -50,9 +50,8 @@ def _by_length(ax: Axes, data: xr.Dataset) -> None:
     words = r"predicted: $\pi/2$ to $\pi=(1-\alpha'/2)^l$, $\alpha'=1$: $\pi$"
     ax.fill_between([], [], [], color=draw.GREY, alpha=0.3, linewidth=0, label=words)
     how = {"color": draw.GREY, "linestyle": ":", "marker": "", "spread": ""}
-    draw.curves(
-        ax, frozen.mean("test_fraction"), "test_contexts", label=r"frozen attention, mean over $\alpha'$", **how
-    )
+    words = r"frozen attention, mean over $\alpha'$"
+    draw.curves(ax, frozen.mean("test_fraction"), "test_contexts", label=words, **how)
     draw.loss_scale(ax)
     draw.finish(ax, "error by length and decisive share", ERROR, LENGTH)
 
@@ -62,7 +61,7 @@ def _matches(ax: Axes, data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> None
     missing = data.unseen_no_match.fillna(0)
     given = data.unseen_error_match.weighted(1 - missing).mean("seed")
     absent = data.unseen_error_no_match.weighted(missing).mean("seed")
-    absent = absent.where((missing * data.prompts).sum("seed") >= FEWEST)
+    absent = absent.where((missing * data.prompts).sum("seed") >= ENOUGH)
     draw.curves(ax, absent, "test_contexts", "test_fraction", r"no match, $\alpha'$ = {}", linestyle="-")
     worst = given.max("test_fraction")
     draw.curves(ax, worst, "test_contexts", label=r"match, worst $\alpha'$", color=draw.GREY, linestyle=":")
@@ -76,8 +75,7 @@ def _needed(ax: Axes, data: xr.Dataset, level: float = 0.05) -> None:
     """The length at which the error falls to 0.05 by α', and the claimed exponent -1."""
     errors = data.unseen_error.isel(test_fraction=data.test_fraction < 1)
     lengths, x = crossing(errors, level).transpose("seed", "test_fraction"), errors.test_fraction.values
-    label = "geometric mean (small points: seeds)"
-    draw.curves(ax, lengths, "test_fraction", label=label, middle="geometric", linestyle="none")
+    draw.curves(ax, lengths, "test_fraction", label="geometric mean", middle="geometric", linestyle="none")
     draw.law(ax, x, lengths.values, 1 / x, r"paper: $\propto1/\alpha'$")
     draw.fit(ax, x, lengths.values, draw.ORANGE)
     draw.numbers(ax, x)
@@ -106,7 +104,6 @@ def training_contexts(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figur
     draw.finish(left, title, "hinge loss (medians; points: seeds)", r"contexts of a training prompt $l_{tr}$")
     draw.from_zero(right, 7)
     right.set_xticks(x, [rf"1/{alpha:g}" for alpha in data.fraction.values])
-    draw.finish(
-        right, "required contexts (Figure E.1, left)", r"required $l_{tr}$ (medians; points: seeds)", r"$1/\alpha$"
-    )
+    words = r"required $l_{tr}$ (medians; points: seeds)"
+    draw.finish(right, "required contexts (Figure E.1, left)", words, r"$1/\alpha$")
     return figure

@@ -18,7 +18,7 @@ AXES: dict[str, tuple[str, str, Callable[[np.ndarray], np.ndarray]]] = {
     "fraction": (r"decisive share $\alpha$", r"\alpha^{-2/3}", lambda x: x ** (-2 / 3)),
     "pattern_norm": (r"pattern norm $\beta$", r"\beta^{-2/3}", lambda x: x ** (-2 / 3)),
     "relevant_patterns": (r"relevant patterns $M_1$", r"M_1\sqrt{\log M_1}", lambda x: x * np.sqrt(np.log(x))),
-    "neurons": (r"neurons $m$", "1", np.ones_like),
+    "neurons": (r"neurons $m$", "m^0", np.ones_like),
     "initial_scale": (r"initial scale $\delta$", r"\delta^{-2/3}\ \mathrm{(E.62)}", lambda x: x ** (-2 / 3)),
 }
 """The axis of every sweep: its words, and the claimed law of T* in it."""
@@ -31,8 +31,7 @@ def iterations(data: xr.Dataset) -> Figure:
     words, formula, law = AXES[axis]
     x, times = data[axis].values.astype(float), data.reached_step.transpose("seed", axis)
     figure, axes = draw.panels(2 if axis == "fraction" else 1)
-    label = "geometric mean (small points: runs)"
-    draw.curves(axes[0], times, axis, label=label, middle="geometric", linestyle="none", markersize=7)
+    draw.curves(axes[0], times, axis, label="geometric mean", middle="geometric", linestyle="none", markersize=7)
     draw.law(axes[0], x, times.values, law(x), rf"paper: $\propto {formula}$")
     draw.fit(axes[0], x, times.values, draw.ORANGE)
     draw.numbers(axes[0], x)
@@ -46,7 +45,7 @@ def iterations(data: xr.Dataset) -> Figure:
 def _straight(ax: Axes, alpha: np.ndarray, times: xr.DataArray) -> None:
     """Figure E.1, right: T* against α^(-2/3), where the paper has a straight line."""
     x = alpha ** (-2 / 3)
-    draw.curves(ax, times, "fraction", label="mean (small points: runs)", x=x, linestyle="none", markersize=7)
+    draw.curves(ax, times, "fraction", label="mean over seeds", x=x, linestyle="none", markersize=7)
     try:
         fit = lm.line(x, times.values)
     except lm.CannotFit:

@@ -36,13 +36,15 @@ def default(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
 
 
 def _solved(ax: Axes, data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> None:
-    """Hinge loss on unseen and on seen tasks along training."""
-    draw.paths(ax, data, "unseen_hinge_path", "variant", "{}, unseen tasks")
+    """Hinge loss and sign error on unseen tasks along training, and the hinge loss on seen ones."""
     intact = data.sel(variant="intact")
-    draw.paths(ax, intact, "seen_hinge_path", label="intact, seen tasks", color=draw.SKY, linestyle=":")
-    draw.claimed(ax, claims["p1-unseen-hinge"], words=r"paper: $O(\epsilon)$; claimed")
+    draw.paths(ax, data, "unseen_hinge_path", "variant", "hinge loss, {}")
+    draw.paths(ax, intact, "seen_hinge_path", label="hinge loss, intact, seen tasks", color=draw.SKY, linestyle=":")
+    draw.paths(ax, intact, "unseen_error_path", label="sign error, intact", color=draw.PURPLE, linestyle="-.")
+    draw.claimed(ax, claims["p1-unseen-hinge"], words=r"paper: $O(\epsilon)$; claimed, hinge")
+    draw.claimed(ax, claims["p1-unseen-error"], words="claimed, sign error")
     draw.loss_scale(ax)
-    draw.finish(ax, "hinge loss along training", "hinge loss", STEP)
+    draw.finish(ax, "unseen tasks along training", "hinge loss, sign error", STEP)
 
 
 def growth(data: xr.Dataset) -> Figure:
