@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 import lemmata as lm
-from lemmata.lab.bounds import option
 
 ONES = "constants that the paper does not give are 1 unless set"
 UNKNOWN = "the paper's orders are not what is measured for β, M_1 and m (p2-iterations-*)"
@@ -60,7 +59,7 @@ def required_ltr(alpha: Any, beta: Any, M1: Any, C: Any = 1.0) -> Any:
     alpha_test=_TEST,
     eps=_EPS,
     C=_C,
-    kind=option(
+    kind=lm.option(
         "order", "the paper's order 1/α', or enough iid contexts for a match with probability 1-ε", "order", "iid"
     ),
 )
@@ -187,7 +186,7 @@ def output_growth(delta: Any, beta: Any, alpha: Any, eta: Any, t: Any, m: Any, C
     length=lm.parameter(100, "l", "contexts", low=1, integer=True),
     alpha=_ALPHA,
     c=lm.parameter(0.5, "c", "relative shortfall", low=0, high=1),
-    kind=option("corrected", "the exponent that Chernoff's bound gives, or the printed one", "corrected", "printed"),
+    kind=lm.option("corrected", "the exponent that Chernoff's bound gives, or the printed one", "corrected", "printed"),
 )
 def chernoff(length: Any, alpha: Any, c: Any, kind: str = "corrected") -> Any:
     """Pr(share of contexts with μ_a ≤ (1-c) α/2), at most: exp(-l c² α/4); as printed exp(-l c² α/2)."""

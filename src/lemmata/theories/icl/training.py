@@ -12,7 +12,6 @@ import optax
 from jaxtyping import Array
 
 import lemmata as lm
-from lemmata.lab.training import without_repeats
 from lemmata.networks.shallow import Network
 from lemmata.theories.icl import data, probes
 from lemmata.theories.icl.data import Prompts, Watched, World
@@ -57,7 +56,7 @@ def train(problem: Setting, key: jax.Array, network: Network, signs: Array, worl
 def _moments(problem: Setting) -> Array:
     if problem.moments == "even":
         return lm.record_steps(problem.steps, problem.records, problem.record_every)
-    return without_repeats(jnp.minimum(jnp.asarray([*REGISTER, problem.steps]), problem.steps))
+    return lm.without_repeats(jnp.minimum(jnp.asarray([*REGISTER, problem.steps]), problem.steps))
 
 
 @lm.piece(
