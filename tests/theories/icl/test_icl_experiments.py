@@ -372,7 +372,7 @@ def test_variants_of_the_default_run_differ_in_what_they_name_only(found: dict[s
 def test_the_results_of_a_larger_program_have_their_shapes(name: str, preset: str) -> None:
     simulation = EXPERIMENTS[name].simulation
     for setting in grid(name, preset).cells.values():
-        one = Grid({}, {(): setting})
+        one = Grid({}, {(): setting}, {})
         shapes = find_shapes(simulation, one, 0, "float32")
         assert {"unseen_error", "unseen_hinge", "unseen_no_match", "seen_hinge", "concentration"} <= set(shapes)
         assert shapes["concentration"] == shapes["initial_concentration"] == (setting.heads,)

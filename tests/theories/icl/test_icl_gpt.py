@@ -14,12 +14,12 @@ from lemmata.lab.errors import UserError
 from lemmata.lab.runner import Options, Outcome, run
 from lemmata.lab.simulation import stream
 from lemmata.networks.causal import Causal, forward
-from lemmata.theories.icl.data import Prompts, World, draw_prompts, draw_world, seen
+from lemmata.theories.icl.data import Prompts, World, draw_exact, draw_prompts, draw_world, seen
 from lemmata.theories.icl.gpt import training
 from lemmata.theories.icl.gpt.experiments import EXPERIMENTS
 from lemmata.theories.icl.gpt.network import answers, initialise
 from lemmata.theories.icl.gpt.setting import GptSetting
-from lemmata.theories.icl.gpt.training import draw_watched, margins, train
+from lemmata.theories.icl.gpt.training import margins, train
 from lemmata.theories.icl.patterns import coefficient_sum
 
 pytestmark = pytest.mark.usefixtures("hasty_programs")
@@ -110,7 +110,7 @@ def trained(steps: int, **changes) -> lm.lab.training.Run:
     """Training at smoke size: the program of the experiments, with other numbers."""
     problem = SMALL.replace(steps=steps, **changes).problem()
     drawn = draw_world(problem, KEY)
-    return train(problem, KEY, initialise(problem, KEY), drawn, draw_watched(problem, KEY, drawn))
+    return train(problem, KEY, initialise(problem, KEY), drawn, draw_exact(problem, KEY, drawn))
 
 
 def test_one_step_is_adams_on_the_hinge_loss_of_a_fresh_batch():

@@ -16,7 +16,7 @@ from lemmata.lab.precision import numerics
 from lemmata.lab.simulation import stream
 from lemmata.networks.shallow import Network
 from lemmata.theories.icl.data import World, draw_world
-from lemmata.theories.icl.experiments import TINY, TINY_NETWORK
+from lemmata.theories.icl.experiments import TINY
 from lemmata.theories.icl.network import initialise
 from lemmata.theories.icl.setting import Setting
 from lemmata.theories.icl.training import REGISTER, train_network, training_prompts
@@ -24,7 +24,7 @@ from lemmata.theories.icl.training import REGISTER, train_network, training_prom
 FAST: Any = {"compiler_options": {"xla_backend_optimization_level": 0}}
 ROOM, CONTEXTS = 9, 6
 FIELDS: dict[str, Any] = {
-    **TINY, **TINY_NETWORK, "steps": 300, "record_every": 10, "records": 31, "context_room": ROOM, "contexts": CONTEXTS,
+    **TINY, "steps": 300, "record_every": 10, "records": 31, "context_room": ROOM, "contexts": CONTEXTS,
     "a_scale": "1/sqrt(m)", "initial_scale": 0.2, "step_size": 0.05, "moments": "register",
 }  # fmt: skip
 SETTING = Setting(**FIELDS)

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 import lemmata as lm
-from lemmata.lab.bounds import option
 
 ONES = "constants that the paper does not give are 1 unless set"
 UNKNOWN = "the paper's orders are not what is measured for β, M_1 and m (p2-iterations-*)"
@@ -29,20 +28,11 @@ _STEPS = lm.parameter(600, "T", "training steps", low=0)
 _NEURONS = lm.parameter(200, "m", "hidden neurons", low=1, integer=True)
 _GAMMA = lm.parameter(0.0, "γ", "attention on other contexts", low=0, high=1)
 _RATE = lm.parameter(0.2, "R", "pruned share of all neurons, taken from the large ones", low=0, high=1)
+_GROWTH: dict[str, Any] = {"delta": _DELTA, "beta": _BETA, "alpha": _ALPHA, "eta": _ETA}
+_FACTOR = lm.parameter(1.0, "δ", "diagonal of the initial maps, for (E.62); 1: without", low=0, open_ends="low")
 
 
-@lm.bound(
-    "(6.10), (E.62)",
-    f"{ONES}; {UNKNOWN}",
-    eta=_ETA,
-    M1=_M1,
-    alpha=_ALPHA,
-    beta=_BETA,
-    C=_C,
-    delta=lm.parameter(
-        1.0, "δ", "diagonal of the initial maps, for the factor δ^(-2/3) of (E.62); 1: without", low=0, open_ends="low"
-    ),
-)
+@lm.bound("(6.10), (E.62)", f"{ONES}; {UNKNOWN}", eta=_ETA, M1=_M1, alpha=_ALPHA, beta=_BETA, C=_C, delta=_FACTOR)
 def required_T(eta: Any, M1: Any, alpha: Any, beta: Any, C: Any = 1.0, delta: Any = 1.0) -> Any:
     """Training steps: C η^-1 M_1 (α β)^(-2/3) √log M_1, times δ^(-2/3) if δ is given."""
     M1 = np.asarray(M1, float)
@@ -69,7 +59,7 @@ def required_ltr(alpha: Any, beta: Any, M1: Any, C: Any = 1.0) -> Any:
     alpha_test=_TEST,
     eps=_EPS,
     C=_C,
-    kind=option(
+    kind=lm.option(
         "order", "the paper's order 1/α', or enough iid contexts for a match with probability 1-ε", "order", "iid"
     ),
 )
@@ -174,17 +164,7 @@ def concentration_from_gap(gap: Any, alpha: Any) -> Any:
 
 
 @lm.bound(
-    "(E.61)",
-    f"{ONES}; a proof-level order, for plots",
-    delta=_DELTA,
-    beta=_BETA,
-    alpha=_ALPHA,
-    eta=_ETA,
-    T=_STEPS,
-    M1=_M1,
-    m=_NEURONS,
-    gamma=_GAMMA,
-    C=_C,
+    "(E.61)", f"{ONES}; a proof-level order, for plots", **_GROWTH, T=_STEPS, M1=_M1, m=_NEURONS, gamma=_GAMMA, C=_C
 )
 def output_bound(
     delta: Any, beta: Any, alpha: Any, eta: Any, T: Any, M1: Any, m: Any, gamma: Any = 0.0, C: Any = 1.0
@@ -195,7 +175,7 @@ def output_bound(
     return C * (1 - np.asarray(gamma, float)) * scale * (alpha * time / (2 * m) + alpha**2 * time**3 * M1 / m**2)
 
 
-@lm.bound("Lemma E.4.7", ONES, delta=_DELTA, beta=_BETA, alpha=_ALPHA, eta=_ETA, t=_STEPS, m=_NEURONS, C=_C)
+@lm.bound("Lemma E.4.7", ONES, **_GROWTH, t=_STEPS, m=_NEURONS, C=_C)
 def output_growth(delta: Any, beta: Any, alpha: Any, eta: Any, t: Any, m: Any, C: Any = 1.0) -> Any:
     """Growth of W_O along (μ̄; q), claimed at least: C δ(β²+1) α η t/(2m). Refuted by measurement (p15-linear)."""
     return C * np.asarray(delta, float) * (np.asarray(beta, float) ** 2 + 1) * alpha * eta * t / (2 * m)
@@ -206,7 +186,7 @@ def output_growth(delta: Any, beta: Any, alpha: Any, eta: Any, t: Any, m: Any, C
     length=lm.parameter(100, "l", "contexts", low=1, integer=True),
     alpha=_ALPHA,
     c=lm.parameter(0.5, "c", "relative shortfall", low=0, high=1),
-    kind=option("corrected", "the exponent that Chernoff's bound gives, or the printed one", "corrected", "printed"),
+    kind=lm.option("corrected", "the exponent that Chernoff's bound gives, or the printed one", "corrected", "printed"),
 )
 def chernoff(length: Any, alpha: Any, c: Any, kind: str = "corrected") -> Any:
     """Pr(share of contexts with μ_a ≤ (1-c) α/2), at most: exp(-l c² α/4); as printed exp(-l c² α/2)."""

@@ -16,7 +16,8 @@ import lemmata as lm
 Coefficients = Float[np.ndarray, "shifted dimension"]
 
 DEFECT = "irrelevant span"
-"""The defect whose relevant patterns out of domain lie in the span of the irrelevant ones."""
+DEFECTS = ("none", DEFECT)
+"""None, or the one whose relevant patterns out of domain lie in the span of the irrelevant ones."""
 BRANCH_A = (45.0, 20.0, 6.35, 0.0, -45.0, -90.0, -135.0)
 BRANCH_B = (70.0, 83.65, 135.0, 180.0)
 SHIFTS = {

@@ -10,7 +10,7 @@ import numpy as np
 
 import lemmata as lm
 from lemmata.theories.icl import tasks
-from lemmata.theories.icl.patterns import DEFECT, irrelevant_family, reference_family, shift_refusals
+from lemmata.theories.icl.patterns import DEFECTS, irrelevant_family, reference_family, shift_refusals
 
 REACHED = 0.2
 """The hinge loss on watched prompts below which training is done (P2)."""
@@ -51,21 +51,12 @@ class PromptSetting(lm.Setting):
 
     basis: str = lm.choice("random", "patterns: a random orthogonal basis, or unit vectors", "random", "canonical")
     tasks: str = lm.choice(
-        "cyclic",
-        "training tasks: cyclic, some of these, one of the two disconnected sets, or given",
-        "cyclic",
-        "subsampled",
-        "swaps",
-        "triangles",
-        "given",
+        "cyclic", "training tasks: cyclic, some of these, one of the two disconnected sets, or given", *tasks.SETS
     )
     test_mode: str = lm.choice("iid", "contexts of testing prompts: independent, or exact counts", "iid", "exact")
     label_order: str = lm.choice("true", "query labels in training: true, or fair coins", "true", "shuffled")
     defect: str = lm.choice(
-        "none",
-        "a broken assumption: relevant patterns out of domain in the span of the irrelevant ones",
-        "none",
-        DEFECT,
+        "none", "a broken assumption: relevant patterns out of domain in the span of the irrelevant ones", *DEFECTS
     )
     strict: bool = lm.flag(True, "refuse an amplitude above 1/2 and shifted patterns that break the theory")
 
@@ -173,13 +164,9 @@ class PromptSetting(lm.Setting):
             yield from self.misshapen("label_embedding", (self.label_dimension,))
             if not np.any(self.label_embedding):
                 yield "label_embedding is not allowed: it must not be zero."
-        if self.context_room and self.context_room < self.contexts:
-            yield f"context_room = {self.context_room} is not allowed: it must hold contexts = {self.contexts}."
-        if self.test_context_room and self.test_context_room < self.test_contexts:
-            yield (
-                f"test_context_room = {self.test_context_room} is not allowed: it must hold "
-                f"test_contexts = {self.test_contexts}."
-            )
+        for room, count in (("context_room", "contexts"), ("test_context_room", "test_contexts")):
+            if 0 < getattr(self, room) < getattr(self, count):
+                yield f"{room} = {getattr(self, room)} is not allowed: it must hold {count} = {getattr(self, count)}."
         yield from self._task_refusals()
         if (self.odr is None) != (self.odi is None) and self.class_size == 1 and not self.shiftable:
             yield "odr and odi must be given together: the reference family, for the other one, needs 6 and 3 patterns."
@@ -258,9 +245,7 @@ class Setting(PromptSetting):
     track: str = lm.choice(
         "hinge",
         "recorded along training: the hinge on the watched prompts; what figure 6.2 shows; what the proof is about",
-        "hinge",
-        "mechanism",
-        "proof",
+        *("hinge", "mechanism", "proof"),
     )
     moments: str = lm.choice("even", "records at even steps, or at those of the register", "even", "register")
 

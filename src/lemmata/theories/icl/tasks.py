@@ -21,6 +21,8 @@ import lemmata as lm
 
 Task = tuple[Any, Any]
 
+SETS = ("cyclic", "subsampled", "swaps", "triangles", "given")
+"""The training tasks that a setting can choose."""
 SWAPS = [(1, 2), (2, 1), (3, 4), (4, 3), (5, 6), (6, 5)]
 TRIANGLES = [(1, 2), (2, 3), (3, 1), (4, 5), (5, 6), (6, 4)]
 """The two sets of 2.4 with a disconnected task graph (M_1 = 6), which satisfy the condition all the same."""

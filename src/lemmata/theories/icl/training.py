@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,25 +12,9 @@ import optax
 from jaxtyping import Array
 
 import lemmata as lm
-from lemmata.lab.training import without_repeats
 from lemmata.networks.shallow import Network
-from lemmata.theories.icl import probes
-from lemmata.theories.icl.data import (
-    PRUNE,
-    SEEN,
-    UNSEEN,
-    Prompts,
-    Watched,
-    World,
-    draw_prompts,
-    draw_watched,
-    draw_world,
-    seen,
-    shifted_patterns,
-    shifted_prompts,
-    testing_prompts,
-    training_prompts,
-)
+from lemmata.theories.icl import data, probes
+from lemmata.theories.icl.data import Prompts, Watched, World
 from lemmata.theories.icl.network import gradient, initialise, neurons, run_forward
 from lemmata.theories.icl.neurons import ORDERS, RATE_LABELS, SIGNS, prune
 from lemmata.theories.icl.setting import Setting
@@ -57,9 +42,8 @@ def train(problem: Setting, key: jax.Array, network: Network, signs: Array, worl
         return found | (proof(now) if proof else {})
 
     trainable = Network(1.0, 1.0, problem.train_attention, problem.train_attention)  # pyright: ignore[reportArgumentType]
-    fresh = lm.fresh(
-        lm.stream(key, "batch"), lambda step_key: training_prompts(problem, step_key, world, problem.batch)
-    )
+    draw = functools.partial(data.training_prompts, problem, world=world, count=problem.batch)
+    fresh = lm.fresh(lm.stream(key, "batch"), draw)
     start, step = lm.descent(batch_gradient, optax.sgd(problem.step_size), fresh, trainable=trainable)
 
     def reached(probed: Mapping[str, Array]) -> Array:
@@ -72,7 +56,7 @@ def train(problem: Setting, key: jax.Array, network: Network, signs: Array, worl
 def _moments(problem: Setting) -> Array:
     if problem.moments == "even":
         return lm.record_steps(problem.steps, problem.records, problem.record_every)
-    return without_repeats(jnp.minimum(jnp.asarray([*REGISTER, problem.steps]), problem.steps))
+    return lm.without_repeats(jnp.minimum(jnp.asarray([*REGISTER, problem.steps]), problem.steps))
 
 
 @lm.piece(
@@ -91,8 +75,8 @@ def evaluate(
 ) -> dict[str, Array]:
     """Unseen and seen tasks, out of domain, and (with `track` = proof) pruning, of the trained network."""
     include = problem.include_query
-    new = testing_prompts(problem, key, world, UNSEEN)
-    old = testing_prompts(problem, key, world, SEEN)
+    new = data.testing_prompts(problem, key, world, data.UNSEEN)
+    old = data.testing_prompts(problem, key, world, data.SEEN)
     run = run_forward(after, signs, new, include)
     on_new = probes.scores(run, new)
     on_old = probes.scores(run_forward(after, signs, old, include), old)
@@ -117,14 +101,14 @@ def evaluate(
         **dict.fromkeys(("shifted_error", "shifted_hinge", "shifted_concentration"), absent),
     }
     if problem.shiftable:
-        shifted = shifted_prompts(problem, key, world, shifted_patterns(problem, world))
+        shifted = data.shifted_prompts(problem, key, world, data.shifted_patterns(problem, world))
         there = probes.scores(run_forward(after, signs, shifted, include), shifted)
         found |= {f"shifted_{name}": there[name] for name in ("error", "hinge")}
         found["shifted_concentration"] = there["concentration"][0]
     if problem.track == "proof":
         rows = neurons(after)
         norms = jnp.linalg.norm(rows, axis=1)
-        found |= prune(jax.random.fold_in(lm.stream(key, "test"), PRUNE), rows, norms, signs, run, new)
+        found |= prune(jax.random.fold_in(lm.stream(key, "test"), data.PRUNE), rows, norms, signs, run, new)
         found |= {"output_sign": jnp.sign(signs), "partner": probes.partners(world.roles, problem.seen)}
     return found
 
@@ -132,17 +116,17 @@ def evaluate(
 @lm.piece("test_prompts", "context_capacity", "include_query", once=True)
 def seen_hinge(problem: Setting, key: jax.Array, network: Network, signs: Array, world: World) -> Array:
     """The hinge loss on seen tasks with the contexts of training: a run counts as trained however it is tested."""
-    key, tasks = jax.random.fold_in(lm.stream(key, "test"), SEEN), seen(problem, world.roles)
+    key, tasks = jax.random.fold_in(lm.stream(key, "test"), data.SEEN), data.seen(problem, world.roles)
     sizes: Any = {"count": problem.test_prompts, "room": problem.context_capacity}
-    prompts = draw_prompts(key, world.patterns, world.q, tasks, problem.fraction, problem.contexts, **sizes)
+    prompts = data.draw_prompts(key, world.patterns, world.q, tasks, problem.fraction, problem.contexts, **sizes)
     return probes.scores(run_forward(network, signs, prompts, problem.include_query), prompts)["hinge"]
 
 
 def train_network(problem: Setting, key: jax.Array) -> tuple[World, Network, Array, lm.Run]:
     """Draw everything and train: the world, the initial network, the output layer and the run."""
-    world = draw_world(problem, key)
+    world = data.draw_world(problem, key)
     network, signs = initialise(problem, key)
-    run = train(problem, key, network, signs, world, draw_watched(problem, key, world))
+    run = train(problem, key, network, signs, world, data.draw_watched(problem, key, world))
     return world, network, signs, run
 
 
@@ -230,14 +214,7 @@ GROWTH = ("lucky", "plus", "minus")
     lm.Variable("large_hinge", (), "", "hinge loss without the small neurons"),
     lm.Variable("large_error", (), "", "sign error without the small neurons"),
     lm.Variable("pruned_large_share", (), "|L|/m", "share of large neurons when pruned"),
-    labels={
-        "map": MAPS,
-        "sign": SIGNS,
-        "growth": GROWTH,
-        "size": GROUPS,
-        "order": ORDERS,
-        "rate": RATE_LABELS,
-    },
+    labels={"map": MAPS, "sign": SIGNS, "growth": GROWTH, "size": GROUPS, "order": ORDERS, "rate": RATE_LABELS},
 )
 def simulate(problem: Setting, key: jax.Array, prepared: None = None) -> dict[str, Array]:
     """One run: draw, initialise, train, evaluate."""

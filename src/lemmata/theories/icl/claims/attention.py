@@ -71,20 +71,14 @@ def _partner_ratio(blocks: xr.DataArray, partner: xr.DataArray) -> xr.DataArray:
 
 
 @lm.evidence("p1-default")
-def partner_size(data: xr.Dataset, entry: str = "measured") -> xr.DataArray:
-    """Mean |partner| / G_jj; entry: every partner entry as measured, or had it been G_jj / (2 M_1)."""
+def partner_ratio(data: xr.Dataset, size: bool = False, entry: str = "measured") -> xr.DataArray:
+    """Mean partner / G_jj, or of its size; entry: every partner's as measured, or had it been G_jj / (2 M_1)."""
     data = _intact(data)
     blocks = lm.at_end(both_maps(data))
     if entry == "small":
         blocks = blocks.where(data.partner == 0, own_entries(blocks) / (2 * M1))
-    return mean_entry(abs(_partner_ratio(blocks, data.partner)))
-
-
-@lm.evidence("p1-default")
-def partner_ratio(data: xr.Dataset) -> xr.DataArray:
-    """Mean partner / G_jj."""
-    data = _intact(data)
-    return mean_entry(_partner_ratio(lm.at_end(both_maps(data)), data.partner))
+    ratio = _partner_ratio(blocks, data.partner)
+    return mean_entry(abs(ratio) if size else ratio)
 
 
 @lm.evidence("p5-shift")
@@ -207,7 +201,7 @@ CLAIMS = (
         "Proposition 6.4.1, (6.18)",
         "bound",
         "As stated: entries of task partners are smaller than the own entry by a factor M_1.",
-        partner_size(),
+        partner_ratio(size=True),
         lm.at_most(1 / M1),
         lm.Control("partner entries set to G_jj / (2 M_1)", entry="small"),
         formula="|G_jk| ≤ G_jj / M_1",

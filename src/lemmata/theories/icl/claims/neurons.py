@@ -8,19 +8,8 @@ import lemmata as lm
 from lemmata.theories.icl import bounds
 from lemmata.theories.icl.measures import ACTIVE, DEFAULT, EARLY, at_growth, learnt
 
-LINEAR = {
-    f"t={t}": float(
-        bounds.output_growth(
-            delta=DEFAULT.initial_scale,
-            beta=DEFAULT.pattern_norm,
-            alpha=DEFAULT.fraction,
-            eta=DEFAULT.step_size,
-            t=t,
-            m=DEFAULT.neurons,
-        )
-    )
-    for t in (50, 100, 200)
-}
+_START = (DEFAULT.initial_scale, DEFAULT.pattern_norm, DEFAULT.fraction, DEFAULT.step_size)
+LINEAR = {f"t={t}": float(bounds.output_growth(*_START, t, DEFAULT.neurons)) for t in (50, 100, 200)}
 """The claimed growth δ(β²+1)αηt/(2m) of W_O at the steps at which it is read."""
 
 
@@ -31,24 +20,24 @@ def large_neurons(data: xr.Dataset, variant: str = "intact") -> dict[str, xr.Dat
     return {"share": lm.at_end(data.large_share), "ratio": lm.at_end(data.norm_ratio)}
 
 
-def _of_large(data: xr.Dataset, values: xr.DataArray) -> xr.DataArray:
-    return values.where(lm.at_end(data.large) > 0)
+def _cosine(data: xr.Dataset, block: str, variant: str) -> xr.DataArray:
+    """The cosine of a block of the large neurons with its direction; NaN for the others."""
+    data = lm.cells(data, variant=variant)
+    return lm.at_end(data[f"{block}_cosine"]).where(lm.at_end(data.large) > 0)
 
 
 @lm.evidence("p1-default")
 def feature_cosine(data: xr.Dataset, variant: str = "intact") -> xr.DataArray:
     """The median cosine of the feature block with μ̄ over the large neurons."""
-    data = lm.cells(data, variant=variant)
-    return _of_large(data, lm.at_end(data.feature_cosine)).median("neuron", skipna=True)
+    return _cosine(data, "feature", variant).median("neuron", skipna=True)
 
 
 @lm.evidence("p1-default")
 def label_cosine(data: xr.Dataset, variant: str = "intact") -> dict[str, xr.DataArray]:
     """The median cosine with sign(a_i) q over the large neurons, and the share of them whose sign is right."""
-    data = lm.cells(data, variant=variant)
-    cosine = lm.at_end(data.label_cosine)
-    signs = _of_large(data, cosine > 0).mean("neuron", skipna=True)
-    return {"median": _of_large(data, cosine).median("neuron", skipna=True), "signs": signs}
+    cosine = _cosine(data, "label", variant)
+    signs = (cosine > 0).where(cosine.notnull()).mean("neuron", skipna=True)
+    return {"median": cosine.median("neuron", skipna=True), "signs": signs}
 
 
 @lm.evidence("p11-lucky")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -13,14 +12,10 @@ from lemmata.theories.icl import bounds
 from lemmata.theories.icl.measures import DEFAULT, learnt
 
 RATES = ["0.1", "0.2", "0.3", "0.5"]
-_SHARES: dict[str, Any] = {
-    "eps": 0.05,
-    "M1": DEFAULT.patterns,
-    "alpha": DEFAULT.fraction,
-    "alpha_test": DEFAULT.test_fraction,
-}
-UPPER = float(bounds.pruning_upper(**_SHARES))
-LOWER = {rate: float(bounds.pruning_lower(R=float(rate), **_SHARES)) for rate in RATES}
+_SHARES = (0.05, DEFAULT.patterns, DEFAULT.fraction, DEFAULT.test_fraction)
+"""ε, M_1, α and α' of the proof's bounds."""
+UPPER = float(bounds.pruning_upper(*_SHARES))
+LOWER = {rate: float(bounds.pruning_lower(float(rate), *_SHARES)) for rate in RATES}
 
 
 def _pruned(data: xr.Dataset, order: str, rate: str | list[str] = RATES) -> xr.DataArray:

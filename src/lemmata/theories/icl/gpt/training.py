@@ -15,24 +15,8 @@ from jaxtyping import Array, Float
 
 import lemmata as lm
 from lemmata.networks.causal import Causal
-from lemmata.theories.icl.data import (
-    SEEN,
-    SHIFTED,
-    UNSEEN,
-    Patterns,
-    Prompts,
-    Tasks,
-    World,
-    all_tasks,
-    draw_exact,
-    draw_prompts,
-    draw_world,
-    out_of_domain,
-    shifted_prompts,
-    testing_prompts,
-    training_prompts,
-    unseen,
-)
+from lemmata.theories.icl import data
+from lemmata.theories.icl.data import Patterns, Prompts, Tasks, World
 from lemmata.theories.icl.gpt.network import answers, initialise
 from lemmata.theories.icl.gpt.setting import GptSetting, too_few_rows
 from lemmata.theories.icl.patterns import reference_family, require_family
@@ -62,10 +46,10 @@ def train(problem: GptSetting, key: jax.Array, network: Causal, world: World, wa
     def probe(state: Any, previous: Any) -> dict[str, Array]:
         return {"watch_hinge": batch_hinge(state.parameters, watched)}
 
-    fresh = lm.fresh(
-        lm.stream(key, "batch"), lambda step_key: training_prompts(problem, step_key, world, problem.batch)
+    draw = partial(data.training_prompts, problem, world=world, count=problem.batch)
+    start, step = lm.descent(
+        jax.grad(batch_hinge), optax.adam(problem.step_size), lm.fresh(lm.stream(key, "batch"), draw)
     )
-    start, step = lm.descent(jax.grad(batch_hinge), optax.adam(problem.step_size), fresh)
     return lm.loop(step, start(network), probe, lm.record_steps(problem.steps, problem.records, problem.record_every))
 
 
@@ -86,7 +70,7 @@ def scores(margin: Float[Array, " prompts"]) -> dict[str, Array]:
 @lm.piece("test_prompts", "test_capacity", "test_mode", "heads", "positions", once=True)
 def try_tasks(problem: GptSetting, key: jax.Array, network: Causal, world: World) -> dict[str, Array]:
     """In domain: seen and unseen tasks, in one pass."""
-    both = [testing_prompts(problem, key, world, which) for which in (SEEN, UNSEEN)]
+    both = [data.testing_prompts(problem, key, world, which) for which in (data.SEEN, data.UNSEEN)]
     margin = margins(problem, network, jax.tree.map(lambda *leaves: jnp.concatenate(leaves), *both))
     parts = zip(("seen", "unseen"), jnp.split(margin, 2), strict=True)
     return {f"{name}_{what}": value for name, part in parts for what, value in scores(part).items()}
@@ -104,7 +88,9 @@ def try_shifts(problem: GptSetting, key: jax.Array, network: Causal, world: Worl
 
     def one(cell: tuple[Array, Array]) -> dict[str, Array]:
         coefficients, amplitude = cell
-        prompts = shifted_prompts(problem, key, world, out_of_domain(world.basis, coefficients, odi, amplitude))
+        prompts = data.shifted_prompts(
+            problem, key, world, data.out_of_domain(world.basis, coefficients, odi, amplitude)
+        )
         margin = margins(problem, network, prompts)
         own = [prompts.query_pattern == j for j in range(ODR)]
         each = judge_margins(margin)
@@ -124,16 +110,16 @@ def try_contexts(problem: GptSetting, key: jax.Array, network: Causal, world: Wo
     require_family(problem.patterns, problem.irrelevant)
     if problem.positions == "learned" and problem.rows <= max(LENGTHS):
         raise lm.UserError(too_few_rows(problem.rows, "a tested length", max(LENGTHS)))
-    known, new = (jax.random.fold_in(lm.stream(key, "test"), which) for which in (UNSEEN, SHIFTED))
-    shifted = out_of_domain(world.basis, problem.shift_relevant, problem.shift_irrelevant, 1.0)
-    inside = known, world.patterns, unseen(problem, world.roles)
-    outside = new, shifted, all_tasks(shifted.relevant.shape[1])
+    known, new = (jax.random.fold_in(lm.stream(key, "test"), which) for which in (data.UNSEEN, data.SHIFTED))
+    shifted = data.out_of_domain(world.basis, problem.shift_relevant, problem.shift_irrelevant, 1.0)
+    inside = known, world.patterns, data.unseen(problem, world.roles)
+    outside = new, shifted, data.all_tasks(shifted.relevant.shape[1])
 
     def one(room: int, cell: dict[str, Array]) -> dict[str, Array]:
         def draw(key: jax.Array, patterns: Patterns, tasks: Tasks) -> Prompts:
             key, patterns = jax.random.fold_in(key, cell["number"]), patterns._replace(amplitude=cell["amplitude"])
             sizes: Any = {"count": problem.test_prompts, "room": room, "mode": problem.test_mode}
-            prompts = draw_prompts(key, patterns, world.q, tasks, cell["fraction"], cell["length"], **sizes)
+            prompts = data.draw_prompts(key, patterns, world.q, tasks, cell["fraction"], cell["length"], **sizes)
             # roles are as wide as there are patterns, and a condition needs equal shapes
             return prompts._replace(roles=jnp.zeros((problem.test_prompts, 0)))
 
@@ -160,8 +146,8 @@ def try_contexts(problem: GptSetting, key: jax.Array, network: Causal, world: Wo
 
 def train_and_test(problem: GptSetting, key: jax.Array) -> tuple[World, Causal, dict[str, Array]]:
     """Draw everything and train: the world, the trained network, and what both experiments say of the run."""
-    world = draw_world(problem, key)
-    run = train(problem, key, initialise(problem, key), world, draw_exact(problem, key, world))
+    world = data.draw_world(problem, key)
+    run = train(problem, key, initialise(problem, key), world, data.draw_exact(problem, key, world))
     trained: Causal = run.state.parameters
     return world, trained, run.results() | try_tasks(problem, key, trained, world)
 

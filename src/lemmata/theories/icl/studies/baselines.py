@@ -11,17 +11,8 @@ from jaxtyping import Array, Bool, Float
 
 import lemmata as lm
 from lemmata.networks.shallow import Network
-from lemmata.theories.icl.data import (
-    COIN,
-    UNSEEN,
-    Prompts,
-    World,
-    draw_world,
-    require_shiftable,
-    shifted_patterns,
-    shifted_prompts,
-    testing_prompts,
-)
+from lemmata.theories.icl import data
+from lemmata.theories.icl.data import Prompts, World
 from lemmata.theories.icl.network import run_forward
 from lemmata.theories.icl.setting import Setting
 from lemmata.theories.icl.studies.predictors import BASELINES, consult_oracle, fit_estimators, predict
@@ -46,7 +37,7 @@ class Asked(NamedTuple):
 
 
 def _oracle(key: jax.Array, prompts: Prompts) -> Float[Array, " prompts"]:
-    coin = jax.random.fold_in(lm.stream(key, "test"), COIN)
+    coin = jax.random.fold_in(lm.stream(key, "test"), data.COIN)
     return consult_oracle(prompts, jax.random.rademacher(coin, prompts.label.shape))
 
 
@@ -65,8 +56,8 @@ def ask(problem: Setting, key: jax.Array, network: Network, signs: Array, world:
             _oracle(key, prompts),
         )
 
-    inside = one(testing_prompts(problem, key, world, UNSEEN))
-    outside = one(shifted_prompts(problem, key, world, shifted_patterns(problem, world)))
+    inside = one(data.testing_prompts(problem, key, world, data.UNSEEN))
+    outside = one(data.shifted_prompts(problem, key, world, data.shifted_patterns(problem, world)))
     return jax.tree.map(lambda *parts: jnp.stack(parts), inside, outside)
 
 
@@ -111,7 +102,7 @@ _CELL = ("domain", "predictor")
 )
 def compare(problem: Setting, key: jax.Array, prepared: None = None) -> dict[str, Any]:
     """Train; ask every predictor on the same prompts, in and out of domain."""
-    require_shiftable(problem)
+    data.require_shiftable(problem)
     world, _, signs, run = train_network(problem, key)
     network: Network = run.state.parameters
     scored = score_predictors(problem.test_contexts, ask(problem, key, network, signs, world))
@@ -121,7 +112,7 @@ def compare(problem: Setting, key: jax.Array, prepared: None = None) -> dict[str
 @lm.piece("test_prompts", "test_capacity", "test_mode", once=True)
 def try_oracle(problem: Setting, key: jax.Array, world: World) -> dict[str, Array]:
     """The error of the oracle on unseen tasks."""
-    prompts = testing_prompts(problem, key, world, UNSEEN)
+    prompts = data.testing_prompts(problem, key, world, data.UNSEEN)
     wrong = _oracle(key, prompts) != prompts.label
     return {"oracle_error": jnp.mean(wrong * 1.0), "prompts": jnp.asarray(problem.test_prompts * 1.0)}
 
@@ -132,4 +123,4 @@ def try_oracle(problem: Setting, key: jax.Array, world: World) -> dict[str, Arra
 )
 def ask_oracle(problem: Setting, key: jax.Array, prepared: None = None) -> dict[str, Array]:
     """Ask the predictor that is told all patterns; nothing is trained."""
-    return try_oracle(problem, key, draw_world(problem, key))
+    return try_oracle(problem, key, data.draw_world(problem, key))
