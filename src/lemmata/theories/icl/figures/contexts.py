@@ -88,15 +88,15 @@ def training_contexts(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figur
     """The hinge after a fixed number of steps by length of the training prompts, and the length that is needed."""
     figure, (left, right) = draw.panels(2)
     x = 1 / data.fraction.values
-    for budget, line, mark, color in zip(BUDGETS, ("-", ":"), ("o", "s"), (draw.BLUE, draw.RED), strict=True):
-        hinge = by_length(data.last_watch_hinge, budget)
-        words = f"{int(hinge.steps[0])} steps"
+    for (budget, delta), line, mark, color in zip(BUDGETS.items(), "-:", "os", (draw.BLUE, draw.RED), strict=True):
         how = {"middle": "median", "linestyle": line, "marker": mark}
-        draw.curves(left, hinge, "contexts", "fraction", rf"$\alpha$ = {{}}, {words}", **how)
+        hinge = by_length(data.last_watch_hinge, budget)
+        draw.curves(left, hinge, "contexts", "fraction", rf"$\alpha$ = {{}}, {budget} budget", **how)
         needed = required_length(data, budget).transpose("seed", "fraction")
+        words = rf"{budget} budget ($\delta$ = {delta:g})"
         draw.curves(right, needed, "fraction", label=words, color=color, x=x, **how)
         if budget == "short":
-            draw.law(right, x, needed.values, x, rf"paper: $\propto\alpha^{{-1}}$ (at {words})")
+            draw.law(right, x, needed.values, x, rf"paper: $\propto\alpha^{{-1}}$ ({budget} budget)")
     draw.predicted(left, REACHED, f"long enough: below {REACHED:g}")
     draw.claimed(left, claims["e1-context-single"], part="hinge", words="claimed at $l_{tr}$ = 1")
     draw.from_zero(left, 1.05)

@@ -18,7 +18,7 @@ STEP = "training step $t$"
 
 def default(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     """What is solved and attended to; the attention maps; single neurons; pruning."""
-    figure, axes = draw.panels(8, rows=4)
+    figure, axes = draw.panels(8, rows=4, height=4.2)
     intact, shuffled = (data.sel(variant=name) for name in ("intact", "shuffled"))
     _solved(axes[0], data.sel(variant=["intact", "frozen", "shuffled"]), claims)
     draw.paths(axes[1], data, "concentration_path", "variant")
@@ -83,13 +83,14 @@ def growth(data: xr.Dataset) -> Figure:
 
 def _turns(ax: Axes, cosine: xr.DataArray, norm: xr.DataArray, sign: np.ndarray) -> None:
     """The path of every neuron in angle and norm, from a bar to a mark."""
-    angle = np.degrees(np.arccos(np.clip(cosine, -1, 1)))
+    angles = np.degrees(np.arccos(np.clip(cosine.transpose("shown", "record").values, -1, 1)))
+    norms = norm.transpose("shown", "record").values
     for group, color, marker in ((1, draw.BLUE, "^"), (-1, draw.RED, "v")):
         for i in np.flatnonzero(sign == group):
-            x, y = angle.isel(shown=i), norm.isel(shown=i)
-            label = f"end, $a_i{'>' if group > 0 else '<'}0$" if i == np.flatnonzero(sign == group)[0] else None
-            ax.plot(x, y, color=color, marker=marker, markevery=[-1], markersize=7, linewidth=1, label=label)
-            ax.plot(x[0], y[0], "|", color="black", markersize=7, label="start" if i == 0 else None)
+            ax.plot(angles[i], norms[i], color=color, marker=marker, markevery=[-1], markersize=7, linewidth=1)
+            ax.plot(angles[i, :1], norms[i, :1], "|", color="black", markersize=7)
+        ax.plot([], [], marker, color=color, markersize=7, label=f"end, $a_i{'>' if group > 0 else '<'}0$")
+    ax.plot([], [], "|", color="black", markersize=7, label="start")
     ax.set_xlim(-8, 188)
     ax.set_xticks(range(0, 181, 45))
     draw.log_y(ax)

@@ -11,8 +11,12 @@ from matplotlib.figure import Figure
 
 import lemmata as lm
 from lemmata import figures as draw
+from lemmata.lab.judges import level_of
 from lemmata.theories.icl import bounds
 from lemmata.theories.icl.measures import DEFAULT, own_entries
+
+READ = (50, 100, 200)
+"""The steps at which linear growth is claimed."""
 
 
 def lucky(data: xr.Dataset) -> Figure:
@@ -64,8 +68,8 @@ def activity(ax: Axes, data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> None
     kinds = {"own_active": "each on its prompt", "all_active": r"$\mathcal{W}$ on all $+1$, $\mathcal{U}$ on all $-1$"}
     shares = lm.stack({words: data[name] for name, words in kinds.items()}, "kind")
     planted = lm.stack({words: data[f"planted_{name}"] for name, words in kinds.items()}, "kind")
-    draw.paths(ax, data, shares, "kind", "{}")
-    draw.paths(ax, data, planted.mean("kind"), label="control: rows of $W_O$ planted", color=draw.GREY, linestyle=":")
+    draw.paths(ax, data, shares, "kind")
+    draw.paths(ax, data, planted.mean("kind"), label="control: rows of $W_O$ planted", color=draw.GREY, linestyle="-.")
     draw.claimed(ax, claims["p12-own-active"], words="paper: all; claimed")
     draw.from_zero(ax, 1.05)
     draw.finish(ax, "do lucky neurons stay active?", "share of (neuron, prompt) pairs active", "training step $t$")
@@ -76,13 +80,16 @@ def growth(ax: Axes, data: xr.Dataset, shuffled: xr.Dataset, claims: Mapping[str
     groups = {"lucky": "lucky", "plus": "positive", "minus": "negative"}
     grown = data.output_growth.assign_coords(growth=[groups[str(name)] for name in data.growth.values])
     draw.paths(ax, data, grown, "growth", "{} neurons")
-    words = {"label": "control: shuffled labels", "color": draw.GREY, "linestyle": ":"}
-    draw.paths(ax, shuffled, shuffled.output_growth.sel(growth="plus"), **words)
+    control = shuffled.output_growth.sel(growth="plus")
+    draw.paths(ax, shuffled, control, label="control: shuffled labels", color=draw.GREY, linestyle="-.")
     t = data.step.mean("seed")
     delta = float(own_entries(data.key_patterns.isel(record=0)).mean())
     scales = {"beta": DEFAULT.pattern_norm, "alpha": DEFAULT.fraction, "eta": DEFAULT.step_size}
     law = bounds.output_growth(delta=delta, t=t, m=data.sizes["neuron"], **scales)
     draw.predicted(ax, law, r"paper: $\geq\delta(\beta^2+1)\alpha\eta t/(2m)$", t)
+    steps = [step for step in READ if step <= t.max()]
+    least = [level_of(claims["p15-linear"].judge, label=f"t={step}")[0] for step in steps]
+    draw.predicted(ax, least, "claimed: at least a tenth of it", steps, **draw.CLAIMED)
     draw.claimed(ax, claims["p15-linear-corrected"], part="last", words="corrected, at the end")
     draw.loss_scale(ax)
     ax.set_ylim(bottom=-1e-3)

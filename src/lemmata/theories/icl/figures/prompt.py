@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
@@ -38,7 +40,7 @@ def prompt(data: xr.Dataset) -> Figure:
     output, truth = float(first.output), _sign(first.label)
     verdict = "right" if _sign(output) == truth else "wrong"
     words = f"output $F$ = {output:+.2f}\ntruth $z$ = {SIGNS[truth]}: {verdict}".replace("-", "−")
-    how = {"ha": "center", "va": "top"}
+    how: dict[str, Any] = {"ha": "center", "va": "top"}
     ax.text(places[-1], -0.75, words, fontsize=11, color=COLORS[_sign(output)], fontweight="bold", **how)
     ax.text(places[:-1].mean(), -0.75, PAPER, fontsize=9, **how)
     ax.set_xlim(-1.25, places[-1] + 1.25)
@@ -75,6 +77,6 @@ def _arrow(ax: Axes, start: float, end: float, height: float, attention: float) 
     share = float(np.nan_to_num(attention))
     bend = [(start, TOP), ((start + end) / 2, TOP + 2 * height), (end, TOP)]
     arc = Path(bend, [Path.MOVETO, Path.CURVE3, Path.CURVE3])
-    how = {"mutation_scale": 12 + 8 * share, "linewidth": 0.8 + 6 * share, "alpha": 0.35 + 0.55 * share}
+    how: dict[str, Any] = {"mutation_scale": 12 + 8 * share, "linewidth": 0.8 + 6 * share, "alpha": 0.35 + 0.55 * share}
     ax.add_patch(FancyArrowPatch(path=arc, arrowstyle="-|>", color="black", **how))
     ax.text(end - 0.15, TOP + 0.08, f"attention\n{attention:.3f}", ha="right", va="bottom", fontsize=10)

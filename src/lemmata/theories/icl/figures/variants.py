@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import xarray as xr
 from matplotlib.figure import Figure
@@ -13,7 +14,7 @@ from lemmata.theories.icl.claims.variants import SHARP
 from lemmata.theories.icl.figures import claimed_at
 
 HEADS = {"independent": "independent\n$W_O$", "equal": "equal blocks\nof $W_O$", "frozen": "both heads\nfrozen"}
-UNDER = {"bbox_to_anchor": (0.5, -0.2)}
+UNDER: dict[str, Any] = {"bbox_to_anchor": (0.5, -0.2)}
 """A legend under names of two lines."""
 KINDS = ("trained", "frozen")
 ATTENTION = r"attention on $\mathcal{N}_*$, unseen tasks"

@@ -41,7 +41,7 @@ def contexts(data: xr.Dataset) -> Figure:
     for ax, alpha in zip(axes, data.test_alpha.values, strict=True):
         draw.curves(ax, error.sel(test_alpha=alpha), "length", "domain", x=lengths)
         absent = (1 - float(alpha) / 2) ** fine
-        label = r"P4: $\pi/2$ to $\pi=(1-\alpha'/2)^l$"
+        label = r"predicted: $\pi/2$ to $\pi=(1-\alpha'/2)^l$"
         ax.fill_between(fine, absent / 2, absent, color=draw.GREY, alpha=0.2, linewidth=0, label=label)
         draw.predicted(ax, (1 - float(alpha)) ** fine / 2, r"told all patterns: $(1-\alpha')^l/2$", fine)
         draw.loss_scale(ax, top=1.0)
