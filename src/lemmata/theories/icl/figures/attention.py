@@ -11,7 +11,6 @@ from matplotlib.figure import Figure
 
 import lemmata as lm
 from lemmata import figures as draw
-from lemmata.theories.icl.figures import claimed_at
 from lemmata.theories.icl.measures import both_maps, growth_records, mean_updates, other_entries
 
 UPDATES = {"partners": draw.RED, "non-partners": draw.GREEN, "irrelevant": draw.ORANGE}
@@ -51,10 +50,10 @@ def entries(ax: Axes, data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> None:
         "non-partners": other_entries(maps, data.partner, False),
     }
     draw.groups(ax, lm.stack(kinds, "kind"), "kind", "map", "{} map, all entries", markersize=2.5, alpha=0.5)
-    claimed_at(ax, claims["p6-own"], 0, "claimed, own")
+    draw.claimed(ax, claims["p6-own"], words="claimed, own", at=0)
     for sign, words in ((1, r"paper (6.18): $|\cdot|\leq G_{jj}/M_1$"), (-1, None)):
         draw.predicted(ax, sign * float(kinds["own"].mean()) / size, words, at=1)
-    claimed_at(ax, claims["p6-non-partners"], 2, "claimed, non-partners", part="largest")
+    draw.claimed(ax, claims["p6-non-partners"], "largest", words="claimed, non-partners", at=2)
     draw.finish(ax, "attention maps by how two patterns are related", "entries of $G^Q$, $G^K$ at the end")
 
 

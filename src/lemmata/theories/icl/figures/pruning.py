@@ -12,7 +12,6 @@ from matplotlib.figure import Figure
 import lemmata as lm
 from lemmata import figures as draw
 from lemmata.lab.judges import level_of
-from lemmata.theories.icl.figures import claimed_at
 
 RATE = "share $R$ of all neurons that is pruned"
 BOUNDED = ("0.1", "0.2", "0.3", "0.5")
@@ -29,7 +28,7 @@ def in_domain(ax: Axes, data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Non
     rate = xr.DataArray(rates, dims="rate")
     formula = np.maximum(0, 1 - data.unseen_margin * (1 - rate / share)).where(rate <= share)
     draw.predicted(ax, formula.mean("seed"), r"formula: $(1-\bar F(1-Rm/|\mathcal{L}|))_+$", rates)
-    claimed_at(ax, claims["p10-upper"], small, r"paper (E.107) at $\mathcal{L}^c$", half=0.06)
+    draw.claimed(ax, claims["p10-upper"], words=r"paper (E.107) at $\mathcal{L}^c$", at=small, half=0.06)
     least = [level_of(claims["p10-lower"].judge, label=rate)[0] for rate in BOUNDED]
     words = "paper (E.109): random large, at least"
     draw.predicted(ax, least, words, [float(rate) for rate in BOUNDED], linestyle=":", linewidth=2)
@@ -41,24 +40,21 @@ def out_of_domain(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     """Hinge and sign error out of domain by pruning rate and order; by α' after pruning 20 %; norms of the neurons."""
     figure, axes = draw.panels(4, rows=2)
     dense, rates = data.isel(test_fraction=-1), data.rate.values.astype(float)
-    limits = {
-        "hinge": ("hinge loss", {"f65a-harmless": 0.15, "f65a-error-rises-corrected": 0.5}),
-        "error": ("sign error", {"f65a-error-rises": 0.5}),
-    }
-    for ax, (what, (unit, levels)) in zip(axes, limits.items(), strict=False):
+    for ax, what, unit in zip(axes, ("hinge", "error"), ("hinge loss", "sign error"), strict=False):
         values = dense[f"pruned_{what}"]
-        draw.curves(ax, values, "rate", "order", "pruned: {}", x=rates)
-        start = float(values.sel(order="smallest", rate="0").mean())
-        draw.predicted(ax, start, "not pruned")
-        for name, rate in levels.items():
-            words = "corrected" if name.endswith("corrected") else "claimed"
-            words = f"{words} of the smallest {100 * rate:g} %, rise"
-            claimed_at(ax, claims[name], rate, words, start=start, half=0.06)
+        draw.curves(ax, values - values.sel(rate="0"), "rate", "order", "pruned: {}", x=rates)
+        draw.predicted(ax, 0.0, "not pruned")
         draw.moment(ax, 0.15, "paper: harmless below 15 %", height=0.9)
-        title = rf"{unit} after pruning ($\alpha'$ = {float(dense.test_fraction):g})"
-        draw.finish(ax, title, f"{unit}, out of domain", RATE)
+        title = rf"rise of the {unit} by pruning ($\alpha'$ = {float(dense.test_fraction):g})"
+        draw.finish(ax, title, f"rise of the {unit}, out of domain", RATE, legend=0)
+    draw.claimed(axes[0], claims["f65a-harmless"], words="claimed, smallest 15 %", at=0.15, half=0.06)
+    draw.claimed(axes[0], claims["f65a-error-rises-corrected"], words="corrected, smallest half", at=0.5, half=0.06)
+    draw.claimed(axes[1], claims["f65a-error-rises"], words="claimed, smallest half", at=0.5, half=0.06)
     draw.from_zero(axes[0], 1.15)
     draw.loss_scale(axes[1])
+    axes[1].set_ylim(bottom=-1e-3)
+    for ax in axes[:2]:
+        draw.finish(ax)
     smallest = data.pruned_error.sel(order="smallest")
     shown = lm.stack({"smallest 20 % pruned": smallest.sel(rate="0.2"), "not pruned": smallest.sel(rate="0")}, "model")
     draw.groups(axes[2], shown, "test_fraction", "model", "{} (points: seeds)")

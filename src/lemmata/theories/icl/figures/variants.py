@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import xarray as xr
 from matplotlib.figure import Figure
@@ -11,11 +10,8 @@ from matplotlib.figure import Figure
 import lemmata as lm
 from lemmata import figures as draw
 from lemmata.theories.icl.claims.variants import SHARP
-from lemmata.theories.icl.figures import claimed_at
 
 HEADS = {"independent": "independent\n$W_O$", "equal": "equal blocks\nof $W_O$", "frozen": "both heads\nfrozen"}
-UNDER: dict[str, Any] = {"bbox_to_anchor": (0.5, -0.2)}
-"""A legend under names of two lines."""
 KINDS = ("trained", "frozen")
 ATTENTION = r"attention on $\mathcal{N}_*$, unseen tasks"
 
@@ -30,13 +26,13 @@ def heads(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     draw.predicted(left, SHARP, f"paper: each head; claimed: ≥ {SHARP:g}", **draw.CLAIMED)
     draw.claimed(left, claims["p17-each-head-corrected"], words="corrected, better head")
     draw.from_zero(left, 1.05)
-    draw.finish(left, "attention of both heads", ATTENTION, **UNDER)
+    draw.finish(left, "attention of both heads", ATTENTION)
     losses = lm.stack({"sign error": data.unseen_error, "hinge loss": data.unseen_hinge}, "loss")
     draw.groups(right, losses, "variant", "loss", words=HEADS)
-    for part, color in (("error", draw.BLUE), ("hinge", draw.RED)):
-        claimed_at(right, claims["p17-error"], range(2), f"paper: solved; claimed, {part}", part, color=color)
+    for part in ("error", "hinge"):
+        draw.claimed(right, claims["p17-error"], part, words=f"paper: solved; claimed, {part}")
     draw.loss_scale(right)
-    draw.finish(right, "error and hinge loss with two heads", "on unseen tasks, at the end", **UNDER)
+    draw.finish(right, "error and hinge loss with two heads", "on unseen tasks, at the end")
     return figure
 
 
@@ -50,7 +46,7 @@ def classes(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
         level = float(data.unseen_no_match.sel(attention="trained", test_length=length).mean())
         label = None if i else "paper: at most the share without a match"
         draw.predicted(left, level, label, at=i)
-    claimed_at(left, claims["p18-long"], len(words) - 1, f"claimed at {list(words.values())[-1]}")
+    draw.claimed(left, claims["p18-long"], words=f"claimed at {list(words.values())[-1]}", at=len(words) - 1)
     draw.loss_scale(left)
     draw.finish(left, "errors beside prompts without a match", "share of unseen-task prompts")
     sharp = {f"{kind} attention": data.concentration.sel(attention=kind).isel(head=0) for kind in KINDS}
