@@ -15,11 +15,11 @@ from scipy import stats
 from lemmata.lab.precision import numerics
 from lemmata.lab.simulation import stream
 from lemmata.networks.shallow import Network
-from lemmata.theories.icl.data import World, draw_world
+from lemmata.theories.icl.data import World, draw_world, training_prompts
 from lemmata.theories.icl.experiments import TINY
 from lemmata.theories.icl.network import initialise
 from lemmata.theories.icl.setting import Setting
-from lemmata.theories.icl.training import REGISTER, train_network, training_prompts
+from lemmata.theories.icl.training import REGISTER, train_network
 
 FAST: Any = {"compiler_options": {"xla_backend_optimization_level": 0}}
 ROOM, CONTEXTS = 9, 6

@@ -47,7 +47,7 @@ experiment = functools.partial(lm.experiment, kind=Setting, simulation=simulate,
 _CONTROLS = {"intact": {}, "frozen": {"train_attention": 0}, "shuffled": {"label_order": "shuffled"}}
 
 
-def _sweep(name: str, depends: str, axes: dict[str, Any], smoke: dict[str, Any], paper: Any = None) -> lm.Experiment:
+def _sweep(name: str, depends: str, axis: str, quick: Any, paper: Any = None, smoke: Any = None) -> lm.Experiment:
     """T* over one axis: checked every 5 steps, at most 6000."""
     return experiment(
         name,
@@ -55,10 +55,10 @@ def _sweep(name: str, depends: str, axes: dict[str, Any], smoke: dict[str, Any],
         question=f"How does the number of iterations depend on {depends}?",
         plot=iterations.iterations,
         setting={"steps": 6000, "record_every": 5, "records": 1201, "stop": "reached"},
-        axes=axes,
+        axes={axis: quick},
         seeds=3,
-        smoke={"records": 3, **smoke},
-        paper=paper,
+        smoke={"records": 3, axis: smoke or quick},
+        paper={axis: paper or quick},
         paper_seeds=10,
     )
 
@@ -126,7 +126,7 @@ EXPERIMENTS = (
         setting={"steps": 1200},
         axes={"relevant_patterns": {m: {"patterns": m, "irrelevant": 30 - m, "batch": 20 * m} for m in (6, 12, 20)}},
         seeds=3,
-        smoke={"relevant_patterns": {m: {"patterns": m, "irrelevant": 12 - m} for m in (4, 6)}},
+        smoke={"relevant_patterns": _FEW_PATTERNS},
         paper_seeds=5,
     ),
     experiment(
@@ -175,29 +175,12 @@ EXPERIMENTS = (
         smoke={"test_length": {"20": {"test_contexts": 6}, "60": {"test_contexts": 8}}},
         paper={"steps": 1500},
     ),
-    _sweep("p2-eta", "η (claimed: η^-1)", {"step_size": [0.25, 0.5, 1.0]}, {}, {"step_size": [0.125, 0.25, 0.5, 1.0]}),
-    _sweep("p2-alpha", "α (claimed: α^(-2/3))", {"fraction": [0.2, 0.4, 0.6, 0.8, 1.0]}, {}),
-    _sweep("p2-beta", "β (claimed: β^(-2/3))", {"pattern_norm": [1.5, 2.0, 3.0, 4.0]}, {}),
-    _sweep(
-        "p2-patterns",
-        "M_1 (claimed: M_1 √log M_1)",
-        {"relevant_patterns": _PATTERNS},
-        {"relevant_patterns": _FEW_PATTERNS},
-    ),
-    _sweep(
-        "p2-width",
-        "m (claimed: not at all)",
-        {"neurons": [50, 200, 800]},
-        {"neurons": [8, 16]},
-        {"neurons": [50, 100, 200, 400, 800]},
-    ),
-    _sweep(
-        "p2-delta",
-        "δ (proof: δ^(-2/3))",
-        {"initial_scale": [0.05, 0.1, 0.2]},
-        {},
-        {"initial_scale": [0.05, 0.1, 0.15, 0.2]},
-    ),
+    _sweep("p2-eta", "η (claimed: η^-1)", "step_size", [0.25, 0.5, 1.0], [0.125, 0.25, 0.5, 1.0]),
+    _sweep("p2-alpha", "α (claimed: α^(-2/3))", "fraction", [0.2, 0.4, 0.6, 0.8, 1.0]),
+    _sweep("p2-beta", "β (claimed: β^(-2/3))", "pattern_norm", [1.5, 2.0, 3.0, 4.0]),
+    _sweep("p2-patterns", "M_1 (claimed: M_1 √log M_1)", "relevant_patterns", _PATTERNS, smoke=_FEW_PATTERNS),
+    _sweep("p2-width", "m (claimed: not at all)", "neurons", [50, 200, 800], [50, 100, 200, 400, 800], [8, 16]),
+    _sweep("p2-delta", "δ (proof: δ^(-2/3))", "initial_scale", [0.05, 0.1, 0.2], [0.05, 0.1, 0.15, 0.2]),
     experiment(
         "e2-tasks",
         reference="Condition 6.3.2, Figure E.2",
