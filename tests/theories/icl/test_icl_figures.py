@@ -149,7 +149,8 @@ def test_a_figure_is_drawn_without_warnings_labelled_and_with_the_prediction(nam
         assert ax.get_ylabel()
         legend = ax.get_legend()
         assert legend is not None
-        assert legend.get_window_extent().y1 <= ax.xaxis.get_tightbbox().y0  # pyright: ignore[reportOptionalMemberAccess]
+        words = [text.get_window_extent() for text in legend.get_texts()]
+        assert max(box.y1 for box in words) <= ax.xaxis.get_tightbbox().y0  # pyright: ignore[reportOptionalMemberAccess]
         assert legend.get_window_extent().x0 >= 0
 
 
