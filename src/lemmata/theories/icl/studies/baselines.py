@@ -9,15 +9,14 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from lemmata.lab.simulation import Variable, host_piece, piece, simulation, stream
+import lemmata as lm
 from lemmata.networks.shallow import Network
-from lemmata.theories.icl.baselines import BASELINES, consult_oracle, fit_estimators, predict
-from lemmata.theories.icl.data import Prompts, World, draw_world
+from lemmata.theories.icl import data
+from lemmata.theories.icl.data import Prompts, World
 from lemmata.theories.icl.network import run_forward
-from lemmata.theories.icl.prompts import COIN, UNSEEN, shifted_patterns, shifted_prompts, testing_prompts
 from lemmata.theories.icl.setting import Setting
-from lemmata.theories.icl.training import train_network
-from lemmata.theories.icl.variations import SEEN_HINGE, require_outside, seen_hinge
+from lemmata.theories.icl.studies.predictors import BASELINES, consult_oracle, fit_estimators, predict
+from lemmata.theories.icl.training import SEEN_HINGE, seen_hinge, train_network
 
 DOMAINS = ("in-domain", "out of domain")
 PREDICTORS = ("one-layer", "oracle", *BASELINES)
@@ -38,11 +37,11 @@ class Asked(NamedTuple):
 
 
 def _oracle(key: jax.Array, prompts: Prompts) -> Float[Array, " prompts"]:
-    coin = jax.random.fold_in(stream(key, "test"), COIN)
+    coin = jax.random.fold_in(lm.stream(key, "test"), data.COIN)
     return consult_oracle(prompts, jax.random.rademacher(coin, prompts.label.shape))
 
 
-@piece("test_prompts", "test_context_room", "test_mode", "include_query", "dimension", once=True)
+@lm.piece("test_prompts", "test_capacity", "test_mode", "include_query", "dimension", once=True)
 def ask(problem: Setting, key: jax.Array, network: Network, signs: Array, world: World) -> Asked:
     """Testing prompts on unseen tasks and out of domain."""
 
@@ -57,8 +56,8 @@ def ask(problem: Setting, key: jax.Array, network: Network, signs: Array, world:
             _oracle(key, prompts),
         )
 
-    inside = one(testing_prompts(problem, key, world, UNSEEN))
-    outside = one(shifted_prompts(problem, key, world, shifted_patterns(problem, world)))
+    inside = one(data.testing_prompts(problem, key, world, data.UNSEEN))
+    outside = one(data.shifted_prompts(problem, key, world, data.shifted_patterns(problem, world)))
     return jax.tree.map(lambda *parts: jnp.stack(parts), inside, outside)
 
 
@@ -69,7 +68,7 @@ def _scored(length: Any, asked: Asked) -> dict[str, jax.ShapeDtypeStruct]:
     return {name: jax.ShapeDtypeStruct(shape, asked.network.dtype) for name, shape in shapes.items()}
 
 
-@host_piece(_scored)
+@lm.host_piece(_scored)
 def score_predictors(length: Any, asked: Asked) -> dict[str, np.ndarray]:
     """Fit every baseline to the contexts of every prompt, and count the errors of all predictors."""
     length = int(length)
@@ -93,35 +92,35 @@ def score_predictors(length: Any, asked: Asked) -> dict[str, np.ndarray]:
 _CELL = ("domain", "predictor")
 
 
-@simulation(
-    Variable("prompt_error", _CELL, "", "sign error of every predictor on the same prompts"),
-    Variable("prompt_error_match", _CELL, "", "share of prompts that have a match and the wrong answer"),
-    Variable("prompt_no_match", ("domain",), "", "share of prompts without a context of the query's pattern"),
-    Variable("agreement", ("baseline",), "", "share of audited prompts with the answer of scikit-learn's estimator"),
+@lm.simulation(
+    lm.Variable("prompt_error", _CELL, "", "sign error of every predictor on the same prompts"),
+    lm.Variable("prompt_error_match", _CELL, "", "share of prompts that have a match and the wrong answer"),
+    lm.Variable("prompt_no_match", ("domain",), "", "share of prompts without a context of the query's pattern"),
+    lm.Variable("agreement", ("baseline",), "", "share of audited prompts with the answer of scikit-learn's estimator"),
     SEEN_HINGE,
     labels={"domain": DOMAINS, "predictor": PREDICTORS, "baseline": BASELINES},
 )
 def compare(problem: Setting, key: jax.Array, prepared: None = None) -> dict[str, Any]:
     """Train; ask every predictor on the same prompts, in and out of domain."""
-    require_outside(problem)
+    data.require_shiftable(problem)
     world, _, signs, run = train_network(problem, key)
     network: Network = run.state.parameters
     scored = score_predictors(problem.test_contexts, ask(problem, key, network, signs, world))
     return {**scored, "seen_hinge": seen_hinge(problem, key, network, signs, world)}
 
 
-@piece("test_prompts", "test_context_room", "test_mode", once=True)
+@lm.piece("test_prompts", "test_capacity", "test_mode", once=True)
 def try_oracle(problem: Setting, key: jax.Array, world: World) -> dict[str, Array]:
     """The error of the oracle on unseen tasks."""
-    prompts = testing_prompts(problem, key, world, UNSEEN)
+    prompts = data.testing_prompts(problem, key, world, data.UNSEEN)
     wrong = _oracle(key, prompts) != prompts.label
     return {"oracle_error": jnp.mean(wrong * 1.0), "prompts": jnp.asarray(problem.test_prompts * 1.0)}
 
 
-@simulation(
-    Variable("oracle_error", (), "", "error of the oracle predictor on unseen tasks"),
-    Variable("prompts", (), "", "testing prompts"),
+@lm.simulation(
+    lm.Variable("oracle_error", (), "", "error of the oracle predictor on unseen tasks"),
+    lm.Variable("prompts", (), "", "testing prompts"),
 )
 def ask_oracle(problem: Setting, key: jax.Array, prepared: None = None) -> dict[str, Array]:
     """Ask the predictor that is told all patterns; nothing is trained."""
-    return try_oracle(problem, key, draw_world(problem, key))
+    return try_oracle(problem, key, data.draw_world(problem, key))

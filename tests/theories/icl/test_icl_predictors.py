@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from lemmata.theories.icl import data as sampler
-from lemmata.theories.icl.baselines import BASELINES, consult_oracle, fit_estimators, predict
 from lemmata.theories.icl.data import Prompts, all_tasks, draw_prompts, draw_world, out_of_domain
 from lemmata.theories.icl.setting import Setting
+from lemmata.theories.icl.studies.predictors import BASELINES, consult_oracle, fit_estimators, predict
 
 SETTING = Setting()
 DIMENSION, ROOM, COUNT = 30, 20, 4000

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
-from lemmata.lab.simulation import Variable, piece, simulation, stream
+import lemmata as lm
 from lemmata.networks.shallow import Network
 from lemmata.theories.icl.data import World, draw_prompts, unseen
 from lemmata.theories.icl.network import run_forward
@@ -16,13 +16,11 @@ from lemmata.theories.icl.training import train_network
 LENGTH, FRACTION = 3, 2 / 3
 
 
-@piece("include_query", once=True)
+@lm.piece("include_query", once=True)
 def show_prompt(problem: Setting, key: jax.Array, network: Network, signs: Array, world: World) -> dict[str, Array]:
     """An exact prompt of an unseen task: one context with the query's pattern, one with the other decisive one."""
-    prompt = draw_prompts(
-        stream(key, "test"), world.patterns, world.q, unseen(problem, world.roles), FRACTION, LENGTH,
-        count=1, room=LENGTH, mode="exact",
-    )  # fmt: skip
+    test, tasks = lm.stream(key, "test"), unseen(problem, world.roles)
+    prompt = draw_prompts(test, world.patterns, world.q, tasks, FRACTION, LENGTH, count=1, room=LENGTH, mode="exact")
     run = run_forward(network, signs, prompt, problem.include_query)
     dimension = world.basis.shape[0]
     inputs = jnp.concatenate([prompt.contexts[0], prompt.query])[:, :dimension]
@@ -35,14 +33,14 @@ def show_prompt(problem: Setting, key: jax.Array, network: Network, signs: Array
     }
 
 
-@simulation(
-    Variable(
+@lm.simulation(
+    lm.Variable(
         "coefficients", ("input", "basis_pattern"), "", "every input as a combination of all patterns, query last"
     ),
-    Variable("context_label", ("context",), "f(x_i)", "labels of the contexts"),
-    Variable("attention", ("context",), "attn_i", "attention of the query on the contexts"),
-    Variable("label", (), "z", "label of the query"),
-    Variable("output", (), "F", "output of the network"),
+    lm.Variable("context_label", ("context",), "f(x_i)", "labels of the contexts"),
+    lm.Variable("attention", ("context",), "attn_i", "attention of the query on the contexts"),
+    lm.Variable("label", (), "z", "label of the query"),
+    lm.Variable("output", (), "F", "output of the network"),
 )
 def illustrate(problem: Setting, key: jax.Array, prepared: None = None) -> dict[str, Array]:
     """Train, and look at one prompt."""

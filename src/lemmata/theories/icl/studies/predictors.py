@@ -13,7 +13,7 @@ from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Num
+from jaxtyping import Array, Bool, Float, Num
 
 from lemmata.theories.icl.data import Prompts
 
@@ -35,14 +35,14 @@ def predict(x: Features, y: Labels, query: Queries) -> dict[str, Answers]:
     answers = {name: y[:, 0].copy() for name in BASELINES}
     if mixed.any():
         x, y, query = x[mixed], y[mixed], query[mixed]
-        found = {
+        fitted = {
             "logistic": _logistic(x, y, query),
             "linear SVM": _support_vectors("linear", x, y, query),
             "Gaussian SVM": _support_vectors("rbf", x, y, query),
             "1-NN": _neighbours(1, x, y, query),
             "3-NN": _neighbours(3, x, y, query),
         }
-        for name, answer in found.items():
+        for name, answer in fitted.items():
             answers[name][mixed] = answer
     return answers
 
@@ -147,5 +147,8 @@ def consult_oracle(prompts: Prompts, coin: Num[Array, " prompts"]) -> Float[Arra
     own = jnp.take_along_axis(prompts.roles, prompts.query_pattern[:, None], axis=1)
     same = prompts.matches()
     opposite = (role == -own) & (prompts.weight > 0)
-    first = lambda where: jnp.take_along_axis(y, jnp.argmax(where, axis=1)[:, None], axis=1)[:, 0]  # noqa: E731
+
+    def first(where: Bool[Array, "prompts contexts"]) -> Float[Array, " prompts"]:
+        return jnp.take_along_axis(y, jnp.argmax(where, axis=1)[:, None], axis=1)[:, 0]
+
     return jnp.where(same.any(1), first(same), jnp.where(opposite.any(1), -first(opposite), coin))
