@@ -12,7 +12,8 @@ from matplotlib.figure import Figure
 from lemmata import cli
 from lemmata.datasets.graphs import Graph, make_graph, standins
 from lemmata.lab.errors import UserError
-from lemmata.theories.graph_transformer.diagnosis import Means, connected_blocks, diagnose
+from lemmata.theories.graph_transformer.diagnose import diagnose
+from lemmata.theories.graph_transformer.diagnose.certainty import Means, connected_blocks
 
 
 def cycle_of_clusters(clusters: int = 12, size: int = 8, seed: int = 0) -> Graph:

@@ -15,13 +15,12 @@ from matplotlib.text import Text
 
 from lemmata.lab.figures import NEVER
 from lemmata.lab.grid import make_grid
-from lemmata.theories.graph_transformer import bounds, figures
-from lemmata.theories.graph_transformer.experiments import cores, extensions, samples, training
-from lemmata.theories.graph_transformer.figures import common, success
+from lemmata.theories.graph_transformer import bounds, experiments, figures, four_classes, hand_made, whole_graphs
+from lemmata.theories.graph_transformer.figures import common, samples
 
 EXPERIMENTS = {
     experiment.name: experiment
-    for module in (training, cores, samples, extensions)
+    for module in (experiments, four_classes, hand_made, whole_graphs)
     for experiment in module.EXPERIMENTS
 }
 PANELS = {
@@ -181,28 +180,28 @@ def test_runs_that_never_arrive_stand_at_the_edge_and_have_no_law(name, smoke):
     ax = draw(name, never).axes[1 if name == "p6-sampler" else 0]
     labels = ax.get_legend_handles_labels()[1]
     assert NEVER in labels
-    assert not any("fit" in label or "document" in label for label in labels)
+    assert not any("fit" in label or "paper" in label for label in labels)
 
 
 def test_iterations_lie_on_the_corrected_exponents_and_the_printed_ones_cross_them(smoke):
     data = smoke("p2-step")
     laws = {"eta": lambda v: v**-1.0, "eps_0": lambda v: 5 / (1 - 2 * v), "delta": lambda v: 5.0}
     times = data.trained_step.copy(deep=True)
-    for case in map(str, data.case.values):
+    for case in map(str, data.variant.values):
         name, value = case.split("=")
-        times.loc[{"case": case}] = 100 * laws[name](float(value))
+        times.loc[{"variant": case}] = 100 * laws[name](float(value))
     left, middle, right = figures.steps(data.assign(trained_step=times)).axes
     eta = np.array([0.05, 0.1, 0.2, 0.4])
     np.testing.assert_allclose(places(line(left, "corrected")), eta)
     np.testing.assert_allclose(values(line(left, "corrected")), 100 / eta)
     # both laws meet at the geometric centre of the axis
     centre = np.exp(np.log(eta).mean())
-    np.testing.assert_allclose(values(line(left, "document")), 100 / centre * (eta / centre) ** -0.5)
+    np.testing.assert_allclose(values(line(left, "paper")), 100 / centre * (eta / centre) ** -0.5)
     assert str(line(left, "fit").get_label()).startswith("fit: exponent −1.00")
     # the cell that all axes share stands at 1 - 2 ε_0 = 1 and at 1 - δ = .8
     np.testing.assert_allclose(places(line(middle, "corrected")), [0.6, 0.8, 0.9, 1.0])
     np.testing.assert_allclose(values(line(middle, "corrected")), 500 / np.array([0.6, 0.8, 0.9, 1.0]))
-    np.testing.assert_allclose(places(line(right, "document")), [0.6, 0.8, 0.9, 1.0])
+    np.testing.assert_allclose(places(line(right, "paper")), [0.6, 0.8, 0.9, 1.0])
     np.testing.assert_allclose(values(line(right, "corrected")), 500)
 
 
@@ -219,11 +218,11 @@ def test_minimal_counts_stand_beside_both_laws_and_absent_ones_at_the_edge():
     x = np.sort(gamma**-2.0)
     np.testing.assert_allclose(places(line(ax, "measured")), x)
     np.testing.assert_allclose(values(line(ax, "measured")), [np.nan, 40, 20])
-    np.testing.assert_allclose(places(line(ax, success.NONE)), [0.8**-2])
+    np.testing.assert_allclose(places(line(ax, samples.NONE)), [0.8**-2])
     # the open constant is chosen so that the law passes through the centre of the two counts at γ_d^-2 = 4 and 16
-    np.testing.assert_allclose(values(line(ax, r"document: $|L|")), x * np.sqrt(40 / 4 * 20 / 16))
+    np.testing.assert_allclose(values(line(ax, r"paper: $|L|")), x * np.sqrt(40 / 4 * 20 / 16))
     term = np.asarray(bounds.samples(gamma_d=gamma[::-1]))
-    np.testing.assert_allclose(values(line(ax, "document (3.9)")), term * np.sqrt(40 / term[1] * 20 / term[2]))
+    np.testing.assert_allclose(values(line(ax, "paper (3.9)")), term * np.sqrt(40 / term[1] * 20 / term[2]))
     rates = shown(figure)[0].images[0].get_array()
     assert rates is not None
     np.testing.assert_allclose(np.asarray(rates), np.where(counts[:, None] >= minimal[::-1], 1.0, 0.0))
@@ -235,18 +234,18 @@ def test_iterations_of_a_gcn_are_judged_against_a_line_in_the_inverse_square():
     dims = ("seed", "discriminative")
     data = xr.Dataset({"reached_step": (dims, times), "tight_step": (dims, 2 * times)}, {"discriminative": gamma})
     left, right = figures.gcn_iterations(data).axes
-    found = line(left, "document: a line (loss < 0.05: $R^2$ = 1.000")
+    found = line(left, "paper: a line (loss < 0.05: $R^2$ = 1.000")
     np.testing.assert_allclose(np.asarray(found.get_xydata()), [[0.8**-2, 10 + 20 * 0.8**-2], [16, 330]])
-    slopes = np.diff(np.log(values(line(right, "document")))) / np.diff(np.log(gamma))
+    slopes = np.diff(np.log(values(line(right, "paper")))) / np.diff(np.log(gamma))
     np.testing.assert_allclose(slopes, -2)
 
 
 def test_the_gcn_is_compared_with_the_graph_transformer_seed_by_seed(smoke):
     data = smoke("b6a-iterations")
     times = data.reached_step.copy(deep=True)
-    times.loc[{"model": "GT core"}] = 50.0
-    times.loc[{"model": "GCN core"}] = 150.0
-    times.loc[{"model": "GCN core", "discriminative": 0.25, "seed": 0}] = np.inf
+    times.loc[{"variant": "GT core"}] = 50.0
+    times.loc[{"variant": "GCN core"}] = 150.0
+    times.loc[{"variant": "GCN core", "discriminative": 0.25, "seed": 0}] = np.inf
     right = figures.iterations(data.assign(reached_step=times)).axes[1]
     np.testing.assert_allclose(values(line(right, "every seed")), [np.nan, 3, 3])
     np.testing.assert_allclose(places(line(right, NEVER)), [0.25])
@@ -257,7 +256,7 @@ def test_the_loss_ends_beside_twice_the_flipped_labels(smoke):
     flipped = xr.full_like(data.flipped, 0.0) + data.label_noise + 0.01
     left, right = figures.noise(data.assign(flipped=flipped)).axes
     np.testing.assert_allclose(levels(left), [0.02, 0.12, 0.22, 0.42])
-    found = line(right, "document")
+    found = line(right, "paper")
     np.testing.assert_allclose(places(found), values(found))
 
 
@@ -280,19 +279,19 @@ def test_samplers_batches_and_shares_stand_beside_their_formulas(drawn):
     np.testing.assert_allclose(values(found), 0.2 / (0.2 + 0.8 * beta))
     assert beta.min() == pytest.approx(0.1)
     axes = shown(drawn("p16-batch"))
-    slopes = np.diff(np.log(values(line(axes[0], "document")))) / np.diff(np.log(places(line(axes[0], "document"))))
+    slopes = np.diff(np.log(values(line(axes[0], "paper")))) / np.diff(np.log(places(line(axes[0], "paper"))))
     np.testing.assert_allclose(slopes, -0.5)
-    found = line(axes[2], "document")
+    found = line(axes[2], "paper")
     np.testing.assert_allclose(values(found), np.exp(-places(found) / 4))
-    np.testing.assert_allclose(
-        np.asarray(line(drawn("p18-mass").axes[0], "document").get_xydata()), [[0, 0], [1, 0.95]]
-    )
+    np.testing.assert_allclose(np.asarray(line(drawn("p18-mass").axes[0], "paper").get_xydata()), [[0, 0], [1, 0.95]])
     assert levels(drawn("p19-sampling").axes[0]) == pytest.approx([2 / 60**2, 2 / 20**2])
 
 
 def test_the_variance_stands_beside_the_bound_of_its_graph(smoke):
     data = smoke("p17-variance")
-    limits = xr.zeros_like(data.bound) + xr.DataArray([1800.0, 0.018], {"graph": ["chapter", "cycle"]}, ["graph"])
+    limits = xr.zeros_like(data.bound) + xr.DataArray(
+        [1800.0, 0.018], {"generator": ["chapter", "ring"]}, ["generator"]
+    )
     left, right = figures.variance(data.assign(bound=limits)).axes
     assert levels(left) == pytest.approx([0.018, 1800])
     ends = sorted(places(found)[0] for found in predictions(right))
@@ -302,7 +301,7 @@ def test_the_variance_stands_beside_the_bound_of_its_graph(smoke):
 def test_the_node_of_figure_3_2_has_its_neighbours_on_two_circles_and_its_margins_written():
     margin = xr.DataArray([[[0.0, -2.0, 3.0]], [[0.0, 2.0, -3.0]]], dims=("label", "seed", "distance"))
     figure = figures.hand_margins(xr.Dataset({"margin": margin}, {"label": [1.0, -1.0], "seed": [0]}))
-    for ax, wanted in zip(figure.axes, (("−2  (document: −2)", "3  (document: 3)"), ("2", "−3")), strict=True):
+    for ax, wanted in zip(figure.axes, (("−2  (paper: −2)", "3  (paper: 3)"), ("2", "−3")), strict=True):
         written = [text.get_text() for text in ax.texts]
         for z, value in zip((1, 2), wanted, strict=True):
             assert rf"distance {z}: $\Delta_n({z})$ = {value}" in written
@@ -317,13 +316,13 @@ def test_the_encoding_stands_beside_the_margins_scaled_to_it(smoke):
     data["count_margin"][:] = margins
     data["distance_bias"][:] = np.array([5.0, -1, 0, 3, 1, 7, 7])
     ax = figures.cores(data).axes[0]
-    np.testing.assert_allclose(places(line(ax, "document")), [1, 2, 3])
-    np.testing.assert_allclose(values(line(ax, "document")), margins[1:4] * 3 / 8)
+    np.testing.assert_allclose(places(line(ax, "paper")), [1, 2, 3])
+    np.testing.assert_allclose(values(line(ax, "paper")), margins[1:4] * 3 / 8)
 
 
 def test_two_networks_have_two_core_distances(drawn):
     axes = shown(drawn("p21-four"))
-    assert [float(places(line(ax, "document"))[0]) for ax in axes[2:]] == [4.0, 2.0]
+    assert [float(places(line(ax, "paper"))[0]) for ax in axes[2:]] == [4.0, 2.0]
 
 
 def test_graphs_are_compared_with_counting_and_absolute_encodings_with_their_controls(smoke, drawn):

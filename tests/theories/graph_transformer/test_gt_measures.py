@@ -5,7 +5,6 @@ import pytest
 import xarray as xr
 
 from lemmata.lab.claims import NotApplicable
-from lemmata.theories.graph_transformer.confusion import preferred_ratio
 from lemmata.theories.graph_transformer.measures import (
     at_time,
     by_count,
@@ -18,6 +17,7 @@ from lemmata.theories.graph_transformer.measures import (
     uncensored,
     up_to,
 )
+from lemmata.theories.graph_transformer.studies.sampler import preferred_ratio
 
 inf, nan = np.inf, np.nan
 
@@ -105,7 +105,7 @@ def test_the_minimal_count_is_the_one_from_which_on_half_of_the_runs_succeed() -
     success = np.array([[[seed < 4 * rate for rate in row] for seed in range(4)] for row in rates.values()], float)
     counts = minimal_counts(
         xr.DataArray(
-            success, dims=("case", "seed", "labelled"), coords={"case": list(rates), "labelled": [10, 20, 40, 80]}
+            success, dims=("variant", "seed", "labelled"), coords={"variant": list(rates), "labelled": [10, 20, 40, 80]}
         )
     )
     assert dict(zip(rates, counts.values, strict=True)) == {
@@ -115,7 +115,7 @@ def test_the_minimal_count_is_the_one_from_which_on_half_of_the_runs_succeed() -
 
 def test_cells_are_put_on_their_fraction_and_count_and_permuted_ones_are_left_out() -> None:
     cases = ["0.25, 10", "0.25, 20", "0.4, 10", "0.4, 20", "0.4, 20, permuted"]
-    values = xr.DataArray(np.arange(10.0).reshape(5, 2), dims=("case", "seed"), coords={"case": cases})
+    values = xr.DataArray(np.arange(10.0).reshape(5, 2), dims=("variant", "seed"), coords={"variant": cases})
     found = by_count(values.to_dataset(name="x"), values)
     assert found.sel(discriminative=0.25, labelled=20).values.tolist() == [2, 3]
     assert found.sel(discriminative=0.4).transpose("labelled", "seed").values.tolist() == [[4, 5], [6, 7]]

@@ -8,8 +8,8 @@ import numpy as np
 
 from lemmata.lab.bounds import bound, option, parameter
 
-OPEN = "the constant is not given in the document; C = 1"
-_C = parameter(1.0, "C", "the constant that the document leaves open", low=0, open_ends="low")
+OPEN = "the constant is not given in the paper; C = 1"
+_C = parameter(1.0, "C", "the constant that the paper leaves open", low=0, open_ends="low")
 _NODES = parameter(1000, "N", "number of nodes", low=2, integer=True)
 _SHELL = parameter(120, "δ_zm", "size of the largest core shell", low=1, integer=True)
 _FRACTION = parameter(0.4, "γ_d", "fraction of discriminative nodes", low=0, high=1, open_ends="low")

@@ -16,7 +16,8 @@ from lemmata.datasets.graphs.distances import distance_table
 from lemmata.datasets.graphs.graph import Graph, make_graph
 from lemmata.lab.errors import UserError
 from lemmata.lab.simulation import generator
-from lemmata.theories.graph_transformer.generators import Drawn, draw_graph
+from lemmata.theories.graph_transformer.graphs import Drawn, draw_graph
+from lemmata.theories.graph_transformer.graphs.positions import encode, unit_rows
 from lemmata.theories.graph_transformer.margins import (
     Shells,
     core_distance,
@@ -24,7 +25,6 @@ from lemmata.theories.graph_transformer.margins import (
     mean_margins,
     winning_margins,
 )
-from lemmata.theories.graph_transformer.positions import encode, unit_rows
 from lemmata.theories.graph_transformer.sampling import order_by_distance
 from lemmata.theories.graph_transformer.setting import FAR, NetworkSetting, Setting
 
@@ -76,7 +76,7 @@ def _remembered(setting: Setting, seed: int) -> tuple[Drawn, np.ndarray]:
 
 def draw(setting: Setting, seed: int) -> tuple[Drawn, np.ndarray]:
     """The graph of the run and its truncated distances."""
-    if setting.generator == "given" or setting.signs is not None:
+    if setting.generator == "given" or setting.cluster_signs is not None:
         drawn = draw_graph(setting, seed)
         return drawn, distance_table(as_graph(drawn), depth(setting))
     alone: dict[str, Any] = {name: getattr(setting, name) for name in GRAPH_FIELDS}
@@ -104,7 +104,9 @@ def draw_patterns(
     draws = generator(seed, "features")
     square, upper = np.linalg.qr(draws.normal(size=(setting.dimension, setting.dimension)))
     directions = (square * np.sign(np.diag(upper)))[:, : setting.patterns]
-    return directions.T[pattern] + setting.noise * draws.normal(size=(len(pattern), setting.dimension)), directions
+    return directions.T[pattern] + setting.feature_noise * draws.normal(
+        size=(len(pattern), setting.dimension)
+    ), directions
 
 
 def given_patterns(setting: Setting, pattern: Int[np.ndarray, " nodes"], seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -157,7 +159,7 @@ def prepare(setting: Setting, seed: int) -> World:
     count = ordered.start[:, min(farthest, cap) + 1] - first
     known = order[: setting.labelled]
     lonely = int((count[known] == 0).sum())
-    if setting.strict and lonely:
+    if setting.require_candidates and lonely:
         raise UserError(
             f"{lonely} of {setting.labelled} labelled nodes have no node at the distances that are sampled."
         )

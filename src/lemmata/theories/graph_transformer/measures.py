@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import xarray as xr
 
-from lemmata.lab.claims import NotApplicable
+from lemmata.lab.claims import Evidence, NotApplicable
+from lemmata.lab.measures import stack
 
+CONFUSION = 0.05
+"""ε_S of the default graph."""
 SUCCESS = 1e-3
 """Full loss below which a run of a success map counts."""
 
@@ -71,10 +77,10 @@ def minimal_counts(success: xr.DataArray) -> xr.DataArray:
 def by_count(data: xr.Dataset, values: xr.DataArray) -> xr.DataArray:
     """The cells of f36-gcn-samples, without the permuted one, over `discriminative` and `labelled`."""
     cells: dict[float, dict[int, xr.DataArray]] = {}
-    for case in map(str, data.case.values):
+    for case in map(str, data.variant.values):
         parts = case.split(", ")
         if len(parts) == 2:
-            cells.setdefault(float(parts[0]), {})[int(parts[1])] = values.sel(case=case, drop=True)
+            cells.setdefault(float(parts[0]), {})[int(parts[1])] = values.sel(variant=case, drop=True)
     rows = [xr.concat(list(row.values()), "labelled").assign_coords(labelled=list(row)) for row in cells.values()]
     return xr.concat(rows, "discriminative").assign_coords(discriminative=list(cells))
 
@@ -94,3 +100,18 @@ def straight_line(x: np.ndarray, y: np.ndarray) -> tuple[float, float]:
     total = float(np.sum((y - y.mean()) ** 2))
     rest = float(np.sum((y - slope * x - intercept) ** 2))
     return float(slope), 1 - rest / total if total > 0 else 0.0
+
+
+def of(experiment: str, take: Callable[[xr.Dataset], Any], **cell: Any) -> Evidence:
+    """What `take` makes of one cell of an experiment."""
+    return lambda datasets: take(datasets[experiment].sel(cell, drop=True))
+
+
+def value_at(experiment: str, name: str, time: float, **cell: Any) -> Evidence:
+    """A variable at some η t, in one cell of an experiment."""
+    return of(experiment, lambda data: at_time(data, data[name], time), **cell)
+
+
+def each(evidences: dict[str, Evidence], dim: str) -> Evidence:
+    """The evidence of several cells as criteria along one named dimension."""
+    return lambda datasets: stack({name: take(datasets) for name, take in evidences.items()}, dim)

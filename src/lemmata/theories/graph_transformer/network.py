@@ -42,6 +42,12 @@ class Tokens(NamedTuple):
     bins: Int[Array, "rows keys"]
 
 
+def tokens_of(world: Any, rows: Array, keys: Array, weight: Array, bins: Any) -> Tokens:
+    """Rows of nodes with their keys as the network reads them; `world` has features and a table, `bins` is Z."""
+    far = jnp.minimum(world.table[rows[:, None], keys].astype(jnp.int32), bins - 1)
+    return Tokens(world.features[rows], world.features[keys], weight, far)
+
+
 @piece("inputs", "dimension", "neuron_room", "key_width", "value_width", "bin_room", "init", "row_norm", once=True)
 def initialise(problem: NetworkSetting, key: jax.Array, directions: Array) -> tuple[Parameters, Array]:
     """The initial parameters and the output weights a; neurons beyond m have a_i = 0."""
@@ -62,7 +68,7 @@ def initialise(problem: NetworkSetting, key: jax.Array, directions: Array) -> tu
     shared = semi_orthogonal(keys["shared"], width, inputs)
     turned = semi_orthogonal(keys["value"], problem.value_width, inputs)
     if problem.init == "literal":
-        scale = jnp.maximum(problem.noise, 1e-12) ** 2
+        scale = jnp.maximum(problem.feature_noise, 1e-12) ** 2
         k = q = problem.key_error**2 / scale * jnp.eye(width, inputs)
         v = problem.value_error**2 / scale * turned
     elif problem.init == "gaussian":
@@ -160,9 +166,9 @@ def by_bin(values: Float[Array, "rows keys"], bins: Int[Array, "rows keys"], roo
 
 def trained_parameters(problem: Setting) -> Float[Array, ""]:
     """How many numbers are trained: a GCN m m_b + m_b d, a graph transformer 2 m_a d + Z more, a GAT m_a d + 2 m_a."""
-    head = problem.train_o * problem.neurons * problem.value_width
-    values = problem.train_v * problem.value_width * jnp.sum(value_columns(problem))
+    head = problem.train_output * problem.neurons * problem.value_width
+    values = problem.train_values * problem.value_width * jnp.sum(value_columns(problem))
     if problem.scores == "additive":
-        return head + values + problem.update_qk * problem.key_width * (problem.inputs + 2)
-    attention = problem.update_qk * 2 * problem.key_width * problem.inputs
-    return head + values + attention + problem.update_b * (problem.bins - problem.freeze_b0)
+        return head + values + problem.update_attention * problem.key_width * (problem.inputs + 2)
+    attention = problem.update_attention * 2 * problem.key_width * problem.inputs
+    return head + values + attention + problem.update_encoding * (problem.bins - problem.freeze_zero_bin)

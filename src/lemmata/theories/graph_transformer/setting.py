@@ -12,9 +12,9 @@ from lemmata.lab.setting import array, choice, derived, fixed, flag, number, siz
 
 SEQUENCES = ("+-+-", "++--++--", "+++---+++---", "++--++--++--", "++++-+-+----", "+-+-+-+-")
 MODELS = ("gt", "no_pe", "gcn", "frozen_init")
-ROOM = 400
+NEURON_ROOM = 400
 """Neurons that programs have room for; up to this width all widths share one program."""
-BINS = 7
+BIN_ROOM = 7
 """Bins of the encoding that programs have room for."""
 FAR = 255
 """Beyond every distance."""
@@ -27,7 +27,7 @@ class NetworkSetting(Base):
 
     dimension: int = size(20, "d", "dimension of the features", low=2)
     patterns: int = size(10, "M", "number of patterns; the first two decide the label", low=2)
-    noise: float = number(0.01, "c_0", "standard deviation of the feature noise", low=0)
+    feature_noise: float = number(0.01, "c_0", "standard deviation of the feature noise", low=0)
     neurons: int = number(400, "m", "width of the hidden layer", low=1, integer=True)
     key_width: int = size(20, "m_a", "rows of W_K and W_Q")
     value_width: int = size(20, "m_b", "rows of W_V")
@@ -39,7 +39,7 @@ class NetworkSetting(Base):
     bins: int = number(4, "Z", "bins of the distance encoding", low=2, high=200, integer=True)
     step_size: float = number(0.1, "η", "step size", low=0)
     steps: int = number(300, "T", "training steps", low=1, integer=True)
-    train_b: float = number(1, "", "1: the encoding is trained; 0: frozen", low=0, high=1)
+    train_encoding: float = number(1, "", "1: the encoding is trained; 0: frozen", low=0, high=1)
     record_every: int = number(10, "", "steps between records", low=1, integer=True)
     records: int = size(31, "", "room for records", low=2)
 
@@ -59,11 +59,11 @@ class NetworkSetting(Base):
 
     @fixed
     def neuron_room(self) -> int:
-        return max(ROOM, self.neurons)
+        return max(NEURON_ROOM, self.neurons)
 
     @fixed
     def bin_room(self) -> int:
-        return max(BINS, self.bins)
+        return max(BIN_ROOM, self.bins)
 
     @derived
     def attention_scale(self) -> float:
@@ -80,7 +80,14 @@ class Setting(NetworkSetting):
     """Defaults: the chapter's graph with the step size of quick runs (section 7)."""
 
     generator: str = choice(
-        "chapter", "where the graph comes from (2.2 - 2.5)", "chapter", "blocks", "cycle", "structures", "given"
+        "chapter",
+        "where the graph comes from (2.2 - 2.5, 3.7)",
+        "chapter",
+        "blocks",
+        "cycle",
+        "ring",
+        "structures",
+        "given",
     )
     nodes: int = size(1000, "N", "number of nodes")
     discriminative: float = number(
@@ -97,7 +104,7 @@ class Setting(NetworkSetting):
     heterophily: bool = flag(False, "blocks whose edges join different labels")
     sequence: str = choice("++--++--", "labels of the clusters of a cycle (2.4)", *SEQUENCES)
     edge_probability: float = number(1.0, "p", "edges between neighbouring clusters", low=0, high=1, open_ends="low")
-    signs: Any = array("s", "labels of the clusters of a cycle, instead of a sequence")
+    cluster_signs: Any = array("s", "labels of the clusters of a cycle, instead of a sequence")
     structure: str = choice(
         "clusters", "what decides the label in a graph of structures (3.7)", "clusters", "cycles", "degrees", "rings"
     )
@@ -138,7 +145,7 @@ class Setting(NetworkSetting):
     extra: int = size(4, "", "nodes drawn from the whole graph besides (stratified)", low=0)
     preference: float = number(1.0, "β", "weight of class-relevant nodes (biased)", low=0, open_ends="low")
     include_self: bool = flag(True, "the node itself is always added")
-    strict: bool = flag(False, "refuse graphs in which a labelled node has no candidate")
+    require_candidates: bool = flag(False, "refuse graphs in which a labelled node has no candidate")
 
     labelled: int = number(400, "|L|", "labelled nodes", low=1, integer=True)
     batch: int = size(100, "B", "nodes of a step; 0: all labelled ones", low=0)
@@ -146,10 +153,10 @@ class Setting(NetworkSetting):
     fresh_samples: bool = flag(True, "draw new nodes at every step")
     pretraining: int = number(0, "T_0", "first steps in which only W_O is trained", low=0, integer=True)
     margin: float = number(1.0, "", "margin of the training loss", low=0, open_ends="low")
-    train_qk: float = number(1, "", "1: W_K and W_Q are trained; 0: frozen", low=0, high=1)
-    train_v: float = number(1, "", "1: W_V is trained; 0: frozen", low=0, high=1)
-    train_o: float = number(1, "", "1: W_O is trained; 0: frozen", low=0, high=1)
-    freeze_b0: float = number(0, "", "1: the entry of distance 0 is frozen", low=0, high=1)
+    train_attention: float = number(1, "", "1: W_K and W_Q are trained; 0: frozen", low=0, high=1)
+    train_values: float = number(1, "", "1: W_V is trained; 0: frozen", low=0, high=1)
+    train_output: float = number(1, "", "1: W_O is trained; 0: frozen", low=0, high=1)
+    freeze_zero_bin: float = number(0, "", "1: the entry of distance 0 is frozen", low=0, high=1)
 
     test_draws: int = size(3, "", "samples of every node in sampled evaluation")
     test_from: int = size(
@@ -186,7 +193,7 @@ class Setting(NetworkSetting):
             yield "fresh_samples = false needs test_from = 0: nodes are trained on the samples they are watched on."
         if self.draw == "stratified" and self.reach > STRATA:
             yield f"reach = {self.reach} is not allowed: a stratified sample has strata for distances 1 to {STRATA}."
-        from lemmata.theories.graph_transformer.generators import refusals
+        from lemmata.theories.graph_transformer.graphs import refusals
 
         yield from refusals(self)
 
@@ -217,8 +224,8 @@ class Setting(NetworkSetting):
     @property
     def cluster_labels(self) -> np.ndarray:
         """s, of the cycle."""
-        if self.signs is not None:
-            return np.asarray(self.signs)
+        if self.cluster_signs is not None:
+            return np.asarray(self.cluster_signs)
         return np.array([1 if sign == "+" else -1 for sign in self.sequence])
 
     @property
@@ -234,12 +241,12 @@ class Setting(NetworkSetting):
         return self.positions_in_values
 
     @derived
-    def update_qk(self) -> float:
-        return self.train_qk * (self.model in ("gt", "no_pe"))
+    def update_attention(self) -> float:
+        return self.train_attention * (self.model in ("gt", "no_pe"))
 
     @derived
-    def update_b(self) -> float:
-        return self.train_b * (self.model == "gt")
+    def update_encoding(self) -> float:
+        return self.train_encoding * (self.model == "gt")
 
     @fixed
     def inputs(self) -> int:

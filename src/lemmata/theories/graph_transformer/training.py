@@ -14,27 +14,31 @@ from lemmata.lab.simulation import Variable, piece, simulation, stream
 from lemmata.lab.training import Run, descent, loop, record_steps
 from lemmata.networks.losses import hinge
 from lemmata.networks.shallow import Network
-from lemmata.theories.graph_transformer import neurons
 from lemmata.theories.graph_transformer.data import World, prepare
 from lemmata.theories.graph_transformer.network import (
     Parameters,
     gradient,
     initialise,
+    tokens_of,
     trained_parameters,
     value_columns,
 )
-from lemmata.theories.graph_transformer.probes import ERRORS, GROUPS, masses
-from lemmata.theories.graph_transformer.sampling import draw_tokens
-from lemmata.theories.graph_transformer.setting import Setting
-from lemmata.theories.graph_transformer.watched import (
+from lemmata.theories.graph_transformer.probes import (
+    ERRORS,
+    GROUPS,
+    NEURONS,
     Watched,
     all_tokens,
     draw_watched,
+    follow_proof,
     full,
     losses,
+    masses,
+    remember_start,
     sampled,
-    tokens_of,
 )
+from lemmata.theories.graph_transformer.sampling import draw_tokens
+from lemmata.theories.graph_transformer.setting import Setting
 
 TRAINED, TIGHT, SUCCESS = 0.1, 0.01, 1e-3
 """Training loss that counts as trained; the tighter tolerance of iteration counts; full loss of a success (F3.3)."""
@@ -49,7 +53,7 @@ def train(
 ) -> Run:
     """Plain SGD on the labelled nodes; the last state, records and first passages."""
     tokens = all_tokens(problem, world, watched)
-    start = neurons.begin(parameters, signs, world, watched, sampled(problem, parameters, signs, tokens))
+    start = remember_start(parameters, signs, world, watched, sampled(problem, parameters, signs, tokens))
     draws = watched.keys.shape[0]
 
     def probe(state: Any, previous: Any) -> dict[str, Array]:
@@ -64,12 +68,12 @@ def train(
         seen = draw_watched(problem, key, world, now.encoding) if moving else watched
         seen_tokens = all_tokens(problem, world, seen) if moving else tokens
         run = sampled(problem, now, signs, seen_tokens)
-        found = losses(world, watched, run.answer.reshape(draws, -1)) | {"distance_bias": now.encoding}
+        probed = losses(world, watched, run.answer.reshape(draws, -1)) | {"distance_bias": now.encoding}
         if problem.track in ("masses", "proof"):
-            found |= masses(problem, now, world, seen, seen_tokens, run)
+            probed |= masses(problem, now, world, seen, seen_tokens, run)
         if problem.track == "proof":
-            found |= neurons.follow(problem, start, now, signs, world, seen, run)
-        return found
+            probed |= follow_proof(problem, start, now, signs, world, seen, run)
+        return probed
 
     go, step = descent(
         step_gradient(problem, world, signs, watched), optax.sgd(problem.step_size), step_batches(problem, key, world),
@@ -119,10 +123,14 @@ def step_gradient(problem: Setting, world: World, signs: Array, watched: Watched
 def trainable(problem: Setting, t: Any) -> Parameters:
     """0/1 multipliers of every update: models, frozen parts, and the first steps in which W_O alone is trained."""
     later = (t >= problem.pretraining) * 1.0
-    qk = later * problem.update_qk
-    b = later * problem.update_b * jnp.where(jnp.arange(problem.bin_room) == 0, 1.0 - problem.freeze_b0, 1.0)
-    v = later * problem.train_v * value_columns(problem)
-    return Parameters(Network(problem.train_o, v, qk, qk), b, qk)  # pyright: ignore[reportArgumentType]
+    qk = later * problem.update_attention
+    b = (
+        later
+        * problem.update_encoding
+        * jnp.where(jnp.arange(problem.bin_room) == 0, 1.0 - problem.freeze_zero_bin, 1.0)
+    )
+    v = later * problem.train_values * value_columns(problem)
+    return Parameters(Network(problem.train_output, v, qk, qk), b, qk)  # pyright: ignore[reportArgumentType]
 
 
 @piece("scores", "include_self", "test_draws", once=True)
@@ -234,7 +242,7 @@ PROOF = (
 @simulation(
     *PATH, *MASSES, *PROOF, *PASSAGES, *ENDS, *FACTS,
     labels={
-        "group": GROUPS, "error": ERRORS, "crowd": neurons.NEURONS, "label": ("+1", "-1"), "quantile": QUANTILES,
+        "group": GROUPS, "error": ERRORS, "crowd": NEURONS, "label": ("+1", "-1"), "quantile": QUANTILES,
     },
     prepare=prepare,
 )  # fmt: skip

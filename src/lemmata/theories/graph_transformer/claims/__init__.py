@@ -2,22 +2,22 @@
 
 from lemmata.theories.graph_transformer.claims import (
     attention,
+    encoding,
     extensions,
-    facts,
     gradients,
     iterations,
     proof,
     samples,
-    training,
+    shells,
 )
 
 CLAIMS = (
-    *training.CLAIMS,
-    *samples.CLAIMS,
     *iterations.CLAIMS,
+    *samples.CLAIMS,
     *attention.CLAIMS,
+    *encoding.CLAIMS,
     *proof.CLAIMS,
     *gradients.CLAIMS,
-    *facts.CLAIMS,
+    *shells.CLAIMS,
     *extensions.CLAIMS,
 )

@@ -1,7 +1,8 @@
-"""Identities of the gradient in float64 (P13, P14): the encoding's derivative, its sum, the update of the values."""
+"""Gradients: identities in float64 (P13, P14), and how far a batch lies from the mean (P16)."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import jax
@@ -9,22 +10,23 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 
-from lemmata.lab.claims import Claim, Control, Datasets, Evidence
-from lemmata.lab.judges import all_of, at_most, equal
+from lemmata.lab.claims import FAILS, HOLDS, Claim, Control, Datasets, Evidence
+from lemmata.lab.judges import all_of, at_most, equal, within
+from lemmata.lab.measures import log_slopes
 from lemmata.lab.precision import numerics
 from lemmata.networks.losses import hinge
 from lemmata.networks.shallow import Network
 from lemmata.theories.graph_transformer.data import prepare
-from lemmata.theories.graph_transformer.network import Parameters, Tokens, gradient, initialise, run_sampled
-from lemmata.theories.graph_transformer.neurons import value_coefficients
+from lemmata.theories.graph_transformer.network import Parameters, Tokens, gradient, initialise, run_sampled, tokens_of
+from lemmata.theories.graph_transformer.probes import draw_watched, value_coefficients
 from lemmata.theories.graph_transformer.setting import Setting
-from lemmata.theories.graph_transformer.watched import draw_watched, tokens_of
+from lemmata.theories.graph_transformer.studies.batch_gradients import DRAWS, LIMIT
 
-DRAWS = 20
+CASES = 20
 BINS, KEYS, WIDTH, NEURONS = 4, 9, 5, 30
 SMALL: dict[str, Any] = {
     "nodes": 80, "degree": 8, "patterns": 4, "dimension": 6, "key_width": 6, "value_width": 6, "neurons": 40,
-    "labelled": 40, "batch": 20, "sample": 12, "noise": 0.0, "test_draws": 1,
+    "labelled": 40, "batch": 20, "sample": 12, "feature_noise": 0.0, "test_draws": 1,
 }  # fmt: skip
 
 
@@ -57,7 +59,7 @@ def encoding_derivative(parameters: Parameters, signs: Any, tokens: Tokens, *, c
 
 def _cases(datasets: Datasets) -> list[tuple[Parameters, jax.Array, Tokens]]:
     draws = np.random.default_rng(datasets.seed)
-    return [_random_case(draws) for _ in range(DRAWS)]
+    return [_random_case(draws) for _ in range(CASES)]
 
 
 def _derivatives(centred: bool) -> Evidence:
@@ -120,6 +122,36 @@ def _update(head_first: bool) -> Evidence:
     return evidence
 
 
+def _batch_slopes(name: str) -> Evidence:
+    """The exponent of the mean relative deviation in B."""
+
+    def evidence(datasets: Datasets) -> xr.DataArray:
+        deviation = datasets["p16-batch"][name]
+        return log_slopes(deviation.assign_coords(size=[float(b) for b in deviation["size"].values]), "size")
+
+    return evidence
+
+
+def _lower_limit(count: int, trials: int) -> xr.DataArray:
+    """The lower 95 % Clopper-Pearson limit of a frequency."""
+    from scipy.stats import beta
+
+    return xr.DataArray(float(beta.ppf(0.025, count, trials - count + 1)) if count else 0.0)
+
+
+def _frequency(datasets: Datasets) -> xr.DataArray:
+    exceeds = datasets["p16-batch"].exceeds.sel(moment="start", part="W_O", size="100")
+    trials = DRAWS * exceeds.sizes["seed"]
+    return _lower_limit(round(float(exceeds.mean()) * trials), trials)
+
+
+def _exact_tail(datasets: Datasets) -> xr.DataArray:
+    """Deviations drawn with P(deviation > ε) = e^{-B ε²}."""
+    trials = DRAWS * datasets["p16-batch"].sizes["seed"]
+    draws = np.random.default_rng(datasets.seed).random(trials)
+    return _lower_limit(int(np.sum(np.sqrt(-np.log(draws) / 100) > LIMIT)), trials)
+
+
 CLAIMS = (
     Claim(
         name="p13-gradient", reference="Lemma B.3.3", kind="identity",
@@ -141,5 +173,20 @@ CLAIMS = (
         statement="One step of SGD moves W_V μ_j by -η Σ_i V_i^(j) W_O,i exactly (1e-10, float64, c_0 = 0).",
         evidence=_update(False), judge=equal(1e-10),
         controls=(Control("W_O updated before W_V", _update(True)),),
+    ),
+    Claim(
+        name="p16-slope", reference="(B.63)", kind="scaling", reads=("p16-batch",),
+        statement="The relative deviation of a batch gradient falls as B^(-1/2): exponent in [-.6, -.4] for each of "
+        "the five parameters, at the start and at η t = 15.",
+        formula="deviation ∝ B^-1/2", evidence=_batch_slopes("deviation"),
+        judge=within(-0.6, -0.4, "clear", predicted=-0.5),
+        controls=(Control("B copies of one sample", _batch_slopes("copies")),),
+    ),
+    Claim(
+        name="p16-probability", reference="(B.63)", kind="bound", reads=("p16-batch",), expected=FAILS,
+        statement="As stated: a batch gradient deviates by more than ε with probability at most e^{-B ε²} (W_O at the"
+        " start, B = 100, ε = .5; lower 95 % limit of the frequency).",
+        formula="e^{-B ε²}", evidence=_frequency, judge=at_most(math.exp(-25.0)),
+        controls=(Control("deviations drawn with exactly that tail", _exact_tail, HOLDS),),
     ),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""What the proof follows: neurons (P11, P15), keys and queries (P12), the encoding's gradient (P13), values (P14)."""
+"""What the proof follows: neurons (P11, P15), keys and queries (P12), values (P14); printed initial weights (9.4)."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ import xarray as xr
 from lemmata.lab.claims import FAILS, HOLDS, Claim, Control, Evidence, NotApplicable
 from lemmata.lab.judges import at_least, at_most, within
 from lemmata.lab.measures import stack
-from lemmata.theories.graph_transformer.claims.common import of
-from lemmata.theories.graph_transformer.measures import at_time, up_to
+from lemmata.theories.graph_transformer.measures import at_time, of, up_to, value_at
 
 END = 30
 
@@ -227,5 +226,13 @@ CLAIMS = (
         " up to η t = 30, in every seed.",
         evidence=_persistence(["W", "U"]), judge=at_least(0.9, "every"),
         controls=(Control(WRONG, _persistence(["wrong W"])),),
+    ),
+    Claim(
+        name="e4-literal-init", reference="erratum 9.4", kind="comparison",
+        statement="As printed: with W_Q = W_K = δ²/c_0² I and W_V = σ²/c_0² U training reaches accuracy .95 by η t = "
+        "30.",
+        reads=("p7-training",), evidence=value_at("p7-training", "accuracy", 30, variant="literal init"),
+        judge=at_least(0.95, "clear"), expected=FAILS,
+        controls=(Control("intact", value_at("p7-training", "accuracy", 30, variant="intact"), HOLDS),),
     ),
 )  # fmt: skip

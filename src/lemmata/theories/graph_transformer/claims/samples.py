@@ -1,7 +1,8 @@
-"""Labels that are needed and what flipped ones do: P3, P4, the bound of P8, Figures 3.3, 3.4 and 3.6."""
+"""Labels that are needed and what flipped ones do: P3 - P5, the bound of P8, Figures 3.3, 3.4 and 3.6."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -9,10 +10,10 @@ import numpy as np
 import xarray as xr
 
 from lemmata.lab.claims import FAILS, HOLDS, INCONCLUSIVE, Claim, Control, Datasets, Evidence, NotApplicable
-from lemmata.lab.judges import all_of, at_least, at_most, decreasing, increasing, within
+from lemmata.lab.judges import all_of, at_least, at_most, decreasing, equal, increasing, within
 from lemmata.lab.measures import log_slopes
 from lemmata.theories.graph_transformer import bounds
-from lemmata.theories.graph_transformer.experiments.common import FRACTIONS
+from lemmata.theories.graph_transformer.experiments.presets import FRACTIONS
 from lemmata.theories.graph_transformer.measures import (
     SUCCESS,
     at_time,
@@ -61,7 +62,7 @@ def _samples_bound(**inputs: float) -> Evidence:
 
 def _gcn_bound(datasets: Datasets) -> xr.DataArray:
     data = datasets["f36-gcn-samples"]
-    shell = float(data.largest_shell.isel(bin=1).sel(case=f"{DEFAULT:g}, 640").max())
+    shell = float(data.largest_shell.isel(bin=1).sel(variant=f"{DEFAULT:g}, 640").max())
     value = float(bounds.gcn_samples(delta_zm=shell))
     _vacuous(value)
     return _at_or_above(by_count(data, _succeeds(data.full_loss)).sel(discriminative=DEFAULT, drop=True), value)
@@ -72,7 +73,7 @@ def _gcn_bound_small(datasets: Datasets) -> xr.DataArray:
     value = float(bounds.gcn_samples(delta_zm=1, sigma=0.0))
     _vacuous(value)
     data = datasets["f36-gcn-samples"]
-    permuted = _succeeds(data.full_loss.sel(case=f"{DEFAULT:g}, 640, permuted", drop=True))
+    permuted = _succeeds(data.full_loss.sel(variant=f"{DEFAULT:g}, 640, permuted", drop=True))
     return _at_or_above(permuted.expand_dims(labelled=[640]), value)
 
 
@@ -89,9 +90,9 @@ def _remark(**inputs: float) -> Evidence:
 def _confusions(data: xr.Dataset, permuted: bool = False) -> xr.Dataset:
     """The cells of f33b-samples along ε_S."""
     suffix = ", permuted"
-    chosen = [case for case in map(str, data.case.values) if case.endswith(suffix) == permuted]
+    chosen = [case for case in map(str, data.variant.values) if case.endswith(suffix) == permuted]
     values = [float(case.removesuffix(suffix)) for case in chosen]
-    return data.sel(case=chosen).rename(case="confusion").assign_coords(confusion=values)
+    return data.sel(variant=chosen).rename(variant="confusion").assign_coords(confusion=values)
 
 
 def _losses(permuted: bool) -> Evidence:
@@ -223,6 +224,22 @@ def _floor_times(data: xr.Dataset) -> dict[str, xr.DataArray]:
 
 EVERY_SEED = at_least(1.0, "every")
 FLOOR = {f"{noise:.4g}": 0.02 + 0.2 * noise for noise in (0.0, 0.05, 0.1, 0.2)}
+SHELL, LOSS, NEAR = 3, 0.6, 1e-3
+
+
+def _dominance(shift: float) -> Evidence:
+    """The threshold, and the ratio of the two terms of (3.9), computed apart, at a shifted ε_0."""
+
+    def evidence(datasets: Datasets) -> dict[str, object]:
+        threshold = float(bounds.dominance_threshold(delta_zm=SHELL, epsilon=LOSS))
+        first = SHELL**2 * math.log(1000)
+        second = bounds.required_batch(epsilon=LOSS) * bounds.iterations(eta=1.0, eps_0=threshold + shift, delta=0.0)
+        return {
+            "threshold": {"measured": threshold, "predicted": 0.45237}, "terms": xr.DataArray(float(first / second)),
+        }  # fmt: skip
+
+    return evidence
+
 
 CLAIMS = (
     Claim(
@@ -305,5 +322,13 @@ CLAIMS = (
         "least 20.",
         formula="|L| ∝ γ_d^-4", evidence=_ends(_minimal_gcn), judge=at_least(20.0),
         controls=(Control("counts put on 2 γ_d^-4", _ends(_law(2.0, -4.0)), HOLDS),),
+    ),
+    Claim(
+        name="p5-dominance", reference="Remark 1, footnote", kind="identity",
+        statement="The first term of (3.9) dominates below ε_0 = 1/2 - 1/2 δ_zm^-4 ε^-4, which is .45237 for δ_zm = "
+        "3, ε = .6: .001 below it the terms, computed apart, order as stated.",
+        formula="ε_0 < 1/2 - 1/2 δ^-4 ε^-4", evidence=_dominance(-NEAR),
+        judge=all_of(threshold=equal(1e-5), terms=at_least(1.0)),
+        controls=(Control(".001 above it", _dominance(NEAR)),),
     ),
 )  # fmt: skip

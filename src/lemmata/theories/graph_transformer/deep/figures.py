@@ -30,15 +30,15 @@ STYLES: dict[str, dict[str, Any]] = {
 def budgets(data: xr.Dataset) -> Figure:
     """Accuracy against the number of labelled nodes, one panel for each graph."""
     figure, axes = panels(data.sizes["graph"], width=5.6, height=4.4)
-    names = [name for name in STYLES if name in data.network.values]
+    names = [name for name in STYLES if name in data.variant.values]
     for ax, graph in zip(axes, data.graph.values, strict=True):
         part = data.sel(graph=graph)
         place = np.arange(part.sizes["budget"])
         for name, shift in zip(names, dodge(len(names), 0.4), strict=True):
-            _means(ax, part.test_accuracy.sel(network=name), place + shift, name)
-        guess = part.chance.mean(("seed", "network"))
+            _means(ax, part.test_accuracy.sel(variant=name), place + shift, name)
+        guess = part.chance.mean(("seed", "variant"))
         ax.plot(place, guess, color=GREY, linestyle=":", label="most frequent class")
-        nodes = part.labelled_nodes.mean(("seed", "network")).values
+        nodes = part.labelled_nodes.mean(("seed", "variant")).values
         labels = [f"{n:.0f} ({b})" for b, n in zip(part.budget.values, nodes, strict=True)]
         ax.set_xticks(place, labels, fontsize=7.5)
         ax.set_xlim(-0.4, len(place) - 0.6)
@@ -52,18 +52,18 @@ def budgets(data: xr.Dataset) -> Figure:
 def distances(data: xr.Dataset) -> Figure:
     """b_z of the last layer beside the accuracy of attending to distance z only, one row for each graph."""
     figure, axes = panels(2 * data.sizes["graph"], rows=data.sizes["graph"], width=5.6, height=4.2)
-    single = [str(name) for name in data.sampling.values if str(name).startswith("z=")]
+    single = [str(name) for name in data.variant.values if str(name).startswith("z=")]
     z = np.asarray([int(name[2:]) for name in single])
     inside = z < data.sizes["bin"]  # b has entries for z = 0 ... Z - 1
     for row, graph in enumerate(data.graph.values):
         left, right = axes[2 * row : 2 * row + 2]
         part = data.sel(graph=graph)
-        alone = part.test_accuracy.sel(sampling=single)
+        alone = part.test_accuracy.sel(variant=single)
         curve(right, alone, z, "distance $z$ only", RED)
         shared = {}
         for sampler, (words, color) in SAMPLERS.items():
-            chosen = part.sel(sampling=f"GT+PE, {sampler}")
-            bias = chosen.bias.isel(bin=slice(1, None))
+            chosen = part.sel(variant=f"GT+PE, {sampler}")
+            bias = chosen.distance_bias.isel(bin=slice(1, None))
             curve(left, bias, np.arange(1, data.sizes["bin"]), f"keys: {words}", color, markersize=4)
             shared[sampler] = spearman(alone.mean("seed").values[inside], bias.mean("seed").values[z[inside] - 1])
             level = float(chosen.test_accuracy.mean())
@@ -75,7 +75,7 @@ def distances(data: xr.Dataset) -> Figure:
         right.set_ylabel("accuracy on the nodes without label")
         left.set_title(f"{_title(data, graph)}\nthe last bin stands for all larger distances", fontsize=9)
         words = ", ".join(f"{value:.2f} ({sampler})" for sampler, value in shared.items())
-        right.set_title(f"document: the trend of $b_z$\nrank correlation with it: {words}", fontsize=9)
+        right.set_title(f"paper: the trend of $b_z$\nrank correlation with it: {words}", fontsize=9)
         for ax in (left, right):
             ax.set_xlabel("distance $z$")
             ax.xaxis.set_major_locator(MaxNLocator(integer=True))
@@ -86,7 +86,7 @@ def distances(data: xr.Dataset) -> Figure:
 
 def _title(data: xr.Dataset, graph: str) -> str:
     """Which graph, and how long was trained."""
-    return f"{TITLES[graph]}: {float(data.last_step.max()):g} epochs, {data.sizes['seed']} splits"
+    return f"{TITLES[graph]}: {float(data.last_step.max()):g} steps, {data.sizes['seed']} splits"
 
 
 def _means(ax: Axes, values: xr.DataArray, place: np.ndarray, name: str) -> None:

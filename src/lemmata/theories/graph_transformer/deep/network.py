@@ -24,7 +24,7 @@ from lemmata.theories.graph_transformer.deep.data import Entries, Inputs
 from lemmata.theories.graph_transformer.deep.setting import DeepSetting
 from lemmata.theories.graph_transformer.sampling import Ordered, draw_positions
 
-ROOM = 0.1
+EXCESS = 0.1
 """The GCN has at least as many parameters as the transformer, and at most this share more."""
 
 
@@ -109,9 +109,9 @@ def matching_width(parameters: int, layers: int, inputs: int, classes: int) -> i
     width = 1
     while count(width) < parameters and layers > 1:
         width += 1
-    if not parameters <= count(width) <= (1 + ROOM) * parameters:
+    if not parameters <= count(width) <= (1 + EXCESS) * parameters:
         raise UserError(
-            f"No GCN of {layers} layers has between {parameters} and {1 + ROOM:g} times as many parameters; "
+            f"No GCN of {layers} layers has between {parameters} and {1 + EXCESS:g} times as many parameters; "
             "give its width as gcn_width."
         )
     return width

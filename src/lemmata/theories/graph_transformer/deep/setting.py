@@ -24,7 +24,7 @@ class DeepSetting(lab.Setting):
     row_normalise: bool = lab.flag(False, "features of a node divided by their sum")
     decayed: str = lab.choice("all", "layers with weight decay", "all", "first")
 
-    encoding: int = lab.number(
+    train_encoding: int = lab.number(
         1, "", "1: the distance encoding b is trained, 0: it stays 0 (no encoding)", low=0, high=1, integer=True
     )
     distance: int = lab.number(1, "z", "the shell of the sampler single", low=1, high=250, integer=True)
@@ -32,13 +32,13 @@ class DeepSetting(lab.Setting):
         0.0, "", "labelled share of every class (0: per_class nodes of it)", low=0, high=1, open_ends="high"
     )
     per_class: int = lab.number(20, "", "labelled nodes of every class where labelled is 0", low=1, integer=True)
-    epochs: int = lab.number(200, "T", "training steps, each on all labelled nodes", low=0, high=10**6, integer=True)
+    steps: int = lab.number(200, "T", "training steps, each on all labelled nodes", low=0, high=10**6, integer=True)
     step_size: float = lab.number(1e-3, "η", "step size of Adam", low=0, open_ends="low")
     weight_decay: float = lab.number(5e-4, "", "weight decay, added to the gradient", low=0)
     dropout: float = lab.number(0.2, "", "share of dropped entries in training", low=0, high=1, open_ends="high")
 
     sample: int = lab.size(20, "|S|", "nodes drawn for a node (whole, single)")
-    shells: int = lab.size(4, "", "the stratified sampler draws from shells 1, 2, ... up to this one")
+    reach: int = lab.size(4, "", "the stratified sampler draws from shells 1, 2, ... up to this one")
     per_shell: int = lab.size(4, "", "nodes drawn from each of them, and as many more from the whole graph")
     bins: int = lab.size(
         20, "Z", "distances that b tells apart; the last stands for all from Z - 1 on", low=2, high=250
@@ -62,15 +62,15 @@ class DeepSetting(lab.Setting):
 
     @lab.fixed
     def strata(self) -> int:
-        return self.shells if self.sampler == "stratified" else 0
+        return self.reach if self.sampler == "stratified" else 0
 
     def refusals(self, given: list[str]) -> Iterator[str]:
         if self.width % self.heads:
             yield f"heads = {self.heads} is not allowed: it must divide width = {self.width}."
         if self.distance > self.bins:
             yield f"distance = {self.distance} is not allowed: it must not exceed bins = {self.bins}."
-        if self.shells > self.bins:
-            yield f"shells = {self.shells} is not allowed: it must not exceed bins = {self.bins}."
+        if self.reach > self.bins:
+            yield f"reach = {self.reach} is not allowed: it must not exceed bins = {self.bins}."
         if self.decayed == "first" and self.model != "gcn":
             yield "decayed = first is not allowed with model = gt: only graph convolutions have such a first layer."
 

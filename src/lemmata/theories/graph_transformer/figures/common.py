@@ -17,7 +17,7 @@ from lemmata.lab.intervals import CannotFit
 CLAIM: dict[str, Any] = {"color": GREY, "linestyle": ":", "linewidth": 1.4}
 """How the level at which a claim is decided is drawn."""
 CORRECTED: dict[str, Any] = {"color": ORANGE, "linestyle": "-.", "linewidth": 1.3}
-"""How a prediction is drawn that stands in the place of the document's one."""
+"""How a prediction is drawn that stands in the place of the paper's one."""
 
 
 def clock(data: xr.Dataset) -> tuple[xr.DataArray, str]:
@@ -76,7 +76,7 @@ def never(ax: Axes, x: np.ndarray, color: str, words: str = NEVER) -> None:
 
 
 def predict(ax: Axes, value: float, words: str | None, **style: Any) -> None:
-    """A horizontal line for what the document says."""
+    """A horizontal line for what the paper says."""
     ax.axhline(value, label=words, **{**PREDICTED, **style})
 
 
@@ -105,7 +105,7 @@ def through(values: np.ndarray, law: np.ndarray) -> np.ndarray | None:
 
 
 def law(ax: Axes, x: np.ndarray, values: np.ndarray, powers: np.ndarray, words: str, **style: Any) -> None:
-    """The document's law `powers` at x, through the centre of the values."""
+    """The paper's law `powers` at x, through the centre of the values."""
     found = through(values, powers)
     if found is not None:
         order = np.argsort(x)

@@ -12,6 +12,7 @@ from lemmata.lab.figures import (
     GREEN,
     GREY,
     ORANGE,
+    PALETTE,
     PREDICTED,
     RED,
     colour,
@@ -56,17 +57,17 @@ def known_core(data: xr.Dataset) -> Figure:
     for ax, name, words in (
         (axes[0], "loss", "test loss (hinge)"), (axes[1], "other_loss", "test loss of other nodes (hinge)"),
     ):  # fmt: skip
-        for model in present(data, "model", list(MODELS)):
-            part = data.sel(model=model)
+        for model in present(data, "variant", list(MODELS)):
+            part = data.sel(variant=model)
             label, color, style = MODELS[model]
             path(ax, part, part[name], label, color, linestyle=style)
         ax.set_ylabel(words)
         up_to(ax, 1.15)
         over_time(ax, data)
     claim(axes[1], 0.9, "claimed without encoding: at least 0.9")
-    axes[0].set_title("document: with encoding as good as on the core", fontsize=10)
-    axes[1].set_title("document: without it other nodes stay at chance", fontsize=10)
-    if "GT+PE" in labels_of(data, "model"):
+    axes[0].set_title("paper: with encoding as good as on the core", fontsize=10)
+    axes[1].set_title("paper: without it other nodes stay at chance", fontsize=10)
+    if "GT+PE" in labels_of(data, "variant"):
         _encoding_paths(axes[2], data)
     _gap(axes[3], data)
     for ax in axes:
@@ -76,8 +77,8 @@ def known_core(data: xr.Dataset) -> Figure:
 
 def _encoding_paths(ax: Axes, data: xr.Dataset) -> None:
     """b_z along training, with distances intact and permuted."""
-    for model in present(data, "model", ["permuted", "GT+PE"]):
-        part = data.sel(model=model)
+    for model in present(data, "variant", ["permuted", "GT+PE"]):
+        part = data.sel(variant=model)
         core = float(part.core_distance.max())
         for z in range(1, bins_of(part)):
             intact = model == "GT+PE"
@@ -88,15 +89,15 @@ def _encoding_paths(ax: Axes, data: xr.Dataset) -> None:
     ax.axhline(0, color=GREY, linewidth=0.8)
     over_time(ax, data)
     ax.set_ylabel("distance encoding $b_z$")
-    ax.set_title("document: $b$ is largest at $z_m$ (claimed: by 0.5)", fontsize=10)
+    ax.set_title("paper: $b$ is largest at $z_m$ (claimed: by 0.5)", fontsize=10)
 
 
 def _gap(ax: Axes, data: xr.Dataset) -> None:
-    if len(present(data, "model", ["GT+PE", "GT core"])) == 2:
-        part = data.sel(model="GT+PE")
-        path(ax, part, abs(part.loss - data.loss.sel(model="GT core")), "|GT with encoding − GT on the core|", BLUE)
+    if len(present(data, "variant", ["GT+PE", "GT core"])) == 2:
+        part = data.sel(variant="GT+PE")
+        path(ax, part, abs(part.loss - data.loss.sel(variant="GT core")), "|GT with encoding − GT on the core|", BLUE)
     claim(ax, 0.05, "claimed at the end: at most 0.05")
-    ax.axhline(0, label="document: no difference", **PREDICTED)
+    ax.axhline(0, label="paper: no difference", **PREDICTED)
     over_time(ax, data)
     ax.set_ylabel("difference of the losses")
     ax.set_title("how far from knowing the core distance", fontsize=10)
@@ -104,7 +105,7 @@ def _gap(ax: Axes, data: xr.Dataset) -> None:
 
 def cores(data: xr.Dataset) -> Figure:
     """b at the end over distance beside the margins that it should follow, a panel a graph; and losses by model."""
-    cases = labels_of(data, "case")
+    cases = labels_of(data, "variant")
     graphs = [graph for graph in GRAPHS if any(case.startswith(f"{graph} ") for case in cases)]
     count = len(graphs) + 1
     figure, axes = panels(count + count % 2, rows=(count + 1) // 2, height=3.9)
@@ -124,7 +125,7 @@ def _profile(ax: Axes, data: xr.Dataset, graph: str, cases: list[str]) -> None:
         case = f"{graph} {model}"
         if case not in cases:
             continue
-        part = data.sel(case=case)
+        part = data.sel(variant=case)
         z = np.arange(1, bins_of(part))
         last = max(last, bins_of(part) - 1)
         rows = at_end(part.distance_bias.transpose(..., "record")).transpose("seed", "bin").values[:, z]
@@ -136,7 +137,7 @@ def _profile(ax: Axes, data: xr.Dataset, graph: str, cases: list[str]) -> None:
             title = f"{graph}: {end_words(part)}, core distance $z_m$ = {float(part.core_distance.max()):g}"
             top = np.nanmax(np.append(rows, 0.0))
             for name, label, style in (
-                ("count_margin", r"document: as $\bar\Delta(z)$ (counts), scaled", PREDICTED),
+                ("count_margin", r"paper: as $\bar\Delta(z)$ (counts), scaled", PREDICTED),
                 ("normalised_margin", r"corrected: as $\bar\Delta^{nrm}(z)$, scaled", CORRECTED),
             ):
                 margins = mean_of(part[name])[z]
@@ -154,7 +155,7 @@ def _other_losses(ax: Axes, data: xr.Dataset, graphs: list[str], cases: list[str
         mine = [kind for kind in KINDS if f"{graph} {kind}" in cases]
         for kind, x in zip(mine, dodge(len(mine), 0.8), strict=True):
             words, color = KINDS[kind]
-            values = at_end(data.other_loss.sel(case=f"{graph} {kind}"))
+            values = at_end(data.other_loss.sel(variant=f"{graph} {kind}"))
             strip(ax, i + x, values, color, None if kind in said else words, width=0.05, markersize=4)
             said.add(kind)
     claim(ax, 0.9, "claimed without encoding (cycles): at least 0.9")
@@ -162,3 +163,29 @@ def _other_losses(ax: Axes, data: xr.Dataset, graphs: list[str], cases: list[str
     names(ax, [graph.replace(", ", ",\n") for graph in graphs])
     ax.set_ylabel("test loss of other nodes at the end")
     ax.set_title("losses of nodes that are not discriminative", fontsize=9.5)
+
+
+def variants(data: xr.Dataset) -> Figure:
+    """Test losses along training, and losses of all and of other nodes at the end."""
+    figure, axes = panels(2, height=4.8)
+    cases = labels_of(data, "variant")
+    for i, case in enumerate(cases):
+        part = data.sel(variant=case)
+        path(axes[0], part, part.loss, case, colour(i), linestyle="-" if i < len(PALETTE) else "--")
+    over_time(axes[0], data)
+    axes[0].set_ylabel("test loss (hinge, sampled)")
+    up_to(axes[0], 1.15)
+    kinds = (("loss", "all nodes", BLUE), ("other_loss", "nodes that are not discriminative", ORANGE))
+    for shift, (name, label, color) in zip(dodge(2, 0.5), kinds, strict=True):
+        for i, case in enumerate(cases):
+            values = at_end(data[name].sel(variant=case))
+            strip(axes[1], i + shift, values, color, label if i == 0 else None, sideways=True)
+    axes[1].set_yticks(range(len(cases)), cases, fontsize=8)
+    axes[1].set_ylabel("what differs")
+    axes[1].invert_yaxis()
+    axes[1].set_xlabel(f"test loss {end_words(data)}")
+    axes[1].axvline(0.0, label="paper: 0 without flipped labels", **PREDICTED)
+    axes[1].set_xlim(-0.05, 1.15)
+    legend(axes[0])
+    legend(axes[1])
+    return figure

@@ -56,7 +56,7 @@ def _masses(ax: Axes, data: xr.Dataset, group: str, limit: float) -> None:
         part = data.sel(variant=variant)
         path(ax, part, part.relevant_mass.sel(group=group), words, **style)
     name = "1" if limit == 1 else r"1-\epsilon_S"
-    predict(ax, limit, rf"document: to ${name}$ = {limit:g}" if limit < 1 else "document: to 1")
+    predict(ax, limit, rf"paper: to ${name}$ = {limit:g}" if limit < 1 else "paper: to 1")
     if limit == 1:
         claim(ax, 0.9, "claimed: above 0.9")
     else:
@@ -82,7 +82,7 @@ def _keys(ax: Axes, data: xr.Dataset, frozen: xr.Dataset) -> None:
     ends = mean_of(
         (data.key_norm / data.key_norm.isel(record=0)).isel(pattern=slice(2, None)).mean("pattern", skipna=False)
     )
-    ax.plot(mean_of(clock(data)[0]), ends + 0.1, label="document: 1, 2 above others (claimed: by 0.1)", **PREDICTED)
+    ax.plot(mean_of(clock(data)[0]), ends + 0.1, label="paper: 1, 2 above others (claimed: by 0.1)", **PREDICTED)
     over_time(ax, data)
     ax.set_ylabel("norm over initial norm")
     ax.set_title("keys $q_j$ and queries $r_j$ of the patterns", fontsize=10)
@@ -112,7 +112,7 @@ def _neurons(ax: Axes, data: xr.Dataset) -> None:
         GREY,
     )
     least = 3 * mean_of(size.sel(crowd="W").isel(pattern=slice(2, None)).mean("pattern", skipna=False))
-    ax.plot(mean_of(clock(data)[0]), least, label="document: own direction largest (claimed: 3 times)", **PREDICTED)
+    ax.plot(mean_of(clock(data)[0]), least, label="paper: own direction largest (claimed: 3 times)", **PREDICTED)
     ax.axhline(0, color=GREY, linewidth=0.8)
     over_time(ax, data)
     ax.set_ylabel(r"mean of $W_{O,i}\,\hat p_j$ over neurons")
@@ -128,9 +128,9 @@ def _activity(ax: Axes, data: xr.Dataset) -> None:
         path(ax, data, data.persistence.sel(crowd=crowd), words, color, linestyle=style)
     path(ax, data, data.norm_ratio, r"$\|W_{O,i}\|^2$, unlucky / lucky", RED)
     path(ax, data, data.core_ratio, "relevant / decisive attention, core shell", GREEN)
-    predict(ax, 1.0, "document: lucky ones stay active")
+    predict(ax, 1.0, "paper: lucky ones stay active")
     claim(ax, 0.9, "claimed: at least 0.9")
-    ax.axhline(1 - CONFUSION, **{**PREDICTED, "color": GREEN}, label=r"document: $1-\epsilon_S$")
+    ax.axhline(1 - CONFUSION, **{**PREDICTED, "color": GREEN}, label=r"paper: $1-\epsilon_S$")
     ax.set_ylim(-0.03, 1.08)
     over_time(ax, data)
     ax.set_ylabel("share, ratio")

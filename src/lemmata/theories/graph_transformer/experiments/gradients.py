@@ -1,0 +1,19 @@
+"""Gradients of batches (P16)."""
+
+from __future__ import annotations
+
+from lemmata.theories.graph_transformer import figures
+from lemmata.theories.graph_transformer.experiments.presets import (
+    RECORDS,
+    SLOW,
+    experiment,
+)
+from lemmata.theories.graph_transformer.studies.batch_gradients import simulate_batches
+
+EXPERIMENTS = (
+    experiment(
+        "p16-batch", "(B.63)", "How far does a batch gradient lie from the mean one?", figures.batches,
+        {"steps": 150, "records": RECORDS, "record_every": 50, "test_draws": 1}, {}, 3,
+        paper={**SLOW, "steps": 1500, "record_every": 500}, paper_seeds=10, simulation=simulate_batches,
+    ),
+)  # fmt: skip
