@@ -1,8 +1,8 @@
 """The figures of the experiments, by topic: the measurement, and the paper's prediction beside it."""
 
 from lemmata.theories.graph_transformer.figures.attention import attention
-from lemmata.theories.graph_transformer.figures.encoding import cores, known_core, variants
-from lemmata.theories.graph_transformer.figures.extensions import encodings, gat
+from lemmata.theories.graph_transformer.figures.encoding import cores, known_core
+from lemmata.theories.graph_transformer.figures.extensions import gat
 from lemmata.theories.graph_transformer.figures.gradients import batches
 from lemmata.theories.graph_transformer.figures.iterations import gcn_iterations, iterations, sampler, steps
 from lemmata.theories.graph_transformer.figures.proof import training
@@ -19,7 +19,6 @@ __all__ = [
     "attention",
     "batches",
     "cores",
-    "encodings",
     "exchanges",
     "gat",
     "gcn_iterations",
@@ -37,5 +36,4 @@ __all__ = [
     "steps",
     "training",
     "variance",
-    "variants",
 ]

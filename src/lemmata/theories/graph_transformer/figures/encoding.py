@@ -106,7 +106,8 @@ def cores(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
         label = None if kind in said else KINDS[kind]
         draw.strip(axes[-1], place + shift, runs, look.color, label, width=0.05, markersize=4, marker=look.marker)
         said.add(kind)
-    draw.claimed(axes[-1], claims["p10-no-pe-g3"], words="claimed without encoding, cycles")
+    for place in range(3):
+        draw.claimed(axes[-1], claims["p10-no-pe-g3"], words="claimed without encoding", at=place)
     draw.names(axes[-1], [words.replace(" ", "\n") for words in GRAPHS.values()])
     draw.from_zero(axes[-1], 1.15)
     draw.finish(axes[-1], "nodes that are not discriminative", "test loss of other nodes at the end")
@@ -128,18 +129,3 @@ def _profile(ax: Axes, intact: xr.Dataset, permuted: xr.Dataset, words: str) -> 
     core, end = float(intact.core_distance.max()), float(intact.time.max())
     title = rf"{words}: largest count margin at $z$ = {core:g}, $\eta t$ = {end:g}"
     finish_distances(ax, title, "distance encoding $b_z$")
-
-
-def variants(data: xr.Dataset) -> Figure:
-    """How long training takes, and the losses of all and of other nodes at the end."""
-    figure, (left, right) = draw.panels(2, height=4.6, sharey=True)
-    draw.groups(left, data.reached_step, "variant", label="every seed", sideways=True)
-    losses = {"all nodes": data.final_loss, "nodes that are not discriminative": data.final_other_loss}
-    draw.groups(right, lm.stack(losses, "nodes"), "variant", "nodes", sideways=True)
-    right.axvline(0, label="paper: 0 without flipped labels", **draw.PREDICTED)
-    left.invert_yaxis()
-    left.set_xlim(left=0)
-    right.set_xlim(-0.05, 1.15)
-    draw.finish(left, "how long training takes", "what differs", "steps $T$ to test loss < 0.05")
-    draw.finish(right, "what it ends at", "", "test loss at the end (hinge)", legend=1)
-    return figure

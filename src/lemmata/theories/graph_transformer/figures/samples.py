@@ -14,9 +14,6 @@ from lemmata import figures as draw
 from lemmata.theories.graph_transformer import bounds
 from lemmata.theories.graph_transformer.measures import SUCCESS, by_count, minimal_counts
 
-MISSING = "#f3d3d3"
-"""Cells of a map without any run that finished."""
-
 
 def successes(loss: xr.DataArray) -> xr.DataArray:
     """1 where the full loss is low enough; runs that failed do not count."""
@@ -100,7 +97,6 @@ def gcn_samples(data: xr.Dataset) -> Figure:
 
 def _map(ax: Axes, success: xr.DataArray, axis: str, labels: Sequence[str], words: str, title: str) -> None:
     draw.success_map(ax, success.assign_coords({axis: labels}), axis, "labelled")
-    ax.set_facecolor(MISSING)
     draw.finish(ax, f"{title}\nsuccess: full test loss < {SUCCESS:g}", "labelled nodes $|L|$", words, legend=0)
 
 
@@ -134,8 +130,7 @@ def noise(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     draw.groups(right, lm.stack(off, "labels"), "label_noise", "labels")
     draw.predicted(right, 0, r"paper: ends at $2\hat\epsilon_0$")
     for i, level in enumerate(data.label_noise.values):
-        limit = claims["p4-loss-floor"].judge.limits(f"{level:.4g}")[1]
-        draw.predicted(right, limit, None if i else "claimed: at most", at=i, **draw.CLAIMED)
+        draw.claimed(right, claims["p4-loss-floor"], label=f"{level:.4g}", at=i)
     draw.from_zero(right)
     draw.finish(
         left,

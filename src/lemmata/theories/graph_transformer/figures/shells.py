@@ -76,7 +76,7 @@ def exchanges(data: xr.Dataset) -> Figure:
         core = float(part.core_distance.max())
         draw.curves(ax, both.sel(graph=graph), "bin", "kind")
         draw.predicted(ax, 0.0, "paper (B.200): never negative")
-        draw.moment(ax, core, f"$z_m$ = {core:g}", left=True)
+        draw.moment(ax, core, f"$z_m$ = {core:g}", left=True, height=0.93)
         error = float(part.marked_share_error.isel(bin=slice(1, None)).mean("seed").max())
         title = f"{GRAPHS.get(graph, graph)}\nshares of $D_1\\cup D_2$ within {error:.1g} of $\\gamma_d$"
         finish_distances(ax, title, "(B.199) at $z_m$ minus (B.199) at $z$", legend=1)
