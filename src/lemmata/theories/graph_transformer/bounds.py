@@ -46,11 +46,20 @@ def _nodes(N: float = 1000, **_: Any) -> float:
     return N
 
 
-def first_term(N: Any, delta_zm: Any, gamma_d: Any, eps_S: Any, sigma: Any, C: Any = 1.0) -> Any:
-    """C (1 + δ²) log N / (1 - 2 ε_S (1 - γ_d) - σ)²; infinite where the bracket is not positive."""
-    bracket = 1 - 2 * eps_S * (1 - gamma_d) - sigma
-    value = C * (1 + delta_zm**2.0) * np.log(N) / np.where(bracket > 0, bracket, 1.0) ** 2
-    return np.where(bracket > 0, value, np.inf)
+def bracket(gamma_d: Any, eps_S: Any, sigma: Any) -> Any:
+    """1 - 2 ε_S (1 - γ_d) - σ: Theorem 3.4.4 speaks only where it is positive."""
+    return 1 - 2 * eps_S * (1 - np.asarray(gamma_d)) - sigma
+
+
+def gcn_bracket(gamma_d: Any, sigma: Any) -> Any:
+    """γ_d² - σ: Theorem 3.4.6 speaks only where it is positive."""
+    return np.asarray(gamma_d) ** 2.0 - sigma
+
+
+def first_term(N: Any, delta_zm: Any, room: Any, C: Any = 1.0) -> Any:
+    """C (1 + δ²) log N / room², room one of the two brackets; infinite where it is not positive."""
+    value = C * (1 + delta_zm**2.0) * np.log(N) / np.where(room > 0, room, 1.0) ** 2
+    return np.where(room > 0, value, np.inf)
 
 
 @bound(
@@ -62,7 +71,7 @@ def samples(
     C: Any = 1.0,
 ) -> Any:  # fmt: skip
     """|L| >= max{C (1 + δ²) log N / (1 - 2 ε_S (1 - γ_d) - σ)², B T}."""
-    return np.maximum(first_term(N, delta_zm, gamma_d, eps_S, sigma, C), seen)
+    return np.maximum(first_term(N, delta_zm, bracket(gamma_d, eps_S, sigma), C), seen)
 
 
 @bound("Theorem 3.4.6", OPEN, eta=_ETA, eps_0=_NOISE, gamma_d=_FRACTION, delta=_DELTA, exponent=_EXPONENT, C=_C)
@@ -80,9 +89,7 @@ def gcn_samples(
     N: Any = 1000, delta_zm: Any = 120, gamma_d: Any = 0.4, sigma: Any = 0.1, seen: Any = 0, C: Any = 1.0
 ) -> Any:
     """|L| >= max{C (γ_d² - σ)^-2 (1 + δ²) log N, B T}; infinite where γ_d² <= σ."""
-    room = np.asarray(gamma_d) ** 2.0 - sigma
-    value = C * (1 + delta_zm**2.0) * np.log(N) / np.where(room > 0, room, 1.0) ** 2
-    return np.maximum(np.where(room > 0, value, np.inf), seen)
+    return np.maximum(first_term(N, delta_zm, gcn_bracket(gamma_d, sigma), C), seen)
 
 
 @bound("Remark 1, footnote", "the first term of (3.9) dominates below this ε_0", delta_zm=_SHELL, epsilon=_LOSS)

@@ -1,5 +1,6 @@
 """The claims register: every statement with its judge, expected outcome and control."""
 
+from lemmata.theories.graph_transformer import theorem
 from lemmata.theories.graph_transformer.claims import (
     attention,
     encoding,
@@ -12,6 +13,7 @@ from lemmata.theories.graph_transformer.claims import (
 )
 
 CLAIMS = (
+    *theorem.CLAIMS,
     *iterations.CLAIMS,
     *samples.CLAIMS,
     *attention.CLAIMS,

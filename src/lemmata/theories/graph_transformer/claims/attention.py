@@ -4,110 +4,121 @@ from __future__ import annotations
 
 import xarray as xr
 
-from lemmata.lab.claims import FAILS, HOLDS, Claim, Control, Datasets, Evidence
-from lemmata.lab.judges import all_of, at_least, within
-from lemmata.lab.measures import at_end
-from lemmata.theories.graph_transformer.measures import (
-    CONFUSION,
-    at_time,
-    of,
-    up_to,
-)
+import lemmata as lm
+from lemmata.theories.graph_transformer.measures import CONFUSION, up_to
 
 LATE = 60
 SPLIT = ["discriminative", "other"]
 
 
-def _masses(data: xr.Dataset, time: float) -> xr.DataArray:
-    """The relevant masses of discriminative and other labelled nodes."""
-    return at_time(data, data.relevant_mass, time).sel(group=SPLIT)
+def masses(data: xr.Dataset, variant: str, time: float) -> xr.DataArray:
+    """The relevant masses of discriminative and other labelled nodes at this η t."""
+    cell = lm.cells(data, variant=variant)
+    return lm.at(cell.relevant_mass, cell.time, time).sel(group=SPLIT)
 
 
-def _rise(variant: str) -> Evidence:
-    return of("p7-training", lambda data: _masses(data, 30) - _masses(data, 0), variant=variant)
+@lm.evidence("p7-training")
+def mass_rise(data: xr.Dataset, variant: str = "intact") -> xr.DataArray:
+    """How much the relevant masses rise to η t = 30."""
+    return masses(data, variant, 30) - masses(data, variant, 0)
 
 
-def _core_ratio(variant: str) -> Evidence:
-    """The ratio at the record where its seed mean is farthest from 1 - ε_S."""
-
-    def take(data: xr.Dataset) -> xr.DataArray:
-        ratio = up_to(data, data.core_ratio, LATE)
-        worst = abs(ratio.mean("seed") - (1 - CONFUSION)).argmax("record")
-        return ratio.isel(record=worst, drop=True)
-
-    return of("p7-training", take, variant=variant)
+@lm.evidence("p7-training")
+def core_ratio(data: xr.Dataset, variant: str = "intact") -> xr.DataArray:
+    """Relevant among decisive attention in the core shell, at the record where its mean is farthest from 1 - ε_S."""
+    cell = lm.cells(data, variant=variant)
+    ratio = up_to(cell.core_ratio, cell.time, LATE)
+    worst = abs(ratio.mean("seed") - (1 - CONFUSION)).argmax("record")
+    return ratio.isel(record=worst, drop=True)
 
 
-def _limits(variant: str) -> Evidence:
-    def take(data: xr.Dataset) -> dict[str, xr.DataArray]:
-        masses = _masses(data, LATE)
-        return {name: masses.sel(group=name, drop=True) for name in SPLIT}
-
-    return of("p7-training", take, variant=variant)
-
-
-def _gain(high: str, low: str) -> Evidence:
-    """Masses at the larger margin minus those at margin 1."""
-
-    def evidence(datasets: Datasets) -> xr.DataArray:
-        data = datasets["p7-training"]
-        return _masses(data.sel(variant=high, drop=True), LATE) - _masses(data.sel(variant=low, drop=True), LATE)
-
-    return evidence
+@lm.evidence("p7-training")
+def mass_limits(data: xr.Dataset, variant: str) -> dict[str, xr.DataArray]:
+    """The relevant masses at η t = 60."""
+    late = masses(data, variant, LATE)
+    return {group: late.sel(group=group, drop=True) for group in SPLIT}
 
 
-def _end_mass(margin: float) -> Evidence:
+@lm.evidence("p7-training")
+def margin_gain(data: xr.Dataset, high: str = "margin 10", low: str = "intact") -> xr.DataArray:
+    """The relevant masses at the larger margin less those at margin 1, at η t = 60."""
+    return masses(data, high, LATE) - masses(data, low, LATE)
+
+
+@lm.evidence("f35-attention")
+def end_mass(data: xr.Dataset, margin: float = 1.0) -> xr.DataArray:
     """The relevant mass of all labelled nodes at the end, on the graph with edges inside patterns."""
-    take = lambda data: at_end(data.relevant_mass.sel(group="all", drop=True))  # noqa: E731
-    return of("f35-attention", take, margin=margin, intra_degree=-1)
+    return lm.at_end(lm.cells(data, margin=margin, intra_degree=-1).relevant_mass.sel(group="all", drop=True))
 
 
-LIMITS = all_of(
-    discriminative=at_least(0.9, "clear", strict=True),
-    other=within(1 - CONFUSION - 0.06, 1 - CONFUSION + 0.06, "clear", predicted=1 - CONFUSION),
+LIMITS = lm.all_of(
+    discriminative=lm.at_least(0.9, "clear", strict=True),
+    other=lm.within(1 - CONFUSION - 0.06, 1 - CONFUSION + 0.06, "clear", predicted=1 - CONFUSION),
 )
-P7 = {"reference": "Lemma 3.4.5", "reads": ("p7-training",)}
 
 CLAIMS = (
-    Claim(
-        name="p7-mass-increase", kind="ordering", **P7,
-        statement="Attention on class-relevant nodes rises by at least .1 to η t = 30, for discriminative and for "
-        "other nodes, in every seed.",
-        evidence=_rise("intact"), judge=at_least(0.1, "every"),
-        controls=(Control("attention frozen", _rise("frozen")),),
+    lm.Claim(
+        "p7-mass-increase",
+        "Lemma 3.4.5",
+        "ordering",
+        "Attention on class-relevant nodes rises by at least .1 to η t = 30, for discriminative and for other nodes, in "
+        "every seed.",
+        mass_rise(),
+        lm.at_least(0.1, "every"),
+        lm.Control("attention frozen", variant="frozen"),
     ),
-    Claim(
-        name="p7-core-ratio", kind="limit", **P7,
-        statement="Inside the core shell the share of relevant among decisive attention stays within .02 of 1 - ε_S "
-        "for other nodes, at every record up to η t = 60.",
-        evidence=_core_ratio("intact"),
-        judge=within(1 - CONFUSION - 0.02, 1 - CONFUSION + 0.02, "clear", predicted=1 - CONFUSION),
-        controls=(Control("labels permuted", _core_ratio("permuted")),),
+    lm.Claim(
+        "p7-core-ratio",
+        "Lemma 3.4.5",
+        "limit",
+        "Inside the core shell the share of relevant among decisive attention stays within .02 of 1 - ε_S for other "
+        "nodes, at every record up to η t = 60.",
+        core_ratio(),
+        lm.within(1 - CONFUSION - 0.02, 1 - CONFUSION + 0.02, "clear", predicted=1 - CONFUSION),
+        lm.Control("labels permuted", variant="permuted"),
     ),
-    Claim(
-        name="p7-limit", kind="limit", **P7,
-        statement="As stated, with margin 1: at η t = 60 the relevant mass exceeds .9 for discriminative nodes and is"
-        " within .06 of 1 - ε_S for others.",
-        formula="1 - η^C; 1 - ε_S - η^C", evidence=_limits("intact"), judge=LIMITS, expected=FAILS,
-        controls=(Control("margin 10", _limits("margin 10"), HOLDS),),
+    lm.Claim(
+        "p7-limit",
+        "Lemma 3.4.5",
+        "limit",
+        "As stated, with margin 1: at η t = 60 the relevant mass exceeds .9 for discriminative nodes and is within .06 of "
+        "1 - ε_S for others.",
+        mass_limits("intact"),
+        LIMITS,
+        lm.Control("margin 10", variant="margin 10"),
+        expected=lm.FAILS,
+        formula="1 - η^C; 1 - ε_S - η^C",
     ),
-    Claim(
-        name="p7-limit-corrected", kind="limit", reads=("p7-training",), reference="Lemma 3.4.5, corrected",
-        statement="Corrected, with margin 10, where the gradient does not die: the same two limits.",
-        evidence=_limits("margin 10"), judge=LIMITS, controls=(Control("margin 1", _limits("intact")),),
+    lm.Claim(
+        "p7-limit-corrected",
+        "Lemma 3.4.5, corrected",
+        "limit",
+        "Corrected, with margin 10, where the gradient does not die: the same two limits.",
+        mass_limits("margin 10"),
+        LIMITS,
+        lm.Control("margin 1", variant="intact"),
+        corrects="p7-limit",
     ),
-    Claim(
-        name="p7-plateau-margin", kind="ordering", **P7,
-        statement="Both masses at η t = 60 are larger by at least .05 at margin 10 than at margin 1, in every seed.",
-        evidence=_gain("margin 10", "intact"), judge=at_least(0.05, "every"),
-        controls=(Control("attention frozen at both margins", _gain("frozen, margin 10", "frozen")),),
+    lm.Claim(
+        "p7-plateau-margin",
+        "Lemma 3.4.5",
+        "ordering",
+        "Both masses at η t = 60 are larger by at least .05 at margin 10 than at margin 1, in every seed.",
+        margin_gain(),
+        lm.at_least(0.05, "every"),
+        lm.Control("attention frozen at both margins", high="frozen, margin 10", low="frozen"),
+        source="derived",
     ),
-    Claim(
-        name="f35-close-to-one", reference="Figure 3.5", kind="limit", reads=("f35-attention",),
-        statement="As reported: with margin 1 the attention on class-relevant nodes ends close to 1 (at least .9), "
-        "over all labelled nodes.",
-        evidence=_end_mass(1.0),
-        judge=at_least(0.9, "clear"), expected=FAILS,
-        controls=(Control("margin 10", _end_mass(10.0), HOLDS),),
+    lm.Claim(
+        "f35-close-to-one",
+        "Figure 3.5",
+        "limit",
+        "As reported: with margin 1 the attention on class-relevant nodes ends close to 1 (at least .9), over all "
+        "labelled nodes.",
+        end_mass(),
+        lm.at_least(0.9, "clear"),
+        lm.Control("margin 10", margin=10.0),
+        expected=lm.FAILS,
+        source="figure",
     ),
-)  # fmt: skip
+)

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-from lemmata.lab.claims import Claim, Control, Evidence
-from lemmata.lab.judges import equal
-from lemmata.theories.graph_transformer.measures import of
+from typing import Any
+
+import xarray as xr
+
+import lemmata as lm
 
 
-def _hand(label: int) -> Evidence:
-    return of(
-        "f32-margins", lambda d: {"measured": d.margin.isel(distance=[1, 2]), "predicted": [-2.0, 3.0]}, label=label
-    )
+@lm.evidence("f32-margins")
+def drawn_margins(data: xr.Dataset, label: int = 1) -> dict[str, Any]:
+    """Δ_n(1) and Δ_n(2) of the node."""
+    return {"measured": lm.cells(data, label=label).margin.isel(distance=[1, 2]), "predicted": [-2.0, 3.0]}
 
 
 CLAIMS = (
-    Claim(
-        name="f32-margins", reference="Figure 3.2", kind="identity", reads=("f32-margins",),
-        statement="The node of Figure 3.2 has winning margins -2 at distance 1 and 3 at distance 2.",
-        evidence=_hand(1), judge=equal(0.0), controls=(Control("y = -1", _hand(-1)),),
+    lm.Claim(
+        "f32-margins",
+        "Figure 3.2",
+        "identity",
+        "The node of Figure 3.2 has winning margins -2 at distance 1 and 3 at distance 2.",
+        drawn_margins(),
+        lm.equal(0.0),
+        lm.Control("y = -1", label=-1),
+        source="figure",
     ),
-)  # fmt: skip
+)
