@@ -17,7 +17,7 @@ import lemmata as lm
 from lemmata.lab.grid import make_grid
 from lemmata.lab.panels import NEVER
 from lemmata.theories.graph_transformer import bounds, theory
-from lemmata.theories.graph_transformer.figures import encoding
+from lemmata.theories.graph_transformer.figures import over_distance
 
 PANELS = {
     "p1-width": 2, "p2-step": 3, "p6-sampler": 2, "p7-training": 6, "p10-known-core": 4, "p10-variants": 2,
@@ -319,7 +319,7 @@ def test_the_encoding_stands_beside_the_margins_scaled_to_it(smoke):
 
 def test_only_bins_in_use_beyond_the_node_itself_are_drawn():
     values = xr.DataArray(np.ones((2, 5)), dims=("seed", "bin"))
-    kept = encoding.over_distance(values, xr.DataArray([3, 4], dims="seed"))
+    kept = over_distance(values, xr.DataArray([3, 4], dims="seed"))
     assert kept.bin.values.tolist() == [0, 1, 2, 3, 4]
     np.testing.assert_array_equal(kept.notnull(), [[0, 1, 1, 0, 0], [0, 1, 1, 1, 0]])
 

@@ -1,39 +1,25 @@
-"""The figures of the experiments, by topic: the measurement, and the paper's prediction beside it."""
+"""The figures of the experiments, by topic; here what the topics share: the clock, and axes of distances."""
 
-from lemmata.theories.graph_transformer.figures.attention import attention
-from lemmata.theories.graph_transformer.figures.encoding import cores, known_core
-from lemmata.theories.graph_transformer.figures.extensions import gat
-from lemmata.theories.graph_transformer.figures.gradients import batches
-from lemmata.theories.graph_transformer.figures.iterations import gcn_iterations, iterations, sampler, steps
-from lemmata.theories.graph_transformer.figures.proof import training
-from lemmata.theories.graph_transformer.figures.samples import (
-    gcn_samples,
-    noise,
-    samples_confusion,
-    samples_error,
-    samples_fraction,
-)
-from lemmata.theories.graph_transformer.figures.shells import exchanges, literal_graph, sampling, shares, variance
+from __future__ import annotations
 
-__all__ = [
-    "attention",
-    "batches",
-    "cores",
-    "exchanges",
-    "gat",
-    "gcn_iterations",
-    "gcn_samples",
-    "iterations",
-    "known_core",
-    "literal_graph",
-    "noise",
-    "sampler",
-    "samples_confusion",
-    "samples_error",
-    "samples_fraction",
-    "sampling",
-    "shares",
-    "steps",
-    "training",
-    "variance",
-]
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
+
+from lemmata import figures as draw
+
+TIME = r"time $\eta t$"
+
+
+def over_distance(values: xr.DataArray, bins: xr.DataArray) -> xr.DataArray:
+    """What the bins 1 ... Z - 1 have, over their distance z; absent elsewhere."""
+    z = np.arange(values.sizes["bin"])
+    return values.assign_coords(bin=z).where(xr.DataArray(z >= 1, dims="bin") & (xr.DataArray(z, dims="bin") < bins))
+
+
+def finish_distances(ax: Axes, title: str, y: str, **style: int) -> None:
+    """The words of a panel over distances, with a line at 0."""
+    ax.axhline(0, color=draw.GREY, linewidth=0.8)
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    draw.finish(ax, title, y, "distance $z$", **style)

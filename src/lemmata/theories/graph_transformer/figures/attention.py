@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 
 import lemmata as lm
 from lemmata import figures as draw
+from lemmata.theories.graph_transformer.figures import TIME
 
 COLORS = {"discriminative": draw.GREEN, "other": draw.ORANGE, "all": draw.BLUE}
 GRAPHS = {-1: "default graph", 0: "graph as printed"}
@@ -30,7 +31,5 @@ def attention(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
         draw.claimed(ax, claims["f35-close-to-one"], words="claimed, all nodes")
         ax.set_ylim(-0.04, 1.06)
         graph = GRAPHS.get(int(intra), f"{intra:g} edges inside a pattern")
-        draw.finish(
-            ax, f"margin {margin:g} of the training loss, {graph}", "attention on class-relevant keys", r"time $\eta t$"
-        )
+        draw.finish(ax, f"margin {margin:g} of the training loss, {graph}", "attention on class-relevant keys", TIME)
     return figure

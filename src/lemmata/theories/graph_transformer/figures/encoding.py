@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
 
 import lemmata as lm
 from lemmata import figures as draw
+from lemmata.theories.graph_transformer.figures import TIME, finish_distances, over_distance
 
 MODELS = {
     "GT+PE": "GT with encoding",
@@ -35,19 +34,6 @@ KINDS = {
     "z=1": "distance 1 only",
     "permuted": "distances permuted",
 }
-
-
-def over_distance(values: xr.DataArray, bins: xr.DataArray) -> xr.DataArray:
-    """What the bins 1 ... Z - 1 have, over their distance z; absent elsewhere."""
-    z = np.arange(values.sizes["bin"])
-    return values.assign_coords(bin=z).where(xr.DataArray(z >= 1, dims="bin") & (xr.DataArray(z, dims="bin") < bins))
-
-
-def finish_distances(ax: Axes, title: str, y: str, **style: int) -> None:
-    """The words of a panel over distances, with a line at 0."""
-    ax.axhline(0, color=draw.GREY, linewidth=0.8)
-    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-    draw.finish(ax, title, y, "distance $z$", **style)
 
 
 def known_core(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
@@ -84,7 +70,7 @@ def known_core(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
         ),
         strict=True,
     ):
-        draw.finish(ax, title, y, r"time $\eta t$")
+        draw.finish(ax, title, y, TIME)
     return figure
 
 

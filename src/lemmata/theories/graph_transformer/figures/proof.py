@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 import lemmata as lm
 from lemmata import figures as draw
 from lemmata.lab.figures import BLUE, GREEN, GREY, ORANGE, PURPLE, RED
+from lemmata.theories.graph_transformer.figures import TIME
 from lemmata.theories.graph_transformer.measures import CONFUSION
 
 SHOWN = {
@@ -37,7 +38,7 @@ def training(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
         draw.predicted(ax, limit, f"paper: to {limit:g}")
         draw.claimed(ax, claims["p7-limit"], group)
         ax.set_ylim(-0.03, 1.06)
-        draw.finish(ax, f"attention of {group} nodes", "attention on class-relevant keys", r"time $\eta t$")
+        draw.finish(ax, f"attention of {group} nodes", "attention on class-relevant keys", TIME)
     intact = data.sel(variant="intact")
     _keys(axes[2], intact, data.sel(variant="frozen"), claims)
     _neurons(axes[3], intact)
@@ -67,10 +68,10 @@ def _keys(ax: Axes, data: xr.Dataset, frozen: xr.Dataset, claims: Mapping[str, l
             for j in (0, 1)
         ),
     )
-    _draw(ax, frozen, (r"$\|q_1\|$, attention frozen", lead(frozen.key_norm, 0), GREY, ":"))
+    _draw(ax, frozen, (r"$\|q_1\|$, attention frozen", lead(frozen.key_norm, 0), GREY, "-"))
     draw.claimed(ax, claims["p12-disc-exceeds"])
     y = r"growth factor less that of $j\geq3$"
-    draw.finish(ax, "paper: keys $q_1$, $q_2$ and queries $r_1$, $r_2$ outgrow others", y, r"time $\eta t$")
+    draw.finish(ax, "paper: keys $q_1$, $q_2$ and queries $r_1$, $r_2$ outgrow others", y, TIME)
 
 
 def _neurons(ax: Axes, data: xr.Dataset) -> None:
@@ -93,7 +94,7 @@ def _neurons(ax: Axes, data: xr.Dataset) -> None:
         ax,
         "paper: lucky neurons grow along their own pattern",
         r"mean of $W_{O,i}\,\hat p_j$ over neurons",
-        r"time $\eta t$",
+        TIME,
     )
 
 
@@ -113,7 +114,7 @@ def _activity(ax: Axes, data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Non
     draw.claimed(ax, claims["p15-persistence"], words="claimed, lucky active")
     draw.claimed(ax, claims["p11-unlucky-norms"], words="claimed, unlucky / lucky")
     ax.set_ylim(-0.03, 1.08)
-    draw.finish(ax, "paper: lucky neurons stay active and outgrow the unlucky", "share, ratio", r"time $\eta t$")
+    draw.finish(ax, "paper: lucky neurons stay active and outgrow the unlucky", "share, ratio", TIME)
 
 
 def _values(ax: Axes, data: xr.Dataset, frozen: xr.Dataset, claims: Mapping[str, lm.Claim]) -> None:
@@ -132,4 +133,4 @@ def _values(ax: Axes, data: xr.Dataset, frozen: xr.Dataset, claims: Mapping[str,
     _draw(ax, frozen, (r"$\|dV_1\|$, $W_V$ frozen", frozen.value_moved.isel(pattern=0), BLUE, ":"))
     draw.claimed(ax, claims["p14-opposition"], words=r"claimed, $\langle dV_1,dV_2\rangle$")
     y = r"$dV_j=(W_V^{(t)}-W_V^{(0)})\mu_j$"
-    draw.finish(ax, "paper: $dV_1$ and $dV_2$ grow against each other", y, r"time $\eta t$")
+    draw.finish(ax, "paper: $dV_1$ and $dV_2$ grow against each other", y, TIME)

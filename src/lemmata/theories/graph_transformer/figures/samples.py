@@ -12,12 +12,14 @@ from matplotlib.figure import Figure
 import lemmata as lm
 from lemmata import figures as draw
 from lemmata.theories.graph_transformer import bounds
-from lemmata.theories.graph_transformer.measures import SUCCESS, by_count, minimal_counts
+from lemmata.theories.graph_transformer.figures import TIME
+from lemmata.theories.graph_transformer.measures import by_count, minimal_counts, succeeds
+from lemmata.theories.graph_transformer.training import SUCCESS
 
 
 def successes(loss: xr.DataArray) -> xr.DataArray:
     """1 where the full loss is low enough; runs that failed do not count."""
-    return (loss < SUCCESS).astype(float).where(loss.notnull())
+    return succeeds(loss).where(loss.notnull())
 
 
 def samples_fraction(data: xr.Dataset) -> Figure:
@@ -82,7 +84,7 @@ def samples_error(data: xr.Dataset) -> Figure:
 def gcn_samples(data: xr.Dataset) -> Figure:
     """The same for a GCN on the core against γ_d^-4; the permuted cell in the title."""
     figure, (left, right) = draw.panels(2, height=4.4)
-    success = by_count(data, successes(data.full_loss)).sortby("discriminative", ascending=False)
+    success = by_count(successes(data.full_loss)).sortby("discriminative", ascending=False)
     x = success.discriminative.values**-4.0
     permuted = successes(data.full_loss).isel(variant=data.defect.values != "none")
     control = f"control, {permuted.labelled.values[0]:g} permuted labels: {float(permuted.mean()):.0%} succeed"
@@ -136,7 +138,7 @@ def noise(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
         left,
         r"paper: slower with more noise, down to $2\epsilon_0$",
         "test loss (hinge, noisy labels)",
-        r"time $\eta t$",
+        TIME,
     )
     draw.finish(
         right,

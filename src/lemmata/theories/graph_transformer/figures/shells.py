@@ -10,7 +10,8 @@ from matplotlib.figure import Figure
 
 import lemmata as lm
 from lemmata import figures as draw
-from lemmata.theories.graph_transformer.figures.encoding import GRAPHS, finish_distances
+from lemmata.theories.graph_transformer.figures import finish_distances
+from lemmata.theories.graph_transformer.figures.encoding import GRAPHS
 from lemmata.theories.graph_transformer.measures import CONFUSION
 
 GENERATORS = {"chapter": "chapter's graph", "ring": "ring"}

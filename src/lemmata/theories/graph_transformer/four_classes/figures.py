@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 import lemmata as lm
 from lemmata import figures as draw
-from lemmata.theories.graph_transformer.figures.encoding import finish_distances, over_distance
+from lemmata.theories.graph_transformer.figures import finish_distances, over_distance
 
 WORDS = {
     "per coordinate": "loss of each coordinate",

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 import lemmata as lm
 from lemmata import figures as draw
-from lemmata.theories.graph_transformer.figures.encoding import finish_distances
+from lemmata.theories.graph_transformer.figures import finish_distances
 
 WORDS = {1.0: "with encoding", 0.0: "without encoding"}
 
