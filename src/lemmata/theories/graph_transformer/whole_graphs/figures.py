@@ -2,56 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from lemmata.lab.figures import BLUE, GREEN, GREY, ORANGE, PREDICTED, panels
-from lemmata.lab.measures import at_end
-from lemmata.theories.graph_transformer.figures.common import (
-    bins_of,
-    claim,
-    distances,
-    end_words,
-    legend,
-    over_time,
-    path,
-    predict,
-    up_to,
-)
+import lemmata as lm
+from lemmata import figures as draw
+from lemmata.theories.graph_transformer.figures.encoding import finish_distances
+
+WORDS = {1.0: "with encoding", 0.0: "without encoding"}
 
 
-def graph_labels(data: xr.Dataset) -> Figure:
+def graph_labels(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     """Accuracy on test graphs with and without the encoding beside counting, the losses, and the encoding."""
-    figure, axes = panels(3, width=3.55, height=4.5)
-    ways = {1: ("with encoding", BLUE), 0: ("without encoding", ORANGE)}
-    for i, trained in enumerate(data.train_encoding.values):
-        part = data.isel(train_encoding=i)
-        words, color = ways.get(int(trained), (f"encoding times {trained:g}", GREEN))
-        path(axes[0], part, part.accuracy, words, color)
-        path(axes[1], part, part.loss, f"{words}, test", color)
-        path(axes[1], part, part.train_loss, f"{words}, training", color, linestyle=":")
-        z = np.arange(bins_of(part))
-        rows = at_end(part.distance_bias.transpose(..., "record")).transpose("seed", "bin").values[:, z]
-        for seed, row in enumerate(rows):
-            axes[2].plot(
-                z, row, "o-", color=color, markersize=4, linewidth=0.9, alpha=0.7, label=words if seed == 0 else None
-            )
-    predict(axes[0], float(np.nanmean(data.counting_accuracy)), "paper without: counting the patterns")
-    claim(axes[0], 0.95, "claimed with: at least 0.95")
+    figure, axes = draw.panels(3, width=3.55, height=4.5)
+    words = [WORDS.get(float(value), f"encoding times {value:g}") for value in data.train_encoding.values]
+    data = data.assign_coords(train_encoding=words)
+    draw.paths(axes[0], data, "accuracy", "train_encoding")
+    draw.predicted(axes[0], float(data.counting_accuracy.mean()), "paper, without: counting the patterns")
+    draw.claimed(axes[0], claims["p21-graph-pe"], words="claimed, with")
     axes[0].set_ylim(0, 1.05)
-    axes[0].set_ylabel("accuracy on test graphs")
-    axes[0].set_title("are graphs classified?", fontsize=10)
-    axes[1].axhline(0, label="paper with: 0", **PREDICTED)
-    up_to(axes[1], 1.15)
-    axes[1].set_ylabel("hinge loss")
-    axes[1].set_title("losses", fontsize=10)
-    for ax in axes[:2]:
-        over_time(ax, data)
-    axes[2].axhline(0, color=GREY, linewidth=0.8)
-    distances(axes[2], bins_of(data) - 1, 0)
-    axes[2].set_ylabel(f"$b_z$ {end_words(data)}, every seed a line")
-    axes[2].set_title("encoding (label: layer 2 of the root)", fontsize=10)
-    for ax in axes:
-        legend(ax, 1)
+    draw.finish(axes[0], "are graphs classified?", "accuracy on test graphs", "training step $t$", legend=1)
+    draw.paths(axes[1], data, "loss", "train_encoding", "{}, test")
+    draw.paths(axes[1], data, "train_loss", "train_encoding", "{}, training", spread="", linestyle=":")
+    draw.predicted(axes[1], 0, "paper, with: 0")
+    draw.from_zero(axes[1], 1.15)
+    draw.finish(axes[1], "losses", "hinge loss", "training step $t$", legend=1)
+    z = xr.DataArray(np.arange(data.sizes["bin"]), dims="bin")
+    encoding = lm.at_end(data.distance_bias).assign_coords(bin=z).where(z < data.bins_used)
+    draw.curves(axes[2], encoding, "bin", "train_encoding")
+    finish_distances(axes[2], "encoding (label: layer 2 of the root)", "$b_z$ at the end: mean, every seed", legend=1)
     return figure
