@@ -44,7 +44,9 @@ def minimal_counts(success: xr.DataArray) -> xr.DataArray:
 def by_count(values: xr.DataArray) -> xr.DataArray:
     """The intact cells of f36-gcn-samples over `discriminative` and `labelled`."""
     intact = lm.cells(values, defect="none").reset_coords(drop=True)
-    fields = {name: ("variant", lm.cells(values, defect="none")[name].values) for name in ("discriminative", "labelled")}
+    fields = {
+        name: ("variant", lm.cells(values, defect="none")[name].values) for name in ("discriminative", "labelled")
+    }
     return intact.assign_coords(fields).set_index(variant=[*fields]).unstack("variant")
 
 

@@ -44,8 +44,8 @@ def satisfies_assumption(margin: np.ndarray, eps_0: float) -> bool:
 
 def hypotheses(M: int, N: int, m: int, B: int, epsilon: float, gamma_d: float, eps_S: float, sigma: float) -> bool:
     """Whether width, batch and bracket are as the theorem asks for, with constants C = 1."""
-    wide, large = m >= bounds.required_width(M, N), B >= bounds.required_batch(epsilon, N)
-    return bool(wide and large and bracket(gamma_d, eps_S, sigma) > 0)
+    needed = np.array([bounds.required_width(M, N), bounds.required_batch(epsilon, N)])
+    return bool((np.array([m, B]) >= needed).all() and bracket(gamma_d, eps_S, sigma) > 0)
 
 
 def power_base(along: str, values: xr.DataArray) -> xr.DataArray:

@@ -61,8 +61,8 @@ CLAIMS = (
         "p7-mass-increase",
         "Lemma 3.4.5",
         "ordering",
-        "Attention on class-relevant nodes rises by at least .1 to η t = 30, for discriminative and for other nodes, in "
-        "every seed.",
+        "Attention on class-relevant nodes rises by at least .1 to η t = 30, for discriminative and for other nodes, "
+        "in every seed.",
         mass_rise(),
         lm.at_least(0.1, "every"),
         lm.Control("attention frozen", variant="frozen"),
@@ -81,8 +81,8 @@ CLAIMS = (
         "p7-limit",
         "Lemma 3.4.5",
         "limit",
-        "As stated, with margin 1: at η t = 60 the relevant mass exceeds .9 for discriminative nodes and is within .06 of "
-        "1 - ε_S for others.",
+        "As stated, with margin 1: at η t = 60 the relevant mass exceeds .9 for discriminative nodes and is within .06 "
+        "of 1 - ε_S for others.",
         mass_limits("intact"),
         LIMITS,
         lm.Control("margin 10", variant="margin 10"),

@@ -126,8 +126,8 @@ CLAIMS = (
         "p9-late-counts",
         "Lemma 3.4.7",
         "limit",
-        "As stated: on planted block graphs b is largest at the distance of the largest count margin, with a lead above "
-        ".25 at η t = 60.",
+        "As stated: on planted block graphs b is largest at the distance of the largest count margin, with a lead "
+        "above .25 at η t = 60.",
         late_leads("count_margin", INTACT),
         LATE_LEAD,
         lm.Control(
@@ -150,8 +150,8 @@ CLAIMS = (
         "p10-known-core",
         "Theorem 3.4.8",
         "comparison",
-        "Training with the encoding is as good as knowing the core distance: on the chapter's graph the losses differ by "
-        "at most .05 at η t = 40.",
+        "Training with the encoding is as good as knowing the core distance: on the chapter's graph the losses differ "
+        "by at most .05 at η t = 40.",
         loss_difference(),
         lm.at_most(0.05, "clear"),
         lm.Control(

@@ -22,8 +22,8 @@ CLAIMS = (
         "p21-laplacian",
         "B.5.2",
         "comparison",
-        "Where clusters decide the label, Laplacian eigenvectors in keys and queries carry it to clusters that were never "
-        "labelled: accuracy of other nodes at least .8.",
+        "Where clusters decide the label, Laplacian eigenvectors in keys and queries carry it to clusters that were "
+        "never labelled: accuracy of other nodes at least .8.",
         held_out_accuracy("with PE"),
         lm.at_least(0.8, "clear"),
         lm.Control("patterns permuted", variant="patterns permuted"),

@@ -132,7 +132,7 @@ def batch_exponent(data: xr.Dataset, name: str = "deviation") -> xr.DataArray:
 
 @lm.evidence("p16-batch")
 def tail_frequency(data: xr.Dataset, seed: int, exact: bool = False) -> float:
-    """The lower 95 % Clopper-Pearson limit of the frequency of deviations beyond ε; `exact`: drawn with the tail stated."""
+    """Lower 95 % Clopper-Pearson limit of the frequency of deviations beyond ε; `exact`: drawn with the stated tail."""
     from scipy.stats import beta
 
     exceeds = data.exceeds.sel(moment="start", part="W_O", size=str(BATCH))
@@ -151,8 +151,8 @@ CLAIMS = (
         "p13-gradient",
         "Lemma B.3.3",
         "identity",
-        "∂F/∂b_z is the attention in bin z times how far its scores exceed F: equal to automatic differentiation to 1e-10 "
-        "at 20 random draws.",
+        "∂F/∂b_z is the attention in bin z times how far its scores exceed F: equal to automatic differentiation to "
+        "1e-10 at 20 random draws.",
         derivatives(),
         lm.equal(1e-10),
         NOT_CENTRED,

@@ -1,4 +1,4 @@
-"""How many iterations a graph transformer and a GCN need (P8, Figures 3.7, B.6a), and what an oracle sampler gains (P6)."""
+"""How many iterations a graph transformer and a GCN need (P8, Figures 3.7, B.6a); what an oracle sampler gains (P6)."""
 
 from __future__ import annotations
 
@@ -16,9 +16,7 @@ SAMPLER_CONFUSION = 0.2
 
 
 @lm.evidence("p6-sampler")
-def confusion_ratios(
-    data: xr.Dataset, preferences: list[float] = PREFERENCES, draw: str = "biased"
-) -> lm.Uncertain:
+def confusion_ratios(data: xr.Dataset, preferences: list[float] = PREFERENCES, draw: str = "biased") -> lm.Uncertain:
     """The confusion ratio by β, with the standard error over nodes, seeds pooled."""
     ratios = lm.cells(data.node_ratio, draw=draw, preference=preferences).swap_dims(variant="preference")
     nodes = ratios.where(np.isfinite(ratios))
@@ -84,9 +82,7 @@ CLAIMS = (
         "A sampler that prefers class-relevant nodes by β has confusion ratio ε_S/(ε_S + β(1 - ε_S)), for β = 1, 3, 10 "
         "at ε_S = .2 within 3 standard errors.",
         confusion_ratios(),
-        lm.within(
-            {f"{beta:g}": (preferred_ratio(SAMPLER_CONFUSION, beta),) * 2 for beta in PREFERENCES}, se=3
-        ),
+        lm.within({f"{beta:g}": (preferred_ratio(SAMPLER_CONFUSION, beta),) * 2 for beta in PREFERENCES}, se=3),
         lm.Control("β = 10 drawn without replacement", preferences=[10.0], draw="biased_apart"),
         formula="ε_S' = ε_S/(ε_S + β(1-ε_S))",
         source="derived",

@@ -147,8 +147,8 @@ CLAIMS = (
         "f33a-linear",
         "Figure 3.3a",
         "scaling",
-        "As reported: the minimal labelled count is linear in γ_d^-2: positive slope, R² ≥ .9, and count(.25)/count(.8) "
-        "in [5, 20].",
+        "As reported: the minimal labelled count is linear in γ_d^-2: positive slope, R² ≥ .9, and "
+        "count(.25)/count(.8) in [5, 20].",
         fraction_line(),
         lm.all_of(
             slope=lm.at_least(0.0, strict=True), fit=lm.at_least(0.9), ratio=lm.within(5.0, 20.0, predicted=10.24)
@@ -174,7 +174,8 @@ CLAIMS = (
         "f34-slower-loss",
         "Figure 3.4",
         "ordering",
-        "Flipped labels slow training: the loss at η t = 10 rises by at least .05 with every step of ε_0, in every seed.",
+        "Flipped labels slow training: the loss at η t = 10 rises by at least .05 with every step of ε_0, in "
+        "every seed.",
         early_rise(),
         lm.at_least(0.05, "every"),
         QUIET,

@@ -111,8 +111,8 @@ CLAIMS = (
         "p18-mass",
         "(B.66), (B.67)",
         "scaling",
-        "On planted block graphs the share of class-relevant neighbours is (1 - ε_S) γ_d: a line through the origin with "
-        "R² above .98 and slope within .02 of .95.",
+        "On planted block graphs the share of class-relevant neighbours is (1 - ε_S) γ_d: a line through the origin "
+        "with R² above .98 and slope within .02 of .95.",
         relevant_shares(),
         lm.all_of(
             fit=lm.at_least(0.98, strict=True),
@@ -168,9 +168,7 @@ CLAIMS = (
         "Corrected: averaged over nodes and patterns it is, where shells are uniform (+++---+++---).",
         exchange_gain("mean_exchange", "+++---+++---"),
         NOT_NEGATIVE,
-        lm.Control(
-            "planted block graph, z_m = 2 against distance 1 (shells not uniform)", graph="G2", distances=[1]
-        ),
+        lm.Control("planted block graph, z_m = 2 against distance 1 (shells not uniform)", graph="G2", distances=[1]),
         corrects="p20-per-node",
     ),
     lm.Claim(

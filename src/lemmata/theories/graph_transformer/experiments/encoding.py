@@ -70,18 +70,37 @@ CHOICES: dict[str, dict[str, Any]] = {
 
 EXPERIMENTS = (
     experiment(
-        "p9-core", "Lemma 3.4.7", "Does the encoding become largest at the core distance?", figures.cores,
-        {"records": RECORDS}, {"variant": CORES}, 3, smoke={"variant": TINY_CORES},
-        paper={**SLOW, "variant": with_fields(CORES, steps=lambda steps: 10 * steps)}, paper_seeds=5,
-    ),
-    experiment(
-        "p10-known-core", "Theorem 3.4.8", "Is training with the encoding as good as knowing the core distance?",
-        figures.known_core, {"steps": 400, "records": RECORDS}, {"variant": MODELS}, 3,
-        paper={**SLOW, "steps": 4000}, paper_seeds=5,
-    ),
-    experiment(
-        "p10-variants", "sections 3.2, 3.3, 4", "What do other samplers, initial weights and models do?",
-        figures.variants, {"steps": 400, "records": RECORDS}, {"variant": CHOICES}, 3, paper={**SLOW, "steps": 4000},
+        "p9-core",
+        reference="Lemma 3.4.7",
+        question="Does the encoding become largest at the core distance?",
+        plot=figures.cores,
+        setting={"records": RECORDS},
+        axes={"variant": CORES},
+        seeds=3,
+        smoke={"variant": TINY_CORES},
+        paper={**SLOW, "variant": with_fields(CORES, steps=lambda steps: 10 * steps)},
         paper_seeds=5,
     ),
-)  # fmt: skip
+    experiment(
+        "p10-known-core",
+        reference="Theorem 3.4.8",
+        question="Is training with the encoding as good as knowing the core distance?",
+        plot=figures.known_core,
+        setting={"steps": 400, "records": RECORDS},
+        axes={"variant": MODELS},
+        seeds=3,
+        paper={**SLOW, "steps": 4000},
+        paper_seeds=5,
+    ),
+    experiment(
+        "p10-variants",
+        reference="sections 3.2, 3.3, 4",
+        question="What do other samplers, initial weights and models do?",
+        plot=figures.variants,
+        setting={"steps": 400, "records": RECORDS},
+        axes={"variant": CHOICES},
+        seeds=3,
+        paper={**SLOW, "steps": 4000},
+        paper_seeds=5,
+    ),
+)

@@ -16,10 +16,21 @@ from lemmata.theories.graph_transformer.experiments.presets import (
 )
 
 ABSOLUTE: dict[str, Any] = {
-    "generator": "structures", "nodes": 480, "labelled": 240, "model": "no_pe", "shells": "whole", "sample": 80,
-    "batch": 50, "neurons": 200, "steps": 400, "key_width": 27, "value_width": 27, "positions": "laplacian",
-    "positions_in_values": 0, "records": RECORDS,
-}  # fmt: skip
+    "generator": "structures",
+    "nodes": 480,
+    "labelled": 240,
+    "model": "no_pe",
+    "shells": "whole",
+    "sample": 80,
+    "batch": 50,
+    "neurons": 200,
+    "steps": 400,
+    "key_width": 27,
+    "value_width": 27,
+    "positions": "laplacian",
+    "positions_in_values": 0,
+    "records": RECORDS,
+}
 TINY_ABSOLUTE = {"nodes": 240, "labelled": 120, "key_width": 27, "value_width": 27, "dimension": 20, "patterns": 10}
 OTHERS = {
     "walk": {"structure": "cycles", "positions": "walk"},
@@ -53,21 +64,45 @@ NODES = {"nodes": lambda own: own or TINY["nodes"], "labelled": lambda own: own 
 
 EXPERIMENTS = (
     experiment(
-        "p21-absolute", "B.5.2", "Can Laplacian eigenvectors take the place of distances?", figures.absolute, ABSOLUTE,
-        {"variant": {"with PE": {}, "PE zeroed": {"position_scale": 0.0}, "patterns permuted": {"defect": "patterns"}}},
-        5, tiny={**TINY, **TINY_ABSOLUTE}, paper={**SLOW, "steps": 4000}, paper_seeds=10,
-    ),
-    experiment(
-        "p21-encodings", "B.5.2", "Do return probabilities, degrees and distances to the centroid do the same?",
-        figures.absolute, {**ABSOLUTE, "position_width": 9, "key_width": 29, "value_width": 29},
-        {"variant": OTHER_VARIANTS}, 3,
-        tiny={**TINY, **TINY_ABSOLUTE, "key_width": 29, "value_width": 29}, paper={**SLOW, "steps": 4000},
+        "p21-absolute",
+        reference="B.5.2",
+        question="Can Laplacian eigenvectors take the place of distances?",
+        plot=figures.absolute,
+        setting=ABSOLUTE,
+        axes={
+            "variant": {
+                "with PE": {},
+                "PE zeroed": {"position_scale": 0.0},
+                "patterns permuted": {"defect": "patterns"},
+            }
+        },
+        seeds=5,
+        tiny={**TINY, **TINY_ABSOLUTE},
+        paper={**SLOW, "steps": 4000},
         paper_seeds=10,
     ),
     experiment(
-        "p21-gat", "B.5.3", "When does a graph attention network suffice?", figures.gat, {"records": RECORDS},
-        {"variant": gat_variants(CYCLES)}, 3,
-        smoke={"variant": with_fields(gat_variants(TINY_CYCLES), **SMALL, **NODES)},
-        paper={**SLOW, "variant": with_fields(gat_variants(CYCLES), steps=lambda steps: 10 * steps)}, paper_seeds=5,
+        "p21-encodings",
+        reference="B.5.2",
+        question="Do return probabilities, degrees and distances to the centroid do the same?",
+        plot=figures.absolute,
+        setting={**ABSOLUTE, "position_width": 9, "key_width": 29, "value_width": 29},
+        axes={"variant": OTHER_VARIANTS},
+        seeds=3,
+        tiny={**TINY, **TINY_ABSOLUTE, "key_width": 29, "value_width": 29},
+        paper={**SLOW, "steps": 4000},
+        paper_seeds=10,
     ),
-)  # fmt: skip
+    experiment(
+        "p21-gat",
+        reference="B.5.3",
+        question="When does a graph attention network suffice?",
+        plot=figures.gat,
+        setting={"records": RECORDS},
+        axes={"variant": gat_variants(CYCLES)},
+        seeds=3,
+        smoke={"variant": with_fields(gat_variants(TINY_CYCLES), **SMALL, **NODES)},
+        paper={**SLOW, "variant": with_fields(gat_variants(CYCLES), steps=lambda steps: 10 * steps)},
+        paper_seeds=5,
+    ),
+)

@@ -12,8 +12,14 @@ from lemmata.theories.graph_transformer.studies.batch_gradients import simulate_
 
 EXPERIMENTS = (
     experiment(
-        "p16-batch", "(B.63)", "How far does a batch gradient lie from the mean one?", figures.batches,
-        {"steps": 150, "records": RECORDS, "record_every": 50, "test_draws": 1}, {}, 3,
-        paper={**SLOW, "steps": 1500, "record_every": 500}, paper_seeds=10, simulation=simulate_batches,
+        "p16-batch",
+        reference="(B.63)",
+        question="How far does a batch gradient lie from the mean one?",
+        plot=figures.batches,
+        setting={"steps": 150, "records": RECORDS, "record_every": 50, "test_draws": 1},
+        seeds=3,
+        paper={**SLOW, "steps": 1500, "record_every": 500},
+        paper_seeds=10,
+        simulation=simulate_batches,
     ),
-)  # fmt: skip
+)

@@ -24,9 +24,15 @@ TEN_TIMES = {"steps": lambda steps: 10 * steps}
 
 EXPERIMENTS = (
     experiment(
-        "p7-training", "Lemmas 3.4.5, B.3.1 - B.3.6", "What do attention, keys, values and neurons learn?",
-        figures.training, {"track": "proof", "records": RECORDS}, {"variant": VARIANTS}, 3,
+        "p7-training",
+        reference="Lemmas 3.4.5, B.3.1 - B.3.6",
+        question="What do attention, keys, values and neurons learn?",
+        plot=figures.training,
+        setting={"track": "proof", "records": RECORDS},
+        axes={"variant": VARIANTS},
+        seeds=3,
         smoke={"variant": with_fields(VARIANTS, steps=4)},
-        paper={**SLOW, "variant": with_fields(VARIANTS, **TEN_TIMES)}, paper_seeds=5,
+        paper={**SLOW, "variant": with_fields(VARIANTS, **TEN_TIMES)},
+        paper_seeds=5,
     ),
-)  # fmt: skip
+)

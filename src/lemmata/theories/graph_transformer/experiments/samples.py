@@ -42,37 +42,66 @@ def gcn_variants(fractions: list[float], counts: list[int]) -> dict[str, dict[st
     }
     return variants | {
         f"0.4, {counts[-1]}, permuted": {
-            "discriminative": 0.4, "labelled": counts[-1], "defect": "training_labels",
+            "discriminative": 0.4,
+            "labelled": counts[-1],
+            "defect": "training_labels",
         }
-    }  # fmt: skip
+    }
 
 
 EXPERIMENTS = (
     experiment(
-        "f33a-samples", "Figure 3.3a", "How many labels are needed as γ_d varies?", figures.samples_fraction,
-        SUCCESS, {"discriminative": FRACTIONS, "labelled": COUNTS}, 5,
-        smoke={**TINY_SUCCESS, "discriminative": [0.25, 0.4], "labelled": TINY_COUNTS}, paper={**SLOW, "steps": 6000},
+        "f33a-samples",
+        reference="Figure 3.3a",
+        question="How many labels are needed as γ_d varies?",
+        plot=figures.samples_fraction,
+        setting=SUCCESS,
+        axes={"discriminative": FRACTIONS, "labelled": COUNTS},
+        seeds=5,
+        smoke={**TINY_SUCCESS, "discriminative": [0.25, 0.4], "labelled": TINY_COUNTS},
+        paper={**SLOW, "steps": 6000},
     ),
     experiment(
-        "f33b-samples", "Figure 3.3b", "How many labels are needed as ε_S varies?", figures.samples_confusion,
-        SUCCESS, {"variant": confusion_variants(CONFUSIONS), "labelled": COUNTS}, CONFUSION_SEEDS,
+        "f33b-samples",
+        reference="Figure 3.3b",
+        question="How many labels are needed as ε_S varies?",
+        plot=figures.samples_confusion,
+        setting=SUCCESS,
+        axes={"variant": confusion_variants(CONFUSIONS), "labelled": COUNTS},
+        seeds=CONFUSION_SEEDS,
         smoke={**TINY_SUCCESS, "variant": confusion_variants([0.0, 0.2]), "labelled": TINY_COUNTS},
         paper={**SLOW, "steps": 6000},
     ),
     experiment(
-        "p3-error", "(3.9)", "How many labels are needed as the initial error of the values varies?",
-        figures.samples_error, SUCCESS, {"value_error": [0.0, 0.1, 0.2, 0.4], "labelled": COUNTS}, 5,
-        smoke={**TINY_SUCCESS, "value_error": [0.0, 0.4], "labelled": TINY_COUNTS}, paper={**SLOW, "steps": 6000},
-    ),
-    experiment(
-        "f34-noise", "Figure 3.4", "What do flipped labels do to the loss?", figures.noise,
-        {"confusion": 0.0, "steps": 600, "records": RECORDS}, {"label_noise": [0.0, 0.05, 0.1, 0.2]}, 3,
+        "p3-error",
+        reference="(3.9)",
+        question="How many labels are needed as the initial error of the values varies?",
+        plot=figures.samples_error,
+        setting=SUCCESS,
+        axes={"value_error": [0.0, 0.1, 0.2, 0.4], "labelled": COUNTS},
+        seeds=5,
+        smoke={**TINY_SUCCESS, "value_error": [0.0, 0.4], "labelled": TINY_COUNTS},
         paper={**SLOW, "steps": 6000},
     ),
     experiment(
-        "f36-gcn-samples", "Figure 3.6", "How many labels does a GCN need that is told the core?", figures.gcn_samples,
-        {**SUCCESS, **GCN_CORE, "confusion": 0.2, "steps": 1000}, {"variant": gcn_variants(FRACTIONS, COUNTS)}, 5,
+        "f34-noise",
+        reference="Figure 3.4",
+        question="What do flipped labels do to the loss?",
+        plot=figures.noise,
+        setting={"confusion": 0.0, "steps": 600, "records": RECORDS},
+        axes={"label_noise": [0.0, 0.05, 0.1, 0.2]},
+        seeds=3,
+        paper={**SLOW, "steps": 6000},
+    ),
+    experiment(
+        "f36-gcn-samples",
+        reference="Figure 3.6",
+        question="How many labels does a GCN need that is told the core?",
+        plot=figures.gcn_samples,
+        setting={**SUCCESS, **GCN_CORE, "confusion": 0.2, "steps": 1000},
+        axes={"variant": gcn_variants(FRACTIONS, COUNTS)},
+        seeds=5,
         smoke={**TINY_SUCCESS, "steps": 4, "variant": gcn_variants([0.25, 0.4], TINY_COUNTS)},
         paper={**SLOW, "steps": 10000},
     ),
-)  # fmt: skip
+)

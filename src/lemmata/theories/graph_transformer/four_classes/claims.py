@@ -37,8 +37,8 @@ CLAIMS = (
         "p21-four-core",
         "(B.225) - (B.232)",
         "limit",
-        "With four classes b of the two networks is largest at their own core distances, 4 and 2, in every seed (loss of "
-        "each coordinate).",
+        "With four classes b of the two networks is largest at their own core distances, 4 and 2, in every seed (loss "
+        "of each coordinate).",
         leads(),
         lm.at_least(0.0, "every", strict=True),
         lm.Control("distances permuted", variant="permuted"),
@@ -57,7 +57,8 @@ CLAIMS = (
         "p21-four-joint",
         "(B.225) - (B.232)",
         "comparison",
-        "As printed: with the joint loss max{1 - yᵀF, 0} the loss falls below .02 and the class accuracy is at least .93.",
+        "As printed: with the joint loss max{1 - yᵀF, 0} the loss falls below .02 and the class accuracy is at "
+        "least .93.",
         joint(),
         lm.all_of(loss=lm.at_most(0.02, "clear", strict=True), accuracy=lm.at_least(0.93, "clear")),
         lm.Control("trained on each coordinate", variant="per coordinate"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from lemmata.lab.theory import make_experiment
+import lemmata as lm
 from lemmata.theories.graph_transformer.experiments.presets import TINY as CHAPTER
 from lemmata.theories.graph_transformer.four_classes import figures
 from lemmata.theories.graph_transformer.four_classes.setting import FourSetting
@@ -28,12 +28,17 @@ VARIANTS = {
     "permuted": {"loss": "coordinates", "defect": "distances"},
 }
 
-experiment = partial(make_experiment, kind=FourSetting, simulation=simulate, tiny=TINY)
+experiment = partial(lm.experiment, kind=FourSetting, simulation=simulate, tiny=TINY)
 
 EXPERIMENTS = (
     experiment(
-        "p21-four", "(B.225) - (B.232)", "Can two networks learn four classes with two core distances?",
-        figures.four_classes, {}, {"variant": VARIANTS}, SEEDS,
-        paper={"step_size": 0.01, "steps": 10000, "record_every": 500}, paper_seeds=10,
+        "p21-four",
+        reference="(B.225) - (B.232)",
+        question="Can two networks learn four classes with two core distances?",
+        plot=figures.four_classes,
+        axes={"variant": VARIANTS},
+        seeds=SEEDS,
+        paper={"step_size": 0.01, "steps": 10000, "record_every": 500},
+        paper_seeds=10,
     ),
-)  # fmt: skip
+)

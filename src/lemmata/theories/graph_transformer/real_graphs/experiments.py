@@ -1,102 +1,78 @@
-"""The experiments on real graphs, read from $LEMMATA_DATA/graphs; `smoke` takes the stand-in, which needs no file."""
+"""The experiments on real graphs, read from $LEMMATA_DATA/graphs; `smoke` takes the stand-in, which needs no file.
+
+Nothing in them is random, so one seed says all. No claim reads them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from functools import partial
 
-import xarray as xr
-from matplotlib.figure import Figure
-
-from lemmata.lab.simulation import Simulation
-from lemmata.lab.theory import Experiment, Preset
+import lemmata as lm
 from lemmata.theories.graph_transformer.real_graphs import figures, tables
 from lemmata.theories.graph_transformer.real_graphs.setting import NAMES, RealSetting
 
-APPENDIX = ("cora", "pubmed", "actor", "pascal")
+APPENDIX = ["cora", "pubmed", "actor", "pascal"]
 """The graphs of tables B.1 to B.4, in that order."""
 
-
-def _one(
-    name: str, question: str, reference: str, simulation: Simulation, plot: Callable[[xr.Dataset], Figure], graph: str
-) -> Experiment:
-    """An experiment on one graph; nothing in it is random, so one seed says all."""
-    whole = Preset(RealSetting(graph=graph), {}, 1)
-    presets = {"smoke": Preset(RealSetting(), {}, 1), "quick": whole, "paper": whole}
-    return Experiment(name, question, reference, simulation, presets, plot)
-
-
-def _several(
-    name: str,
-    question: str,
-    reference: str,
-    simulation: Simulation,
-    plot: Callable[[xr.Dataset], Figure],
-    quick: Sequence[str],
-    paper: Sequence[str],
-) -> Experiment:
-    """An experiment on several graphs; `paper` adds those that few users have."""
-    graphs = {"smoke": ["standin"], "quick": [*quick], "paper": [*paper]}
-    presets = {preset: Preset(RealSetting(), {"graph": axis}, 1) for preset, axis in graphs.items()}
-    return Experiment(name, question, reference, simulation, presets, plot)
-
+experiment = partial(
+    lm.experiment, kind=RealSetting, seeds=1, paper_seeds=1, tiny={"graph": "standin"}, smoke={"graph": ["standin"]}
+)
+several = partial(experiment, axes={"graph": APPENDIX[:3]}, paper={"graph": APPENDIX})
 
 EXPERIMENTS = (
     *(
-        _one(
+        experiment(
             f"b{i}-spectrum",
-            f"Are the features of each class of {NAMES[graph]} near low rank?",
-            f"Figure B.{i}",
-            tables.measure_spectrum,
-            figures.spectrum,
-            graph,
+            reference=f"Figure B.{i}",
+            question=f"Are the features of each class of {NAMES[graph]} near low rank?",
+            plot=figures.spectrum,
+            simulation=tables.measure_spectrum,
+            setting={"graph": graph},
+            smoke={},
         )
         for i, graph in enumerate(APPENDIX, 1)
     ),
     *(
-        _one(
+        experiment(
             f"tb{i}-discriminative",
-            f"Which share of each class of {NAMES[graph]} is discriminative?",
-            f"Table B.{i}",
-            tables.measure_discriminative,
-            figures.discriminative,
-            graph,
+            reference=f"Table B.{i}",
+            question=f"Which share of each class of {NAMES[graph]} is discriminative?",
+            plot=figures.discriminative,
+            simulation=tables.measure_discriminative,
+            setting={"graph": graph},
+            smoke={},
         )
         for i, graph in enumerate(APPENDIX, 1)
     ),
-    _several(
+    several(
         "b5-margins",
-        "At which distances do the classes around a node vote for its own?",
-        "Figure B.5",
-        tables.measure_margins,
-        figures.margins,
-        APPENDIX[:3],
-        APPENDIX,
+        reference="Figure B.5",
+        question="At which distances do the classes around a node vote for its own?",
+        plot=figures.margins,
+        simulation=tables.measure_margins,
     ),
-    _several(
+    several(
         "tb5-core",
-        "Which share of the nodes has a positive winning margin at the core distance?",
-        "Table B.5",
-        tables.measure_core,
-        figures.core,
-        APPENDIX[:3],
-        APPENDIX,
+        reference="Table B.5",
+        question="Which share of the nodes has a positive winning margin at the core distance?",
+        plot=figures.core,
+        simulation=tables.measure_core,
     ),
-    _several(
+    several(
         "tb6-statistics",
-        "How large are the real graphs?",
-        "Table B.6",
-        tables.measure_statistics,
-        figures.statistics,
-        APPENDIX[:3],
-        (*APPENDIX, "arxiv"),
+        reference="Table B.6",
+        question="How large are the real graphs?",
+        plot=figures.statistics,
+        simulation=tables.measure_statistics,
+        paper={"graph": [*APPENDIX, "arxiv"]},
     ),
-    _several(
+    several(
         "tb8-balance",
-        "Are the classes balanced up to 10 √N?",
-        "Table B.8",
-        tables.measure_balance,
-        figures.balance,
-        ("cora", "actor"),
-        ("cora", "actor"),
+        reference="Table B.8",
+        question="Are the classes balanced up to 10 √N?",
+        plot=figures.balance,
+        simulation=tables.measure_balance,
+        axes={"graph": ["cora", "actor"]},
+        paper={},
     ),
 )
