@@ -94,9 +94,14 @@ def cores(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
         said.add(kind)
     for place in range(3):
         draw.claimed(axes[-1], claims["p10-no-pe-g3"], words="claimed without encoding", at=place)
-    draw.names(axes[-1], [words.replace(" ", "\n") for words in GRAPHS.values()])
+    draw.names(axes[-1], [graph.replace(", ", ",\n") for graph in GRAPHS])
     draw.from_zero(axes[-1], 1.15)
-    draw.finish(axes[-1], "nodes that are not discriminative", "test loss of other nodes at the end")
+    draw.finish(
+        axes[-1],
+        "nodes that are not discriminative",
+        "test loss of other nodes at the end",
+        bbox_to_anchor=(0.5, -0.19),
+    )
     return figure
 
 

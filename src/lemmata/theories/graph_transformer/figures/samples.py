@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -50,7 +51,8 @@ def samples_confusion(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figur
     figure, axes = draw.panels(3, width=3.55, height=4.6)
     success = successes(data.full_loss)
     permuted = data.defect.values != "none"
-    words = [f"{value:g}" + "\np" * shuffled for value, shuffled in zip(data.confusion.values, permuted, strict=True)]
+    words = [f"{value:g}" for value in data.confusion.values]
+    words = np.where(permuted, np.char.add(words, "\np"), words)
     _map(axes[0], success, "variant", words, r"$\epsilon_S$ (p: training labels permuted)", "Figure 3.3b")
     intact = success.isel(variant=~permuted).sortby("confusion")
     x = (1 - intact.confusion.values) ** -2.0
@@ -60,8 +62,8 @@ def samples_confusion(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figur
     _finish_counts(axes[1], success)
     loss = data.full_loss.isel(variant=~permuted).swap_dims(variant="confusion")
     draw.curves(axes[2], loss, "labelled", "confusion", r"$\epsilon_S$ = {}", middle="median")
-    axes[2].axhline(SUCCESS, color=draw.GREY, linewidth=0.8, label=f"success: below {SUCCESS:g}")
-    draw.claimed(axes[2], claims["p3-samples-loss"], "end", words=r"claimed at the end, $\epsilon_S\leq$ 0.2")
+    axes[2].axhline(SUCCESS, color=draw.GREY, linewidth=0.8, label=f"success: < {SUCCESS:g}")
+    draw.claimed(axes[2], claims["p3-samples-loss"], "end", words=r"claimed, $\epsilon_S\leq$ 0.2")
     draw.loss_scale(axes[2], 1e-4)
     draw.numbers(axes[2], data.labelled.values, "labelled nodes $|L|$")
     draw.finish(axes[2], "paper: more labels do not hurt", "full test loss: median, every seed")
@@ -97,7 +99,7 @@ def gcn_samples(data: xr.Dataset) -> Figure:
     return figure
 
 
-def _map(ax: Axes, success: xr.DataArray, axis: str, labels: Sequence[str], words: str, title: str) -> None:
+def _map(ax: Axes, success: xr.DataArray, axis: str, labels: Any, words: str, title: str) -> None:
     draw.success_map(ax, success.assign_coords({axis: labels}), axis, "labelled")
     draw.finish(ax, f"{title}\nsuccess: full test loss < {SUCCESS:g}", "labelled nodes $|L|$", words, legend=0)
 
