@@ -82,7 +82,7 @@ def samples_error(data: xr.Dataset) -> Figure:
 def gcn_samples(data: xr.Dataset) -> Figure:
     """The same for a GCN on the core against γ_d^-4; the permuted cell in the title."""
     figure, (left, right) = draw.panels(2, height=4.4)
-    success = by_count(data, successes(data.full_loss)).sortby("discriminative", ascending=False)
+    success = by_count(successes(data.full_loss)).sortby("discriminative", ascending=False)
     x = success.discriminative.values**-4.0
     permuted = successes(data.full_loss).isel(variant=data.defect.values != "none")
     control = f"control, {permuted.labelled.values[0]:g} permuted labels: {float(permuted.mean()):.0%} succeed"
