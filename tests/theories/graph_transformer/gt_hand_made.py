@@ -42,9 +42,10 @@ class Frame:
         experiment = EXPERIMENTS[name]
         self.simulation = experiment.simulation
         preset = experiment.preset("quick")
-        axes = make_grid(preset.setting, preset.axes).coordinates()
+        grid = make_grid(preset.setting, preset.axes)
+        axes = grid.coordinates()
         self.axes = (*axes, "seed")
-        self.data = xr.Dataset(coords={**axes, "seed": np.arange(count)})
+        self.data = xr.Dataset(coords={**axes, **grid.fields(), "seed": np.arange(count)})
         self.sizes = {**SIZES, **self.data.sizes, **sizes}
 
     def put(self, name: str, value: Any, **where: Any) -> None:

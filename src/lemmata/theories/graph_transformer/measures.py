@@ -43,11 +43,8 @@ def minimal_counts(success: xr.DataArray) -> xr.DataArray:
 
 def by_count(values: xr.DataArray) -> xr.DataArray:
     """The intact cells of f36-gcn-samples over `discriminative` and `labelled`."""
-    intact = lm.cells(values, defect="none").reset_coords(drop=True)
-    fields = {
-        name: ("variant", lm.cells(values, defect="none")[name].values) for name in ("discriminative", "labelled")
-    }
-    return intact.assign_coords(fields).set_index(variant=[*fields]).unstack("variant")
+    intact = lm.cells(values, defect="none").drop_vars("defect")
+    return intact.set_index(variant=["discriminative", "labelled"]).unstack("variant")
 
 
 @lm.evidence("p10-known-core")

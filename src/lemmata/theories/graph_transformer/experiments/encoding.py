@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import lemmata as lm
 from lemmata.theories.graph_transformer import figures
 from lemmata.theories.graph_transformer.experiments.presets import (
     BLOCKS,
@@ -96,7 +97,7 @@ EXPERIMENTS = (
         "p10-variants",
         reference="sections 3.2, 3.3, 4",
         question="What do other samplers, initial weights and models do?",
-        plot=figures.variants,
+        plot=lm.show("reached_step", "final_loss"),
         setting={"steps": 400, "records": RECORDS},
         axes={"variant": CHOICES},
         seeds=3,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import lemmata as lm
 from lemmata.theories.graph_transformer import figures
 from lemmata.theories.graph_transformer.experiments.presets import (
     CYCLES,
@@ -67,7 +68,7 @@ EXPERIMENTS = (
         "p21-absolute",
         reference="B.5.2",
         question="Can Laplacian eigenvectors take the place of distances?",
-        plot=figures.absolute,
+        plot=lm.show("other_accuracy", "final_other_accuracy", levels={"final_other_accuracy": "p21-laplacian"}),
         setting=ABSOLUTE,
         axes={
             "variant": {
@@ -85,7 +86,7 @@ EXPERIMENTS = (
         "p21-encodings",
         reference="B.5.2",
         question="Do return probabilities, degrees and distances to the centroid do the same?",
-        plot=figures.absolute,
+        plot=lm.show("final_other_accuracy"),
         setting={**ABSOLUTE, "position_width": 9, "key_width": 29, "value_width": 29},
         axes={"variant": OTHER_VARIANTS},
         seeds=3,

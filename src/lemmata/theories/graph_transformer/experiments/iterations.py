@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import lemmata as lm
 from lemmata.theories.graph_transformer import figures
 from lemmata.theories.graph_transformer.experiments.presets import (
     BLOCKS,
@@ -50,7 +51,7 @@ EXPERIMENTS = (
         "p1-width",
         reference="Theorem 3.4.4",
         question="How wide must the hidden layer be?",
-        plot=figures.width,
+        plot=lm.show("final_loss", "reached_step", levels={"final_loss": "p1-width-success"}),
         setting={"records": RECORDS, "record_every": 50},
         axes={"neurons": [1, 4, 20, 50, 100, 400]},
         seeds=5,
