@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from lemmata.theories.graph_transformer import figures
 from lemmata.theories.graph_transformer.experiments.presets import (
     SLOW,
     experiment,
 )
+from lemmata.theories.graph_transformer.figures import attention as figures
 
 EXPERIMENTS = (
     experiment(

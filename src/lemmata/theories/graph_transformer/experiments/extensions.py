@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import lemmata as lm
-from lemmata.theories.graph_transformer import figures
 from lemmata.theories.graph_transformer.experiments.presets import (
     CYCLES,
     RECORDS,
@@ -15,6 +14,7 @@ from lemmata.theories.graph_transformer.experiments.presets import (
     experiment,
     with_fields,
 )
+from lemmata.theories.graph_transformer.figures import extensions as figures
 
 ABSOLUTE: dict[str, Any] = {
     "generator": "structures",

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from lemmata.theories.graph_transformer import figures
 from lemmata.theories.graph_transformer.experiments.presets import (
     RECORDS,
     SLOW,
     experiment,
 )
+from lemmata.theories.graph_transformer.figures import gradients as figures
 from lemmata.theories.graph_transformer.studies.batch_gradients import simulate_batches
 
 EXPERIMENTS = (

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import lemmata as lm
-from lemmata.theories.graph_transformer import figures
 from lemmata.theories.graph_transformer.experiments.presets import (
     BLOCKS,
     FRACTIONS,
@@ -14,6 +13,7 @@ from lemmata.theories.graph_transformer.experiments.presets import (
     experiment,
     with_fields,
 )
+from lemmata.theories.graph_transformer.figures import iterations as figures
 from lemmata.theories.graph_transformer.studies.sampler import simulate_sampler
 
 ETAS, NOISES, ERRORS = (0.4, 0.2, 0.1, 0.05), (0.05, 0.1, 0.2), (0.0, 0.1, 0.4)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from lemmata.theories.graph_transformer import figures
 from lemmata.theories.graph_transformer.experiments.presets import (
     RECORDS,
     SLOW,
     experiment,
     with_fields,
 )
+from lemmata.theories.graph_transformer.figures import proof as figures
 
 VARIANTS = {
     "intact": {"steps": 600},

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from lemmata.theories.graph_transformer import figures
 from lemmata.theories.graph_transformer.experiments.presets import (
     FRACTIONS,
     RECORDS,
     SLOW,
     experiment,
 )
+from lemmata.theories.graph_transformer.figures import samples as figures
 
 COUNTS = [10, 20, 40, 80, 160, 320, 640]
 CONFUSIONS = [0.0, 0.1, 0.2, 0.3, 0.4]

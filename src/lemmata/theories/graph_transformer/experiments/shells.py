@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from lemmata.theories.graph_transformer import figures
 from lemmata.theories.graph_transformer.experiments.presets import (
     BLOCKS,
     CYCLES,
     experiment,
     with_fields,
 )
+from lemmata.theories.graph_transformer.figures import shells as figures
 from lemmata.theories.graph_transformer.studies.sampled_shells import sample_shells
 from lemmata.theories.graph_transformer.studies.shells import examine_shells
 from lemmata.theories.graph_transformer.studies.variance import vary_masses
