@@ -44,64 +44,39 @@ def known_core(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
         draw.paths(ax, models, name, "variant", clock=models.time)
         ax.set_ylim(-0.03, 1.15)
     draw.claimed(axes[1], claims["p10-no-pe-g1"], words="claimed without encoding")
+    draw.finish(axes[0], "paper: with encoding as good as on the core", "test loss (hinge)", TIME)
+    draw.finish(axes[1], "paper: without it other nodes stay at chance", "test loss of other nodes (hinge)", TIME)
     intact, permuted = data.sel(variant="GT+PE"), data.sel(variant="permuted")
-    encoding = over_distance(intact.distance_bias, intact.bins_used).isel(bin=slice(1, None)).dropna("bin", how="all")
+    encoding = over_distance(intact.distance_bias, intact.bins_used).dropna("bin", how="all")
     draw.paths(axes[2], intact, encoding, "bin", "$b_z$, $z$ = {}", clock=intact.time)
     shuffled = permuted.distance_bias.isel(bin=slice(1, None))
     draw.paths(axes[2], permuted, shuffled, label="distances permuted", color=draw.GREY, clock=permuted.time)
+    core = f"$z_m$ = {float(intact.core_distance.max()):g}"
+    draw.finish(axes[2], f"paper: $b_z$ is largest at the core distance {core}", "distance encoding $b_z$", TIME)
     gap = abs(intact.loss - data.loss.sel(variant="GT core"))
     draw.paths(axes[3], intact, gap, label="|GT with encoding − GT on the core|", clock=intact.time)
     draw.predicted(axes[3], 0, "paper: no difference at the end")
     draw.claimed(axes[3], claims["p10-known-core"], words="claimed at the end")
-    core = float(intact.core_distance.max())
-    for ax, title, y in zip(
-        axes,
-        (
-            "paper: with encoding as good as on the core",
-            "paper: without it other nodes stay at chance",
-            f"paper: $b_z$ is largest at the core distance $z_m$ = {core:g}",
-            "how far from knowing the core distance",
-        ),
-        (
-            "test loss (hinge)",
-            "test loss of other nodes (hinge)",
-            "distance encoding $b_z$",
-            "difference of the test losses",
-        ),
-        strict=True,
-    ):
-        draw.finish(ax, title, y, TIME)
+    draw.finish(axes[3], "how far from knowing the core distance", "difference of the test losses", TIME)
     return figure
 
 
 def cores(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     """b at the end over distance beside the margins that it should follow, a panel a graph; and losses by model."""
-    figure, axes = draw.panels(len(GRAPHS) + 1, rows=3, height=3.9)
-    for ax, (graph, words) in zip(axes, GRAPHS.items(), strict=False):
+    figure, (*axes, last) = draw.panels(len(GRAPHS) + 1, rows=3, height=3.9)
+    for place, (ax, (graph, words)) in enumerate(zip(axes, GRAPHS.items(), strict=True)):
         _profile(ax, data.sel(variant=f"{graph} GT+PE"), data.sel(variant=f"{graph} permuted"), words)
-    losses = {
-        (graph, kind): lm.at_end(data.other_loss.sel(variant=f"{graph} {kind}", drop=True))
-        for graph in GRAPHS
-        for kind in KINDS
-        if f"{graph} {kind}" in data.variant
-    }
-    said = set()
-    for (graph, kind), runs in losses.items():
-        place, look = list(GRAPHS).index(graph), draw.look(list(KINDS).index(kind))
-        shift = draw.dodge(len(KINDS), 0.8)[list(KINDS).index(kind)]
-        label = None if kind in said else KINDS[kind]
-        draw.strip(axes[-1], place + shift, runs, look.color, label, width=0.05, markersize=4, marker=look.marker)
-        said.add(kind)
-    for place in range(3):
-        draw.claimed(axes[-1], claims["p10-no-pe-g3"], words="claimed without encoding", at=place)
-    draw.names(axes[-1], [graph.replace(", ", ",\n") for graph in GRAPHS])
-    draw.from_zero(axes[-1], 1.15)
-    draw.finish(
-        axes[-1],
-        "nodes that are not discriminative",
-        "test loss of other nodes at the end",
-        bbox_to_anchor=(0.5, -0.19),
-    )
+        for i, kind in enumerate(KINDS):
+            if f"{graph} {kind}" in data.variant:
+                runs, look = lm.at_end(data.other_loss.sel(variant=f"{graph} {kind}")), draw.look(i)
+                at, label = place + draw.dodge(len(KINDS), 0.8)[i], None if place else KINDS[kind]
+                draw.strip(last, at, runs, look.color, label, width=0.05, markersize=4, marker=look.marker)
+        if f"{graph} no PE" in data.variant:
+            draw.claimed(last, claims["p10-no-pe-g3"], words="claimed without encoding", at=place)
+    draw.names(last, [graph.replace(", ", ",\n") for graph in GRAPHS])
+    draw.from_zero(last, 1.15)
+    y = "test loss of other nodes at the end"
+    draw.finish(last, "nodes that are not discriminative", y, bbox_to_anchor=(0.5, -0.19))
     return figure
 
 

@@ -18,7 +18,10 @@ LEARNED = 0.05
 """Sampled test loss that counts as learned."""
 COMMON = {"step_size": 0.2, "label_noise": 0.0, "key_error": 0.2}
 """The cell that the three axes of p2-step share."""
+CONFUSION = 0.2
+"""ε_S of the graph on which samplers are compared."""
 GAMMA = r"discriminative fraction $\gamma_d$"
+MEANS = "geometric mean, and every seed"
 
 
 def steps(data: xr.Dataset) -> Figure:
@@ -37,9 +40,7 @@ def steps(data: xr.Dataset) -> Figure:
         others = {name: value for name, value in COMMON.items() if name != field}
         times = lm.cells(data, **others).sortby(field).trained_step.transpose("seed", "variant")
         x = place(times[field].values)
-        draw.curves(
-            ax, times, "variant", label="geometric mean, and every seed", x=x, middle="geometric", linestyle="none"
-        )
+        draw.curves(ax, times, "variant", label=MEANS, x=x, middle="geometric", linestyle="none")
         better = rf"corrected: $\propto{formula}^{{-1}}$" if corrected else r"corrected: no change with $\delta$"
         draw.law(ax, x, times, x**-0.5, rf"paper: $\propto{formula}^{{-1/2}}$")
         draw.law(ax, x, times, x**corrected, better, **draw.CORRECTED)
@@ -66,10 +67,9 @@ def gcn_iterations(data: xr.Dataset) -> Figure:
     draw.from_zero(left)
     draw.numbers(right, gamma, GAMMA)
     draw.log_y(right)
-    draw.finish(
-        left, "paper: a line in $\\gamma_d^{-2}$ (Figure 3.7)", "steps $T$ of a GCN on the core", r"$\gamma_d^{-2}$"
-    )
-    draw.finish(right, "the same as a power of $\\gamma_d$", "steps $T$ of a GCN on the core")
+    y = "steps $T$ of a GCN on the core"
+    draw.finish(left, r"paper: a line in $\gamma_d^{-2}$ (Figure 3.7)", y, r"$\gamma_d^{-2}$")
+    draw.finish(right, r"the same as a power of $\gamma_d$", y)
     return figure
 
 
@@ -91,25 +91,16 @@ def iterations(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     times = data.reached_step.transpose("variant", "seed", "discriminative")
     draw.curves(left, times, "discriminative", "variant", middle="geometric", linestyle="none")
     for i, rows in enumerate(times):
-        power = -2.0 if str(rows.variant.values).startswith("GCN") else 0.0
-        color = draw.look(i).color
+        color, is_gcn = draw.look(i).color, str(rows.variant.values).startswith("GCN")
+        power, words = (-2.0, r"paper: $\propto\gamma_d^{-2}$") if is_gcn else (0.0, "paper: no change")
         draw.fit(left, gamma, rows.values, color)
-        draw.law(
-            left,
-            gamma,
-            rows,
-            gamma**power,
-            r"paper: $\propto\gamma_d^{-2}$" if power else "paper: no change",
-            color=color,
-        )
+        draw.law(left, gamma, rows, gamma**power, words, color=color)
     draw.numbers(left, gamma, GAMMA)
     draw.log_y(left)
     draw.finish(left, "iterations", f"steps $T$ to test loss < {LEARNED:g}")
     fast, slow = times.sel(variant="GT core", drop=True), times.sel(variant="GCN core", drop=True)
     ratio = (slow / fast).where(np.isfinite(fast))
-    draw.curves(
-        right, ratio, "discriminative", label="geometric mean, and every seed", color=draw.RED, middle="geometric"
-    )
+    draw.curves(right, ratio, "discriminative", label=MEANS, color=draw.RED, middle="geometric")
     draw.law(right, gamma, ratio, gamma**-2.0, r"paper: $\propto\gamma_d^{-2}$")
     draw.claimed(right, claims["p8-ratio-start"], words=rf"claimed at $\gamma_d$ = {gamma.min():g}")
     draw.numbers(right, gamma, GAMMA)
@@ -138,7 +129,3 @@ def sampler(data: xr.Dataset) -> Figure:
     draw.finish(left, "what a sampler draws", r"confusion ratio $\epsilon_S'$, mean over nodes", legend=1)
     draw.finish(right, r"paper: fewer iterations as $\beta$ grows", f"steps $T$ to test loss < {LEARNED:g}", legend=1)
     return figure
-
-
-CONFUSION = 0.2
-"""ε_S of the graph on which samplers are compared."""

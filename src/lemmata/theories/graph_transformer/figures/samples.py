@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,51 +17,28 @@ from lemmata.theories.graph_transformer.figures import TIME
 from lemmata.theories.graph_transformer.measures import by_count, minimal_counts, succeeds
 from lemmata.theories.graph_transformer.training import SUCCESS
 
-
-def successes(loss: xr.DataArray) -> xr.DataArray:
-    """1 where the full loss is low enough; runs that failed do not count."""
-    return succeeds(loss).where(loss.notnull())
+FIRST_TERM = "paper (3.9): first term, constant open"
 
 
 def samples_fraction(data: xr.Dataset) -> Figure:
     """Success over (γ_d^-2, |L|), and the minimal counts beside C γ_d^-2 and the bound (3.9) with an open constant."""
-    figure, (left, right) = draw.panels(2, height=4.4)
-    success = successes(data.full_loss).sortby("discriminative", ascending=False)
-    gamma = success.discriminative.values
-    x = gamma**-2.0
-    _map(
-        left,
-        success,
-        "discriminative",
-        [f"{value:.3g}" for value in x],
-        r"$\gamma_d^{-2}$",
-        "graph transformer (Figure 3.3a)",
-    )
-    counts = _counts(right, success, x)
-    draw.law(right, x, counts, x, r"paper: $|L|\propto\gamma_d^{-2}$")
-    terms = np.asarray(bounds.samples(gamma_d=gamma))
-    draw.law(right, x, counts, terms, "paper (3.9): first term, constant open", color=draw.GREEN, linestyle=":")
-    draw.numbers(right, x, r"$\gamma_d^{-2}$")
-    _finish_counts(right, success)
+    figure, axes = draw.panels(2, height=4.4)
+    data = data.sortby("discriminative", ascending=False)
+    gamma = data.discriminative.values
+    laws = {r"paper: $|L|\propto\gamma_d^{-2}$": gamma**-2.0, FIRST_TERM: bounds.samples(gamma_d=gamma)}
+    _counts(axes, data.full_loss, gamma**-2.0, r"$\gamma_d^{-2}$", "graph transformer (Figure 3.3a)", laws)
     return figure
 
 
 def samples_confusion(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
-    """Success over (ε_S, |L|) with the permuted control, minimal counts, and the loss by labelled count."""
+    """Success over (ε_S, |L|), minimal counts, and the loss by labelled count."""
     figure, axes = draw.panels(3, width=3.55, height=4.6)
-    success = successes(data.full_loss)
-    permuted = data.defect.values != "none"
-    words = [f"{value:g}" for value in data.confusion.values]
-    words = np.where(permuted, np.char.add(words, "\np"), words)
-    _map(axes[0], success, "variant", words, r"$\epsilon_S$ (p: training labels permuted)", "Figure 3.3b")
-    intact = success.isel(variant=~permuted).sortby("confusion")
+    intact = lm.cells(data, defect="none").swap_dims(variant="confusion").sortby("confusion")
     x = (1 - intact.confusion.values) ** -2.0
-    counts = _counts(axes[1], intact, x)
-    draw.law(axes[1], x, counts, x, r"paper: $|L|\propto(1-\epsilon_S)^{-2}$")
-    draw.numbers(axes[1], x, r"$(1-\epsilon_S)^{-2}$")
-    _finish_counts(axes[1], success)
-    loss = data.full_loss.isel(variant=~permuted).swap_dims(variant="confusion")
-    draw.curves(axes[2], loss, "labelled", "confusion", r"$\epsilon_S$ = {}", middle="median")
+    laws = {r"paper: $|L|\propto(1-\epsilon_S)^{-2}$": x}
+    title = f"Figure 3.3b\n{_control(data)}"
+    _counts(axes[:2], intact.full_loss, x, r"$(1-\epsilon_S)^{-2}$", title, laws)
+    draw.curves(axes[2], intact.full_loss, "labelled", "confusion", r"$\epsilon_S$ = {}", middle="median")
     axes[2].axhline(SUCCESS, color=draw.GREY, linewidth=0.8, label=f"success: < {SUCCESS:g}")
     draw.claimed(axes[2], claims["p3-samples-loss"], "end", words=r"claimed, $\epsilon_S\leq$ 0.2")
     draw.loss_scale(axes[2], 1e-4)
@@ -72,53 +49,49 @@ def samples_confusion(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figur
 
 def samples_error(data: xr.Dataset) -> Figure:
     """Success over (σ, |L|), and the minimal counts beside the bound (3.9) with an open constant."""
-    figure, (left, right) = draw.panels(2, height=4.4)
-    success = successes(data.full_loss)
+    figure, axes = draw.panels(2, height=4.4)
     sigma, words = data.value_error.values, r"initial error of the values $\sigma$"
-    _map(left, success, "value_error", [f"{value:g}" for value in sigma], words, "graph transformer")
-    counts = _counts(right, success, sigma)
-    draw.law(right, sigma, counts, np.asarray(bounds.samples(sigma=sigma)), "paper (3.9): first term, constant open")
-    right.set_xlabel(words)
-    _finish_counts(right, success)
+    _counts(axes, data.full_loss, sigma, words, "graph transformer", {FIRST_TERM: bounds.samples(sigma=sigma)})
     return figure
 
 
 def gcn_samples(data: xr.Dataset) -> Figure:
-    """The same for a GCN on the core against γ_d^-4; the permuted cell in the title."""
-    figure, (left, right) = draw.panels(2, height=4.4)
-    success = by_count(successes(data.full_loss)).sortby("discriminative", ascending=False)
-    x = success.discriminative.values**-4.0
-    permuted = successes(data.full_loss).isel(variant=data.defect.values != "none")
-    control = f"control, {permuted.labelled.values[0]:g} permuted labels: {float(permuted.mean()):.0%} succeed"
-    words = [f"{value:.3g}" for value in x]
-    _map(left, success, "discriminative", words, r"$\gamma_d^{-4}$", f"GCN on the core (Figure 3.6)\n{control}")
-    counts = _counts(right, success, x)
-    draw.law(right, x, counts, x, r"paper: $|L|\propto\gamma_d^{-4}$")
-    draw.numbers(right, x, r"$\gamma_d^{-4}$")
-    _finish_counts(right, success)
+    """The same for a GCN on the core against γ_d^-4."""
+    figure, axes = draw.panels(2, height=4.4)
+    loss = by_count(data.full_loss).sortby("discriminative", ascending=False)
+    x = loss.discriminative.values**-4.0
+    title = f"GCN on the core (Figure 3.6)\n{_control(data)}"
+    _counts(axes, loss, x, r"$\gamma_d^{-4}$", title, {r"paper: $|L|\propto\gamma_d^{-4}$": x})
     return figure
 
 
-def _map(ax: Axes, success: xr.DataArray, axis: str, labels: Any, words: str, title: str) -> None:
-    draw.success_map(ax, success.assign_coords({axis: labels}), axis, "labelled")
-    draw.finish(ax, f"{title}\nsuccess: full test loss < {SUCCESS:g}", "labelled nodes $|L|$", words, legend=0)
+def _control(data: xr.Dataset) -> str:
+    """How often training succeeds on permuted labels, with the most of them."""
+    most = data.full_loss.isel(variant=data.defect.values != "none")
+    rate = float(succeeds(most.isel(labelled=-1) if "labelled" in most.dims else most).mean())
+    return f"control, labels permuted: {rate:.0%} succeed"
 
 
-def _counts(ax: Axes, success: xr.DataArray, x: np.ndarray) -> xr.DataArray:
-    """The minimal labelled counts, drawn over x."""
-    counts = minimal_counts(success)
-    draw.curves(ax, counts, str(counts.dims[0]), x=x, label="measured")
-    return counts
-
-
-def _finish_counts(ax: Axes, success: xr.DataArray) -> None:
-    """The grid of labelled counts as the y axis of minimal counts."""
-    grid = success.labelled.values
-    ax.set_yscale("log")
-    ax.set_yticks(grid, [f"{count:g}" for count in grid])
-    ax.minorticks_off()
-    ax.set_ylim(grid.min() / 1.5, 2.4 * grid.max())
-    draw.finish(ax, "minimal labelled count", "smallest $|L|$ (half of the runs succeed)", legend=1)
+def _counts(
+    axes: Sequence[Axes], loss: xr.DataArray, x: np.ndarray, words: str, title: str, laws: Mapping[str, Any]
+) -> None:
+    """Success over x and the labelled count; the minimal counts over x, beside laws whose constants are open."""
+    left, right = axes
+    success = succeeds(loss).where(loss.notnull())
+    (axis,) = {*success.dims} - {"labelled", "seed"}
+    draw.success_map(left, success.assign_coords({axis: [f"{value:.3g}" for value in x]}), str(axis), "labelled")
+    draw.finish(left, f"{title}\nsuccess: full test loss < {SUCCESS:g}", "labelled nodes $|L|$", words)
+    counts, grid = minimal_counts(success), success.labelled.values
+    draw.curves(right, counts, str(axis), x=x, label="measured")
+    for i, (law, values) in enumerate(laws.items()):
+        draw.law(right, x, counts, values, law, color=("black", draw.GREEN)[i])
+    if x.min() > 0:
+        draw.numbers(right, x)
+    right.set_yscale("log")
+    right.set_yticks(grid, [f"{count:g}" for count in grid])
+    right.minorticks_off()
+    right.set_ylim(grid.min() / 1.5, 2.4 * grid.max())
+    draw.finish(right, "minimal labelled count", "smallest $|L|$ (half of the runs succeed)", words, legend=1)
 
 
 def noise(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
@@ -136,16 +109,8 @@ def noise(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     for i, level in enumerate(data.label_noise.values):
         draw.claimed(right, claims["p4-loss-floor"], label=f"{level:.4g}", at=i)
     draw.from_zero(right)
-    draw.finish(
-        left,
-        r"paper: slower with more noise, down to $2\epsilon_0$",
-        "test loss (hinge, noisy labels)",
-        TIME,
-    )
-    draw.finish(
-        right,
-        "how far from the floor the loss ends",
-        r"|test loss − $2\hat\epsilon_0$| at the end",
-        r"label noise $\epsilon_0$",
-    )
+    title = r"paper: slower with more noise, down to $2\epsilon_0$"
+    draw.finish(left, title, "test loss (hinge, noisy labels)", TIME)
+    y = r"|test loss − $2\hat\epsilon_0$| at the end"
+    draw.finish(right, "how far from the floor the loss ends", y, r"label noise $\epsilon_0$")
     return figure

@@ -36,7 +36,7 @@ def positions() -> np.ndarray:
 
 def hand_margins(data: xr.Dataset) -> Figure:
     """One drawing for every label of the node; measured margins beside the paper's."""
-    figure, axes = draw.panels(data.sizes["label"], height=5.2)
+    figure, axes = draw.panels(data.sizes["label"], height=4.9)
     for ax, label in zip(axes, data.label.values, strict=True):
         _draw(ax, int(label), data.margin.sel(label=label).isel(seed=0).values)
     return figure

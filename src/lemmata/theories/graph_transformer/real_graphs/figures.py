@@ -24,14 +24,16 @@ def spectrum(data: xr.Dataset) -> Figure:
     ranks = np.arange(1, data.sizes["rank"] + 1)
     draw.curves(left, draw.positive(data.eigenvalue), "rank", "class", "class {}", x=ranks, markersize=3)
     draw.log_y(left)
-    draw.finish(left, "", r"eigenvalue of $X_c^\top X_c/n_c$", "rank of the eigenvalue", legend=4)
+    draw.finish(left, "features of each class", r"eigenvalue of $X_c^\top X_c/n_c$", "rank of the eigenvalue", legend=4)
     right.bar(range(data.sizes["class"]), 100 * data.leading_share, color=draw.BLUE, width=0.6, label="measured")
-    draw.predicted(right, 100, "paper: near low rank, so near all")
+    draw.predicted(right, 100, "paper: near low rank (rank 3: 100 %)")
     sizes = data.class_size.values
     names = [f"{name}\n{size:.0f}" for name, size in zip(draw.labels_of(data, "class"), sizes, strict=True)]
     draw.names(right, names, "class, and its number of nodes")
     right.set_ylim(0, 105)
-    draw.finish(right, "", "three largest eigenvalues, % of all")
+    draw.finish(
+        right, "how much the three largest hold", "three largest eigenvalues, % of all", bbox_to_anchor=(0.5, -0.24)
+    )
     return figure
 
 
@@ -41,9 +43,10 @@ def margins(data: xr.Dataset) -> Figure:
     figure, axes = draw.panels(2)
     z = data.distance_value.isel(graph=0).values
     rare = data.reached < 0.05
-    for ax, name, y in zip(
+    for ax, name, title, y in zip(
         axes,
         ("normalised", "margin"),
+        ("paper: Cora, PubMed fall from $z$ = 1, Actor nearly flat", "the same in nodes"),
         ("normalised margin (share of the shell)", r"mean winning margin $\bar\Delta(z)$ (nodes)"),
         strict=True,
     ):
@@ -54,7 +57,7 @@ def margins(data: xr.Dataset) -> Figure:
             ax.plot(z, few, "o", color=draw.GREY, markerfacecolor="white", markersize=5, label=label)
         ax.axhline(0, color="black", linewidth=0.7)
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-        draw.finish(ax, "", y, "distance $z$", legend=3)
+        draw.finish(ax, title, y, "distance $z$", legend=3)
     axes[1].set_yscale("symlog", linthresh=1)
     axes[1].set_ylim(*(2 * end for end in axes[1].get_ylim()))
     return figure
