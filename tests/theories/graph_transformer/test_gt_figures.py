@@ -228,7 +228,7 @@ def test_iterations_of_a_gcn_are_judged_against_a_line_in_the_inverse_square():
     dims = ("seed", "discriminative")
     data = xr.Dataset({"reached_step": (dims, times), "tight_step": (dims, 2 * times)}, {"discriminative": gamma})
     left, right = draw("f37-gcn-iterations", data).axes
-    found = line(left, "fit: a line, $R^2$ = 1.000")
+    found = line(left, "fit: slope 20, $R^2$ = 1.00")
     np.testing.assert_allclose(np.asarray(found.get_xydata()), [[0.8**-2, 10 + 20 * 0.8**-2], [16, 330]])
     slopes = np.diff(np.log(values(line(right, "paper")))) / np.diff(np.log(gamma))
     np.testing.assert_allclose(slopes, -2)

@@ -1,4 +1,4 @@
-"""The figures of the experiments, by topic; here what the topics share: the clock, and axes of distances."""
+"""The figures of the experiments, by topic; here what topics share: the clock, axes of distances, straight lines."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
+import lemmata as lm
 from lemmata import figures as draw
 
 TIME = r"time $\eta t$"
@@ -23,3 +24,16 @@ def finish_distances(ax: Axes, title: str, y: str, **style: int) -> None:
     ax.axhline(0, color=draw.GREY, linewidth=0.8)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     draw.finish(ax, title, y, "distance $z$", **style)
+
+
+def straight(ax: Axes, x: np.ndarray, rows: np.ndarray, color: str, *, through_origin: bool = False) -> None:
+    """The straight line fitted to rows[seed, x]; nothing where a run never arrives."""
+    try:
+        found = lm.line(x, rows, through_origin)
+    except lm.CannotFit:
+        return
+    ends = np.array([0 if through_origin else x.min(), x.max()])
+    label = (
+        f"fit: {'through 0, ' * through_origin}slope {found.slope.value:.3g}, $R^2$ = {draw.signed(found.r_squared)}"
+    )
+    ax.plot(ends, found.intercept.value + found.slope.value * ends, color=color, linewidth=1.3, label=label)

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 
 import numpy as np
 import xarray as xr
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 import lemmata as lm
 from lemmata import figures as draw
+from lemmata.theories.graph_transformer.figures import straight
 from lemmata.theories.graph_transformer.studies.sampler import preferred_ratio
 from lemmata.theories.graph_transformer.training import TIGHT, TRAINED
 
@@ -61,7 +61,7 @@ def gcn_iterations(data: xr.Dataset) -> Figure:
     draw.curves(left, times, "discriminative", "tolerance", x=x, linestyle="none")
     draw.curves(right, times, "discriminative", "tolerance", middle="geometric", linestyle="none")
     for i, rows in enumerate(times):
-        _line(left, x, rows.values, draw.look(i).color)
+        straight(left, x, rows.values, draw.look(i).color)
         draw.fit(right, gamma, rows.values, draw.look(i).color)
         draw.law(right, gamma, rows, x, None if i else r"paper: $\propto\gamma_d^{-2}$")
     draw.from_zero(left)
@@ -71,17 +71,6 @@ def gcn_iterations(data: xr.Dataset) -> Figure:
     draw.finish(left, r"paper: a line in $\gamma_d^{-2}$ (Figure 3.7)", y, r"$\gamma_d^{-2}$")
     draw.finish(right, r"the same as a power of $\gamma_d$", y)
     return figure
-
-
-def _line(ax: Axes, x: np.ndarray, rows: np.ndarray, color: str) -> None:
-    """The straight line fitted to rows[seed, x]; nothing where a run never arrives."""
-    try:
-        found = lm.line(x, rows)
-    except lm.CannotFit:
-        return
-    ends = np.array([x.min(), x.max()])
-    label = f"fit: a line, $R^2$ = {found.r_squared:.3f}"
-    ax.plot(ends, found.intercept.value + found.slope.value * ends, color=color, linewidth=1.3, label=label)
 
 
 def iterations(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:

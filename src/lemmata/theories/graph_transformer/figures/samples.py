@@ -84,7 +84,7 @@ def _counts(
     counts, grid = minimal_counts(success), success.labelled.values
     draw.curves(right, counts, str(axis), x=x, label="measured")
     for i, (law, values) in enumerate(laws.items()):
-        draw.law(right, x, counts, values, law, color=("black", draw.GREEN)[i])
+        draw.law(right, x, counts, values, law, color=("black", draw.GREEN)[i], linestyle=("--", ":")[i])
     if x.min() > 0:
         draw.numbers(right, x)
     right.set_yscale("log")

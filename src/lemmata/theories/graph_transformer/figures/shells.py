@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 import lemmata as lm
 from lemmata import figures as draw
-from lemmata.theories.graph_transformer.figures import finish_distances
+from lemmata.theories.graph_transformer.figures import finish_distances, straight
 from lemmata.theories.graph_transformer.figures.encoding import GRAPHS
 from lemmata.theories.graph_transformer.measures import CONFUSION
 
@@ -39,9 +39,7 @@ def variance(data: xr.Dataset) -> Figure:
     for sign in (-1, 1):
         end = float(ring.mass_mean.mean()) + sign * np.sqrt(float(ring.bound.max()))
         right.axvline(end, label=None if sign > 0 else "paper: a standard deviation of at most this", **draw.PREDICTED)
-    draw.finish(
-        right, "means of $p_n(0)$ on the ring", "number of redraws", "mean of $p_n(0)$ over all nodes", legend=1
-    )
+    draw.finish(right, "redraws of the ring", "number of redraws", "mean of $p_n(0)$ over all nodes", legend=1)
     return figure
 
 
@@ -53,12 +51,7 @@ def shares(data: xr.Dataset) -> Figure:
         shown = lm.cells(data, generator=generator).sortby("discriminative").relevant_share.transpose("seed", "variant")
         x, color = shown.discriminative.values, draw.look(i).color
         draw.curves(ax, shown, "variant", x=x, label=words, color=color, marker=draw.look(i).marker, linestyle="none")
-        try:
-            found = lm.line(x, shown.values, through_origin=True)
-        except lm.CannotFit:
-            continue
-        label = f"fit through 0: slope {found.slope.value:.3f}, $R^2$ = {draw.signed(found.r_squared)}"
-        ax.plot([0, x.max()], [0, found.slope.value * x.max()], color=color, linewidth=1.1, label=label)
+        straight(ax, x, shown.values, color, through_origin=True)
     draw.predicted(ax, [0, 1 - CONFUSION], rf"paper: $(1-\epsilon_S)\,\gamma_d$, $\epsilon_S$ = {CONFUSION:g}", [0, 1])
     ax.set_xlim(0, 1)
     ax.set_ylim(0, 1)
@@ -92,9 +85,8 @@ def literal_graph(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     margin = data.count_margin.where(abs(data.count_margin).max(("seed", "intra_degree")) > 0)
     draw.curves(left, margin, "bin", "intra_degree")
     finish_distances(left, "margins of the chapter's graph", r"mean winning margin $\bar\Delta(z)$ (nodes)", legend=1)
-    draw.groups(
-        right, data.positive_first, "intra_degree", label="every seed", words={w: w.replace(" (", "\n(") for w in words}
-    )
+    short = {name: name.replace(" (", "\n(") for name in words}
+    draw.groups(right, data.positive_first, "intra_degree", label="every seed", words=short)
     draw.claimed(right, claims["e5-literal-graph"], words="paper (Assumption 3.4.2): all nodes, claimed")
     right.set_ylim(0, 1.08)
     draw.finish(right, "is the margin at distance 1 positive?", r"share of nodes with $\Delta_n(1)>0$", legend=1)
@@ -112,7 +104,6 @@ def sampling(data: xr.Dataset) -> Figure:
         draw.predicted(ax, 2 / size**2, None if place else "paper: at most $2/|S|^2$", at=place)
     draw.loss_scale(ax, 1e-4)
     draw.names(ax, [f"$|S|$ = {size:g}" for size in data["sample"].values])
-    draw.finish(
-        ax, "samples of shells 1 and 2, every node and pattern", r"share outside $\pm\sqrt{\log|S|/|S|}$ of (B.182)"
-    )
+    y = r"share outside $\pm\sqrt{\log|S|/|S|}$ of (B.182)"
+    draw.finish(ax, "samples of shells 1 and 2, every node and pattern", y)
     return figure
