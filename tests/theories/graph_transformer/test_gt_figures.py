@@ -15,6 +15,7 @@ from matplotlib.text import Text
 
 import lemmata as lm
 from lemmata.lab.grid import make_grid
+from lemmata.lab.judges import level_of
 from lemmata.lab.panels import NEVER
 from lemmata.theories.graph_transformer import bounds, theory
 from lemmata.theories.graph_transformer.figures import over_distance
@@ -335,7 +336,7 @@ def test_graphs_are_compared_with_counting_and_levels_are_those_of_the_claims(sm
     counting = float(smoke("p21-graph").counting_accuracy.mean())
     assert levels(shown(drawn("p21-graph"))[0]) == pytest.approx([counting])
     for name, claim in zip(shown(drawn("p21-gat")), ("near", "zero-margin", "opposite"), strict=True):
-        low, high = theory.claims[f"p21-gat-{claim}"].judge.limits()
+        low, high = level_of(theory.claims[f"p21-gat-{claim}"].judge)
         assert places(line(name, "claimed"))[0] == (low if np.isfinite(low) else high)
 
 
@@ -361,5 +362,5 @@ def test_tables_have_the_computed_and_the_printed_numbers_side_by_side():
     assert table is not None
     found = table(xr.Dataset(numbers, labels))
     assert isinstance(found, lm.Table)
-    assert list(found.columns) == ["graph", "", "average", "largest gap", "10 √N"]
+    assert list(found.columns) == ["graph", "source", "average", "largest gap", "10 √N"]
     assert found.rows == [["Cora", "computed", "2.00", "1.00", "5.00"], ["Cora", "paper", "2.00", "–", "4.50"]]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
@@ -45,14 +47,15 @@ def hand_margins(data: xr.Dataset) -> Figure:
 def _draw(ax: Axes, label: int, margin: np.ndarray) -> None:
     place = positions()
     ax.grid(False)
-    centred = {"ha": "center", "va": "center"}
+    centred: dict[str, Any] = {"ha": "center", "va": "center"}
     for z in (1, 2):
         ax.add_patch(Circle((0, 0), z, fill=False, edgecolor="#bdbdbd", linestyle="--", linewidth=1))
         words = rf"distance {z}: $\Delta_n({z})$ = {_whole(margin[z])}"
         words += f"  (paper: {_whole(PRINTED[z])})" if label == 1 else ""
         ax.text(0, -2.15 - 0.35 * z, words, fontsize=10, **centred)
         box = {"facecolor": "white", "edgecolor": "none", "pad": 1.0}
-        ax.text(*2 * [z * np.sqrt(0.5)], f"distance {z}", fontsize=8, color=draw.GREY, bbox=box, **centred)
+        turn = z * np.sqrt(0.5)
+        ax.text(turn, turn, f"distance {z}", fontsize=8, color=draw.GREY, bbox=box, **centred)
     for edge in EDGES:
         ax.plot(*place[edge].T, color="#8a8a8a", linewidth=1.2, zorder=1)
     for kind, (words, color) in enumerate(KINDS.items()):

@@ -105,4 +105,4 @@ def _beside(data: xr.Dataset, dimension: str, caption: str, form: str) -> lm.Tab
         for graph in draw.labels_of(data, "graph")
         for name, words in (("computed", "computed"), ("printed", "paper"))
     ]
-    return lm.Table(caption, ("graph", "", *draw.labels_of(data, dimension)), rows)
+    return lm.Table(caption, ("graph", "source", *draw.labels_of(data, dimension)), rows)
