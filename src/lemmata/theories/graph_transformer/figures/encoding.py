@@ -76,7 +76,7 @@ def cores(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     draw.names(last, [graph.replace(", ", ",\n") for graph in GRAPHS])
     draw.from_zero(last, 1.15)
     y = "test loss of other nodes at the end"
-    draw.finish(last, "nodes that are not discriminative", y, bbox_to_anchor=(0.5, -0.19))
+    draw.finish(last, "nodes that are not discriminative", y)
     return figure
 
 

@@ -11,6 +11,7 @@ from lemmata.theories.graph_transformer.studies.batch_gradients import LIMIT
 
 PARTS = {"W_O": "$W_O$", "W_V": "$W_V$", "W_K": "$W_K$", "W_Q": "$W_Q$", "b": "$b$"}
 MOMENTS = {"start": "before training", "later": "after training"}
+SIZE = "batch size $B$"
 
 
 def batches(data: xr.Dataset) -> Figure:
@@ -28,13 +29,12 @@ def batches(data: xr.Dataset) -> Figure:
         copies = cell.copies.isel(part=0)
         draw.curves(above, copies, "size", label="$W_O$: $B$ copies of one node", color=draw.GREY, spread="", marker="")
         draw.log_y(above)
-        draw.finish(above, f"deviation of a batch gradient, {words}", "mean relative deviation", legend=3)
+        draw.finish(above, f"deviation of a batch gradient, {words}", "mean relative deviation", SIZE, legend=3)
         draw.curves(below, cell.exceeds, "size", "part")
         draw.predicted(below, np.exp(-grid * LIMIT**2), r"paper: at most $e^{-B\epsilon^2}$", grid)
         draw.loss_scale(below)
-        draw.finish(
-            below, f"how often it exceeds ε, {words}", rf"share of batches beyond $\epsilon$ = {LIMIT:g}", legend=3
-        )
-    for ax in axes:
-        draw.numbers(ax, size, "batch size $B$")
+        y = rf"share of batches beyond $\epsilon$ = {LIMIT:g}"
+        draw.finish(below, f"how often it exceeds ε, {words}", y, SIZE, legend=3)
+        draw.numbers(above, size)
+        draw.numbers(below, size)
     return figure

@@ -90,12 +90,8 @@ def _neurons(ax: Axes, data: xr.Dataset) -> None:
         )
     wrong = along.sel(crowd="wrong W").isel(pattern=0)
     _draw(ax, data, (r"control: $a_i<0$, active on $D_1$, along $\hat p_1$", wrong, GREY, "-"))
-    draw.finish(
-        ax,
-        "paper: lucky neurons grow along their own pattern",
-        r"mean of $W_{O,i}\,\hat p_j$ over neurons",
-        TIME,
-    )
+    y = r"mean of $W_{O,i}\,\hat p_j$ over neurons"
+    draw.finish(ax, "paper: lucky neurons grow along their own pattern", y, TIME)
 
 
 def _activity(ax: Axes, data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> None:

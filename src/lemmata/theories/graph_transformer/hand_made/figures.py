@@ -68,7 +68,7 @@ def _draw(ax: Axes, label: int, margin: np.ndarray) -> None:
     ax.set(xlim=(-3.0, 3.0), ylim=(-3.0, 2.5), aspect="equal", xticks=[], yticks=[])
     ax.spines[:].set_visible(False)
     title = rf"$y_n$ = {'+' if label > 0 else '−'}1: $\mu_{relevant}$ is class-relevant, $\mu_{3 - relevant}$ confuses"
-    draw.finish(ax, title, legend=3, bbox_to_anchor=(0.5, 0.0), markerscale=0.5)
+    draw.finish(ax, title, legend=3, markerscale=0.5)
 
 
 def _whole(value: float) -> str:

@@ -31,9 +31,7 @@ def spectrum(data: xr.Dataset) -> Figure:
     names = [f"{name}\n{size:.0f}" for name, size in zip(draw.labels_of(data, "class"), sizes, strict=True)]
     draw.names(right, names, "class, and its number of nodes")
     right.set_ylim(0, 105)
-    draw.finish(
-        right, "how much the three largest hold", "three largest eigenvalues, % of all", bbox_to_anchor=(0.5, -0.24)
-    )
+    draw.finish(right, "how much the three largest hold", "three largest eigenvalues, % of all")
     return figure
 
 
