@@ -188,23 +188,21 @@ def draw(diagnosis: Diagnosis) -> Figure:
     """Margins with intervals and null bands, by counts and normalised, with core distances; and the sizes of shells."""
     from matplotlib.ticker import MaxNLocator
 
-    from lemmata.lab.figures import BLUE, GREEN, GREY, ORANGE, legend_below, panels
+    from lemmata import figures
 
     table, facts = diagnosis.table, diagnosis.facts
-    figure, axes = panels(3, width=4.9, height=4.3)
+    figure, axes = figures.panels(3, width=4.9, height=4.3)
     z = table.distance.values
-    cases = (
-        ("margin", diagnosis.core, BLUE, r"mean winning margin $\bar\Delta(z)$ (nodes)"),
-        ("normalised", diagnosis.normalised_core, ORANGE, r"normalised margin (share of the shell)"),
+    kinds = (
+        ("margin", diagnosis.core, figures.BLUE, r"mean winning margin $\bar\Delta(z)$ (nodes)"),
+        ("normalised", diagnosis.normalised_core, figures.ORANGE, r"normalised margin (share of the shell)"),
     )
     # distances that hardly any node reaches would set the scale
     shown = np.isfinite(table.normalised_null.values)
-    for ax, (name, core, color, label) in zip(axes, cases, strict=False):
+    for ax, (name, core, color, label) in zip(axes, kinds, strict=False):
         mean, low, high = (table[name + end].values for end in ("", "_low", "_high"))
-        ax.fill_between(
-            z, table[f"{name}_null_low"], table[f"{name}_null_high"], color=GREY, alpha=0.3, linewidth=0,
-            label="null band: labels permuted",
-        )  # fmt: skip
+        band = table[f"{name}_null_low"], table[f"{name}_null_high"]
+        ax.fill_between(z, *band, color=figures.GREY, alpha=0.3, linewidth=0, label="null band: labels permuted")
         known = shown & np.isfinite(low)
         ends = np.stack([mean - low, high - mean])[:, known]
         ax.errorbar(z[known], mean[known], ends, color=color, linestyle="none", capsize=2.5, linewidth=1)
@@ -212,18 +210,15 @@ def draw(diagnosis: Diagnosis) -> Figure:
         ax.axhline(0, color="black", linewidth=0.7)
         ax.axvline(core.distance, color="black", linestyle=":", linewidth=1.2, label=f"core distance {core.distance}")
         ax.set_ylabel(label)
-        legend_below(ax, 1, fontsize=8)
-    axes[2].bar(z, table.shell_size, color=GREEN, alpha=0.75, label="mean size")
-    axes[2].plot(z, table.largest_shell, ".", color=GREY, label="largest")
+    axes[2].bar(z, table.shell_size, color=figures.GREEN, alpha=0.75, label="mean size")
+    axes[2].plot(z, table.largest_shell, ".", color=figures.GREY, label="largest")
     axes[2].set_yscale("log")
     axes[2].set_ylabel("nodes in the shell")
-    legend_below(axes[2], 1, fontsize=8)
-    for ax in axes:
+    titles = ("which distances vote for the label", "the same as a share of the shell", "how large shells are")
+    for ax, title in zip(axes, titles, strict=True):
         ax.set_xlim(0.4, z[-1] + 0.6)
-        ax.set_xlabel("distance z")
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-    figure.suptitle(
-        f"{facts['source']}: {facts['nodes']} nodes, {facts['classes']} classes, "
-        f"adjusted homophily {facts['adjusted_homophily']:.2f}", fontsize=10,
-    )  # fmt: skip
+        figures.finish(ax, title, x="distance $z$", legend=1)
+    homophily = f"adjusted homophily {facts['adjusted_homophily']:.2f}"
+    figure.suptitle(f"{facts['source']}: {facts['nodes']} nodes, {facts['classes']} classes, {homophily}", fontsize=10)
     return figure
