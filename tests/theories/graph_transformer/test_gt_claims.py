@@ -4,6 +4,7 @@ The data sets of `gt_hand_made` are the world as the specification expects it. T
 in it, to just inside and to just outside of what the register allows, and say what the claim must answer.
 """
 
+import contextlib
 import copy
 
 import numpy as np
@@ -261,9 +262,5 @@ def test_evidence_and_controls_can_be_taken_from_data_of_smoke_shape(name: str) 
     claim = CLAIMS[name]
     datasets = {read: made_up(read) for read in claim.reads}
     for evidence in (claim.evidence, *(control.evidence(claim.evidence) for control in claim.controls)):
-        try:
-            taken = evidence(datasets)
-        except (lm.NotApplicable, lm.CannotFit) as reason:
-            assert str(reason)
-        else:
-            assert claim.judge(taken).outcome in (HOLDS, FAILS, INCONCLUSIVE)
+        with contextlib.suppress(lm.NotApplicable, lm.CannotFit):
+            assert claim.judge(evidence(datasets)).outcome in (HOLDS, FAILS, INCONCLUSIVE)

@@ -5,8 +5,8 @@ To read in this order: `setting`, `graphs` (where graphs come from), `margins` (
 their topics. `hand_made`, `whole_graphs`, `four_classes`, `deep` and `real_graphs` have settings of their own.
 """
 
+import lemmata as lm
 from lemmata.datasets.graphs import from_arrays
-from lemmata.lab.theory import Theory
 from lemmata.theories.graph_transformer import (
     bounds,
     claims,
@@ -32,6 +32,6 @@ EXPERIMENTS = (
     *real_graphs.EXPERIMENTS,
     *deep.EXPERIMENTS,
 )
-theory = Theory(CARD, Setting, simulate, EXPERIMENTS, CLAIMS, bounds.BOUNDS, source=__path__[0])
+theory = lm.Theory(CARD, Setting, simulate, EXPERIMENTS, CLAIMS, bounds.BOUNDS, source=__path__[0])
 
 __all__ = ["Setting", "bounds", "diagnose", "from_arrays", "plan_cycle", "simulate", "theory"]

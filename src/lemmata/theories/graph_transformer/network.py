@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from lemmata.lab.simulation import piece, stream
+import lemmata as lm
 from lemmata.networks import shallow
 from lemmata.networks.orthonormal import orthonormal
 from lemmata.networks.shallow import Network, Pass, products
@@ -48,11 +48,16 @@ def tokens_of(world: Any, rows: Array, keys: Array, weight: Array, bins: Any) ->
     return Tokens(world.features[rows], world.features[keys], weight, far)
 
 
-@piece("inputs", "dimension", "neuron_room", "key_width", "value_width", "bin_room", "init", "row_norm", once=True)
+@lm.piece("inputs", "dimension", "neuron_room", "key_width", "value_width", "bin_room", "init", "row_norm", once=True)
 def initialise(problem: NetworkSetting, key: jax.Array, directions: Array) -> tuple[Parameters, Array]:
     """The initial parameters and the output weights a; neurons beyond m have a_i = 0."""
-    keys: dict[str, jax.Array] = dict(zip(("output", "sign", "shared", "value", "e_k", "e_q", "e_v", "c"),
-                    jax.random.split(stream(key, "init"), 8), strict=True))  # fmt: skip
+    keys: dict[str, jax.Array] = dict(
+        zip(
+            ("output", "sign", "shared", "value", "e_k", "e_q", "e_v", "c"),
+            jax.random.split(lm.stream(key, "init"), 8),
+            strict=True,
+        )
+    )
     width, inputs = problem.key_width, problem.inputs
     real = jnp.result_type(float)
     spread = problem.output_scale / (jnp.sqrt(problem.value_width) if problem.row_norm else 1.0)
@@ -72,8 +77,10 @@ def initialise(problem: NetworkSetting, key: jax.Array, directions: Array) -> tu
         k = q = problem.key_error**2 / scale * jnp.eye(width, inputs)
         v = problem.value_error**2 / scale * turned
     elif problem.init == "gaussian":
-        k, q, v = (jax.random.normal(keys[name], (rows, inputs)) / jnp.sqrt(inputs)
-                   for name, rows in (("e_k", width), ("e_q", width), ("e_v", problem.value_width)))  # fmt: skip
+        k, q, v = (
+            jax.random.normal(keys[name], (rows, inputs)) / jnp.sqrt(inputs)
+            for name, rows in (("e_k", width), ("e_q", width), ("e_v", problem.value_width))
+        )
     elif problem.init == "identity":
         k, q, v = shared, shared, turned
     else:
@@ -118,9 +125,13 @@ def run_sampled(parameters: Parameters, signs: Array, tokens: Tokens, scores: st
     """F of every row, one query each: `answer[:, 0]`, `attention[0][:, 0]`, `mixed[:, 0]`."""
     offset = offsets(parameters, tokens.query, tokens.keys, tokens.bins, scores)
     return shallow.run_forward(
-        products(matrices(parameters, scores)), signs, tokens.keys, tokens.weight,
-        queries=tokens.query[:, None], offset=offset[:, None],
-    )  # fmt: skip
+        products(matrices(parameters, scores)),
+        signs,
+        tokens.keys,
+        tokens.weight,
+        queries=tokens.query[:, None],
+        offset=offset[:, None],
+    )
 
 
 def run_full(
@@ -136,9 +147,13 @@ def run_full(
     offset = offsets(parameters, query, features, bins, scores)
     weight = jnp.ones((1, features.shape[0]), features.dtype)
     return shallow.run_forward(
-        products(matrices(parameters, scores)), signs, features[None], weight,
-        queries=query[None], offset=jnp.where(allowed, offset, -jnp.inf)[None],
-    )  # fmt: skip
+        products(matrices(parameters, scores)),
+        signs,
+        features[None],
+        weight,
+        queries=query[None],
+        offset=jnp.where(allowed, offset, -jnp.inf)[None],
+    )
 
 
 def gradient(parameters: Parameters, signs: Array, tokens: Tokens, slope: Any, scores: str = "dot") -> Parameters:
@@ -151,9 +166,14 @@ def gradient(parameters: Parameters, signs: Array, tokens: Tokens, slope: Any, s
 
         return jax.grad(total)(parameters)
     network, tilt = shallow.gradient_with_offset(
-        parameters.network, signs, tokens.keys, tokens.weight, slope, parameters.encoding[tokens.bins][:, None],
+        parameters.network,
+        signs,
+        tokens.keys,
+        tokens.weight,
+        slope,
+        parameters.encoding[tokens.bins][:, None],
         queries=tokens.query[:, None],
-    )  # fmt: skip
+    )
     return Parameters(
         network, by_bin(tilt[:, 0], tokens.bins, parameters.encoding.shape[0]), jnp.zeros_like(parameters.additive)
     )

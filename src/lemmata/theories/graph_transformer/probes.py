@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from lemmata.lab.simulation import piece, stream
+import lemmata as lm
 from lemmata.networks.losses import hinge
 from lemmata.networks.neurons import group_mean
 from lemmata.networks.shallow import Pass
@@ -39,13 +39,13 @@ class Watched(NamedTuple):
     weight: Float[Array, "draws rows keys"]
 
 
-@piece("test_from", "test_draws", "sample", "draw", "include_self", "per_shell", "extra", "bin_room", once=True)
+@lm.piece("test_from", "test_draws", "sample", "draw", "include_self", "per_shell", "extra", "bin_room", once=True)
 def draw_watched(problem: Setting, key: jax.Array, world: World, encoding: Array | None = None) -> Watched:
     """The nodes and their samples; the seed of the samples is the test's own. `encoding`: b, where it is sampled by."""
     place = jnp.arange(problem.test_from, world.order.shape[0])
     node = world.order[problem.test_from :]
     b = jnp.zeros(problem.bin_room) if encoding is None else encoding
-    keys = jax.random.split(stream(key, "test"), problem.test_draws)
+    keys = jax.random.split(lm.stream(key, "test"), problem.test_draws)
     drawn = [draw_tokens(problem, k, world, node, b) for k in keys]
     labelled = place < problem.labelled
     return Watched(node, labelled, ~labelled, *(jnp.stack(parts) for parts in zip(*drawn, strict=True)))

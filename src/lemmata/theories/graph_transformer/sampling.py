@@ -153,6 +153,9 @@ def _encoding(problem: Setting, key: jax.Array, world: World, rows: Array, encod
 
 
 DRAWS: dict[str, Callable[..., tuple[Array, Array]]] = {
-    "uniform": _uniform, "stratified": _stratified, "biased": _biased, "biased_apart": _biased_apart,
+    "uniform": _uniform,
+    "stratified": _stratified,
+    "biased": _biased,
+    "biased_apart": _biased_apart,
     "encoding": _encoding,
-}  # fmt: skip
+}

@@ -16,11 +16,11 @@ import numpy as np
 import scipy.sparse as sparse
 from jaxtyping import Array, Float, Int
 
+import lemmata as lm
 from lemmata.datasets import graphs
 from lemmata.datasets.graphs import standins
 from lemmata.datasets.graphs.distances import distance_table
 from lemmata.datasets.graphs.graph import UNLABELLED, Graph
-from lemmata.lab.errors import UserError
 from lemmata.theories.graph_transformer.deep.setting import DeepSetting
 from lemmata.theories.graph_transformer.sampling import Ordered, order_by_distance
 
@@ -130,7 +130,7 @@ def draw_split(graph: Graph, setting: DeepSetting, seed: int) -> Split:
     """
     if setting.split == "public":
         if not graph.splits:
-            raise UserError(f"split = public is not allowed: {graph.source} has no split of its own.")
+            raise lm.UserError(f"split = public is not allowed: {graph.source} has no split of its own.")
         chosen = graph.splits[0]
         return _split(graph, chosen.train, chosen.test)
     rng = np.random.default_rng([seed, 1])
@@ -141,7 +141,7 @@ def draw_split(graph: Graph, setting: DeepSetting, seed: int) -> Split:
         count = max(1, int(np.rint(share))) if setting.labelled else setting.per_class
         if count >= len(members):
             field = "labelled" if setting.labelled else "per_class"
-            raise UserError(
+            raise lm.UserError(
                 f"{field} = {getattr(setting, field):g} is not allowed: {graph.source} has {len(members)} nodes of "
                 f"class {c}, and at least one of them is for the test."
             )

@@ -16,8 +16,8 @@ import numpy as np
 import xarray as xr
 from jaxtyping import Float, Int
 
+import lemmata as lm
 from lemmata.datasets.graphs.graph import Graph
-from lemmata.lab.errors import UserError
 from lemmata.theories.graph_transformer.diagnose.certainty import Means, connected_blocks, null_band, permuted_means
 from lemmata.theories.graph_transformer.graphs.discriminative import THRESHOLD, find_discriminative
 from lemmata.theories.graph_transformer.margins import (
@@ -89,10 +89,13 @@ class Diagnosis:
         ]
         return _plain(
             {
-                **self.facts, "core": self.core._asdict(), "normalised_core": self.normalised_core._asdict(),
-                "distances": rows, "reading": list(self.reading),
+                **self.facts,
+                "core": self.core._asdict(),
+                "normalised_core": self.normalised_core._asdict(),
+                "distances": rows,
+                "reading": list(self.reading),
             }
-        )  # fmt: skip
+        )
 
 
 def diagnose(
@@ -147,18 +150,26 @@ def diagnose(
         band = np.full((3, len(kept)), np.nan)
         band[:, considered] = null_band(null)
         variables |= {
-            name: mean, f"{name}_low": mean - half, f"{name}_high": mean + half,
-            f"{name}_null": band[0], f"{name}_null_low": band[1], f"{name}_null_high": band[2],
-        }  # fmt: skip
+            name: mean,
+            f"{name}_low": mean - half,
+            f"{name}_high": mean + half,
+            f"{name}_null": band[0],
+            f"{name}_null_low": band[1],
+            f"{name}_null_high": band[2],
+        }
     table = xr.Dataset({name: ("distance", values) for name, values in variables.items()}, {"distance": kept})
     cores = [
         _core(spread, np.flatnonzero(considered), null_band(null))
         for spread, null in zip((counted, normalised), permuted, strict=True)
     ]
     facts = _facts(graph, group, rule, roots) | {
-        "threshold": chosen.threshold if rule == "features" else None, "bins": chosen.bins, "seed": chosen.seed,
-        "permutations": chosen.permutations, "null_roots": permuted_roots, "blocks": counted.blocks,
-    }  # fmt: skip
+        "threshold": chosen.threshold if rule == "features" else None,
+        "bins": chosen.bins,
+        "seed": chosen.seed,
+        "permutations": chosen.permutations,
+        "null_roots": permuted_roots,
+        "blocks": counted.blocks,
+    }
     return Diagnosis(table, facts, *cores, reading=read(table, facts, *cores))
 
 
@@ -170,9 +181,9 @@ def _check(options: Options) -> None:
             continue
         if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not low <= value <= high:
             ends = f"at least {low}" if high == math.inf else f"from {low} to {high}"
-            raise UserError(f"{name} = {value} is not allowed: {name} is an integer {ends}.")
+            raise lm.UserError(f"{name} = {value} is not allowed: {name} is an integer {ends}.")
     if not -1 < options.threshold < 1:
-        raise UserError(
+        raise lm.UserError(
             f"threshold = {options.threshold} is not allowed: it is a cosine greater than -1 and less than 1."
         )
 
@@ -182,9 +193,9 @@ def _consecutive(graph: Graph) -> Graph:
     known = graph.labels >= 0
     classes, number = np.unique(graph.labels[known], return_inverse=True)
     if len(classes) < 2:
-        raise UserError(f"{graph.source}: all labelled nodes are of one class; margins compare at least two.")
+        raise lm.UserError(f"{graph.source}: all labelled nodes are of one class; margins compare at least two.")
     if not len(graph.edges):
-        raise UserError(f"{graph.source} has no edges, so there are no distances to measure.")
+        raise lm.UserError(f"{graph.source} has no edges, so there are no distances to measure.")
     labels = graph.labels.copy()
     labels[known] = number
     return dataclasses.replace(graph, labels=labels)

@@ -193,19 +193,16 @@ def draw(diagnosis: Diagnosis) -> Figure:
     table, facts = diagnosis.table, diagnosis.facts
     figure, axes = figures.panels(3, width=4.9, height=4.3)
     z = table.distance.values
+    kinds = (
+        ("margin", diagnosis.core, figures.BLUE, r"mean winning margin $\bar\Delta(z)$ (nodes)"),
+        ("normalised", diagnosis.normalised_core, figures.ORANGE, r"normalised margin (share of the shell)"),
+    )
     # distances that hardly any node reaches would set the scale
     shown = np.isfinite(table.normalised_null.values)
-    for ax, name, core, color, label in zip(
-        axes,
-        ("margin", "normalised"),
-        (diagnosis.core, diagnosis.normalised_core),
-        (figures.BLUE, figures.RED),
-        (r"mean winning margin $\bar\Delta(z)$ (nodes)", "normalised margin (share of the shell)"),
-        strict=False,
-    ):
+    for ax, (name, core, color, label) in zip(axes, kinds, strict=False):
         mean, low, high = (table[name + end].values for end in ("", "_low", "_high"))
-        band = {"color": figures.GREY, "alpha": 0.3, "linewidth": 0, "label": "null band: labels permuted"}
-        ax.fill_between(z, table[f"{name}_null_low"], table[f"{name}_null_high"], **band)
+        band = table[f"{name}_null_low"], table[f"{name}_null_high"]
+        ax.fill_between(z, *band, color=figures.GREY, alpha=0.3, linewidth=0, label="null band: labels permuted")
         known = shown & np.isfinite(low)
         ends = np.stack([mean - low, high - mean])[:, known]
         ax.errorbar(z[known], mean[known], ends, color=color, linestyle="none", capsize=2.5, linewidth=1)
@@ -217,11 +214,11 @@ def draw(diagnosis: Diagnosis) -> Figure:
     axes[2].plot(z, table.largest_shell, ".", color=figures.GREY, label="largest")
     axes[2].set_yscale("log")
     axes[2].set_ylabel("nodes in the shell")
-    for ax in axes:
+    titles = ("which distances vote for the label", "the same as a share of the shell", "how large shells are")
+    for ax, title in zip(axes, titles, strict=True):
         ax.set_xlim(0.4, z[-1] + 0.6)
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-        figures.finish(ax, x="distance z", legend=1)
-    size = f"{facts['nodes']} nodes, {facts['classes']} classes"
+        figures.finish(ax, title, x="distance $z$", legend=1)
     homophily = f"adjusted homophily {facts['adjusted_homophily']:.2f}"
-    figure.suptitle(f"{facts['source']}: {size}, {homophily}", fontsize=10)
+    figure.suptitle(f"{facts['source']}: {facts['nodes']} nodes, {facts['classes']} classes, {homophily}", fontsize=10)
     return figure

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
+import lemmata as lm
 from lemmata.datasets.graphs.distances import distance_table
-from lemmata.lab.simulation import generator
 from lemmata.theories.graph_transformer import data
 from lemmata.theories.graph_transformer.four_classes.setting import FourSetting
 from lemmata.theories.graph_transformer.graphs.cycle import cluster_ring
@@ -34,7 +34,7 @@ class World(NamedTuple):
 
 
 def prepare(setting: FourSetting, seed: int) -> World:
-    draws = generator(seed, "graph")
+    draws = lm.generator(seed, "graph")
     signs = np.array([[1 if s == "+" else -1 for s in text] for text in (setting.first, setting.second)])
     clusters, each = signs.shape[1], setting.nodes // signs.shape[1]
     marked = round(setting.discriminative * each)
@@ -59,7 +59,12 @@ def prepare(setting: FourSetting, seed: int) -> World:
     room = setting.bin_room
     padded = np.pad(np.stack(margins), ((0, 0), (0, room - setting.bins)))
     return World(
-        data.unit_rows(features).astype(np.float32), directions.astype(np.float32), pattern.astype(np.int32),
-        label.astype(np.float32), generator(seed, "split").permutation(setting.nodes).astype(np.int32), table,
-        order_by_distance(table, setting.bins).node, padded.astype(np.float32),
-    )  # fmt: skip
+        data.unit_rows(features).astype(np.float32),
+        directions.astype(np.float32),
+        pattern.astype(np.int32),
+        label.astype(np.float32),
+        lm.generator(seed, "split").permutation(setting.nodes).astype(np.int32),
+        table,
+        order_by_distance(table, setting.bins).node,
+        padded.astype(np.float32),
+    )

@@ -4,30 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lemmata.lab.setting import choice, number, size
+import lemmata as lm
 from lemmata.theories.graph_transformer.setting import SEQUENCES, NetworkSetting
 
 
 class FourSetting(NetworkSetting):
     """Defaults: the reference task of 3.9."""
 
-    nodes: int = size(480, "N", "number of nodes")
-    patterns: int = size(12, "M", "number of patterns; the first four decide the label", low=5)
-    neurons: int = number(200, "m", "width of the hidden layer of each network", low=1, integer=True)
-    bins: int = number(5, "Z", "bins of the distance encoding", low=2, high=200, integer=True)
-    discriminative: float = number(
+    nodes: int = lm.size(480, "N", "number of nodes")
+    patterns: int = lm.size(12, "M", "number of patterns; the first four decide the label", low=5)
+    neurons: int = lm.number(200, "m", "width of the hidden layer of each network", low=1, integer=True)
+    bins: int = lm.number(5, "Z", "bins of the distance encoding", low=2, high=200, integer=True)
+    discriminative: float = lm.number(
         0.4, "γ_d", "fraction of nodes with a discriminative pattern", low=0, high=1, open_ends="low high"
     )
-    first: str = choice("++--++--", "first coordinate of the clusters' labels", *SEQUENCES)
-    second: str = choice("+-+-+-+-", "second coordinate of the clusters' labels", *SEQUENCES)
-    labelled: int = number(240, "|L|", "labelled nodes", low=1, integer=True)
-    batch: int = size(50, "B", "nodes of a step")
-    sample: int = size(40, "|S|", "nodes that are drawn from the whole graph")
-    steps: int = number(1000, "T", "training steps", low=1, integer=True)
-    record_every: int = number(50, "", "steps between records", low=1, integer=True)
-    records: int = size(21, "", "room for records", low=2)
-    loss: str = choice("coordinates", "training loss: of each coordinate, or joint as printed", "coordinates", "joint")
-    defect: str = choice("none", "a deliberate break, for controls", "none", "distances")
+    first: str = lm.choice("++--++--", "first coordinate of the clusters' labels", *SEQUENCES)
+    second: str = lm.choice("+-+-+-+-", "second coordinate of the clusters' labels", *SEQUENCES)
+    labelled: int = lm.number(240, "|L|", "labelled nodes", low=1, integer=True)
+    batch: int = lm.size(50, "B", "nodes of a step")
+    sample: int = lm.size(40, "|S|", "nodes that are drawn from the whole graph")
+    steps: int = lm.number(1000, "T", "training steps", low=1, integer=True)
+    record_every: int = lm.number(50, "", "steps between records", low=1, integer=True)
+    records: int = lm.size(21, "", "room for records", low=2)
+    loss: str = lm.choice(
+        "coordinates", "training loss: of each coordinate, or joint as printed", "coordinates", "joint"
+    )
+    defect: str = lm.choice("none", "a deliberate break, for controls", "none", "distances")
 
     def refusals(self, given: list[str]) -> Iterator[str]:
         yield from super().refusals(given)
@@ -37,5 +39,4 @@ class FourSetting(NetworkSetting):
             yield f"nodes = {self.nodes} is not allowed: it must be a multiple of the {len(self.first)} clusters."
         if self.labelled >= self.nodes:
             yield f"labelled = {self.labelled} is not allowed: there are {self.nodes} nodes, some for the test."
-        if self.batch > self.labelled:
-            yield f"batch = {self.batch} is not allowed: there are {self.labelled} labelled nodes."
+        yield from self.exceeding("batch", "labelled", ["batch"])

@@ -13,9 +13,7 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float
 
-from lemmata.lab import batches
-from lemmata.lab.simulation import Variable, piece, simulation, stream
-from lemmata.lab.training import Run, descent, loop, record_steps
+import lemmata as lm
 from lemmata.networks.losses import hinge
 from lemmata.theories.graph_transformer.four_classes.data import World, prepare
 from lemmata.theories.graph_transformer.four_classes.setting import FourSetting
@@ -40,15 +38,15 @@ def slopes(loss: str, label: Float[Array, "coordinate rows"], answer: Float[Arra
     return label * LOSS.slope(jnp.sum(margin, axis=0) if loss == "joint" else margin)
 
 
-@piece("bin_room", "batch", "sample", "records", "loss")
-def train(problem: FourSetting, key: jax.Array, world: World, both: Parameters, signs: Array) -> Run:
+@lm.piece("bin_room", "batch", "sample", "records", "loss")
+def train(problem: FourSetting, key: jax.Array, world: World, both: Parameters, signs: Array) -> lm.Run:
     """SGD on both networks, which see the same samples."""
     answers = jax.vmap(lambda p, a, tokens: run_sampled(p, a, tokens).output, in_axes=(0, 0, None))
-    test = draw_tokens(problem, stream(key, "test"), world, world.order)
+    test = draw_tokens(problem, lm.stream(key, "test"), world, world.order)
     tested = jnp.arange(world.order.shape[0]) >= problem.labelled
     label, other = world.label[:, world.order], world.pattern[world.order] >= 4
 
-    def batch_gradient(both: Parameters, drawn: tuple[batches.Batch, jax.Array]) -> Parameters:
+    def batch_gradient(both: Parameters, drawn: tuple[lm.Batch, jax.Array]) -> Parameters:
         batch, sampler = drawn
         rows = world.order[batch.rows]
         tokens = draw_tokens(problem, sampler, world, rows)
@@ -66,25 +64,24 @@ def train(problem: FourSetting, key: jax.Array, world: World, both: Parameters, 
             "distance_bias": state.parameters.encoding,
         }
 
-    scheme = batches.epochs(stream(key, "batch"), problem.labelled, world.order.shape[0], problem.batch)
-    scheme = batches.with_key(scheme, stream(key, "sampler"))
-    start, step = descent(batch_gradient, optax.sgd(problem.step_size), scheme)
-    return loop(step, start(both), probe, record_steps(problem.steps, problem.records, problem.record_every))
+    scheme = lm.epochs(lm.stream(key, "batch"), problem.labelled, world.order.shape[0], problem.batch)
+    scheme = lm.with_key(scheme, lm.stream(key, "sampler"))
+    start, step = lm.descent(batch_gradient, optax.sgd(problem.step_size), scheme)
+    return lm.loop(step, start(both), probe, lm.record_steps(problem.steps, problem.records, problem.record_every))
 
 
 R = ("record",)
 
 
-@simulation(
-    Variable("step", R, "t", "training step of the record"),
-    Variable("joint_loss", R, "", "max{1 - y^T F, 0} on test nodes"),
-    Variable("coordinate_loss", R, "", "sum of both hinge losses on test nodes"),
-    Variable("accuracy", R, "", "share of test nodes with both signs right"),
-    Variable("other_accuracy", R, "", "the same on nodes that are not discriminative"),
-    Variable("distance_bias", ("record", "coordinate", "bin"), "b_z", "distance encoding of each network"),
-    Variable("count_margin", ("coordinate", "bin"), "Δ̄(z)", "mean winning margin of each coordinate"),
-    Variable("bins_used", (), "Z", "bins of the encoding"),
-    Variable("diverged", (), "", "1 if training left the finite numbers and was frozen"),
+@lm.simulation(
+    *lm.RUN,
+    lm.Variable("joint_loss", R, "", "max{1 - y^T F, 0} on test nodes"),
+    lm.Variable("coordinate_loss", R, "", "sum of both hinge losses on test nodes"),
+    lm.Variable("accuracy", R, "", "share of test nodes with both signs right"),
+    lm.Variable("other_accuracy", R, "", "the same on nodes that are not discriminative"),
+    lm.Variable("distance_bias", ("record", "coordinate", "bin"), "b_z", "distance encoding of each network"),
+    lm.Variable("count_margin", ("coordinate", "bin"), "Δ̄(z)", "mean winning margin of each coordinate"),
+    lm.Variable("bins_used", (), "Z", "bins of the encoding"),
     labels={"coordinate": ("first", "second")},
     prepare=prepare,
 )
@@ -95,6 +92,7 @@ def simulate(problem: FourSetting, key: jax.Array, world: World) -> dict[str, Ar
     both, signs = (jax.tree.map(lambda *leaves: jnp.stack(leaves), *part) for part in zip(*pairs, strict=True))
     run = train(problem, key, world, both, signs)
     return {
-        **run.records, "step": run.step, "diverged": run.diverged, "count_margin": world.margins,
+        **run.results(),
+        "count_margin": world.margins,
         "bins_used": jnp.asarray(problem.bins, jnp.result_type(float)),
-    }  # fmt: skip
+    }

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from lemmata.lab.simulation import generator as stream_of
+import lemmata as lm
 from lemmata.theories.graph_transformer.graphs import blocks, chapter, cycle, given, ring, structures
 from lemmata.theories.graph_transformer.graphs.drawn import Drawn
 
@@ -17,8 +17,13 @@ if TYPE_CHECKING:
     from lemmata.theories.graph_transformer.setting import Setting
 
 GENERATORS: dict[str, ModuleType] = {
-    "chapter": chapter, "blocks": blocks, "cycle": cycle, "ring": ring, "structures": structures, "given": given,
-}  # fmt: skip
+    "chapter": chapter,
+    "blocks": blocks,
+    "cycle": cycle,
+    "ring": ring,
+    "structures": structures,
+    "given": given,
+}
 
 
 def refusals(setting: Setting) -> Iterator[str]:
@@ -31,4 +36,4 @@ def refusals(setting: Setting) -> Iterator[str]:
 def draw_graph(setting: Setting, seed: int) -> Drawn:
     """The graph of the run with this seed."""
     draw: Callable[..., Drawn] = GENERATORS[setting.generator].draw
-    return draw(setting, stream_of(seed, "graph"))
+    return draw(setting, lm.generator(seed, "graph"))

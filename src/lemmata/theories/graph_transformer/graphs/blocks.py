@@ -30,10 +30,12 @@ def draw(setting: Setting, draws: np.random.Generator) -> Drawn:
     label = np.repeat([1, -1], [plus, nodes - plus])
     pattern = np.concatenate(
         [
-            np.repeat(0, half), spread_evenly(plus - half, setting.patterns, draws),
-            np.repeat(1, half), spread_evenly(nodes - plus - half, setting.patterns, draws),
+            np.repeat(0, half),
+            spread_evenly(plus - half, setting.patterns, draws),
+            np.repeat(1, half),
+            spread_evenly(nodes - plus - half, setting.patterns, draws),
         ]
-    )  # fmt: skip
+    )
     agree = label[:, None] == label
     confusion = 1 - setting.confusion if setting.heterophily else setting.confusion
     factor = np.where(agree, 2 * (1 - confusion), 2 * confusion)

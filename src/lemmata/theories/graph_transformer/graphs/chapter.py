@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lemmata.lab.errors import UserError
+import lemmata as lm
 from lemmata.theories.graph_transformer.graphs.drawn import Drawn, spread_evenly
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def draw(setting: Setting, draws: np.random.Generator) -> Drawn:
             free = first + np.flatnonzero(~own)
             free = free[free != node]
             if missing > len(free) and setting.on_infeasible == "error":
-                raise UserError(
+                raise lm.UserError(
                     f"degree = {setting.degree} is not allowed: a discriminative node cannot have so many neighbours."
                 )
             chosen = draws.choice(free, min(missing, len(free)), replace=False)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Float, Int
 
-from lemmata.lab.errors import UserError
+import lemmata as lm
 from lemmata.theories.graph_transformer.graphs.drawn import Drawn, mirrored, spread_evenly
 
 if TYPE_CHECKING:
@@ -79,9 +79,9 @@ def plan_cycle(clusters: int, core: int) -> str:
     No odd distance is possible: it would force an odd period, which contradicts the balance.
     """
     if clusters % 2 or not 4 <= clusters <= 14:
-        raise UserError(f"clusters = {clusters} is not allowed: an even number from 4 to 14.")
+        raise lm.UserError(f"clusters = {clusters} is not allowed: an even number from 4 to 14.")
     if not 1 <= core <= clusters // 2:
-        raise UserError(
+        raise lm.UserError(
             f"core = {core} is not allowed: a cycle of {clusters} clusters has distances 1 to {clusters // 2}."
         )
     best, best_gap = "", 0.0
@@ -97,5 +97,5 @@ def plan_cycle(clusters: int, core: int) -> str:
             best, best_gap = "".join("+" if s > 0 else "-" for s in signs), gap
     if not best:
         odd = " No odd core distance is possible on a cycle." if core % 2 else ""
-        raise UserError(f"No balanced sequence of {clusters} clusters has its core at distance {core}.{odd}")
+        raise lm.UserError(f"No balanced sequence of {clusters} clusters has its core at distance {core}.{odd}")
     return best

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+import lemmata as lm
 from lemmata.datasets.graphs.graph import from_arrays
-from lemmata.lab.errors import UserError
 from lemmata.theories.graph_transformer.graphs.discriminative import find_discriminative
 from lemmata.theories.graph_transformer.graphs.drawn import Drawn
 
@@ -31,7 +31,7 @@ def refusals(setting: Setting) -> Iterator[str]:
         return
     try:
         from_arrays(setting.adjacency, setting.features, setting.labels > 0, symmetrize=setting.symmetrize)
-    except UserError as error:
+    except lm.UserError as error:
         yield str(error)
     if setting.pattern is not None:
         yield from setting.misshapen("pattern", (setting.nodes,))

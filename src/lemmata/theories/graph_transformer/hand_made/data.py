@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+import lemmata as lm
 from lemmata.datasets.graphs.distances import distance_blocks
 from lemmata.datasets.graphs.graph import make_graph
-from lemmata.lab.simulation import Variable, simulation
 from lemmata.theories.graph_transformer.hand_made.setting import HandSetting
 from lemmata.theories.graph_transformer.margins import count_shells, winning_margins
 
@@ -17,7 +17,9 @@ PATTERN = np.array([2, 0, 1, 1, 1, 0, 0, 0, 0, 1])
 EDGES = np.array([[0, 1], [0, 2], [0, 3], [0, 4], [1, 5], [2, 6], [3, 7], [4, 8], [4, 9]])
 
 
-@simulation(Variable("margin", ("distance",), "Δ_n(z)", "winning margin of the node at distances 0, 1, 2"), host=True)
+@lm.simulation(
+    lm.Variable("margin", ("distance",), "Δ_n(z)", "winning margin of the node at distances 0, 1, 2"), host=True
+)
 def count_margins(setting: HandSetting, seed: int) -> dict[str, Any]:
     """Δ_n(z) by breadth-first search and counting."""
     classes = np.full(len(PATTERN), (1 - setting.label) // 2)

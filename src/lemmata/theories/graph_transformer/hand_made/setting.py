@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from lemmata.lab.setting import Setting, choice
+import lemmata as lm
 
 
-class HandSetting(Setting):
+class HandSetting(lm.Setting):
     """The hand-made graph; its node's label is +1, or -1 for the control."""
 
-    label: int = choice(1, "label of the node", 1, -1, symbol="y_n")
+    label: int = lm.choice(1, "label of the node", 1, -1, symbol="y_n")

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+import lemmata as lm
 from lemmata.datasets.graphs import Graph, find, load, standins
-from lemmata.lab.simulation import Variable, simulation
 from lemmata.theories.graph_transformer.graphs.discriminative import (
     LEADING,
     QUARTER_ANGLE,
@@ -61,10 +61,10 @@ def class_sizes(graph: Graph) -> np.ndarray:
 _LABELS = {"class": tuple(str(c) for c in range(CLASSES))}
 
 
-@simulation(
-    Variable("eigenvalue", ("class", "rank"), "λ", "eigenvalues of the second moment, largest first", optional=True),
-    Variable("leading_share", ("class",), "", "share of the three largest eigenvalues in their sum", optional=True),
-    Variable("class_size", ("class",), "", "nodes of the class", optional=True),
+@lm.simulation(
+    lm.Variable("eigenvalue", ("class", "rank"), "λ", "eigenvalues of the second moment, largest first", optional=True),
+    lm.Variable("leading_share", ("class",), "", "share of the three largest eigenvalues in their sum", optional=True),
+    lm.Variable("class_size", ("class",), "", "nodes of the class", optional=True),
     labels=_LABELS,
     host=True,
     precision="float64",
@@ -80,11 +80,11 @@ def measure_spectrum(setting: RealSetting, seed: int) -> dict[str, Any]:
     return {"eigenvalue": eigenvalue, "leading_share": padded(share), "class_size": padded(class_sizes(graph))}
 
 
-@simulation(
-    Variable("computed", ("class",), "", "per cent of the class that is discriminative", optional=True),
-    Variable("printed", ("class",), "", "the same as the paper prints it", optional=True),
-    Variable("quarter", ("class",), "", "per cent at an angle below π/4", optional=True),
-    Variable("class_size", ("class",), "", "nodes of the class", optional=True),
+@lm.simulation(
+    lm.Variable("computed", ("class",), "", "per cent of the class that is discriminative", optional=True),
+    lm.Variable("printed", ("class",), "", "the same as the paper prints it", optional=True),
+    lm.Variable("quarter", ("class",), "", "per cent at an angle below π/4", optional=True),
+    lm.Variable("class_size", ("class",), "", "nodes of the class", optional=True),
     labels=_LABELS,
     host=True,
     precision="float64",
@@ -101,11 +101,11 @@ def measure_discriminative(setting: RealSetting, seed: int) -> dict[str, Any]:
     }
 
 
-@simulation(
-    Variable("margin", ("distance",), "Δ̄(z)", "mean winning margin"),
-    Variable("normalised", ("distance",), "Δ̄(z)/|N_z|", "mean margin as a share of the shell", optional=True),
-    Variable("reached", ("distance",), "", "share of the nodes that have a node at this distance"),
-    Variable("distance_value", ("distance",), "z", "distance"),
+@lm.simulation(
+    lm.Variable("margin", ("distance",), "Δ̄(z)", "mean winning margin"),
+    lm.Variable("normalised", ("distance",), "Δ̄(z)/|N_z|", "mean margin as a share of the shell", optional=True),
+    lm.Variable("reached", ("distance",), "", "share of the nodes that have a node at this distance"),
+    lm.Variable("distance_value", ("distance",), "z", "distance"),
     host=True,
     precision="float64",
 )
@@ -126,14 +126,14 @@ def measure_margins(setting: RealSetting, seed: int) -> dict[str, Any]:
     }
 
 
-@simulation(
-    Variable(
+@lm.simulation(
+    lm.Variable(
         "computed", ("reading",), "", "per cent of nodes with a positive margin at the core distance", optional=True
     ),
-    Variable("core", ("reading",), "z_m", "core distance, from 1 to Z - 1"),
-    Variable("with_shell", ("reading",), "", "per cent of the nodes that have a node at the core distance"),
-    Variable("printed", (), "", "table B.5", optional=True),
-    Variable("nearest", ("reading",), "", "1 for the reading nearest to the printed number, else 0"),
+    lm.Variable("core", ("reading",), "z_m", "core distance, from 1 to Z - 1"),
+    lm.Variable("with_shell", ("reading",), "", "per cent of the nodes that have a node at the core distance"),
+    lm.Variable("printed", (), "", "table B.5", optional=True),
+    lm.Variable("nearest", ("reading",), "", "1 for the reading nearest to the printed number, else 0"),
     labels={"reading": tuple(READINGS)},
     host=True,
     precision="float64",
@@ -159,14 +159,17 @@ def measure_core(setting: RealSetting, seed: int) -> dict[str, Any]:
     gap = np.abs(np.asarray(share) - target)
     nearest = gap == np.min(gap)
     return {
-        "computed": np.asarray(share), "core": np.asarray(core), "with_shell": np.asarray(with_shell),
-        "printed": np.asarray(target), "nearest": nearest.astype(float),
-    }  # fmt: skip
+        "computed": np.asarray(share),
+        "core": np.asarray(core),
+        "with_shell": np.asarray(with_shell),
+        "printed": np.asarray(target),
+        "nearest": nearest.astype(float),
+    }
 
 
-@simulation(
-    Variable("computed", ("statistic",), "", "of the graph as loaded"),
-    Variable("printed", ("statistic",), "", "as the paper prints it", optional=True),
+@lm.simulation(
+    lm.Variable("computed", ("statistic",), "", "of the graph as loaded"),
+    lm.Variable("printed", ("statistic",), "", "as the paper prints it", optional=True),
     labels={"statistic": STATISTICS},
     host=True,
     precision="float64",
@@ -181,10 +184,10 @@ def measure_statistics(setting: RealSetting, seed: int) -> dict[str, Any]:
     }
 
 
-@simulation(
-    Variable("class_size", ("class",), "", "nodes of the class", optional=True),
-    Variable("computed", ("quantity",), "", "average class, largest gap of a class to it, and the allowed gap"),
-    Variable("printed", ("quantity",), "", "as the paper prints it", optional=True),
+@lm.simulation(
+    lm.Variable("class_size", ("class",), "", "nodes of the class", optional=True),
+    lm.Variable("computed", ("quantity",), "", "average class, largest gap of a class to it, and the allowed gap"),
+    lm.Variable("printed", ("quantity",), "", "as the paper prints it", optional=True),
     labels={**_LABELS, "quantity": BALANCE},
     host=True,
     precision="float64",

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from lemmata.lab.simulation import Variable, piece, simulation, stream
+import lemmata as lm
 from lemmata.networks.losses import hinge
 from lemmata.theories.graph_transformer.data import World, prepare
 from lemmata.theories.graph_transformer.network import Parameters, Tokens, gradient, tokens_of
@@ -40,7 +40,7 @@ def node_gradients(
     return {name: part.reshape(part.shape[0], -1) for name, part in zip(PARTS, parts, strict=True)}
 
 
-@piece("test_draws")
+@lm.piece("test_draws")
 def deviate(
     problem: Setting, key: jax.Array, parameters: Parameters, signs: Array, world: World, watched: Watched
 ) -> dict[str, Float[Array, "part batch"]]:
@@ -68,10 +68,10 @@ def deviate(
 DIMS = ("moment", "part", "size")
 
 
-@simulation(
-    Variable("deviation", DIMS, "", "mean relative deviation of a batch gradient"),
-    Variable("exceeds", DIMS, "", "share of batches that deviate by more than ε = .5"),
-    Variable("copies", DIMS, "", "the same mean deviation for B copies of one node"),
+@lm.simulation(
+    lm.Variable("deviation", DIMS, "", "mean relative deviation of a batch gradient"),
+    lm.Variable("exceeds", DIMS, "", "share of batches that deviate by more than ε = .5"),
+    lm.Variable("copies", DIMS, "", "the same mean deviation for B copies of one node"),
     labels={"moment": MOMENTS, "part": PARTS, "size": tuple(str(b) for b in BATCHES)},
     prepare=prepare,
 )
@@ -80,7 +80,7 @@ def simulate_batches(problem: Setting, key: jax.Array, world: World) -> dict[str
     world = jax.tree.map(jnp.asarray, world)
     before, signs, watched, run = train_network(problem, key, world)
     moments = [
-        deviate(problem, jax.random.fold_in(stream(key, "sampler"), i), parameters, signs, world, watched)
+        deviate(problem, jax.random.fold_in(lm.stream(key, "sampler"), i), parameters, signs, world, watched)
         for i, parameters in enumerate((before, run.state.parameters))
     ]
     return {name: jnp.stack([moment[name] for moment in moments]) for name in moments[0]}

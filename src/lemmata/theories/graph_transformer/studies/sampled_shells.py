@@ -6,18 +6,18 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from lemmata.lab.simulation import Variable, piece, simulation, stream
+import lemmata as lm
 from lemmata.theories.graph_transformer.data import World, prepare
 from lemmata.theories.graph_transformer.sampling import draw_tokens
 from lemmata.theories.graph_transformer.setting import Setting
 
 
-@piece("sample", "draw", "include_self", "per_shell", "extra", "patterns", once=True)
+@lm.piece("sample", "draw", "include_self", "per_shell", "extra", "patterns", once=True)
 def violations(problem: Setting, key: jax.Array, world: World) -> Float[Array, ""]:
     """The share of (node, pattern, z in {1, 2}) with | |S_i ∩ N_z|/|S| - |D_i ∩ N_z|/N | > √(log|S|/|S|) (B.182)."""
     nodes = world.order.shape[0]
     rows = jnp.arange(nodes)
-    keys, weight = draw_tokens(problem, stream(key, "sampler"), world, rows, jnp.zeros(1))
+    keys, weight = draw_tokens(problem, lm.stream(key, "sampler"), world, rows, jnp.zeros(1))
     limit = jnp.sqrt(jnp.log(problem.sample) / problem.sample)
     kind = jax.nn.one_hot(world.pattern, problem.patterns)
     outside = []
@@ -27,8 +27,8 @@ def violations(problem: Setting, key: jax.Array, world: World) -> Float[Array, "
     return jnp.mean(jnp.stack(outside))
 
 
-@simulation(
-    Variable("violating_share", (), "", "share of (node, pattern, distance) outside the interval of (B.182)"),
+@lm.simulation(
+    lm.Variable("violating_share", (), "", "share of (node, pattern, distance) outside the interval of (B.182)"),
     prepare=prepare,
 )
 def sample_shells(problem: Setting, key: jax.Array, world: World) -> dict[str, Array]:

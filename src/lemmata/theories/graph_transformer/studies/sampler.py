@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from lemmata.lab.simulation import Variable, piece, simulation, stream
+import lemmata as lm
 from lemmata.theories.graph_transformer.data import World, prepare
 from lemmata.theories.graph_transformer.sampling import draw_tokens
 from lemmata.theories.graph_transformer.setting import Setting
@@ -21,21 +21,21 @@ def preferred_ratio(confusion: float, preference: float) -> float:
     return confusion / (confusion + preference * (1 - confusion))
 
 
-@piece("sample", "draw", "include_self", "per_shell", "extra", "bin_room", once=True)
+@lm.piece("sample", "draw", "include_self", "per_shell", "extra", "bin_room", once=True)
 def sampled_ratios(problem: Setting, key: jax.Array, world: World) -> Float[Array, " watched"]:
     """|S_# ∩ N_zm| / |(S_* ∪ S_#) ∩ N_zm| of one sample of every node (3.7); NaN without a decisive node."""
     last = jnp.argsort(world.pattern[world.order] < 2, stable=True)
     rows = world.order[last[: min(COUNT, last.shape[0])]]
-    keys, weight = draw_tokens(problem, stream(key, "sampler"), world, rows, jnp.zeros(problem.bin_room))
+    keys, weight = draw_tokens(problem, lm.stream(key, "sampler"), world, rows, jnp.zeros(problem.bin_room))
     core = weight * (world.table[rows[:, None], keys] == world.core)
     own = ((1 - world.label[rows]) / 2).astype(jnp.int32)[:, None]
     relevant, confusing = (jnp.sum(core * (world.pattern[keys] == kind), axis=1) for kind in (own, 1 - own))
     return jnp.where(world.pattern[rows] >= 2, confusing / (relevant + confusing), jnp.nan)
 
 
-@simulation(
+@lm.simulation(
     *simulate.variables,
-    Variable("node_ratio", ("watched",), "ε_S'", "confusion ratio of one sample of a node", True),
+    lm.Variable("node_ratio", ("watched",), "ε_S'", "confusion ratio of one sample of a node", True),
     labels=simulate.labels,
     prepare=prepare,
 )

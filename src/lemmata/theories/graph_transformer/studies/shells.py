@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int
 
-from lemmata.lab.simulation import Variable, simulation
+import lemmata as lm
 from lemmata.theories.graph_transformer import data
 from lemmata.theories.graph_transformer.margins import (
     Shells,
@@ -27,16 +27,18 @@ def exchange_values(shells: Shells, label: np.ndarray, sizes: np.ndarray) -> Int
     return relevant * (sizes[2:] - plain) - plain * (sizes[own][:, None, None] - relevant)
 
 
-@simulation(
-    Variable("count_margin", ("bin",), "Δ̄(z)", "mean winning margin"),
-    Variable("normalised_margin", ("bin",), "", "mean winning margin relative to the size of the shell"),
-    Variable("core_distance", (), "z_m", "distance with the largest mean margin"),
-    Variable("positive_first", (), "", "share of nodes with a positive margin at distance 1"),
-    Variable("relevant_share", (), "E[p_n]", "mean share of class-relevant nodes among the nodes at distance 1"),
-    Variable("least_exchange", ("bin",), "", "(B.200): smallest value at z_m minus that at z, over nodes and patterns"),
-    Variable("mean_exchange", ("bin",), "", "its mean over nodes and patterns"),
-    Variable("marked_share_error", ("bin",), "", "mean of | |(D_1 ∪ D_2) ∩ N_z|/|N_z| - γ_d |", True),
-    Variable("plain_share_error", ("bin",), "", "mean of | |D_i ∩ N_z|/|D_i| - |N_z|/N |, i >= 3", True),
+@lm.simulation(
+    lm.Variable("count_margin", ("bin",), "Δ̄(z)", "mean winning margin"),
+    lm.Variable("normalised_margin", ("bin",), "", "mean winning margin relative to the size of the shell"),
+    lm.Variable("core_distance", (), "z_m", "distance with the largest mean margin"),
+    lm.Variable("positive_first", (), "", "share of nodes with a positive margin at distance 1"),
+    lm.Variable("relevant_share", (), "E[p_n]", "mean share of class-relevant nodes among the nodes at distance 1"),
+    lm.Variable(
+        "least_exchange", ("bin",), "", "(B.200): smallest value at z_m minus that at z, over nodes and patterns"
+    ),
+    lm.Variable("mean_exchange", ("bin",), "", "its mean over nodes and patterns"),
+    lm.Variable("marked_share_error", ("bin",), "", "mean of | |(D_1 ∪ D_2) ∩ N_z|/|N_z| - γ_d |", True),
+    lm.Variable("plain_share_error", ("bin",), "", "mean of | |D_i ∩ N_z|/|D_i| - |N_z|/N |, i >= 3", True),
     host=True,
 )
 def examine_shells(setting: Setting, seed: int) -> dict[str, Any]:
@@ -62,11 +64,16 @@ def examine_shells(setting: Setting, seed: int) -> dict[str, Any]:
         return np.concatenate([values, np.zeros(room - bins)]).astype(np.float32)
 
     return {
-        "count_margin": padded(mean), "normalised_margin": padded(share), "core_distance": np.float32(core),
-        "positive_first": np.float32(np.mean(delta[:, 1] > 0)), "relevant_share": np.float32(np.nanmean(near)),
-        "least_exchange": padded(gain.min(axis=(0, 2))), "mean_exchange": padded(gain.mean(axis=(0, 2))),
-        "marked_share_error": padded(_known_mean(marked)), "plain_share_error": padded(plain.mean(axis=(0, 2))),
-    }  # fmt: skip
+        "count_margin": padded(mean),
+        "normalised_margin": padded(share),
+        "core_distance": np.float32(core),
+        "positive_first": np.float32(np.mean(delta[:, 1] > 0)),
+        "relevant_share": np.float32(np.nanmean(near)),
+        "least_exchange": padded(gain.min(axis=(0, 2))),
+        "mean_exchange": padded(gain.mean(axis=(0, 2))),
+        "marked_share_error": padded(_known_mean(marked)),
+        "plain_share_error": padded(plain.mean(axis=(0, 2))),
+    }
 
 
 def _known_mean(values: np.ndarray) -> np.ndarray:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from lemmata.lab.simulation import Variable, generator, simulation
+import lemmata as lm
 from lemmata.theories.graph_transformer import data
 from lemmata.theories.graph_transformer.graphs import ring
 from lemmata.theories.graph_transformer.setting import Setting
@@ -46,10 +46,10 @@ def ring_masses(setting: Setting, logits: np.ndarray, draws: np.random.Generator
     return (mass * (keys == own[:, None])).sum(axis=1) / mass.sum(axis=1)
 
 
-@simulation(
-    Variable("bound", (), "", "2 (1 + sum_z δ_z²)/|L| of (B.49)"),
-    Variable("mass_mean", ("redraw",), "", "mean of p_n(0) over all nodes, patterns redrawn (ring)", True),
-    Variable("coin_mean", ("redraw",), "", "the same if one common coin decided all p_n (ring)", True),
+@lm.simulation(
+    lm.Variable("bound", (), "", "2 (1 + sum_z δ_z²)/|L| of (B.49)"),
+    lm.Variable("mass_mean", ("redraw",), "", "mean of p_n(0) over all nodes, patterns redrawn (ring)", True),
+    lm.Variable("coin_mean", ("redraw",), "", "the same if one common coin decided all p_n (ring)", True),
     host=True,
 )
 def vary_masses(setting: Setting, seed: int) -> dict[str, Any]:
@@ -57,7 +57,7 @@ def vary_masses(setting: Setting, seed: int) -> dict[str, Any]:
     bound = 2 * (1 + sum(delta**2 for delta in largest_shells(setting, seed))) / setting.labelled
     means, coins = np.full((2, REDRAWS), np.nan)
     if setting.generator == "ring":
-        draws = generator(seed, "graph")
+        draws = lm.generator(seed, "graph")
         logits = initial_logits(setting, draws)
         means = np.array([ring_masses(setting, logits, draws).mean() for _ in range(REDRAWS)])
         coins = draws.integers(0, 2, REDRAWS)

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
+import lemmata as lm
 from lemmata.datasets.graphs.distances import distance_table
 from lemmata.datasets.graphs.graph import make_graph
-from lemmata.lab.simulation import generator
 from lemmata.theories.graph_transformer import data
 from lemmata.theories.graph_transformer.whole_graphs.setting import LAYER, LAYERS, MAJORITY, NODES, GraphSetting
 
@@ -51,12 +51,15 @@ def draw_patterns(setting: GraphSetting, count: int, draws: np.random.Generator)
 
 
 def prepare(setting: GraphSetting, seed: int) -> World:
-    pattern, label = draw_patterns(setting, setting.samples + setting.test_samples, generator(seed, "graph"))
+    pattern, label = draw_patterns(setting, setting.samples + setting.test_samples, lm.generator(seed, "graph"))
     features, directions = data.draw_patterns(setting, pattern.ravel(), seed)
     features = data.unit_rows(features).reshape(*pattern.shape, -1)
     lead = np.sign((pattern == 0).sum(axis=1) - (pattern == 1).sum(axis=1))
     counting = np.where(lead == 0, 0.5, lead == label)
     return World(
-        features.astype(np.float32), label.astype(np.float32), counting.astype(np.float32),
-        directions.astype(np.float32), layers().astype(np.int32),
-    )  # fmt: skip
+        features.astype(np.float32),
+        label.astype(np.float32),
+        counting.astype(np.float32),
+        directions.astype(np.float32),
+        layers().astype(np.int32),
+    )

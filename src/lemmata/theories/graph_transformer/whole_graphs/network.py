@@ -32,6 +32,6 @@ def gradient(parameters: Parameters, signs: Array, features: Array, bins: Array,
     network, tilt = shallow.gradient_with_offset(
         parameters.network, signs, features, weight, slope, parameters.encoding[bins]
     )
-    flat = lambda values: values.reshape(features.shape[0], -1)  # noqa: E731
-    d_encoding = by_bin(flat(tilt), flat(bins), parameters.encoding.shape[0])
+    rows = features.shape[0]
+    d_encoding = by_bin(tilt.reshape(rows, -1), bins.reshape(rows, -1), parameters.encoding.shape[0])
     return Parameters(network, d_encoding, jnp.zeros_like(parameters.additive))

@@ -9,9 +9,7 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array
 
-from lemmata.lab import batches
-from lemmata.lab.simulation import Variable, piece, simulation, stream
-from lemmata.lab.training import Run, descent, loop, record_steps
+import lemmata as lm
 from lemmata.networks.losses import hinge
 from lemmata.networks.shallow import Network
 from lemmata.theories.graph_transformer.network import Parameters, initialise
@@ -22,13 +20,13 @@ from lemmata.theories.graph_transformer.whole_graphs.setting import GraphSetting
 LOSS = hinge()
 
 
-@piece("samples", "batch", "records")
-def train(problem: GraphSetting, key: jax.Array, world: World, parameters: Parameters, signs: Array) -> Run:
+@lm.piece("samples", "batch", "records")
+def train(problem: GraphSetting, key: jax.Array, world: World, parameters: Parameters, signs: Array) -> lm.Run:
     """SGD on the training graphs."""
     bins = jnp.minimum(world.table, problem.bins - 1)
     signs = signs * problem.readout_factor
 
-    def batch_gradient(parameters: Parameters, batch: batches.Batch) -> Parameters:
+    def batch_gradient(parameters: Parameters, batch: lm.Batch) -> Parameters:
         features, label = batch.take((world.features, world.label))
         return gradient(parameters, signs, features, bins, LOSS.push(label, batch.weight))
 
@@ -44,23 +42,24 @@ def train(problem: GraphSetting, key: jax.Array, world: World, parameters: Param
 
     one = jnp.ones(())
     moving = Parameters(Network(one, one, one, one), problem.train_encoding * one, one)
-    scheme = batches.epochs(stream(key, "batch"), problem.samples, problem.samples, problem.batch)
-    start, step = descent(batch_gradient, optax.sgd(problem.step_size), scheme, trainable=moving)
-    return loop(step, start(parameters), probe, record_steps(problem.steps, problem.records, problem.record_every))
+    scheme = lm.epochs(lm.stream(key, "batch"), problem.samples, problem.samples, problem.batch)
+    start, step = lm.descent(batch_gradient, optax.sgd(problem.step_size), scheme, trainable=moving)
+    return lm.loop(
+        step, start(parameters), probe, lm.record_steps(problem.steps, problem.records, problem.record_every)
+    )
 
 
 R = ("record",)
 
 
-@simulation(
-    Variable("step", R, "t", "training step of the record"),
-    Variable("train_loss", R, "", "hinge loss on training graphs"),
-    Variable("loss", R, "", "hinge loss on test graphs"),
-    Variable("accuracy", R, "", "accuracy on test graphs"),
-    Variable("distance_bias", ("record", "bin"), "b_z", "distance encoding"),
-    Variable("counting_accuracy", (), "", "accuracy of comparing the numbers of μ_1 and μ_2 nodes, test graphs"),
-    Variable("bins_used", (), "Z", "bins of the encoding"),
-    Variable("diverged", (), "", "1 if training left the finite numbers and was frozen"),
+@lm.simulation(
+    *lm.RUN,
+    lm.Variable("train_loss", R, "", "hinge loss on training graphs"),
+    lm.Variable("loss", R, "", "hinge loss on test graphs"),
+    lm.Variable("accuracy", R, "", "accuracy on test graphs"),
+    lm.Variable("distance_bias", ("record", "bin"), "b_z", "distance encoding"),
+    lm.Variable("counting_accuracy", (), "", "accuracy of comparing the numbers of μ_1 and μ_2 nodes, test graphs"),
+    lm.Variable("bins_used", (), "Z", "bins of the encoding"),
     prepare=prepare,
 )
 def simulate(problem: GraphSetting, key: jax.Array, world: World) -> dict[str, Array]:
@@ -69,7 +68,7 @@ def simulate(problem: GraphSetting, key: jax.Array, world: World) -> dict[str, A
     parameters, signs = initialise(problem, key, world.directions)
     run = train(problem, key, world, parameters, signs)
     return {
-        **run.records, "step": run.step, "diverged": run.diverged,
+        **run.results(),
         "counting_accuracy": jnp.mean(world.counting[problem.samples :]),
         "bins_used": jnp.asarray(problem.bins, jnp.result_type(float)),
-    }  # fmt: skip
+    }
