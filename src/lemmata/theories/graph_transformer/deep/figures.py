@@ -19,13 +19,12 @@ def budgets(data: xr.Dataset) -> Figure:
     figure, axes = draw.panels(data.sizes["graph"], width=5.6, height=4.4)
     for ax, graph in zip(axes, data.graph.values, strict=True):
         part = data.sel(graph=graph)
-        place = np.arange(part.sizes["budget"])
-        draw.curves(ax, part.test_accuracy, "budget", "variant", x=place, spread="interval")
-        ax.plot(place, part.chance.mean(("seed", "variant")), ":", color=draw.GREY, label="most frequent class")
         nodes = part.labelled_nodes.mean(("seed", "variant")).values
-        draw.names(ax, [f"{n:.0f} ({b})" for n, b in zip(nodes, part.budget.values, strict=True)], "labelled nodes")
+        words = {b: f"{n:.0f} ({b})" for b, n in zip(part.budget.values.tolist(), nodes, strict=True)}
+        draw.groups(ax, part.test_accuracy, "budget", "variant", words=words, markersize=4)
+        ax.plot(part.chance.mean(("seed", "variant")), ":", color=draw.GREY, label="most frequent class")
         title = f"{_title(data, graph)}\npaper: GT+PE above GT and above GCN"
-        draw.finish(ax, title, "accuracy on the other nodes, 95 % interval")
+        draw.finish(ax, title, "accuracy on the other nodes", "labelled nodes")
     return figure
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
@@ -64,8 +66,8 @@ def margins(data: xr.Dataset) -> Figure:
 def discriminative(data: xr.Dataset) -> lm.Table:
     """Per cent of every class at both thresholds, and the printed number."""
     data = _classes(data)
-    columns = [data[name].values.tolist() for name in ("class_size", "computed", "quarter", "printed")]
-    rows = [[f"class {name}", *cells] for name, *cells in zip(draw.labels_of(data, "class"), *columns, strict=True)]
+    shares = [map(_number, data[name].values) for name in ("computed", "quarter", "printed")]
+    rows = [*zip(draw.labels_of(data, "class"), data.class_size.values.tolist(), *shares, strict=True)]
     heads = ("class", "nodes", "computed", "computed, angle below π/4", "paper")
     return lm.Table("Discriminative nodes, % of the class", heads, rows)
 
@@ -76,8 +78,8 @@ def core(data: xr.Dataset) -> lm.Table:
     for graph in draw.labels_of(data, "graph"):
         for reading in draw.labels_of(data, "reading"):
             cell = data.isel(seed=0).sel(graph=graph, reading=reading)
-            printed = float(cell.printed) if float(cell.nearest) else float("nan")
-            rows.append([NAMES[graph], reading, float(cell.core), float(cell.computed), printed])
+            printed = _number(cell.printed) if cell.nearest else "–"
+            rows.append([NAMES[graph], reading, float(cell.core), _number(cell.computed), printed])
     caption = "Nodes with a positive winning margin at the core distance z_m, %; paper: beside the nearest reading"
     return lm.Table(caption, ("graph", "reading", "z_m", "computed", "paper"), rows)
 
@@ -89,18 +91,18 @@ def statistics(data: xr.Dataset) -> lm.Table:
 
 def balance(data: xr.Dataset) -> lm.Table:
     """The average class, the largest gap to it and 10 √N, computed and printed."""
-    return _beside(data, "quantity", "Nodes of a class: on average, their largest gap to it, and 10 √N", "{:,.2f}")
+    return _beside(data, "quantity", "Nodes of a class: on average, their largest gap to it, and 10 √N")
 
 
-def _beside(data: xr.Dataset, dimension: str, caption: str, form: str) -> lm.Table:
+def _beside(data: xr.Dataset, dimension: str, caption: str, form: str = "{:,.2f}") -> lm.Table:
     """A row of computed numbers and a row of printed ones for every graph."""
-    rows = [
-        [
-            NAMES[graph],
-            words,
-            *(form.format(v) if np.isfinite(v) else "–" for v in data[name].isel(seed=0).sel(graph=graph).values),
-        ]
-        for graph in draw.labels_of(data, "graph")
-        for name, words in (("computed", "computed"), ("printed", "paper"))
-    ]
+    rows = []
+    for graph in draw.labels_of(data, "graph"):
+        for name, words in (("computed", "computed"), ("printed", "paper")):
+            values = data[name].isel(seed=0).sel(graph=graph).values
+            rows.append([NAMES[graph], words, *(_number(value, form) for value in values)])
     return lm.Table(caption, ("graph", "source", *draw.labels_of(data, dimension)), rows)
+
+
+def _number(value: Any, form: str = "{:.2f}") -> str:
+    return form.format(float(value)) if np.isfinite(value) else "–"
