@@ -61,22 +61,9 @@ def depth(setting: Setting) -> int:
 
 
 GRAPH_FIELDS = (
-    "generator",
-    "nodes",
-    "patterns",
-    "discriminative",
-    "degree",
-    "confusion",
-    "intra_degree",
-    "on_infeasible",
-    "heterophily",
-    "sequence",
-    "edge_probability",
-    "structure",
-    "bins",
-    "reach",
-    "distance",
-)
+    "generator", "nodes", "patterns", "discriminative", "degree", "confusion", "intra_degree", "on_infeasible",
+    "heterophily", "sequence", "edge_probability", "structure", "bins", "reach", "distance",
+)  # fmt: skip
 
 
 @functools.lru_cache(maxsize=16)
@@ -116,9 +103,8 @@ def draw_patterns(
     draws = lm.generator(seed, "features")
     square, upper = np.linalg.qr(draws.normal(size=(setting.dimension, setting.dimension)))
     directions = (square * np.sign(np.diag(upper)))[:, : setting.patterns]
-    return directions.T[pattern] + setting.feature_noise * draws.normal(
-        size=(len(pattern), setting.dimension)
-    ), directions
+    noise = draws.normal(size=(len(pattern), setting.dimension))
+    return directions.T[pattern] + setting.feature_noise * noise, directions
 
 
 def given_patterns(setting: Setting, pattern: Int[np.ndarray, " nodes"], seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -142,12 +128,8 @@ def permuted_distances(table: np.ndarray, seed: int) -> np.ndarray:
 
 def shell_range(setting: Setting, core: int) -> tuple[int, int]:
     """The nearest and the farthest distance that the sampler draws from."""
-    return {
-        "near": (1, setting.reach),
-        "whole": (1, FAR),
-        "core": (core, core),
-        "single": (setting.distance,) * 2,
-    }[setting.shells]
+    ranges = {"near": (1, setting.reach), "whole": (1, FAR), "core": (core, core), "single": (setting.distance,) * 2}
+    return ranges[setting.shells]
 
 
 def prepare(setting: Setting, seed: int) -> World:
@@ -175,13 +157,10 @@ def prepare(setting: Setting, seed: int) -> World:
     known = order[: setting.labelled]
     lonely = int((count[known] == 0).sum())
     if setting.require_candidates and lonely:
-        raise lm.UserError(
-            f"{lonely} of {setting.labelled} labelled nodes have no node at the distances that are sampled."
-        )
+        raise lm.UserError(f"{lonely} of {setting.labelled} labelled nodes have no node at the sampled distances.")
     facts["lonely"] = np.float32(lonely)
-    facts["reached_bins"] = _padded(
-        setting, reached_bins(setting.bins, ordered.start[known], first[known], count[known])
-    )
+    reached = reached_bins(setting.bins, ordered.start[known], first[known], count[known])
+    facts["reached_bins"] = _padded(setting, reached)
     return World(
         features=features.astype(np.float32),
         directions=directions.astype(np.float32),

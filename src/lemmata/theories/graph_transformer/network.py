@@ -51,13 +51,8 @@ def tokens_of(world: Any, rows: Array, keys: Array, weight: Array, bins: Any) ->
 @lm.piece("inputs", "dimension", "neuron_room", "key_width", "value_width", "bin_room", "init", "row_norm", once=True)
 def initialise(problem: NetworkSetting, key: jax.Array, directions: Array) -> tuple[Parameters, Array]:
     """The initial parameters and the output weights a; neurons beyond m have a_i = 0."""
-    keys: dict[str, jax.Array] = dict(
-        zip(
-            ("output", "sign", "shared", "value", "e_k", "e_q", "e_v", "c"),
-            jax.random.split(lm.stream(key, "init"), 8),
-            strict=True,
-        )
-    )
+    names = ("output", "sign", "shared", "value", "e_k", "e_q", "e_v", "c")
+    keys: dict[str, jax.Array] = dict(zip(names, jax.random.split(lm.stream(key, "init"), 8), strict=True))
     width, inputs = problem.key_width, problem.inputs
     real = jnp.result_type(float)
     spread = problem.output_scale / (jnp.sqrt(problem.value_width) if problem.row_norm else 1.0)
@@ -124,14 +119,8 @@ def matrices(parameters: Parameters, scores: str) -> Network:
 def run_sampled(parameters: Parameters, signs: Array, tokens: Tokens, scores: str = "dot") -> Pass:
     """F of every row, one query each: `answer[:, 0]`, `attention[0][:, 0]`, `mixed[:, 0]`."""
     offset = offsets(parameters, tokens.query, tokens.keys, tokens.bins, scores)
-    return shallow.run_forward(
-        products(matrices(parameters, scores)),
-        signs,
-        tokens.keys,
-        tokens.weight,
-        queries=tokens.query[:, None],
-        offset=offset[:, None],
-    )
+    network, queries = products(matrices(parameters, scores)), tokens.query[:, None]
+    return shallow.run_forward(network, signs, tokens.keys, tokens.weight, queries=queries, offset=offset[:, None])
 
 
 def run_full(
@@ -146,14 +135,8 @@ def run_full(
     """The same with all nodes as keys of every query, as far as `allowed`: `answer[0]`, `attention[0][0]`."""
     offset = offsets(parameters, query, features, bins, scores)
     weight = jnp.ones((1, features.shape[0]), features.dtype)
-    return shallow.run_forward(
-        products(matrices(parameters, scores)),
-        signs,
-        features[None],
-        weight,
-        queries=query[None],
-        offset=jnp.where(allowed, offset, -jnp.inf)[None],
-    )
+    network, offset = products(matrices(parameters, scores)), jnp.where(allowed, offset, -jnp.inf)[None]
+    return shallow.run_forward(network, signs, features[None], weight, queries=query[None], offset=offset)
 
 
 def gradient(parameters: Parameters, signs: Array, tokens: Tokens, slope: Any, scores: str = "dot") -> Parameters:

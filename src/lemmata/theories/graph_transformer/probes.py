@@ -17,7 +17,7 @@ from lemmata.networks.neurons import group_mean
 from lemmata.networks.shallow import Pass
 from lemmata.theories.graph_transformer.data import World
 from lemmata.theories.graph_transformer.network import Parameters, Tokens, run_full, run_sampled, tokens_of
-from lemmata.theories.graph_transformer.sampling import draw_tokens
+from lemmata.theories.graph_transformer.sampling import SAMPLER, draw_tokens
 from lemmata.theories.graph_transformer.setting import Setting
 
 LOSS = hinge()
@@ -39,7 +39,7 @@ class Watched(NamedTuple):
     weight: Float[Array, "draws rows keys"]
 
 
-@lm.piece("test_from", "test_draws", "sample", "draw", "include_self", "per_shell", "extra", "bin_room", once=True)
+@lm.piece("test_from", "test_draws", *SAMPLER, "bin_room", once=True)
 def draw_watched(problem: Setting, key: jax.Array, world: World, encoding: Array | None = None) -> Watched:
     """The nodes and their samples; the seed of the samples is the test's own. `encoding`: b, where it is sampled by."""
     place = jnp.arange(problem.test_from, world.order.shape[0])

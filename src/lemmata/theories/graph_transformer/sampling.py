@@ -19,6 +19,9 @@ from lemmata.theories.graph_transformer.setting import STRATA, Setting
 if TYPE_CHECKING:
     from lemmata.theories.graph_transformer.data import World
 
+SAMPLER = ("sample", "draw", "include_self", "per_shell", "extra")
+"""What a program knows of the sampler when it is compiled."""
+
 
 class Ordered(NamedTuple):
     """Row n of `node` lists all nodes by their distance from n (n itself first); shell z begins at `start[n, z]`."""

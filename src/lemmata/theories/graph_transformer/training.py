@@ -35,33 +35,15 @@ from lemmata.theories.graph_transformer.probes import (
     remember_start,
     sampled,
 )
-from lemmata.theories.graph_transformer.sampling import draw_tokens
+from lemmata.theories.graph_transformer.sampling import SAMPLER, draw_tokens
 from lemmata.theories.graph_transformer.setting import Setting
 
 TRAINED, TIGHT, SUCCESS = 0.1, 0.01, 1e-3
 """Training loss that counts as trained; the tighter tolerance of iteration counts; full loss of a success (F3.3)."""
+LOOKED_AT = ("scores", "records", "track", "watch", "stop", "test_from", "test_draws")
 
 
-@lm.piece(
-    "inputs",
-    "dimension",
-    "bin_room",
-    "batch",
-    "single_pass",
-    "fresh_samples",
-    "draw",
-    "sample",
-    "per_shell",
-    "extra",
-    "include_self",
-    "scores",
-    "records",
-    "track",
-    "watch",
-    "stop",
-    "test_from",
-    "test_draws",
-)
+@lm.piece("inputs", "dimension", "bin_room", "batch", "single_pass", "fresh_samples", *SAMPLER, *LOOKED_AT)
 def train(
     problem: Setting, key: jax.Array, world: World, parameters: Parameters, signs: Array, watched: Watched
 ) -> lm.Run:
@@ -254,22 +236,10 @@ PROOF = (
 )
 
 
-@lm.simulation(
-    *PATH,
-    *MASSES,
-    *PROOF,
-    *PASSAGES,
-    *ENDS,
-    *FACTS,
-    labels={
-        "group": GROUPS,
-        "error": ERRORS,
-        "crowd": NEURONS,
-        "label": ("+1", "-1"),
-        "quantile": QUANTILES,
-    },
-    prepare=prepare,
-)
+LABELS = {"group": GROUPS, "error": ERRORS, "crowd": NEURONS, "label": ("+1", "-1"), "quantile": QUANTILES}
+
+
+@lm.simulation(*lm.RUN, *PATH, *MASSES, *PROOF, *PASSAGES, *ENDS, *FACTS, labels=LABELS, prepare=prepare)
 def simulate(problem: Setting, key: jax.Array, world: World) -> dict[str, Array]:
     """One run: draw, initialise, train, evaluate."""
     world = jax.tree.map(jnp.asarray, world)

@@ -155,8 +155,7 @@ CLAIMS = (
         loss_difference(),
         lm.at_most(0.05, "clear"),
         lm.Control(
-            "++--++-- with distance 1 for the core",
-            loss_difference.of("p9-core")("++--++-- GT+PE", "++--++-- z=1"),
+            "++--++-- with distance 1 for the core", loss_difference.of("p9-core")("++--++-- GT+PE", "++--++-- z=1")
         ),
     ),
     lm.Claim(

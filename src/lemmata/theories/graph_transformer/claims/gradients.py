@@ -14,14 +14,7 @@ import lemmata as lm
 from lemmata.networks.losses import hinge
 from lemmata.networks.shallow import Network
 from lemmata.theories.graph_transformer.data import prepare
-from lemmata.theories.graph_transformer.network import (
-    Parameters,
-    Tokens,
-    gradient,
-    initialise,
-    run_sampled,
-    tokens_of,
-)
+from lemmata.theories.graph_transformer.network import Parameters, Tokens, gradient, initialise, run_sampled, tokens_of
 from lemmata.theories.graph_transformer.probes import draw_watched, value_coefficients
 from lemmata.theories.graph_transformer.setting import Setting
 from lemmata.theories.graph_transformer.studies.batch_gradients import DRAWS, LIMIT

@@ -114,10 +114,7 @@ CLAIMS = (
         "On planted block graphs the share of class-relevant neighbours is (1 - ε_S) γ_d: a line through the origin "
         "with R² above .98 and slope within .02 of .95.",
         relevant_shares(),
-        lm.all_of(
-            fit=lm.at_least(0.98, strict=True),
-            slope=lm.within(0.93, 0.97, "value", predicted=1 - CONFUSION),
-        ),
+        lm.all_of(fit=lm.at_least(0.98, strict=True), slope=lm.within(0.93, 0.97, "value", predicted=1 - CONFUSION)),
         lm.Control("the chapter's graph", generator="chapter"),
         formula="E[p_n(0)] = (1-ε_S) γ_d",
     ),

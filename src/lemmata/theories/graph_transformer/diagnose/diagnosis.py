@@ -20,12 +20,7 @@ import lemmata as lm
 from lemmata.datasets.graphs.graph import Graph
 from lemmata.theories.graph_transformer.diagnose.certainty import Means, connected_blocks, null_band, permuted_means
 from lemmata.theories.graph_transformer.graphs.discriminative import THRESHOLD, find_discriminative
-from lemmata.theories.graph_transformer.margins import (
-    choose_roots,
-    mean_margins,
-    shells_from,
-    winning_margins,
-)
+from lemmata.theories.graph_transformer.margins import choose_roots, mean_margins, shells_from, winning_margins
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

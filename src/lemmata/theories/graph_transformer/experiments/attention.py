@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from lemmata.theories.graph_transformer.experiments.presets import (
-    SLOW,
-    experiment,
-)
+from lemmata.theories.graph_transformer.experiments.presets import SLOW, experiment
 from lemmata.theories.graph_transformer.figures import attention as figures
 
 EXPERIMENTS = (
@@ -23,7 +20,6 @@ EXPERIMENTS = (
             "track": "masses",
         },
         axes={"margin": [1.0, 10.0], "intra_degree": [-1, 0]},
-        seeds=3,
         paper={**SLOW, "steps": 8000},
         paper_seeds=5,
     ),

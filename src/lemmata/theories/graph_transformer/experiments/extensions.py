@@ -17,21 +17,10 @@ from lemmata.theories.graph_transformer.experiments.presets import (
 from lemmata.theories.graph_transformer.figures import extensions as figures
 
 ABSOLUTE: dict[str, Any] = {
-    "generator": "structures",
-    "nodes": 480,
-    "labelled": 240,
-    "model": "no_pe",
-    "shells": "whole",
-    "sample": 80,
-    "batch": 50,
-    "neurons": 200,
-    "steps": 400,
-    "key_width": 27,
-    "value_width": 27,
-    "positions": "laplacian",
-    "positions_in_values": 0,
-    "records": RECORDS,
-}
+    "generator": "structures", "nodes": 480, "labelled": 240, "model": "no_pe", "shells": "whole", "sample": 80,
+    "batch": 50, "neurons": 200, "steps": 400, "key_width": 27, "value_width": 27, "positions": "laplacian",
+    "positions_in_values": 0, "records": RECORDS,
+}  # fmt: skip
 TINY_ABSOLUTE = {"nodes": 240, "labelled": 120, "key_width": 27, "value_width": 27, "dimension": 20, "patterns": 10}
 OTHERS = {
     "walk": {"structure": "cycles", "positions": "walk"},
@@ -89,7 +78,6 @@ EXPERIMENTS = (
         plot=lm.show("final_other_accuracy"),
         setting={**ABSOLUTE, "position_width": 9, "key_width": 29, "value_width": 29},
         axes={"variant": OTHER_VARIANTS},
-        seeds=3,
         tiny={**TINY, **TINY_ABSOLUTE, "key_width": 29, "value_width": 29},
         paper={**SLOW, "steps": 4000},
         paper_seeds=10,
@@ -101,7 +89,6 @@ EXPERIMENTS = (
         plot=figures.gat,
         setting={"records": RECORDS},
         axes={"variant": gat_variants(CYCLES)},
-        seeds=3,
         smoke={"variant": with_fields(gat_variants(TINY_CYCLES), **SMALL, **NODES)},
         paper={**SLOW, "variant": with_fields(gat_variants(CYCLES), steps=lambda steps: 10 * steps)},
         paper_seeds=5,

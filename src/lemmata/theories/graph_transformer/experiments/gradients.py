@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from lemmata.theories.graph_transformer.experiments.presets import (
-    RECORDS,
-    SLOW,
-    experiment,
-)
+from lemmata.theories.graph_transformer.experiments.presets import RECORDS, SLOW, experiment
 from lemmata.theories.graph_transformer.figures import gradients as figures
 from lemmata.theories.graph_transformer.studies.batch_gradients import simulate_batches
 
@@ -17,7 +13,6 @@ EXPERIMENTS = (
         question="How far does a batch gradient lie from the mean one?",
         plot=figures.batches,
         setting={"steps": 150, "records": RECORDS, "record_every": 50, "test_draws": 1},
-        seeds=3,
         paper={**SLOW, "steps": 1500, "record_every": 500},
         paper_seeds=10,
         simulation=simulate_batches,

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from lemmata.theories.graph_transformer.experiments.presets import (
-    RECORDS,
-    SLOW,
-    experiment,
-    with_fields,
-)
+from lemmata.theories.graph_transformer.experiments.presets import RECORDS, SLOW, experiment, with_fields
 from lemmata.theories.graph_transformer.figures import proof as figures
 
 VARIANTS = {
@@ -30,7 +25,6 @@ EXPERIMENTS = (
         plot=figures.training,
         setting={"track": "proof", "records": RECORDS},
         axes={"variant": VARIANTS},
-        seeds=3,
         smoke={"variant": with_fields(VARIANTS, steps=4)},
         paper={**SLOW, "variant": with_fields(VARIANTS, **TEN_TIMES)},
         paper_seeds=5,

@@ -4,12 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lemmata.theories.graph_transformer.experiments.presets import (
-    FRACTIONS,
-    RECORDS,
-    SLOW,
-    experiment,
-)
+from lemmata.theories.graph_transformer.experiments.presets import FRACTIONS, RECORDS, SLOW, experiment
 from lemmata.theories.graph_transformer.figures import samples as figures
 
 COUNTS = [10, 20, 40, 80, 160, 320, 640]
@@ -40,13 +35,8 @@ def gcn_variants(fractions: list[float], counts: list[int]) -> dict[str, dict[st
         for fraction in fractions
         for count in counts
     }
-    return variants | {
-        f"0.4, {counts[-1]}, permuted": {
-            "discriminative": 0.4,
-            "labelled": counts[-1],
-            "defect": "training_labels",
-        }
-    }
+    permuted = {"discriminative": 0.4, "labelled": counts[-1], "defect": "training_labels"}
+    return variants | {f"0.4, {counts[-1]}, permuted": permuted}
 
 
 EXPERIMENTS = (
@@ -90,7 +80,6 @@ EXPERIMENTS = (
         plot=figures.noise,
         setting={"confusion": 0.0, "steps": 600, "records": RECORDS},
         axes={"label_noise": [0.0, 0.05, 0.1, 0.2]},
-        seeds=3,
         paper={**SLOW, "steps": 6000},
     ),
     experiment(

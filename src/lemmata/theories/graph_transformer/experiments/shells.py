@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from lemmata.theories.graph_transformer.experiments.presets import (
-    BLOCKS,
-    CYCLES,
-    experiment,
-    with_fields,
-)
+from lemmata.theories.graph_transformer.experiments.presets import BLOCKS, CYCLES, experiment, with_fields
 from lemmata.theories.graph_transformer.figures import shells as figures
 from lemmata.theories.graph_transformer.studies.sampled_shells import sample_shells
 from lemmata.theories.graph_transformer.studies.shells import examine_shells
@@ -40,7 +35,6 @@ EXPERIMENTS = (
         plot=figures.variance,
         setting={"bins": 3, "labelled": 1000},
         axes={"generator": ["chapter", "ring"]},
-        seeds=3,
         paper_seeds=5,
         simulation=vary_masses,
         tiny={},
@@ -51,7 +45,6 @@ EXPERIMENTS = (
         question="Which share of a neighbourhood is class-relevant?",
         plot=figures.shares,
         axes={"variant": MASSES},
-        seeds=3,
         smoke={"variant": with_fields(MASSES, nodes=80, degree=8)},
         paper_seeds=10,
         simulation=examine_shells,
@@ -63,7 +56,6 @@ EXPERIMENTS = (
         plot=figures.sampling,
         setting={"include_self": False},
         axes={"variant": SAMPLES},
-        seeds=3,
         smoke={"variant": with_fields(SAMPLES, sample=8)},
         paper_seeds=10,
         simulation=sample_shells,
@@ -74,7 +66,6 @@ EXPERIMENTS = (
         question="Do the proof's shells favour the core distance at every node?",
         plot=figures.exchanges,
         axes={"graph": SHELLS},
-        seeds=3,
         smoke={"graph": with_fields(SHELLS, nodes=96, labelled=48, degree=8, batch=10)},
         paper_seeds=10,
         simulation=examine_shells,
@@ -85,7 +76,6 @@ EXPERIMENTS = (
         question="Does the printed graph satisfy Assumption 3.4.2?",
         plot=figures.literal_graph,
         axes={"intra_degree": [0, -1]},
-        seeds=3,
         paper_seeds=10,
         simulation=examine_shells,
     ),

@@ -8,11 +8,11 @@ from jaxtyping import Array, Float
 
 import lemmata as lm
 from lemmata.theories.graph_transformer.data import World, prepare
-from lemmata.theories.graph_transformer.sampling import draw_tokens
+from lemmata.theories.graph_transformer.sampling import SAMPLER, draw_tokens
 from lemmata.theories.graph_transformer.setting import Setting
 
 
-@lm.piece("sample", "draw", "include_self", "per_shell", "extra", "patterns", once=True)
+@lm.piece(*SAMPLER, "patterns", once=True)
 def violations(problem: Setting, key: jax.Array, world: World) -> Float[Array, ""]:
     """The share of (node, pattern, z in {1, 2}) with | |S_i ∩ N_z|/|S| - |D_i ∩ N_z|/N | > √(log|S|/|S|) (B.182)."""
     nodes = world.order.shape[0]

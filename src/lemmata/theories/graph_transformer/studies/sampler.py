@@ -8,7 +8,7 @@ from jaxtyping import Array, Float
 
 import lemmata as lm
 from lemmata.theories.graph_transformer.data import World, prepare
-from lemmata.theories.graph_transformer.sampling import draw_tokens
+from lemmata.theories.graph_transformer.sampling import SAMPLER, draw_tokens
 from lemmata.theories.graph_transformer.setting import Setting
 from lemmata.theories.graph_transformer.training import simulate
 
@@ -21,7 +21,7 @@ def preferred_ratio(confusion: float, preference: float) -> float:
     return confusion / (confusion + preference * (1 - confusion))
 
 
-@lm.piece("sample", "draw", "include_self", "per_shell", "extra", "bin_room", once=True)
+@lm.piece(*SAMPLER, "bin_room", once=True)
 def sampled_ratios(problem: Setting, key: jax.Array, world: World) -> Float[Array, " watched"]:
     """|S_# ∩ N_zm| / |(S_* ∪ S_#) ∩ N_zm| of one sample of every node (3.7); NaN without a decisive node."""
     last = jnp.argsort(world.pattern[world.order] < 2, stable=True)
