@@ -16,10 +16,10 @@ from matplotlib.text import Text
 import lemmata as lm
 from lemmata.lab.figures import NEVER
 from lemmata.lab.grid import make_grid
+from lemmata.theories.teacher_student.dynamics.limit import escape_integral
+from lemmata.theories.teacher_student.dynamics.reduced import Task, at_score, quasi_scale
 from lemmata.theories.teacher_student.experiments import exact, online, transfer
 from lemmata.theories.teacher_student.figures import common
-from lemmata.theories.teacher_student.limit import escape_integral
-from lemmata.theories.teacher_student.reduced import Task, at_score, quasi_scale
 
 EXPERIMENTS = {e.name: e for e in (*exact.EXPERIMENTS, *online.EXPERIMENTS, *transfer.EXPERIMENTS)}
 PANELS = {
@@ -140,7 +140,7 @@ def test_a_figure_has_its_panels_labelled_and_readable_with_a_prediction(name, d
         assert ax.get_xlabel() or any(any(c.isalpha() for c in tick.get_text()) for tick in ax.get_xticklabels())
         if ax.images or ax.get_title().endswith("norms of the blocks"):
             continue
-        assert any(word.startswith(("document", "derived")) for word in ax.get_legend_handles_labels()[1])
+        assert any(word.startswith(("paper", "derived")) for word in ax.get_legend_handles_labels()[1])
 
 
 @pytest.mark.parametrize("name", ["exp-e1-blocks"])
@@ -172,14 +172,14 @@ def test_the_recursion_is_drawn_where_it_was_run_and_only_there(smoke):
     data = smoke["exp-e2-curves"].sel(task=["GSLP"])
     words = {kind: draw("exp-e2-curves", data.sel(dynamics=[kind])).axes[0].get_legend_handles_labels()[1]
              for kind in ("online", "recursion")}  # fmt: skip
-    assert "document: the recursion" in words["recursion"]
-    assert "document: the recursion" not in words["online"]
+    assert "paper: the recursion" in words["recursion"]
+    assert "paper: the recursion" not in words["online"]
 
 
 def test_online_sgd_stands_beside_the_recursion_its_floor_and_the_late_law(smoke, drawn):
     first = smoke["exp-e2-curves"].sel(task="GSLP", dynamics="recursion").isel(seed=0)
     ax = shown(drawn("exp-e2-curves"))[5]
-    x, exact = points(lines(ax, "document: the recursion")[0])
+    x, exact = points(lines(ax, "paper: the recursion")[0])
     np.testing.assert_allclose(exact, first.excess.values[1:-1])
     np.testing.assert_allclose(points(lines(ax, "recursion + floor")[0])[1], exact + 0.05)
     x, law = points(lines(ax, "derived: $KD")[0])
@@ -214,7 +214,7 @@ def test_a_violated_check_is_named_by_its_first_step(smoke):
 def test_the_portrait_follows_the_stationary_curve(smoke, drawn):
     run = smoke["c2-portrait"].isel(seed=0, negative_slope=0, chi=0)
     ax = drawn("c2-portrait").axes[0]
-    p, curve = points(lines(ax, "document: $C_1^*")[0])
+    p, curve = points(lines(ax, "paper: $C_1^*")[0])
     task = Task(36.0, 4.0, float(run.squared_norm), 1.0, 0.05)
     np.testing.assert_allclose(curve, quasi_scale(task, at_score(task, p)))
     # the peak of the identity
@@ -226,7 +226,7 @@ def test_the_portrait_follows_the_stationary_curve(smoke, drawn):
 def test_late_runs_collapse_on_the_derived_laws(drawn):
     axes = shown(drawn("t3-late"))
     for rate, constant, power in zip(axes[:3], axes[3:], (-0.5, -0.5, -1.0), strict=True):
-        x, y = points(lines(rate, "document")[0])
+        x, y = points(lines(rate, "paper")[0])
         assert np.diff(np.log(y)) / np.diff(np.log(x)) == pytest.approx(power)
         assert points(lines(constant, "derived")[0])[1] == pytest.approx(1.0)
         for found in lines(constant, "D="):
@@ -239,7 +239,7 @@ def test_escape_times_on_a_law_are_fitted_by_it_beside_the_quadrature(smoke):
     law = data.assign(escape=3.0 / data.squared_norm)
     ax = draw("p17-escape", law).axes[0]
     assert "exponent −2.00" in str(lines(ax, "identity")[0].get_label())
-    x, printed = points(lines(ax, "document")[0])
+    x, printed = points(lines(ax, "paper")[0])
     np.testing.assert_allclose(printed * x, printed[0] * x[0])
     x, found = points(lines(ax, "derived")[0])
     np.testing.assert_allclose(found, [escape_integral(Task(64.0, 2.0, norm**2, 1.0, 0.05)) / 0.05 for norm in x])
@@ -256,14 +256,14 @@ def test_powers_of_the_dimension_stand_beside_the_printed_and_the_corrected_one(
     exact_law = data.assign(excess=0 * data.excess + data.token_count**2.0)
     ax = draw("t3-dimension", exact_law).axes[3]
     assert "exponent 2.00" in str(lines(ax, "identity")[0].get_label())
-    for words, power in (("document", 4.0), ("corrected", 2.0)):
+    for words, power in (("paper", 4.0), ("corrected", 2.0)):
         x, y = points(lines(ax, words)[0])
         assert np.log(y[1] / y[0]) / np.log(x[1] / x[0]) == pytest.approx(power)
 
 
 def test_the_escape_is_cubic_for_the_identity_alone(drawn):
     ax = drawn("c2-phases").axes[1]
-    assert points(lines(ax, "document")[0])[1] == pytest.approx(3.0)
+    assert points(lines(ax, "paper")[0])[1] == pytest.approx(3.0)
     assert points(lines(ax, "identity")[0])[1] == pytest.approx(2.96, abs=0.05)
     assert points(lines(ax, "ReLU")[0])[1] == pytest.approx(2.17, abs=0.05)
 
@@ -278,7 +278,7 @@ def test_the_printed_sign_of_the_worst_case_is_marked_as_negative(smoke):
 
 def test_clean_losses_have_both_slopes_beside_them(drawn):
     ax = drawn("t5-ood").axes[0]
-    for words, power in (("document", -0.5), ("derived", -1.0)):
+    for words, power in (("paper", -0.5), ("derived", -1.0)):
         x, y = points(lines(ax, words)[0])
         np.testing.assert_allclose(x, [1e2, 1e4])
         assert np.log(y[1] / y[0]) / np.log(100) == pytest.approx(power)
@@ -288,7 +288,7 @@ def test_clean_losses_have_both_slopes_beside_them(drawn):
 def test_blocks_are_held_against_the_criteria_of_figure_1(drawn):
     *_, inactive, positional = shown(drawn("exp-e1-blocks"))
     for ax, limit in ((inactive, 0.02), (positional, 0.1)):
-        assert points(lines(ax, "document")[0])[0] == pytest.approx(limit)
+        assert points(lines(ax, "paper")[0])[0] == pytest.approx(limit)
 
 
 def test_the_measured_floor_is_the_mean_of_the_second_half(smoke, drawn):

@@ -14,7 +14,7 @@ STEPS = np.concatenate([[0.0], 50.0 * np.geomspace(1e2, 1e4, 9), [np.nan]])
 def data(escape: float = 50.0, **more: float) -> xr.Dataset:
     """One run of T* = 50 with nine records over [10², 10⁴] T*, and room for one more."""
     step = xr.DataArray(STEPS[None], dims=("seed", "record"))
-    scalars = {name: xr.DataArray([value], dims="seed") for name, value in {"escape": escape, **more}.items()}
+    scalars = {name: xr.DataArray([value], dims="seed") for name, value in {"escape_step": escape, **more}.items()}
     return xr.Dataset({"step": step, **scalars})
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from lemmata.theories.teacher_student.along import ALLOWED, CASES
+from lemmata.theories.teacher_student.studies.proof import ALLOWED, FORMS
 
 SLOPES = [1.0, 0.1, 0.0]
 SIX = ["CNN ReLU", "CNN leaky", "GCN ReLU", "GCN leaky", "STS", "GSLP"]
@@ -32,10 +32,10 @@ def late() -> xr.Dataset:
     D, K, M = (xr.DataArray(v, coords={"size": sizes}) for v in ([20.0, 64.0], [1.0, 2.0], [10.0, 40.0]))
     slope = xr.DataArray(SLOPES, coords={"negative_slope": SLOPES})
     step = xr.DataArray(np.append(0, 1e9 * np.geomspace(1e2, 1e4, 41)), dims="record")
-    intact = _laws(step, D, K, M, slope, 0.05).assign(escape=1e9 + 0 * D)
+    intact = _laws(step, D, K, M, slope, 0.05).assign(escape_step=1e9 + 0 * D)
     rigid = intact.isel(record=5) + 0 * intact
     still = rigid.assign(
-        step=intact.step, value=1.5 + 0 * intact.value, value_error=2 * rigid.odds, escape=intact.escape
+        step=intact.step, value=1.5 + 0 * intact.value, value_error=2 * rigid.odds, escape_step=intact.escape_step
     )
     held = intact.assign({n: intact[n] * np.sqrt(K / D) for n in ("mass", "odds", "score_error")})
     frozen = {"none": intact, "attention": still, "values": held}
@@ -65,11 +65,11 @@ def escape() -> xr.Dataset:
     for size in (40, 100, 320, 1000):
         cells[f"D={size}, K=1"] = (size, 1, 4, 0.001, 1)
     D, K, M, eta, norms = (
-        xr.DataArray(column, coords={"sweep": list(cells)}) for column in np.asarray(list(cells.values())).T
+        xr.DataArray(column, coords={"variant": list(cells)}) for column in np.asarray(list(cells.values())).T
     )
     ones = xr.DataArray(np.ones((3, 1)), coords={"negative_slope": SLOPES, "seed": [0]})
     names = {"token_count": D, "support_count": K, "squared_norm": M, "eta": eta, "row_norms": norms,
-             "escape": K * D**2 / (eta * M)}  # fmt: skip
+             "escape_step": K * D**2 / (eta * M)}  # fmt: skip
     return xr.Dataset({name: values * ones for name, values in names.items()})
 
 
@@ -79,30 +79,32 @@ def along() -> xr.Dataset:
     checks = list(ALLOWED)
     worst = xr.DataArray(
         np.full((8, 3, 1, len(checks), 2), -0.5),
-        coords={"run": runs, "negative_slope": SLOPES, "seed": [0], "check": checks, "case": list(CASES)},
+        coords={"variant": runs, "negative_slope": SLOPES, "seed": [0], "check": checks, "form": list(FORMS)},
     )
-    worst.loc[{"case": "broken"}] = 9.0
+    worst.loc[{"form": "broken"}] = 9.0
     for name, value in {"quotient_high": 1.0, "quotient_low": -0.3, "scale_high": 2.0, "scale_low": -1.99,
                         "upper_equal": 0.0, "slow": 0.01, "value_path": 0.005, "increment": 0.0}.items():  # fmt: skip
-        worst.loc[{"check": name, "case": "claimed"}] = value
-    worst.loc[{"check": "quotient_high", "case": "broken"}] = 2.0
-    worst.loc[{"check": "quotient_low", "case": "broken"}] = -0.6
-    worst.loc[{"run": "unstable"}] = 5.0
-    worst.loc[{"run": "frozen", "check": ["quotient_high", "quotient_low"]}] = 0.0
-    worst.loc[{"run": "wide", "check": ["value_path", "plateau", "scale_high"]}] = 4.0
-    worst.loc[{"run": "fast", "check": "value_lower"}] = 0.1
+        worst.loc[{"check": name, "form": "claimed"}] = value
+    worst.loc[{"check": "quotient_high", "form": "broken"}] = 2.0
+    worst.loc[{"check": "quotient_low", "form": "broken"}] = -0.6
+    worst.loc[{"variant": "unstable"}] = 5.0
+    worst.loc[{"variant": "frozen", "check": ["quotient_high", "quotient_low"]}] = 0.0
+    worst.loc[{"variant": "wide", "check": ["value_path", "plateau", "scale_high"]}] = 4.0
+    worst.loc[{"variant": "fast", "check": "value_lower"}] = 0.1
     ones = worst.isel(check=0, case=0, drop=True) * 0 + 1
     table = {"R1": (20, 1, 2, 0.05), "R2": (64, 2, 4, 0.02), "R3": (36, 4, 10, 0.05), "wide": (64, 2, 819.2, 0.02),
              "fast": (64, 2, 160, 0.02), "unstable": (20, 1, 2, 0.2), "frozen": (20, 1, 2, 0.05),
              "twin": (20, 1, 2, 0.05)}  # fmt: skip
     D, K, M, eta = (
-        xr.DataArray(column, coords={"run": runs}) for column in np.asarray([table[r] for r in runs], float).T
+        xr.DataArray(column, coords={"variant": runs}) for column in np.asarray([table[r] for r in runs], float).T
     )
     slope = xr.DataArray(SLOPES, coords={"negative_slope": SLOPES})
     reached = (0.5 * (1 + np.sqrt(D / K)) * (1 + 0.04 * (slope < 1))) * ones
-    worst.loc[{"check": "largest_value", "case": "claimed"}] = reached.transpose("run", "negative_slope", "seed").values
+    worst.loc[{"check": "largest_value", "form": "claimed"}] = reached.transpose(
+        "variant", "negative_slope", "seed"
+    ).values
     fitted = np.log(0.05) / np.log1p(-eta * (1 + slope**2) / 2) * xr.where(M > 100, 2.7, 1.0)
-    names = {"token_count": D, "support_count": K, "squared_norm": M, "eta": eta, "slope": slope, "fitted": fitted,
+    names = {"token_count": D, "support_count": K, "squared_norm": M, "eta": eta, "slope": slope, "fitted_step": fitted,
              "separation": M / (K * D**2)}  # fmt: skip
     return xr.Dataset({"worst": worst, **{name: values * ones for name, values in names.items()}})
 
@@ -115,8 +117,8 @@ def blocks() -> xr.Dataset:
     norms = np.broadcast_to(rows, (4, 2, 4, 6)).copy()
     norms[3, :, 2, 5] = 0.1
     excess = np.broadcast_to([5.0, 2.0, 0.5, np.nan], (4, 2, 4)).copy()
-    coords = {"run": runs, "seed": [0, 1], "part": ["values_x", "values_p", "xx", "xp", "px", "pp"]}
-    dims = ("run", "seed", "record")
+    coords = {"variant": runs, "seed": [0, 1], "part": ["values_x", "values_p", "xx", "xp", "px", "pp"]}
+    dims = ("variant", "seed", "record")
     return xr.Dataset(
         {"step": (dims, np.broadcast_to(step, (4, 2, 4)).copy()), "part_norm": ((*dims, "part"), norms),
          "batch_excess": (dims, excess)}, coords,
@@ -128,8 +130,8 @@ def curves() -> xr.Dataset:
     tasks = [*SIX, "CNN ReLU, frozen", "STS, frozen", "GSLP, frozen"]
     step = np.tile([0.0, 100, 500, 1000, 1200, 10_000, np.nan], (9, 2, 2, 1))
     step[6:, ..., 5] = np.nan
-    coords = {"task": tasks, "dynamics": ["online", "recursion"], "seed": [0, 1]}
-    dims = ("task", "dynamics", "seed", "record")
+    coords = {"variant": tasks, "dynamics": ["online", "recursion"], "seed": [0, 1]}
+    dims = ("variant", "dynamics", "seed", "record")
     exact = 1e4 / np.maximum(step, 1)
     excess = exact.copy()
     excess[:, 0] += 0.2
@@ -140,8 +142,8 @@ def curves() -> xr.Dataset:
     there = 0 * step
     return xr.Dataset(
         {"step": (dims, step), "excess": (dims, excess), "score": (dims, 0.8 + there), "cosine": (dims, 1 + there),
-         "rolled_cosine": (dims, 0.1 + there), "floor": (dims[:3], np.full((9, 2, 2), 0.2)),
-         "escape": (dims[:3], np.full((9, 2, 2), 1000.0)),
+         "rolled_cosine": (dims, 0.1 + there), "noise_floor": (dims[:3], np.full((9, 2, 2), 0.2)),
+         "escape_step": (dims[:3], np.full((9, 2, 2), 1000.0)),
          "score_map": ((*dims[:3], "key_token", "query_token"), scores),
          "target_map": ((*dims[:3], "key_token", "query_token"), target)}, coords,
     )  # fmt: skip

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from lemmata.lab.bounds import bound, option, parameter
-from lemmata.theories.teacher_student import reduced
+from lemmata.theories.teacher_student.dynamics import reduced
+from lemmata.theories.teacher_student.dynamics.limit import escape_integral, follow_limit
+from lemmata.theories.teacher_student.dynamics.reduced import Pattern, Task
 from lemmata.theories.teacher_student.gaussian import mean_square_slope, namespace
-from lemmata.theories.teacher_student.limit import escape_integral, follow_limit
-from lemmata.theories.teacher_student.reduced import Pattern, Task
 
 # Row B, on arrays of any kind
 
@@ -136,14 +136,14 @@ def ood_bound(moment: float, steps: float, **given: float) -> float:
 
 @bound("6.2, derived", "a linearised argument at the optimum, not a theorem",
        outputs=parameter(10, "M", "outputs of a token", low=1, integer=True),
-       features=parameter(10, "d", "feature dimension", low=1, integer=True),
+       dimension=parameter(10, "d", "feature dimension", low=1, integer=True),
        batch=parameter(100, "N", "samples of a step", low=1, integer=True),
-       noise=parameter(1.0, "σ_ξ", "standard deviation of the label noise", low=0), **TASK)  # fmt: skip
-def noise_floor(outputs: Any, features: Any, batch: Any, noise: Any, **given: Any) -> Any:
+       label_noise=parameter(1.0, "σ_ξ", "standard deviation of the label noise", low=0), **TASK)  # fmt: skip
+def noise_floor(outputs: Any, dimension: Any, batch: Any, label_noise: Any, **given: Any) -> Any:
     """The excess loss that online SGD settles at: ηMdDa_κσ²/(4NK) + ηa_κσ²‖V*‖²(K - 1)/(4NK²)."""
     D, K = given["tokens"], given["support"]
-    pace = given["step_size"] * mean_square_slope(given["slope"]) * noise**2 / (4 * batch * K)
-    return pace * (outputs * features * D + given["strength"] * (K - 1) / K)
+    pace = given["step_size"] * mean_square_slope(given["slope"]) * label_noise**2 / (4 * batch * K)
+    return pace * (outputs * dimension * D + given["strength"] * (K - 1) / K)
 
 
 BOUNDS = (

@@ -9,7 +9,7 @@ import xarray as xr
 
 from lemmata.lab.claims import NotApplicable
 from lemmata.theories.teacher_student.bounds import right_side
-from lemmata.theories.teacher_student.reduced import Pattern, Task, at_score
+from lemmata.theories.teacher_student.dynamics.reduced import Pattern, Task, at_score
 from lemmata.theories.teacher_student.setting import SEPARATED
 
 
@@ -33,7 +33,7 @@ def separated(data: xr.Dataset) -> xr.Dataset:
 
 def multiples(data: xr.Dataset) -> xr.DataArray:
     """t / T*."""
-    return data.step / data.escape
+    return data.step / data.escape_step
 
 
 def at_multiple(values: xr.DataArray, data: xr.Dataset, multiple: float) -> xr.DataArray:

@@ -1,27 +1,23 @@
-"""The claims register, by topic. What the document gets wrong stands beside its corrected twin."""
+"""The claims register, by topic. What the paper gets wrong stands beside its corrected twin."""
 
 from lemmata.theories.teacher_student.claims import (
-    algebra,
     escape,
+    gaussian,
     late,
-    lemmas,
-    mnist,
     online,
     pattern,
+    proof,
     sequences,
-    steps,
-    transfer,
+    value_scale,
 )
 
 CLAIMS = (
     *pattern.CLAIMS,
-    *steps.CLAIMS,
-    *algebra.CLAIMS,
+    *proof.CLAIMS,
+    *value_scale.CLAIMS,
     *escape.CLAIMS,
     *late.CLAIMS,
-    *transfer.CLAIMS,
-    *lemmas.CLAIMS,
+    *gaussian.CLAIMS,
     *sequences.CLAIMS,
     *online.CLAIMS,
-    *mnist.CLAIMS,
 )

@@ -10,6 +10,8 @@ import xarray as xr
 from lemmata.lab.claims import FAILS, HOLDS, Claim, Control, Datasets, Evidence
 from lemmata.lab.judges import at_most, within
 from lemmata.lab.measures import log_slopes
+from lemmata.theories.teacher_student.dynamics.limit import escape_integral
+from lemmata.theories.teacher_student.dynamics.reduced import Task
 from lemmata.theories.teacher_student.gaussian import mean_square_slope
 
 ESCAPE, PHASES = "p17-escape", "c2-phases"
@@ -29,10 +31,10 @@ def _exponent(sweep: str, along: str, slopes: list[float]) -> Evidence:
     """The exponent of T* in a variable of the data, along one sweep, for every κ."""
 
     def evidence(datasets: Datasets) -> xr.DataArray:
-        data = datasets[ESCAPE].sel(sweep=SWEEPS[sweep], negative_slope=slopes)
+        data = datasets[ESCAPE].sel(variant=SWEEPS[sweep], negative_slope=slopes)
         x = np.sqrt(data.squared_norm) if along == "norm" else data[along]
-        by = data.escape.assign_coords(sweep=x.isel(seed=0, negative_slope=0, drop=True).values)
-        return log_slopes(by, "sweep")
+        by = data.escape_step.assign_coords(variant=x.isel(seed=0, negative_slope=0, drop=True).values)
+        return log_slopes(by, "variant")
 
     return evidence
 
@@ -95,6 +97,19 @@ def _second_half(slopes: list[float], factor: bool) -> Evidence:
     return evidence
 
 
+def prefactor(ratio: float, slope: float) -> float:
+    """φ(D/K, κ) = ηT* ‖V*‖² / (KD²) on the slow manifold, at K = 1."""
+    task = Task(ratio, 1, 1.0, slope, 1.0)
+    return escape_integral(task) * float(task.separation)
+
+
+def _prefactor_limit(limits: dict[float, float]) -> Evidence:
+    """φ(10^9, κ) over its limit."""
+    return lambda datasets: xr.DataArray(
+        [prefactor(1e9, slope) / limit for slope, limit in limits.items()], coords={"κ": list(limits)}
+    )
+
+
 NORM = _exponent("norm", "norm", ALL)
 CLAIMS = (
     _scaling(
@@ -153,6 +168,17 @@ CLAIMS = (
         1.9,
         0.15,
         Control("the sweep at fixed D/K", _exponent("ratio", "token_count", BENT)),
+    ),
+    Claim(
+        name="p17-prefactor-limit",
+        reference="Lemma C.17, derived",
+        kind="limit",
+        statement="The time of escape in units of KD²/(η‖V*‖²) tends to 1 for the identity and to 1/(1+κ²) for κ < 1 "
+        "as D/K grows: its ratio to the limit at D/K = 10^9 is within 1 % of 1.",
+        formula="φ(D/K, κ) → 1 (κ = 1), 1/(1+κ²) (κ = 0, 0.1, 0.5)",
+        evidence=_prefactor_limit({1.0: 1.0} | {slope: 1 / (1 + slope**2) for slope in (0.0, 0.1, 0.5)}),
+        judge=within(0.99, 1.01, predicted=1.0),
+        controls=(Control("limit 1 for κ = 0.5", _prefactor_limit({0.5: 1.0})),),
     ),
     Claim(
         name="c2-escape-identity",

@@ -17,20 +17,20 @@ CONVERGED = 0.2
 """Share of the initial excess above which E1 is not judged."""
 
 
-def _blocks(run: str, intact: str | None = None, step: float | None = None) -> Evidence:
+def _blocks(variant: str, intact: str | None = None, step: float | None = None) -> Evidence:
     """Inactive blocks over W^pp, W_V^p over W_V^x, and the initial W^pp over the present one.
 
-    `intact` is the run whose convergence decides whether anything is judged; `step` is the record, the last if None.
+    `intact` is the variant whose convergence decides whether anything is judged; `step` is the record (None: the last).
     """
 
     def evidence(datasets: Datasets) -> xr.DataArray:
         data = datasets[BLOCKS]
-        gate = data.batch_excess.sel(run=intact or run)
+        gate = data.batch_excess.sel(variant=intact or variant)
         left = float((at_end(gate) / gate.isel(record=0)).max())
         if left > CONVERGED:
             raise NotApplicable(f"not converged: {left:.3g} of the initial excess is left, above {CONVERGED:g}")
-        norms = data.part_norm.sel(run=run)
-        steps = data.step.sel(run=run).isel(seed=0).values
+        norms = data.part_norm.sel(variant=variant)
+        steps = data.step.sel(variant=variant).isel(seed=0).values
         record = int(np.nanargmin(np.abs(steps - (np.nanmax(steps) if step is None else step))))
         part = norms.isel(record=record)
         inactive = part.sel(part=["xx", "xp", "px"]).max("part")
@@ -47,7 +47,7 @@ def _blocks(run: str, intact: str | None = None, step: float | None = None) -> E
     return evidence
 
 
-def _block_claim(name: str, run: str, words: str, control: Control) -> Claim:
+def _block_claim(name: str, variant: str, words: str, control: Control) -> Claim:
     return Claim(
         name=name,
         reference="Figure 1",
@@ -55,50 +55,50 @@ def _block_claim(name: str, run: str, words: str, control: Control) -> Claim:
         statement=f"In the full transformer with {words}, only W_V^x and W^pp train: after 10⁴ steps the other blocks "
         "of W_KQ are at most 0.02 of W^pp, W_V^p at most 0.1 of W_V^x, and W^pp has grown at least 50 times.",
         reads=(BLOCKS,),
-        evidence=_blocks(run),
+        evidence=_blocks(variant),
         judge=at_most({"inactive": 0.02, "positional": 0.1, "initial": 1 / 50}, by="every"),
         controls=(control,),
     )
 
 
-def _marks(datasets: Datasets, tasks: list[str]) -> tuple[xr.Dataset, xr.Dataset]:
+def _marks(datasets: Datasets, variants: list[str]) -> tuple[xr.Dataset, xr.Dataset]:
     """Online SGD and the recursion at the same records of t ≥ T*; inconclusive before 3T*."""
-    data = datasets[CURVES].sel(task=tasks)
-    ended = float((data.step.max("record") / data.escape).min())
+    data = datasets[CURVES].sel(variant=variants)
+    ended = float((data.step.max("record") / data.escape_step).min())
     if ended < 3:
         raise NotApplicable(f"the run ends at {ended:.2g} T*, before 3 T*")
-    late = data.where(data.step >= data.escape)
+    late = data.where(data.step >= data.escape_step)
     return late.sel(dynamics="online"), late.sel(dynamics="recursion")
 
 
-def _excess(tasks: list[str]) -> Evidence:
-    """The least and the largest excess over (recursion + floor) at marks t ≥ T*, by task."""
+def _excess(variants: list[str]) -> Evidence:
+    """The least and the largest excess over (recursion + floor) at marks t ≥ T*, by teacher."""
 
     def evidence(datasets: Datasets) -> xr.DataArray:
-        measured, exact = _marks(datasets, tasks)
-        ratio = measured.excess / (exact.excess + measured.floor)
+        measured, exact = _marks(datasets, variants)
+        ratio = measured.excess / (exact.excess + measured.noise_floor)
         return stack({"least": ratio.min("record"), "largest": ratio.max("record")}, "mark")
 
     return evidence
 
 
-def _frozen(task: str) -> Evidence:
+def _frozen(variant: str) -> Evidence:
     """The same with attention frozen, at T* and 1.2 T*, against the exact dynamics of the intact run."""
 
     def evidence(datasets: Datasets) -> xr.DataArray:
         data = datasets[CURVES]
-        frozen = data.sel(task=f"{task}, frozen", dynamics="online")
-        exact = data.sel(task=task, dynamics="recursion")
+        frozen = data.sel(variant=f"{variant}, frozen", dynamics="online")
+        exact = data.sel(variant=variant, dynamics="recursion")
         found = []
         for seed in data.seed.values:
             run, path = frozen.sel(seed=seed), exact.sel(seed=seed)
             known = (path.step > 0).values
-            at = run.step.values[run.step.values >= float(run.escape)]
+            at = run.step.values[run.step.values >= float(run.escape_step)]
             if not at.size:
                 raise NotApplicable("the frozen run ends before T*")
             curve = np.interp(np.log(at), np.log(path.step.values[known]), np.log(path.excess.values[known]))
-            expected = np.exp(curve) + float(run.floor)
-            ratio = run.excess.values[run.step.values >= float(run.escape)] / expected
+            expected = np.exp(curve) + float(run.noise_floor)
+            ratio = run.excess.values[run.step.values >= float(run.escape_step)] / expected
             found.append([ratio[0], ratio[-1]])
         return xr.DataArray(found, coords={"seed": data.seed, "mark": ["T*", "1.2 T*"]})
 
@@ -107,13 +107,13 @@ def _frozen(task: str) -> Evidence:
 
 def _without_floor(datasets: Datasets) -> xr.DataArray:
     """GCN with ReLU at its last mark, against the recursion alone."""
-    data = datasets[CURVES].sel(task="GCN ReLU")
+    data = datasets[CURVES].sel(variant="GCN ReLU")
     return at_end(data.excess.sel(dynamics="online", drop=True)) / at_end(
         data.excess.sel(dynamics="recursion", drop=True)
     )
 
 
-def _excess_claim(name: str, tasks: list[str], words: str, control: Control) -> Claim:
+def _excess_claim(name: str, variants: list[str], words: str, control: Control) -> Claim:
     return Claim(
         name=name,
         reference="Figure 2(a)",
@@ -122,7 +122,7 @@ def _excess_claim(name: str, tasks: list[str], words: str, control: Control) -> 
         "10 % at every mark from T* on.",
         formula="excess / (recursion + floor) in [0.9, 1.1]",
         reads=(CURVES,),
-        evidence=_excess(tasks),
+        evidence=_excess(variants),
         judge=within(0.9, 1.1, by="every", predicted=1.0),
         controls=(control,),
     )
@@ -133,36 +133,36 @@ def _cosines(variable: str) -> Evidence:
 
     def evidence(datasets: Datasets) -> xr.DataArray:
         measured, _ = _marks(datasets, SIX)
-        data = datasets[CURVES].sel(task=SIX, dynamics="online")
+        data = datasets[CURVES].sel(variant=SIX, dynamics="online")
         early = data[variable].where(data.step == 100).max("record")
         return stack({"late": measured[variable].min("record"), "early": early}, "mark")
 
     return evidence
 
 
-def _maps(datasets: Datasets, tasks: list[str], transposed: bool) -> tuple[xr.DataArray, xr.DataArray, xr.Dataset]:
+def _maps(datasets: Datasets, variants: list[str], transposed: bool) -> tuple[xr.DataArray, xr.DataArray, xr.Dataset]:
     """Learned scores, the supports, and the data of the recursion."""
-    data = datasets[CURVES].sel(task=tasks)
+    data = datasets[CURVES].sel(variant=variants)
     online = data.sel(dynamics="online")
     scores = online.score_map
     if transposed:
-        scores = scores.copy(data=scores.transpose("task", "seed", "query_token", "key_token").values)
+        scores = scores.copy(data=scores.transpose("variant", "seed", "query_token", "key_token").values)
     return scores, online.target_map, data.sel(dynamics="recursion")
 
 
-def _mean_score(tasks: list[str], transposed: bool = False) -> Evidence:
+def _mean_score(variants: list[str], transposed: bool = False) -> Evidence:
     def evidence(datasets: Datasets) -> xr.DataArray:
-        scores, target, exact = _maps(datasets, tasks, transposed)
+        scores, target, exact = _maps(datasets, variants, transposed)
         return abs(scores.where(target > 0).mean(["key_token", "query_token"]) - at_end(exact.score))
 
     return evidence
 
 
-def _order(tasks: list[str], transposed: bool = False) -> Evidence:
+def _order(variants: list[str], transposed: bool = False) -> Evidence:
     """The least score on the supports minus the largest off them."""
 
     def evidence(datasets: Datasets) -> xr.DataArray:
-        scores, target, _ = _maps(datasets, tasks, transposed)
+        scores, target, _ = _maps(datasets, variants, transposed)
         dims = ["key_token", "query_token"]
         return scores.where(target > 0).min(dims) - scores.where(target == 0).max(dims)
 

@@ -25,30 +25,30 @@ def _worst(values: xr.DataArray) -> xr.DataArray:
 
 def _residuals(datasets: Datasets) -> xr.DataArray:
     """The largest distances from the pattern at any step."""
-    data = datasets[PATTERN].sel(case=TEACHERS)
+    data = datasets[PATTERN].sel(variant=TEACHERS)
     return stack({"values": _worst(data.worst_values), "scores": _worst(data.worst_scores)}, "of")
 
 
 def _defect(name: str) -> Evidence:
-    """The residual of a broken case, where it is least visible."""
+    """The residual of a broken variant, where it is least visible."""
 
     def evidence(datasets: Datasets) -> xr.DataArray:
-        data = datasets[PATTERN].sel(case=name, negative_slope=EXTREMES)
+        data = datasets[PATTERN].sel(variant=name, negative_slope=EXTREMES)
         residual = stack({"values": data.worst_values, "scores": data.worst_scores}, "of").max("of")
         return residual.min(["negative_slope", "positions"])
 
     return evidence
 
 
-def _against_recursion(cases: list[str]) -> Evidence:
+def _against_recursion(variants: list[str]) -> Evidence:
     """Full matrices against the recursion: every teacher, and the twin of R1 to 3T*."""
 
     def evidence(datasets: Datasets) -> xr.DataArray:
         data = datasets[PATTERN]
-        pairs = [(data.sel(case=cases), data.sel(case="recursion"))]
-        if cases == TEACHERS:
+        pairs = [(data.sel(variant=variants), data.sel(variant="recursion"))]
+        if variants == TEACHERS:
             along = datasets[ALONG]
-            pairs.append((along.sel(run="twin").isel(seed=0), along.sel(run="R1").isel(seed=0)))
+            pairs.append((along.sel(variant="twin").isel(seed=0), along.sel(variant="R1").isel(seed=0)))
         names = ("value", "support_logit", "rest_logit", "score")
         found = {name: _largest(pairs, lambda full, exact, name=name: abs(full[name] - exact[name])) for name in names}
         found["excess, relative"] = _largest(pairs, lambda full, exact: abs(full.excess / exact.excess - 1))
@@ -64,14 +64,14 @@ def _largest(
     return xr.concat(xr.broadcast(*worst), "pair").max("pair")
 
 
-def _spread(cases: list[str]) -> Evidence:
+def _spread(variants: list[str]) -> Evidence:
     """(largest - smallest) / largest over teachers and bases, the largest over records."""
 
     def evidence(datasets: Datasets) -> xr.DataArray:
-        data = datasets[PATTERN].sel(case=cases)
+        data = datasets[PATTERN].sel(variant=variants)
 
         def relative(values: xr.DataArray) -> xr.DataArray:
-            high, low = values.max(["case", "positions"]), values.min(["case", "positions"])
+            high, low = values.max(["variant", "positions"]), values.min(["variant", "positions"])
             # C_1 = 0 at the start, in all of them
             return _worst(xr.where(high == low, 0.0, (high - low) / abs(high)))
 
@@ -80,19 +80,19 @@ def _spread(cases: list[str]) -> Evidence:
     return evidence
 
 
-def _off_direction(cases: list[str]) -> Evidence:
+def _off_direction(variants: list[str]) -> Evidence:
     def evidence(datasets: Datasets) -> xr.DataArray:
-        data = datasets[PATTERN].sel(case=cases)
+        data = datasets[PATTERN].sel(variant=variants)
         return _worst((1 - data.cosine).where(data.step >= 1))
 
     return evidence
 
 
-def _norm_identity(cases: list[str]) -> Evidence:
+def _norm_identity(variants: list[str]) -> Evidence:
     """‖S - S*‖_F against Dδ/√(K(D - K)), relative, at records with Kp < 0.99."""
 
     def evidence(datasets: Datasets) -> xr.DataArray:
-        data = datasets[PATTERN].sel(case=cases)
+        data = datasets[PATTERN].sel(variant=variants)
         D, K = data.token_count, data.support_count
         formula = D * data.mass / np.sqrt(K * (D - K))
         return _worst(abs(data.score_error / formula - 1).where(K * data.score < 0.99))

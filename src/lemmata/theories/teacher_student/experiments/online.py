@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lemmata.theories.teacher_student.experiments.common import experiment
+from lemmata.theories.teacher_student.experiments import experiment
 from lemmata.theories.teacher_student.figures import online as figures
 
 RELU, LEAKY, IDENTITY = {"negative_slope": 0.0}, {"negative_slope": 0.1}, {"negative_slope": 1.0}
@@ -14,7 +14,7 @@ STS = {"teacher": "sts", "tokens": 20, "support": 4, "step_size": 0.02, **IDENTI
 GSLP = {"teacher": "gslp", "tokens": 20, "support": 1, "outputs": 1, "strength": 10.0, "step_size": 0.02, **IDENTITY}
 FROZEN: dict[str, Any] = {"train_attention": 0.0, "escapes": 1.2}
 """Attention frozen, up to 1.2 T* of the intact run."""
-TASKS: dict[str, dict[str, Any]] = {
+TEACHERS: dict[str, dict[str, Any]] = {
     "CNN ReLU": {**CNN, **RELU},
     "CNN leaky": {**CNN, **LEAKY},
     "GCN ReLU": {**GCN, **RELU, "steps": 20_000},
@@ -26,7 +26,7 @@ TASKS: dict[str, dict[str, Any]] = {
     "GSLP, frozen": {**GSLP, **FROZEN},
 }
 """The six runs of figure 2, and their controls. V* of STS is the identity; a small draw of the others is rescaled."""
-LONG = {name: {**task, "steps": 100_000} for name, task in TASKS.items()}
+LONG = {name: {**fields, "steps": 100_000} for name, fields in TEACHERS.items()}
 BLOCKS: dict[str, dict[str, Any]] = {
     "identity": {**IDENTITY, "step_size": 0.004},
     "ReLU": {**RELU, "step_size": 0.02},
@@ -36,7 +36,7 @@ BLOCKS: dict[str, dict[str, Any]] = {
     "ReLU, standard": {**RELU, "step_size": 0.02, "student": "standard", "steps": 2000},
     "ReLU, factored": {**RELU, "step_size": 0.02, "student": "factored", "steps": 2000},
 }
-_TINY = {"tokens": 6, "support": 3, "features": 2, "outputs": 2, "batch": 5}
+_TINY = {"tokens": 6, "support": 3, "dimension": 2, "outputs": 2, "batch": 5}
 
 EXPERIMENTS = (
     experiment(
@@ -45,14 +45,14 @@ EXPERIMENTS = (
         "Which blocks of the full transformer train?",
         figures.blocks,
         {
-            **GCN, "dynamics": "online", "student": "full", "track": "outputs", "init_scale": 1e-3, "steps": 10_000,
+            **GCN, "dynamics": "online", "student": "full", "track": "outputs", "initial_scale": 1e-3, "steps": 10_000,
             "spacing": "tenths", "records": 14,
         },
-        {"run": BLOCKS},
+        {"variant": BLOCKS},
         2,
         smoke={
             **_TINY, "records": 14,
-            "run": {name: run | ({"support": 6} if "K" in name else {}) | ({"steps": 40} if "steps" in run else {})
+            "variant": {name: run | ({"support": 6} if "K" in name else {}) | ({"steps": 40} if "steps" in run else {})
                     for name, run in BLOCKS.items()},
         },
         paper={"steps": 50_000},
@@ -64,16 +64,16 @@ EXPERIMENTS = (
         "Figures 2 and 3",
         "Does online SGD follow the exact dynamics, down to the floor of its noise?",
         figures.curves,
-        {"dynamics": "online", "start": "slope", "track": "outputs", "spacing": "decades", "records": 30, "room": 36,
-         "steps": 10_000},
-        {"task": TASKS, "dynamics": ["online", "recursion"]},
+        {"dynamics": "online", "start": "slope", "track": "outputs", "spacing": "decades", "records": 30,
+         "token_room": 36, "steps": 10_000},
+        {"variant": TEACHERS, "dynamics": ["online", "recursion"]},
         2,
         smoke={
             "steps": 400, "batch": 5, "records": 30,
-            "task": {name: {**task, **({"steps": 400} if "steps" in task else {})}
-                     for name, task in TASKS.items() if name in ("GCN ReLU", "GSLP", "GSLP, frozen")},
+            "variant": {name: {**task, **({"steps": 400} if "steps" in task else {})}
+                     for name, task in TEACHERS.items() if name in ("GCN ReLU", "GSLP", "GSLP, frozen")},
         },
-        paper={"task": LONG, "records": 40},
+        paper={"variant": LONG, "records": 40},
         paper_seeds=5,
         precision="float32",
     ),
@@ -82,13 +82,13 @@ EXPERIMENTS = (
         "Figure 2, with a tenth of the noise",
         "Is the slope -1 seen once the floor is a hundred times lower?",
         figures.curves,
-        {"dynamics": "online", "start": "slope", "track": "outputs", "spacing": "decades", "records": 30, "room": 36,
-         "steps": 20_000, "noise": 0.1},
-        {"task": {name: TASKS[name] for name in ("GCN ReLU", "GSLP")}, "dynamics": ["online", "recursion"]},
+        {"dynamics": "online", "start": "slope", "track": "outputs", "spacing": "decades", "records": 30,
+         "token_room": 36, "steps": 20_000, "label_noise": 0.1},
+        {"variant": {name: TEACHERS[name] for name in ("GCN ReLU", "GSLP")}, "dynamics": ["online", "recursion"]},
         2,
         smoke={"steps": 400, "batch": 5, "records": 30,
-               "task": {name: {**TASKS[name], "steps": 400} for name in ("GCN ReLU", "GSLP")}},
-        paper={"task": LONG, "records": 40},
+               "variant": {name: {**TEACHERS[name], "steps": 400} for name in ("GCN ReLU", "GSLP")}},
+        paper={"variant": LONG, "records": 40},
         paper_seeds=5,
         precision="float32",
     ),

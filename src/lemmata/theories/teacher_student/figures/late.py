@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from lemmata.lab.figures import GREY, RED, colour, dodge, labels_of, log_y, panels
 from lemmata.theories.teacher_student.bounds import late_mass
-from lemmata.theories.teacher_student.figures.common import (
+from lemmata.theories.teacher_student.figures import (
     DERIVED,
     anchored,
     between,
@@ -126,7 +126,7 @@ def _rates(ax: Axes, data: xr.Dataset, quantity: Law) -> None:
     span, tops = ends(multiples(data)), [top for top in tops if top]
     if span is not None and tops:
         start = 1.6 * max(top[1] for top in tops)
-        anchored(ax, np.asarray(span), start, quantity.power, rf"document: $\propto T^{{{quantity.power:g}}}$")
+        anchored(ax, np.asarray(span), start, quantity.power, rf"paper: $\propto T^{{{quantity.power:g}}}$")
     log_x(ax, f"time {IN_TIME}")
     log_y(ax)
     ax.set_ylabel(quantity.symbol)
@@ -190,9 +190,9 @@ def dimension(data: xr.Dataset) -> Figure:
                     summary.annotate(signed(found.value), (places[j], found.value), (5, -3), fontsize=8,
                                      textcoords="offset points")  # fmt: skip
         finite = np.where(np.isfinite(values), values, np.nan)
-        law(ax, D, finite, D**power.printed, rf"document: $\propto D^{{{power.printed:g}}}$")
+        law(ax, D, finite, D**power.printed, rf"paper: $\propto D^{{{power.printed:g}}}$")
         law(ax, D, finite, D**power.corrected, rf"corrected: $\propto D^{{{power.corrected:g}}}$", **DERIVED)
-        between(summary, i, power.printed, "document" if i == 0 else None)
+        between(summary, i, power.printed, "paper" if i == 0 else None)
         between(summary, i, power.corrected, "corrected" if i == 0 else None, **DERIVED)
         numbers(ax, D, "tokens $D$")
         log_y(ax)

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from lemmata.lab.figures import BLUE, GREEN, GREY, ORANGE, PREDICTED, RED, colour, labels_of, log_y, panels, strip
 from lemmata.lab.measures import at_end
-from lemmata.theories.teacher_student.figures.common import (
+from lemmata.theories.teacher_student.figures import (
     CLAIM,
     DERIVED,
     PURPLE,
@@ -43,11 +43,11 @@ EARLY, LATE = 0.95, 0.999
 
 def blocks(data: xr.Dataset) -> Figure:
     """Norms of the six blocks along every run, and the ratios at its end."""
-    runs = labels_of(data, "run")
+    runs = labels_of(data, "variant")
     count = len(runs) + 2
     figure, axes = panels(count + count % 2, rows=2, width=4.4, height=4.7)
     for ax, name in zip(axes, runs, strict=False):
-        cell = data.sel(run=name)
+        cell = data.sel(variant=name)
         for part, (words, color, style) in PARTS.items():
             if part in labels_of(data, "part"):
                 follow(ax, cell, cell.part_norm.sel(part=part), words, color, linestyle=style, linewidth=1.6)
@@ -69,14 +69,14 @@ def blocks(data: xr.Dataset) -> Figure:
 
 
 def _ratios(ax: Axes, data: xr.Dataset, ratio: xr.DataArray, limit: float, words: str) -> None:
-    runs = labels_of(data, "run")
+    runs = labels_of(data, "variant")
     for i, name in enumerate(runs):
-        values = positive(ratio.sel(run=name).values)
+        values = positive(ratio.sel(variant=name).values)
         color = BLUE if "," not in name else GREY
         label = {0: "every seed"}.get(i, "control, or another student" if color == GREY else None)
         label = None if label in ax.get_legend_handles_labels()[1] else label
         strip(ax, i, values, color, label, sideways=True, median=True)
-    ax.axvline(limit, label=f"document: only $W_V^x$, $W^{{pp}}$ train (claimed: at most {limit:g})", **PREDICTED)
+    ax.axvline(limit, label=f"paper: only $W_V^x$, $W^{{pp}}$ train (claimed: at most {limit:g})", **PREDICTED)
     ax.set_yticks(range(len(runs)), runs, fontsize=8)
     ax.set_ylim(len(runs) - 0.5, -0.5)
     log_x(ax, words)
@@ -89,13 +89,15 @@ COLUMNS = 5
 
 
 def curves(data: xr.Dataset) -> Figure:
-    """One row a task: excess loss, out-of-distribution loss, cosine, learned scores and those of the teacher."""
-    tasks = [name for name in labels_of(data, "task") if not name.endswith(FROZEN)] or labels_of(data, "task")
-    figure, axes = panels(COLUMNS * len(tasks), rows=len(tasks), width=3.9, height=3.0 if len(tasks) > 2 else 3.6)
-    for i, name in enumerate(tasks):
+    """One row a teacher: excess loss, out-of-distribution loss, cosine, learned scores and those of the teacher."""
+    teachers = [name for name in labels_of(data, "variant") if not name.endswith(FROZEN)] or labels_of(data, "variant")
+    figure, axes = panels(
+        COLUMNS * len(teachers), rows=len(teachers), width=3.9, height=3.0 if len(teachers) > 2 else 3.6
+    )
+    for i, name in enumerate(teachers):
         row = axes[COLUMNS * i : COLUMNS * (i + 1)]
-        cells = data.sel(task=name)
-        control = data.sel(task=name + FROZEN) if name + FROZEN in labels_of(data, "task") else None
+        cells = data.sel(variant=name)
+        control = data.sel(variant=name + FROZEN) if name + FROZEN in labels_of(data, "variant") else None
         trained, exact = _kinds(cells)
         frozen = None if control is None else _kinds(control)[0]
         known = trained if trained is not None else exact
@@ -131,7 +133,7 @@ def _shared_legend(column: list[Axes]) -> None:
 
 def _escaped(data: xr.Dataset) -> xr.DataArray:
     """The records from T* on."""
-    return (data.step >= data.escape) & (data.step > 0)
+    return (data.step >= data.escape_step) & (data.step > 0)
 
 
 def _excess(ax: Axes, known: xr.Dataset, exact: xr.Dataset | None, frozen: xr.Dataset | None) -> None:
@@ -139,20 +141,20 @@ def _excess(ax: Axes, known: xr.Dataset, exact: xr.Dataset | None, frozen: xr.Da
     follow(ax, known, known.excess, "online SGD, every seed", BLUE, marker="o", markersize=3.5)
     if exact is not None:
         first = exact.isel(seed=0)
-        level_of = float(known.floor.isel(seed=0))
-        ax.plot(positive(first.step), positive(first.excess), label="document: the recursion", **PREDICTED)
+        level_of = float(known.noise_floor.isel(seed=0))
+        ax.plot(positive(first.step), positive(first.excess), label="paper: the recursion", **PREDICTED)
         style = {"color": RED, "linewidth": 1.1}
         ax.plot(positive(first.step), positive(first.excess + level_of), label="recursion + floor", **style)
         ax.axhline(level_of, label="derived: floor of the noise", **CLAIM)
         ax.plot(positive(first.step), late_excess(first, 0.5), label=r"derived: $KD(D-K)/(4\eta T)$", **DERIVED)
-        ratio = ends((known.excess / (exact.excess + known.floor)).where(_escaped(known)))
+        ratio = ends((known.excess / (exact.excess + known.noise_floor)).where(_escaped(known)))
         if ratio is not None:
             words = rf"SGD / (recursion + floor), $t\geq T^*$: {ratio[0]:.2f} to {ratio[1]:.2f}"
     if frozen is not None:
         follow(ax, frozen, frozen.excess, "control: attention frozen", GREY, marker="x", markersize=3)
     log_x(ax)
     log_y(ax)
-    moment(ax, float(known.escape.isel(seed=0)), "$T^*$", height=0.15)
+    moment(ax, float(known.escape_step.isel(seed=0)), "$T^*$", height=0.15)
     ax.set_title(words, fontsize=9.5)
 
 
@@ -167,12 +169,12 @@ def _shifted(ax: Axes, known: xr.Dataset, exact: xr.Dataset | None) -> None:
     if exact is not None:
         for i in range(exact.sizes["seed"]):
             first = exact.isel(seed=i)
-            label = "document: the recursion, clean" if i == 0 else None
+            label = "paper: the recursion, clean" if i == 0 else None
             ax.plot(positive(first.step), positive(first.ood_clean), label=label, **PREDICTED)
     late = known.ood_clean.where(_escaped(known))
     span, top = ends(known.step.where(_escaped(known))), ends(late)
     if span is not None and top is not None:
-        anchored(ax, span, 1.6 * top[1], -0.5, "document: slope −1/2", color=RED)
+        anchored(ax, span, 1.6 * top[1], -0.5, "paper: slope −1/2", color=RED)
         anchored(ax, span, 1.6 * top[1], -1.0, "derived: slope −1", **DERIVED)
     log_x(ax)
     log_y(ax)
@@ -184,10 +186,10 @@ def _shifted(ax: Axes, known: xr.Dataset, exact: xr.Dataset | None) -> None:
 def _cosine(ax: Axes, known: xr.Dataset) -> None:
     """1 - cos, which Figure 2(c) shows as "near 1"."""
     follow(ax, known, 1 - known.cosine, r"$1-\cos(W_V,V^*)$, every seed", BLUE, marker="o", markersize=3.5)
-    escape = float(known.escape.isel(seed=0))
+    escape = float(known.escape_step.isel(seed=0))
     span = ends(known.step)
     if span is not None:
-        words = "document: cosine near 1 (claimed:\n0.95 from step 100, 0.999 from $T^*$ on)"
+        words = "paper: cosine near 1 (claimed:\n0.95 from step 100, 0.999 from $T^*$ on)"
         x = [100.0, escape, escape, max(span[1], escape)]
         ax.plot(x, [1 - EARLY, 1 - EARLY, 1 - LATE, 1 - LATE], label=words, **PREDICTED)
     log_x(ax)
@@ -214,7 +216,7 @@ def _scores(left: Axes, right: Axes, known: xr.Dataset, exact: xr.Dataset | None
     top = float(target.max())
     words = f"learned $S$, mean on support {learned[target > 0].mean():.3f}"
     if exact is not None:
-        words += f"\n(document: $p(T)$ = {float(at_end(exact.score).isel(seed=0)):.3f})"
+        words += f"\n(paper: $p(T)$ = {float(at_end(exact.score).isel(seed=0)):.3f})"
     for ax, matrix, title in ((left, learned, words), (right, target, f"teacher $S^*$, $1/K$ = {top:.3g} on support")):
         ax.grid(False)
         ax.spines[["top", "right"]].set_visible(True)
@@ -232,7 +234,7 @@ def floor(data: xr.Dataset) -> Figure:
     low_high: list[float] = []
     for i, (N, eta) in enumerate(cells):
         cell = data.sel(batch=N, step_size=eta)
-        estimate = float(cell.floor.isel(seed=0))
+        estimate = float(cell.noise_floor.isel(seed=0))
         words = rf"$N$ = {N:g}, $\eta$ = {eta:g}"
         late = cell.excess.where(cell.step >= 0.5 * cell.step.max("record"))
         settled = late.mean("record")

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator
 
 from lemmata.lab.figures import BLUE, GREEN, GREY, PREDICTED, RED, colour, labels_of, log_y, panels, present, strip
-from lemmata.theories.teacher_student.figures.common import (
+from lemmata.theories.teacher_student.figures import (
     CLAIM,
     PURPLE,
     by_slope,
@@ -37,19 +37,21 @@ TINY = 1e-17
 
 
 def pattern(data: xr.Dataset) -> Figure:
-    """C_1, p and excess of every teacher and basis on the recursion, and the residuals of all cases."""
+    """C_1, p and excess of every teacher and basis on the recursion, and the residuals of all variants."""
     figure, axes = panels(4, rows=2, width=6.0, height=4.5)
-    teachers = present(data, "case", list(TEACHERS))
+    teachers = present(data, "variant", list(TEACHERS))
     for ax, (name, symbol, title) in zip(axes, TRACKED, strict=False):
-        for case in teachers:
-            words, marker = TEACHERS[case]
-            _points(ax, data.sel(case=case), name, words, marker)
-        if OTHER in labels_of(data, "case"):
-            _points(ax, data.sel(case=OTHER), name, r"control: other $\|V^*\|_F^2$, equal $\sum\|v_m^*\|$", "x", GREY)
-        if RECURSION in labels_of(data, "case"):
-            exact = data.sel(case=RECURSION).isel(positions=0, seed=0)
+        for variant in teachers:
+            words, marker = TEACHERS[variant]
+            _points(ax, data.sel(variant=variant), name, words, marker)
+        if OTHER in labels_of(data, "variant"):
+            _points(
+                ax, data.sel(variant=OTHER), name, r"control: other $\|V^*\|_F^2$, equal $\sum\|v_m^*\|$", "x", GREY
+            )
+        if RECURSION in labels_of(data, "variant"):
+            exact = data.sel(variant=RECURSION).isel(positions=0, seed=0)
             for i, (cell, _, _) in enumerate(by_slope(exact)):
-                label = "document: the recursion" if i == 0 else None
+                label = "paper: the recursion" if i == 0 else None
                 ax.plot(positive(cell.step), cell[name], label=label, **{**PREDICTED, "linewidth": 1.2})
         for _, words, color in by_slope(data):
             ax.plot([], [], color=color, linewidth=5, alpha=0.6, label=words)
@@ -64,7 +66,7 @@ def pattern(data: xr.Dataset) -> Figure:
 
 
 def _points(ax: Axes, data: xr.Dataset, name: str, words: str, marker: str, color: str | None = None) -> None:
-    """All runs of a case as open points in the colours of the activations; every teacher has its marker."""
+    """All runs of a variant as open points in the colours of the activations; every teacher has its marker."""
     for i, (cell, _, own) in enumerate(by_slope(data)):
         y = cell[name].stack(run=("positions", "seed")).transpose("record", "run")
         x = positive(cell.step).stack(run=("positions", "seed")).transpose("record", "run")  # pyright: ignore[reportAttributeAccessIssue]
@@ -77,19 +79,19 @@ def _points(ax: Axes, data: xr.Dataset, name: str, words: str, marker: str, colo
 
 
 def _residuals(ax: Axes, data: xr.Dataset) -> None:
-    """The largest distance of values and scores from the pattern at any step, by case."""
-    cases = [case for case in labels_of(data, "case") if case not in (RECURSION, OTHER)]
-    kept = [case for case in cases if case in TEACHERS]
-    cases = kept + [case for case in cases if case not in kept]
-    for i, case in enumerate(cases):
-        cell = data.sel(case=case)
+    """The largest distance of values and scores from the pattern at any step, by variant."""
+    variants = [variant for variant in labels_of(data, "variant") if variant not in (RECURSION, OTHER)]
+    kept = [variant for variant in variants if variant in TEACHERS]
+    variants = kept + [variant for variant in variants if variant not in kept]
+    for i, variant in enumerate(variants):
+        cell = data.sel(variant=variant)
         worst = np.maximum(np.maximum(cell.worst_values, cell.worst_scores), TINY)
-        color = BLUE if case in kept else RED
+        color = BLUE if variant in kept else RED
         label = {0: "intact: every run", len(kept): "a broken assumption: every run"}.get(i)
         strip(ax, i, worst.values, color, label, sideways=True, median=True, markersize=3.5, alpha=0.5, width=0.15)
-    ax.axvline(KEPT, label=f"document: kept (claimed: below {KEPT:.0e})", **PREDICTED)
+    ax.axvline(KEPT, label=f"paper: kept (claimed: below {KEPT:.0e})", **PREDICTED)
     ax.axvline(BROKEN, label=f"controls must exceed {BROKEN:.0e}", **CLAIM)
-    ax.set_yticks(range(len(cases)), [TEACHERS[c][0] if c in TEACHERS else c.replace("_", " ") for c in cases])
+    ax.set_yticks(range(len(variants)), [TEACHERS[c][0] if c in TEACHERS else c.replace("_", " ") for c in variants])
     ax.invert_yaxis()
     ax.set_xscale("log")
     found = ends(data.worst_scores)
@@ -115,7 +117,7 @@ def temperature(data: xr.Dataset) -> Figure:
                     style = {"marker": "o", "linestyle": "none", "markersize": 4, "markerfacecolor": "none"}
                     ax.plot(x, cell[name], color=color, label=f"τ = {heat:g}", **style)
                 else:
-                    ax.plot(x, cell[name], label="document: the recursion, at τ" if i == 0 else None, **PREDICTED)
+                    ax.plot(x, cell[name], label="paper: the recursion, at τ" if i == 0 else None, **PREDICTED)
     support = ends(data.support_count)
     for ax in (left, middle):
         if support is not None:
