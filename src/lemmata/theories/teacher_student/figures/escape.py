@@ -1,8 +1,8 @@
-"""How the end of the second phase scales (P17), and how fast the score escapes from 1/D on the way (C2, 9.9)."""
+"""How the end T* of the second phase scales (P17), and how fast the score escapes from 1/D on the way (C2, 9.9)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,216 +10,142 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from lemmata.lab.figures import PREDICTED, dodge, labels_of, log_y, panels
+import lemmata as lm
+from lemmata import figures as draw
 from lemmata.theories.teacher_student.dynamics.limit import escape_integral
 from lemmata.theories.teacher_student.dynamics.reduced import slow_rate
-from lemmata.theories.teacher_student.figures import (
-    CLAIM,
-    DERIVED,
-    NAMED,
-    accept,
-    between,
-    by_slope,
-    fitted,
-    law,
-    legend,
-    level,
-    log_x,
-    names,
-    numbers,
-    scalar_task,
-    signed,
-)
+from lemmata.theories.teacher_student.figures import named, plain_task
 from lemmata.theories.teacher_student.gaussian import mean_square_slope
 
 
 class Sweep(NamedTuple):
-    """A part of the axis `variant` of p17-escape: which labels, over what, and the law of the paper."""
+    """A part of p17-escape: the fields that its cells share, over what it is drawn, and the law of the paper."""
 
-    belongs: Callable[[str], bool]
-    x: Callable[[xr.Dataset], Any]
+    fields: dict[str, Any]
+    along: str
     words: str
+    title: str
     printed: float
     formula: str
-    title: str
 
 
 SWEEPS = (
-    Sweep(lambda s: s.startswith("λ="), lambda d: np.sqrt(d.squared_norm), r"$\|V^*\|_F$ of $\lambda V^*$",
-          -1.0, r"(\sum\|v_m^*\|)^{-1}", "scale of the teacher's values"),
-    Sweep(lambda s: s.startswith("M="), lambda d: d.row_norms, r"$\sum\|v_m^*\|$ = $M$, unit rows",
-          -1.0, r"(\sum\|v_m^*\|)^{-1}", "number of unit rows"),
-    Sweep(lambda s: s.startswith("η="), lambda d: d.eta, r"step size $\eta$", -1.0, r"\eta^{-1}", "step size"),
-    Sweep(lambda s: s.endswith("K=D/20"), lambda d: d.token_count, "tokens $D$ at fixed $D/K$",
-          3.0, r"KD^2\propto D^3", "tokens at fixed $D/K$"),
-    Sweep(lambda s: s.endswith("K=1"), lambda d: d.token_count, "tokens $D$ at $K=1$", 2.0, "D^2",
-          "tokens at fixed $K$"),
+    Sweep({"tokens": 64, "step_size": 0.05, "value_law": "two_rows"}, "norm", r"$\|V^*\|_F$", "the scale of $V^*$",
+          -1.0, r"(\sum\|v_m^*\|)^{-1}"),
+    Sweep({"value_law": "gaussian"}, "row_norms", r"$\sum\|v_m^*\|=M$", "the number of unit rows",
+          -1.0, r"(\sum\|v_m^*\|)^{-1}"),
+    Sweep({"tokens": 64, "strength": 4.0}, "eta", r"step size $\eta$", "the step size", -1.0, r"\eta^{-1}"),
+    Sweep({"strength": 2.0}, "token_count", "tokens $D$, $D/K=20$", "tokens at fixed $D/K$", 3.0, r"KD^2\propto D^3"),
+    Sweep({"step_size": 0.001}, "token_count", "tokens $D$, $K=1$", "tokens at fixed $K$", 2.0, "D^2"),
 )  # fmt: skip
 
 
 def escape(data: xr.Dataset) -> Figure:
     """T* against everything that is swept: fitted exponents, the paper's, and the quadrature."""
-    figure, axes = panels(6, rows=2, width=5.0, height=4.7)
+    figure, axes = draw.panels(6, rows=2, width=4.5, height=4.4)
+    data = named(data.assign(norm=np.sqrt(data.squared_norm)))
+    data = data.assign(quadrature=xr.zeros_like(data.escape_step.isel(seed=0)))
+    for cell in np.ndindex(data.quadrature.shape):
+        task = plain_task(data.isel(dict(zip(data.quadrature.dims, cell, strict=True))))
+        data.quadrature.values[cell] = escape_integral(task) / task.step_size
     for ax, sweep in zip(axes, SWEEPS, strict=False):
-        labels = [label for label in labels_of(data, "variant") if sweep.belongs(label)]
-        if not labels:
+        try:
+            _times(ax, lm.cells(data, **sweep.fields), sweep)
+        except lm.NotApplicable:
             ax.set_axis_off()
-            continue
-        _escapes(ax, data.sel(variant=labels), sweep)
     _prefactor(axes[-1], data)
     return figure
 
 
-def _estimate(cell: xr.Dataset) -> float:
-    """T* by quadrature on the slow manifold."""
-    task = scalar_task(cell)
-    return escape_integral(task) / task.step_size
-
-
-def _escapes(ax: Axes, data: xr.Dataset, sweep: Sweep) -> None:
-    x = np.asarray(sweep.x(data.isel(seed=0, negative_slope=0)), float)
-    order = np.argsort(x)
-    data, x = data.isel(variant=order), x[order]
-    times = data.escape_step.transpose("negative_slope", "seed", "variant").values
-    estimates = [[_estimate(cells.isel(variant=j)) for j in range(x.size)] for cells, _, _ in by_slope(data)]
-    for i, (_, words, color) in enumerate(by_slope(data)):
-        fitted(ax, x, times[i], color, words)
-    for i, found in enumerate(estimates):
-        powers = np.diff(np.log(found)) / np.diff(np.log(x))
-        name = next(iter(by_slope(data)))[1]
-        words = "derived: quadrature" + (f" ({name}: exponent {signed(powers.mean())})" if powers.size else "")
-        ax.plot(x, found, label=words if i == 0 else None, **DERIVED)
-    law(ax, x, np.where(np.isfinite(times), times, np.nan), x**sweep.printed, rf"paper: $\propto {sweep.formula}$")
-    numbers(ax, x, sweep.words)
-    log_y(ax)
-    ax.set_ylabel("$T^*$, first step with $p\\geq1/(2K)$")
-    ax.set_title(f"end of phase 2 by {sweep.title}", fontsize=10)
-    legend(ax, 1)
+def _times(ax: Axes, data: xr.Dataset, sweep: Sweep) -> None:
+    data = data.isel(variant=np.argsort(data[sweep.along].isel(seed=0, activation=0).values))
+    x = data[sweep.along].isel(seed=0, activation=0).values
+    draw.curves(ax, data.escape_step, "variant", "activation", "", x=x, middle="geometric", linestyle="none")
+    for i, name in enumerate(data.activation.values):
+        cells = data.sel(activation=name)
+        draw.fit(ax, x, cells.escape_step.transpose("seed", "variant").values, draw.look(i).color, f"fit, {name}")
+        draw.corrected(ax, cells.quadrature, None if i else "derived: quadrature", x)
+    draw.law(ax, x, data.escape_step.transpose(..., "variant"), x**sweep.printed, rf"paper: $\propto {sweep.formula}$")
+    draw.numbers(ax, x, sweep.words)
+    draw.log_y(ax)
+    draw.finish(ax, f"end of phase 2 by {sweep.title}", r"$T^*$, first step with $p\geq1/(2K)$", legend=1)
 
 
 def _prefactor(ax: Axes, data: xr.Dataset) -> None:
     """T* in its unit against D/K, all sweeps together: the function φ of P17."""
-    for i, (cells, words, color) in enumerate(by_slope(data.isel(seed=0))):
-        ratio = (cells.token_count / cells.support_count).values
-        unit = (cells.separation * cells.eta).values
-        reached = cells.escape_step.where(np.isfinite(cells.escape_step)).values
-        ax.plot(ratio, reached * unit, "o", color=color, markersize=5, alpha=0.7, label=words)
-        order = np.argsort(ratio)
-        found = [_estimate(cells.isel(variant=int(j))) * unit[j] for j in order]
-        label = r"derived: quadrature, $\phi(D/K,\kappa)$" if i == 0 else None
-        ax.plot(ratio[order], found, label=label, **DERIVED)
-        kappa = float(cells.slope.isel(variant=0))
-        label = r"its limit: 1 (identity), $1/(1+\kappa^2)$" if i == 0 else None
-        ax.axhline(1.0 if kappa == 1 else 1 / (1 + kappa**2), label=label, **CLAIM)
-    numbers(ax, data.token_count / data.support_count, "$D/K$")
-    ax.set_ylim(0, ax.get_ylim()[1])
-    ax.set_ylabel(r"$\eta\|V^*\|_F^2\,T^*/(KD^2)$")
-    ax.set_title(r"paper: $T^*=\Theta(KD^2/(\eta\|V^*\|_F^2))$, all runs", fontsize=10)
-    legend(ax, 1)
+    data = data.isel(seed=0)
+    ratio = (data.token_count / data.support_count).isel(activation=0)
+    data = data.isel(variant=np.argsort(ratio.values))
+    unit, x = data.separation * data.eta, np.sort(ratio.values)
+    draw.curves(ax, data.escape_step * unit, "variant", "activation", x=x, linestyle="none", alpha=0.7)
+    for i, name in enumerate(data.activation.values):
+        words = r"derived: quadrature, $\phi(D/K,\kappa)$"
+        draw.corrected(ax, (data.quadrature * unit).sel(activation=name), None if i else words, x)
+    draw.predicted(ax, 1.0, r"derived limit: 1 for $\kappa=1$ and $\kappa=0$", **draw.CLAIMED)
+    draw.numbers(ax, x, "$D/K$")
+    draw.from_zero(ax)
+    draw.finish(
+        ax, r"paper: $T^*=\Theta(KD^2/(\eta\|V^*\|_F^2))$, all runs", r"$\eta\|V^*\|_F^2\,T^*/(KD^2)$", legend=1
+    )
 
 
 BELOW, ABOVE, FIRST, LATE = "1.9/D", "2.1/D", "1.1/D", "0.4/K"
 """Levels of p: on both sides of 2/D, just after the start, and late in the escape."""
-CUBIC, QUADRATIC = 3.0, 2.0
 
 
-def phases(data: xr.Dataset) -> Figure:
-    """How the speed of the escape depends on p: its local exponent, and its size at the start and late."""
-    figure, axes = panels(4, rows=2, width=6.0, height=4.4)
-    sizes = labels_of(data, "size")
-    data = data.isel(seed=0).assign(slope=data.negative_slope)
-    _speeds(axes[0], data.sel(size=sizes[0]), sizes[0])
-    _exponents(axes[1], data)
-    _starts(axes[2], data)
-    _second_half(axes[3], data)
-    for ax in axes:
-        legend(ax)
+def phases(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
+    """How the speed of the escape depends on p: along p, its local exponent, its size at the start and late."""
+    figure, (speeds, exponent, start, late) = draw.panels(4, rows=2, width=5.2, height=4.2)
+    data = named(data.assign(slope=data.negative_slope))
+    D, K, p = data.token_count, data.support_count, data.score
+    unit = data.eta * data.squared_norm / K
+    _speeds(speeds, data.isel(size=0, seed=0))
+    rate = {level: data.rate.sel(level=level, drop=True) for level in (BELOW, ABOVE, FIRST, LATE)}
+    local = np.log(rate[ABOVE] / rate[BELOW]) / np.log(p.sel(level=ABOVE, drop=True) / p.sel(level=BELOW, drop=True))
+    draw.groups(exponent, local, "size", "activation")
+    draw.predicted(exponent, 3.0, "paper: cubic, 3")
+    draw.corrected(exponent, 2.0, r"derived for $\kappa<1$, $D\gg K$: 2")
+    draw.claimed(exponent, claims["c2-escape-identity"], words="claimed at $D=400$, identity")
+    draw.claimed(exponent, claims["c2-escape-corrected"], words=r"claimed at $D=400$, $\kappa<1$")
+    exponent.set_ylim(1.7, 3.3)
+    draw.finish(
+        exponent, "local exponent of the escape", r"$d\ln\dot p/d\ln p$ at $p=2/D$", "size of the problem, $K=1$"
+    )
+    first = rate[FIRST] / (unit * p.sel(level=FIRST) ** 3)
+    x = (D / K).isel(seed=0, activation=0).values
+    draw.curves(start, first / first.isel(size=0), "size", "activation", x=x)
+    draw.predicted(start, 1.0, "paper: one constant")
+    draw.claimed(start, claims["c2-cubic-upper"])
+    draw.numbers(start, x, "$D/K$")
+    draw.from_zero(start)
+    words = rf"$K\dot p/(\eta\|V^*\|_F^2p^3)$ over that at $D/K$ = {x[0]:g}"
+    draw.finish(start, r"is $\dot p\leq c\,\eta\|V^*\|_F^2p^3/K$ with one $c$? At $p=1.1/D$", words)
+    last = p.sel(level=LATE)
+    law = unit * (1 - K * last) ** 3 / (K**2 * D**2 * last) * mean_square_slope(data.slope)
+    draw.groups(late, rate[LATE] / law, "size", "activation")
+    draw.corrected(late, 1.0, r"derived: $a_\kappa\eta\|V^*\|_F^2\delta^3/(K^3D^2p)$")
+    draw.claimed(late, claims["c2-second-half"], words="claimed at $D=400$")
+    late.set_ylim(0.8, 1.2)
+    draw.finish(
+        late, "second half of the escape, at $p=0.4/K$", r"$\dot p$ over the derived law", "size of the problem, $K=1$"
+    )
     return figure
 
 
-def _speeds(ax: Axes, data: xr.Dataset, size: str) -> None:
-    """dp/dt over p with the slow manifold, and the powers 3 and 2 from the first level on."""
-    for i, (cell, words, color) in enumerate(by_slope(data)):
-        task = scalar_task(cell)
+def _speeds(ax: Axes, data: xr.Dataset) -> None:
+    """dp/dt over p on the slow manifold, and the cube of p from the first level on."""
+    for i, name in enumerate(data.activation.values):
+        cell, look = data.sel(activation=name), draw.look(i)
+        task = plain_task(cell)
         scale = task.step_size * task.strength / task.support
-        ax.plot(cell.score, cell.rate / scale, "o", color=color, markersize=6, label=f"{words}, continuous limit")
+        ax.plot(cell.score, cell.rate / scale, look.marker, color=look.color, markersize=7, label=f"measured, {name}")
         p = np.geomspace(1.02 / task.tokens, 0.9 / task.support, 200)
-        label = "derived: slow manifold (6.1)" if i == 0 else None
-        ax.plot(p, slow_rate(task, p) / scale, label=label, **DERIVED)
+        how = {"color": look.color, "linewidth": 1}
+        draw.corrected(ax, slow_rate(task, p) / scale, f"derived: slow manifold, {name}", p, **how)
         span = p[p <= 2 / np.sqrt(task.tokens * task.support)]
-        label = r"paper: $\dot p\propto p^3$" if i == 0 else None
-        ax.plot(span, float(cell.rate.sel(level=FIRST)) / scale * (span / (1.1 / task.tokens)) ** CUBIC, label=label,
-                **PREDICTED)  # fmt: skip
-    log_x(ax, "score $p$ on the supports")
-    log_y(ax)
-    ax.set_ylabel(r"$K\dot p/(\eta\|V^*\|_F^2)$")
-    ax.set_title(f"speed of the escape, {size}: cubic for the identity alone", fontsize=10)
-
-
-def _places(data: xr.Dataset) -> Any:
-    """All cells beside each other: place, cell, its size, and the name and colour of its activation."""
-    count = data.sizes["negative_slope"]
-    for i, size in enumerate(labels_of(data, "size")):
-        for (cell, words, color), shift in zip(by_slope(data.sel(size=size)), dodge(count), strict=True):
-            yield i + shift, cell, i, words, color
-
-
-def _mark(ax: Axes, place: float, value: float, first: bool, words: str, color: str) -> None:
-    ax.plot(place, value, "o", color=color, markersize=7, label=words if first else None)
-    ax.annotate(signed(value), (place, value), (0, 7), textcoords="offset points", ha="center", fontsize=8)
-
-
-def _exponents(ax: Axes, data: xr.Dataset) -> None:
-    """d ln(dp/dt) / d ln p at p = 2/D."""
-
-    def exponent(below: Any, above: Any, p: Any) -> float:
-        return float(np.log(above / below) / np.log(p.sel(level=ABOVE) / p.sel(level=BELOW)))
-
-    for place, cell, i, words, color in _places(data):
-        p = cell.score
-        _mark(ax, place, exponent(cell.rate.sel(level=BELOW), cell.rate.sel(level=ABOVE), p), i == 0, words, color)
-        below, above = (slow_rate(scalar_task(cell), float(p.sel(level=at))) for at in (BELOW, ABOVE))
-        first = i == 0 and words == NAMED[1.0][0]
-        between(ax, place, exponent(below, above, p), "derived: slow manifold" if first else None, half=0.09, **DERIVED)
-    ax.axhline(CUBIC, label="paper: cubic, 3", **PREDICTED)
-    level(ax, QUADRATIC, r"derived for $\kappa<1$, $D\gg K$: quadratic, 2")
-    ax.set_ylim(1.7, 3.3)
-    names(ax, labels_of(data, "size"), "size of the problem, $K=1$")
-    ax.set_ylabel(r"$d\ln\dot p/d\ln p$ at $p=2/D$")
-    ax.set_title("local exponent of the escape", fontsize=10)
-
-
-def _starts(ax: Axes, data: xr.Dataset) -> None:
-    """K dp/dt / (η‖V*‖² p³) just after the start: a constant, if the escape were cubic with an absolute constant."""
-    for cells, words, color in by_slope(data):
-        found = [cells.sel(size=size) for size in labels_of(data, "size")]
-        tasks = [scalar_task(cell) for cell in found]
-        D = np.array([task.tokens / task.support for task in tasks])
-        unit = [t.step_size * t.strength / t.support * float(c.score.sel(level=FIRST)) ** 3
-                for t, c in zip(tasks, found, strict=True)]  # fmt: skip
-        y = np.array([float(c.rate.sel(level=FIRST)) / u for c, u in zip(found, unit, strict=True)])
-        slow = [slow_rate(t, float(c.score.sel(level=FIRST))) / u for t, c, u in zip(tasks, found, unit, strict=True)]
-        grown = f": grows {y[-1] / y[0]:.2f}-fold" if y.size > 1 else ""
-        ax.plot(D, y, "o-", color=color, label=words + grown)
-        ax.plot(D, slow, label="derived: slow manifold" if words == NAMED[1.0][0] else None, **DERIVED)
-        ax.plot(D, np.full(D.size, y[0]), label="paper: constant" if words == NAMED[1.0][0] else None, **PREDICTED)
-    numbers(ax, [scalar_task(cell).tokens / scalar_task(cell).support for _, cell, *_ in _places(data)], "$D/K$")
-    ax.set_ylim(0, 1.1 * ax.get_ylim()[1])
-    ax.set_ylabel(r"$K\dot p/(\eta\|V^*\|_F^2p^3)$ at $p=1.1/D$")
-    ax.set_title(r"is $\dot p\leq c\,\eta\|V^*\|_F^2p^3/K$ with one $c$?", fontsize=10)
-
-
-def _second_half(ax: Axes, data: xr.Dataset) -> None:
-    """The speed late in the escape over the derived law."""
-    for place, cell, i, words, color in _places(data):
-        task = scalar_task(cell)
-        p = float(cell.score.sel(level=LATE))
-        unit = task.step_size * task.strength * (1 - task.support * p) ** 3 / (task.support**3 * task.tokens**2 * p)
-        factor = 1.0 if task.slope == 1 else mean_square_slope(task.slope)
-        _mark(ax, place, float(cell.rate.sel(level=LATE)) / (factor * unit), i == 0, words, color)
-    ax.axhline(1.0, label=r"derived: $\eta\|V^*\|_F^2\delta^3/(K^3D^2p)\times$(1 or $a_\kappa$)", **DERIVED)
-    accept(ax, 0.95, 1.05, "claimed at the smaller $D$: within 5 %")
-    ax.set_ylim(0.8, 1.2)
-    names(ax, labels_of(data, "size"), "size of the problem, $K=1$")
-    ax.set_ylabel(r"$\dot p$ at $p=0.4/K$ over the derived law")
-    ax.set_title("second half of the escape", fontsize=10)
+        start = float(cell.rate.sel(level=FIRST)) / scale
+        draw.predicted(ax, start * (span * task.tokens / 1.1) ** 3, None if i else r"paper: $\dot p\propto p^3$", span)
+    draw.log_x(ax)
+    draw.log_y(ax)
+    title = f"speed of the escape at $D/K$ = {task.tokens / task.support:g}: cubic for the identity alone"
+    draw.finish(ax, title, r"$K\dot p/(\eta\|V^*\|_F^2)$", "score $p$ on the supports")
