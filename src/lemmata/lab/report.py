@@ -189,16 +189,21 @@ def _note(note: str) -> str:
     return _parts([part for part in note.split("; ") if part])
 
 
+def _changed(control: ControlRow) -> str:
+    return f" <span class=quiet>(the same evidence with {escape(control.changed)})</span>" if control.changed else ""
+
+
 def _claim(row: Row) -> str:
     controls = "".join(
-        f"<div class=controls><strong>Control</strong>: {escape(c.case)}. {_badge(c.outcome)} "
+        f"<div class=controls><strong>Control</strong>: {escape(c.case)}{_changed(c)}. {_badge(c.outcome)} "
         f"{_against(c.outcome, c.expected)}<div class=quiet>{_note(c.note)}</div></div>"
         for c in row.controls
     )
     formula = f"<p><code>{escape(row.formula)}</code></p>" if row.formula else ""
     links = [f"<a href='#run:{escape(row.theory)}/{escape(e)}'>{escape(e)}</a>" for e in row.reads]
     reads = f"reads {', '.join(links)} · " if links else ""
-    origin = f"{escape(row.reference)} · {row.kind} · {reads}{row.seconds:.1f} s"
+    corrects = f" (corrects <a href='#{row.theory}/{row.corrects}'>{row.corrects}</a>)" if row.corrects else ""
+    origin = f"{escape(row.reference)} · {row.kind} · {SAID[row.source]}{corrects} · {reads}{row.seconds:.1f} s"
     return (
         f"<section class=claim id='{_name(row)}'><header><h3>{_name(row)}</h3><span>{_badge(row.outcome)} "
         f"{_against(row.outcome, row.expected)}</span></header>"

@@ -1,7 +1,7 @@
 """Running an experiment, in three steps: plan it, compute what is not stored yet, publish its figure and record.
 
 `plan` validates everything and touches no disk. `compute` leaves `data.zarr`, resumed if interrupted; `publish` leaves
-`figure.png` and `run.json`.
+`figure.png` and `figure.svg` (or `table.json`) and `run.json`.
 """
 
 from __future__ import annotations
@@ -36,6 +36,8 @@ from lemmata.lab.sweep import OnProgress, execute
 from lemmata.lab.theory import Experiment, Preset, Theory
 from lemmata.lab.work import Work
 
+FIGURES = ("figure.png", "figure.svg")
+TABLE = "table.json"
 PIECES = ".pieces"
 """The folder of a theory's results in which trainings are kept; it can be deleted at any time."""
 
@@ -92,6 +94,7 @@ class Plan:
         return {
             "setting": self.preset.setting.values(),
             "axes": {axis: list(map(str, labels)) for axis, labels in self.grid.labels.items()},
+            "fields": self.grid.sets,
             "cells": _digest([cell.values() for cell in self.grid.cells.values()]),
             "seed": self.options.seed,
             "precision": self.experiment.precision,
@@ -280,7 +283,7 @@ def publish(plan: Plan, computed: Computed, data: xr.Dataset, say: Callable[[str
         "warnings": [*plan.warnings, *computed.store.notes["remarks"]],
         "failures": computed.failures,
     }
-    _draw(plan.experiment, data, plan.directory / "figure.png", say)
+    _draw(plan, data, say)
     write_json(plan.directory / "run.json", record)
 
 
@@ -294,20 +297,51 @@ def _is_drawn(directory: Path, drawn: Mapping[str, str]) -> bool:
         record = json.loads((directory / "run.json").read_text(encoding="utf-8"))
     except (OSError, json.JSONDecodeError):
         return False
-    return drawn.items() <= record.items() and (directory / "figure.png").exists()
+    there = (directory / TABLE).exists() or all((directory / name).exists() for name in FIGURES)
+    return drawn.items() <= record.items() and there
 
 
-def _draw(experiment: Experiment, data: xr.Dataset, path: Path, say: Callable[[str], None]) -> None:
-    """Draw the figure; the data are kept where it cannot be drawn (failed cells, an axis that the user narrowed)."""
-    image = io.BytesIO()
-    try:
-        experiment.plot(data).savefig(image, dpi=110)
-    except Exception as error:
-        path.unlink(missing_ok=True)
-        say(f"{experiment.name}: no figure could be drawn of these data ({type(error).__name__}: {error}).")
+def _draw(plan: Plan, data: xr.Dataset, say: Callable[[str], None]) -> None:
+    """Draw the figure, or write the table; the data are kept where that is not possible (failed cells).
+
+    Where the experiment's own figure cannot draw what the user has made of its axes, the default figure is drawn.
+    """
+    from lemmata.lab.default_figures import default_figure
+
+    table = plan.experiment.table
+    if table is not None:
+        write_json(plan.directory / TABLE, table(data).asdict())
         return
-    with writing(path):
-        write_whole(path, image.getvalue())
+    own = lambda data: plan.experiment.draw(data, plan.theory.claims)  # noqa: E731
+    for draw in (own, default_figure):
+        try:
+            figure = draw(data)
+            figure.text(0.995, 0.004, _stamp(plan), ha="right", va="bottom", fontsize=6.5, color="#8a8a8a")
+            for name in FIGURES:
+                image = io.BytesIO()
+                figure.savefig(
+                    image,
+                    dpi=110,
+                    format=Path(name).suffix[1:],
+                    metadata={"Date": None} if name.endswith("svg") else None,
+                )
+                with writing(plan.directory / name):
+                    write_whole(plan.directory / name, image.getvalue())
+            return
+        except Exception as error:
+            reason = f"{type(error).__name__}: {error}"
+    for name in FIGURES:
+        (plan.directory / name).unlink(missing_ok=True)
+    say(f"{plan.name}: no figure could be drawn of these data ({reason}).")
+
+
+def _stamp(plan: Plan) -> str:
+    """What a figure is of: preset, seeds, and what the user changed."""
+    seeds = f"{len(plan.seeds)} seeds" if len(plan.seeds) > 1 else "1 seed"
+    first = f" from {plan.seeds.start}" if plan.seeds.start else ""
+    return " · ".join(
+        [f"{plan.theory.name}/{plan.name}", f"preset {plan.options.preset}", seeds + first, *plan.options.changes]
+    )
 
 
 def _plain(label: Any) -> Any:
