@@ -86,8 +86,9 @@ def _panel(ax: Axes, data: xr.Dataset, name: str) -> None:
             draw.numbers(ax, x)
         ax.set_xlabel(draw.word(drawn[0]))
     elif drawn:
-        draw.groups(ax, values, drawn[0], *by, label=label)
-        ax.set_xlabel(draw.word(drawn[0]))
+        sideways = values.sizes[drawn[0]] > MOST - 1
+        draw.groups(ax, values, drawn[0], *by, label=label, sideways=sideways)
+        (ax.set_ylabel if sideways else ax.set_xlabel)(draw.word(drawn[0]))
     else:
         draw.strip(ax, 0, values, draw.BLUE)
         draw.names(ax, ["all seeds"])
@@ -95,4 +96,10 @@ def _panel(ax: Axes, data: xr.Dataset, name: str) -> None:
     at = ", ".join(
         f"{draw.word(axis)} {draw.word(label)}" for axis, label in fixed.items() if values.sizes.get(axis, 2) > 1
     )
-    draw.finish(ax, draw.word(name) + (f" ({at})" if at else ""), "" if len(drawn) == 2 else words)
+    title = draw.word(name) + (f" ({at})" if at else "")
+    if len(drawn) == 2:
+        draw.finish(ax, title)
+    elif ax.get_ylabel():
+        draw.finish(ax, title, x=words)
+    else:
+        draw.finish(ax, title, words)

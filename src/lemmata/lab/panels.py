@@ -40,8 +40,10 @@ class Look(NamedTuple):
 
 
 def look(i: int) -> Look:
-    """The i-th look, from the first again after the last."""
-    return Look(*(kind[i % len(kind)] for kind in (PALETTE, MARKERS, DASHES)))
+    """The i-th look; after the last colour the first again, with another marker and dash."""
+    count = len(PALETTE)
+    shifted = (i + i // count) % count
+    return Look(PALETTE[i % count], MARKERS[shifted], DASHES[shifted])
 
 
 def panels(

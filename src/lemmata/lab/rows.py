@@ -28,7 +28,7 @@ class ControlRow:
     expected: str
     measured: float | None
     note: str
-    changed: str
+    changed: str = ""
     """which arguments of the evidence it changes, from what to what; empty if it is other evidence"""
 
     @classmethod

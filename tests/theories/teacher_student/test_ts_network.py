@@ -248,7 +248,7 @@ def test_the_batch_gradient_at_zero_values_takes_the_slope_at_zero(kink) -> None
 
 @pytest.mark.parametrize("slope", SLOPES)
 def test_the_gradient_of_the_attention_is_the_sum_over_entries_of_the_lemma(slope) -> None:
-    case = Case(12, dimension=2, tokens=3, samples=2)
+    case = Case(12, features=2, tokens=3, samples=2)
     P, S, W = case.positions, case.scores(), case.weights.values
     expected = np.zeros((3, 3))
     for n, m, i in itertools.product(range(2), range(OUTPUTS), range(3)):
