@@ -2,213 +2,148 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from lemmata.lab.figures import GREY, RED, colour, dodge, labels_of, log_y, panels
-from lemmata.theories.teacher_student.bounds import late_mass
-from lemmata.theories.teacher_student.figures import (
-    DERIVED,
-    anchored,
-    between,
-    by_slope,
-    ends,
-    fitted,
-    late_excess,
-    law,
-    legend,
-    log_x,
-    names,
-    numbers,
-    positive,
-    signed,
-    slope_of,
-)
+import lemmata as lm
+from lemmata import figures as draw
+from lemmata.theories.teacher_student.figures import activations, exponent_of, extent, slope_beside
 from lemmata.theories.teacher_student.measures import (
     EPSILON,
     MOMENT,
+    QUANTITIES,
     READ_AT,
     at_fixed_time,
     multiples,
     passage,
-    task_of,
 )
+from lemmata.theories.teacher_student.theorem import OVER_LAW
 
-INTACT = "none"
-FROZEN = {"attention": ("attention frozen", GREY, ":"), "values": ("values frozen at $V^*$", RED, "--")}
-IN_TIME = r"$T/T^*$"
-
-
-class Law(NamedTuple):
-    """A quantity of Theorem 3.1: how to read it, its derived law, the power of T, and what its panels say."""
-
-    measured: Callable[[xr.Dataset], xr.DataArray]
-    derived: Callable[[xr.Dataset], xr.DataArray]
-    power: float
-    symbol: str
-    words: str
-    band: tuple[float, float]
-    shown: tuple[float, float]
-    title: str
-
-
-def _score_law(data: xr.Dataset) -> xr.DataArray:
-    """D√((D - K)/(2a_κη‖V*‖²T)): ‖S - S*‖ = Dδ/√(K(D - K)) with the late δ."""
-    task = task_of(data)
-    return task.tokens * late_mass(task, positive(data.step)) / np.sqrt(task.support * (task.tokens - task.support))
-
-
-LAWS = (
-    Law(lambda d: d.score_error, _score_law, -0.5, r"$\|S-S^*\|_F$",
-        r"$D\sqrt{(D-K)/(2a_\kappa\eta\|V^*\|_F^2T)}$", (0.97, 1.03), (0.0, 1.2), "scores"),
-    Law(lambda d: abs(d.value - 1), lambda d: d.odds, -0.5, r"$|C_1-1|=\|W_V-V^*\|_F/\|V^*\|_F$",
-        r"the odds $o=\delta/(Kp)$ of the same run", (0.98, 1.02), (0.0, 1.2), "values"),
-    Law(lambda d: d.excess, late_excess, -1.0, r"$\mathcal{L}-\mathcal{L}_{opt}$",
-        r"$KD(D-K)/(4\eta T)$", (0.99, 1.02), (0.9, 1.2), "excess loss"),
-)  # fmt: skip
-JUDGED = 1e3
-"""Where the constants are judged, in units of T*."""
+CONTROLS = {"attention": ("attention frozen", draw.GREY, ":"), "values": ("values frozen at $V^*$", draw.RED, "--")}
+TIME = r"time $T/T^*$"
 ROUNDING = 1e-9
 """Below this an error is none: with frozen attention the identity has C_1 = 1."""
 
 
-def late(data: xr.Dataset) -> Figure:
-    """Above the rates with their slopes, below every run over its derived law."""
-    figure, axes = panels(6, rows=2, width=5.4, height=4.9)
-    for rate, constant, quantity in zip(axes[:3], axes[3:], LAWS, strict=True):
-        _rates(rate, data, quantity)
-        _constants(constant, data, quantity)
+class Law(NamedTuple):
+    """A part of Theorem 3.1: which quantity, over which law, the power of T, and what its panels say."""
+
+    quantity: str
+    over: str
+    power: float
+    symbol: str
+    words: str
+    claim: str
+
+
+LAWS = {
+    "scores": Law(
+        "score_error", "scores", -0.5, r"$\|S-S^*\|_F$", r"$D\sqrt{(D-K)/(2a_\kappa\eta\|V^*\|_F^2T)}$", "t1"
+    ),
+    "values": Law("value_error", "values", -0.5, r"$\|W_V-V^*\|_F/\|V^*\|_F$", r"the odds $\delta/(Kp)$", "t2"),
+    "excess loss": Law("excess", "excess", -1.0, r"$\mathcal{L}-\mathcal{L}_{opt}$", r"$KD(D-K)/(4\eta T)$", "t3"),
+}
+
+
+def late(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
+    """Above the rates with their exponents, below every run over its derived law."""
+    figure, axes = draw.panels(6, rows=2, width=5.3, height=4.3)
+    for rate, constant, (title, law) in zip(axes[:3], axes[3:], LAWS.items(), strict=True):
+        _rates(rate, data, title, law)
+        _constants(constant, data, title, law, claims[f"{law.claim}-constant"])
     return figure
 
 
-def _cells(data: xr.Dataset, frozen: str) -> list[tuple[str, xr.Dataset]]:
-    if frozen not in labels_of(data, "frozen"):
-        return []
-    return [(size, data.sel(frozen=frozen, size=size)) for size in labels_of(data, "size")]
+def _of(data: xr.Dataset, frozen: str, values: xr.DataArray) -> xr.DataArray | None:
+    """The values of the cells with this frozen, over runs: activations and seeds as one dimension of seeds."""
+    if frozen not in draw.labels_of(data, "frozen"):
+        return None
+    return draw.positive(values.sel(frozen=frozen).where(values.sel(frozen=frozen) > ROUNDING))
 
 
-def _lines(ax: Axes, cell: xr.Dataset, values: xr.DataArray, label: str | None, color: str, **style: Any) -> None:
-    """One line an activation and seed, over T/T*."""
-    flat = positive(values).stack(run=("negative_slope", "seed"))  # pyright: ignore[reportAttributeAccessIssue]
-    times = positive(multiples(cell)).stack(run=("negative_slope", "seed"))  # pyright: ignore[reportAttributeAccessIssue]
-    for i in range(flat.sizes["run"]):
-        how = {"linewidth": 1.3, "alpha": 0.85, **style}
-        ax.plot(times.isel(run=i), flat.isel(run=i), color=color, label=label if i == 0 else None, **how)
+def _controls(ax: Axes, data: xr.Dataset, values: xr.DataArray) -> None:
+    """One size is enough to see that the controls do not follow."""
+    for name, (words, color, style) in CONTROLS.items():
+        cells = _of(data.isel(size=[-1]), name, values.isel(size=[-1]))
+        if cells is not None and np.isfinite(cells).any():
+            clock = draw.positive(multiples(data.isel(size=-1).sel(frozen=name)))
+            how = {"clock": clock, "spread": "", "linestyle": style, "linewidth": 1.8}
+            draw.paths(ax, data, cells.isel(size=0), label=f"control: {words}", color=color, **how)
 
 
-def _plain(size: str) -> str:
-    return size.replace("‖V*‖²", r"$\|V^*\|_F^2$")
+def _rates(ax: Axes, data: xr.Dataset, title: str, law: Law) -> None:
+    values = QUANTITIES[law.quantity](data).where(data.step > 0)
+    intact, clock = _of(data, "none", values), draw.positive(multiples(data))
+    exponent = "none"
+    if intact is not None:
+        cells = data.sel(frozen="none")
+        exponent = exponent_of(intact, cells)
+        draw.paths(ax, cells, intact, "size", "", clock=clock.sel(frozen="none"), spread="")
+        top, span = extent(intact), extent(clock)
+        if top and span:
+            slope_beside(ax, span, 1.6 * top[1], law.power, rf"paper: $\propto T^{{{law.power:g}}}$")
+    _controls(ax, data, values)
+    draw.log_x(ax)
+    draw.log_y(ax)
+    draw.finish(ax, f"rate of the {title}: exponents {exponent}", law.symbol, TIME, legend=1)
 
 
-def _rates(ax: Axes, data: xr.Dataset, quantity: Law) -> None:
-    tops = []
-    for i, (size, cell) in enumerate(_cells(data, INTACT)):
-        values = quantity.measured(cell)
-        found = slope_of(values, cell)
-        words = _plain(size) + (f": slope {found}" if found else "")
-        _lines(ax, cell, values, words, colour(i))
-        derived = quantity.derived(cell).isel(seed=0, negative_slope=-1)
-        label = f"derived: {quantity.words}" if i == 0 else None
-        ax.plot(positive(multiples(cell).isel(seed=0, negative_slope=-1)), positive(derived), label=label, **DERIVED)
-        tops.append(ends(values.where(cell.step > 0)))
-    # one size is enough to see that the controls do not follow
-    for name, (words, color, style) in FROZEN.items():
-        for _, cell in _cells(data, name)[-1:]:
-            values = quantity.measured(cell)
-            values = values.where((values > ROUNDING) & (cell.step > 0))
-            if np.isfinite(values).any():
-                _lines(ax, cell, values, f"control: {words}", color, linestyle=style)
-    span, tops = ends(multiples(data)), [top for top in tops if top]
-    if span is not None and tops:
-        start = 1.6 * max(top[1] for top in tops)
-        anchored(ax, np.asarray(span), start, quantity.power, rf"paper: $\propto T^{{{quantity.power:g}}}$")
-    log_x(ax, f"time {IN_TIME}")
-    log_y(ax)
-    ax.set_ylabel(quantity.symbol)
-    ax.set_title(f"rate of the {quantity.title}, all activations", fontsize=10)
-    legend(ax, 1)
-
-
-def _constants(ax: Axes, data: xr.Dataset, quantity: Law) -> None:
+def _constants(ax: Axes, data: xr.Dataset, title: str, law: Law, claim: lm.Claim) -> None:
     """Measured over derived: 1 for all cells, if the constant does not depend on anything else."""
-    for i, (size, cell) in enumerate(_cells(data, INTACT)):
-        _lines(ax, cell, quantity.measured(cell) / quantity.derived(cell), _plain(size), colour(i))
-    bottom, top = quantity.shown
-    for name, (words, color, style) in FROZEN.items():
-        for j, (_, cell) in enumerate(_cells(data, name)):
-            ratio = quantity.measured(cell) / quantity.derived(cell)
-            inside = bool(((ratio > bottom) & (ratio < top)).any())
-            shown = f"control: {words}" if j == 0 and inside else None
-            _lines(ax, cell, ratio.where(ratio > ROUNDING), shown, color, linestyle=style, linewidth=0.8, alpha=0.5)
-    ax.axhline(1.0, label=f"derived: {quantity.words}", **DERIVED)
-    low, high = quantity.band
-    ax.plot([JUDGED, JUDGED], [low, high], color="black", linewidth=4, alpha=0.5, solid_capstyle="butt",
-            label=rf"claimed at $10^3T^*$: [{low:g}, {high:g}]")  # fmt: skip
-    log_x(ax, f"time {IN_TIME}")
-    ax.set_ylim(bottom, top)
-    ax.set_ylabel(f"{quantity.title}: measured / derived")
-    ax.set_title(f"constant of the {quantity.title}: one for all sizes, $\\kappa$, $V^*$", fontsize=10)
-    legend(ax, 2)
+    values = OVER_LAW[law.over](data).where(data.step > 0)
+    intact, clock = _of(data, "none", values), draw.positive(multiples(data))
+    if intact is not None:
+        draw.paths(ax, data, intact, "size", "{}", clock=clock.sel(frozen="none"))
+    draw.corrected(ax, 1.0, f"derived: {law.words}")
+    draw.claimed(ax, claim, words=r"claimed at $10^3T^*$")
+    _controls(ax, data, values)
+    draw.log_x(ax)
+    ax.set_ylim(0.85, 1.15)
+    draw.finish(ax, f"constant of the {title}: one for all sizes, κ, $V^*$", "measured / derived", TIME)
 
 
-class Power(NamedTuple):
-    """A quantity with its printed and its corrected power of D."""
-
-    measured: Callable[[xr.Dataset], xr.DataArray]
-    symbol: str
-    printed: float
-    corrected: float
-
-
-POWERS = (
-    Power(lambda d: at_fixed_time(d).mass / d.support_count, "$1/K-p$", 2.0, 1.0),
-    Power(lambda d: at_fixed_time(d).score_error, r"$\|S-S^*\|_F$", 2.5, 1.5),
-    Power(lambda d: at_fixed_time(d).value_error, r"$\|W_V-V^*\|_F/\|V^*\|_F$", 2.0, 1.0),
-    Power(lambda d: at_fixed_time(d).excess, r"$\mathcal{L}-\mathcal{L}_{opt}$", 4.0, 2.0),
-    Power(lambda d: passage(d) * d.eta, rf"$\eta T_\epsilon$, $\epsilon$ = {EPSILON:g}, $\xi$ = {MOMENT:g}", 6.0, 4.0),
-)
+POWERS = {
+    "p18": ("off_support", "$1/K-p$"),
+    "t1": ("score_error", r"$\|S-S^*\|_F$"),
+    "t2": ("value_error", r"$\|W_V-V^*\|_F/\|V^*\|_F$"),
+    "t3": ("excess", r"$\mathcal{L}-\mathcal{L}_{opt}$"),
+    "t4-epsilon": ("epsilon", rf"$\eta T_\epsilon$, $\epsilon$ = {EPSILON:g}, $\xi$ = {MOMENT:g}"),
+}
 
 
-def dimension(data: xr.Dataset) -> Figure:
+def dimension(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     """Every late quantity against D at one ηT, with the printed and the corrected power, and all exponents."""
-    figure, axes = panels(6, rows=2, width=5.0, height=4.7)
-    D = data.tokens.values.astype(float)
-    summary = axes[-1]
-    for i, (ax, power) in enumerate(zip(axes, POWERS, strict=False)):
-        values = power.measured(data).transpose("negative_slope", "seed", "tokens").values
-        places = i + dodge(len(values))
-        for j, (_, words, color) in enumerate(by_slope(data)):
-            found = fitted(ax, D, values[j], color, words)
-            if found is not None:
-                summary.plot(places[j], found.value, "o", color=color, markersize=6, label=words if i == 0 else None)
-                if j == len(values) - 1:
-                    summary.annotate(signed(found.value), (places[j], found.value), (5, -3), fontsize=8,
-                                     textcoords="offset points")  # fmt: skip
-        finite = np.where(np.isfinite(values), values, np.nan)
-        law(ax, D, finite, D**power.printed, rf"paper: $\propto D^{{{power.printed:g}}}$")
-        law(ax, D, finite, D**power.corrected, rf"corrected: $\propto D^{{{power.corrected:g}}}$", **DERIVED)
-        between(summary, i, power.printed, "paper" if i == 0 else None)
-        between(summary, i, power.corrected, "corrected" if i == 0 else None, **DERIVED)
-        numbers(ax, D, "tokens $D$")
-        log_y(ax)
-        ax.set_ylabel(power.symbol)
+    figure, (*axes, summary) = draw.panels(6, rows=2, width=5.0, height=4.5)
+    data = activations(data)
+    D, kinds = data.tokens.values.astype(float), draw.labels_of(data, "activation")
+    for i, (ax, (row, (quantity, symbol))) in enumerate(zip(axes, POWERS.items(), strict=True)):
+        values = passage(data) * data.eta if quantity == "epsilon" else QUANTITIES[quantity](at_fixed_time(data))
+        printed, right = (claims[f"{row}-dimension{end}"].judge.predicted for end in ("", "-corrected"))  # pyright: ignore[reportFunctionMemberAccess]
+        draw.curves(ax, values, "tokens", "activation", "", linestyle="none")
+        for j, (words, place) in enumerate(zip(kinds, i + draw.dodge(len(kinds)), strict=True)):
+            kind = draw.look(j)
+            rows = values.sel(activation=words).transpose("seed", "tokens").values
+            exponent = draw.fit(ax, D, rows, kind.color, f"{words}, fit")
+            if exponent is not None:
+                shown = words if i == 0 else None
+                summary.plot(place, exponent.value, kind.marker, color=kind.color, markersize=6, label=shown)
+        finite = values.where(np.isfinite(values)).transpose(..., "tokens").values
+        draw.law(ax, D, finite, D**printed, rf"paper: $\propto D^{{{printed:g}}}$")
+        draw.law(ax, D, finite, D**right, rf"corrected: $\propto D^{{{right:g}}}$", **draw.CORRECTED)
+        draw.predicted(summary, printed, "paper" if i == 0 else None, at=i)
+        draw.corrected(summary, right, "corrected" if i == 0 else None, at=i)
+        draw.numbers(ax, D)
+        draw.log_y(ax)
         where = (
-            rf"at $\eta T = 10^{{{np.log10(READ_AT):g}}}$"
-            if power is not POWERS[-1]
-            else "first passage of the bound B"
+            "first passage of the bound B" if quantity == "epsilon" else rf"at $\eta T = 10^{{{np.log10(READ_AT):g}}}$"
         )
-        ax.set_title(where, fontsize=10)
-        legend(ax, 1)
-    short = ("$1/K-p$", r"$\|S-S^*\|$", r"$\|W_V-V^*\|$", "excess", r"$T_\epsilon$")
-    names(summary, short)
-    summary.set_ylabel("exponent of $D$")
-    *first, last = (f"{power.printed - power.corrected:g}" for power in POWERS)
-    summary.set_title(f"printed powers are too large by {', '.join(first)} and {last}", fontsize=10)
+        draw.finish(ax, where, symbol, "tokens $D$", legend=1)
+    draw.names(summary, ["$1/K-p$", r"$\|S-S^*\|$", r"$\|W_V-V^*\|$", "excess", r"$T_\epsilon$"])
     summary.set_ylim(0, 6.6)
-    legend(summary, 2)
+    draw.finish(summary, "powers of $D$: fitted, printed and corrected", "exponent of $D$", "quantity")
     return figure
