@@ -91,7 +91,7 @@ def along() -> xr.Dataset:
     worst.loc[{"variant": "frozen", "check": ["quotient_high", "quotient_low"]}] = 0.0
     worst.loc[{"variant": "wide", "check": ["value_path", "plateau", "scale_high"]}] = 4.0
     worst.loc[{"variant": "fast", "check": "value_lower"}] = 0.1
-    ones = worst.isel(check=0, case=0, drop=True) * 0 + 1
+    ones = worst.isel(check=0, form=0, drop=True) * 0 + 1
     table = {"R1": (20, 1, 2, 0.05), "R2": (64, 2, 4, 0.02), "R3": (36, 4, 10, 0.05), "wide": (64, 2, 819.2, 0.02),
              "fast": (64, 2, 160, 0.02), "unstable": (20, 1, 2, 0.2), "frozen": (20, 1, 2, 0.05),
              "twin": (20, 1, 2, 0.05)}  # fmt: skip

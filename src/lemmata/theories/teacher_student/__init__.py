@@ -5,30 +5,18 @@ In reading order: `setting`, `teachers` and `data` (section 2), `network` (3), `
 `transfer` tests the student on other data, `mnist` trains it on the layer of a real network.
 """
 
-from lemmata.lab.theory import Theory
+import lemmata as lm
 from lemmata.theories.teacher_student import bounds
 from lemmata.theories.teacher_student.card import CARD
 from lemmata.theories.teacher_student.claims import CLAIMS
 from lemmata.theories.teacher_student.experiments import escape, late, online, pattern, proof
-from lemmata.theories.teacher_student.mnist import claims as mnist_claims
 from lemmata.theories.teacher_student.mnist import experiments as mnist
 from lemmata.theories.teacher_student.setting import Setting
 from lemmata.theories.teacher_student.training import simulate
-from lemmata.theories.teacher_student.transfer import claims as transfer_claims
 from lemmata.theories.teacher_student.transfer import experiments as transfer
 
-theory = Theory(
-    CARD,
-    Setting,
-    simulate,
-    [
-        experiment
-        for topic in (pattern, proof, escape, late, transfer, online, mnist)
-        for experiment in topic.EXPERIMENTS
-    ],
-    (*CLAIMS, *transfer_claims.CLAIMS, *mnist_claims.CLAIMS),
-    bounds.BOUNDS,
-    source=__path__[0],
-)
+TOPICS = (pattern, proof, escape, late, transfer, online, mnist)
+EXPERIMENTS = [experiment for topic in TOPICS for experiment in topic.EXPERIMENTS]
+theory = lm.Theory(CARD, Setting, simulate, EXPERIMENTS, CLAIMS, bounds.BOUNDS, source=__path__[0])
 
 __all__ = ["Setting", "bounds", "simulate", "theory"]

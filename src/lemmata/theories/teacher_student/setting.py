@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from lemmata.lab import setting as lab
+import lemmata as lm
 from lemmata.theories.teacher_student import teachers
 from lemmata.theories.teacher_student.gaussian import mean_square_slope
 
@@ -24,66 +24,66 @@ def largest_score_step(tokens: Any, support: Any, slope: Any, strength: Any) -> 
     return 2 * tokens * support**2 / (mean_square_slope(slope) * strength)
 
 
-class Setting(lab.Setting):
+class Setting(lm.Setting):
     """A teacher σ(V*XS*), a student, and how it is trained.
 
     `dynamics` chooses between training and the exact theory; all four leave the same variables.
     """
 
-    dimension: int = lab.size(10, "d", "feature dimension of a token")
-    tokens: int = lab.size(20, "D", "tokens (patches, nodes, groups)", low=2)
-    outputs: int = lab.size(10, "M", "outputs of a token")
-    support: int = lab.size(3, "K", "tokens that an output column averages")
-    negative_slope: float = lab.number(1.0, "κ", "slope of σ below 0: identity 1, ReLU 0", low=0, high=1)
-    step_size: float = lab.number(0.05, "η", "step size", low=0, open_ends="low")
-    steps: int = lab.number(3000, "T", "training steps", low=0, high=10**16, integer=True)
-    escapes: float = lab.number(0.0, "T/T*", "training time in units of T* (0: `steps` counts)", low=0)
-    first_escape: float = lab.number(0.0, "", "time of the first record after the start, in units of T*", low=0)
-    strength: float = lab.number(0.0, "‖V*‖²", "squared norm to which V* is rescaled (0: as drawn)", low=0)
-    label_noise: float = lab.number(1.0, "σ_ξ", "standard deviation of the label noise", low=0)
-    kink: float = lab.number(1.0, "σ'(0)", "slope of σ at 0", low=0, high=1)
-    initial_scale: float = lab.number(0.0, "", "standard deviation of the initial weights of online SGD", low=0)
-    start_scale: float = lab.number(0.0, "C_1(0)", "initial multiple of V*")
-    start_gap: float = lab.number(0.0, "c(0)", "initial gap of the logits between support and rest", low=0)
-    train_attention: float = lab.number(1.0, "", "attention trained (1) or frozen (0)", low=0, high=1)
-    train_values: float = lab.number(1.0, "", "values trained (1) or frozen (0)", low=0, high=1)
-    temperature: float = lab.number(1.0, "", "the softmax divides by this times √D", low=0, open_ends="low")
-    batch: int = lab.size(100, "N", "fresh samples of a step of online SGD")
-    test_samples: int = lab.size(100, "Ñ", "fixed samples of the out-of-distribution batch", low=2)
-    records: int = lab.size(30, "", "room for records", low=2)
-    token_room: int = lab.size(0, "", "room for tokens in the stored score matrix (0: as many as tokens)", low=0)
-    height: int = lab.size(0, "h", "rows of the grid of patches of teacher=cnn_2d (0: a square grid)", low=0)
+    dimension: int = lm.size(10, "d", "feature dimension of a token")
+    tokens: int = lm.size(20, "D", "tokens (patches, nodes, groups)", low=2)
+    outputs: int = lm.size(10, "M", "outputs of a token")
+    support: int = lm.size(3, "K", "tokens that an output column averages")
+    negative_slope: float = lm.number(1.0, "κ", "slope of σ below 0: identity 1, ReLU 0", low=0, high=1)
+    step_size: float = lm.number(0.05, "η", "step size", low=0, open_ends="low")
+    steps: int = lm.number(3000, "T", "training steps", low=0, high=10**16, integer=True)
+    escapes: float = lm.number(0.0, "T/T*", "training time in units of T* (0: `steps` counts)", low=0)
+    first_escape: float = lm.number(0.0, "", "time of the first record after the start, in units of T*", low=0)
+    strength: float = lm.number(0.0, "‖V*‖²", "squared norm to which V* is rescaled (0: as drawn)", low=0)
+    label_noise: float = lm.number(1.0, "σ_ξ", "standard deviation of the label noise", low=0)
+    kink: float = lm.number(1.0, "σ'(0)", "slope of σ at 0", low=0, high=1)
+    initial_scale: float = lm.number(0.0, "", "standard deviation of the initial weights of online SGD", low=0)
+    start_scale: float = lm.number(0.0, "C_1(0)", "initial multiple of V*")
+    start_gap: float = lm.number(0.0, "c(0)", "initial gap of the logits between support and rest", low=0)
+    train_attention: float = lm.number(1.0, "", "attention trained (1) or frozen (0)", low=0, high=1)
+    train_values: float = lm.number(1.0, "", "values trained (1) or frozen (0)", low=0, high=1)
+    temperature: float = lm.number(1.0, "", "the softmax divides by this times √D", low=0, open_ends="low")
+    batch: int = lm.size(100, "N", "fresh samples of a step of online SGD")
+    test_samples: int = lm.size(100, "Ñ", "fixed samples of the out-of-distribution batch", low=2)
+    records: int = lm.size(30, "", "room for records", low=2)
+    token_room: int = lm.size(0, "", "room for tokens in the stored score matrix (0: as many as tokens)", low=0)
+    height: int = lm.size(0, "h", "rows of the grid of patches of teacher=cnn_2d (0: a square grid)", low=0)
 
-    dynamics: str = lab.choice(
+    dynamics: str = lm.choice(
         "population", "gradient descent on the exact population loss, the exact recursion of (C_1, C_2, C_3), its "
         "continuous limit in ηt, or online SGD on fresh samples",
         "population", "recursion", "limit", "online",
     )  # fmt: skip
-    student: str = lab.choice(
+    student: str = lm.choice(
         "position", "attention from positions alone, from [X; P], with separate keys and queries over [X; P], or "
         "from positions with separate keys and queries",
         "position", "full", "standard", "factored",
     )  # fmt: skip
-    teacher: str = lab.choice("gcn", "which scores S*", *teachers.TEACHERS)
-    graph: str = lab.choice("cycle", "graph of teacher=gcn", *teachers.GRAPHS)
-    value_law: str = lab.choice("teacher", "how V* is drawn", *teachers.VALUE_LAWS)
-    normalise_rows: bool = lab.flag(False, "scale every row of V* to norm 1")
-    positions: str = lab.choice("haar", "orthogonal positional encodings P", *teachers.POSITIONS)
-    start: str = lab.choice(
+    teacher: str = lm.choice("gcn", "which scores S*", *teachers.TEACHERS)
+    graph: str = lm.choice("cycle", "graph of teacher=gcn", *teachers.GRAPHS)
+    value_law: str = lm.choice("teacher", "how V* is drawn", *teachers.VALUE_LAWS)
+    normalise_rows: bool = lm.flag(False, "scale every row of V* to norm 1")
+    positions: str = lm.choice("haar", "orthogonal positional encodings P", *teachers.POSITIONS)
+    start: str = lm.choice(
         "limit", "first step from W_V = 0: the one-sided derivative along V*, or with σ'(0)", "limit", "slope"
     )
-    spacing: str = lab.choice("log", "steps of the records", "log", "even", "decades", "tenths")
-    track: str = lab.choice(
+    spacing: str = lm.choice("log", "steps of the records", "log", "even", "decades", "tenths")
+    track: str = lm.choice(
         "scalars", "what is recorded: the scalars of the theory, or also outputs on test data and the scores",
         "scalars", "outputs",
     )  # fmt: skip
-    defect: str = lab.choice("none", "a broken assumption", "none", *teachers.DEFECTS)
+    defect: str = lm.choice("none", "a broken assumption", "none", *teachers.DEFECTS)
 
-    adjacency: Any = lab.array("A", "adjacency matrix for graph=given")
-    supports: Any = lab.array("G", "support of every column, D rows of K indices, for teacher=supports")
-    given_scores: Any = lab.array("S*", "score matrix for teacher=scores")
-    given_values: Any = lab.array("V*", "value matrix for value_law=given")
-    given_positions: Any = lab.array("P", "orthogonal matrix for positions=given")
+    adjacency: Any = lm.array("A", "adjacency matrix for graph=given")
+    supports: Any = lm.array("G", "support of every column, D rows of K indices, for teacher=supports")
+    given_scores: Any = lm.array("S*", "score matrix for teacher=scores")
+    given_values: Any = lm.array("V*", "value matrix for value_law=given")
+    given_positions: Any = lm.array("P", "orthogonal matrix for positions=given")
 
     def refusals(self, given: list[str]) -> Iterator[str]:
         yield from teachers.refusals(self)
@@ -110,19 +110,19 @@ class Setting(lab.Setting):
             yield "support = tokens leaves attention nothing to learn and no T*; use dynamics=recursion and steps."
 
     # the recursion reads D and K as numbers: one program for all of them
-    @lab.derived
+    @lm.derived
     def token_count(self) -> float:
         return float(self.tokens)
 
-    @lab.derived
+    @lm.derived
     def support_count(self) -> float:
         return float(self.support)
 
-    @lab.fixed
+    @lm.fixed
     def softmax_rows(self) -> int:
         return int(self.defect == "row_softmax")
 
-    @lab.fixed
+    @lm.fixed
     def map_room(self) -> int:
         """Rows of the stored score matrix."""
         return self.token_room or self.tokens

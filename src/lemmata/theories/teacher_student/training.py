@@ -15,9 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from lemmata.lab.precision import numerics
-from lemmata.lab.simulation import Variable, piece, simulation, stream
-from lemmata.lab.training import loop
+import lemmata as lm
 from lemmata.theories.teacher_student.bounds import noise_floor
 from lemmata.theories.teacher_student.data import draw_sample
 from lemmata.theories.teacher_student.dynamics import online
@@ -32,52 +30,50 @@ from lemmata.theories.teacher_student.teachers import Teacher, make_teacher, val
 
 R = ("record",)
 SCALARS = (
-    Variable("step", R, "t", "training step"),
-    Variable("value", R, "C_1", "component of W_V along V*"),
-    Variable("support_logit", R, "C_2", "mean logit on the supports"),
-    Variable("rest_logit", R, "C_3", "minus the mean logit off the supports"),
-    Variable("gap", R, "c", "gap of the logits between support and rest"),
-    Variable("score", R, "p", "mean score on the supports"),
-    Variable("mass", R, "δ", "mean mass of a column off its support"),
-    Variable("odds", R, "o", "mass off the support over mass on it"),
-    Variable("quasi_scale", R, "C_1*", "minimiser over C_1 at this p"),
-    Variable("deviation", R, "α", "deviation of C_1 from C_1* in the proof's unit (absent at p = 1/D)", True),
-    Variable("excess", R, "L - L_opt", "excess loss, closed form (absent where attention sees inputs)", True),
-    Variable("score_error", R, "‖S - S*‖_F", "error of the scores"),
-    Variable("value_error", R, "‖W_V - V*‖/‖V*‖", "relative error of the values"),
-    Variable("cosine", R, "cos(W_V, V*)", "cosine of values and their target"),
-    Variable("row_cosine", R, "", "the least cosine of a row of W_V with its target"),
-    Variable("off_values", R, "max|W_V - C_1V*|", "distance of the values from the pattern"),
-    Variable("off_scores", R, "max|S - pattern|", "distance of the scores from the pattern"),
-    Variable("support_spread", R, "", "largest minus smallest score on the supports"),
-    Variable("rest_spread", R, "", "largest minus smallest score off the supports"),
+    lm.Variable("value", R, "C_1", "component of W_V along V*"),
+    lm.Variable("support_logit", R, "C_2", "mean logit on the supports"),
+    lm.Variable("rest_logit", R, "C_3", "minus the mean logit off the supports"),
+    lm.Variable("gap", R, "c", "gap of the logits between support and rest"),
+    lm.Variable("score", R, "p", "mean score on the supports"),
+    lm.Variable("mass", R, "δ", "mean mass of a column off its support"),
+    lm.Variable("odds", R, "o", "mass off the support over mass on it"),
+    lm.Variable("quasi_scale", R, "C_1*", "minimiser over C_1 at this p"),
+    lm.Variable("deviation", R, "α", "deviation of C_1 from C_1* in the proof's unit (absent at p = 1/D)", True),
+    lm.Variable("excess", R, "L - L_opt", "excess loss, closed form (absent where attention sees inputs)", True),
+    lm.Variable("score_error", R, "‖S - S*‖_F", "error of the scores"),
+    lm.Variable("value_error", R, "‖W_V - V*‖/‖V*‖", "relative error of the values"),
+    lm.Variable("cosine", R, "cos(W_V, V*)", "cosine of values and their target"),
+    lm.Variable("row_cosine", R, "", "the least cosine of a row of W_V with its target"),
+    lm.Variable("off_values", R, "max|W_V - C_1V*|", "distance of the values from the pattern"),
+    lm.Variable("off_scores", R, "max|S - pattern|", "distance of the scores from the pattern"),
+    lm.Variable("support_spread", R, "", "largest minus smallest score on the supports"),
+    lm.Variable("rest_spread", R, "", "largest minus smallest score off the supports"),
 )
 # no variable is called like a field of the setting, which may be an axis
 EVENTS = (
-    Variable("token_count", (), "D", "tokens"),
-    Variable("support_count", (), "K", "tokens that an output column averages"),
-    Variable("slope", (), "κ", "slope of σ below 0"),
-    Variable("eta", (), "η", "step size"),
-    Variable("squared_norm", (), "‖V*‖²", "squared norm of the teacher's values"),
-    Variable("row_norms", (), "Σ‖v_m*‖", "sum of the norms of the teacher's rows"),
-    Variable("separation", (), "χ", "‖V*‖²/(KD²), small where phases 1 and 2 are separated"),
-    Variable("fitted_step", (), "t_1", "first step of the exact dynamics with C_1 ≥ 0.95 C_1*"),
-    Variable("escape_step", (), "T*", "first step of the exact dynamics with p ≥ 1/(2K)"),
+    lm.Variable("token_count", (), "D", "tokens"),
+    lm.Variable("support_count", (), "K", "tokens that an output column averages"),
+    lm.Variable("slope", (), "κ", "slope of σ below 0"),
+    lm.Variable("eta", (), "η", "step size"),
+    lm.Variable("squared_norm", (), "‖V*‖²", "squared norm of the teacher's values"),
+    lm.Variable("row_norms", (), "Σ‖v_m*‖", "sum of the norms of the teacher's rows"),
+    lm.Variable("separation", (), "χ", "‖V*‖²/(KD²), small where phases 1 and 2 are separated"),
+    lm.Variable("fitted_step", (), "t_1", "first step of the exact dynamics with C_1 ≥ 0.95 C_1*"),
+    lm.Variable("escape_step", (), "T*", "first step of the exact dynamics with p ≥ 1/(2K)"),
 )
-DIVERGED = Variable("diverged", (), "", "1 if training left the finite numbers and was frozen")
-NOISE_FLOOR = Variable("noise_floor", (), "", "estimate of the excess loss at which online SGD settles")
+NOISE_FLOOR = lm.Variable("noise_floor", (), "", "estimate of the excess loss at which online SGD settles")
 WORST = (
-    Variable("worst_values", (), "", "largest distance of W_V from the recursion's C_1V* at any step", True),
-    Variable("worst_scores", (), "", "largest distance of S from the recursion's matrix of two values", True),
+    lm.Variable("worst_values", (), "", "largest distance of W_V from the recursion's C_1V* at any step", True),
+    lm.Variable("worst_scores", (), "", "largest distance of S from the recursion's matrix of two values", True),
 )
 OUTPUTS = (
-    Variable("batch_excess", R, "", "clean excess loss on a fixed Gaussian batch"),
-    Variable("rolled_cosine", R, "", "cosine of W_V with V* whose columns are rolled by one, a control"),
-    Variable("ood_batch", R, "", "excess loss on a fixed noisy batch of exponential inputs"),
-    Variable("ood_clean", R, "½Δ²", "half the mean squared distance of student and teacher on that batch"),
-    Variable("part_norm", ("record", "part"), "", "norms of the blocks of W_V and W_KQ over [X; P]"),
-    Variable("score_map", ("key_token", "query_token"), "S", "scores at the last step", True),
-    Variable("target_map", ("key_token", "query_token"), "S*", "scores of the teacher", True),
+    lm.Variable("batch_excess", R, "", "clean excess loss on a fixed Gaussian batch"),
+    lm.Variable("rolled_cosine", R, "", "cosine of W_V with V* whose columns are rolled by one, a control"),
+    lm.Variable("ood_batch", R, "", "excess loss on a fixed noisy batch of exponential inputs"),
+    lm.Variable("ood_clean", R, "½Δ²", "half the mean squared distance of student and teacher on that batch"),
+    lm.Variable("part_norm", ("record", "part"), "", "norms of the blocks of W_V and W_KQ over [X; P]"),
+    lm.Variable("score_map", ("key_token", "query_token"), "S", "scores at the last step", True),
+    lm.Variable("target_map", ("key_token", "query_token"), "S*", "scores of the teacher", True),
 )
 
 
@@ -152,7 +148,7 @@ def _followed(task: Task, times: tuple[float, ...], start: tuple[float, float], 
 
 
 def _recursion_path(setting: Setting, task: Task, at: Int[np.ndarray, " record"]) -> tuple[Scalars, float]:
-    with numerics("float64"):
+    with lm.numerics("float64"):
         start = from_gap(task, setting.start_scale, setting.start_gap)
         trained = (setting.train_values, setting.train_attention)
         kink = setting.kink if setting.start == "slope" else None
@@ -168,7 +164,7 @@ def output_probe(
 ) -> Callable[[Any], dict[str, Array]]:
     """A probe of outputs on fixed test data; `answer(state, inputs)` is the student's, `values(state)` its W_V."""
     slope, samples = problem.negative_slope, problem.test_samples
-    clean_key, shifted_key = jax.random.split(stream(key, "test"))
+    clean_key, shifted_key = jax.random.split(lm.stream(key, "test"))
     clean = draw_sample(clean_key, teacher, samples, slope, 0.0)
     shifted = draw_sample(shifted_key, teacher, samples, slope, problem.label_noise, "exponential")
     target = respond(teacher.values, teacher.scores, shifted.inputs, slope)
@@ -198,7 +194,7 @@ def _part_norms(values: Array, attention: Array) -> Float[Array, "*record part"]
     return jnp.stack([norms.get(name, jnp.zeros_like(values)) for name in online.PARTS], axis=-1)
 
 
-@piece("dynamics", "student", "start", "softmax_rows", "track", "batch", "test_samples", "map_room")
+@lm.piece("dynamics", "student", "start", "softmax_rows", "track", "batch", "test_samples", "map_room")
 def train(problem: Setting, key: jax.Array, prepared: Prepared) -> dict[str, Array]:
     """Population gradient descent or online SGD in full matrices."""
     teacher, task = prepared.teacher, task_of(problem, prepared.strength)
@@ -219,15 +215,14 @@ def train(problem: Setting, key: jax.Array, prepared: Prepared) -> dict[str, Arr
             probed["part_norm"] = _part_norms(*(jnp.linalg.norm(matrix) for matrix in state.weights))
         return probed
 
-    run = loop(moving.step, moving.start, probe, prepared.at.astype(jnp.int32))
-    results = run.records | {"step": run.step, "diverged": run.diverged}
-    results |= {f"worst_{name}": off for name, off in moving.worst(run.state).items()}
+    run = lm.loop(moving.step, moving.start, probe, prepared.at.astype(jnp.int32))
+    results = run.results() | {f"worst_{name}": off for name, off in moving.worst(run.state).items()}
     if outputs is not None:
         results |= _maps(problem, teacher, moving.matrices(run.state)[1])
     return results
 
 
-@piece("track", "test_samples", "map_room")
+@lm.piece("track", "test_samples", "map_room")
 def follow(problem: Setting, key: jax.Array, prepared: Prepared) -> dict[str, Array]:
     """The exact dynamics along the path that `prepare` found, seen through the same probes."""
     task, states = task_of(problem, prepared.strength), prepared.path
@@ -249,12 +244,12 @@ def follow(problem: Setting, key: jax.Array, prepared: Prepared) -> dict[str, Ar
         logits = jnp.sqrt((states.support * norms[1]) ** 2 + (states.rest * norms[2]) ** 2)
         results["part_norm"] = _part_norms(jnp.abs(states.value) * norms[0], logits)
     step = jnp.where(jnp.isfinite(states.value), prepared.at, jnp.nan)
-    nothing = jnp.zeros(())
-    return results | {"step": step, "diverged": prepared.diverged, "worst_values": nothing, "worst_scores": nothing}
+    flags = {"step": step, "last_step": jnp.nanmax(step), "diverged": prepared.diverged}
+    return results | flags | {"worst_values": jnp.zeros(()), "worst_scores": jnp.zeros(())}
 
 
-@simulation(
-    *SCALARS, *EVENTS, NOISE_FLOOR, DIVERGED, *WORST, *OUTPUTS,
+@lm.simulation(
+    *lm.RUN, *SCALARS, *EVENTS, NOISE_FLOOR, *WORST, *OUTPUTS,
     labels={"part": online.PARTS}, prepare=prepare, precision="float64",
 )  # fmt: skip
 def simulate(problem: Setting, key: jax.Array, prepared: Prepared) -> dict[str, Array]:

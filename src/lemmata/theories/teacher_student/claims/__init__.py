@@ -1,5 +1,6 @@
-"""The claims register, by topic. What the paper gets wrong stands beside its corrected twin."""
+"""The claims register: the theorem, then by topic. What the paper gets wrong stands beside its corrected twin."""
 
+from lemmata.theories.teacher_student import theorem
 from lemmata.theories.teacher_student.claims import (
     escape,
     gaussian,
@@ -10,14 +11,8 @@ from lemmata.theories.teacher_student.claims import (
     sequences,
     value_scale,
 )
+from lemmata.theories.teacher_student.mnist import claims as mnist
+from lemmata.theories.teacher_student.transfer import claims as transfer
 
-CLAIMS = (
-    *pattern.CLAIMS,
-    *proof.CLAIMS,
-    *value_scale.CLAIMS,
-    *escape.CLAIMS,
-    *late.CLAIMS,
-    *gaussian.CLAIMS,
-    *sequences.CLAIMS,
-    *online.CLAIMS,
-)
+TOPICS = (theorem, pattern, proof, value_scale, escape, late, transfer, gaussian, sequences, online, mnist)
+CLAIMS = tuple(claim for topic in TOPICS for claim in topic.CLAIMS)

@@ -19,8 +19,7 @@ import numpy as np
 import xarray as xr
 from jaxtyping import Float
 
-from lemmata.lab.claims import FAILS, HOLDS, Claim, Control, Datasets, Evidence
-from lemmata.lab.judges import all_of, at_most, equal
+import lemmata as lm
 from lemmata.lab.simulation import generator
 from lemmata.theories.teacher_student.gaussian import (
     angle_part,
@@ -56,36 +55,35 @@ class Expectation(NamedTuple):
     activated: tuple[int, int, int]
     sloped: tuple[int, int, int]
     closed: Formula
-    words: str
     formula: str
+
+    @property
+    def words(self) -> str:
+        """The expectation as it is written."""
+        u, v, w = (
+            "+".join(x for x, in_it in zip(("x_1", "x_2", "x_3"), which, strict=True) if in_it) for which in self[:3]
+        )
+        return f"E[{f'({u})' if '+' in u else u} σ({v}) σ'({w})]"
 
 
 ONE, TWO, PAIR, ALL = (1, 0, 0), (0, 1, 0), (1, 1, 0), (1, 1, 1)
 EXPECTATIONS = {
-    "e1": Expectation(ONE, ONE, ONE, lambda a, b, c, slope: f1(a, slope), "E[x_1 σ(x_1) σ'(x_1)]", "(1+κ²)/2 a"),
-    "e2": Expectation(
-        ONE, PAIR, PAIR, lambda a, b, c, slope: f2(a, b, slope), "E[x_1 σ(x_1+x_2) σ'(x_1+x_2)]", "(1+κ²)/2 a"
-    ),
+    "e1": Expectation(ONE, ONE, ONE, lambda a, b, c, slope: f1(a, slope), "(1+κ²)/2 a"),
+    "e2": Expectation(ONE, PAIR, PAIR, lambda a, b, c, slope: f2(a, b, slope), "(1+κ²)/2 a"),
     "e3": Expectation(
-        ONE, ONE, PAIR, lambda a, b, c, slope: f3_own(a, b, slope), "E[x_1 σ(x_1) σ'(x_1+x_2)]",
+        ONE,
+        ONE,
+        PAIR,
+        lambda a, b, c, slope: f3_own(a, b, slope),
         "(1+κ)²a/4 + (1-κ)²a/(2π) (arctan √(a/b) + √(ab)/(a+b))",
     ),
-    "e4": Expectation(
-        TWO, ONE, PAIR, lambda a, b, c, slope: f3_other(a, b, slope), "E[x_2 σ(x_1) σ'(x_1+x_2)]",
-        "(1-κ)² b√(ab) / (2π(a+b))",
-    ),
+    "e4": Expectation(TWO, ONE, PAIR, lambda a, b, c, slope: f3_other(a, b, slope), "(1-κ)² b√(ab) / (2π(a+b))"),
     "e5": Expectation(
-        PAIR, ONE, PAIR, lambda a, b, c, slope: f3(a, b, slope), "E[(x_1+x_2) σ(x_1) σ'(x_1+x_2)]",
-        "(1+κ)²a/4 + (1-κ)²/(2π) (a arctan √(a/b) + √(ab))",
+        PAIR, ONE, PAIR, lambda a, b, c, slope: f3(a, b, slope), "(1+κ)²a/4 + (1-κ)²/(2π) (a arctan √(a/b) + √(ab))"
     ),
-    "e6": Expectation(
-        ONE, PAIR, ALL, f4, "E[x_1 σ(x_1+x_2) σ'(x_1+x_2+x_3)]",
-        "(1+κ)²a/4 + (1-κ)²a/(2π) (arctan √((a+b)/c) + √((a+b)c)/(a+b+c))",
-    ),
-    "e7": Expectation(
-        TWO, ONE, ALL, f5, "E[x_2 σ(x_1) σ'(x_1+x_2+x_3)]", "(1-κ)² b√(a(b+c)) / (2π(a+b+c))"
-    ),
-}  # fmt: skip
+    "e6": Expectation(ONE, PAIR, ALL, f4, "(1+κ)²a/4 + (1-κ)²a/(2π) (arctan √((a+b)/c) + √((a+b)c)/(a+b+c))"),
+    "e7": Expectation(TWO, ONE, ALL, f5, "(1-κ)² b√(a(b+c)) / (2π(a+b+c))"),
+}
 
 
 def draw_variances(seed: int, purpose: str, count: int, reach: float) -> Variances:
@@ -110,11 +108,8 @@ def quadrature(what: Expectation, variances: Variances, slope: float) -> Float[n
     angle = ends[:, :-1, None] + half_length * (1 + nodes)
     cosine, sine = np.cos(angle), np.sin(angle)
     of_factor = [np.sum(u * axis, 1)[:, None, None] for axis in (first, second)]
-    values = (
-        (of_factor[0] * cosine + of_factor[1] * sine)
-        * length[..., None] * cosine * np.where(cosine < 0, slope, 1.0)
-        * np.where(np.cos(angle - turn[..., None]) < 0, slope, 1.0)
-    )  # fmt: skip
+    bent = np.where(cosine < 0, slope, 1.0) * np.where(np.cos(angle - turn[..., None]) < 0, slope, 1.0)
+    values = (of_factor[0] * cosine + of_factor[1] * sine) * length[..., None] * cosine * bent
     return np.sum(half_length * weights * values, (1, 2)) / math.pi
 
 
@@ -146,85 +141,77 @@ def monte_carlo(name: str, seed: int, slope: float) -> tuple[Float[np.ndarray, "
     return mean, np.sqrt((square @ power**2 / SAMPLES - mean**2) / SAMPLES)
 
 
-def _compared(name: str, slopes: Sequence[float] = SLOPES, formula: Formula | None = None) -> Evidence:
-    """A formula (the closed form, if none is given) against quadrature and, in standard errors, Monte Carlo."""
-    what = EXPECTATIONS[name]
+def formula_of(name: str, form: str) -> Formula:
+    """A closed form as it is ("closed"), or wrong.
 
-    def evidence(datasets: Datasets) -> dict[str, Any]:
-        variances = draw_variances(datasets.seed, "lemma variances", DRAWS, 10.0)
-        a, b, c = variances.T
-        predicted = np.stack([(formula or what.closed)(a, b, c, slope) for slope in slopes])
-        found = [monte_carlo(name, datasets.seed, slope) for slope in slopes]
-        away = [np.max(np.abs(mean - value) / error) for (mean, error), value in zip(found, predicted, strict=True)]
-        return {
-            "quadrature": {
-                "measured": np.stack([quadrature(what, variances, slope) for slope in slopes]),
-                "predicted": predicted,
-            },
-            "monte_carlo": xr.DataArray(away, coords={"κ": list(slopes)}),
-        }
-
-    return evidence
-
-
-def _printed_constant(a: Any, b: Any, c: Any, slope: float) -> Any:
-    """(1+κ)²/2 a, the printed constant of the leaky case (9.8)."""
-    return (1 + slope) ** 2 / 2 * a
-
-
-def _inverted(name: str) -> Formula:
-    """The closed form of E.3, E.5 or E.6 with its arctangent inverted: arctan(1/x) = π/2 - arctan x."""
+    "printed": the constant (1+κ)²/2 of the leaky case (9.8). "inverted": the arctangent of E.3, E.5 or E.6 inverted,
+    arctan(1/x) = π/2 - arctan x. "negative": -κ for κ.
+    """
+    closed = EXPECTATIONS[name].closed
 
     def formula(a: Any, b: Any, c: Any, slope: float) -> Any:
-        angle = np.arctan(np.sqrt((a + b) / c if name == "e6" else a / b))
-        return EXPECTATIONS[name].closed(a, b, c, slope) + angle_part(slope) * a * (math.pi / 2 - 2 * angle)
+        if form == "printed":
+            return (1 + slope) ** 2 / 2 * a
+        if form == "inverted":
+            angle = np.arctan(np.sqrt((a + b) / c if name == "e6" else a / b))
+            return closed(a, b, c, slope) + angle_part(slope) * a * (math.pi / 2 - 2 * angle)
+        return closed(a, b, c, -slope if form == "negative" else slope)
 
     return formula
 
 
-def _negative_slope(name: str) -> Formula:
-    return lambda a, b, c, slope: EXPECTATIONS[name].closed(a, b, c, -slope)
+@lm.fact
+def compared(name: str, slopes: Sequence[float] = SLOPES, form: str = "closed", *, seed: int) -> dict[str, Any]:
+    """A formula against quadrature and, in standard errors, Monte Carlo."""
+    variances = draw_variances(seed, "lemma variances", DRAWS, 10.0)
+    predicted = np.stack([formula_of(name, form)(*variances.T, slope) for slope in slopes])
+    measured = np.stack([quadrature(EXPECTATIONS[name], variances, slope) for slope in slopes])
+    means, errors = np.stack([monte_carlo(name, seed, slope) for slope in slopes], 1)
+    away = np.max(np.abs(means - predicted) / errors, 1)
+    return {
+        "quadrature": {"measured": measured, "predicted": predicted},
+        "monte_carlo": xr.DataArray(away, coords={"κ": list(slopes)}),
+    }
 
 
-AGREES = all_of(quadrature=equal(1e-8), monte_carlo=at_most(4.0))
+AGREES = lm.all_of(quadrature=lm.equal(1e-8), monte_carlo=lm.at_most(4.0))
 
 
-def _closed_form(name: str, case: str, broken: Formula, slopes: Sequence[float]) -> Claim:
+def lemma(name: str) -> str:
+    """E.1 for e1."""
+    return f"Lemma E.{name[1:]}"
+
+
+def closed_form(name: str, control: lm.Control) -> lm.Claim:
+    """A closed form is that of its lemma."""
     what = EXPECTATIONS[name]
-    return Claim(
-        name=f"lem-{name}-closed-form",
-        reference=f"Lemma {name.upper().replace('E', 'E.')}",
-        kind="identity",
-        statement=f"{what.words} = {what.formula}: against quadrature to 1e-8 and against 10^6 draws within 4 standard "
-        "errors, for κ = 0, 0.1, 1 and 20 draws of the variances.",
+    return lm.Claim(
+        f"lem-{name}-closed-form",
+        lemma(name),
+        "identity",
+        f"{what.words} = {what.formula}: against quadrature to 1e-8 and against 10^6 draws within 4 standard errors, "
+        "for κ = 0, 0.1, 1 and 20 draws of the variances.",
+        compared(name),
+        AGREES,
+        control,
         formula=f"{what.words} = {what.formula}",
-        evidence=_compared(name),
-        judge=AGREES,
-        controls=(Control(case, _compared(name, slopes, broken)),),
     )
 
 
 # Bounds: pairs (smaller, larger) around an expectation
 
 
-Pairs = Callable[[Any, Any, Any, Any, float], list[tuple[Any, Any]]]
-
-
-def _e3_pairs(value: Any, a: Any, b: Any, c: Any, slope: float) -> list[tuple[Any, Any]]:
-    whole, part = mean_square_slope(slope) * a, angle_part(slope) * np.sqrt(a * b) / (a + b)
-    return [(even_part(slope) * a + part * a, value), (whole - part * b, value), (value, whole)]
-
-
-def _e5_pairs(value: Any, a: Any, b: Any, c: Any, slope: float) -> list[tuple[Any, Any]]:
-    whole, turn = mean_square_slope(slope) * a, angle_part(slope)
-    above = whole + turn * b * np.sqrt(a * b) / (a + b)
-    low = even_part(slope) * a + turn * np.sqrt(a * b)
-    return [(whole, value), (low, value), (value, above), (above, whole + turn * b / 2)]
-
-
-def _e6_pairs(value: Any, a: Any, b: Any, c: Any, slope: float) -> list[tuple[Any, Any]]:
-    whole, part = mean_square_slope(slope) * a, angle_part(slope) * a / (a + b + c)
-    low = even_part(slope) * a + part * np.sqrt((a + b) * c)
+def pairs_around(name: str, value: Any, a: Any, b: Any, c: Any, slope: float) -> list[tuple[Any, Any]]:
+    """The bounds of Lemma E.3, E.5 or E.6 on a value."""
+    whole, even, turn = mean_square_slope(slope) * a, even_part(slope) * a, angle_part(slope)
+    if name == "e3":
+        part = turn * np.sqrt(a * b) / (a + b)
+        return [(even + part * a, value), (whole - part * b, value), (value, whole)]
+    if name == "e5":
+        above = whole + turn * b * np.sqrt(a * b) / (a + b)
+        return [(whole, value), (even + turn * np.sqrt(a * b), value), (value, above), (above, whole + turn * b / 2)]
+    part = turn * a / (a + b + c)
+    low = even + part * np.sqrt((a + b) * c)
     return [(low, value), (whole - part * c**1.5 / np.sqrt(a + b), value), (value, whole)]
 
 
@@ -233,99 +220,94 @@ def excess_of(pairs: list[tuple[Any, Any]]) -> float:
     return float(max(np.max((small - large) / np.abs(large)) for small, large in pairs))
 
 
-def _bounded(name: str, pairs: Pairs, formula: Formula | None = None) -> Evidence:
+@lm.fact
+def violation(name: str, form: str = "quadrature", *, seed: int) -> xr.DataArray:
     """The worst violation of the bounds on the expectation by quadrature, or on a formula in its place."""
-
-    def evidence(datasets: Datasets) -> xr.DataArray:
-        variances = draw_variances(datasets.seed, "bound variances", CASES, 100.0)
-        a, b, c = variances.T
-        found = []
-        for slope in BENT:
-            value = formula(a, b, c, slope) if formula else quadrature(EXPECTATIONS[name], variances, slope)
-            found.append(excess_of(pairs(value, a, b, c, slope)))
-        return xr.DataArray(found, coords={"κ": list(BENT)})
-
-    return evidence
+    variances = draw_variances(seed, "bound variances", CASES, 100.0)
+    worst = []
+    for slope in BENT:
+        if form == "quadrature":
+            value = quadrature(EXPECTATIONS[name], variances, slope)
+        else:
+            value = formula_of(name, form)(*variances.T, slope)
+        worst.append(excess_of(pairs_around(name, value, *variances.T, slope)))
+    return xr.DataArray(worst, coords={"κ": list(BENT)})
 
 
-def _bounds(name: str, pairs: Pairs, formula: str) -> Claim:
-    what = EXPECTATIONS[name]
-    return Claim(
-        name=f"lem-{name}b-bounds",
-        reference=f"Lemma {name.upper().replace('E', 'E.')}, bounds" + (" (9.14)" if name == "e5" else ""),
-        kind="bound",
-        statement=f"The bounds on {what.words}, taken by quadrature, hold in 2000 draws of the variances for "
-        "κ = 0 and 0.1, to a relative 1e-12.",
+def bounds(name: str, reference: str, formula: str) -> lm.Claim:
+    """The bounds of a lemma hold."""
+    return lm.Claim(
+        f"lem-{name}b-bounds",
+        f"{lemma(name)}, bounds{reference}",
+        "bound",
+        f"The bounds on {EXPECTATIONS[name].words}, taken by quadrature, hold in 2000 draws of the variances for κ = 0 "
+        "and 0.1, to a relative 1e-12.",
+        violation(name),
+        lm.at_most(ROUNDING),
+        lm.Control("arctangent of the inverse in the bounded quantity", form="inverted"),
         formula=formula,
-        evidence=_bounded(name, pairs),
-        judge=at_most(ROUNDING),
-        controls=(
-            Control("arctangent of the inverse in the bounded quantity", _bounded(name, pairs, _inverted(name))),
-        ),
     )
 
 
-def _fraction(first: bool, correction: float = 1.0) -> Evidence:
+@lm.fact
+def fraction(name: str, correction: float = 1.0, *, seed: int) -> float:
     """The worst violation of E.8 or of E.9 (a > b) with this multiple of the correction term."""
-
-    def evidence(datasets: Datasets) -> float:
-        a, b, c = draw_variances(datasets.seed, "fractions", CASES, 100.0).T
-        if first:
-            return excess_of([(c / a - correction * b * c / a**2, c / (a + b))])
-        a = a + b
-        return excess_of([(c / (a - b), c / a + correction * b * c / (a - b) ** 2)])
-
-    return evidence
+    a, b, c = draw_variances(seed, "fractions", CASES, 100.0).T
+    if name == "e8":
+        return excess_of([(c / a - correction * b * c / a**2, c / (a + b))])
+    a = a + b
+    return excess_of([(c / (a - b), c / a + correction * b * c / (a - b) ** 2)])
 
 
-def _inequality(name: str, reference: str, formula: str, first: bool) -> Claim:
-    return Claim(
-        name=f"lem-{name}-inequality",
-        reference=reference,
-        kind="bound",
-        statement=f"{formula}, without a violation in 2000 draws.",
+def inequality(name: str, formula: str) -> lm.Claim:
+    """An inequality of fractions holds."""
+    return lm.Claim(
+        f"lem-{name}-inequality",
+        lemma(name),
+        "bound",
+        f"{formula}, without a violation in 2000 draws.",
+        fraction(name),
+        lm.at_most(ROUNDING),
+        lm.Control("correction term halved", correction=0.5),
         formula=formula,
-        evidence=_fraction(first),
-        judge=at_most(ROUNDING),
-        controls=(Control("correction term halved", _fraction(first, 0.5)),),
     )
 
 
-PRINTED = "constant (1+κ)²/2, κ = 0.1"
-INVERSE = "arctangent of the inverse, κ = 0 and 0.1"
-NEGATIVE = "-κ for κ, κ = 0.1"
+PRINTED = lm.Control("constant (1+κ)²/2, κ = 0.1", form="printed", slopes=(0.1,))
+INVERSE = lm.Control("arctangent of the inverse, κ = 0 and 0.1", form="inverted", slopes=BENT)
+NEGATIVE = lm.Control("-κ for κ, κ = 0.1", form="negative", slopes=(0.1,))
 
 CLAIMS = (
-    _closed_form("e1", PRINTED, _printed_constant, (0.1,)),
-    _closed_form("e2", PRINTED, _printed_constant, (0.1,)),
-    Claim(
-        name="lem-e1-leaky-constant",
-        reference="Lemma E.1, leaky case as printed (9.8)",
-        kind="identity",
-        statement="E[x_1 σ(x_1) σ'(x_1)] = (1+κ)²/2 a at κ = 0.1; the right constant is (1+κ²)/2.",
+    closed_form("e1", PRINTED),
+    closed_form("e2", PRINTED),
+    lm.Claim(
+        "lem-e1-leaky-constant",
+        "Lemma E.1, leaky case as printed (9.8)",
+        "identity",
+        "E[x_1 σ(x_1) σ'(x_1)] = (1+κ)²/2 a at κ = 0.1; the right constant is (1+κ²)/2.",
+        compared("e1", (0.1,), "printed"),
+        AGREES,
+        lm.Control("κ = 0", slopes=(0.0,)),
+        expected=lm.FAILS,
         formula="E[x_1 σ(x_1) σ'(x_1)] = (1+κ)²/2 a",
-        evidence=_compared("e1", (0.1,), _printed_constant),
-        judge=AGREES,
-        expected=FAILS,
-        controls=(Control("κ = 0", _compared("e1", (0.0,), _printed_constant), HOLDS),),
     ),
-    *(_closed_form(name, INVERSE, _inverted(name), BENT) for name in ("e3", "e5", "e6")),
-    *(_closed_form(name, NEGATIVE, _negative_slope(name), (0.1,)) for name in ("e4", "e7")),
-    _bounds(
+    *(closed_form(name, INVERSE) for name in ("e3", "e5", "e6")),
+    *(closed_form(name, NEGATIVE) for name in ("e4", "e7")),
+    bounds(
         "e3",
-        _e3_pairs,
+        "",
         "max{(1+κ)²a/4 + (1-κ)²a√(ab)/(2π(a+b)), a_κ a - (1-κ)²b√(ab)/(2π(a+b))} ≤ E[x_1 σ(x_1) σ'(x_1+x_2)] ≤ a_κ a",
     ),
-    _bounds(
+    bounds(
         "e5",
-        _e5_pairs,
+        " (9.14)",
         "max{a_κ a, (1+κ)²a/4 + (1-κ)²√(ab)/(2π)} ≤ F_3 ≤ a_κ a + (1-κ)²b√(ab)/(2π(a+b)) ≤ a_κ a + (1-κ)²b/(4π)",
     ),
-    _bounds(
+    bounds(
         "e6",
-        _e6_pairs,
+        "",
         "max{(1+κ)²a/4 + (1-κ)²a√((a+b)c)/(2π(a+b+c)), a_κ a - (1-κ)²a c^{3/2}/(2π√(a+b)(a+b+c))} ≤ F_4 ≤ a_κ a",
     ),
-    _inequality("e8", "Lemma E.8", "c/(a+b) ≥ c/a - bc/a² for positive a, b, c", True),
-    _inequality("e9", "Lemma E.9", "c/(a-b) ≤ c/a + bc/(a-b)² for a > b > 0, c > 0", False),
+    inequality("e8", "c/(a+b) ≥ c/a - bc/a² for positive a, b, c"),
+    inequality("e9", "c/(a-b) ≤ c/a + bc/(a-b)² for a > b > 0, c > 0"),
 )

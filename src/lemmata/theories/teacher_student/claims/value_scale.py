@@ -10,8 +10,7 @@ import numpy as np
 import xarray as xr
 from jaxtyping import Float
 
-from lemmata.lab.claims import Claim, Control, Datasets, Evidence
-from lemmata.lab.judges import all_of, at_least, at_most, equal, within
+import lemmata as lm
 from lemmata.lab.simulation import generator
 from lemmata.theories.teacher_student.dynamics.reduced import Task, at_score, f3_parts
 from lemmata.theories.teacher_student.gaussian import f1, f2, f3, f4, f5
@@ -28,7 +27,7 @@ DRAWS = 1000
 Grid = Float[np.ndarray, " point"]
 
 
-def cells(least: float = 1.0, largest: float = math.inf) -> Iterable[tuple[int, int]]:
+def places(least: float = 1.0, largest: float = math.inf) -> Iterable[tuple[int, int]]:
     """The pairs (D, K) of the grid with D/K beyond `least` and up to `largest`."""
     for K in SUPPORTS:
         for D in sorted({round(ratio * K) for ratio in RATIOS}):
@@ -50,41 +49,41 @@ def scores(tokens: int, support: int, low: float = 0.0, high: float = math.inf, 
     return grid
 
 
+def by_slope(slopes: Sequence[float], value: Callable[[float], float]) -> xr.DataArray:
+    """One number for every κ."""
+    return xr.DataArray([float(value(slope)) for slope in slopes], coords={"κ": list(slopes)})
+
+
 # P4: 1 ≤ C_1* < √(D/K)
 
 
-def _value_range(
-    slopes: Sequence[float] = SLOPES, mean_square: Callable[..., Any] = f1, only_end: bool = False
-) -> Evidence:
-    """The least C_1* and the largest C_1* √(K/D) over the grid, or at p = 1/K only."""
-
-    def evidence(datasets: Datasets) -> dict[str, xr.DataArray]:
-        least, largest = [], []
-        for slope in slopes:
-            found = []
-            for D, K in cells():
-                p = np.array([1 / K]) if only_end else scores(D, K)
-                C = value_scale(D, K, p, slope, mean_square)
-                found.append((C.min(), C.max() * math.sqrt(K / D)))
-            least.append(min(low for low, _ in found))
-            largest.append(max(high for _, high in found))
-        return {
-            "least": xr.DataArray(least, coords={"κ": list(slopes)}),
-            "largest": xr.DataArray(largest, coords={"κ": list(slopes)}),
-        }
-
-    return evidence
-
-
-def _printed_own(a: Any, slope: float) -> Any:
+def printed_mean_square(a: Any, slope: float) -> Any:
     """F_1 with the printed leaky constant (1+κ)²/2 (9.8)."""
     return (1 + slope) ** 2 / 2 * a
+
+
+@lm.fact
+def value_range(
+    slopes: Sequence[float] = SLOPES, printed: bool = False, only_end: bool = False
+) -> dict[str, xr.DataArray]:
+    """The least C_1* and the largest C_1* √(K/D) over the grid, or at p = 1/K only; F_1 as it is or as printed."""
+    mean_square = printed_mean_square if printed else f1
+
+    def scale(D: int, K: int, slope: float) -> Any:
+        return value_scale(D, K, np.array([1 / K]) if only_end else scores(D, K), slope, mean_square)
+
+    return {
+        "least": by_slope(slopes, lambda slope: min(scale(D, K, slope).min() for D, K in places())),
+        "largest": by_slope(
+            slopes, lambda slope: max(scale(D, K, slope).max() * math.sqrt(K / D) for D, K in places())
+        ),
+    }
 
 
 # P7: the increments of C_2 and C_3
 
 
-class Draws(NamedTuple):
+class States(NamedTuple):
     """Random states (D, K, κ, p, α) and C_1 written with α."""
 
     tokens: Any
@@ -108,7 +107,7 @@ class Draws(NamedTuple):
         return rest, self.p**2, (self.delta / rest) ** 2
 
 
-def draw_states(seed: int) -> Draws:
+def draw_states(seed: int) -> States:
     """D ≤ 200, K < D, κ in [0, 1], α in [-3, 1), p in (1/D, 1/K).
 
     p leaves out a hundredth of its range at either end: C_1 grows like α/(Dp - 1) at the lower one, where F_{2,1} and
@@ -124,86 +123,72 @@ def draw_states(seed: int) -> Draws:
     A, B = f3_parts(task, at)
     unit = A / (A + B) * (1 - K * p) / (K * p * (D * p - 1))
     value = (1 + alpha * unit) * value_scale(D, K, p, slope)
-    return Draws(D, K, slope, p, alpha, value, A, at.column_square)
+    return States(D, K, slope, p, alpha, value, A, at.column_square)
 
 
-def _support_sides(sign: float = -1.0) -> Evidence:
+@lm.fact
+def support_sides(sign: float = -1.0, *, seed: int) -> dict[str, Any]:
     """Both sides of the first identity; `sign` stands before pF_1."""
-
-    def evidence(datasets: Datasets) -> dict[str, Any]:
-        s = draw_states(datasets.seed)
-        K, p, kappa = s.support, s.p, s.slope
-        rest, inside, outside = s.variances
-        F1, F21 = f1(K * inside + rest * outside, kappa), f2(inside, outside, kappa)
-        F3, F4 = f3(K * inside, rest * outside, kappa), f4(inside, (K - 1) * inside, rest * outside, kappa)
-        left = F4 / p - F3 - K * s.value * (F21 + sign * p * F1)
-        return {"measured": left, "predicted": s.delta**2 * (1 - s.deviation) * s.A / (K * p * s.column_square)}
-
-    return evidence
+    s = draw_states(seed)
+    K, p, kappa = s.support, s.p, s.slope
+    rest, inside, outside = s.variances
+    F1, F21 = f1(K * inside + rest * outside, kappa), f2(inside, outside, kappa)
+    F3, F4 = f3(K * inside, rest * outside, kappa), f4(inside, (K - 1) * inside, rest * outside, kappa)
+    left = F4 / p - F3 - K * s.value * (F21 + sign * p * F1)
+    return {"measured": left, "predicted": s.delta**2 * (1 - s.deviation) * s.A / (K * p * s.column_square)}
 
 
-def _off_support_sides(sign: float = -1.0) -> Evidence:
+@lm.fact
+def off_support_sides(sign: float = -1.0, *, seed: int) -> dict[str, Any]:
     """Both sides of the second identity; `sign` stands before (D-K)F_{2,2}/δ."""
-
-    def evidence(datasets: Datasets) -> dict[str, Any]:
-        s = draw_states(datasets.seed)
-        K, p, kappa, delta = s.support, s.p, s.slope, s.delta
-        rest, inside, outside = s.variances
-        F1, F22 = f1(K * inside + rest * outside, kappa), f2(outside, inside, kappa)
-        F3, F5 = f3(K * inside, rest * outside, kappa), f5(K * inside, outside, (rest - 1) * outside, kappa)
-        left = F3 / (K * p) - rest * F5 / (K * p * delta) - s.value * (F1 + sign * rest * F22 / delta)
-        return {"measured": left, "predicted": delta * (1 - s.deviation) * s.A / (K * p * s.column_square)}
-
-    return evidence
+    s = draw_states(seed)
+    K, p, kappa, delta = s.support, s.p, s.slope, s.delta
+    rest, inside, outside = s.variances
+    F1, F22 = f1(K * inside + rest * outside, kappa), f2(outside, inside, kappa)
+    F3, F5 = f3(K * inside, rest * outside, kappa), f5(K * inside, outside, (rest - 1) * outside, kappa)
+    left = F3 / (K * p) - rest * F5 / (K * p * delta) - s.value * (F1 + sign * rest * F22 / delta)
+    return {"measured": left, "predicted": delta * (1 - s.deviation) * s.A / (K * p * s.column_square)}
 
 
 # P10: C_1* as a function of p
 
 
-def _least_step(direction: int, least: float, ends: Callable[[int, int], tuple[float, float]]) -> Evidence:
-    """The smallest relative step of C_1* between neighbours of the grid, in this direction, for D/K > `least`."""
+@lm.fact
+def least_step(direction: int, least: float, whole: bool = False, reach: float = 1.0) -> xr.DataArray:
+    """The smallest relative step of C_1* between neighbours of the grid, rising (1) or falling (-1), for D/K > `least`.
 
-    def evidence(datasets: Datasets) -> xr.DataArray:
-        found = []
-        for slope in SLOPES:
-            steps = []
-            for D, K in cells(least):
-                C = value_scale(D, K, scores(D, K, *ends(D, K)), slope)
-                steps.append(np.min(direction * np.diff(np.log(C))))
-            found.append(float(min(steps)))
-        return xr.DataArray(found, coords={"κ": list(SLOPES)})
+    It rises up to 1/(2√(πDK)) and falls from 2/√(DK) on; `reach` multiplies that end, `whole` takes all of [1/D, 1/K].
+    """
 
-    return evidence
+    def ends(D: int, K: int) -> tuple[float, float]:
+        if whole:
+            return 0.0, math.inf
+        return (
+            (0.0, reach / (2 * math.sqrt(math.pi * D * K)))
+            if direction > 0
+            else (2 * reach / math.sqrt(D * K), math.inf)
+        )
 
+    def smallest(slope: float) -> float:
+        scales = (value_scale(D, K, scores(D, K, *ends(D, K)), slope) for D, K in places(least))
+        return min(np.min(direction * np.diff(np.log(scale))) for scale in scales)
 
-RISING, FALLING = 4 * math.pi, 4.0
-
-
-def _rise_end(D: int, K: int) -> float:
-    """1/(2√(πDK)), below which C_1* rises."""
-    return 1 / (2 * math.sqrt(math.pi * D * K))
-
-
-def _fall_start(D: int, K: int) -> float:
-    """2/√(DK), above which it falls."""
-    return 2 / math.sqrt(D * K)
-
-
-def _whole(D: int, K: int) -> tuple[float, float]:
-    return 0.0, math.inf
+    return by_slope(SLOPES, smallest)
 
 
 def peak(tokens: int, support: int, slope: float) -> tuple[float, float]:
     """Where C_1* is largest in [1/D, 1/K], and its value there: bounded optimisation over ln p."""
     from scipy.optimize import minimize_scalar
 
+    def fall(log_p: float) -> float:
+        return -value_scale(tokens, support, math.exp(log_p), slope)
+
     ends = math.log(1 / tokens), math.log(1 / support)
-    fall = lambda log_p: -value_scale(tokens, support, math.exp(log_p), slope)  # noqa: E731
-    found: Any = minimize_scalar(fall, bounds=ends, method="bounded", options={"xatol": 1e-9})
-    return math.exp(found.x), -found.fun
+    least: Any = minimize_scalar(fall, bounds=ends, method="bounded", options={"xatol": 1e-9})
+    return math.exp(least.x), -least.fun
 
 
-def rises_after_fall(values: Float[np.ndarray, " point"]) -> int:
+def rises_after_fall(values: Grid) -> int:
     """How often a sequence rises again after it fell: 0 if it has one peak."""
     up = np.diff(values) > 0
     return int(np.sum(up[1:] & ~up[:-1]))
@@ -214,145 +199,135 @@ def identity_peak(tokens: int, support: int) -> tuple[float, float]:
     return 1 / math.sqrt(tokens * support), (1 + math.sqrt(tokens / support)) / 2
 
 
-def _turns(slopes: Sequence[float], places: Iterable[tuple[int, int]]) -> int:
+def turns(slopes: Sequence[float], where: Iterable[tuple[int, int]]) -> float:
     """The most rises after a fall on a fine grid, over these slopes and pairs (D, K)."""
-    return max(
-        rises_after_fall(value_scale(D, K, scores(D, K, points=FINE), slope)) for D, K in places for slope in slopes
-    )
+    fine = (value_scale(D, K, scores(D, K, points=FINE), slope) for D, K in where for slope in slopes)
+    return float(max(rises_after_fall(scale) for scale in fine))
 
 
-def _identity_peak(slope: float = 1.0) -> Evidence:
+@lm.fact
+def off_identity_peak(slope: float = 1.0) -> dict[str, float]:
     """Rises after a fall for every κ; at this κ, the relative errors of the identity's position and value."""
-
-    def evidence(datasets: Datasets) -> dict[str, float]:
-        position, value = [], []
-        for D, K in cells():
-            found, expected = peak(D, K, slope), identity_peak(D, K)
-            position.append(abs(found[0] / expected[0] - 1))
-            value.append(abs(found[1] / expected[1] - 1))
-        return {"turns": float(_turns(SLOPES, cells())), "position": max(position), "value": max(value)}
-
-    return evidence
+    off = np.array([abs(np.divide(peak(D, K, slope), identity_peak(D, K)) - 1) for D, K in places()])
+    return {"turns": turns(SLOPES, places()), "position": off[:, 0].max(), "value": off[:, 1].max()}
 
 
-def _relu_peak(factor: float = 1.0) -> Evidence:
+@lm.fact
+def relu_peak(factor: float = 1.0) -> dict[str, Any]:
     """κ = 0: rises after a fall, and the peak of `factor` C_1* relative to the identity's, at its extremes."""
-
-    def evidence(datasets: Datasets) -> dict[str, Any]:
-        places = [(D, K) for D, K in cells(largest=1000.0) if D / K >= 2.5]
-        found = np.array([np.array(peak(D, K, 0.0)) / identity_peak(D, K) for D, K in places])
-        extremes = [("least", found.min(0)), ("largest", found.max(0))]
-        position, value = (
-            xr.DataArray([float(part[i]) for _, part in extremes], coords={"over D/K": [name for name, _ in extremes]})
-            for i in (0, 1)
-        )
-        return {"turns": float(_turns((0.0,), places)), "position": position, "value": factor * value}
-
-    return evidence
+    wide = [(D, K) for D, K in places(largest=1000.0) if D / K >= 2.5]
+    ratios = np.array([np.divide(peak(D, K, 0.0), identity_peak(D, K)) for D, K in wide])
+    ends = xr.DataArray(
+        [ratios.min(0), ratios.max(0)], coords={"over D/K": ["least", "largest"]}, dims=("over D/K", "of")
+    )
+    return {"turns": turns((0.0,), wide), "position": ends.isel(of=0), "value": factor * ends.isel(of=1)}
 
 
 # P18'
 
 
-def _product(slope: float) -> Evidence:
+@lm.fact
+def product(slope: float = 1.0) -> dict[str, Any]:
     """Kp C_1* = F_3/F_1 on the grid, against the formula of the identity."""
-
-    def evidence(datasets: Datasets) -> dict[str, Any]:
-        measured, predicted = [], []
-        for D, K in cells():
-            p = scores(D, K)
-            measured.append(K * p * value_scale(D, K, p, slope))
-            predicted.append(1 / (1 + K * (1 - K * p) ** 2 / ((D - K) * (K * p) ** 2)))
-        return {"measured": np.concatenate(measured), "predicted": np.concatenate(predicted)}
-
-    return evidence
+    measured, predicted = [], []
+    for D, K in places():
+        p = scores(D, K)
+        measured.append(K * p * value_scale(D, K, p, slope))
+        predicted.append(1 / (1 + K * (1 - K * p) ** 2 / ((D - K) * (K * p) ** 2)))
+    return {"measured": np.concatenate(measured), "predicted": np.concatenate(predicted)}
 
 
 CLAIMS = (
-    Claim(
-        name="p4-value-scale",
-        reference="Lemma C.3",
-        kind="bound",
-        statement="The quasi-stationary value scale lies between 1 and √(D/K) at every score, on a grid of p, D, K, κ.",
-        formula="1 ≤ C_1* < √(D/K) for 1/D ≤ p ≤ 1/K",
-        evidence=_value_range(),
-        judge=all_of(least=at_least(1 - ROUNDING), largest=at_most(1.0, strict=True)),
-        controls=(
-            Control("F_1 with the printed leaky constant, κ = 0.1, p = 1/K", _value_range((0.1,), _printed_own, True)),
+    lm.Claim(
+        "p4-value-scale",
+        "Lemma C.3",
+        "bound",
+        "The quasi-stationary value scale lies between 1 and √(D/K) at every score, on a grid of p, D, K, κ.",
+        value_range(),
+        lm.all_of(least=lm.at_least(1 - ROUNDING), largest=lm.at_most(1.0, strict=True)),
+        lm.Control(
+            "F_1 with the printed leaky constant, κ = 0.1, p = 1/K",
+            slopes=(0.1,),
+            printed=True,
+            only_end=True,
         ),
+        formula="1 ≤ C_1* < √(D/K) for 1/D ≤ p ≤ 1/K",
     ),
-    Claim(
-        name="p7-support-identity",
-        reference="Lemma C.7, first identity",
-        kind="identity",
-        statement="The bracket that drives C_2 is a product, whatever C_1, in 1000 random states with D ≤ 200: "
-        "absolute error below 1e-12.",
+    lm.Claim(
+        "p7-support-identity",
+        "Lemma C.7, first identity",
+        "identity",
+        "The bracket that drives C_2 is a product, whatever C_1, in 1000 random states with D ≤ 200: absolute error "
+        "below 1e-12.",
+        support_sides(),
+        lm.equal(ROUNDING),
+        lm.Control("plus sign before pF_1", sign=1.0),
         formula="F_4/p - F_3 - KC_1(F_{2,1} - pF_1) = δ²(1-α)A / (KpQ)",
-        evidence=_support_sides(),
-        judge=equal(ROUNDING),
-        controls=(Control("plus sign before pF_1", _support_sides(1.0)),),
     ),
-    Claim(
-        name="p7-off-support-identity",
-        reference="Lemma C.7, second identity",
-        kind="identity",
-        statement="The bracket that drives C_3 is a product too, in the same 1000 states: absolute error below 1e-12.",
+    lm.Claim(
+        "p7-off-support-identity",
+        "Lemma C.7, second identity",
+        "identity",
+        "The bracket that drives C_3 is a product too, in the same 1000 states: absolute error below 1e-12.",
+        off_support_sides(),
+        lm.equal(ROUNDING),
+        lm.Control("plus sign before (D-K)F_{2,2}/δ", sign=1.0),
         formula="F_3/(Kp) - (D-K)F_5/(Kpδ) - C_1(F_1 - (D-K)F_{2,2}/δ) = δ(1-α)A / (KpQ)",
-        evidence=_off_support_sides(),
-        judge=equal(ROUNDING),
-        controls=(Control("plus sign before (D-K)F_{2,2}/δ", _off_support_sides(1.0)),),
     ),
-    Claim(
-        name="p10-rise",
-        reference="Lemma C.10",
-        kind="ordering",
-        statement="C_1* rises with p below 1/(2√(πDK)), for every κ and D > 4πK of the grid: least relative step.",
+    lm.Claim(
+        "p10-rise",
+        "Lemma C.10",
+        "ordering",
+        "C_1* rises with p below 1/(2√(πDK)), for every κ and D > 4πK of the grid: least relative step.",
+        least_step(1, 4 * math.pi),
+        lm.at_least(0.0, strict=True),
+        lm.Control("increases on all of [1/D, 1/K]", whole=True),
         formula="C_1* increases on [1/D, 1/(2√(πDK))]",
-        evidence=_least_step(1, RISING, lambda D, K: (0.0, _rise_end(D, K))),
-        judge=at_least(0.0, strict=True),
-        controls=(Control("increases on all of [1/D, 1/K]", _least_step(1, RISING, _whole)),),
     ),
-    Claim(
-        name="p10-fall",
-        reference="Lemma C.16",
-        kind="ordering",
-        statement="C_1* falls with p above 2/√(DK), for every κ and D > 4K of the grid: least relative step.",
+    lm.Claim(
+        "p10-fall",
+        "Lemma C.16",
+        "ordering",
+        "C_1* falls with p above 2/√(DK), for every κ and D > 4K of the grid: least relative step.",
+        least_step(-1, 4.0),
+        lm.at_least(0.0, strict=True),
+        lm.Control("decreases on all of [1/D, 1/K]", whole=True),
         formula="C_1* decreases on [2/√(DK), 1/K]",
-        evidence=_least_step(-1, FALLING, lambda D, K: (_fall_start(D, K), math.inf)),
-        judge=at_least(0.0, strict=True),
-        controls=(Control("decreases on all of [1/D, 1/K]", _least_step(-1, FALLING, _whole)),),
     ),
-    Claim(
-        name="p10-peak-identity",
-        reference="Lemmas C.10 and C.16, derived",
-        kind="identity",
-        statement="C_1* has one peak in p for every κ; for κ = 1 it is at 1/√(DK), to a relative 1e-3, with the value "
+    lm.Claim(
+        "p10-peak-identity",
+        "Lemmas C.10 and C.16, derived",
+        "identity",
+        "C_1* has one peak in p for every κ; for κ = 1 it is at 1/√(DK), to a relative 1e-3, with the value "
         "½(1 + √(D/K)), to 1e-6.",
+        off_identity_peak(),
+        lm.all_of(turns=lm.at_most(0.0), position=lm.at_most(1e-3), value=lm.at_most(1e-6)),
+        lm.Control("κ = 0 judged by the identity's peak", slope=0.0),
         formula="max C_1* = ½(1 + √(D/K)) at p = 1/√(DK) for κ = 1",
-        evidence=_identity_peak(),
-        judge=all_of(turns=at_most(0.0), position=at_most(1e-3), value=at_most(1e-6)),
-        controls=(Control("κ = 0 judged by the identity's peak", _identity_peak(0.0)),),
+        source="derived",
     ),
-    Claim(
-        name="p10-peak-relu",
-        reference="Lemmas C.10 and C.16, derived",
-        kind="bound",
-        statement="For ReLU and 2.5 ≤ D/K ≤ 1000 the one peak of C_1* is earlier than the identity's, by a factor of "
-        "at least 0.80, and higher, by at most 8.5 %.",
+    lm.Claim(
+        "p10-peak-relu",
+        "Lemmas C.10 and C.16, derived",
+        "bound",
+        "For ReLU and 2.5 ≤ D/K ≤ 1000 the one peak of C_1* is earlier than the identity's, by a factor of at least "
+        "0.80, and higher, by at most 8.5 %.",
+        relu_peak(),
+        lm.all_of(turns=lm.at_most(0.0), position=lm.within(0.80, 1.0), value=lm.within(1.0, 1.085)),
+        lm.Control("peak of 2C_1*", factor=2.0),
         formula="κ = 0: √(DK) argmax C_1* in [0.80, 1], max C_1* / (½(1 + √(D/K))) in [1, 1.085]",
-        evidence=_relu_peak(),
-        judge=all_of(turns=at_most(0.0), position=within(0.80, 1.0), value=within(1.0, 1.085)),
-        controls=(Control("peak of 2C_1*", _relu_peak(2.0)),),
+        source="derived",
     ),
-    Claim(
-        name="p18a-identity",
-        reference="Lemma C.18, derived",
-        kind="identity",
-        statement="For the identity the weight KpC_1* that values and attention together give to the support is 1 less "
-        "a term of the squared odds off it, exactly: on a grid of p, D, K, to a relative 1e-12.",
+    lm.Claim(
+        "p18a-identity",
+        "Lemma C.18, derived",
+        "identity",
+        "For the identity the weight KpC_1* that values and attention together give to the support is 1 less a term "
+        "of the squared odds off it, exactly: on a grid of p, D, K, to a relative 1e-12.",
+        product(),
+        lm.equal(ROUNDING, relative=True),
+        lm.Control("κ = 0", slope=0.0),
         formula="κ = 1: KpC_1* = [1 + Kδ² / ((D-K)(Kp)²)]^{-1}",
-        evidence=_product(1.0),
-        judge=equal(ROUNDING, relative=True),
-        controls=(Control("κ = 0", _product(0.0)),),
+        source="derived",
     ),
 )

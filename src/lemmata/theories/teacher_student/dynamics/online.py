@@ -10,9 +10,7 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float
 
-from lemmata.lab.batches import fresh
-from lemmata.lab.simulation import stream
-from lemmata.lab.training import descent
+import lemmata as lm
 from lemmata.theories.teacher_student.data import Sample, draw_sample
 from lemmata.theories.teacher_student.dynamics.descent import Dynamics, start_weights
 from lemmata.theories.teacher_student.dynamics.reduced import Task
@@ -101,11 +99,11 @@ def online(problem: Setting, key: jax.Array, task: Task, teacher: Teacher) -> Dy
         return draw_sample(key, teacher, problem.batch, problem.negative_slope, problem.label_noise)
 
     attention, values = problem.train_attention, problem.train_values
-    weights = initial(problem, stream(key, "init"), teacher, start_weights(problem, task, teacher))
-    start, step = descent(
+    weights = initial(problem, lm.stream(key, "init"), teacher, start_weights(problem, task, teacher))
+    start, step = lm.descent(
         gradient_of(problem, teacher),
         optax.sgd(problem.step_size),
-        fresh(stream(key, "batch"), sample),
+        lm.fresh(lm.stream(key, "batch"), sample),
         trainable=type(weights)(values, *(attention for _ in weights[1:])),
     )
 

@@ -12,9 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int
 
-from lemmata.lab.errors import UserError
-from lemmata.lab.precision import numerics
-from lemmata.lab.training import Run, loop
+import lemmata as lm
 from lemmata.theories.teacher_student.dynamics.limit import FITTED, escape_integral, follow_limit
 from lemmata.theories.teacher_student.dynamics.reduced import Scalars, Task, gap, pattern, quasi_scale, step
 from lemmata.theories.teacher_student.setting import Setting
@@ -30,11 +28,11 @@ TENTHS = (0.01, 0.03, 0.06, *(k / 10 for k in range(1, 11)))
 @jax.jit
 def follow_recursion(
     task: Task, at: Int[Array, " record"], start: Scalars, trained: tuple[Any, Any] = (1.0, 1.0), kink: Any = None
-) -> Run:
+) -> lm.Run:
     """The recursion, step by step, with C_1, C_2, C_3 at the records."""
     first = Scalars(*(jnp.asarray(scalar, float) for scalar in start))
     move = lambda t, state: step(task, state, trained, kink)  # noqa: E731
-    return loop(move, first, lambda state, previous: state._asdict(), at)
+    return lm.loop(move, first, lambda state, previous: state._asdict(), at)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -44,7 +42,7 @@ def event_steps(task: Task) -> tuple[float, float]:
     if expected > LONGEST:
         path = follow_limit(task, [2 * expected])
         return path.fitted_step, path.escape_step
-    with numerics("float64"):
+    with lm.numerics("float64"):
         fitted, escape = _first_passages(Task(*map(float, task)))
         return float(fitted), float(escape)
 
@@ -105,7 +103,7 @@ def record_steps(setting: Setting, task: Task, escape_step: float) -> Int[np.nda
     marks = np.round(marks[np.isfinite(marks)]).astype(np.int64)
     at = np.unique(np.concatenate([[0], marks[marks < last], [last]]))
     if len(at) > room:
-        raise UserError(f"records = {room} has no room for the {len(at)} records of spacing={setting.spacing}.")
+        raise lm.UserError(f"records = {room} has no room for the {len(at)} records of spacing={setting.spacing}.")
     if setting.dynamics != "limit" and last >= 2**31:
-        raise UserError(f"{last} steps are too many to be taken one by one; use dynamics=limit.")
+        raise lm.UserError(f"{last} steps are too many to be taken one by one; use dynamics=limit.")
     return np.pad(at, (0, room - len(at)), constant_values=-1)

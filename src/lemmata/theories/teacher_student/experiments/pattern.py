@@ -7,10 +7,7 @@ from typing import Any
 from lemmata.theories.teacher_student.experiments import SLOPES, experiment
 from lemmata.theories.teacher_student.figures import pattern as figures
 
-PATTERN = {
-    "tokens": 24, "support": 3, "dimension": 5, "outputs": 3, "value_law": "scaled_rows", "strength": 26.0,
-    "steps": 3000, "records": 30,
-}  # fmt: skip
+PATTERN = {"tokens": 24, "support": 3, "dimension": 5, "outputs": 3, "value_law": "scaled_rows", "strength": 26.0}
 """The sizes of p1-pattern."""
 VARIANTS: dict[str, dict[str, Any]] = {
     "cnn": {"teacher": "cnn"},
@@ -29,25 +26,25 @@ VARIANTS: dict[str, dict[str, Any]] = {
 EXPERIMENTS = (
     experiment(
         "p1-pattern",
-        "Lemmas C.2, C.4, C.8",
-        "Do the matrices keep the two-scalar pattern, for every teacher and every basis of positions?",
-        figures.pattern,
-        PATTERN,
-        {"variant": VARIANTS, "negative_slope": SLOPES, "positions": ["haar", "dct"]},
-        2,
+        reference="Lemmas C.2, C.4, C.8",
+        question="Do the matrices keep the two-scalar pattern, for every teacher and every basis of positions?",
+        plot=figures.pattern,
+        setting={**PATTERN, "steps": 3000, "records": 30},
+        axes={"variant": VARIANTS, "negative_slope": SLOPES, "positions": ["haar", "dct"]},
+        seeds=2,
         smoke={"variant": {name: VARIANTS[name] for name in ("cnn", "sts", "recursion", "equal_sum", "row_softmax")}},
         paper={"steps": 20_000},
         paper_seeds=5,
     ),
     experiment(
         "p1-temperature",
-        "extra: another softmax temperature",
-        "Does another temperature only change how fast attention moves?",
-        figures.temperature,
-        {**PATTERN, "teacher": "cnn", "negative_slope": 0.0, "steps": 20_000, "records": 60},
-        {"temperature": [0.5, 1.0, 2.0], "dynamics": ["population", "recursion"]},
-        1,
+        reference="extra: another softmax temperature",
+        question="Does another temperature only change how fast attention moves?",
+        plot=figures.temperature,
+        setting={**PATTERN, "teacher": "cnn", "negative_slope": 0.0, "steps": 20_000, "records": 60},
+        axes={"temperature": [0.5, 1.0, 2.0], "dynamics": ["population", "recursion"]},
+        seeds=1,
         paper={"steps": 100_000},
         paper_seeds=1,
     ),
-)  # fmt: skip
+)

@@ -29,12 +29,12 @@ SMALL_RUNS = {
 EXPERIMENTS = (
     experiment(
         "p3-along-run",
-        "Lemmas C.2 to C.18",
-        "Do the inequalities of the proof hold at every step from 0 to 3T*?",
-        figures.along_run,
-        {**REDUCED, "dynamics": "recursion", "escapes": 3.0, "records": 60},
-        {"variant": RUNS, "negative_slope": SLOPES},
-        1,
+        reference="Lemmas C.2 to C.18",
+        question="Do the inequalities of the proof hold at every step from 0 to 3T*?",
+        plot=figures.along_run,
+        setting={**REDUCED, "dynamics": "recursion", "escapes": 3.0, "records": 60},
+        axes={"variant": RUNS, "negative_slope": SLOPES},
+        seeds=1,
         smoke={"variant": SMALL_RUNS, "records": 8},
         paper={"records": 200},
         paper_seeds=1,
@@ -42,19 +42,17 @@ EXPERIMENTS = (
     ),
     experiment(
         "c2-portrait",
-        "extra: phase portrait",
-        "Which way do C_1 and p take, when phases are separated and when they are not?",
-        figures.portrait,
-        {**REDUCED, "dynamics": "recursion", "escapes": 30.0, "records": 200, "tokens": 36, "support": 4},
-        {
-            "chi": {
-                f"χ={chi:g}": {"strength": chi * 4 * 36**2} for chi in (0.0025, 0.025, 0.25, 1.0)
-            },
+        reference="extra: phase portrait",
+        question="Which way do C_1 and p take, when phases are separated and when they are not?",
+        plot=figures.portrait,
+        setting={**REDUCED, "dynamics": "recursion", "escapes": 30.0, "records": 200, "tokens": 36, "support": 4},
+        axes={
+            "chi": {f"χ={chi:g}": {"strength": chi * 4 * 36**2} for chi in (0.0025, 0.025, 0.25, 1.0)},
             "negative_slope": SLOPES,
         },
-        1,
+        seeds=1,
         smoke={"records": 30, "negative_slope": [1.0]},
         paper={"records": 500},
         paper_seeds=1,
     ),
-)  # fmt: skip
+)

@@ -6,21 +6,33 @@ stand-in, scikit-learn's digits, the cosine is not judged, and the masses are co
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 
 import xarray as xr
 
-from lemmata.lab.claims import Claim, Control, Datasets, Evidence, NotApplicable
-from lemmata.lab.judges import at_least, at_most, stating
-from lemmata.lab.measures import at_end
+import lemmata as lm
 
-EXPERIMENT = "exp-e4-mnist"
-INTACT, BROKEN = ["ReLU", "leaky"], "shuffled"
+INTACT = ("ReLU", "leaky")
 CLASSIFIES, SHARP = 0.5, 0.9
 """The teacher's accuracy from which on claims are judged, and the cosine that the student must pass."""
-
+LEARNED = lm.Gate(
+    f"the teacher has not learned enough: its accuracy is below {CLASSIFIES:g} in some run",
+    lambda data: data.teacher_accuracy >= CLASSIFIES,
+    intact={"variant": INTACT},
+)
 Stated = tuple[xr.DataArray, str]
 """Evidence, and what it was taken from in words."""
+
+
+def is_stand_in(data: xr.Dataset) -> bool:
+    return bool(data.is_digits.max() > 0)
+
+
+def said(data: xr.Dataset) -> str:
+    """Which images, and how good the teachers are."""
+    accuracy = lm.cells(data, variant=INTACT).teacher_accuracy
+    source = "stand-in digits" if is_stand_in(data) else "MNIST"
+    return f"{source}, teacher's accuracy {float(accuracy.min()):.3f} to {float(accuracy.max()):.3f}"
 
 
 def last_record(values: xr.DataArray) -> xr.DataArray:
@@ -35,86 +47,69 @@ def record_from_which_above(values: xr.DataArray, limit: float) -> xr.DataArray:
     return (backwards.cumprod("record") == 0).sum("record")
 
 
-def _gated(take: Callable[[xr.Dataset, bool], xr.DataArray], mnist_only: bool = False) -> Evidence:
-    """What `take` makes of the data, told whether they are the stand-in's, if every teacher has learned enough."""
-
-    def evidence(datasets: Datasets) -> Stated:
-        data = datasets[EXPERIMENT]
-        accuracy = data.teacher_accuracy.sel(variant=INTACT)
-        digits = bool(data.is_digits.max() > 0)
-        source = "stand-in digits" if digits else "MNIST"
-        said = f"{source}, teacher's accuracy {float(accuracy.min()):.3f} to {float(accuracy.max()):.3f}"
-        if mnist_only and digits:
-            raise NotApplicable(f"MNIST only: {said}")
-        if not bool((accuracy >= CLASSIFIES).all()):
-            raise NotApplicable(f"the teacher has not learned enough: {said}, and {CLASSIFIES:g} is the least")
-        return take(data, digits), said
-
-    return evidence
+@lm.evidence("exp-e4-mnist")
+def final_cosine(data: xr.Dataset, variants: Sequence[str] = INTACT) -> Stated:
+    """The cosine of W_V and V* at the end."""
+    if is_stand_in(data):
+        raise lm.NotApplicable(f"MNIST only: {said(data)}")
+    return lm.at_end(lm.cells(data, variant=variants).cosine), said(data)
 
 
-def _final_cosine(variants: list[str] | str) -> Evidence:
-    return _gated(lambda data, digits: at_end(data.cosine.sel(variant=variants)), mnist_only=True)
-
-
-def _loss_left(variants: list[str] | str) -> Evidence:
+@lm.evidence("exp-e4-mnist")
+def loss_left(data: xr.Dataset, variants: Sequence[str] = INTACT) -> Stated:
     """The last loss as a share of the first."""
-
-    def take(data: xr.Dataset, digits: bool) -> xr.DataArray:
-        loss = data.loss.sel(variant=variants)
-        return at_end(loss) / loss.isel(record=0)
-
-    return _gated(take)
+    loss = lm.cells(data, variant=variants).loss
+    return lm.at_end(loss) / loss.isel(record=0), said(data)
 
 
-def _mass_ratio(variants: list[str] | str, when: list[str] | str) -> Evidence:
+@lm.evidence("exp-e4-mnist")
+def mass_ratio(data: xr.Dataset, variants: Sequence[str] = INTACT, when: Sequence[str] = INTACT) -> Stated:
     """Interior over boundary mass of `variants`, at the record that the cosine of the variants `when` decides."""
-
-    def take(data: xr.Dataset, digits: bool) -> xr.DataArray:
-        cosine = data.cosine.sel(variant=when)
-        last = last_record(cosine)
-        record = last if digits else record_from_which_above(cosine, SHARP)
-        if bool((record > last).any()):
-            raise NotApplicable(f"the cosine does not stay above {SHARP:g} in every run")
-        record = record.drop_vars("variant") if isinstance(when, str) else record
-        part = data.sel(variant=variants).isel(record=record)
-        return part.interior_mass / part.boundary_mass
-
-    return _gated(take)
+    cosine = lm.cells(data, variant=when).cosine
+    last = last_record(cosine)
+    record = last if is_stand_in(data) else record_from_which_above(cosine, SHARP)
+    if bool((record > last).any()):
+        raise lm.NotApplicable(f"the cosine does not stay above {SHARP:g} in every run")
+    run = lm.cells(data, variant=variants).isel(record=record.assign_coords(variant=list(variants)))
+    return run.interior_mass / run.boundary_mass, said(data)
 
 
+SHUFFLED = lm.Control("patches shuffled in every image, ReLU", variants=["shuffled"])
 CLAIMS = (
-    Claim(
-        name="exp-e4-cosine",
-        reference="Figure 4(b)",
-        kind="bound",
-        statement="On MNIST the cosine between the student's values and the teacher's kernels ends above 0.9, with "
-        "ReLU and with leaky ReLU.",
+    lm.Claim(
+        "exp-e4-cosine",
+        "Figure 4(b)",
+        "bound",
+        "On MNIST the cosine between the student's values and the teacher's kernels ends above 0.9, with ReLU and with "
+        "leaky ReLU.",
+        final_cosine(),
+        lm.stating(lm.at_least(SHARP, by="every", strict=True)),
+        SHUFFLED,
         formula="cos(W_V, V*) > 0.9",
-        reads=(EXPERIMENT,),
-        evidence=_final_cosine(INTACT),
-        judge=stating(at_least(SHARP, by="every", strict=True)),
-        controls=(Control("patches shuffled in every image, ReLU", _final_cosine(BROKEN)),),
+        source="figure",
+        gate=LEARNED,
     ),
-    Claim(
-        name="exp-e4-loss",
-        reference="Figure 4(a)",
-        kind="bound",
-        statement="The training loss ends below a tenth of its first value.",
-        reads=(EXPERIMENT,),
-        evidence=_loss_left(INTACT),
-        judge=stating(at_most(0.1, by="every", strict=True)),
-        controls=(Control("patches shuffled in every image, ReLU", _loss_left(BROKEN)),),
+    lm.Claim(
+        "exp-e4-loss",
+        "Figure 4(a)",
+        "bound",
+        "The training loss ends below a tenth of its first value.",
+        loss_left(),
+        lm.stating(lm.at_most(0.1, by="every", strict=True)),
+        SHUFFLED,
+        source="figure",
+        gate=LEARNED,
     ),
-    Claim(
-        name="exp-e4-mass",
-        reference="Figure 5",
-        kind="ordering",
-        statement="Attention finds the groups inside the image first: when the cosine has passed 0.9 for good (digits: "
-        "at the end), the relative mass of interior patches is more than 1.5 times that of the first and last row.",
-        reads=(EXPERIMENT,),
-        evidence=_mass_ratio(INTACT, INTACT),
-        judge=stating(at_least(1.5, by="every", strict=True)),
-        controls=(Control("patches shuffled in every image, ReLU, same record", _mass_ratio(BROKEN, "ReLU")),),
+    lm.Claim(
+        "exp-e4-mass",
+        "Figure 5",
+        "ordering",
+        "Attention finds the groups inside the image first: when the cosine has passed 0.9 for good (digits: at the "
+        "end), the relative mass of interior patches is more than 1.5 times that of the first and last row.",
+        mass_ratio(),
+        lm.stating(lm.at_least(1.5, by="every", strict=True)),
+        lm.Control("patches shuffled in every image, ReLU, same record", variants=["shuffled"], when=["ReLU"]),
+        source="figure",
+        gate=LEARNED,
     ),
 )

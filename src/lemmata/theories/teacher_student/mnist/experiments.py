@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lemmata.lab.theory import make_experiment
+import lemmata as lm
 from lemmata.theories.teacher_student.mnist import figures
 from lemmata.theories.teacher_student.mnist.setting import MnistSetting
 from lemmata.theories.teacher_student.mnist.training import simulate
@@ -13,22 +13,24 @@ VARIANTS = {
     "leaky": {"negative_slope": LEAKY, "patch_order": "ordered"},
     "shuffled": {"negative_slope": 0.0, "patch_order": "shuffled"},
 }
-TINY = {
-    "image_source": "digits", "samples": 60, "test_samples": 40, "batch": 10, "teacher_batch": 10, "kernels": 4,
-    "teacher_steps": 10, "steps": 12, "every": 4, "records": 6,
-}  # fmt: skip
+TINY = {"image_source": "digits", "samples": 60, "test_samples": 40, "batch": 10, "teacher_batch": 10, "kernels": 4} | {
+    "teacher_steps": 10,
+    "steps": 12,
+    "every": 4,
+    "records": 6,
+}
 """The sizes of `smoke`."""
 
 EXPERIMENTS = (
-    make_experiment(
+    lm.experiment(
         "exp-e4-mnist",
-        "Figures 4 and 5",
-        "Does a student with attention over positions learn a convolution layer that was trained on MNIST (without it: "
-        "scikit-learn digits), and where does its attention stay behind?",
-        figures.mnist,
-        {},
-        {"variant": VARIANTS},
-        2,
+        reference="Figures 4 and 5",
+        question="Does a student with attention over positions learn a convolution layer that was trained on MNIST "
+        "(without it: scikit-learn digits), and where does its attention stay behind?",
+        plot=figures.mnist,
+        setting={},
+        axes={"variant": VARIANTS},
+        seeds=2,
         kind=MnistSetting,
         simulation=simulate,
         tiny=TINY,

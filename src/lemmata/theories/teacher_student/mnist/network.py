@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from lemmata.lab.simulation import piece
+import lemmata as lm
 from lemmata.networks.orthonormal import orthonormal
 from lemmata.theories.teacher_student.mnist.setting import FEATURES, GROUPS, TOKENS, MnistSetting
 from lemmata.theories.teacher_student.network import Weights, activate
@@ -38,7 +38,7 @@ def outputs(teacher: Teacher, pooled: Float[Array, "feature image group"], slope
     return jnp.einsum("mng,mgc->nc", hidden(teacher.kernels, pooled, slope), teacher.matrix) + teacher.bias
 
 
-@piece("kernels", once=True)
+@lm.piece("kernels", once=True)
 def draw_teacher(problem: MnistSetting, key: jax.Array) -> Teacher:
     """Uniform weights within 1/√(inputs of the layer)."""
     kernels, matrix, bias = jax.random.split(key, 3)
@@ -54,7 +54,7 @@ def draw_teacher(problem: MnistSetting, key: jax.Array) -> Teacher:
     )
 
 
-@piece("kernels", once=True)
+@lm.piece("kernels", once=True)
 def draw_student(problem: MnistSetting, key: jax.Array) -> tuple[Array, Weights]:
     """P, Haar orthogonal, and the first weights: small Gaussian values, no attention."""
     positions, values = jax.random.split(key)

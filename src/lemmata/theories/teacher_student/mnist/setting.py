@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import lemmata as lm
 from lemmata.datasets import mnist
-from lemmata.lab import setting as lab
 
 CANVAS, PATCH, POOL = 27, 3, 3
 """Pixels along one side of an image, of a patch, and patches along one side of a pooling group."""
@@ -20,40 +20,40 @@ EXTRA = 2
 """Records besides those at a fixed stride: steps 1 and 100."""
 
 
-class MnistSetting(lab.Setting):
+class MnistSetting(lm.Setting):
     """One teacher and one student on handwritten digits; the defaults are the specification's."""
 
-    image_source: str = lab.choice(
+    image_source: str = lm.choice(
         "auto", "images: mnist is read from $LEMMATA_DATA/mnist, digits are scikit-learn's; auto takes what is there",
         "auto", "mnist", "digits",
     )  # fmt: skip
-    scaling: str = lab.choice(
+    scaling: str = lm.choice(
         "standard", "pixels: standardised by MNIST's mean and deviation, or left in [0, 1]", "standard", "unit"
     )
-    patch_order: str = lab.choice(
+    patch_order: str = lm.choice(
         "ordered", "order of the patches that the student sees: the teacher's, or another one in every image",
         "ordered", "shuffled",
     )  # fmt: skip
-    optimiser: str = lab.choice("adam", "optimiser of the student", "adam", "sgd")
+    optimiser: str = lm.choice("adam", "optimiser of the student", "adam", "sgd")
 
-    negative_slope: float = lab.number(0.0, "κ", "negative slope of the activation (0: ReLU)", low=0, high=1)
-    steps: int = lab.number(6000, "T", "training steps of the student", low=1, high=10_000_000, integer=True)
-    step_size: float = lab.number(0.01, "η", "step size of the student", low=0, open_ends="low")
-    initial_scale: float = lab.number(0.01, "", "deviation of the student's initial values W_V", low=0)
-    every: int = lab.number(300, "", "steps between records", low=1, integer=True)
+    negative_slope: float = lm.number(0.0, "κ", "negative slope of the activation (0: ReLU)", low=0, high=1)
+    steps: int = lm.number(6000, "T", "training steps of the student", low=1, high=10_000_000, integer=True)
+    step_size: float = lm.number(0.01, "η", "step size of the student", low=0, open_ends="low")
+    initial_scale: float = lm.number(0.01, "", "deviation of the student's initial values W_V", low=0)
+    every: int = lm.number(300, "", "steps between records", low=1, integer=True)
     # 20 epochs of 8000 images in batches of 64; fewer images are seen more often
-    teacher_steps: int = lab.number(2500, "", "training steps of the teacher", low=0, high=10_000_000, integer=True)
-    teacher_step_size: float = lab.number(0.01, "", "step size of the teacher", low=0, open_ends="low")
+    teacher_steps: int = lm.number(2500, "", "training steps of the teacher", low=0, high=10_000_000, integer=True)
+    teacher_step_size: float = lm.number(0.01, "", "step size of the teacher", low=0, open_ends="low")
 
-    samples: int = lab.size(8000, "N", "training images, at most", high=70_000)
-    test_samples: int = lab.size(
+    samples: int = lm.size(8000, "N", "training images, at most", high=70_000)
+    test_samples: int = lm.size(
         2000, "", "held-out images for the teacher's accuracy, at most (a fifth, of a source without a split)",
         high=10_000,
     )  # fmt: skip
-    kernels: int = lab.size(16, "M", "kernels of the teacher")
-    batch: int = lab.size(100, "B", "mini-batch of the student, at most")
-    teacher_batch: int = lab.size(64, "", "mini-batch of the teacher, at most")
-    records: int = lab.size(23, "", "records, at most", low=2 + EXTRA)
+    kernels: int = lm.size(16, "M", "kernels of the teacher")
+    batch: int = lm.size(100, "B", "mini-batch of the student, at most")
+    teacher_batch: int = lm.size(64, "", "mini-batch of the teacher, at most")
+    records: int = lm.size(23, "", "records, at most", low=2 + EXTRA)
 
     @property
     def resolved_source(self) -> str:
@@ -65,9 +65,8 @@ class MnistSetting(lab.Setting):
         return super().values() | {"image_source": self.resolved_source}
 
     def refusals(self, given: list[str]) -> Iterator[str]:
-        for name in ("batch", "teacher_batch"):
-            if name in given and getattr(self, name) > self.samples:
-                yield f"{name} = {getattr(self, name)} is not allowed: it must not exceed samples = {self.samples}."
+        yield from self.exceeding("batch", "samples", given)
+        yield from self.exceeding("teacher_batch", "samples", given)
 
     def warnings(self) -> list[str]:
         if self.resolved_source == "mnist":

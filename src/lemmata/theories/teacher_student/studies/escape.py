@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lemmata.lab.simulation import Variable, simulation
+import lemmata as lm
 from lemmata.theories.teacher_student.dynamics.limit import escape_integral, follow_limit, gap_at
 from lemmata.theories.teacher_student.dynamics.reduced import pattern, rates, task_of
 from lemmata.theories.teacher_student.setting import Setting
@@ -16,15 +16,15 @@ LEVELS = ("1.1/D", "1.9/D", "2.1/D", "0.4/K")
 L = ("level",)
 
 
-@simulation(
-    Variable("score", L, "p", "score on the supports"),
-    Variable("value", L, "C_1", "multiple of V* there"),
-    Variable("rate", L, "dp/dt", "growth of the score per step there"),
-    Variable("token_count", (), "D", "tokens"),
-    Variable("support_count", (), "K", "tokens that an output column averages"),
-    Variable("eta", (), "η", "step size"),
-    Variable("squared_norm", (), "‖V*‖²", "squared norm of the teacher's values"),
-    Variable("separation", (), "χ", "‖V*‖²/(KD²)"),
+@lm.simulation(
+    lm.Variable("score", L, "p", "score on the supports"),
+    lm.Variable("value", L, "C_1", "multiple of V* there"),
+    lm.Variable("rate", L, "dp/dt", "growth of the score per step there"),
+    lm.Variable("token_count", (), "D", "tokens"),
+    lm.Variable("support_count", (), "K", "tokens that an output column averages"),
+    lm.Variable("eta", (), "η", "step size"),
+    lm.Variable("squared_norm", (), "‖V*‖²", "squared norm of the teacher's values"),
+    lm.Variable("separation", (), "χ", "‖V*‖²/(KD²)"),
     labels={"level": LEVELS},
     host=True,
     precision="float64",

@@ -14,14 +14,13 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from lemmata.lab.simulation import Variable, piece, simulation
-from lemmata.lab.training import loop
+import lemmata as lm
 from lemmata.theories.teacher_student.dynamics import reduced
 from lemmata.theories.teacher_student.dynamics.descent import population, recursion
 from lemmata.theories.teacher_student.dynamics.reduced import Scalars, Task, task_of
 from lemmata.theories.teacher_student.gaussian import mean_square_slope
 from lemmata.theories.teacher_student.setting import Setting
-from lemmata.theories.teacher_student.training import DIVERGED, EVENTS, SCALARS, Prepared, events_of, prepare
+from lemmata.theories.teacher_student.training import EVENTS, SCALARS, Prepared, events_of, prepare
 
 SLACK = 1e-12
 """How far an inequality may be missed, relative to what is compared (6.2)."""
@@ -29,11 +28,12 @@ STARTED = 1e-6
 """Rows that divide by Dp - 1 look at steps where it is above this."""
 ALLOWED = {
     "score_range": SLACK, "score_rise": -1e-300, "logit_sign": SLACK, "logit_rise": SLACK, "value_sign": SLACK,
-    "value_bound": SLACK, "deviation": 0.8, "early": SLACK, "increment": 1e-9, "quotient_high": 9 * (4 * math.pi + 1)
-    / 10, "quotient_low": -19 / 200, "increment_upper": SLACK, "increment_lower": SLACK, "increment_exact": SLACK,
-    "logit_step": SLACK, "value_drop": SLACK, "width_drop": SLACK, "value_path": 0.01, "plateau": SLACK,
-    "scale_high": math.inf, "scale_low": math.inf, "value_lower": SLACK, "value_rise": SLACK, "product": SLACK,
-    "upper": 1e-9, "upper_equal": 1e-9, "lower": 1e-9, "slow": 0.02, "largest_value": math.inf,
+    "value_bound": SLACK, "deviation": 0.8 + SLACK, "early": SLACK, "increment": 1e-9,
+    "quotient_high": 9 * (4 * math.pi + 1) / 10, "quotient_low": -19 / 200, "increment_upper": SLACK,
+    "increment_lower": SLACK, "increment_exact": SLACK, "logit_step": SLACK, "value_drop": SLACK, "width_drop": SLACK,
+    "value_path": 0.01, "plateau": SLACK, "scale_high": math.inf, "scale_low": math.inf, "value_lower": SLACK,
+    "value_rise": SLACK, "product": SLACK, "upper": 1e-9, "upper_equal": 1e-9, "lower": 1e-9, "slow": 0.02,
+    "largest_value": math.inf,
 }  # fmt: skip
 """The checks, and the largest number that each allows."""
 FORMS = ("claimed", "broken")
@@ -53,6 +53,8 @@ class Extremes(NamedTuple):
     worst: Float[Array, "check form"]
     violated_step: Float[Array, " check"]
     counted: Float[Array, " check"]
+    lost: Float[Array, "check form"]
+    """steps after the first at which a number was none"""
 
 
 def checks_of(
@@ -145,24 +147,27 @@ FAR = 1e300
 def no_extremes() -> Extremes:
     """Before the first step."""
     count = len(ALLOWED)
-    return Extremes(jnp.full((count, len(FORMS)), -FAR), jnp.full(count, FAR), jnp.zeros(count))
+    worst = jnp.full((count, len(FORMS)), -FAR)
+    return Extremes(worst, jnp.full(count, FAR), jnp.zeros(count), jnp.zeros_like(worst))
 
 
 def extended(extremes: Extremes, t: Any, checks: dict[str, Check]) -> Extremes:
     """The extremes with those of one more step."""
     applies: Bool[Array, " check"] = jnp.stack([jnp.asarray(checks[name].applies) for name in ALLOWED])
     numbers = jnp.stack([jnp.stack([checks[name].claimed, checks[name].broken]) for name in ALLOWED])
-    # 0/0, before anything has moved, violates nothing
+    # 0/0, before anything has moved, violates nothing; later it would be a check that says nothing
+    lost = applies[:, None] & jnp.isnan(numbers) & (t > 0)
     numbers = jnp.where(applies[:, None] & ~jnp.isnan(numbers), jnp.clip(numbers, -FAR, FAR), -FAR)
     above = numbers[:, 0] > jnp.asarray(list(ALLOWED.values()))
     return Extremes(
         jnp.maximum(extremes.worst, numbers),
         jnp.minimum(extremes.violated_step, jnp.where(above, t, FAR)),
         extremes.counted + applies,
+        extremes.lost + lost,
     )
 
 
-@piece("dynamics", "start", "softmax_rows")
+@lm.piece("dynamics", "start", "softmax_rows")
 def examine(problem: Setting, prepared: Prepared) -> dict[str, Array]:
     """The records of a run and the extremes of every check."""
     task, teacher = task_of(problem, prepared.strength), prepared.teacher
@@ -179,25 +184,29 @@ def examine(problem: Setting, prepared: Prepared) -> dict[str, Array]:
         return then, extended(extremes, t, checks_of(*known, t, moving.scalars(now), moving.scalars(then)))
 
     at = prepared.at.astype(jnp.int32)
-    run = loop(step, (moving.start, no_extremes()), lambda state, previous: moving.probe(state[0]), at)
+    run = lm.loop(step, (moving.start, no_extremes()), lambda state, previous: moving.probe(state[0]), at)
     # the last state is looked at too
     _, extremes = step(jnp.max(at), run.state)
-    return run.records | {
-        "step": run.step,
-        "diverged": run.diverged,
-        "worst": jnp.where(extremes.worst > -FAR, extremes.worst, jnp.nan),
+    return run.results() | {
+        "worst": jnp.where((extremes.worst > -FAR) & (extremes.lost == 0), extremes.worst, jnp.nan),
         "violated_step": jnp.where(extremes.violated_step < FAR, extremes.violated_step, jnp.inf),
         "counted": extremes.counted,
     }
 
 
-@simulation(
+@lm.simulation(
+    *lm.RUN,
     *SCALARS,
     *EVENTS,
-    DIVERGED,
-    Variable("worst", ("check", "form"), "", "largest number of a check along the run (absent: never looked at)", True),
-    Variable("violated_step", ("check",), "", "first step at which a check is above what is allowed (inf: never)"),
-    Variable("counted", ("check",), "", "steps that a check looked at"),
+    lm.Variable(
+        "worst",
+        ("check", "form"),
+        "",
+        "largest number of a check along the run (absent: never looked at, or lost)",
+        True,
+    ),
+    lm.Variable("violated_step", ("check",), "", "first step at which a check is above what is allowed (inf: never)"),
+    lm.Variable("counted", ("check",), "", "steps that a check looked at"),
     labels={"check": tuple(ALLOWED), "form": FORMS},
     prepare=prepare,
     precision="float64",

@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from lemmata.lab.simulation import piece, stream
+import lemmata as lm
 from lemmata.theories.teacher_student.data import draw_inputs
 from lemmata.theories.teacher_student.dynamics import reduced
 from lemmata.theories.teacher_student.dynamics.reduced import Pattern, Task
@@ -31,18 +31,18 @@ class Frozen(NamedTuple):
     input_moment: Float[Array, ""]
 
 
-@piece("test_law", "test_inputs", once=True)
+@lm.piece("test_law", "test_inputs", once=True)
 def draw_frozen(problem: TransferSetting, key: jax.Array, prepared: Prepared) -> Frozen:
     """Inputs of the law, reduced to what the student and the teacher see of them."""
     teacher = prepared.teacher
     assert teacher is not None
     shape = (teacher.values.shape[1], problem.test_inputs, teacher.scores.shape[0])
-    inputs = draw_inputs(stream(key, "test"), problem.test_law, shape)
+    inputs = draw_inputs(lm.stream(key, "test"), problem.test_law, shape)
     mapped = jnp.einsum("mf,fnt->mnt", teacher.values, inputs)
     inside = mapped @ (teacher.scores > 0).astype(mapped.dtype)
     outside = jnp.sum(mapped, axis=-1, keepdims=True) - inside
     target = activate(inside / problem.support_count, problem.negative_slope)
-    free = jax.random.normal(stream(key, "noise"), target.shape)
+    free = jax.random.normal(lm.stream(key, "noise"), target.shape)
     return Frozen(inside, outside, target, free, jnp.max(jnp.sum(jnp.mean(inputs**2, axis=1), axis=0)))
 
 

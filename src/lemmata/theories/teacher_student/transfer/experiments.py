@@ -27,19 +27,17 @@ TEST_DATA: dict[str, dict[str, Any]] = {
 EXPERIMENTS = (
     experiment(
         "t5-ood",
-        "Theorem 3.2, Section D",
-        "How much does the student lose on other data, and at which rate?",
-        figures.shifted,
-        {
-            "dynamics": "limit", "teacher": "cnn", "tokens": 12, "support": 2, "dimension": 4, "outputs": 3,
-            "value_law": "positive", "strength": 10.0,
-        },
-        {"test_data": TEST_DATA, "negative_slope": SLOPES},
-        3,
+        reference="Theorem 3.2, Section D",
+        question="How much does the student lose on other data, and at which rate?",
+        plot=figures.shifted,
+        setting={"dynamics": "limit", "teacher": "cnn", "tokens": 12, "support": 2, "dimension": 4, "outputs": 3}
+        | {"value_law": "positive", "strength": 10.0},
+        axes={"test_data": TEST_DATA, "negative_slope": SLOPES},
+        seeds=3,
         smoke={"test_inputs": 400, "noise_draws": 20, "negative_slope": [1.0, 0.0]},
         paper={"test_inputs": 200_000},
         paper_seeds=10,
         kind=TransferSetting,
         simulation=simulate,
     ),
-)  # fmt: skip
+)

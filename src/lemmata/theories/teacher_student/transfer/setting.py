@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lemmata.lab import setting as lab
+import lemmata as lm
 from lemmata.theories.teacher_student.data import LAWS
 from lemmata.theories.teacher_student.setting import Setting
 
@@ -14,16 +14,16 @@ RESPONSES = ("teacher", "independent", "worst", "worst_printed", "exact")
 class TransferSetting(Setting):
     """A student of the exact dynamics, tested on other data."""
 
-    test_law: str = lab.choice("exponential", "law of the entries of the test inputs", *LAWS)
-    response: str = lab.choice(
+    test_law: str = lm.choice("exponential", "law of the entries of the test inputs", *LAWS)
+    response: str = lm.choice(
         "teacher", "test responses: the teacher's with noise, independent of the inputs, the worst case of the proof "
         "with its sign corrected or as printed, or the exact worst case",
         *RESPONSES,
     )  # fmt: skip
-    test_inputs: int = lab.size(50_000, "", "frozen test inputs", low=2)
-    noise_draws: int = lab.size(400, "", "draws of the noise of a batch", low=2)
-    budget: float = lab.number(100.0, "R", "root mean square of the exact worst case", low=0)
-    whole_path: bool = lab.flag(True, "records along the whole path, or at T*, 10²T*, 10³T*, 2·10³T*, 10⁴T* only")
+    test_inputs: int = lm.size(50_000, "", "frozen test inputs", low=2)
+    noise_draws: int = lm.size(400, "", "draws of the noise of a batch", low=2)
+    budget: float = lm.number(100.0, "R", "root mean square of the exact worst case", low=0)
+    whole_path: bool = lm.flag(True, "records along the whole path, or at T*, 10²T*, 10³T*, 2·10³T*, 10⁴T* only")
 
     def refusals(self, given: list[str]) -> Iterator[str]:
         yield from super().refusals(given)

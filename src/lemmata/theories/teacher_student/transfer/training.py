@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from lemmata.lab.simulation import Variable, piece, simulation, stream
+import lemmata as lm
 from lemmata.theories.teacher_student.bounds import epsilon_at, gap_bound, teacher_gap_bound
 from lemmata.theories.teacher_student.data import moments
 from lemmata.theories.teacher_student.dynamics import reduced
@@ -46,7 +46,7 @@ def prepare_student(setting: TransferSetting, seed: int) -> Prepared:
     return prepare(setting, seed, schedule)
 
 
-@piece("response", "test_inputs")
+@lm.piece("response", "test_inputs")
 def measure(problem: TransferSetting, prepared: Prepared, frozen: Frozen) -> dict[str, Array]:
     """Losses on the frozen data at every record."""
     task, path = task_of(problem, prepared.strength), prepared.path
@@ -101,7 +101,7 @@ def measure(problem: TransferSetting, prepared: Prepared, frozen: Frozen) -> dic
     return jax.lax.map(lambda record: jax.lax.cond(record[0] >= 0, at_record, absent, record[1]), (prepared.at, path))
 
 
-@piece("batch", "noise_draws")
+@lm.piece("batch", "noise_draws")
 def measure_noise(problem: TransferSetting, key: jax.Array, prepared: Prepared, frozen: Frozen) -> Array:
     """At 10³T*: the spread over noise draws of a batch's excess loss, over σ_ξ Δ_N / √N (T7)."""
     N, task = problem.batch, task_of(problem, prepared.strength)
@@ -115,12 +115,12 @@ def measure_noise(problem: TransferSetting, key: jax.Array, prepared: Prepared, 
         labels = target + problem.label_noise * jax.random.normal(key, target.shape)
         return half_mean_square(labels - given) - half_mean_square(labels - target)
 
-    drawn = jax.vmap(excess)(jax.random.split(jax.random.fold_in(stream(key, "noise"), 1), problem.noise_draws))
+    drawn = jax.vmap(excess)(jax.random.split(jax.random.fold_in(lm.stream(key, "noise"), 1), problem.noise_draws))
     distance = jnp.sqrt(2 * half_mean_square(target - given))
     return jnp.std(drawn, ddof=1) / (problem.label_noise * distance / math.sqrt(N))
 
 
-@piece("test_law", "dimension")
+@lm.piece("test_law", "dimension")
 def formula(problem: TransferSetting, prepared: Prepared) -> Array:
     """½Δ² of T7 for κ = 1 and independent columns of mean μ and covariance Σ."""
     task, path, teacher = task_of(problem, prepared.strength), prepared.path, prepared.teacher
@@ -138,21 +138,21 @@ def formula(problem: TransferSetting, prepared: Prepared) -> Array:
 R = ("record",)
 
 
-@simulation(
-    Variable("step", R, "t", "training step"),
-    Variable("value", R, "C_1", "multiple of V*"),
-    Variable("score", R, "p", "score on the supports"),
-    Variable("mass", R, "δ", "mass of a column off its support"),
-    Variable("ood_excess", R, "", "excess loss on the frozen data"),
-    Variable("half_gap", R, "½Δ²", "half the mean squared distance of student and teacher"),
-    Variable("half_gap_error", R, "", "standard error of ½Δ² over the inputs"),
-    Variable("teacher_gap", R, "R²", "mean squared distance of responses and teacher"),
-    Variable("moment", R, "ξ", "the larger of the second moments of inputs and responses"),
-    Variable("gap_bound", R, "", "bound on Δ²"),
-    Variable("teacher_gap_bound", R, "", "bound on R²"),
-    Variable("promise", R, "ε", "the ε whose T_ε is 2·10³T*, at the second moments of this record"),
-    Variable("formula", ("record", "terms"), "½Δ²", "its formula for κ = 1, with and without the term of the mean"),
-    Variable("noise_ratio", (), "", "spread of a noisy batch's excess at 10³T* over σ_ξ Δ_N/√N"),
+@lm.simulation(
+    lm.Variable("step", R, "t", "training step"),
+    lm.Variable("value", R, "C_1", "multiple of V*"),
+    lm.Variable("score", R, "p", "score on the supports"),
+    lm.Variable("mass", R, "δ", "mass of a column off its support"),
+    lm.Variable("ood_excess", R, "", "excess loss on the frozen data"),
+    lm.Variable("half_gap", R, "½Δ²", "half the mean squared distance of student and teacher"),
+    lm.Variable("half_gap_error", R, "", "standard error of ½Δ² over the inputs"),
+    lm.Variable("teacher_gap", R, "R²", "mean squared distance of responses and teacher"),
+    lm.Variable("moment", R, "ξ", "the larger of the second moments of inputs and responses"),
+    lm.Variable("gap_bound", R, "", "bound on Δ²"),
+    lm.Variable("teacher_gap_bound", R, "", "bound on R²"),
+    lm.Variable("promise", R, "ε", "the ε whose T_ε is 2·10³T*, at the second moments of this record"),
+    lm.Variable("formula", ("record", "terms"), "½Δ²", "its formula for κ = 1, with and without the term of the mean"),
+    lm.Variable("noise_ratio", (), "", "spread of a noisy batch's excess at 10³T* over σ_ξ Δ_N/√N"),
     *EVENTS,
     labels={"terms": ("all", "without_mean")},
     prepare=prepare_student,
