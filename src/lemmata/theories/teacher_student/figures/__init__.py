@@ -8,7 +8,7 @@ import xarray as xr
 import lemmata as lm
 from lemmata import figures as draw
 from lemmata.theories.teacher_student.dynamics.reduced import Task
-from lemmata.theories.teacher_student.measures import task_of
+from lemmata.theories.teacher_student.measures import multiples, task_of
 
 IN_TIME = "time $T/T^*$"
 EXCESS = r"excess loss $\mathcal{L}-\mathcal{L}_{opt}$"
@@ -23,7 +23,7 @@ def named(data: xr.Dataset) -> xr.Dataset:
 
 def clock(data: xr.Dataset) -> xr.DataArray:
     """t/T* at every record after the start."""
-    return draw.positive(data.step / data.escape_step)
+    return draw.positive(multiples(data))
 
 
 def plain_task(cell: xr.Dataset) -> Task:

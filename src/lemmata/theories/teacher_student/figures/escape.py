@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -14,14 +14,14 @@ import lemmata as lm
 from lemmata import figures as draw
 from lemmata.theories.teacher_student.dynamics.limit import escape_integral
 from lemmata.theories.teacher_student.dynamics.reduced import slow_rate
+from lemmata.theories.teacher_student.experiments import SWEEPS
 from lemmata.theories.teacher_student.figures import named, plain_task
 from lemmata.theories.teacher_student.gaussian import mean_square_slope
 
 
 class Sweep(NamedTuple):
-    """A part of p17-escape: the fields that its cells share, over what it is drawn, and the law of the paper."""
+    """A sweep of p17-escape: over what it is drawn, and the law of the paper."""
 
-    fields: dict[str, Any]
     along: str
     words: str
     title: str
@@ -29,15 +29,13 @@ class Sweep(NamedTuple):
     formula: str
 
 
-SWEEPS = (
-    Sweep({"tokens": 64, "step_size": 0.05, "value_law": "two_rows"}, "norm", r"$\|V^*\|_F$", "the scale of $V^*$",
-          -1.0, r"(\sum\|v_m^*\|)^{-1}"),
-    Sweep({"value_law": "gaussian"}, "row_norms", r"$\sum\|v_m^*\|=M$", "the number of unit rows",
-          -1.0, r"(\sum\|v_m^*\|)^{-1}"),
-    Sweep({"tokens": 64, "strength": 4.0}, "eta", r"step size $\eta$", "the step size", -1.0, r"\eta^{-1}"),
-    Sweep({"strength": 2.0}, "token_count", "tokens $D$, $D/K=20$", "tokens at fixed $D/K$", 3.0, r"KD^2\propto D^3"),
-    Sweep({"step_size": 0.001}, "token_count", "tokens $D$, $K=1$", "tokens at fixed $K$", 2.0, "D^2"),
-)  # fmt: skip
+LAWS = {
+    "norm": Sweep("norm", r"$\|V^*\|_F$", "the scale of $V^*$", -1.0, r"(\sum\|v_m^*\|)^{-1}"),
+    "rows": Sweep("row_norms", r"$\sum\|v_m^*\|=M$", "the number of unit rows", -1.0, r"(\sum\|v_m^*\|)^{-1}"),
+    "step": Sweep("eta", r"step size $\eta$", "the step size", -1.0, r"\eta^{-1}"),
+    "ratio": Sweep("token_count", "tokens $D$, $D/K=20$", "tokens at fixed $D/K$", 3.0, r"KD^2\propto D^3"),
+    "dimension": Sweep("token_count", "tokens $D$, $K=1$", "tokens at fixed $K$", 2.0, "D^2"),
+}
 
 
 def escape(data: xr.Dataset) -> Figure:
@@ -48,10 +46,11 @@ def escape(data: xr.Dataset) -> Figure:
     for cell in np.ndindex(data.quadrature.shape):
         task = plain_task(data.isel(dict(zip(data.quadrature.dims, cell, strict=True))))
         data.quadrature.values[cell] = escape_integral(task) / task.step_size
-    for ax, sweep in zip(axes, SWEEPS, strict=False):
-        try:
-            _times(ax, lm.cells(data, **sweep.fields), sweep)
-        except lm.NotApplicable:
+    for ax, (name, sweep) in zip(axes, LAWS.items(), strict=False):
+        labels = draw.present(data, "variant", list(SWEEPS[name]))
+        if labels:
+            _times(ax, data.sel(variant=labels), sweep)
+        else:
             ax.set_axis_off()
     _prefactor(axes[-1], data)
     return figure
@@ -81,7 +80,7 @@ def _prefactor(ax: Axes, data: xr.Dataset) -> None:
     for i, name in enumerate(data.activation.values):
         words = r"derived: quadrature, $\phi(D/K,\kappa)$"
         draw.corrected(ax, (data.quadrature * unit).sel(activation=name), None if i else words, x)
-    draw.predicted(ax, 1.0, r"derived limit: 1 for $\kappa=1$ and $\kappa=0$", **draw.CLAIMED)
+    draw.predicted(ax, 1.0, r"derived limit for $\kappa$ = 0 and 1", **draw.CLAIMED)
     draw.numbers(ax, x, "$D/K$")
     draw.from_zero(ax)
     draw.finish(

@@ -13,16 +13,9 @@ import lemmata as lm
 from lemmata import figures as draw
 from lemmata.theories.teacher_student.figures import EXCESS, IN_TIME, clock, exponents
 
-PARTS = {
-    "values_x": "$W_V^x$",
-    "values_p": "$W_V^p$",
-    "pp": "$W^{pp}$",
-    "xx": "$W^{xx}$",
-    "xp": "$W^{xp}$",
-    "px": "$W^{px}$",
-}
+PARTS = {"values_x": "$W_V^x$", "values_p": "$W_V^p$"} | {part: f"$W^{{{part}}}$" for part in ("pp", "xx", "xp", "px")}
 SHOWN = ("identity", "ReLU", "ReLU, K = D", "ReLU, standard")
-"""The runs whose blocks are drawn along training: leaky looks like ReLU, and the factored student has no other block."""
+"""The runs whose blocks are drawn: leaky looks like ReLU, and the factored student has no other block."""
 
 
 def blocks(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
@@ -32,9 +25,7 @@ def blocks(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     for ax, name in zip(axes, shown, strict=False):
         cell = data.sel(variant=name)
         norms = draw.positive(cell.part_norm).assign_coords(part=[PARTS[part] for part in data.part.values])
-        for i, words in enumerate(PARTS.values()):
-            how = {"clock": draw.positive(cell.step), "linestyle": draw.look(i).linestyle}
-            draw.paths(ax, cell, norms.sel(part=words), "", words, draw.look(i).color, **how)
+        draw.paths(ax, cell, norms, "part", clock=draw.positive(cell.step))
         draw.log_x(ax)
         draw.log_y(ax)
         draw.finish(ax, f"{name}: norms of the blocks", "Frobenius norm of a block", "training step $t$", legend=3)
@@ -43,16 +34,17 @@ def blocks(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     final = {part: lm.at_end(data.part_norm.sel(part=part, drop=True)) for part in PARTS}
     inactive = np.maximum(np.maximum(final["xx"], final["xp"]), final["px"])
     _ratios(axes[-2], inactive / final["pp"], claims["exp-e1-relu"], "inactive")
-    draw.finish(axes[-2], "inactive over active block at the end", "", r"max($W^{xx}$, $W^{xp}$, $W^{px}$) / $W^{pp}$")
+    draw.finish(
+        axes[-2], "inactive over active block at the end", "", r"max($W^{xx}$, $W^{xp}$, $W^{px}$) / $W^{pp}$", legend=1
+    )
     _ratios(axes[-1], final["values_p"] / final["values_x"], claims["exp-e1-relu"], "positional")
-    draw.finish(axes[-1], "positional over feature values at the end", "", "$W_V^p/W_V^x$")
+    draw.finish(axes[-1], "positional over feature values at the end", "", "$W_V^p/W_V^x$", legend=1)
     return figure
 
 
 def _ratios(ax: Axes, ratio: xr.DataArray, claim: lm.Claim, label: str) -> None:
     draw.groups(ax, draw.positive(ratio), "variant", label="every seed", sideways=True, middle="median")
-    words = "paper: only $W_V^x$, $W^{pp}$ train; claimed of the first three"
-    draw.claimed(ax, claim, label=label, words=words, across=True)
+    draw.claimed(ax, claim, label=label, words="paper: only $W_V^x$, $W^{pp}$ train; claimed", across=True)
     ax.invert_yaxis()
     draw.log_x(ax)
 
@@ -93,7 +85,7 @@ def curves(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     draw.predicted(shifted, top * x**-0.5, "paper: slope −1/2", x, color=draw.RED)
     draw.corrected(shifted, top / x, "derived: slope −1", x)
     found = exponents(sgd.ood_clean, sgd, 1.0, np.inf)
-    title = f"exponential inputs: slopes {found} from $T^*$ on"
+    title = f"exponential inputs: slopes {found} from $T^*$ on" if found else "exponential inputs"
     draw.finish(shifted, title, r"clean excess loss $\frac{1}{2}\Delta^2$", IN_TIME)
     draw.paths(cosine, sgd, sgd.cosine.where((sgd.cosine > 0) & (sgd.cosine < 1)), "variant", clock=clock(sgd))
     cosine.set_yscale("logit")
@@ -140,8 +132,8 @@ def _maps(ax: Axes, data: xr.Dataset) -> None:
     places = (side + 16) * (np.arange(data.sizes["variant"]) + 0.5)
     ax.set_xticks(places, draw.labels_of(data, "variant"), fontsize=8)
     ax.set_yticks(places[:1].repeat(2) * [1, 3], ["learned $S$", "teacher $S^*$"], fontsize=8)
-    figure = ax.figure
-    figure.colorbar(image, ax=ax, location="bottom", shrink=0.7, label="score times $K$ (key token by query token)")
+    ax.set_anchor("S")
+    ax.figure.colorbar(image, ax=ax, location="bottom", shrink=0.7, label="score times $K$ (key token by query token)")
     draw.finish(ax, "scores after training, first seed", legend=0)
 
 
