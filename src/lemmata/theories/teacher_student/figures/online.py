@@ -24,7 +24,7 @@ def blocks(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     shown = (draw.present(data, "variant", SHOWN) or draw.labels_of(data, "variant"))[: len(SHOWN)]
     for ax, name in zip(axes, shown, strict=False):
         cell = data.sel(variant=name)
-        norms = draw.positive(cell.part_norm).assign_coords(part=[PARTS[part] for part in data.part.values])
+        norms = draw.positive(cell.part_norm.sel(part=list(PARTS))).assign_coords(part=list(PARTS.values()))
         draw.paths(ax, cell, norms, "part", clock=draw.positive(cell.step))
         draw.log_x(ax)
         draw.log_y(ax)
@@ -132,9 +132,8 @@ def _maps(ax: Axes, data: xr.Dataset) -> None:
     places = (side + 16) * (np.arange(data.sizes["variant"]) + 0.5)
     ax.set_xticks(places, draw.labels_of(data, "variant"), fontsize=8)
     ax.set_yticks(places[:1].repeat(2) * [1, 3], ["learned $S$", "teacher $S^*$"], fontsize=8)
-    ax.set_anchor("S")
-    ax.figure.colorbar(image, ax=ax, location="bottom", shrink=0.7, label="score times $K$ (key token by query token)")
-    draw.finish(ax, "scores after training, first seed", legend=0)
+    ax.figure.colorbar(image, ax=ax, shrink=0.6, label="score times $K$")
+    draw.finish(ax, "scores after training, key by query token", legend=0)
 
 
 def floor(data: xr.Dataset) -> Figure:

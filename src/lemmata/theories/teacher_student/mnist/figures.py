@@ -21,8 +21,8 @@ STEP = "training step $t$"
 
 def mnist(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     """Training above, scores in the middle, below where attention finds the groups, and an image."""
-    figure, axes = draw.panels(8, rows=3, width=4.4, height=3.9)
-    loss, cosine, mass, target, relu, leaky, energy, example = axes
+    figure, axes = draw.panels(9, rows=3, width=4.4, height=3.9)
+    loss, cosine, mass, target, relu, leaky, energy, within, example = axes
     draw.paths(loss, data, data.loss / data.loss.isel(record=0), "variant")
     draw.claimed(loss, claims["exp-e4-loss"], words="claimed at the end")
     draw.log_y(loss)
@@ -40,8 +40,14 @@ def mnist(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
             _scores(ax, first.scores.sel(variant=name), f"Figure 5({letter}): learned $S$, {name}")
         else:
             ax.set_axis_off()
-    figure.colorbar(image, ax=[target, relu, leaky], location="right", shrink=0.8, label="score")
-    _energies(energy, data.isel(variant=0))
+    figure.colorbar(image, ax=[target, relu, leaky], location="bottom", shrink=0.4, aspect=40, label="score")
+    run = data.isel(variant=0)
+    _energies(energy, run)
+    draw.paths(within, run, "interior_mass", label="interior", color=draw.GREEN)
+    draw.paths(within, run, "boundary_mass", label="boundary", color=draw.RED, linestyle="--")
+    draw.predicted(within, 1.0, "paper: the teacher's")
+    draw.predicted(within, GROUP / TOKENS, "uniform: $K/D$", **draw.CLAIMED)
+    draw.finish(within, f"the groups are found inside first, {run.variant.item()}", "relative mass in the group", STEP)
     _example(example, first.example.isel(variant=0))
     figure.suptitle(_source(data), fontsize=11)
     return figure
