@@ -41,7 +41,7 @@ SHOWN = {
 def escape(data: xr.Dataset) -> Figure:
     """T* against everything that is swept: fitted exponents, the paper's, and the quadrature."""
     figure, axes = draw.panels(6, rows=2, width=5.0, height=4.6)
-    data = activations(data).assign(norm=np.sqrt(data.squared_norm))
+    data = activations(data.assign(norm=np.sqrt(data.squared_norm)))
     estimate = xr.full_like(data.eta.isel(seed=0, drop=True), np.nan)
     for cell in np.ndindex(estimate.shape):
         task = scalar_task(data.isel(dict(zip(estimate.dims, cell, strict=True))))
