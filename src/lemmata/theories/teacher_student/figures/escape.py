@@ -59,11 +59,10 @@ def escape(data: xr.Dataset) -> Figure:
 def _escapes(ax: Axes, data: xr.Dataset, estimate: xr.DataArray, sweep: Sweep) -> None:
     x = data[sweep.over].isel(seed=0, activation=0).values
     times = data.escape_step
-    draw.curves(ax, times, "variant", "activation", "", x=x, linestyle="none")
+    draw.curves(ax, times, "variant", "activation", x=x, linestyle="none")
     for i, words in enumerate(draw.labels_of(data, "activation")):
         rows = times.sel(activation=words).transpose("seed", "variant").values
-        if draw.fit(ax, x, rows, draw.look(i).color, f"{words}, fit") is None:
-            ax.plot([], [], color=draw.look(i).color, marker=draw.look(i).marker, label=words)
+        draw.fit(ax, x, rows, draw.look(i).color, f"fit, {words}")
         draw.corrected(ax, estimate.isel(activation=i), "derived: quadrature" if i == 0 else None, x)
     finite = times.where(np.isfinite(times)).transpose(..., "variant").values
     draw.law(ax, x, finite, x**sweep.printed, rf"paper: $\propto {sweep.formula}$")

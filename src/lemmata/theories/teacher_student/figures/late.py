@@ -24,7 +24,7 @@ from lemmata.theories.teacher_student.measures import (
 )
 from lemmata.theories.teacher_student.theorem import OVER_LAW
 
-CONTROLS = {"attention": ("attention frozen", draw.GREY, ":"), "values": ("values frozen at $V^*$", draw.RED, "--")}
+CONTROLS = {"attention": ("attention frozen", draw.GREY, ":"), "values": ("values frozen at $V^*$", draw.PURPLE, "--")}
 TIME = r"time $T/T^*$"
 ROUNDING = 1e-9
 """Below this an error is none: with frozen attention the identity has C_1 = 1."""
@@ -124,14 +124,14 @@ def dimension(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     for i, (ax, (row, (quantity, symbol))) in enumerate(zip(axes, POWERS.items(), strict=True)):
         values = passage(data) * data.eta if quantity == "epsilon" else QUANTITIES[quantity](at_fixed_time(data))
         printed, right = (claims[f"{row}-dimension{end}"].judge.predicted for end in ("", "-corrected"))  # pyright: ignore[reportFunctionMemberAccess]
-        draw.curves(ax, values, "tokens", "activation", "", linestyle="none")
-        for j, (words, place) in enumerate(zip(kinds, i + draw.dodge(len(kinds)), strict=True)):
-            kind = draw.look(j)
+        draw.curves(ax, values, "tokens", "activation", linestyle="none")
+        for j, words in enumerate(kinds):
             rows = values.sel(activation=words).transpose("seed", "tokens").values
-            exponent = draw.fit(ax, D, rows, kind.color, f"{words}, fit")
-            if exponent is not None:
-                shown = words if i == 0 else None
-                summary.plot(place, exponent.value, kind.marker, color=kind.color, markersize=6, label=shown)
+            draw.fit(ax, D, rows, draw.look(j).color, f"fit, {words}")
+        exponents = lm.log_slopes(values, "tokens")
+        for j, place in enumerate(i + draw.dodge(len(kinds))):
+            kind, shown = draw.look(j), kinds[j] if i == 0 else None
+            draw.strip(summary, place, exponents.isel(activation=j), kind.color, shown, marker=kind.marker, width=0.05)
         finite = values.where(np.isfinite(values)).transpose(..., "tokens").values
         draw.law(ax, D, finite, D**printed, rf"paper: $\propto D^{{{printed:g}}}$")
         draw.law(ax, D, finite, D**right, rf"corrected: $\propto D^{{{right:g}}}$", **draw.CORRECTED)

@@ -15,7 +15,6 @@ from lemmata.lab.judges import level_of
 from lemmata.theories.teacher_student.figures import (
     DASHED,
     EXCESS,
-    POINTS,
     STEP,
     exponent_of,
     extent,
@@ -82,7 +81,7 @@ def _escaped(values: xr.DataArray, data: xr.Dataset) -> xr.DataArray:
 
 def _excess(ax: Axes, trained: xr.Dataset, exact: xr.Dataset | None, claim: lm.Claim) -> None:
     title, clock = "Figure 2(a): excess loss", draw.positive(trained.step)
-    draw.paths(ax, trained, draw.positive(trained.excess), "variant", "{}", clock=clock, marker="o", **POINTS)
+    draw.paths(ax, trained, draw.positive(trained.excess), "variant", "{}", clock=clock, marker=".")
     if exact is not None:
         expected = exact.excess + trained.noise_floor
         draw.paths(ax, exact, draw.positive(expected), "variant", "", clock=draw.positive(exact.step), **DASHED)
@@ -101,7 +100,7 @@ def _excess(ax: Axes, trained: xr.Dataset, exact: xr.Dataset | None, claim: lm.C
 def _shifted(ax: Axes, trained: xr.Dataset, exact: xr.Dataset | None) -> None:
     """Clean excess loss on the fixed batch of exponential inputs."""
     clean = draw.positive(trained.ood_clean)
-    draw.paths(ax, trained, clean, "variant", "{}", clock=draw.positive(trained.step), marker="o", **POINTS)
+    draw.paths(ax, trained, clean, "variant", "{}", clock=draw.positive(trained.step), marker=".")
     if exact is not None:
         draw.paths(ax, exact, exact.ood_clean, "variant", "", clock=draw.positive(exact.step), **DASHED)
         draw.predicted(ax, [], "paper: the recursion", [])
@@ -119,7 +118,7 @@ def _shifted(ax: Axes, trained: xr.Dataset, exact: xr.Dataset | None) -> None:
 def _cosine(ax: Axes, trained: xr.Dataset, claim: lm.Claim) -> None:
     """1 - cos, which Figure 2(c) shows as "near 1"."""
     off = draw.positive(1 - trained.cosine)
-    draw.paths(ax, trained, off, "variant", "{}", clock=draw.positive(trained.step), marker="o")
+    draw.paths(ax, trained, off, "variant", "{}", clock=draw.positive(trained.step), marker=".")
     early, late = (1 - level_of(claim.judge, label=label)[0] for label in ("early", "late"))
     times = extent(trained.escape_step)
     if times:

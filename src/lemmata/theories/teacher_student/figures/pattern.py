@@ -31,8 +31,15 @@ def pattern(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
             ax.plot([], [], color=draw.GREY, marker=marker, label=TEACHERS[teacher], linestyle="none")
         if OTHER in known:
             words = r"control: other $\|V^*\|_F^2$, equal $\sum\|v_m^*\|$"
-            draw.paths(ax, data.sel(variant=OTHER, negative_slope=data.negative_slope[-1]), name, label=words,
-                       color=draw.GREY, marker="x", **POINTS)  # fmt: skip
+            draw.paths(
+                ax,
+                data.sel(variant=OTHER, negative_slope=data.negative_slope[-1]),
+                name,
+                label=words,
+                color=draw.GREY,
+                marker="x",
+                **POINTS,
+            )
         if RECURSION in known:
             draw.paths(ax, named.sel(variant=RECURSION), name, "activation", "", **DASHED)
             draw.predicted(ax, [], "paper: the recursion", [])
@@ -59,8 +66,12 @@ def _distances(ax: Axes, data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> No
     draw.names(ax, [TEACHERS.get(name, draw.word(name)) for name in known], sideways=True)
     ax.invert_yaxis()
     ax.set_xscale("log")
-    draw.finish(ax, "distance of full matrices from the two-scalar pattern", "teacher or broken assumption",
-                r"largest entry of $|W_V-C_1V^*|$ or $|S-$pattern$|$ at any step")  # fmt: skip
+    draw.finish(
+        ax,
+        "distance of full matrices from the two-scalar pattern",
+        "teacher or broken assumption",
+        r"largest entry of $|W_V-C_1V^*|$ or $|S-$pattern$|$ at any step",
+    )
 
 
 def temperature(data: xr.Dataset) -> Figure:
