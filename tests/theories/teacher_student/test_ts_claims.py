@@ -6,9 +6,10 @@ import pytest
 import ts_hand_made as made
 import xarray as xr
 
-from lemmata.lab.claims import FAILS, HOLDS, INCONCLUSIVE, examine
+from lemmata.lab.claims import FAILS, HOLDS, INCONCLUSIVE, OUTCOMES, examine
 from lemmata.lab.sweep import sweep
 from lemmata.theories import teacher_student
+from lemmata.theories.teacher_student import theorem
 from lemmata.theories.teacher_student.claims import escape, late, online, pattern, proof
 from lemmata.theories.teacher_student.transfer import claims as transfer
 
@@ -131,9 +132,24 @@ def test_a_claim_notices_what_is_changed(name: str, expected: str, change: Any) 
 
 
 def test_the_topics_are_judged() -> None:
-    for topic in (late.CLAIMS, online.CLAIMS):
+    for topic in (theorem.CLAIMS, late.CLAIMS, online.CLAIMS):
         assert set(names(topic)) <= set(JUDGED)
     assert set(names(proof.CLAIMS)) - set(JUDGED) == {"p17-quadrature"}
+
+
+READING = [name for name, claim in CLAIMS.items() if claim.reads]
+
+
+@pytest.fixture(scope="module")
+def smoke() -> dict[str, xr.Dataset]:
+    """Data in the shape of the smoke presets, of every experiment that a claim reads."""
+    return {name: made.made_up(name) for name in {read for claim in CLAIMS.values() for read in claim.reads}}
+
+
+@pytest.mark.parametrize("name", READING)
+def test_evidence_controls_and_gates_can_be_taken_of_the_cells_of_a_smoke_preset(name: str, smoke: Any) -> None:
+    finding = examine(CLAIMS[name], smoke)
+    assert {finding.verdict.outcome, *(verdict.outcome for _, verdict in finding.controls)} <= set(OUTCOMES)
 
 
 # Real data

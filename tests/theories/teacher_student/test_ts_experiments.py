@@ -29,8 +29,10 @@ QUICK: dict[str, tuple[int, str, dict[str, Any], dict[str, int]]] = {
                {"test_data": 10, "negative_slope": 3}),
     "c2-phases": (1, "float64", {"support": 1}, {"size": 2, "negative_slope": 3}),
     "exp-e1-blocks": (2, "float32", {"tokens": 20, "support": 3, "dimension": 10, "outputs": 10, "strength": 100.0,
-                                     "steps": 10_000, "batch": 100, "label_noise": 1.0, "initial_scale": 1e-3}, {"variant": 6}),
-    "exp-e2-curves": (2, "float32", {"steps": 10_000, "batch": 100, "test_samples": 100, "label_noise": 1.0, "kink": 1.0},
+                                     "steps": 10_000, "batch": 100, "label_noise": 1.0, "initial_scale": 1e-3},
+                      {"variant": 6}),
+    "exp-e2-curves": (2, "float32", {"steps": 10_000, "batch": 100, "test_samples": 100, "label_noise": 1.0,
+                                     "kink": 1.0},
                       {"variant": 9, "dynamics": 2}),
 }  # fmt: skip
 

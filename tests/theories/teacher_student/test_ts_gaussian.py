@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -61,7 +60,7 @@ def test_every_lemma_of_the_register_is_a_claim():
 @pytest.mark.parametrize("name", REGISTER)
 def test_a_lemma_is_declared_as_the_register_says(name):
     claim = CLAIMS[name]
-    assert (claim.kind, claim.expected, [control.expected for control in claim.controls]) == REGISTER[name]
+    assert (claim.kind, claim.expected, [claim.expected_of(control) for control in claim.controls]) == REGISTER[name]
     assert claim.reads == ()
     assert claim.reference
     assert claim.formula
@@ -144,20 +143,24 @@ def test_the_monte_carlo_mean_is_that_of_the_activation_itself():
 # Judges that can fail
 
 
+def off_by(name, share, monkeypatch):
+    """Every value of a closed form off by this share."""
+    what = EXPECTATIONS[name]
+    wrong = what._replace(closed=lambda a, b, c, slope: what.closed(a, b, c, slope) * (1 + share))
+    monkeypatch.setitem(EXPECTATIONS, name, wrong)
+
+
 @pytest.mark.parametrize("name", sorted(EXPECTATIONS))
-def test_a_closed_form_that_is_off_by_a_millionth_fails(name):
-    off = lambda a, b, c, slope: EXPECTATIONS[name].closed(a, b, c, slope) * (1 + 1e-6)  # noqa: E731
-    claim = replace(CLAIMS[f"lem-{name}-closed-form"], evidence=lemmas._compared(name, formula=off))
-    verdict = examine(claim, {}, 0).verdict
+def test_a_closed_form_that_is_off_by_a_millionth_fails(name, monkeypatch):
+    off_by(name, 1e-6, monkeypatch)
+    verdict = examine(CLAIMS[f"lem-{name}-closed-form"], {}, 0).verdict
     assert verdict.outcome == FAILS
     assert "quadrature: largest difference" in verdict.note
 
 
 def test_a_sample_that_disagrees_fails_although_the_quadrature_agrees():
-    evidence = lambda datasets: {  # noqa: E731
-        "quadrature": {"measured": [1.0], "predicted": [1.0]}, "monte_carlo": 4.01,
-    }  # fmt: skip
-    assert examine(replace(CLAIMS["lem-e1-closed-form"], evidence=evidence), {}).verdict.outcome == FAILS
+    taken = {"quadrature": {"measured": [1.0], "predicted": [1.0]}, "monte_carlo": 4.01}
+    assert CLAIMS["lem-e1-closed-form"].judge(taken).outcome == FAILS
 
 
 @settings(max_examples=50, deadline=None)
@@ -169,17 +172,17 @@ def test_a_violation_is_positive_exactly_where_the_order_is_broken(values, gap):
 
 
 @pytest.mark.parametrize(("name", "side"), [("e3", -1), ("e3", 1), ("e5", -1), ("e5", 1), ("e6", -1), ("e6", 1)])
-def test_bounds_reject_a_quantity_that_is_three_per_mille_off(name, side):
-    pairs = {"e3": lemmas._e3_pairs, "e5": lemmas._e5_pairs, "e6": lemmas._e6_pairs}[name]
-    off = lambda a, b, c, slope: EXPECTATIONS[name].closed(a, b, c, slope) * (1 + side * 0.003)  # noqa: E731
-    claim = replace(CLAIMS[f"lem-{name}b-bounds"], evidence=lemmas._bounded(name, pairs, off))
-    assert examine(claim, {}, 0).verdict.outcome == FAILS
+def test_bounds_reject_a_quantity_that_is_three_per_mille_off(name, side, monkeypatch):
+    claim = CLAIMS[f"lem-{name}b-bounds"]
+    closed = claim.evidence.changed(form="closed")
+    assert claim.judge(closed({})).outcome == HOLDS
+    off_by(name, side * 0.003, monkeypatch)
+    assert claim.judge(closed({})).outcome == FAILS
 
 
-@pytest.mark.parametrize("first", [True, False])
-def test_a_correction_of_nine_tenths_is_not_enough(first):
-    name = "lem-e8-inequality" if first else "lem-e9-inequality"
-    assert examine(replace(CLAIMS[name], evidence=lemmas._fraction(first, 0.9)), {}).verdict.outcome == FAILS
+@pytest.mark.parametrize("name", ["lem-e8-inequality", "lem-e9-inequality"])
+def test_a_correction_of_nine_tenths_is_not_enough(name):
+    assert CLAIMS[name].judge(CLAIMS[name].evidence.changed(correction=0.9)({})).outcome == FAILS
 
 
 # Sequences
@@ -225,8 +228,8 @@ def test_the_sequences_cover_both_edges_and_all_thresholds(power):
 
 
 def test_a_sequence_five_per_cent_beyond_the_upper_edge_breaks_the_lower_bound():
-    evidence = sequences._passages("lower", np.min, sequences._at(1.05 * sequences.RATIO))
-    assert examine(replace(CLAIMS["lem-e10-lower"], evidence=evidence), {}).verdict.outcome == FAILS
+    claim = CLAIMS["lem-e10-lower"]
+    assert claim.judge(claim.evidence.changed(increment=1.05 * sequences.RATIO)({})).outcome == FAILS
 
 
 def test_sequences_that_never_arrive_break_the_upper_bound(monkeypatch):

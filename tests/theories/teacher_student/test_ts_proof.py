@@ -166,21 +166,25 @@ def test_a_check_looks_at_the_steps_that_it_is_about() -> None:
 
 def test_the_largest_numbers_are_kept_with_the_first_step_above_what_is_allowed() -> None:
     count = len(ALLOWED)
-    kept = Extremes(np.full((count, 2), -FAR), np.full(count, FAR), np.zeros(count))
+    kept = Extremes(np.full((count, 2), -FAR), np.full(count, FAR), np.zeros(count), np.zeros((count, 2)))
     quiet = {name: Check(False, 9e9, 9e9) for name in ALLOWED}
     rows = [
         (0, {"slow": Check(True, 0.01, 0.5), "early": Check(True, float("nan"), 1.0)}),
         (1, {"slow": Check(False, 7.0, 7.0)}),
         (2, {"slow": Check(True, 0.03, 0.2)}),
         (3, {"slow": Check(True, 0.02, float("inf"))}),
+        (4, {"plateau": Check(True, float("nan"), 0.1)}),
     ]
     for t, seen in rows:
         kept = extended(kept, t, quiet | seen)
-    i, j = (list(ALLOWED).index(name) for name in ("slow", "early"))
+    i, j, k = (list(ALLOWED).index(name) for name in ("slow", "early", "plateau"))
     np.testing.assert_allclose(kept.worst[i], [0.03, FAR])
     assert (kept.violated_step[i], kept.counted[i]) == (2, 3)
     assert (kept.worst[j, 0], kept.worst[j, 1], kept.counted[j], kept.violated_step[j]) == (-FAR, 1.0, 1, FAR)
-    assert (np.delete(kept.counted, [i, j]) == 0).all()
+    assert (np.delete(kept.counted, [i, j, k]) == 0).all()
+    # 0/0 before anything has moved is none lost; later it is
+    assert kept.lost[k].tolist() == [1, 0]
+    assert np.delete(kept.lost, k, axis=0).sum() == 0
 
 
 @functools.cache

@@ -1,10 +1,13 @@
 """Data sets made by hand on the exact laws, in the shape in which the experiments leave them."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
+from lemmata.lab.grid import make_grid
+from lemmata.theories import teacher_student
 from lemmata.theories.teacher_student.studies.proof import ALLOWED, FORMS
 
 SLOPES = [1.0, 0.1, 0.0]
@@ -147,3 +150,67 @@ def curves() -> xr.Dataset:
          "score_map": ((*dims[:3], "key_token", "query_token"), scores),
          "target_map": ((*dims[:3], "key_token", "query_token"), target)}, coords,
     )  # fmt: skip
+
+
+# Any experiment
+
+EXPERIMENTS = teacher_student.theory.experiments
+SIZES = {"record": 9, "key_token": 36, "query_token": 36, "token": 81, "pixel_row": 27, "pixel_column": 27}
+ESCAPE, FITTED = 50.0, 5.0
+
+
+def made_up(name: str) -> xr.Dataset:
+    """Runs with the variables, axes and labels of a smoke preset and plausible numbers, without a simulation."""
+    preset, simulation = EXPERIMENTS[name].preset("smoke"), EXPERIMENTS[name].simulation
+    grid = make_grid(preset.setting, preset.axes)
+    coordinates = {**grid.coordinates(), "seed": np.arange(2)}
+    labels = {dim: np.asarray(values) for dim, values in simulation.labels.items()}
+    sizes = {**SIZES, **{dim: len(v) for dim, v in labels.items()}}
+    runs = [len(values) for values in coordinates.values()]
+    rng = np.random.default_rng(0)
+    data = xr.Dataset(
+        {
+            variable.name: (
+                (*coordinates, *variable.dims),
+                rng.uniform(0.05, 0.9, [*runs, *(sizes[dim] for dim in variable.dims)]),
+            )
+            for variable in simulation.variables
+        },
+        coords={**coordinates, **labels, **grid.fields()},
+    )
+    fields: dict[str, Callable[[Any], float]] = {
+        "token_count": lambda s: s.tokens,
+        "support_count": lambda s: s.support,
+        "slope": lambda s: s.negative_slope,
+        "eta": lambda s: s.step_size,
+        "squared_norm": lambda s: s.strength or 4.0,
+        "row_norms": lambda s: s.outputs,
+        "separation": lambda s: (s.strength or 4.0) / (s.support * s.tokens**2),
+    }
+    for variable in fields.keys() & set(data):
+        for cell, setting in grid.cells.items():
+            data[variable].values[cell] = fields[variable](setting)
+    steps = np.array([0, FITTED, ESCAPE, *(ESCAPE * 10.0 ** np.array([1, 2, 2.5, 3, 4])), np.nan])
+    fixed = {
+        "step": xr.DataArray(steps, dims="record"),
+        "escape_step": ESCAPE,
+        "fitted_step": FITTED,
+        "diverged": 0.0,
+        "noise_floor": 0.05,
+        "violated_step": np.inf,
+        "counted": 3.0,
+        "worst_values": 1e-14,
+        "worst_scores": 1e-14,
+    }
+    data = data.assign({key: 0 * data[key] + value for key, value in fixed.items() if key in data})
+    late = data.step.where(data.step > 0, 1.0)
+    falling = {"half_gap": -1.0, "ood_excess": -0.5, "ood_clean": -1.0, "score_error": -0.5, "mass": -0.5}
+    data = data.assign({key: 0.5 * late**power for key, power in falling.items() if key in data})
+    data["value"] = 1 + late**-0.5
+    if "score_map" in data:
+        inside = xr.DataArray(np.arange(36), dims="key_token") < data.token_count
+        inside = inside & (xr.DataArray(np.arange(36), dims="query_token") < data.token_count)
+        support = xr.DataArray(np.eye(36), dims=("key_token", "query_token")) / data.support_count
+        data["target_map"] = support.where(inside).transpose(*data.target_map.dims)
+        data["score_map"] = (0.6 * support + 0.01).where(inside).transpose(*data.score_map.dims)
+    return data

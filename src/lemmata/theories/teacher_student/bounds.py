@@ -71,17 +71,27 @@ def _task(tokens: float, support: float, strength: float = 1.0, slope: float = 1
     return Task(float(tokens), float(support), float(strength), float(slope), float(step_size))
 
 
-@lm.bound("6.1", "by the continuous limit of the recursion", steps=STEPS, quantity=option(
-    "excess", "what to return", "excess", "value", "score", "mass", "score_error"), **TASK)  # fmt: skip
+@lm.bound(
+    "6.1",
+    "by the continuous limit of the recursion",
+    steps=STEPS,
+    quantity=option("excess", "what to return", "excess", "value", "score", "mass", "score_error"),
+    **TASK,
+)
 def reduced_run(steps: float, quantity: str = "excess", **given: float) -> float:
     """The exact dynamics after T steps: excess loss, C_1, p, δ or ‖S - S*‖."""
     task = _task(**given)
     path = follow_limit(task, [steps])
     value, at = path.value[0], reduced.pattern(task, path.gap[0])
-    return float({
-        "excess": reduced.excess(task, value, at), "value": value, "score": at.score, "mass": at.mass,
-        "score_error": reduced.score_error(task, at),
-    }[quantity])  # fmt: skip
+    return float(
+        {
+            "excess": reduced.excess(task, value, at),
+            "value": value,
+            "score": at.score,
+            "mass": at.mass,
+            "score_error": reduced.score_error(task, at),
+        }[quantity]
+    )
 
 
 @lm.bound("Lemma C.13, derived", "for χ = ‖V*‖²/(KD²) up to 0.005", slope=SLOPE, step_size=STEP)
@@ -99,8 +109,14 @@ def T_star_estimate(**given: float) -> float:
     return escape_integral(task) / task.step_size
 
 
-@lm.bound("Theorem 3.1, derived", "for T far beyond T*; independent of κ, M and V*",
-       tokens=TOKENS, support=SUPPORT, step_size=STEP, steps=STEPS)  # fmt: skip
+@lm.bound(
+    "Theorem 3.1, derived",
+    "for T far beyond T*; independent of κ, M and V*",
+    tokens=TOKENS,
+    support=SUPPORT,
+    step_size=STEP,
+    steps=STEPS,
+)
 def excess_asymptote(tokens: float, support: float, step_size: float, steps: float) -> float:
     """The excess loss KD(D - K) / (4ηT)."""
     task = _task(tokens, support)
@@ -120,8 +136,12 @@ def late_mass(task: Task, steps: Any) -> Any:
     return (task.tokens - task.support) * xp.sqrt(task.support / pace)
 
 
-@lm.bound("Theorem 3.2, corrected", moment=MOMENT, epsilon=lm.parameter(
-    1.0, "ε", "excess loss that may remain", low=0, open_ends="low"), **TASK)  # fmt: skip
+@lm.bound(
+    "Theorem 3.2, corrected",
+    moment=MOMENT,
+    epsilon=lm.parameter(1.0, "ε", "excess loss that may remain", low=0, open_ends="low"),
+    **TASK,
+)
 def T_epsilon(moment: float, epsilon: float, **given: float) -> float:
     """Steps after which the excess loss on any data with second moments ξ is at most ε."""
     return float(steps_for(_task(**given), moment, epsilon))
@@ -135,11 +155,15 @@ def ood_bound(moment: float, steps: float, **given: float) -> float:
     return float(right_side(task, moment, path.value[0], reduced.pattern(task, path.gap[0])))
 
 
-@lm.bound("6.2, derived", "a linearised argument at the optimum, not a theorem",
-       outputs=lm.parameter(10, "M", "outputs of a token", low=1, integer=True),
-       dimension=lm.parameter(10, "d", "feature dimension", low=1, integer=True),
-       batch=lm.parameter(100, "N", "samples of a step", low=1, integer=True),
-       label_noise=lm.parameter(1.0, "σ_ξ", "standard deviation of the label noise", low=0), **TASK)  # fmt: skip
+@lm.bound(
+    "6.2, derived",
+    "a linearised argument at the optimum, not a theorem",
+    outputs=lm.parameter(10, "M", "outputs of a token", low=1, integer=True),
+    dimension=lm.parameter(10, "d", "feature dimension", low=1, integer=True),
+    batch=lm.parameter(100, "N", "samples of a step", low=1, integer=True),
+    label_noise=lm.parameter(1.0, "σ_ξ", "standard deviation of the label noise", low=0),
+    **TASK,
+)
 def noise_floor(outputs: Any, dimension: Any, batch: Any, label_noise: Any, **given: Any) -> Any:
     """The excess loss that online SGD settles at: ηMdDa_κσ²/(4NK) + ηa_κσ²‖V*‖²(K - 1)/(4NK²)."""
     D, K = given["tokens"], given["support"]
@@ -148,5 +172,12 @@ def noise_floor(outputs: Any, dimension: Any, batch: Any, label_noise: Any, **gi
 
 
 BOUNDS = (
-    reduced_run, t1_estimate, T_star_estimate, excess_asymptote, delta_asymptote, T_epsilon, ood_bound, noise_floor,
-)  # fmt: skip
+    reduced_run,
+    t1_estimate,
+    T_star_estimate,
+    excess_asymptote,
+    delta_asymptote,
+    T_epsilon,
+    ood_bound,
+    noise_floor,
+)

@@ -55,15 +55,23 @@ class Setting(lm.Setting):
     height: int = lm.size(0, "h", "rows of the grid of patches of teacher=cnn_2d (0: a square grid)", low=0)
 
     dynamics: str = lm.choice(
-        "population", "gradient descent on the exact population loss, the exact recursion of (C_1, C_2, C_3), its "
+        "population",
+        "gradient descent on the exact population loss, the exact recursion of (C_1, C_2, C_3), its "
         "continuous limit in ηt, or online SGD on fresh samples",
-        "population", "recursion", "limit", "online",
-    )  # fmt: skip
+        "population",
+        "recursion",
+        "limit",
+        "online",
+    )
     student: str = lm.choice(
-        "position", "attention from positions alone, from [X; P], with separate keys and queries over [X; P], or "
+        "position",
+        "attention from positions alone, from [X; P], with separate keys and queries over [X; P], or "
         "from positions with separate keys and queries",
-        "position", "full", "standard", "factored",
-    )  # fmt: skip
+        "position",
+        "full",
+        "standard",
+        "factored",
+    )
     teacher: str = lm.choice("gcn", "which scores S*", *teachers.TEACHERS)
     graph: str = lm.choice("cycle", "graph of teacher=gcn", *teachers.GRAPHS)
     value_law: str = lm.choice("teacher", "how V* is drawn", *teachers.VALUE_LAWS)
@@ -74,9 +82,11 @@ class Setting(lm.Setting):
     )
     spacing: str = lm.choice("log", "steps of the records", "log", "even", "decades", "tenths")
     track: str = lm.choice(
-        "scalars", "what is recorded: the scalars of the theory, or also outputs on test data and the scores",
-        "scalars", "outputs",
-    )  # fmt: skip
+        "scalars",
+        "what is recorded: the scalars of the theory, or also outputs on test data and the scores",
+        "scalars",
+        "outputs",
+    )
     defect: str = lm.choice("none", "a broken assumption", "none", *teachers.DEFECTS)
 
     adjacency: Any = lm.array("A", "adjacency matrix for graph=given")

@@ -184,8 +184,8 @@ def output_probe(
 
 def _maps(problem: Setting, teacher: Teacher, scores: Array) -> dict[str, Array]:
     """S and S*, each in a corner of a matrix of `map_room` rows."""
-    put = lambda matrix: jnp.full((problem.map_room,) * 2, jnp.nan).at[: len(matrix), : len(matrix)].set(matrix)  # noqa: E731
-    return {"score_map": put(scores), "target_map": put(teacher.scores)}
+    room, used = jnp.full((problem.map_room,) * 2, jnp.nan), slice(len(scores))
+    return {"score_map": room.at[used, used].set(scores), "target_map": room.at[used, used].set(teacher.scores)}
 
 
 def _part_norms(values: Array, attention: Array) -> Float[Array, "*record part"]:
@@ -201,10 +201,14 @@ def train(problem: Setting, key: jax.Array, prepared: Prepared) -> dict[str, Arr
     assert teacher is not None
     if problem.dynamics == "online":
         moving = online.online(problem, key, task, teacher)
-        answer: Answer = lambda state, inputs: online.answer(problem, teacher, state.parameters, inputs)  # noqa: E731
     else:
         moving = population(problem, task, teacher)
-        answer = lambda state, inputs: respond(*moving.matrices(state), inputs, problem.negative_slope)  # noqa: E731
+
+    def answer(state: Any, inputs: Array) -> Array:
+        if problem.dynamics == "online":
+            return online.answer(problem, teacher, state.parameters, inputs)
+        return respond(*moving.matrices(state), inputs, problem.negative_slope)
+
     outputs = None
     if problem.track == "outputs":
         outputs = output_probe(problem, key, teacher, answer, lambda state: moving.matrices(state)[0])
@@ -231,11 +235,12 @@ def follow(problem: Setting, key: jax.Array, prepared: Prepared) -> dict[str, Ar
     if problem.track == "outputs":
         teacher = prepared.teacher
         assert teacher is not None
-        answer: Answer = lambda state, inputs: respond(  # noqa: E731
-            *reduced_matrices(task, teacher, state), inputs, problem.negative_slope
-        )
-        values = lambda state: state.value * teacher.values  # noqa: E731
-        results |= jax.lax.map(output_probe(problem, key, teacher, answer, values), states)
+
+        def answer(state: Scalars, inputs: Array) -> Array:
+            return respond(*reduced_matrices(task, teacher, state), inputs, problem.negative_slope)
+
+        probe = output_probe(problem, key, teacher, answer, lambda state: state.value * teacher.values)
+        results |= jax.lax.map(probe, states)
         used = jnp.sum(prepared.at >= 0)
         last = jax.tree.map(lambda path: jnp.asarray(path)[used - 1], states)
         results |= _maps(problem, teacher, reduced_matrices(task, teacher, last)[1])
@@ -249,18 +254,32 @@ def follow(problem: Setting, key: jax.Array, prepared: Prepared) -> dict[str, Ar
 
 
 @lm.simulation(
-    *lm.RUN, *SCALARS, *EVENTS, NOISE_FLOOR, *WORST, *OUTPUTS,
-    labels={"part": online.PARTS}, prepare=prepare, precision="float64",
-)  # fmt: skip
+    *lm.RUN,
+    *SCALARS,
+    *EVENTS,
+    NOISE_FLOOR,
+    *WORST,
+    *OUTPUTS,
+    labels={"part": online.PARTS},
+    prepare=prepare,
+    precision="float64",
+)
 def simulate(problem: Setting, key: jax.Array, prepared: Prepared) -> dict[str, Array]:
     """One run: its records and event times, and with track=outputs what it answers on test data."""
     prepared = jax.tree.map(jnp.asarray, prepared)
     exact = problem.dynamics in ("recursion", "limit")
     events = events_of(problem, prepared)
     floor = noise_floor(
-        problem.outputs, problem.dimension, problem.batch, problem.label_noise, tokens=events["token_count"],
-        support=events["support_count"], strength=prepared.strength, slope=events["slope"], step_size=events["eta"],
-    )  # fmt: skip
+        problem.outputs,
+        problem.dimension,
+        problem.batch,
+        problem.label_noise,
+        tokens=events["token_count"],
+        support=events["support_count"],
+        strength=prepared.strength,
+        slope=events["slope"],
+        step_size=events["eta"],
+    )
     return (follow if exact else train)(problem, key, prepared) | events | {"noise_floor": floor}
 
 

@@ -92,9 +92,9 @@ def population(problem: Setting, task: Task, teacher: Teacher) -> Dynamics:
     """Gradient descent on the exact population loss, in full matrices."""
     over = "rows" if problem.softmax_rows else "columns"
     trained, kink = (problem.train_values, problem.train_attention), first_slope(problem)
-    scores_of = lambda weights: position_scores(  # noqa: E731
-        weights.attention, teacher.positions, problem.temperature, over
-    )
+
+    def scores_of(weights: Weights) -> Array:
+        return position_scores(weights.attention, teacher.positions, problem.temperature, over)
 
     def look(state: Descending, scores: Array) -> Descending:
         """The state with its distance from C_1V* and the matrix of two values of the recursion."""

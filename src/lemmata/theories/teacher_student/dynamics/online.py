@@ -72,9 +72,13 @@ def answer(problem: Setting, teacher: Teacher, weights: Any, inputs: Float[Array
         return respond(weights.values, scores, inputs, problem.negative_slope, problem.kink)
     both = whole(problem.student, weights, teacher.values.shape[1])
     return full_respond(
-        both.values, both.attention, concatenated(inputs, positions), problem.negative_slope, problem.kink,
+        both.values,
+        both.attention,
+        concatenated(inputs, positions),
+        problem.negative_slope,
+        problem.kink,
         problem.temperature,
-    )  # fmt: skip
+    )
 
 
 def gradient_of(problem: Setting, teacher: Teacher) -> Callable[[Any, Sample], Any]:

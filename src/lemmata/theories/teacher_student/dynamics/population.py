@@ -33,7 +33,10 @@ def align(
     vectors: Float[Array, "row entry"], targets: Float[Array, "row entry"], metric: Float[Array, " entry"]
 ) -> Alignment:
     """Angles in the inner product ⟨x, diag(metric) y⟩; a zero vector points along its target (`limit`, 9.1)."""
-    inner = lambda x, y: jnp.sum(x * metric * y, axis=1)  # noqa: E731
+
+    def inner(x: Array, y: Array) -> Array:
+        return jnp.sum(x * metric * y, axis=1)
+
     target_length = jnp.sqrt(inner(targets, targets))
     target_unit = targets / target_length[:, None]
     length = jnp.sqrt(inner(vectors, vectors))

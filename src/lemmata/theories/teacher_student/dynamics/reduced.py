@@ -68,9 +68,13 @@ class Task(NamedTuple):
 def task_of(setting: Setting, strength: Any) -> Task:
     """The reduced problem of a setting whose teacher has this ‖V*‖²."""
     return Task(
-        setting.token_count, setting.support_count, strength, setting.negative_slope, setting.step_size,
+        setting.token_count,
+        setting.support_count,
+        strength,
+        setting.negative_slope,
+        setting.step_size,
         setting.temperature,
-    )  # fmt: skip
+    )
 
 
 class Scalars(NamedTuple):

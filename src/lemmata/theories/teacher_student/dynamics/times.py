@@ -31,8 +31,9 @@ def follow_recursion(
 ) -> lm.Run:
     """The recursion, step by step, with C_1, C_2, C_3 at the records."""
     first = Scalars(*(jnp.asarray(scalar, float) for scalar in start))
-    move = lambda t, state: step(task, state, trained, kink)  # noqa: E731
-    return lm.loop(move, first, lambda state, previous: state._asdict(), at)
+    return lm.loop(
+        lambda t, state: step(task, state, trained, kink), first, lambda state, previous: state._asdict(), at
+    )
 
 
 @functools.lru_cache(maxsize=4096)
@@ -60,13 +61,15 @@ def _first_passages(task: Task) -> tuple[jax.Array, jax.Array]:
     zero = jnp.asarray(0.0)
     start = jnp.asarray(0), Scalars(zero, zero, zero)
     near = _until(task, escapes, start, BLOCK)  # p only grows, so blocks of steps can be skipped
-    passed = lambda reached: jnp.where(reached[0] < 2 * LONGEST, reached[0], jnp.inf)  # noqa: E731
-    return passed(_until(task, fits, start)), passed(_until(task, escapes, near))
+    steps = jnp.stack([_until(task, fits, start)[0], _until(task, escapes, near)[0]])
+    return tuple(jnp.where(steps < 2 * LONGEST, steps, jnp.inf))
 
 
 def _until(task: Task, done: Callable[[Scalars], jax.Array], start: Any, block: int = 1) -> tuple[jax.Array, Scalars]:
     """The first step at which a state is `done`, or the last multiple of `block` steps before it, with the state."""
-    ahead = lambda state: jax.lax.fori_loop(0, block, lambda t, state: step(task, state), state)  # noqa: E731
+
+    def ahead(state: Scalars) -> Scalars:
+        return jax.lax.fori_loop(0, block, lambda t, state: step(task, state), state)
 
     def going(carry: Any) -> jax.Array:
         t, state, following = carry

@@ -24,16 +24,21 @@ class MnistSetting(lm.Setting):
     """One teacher and one student on handwritten digits; the defaults are the specification's."""
 
     image_source: str = lm.choice(
-        "auto", "images: mnist is read from $LEMMATA_DATA/mnist, digits are scikit-learn's; auto takes what is there",
-        "auto", "mnist", "digits",
-    )  # fmt: skip
+        "auto",
+        "images: mnist is read from $LEMMATA_DATA/mnist, digits are scikit-learn's; auto takes what is there",
+        "auto",
+        "mnist",
+        "digits",
+    )
     scaling: str = lm.choice(
         "standard", "pixels: standardised by MNIST's mean and deviation, or left in [0, 1]", "standard", "unit"
     )
     patch_order: str = lm.choice(
-        "ordered", "order of the patches that the student sees: the teacher's, or another one in every image",
-        "ordered", "shuffled",
-    )  # fmt: skip
+        "ordered",
+        "order of the patches that the student sees: the teacher's, or another one in every image",
+        "ordered",
+        "shuffled",
+    )
     optimiser: str = lm.choice("adam", "optimiser of the student", "adam", "sgd")
 
     negative_slope: float = lm.number(0.0, "κ", "negative slope of the activation (0: ReLU)", low=0, high=1)
@@ -47,9 +52,11 @@ class MnistSetting(lm.Setting):
 
     samples: int = lm.size(8000, "N", "training images, at most", high=70_000)
     test_samples: int = lm.size(
-        2000, "", "held-out images for the teacher's accuracy, at most (a fifth, of a source without a split)",
+        2000,
+        "",
+        "held-out images for the teacher's accuracy, at most (a fifth, of a source without a split)",
         high=10_000,
-    )  # fmt: skip
+    )
     kernels: int = lm.size(16, "M", "kernels of the teacher")
     batch: int = lm.size(100, "B", "mini-batch of the student, at most")
     teacher_batch: int = lm.size(64, "", "mini-batch of the teacher, at most")

@@ -61,9 +61,15 @@ def shuffled(key: jax.Array, inputs: Float[Array, "feature image token"]) -> Flo
 
 @lm.piece("optimiser", "patch_order", "batch", "records")
 def train(
-    problem: MnistSetting, key: jax.Array, positions: Array, weights: Weights, inputs: Array, hidden: Array,
-    kernels: Array, energy: Array,
-) -> lm.Run:  # fmt: skip
+    problem: MnistSetting,
+    key: jax.Array,
+    positions: Array,
+    weights: Weights,
+    inputs: Array,
+    hidden: Array,
+    kernels: Array,
+    energy: Array,
+) -> lm.Run:
     """The student on half the squared distance to the teacher's hidden outputs, copied to every patch of a group.
 
     Shuffled patches have a new order in every image at every step, which only the student sees; orders that stayed

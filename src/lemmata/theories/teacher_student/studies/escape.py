@@ -10,8 +10,8 @@ from lemmata.theories.teacher_student.dynamics.reduced import pattern, rates, ta
 from lemmata.theories.teacher_student.setting import Setting
 from lemmata.theories.teacher_student.teachers import value_matrix
 
-LEVELS = ("1.1/D", "1.9/D", "2.1/D", "0.4/K")
-"""Where the rates are taken: just after the start, on both sides of 2/D, and late in the escape."""
+LEVELS = ("1.1/D", "1.4/D", "1.9/D", "2.1/D", "3/D", "5/D", "8/D", "12/D", "0.1/K", "0.2/K", "0.4/K")
+"""Where the rates are taken; the claims look just after the start, on both sides of 2/D, and late in the escape."""
 
 L = ("level",)
 
@@ -33,7 +33,8 @@ def escape_rates(setting: Setting, seed: int) -> dict[str, np.ndarray]:
     """Rates along the continuous limit."""
     strength = float(np.sum(value_matrix(setting, seed) ** 2))
     task = task_of(setting, strength)
-    score = np.asarray([1.1 / task.tokens, 1.9 / task.tokens, 2.1 / task.tokens, 0.4 / task.support])
+    units = {"D": task.tokens, "K": task.support}
+    score = np.asarray([float(level[:-2]) / units[level[-1]] for level in LEVELS])
     gaps = [gap_at(task, p) for p in score]
     past = 2 * (escape_integral(task) + 10) / task.step_size
     value = follow_limit(task, [past], gaps=gaps).value_at

@@ -82,8 +82,10 @@ def checks_of(
     same("score_range", always, jnp.maximum(1 - D * p, -delta))
     same("score_rise", t >= 1, -rise / p)
     same("logit_sign", always, jnp.maximum(-then.support, -then.rest))
-    fall = lambda before, then: (before - then) / jnp.maximum(jnp.abs(then), 1e-300)  # noqa: E731
-    same("logit_rise", always, jnp.maximum(fall(now.support, then.support), fall(now.rest, then.rest)))
+    falls = (
+        (before - after) / jnp.maximum(jnp.abs(after), 1e-300) for before, after in zip(now[1:], then[1:], strict=True)
+    )
+    same("logit_rise", always, jnp.maximum(*falls))
     same("value_sign", always, -now.value)
     same("value_bound", always, now.value / jnp.sqrt((D + 1) / K) - 1)
     # P6: the control doubles the recorded C_1
@@ -92,8 +94,8 @@ def checks_of(
     checks["early"] = Check(early, now.value / scale - 1, 2 * now.value / scale - 1)
     # P8, P8b: the control has the printed sum of norms in the place of ‖V*‖²
     expected = eta * now.value * M * (D / task.scale) * delta**2 * (1 - alpha) * A / (K * (D - K) * K * p * Q)
-    error = lambda factor: jnp.abs(grown / (factor * expected) - 1)  # noqa: E731
-    checks["increment"] = Check(started, error(1.0), error(row_norms / M))
+    error, broken_error = (jnp.abs(grown / (factor * expected) - 1) for factor in (1.0, row_norms / M))
+    checks["increment"] = Check(started, error, broken_error)
     quotient = grown * K * (D - K) * Q / (eta * M * (D / task.scale) * p * delta**2 * scale)
     checks["quotient_high"] = Check(fit, quotient, quotient * M / row_norms)
     checks["quotient_low"] = Check(fit, -quotient, -quotient * M / row_norms)
@@ -102,8 +104,8 @@ def checks_of(
     share = rise / p
     checks["increment_upper"] = Check(small, share - D**2 / (D**2 - 1) * delta * x, share - delta * x / 2)
     same("increment_lower", small, delta * x / 2 - share)
-    exact = lambda x: jnp.abs(rise + delta * after.score * jnp.expm1(-x)) / p  # noqa: E731
-    checks["increment_exact"] = Check(always, exact(x), exact(grown))
+    exact, undivided = (jnp.abs(rise + delta * after.score * jnp.expm1(-gap)) / p for gap in (x, grown))
+    checks["increment_exact"] = Check(always, exact, undivided)
     most = eta * M * D / (K**2 * (D - K)) * jnp.sqrt((D + 1) / (D * K))
     checks["logit_step"] = Check(now.value <= jnp.sqrt((D + 1) / K), grown / most - 1, grown / (0.01 * most) - 1)
     # P11, P12, P16: the control leaves the correction out

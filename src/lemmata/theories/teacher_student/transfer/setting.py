@@ -16,10 +16,11 @@ class TransferSetting(Setting):
 
     test_law: str = lm.choice("exponential", "law of the entries of the test inputs", *LAWS)
     response: str = lm.choice(
-        "teacher", "test responses: the teacher's with noise, independent of the inputs, the worst case of the proof "
+        "teacher",
+        "test responses: the teacher's with noise, independent of the inputs, the worst case of the proof "
         "with its sign corrected or as printed, or the exact worst case",
         *RESPONSES,
-    )  # fmt: skip
+    )
     test_inputs: int = lm.size(50_000, "", "frozen test inputs", low=2)
     noise_draws: int = lm.size(400, "", "draws of the noise of a batch", low=2)
     budget: float = lm.number(100.0, "R", "root mean square of the exact worst case", low=0)

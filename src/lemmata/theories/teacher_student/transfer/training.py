@@ -54,10 +54,14 @@ def measure(problem: TransferSetting, prepared: Prepared, frozen: Frozen) -> dic
     count = problem.test_inputs
     # sums over blocks of samples that fit into the cache
     size = math.gcd(count, BLOCK)
-    cut = lambda whole: jnp.moveaxis(whole.reshape(whole.shape[0], count // size, size, -1), 1, 0)  # noqa: E731
-    fields = ("inside", "outside", "target", "free")
-    blocks = {name: cut(getattr(frozen, name)) for name in fields}
-    square = lambda values: jnp.sum(values**2, axis=(0, 2))  # noqa: E731
+    blocks = {
+        name: jnp.moveaxis(whole.reshape(whole.shape[0], count // size, size, -1), 1, 0)
+        for name, whole in frozen._asdict().items()
+        if name != "input_moment"
+    }
+
+    def square(values: Array) -> Array:
+        return jnp.sum(values**2, axis=(0, 2))
 
     def total(terms: Callable[[Frozen], dict[str, Array]]) -> dict[str, Array]:
         each = jax.lax.map(lambda block: terms(frozen._replace(**block)), blocks)
@@ -97,8 +101,10 @@ def measure(problem: TransferSetting, prepared: Prepared, frozen: Frozen) -> dic
         }
 
     empty = jax.eval_shape(at_record, jax.tree.map(lambda leaf: leaf[0], path))
-    absent = lambda state: {name: jnp.full(s.shape, jnp.nan, s.dtype) for name, s in empty.items()}  # noqa: E731
-    return jax.lax.map(lambda record: jax.lax.cond(record[0] >= 0, at_record, absent, record[1]), (prepared.at, path))
+    absent = {name: jnp.full(s.shape, jnp.nan, s.dtype) for name, s in empty.items()}
+    return jax.lax.map(
+        lambda record: jax.lax.cond(record[0] >= 0, at_record, lambda state: absent, record[1]), (prepared.at, path)
+    )
 
 
 @lm.piece("batch", "noise_draws")
