@@ -34,11 +34,10 @@ def blocks(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     final = {part: lm.at_end(data.part_norm.sel(part=part, drop=True)) for part in PARTS}
     inactive = np.maximum(np.maximum(final["xx"], final["xp"]), final["px"])
     _ratios(axes[-2], inactive / final["pp"], claims["exp-e1-relu"], "inactive")
-    draw.finish(
-        axes[-2], "inactive over active block at the end", "", r"max($W^{xx}$, $W^{xp}$, $W^{px}$) / $W^{pp}$", legend=1
-    )
+    title = r"max($\|W^{xx}\|$, $\|W^{xp}\|$, $\|W^{px}\|$) / $\|W^{pp}\|$ at the end"
+    draw.finish(axes[-2], title, "", "inactive over active block of the attention", legend=1)
     _ratios(axes[-1], final["values_p"] / final["values_x"], claims["exp-e1-relu"], "positional")
-    draw.finish(axes[-1], "positional over feature values at the end", "", "$W_V^p/W_V^x$", legend=1)
+    draw.finish(axes[-1], r"$\|W_V^p\|/\|W_V^x\|$ at the end", "", "inactive over active block of the values", legend=1)
     return figure
 
 

@@ -167,6 +167,9 @@ def _twin(ax: Axes, data: xr.Dataset) -> None:
 def _checks(ax: Axes, data: xr.Dataset) -> None:
     """For every check and every run of the recursion: the first step, in any activation, that violates it."""
     runs = [name for name in draw.labels_of(data, "variant") if name != TWIN]
+    if not runs:
+        ax.set_axis_off()
+        return
     cells = data[["counted", "violated_step"]].sel(variant=runs, check=list(CHECKS))
     # the upper bound of T3a is an equality for the identity alone
     cells = cells.where((cells.check != "upper_equal") | (cells.activation == "identity"))

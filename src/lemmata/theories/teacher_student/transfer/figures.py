@@ -32,18 +32,26 @@ LATE = np.array([1e2, 1e4])
 """The late window, in units of T*."""
 
 
-def shifted(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
+Claims = Mapping[str, lm.Claim]
+
+
+def shifted(data: xr.Dataset, claims: Claims) -> Figure:
     """Clean and adversarial excess over time, and every bound, formula and noise law of the proof."""
     figure, (clean, laws, responses, bounds, formula, noise) = draw.panels(6, rows=2, width=4.9, height=4.5)
-    data = named(data)
-    _clean(clean, _called(data, ["exponential"]))
-    _laws(laws, _called(data, CLEAN).isel(activation=0))
-    _responses(responses, _called(data, ADVERSARIAL))
-    _bounds(bounds, _called(data, list(NAMES)))
-    _formula(formula, _called(data, ["exponential", "gaussian"]), claims["t7-identity-formula"])
-    draw.groups(noise, _called(data, CLEAN).noise_ratio, "test_data", "activation", sideways=True)
-    draw.claimed(noise, claims["t7-batch-noise"], words=r"derived: $\sigma_\xi\Delta_N/\sqrt{N}$; claimed", across=True)
-    draw.finish(noise, "what the noise of a fixed batch adds at $10^3T^*$", "", "spread over noise draws / derived law")
+    shown = (
+        (clean, _clean, ["exponential"]),
+        (laws, _laws, CLEAN),
+        (responses, _responses, ADVERSARIAL),
+        (bounds, _bounds, list(NAMES)),
+        (formula, _formula, ["exponential", "gaussian"]),
+        (noise, _noise, CLEAN),
+    )
+    for ax, panel, wanted in shown:
+        cells = _called(named(data), wanted)
+        if cells.sizes["test_data"]:
+            panel(ax, cells, claims)
+        else:
+            ax.set_axis_off()
     return figure
 
 
@@ -68,7 +76,7 @@ def _slopes(ax: Axes, data: xr.Dataset, values: xr.DataArray, powers: Mapping[fl
         drawn(ax, top * (LATE / LATE[0]) ** power, words, LATE)
 
 
-def _clean(ax: Axes, data: xr.Dataset) -> None:
+def _clean(ax: Axes, data: xr.Dataset, claims: Claims) -> None:
     """½Δ² on exponential inputs, all activations: the bump of phase 2, and the slope -1 of the late phase."""
     draw.paths(ax, data, draw.positive(data.half_gap), "activation", clock=clock(data))
     for i, place in enumerate((data.fitted_step / data.escape_step).mean(["seed", "test_data"]).values):
@@ -78,14 +86,15 @@ def _clean(ax: Axes, data: xr.Dataset) -> None:
     _finish(ax, f"Exp(1) inputs: a bump, then slope {exponents(data.half_gap, data)}", CLEAN_EXCESS)
 
 
-def _laws(ax: Axes, data: xr.Dataset) -> None:
+def _laws(ax: Axes, data: xr.Dataset, claims: Claims) -> None:
     """½Δ² by law, one activation: every law falls as 1/T; some are drawn at a few times only."""
+    data = data.isel(activation=0)
     draw.paths(ax, data, draw.positive(data.half_gap), "test_data", clock=clock(data), marker=".")
     _slopes(ax, data, data.half_gap, {-1.0: "derived: slope −1"})
     _finish(ax, f"laws of the inputs, {data.activation.item()}: only a mean makes a bump", CLEAN_EXCESS)
 
 
-def _responses(ax: Axes, data: xr.Dataset) -> None:
+def _responses(ax: Axes, data: xr.Dataset, claims: Claims) -> None:
     """Adversarial responses: positive with slope -1/2; with the printed sign negative, of which |·| is shown."""
     late = data.where(clock(data) > 1)
     words = []
@@ -99,7 +108,7 @@ def _responses(ax: Axes, data: xr.Dataset) -> None:
     _finish(ax, "worst cases: the printed sign helps the student", "|excess loss| on adversarial responses", 1)
 
 
-def _bounds(ax: Axes, data: xr.Dataset) -> None:
+def _bounds(ax: Axes, data: xr.Dataset, claims: Claims) -> None:
     """Left side over right side of the parts of row B and of T4, every law, record, activation and seed."""
     limit = data.half_gap + np.sqrt(2 * data.half_gap * data.teacher_gap)
     promised = data.ood_excess.where(abs(clock(data) / 2e3 - 1) < 1e-3)
@@ -117,14 +126,21 @@ def _bounds(ax: Axes, data: xr.Dataset) -> None:
     draw.finish(ax, "bounds of Theorem 3.2 at every record", "", "left side / right side, where positive (bar: median)")
 
 
-def _formula(ax: Axes, data: xr.Dataset, claim: lm.Claim) -> None:
+def _formula(ax: Axes, data: xr.Dataset, claims: Claims) -> None:
     """The formula of T7 for κ = 1 against the sample, in standard errors, with and without the term of the mean."""
-    if "identity" not in data.activation.values or not data.sizes["test_data"]:
+    if "identity" not in data.activation.values:
         ax.set_axis_off()
         return
     data = data.sel(activation="identity")
     for terms, style, words in (("all", "-", "{}"), ("without_mean", ":", "{}, without the mean")):
         off = abs(data.half_gap - data.formula.sel(terms=terms)) / data.half_gap_error
         draw.paths(ax, data, draw.positive(off), "test_data", words, clock=clock(data), linestyle=style)
-    draw.claimed(ax, claim, words="derived: the formula of T7; claimed")
+    draw.claimed(ax, claims["t7-identity-formula"], words="derived: the formula of T7; claimed")
     _finish(ax, r"identity: $\frac{1}{2}\Delta^2$ against its closed form", "distance in standard errors")
+
+
+def _noise(ax: Axes, data: xr.Dataset, claims: Claims) -> None:
+    """Spread of the excess of a noisy batch over its law σΔ_N/√N, every law."""
+    draw.groups(ax, data.noise_ratio, "test_data", "activation", sideways=True)
+    draw.claimed(ax, claims["t7-batch-noise"], words=r"derived: $\sigma_\xi\Delta_N/\sqrt{N}$; claimed", across=True)
+    draw.finish(ax, "what the noise of a fixed batch adds at $10^3T^*$", "", "spread over noise draws / derived law")
