@@ -36,7 +36,7 @@ def row(claim: str = "c1-first", **changes: Any) -> dict[str, Any]:
             "expected": "fails",
             "measured": 0.2,
             "note": "mean 0.2",
-            "changed": "sign = -1 instead of 1",
+            "changed": "sign = -1, not 1",
         }
     ]
     return {
@@ -190,7 +190,7 @@ def test_what_is_not_as_expected_is_marked_at_the_top_in_the_table_and_on_its_ca
 
 def test_a_card_says_which_argument_a_control_changes_who_says_so_and_what_it_corrects(tmp_path: Path) -> None:
     page = page_of(tmp_path, row(), row("c1-first-corrected", source="corrected", corrects="c1-first", controls=[]))
-    assert "(the same evidence with sign = -1 instead of 1)" in card(page, "c1-first")
+    assert "(the same evidence with sign = -1, not 1)" in card(page, "c1-first")
     assert "stated in the paper" in card(page, "c1-first")
     assert "our correction of the paper (corrects <a href='#toy/c1-first'>c1-first</a>)" in card(
         page, "c1-first-corrected"

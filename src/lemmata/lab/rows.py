@@ -34,7 +34,7 @@ class ControlRow:
     @classmethod
     def of(cls, claim: Claim, control: Control, verdict: Verdict) -> ControlRow:
         changed = claim.changed_by(control) or {}
-        words = ", ".join(f"{name} = {_spell(new)} instead of {_spell(old)}" for name, (old, new) in changed.items())
+        words = ", ".join(f"{name} = {_spell(new)}, not {_spell(old)}" for name, (old, new) in changed.items())
         outcome, expected = verdict.outcome, claim.expected_of(control)
         return cls(control.case, outcome, expected, _finite(verdict.measured), verdict.note, words)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -12,138 +12,129 @@ from matplotlib.figure import Figure
 
 import lemmata as lm
 from lemmata import figures as draw
-from lemmata.theories.teacher_student.figures import activations, exponent_of, extent, slope_beside
-from lemmata.theories.teacher_student.measures import (
-    EPSILON,
-    MOMENT,
-    QUANTITIES,
-    READ_AT,
-    at_fixed_time,
-    multiples,
-    passage,
-)
-from lemmata.theories.teacher_student.theorem import OVER_LAW
+from lemmata.theories.teacher_student.bounds import late_mass
+from lemmata.theories.teacher_student.figures import EXCESS, IN_TIME, clock, exponents, late_excess, named
+from lemmata.theories.teacher_student.measures import EPSILON, MOMENT, READ_AT, at_fixed_time, passage, task_of
 
-CONTROLS = {"attention": ("attention frozen", draw.GREY, ":"), "values": ("values frozen at $V^*$", draw.PURPLE, "--")}
-TIME = r"time $T/T^*$"
+
+class Law(NamedTuple):
+    """A quantity of Theorem 3.1: its derived law, its power of T, and the claim about its constant."""
+
+    quantity: str
+    derived: Callable[[xr.Dataset], xr.DataArray]
+    power: float
+    symbol: str
+    words: str
+    title: str
+    constant: str
+
+
+def _score_law(data: xr.Dataset) -> xr.DataArray:
+    """D√((D - K)/(2a_κη‖V*‖²T)): ‖S - S*‖ = Dδ/√(K(D - K)) with the late δ."""
+    task = task_of(data)
+    late = late_mass(task, draw.positive(data.step))
+    return task.tokens * late / np.sqrt(task.support * (task.tokens - task.support))
+
+
+SCORES, VALUES = r"$\|S-S^*\|_F$", r"$\|W_V-V^*\|_F/\|V^*\|_F$"
+SCORE_LAW = r"$D\sqrt{(D-K)/(2a_\kappa\eta\|V^*\|_F^2T)}$"
+LAWS = (
+    Law("score_error", _score_law, -0.5, SCORES, SCORE_LAW, "the scores", "t1-constant"),
+    Law("value_error", lambda data: data.odds, -0.5, VALUES, r"$\delta/(Kp)$ of the run", "the values", "t2-constant"),
+    Law("excess", late_excess, -1.0, EXCESS, r"$KD(D-K)/(4\eta T)$", "the excess loss", "t3-constant"),
+)
+INTACT = "none"
+FROZEN = {"attention": ("attention", draw.GREY, ":"), "values": ("values, at $V^*$", draw.RED, "--")}
+JUDGED = 1e3
+"""Where the constants are judged, in units of T*."""
 ROUNDING = 1e-9
 """Below this an error is none: with frozen attention the identity has C_1 = 1."""
 
 
-class Law(NamedTuple):
-    """A part of Theorem 3.1: which quantity, over which law, the power of T, and what its panels say."""
-
-    quantity: str
-    over: str
-    power: float
-    symbol: str
-    words: str
-    claim: str
-
-
-LAWS = {
-    "scores": Law(
-        "score_error", "scores", -0.5, r"$\|S-S^*\|_F$", r"$D\sqrt{(D-K)/(2a_\kappa\eta\|V^*\|_F^2T)}$", "t1"
-    ),
-    "values": Law("value_error", "values", -0.5, r"$\|W_V-V^*\|_F/\|V^*\|_F$", r"the odds $\delta/(Kp)$", "t2"),
-    "excess loss": Law("excess", "excess", -1.0, r"$\mathcal{L}-\mathcal{L}_{opt}$", r"$KD(D-K)/(4\eta T)$", "t3"),
-}
-
-
 def late(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
-    """Above the rates with their exponents, below every run over its derived law."""
-    figure, axes = draw.panels(6, rows=2, width=5.3, height=4.3)
-    for rate, constant, (title, law) in zip(axes[:3], axes[3:], LAWS.items(), strict=True):
-        _rates(rate, data, title, law)
-        _constants(constant, data, title, law, claims[f"{law.claim}-constant"])
+    """Above the rates, below every run over its derived law at 10³T*."""
+    figure, axes = draw.panels(6, rows=2, width=4.5, height=4.4)
+    data = named(data)
+    for ax, below, law in zip(axes[:3], axes[3:], LAWS, strict=True):
+        _rates(ax, data, law)
+        _constants(below, data, law)
+        draw.claimed(below, claims[law.constant])
+        draw.finish(below, f"constant of {law.title} at $10^3T^*$", "measured / derived", "tokens $D$, support $K$")
     return figure
 
 
-def _of(data: xr.Dataset, frozen: str, values: xr.DataArray) -> xr.DataArray | None:
-    """The values of the cells with this frozen, over runs: activations and seeds as one dimension of seeds."""
-    if frozen not in draw.labels_of(data, "frozen"):
-        return None
-    return draw.positive(values.sel(frozen=frozen).where(values.sel(frozen=frozen) > ROUNDING))
+def _runs(ax: Axes, data: xr.Dataset, values: xr.DataArray, label: str, color: str, linestyle: str = "-") -> None:
+    """All runs over T/T* alike."""
+    pairs = xr.broadcast(clock(data), draw.positive(values))
+    x, y = (part.stack(run=[dim for dim in part.dims if dim != "record"]).transpose("record", "run") for part in pairs)
+    ax.plot(x, y, color=color, linestyle=linestyle, linewidth=1)[0].set_label(label)
 
 
-def _controls(ax: Axes, data: xr.Dataset, values: xr.DataArray) -> None:
-    """One size is enough to see that the controls do not follow."""
-    for name, (words, color, style) in CONTROLS.items():
-        cells = _of(data.isel(size=[-1]), name, values.isel(size=[-1]))
-        if cells is not None and np.isfinite(cells).any():
-            clock = draw.positive(multiples(data.isel(size=-1).sel(frozen=name)))
-            how = {"clock": clock, "spread": "", "linestyle": style, "linewidth": 1.8}
-            draw.paths(ax, data, cells.isel(size=0), label=f"control: {words}", color=color, **how)
-
-
-def _rates(ax: Axes, data: xr.Dataset, title: str, law: Law) -> None:
-    values = QUANTITIES[law.quantity](data).where(data.step > 0)
-    intact, clock = _of(data, "none", values), draw.positive(multiples(data))
-    exponent = "none"
-    if intact is not None:
-        cells = data.sel(frozen="none")
-        exponent = exponent_of(intact, cells)
-        draw.paths(ax, cells, intact, "size", "", clock=clock.sel(frozen="none"), spread="")
-        top, span = extent(intact), extent(clock)
-        if top and span:
-            slope_beside(ax, span, 1.6 * top[1], law.power, rf"paper: $\propto T^{{{law.power:g}}}$")
-    _controls(ax, data, values)
+def _rates(ax: Axes, data: xr.Dataset, law: Law) -> None:
+    for kind in draw.present(data, "frozen", [INTACT]):
+        cells = data.sel(frozen=kind)
+        values = cells[law.quantity].where(cells.step > 0)
+        _runs(ax, cells, values, f"all sizes and $\\kappa$: slope {exponents(values, cells)}", draw.BLUE)
+        _runs(ax, cells, law.derived(cells).isel(activation=[-1]), f"derived: {law.words}", draw.ORANGE, "-.")
+        x = np.geomspace(*np.nanquantile(clock(cells), [0, 1]), 2)
+        draw.predicted(ax, 2 * float(values.max()) * (x / x[0]) ** law.power, f"paper: slope {law.power:g}", x)
+    # one size is enough to see that the controls do not follow
+    for kind in draw.present(data, "frozen", list(FROZEN)):
+        words, color, style = FROZEN[kind]
+        cells = data.sel(frozen=kind).isel(size=[-1])
+        values = cells[law.quantity].where((cells[law.quantity] > ROUNDING) & (cells.step > 0))
+        if bool(values.notnull().any()):
+            _runs(ax, cells, values, f"control: frozen {words}", color, style)
     draw.log_x(ax)
     draw.log_y(ax)
-    draw.finish(ax, f"rate of the {title}: exponents {exponent}", law.symbol, TIME, legend=1)
+    draw.finish(ax, f"rate of {law.title}", law.symbol, IN_TIME, legend=1)
 
 
-def _constants(ax: Axes, data: xr.Dataset, title: str, law: Law, claim: lm.Claim) -> None:
-    """Measured over derived: 1 for all cells, if the constant does not depend on anything else."""
-    values = OVER_LAW[law.over](data).where(data.step > 0)
-    intact, clock = _of(data, "none", values), draw.positive(multiples(data))
-    if intact is not None:
-        draw.paths(ax, data, intact, "size", "{}", clock=clock.sel(frozen="none"))
+def _constants(ax: Axes, data: xr.Dataset, law: Law) -> None:
+    """Measured over derived: 1 in all cells, if the constant does not depend on anything else."""
+    for kind in draw.present(data, "frozen", [INTACT]):
+        cells = data.sel(frozen=kind)
+        draw.groups(ax, lm.at(cells[law.quantity] / law.derived(cells), clock(cells), JUDGED), "size", "activation")
+        draw.names(ax, [f"{D:g}, {K:g}" for D, K in zip(cells.tokens.values, cells.support.values, strict=True)])
     draw.corrected(ax, 1.0, f"derived: {law.words}")
-    draw.claimed(ax, claim, words=r"claimed at $10^3T^*$")
-    _controls(ax, data, values)
-    draw.log_x(ax)
-    ax.set_ylim(0.85, 1.15)
-    draw.finish(ax, f"constant of the {title}: one for all sizes, κ, $V^*$", "measured / derived", TIME)
+    ax.set_ylim(0.95, 1.05)
 
 
-POWERS = {
-    "p18": ("off_support", "$1/K-p$"),
-    "t1": ("score_error", r"$\|S-S^*\|_F$"),
-    "t2": ("value_error", r"$\|W_V-V^*\|_F/\|V^*\|_F$"),
-    "t3": ("excess", r"$\mathcal{L}-\mathcal{L}_{opt}$"),
-    "t4-epsilon": ("epsilon", rf"$\eta T_\epsilon$, $\epsilon$ = {EPSILON:g}, $\xi$ = {MOMENT:g}"),
+POWERS: dict[str, tuple[str, float, float]] = {
+    "mass": ("$1/K-p$", 2.0, 1.0),
+    "score_error": (r"$\|S-S^*\|$", 2.5, 1.5),
+    "value_error": (r"$\|W_V-V^*\|$", 2.0, 1.0),
+    "excess": (r"$\mathcal{L}-\mathcal{L}_{opt}$", 4.0, 2.0),
+    "passage": (r"$T_\epsilon$", 6.0, 4.0),
 }
+"""Late quantities with the printed and the corrected power of D."""
 
 
-def dimension(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
-    """Every late quantity against D at one ηT, with the printed and the corrected power, and all exponents."""
-    figure, (*axes, summary) = draw.panels(6, rows=2, width=5.0, height=4.5)
-    data = activations(data)
-    D, kinds = data.tokens.values.astype(float), draw.labels_of(data, "activation")
-    for i, (ax, (row, (quantity, symbol))) in enumerate(zip(axes, POWERS.items(), strict=True)):
-        values = passage(data) * data.eta if quantity == "epsilon" else QUANTITIES[quantity](at_fixed_time(data))
-        printed, right = (claims[f"{row}-dimension{end}"].judge.predicted for end in ("", "-corrected"))  # pyright: ignore[reportFunctionMemberAccess]
-        draw.curves(ax, values, "tokens", "activation", linestyle="none")
-        for j, words in enumerate(kinds):
-            rows = values.sel(activation=words).transpose("seed", "tokens").values
-            draw.fit(ax, D, rows, draw.look(j).color, f"fit, {words}")
-        exponents = lm.log_slopes(values, "tokens")
-        for j, place in enumerate(i + draw.dodge(len(kinds))):
-            kind, shown = draw.look(j), kinds[j] if i == 0 else None
-            draw.strip(summary, place, exponents.isel(activation=j), kind.color, shown, marker=kind.marker, width=0.05)
-        finite = values.where(np.isfinite(values)).transpose(..., "tokens").values
-        draw.law(ax, D, finite, D**printed, rf"paper: $\propto D^{{{printed:g}}}$")
-        draw.law(ax, D, finite, D**right, rf"corrected: $\propto D^{{{right:g}}}$", **draw.CORRECTED)
-        draw.predicted(summary, printed, "paper" if i == 0 else None, at=i)
-        draw.corrected(summary, right, "corrected" if i == 0 else None, at=i)
-        draw.numbers(ax, D)
-        draw.log_y(ax)
-        where = (
-            "first passage of the bound B" if quantity == "epsilon" else rf"at $\eta T = 10^{{{np.log10(READ_AT):g}}}$"
-        )
-        draw.finish(ax, where, symbol, "tokens $D$", legend=1)
-    draw.names(summary, ["$1/K-p$", r"$\|S-S^*\|$", r"$\|W_V-V^*\|$", "excess", r"$T_\epsilon$"])
-    summary.set_ylim(0, 6.6)
-    draw.finish(summary, "powers of $D$: fitted, printed and corrected", "exponent of $D$", "quantity")
+def dimension(data: xr.Dataset) -> Figure:
+    """The loss and the passage of B against D, and the exponents of all late quantities."""
+    figure, (loss, time, powers) = draw.panels(3, width=4.5, height=4.2)
+    data = named(data)
+    values = {**at_fixed_time(data), "passage": passage(data) * data.eta}
+    _over_tokens(loss, values["excess"], *POWERS["excess"][1:])
+    draw.finish(loss, rf"excess loss at $\eta T=10^{{{np.log10(READ_AT):g}}}$", EXCESS)
+    _over_tokens(time, values["passage"], *POWERS["passage"][1:])
+    draw.finish(time, rf"when the bound B is {EPSILON:g}, for moments $\xi$ = {MOMENT:g}", r"$\eta T_\epsilon$")
+    fits = lm.stack({name: lm.log_slopes(values[name], "tokens") for name in POWERS}, "quantity")
+    words = {name: symbol for name, (symbol, *_) in POWERS.items()}
+    draw.groups(powers, fits, "quantity", "activation", "fit, {}", words=words)
+    for i, (_, printed, corrected) in enumerate(POWERS.values()):
+        draw.predicted(powers, printed, None if i else "paper", at=i)
+        draw.corrected(powers, corrected, None if i else "corrected", at=i)
+    draw.from_zero(powers, 6.6)
+    draw.finish(powers, "powers of $D$: the printed ones are too large", "exponent of $D$")
     return figure
+
+
+def _over_tokens(ax: Axes, values: xr.DataArray, printed: float, corrected: float) -> None:
+    D: Any = values.tokens.values
+    draw.curves(ax, values, "tokens", "activation", middle="geometric")
+    rows = values.transpose(..., "tokens").values
+    draw.law(ax, D, rows, D**printed, rf"paper: $\propto D^{{{printed:g}}}$")
+    draw.law(ax, D, rows, D**corrected, rf"corrected: $\propto D^{{{corrected:g}}}$", **draw.CORRECTED)
+    draw.numbers(ax, D, "tokens $D$")
+    draw.log_y(ax)

@@ -11,161 +11,145 @@ from matplotlib.figure import Figure
 
 import lemmata as lm
 from lemmata import figures as draw
-from lemmata.lab.judges import level_of
-from lemmata.theories.teacher_student.figures import (
-    DASHED,
-    EXCESS,
-    STEP,
-    exponent_of,
-    extent,
-    late_excess,
-    slope_beside,
-)
+from lemmata.theories.teacher_student.figures import EXCESS, IN_TIME, clock, exponents
 
 PARTS = {"values_x": "$W_V^x$", "values_p": "$W_V^p$"} | {part: f"$W^{{{part}}}$" for part in ("pp", "xx", "xp", "px")}
+SHOWN = ("identity", "ReLU", "ReLU, K = D", "ReLU, standard")
+"""The runs whose blocks are drawn: leaky looks like ReLU, and the factored student has no other block."""
 
 
 def blocks(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
-    """Norms of the six blocks along the runs that are judged, and the ratios at the end of all."""
-    claim = claims["exp-e1-relu"]
-    variants = draw.labels_of(data, "variant")
-    shown = variants[:4]
-    figure, axes = draw.panels(len(shown) + 2, rows=2, width=5.0, height=4.3)
-    named = data.assign_coords(part=[PARTS.get(part, part) for part in draw.labels_of(data, "part")])
+    """Norms of the six blocks along four runs, and what E1 asks of all of them at the end."""
+    figure, axes = draw.panels(6, rows=2, width=4.4, height=4.2)
+    shown = (draw.present(data, "variant", SHOWN) or draw.labels_of(data, "variant"))[: len(SHOWN)]
     for ax, name in zip(axes, shown, strict=False):
-        cell = named.sel(variant=name)
-        draw.paths(ax, cell, draw.positive(cell.part_norm), "part", clock=draw.positive(cell.step))
-        start = float(data.part_norm.sel(variant=name, part="pp").isel(record=0).mean())
-        draw.predicted(ax, 50 * start, r"paper: it trains (claimed: 50 times the initial $\|W^{pp}\|$)", linestyle=":")
+        cell = data.sel(variant=name)
+        norms = draw.positive(cell.part_norm.sel(part=list(PARTS))).assign_coords(part=list(PARTS.values()))
+        draw.paths(ax, cell, norms, "part", clock=draw.positive(cell.step))
         draw.log_x(ax)
         draw.log_y(ax)
-        draw.finish(ax, f"{name}: norms of the blocks", "Frobenius norm of a block", STEP, legend=3)
-    final = lm.at_end(data.part_norm)
-    inactive = final.sel(part=["xx", "xp", "px"]).max("part") / final.sel(part="pp")
-    positional = final.sel(part="values_p") / final.sel(part="values_x")
-    words = {"inactive": r"max($W^{xx}$, $W^{xp}$, $W^{px}$) / $W^{pp}$", "positional": "$W_V^p$ / $W_V^x$"}
-    for ax, (part, x), ratio in zip(axes[len(shown) :], words.items(), (inactive, positional), strict=True):
-        draw.groups(ax, draw.positive(ratio), "variant", label="every seed", sideways=True)
-        draw.claimed(ax, claim, label=part, words="paper: only $W_V^x$, $W^{pp}$ train; claimed", across=True)
-        ax.invert_yaxis()
-        draw.log_x(ax)
-        draw.finish(ax, "inactive over active block at the end", "run", x, legend=1)
+        draw.finish(ax, f"{name}: norms of the blocks", "Frobenius norm of a block", "training step $t$", legend=3)
+    for ax in axes[len(shown) : len(SHOWN)]:
+        ax.set_axis_off()
+    final = {part: lm.at_end(data.part_norm.sel(part=part, drop=True)) for part in PARTS}
+    inactive = np.maximum(np.maximum(final["xx"], final["xp"]), final["px"])
+    _ratios(axes[-2], inactive / final["pp"], claims["exp-e1-relu"], "inactive")
+    draw.finish(
+        axes[-2], "inactive over active block at the end", "", r"max($W^{xx}$, $W^{xp}$, $W^{px}$) / $W^{pp}$", legend=1
+    )
+    _ratios(axes[-1], final["values_p"] / final["values_x"], claims["exp-e1-relu"], "positional")
+    draw.finish(axes[-1], "positional over feature values at the end", "", "$W_V^p/W_V^x$", legend=1)
     return figure
+
+
+def _ratios(ax: Axes, ratio: xr.DataArray, claim: lm.Claim, label: str) -> None:
+    draw.groups(ax, draw.positive(ratio), "variant", label="every seed", sideways=True, middle="median")
+    draw.claimed(ax, claim, label=label, words="paper: only $W_V^x$, $W^{pp}$ train; claimed", across=True)
+    ax.invert_yaxis()
+    draw.log_x(ax)
 
 
 FROZEN = ", frozen"
+MAPPED = ("CNN ReLU", "GCN ReLU", "STS", "GSLP")
+"""The teachers whose scores are drawn; with leaky ReLU they look the same."""
 
 
 def curves(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
-    """Excess, out-of-distribution loss and cosine of all teachers (Figure 2), and the scores they learn (Figure 3)."""
-    teachers = [name for name in draw.labels_of(data, "variant") if not name.endswith(FROZEN)]
-    teachers = (teachers or draw.labels_of(data, "variant"))[:6]
-    figure, (excess, shifted, cosine, *maps) = draw.panels(
-        3 + len(teachers), rows=-(-(3 + len(teachers)) // 3), width=5.0, height=4.2
-    )
-    kinds = draw.labels_of(data, "dynamics")
-    trained = data.sel(dynamics=kinds[0], variant=teachers)
-    exact = data.sel(dynamics="recursion", variant=teachers) if "recursion" in kinds else None
-    _excess(excess, trained, exact, claims["exp-e2-excess-gcn"])
-    _shifted(shifted, trained, exact)
-    _cosine(cosine, trained, claims["exp-e2-cosine"])
-    for ax, name in zip(maps, teachers, strict=True):
-        _scores(ax, name, trained.sel(variant=name), None if exact is None else exact.sel(variant=name))
+    """All teachers together: excess loss, out-of-distribution loss, cosine, and the learned scores beside S*."""
+    figure, (excess, ratio, shifted, cosine, score, maps) = draw.panels(6, rows=2, width=4.6, height=4.5)
+    kinds = {kind: data.sel(dynamics=kind) for kind in draw.labels_of(data, "dynamics")}
+    sgd, exact = kinds.get("online", kinds.get("recursion")), kinds.get("recursion", kinds.get("online"))
+    assert sgd is not None
+    assert exact is not None
+    frozen = [name for name in draw.labels_of(data, "variant") if name.endswith(FROZEN)]
+    teachers = [name for name in draw.labels_of(data, "variant") if name not in frozen] or frozen
+    controls, sgd, exact = sgd.sel(variant=frozen), sgd.sel(variant=teachers), exact.sel(variant=teachers)
+    late = sgd.step >= sgd.escape_step
+    if "recursion" in kinds:
+        _recursions(excess, exact, exact.excess)
+        _recursions(shifted, exact, exact.ood_clean)
+    _teachers(excess, sgd, sgd.excess)
+    for i in range(len(frozen)):
+        words = "" if i else "control: attention frozen"
+        cell = controls.isel(variant=i)
+        draw.paths(excess, cell, "excess", "", words, draw.GREY, clock=clock(cell), marker="x", markersize=3)
+    draw.finish(excess, "online SGD follows the recursion", EXCESS, IN_TIME)
+    _teachers(ratio, sgd, (sgd.excess / (exact.excess + sgd.noise_floor)).where(late))
+    draw.corrected(ratio, 1.0, "derived: recursion plus floor")
+    draw.claimed(ratio, claims["exp-e2-excess-cnn"])
+    ratio.set_yscale("linear")
+    draw.finish(ratio, "from $T^*$ on, over recursion plus floor of the noise", "excess / (recursion + floor)", IN_TIME)
+    _teachers(shifted, sgd, sgd.ood_clean)
+    x = np.array([1.0, max(2.0, float(clock(sgd).max()))])
+    top = 1.5 * float(sgd.ood_clean.where(late).max())
+    draw.predicted(shifted, top * x**-0.5, "paper: slope −1/2", x, color=draw.RED)
+    draw.corrected(shifted, top / x, "derived: slope −1", x)
+    found = exponents(sgd.ood_clean, sgd, 1.0, np.inf)
+    title = f"exponential inputs: slopes {found} from $T^*$ on" if found else "exponential inputs"
+    draw.finish(shifted, title, r"clean excess loss $\frac{1}{2}\Delta^2$", IN_TIME)
+    draw.paths(cosine, sgd, sgd.cosine.where((sgd.cosine > 0) & (sgd.cosine < 1)), "variant", clock=clock(sgd))
+    cosine.set_yscale("logit")
+    draw.log_x(cosine)
+    draw.claimed(cosine, claims["exp-e2-cosine"], label="early", words="claimed at step 100")
+    draw.claimed(cosine, claims["exp-e2-cosine"], label="late", words="claimed from $T^*$ on")
+    draw.finish(cosine, "paper: the values point along $V^*$", "cosine of $W_V$ and $V^*$", IN_TIME)
+    learned = sgd.score_map.where(sgd.target_map > 0).mean(["key_token", "query_token"])
+    draw.groups(score, abs(learned - lm.at_end(exact.score)), "variant", label="every seed", sideways=True)
+    draw.claimed(score, claims["exp-e3-mean-score"], across=True)
+    score.invert_yaxis()
+    draw.finish(score, "mean learned score on the supports", "", "distance from the paper's recursion, $|S-p(T)|$")
+    shown = draw.present(sgd, "variant", MAPPED) or teachers
+    _maps(maps, sgd.sel(variant=shown[: len(MAPPED)]).isel(seed=0))
     return figure
 
 
-def _escaped(values: xr.DataArray, data: xr.Dataset) -> xr.DataArray:
-    """The values from T* on."""
-    return values.where((data.step >= data.escape_step) & (data.step > 0))
-
-
-def _excess(ax: Axes, trained: xr.Dataset, exact: xr.Dataset | None, claim: lm.Claim) -> None:
-    title, clock = "Figure 2(a): excess loss", draw.positive(trained.step)
-    draw.paths(ax, trained, draw.positive(trained.excess), "variant", "{}", clock=clock, marker=".")
-    if exact is not None:
-        expected = exact.excess + trained.noise_floor
-        draw.paths(ax, exact, draw.positive(expected), "variant", "", clock=draw.positive(exact.step), **DASHED)
-        draw.predicted(ax, [], "paper: the recursion (+ derived floor of the noise)", [])
-        law = {**DASHED, "color": draw.ORANGE, "linestyle": ":"}
-        draw.paths(ax, exact, late_excess(exact, 1.0), "variant", "", clock=draw.positive(exact.step), **law)
-        draw.corrected(ax, [], r"derived: $KD(D-K)/(4\eta T)$", [], linestyle=":")
-        ratio = extent(_escaped(trained.excess / expected, trained))
-        if ratio:
-            title += rf"; SGD / (recursion + floor) {ratio[0]:.2f} to {ratio[1]:.2f} from $T^*$ on"
+def _teachers(ax: Axes, data: xr.Dataset, values: xr.DataArray) -> None:
+    draw.paths(ax, data, draw.positive(values), "variant", clock=clock(data))
     draw.log_x(ax)
     draw.log_y(ax)
-    draw.finish(ax, title, EXCESS, STEP)
 
 
-def _shifted(ax: Axes, trained: xr.Dataset, exact: xr.Dataset | None) -> None:
-    """Clean excess loss on the fixed batch of exponential inputs."""
-    clean = draw.positive(trained.ood_clean)
-    draw.paths(ax, trained, clean, "variant", "{}", clock=draw.positive(trained.step), marker=".")
-    if exact is not None:
-        draw.paths(ax, exact, exact.ood_clean, "variant", "", clock=draw.positive(exact.step), **DASHED)
-        draw.predicted(ax, [], "paper: the recursion", [])
-    span, top = extent(_escaped(trained.step, trained)), extent(_escaped(trained.ood_clean, trained))
-    if span and top:
-        slope_beside(ax, span, 1.6 * top[1], -0.5, "paper: slope −1/2", color=draw.GREY)
-        slope_beside(ax, span, 1.6 * top[1], -1.0, "derived: slope −1", **draw.CORRECTED)
-    draw.log_x(ax)
-    draw.log_y(ax)
-    exponents = exponent_of(trained.ood_clean, trained, 1.0, np.inf)
-    title = rf"Figure 2(b): slopes from $T^*$ on {exponents}"
-    draw.finish(ax, title, r"clean excess loss $\frac{1}{2}\Delta^2$, exponential inputs", STEP)
+def _recursions(ax: Axes, data: xr.Dataset, values: xr.DataArray) -> None:
+    for i in range(data.sizes["variant"]):
+        x, y = (part.isel(variant=i).transpose("record", "seed") for part in (clock(data), draw.positive(values)))
+        draw.predicted(ax, y, None if i else ["paper: the recursion"] + [""] * (y.sizes["seed"] - 1), x, linewidth=0.8)
 
 
-def _cosine(ax: Axes, trained: xr.Dataset, claim: lm.Claim) -> None:
-    """1 - cos, which Figure 2(c) shows as "near 1"."""
-    off = draw.positive(1 - trained.cosine)
-    draw.paths(ax, trained, off, "variant", "{}", clock=draw.positive(trained.step), marker=".")
-    early, late = (1 - level_of(claim.judge, label=label)[0] for label in ("early", "late"))
-    times = extent(trained.escape_step)
-    if times:
-        x = [100.0, times[0], times[0], max(times[1], float(trained.step.max()))]
-        draw.predicted(ax, [early, early, late, late], "paper: near 1 (claimed: from step 100, from $T^*$)", x)
-    draw.log_x(ax)
-    draw.log_y(ax)
-    draw.finish(ax, "Figure 2(c): the values point along $V^*$", r"$1-\cos(W_V,V^*)$", STEP)
-
-
-def _crop(matrix: xr.DataArray) -> np.ndarray:
-    """The part of a stored matrix that is used."""
-    values = matrix.transpose("key_token", "query_token").values
-    used = np.isfinite(values)
-    return values[np.ix_(used.any(axis=1), used.any(axis=0))]
-
-
-def _scores(ax: Axes, name: str, trained: xr.Dataset, exact: xr.Dataset | None) -> None:
-    """Learned scores of the first seed, in a diverging colour map around 0 that ends at the teacher's 1/K."""
-    learned, target = (_crop(trained[variable].isel(seed=0)) for variable in ("score_map", "target_map"))
-    if not learned.size:
-        ax.set_axis_off()
-        return
+def _maps(ax: Axes, data: xr.Dataset) -> None:
+    """K times the learned scores above those of the teacher, one column a teacher."""
+    side, rows = 180, []
+    for name in ("score_map", "target_map"):
+        tiles = []
+        for i in range(data.sizes["variant"]):
+            cell = data.isel(variant=i)
+            pixels = np.arange(side) * int(np.nan_to_num(cell.token_count, nan=1.0)) // side
+            scores = cell.support_count * cell[name].transpose("key_token", "query_token")
+            tiles.append(np.pad(scores.values[np.ix_(pixels, pixels)], 8, constant_values=np.nan))
+        rows.append(tiles)
+    image = ax.imshow(np.block(rows), cmap="Blues", vmin=0, vmax=1)
     ax.grid(False)
-    top = float(target.max())
-    image = ax.imshow(learned, cmap="RdBu_r", vmin=-top, vmax=top)
-    ax.figure.colorbar(image, ax=ax, shrink=0.85, label=f"score ($1/K$ = {top:.3g})")
-    title = f"Figure 3, {name}: mean on support {learned[target > 0].mean():.3f}"
-    if exact is not None:
-        title += f"\n(paper: $p(T)$ = {float(lm.at_end(exact.score).isel(seed=0)):.3f})"
-    draw.finish(ax, title, "key token $i_1$", "query token $i$")
+    ax.spines[:].set_visible(False)
+    places = (side + 16) * (np.arange(data.sizes["variant"]) + 0.5)
+    ax.set_xticks(places, draw.labels_of(data, "variant"), fontsize=8)
+    ax.set_yticks(places[:1].repeat(2) * [1, 3], ["learned $S$", "teacher $S^*$"], fontsize=8)
+    ax.figure.colorbar(image, ax=ax, shrink=0.6, label="score times $K$")
+    draw.finish(ax, "scores after training, key by query token", legend=0)
 
 
 def floor(data: xr.Dataset) -> Figure:
-    """The excess at which runs from the optimum settle, against the estimate."""
-    figure, (left, right) = draw.panels(2, width=5.4, height=4.3)
-    settled = data.excess.where(data.step >= 0.5 * data.step.max("record")).mean("record")
-    draw.curves(left, settled, "step_size", "batch", "batch $N$ = {}, every seed")
-    for i, batch in enumerate(data.batch.values):
-        estimate = data.noise_floor.sel(batch=batch).isel(seed=0)
-        draw.corrected(left, estimate, "derived: the floor of the noise" if i == 0 else None, data.step_size)
-    draw.log_y(left)
-    draw.curves(right, settled / data.noise_floor, "step_size", "batch", "batch $N$ = {}, every seed")
-    draw.corrected(right, 1.0, "derived: a linearised argument at the optimum")
-    for ax in (left, right):
-        draw.numbers(ax, data.step_size)
-    y = "mean excess over the second half of the run"
-    draw.finish(left, "online SGD settles above the optimum", y, r"step size $\eta$")
-    draw.finish(right, "measured floor over the estimate", "measured / estimate", r"step size $\eta$")
+    """Runs from the optimum, and the excess at which they settle over the estimate."""
+    figure, (path, ratio) = draw.panels(2, width=5.2, height=4.2)
+    runs = data.stack(run=("batch", "step_size"))
+    words = [f"$N$ = {N:g}, $\\eta$ = {eta:g}" for N, eta in runs.run.values]
+    runs = runs.drop_vars(["run", "batch", "step_size"]).assign_coords(run=words)
+    draw.paths(path, runs, draw.positive(runs.excess), "run")
+    for i, estimate in enumerate(runs.noise_floor.isel(seed=0).values):
+        draw.predicted(path, estimate, None if i else "derived: its floor", color=draw.look(i).color)
+    draw.log_y(path)
+    draw.finish(path, "online SGD settles above the optimum", EXCESS, "training step $t$, from the optimum")
+    settled = runs.excess.where(runs.step >= 0.5 * runs.step.max("record")).mean("record")
+    draw.groups(ratio, settled / runs.noise_floor, "run", label="every seed", sideways=True)
+    words = r"derived: $\eta a_\kappa\sigma^2(MdD+\|V^*\|_F^2(K-1)/K)/(4NK)$"
+    ratio.axvline(1.0, label=words, **draw.CORRECTED)
+    draw.finish(ratio, "the estimate is a linearised argument", "", "mean excess of the second half / estimate")
     return figure

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -11,91 +12,69 @@ from matplotlib.figure import Figure
 
 import lemmata as lm
 from lemmata import figures as draw
-from lemmata.theories.teacher_student.figures import DASHED, EXCESS, POINTS, SCORE, STEP, activations
+from lemmata.theories.teacher_student.figures import named
 
 TEACHERS = {"cnn": "CNN", "regular": "regular graph", "sts": "token selection", "supports": "random supports"}
 """Teachers with equal ‖V*‖²."""
 RECURSION, OTHER = "recursion", "equal_sum"
-TRACKED = (("value", "$C_1$ in $W_V=C_1V^*$", "values"), ("score", SCORE, "scores"), ("excess", EXCESS, "excess loss"))
-LEAST = 1e-17
+POINTS: dict[str, Any] = {"linestyle": "none", "markersize": 5, "markerfacecolor": "none"}
+TINY = 1e-17
 
 
 def pattern(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
-    """C_1, p and excess of every teacher and basis on the recursion, and the distances of all variants from it."""
-    figure, axes = draw.panels(4, rows=2, width=6.0, height=4.4)
-    named, known = activations(data), draw.labels_of(data, "variant")
-    for ax, (name, symbol, title) in zip(axes, TRACKED, strict=False):
-        for i, teacher in enumerate(draw.present(data, "variant", list(TEACHERS))):
-            marker = draw.look(i).marker
-            draw.paths(ax, named.sel(variant=teacher), name, "activation", "", marker=marker, **POINTS)
-            ax.plot([], [], color=draw.GREY, marker=marker, label=TEACHERS[teacher], linestyle="none")
-        if OTHER in known:
-            words = r"control: other $\|V^*\|_F^2$, equal $\sum\|v_m^*\|$"
-            draw.paths(
-                ax,
-                data.sel(variant=OTHER, negative_slope=data.negative_slope[-1]),
-                name,
-                label=words,
-                color=draw.GREY,
-                marker="x",
-                **POINTS,
-            )
-        if RECURSION in known:
-            draw.paths(ax, named.sel(variant=RECURSION), name, "activation", "", **DASHED)
-            draw.predicted(ax, [], "paper: the recursion", [])
-        for i, words in enumerate(named.activation.values):
-            ax.plot([], [], color=draw.look(i).color, linewidth=5, alpha=0.6, label=str(words))
+    """C_1 and p of every teacher and basis on the recursion, and the distance of all variants from it."""
+    figure, (value, score, off) = draw.panels(3, width=4.6, height=4.4)
+    data = named(data)
+    for ax, name in ((value, "value"), (score, "score")):
+        intact = data.sel(variant=draw.present(data, "variant", list(TEACHERS)))
+        draw.paths(ax, intact, name, "activation", clock=draw.positive(intact.step), marker="o", **POINTS)
+        for variant in draw.present(data, "variant", [OTHER]):
+            cells = data.sel(variant=variant).isel(activation=-1)
+            words = f"control: other $\\|V^*\\|_F^2$, {cells.activation.item()}"
+            draw.paths(ax, cells, name, "", words, draw.GREY, clock=draw.positive(cells.step), marker="x", **POINTS)
+        for variant in draw.present(data, "variant", [RECURSION]):
+            _recursions(ax, data.sel(variant=variant).isel(positions=0), name, "activation")
         draw.log_x(ax)
         bases = " and ".join(draw.labels_of(data, "positions"))
-        draw.finish(ax, f"{title} of all teachers, bases {bases}", symbol, STEP, legend=3)
-    draw.log_y(axes[2])
-    _distances(axes[3], data, claims)
+        title = f"{intact.sizes['variant']} teachers, bases {bases}: one recursion"
+        symbol = "$C_1$ in $W_V=C_1V^*$" if name == "value" else "score $p$ on the supports"
+        draw.finish(ax, title, symbol, "training step $t$")
+    kept = [variant for variant in draw.labels_of(data, "variant") if variant not in (RECURSION, OTHER)]
+    worst = np.maximum(data.worst_values, data.worst_scores).clip(TINY).sel(variant=kept)
+    draw.groups(
+        off, worst, "variant", label="every run", words=TEACHERS, sideways=True, middle="median", markersize=3.5
+    )
+    draw.claimed(off, claims["p1-pattern"], words="claimed of a teacher", across=True)
+    off.invert_yaxis()
+    draw.log_x(off)
+    words = r"largest $|W_V-C_1V^*|$ or $|S-$pattern$|$ at any step"
+    draw.finish(off, "teachers keep the pattern, broken assumptions do not", "", words)
     return figure
 
 
-def _distances(ax: Axes, data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> None:
-    """The largest distance of values and scores from the pattern at any step, by variant."""
-    known = [name for name in draw.labels_of(data, "variant") if name not in (RECURSION, OTHER)]
-    known.sort(key=lambda name: name not in TEACHERS)
-    worst = np.maximum(np.maximum(data.worst_values, data.worst_scores), LEAST)
-    for i, name in enumerate(known):
-        color, words = (draw.BLUE, "intact, every run") if name in TEACHERS else (draw.RED, "broken on purpose")
-        shown = None if words in ax.get_legend_handles_labels()[1] else words
-        draw.strip(ax, i, worst.sel(variant=name), color, shown, sideways=True, middle="median", markersize=3.5)
-    draw.claimed(ax, claims["p1-pattern"], words="paper: kept; claimed", across=True)
-    draw.names(ax, [TEACHERS.get(name, draw.word(name)) for name in known], sideways=True)
-    ax.invert_yaxis()
-    ax.set_xscale("log")
-    draw.finish(
-        ax,
-        "distance of full matrices from the two-scalar pattern",
-        "teacher or broken assumption",
-        r"largest entry of $|W_V-C_1V^*|$ or $|S-$pattern$|$ at any step",
-    )
+def _recursions(ax: Axes, data: xr.Dataset, name: str, by: str, pace: Any = 1.0) -> None:
+    """The recursion of the first seed at every label of an axis, over t / pace."""
+    for i, label in enumerate(data[by].values):
+        cell = data.sel({by: label}).isel(seed=0)
+        x = draw.positive(cell.step) / (pace.sel({by: label}) if isinstance(pace, xr.DataArray) else pace)
+        draw.predicted(ax, cell[name], None if i else "paper: the recursion", x)
 
 
 def temperature(data: xr.Dataset) -> Figure:
-    """Scores over steps and over steps by temperature squared, and the excess, full matrices on the recursion."""
-    figure, axes = draw.panels(3, width=5.2, height=4.4)
-    kinds = {kind: data.sel(dynamics=kind) for kind in draw.labels_of(data, "dynamics")}
-    scaled = r"training step over temperature squared, $t/τ^2$"
-    panels = (
-        ("score", 0, SCORE, r"softmax of logits / (τ$\sqrt{D}$)", STEP),
-        ("score", 2, SCORE, "the same in its own time: phase 2 collapses", scaled),
-        ("excess", 0, EXCESS, "excess loss", STEP),
-    )
-    for ax, (name, power, symbol, title, x) in zip(axes, panels, strict=True):
-        for kind, cells in kinds.items():
-            clock = draw.positive(cells.step) / cells.temperature**power
-            if kind == "population":
-                draw.paths(ax, cells, name, "temperature", "τ = {}", clock=clock, marker="o", **POINTS)
-            else:
-                draw.paths(ax, cells, name, "temperature", "", clock=clock, **DASHED)
-                draw.predicted(ax, [], "paper: the recursion at τ", [])
-        if name == "score":
-            draw.predicted(ax, float(1 / data.support_count.max()), "paper: $1/K$ at the end", color=draw.GREY)
-        else:
-            draw.log_y(ax)
+    """Scores over steps and over steps by temperature squared: full matrices on the recursion at every temperature."""
+    figure, (plain, scaled) = draw.panels(2, width=5.2, height=4.2)
+    for ax, pace, words in (
+        (plain, xr.ones_like(data.temperature), "training step $t$"),
+        (scaled, data.temperature**2, r"steps over squared temperature, $t/τ^2$"),
+    ):
+        for kind in draw.present(data, "dynamics", ["population"]):
+            cells = data.sel(dynamics=kind)
+            times = draw.positive(cells.step) / pace
+            draw.paths(ax, cells, "score", "temperature", "full matrices, τ = {}", clock=times, marker="o", **POINTS)
+        for kind in draw.present(data, "dynamics", [RECURSION]):
+            _recursions(ax, data.sel(dynamics=kind), "score", "temperature", pace)
+        draw.predicted(ax, float(1 / data.support_count.max()), "target $1/K$", **draw.CLAIMED)
         draw.log_x(ax)
-        draw.finish(ax, title, symbol, x, legend=3)
+        title = r"softmax of logits / (τ$\sqrt{D}$)" if ax is plain else "in its own time: phase 2 collapses"
+        draw.finish(ax, title, "score $p$ on the supports", words)
     return figure

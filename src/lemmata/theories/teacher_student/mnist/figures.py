@@ -20,28 +20,34 @@ STEP = "training step $t$"
 
 
 def mnist(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
-    """Training in the upper row; scores and an image in the lower one."""
-    figure, (loss, cosine, mass, energy, target, relu, leaky, example) = draw.panels(8, rows=2, width=4.3, height=4.0)
-    draw.paths(loss, data, "loss", "variant")
+    """Training above, scores in the middle, below where attention finds the groups, and an image."""
+    figure, axes = draw.panels(9, rows=3, width=4.4, height=3.9)
+    loss, cosine, mass, target, relu, leaky, energy, within, example = axes
+    draw.paths(loss, data, data.loss / data.loss.isel(record=0), "variant")
+    draw.claimed(loss, claims["exp-e4-loss"], words="claimed at the end")
     draw.log_y(loss)
-    draw.finish(loss, "Figure 4(a)", r"training loss $\frac{1}{2}\|f^* - TF\|_F^2$", STEP)
+    draw.finish(loss, "Figure 4(a): training loss", r"$\frac{1}{2}\|f^*-TF\|_F^2$ over its first value", STEP)
     draw.paths(cosine, data, "cosine", "variant")
     draw.claimed(cosine, claims["exp-e4-cosine"], words="paper: rises above; claimed")
-    cosine.set_ylim(min(0.0, float(data.cosine.min())), 1.02)
-    draw.finish(cosine, "Figure 4(b)", r"cosine of $W_V$ and $V^*$", STEP)
-    for place, style in (("interior", {}), ("boundary", {"linestyle": ":"})):
-        draw.paths(mass, data, f"{place}_mass", "variant", f"{{}}, {place}", **style)
-    draw.predicted(mass, 1.0, "paper: the teacher's")
-    draw.predicted(mass, GROUP / TOKENS, "uniform: $K/D$", color=draw.GREY)
-    title, y = "interior against the first and last row of patches", "relative mass within the group"
-    draw.finish(mass, title, y, STEP)
-    _energies(energy, data.sel(variant=draw.labels_of(data, "variant")[0]))
+    draw.finish(cosine, "Figure 4(b): direction of the values", "cosine of $W_V$ and $V^*$", STEP)
+    draw.paths(mass, data, data.interior_mass / data.boundary_mass, "variant")
+    draw.claimed(mass, claims["exp-e4-mass"], words="claimed once the cosine has passed")
+    draw.finish(mass, "mass inside over mass at the first and last row", "relative mass, interior / boundary", STEP)
     first = data.isel(seed=0)
     image = _scores(target, first.target_scores.isel(variant=0), "Figure 5(a): the teacher's $S^*$")
-    shown = draw.present(data, "variant", ["ReLU", "leaky"])
-    for ax, name, letter in zip((relu, leaky), shown, "bc", strict=False):
-        _scores(ax, first.scores.sel(variant=name), f"Figure 5({letter}): learned $S$, {name}")
+    for ax, name, letter in zip((relu, leaky), ("ReLU", "leaky"), "bc", strict=True):
+        if draw.present(data, "variant", [name]):
+            _scores(ax, first.scores.sel(variant=name), f"Figure 5({letter}): learned $S$, {name}")
+        else:
+            ax.set_axis_off()
     figure.colorbar(image, ax=[target, relu, leaky], location="bottom", shrink=0.4, aspect=40, label="score")
+    run = data.isel(variant=0)
+    _energies(energy, run)
+    draw.paths(within, run, "interior_mass", label="interior", color=draw.GREEN)
+    draw.paths(within, run, "boundary_mass", label="boundary", color=draw.RED, linestyle="--")
+    draw.predicted(within, 1.0, "paper: the teacher's")
+    draw.predicted(within, GROUP / TOKENS, "uniform: $K/D$", **draw.CLAIMED)
+    draw.finish(within, f"the groups are found inside first, {run.variant.item()}", "relative mass in the group", STEP)
     _example(example, first.example.isel(variant=0))
     figure.suptitle(_source(data), fontsize=11)
     return figure
@@ -89,4 +95,4 @@ def _example(ax: Axes, pixels: xr.DataArray) -> None:
         line(edges, -0.5, CANVAS - 0.5, color=draw.GREY, linewidth=0.4)
     ax.set_xticks([])
     ax.set_yticks([])
-    draw.finish(ax, "Figure 5(d): patches 1-9 and 73-81", "pixels", "pixels")
+    draw.finish(ax, "Figure 5(d): patches 1 to 9 and 73 to 81", x="an image, its patches, and the boundary")
