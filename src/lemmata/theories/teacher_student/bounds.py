@@ -82,15 +82,8 @@ def reduced_run(steps: float, quantity: str = "excess", **given: float) -> float
     task = _task(**given)
     path = follow_limit(task, [steps])
     value, at = path.value[0], reduced.pattern(task, path.gap[0])
-    return float(
-        {
-            "excess": reduced.excess(task, value, at),
-            "value": value,
-            "score": at.score,
-            "mass": at.mass,
-            "score_error": reduced.score_error(task, at),
-        }[quantity]
-    )
+    computed = {"excess": reduced.excess(task, value, at), "score_error": reduced.score_error(task, at)}
+    return float((computed | {"value": value, "score": at.score, "mass": at.mass})[quantity])
 
 
 @lm.bound("Lemma C.13, derived", "for χ = ‖V*‖²/(KD²) up to 0.005", slope=SLOPE, step_size=STEP)
