@@ -70,9 +70,8 @@ def _panel(ax: Axes, data: xr.Dataset, name: str) -> None:
     values = values.sel(fixed)
     label = f"{draw.word(by[0])} {{}}" if by else "{}"
     if "record" in values.dims:
-        steps = (
-            data.step.sel(fixed) if "step" in data else xr.DataArray(np.arange(values.sizes["record"]), dims="record")
-        )
+        steps = data.get("step", xr.DataArray(np.arange(values.sizes["record"]), dims="record"))
+        steps = steps.sel({axis: label for axis, label in fixed.items() if axis in steps.dims})
         draw.paths(ax, data, values, *by, label=label, clock=steps)
         ax.set_xlabel("training step $t$")
     elif len(drawn) == 2:

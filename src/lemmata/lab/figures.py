@@ -184,7 +184,7 @@ def groups(
         for place in range(len(labels)):
             runs = part.isel({along: place})
             shown = name if place == 0 and (by or label != "{}") else None
-            how = {"sideways": sideways, "width": 0.12 if len(kinds) == 1 else 0.3 / len(kinds), "middle": middle}
+            how = {"sideways": sideways, "width": 0.12 if len(kinds) == 1 else 0.18 / len(kinds), "middle": middle}
             strip(ax, place + shift, runs, kind.color, shown, **how, **{"marker": kind.marker, **style})
     names(ax, [(words or {}).get(each, word(each)) for each in labels], sideways=sideways)
 

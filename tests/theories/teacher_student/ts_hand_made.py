@@ -190,6 +190,8 @@ def made_up(name: str) -> xr.Dataset:
     for variable in fields.keys() & set(data):
         for cell, setting in grid.cells.items():
             data[variable].values[cell] = fields[variable](setting)
+    if "step" not in data:
+        return data
     steps = np.array([0, FITTED, ESCAPE, *(ESCAPE * 10.0 ** np.array([1, 2, 2.5, 3, 4])), np.nan])
     fixed = {
         "step": xr.DataArray(steps, dims="record"),

@@ -20,11 +20,11 @@ from lemmata.lab.simulation import stream
 from lemmata.networks.shallow import Network
 from lemmata.theories.vit import theory
 from lemmata.theories.vit.data import Data, draw, draw_patterns
-from lemmata.theories.vit.initial import BOUNDS, attention_bounds, lucky_fractions, measure_initial, noise_bound
 from lemmata.theories.vit.network import Features, draw_signs, initialise
 from lemmata.theories.vit.setting import Setting
+from lemmata.theories.vit.studies.initial import BOUNDS, attention_bounds, lucky_fractions, measure_initial, noise_bound
 
-SMALL = Setting(tokens=10, neurons=16, samples=9, noise="ball", noise_radius=0.06, attention_error=0.3)
+SMALL = Setting(tokens=10, neurons=16, samples=9, noise_law="ball", noise_radius=0.06, attention_error=0.3)
 """Noise above 0.05 normalises the tokens."""
 DOCUMENT, THEOREM, WITHOUT = range(3)
 
@@ -44,7 +44,7 @@ def measured(setting: Setting, seed: int = 0) -> dict[str, np.ndarray]:
 def pieces(setting: Setting, seed: int = 0) -> tuple[Network, Features, np.ndarray, np.ndarray, Data]:
     problem, key = setting.problem(), jax.random.key(seed)
     basis = draw_patterns(problem, stream(key, "data"))
-    data = draw(problem, stream(key, "data"), basis, count=problem.draw_capacity)
+    data = draw(problem, stream(key, "data"), basis, count=problem.drawn_room)
     network, features = initialise(problem, stream(key, "init"), basis)
     return jax.device_get((network, features, draw_signs(problem, stream(key, "init")), basis, data))
 
@@ -152,7 +152,7 @@ def bounds_by_hand(setting: Setting, seed: int) -> tuple[np.ndarray, np.ndarray]
 
 CASES = {
     "random": SMALL,
-    "confuse": SMALL.replace(error_qk="confuse", attention_error=0.4),
+    "confuse": SMALL.replace(attention_error_law="confuse", attention_error=0.4),
     "noisy": SMALL.replace(noise_radius=0.2, attention_error=0.1),
 }
 
@@ -175,7 +175,9 @@ def test_the_theorem_is_never_broken_by_random_or_confusing_errors() -> None:
     for seed in range(15):
         for directions in ("random", "confuse"):
             setting = SMALL.replace(
-                error_qk=directions, attention_error=float(rng.uniform(0, 0.6)), noise_radius=float(rng.uniform(0, 0.2))
+                attention_error_law=directions,
+                attention_error=float(rng.uniform(0, 0.6)),
+                noise_radius=float(rng.uniform(0, 0.2)),
             )
             result = measured(setting, seed)
             assert result["attention_excess"][THEOREM] >= -1e-12, (seed, setting)
@@ -198,7 +200,7 @@ def counter_example() -> Setting:
     return axis.setting.replace(**axis.axes["case"]["counter-example"], tokens=10, neurons=16, samples=9)
 
 
-def test_the_counter_example_lies_below_the_documents_bound_and_above_the_theorem() -> None:
+def test_the_counter_example_lies_below_the_papers_bound_and_above_the_theorem() -> None:
     result = measured(counter_example())
     conc, p_n = math.exp(0.2) / (math.exp(0.2) + 1), 1 / (1 + math.exp(-0.6))
     assert conc == pytest.approx(0.549834, abs=1e-6)
@@ -213,14 +215,14 @@ def test_the_counter_example_lies_below_the_documents_bound_and_above_the_theore
 
 def test_the_bounds_hold_with_gaussian_noise_too() -> None:
     """Its radius is that of the noisiest token."""
-    setting = SMALL.replace(noise="gaussian", noise_radius=0.0, token_noise=0.1, attention_error=0.0)
+    setting = SMALL.replace(noise_law="gaussian", noise_radius=0.0, token_noise=0.1, attention_error=0.0)
     for seed in range(3):
         assert measured(setting, seed)["attention_broken"][THEOREM] == 0
 
 
 def test_weighted_patterns_have_the_bounds_of_all_tokens() -> None:
     """Without noise two samples of weighted patterns stand for any number of samples (oracle 8.3)."""
-    exact = SMALL.replace(noise="gaussian", noise_radius=0.0, token_noise=0.0, samples=10)
+    exact = SMALL.replace(noise_law="gaussian", noise_radius=0.0, token_noise=0.0, samples=10)
     tokens, patterns = measured(exact), measured(exact.replace(reduction="patterns"))
     for name in tokens.keys() - {"noise_ratio_without_error"}:  # which divides by the absent noise
         np.testing.assert_allclose(patterns[name], tokens[name], rtol=1e-10, atol=1e-12, err_msg=name)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import lemmata as lm
-from lemmata.lab.bounds import option
 from lemmata.theories.teacher_student.dynamics import reduced
 from lemmata.theories.teacher_student.dynamics.limit import escape_integral, follow_limit
 from lemmata.theories.teacher_student.dynamics.reduced import Pattern, Task
@@ -75,7 +74,7 @@ def _task(tokens: float, support: float, strength: float = 1.0, slope: float = 1
     "6.1",
     "by the continuous limit of the recursion",
     steps=STEPS,
-    quantity=option("excess", "what to return", "excess", "value", "score", "mass", "score_error"),
+    quantity=lm.option("excess", "what to return", "excess", "value", "score", "mass", "score_error"),
     **TASK,
 )
 def reduced_run(steps: float, quantity: str = "excess", **given: float) -> float:
@@ -83,15 +82,8 @@ def reduced_run(steps: float, quantity: str = "excess", **given: float) -> float
     task = _task(**given)
     path = follow_limit(task, [steps])
     value, at = path.value[0], reduced.pattern(task, path.gap[0])
-    return float(
-        {
-            "excess": reduced.excess(task, value, at),
-            "value": value,
-            "score": at.score,
-            "mass": at.mass,
-            "score_error": reduced.score_error(task, at),
-        }[quantity]
-    )
+    computed = {"excess": reduced.excess(task, value, at), "score_error": reduced.score_error(task, at)}
+    return float((computed | {"value": value, "score": at.score, "mass": at.mass})[quantity])
 
 
 @lm.bound("Lemma C.13, derived", "for χ = ‖V*‖²/(KD²) up to 0.005", slope=SLOPE, step_size=STEP)

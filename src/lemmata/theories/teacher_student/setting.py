@@ -10,6 +10,8 @@ import lemmata as lm
 from lemmata.theories.teacher_student import teachers
 from lemmata.theories.teacher_student.gaussian import mean_square_slope
 
+DYNAMICS = ("population", "recursion", "limit", "online")
+STUDENTS = ("position", "full", "standard", "factored")
 SEPARATED = 0.005
 """The largest separation number χ = ‖V*‖²/(K D²) at which phases 1 and 2 count as separated."""
 
@@ -56,21 +58,15 @@ class Setting(lm.Setting):
 
     dynamics: str = lm.choice(
         "population",
-        "gradient descent on the exact population loss, the exact recursion of (C_1, C_2, C_3), its "
-        "continuous limit in ηt, or online SGD on fresh samples",
-        "population",
-        "recursion",
-        "limit",
-        "online",
+        "gradient descent on the exact population loss, the exact recursion of (C_1, C_2, C_3), its continuous limit "
+        "in ηt, or online SGD on fresh samples",
+        *DYNAMICS,
     )
     student: str = lm.choice(
         "position",
-        "attention from positions alone, from [X; P], with separate keys and queries over [X; P], or "
-        "from positions with separate keys and queries",
-        "position",
-        "full",
-        "standard",
-        "factored",
+        "attention from positions alone, from [X; P], with separate keys and queries over [X; P], or from positions "
+        "with separate keys and queries",
+        *STUDENTS,
     )
     teacher: str = lm.choice("gcn", "which scores S*", *teachers.TEACHERS)
     graph: str = lm.choice("cycle", "graph of teacher=gcn", *teachers.GRAPHS)
@@ -82,10 +78,7 @@ class Setting(lm.Setting):
     )
     spacing: str = lm.choice("log", "steps of the records", "log", "even", "decades", "tenths")
     track: str = lm.choice(
-        "scalars",
-        "what is recorded: the scalars of the theory, or also outputs on test data and the scores",
-        "scalars",
-        "outputs",
+        "scalars", "what is recorded: the scalars, or also outputs on test data and the scores", "scalars", "outputs"
     )
     defect: str = lm.choice("none", "a broken assumption", "none", *teachers.DEFECTS)
 

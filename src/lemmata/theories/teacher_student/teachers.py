@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from lemmata.lab.simulation import generator
+import lemmata as lm
 
 if TYPE_CHECKING:
     from lemmata.theories.teacher_student.setting import Setting
@@ -48,7 +48,7 @@ def make_teacher(setting: Setting, seed: int) -> Teacher:
     positions = position_matrix(setting, seed)
     covariance = np.ones(setting.dimension)
     if setting.defect == "skew_positions":
-        positions = generator(seed, "positions").standard_normal(positions.shape) / math.sqrt(setting.tokens)
+        positions = lm.generator(seed, "positions").standard_normal(positions.shape) / math.sqrt(setting.tokens)
     elif setting.defect == "coloured_inputs":
         covariance = np.linspace(*COLOURS, setting.dimension)
     elif setting.defect == "uneven_weights":
@@ -81,7 +81,7 @@ def from_supports(supports: Int[np.ndarray, "token support"]) -> Float[np.ndarra
 def score_matrix(setting: Setting, seed: int) -> Float[np.ndarray, "token token"]:
     """S* of the setting's teacher."""
     D, K = setting.tokens, setting.support
-    rng = generator(seed, "scores")
+    rng = lm.generator(seed, "scores")
     match setting.teacher:
         case "cnn":
             return pooling(D, K)
@@ -165,7 +165,7 @@ def _grid(setting: Setting) -> tuple[int, int, int]:
 
 def value_matrix(setting: Setting, seed: int) -> Float[np.ndarray, "output feature"]:
     """V* of the setting: drawn, its rows normalised if asked, then rescaled to `strength`."""
-    rng = generator(seed, "values")
+    rng = lm.generator(seed, "values")
     M, d = setting.outputs, setting.dimension
     kind = setting.value_law
     if kind == "teacher":
@@ -227,7 +227,7 @@ def position_matrix(setting: Setting, seed: int) -> Float[np.ndarray, "position 
             return fourier(D)
         case "given":
             return np.asarray(setting.given_positions, float)
-    q, r = np.linalg.qr(generator(seed, "positions").standard_normal((D, D)))
+    q, r = np.linalg.qr(lm.generator(seed, "positions").standard_normal((D, D)))
     return q * np.sign(np.diag(r))
 
 

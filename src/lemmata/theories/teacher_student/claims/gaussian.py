@@ -20,7 +20,6 @@ import xarray as xr
 from jaxtyping import Float
 
 import lemmata as lm
-from lemmata.lab.simulation import generator
 from lemmata.theories.teacher_student.gaussian import (
     angle_part,
     even_part,
@@ -88,7 +87,7 @@ EXPECTATIONS = {
 
 def draw_variances(seed: int, purpose: str, count: int, reach: float) -> Variances:
     """Log-uniform variances in [1/reach, reach]."""
-    return reach ** generator(seed, purpose).uniform(-1, 1, (count, 3))
+    return reach ** lm.generator(seed, purpose).uniform(-1, 1, (count, 3))
 
 
 def quadrature(what: Expectation, variances: Variances, slope: float) -> Float[np.ndarray, " draw"]:
@@ -117,7 +116,7 @@ def quadrature(what: Expectation, variances: Variances, slope: float) -> Float[n
 def _sample_sums(seed: int) -> dict[str, Float[np.ndarray, "2 draw 3"]]:
     """Sums over the sample of uv and of (uv)², by how many of v and w are negative: u σ(v) σ'(w) = uv κ^that."""
     variances = draw_variances(seed, "lemma variances", DRAWS, 10.0)
-    normals = generator(seed, "lemma sample")
+    normals = lm.generator(seed, "lemma sample")
     sums = {name: np.zeros((2, DRAWS, 3)) for name in EXPECTATIONS}
     for _ in range(SAMPLES // BLOCK):
         z = normals.standard_normal((3, BLOCK))

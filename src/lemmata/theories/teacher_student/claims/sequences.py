@@ -12,7 +12,6 @@ import xarray as xr
 from jaxtyping import Float
 
 import lemmata as lm
-from lemmata.lab.simulation import generator
 
 POWERS = (2, 3)
 SEQUENCES = 200
@@ -69,7 +68,7 @@ class Growth(NamedTuple):
 
 def growths(seed: int, power: int) -> Growth:
     """200 sequences: a quarter at either edge, half anywhere between; every part has v/x_0 from 1.05 to 100."""
-    start = 10 ** generator(seed, "growth", str(power)).uniform(-1, 1, SEQUENCES)
+    start = 10 ** lm.generator(seed, "growth", str(power)).uniform(-1, 1, SEQUENCES)
     quarter = SEQUENCES // 4
     threshold = start * np.tile(np.geomspace(NEAR, FAR, quarter), 4)
     pace = FIRST / start ** (power - 1)
@@ -81,7 +80,7 @@ def growths(seed: int, power: int) -> Growth:
 
 def first_passages(growth: Growth, seed: int) -> Float[np.ndarray, " sequence"]:
     """The first t with x_t ≥ v; every increment is drawn anew. Sequences stay where they arrived."""
-    rng = generator(seed, "increments", str(growth.power))
+    rng = lm.generator(seed, "increments", str(growth.power))
     x = growth.start.copy()
     time = np.full(x.shape, math.inf)
     for t in range(1, CAP + 1):
@@ -123,7 +122,7 @@ class Violations(NamedTuple):
 @functools.lru_cache(maxsize=2)
 def _decaying(seed: int) -> dict[float, Violations]:
     """x_{t+1} = x_t + f c_1 e^{-c_2 x_t} over all steps, for the multiples f of the increments; the lemma has f = 1."""
-    rng = generator(seed, "decaying increments")
+    rng = lm.generator(seed, "decaying increments")
     first = 10 ** rng.uniform(-3, -1, DRAWS)  # c_1 c_2 e^{-c_2 x_0}
     c2 = 10 ** rng.uniform(-0.5, 0.5, DRAWS)
     x0 = rng.uniform(-2, 2, DRAWS)

@@ -11,7 +11,6 @@ import xarray as xr
 from jaxtyping import Float
 
 import lemmata as lm
-from lemmata.lab.simulation import generator
 from lemmata.theories.teacher_student.dynamics.reduced import Task, at_score, f3_parts
 from lemmata.theories.teacher_student.gaussian import f1, f2, f3, f4, f5
 
@@ -113,7 +112,7 @@ def draw_states(seed: int) -> States:
     p leaves out a hundredth of its range at either end: C_1 grows like α/(Dp - 1) at the lower one, where F_{2,1} and
     pF_1 cancel, and the second identity divides by δ; an absolute 1e-12 would then measure rounding.
     """
-    rng = generator(seed, "states")
+    rng = lm.generator(seed, "states")
     D = rng.integers(2, 201, DRAWS)
     K = rng.integers(1, D)
     slope, alpha = rng.random(DRAWS), rng.uniform(-3, 1, DRAWS)

@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
+import lemmata as lm
 from lemmata.datasets import digits, mnist
 from lemmata.datasets.images import Images, resized
-from lemmata.lab.simulation import generator
 from lemmata.theories.teacher_student.mnist.setting import CANVAS, GRID, GROUPS, PATCH, POOL, TOKENS, MnistSetting
 from lemmata.theories.teacher_student.teachers import pooling_2d
 
@@ -96,7 +96,7 @@ def choose(images: Images, samples: int, test_samples: int, seed: int) -> Chosen
 
     Which ones is decided by the seed. A source without a split of its own gives test images from the back.
     """
-    draws = generator(seed, "images")
+    draws = lm.generator(seed, "images")
     order = draws.permutation(len(images.train_labels))
     if len(images.test_labels):
         test, pixels, labels = draws.permutation(len(images.test_labels)), images.test_pixels, images.test_labels

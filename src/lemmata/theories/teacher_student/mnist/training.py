@@ -13,8 +13,6 @@ import optax
 from jaxtyping import Array, Float
 
 import lemmata as lm
-from lemmata.lab.batches import with_key
-from lemmata.lab.training import without_repeats
 from lemmata.theories.teacher_student.mnist.data import Prepared, group_of_token, prepare, target_scores
 from lemmata.theories.teacher_student.mnist.network import Teacher, draw_student, draw_teacher, hidden, outputs
 from lemmata.theories.teacher_student.mnist.probes import probes
@@ -50,7 +48,7 @@ def recorded_steps(steps: Any, records: int, every: Any) -> jax.Array:
     """Steps 0, 1, 100, then every so many, and the last."""
     even = lm.record_steps(steps, records - EXTRA, every)
     both = jnp.concatenate([jnp.where(even < 0, steps, even), jnp.minimum(jnp.asarray([1, 100]), steps)])
-    return without_repeats(jnp.sort(both))
+    return lm.without_repeats(jnp.sort(both))
 
 
 def shuffled(key: jax.Array, inputs: Float[Array, "feature image token"]) -> Float[Array, "feature image token"]:
@@ -97,7 +95,7 @@ def train(
         return {"loss": half_mean_square(error), **probes(values, scores, kernels, energy)}
 
     scheme = lm.epochs(batch_key, count, count, min(problem.batch, count))
-    start, step = lm.descent(gradient, optimiser, with_key(scheme, step_key))
+    start, step = lm.descent(gradient, optimiser, lm.with_key(scheme, step_key))
     return lm.loop(step, start(weights), probe, recorded_steps(problem.steps, problem.records, problem.every))
 
 

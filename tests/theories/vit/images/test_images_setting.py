@@ -8,7 +8,7 @@ from lemmata.theories.vit.images.setting import ImageSetting, even_batch
 
 PIXELS = np.linspace(0, 1, 12 * 4 * 4).reshape(12, 4, 4, 1)
 LABELS = np.arange(12) % 3
-GIVEN = {"images": "given", "pixels": PIXELS, "labels": LABELS, "samples": 6}
+GIVEN = {"image_source": "given", "pixels": PIXELS, "labels": LABELS, "samples": 6}
 
 
 @pytest.mark.parametrize(("fraction", "kept"), [(0.656, 64), (42 / 64, 64), (0.8, 52), (1.0, 42), (0.3, 64)])
@@ -23,7 +23,7 @@ def test_patches_of_two_pixels_have_169_relevant_tokens_of_256() -> None:
 
 
 def test_the_pair_is_told_apart_and_the_other_classes_are_for_pretraining() -> None:
-    digits, cifar = ImageSetting(task="pair"), ImageSetting(task="pair", images="cifar10")
+    digits, cifar = ImageSetting(task="pair"), ImageSetting(task="pair", image_source="cifar10")
     assert digits.classes == (3, 8)
     assert cifar.classes == (2, 0)
     assert digits.other_classes == (0, 1, 2, 4, 5, 6, 7, 9)
@@ -54,10 +54,10 @@ def test_an_epoch_is_the_fewest_equal_batches_of_at_most_fifty(samples: int, bat
         ({"samples": 20, "batch": 50}, "must not exceed samples"),
         ({"relevant_fraction": 0.0}, "greater than 0"),
         ({"relevant_fraction": 1.1}, "at most 1"),
-        ({"images": "mnist"}, "one of digits, cifar10, given"),
+        ({"image_source": "mnist"}, "one of digits, cifar10, given"),
         ({"patch": 8}, "one of 2, 4"),
-        ({"pixels": PIXELS, "labels": LABELS}, "images = given"),
-        ({"images": "given"}, "without the arrays"),
+        ({"pixels": PIXELS, "labels": LABELS}, "image_source = given"),
+        ({"image_source": "given"}, "without the arrays"),
         ({**GIVEN, "pixels": PIXELS[0]}, "images, height, width, channels"),
         ({**GIVEN, "pixels": 255 * PIXELS}, "divide bytes by 255"),
         ({**GIVEN, "labels": LABELS[:5]}, "one entry for each of the 12"),
@@ -80,7 +80,7 @@ def test_every_image_but_one_may_be_used_for_training() -> None:
 
 
 def test_what_sparsification_cannot_do_is_a_warning() -> None:
-    photographs = {"images": "cifar10"}
+    photographs = {"image_source": "cifar10"}
     assert ImageSetting(**photographs, relevant_fraction=0.656).warnings() == []
     assert ImageSetting(**photographs).warnings() == []
     assert "out of reach" in ImageSetting(**photographs, relevant_fraction=0.5).warnings()[0]

@@ -14,9 +14,9 @@ from lemmata.theories.vit.images import data
 from lemmata.theories.vit.images.data import (
     compose,
     cut,
+    load_images,
     on_plants,
     pretraining_sets,
-    source,
     split,
     task_sets,
     textures,
@@ -168,8 +168,8 @@ def test_a_source_with_its_own_test_images_is_split_as_it_says() -> None:
 
 def test_images_given_from_python_are_a_source() -> None:
     pixels, labels = np.random.default_rng(0).random((9, 5, 5, 3)), np.arange(9) % 3
-    setting = ImageSetting(images="given", pixels=pixels, labels=labels, samples=6, test_samples=9)
-    train, test = task_sets(source(setting), setting, 0)
+    setting = ImageSetting(image_source="given", pixels=pixels, labels=labels, samples=6, test_samples=9)
+    train, test = task_sets(load_images(setting), setting, 0)
     assert train.patches.shape == (setting.problem().capacity, 42, 48)
     assert (np.sum(train.weight > 0), np.sum(test.weight > 0)) == (6, 3)
 

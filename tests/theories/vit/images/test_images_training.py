@@ -12,7 +12,7 @@ from lemmata.lab.ensemble import GPU, simulate_runs
 from lemmata.lab.precision import numerics
 from lemmata.lab.runner import Options, run
 from lemmata.theories.vit.images import training
-from lemmata.theories.vit.images.data import Tokens, source, task_sets
+from lemmata.theories.vit.images.data import Tokens, load_images, task_sets
 from lemmata.theories.vit.images.experiments import EXPERIMENTS
 from lemmata.theories.vit.images.network import classify, draw_network
 from lemmata.theories.vit.images.setting import ImageSetting
@@ -33,7 +33,7 @@ def test_gathering_the_kept_tokens_equals_masking_the_dropped_ones() -> None:
     with numerics("float64"):
         problem = SMALL.problem()
         network = draw_network(problem, jax.random.key(0), classes=10)
-        images = source(SMALL)
+        images = load_images(SMALL)
         whole, _ = task_sets(images, SMALL.replace(relevant_fraction=0.656), 0)
         few, _ = task_sets(images, SMALL.replace(relevant_fraction=1.0), 0)
         mask = np.zeros(whole.places.shape)
@@ -49,7 +49,7 @@ def test_gathering_the_kept_tokens_equals_masking_the_dropped_ones() -> None:
 def test_the_place_of_a_token_counts_and_their_order_does_not() -> None:
     with numerics("float64"):
         network = draw_network(SMALL.problem(), jax.random.key(0), classes=10)
-        tokens, _ = task_sets(source(SMALL), SMALL, 0)
+        tokens, _ = task_sets(load_images(SMALL), SMALL, 0)
         patches, places = (jnp.asarray(x[:3]) for x in tokens[:2])
         plain, _ = classify(network, patches, places, heads=2)
         turned, _ = classify(network, patches[:, ::-1], places[:, ::-1], heads=2)
@@ -67,7 +67,7 @@ def padded(data: Tokens, extra: int) -> Tokens:
 def test_training_and_testing_do_not_depend_on_the_room_for_images() -> None:
     problem, key = SMALL.problem(), jax.random.key(0)
     network = draw_network(problem, key, classes=10)
-    data, test = task_sets(source(SMALL), SMALL, 0)
+    data, test = task_sets(load_images(SMALL), SMALL, 0)
     results = []
     for extra in (0, 7):
         run = train(problem, key, network, padded(data, extra), 20, 1, batch=2, records=3)
@@ -83,7 +83,7 @@ def test_two_kinds_of_image_that_differ_in_brightness_are_told_apart() -> None:
     rng = np.random.default_rng(0)
     labels = np.arange(60) % 2
     pixels = 0.3 * rng.random((60, 8, 8, 1)) + 0.6 * labels[:, None, None, None]
-    setting = SMALL.replace(images="given", pixels=pixels, labels=labels, samples=20, epochs=40, step_size=3e-3)
+    setting = SMALL.replace(image_source="given", pixels=pixels, labels=labels, samples=20, epochs=40, step_size=3e-3)
     results = simulate(setting, 0)
     assert results["test_accuracy"] == pytest.approx(1.0)
     assert results["train_accuracy"][-1] == pytest.approx(1.0)
