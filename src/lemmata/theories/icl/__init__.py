@@ -1,4 +1,9 @@
-"""In-context learning by a nonlinear transformer: a one-layer network that solves tasks it was not trained on."""
+"""In-context learning by a nonlinear transformer: a one-layer network that solves tasks it was not trained on.
+
+To be read in this order: `setting`, with `tasks` and `patterns`; `data` (prompts); `network`, `training`; `probes`,
+with `neurons`; `bounds`; `theorem`. Then what is asked (`experiments`, `studies`), said (`claims`) and shown
+(`figures`). `gpt` is another network on the same prompts.
+"""
 
 import lemmata as lm
 from lemmata.theories.icl import bounds

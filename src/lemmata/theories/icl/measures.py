@@ -21,6 +21,7 @@ LEARNT = lm.Gate(
     lambda data: data.seen_hinge <= 0.05,
     intact={"variant": ["intact", "independent", "U=1", "U=5"], "attention": "trained"},
 )
+"""Intact are, of p1-default the first variant, of p17-heads independent heads, of p5-shift the balanced task sets."""
 learnt = functools.partial(lm.Claim, gate=LEARNT)
 """A claim about networks that have learnt the seen tasks."""
 FROZEN = lm.Control("frozen attention", attention="frozen")

@@ -59,11 +59,11 @@ def scores(run: Pass, prompts: Prompts) -> dict[str, Array]:
 
 def scores_by_query(run: Pass, prompts: Prompts, relevant: int) -> dict[str, Array]:
     """Probe 5.8: error, hinge and concentration by the query's pattern."""
-    found = judge_margins(prompts.label * run.output)
-    found["concentration"] = attention_on(run, prompts.matches() * 1.0)[0]
+    scored = judge_margins(prompts.label * run.output)
+    scored["concentration"] = attention_on(run, prompts.matches() * 1.0)[0]
     matched = jnp.any(prompts.matches(), axis=1)
     each = {}
-    for name, values in found.items():
+    for name, values in scored.items():
         of = [(prompts.query_pattern == j) & (matched | (name != "concentration")) for j in range(relevant)]
         each[name] = jnp.stack([mean_where(values, chosen) for chosen in of])
     return each

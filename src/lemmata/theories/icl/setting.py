@@ -207,16 +207,16 @@ class PromptSetting(lm.Setting):
                 yield str(error)
 
     def warnings(self) -> list[str]:
-        found = []
+        sentences = []
         least = 1.0 if self.odr is None else float(np.min(np.sum(self.odr, axis=1, dtype=float)))
         if least < 1:
-            found.append(f"odr has a coefficient sum {least:g}; the theory asks for at least 1.")
+            sentences.append(f"odr has a coefficient sum {least:g}; the theory asks for at least 1.")
         if self.class_size == 1:
             chosen = self.ordered_tasks()[: self.seen_tasks()]
             balanced = tasks.check_condition(chosen, self.patterns).satisfied
             if not balanced or (self.tasks == "subsampled" and self.task_count != self.patterns):
-                found.append("the training tasks do not satisfy Condition 6.3.2.")
-        return found
+                sentences.append("the training tasks do not satisfy Condition 6.3.2.")
+        return sentences
 
 
 class Setting(PromptSetting):
@@ -266,7 +266,7 @@ class Setting(PromptSetting):
             yield "track = mechanism is not allowed: it reads prompts out of domain, which need 6 and 3 patterns."
 
     def warnings(self) -> list[str]:
-        found = super().warnings()
+        sentences = super().warnings()
         if self.step_size > 1:
-            found.append(f"step_size = {self.step_size:g} is above 1, the paper's largest.")
-        return found
+            sentences.append(f"step_size = {self.step_size:g} is above 1, the paper's largest.")
+        return sentences

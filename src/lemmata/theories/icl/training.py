@@ -36,10 +36,10 @@ def train(problem: Setting, key: jax.Array, network: Network, signs: Array, worl
     def probe(state: Any, previous: Any) -> dict[str, Array]:
         now: Network = state.parameters
         exact = watched.exact
-        found = {"watch_hinge": jnp.mean(loss.value(exact.label * run_forward(now, signs, exact, include).output))}
+        probed = {"watch_hinge": jnp.mean(loss.value(exact.label * run_forward(now, signs, exact, include).output))}
         if problem.track == "mechanism":
-            found |= probes.record_mechanism(now, signs, world, watched, include)
-        return found | (proof(now) if proof else {})
+            probed |= probes.record_mechanism(now, signs, world, watched, include)
+        return probed | (proof(now) if proof else {})
 
     trainable = Network(1.0, 1.0, problem.train_attention, problem.train_attention)  # pyright: ignore[reportArgumentType]
     draw = functools.partial(data.training_prompts, problem, world=world, count=problem.batch)
@@ -85,7 +85,7 @@ def evaluate(
     used = world.roles * (jnp.arange(world.roles.shape[0]) < problem.seen)[:, None]
     counts = jnp.stack([jnp.sum(used > 0, axis=0), jnp.sum(used < 0, axis=0)]) * 1.0
     absent = jnp.asarray(jnp.nan, signs.dtype)
-    found = {
+    results = {
         **{f"unseen_{name}": value for name, value in on_new.items() if name != "concentration"},
         "seen_error": on_old["error"],
         "seen_hinge": on_old["hinge"],
@@ -103,14 +103,14 @@ def evaluate(
     if problem.shiftable:
         shifted = data.shifted_prompts(problem, key, world, data.shifted_patterns(problem, world))
         there = probes.scores(run_forward(after, signs, shifted, include), shifted)
-        found |= {f"shifted_{name}": there[name] for name in ("error", "hinge")}
-        found["shifted_concentration"] = there["concentration"][0]
+        results |= {f"shifted_{name}": there[name] for name in ("error", "hinge")}
+        results["shifted_concentration"] = there["concentration"][0]
     if problem.track == "proof":
         rows = neurons(after)
         norms = jnp.linalg.norm(rows, axis=1)
-        found |= prune(jax.random.fold_in(lm.stream(key, "test"), data.PRUNE), rows, norms, signs, run, new)
-        found |= {"output_sign": jnp.sign(signs), "partner": probes.partners(world.roles, problem.seen)}
-    return found
+        results |= prune(jax.random.fold_in(lm.stream(key, "test"), data.PRUNE), rows, norms, signs, run, new)
+        results |= {"output_sign": jnp.sign(signs), "partner": probes.partners(world.roles, problem.seen)}
+    return results
 
 
 @lm.piece("test_prompts", "context_capacity", "include_query", once=True)

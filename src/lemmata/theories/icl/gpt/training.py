@@ -58,8 +58,8 @@ def margins(problem: GptSetting, network: Causal, prompts: Prompts) -> Float[Arr
     count = prompts.label.shape[0]
     parts = math.gcd(count, max(1, count // CHUNK))  # equal parts, also of awkward numbers
     split = jax.tree.map(lambda leaf: leaf.reshape(parts, count // parts, *leaf.shape[1:]), prompts)
-    found = jax.lax.map(lambda some: answers(network, some, problem.heads, problem.positions), split)
-    return prompts.label * found.reshape(count)
+    outputs = jax.lax.map(lambda some: answers(network, some, problem.heads, problem.positions), split)
+    return prompts.label * outputs.reshape(count)
 
 
 def scores(margin: Float[Array, " prompts"]) -> dict[str, Array]:
@@ -110,10 +110,10 @@ def try_contexts(problem: GptSetting, key: jax.Array, network: Causal, world: Wo
     require_family(problem.patterns, problem.irrelevant)
     if problem.positions == "learned" and problem.rows <= max(LENGTHS):
         raise lm.UserError(too_few_rows(problem.rows, "a tested length", max(LENGTHS)))
-    known, new = (jax.random.fold_in(lm.stream(key, "test"), which) for which in (data.UNSEEN, data.SHIFTED))
+    in_key, out_key = (jax.random.fold_in(lm.stream(key, "test"), which) for which in (data.UNSEEN, data.SHIFTED))
     shifted = data.out_of_domain(world.basis, problem.shift_relevant, problem.shift_irrelevant, 1.0)
-    inside = known, world.patterns, data.unseen(problem, world.roles)
-    outside = new, shifted, data.all_tasks(shifted.relevant.shape[1])
+    inside = in_key, world.patterns, data.unseen(problem, world.roles)
+    outside = out_key, shifted, data.all_tasks(shifted.relevant.shape[1])
 
     def one(room: int, cell: dict[str, Array]) -> dict[str, Array]:
         def draw(key: jax.Array, patterns: Patterns, tasks: Tasks) -> Prompts:
@@ -124,8 +124,8 @@ def try_contexts(problem: GptSetting, key: jax.Array, network: Causal, world: Wo
             return prompts._replace(roles=jnp.zeros((problem.test_prompts, 0)))
 
         prompts = jax.lax.cond(cell["domain"] > 0, lambda: draw(*outside), lambda: draw(*inside))
-        found = scores(margins(problem, network, prompts))
-        return found | {"no_match": jnp.mean(~jnp.any(prompts.matches(), axis=1) * 1.0)}
+        scored = scores(margins(problem, network, prompts))
+        return scored | {"no_match": jnp.mean(~jnp.any(prompts.matches(), axis=1) * 1.0)}
 
     def together(lengths: tuple[int, ...]) -> dict[str, Array]:
         shape = len(DOMAINS), len(FRACTIONS), len(lengths)
@@ -137,11 +137,11 @@ def try_contexts(problem: GptSetting, key: jax.Array, network: Causal, world: Wo
             "fraction": jnp.asarray(FRACTIONS)[fraction],
             "length": jnp.asarray(lengths)[length],
         }
-        found = jax.lax.map(partial(one, max(lengths)), jax.tree.map(jnp.asarray, cells))
-        return {name: value.reshape(shape) for name, value in found.items()}
+        tested = jax.lax.map(partial(one, max(lengths)), jax.tree.map(jnp.asarray, cells))
+        return {name: value.reshape(shape) for name, value in tested.items()}
 
-    parts = [together(lengths) for lengths in (LENGTHS[:3], LENGTHS[3:])]
-    return {name: jnp.concatenate([part[name] for part in parts], axis=2) for name in parts[0]}
+    rooms = [together(lengths) for lengths in (LENGTHS[:3], LENGTHS[3:])]
+    return {name: jnp.concatenate([room[name] for room in rooms], axis=2) for name in rooms[0]}
 
 
 def train_and_test(problem: GptSetting, key: jax.Array) -> tuple[World, Causal, dict[str, Array]]:
@@ -186,8 +186,8 @@ _QUERY = (*_SHIFT, "odr_pattern")
 )
 def shift_gpt(problem: GptSetting, key: jax.Array, prepared: None = None) -> dict[str, Array]:
     """Train once, test at every angle of the reference family and both amplitudes (figure 6.3(A))."""
-    world, trained, found = train_and_test(problem, key)
-    return found | try_shifts(problem, key, trained, world)
+    world, trained, results = train_and_test(problem, key)
+    return results | try_shifts(problem, key, trained, world)
 
 
 _CELL = ("domain", "test_alpha", "length")
@@ -202,5 +202,5 @@ _CELL = ("domain", "test_alpha", "length")
 )
 def contexts_gpt(problem: GptSetting, key: jax.Array, prepared: None = None) -> dict[str, Array]:
     """Train once, test at every context length and fraction, in and out of domain (figure 6.3(B))."""
-    world, trained, found = train_and_test(problem, key)
-    return found | try_contexts(problem, key, trained, world)
+    world, trained, results = train_and_test(problem, key)
+    return results | try_contexts(problem, key, trained, world)

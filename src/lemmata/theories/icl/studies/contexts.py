@@ -23,9 +23,9 @@ from lemmata.theories.icl.training import SEEN_HINGE, seen_hinge, train_network
 def try_contexts(problem: Setting, key: jax.Array, network: Network, signs: Array, world: World) -> dict[str, Array]:
     """Errors on unseen tasks, with and without a match."""
     prompts = testing_prompts(problem, key, world, UNSEEN)
-    found = probes.scores(run_forward(network, signs, prompts, problem.include_query), prompts)
+    scored = probes.scores(run_forward(network, signs, prompts, problem.include_query), prompts)
     tested = ("error", "hinge", "no_match", "error_match", "error_no_match")
-    return {f"unseen_{name}": found[name] for name in tested} | {"prompts": jnp.asarray(problem.test_prompts * 1.0)}
+    return {f"unseen_{name}": scored[name] for name in tested} | {"prompts": jnp.asarray(problem.test_prompts * 1.0)}
 
 
 @lm.simulation(
@@ -41,5 +41,5 @@ def answer_prompts(problem: Setting, key: jax.Array, prepared: None = None) -> d
     """Train, and test on unseen tasks (P4)."""
     world, _, signs, run = train_network(problem, key)
     trained: Network = run.state.parameters
-    found = try_contexts(problem, key, trained, signs, world)
-    return found | {"seen_hinge": seen_hinge(problem, key, trained, signs, world)}
+    tested = try_contexts(problem, key, trained, signs, world)
+    return tested | {"seen_hinge": seen_hinge(problem, key, trained, signs, world)}

@@ -35,14 +35,14 @@ def predict(x: Features, y: Labels, query: Queries) -> dict[str, Answers]:
     answers = {name: y[:, 0].copy() for name in BASELINES}
     if mixed.any():
         x, y, query = x[mixed], y[mixed], query[mixed]
-        found = {
+        fitted = {
             "logistic": _logistic(x, y, query),
             "linear SVM": _support_vectors("linear", x, y, query),
             "Gaussian SVM": _support_vectors("rbf", x, y, query),
             "1-NN": _neighbours(1, x, y, query),
             "3-NN": _neighbours(3, x, y, query),
         }
-        for name, answer in found.items():
+        for name, answer in fitted.items():
             answers[name][mixed] = answer
     return answers
 

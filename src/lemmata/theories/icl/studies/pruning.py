@@ -21,8 +21,8 @@ def try_pruning(problem: Setting, key: jax.Array, network: Network, signs: Array
     prompts = shifted_prompts(problem, key, world, shifted_patterns(problem, world))
     run = run_forward(network, signs, prompts, problem.include_query)
     norms = jnp.linalg.norm(network.output, axis=1)
-    found = prune(jax.random.fold_in(lm.stream(key, "test"), PRUNE), neurons(network), norms, signs, run, prompts)
-    return {name: found[name] for name in ("pruned_hinge", "pruned_error")} | {"output_norm": jnp.sort(norms)}
+    pruned = prune(jax.random.fold_in(lm.stream(key, "test"), PRUNE), neurons(network), norms, signs, run, prompts)
+    return {name: pruned[name] for name in ("pruned_hinge", "pruned_error")} | {"output_norm": jnp.sort(norms)}
 
 
 @lm.simulation(
@@ -37,5 +37,5 @@ def prune_neurons(problem: Setting, key: jax.Array, prepared: None = None) -> di
     require_shiftable(problem)
     world, _, signs, run = train_network(problem, key)
     trained: Network = run.state.parameters
-    found = try_pruning(problem, key, trained, signs, world)
-    return found | {"seen_hinge": seen_hinge(problem, key, trained, signs, world)}
+    tested = try_pruning(problem, key, trained, signs, world)
+    return tested | {"seen_hinge": seen_hinge(problem, key, trained, signs, world)}

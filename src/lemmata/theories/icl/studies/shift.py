@@ -27,22 +27,22 @@ def try_shift(
     """Error, hinge and concentration out of domain, in total and by the query's pattern, before and after training."""
     patterns = shifted_patterns(problem, world)
     prompts = shifted_prompts(problem, key, world, patterns)
-    found: dict[str, list[Array]] = {}
+    tested: dict[str, list[Array]] = {}
     for network in (before, after):
         run = run_forward(network, signs, prompts, problem.include_query)
         total, each = probes.scores(run, prompts), probes.scores_by_query(run, prompts, patterns.relevant.shape[1])
         for name in each:
-            found.setdefault(f"shift_{name}", []).append(total[name].reshape(()))
-            found.setdefault(f"query_{name}", []).append(each[name])
-    return {name: jnp.stack(values) for name, values in found.items()}
+            tested.setdefault(f"shift_{name}", []).append(total[name].reshape(()))
+            tested.setdefault(f"query_{name}", []).append(each[name])
+    return {name: jnp.stack(values) for name, values in tested.items()}
 
 
 @lm.piece(once=True)
 def describe_attention(problem: Setting, network: Network, world: World) -> dict[str, Array]:
     """G^Q and G^K, and which patterns are partners."""
     blocks = probes.pattern_blocks(network, world)
-    found = {name: blocks[name] for name in ("query_patterns", "key_patterns")}
-    return found | {"partner": probes.partners(world.roles, problem.seen)}
+    maps = {name: blocks[name] for name in ("query_patterns", "key_patterns")}
+    return maps | {"partner": probes.partners(world.roles, problem.seen)}
 
 
 @lm.simulation(
