@@ -71,7 +71,7 @@ def finish(ax: Axes, title: str = "", y: str = "", x: str = "", *, legend: int =
     ax.set_xlabel(x or ax.get_xlabel())
     if legend and ax.axison and ax.get_legend_handles_labels()[0]:
         lines = max((text.get_text().count("\n") for text in ax.get_xticklabels()), default=0)
-        below = 14 + 10 * lines + (14 + 10 * ax.get_xlabel().count("\n") if ax.get_xlabel() else 0)
+        below = 14 + 10 * lines + (17 + 10 * ax.get_xlabel().count("\n") if ax.get_xlabel() else 0)
         down = ScaledTranslation(0, -below / 72, ax.get_figure(root=True).dpi_scale_trans)  # pyright: ignore[reportOptionalMemberAccess]
         place = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0), "bbox_transform": ax.transAxes + down}
         look = {"fontsize": 8, "frameon": False, "columnspacing": 1.2, "handlelength": 2.2, "borderaxespad": 0.3}
