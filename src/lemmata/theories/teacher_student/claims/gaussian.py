@@ -163,7 +163,8 @@ def formula_of(name: str, form: str) -> Formula:
 def compared(name: str, slopes: Sequence[float] = SLOPES, form: str = "closed", *, seed: int) -> dict[str, Any]:
     """A formula against quadrature and, in standard errors, Monte Carlo."""
     variances = draw_variances(seed, "lemma variances", DRAWS, 10.0)
-    predicted = np.stack([formula_of(name, form)(*variances.T, slope) for slope in slopes])
+    a, b, c = variances.T
+    predicted = np.stack([formula_of(name, form)(a, b, c, slope) for slope in slopes])
     measured = np.stack([quadrature(EXPECTATIONS[name], variances, slope) for slope in slopes])
     means, errors = np.stack([monte_carlo(name, seed, slope) for slope in slopes], 1)
     away = np.max(np.abs(means - predicted) / errors, 1)
@@ -223,14 +224,16 @@ def excess_of(pairs: list[tuple[Any, Any]]) -> float:
 def violation(name: str, form: str = "quadrature", *, seed: int) -> xr.DataArray:
     """The worst violation of the bounds on the expectation by quadrature, or on a formula in its place."""
     variances = draw_variances(seed, "bound variances", CASES, 100.0)
-    worst = []
-    for slope in BENT:
-        if form == "quadrature":
-            value = quadrature(EXPECTATIONS[name], variances, slope)
-        else:
-            value = formula_of(name, form)(*variances.T, slope)
-        worst.append(excess_of(pairs_around(name, value, *variances.T, slope)))
-    return xr.DataArray(worst, coords={"κ": list(BENT)})
+    a, b, c = variances.T
+
+    def worst(slope: float) -> float:
+        measured = form == "quadrature"
+        formula = (
+            quadrature(EXPECTATIONS[name], variances, slope) if measured else formula_of(name, form)(a, b, c, slope)
+        )
+        return excess_of(pairs_around(name, formula, a, b, c, slope))
+
+    return xr.DataArray([worst(slope) for slope in BENT], coords={"κ": list(BENT)})
 
 
 def bounds(name: str, reference: str, formula: str) -> lm.Claim:
