@@ -146,5 +146,6 @@ def _speeds(ax: Axes, data: xr.Dataset) -> None:
         draw.predicted(ax, start * (span * task.tokens / 1.1) ** 3, None if i else r"paper: $\dot p\propto p^3$", span)
     draw.log_x(ax)
     draw.log_y(ax)
-    title = f"speed of the escape at $D/K$ = {task.tokens / task.support:g}: cubic for the identity alone"
+    ratio = float((data.token_count / data.support_count).isel(activation=0))
+    title = f"speed of the escape at $D/K$ = {ratio:g}: cubic for the identity alone"
     draw.finish(ax, title, r"$K\dot p/(\eta\|V^*\|_F^2)$", "score $p$ on the supports")

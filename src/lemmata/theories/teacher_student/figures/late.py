@@ -76,7 +76,7 @@ def _rates(ax: Axes, data: xr.Dataset, law: Law) -> None:
         values = cells[law.quantity].where(cells.step > 0)
         _runs(ax, cells, values, f"all sizes and $\\kappa$: slope {exponents(values, cells)}", draw.BLUE)
         _runs(ax, cells, law.derived(cells).isel(activation=[-1]), f"derived: {law.words}", draw.ORANGE, "-.")
-        x = np.geomspace(*np.nanquantile(clock(cells), [0, 1]), 2)
+        x = np.nanquantile(clock(cells), [0, 1])
         draw.predicted(ax, 2 * float(values.max()) * (x / x[0]) ** law.power, f"paper: slope {law.power:g}", x)
     # one size is enough to see that the controls do not follow
     for kind in draw.present(data, "frozen", list(FROZEN)):

@@ -32,7 +32,7 @@ def blocks(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     for ax in axes[len(shown) : len(SHOWN)]:
         ax.set_axis_off()
     final = {part: lm.at_end(data.part_norm.sel(part=part, drop=True)) for part in PARTS}
-    inactive = np.maximum(np.maximum(final["xx"], final["xp"]), final["px"])
+    inactive = xr.concat([final[part] for part in ("xx", "xp", "px")], "part").max("part")
     _ratios(axes[-2], inactive / final["pp"], claims["exp-e1-relu"], "inactive")
     title = r"max($\|W^{xx}\|$, $\|W^{xp}\|$, $\|W^{px}\|$) / $\|W^{pp}\|$ at the end"
     draw.finish(axes[-2], title, "", "inactive over active block of the attention", legend=1)
@@ -111,7 +111,8 @@ def _teachers(ax: Axes, data: xr.Dataset, values: xr.DataArray) -> None:
 def _recursions(ax: Axes, data: xr.Dataset, values: xr.DataArray) -> None:
     for i in range(data.sizes["variant"]):
         x, y = (part.isel(variant=i).transpose("record", "seed") for part in (clock(data), draw.positive(values)))
-        draw.predicted(ax, y, None if i else ["paper: the recursion"] + [""] * (y.sizes["seed"] - 1), x, linewidth=0.8)
+        draw.predicted(ax, y, None, x, linewidth=0.8)
+    draw.predicted(ax, [], "paper: the recursion", [], linewidth=0.8)
 
 
 def _maps(ax: Axes, data: xr.Dataset) -> None:

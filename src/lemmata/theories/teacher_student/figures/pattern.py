@@ -27,7 +27,8 @@ def pattern(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     data = named(data)
     for ax, name in ((value, "value"), (score, "score")):
         intact = data.sel(variant=draw.present(data, "variant", list(TEACHERS)))
-        draw.paths(ax, intact, name, "activation", clock=draw.positive(intact.step), marker="o", **POINTS)
+        if intact.sizes["variant"]:
+            draw.paths(ax, intact, name, "activation", clock=draw.positive(intact.step), marker="o", **POINTS)
         for variant in draw.present(data, "variant", [OTHER]):
             cells = data.sel(variant=variant).isel(activation=-1)
             words = f"control: other $\\|V^*\\|_F^2$, {cells.activation.item()}"
@@ -48,7 +49,7 @@ def pattern(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     off.invert_yaxis()
     draw.log_x(off)
     words = r"largest $|W_V-C_1V^*|$ or $|S-$pattern$|$ at any step"
-    draw.finish(off, "teachers keep the pattern, broken assumptions do not", "", words)
+    draw.finish(off, "what keeps the pattern, and what breaks it", "", words)
     return figure
 
 

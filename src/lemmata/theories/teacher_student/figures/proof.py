@@ -87,8 +87,9 @@ def _phases(ax: Axes, run: xr.Dataset) -> None:
             ax.axvspan(left, right, color=color, alpha=0.12, linewidth=0)
             # a phase that is too short for its name has its number
             shown = words if right > 2.5 * left else words.split(":")[0].removeprefix("phase ")
-            place = {"x": np.sqrt(left * right), "ha": "center"} if right > 8 * left else {"x": 1.07 * left}
-            ax.text(y=0.985, s=shown, transform=ax.get_xaxis_transform(), fontsize=8, va="top", **place)
+            middle = right > 8 * left
+            x, side = (np.sqrt(left * right), "center") if middle else (1.07 * left, "left")
+            ax.text(x, 0.985, shown, transform=ax.get_xaxis_transform(), fontsize=8, va="top", ha=side)
     draw.moment(ax, fitted, f"$t_1$ = {fitted:,.0f}", left=escape < 10 * fitted)
     draw.moment(ax, escape, f"$T^*$ = {escape:,.0f}", left=escape >= 10 * fitted)
     ax.set_xlim(edges[0], edges[-1] * 1.9)
