@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from lemmata.lab import figures
-    from lemmata.lab.batches import Batch, Batches, epochs, fresh, full, independent, one_pass
-    from lemmata.lab.bounds import Bound, bound, parameter
+    from lemmata.lab.batches import Batch, Batches, epochs, fresh, full, independent, one_pass, with_key
+    from lemmata.lab.bounds import Bound, bound, option, parameter
     from lemmata.lab.claims import (
         FAILS,
         HOLDS,
@@ -35,16 +35,16 @@ if TYPE_CHECKING:
     from lemmata.lab.precision import numerics
     from lemmata.lab.registry import load
     from lemmata.lab.setting import Problem, Setting, array, capacity, choice, derived, fixed, flag, number, size
-    from lemmata.lab.simulation import Simulation, Variable, host_piece, piece, simulation, stream
+    from lemmata.lab.simulation import Simulation, Variable, generator, host_piece, piece, simulation, stream
     from lemmata.lab.sweep import sweep
     from lemmata.lab.tables import Table
     from lemmata.lab.theory import Experiment, Preset, Theory, experiment
     from lemmata.lab.thresholds import find_threshold
-    from lemmata.lab.training import RUN, Run, descent, loop, record_steps
+    from lemmata.lab.training import RUN, Run, descent, loop, record_steps, without_repeats
 
 _ROOMS = {
-    "batches": "Batch Batches epochs fresh full independent one_pass",
-    "bounds": "Bound bound parameter",
+    "batches": "Batch Batches epochs fresh full independent one_pass with_key",
+    "bounds": "Bound bound option parameter",
     "claims": "FAILS HOLDS INCONCLUSIVE Claim Control Evidence Gate NotApplicable Verdict evidence fact",
     "default_figures": "show",
     "engines": "open_engine",
@@ -56,12 +56,12 @@ _ROOMS = {
     "precision": "numerics",
     "registry": "load",
     "setting": "Problem Setting array capacity choice derived fixed flag number size",
-    "simulation": "Simulation Variable host_piece piece simulation stream",
+    "simulation": "Simulation Variable generator host_piece piece simulation stream",
     "sweep": "sweep",
     "tables": "Table",
     "theory": "Experiment Preset Theory experiment",
     "thresholds": "find_threshold",
-    "training": "RUN Run descent loop record_steps",
+    "training": "RUN Run descent loop record_steps without_repeats",
 }
 _HOME = {name: f"lemmata.lab.{room}" for room, names in _ROOMS.items() for name in names.split()}
 
@@ -117,6 +117,7 @@ __all__ = [
     "flag",
     "fresh",
     "full",
+    "generator",
     "host_piece",
     "increasing",
     "independent",
@@ -132,6 +133,7 @@ __all__ = [
     "on_law",
     "one_pass",
     "open_engine",
+    "option",
     "parameter",
     "piece",
     "power_law",
@@ -148,7 +150,9 @@ __all__ = [
     "stream",
     "sweep",
     "threshold",
+    "with_key",
     "within",
+    "without_repeats",
 ]
 
 

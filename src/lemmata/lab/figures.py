@@ -184,7 +184,7 @@ def groups(
         for place in range(len(labels)):
             runs = part.isel({along: place})
             shown = name if place == 0 and (by or label != "{}") else None
-            how = {"sideways": sideways, "width": 0.12 if len(kinds) == 1 else 0.3 / len(kinds), "middle": middle}
+            how = {"sideways": sideways, "width": 0.12 if len(kinds) == 1 else 0.18 / len(kinds), "middle": middle}
             strip(ax, place + shift, runs, kind.color, shown, **how, **{"marker": kind.marker, **style})
     names(ax, [(words or {}).get(each, word(each)) for each in labels], sideways=sideways)
 
@@ -225,6 +225,7 @@ def success_map(ax: Axes, rates: xr.DataArray, x: str, y: str, words: str = "suc
     """Rates over two axes as a grey map, black 0 and white 1, with its scale."""
     shown = (rates.mean("seed") if "seed" in rates.dims else rates).transpose(y, x)
     ax.grid(False)
+    ax.set_facecolor("#f3d3d3")  # cells without a value
     image = ax.imshow(shown.values, cmap="gray", vmin=0, vmax=1, origin="lower", aspect="auto")
     ax.set_xticks(range(shown.sizes[x]), [word(value) for value in shown[x].values], fontsize=8)
     ax.set_yticks(range(shown.sizes[y]), [word(value) for value in shown[y].values])
@@ -263,18 +264,37 @@ def corrected(ax: Axes, y: Any, words: str | None, x: Any = None, **style: Any) 
     predicted(ax, y, words, x, **{**CORRECTED, **style})
 
 
-def claimed(ax: Axes, claim: Claim, part: str = "", label: str = "", words: str = "", *, across: bool = False) -> None:
+def claimed(
+    ax: Axes,
+    claim: Claim,
+    part: str = "",
+    label: str = "",
+    words: str = "",
+    *,
+    across: bool = False,
+    at: float | None = None,
+    half: float = 0.42,
+) -> None:
     """The level or range at which a claim is decided, as its judge has it.
 
-    part: of a judge of several criteria, which one; label: of limits by label, whose. across: on the x axis.
+    part: of a judge of several criteria, which one; label: of limits by label, whose. across: on the x axis. at: at one
+    place of a categorical axis.
     """
     low, high = level_of(claim.judge, part, label)
-    if np.isfinite(low) and np.isfinite(high):
-        draw = ax.axvspan if across else ax.axhspan
-        draw(low, high, color=GREY, alpha=0.18, linewidth=0, label=f"{words or 'claimed'}: {low:g} to {high:g}")
-        return
+    both = np.isfinite(low) and np.isfinite(high)
     level, relation = (low, "≥") if np.isfinite(low) else (high, "≤")
-    (ax.axvline if across else ax.axhline)(level, label=f"{words or 'claimed'}: {relation} {level:g}", **CLAIMED)
+    said = f"{words or 'claimed'}: " + (f"{low:g} to {high:g}" if both else f"{relation} {level:g}")
+    name = None if said in ax.get_legend_handles_labels()[1] else said
+    shade: dict[str, Any] = {"color": GREY, "alpha": 0.18, "linewidth": 0, "label": name}
+    if at is None:
+        draw = {True: (ax.axvspan, ax.axvline), False: (ax.axhspan, ax.axhline)}[across]
+        draw[0](low, high, **shade) if both else draw[1](level, label=name, **CLAIMED)
+        return
+    ends = [at - half, at + half]
+    if both:
+        (ax.fill_betweenx if across else ax.fill_between)(ends, low, high, **shade)
+    else:
+        ax.plot(*(([level] * 2, ends) if across else (ends, [level] * 2)), label=name, **CLAIMED)
 
 
 def law(ax: Axes, x: Any, values: Any, powers: Any, words: str | None, **style: Any) -> None:
@@ -344,7 +364,8 @@ def _interval(rows: np.ndarray) -> np.ndarray:
 def _rows(values: xr.DataArray, along: str) -> np.ndarray:
     """The values as rows[seed, along], whatever other dimensions they have counted as seeds."""
     others = [dim for dim in values.dims if dim != along]
-    return np.atleast_2d(values.transpose(*others, along).values.reshape(-1, values.sizes[along]).astype(float))
+    count = max(1, int(np.prod([values.sizes[dim] for dim in others])))
+    return values.transpose(*others, along).values.reshape(count, values.sizes[along]).astype(float)
 
 
 def _each(

@@ -13,6 +13,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, NullLocator
+from matplotlib.transforms import ScaledTranslation
 
 from lemmata.lab.intervals import Estimate, mean_interval
 
@@ -40,8 +41,10 @@ class Look(NamedTuple):
 
 
 def look(i: int) -> Look:
-    """The i-th look, from the first again after the last."""
-    return Look(*(kind[i % len(kind)] for kind in (PALETTE, MARKERS, DASHES)))
+    """The i-th look; after the last colour the first again, with another marker and dash."""
+    count = len(PALETTE)
+    shifted = (i + i // count) % count
+    return Look(PALETTE[i % count], MARKERS[shifted], DASHES[shifted])
 
 
 def panels(
@@ -67,19 +70,12 @@ def finish(ax: Axes, title: str = "", y: str = "", x: str = "", *, legend: int =
     ax.set_ylabel(y or ax.get_ylabel())
     ax.set_xlabel(x or ax.get_xlabel())
     if legend and ax.axison and ax.get_legend_handles_labels()[0]:
-        ax.legend(
-            **{
-                "loc": "upper center",
-                "bbox_to_anchor": (0.5, -0.17),
-                "ncols": legend,
-                "borderaxespad": 0.0,
-                "fontsize": 8,
-                "frameon": False,
-                "columnspacing": 1.2,
-                "handlelength": 2.2,
-                **style,
-            }
-        )
+        lines = max((text.get_text().count("\n") for text in ax.get_xticklabels()), default=0)
+        below = 14 + 10 * lines + (20 + 10 * ax.get_xlabel().count("\n") if ax.get_xlabel() else 0)
+        down = ScaledTranslation(0, -below / 72, ax.get_figure(root=True).dpi_scale_trans)  # pyright: ignore[reportOptionalMemberAccess]
+        place = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0), "bbox_transform": ax.transAxes + down}
+        look = {"fontsize": 8, "frameon": False, "columnspacing": 1.2, "handlelength": 2.2, "borderaxespad": 0.3}
+        ax.legend(**{**place, **look, "ncols": legend, **style})
 
 
 def names(ax: Axes, labels: Sequence[str], words: str = "", *, sideways: bool = False, **style: Any) -> None:
@@ -99,7 +95,7 @@ def numbers(ax: Axes, values: Any, words: str = "") -> None:
     ax.set_xlabel(words or ax.get_xlabel())
     if values.size:
         ax.set_xscale("log")
-        ax.set_xticks(values, [f"{v:g}" if 9.5 < v < 1e5 else f"{v:.3g}" for v in values], fontsize=8)
+        ax.set_xticks(values, [f"{v:g}" if v < 1e5 and v == round(v) else f"{v:.3g}" for v in values], fontsize=8)
         ax.xaxis.set_minor_locator(NullLocator())
         room = max((values.max() / values.min()) ** 0.08, 1.03) if values.size > 1 else 2.0
         ax.set_xlim(values.min() / room, values.max() * room)
@@ -140,7 +136,7 @@ def log_x(ax: Axes) -> None:
         return
     ax.set_xscale("log")
     low, high = ax.get_xlim()
-    if high < 15 * low:
+    if high < 100 * low:
         ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         ax.xaxis.set_major_formatter("{x:g}")
         ax.xaxis.set_minor_formatter(NullFormatter())
@@ -155,8 +151,10 @@ def from_zero(ax: Axes, top: float = 0.0) -> None:
 
 
 def word(label: Any) -> str:
-    """A label of an axis in words: numbers without trailing zeros, names without underscores."""
-    return f"{label:g}" if isinstance(label, (int, float, np.number)) else str(label).replace("_", " ")
+    """A label of an axis in words: numbers without trailing zeros, names without underscores, mathematics as it is."""
+    if isinstance(label, (int, float, np.number)):
+        return f"{label:g}"
+    return str(label) if "$" in str(label) else str(label).replace("_", " ")
 
 
 def signed(value: float) -> str:

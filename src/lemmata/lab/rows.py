@@ -28,13 +28,13 @@ class ControlRow:
     expected: str
     measured: float | None
     note: str
-    changed: str
+    changed: str = ""
     """which arguments of the evidence it changes, from what to what; empty if it is other evidence"""
 
     @classmethod
     def of(cls, claim: Claim, control: Control, verdict: Verdict) -> ControlRow:
         changed = claim.changed_by(control) or {}
-        words = ", ".join(f"{name} = {_spell(new)} instead of {_spell(old)}" for name, (old, new) in changed.items())
+        words = ", ".join(f"{name} = {_spell(new)}, not {_spell(old)}" for name, (old, new) in changed.items())
         outcome, expected = verdict.outcome, claim.expected_of(control)
         return cls(control.case, outcome, expected, _finite(verdict.measured), verdict.note, words)
 

@@ -16,15 +16,14 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from lemmata.lab.errors import UserError
-from lemmata.lab.simulation import piece, stream
+import lemmata as lm
 from lemmata.networks.attention import softmax_attention
 from lemmata.networks.transformer import Block, Dense, Norm, dense, draw_dense, draw_norm, layer_norm
 from lemmata.theories.graph_transformer.deep.data import Entries, Inputs
 from lemmata.theories.graph_transformer.deep.setting import DeepSetting
 from lemmata.theories.graph_transformer.sampling import Ordered, draw_positions
 
-ROOM = 0.1
+EXCESS = 0.1
 """The GCN has at least as many parameters as the transformer, and at most this share more."""
 
 
@@ -52,7 +51,7 @@ class Gcn(NamedTuple):
     layers: tuple[Dense, ...]
 
 
-@piece("layers", "heads", "width", "feedforward", "bins", once=True)
+@lm.piece("layers", "heads", "width", "feedforward", "bins", once=True)
 def draw_transformer(problem: DeepSetting, key: jax.Array, *, inputs: int, classes: int) -> GraphTransformer:
     """The default initial layers of the common libraries, and b = 0."""
     width, hidden = problem.width, problem.feedforward
@@ -60,11 +59,15 @@ def draw_transformer(problem: DeepSetting, key: jax.Array, *, inputs: int, class
     def one(key: jax.Array) -> Block:
         inward, outward, first, second = jax.random.split(key, 4)
         return Block(
-            draw_norm(width), draw_dense(inward, width, 3 * width), draw_dense(outward, width, width),
-            draw_norm(width), draw_dense(first, width, hidden), draw_dense(second, hidden, width),
-        )  # fmt: skip
+            draw_norm(width),
+            draw_dense(inward, width, 3 * width),
+            draw_dense(outward, width, width),
+            draw_norm(width),
+            draw_dense(first, width, hidden),
+            draw_dense(second, hidden, width),
+        )
 
-    read_in, blocks, read_out = jax.random.split(stream(key, "init"), 3)
+    read_in, blocks, read_out = jax.random.split(lm.stream(key, "init"), 3)
     return GraphTransformer(
         draw_dense(read_in, inputs, width),
         jax.vmap(one)(jax.random.split(blocks, problem.layers)),
@@ -74,11 +77,11 @@ def draw_transformer(problem: DeepSetting, key: jax.Array, *, inputs: int, class
     )
 
 
-@piece("layers", once=True)
+@lm.piece("layers", once=True)
 def draw_gcn(problem: DeepSetting, key: jax.Array, *, inputs: int, classes: int, width: int) -> Gcn:
     """Glorot's uniform matrices and biases 0, as graph convolutions are usually begun."""
     sizes = [inputs, *[width] * (problem.layers - 1), classes]
-    keys = jax.random.split(stream(key, "init"), problem.layers)
+    keys = jax.random.split(lm.stream(key, "init"), problem.layers)
 
     def one(key: jax.Array, rows: int, columns: int) -> Dense:
         reach = math.sqrt(6 / (rows + columns))
@@ -109,9 +112,9 @@ def matching_width(parameters: int, layers: int, inputs: int, classes: int) -> i
     width = 1
     while count(width) < parameters and layers > 1:
         width += 1
-    if not parameters <= count(width) <= (1 + ROOM) * parameters:
-        raise UserError(
-            f"No GCN of {layers} layers has between {parameters} and {1 + ROOM:g} times as many parameters; "
+    if not parameters <= count(width) <= (1 + EXCESS) * parameters:
+        raise lm.UserError(
+            f"No GCN of {layers} layers has between {parameters} and {1 + EXCESS:g} times as many parameters; "
             "give its width as gcn_width."
         )
     return width
