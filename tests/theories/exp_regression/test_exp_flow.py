@@ -11,7 +11,7 @@ from scipy.integrate import solve_ivp
 
 from lemmata.lab.precision import numerics
 from lemmata.lab.simulation import stream
-from lemmata.theories.exp_regression.claims.common import tight_network, tight_step
+from lemmata.theories.exp_regression.claims.decomposition import tight_network, tight_step
 from lemmata.theories.exp_regression.data import Data, draw
 from lemmata.theories.exp_regression.decomposition import asymmetric_kernel
 from lemmata.theories.exp_regression.flow import compare_flow, compare_separate, flow_limit, flow_weights

@@ -1,4 +1,8 @@
-"""Over-parameterised exponential regression: the tangent kernel of a two-layer exponential network."""
+"""Over-parameterised exponential regression: the tangent kernel of a two-layer exponential network.
+
+In reading order: setting, data, network, constants (kernels, step size, horizon), training, decomposition (one step
+taken apart), probes, flow (one point in closed form), bounds, theorem; then studies, claims, experiments and figures.
+"""
 
 import lemmata as lm
 from lemmata.theories.exp_regression import bounds

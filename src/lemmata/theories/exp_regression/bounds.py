@@ -15,7 +15,6 @@ import jax.numpy as jnp
 import numpy as np
 
 import lemmata as lm
-from lemmata.lab.bounds import option
 from lemmata.theories.exp_regression.setting import PROJECTION_SOURCES
 
 RUNNABLE = 1e7
@@ -31,8 +30,8 @@ _DELTA = lm.parameter(0.05, "δ", "failure probability", low=0, high=0.1, open_e
 _EPSILON = lm.parameter(1e-3, "ε", "wanted squared error", low=0, high=0.1, open_ends="low high")
 _C = lm.parameter(10.0, "C", "constant of the paper's B", low=0, open_ends="low")
 _B = lm.parameter(1.0, "B", "largest projection, for projection_source=empirical", low=0)
-_SOURCE = option("paper", "where B comes from", *PROJECTION_SOURCES)
-_INIT = option("coupled", "initialisation", "coupled", "independent")
+_SOURCE = lm.option("paper", "where B comes from", *PROJECTION_SOURCES)
+_INIT = lm.option("coupled", "initialisation", "coupled", "independent")
 _PROJECTIONS: Any = {"n": _N, "m": _M, "delta": _DELTA, "sigma": _SIGMA, "C": _C, "projection_source": _SOURCE, "B": _B}
 
 

@@ -203,7 +203,13 @@ def tight_gradients(projection: float = 0.0) -> dict[str, Any]:
     return {"measured": steep / (math.exp(projection) * abs(float(residual[0]))), "predicted": 1.0}
 
 
-EVERY = lm.at_most(SLACK, by="every")
+def _bound(
+    name: str, reference: str, statement: str, evidence: lm.Evidence, control: lm.Control, **rest: Any
+) -> lm.Claim:
+    """Left side / right side is at most 1 in every seed."""
+    return lm.Claim(name, reference, "bound", statement, evidence, lm.at_most(SLACK, by="every"), control, **rest)
+
+
 NOT_TIGHT = lm.Control("<w_r, x> = ±0.5 for W = 0", projection=0.5)
 
 CLAIMS = (
@@ -261,22 +267,18 @@ CLAIMS = (
         formula="residual ≤ 1e-10 max(1, ‖e‖² + |C_1| + |C_2| + C_3)",
         corrects="q8-second-order-sign",
     ),
-    lm.Claim(
+    _bound(
         "q9-first-order-bound",
         "Claim 9.3",
-        "bound",
         "C_1 ≤ -mηλ‖e‖² at every step with λ_min(H(t)) ≥ λ/2.",
         ratio("first_order"),
-        EVERY,
         lm.Control("e := lowest eigenvector of H, λ := 2.1 λ_min(H)", variable="first_order_defect"),
     ),
-    lm.Claim(
+    _bound(
         "q10-asymmetric",
         "Claim 8.4",
-        "bound",
         "No entry of H_asy exceeds e^{2(B+R)} at the final weights, for P uniform on [-1, 1] and P = ±1 at random.",
         ratio("asymmetric"),
-        EVERY,
         lm.Control("the tight case with half the bound", halved_asymmetric()),
     ),
     lm.Claim(
@@ -289,25 +291,21 @@ CLAIMS = (
         lm.Control("P ≡ 0.5", mask=0.5),
         source="derived",
     ),
-    lm.Claim(
+    _bound(
         "q11-second-order",
         "Claim 9.4, as printed",
-        "bound",
         "C_2 ≤ 2mη²ne^{4B}‖e‖², in the tight case.",
         tight_ratio("second_order_printed"),
-        EVERY,
         lm.Control(
             "coupled runs, steps with ‖e‖ ≤ √n and n ≤ 1.9e^{B-3R}", ratio("second_order_printed", init=["coupled"])
         ),
         expected=lm.FAILS,
     ),
-    lm.Claim(
+    _bound(
         "q11-second-order-corrected",
         "Claim 9.4, erratum 8",
-        "bound",
         "C_2 ≤ 2mη p_max n e^{2(B+R)}‖e‖² with p_max = max |e^z - 1 - z|/|z|, at every step, both initialisations.",
         ratio_of_both("second_order"),
-        EVERY,
         lm.Control("the printed bound in the tight case", tight_ratio("second_order_printed")),
         corrects="q11-second-order",
     ),
@@ -331,22 +329,18 @@ CLAIMS = (
         NOT_TIGHT,
         source="derived",
     ),
-    lm.Claim(
+    _bound(
         "q12-third-term",
         "Claim 9.5, as proved",
-        "bound",
         "C_3 ≤ 4m²η²n²e^{4(B+R)}‖e‖² at every step with η‖Δw_r‖ ≤ 0.01.",
         ratio("third_order"),
-        EVERY,
         lm.Control("the tight case with 4 replaced by 0.9", tight_ratio("third_order", divided=4 / 0.9)),
     ),
-    lm.Claim(
+    _bound(
         "q12-third-term-stated",
         "Claim 9.5, as stated",
-        "bound",
         "C_3 ≤ m²η²n²e^{8B}‖e‖² at those steps with B ≥ 0.35 + R.",
         ratio("third_order_stated"),
-        EVERY,
         lm.Control("the tight case, right side times 0.9, any B", tight_ratio("third_order_stated", divided=1 / 0.9)),
     ),
     lm.Claim(
@@ -360,13 +354,11 @@ CLAIMS = (
         NOT_TIGHT,
         source="derived",
     ),
-    lm.Claim(
+    _bound(
         "q13-gradient-norm",
         "Lemma 8.5",
-        "bound",
         "‖Δw_r‖ ≤ e^{B+R} √n ‖e‖ at every step, for every neuron.",
         ratio_of_both("gradient_norm"),
-        EVERY,
         lm.Control("the tight case with half the bound", tight_ratio("gradient_norm", divided=2.0)),
     ),
     lm.Claim(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax.numpy as jnp
 import xarray as xr
 
@@ -40,7 +42,9 @@ def one_point(factor: float) -> float:
     return float(moved_ratios(head, jnp.ones((1, 1)), weights, weights + factor * R, R)["frobenius_change"])
 
 
-def _claim(name: str, reference: str, statement: str, evidence: lm.Evidence, control: lm.Control, **rest) -> lm.Claim:
+def _claim(
+    name: str, reference: str, statement: str, evidence: lm.Evidence, control: lm.Control, **rest: Any
+) -> lm.Claim:
     return lm.Claim(name, reference, "bound", statement, evidence, lm.at_most(SLACK, by="every"), control, **rest)
 
 
