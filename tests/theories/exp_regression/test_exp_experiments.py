@@ -12,10 +12,11 @@ from lemmata.lab.grid import Grid, make_grid
 from lemmata.lab.sweep import sweep
 from lemmata.theories import exp_regression
 from lemmata.theories.exp_regression import measures
-from lemmata.theories.exp_regression.initial import measure_initial, sample_kernel
-from lemmata.theories.exp_regression.perturbation import perturb_weights
+from lemmata.theories.exp_regression.studies.initial import measure_initial
+from lemmata.theories.exp_regression.studies.montecarlo import sample_kernel
+from lemmata.theories.exp_regression.studies.perturbation import perturb_weights
+from lemmata.theories.exp_regression.studies.vacuity import calculate
 from lemmata.theories.exp_regression.training import simulate
-from lemmata.theories.exp_regression.vacuity import calculate
 
 pytestmark = pytest.mark.usefixtures("hasty_programs")
 
@@ -27,7 +28,7 @@ inf, nan = float("inf"), float("nan")
 # Experiments at `quick`: simulation, seeds, fields of every cell, and for every axis its labels with their fields
 
 DEFAULTS = {
-    "samples": 10, "dimension": 10, "weight_scale": 1.0, "init": "coupled", "sampler": "sphere", "neurons": 1024,
+    "samples": 10, "dimension": 10, "weight_scale": 1.0, "init": "coupled", "data_law": "sphere", "neurons": 1024,
     "step": "practical", "step_constant": 0.5, "tolerance": 1e-3, "failure_probability": 0.05, "tail_constant": 10.0,
     "activation": "exp", "scale": "one", "steps": 600, "records": 60, "horizon": "given", "pair": "none",
     "data_seed": -1, "trained": 1, "compare_step": 20, "least_target": 0.0, "weight_samples": 10**6,
@@ -59,7 +60,7 @@ QUICK: dict[str, tuple[Any, int, dict[str, Any], dict[str, dict[Any, dict[str, A
         },
     ),
     "q5-width": (
-        measure_initial, 200, {"samples": 5, "dimension": 5, "sampler": "orthonormal", "neurons": 456},
+        measure_initial, 200, {"samples": 5, "dimension": 5, "data_law": "orthonormal", "neurons": 456},
         {"weight_scale": values("weight_scale", 0.05, 1.0)},
     ),
     "q6-perturbation": (
@@ -92,7 +93,7 @@ QUICK: dict[str, tuple[Any, int, dict[str, Any], dict[str, dict[Any, dict[str, A
     "x2-orthonormal": (
         simulate, 10, {**JUDGED, "stop": "never", "compare": "separate"},
         {
-            "sampler": values("sampler", "orthonormal", "sphere"),
+            "data_law": values("data_law", "orthonormal", "sphere"),
             "step_constant": values("step_constant", 0.05, 0.5),
         },
     ),
@@ -103,17 +104,17 @@ QUICK: dict[str, tuple[Any, int, dict[str, Any], dict[str, dict[Any, dict[str, A
         simulate, 5, {**JUDGED, "stop": "never", "steps": 300},
         {
             "neurons": values("neurons", 128, 512, 2048, 8192),
-            "output": {"1": {"scale": "one"}, "1/√m": {"scale": "inv_sqrt_m"}},
+            "scale": values("scale", "one", "inv_sqrt_m"),
         },
     ),
     "x4-frontier-n": (
         simulate, 20, {"dimension": 20, "horizon": "predicted", "least_steps": 0, "steps": 20_000, "track": "loss"},
-        {"samples": values("samples", 5, 10, 20), "network": widths(512)},
+        {"samples": values("samples", 5, 10, 20), "variant": widths(512)},
     ),
     "x4-frontier-lambda": (
         simulate, 20,
-        {"samples": 8, "sampler": "clustered", "horizon": "predicted", "least_steps": 0, "steps": 20_000},
-        {"pair_angle": values("pair_angle", 1.0, 0.5, 0.25), "network": widths(512)},
+        {"samples": 8, "data_law": "clustered", "horizon": "predicted", "least_steps": 0, "steps": 20_000},
+        {"pair_angle": values("pair_angle", 1.0, 0.5, 0.25), "variant": widths(512)},
     ),
     "x5-initialisation": (
         simulate, 10, {**JUDGED, "stop": "tolerance", "steps": 5000},
@@ -134,7 +135,7 @@ QUICK: dict[str, tuple[Any, int, dict[str, Any], dict[str, dict[Any, dict[str, A
         },
     ),
     "x8-vacuity": (
-        calculate, 1, {"sampler": "orthonormal", "dimension": 1000},
+        calculate, 1, {"data_law": "orthonormal", "dimension": 1000},
         {
             "samples": values("samples", 10, 100, 1000),
             # the register's q17-paper-width needs 0.05 beside the specification's 0.1 and 0.01
@@ -146,7 +147,7 @@ QUICK: dict[str, tuple[Any, int, dict[str, Any], dict[str, dict[Any, dict[str, A
     "x9-theorem": (
         simulate, 5,
         {
-            **JUDGED, "sampler": "orthonormal", "source": "union", "step": "theory", "horizon": "predicted",
+            **JUDGED, "data_law": "orthonormal", "projection_source": "union", "step": "theory", "horizon": "predicted",
             "stop": "tolerance", "least_target": 0.1, "steps": 100_000,
         },
         {
@@ -157,10 +158,10 @@ QUICK: dict[str, tuple[Any, int, dict[str, Any], dict[str, dict[Any, dict[str, A
         },
     ),
     "q16-samplers": (
-        simulate, 5, {**JUDGED, "stop": "rounding"}, {"sampler": values("sampler", "ball", "random_labels", "teacher")},
+        simulate, 5, {**JUDGED, "stop": "rounding"}, {"data_law": values("data_law", "ball", "random_labels", "teacher")},
     ),
     "q16-theory": (
-        simulate, 5, {**JUDGED, "stop": "never", "steps": 1000, "step": "theory", "source": "empirical"}, {},
+        simulate, 5, {**JUDGED, "stop": "never", "steps": 1000, "step": "theory", "projection_source": "empirical"}, {},
     ),
     "q21-flow": (
         simulate, 5, {"dimension": 5, "neurons": 40, "stop": "never", "compare": "flow"},
@@ -206,7 +207,7 @@ def test_the_phase_map_spans_both_sides_of_the_edge_of_stability_in_one_capacity
     constants = np.array(found.labels["step_constant"])
     assert constants.min() < 1
     assert constants.max() > 4
-    assert {setting.room for setting in found.cells.values()} == {max(found.labels["neurons"])}
+    assert {setting.neuron_room for setting in found.cells.values()} == {max(found.labels["neurons"])}
 
 
 @pytest.mark.parametrize("name", ["x4-frontier-n", "x4-frontier-lambda", "x6-stability"])
@@ -226,7 +227,7 @@ def test_an_experiment_has_three_presets_of_growing_size_and_says_what_it_asks(n
     for axis, labels in grid(name, "quick").labels.items():
         assert set(labels) <= set(grid(name, "paper").labels[axis])
     assert list(grid(name, "smoke").labels) == list(grid(name, "quick").labels)
-    kept = ("stop", "track", "step", "horizon", "compare", "sampler", "source")
+    kept = ("stop", "track", "step", "horizon", "compare", "data_law", "projection_source")
     assert len({tuple(getattr(preset.setting, field) for field in kept) for preset in (smoke, quick, paper)}) == 1
 
 
@@ -297,8 +298,8 @@ def test_data_fixed_by_their_own_seed_are_the_same_in_every_run(smoke):
 
 def test_frozen_networks_of_the_frontier_do_not_move(smoke):
     data = smoke["x4-frontier-n"]
-    assert (data.largest_drift.isel(network=-1) == 0).all()
-    assert (data.largest_drift.isel(network=slice(None, -1)) > 0).all()
+    assert (data.largest_drift.isel(variant=-1) == 0).all()
+    assert (data.largest_drift.isel(variant=slice(None, -1)) > 0).all()
 
 
 @pytest.mark.parametrize("name", [name for name, claim in CLAIMS.items() if claim.reads])
@@ -409,18 +410,18 @@ def test_the_bootstrap_interval_covers_the_seeds_and_is_reproducible():
 
 def frontier_data(hits: list[list[list[float]]], predicted: float = 500.0) -> xr.Dataset:
     found = xr.DataArray(
-        hits, dims=("samples", "network", "seed"), coords={"samples": [5, 10], "network": ["2", "4", "8", "8 frozen"]}
+        hits, dims=("samples", "variant", "seed"), coords={"samples": [5, 10], "variant": ["2", "4", "8", "8 frozen"]}
     )
-    return xr.Dataset({"hit_step": found, "predicted_steps": xr.full_like(found, predicted)})
+    return xr.Dataset({"reached_step": found, "predicted_steps": xr.full_like(found, predicted)})
 
 
 def test_a_run_succeeds_if_it_arrives_by_the_predicted_step():
-    data = xr.Dataset({"hit_step": seeds(500, 501, inf, nan), "predicted_steps": seeds(500, 500, 500, 500)})
+    data = xr.Dataset({"reached_step": seeds(500, 501, inf, nan), "predicted_steps": seeds(500, 500, 500, 500)})
     assert measures.successes(data).values.tolist() == [1, 0, 0, 0]
 
 
 def test_a_run_that_never_arrives_has_not_succeeded_where_nothing_is_predicted():
-    data = xr.Dataset({"hit_step": seeds(inf, 20), "predicted_steps": seeds(inf, inf)})
+    data = xr.Dataset({"reached_step": seeds(inf, 20), "predicted_steps": seeds(inf, inf)})
     assert measures.successes(data)[0] == 0
 
 
@@ -430,7 +431,7 @@ def test_the_frontier_is_the_smallest_width_at_which_nine_in_ten_arrive():
     assert measures.widths(data)[0] == ["2", "4", "8"]
     # frozen networks do not count
     assert measures.frontier(data, "samples").values.tolist() == [4.0, inf]
-    assert measures.frontier(data.transpose("seed", "network", "samples"), "samples").values.tolist() == [4.0, inf]
+    assert measures.frontier(data.transpose("seed", "variant", "samples"), "samples").values.tolist() == [4.0, inf]
 
 
 def test_a_share_of_seeds_has_wilsons_interval():

@@ -221,10 +221,7 @@ class Setting(lm.Setting):
                 "is not allowed: the two fractions add up to at most 1."
             )
         if self.relevant_fraction <= self.confusion_fraction:
-            yield (
-                f"relevant_fraction = {self.relevant_fraction:g} is not allowed: it must exceed "
-                f"confusion_fraction = {self.confusion_fraction:g}."
-            )
+            yield self._wrong("relevant_fraction", f"it must exceed confusion_fraction = {self.confusion_fraction:g}")
         if self.relevant_tokens <= self.confusion_tokens:
             yield (
                 f"relevant_fraction = {self.relevant_fraction:g} gives {self.relevant_tokens} of {self.tokens} tokens, "
@@ -233,27 +230,20 @@ class Setting(lm.Setting):
         if self.relevant_tokens + self.confusion_tokens > self.tokens:
             yield f"relevant and confusion tokens after rounding exceed tokens = {self.tokens}."
         if self.classes != 2**self.outputs:
-            yield f"classes = {self.classes} is not allowed: classes is a power of two (labels are coded in ±1)."
+            yield self._wrong("classes", "classes is a power of two (labels are coded in ±1)")
         if self.patterns <= self.classes:
-            yield (
-                f"patterns = {self.patterns} is not allowed: besides the {self.classes} discriminative patterns there "
-                "is at least one other."
-            )
+            why = f"besides the {self.classes} discriminative patterns there is at least one other"
+            yield self._wrong("patterns", why)
         if self.dimension < self.patterns:
-            yield (
-                f"dimension = {self.dimension} is not allowed: orthonormal patterns need dimension at least "
-                f"patterns = {self.patterns}."
-            )
+            yield self._wrong("dimension", f"orthonormal patterns need dimension at least patterns = {self.patterns}")
         if self.kept_tokens < 1:
-            yield f"keep = {self.keep:g} is not allowed: of {self.tokens} tokens it keeps none."
+            yield self._wrong("keep", f"of {self.tokens} tokens it keeps none")
         yield from self._variants()
         if self.noise_law != "gaussian" and self.noise_radius >= KAPPA / 4:
-            yield f"noise_radius = {self.noise_radius:g} is not allowed: it must be less than κ/4 = {KAPPA / 4:.4g}."
+            yield self._wrong("noise_radius", f"it must be less than κ/4 = {KAPPA / 4:.4g}")
         if self.init == "assumption" and self.patterns > min(self.value_width, self.key_width):
-            yield (
-                f"patterns = {self.patterns} is not allowed: it must not exceed value_width = {self.value_width} "
-                f"or key_width = {self.key_width}."
-            )
+            widths = f"value_width = {self.value_width} or key_width = {self.key_width}"
+            yield self._wrong("patterns", f"it must not exceed {widths}")
         if self.init == "literal" and not (self.value_width == self.key_width == self.dimension):
             yield "init = literal is not allowed: it needs value_width = key_width = dimension."
         if self.init == "literal" and self.token_noise == 0:
@@ -268,7 +258,7 @@ class Setting(lm.Setting):
                 yield "value_error_directions is not allowed: its columns must be unit vectors."
         yield from self.exceeding("batch", "samples", given)
         if self.test_samples > 4096:
-            yield f"test_samples = {self.test_samples} is not allowed: test_samples is at most 4096."
+            yield self._wrong("test_samples", "test_samples is at most 4096")
         if self.reduction == "patterns":
             noiseless = self.radius == 0 and self.noisy_fraction == 0
             plain = self.output == "shared" and self.fractions == "fixed" and self.label_balance == "exact"
@@ -281,15 +271,16 @@ class Setting(lm.Setting):
                     "true labels, full batch and an even number of samples."
                 )
 
+    def _wrong(self, name: str, why: str) -> str:
+        return f"{name} = {getattr(self, name):g} is not allowed: {why}."
+
     def _variants(self) -> Iterator[str]:
         """Rules of the general data model (2.3) and of the network variants (3.2)."""
         if self.members > 1:
             needed = self.patterns * (1 + self.members)
             if self.dimension < needed:
-                yield (
-                    f"dimension = {self.dimension} is not allowed: {self.patterns} sets of {self.members} members "
-                    f"need dimension at least {needed}."
-                )
+                sets = f"{self.patterns} sets of {self.members} members"
+                yield self._wrong("dimension", f"{sets} need dimension at least {needed}")
             # two tokens of a set lie at most Δ + 2τ apart, which with another 2τ must stay below κ (2.3)
             if 4 * self.radius + self.member_distance >= KAPPA:
                 yield (

@@ -127,8 +127,9 @@ def value_growth(data: xr.Dataset, exchanged: bool = False) -> dict[str, xr.Data
     ratio = lm.at_end(matrix) / matrix.isel(record=0)
     order = [2, 3, 0, 1] if exchanged else [0, 1, 2, 3]
     order += range(4, matrix.sizes["pattern"])
-    diagonal = xr.concat([ratio.isel(feature=j, pattern=j) for j in order], "entry")
-    return {"discriminative": diagonal.isel(entry=[0, 1]), "neutral": diagonal.isel(entry=slice(2, None))}
+    diagonal = {str(j + 1): ratio.isel(feature=j, pattern=j) for j in order}
+    entries = lm.stack(diagonal, "entry")
+    return {"discriminative": entries.isel(entry=[0, 1]), "neutral": entries.isel(entry=slice(2, None))}
 
 
 @lm.evidence("v10-lucky-sets")

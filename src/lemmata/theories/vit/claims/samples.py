@@ -13,7 +13,7 @@ from lemmata.theories.vit.measures import half_thresholds
 
 ENOUGH_SLACK = 0.05
 """Slack of (2.8) from which on trained and frozen attention are compared."""
-SIZES = {"dimension": 10, "value_width": 10, "key_width": 10, "neurons": 1000}
+SIZES: dict[str, Any] = {"dimension": 10, "value_width": 10, "key_width": 10, "neurons": 1000}
 """Those of V23."""
 
 

@@ -10,18 +10,9 @@ from lemmata.theories.vit.experiments import ATTENTION, VARIANTS, WIDE, experime
 from lemmata.theories.vit.figures import attention as figures
 from lemmata.theories.vit.studies.initial import measure_initial
 
-_F4 = {
-    "relevant_fraction": 0.5,
-    "confusion_fraction": 0.05,
-    "samples": 200,
-    "neurons": 1000,
-    "batch": 20,
-    "steps": 400,
-    "record_every": 4,
-    "records": 101,
-    "stop": "never",
-    "track": "attention",
-}
+_RECORDS = {"record_every": 4, "records": 101, "stop": "never", "track": "attention"}
+_TRAINING = {"neurons": 1000, "batch": 20, "steps": 400, **_RECORDS}
+_F4 = {"relevant_fraction": 0.5, "confusion_fraction": 0.05, "samples": 200, **_TRAINING}
 
 
 def _counter_example(delta: float = 0.4) -> dict[str, Any]:

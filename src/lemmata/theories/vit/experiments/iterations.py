@@ -5,17 +5,8 @@ from __future__ import annotations
 from lemmata.theories.vit.experiments import ATTENTION, VARIANTS, WIDE, experiment
 from lemmata.theories.vit.figures import iterations as figures
 
-_F2 = {
-    "value_error": 0.1,
-    "attention_error": 0.4,
-    "confusion_fraction": 0.05,
-    "tokens": 20,
-    "neurons": 100,
-    "samples": 40,
-    "steps": 1500,
-    "records": 1501,
-    "stop": "small_loss",
-}
+_TRAINING = {"neurons": 100, "steps": 1500, "records": 1501, "stop": "small_loss"}
+_F2 = {**_TRAINING, "value_error": 0.1, "attention_error": 0.4, "confusion_fraction": 0.05, "tokens": 20, "samples": 40}
 _STEP_SIZES = {"shared": (0.02, 0.05, 0.1, 0.2, 0.5), "per_token": (0.25, 0.5, 1.0, 2.0)}
 
 EXPERIMENTS = (

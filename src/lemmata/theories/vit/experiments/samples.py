@@ -5,14 +5,8 @@ from __future__ import annotations
 from lemmata.theories.vit.experiments import ATTENTION, WIDE, experiment, fraction_axis, samples_axis
 from lemmata.theories.vit.figures import samples as figures
 
-_F1 = {
-    "output": "per_token",
-    "step_size": 2.0,
-    "neurons": 100,
-    "relevant_fraction": 0.36,
-    "confusion_fraction": 0.14,
-    "samples": 64,
-}
+_DATA = {"relevant_fraction": 0.36, "confusion_fraction": 0.14, "samples": 64}
+_F1 = {**_DATA, "output": "per_token", "step_size": 2.0, "neurons": 100}
 _GRID = {
     "relevant_fraction": fraction_axis(0.30, 0.32, 0.34, 0.36, 0.40, 0.48),
     "samples": samples_axis(2, 4, 8, 16, 32, 64, 128),

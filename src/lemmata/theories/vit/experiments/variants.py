@@ -7,6 +7,13 @@ from lemmata.theories.vit.experiments import ATTENTION, WIDE, experiment
 from lemmata.theories.vit.figures import variants as figures
 
 _SMALL = {"tokens": 40, "samples": 60, "track": "attention"}
+_CLASSES = {"classes": 4, "patterns": 7, "tokens": 40}
+
+
+def _widths(width: int) -> dict[str, int]:
+    """d = m_a = m_b."""
+    return {"dimension": width, "value_width": width, "key_width": width}
+
 
 EXPERIMENTS = (
     experiment(
@@ -14,18 +21,7 @@ EXPERIMENTS = (
         reference="Appendix A.6.1, (A.217)-(A.224)",
         question="Do the neurons of each of four classes learn the pattern of their class?",
         plot=figures.multiclass,
-        setting={
-            "dimension": 12,
-            "value_width": 12,
-            "key_width": 12,
-            "patterns": 7,
-            "classes": 4,
-            "tokens": 40,
-            "samples": 80,
-            "neurons": 400,
-            "steps": 400,
-            "records": 401,
-        },
+        setting={**_widths(12), **_CLASSES, "samples": 80, "neurons": 400, "steps": 400, "records": 401},
         seeds=3,
         paper={"test_samples": 1000},
     ),
@@ -34,14 +30,7 @@ EXPERIMENTS = (
         reference="Appendix A.6.2",
         question="Does training still work when every pattern is a set of nearby vectors?",
         plot=figures.pattern_sets,
-        setting={
-            **_SMALL,
-            "dimension": 20,
-            "value_width": 20,
-            "key_width": 20,
-            "members": 2,
-            "member_shares": [[0.7, 0.3]] * 5,
-        },
+        setting={**_SMALL, **_widths(20), "members": 2, "member_shares": [[0.7, 0.3]] * 5},
         axes={"attention": ATTENTION},
         seeds=3,
         paper=WIDE,

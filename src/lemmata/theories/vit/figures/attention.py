@@ -47,7 +47,7 @@ def losses(data: xr.Dataset) -> Figure:
     draw.paths(ax, still, "concentration", label="any loss, attention frozen", color=draw.GREY, linestyle=":")
     draw.predicted(ax, 1.0, "paper: limit 1")
     ax.set_ylim(0, 1.05)
-    draw.finish(ax, "concentration under other losses", "attention on label-relevant tokens, all queries", TIME)
+    draw.finish(ax, "concentration under other losses", "attention on relevant tokens,\nall queries", TIME)
     return figure
 
 

@@ -44,6 +44,7 @@ def dynamics(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     panels = (_growth, _alignment, _ratios, _coefficients)
     for ax, panel in zip(axes[2:], panels, strict=True):
         panel(ax, lucky, claims)
+        ax.set_title(f"{ax.get_title()}: {VARIANT_NAMES.get(str(lucky.variant.item()), '')}", fontsize=10)
     return figure
 
 
@@ -64,7 +65,7 @@ def _alignment(ax: Axes, data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> No
     draw.paths(ax, data, named, "side")
     draw.claimed(ax, claims["v9-lucky-alignment"], words="claimed at $T_0$")
     ax.set_ylim(min(0.0, ax.get_ylim()[0]), 1.05)
-    draw.finish(ax, "alignment of lucky neurons with their feature", "mean cosine of $W_{O,i}$ and $p_k$", UP_TO)
+    draw.finish(ax, "alignment of lucky neurons", "mean cosine of $W_{O,i}$ and $p_k$", UP_TO)
 
 
 def _ratios(ax: Axes, data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> None:
@@ -89,7 +90,7 @@ def _ratios(ax: Axes, data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> None:
     limit = float((data.confusion_share / data.relevant_share).mean("seed"))
     draw.predicted(ax, limit, r"paper (late $t$), output: $\alpha_\#/\alpha_*$")
     draw.from_zero(ax)
-    draw.finish(ax, "what must be small", "ratio of two groups of neurons", UP_TO, legend=1)
+    draw.finish(ax, "unlucky neurons, other class", "ratio of two groups of neurons", UP_TO, legend=1)
 
 
 def _coefficients(ax: Axes, data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> None:
@@ -109,4 +110,4 @@ def _coefficients(ax: Axes, data: xr.Dataset, claims: Mapping[str, lm.Claim]) ->
     draw.paths(ax, data, shown, "group")
     draw.predicted(ax, 0, "paper (A.17): $V^{(2)}>0$ on lucky −; corrected: own $<0$")
     ax.ticklabel_format(axis="y", scilimits=(-2, 2))
-    draw.finish(ax, "value coefficients while both classes have loss (A.176)", "group mean of $V_i^{(k)}$", UP_TO)
+    draw.finish(ax, "value coefficients (A.176)", "group mean of $V_i^{(k)}$", f"{TIME}, while both classes have loss")

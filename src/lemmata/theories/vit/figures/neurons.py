@@ -37,7 +37,7 @@ def lucky_sets(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
         )
         spread = 4 * np.sqrt(variance / neurons)
         left.fill_between([place - 0.42, place + 0.42], share - spread, share + spread, color=draw.GREY, alpha=0.2)
-    draw.claimed(left, claims["v10-lucky-all"], words=r"paper: $\Omega(m)$ are lucky; claimed of the mean")
+    draw.claimed(left, claims["v10-lucky-all"], words=r"paper: $\Omega(m)$ are lucky; claimed of the mean", at=3)
     draw.from_zero(left)
     title = "lucky neurons at $t=0$ (Lemma A.5.1), both classes"
     draw.finish(left, title, f"share of the $m={neurons:g}$ neurons", legend=1)

@@ -134,10 +134,9 @@ def sigma(data: xr.Dataset) -> Figure:
         last.plot(sigmas, np.where(inside, middle, np.nan), color=kind.color, marker=kind.marker, label=label)
         draw.never(last, sigmas[np.isposinf(middle)], kind.color, "beyond the grid")
         if inside[0]:
-            words = (
-                None if last.get_legend_handles_labels()[1].count("paper") else r"paper: $N \propto (1-\sigma)^{-2}$"
-            )
-            draw.predicted(last, middle[0] * (1 - sigmas) ** -2.0, words, sigmas, color=kind.color)
+            grid = np.linspace(0, sigmas.max(), 50)
+            words = r"paper: $N \propto (1-\sigma)^{-2}$ from $\sigma=0$" if i == 0 else None
+            draw.predicted(last, middle[0] * (1 - grid) ** -2.0, words, grid, color=kind.color)
     draw.log_y(last)
     draw.finish(
         last, "samples at which half of the seeds succeed", "$N_{50}$", r"initial value error $\sigma$", legend=1

@@ -50,7 +50,7 @@ def pattern_sets(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     _risk(middle, data)
     label = "attention {}"
     draw.groups(right, data.member_cosine, "pair", "attention", label, ATTENTION_COLORS, words=PAIRS)
-    draw.claimed(right, claims["v20-patterns-direction"], words="paper: same direction; claimed")
+    draw.claimed(right, claims["v20-patterns-direction"], words="paper: same direction; claimed", at=0)
     title = "directions in which queries move (frozen: none, 0)"
     draw.finish(right, title, r"cosine of $\Delta W_Q\,\mu$ of two members", legend=1)
     return figure

@@ -43,12 +43,11 @@ def by_samples(data: xr.Dataset, reverse: bool = False) -> Stated:
 @lm.evidence("f6a-images")
 def fraction_gain(data: xr.Dataset, lift: float | None = None) -> Stated:
     """What dropping the background adds, averaged over the numbers of images; `lift`: had it added so much."""
-    accuracy = data.test_accuracy
+    gain = _fraction_gain(data.test_accuracy)
     if lift is not None:
-        whole = accuracy.sel(relevant_fraction=WHOLE)
-        lifted = (whole + lift).assign_coords(relevant_fraction=SPARSE)
-        accuracy = xr.concat([whole, lifted], "relevant_fraction")
-    return _stated(_fraction_gain(accuracy).mean("samples"), data)
+        whole = lm.cells(data.test_accuracy, relevant_fraction=WHOLE)
+        gain = (whole + lift) - whole
+    return _stated(gain.mean("samples"), data)
 
 
 @lm.evidence("f6c-spurious")

@@ -74,7 +74,7 @@ def _examples(ax: Axes, setting: ImageSetting, count: int = 5) -> None:
     side = CANVAS + 2
     ax.set_yticks([side / 2, 1.5 * side], [rf"$\alpha_*$ = {whole:.3f}", r"$\alpha_*$ = 1"])
     ax.tick_params(length=0)
-    draw.finish(ax, "training images of seed 0, whole and without background tokens")
+    draw.finish(ax, "training images of seed 0,\nwhole and without background tokens")
 
 
 def _canvases(tokens: Tokens, count: int, patch: int) -> np.ndarray:
