@@ -200,10 +200,12 @@ class Setting(NetworkSetting):
         yield from refusals(self)
 
     def warnings(self) -> list[str]:
-        found = super().warnings()
+        sentences = super().warnings()
         if self.generator == "chapter" and self.on_infeasible == "cap" and self.capped:
-            found.append("D is infeasible at this γ_d: neighbours are capped at the discriminative nodes there are.")
-        return found
+            sentences.append(
+                "D is infeasible at this γ_d: neighbours are capped at the discriminative nodes there are."
+            )
+        return sentences
 
     @property
     def pairs(self) -> int:

@@ -66,11 +66,11 @@ def outputs(
     return transform(network, inputs.features, draw_sample(problem, sampler, shells), problem.dropout, noise)
 
 
-def scores(found: Float[Array, "node class"], split: Split) -> dict[str, Array]:
+def scores(answers: Float[Array, "node class"], split: Split) -> dict[str, Array]:
     """Loss on the labelled nodes, accuracy on them and on those of the test."""
-    right = jnp.argmax(found, axis=-1) == split.label
+    right = jnp.argmax(answers, axis=-1) == split.label
     return {
-        "loss": jnp.sum(split.train * cross_entropy(found, jnp.asarray(split.label))),
+        "loss": jnp.sum(split.train * cross_entropy(answers, jnp.asarray(split.label))),
         "train_accuracy": jnp.sum(split.train * right),
         "test_accuracy": jnp.sum(split.test * right),
     }
@@ -84,8 +84,8 @@ def train(
 
     def loss(network: Network, t: jax.Array) -> Array:
         sampler, noise = (jax.random.fold_in(key, t) for key in (keys.sampler, keys.noise))
-        found = outputs(problem, network, inputs, shells, sampler, noise)
-        return jnp.sum(split.train * cross_entropy(found, jnp.asarray(split.label)))
+        answers = outputs(problem, network, inputs, shells, sampler, noise)
+        return jnp.sum(split.train * cross_entropy(answers, jnp.asarray(split.label)))
 
     def probe(state: Any, previous: Any) -> dict[str, Array]:
         return scores(outputs(problem, state.parameters, inputs, shells, keys.watch), split)
@@ -108,8 +108,8 @@ def test(
     problem: DeepSetting, keys: Keys, network: Network, inputs: Inputs, shells: Ordered | None, split: Split
 ) -> dict[str, Array]:
     """The same of outputs averaged over some samples, without dropout."""
-    found = jax.lax.map(partial(outputs, problem, network, inputs, shells), keys.test)
-    return scores(jnp.mean(found, axis=0), split)
+    answers = jax.lax.map(partial(outputs, problem, network, inputs, shells), keys.test)
+    return scores(jnp.mean(answers, axis=0), split)
 
 
 @lm.simulation(
@@ -155,7 +155,7 @@ def simulate(setting: DeepSetting, seed: int) -> dict[str, Any]:
     encoding = np.asarray(trained.encoding) if isinstance(trained, GraphTransformer) else absent
     frequent = np.bincount(data.split.label, data.split.test).max()
     named = {"loss_path": "loss", "train_path": "train_accuracy", "test_path": "test_accuracy"}
-    found = {
+    results = {
         "test_accuracy": tested["test_accuracy"],
         "train_accuracy": tested["train_accuracy"],
         "train_loss": tested["loss"],
@@ -169,7 +169,7 @@ def simulate(setting: DeepSetting, seed: int) -> dict[str, Any]:
         "last_step": run.last_step,
         "diverged": run.diverged,
     }
-    return {name: np.asarray(value, np.float32) for name, value in found.items()}
+    return {name: np.asarray(value, np.float32) for name, value in results.items()}
 
 
 CHECK = DeepSetting(

@@ -31,13 +31,13 @@ def read(table: xr.Dataset, facts: dict[str, Any], core: Core, normalised_core: 
     considered = np.isfinite(excess)
     strong = outside & (np.abs(excess) >= SMALL)
     if not strong.any():
-        found = (
+        nothing = (
             f"Margins leave the null band at {_distances(distance[outside])}, but by less than {SMALL:g} of a shell"
             if outside.any()
             else "At no distance do shells agree with labels more than if labels were placed at random"
         )
         return (
-            f"{found}: the neighbourhood says little about the label.",
+            f"{nothing}: the neighbourhood says little about the label.",
             "A model that ignores the graph should do as well; no choice of distances or encoding should help much.",
             *_chance(core, normalised_core),
             CAVEAT,

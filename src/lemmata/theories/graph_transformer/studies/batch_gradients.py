@@ -53,16 +53,16 @@ def deviate(
         mean = known @ g
         return jnp.linalg.norm(counts @ g - mean, axis=1) / jnp.linalg.norm(mean)
 
-    found: dict[str, list[Array]] = {"deviation": [], "exceeds": [], "copies": []}
+    measured: dict[str, list[Array]] = {"deviation": [], "exceeds": [], "copies": []}
     for size in BATCHES:
         chosen = jax.random.randint(jax.random.fold_in(key, size), (DRAWS, size), 0, problem.labelled)
         counts = jax.vmap(lambda rows: jnp.zeros(nodes).at[rows].add(1.0 / rows.shape[0]))(chosen)
         single = jax.nn.one_hot(chosen[:, 0], nodes)
         relative = jnp.stack([spread(counts, g) for g in gradients.values()])
-        found["deviation"].append(jnp.mean(relative, axis=1))
-        found["exceeds"].append(jnp.mean(relative > LIMIT, axis=1))
-        found["copies"].append(jnp.stack([jnp.mean(spread(single, g)) for g in gradients.values()]))
-    return {name: jnp.stack(values, axis=1) for name, values in found.items()}
+        measured["deviation"].append(jnp.mean(relative, axis=1))
+        measured["exceeds"].append(jnp.mean(relative > LIMIT, axis=1))
+        measured["copies"].append(jnp.stack([jnp.mean(spread(single, g)) for g in gradients.values()]))
+    return {name: jnp.stack(values, axis=1) for name, values in measured.items()}
 
 
 DIMS = ("moment", "part", "size")
