@@ -24,7 +24,7 @@ def mnist(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     figure, axes = draw.panels(9, rows=3, width=4.4, height=3.9)
     loss, cosine, mass, target, relu, leaky, energy, within, example = axes
     draw.paths(loss, data, data.loss / data.loss.isel(record=0), "variant")
-    draw.claimed(loss, claims["exp-e4-loss"], words="claimed at the end")
+    draw.claimed(loss, claims["exp-e4-loss"], words="paper: falls; claimed at the end")
     draw.log_y(loss)
     draw.finish(loss, "Figure 4(a): training loss", r"$\frac{1}{2}\|f^*-TF\|_F^2$ over its first value", STEP)
     draw.paths(cosine, data, "cosine", "variant")
