@@ -99,7 +99,7 @@ FOUR: dict[str, Any] = {
 }  # fmt: skip
 GRAPHS: dict[str, Any] = {
     "samples": 400, "test_samples": 200, "neurons": 100, "bins": 4, "batch": 40, "readout": "mean", "step_size": 0.5,
-    "steps": 400, "balance": "independent",
+    "steps": 400, "layer_balance": "independent",
 }  # fmt: skip
 NEAR = {"model": "no_pe", "shells": "single", "distance": 1}
 QUICK: dict[str, tuple[int, dict[str, Any], dict[str, Any]]] = {

@@ -23,7 +23,7 @@ from lemmata.theories.graph_transformer.figures import over_distance
 PANELS = {
     "p1-width": 2, "p2-step": 3, "p6-sampler": 2, "p7-training": 6, "p10-known-core": 4, "p10-variants": 2,
     "p16-batch": 4,
-    "f32-margins": 2, "p9-core": 6, "p17-variance": 2, "p18-mass": 1, "p19-sampling": 1, "p20-shells": 3,
+    "f32-margins": 2, "p9-core": 6, "p17-variance": 1, "p18-mass": 1, "p19-sampling": 1, "p20-shells": 3,
     "e5-literal-graph": 2, "p21-absolute": 2, "p21-encodings": 1, "p21-graph": 3, "p21-graph-strict": 3, "p21-four": 4,
     "p21-gat": 3, "f33a-samples": 2, "f33b-samples": 3, "f34-noise": 2, "f35-attention": 4, "f36-gcn-samples": 2,
     "f37-gcn-iterations": 2, "b6a-iterations": 2, "p3-error": 2, "p8-blocks": 2,
@@ -293,10 +293,8 @@ def test_the_variance_stands_beside_the_bound_of_its_graph(smoke):
     limits = xr.zeros_like(data.bound) + xr.DataArray(
         [1800.0, 0.018], {"generator": ["chapter", "ring"]}, ["generator"]
     )
-    left, right = draw("p17-variance", data.assign(bound=limits)).axes
-    assert levels(left) == pytest.approx([0.018, 1800])
-    ends = sorted(places(found)[0] for found in predictions(right))
-    assert ends[1] - ends[0] == pytest.approx(2 * np.sqrt(0.018))
+    (ax,) = draw("p17-variance", data.assign(bound=limits)).axes
+    assert levels(ax) == pytest.approx([0.018, 1800])
 
 
 def test_the_node_of_figure_3_2_has_its_neighbours_on_two_circles_and_its_margins_written():

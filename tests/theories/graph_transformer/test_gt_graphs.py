@@ -749,18 +749,18 @@ def test_symmetrising_is_offered_where_it_helps():
         Setting(**given_arrays(adjacency=adjacency, symmetrize=True))
 
 
-def test_a_labelled_node_without_candidates_is_counted_and_refused_only_if_strict():
+def test_a_labelled_node_without_candidates_is_counted_and_refused_only_if_asked():
     path = np.diag(np.ones(NODES - 1), 1)
     path[10, 11] = 0
     arrays = given_arrays(adjacency=path + path.T, labelled=NODES, batch=NODES, shells="near", reach=1)
     assert prepare(Setting(**arrays), 0).facts["lonely"] == 1
     with pytest.raises(UserError, match="1 of 12 labelled nodes") as refused:
-        prepare(Setting(**arrays, strict=True), 0)
+        prepare(Setting(**arrays, require_candidates=True), 0)
     one_sentence(str(refused.value))
     known = prepare(Setting(**arrays), 0).order
     few = int(np.flatnonzero(known == 11)[0])
     if few:
-        prepare(Setting(**{**arrays, "labelled": few, "batch": few}, strict=True), 0)
+        prepare(Setting(**{**arrays, "labelled": few, "batch": few}, require_candidates=True), 0)
 
 
 @pytest.mark.parametrize(
@@ -769,3 +769,25 @@ def test_a_labelled_node_without_candidates_is_counted_and_refused_only_if_stric
 def test_as_many_patterns_as_rows_only_warn(widths, warned):
     s = Setting(key_width=widths[0], value_width=widths[1])
     assert bool(s.warnings()) == warned
+
+
+# A ring
+
+
+def test_a_ring_has_two_neighbours_a_node_and_patterns_by_their_law() -> None:
+    setting = Setting(generator="ring", nodes=4000, patterns=6, discriminative=0.4, labelled=1)
+    drawn = draw_graph(setting, 0)
+    assert (drawn.adjacency.sum(axis=0) == 2).all()
+    assert (drawn.adjacency == drawn.adjacency.T).all()
+    assert nx.is_connected(nx.from_numpy_array(drawn.adjacency))
+    shares = np.bincount(drawn.pattern, minlength=6) / 4000
+    np.testing.assert_allclose(shares, [0.2, 0.2, 0.15, 0.15, 0.15, 0.15], atol=0.03)
+    assert (drawn.label[drawn.pattern == 0] == 1).all()
+    assert (drawn.label[drawn.pattern == 1] == -1).all()
+    assert abs(drawn.label[drawn.pattern >= 2].mean()) < 0.1
+
+
+@pytest.mark.parametrize("given", [{"nodes": 4}, {"nodes": 10, "patterns": 2, "discriminative": 1.0}])
+def test_a_ring_that_is_too_short_or_has_no_other_patterns_is_refused(given: dict[str, Any]) -> None:
+    with pytest.raises(UserError, match="ring"):
+        Setting(generator="ring", labelled=1, **given)

@@ -204,8 +204,8 @@ def test_rates_are_those_of_the_recursion(slope: float) -> None:
         negative_slope=slope, dynamics="limit", teacher="supports",
     )  # fmt: skip
     found = study.escape_rates(setting, 0)
-    assert study.LEVELS == ("1.1/D", "1.9/D", "2.1/D", "0.4/K")
-    np.testing.assert_allclose(found["score"], [1.1 / 40, 1.9 / 40, 2.1 / 40, 0.2], rtol=1e-12)
+    judged = [study.LEVELS.index(level) for level in ("1.1/D", "1.9/D", "2.1/D", "0.4/K")]
+    np.testing.assert_allclose(found["score"][judged], [1.1 / 40, 1.9 / 40, 2.1 / 40, 0.2], rtol=1e-12)
     task = Task(40.0, 2.0, 4.0, slope, 1e-3)
     for p, value, rate in zip(found["score"], found["value"], found["rate"], strict=True):
         c = math.log(38 * p / (1 - 2 * p))

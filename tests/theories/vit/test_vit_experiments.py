@@ -99,7 +99,7 @@ QUICK: dict[str, tuple[int, dict[str, Any], dict[str, dict[Any, dict[str, Any]]]
                 "shared": {"output": "shared", "samples": 16, "step_size": 0.3, "batch": 0},
                 "per_token": {"output": "per_token", "samples": 256, "step_size": 2.0, "batch": 64},
             },
-            "labels": values("labels", "true", "shuffled"),
+            "label_order": values("label_order", "true", "shuffled"),
         },
     ),
     "f1a-samples": (5, F1, {"relevant_fraction": F1_FRACTIONS, "samples": counts(2, 4, 8, 16, 32, 64, 128)}),

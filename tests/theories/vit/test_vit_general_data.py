@@ -481,7 +481,7 @@ def simulated(setting: Setting, loose: bool) -> dict[str, np.ndarray]:
 
 
 @pytest.mark.parametrize("setting", [FOUR, LAYER])
-def test_no_output_depends_on_the_capacity(setting: Setting) -> None:
+def test_no_output_depends_on_the_room(setting: Setting) -> None:
     tight, loose = simulated(setting, False), simulated(setting, True)
     assert tight.keys() == loose.keys()
     for name in tight:

@@ -197,7 +197,7 @@ def test_without_error_and_noise_every_bound_is_met_with_equality() -> None:
 def counter_example() -> Setting:
     """The counter-example of V24, as the experiment has it, at fewer samples and tokens."""
     axis = theory.experiments["v24-initial-attention"].presets["quick"]
-    return axis.setting.replace(**axis.axes["case"]["counter-example"], tokens=10, neurons=16, samples=9)
+    return axis.setting.replace(**axis.axes["variant"]["counter-example"], tokens=10, neurons=16, samples=9)
 
 
 def test_the_counter_example_lies_below_the_papers_bound_and_above_the_theorem() -> None:
@@ -231,22 +231,22 @@ def test_weighted_patterns_have_the_bounds_of_all_tokens() -> None:
 # Outputs
 
 
-def test_no_measure_depends_on_the_capacity() -> None:
-    tight = resized(SMALL, capacity=9)
+def test_no_measure_depends_on_the_room() -> None:
+    tight = resized(SMALL, sample_room=9)
     one, two = (jax.device_get(measure_initial(problem, jax.random.key(5))) for problem in (tight, SMALL.problem()))
-    assert SMALL.problem().capacity == 11
+    assert SMALL.problem().sample_room == 11
     for name in one:
         np.testing.assert_allclose(one[name], two[name], rtol=1e-11, atol=1e-13, err_msg=name)
 
 
 def test_samples_beyond_the_used_ones_are_not_looked_at() -> None:
-    """The first two samples have one class; the capacity has samples of the other."""
+    """The first two samples have one class; the room has samples of the other."""
     setting = SMALL.replace(samples=2)
     network, _, signs, _, data = pieces(SMALL)
     order = np.argsort(-data.vote[:8], kind="stable")
     data = jax.tree.map(lambda leaf: leaf[:8][order], data)
     one, two = (
-        jax.device_get(lucky_fractions(resized(setting, capacity=size), network, signs, data)) for size in (2, 8)
+        jax.device_get(lucky_fractions(resized(setting, sample_room=size), network, signs, data)) for size in (2, 8)
     )
     for name in one:
         np.testing.assert_allclose(one[name], two[name], rtol=1e-12, err_msg=name)

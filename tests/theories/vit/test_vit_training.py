@@ -325,11 +325,11 @@ def test_a_batch_above_the_samples_acts_as_the_full_batch() -> None:
 # Outputs
 
 
-@pytest.mark.parametrize("change", [{}, {"batch": 4}, {"batch": 4, "batches": "iid"}, {"labels": "shuffled"}])
-def test_no_output_depends_on_the_capacity(change: dict[str, Any]) -> None:
+@pytest.mark.parametrize("change", [{}, {"batch": 4}, {"batch": 4, "batches": "iid"}, {"label_order": "shuffled"}])
+def test_no_output_depends_on_the_room(change: dict[str, Any]) -> None:
     setting = SMALL.replace(samples=9, **change)
-    tight = resized(setting, capacity=9, drawn_room=9, drawn_test_room=16)
-    loose = resized(setting, capacity=13, drawn_room=256, drawn_test_room=256)
+    tight = resized(setting, sample_room=9, drawn_room=9, drawn_test_room=16)
+    loose = resized(setting, sample_room=13, drawn_room=256, drawn_test_room=256)
     with numerics("float64"):
         one, two = (jax.device_get(simulate(problem, jax.random.key(0))) for problem in (tight, loose))
     for name in one:

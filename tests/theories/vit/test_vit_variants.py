@@ -736,7 +736,7 @@ ALLOWED: list[dict[str, Any]] = [
     {"classes": 4, "track": "neurons"},
     {"classes": 4, "heads": 2},
     {"classes": 4, "heads": 2, "output": "per_token", "track": "neurons"},
-    {"classes": 4, "skip": True, "keep": 0.5, "labels": "shuffled"},
+    {"classes": 4, "skip": True, "keep": 0.5, "label_order": "shuffled"},
     {"heads": 2, "members": 2, "dimension": 15},
     {"skip": True, "members": 2, "dimension": 15, "value_width": 15, "track": "neurons"},
     {"heads": 2, "reduction": "patterns", "token_noise": 0.0, "track": "neurons"},

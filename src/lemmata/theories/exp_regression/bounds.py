@@ -216,13 +216,14 @@ def explicit_width(
             "Lemma 6.7's printed proof": math.log(10 * math.log(3 * n**2 / delta)) - ln_R,
         }
 
-    ln_m, wanted = -math.inf, math.log(2)
-    while not abs(wanted - ln_m) <= 1e-15 * abs(wanted):
-        ln_m = wanted
-        B = bound_at(ln_m)
+    wanted = math.log(2)
+    while True:
+        ln_m, B = wanted, bound_at(wanted)
         ln_R = float(ln_radius(n, lam, B))
         asked = conditions(B, ln_R)
         wanted = _even(max(asked.values()))
+        if abs(wanted - ln_m) <= 1e-15 * abs(wanted):
+            break
     R = math.exp(ln_R)
     ln_D = float(ln_drift(n, 1.0, lam, B, R, error)) - ln_m
     met = {"D < R": ln_D < ln_R, "R < 1e-3": R < 1e-3, "R ≤ 1 ≤ B": R <= 1 <= B}

@@ -13,6 +13,8 @@ from lemmata.theories.exp_regression.training import FLOOR
 
 SLACK = 1 + 1e-9
 """Bounds are compared with this relative slack."""
+STANDARD_ERRORS = 5
+"""How many of them an estimate may lie from its closed form (Q3, Q7)."""
 CLASSES = ("monotone", "catapult", "diverged", "unfinished")
 REACHED = 0.9
 """The share of seeds that must reach ε for a width to count (X4)."""

@@ -170,7 +170,7 @@ def test_images_given_from_python_are_a_source() -> None:
     pixels, labels = np.random.default_rng(0).random((9, 5, 5, 3)), np.arange(9) % 3
     setting = ImageSetting(image_source="given", pixels=pixels, labels=labels, samples=6, test_samples=9)
     train, test = task_sets(load_images(setting), setting, 0)
-    assert train.patches.shape == (setting.problem().capacity, 42, 48)
+    assert train.patches.shape == (setting.problem().sample_room, 42, 48)
     assert (np.sum(train.weight > 0), np.sum(test.weight > 0)) == (6, 3)
 
 

@@ -159,6 +159,6 @@ def test_the_sizes_of_the_specification_stand_in_the_presets(preset: str) -> Non
     axes = BY_NAME["f6a-images"].presets[preset].axes
     expected = {"smoke": {18: 1, 20: 1}, "quick": {150: 40, 600: 20}, "paper": {150: 40, 300: 30, 600: 20}}[preset]
     assert {n: fields["epochs"] for n, fields in axes["samples"].items()} == expected
-    initial = BY_NAME["f6c-spurious"].presets["quick"].axes["initial"]
+    initial = BY_NAME["f6c-spurious"].presets["quick"].axes["variant"]
     shown = {name: tuple(fields.values()) for name, fields in initial.items()}
     assert shown == {"good": (1000, 15, 0.9, 0.1), "poor": (80, 60, 0.9, 0.1), "poor, balanced": (80, 60, 0.5, 0.5)}

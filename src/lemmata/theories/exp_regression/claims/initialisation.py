@@ -7,7 +7,7 @@ import xarray as xr
 
 import lemmata as lm
 from lemmata.theories.exp_regression.bounds import projection_bound
-from lemmata.theories.exp_regression.measures import farthest, share
+from lemmata.theories.exp_regression.measures import STANDARD_ERRORS, farthest, share
 
 DELTA = 0.05
 
@@ -139,7 +139,7 @@ CLAIMS = (
         "With independent initialisation the mean of F_i(0)²/m is e^{2σ²‖x_i‖²} within 5 standard errors, at every "
         "point.",
         output_variance(),
-        lm.within(0.0, 0.0, predicted=0.0, se=5),
+        lm.within(0.0, 0.0, predicted=0.0, se=STANDARD_ERRORS),
         lm.Control("coupled initialisation", init="coupled"),
         source="derived",
     ),

@@ -11,7 +11,7 @@ import xarray as xr
 import lemmata as lm
 from lemmata.networks.kernels import SINGULAR, limit_kernel, spectrum
 from lemmata.theories.exp_regression.bounds import projection_bound
-from lemmata.theories.exp_regression.measures import SLACK, farthest, resampled_slopes, share
+from lemmata.theories.exp_regression.measures import SLACK, STANDARD_ERRORS, farthest, resampled_slopes, share
 from lemmata.theories.exp_regression.theorem import kernel_distance
 
 DELTA = 0.05
@@ -158,7 +158,7 @@ def _closed_form(activation: str, formula: str, *controls: lm.Control) -> lm.Cla
         f"The infinite-width kernel of {activation} is {formula}: Monte Carlo with 10⁶ weights agrees within 5 exact "
         "standard errors in every entry, at σ = 0.25 and 0.5.",
         closed_form_error(activation),
-        lm.within(0.0, 0.0, predicted=0.0, se=5),
+        lm.within(0.0, 0.0, predicted=0.0, se=STANDARD_ERRORS),
         *controls,
         source="derived",
     )

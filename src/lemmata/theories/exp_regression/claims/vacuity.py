@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -40,7 +41,7 @@ def step_counts(projection_source: str = "empirical") -> dict[str, float]:
 
 
 @lm.fact
-def crossings(delta: bool = True) -> dict[str, list[float]]:
+def crossings(delta: bool = True) -> dict[str, Any]:
     """ln n from which e^{4B} < n: by bracketing, and in closed form, with δ or without."""
     from scipy.optimize import brentq
 

@@ -60,27 +60,18 @@ def tails(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
 def outputs(data: xr.Dataset) -> Figure:
     """Mean square of every initial output against its closed form, and the initial error, by initialisation."""
     figure, (left, right) = draw.panels(2, height=4.4)
-    m, n, seeds = data.neurons.values, data.sizes["point"], data.sizes["seed"]
+    m, n = data.neurons.values, data.sizes["point"]
     places = np.arange(1, n + 1)
-    cells = [(init, width) for init in data.init.values for width in m]
-    for k, ((init, width), shift) in enumerate(zip(cells, draw.dodge(len(cells)), strict=True)):
-        squares = data.outputs.sel(neurons=width, init=init) ** 2 / width
-        spread = 5 * squares.std("seed") / np.sqrt(max(seeds - 1, 1))
-        style = {"color": COLORS[str(init)], "marker": draw.look(k).marker, "linestyle": "none"}
-        left.errorbar(
-            places + shift,
-            squares.mean("seed"),
-            spread,
-            markersize=4,
-            capsize=2,
-            label=f"{init}, $m$ = {width:g}",
-            **style,
-        )
+    squares = data.outputs**2 / data.neurons
+    for init in draw.labels_of(data, "init"):
+        label = f"{init}, $m$ = {{}}"
+        style = {"x": places, "spread": "interval", "linestyle": "none"}
+        draw.curves(left, squares.sel(init=init), "point", "neurons", label, COLORS[init], **style)
     closed = data.output_variance.isel(seed=0, neurons=0, init=0).values
     for i, level in enumerate(closed):
         draw.corrected(left, level, r"independent: $e^{2\sigma^2\|x_i\|^2}$" if i == 0 else None, at=i + 1)
     draw.predicted(left, 0, "paper, coupled: exactly 0")
-    draw.finish(left, "initial outputs", r"mean of $F_i(0)^2/m$ (bars: 5 standard errors)", "point $i$")
+    draw.finish(left, "initial outputs", r"mean of $F_i(0)^2/m$ (bars: 95 % intervals)", "point $i$")
     draw.curves(
         right,
         draw.positive(data.error_square.mean("seed")),

@@ -7,6 +7,7 @@ n (e^{8σ²} - e^{4σ²}).
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import lemmata as lm
 from lemmata.theories.exp_regression.bounds import (
@@ -35,7 +36,7 @@ from lemmata.theories.exp_regression.setting import Setting
 def calculate(setting: Setting, seed: int) -> dict[str, float]:
     """The calculators at one setting."""
     n, sigma = setting.samples, setting.weight_scale
-    of_B = {"delta": setting.failure_probability, "sigma": sigma, "C": setting.tail_constant}
+    of_B: dict[str, Any] = {"delta": setting.failure_probability, "sigma": sigma, "C": setting.tail_constant}
     lam = math.exp(2 * sigma**2)
     log_width = float(required_width(n, lam, **of_B))
     practical = float(width_for_kernel(1.0, lam, orthonormal_variance(n, sigma)))

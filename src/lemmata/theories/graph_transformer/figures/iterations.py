@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 import lemmata as lm
 from lemmata import figures as draw
 from lemmata.theories.graph_transformer.figures import straight
+from lemmata.theories.graph_transformer.figures.encoding import MODELS
 from lemmata.theories.graph_transformer.studies.sampler import preferred_ratio
 from lemmata.theories.graph_transformer.training import TIGHT, TRAINED
 
@@ -78,7 +79,8 @@ def iterations(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     figure, (left, right) = draw.panels(2, height=4.8)
     gamma = data.discriminative.values
     times = data.reached_step.transpose("variant", "seed", "discriminative")
-    draw.curves(left, times, "discriminative", "variant", middle="geometric", linestyle="none")
+    named = times.assign_coords(variant=[MODELS.get(label, label) for label in draw.labels_of(times, "variant")])
+    draw.curves(left, named, "discriminative", "variant", middle="geometric", linestyle="none")
     for i, rows in enumerate(times):
         color, is_gcn = draw.look(i).color, str(rows.variant.values).startswith("GCN")
         power, words = (-2.0, r"paper: $\propto\gamma_d^{-2}$") if is_gcn else (0.0, "paper: no change")

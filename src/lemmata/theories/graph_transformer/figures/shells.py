@@ -20,26 +20,15 @@ SAMPLED = {"whole": "sample of the whole graph", "single": "sample of the core s
 
 
 def variance(data: xr.Dataset) -> Figure:
-    """The variance of the mean of p_n(0) beside the bound of (B.49), and how these means are spread."""
-    figure, (left, right) = draw.panels(2, height=4.4)
+    """The variance of the mean of p_n(0) over redraws beside the bound of (B.49)."""
+    figure, (ax,) = draw.panels(1, width=6.4, height=4.4)
     means = lm.stack({"$p_n(0)$": data.mass_mean, "one common coin (control)": data.coin_mean}, "law")
-    draw.groups(left, means.var("redraw", ddof=1), "generator", "law", words=GENERATORS)
-    for i, generator in enumerate(data.generator.values):
-        words = None if i else r"paper: at most $2(1+\sum_z\delta_z^2)/|L|$"
-        draw.predicted(left, float(data.bound.sel(generator=generator).max()), words, at=i)
-    left.axhline(0.25, color=draw.GREY, linewidth=1, label=r"1/4: always so, since $0\leq p_n\leq1$")
-    draw.log_y(left)
-    draw.finish(left, "variance and bound", "variance of the mean of $p_n(0)$ over redraws", legend=1)
-    ring = data.sel(generator="ring")
-    rows = ring.mass_mean.transpose("seed", "redraw").values
-    edges = np.linspace(np.nanmin(rows), np.nanmax(rows) + 1e-9, 26)
-    for i, row in enumerate(rows):
-        label = None if i else "every seed a line"
-        right.hist(row[np.isfinite(row)], edges, histtype="step", color=draw.BLUE, alpha=0.6, label=label)
-    for sign in (-1, 1):
-        end = float(ring.mass_mean.mean()) + sign * np.sqrt(float(ring.bound.max()))
-        right.axvline(end, label=None if sign > 0 else "paper: a standard deviation of at most this", **draw.PREDICTED)
-    draw.finish(right, "redraws of the ring", "number of redraws", "mean of $p_n(0)$ over all nodes", legend=1)
+    draw.groups(ax, means.var("redraw", ddof=1), "generator", "law", words=GENERATORS)
+    for place, bound in enumerate(data.bound.max("seed").values):
+        draw.predicted(ax, bound, None if place else r"paper: at most $2(1+\sum_z\delta_z^2)/|L|$", at=place)
+    ax.axhline(0.25, color=draw.GREY, linewidth=1, label=r"1/4: always so, since $0\leq p_n\leq1$")
+    draw.log_y(ax)
+    draw.finish(ax, "variance and bound", "variance of the mean of $p_n(0)$ over redraws")
     return figure
 
 

@@ -191,7 +191,7 @@ CLAIMS = (
         "(E.42)",
         "bound",
         "As printed: the share of contexts with a decisive pattern falls below (1-c) α/2 with probability at most "
-        "exp(-l c² α/2), so that the exact tail is at most 1 times this bound.",
+        "exp(-l c² α/2): the exact probability over this bound is at most 1.",
         tail_ratio("printed"),
         lm.at_most(1.0),
         lm.Control("α = 1", alphas=(1.0,)),

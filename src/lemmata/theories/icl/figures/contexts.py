@@ -100,6 +100,7 @@ def training_contexts(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figur
     draw.predicted(left, REACHED, f"long enough: below {REACHED:g}")
     draw.claimed(left, claims["e1-context-single"], part="hinge", words="claimed at $l_{tr}$ = 1")
     draw.from_zero(left, 1.05)
+    left.set_xticks(np.unique(data.contexts))
     title = "hinge loss after training, exact prompts"
     draw.finish(left, title, "hinge loss (medians; points: seeds)", r"contexts of a training prompt $l_{tr}$")
     draw.from_zero(right, 7)

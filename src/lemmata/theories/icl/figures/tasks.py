@@ -29,7 +29,7 @@ def tasks(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
         ("p3-half", axes[1], patterns // 2, "claimed with $n=M_1/2$"),
     )
     for name, ax, tasks_given, words in levels:
-        for place in np.flatnonzero(count == tasks_given):
+        for place in np.flatnonzero(count == tasks_given).tolist():
             draw.claimed(ax, claims[name], words=words, at=place)
     for ax, unit in zip(axes, ("hinge loss", "sign error"), strict=True):
         draw.loss_scale(ax)

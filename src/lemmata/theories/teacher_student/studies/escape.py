@@ -10,7 +10,7 @@ from lemmata.theories.teacher_student.dynamics.reduced import pattern, rates, ta
 from lemmata.theories.teacher_student.setting import Setting
 from lemmata.theories.teacher_student.teachers import value_matrix
 
-LEVELS = ("1.1/D", "1.4/D", "1.9/D", "2.1/D", "3/D", "5/D", "8/D", "12/D", "0.1/K", "0.2/K", "0.4/K")
+LEVELS = ("1.1/D", "1.4/D", "1.9/D", "2.1/D", "3/D", "5/D", "0.1/K", "0.2/K", "0.4/K")
 """Where the rates are taken; the claims look just after the start, on both sides of 2/D, and late in the escape."""
 
 L = ("level",)
