@@ -86,7 +86,7 @@ def test_a_figure_has_its_panels_labelled_and_readable_with_a_prediction(name, d
         assert ax.get_xlabel() or any(any(c.isalpha() for c in tick.get_text()) for tick in ax.get_xticklabels())
         if not ax.images and not ax.get_title().endswith("norms of the blocks"):
             known = ax.get_legend_handles_labels()[1]
-            assert any(word.startswith(("paper", "derived", "claimed")) for word in known), ax.get_title()
+            assert any(word.startswith(("paper", "derived")) for word in known), ax.get_title()
 
 
 @pytest.mark.parametrize("name", ["exp-e1-blocks"])
@@ -145,7 +145,7 @@ def test_learned_scores_stand_above_those_of_the_teacher_on_one_scale(drawn):
     # the supports are the diagonal: 0.6/K + 0.01 of the learned ones, times K = 3
     assert tiles[10, 10] == pytest.approx(0.63)
     assert tiles[tiles.shape[0] // 2 + 10, 10] == pytest.approx(1.0)
-    assert points(lines(score, "claimed")[0])[0] == pytest.approx(0.01)
+    assert points(lines(score, "paper")[0])[0] == pytest.approx(0.01)
 
 
 def test_the_phases_are_shaded_between_their_times(drawn):

@@ -77,7 +77,9 @@ def _rates(ax: Axes, data: xr.Dataset, law: Law) -> None:
         _runs(ax, cells, values, f"all sizes and $\\kappa$: slope {exponents(values, cells)}", draw.BLUE)
         _runs(ax, cells, law.derived(cells).isel(activation=[-1]), f"derived: {law.words}", draw.ORANGE, "-.")
         x = np.nanquantile(clock(cells), [0, 1])
-        draw.predicted(ax, 2 * float(values.max()) * (x / x[0]) ** law.power, f"paper: slope {law.power:g}", x)
+        draw.predicted(
+            ax, 2 * float(values.max()) * (x / x[0]) ** law.power, f"paper: slope {draw.signed(law.power)}", x
+        )
     # one size is enough to see that the controls do not follow
     for kind in draw.present(data, "frozen", list(FROZEN)):
         words, color, style = FROZEN[kind]

@@ -45,7 +45,7 @@ def pattern(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     draw.groups(
         off, worst, "variant", label="every run", words=TEACHERS, sideways=True, middle="median", markersize=3.5
     )
-    draw.claimed(off, claims["p1-pattern"], words="claimed of a teacher", across=True)
+    draw.claimed(off, claims["p1-pattern"], words="paper: teachers keep it; claimed", across=True)
     off.invert_yaxis()
     draw.log_x(off)
     words = r"largest $|W_V-C_1V^*|$ or $|S-$pattern$|$ at any step"

@@ -24,7 +24,7 @@ def mnist(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     figure, axes = draw.panels(9, rows=3, width=4.4, height=3.9)
     loss, cosine, mass, target, relu, leaky, energy, within, example = axes
     draw.paths(loss, data, data.loss / data.loss.isel(record=0), "variant")
-    draw.claimed(loss, claims["exp-e4-loss"], words="claimed at the end")
+    draw.claimed(loss, claims["exp-e4-loss"], words="paper: falls; claimed at the end")
     draw.log_y(loss)
     draw.finish(loss, "Figure 4(a): training loss", r"$\frac{1}{2}\|f^*-TF\|_F^2$ over its first value", STEP)
     draw.paths(cosine, data, "cosine", "variant")
@@ -47,7 +47,7 @@ def mnist(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     draw.paths(within, run, "boundary_mass", label="boundary", color=draw.RED, linestyle="--")
     draw.predicted(within, 1.0, "paper: the teacher's")
     draw.predicted(within, GROUP / TOKENS, "uniform: $K/D$", **draw.CLAIMED)
-    draw.finish(within, f"the groups are found inside first, {run.variant.item()}", "relative mass in the group", STEP)
+    draw.finish(within, f"inside and boundary along training, {run.variant.item()}", "relative mass in the group", STEP)
     _example(example, first.example.isel(variant=0))
     figure.suptitle(_source(data), fontsize=11)
     return figure
@@ -68,7 +68,10 @@ def _energies(ax: Axes, run: xr.Dataset) -> None:
         ax.plot(x, y, marker, color=color, alpha=0.6, markersize=4, label=f"{words}, every seed")
     draw.predicted(ax, 1.0, "paper: the teacher's")
     correlation = float(lm.at_end(run.mass_energy).mean("seed"))
-    title, y = f"mass and energy: correlation {correlation:.2f}", f"relative mass after training, {run.variant.item()}"
+    title, y = (
+        f"mass and energy: correlation {draw.signed(correlation)}",
+        f"relative mass after training, {run.variant.item()}",
+    )
     draw.finish(ax, title, y, r"energy of the patch $E\|x_i\|^2$")
 
 
