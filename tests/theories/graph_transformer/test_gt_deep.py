@@ -96,13 +96,13 @@ def slow_forward(network: Any, x: np.ndarray, sample: Sample, heads: int) -> np.
         scale, shift = (layer.scale, layer.shift) if i is None else (layer.scale[i], layer.shift[i])
         return (row - row.mean()) / math.sqrt(row.var() + 1e-5) * scale + shift
 
-    x = x @ net.read_in.matrix + net.read_in.bias
+    x = x @ net.embedding.matrix + net.embedding.bias
     nodes, width = x.shape
     size = width // heads
     for i in range(len(net.encoding)):
         block = net.blocks
         normed = [norm(block.attention_norm, i, row) for row in x]
-        qkv = [row @ block.inward.matrix[i] + block.inward.bias[i] for row in normed]
+        qkv = [row @ block.query_key_value.matrix[i] + block.query_key_value.bias[i] for row in normed]
         after = []
         for n in range(nodes):
             parts = []
@@ -117,12 +117,14 @@ def slow_forward(network: Any, x: np.ndarray, sample: Sample, heads: int) -> np.
                 ]
                 mass = np.exp(np.asarray(logits))
                 parts.append(sum(m / mass.sum() * value for m, value in zip(mass, values, strict=True)))
-            after.append(x[n] + np.concatenate(parts) @ block.outward.matrix[i] + block.outward.bias[i])
+            after.append(
+                x[n] + np.concatenate(parts) @ block.attention_output.matrix[i] + block.attention_output.bias[i]
+            )
         x = np.stack(after)
         for n in range(nodes):
-            hidden = norm(block.perceptron_norm, i, x[n]) @ block.perceptron.matrix[i] + block.perceptron.bias[i]
-            x[n] = x[n] + np.maximum(hidden, 0) @ block.projection.matrix[i] + block.projection.bias[i]
-    return np.stack([norm(net.norm, None, row) for row in x]) @ net.read_out.matrix + net.read_out.bias
+            hidden = norm(block.mlp_norm, i, x[n]) @ block.mlp.matrix[i] + block.mlp.bias[i]
+            x[n] = x[n] + np.maximum(hidden, 0) @ block.mlp_output.matrix[i] + block.mlp_output.bias[i]
+    return np.stack([norm(net.norm, None, row) for row in x]) @ net.unembedding.matrix + net.unembedding.bias
 
 
 forward = jax.jit(transform)
@@ -171,7 +173,7 @@ def test_without_the_encoding_distances_do_not_matter_and_frozen_it_stays_zero()
     }
     assert not np.any(after[0].encoding)
     assert np.abs(after[1].encoding).max() > 1e-4
-    assert np.abs(after[0].read_out.matrix - after[1].read_out.matrix).max() > 0
+    assert np.abs(after[0].unembedding.matrix - after[1].unembedding.matrix).max() > 0
 
 
 def initial(setting: DeepSetting) -> tuple[Any, tuple[Any, ...]]:
@@ -366,7 +368,7 @@ def test_a_missing_graph_is_one_sentence_that_names_the_file(name, tmp_path, mon
 
 @pytest.mark.usefixtures("thorough_programs")
 def test_the_two_layer_gcn_reaches_its_known_accuracy_on_cora(monkeypatch):
-    """About 81 % on the public split. Without the graph (a perceptron on the words) it is below 60 %."""
+    """About 81 % on the public split. Without the graph (an MLP on the words) it is below 60 %."""
     monkeypatch.setenv("LEMMATA_DATA", str(real_data()))
     found = np.mean([simulate(CHECK, seed)["test_accuracy"] for seed in range(3)])
     assert 0.79 < found < 0.83

@@ -31,5 +31,5 @@ def initialise(problem: GptSetting, key: jax.Array) -> Causal:
 def answers(network: Causal, prompts: Prompts, heads: int, positions: str) -> Float[Array, " prompts"]:
     """F(P): what the network says after the query."""
     tokens, weight = prompts.columns()
-    outputs, _ = forward(network, tokens, heads=heads, positions=positions, weight=weight)
+    outputs, _ = forward(network, tokens, heads=heads, positions=positions, mask=weight)
     return outputs[:, -1, 0]
