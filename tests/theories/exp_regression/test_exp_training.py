@@ -24,7 +24,7 @@ from lemmata.theories.exp_regression.constants import Constants, find_constants
 from lemmata.theories.exp_regression.data import draw
 from lemmata.theories.exp_regression.decomposition import take_step
 from lemmata.theories.exp_regression.network import initialise
-from lemmata.theories.exp_regression.probes import JUDGED, linear_square
+from lemmata.theories.exp_regression.probes import JUDGED, NONE, keep_ratio, linear_square, read_extreme
 from lemmata.theories.exp_regression.setting import Setting
 from lemmata.theories.exp_regression.training import fit, simulate, train
 
@@ -338,6 +338,19 @@ def test_the_hypotheses_of_the_bounds_are_met_in_some_of_these_runs_and_fail_in_
     assert simulated(RUNS["short steps"], SEED)["step_length"] < 0.01
 
 
+def test_a_ratio_that_is_not_a_number_at_one_step_is_lost_and_does_not_pass_for_a_small_one():
+    def extreme(*ratios: float, moves: bool = True) -> float:
+        kept = [keep_ratio(jnp.asarray(ratio), jnp.asarray(moves)) for ratio in ratios]
+        return float(read_extreme(functools.reduce(jnp.maximum, kept, jnp.asarray(NONE))))
+
+    assert extreme(0.5, 2.0, 1.0) == 2.0
+    assert extreme(0.5, math.inf) == math.inf
+    assert math.isnan(extreme(0.5, math.nan, 2.0))
+    assert math.isnan(extreme())
+    # 0/0 in a step of size 0 is not judged
+    assert extreme(0.5, math.nan, moves=False) == 0.5
+
+
 def test_extremes_are_taken_over_all_steps_and_not_only_over_recorded_ones():
     found, all_steps, recorded = simulated(RUNS["catapult"], SEED), *map(plain_judged, ["catapult"] * 2, [False, True])
     missed = {
@@ -612,7 +625,7 @@ def test_growth_below_the_guard_is_not_divergence():
 # The paper's step size
 
 
-@pytest.mark.parametrize("projection_source", ["paper", "union", "empirical"])
+@pytest.mark.parametrize("source", ["paper", "union", "empirical"])
 def test_the_theory_step_is_the_formula_with_the_chosen_bound_on_projections(source):
     setting = SMALL.replace(step="theory", projection_source=source, tail_constant=1.5, failure_probability=0.02)
     x, _, W0, _, _ = started(setting, SEED)
@@ -657,7 +670,7 @@ def test_on_a_numerically_singular_kernel_the_theory_step_is_zero_and_nothing_is
     assert known.predicted_steps == math.inf
     practical = constants(Setting(samples=20, dimension=2, neurons=16, neuron_room=16))
     assert practical.eta > 0
-    assert practical.predicted == math.inf
+    assert practical.predicted_steps == math.inf
 
 
 def test_a_run_on_crowded_points_says_that_its_kernel_is_singular_and_stays_put():
