@@ -125,6 +125,15 @@ def test_paths_have_a_line_a_label_and_a_seed_and_one_entry_of_the_legend_a_labe
     assert ax.lines[3].get_linestyle() != ax.lines[7].get_linestyle()
 
 
+def test_an_empty_selection_draws_nothing() -> None:
+    _, (ax,) = draw.panels(1)
+    none = PATH.isel(variant=[])
+    draw.paths(ax, none, "loss", "variant")
+    draw.groups(ax, none.time, "variant")
+    draw.paths(ax, none, "loss")
+    assert all(not np.isfinite(line.get_ydata()).any() for line in ax.lines)
+
+
 def test_runs_that_never_arrive_stand_at_the_edge_and_have_no_mean() -> None:
     _, (ax,) = draw.panels(1)
     draw.groups(ax, PATH.time, "variant")

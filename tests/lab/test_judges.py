@@ -546,6 +546,8 @@ def test_a_value_may_lie_beyond_a_limit_by_so_many_of_its_standard_errors(judge,
 def test_a_criterion_in_standard_errors_needs_them():
     with pytest.raises(AssertionError, match="Uncertain"):
         at_most(0.5, se=3)(NINE_TO_ELEVEN)
+    one = uncertain([0.4], [0.01])
+    assert at_most(0.5, se=3)(Uncertain(one.value.assign_coords(seed=3), one.error)).outcome == HOLDS
     broken = at_most(0.5, se=3)(uncertain([0.4], [nan]))
     assert broken.outcome == INCONCLUSIVE
 

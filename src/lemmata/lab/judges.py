@@ -234,7 +234,9 @@ class Region:
 
     def _in_standard_errors(self, evidence: Uncertain) -> Verdict:
         """The value may lie beyond a limit by so many of its standard errors, or by the floor."""
-        value, error = xr.broadcast(evidence.value, evidence.error)
+        value, error = xr.broadcast(
+            *(each.drop_vars("seed", errors="ignore") for each in (evidence.value, evidence.error))
+        )
         both = xr.concat([value, error], "_part", coords="minimal", compat="override")
         return self._each(both.rename(_part="seed"), self._decide_in_errors)
 
