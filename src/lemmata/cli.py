@@ -287,7 +287,7 @@ def diagnose_graph(
     as_json: Json = False,
 ) -> None:
     """Say which distances of a labelled graph carry the label, and what to sample and encode."""
-    from lemmata.theories.graph_transformer.diagnosis import diagnose as examine
+    from lemmata.theories.graph_transformer.diagnose import diagnose as examine
 
     found = examine(file, bins, threshold=threshold, sources=sources, seed=seed)
     folder = out or Path("results") / "diagnose" / file.resolve().stem

@@ -7,7 +7,7 @@ over two numeric axes is a success map. Axes that do not fit into a panel stand 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 import numpy as np
 import xarray as xr
@@ -31,13 +31,17 @@ def show(*variables: str, levels: Mapping[str, str] | None = None) -> Callable[.
 
 
 def default_figure(
-    data: xr.Dataset, variables: tuple[str, ...] = (), levels: Mapping[str, Claim] | None = None
+    data: xr.Dataset,
+    variables: tuple[str, ...] = (),
+    levels: Mapping[str, Claim] | None = None,
+    first: Collection[str] = (),
 ) -> Figure:
-    """A panel for each of these variables, or for the first few that can be drawn."""
+    """A panel for each of these variables, or for the first few that can be drawn; `first`: axes to be shown before
+    others."""
     shown = list(variables or _drawable(data))[:MOST]
     figure, axes = draw.panels(len(shown) or 1, rows=2 if len(shown) > 3 else 1)
     for ax, name in zip(axes, shown, strict=False):
-        _panel(ax, data, name)
+        _panel(ax, data, name, first)
         if levels and name in levels:
             draw.claimed(ax, levels[name])
             draw.finish(ax)
@@ -55,9 +59,10 @@ def _is_numeric(values: xr.DataArray, axis: str) -> bool:
     return values[axis].dtype.kind in "fi" and values.sizes[axis] > 1
 
 
-def _panel(ax: Axes, data: xr.Dataset, name: str) -> None:
+def _panel(ax: Axes, data: xr.Dataset, name: str, first: Collection[str]) -> None:
     values = data[name]
-    axes = sorted((str(d) for d in values.dims if d not in ("seed", "record")), key=lambda d: -values.sizes[d])
+    axes = [str(dim) for dim in values.dims if dim not in ("seed", "record")]
+    axes = sorted(axes, key=lambda axis: (axis not in first, -values.sizes[axis]))
     numeric = [axis for axis in axes if _is_numeric(values, axis)]
     drawn = numeric[:1] if numeric else axes[:1]
     by = [axis for axis in axes if axis not in drawn and 1 < values.sizes[axis] <= MOST][:1]

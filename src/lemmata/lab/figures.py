@@ -364,7 +364,8 @@ def _interval(rows: np.ndarray) -> np.ndarray:
 def _rows(values: xr.DataArray, along: str) -> np.ndarray:
     """The values as rows[seed, along], whatever other dimensions they have counted as seeds."""
     others = [dim for dim in values.dims if dim != along]
-    return np.atleast_2d(values.transpose(*others, along).values.reshape(-1, values.sizes[along]).astype(float))
+    count = max(1, int(np.prod([values.sizes[dim] for dim in others])))
+    return values.transpose(*others, along).values.reshape(count, values.sizes[along]).astype(float)
 
 
 def _each(

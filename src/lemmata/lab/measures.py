@@ -62,12 +62,12 @@ def log_slopes(
     reached) has none: NaN.
     """
     x = values[along] if x is None else x
-    used = xr.ones_like(values, bool) if where is None else where
-    sound = ((np.isfinite(values) & (values > 0)) | ~used).all(along)
-    logs = np.log(values.where(used & np.isfinite(values) & (values > 0)))
-    places = np.log(x.where(used & (x > 0)))
+    used: xr.DataArray = xr.ones_like(values, bool) if where is None else where
+    usable: xr.DataArray = np.isfinite(values) & (values > 0)  # pyright: ignore[reportAssignmentType]
+    logs: xr.DataArray = np.log(values.where(used & usable))  # pyright: ignore[reportAssignmentType]
+    places: xr.DataArray = np.log(x.where(used & (x > 0)))  # pyright: ignore[reportAssignmentType]
     centred = places - places.mean(along)
-    return ((centred * logs).sum(along) / (centred**2).sum(along)).where(sound)
+    return ((centred * logs).sum(along) / (centred**2).sum(along)).where((usable | ~used).all(along))
 
 
 def log_slope(values: xr.DataArray, along: str, centre: str = "geometric") -> float:

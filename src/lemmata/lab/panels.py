@@ -71,7 +71,7 @@ def finish(ax: Axes, title: str = "", y: str = "", x: str = "", *, legend: int =
     ax.set_xlabel(x or ax.get_xlabel())
     if legend and ax.axison and ax.get_legend_handles_labels()[0]:
         lines = max((text.get_text().count("\n") for text in ax.get_xticklabels()), default=0)
-        below = 14 + 10 * lines + (14 + 10 * ax.get_xlabel().count("\n") if ax.get_xlabel() else 0)
+        below = 14 + 10 * lines + (20 + 10 * ax.get_xlabel().count("\n") if ax.get_xlabel() else 0)
         down = ScaledTranslation(0, -below / 72, ax.get_figure(root=True).dpi_scale_trans)  # pyright: ignore[reportOptionalMemberAccess]
         place = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0), "bbox_transform": ax.transAxes + down}
         look = {"fontsize": 8, "frameon": False, "columnspacing": 1.2, "handlelength": 2.2, "borderaxespad": 0.3}
@@ -95,7 +95,7 @@ def numbers(ax: Axes, values: Any, words: str = "") -> None:
     ax.set_xlabel(words or ax.get_xlabel())
     if values.size:
         ax.set_xscale("log")
-        ax.set_xticks(values, [f"{v:g}" if 9.5 < v < 1e5 else f"{v:.3g}" for v in values], fontsize=8)
+        ax.set_xticks(values, [f"{v:g}" if v < 1e5 and v == round(v) else f"{v:.3g}" for v in values], fontsize=8)
         ax.xaxis.set_minor_locator(NullLocator())
         room = max((values.max() / values.min()) ** 0.08, 1.03) if values.size > 1 else 2.0
         ax.set_xlim(values.min() / room, values.max() * room)

@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
@@ -36,6 +36,9 @@ from lemmata.lab.store import DONE, Store
 from lemmata.lab.sweep import OnProgress, execute
 from lemmata.lab.theory import Experiment, Preset, Theory
 from lemmata.lab.work import Work
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 FIGURES = ("figure.png", "figure.svg")
 TABLE = "table.json"
@@ -327,27 +330,41 @@ def _draw(plan: Plan, data: xr.Dataset, say: Callable[[str], None]) -> None:
     if table is not None:
         write_json(plan.directory / TABLE, table(data).asdict())
         return
-    own = lambda data: plan.experiment.draw(data, plan.theory.claims)  # noqa: E731
-    for draw in (own, default_figure):
+    changed = [text.partition("=")[0].strip() for text in plan.options.axes]
+    for draw in (
+        lambda: plan.experiment.draw(data, plan.theory.claims),
+        lambda: default_figure(data, first=changed),
+    ):
         try:
-            figure = draw(data)
-            figure.text(0.995, 0.004, _stamp(plan), ha="right", va="bottom", fontsize=6.5, color="#8a8a8a")
-            for name in FIGURES:
-                image = io.BytesIO()
-                figure.savefig(
-                    image,
-                    dpi=110,
-                    format=Path(name).suffix[1:],
-                    metadata={"Date": None} if name.endswith("svg") else None,
-                )
-                with writing(plan.directory / name):
-                    write_whole(plan.directory / name, image.getvalue())
-            return
+            pictures = _render(draw(), _stamp(plan))
+            break
         except Exception as error:
             reason = f"{type(error).__name__}: {error}"
+    else:
+        for name in FIGURES:
+            (plan.directory / name).unlink(missing_ok=True)
+        say(f"{plan.name}: no figure could be drawn of these data ({reason}).")
+        return
+    for name, picture in pictures.items():
+        with writing(plan.directory / name):
+            write_whole(plan.directory / name, picture)
+
+
+def _render(figure: Figure, stamp: str) -> dict[str, bytes]:
+    """The figure in every format, with a line at its foot that says what it is of."""
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+    foot = 0.16 / figure.get_figheight()
+    engine = figure.get_layout_engine()
+    if isinstance(engine, ConstrainedLayoutEngine):
+        engine.set(rect=(0, foot, 1, 1 - foot))
+    figure.text(0.995, 0.2 * foot, stamp, ha="right", va="bottom", fontsize=6.5, color="#8a8a8a")
+    pictures = {}
     for name in FIGURES:
-        (plan.directory / name).unlink(missing_ok=True)
-    say(f"{plan.name}: no figure could be drawn of these data ({reason}).")
+        image = io.BytesIO()
+        figure.savefig(image, dpi=110, format=Path(name).suffix[1:])
+        pictures[name] = image.getvalue()
+    return pictures
 
 
 def _stamp(plan: Plan) -> str:

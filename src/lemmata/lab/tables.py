@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from html import escape
 from typing import Any
 
@@ -14,10 +15,12 @@ class Table:
 
     caption: str
     columns: Sequence[str]
-    rows: Sequence[Sequence[str | float]]
+    rows: Sequence[Sequence[str | float | None]]
 
     def asdict(self) -> dict[str, Any]:
-        return asdict(self)
+        """As plain values; what is no number is None."""
+        known = [[cell if isinstance(cell, str) or _is_number(cell) else None for cell in row] for row in self.rows]
+        return {"caption": self.caption, "columns": list(self.columns), "rows": known}
 
     def html(self) -> str:
         """As it stands on the page."""
@@ -27,8 +30,12 @@ class Table:
         return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def shown(cell: str | float) -> str:
+def shown(cell: str | float | None) -> str:
     """Numbers to four digits, none as a dash."""
     if isinstance(cell, str):
         return cell
-    return "–" if cell != cell else f"{cell:.4g}"
+    return f"{cell:.4g}" if _is_number(cell) else "–"
+
+
+def _is_number(cell: float | None) -> bool:
+    return cell is not None and math.isfinite(cell)

@@ -1,6 +1,6 @@
 """The deep vision transformer of experiment F6: patches embedded with learned positions, pre-norm blocks, mean pooling.
 
-Five blocks of 4-head self-attention and a one-layer ReLU perceptron with skip connections and layer norm; the paper
+Five blocks of 4-head self-attention and a one-layer ReLU MLP with skip connections and layer norm; the paper
 gives no other size and no initial scale: the widths are those of the scaled-down profile, the scale is `draw_dense`'s.
 Only kept tokens come in, so that dropped ones are neither keys nor pooled.
 """
