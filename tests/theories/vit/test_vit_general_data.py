@@ -223,8 +223,8 @@ def plurality_law(setting: Setting) -> np.ndarray:
     mean = np.array([setting.relevant_fraction, *[setting.confusion_fraction / others] * others, rest])
     table = np.array([cell for cell in compositions(setting.tokens, others + 2) if cell[0] > max(cell[1:-1])])
     law: Any = stats.multinomial(setting.tokens, mean)
-    if setting.spread:
-        law = stats.dirichlet_multinomial(setting.spread * mean, setting.tokens)
+    if setting.fraction_concentration:
+        law = stats.dirichlet_multinomial(setting.fraction_concentration * mean, setting.tokens)
     mass = np.zeros((setting.tokens + 1, setting.tokens + 1))
     np.add.at(mass, (table[:, 0], table[:, 1:-1].sum(1)), law.pmf(table))
     return mass / mass.sum()
@@ -244,7 +244,7 @@ def test_random_counts_are_multinomial_given_the_strict_plurality(spread: float)
         return stats.chisquare(*pooled).pvalue
 
     assert p_value(setting) > UNLIKELY
-    assert p_value(setting.replace(spread=2.0 - spread)) < 1e-9, "the two laws must be told apart"
+    assert p_value(setting.replace(fraction_concentration=2.0 - spread)) < 1e-9, "the two laws must be told apart"
     assert p_value(setting.replace(confusion_fraction=0.18)) < UNLIKELY
 
 

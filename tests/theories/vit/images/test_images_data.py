@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import lemmata as lm
 from lemmata.datasets import digits
 from lemmata.datasets.images import Images
 from lemmata.lab.errors import UserError
-from lemmata.theories.vit.images import data
 from lemmata.theories.vit.images.data import (
     compose,
     cut,
@@ -224,4 +224,4 @@ def test_the_examples_of_a_figure_show_the_images_that_are_trained_on() -> None:
     train, _ = split(DIGITS, TEN.classes, "samples", TEN, 0)
     canvas, _ = compose(train.pixels, on_plants(train.label, TEN.plants), 4, 0, "train")
     np.testing.assert_allclose(_canvases(tokens, 3, 4)[:, 1:-1, 1:-1], canvas[:3], atol=1e-6)
-    assert data.generator(0, "a").random() != data.generator(0, "b").random()
+    assert lm.generator(0, "a").random() != lm.generator(0, "b").random()

@@ -137,8 +137,8 @@ def simulate(problem: ImageSetting, key: jax.Array, prepared: Prepared) -> dict[
     network = draw_network(problem, lm.stream(key, "init"), classes=problem.class_count)
     if prepared.initial is not None:
         network = prepared.initial._replace(head=network.head)
-    length = {"samples": problem.samples, "epochs": problem.epochs, "batch": problem.batch_size}
-    run = train(problem, lm.stream(key, "batch"), network, prepared.train, **length, records=problem.records)
+    start = (lm.stream(key, "batch"), network, prepared.train, problem.samples, problem.epochs)
+    run = train(problem, *start, batch=problem.batch_size, records=problem.records)
     network = run.state.parameters
     real = run.step.dtype
     shares = jnp.mean(jnp.asarray(prepared.train.relevant), axis=-1)
