@@ -155,8 +155,17 @@ def run(
     from lemmata.lab.runner import Options, carry_out, plan
 
     theory, name = _split(experiment, "experiment")
-    changed = {"changes": tuple(changes or ()), "axes": tuple(axes or ()), "select": tuple(selected or ())}
-    planned = plan(load(theory), name, Options(preset, seed, seeds, out=out, overwrite=overwrite, **changed))
+    options = Options(
+        preset,
+        seed,
+        seeds,
+        changes=tuple(changes or ()),
+        out=out,
+        overwrite=overwrite,
+        axes=tuple(axes or ()),
+        select=tuple(selected or ()),
+    )
+    planned = plan(load(theory), name, options)
     prepare_backend(engine)
     with open_engine(engine) as opened, reporting(progress, sys.stderr) as reporter:
         outcome = carry_out(planned, opened, reporter(experiment), say)

@@ -44,8 +44,10 @@ def change_axes(kind: type[Setting], axes: Axes, given: Sequence[str], where: st
             raise unknown("axis or field", name, [*changed, *kind.declarations()], where)
         owner = _setter(changed, name)
         values = [kind.declaration(name).parse(name, text) for text in texts]
-        if owner is not None and isinstance(changed[owner], Mapping):
-            others = _without(changed.pop(owner), name)
+        owned = changed.get(owner or "")
+        if owner is not None and isinstance(owned, Mapping):
+            del changed[owner]
+            others = _without(owned, name)
             if others:
                 changed[owner if owner != name else _free(name, changed)] = others
         changed[name] = values

@@ -272,8 +272,9 @@ def examine(claim: Claim, datasets: Mapping[str, xr.Dataset], seed: int = 0) -> 
 
 def _judge(claim: Claim, datasets: Mapping[str, xr.Dataset], seed: int, evidence: Evidence) -> Verdict:
     try:
-        for name in claim.evidence.reads if claim.gate else ():
-            claim.gate.check(datasets[name])
+        if claim.gate is not None:
+            for name in claim.evidence.reads:
+                claim.gate.check(datasets[name])
         verdict = claim.judge(evidence(datasets, seed))
     except (NotApplicable, CannotFit) as reason:
         return Verdict(INCONCLUSIVE, "==", note=str(reason))

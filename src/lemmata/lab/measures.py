@@ -27,10 +27,11 @@ def cells(data: Data, **where: Any) -> Data:
     One label of an axis drops that axis, a list keeps it. A preset that lacks a label leaves nothing to decide.
     """
     for name, wanted in where.items():
+        labels = np.asarray(data[name])
         axis = str(data[name].dims[0])
         single = np.ndim(wanted) == 0
-        chosen = np.flatnonzero(np.isin(data[name].values, wanted))
-        if set(np.atleast_1d(wanted).tolist()) - set(data[name].values[chosen].tolist()):
+        chosen = np.flatnonzero(np.isin(labels, wanted))
+        if set(np.atleast_1d(wanted).tolist()) - set(labels[chosen].tolist()):
             raise NotApplicable(f"not in this preset: {name} = {', '.join(map(str, np.atleast_1d(wanted)))}")
         if axis == name:  # in the order that was asked for
             data = data.sel({name: wanted if single else list(wanted)}, drop=single)
