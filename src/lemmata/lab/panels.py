@@ -5,6 +5,7 @@ Colours are those of Okabe and Ito, which colour-blind readers can tell apart; m
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -154,7 +155,7 @@ def word(label: Any) -> str:
     """A label of an axis in words: numbers without trailing zeros, names without underscores, mathematics as it is."""
     if isinstance(label, (int, float, np.number)):
         return f"{label:g}"
-    return str(label) if "$" in str(label) else str(label).replace("_", " ")
+    return str(label) if "$" in str(label) else re.sub("(?<=[a-z0-9])_(?=[a-z0-9])", " ", str(label))
 
 
 def signed(value: float) -> str:
