@@ -282,7 +282,7 @@ def test_the_figure_is_drawn_with_what_is_predicted_and_without_warnings(name, o
             assert f"$K'$ = {amplitude} (" in words[i][0]
         else:
             assert all(f"out of domain, K'={amplitude}" in said for said in words)
-    predicted = {"f63a-gpt-shift": "paper: below 0.01", "f63b-gpt-contexts": "P4: "}[name]
+    predicted = {"f63a-gpt-shift": "paper: below 0.01", "f63b-gpt-contexts": "predicted: "}[name]
     for ax in figure.axes:
         assert ax.get_xlabel()
         assert any(label.startswith(predicted) for label in ax.get_legend_handles_labels()[1])
