@@ -59,31 +59,33 @@ def experiment(name, slopes):
     return lm.Experiment(name, "How high?", "Figure 1", simulate, presets, plot)
 
 
-def height(experiment, slope):
-    return lambda datasets: datasets[experiment].height.sel(slope=slope, drop=True)
+@lm.evidence("e1-line")
+def height(data, slope, factor=1.0):
+    """The height at the end."""
+    return factor * data.height.sel(slope=slope, drop=True)
 
 
-def absent(datasets):
-    return height("e1-line", 2.0)(datasets) * np.nan
-
-
-def printed(datasets):
+@lm.evidence("e2-other")
+def printed(data, factor=1.0):
     """Leaves what stood on stdout when this claim was about to be judged."""
     if hasattr(sys.stdout, "getvalue"):
         Path("printed").write_text(sys.stdout.getvalue())
-    return height("e2-other", 3.0)(datasets)
+    return factor * data.height.sel(slope=3.0, drop=True)
 
 
-def claim(name, evidence, judge, controls, reads=("e1-line",), expected="holds"):
-    return lm.Claim(name, "Theorem 1", "bound", f"The statement of {name}.", judge, evidence, controls, reads, expected)
+def claim(name, evidence, judge, *controls, expected="holds"):
+    return lm.Claim(
+        name, "Theorem 1", "bound", f"The statement of {name}.", evidence, judge, *controls, expected=expected
+    )
 
 
-low, high = height("e1-line", 0.5), height("e1-line", 2.0)
+high, low = height(2.0), lm.Control("the low slope", slope=0.5)
 CLAIMS = [
-    claim("c1-high", high, lm.at_least(4.0), (lm.Control("the low slope", low),)),
-    claim("c2-range", low, lm.within(5.0, 7.0, predicted=6.0), (lm.Control("right", high, "holds"),), expected="fails"),
-    claim("c3-absent", absent, lm.at_least(4.0), (lm.Control("the low slope", low),), expected="inconclusive"),
-    claim("c4-other", printed, lm.at_most(10.0), (lm.Control("far away", lambda d: np.inf),), ("e2-other",)),
+    claim("c1-high", high, lm.at_least(4.0), low),
+    claim("c2-range", height(0.5), lm.within(5.0, 7.0, predicted=6), lm.Control("right", slope=2.0), expected="fails"),
+    claim("c3-absent", height(2.0, np.nan), lm.at_least(4.0),
+          lm.Control("the low slope", expected="fails", slope=0.5, factor=1.0), expected="inconclusive"),
+    claim("c4-other", printed(), lm.at_most(10.0), lm.Control("far away", factor=100.0)),
 ]
 
 
@@ -302,24 +304,24 @@ def test_set_changes_a_field_and_narrows_an_axis_and_seeds_their_number(lemmata:
     )
 
 
-def test_run_refuses_another_setting_unless_told_to_overwrite(lemmata: Lemmata, toy: Path) -> None:
-    run = ("run", "toy.py/e1-line", "--preset", "smoke")
+def test_run_refuses_other_data_in_its_folder_unless_told_to_overwrite(lemmata: Lemmata, toy: Path) -> None:
+    run = ("run", "toy.py/e1-line", "--preset", "smoke", "--out", "here")
     assert lemmata(*run).code == 0
     forget_calls()
-    before = Path("results/smoke/toy/e1-line/run.json").read_text()
-    refused = lemmata(*run, "--set", "points=4")
+    before = Path("here/toy/e1-line/run.json").read_text()
+    refused = lemmata(*run, "--seed", "7")
     assert refused.code == 2
     assert refused.out == ""
-    assert "holds data with another setting" in refused.err
+    assert "holds data with another seed" in refused.err
     assert "--overwrite" in refused.err
     assert calls() == []
-    assert Path("results/smoke/toy/e1-line/run.json").read_text() == before
+    assert Path("here/toy/e1-line/run.json").read_text() == before
     assert lemmata(*run).code == 0, "the stored data are untouched"
     assert calls() == []
-    accepted = lemmata(*run, "--set", "points=4", "--overwrite")
+    accepted = lemmata(*run, "--seed", "7", "--overwrite")
     assert accepted.code == 0
-    assert set(calls()) == {f"{slope} {seed}" for slope in ("0.5", "2") for seed in range(3)}
-    assert strict(Path("results/smoke/toy/e1-line/run.json").read_text())["setting"]["points"] == 4
+    assert set(calls()) == {f"{slope} {seed}" for slope in ("0.5", "2") for seed in (7, 8, 9)}
+    assert strict(Path("here/toy/e1-line/run.json").read_text())["seeds"] == [7, 9]
 
 
 def test_run_refuses_data_of_other_sources(lemmata: Lemmata, toy: Path) -> None:
@@ -341,7 +343,8 @@ def test_an_experiment_of_the_package_runs_at_smoke_size(lemmata: Lemmata) -> No
 
 ROW = {
     "theory", "claim", "reference", "kind", "statement", "outcome", "expected", "relation", "predicted", "measured",
-    "low", "high", "note", "preset", "seconds", "control", "control_expected",
+    "low", "high", "note", "preset", "seconds", "control", "control_expected", "source",
+    "corrects",
 }  # fmt: skip
 
 
@@ -400,19 +403,54 @@ def test_verify_reuses_what_run_left_and_a_second_one_computes_nothing(lemmata: 
 
 
 def test_verify_recomputes_stale_data_and_says_so(lemmata: Lemmata, toy: Path) -> None:
-    lemmata("run", "toy.py/e1-line", "--preset", "smoke", "--set", "points=4")
+    lemmata("run", "toy.py/e1-line", "--preset", "smoke")
+    toy.write_text(THEORY.replace("0.01 * np.sin", "0.02 * np.sin"))
     forget_calls()
     done = lemmata("verify", "toy.py/c1-high", "--preset", "smoke", "--json")
     assert done.code == 0
-    assert "e1-line: stored data have another setting" in done.err
+    assert "e1-line: stored data have another version of the sources" in done.err
     assert "computing again" in done.err
     assert len(set(calls())) == 6
     again = lemmata("verify", "toy.py/c1-high", "--preset", "smoke", "--json")
     assert "computing again" not in again.err
 
 
+@pytest.mark.parametrize("change", [("--set", "points=4"), ("--axis", "slope=2"), ("--select", "slope=0.5")])
+def test_what_a_user_changes_lies_in_a_folder_of_its_own_and_verify_leaves_it_alone(
+    change: tuple[str, str], lemmata: Lemmata, toy: Path
+) -> None:
+    mine = lemmata("run", "toy.py/e1-line", "--preset", "smoke", *change, "--json")
+    folder = Path(mine.json["path"])
+    assert folder.parent == Path("results/smoke/toy")
+    assert folder.name.startswith("e1-line@")
+    assert len(folder.name) == len("e1-line@") + 8
+    record = json.loads((folder / "run.json").read_text())
+    assert record["changed"] == [" ".join(change)]
+    assert " ".join(change) in record["command"]
+    assert {"figure.png", "figure.svg", "data.zarr"} <= {each.name for each in folder.iterdir()}
+    forget_calls()
+    done = lemmata("verify", "toy.py/c1-high", "--preset", "smoke", "--json")
+    assert done.code == 0
+    assert "computing again" not in done.err
+    assert len(set(calls())) == 6
+    again = lemmata("run", "toy.py/e1-line", "--preset", "smoke", *change, "--json")
+    assert (again.json["path"], len(set(calls()))) == (mine.json["path"], 6)
+
+
+def test_axes_and_selections_are_those_of_the_command(lemmata: Lemmata, toy: Path) -> None:
+    done = lemmata(
+        "run", "toy.py/e1-line", "--preset", "smoke", "--axis", "points=2,3", "--select", "slope=2", "--json"
+    )
+    assert done.json["dims"] == {"slope": 1, "points": 2, "seed": 3}
+    same = lemmata("run", "toy.py/e1-line", "--preset", "smoke", "--axis", "slope=0.5,2", "--json")
+    assert Path(same.json["path"]).name == "e1-line", "the axis as it was"
+    refused = lemmata("run", "toy.py/e1-line", "--preset", "smoke", "--select", "slope=3")
+    assert refused.code == 2
+    assert "no label '3' in the axis slope of e1-line" in refused.err
+
+
 def test_verify_leaves_with_1_if_an_outcome_is_not_the_expected_one(lemmata: Lemmata, toy: Path) -> None:
-    toy.write_text(THEORY.replace("lm.at_least(4.0), (lm.Control", "lm.at_least(400.0), (lm.Control", 1))
+    toy.write_text(THEORY.replace("lm.at_least(4.0), low", "lm.at_least(400.0), low", 1))
     done = lemmata("verify", "toy.py/c1-high", "--preset", "smoke", "--json")
     assert done.code == 1
     assert (done.json[0]["outcome"], done.json[0]["expected"]) == ("fails", "holds")
@@ -420,7 +458,9 @@ def test_verify_leaves_with_1_if_an_outcome_is_not_the_expected_one(lemmata: Lem
 
 
 def test_verify_leaves_with_1_if_a_control_is_wrong(lemmata: Lemmata, toy: Path) -> None:
-    toy.write_text(THEORY.replace('lm.Control("the low slope", low)', 'lm.Control("nothing broken", high)', 1))
+    toy.write_text(
+        THEORY.replace('lm.Control("the low slope", slope=0.5)', 'lm.Control("nothing broken", slope=2.0)', 1)
+    )
     done = lemmata("verify", "toy.py/c1-high", "--preset", "smoke", "--json")
     assert done.code == 1
     assert done.json[0]["outcome"] == done.json[0]["expected"] == "holds"
@@ -437,9 +477,9 @@ def test_verify_leaves_with_1_if_cells_failed(lemmata: Lemmata, toy: Path) -> No
 
 
 def test_verify_hands_its_seed_to_evidence_that_draws(lemmata: Lemmata, toy: Path) -> None:
-    drawn = "lambda d: np.random.default_rng(d.seed).uniform()"
-    chance = f"claim('c0-chance', {drawn}, lm.at_least(0.0), (lm.Control('below', lambda d: -1.0),), ())"
-    toy.write_text(THEORY.replace("CLAIMS = [", f"CLAIMS = [{chance},"))
+    drawn = "@lm.fact\ndef drawn(sign=1, *, seed):\n    return sign * np.random.default_rng(seed).uniform()\n\n\n"
+    chance = "claim('c0-chance', drawn(), lm.at_least(0.0), lm.Control('below', sign=-1))"
+    toy.write_text(THEORY.replace("CLAIMS = [", f"{drawn}CLAIMS = [{chance},"))
     measured = []
     for seed in ("0", "1", "0"):
         done = lemmata("verify", "toy.py/c0-chance", "--preset", "smoke", "--seed", seed, "--json")

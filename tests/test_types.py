@@ -20,7 +20,7 @@ from jaxtyping import TypeCheckError
 import lemmata
 from lemmata.lab.setting import Setting, derived, fixed
 from lemmata.networks.attention import softmax_attention
-from lemmata.theories.graph_transformer.watched import mean_over
+from lemmata.theories.graph_transformer.probes import mean_over
 
 SOURCES = Path(lemmata.__file__).parents[1]
 THEORIES = SOURCES / "lemmata" / "theories"

@@ -9,47 +9,156 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from lemmata.lab.batches import Batch, Batches, epochs, fresh, full, independent, one_pass
-    from lemmata.lab.bounds import Bound, bound, parameter
-    from lemmata.lab.claims import Claim, Control, NotApplicable, Verdict
+    from lemmata.lab import figures
+    from lemmata.lab.batches import Batch, Batches, epochs, fresh, full, independent, one_pass, with_key
+    from lemmata.lab.bounds import Bound, bound, option, parameter
+    from lemmata.lab.claims import (
+        FAILS,
+        HOLDS,
+        INCONCLUSIVE,
+        Claim,
+        Control,
+        Evidence,
+        Gate,
+        NotApplicable,
+        Verdict,
+        evidence,
+        fact,
+    )
+    from lemmata.lab.default_figures import show
     from lemmata.lab.engines import open_engine
     from lemmata.lab.errors import UserError
-    from lemmata.lab.judges import all_of, at_least, at_most, decreasing, equal, increasing, within
+    from lemmata.lab.fits import Threshold, line, offset_power_law, power_law, slope, threshold
+    from lemmata.lab.intervals import CannotFit, Estimate, mean_interval, share_interval, spearman
+    from lemmata.lab.judges import Uncertain, all_of, at_least, at_most, decreasing, equal, increasing, stating, within
+    from lemmata.lab.measures import at, at_end, cells, log_slope, log_slopes, on_law, ratio_of_means, stack
+    from lemmata.lab.precision import numerics
     from lemmata.lab.registry import load
-    from lemmata.lab.setting import Problem, Setting, array, choice, derived, fixed, flag, number, size
-    from lemmata.lab.simulation import Simulation, Variable, host_piece, piece, simulation, stream
+    from lemmata.lab.setting import Problem, Setting, array, capacity, choice, derived, fixed, flag, number, size
+    from lemmata.lab.simulation import Simulation, Variable, generator, host_piece, piece, simulation, stream
     from lemmata.lab.sweep import sweep
-    from lemmata.lab.theory import Experiment, Preset, Theory
+    from lemmata.lab.tables import Table
+    from lemmata.lab.theory import Experiment, Preset, Theory, experiment
     from lemmata.lab.thresholds import find_threshold
-    from lemmata.lab.training import descent, loop, record_steps
+    from lemmata.lab.training import RUN, Run, descent, loop, record_steps, without_repeats
 
 _ROOMS = {
-    "batches": "Batch Batches epochs fresh full independent one_pass",
-    "bounds": "Bound bound parameter",
-    "claims": "Claim Control NotApplicable Verdict",
+    "batches": "Batch Batches epochs fresh full independent one_pass with_key",
+    "bounds": "Bound bound option parameter",
+    "claims": "FAILS HOLDS INCONCLUSIVE Claim Control Evidence Gate NotApplicable Verdict evidence fact",
+    "default_figures": "show",
     "engines": "open_engine",
     "errors": "UserError",
-    "judges": "all_of at_least at_most decreasing equal increasing within",
+    "fits": "Threshold line offset_power_law power_law slope threshold",
+    "intervals": "CannotFit Estimate mean_interval share_interval spearman",
+    "judges": "Uncertain all_of at_least at_most decreasing equal increasing stating within",
+    "measures": "at at_end cells log_slope log_slopes on_law ratio_of_means stack",
+    "precision": "numerics",
     "registry": "load",
-    "setting": "Problem Setting array choice derived fixed flag number size",
-    "simulation": "Simulation Variable host_piece piece simulation stream",
+    "setting": "Problem Setting array capacity choice derived fixed flag number size",
+    "simulation": "Simulation Variable generator host_piece piece simulation stream",
     "sweep": "sweep",
-    "theory": "Experiment Preset Theory",
+    "tables": "Table",
+    "theory": "Experiment Preset Theory experiment",
     "thresholds": "find_threshold",
-    "training": "descent loop record_steps",
+    "training": "RUN Run descent loop record_steps without_repeats",
 }
 _HOME = {name: f"lemmata.lab.{room}" for room, names in _ROOMS.items() for name in names.split()}
 
 __all__ = [
-    "Batch", "Batches", "Bound", "Claim", "Control", "Experiment", "NotApplicable", "Preset", "Problem", "Setting",
-    "Simulation", "Theory", "UserError", "Variable", "Verdict", "all_of", "array", "at_least", "at_most", "bound",
-    "choice", "decreasing", "derived", "descent", "epochs", "equal", "find_threshold", "fixed", "flag", "fresh", "full",
-    "host_piece", "increasing", "independent", "load", "loop", "number", "one_pass", "open_engine", "parameter",
-    "piece", "record_steps", "simulation", "size", "stream", "sweep", "within",
-]  # fmt: skip
+    "FAILS",
+    "HOLDS",
+    "INCONCLUSIVE",
+    "RUN",
+    "Batch",
+    "Batches",
+    "Bound",
+    "CannotFit",
+    "Claim",
+    "Control",
+    "Estimate",
+    "Evidence",
+    "Experiment",
+    "Gate",
+    "NotApplicable",
+    "Preset",
+    "Problem",
+    "Run",
+    "Setting",
+    "Simulation",
+    "Table",
+    "Theory",
+    "Threshold",
+    "Uncertain",
+    "UserError",
+    "Variable",
+    "Verdict",
+    "all_of",
+    "array",
+    "at",
+    "at_end",
+    "at_least",
+    "at_most",
+    "bound",
+    "capacity",
+    "cells",
+    "choice",
+    "decreasing",
+    "derived",
+    "descent",
+    "epochs",
+    "equal",
+    "evidence",
+    "experiment",
+    "fact",
+    "figures",
+    "find_threshold",
+    "fixed",
+    "flag",
+    "fresh",
+    "full",
+    "generator",
+    "host_piece",
+    "increasing",
+    "independent",
+    "line",
+    "load",
+    "log_slope",
+    "log_slopes",
+    "loop",
+    "mean_interval",
+    "number",
+    "numerics",
+    "offset_power_law",
+    "on_law",
+    "one_pass",
+    "open_engine",
+    "option",
+    "parameter",
+    "piece",
+    "power_law",
+    "ratio_of_means",
+    "record_steps",
+    "share_interval",
+    "show",
+    "simulation",
+    "size",
+    "slope",
+    "spearman",
+    "stack",
+    "stating",
+    "stream",
+    "sweep",
+    "threshold",
+    "with_key",
+    "within",
+    "without_repeats",
+]
 
 
 def __getattr__(name: str) -> Any:
+    if name == "figures":
+        return importlib.import_module("lemmata.lab.figures")
     if name not in _HOME:
         raise AttributeError(f"module 'lemmata' has no attribute '{name}'")
     return getattr(importlib.import_module(_HOME[name]), name)

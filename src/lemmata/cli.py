@@ -135,13 +135,19 @@ def run(
     seeds: Annotated[int | None, typer.Option("--seeds", help="Number of seeds.", min=1)] = None,
     seed: SeedOption = 0,
     changes: SetOption = None,
+    axes: Annotated[
+        list[str] | None, typer.Option("--axis", help="name=v1,v2: the values of an axis, or a further axis.")
+    ] = None,
+    selected: Annotated[
+        list[str] | None, typer.Option("--select", help="axis=label,label: only these labels of an axis.")
+    ] = None,
     out: OutOption = None,
     engine: EngineOption = "local",
     progress: ProgressOption = "auto",
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace data of another setting.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Run one experiment and write data.zarr, figure.png and run.json."""
+    """Run one experiment and write data.zarr, figure.png, figure.svg and run.json."""
     _check(preset, seed, engine, progress)
     from lemmata.lab.engines import open_engine
     from lemmata.lab.progress import reporting
@@ -149,7 +155,17 @@ def run(
     from lemmata.lab.runner import Options, carry_out, plan
 
     theory, name = _split(experiment, "experiment")
-    planned = plan(load(theory), name, Options(preset, seed, seeds, tuple(changes or ()), out, overwrite))
+    options = Options(
+        preset,
+        seed,
+        seeds,
+        changes=tuple(changes or ()),
+        out=out,
+        overwrite=overwrite,
+        axes=tuple(axes or ()),
+        select=tuple(selected or ()),
+    )
+    planned = plan(load(theory), name, options)
     prepare_backend(engine)
     with open_engine(engine) as opened, reporting(progress, sys.stderr) as reporter:
         outcome = carry_out(planned, opened, reporter(experiment), say)
@@ -165,7 +181,8 @@ def run(
         )  # fmt: skip
     else:
         print(outcome.data)
-        print(f"\n{outcome.path}: data.zarr, figure.png, run.json ({outcome.seconds:.1f} s)")
+        kept = ", ".join(each.name for each in sorted(outcome.path.iterdir()) if not each.name.startswith("."))
+        print(f"\n{outcome.path}: {kept} ({outcome.seconds:.1f} s)")
     if outcome.failed:
         say(f"{outcome.failed} failed; the same command tries only these again.")
         raise typer.Exit(1)
@@ -279,7 +296,7 @@ def diagnose_graph(
     as_json: Json = False,
 ) -> None:
     """Say which distances of a labelled graph carry the label, and what to sample and encode."""
-    from lemmata.theories.graph_transformer.diagnosis import diagnose as examine
+    from lemmata.theories.graph_transformer.diagnose import diagnose as examine
 
     found = examine(file, bins, threshold=threshold, sources=sources, seed=seed)
     folder = out or Path("results") / "diagnose" / file.resolve().stem

@@ -13,7 +13,7 @@ def test_the_benchmark_of_windows_prints_what_it_measured(
 ) -> None:
     module = importlib.import_module("lemmata.benchmarks.divided")
     monkeypatch.setattr(module, "SIZES", {"neurons": 16, "tokens": 10, "samples": 8, "stop": "never", "records": 2})
-    for name, value in {"STEPS": 200, "ROUNDS": 1}.items():
+    for name, value in {"STEPS": {"cpu": 200, "gpu": 200}, "ROUNDS": 1}.items():
         monkeypatch.setattr(module, name, value)
     monkeypatch.setattr(live, "WINDOW", 1e-4)
     monkeypatch.setattr(live.Live, "seconds", 1e-4)

@@ -130,8 +130,8 @@ def test_a_folder_that_may_not_be_written_any_more_is_one_sentence() -> None:
     check_completes()
 
 
-@pytest.mark.parametrize(("size", "refused"), [(10, "figure.png"), (700, "run.json")])
-def test_a_disk_that_is_full_for_the_figure_or_the_record_is_one_sentence(size: int, refused: str) -> None:
+@pytest.mark.parametrize(("size", "refused"), [(10, "figure.png"), (4000, "figure.svg")])
+def test_a_disk_that_is_full_for_a_figure_is_one_sentence(size: int, refused: str) -> None:
     Path("limit").write_text(str(size))
     allowed = resource.getrlimit(resource.RLIMIT_FSIZE)
     try:
@@ -141,7 +141,7 @@ def test_a_disk_that_is_full_for_the_figure_or_the_record_is_one_sentence(size: 
         resource.setrlimit(resource.RLIMIT_FSIZE, allowed)
     assert str(error.value) == f"{DATA.with_name(refused)} cannot be written: File too large{KEPT}"
     written = {file.name for file in DATA.parent.iterdir()}
-    assert written == {".lock", "data.zarr"} | ({"figure.png"} if refused == "run.json" else set())
+    assert written == {".lock", "data.zarr"} | ({"figure.png"} if refused == "figure.svg" else set())
     Path("limit").unlink()
     Path("calls.log").unlink()
     repeat()

@@ -1,15 +1,19 @@
-"""Judges on estimates: the value decides, its interval is reported beside it."""
+"""Judges on estimates by their value: it decides, and its interval is reported beside it."""
 
 from __future__ import annotations
 
+import functools
 import math
 
 import pytest
 
+from lemmata.lab import judges
 from lemmata.lab.claims import FAILS, HOLDS, INCONCLUSIVE, NotApplicable
 from lemmata.lab.intervals import Estimate
-from lemmata.lab.judges import at_least, at_most, within
 
+at_least, at_most, within = (
+    functools.partial(judge, by="value") for judge in (judges.at_least, judges.at_most, judges.within)
+)
 SLOPE = Estimate(-0.5, -1.25, 0.25)
 """An interval so wide that it could never decide."""
 UNKNOWN = Estimate(math.nan, -math.inf, math.inf)
@@ -84,11 +88,3 @@ def test_only_the_failure_of_all_fails_where_that_is_asked():
 def test_no_estimates_at_all_are_not_applicable():
     with pytest.raises(NotApplicable, match="nothing to compare"):
         at_most(0.2)({})
-
-
-@pytest.mark.parametrize("by", ["mean", "median", "every"])
-def test_who_decides_over_seeds_has_no_say_in_an_estimate(by):
-    verdict = at_most(0.2, by)(Estimate(0.1, 0.0, 0.5))
-    assert verdict.outcome == HOLDS
-    assert "0.1" in verdict.note
-    assert "worst seed" not in verdict.note

@@ -15,8 +15,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lemmata.lab.claims import FAILS, HOLDS, INCONCLUSIVE, NotApplicable
-from lemmata.lab.intervals import mean_interval, median_interval
-from lemmata.lab.judges import all_of, at_least, at_most, decreasing, equal, increasing, within
+from lemmata.lab.errors import UserError
+from lemmata.lab.intervals import Estimate, mean_interval, median_interval
+from lemmata.lab.judges import (
+    Uncertain,
+    all_of,
+    at_least,
+    at_most,
+    decreasing,
+    equal,
+    increasing,
+    level_of,
+    stating,
+    within,
+)
 
 LOW, HIGH = 7.5158625, 12.4841375
 inf, nan = math.inf, math.nan
@@ -137,8 +149,9 @@ def test_a_value_on_the_bound_meets_it_unless_the_judge_is_strict(by):
 
 
 def test_an_unknown_statistic_is_refused():
-    with pytest.raises(AssertionError, match="mode"):
-        at_least(1, by="mode")
+    for judge in (at_least, increasing):
+        with pytest.raises(UserError, match="decides by 'mode'; allowed: interval, mean"):
+            judge("x" if judge is increasing else 1, by="mode")
 
 
 # Several criteria
@@ -461,3 +474,89 @@ def test_parts_may_be_of_any_kind():
     assert judge(evidence | {"order": path(2, 1)}).outcome == FAILS
     assert judge(evidence | {"same": {"measured": 1.0, "predicted": 2.0}}).outcome == FAILS
     assert judge(evidence | {"size": seeds(2, 2)}).outcome == FAILS
+
+
+# Limits, estimates, standard errors
+
+
+@pytest.mark.parametrize(
+    "make", [lambda: within(2, 1), lambda: at_least(nan), lambda: at_most(nan), lambda: within(0, nan)]
+)
+def test_reversed_limits_and_limits_that_are_no_numbers_are_refused(make):
+    with pytest.raises(UserError, match="limits"):
+        make()
+
+
+def test_a_range_by_label_and_a_missing_end():
+    judge = within({"early": (0.9, 1.1), "late": (0.99, 1.01)})
+    cells = table({"early": [1.05, 1.05, 1.05], "late": [1.0, 1.0, 1.0]}, "time")
+    assert judge(cells).outcome == HOLDS
+    assert judge(cells + 0.02).outcome == FAILS
+    with pytest.raises(UserError, match="both ends"):
+        within(1.0)
+    with pytest.raises(UserError, match="limits"):
+        within({"early": (1.1, 0.9)})
+
+
+@pytest.mark.parametrize(("by", "outcome"), [("value", HOLDS), ("interval", INCONCLUSIVE)])
+def test_an_estimate_is_decided_by_what_the_judge_names(by, outcome):
+    slope = Estimate(2.0, 0.5, 3.5)
+    for evidence in (slope, {"first": slope, "second": slope}):
+        verdict = at_least(1.0, by=by)(evidence)
+        assert (verdict.outcome, verdict.measured, verdict.low, verdict.high) == (outcome, 2.0, 0.5, 3.5)
+    assert at_least(4.0, by=by)(slope).outcome == FAILS
+    assert at_least(0.1, by=by)(slope).outcome == HOLDS
+    with pytest.raises(AssertionError, match="interval or its value"):
+        at_least(1.0, by="every")(slope)
+
+
+def test_runs_of_several_seeds_have_no_single_value():
+    with pytest.raises(AssertionError, match="no single value"):
+        at_least(1.0, by="value")(NINE_TO_ELEVEN)
+
+
+def uncertain(values: list[float], errors: list[float]) -> Uncertain:
+    cells = {"cell": [f"c{i}" for i in range(len(values))]}
+    return Uncertain(xr.DataArray(values, coords=cells), xr.DataArray(errors, coords=cells))
+
+
+@pytest.mark.parametrize(
+    ("judge", "values", "outcome"),
+    [
+        (at_most(0.5, se=3), [0.4, 0.529], HOLDS),
+        (at_most(0.5, se=3), [0.4, 0.531], FAILS),
+        (at_least(0.5, se=3), [0.471, 0.9], HOLDS),
+        (at_least(0.5, se=3), [0.469, 0.9], FAILS),
+        (within(0.4, 0.5, se=3), [0.371, 0.529], HOLDS),
+        (within(0.4, 0.5, se=3), [0.45, 0.531], FAILS),
+        (within(0.0, 0.0, se=3, floor=0.05), [0.049, -0.049], HOLDS),
+        (within(0.0, 0.0, se=3, floor=0.05), [0.051, 0.0], FAILS),
+        (at_most(0.5, se=3), [0.4, nan], INCONCLUSIVE),
+    ],
+)
+def test_a_value_may_lie_beyond_a_limit_by_so_many_of_its_standard_errors(judge, values, outcome):
+    verdict = judge(uncertain(values, [0.01, 0.01]))
+    assert verdict.outcome == outcome
+    if outcome != INCONCLUSIVE:
+        assert verdict.measured in values
+        assert verdict.low == pytest.approx(verdict.measured - 0.03)
+        assert "standard errors of 0.01" in verdict.note
+
+
+def test_a_criterion_in_standard_errors_needs_them():
+    with pytest.raises(AssertionError, match="Uncertain"):
+        at_most(0.5, se=3)(NINE_TO_ELEVEN)
+    one = uncertain([0.4], [0.01])
+    assert at_most(0.5, se=3)(Uncertain(one.value.assign_coords(seed=3), one.error)).outcome == HOLDS
+    broken = at_most(0.5, se=3)(uncertain([0.4], [nan]))
+    assert broken.outcome == INCONCLUSIVE
+
+
+def test_a_judge_tells_its_level():
+    assert level_of(at_least(0.8)) == (0.8, inf)
+    assert level_of(stating(within(1, 2))) == (1, 2)
+    assert level_of(all_of(total=at_most(3), order=increasing("x")), "total") == (-inf, 3)
+    assert level_of(at_least({"shared": 0.03, "per_token": 0.1}), label="per_token") == (0.1, inf)
+    assert level_of(within({"a": (1, 2)}), label="a") == (1, 2)
+    with pytest.raises(TypeError, match="no level"):
+        level_of(increasing("x"))

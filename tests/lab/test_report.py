@@ -30,13 +30,21 @@ PNG = base64.b64decode(
 def row(claim: str = "c1-first", **changes: Any) -> dict[str, Any]:
     """A verdict as `verify` keeps it."""
     controls = [
-        {"case": "signs exchanged", "outcome": "fails", "expected": "fails", "measured": 0.2, "note": "mean 0.2"}
+        {
+            "case": "signs exchanged",
+            "outcome": "fails",
+            "expected": "fails",
+            "measured": 0.2,
+            "note": "mean 0.2",
+            "changed": "sign = -1, not 1",
+        }
     ]
     return {
         "theory": "toy", "claim": claim, "reference": "Theorem 7", "kind": "bound",
         "statement": f"The statement of {claim}.", "outcome": "holds", "expected": "holds", "relation": ">=",
         "predicted": 1.0, "measured": 1.5, "low": 1.25, "high": 1.75, "note": "mean 1.5, claimed ≥ 1",
-        "preset": "smoke", "seconds": 1.25, "control": "fails", "control_expected": "fails", "formula": "T ∝ η^-1",
+        "preset": "smoke", "seconds": 1.25, "control": "fails", "control_expected": "fails", "source": "paper",
+        "corrects": None, "formula": "T ∝ η^-1",
         "reads": ["e1-line"], "controls": controls, "sources": "abc",
         "command": f"lemmata verify toy/{claim} --preset smoke", **changes,
     }  # fmt: skip
@@ -180,8 +188,26 @@ def test_what_is_not_as_expected_is_marked_at_the_top_in_the_table_and_on_its_ca
     assert "Everything came out as expected" not in page
 
 
+def test_a_card_says_which_argument_a_control_changes_who_says_so_and_what_it_corrects(tmp_path: Path) -> None:
+    page = page_of(tmp_path, row(), row("c1-first-corrected", source="corrected", corrects="c1-first", controls=[]))
+    assert "(the same evidence with sign = -1, not 1)" in card(page, "c1-first")
+    assert "stated in the paper" in card(page, "c1-first")
+    assert "our correction of the paper (corrects <a href='#toy/c1-first'>c1-first</a>)" in card(
+        page, "c1-first-corrected"
+    )
+
+
+def test_a_table_is_a_table(tmp_path: Path) -> None:
+    folder = experiment(tmp_path)
+    table = {"caption": "Sizes of <graphs>", "columns": ["graph", "nodes"], "rows": [["Cora", 2708.0], ["none", 0.5]]}
+    (folder / "table.json").write_text(json.dumps(table))
+    page = page_of(tmp_path, row())
+    assert "<caption>Sizes of &lt;graphs&gt;</caption>" in page
+    assert "<td>Cora</td><td>2708</td>" in page
+
+
 def test_an_expected_failure_is_not_an_alarm(tmp_path: Path) -> None:
-    right = [{"case": "put right", "outcome": "holds", "expected": "holds", "measured": 1.0, "note": ""}]
+    right = [{"case": "put right", "outcome": "holds", "expected": "holds", "measured": 1.0, "note": "", "changed": ""}]
     page = page_of(
         tmp_path, row(outcome="fails", expected="fails", control="holds", control_expected="holds", controls=right)
     )  # fmt: skip

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import xarray as xr
 from matplotlib.figure import Figure
 
 import lemmata as lm
 from lemmata.lab import registry
-from lemmata.lab.claims import Datasets
+from lemmata.lab.claims import Reading
 from lemmata.lab.errors import UserError
 from lemmata.lab.files import lock
 from lemmata.lab.rows import VERDICTS, Row, read_rows
@@ -39,17 +39,19 @@ def experiment(name: str, *presets: str) -> lm.Experiment:
     return lm.Experiment(name, "How high?", "Figure 1", simulate, sizes, lambda data: Figure(figsize=(1, 1)))
 
 
-def claim(name: str, evidence: Callable[[Datasets], Any], reads: str = "e1") -> lm.Claim:
-    low = lm.Control("below", lambda datasets: -1.0)
-    return lm.Claim(name, "Theorem 1", "bound", "It is high.", lm.at_least(0.0), evidence, (low,), (reads,))
+@lm.evidence("e1")
+def height(data: xr.Dataset, sign: float = 1.0) -> Any:
+    return sign * data.height
 
 
-def height(datasets: Datasets) -> Any:
-    return datasets["e1"].height
-
-
-def interrupted(datasets: Datasets) -> Any:
+@lm.evidence("e1")
+def interrupted(data: xr.Dataset, sign: float = 1.0) -> Any:
     raise KeyboardInterrupt
+
+
+def claim(name: str, evidence: Reading = height) -> lm.Claim:
+    low = lm.Control("below", sign=-1.0)
+    return lm.Claim(name, "Theorem 1", "bound", "It is high.", evidence(), lm.at_least(0.0), low)
 
 
 def selection(*claims: lm.Claim) -> Selection:
@@ -101,7 +103,7 @@ def test_a_listener_that_raises_loses_nothing() -> None:
 
 def test_everything_that_claims_read_is_validated_before_anything_is_computed() -> None:
     with pytest.raises(UserError, match="no preset 'smoke' in e2"):
-        verify(selection(claim("c1", height), claim("c2", height, reads="e2")), OPTIONS)
+        verify(selection(claim("c1", height), claim("c2", height.of("e2"))), OPTIONS)
     assert CALLS == []
     assert not Path("out").exists()
 
@@ -123,7 +125,7 @@ def test_a_folder_in_use_is_refused() -> None:
 
 FIELDS = [
     "theory", "claim", "reference", "kind", "statement", "outcome", "expected", "relation", "predicted", "measured",
-    "low", "high", "note", "preset", "seconds", "control", "control_expected",
+    "low", "high", "note", "preset", "seconds", "control", "control_expected", "source", "corrects",
 ]  # fmt: skip
 PAGE = ["formula", "reads", "controls", "command", "sources"]
 

@@ -31,7 +31,7 @@ jitted = partial(jax.jit, compiler_options={"xla_backend_optimization_level": 0}
 @cache
 def perturbed(positions: str = "learned", blocks: int = DEPTH) -> Causal:
     """A network in which every parameter, biases and norms included, is away from its initial value."""
-    shapes = jax.eval_shape(partial(draw, blocks=blocks, positions=positions, perceptron=8), jax.random.key(0))
+    shapes = jax.eval_shape(partial(draw, blocks=blocks, positions=positions, mlp=8), jax.random.key(0))
     rng = np.random.default_rng(0)
     return jax.tree.map(lambda leaf: 0.5 * rng.standard_normal(leaf.shape), shapes)
 
@@ -47,7 +47,7 @@ def normed(norm: Norm, x: np.ndarray) -> np.ndarray:
 
 @partial(jitted, static_argnames=("positions", "show"))
 def run(network: Causal, x: Any, weight: Any = None, *, positions: str = "learned", show: tuple[str, ...] = ()) -> Any:
-    return forward(network, x, heads=HEADS, positions=positions, weight=weight, show=show)
+    return forward(network, x, heads=HEADS, positions=positions, mask=weight, show=show)
 
 
 def answers(*given: Any, positions: str = "learned") -> np.ndarray:
@@ -72,39 +72,39 @@ def test_the_network_equals_one_of_pytorch_modules() -> None:
 
     def attention(block: Any) -> Any:
         module = nn.MultiheadAttention(WIDTH, HEADS, batch_first=True, **real)
-        module.in_proj_weight.copy_(tensor(block.inward.matrix.T))
-        module.in_proj_bias.copy_(tensor(block.inward.bias))
-        module.out_proj = linear(block.outward)
+        module.in_proj_weight.copy_(tensor(block.query_key_value.matrix.T))
+        module.in_proj_bias.copy_(tensor(block.query_key_value.bias))
+        module.out_proj = linear(block.attention_output)
         return module
 
     with torch.no_grad():
         later = torch.triu(torch.ones(TOKENS, TOKENS, dtype=torch.bool), diagonal=1)
-        tokens = linear(network.read_in)(tensor(x)) + tensor(network.positions)[:TOKENS]
+        tokens = linear(network.embedding)(tensor(x)) + tensor(network.positions)[:TOKENS]
         for i in range(DEPTH):
             block: Any = jax.tree.map(lambda leaf, i=i: leaf[i], network.blocks)
             given = norm(block.attention_norm)(tokens)
             tokens = tokens + attention(block)(given, given, given, attn_mask=later)[0]
-            perceptron = nn.Sequential(linear(block.perceptron), nn.GELU(), linear(block.projection))
-            tokens = tokens + perceptron(norm(block.perceptron_norm)(tokens))
-        expected = linear(network.read_out)(norm(network.last_norm)(tokens))
+            mlp = nn.Sequential(linear(block.mlp), nn.GELU(), linear(block.mlp_output))
+            tokens = tokens + mlp(norm(block.mlp_norm)(tokens))
+        expected = linear(network.unembedding)(norm(network.last_norm)(tokens))
     np.testing.assert_allclose(answers(network, x), expected.numpy(), rtol=1e-10, atol=1e-12)
 
 
 @pytest.mark.parametrize("positions", POSITIONS)
 def test_without_attention_a_network_is_its_perceptrons_applied_to_input_and_position(positions: str) -> None:
     network, x = perturbed(positions, blocks=1), sequences()
-    silent = network.blocks._replace(outward=jax.tree.map(np.zeros_like, network.blocks.outward))
+    silent = network.blocks._replace(attention_output=jax.tree.map(np.zeros_like, network.blocks.attention_output))
     table = {
         "learned": network.positions,
         "sinusoidal": np.asarray(sinusoidal(ROWS, WIDTH)),
         "none": np.zeros((ROWS, 1)),
     }
-    tokens = x @ network.read_in.matrix + network.read_in.bias + table[positions][:TOKENS]
+    tokens = x @ network.embedding.matrix + network.embedding.bias + table[positions][:TOKENS]
     block: Any = jax.tree.map(lambda leaf: leaf[0], silent)
-    before = normed(block.perceptron_norm, tokens) @ block.perceptron.matrix + block.perceptron.bias
+    before = normed(block.mlp_norm, tokens) @ block.mlp.matrix + block.mlp.bias
     gelu = before * stats.norm.cdf(before)
-    tokens = tokens + gelu @ block.projection.matrix + block.projection.bias
-    expected = normed(network.last_norm, tokens) @ network.read_out.matrix + network.read_out.bias
+    tokens = tokens + gelu @ block.mlp_output.matrix + block.mlp_output.bias
+    expected = normed(network.last_norm, tokens) @ network.unembedding.matrix + network.unembedding.bias
     found = answers(network._replace(blocks=silent), x, positions=positions)
     np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-12)
 
@@ -149,7 +149,10 @@ def test_attention_and_tokens_of_every_block_are_shown_on_request() -> None:
     assert attention.shape == (DEPTH, SAMPLES, HEADS, TOKENS, TOKENS)
     np.testing.assert_allclose(attention.sum(-1), 1, rtol=1e-12)
     assert np.all((attention > 0) == np.tri(TOKENS, dtype=bool))
-    read = normed(network.last_norm, np.asarray(shown["tokens"][-1])) @ network.read_out.matrix + network.read_out.bias
+    read = (
+        normed(network.last_norm, np.asarray(shown["tokens"][-1])) @ network.unembedding.matrix
+        + network.unembedding.bias
+    )
     np.testing.assert_allclose(found, read, rtol=1e-12)
     assert run(network, x)[1] == {}
 
@@ -159,23 +162,23 @@ def test_initial_weights_are_normal_and_those_that_write_into_the_residual_strea
     network: Causal = jax.tree.map(np.asarray, drawn)
     blocks, standard = network.blocks, []
     for weights, shape, scale in (
-        (network.read_in.matrix, (20, 32), 0.02),
+        (network.embedding.matrix, (20, 32), 0.02),
         (network.positions, (40, 32), 0.02),
-        (blocks.inward.matrix, (8, 32, 96), 0.02),
-        (blocks.outward.matrix, (8, 32, 32), 0.005),
-        (blocks.perceptron.matrix, (8, 32, 128), 0.02),
-        (blocks.projection.matrix, (8, 128, 32), 0.005),
-        (network.read_out.matrix, (32, 30), 0.02),
+        (blocks.query_key_value.matrix, (8, 32, 96), 0.02),
+        (blocks.attention_output.matrix, (8, 32, 32), 0.005),
+        (blocks.mlp.matrix, (8, 32, 128), 0.02),
+        (blocks.mlp_output.matrix, (8, 128, 32), 0.005),
+        (network.unembedding.matrix, (32, 30), 0.02),
     ):
         assert weights.shape == shape
         standard.append(np.ravel(weights) / scale)
         assert stats.kstest(standard[-1], "norm").pvalue > 1e-3
     every = np.round(np.concatenate(standard), 10)
     assert np.unique(every).size > 0.999 * every.size  # no two layers or blocks share their draw
-    for layer in (*blocks[1:3], *blocks[4:], network.read_in, network.read_out):
+    for layer in (*blocks[1:3], *blocks[4:], network.embedding, network.unembedding):
         assert layer.bias.shape == (*layer.matrix.shape[:-2], layer.matrix.shape[-1])
         assert not np.any(layer.bias)
-    for norm in (blocks.attention_norm, blocks.perceptron_norm, network.last_norm):
+    for norm in (blocks.attention_norm, blocks.mlp_norm, network.last_norm):
         assert np.all(norm.scale == 1)
         assert not np.any(norm.shift)
 
@@ -185,7 +188,7 @@ def test_every_parameter_of_an_ensemble_in_float32_has_a_finite_gradient() -> No
     weight[0, :2] = 0
 
     def loss(network: Causal) -> Any:
-        found, _ = forward(network, jnp.asarray(x), heads=HEADS, weight=jnp.asarray(weight))
+        found, _ = forward(network, jnp.asarray(x), heads=HEADS, mask=jnp.asarray(weight))
         return jnp.sum((found[:, -1] - 1) ** 2)
 
     @jitted

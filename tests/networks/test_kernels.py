@@ -275,7 +275,7 @@ def test_the_tangent_kernel_of_the_network_tends_to_the_limit(init, effective, n
 
 def test_pairs_double_the_variance_of_the_kernel():
     """m_eff = m/2: over 300 networks the squared error is that of half the neurons, to five of its own errors."""
-    setting = Setting(neurons=64, room=64, dimension=3, weight_scale=0.25, samples=4)
+    setting = Setting(neurons=64, neuron_room=64, dimension=3, weight_scale=0.25, samples=4)
     predicted = float(jnp.sum(kernel_variance("exp", POINTS, 0.25)))
     limit = np.asarray(limit_kernel("exp", POINTS, 0.25))
     keys = jax.random.split(jax.random.key(0), 300)

@@ -46,7 +46,7 @@ def by_hand(blocks: Block, sample: np.ndarray, causal: bool = False) -> np.ndarr
         return np.asarray(layer.matrix[i]).T @ x + np.asarray(layer.bias[i])
 
     for i in range(DEPTH):
-        inward = [affine(blocks.inward, i, norm(blocks.attention_norm, i, x)) for x in sample]
+        query_key_value = [affine(blocks.query_key_value, i, norm(blocks.attention_norm, i, x)) for x in sample]
         size = WIDTH // HEADS
         after = []
         for t, x in enumerate(sample):
@@ -54,15 +54,15 @@ def by_hand(blocks: Block, sample: np.ndarray, causal: bool = False) -> np.ndarr
             for h in range(HEADS):
                 part = slice(h * size, (h + 1) * size)
                 query, keys, values = (
-                    inward[t][:WIDTH][part],
-                    [other[WIDTH : 2 * WIDTH][part] for other in inward],
-                    [other[2 * WIDTH :][part] for other in inward],
+                    query_key_value[t][:WIDTH][part],
+                    [other[WIDTH : 2 * WIDTH][part] for other in query_key_value],
+                    [other[2 * WIDTH :][part] for other in query_key_value],
                 )
                 seen = range(t + 1) if causal else range(len(sample))
                 mass = np.exp([query @ keys[s] / math.sqrt(size) for s in seen])
                 mixed.append(sum(m * values[s] for m, s in zip(mass, seen, strict=True)) / mass.sum())
-            x = x + affine(blocks.outward, i, np.concatenate(mixed))
-            after.append(x + np.maximum(affine(blocks.perceptron, i, norm(blocks.perceptron_norm, i, x)), 0))
+            x = x + affine(blocks.attention_output, i, np.concatenate(mixed))
+            after.append(x + np.maximum(affine(blocks.mlp, i, norm(blocks.mlp_norm, i, x)), 0))
         sample = np.stack(after)
     return sample
 
@@ -175,7 +175,7 @@ def test_a_causal_query_gives_no_attention_to_later_keys() -> None:
 
 def test_initial_blocks_differ_and_stay_within_one_over_the_root_of_their_inputs() -> None:
     blocks = draw_blocks(jax.random.key(0), blocks=DEPTH, width=48)
-    for layer in (blocks.inward, blocks.outward, blocks.perceptron):
+    for layer in (blocks.query_key_value, blocks.attention_output, blocks.mlp):
         for leaf in layer:
             assert 0.9 / math.sqrt(48) < np.abs(leaf).max() <= 1 / math.sqrt(48)
             assert not np.allclose(leaf[0], leaf[1])
@@ -189,16 +189,21 @@ def test_attention_and_layer_norm_equal_those_of_pytorch() -> None:
     theirs = torch.nn.MultiheadAttention(WIDTH, HEADS, batch_first=True, dtype=torch.float64)
     as_tensor = lambda leaf: torch.tensor(np.asarray(leaf))  # noqa: E731
     with torch.no_grad():
-        theirs.in_proj_weight.copy_(as_tensor(first.inward.matrix.T))
-        theirs.in_proj_bias.copy_(as_tensor(first.inward.bias))
-        theirs.out_proj.weight.copy_(as_tensor(first.outward.matrix.T))
-        theirs.out_proj.bias.copy_(as_tensor(first.outward.bias))
+        theirs.in_proj_weight.copy_(as_tensor(first.query_key_value.matrix.T))
+        theirs.in_proj_bias.copy_(as_tensor(first.query_key_value.bias))
+        theirs.out_proj.weight.copy_(as_tensor(first.attention_output.matrix.T))
+        theirs.out_proj.bias.copy_(as_tensor(first.attention_output.bias))
         later = torch.triu(torch.ones(TOKENS, TOKENS, dtype=torch.bool), diagonal=1)
         for causal in (False, True):
             given = as_tensor(x)
             expected, _ = theirs(given, given, given, attn_mask=later if causal else None)
             ours, _ = self_attention(
-                first.inward, first.outward, jnp.asarray(x), jnp.asarray(ones(x)), heads=HEADS, causal=causal
+                first.query_key_value,
+                first.attention_output,
+                jnp.asarray(x),
+                jnp.asarray(ones(x)),
+                heads=HEADS,
+                causal=causal,
             )
             np.testing.assert_allclose(ours, expected.numpy(), rtol=1e-10, atol=1e-12)
         scale, shift = (as_tensor(leaf) for leaf in first.attention_norm)

@@ -31,7 +31,7 @@ def trainer(setting: Setting, runs: int, layout: str, gradient: str = "auto") ->
     def arguments(seed: Any) -> Any:
         key = jax.random.key(seed)
         basis = draw_patterns(problem, stream(key, "data"))
-        data = draw(problem, stream(key, "data"), basis, count=setting.draw_capacity)
+        data = draw(problem, stream(key, "data"), basis, count=setting.drawn_room)
         network, _ = initialise(problem, stream(key, "init"), basis)
         return stream(key, "batch"), network, draw_signs(problem, stream(key, "init")), data
 

@@ -1,34 +1,47 @@
-"""Claims: one statement of a document, how it is judged, and the control that keeps the judge honest.
+"""Claims: one statement of a paper, how it is judged, and the control that keeps the judge honest.
 
-A claim is declared, not programmed: statement, the experiments it reads, the evidence taken from their data sets, the
-judge (from `lab.judges`), the outcome that the specification expects, and controls. A control is other evidence, broken
-on purpose (or put right, where the claim is expected to fail), that the *same* judge must get right.
+A claim is declared, not programmed:
+
+    @lm.evidence("dynamics")
+    def rise(data, queries, attention="trained"):
+        "Attention on relevant tokens at the last record less that at the first."
+        ...
+
+    lm.Claim(
+        "v8-rise", "Proposition 2", "ordering",
+        "Attention on relevant tokens rises by at least 0.03.",
+        rise(["relevant"]),
+        lm.at_least(0.03, by="every"),
+        lm.Control("frozen attention", attention="frozen"),
+        gate=CONVERGED,
+    )
+
+*Evidence* is a named function of the data sets it reads, with arguments. A *control* is the same evidence with an
+argument changed, or, where no argument says it, other evidence; the same judge must get it right, which means the
+opposite of the claim's own outcome unless said. A *gate* must be passed by the intact cells for anything to be decided.
 """
 
 from __future__ import annotations
 
+import functools
+import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
 import xarray as xr
 
+from lemmata.lab.errors import UserError
 from lemmata.lab.intervals import CannotFit
+from lemmata.lab.precision import numerics
 
 HOLDS, FAILS, INCONCLUSIVE = "holds", "fails", "inconclusive"
 OUTCOMES = (HOLDS, FAILS, INCONCLUSIVE)
+OPPOSITE = {HOLDS: FAILS, FAILS: HOLDS}
 KINDS = ("identity", "bound", "scaling", "ordering", "limit", "comparison")
-
-
-class Datasets(dict[str, xr.Dataset]):
-    """What evidence is taken from: the data set of every experiment that the claim reads, by name.
-
-    `seed` is that of `lemmata verify`, for evidence that draws its own random numbers.
-    """
-
-    def __init__(self, datasets: Mapping[str, xr.Dataset] | None = None, seed: int = 0) -> None:
-        super().__init__(datasets or {})
-        self.seed = seed
+SOURCES = ("paper", "figure", "corrected", "derived")
+"""Who says so: the paper's text, one of its figures or tables, our correction of it, or what follows from it."""
 
 
 class NotApplicable(Exception):
@@ -55,39 +68,179 @@ class Verdict:
 
 
 Judge = Callable[[Any], Verdict]
-Evidence = Callable[[Datasets], Any]
 
 
 @dataclass(frozen=True)
-class Control:
-    """A case that the claim's judge must get right: what it is, its evidence, the outcome it must give."""
+class Evidence:
+    """A function of the data sets of the experiments it reads, with the values of its further arguments."""
 
-    case: str
-    evidence: Evidence
-    expected: str = FAILS
-
-
-@dataclass(frozen=True)
-class Claim:
-    """One statement of the document. `name` begins with the specification's row id."""
-
-    name: str
-    reference: str
-    kind: str
-    statement: str
-    judge: Judge
-    evidence: Evidence
-    controls: tuple[Control, ...]
+    function: Callable[..., Any]
     reads: tuple[str, ...] = ()
-    expected: str = HOLDS
-    formula: str = ""
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    precision: str = ""
 
-    def __post_init__(self) -> None:
-        assert self.kind in KINDS, f"{self.name}: kind {self.kind}"
-        assert self.expected in OUTCOMES
-        assert any(control.expected != self.expected for control in self.controls), (
-            f"{self.name} has no control that its judge must answer differently"
-        )
+    @property
+    def name(self) -> str:
+        return self.function.__name__.strip("_")
+
+    @property
+    def words(self) -> str:
+        """What it is: the first paragraph of the function's docstring."""
+        return " ".join((inspect.getdoc(self.function) or "").split("\n\n")[0].split())
+
+    def __call__(self, datasets: Mapping[str, xr.Dataset], seed: int = 0) -> Any:
+        """Take it; a function with an argument `seed` is given that of `lemmata verify`."""
+        given = [datasets[name] for name in self.reads]
+        draws = {"seed": seed} if "seed" in inspect.signature(self.function).parameters else {}
+        if not self.precision:
+            return self.function(*given, **{**draws, **self.arguments})
+        with numerics(self.precision):
+            return self.function(*given, **{**draws, **self.arguments})
+
+    def changed(self, **arguments: Any) -> Evidence:
+        """The same with other values of some arguments."""
+        unknown = arguments.keys() - self._parameters().keys()
+        if unknown:
+            raise UserError(f"The evidence {self.name} has no argument {sorted(unknown)[0]}.")
+        return replace(self, arguments={**self.arguments, **arguments})
+
+    def value(self, argument: str) -> Any:
+        """The value of an argument, its default if none is given."""
+        return self.arguments.get(argument, self._parameters()[argument].default)
+
+    def _parameters(self) -> dict[str, inspect.Parameter]:
+        """What may be given beside the data sets."""
+        return dict(list(inspect.signature(self.function).parameters.items())[len(self.reads) :])
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What `evidence` makes of a function: called with the function's further arguments it gives `Evidence`."""
+
+    function: Callable[..., Any]
+    reads: tuple[str, ...]
+    precision: str = ""
+
+    def __call__(self, *values: Any, **arguments: Any) -> Evidence:
+        found = Evidence(self.function, self.reads, {}, self.precision)
+        names = [name for name, p in found._parameters().items() if p.kind is not p.KEYWORD_ONLY]
+        return found.changed(**dict(zip(names, values, strict=False)), **arguments)
+
+    def of(self, *reads: str) -> Reading:
+        """The same of other experiments."""
+        return replace(self, reads=reads)
+
+
+def evidence(*reads: str, precision: str = "") -> Callable[[Callable[..., Any]], Reading]:
+    """Declare evidence: the decorated function takes the data sets of these experiments, then its arguments.
+
+    precision: that in which it computes with JAX, if it does. An argument `seed` is given by the laboratory, for
+    evidence that draws random numbers of its own.
+    """
+    return lambda function: Reading(function, reads, precision)
+
+
+def fact(function: Callable[..., Any]) -> Reading:
+    """Declare evidence that reads no experiment."""
+    return Reading(function, ())
+
+
+class Control:
+    """A case that the claim's judge must get right.
+
+    `Control("frozen attention", attention="frozen")`: the claim's evidence with this argument changed.
+    `Control("an exact law", exact_law())`: other evidence.
+    `expected`: the outcome it must give, the opposite of the claim's if not given.
+    """
+
+    def __init__(self, case: str, other: Evidence | None = None, /, *, expected: str = "", **changed: Any) -> None:
+        if (other is None) == (not changed):
+            raise UserError(f"The control '{case}' needs an argument that is changed, or other evidence.")
+        self.case, self.other, self.expected, self.changed = case, other, expected, changed
+
+    def evidence(self, claimed: Evidence) -> Evidence:
+        """What is judged in its place."""
+        return self.other or claimed.changed(**self.changed)
+
+
+@dataclass(frozen=True)
+class Gate:
+    """What must be so in the intact cells, in every run of the data sets that a claim's own evidence reads.
+
+    `passed` maps a data set to a labelled array of booleans; `intact` are labels of axes (an axis that a data set
+    lacks is left out), `reason` is the note of a claim that cannot be decided.
+    """
+
+    reason: str
+    passed: Callable[[xr.Dataset], xr.DataArray]
+    intact: Mapping[str, Any] = field(default_factory=dict)
+
+    def check(self, data: xr.Dataset) -> None:
+        """Refuse data of which the intact cells do not pass."""
+        for axis, labels in self.intact.items():
+            if axis in data.dims:
+                wanted = [label for label in np.atleast_1d(labels) if label in data[axis].values]
+                if not wanted:
+                    raise NotApplicable(f"not in this preset: {axis} = {labels}")
+                data = data.sel({axis: wanted})
+        if not bool(self.passed(data).all()):
+            raise NotApplicable(self.reason)
+
+
+class Claim:
+    """One statement of the paper. `name` begins with the specification's row id.
+
+    `source`: paper, figure, corrected or derived; `corrects`: the claim that this one puts right.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        reference: str,
+        kind: str,
+        statement: str,
+        evidence: Evidence,
+        judge: Judge,
+        *controls: Control,
+        expected: str = HOLDS,
+        formula: str = "",
+        source: str = "",
+        corrects: str = "",
+        gate: Gate | None = None,
+    ) -> None:
+        self.name, self.reference, self.kind, self.statement = name, reference, kind, statement
+        self.evidence, self.judge, self.controls = evidence, judge, controls
+        self.expected, self.formula, self.corrects, self.gate = expected, formula, corrects, gate
+        self.source = source or ("corrected" if corrects else "paper")
+        for what, value, allowed in (("kind", kind, KINDS), ("source", self.source, SOURCES)):
+            if value not in allowed:
+                raise UserError(f"The claim {name} has the {what} '{value}'; allowed: {', '.join(allowed)}.")
+        if not isinstance(evidence, Evidence):
+            raise UserError(f"The evidence of {name} is no evidence: decorate its function with @lm.evidence(...).")
+        if expected not in OUTCOMES or not any(self.expected_of(control) != expected for control in controls):
+            raise UserError(f"The claim {name} has no control that its judge must answer differently.")
+
+    def __repr__(self) -> str:
+        return f"Claim({self.name})"
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The experiments that it and its controls read."""
+        others = [name for control in self.controls for name in control.evidence(self.evidence).reads]
+        return tuple(dict.fromkeys([*self.evidence.reads, *others]))
+
+    def expected_of(self, control: Control) -> str:
+        """The outcome that this control must give."""
+        expected = control.expected or OPPOSITE.get(self.expected, "")
+        if expected not in OUTCOMES:
+            raise UserError(f"The control '{control.case}' of {self.name} does not say which outcome it must give.")
+        return expected
+
+    def changed_by(self, control: Control) -> dict[str, tuple[Any, Any]] | None:
+        """Which arguments of the evidence the control changes, from what to what; None if it is other evidence."""
+        if control.other is not None:
+            return None
+        return {name: (self.evidence.value(name), value) for name, value in control.changed.items()}
 
 
 @dataclass(frozen=True)
@@ -101,25 +254,28 @@ class Finding:
     @property
     def worst_control(self) -> tuple[Control, Verdict]:
         """The control that came out wrong, or the first."""
-        wrong = [pair for pair in self.controls if pair[1].outcome != pair[0].expected]
+        wrong = [pair for pair in self.controls if pair[1].outcome != self.claim.expected_of(pair[0])]
         return (wrong or list(self.controls))[0]
 
     @property
     def as_expected(self) -> bool:
         control, verdict = self.worst_control
-        return self.verdict.outcome == self.claim.expected and verdict.outcome == control.expected
+        return self.verdict.outcome == self.claim.expected and verdict.outcome == self.claim.expected_of(control)
 
 
 def examine(claim: Claim, datasets: Mapping[str, xr.Dataset], seed: int = 0) -> Finding:
     """Judge the claim and its controls on these data sets; `seed` is for evidence that draws random numbers."""
-    given = Datasets(datasets, seed)
-    controls = tuple((control, _judge(claim.judge, control.evidence, given)) for control in claim.controls)
-    return Finding(claim, _judge(claim.judge, claim.evidence, given), controls)
+    judge = functools.partial(_judge, claim, datasets, seed)
+    controls = tuple((control, judge(control.evidence(claim.evidence))) for control in claim.controls)
+    return Finding(claim, judge(claim.evidence), controls)
 
 
-def _judge(judge: Judge, evidence: Evidence, datasets: Datasets) -> Verdict:
+def _judge(claim: Claim, datasets: Mapping[str, xr.Dataset], seed: int, evidence: Evidence) -> Verdict:
     try:
-        verdict = judge(evidence(datasets))
+        if claim.gate is not None:
+            for name in claim.evidence.reads:
+                claim.gate.check(datasets[name])
+        verdict = claim.judge(evidence(datasets, seed))
     except (NotApplicable, CannotFit) as reason:
         return Verdict(INCONCLUSIVE, "==", note=str(reason))
     assert verdict.outcome in OUTCOMES

@@ -1,7 +1,8 @@
 """Grids: the axes of a sweep and the validated setting of every cell.
 
-An axis is a declared field with values, or a named axis whose labels each set several fields. Every cell, cross-field
-rules included, is validated here, on the host, before anything compiles.
+An axis is a declared field with values, or a named axis whose labels each set several fields; a data set carries these
+as coordinates of that axis, so that nobody parses a label. Every cell, cross-field rules included, is validated here,
+on the host, before anything compiles.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ class Grid:
 
     labels: dict[str, list[Any]]
     cells: dict[tuple[int, ...], Setting]
+    sets: dict[str, list[str]]
+    """the fields that the labels of every axis set"""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -47,11 +50,24 @@ class Grid:
 
     def coordinates(self) -> dict[str, np.ndarray]:
         """The labels as coordinate arrays: numbers where all are numbers, else strings."""
-        coordinates = {}
-        for name, labels in self.labels.items():
-            numeric = all(isinstance(label, numbers.Real) and not isinstance(label, bool) for label in labels)
-            coordinates[name] = np.asarray(labels, float) if numeric else np.asarray([spell(x) for x in labels])
-        return coordinates
+        return {name: _as_coordinate(labels) for name, labels in self.labels.items()}
+
+    def fields(self) -> dict[str, tuple[str, np.ndarray]]:
+        """The fields that the labels of named axes set: (axis, a value for every label)."""
+        first = (0,) * len(self.shape)
+        found = {}
+        for place, (axis, fields) in enumerate(self.sets.items()):
+            cells = [self.cells[(*first[:place], i, *first[place + 1 :])] for i in range(self.shape[place])]
+            for name in fields:
+                values = [getattr(cell, name) for cell in cells]
+                if name not in self.labels and not any(isinstance(value, np.ndarray) for value in values):
+                    found[name] = axis, _as_coordinate(values)
+        return found
+
+
+def _as_coordinate(labels: Sequence[Any]) -> np.ndarray:
+    numeric = all(isinstance(label, numbers.Real) and not isinstance(label, bool) for label in labels)
+    return np.asarray(labels, float) if numeric else np.asarray([spell(label) for label in labels])
 
 
 def make_grid(setting: Setting, axes: Axes) -> Grid:
@@ -80,4 +96,9 @@ def make_grid(setting: Setting, axes: Axes) -> Grid:
                 raise UserError(f"Two axes set the field {sorted(twice)[0]}.")
             merged |= fields
         cells[tuple(index for index, _ in combination)] = setting.replace(**merged)
-    return Grid({name: [label for label, _ in options] for name, options in changes.items()}, cells)
+    labels = {name: [label for label, _ in options] for name, options in changes.items()}
+    sets = {
+        name: list(dict.fromkeys(field for _, fields in options for field in fields))
+        for name, options in changes.items()
+    }
+    return Grid(labels, cells, sets)

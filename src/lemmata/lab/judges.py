@@ -4,58 +4,93 @@ A judge takes evidence, a labelled array whose dimension `seed` is resampled and
 criteria that must all be met, and returns a verdict. Who decides is named by `by`:
 
 - "interval": holds if the whole 95 % t interval over seeds meets the condition, fails if none of it does, else
-  inconclusive (the design's default rule);
+  inconclusive (the design's default rule, and the default of every judge);
 - "mean", "median": the seed mean or median decides, the interval is reported beside it;
 - "clear": the seed mean with two standard errors to spare; inconclusive if that range straddles the limit;
-- "every": every seed must meet the condition, the worst one is reported.
+- "every": every seed must meet the condition, the worst one is reported;
+- "value": of an `Estimate` (a slope, a share), its value decides and its interval is reported beside it.
 
-Evidence without a `seed` dimension decides by its value. So does an `Estimate` (a slope, a share), or a mapping from
-labels to such: its interval is reported beside it.
+Evidence without a `seed` dimension is one number and decides by its value. Evidence in standard errors is `Uncertain`:
+`at_most(0.5, se=3)` lets the value exceed 0.5 by three of its standard errors.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from lemmata.lab.claims import FAILS, HOLDS, INCONCLUSIVE, Judge, NotApplicable, Verdict
+from lemmata.lab.errors import UserError
 from lemmata.lab.intervals import Estimate, mean_interval, median_interval, standard_error
 
+RULES = ("interval", "mean", "median", "clear", "every", "value")
 Bound = float | Mapping[str, float]
+Range = Mapping[str, tuple[float, float]]
 
 
-def at_least(bound: Bound, by: str = "interval", *, strict: bool = False, fails_if: str = "any") -> Judge:
-    """Every criterion is >= bound (> if strict). A mapping gives one bound per label of the evidence's dimension."""
-    return _Region(">=", bound, math.inf, by, strict, fails_if)
+@dataclass(frozen=True)
+class Uncertain:
+    """Evidence with its own standard error, for judges with `se`: labelled arrays without a dimension `seed`."""
+
+    value: xr.DataArray
+    error: xr.DataArray
 
 
-def at_most(bound: Bound, by: str = "interval", *, strict: bool = False, fails_if: str = "any") -> Judge:
-    """Every criterion is <= bound (< if strict)."""
-    return _Region("<=", -math.inf, bound, by, strict, fails_if)
+def at_least(
+    bound: Bound, by: str = "interval", *, strict: bool = False, fails_if: str = "any", se: float = 0, floor: float = 0
+) -> Judge:
+    """Every criterion is >= bound (> if strict). A mapping gives one bound per label of the evidence's dimension.
+
+    se: of `Uncertain` evidence, how many standard errors it may lie beyond the bound, or `floor` where that is more.
+    fails_if: with "all", the claim fails only if every criterion does; some that do make it inconclusive.
+    """
+    return Region(">=", bound, math.inf, by, strict, fails_if, None, se, floor)
 
 
-def within(low: float, high: float, by: str = "interval", *, predicted: float | None = None) -> Judge:
-    """Every criterion lies in [low, high]."""
-    return _Region("in", low, high, by, False, "any", predicted)
+def at_most(
+    bound: Bound, by: str = "interval", *, strict: bool = False, fails_if: str = "any", se: float = 0, floor: float = 0
+) -> Judge:
+    """Every criterion is <= bound (< if strict); otherwise like `at_least`."""
+    return Region("<=", -math.inf, bound, by, strict, fails_if, None, se, floor)
 
 
-def increasing(along: str, by: str = "mean", *, slack: float | None = None) -> Judge:
+def within(
+    low: float | Range,
+    high: float | None = None,
+    by: str = "interval",
+    *,
+    predicted: float | None = None,
+    se: float = 0,
+    floor: float = 0,
+) -> Judge:
+    """Every criterion lies in [low, high]; or, with a mapping {label: (low, high)}, in the range of its label."""
+    if isinstance(low, Mapping):
+        lows, highs = ({label: ends[i] for label, ends in low.items()} for i in (0, 1))
+        return Region("in", lows, highs, by, False, "any", predicted, se, floor)
+    if high is None:
+        raise UserError("The judge within needs both ends, or a mapping from labels to ends.")
+    return Region("in", low, high, by, False, "any", predicted, se, floor)
+
+
+def increasing(along: str, by: str = "interval", *, slack: float | None = None) -> Judge:
     """The values rise along a dimension: each step > 0, or >= -slack where a slack is given."""
-    return _Monotone("increasing", along, by, slack)
+    return Monotone("increasing", along, by, slack)
 
 
-def decreasing(along: str, by: str = "mean", *, slack: float | None = None) -> Judge:
+def decreasing(along: str, by: str = "interval", *, slack: float | None = None) -> Judge:
     """The values fall along a dimension."""
-    return _Monotone("decreasing", along, by, slack)
+    return Monotone("decreasing", along, by, slack)
 
 
 def equal(tolerance: float, *, relative: bool = False) -> Judge:
     """Two paths agree: evidence is {"measured": array, "predicted": array}; 0 means to the bit."""
+    if not tolerance >= 0:
+        raise UserError(f"The judge equal has the tolerance {tolerance}; allowed is a number at least 0.")
 
     def judge(evidence: Mapping[str, Any]) -> Verdict:
         measured, predicted = np.broadcast_arrays(
@@ -82,22 +117,45 @@ def equal(tolerance: float, *, relative: bool = False) -> Judge:
 
 def all_of(**judges: Judge) -> Judge:
     """Several criteria, each on its own part of the evidence (a mapping with the same names); all must hold."""
+    return AllOf(judges)
 
-    def judge(evidence: Mapping[str, Any]) -> Verdict:
-        return _combine([(name, judges[name](evidence[name])) for name in judges], "any")
 
-    return judge
+@dataclass(frozen=True)
+class AllOf:
+    """The judge of `all_of`."""
+
+    judges: Mapping[str, Judge]
+
+    def __call__(self, evidence: Mapping[str, Any]) -> Verdict:
+        return _combine([(name, judge(evidence[name])) for name, judge in self.judges.items()], "any")
 
 
 def stating(judge: Judge) -> Judge:
     """The judge of evidence that comes with words, (evidence, words): they stand in its note."""
+    return Stating(judge)
 
-    def judged(stated: tuple[Any, str]) -> Verdict:
+
+@dataclass(frozen=True)
+class Stating:
+    """The judge of `stating`."""
+
+    judge: Judge
+
+    def __call__(self, stated: tuple[Any, str]) -> Verdict:
         evidence, words = stated
-        verdict = judge(evidence)
+        verdict = self.judge(evidence)
         return replace(verdict, note=f"{verdict.note}; {words}")
 
-    return judged
+
+def level_of(judge: Judge, part: str = "", label: str = "") -> tuple[float, float]:
+    """The limits of a judge: of one part of `all_of`, of one label where there are limits by label."""
+    if isinstance(judge, Stating):
+        return level_of(judge.judge, part, label)
+    if isinstance(judge, AllOf):
+        return level_of(judge.judges[part], "", label)
+    if not isinstance(judge, Region):
+        raise TypeError(f"{judge} has no level that could be drawn")
+    return judge.limits(label)
 
 
 def _margin(verdict: Verdict) -> float:
@@ -129,7 +187,7 @@ def _combine(parts: list[tuple[str, Verdict]], fails_if: str) -> Verdict:
     return Verdict(**{**worst.__dict__, "outcome": outcome, "note": said})
 
 
-class _Region:
+class Region:
     """The judge of `at_least`, `at_most` and `within`."""
 
     def __init__(
@@ -140,22 +198,61 @@ class _Region:
         by: str,
         strict: bool,
         fails_if: str,
-        predicted: float | None = None,
+        predicted: float | None,
+        se: float,
+        floor: float,
     ) -> None:
-        assert by in ("interval", "mean", "median", "clear", "every"), by
+        _check_rule(by)
+        for label in low if isinstance(low, Mapping) else high if isinstance(high, Mapping) else ("",):
+            ends = self._limit(low, (f"={label}",)), self._limit(high, (f"={label}",))
+            if math.isnan(ends[0]) or math.isnan(ends[1]) or ends[0] > ends[1]:
+                raise UserError(f"A judge has the limits {ends[0]:g} and {ends[1]:g}; the first may not be larger.")
         self.relation, self.low, self.high, self.by = relation, low, high, by
         self.strict, self.fails_if, self.predicted = strict, fails_if, predicted
+        self.se, self.floor = se, floor
 
     def __call__(self, evidence: Any) -> Verdict:
+        if isinstance(evidence, Uncertain):
+            return self._in_standard_errors(evidence)
+        assert not self.se, "a criterion in standard errors needs Uncertain evidence"
         if isinstance(evidence, Estimate):
-            return self._point(evidence, ())
+            return self._estimate(evidence, ())
         if isinstance(evidence, Mapping):
-            return _combine([(name, self._point(evidence[name], (f"={name}",))) for name in evidence], self.fails_if)
+            return _combine([(name, self._estimate(evidence[name], (f"={name}",))) for name in evidence], self.fails_if)
         values = evidence if isinstance(evidence, xr.DataArray) else xr.DataArray(evidence)
+        return self._each(values, self._decide)
+
+    def _each(self, values: xr.DataArray, decide: Callable[[xr.DataArray, tuple[str, ...]], Verdict]) -> Verdict:
+        """Decide every criterion, and all of them together."""
         dims = [str(dim) for dim in values.dims if dim != "seed"]
         entries = _entries(values, dims) if dims else [((), values)]
-        parts = [(", ".join(labels), self._decide(entry, labels)) for labels, entry in entries]
-        return _combine(parts, self.fails_if)
+        return _combine([(", ".join(labels), decide(entry, labels)) for labels, entry in entries], self.fails_if)
+
+    def limits(self, label: str = "") -> tuple[float, float]:
+        """The accepted range, of this label where there are several."""
+        return self._limit(self.low, (f"={label}",)), self._limit(self.high, (f"={label}",))
+
+    def _in_standard_errors(self, evidence: Uncertain) -> Verdict:
+        """The value may lie beyond a limit by so many of its standard errors, or by the floor."""
+        value, error = xr.broadcast(
+            *(each.drop_vars("seed", errors="ignore") for each in (evidence.value, evidence.error))
+        )
+        both = xr.concat([value, error], "_part", coords="minimal", compat="override")
+        return self._each(both.rename(_part="seed"), self._decide_in_errors)
+
+    def _decide_in_errors(self, both: xr.DataArray, labels: tuple[str, ...]) -> Verdict:
+        low, high = self._limit(self.low, labels), self._limit(self.high, labels)
+        value, error = (float(number) for number in both.values)
+        if math.isnan(value) or not error >= 0:
+            return self._verdict(INCONCLUSIVE, low, high, math.nan, None, "not measured")
+        allowed = max(self.se * error, self.floor)
+        outcome = HOLDS if self._inside(np.asarray([value]), low - allowed, high + allowed).all() else FAILS
+        estimate = Estimate(value, value - self.se * error, value + self.se * error)
+        floor = f", at least {self.floor:g}" if self.floor else ""
+        note = (
+            f"{self._words(value, estimate, low, high, 'value')} to {self.se:g} standard errors of {error:.3g}{floor}"
+        )
+        return self._verdict(outcome, low, high, value, estimate, note)
 
     @staticmethod
     def _limit(bound: Bound, labels: tuple[str, ...]) -> float:
@@ -166,11 +263,13 @@ class _Region:
             raise KeyError(f"no bound for {', '.join(labels)}")
         return bound[known[0]]
 
-    def _point(self, estimate: Estimate, labels: tuple[str, ...]) -> Verdict:
+    def _estimate(self, estimate: Estimate, labels: tuple[str, ...]) -> Verdict:
+        assert self.by in ("interval", "value"), f"an estimate is decided by its interval or its value, not {self.by}"
         low, high = self._limit(self.low, labels), self._limit(self.high, labels)
         if math.isnan(estimate.value):
             return self._verdict(INCONCLUSIVE, low, high, math.nan, estimate, "not measured")
-        outcome = HOLDS if self._inside(np.asarray([estimate.value]), low, high).all() else FAILS
+        ends = [estimate.value] if self.by == "value" else [estimate.low, estimate.high]
+        outcome = self._of_range(np.asarray(ends), low, high)
         words = self._words(estimate.value, estimate, low, high, "value")
         return self._verdict(outcome, low, high, estimate.value, estimate, words)
 
@@ -194,21 +293,24 @@ class _Region:
             outcome = HOLDS if self._inside(np.asarray([point]), low, high).all() else FAILS
         else:
             assert estimate is not None
+            assert self.by != "value", "runs of several seeds have no single value"
             point = estimate.value
             ends = np.asarray([estimate.low, estimate.high])
             if self.by == "clear":
                 half = 2 * standard_error(seeds)
                 ends = np.asarray([point - half, point + half] if np.isfinite(half) else [-math.inf, math.inf])
-            if self._inside(ends, low, high).all():
-                outcome = HOLDS
-            elif ends[1] < low or ends[0] > high or (self.strict and (ends[1] == low or ends[0] == high)):
-                outcome = FAILS
-            else:
-                outcome = INCONCLUSIVE
+            outcome = self._of_range(ends, low, high)
         note = self._words(point, estimate, low, high)
         if self.by == "clear" and has_seeds:
             note += f", twice the standard error {2 * standard_error(seeds):.4g}"
         return self._verdict(outcome, low, high, point, estimate, note)
+
+    def _of_range(self, ends: np.ndarray, low: float, high: float) -> str:
+        """Holds if all of a range lies inside, fails if none of it does."""
+        if self._inside(ends, low, high).all():
+            return HOLDS
+        outside = ends[-1] < low or ends[0] > high or (self.strict and (ends[-1] == low or ends[0] == high))
+        return FAILS if outside else INCONCLUSIVE
 
     def _inside(self, values: np.ndarray, low: float, high: float) -> np.ndarray:
         if not self.strict:
@@ -249,10 +351,11 @@ class _Region:
         )
 
 
-class _Monotone:
+class Monotone:
     """The judge of `increasing` and `decreasing`: the smallest step between neighbours decides."""
 
     def __init__(self, relation: str, along: str, by: str, slack: float | None) -> None:
+        _check_rule(by)
         self.relation, self.along, self.by, self.slack = relation, along, by, slack
 
     def __call__(self, values: xr.DataArray) -> Verdict:
@@ -272,6 +375,11 @@ class _Monotone:
         low, high = [None if end is None else sign * end for end in (steps.low, steps.high)][::sign]
         measured = None if steps.measured is None else sign * steps.measured
         return Verdict(steps.outcome, self.relation, sign * least + 0.0, measured, low, high, note)
+
+
+def _check_rule(by: str) -> None:
+    if by not in RULES:
+        raise UserError(f"A judge decides by '{by}'; allowed: {', '.join(RULES)}.")
 
 
 def _entries(values: xr.DataArray, dims: list[str]) -> list[tuple[tuple[str, ...], xr.DataArray]]:

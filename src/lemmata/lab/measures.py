@@ -1,27 +1,83 @@
-"""What evidence and figures of any theory read off labelled data: end values, exponents, ratios, other laws."""
+"""What evidence and figures of any theory read off labelled data: cells, moments, exponents, ratios, other laws."""
 
 from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
 import numpy as np
 import xarray as xr
 
+from lemmata.lab.claims import NotApplicable
 from lemmata.lab.fits import put_on_law
+
+Data = TypeVar("Data", xr.Dataset, xr.DataArray)
+
+CENTRES: Mapping[str, Callable[[np.ndarray], np.ndarray]] = {
+    "geometric": lambda seeds: np.exp(np.log(seeds).mean(0)),
+    "median": lambda seeds: np.median(seeds, 0),
+    "rms": lambda seeds: np.sqrt(np.mean(seeds**2, 0)),
+}
+"""How the seeds of a cell are summed up: geometric mean, median, root mean square."""
+
+
+def cells(data: Data, **where: Any) -> Data:
+    """The cells with these labels, or with these values of a field that a named axis sets.
+
+    One label of an axis drops that axis, a list keeps it. A preset that lacks a label leaves nothing to decide.
+    """
+    for name, wanted in where.items():
+        labels = np.asarray(data[name])
+        axis = str(data[name].dims[0])
+        single = np.ndim(wanted) == 0
+        chosen = np.flatnonzero(np.isin(labels, wanted))
+        if set(np.atleast_1d(wanted).tolist()) - set(labels[chosen].tolist()):
+            raise NotApplicable(f"not in this preset: {name} = {', '.join(map(str, np.atleast_1d(wanted)))}")
+        if axis == name:  # in the order that was asked for
+            data = data.sel({name: wanted if single else list(wanted)}, drop=single)
+        else:
+            data = data.isel({axis: chosen})
+    return data
 
 
 def at_end(values: xr.DataArray) -> xr.DataArray:
     """The value at the last used record of every run."""
-    return values.isel(record=values.notnull().sum("record") - 1)
+    numbers = xr.DataArray(np.arange(values.sizes["record"]), dims="record")
+    return values.isel(record=numbers.where(values.notnull(), 0).max("record").astype(int))
 
 
-def log_slopes(values: xr.DataArray, along: str) -> xr.DataArray:
-    """The exponent of `values` in the coordinate `along`, one per seed: least squares on logarithms.
+def at(values: xr.DataArray, clock: xr.DataArray, moment: float) -> xr.DataArray:
+    """The value at the record at which the clock (a step, η t, a multiple of T*) shows this moment, in every run."""
+    off = abs(clock - moment).fillna(np.inf)
+    if not bool((off.min("record") <= 1e-3 * max(abs(moment), 1e-9)).all()):
+        raise NotApplicable(f"no record at {clock.name or 'time'} = {moment:g} in some run")
+    return values.isel(record=off.argmin("record")).drop_vars("record", errors="ignore")
 
-    A seed with a value that is not positive and finite (never reached) has none: NaN.
+
+def log_slopes(
+    values: xr.DataArray, along: str, x: xr.DataArray | None = None, where: xr.DataArray | None = None
+) -> xr.DataArray:
+    """The exponent of `values` in `x` (the coordinate `along` if not given), one per seed: least squares on logarithms.
+
+    `where` chooses places along the dimension. A seed with a value there that is not positive and finite (never
+    reached) has none: NaN.
     """
-    logs = np.log(values.where(np.isfinite(values) & (values > 0)))
-    x = np.log(values[along])
-    centred = x - x.mean()
-    return (centred * logs).sum(along, skipna=False) / (centred**2).sum()
+    x = values[along] if x is None else x
+    used: xr.DataArray = xr.ones_like(values, bool) if where is None else where
+    usable: xr.DataArray = np.isfinite(values) & (values > 0)  # pyright: ignore[reportAssignmentType]
+    logs: xr.DataArray = np.log(values.where(used & usable))  # pyright: ignore[reportAssignmentType]
+    places: xr.DataArray = np.log(x.where(used & (x > 0)))  # pyright: ignore[reportAssignmentType]
+    centred = places - places.mean(along)
+    return ((centred * logs).sum(along) / (centred**2).sum(along)).where((usable | ~used).all(along))
+
+
+def log_slope(values: xr.DataArray, along: str, centre: str = "geometric") -> float:
+    """The exponent in `along` of the geometric mean, the median or the root mean square over seeds."""
+    with np.errstate(divide="ignore"):
+        y = CENTRES[centre](values.transpose("seed", along).values)
+    if not np.all(np.isfinite(y) & (y > 0)):
+        raise NotApplicable("no exponent: a value is not positive and finite")
+    return float(np.polyfit(np.log(values[along].values), np.log(y), 1)[0])
 
 
 def ratio_of_means(above: xr.DataArray, below: xr.DataArray) -> xr.DataArray:
@@ -36,6 +92,6 @@ def on_law(values: xr.DataArray, along: str, exponent: float) -> xr.DataArray:
     return ordered.copy(data=put_on_law(ordered[along].values, ordered.values, exponent))
 
 
-def stack(parts: dict[str, xr.DataArray], dim: str) -> xr.DataArray:
+def stack(parts: Mapping[str, xr.DataArray], dim: str) -> xr.DataArray:
     """Several criteria along one named dimension."""
     return xr.concat(list(parts.values()), dim, coords="minimal", compat="override").assign_coords({dim: list(parts)})

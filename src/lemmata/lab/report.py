@@ -14,8 +14,16 @@ from lemmata.lab.claims import OUTCOMES
 from lemmata.lab.errors import UserError
 from lemmata.lab.files import write_whole, writing
 from lemmata.lab.report_style import STYLE
-from lemmata.lab.rows import VERDICTS, Row, read_rows
+from lemmata.lab.rows import VERDICTS, ControlRow, Row, read_rows
+from lemmata.lab.tables import Table
 
+SAID = {
+    "paper": "stated in the paper",
+    "figure": "read off the paper's figures or experiments",
+    "corrected": "our correction of the paper",
+    "derived": "follows from the paper",
+}
+"""Who says what a claim states."""
 GUIDE = {
     "holds, fails, inconclusive": "What the runs say about a claim. A judge that was fixed beforehand compares the "
     "measured value, or its 95 % interval over seeds, with what is claimed; inconclusive: the runs cannot decide.",
@@ -142,10 +150,10 @@ def _summary(rows: list[Row]) -> str:
     return f"<table>{head}<tbody>{''.join(lines)}</tbody></table>"
 
 
-def _record(folder: Path) -> dict[str, Any]:
-    """The experiment's `run.json`; empty where it is missing or unreadable."""
+def _record(folder: Path, name: str = "run.json") -> dict[str, Any]:
+    """The experiment's `run.json`, or its table; empty where it is missing or unreadable."""
     try:
-        return json.loads((folder / "run.json").read_text(encoding="utf-8"))
+        return json.loads((folder / name).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
 
@@ -163,6 +171,9 @@ def _figure(folder: Path, theory: str, name: str) -> str:
     if picture.exists():
         data = base64.b64encode(picture.read_bytes()).decode()
         image = f"<img alt='{escape(record.get('question', name))}' src='data:image/png;base64,{data}'>"
+    table = _record(folder, "table.json")
+    if table:
+        image = Table(table["caption"], table["columns"], table["rows"]).html()
     warnings = record.get("warnings", [])
     listed = f"<div class=quiet>Beyond the theorem's assumptions:{_parts(warnings)}</div>" if warnings else ""
     return (
@@ -189,16 +200,21 @@ def _note(note: str) -> str:
     return _parts([part for part in note.split("; ") if part])
 
 
+def _changed(control: ControlRow) -> str:
+    return f" <span class=quiet>(the same evidence with {escape(control.changed)})</span>" if control.changed else ""
+
+
 def _claim(row: Row) -> str:
     controls = "".join(
-        f"<div class=controls><strong>Control</strong>: {escape(c.case)}. {_badge(c.outcome)} "
+        f"<div class=controls><strong>Control</strong>: {escape(c.case)}{_changed(c)}. {_badge(c.outcome)} "
         f"{_against(c.outcome, c.expected)}<div class=quiet>{_note(c.note)}</div></div>"
         for c in row.controls
     )
     formula = f"<p><code>{escape(row.formula)}</code></p>" if row.formula else ""
     links = [f"<a href='#run:{escape(row.theory)}/{escape(e)}'>{escape(e)}</a>" for e in row.reads]
     reads = f"reads {', '.join(links)} · " if links else ""
-    origin = f"{escape(row.reference)} · {row.kind} · {reads}{row.seconds:.1f} s"
+    corrects = f" (corrects <a href='#{row.theory}/{row.corrects}'>{row.corrects}</a>)" if row.corrects else ""
+    origin = f"{escape(row.reference)} · {row.kind} · {SAID[row.source]}{corrects} · {reads}{row.seconds:.1f} s"
     return (
         f"<section class=claim id='{_name(row)}'><header><h3>{_name(row)}</h3><span>{_badge(row.outcome)} "
         f"{_against(row.outcome, row.expected)}</span></header>"

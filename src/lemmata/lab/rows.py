@@ -11,9 +11,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from lemmata.lab.claims import Finding
+from lemmata.lab.claims import Claim, Control, Finding, Verdict
 from lemmata.lab.errors import UserError
 from lemmata.lab.files import format_json, write_whole, writing
+from lemmata.lab.setting import spell
 
 VERDICTS = "verdicts.json"
 
@@ -27,6 +28,15 @@ class ControlRow:
     expected: str
     measured: float | None
     note: str
+    changed: str = ""
+    """which arguments of the evidence it changes, from what to what; empty if it is other evidence"""
+
+    @classmethod
+    def of(cls, claim: Claim, control: Control, verdict: Verdict) -> ControlRow:
+        changed = claim.changed_by(control) or {}
+        words = ", ".join(f"{name} = {_spell(new)}, not {_spell(old)}" for name, (old, new) in changed.items())
+        outcome, expected = verdict.outcome, claim.expected_of(control)
+        return cls(control.case, outcome, expected, _finite(verdict.measured), verdict.note, words)
 
 
 @dataclass(frozen=True)
@@ -56,6 +66,8 @@ class Row:
     seconds: float
     control: str
     control_expected: str
+    source: str
+    corrects: str | None
     formula: str
     reads: tuple[str, ...]
     controls: tuple[ControlRow, ...]
@@ -86,12 +98,12 @@ class Row:
             preset=preset,
             seconds=round(seconds, 3),
             control=control_verdict.outcome,
-            control_expected=control.expected,
+            control_expected=claim.expected_of(control),
+            source=claim.source,
+            corrects=claim.corrects or None,
             formula=claim.formula,
             reads=tuple(claim.reads),
-            controls=tuple(
-                ControlRow(c.case, v.outcome, c.expected, _finite(v.measured), v.note) for c, v in finding.controls
-            ),
+            controls=tuple(ControlRow.of(claim, control, verdict) for control, verdict in finding.controls),
             command=command,
             sources=sources,
         )
@@ -122,6 +134,17 @@ class Row:
         if self.relation != "in":
             del fields["accept_low"], fields["accept_high"]
         return fields
+
+
+def _spell(value: Any) -> str:
+    """An argument in words: functions by their name, sequences without brackets."""
+    if callable(value):
+        return getattr(value, "__name__", type(value).__name__).strip("_")
+    if isinstance(value, (list, tuple, range)):
+        return ", ".join(map(_spell, value)) or "none"
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_spell(each)}" for name, each in value.items())
+    return "none" if value is None else spell(value)
 
 
 def _finite(value: float | None) -> float | None:

@@ -1,7 +1,7 @@
 """Running an experiment, in three steps: plan it, compute what is not stored yet, publish its figure and record.
 
 `plan` validates everything and touches no disk. `compute` leaves `data.zarr`, resumed if interrupted; `publish` leaves
-`figure.png` and `run.json`.
+`figure.png` and `figure.svg` (or `table.json`) and `run.json`.
 """
 
 from __future__ import annotations
@@ -17,11 +17,12 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
 
+from lemmata.lab.axes import change_axes, select_labels, set_axes
 from lemmata.lab.engines import Engine
 from lemmata.lab.engines.local import Local
 from lemmata.lab.ensemble import Layout, default_layout
@@ -36,6 +37,11 @@ from lemmata.lab.sweep import OnProgress, execute
 from lemmata.lab.theory import Experiment, Preset, Theory
 from lemmata.lab.work import Work
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+FIGURES = ("figure.png", "figure.svg")
+TABLE = "table.json"
 PIECES = ".pieces"
 """The folder of a theory's results in which trainings are kept; it can be deleted at any time."""
 
@@ -51,6 +57,13 @@ class Options:
     out: Path | None = None
     overwrite: bool = False
     recompute_stale: bool = False
+    axes: Sequence[str] = ()
+    select: Sequence[str] = ()
+
+    def changed(self) -> list[tuple[str, str]]:
+        """What the user has changed: options of the command line with their values."""
+        given = {"--set": self.changes, "--axis": self.axes, "--select": self.select}
+        return [(option, value) for option, values in given.items() for value in values]
 
     @property
     def directory(self) -> Path:
@@ -73,6 +86,8 @@ class Plan:
     """the preset's own setting"""
     changed: Sequence[str]
     """the fields that the user has set in it"""
+    own: bool
+    """whether it is the preset's own grid: what a user has changed lies in a folder of its own"""
 
     @property
     def name(self) -> str:
@@ -84,15 +99,23 @@ class Plan:
 
     @property
     def directory(self) -> Path:
-        return self.options.directory / self.theory.name / self.name
+        folder = self.name if self.own else f"{self.name}@{_digest(self._what())[:8]}"
+        return self.options.directory / self.theory.name / folder
+
+    def _what(self) -> dict[str, Any]:
+        """What is computed, whoever asks for it."""
+        return {
+            "setting": self.preset.setting.values(),
+            "axes": {axis: list(map(str, labels)) for axis, labels in self.grid.labels.items()},
+            "fields": self.grid.sets,
+            "cells": _digest([cell.values() for cell in self.grid.cells.values()]),
+        }
 
     def fingerprint(self, layout: Layout) -> dict[str, Any]:
         """What its data are of, computed in this layout."""
         simulation = self.experiment.simulation
         return {
-            "setting": self.preset.setting.values(),
-            "axes": {axis: list(map(str, labels)) for axis, labels in self.grid.labels.items()},
-            "cells": _digest([cell.values() for cell in self.grid.cells.values()]),
+            **self._what(),
             "seed": self.options.seed,
             "precision": self.experiment.precision,
             "layout": layout.asdict(),
@@ -142,8 +165,8 @@ def command(theory: Theory, what: str, options: Options, verb: str = "run") -> s
         parts += ["--seed", str(options.seed)]
     if options.seeds is not None:
         parts += ["--seeds", str(options.seeds)]
-    for change in options.changes:
-        parts += ["--set", change]
+    for option, value in options.changed():
+        parts += [option, value]
     return shlex.join(parts)
 
 
@@ -151,19 +174,16 @@ def plan(theory: Theory, name: str, options: Options) -> Plan:
     """The experiment of this name with the user's changes; every cell of its grid is validated."""
     experiment = theory.experiment(name)
     preset = experiment.preset(options.preset)
-    changes = type(preset.setting).parse(options.changes)
-    axes: dict[str, Any] = dict(preset.axes)
-    for field, value in changes.items():
-        for axis, values in axes.items():
-            if isinstance(values, Mapping) and any(field in fields for fields in values.values()):
-                raise UserError(f"{field} is set by the axis {axis} of {experiment.name} and cannot be set as well.")
-        if field in axes:
-            axes[field] = [value]
+    kind, where = type(preset.setting), experiment.name
+    changes = kind.parse(options.changes)
+    axes = change_axes(kind, set_axes(preset.axes, changes, where), options.axes, where)
+    axes = select_labels(axes, options.select, where)
     setting = preset.setting.replace(**{field: value for field, value in changes.items() if field not in axes})
     grid = make_grid(setting, axes)
+    own = setting == preset.setting and axes == dict(preset.axes)
     changed = tuple(field for field in changes if field not in axes)
     chosen = Preset(setting, axes, options.seeds or preset.seeds)
-    return Plan(theory, experiment, options, chosen, grid, _warnings(grid), preset.setting, changed)
+    return Plan(theory, experiment, options, chosen, grid, _warnings(grid), preset.setting, changed, own)
 
 
 def run(
@@ -263,6 +283,7 @@ def publish(plan: Plan, computed: Computed, data: xr.Dataset, say: Callable[[str
         "reference": plan.experiment.reference,
         **drawn,
         "preset": plan.options.preset,
+        "changed": [f"{option} {value}" for option, value in plan.options.changed()],
         "setting": plan.preset.setting.values(),
         "axes": {axis: [_plain(label) for label in labels] for axis, labels in plan.grid.labels.items()},
         "seeds": [plan.seeds.start, plan.seeds.stop - 1],
@@ -280,7 +301,7 @@ def publish(plan: Plan, computed: Computed, data: xr.Dataset, say: Callable[[str
         "warnings": [*plan.warnings, *computed.store.notes["remarks"]],
         "failures": computed.failures,
     }
-    _draw(plan.experiment, data, plan.directory / "figure.png", say)
+    _draw(plan, data, say)
     write_json(plan.directory / "run.json", record)
 
 
@@ -294,20 +315,64 @@ def _is_drawn(directory: Path, drawn: Mapping[str, str]) -> bool:
         record = json.loads((directory / "run.json").read_text(encoding="utf-8"))
     except (OSError, json.JSONDecodeError):
         return False
-    return drawn.items() <= record.items() and (directory / "figure.png").exists()
+    there = (directory / TABLE).exists() or all((directory / name).exists() for name in FIGURES)
+    return drawn.items() <= record.items() and there
 
 
-def _draw(experiment: Experiment, data: xr.Dataset, path: Path, say: Callable[[str], None]) -> None:
-    """Draw the figure; the data are kept where it cannot be drawn (failed cells, an axis that the user narrowed)."""
-    image = io.BytesIO()
-    try:
-        experiment.plot(data).savefig(image, dpi=110)
-    except Exception as error:
-        path.unlink(missing_ok=True)
-        say(f"{experiment.name}: no figure could be drawn of these data ({type(error).__name__}: {error}).")
+def _draw(plan: Plan, data: xr.Dataset, say: Callable[[str], None]) -> None:
+    """Draw the figure, or write the table; the data are kept where that is not possible (failed cells).
+
+    Where the experiment's own figure cannot draw what the user has made of its axes, the default figure is drawn.
+    """
+    from lemmata.lab.default_figures import default_figure
+
+    table = plan.experiment.table
+    if table is not None:
+        write_json(plan.directory / TABLE, table(data).asdict())
         return
-    with writing(path):
-        write_whole(path, image.getvalue())
+    changed = [text.partition("=")[0].strip() for text in plan.options.axes]
+    for draw in (
+        lambda: plan.experiment.draw(data, plan.theory.claims),
+        lambda: default_figure(data, first=changed),
+    ):
+        try:
+            pictures = _render(draw(), _stamp(plan))
+            break
+        except Exception as error:
+            reason = f"{type(error).__name__}: {error}"
+    else:
+        for name in FIGURES:
+            (plan.directory / name).unlink(missing_ok=True)
+        say(f"{plan.name}: no figure could be drawn of these data ({reason}).")
+        return
+    for name, picture in pictures.items():
+        with writing(plan.directory / name):
+            write_whole(plan.directory / name, picture)
+
+
+def _render(figure: Figure, stamp: str) -> dict[str, bytes]:
+    """The figure in every format, with a line at its foot that says what it is of."""
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+    foot = 0.16 / figure.get_figheight()
+    engine = figure.get_layout_engine()
+    if isinstance(engine, ConstrainedLayoutEngine):
+        engine.set(rect=(0, foot, 1, 1 - foot))
+    figure.text(0.995, 0.2 * foot, stamp, ha="right", va="bottom", fontsize=6.5, color="#8a8a8a")
+    pictures = {}
+    for name in FIGURES:
+        image = io.BytesIO()
+        figure.savefig(image, dpi=110, format=Path(name).suffix[1:])
+        pictures[name] = image.getvalue()
+    return pictures
+
+
+def _stamp(plan: Plan) -> str:
+    """What a figure is of: preset, seeds, and what the user changed."""
+    seeds = f"{len(plan.seeds)} seeds" if len(plan.seeds) > 1 else "1 seed"
+    first = f" from {plan.seeds.start}" if plan.seeds.start else ""
+    changed = [value for _, value in plan.options.changed()]
+    return " · ".join([f"{plan.theory.name}/{plan.name}", f"preset {plan.options.preset}", seeds + first, *changed])
 
 
 def _plain(label: Any) -> Any:

@@ -253,6 +253,16 @@ class Setting:
         elif value.shape != shape:
             yield f"{name} has shape {value.shape}; allowed is {shape}."
 
+    def indivisible(self, part: str, whole: str) -> Iterator[str]:
+        """The refusal of a count that does not divide another (heads and width)."""
+        if getattr(self, whole) % getattr(self, part):
+            yield f"{part} = {getattr(self, part)} is not allowed: it must divide {whole} = {getattr(self, whole)}."
+
+    def exceeding(self, name: str, limit: str, given: list[str]) -> Iterator[str]:
+        """The refusal of a number that the user has set larger than another one (batch and samples)."""
+        if name in given and getattr(self, name) > getattr(self, limit):
+            yield f"{name} = {getattr(self, name)} is not allowed: it must not exceed {limit} = {getattr(self, limit)}."
+
     def warnings(self) -> list[str]:
         """Sentences for assumptions that this setting violates and that are worth running anyway."""
         return []

@@ -109,6 +109,10 @@ class Store:
         coordinates = {**grid.coordinates(), **{d: np.asarray(v) for d, v in simulation.labels.items()}}
         for name, values in {**coordinates, "seed": np.asarray(list(seeds))}.items():
             add(name, [name], values.shape, values.shape, None, values.dtype.str)[...] = values
+        taken = {*coordinates, *shapes}
+        fields = {name: field for name, field in grid.fields().items() if name not in taken}
+        for name, (axis, values) in fields.items():
+            add(name, [axis], values.shape, values.shape, None, values.dtype.str)[...] = values
         ones = (1,) * len(axes)
         for name, shape in shapes.items():
             variable = simulation.variable(name)
@@ -127,6 +131,7 @@ class Store:
                 "fingerprint": dict(fingerprint),
                 "notes": dict(notes or {}),
                 "variables": list(shapes),
+                "coordinates": " ".join(fields),
                 "block": block,
                 "seed": seeds.start,
                 "seeds": len(seeds),

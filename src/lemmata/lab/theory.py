@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +17,7 @@ from lemmata.lab.grid import Axes
 from lemmata.lab.setting import Setting
 from lemmata.lab.simulation import Simulation
 from lemmata.lab.sources import digest_from, digest_of
+from lemmata.lab.tables import Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -62,9 +64,10 @@ def make_presets(
 
 @dataclass(frozen=True)
 class Experiment:
-    """A named question. `name` begins with the specification's row id; `plot` draws measurement and prediction.
+    """A named question. `name` begins with the specification's row id.
 
-    `precision` is the simulation's unless given.
+    `plot(data)` or `plot(data, claims)` draws measurement and prediction; without one the default figure is drawn.
+    `table(data)` gives a table instead of a figure. `precision` is the simulation's unless given.
     """
 
     name: str
@@ -72,7 +75,8 @@ class Experiment:
     reference: str
     simulation: Simulation
     presets: Mapping[str, Preset]
-    plot: Callable[[xr.Dataset], Figure]
+    plot: Callable[..., Figure] | None = None
+    table: Callable[[xr.Dataset], Table] | None = None
     precision: str = ""
 
     def __post_init__(self) -> None:
@@ -83,19 +87,28 @@ class Experiment:
             raise unknown("preset", name, self.presets, self.name)
         return self.presets[name]
 
+    def draw(self, data: xr.Dataset, claims: Mapping[str, Claim]) -> Figure:
+        """Its figure of these data; `claims` are the theory's, whose levels it may draw."""
+        if self.plot is None:
+            from lemmata.lab.default_figures import default_figure
 
-def make_experiment(
+            return default_figure(data)
+        return self.plot(data, claims) if "claims" in inspect.signature(self.plot).parameters else self.plot(data)
+
+
+def experiment(
     name: str,
+    *,
     reference: str,
     question: str,
-    plot: Callable[[xr.Dataset], Figure],
-    setting: Mapping[str, Any],
-    axes: Mapping[str, Any],
-    seeds: int,
-    *,
     kind: type[Setting],
     simulation: Simulation,
-    tiny: Mapping[str, Any],
+    seeds: int,
+    setting: Mapping[str, Any] | None = None,
+    axes: Mapping[str, Any] | None = None,
+    plot: Callable[..., Figure] | None = None,
+    table: Callable[[xr.Dataset], Table] | None = None,
+    tiny: Mapping[str, Any] | None = None,
     smoke: Mapping[str, Any] | None = None,
     paper: Mapping[str, Any] | None = None,
     paper_seeds: int = 20,
@@ -105,8 +118,9 @@ def make_experiment(
 
     A theory gives its own `kind`, `simulation` and `tiny` once, with `functools.partial`.
     """
-    presets = make_presets(kind, setting, axes, seeds, tiny=tiny, smoke=smoke, paper=paper, paper_seeds=paper_seeds)
-    return Experiment(name, question, reference, simulation, presets, plot, precision)
+    sizes = {"tiny": tiny or {}, "smoke": smoke, "paper": paper, "paper_seeds": paper_seeds}
+    presets = make_presets(kind, setting or {}, axes or {}, seeds, **sizes)
+    return Experiment(name, question, reference, simulation, presets, plot, table, precision)
 
 
 @dataclass(frozen=True)
@@ -146,8 +160,11 @@ class Theory:
         object.__setattr__(self, "simulate", simulate)
         object.__setattr__(self, "source", None if source is None else Path(source))
         for claim in self.claims.values():
-            missing = set(claim.reads) - self.experiments.keys()
-            assert not missing, f"{claim.name} reads {missing}, which do not exist"
+            for name in claim.reads:
+                if name not in self.experiments:
+                    raise unknown("experiment", name, self.experiments, claim.name)
+            if claim.corrects and claim.corrects not in self.claims:
+                raise unknown("claim", claim.corrects, self.claims, claim.name)
         missing = {"name", "title", "authors", "question", "answer", "headlines"} - card.keys()
         assert not missing, f"the card lacks {', '.join(sorted(missing))}"
         assert set(card["headlines"]) <= self.claims.keys(), "a headline names no claim"
@@ -160,8 +177,8 @@ class Theory:
         """A digest of the sources that its verdicts and figures depend on: all that its own module reaches."""
         if self.source is not None:
             return digest_from(self.source / "__init__.py" if self.source.is_dir() else self.source)
-        drawn = [experiment.plot for experiment in self.experiments.values()]
-        judged = [claim.evidence for claim in self.claims.values()]
+        drawn = [each for e in self.experiments.values() for each in (e.plot, e.table) if each is not None]
+        judged = [claim.evidence.function for claim in self.claims.values()]
         return digest_of(self.simulate.function, *drawn, *judged)
 
     def experiment(self, name: str) -> Experiment:

@@ -20,6 +20,14 @@ import optax
 
 from lemmata.lab import live
 from lemmata.lab.batches import Batches
+from lemmata.lab.simulation import Variable
+
+RUN = (
+    Variable("step", ("record",), "t", "training step of the record"),
+    Variable("last_step", (), "", "last step that was trained"),
+    Variable("diverged", (), "", "1 if training left the finite numbers and was frozen"),
+)
+"""The variables of every training run, which `Run.results` gives beside its records and first passages."""
 
 
 class Descent(NamedTuple):
@@ -128,6 +136,11 @@ class Run(NamedTuple):
     diverged: jax.Array
     kept: Any = None
     best: Best | None = None
+
+    def results(self) -> dict[str, jax.Array]:
+        """What a simulation returns of it: the records, `step`, `NAME_step` of every first passage, and the flags."""
+        first = {f"{name}_step": step for name, step in self.first.items()}
+        return {**self.records, "step": self.step, **first, "last_step": self.last_step, "diverged": self.diverged}
 
 
 class Carry(NamedTuple):

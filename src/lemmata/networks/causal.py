@@ -28,11 +28,11 @@ SCALE = 0.02
 class Causal(NamedTuple):
     """All trained parameters; `positions` is there where positions are learned only."""
 
-    read_in: Dense
+    embedding: Dense
     positions: Float[Array, "row width"] | None
     blocks: Block
     last_norm: Norm
-    read_out: Dense
+    unembedding: Dense
 
 
 def draw_causal(
@@ -44,35 +44,35 @@ def draw_causal(
     blocks: int,
     rows: int,
     positions: str = "learned",
-    perceptron: int | None = None,
+    mlp: int | None = None,
 ) -> Causal:
     """A random initial network as GPT-2 draws it: biases 0, norms the identity, all else N(0, 0.02²).
 
     The two layers of a block that write into the residual stream are smaller by 1/sqrt(2 blocks), so that the sum over
     all of them does not grow with the depth. rows: the length of the longest sequence, for learned positions;
-    perceptron: its hidden width, 4 `width` by default.
+    mlp: its hidden width, 4 `width` by default.
     """
     assert positions in POSITIONS, f"positions are one of {', '.join(POSITIONS)}, not {positions}"
-    hidden = 4 * width if perceptron is None else perceptron
+    hidden = 4 * width if mlp is None else mlp
     residual = SCALE / math.sqrt(2 * blocks)
 
     def draw(key: jax.Array, *shape: int, scale: float = SCALE) -> Dense:
         return Dense(scale * jax.random.normal(key, shape), jnp.zeros((*shape[:-2], shape[-1])))
 
-    read_in, table, inward, outward, first, second, read_out = jax.random.split(key, 7)
+    embedding, table, query_key_value, attention_output, first, second, unembedding = jax.random.split(key, 7)
     return Causal(
-        draw(read_in, inputs, width),
+        draw(embedding, inputs, width),
         SCALE * jax.random.normal(table, (rows, width)) if positions == "learned" else None,
         Block(
             draw_norm(blocks, width),
-            draw(inward, blocks, width, 3 * width),
-            draw(outward, blocks, width, width, scale=residual),
+            draw(query_key_value, blocks, width, 3 * width),
+            draw(attention_output, blocks, width, width, scale=residual),
             draw_norm(blocks, width),
             draw(first, blocks, width, hidden),
             draw(second, blocks, hidden, width, scale=residual),
         ),
         draw_norm(width),
-        draw(read_out, width, outputs),
+        draw(unembedding, width, outputs),
     )
 
 
@@ -89,34 +89,34 @@ def forward(
     *,
     heads: int,
     positions: str = "learned",
-    weight: Float[Array, "*batch token"] | None = None,
+    mask: Float[Array, "*batch token"] | None = None,
     show: Collection[str] = (),
 ) -> tuple[Float[Array, "*batch token outputs"], dict[str, Array]]:
     """The answer after every token, and what `transform` shows.
 
-    weight: 0 on padding, wherever it stands. Positions count the other tokens only, so that masking a token equals
+    mask: 0 on padding, wherever it stands. Positions count the other tokens only, so that masking a token equals
     deleting it; the answers after masked tokens mean nothing.
     """
-    tokens = dense(network.read_in, inputs)
+    tokens = dense(network.embedding, inputs)
     count, width = tokens.shape[-2:]
     assert positions in POSITIONS, f"positions are one of {', '.join(POSITIONS)}, not {positions}"
     assert (positions == "learned") == (network.positions is not None), f"not drawn with {positions} positions"
     table = sinusoidal(count, width) if positions == "sinusoidal" else network.positions
     if table is not None:
         assert count <= len(table), f"{count} tokens, but positions for {len(table)}"
-        tokens = tokens + (table[:count] if weight is None else table[_tokens_before(weight)])
+        tokens = tokens + (table[:count] if mask is None else table[_tokens_before(mask)])
     tokens, shown = transform(
         network.blocks,
         tokens,
-        jnp.ones(count, tokens.dtype) if weight is None else weight,
+        jnp.ones(count, tokens.dtype) if mask is None else mask,
         heads=heads,
         causal=True,
         activation=partial(jax.nn.gelu, approximate=False),
         show=show,
     )
-    return dense(network.read_out, layer_norm(network.last_norm, tokens)), shown
+    return dense(network.unembedding, layer_norm(network.last_norm, tokens)), shown
 
 
-def _tokens_before(weight: Float[Array, "*batch token"]) -> Array:
-    present = (weight > 0).astype(int)
+def _tokens_before(mask: Float[Array, "*batch token"]) -> Array:
+    present = (mask > 0).astype(int)
     return jnp.cumsum(present, axis=-1) - present

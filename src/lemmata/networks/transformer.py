@@ -1,8 +1,8 @@
 """Deep transformers from small parts: layer norm, multi-head self-attention, pre-norm blocks, and a stack of them.
 
-Everything is a pure function of a tree of parameters. A block is x + A(norm(x)), then x + P(norm(x)) with a perceptron
-P(x) = act(x W + b), to which a block that has a `projection` adds a second layer: act(x W + b) W' + b'. "A one-layer
-ReLU perceptron" is read as the former. Blocks are stacked along a leading axis and scanned, so that the depth costs no
+Everything is a pure function of a tree of parameters. A block is x + A(norm(x)), then x + P(norm(x)) with a mlp
+P(x) = act(x W + b), to which a block that has an `mlp_output` adds a second layer: act(x W + b) W' + b'. "A one-layer
+ReLU MLP" is read as the former. Blocks are stacked along a leading axis and scanned, so that the depth costs no
 compilation. `weight` is the multiplicity of a token as in `softmax_attention`: a token of weight 0 is never a key, so
 that masking it equals deleting it.
 """
@@ -35,14 +35,14 @@ class Dense(NamedTuple):
 
 
 class Block(NamedTuple):
-    """One pre-norm block; `inward` gives queries, keys and values of all heads in one product."""
+    """One pre-norm block; `query_key_value` gives queries, keys and values of all heads in one product."""
 
     attention_norm: Norm
-    inward: Dense
-    outward: Dense
-    perceptron_norm: Norm
-    perceptron: Dense
-    projection: Dense | None = None
+    query_key_value: Dense
+    attention_output: Dense
+    mlp_norm: Norm
+    mlp: Dense
+    mlp_output: Dense | None = None
 
 
 def draw_dense(key: jax.Array, inputs: int, outputs: int) -> Dense:
@@ -60,13 +60,13 @@ def draw_blocks(key: jax.Array, *, blocks: int, width: int) -> Block:
     """A stack of initial blocks of one-layer perceptrons: every leaf has a leading axis of length `blocks`."""
 
     def one(key: jax.Array) -> Block:
-        inward, outward, perceptron = jax.random.split(key, 3)
+        query_key_value, attention_output, mlp = jax.random.split(key, 3)
         return Block(
             draw_norm(width),
-            draw_dense(inward, width, 3 * width),
-            draw_dense(outward, width, width),
+            draw_dense(query_key_value, width, 3 * width),
+            draw_dense(attention_output, width, width),
             draw_norm(width),
-            draw_dense(perceptron, width, width),
+            draw_dense(mlp, width, width),
         )
 
     return jax.vmap(one)(jax.random.split(key, blocks))
@@ -84,21 +84,21 @@ def layer_norm(norm: Norm, x: Float[Array, "*batch width"], floor: float = 1e-5)
 
 
 def self_attention(
-    inward: Dense,
-    outward: Dense,
+    query_key_value: Dense,
+    attention_output: Dense,
     tokens: Float[Array, "*batch token width"],
     weight: Float[Array, "*#batch token"],
     *,
     heads: int,
     causal: bool = False,
 ) -> tuple[Float[Array, "*batch token width"], Float[Array, "*batch head query key"]]:
-    """Multi-head softmax(q k / sqrt(width of a head)) v, projected outward; and the attention of every head.
+    """Multi-head softmax(q k / sqrt(width of a head)) v, projected attention_output; and the attention of every head.
 
     causal: a query sees the keys up to its own position only.
     """
     count, width = tokens.shape[-2:]
     assert width % heads == 0, f"{heads} heads do not divide the width {width}"
-    parts = dense(inward, tokens).reshape(*tokens.shape[:-1], 3, heads, width // heads)
+    parts = dense(query_key_value, tokens).reshape(*tokens.shape[:-1], 3, heads, width // heads)
     query, key, value = (parts[..., i, :, :] for i in range(3))
     logits = jnp.einsum("...qhd,...khd->...hqk", query, key) / math.sqrt(width // heads)
     if causal:
@@ -109,7 +109,7 @@ def self_attention(
     else:
         attention = softmax_attention(logits, weight[..., None, :])
     mixed = jnp.einsum("...hqk,...khd->...qhd", attention, value)
-    return dense(outward, mixed.reshape(tokens.shape)), attention
+    return dense(attention_output, mixed.reshape(tokens.shape)), attention
 
 
 def apply_block(
@@ -121,12 +121,14 @@ def apply_block(
     causal: bool = False,
     activation: Callable[[Array], Array] = jax.nn.relu,
 ) -> tuple[Float[Array, "*batch token width"], Float[Array, "*batch head query key"]]:
-    """x + attention(norm(x)), then x + perceptron(norm(x)); and the attention."""
+    """x + attention(norm(x)), then x + mlp(norm(x)); and the attention."""
     normed = layer_norm(block.attention_norm, tokens)
-    mixed, attention = self_attention(block.inward, block.outward, normed, weight, heads=heads, causal=causal)
+    mixed, attention = self_attention(
+        block.query_key_value, block.attention_output, normed, weight, heads=heads, causal=causal
+    )
     tokens = tokens + mixed
-    hidden = activation(dense(block.perceptron, layer_norm(block.perceptron_norm, tokens)))
-    return tokens + (hidden if block.projection is None else dense(block.projection, hidden)), attention
+    hidden = activation(dense(block.mlp, layer_norm(block.mlp_norm, tokens)))
+    return tokens + (hidden if block.mlp_output is None else dense(block.mlp_output, hidden)), attention
 
 
 def transform(

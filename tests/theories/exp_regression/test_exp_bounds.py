@@ -17,7 +17,7 @@ from lemmata.lab.bounds import bound, option, parameter
 from lemmata.lab.errors import UserError
 from lemmata.theories.exp_regression import bounds
 from lemmata.theories.exp_regression.setting import Setting
-from lemmata.theories.exp_regression.vacuity import calculate
+from lemmata.theories.exp_regression.studies.vacuity import calculate
 
 E2 = math.exp(2)
 LN10 = math.log(10)
@@ -26,7 +26,7 @@ THEOREM = {"a": (2, 0.05), "b": (1, 0.2)}
 
 
 def union(n: int, sigma: float) -> bounds.Width:
-    return bounds.explicit_width(n, math.exp(2 * sigma**2), 0.05, sigma, source="union")
+    return bounds.explicit_width(n, math.exp(2 * sigma**2), 0.05, sigma, projection_source="union")
 
 
 def conditions(m: float, n: int, lam: float, B: float, error: float, delta: float = 0.05, pairs: int = 16) -> bool:
@@ -65,13 +65,15 @@ def test_the_theorem_is_affordable_for_small_weights(case: str, m: int, B: float
     assert math.exp(found.ln_m) == pytest.approx(m, rel=1e-12)
     assert pytest.approx(B, rel=5e-5) == found.B
     assert pytest.approx(R, rel=5e-5) == found.R
-    steps = 10 ** bounds.iterations(n, m, math.exp(2 * sigma**2), n, 1e-3, 0.05, sigma, source="union")
+    steps = 10 ** bounds.iterations(
+        n, m, math.exp(2 * sigma**2), n, 1e-3, delta=0.05, sigma=sigma, projection_source="union"
+    )
     assert steps == pytest.approx(T, rel=1e-9)
     assert found.conditions == {"D < R": True, "R < 1e-3": False, "R ≤ 1 ≤ B": case == "b"}
 
 
 def test_formulas_by_hand() -> None:
-    given: dict[str, Any] = {"source": "empirical", "B": 0.5}
+    given: dict[str, Any] = {"projection_source": "empirical", "B": 0.5}
     n, m, lam, error = 3, 100, 2.0, 1.5
     assert 10 ** bounds.step_size(n, m, lam, **given) == pytest.approx(0.01 * lam / (m * n**2 * math.exp(2)), rel=1e-12)
     assert 10 ** bounds.ball_radius(n, lam, **given) == pytest.approx(0.01 * lam / (n * math.exp(0.5)), rel=1e-12)
@@ -92,16 +94,16 @@ def test_formulas_by_hand() -> None:
 def test_the_projection_bound_by_its_source() -> None:
     given = {"n": 10, "m": 64, "delta": 0.05, "sigma": 0.5}
     assert bounds.projection_bound(**given, C=2.0) == pytest.approx(2 * 0.5 * math.sqrt(math.log(200)), rel=1e-14)
-    assert bounds.projection_bound(**given, source="union") == pytest.approx(
+    assert bounds.projection_bound(**given, projection_source="union") == pytest.approx(
         0.5 * math.sqrt(2 * math.log(2 * 64 * 10 / 0.05)), rel=1e-14
     )
-    assert bounds.projection_bound(**given, source="empirical", B=0.3) == 0.3
+    assert bounds.projection_bound(**given, projection_source="empirical", B=0.3) == 0.3
 
 
 def test_the_tail_width_is_where_the_union_bound_meets_the_documents_B() -> None:
     for C in (1.6, 3.0, 10.0):
         m = 10 ** bounds.tail_width(10, 0.05, C)
-        assert bounds.projection_bound(10, m, source="union") == pytest.approx(
+        assert bounds.projection_bound(10, m, projection_source="union") == pytest.approx(
             bounds.projection_bound(10, C=C), rel=1e-12
         )
 
@@ -119,7 +121,7 @@ def test_the_printed_radius_breaks_its_own_budget_once_the_exponential_exceeds_2
     for B, holds in ((math.log(25 / 3) - 1e-3, True), (math.log(25 / 3) + 1e-3, False)):
         n, lam = 10, E2
         printed, mended = (
-            10 ** calculator(n, lam, source="empirical", B=B)
+            10 ** calculator(n, lam, projection_source="empirical", B=B)
             for calculator in (bounds.ball_radius, bounds.ball_radius_consistent)
         )
         assert (3 * n * printed * math.exp(2 * B) <= lam / 4) == holds
@@ -155,20 +157,20 @@ def test_the_width_with_the_union_bound_is_a_fixed_point_and_the_smallest(case: 
 )
 def test_the_width_is_the_smallest_even_one_that_meets_every_condition(n, lam, B, active) -> None:
     for init, pairs in (("coupled", 16), ("independent", 8)):
-        found = bounds.explicit_width(n, lam, source="empirical", B=B, init=init)
+        found = bounds.explicit_width(n, lam, projection_source="empirical", B=B, init=init)
         m = round(math.exp(found.ln_m))
         assert m % 2 == 0
         assert conditions(m, n, lam, B, math.sqrt(n), pairs=pairs)
         assert not conditions(m - 2, n, lam, B, math.sqrt(n), pairs=pairs)
         assert math.log10(m) == pytest.approx(
-            bounds.required_width_explicit(n, lam, source="empirical", B=B, init=init), rel=1e-13
+            bounds.required_width_explicit(n, lam, projection_source="empirical", B=B, init=init), rel=1e-13
         )
         if init == "coupled":
             assert found.active == active
 
 
 def test_a_smaller_initial_error_needs_no_more_width() -> None:
-    full, small = (bounds.explicit_width(2, 0.1, source="empirical", B=0.0, error=e) for e in (None, 0.1))
+    full, small = (bounds.explicit_width(2, 0.1, projection_source="empirical", B=0.0, error=e) for e in (None, 0.1))
     assert small.ln_m < full.ln_m
     assert full.active == "D < R"
     assert small.active != "D < R"
@@ -176,8 +178,8 @@ def test_a_smaller_initial_error_needs_no_more_width() -> None:
 
 def test_the_drift_stays_below_the_radius_at_that_width_and_not_below() -> None:
     n, lam, B = 2, 0.1, 0.0
-    found = bounds.explicit_width(n, lam, source="empirical", B=B)
-    given: dict[str, Any] = {"source": "empirical", "B": B}
+    found = bounds.explicit_width(n, lam, projection_source="empirical", B=B)
+    given: dict[str, Any] = {"projection_source": "empirical", "B": B}
     m = math.exp(found.ln_m)
     at, below = (10 ** bounds.drift_bound(n, width, lam, math.sqrt(n), found.R, **given) for width in (m, m - 4))
     assert at <= found.R < below
@@ -189,15 +191,15 @@ def test_the_drift_stays_below_the_radius_at_that_width_and_not_below() -> None:
 
 def test_iterations_do_not_depend_on_the_width_unless_B_does() -> None:
     given: dict[str, Any] = {"n": 10, "lam": E2, "square": 7.0, "epsilon": 1e-3, "B": 1.0}
-    fixed = {bounds.iterations(m=m, source="empirical", **given) for m in (64, 1024, 65536)}
+    fixed = {bounds.iterations(m=m, projection_source="empirical", **given) for m in (64, 1024, 65536)}
     assert max(fixed) - min(fixed) < 1e-12
     assert 10 ** max(fixed) <= 200 * E2**-2 * 100 * math.exp(4) * math.log(10 / 1e-3) + 1
-    growing = [bounds.iterations(m=m, source="union", **given) for m in (64, 1024, 65536)]
+    growing = [bounds.iterations(m=m, projection_source="union", **given) for m in (64, 1024, 65536)]
     assert growing[0] < growing[1] < growing[2]
 
 
 def test_iterations_are_a_whole_number_of_steps_after_which_the_bound_is_met() -> None:
-    given: dict[str, Any] = {"source": "empirical", "B": 0.2}
+    given: dict[str, Any] = {"projection_source": "empirical", "B": 0.2}
     n, m, lam, square, epsilon = 3, 50, 1.3, 2.0, 1e-3
     steps = 10 ** bounds.iterations(n, m, lam, square, epsilon, **given)
     assert steps == pytest.approx(round(steps), rel=1e-12)
@@ -251,7 +253,7 @@ def test_nothing_overflows_where_the_numbers_do() -> None:
 
 
 def test_the_union_bound_is_iterated_beyond_floating_point() -> None:
-    found = bounds.explicit_width(10**6, 1e-6, sigma=3.0, source="union")
+    found = bounds.explicit_width(10**6, 1e-6, sigma=3.0, projection_source="union")
     assert pytest.approx(3 * math.sqrt(2 * (found.ln_m + math.log(2e6 / 0.05))), rel=1e-12) == found.B
     assert found.ln_m == pytest.approx(
         math.log(16 * math.log(2e12 / 0.05)) + 2 * math.log(1e12) + 4 * found.B, rel=1e-12
@@ -331,7 +333,7 @@ def test_a_width_that_nobody_can_run_is_vacuous_and_says_what_is_usable_instead(
     assert "vacuous in practice: about 10^41.0, and more than 1e+07 cannot be run" in answer["note"]
     assert "on orthonormal data 17152 neurons" in answer["note"]
     assert bounds.width_for_kernel.evaluate()["value"] == 17152
-    small = bounds.required_width.evaluate(source="empirical", B=0.1)
+    small = bounds.required_width.evaluate(projection_source="empirical", B=0.1)
     assert not small["vacuous"]
     assert "vacuous" not in small["note"]
     steps = bounds.iterations.evaluate()
@@ -340,7 +342,7 @@ def test_a_width_that_nobody_can_run_is_vacuous_and_says_what_is_usable_instead(
 
 
 def test_the_explicit_width_is_a_whole_number_and_says_what_decides() -> None:
-    answer = bounds.required_width_explicit.evaluate(n=2, lam=math.exp(0.005), sigma=0.05, source="union")
+    answer = bounds.required_width_explicit.evaluate(n=2, lam=math.exp(0.005), sigma=0.05, projection_source="union")
     assert answer["value"] == 18588
     assert not answer["vacuous"]
     for said in ("decided by Lemma 6.7's printed proof", "B = 0.266574", "D < R: yes", "R < 1e-3: no"):
@@ -434,7 +436,7 @@ def command(monkeypatch: pytest.MonkeyPatch, *args: str) -> int:
     ("name", "change", "said"),
     [
         ("required_width", "lam=0", "lam = 0 is not allowed"),
-        ("required_width", "source=guess", "source = guess is not allowed"),
+        ("required_width", "projection_source=guess", "projection_source = guess is not allowed"),
         ("required_width", "delta=.2", "delta = 0.2 is not allowed"),
         ("step_size", "n=0", "n = 0 is not allowed"),
         ("iterations", "epsilon=.1", "epsilon = 0.1 is not allowed"),

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.usefixtures("hasty_programs")
 UNLIKELY = 1e-3
 MANY = Setting(samples=3000, dimension=3)
 FEW = Setting(samples=8, dimension=10)
-TEACHER = Setting(sampler="teacher", samples=6, dimension=3)
+TEACHER = Setting(data_law="teacher", samples=6, dimension=3)
 Arrays = tuple[np.ndarray, np.ndarray]
 
 
@@ -76,7 +76,7 @@ def test_points_of_the_sphere_are_uniform_on_it() -> None:
 
 
 def test_points_of_the_ball_are_uniform_in_it() -> None:
-    x, y = drawn(MANY.replace(sampler="ball"))
+    x, y = drawn(MANY.replace(data_law="ball"))
     radius = np.linalg.norm(x, axis=1)
     assert radius.max() <= 1
     assert likely(radius**3, stats.uniform)
@@ -98,7 +98,7 @@ def test_the_least_target_cuts_out_the_middle_of_the_interval() -> None:
 
 
 def test_random_labels_are_signs_in_equal_shares() -> None:
-    x, y = drawn(MANY.replace(sampler="random_labels"))
+    x, y = drawn(MANY.replace(data_law="random_labels"))
     assert set(y) == {-1.0, 1.0}
     assert abs(y.sum()) < 5 * math.sqrt(3000)
     assert np.max(np.abs(x.T @ y)) < 5 * math.sqrt(3000 / 3)
@@ -106,7 +106,7 @@ def test_random_labels_are_signs_in_equal_shares() -> None:
 
 
 def test_orthonormal_points_are_orthonormal_and_have_no_preferred_frame() -> None:
-    x, y = drawn_often(Setting(sampler="orthonormal", samples=4, dimension=4))
+    x, y = drawn_often(Setting(data_law="orthonormal", samples=4, dimension=4))
     np.testing.assert_allclose(x @ x.swapaxes(1, 2), np.broadcast_to(np.eye(4), (400, 4, 4)), atol=1e-13)
     for point in range(4):
         assert has_no_direction(x[:, point])
@@ -118,7 +118,7 @@ def test_orthonormal_points_are_orthonormal_and_have_no_preferred_frame() -> Non
 
 
 def test_a_teacher_of_one_neuron_is_an_exponential_of_a_gaussian_direction() -> None:
-    x, y = drawn_often(Setting(sampler="teacher", samples=8, dimension=4, teacher_neurons=1), 100)
+    x, y = drawn_often(Setting(data_law="teacher", samples=8, dimension=4, teacher_neurons=1), 100)
     np.testing.assert_allclose(y.max(axis=1), 1, rtol=1e-15)
     directions = []
     for points, targets in zip(x, y, strict=True):
@@ -151,7 +151,7 @@ def test_a_teacher_has_no_preferred_sign_and_its_largest_target_is_one() -> None
 
 @pytest.mark.parametrize("angle", [0.01, 0.5, 3.0])
 def test_partners_of_a_cluster_stand_at_the_angle(angle: float) -> None:
-    x, _ = drawn(FEW.replace(sampler="clustered", pair_angle=angle))
+    x, _ = drawn(FEW.replace(data_law="clustered", pair_angle=angle))
     np.testing.assert_allclose(np.linalg.norm(x, axis=1), 1, rtol=1e-14)
     cosines = np.sum(x[::2] * x[1::2], axis=1)
     np.testing.assert_allclose(np.arccos(cosines), angle, rtol=1e-9)
@@ -160,7 +160,7 @@ def test_partners_of_a_cluster_stand_at_the_angle(angle: float) -> None:
 
 
 def test_partners_of_a_cluster_lie_in_every_direction() -> None:
-    x, _ = drawn_often(Setting(sampler="clustered", samples=2, dimension=3, pair_angle=1.0))
+    x, _ = drawn_often(Setting(data_law="clustered", samples=2, dimension=3, pair_angle=1.0))
     first, second = x[:, 0], x[:, 1]
     assert has_no_direction(first)
     assert has_no_direction(second)
@@ -172,7 +172,7 @@ def test_partners_of_a_cluster_lie_in_every_direction() -> None:
 def test_closer_clusters_have_a_least_eigenvalue_like_the_squared_angle() -> None:
     least = []
     for angle in (0.04, 0.02, 0.01):
-        x, _ = drawn(FEW.replace(sampler="clustered", pair_angle=angle))
+        x, _ = drawn(FEW.replace(data_law="clustered", pair_angle=angle))
         least.append(np.linalg.eigvalsh(np.asarray(limit_kernel("exp", jnp.asarray(x))))[0])
     np.testing.assert_allclose(np.array(least[:-1]) / least[1:], 4, rtol=0.02)
 
@@ -191,7 +191,7 @@ def test_a_pair_ties_the_second_point_to_the_first_and_fixes_their_targets(pair:
 
 
 def test_the_seed_of_a_run_draws_its_data_and_a_data_seed_fixes_them() -> None:
-    fixed = FEW.replace(data_seed=3, room=4, neurons=4)
+    fixed = FEW.replace(data_seed=3, neuron_room=4, neurons=4)
     for one, other in zip(drawn(fixed, 0), drawn(fixed, 1), strict=True):
         np.testing.assert_array_equal(one, other)
     for own, same in zip(drawn(FEW, 3), drawn(fixed, 0), strict=True):
@@ -214,11 +214,11 @@ def test_data_seed_zero_is_a_seed_and_minus_one_is_the_runs() -> None:
 
 def test_given_arrays_are_used_as_they_are() -> None:
     x, y = np.array([[0.3, 0.4], [0.0, -1.0], [1.0, 0.0]]), np.array([1.0, -0.2, 0.0])
-    own = Setting(sampler="user", samples=3, dimension=2, inputs=x, targets=y)
+    own = Setting(data_law="given", samples=3, dimension=2, inputs=x, targets=y)
     for seed in (0, 1):
         found_x, found_y = drawn(own, seed)
         np.testing.assert_array_equal(found_x, x)
         np.testing.assert_array_equal(found_y, y)
-    large = own.replace(inputs=10 * x, targets=4 * y, normalize=True, rescale=True)
+    large = own.replace(inputs=10 * x, targets=4 * y, normalise=True, rescale=True)
     np.testing.assert_allclose(drawn(large)[0], x, rtol=1e-15)
     np.testing.assert_allclose(drawn(large)[1], y, rtol=1e-15)

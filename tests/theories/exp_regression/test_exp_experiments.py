@@ -1,21 +1,23 @@
 """The experiments: their sizes are those of the specification, all of them run, and what is read off their data."""
 
-import math
 from typing import Any
 
 import numpy as np
 import pytest
 import xarray as xr
 
+import lemmata as lm
 from lemmata.lab.claims import INCONCLUSIVE, OUTCOMES, NotApplicable, examine
 from lemmata.lab.grid import Grid, make_grid
 from lemmata.lab.sweep import sweep
 from lemmata.theories import exp_regression
 from lemmata.theories.exp_regression import measures
-from lemmata.theories.exp_regression.initial import measure_initial, sample_kernel
-from lemmata.theories.exp_regression.perturbation import perturb_weights
+from lemmata.theories.exp_regression.studies.initial import measure_initial
+from lemmata.theories.exp_regression.studies.montecarlo import sample_kernel
+from lemmata.theories.exp_regression.studies.perturbation import perturb_weights
+from lemmata.theories.exp_regression.studies.vacuity import calculate
+from lemmata.theories.exp_regression.theorem import kernel_kept
 from lemmata.theories.exp_regression.training import simulate
-from lemmata.theories.exp_regression.vacuity import calculate
 
 pytestmark = pytest.mark.usefixtures("hasty_programs")
 
@@ -27,7 +29,7 @@ inf, nan = float("inf"), float("nan")
 # Experiments at `quick`: simulation, seeds, fields of every cell, and for every axis its labels with their fields
 
 DEFAULTS = {
-    "samples": 10, "dimension": 10, "weight_scale": 1.0, "init": "coupled", "sampler": "sphere", "neurons": 1024,
+    "samples": 10, "dimension": 10, "weight_scale": 1.0, "init": "coupled", "data_law": "sphere", "neurons": 1024,
     "step": "practical", "step_constant": 0.5, "tolerance": 1e-3, "failure_probability": 0.05, "tail_constant": 10.0,
     "activation": "exp", "scale": "one", "steps": 600, "records": 60, "horizon": "given", "pair": "none",
     "data_seed": -1, "trained": 1, "compare_step": 20, "least_target": 0.0, "weight_samples": 10**6,
@@ -59,7 +61,7 @@ QUICK: dict[str, tuple[Any, int, dict[str, Any], dict[str, dict[Any, dict[str, A
         },
     ),
     "q5-width": (
-        measure_initial, 200, {"samples": 5, "dimension": 5, "sampler": "orthonormal", "neurons": 456},
+        measure_initial, 200, {"samples": 5, "dimension": 5, "data_law": "orthonormal", "neurons": 456},
         {"weight_scale": values("weight_scale", 0.05, 1.0)},
     ),
     "q6-perturbation": (
@@ -92,7 +94,7 @@ QUICK: dict[str, tuple[Any, int, dict[str, Any], dict[str, dict[Any, dict[str, A
     "x2-orthonormal": (
         simulate, 10, {**JUDGED, "stop": "never", "compare": "separate"},
         {
-            "sampler": values("sampler", "orthonormal", "sphere"),
+            "data_law": values("data_law", "orthonormal", "sphere"),
             "step_constant": values("step_constant", 0.05, 0.5),
         },
     ),
@@ -103,17 +105,17 @@ QUICK: dict[str, tuple[Any, int, dict[str, Any], dict[str, dict[Any, dict[str, A
         simulate, 5, {**JUDGED, "stop": "never", "steps": 300},
         {
             "neurons": values("neurons", 128, 512, 2048, 8192),
-            "output": {"1": {"scale": "one"}, "1/√m": {"scale": "inv_sqrt_m"}},
+            "scale": values("scale", "one", "inv_sqrt_m"),
         },
     ),
     "x4-frontier-n": (
         simulate, 20, {"dimension": 20, "horizon": "predicted", "least_steps": 0, "steps": 20_000, "track": "loss"},
-        {"samples": values("samples", 5, 10, 20), "network": widths(512)},
+        {"samples": values("samples", 5, 10, 20), "variant": widths(512)},
     ),
     "x4-frontier-lambda": (
         simulate, 20,
-        {"samples": 8, "sampler": "clustered", "horizon": "predicted", "least_steps": 0, "steps": 20_000},
-        {"pair_angle": values("pair_angle", 1.0, 0.5, 0.25), "network": widths(512)},
+        {"samples": 8, "data_law": "clustered", "horizon": "predicted", "least_steps": 0, "steps": 20_000},
+        {"pair_angle": values("pair_angle", 1.0, 0.5, 0.25), "variant": widths(512)},
     ),
     "x5-initialisation": (
         simulate, 10, {**JUDGED, "stop": "tolerance", "steps": 5000},
@@ -134,7 +136,7 @@ QUICK: dict[str, tuple[Any, int, dict[str, Any], dict[str, dict[Any, dict[str, A
         },
     ),
     "x8-vacuity": (
-        calculate, 1, {"sampler": "orthonormal", "dimension": 1000},
+        calculate, 1, {"data_law": "orthonormal", "dimension": 1000},
         {
             "samples": values("samples", 10, 100, 1000),
             # the register's q17-paper-width needs 0.05 beside the specification's 0.1 and 0.01
@@ -146,26 +148,27 @@ QUICK: dict[str, tuple[Any, int, dict[str, Any], dict[str, dict[Any, dict[str, A
     "x9-theorem": (
         simulate, 5,
         {
-            **JUDGED, "sampler": "orthonormal", "source": "union", "step": "theory", "horizon": "predicted",
+            **JUDGED, "data_law": "orthonormal", "projection_source": "union", "step": "theory", "horizon": "predicted",
             "stop": "tolerance", "least_target": 0.1, "steps": 100_000,
         },
         {
-            "case": {
-                "a": {"samples": 2, "dimension": 2, "weight_scale": 0.05, "neurons": 18588},
-                "b": {"samples": 1, "dimension": 1, "weight_scale": 0.2, "neurons": 31492},
+            "problem": {
+                "n=2, σ=0.05": {"samples": 2, "dimension": 2, "weight_scale": 0.05, "neurons": 18588},
+                "n=1, σ=0.2": {"samples": 1, "dimension": 1, "weight_scale": 0.2, "neurons": 31492},
             }
         },
     ),
     "q16-samplers": (
-        simulate, 5, {**JUDGED, "stop": "rounding"}, {"sampler": values("sampler", "ball", "random_labels", "teacher")},
+        simulate, 5, {**JUDGED, "stop": "rounding"},
+        {"data_law": values("data_law", "ball", "random_labels", "teacher")},
     ),
     "q16-theory": (
-        simulate, 5, {**JUDGED, "stop": "never", "steps": 1000, "step": "theory", "source": "empirical"}, {},
+        simulate, 5, {**JUDGED, "stop": "never", "steps": 1000, "step": "theory", "projection_source": "empirical"}, {},
     ),
     "q21-flow": (
         simulate, 5, {"dimension": 5, "neurons": 40, "stop": "never", "compare": "flow"},
         {
-            "case": {
+            "variant": {
                 "c=0.1": {"samples": 1, "step_constant": 0.1, "steps": 250},
                 "c=0.01": {"samples": 1, "step_constant": 0.01, "steps": 2500},
                 "c=0.001": {"samples": 1, "step_constant": 0.001, "steps": 25_000},
@@ -206,7 +209,7 @@ def test_the_phase_map_spans_both_sides_of_the_edge_of_stability_in_one_capacity
     constants = np.array(found.labels["step_constant"])
     assert constants.min() < 1
     assert constants.max() > 4
-    assert {setting.room for setting in found.cells.values()} == {max(found.labels["neurons"])}
+    assert {setting.neuron_room for setting in found.cells.values()} == {max(found.labels["neurons"])}
 
 
 @pytest.mark.parametrize("name", ["x4-frontier-n", "x4-frontier-lambda", "x6-stability"])
@@ -226,7 +229,7 @@ def test_an_experiment_has_three_presets_of_growing_size_and_says_what_it_asks(n
     for axis, labels in grid(name, "quick").labels.items():
         assert set(labels) <= set(grid(name, "paper").labels[axis])
     assert list(grid(name, "smoke").labels) == list(grid(name, "quick").labels)
-    kept = ("stop", "track", "step", "horizon", "compare", "sampler", "source")
+    kept = ("stop", "track", "step", "horizon", "compare", "data_law", "projection_source")
     assert len({tuple(getattr(preset.setting, field) for field in kept) for preset in (smoke, quick, paper)}) == 1
 
 
@@ -290,15 +293,15 @@ def test_the_same_seed_has_the_same_data_and_first_weights_in_every_cell(smoke):
 def test_data_fixed_by_their_own_seed_are_the_same_in_every_run(smoke):
     fixed = smoke["x1-kernel"]
     assert (fixed.limit_least.isel(seed=0) == fixed.limit_least.isel(seed=1)).all()
-    assert (fixed.frobenius_error.isel(seed=0) != fixed.frobenius_error.isel(seed=1)).all()
+    assert (fixed.kernel_error.isel(seed=0) != fixed.kernel_error.isel(seed=1)).all()
     drawn = smoke["q2-tails"]
     assert (drawn.limit_least.isel(seed=0) != drawn.limit_least.isel(seed=1)).all()
 
 
 def test_frozen_networks_of_the_frontier_do_not_move(smoke):
     data = smoke["x4-frontier-n"]
-    assert (data.largest_drift.isel(network=-1) == 0).all()
-    assert (data.largest_drift.isel(network=slice(None, -1)) > 0).all()
+    assert (data.largest_drift.isel(variant=-1) == 0).all()
+    assert (data.largest_drift.isel(variant=slice(None, -1)) > 0).all()
 
 
 @pytest.mark.parametrize("name", [name for name, claim in CLAIMS.items() if claim.reads])
@@ -334,17 +337,28 @@ def seeds(*numbers: float, **coords: Any) -> xr.DataArray:
 
 def test_a_run_is_gated_if_its_kernel_keeps_half_of_the_least_eigenvalue():
     data = xr.Dataset({"kernel_kept": seeds(0.5, 0.499, 2.0, nan)})
-    assert measures.gated(data).values.tolist() == [True, False, True, False]
+    assert kernel_kept(data).values.tolist() == [True, False, True, False]
 
 
-def test_gated_values_come_in_one_row_and_an_empty_gate_is_not_applicable():
-    table = xr.DataArray([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], dims=("neurons", "seed"))
-    gate = xr.DataArray([[True, False, True], [False, True, False]], dims=("seed", "neurons"))
-    assert measures.runs_where(table, gate, "it is so").values.tolist() == [1.0, 4.0, 5.0]
-    # a gate without the axis of the values holds for all of them
-    assert measures.runs_where(table, seeds(False, True), "it is so").values.tolist() == [2.0, 4.0, 6.0]
+def test_the_worst_cell_of_every_seed_is_taken_where_a_statement_applies():
+    table = xr.DataArray([[1.0, 2.0, 9.0], [3.0, 4.0, 9.0], [5.0, 6.0, nan]], dims=("neurons", "seed"))
+    assert measures.worst(table.isel(seed=[0, 1])).values.tolist() == [5.0, 6.0]
+    assert measures.worst(table).isnull().values.tolist() == [False, False, True]
+    applies = xr.DataArray([[True, True, False], [False, True, False], [False, False, False]], dims=("neurons", "seed"))
+    # a seed without a cell to which it applies is left out
+    assert measures.worst_where(table, applies, "it is so").values.tolist() == [1.0, 4.0]
+    # a value that is lost where it applies stays lost
+    assert measures.worst_where(table, table > 0, "it is so").isnull().values.tolist() == [False, False, False]
+    assert measures.worst_where(table, table.isnull(), "it is so").isnull().values.tolist() == [True]
     with pytest.raises(NotApplicable, match="no run in which it is so"):
-        measures.runs_where(table, gate & False, "it is so")
+        measures.worst_where(table, applies & False, "it is so")
+
+
+def test_the_value_farthest_from_its_closed_form_is_found_and_one_that_is_lost_is_not_passed_over():
+    difference, error = (xr.DataArray(row, dims="point") for row in ([0.1, -3.0, 4.0], [0.1, 1.0, 2.0]))
+    found = measures.farthest(difference, error, "point")
+    assert (float(found.value), float(found.error)) == (-3.0, 1.0)
+    assert np.isnan(float(measures.farthest(difference.where(difference > -1), error, "point").value))
 
 
 def test_runs_are_classed_by_peak_end_and_divergence():
@@ -373,33 +387,9 @@ def by_width(*factors: float, exponent: float = -0.7) -> xr.DataArray:
     return xr.DataArray(rows, coords={"neurons": M}, dims=("seed", "neurons"))
 
 
-@pytest.mark.parametrize("slope", [measures.geometric_slope, measures.median_slope, measures.rms_slope])
-def test_a_power_law_has_its_exponent_whatever_the_seeds(slope):
-    assert slope(by_width(1.0, 2.0, 30.0), "neurons") == pytest.approx(-0.7)
-    assert slope(by_width(1.0, 2.0, 30.0).transpose(), "neurons") == pytest.approx(-0.7)
-
-
-def test_slopes_are_those_of_different_centres_of_the_seeds():
-    table = by_width(1.0, 1.0, 1.0).copy()
-    table.values[2, 2] *= 16.0
-    step = math.log(16) / (2 * math.log(4))
-    assert measures.median_slope(table, "neurons") == pytest.approx(-0.7)
-    assert measures.geometric_slope(table, "neurons") == pytest.approx(-0.7 + step / 3)
-    # the root mean square is √(258/3) = √86
-    assert measures.rms_slope(table, "neurons") == pytest.approx(-0.7 + math.log(math.sqrt(86)) / (2 * math.log(4)))
-
-
-@pytest.mark.parametrize("bad", [0.0, nan, inf])
-def test_a_value_that_is_not_positive_and_finite_leaves_no_exponent(bad):
-    table = by_width(1.0, 1.0)
-    table.values[0, 1] = bad
-    with pytest.raises(NotApplicable, match="no exponent"):
-        measures.geometric_slope(table, "neurons")
-
-
 def test_the_bootstrap_interval_covers_the_seeds_and_is_reproducible():
     table = xr.concat([by_width(1.0, exponent=e) for e in (-0.9, -0.8, -0.7, -0.6, -0.5)], "seed")
-    one, two = (measures.resampled(lambda v: measures.geometric_slope(v, "neurons"), table, 400) for _ in range(2))
+    one, two = (measures.resampled(lambda v: lm.log_slope(v, "neurons"), table, 400) for _ in range(2))
     assert one == two
     assert one.value == pytest.approx(-0.7)
     # the standard error of the mean of the five slopes is 0.063
@@ -408,29 +398,27 @@ def test_the_bootstrap_interval_covers_the_seeds_and_is_reproducible():
 
 
 def frontier_data(hits: list[list[list[float]]], predicted: float = 500.0) -> xr.Dataset:
-    found = xr.DataArray(
-        hits, dims=("samples", "network", "seed"), coords={"samples": [5, 10], "network": ["2", "4", "8", "8 frozen"]}
-    )
-    return xr.Dataset({"hit_step": found, "predicted_steps": xr.full_like(found, predicted)})
+    fields = {"neurons": ("variant", [2.0, 4, 8, 8]), "trained": ("variant", [1, 1, 1, 0])}
+    found = xr.DataArray(hits, dims=("samples", "variant", "seed"), coords={"samples": [5, 10], **fields})
+    return xr.Dataset({"reached_step": found, "predicted_steps": xr.full_like(found, predicted)})
 
 
 def test_a_run_succeeds_if_it_arrives_by_the_predicted_step():
-    data = xr.Dataset({"hit_step": seeds(500, 501, inf, nan), "predicted_steps": seeds(500, 500, 500, 500)})
+    data = xr.Dataset({"reached_step": seeds(500, 501, inf, nan), "predicted_steps": seeds(500, 500, 500, 500)})
     assert measures.successes(data).values.tolist() == [1, 0, 0, 0]
 
 
 def test_a_run_that_never_arrives_has_not_succeeded_where_nothing_is_predicted():
-    data = xr.Dataset({"hit_step": seeds(inf, 20), "predicted_steps": seeds(inf, inf)})
+    data = xr.Dataset({"reached_step": seeds(inf, 20), "predicted_steps": seeds(inf, inf)})
     assert measures.successes(data)[0] == 0
 
 
 def test_the_frontier_is_the_smallest_width_at_which_nine_in_ten_arrive():
     ok, most, few = [100.0] * 10, [100.0] * 9 + [inf], [100.0] * 8 + [inf] * 2
     data = frontier_data([[few, most, few, ok], [few, few, few, ok]])
-    assert measures.widths(data)[0] == ["2", "4", "8"]
     # frozen networks do not count
-    assert measures.frontier(data, "samples").values.tolist() == [4.0, inf]
-    assert measures.frontier(data.transpose("seed", "network", "samples"), "samples").values.tolist() == [4.0, inf]
+    assert measures.frontier(data).values.tolist() == [4.0, inf]
+    assert measures.frontier(data, trained=0).values.tolist() == [8.0, 8.0]
 
 
 def test_a_share_of_seeds_has_wilsons_interval():

@@ -11,15 +11,15 @@ from scipy.integrate import solve_ivp
 
 from lemmata.lab.precision import numerics
 from lemmata.lab.simulation import stream
-from lemmata.theories.exp_regression.claims.common import tight_network, tight_step
+from lemmata.theories.exp_regression.claims.decomposition import tight_network, tight_step
 from lemmata.theories.exp_regression.data import Data, draw
+from lemmata.theories.exp_regression.decomposition import asymmetric_kernel
 from lemmata.theories.exp_regression.flow import compare_flow, compare_separate, flow_limit, flow_weights
 from lemmata.theories.exp_regression.network import Head, initialise
-from lemmata.theories.exp_regression.perturbation import moved_ratios, perturb_weights
-from lemmata.theories.exp_regression.probes import asymmetric_kernel
 from lemmata.theories.exp_regression.setting import Setting
+from lemmata.theories.exp_regression.studies.perturbation import moved_ratios, perturb_weights
 
-PROBLEM = Setting(samples=3, dimension=4, neurons=8, room=8).problem()
+PROBLEM = Setting(samples=3, dimension=4, neurons=8, neuron_room=8).problem()
 
 
 def limit(signs: Any, start: Any, square: float, y: float) -> float:
@@ -279,7 +279,7 @@ def test_the_ratios_of_moved_weights_are_those_of_the_lemmas():
         np.testing.assert_allclose(found[key], expected[key], rtol=1e-9, err_msg=key)
 
 
-SHIFTED = Setting(samples=3, dimension=4, neurons=12, room=16, radius=9e-4)
+SHIFTED = Setting(samples=3, dimension=4, neurons=12, neuron_room=16, radius=9e-4)
 
 
 @pytest.mark.parametrize("shift", ["random", "point", "pair"])

@@ -34,16 +34,16 @@ EXP = ACTIVATIONS["exp"]
 X = np.array([[1.0, 0.0], [0.6, 0.8]])
 Y = np.array([0.5, -0.25])
 EXAMPLE = Setting(
-    init="user",
+    init="given",
     neurons=4,
-    room=4,
+    neuron_room=4,
     dimension=2,
     samples=2,
     weights=[[0.5, 0], [0.5, 0], [0, -1], [0, -1]],
-    signs=[1.0, -1.0, -1.0, 1.0],
+    output_signs=[1.0, -1.0, -1.0, 1.0],
 )
 """The m = 4 network of section 8."""
-SMALL = Setting(neurons=64, room=64, dimension=3, samples=5, weight_scale=0.5)
+SMALL = Setting(neurons=64, neuron_room=64, dimension=3, samples=5, weight_scale=0.5)
 Network = tuple[np.ndarray, Head]
 
 
@@ -198,7 +198,7 @@ def test_a_neuron_depends_on_the_seed_and_its_number_alone(init: str) -> None:
     """Networks in two rooms have the same weights, outputs and kernels, whatever stands where no neuron is."""
     width = 34 if init == "coupled" else 33
     small = started(SMALL.replace(init=init, neurons=width), 4)
-    large = started(SMALL.replace(init=init, neurons=width, room=128), 4)
+    large = started(SMALL.replace(init=init, neurons=width, neuron_room=128), 4)
     for one, other in zip((small[0], small[1].signs), (large[0], large[1].signs), strict=True):
         np.testing.assert_array_equal(by_neuron(one)[..., :width], by_neuron(other)[..., :width])
     assert not np.any(by_neuron(large[1].signs)[width:])
@@ -279,7 +279,7 @@ def test_outputs_of_independent_networks_have_the_known_variance(independent: Ne
 def test_given_weights_stand_where_their_neurons_are(width: int) -> None:
     rows = np.arange(2.0 * width).reshape(width, 2) / 10 + 0.1
     signs = np.array([1.0, 1, -1, 1])[:width]
-    weights, head = started(EXAMPLE.replace(neurons=width, weights=rows, signs=signs))
+    weights, head = started(EXAMPLE.replace(neurons=width, weights=rows, output_signs=signs))
     np.testing.assert_array_equal(by_neuron(weights)[:, :width].T, rows)
     np.testing.assert_array_equal(by_neuron(head.signs), [*signs, *np.zeros(4 - width)])
     assert float(head.width) == width

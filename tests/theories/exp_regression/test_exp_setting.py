@@ -12,8 +12,8 @@ from lemmata.lab.errors import UserError
 from lemmata.theories.exp_regression.setting import Setting
 
 X, Y = np.eye(3)[:2], np.array([0.5, -0.25])
-USER = {"sampler": "user", "samples": 2, "dimension": 3, "inputs": X, "targets": Y}
-NETWORK = {"init": "user", "neurons": 3, "dimension": 2, "weights": np.zeros((3, 2)), "signs": [1.0, -1.0, 1.0]}
+USER = {"data_law": "given", "samples": 2, "dimension": 3, "inputs": X, "targets": Y}
+NETWORK = {"init": "given", "neurons": 3, "dimension": 2, "weights": np.zeros((3, 2)), "output_signs": [1.0, -1.0, 1.0]}
 
 
 def refusal(**fields: Any) -> str:
@@ -28,10 +28,10 @@ def refusal(**fields: Any) -> str:
         ({"samples": 0}, "samples = 0", "at least 1"),
         ({"dimension": 0}, "dimension = 0", "at least 1"),
         ({"samples": 2.5}, "samples = 2.5", "an integer"),
-        ({"sampler": "orthonormal", "samples": 11}, "samples = 11", "at most dimension = 10"),
-        ({"sampler": "clustered", "samples": 9}, "samples = 9", "even"),
-        ({"sampler": "clustered", "dimension": 1}, "dimension = 1", "at least 2"),
-        ({"sampler": "cube"}, "sampler = cube", "one of sphere, ball, orthonormal, random_labels, teacher"),
+        ({"data_law": "orthonormal", "samples": 11}, "samples = 11", "at most dimension = 10"),
+        ({"data_law": "clustered", "samples": 9}, "samples = 9", "even"),
+        ({"data_law": "clustered", "dimension": 1}, "dimension = 1", "at least 2"),
+        ({"data_law": "cube"}, "data_law = cube", "one of sphere, ball, orthonormal, random_labels, teacher"),
         ({"pair_angle": 0.0}, "pair_angle = 0", "greater than 0 and less than 3.14159"),
         ({"pair_angle": math.pi}, "pair_angle = 3.14159", "less than 3.14159"),
         ({"pair_angle": -0.5}, "pair_angle = -0.5", "greater than 0"),
@@ -56,11 +56,11 @@ def refusal(**fields: Any) -> str:
         ({"neurons": 0}, "neurons = 0", "at least 1"),
         ({"neurons": 3}, "neurons = 3", "init = coupled needs an even width"),
         ({"neurons": 2**20 + 2}, "neurons = 1048578", "at most 1048576"),
-        ({"neurons": 64, "room": 32}, "room = 32", "not be less than neurons = 64"),
+        ({"neurons": 64, "neuron_room": 32}, "neuron_room = 32", "not be less than neurons = 64"),
         ({"weight_samples": 10**4 + 1}, "weight_samples = 10001", "multiple of 10000"),
         ({"activation": "tanh"}, "activation = tanh", "one of exp, cosh, sinh, relu"),
         ({"scale": "half"}, "scale = half", "one of one, inv_sqrt_m"),
-        ({"source": "guess"}, "source = guess", "one of paper, union, empirical"),
+        ({"projection_source": "guess"}, "projection_source = guess", "one of paper, union, empirical"),
         ({"step": "theory", "activation": "relu"}, "step = theory", "activation = exp and scale = one"),
         ({"step": "theory", "scale": "inv_sqrt_m"}, "step = theory", "activation = exp and scale = one"),
         ({"track": "bounds", "activation": "cosh"}, "track = bounds", "those of exp"),
@@ -69,25 +69,25 @@ def refusal(**fields: Any) -> str:
         ({"horizon": "predicted", "least_steps": 601}, "least_steps = 601", "not exceed steps = 600"),
         ({"radius": 0.5}, "radius = 0.5", "at most 0.38"),
         ({"trained": 2}, "trained = 2", "at most 1"),
-        ({"sampler": "user", "samples": 2, "dimension": 3}, "inputs is missing", "(2, 3)"),
+        ({"data_law": "given", "samples": 2, "dimension": 3}, "inputs is missing", "(2, 3)"),
         ({**USER, "targets": None}, "targets is missing", "(2,)"),
         ({**USER, "inputs": np.eye(3)}, "inputs has shape (3, 3)", "allowed is (2, 3)"),
         ({**USER, "inputs": X.T}, "inputs has shape (3, 2)", "allowed is (2, 3)"),
         ({**USER, "targets": Y[:, None]}, "targets has shape (2, 1)", "allowed is (2,)"),
         ({**USER, "inputs": X * np.nan}, "inputs", "finite numbers"),
         ({**USER, "targets": [0.5, np.inf]}, "targets", "finite numbers"),
-        ({**USER, "inputs": 1.5 * X}, "inputs has a row of norm 1.5", "normalize=True"),
+        ({**USER, "inputs": 1.5 * X}, "inputs has a row of norm 1.5", "normalise=True"),
         ({**USER, "inputs": (1 + 1e-11) * X}, "inputs has a row of norm 1", "at most 1"),
-        ({**USER, "inputs": 1.5 * X, "rescale": True}, "inputs has a row of norm 1.5", "normalize=True"),
+        ({**USER, "inputs": 1.5 * X, "rescale": True}, "inputs has a row of norm 1.5", "normalise=True"),
         ({**USER, "targets": [0.5, -2.5]}, "targets has an entry of size 2.5", "rescale=True"),
-        ({**USER, "targets": [0.5, -2.5], "normalize": True}, "targets has an entry of size 2.5", "rescale=True"),
+        ({**USER, "targets": [0.5, -2.5], "normalise": True}, "targets has an entry of size 2.5", "rescale=True"),
         ({**USER, "inputs": X[[0, 0]], "step": "theory"}, "step = theory", "singular"),
         ({**USER, "inputs": X * [[1], [0]], "step": "theory"}, "step = theory", "singular"),
         ({**NETWORK, "weights": None}, "weights is missing", "(3, 2)"),
-        ({**NETWORK, "signs": None}, "signs is missing", "(3,)"),
+        ({**NETWORK, "output_signs": None}, "output_signs is missing", "(3,)"),
         ({**NETWORK, "weights": np.zeros((2, 3))}, "weights has shape (2, 3)", "allowed is (3, 2)"),
-        ({**NETWORK, "signs": [1.0, 0.5, 1.0]}, "signs", "1 or -1"),
-        ({**NETWORK, "signs": [1.0, 0.0, 1.0]}, "signs", "1 or -1"),
+        ({**NETWORK, "output_signs": [1.0, 0.5, 1.0]}, "output_signs", "1 or -1"),
+        ({**NETWORK, "output_signs": [1.0, 0.0, 1.0]}, "output_signs", "1 or -1"),
     ],
 )
 def test_a_setting_that_is_not_allowed_is_refused_in_one_sentence(fields, given, allowed) -> None:
@@ -102,12 +102,12 @@ def test_a_setting_that_is_not_allowed_is_refused_in_one_sentence(fields, given,
     "fields",
     [
         {"samples": 1, "dimension": 1},
-        {"sampler": "orthonormal", "samples": 10},
-        {"sampler": "clustered", "samples": 2, "dimension": 2, "pair_angle": 3.14},
+        {"data_law": "orthonormal", "samples": 10},
+        {"data_law": "clustered", "samples": 2, "dimension": 2, "pair_angle": 3.14},
         {"failure_probability": 0.1},
         {"tail_constant": 0.01},
         {"neurons": 3, "init": "independent"},
-        {"neurons": 64, "room": 64},
+        {"neurons": 64, "neuron_room": 64},
         {"pair_ratio": 0.99, "pair": "parallel", "samples": 2},
         {"pair_ratio": 1.0},
         {**USER, "inputs": (1 + 1e-13) * X},
@@ -124,7 +124,7 @@ def test_the_defaults_are_those_of_the_specification() -> None:
     plain = Setting()
     assert (plain.samples, plain.dimension, plain.neurons, plain.weight_scale) == (10, 10, 1024, 1.0)
     assert (plain.failure_probability, plain.tolerance, plain.tail_constant) == (0.05, 1e-3, 10.0)
-    assert (plain.sampler, plain.init, plain.activation, plain.scale) == ("sphere", "coupled", "exp", "one")
+    assert (plain.data_law, plain.init, plain.activation, plain.scale) == ("sphere", "coupled", "exp", "one")
     assert (plain.step, plain.step_constant, plain.pair_angle, plain.teacher_neurons) == ("practical", 0.5, 0.5, 4)
     assert plain.warnings() == []
 
@@ -133,7 +133,7 @@ def test_a_step_beyond_the_edge_of_stability_is_a_warning() -> None:
     (said,) = Setting(step_constant=2.0).warnings()
     assert said.startswith("step_constant is at least 2")
     assert Setting(step_constant=1.99).warnings() == []
-    assert Setting(step_constant=2.5, step="user").warnings() == []
+    assert Setting(step_constant=2.5, step="given").warnings() == []
 
 
 def test_repeated_and_zero_rows_are_a_warning() -> None:
@@ -161,7 +161,7 @@ def test_the_output_scale_is_one_or_the_root_of_the_width() -> None:
 
 
 @pytest.mark.parametrize(
-    ("neurons", "room", "capacity"),
+    ("neurons", "neuron_room", "capacity"),
     [
         (2, 0, 1024),
         (1024, 0, 1024),
@@ -175,18 +175,18 @@ def test_the_output_scale_is_one_or_the_root_of_the_width() -> None:
         (5, 7, 8),
     ],
 )
-def test_networks_share_a_capacity_which_is_even_and_at_least_their_width(neurons, room, capacity) -> None:
-    assert Setting(neurons=neurons, room=room, init="independent").capacity == capacity
+def test_networks_share_a_capacity_which_is_even_and_at_least_their_width(neurons, neuron_room, capacity) -> None:
+    assert Setting(neurons=neurons, neuron_room=neuron_room, init="independent").capacity == capacity
 
 
 def test_widths_of_one_capacity_share_their_static_fields_and_others_do_not() -> None:
-    narrow, wide = (Setting(neurons=m, room=512).problem() for m in (2, 512))
+    narrow, wide = (Setting(neurons=m, neuron_room=512).problem() for m in (2, 512))
     assert narrow.static == wide.static
-    assert Setting(neurons=2, room=256).problem().static != narrow.static
+    assert Setting(neurons=2, neuron_room=256).problem().static != narrow.static
 
 
 def test_given_arrays_are_divided_by_their_largest_value_only_if_it_exceeds_one() -> None:
-    both = {"normalize": True, "rescale": True}
+    both = {"normalise": True, "rescale": True}
     large = Setting(**{**USER, "inputs": [[3.0, 4, 0], [0, 0, 2.5]], "targets": [2.0, -4.0]}, **both)
     np.testing.assert_allclose(large.given_inputs, [[0.6, 0.8, 0], [0, 0, 0.5]], rtol=1e-15)
     np.testing.assert_allclose(large.given_targets, [0.5, -1], rtol=1e-15)
@@ -196,8 +196,8 @@ def test_given_arrays_are_divided_by_their_largest_value_only_if_it_exceeds_one(
 
 
 def test_assignments_are_read_as_the_declared_kinds() -> None:
-    parsed = Setting.parse(["neurons=64", "weight_scale=.25", "sampler=ball", "normalize=true", "samples=1e1"])
-    assert parsed == {"neurons": 64, "weight_scale": 0.25, "sampler": "ball", "normalize": True, "samples": 10}
+    parsed = Setting.parse(["neurons=64", "weight_scale=.25", "data_law=ball", "normalise=true", "samples=1e1"])
+    assert parsed == {"neurons": 64, "weight_scale": 0.25, "data_law": "ball", "normalise": True, "samples": 10}
     for wrong, said in (
         ("inputs=1", "inputs is an array and can only be given from Python."),
         ("neurons=many", "neurons = many is not allowed"),
@@ -213,7 +213,7 @@ def test_assignments_are_read_as_the_declared_kinds() -> None:
     [
         ("neurons=3", "neurons = 3 is not allowed: init = coupled needs an even width."),
         ("tolerance=0.5", "tolerance = 0.5 is not allowed"),
-        ("sampler=cube", "sampler = cube is not allowed"),
+        ("data_law=cube", "data_law = cube is not allowed"),
     ],
 )
 def test_the_command_line_leaves_with_two_and_one_sentence(change, said, monkeypatch, capsys) -> None:

@@ -20,22 +20,31 @@ from lemmata.lab.simulation import stream
 from lemmata.lab.training import Run, record_steps
 from lemmata.networks.kernels import spectrum
 from lemmata.theories import exp_regression
-from lemmata.theories.exp_regression import training
+from lemmata.theories.exp_regression.constants import Constants, find_constants
 from lemmata.theories.exp_regression.data import draw
+from lemmata.theories.exp_regression.decomposition import take_step
 from lemmata.theories.exp_regression.network import initialise
-from lemmata.theories.exp_regression.probes import linear_square, take_step
+from lemmata.theories.exp_regression.probes import JUDGED, NONE, keep_ratio, linear_square, read_extreme
 from lemmata.theories.exp_regression.setting import Setting
-from lemmata.theories.exp_regression.training import JUDGED, find_constants, fit, simulate, train
+from lemmata.theories.exp_regression.training import fit, simulate, train
 
 SMALL = Setting(
-    samples=3, dimension=4, neurons=16, room=20, steps=40, records=8, stop="never", track="bounds", least_target=0.2
+    samples=3,
+    dimension=4,
+    neurons=16,
+    neuron_room=20,
+    steps=40,
+    records=8,
+    stop="never",
+    track="bounds",
+    least_target=0.2,
 )
 FIRST, SECOND = slice(0, 8), slice(10, 18)
 """Where the first and the second members of its pairs are kept; the room for four neurons is not used."""
 TWO_POINTS = Setting(
-    sampler="user", inputs=[[1, 0], [0.6, 0.8]], targets=[0.5, -0.25], samples=2, dimension=2,
-    init="user", weights=[[0.5, 0], [0.5, 0], [0, -1], [0, -1]], signs=[1, -1, -1, 1], neurons=4, room=4,
-    step="user", step_size=0.01, steps=100, records=101, stop="never", track="points",
+    data_law="given", inputs=[[1, 0], [0.6, 0.8]], targets=[0.5, -0.25], samples=2, dimension=2,
+    init="given", weights=[[0.5, 0], [0.5, 0], [0, -1], [0, -1]], output_signs=[1, -1, -1, 1], neurons=4, neuron_room=4,
+    step="given", step_size=0.01, steps=100, records=101, stop="never", track="points",
 )  # fmt: skip
 STOPPING = SMALL.replace(track="loss", stop="tolerance", steps=400, step_constant=1.0)
 
@@ -66,7 +75,7 @@ def trained(setting: Setting, seed: int = 0) -> Run:
         return jax.device_get(train(problem, data, weights, head, known))
 
 
-def constants(setting: Setting, seed: int = 0) -> training.Constants:
+def constants(setting: Setting, seed: int = 0) -> Constants:
     with numerics("float64"):
         problem, key = setting.problem(), jax.random.key(seed)
         weights, head = initialise(problem, stream(key, "init"))
@@ -195,7 +204,7 @@ def test_the_members_of_a_pair_move_oppositely_in_the_first_step_and_only_then()
 
 def test_with_a_coupled_start_the_opposite_targets_exchange_the_members_of_every_pair():
     x, y, _, _, _ = started(SMALL)
-    given = SMALL.replace(sampler="user", inputs=x, targets=y)
+    given = SMALL.replace(data_law="given", inputs=x, targets=y)
     one, other = trained(given), trained(given.replace(targets=-y))
     assert np.abs(one.state.weights[:, FIRST] - one.state.weights[:, SECOND]).max() > 1e-2
     np.testing.assert_allclose(other.state.weights[:, FIRST], one.state.weights[:, SECOND], rtol=0, atol=1e-14)
@@ -329,6 +338,19 @@ def test_the_hypotheses_of_the_bounds_are_met_in_some_of_these_runs_and_fail_in_
     assert simulated(RUNS["short steps"], SEED)["step_length"] < 0.01
 
 
+def test_a_ratio_that_is_not_a_number_at_one_step_is_lost_and_does_not_pass_for_a_small_one():
+    def extreme(*ratios: float, moves: bool = True) -> float:
+        kept = [keep_ratio(jnp.asarray(ratio), jnp.asarray(moves)) for ratio in ratios]
+        return float(read_extreme(functools.reduce(jnp.maximum, kept, jnp.asarray(NONE))))
+
+    assert extreme(0.5, 2.0, 1.0) == 2.0
+    assert extreme(0.5, math.inf) == math.inf
+    assert math.isnan(extreme(0.5, math.nan, 2.0))
+    assert math.isnan(extreme())
+    # 0/0 in a step of size 0 is not judged
+    assert extreme(0.5, math.nan, moves=False) == 0.5
+
+
 def test_extremes_are_taken_over_all_steps_and_not_only_over_recorded_ones():
     found, all_steps, recorded = simulated(RUNS["catapult"], SEED), *map(plain_judged, ["catapult"] * 2, [False, True])
     missed = {
@@ -421,7 +443,7 @@ def test_the_linearised_dynamics_is_followed_to_the_end_of_the_run():
 
 def test_the_room_for_neurons_does_not_change_a_run():
     narrow = simulated(STOPPING.replace(stop="never"), SEED)
-    wide = simulated(STOPPING.replace(stop="never", room=128), SEED)
+    wide = simulated(STOPPING.replace(stop="never", neuron_room=128), SEED)
     assert narrow.keys() == wide.keys()
     for key in narrow:
         np.testing.assert_allclose(wide[key], narrow[key], rtol=1e-7, atol=1e-13, err_msg=key)
@@ -446,7 +468,7 @@ def test_single_precision_agrees_with_double_to_a_thousandth_over_fifty_steps():
     W, a = np.repeat(half, 2, axis=0).T, np.tile([1.0, -1.0], 512)
     eta = 0.5 / (1024 * np.linalg.eigvalsh(plain_kernel(x, W))[-1])
     setting = Setting(
-        sampler="user", inputs=x, targets=y, init="user", weights=W.T, signs=a, neurons=1024, step="user",
+        data_law="given", inputs=x, targets=y, init="given", weights=W.T, output_signs=a, neurons=1024, step="given",
         step_size=eta, steps=50, records=51, stop="never", track="points",
     )  # fmt: skip
     exact = []
@@ -489,7 +511,7 @@ def test_a_run_that_stops_at_the_tolerance_ends_with_the_first_step_that_meets_i
     first = int(np.argmax(squares <= 1e-3))
     assert 5 < first < 400
     steps = found["step"][~np.isnan(found["step"])]
-    assert found["hit_step"] == steps[-1] == first
+    assert found["reached_step"] == steps[-1] == first
     assert len(steps) < STOPPING.records
     assert found["final_square"] == pytest.approx(squares[first], rel=1e-9)
     assert found["final_square"] <= 1e-3 < squares[first - 1]
@@ -500,21 +522,21 @@ def test_a_run_that_goes_on_hits_the_tolerance_at_the_same_step():
     stopped = simulated(STOPPING, SEED)
     for stop, end in (("never", 400), ("rounding", None)):
         found = simulated(STOPPING.replace(stop=stop), SEED)
-        assert found["hit_step"] == stopped["hit_step"]
+        assert found["reached_step"] == stopped["reached_step"]
         last = found["step"][~np.isnan(found["step"])][-1]
         if end is None:
             assert found["final_square"] <= 1e-20
-            assert stopped["hit_step"] < last < 400
+            assert stopped["reached_step"] < last < 400
         else:
             assert last == end
 
 
 def test_a_run_that_starts_within_the_tolerance_hits_it_at_step_zero():
     x, y, _, _, _ = started(SMALL)
-    given = STOPPING.replace(sampler="user", inputs=x, targets=y / 100)
+    given = STOPPING.replace(data_law="given", inputs=x, targets=y / 100)
     found = simulated(given)
     assert found["initial_square"] < 1e-3
-    assert found["hit_step"] == 0
+    assert found["reached_step"] == 0
     assert found["predicted_steps"] == 0
     assert np.nanmax(found["step"]) == 0
 
@@ -522,7 +544,7 @@ def test_a_run_that_starts_within_the_tolerance_hits_it_at_step_zero():
 def test_a_tolerance_that_is_not_met_is_never_hit():
     found = simulated(STOPPING.replace(steps=3), SEED)
     assert found["final_square"] > 1e-3
-    assert found["hit_step"] == math.inf
+    assert found["reached_step"] == math.inf
 
 
 def test_the_predicted_horizon_is_the_formula_between_its_floor_and_its_cap():
@@ -531,7 +553,7 @@ def test_the_predicted_horizon_is_the_formula_between_its_floor_and_its_cap():
     x, y, W0, _, _ = started(SMALL, SEED)
     rate = 0.5 / np.linalg.eigvalsh(plain_kernel(x, W0))[-1]
     T = math.ceil(2 / (rate * np.linalg.eigvalsh(plain_limit(x))[0]) * math.log(y @ y / 1e-3))
-    assert known.predicted == known.steps == T
+    assert known.predicted_steps == known.steps == T
     assert constants(predicted.replace(least_steps=T + 50), SEED).steps == T + 50
     assert constants(predicted.replace(steps=T - 2), SEED).steps == T - 2
     assert constants(SMALL, SEED).steps == 40
@@ -545,7 +567,7 @@ def test_frozen_weights_stay_where_they_are():
     np.testing.assert_array_equal(found["drift"], 0)
     np.testing.assert_array_equal(found["square"], found["initial_square"])
     np.testing.assert_array_equal(found["kernel_change"], 0)
-    assert found["hit_step"] == math.inf
+    assert found["reached_step"] == math.inf
     assert found["diverged"] == 0
 
 
@@ -553,8 +575,8 @@ def test_frozen_weights_stay_where_they_are():
 
 HUGE = {
     "far beyond the edge": SMALL.replace(step_constant=60.0),
-    "overflow at once": SMALL.replace(step="user", step_size=1e6),
-    "overflow of the weights": SMALL.replace(step="user", step_size=1e300),
+    "overflow at once": SMALL.replace(step="given", step_size=1e6),
+    "overflow of the weights": SMALL.replace(step="given", step_size=1e300),
 }
 
 
@@ -581,7 +603,7 @@ def test_a_diverging_run_is_frozen_at_its_last_accepted_state(case):
     assert found["largest_drift"] == pytest.approx(np.linalg.norm(W - W0, axis=0).max(), rel=1e-9)
     assert found["square"][len(steps) - 1] == found["final_square"]
     optional = {variable.name for variable in simulate.variables if variable.optional}
-    for key in found.keys() - optional - {"hit_step"}:
+    for key in found.keys() - optional - {"reached_step"}:
         kept = found[key][: len(steps)] if "record" in simulate.variable(key).dims else found[key]
         assert np.all(np.isfinite(kept)), key
     assert not any(np.any(np.isinf(found[key])) for key in optional & found.keys() - {"contraction"})
@@ -600,12 +622,12 @@ def test_growth_below_the_guard_is_not_divergence():
     assert found["diverged"] == 0
 
 
-# The document's step size
+# The paper's step size
 
 
 @pytest.mark.parametrize("source", ["paper", "union", "empirical"])
 def test_the_theory_step_is_the_formula_with_the_chosen_bound_on_projections(source):
-    setting = SMALL.replace(step="theory", source=source, tail_constant=1.5, failure_probability=0.02)
+    setting = SMALL.replace(step="theory", projection_source=source, tail_constant=1.5, failure_probability=0.02)
     x, _, W0, _, _ = started(setting, SEED)
     B = {
         "paper": 1.5 * math.sqrt(math.log(3 / 0.02)),
@@ -614,45 +636,49 @@ def test_the_theory_step_is_the_formula_with_the_chosen_bound_on_projections(sou
     }[source]
     known = constants(setting, SEED)
     lam = np.linalg.eigvalsh(plain_limit(x))[0]
-    assert known.document == pytest.approx(B, rel=1e-12)
+    assert pytest.approx(B, rel=1e-12) == known.B
     assert known.eta == pytest.approx(0.01 * lam / (16 * 9 * math.exp(4 * B)), rel=1e-10)
     assert known.rate == pytest.approx(16 * known.eta, rel=1e-14)
 
 
 def test_the_documents_radius_and_drift_use_the_bound_of_the_chosen_source():
-    setting = SMALL.replace(step="theory", source="union")
+    setting = SMALL.replace(step="theory", projection_source="union")
     found = simulated(setting, SEED)
     x, y, _, _, _ = started(setting, SEED)
     lam = np.linalg.eigvalsh(plain_limit(x))[0]
     B = math.sqrt(2 * math.log(2 * 16 * 3 / 0.05))
     R = 0.01 * lam / (3 * math.exp(2 * B))
-    assert found["document_radius"] == pytest.approx(R, rel=1e-9)
+    assert found["ball_radius"] == pytest.approx(R, rel=1e-9)
     D = 8 / lam * math.exp(B + R) * math.sqrt(3) / 16 * np.linalg.norm(y)
-    assert found["document_drift"] == pytest.approx(D, rel=1e-9)
+    assert found["drift_bound"] == pytest.approx(D, rel=1e-9)
 
 
 def test_the_theory_step_is_refused_on_a_repeated_row_of_given_data():
-    given = {"sampler": "user", "inputs": [[1, 0], [1, 0], [0, 1]], "targets": [0.1, 0.2, 0.3]}
-    sizes = {"samples": 3, "dimension": 2, "neurons": 4, "room": 4}
+    given = {"data_law": "given", "inputs": [[1, 0], [1, 0], [0, 1]], "targets": [0.1, 0.2, 0.3]}
+    sizes = {"samples": 3, "dimension": 2, "neurons": 4, "neuron_room": 4}
     with pytest.raises(UserError, match=r"repeated row.*singular"):
         Setting(**given, **sizes, step="theory")
     assert any("repeated row" in warning for warning in Setting(**given, **sizes).warnings())
 
 
 def test_on_a_numerically_singular_kernel_the_theory_step_is_zero_and_nothing_is_predicted():
-    known = constants(Setting(samples=20, dimension=2, neurons=16, room=16, step="theory", source="empirical"))
+    known = constants(
+        Setting(samples=20, dimension=2, neurons=16, neuron_room=16, step="theory", projection_source="empirical")
+    )
     assert known.limit.singular
     assert known.eta == 0
-    assert known.predicted == math.inf
-    practical = constants(Setting(samples=20, dimension=2, neurons=16, room=16))
+    assert known.predicted_steps == math.inf
+    practical = constants(Setting(samples=20, dimension=2, neurons=16, neuron_room=16))
     assert practical.eta > 0
-    assert practical.predicted == math.inf
+    assert practical.predicted_steps == math.inf
 
 
 def test_a_run_on_crowded_points_says_that_its_kernel_is_singular_and_stays_put():
     x, y, _, _, _ = started(SMALL)
     x = np.stack([x[0], x[0] + 1e-9 * x[1], x[2]]) / (1 + 1e-8)
-    found = simulated(SMALL.replace(sampler="user", inputs=x, targets=y, step="theory", source="empirical"))
+    found = simulated(
+        SMALL.replace(data_law="given", inputs=x, targets=y, step="theory", projection_source="empirical")
+    )
     assert found["singular"] == 1
     assert found["limit_condition"] == math.inf
     assert found["eta"] == 0

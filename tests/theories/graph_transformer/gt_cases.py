@@ -83,7 +83,7 @@ for axis, word in (("eta", "eta"), ("noise", "eps0"), ("error", "delta")):
         row(name, outcome, instead(made.steps(**{axis: exponent}, spread=spread)))
     # a run that did not arrive counts with its last step; two cells with such runs are too many
     other = {"eta": "eta=0.4", "noise": "eps_0=0.1", "error": "delta=0.1"}[axis]
-    row(name, INCONCLUSIVE, at("trained_step", one_seed(100, inf), case=["eta=0.2", other]))
+    row(name, INCONCLUSIVE, at("trained_step", one_seed(100, inf), variant=["eta=0.2", other]))
 for name, axis, low, high in (
     ("p2-iterations-eta-corrected", "eta", -1.15, -0.85), ("p2-iterations-eps0-corrected", "noise", -1.4, -0.7),
 ):  # fmt: skip
@@ -94,7 +94,7 @@ for name, axis, low, high in (
     row(name, INCONCLUSIVE, instead(made.steps(**{axis: low + half}, spread=half / 2.48)))
 for value, outcome in ((100.1, HOLDS), (99.9, FAILS), (one_seed(100.1, 99.9), FAILS)):
     # T at ε_0 = .05, of which the others leave the exponent inside
-    row("p2-iterations-eps0-corrected", outcome, at("trained_step", value, case="eps_0=0.05"))
+    row("p2-iterations-eps0-corrected", outcome, at("trained_step", value, variant="eps_0=0.05"))
 for ratio, outcome in (
     (0.901, HOLDS),
     (0.899, FAILS),
@@ -103,13 +103,13 @@ for ratio, outcome in (
     (seeds(1, 0.04), HOLDS),
     (seeds(1, 0.041), INCONCLUSIVE),
 ):
-    start = at("trained_step", 100.0, case="delta=0")
-    row("p2-iterations-delta-corrected", outcome, start, at("trained_step", 100 * ratio, case="delta=0.4"))
+    start = at("trained_step", 100.0, variant="delta=0")
+    row("p2-iterations-delta-corrected", outcome, start, at("trained_step", 100 * ratio, variant="delta=0.4"))
 row(
     "p2-iterations-delta-corrected",
     HOLDS,
-    at("trained_step", seeds(100, 30), case="delta=0"),
-    at("trained_step", seeds(100, 30), case="delta=0.4"),
+    at("trained_step", seeds(100, 30), variant="delta=0"),
+    at("trained_step", seeds(100, 30), variant="delta=0.4"),
 )
 
 # P3: (3.9) asks for 9.79 (1 + δ²) labels
@@ -134,14 +134,14 @@ row(
 
 name = "p3-samples-loss"
 for case in ("0.3", "0.4"):
-    edge(name, 0.401, 0.403, place("full_loss", case=case, labelled=640), at("full_loss", 0.372, case=case))
+    edge(name, 0.401, 0.403, place("full_loss", variant=case, labelled=640), at("full_loss", 0.372, variant=case))
 for case in ("0", "0.1", "0.2"):
-    quiet = at("full_loss", 0.03, case=case)
-    edge(name, 0.05, 0.0501, place("full_loss", case=case, labelled=640), quiet)
+    quiet = at("full_loss", 0.03, variant=case)
+    edge(name, 0.05, 0.0501, place("full_loss", variant=case, labelled=640), quiet)
     two = xr.DataArray([0.9, 0.9, 0.0, 0.0, 0.0], dims="seed")
-    row(name, HOLDS, at("full_loss", two, case=case, labelled=640))
-    row(name, FAILS, at("full_loss", 0.9 - two, case=case, labelled=640))
-row(name, INCONCLUSIVE, at("full_loss", one_seed(0.0, nan, 5), case="0", labelled=640))
+    row(name, HOLDS, at("full_loss", two, variant=case, labelled=640))
+    row(name, FAILS, at("full_loss", 0.9 - two, variant=case, labelled=640))
+row(name, INCONCLUSIVE, at("full_loss", one_seed(0.0, nan, 5), variant="0", labelled=640))
 
 name = "p3-samples-eps"
 for minimal, outcome in (
@@ -149,8 +149,8 @@ for minimal, outcome in (
     ((10, 640, inf, 320, inf), FAILS), ((10, inf, inf, inf, inf), FAILS),
 ):  # fmt: skip
     row(name, outcome, instead(made.samples_confusion(minimal)))
-row(name, FAILS, at("full_loss", one_seed(1e-4, 1e-3, 5), case="0.1", labelled=640))
-row(name, HOLDS, at("full_loss", one_seed(1e-4, 1e-3, 5), case="0.2", labelled=640))
+row(name, FAILS, at("full_loss", one_seed(1e-4, 1e-3, 5), variant="0.1", labelled=640))
+row(name, HOLDS, at("full_loss", one_seed(1e-4, 1e-3, 5), variant="0.2", labelled=640))
 
 # P4
 
@@ -171,19 +171,19 @@ for case in ("beta=1", "beta=3", "beta=10"):
     for side in (-1, 1):
         edge(
             "p6-sampler-ratio", 2.99, 3.01,
-            lambda value, case=case, side=side: at("node_ratio", lambda old: old + side * value * ERROR, case=case),
+            lambda value, case=case, side=side: at("node_ratio", lambda old: old + side * value * ERROR, variant=case),
         )  # fmt: skip
-row("p6-sampler-ratio", HOLDS, at("node_ratio", nan, case="beta=3", watched=slice(0, 100)))
+row("p6-sampler-ratio", HOLDS, at("node_ratio", nan, variant="beta=3", watched=slice(0, 100)))
 for case, good, bad in (("beta=3", 160, 161), ("beta=10", 130, 131)):
-    edge("p6-sampler-iterations", good, bad, place("reached_step", case=case))
+    edge("p6-sampler-iterations", good, bad, place("reached_step", variant=case))
 row(
     "p6-sampler-iterations",
     HOLDS,
-    at("reached_step", one_seed(150, 180), case="beta=3"),
-    at("reached_step", 120, case="beta=10"),
+    at("reached_step", one_seed(150, 180), variant="beta=3"),
+    at("reached_step", 120, variant="beta=10"),
 )
-row("p6-sampler-iterations", FAILS, at("reached_step", one_seed(150, inf), case="beta=10"))
-row("p6-sampler-iterations", HOLDS, at("reached_step", inf, case=["beta=1", "beta=3"]))
+row("p6-sampler-iterations", FAILS, at("reached_step", one_seed(150, inf), variant="beta=10"))
+row("p6-sampler-iterations", HOLDS, at("reached_step", inf, variant=["beta=1", "beta=3"]))
 
 # P7
 
@@ -233,7 +233,7 @@ clear(
     "p8-ratio-start",
     1.501,
     1.499,
-    lambda ratio: at("reached_step", GT_START * ratio, model="GCN core", discriminative=0.25),
+    lambda ratio: at("reached_step", GT_START * ratio, variant="GCN core", discriminative=0.25),
 )
 
 
@@ -242,7 +242,7 @@ def ratios(*values: Any) -> Change:
     times = [
         value * 150 * g**0.1 * xr.DataArray(np.ones(3), dims="seed") for value, g in zip(values, FRACTIONS, strict=True)
     ]
-    return at("reached_step", xr.concat(times, "discriminative"), model="GCN core")
+    return at("reached_step", xr.concat(times, "discriminative"), variant="GCN core")
 
 
 row("p8-ratio-order", HOLDS, ratios(2.0, 2.29, 1.5, 1.2, 1.2, 0.99))
@@ -252,50 +252,50 @@ row("p8-ratio-order", INCONCLUSIVE, ratios(seeds(2.0, 0.1), 1.5, 1.5, 1.2, 1.2, 
 row("p8-ratio-order", HOLDS, ratios(seeds(2.0, 0.08), 1.5, 1.5, 1.2, 1.2, 0.9))
 for name in ("p8-gt-exponent", "p8-gcn-exponent", "p8-gcn-exponent-corrected", "p8-ratio-start", "p8-ratio-order"):
     model = "GT core" if name == "p8-gt-exponent" else "GCN core"
-    late = [at("reached_step", one_seed(200, inf), model=model, discriminative=g) for g in (0.25, 0.3)]
+    late = [at("reached_step", one_seed(200, inf), variant=model, discriminative=g) for g in (0.25, 0.3)]
     row(name, INCONCLUSIVE, *late)
 # a single cell with a run that did not arrive has the cap (500 steps) in its place
 row(
     "p8-ratio-start",
     HOLDS,
-    at("reached_step", inf, model="GCN core", discriminative=0.25),
-    at("last_step", GT_START * 1.51, model="GCN core"),
+    at("reached_step", inf, variant="GCN core", discriminative=0.25),
+    at("last_step", GT_START * 1.51, variant="GCN core"),
 )
 row(
     "p8-ratio-start",
     FAILS,
-    at("reached_step", inf, model="GCN core", discriminative=0.25),
-    at("last_step", GT_START * 1.49, model="GCN core"),
+    at("reached_step", inf, variant="GCN core", discriminative=0.25),
+    at("last_step", GT_START * 1.49, variant="GCN core"),
 )
-clear("p8-gcn-chance", 0.9001, 0.8999, place("loss", model="GCN", record=40))
-row("p8-gcn-chance", INCONCLUSIVE, at("time", nan, model="GCN", record=40))
+clear("p8-gcn-chance", 0.9001, 0.8999, place("loss", variant="GCN", record=40))
+row("p8-gcn-chance", INCONCLUSIVE, at("time", nan, variant="GCN", record=40))
 
 # Theorem 3.4.6 asks for 1919 (1 + δ²) labels at γ_d = .4: vacuous whatever the shell
 
-row("p8-samples-bound", INCONCLUSIVE, at("largest_shell", 0.0, case="0.4, 640", bin=1))
+row("p8-samples-bound", INCONCLUSIVE, at("largest_shell", 0.0, variant="0.4, 640", bin=1))
 
 # P9: b has .2 below zero at all bins but the one that leads
 
-G1 = {"model": "GT+PE"}
+G1 = {"variant": "GT+PE"}
 every("p9-core-g1", 0.301, 0.3, place("distance_bias", **G1, record=30, bin=1))
 for z in (2, 3):
     single("p9-core-g1", 0.199, 0.2, place("distance_bias", **G1, record=30, bin=z))
 row("p9-core-g1", FAILS, at("count_margin", 0.0, **G1), at("distance_bias", 0.5, **G1, record=30, bin=2))
-row("p9-core-g1", INCONCLUSIVE, at("time", one_seed(30, nan), model="GT+PE", record=30))
+row("p9-core-g1", INCONCLUSIVE, at("time", one_seed(30, nan), variant="GT+PE", record=30))
 for sequence, core in made.CYCLES.items():
-    here = place("distance_bias", case=f"{sequence} GT+PE", record=40, bin=core)
+    here = place("distance_bias", variant=f"{sequence} GT+PE", record=40, bin=core)
     every("p9-core-g3", 0.301, 0.299, here)
-    single("p9-core-g3", 0.199, 0.201, place("distance_bias", case=f"{sequence} GT+PE", record=40, bin=1))
-row("p9-core-g3", INCONCLUSIVE, at("time", nan, case="+-+- GT+PE", record=40))
+    single("p9-core-g3", 0.199, 0.201, place("distance_bias", variant=f"{sequence} GT+PE", record=40, bin=1))
+row("p9-core-g3", INCONCLUSIVE, at("time", nan, variant="+-+- GT+PE", record=40))
 
 GRAPHS: dict[str, tuple[str, dict[str, str], int, int]] = {
     **{
-        name: ("p9-core", {"case": f"{name} GT+PE"}, core, 2 if name == "++--++--" else 3)
+        name: ("p9-core", {"variant": f"{name} GT+PE"}, core, 2 if name == "++--++--" else 3)
         for name, core in made.CYCLES.items()
     },
-    "G2": ("p9-core", {"case": "G2 GT+PE"}, 2, 3),
-    "G2, heterophilous": ("p9-core", {"case": "G2, heterophilous GT+PE"}, 2, 3),
-    "G1": ("p10-known-core", {"model": "GT+PE"}, 1, 2),
+    "G2": ("p9-core", {"variant": "G2 GT+PE"}, 2, 3),
+    "G2, heterophilous": ("p9-core", {"variant": "G2, heterophilous GT+PE"}, 2, 3),
+    "G1": ("p10-known-core", {"variant": "GT+PE"}, 1, 2),
 }
 name = "p9-early-signs"
 for graph, (of, where, positive, negative) in GRAPHS.items():
@@ -322,14 +322,14 @@ for graph, (of, where, positive, negative) in GRAPHS.items():
 row(
     name,
     HOLDS,
-    at("count_margin", 0.19 * 49, case="+++---+++--- GT+PE", bin=2),
-    at("distance_bias", -1.0, case="+++---+++--- GT+PE", record=5, bin=2),
+    at("count_margin", 0.19 * 49, variant="+++---+++--- GT+PE", bin=2),
+    at("distance_bias", -1.0, variant="+++---+++--- GT+PE", record=5, bin=2),
 )
 row(
     name,
     FAILS,
-    at("count_margin", 0.21 * 49, case="+++---+++--- GT+PE", bin=2),
-    at("distance_bias", -1.0, case="+++---+++--- GT+PE", record=5, bin=2),
+    at("count_margin", 0.21 * 49, variant="+++---+++--- GT+PE", bin=2),
+    at("distance_bias", -1.0, variant="+++---+++--- GT+PE", record=5, bin=2),
 )
 row(name, HOLDS, at("count_margin", 100.0, of="p10-known-core", **G1, bin=3))
 row(
@@ -340,14 +340,14 @@ row(
 )
 
 for graph in ("G2", "G2, heterophilous"):
-    late = {"case": f"{graph} GT+PE", "record": 60}
+    late = {"variant": f"{graph} GT+PE", "record": 60}
     # counts are largest at distance 2, normalised margins at distance 1
-    both = [at("distance_bias", 0.9, case=["G2 GT+PE", "G2, heterophilous GT+PE"], record=60, bin=2)]
+    both = [at("distance_bias", 0.9, variant=["G2 GT+PE", "G2, heterophilous GT+PE"], record=60, bin=2)]
     single("p9-late-counts", 0.649, 0.65, place("distance_bias", **late, bin=1), *both)
     every("p9-late-counts-corrected", 0.051, 0.05, place("distance_bias", **late, bin=1))
     single("p9-late-counts-corrected", 0.149, 0.151, place("distance_bias", **late, bin=4))
-    row("p9-late-counts-corrected", FAILS, at("normalised_margin", 0.71, case=f"{graph} GT+PE", bin=2))
-    row("p9-late-counts-corrected", HOLDS, at("normalised_margin", 0.69, case=f"{graph} GT+PE", bin=2))
+    row("p9-late-counts-corrected", FAILS, at("normalised_margin", 0.71, variant=f"{graph} GT+PE", bin=2))
+    row("p9-late-counts-corrected", HOLDS, at("normalised_margin", 0.69, variant=f"{graph} GT+PE", bin=2))
     row("p9-late-counts", INCONCLUSIVE, at("time", nan, **late))
 
 # P10
@@ -356,14 +356,14 @@ clear(
     "p10-known-core",
     0.0799,
     0.0801,
-    place("loss", model="GT+PE", record=40),
-    at("loss", 0.03, model="GT core", record=40),
+    place("loss", variant="GT+PE", record=40),
+    at("loss", 0.03, variant="GT core", record=40),
 )
-clear("p10-known-core", 0.0799, 0.0801, place("loss", model="GT core", record=40))
-row("p10-known-core", INCONCLUSIVE, at("time", nan, model="GT core", record=40))
-clear("p10-no-pe-g1", 0.9001, 0.8999, place("other_loss", model="no PE", record=40))
+clear("p10-known-core", 0.0799, 0.0801, place("loss", variant="GT core", record=40))
+row("p10-known-core", INCONCLUSIVE, at("time", nan, variant="GT core", record=40))
+clear("p10-no-pe-g1", 0.9001, 0.8999, place("other_loss", variant="no PE", record=40))
 for sequence in made.CYCLES:
-    clear("p10-no-pe-g3", 0.9001, 0.8999, place("other_loss", case=f"{sequence} no PE", record=40))
+    clear("p10-no-pe-g3", 0.9001, 0.8999, place("other_loss", variant=f"{sequence} no PE", record=40))
 
 # P11
 
@@ -465,31 +465,31 @@ row(
     at("exceeds", one_seed(0.0, 0.01), moment="start", part="W_O", size="100"),
 )
 
-CYCLE = at("bound", 0.018, graph="chapter")
+CYCLE = at("bound", 0.018, generator="chapter")
 for deviation, outcome in ((0.122, HOLDS), (0.125, FAILS)):
     # of 200 redraws the upper 95 % limit of a variance is 1.19 times what it is
     row("p17-variance-cycle", outcome, instead(made.variance(deviation=deviation)))
-    filled = at("mass_mean", 0.3 + deviation * np.resize([-1.0, 1.0], 200), graph="chapter")
+    filled = at("mass_mean", 0.3 + deviation * np.resize([-1.0, 1.0], 200), generator="chapter")
     row("p17-variance", outcome, CYCLE, filled)
-    row("p17-variance", INCONCLUSIVE, at("bound", 0.251, graph="chapter"), filled)
-    row("p17-variance", INCONCLUSIVE, at("bound", one_seed(0.018, 0.251), graph="chapter"), filled)
+    row("p17-variance", INCONCLUSIVE, at("bound", 0.251, generator="chapter"), filled)
+    row("p17-variance", INCONCLUSIVE, at("bound", one_seed(0.018, 0.251), generator="chapter"), filled)
 one = 0.3 + np.array([[0.2], [0.01], [0.01]]) * np.resize([-1.0, 1.0], 200)
-row("p17-variance-cycle", FAILS, at("mass_mean", one, graph="cycle"))
-row("p17-variance-cycle", INCONCLUSIVE, at("bound", 0.251, graph="cycle"))
+row("p17-variance-cycle", FAILS, at("mass_mean", one, generator="ring"))
+row("p17-variance-cycle", INCONCLUSIVE, at("bound", 0.251, generator="ring"))
 
 for slope, bend, outcome in (
     (0.931, 0, HOLDS), (0.929, 0, FAILS), (0.969, 0, HOLDS), (0.971, 0, FAILS), (0.95, 0.1, HOLDS), (0.95, 0.2, FAILS),
 ):  # fmt: skip
     row("p18-mass", outcome, instead(made.masses(slope, bend)))
 
-every("p19-sampling", 0.005, 0.0051, place("violating_share", case="whole, 20"))
-every("p19-sampling", 0.00055, 0.00056, place("violating_share", case="whole, 60"))
+every("p19-sampling", 0.005, 0.0051, place("violating_share", variant="whole, 20"))
+every("p19-sampling", 0.00055, 0.00056, place("violating_share", variant="whole, 60"))
 for name, kind, rest in (
-    ("p20-per-node", "least_exchange", [at("least_exchange", 1.0, case="+++---+++---", bin=slice(1, 6))]),
+    ("p20-per-node", "least_exchange", [at("least_exchange", 1.0, graph="+++---+++---", bin=slice(1, 6))]),
     ("p20-per-node-corrected", "mean_exchange", []),
 ):  # fmt: skip
     for z in (1, 3, 5):
-        every(name, 0.0, -1e-3, place(kind, case="+++---+++---", bin=z), *rest)
+        every(name, 0.0, -1e-3, place(kind, graph="+++---+++---", bin=z), *rest)
 edge("e5-literal-graph", 1.0, 0.999, place("positive_first", intra_degree=0))
 row("e5-literal-graph", FAILS, at("positive_first", one_seed(1.0, 0.999), intra_degree=0))
 row("e5-literal-graph", INCONCLUSIVE, at("positive_first", one_seed(1.0, nan), intra_degree=0))
@@ -500,34 +500,36 @@ row("f32-margins", HOLDS, at("margin", 7.0, label=1, distance=0))
 
 # P21; five seeds -s, 0, s, -s, 0 have a mean of -.2 s and two standard errors of .748 s
 
-edge("p21-laplacian", 0.801, 0.799, place("other_accuracy", case="with PE", record=40))
-row("p21-laplacian", INCONCLUSIVE, at("other_accuracy", seeds(0.8, 0.05, 5), case="with PE", record=40))
-row("p21-laplacian", FAILS, at("other_accuracy", 0.7, case="with PE", record=41))
-edge("p21-laplacian-zeroed", 0.599, 0.601, place("other_accuracy", case="PE zeroed", record=40))
-row("p21-laplacian-zeroed", INCONCLUSIVE, at("other_accuracy", seeds(0.6, 0.05, 5), case="PE zeroed", record=40))
-clear("p21-graph-pe", 0.951, 0.949, place("accuracy", train_b=1, record=20))
-clear("p21-graph-without", 0.799, 0.801, place("accuracy", train_b=0, record=20))
-clear("p21-graph-without", 0.721, 0.719, place("counting_accuracy", train_b=0))
+edge("p21-laplacian", 0.801, 0.799, place("other_accuracy", variant="with PE", record=40))
+row("p21-laplacian", INCONCLUSIVE, at("other_accuracy", seeds(0.8, 0.05, 5), variant="with PE", record=40))
+row("p21-laplacian", FAILS, at("other_accuracy", 0.7, variant="with PE", record=41))
+edge("p21-laplacian-zeroed", 0.599, 0.601, place("other_accuracy", variant="PE zeroed", record=40))
+row("p21-laplacian-zeroed", INCONCLUSIVE, at("other_accuracy", seeds(0.6, 0.05, 5), variant="PE zeroed", record=40))
+clear("p21-graph-pe", 0.951, 0.949, place("accuracy", train_encoding=1, record=20))
+clear("p21-graph-without", 0.799, 0.801, place("accuracy", train_encoding=0, record=20))
+clear("p21-graph-without", 0.721, 0.719, place("counting_accuracy", train_encoding=0))
 row(
     "p21-graph-without",
     HOLDS,
-    at("accuracy", seeds(0.79, 0.1), train_b=0, record=20),
-    at("counting_accuracy", seeds(0.75, 0.1), train_b=0),
+    at("accuracy", seeds(0.79, 0.1), train_encoding=0, record=20),
+    at("counting_accuracy", seeds(0.75, 0.1), train_encoding=0),
 )
-FOUR = {"case": "per coordinate", "record": 20}
+FOUR = {"variant": "per coordinate", "record": 20}
 for coordinate, core in (("first", 4), ("second", 2)):
     single("p21-four-core", 1e-3, 0.0, place("distance_bias", **FOUR, coordinate=coordinate, bin=core))
     single("p21-four-core", 0.399, 0.4, place("distance_bias", **FOUR, coordinate=coordinate, bin=3))
-    row("p21-four-core", INCONCLUSIVE, at("distance_bias", nan, case="per coordinate", coordinate=coordinate, seed=1))
+    row(
+        "p21-four-core", INCONCLUSIVE, at("distance_bias", nan, variant="per coordinate", coordinate=coordinate, seed=1)
+    )
 clear("p21-four-accuracy", 0.931, 0.929, place("accuracy", **FOUR))
-JOINT = {"case": "joint", "record": 20}
+JOINT = {"variant": "joint", "record": 20}
 clear("p21-four-joint", 0.931, 0.929, place("accuracy", **JOINT))
 clear("p21-four-joint", 0.0199, 0.0201, place("joint_loss", **JOINT), at("accuracy", 0.95, **JOINT))
-clear("p21-gat-near", 0.0499, 0.0501, place("loss", case="G1, dot", record=30))
-clear("p21-gat-zero-margin", 0.9001, 0.8999, place("other_loss", case="++--++--, dot", record=40))
-clear("p21-gat-opposite", 0.9501, 0.9499, place("accuracy", case="+-+-, dot", record=40))
+clear("p21-gat-near", 0.0499, 0.0501, place("loss", variant="G1, dot", record=30))
+clear("p21-gat-zero-margin", 0.9001, 0.8999, place("other_loss", variant="++--++--, dot", record=40))
+clear("p21-gat-opposite", 0.9501, 0.9499, place("accuracy", variant="+-+-, dot", record=40))
 for name, case, record in (("p21-gat-near", "G1, dot", 30), ("p21-gat-opposite", "+-+-, dot", 40)):
-    row(name, INCONCLUSIVE, at("time", nan, case=case, record=record))
+    row(name, INCONCLUSIVE, at("time", nan, variant=case, record=record))
 
 # Figures 3.3, 3.6: minimal counts on the grid
 

@@ -42,9 +42,10 @@ class Frame:
         experiment = EXPERIMENTS[name]
         self.simulation = experiment.simulation
         preset = experiment.preset("quick")
-        axes = make_grid(preset.setting, preset.axes).coordinates()
+        grid = make_grid(preset.setting, preset.axes)
+        axes = grid.coordinates()
         self.axes = (*axes, "seed")
-        self.data = xr.Dataset(coords={**axes, "seed": np.arange(count)})
+        self.data = xr.Dataset(coords={**axes, **grid.fields(), "seed": np.arange(count)})
         self.sizes = {**SIZES, **self.data.sizes, **sizes}
 
     def put(self, name: str, value: Any, **where: Any) -> None:
@@ -71,6 +72,27 @@ def change(data: xr.Dataset, variable: str, value: Any, **where: Any) -> xr.Data
     return data.assign({variable: target})
 
 
+def made_up(name: str, seed: int = 0) -> xr.Dataset:
+    """Random numbers in the shape that an experiment leaves at `smoke`."""
+    experiment = EXPERIMENTS[name]
+    preset, simulation = experiment.preset("smoke"), experiment.simulation
+    grid, draws = make_grid(preset.setting, preset.axes), np.random.default_rng(seed)
+    labels = {dim: list(values) for dim, values in simulation.labels.items()}
+    coordinates = {**grid.coordinates(), "seed": np.arange(preset.seeds)}
+    data = xr.Dataset(coords={**coordinates, **grid.fields(), **labels})
+    sizes = {**SIZES, **data.sizes, "record": 3}
+    for variable in simulation.variables:
+        dims = (*coordinates, *variable.dims)
+        data[variable.name] = dims, draws.uniform(0.05, 0.95, [sizes[dim] for dim in dims])
+    if "step" in data:
+        data["step"] = 0 * data.step + xr.DataArray([0.0, 2.0, 4.0], dims="record")
+    if "time" in data:
+        data["time"] = 0.1 * data.step
+    if "bins_used" in data:
+        data["bins_used"] = 0 * data.bins_used + 4
+    return data
+
+
 def widths() -> xr.Dataset:
     frame = Frame("p1-width", 5)
     for neurons, successes in ((1, 0), (4, 1), (20, 4), (50, 3), (100, 5), (400, 5)):
@@ -88,8 +110,8 @@ def steps(eta: float = -1.0, noise: float = -1.0, error: float = 0.0, spread: fl
     }
     for axis, exponent in (("eta", eta), ("noise", noise), ("error", error)):
         for case, base in laws[axis]:
-            frame.put("trained_step", 100 * base ** seeds(exponent, spread), case=case)
-            frame.put("last_step", 300.0, case=case)
+            frame.put("trained_step", 100 * base ** seeds(exponent, spread), variant=case)
+            frame.put("last_step", 300.0, variant=case)
     return frame.data
 
 
@@ -112,9 +134,9 @@ def samples_confusion(minimal: Any = (10, 80, 160, inf, inf)) -> xr.Dataset:
     frame = Frame("f33b-samples", 5)
     for confusion, count in zip((0.0, 0.1, 0.2, 0.3, 0.4), minimal, strict=True):
         for seed in range(5):
-            success_map(frame, count, case=f"{confusion:g}", seed=seed)
+            success_map(frame, count, variant=f"{confusion:g}", seed=seed)
     for case in ("0, permuted", "0.1, permuted", "0.2, permuted"):
-        frame.put("full_loss", 1.0, case=case)
+        frame.put("full_loss", 1.0, variant=case)
     return frame.data
 
 
@@ -147,9 +169,9 @@ def gcn_samples(minimal: Any = (20, 10, 10, 20, 10, 10), shell: float = 360) -> 
     frame = Frame("f36-gcn-samples", 5)
     for fraction, count in zip(FRACTIONS, minimal, strict=True):
         for labelled in COUNTS:
-            frame.put("full_loss", 1e-4 if labelled >= count else 0.3, case=f"{fraction:g}, {labelled}")
-    frame.put("full_loss", 1.0, case="0.4, 640, permuted")
-    frame.put("largest_shell", shell, case="0.4, 640", bin=1)
+            frame.put("full_loss", 1e-4 if labelled >= count else 0.3, variant=f"{fraction:g}, {labelled}")
+    frame.put("full_loss", 1.0, variant="0.4, 640, permuted")
+    frame.put("largest_shell", shell, variant="0.4, 640", bin=1)
     return frame.data
 
 
@@ -165,7 +187,7 @@ def iterations(gt: float = 0.1, gcn: float = -1.3, spread: float = 0.0) -> xr.Da
     for model, prefactor, exponent in (("GT core", 150, gt), ("GCN core", 60, gcn)):
         for fraction in FRACTIONS:
             frame.put(
-                "reached_step", prefactor * fraction ** seeds(exponent, spread), model=model, discriminative=fraction
+                "reached_step", prefactor * fraction ** seeds(exponent, spread), variant=model, discriminative=fraction
             )
     frame.put("last_step", 500.0)
     return frame.data
@@ -182,9 +204,9 @@ def sampler() -> xr.Dataset:
         ("beta=1", 0.2), ("beta=3", 0.2 / (0.2 + 3 * 0.8)), ("beta=10", 0.2 / (0.2 + 10 * 0.8)),
         ("beta=10, apart", 0.036),
     ):  # fmt: skip
-        frame.put("node_ratio", ratio + around, case=case)
+        frame.put("node_ratio", ratio + around, variant=case)
     for case, time in BETAS.items():
-        frame.put("reached_step", time, case=case)
+        frame.put("reached_step", time, variant=case)
     return frame.data
 
 
@@ -281,34 +303,34 @@ def cores() -> xr.Dataset:
     frame = Frame("p9-core")
     margins = {"+-+-": [-96, 95], "++--++--": [1, -24, 2, 24], "+++---+++---": [16, 8, -48, -16, 16, 49]}
     for name, core in CYCLES.items():
-        frame.clock(41, case=[f"{name} {model}" for model in ("GT+PE", "no PE", "z=1", "core", "permuted")])
-        at: dict[str, Any] = {"case": f"{name} GT+PE"}
+        frame.clock(41, variant=[f"{name} {model}" for model in ("GT+PE", "no PE", "z=1", "core", "permuted")])
+        at: dict[str, Any] = {"variant": f"{name} GT+PE"}
         _encoding(frame, len(name) // 2 + 1, margins[name], at, {40: (core, 0.9)})
         frame.put("reached_bins", (np.arange(7) <= len(name) // 2) * 1.0, **at)
-        _encoding(frame, len(name) // 2 + 1, margins[name], {"case": f"{name} permuted"}, {40: (core, 0.05)})
-        frame.put("other_loss", 0.98, case=f"{name} no PE", record=40)
-        frame.put("other_loss", 0.01, case=f"{name} GT+PE", record=40)
-    frame.put("loss", 0.02, case="++--++-- GT+PE", record=40)
-    frame.put("loss", 0.6, case="++--++-- z=1", record=40)
+        _encoding(frame, len(name) // 2 + 1, margins[name], {"variant": f"{name} permuted"}, {40: (core, 0.05)})
+        frame.put("other_loss", 0.98, variant=f"{name} no PE", record=40)
+        frame.put("other_loss", 0.01, variant=f"{name} GT+PE", record=40)
+    frame.put("loss", 0.02, variant="++--++-- GT+PE", record=40)
+    frame.put("loss", 0.6, variant="++--++-- z=1", record=40)
     for name in ("G2", "G2, heterophilous"):
         for model, lead in (("GT+PE", 0.6), ("permuted", 0.05)):
-            frame.clock(case=f"{name} {model}")
-            _encoding(frame, 5, [30, 60, -80, -2], {"case": f"{name} {model}"}, {60: (1, lead)})
-            frame.put("normalised_margin", np.array([9, 0.7, 0.2, -0.3, 0, 9, 9]), case=f"{name} {model}")
-            frame.put("reached_bins", (np.arange(7) < 5) * 1.0, case=f"{name} {model}")
+            frame.clock(variant=f"{name} {model}")
+            _encoding(frame, 5, [30, 60, -80, -2], {"variant": f"{name} {model}"}, {60: (1, lead)})
+            frame.put("normalised_margin", np.array([9, 0.7, 0.2, -0.3, 0, 9, 9]), variant=f"{name} {model}")
+            frame.put("reached_bins", (np.arange(7) < 5) * 1.0, variant=f"{name} {model}")
     return frame.data
 
 
 def known_core() -> xr.Dataset:
     frame = Frame("p10-known-core")
     frame.clock(41)
-    _encoding(frame, 4, [120, -120, 3], {"model": "GT+PE"}, {30: (1, 0.9), 40: (1, 0.9)})
-    frame.put("reached_bins", np.array([0.0, 1, 1, 0, 0, 0, 0]), model="GT+PE")
-    _encoding(frame, 4, [120, -120, 3], {"model": "permuted"}, {30: (1, 0.05)})
+    _encoding(frame, 4, [120, -120, 3], {"variant": "GT+PE"}, {30: (1, 0.9), 40: (1, 0.9)})
+    frame.put("reached_bins", np.array([0.0, 1, 1, 0, 0, 0, 0]), variant="GT+PE")
+    _encoding(frame, 4, [120, -120, 3], {"variant": "permuted"}, {30: (1, 0.05)})
     for model, loss in (("GT+PE", 0.03), ("GT core", 0.01), ("GCN", 0.98), ("GCN core", 0.05)):
-        frame.put("loss", loss, model=model, record=40)
-    frame.put("other_loss", 0.02, model="GT+PE", record=40)
-    frame.put("other_loss", 0.99, model="no PE", record=40)
+        frame.put("loss", loss, variant=model, record=40)
+    frame.put("other_loss", 0.02, variant="GT+PE", record=40)
+    frame.put("other_loss", 0.99, variant="no PE", record=40)
     return frame.data
 
 
@@ -324,10 +346,10 @@ def batches(exponent: float = -0.5, spread: float = 0.0, frequency: float = 0.2)
 
 def variance(bound: float = 500.0, cycle: float = 0.018, deviation: float = 0.01) -> xr.Dataset:
     frame = Frame("p17-variance")
-    frame.put("bound", bound, graph="chapter")
-    frame.put("bound", cycle, graph="cycle")
-    frame.put("mass_mean", 0.3 + deviation * np.resize([-1.0, 1.0], 200), graph="cycle")
-    frame.put("coin_mean", np.resize([0.0, 1.0], 200), graph="cycle")
+    frame.put("bound", bound, generator="chapter")
+    frame.put("bound", cycle, generator="ring")
+    frame.put("mass_mean", 0.3 + deviation * np.resize([-1.0, 1.0], 200), generator="ring")
+    frame.put("coin_mean", np.resize([0.0, 1.0], 200), generator="ring")
     return frame.data
 
 
@@ -335,16 +357,16 @@ def masses(slope: float = 0.95, off: float = 0.0) -> xr.Dataset:
     """Shares on a line through the origin; `off` lifts the first two off it without changing the fitted slope."""
     frame = Frame("p18-mass")
     for g, lift in ((0.2, 0.3), (0.3, -0.2), (0.4, 0.0), (0.6, 0.0), (0.8, 0.0)):
-        frame.put("relevant_share", slope * g + off * lift, case=f"G2 {g:g}")
+        frame.put("relevant_share", slope * g + off * lift, variant=f"G2 {g:g}")
     for g, share in ((0.25, 0.78), (0.4, 0.74), (0.6, 0.77), (0.8, 0.85)):
-        frame.put("relevant_share", share, case=f"G1 {g:g}")
+        frame.put("relevant_share", share, variant=f"G1 {g:g}")
     return frame.data
 
 
 def sampling() -> xr.Dataset:
     frame = Frame("p19-sampling")
     for case, share in (("whole, 20", 0.004), ("whole, 60", 0.0005), ("core, 20", 0.3), ("core, 60", 0.3)):
-        frame.put("violating_share", share, case=case)
+        frame.put("violating_share", share, variant=case)
     return frame.data
 
 
@@ -358,11 +380,11 @@ def shells() -> xr.Dataset:
     ):
         z = np.arange(7)
         counted = (z >= 1) & (z < bins) & (z != core)
-        frame.put("core_distance", core, case=case)
-        frame.put("least_exchange", np.where(counted, least, -1e6), case=case)
-        frame.put("mean_exchange", np.where(counted, mean, -1e6), case=case)
-    frame.put("mean_exchange", -250.0, case="G2", bin=1)
-    frame.put("mean_exchange", 250.0, case="G2", bin=[3, 4])
+        frame.put("core_distance", core, graph=case)
+        frame.put("least_exchange", np.where(counted, least, -1e6), graph=case)
+        frame.put("mean_exchange", np.where(counted, mean, -1e6), graph=case)
+    frame.put("mean_exchange", -250.0, graph="G2", bin=1)
+    frame.put("mean_exchange", 250.0, graph="G2", bin=[3, 4])
     return frame.data
 
 
@@ -389,16 +411,16 @@ def _ends(frame: Frame, name: str, value: float, end: int, **where: Any) -> None
 def absolute() -> xr.Dataset:
     frame = Frame("p21-absolute", 5)
     for case, accuracy in (("with PE", 0.9), ("PE zeroed", 0.5), ("patterns permuted", 0.52)):
-        _ends(frame, "other_accuracy", accuracy, 40, case=case)
-        frame.put("accuracy", 1 - accuracy, case=case)
+        _ends(frame, "other_accuracy", accuracy, 40, variant=case)
+        frame.put("accuracy", 1 - accuracy, variant=case)
     return frame.data
 
 
 def graph_labels() -> xr.Dataset:
     frame = Frame("p21-graph", record=21)
     for trained, accuracy in ((1, 1.0), (0, 0.77)):
-        _ends(frame, "accuracy", accuracy, 20, train_b=trained)
-        frame.put("counting_accuracy", 0.75, train_b=trained)
+        _ends(frame, "accuracy", accuracy, 20, train_encoding=trained)
+        frame.put("counting_accuracy", 0.75, train_encoding=trained)
     return frame.data
 
 
@@ -413,23 +435,23 @@ def four_classes() -> xr.Dataset:
         for coordinate, core in (("first", 4), ("second", 2)):
             b = np.array([9.0, 0, 0, 0, 0, 9, 9])
             b[core] = gap
-            frame.put("distance_bias", -b, case=case, coordinate=coordinate, record=slice(0, 20))
-            frame.put("distance_bias", b, case=case, coordinate=coordinate, record=20)
-        _ends(frame, "joint_loss", loss, 20, case=case)
-        _ends(frame, "accuracy", accuracy, 20, case=case)
+            frame.put("distance_bias", -b, variant=case, coordinate=coordinate, record=slice(0, 20))
+            frame.put("distance_bias", b, variant=case, coordinate=coordinate, record=20)
+        _ends(frame, "joint_loss", loss, 20, variant=case)
+        _ends(frame, "accuracy", accuracy, 20, variant=case)
     return frame.data
 
 
 def gat() -> xr.Dataset:
     frame = Frame("p21-gat")
-    for case in EXPERIMENTS["p21-gat"].preset("quick").axes["case"]:
-        frame.clock(31 if case.startswith("G1") else 41, case=case)
-    frame.put("loss", 0.02, case="G1, dot", record=30)
-    frame.put("loss", 0.6, case="++--++--, dot", record=30)
-    frame.put("other_loss", 0.99, case="++--++--, dot", record=40)
-    frame.put("other_loss", 0.01, case="++--++--, z=4", record=40)
-    frame.put("accuracy", 0.99, case="+-+-, dot", record=40)
-    frame.put("accuracy", 0.7, case="++--++--, dot", record=40)
+    for case in EXPERIMENTS["p21-gat"].preset("quick").axes["variant"]:
+        frame.clock(31 if case.startswith("G1") else 41, variant=case)
+    frame.put("loss", 0.02, variant="G1, dot", record=30)
+    frame.put("loss", 0.6, variant="++--++--, dot", record=30)
+    frame.put("other_loss", 0.99, variant="++--++--, dot", record=40)
+    frame.put("other_loss", 0.01, variant="++--++--, z=4", record=40)
+    frame.put("accuracy", 0.99, variant="+-+-, dot", record=40)
+    frame.put("accuracy", 0.7, variant="++--++--, dot", record=40)
     return frame.data
 
 

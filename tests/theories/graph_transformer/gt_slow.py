@@ -6,11 +6,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from lemmata.theories.graph_transformer.experiments.common import TINY
+from lemmata.theories.graph_transformer.experiments.presets import TINY
 from lemmata.theories.graph_transformer.network import initialise
+from lemmata.theories.graph_transformer.probes import draw_watched
 from lemmata.theories.graph_transformer.setting import Setting
 from lemmata.theories.graph_transformer.training import prepare
-from lemmata.theories.graph_transformer.watched import draw_watched
 
 SMALL: dict[str, Any] = {
     **TINY,

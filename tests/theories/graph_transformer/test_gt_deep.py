@@ -22,7 +22,7 @@ from lemmata.networks.transformer import Dense
 from lemmata.theories.graph_transformer.deep import data as deep_data
 from lemmata.theories.graph_transformer.deep.data import (
     Entries,
-    draw_task,
+    draw_split,
     laid_out,
     prepare,
     shared_inputs,
@@ -89,20 +89,20 @@ def some_sample(rng: np.random.Generator, nodes: int, slots: int = 4) -> Sample:
 
 
 def slow_forward(network: Any, x: np.ndarray, sample: Sample, heads: int) -> np.ndarray:
-    """The document's model node by node and head by head, in float64."""
+    """The paper's model node by node and head by head, in float64."""
     net = jax.tree.map(lambda leaf: np.asarray(leaf, np.float64), network)
 
     def norm(layer: Any, i: int | None, row: np.ndarray) -> np.ndarray:
         scale, shift = (layer.scale, layer.shift) if i is None else (layer.scale[i], layer.shift[i])
         return (row - row.mean()) / math.sqrt(row.var() + 1e-5) * scale + shift
 
-    x = x @ net.read_in.matrix + net.read_in.bias
+    x = x @ net.embedding.matrix + net.embedding.bias
     nodes, width = x.shape
     size = width // heads
     for i in range(len(net.encoding)):
         block = net.blocks
         normed = [norm(block.attention_norm, i, row) for row in x]
-        qkv = [row @ block.inward.matrix[i] + block.inward.bias[i] for row in normed]
+        qkv = [row @ block.query_key_value.matrix[i] + block.query_key_value.bias[i] for row in normed]
         after = []
         for n in range(nodes):
             parts = []
@@ -117,12 +117,14 @@ def slow_forward(network: Any, x: np.ndarray, sample: Sample, heads: int) -> np.
                 ]
                 mass = np.exp(np.asarray(logits))
                 parts.append(sum(m / mass.sum() * value for m, value in zip(mass, values, strict=True)))
-            after.append(x[n] + np.concatenate(parts) @ block.outward.matrix[i] + block.outward.bias[i])
+            after.append(
+                x[n] + np.concatenate(parts) @ block.attention_output.matrix[i] + block.attention_output.bias[i]
+            )
         x = np.stack(after)
         for n in range(nodes):
-            hidden = norm(block.perceptron_norm, i, x[n]) @ block.perceptron.matrix[i] + block.perceptron.bias[i]
-            x[n] = x[n] + np.maximum(hidden, 0) @ block.projection.matrix[i] + block.projection.bias[i]
-    return np.stack([norm(net.norm, None, row) for row in x]) @ net.read_out.matrix + net.read_out.bias
+            hidden = norm(block.mlp_norm, i, x[n]) @ block.mlp.matrix[i] + block.mlp.bias[i]
+            x[n] = x[n] + np.maximum(hidden, 0) @ block.mlp_output.matrix[i] + block.mlp_output.bias[i]
+    return np.stack([norm(net.norm, None, row) for row in x]) @ net.unembedding.matrix + net.unembedding.bias
 
 
 forward = jax.jit(transform)
@@ -166,19 +168,19 @@ def test_without_the_encoding_distances_do_not_matter_and_frozen_it_stays_zero()
     same = sample._replace(bin=np.zeros_like(sample.bin))
     np.testing.assert_array_equal(forward(start, features, sample), forward(start, features, same))
     after = {
-        encoding: trained(SMALL.replace(sampler="stratified", encoding=encoding)).state.parameters
+        encoding: trained(SMALL.replace(sampler="stratified", train_encoding=encoding)).state.parameters
         for encoding in (0, 1)
     }
     assert not np.any(after[0].encoding)
     assert np.abs(after[1].encoding).max() > 1e-4
-    assert np.abs(after[0].read_out.matrix - after[1].read_out.matrix).max() > 0
+    assert np.abs(after[0].unembedding.matrix - after[1].unembedding.matrix).max() > 0
 
 
 def initial(setting: DeepSetting) -> tuple[Any, tuple[Any, ...]]:
     """The initial network at smoke size, and the data."""
     prepared, problem = prepare(setting, 0), setting.problem()
     ends = {"inputs": prepared.columns, "classes": prepared.classes}
-    given = prepared.inputs, prepared.shells, prepared.task
+    given = prepared.inputs, prepared.shells, prepared.split
     if setting.model == "gt":
         return draw_transformer(problem, KEY, **ends), given
     parameters = transformer_parameters(problem, prepared.columns, prepared.classes)
@@ -258,7 +260,7 @@ def test_the_single_sampler_draws_one_shell_and_falls_back_to_the_node_itself(tr
 
 def test_the_stratified_sampler_draws_from_every_shell_without_repeats(tree):
     table = distance_table(tree, 7)
-    found = drawn_samples(tree, sampler="stratified", shells=3, per_shell=2)
+    found = drawn_samples(tree, sampler="stratified", reach=3, per_shell=2)
     for draw in range(len(found.node)):
         for n in range(8):
             used = found.weight[draw, n] > 0
@@ -289,7 +291,7 @@ def test_the_whole_sampler_is_uniform_over_the_other_nodes(tree):
 def test_dropout_acts_in_training_and_not_in_tests(model):
     found = {}
     for dropout in (0.1, 0.8):
-        setting = SMALL.replace(model=model, sampler="stratified", dropout=dropout, epochs=2)
+        setting = SMALL.replace(model=model, sampler="stratified", dropout=dropout, steps=2)
         start, given = initial(setting)
         answers = try_out(setting.problem(), draw_keys(KEY, 2 if model == "gt" else 1), start, *given)
         found[dropout] = float(answers["loss"]), float(trained(setting).last["loss"])
@@ -306,30 +308,30 @@ def test_dropout_keeps_the_mean():
 def test_labelled_nodes_are_balanced_and_more_of_them_extend_fewer():
     graph = deep_data.read("standin")
     classes = [graph.labels == c for c in range(graph.classes)]
-    few, many = (draw_task(graph, SMALL.replace(per_class=count), 0) for count in (5, 20))
-    share = draw_task(graph, SMALL.replace(labelled=0.2), 0)
+    few, many = (draw_split(graph, SMALL.replace(per_class=count), 0) for count in (5, 20))
+    share = draw_split(graph, SMALL.replace(labelled=0.2), 0)
     assert [np.count_nonzero(few.train[own]) for own in classes] == [5] * 4
     assert [np.count_nonzero(share.train[own]) for own in classes] == [round(0.2 * own.sum()) for own in classes]
     assert (many.train[few.train > 0] > 0).all()
-    for task in (few, many, share):
-        assert task.train.sum() == pytest.approx(1)
-        assert task.test.sum() == pytest.approx(1)
-        assert ((task.train > 0) ^ (task.test > 0)).all()
-    assert np.any(draw_task(graph, SMALL.replace(per_class=5), 1).train != few.train)
+    for split in (few, many, share):
+        assert split.train.sum() == pytest.approx(1)
+        assert split.test.sum() == pytest.approx(1)
+        assert ((split.train > 0) ^ (split.test > 0)).all()
+    assert np.any(draw_split(graph, SMALL.replace(per_class=5), 1).train != few.train)
 
 
 def test_nodes_without_a_label_are_neither_trained_nor_tested_on(tree):
     graph = make_graph(tree.edges, tree.features, [0, 1, 0, 1, 0, 1, -1, -1], "a tree")
-    task = draw_task(graph, SMALL.replace(per_class=1), 0)
-    assert not np.any(task.train[6:] + task.test[6:])
-    assert np.count_nonzero(task.train) == 2
-    assert np.count_nonzero(task.test) == 4
+    split = draw_split(graph, SMALL.replace(per_class=1), 0)
+    assert not np.any(split.train[6:] + split.test[6:])
+    assert np.count_nonzero(split.train) == 2
+    assert np.count_nonzero(split.test) == 4
 
 
 REFUSED = {
     "heads": ({"heads": 3}, "heads = 3 is not allowed: it must divide width = 64."),
     "distance": ({"distance": 21}, "distance = 21 is not allowed: it must not exceed bins = 20."),
-    "shells": ({"bins": 3}, "shells = 4 is not allowed: it must not exceed bins = 3."),
+    "reach": ({"bins": 3}, "reach = 4 is not allowed: it must not exceed bins = 3."),
     "decay": (
         {"decayed": "first"},
         "decayed = first is not allowed with model = gt: only graph convolutions have such a first layer.",
@@ -347,9 +349,9 @@ def test_what_cannot_work_is_refused_in_one_sentence(name):
 
 def test_too_many_labels_a_missing_split_and_a_large_graph_are_refused(tree):
     with pytest.raises(UserError, match=r"^per_class = 4 is not allowed: a tree has 4 nodes of class 0, and at least "):
-        draw_task(tree, SMALL.replace(per_class=4), 0)
+        draw_split(tree, SMALL.replace(per_class=4), 0)
     with pytest.raises(UserError, match=r"^split = public is not allowed: a tree has no split of its own\.$"):
-        draw_task(tree, SMALL.replace(split="public"), 0)
+        draw_split(tree, SMALL.replace(split="public"), 0)
     large = make_graph([(0, 1)], None, np.zeros(20_001), "a large graph")
     with pytest.raises(
         UserError, match=r"^a large graph has 20001 nodes; a table of all distances is made for at most "
@@ -366,7 +368,7 @@ def test_a_missing_graph_is_one_sentence_that_names_the_file(name, tmp_path, mon
 
 @pytest.mark.usefixtures("thorough_programs")
 def test_the_two_layer_gcn_reaches_its_known_accuracy_on_cora(monkeypatch):
-    """About 81 % on the public split. Without the graph (a perceptron on the words) it is below 60 %."""
+    """About 81 % on the public split. Without the graph (an MLP on the words) it is below 60 %."""
     monkeypatch.setenv("LEMMATA_DATA", str(real_data()))
     found = np.mean([simulate(CHECK, seed)["test_accuracy"] for seed in range(3)])
     assert 0.79 < found < 0.83
@@ -375,18 +377,18 @@ def test_the_two_layer_gcn_reaches_its_known_accuracy_on_cora(monkeypatch):
 def test_the_defaults_are_those_of_the_specification():
     base = DeepSetting()
     assert (base.layers, base.heads, base.width, base.feedforward, base.bins, base.sample) == (4, 4, 64, 128, 20, 20)
-    assert (base.dropout, base.step_size, base.weight_decay, base.epochs) == (0.2, 1e-3, 5e-4, 200)
-    assert (base.shells, base.per_shell, base.eval_samples) == (4, 4, 5)
+    assert (base.dropout, base.step_size, base.weight_decay, base.steps) == (0.2, 1e-3, 5e-4, 200)
+    assert (base.reach, base.per_shell, base.eval_samples) == (4, 4, 5)
     assert base.warnings() == []
     assert "stand-in" in base.replace(graph="standin").warnings()[0]
 
 
 def test_the_presets_have_the_sizes_of_the_register():
     quick, paper = (BY_NAME["f39-budgets"].presets[name] for name in ("quick", "paper"))
-    assert (quick.setting.epochs, quick.seeds, list(quick.axes["budget"])) == (40, 3, ["20 per class", "20 %"])
-    assert (paper.setting.epochs, paper.seeds, len(paper.axes["budget"])) == (200, 5, 5)
+    assert (quick.setting.steps, quick.seeds, list(quick.axes["budget"])) == (40, 3, ["20 per class", "20 %"])
+    assert (paper.setting.steps, paper.seeds, len(paper.axes["budget"])) == (200, 5, 5)
     assert list(paper.axes["graph"]) == ["cora", "pubmed", "actor"]
-    assert len(BY_NAME["f38-distances"].presets["paper"].axes["sampling"]) == 22
+    assert len(BY_NAME["f38-distances"].presets["paper"].axes["variant"]) == 22
     assert all(BY_NAME[name].presets["quick"].setting.bins == 5 for name in ("b7-distances", "b8-budgets"))
 
 
@@ -412,12 +414,12 @@ def test_an_experiment_runs_at_smoke_and_accuracies_are_shares(name, outcomes):
 
 def test_cells_are_paired_and_the_encoding_is_there_where_it_is_trained(outcomes):
     found = outcomes["f39-budgets"].data
-    assert np.isnan(found.bias.sel(network="GCN")).all()
-    assert (found.bias.sel(network=["GT, whole", "GT, stratified"]) == 0).all()
-    assert (np.abs(found.bias.sel(network=["GT+PE, whole", "GT+PE, stratified"])).max("bin") > 0).all()
-    start = found.loss_path.sel(network=["GT+PE, whole", "GT, whole"]).isel(record=0)
-    np.testing.assert_array_equal(start.isel(network=0), start.isel(network=1))
-    np.testing.assert_allclose(found.bias, found.layer_bias.isel(layer=-1).mean("head"), rtol=1e-6)
+    assert np.isnan(found.distance_bias.sel(variant="GCN")).all()
+    assert (found.distance_bias.sel(variant=["GT, whole", "GT, stratified"]) == 0).all()
+    assert (np.abs(found.distance_bias.sel(variant=["GT+PE, whole", "GT+PE, stratified"])).max("bin") > 0).all()
+    start = found.loss_path.sel(variant=["GT+PE, whole", "GT, whole"]).isel(record=0)
+    np.testing.assert_array_equal(start.isel(variant=0), start.isel(variant=1))
+    np.testing.assert_allclose(found.distance_bias, found.layer_distance_bias.isel(layer=-1).mean("head"), rtol=1e-6)
 
 
 @pytest.mark.parametrize("name", ["f38-distances", "f39-budgets"])
@@ -426,14 +428,14 @@ def test_the_figure_is_drawn_without_warnings(name, outcomes, tmp_path):
         warnings.simplefilter("error")
         figure = BY_NAME[name].plot(outcomes[name].data)
         figure.savefig(tmp_path / "figure.png")
-    assert any("document: " in ax.get_title() for ax in figure.axes)
+    assert any("paper: " in ax.get_title() for ax in figure.axes)
     for ax in figure.axes:
         assert ax.get_xlabel()
         assert ax.get_legend_handles_labels()[1]
 
 
 def test_every_named_graph_has_a_title():
-    from lemmata.theories.graph_transformer.deep.figures import TITLES
     from lemmata.theories.graph_transformer.deep.setting import GRAPHS
+    from lemmata.theories.graph_transformer.real_graphs.setting import NAMES
 
-    assert set(GRAPHS) == set(TITLES) == {*graphs.KNOWN, "standin"}
+    assert set(GRAPHS) == set(NAMES) == {*graphs.KNOWN, "standin"}

@@ -12,7 +12,9 @@ from matplotlib.figure import Figure
 from lemmata import cli
 from lemmata.datasets.graphs import Graph, make_graph, standins
 from lemmata.lab.errors import UserError
-from lemmata.theories.graph_transformer.diagnosis import Means, connected_blocks, diagnose
+from lemmata.theories.graph_transformer import margins
+from lemmata.theories.graph_transformer.diagnose import certainty, diagnose
+from lemmata.theories.graph_transformer.diagnose.certainty import Means, connected_blocks
 
 
 def cycle_of_clusters(clusters: int = 12, size: int = 8, seed: int = 0) -> Graph:
@@ -183,8 +185,8 @@ def test_more_than_twenty_thousand_nodes_are_sampled_by_default_and_no_table_of_
     import tracemalloc
 
     graph = random_graph(30_000, 3.0, 2, 0)
-    monkeypatch.setattr("lemmata.theories.graph_transformer.diagnosis.SOME_ROOTS", 200)
-    monkeypatch.setattr("lemmata.theories.graph_transformer.certainty.OPERATIONS", 1e9)
+    monkeypatch.setattr(margins, "SOME_ROOTS", 200)
+    monkeypatch.setattr(certainty, "OPERATIONS", 1e9)
     tracemalloc.start()
     found = diagnose(graph, permutations=19)
     peak = tracemalloc.get_traced_memory()[1]

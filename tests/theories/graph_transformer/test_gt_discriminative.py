@@ -1,4 +1,4 @@
-"""Discriminative nodes of a graph by their features: the rule, its borders, and the document's tables."""
+"""Discriminative nodes of a graph by their features: the rule, its borders, and the paper's tables."""
 
 import os
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sparse
 
 from lemmata.datasets.graphs import Graph, load, make_graph
-from lemmata.theories.graph_transformer.discriminative import (
+from lemmata.theories.graph_transformer.graphs.discriminative import (
     QUARTER_ANGLE,
     class_spectra,
     find_discriminative,

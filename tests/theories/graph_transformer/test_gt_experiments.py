@@ -12,20 +12,23 @@ from lemmata.lab.claims import INCONCLUSIVE, OUTCOMES, examine
 from lemmata.lab.grid import Grid, make_grid
 from lemmata.lab.sweep import sweep
 from lemmata.theories import graph_transformer
-from lemmata.theories.graph_transformer.confusion import simulate_sampler
+from lemmata.theories.graph_transformer import experiments, four_classes, hand_made, whole_graphs
 from lemmata.theories.graph_transformer.data import prepare
-from lemmata.theories.graph_transformer.deviations import simulate_batches
-from lemmata.theories.graph_transformer.experiments import cores, extensions, samples, training
-from lemmata.theories.graph_transformer.extensions import four, graphs
-from lemmata.theories.graph_transformer.illustration import count_margins
+from lemmata.theories.graph_transformer.four_classes.training import simulate as simulate_four
+from lemmata.theories.graph_transformer.hand_made.data import count_margins
 from lemmata.theories.graph_transformer.setting import Setting
-from lemmata.theories.graph_transformer.shells import examine_shells, sample_shells
+from lemmata.theories.graph_transformer.studies.batch_gradients import simulate_batches
+from lemmata.theories.graph_transformer.studies.sampled_shells import sample_shells
+from lemmata.theories.graph_transformer.studies.sampler import simulate_sampler
+from lemmata.theories.graph_transformer.studies.shells import examine_shells
+from lemmata.theories.graph_transformer.studies.variance import vary_masses
 from lemmata.theories.graph_transformer.training import simulate
-from lemmata.theories.graph_transformer.variance import vary_masses
+from lemmata.theories.graph_transformer.whole_graphs.training import simulate as simulate_graphs
 
 CLAIMS = graph_transformer.theory.claims
 EXPERIMENTS = {
-    one.name: one for one in (*training.EXPERIMENTS, *cores.EXPERIMENTS, *samples.EXPERIMENTS, *extensions.EXPERIMENTS)
+    one.name: one
+    for one in (*experiments.EXPERIMENTS, *four_classes.EXPERIMENTS, *whole_graphs.EXPERIMENTS, *hand_made.EXPERIMENTS)
 }
 PRESETS = ("smoke", "quick", "paper")
 FRACTIONS = [0.25, 0.3, 0.4, 0.5, 0.6, 0.8]
@@ -34,7 +37,7 @@ COUNTS = [10, 20, 40, 80, 160, 320, 640]
 # Experiments at `quick`: seeds, fields of every cell, and for every axis its labels (with their fields)
 
 G1: dict[str, Any] = {
-    "generator": "chapter", "nodes": 1000, "patterns": 10, "dimension": 20, "noise": 0.01, "degree": 120,
+    "generator": "chapter", "nodes": 1000, "patterns": 10, "dimension": 20, "feature_noise": 0.01, "degree": 120,
     "discriminative": 0.4, "confusion": 0.05, "label_noise": 0.0, "intra_degree": -1, "key_width": 20,
     "value_width": 20,
     "neurons": 400, "key_error": 0.2, "value_error": 0.1, "output_scale": 0.01, "bins": 4, "step_size": 0.1,
@@ -96,7 +99,7 @@ FOUR: dict[str, Any] = {
 }  # fmt: skip
 GRAPHS: dict[str, Any] = {
     "samples": 400, "test_samples": 200, "neurons": 100, "bins": 4, "batch": 40, "readout": "mean", "step_size": 0.5,
-    "steps": 400, "balance": "independent",
+    "steps": 400, "layer_balance": "independent",
 }  # fmt: skip
 NEAR = {"model": "no_pe", "shells": "single", "distance": 1}
 QUICK: dict[str, tuple[int, dict[str, Any], dict[str, Any]]] = {
@@ -104,32 +107,34 @@ QUICK: dict[str, tuple[int, dict[str, Any], dict[str, Any]]] = {
     "p2-step": (20, {
         "nodes": 300, "degree": 36, "sample": 40, "neurons": 100, "labelled": 300, "batch": 0, "fresh_samples": False,
         "record_every": 1, "stop": "trained", "confusion": 0.05,
-    }, {"case": {
+    }, {"variant": {
         **{f"eta={e:g}": {"step_size": e, "steps": t, "label_noise": 0.0, "key_error": 0.2}
            for e, t in ((0.4, 150), (0.2, 300), (0.1, 600), (0.05, 1200))},
         **FLIPPED,
         **{f"delta={d:g}": {"step_size": 0.2, "steps": 300, "label_noise": 0.0, "key_error": d}
            for d in (0.0, 0.1, 0.4)},
     }}),
-    "p6-sampler": (3, {**G1, "confusion": 0.2, "shells": "core", "model": "no_pe", "steps": 300}, {"case": {
+    "p6-sampler": (3, {**G1, "confusion": 0.2, "shells": "core", "model": "no_pe", "steps": 300}, {"variant": {
         **{f"beta={name}": {"preference": value, "draw": "biased"}
            for name, value in (("1", 1), ("3", 3), ("10", 10), ("1/3", 1 / 3), ("1/10", 0.1))},
         "beta=10, apart": {"preference": 10, "draw": "biased_apart"},
     }}),
     "p7-training": (3, {**G1, "track": "proof"}, {"variant": {
-        "intact": {"steps": 600, "train_qk": 1, "train_b": 1, "train_v": 1, "train_o": 1, "margin": 1},
-        "margin 10": {"steps": 600, "margin": 10}, "frozen": {"steps": 600, "train_qk": 0, "train_b": 0, "margin": 1},
-        "frozen, margin 10": {"steps": 600, "train_qk": 0, "train_b": 0, "margin": 10},
-        "frozen values": {"steps": 300, "train_v": 0, "train_qk": 1},
-        "only head": {"steps": 300, "train_v": 0, "train_qk": 0, "train_b": 0, "train_o": 1},
+        "intact": {"steps": 600, "train_attention": 1, "train_encoding": 1, "train_values": 1, "train_output": 1,
+                   "margin": 1},
+        "margin 10": {"steps": 600, "margin": 10},
+        "frozen": {"steps": 600, "train_attention": 0, "train_encoding": 0, "margin": 1},
+        "frozen, margin 10": {"steps": 600, "train_attention": 0, "train_encoding": 0, "margin": 10},
+        "frozen values": {"steps": 300, "train_values": 0, "train_attention": 1},
+        "only head": {"steps": 300, "train_values": 0, "train_attention": 0, "train_encoding": 0, "train_output": 1},
         "permuted": {"steps": 600, "defect": "labels"}, "literal init": {"steps": 300, "init": "literal"},
     }}),
-    "p10-known-core": (3, {**G1, "steps": 400}, {"model": {
+    "p10-known-core": (3, {**G1, "steps": 400}, {"variant": {
         "GT+PE": {"model": "gt", "shells": "near"}, "no PE": {"model": "no_pe", "shells": "near"},
         "GT core": {"model": "no_pe", "shells": "core"}, "GCN core": GCN, "GCN": {"model": "gcn", "shells": "near"},
         "permuted": {"model": "gt", "shells": "near", "defect": "distances"},
     }}),
-    "p10-variants": (3, {**G1, "steps": 400}, {"case": {
+    "p10-variants": (3, {**G1, "steps": 400}, {"variant": {
         "as usual": {}, "whole graph": {"shells": "whole"}, "all candidates": {"draw": "all"},
         "by strata": {"draw": "stratified"}, "by the encoding": {"draw": "encoding"},
         "GCN frozen at its start": {"model": "frozen_init", "shells": "core"},
@@ -138,25 +143,25 @@ QUICK: dict[str, tuple[int, dict[str, Any], dict[str, Any]]] = {
     }}),
     "p16-batch": (3, {**G1, "steps": 150, "test_draws": 1, "record_every": 50}, {}),
     "f32-margins": (1, {}, {"label": [1, -1]}),
-    "p9-core": (3, {}, {"case": CORES}),
-    "p17-variance": (3, {"nodes": 1000, "bins": 3, "discriminative": 0.4}, {"graph": ["chapter", "cycle"]}),
-    "p18-mass": (3, {"confusion": 0.05}, {"case": {
+    "p9-core": (3, {}, {"variant": CORES}),
+    "p17-variance": (3, {"nodes": 1000, "bins": 3, "discriminative": 0.4}, {"generator": ["chapter", "ring"]}),
+    "p18-mass": (3, {"confusion": 0.05}, {"variant": {
         **{f"G2 {g:g}": {"generator": "blocks", "nodes": 600, "degree": 40, "discriminative": g}
            for g in (0.2, 0.3, 0.4, 0.6, 0.8)},
         **{f"G1 {g:g}": {"generator": "chapter", "nodes": 1000, "discriminative": g} for g in (0.25, 0.4, 0.6, 0.8)},
     }}),
-    "p19-sampling": (3, {**G1, "include_self": False}, {"case": {
+    "p19-sampling": (3, {**G1, "include_self": False}, {"variant": {
         **{f"whole, {k}": {"shells": "whole", "sample": k} for k in (20, 60)},
         **{f"core, {k}": {"shells": "single", "distance": 1, "sample": k} for k in (20, 60)},
     }}),
-    "p20-shells": (3, {}, {"case": {
+    "p20-shells": (3, {}, {"graph": {
         "+++---+++---": {"generator": "cycle", "sequence": "+++---+++---", "nodes": 720, "bins": 7},
         "++--++--": {"generator": "cycle", "sequence": "++--++--", "nodes": 480, "bins": 5},
         "G2": {"generator": "blocks", "nodes": 600, "degree": 40, "heterophily": False},
     }}),
     "e5-literal-graph": (3, {**G1}, {"intra_degree": [0, -1]}),
     "f33a-samples": (5, SUCCESS, {"discriminative": FRACTIONS, "labelled": COUNTS}),
-    "f33b-samples": (15, SUCCESS, {"case": {
+    "f33b-samples": (15, SUCCESS, {"variant": {
         **{f"{e:g}": {"confusion": e, "defect": "none"} for e in (0.0, 0.1, 0.2, 0.3, 0.4)},
         **{f"{e:g}, permuted": {"confusion": e, "defect": "training_labels"} for e in (0.0, 0.1, 0.2)},
     }, "labelled": COUNTS}),
@@ -164,24 +169,24 @@ QUICK: dict[str, tuple[int, dict[str, Any], dict[str, Any]]] = {
     "f35-attention": (3, {
         **G1, "discriminative": 0.2, "confusion": 0.0, "on_infeasible": "cap", "steps": 800, "track": "masses",
     }, {"margin": [1.0, 10.0], "intra_degree": [-1, 0]}),
-    "f36-gcn-samples": (5, {**SUCCESS, **GCN, "confusion": 0.2, "steps": 1000}, {"case": {
+    "f36-gcn-samples": (5, {**SUCCESS, **GCN, "confusion": 0.2, "steps": 1000}, {"variant": {
         **{f"{g:g}, {n}": {"discriminative": g, "labelled": n, "defect": "none"} for g in FRACTIONS for n in COUNTS},
         "0.4, 640, permuted": {"discriminative": 0.4, "labelled": 640, "defect": "training_labels"},
     }}),
     "f37-gcn-iterations": (3, {**REACHED, **GCN, "confusion": 0.2}, {"discriminative": FRACTIONS}),
     "p3-error": (5, SUCCESS, {"value_error": [0.0, 0.1, 0.2, 0.4], "labelled": COUNTS}),
-    "p8-blocks": (3, {"generator": "blocks", "nodes": 600, "degree": 40, "labelled": 300, "steps": 600}, {"model": {
+    "p8-blocks": (3, {"generator": "blocks", "nodes": 600, "degree": 40, "labelled": 300, "steps": 600}, {"variant": {
         "GT core": {"model": "no_pe", "shells": "single", "distance": 1}, "GT+PE": {"model": "gt", "shells": "whole"},
         "GCN core": {"model": "gcn", "shells": "single", "distance": 1},
     }, "discriminative": FRACTIONS}),
-    "b6a-iterations": (3, REACHED, {"model": {
+    "b6a-iterations": (3, REACHED, {"variant": {
         "GT core": {"model": "no_pe", "shells": "core"}, "GT+PE": {"model": "gt", "shells": "near"}, "GCN core": GCN,
     }, "discriminative": FRACTIONS}),
-    "p21-absolute": (5, ABSOLUTE, {"case": {
+    "p21-absolute": (5, ABSOLUTE, {"variant": {
         "with PE": {"position_scale": 1.0, "defect": "none"}, "PE zeroed": {"position_scale": 0.0},
         "patterns permuted": {"position_scale": 1.0, "defect": "patterns"},
     }}),
-    "p21-encodings": (3, {**ABSOLUTE, "position_width": 9, "key_width": 29, "value_width": 29}, {"case": {
+    "p21-encodings": (3, {**ABSOLUTE, "position_width": 9, "key_width": 29, "value_width": 29}, {"variant": {
         f"{name}, {how}": {"structure": structure, "positions": name, **fields}
         for how, fields in (
             ("with", {"position_scale": 1.0}), ("zeroed", {"position_scale": 0.0}),
@@ -189,13 +194,14 @@ QUICK: dict[str, tuple[int, dict[str, Any], dict[str, Any]]] = {
         )
         for name, structure in (("walk", "cycles"), ("degree", "degrees"), ("centroid", "rings"))
     }}),
-    "p21-graph": (3, GRAPHS, {"train_b": [1, 0]}),
-    "p21-graph-strict": (3, {**GRAPHS, "balance": "strict", "step_size": 1.0, "steps": 3000}, {"train_b": [1, 0]}),
-    "p21-four": (10, FOUR, {"case": {
+    "p21-graph": (3, GRAPHS, {"train_encoding": [1, 0]}),
+    "p21-graph-strict": (3, {**GRAPHS, "layer_balance": "strict", "step_size": 1.0, "steps": 3000},
+                         {"train_encoding": [1, 0]}),
+    "p21-four": (10, FOUR, {"variant": {
         "per coordinate": {"loss": "coordinates", "defect": "none"}, "joint": {"loss": "joint", "defect": "none"},
         "permuted": {"loss": "coordinates", "defect": "distances"},
     }}),
-    "p21-gat": (3, {}, {"case": {
+    "p21-gat": (3, {}, {"variant": {
         **{f"G1, {s}": {"generator": "chapter", "nodes": 1000, "labelled": 400, "steps": 300, "scores": s, **NEAR}
            for s in ("dot", "additive")},
         **{f"{name}, {s}": {**CYCLE, "sequence": name, "nodes": 480, "scores": s, **NEAR}
@@ -279,7 +285,7 @@ def test_paper_runs_have_the_documents_step_size_and_the_same_flow_time() -> Non
 
 def test_the_axes_of_the_iteration_counts_share_one_cell() -> None:
     found = grid("p2-step", "quick")
-    cells = dict(zip(found.labels["case"], found.cells.values(), strict=True))
+    cells = dict(zip(found.labels["variant"], found.cells.values(), strict=True))
     common = cells["eta=0.2"]
     for case, setting in cells.items():
         field = {"eta": "step_size", "eps_0": "label_noise", "delta": "key_error"}[case.partition("=")[0]]
@@ -296,8 +302,8 @@ RUN = (
     "p20-shells", "e5-literal-graph", "f32-margins",
 )  # fmt: skip
 FEWER: dict[str, dict[str, list[str]]] = {
-    "p6-sampler": {"case": ["beta=1", "beta=10"]},
-    "p21-four": {"case": ["per coordinate", "permuted"]},
+    "p6-sampler": {"variant": ["beta=1", "beta=10"]},
+    "p21-four": {"variant": ["per coordinate", "permuted"]},
 }
 
 
@@ -306,8 +312,8 @@ def test_the_experiments_that_are_run_cover_every_simulation() -> None:
         simulate,
         simulate_sampler,
         simulate_batches,
-        four.simulate,
-        graphs.simulate,
+        simulate_four,
+        simulate_graphs,
         examine_shells,
         sample_shells,
         count_margins,
@@ -383,14 +389,14 @@ def test_only_the_training_with_proof_leaves_the_proofs_quantities(found: dict[s
 
 def test_labels_that_are_permuted_for_training_leave_the_test_as_it_is(found: dict[str, xr.Dataset]) -> None:
     data = found["f33b-samples"].isel(record=0)
-    np.testing.assert_array_equal(data.loss.sel(case="0.2"), data.loss.sel(case="0.2, permuted"))
+    np.testing.assert_array_equal(data.loss.sel(variant="0.2"), data.loss.sel(variant="0.2, permuted"))
     ends = found["f33b-samples"].isel(record=2).loss
-    assert (ends.sel(case="0.2") != ends.sel(case="0.2, permuted")).any()
+    assert (ends.sel(variant="0.2") != ends.sel(variant="0.2, permuted")).any()
 
 
 def test_graphs_are_prepared_with_their_own_margins(found: dict[str, xr.Dataset]) -> None:
     smoke = grid("p9-core", "smoke")
-    cells = dict(zip(smoke.labels["case"], smoke.cells.values(), strict=True))
+    cells = dict(zip(smoke.labels["variant"], smoke.cells.values(), strict=True))
     for case, core, bins, reached in (
         ("+-+- GT+PE", 2, 3, [0, 1, 1, 0, 0, 0, 0]), ("++--++-- z=1", 4, 5, [0, 1, 0, 0, 0, 0, 0]),
         ("++--++-- core", 4, 5, [0, 0, 0, 0, 1, 0, 0]), ("+++---+++--- permuted", 6, 7, [0, 1, 1, 1, 1, 1, 1]),

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 
 from lemmata.datasets.graphs.distances import distance_blocks, distance_table
 from lemmata.datasets.graphs.graph import Graph, make_graph
-from lemmata.theories.graph_transformer import variance
 from lemmata.theories.graph_transformer.data import prepare, shells_of
-from lemmata.theories.graph_transformer.generators import draw_graph
-from lemmata.theories.graph_transformer.illustration import HandSetting, count_margins
+from lemmata.theories.graph_transformer.graphs import draw_graph
+from lemmata.theories.graph_transformer.hand_made.data import count_margins
+from lemmata.theories.graph_transformer.hand_made.setting import HandSetting
 from lemmata.theories.graph_transformer.margins import (
     Shells,
     core_distance,
@@ -28,12 +28,12 @@ from lemmata.theories.graph_transformer.margins import (
     winning_margins,
 )
 from lemmata.theories.graph_transformer.setting import Setting
-from lemmata.theories.graph_transformer.shells import examine_shells, exchange_values
-from lemmata.theories.graph_transformer.variance import (
-    VarianceSetting,
-    cycle_masses,
+from lemmata.theories.graph_transformer.studies import variance
+from lemmata.theories.graph_transformer.studies.shells import examine_shells, exchange_values
+from lemmata.theories.graph_transformer.studies.variance import (
     initial_logits,
     largest_shells,
+    ring_masses,
     vary_masses,
 )
 
@@ -277,6 +277,9 @@ def test_shells_of_the_chapters_graph_are_not_uniform_and_those_of_a_complete_cy
 # The variance of the initial masses (P17)
 
 
+RING: dict[str, Any] = {"generator": "ring", "bins": 3, "nodes": 60, "labelled": 60}
+
+
 def masses_by_hand(pattern: np.ndarray, own: np.ndarray, logits: np.ndarray) -> list[float]:
     nodes, found = len(pattern), []
     for n in range(nodes):
@@ -286,10 +289,10 @@ def masses_by_hand(pattern: np.ndarray, own: np.ndarray, logits: np.ndarray) -> 
     return found
 
 
-def test_the_masses_of_a_cycle_are_attention_on_the_four_nearest_nodes():
-    s = VarianceSetting(nodes=40, patterns=4, dimension=6, key_width=6)
+def test_the_masses_of_a_ring_are_attention_on_the_four_nearest_nodes():
+    s = Setting(**{**RING, "nodes": 40, "labelled": 40}, patterns=4, dimension=6, key_width=6)
     logits = np.random.default_rng(1).normal(size=(4, 4))
-    found = cycle_masses(s, logits, np.random.default_rng(5))
+    found = ring_masses(s, logits, np.random.default_rng(5))
     again = np.random.default_rng(5)
     pattern = again.choice(4, 40, p=[0.2, 0.2, 0.3, 0.3])
     own = np.where(pattern < 2, pattern, again.integers(0, 2, 40))
@@ -297,9 +300,9 @@ def test_the_masses_of_a_cycle_are_attention_on_the_four_nearest_nodes():
 
 
 def test_initial_logits_are_the_identity_up_to_the_error_of_keys_and_queries():
-    exact = initial_logits(VarianceSetting(key_error=0.0), np.random.default_rng(0))
+    exact = initial_logits(Setting(key_error=0.0), np.random.default_rng(0))
     np.testing.assert_allclose(exact, np.eye(10), atol=1e-12)
-    near = initial_logits(VarianceSetting(key_error=0.2), np.random.default_rng(0))
+    near = initial_logits(Setting(key_error=0.2), np.random.default_rng(0))
     # |<q_i + n_i, q_j + o_j> - <q_i, q_j>| <= 2 δ + δ²
     off = np.abs(near - np.eye(10))
     assert 0.05 < off.max() <= 0.2 * 2 + 0.04
@@ -307,22 +310,22 @@ def test_initial_logits_are_the_identity_up_to_the_error_of_keys_and_queries():
 
 @pytest.mark.parametrize(("dimension", "key_width"), [(20, 25), (20, 12)])
 def test_initial_logits_exist_for_wider_and_narrower_keys(dimension, key_width):
-    s = VarianceSetting(dimension=dimension, key_width=key_width, key_error=0.0)
+    s = Setting(dimension=dimension, key_width=key_width, key_error=0.0)
     logits = initial_logits(s, np.random.default_rng(0))
     assert logits.shape == (10, 10)
     assert np.linalg.eigvalsh((logits + logits.T) / 2).max() <= 1 + 1e-9
 
 
 def test_the_bound_on_the_variance_is_that_of_the_shells():
-    cycle = VarianceSetting(nodes=60)
-    assert largest_shells(cycle, 0) == [2, 2]
-    found = vary_masses(cycle, 0)
+    ring = Setting(**RING)
+    assert largest_shells(ring, 0) == [2, 2]
+    found = vary_masses(ring, 0)
     assert found["bound"] == pytest.approx(2 * (1 + 4 + 4) / 60)
     assert found["mass_mean"].shape == found["coin_mean"].shape == (variance.REDRAWS,)
     assert found["mass_mean"].var() < found["bound"]
     assert set(found["coin_mean"]) == {0, 1}
     assert found["coin_mean"].var() > found["bound"] / 2
-    chapter = VarianceSetting(graph="chapter")
+    chapter = Setting(bins=3, labelled=1000)
     deltas = largest_shells(chapter, 0)
     drawn = draw_graph(Setting(), 0)
     assert deltas[0] == drawn.adjacency.sum(axis=1).max()
@@ -331,6 +334,6 @@ def test_the_bound_on_the_variance_is_that_of_the_shells():
 
 
 def test_the_bound_is_known_for_any_number_of_nodes_that_the_chapters_graph_allows():
-    small = VarianceSetting(graph="chapter", nodes=390, discriminative=0.8)
+    small = Setting(bins=3, nodes=390, discriminative=0.8, labelled=1)
     drawn = draw_graph(Setting(nodes=390, discriminative=0.8, labelled=1), 0)
     assert largest_shells(small, 0)[0] == drawn.adjacency.sum(axis=1).max()

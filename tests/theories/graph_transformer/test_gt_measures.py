@@ -4,20 +4,11 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from lemmata.lab.claims import NotApplicable
-from lemmata.theories.graph_transformer.confusion import preferred_ratio
-from lemmata.theories.graph_transformer.measures import (
-    at_time,
-    by_count,
-    early_agreement,
-    in_records,
-    largest_bin,
-    lead,
-    minimal_counts,
-    straight_line,
-    uncensored,
-    up_to,
-)
+from lemmata import NotApplicable
+from lemmata.theories.graph_transformer.claims.encoding import early_agreement, largest_bin
+from lemmata.theories.graph_transformer.measures import by_count, in_records, lead, minimal_counts, up_to
+from lemmata.theories.graph_transformer.studies.sampler import preferred_ratio
+from lemmata.theories.graph_transformer.theorem import hypotheses, satisfies_assumption, uncensored
 
 inf, nan = np.inf, np.nan
 
@@ -34,21 +25,10 @@ PATH = path(
 )
 
 
-def test_a_value_at_a_time_is_that_of_the_record_there_in_every_run() -> None:
-    np.testing.assert_array_equal(at_time(PATH, PATH.value, 20), [3, -6])
-    np.testing.assert_array_equal(at_time(PATH, PATH.value, 0), [1, 5])
-    # float32 times miss by rounding only
-    near = PATH.assign(time=PATH.time * (1 + 1e-6))
-    np.testing.assert_array_equal(at_time(near, near.value, 30), [4, 7])
-    for time in (10, 31, 20.5):
-        with pytest.raises(NotApplicable, match="no record"):
-            at_time(PATH, PATH.value, time)
-
-
 def test_values_up_to_a_time_include_the_record_at_it() -> None:
-    np.testing.assert_array_equal(up_to(PATH, PATH.value, 20), [[1, -2, 3, nan], [5, -6, nan, nan]])
+    np.testing.assert_array_equal(up_to(PATH.value, PATH.time, 20), [[1, -2, 3, nan], [5, -6, nan, nan]])
     near = PATH.assign(time=PATH.time * (1 + 1e-7))
-    np.testing.assert_array_equal(up_to(near, near.value, 20), [[1, -2, 3, nan], [5, -6, nan, nan]])
+    np.testing.assert_array_equal(up_to(near.value, near.time, 20), [[1, -2, 3, nan], [5, -6, nan, nan]])
 
 
 def test_steps_are_counted_in_the_records_of_their_own_run() -> None:
@@ -105,7 +85,7 @@ def test_the_minimal_count_is_the_one_from_which_on_half_of_the_runs_succeed() -
     success = np.array([[[seed < 4 * rate for rate in row] for seed in range(4)] for row in rates.values()], float)
     counts = minimal_counts(
         xr.DataArray(
-            success, dims=("case", "seed", "labelled"), coords={"case": list(rates), "labelled": [10, 20, 40, 80]}
+            success, dims=("variant", "seed", "labelled"), coords={"variant": list(rates), "labelled": [10, 20, 40, 80]}
         )
     )
     assert dict(zip(rates, counts.values, strict=True)) == {
@@ -114,9 +94,13 @@ def test_the_minimal_count_is_the_one_from_which_on_half_of_the_runs_succeed() -
 
 
 def test_cells_are_put_on_their_fraction_and_count_and_permuted_ones_are_left_out() -> None:
-    cases = ["0.25, 10", "0.25, 20", "0.4, 10", "0.4, 20", "0.4, 20, permuted"]
-    values = xr.DataArray(np.arange(10.0).reshape(5, 2), dims=("case", "seed"), coords={"case": cases})
-    found = by_count(values.to_dataset(name="x"), values)
+    fields = {
+        "variant": list("abcde"),
+        "discriminative": ("variant", [0.25, 0.25, 0.4, 0.4, 0.4]),
+        "labelled": ("variant", [10, 20, 10, 20, 20]),
+        "defect": ("variant", ["none"] * 4 + ["training_labels"]),
+    }
+    found = by_count(xr.DataArray(np.arange(10.0).reshape(5, 2), fields, ("variant", "seed")))
     assert found.sel(discriminative=0.25, labelled=20).values.tolist() == [2, 3]
     assert found.sel(discriminative=0.4).transpose("labelled", "seed").values.tolist() == [[4, 5], [6, 7]]
     assert (found.labelled.values.tolist(), found.discriminative.values.tolist()) == ([10, 20], [0.25, 0.4])
@@ -130,16 +114,17 @@ def test_runs_of_one_value_may_be_censored_and_have_the_cap_then() -> None:
         uncensored(xr.DataArray([[1.0, inf, 3.0], [4.0, 5.0, inf]], dims=("seed", "x")), "x", cap)
 
 
-def test_a_straight_line_is_fitted_with_its_share_of_the_variance() -> None:
-    x = np.array([0.0, 1, 2, 3])
-    slope, fit = straight_line(x, np.array([1.0, 3, 5, 7]))
-    assert (slope, fit) == (pytest.approx(2), pytest.approx(1))
-    # 0, 1, 1, 2 has slope .6, intercept .1, residuals -.1, .3, -.3, .1: 1 - .2/2
-    assert straight_line(x, np.array([0.0, 1, 1, 2])) == (pytest.approx(0.6), pytest.approx(0.9))
-    assert straight_line(x, np.full(4, 80.0))[1] == 0
-
-
 def test_a_preference_lowers_the_confusion_ratio_as_remark_2_says() -> None:
     found = [preferred_ratio(0.2, beta) for beta in (1, 3, 10)]
     np.testing.assert_allclose(found, [0.2, 0.0769, 0.0244], atol=5e-5)
     assert preferred_ratio(0.2, 0.1) == pytest.approx(0.2 / 0.28)
+
+
+def test_the_theorem_asks_for_width_batch_a_positive_bracket_and_positive_margins() -> None:
+    asked = {"M": 10, "N": 1000, "m": 691, "B": 691, "epsilon": 0.1, "gamma_d": 0.4, "eps_S": 0.05, "sigma": 0.1}
+    assert hypotheses(**asked)
+    for broken in ({"m": 690}, {"B": 690}, {"sigma": 0.94}):
+        assert not hypotheses(**{**asked, **broken}), broken
+    margins = np.array([3.0, 1.0, 2.0, -1.0])
+    assert satisfies_assumption(margins, 0.25)
+    assert not satisfies_assumption(margins, 0.2)

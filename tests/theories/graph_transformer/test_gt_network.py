@@ -23,6 +23,7 @@ from lemmata.lab.precision import numerics
 from lemmata.networks.losses import hinge
 from lemmata.networks.shallow import Network
 from lemmata.theories.graph_transformer.data import prepare
+from lemmata.theories.graph_transformer.graphs.positions import encode
 from lemmata.theories.graph_transformer.network import (
     Parameters,
     Tokens,
@@ -30,13 +31,13 @@ from lemmata.theories.graph_transformer.network import (
     initialise,
     run_sampled,
     semi_orthogonal,
+    tokens_of,
     trained_parameters,
 )
-from lemmata.theories.graph_transformer.positions import encode
+from lemmata.theories.graph_transformer.probes import draw_watched
 from lemmata.theories.graph_transformer.sampling import draw_tokens
 from lemmata.theories.graph_transformer.setting import Setting
 from lemmata.theories.graph_transformer.training import train
-from lemmata.theories.graph_transformer.watched import draw_watched, tokens_of
 
 pytestmark = pytest.mark.usefixtures("hasty_programs")
 
@@ -463,8 +464,9 @@ def test_without_a_step_size_or_a_loss_nothing_moves(trained):
     ("changes", "frozen"),
     [
         ({"model": "gcn"}, {"key", "query", "encoding"}), ({"model": "frozen_init"}, {"key", "query", "encoding"}),
-        ({"model": "no_pe"}, {"encoding"}), ({"train_b": 0}, {"encoding"}), ({"train_qk": 0}, {"key", "query"}),
-        ({"train_v": 0}, {"value"}), ({"train_o": 0}, {"output"}), ({}, set()),
+        ({"model": "no_pe"}, {"encoding"}), ({"train_encoding": 0}, {"encoding"}),
+        ({"train_attention": 0}, {"key", "query"}),
+        ({"train_values": 0}, {"value"}), ({"train_output": 0}, {"output"}), ({}, set()),
         ({"pretraining": 60}, {"key", "query", "encoding", "value"}),
     ],
 )  # fmt: skip
@@ -485,7 +487,7 @@ def test_models_and_flags_freeze_what_they_name(trained, changes, frozen):
 
 
 def test_the_entry_of_distance_zero_can_be_frozen_alone(trained):
-    end = trained(SMALL.replace(freeze_b0=1))
+    end = trained(SMALL.replace(freeze_zero_bin=1))
     assert end.encoding[0] == 0
     assert np.abs(end.encoding[1:3]).min() > 0
 
@@ -614,7 +616,7 @@ def test_assumed_weights_are_orthogonal_up_to_errors_that_attain_their_bounds():
 
 
 def test_the_literal_weights_are_scaled_identities():
-    literal, _ = initial(init="literal", noise=0.01, key_error=0.2, value_error=0.1)
+    literal, _ = initial(init="literal", feature_noise=0.01, key_error=0.2, value_error=0.1)
     np.testing.assert_allclose(literal.key, 400 * np.eye(6), rtol=1e-12)
     np.testing.assert_allclose(literal.query, 400 * np.eye(6), rtol=1e-12)
     np.testing.assert_allclose(literal.value.T @ literal.value, 100**2 * np.eye(6), rtol=1e-10, atol=1e-8)

@@ -12,11 +12,11 @@ from gt_slow import PARTS, Case, Weights, answer, make_case, slopes, weights
 from lemmata.lab.precision import numerics
 from lemmata.networks.losses import hinge
 from lemmata.networks.shallow import Network
-from lemmata.theories.graph_transformer import deviations, neurons
-from lemmata.theories.graph_transformer.confusion import sampled_ratios
-from lemmata.theories.graph_transformer.network import Parameters, gradient, run_sampled
-from lemmata.theories.graph_transformer.probes import masses
-from lemmata.theories.graph_transformer.watched import all_tokens, tokens_of
+from lemmata.theories.graph_transformer import probes
+from lemmata.theories.graph_transformer.network import Parameters, gradient, run_sampled, tokens_of
+from lemmata.theories.graph_transformer.probes import all_tokens, masses
+from lemmata.theories.graph_transformer.studies import batch_gradients
+from lemmata.theories.graph_transformer.studies.sampler import sampled_ratios
 
 DRAWS, ROWS = 2, 80
 LABELLED = 30
@@ -53,7 +53,7 @@ def moved(case: Case) -> Parameters:
 @jax.jit
 def _begin(problem: Any, world: Any, parameters: Any, signs: Any, watched: Any) -> Any:
     run = run_sampled(parameters, signs, all_tokens(problem, world, watched))
-    return neurons.begin(parameters, signs, world, watched, run)
+    return probes.remember_start(parameters, signs, world, watched, run)
 
 
 @jax.jit
@@ -61,7 +61,7 @@ def _probe(problem: Any, world: Any, start: Any, parameters: Any, signs: Any, wa
     tokens = all_tokens(problem, world, watched)
     run = run_sampled(parameters, signs, tokens)
     attended = masses(problem, parameters, world, watched, tokens, run)
-    return attended, neurons.follow(problem, start, parameters, signs, world, watched, run)
+    return attended, probes.follow_proof(problem, start, parameters, signs, world, watched, run)
 
 
 def probe(case: Case, now: Parameters) -> Probed:
@@ -178,9 +178,9 @@ def test_the_predicted_mass_is_that_of_definition_b_2_3(found: Probed) -> None:
 
 
 def test_without_noise_the_initial_masses_are_those_of_oracle_8_7() -> None:
-    case = make_case(seed=2, **{**CHANGED, "init": "identity", "noise": 0.0, "label_noise": 0.0})
+    case = make_case(seed=2, **{**CHANGED, "init": "identity", "feature_noise": 0.0, "label_noise": 0.0})
     attended = probe(case, case.parameters).masses
-    gcn = make_case(seed=2, **{**CHANGED, "init": "identity", "noise": 0.0, "label_noise": 0.0, "model": "gcn"})
+    gcn = make_case(seed=2, **{**CHANGED, "init": "identity", "feature_noise": 0.0, "label_noise": 0.0, "model": "gcn"})
     uniform = probe(gcn, gcn.parameters).masses
 
     def oracle(d: int, r: int) -> float:
@@ -304,7 +304,7 @@ def test_value_coefficients_are_those_of_the_lemma(wide: Probed) -> None:
     @jax.jit
     def fast(problem: Any) -> Any:
         run = run_sampled(now, signs, all_tokens(problem, world, watched))
-        return neurons.value_coefficients(problem, signs, world, watched, run)
+        return probes.value_coefficients(problem, signs, world, watched, run)
 
     slow = coefficients(wide)
     np.testing.assert_allclose(fast(case.problem.only(("batch",))), slow, atol=1e-15)
@@ -342,7 +342,7 @@ def test_node_gradients_are_those_of_single_nodes_and_add_up_to_the_batch_gradie
 ) -> None:
     case = found.case
     world, watched, signs, now = jax.tree.map(jnp.asarray, (case.world, case.watched, case.signs, moved(case)))
-    each = jax.jit(deviations.node_gradients)(case.problem.only(()), now, signs, world, watched)
+    each = jax.jit(batch_gradients.node_gradients)(case.problem.only(()), now, signs, world, watched)
     for name, slow in gradients.items():
         np.testing.assert_allclose(each[name], slow, atol=1e-12, err_msg=name)
     y = world.taught[watched.node]
@@ -358,7 +358,7 @@ def test_deviations_are_relative_to_the_mean_of_the_labelled_nodes(
     case = found.case
     key = jax.random.key(5)
     world, watched, signs, now = jax.tree.map(jnp.asarray, (case.world, case.watched, case.signs, moved(case)))
-    measured = jax.device_get(deviations.deviate(case.problem, key, now, signs, world, watched))
+    measured = jax.device_get(batch_gradients.deviate(case.problem, key, now, signs, world, watched))
     for k, size in ((0, 25), (2, 100)):
         chosen = np.asarray(jax.random.randint(jax.random.fold_in(key, size), (200, size), 0, LABELLED))
         assert chosen.max() == LABELLED - 1

@@ -27,13 +27,13 @@ from lemmata.lab.precision import numerics
 from lemmata.lab.setting import Problem
 from lemmata.lab.simulation import stream
 from lemmata.networks.shallow import Network
-from lemmata.theories.graph_transformer.confusion import preferred_ratio, sampled_ratios
 from lemmata.theories.graph_transformer.data import World, prepare
-from lemmata.theories.graph_transformer.network import Parameters
+from lemmata.theories.graph_transformer.network import Parameters, tokens_of
+from lemmata.theories.graph_transformer.probes import Watched, draw_watched, full, sampled
 from lemmata.theories.graph_transformer.sampling import draw_positions, draw_tokens, order_by_distance
 from lemmata.theories.graph_transformer.setting import Setting
-from lemmata.theories.graph_transformer.shells import violations
-from lemmata.theories.graph_transformer.watched import Watched, draw_watched, full, sampled, tokens_of
+from lemmata.theories.graph_transformer.studies.sampled_shells import violations
+from lemmata.theories.graph_transformer.studies.sampler import preferred_ratio, sampled_ratios
 
 pytestmark = pytest.mark.usefixtures("hasty_programs")
 
@@ -222,7 +222,7 @@ def test_a_node_without_candidates_attends_to_itself_alone_and_is_counted(draw, 
     # the other isolated pair has one neighbour each
     assert sorted(nodes[12][weight[12] > 0]) == sorted([12] * include_self + [13] * (3 if draw == "biased" else 1))
     assert (weight.sum(axis=1) > 0).all()
-    assert setting.strict is False
+    assert setting.require_candidates is False
 
 
 # Other samplers

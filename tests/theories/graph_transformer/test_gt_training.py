@@ -15,9 +15,9 @@ from lemmata.lab.precision import numerics
 from lemmata.theories.graph_transformer import training
 from lemmata.theories.graph_transformer.data import prepare
 from lemmata.theories.graph_transformer.measures import SUCCESS
+from lemmata.theories.graph_transformer.probes import losses
 from lemmata.theories.graph_transformer.sampling import draw_tokens
 from lemmata.theories.graph_transformer.setting import Setting
-from lemmata.theories.graph_transformer.watched import losses
 
 STEPS = 4
 FIELDS = Weights._fields
@@ -97,11 +97,11 @@ VARIANTS: dict[str, tuple[dict[str, Any], Weights]] = {
     "no_pe": ({"model": "no_pe"}, Weights(1, 1, 1, 1, 0)),
     "gcn": ({"model": "gcn"}, Weights(1, 1, 0, 0, 0)),
     "frozen_init": ({"model": "frozen_init"}, Weights(1, 1, 0, 0, 0)),
-    "train_qk": ({"train_qk": 0}, Weights(1, 1, 0, 0, 1)),
-    "train_v": ({"train_v": 0}, Weights(1, 0, 1, 1, 1)),
-    "train_o": ({"train_o": 0}, Weights(0, 1, 1, 1, 1)),
-    "train_b": ({"train_b": 0}, Weights(1, 1, 1, 1, 0)),
-    "freeze_b0": ({"freeze_b0": 1}, Weights(1, 1, 1, 1, B0)),
+    "train_attention": ({"train_attention": 0}, Weights(1, 1, 0, 0, 1)),
+    "train_values": ({"train_values": 0}, Weights(1, 0, 1, 1, 1)),
+    "train_output": ({"train_output": 0}, Weights(0, 1, 1, 1, 1)),
+    "train_encoding": ({"train_encoding": 0}, Weights(1, 1, 1, 1, 0)),
+    "freeze_zero_bin": ({"freeze_zero_bin": 1}, Weights(1, 1, 1, 1, B0)),
     "margin 10": ({"margin": 10.0}, Weights(1, 1, 1, 1, 1)),
     "margin .05": ({"margin": 0.05}, Weights(1, 1, 1, 1, 1)),
     "label noise": ({"label_noise": 0.3}, Weights(1, 1, 1, 1, 1)),
@@ -170,7 +170,7 @@ def test_the_sum_of_the_encoding_never_changes() -> None:
     assert np.abs(b.sum(axis=1)).max() < 1e-13
     assert np.abs(b[-1]).max() > 1e-2
     assert not b[:, run.case.setting.bins :].any()
-    frozen = trained(freeze_b0=1).run.records["distance_bias"][: STEPS + 1]
+    frozen = trained(freeze_zero_bin=1).run.records["distance_bias"][: STEPS + 1]
     assert not frozen[:, 0].any()
 
 
@@ -270,7 +270,7 @@ LONG: dict[str, Any] = {
     "neurons": 200,
     "steps": 200,
     "record_every": 10,
-    "noise": 0.0,
+    "feature_noise": 0.0,
     "confusion": 0.0,
     "labelled": 60,
 }

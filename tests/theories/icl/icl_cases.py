@@ -88,11 +88,12 @@ for _name, (_experiment, _low, _high) in EXPONENTS.items():
 # P3
 
 for _m in (4, 6, 8):
-    thresholds("p3-sufficient", 0.02, 0.0201, lambda value, m=_m: at("unseen_hinge", value, case=f"M_1={m}, n={m}"))
-    thresholds("p3-necessary", 0.05, 0.0499, lambda value, m=_m: at("unseen_hinge", value, case=f"M_1={m}, n={m - 1}"))
-    thresholds("p3-half", 0.2, 0.199, lambda value, m=_m: at("unseen_error", value, case=f"M_1={m}, n={m // 2}"))
-for _case in ("swaps", "triangles"):
-    thresholds("p3-disconnected", 0.02, 0.0201, lambda value, case=_case: at("unseen_hinge", value, case=case))
+    _full, _short, _half = (f"M_1={_m}, n={n}" for n in (_m, _m - 1, _m // 2))
+    thresholds("p3-sufficient", 0.02, 0.0201, lambda value, name=_full: at("unseen_hinge", value, task_set=name))
+    thresholds("p3-necessary", 0.05, 0.0499, lambda value, name=_short: at("unseen_hinge", value, task_set=name))
+    thresholds("p3-half", 0.2, 0.199, lambda value, name=_half: at("unseen_error", value, task_set=name))
+for _set in ("swaps", "triangles"):
+    thresholds("p3-disconnected", 0.02, 0.0201, lambda value, name=_set: at("unseen_hinge", value, task_set=name))
 
 # P4: 8 x 2400 prompts
 
@@ -161,8 +162,8 @@ row("p4-length", INCONCLUSIVE, trained("unseen_error", test_fraction=0.2)(0.3))
 # P5 and attention out of domain
 
 
-def shifted(variable: str, training: str = "U=1", moment: str = "end", **where: Any) -> Callable[[Any], Change]:
-    return lambda value: at(variable, value, of="p5-shift", training=training, moment=moment, **where)
+def shifted(variable: str, variant: str = "U=1", moment: str = "end", **where: Any) -> Callable[[Any], Change]:
+    return lambda value: at(variable, value, of="p5-shift", variant=variant, moment=moment, **where)
 
 
 FIRST = 0
@@ -173,9 +174,9 @@ for _angle in ANGLES:
 row("p5-sign", HOLDS, shifted("shift_error", shift=["70", "83.65", "0"])(0.3))
 thresholds("p5-outside-span", 0.01, 0.0101, shifted("shift_error", shift="45"))
 row("p5-outside-span", HOLDS, shifted("shift_error", shift=["20", "6.35"])(0.3))
-_ZERO = shifted("query_hinge", shift="-45", odr=FIRST)(0.5)
+_ZERO = shifted("query_hinge", shift="-45", odr_pattern=FIRST)(0.5)
 for _angle in (*ANGLES, "70", "83.65"):
-    _hinge = shifted("query_hinge", shift=_angle, odr=FIRST)
+    _hinge = shifted("query_hinge", shift=_angle, odr_pattern=FIRST)
     thresholds("p5-coefficient-sum", 0.349, 0.351, _hinge, _ZERO, wide=0.05)
 _SMALL = shifted("shift_hinge", shift=ANGLES)(0.05)
 for _angle in ANGLES:
@@ -186,7 +187,7 @@ _NARROW = shifted("shift_error", shift="-45")
 thresholds("p5-attention", 0.0161, 0.0159, _NARROW, _WIDE(0.001))
 thresholds("p5-attention", 0.005, 0.0051, _WIDE, _NARROW(0.1))
 for _angle in ("-45", "135"):
-    thresholds("p5-sign-unneeded", 0.01, 0.0101, shifted("query_error", shift=_angle, odr=FIRST))
+    thresholds("p5-sign-unneeded", 0.01, 0.0101, shifted("query_error", shift=_angle, odr_pattern=FIRST))
 for _angle in ANGLES:
     _sharp = shifted("shift_concentration", shift=_angle)
     thresholds("p7-concentration-shifted", 0.8, 0.799, _sharp, wide=0.05)

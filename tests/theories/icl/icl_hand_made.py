@@ -179,12 +179,12 @@ TASKS = {
 
 
 def tasks() -> xr.Dataset:
-    frame = Frame({"case": list(TASKS)})
+    frame = Frame({"task_set": list(TASKS)})
     errors, hinges = {"half": 0.35, "short": 0.01, "full": 5e-4}, {"half": 0.8, "short": 0.17, "full": 0.005}
-    for case, kind in TASKS.items():
-        frame.put("unseen_error", wavy(errors[kind]), case=case)
-        frame.put("unseen_hinge", wavy(hinges[kind]), case=case)
-        frame.put("seen_error", wavy(5e-4), case=case)
+    for name, kind in TASKS.items():
+        frame.put("unseen_error", wavy(errors[kind]), task_set=name)
+        frame.put("unseen_hinge", wavy(hinges[kind]), task_set=name)
+        frame.put("seen_error", wavy(5e-4), task_set=name)
     return frame.data
 
 
@@ -245,10 +245,10 @@ SUMS = [1.28, 1.16, 1.0, 0.91, 0.0, -0.91, -1.28, 1.16, 1.0, 0.0, -0.91, 0.0]
 
 
 def shift() -> xr.Dataset:
-    training = ["U=1", "U=5", "3 tasks"]
-    frame = Frame({"training": training, "shift": SHIFTS}, moment=["start", "end"], odr=3, pattern=M1, other=M1)
+    variants = ["U=1", "U=5", "3 tasks"]
+    frame = Frame({"variant": variants, "shift": SHIFTS}, moment=["start", "end"], odr_pattern=3, pattern=M1, other=M1)
     sums = np.array(SUMS)
-    own, query = ("moment",), ("moment", "odr")
+    own, query = ("moment",), ("moment", "odr_pattern")
     one = np.where(sums >= 1, 0.001, np.where(sums > -1, 0.044, 0.5))
     one[-1] = 0.43
     for name, errors, hinge, sharp in (
@@ -256,7 +256,7 @@ def shift() -> xr.Dataset:
         ("U=5", np.where(sums > -1, 1e-3, 0.3), np.where(sums >= 1, 0.004, 0.2), 0.98),
         ("3 tasks", np.full(12, 0.3), np.full(12, 0.7), 0.7),
     ):
-        at = {"training": name, "moment": "end"}
+        at = {"variant": name, "moment": "end"}
         frame.put("shift_error", wavy(errors).T, own, **at)
         frame.put("shift_hinge", wavy(hinge).T, own, **at)
         frame.put("shift_concentration", wavy(np.full(12, sharp), 0.002).T, own, **at)
@@ -266,15 +266,15 @@ def shift() -> xr.Dataset:
         wrong = np.where(sums > -1, 1e-3, 0.98)
         frame.put("query_error", by_query([wrong, 0.98 - wrong, 0.98 - wrong]), query, **at)
         for variable, value in (("shift_error", 0.5), ("shift_hinge", 1.0), ("shift_concentration", 0.4)):
-            frame.put(variable, value, own, training=name, moment="start")
+            frame.put(variable, value, own, variant=name, moment="start")
         for variable in ("query_hinge", "query_error"):
-            frame.put(variable, 0.5, query, training=name, moment="start")
+            frame.put(variable, 0.5, query, variant=name, moment="start")
         rounds = 5 if name == "U=5" else 1
         for variable in ("query_patterns", "key_patterns"):
             matrix = blocks(0.71, -0.12 if rounds == 5 else -0.32, 0.005, rounds)
-            frame.put(variable, wavy(matrix), ("pattern", "other"), training=name)
-        frame.put("partner", partner_matrix(rounds), ("pattern", "other"), training=name)
-        frame.put("seen_hinge", 0.001, training=name)
+            frame.put(variable, wavy(matrix), ("pattern", "other"), variant=name)
+        frame.put("partner", partner_matrix(rounds), ("pattern", "other"), variant=name)
+        frame.put("seen_hinge", 0.001, variant=name)
     return frame.data
 
 
@@ -289,28 +289,28 @@ def lucky() -> xr.Dataset:
 
 def heads() -> xr.Dataset:
     """p17-heads: in one seed of eight both heads concentrate, in the others one of them."""
-    frame = Frame({"start": ["independent", "equal", "frozen"]}, head=2)
-    for start, error, hinge in (("independent", 5e-4, 0.002), ("equal", 5e-4, 0.002), ("frozen", 0.44, 0.98)):
-        frame.put("unseen_error", wavy(error), start=start)
-        frame.put("unseen_hinge", wavy(hinge), start=start)
-        frame.put("seen_hinge", hinge, start=start)
+    frame = Frame({"variant": ["independent", "equal", "frozen"]}, head=2)
+    for variant, error, hinge in (("independent", 5e-4, 0.002), ("equal", 5e-4, 0.002), ("frozen", 0.44, 0.98)):
+        frame.put("unseen_error", wavy(error), variant=variant)
+        frame.put("unseen_hinge", wavy(hinge), variant=variant)
+        frame.put("seen_hinge", hinge, variant=variant)
     sharp = np.where(np.arange(8)[:, None] % 2 == np.arange(2), 0.98, 0.55)
     sharp[3] = 0.97
-    for start, values in (("independent", sharp), ("equal", 0.97), ("frozen", 0.42)):
-        frame.put("concentration", values, ("head",), start=start)
+    for variant, values in (("independent", sharp), ("equal", 0.97), ("frozen", 0.42)):
+        frame.put("concentration", values, ("head",), variant=variant)
     return frame.data
 
 
 def classes() -> xr.Dataset:
-    frame = Frame({"attention": ATTENTION, "test": ["20", "60"]}, head=1)
-    for test, error, missing in (("20", 0.006, 0.0115), ("60", 2e-4, 3e-4)):
-        frame.put("unseen_no_match", wavy(missing, 0.1), test=test)
-        frame.put("unseen_error", wavy(error, 0.1), attention="trained", test=test)
-        frame.put("unseen_error", wavy(0.3), attention="frozen", test=test)
-        frame.put("concentration", wavy(0.99, 0.002)[:, None], ("head",), attention="trained", test=test)
-        frame.put("concentration", 0.3, ("head",), attention="frozen", test=test)
-        frame.put("seen_hinge", 0.001, attention="trained", test=test)
-        frame.put("seen_hinge", 0.9, attention="frozen", test=test)
+    frame = Frame({"attention": ATTENTION, "test_length": ["20", "60"]}, head=1)
+    for length, error, missing in (("20", 0.006, 0.0115), ("60", 2e-4, 3e-4)):
+        frame.put("unseen_no_match", wavy(missing, 0.1), test_length=length)
+        frame.put("unseen_error", wavy(error, 0.1), attention="trained", test_length=length)
+        frame.put("unseen_error", wavy(0.3), attention="frozen", test_length=length)
+        frame.put("concentration", wavy(0.99, 0.002)[:, None], ("head",), attention="trained", test_length=length)
+        frame.put("concentration", 0.3, ("head",), attention="frozen", test_length=length)
+        frame.put("seen_hinge", 0.001, attention="trained", test_length=length)
+        frame.put("seen_hinge", 0.9, attention="frozen", test_length=length)
     return frame.data
 
 
@@ -359,25 +359,56 @@ def pruning() -> xr.Dataset:
 def context() -> xr.Dataset:
     """e1-context: 6, 3 and 2 contexts are needed with the short budget, 2 with the long one; one never suffices."""
     short, long = (1, 2, 3, 4, 6, 8, 12), (1, 2, 3)
-    cases = [f"short, {n}" for n in short] + [f"long, {n}" for n in long]
-    frame = Frame({"case": cases, "fraction": [0.2, 0.4, 0.8]}, 3)
+    variants = [f"short, {n}" for n in short] + [f"long, {n}" for n in long]
+    frame = Frame({"variant": variants, "fraction": [0.2, 0.4, 0.8]}, 3)
     for fraction, needed in ((0.2, 6), (0.4, 3), (0.8, 2)):
-        for case in cases:
-            budget, length = case.split(", ")
+        for variant in variants:
+            budget, length = variant.split(", ")
             enough = int(length) >= (needed if budget == "short" else 2)
-            frame.put("last_watch_hinge", 0.05 if enough else 0.95, case=case, fraction=fraction)
-            frame.put("attention_moved", 0.0 if length == "1" else 0.3, case=case, fraction=fraction)
+            frame.put("last_watch_hinge", 0.05 if enough else 0.95, variant=variant, fraction=fraction)
+            frame.put("attention_moved", 0.0 if length == "1" else 0.3, variant=variant, fraction=fraction)
     return frame.data
+
+
+def with_fields(name: str, data: xr.Dataset) -> xr.Dataset:
+    """With the fields that the labels of named axes set, which every data set carries."""
+    quick = icl.theory.experiments[name].preset("quick")
+    return data.assign_coords(make_grid(quick.setting, quick.axes).fields())
 
 
 def world() -> dict[str, xr.Dataset]:
     """Every experiment as the specification expects it."""
-    return {
+    made = {
         "p1-default": default(), "e2-tasks": tasks(), "p4-contexts": contexts(), "p5-shift": shift(),
         "p11-lucky": lucky(), "p17-heads": heads(), "p18-classes": classes(), "f64-baselines": baselines(),
         "f64-oracle-law": oracle(), "f65-pruning": pruning(), "e1-context": context(),
         **{name: iterations(name) for name in AXES},
     }  # fmt: skip
+    return {name: with_fields(name, data) for name, data in made.items()}
+
+
+SIZES = {"record": 14, "pattern": M1, "other": M1, "idi": 6, "other_idi": 6, "neuron": 16, "odr_pattern": 3}
+
+
+def any_numbers(name: str) -> xr.Dataset:
+    """An experiment with the cells of its smoke preset, learnt, with arbitrary numbers between 0 and 1."""
+    experiment = icl.theory.experiments[name]
+    smoke = experiment.preset("smoke")
+    grid = make_grid(smoke.setting, smoke.axes)
+    labels = {**grid.coordinates(), "seed": np.arange(smoke.seeds), **experiment.simulation.labels}
+    sizes = SIZES | {"head": smoke.setting.heads} | {dim: len(values) for dim, values in labels.items()}  # pyright: ignore[reportAttributeAccessIssue]
+    rng = np.random.default_rng(0)
+
+    def invent(dims: Sequence[str]) -> tuple[tuple[str, ...], np.ndarray]:
+        every = (*grid.labels, "seed", *dims)
+        return every, rng.uniform(0.05, 0.95, [sizes[dim] for dim in every])
+
+    made = {v.name: invent(v.dims) for v in experiment.simulation.variables if set(v.dims) <= set(sizes)}
+    data = xr.Dataset(made, {dim: list(values) for dim, values in labels.items()}).assign_coords(grid.fields())
+    known = {"seen_hinge": 0.0, "active_hinge": 1.0, "width": 40.0, "prompts": 2400.0}
+    data = data.assign({key: 0 * data[key] + value for key, value in known.items() if key in data})
+    steps = xr.DataArray([*STEPS, nan], dims="record")
+    return data.assign(step=0 * data.step + steps) if "unseen_hinge_path" in data else data
 
 
 def assert_shape_of(name: str, data: xr.Dataset) -> None:
@@ -389,6 +420,7 @@ def assert_shape_of(name: str, data: xr.Dataset) -> None:
     for variable, values in data.data_vars.items():
         assert values.dims == (*grid.labels, "seed", *variables[str(variable)].dims), variable
     labels: dict[str, list[Any]] = {dim: values.tolist() for dim, values in grid.coordinates().items()}
+    labels |= {field: values.tolist() for field, (_, values) in grid.fields().items()}
     labels |= {dim: list(found) for dim, found in experiment.simulation.labels.items()}
     for dim in data.coords:
         assert dim == "seed" or data[dim].values.tolist() == labels[str(dim)], dim

@@ -168,7 +168,7 @@ for _name in ("p15-linear", "p15-linear-corrected"):
 
 
 def independent(variable: str, **where: Any) -> Callable[[Any], Change]:
-    return lambda value: at(variable, value, start="independent", **where)
+    return lambda value: at(variable, value, variant="independent", **where)
 
 
 thresholds("p17-error", 0.005, 0.0051, independent("unseen_error"))
@@ -188,17 +188,17 @@ row("p17-each-head-corrected", HOLDS, independent("concentration", seed=0)([0.2,
 row("p17-each-head-corrected", FAILS, independent("concentration", seed=0)([0.949, 0.2]))
 
 
-def on_test(variable: str, test: str, **where: Any) -> Callable[[Any], Change]:
-    return lambda value: at(variable, value, attention="trained", test=test, **where)
+def on_test(variable: str, length: str, **where: Any) -> Callable[[Any], Change]:
+    return lambda value: at(variable, value, attention="trained", test_length=length, **where)
 
 
-_MISSING = at("unseen_no_match", 0.01, test="20")
+_MISSING = at("unseen_no_match", 0.01, test_length="20")
 thresholds("p18-error", 0.01, 0.0101, on_test("unseen_error", "20"), _MISSING)
 # paired: errors that go with the missing matches
 row(
     "p18-error",
     HOLDS,
-    at("unseen_no_match", seeds(0.01, 0.008), test="20"),
+    at("unseen_no_match", seeds(0.01, 0.008), test_length="20"),
     on_test("unseen_error", "20")(seeds(0.009, 0.008)),
 )
 thresholds("p18-concentration", 0.95, 0.949, on_test("concentration", "20", head=0), wide=0.03)
@@ -270,7 +270,7 @@ row("f65b-context-order", HOLDS, cut("pruned_error", "smallest", "0.2", 0.6)(0.9
 
 
 def ended(budget: str, lengths: tuple[int, ...], fraction: float, value: Any) -> list[Change]:
-    return [at("last_watch_hinge", value, case=f"{budget}, {length}", fraction=fraction) for length in lengths]
+    return [at("last_watch_hinge", value, variant=f"{budget}, {length}", fraction=fraction) for length in lengths]
 
 
 row("e1-context-order", HOLDS, *ended("short", (2,), 0.8, 0.2))  # 6 over 3
@@ -279,9 +279,9 @@ row("e1-context-order", FAILS, *ended("short", (2, 3), 0.8, one_seed(0.1, 0.2, 3
 row("e1-context-order", HOLDS, *ended("short", (6, 8, 12), 0.2, 0.9), *ended("short", (2, 3, 4), 0.8, 0.9))  # 13 over 6
 row("e1-context-order", FAILS, *ended("short", (6, 8, 12), 0.2, 0.9), *ended("short", (2, 3, 4, 6, 8, 12), 0.8, 0.9))
 row("e1-context-order", HOLDS, *ended("long", (1, 2, 3), 0.8, 0.9))
-for _case in ("short, 1", "long, 1"):
+for _variant in ("short, 1", "long, 1"):
     for _fraction in (0.2, 0.4, 0.8):
-        _one = {"case": _case, "fraction": _fraction}
+        _one = {"variant": _variant, "fraction": _fraction}
         row("e1-context-single", FAILS, at("attention_moved", one_seed(0.0, 1e-9, 3), **_one))
         row("e1-context-single", HOLDS, at("last_watch_hinge", 0.9, **_one))
         row("e1-context-single", FAILS, at("last_watch_hinge", one_seed(0.95, 0.899, 3), **_one))

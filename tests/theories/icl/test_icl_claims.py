@@ -4,7 +4,7 @@ The data sets of `hand_made` are the world as the specification expects it. Test
 and to just outside of what the register allows, and say what the claim must answer.
 """
 
-from dataclasses import replace
+import copy
 from typing import Any
 
 import icl_neuron_cases  # noqa: F401 (its rows join those of `icl_cases`)
@@ -12,12 +12,13 @@ import pytest
 import xarray as xr
 from icl_cases import ROWS, Change, at
 from icl_hand_made import (
+    any_numbers,
     assert_shape_of,
     one_seed,
     world,
 )
 
-from lemmata.lab.claims import FAILS, HOLDS, INCONCLUSIVE, Control, NotApplicable, examine
+from lemmata.lab.claims import FAILS, HOLDS, INCONCLUSIVE, Claim, examine
 from lemmata.theories import icl
 
 CLAIMS = icl.theory.claims
@@ -127,7 +128,7 @@ def test_a_claim_is_declared_as_the_register_says(
 ) -> None:
     claim = CLAIMS[name]
     assert (claim.kind, sorted(claim.reads), claim.expected) == (kind, sorted(reads), expected)
-    assert [control.expected for control in claim.controls] == controls
+    assert [claim.expected_of(control) for control in claim.controls] == controls
     assert expected not in controls
     assert claim.reference
     assert claim.statement.endswith(".")
@@ -143,6 +144,9 @@ def test_a_claim_that_fails_says_so_and_its_corrected_twin_reads_the_same() -> N
             assert (EXPECTED[stated], EXPECTED[name]) == (FAILS, HOLDS)
             assert set(READS[stated]) <= set(READS[name])
             assert CLAIMS[name].statement.startswith("Corrected")
+        assert CLAIMS[name].corrects == (name.removesuffix("-corrected") if name.endswith("-corrected") else "")
+        assert (CLAIMS[name].source == "corrected") == name.endswith("-corrected")
+        assert (CLAIMS[name].source == "figure") <= ("Figure" in CLAIMS[name].reference)
 
 
 # The world as expected
@@ -166,19 +170,21 @@ def test_in_the_expected_world_a_claim_and_its_controls_come_out_as_the_register
     finding = examine(CLAIMS[name], {read: expected[read] for read in READS[name]})
     assert finding.verdict.outcome == EXPECTED[name], finding.verdict.note
     for control, verdict in finding.controls:
-        assert verdict.outcome == control.expected, verdict.note
+        assert verdict.outcome == CLAIMS[name].expected_of(control), verdict.note
     assert finding.as_expected
 
 
 # One thing changed
 
 
-def _nothing(datasets: Any) -> Any:
-    raise NotApplicable("not asked")
+def alone(claim: Claim) -> Claim:
+    """The claim without its controls."""
+    claim = copy.copy(claim)
+    claim.controls = ()
+    return claim
 
 
-ALONE = {name: replace(claim, controls=(Control("none", _nothing, INCONCLUSIVE),)) for name, claim in CLAIMS.items()}
-"""The claims without their controls."""
+ALONE = {name: alone(claim) for name, claim in CLAIMS.items()}
 
 
 def outcome_of(name: str, expected: dict[str, xr.Dataset], *changes: Change) -> str:
@@ -220,8 +226,8 @@ def test_every_claim_is_seen_to_hold_to_fail_and_to_be_undecided_where_it_can_be
 GATES: dict[str, dict[str, Any]] = {
     "p1-default": {"variant": "intact"},
     "p4-contexts": {"attention": "trained"},
-    "p5-shift": {"training": "U=1"},
-    "p17-heads": {"start": "independent"},
+    "p5-shift": {"variant": "U=1"},
+    "p17-heads": {"variant": "independent"},
     "p18-classes": {"attention": "trained"},
     "f64-baselines": {"test_fraction": 0.6, "test_contexts": 20},
     "f65-pruning": {"test_fraction": 0.2},
@@ -250,6 +256,20 @@ def _seeds(name: str, expected: dict[str, xr.Dataset]) -> int:
 @pytest.mark.parametrize("name", sorted(UNGATED))
 def test_a_predictor_without_training_is_judged_all_the_same(name: str, expected: dict[str, xr.Dataset]) -> None:
     assert outcome_of(name, expected, at("seen_hinge", 1.0)) == EXPECTED[name]
+
+
+# Whatever the numbers are
+
+ABSENT = {"p4-match", "p4-no-match", "p4-total", "p4-one-match", "p4-length", "p5-coefficient-sum"}
+"""Claims about cells that the smoke preset does not have."""
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_evidence_controls_and_gate_can_be_taken_of_the_cells_of_the_smoke_preset(name: str) -> None:
+    finding = examine(CLAIMS[name], {read: any_numbers(read) for read in READS[name]})
+    for verdict in (finding.verdict, *(verdict for _, verdict in finding.controls)):
+        assert verdict.note.startswith("not in this preset: ") == (name in ABSENT)
+        assert verdict.note
 
 
 # Claims that need no data

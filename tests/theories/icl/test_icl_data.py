@@ -19,10 +19,19 @@ from scipy import stats
 
 from lemmata.lab.errors import UserError
 from lemmata.theories.icl import data as sampler
-from lemmata.theories.icl.data import Prompts, Tasks, World, draw_basis, draw_prompts, draw_world
-from lemmata.theories.icl.prompts import shifted_patterns, shifted_prompts, training_prompts
+from lemmata.theories.icl.data import (
+    Prompts,
+    Tasks,
+    World,
+    draw_basis,
+    draw_prompts,
+    draw_world,
+    shifted_patterns,
+    shifted_prompts,
+    training_prompts,
+)
+from lemmata.theories.icl.patterns import reference_family
 from lemmata.theories.icl.setting import Setting
-from lemmata.theories.icl.shift import reference_family
 
 UNLIKELY = 1e-4
 COUNT, ROOM, BETA = 1200, 12, 3.0
@@ -37,7 +46,7 @@ FAST: dict[str, Any] = {"compiler_options": {"xla_backend_optimization_level": 0
 draw = jax.jit(draw_prompts, static_argnames=("count", "room", "mode", "training"), **FAST)
 slots = jax.jit(sampler.batch_slots, static_argnames="count", **FAST)
 pairs_of = jax.jit(sampler.all_tasks, static_argnums=0, **FAST)
-batch = jax.jit(lambda problem, key, world: training_prompts(problem.only(["context_room"]), key, world, 240), **FAST)
+batch = jax.jit(lambda p, key, world: training_prompts(p.only(["context_capacity"]), key, world, 240), **FAST)
 shifted = jax.jit(lambda p, key, world: shifted_prompts(p, key, world, shifted_patterns(p, world)), **FAST)
 haar = jax.jit(lambda problem, keys: jax.vmap(lambda key: draw_basis(problem, key))(keys), **FAST)
 
@@ -287,7 +296,7 @@ def test_training_batches_are_balanced_prompts_of_training_tasks() -> None:
 def test_shuffled_query_labels_are_fair_coins_on_the_same_prompts() -> None:
     world = world_of(SMALL)
     true = jax.device_get(batch(SMALL.problem(), jax.random.key(6), world))
-    shuffled = jax.device_get(batch(SMALL.replace(labels="shuffled").problem(), jax.random.key(6), world))
+    shuffled = jax.device_get(batch(SMALL.replace(label_order="shuffled").problem(), jax.random.key(6), world))
     for name in set(Prompts._fields) - {"label"}:
         np.testing.assert_array_equal(getattr(shuffled, name), getattr(true, name))
     assert set(shuffled.label) == {-1.0, 1.0}
@@ -297,7 +306,7 @@ def test_shuffled_query_labels_are_fair_coins_on_the_same_prompts() -> None:
 
 
 def test_shuffled_query_labels_do_not_depend_on_the_querys_pattern_within_its_class() -> None:
-    setting = CLASSES.replace(labels="shuffled")
+    setting = CLASSES.replace(label_order="shuffled")
     prompts = jax.device_get(batch(setting.problem(), jax.random.key(6), world_of(setting)))
     own = np.take_along_axis(prompts.roles, prompts.query_pattern[:, None], axis=1)
     second = np.take_along_axis(np.cumsum(prompts.roles == own, axis=1), prompts.query_pattern[:, None], axis=1) == 2

@@ -15,9 +15,11 @@ from lemmata.lab.outlook import find_shapes
 from lemmata.lab.runner import Options, plan, run
 from lemmata.lab.sweep import sweep
 from lemmata.theories import icl
-from lemmata.theories.icl.comparison import ask_oracle, compare
+from lemmata.theories.icl.studies.baselines import ask_oracle, compare
+from lemmata.theories.icl.studies.contexts import answer_prompts
+from lemmata.theories.icl.studies.pruning import prune_neurons
+from lemmata.theories.icl.studies.shift import shift_patterns
 from lemmata.theories.icl.tasks import SWAPS, TRIANGLES
-from lemmata.theories.icl.variations import answer_prompts, prune_neurons, shift_patterns
 
 EXPERIMENTS = icl.theory.experiments
 CLAIMS = icl.theory.claims
@@ -30,7 +32,7 @@ GPT = ("f63a-", "f63b-")
 CONSTANTS = {
     "dimension": 30, "label_dimension": 30, "patterns": 6, "irrelevant": 24, "pattern_norm": 3.0, "amplitude": 0.5,
     "fraction": 0.8, "test_fraction": 0.8, "contexts": 20, "test_contexts": 20, "test_mode": "iid",
-    "shift_amplitude": 5.0, "angle": 45.0, "tasks": "cyclic", "rounds": 1, "class_size": 1, "labels": "true",
+    "shift_amplitude": 5.0, "angle": 45.0, "tasks": "cyclic", "rounds": 1, "class_size": 1, "label_order": "true",
     "basis": "random", "neurons": 200, "key_width": 60, "value_width": 60, "heads": 1, "equal_heads": False,
     "initial_scale": 0.1, "a_scale": "1/m", "include_query": False, "batch": 120, "step_size": 1.0, "steps": 600,
     "train_attention": 1, "test_prompts": 2400, "watch_prompts": 960, "watch_contexts": 40, "stop": "never",
@@ -69,7 +71,7 @@ QUICK: dict[str, tuple[int, dict[str, Any], dict[str, dict[Any, dict[str, Any]]]
             "variant": {
                 "intact": {},
                 "frozen": {"train_attention": 0},
-                "shuffled": {"labels": "shuffled"},
+                "shuffled": {"label_order": "shuffled"},
                 "include_query": {"include_query": True},
                 "1/sqrt(m)": {"a_scale": "1/sqrt(m)", "steps": 500},
             }
@@ -81,10 +83,10 @@ QUICK: dict[str, tuple[int, dict[str, Any], dict[str, dict[Any, dict[str, Any]]]
     "p2-patterns": (3, UNTIL, {"relevant_patterns": {m: sizes(m, batch=20 * m) for m in (4, 6, 8, 12, 16)}}),
     "p2-width": (3, UNTIL, {"neurons": values("neurons", 50, 200, 800)}),
     "p2-delta": (3, UNTIL, {"initial_scale": values("initial_scale", 0.05, 0.1, 0.2)}),
-    "e2-tasks": (8, {"fraction": 0.6, "steps": 1000}, {"case": TASKS}),
+    "e2-tasks": (8, {"fraction": 0.6, "steps": 1000}, {"task_set": TASKS}),
     "p4-contexts": (
         8,
-        {"test_room": 40},
+        {"test_context_room": 40},
         {
             "attention": ATTENTION,
             "test_mode": values("test_mode", "iid", "exact"),
@@ -96,7 +98,7 @@ QUICK: dict[str, tuple[int, dict[str, Any], dict[str, dict[Any, dict[str, Any]]]
         8,
         {},
         {
-            "training": {
+            "variant": {
                 "U=1": {"rounds": 1},
                 "U=5": {"rounds": 5},
                 "3 tasks": {"tasks": "subsampled", "task_count": 3},
@@ -114,14 +116,14 @@ QUICK: dict[str, tuple[int, dict[str, Any], dict[str, dict[Any, dict[str, Any]]]
     "p17-heads": (
         8,
         {"heads": 2},
-        {"start": {"independent": {}, "equal": {"equal_heads": True}, "frozen": {"train_attention": 0}}},
+        {"variant": {"independent": {}, "equal": {"equal_heads": True}, "frozen": {"train_attention": 0}}},
     ),
     "p18-classes": (
         8,
         {"class_size": 2, "steps": 1000},
         {
             "attention": ATTENTION,
-            "test": {
+            "test_length": {
                 "20": {"test_contexts": 20, "test_prompts": 10_000},
                 "60": {"test_contexts": 60, "test_prompts": 2400},
             },
@@ -129,7 +131,7 @@ QUICK: dict[str, tuple[int, dict[str, Any], dict[str, dict[Any, dict[str, Any]]]
     ),
     "f64-baselines": (
         4,
-        {"test_prompts": 1000, "test_room": 40},
+        {"test_prompts": 1000, "test_context_room": 40},
         {
             "test_fraction": values("test_fraction", 0.6, 0.8),
             "test_contexts": values("test_contexts", 5, 10, 20, 40),
@@ -137,7 +139,7 @@ QUICK: dict[str, tuple[int, dict[str, Any], dict[str, dict[Any, dict[str, Any]]]
     ),
     "f64-oracle-law": (
         4,
-        {"test_prompts": 4000, "test_room": 10, "steps": 1500},
+        {"test_prompts": 4000, "test_context_room": 10, "steps": 1500},
         {"test_fraction": values("test_fraction", 0.2, 0.4), "test_contexts": values("test_contexts", 2, 5, 10)},
     ),
     "f65-pruning": (
@@ -147,9 +149,9 @@ QUICK: dict[str, tuple[int, dict[str, Any], dict[str, dict[Any, dict[str, Any]]]
     ),
     "e1-context": (
         3,
-        {"room": 12},
+        {"context_room": 12},
         {
-            "case": {
+            "variant": {
                 **{f"short, {n}": {**SHORT, "contexts": n} for n in (1, 2, 3, 4, 6, 8, 12)},
                 **{f"long, {n}": {**LONG, "contexts": n} for n in (1, 2, 3)},
             },
@@ -172,7 +174,7 @@ def test_the_experiments_of_the_register_are_all_there() -> None:
     assert {name for claim in CLAIMS.values() for name in claim.reads} <= set(QUICK)
 
 
-def test_names_begin_with_a_row_or_a_figure_of_the_document() -> None:
+def test_names_begin_with_a_row_or_a_figure_of_the_paper() -> None:
     rows = {f"p{i}" for i in range(1, 19)} | {"f61", "f62", "f63a", "f63b", "f64", "f65", "f65a", "f65b", "e1", "e2"}
     for name in (*EXPERIMENTS, *CLAIMS):
         assert name.partition("-")[0] in rows, name
@@ -200,7 +202,7 @@ def test_the_rates_of_pruning_are_those_of_the_specification() -> None:
 def test_the_disconnected_sets_are_those_of_the_specification() -> None:
     assert SWAPS == [(1, 2), (2, 1), (3, 4), (4, 3), (5, 6), (6, 5)]
     settings = dict(
-        zip(grid("e2-tasks", "quick").labels["case"], grid("e2-tasks", "quick").cells.values(), strict=True)
+        zip(grid("e2-tasks", "quick").labels["task_set"], grid("e2-tasks", "quick").cells.values(), strict=True)
     )
     for name, tasks in (("swaps", SWAPS), ("triangles", TRIANGLES)):
         assert settings[name].ordered_tasks()[: settings[name].seen_tasks()] == tasks
@@ -250,7 +252,7 @@ FEWER: dict[str, dict[str, list[Any]]] = {
     "p2-patterns": {"relevant_patterns": [6]},
     "p2-width": {"neurons": [16]},
     "p6-patterns": {"relevant_patterns": [6]},
-    "e2-tasks": {"case": ["M_1=6, n=3", "M_1=6, n=5", "M_1=6, n=6", "swaps", "triangles"]},
+    "e2-tasks": {"task_set": ["M_1=6, n=3", "M_1=6, n=5", "M_1=6, n=6", "swaps", "triangles"]},
     "f64-baselines": {"test_fraction": [0.6], "test_contexts": [5, 20]},
 }
 
@@ -370,7 +372,7 @@ def test_variants_of_the_default_run_differ_in_what_they_name_only(found: dict[s
 def test_the_results_of_a_larger_program_have_their_shapes(name: str, preset: str) -> None:
     simulation = EXPERIMENTS[name].simulation
     for setting in grid(name, preset).cells.values():
-        one = Grid({}, {(): setting})
+        one = Grid({}, {(): setting}, {})
         shapes = find_shapes(simulation, one, 0, "float32")
         assert {"unseen_error", "unseen_hinge", "unseen_no_match", "seen_hinge", "concentration"} <= set(shapes)
         assert shapes["concentration"] == shapes["initial_concentration"] == (setting.heads,)
@@ -379,14 +381,14 @@ def test_the_results_of_a_larger_program_have_their_shapes(name: str, preset: st
 def test_two_heads_and_classes_of_two_patterns_are_trained_and_evaluated() -> None:
     heads, classes = (next(iter(grid(name, "smoke").cells.values())) for name in TOGETHER)
     assert heads.heads == classes.class_size == 2
-    start = {"independent": {}, "frozen": {"train_attention": 0}}
+    variants = {"independent": {}, "frozen": {"train_attention": 0}}
     setting = EXPERIMENTS["p18-classes"].preset("smoke").setting.replace(heads=2)
-    data = sweep(EXPERIMENTS["p17-heads"].simulation, setting, {"start": start}, 2)
-    assert data.concentration.dims == ("start", "seed", "head")
+    data = sweep(EXPERIMENTS["p17-heads"].simulation, setting, {"variant": variants}, 2)
+    assert data.concentration.dims == ("variant", "seed", "head")
     np.testing.assert_allclose(
         data.initial_concentration.isel(head=0), data.initial_concentration.isel(head=1), rtol=1e-6
     )
-    independent, frozen = data.sel(start="independent"), data.sel(start="frozen")
+    independent, frozen = data.sel(variant="independent"), data.sel(variant="frozen")
     np.testing.assert_allclose(frozen.concentration, frozen.initial_concentration, rtol=1e-6)
     assert (independent.attention_moved > 0).all()
     assert (abs(independent.concentration.diff("head")) > 0).all()
@@ -425,11 +427,11 @@ def test_a_test_axis_can_be_set_and_extended_without_another_program() -> None:
     axes = {**smoke.axes, "test_contexts": [1, 4, 6], "test_fraction": [0.3, 0.55, 0.9]}
     cells = make_grid(smoke.setting, axes).cells.values()
     assert len({setting.problem().static for setting in cells}) == len(smoke.axes["test_mode"])
-    with pytest.raises(UserError, match=r"test_room = 6 is not allowed: it must hold test_contexts = 7\."):
+    with pytest.raises(UserError, match=r"test_context_room = 6 is not allowed: it must hold test_contexts = 7\."):
         make_grid(smoke.setting, {"test_contexts": [1, 7]})
-    longer = make_grid(smoke.setting.replace(test_room=9), {"test_contexts": [1, 9]}).cells.values()
+    longer = make_grid(smoke.setting.replace(test_context_room=9), {"test_contexts": [1, 9]}).cells.values()
     assert [setting.problem().test_contexts for setting in longer] == [1, 9]
-    chosen = Options("smoke", changes=("test_contexts=9", "test_room=9", "test_mode=exact"))
+    chosen = Options("smoke", changes=("test_contexts=9", "test_context_room=9", "test_mode=exact"))
     asked = plan(icl.theory, "p4-contexts", chosen).grid
     assert (asked.labels["test_contexts"], asked.labels["test_mode"]) == ([9], ["exact"])
 
@@ -455,12 +457,12 @@ def test_shifted_patterns_are_scored_in_total_and_by_the_querys_pattern(found: d
     for name in ("error", "hinge"):
         # the three queries are not equally frequent, but the total lies between them
         each = data[f"query_{name}"]
-        assert (each.min("odr") - 1e-6 <= data[f"shift_{name}"]).all()
-        assert (data[f"shift_{name}"] <= each.max("odr") + 1e-6).all()
+        assert (each.min("odr_pattern") - 1e-6 <= data[f"shift_{name}"]).all()
+        assert (data[f"shift_{name}"] <= each.max("odr_pattern") + 1e-6).all()
     assert (data.shift_concentration.sel(moment="start") != data.shift_concentration.sel(moment="end")).any()
     assert (data.shift_hinge.sel(shift="defect") != data.shift_hinge.sel(shift="45")).any()
-    assert (data.partner.sel(training="U=5").sum("other") == 5).all()
-    assert (data.partner.sel(training="3 tasks").sum(["pattern", "other"]) == 6).all()
+    assert (data.partner.sel(variant="U=5").sum("other") == 5).all()
+    assert (data.partner.sel(variant="3 tasks").sum(["pattern", "other"]) == 6).all()
 
 
 @pytest.mark.parametrize("simulation", [shift_patterns, prune_neurons, compare], ids=lambda one: one.name)
@@ -487,17 +489,17 @@ def test_pruned_networks_begin_with_the_whole_one(found: dict[str, xr.Dataset]) 
 
 def test_tasks_cover_their_patterns_as_the_condition_counts(found: dict[str, xr.Dataset]) -> None:
     data = found["e2-tasks"]
-    for case, least, most in (
+    for name, least, most in (
         ("M_1=6, n=3", 0, 1), ("M_1=6, n=5", 0, 1), ("M_1=6, n=6", 1, 1), ("swaps", 1, 1), ("triangles", 1, 1),
     ):  # fmt: skip
-        assert (data.coverage_least.sel(case=case) == least).all()
-        assert (data.coverage_most.sel(case=case) == most).all()
+        assert (data.coverage_least.sel(task_set=name) == least).all()
+        assert (data.coverage_most.sel(task_set=name) == most).all()
 
 
 def test_single_contexts_do_not_move_attention(found: dict[str, xr.Dataset]) -> None:
     moved = found["e1-context"].attention_moved
-    assert (moved.sel(case=["short, 1", "long, 1"]) == 0).all()
-    assert (moved.sel(case=["short, 2", "long, 2"]) > 0).all()
+    assert (moved.sel(variant=["short, 1", "long, 1"]) == 0).all()
+    assert (moved.sel(variant=["short, 2", "long, 2"]) > 0).all()
 
 
 def test_baselines_agree_with_scikit_learn(found: dict[str, xr.Dataset]) -> None:

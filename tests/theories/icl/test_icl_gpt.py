@@ -14,13 +14,13 @@ from lemmata.lab.errors import UserError
 from lemmata.lab.runner import Options, Outcome, run
 from lemmata.lab.simulation import stream
 from lemmata.networks.causal import Causal, forward
-from lemmata.theories.icl.data import Prompts, World, draw_prompts, draw_world, seen
+from lemmata.theories.icl.data import Prompts, World, draw_exact, draw_prompts, draw_world, seen, training_prompts
 from lemmata.theories.icl.gpt import training
 from lemmata.theories.icl.gpt.experiments import EXPERIMENTS
 from lemmata.theories.icl.gpt.network import answers, initialise
 from lemmata.theories.icl.gpt.setting import GptSetting
-from lemmata.theories.icl.gpt.training import draw_watched, margins, train
-from lemmata.theories.icl.shift import coefficient_sum
+from lemmata.theories.icl.gpt.training import margins, train
+from lemmata.theories.icl.patterns import coefficient_sum
 
 pytestmark = pytest.mark.usefixtures("hasty_programs")
 
@@ -110,14 +110,14 @@ def trained(steps: int, **changes) -> lm.lab.training.Run:
     """Training at smoke size: the program of the experiments, with other numbers."""
     problem = SMALL.replace(steps=steps, **changes).problem()
     drawn = draw_world(problem, KEY)
-    return train(problem, KEY, initialise(problem, KEY), drawn, draw_watched(problem, KEY, drawn))
+    return train(problem, KEY, initialise(problem, KEY), drawn, draw_exact(problem, KEY, drawn))
 
 
 def test_one_step_is_adams_on_the_hinge_loss_of_a_fresh_batch():
     problem = SMALL.problem()
     drawn, start = draw_world(problem, KEY), initialise(problem, KEY)
     first = jax.random.fold_in(stream(KEY, "batch"), 0)
-    batch = jax.jit(lambda key, world: training.training_prompts(problem, key, world, 24))(first, drawn)
+    batch = jax.jit(lambda key, world: training_prompts(problem, key, world, 24))(first, drawn)
 
     def loss(network: Causal) -> jax.Array:
         tokens = jnp.concatenate([batch.contexts, batch.query[:, None]], axis=1)
@@ -156,8 +156,8 @@ def test_training_learns_from_true_labels_and_not_from_shuffled_ones():
     Below 0.8 (measured .61) the contexts must have been read; broken gradients, labels or masks leave it at 1. The
     control is the same program with coins for labels: it would be below too if the labels of watched prompts leaked.
     """
-    runs = {labels: trained(250, learning_rate=1e-2, labels=labels) for labels in ("true", "shuffled")}
-    last = {labels: float(run.last["watch_hinge"]) for labels, run in runs.items()}
+    runs = {order: trained(250, step_size=1e-2, label_order=order) for order in ("true", "shuffled")}
+    last = {order: float(run.last["watch_hinge"]) for order, run in runs.items()}
     assert last["true"] < 0.8
     assert last["shuffled"] > 0.95
 
@@ -181,8 +181,8 @@ REFUSED = {
         "class_size = 2 is not allowed: this model is tested on classes of one pattern.",
     ),
     "rate": (
-        {"learning_rate": 0},
-        "learning_rate = 0 is not allowed: learning_rate (learning rate of Adam) is a number greater than 0.",
+        {"step_size": 0},
+        "step_size = 0 is not allowed: step_size (step size of Adam) is a number greater than 0.",
     ),
 }
 
@@ -215,7 +215,7 @@ def test_too_few_patterns_for_the_shifted_ones_are_refused():
 
 def test_the_defaults_are_those_of_the_specification():
     base = GptSetting()
-    assert (base.width, base.blocks, base.heads, base.positions, base.learning_rate) == (64, 3, 2, "learned", 1e-3)
+    assert (base.width, base.blocks, base.heads, base.positions, base.step_size) == (64, 3, 2, "learned", 1e-3)
     assert (base.rounds, base.batch, base.steps, base.contexts, base.rows) == (4, 96, 3000, 20, 41)
     assert base.batch % (2 * base.seen_tasks()) == 0
     assert base.warnings() == []
@@ -276,10 +276,13 @@ def test_the_figure_is_drawn_with_what_is_predicted_and_without_warnings(name, o
         warnings.simplefilter("error")
         figure = BY_NAME[name].plot(outcomes[name].data)
         figure.savefig(tmp_path / "figure.png")
-    titles = [ax.get_title() for ax in figure.axes]
-    for amplitude in ("0.5", "5"):
-        assert any(f"$K'$ = {amplitude}\n" in title for title in titles)
-    predicted = {"f63a-gpt-shift": "document: below 0.01", "f63b-gpt-contexts": "P4: "}[name]
+    words = [[ax.get_title(), *ax.get_legend_handles_labels()[1]] for ax in figure.axes]
+    for i, amplitude in enumerate(("0.5", "5")):
+        if name == "f63a-gpt-shift":
+            assert f"$K'$ = {amplitude} (" in words[i][0]
+        else:
+            assert all(f"out of domain, K'={amplitude}" in said for said in words)
+    predicted = {"f63a-gpt-shift": "paper: below 0.01", "f63b-gpt-contexts": "predicted: "}[name]
     for ax in figure.axes:
         assert ax.get_xlabel()
         assert any(label.startswith(predicted) for label in ax.get_legend_handles_labels()[1])

@@ -18,17 +18,16 @@ from lemmata.lab.precision import numerics
 from lemmata.lab.simulation import stream
 from lemmata.networks.losses import hinge
 from lemmata.networks.shallow import Network
-from lemmata.theories.icl.data import Prompts, World
+from lemmata.theories.icl.data import Prompts, World, training_prompts
 from lemmata.theories.icl.network import gradient, initialise, run_forward
 from lemmata.theories.icl.probes import pattern_blocks
-from lemmata.theories.icl.prompts import training_prompts
 from lemmata.theories.icl.setting import Setting
 from lemmata.theories.icl.training import train_network
 
 DIMENSION, LABELS, MU, BETA, DELTA = 10, 2, 6, 3.0, 0.2
 SETTING = Setting(
     dimension=DIMENSION, patterns=MU, irrelevant=4, label_dimension=LABELS, neurons=24, key_width=12, value_width=12,
-    contexts=10, room=10, batch=24, initial_scale=DELTA, a_scale="1/sqrt(m)", steps=80, watch_prompts=2,
+    contexts=10, context_room=10, batch=24, initial_scale=DELTA, a_scale="1/sqrt(m)", steps=80, watch_prompts=2,
     watch_contexts=2,
 )  # fmt: skip
 CANONICAL = SETTING.replace(basis="canonical")
@@ -63,7 +62,7 @@ def descend(
 @functools.partial(jax.jit, **FAST)
 def batch(problem: Any, key: jax.Array, world: World, t: Any) -> Prompts:
     """The training batch of step t."""
-    problem = problem.only(["context_room", "batch"])
+    problem = problem.only(["context_capacity", "batch"])
     return training_prompts(problem, jax.random.fold_in(stream(key, "batch"), t), world, problem.batch)
 
 

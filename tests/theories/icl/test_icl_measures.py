@@ -1,4 +1,4 @@
-"""What claims and figures read off the data: lengths, growth records, cases of tasks, gates."""
+"""What claims and figures read off the data: lengths, growth records, task sets, gates."""
 
 from typing import Any
 
@@ -8,6 +8,8 @@ import xarray as xr
 
 from lemmata.lab.claims import NotApplicable
 from lemmata.theories.icl import measures
+from lemmata.theories.icl.claims.contexts import length_ratio
+from lemmata.theories.icl.claims.tasks import of_the_cycle
 from lemmata.theories.icl.measures import DEFAULT
 
 inf, nan = float("inf"), float("nan")
@@ -59,44 +61,60 @@ def test_a_curve_that_never_falls_or_starts_below_the_level_has_no_crossing() ->
     assert 1 < found.values[2] < 2
 
 
-def contexts(hinge: dict[str, Any]) -> xr.Dataset:
-    rows = np.stack([np.asarray(values, float) for values in hinge.values()])
-    return xr.Dataset({"last_watch_hinge": (("case", "seed"), rows)}, {"case": list(hinge)})
+def contexts(budgets: Any, lengths: Any, hinge: Any) -> xr.Dataset:
+    rows = np.asarray(hinge, float)
+    scales = [0.2 if budget == "short" else 0.1 for budget in budgets]
+    labels = [f"{budget}, {length}" for budget, length in zip(budgets, lengths, strict=True)]
+    fields = {"variant": labels, "initial_scale": ("variant", scales), "contexts": ("variant", lengths)}
+    return xr.Dataset({"last_watch_hinge": (("variant", "seed"), rows)}, fields)
 
 
-def test_the_required_length_is_the_smallest_that_suffices_and_thirteen_if_none_does() -> None:
-    data = contexts(
-        {
-            "short, 1": [0.1, 0.9, 0.9, 0.2], "short, 3": [0.9, 0.19, 0.9, 0.2], "short, 12": [0.1, 0.1, 0.9, 0.2],
-            "long, 2": [0.9, 0.9, 0.1, 0.1],
-        }
-    )  # fmt: skip
+def test_the_required_length_is_the_smallest_that_suffices_and_none_if_none_does() -> None:
+    budgets, lengths = ["short", "short", "short", "long"], [1, 3, 12, 2]
+    hinge = [[0.1, 0.9, 0.9, 0.2], [0.9, 0.19, 0.9, 0.2], [0.1, 0.1, 0.9, 0.2], [0.9, 0.9, 0.1, 0.1]]
+    data = contexts(budgets, lengths, hinge)
     found = measures.required_length(data, "short")
     assert found.dims == ("seed",)
-    assert found.values.tolist() == [1, 3, 13, 13]
-    assert measures.required_length(data, "long").values.tolist() == [13, 13, 2, 2]
+    assert found.values.tolist() == [1, 3, inf, inf]
+    assert measures.required_length(data, "long").values.tolist() == [inf, inf, 2, 2]
+    with pytest.raises(NotApplicable, match="not in this preset"):
+        measures.required_length(data.isel(variant=slice(3)), "long")
+
+
+def test_a_length_that_is_never_enough_counts_as_thirteen() -> None:
+    rows = [[[0.9], [0.1]], [[0.9], [0.9]]]
+    data = contexts(["short", "short"], [2, 6], np.zeros((2, 1))).drop_vars("last_watch_hinge")
+    data = data.assign(last_watch_hinge=(("fraction", "variant", "seed"), rows), fraction=[0.8, 0.2])
+    assert length_ratio.function(data).values.tolist() == [13 / 6]
 
 
 def test_the_cells_of_one_budget_are_ordered_by_length() -> None:
-    data = contexts({"short, 1": [1.0], "long, 1": [2.0], "short, 12": [3.0], "long, 4": [4.0]})
-    found = measures.by_length(data, data.last_watch_hinge, "short")
-    assert found.length.values.tolist() == [1, 12]
+    data = contexts(["short", "long", "short", "long"], [1, 1, 12, 4], [[1.0], [2.0], [3.0], [4.0]])
+    found = measures.by_length(data.last_watch_hinge, "short")
+    assert found.contexts.values.tolist() == [1, 12]
     assert found.values[:, 0].tolist() == [1, 3]
-    assert measures.by_length(data, data.last_watch_hinge, "long").values[:, 0].tolist() == [2, 4]
+    assert measures.by_length(data.last_watch_hinge, "long").values[:, 0].tolist() == [2, 4]
 
 
-def test_cases_of_tasks_are_found_by_the_number_of_tasks() -> None:
-    cases = [f"M_1={m}, n={n}" for m in (4, 6, 10) for n in (m // 2, m - 1, m)] + ["swaps", "triangles"]
-    data = xr.Dataset({"hinge": (("case", "seed"), np.arange(2.0 * len(cases)).reshape(-1, 2))}, {"case": cases})
-    for which, first in (("half", [0, 6, 12]), ("short", [2, 8, 14]), ("full", [4, 10, 16])):
-        found = measures.task_cases(data, data.hinge, which)
+def test_task_sets_are_found_by_the_number_of_tasks() -> None:
+    sizes = [(m, n) for m in (4, 6, 10) for n in (m // 2, m - 1, m)] + [(6, 6), (6, 6)]
+
+    def made(sizes: list[tuple[int, int]], tasks: list[str]) -> xr.Dataset:
+        fields = {"patterns": [m for m, _ in sizes], "task_count": [n for _, n in sizes], "tasks": tasks}
+        values = np.arange(2.0 * len(sizes)).reshape(-1, 2)
+        coordinates = {name: ("task_set", list) for name, list in fields.items()}
+        return xr.Dataset({"hinge": (("task_set", "seed"), values)}, {"task_set": range(len(sizes)), **coordinates})
+
+    data = made(sizes, ["subsampled"] * 9 + ["swaps", "triangles"])
+    for tasks, first in (("M_1/2", [0, 6, 12]), ("M_1 - 1", [2, 8, 14]), ("M_1", [4, 10, 16])):
+        found = of_the_cycle.function(data, "hinge", tasks)
         assert found.dims == ("patterns", "seed")
         assert found.patterns.values.tolist() == [4, 6, 10]
         assert found.values[:, 0].tolist() == first
     # with M_1 = 4 tasks of 5 patterns n is M_1 - 1, not M_1
-    odd = xr.Dataset({"hinge": (("case",), [1.0, 2.0])}, {"case": ["M_1=5, n=4", "M_1=4, n=4"]})
-    assert measures.task_cases(odd, odd.hinge, "full").patterns.values.tolist() == [4]
-    assert measures.task_cases(odd, odd.hinge, "short").patterns.values.tolist() == [5]
+    odd = made([(5, 4), (4, 4)], ["subsampled"] * 2)
+    assert of_the_cycle.function(odd, "hinge", "M_1").patterns.values.tolist() == [4]
+    assert of_the_cycle.function(odd, "hinge", "M_1 - 1").patterns.values.tolist() == [5]
 
 
 # Records
@@ -104,7 +122,7 @@ def test_cases_of_tasks_are_found_by_the_number_of_tasks() -> None:
 
 def test_training_is_done_at_the_first_record_below_a_fifth() -> None:
     hinge = [[1, 0.9, 0.2, 0.19, 0.3, 0.1, 0, nan], [1, 1, 1, 1, 1, 1, 0.2, nan]]
-    found = measures.reached_step(path(step=STEPS, unseen_hinge_path=hinge))
+    found = measures.solved_step(path(step=STEPS, unseen_hinge_path=hinge))
     assert found.values.tolist() == [110, inf]
 
 
@@ -140,25 +158,16 @@ def test_values_at_growth_records_need_one_in_every_seed() -> None:
         measures.at_growth(late, values)
 
 
-def test_the_last_known_value_is_that_of_the_last_record_with_one() -> None:
-    values = path(x=[[nan, 2, 3, nan], [4, nan, nan, nan], [1, nan, 7, 8]]).x
-    assert measures.last_known(values).values.tolist() == [3, 4, 8]
-    pairs = values * xr.DataArray([1, -1], dims="map")
-    assert measures.last_known(pairs).transpose("map", "seed").values.tolist() == [[3, 4, 8], [-3, -4, -8]]
-
-
-def test_the_value_at_a_step_must_be_there_in_every_run() -> None:
-    data = path(step=[[0, 50, 100, nan], [0, 100, 200, nan]], x=[[1, -2, -3, nan], [5, -6, 7, nan]])
-    assert measures.at_step(data, data.x, 100).values.tolist() == [-3, -6]
-    with pytest.raises(NotApplicable, match="no record at step 50"):
-        measures.at_step(data, data.x, 50)
-
-
 def test_a_run_counts_as_trained_up_to_a_seen_hinge_of_five_hundredths() -> None:
-    measures.require_trained(xr.DataArray([0.0, 0.05]))
-    for hinge in ([0.0, 0.0501], [0.0, nan]):
-        with pytest.raises(NotApplicable, match="not converged"):
-            measures.require_trained(xr.DataArray(hinge))
+    for hinge, passes in (([0.0, 0.05], True), ([0.0, 0.0501], False), ([0.0, nan], False)):
+        # the runs of a control need not have learnt anything
+        rows = xr.DataArray([hinge, [1.0, 1.0]], {"variant": ["intact", "frozen"]}, ["variant", "seed"])
+        data = xr.Dataset({"seen_hinge": rows})
+        if passes:
+            measures.LEARNT.check(data)
+        else:
+            with pytest.raises(NotApplicable, match="not converged"):
+                measures.LEARNT.check(data)
 
 
 # Blocks of G

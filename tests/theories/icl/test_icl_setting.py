@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 
 from lemmata.lab.errors import UserError
-from lemmata.theories.icl.setting import PromptSetting, Setting
-from lemmata.theories.icl.shift import (
+from lemmata.theories.icl.patterns import (
     branch_angle,
     coefficient_sum,
     irrelevant_family,
     reference_angle,
     reference_family,
-    require_shift,
+    require_family,
 )
+from lemmata.theories.icl.setting import PromptSetting, Setting
 from lemmata.theories.icl.tasks import SWAPS, TRIANGLES, cyclic_tasks, set_tasks
 
 ODR, ODI = reference_family(6, 30, 45.0)
@@ -67,9 +67,9 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
     ({"contexts": 0}, "contexts = 0", "at least 1"),
     ({"test_contexts": 0}, "test_contexts = 0", "at least 1"),
     ({"batch": 0}, "batch = 0", "at least 1"),
-    ({"room": 19}, "room = 19", "must hold contexts = 20"),
-    ({"test_room": 19}, "test_room = 19", "must hold test_contexts = 20"),
-    ({"test_room": 40, "test_contexts": 41}, "test_room = 40", "must hold test_contexts = 41"),
+    ({"context_room": 19}, "context_room = 19", "must hold contexts = 20"),
+    ({"test_context_room": 19}, "test_context_room = 19", "must hold test_contexts = 20"),
+    ({"test_context_room": 40, "test_contexts": 41}, "test_context_room = 40", "must hold test_contexts = 41"),
     ({"defect": "other"}, "defect = other", "one of none, irrelevant span"),
     ({**BROKEN, "odr": ODR}, "defect = irrelevant span", "no odr of your own"),
     ({**BROKEN, "class_size": 2}, "defect = irrelevant span", "class_size = 1"),
@@ -141,9 +141,9 @@ def test_a_refusal_is_one_sentence_with_the_field_its_value_and_what_is_allowed(
         {"amplitude": 0.9, "strict": False},
         {"initial_scale": 0.2},
         {"contexts": 1, "test_contexts": 1},
-        {"room": 20},
-        {"test_room": 20},
-        {"test_room": 40, "test_contexts": 40},
+        {"context_room": 20},
+        {"test_context_room": 20},
+        {"test_context_room": 40, "test_contexts": 40},
         BROKEN,
         {"heads": 2, "equal_heads": True},
         {"label_embedding": -2 * np.eye(30)[3]},
@@ -274,7 +274,7 @@ def test_the_reference_family_is_orthogonal_and_has_its_coefficient_sums(angle: 
     Setting(odr=odr, odi=odi)
 
 
-def test_the_reference_family_is_that_of_the_document() -> None:
+def test_the_reference_family_is_that_of_the_paper() -> None:
     odr, odi = reference_family(7, 12, 30.0)
     a, b = math.sqrt(0.82) * math.sqrt(3) / 2, math.sqrt(0.82) / 2
     half = math.sqrt(2) / 2
@@ -284,7 +284,7 @@ def test_the_reference_family_is_that_of_the_document() -> None:
     np.testing.assert_array_equal(odi, np.eye(12)[7:10])
 
 
-def test_the_rounded_coefficients_of_the_document_are_moved_onto_the_circle() -> None:
+def test_the_rounded_coefficients_of_the_paper_are_moved_onto_the_circle() -> None:
     assert reference_angle(0.64, 0.64) == pytest.approx(45, abs=1e-12)
     assert reference_angle(math.sqrt(0.82), 0.0) == 0
     assert reference_angle(0.0, -0.9) == pytest.approx(-90)
@@ -318,10 +318,10 @@ def test_the_branches_begin_and_end_at_the_largest_coefficient_sum() -> None:
 
 
 def test_too_few_patterns_for_the_reference_family_are_refused_where_it_is_needed() -> None:
-    require_shift(6, 3)
+    require_family(6, 3)
     for patterns, irrelevant in ((5, 25), (6, 2)):
         with pytest.raises(UserError, match="least 6 relevant and 3 irrelevant"):
-            require_shift(patterns, irrelevant)
+            require_family(patterns, irrelevant)
         np.testing.assert_array_equal(reference_family(patterns, patterns + irrelevant, 45.0)[0], 0)
 
 

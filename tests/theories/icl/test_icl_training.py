@@ -15,16 +15,16 @@ from scipy import stats
 from lemmata.lab.precision import numerics
 from lemmata.lab.simulation import stream
 from lemmata.networks.shallow import Network
-from lemmata.theories.icl.data import World, draw_world
-from lemmata.theories.icl.experiments.common import TINY, TINY_NETWORK
+from lemmata.theories.icl.data import World, draw_world, training_prompts
+from lemmata.theories.icl.experiments import TINY
 from lemmata.theories.icl.network import initialise
 from lemmata.theories.icl.setting import Setting
-from lemmata.theories.icl.training import REGISTER, train_network, training_prompts
+from lemmata.theories.icl.training import REGISTER, train_network
 
 FAST: Any = {"compiler_options": {"xla_backend_optimization_level": 0}}
 ROOM, CONTEXTS = 9, 6
 FIELDS: dict[str, Any] = {
-    **TINY, **TINY_NETWORK, "steps": 300, "record_every": 10, "records": 31, "room": ROOM, "contexts": CONTEXTS,
+    **TINY, "steps": 300, "record_every": 10, "records": 31, "context_room": ROOM, "contexts": CONTEXTS,
     "a_scale": "1/sqrt(m)", "initial_scale": 0.2, "step_size": 0.05, "moments": "register",
 }  # fmt: skip
 SETTING = Setting(**FIELDS)
@@ -61,7 +61,7 @@ def trained(setting: Setting, seed: int = 0) -> Trained:
 
 @functools.partial(jax.jit, static_argnames="count", **FAST)
 def draw_batches(problem: Any, key: jax.Array, world: World, count: int) -> Any:
-    problem = problem.only(["context_room", "batch"])
+    problem = problem.only(["context_capacity", "batch"])
     draw = lambda t: training_prompts(problem, jax.random.fold_in(stream(key, "batch"), t), world, problem.batch)  # noqa: E731
     return jax.vmap(draw)(np.arange(count))
 
@@ -96,7 +96,7 @@ def descend(network: Any, a: Any, batch: Any, step_size: float, attention: float
 
 
 @pytest.mark.parametrize(
-    "changed", [{}, {"labels": "shuffled"}, {"train_attention": 0}], ids=["true", "coins", "frozen"]
+    "changed", [{}, {"label_order": "shuffled"}, {"train_attention": 0}], ids=["true", "coins", "frozen"]
 )
 def test_training_is_plain_sgd_on_a_fresh_batch_at_every_step(changed: dict[str, Any]) -> None:
     setting = SETTING.replace(steps=STEPS, step_size=0.8, **changed)
@@ -131,7 +131,7 @@ def test_frozen_attention_leaves_keys_and_queries_untouched_to_the_bit() -> None
 
 def test_shuffled_query_labels_are_fair_coins_whatever_the_true_label() -> None:
     world = trained(SETTING.replace(steps=STEPS, step_size=0.8)).world
-    true, coins = (batches(s, world, seed=3, count=20) for s in (SETTING, SETTING.replace(labels="shuffled")))
+    true, coins = (batches(s, world, seed=3, count=20) for s in (SETTING, SETTING.replace(label_order="shuffled")))
     np.testing.assert_array_equal(coins.contexts, true.contexts)
     assert set(coins.label.flat) == {-1.0, 1.0}
     for sign in (-1, 1):
@@ -142,7 +142,7 @@ def test_shuffled_query_labels_are_fair_coins_whatever_the_true_label() -> None:
 
 def test_the_same_seed_has_the_same_patterns_and_initial_weights_in_every_cell() -> None:
     key = jax.random.key(7)
-    cells = [SETTING, SETTING.replace(fraction=0.3, steps=5, labels="shuffled", step_size=0.1, contexts=2)]
+    cells = [SETTING, SETTING.replace(fraction=0.3, steps=5, label_order="shuffled", step_size=0.1, contexts=2)]
     worlds = [jax.device_get(draw_world(cell.problem(), key)) for cell in cells]
     starts = [jax.device_get(initialise(cell.problem(), key)) for cell in cells]
     for one, two in zip(jax.tree.leaves((worlds[0], starts[0])), jax.tree.leaves((worlds[1], starts[1])), strict=True):

@@ -11,8 +11,8 @@ from ts_cases import near
 from lemmata.lab.errors import UserError
 from lemmata.theories import teacher_student
 from lemmata.theories.teacher_student import bounds
-from lemmata.theories.teacher_student.limit import follow_limit
-from lemmata.theories.teacher_student.reduced import Task, pattern
+from lemmata.theories.teacher_student.dynamics.limit import follow_limit
+from lemmata.theories.teacher_student.dynamics.reduced import Task, pattern
 
 GIVEN: dict[str, Any] = {"tokens": 36, "support": 4, "strength": 10.0, "slope": 0.0, "step_size": 0.05}
 TASK = Task(36.0, 4.0, 10.0, 0.0, 0.05)
@@ -80,7 +80,7 @@ def test_the_start_of_the_exact_dynamics() -> None:
 
 
 def test_the_noise_floor_has_its_two_terms() -> None:
-    base = {"outputs": 10, "features": 10, "batch": 100, "noise": 1.0}
+    base = {"outputs": 10, "dimension": 10, "batch": 100, "label_noise": 1.0}
     # the column "floor" of the table of E2
     for D, K, strength, slope, eta, M, floor in (
         (36, 4, 100, 0.0, 0.05, 10, 0.057), (20, 3, 100, 0.0, 0.05, 10, 0.043), (20, 4, 10, 1.0, 0.02, 10, 0.025),
@@ -88,10 +88,10 @@ def test_the_noise_floor_has_its_two_terms() -> None:
     ):  # fmt: skip
         given = {"tokens": D, "support": K, "strength": strength, "slope": slope, "step_size": eta}
         assert bounds.noise_floor(**{**base, "outputs": M}, **given) == pytest.approx(floor, abs=6e-4)
-    found = bounds.noise_floor(outputs=3, features=7, batch=20, noise=0.4, **{**GIVEN, "slope": 0.1})
+    found = bounds.noise_floor(outputs=3, dimension=7, batch=20, label_noise=0.4, **{**GIVEN, "slope": 0.1})
     first = 0.05 * 3 * 7 * 36 * 0.505 * 0.16 / (4 * 20 * 4)
     assert found == near(first + 0.05 * 0.505 * 0.16 * 10 * 3 / (4 * 20 * 16), 1e-13)
-    assert bounds.noise_floor(**{**base, "noise": 0.0}, **GIVEN) == 0
+    assert bounds.noise_floor(**{**base, "label_noise": 0.0}, **GIVEN) == 0
 
 
 def test_the_bounds_on_the_gaps_have_their_formulas() -> None:
@@ -131,8 +131,8 @@ def test_numbers_move_the_right_way() -> None:
         "T_epsilon": ({"moment": 1.0, "epsilon": 1.0}, {"moment": +1, "epsilon": -1, "tokens": +1, "strength": +1}),
         "ood_bound": ({"moment": 1.0, "steps": 1e6}, {"moment": +1, "steps": -1}),
         "noise_floor": (
-            {"outputs": 3, "features": 3, "batch": 9, "noise": 1.0},
-            {"outputs": +1, "batch": -1, "noise": +1, "tokens": +1, "support": -1, "step_size": +1, "slope": +1},
+            {"outputs": 3, "dimension": 3, "batch": 9, "label_noise": 1.0},
+            {"outputs": +1, "batch": -1, "label_noise": +1, "tokens": +1, "support": -1, "step_size": +1, "slope": +1},
         ),
     }
     for name, (more, directions) in rising.items():

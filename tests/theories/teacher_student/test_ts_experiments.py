@@ -15,23 +15,25 @@ EXPERIMENTS = teacher_student.theory.experiments
 NAMES = [name for name in EXPERIMENTS if name != "exp-e4-mnist"]
 PRESETS = ("smoke", "quick", "paper")
 QUICK: dict[str, tuple[int, str, dict[str, Any], dict[str, int]]] = {
-    "p1-pattern": (2, "float64", {"tokens": 24, "support": 3, "features": 5, "outputs": 3, "step_size": 0.05,
+    "p1-pattern": (2, "float64", {"tokens": 24, "support": 3, "dimension": 5, "outputs": 3, "step_size": 0.05,
                                   "steps": 3000, "records": 30, "strength": 26.0},
-                   {"case": 11, "negative_slope": 3, "positions": 2}),
-    "p3-along-run": (1, "float64", {"escapes": 3.0, "records": 60}, {"run": 8, "negative_slope": 3}),
-    "p17-escape": (1, "float64", {}, {"sweep": 17, "negative_slope": 3}),
+                   {"variant": 11, "negative_slope": 3, "positions": 2}),
+    "p3-along-run": (1, "float64", {"escapes": 3.0, "records": 60}, {"variant": 8, "negative_slope": 3}),
+    "p17-escape": (1, "float64", {}, {"variant": 17, "negative_slope": 3}),
     "t3-late": (1, "float64", {"escapes": 1e4, "first_escape": 1e2, "records": 42, "step_size": 0.05},
                 {"size": 6, "negative_slope": 3, "frozen": 3}),
     "t3-dimension": (1, "float64", {"support": 2, "strength": 4.0}, {"tokens": 4, "negative_slope": 3}),
-    "t5-ood": (3, "float64", {"tokens": 12, "support": 2, "features": 4, "outputs": 3, "strength": 10.0,
-                              "value_law": "positive", "inputs": 50_000, "noise_draws": 400, "batch": 100,
-                              "noise": 1.0, "budget": 100.0, "step_size": 0.05, "teacher": "cnn"},
-               {"data": 10, "negative_slope": 3}),
+    "t5-ood": (3, "float64", {"tokens": 12, "support": 2, "dimension": 4, "outputs": 3, "strength": 10.0,
+                              "value_law": "positive", "test_inputs": 50_000, "noise_draws": 400, "batch": 100,
+                              "label_noise": 1.0, "budget": 100.0, "step_size": 0.05, "teacher": "cnn"},
+               {"test_data": 10, "negative_slope": 3}),
     "c2-phases": (1, "float64", {"support": 1}, {"size": 2, "negative_slope": 3}),
-    "exp-e1-blocks": (2, "float32", {"tokens": 20, "support": 3, "features": 10, "outputs": 10, "strength": 100.0,
-                                     "steps": 10_000, "batch": 100, "noise": 1.0, "init_scale": 1e-3}, {"run": 6}),
-    "exp-e2-curves": (2, "float32", {"steps": 10_000, "batch": 100, "test_samples": 100, "noise": 1.0, "kink": 1.0},
-                      {"task": 9, "dynamics": 2}),
+    "exp-e1-blocks": (2, "float32", {"tokens": 20, "support": 3, "dimension": 10, "outputs": 10, "strength": 100.0,
+                                     "steps": 10_000, "batch": 100, "label_noise": 1.0, "initial_scale": 1e-3},
+                      {"variant": 6}),
+    "exp-e2-curves": (2, "float32", {"steps": 10_000, "batch": 100, "test_samples": 100, "label_noise": 1.0,
+                                     "kink": 1.0},
+                      {"variant": 9, "dynamics": 2}),
 }  # fmt: skip
 
 
@@ -98,10 +100,10 @@ def test_every_cell_of_every_preset_is_valid(name: str, preset: str) -> None:
 RUN = ("p1-pattern", "p3-along-run", "p17-escape", "t3-late", "c2-phases", "exp-e1-blocks", "exp-e2-curves")
 FEWER: dict[str, dict[str, Any]] = {
     "p1-pattern": {"negative_slope": [0.0], "positions": ["haar"]},
-    "exp-e1-blocks": {"run": ["ReLU", "ReLU, K = D"]},
-    "exp-e2-curves": {"task": ["GSLP"]},
+    "exp-e1-blocks": {"variant": ["ReLU", "ReLU, K = D"]},
+    "exp-e2-curves": {"variant": ["GSLP"]},
     "p3-along-run": {"negative_slope": [1.0]},
-    "p17-escape": {"sweep": ["λ=1", "M=4", "D=20, K=D/20"]},
+    "p17-escape": {"variant": ["λ=1", "M=4", "D=20, K=D/20"]},
 }
 
 
@@ -119,6 +121,6 @@ def test_an_experiment_leaves_what_it_declares(name: str) -> None:
     for label, values in data.data_vars.items():
         variable = declared[str(label)]
         assert values.dims == (*axes, "seed", *variable.dims)
-        if not variable.optional and variable.name not in ("first_above", "fitted"):
+        if not variable.optional and variable.name not in ("violated_step", "fitted_step"):
             there = np.isfinite(values) | (~used if "record" in values.dims else False)
             assert bool(there.all()), label

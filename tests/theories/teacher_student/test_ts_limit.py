@@ -15,9 +15,9 @@ from scipy import integrate
 from ts_cases import SLOPES, iterate, near, random_tasks
 
 from lemmata.lab.precision import numerics
-from lemmata.theories.teacher_student import reduced
-from lemmata.theories.teacher_student.limit import escape_gap, escape_integral, follow_limit
-from lemmata.theories.teacher_student.reduced import Scalars, Task, at_score, pattern, step
+from lemmata.theories.teacher_student.dynamics import reduced
+from lemmata.theories.teacher_student.dynamics.limit import escape_gap, escape_integral, follow_limit
+from lemmata.theories.teacher_student.dynamics.reduced import Scalars, Task, at_score, pattern, step
 
 
 @pytest.fixture(autouse=True)
@@ -78,7 +78,7 @@ def test_the_escape_integral_can_hold_the_values_at_the_teacher() -> None:
 
     def density(p: float) -> float:
         at = at_score(task, p)
-        return 4 * 18 * at.width / (3.0 * reduced.parts(task, at)[0] * at.mass**3)
+        return 4 * 18 * at.column_square / (3.0 * reduced.f3_parts(task, at)[0] * at.mass**3)
 
     expected = integrate.quad(density, 1 / 20, 1 / 4, epsrel=1e-11)[0]
     assert escape_integral(task, slow=False) == near(expected, rel=1e-8)
@@ -92,7 +92,7 @@ def test_the_slow_manifold_has_its_identity_form() -> None:
     for task, p, _ in random_tasks(50, 9):
         task = task._replace(slope=1.0)
         at = at_score(task, p)
-        expected = task.step_size * task.strength / task.support * p**3 * at.mass**3 / at.width**2
+        expected = task.step_size * task.strength / task.support * p**3 * at.mass**3 / at.column_square**2
         assert reduced.slow_rate(task, p) == near(expected, rel=1e-11)
         half = reduced.slow_rate(task, p, 0.5 * reduced.quasi_scale(task, at))
         assert half == near(0.5 * expected, rel=1e-11)
@@ -131,16 +131,16 @@ def test_the_limit_reports_when_values_fit_and_attention_escapes() -> None:
     task = Task(20, 1, 2.0, 0.1, 0.001)
     path = follow_limit(task, [0, 10, 1e6])
     assert (path.value[0], path.gap[0]) == (0, 0)
-    assert path.fitted == near(math.log(20) / (0.001 * 0.505), rel=0.03)
-    assert path.escape * 0.001 == near(escape_integral(task), rel=0.03)
-    assert path.fitted < path.escape
-    before, after = follow_limit(task, [path.escape * (1 - 1e-6), path.escape * (1 + 1e-6)]).gap
+    assert path.fitted_step == near(math.log(20) / (0.001 * 0.505), rel=0.03)
+    assert path.escape_step * 0.001 == near(escape_integral(task), rel=0.03)
+    assert path.fitted_step < path.escape_step
+    before, after = follow_limit(task, [path.escape_step * (1 - 1e-6), path.escape_step * (1 + 1e-6)]).gap
     assert before < escape_gap(task) < after
     (fit,) = follow_limit(task, [1e6], gaps=[escape_gap(task)]).value_at
     assert fit == near(reduced.quasi_scale(task, at_score(task, 0.5)), rel=0.02)
     assert np.isnan(follow_limit(task, [100], gaps=[1.0]).value_at).all()
     early = follow_limit(task, [100])
-    assert (early.fitted, early.escape) == (math.inf, math.inf)
+    assert (early.fitted_step, early.escape_step) == (math.inf, math.inf)
 
 
 @pytest.mark.parametrize("slope", SLOPES)

@@ -16,9 +16,9 @@ import pytest
 from ts_cases import SLOPES, Run, descend, near, small_task, small_teacher
 
 from lemmata.lab.precision import numerics
+from lemmata.theories.teacher_student.dynamics.population import population_excess, population_gradient
+from lemmata.theories.teacher_student.dynamics.reduced import excess, pattern, score_error
 from lemmata.theories.teacher_student.network import Weights, position_scores, respond
-from lemmata.theories.teacher_student.population import population_excess, population_gradient
-from lemmata.theories.teacher_student.reduced import excess, pattern, score_error
 from lemmata.theories.teacher_student.teachers import Teacher
 
 UNIFORM = np.full((6, 6), 1 / 6)
@@ -356,7 +356,7 @@ def test_scaling_the_teacher_multiplies_the_velocity_of_the_logits_by_its_square
 @pytest.mark.parametrize("slope", SLOPES)
 def test_only_the_squared_norm_of_the_teacher_matters(slope) -> None:
     two = small_teacher("gcn", strength=20.0)
-    four = small_teacher("gcn", strength=20.0, value_law="scaled_rows", outputs=4, features=5)
+    four = small_teacher("gcn", strength=20.0, value_law="scaled_rows", outputs=4, dimension=5)
     one, other = descend(two, slope, 0.1), descend(four, slope, 0.1)
     assert learned(one, two)
     scale = one.values[:, 0, 0] / two.values[0, 0]

@@ -18,10 +18,11 @@ import pytest
 from ts_cases import SLOPES, descend, iterate, near, random_tasks, small_task, small_teacher
 
 from lemmata.lab.precision import numerics
-from lemmata.theories.teacher_student import gaussian, reduced
-from lemmata.theories.teacher_student.limit import gap_at
-from lemmata.theories.teacher_student.population import population_excess
-from lemmata.theories.teacher_student.reduced import Pattern, Scalars, Task, at_score, pattern, step
+from lemmata.theories.teacher_student import gaussian
+from lemmata.theories.teacher_student.dynamics import reduced
+from lemmata.theories.teacher_student.dynamics.limit import gap_at
+from lemmata.theories.teacher_student.dynamics.population import population_excess
+from lemmata.theories.teacher_student.dynamics.reduced import Pattern, Scalars, Task, at_score, pattern, step
 
 
 @pytest.fixture(autouse=True)
@@ -93,8 +94,8 @@ def test_the_summands_at_the_start_have_their_known_values() -> None:
     expected = {"1": 0.125, "21": 0.03125, "22": 0.03125, "3": 0.06676937, "4": 0.02841109, "5": 0.00497359}
     assert found == {name: pytest.approx(value, abs=6e-9) for name, value in expected.items()}
     assert reduced.quasi_scale(task, at) == pytest.approx(1.0683098862, abs=6e-11)
-    assert reduced.own(task, at) == near(found["1"], rel=1e-14)
-    assert reduced.pull(task, at) == near(found["3"] / 0.5, rel=1e-14)
+    assert reduced.mean_square(task, at) == near(found["1"], rel=1e-14)
+    assert reduced.overlap(task, at) == near(found["3"] / 0.5, rel=1e-14)
 
 
 def test_the_pattern_is_a_softmax_of_two_values() -> None:
@@ -105,9 +106,9 @@ def test_the_pattern_is_a_softmax_of_two_values() -> None:
         assert at.score == near(math.exp(c) / mass, rel=1e-13)
         assert at.mass == near((task.tokens - task.support) / mass, rel=1e-13)
         norm = task.support * at.score**2 + at.mass**2 / (task.tokens - task.support)
-        assert at.width == near((task.tokens - task.support) * norm, rel=1e-13)
+        assert at.column_square == near((task.tokens - task.support) * norm, rel=1e-13)
         D, K, p = task.tokens, task.support, at.score
-        assert at.width == near(D * K * p**2 - 2 * K * p + 1, rel=1e-9)
+        assert at.column_square == near(D * K * p**2 - 2 * K * p + 1, rel=1e-9)
         assert pattern(task, 0.0).score == near(1 / D, rel=1e-14)
 
 
@@ -121,7 +122,7 @@ def test_the_lead_of_the_score_keeps_its_digits_at_the_start() -> None:
     for task, _, rng in random_tasks(50, 10):
         c = 10 ** float(rng.uniform(-12, -9))
         # Dp - 1 = (D - K)(1 - e^{-c}) p
-        assert pattern(task, c).lead == near((task.tokens - task.support) / task.tokens * c, rel=2e-9)
+        assert pattern(task, c).over_uniform == near((task.tokens - task.support) / task.tokens * c, rel=2e-9)
 
 
 @pytest.mark.parametrize("temperature", [1.0, 3.0])
@@ -137,16 +138,16 @@ def test_states_and_gaps_are_inverse_and_share_the_invariant(temperature) -> Non
 def test_the_parts_add_up_to_the_summands_of_the_recursion() -> None:
     for task, p, _ in random_tasks(100, 2):
         at, D, K = at_score(task, p), task.tokens, task.support
-        A, B = reduced.parts(task, at)
+        A, B = reduced.f3_parts(task, at)
         F = summands(task, at)
         assert F["3"] == near(A + B, rel=1e-12)
-        assert K * F["4"] == near(A + (D - K) * K * p**2 / at.width * B, rel=1e-12)
-        assert F["5"] == pytest.approx(at.mass**2 / ((D - K) * at.width) * B, rel=1e-12, abs=1e-300)
+        assert K * F["4"] == near(A + (D - K) * K * p**2 / at.column_square * B, rel=1e-12)
+        assert F["5"] == pytest.approx(at.mass**2 / ((D - K) * at.column_square) * B, rel=1e-12, abs=1e-300)
         theta = math.atan(math.sqrt(K * (D - K)) * p / at.mass)
         assert reduced.angle(task, at) == near(theta, rel=1e-13)
         assert reduced.quasi_scale(task, at) == near(F["3"] / (K * p * F["1"]), rel=1e-12)
         if task.slope == 1:
-            assert reduced.quasi_scale(task, at) == near((D - K) * p / at.width, rel=1e-12)
+            assert reduced.quasi_scale(task, at) == near((D - K) * p / at.column_square, rel=1e-12)
 
 
 def test_increments_are_those_of_the_deviation() -> None:
@@ -154,16 +155,16 @@ def test_increments_are_those_of_the_deviation() -> None:
     for task, p, rng in random_tasks(200, 3):
         at, D, K = at_score(task, p), task.tokens, task.support
         alpha = float(rng.uniform(-3, 1))
-        A, B = reduced.parts(task, at)
+        A, B = reduced.f3_parts(task, at)
         width = A / (A + B) * at.mass / (K * p * (D * p - 1))
-        assert reduced.half_width(task, at) == near(width, rel=1e-12)
+        assert reduced.deviation_unit(task, at) == near(width, rel=1e-12)
         value = (1 + alpha * width) * reduced.quasi_scale(task, at)
         assert reduced.deviation(task, value, at) == pytest.approx(alpha, rel=1e-8, abs=1e-8)
         F = summands(task, at)
         on = F["4"] / p - F["3"] - K * value * (F["21"] - p * F["1"])
-        assert abs(on - at.mass**2 * (1 - alpha) * A / (K * p * at.width)) < 1e-12
+        assert abs(on - at.mass**2 * (1 - alpha) * A / (K * p * at.column_square)) < 1e-12
         off = (F["3"] - (D - K) * F["5"] / at.mass) / (K * p) - value * (F["1"] - (D - K) * F["22"] / at.mass)
-        assert abs(off - at.mass * (1 - alpha) * A / (K * p * at.width)) < 1e-12
+        assert abs(off - at.mass * (1 - alpha) * A / (K * p * at.column_square)) < 1e-12
 
 
 @pytest.mark.parametrize(("D", "K", "peak"), [(36, 4, 2.0), (400, 4, 5.5), (64, 2, (1 + math.sqrt(32)) / 2)])
@@ -208,7 +209,7 @@ def plain_excess(task: Task, value: float, at: Pattern) -> float:
     r = math.sqrt(K * (D - K))
     mean = (1 + kappa) ** 2 * p / 4 + (1 - kappa) ** 2 / (2 * math.pi) * (at.mass / r + p * math.atan(r * p / at.mass))
     square = (1 + kappa**2) / 2
-    return 0.5 * task.strength * D * (square * (value**2 * at.width / (D - K) + 1 / K) - 2 * value * mean)
+    return 0.5 * task.strength * D * (square * (value**2 * at.column_square / (D - K) + 1 / K) - 2 * value * mean)
 
 
 def test_the_excess_is_the_bracket_of_the_reduced_dynamics() -> None:
@@ -390,7 +391,7 @@ def test_with_all_tokens_in_the_support_the_values_contract_and_attention_rests(
 def test_with_all_tokens_in_the_support_the_quasi_stationary_scale_is_one(slope) -> None:
     task = Task(6.0, 6.0, 5.0, slope, 0.1)
     at = pattern(task, 0.0)
-    assert reduced.own(task, at) == near((1 + slope**2) / 2 / 6, rel=1e-14)
+    assert reduced.mean_square(task, at) == near((1 + slope**2) / 2 / 6, rel=1e-14)
     assert reduced.quasi_scale(task, at) == near(1, rel=1e-14)
     assert reduced.plain_excess(task, 0.4, at) == near(reduced.excess(task, 0.4, at), rel=1e-13)
     with np.errstate(all="raise"):

@@ -18,7 +18,7 @@ LISTED: dict[str, Any] = {"teacher": "supports", "tokens": 4, "support": 2, "sup
 HALVES = np.kron(np.eye(2), np.full((2, 2), 0.5))
 SCORED: dict[str, Any] = {"teacher": "scores", "tokens": 4, "support": 2, "given_scores": HALVES}
 ROWS = np.array([[1.0, 0, 2], [0, 3, 0]])
-VALUED: dict[str, Any] = {"value_law": "given", "outputs": 2, "features": 3, "given_values": ROWS}
+VALUED: dict[str, Any] = {"value_law": "given", "outputs": 2, "dimension": 3, "given_values": ROWS}
 PLACED: dict[str, Any] = {
     "teacher": "layer", "tokens": 4, "support": 1, "positions": "given", "given_positions": np.eye(4)[::-1],
 }  # fmt: skip
@@ -39,13 +39,13 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"support": 21}, "support = 21 is not allowed: at most tokens = 20."),
     ({"support": 2.5}, "support = 2.5 is not allowed"),
     ({"tokens": 1}, "tokens = 1 is not allowed: tokens (tokens (patches, nodes, groups)) is an integer at least 2"),
-    ({"features": 0}, "features = 0 is not allowed"),
+    ({"dimension": 0}, "dimension = 0 is not allowed"),
     ({"outputs": 0}, "outputs = 0 is not allowed"),
     ({"negative_slope": -0.01}, "negative_slope = -0.01 is not allowed"),
     ({"negative_slope": 1.01}, "negative_slope = 1.01 is not allowed"),
     ({"negative_slope": math.nan}, "negative_slope = nan is not allowed"),
-    ({"noise": -1.0}, "noise = -1 is not allowed"),
-    ({"noise": math.inf}, "noise = inf is not allowed"),
+    ({"label_noise": -1.0}, "label_noise = -1 is not allowed"),
+    ({"label_noise": math.inf}, "label_noise = inf is not allowed"),
     ({"batch": 0}, "batch = 0 is not allowed"),
     ({"test_samples": 1}, "test_samples = 1 is not allowed"),
     ({"step_size": 0.0}, "step_size = 0 is not allowed: step_size (step size) is a number greater than 0"),
@@ -55,7 +55,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"strength": -1.0}, "strength = -1 is not allowed"),
     ({"kink": 1.5}, "kink = 1.5 is not allowed"),
     ({"kink": -0.5}, "kink = -0.5 is not allowed"),
-    ({"init_scale": -1.0}, "init_scale = -1 is not allowed"),
+    ({"initial_scale": -1.0}, "initial_scale = -1 is not allowed"),
     ({"dynamics": "limit", "start": "slope"}, "start = slope is a convention of the first step"),
     ({"start_gap": -1.0}, "start_gap = -1 is not allowed"),
     ({"temperature": 0.0}, "temperature = 0 is not allowed"),
@@ -100,7 +100,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"teacher": "gslp", "outputs": 1, "support": 2}, "support = 2 is not allowed: teacher=gslp has support 1."),
     ({"teacher": "gslp", "support": 1}, "outputs = 10 is not allowed: teacher=gslp has one output."),
     ({"teacher": "layer"}, "support = 3 is not allowed: teacher=layer has support 1."),
-    ({"teacher": "sts", "outputs": 4}, "outputs = 4 is not allowed: with V* the identity it equals features = 10."),
+    ({"teacher": "sts", "outputs": 4}, "outputs = 4 is not allowed: with V* the identity it equals dimension = 10."),
     # supports
     ({**LISTED, "supports": SUPPORTS[:3]}, "supports has shape (3, 2); allowed is (4, 2)."),
     ({**LISTED, "supports": SUPPORTS[:, :1]}, "supports has shape (4, 1); allowed is (4, 2)."),
@@ -129,9 +129,9 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
      "given_scores (score matrix for teacher=scores) must be an array of finite numbers."),
     # values
     ({"value_law": "identity", "outputs": 4},
-     "outputs = 4 is not allowed: with V* the identity it equals features = 10."),
+     "outputs = 4 is not allowed: with V* the identity it equals dimension = 10."),
     ({"value_law": "two_rows"}, "value_law = two_rows has outputs = 2 and at least as many features, not 10 and 10."),
-    ({"value_law": "two_rows", "outputs": 2, "features": 1},
+    ({"value_law": "two_rows", "outputs": 2, "dimension": 1},
      "value_law = two_rows has outputs = 2 and at least as many features, not 2 and 1."),
     ({**VALUED, "given_values": None}, "given_values is missing"),
     ({**VALUED, "given_values": ROWS.T}, "given_values has shape (3, 2); allowed is (2, 3)."),
@@ -153,8 +153,8 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
      "dynamics = recursion is exact for student=position only, not for student = factored."),
     ({"student": "standard", "dynamics": "limit"},
      "dynamics = limit is exact for student=position only, not for student = standard."),
-    ({"init_scale": 0.01}, "init_scale = 0.01 needs dynamics=online; the exact dynamics start at C_1 V*."),
-    ({"init_scale": 0.01, "dynamics": "limit"}, "init_scale = 0.01 needs dynamics=online"),
+    ({"initial_scale": 0.01}, "initial_scale = 0.01 needs dynamics=online; the exact dynamics start at C_1 V*."),
+    ({"initial_scale": 0.01, "dynamics": "limit"}, "initial_scale = 0.01 needs dynamics=online"),
     ({"defect": "row_softmax", "dynamics": "recursion"},
      "dynamics = recursion has no defect = row_softmax: its pattern would not be kept."),
     ({"defect": "coloured_inputs", "dynamics": "limit"}, "dynamics = limit has no defect = coloured_inputs"),
@@ -171,7 +171,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"teacher": "cnn", "support": 20, "dynamics": "limit"},
      "support = tokens leaves attention nothing to learn and no T*; use dynamics=recursion and steps."),
     ({"teacher": "cnn", "support": 20, "escapes": 2.0}, "support = tokens leaves attention nothing to learn and no T*"),
-    ({"room": 19}, "room = 19 is less than tokens = 20."),
+    ({"token_room": 19}, "token_room = 19 is less than tokens = 20."),
 ]  # fmt: skip
 
 
@@ -199,17 +199,17 @@ def test_a_setting_that_is_not_allowed_is_refused_in_one_sentence(fields, said) 
         {"graph": "regular", "tokens": 7, "support": 3},
         {"positions": "hadamard", "tokens": 32},
         {"negative_slope": 0.0},
-        {"value_law": "two_rows", "outputs": 2, "features": 2},
+        {"value_law": "two_rows", "outputs": 2, "dimension": 2},
         {"teacher": "gslp", "support": 1, "outputs": 1},
         {"teacher": "sts", "support": 4},
         {"teacher": "sts", "outputs": 4, "value_law": "gaussian"},
-        {"init_scale": 0.01, "dynamics": "online", "student": "full"},
+        {"initial_scale": 0.01, "dynamics": "online", "student": "full"},
         {"start_gap": 0.1, "start_scale": 1.0, "dynamics": "online"},
         {"defect": "coloured_inputs", "dynamics": "online"},
         {"steps": 2**31 - 1},
         {"steps": 10**16, "dynamics": "limit"},
         {"steps": 2**31, "escapes": 2.0, "first_escape": 1.0},
-        {"noise": 0.0, "batch": 1},
+        {"label_noise": 0.0, "batch": 1},
     ],
 )
 def test_the_ends_of_what_is_allowed_are_accepted_without_a_warning(fields) -> None:
@@ -218,9 +218,9 @@ def test_the_ends_of_what_is_allowed_are_accepted_without_a_warning(fields) -> N
 
 def test_the_defaults_are_those_of_the_specification() -> None:
     plain = Setting()
-    assert (plain.features, plain.outputs, plain.noise, plain.batch) == (10, 10, 1.0, 100)
-    assert (plain.value_law, plain.normalize_rows, plain.positions, plain.start) == ("teacher", False, "haar", "limit")
-    assert (plain.init_scale, plain.start_scale, plain.start_gap, plain.kink) == (0, 0, 0, 1)
+    assert (plain.dimension, plain.outputs, plain.label_noise, plain.batch) == (10, 10, 1.0, 100)
+    assert (plain.value_law, plain.normalise_rows, plain.positions, plain.start) == ("teacher", False, "haar", "limit")
+    assert (plain.initial_scale, plain.start_scale, plain.start_gap, plain.kink) == (0, 0, 0, 1)
 
 
 WARNED: list[tuple[dict[str, Any], str]] = [
@@ -257,7 +257,7 @@ def test_a_violated_assumption_is_one_warning(fields, said) -> None:
         {"kink": 0.0, "negative_slope": 0.0},
         {"kink": 0.0, "negative_slope": 0.0, "dynamics": "limit"},
         {"kink": 0.1, "negative_slope": 0.0, "dynamics": "online"},
-        {"kink": 0.0, "negative_slope": 0.0, "dynamics": "online", "init_scale": 0.01},
+        {"kink": 0.0, "negative_slope": 0.0, "dynamics": "online", "initial_scale": 0.01},
         {"kink": 0.0, "negative_slope": 0.0, "start": "slope", "start_scale": 0.5},
     ],
 )
@@ -283,10 +283,10 @@ def test_a_change_is_validated_against_the_other_fields() -> None:
 
 
 def test_assignments_are_read_as_the_declared_kinds() -> None:
-    words = ["negative_slope=.1", "tokens=64", "steps=1e12", "normalize_rows=true", "teacher=cnn_2d", "dynamics=limit"]
+    words = ["negative_slope=.1", "tokens=64", "steps=1e12", "normalise_rows=true", "teacher=cnn_2d", "dynamics=limit"]
     parsed = Setting.parse(words)
     assert parsed == {
-        "negative_slope": 0.1, "tokens": 64, "steps": 10**12, "normalize_rows": True, "teacher": "cnn_2d",
+        "negative_slope": 0.1, "tokens": 64, "steps": 10**12, "normalise_rows": True, "teacher": "cnn_2d",
         "dynamics": "limit",
     }  # fmt: skip
     assert type(parsed["steps"]) is int

@@ -32,7 +32,7 @@ def _float64() -> Iterator[None]:
 
 
 def scores_of(seed: int = 0, **fields: Any) -> np.ndarray:
-    return make_teacher(Setting(**{"features": 3, "outputs": 3, **fields}), seed).scores
+    return make_teacher(Setting(**{"dimension": 3, "outputs": 3, **fields}), seed).scores
 
 
 def values_of(seed: int = 0, **fields: Any) -> np.ndarray:
@@ -40,7 +40,7 @@ def values_of(seed: int = 0, **fields: Any) -> np.ndarray:
 
 
 def positions_of(seed: int = 0, **fields: Any) -> np.ndarray:
-    return make_teacher(Setting(**{"teacher": "layer", "support": 1, "features": 1, "outputs": 1, **fields}), seed)[2]
+    return make_teacher(Setting(**{"teacher": "layer", "support": 1, "dimension": 1, "outputs": 1, **fields}), seed)[2]
 
 
 def window(i: int, height: int, width: int, size: int) -> set[int]:
@@ -152,7 +152,7 @@ def test_random_two_regular_graphs_on_six_nodes_are_uniform() -> None:
 
 
 def test_gaussian_values_are_standard_normal_and_positive_ones_their_sizes() -> None:
-    size = {"outputs": 6, "features": 5}
+    size = {"outputs": 6, "dimension": 5}
     drawn = np.stack([values_of(seed, **size) for seed in range(300)])
     assert drawn.shape == (300, 6, 5)
     for moment, mean, variance in ((1, 0, 1), (2, 1, 2), (3, 0, 15), (4, 3, 96)):
@@ -183,7 +183,7 @@ def test_scaled_rows_are_a_half_one_and_two_times_gaussian_ones_in_turn() -> Non
 
 @pytest.mark.parametrize("strength", [0.0, 26.0])
 def test_equal_rows_keep_the_sum_of_the_norms_of_scaled_rows_and_their_directions(strength) -> None:
-    fields = {"outputs": 3, "features": 5, "strength": strength}
+    fields = {"outputs": 3, "dimension": 5, "strength": strength}
     scaled, equal = (values_of(2, value_law=kind, **fields) for kind in ("scaled_rows", "equal_rows"))
     norms = np.linalg.norm(equal, axis=1)
     np.testing.assert_allclose(norms, np.linalg.norm(scaled, axis=1).sum() / 3, rtol=1e-14)
@@ -194,17 +194,17 @@ def test_equal_rows_keep_the_sum_of_the_norms_of_scaled_rows_and_their_direction
 
 
 def test_two_rows_are_orthogonal_with_nine_tenths_and_one_tenth_of_the_strength() -> None:
-    rows = values_of(value_law="two_rows", outputs=2, features=3, strength=40.0)
+    rows = values_of(value_law="two_rows", outputs=2, dimension=3, strength=40.0)
     np.testing.assert_allclose(rows @ rows.T, np.diag([36.0, 4.0]), atol=1e-13)
-    rows = values_of(value_law="two_rows", outputs=2, features=2)
+    rows = values_of(value_law="two_rows", outputs=2, dimension=2)
     np.testing.assert_allclose(rows @ rows.T, np.diag([0.9, 0.1]), atol=1e-15)
 
 
 def test_rows_are_normalised_first_and_rescaled_to_the_strength_then() -> None:
     plain = values_of(5, outputs=4)
-    unit = values_of(5, outputs=4, normalize_rows=True)
+    unit = values_of(5, outputs=4, normalise_rows=True)
     np.testing.assert_allclose(unit, plain / np.linalg.norm(plain, axis=1)[:, None], rtol=1e-14)
-    np.testing.assert_allclose(values_of(5, outputs=4, normalize_rows=True, strength=36.0), 3 * unit, rtol=1e-14)
+    np.testing.assert_allclose(values_of(5, outputs=4, normalise_rows=True, strength=36.0), 3 * unit, rtol=1e-14)
     strong = values_of(5, outputs=4, strength=36.0)
     assert np.sum(strong**2) == pytest.approx(36)
     np.testing.assert_allclose(strong / strong[0, 0], plain / plain[0, 0], rtol=1e-13)
@@ -212,9 +212,9 @@ def test_rows_are_normalised_first_and_rescaled_to_the_strength_then() -> None:
 
 def test_given_values_are_taken_as_they_are() -> None:
     given = [[3, 0, 4], [0, 1, 0]]
-    fields = {"value_law": "given", "given_values": given, "outputs": 2, "features": 3}
+    fields = {"value_law": "given", "given_values": given, "outputs": 2, "dimension": 3}
     np.testing.assert_array_equal(values_of(**fields), np.array(given, float))
-    np.testing.assert_allclose(values_of(normalize_rows=True, **fields), [[0.6, 0, 0.8], [0, 1, 0]])
+    np.testing.assert_allclose(values_of(normalise_rows=True, **fields), [[0.6, 0, 0.8], [0, 1, 0]])
 
 
 # Positions
@@ -263,7 +263,7 @@ def test_drawn_positions_are_distributed_by_the_haar_measure() -> None:
 
 # Defects
 
-DEFECTIVE: dict[str, Any] = {"teacher": "supports", "tokens": 8, "support": 3, "features": 5, "outputs": 2}
+DEFECTIVE: dict[str, Any] = {"teacher": "supports", "tokens": 8, "support": 3, "dimension": 5, "outputs": 2}
 
 
 def defective(defect: str) -> tuple[Teacher, Teacher]:
@@ -318,7 +318,7 @@ def draw(seed: int, slope: float, **fields: Any) -> tuple[Teacher, np.ndarray, n
 
 @pytest.mark.parametrize("slope", SLOPES)
 def test_pooling_is_its_own_teacher_with_outputs_repeated_over_the_group(slope) -> None:
-    teacher, X, output = draw(1, slope, teacher="cnn", tokens=12, support=4, features=5, outputs=3)
+    teacher, X, output = draw(1, slope, teacher="cnn", tokens=12, support=4, dimension=5, outputs=3)
     native = teachers.native_pooling(teacher.values, X, 4, slope)
     assert native.shape == (3, 3)
     np.testing.assert_allclose(np.repeat(native, 4, axis=1), output, rtol=1e-12, atol=1e-14)
@@ -331,14 +331,14 @@ def test_pooling_averages_before_it_activates() -> None:
 
 @pytest.mark.parametrize("slope", SLOPES)
 def test_a_graph_convolution_is_its_own_teacher(slope) -> None:
-    teacher, X, output = draw(2, slope, graph="regular", tokens=10, support=4, features=5, outputs=3)
+    teacher, X, output = draw(2, slope, graph="regular", tokens=10, support=4, dimension=5, outputs=3)
     adjacency = (teacher.scores > 0) & ~np.eye(10, dtype=bool)
     np.testing.assert_allclose(teachers.native_graph(teacher.values, X, adjacency, slope), output, atol=1e-13)
 
 
 @pytest.mark.parametrize("slope", SLOPES)
 def test_token_selection_copies_the_mean_of_the_chosen_tokens_into_every_column(slope) -> None:
-    teacher, X, output = draw(3, slope, teacher="sts", tokens=9, support=4, features=5, outputs=5)
+    teacher, X, output = draw(3, slope, teacher="sts", tokens=9, support=4, dimension=5, outputs=5)
     native = teachers.native_selection(X, np.flatnonzero(teacher.scores[:, 0]))
     activated = teachers.native_activation(native, slope)
     np.testing.assert_allclose(np.tile(activated[:, None], 9), output, atol=1e-13)
@@ -346,12 +346,12 @@ def test_token_selection_copies_the_mean_of_the_chosen_tokens_into_every_column(
 
 @pytest.mark.parametrize("slope", SLOPES)
 def test_a_group_sparse_predictor_reads_one_token_only(slope) -> None:
-    teacher, X, output = draw(4, slope, teacher="gslp", tokens=9, support=1, features=5, outputs=1)
+    teacher, X, output = draw(4, slope, teacher="gslp", tokens=9, support=1, dimension=5, outputs=1)
     native = teachers.native_predictor(teacher.values[0], X, int(teacher.scores[:, 0].argmax()))
     activated = teachers.native_activation(np.array(native), slope)
     np.testing.assert_allclose(output, np.full((1, 9), activated), atol=1e-13)
 
 
 def test_a_layer_is_a_network_without_attention() -> None:
-    teacher, X, output = draw(5, 0.1, teacher="layer", tokens=4, support=1, features=5, outputs=3)
+    teacher, X, output = draw(5, 0.1, teacher="layer", tokens=4, support=1, dimension=5, outputs=3)
     np.testing.assert_allclose(output, np.where(teacher.values @ X > 0, 1, 0.1) * (teacher.values @ X), rtol=1e-13)

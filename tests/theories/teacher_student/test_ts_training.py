@@ -15,15 +15,23 @@ from ts_cases import SLOPES, near, small_setting
 from lemmata.lab.errors import UserError
 from lemmata.lab.precision import numerics
 from lemmata.lab.simulation import stream
-from lemmata.theories.teacher_student import bounds, plan
+from lemmata.theories.teacher_student import bounds
 from lemmata.theories.teacher_student.data import draw_sample
-from lemmata.theories.teacher_student.plan import events, make_plan, record_steps, task_of
-from lemmata.theories.teacher_student.reduced import Task
+from lemmata.theories.teacher_student.dynamics import times
+from lemmata.theories.teacher_student.dynamics.reduced import Task, task_of
+from lemmata.theories.teacher_student.dynamics.times import event_steps, record_steps
 from lemmata.theories.teacher_student.setting import Setting
 from lemmata.theories.teacher_student.teachers import make_teacher
-from lemmata.theories.teacher_student.training import OUTPUTS, SCALARS, simulate
+from lemmata.theories.teacher_student.training import OUTPUTS, SCALARS, prepare, simulate
 
-FIELDS: dict[str, Any] = {"steps": 300, "records": 12, "batch": 5, "test_samples": 7, "track": "outputs", "room": 9}
+FIELDS: dict[str, Any] = {
+    "steps": 300,
+    "records": 12,
+    "batch": 5,
+    "test_samples": 7,
+    "track": "outputs",
+    "token_room": 9,
+}
 
 
 pytestmark = pytest.mark.usefixtures("hasty_programs")
@@ -69,7 +77,7 @@ def test_without_outputs_only_the_scalars_are_left() -> None:
 def test_every_output_has_the_precision_of_the_run(precision: str) -> None:
     # the recursion is followed in float64 whatever the run is in
     setting = small_setting(**{**FIELDS, "dynamics": "recursion"})
-    prepared = make_plan(setting, 1)
+    prepared = prepare(setting, 1)
     with numerics(precision):
         found = jax.device_get(simulate.run(setting.problem(), jax.random.key(1), prepared))
     assert {value.dtype for value in found.values()} == {np.dtype(precision)}
@@ -80,7 +88,7 @@ def test_every_output_has_the_precision_of_the_run(precision: str) -> None:
 
 def test_online_training_in_single_precision_has_single_outputs() -> None:
     setting = small_setting(**{**FIELDS, "dynamics": "online", "steps": 5})
-    prepared = make_plan(setting, 1)
+    prepared = prepare(setting, 1)
     with numerics("float32"):
         found = jax.device_get(simulate.run(setting.problem(), jax.random.key(1), prepared))
     assert {value.dtype for value in found.values()} == {np.dtype("float32")}
@@ -200,7 +208,7 @@ def sgd(weights: Any, teacher: Any, sample: Any, slope: float, eta: float) -> tu
 @pytest.mark.parametrize("slope", [1.0, 0.1])
 def test_online_steps_are_those_of_the_batches_of_the_key(slope: float) -> None:
     kind = "supports"
-    found = run("online", kind, negative_slope=slope, steps=3, records=4, spacing="even", noise=0.5)
+    found = run("online", kind, negative_slope=slope, steps=3, records=4, spacing="even", label_noise=0.5)
     with numerics("float64"):
         teacher = teacher_of(kind)
         weights: Any = (np.zeros_like(teacher.values), np.zeros_like(teacher.scores))
@@ -220,7 +228,13 @@ def test_online_steps_are_those_of_the_batches_of_the_key(slope: float) -> None:
 
 def test_the_mean_of_the_first_online_step_is_the_population_step() -> None:
     # one large batch stands for many seeds
-    starts: dict[str, Any] = {"start_scale": 0.6, "start_gap": 1.0, "steps": 1, "negative_slope": 0.0, "noise": 0.0}
+    starts: dict[str, Any] = {
+        "start_scale": 0.6,
+        "start_gap": 1.0,
+        "steps": 1,
+        "negative_slope": 0.0,
+        "label_noise": 0.0,
+    }
     exact, found = (run(d, **starts, batch=4000, track="scalars") for d in ("population", "online"))
     for name in ("value", "gap"):
         moved, expected = (r[name][1] - r[name][0] for r in (found, exact))
@@ -230,7 +244,7 @@ def test_the_mean_of_the_first_online_step_is_the_population_step() -> None:
 
 @pytest.mark.parametrize("student", ["full", "standard", "factored"])
 def test_other_students_train_and_report_their_blocks(student: str) -> None:
-    found = run("online", student=student, init_scale=0.1, steps=40, records=5, spacing="even")
+    found = run("online", student=student, initial_scale=0.1, steps=40, records=5, spacing="even")
     norms = found["part_norm"]
     assert norms.shape == (5, 6)
     if student == "factored":
@@ -251,11 +265,11 @@ def test_other_students_train_and_report_their_blocks(student: str) -> None:
 
 
 def test_the_floor_is_that_of_the_calculator() -> None:
-    found = run("online", negative_slope=0.1, noise=0.3)
+    found = run("online", negative_slope=0.1, label_noise=0.3)
     expected = bounds.noise_floor(
-        outputs=2, features=3, batch=5, noise=0.3, tokens=6, support=3, strength=5.0, slope=0.1, step_size=0.05
+        outputs=2, dimension=3, batch=5, label_noise=0.3, tokens=6, support=3, strength=5.0, slope=0.1, step_size=0.05
     )
-    assert found["floor"] == near(expected, 1e-12)
+    assert found["noise_floor"] == near(expected, 1e-12)
 
 
 def test_scores_are_stored_in_the_corner_of_a_matrix_with_room() -> None:
@@ -280,7 +294,7 @@ def test_the_rolled_cosine_is_that_of_the_teacher_with_its_columns_moved_on() ->
 
 
 def test_losses_on_test_data_are_means_over_their_samples() -> None:
-    found = run("population", "supports", negative_slope=0.1, noise=0.5)
+    found = run("population", "supports", negative_slope=0.1, label_noise=0.5)
     teacher = teacher_of("supports")
     with numerics("float64"):
         clean_key, shifted_key = jax.random.split(stream(jax.random.key(1), "test"))
@@ -308,7 +322,7 @@ def test_events_and_sizes_stand_beside_every_run() -> None:
     assert found["squared_norm"] == near(5.0, 1e-12)
     assert found["row_norms"] == near(np.linalg.norm(V, axis=1).sum(), 1e-12)
     assert found["separation"] == near(5 / (3 * 81), 1e-12)
-    assert (found["fitted"], found["escape"]) == events(Task(9.0, 3.0, float(np.sum(V**2)), 0.1, 0.05))
+    assert (found["fitted_step"], found["escape_step"]) == event_steps(Task(9.0, 3.0, float(np.sum(V**2)), 0.1, 0.05))
 
 
 def test_a_run_that_leaves_the_finite_numbers_is_flagged_and_frozen() -> None:
@@ -326,14 +340,14 @@ def test_a_run_that_leaves_the_finite_numbers_is_flagged_and_frozen() -> None:
 
 @pytest.mark.parametrize(("slope", "escape"), [(1.0, 117420), (0.1, 237029), (0.0, 247322)])
 def test_the_recursion_escapes_when_the_oracle_says(slope: float, escape: int) -> None:
-    fitted, found = events(Task(64.0, 2.0, 4.0, slope, 0.02))
+    fitted, found = event_steps(Task(64.0, 2.0, 4.0, slope, 0.02))
     assert abs(found - escape) <= 1
     a = (1 + slope**2) / 2
     assert fitted == pytest.approx(math.log(0.05) / math.log(1 - 0.02 * a), rel=0.02)
 
 
 def test_events_are_the_first_steps_of_their_conditions() -> None:
-    fitted, escape = events(Task(9.0, 3.0, 5.0, 0.0, 0.05))
+    fitted, escape = event_steps(Task(9.0, 3.0, 5.0, 0.0, 0.05))
     fields: dict[str, Any] = {"tokens": 9, "negative_slope": 0.0, "track": "scalars", "records": 3, "spacing": "even"}
     for event, passed in (
         (fitted, lambda r: r["value"][-1] >= 0.95 * r["quasi_scale"][-1]),
@@ -344,11 +358,11 @@ def test_events_are_the_first_steps_of_their_conditions() -> None:
 
 
 def test_with_few_tokens_the_escape_is_at_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert events(Task(6.0, 3.0, 5.0, 0.0, 0.05))[1] == 0
+    assert event_steps(Task(6.0, 3.0, 5.0, 0.0, 0.05))[1] == 0
     task = Task(9.0, 3.0, 5.0, 1.0, 0.05)
-    exact = events(task)
-    monkeypatch.setattr(plan, "LONGEST", 1)
-    limit = events.__wrapped__(task)  # beyond the longest run: by the continuous limit
+    exact = event_steps(task)
+    monkeypatch.setattr(times, "LONGEST", 1)
+    limit = event_steps.__wrapped__(task)  # beyond the longest run: by the continuous limit
     assert limit == pytest.approx(exact, rel=0.05)
     assert limit != exact
 

@@ -12,9 +12,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from lemmata.theories.teacher_student.dynamics.population import population_gradient
+from lemmata.theories.teacher_student.dynamics.reduced import Scalars, Task, step
 from lemmata.theories.teacher_student.network import Weights, position_scores
-from lemmata.theories.teacher_student.population import population_gradient
-from lemmata.theories.teacher_student.reduced import Scalars, Task, step
 from lemmata.theories.teacher_student.setting import Setting
 from lemmata.theories.teacher_student.teachers import Teacher, make_teacher
 
@@ -34,7 +34,7 @@ def near(expected: Any, rel: float) -> Any:
 
 def small_setting(kind: str = "gcn", **fields: Any) -> Setting:
     """Six tokens of three features, two outputs."""
-    return Setting(**{"tokens": 6, "features": 3, "outputs": 2, "strength": 5.0, **SMALL[kind], **fields})
+    return Setting(**{"tokens": 6, "dimension": 3, "outputs": 2, "strength": 5.0, **SMALL[kind], **fields})
 
 
 def small_teacher(kind: str = "gcn", seed: int = 1, **fields: Any) -> Teacher:

@@ -1,4 +1,4 @@
-"""The calculators of the shallow vision transformer against the document's numbers and against each other."""
+"""The calculators of the shallow vision transformer against the paper's numbers and against each other."""
 
 import json
 import math
@@ -17,7 +17,7 @@ fractions = st.floats(0.01, 1)
 errors = st.floats(0, 0.45)
 
 
-def test_the_calculators_give_the_documents_numbers() -> None:
+def test_the_calculators_give_the_papers_numbers() -> None:
     assert bounds.samples_vit(0.4, 0.1, 0.02, zeta=0.99) == pytest.approx(13.7174211, abs=1e-7)
     assert bounds.samples_cnn(0.4, 0.1, 0.02) == pytest.approx(79.7193878, abs=1e-7)
     assert bounds.iterations(0.4, 0.01) == pytest.approx(39.6223298, abs=1e-7)

@@ -7,13 +7,12 @@ them, in the shape in which the experiments leave them; tests change one place a
 import numpy as np
 import pytest
 import xarray as xr
-from hand_made import assert_shape_of, change
+from vit_hand_made import as_stored, assert_shape_of, change
 
 from lemmata.lab.claims import FAILS, HOLDS, INCONCLUSIVE, Finding, examine
 from lemmata.theories import vit
-from lemmata.theories.vit.claims import variants
 
-CLAIMS = {claim.name: claim for claim in variants.CLAIMS}
+CLAIMS = vit.theory.claims
 inf, nan = float("inf"), float("nan")
 
 # The rows of the register: claim, kind, experiment read, expected outcome, outcome of the control
@@ -39,17 +38,11 @@ SPARSE = [name for name, row in REGISTER.items() if row[1] == "f5-sparsification
 GATED = [name for name, row in REGISTER.items() if row[1][:3] in ("v19", "v20", "v21", "v22")]
 
 
-def test_the_rows_of_the_register_are_the_claims_of_these_topics():
-    assert set(CLAIMS) == set(REGISTER)
-    assert len(variants.CLAIMS) == len(REGISTER)
-    assert all(vit.theory.claims[name] is claim for name, claim in CLAIMS.items())
-
-
 @pytest.mark.parametrize("name", REGISTER)
 def test_a_claim_is_declared_as_the_register_says(name):
     claim = CLAIMS[name]
     assert (claim.kind, claim.reads, claim.expected) == (REGISTER[name][0], (REGISTER[name][1],), REGISTER[name][2])
-    assert [control.expected for control in claim.controls] == [REGISTER[name][3]]
+    assert [claim.expected_of(control) for control in claim.controls] == [REGISTER[name][3]]
     assert claim.reference
     assert claim.statement.endswith(".")
 
@@ -100,7 +93,7 @@ def four_classes() -> xr.Dataset:
             "test_hinge": ("seed", [1e-3, 2e-3, 4e-3]),
             "untrained_test_error": ("seed", [0.7, 0.75, 0.8]),
             "untrained_test_hinge": ("seed", [1.0, 1.0, 1.0]),
-            "zero_loss_step": ("seed", [300.0, 310, 320]),
+            "reached_step": ("seed", [300.0, 310, 320]),
         },
         {"seed": range(3)},
     )
@@ -125,7 +118,7 @@ def variant(pairs: bool = False) -> xr.Dataset:
             "concentration": ((*cells, "record", "query"), concentrations(0.06)),
             "test_hinge": (cells, [[1e-4, 5e-4, 0.0], [0.3, 0.3, 0.3]]),
             "untrained_test_hinge": (cells, [[1.0, 1.0, 1.0], [0.0, 0.0, 0.0]]),
-            "zero_loss_step": (cells, [ENDS, [inf, inf, inf]]),
+            "reached_step": (cells, [ENDS, [inf, inf, inf]]),
         },
         {"attention": ATTENTION, "seed": range(3), "query": QUERIES},
     )
@@ -148,14 +141,14 @@ def several_heads() -> xr.Dataset:
             "alignment": ((*cells, "record", "side"), alignment),
             "test_hinge": (cells, np.full((3, 3), 2e-4)),
             "untrained_test_hinge": (cells, np.full((3, 3), 1.0)),
-            "zero_loss_step": (cells, np.tile(ENDS, (3, 1)) * 1.0),
+            "reached_step": (cells, np.tile(ENDS, (3, 1)) * 1.0),
         },
         {"heads": [1, 2, 4], "seed": range(3), "side": ["plus", "minus"]},
     )
 
 
 CASES = ["random 0", "random 0.2", "random 0.4", "confuse 0", "confuse 0.2", "confuse 0.4", "counter-example"]
-BOUNDS = ["document", "theorem", "theorem, δ = 0"]
+BOUNDS = ["paper", "theorem", "theorem, δ = 0"]
 
 
 def initial_attention() -> xr.Dataset:
@@ -165,7 +158,8 @@ def initial_attention() -> xr.Dataset:
     excess[[0, 3], :, 0] = -3e-8
     excess[6] = [-0.09, 0.02, -0.18]
     return xr.Dataset(
-        {"attention_excess": (("case", "seed", "bound"), excess)}, {"case": CASES, "seed": range(20), "bound": BOUNDS}
+        {"attention_excess": (("variant", "seed", "bound"), excess)},
+        {"variant": CASES, "seed": range(20), "bound": BOUNDS},
     )
 
 
@@ -186,7 +180,7 @@ def test_hand_made_data_have_the_shape_that_the_experiment_leaves(name):
 
 def found(name: str, data: xr.Dataset | None = None) -> Finding:
     (read,) = CLAIMS[name].reads
-    return examine(CLAIMS[name], {read: WORLD[read] if data is None else data})
+    return examine(CLAIMS[name], {read: as_stored(read, WORLD[read] if data is None else data)})
 
 
 def outcome(name: str, data: xr.Dataset) -> str:
@@ -201,7 +195,7 @@ def test_in_the_expected_world_a_claim_and_its_control_come_out_as_registered(na
     finding = found(name)
     ((control, verdict),) = finding.controls
     assert finding.verdict.outcome == CLAIMS[name].expected, finding.verdict.note
-    assert verdict.outcome == control.expected, (control.case, verdict.note)
+    assert verdict.outcome == CLAIMS[name].expected_of(control), (control.case, verdict.note)
 
 
 @pytest.mark.parametrize("name", REGISTER)
@@ -216,7 +210,7 @@ def test_a_claim_is_undecided_unless_every_intact_run_converges(name):
     cell = {"attention": "trained"} if "attention" in WORLD[read].dims else {}
     cell |= {"heads": 4} if "heads" in WORLD[read].dims else {}
     for never in (inf, nan):
-        finding = found(name, change(WORLD[read], "zero_loss_step", never, seed=1, **cell))
+        finding = found(name, change(WORLD[read], "reached_step", never, seed=1, **cell))
         assert finding.verdict.outcome == INCONCLUSIVE
         assert "not converged" in finding.verdict.note
         assert finding.controls[0][1].outcome == INCONCLUSIVE
@@ -225,8 +219,8 @@ def test_a_claim_is_undecided_unless_every_intact_run_converges(name):
 @pytest.mark.parametrize("name", [name for name in GATED if name[:3] in ("v20", "v22")])
 def test_a_control_is_not_gated_by_its_own_convergence(name):
     (read,) = CLAIMS[name].reads
-    assert np.isinf(WORLD[read].zero_loss_step.sel(attention="frozen")).all()
-    assert found(name, change(WORLD[read], "zero_loss_step", 44.0, attention="frozen")).as_expected
+    assert np.isinf(WORLD[read].reached_step.sel(attention="frozen")).all()
+    assert found(name, change(WORLD[read], "reached_step", 44.0, attention="frozen")).as_expected
 
 
 # V6 and F5: sparsification
@@ -414,28 +408,28 @@ def test_a_bound_on_the_attention_is_met_up_to_rounding_in_every_case_and_seed(n
     met = change(WORLD["v24-initial-attention"], "attention_excess", 0.0, bound=BOUNDS[bound])
     assert outcome(name, met) == HOLDS
     for excess, expected in ((-1e-6, HOLDS), (-1.01e-6, FAILS), (-0.1, FAILS)):
-        data = change(met, "attention_excess", excess, case=case, seed=13, bound=BOUNDS[bound])
+        data = change(met, "attention_excess", excess, variant=case, seed=13, bound=BOUNDS[bound])
         assert outcome(name, data) == expected
 
 
 def test_the_counter_example_alone_refutes_the_stated_bound():
     data = WORLD["v24-initial-attention"]
-    document = data.attention_excess.sel(bound="document")
-    assert (document.drop_sel(case="counter-example") >= -1e-6).all()
+    paper = data.attention_excess.sel(bound="paper")
+    assert (paper.drop_sel(variant="counter-example") >= -1e-6).all()
     assert outcome("v24-attention-pn", data) == FAILS
 
 
 @pytest.mark.parametrize("case", ["random 0", "confuse 0"])
 def test_without_error_and_noise_the_stated_bound_is_exact_in_the_control(case):
-    data = change(WORLD["v24-initial-attention"], "attention_excess", -0.01, case=case, seed=3, bound="document")
+    data = change(WORLD["v24-initial-attention"], "attention_excess", -0.01, variant=case, seed=3, bound="paper")
     assert found("v24-attention-pn", data).controls[0][1].outcome == FAILS
     others = WORLD["v24-initial-attention"].copy(deep=True)
-    others.attention_excess.loc[{"bound": "document", "case": ["random 0.2", "confuse 0.4"]}] = -1.0
+    others.attention_excess.loc[{"bound": "paper", "variant": ["random 0.2", "confuse 0.4"]}] = -1.0
     assert found("v24-attention-pn", others).as_expected
 
 
 def test_a_bound_that_forgets_the_error_is_refuted_on_the_counter_example():
     data = WORLD["v24-initial-attention"]
     for excess, expected in ((0.0, HOLDS), (-0.1, FAILS)):
-        forgotten = change(data, "attention_excess", excess, case="counter-example", bound="theorem, δ = 0")
+        forgotten = change(data, "attention_excess", excess, variant="counter-example", bound="theorem, δ = 0")
         assert found("v24-attention-pn-corrected", forgotten).controls[0][1].outcome == expected

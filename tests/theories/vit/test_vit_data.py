@@ -19,8 +19,8 @@ from lemmata.theories.vit.setting import Setting
 pytestmark = pytest.mark.usefixtures("hasty_programs")
 
 SMALL = Setting(tokens=10, neurons=16, samples=8, test_samples=16, steps=20, records=21)
-BALL = SMALL.replace(noise="ball", balance="bernoulli", noise_radius=0.3, normalize="no")
-SPHERE = SMALL.replace(noise="sphere", shuffle=False, noise_radius=0.3, normalize="no")
+BALL = SMALL.replace(noise_law="ball", label_balance="bernoulli", noise_radius=0.3, normalise="no")
+SPHERE = SMALL.replace(noise_law="sphere", shuffle=False, noise_radius=0.3, normalise="no")
 RANDOM = SMALL.replace(fractions="random")
 UNLIKELY = 1e-3
 
@@ -135,7 +135,7 @@ def test_bernoulli_labels_are_independent_fair_coins() -> None:
     assert stats.binomtest(int(pairs.sum()), 128).pvalue > UNLIKELY
 
 
-@pytest.mark.parametrize("setting", [SMALL, BALL, SPHERE, RANDOM, RANDOM.replace(spread=2.0)])
+@pytest.mark.parametrize("setting", [SMALL, BALL, SPHERE, RANDOM, RANDOM.replace(fraction_concentration=2.0)])
 def test_the_label_is_the_majority_vote(setting: Setting) -> None:
     data, _ = drawn(setting)
     votes = np.sum(data.pattern == 0, axis=1) - np.sum(data.pattern == 1, axis=1)
@@ -145,7 +145,7 @@ def test_the_label_is_the_majority_vote(setting: Setting) -> None:
 
 def test_shuffled_labels_are_balanced_and_independent_of_the_vote() -> None:
     true, _ = drawn(SMALL)
-    shuffled, _ = drawn(SMALL.replace(labels="shuffled"))
+    shuffled, _ = drawn(SMALL.replace(label_order="shuffled"))
     for name in ("tokens", "vote", "pattern", "weight", "noise"):
         np.testing.assert_array_equal(getattr(shuffled, name), getattr(true, name))
     np.testing.assert_array_equal(np.cumsum(shuffled.label)[1::2], 0)
@@ -154,7 +154,7 @@ def test_shuffled_labels_are_balanced_and_independent_of_the_vote() -> None:
 
 
 def test_relevant_tokens_are_defined_by_the_vote_not_by_a_shuffled_label() -> None:
-    data, _ = drawn(SMALL.replace(labels="shuffled"))
+    data, _ = drawn(SMALL.replace(label_order="shuffled"))
     np.testing.assert_array_equal(data.relevant(), roles(data) == 0)
     np.testing.assert_array_equal(data.confusion(), roles(data) == 1)
     np.testing.assert_array_equal(data.neutral(), data.pattern >= 2)
@@ -207,7 +207,7 @@ def isotropic(directions: np.ndarray) -> None:
 
 @pytest.mark.parametrize("setting", [BALL, SPHERE])
 def test_unit_tokens_stay_within_the_noise_radius(setting: Setting) -> None:
-    data, patterns = drawn(setting.replace(normalize="yes"))
+    data, patterns = drawn(setting.replace(normalise="yes"))
     np.testing.assert_allclose(np.linalg.norm(data.tokens, axis=-1), 1, rtol=1e-5)
     distance = np.linalg.norm(displacement(data, patterns), axis=-1)
     np.testing.assert_allclose(data.noise, distance, rtol=1e-4, atol=1e-6)
@@ -219,14 +219,14 @@ def test_gaussian_tokens_are_rescaled_only_if_asked() -> None:
     loud = SMALL.replace(token_noise=0.3)
     unit, _ = drawn(loud)
     np.testing.assert_allclose(np.linalg.norm(unit.tokens, axis=-1), 1, rtol=1e-5)
-    raw, _ = drawn(loud.replace(normalize="no"))
+    raw, _ = drawn(loud.replace(normalise="no"))
     norms = np.linalg.norm(raw.tokens, axis=-1)
     assert norms.std() > 0.1
     np.testing.assert_allclose(raw.tokens / norms[..., None], unit.tokens, atol=1e-5)
 
 
 def test_the_noisy_fraction_of_tokens_has_the_large_noise() -> None:
-    data, patterns = drawn(SMALL.replace(noisy_fraction=0.3, noisy_level=0.3, normalize="no"))
+    data, patterns = drawn(SMALL.replace(noisy_fraction=0.3, noisy_level=0.3, normalise="no"))
     noise = displacement(data, patterns)
     # ten coordinates: norms near 0.03 and near 0.95 do not overlap
     noisy = np.linalg.norm(noise, axis=-1) > 0.2
@@ -257,7 +257,9 @@ def vote_table(probabilities: np.ndarray, concentration: float | None) -> dict[t
 
 @pytest.mark.parametrize("concentration", [None, 2.0])
 def test_random_counts_are_multinomial_given_the_vote(concentration: float | None) -> None:
-    setting = RANDOM.replace(relevant_fraction=0.35, confusion_fraction=0.25, spread=concentration or 0.0)
+    setting = RANDOM.replace(
+        relevant_fraction=0.35, confusion_fraction=0.25, fraction_concentration=concentration or 0.0
+    )
     data, _ = drawn(setting, count=1024)
     found = roles(data)
     pairs = list(zip(np.sum(found == 0, axis=1), np.sum(found == 1, axis=1), strict=True))
@@ -295,7 +297,7 @@ def test_random_samples_keep_balanced_labels_and_random_positions() -> None:
 # Sample i depends on the seed and on i alone
 
 
-@pytest.mark.parametrize("setting", [SMALL, BALL, RANDOM, SMALL.replace(labels="shuffled")])
+@pytest.mark.parametrize("setting", [SMALL, BALL, RANDOM, SMALL.replace(label_order="shuffled")])
 def test_a_sample_does_not_depend_on_how_many_are_drawn(setting: Setting) -> None:
     few, many = drawn(setting, count=64)[0], drawn(setting, count=256)[0]
     for name, one, two in zip(Data._fields, few, many, strict=True):

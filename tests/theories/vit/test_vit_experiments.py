@@ -1,5 +1,6 @@
 """The experiments: their sizes are those of the specification, and all of them run, are drawn and can be judged."""
 
+import contextlib
 import json
 import math
 from typing import Any
@@ -9,8 +10,9 @@ import pytest
 import xarray as xr
 from matplotlib.axes import Axes
 
-from lemmata.lab.claims import INCONCLUSIVE, OUTCOMES, examine
+from lemmata.lab.claims import INCONCLUSIVE, OUTCOMES, NotApplicable, examine
 from lemmata.lab.grid import Grid, make_grid
+from lemmata.lab.intervals import CannotFit
 from lemmata.lab.runner import Options, Outcome, run
 from lemmata.lab.verify import verify
 from lemmata.theories import vit
@@ -33,20 +35,22 @@ PRESETS = ("smoke", "quick", "paper")
 # The table of experiments at `quick`: seeds, fields of every cell, and for every axis its labels with their fields
 
 CONSTANTS = {
-    "dimension": 10, "patterns": 5, "value_width": 10, "key_width": 10, "token_noise": 0.01, "noise": "gaussian",
-    "output_scale": 0.01, "output_rule": "given", "init": "assumption", "pattern_basis": "random", "balance": "exact",
-    "shuffle": True, "fractions": "fixed", "noisy_fraction": 0.0, "value_error": 0.1, "attention_error": 0.2,
-    "error": "random", "relevant_fraction": 0.4, "confusion_fraction": 0.1, "samples": 100, "tokens": 50,
+    "dimension": 10, "patterns": 5, "value_width": 10, "key_width": 10, "token_noise": 0.01, "noise_law": "gaussian",
+    "output_scale": 0.01, "output_rule": "given", "init": "assumption", "pattern_basis": "random",
+    "label_balance": "exact", "shuffle": True, "fractions": "fixed", "noisy_fraction": 0.0, "value_error": 0.1,
+    "attention_error": 0.2,
+    "value_error_law": "random", "relevant_fraction": 0.4, "confusion_fraction": 0.1, "samples": 100, "tokens": 50,
     "neurons": 200, "output": "shared", "step_size": 0.1, "batch": 0, "batches": "epochs", "steps": 600,
-    "stop": "zero_loss", "loss": "hinge", "margin": 1.0, "labels": "true", "train_attention": 1, "test_samples": 200,
-    "reduction": "none", "noise_radius": 0.0, "keep": 1.0, "classes": 2, "members": 1, "member_shares": None,
-    "heads": 1, "skip": False, "error_qk": "random", "defect": "none", "balanced_signs": False, "free_queries": False,
-    "clip_spectral": False, "uniform_attention": False,
+    "stop": "zero_loss", "loss": "hinge", "margin": 1.0, "label_order": "true", "train_attention": 1,
+    "test_samples": 200, "reduction": "none", "noise_radius": 0.0, "keep": 1.0, "classes": 2, "members": 1,
+    "member_shares": None,
+    "heads": 1, "skip": False, "attention_error_law": "random", "defect": "none", "balanced_signs": False,
+    "free_queries": False, "clip_spectral": False, "uniform_attention": False,
 }  # fmt: skip
 """The default setting of section 6, with m = 200."""
 
 ATTENTION = {"trained": {"train_attention": 1}, "frozen": {"train_attention": 0}}
-MODES = {
+VARIANTS = {
     "shared": {"output": "shared", "step_size": 0.1},
     "per_token": {"output": "per_token", "step_size": 1.0},
 }
@@ -71,7 +75,7 @@ F4 = {
 
 F5 = {
     "samples": 80, "tokens": 50, "value_error": 0.1, "attention_error": 0.5, "relevant_fraction": 0.6,
-    "confusion_fraction": 0.05, "noisy_fraction": 0.3, "noisy_level": 0.3, "normalize": "yes", "output": "per_token",
+    "confusion_fraction": 0.05, "noisy_fraction": 0.3, "noisy_level": 0.3, "normalise": "yes", "output": "per_token",
     "neurons": 200, "step_size": 1.0, "batch": 0, "steps": 75, "stop": "never",
 }  # fmt: skip
 VARIANT = {"tokens": 40, "samples": 60, "neurons": 200, "step_size": 0.1}
@@ -91,11 +95,11 @@ QUICK: dict[str, tuple[int, dict[str, Any], dict[str, dict[Any, dict[str, Any]]]
         20,
         {"test_samples": 1000},
         {
-            "mode": {
+            "variant": {
                 "shared": {"output": "shared", "samples": 16, "step_size": 0.3, "batch": 0},
                 "per_token": {"output": "per_token", "samples": 256, "step_size": 2.0, "batch": 64},
             },
-            "labels": values("labels", "true", "shuffled"),
+            "label_order": values("label_order", "true", "shuffled"),
         },
     ),
     "f1a-samples": (5, F1, {"relevant_fraction": F1_FRACTIONS, "samples": counts(2, 4, 8, 16, 32, 64, 128)}),
@@ -118,13 +122,13 @@ QUICK: dict[str, tuple[int, dict[str, Any], dict[str, dict[Any, dict[str, Any]]]
         {**F1, "relevant_fraction": 0.3, "confusion_fraction": 0.2},
         {
             "value_error": values("value_error", 0.0, 0.2, 0.6),
-            "error": values("error", "random", "confuse"),
+            "value_error_law": values("value_error_law", "random", "confuse"),
             "samples": counts(32, 64, 128, 256),
         },
     ),
     "v6-token-noise": (
         7,
-        {**F1, "step_size": 1.0, "samples": 64, "normalize": "yes", "relevant_fraction": 0.36}
+        {**F1, "step_size": 1.0, "samples": 64, "normalise": "yes", "relevant_fraction": 0.36}
         | {"confusion_fraction": 0.14},
         {"token_noise": values("token_noise", 0.01, 0.1, 0.2, 0.3)},
     ),
@@ -133,7 +137,7 @@ QUICK: dict[str, tuple[int, dict[str, Any], dict[str, dict[Any, dict[str, Any]]]
         F2,
         {
             "relevant_fraction": values("relevant_fraction", 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8),
-            "mode": MODES,
+            "variant": VARIANTS,
             "attention": ATTENTION,
         },
     ),
@@ -141,7 +145,7 @@ QUICK: dict[str, tuple[int, dict[str, Any], dict[str, dict[Any, dict[str, Any]]]
         5,
         {**F2, "relevant_fraction": 0.4, "confusion_fraction": 0.1, "samples": 20},
         {
-            "run": {
+            "variant": {
                 "shared 0.02": {"output": "shared", "step_size": 0.02},
                 "shared 0.05": {"output": "shared", "step_size": 0.05},
                 "shared 0.1": {"output": "shared", "step_size": 0.1},
@@ -154,13 +158,13 @@ QUICK: dict[str, tuple[int, dict[str, Any], dict[str, dict[Any, dict[str, Any]]]
             }
         },
     ),
-    "f4-attention": (3, {**F4, "record_every": 4}, {"mode": MODES, "attention": ATTENTION}),
+    "f4-attention": (3, {**F4, "record_every": 4}, {"variant": VARIANTS, "attention": ATTENTION}),
     "v7-initial-model": (
         5,
         {"relevant_fraction": 0.36, "confusion_fraction": 0.14, "samples": 24, "neurons": 100},
         {
             "value_error": values("value_error", 0.0, 0.2, 0.4, 0.6),
-            "error": values("error", "confuse", "random"),
+            "value_error_law": values("value_error_law", "confuse", "random"),
             "attention_error": values("attention_error", 0.2, 0.0, 0.4),
         },
     ),
@@ -168,10 +172,10 @@ QUICK: dict[str, tuple[int, dict[str, Any], dict[str, dict[Any, dict[str, Any]]]
         3,
         {},
         {
-            "mode": {
-                "shared": {**MODES["shared"], "batch": 0},
-                "per_token": {**MODES["per_token"], "batch": 0},
-                "shared-b20": {**MODES["shared"], "batch": 20},
+            "variant": {
+                "shared": {**VARIANTS["shared"], "batch": 0},
+                "per_token": {**VARIANTS["per_token"], "batch": 0},
+                "shared-b20": {**VARIANTS["shared"], "batch": 20},
             },
             "attention": ATTENTION,
         },
@@ -191,15 +195,15 @@ QUICK: dict[str, tuple[int, dict[str, Any], dict[str, dict[Any, dict[str, Any]]]
     "v10-lucky-sets": (3, {"neurons": 1000}, {"defect": values("defect", "none", "shifted")}),
     "v24-initial-attention": (
         20,
-        {"samples": 20, "tokens": 50, "noise": "ball", "normalize": "yes", "neurons": 50},
+        {"samples": 20, "tokens": 50, "noise_law": "ball", "normalise": "yes", "neurons": 50},
         {
-            "case": {
-                "random 0": {"error_qk": "random", "attention_error": 0.0, "noise_radius": 0.0},
-                "random 0.2": {"error_qk": "random", "attention_error": 0.2, "noise_radius": 0.05},
-                "random 0.4": {"error_qk": "random", "attention_error": 0.4, "noise_radius": 0.05},
-                "confuse 0": {"error_qk": "confuse", "attention_error": 0.0, "noise_radius": 0.0},
-                "confuse 0.2": {"error_qk": "confuse", "attention_error": 0.2, "noise_radius": 0.05},
-                "confuse 0.4": {"error_qk": "confuse", "attention_error": 0.4, "noise_radius": 0.05},
+            "variant": {
+                "random 0": {"attention_error_law": "random", "attention_error": 0.0, "noise_radius": 0.0},
+                "random 0.2": {"attention_error_law": "random", "attention_error": 0.2, "noise_radius": 0.05},
+                "random 0.4": {"attention_error_law": "random", "attention_error": 0.4, "noise_radius": 0.05},
+                "confuse 0": {"attention_error_law": "confuse", "attention_error": 0.0, "noise_radius": 0.0},
+                "confuse 0.2": {"attention_error_law": "confuse", "attention_error": 0.2, "noise_radius": 0.05},
+                "confuse 0.4": {"attention_error_law": "confuse", "attention_error": 0.4, "noise_radius": 0.05},
                 "counter-example": {
                     "patterns": 3,
                     "pattern_basis": "canonical",
@@ -388,7 +392,7 @@ def test_all_smoke_presets_share_one_set_of_sizes():
 def test_a_smoke_preset_asks_the_same_question_as_quick(name):
     smoke, quick = grid(name, "smoke"), grid(name, "quick")
     assert list(smoke.labels) == list(quick.labels)
-    kept = ("stop", "loss", "track", "normalize", "relevant_fraction", "confusion_fraction", "value_error")
+    kept = ("stop", "loss", "track", "normalise", "relevant_fraction", "confusion_fraction", "value_error")
     settings = [EXPERIMENTS[name].preset(preset).setting for preset in ("smoke", "quick")]
     assert len({tuple(getattr(setting, field) for field in kept) for setting in settings}) == 1
 
@@ -414,7 +418,7 @@ def outcomes(options: Options) -> dict[str, Outcome]:
 
 
 SCALARS = {
-    "zero_loss_step", "small_loss_step", "last_step", "last_loss", "diverged", "test_hinge", "test_hinge_error",
+    "reached_step", "small_loss_step", "last_step", "last_loss", "diverged", "test_hinge", "test_hinge_error",
     "test_error", "test_margin", "noise_norm", "similarity", "condition_slack", "untrained_test_hinge",
     "untrained_test_error", "relevant_share", "confusion_share", "neutral_share",
 }  # fmt: skip
@@ -498,14 +502,14 @@ def test_steps_flags_and_passages_agree_with_the_records(name, outcomes):
     assert np.isin(data.diverged.values, (0, 1)).all()
     widest = float(data.step.diff("record").max())
     assert widest <= max(stride(setting) for setting in grid(name, "smoke").cells.values())
-    for passage, level in (("zero_loss_step", 0.0), ("small_loss_step", 1e-3)):
+    for passage, level in (("reached_step", 0.0), ("small_loss_step", 1e-3)):
         # the first record at or below the level; inf where there is none
         first = data.step.where(data.train_loss <= np.float32(level)).min("record").fillna(np.inf)
         assert (data[passage] == first).all()
     stop = EXPERIMENTS[name].preset("smoke").setting.stop
     full = EXPERIMENTS[name].preset("smoke").setting.steps
     ended = {
-        "zero_loss": data.zero_loss_step,
+        "zero_loss": data.reached_step,
         "small_loss": data.small_loss_step,
         "never": xr.full_like(data.last_step, np.inf),
     }
@@ -526,8 +530,8 @@ def test_neurons_are_followed_where_a_neuron_has_one_sign(outcomes):
     used = used_records(data)
     for name in ("unsolved", "group_output"):
         recorded = data[name].notnull()
-        assert not recorded.sel(mode="per_token").any()
-        assert (recorded == used).sel(mode=["shared", "shared-b20"]).all()
+        assert not recorded.sel(variant="per_token").any()
+        assert (recorded == used).sel(variant=["shared", "shared-b20"]).all()
     for name in ("query_features", "key_features", "value_features"):
         assert (data[name].notnull() == used).all()
 
@@ -566,7 +570,7 @@ def test_the_figure_of_an_experiment_is_drawn_and_labelled(name, outcomes):
     picture = (outcomes[name].path / "figure.png").read_bytes()
     assert picture.startswith(b"\x89PNG")
     assert len(picture) > 5000
-    figure = EXPERIMENTS[name].plot(outcomes[name].data)
+    figure = EXPERIMENTS[name].draw(outcomes[name].data, vit.theory.claims)
     bars = [ax for ax in figure.axes if ax.get_label() == "<colorbar>"]
     panels = [ax for ax in figure.axes if ax not in bars]
     assert panels
@@ -607,7 +611,7 @@ GATED = ["dynamics", "v7-initial-model", "v19-multiclass", "v20-patterns", "v21-
 
 def passed(data: xr.Dataset) -> xr.Dataset:
     """The runs of a smoke preset as if they had passed their gates: arrived at their last step, loss around 0.4."""
-    return data.assign(zero_loss_step=data.last_step, test_hinge=data.test_hinge * 0.4 / data.test_hinge.mean())
+    return data.assign(reached_step=data.last_step, test_hinge=data.test_hinge * 0.4 / data.test_hinge.mean())
 
 
 @pytest.mark.parametrize("name", GATED)
@@ -621,3 +625,17 @@ def test_behind_the_gates_evidence_is_found_in_what_the_experiments_leave(name, 
             assert "not converged" not in verdict.note, claim.name
             assert "not applicable" not in verdict.note, claim.name
             assert verdict.outcome != INCONCLUSIVE or "not measured in every seed" in verdict.note, claim.name
+
+
+def test_every_evidence_control_and_gate_can_be_taken_at_smoke(outcomes):
+    for claim in vit.theory.claims.values():
+        if set(claim.reads) <= set(NAMES):
+            datasets = {
+                name: passed(outcomes[name].data) if name in TRAINED else outcomes[name].data for name in claim.reads
+            }
+            for evidence in (claim.evidence, *(control.evidence(claim.evidence) for control in claim.controls)):
+                with contextlib.suppress(NotApplicable, CannotFit):
+                    evidence(datasets)
+            if claim.gate:
+                for name in claim.evidence.reads:
+                    claim.gate.check(datasets[name])

@@ -31,14 +31,14 @@ from lemmata.theories.vit.setting import Setting
 from lemmata.theories.vit.training import simulate
 
 SMALL = Setting(tokens=10, neurons=16, samples=9, test_samples=16, steps=3, records=4)
-LAYER = SMALL.replace(normalize="layer", token_noise=0.1)
+LAYER = SMALL.replace(normalise="layer", token_noise=0.1)
 SHARES = np.array([[0.7, 0.3], [0.2, 0.8], [0.4, 0.6], [0.9, 0.1], [0.5, 0.5], [1.0, 0.0], [0.1, 0.9]])
 FOUR = SMALL.replace(
-    classes=4, patterns=7, tokens=40, dimension=21, members=2, member_shares=SHARES, noise="sphere", normalize="no"
+    classes=4, patterns=7, tokens=40, dimension=21, members=2, member_shares=SHARES, noise_law="sphere", normalise="no"
 )
 """The counts of V19 (16 tokens of the class, 4 confusion tokens, 20 others) with pattern sets, and no noise."""
 RANDOM = SMALL.replace(
-    classes=4, patterns=5, dimension=20, members=3, token_noise=0.0, fractions="random", balance="bernoulli",
+    classes=4, patterns=5, dimension=20, members=3, token_noise=0.0, fractions="random", label_balance="bernoulli",
     relevant_fraction=0.3, confusion_fraction=0.24,
 )  # fmt: skip
 EIGHT = SMALL.replace(classes=8, patterns=11, dimension=11, value_width=11, key_width=11)
@@ -111,10 +111,10 @@ def test_labels_and_classes_are_inverse_to_each_other(outputs: int) -> None:
         FOUR,
         FOUR.replace(relevant_fraction=0.3, confusion_fraction=0.275),
         RANDOM,
-        RANDOM.replace(spread=2.0),
+        RANDOM.replace(fraction_concentration=2.0),
         EIGHT,
         EIGHT_RANDOM,
-        EIGHT_RANDOM.replace(spread=3.0),
+        EIGHT_RANDOM.replace(fraction_concentration=3.0),
     ],
 )
 def test_the_class_is_the_strict_plurality_of_the_discriminative_patterns(setting: Setting) -> None:
@@ -149,7 +149,7 @@ def test_bernoulli_classes_are_independent_and_uniform() -> None:
 
 def test_shuffled_classes_are_balanced_and_independent_of_the_tokens() -> None:
     true, _ = drawn(FOUR)
-    data, _ = drawn(FOUR.replace(labels="shuffled"))
+    data, _ = drawn(FOUR.replace(label_order="shuffled"))
     for name in ("tokens", "vote", "pattern", "weight", "noise"):
         np.testing.assert_array_equal(getattr(data, name), getattr(true, name))
     label = np.asarray(class_of(jnp.asarray(data.label)))
@@ -223,8 +223,8 @@ def plurality_law(setting: Setting) -> np.ndarray:
     mean = np.array([setting.relevant_fraction, *[setting.confusion_fraction / others] * others, rest])
     table = np.array([cell for cell in compositions(setting.tokens, others + 2) if cell[0] > max(cell[1:-1])])
     law: Any = stats.multinomial(setting.tokens, mean)
-    if setting.spread:
-        law = stats.dirichlet_multinomial(setting.spread * mean, setting.tokens)
+    if setting.fraction_concentration:
+        law = stats.dirichlet_multinomial(setting.fraction_concentration * mean, setting.tokens)
     mass = np.zeros((setting.tokens + 1, setting.tokens + 1))
     np.add.at(mass, (table[:, 0], table[:, 1:-1].sum(1)), law.pmf(table))
     return mass / mass.sum()
@@ -232,7 +232,7 @@ def plurality_law(setting: Setting) -> np.ndarray:
 
 @pytest.mark.parametrize("spread", [0.0, 2.0])
 def test_random_counts_are_multinomial_given_the_strict_plurality(spread: float) -> None:
-    setting = RANDOM.replace(spread=spread)
+    setting = RANDOM.replace(fraction_concentration=spread)
     data, _ = drawn(setting)
     observed = np.zeros((11, 11))
     np.add.at(observed, tuple(np.asarray(kind).sum(1).astype(int) for kind in (data.relevant(), data.confusion())), 1)
@@ -244,7 +244,7 @@ def test_random_counts_are_multinomial_given_the_strict_plurality(spread: float)
         return stats.chisquare(*pooled).pvalue
 
     assert p_value(setting) > UNLIKELY
-    assert p_value(setting.replace(spread=2.0 - spread)) < 1e-9, "the two laws must be told apart"
+    assert p_value(setting.replace(fraction_concentration=2.0 - spread)) < 1e-9, "the two laws must be told apart"
     assert p_value(setting.replace(confusion_fraction=0.18)) < UNLIKELY
 
 
@@ -420,14 +420,17 @@ def test_layer_norm_makes_centred_unit_tokens_and_patterns(noise: float) -> None
 
 
 def test_layer_norm_keeps_ball_noise_within_its_radius() -> None:
-    problem, key = LAYER.replace(noise="ball", noise_radius=0.3, balance="bernoulli").problem(), jax.random.key(0)
+    problem, key = (
+        LAYER.replace(noise_law="ball", noise_radius=0.3, label_balance="bernoulli").problem(),
+        jax.random.key(0),
+    )
     data = draw(problem, key, draw_patterns(problem, key), count=256)
     assert 0.28 < np.max(data.noise) <= 0.3 * (1 + 1e-5)
 
 
 def test_layer_norm_acts_on_the_orthonormal_patterns_and_on_the_tokens_around_them() -> None:
     data, members = drawn(LAYER)
-    raw, plain = drawn(LAYER.replace(normalize="no"))
+    raw, plain = drawn(LAYER.replace(normalise="no"))
     np.testing.assert_allclose(plain[:, :, 0].T @ plain[:, :, 0], np.eye(5), atol=1e-6)
     centred = plain - plain.mean(0)
     np.testing.assert_allclose(members, centred / np.linalg.norm(centred, axis=0), atol=1e-6)
@@ -437,7 +440,9 @@ def test_layer_norm_acts_on_the_orthonormal_patterns_and_on_the_tokens_around_th
     np.testing.assert_allclose(data.tokens, shifted / np.linalg.norm(shifted, axis=-1, keepdims=True), atol=1e-5)
 
 
-@pytest.mark.parametrize("change", [{"skip": True}, {"error": "confuse", "free_queries": True, "dimension": 6}])
+@pytest.mark.parametrize(
+    "change", [{"skip": True}, {"value_error_law": "confuse", "free_queries": True, "dimension": 6}]
+)
 def test_the_initial_maps_meet_their_errors_exactly_on_patterns_bent_by_layer_norm(change: dict[str, Any]) -> None:
     setting = LAYER.replace(value_error=0.3, attention_error=0.4, **change)
     with numerics("float64"):
@@ -457,7 +462,7 @@ def test_the_initial_maps_meet_their_errors_exactly_on_patterns_bent_by_layer_no
 # Sample i depends on the seed and on i alone, and outputs on the samples alone
 
 
-@pytest.mark.parametrize("setting", [FOUR.replace(labels="shuffled", noise_radius=0.1), RANDOM, LAYER])
+@pytest.mark.parametrize("setting", [FOUR.replace(label_order="shuffled", noise_radius=0.1), RANDOM, LAYER])
 def test_a_sample_does_not_depend_on_how_many_are_drawn(setting: Setting) -> None:
     some, many = drawn(setting, count=64)[0], drawn(setting)[0]
     for name, one, two in zip(Data._fields, some, many, strict=True):
@@ -470,13 +475,13 @@ def test_a_sample_does_not_depend_on_how_many_are_drawn(setting: Setting) -> Non
 @functools.cache
 def simulated(setting: Setting, loose: bool) -> dict[str, np.ndarray]:
     """A run with room for exactly its samples, or for more."""
-    room = {"capacity": 13, "draw_capacity": MANY[setting.classes], "draw_test": MANY[setting.classes]}
-    problem = resized(setting, **(room if loose else {"capacity": 9, "draw_capacity": 64, "draw_test": 64}))
+    room = {"sample_room": 13, "drawn_room": MANY[setting.classes], "drawn_test_room": MANY[setting.classes]}
+    problem = resized(setting, **(room if loose else {"sample_room": 9, "drawn_room": 64, "drawn_test_room": 64}))
     return jax.device_get(simulate(problem, jax.random.key(0)))
 
 
 @pytest.mark.parametrize("setting", [FOUR, LAYER])
-def test_no_output_depends_on_the_capacity(setting: Setting) -> None:
+def test_no_output_depends_on_the_room(setting: Setting) -> None:
     tight, loose = simulated(setting, False), simulated(setting, True)
     assert tight.keys() == loose.keys()
     for name in tight:

@@ -20,11 +20,11 @@ from lemmata.lab.simulation import stream
 from lemmata.networks.shallow import Network
 from lemmata.theories.vit import theory
 from lemmata.theories.vit.data import Data, draw, draw_patterns
-from lemmata.theories.vit.initial import BOUNDS, attention_bounds, lucky_fractions, measure_initial, noise_bound
 from lemmata.theories.vit.network import Features, draw_signs, initialise
 from lemmata.theories.vit.setting import Setting
+from lemmata.theories.vit.studies.initial import BOUNDS, attention_bounds, lucky_fractions, measure_initial, noise_bound
 
-SMALL = Setting(tokens=10, neurons=16, samples=9, noise="ball", noise_radius=0.06, attention_error=0.3)
+SMALL = Setting(tokens=10, neurons=16, samples=9, noise_law="ball", noise_radius=0.06, attention_error=0.3)
 """Noise above 0.05 normalises the tokens."""
 DOCUMENT, THEOREM, WITHOUT = range(3)
 
@@ -44,7 +44,7 @@ def measured(setting: Setting, seed: int = 0) -> dict[str, np.ndarray]:
 def pieces(setting: Setting, seed: int = 0) -> tuple[Network, Features, np.ndarray, np.ndarray, Data]:
     problem, key = setting.problem(), jax.random.key(seed)
     basis = draw_patterns(problem, stream(key, "data"))
-    data = draw(problem, stream(key, "data"), basis, count=problem.draw_capacity)
+    data = draw(problem, stream(key, "data"), basis, count=problem.drawn_room)
     network, features = initialise(problem, stream(key, "init"), basis)
     return jax.device_get((network, features, draw_signs(problem, stream(key, "init")), basis, data))
 
@@ -152,7 +152,7 @@ def bounds_by_hand(setting: Setting, seed: int) -> tuple[np.ndarray, np.ndarray]
 
 CASES = {
     "random": SMALL,
-    "confuse": SMALL.replace(error_qk="confuse", attention_error=0.4),
+    "confuse": SMALL.replace(attention_error_law="confuse", attention_error=0.4),
     "noisy": SMALL.replace(noise_radius=0.2, attention_error=0.1),
 }
 
@@ -175,7 +175,9 @@ def test_the_theorem_is_never_broken_by_random_or_confusing_errors() -> None:
     for seed in range(15):
         for directions in ("random", "confuse"):
             setting = SMALL.replace(
-                error_qk=directions, attention_error=float(rng.uniform(0, 0.6)), noise_radius=float(rng.uniform(0, 0.2))
+                attention_error_law=directions,
+                attention_error=float(rng.uniform(0, 0.6)),
+                noise_radius=float(rng.uniform(0, 0.2)),
             )
             result = measured(setting, seed)
             assert result["attention_excess"][THEOREM] >= -1e-12, (seed, setting)
@@ -195,10 +197,10 @@ def test_without_error_and_noise_every_bound_is_met_with_equality() -> None:
 def counter_example() -> Setting:
     """The counter-example of V24, as the experiment has it, at fewer samples and tokens."""
     axis = theory.experiments["v24-initial-attention"].presets["quick"]
-    return axis.setting.replace(**axis.axes["case"]["counter-example"], tokens=10, neurons=16, samples=9)
+    return axis.setting.replace(**axis.axes["variant"]["counter-example"], tokens=10, neurons=16, samples=9)
 
 
-def test_the_counter_example_lies_below_the_documents_bound_and_above_the_theorem() -> None:
+def test_the_counter_example_lies_below_the_papers_bound_and_above_the_theorem() -> None:
     result = measured(counter_example())
     conc, p_n = math.exp(0.2) / (math.exp(0.2) + 1), 1 / (1 + math.exp(-0.6))
     assert conc == pytest.approx(0.549834, abs=1e-6)
@@ -213,14 +215,14 @@ def test_the_counter_example_lies_below_the_documents_bound_and_above_the_theore
 
 def test_the_bounds_hold_with_gaussian_noise_too() -> None:
     """Its radius is that of the noisiest token."""
-    setting = SMALL.replace(noise="gaussian", noise_radius=0.0, token_noise=0.1, attention_error=0.0)
+    setting = SMALL.replace(noise_law="gaussian", noise_radius=0.0, token_noise=0.1, attention_error=0.0)
     for seed in range(3):
         assert measured(setting, seed)["attention_broken"][THEOREM] == 0
 
 
 def test_weighted_patterns_have_the_bounds_of_all_tokens() -> None:
     """Without noise two samples of weighted patterns stand for any number of samples (oracle 8.3)."""
-    exact = SMALL.replace(noise="gaussian", noise_radius=0.0, token_noise=0.0, samples=10)
+    exact = SMALL.replace(noise_law="gaussian", noise_radius=0.0, token_noise=0.0, samples=10)
     tokens, patterns = measured(exact), measured(exact.replace(reduction="patterns"))
     for name in tokens.keys() - {"noise_ratio_without_error"}:  # which divides by the absent noise
         np.testing.assert_allclose(patterns[name], tokens[name], rtol=1e-10, atol=1e-12, err_msg=name)
@@ -229,22 +231,22 @@ def test_weighted_patterns_have_the_bounds_of_all_tokens() -> None:
 # Outputs
 
 
-def test_no_measure_depends_on_the_capacity() -> None:
-    tight = resized(SMALL, capacity=9)
+def test_no_measure_depends_on_the_room() -> None:
+    tight = resized(SMALL, sample_room=9)
     one, two = (jax.device_get(measure_initial(problem, jax.random.key(5))) for problem in (tight, SMALL.problem()))
-    assert SMALL.problem().capacity == 11
+    assert SMALL.problem().sample_room == 11
     for name in one:
         np.testing.assert_allclose(one[name], two[name], rtol=1e-11, atol=1e-13, err_msg=name)
 
 
 def test_samples_beyond_the_used_ones_are_not_looked_at() -> None:
-    """The first two samples have one class; the capacity has samples of the other."""
+    """The first two samples have one class; the room has samples of the other."""
     setting = SMALL.replace(samples=2)
     network, _, signs, _, data = pieces(SMALL)
     order = np.argsort(-data.vote[:8], kind="stable")
     data = jax.tree.map(lambda leaf: leaf[:8][order], data)
     one, two = (
-        jax.device_get(lucky_fractions(resized(setting, capacity=size), network, signs, data)) for size in (2, 8)
+        jax.device_get(lucky_fractions(resized(setting, sample_room=size), network, signs, data)) for size in (2, 8)
     )
     for name in one:
         np.testing.assert_allclose(one[name], two[name], rtol=1e-12, err_msg=name)

@@ -6,7 +6,7 @@ import xarray as xr
 
 from lemmata.lab.claims import NotApplicable
 from lemmata.lab.measures import at_end, log_slopes, ratio_of_means
-from lemmata.theories.vit.measures import converged, growth, half_thresholds, own_coordinates, split_runs, success
+from lemmata.theories.vit.measures import by_reading, converged, growth, half_thresholds, own_coordinates, success
 
 nan, inf = float("nan"), float("inf")
 
@@ -92,12 +92,16 @@ def test_a_run_that_never_arrives_leaves_no_finite_exponent():
 # The step-size sweep
 
 
-def test_the_step_size_sweep_is_split_by_output_mode():
-    runs = ["shared 0.02", "per_token 0.5", "shared 0.1", "per_token 2"]
+def test_the_step_size_sweep_is_split_by_output_variant():
+    runs = {
+        "variant": ["one", "two", "three", "four"],
+        "output": ("variant", ["shared", "per_token", "shared", "per_token"]),
+        "step_size": ("variant", [0.02, 0.5, 0.1, 2.0]),
+    }
     data = xr.Dataset(
-        {"small_loss_step": (("run", "seed"), [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0], [7.0, 8.0]])}, {"run": runs}
+        {"small_loss_step": (("variant", "seed"), [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0], [7.0, 8.0]])}, runs
     )
-    found = split_runs(data, "small_loss_step")
+    found = {reading: sweep.small_loss_step for reading, sweep in by_reading(data).items()}
     assert list(found) == ["shared", "per_token"]
     assert found["shared"].step_size.values.tolist() == [0.02, 0.1]
     assert found["per_token"].step_size.values.tolist() == [0.5, 2]
@@ -119,13 +123,13 @@ def test_the_end_of_a_run_is_its_last_used_record():
 
 def test_runs_of_a_sweep_end_each_at_its_own_record():
     values = np.full((2, 3, 5, 2), nan)
-    for mode in range(2):
+    for variant in range(2):
         for seed in range(3):
-            last = 1 + mode + seed
-            values[mode, seed, : last + 1] = 100 * mode + 10 * seed + np.arange(last + 1)[:, None] + [0.0, 0.5]
+            last = 1 + variant + seed
+            values[variant, seed, : last + 1] = 100 * variant + 10 * seed + np.arange(last + 1)[:, None] + [0.0, 0.5]
     ended = at_end(
-        xr.DataArray(values, dims=("mode", "seed", "record", "query"), coords={"query": ["all", "neutral"]})
-    ).transpose("mode", "seed", "query")
+        xr.DataArray(values, dims=("variant", "seed", "record", "query"), coords={"query": ["all", "neutral"]})
+    ).transpose("variant", "seed", "query")
     assert ended.sel(query="all").values.tolist() == [[1, 12, 23], [102, 113, 124]]
     assert ended.sel(query="neutral").values.tolist() == [[1.5, 12.5, 23.5], [102.5, 113.5, 124.5]]
 
@@ -148,8 +152,12 @@ def test_a_constant_ratio_has_no_spread():
 
 
 def test_ratios_of_means_are_taken_cell_by_cell():
-    above = xr.DataArray([[2.0, 4.0], [9.0, 9.0]], dims=("mode", "seed"), coords={"mode": ["shared", "per_token"]})
-    below = xr.DataArray([[1.0, 2.0], [1.0, 5.0]], dims=("mode", "seed"), coords={"mode": ["shared", "per_token"]})
+    above = xr.DataArray(
+        [[2.0, 4.0], [9.0, 9.0]], dims=("variant", "seed"), coords={"variant": ["shared", "per_token"]}
+    )
+    below = xr.DataArray(
+        [[1.0, 2.0], [1.0, 5.0]], dims=("variant", "seed"), coords={"variant": ["shared", "per_token"]}
+    )
     assert ratio_of_means(above, below).mean("seed").values == pytest.approx([2, 3])
 
 
@@ -157,36 +165,38 @@ def test_ratios_of_means_are_taken_cell_by_cell():
 
 
 def passages(**never: float) -> xr.Dataset:
-    """T_0 of two modes, trained and frozen attention and two seeds; `trained_shared = inf` never arrives in seed 1."""
+    """T_0 of two variants, attention trained and frozen, two seeds; `trained_shared = inf` never arrives in seed 1."""
     steps = np.asarray([[[100.0, 110], [300, 310]], [[90.0, 95], [200, 210]]])
     for name, value in never.items():
-        attention, _, mode = name.partition("_")
-        steps[["shared", "per_token"].index(mode), ["trained", "frozen"].index(attention), 1] = value
-    coords = {"mode": ["shared", "per_token"], "attention": ["trained", "frozen"]}
-    return xr.Dataset({"zero_loss_step": (("mode", "attention", "seed"), steps)}, coords)
+        attention, _, variant = name.partition("_")
+        steps[["shared", "per_token"].index(variant), ["trained", "frozen"].index(attention), 1] = value
+    coords = {"variant": ["shared", "per_token"], "attention": ["trained", "frozen"]}
+    return xr.Dataset({"reached_step": (("variant", "attention", "seed"), steps)}, coords)
+
+
+BOTH = converged(attention="trained", variant=["shared", "per_token"])
+SHARED = converged(attention="trained", variant=["shared"])
 
 
 @pytest.mark.parametrize("never", [inf, nan])
-def test_runs_with_trained_attention_must_converge_in_every_seed_of_the_modes_asked_for(never):
-    with pytest.raises(NotApplicable, match="not converged"):
-        converged(passages(trained_shared=never))
-    with pytest.raises(NotApplicable, match="not converged"):
-        converged(passages(trained_per_token=never), ["shared", "per_token"])
-    assert converged(passages(trained_per_token=never), ["shared"]).mode.values.tolist() == ["shared"]
+def test_runs_with_trained_attention_must_converge_in_every_seed_of_the_variants_asked_for(never):
+    for gate, late in ((converged(attention="trained"), "trained_shared"), (BOTH, "trained_per_token")):
+        with pytest.raises(NotApplicable, match="not converged"):
+            gate.check(passages(**{late: never}))
+    SHARED.check(passages(trained_per_token=never))
 
 
 @pytest.mark.parametrize("never", [inf, nan])
 def test_runs_with_frozen_attention_need_not_converge(never):
-    data = passages(frozen_shared=never, frozen_per_token=never)
-    assert converged(data).identical(data)
-    assert converged(data, ["per_token", "shared"]).attention.values.tolist() == ["trained", "frozen"]
+    for gate in (converged(attention="trained"), BOTH):
+        gate.check(passages(frozen_shared=never, frozen_per_token=never))
 
 
 def test_where_attention_is_no_axis_all_runs_must_converge():
-    data = xr.Dataset({"zero_loss_step": ("seed", [10.0, inf])})
+    data = xr.Dataset({"reached_step": ("seed", [10.0, inf])})
     with pytest.raises(NotApplicable, match="not converged"):
-        converged(data)
-    assert converged(data.isel(seed=[0])).sizes == {"seed": 1}
+        BOTH.check(data)
+    BOTH.check(data.isel(seed=[0]))
 
 
 # Feature coordinates and growth factors

@@ -62,7 +62,7 @@ def softmax(logits: np.ndarray, multiplicity: np.ndarray) -> np.ndarray:
 
 
 def by_hand(network: Network, signs: np.ndarray, x: np.ndarray, count: np.ndarray) -> tuple[float, Network]:
-    """F of one sample and its four gradients, token by token, as the document's formulas read."""
+    """F of one sample and its four gradients, token by token, as the paper's formulas read."""
     w_o, w_v, w_k, w_q = (np.asarray(w) for w in network)
     total, output, d = count.sum(), 0.0, [np.zeros_like(w) for w in (w_o, w_v, w_k, w_q)]
     for position, (query, share) in enumerate(zip(x, count / total, strict=True)):
@@ -405,7 +405,9 @@ def test_ideal_initial_maps_give_the_softmax_of_the_identity() -> None:
 @pytest.mark.parametrize("error", ["random", "confuse"])
 @pytest.mark.parametrize("free", [False, True])
 def test_assumption_2_3_1_is_met_with_equality(error: str, free: bool) -> None:
-    setting = SMALL.replace(error=error, error_qk=error, free_queries=free, value_error=0.15, attention_error=0.35)
+    setting = SMALL.replace(
+        value_error_law=error, attention_error_law=error, free_queries=free, value_error=0.15, attention_error=0.35
+    )
     network, features, basis = start(setting)
     for f in features:
         np.testing.assert_allclose(f.T @ f, np.eye(5), atol=1e-12)
@@ -434,7 +436,13 @@ def test_query_features_are_the_key_features_unless_they_are_free() -> None:
 
 def test_confusing_errors_point_at_the_neighbouring_feature() -> None:
     network, features, basis = start(
-        SMALL.replace(error="confuse", error_qk="confuse", free_queries=True, value_error=0.3, attention_error=0.4)
+        SMALL.replace(
+            value_error_law="confuse",
+            attention_error_law="confuse",
+            free_queries=True,
+            value_error=0.3,
+            attention_error=0.4,
+        )
     )
     neighbour = [1, 0, 1, 2, 3]
     p, q, r = features
@@ -445,7 +453,13 @@ def test_confusing_errors_point_at_the_neighbouring_feature() -> None:
 
 def test_value_errors_in_full_make_the_two_discriminative_features_collide() -> None:
     network, _, basis = start(
-        SMALL.replace(error="confuse", error_qk="confuse", free_queries=True, value_error=1.0, attention_error=0.4)
+        SMALL.replace(
+            value_error_law="confuse",
+            attention_error_law="confuse",
+            free_queries=True,
+            value_error=1.0,
+            attention_error=0.4,
+        )
     )
     np.testing.assert_allclose(network.value @ basis[:, 0], network.value @ basis[:, 1], atol=1e-12)
 
@@ -459,7 +473,7 @@ def test_random_errors_of_keys_and_queries_are_independent() -> None:
 
 def test_given_error_directions_are_used() -> None:
     directions = np.eye(10)[:, [9, 8, 7, 6, 5]]
-    network, features, basis = start(SMALL.replace(error="given", value_error_directions=directions))
+    network, features, basis = start(SMALL.replace(value_error_law="given", value_error_directions=directions))
     np.testing.assert_allclose(network.value @ basis, features.value + 0.1 * directions, atol=1e-12)
 
 

@@ -26,7 +26,7 @@ from lemmata.theories.vit.neurons import (
 )
 from lemmata.theories.vit.probes import feature_coordinates
 from lemmata.theories.vit.setting import Setting
-from lemmata.theories.vit.training import HALVES, Watch, simulate, train
+from lemmata.theories.vit.training import HALVES, Watched, simulate, train
 
 CAPACITY, USED, TOKENS, DIMENSION, PATTERNS, VALUE, KEY, NEURONS = 6, 4, 7, 6, 4, 5, 4, 24
 
@@ -115,7 +115,7 @@ def brute_force(
     lucky: Lucky,
     skip: bool = False,
 ) -> dict[str, np.ndarray]:
-    """Probes 5.7 and 5.8 as the document words them: means over lists of neurons, samples and kept tokens."""
+    """Probes 5.7 and 5.8 as the paper words them: means over lists of neurons, samples and kept tokens."""
     m, k_heads = len(signs), len(heads_of(network))
     rows = [np.concatenate([head[0][i] for head in heads_of(network)]) for i in range(m)]
     frames = features.value if features.value.ndim == 3 else features.value[None]
@@ -409,7 +409,7 @@ RUNS = {
     "heads": TRAINED.replace(heads=2, step_size=0.3),
     "skip": TRAINED.replace(skip=True),
 }
-SPARSIFIED = TRAINED.replace(keep=0.7, strategy="attention", output="per_token", step_size=2.0, labels="shuffled")
+SPARSIFIED = TRAINED.replace(keep=0.7, strategy="attention", output="per_token", step_size=2.0, label_order="shuffled")
 runs = pytest.mark.parametrize("name", RUNS)
 
 
@@ -422,8 +422,8 @@ def simulated(setting: Setting) -> dict[str, np.ndarray]:
 def pieces(setting: Setting) -> tuple[Network, Features, Any, Any, Data, Data]:
     problem, key = setting.problem(), jax.random.key(0)
     basis = draw_patterns(problem, stream(key, "data"))
-    data = draw(problem, stream(key, "data"), basis[:, :, None], count=problem.draw_capacity)
-    test = draw(problem, stream(key, "test"), basis[:, :, None], count=problem.draw_test)
+    data = draw(problem, stream(key, "data"), basis[:, :, None], count=problem.drawn_room)
+    test = draw(problem, stream(key, "test"), basis[:, :, None], count=problem.drawn_test_room)
     network, features = initialise(problem, stream(key, "init"), basis)
     return network, features, draw_signs(problem, stream(key, "init")), basis, data, test
 
@@ -431,7 +431,7 @@ def pieces(setting: Setting) -> tuple[Network, Features, Any, Any, Data, Data]:
 def trained(setting: Setting) -> Run:
     network, features, signs, basis, data, test = pieces(setting)
     batch_key = stream(jax.random.key(0), "batch")
-    return train(setting.problem(), batch_key, network, signs, data, Watch(test, features, basis))
+    return train(setting.problem(), batch_key, network, signs, data, Watched(test, features, basis))
 
 
 def initial_lucky(setting: Setting, network: Network, signs: Any, data: Data) -> Lucky:
@@ -495,7 +495,7 @@ def test_growth_factors_are_ratios_of_successive_coordinates(name: str) -> None:
             found = result[field][6, k, k] / result[field][5, k, k]
             assert found == pytest.approx(factor, rel=1e-10)
             assert abs(factor - 1) > 1e-6
-    arrived = int(result["zero_loss_step"])
+    arrived = int(result["reached_step"])
     for field in ("query_features", "key_features", "value_features", "pattern_logits"):
         stays = result[field][arrived:]
         np.testing.assert_array_equal(stays, np.broadcast_to(stays[0], stays.shape))

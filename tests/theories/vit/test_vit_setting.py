@@ -13,7 +13,7 @@ SQUARE = np.eye(10)
 UNIT = np.eye(10)[:, 5:]
 SETS = {"members": 2, "dimension": 15}
 MAPS = {"init": "given", "value_map": SQUARE, "query_map": SQUARE, "key_map": SQUARE}
-GIVEN = {"error": "given"}
+GIVEN = {"value_error_law": "given"}
 
 
 def refusal(**fields: Any) -> str:
@@ -27,8 +27,8 @@ def refusal(**fields: Any) -> str:
     [
         ({"patterns": 2}, "patterns = 2", "at least 3"),
         ({"dimension": 4}, "dimension = 4", "at least patterns = 5"),
-        ({"noise": "ball", "noise_radius": 0.36}, "noise_radius = 0.36", "less than κ/4 = 0.3536"),
-        ({"noise": "sphere", "noise_radius": 0.36}, "noise_radius = 0.36", "less than κ/4 = 0.3536"),
+        ({"noise_law": "ball", "noise_radius": 0.36}, "noise_radius = 0.36", "less than κ/4 = 0.3536"),
+        ({"noise_law": "sphere", "noise_radius": 0.36}, "noise_radius = 0.36", "less than κ/4 = 0.3536"),
         (
             {"relevant_fraction": 0.8, "confusion_fraction": 0.3},
             "relevant_fraction + confusion_fraction = 1.1",
@@ -41,7 +41,7 @@ def refusal(**fields: Any) -> str:
         ({"relevant_fraction": 1.1, "confusion_fraction": 0.0}, "relevant_fraction = 1.1", "at most 1"),
         ({"confusion_fraction": -0.1}, "confusion_fraction = -0.1", "at least 0"),
         ({"token_noise": -0.01}, "token_noise = -0.01", "at least 0"),
-        ({"noise": "ball", "noise_radius": -0.1}, "noise_radius = -0.1", "at least 0"),
+        ({"noise_law": "ball", "noise_radius": -0.1}, "noise_radius = -0.1", "at least 0"),
         ({"noisy_level": -0.3}, "noisy_level = -0.3", "at least 0"),
         ({"noisy_fraction": 1.5}, "noisy_fraction = 1.5", "at most 1"),
         ({"value_error": -0.1}, "value_error = -0.1", "at least 0"),
@@ -63,7 +63,7 @@ def refusal(**fields: Any) -> str:
         ({"neurons": "many"}, "neurons = many", "an integer at least 1"),
         ({"patterns": 6, "value_width": 5}, "patterns = 6", "must not exceed value_width = 5"),
         ({"patterns": 6, "key_width": 5}, "patterns = 6", "key_width = 5"),
-        ({"noise": "uniform"}, "noise = uniform", "one of gaussian, ball, sphere"),
+        ({"noise_law": "uniform"}, "noise_law = uniform", "one of gaussian, ball, sphere"),
         ({"shuffle": "maybe"}, "shuffle = maybe", "one of false, true"),
         ({"init": "literal", "key_width": 12}, "init = literal", "value_width = key_width = dimension"),
         ({"init": "literal", "token_noise": 0.0}, "token_noise = 0", "init = literal"),
@@ -78,7 +78,7 @@ def refusal(**fields: Any) -> str:
             "query_map",
             "finite numbers",
         ),
-        ({"error": "given"}, "value_error_directions is missing", "(10, 5)"),
+        ({"value_error_law": "given"}, "value_error_directions is missing", "(10, 5)"),
         ({"relevant_fraction": 0.7, "confusion_fraction": 0.3, "tokens": 5}, "tokens = 5", "exceed"),
         ({"classes": 1}, "classes = 1", "at least 2"),
         ({"classes": 3}, "classes = 3", "a power of two"),
@@ -92,7 +92,7 @@ def refusal(**fields: Any) -> str:
         ({"members": 4, "dimension": 24}, "dimension = 24", "at least 25"),
         ({"member_spread": -0.1}, "member_spread = -0.1", "at least 0"),
         (
-            {"members": 2, "dimension": 15, "noise": "ball", "noise_radius": 0.253},
+            {"members": 2, "dimension": 15, "noise_law": "ball", "noise_radius": 0.253},
             "member_spread = 0.3",
             "2τ + Δ must be less than κ",
         ),
@@ -102,7 +102,7 @@ def refusal(**fields: Any) -> str:
             "member_spread = 0.6",
             "2τ + Δ must be less than κ",
         ),
-        ({"members": 2, "dimension": 15, "normalize": "layer"}, "normalize = layer", "members"),
+        ({"members": 2, "dimension": 15, "normalise": "layer"}, "normalise = layer", "members"),
         ({**SETS, "member_shares": [[0.7, 0.3]] * 4}, "member_shares has shape (4, 2)", "allowed is (5, 2)"),
         ({**SETS, "member_shares": [0.7, 0.3]}, "member_shares has shape (2,)", "allowed is (5, 2)"),
         ({"member_shares": [[0.7, 0.3]] * 5}, "member_shares has shape (5, 2)", "allowed is (5, 1)"),
@@ -117,7 +117,7 @@ def refusal(**fields: Any) -> str:
         ({"keep": 0.05, "tokens": 10}, "keep = 0.05", "of 10 tokens it keeps none"),
         ({"strategy": "best"}, "strategy = best", "one of random, irrelevant, nondiscriminative, noisy"),
         ({"strategy": "spurious"}, "strategy = spurious", "one of random"),
-        ({"normalize": "layer", "dimension": 5}, "dimension = 5", "must exceed patterns = 5"),
+        ({"normalise": "layer", "dimension": 5}, "dimension = 5", "must exceed patterns = 5"),
         ({"heads": 0}, "heads = 0", "at least 1"),
         ({**MAPS, "heads": 2}, "heads = 2", "need init = assumption"),
         ({"heads": 2, "init": "literal"}, "heads = 2", "need init = assumption"),
@@ -149,10 +149,10 @@ def test_a_refusal_is_one_sentence_with_the_field_its_value_and_what_is_allowed(
 @pytest.mark.parametrize(
     "fields",
     [
-        {"noise": "ball", "noise_radius": 0.35},
-        {"noise": "sphere", "noise_radius": 0.35},
-        {"noise": "gaussian", "noise_radius": 0.36},
-        {"noise": "gaussian", "token_noise": 0.3},
+        {"noise_law": "ball", "noise_radius": 0.35},
+        {"noise_law": "sphere", "noise_radius": 0.35},
+        {"noise_law": "gaussian", "noise_radius": 0.36},
+        {"noise_law": "gaussian", "token_noise": 0.3},
         {"relevant_fraction": 0.6, "confusion_fraction": 0.4},
         {"relevant_fraction": 1.0, "confusion_fraction": 0.0},
         {"dimension": 5},
@@ -162,14 +162,14 @@ def test_a_refusal_is_one_sentence_with_the_field_its_value_and_what_is_allowed(
         {"classes": 4},
         {"classes": 64, "patterns": 65, "dimension": 65, "value_width": 65, "key_width": 65},
         SETS,
-        {**SETS, "noise": "ball", "noise_radius": 0.251},
+        {**SETS, "noise_law": "ball", "noise_radius": 0.251},
         {"members": 2, "dimension": 16, "token_noise": 0.062},
         {**SETS, "member_spread": 0.0},
         {**SETS, "member_shares": [[1, 0]] * 5},
         {"member_shares": [[1.0]] * 5},
         {"keep": 0.02},
         {"keep": 1.0, "strategy": "attention"},
-        {"normalize": "layer", "dimension": 6},
+        {"normalise": "layer", "dimension": 6},
         {"heads": 2},
         {"heads": 1, "defect": "shifted"},
         {**MAPS, "skip": True},
@@ -198,11 +198,11 @@ EXACT = {"reduction": "patterns", "token_noise": 0.0, "samples": 8}
     [
         {"token_noise": 0.01},
         {"noisy_fraction": 0.1},
-        {"noise": "ball", "noise_radius": 0.1},
+        {"noise_law": "ball", "noise_radius": 0.1},
         {"output": "per_token"},
         {"fractions": "random"},
-        {"balance": "bernoulli"},
-        {"labels": "shuffled"},
+        {"label_balance": "bernoulli"},
+        {"label_order": "shuffled"},
         {"batch": 4},
         {"samples": 7},
         {"keep": 0.8},
@@ -243,7 +243,7 @@ def test_the_settings_of_the_general_data_and_networks_meet_every_assumption(fie
         ({"relevant_fraction": 0.3, "confusion_fraction": 0.2, "value_error": 0.19}, "(2.8)"),
         ({"value_error": 0.25}, "σ exceeds 1/M"),
         ({"attention_error": 0.5}, "δ is not below 1/2"),
-        ({"noise": "ball", "noise_radius": 0.15}, "τ exceeds min(σ, δ)"),
+        ({"noise_law": "ball", "noise_radius": 0.15}, "τ exceeds min(σ, δ)"),
         ({"token_noise": 0.033}, "τ exceeds min(σ, δ)"),
         ({"neurons": 115}, "m is below M² log N"),
         ({"patterns": 10, "neurons": 1000}, "M is not below the widths"),
@@ -260,7 +260,7 @@ def test_each_violated_assumption_gives_its_own_warning(fields: dict[str, Any], 
 def test_assumptions_met_with_equality_or_little_to_spare_give_no_warning() -> None:
     assert Setting(value_error=0.2).warnings() == []
     assert Setting(attention_error=0.49).warnings() == []
-    assert Setting(noise="ball", noise_radius=0.1).warnings() == []
+    assert Setting(noise_law="ball", noise_radius=0.1).warnings() == []
     # 25 log 100 = 115.1
     assert Setting(neurons=116).warnings() == []
 
@@ -281,7 +281,7 @@ def test_token_counts_round_half_to_even(fraction: float, tokens: int, count: in
 
 
 def test_the_slack_of_condition_2_8_uses_the_realised_fractions() -> None:
-    setting = Setting(relevant_fraction=0.4, confusion_fraction=0.05, tokens=50, noise="ball", noise_radius=0.03)
+    setting = Setting(relevant_fraction=0.4, confusion_fraction=0.05, tokens=50, noise_law="ball", noise_radius=0.03)
     assert setting.condition_slack == pytest.approx(0.4 * math.exp(-0.23) * 0.87 - 2 / 50, rel=1e-12)
     gaussian = Setting()
     tau = 0.01 * math.sqrt(10)
@@ -293,13 +293,13 @@ def test_the_slack_of_condition_2_8_uses_the_realised_fractions() -> None:
     [
         ({"token_noise": 0.05}, False),
         ({"token_noise": 0.06}, True),
-        ({"token_noise": 0.06, "normalize": "no"}, False),
-        ({"token_noise": 0.0, "normalize": "yes"}, True),
+        ({"token_noise": 0.06, "normalise": "no"}, False),
+        ({"token_noise": 0.0, "normalise": "yes"}, True),
         ({"noisy_fraction": 0.3, "noisy_level": 0.3}, True),
         ({"noisy_fraction": 0.0, "noisy_level": 0.3}, False),
-        ({"noise": "ball", "noise_radius": 0.1, "token_noise": 0.0}, True),
-        ({"noise": "ball", "noise_radius": 0.01, "token_noise": 0.3}, False),
-        ({"normalize": "layer", "token_noise": 0.0}, True),
+        ({"noise_law": "ball", "noise_radius": 0.1, "token_noise": 0.0}, True),
+        ({"noise_law": "ball", "noise_radius": 0.01, "token_noise": 0.3}, False),
+        ({"normalise": "layer", "token_noise": 0.0}, True),
     ],
 )  # fmt: skip
 def test_tokens_are_normalised_by_default_where_the_noise_is_large(fields: dict[str, Any], unit: bool) -> None:

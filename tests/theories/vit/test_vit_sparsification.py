@@ -429,11 +429,11 @@ def test_a_run_that_keeps_all_tokens_is_the_run_without_sparsification_to_the_bi
 
 
 @pytest.mark.parametrize("strategy", ["random", "attention"])
-def test_no_output_of_a_sparsified_run_depends_on_the_capacity(strategy: str) -> None:
+def test_no_output_of_a_sparsified_run_depends_on_the_room(strategy: str) -> None:
     setting = SMALL.replace(strategy=strategy, keep=0.5)
-    tight = resized(setting, capacity=9, draw_capacity=64, draw_test=64)
+    tight = resized(setting, sample_room=9, drawn_room=64, drawn_test_room=64)
     one = jax.device_get(simulate(tight, jax.random.key(0)))
-    two = jax.device_get(simulate(resized(setting, capacity=13, draw_capacity=MANY), jax.random.key(0)))
+    two = jax.device_get(simulate(resized(setting, sample_room=13, drawn_room=MANY), jax.random.key(0)))
     for name in one:
         np.testing.assert_allclose(one[name], two[name], rtol=1e-4, atol=1e-5, err_msg=name)
 

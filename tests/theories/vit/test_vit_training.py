@@ -43,7 +43,7 @@ def pieces(setting: Setting, seed: int = 0, data_seed: int | None = None) -> tup
     problem, key = setting.problem(), jax.random.key(seed)
     basis = draw_patterns(problem, stream(key, "data"))
     data_key = stream(key if data_seed is None else jax.random.key(data_seed), "data")
-    data = draw(problem, data_key, basis, count=problem.draw_capacity)
+    data = draw(problem, data_key, basis, count=problem.drawn_room)
     network, _ = initialise(problem, stream(key, "init"), basis)
     return network, draw_signs(problem, stream(key, "init")), data, basis
 
@@ -113,7 +113,7 @@ def test_with_noise_the_number_of_samples_matters() -> None:
 def test_two_samples_of_weighted_patterns_replace_all_tokens() -> None:
     tokens, patterns = simulated(EXACT), simulated(EXACT.replace(reduction="patterns"))
     assert tokens.keys() == patterns.keys()
-    assert tokens["zero_loss_step"] == patterns["zero_loss_step"] < 60
+    assert tokens["reached_step"] == patterns["reached_step"] < 60
     for name in tokens.keys() - {"test_hinge_error"}:
         np.testing.assert_allclose(patterns[name], tokens[name], rtol=0, atol=1e-10, err_msg=name)
 
@@ -124,7 +124,7 @@ def test_two_samples_of_weighted_patterns_replace_all_tokens() -> None:
 @pytest.mark.parametrize("setting", [SMALL, SMALL.replace(batch=4), SMALL.replace(output="per_token", step_size=2.0)])
 def test_parameters_are_constant_to_the_bit_once_the_hinge_loss_is_zero(setting: Setting) -> None:
     result = simulated(setting)
-    arrived = int(result["zero_loss_step"])
+    arrived = int(result["reached_step"])
     assert 10 < arrived < 50
     assert np.all(result["movement"][1 : arrived + 1] > 0)
     np.testing.assert_array_equal(result["movement"][arrived + 1 :], 0)
@@ -140,7 +140,7 @@ def test_parameters_are_constant_to_the_bit_once_the_hinge_loss_is_zero(setting:
 
 def test_a_run_leaves_at_zero_loss_at_small_loss_or_never() -> None:
     whole = simulated(SMALL)
-    zero, small = int(whole["zero_loss_step"]), int(whole["small_loss_step"])
+    zero, small = int(whole["reached_step"]), int(whole["small_loss_step"])
     for stop, last in (("zero_loss", zero), ("small_loss", small), ("never", 60)):
         result = simulated(SMALL.replace(stop=stop))
         assert result["last_step"] == last
@@ -153,11 +153,11 @@ def test_a_run_leaves_at_zero_loss_at_small_loss_or_never() -> None:
 @pytest.mark.parametrize("every", [1, 4])
 def test_first_passages_are_the_first_records_below_the_thresholds(every: int) -> None:
     result = simulated(SMALL.replace(record_every=every, step_size=0.1, steps=240 if every == 4 else 60))
-    for name, level in (("zero_loss_step", 0.0), ("small_loss_step", 1e-3)):
+    for name, level in (("reached_step", 0.0), ("small_loss_step", 1e-3)):
         below = result["train_loss"] <= level
         expected = result["step"][np.argmax(below)] if np.any(below) else np.inf
         assert result[name] == expected, name
-    assert (result["zero_loss_step"] < np.inf) == (every == 4)
+    assert (result["reached_step"] < np.inf) == (every == 4)
 
 
 def test_the_records_of_a_coarser_grid_lie_on_the_same_trajectory() -> None:
@@ -182,7 +182,7 @@ def test_small_steps_follow_the_gradient_flow() -> None:
     sizes = [0.4, 0.2, 0.1, 0.05]
     fine = SMALL.replace(steps=600, records=601, track="loss", stop="zero_loss")
     runs = [simulated(fine.replace(step_size=eta)) for eta in sizes]
-    arrival = np.array([run["zero_loss_step"] for run in runs])
+    arrival = np.array([run["reached_step"] for run in runs])
     times = np.array(sizes) * arrival
     assert arrival[-1] / arrival[-2] == pytest.approx(2, abs=0.05)
     assert abs(times[-1] - times[-2]) < 0.5 * abs(times[1] - times[0])
@@ -202,7 +202,7 @@ def test_a_diverging_run_is_flagged_and_frozen_at_finite_values(output: str, ste
     assert result["last_step"] == result["step"][used][-1] < 60
     assert np.all(np.isfinite(result["train_loss"][used]))
     assert result["last_loss"] == result["train_loss"][used][-1]
-    assert np.isinf(result["zero_loss_step"])
+    assert np.isinf(result["reached_step"])
     for name, value in result.items():
         kept = value[used] if value.ndim else value
         assert not np.any(np.isnan(kept)), name
@@ -284,7 +284,7 @@ def test_training_is_gradient_descent_on_the_mean_loss() -> None:
 def test_a_larger_margin_and_a_loss_without_end_keep_the_attention_growing() -> None:
     end = lambda **change: simulated(SMALL.replace(**change))["concentration"][-1, 0]  # noqa: E731
     assert end(margin=10.0) > end() + 0.05
-    assert simulated(SMALL.replace(loss="logistic"))["zero_loss_step"] == np.inf
+    assert simulated(SMALL.replace(loss="logistic"))["reached_step"] == np.inf
 
 
 def test_one_pass_sees_each_batch_once_in_order() -> None:
@@ -313,7 +313,7 @@ def test_mini_batches_reach_zero_loss_on_another_path(scheme: str) -> None:
     result, full = simulated(SMALL.replace(batch=4, batches=scheme)), simulated(SMALL)
     assert result["train_loss"][0] == full["train_loss"][0]
     assert np.max(np.abs(result["train_loss"] - full["train_loss"])) > 1e-3
-    assert result["zero_loss_step"] < 60
+    assert result["reached_step"] < 60
 
 
 def test_a_batch_above_the_samples_acts_as_the_full_batch() -> None:
@@ -325,11 +325,11 @@ def test_a_batch_above_the_samples_acts_as_the_full_batch() -> None:
 # Outputs
 
 
-@pytest.mark.parametrize("change", [{}, {"batch": 4}, {"batch": 4, "batches": "iid"}, {"labels": "shuffled"}])
-def test_no_output_depends_on_the_capacity(change: dict[str, Any]) -> None:
+@pytest.mark.parametrize("change", [{}, {"batch": 4}, {"batch": 4, "batches": "iid"}, {"label_order": "shuffled"}])
+def test_no_output_depends_on_the_room(change: dict[str, Any]) -> None:
     setting = SMALL.replace(samples=9, **change)
-    tight = resized(setting, capacity=9, draw_capacity=9, draw_test=16)
-    loose = resized(setting, capacity=13, draw_capacity=256, draw_test=256)
+    tight = resized(setting, sample_room=9, drawn_room=9, drawn_test_room=16)
+    loose = resized(setting, sample_room=13, drawn_room=256, drawn_test_room=256)
     with numerics("float64"):
         one, two = (jax.device_get(simulate(problem, jax.random.key(0))) for problem in (tight, loose))
     for name in one:
@@ -361,7 +361,7 @@ def test_the_test_samples_are_not_the_training_samples() -> None:
 
 
 def test_evaluation_measures_the_first_test_samples_by_their_true_labels() -> None:
-    setting = SMALL.replace(labels="shuffled", token_noise=0.3)
+    setting = SMALL.replace(label_order="shuffled", token_noise=0.3)
     with numerics("float64"):
         network, signs, _, basis = pieces(setting)
         network = network._replace(output=20 * network.output)
@@ -379,7 +379,7 @@ def test_evaluation_measures_the_first_test_samples_by_their_true_labels() -> No
 
 
 def test_a_run_describes_its_training_samples_and_kept_tokens_alone() -> None:
-    setting = SMALL.replace(labels="shuffled", token_noise=0.3)
+    setting = SMALL.replace(label_order="shuffled", token_noise=0.3)
     with numerics("float64"):
         network, _, data, basis = pieces(setting)
         features = initialise(setting.problem(), stream(jax.random.key(0), "init"), basis)[1]

@@ -1,6 +1,6 @@
 """Variants of the network (3.2): several heads, a skip connection, several classes; their training and combinations.
 
-The oracle is written token by token in NumPy from the document's formulas and shares nothing with the package; a second
+The oracle is written token by token in NumPy from the paper's formulas and shares nothing with the package; a second
 one is autodiff of a forward pass written in another way. Everything runs in float64.
 """
 
@@ -22,7 +22,7 @@ from lemmata.networks.shallow import Network, attention, forward, gradient, prod
 from lemmata.theories.vit.data import Data, draw, draw_members, draw_patterns, sparsify
 from lemmata.theories.vit.network import Features, aim, draw_signs, initial_errors, initialise, margins
 from lemmata.theories.vit.setting import Setting
-from lemmata.theories.vit.training import Watch, attend, simulate, train
+from lemmata.theories.vit.training import Watched, attend, simulate, train
 
 SAMPLES, TOKENS, DIMENSION, VALUE, KEY, NEURONS = 4, 6, 5, 4, 3, 7
 
@@ -444,9 +444,15 @@ def start(seed: int = 0, **changes: Any) -> tuple[Network, Features, np.ndarray]
     "change",
     [
         {"heads": 2},
-        {"heads": 2, "normalize": "layer", "error": "confuse", "error_qk": "confuse", "free_queries": True},
+        {
+            "heads": 2,
+            "normalise": "layer",
+            "value_error_law": "confuse",
+            "attention_error_law": "confuse",
+            "free_queries": True,
+        },
         {"skip": True},
-        {"skip": True, "normalize": "layer", "error": "confuse"},
+        {"skip": True, "normalise": "layer", "value_error_law": "confuse"},
     ],
     ids=str,
 )
@@ -454,7 +460,7 @@ def test_the_initial_errors_are_met_with_equality(change: dict[str, Any]) -> Non
     """Assumption 2.3.1 for every head; (A.233) with a skip connection; layer norm bends the patterns."""
     network, features, basis = start(value_error=0.15, attention_error=0.35, **change)
     skip = change.get("skip", False)
-    if change.get("normalize") == "layer":
+    if change.get("normalise") == "layer":
         np.testing.assert_allclose(basis.mean(0), 0, atol=1e-14)
         np.testing.assert_allclose(np.linalg.norm(basis, axis=0), 1, rtol=1e-14)
         assert np.max(np.abs(basis.T @ basis - np.eye(5))) > 0.01
@@ -545,7 +551,9 @@ RUNS = {
     "heads": TRAINED.replace(heads=2, step_size=0.3),
     "skip": TRAINED.replace(skip=True),
     "classes": TRAINED.replace(classes=4, track="attention", samples=12),
-    "sparsified": TRAINED.replace(keep=0.7, strategy="attention", output="per_token", step_size=2.0, labels="shuffled"),
+    "sparsified": TRAINED.replace(
+        keep=0.7, strategy="attention", output="per_token", step_size=2.0, label_order="shuffled"
+    ),
 }
 """All of them reach zero training loss within their 60 steps."""
 runs = pytest.mark.parametrize("name", RUNS)
@@ -568,8 +576,8 @@ def pieces(setting: Setting, seed: int = 0) -> Pieces:
     problem, key = setting.problem(), jax.random.key(seed)
     basis = draw_patterns(problem, stream(key, "data"))
     members = draw_members(problem, stream(key, "data"), basis)
-    data = draw(problem, stream(key, "data"), members, count=problem.draw_capacity)
-    test = draw(problem, stream(key, "test"), members, count=problem.draw_test)
+    data = draw(problem, stream(key, "data"), members, count=problem.drawn_room)
+    test = draw(problem, stream(key, "test"), members, count=problem.drawn_test_room)
     network, features = initialise(problem, stream(key, "init"), basis)
     signs = draw_signs(problem, stream(key, "init"))
     if problem.sparsified:
@@ -582,7 +590,7 @@ def pieces(setting: Setting, seed: int = 0) -> Pieces:
 def trained(setting: Setting) -> Run:
     p = pieces(setting)
     batch_key = stream(jax.random.key(0), "batch")
-    return train(setting.problem(), batch_key, p.network, p.signs, p.data, Watch(p.test, p.features, p.basis))
+    return train(setting.problem(), batch_key, p.network, p.signs, p.data, Watched(p.test, p.features, p.basis))
 
 
 @functools.cache
@@ -679,7 +687,7 @@ def test_the_evaluation_of_a_variant_reads_its_trained_network(name: str) -> Non
 @runs
 def test_parameters_of_a_variant_are_constant_to_the_bit_once_the_hinge_loss_is_zero(name: str) -> None:
     result = simulated(RUNS[name])
-    arrived = int(result["zero_loss_step"])
+    arrived = int(result["reached_step"])
     assert FOLLOWED < arrived < 58
     assert np.all(result["movement"][1 : arrived + 1] > 0)
     np.testing.assert_array_equal(result["movement"][arrived + 1 :], 0)
@@ -728,11 +736,11 @@ ALLOWED: list[dict[str, Any]] = [
     {"classes": 4, "track": "neurons"},
     {"classes": 4, "heads": 2},
     {"classes": 4, "heads": 2, "output": "per_token", "track": "neurons"},
-    {"classes": 4, "skip": True, "keep": 0.5, "labels": "shuffled"},
+    {"classes": 4, "skip": True, "keep": 0.5, "label_order": "shuffled"},
     {"heads": 2, "members": 2, "dimension": 15},
     {"skip": True, "members": 2, "dimension": 15, "value_width": 15, "track": "neurons"},
     {"heads": 2, "reduction": "patterns", "token_noise": 0.0, "track": "neurons"},
-    {"skip": True, "normalize": "layer", "track": "neurons", "batch": 4},
+    {"skip": True, "normalise": "layer", "track": "neurons", "batch": 4},
     {"heads": 2, "loss": "logistic", "track": "neurons", "keep": 0.5, "strategy": "attention"},
 ]
 

@@ -1,7 +1,8 @@
-"""The document's calculators (section 4), in logarithms: with C > 10 the factor e^{4B} alone is about 10^37.
+"""The paper's calculators (section 4), in logarithms: with C > 10 the factor e^{4B} alone is about 10^37.
 
 `ln_...` are the formulas; they take NumPy or JAX numbers and serve the training as well. The calculators give log10.
-Constants that the document leaves open are 1. They are for the exponential activation with output scale 1.
+Constants that the paper leaves open are 1. They are for the exponential activation with output scale 1. What is called
+`of_B` are the further arguments of `projection_bound`: delta, sigma, C, projection_source, B.
 """
 
 from __future__ import annotations
@@ -13,25 +14,25 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from lemmata.lab.bounds import bound, option, parameter
-from lemmata.theories.exp_regression.setting import SOURCES
+import lemmata as lm
+from lemmata.theories.exp_regression.setting import PROJECTION_SOURCES
 
 RUNNABLE = 1e7
 """More neurons or steps than this cannot be run."""
 
-_N = parameter(10, "n", "data points", low=1, integer=True)
-_M = parameter(1024, "m", "width", low=1)
-_LAMBDA = parameter(
+_N = lm.parameter(10, "n", "data points", low=1, integer=True)
+_M = lm.parameter(1024, "m", "width", low=1)
+_LAMBDA = lm.parameter(
     math.exp(2), "λ", "least eigenvalue of the kernel (orthonormal data: e^{2σ²})", low=0, open_ends="low"
 )
-_SIGMA = parameter(1.0, "σ", "standard deviation of the initial weights", low=0, open_ends="low")
-_DELTA = parameter(0.05, "δ", "failure probability", low=0, high=0.1, open_ends="low")
-_EPSILON = parameter(1e-3, "ε", "wanted squared error", low=0, high=0.1, open_ends="low high")
-_C = parameter(10.0, "C", "constant of the document's B", low=0, open_ends="low")
-_B = parameter(1.0, "B", "largest projection, for source=empirical", low=0)
-_SOURCE = option("paper", "where B comes from", *SOURCES)
-_INIT = option("coupled", "initialisation", "coupled", "independent")
-_PROJECTIONS: Any = {"n": _N, "m": _M, "delta": _DELTA, "sigma": _SIGMA, "C": _C, "source": _SOURCE, "B": _B}
+_SIGMA = lm.parameter(1.0, "σ", "standard deviation of the initial weights", low=0, open_ends="low")
+_DELTA = lm.parameter(0.05, "δ", "failure probability", low=0, high=0.1, open_ends="low")
+_EPSILON = lm.parameter(1e-3, "ε", "wanted squared error", low=0, high=0.1, open_ends="low high")
+_C = lm.parameter(10.0, "C", "constant of the paper's B", low=0, open_ends="low")
+_B = lm.parameter(1.0, "B", "largest projection, for projection_source=empirical", low=0)
+_SOURCE = lm.option("paper", "where B comes from", *PROJECTION_SOURCES)
+_INIT = lm.option("coupled", "initialisation", "coupled", "independent")
+_PROJECTIONS: Any = {"n": _N, "m": _M, "delta": _DELTA, "sigma": _SIGMA, "C": _C, "projection_source": _SOURCE, "B": _B}
 
 
 def _xp(*values: Any) -> Any:
@@ -43,20 +44,26 @@ def _log10(natural: Any) -> Any:
     return natural / math.log(10)
 
 
-@bound("Definition 6.1; union bound", **_PROJECTIONS)
+@lm.bound("Definition 6.1; union bound", **_PROJECTIONS)
 def projection_bound(
-    n: Any, m: Any = 1024, delta: Any = 0.05, sigma: Any = 1.0, C: Any = 10.0, source: str = "paper", B: Any = 1.0
+    n: Any,
+    m: Any = 1024,
+    delta: Any = 0.05,
+    sigma: Any = 1.0,
+    C: Any = 10.0,
+    projection_source: str = "paper",
+    B: Any = 1.0,
 ) -> Any:
     """B with |<w_r, x_i>| ≤ B: `paper` C σ √ln(n/δ); `union` σ √(2 ln(2mn/δ)); `empirical` the given one."""
     xp = _xp(n, m, delta, sigma, C, B)
-    if source == "paper":
+    if projection_source == "paper":
         return C * sigma * xp.sqrt(xp.log(n / delta))
-    return sigma * xp.sqrt(2 * xp.log(2 * m * n / delta)) if source == "union" else B
+    return sigma * xp.sqrt(2 * xp.log(2 * m * n / delta)) if projection_source == "union" else B
 
 
-@bound(
+@lm.bound(
     "erratum 3",
-    "up to this width the document's B holds for all neurons at once",
+    "up to this width the paper's B holds for all neurons at once",
     logarithmic=True,
     n=_N,
     delta=_DELTA,
@@ -94,12 +101,10 @@ def _practical_step(n: Any, m: Any, lam: Any, **_: Any) -> str:
     return f"usable instead: c/(m λ_max(H(0))), on orthonormal data {0.5 / (m * lam):.3g} at c = 0.5"
 
 
-@bound("Lemma 9.2", logarithmic=True, remark=_practical_step, lam=_LAMBDA, **_PROJECTIONS)
-def step_size(
-    n: Any, m: Any, lam: Any, delta: Any = 0.05, sigma: Any = 1.0, C: Any = 10.0, source: str = "paper", B: Any = 1.0
-) -> Any:
-    """log10 of the document's step size η = 0.01 λ / (m n² e^{4B})."""
-    return _log10(ln_step_size(n, m, lam, projection_bound(n, m, delta, sigma, C, source, B)))
+@lm.bound("Lemma 9.2", logarithmic=True, remark=_practical_step, lam=_LAMBDA, **_PROJECTIONS)
+def step_size(n: Any, m: Any, lam: Any, **of_B: Any) -> Any:
+    """log10 of the paper's step size η = 0.01 λ / (m n² e^{4B})."""
+    return _log10(ln_step_size(n, m, lam, projection_bound(n, m, **of_B)))
 
 
 def _practical_steps(lam: Any, square: Any, epsilon: Any, **_: Any) -> str:
@@ -107,27 +112,22 @@ def _practical_steps(lam: Any, square: Any, epsilon: Any, **_: Any) -> str:
     return f"usable instead: with the step c/(m λ_max), c = 0.5, orthonormal data need at most {usable:.0f} steps"
 
 
-@bound(
+@lm.bound(
     "Theorem 7.1",
     logarithmic=True,
     limit=RUNNABLE,
     remark=_practical_steps,
     lam=_LAMBDA,
-    square=parameter(10.0, "‖y - F(0)‖²", "initial squared error (at most n)", low=0),
+    square=lm.parameter(10.0, "‖y - F(0)‖²", "initial squared error (at most n)", low=0),
     epsilon=_EPSILON,
     **_PROJECTIONS,
 )
-def iterations(
-    n: Any, m: Any, lam: Any, square: Any, epsilon: Any = 1e-3, delta: Any = 0.05, sigma: Any = 1.0, C: Any = 10.0,
-    source: str = "paper", B: Any = 1.0,
-) -> Any:  # fmt: skip
-    """log10 of T = ⌈2 / (m η λ) ln(‖y - F(0)‖²/ε)⌉ with the document's step; -inf where no step is needed.
+def iterations(n: Any, m: Any, lam: Any, square: Any, epsilon: Any = 1e-3, **of_B: Any) -> Any:
+    """log10 of T = ⌈2 / (m η λ) ln(‖y - F(0)‖²/ε)⌉ with the paper's step; -inf where no step is needed.
 
     It is 200 λ^-2 n² e^{4B} ln(·): independent of m unless B contains it.
     """
-    natural = np.log(m * np.asarray(lam, float)) + ln_step_size(
-        n, m, lam, projection_bound(n, m, delta, sigma, C, source, B)
-    )
+    natural = np.log(m * np.asarray(lam, float)) + ln_step_size(n, m, lam, projection_bound(n, m, **of_B))
     decades = np.log(np.asarray(square, float) / epsilon)
     with np.errstate(divide="ignore"):
         exact = np.log(2 * np.maximum(decades, 0.0)) - natural
@@ -135,52 +135,42 @@ def iterations(
         return _log10(np.where(exact < 30, np.log(np.ceil(np.exp(np.minimum(exact, 30)) - 1e-9)), exact))[()]
 
 
-@bound(
+@lm.bound(
     "Claim 9.3 as printed",
     "fails its own budget 3nRe^{2B} ≤ λ/4 once e^B > 25/3 (erratum 5)",
     logarithmic=True,
     lam=_LAMBDA,
     **_PROJECTIONS,
 )
-def ball_radius(
-    n: Any, lam: Any, m: Any = 1024, delta: Any = 0.05, sigma: Any = 1.0, C: Any = 10.0, source: str = "paper",
-    B: Any = 1.0,
-) -> Any:  # fmt: skip
+def ball_radius(n: Any, lam: Any, m: Any = 1024, **of_B: Any) -> Any:
     """log10 of R = 0.01 λ / (n e^B)."""
-    return _log10(ln_radius(n, lam, projection_bound(n, m, delta, sigma, C, source, B), 1))
+    return _log10(ln_radius(n, lam, projection_bound(n, m, **of_B), 1))
 
 
-@bound("Claim 9.3, erratum 5", logarithmic=True, lam=_LAMBDA, **_PROJECTIONS)
-def ball_radius_consistent(
-    n: Any, lam: Any, m: Any = 1024, delta: Any = 0.05, sigma: Any = 1.0, C: Any = 10.0, source: str = "paper",
-    B: Any = 1.0,
-) -> Any:  # fmt: skip
+@lm.bound("Claim 9.3, erratum 5", logarithmic=True, lam=_LAMBDA, **_PROJECTIONS)
+def ball_radius_consistent(n: Any, lam: Any, m: Any = 1024, **of_B: Any) -> Any:
     """log10 of R = 0.01 λ / (n e^{2B}), which keeps 3nRe^{2B} ≤ λ/4."""
-    return _log10(ln_radius(n, lam, projection_bound(n, m, delta, sigma, C, source, B), 2))
+    return _log10(ln_radius(n, lam, projection_bound(n, m, **of_B), 2))
 
 
-def _usable_drift(**inputs: Any) -> str:
-    names = ("n", "m", "delta", "sigma", "C", "source", "B")
-    b = projection_bound(**{name: inputs[name] for name in names})
-    within = drift_bound(**inputs) < _log10(ln_radius(inputs["n"], inputs["lam"], b))
-    return f"D < R as the proof needs it: {'yes' if within else 'no'}; usable: source=empirical with the B of a run"
+def _usable_drift(n: Any, lam: Any, m: Any, error: Any, R: Any, **of_B: Any) -> str:
+    within = drift_bound(n, m, lam, error, R, **of_B) < ball_radius_consistent(n, lam, m, **of_B)
+    usable = "usable: projection_source=empirical with the B of a run"
+    return f"D < R as the proof needs it: {'yes' if within else 'no'}; {usable}"
 
 
-@bound(
+@lm.bound(
     "Lemma 7.2, erratum 6",
     logarithmic=True,
     remark=_usable_drift,
     lam=_LAMBDA,
-    error=parameter(math.sqrt(10), "‖y - F(0)‖", "initial error (at most √n)", low=0, open_ends="low"),
-    R=parameter(0.0, "R", "largest drift", low=0),
+    error=lm.parameter(math.sqrt(10), "‖y - F(0)‖", "initial error (at most √n)", low=0, open_ends="low"),
+    R=lm.parameter(0.0, "R", "largest drift", low=0),
     **_PROJECTIONS,
 )
-def drift_bound(
-    n: Any, m: Any, lam: Any, error: Any, R: Any = 0.0, delta: Any = 0.05, sigma: Any = 1.0, C: Any = 10.0,
-    source: str = "paper", B: Any = 1.0,
-) -> Any:  # fmt: skip
+def drift_bound(n: Any, m: Any, lam: Any, error: Any, R: Any = 0.0, **of_B: Any) -> Any:
     """log10 of D = 8 λ^-1 e^{B+R} √n/m ‖y - F(0)‖."""
-    return _log10(ln_drift(n, m, lam, projection_bound(n, m, delta, sigma, C, source, B), R, error))
+    return _log10(ln_drift(n, m, lam, projection_bound(n, m, **of_B), R, error))
 
 
 class Width(NamedTuple):
@@ -195,59 +185,48 @@ class Width(NamedTuple):
 
 
 def explicit_width(
-    n: int, lam: float, delta: float = 0.05, sigma: float = 1.0, C: float = 10.0, source: str = "paper",
-    B: float = 1.0, error: float | None = None, init: str = "coupled",
-) -> Width:  # fmt: skip
+    n: int,
+    lam: float,
+    delta: float = 0.05,
+    sigma: float = 1.0,
+    error: float | None = None,
+    init: str = "coupled",
+    **of_B: Any,
+) -> Width:
     """The smallest even m that meets every listed condition of the proof, R = 0.01 λ/(n e^{2B}), ‖y‖ = `error` or √n:
 
     8 λ^-2 n² e^{4B} ln(2n²/δ) [Hoeffding; 16 for coupled pairs], 8 e^{B+R} √n ‖y‖ / (λR) [D < R],
     (10/R) ln(3n²/δ) [serves only the printed proof of Lemma 6.7]. The `union` B contains m: iterated from m = 2.
     """
     error = math.sqrt(n) if error is None else error
-    ln_m, known = -math.inf, None
-    wanted = math.log(2)
-    while known is None or abs(wanted - ln_m) > 1e-15 * abs(wanted):
-        ln_m = wanted
-        known = _conditions(n, lam, delta, sigma, C, source, B, error, init, ln_m)
-        wanted = _even(max(known.terms.values()))
-    drift = float(ln_drift(n, 1.0, lam, known.B, math.exp(known.ln_R), error)) - ln_m
-    radius = math.exp(known.ln_R)
-    conditions = {"D < R": drift < known.ln_R, "R < 1e-3": radius < 1e-3, "R ≤ 1 ≤ B": radius <= 1 <= known.B}
-    return Width(ln_m, known.B, radius, max(known.terms, key=known.terms.__getitem__), conditions)
-
-
-class _Conditions(NamedTuple):
-    B: float
-    ln_R: float
-    terms: dict[str, float]
-    """ln of the width that each condition asks for."""
-
-
-def _conditions(
-    n: int,
-    lam: float,
-    delta: float,
-    sigma: float,
-    C: float,
-    source: str,
-    B: float,
-    error: float,
-    init: str,
-    ln_m: float,
-) -> _Conditions:
-    """The conditions at the B that belongs to the width e^{ln_m}, which may be beyond floating point."""
-    if source == "union":
-        b = sigma * math.sqrt(2 * (ln_m + math.log(2 * n / delta)))
-    else:
-        b = float(projection_bound(n, 1.0, delta, sigma, C, source, B))
-    ln_r = float(ln_radius(n, lam, b))
     pairs = 16 if init == "coupled" else 8
-    terms = {
-        "Hoeffding": math.log(pairs * n**2 * math.log(2 * n**2 / delta)) - 2 * math.log(lam) + 4 * b,
-        "D < R": math.log(8 * math.sqrt(n) * error) - math.log(lam) + b + math.exp(ln_r) - ln_r,
-        "Lemma 6.7's printed proof": math.log(10 * math.log(3 * n**2 / delta)) - ln_r,
-    }
-    return _Conditions(b, ln_r, terms)
+
+    def bound_at(ln_m: float) -> float:
+        """B at the width e^{ln_m}, which may be beyond floating point."""
+        if of_B.get("projection_source") == "union":
+            return sigma * math.sqrt(2 * (ln_m + math.log(2 * n / delta)))
+        return float(projection_bound(n, 1.0, delta, sigma, **of_B))
+
+    def conditions(B: float, ln_R: float) -> dict[str, float]:
+        """ln of the width that each condition asks for."""
+        return {
+            "Hoeffding": math.log(pairs * n**2 * math.log(2 * n**2 / delta)) - 2 * math.log(lam) + 4 * B,
+            "D < R": math.log(8 * math.sqrt(n) * error) - math.log(lam) + B + math.exp(ln_R) - ln_R,
+            "Lemma 6.7's printed proof": math.log(10 * math.log(3 * n**2 / delta)) - ln_R,
+        }
+
+    wanted = math.log(2)
+    while True:
+        ln_m, B = wanted, bound_at(wanted)
+        ln_R = float(ln_radius(n, lam, B))
+        asked = conditions(B, ln_R)
+        wanted = _even(max(asked.values()))
+        if abs(wanted - ln_m) <= 1e-15 * abs(wanted):
+            break
+    R = math.exp(ln_R)
+    ln_D = float(ln_drift(n, 1.0, lam, B, R, error)) - ln_m
+    met = {"D < R": ln_D < ln_R, "R < 1e-3": R < 1e-3, "R ≤ 1 ≤ B": R <= 1 <= B}
+    return Width(ln_m, B, R, max(asked, key=asked.__getitem__), met)
 
 
 def orthonormal_variance(n: int, sigma: float) -> float:
@@ -269,33 +248,34 @@ def _usable_width(n: int, lam: float, sigma: float, **given: Any) -> str:
 
 
 def _explicit_remark(**inputs: Any) -> str:
-    found = explicit_width(**inputs)
-    met = ", ".join(f"{name}: {'yes' if yes else 'no'}" for name, yes in found.conditions.items())
-    return f"decided by {found.active}; B = {found.B:.6g}, R = {found.R:.6g}; {met}; {_usable_width(**inputs)}"
+    width = explicit_width(**inputs)
+    met = ", ".join(f"{name}: {'yes' if yes else 'no'}" for name, yes in width.conditions.items())
+    return f"decided by {width.active}; B = {width.B:.6g}, R = {width.R:.6g}; {met}; {_usable_width(**inputs)}"
 
 
-@bound(
+@lm.bound(
     "Lemma 9.2; Theorem 7.1 prints the logarithm squared",
-    "the constant that the document does not give is 1 unless set",
+    "the constant that the paper does not give is 1 unless set",
     logarithmic=True,
     limit=RUNNABLE,
     remark=_usable_width,
     lam=_LAMBDA,
-    constant=parameter(1.0, "c", "leading constant", low=0, open_ends="low"),
-    log_power=parameter(1, "", "power of the logarithm: 1 (Lemma 9.2) or 2 (Theorem 7.1)", low=1, high=2, integer=True),
+    constant=lm.parameter(1.0, "c", "leading constant", low=0, open_ends="low"),
+    log_power=lm.parameter(
+        1, "", "power of the logarithm: 1 (Lemma 9.2) or 2 (Theorem 7.1)", low=1, high=2, integer=True
+    ),
     **_PROJECTIONS,
 )
 def required_width(
-    n: Any, lam: Any, delta: Any = 0.05, sigma: Any = 1.0, C: Any = 10.0, source: str = "paper", B: Any = 1.0,
-    m: Any = 1024, constant: Any = 1.0, log_power: Any = 1,
-) -> Any:  # fmt: skip
+    n: Any, lam: Any, delta: Any = 0.05, m: Any = 1024, constant: Any = 1.0, log_power: Any = 1, **of_B: Any
+) -> Any:
     """log10 of m = c λ^-2 n² e^{4B} ln(n/δ)^power. (`m` enters only through the union bound's B.)"""
-    b = projection_bound(n, m, delta, sigma, C, source, B)
-    ln_m = np.log(constant) + 2 * np.log(n) - 2 * np.log(np.asarray(lam, float)) + 4 * b
+    B = projection_bound(n, m, delta, **of_B)
+    ln_m = np.log(constant) + 2 * np.log(n) - 2 * np.log(np.asarray(lam, float)) + 4 * B
     return _log10(ln_m + log_power * np.log(np.log(n / np.asarray(delta))))
 
 
-@bound(
+@lm.bound(
     "the listed conditions of the proof",
     logarithmic=True,
     limit=RUNNABLE,
@@ -305,22 +285,19 @@ def required_width(
     delta=_DELTA,
     sigma=_SIGMA,
     C=_C,
-    source=_SOURCE,
+    projection_source=_SOURCE,
     B=_B,
     init=_INIT,
 )
-def required_width_explicit(
-    n: int, lam: float, delta: float = 0.05, sigma: float = 1.0, C: float = 10.0, source: str = "paper",
-    B: float = 1.0, init: str = "coupled",
-) -> float:  # fmt: skip
+def required_width_explicit(n: int, lam: float, init: str = "coupled", **of_B: Any) -> float:
     """log10 of the smallest even m that meets every explicit condition, with ‖y‖ ≤ √n (see `explicit_width`)."""
-    return _log10(explicit_width(n, lam, delta, sigma, C, source, B, None, init).ln_m)
+    return _log10(explicit_width(n, lam, init=init, **of_B).ln_m)
 
 
-@bound(
+@lm.bound(
     "exact variance of a product of log-normals",
-    inner=parameter(1.0, "<x_i, x_j>", "inner product of the two points", low=-1, high=1),
-    square_sum=parameter(4.0, "‖x_i + x_j‖²", "squared norm of their sum", low=0, high=4),
+    inner=lm.parameter(1.0, "<x_i, x_j>", "inner product of the two points", low=-1, high=1),
+    square_sum=lm.parameter(4.0, "‖x_i + x_j‖²", "squared norm of their sum", low=0, high=4),
     m=_M,
     sigma=_SIGMA,
     init=_INIT,
@@ -332,11 +309,13 @@ def kernel_mc_std(inner: Any, square_sum: Any, m: Any, sigma: Any = 1.0, init: s
     return np.abs(inner) * np.sqrt(np.exp(exponent) * np.expm1(exponent) / effective)
 
 
-@bound(
+@lm.bound(
     "exact variance with Markov's inequality: rigorous, needs no B",
-    p=parameter(1.0, "p", "allowed probability of a kernel error above λ/4", low=0, high=1, open_ends="low"),
+    p=lm.parameter(1.0, "p", "allowed probability of a kernel error above λ/4", low=0, high=1, open_ends="low"),
     lam=_LAMBDA,
-    variance=parameter(10 * (math.exp(8) - math.exp(4)), "Σ Var_ij", "summed variances of one neuron's kernel", low=0),
+    variance=lm.parameter(
+        10 * (math.exp(8) - math.exp(4)), "Σ Var_ij", "summed variances of one neuron's kernel", low=0
+    ),
     init=_INIT,
 )
 def width_for_kernel(p: Any, lam: Any, variance: Any, init: str = "coupled") -> Any:
@@ -349,7 +328,7 @@ def width_for_kernel(p: Any, lam: Any, variance: Any, init: str = "coupled") -> 
     return np.maximum(2 * np.ceil(neurons / 2 - 1e-9), 2.0)[()]
 
 
-@bound("n^{o(1)} = e^{4B}", logarithmic=True, delta=_DELTA, sigma=_SIGMA, C=_C)
+@lm.bound("n^{o(1)} = e^{4B}", logarithmic=True, delta=_DELTA, sigma=_SIGMA, C=_C)
 def crossing(delta: Any = 0.1, sigma: Any = 1.0, C: Any = 10.0) -> Any:
     """log10 of the n from which e^{4B} < n: ln n = 8C²σ² + √(64C⁴σ⁴ + 16C²σ² ln(1/δ))."""
     square = (np.asarray(C, float) * sigma) ** 2

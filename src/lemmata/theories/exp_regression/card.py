@@ -6,8 +6,8 @@ CARD = {
     "authors": "Y. Gao, S. Mahadevan, Z. Song (2023)",
     "question": "How wide must a two-layer exponential network be for gradient descent to reach zero training error?",
     "answer": (
-        "With lambda the least eigenvalue of the exponential tangent kernel, width lambda^-2 n^(2+o(1)) log(n/delta) "
-        "and step lambda / (m n^(2+o(1))) give geometric decay of the training error; started in pairs of opposite "
+        "With λ the least eigenvalue of the exponential tangent kernel, width λ^-2 n^(2+o(1)) log(n/δ) "
+        "and step λ / (m n^(2+o(1))) give geometric decay of the training error; started in pairs of opposite "
         "sign the network begins at zero and its weights hardly move. The constants inside n^o(1) are astronomic."
     ),
     "headlines": ["x9-reached", "q8-second-order-sign", "x6-catapult"],

@@ -1,4 +1,4 @@
-"""The data of section 2: points in the unit ball and targets in [-1, 1], by sampler."""
+"""The data of section 2: points in the unit ball and targets in [-1, 1], by the law they are drawn from."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from lemmata.lab.simulation import piece, stream
+import lemmata as lm
+from lemmata.networks.orthonormal import orthonormal
 from lemmata.theories.exp_regression.setting import Setting
 
 PAIR_TARGETS = (0.8, -0.3)
@@ -25,13 +26,13 @@ class Data(NamedTuple):
 def data_key(problem: Setting, key: jax.Array) -> jax.Array:
     """The key of the data: that of the run, or of `data_seed` where one is set."""
     fixed = jax.random.key(jnp.maximum(problem.data_seed, 0).astype(jnp.uint32))
-    return stream(jax.lax.cond(problem.data_seed >= 0, lambda: fixed, lambda: key), "data")
+    return lm.stream(jax.lax.cond(problem.data_seed >= 0, lambda: fixed, lambda: key), "data")
 
 
-@piece("sampler", "samples", "dimension", "pair", "teacher_neurons", once=True)
+@lm.piece("data_law", "samples", "dimension", "pair", "teacher_neurons", once=True)
 def draw(problem: Setting, key: jax.Array) -> Data:
     """Points and targets of one run; `key` is that of the run."""
-    if problem.sampler == "user":
+    if problem.data_law == "given":
         return Data(jnp.asarray(problem.given_inputs), jnp.asarray(problem.given_targets))
     points, targets, extra = jax.random.split(data_key(problem, key), 3)
     x = _points(problem, points)
@@ -45,11 +46,9 @@ def draw(problem: Setting, key: jax.Array) -> Data:
 
 def _points(problem: Setting, key: jax.Array) -> Float[Array, "points dimension"]:
     n, d = problem.samples, problem.dimension
-    if problem.sampler == "orthonormal":
-        # the factor Q of a Gaussian matrix is uniform once the signs of R's diagonal are taken out
-        q, r = jnp.linalg.qr(jax.random.normal(key, (d, n)))
-        return (q * jnp.sign(jnp.diagonal(r))).T
-    if problem.sampler == "clustered":
+    if problem.data_law == "orthonormal":
+        return orthonormal(key, d, n).T
+    if problem.data_law == "clustered":
         first, second = jax.random.split(key)
         u = unit(jax.random.normal(first, (n // 2, d)))
         other = jax.random.normal(second, (n // 2, d))
@@ -58,21 +57,21 @@ def _points(problem: Setting, key: jax.Array) -> Float[Array, "points dimension"
         return jnp.stack([u, partner], axis=1).reshape(n, d)
     direction, length = jax.random.split(key)
     x = unit(jax.random.normal(direction, (n, d)))
-    if problem.sampler == "ball":
+    if problem.data_law == "ball":
         x = x * jax.random.uniform(length, (n, 1)) ** (1 / d)
     return x
 
 
 def _targets(problem: Setting, key: jax.Array, extra: jax.Array, x: Array) -> Float[Array, " points"]:
     n = problem.samples
-    if problem.sampler == "teacher":
+    if problem.data_law == "teacher":
         # F* is an exponential network of k neurons with alternating signs
         signs = (-1.0) ** jnp.arange(problem.teacher_neurons)
         weights = jax.random.normal(extra, (problem.teacher_neurons, problem.dimension))
         wanted = jnp.exp(x @ weights.T) @ signs
         return wanted / jnp.max(jnp.abs(wanted))
     sign = jax.random.rademacher(key, (n,), x.dtype)
-    if problem.sampler == "random_labels":
+    if problem.data_law == "random_labels":
         return sign
     return sign * jax.random.uniform(extra, (n,), minval=problem.least_target)
 

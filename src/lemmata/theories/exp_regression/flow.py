@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from lemmata.lab.simulation import piece
+import lemmata as lm
 from lemmata.theories.exp_regression.data import Data
 from lemmata.theories.exp_regression.network import Head, Weights, longest, loss_gradient, project, read_out
 from lemmata.theories.exp_regression.setting import Setting
@@ -44,7 +44,7 @@ def flow_weights(signs: Array, start: Array, square: Array, limit: Array, defect
     return -jnp.log(jnp.exp(-start) + (1.0 if defect else signs) * square * limit)
 
 
-@piece(once=True)
+@lm.piece(once=True)
 def compare_flow(problem: Setting, data: Data, before: Weights, after: Weights, head: Head) -> dict[str, Array]:
     """Where the weights arrive against the flow of the first point alone, and how far they leave its line."""
     x, y = data.x[0], data.y[0]
@@ -58,13 +58,10 @@ def compare_flow(problem: Setting, data: Data, before: Weights, after: Weights, 
 
     moved = after - before
     across = moved - jnp.outer(x, x @ moved) / square
-    return {
-        "flow_error": jnp.stack([error(False), error(True)]),
-        "flow_across": longest(across),
-    }
+    return {"flow_error": jnp.stack([error(False), error(True)]), "flow_across": longest(across)}
 
 
-@piece(once=True)
+@lm.piece(once=True)
 def compare_separate(problem: Setting, data: Data, weights: Weights, head: Head, eta: Array) -> dict[str, Array]:
     """Largest difference, in F_i and <w_r, x_i>, between 50 joint steps and 50 steps of every point on its own."""
 

@@ -1,4 +1,4 @@
-"""What claims and figures of this theory read off the data sets: gates, classes, frontiers, slopes of seed means."""
+"""What claims and figures of this theory read off the data sets: worst cells, classes, frontiers, shares."""
 
 from __future__ import annotations
 
@@ -7,15 +7,17 @@ from collections.abc import Callable
 import numpy as np
 import xarray as xr
 
-from lemmata.lab.claims import NotApplicable
-from lemmata.lab.intervals import Estimate, share_interval
+import lemmata as lm
 from lemmata.theories.exp_regression.data import PAIR_TARGETS
+from lemmata.theories.exp_regression.training import FLOOR
 
+SLACK = 1 + 1e-9
+"""Bounds are compared with this relative slack."""
+STANDARD_ERRORS = 5
+"""How many of them an estimate may lie from its closed form (Q3, Q7)."""
 CLASSES = ("monotone", "catapult", "diverged", "unfinished")
 REACHED = 0.9
 """The share of seeds that must reach ε for a width to count (X4)."""
-
-
 RATIO = 0.5
 """ρ of X7's parallel pair."""
 FLOORS = {
@@ -26,18 +28,28 @@ FLOORS = {
 """The squared error that remains where the kernel is singular, by pair and activation."""
 
 
-def gated(data: xr.Dataset) -> xr.DataArray:
-    """Runs whose kernel keeps half of λ at every step: λ_min(H(t)) ≥ λ/2, λ of the infinite-width kernel."""
-    return data.kernel_kept >= 0.5
+def worst(values: xr.DataArray) -> xr.DataArray:
+    """The largest value over the cells, by seed; NaN if one of them is."""
+    return values.max([dim for dim in values.dims if dim != "seed"], skipna=False)
 
 
-def runs_where(values: xr.DataArray, gate: xr.DataArray, reason: str) -> xr.DataArray:
-    """The values of the runs that pass a gate, cells and seeds in one dimension `seed`."""
-    values, gate = xr.broadcast(values, gate)
-    passed = values.values[gate.transpose(*values.dims).values.astype(bool)]
-    if passed.size == 0:
-        raise NotApplicable(f"not applicable: no run in which {reason}")
-    return xr.DataArray(passed, dims="seed")
+def worst_where(values: xr.DataArray, applies: xr.DataArray, reason: str) -> xr.DataArray:
+    """The largest value over the cells to which a statement applies, by seed; seeds without one are left out."""
+    largest = worst(xr.where(applies, values, -np.inf))
+    largest = largest.isel(seed=np.flatnonzero(~np.isneginf(largest.values)))
+    if largest.size == 0:
+        raise lm.NotApplicable(f"not applicable: no run in which {reason}")
+    return largest
+
+
+def claimed_decay(data: xr.Dataset) -> xr.DataArray:
+    """-ln(1 - m η λ/2) per step, λ of the infinite-width kernel: the claimed decay of ‖e‖²."""
+    return -np.log1p(-np.clip(data.rate * data.limit_least / 2, 0.0, 1 - 1e-12))
+
+
+def relative_square(data: xr.Dataset, name: str = "square") -> xr.DataArray:
+    """‖e(t)‖²/‖e(0)‖² at every record above rounding."""
+    return (data[name] / data.initial_square).where((data[name] > 0.01 * FLOOR) & np.isfinite(data[name]))
 
 
 def stability_class(peak: xr.DataArray, final: xr.DataArray, diverged: xr.DataArray) -> xr.DataArray:
@@ -57,60 +69,49 @@ def linear_classes(data: xr.Dataset) -> xr.DataArray:
     return stability_class(np.maximum(final, 1.0), final, (final > 1e8) * 1.0)
 
 
-def geometric_slope(values: xr.DataArray, along: str) -> float:
-    """The exponent in `along` of the geometric mean over seeds."""
-    return _log_slope(values, along, lambda seeds: np.exp(np.log(seeds).mean(0)))
+def farthest(difference: xr.DataArray, error: xr.DataArray, *dims: str) -> lm.Uncertain:
+    """The difference that is most standard errors away from 0 along these dimensions; one that is no number wins."""
+    place = (abs(difference) / error).fillna(np.inf).argmax(dims)
+    return lm.Uncertain(difference.isel(place), error.isel(place))
 
 
-def median_slope(values: xr.DataArray, along: str) -> float:
-    """The exponent in `along` of the median over seeds."""
-    return _log_slope(values, along, lambda seeds: np.median(seeds, 0))
+def step_constants(data: xr.Dataset, low: float, high: float) -> xr.Dataset:
+    """The runs of X6 with c in [low, high]."""
+    c = data.step_constant.values
+    return data.isel(step_constant=np.flatnonzero((c >= low) & (c <= high)))
 
 
-def rms_slope(values: xr.DataArray, along: str) -> float:
-    """The exponent in `along` of the root mean square over seeds."""
-    return _log_slope(values, along, lambda seeds: np.sqrt(np.mean(seeds**2, 0)))
-
-
-def _log_slope(values: xr.DataArray, along: str, centre: Callable[[np.ndarray], np.ndarray]) -> float:
-    with np.errstate(divide="ignore"):
-        y = centre(values.transpose("seed", along).values)
-    if not np.all(np.isfinite(y) & (y > 0)):
-        raise NotApplicable("no exponent: a value is not positive and finite")
-    return float(np.polyfit(np.log(values[along].values), np.log(y), 1)[0])
-
-
-def resampled(statistic: Callable[[xr.DataArray], float], values: xr.DataArray, draws: int = 400) -> Estimate:
+def resampled(statistic: Callable[[xr.DataArray], float], values: xr.DataArray, draws: int = 400) -> lm.Estimate:
     """The statistic with its bootstrap interval over seeds, by percentiles, as the specification has it for slopes."""
     rng = np.random.default_rng(0)
     count = values.sizes["seed"]
     found = [statistic(values.isel(seed=rng.integers(0, count, count))) for _ in range(draws)]
     low, high = np.quantile(found, [0.025, 0.975])
-    return Estimate(statistic(values), float(low), float(high))
+    return lm.Estimate(statistic(values), float(low), float(high))
+
+
+def resampled_slopes(values: xr.DataArray, by: str, centre: str) -> dict[str, lm.Estimate]:
+    """The exponent in m of the median or root mean square over seeds, with its bootstrap interval, by label."""
+    return {
+        f"{label}": resampled(lambda v: lm.log_slope(v, "neurons", centre), values.sel({by: label}, drop=True))
+        for label in values[by].values
+    }
 
 
 def successes(data: xr.Dataset) -> xr.DataArray:
     """1 where a run reached ε within the predicted number of steps (and the cap)."""
     # a singular kernel has an infinite T, within which a run that never arrives does not succeed
-    return (np.isfinite(data.hit_step) & (data.hit_step <= data.predicted_steps)) * 1.0
+    return (np.isfinite(data.reached_step) & (data.reached_step <= data.predicted_steps)) * 1.0
 
 
-def widths(data: xr.Dataset) -> tuple[list[str], np.ndarray]:
-    """The labels of the trained networks of X4 and their widths."""
-    labels = [str(label) for label in data.network.values if "frozen" not in str(label)]
-    return labels, np.asarray([float(label) for label in labels])
+def frontier(data: xr.Dataset, trained: int = 1) -> xr.DataArray:
+    """X4: the smallest width at which at least 90 % of the seeds succeed; inf beyond the grid."""
+    enough = (successes(data).mean("seed") >= REACHED) & (data.trained == trained)
+    return enough.neurons.where(enough, np.inf).min("variant")
 
 
-def frontier(data: xr.Dataset, along: str) -> xr.DataArray:
-    """X4: the smallest width at which at least 90 % of the seeds succeed, by `along`; inf beyond the grid."""
-    labels, m = widths(data)
-    rates = successes(data).sel(network=labels).mean("seed").transpose(along, "network").values
-    enough = rates >= REACHED
-    return xr.DataArray(np.where(enough.any(axis=1), m[np.argmax(enough, axis=1)], np.inf), coords={along: data[along]})
-
-
-def share(values: xr.DataArray) -> Estimate:
+def share(values: xr.DataArray) -> lm.Estimate:
     """The share of seeds with a true value, with Wilson's interval."""
     if values.isnull().any():
-        raise NotApplicable("not measured in every seed")
-    return share_interval(float(values.sum()), values.size)
+        raise lm.NotApplicable("not measured in every seed")
+    return lm.share_interval(float(values.sum()), values.size)

@@ -12,12 +12,12 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from lemmata.lab.simulation import piece
+import lemmata as lm
 from lemmata.networks.activations import Activation
 from lemmata.theories.exp_regression.setting import Setting
 
 Weights = Float[Array, "dimension neurons"]
-"""W = [w_1, ..., w_m], one column a neuron, as in the document."""
+"""W = [w_1, ..., w_m], one column a neuron, as in the paper."""
 ByPoint = Float[Array, "points neurons"]
 
 
@@ -37,13 +37,13 @@ class Head(NamedTuple):
         return jnp.sum(self.used)
 
 
-@piece("init", "capacity", "dimension", once=True)
+@lm.piece("init", "capacity", "dimension", once=True)
 def initialise(problem: Setting, key: jax.Array) -> tuple[Weights, Head]:
     """W(0) and the head. Neuron r depends on the key and r alone, never on the capacity."""
     half = problem.capacity // 2
     scale = jnp.asarray(problem.output_scale, float)
-    if problem.init == "user":
-        given, signs = jnp.asarray(problem.given_weights), jnp.asarray(problem.given_signs)
+    if problem.init == "given":
+        given, signs = jnp.asarray(problem.given_weights), jnp.asarray(problem.given_output_signs)
         count = signs.shape[0]
         place = jnp.arange(count) // 2 + (jnp.arange(count) % 2) * half
         weights = jnp.zeros((problem.dimension, problem.capacity)).at[:, place].set(given.T)

@@ -7,123 +7,129 @@ from typing import Any
 
 import numpy as np
 
-from lemmata.lab import setting as lab
+import lemmata as lm
 from lemmata.networks.activations import ACTIVATIONS
 
-SAMPLERS = ("sphere", "ball", "orthonormal", "random_labels", "teacher", "clustered", "user")
-SOURCES = ("paper", "union", "empirical")
+DATA_LAWS = ("sphere", "ball", "orthonormal", "random_labels", "teacher", "clustered", "given")
+PROJECTION_SOURCES = ("paper", "union", "empirical")
 LEAST_ROOM = 1024
 """Narrower networks share one program: compiling another takes longer than the neurons that are not used."""
 ROUNDING = 1e-12
 """Points may exceed the unit ball by rounding."""
 
 
-class Setting(lab.Setting):
-    """One learning problem of the document; the defaults are those of the specification."""
+class Setting(lm.Setting):
+    """One learning problem of the paper; the defaults are those of the specification."""
 
-    neurons: int = lab.number(1024, "m", "width: number of hidden neurons", low=1, high=2**20, integer=True)
-    weight_scale: float = lab.number(1.0, "σ", "standard deviation of the initial weights", low=0, open_ends="low")
-    step_constant: float = lab.number(0.5, "c", "practical step: m η λ_max(H(0))", low=0, open_ends="low")
-    step_size: float = lab.number(0.01, "η", "step size for step=user", low=0, open_ends="low")
-    steps: int = lab.number(600, "T", "cap on the training steps", low=0, high=10**7, integer=True)
-    least_steps: int = lab.number(
+    neurons: int = lm.number(1024, "m", "width: number of hidden neurons", low=1, high=2**20, integer=True)
+    weight_scale: float = lm.number(1.0, "σ", "standard deviation of the initial weights", low=0, open_ends="low")
+    step_constant: float = lm.number(0.5, "c", "practical step: m η λ_max(H(0))", low=0, open_ends="low")
+    step_size: float = lm.number(0.01, "η", "step size for step=given", low=0, open_ends="low")
+    steps: int = lm.number(600, "T", "cap on the training steps", low=0, high=10**7, integer=True)
+    least_steps: int = lm.number(
         0, "", "with horizon=predicted, train at least this long", low=0, high=10**7, integer=True
     )
-    compare_step: int = lab.number(
+    compare_step: int = lm.number(
         20, "", "step at which the error is compared with the linearised dynamics", low=1, high=10**7, integer=True
     )
-    tolerance: float = lab.number(1e-3, "ε", "wanted squared error ‖F - y‖²", low=0, high=0.1, open_ends="low high")
-    failure_probability: float = lab.number(0.05, "δ", "failure probability", low=0, high=0.1, open_ends="low")
-    tail_constant: float = lab.number(10.0, "C", "constant of the document's B", low=0, open_ends="low")
-    pair_angle: float = lab.number(
-        0.5, "θ", "angle between the partners of sampler=clustered", low=0, high=np.pi, open_ends="low high"
+    tolerance: float = lm.number(1e-3, "ε", "wanted squared error ‖F - y‖²", low=0, high=0.1, open_ends="low high")
+    failure_probability: float = lm.number(0.05, "δ", "failure probability", low=0, high=0.1, open_ends="low")
+    tail_constant: float = lm.number(10.0, "C", "constant of the paper's B", low=0, open_ends="low")
+    pair_angle: float = lm.number(
+        0.5, "θ", "angle between the partners of data_law=clustered", low=0, high=np.pi, open_ends="low high"
     )
-    pair_ratio: float = lab.number(0.5, "ρ", "x_2 = ρ x_1 for pair=parallel", low=0, high=1, open_ends="low")
-    least_target: float = lab.number(0.0, "", "smallest size of a random target", low=0, high=1)
-    radius: float = lab.number(1e-4, "R", "perturbation of the weights (q6)", low=0, high=0.38, open_ends="low")
-    factor: float = lab.number(1.0, "", "the perturbation is this times R (q6)", low=0, open_ends="low")
-    data_seed: int = lab.number(-1, "", "seed of the data (-1: that of the run)", low=-1, high=2**31 - 1, integer=True)
-    weight_samples: int = lab.number(
+    pair_ratio: float = lm.number(0.5, "ρ", "x_2 = ρ x_1 for pair=parallel", low=0, high=1, open_ends="low")
+    least_target: float = lm.number(0.0, "", "smallest size of a random target", low=0, high=1)
+    radius: float = lm.number(1e-4, "R", "perturbation of the weights (q6)", low=0, high=0.38, open_ends="low")
+    factor: float = lm.number(1.0, "", "the perturbation is this times R (q6)", low=0, open_ends="low")
+    data_seed: int = lm.number(-1, "", "seed of the data (-1: that of the run)", low=-1, high=2**31 - 1, integer=True)
+    weight_samples: int = lm.number(
         10**6, "", "weights drawn by Monte Carlo (q3), a multiple of 10000", low=10**4, high=10**9, integer=True
     )
-    trained: int = lab.number(1, "", "1: the weights are trained; 0: frozen", low=0, high=1, integer=True)
+    trained: int = lm.number(1, "", "1: the weights are trained; 0: frozen", low=0, high=1, integer=True)
 
-    samples: int = lab.size(10, "n", "data points")
-    dimension: int = lab.size(10, "d", "input dimension")
-    room: int = lab.size(
+    samples: int = lm.size(10, "n", "data points")
+    dimension: int = lm.size(10, "d", "input dimension")
+    neuron_room: int = lm.size(
         0, "", "room for neurons: widths up to it share one program (0: next power of two, at least 1024)", low=0
     )
-    records: int = lab.size(60, "", "records along training, log-spaced", low=2)
-    teacher_neurons: int = lab.size(4, "k", "neurons of the teacher")
+    records: int = lm.size(60, "", "records along training, log-spaced", low=2)
+    teacher_neurons: int = lm.size(4, "k", "neurons of the teacher")
 
-    sampler: str = lab.choice("sphere", "where the data come from", *SAMPLERS)
-    pair: str = lab.choice(
+    data_law: str = lm.choice("sphere", "where the data come from", *DATA_LAWS)
+    pair: str = lm.choice(
         "none", "the second point: its own, ρ times the first, or minus the first", "none", "parallel", "antipodal"
     )
-    normalize: bool = lab.flag(False, "divide given inputs by their largest norm if it exceeds 1")
-    rescale: bool = lab.flag(False, "divide given targets by their largest size if it exceeds 1")
-    activation: str = lab.choice("exp", "activation φ", *ACTIVATIONS)
-    scale: str = lab.choice("one", "output scale κ: 1 or 1/sqrt(m)", "one", "inv_sqrt_m", symbol="κ")
-    init: str = lab.choice(
-        "coupled", "initial weights: pairs of opposite sign, independent, or given", "coupled", "independent", "user"
+    normalise: bool = lm.flag(False, "divide given inputs by their largest norm if it exceeds 1")
+    rescale: bool = lm.flag(False, "divide given targets by their largest size if it exceeds 1")
+    activation: str = lm.choice("exp", "activation φ", *ACTIVATIONS)
+    scale: str = lm.choice("one", "output scale κ: 1 or 1/sqrt(m)", "one", "inv_sqrt_m", symbol="κ")
+    init: str = lm.choice(
+        "coupled", "initial weights: pairs of opposite sign, independent, or given", "coupled", "independent", "given"
     )
-    step: str = lab.choice(
-        "practical", "step size: c/(κ² m λ_max), the document's, or given", "practical", "theory", "user"
+    step: str = lm.choice(
+        "practical", "step size: c/(κ² m λ_max), the paper's, or given", "practical", "theory", "given"
     )
-    source: str = lab.choice("paper", "the B of the document's step size", *SOURCES, symbol="B")
-    horizon: str = lab.choice(
+    projection_source: str = lm.choice(
+        "paper", "where the B of the paper's step size comes from", *PROJECTION_SOURCES, symbol="B"
+    )
+    horizon: str = lm.choice(
         "given", "train for `steps`, or for the predicted T (at least least_steps, at most steps)", "given", "predicted"
     )
-    stop: str = lab.choice(
+    stop: str = lm.choice(
         "tolerance", "leave at ‖F - y‖² ≤ ε, at 1e-20 (rounding), or never", "tolerance", "rounding", "never"
     )
-    track: str = lab.choice(
+    track: str = lm.choice(
         "loss", "watched at every step: the loss, or every bound too; or recorded by point", "loss", "bounds", "points"
     )
-    compare: str = lab.choice(
+    compare: str = lm.choice(
         "nothing", "compare with separate runs of the points, or with gradient flow of the first one",
         "nothing", "separate", "flow",
     )  # fmt: skip
-    shift: str = lab.choice("random", "direction of the perturbation (q6)", "random", "point", "pair")
+    shift: str = lm.choice("random", "direction of the perturbation (q6)", "random", "point", "pair")
 
-    inputs: Any = lab.array("x", "points for sampler=user (n x d)")
-    targets: Any = lab.array("y", "targets for sampler=user (n)")
-    weights: Any = lab.array("W(0)", "initial weights for init=user (m x d)")
-    signs: Any = lab.array("a", "output signs ±1 for init=user (m)")
+    inputs: Any = lm.array("x", "points for data_law=given (n x d)")
+    targets: Any = lm.array("y", "targets for data_law=given (n)")
+    weights: Any = lm.array("W(0)", "initial weights for init=given (m x d)")
+    output_signs: Any = lm.array("a", "output signs ±1 for init=given (m)")
 
-    @lab.derived
+    @lm.derived
     def output_scale(self) -> float:
         """κ."""
         return 1.0 if self.scale == "one" else self.neurons**-0.5
 
-    @lab.derived
+    @lm.derived
     def given_inputs(self) -> np.ndarray | None:
         """The user's points, none of them longer than 1."""
-        if self.sampler != "user":
+        if self.data_law != "given":
             return None
         largest = float(np.max(np.linalg.norm(self.inputs, axis=1)))
         return np.asarray(self.inputs, float) / (largest if largest > 1 + ROUNDING else 1.0)
 
-    @lab.derived
+    @lm.derived
     def given_targets(self) -> np.ndarray | None:
         """The user's targets, none of them larger than 1."""
-        if self.sampler != "user":
+        if self.data_law != "given":
             return None
         largest = float(np.max(np.abs(self.targets)))
         return np.asarray(self.targets, float) / (largest if largest > 1 else 1.0)
 
-    @lab.derived
+    @lm.derived
     def given_weights(self) -> np.ndarray | None:
-        return np.asarray(self.weights, float) if self.init == "user" else None
+        return np.asarray(self.weights, float) if self.init == "given" else None
 
-    @lab.derived
-    def given_signs(self) -> np.ndarray | None:
-        return np.asarray(self.signs, float) if self.init == "user" else None
+    @lm.derived
+    def given_output_signs(self) -> np.ndarray | None:
+        return np.asarray(self.output_signs, float) if self.init == "given" else None
 
-    @lab.fixed
+    @lm.fixed
     def capacity(self) -> int:
         """Room for neurons, an even number."""
-        return max(2, self.room + self.room % 2) if self.room else max(LEAST_ROOM, _power_of_two(self.neurons))
+        return (
+            max(2, self.neuron_room + self.neuron_room % 2)
+            if self.neuron_room
+            else max(LEAST_ROOM, _power_of_two(self.neurons))
+        )
 
     def warnings(self) -> list[str]:
         found = []
@@ -145,51 +151,51 @@ class Setting(lab.Setting):
     def refusals(self, given: list[str]) -> Iterator[str]:
         if self.neurons % 2 and self.init == "coupled":
             yield f"neurons = {self.neurons} is not allowed: init = coupled needs an even width."
-        if self.room and self.room < self.neurons:
-            yield f"room = {self.room} is not allowed: it must not be less than neurons = {self.neurons}."
-        if self.sampler == "orthonormal" and self.samples > self.dimension:
+        if self.neuron_room and self.neuron_room < self.neurons:
+            yield f"neuron_room = {self.neuron_room} is not allowed: it must not be less than neurons = {self.neurons}."
+        if self.data_law == "orthonormal" and self.samples > self.dimension:
             yield (
-                f"samples = {self.samples} is not allowed: sampler = orthonormal has at most "
+                f"samples = {self.samples} is not allowed: data_law = orthonormal has at most "
                 f"dimension = {self.dimension} points."
             )
         if self.weight_samples % 10**4:
             yield f"weight_samples = {self.weight_samples} is not allowed: it must be a multiple of 10000."
-        if self.sampler == "clustered" and self.samples % 2:
-            yield f"samples = {self.samples} is not allowed: sampler = clustered needs an even number of points."
-        if self.sampler == "clustered" and self.dimension < 2:
-            yield f"dimension = {self.dimension} is not allowed: sampler = clustered needs dimension at least 2."
-        if self.pair != "none" and (self.samples < 2 or self.sampler == "user"):
+        if self.data_law == "clustered" and self.samples % 2:
+            yield f"samples = {self.samples} is not allowed: data_law = clustered needs an even number of points."
+        if self.data_law == "clustered" and self.dimension < 2:
+            yield f"dimension = {self.dimension} is not allowed: data_law = clustered needs dimension at least 2."
+        if self.pair != "none" and (self.samples < 2 or self.data_law == "given"):
             yield f"pair = {self.pair} is not allowed: it needs two random points."
         if self.track == "bounds" and self.activation != "exp":
             yield f"track = bounds is not allowed with activation = {self.activation}: the bounds are those of exp."
         if self.compare != "nothing" and (self.activation != "exp" or self.scale != "one"):
             yield f"compare = {self.compare} is not allowed here: it needs activation = exp and scale = one."
         if self.step == "theory" and (self.activation != "exp" or self.scale != "one"):
-            yield "step = theory is not allowed here: the document's step size is for activation = exp and scale = one."
+            yield "step = theory is not allowed here: the paper's step size is for activation = exp and scale = one."
         if self.horizon == "predicted" and self.least_steps > self.steps:
             yield f"least_steps = {self.least_steps} is not allowed: it must not exceed steps = {self.steps}."
-        if self.sampler == "user":
+        if self.data_law == "given":
             yield from self.misshapen("inputs", (self.samples, self.dimension))
             yield from self.misshapen("targets", (self.samples,))
             yield from self._bounded()
-        if self.init == "user":
+        if self.init == "given":
             yield from self.misshapen("weights", (self.neurons, self.dimension))
-            yield from self.misshapen("signs", (self.neurons,))
-            if not np.all(np.abs(self.signs) == 1):
-                yield "signs is not allowed: every output sign is 1 or -1."
+            yield from self.misshapen("output_signs", (self.neurons,))
+            if not np.all(np.abs(self.output_signs) == 1):
+                yield "output_signs is not allowed: every output sign is 1 or -1."
 
     def _bounded(self) -> Iterator[str]:
         """‖x_i‖ ≤ 1 and |y_i| ≤ 1."""
         largest = float(np.max(np.linalg.norm(self.inputs, axis=1)))
-        if largest > 1 + ROUNDING and not self.normalize:
-            yield f"inputs has a row of norm {largest:.6g}: norms are at most 1; normalize=True divides by the largest."
+        if largest > 1 + ROUNDING and not self.normalise:
+            yield f"inputs has a row of norm {largest:.6g}: norms are at most 1; normalise=True divides by the largest."
         size = float(np.max(np.abs(self.targets)))
         if size > 1 and not self.rescale:
             yield f"targets has an entry of size {size:.6g}: sizes are at most 1; rescale=True divides by the largest."
         if self.step == "theory" and self.given_inputs is not None and _degenerate(self.given_inputs):
             yield (
                 "step = theory is not allowed here: inputs contain a zero or a repeated row, so the kernel is singular "
-                "(λ = 0) and the document's step size does not exist."
+                "(λ = 0) and the paper's step size does not exist."
             )
 
 

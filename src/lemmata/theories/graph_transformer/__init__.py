@@ -1,16 +1,37 @@
-"""Graph transformers with a distance encoding: which neighbourhood decides a label, and whether attention finds it."""
+"""Graph transformers with a distance encoding: which neighbourhood decides a label, and whether attention finds it.
 
+To read in this order: `setting`, `graphs` (where graphs come from), `margins` (the core distance), `sampling`, `data`,
+`network`, `probes`, `training`, `bounds`, `theorem`; then `studies`, and claims, experiments and figures, which share
+their topics. `hand_made`, `whole_graphs`, `four_classes`, `deep` and `real_graphs` have settings of their own.
+"""
+
+import lemmata as lm
 from lemmata.datasets.graphs import from_arrays
-from lemmata.lab.theory import Theory
-from lemmata.theories.graph_transformer import bounds
+from lemmata.theories.graph_transformer import (
+    bounds,
+    claims,
+    deep,
+    experiments,
+    four_classes,
+    hand_made,
+    real_graphs,
+    whole_graphs,
+)
 from lemmata.theories.graph_transformer.card import CARD
-from lemmata.theories.graph_transformer.claims import CLAIMS
-from lemmata.theories.graph_transformer.diagnosis import diagnose
-from lemmata.theories.graph_transformer.experiments import EXPERIMENTS
-from lemmata.theories.graph_transformer.generators.cycle import plan_cycle
+from lemmata.theories.graph_transformer.diagnose import diagnose
+from lemmata.theories.graph_transformer.graphs.cycle import plan_cycle
 from lemmata.theories.graph_transformer.setting import Setting
 from lemmata.theories.graph_transformer.training import simulate
 
-theory = Theory(CARD, Setting, simulate, EXPERIMENTS, CLAIMS, bounds.BOUNDS, source=__path__[0])
+CLAIMS = (*claims.CLAIMS, *hand_made.CLAIMS, *whole_graphs.CLAIMS, *four_classes.CLAIMS)
+EXPERIMENTS = (
+    *experiments.EXPERIMENTS,
+    *hand_made.EXPERIMENTS,
+    *whole_graphs.EXPERIMENTS,
+    *four_classes.EXPERIMENTS,
+    *real_graphs.EXPERIMENTS,
+    *deep.EXPERIMENTS,
+)
+theory = lm.Theory(CARD, Setting, simulate, EXPERIMENTS, CLAIMS, bounds.BOUNDS, source=__path__[0])
 
 __all__ = ["Setting", "bounds", "diagnose", "from_arrays", "plan_cycle", "simulate", "theory"]

@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float, Int, UInt8, UInt16
 
+import lemmata as lm
 from lemmata.datasets.graphs.distances import distance_table
 from lemmata.datasets.graphs.graph import Graph, make_graph
-from lemmata.lab.errors import UserError
-from lemmata.lab.simulation import generator
-from lemmata.theories.graph_transformer.generators import Drawn, draw_graph
+from lemmata.theories.graph_transformer.graphs import Drawn, draw_graph
+from lemmata.theories.graph_transformer.graphs.positions import encode, unit_rows
 from lemmata.theories.graph_transformer.margins import (
     Shells,
     core_distance,
@@ -24,7 +24,6 @@ from lemmata.theories.graph_transformer.margins import (
     mean_margins,
     winning_margins,
 )
-from lemmata.theories.graph_transformer.positions import encode, unit_rows
 from lemmata.theories.graph_transformer.sampling import order_by_distance
 from lemmata.theories.graph_transformer.setting import FAR, NetworkSetting, Setting
 
@@ -76,7 +75,7 @@ def _remembered(setting: Setting, seed: int) -> tuple[Drawn, np.ndarray]:
 
 def draw(setting: Setting, seed: int) -> tuple[Drawn, np.ndarray]:
     """The graph of the run and its truncated distances."""
-    if setting.generator == "given" or setting.signs is not None:
+    if setting.generator == "given" or setting.cluster_signs is not None:
         drawn = draw_graph(setting, seed)
         return drawn, distance_table(as_graph(drawn), depth(setting))
     alone: dict[str, Any] = {name: getattr(setting, name) for name in GRAPH_FIELDS}
@@ -91,7 +90,7 @@ def shells_of(table: UInt8[np.ndarray, "nodes nodes"], pattern: np.ndarray, cap:
 
 def flip(label: np.ndarray, fraction: float, seed: int) -> np.ndarray:
     """The observed labels: round(ε_0 N) nodes, uniformly chosen, have theirs flipped; a larger ε_0 flips more."""
-    chosen = generator(seed, "noise").permutation(len(label))[: round(fraction * len(label))]
+    chosen = lm.generator(seed, "noise").permutation(len(label))[: round(fraction * len(label))]
     observed = label.copy()
     observed[chosen] *= -1
     return observed
@@ -101,16 +100,17 @@ def draw_patterns(
     setting: NetworkSetting, pattern: Int[np.ndarray, " nodes"], seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """x_n = μ_j + c_0 g for nodes of these patterns, and μ_1 .. μ_M as columns of a random orthogonal matrix."""
-    draws = generator(seed, "features")
+    draws = lm.generator(seed, "features")
     square, upper = np.linalg.qr(draws.normal(size=(setting.dimension, setting.dimension)))
     directions = (square * np.sign(np.diag(upper)))[:, : setting.patterns]
-    return directions.T[pattern] + setting.noise * draws.normal(size=(len(pattern), setting.dimension)), directions
+    noise = draws.normal(size=(len(pattern), setting.dimension))
+    return directions.T[pattern] + setting.feature_noise * noise, directions
 
 
 def given_patterns(setting: Setting, pattern: Int[np.ndarray, " nodes"], seed: int) -> tuple[np.ndarray, np.ndarray]:
     """The features of a given graph; orthonormal directions nearest to the mean features of each pattern."""
     features = np.asarray(setting.features, float)
-    absent = generator(seed, "features").normal(size=(setting.dimension, setting.patterns))
+    absent = lm.generator(seed, "features").normal(size=(setting.dimension, setting.patterns))
     present = [(j, pattern == j) for j in range(setting.patterns) if (pattern == j).any()]
     for j, members in present:
         absent[:, j] = features[members].mean(axis=0)
@@ -122,15 +122,14 @@ def permuted_distances(table: np.ndarray, seed: int) -> np.ndarray:
     """The distances of all pairs of different nodes, shuffled among the pairs."""
     upper = np.triu_indices(len(table), 1)
     shuffled = np.zeros_like(table)
-    shuffled[upper] = generator(seed, "permuted distances").permutation(table[upper])
+    shuffled[upper] = lm.generator(seed, "permuted distances").permutation(table[upper])
     return shuffled + shuffled.T
 
 
 def shell_range(setting: Setting, core: int) -> tuple[int, int]:
     """The nearest and the farthest distance that the sampler draws from."""
-    return {
-        "near": (1, setting.reach), "whole": (1, FAR), "core": (core, core), "single": (setting.distance,) * 2,
-    }[setting.shells]  # fmt: skip
+    ranges = {"near": (1, setting.reach), "whole": (1, FAR), "core": (core, core), "single": (setting.distance,) * 2}
+    return ranges[setting.shells]
 
 
 def prepare(setting: Setting, seed: int) -> World:
@@ -138,13 +137,13 @@ def prepare(setting: Setting, seed: int) -> World:
     drawn, table = draw(setting, seed)
     pattern, label = drawn.pattern, drawn.label
     if setting.defect == "patterns":
-        pattern = generator(seed, "permuted patterns").permutation(pattern)
+        pattern = lm.generator(seed, "permuted patterns").permutation(pattern)
     if setting.defect == "labels":
-        label = generator(seed, "permuted labels").permutation(label)
+        label = lm.generator(seed, "permuted labels").permutation(label)
     observed = flip(label, setting.label_noise, seed)
     permuted = setting.defect == "training_labels"
-    taught = generator(seed, "permuted labels").permutation(observed) if permuted else observed
-    order = drawn.order if drawn.order is not None else generator(seed, "split").permutation(setting.nodes)
+    taught = lm.generator(seed, "permuted labels").permutation(observed) if permuted else observed
+    order = drawn.order if drawn.order is not None else lm.generator(seed, "split").permutation(setting.nodes)
     features, directions = node_features(setting, drawn, pattern, seed)
 
     cap = depth(setting)
@@ -157,14 +156,11 @@ def prepare(setting: Setting, seed: int) -> World:
     count = ordered.start[:, min(farthest, cap) + 1] - first
     known = order[: setting.labelled]
     lonely = int((count[known] == 0).sum())
-    if setting.strict and lonely:
-        raise UserError(
-            f"{lonely} of {setting.labelled} labelled nodes have no node at the distances that are sampled."
-        )
+    if setting.require_candidates and lonely:
+        raise lm.UserError(f"{lonely} of {setting.labelled} labelled nodes have no node at the sampled distances.")
     facts["lonely"] = np.float32(lonely)
-    facts["reached_bins"] = _padded(
-        setting, reached_bins(setting.bins, ordered.start[known], first[known], count[known])
-    )
+    reached = reached_bins(setting.bins, ordered.start[known], first[known], count[known])
+    facts["reached_bins"] = _padded(setting, reached)
     return World(
         features=features.astype(np.float32),
         directions=directions.astype(np.float32),

@@ -6,14 +6,21 @@ each distance from it. Shells are counted block by block, so that no table of di
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int, UInt8
 
+from lemmata.datasets.graphs.distances import distance_blocks
+from lemmata.datasets.graphs.graph import Graph
+
 Blocks = Iterable[tuple[Int[np.ndarray, " block"], UInt8[np.ndarray, "block nodes"]]]
 """Roots with their distances to every node, as `distance_blocks` gives them."""
+PAIRS = 16_000_000
+"""Pairs of nodes that are held at once."""
+ALL_ROOTS, SOME_ROOTS = 20_000, 2_000
+"""Up to so many nodes the margins of a graph are measured from all of them, beyond it from a sample."""
 
 
 class Shells(NamedTuple):
@@ -42,6 +49,28 @@ def count_shells(blocks: Blocks, group: Int[np.ndarray, " nodes"], groups: int, 
         counts = np.bincount(code, minlength=len(root) * (cap + 1) * kinds).reshape(len(root), cap + 1, kinds)
         parts.append((root, counts.sum(axis=2), counts[:, :, 1:]))
     return Shells(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+
+
+def choose_roots(graph: Graph, sources: int | None, seed: int) -> Int[np.ndarray, " root"]:
+    """The labelled nodes to measure from: all of them, or a uniform sample."""
+    labelled = np.flatnonzero(graph.labels >= 0)
+    if sources is None:
+        sources = len(labelled) if graph.nodes <= ALL_ROOTS else SOME_ROOTS
+    if sources >= len(labelled):
+        return labelled
+    return np.sort(np.random.default_rng(seed).choice(labelled, sources, replace=False))
+
+
+def shells_from(graph: Graph, group: np.ndarray, cap: int, roots: np.ndarray) -> Shells:
+    """The shells of these roots of any graph, a bounded number of pairs at a time."""
+    blocks = _sliced(distance_blocks(graph, cap, roots), max(1, PAIRS // graph.nodes))
+    return count_shells(blocks, group, graph.classes, cap)
+
+
+def _sliced(blocks: Blocks, rows: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    for root, distances in blocks:
+        for first in range(0, len(root), rows):
+            yield root[first : first + rows], distances[first : first + rows]
 
 
 def winning_margins(

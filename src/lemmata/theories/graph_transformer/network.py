@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from lemmata.lab.simulation import piece, stream
+import lemmata as lm
 from lemmata.networks import shallow
 from lemmata.networks.orthonormal import orthonormal
 from lemmata.networks.shallow import Network, Pass, products
@@ -42,11 +42,17 @@ class Tokens(NamedTuple):
     bins: Int[Array, "rows keys"]
 
 
-@piece("inputs", "dimension", "neuron_room", "key_width", "value_width", "bin_room", "init", "row_norm", once=True)
+def tokens_of(world: Any, rows: Array, keys: Array, weight: Array, bins: Any) -> Tokens:
+    """Rows of nodes with their keys as the network reads them; `world` has features and a table, `bins` is Z."""
+    far = jnp.minimum(world.table[rows[:, None], keys].astype(jnp.int32), bins - 1)
+    return Tokens(world.features[rows], world.features[keys], weight, far)
+
+
+@lm.piece("inputs", "dimension", "neuron_room", "key_width", "value_width", "bin_room", "init", "row_norm", once=True)
 def initialise(problem: NetworkSetting, key: jax.Array, directions: Array) -> tuple[Parameters, Array]:
     """The initial parameters and the output weights a; neurons beyond m have a_i = 0."""
-    keys: dict[str, jax.Array] = dict(zip(("output", "sign", "shared", "value", "e_k", "e_q", "e_v", "c"),
-                    jax.random.split(stream(key, "init"), 8), strict=True))  # fmt: skip
+    names = ("output", "sign", "shared", "value", "e_k", "e_q", "e_v", "c")
+    keys: dict[str, jax.Array] = dict(zip(names, jax.random.split(lm.stream(key, "init"), 8), strict=True))
     width, inputs = problem.key_width, problem.inputs
     real = jnp.result_type(float)
     spread = problem.output_scale / (jnp.sqrt(problem.value_width) if problem.row_norm else 1.0)
@@ -62,12 +68,14 @@ def initialise(problem: NetworkSetting, key: jax.Array, directions: Array) -> tu
     shared = semi_orthogonal(keys["shared"], width, inputs)
     turned = semi_orthogonal(keys["value"], problem.value_width, inputs)
     if problem.init == "literal":
-        scale = jnp.maximum(problem.noise, 1e-12) ** 2
+        scale = jnp.maximum(problem.feature_noise, 1e-12) ** 2
         k = q = problem.key_error**2 / scale * jnp.eye(width, inputs)
         v = problem.value_error**2 / scale * turned
     elif problem.init == "gaussian":
-        k, q, v = (jax.random.normal(keys[name], (rows, inputs)) / jnp.sqrt(inputs)
-                   for name, rows in (("e_k", width), ("e_q", width), ("e_v", problem.value_width)))  # fmt: skip
+        k, q, v = (
+            jax.random.normal(keys[name], (rows, inputs)) / jnp.sqrt(inputs)
+            for name, rows in (("e_k", width), ("e_q", width), ("e_v", problem.value_width))
+        )
     elif problem.init == "identity":
         k, q, v = shared, shared, turned
     else:
@@ -111,10 +119,8 @@ def matrices(parameters: Parameters, scores: str) -> Network:
 def run_sampled(parameters: Parameters, signs: Array, tokens: Tokens, scores: str = "dot") -> Pass:
     """F of every row, one query each: `answer[:, 0]`, `attention[0][:, 0]`, `mixed[:, 0]`."""
     offset = offsets(parameters, tokens.query, tokens.keys, tokens.bins, scores)
-    return shallow.run_forward(
-        products(matrices(parameters, scores)), signs, tokens.keys, tokens.weight,
-        queries=tokens.query[:, None], offset=offset[:, None],
-    )  # fmt: skip
+    network, queries = products(matrices(parameters, scores)), tokens.query[:, None]
+    return shallow.run_forward(network, signs, tokens.keys, tokens.weight, queries=queries, offset=offset[:, None])
 
 
 def run_full(
@@ -129,10 +135,8 @@ def run_full(
     """The same with all nodes as keys of every query, as far as `allowed`: `answer[0]`, `attention[0][0]`."""
     offset = offsets(parameters, query, features, bins, scores)
     weight = jnp.ones((1, features.shape[0]), features.dtype)
-    return shallow.run_forward(
-        products(matrices(parameters, scores)), signs, features[None], weight,
-        queries=query[None], offset=jnp.where(allowed, offset, -jnp.inf)[None],
-    )  # fmt: skip
+    network, offset = products(matrices(parameters, scores)), jnp.where(allowed, offset, -jnp.inf)[None]
+    return shallow.run_forward(network, signs, features[None], weight, queries=query[None], offset=offset)
 
 
 def gradient(parameters: Parameters, signs: Array, tokens: Tokens, slope: Any, scores: str = "dot") -> Parameters:
@@ -145,9 +149,14 @@ def gradient(parameters: Parameters, signs: Array, tokens: Tokens, slope: Any, s
 
         return jax.grad(total)(parameters)
     network, tilt = shallow.gradient_with_offset(
-        parameters.network, signs, tokens.keys, tokens.weight, slope, parameters.encoding[tokens.bins][:, None],
+        parameters.network,
+        signs,
+        tokens.keys,
+        tokens.weight,
+        slope,
+        parameters.encoding[tokens.bins][:, None],
         queries=tokens.query[:, None],
-    )  # fmt: skip
+    )
     return Parameters(
         network, by_bin(tilt[:, 0], tokens.bins, parameters.encoding.shape[0]), jnp.zeros_like(parameters.additive)
     )
@@ -160,9 +169,9 @@ def by_bin(values: Float[Array, "rows keys"], bins: Int[Array, "rows keys"], roo
 
 def trained_parameters(problem: Setting) -> Float[Array, ""]:
     """How many numbers are trained: a GCN m m_b + m_b d, a graph transformer 2 m_a d + Z more, a GAT m_a d + 2 m_a."""
-    head = problem.train_o * problem.neurons * problem.value_width
-    values = problem.train_v * problem.value_width * jnp.sum(value_columns(problem))
+    head = problem.train_output * problem.neurons * problem.value_width
+    values = problem.train_values * problem.value_width * jnp.sum(value_columns(problem))
     if problem.scores == "additive":
-        return head + values + problem.update_qk * problem.key_width * (problem.inputs + 2)
-    attention = problem.update_qk * 2 * problem.key_width * problem.inputs
-    return head + values + attention + problem.update_b * (problem.bins - problem.freeze_b0)
+        return head + values + problem.update_attention * problem.key_width * (problem.inputs + 2)
+    attention = problem.update_attention * 2 * problem.key_width * problem.inputs
+    return head + values + attention + problem.update_encoding * (problem.bins - problem.freeze_zero_bin)

@@ -19,6 +19,9 @@ from lemmata.theories.graph_transformer.setting import STRATA, Setting
 if TYPE_CHECKING:
     from lemmata.theories.graph_transformer.data import World
 
+SAMPLER = ("sample", "draw", "include_self", "per_shell", "extra")
+"""What a program knows of the sampler when it is compiled."""
+
 
 class Ordered(NamedTuple):
     """Row n of `node` lists all nodes by their distance from n (n itself first); shell z begins at `start[n, z]`."""
@@ -153,6 +156,9 @@ def _encoding(problem: Setting, key: jax.Array, world: World, rows: Array, encod
 
 
 DRAWS: dict[str, Callable[..., tuple[Array, Array]]] = {
-    "uniform": _uniform, "stratified": _stratified, "biased": _biased, "biased_apart": _biased_apart,
+    "uniform": _uniform,
+    "stratified": _stratified,
+    "biased": _biased,
+    "biased_apart": _biased_apart,
     "encoding": _encoding,
-}  # fmt: skip
+}

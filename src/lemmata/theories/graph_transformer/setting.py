@@ -7,14 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from lemmata.lab.setting import Setting as Base
-from lemmata.lab.setting import array, choice, derived, fixed, flag, number, size
+import lemmata as lm
 
 SEQUENCES = ("+-+-", "++--++--", "+++---+++---", "++--++--++--", "++++-+-+----", "+-+-+-+-")
 MODELS = ("gt", "no_pe", "gcn", "frozen_init")
-ROOM = 400
+NEURON_ROOM = 400
 """Neurons that programs have room for; up to this width all widths share one program."""
-BINS = 7
+BIN_ROOM = 7
 """Bins of the encoding that programs have room for."""
 FAR = 255
 """Beyond every distance."""
@@ -22,26 +21,26 @@ STRATA = 4
 """Distances that a stratified sample can have strata of."""
 
 
-class NetworkSetting(Base):
+class NetworkSetting(lm.Setting):
     """What every one-layer network of this theory has: patterns, widths, initial weights, encoding, step size."""
 
-    dimension: int = size(20, "d", "dimension of the features", low=2)
-    patterns: int = size(10, "M", "number of patterns; the first two decide the label", low=2)
-    noise: float = number(0.01, "c_0", "standard deviation of the feature noise", low=0)
-    neurons: int = number(400, "m", "width of the hidden layer", low=1, integer=True)
-    key_width: int = size(20, "m_a", "rows of W_K and W_Q")
-    value_width: int = size(20, "m_b", "rows of W_V")
-    init: str = choice("assumption", "initial weights (3.2)", "assumption", "identity", "literal", "gaussian")
-    key_error: float = number(0.2, "δ", "error of the initial keys and queries", low=0, high=0.5, open_ends="high")
-    value_error: float = number(0.1, "σ", "error of the initial values", low=0)
-    output_scale: float = number(0.01, "ξ", "standard deviation of the initial W_O", low=0)
-    row_norm: bool = flag(False, "W_O with variance ξ²/m_b instead of ξ²")
-    bins: int = number(4, "Z", "bins of the distance encoding", low=2, high=200, integer=True)
-    step_size: float = number(0.1, "η", "step size", low=0)
-    steps: int = number(300, "T", "training steps", low=1, integer=True)
-    train_b: float = number(1, "", "1: the encoding is trained; 0: frozen", low=0, high=1)
-    record_every: int = number(10, "", "steps between records", low=1, integer=True)
-    records: int = size(31, "", "room for records", low=2)
+    dimension: int = lm.size(20, "d", "dimension of the features", low=2)
+    patterns: int = lm.size(10, "M", "number of patterns; the first two decide the label", low=2)
+    feature_noise: float = lm.number(0.01, "c_0", "standard deviation of the feature noise", low=0)
+    neurons: int = lm.number(400, "m", "width of the hidden layer", low=1, integer=True)
+    key_width: int = lm.size(20, "m_a", "rows of W_K and W_Q")
+    value_width: int = lm.size(20, "m_b", "rows of W_V")
+    init: str = lm.choice("assumption", "initial weights (3.2)", "assumption", "identity", "literal", "gaussian")
+    key_error: float = lm.number(0.2, "δ", "error of the initial keys and queries", low=0, high=0.5, open_ends="high")
+    value_error: float = lm.number(0.1, "σ", "error of the initial values", low=0)
+    output_scale: float = lm.number(0.01, "ξ", "standard deviation of the initial W_O", low=0)
+    row_norm: bool = lm.flag(False, "W_O with variance ξ²/m_b instead of ξ²")
+    bins: int = lm.number(4, "Z", "bins of the distance encoding", low=2, high=200, integer=True)
+    step_size: float = lm.number(0.1, "η", "step size", low=0)
+    steps: int = lm.number(300, "T", "training steps", low=1, integer=True)
+    train_encoding: float = lm.number(1, "", "1: the encoding is trained; 0: frozen", low=0, high=1)
+    record_every: int = lm.number(10, "", "steps between records", low=1, integer=True)
+    records: int = lm.size(31, "", "room for records", low=2)
 
     def refusals(self, given: list[str]) -> Iterator[str]:
         if self.patterns > self.dimension:
@@ -52,25 +51,25 @@ class NetworkSetting(Base):
             return []
         return [f"M = {self.patterns} is not below m_a = {self.key_width} and m_b = {self.value_width}."]
 
-    @fixed
+    @lm.fixed
     def inputs(self) -> int:
         """Coordinates of a token."""
         return self.dimension
 
-    @fixed
+    @lm.fixed
     def neuron_room(self) -> int:
-        return max(ROOM, self.neurons)
+        return max(NEURON_ROOM, self.neurons)
 
-    @fixed
+    @lm.fixed
     def bin_room(self) -> int:
-        return max(BINS, self.bins)
+        return max(BIN_ROOM, self.bins)
 
-    @derived
+    @lm.derived
     def attention_scale(self) -> float:
         """0 makes attention uniform."""
         return 1.0
 
-    @derived
+    @lm.derived
     def position_share(self) -> float:
         """Factor of an absolute encoding in the values; without one there is nothing that it multiplies."""
         return 1.0
@@ -79,51 +78,58 @@ class NetworkSetting(Base):
 class Setting(NetworkSetting):
     """Defaults: the chapter's graph with the step size of quick runs (section 7)."""
 
-    generator: str = choice(
-        "chapter", "where the graph comes from (2.2 - 2.5)", "chapter", "blocks", "cycle", "structures", "given"
+    generator: str = lm.choice(
+        "chapter",
+        "where the graph comes from (2.2 - 2.5, 3.7)",
+        "chapter",
+        "blocks",
+        "cycle",
+        "ring",
+        "structures",
+        "given",
     )
-    nodes: int = size(1000, "N", "number of nodes")
-    discriminative: float = number(
+    nodes: int = lm.size(1000, "N", "number of nodes")
+    discriminative: float = lm.number(
         0.4, "γ_d", "fraction of nodes with a discriminative pattern", low=0, high=1, open_ends="low"
     )
-    degree: int = number(120, "D", "degree (chapter), expected degree (blocks)", low=1, integer=True)
-    confusion: float = number(0.05, "ε_S", "fraction of confusing neighbours", low=0, high=0.5, open_ends="high")
-    label_noise: float = number(0.0, "ε_0", "fraction of flipped labels", low=0, high=0.5, open_ends="high")
-    intra_degree: int = number(
+    degree: int = lm.number(120, "D", "degree (chapter), expected degree (blocks)", low=1, integer=True)
+    confusion: float = lm.number(0.05, "ε_S", "fraction of confusing neighbours", low=0, high=0.5, open_ends="high")
+    label_noise: float = lm.number(0.0, "ε_0", "fraction of flipped labels", low=0, high=0.5, open_ends="high")
+    intra_degree: int = lm.number(
         -1, "", "least number of neighbours with one's own discriminative pattern; -1: the degree", low=-1, integer=True
     )
-    on_infeasible: str = choice("error", "a degree that too few discriminative nodes allow", "error", "cap")
-    normalise: str = choice("auto", "unit feature vectors; auto: all but the chapter's graph", "auto", "yes", "no")
-    heterophily: bool = flag(False, "blocks whose edges join different labels")
-    sequence: str = choice("++--++--", "labels of the clusters of a cycle (2.4)", *SEQUENCES)
-    edge_probability: float = number(1.0, "p", "edges between neighbouring clusters", low=0, high=1, open_ends="low")
-    signs: Any = array("s", "labels of the clusters of a cycle, instead of a sequence")
-    structure: str = choice(
+    on_infeasible: str = lm.choice("error", "a degree that too few discriminative nodes allow", "error", "cap")
+    normalise: str = lm.choice("auto", "unit feature vectors; auto: all but the chapter's graph", "auto", "yes", "no")
+    heterophily: bool = lm.flag(False, "blocks whose edges join different labels")
+    sequence: str = lm.choice("++--++--", "labels of the clusters of a cycle (2.4)", *SEQUENCES)
+    edge_probability: float = lm.number(1.0, "p", "edges between neighbouring clusters", low=0, high=1, open_ends="low")
+    cluster_signs: Any = lm.array("s", "labels of the clusters of a cycle, instead of a sequence")
+    structure: str = lm.choice(
         "clusters", "what decides the label in a graph of structures (3.7)", "clusters", "cycles", "degrees", "rings"
     )
-    adjacency: Any = array("A", "adjacency matrix of a given graph")
-    features: Any = array("X", "features of a given graph")
-    labels: Any = array("y", "labels (+1, -1) of a given graph")
-    pattern: Any = array("", "patterns (from 1 on; 1 and 2 discriminative) of a given graph")
-    symmetrize: bool = flag(False, "make every entry of the adjacency an edge")
+    adjacency: Any = lm.array("A", "adjacency matrix of a given graph")
+    features: Any = lm.array("X", "features of a given graph")
+    labels: Any = lm.array("y", "labels (+1, -1) of a given graph")
+    pattern: Any = lm.array("", "patterns (from 1 on; 1 and 2 discriminative) of a given graph")
+    symmetrize: bool = lm.flag(False, "make every entry of the adjacency an edge")
 
-    model: str = choice("gt", "graph transformer, without encoding, or a GCN (frozen attention)", *MODELS)
-    scores: str = choice("dot", "attention logits: products, or additive as in GAT", "dot", "additive")
-    positions: str = choice(
+    model: str = lm.choice("gt", "graph transformer, without encoding, or a GCN (frozen attention)", *MODELS)
+    scores: str = lm.choice("dot", "attention logits: products, or additive as in GAT", "dot", "additive")
+    positions: str = lm.choice(
         "none", "absolute encoding beside the features (3.7)", "none", "laplacian", "walk", "degree", "centroid"
     )
-    position_width: int = size(7, "", "length of the absolute encoding")
-    position_scale: float = number(1.0, "", "factor of the absolute encoding; 0: its columns are zero", low=0)
-    positions_in_values: float = number(
+    position_width: int = lm.size(7, "", "length of the absolute encoding")
+    position_scale: float = lm.number(1.0, "", "factor of the absolute encoding; 0: its columns are zero", low=0)
+    positions_in_values: float = lm.number(
         1.0, "", "1: the absolute encoding enters the values; 0: it does not", low=0, high=1
     )
 
-    shells: str = choice(
+    shells: str = lm.choice(
         "near", "distances that are sampled: 1 to reach, all, the core, one", "near", "whole", "core", "single"
     )
-    reach: int = number(2, "", "largest distance that is sampled (near)", low=1, high=250, integer=True)
-    distance: int = number(1, "z", "the distance that is sampled (single)", low=1, high=250, integer=True)
-    draw: str = choice(
+    reach: int = lm.number(2, "", "largest distance that is sampled (near)", low=1, high=250, integer=True)
+    distance: int = lm.number(1, "z", "the distance that is sampled (single)", low=1, high=250, integer=True)
+    draw: str = lm.choice(
         "uniform",
         "how nodes are drawn (section 4)",
         "uniform",
@@ -133,45 +139,48 @@ class Setting(NetworkSetting):
         "biased_apart",
         "encoding",
     )
-    sample: int = size(60, "|S|", "nodes that are drawn")
-    per_shell: int = size(4, "", "nodes drawn from each of the distances 1 to reach (stratified)")
-    extra: int = size(4, "", "nodes drawn from the whole graph besides (stratified)", low=0)
-    preference: float = number(1.0, "β", "weight of class-relevant nodes (biased)", low=0, open_ends="low")
-    include_self: bool = flag(True, "the node itself is always added")
-    strict: bool = flag(False, "refuse graphs in which a labelled node has no candidate")
+    sample: int = lm.size(60, "|S|", "nodes that are drawn")
+    per_shell: int = lm.size(4, "", "nodes drawn from each of the distances 1 to reach (stratified)")
+    extra: int = lm.size(4, "", "nodes drawn from the whole graph besides (stratified)", low=0)
+    preference: float = lm.number(1.0, "β", "weight of class-relevant nodes (biased)", low=0, open_ends="low")
+    include_self: bool = lm.flag(True, "the node itself is always added")
+    require_candidates: bool = lm.flag(False, "refuse graphs in which a labelled node has no candidate")
 
-    labelled: int = number(400, "|L|", "labelled nodes", low=1, integer=True)
-    batch: int = size(100, "B", "nodes of a step; 0: all labelled ones", low=0)
-    single_pass: bool = flag(False, "every label is used once")
-    fresh_samples: bool = flag(True, "draw new nodes at every step")
-    pretraining: int = number(0, "T_0", "first steps in which only W_O is trained", low=0, integer=True)
-    margin: float = number(1.0, "", "margin of the training loss", low=0, open_ends="low")
-    train_qk: float = number(1, "", "1: W_K and W_Q are trained; 0: frozen", low=0, high=1)
-    train_v: float = number(1, "", "1: W_V is trained; 0: frozen", low=0, high=1)
-    train_o: float = number(1, "", "1: W_O is trained; 0: frozen", low=0, high=1)
-    freeze_b0: float = number(0, "", "1: the entry of distance 0 is frozen", low=0, high=1)
+    labelled: int = lm.number(400, "|L|", "labelled nodes", low=1, integer=True)
+    batch: int = lm.size(100, "B", "nodes of a step; 0: all labelled ones", low=0)
+    single_pass: bool = lm.flag(False, "every label is used once")
+    fresh_samples: bool = lm.flag(True, "draw new nodes at every step")
+    pretraining: int = lm.number(0, "T_0", "first steps in which only W_O is trained", low=0, integer=True)
+    margin: float = lm.number(1.0, "", "margin of the training loss", low=0, open_ends="low")
+    train_attention: float = lm.number(1, "", "1: W_K and W_Q are trained; 0: frozen", low=0, high=1)
+    train_values: float = lm.number(1, "", "1: W_V is trained; 0: frozen", low=0, high=1)
+    train_output: float = lm.number(1, "", "1: W_O is trained; 0: frozen", low=0, high=1)
+    freeze_zero_bin: float = lm.number(0, "", "1: the entry of distance 0 is frozen", low=0, high=1)
 
-    test_draws: int = size(3, "", "samples of every node in sampled evaluation")
-    test_from: int = size(
+    test_draws: int = lm.size(3, "", "samples of every node in sampled evaluation")
+    test_from: int = lm.size(
         0, "", "test on the nodes from this place of the order on; 0: on all that are not labelled", low=0
     )
-    watch: str = choice("sampled", "aggregation whose loss is recorded", "sampled", "full")
-    stop: str = choice(
-        "never", "stop at the tolerance, at .01, at full loss below 1e-3, or when trained", "never", "reached", "tight",
-        "success", "trained",
-    )  # fmt: skip
-    tolerance: float = number(0.05, "", "test loss that counts as reached", low=0, open_ends="low")
-    track: str = choice("losses", "what is recorded besides losses", "losses", "masses", "proof")
-    defect: str = choice(
+    watch: str = lm.choice("sampled", "aggregation whose loss is recorded", "sampled", "full")
+    stop: str = lm.choice(
+        "never",
+        "stop at the tolerance, at .01, at full loss below 1e-3, or when trained",
+        "never",
+        "reached",
+        "tight",
+        "success",
+        "trained",
+    )
+    tolerance: float = lm.number(0.05, "", "test loss that counts as reached", low=0, open_ends="low")
+    track: str = lm.choice("losses", "what is recorded besides losses", "losses", "masses", "proof")
+    defect: str = lm.choice(
         "none", "a deliberate break, for controls", "none", "labels", "training_labels", "distances", "patterns"
     )
 
     def refusals(self, given: list[str]) -> Iterator[str]:
         yield from super().refusals(given)
-        if self.labelled > self.nodes:
-            yield f"labelled = {self.labelled} is not allowed: there are {self.nodes} nodes."
-        if "batch" in given and self.batch > self.labelled:
-            yield f"batch = {self.batch} is not allowed: there are {self.labelled} labelled nodes."
+        yield from self.exceeding("labelled", "nodes", ["labelled"])
+        yield from self.exceeding("batch", "labelled", given)
         if self.single_pass and self.labelled < self.batch * self.steps:
             yield f"single_pass needs labelled >= batch steps = {self.batch * self.steps}, not {self.labelled}."
         if self.single_pass and self.batch == 0:
@@ -186,15 +195,17 @@ class Setting(NetworkSetting):
             yield "fresh_samples = false needs test_from = 0: nodes are trained on the samples they are watched on."
         if self.draw == "stratified" and self.reach > STRATA:
             yield f"reach = {self.reach} is not allowed: a stratified sample has strata for distances 1 to {STRATA}."
-        from lemmata.theories.graph_transformer.generators import refusals
+        from lemmata.theories.graph_transformer.graphs import refusals
 
         yield from refusals(self)
 
     def warnings(self) -> list[str]:
-        found = super().warnings()
+        sentences = super().warnings()
         if self.generator == "chapter" and self.on_infeasible == "cap" and self.capped:
-            found.append("D is infeasible at this γ_d: neighbours are capped at the discriminative nodes there are.")
-        return found
+            sentences.append(
+                "D is infeasible at this γ_d: neighbours are capped at the discriminative nodes there are."
+            )
+        return sentences
 
     @property
     def pairs(self) -> int:
@@ -217,31 +228,31 @@ class Setting(NetworkSetting):
     @property
     def cluster_labels(self) -> np.ndarray:
         """s, of the cycle."""
-        if self.signs is not None:
-            return np.asarray(self.signs)
+        if self.cluster_signs is not None:
+            return np.asarray(self.cluster_signs)
         return np.array([1 if sign == "+" else -1 for sign in self.sequence])
 
     @property
     def unit_features(self) -> bool:
         return self.normalise == "yes" or (self.normalise == "auto" and self.generator != "chapter")
 
-    @derived
+    @lm.derived
     def attention_scale(self) -> float:
         return 0.0 if self.model == "gcn" else 1.0
 
-    @derived
+    @lm.derived
     def position_share(self) -> float:
         return self.positions_in_values
 
-    @derived
-    def update_qk(self) -> float:
-        return self.train_qk * (self.model in ("gt", "no_pe"))
+    @lm.derived
+    def update_attention(self) -> float:
+        return self.train_attention * (self.model in ("gt", "no_pe"))
 
-    @derived
-    def update_b(self) -> float:
-        return self.train_b * (self.model == "gt")
+    @lm.derived
+    def update_encoding(self) -> float:
+        return self.train_encoding * (self.model == "gt")
 
-    @fixed
+    @lm.fixed
     def inputs(self) -> int:
         """The features and, where there is one, the absolute encoding."""
         return self.dimension + (self.position_width if self.positions != "none" else 0)

@@ -9,47 +9,47 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array
 
-from lemmata.lab import batches
-from lemmata.lab.simulation import Variable, piece, simulation, stream
-from lemmata.lab.training import Run, descent, loop, record_steps
+import lemmata as lm
 from lemmata.networks.losses import hinge
 from lemmata.networks.shallow import Network
-from lemmata.theories.graph_transformer import neurons
 from lemmata.theories.graph_transformer.data import World, prepare
 from lemmata.theories.graph_transformer.network import (
     Parameters,
     gradient,
     initialise,
+    tokens_of,
     trained_parameters,
     value_columns,
 )
-from lemmata.theories.graph_transformer.probes import ERRORS, GROUPS, masses
-from lemmata.theories.graph_transformer.sampling import draw_tokens
-from lemmata.theories.graph_transformer.setting import Setting
-from lemmata.theories.graph_transformer.watched import (
+from lemmata.theories.graph_transformer.probes import (
+    ERRORS,
+    GROUPS,
+    NEURONS,
     Watched,
     all_tokens,
     draw_watched,
+    follow_proof,
     full,
     losses,
+    masses,
+    remember_start,
     sampled,
-    tokens_of,
 )
+from lemmata.theories.graph_transformer.sampling import SAMPLER, draw_tokens
+from lemmata.theories.graph_transformer.setting import Setting
 
 TRAINED, TIGHT, SUCCESS = 0.1, 0.01, 1e-3
 """Training loss that counts as trained; the tighter tolerance of iteration counts; full loss of a success (F3.3)."""
+LOOKED_AT = ("scores", "records", "track", "watch", "stop", "test_from", "test_draws")
 
 
-@piece(
-    "inputs", "dimension", "bin_room", "batch", "single_pass", "fresh_samples", "draw", "sample", "per_shell", "extra",
-    "include_self", "scores", "records", "track", "watch", "stop", "test_from", "test_draws",
-)  # fmt: skip
+@lm.piece("inputs", "dimension", "bin_room", "batch", "single_pass", "fresh_samples", *SAMPLER, *LOOKED_AT)
 def train(
     problem: Setting, key: jax.Array, world: World, parameters: Parameters, signs: Array, watched: Watched
-) -> Run:
+) -> lm.Run:
     """Plain SGD on the labelled nodes; the last state, records and first passages."""
     tokens = all_tokens(problem, world, watched)
-    start = neurons.begin(parameters, signs, world, watched, sampled(problem, parameters, signs, tokens))
+    start = remember_start(parameters, signs, world, watched, sampled(problem, parameters, signs, tokens))
     draws = watched.keys.shape[0]
 
     def probe(state: Any, previous: Any) -> dict[str, Array]:
@@ -64,44 +64,46 @@ def train(
         seen = draw_watched(problem, key, world, now.encoding) if moving else watched
         seen_tokens = all_tokens(problem, world, seen) if moving else tokens
         run = sampled(problem, now, signs, seen_tokens)
-        found = losses(world, watched, run.answer.reshape(draws, -1)) | {"distance_bias": now.encoding}
+        probed = losses(world, watched, run.answer.reshape(draws, -1)) | {"distance_bias": now.encoding}
         if problem.track in ("masses", "proof"):
-            found |= masses(problem, now, world, seen, seen_tokens, run)
+            probed |= masses(problem, now, world, seen, seen_tokens, run)
         if problem.track == "proof":
-            found |= neurons.follow(problem, start, now, signs, world, seen, run)
-        return found
+            probed |= follow_proof(problem, start, now, signs, world, seen, run)
+        return probed
 
-    go, step = descent(
-        step_gradient(problem, world, signs, watched), optax.sgd(problem.step_size), step_batches(problem, key, world),
+    go, step = lm.descent(
+        step_gradient(problem, world, signs, watched),
+        optax.sgd(problem.step_size),
+        step_batches(problem, key, world),
         trainable=lambda t: trainable(problem, t),
-    )  # fmt: skip
+    )
     passages = {
         "reached": lambda probed: probed["loss"] < problem.tolerance,
         "tight": lambda probed: probed["loss"] < TIGHT,
         "success": lambda probed: probed["loss"] < SUCCESS,
         "trained": lambda probed: probed["train_clean_loss"] < TRAINED,
     }
-    at = record_steps(problem.steps, problem.records, problem.record_every)
-    return loop(step, go(parameters), probe, at, stop=passages.get(problem.stop), passages=passages)
+    at = lm.record_steps(problem.steps, problem.records, problem.record_every)
+    return lm.loop(step, go(parameters), probe, at, stop=passages.get(problem.stop), passages=passages)
 
 
-def step_batches(problem: Setting, key: jax.Array, world: World) -> batches.Batches:
+def step_batches(problem: Setting, key: jax.Array, world: World) -> lm.Batches:
     """Which labelled nodes a step sees, as places in the order, and the key of its samples."""
     room = world.order.shape[0]
     if not problem.batch:
-        scheme = batches.full(problem.labelled, room)
+        scheme = lm.full(problem.labelled, room)
     elif problem.single_pass:
-        scheme = batches.one_pass(problem.labelled, room, problem.batch)
+        scheme = lm.one_pass(problem.labelled, room, problem.batch)
     else:
-        scheme = batches.epochs(stream(key, "batch"), problem.labelled, room, problem.batch)
-    return batches.with_key(scheme, stream(key, "sampler"))
+        scheme = lm.epochs(lm.stream(key, "batch"), problem.labelled, room, problem.batch)
+    return lm.with_key(scheme, lm.stream(key, "sampler"))
 
 
 def step_gradient(problem: Setting, world: World, signs: Array, watched: Watched) -> Any:
     """The gradient of the batch loss; without fresh samples every node keeps its first watched one."""
     loss = hinge(problem.margin)
 
-    def batch_gradient(parameters: Parameters, drawn: tuple[batches.Batch, jax.Array]) -> Parameters:
+    def batch_gradient(parameters: Parameters, drawn: tuple[lm.Batch, jax.Array]) -> Parameters:
         batch, key = drawn
         places = jnp.arange(world.order.shape[0]) if batch.rows is None else batch.rows
         rows = world.order[places]
@@ -119,13 +121,17 @@ def step_gradient(problem: Setting, world: World, signs: Array, watched: Watched
 def trainable(problem: Setting, t: Any) -> Parameters:
     """0/1 multipliers of every update: models, frozen parts, and the first steps in which W_O alone is trained."""
     later = (t >= problem.pretraining) * 1.0
-    qk = later * problem.update_qk
-    b = later * problem.update_b * jnp.where(jnp.arange(problem.bin_room) == 0, 1.0 - problem.freeze_b0, 1.0)
-    v = later * problem.train_v * value_columns(problem)
-    return Parameters(Network(problem.train_o, v, qk, qk), b, qk)  # pyright: ignore[reportArgumentType]
+    qk = later * problem.update_attention
+    b = (
+        later
+        * problem.update_encoding
+        * jnp.where(jnp.arange(problem.bin_room) == 0, 1.0 - problem.freeze_zero_bin, 1.0)
+    )
+    v = later * problem.train_values * value_columns(problem)
+    return Parameters(Network(problem.train_output, v, qk, qk), b, qk)  # pyright: ignore[reportArgumentType]
 
 
-@piece("scores", "include_self", "test_draws", once=True)
+@lm.piece("scores", "include_self", "test_draws", once=True)
 def finish(problem: Setting, parameters: Parameters, signs: Array, world: World, watched: Watched) -> dict[str, Array]:
     """Sampled and full evaluation of the trained network, and how its margins y F are spread."""
     draws = watched.keys.shape[0]
@@ -146,7 +152,7 @@ FINAL = ("loss", "other_loss", "accuracy", "other_accuracy")
 QUANTILES = ("0.05", "0.25", "0.5", "0.75", "0.95")
 
 
-def train_network(problem: Setting, key: jax.Array, world: World) -> tuple[Parameters, Array, Watched, Run]:
+def train_network(problem: Setting, key: jax.Array, world: World) -> tuple[Parameters, Array, Watched, lm.Run]:
     """Initial parameters, output weights, what was watched, and the run."""
     parameters, signs = initialise(problem, key, world.directions)
     watched = draw_watched(problem, key, world)
@@ -155,89 +161,85 @@ def train_network(problem: Setting, key: jax.Array, world: World) -> tuple[Param
 
 R, G = ("record",), ("record", "group")
 PATH = (
-    Variable("step", R, "t", "training step of the record"),
-    Variable("time", R, "η t", "training step times step size"),
-    Variable("epoch", R, "", "passes over the labelled nodes"),
-    Variable("loss", R, "", "hinge loss on test nodes (none: all are labelled)", True),
-    Variable("other_loss", R, "", "hinge loss on test nodes that are not discriminative", True),
-    Variable("marked_loss", R, "", "hinge loss on discriminative test nodes", True),
-    Variable("clean_loss", R, "", "hinge loss on test nodes with clean labels", True),
-    Variable("accuracy", R, "", "accuracy on test nodes", True),
-    Variable("other_accuracy", R, "", "accuracy on test nodes that are not discriminative", True),
-    Variable("train_loss", R, "", "hinge loss on labelled nodes", True),
-    Variable("train_clean_loss", R, "", "hinge loss on labelled nodes with clean labels", True),
-    Variable("distance_bias", ("record", "bin"), "b_z", "distance encoding"),
+    lm.Variable("time", R, "η t", "training step times step size"),
+    lm.Variable("epoch", R, "", "passes over the labelled nodes"),
+    lm.Variable("loss", R, "", "hinge loss on test nodes (none: all are labelled)", True),
+    lm.Variable("other_loss", R, "", "hinge loss on test nodes that are not discriminative", True),
+    lm.Variable("marked_loss", R, "", "hinge loss on discriminative test nodes", True),
+    lm.Variable("clean_loss", R, "", "hinge loss on test nodes with clean labels", True),
+    lm.Variable("accuracy", R, "", "accuracy on test nodes", True),
+    lm.Variable("other_accuracy", R, "", "accuracy on test nodes that are not discriminative", True),
+    lm.Variable("train_loss", R, "", "hinge loss on labelled nodes", True),
+    lm.Variable("train_clean_loss", R, "", "hinge loss on labelled nodes with clean labels", True),
+    lm.Variable("distance_bias", ("record", "bin"), "b_z", "distance encoding"),
 )
 PASSAGES = (
-    Variable("reached_step", (), "T", "first record with loss below the tolerance (inf: never)"),
-    Variable("tight_step", (), "T", "first record with loss below .01 (inf: never)"),
-    Variable("success_step", (), "T", "first record with loss below 1e-3 (inf: never)"),
-    Variable("trained_step", (), "T", "first record with clean training loss below .1 (inf: never)"),
-    Variable("last_step", (), "", "last step that was trained"),
-    Variable("diverged", (), "", "1 if training left the finite numbers and was frozen"),
+    lm.Variable("reached_step", (), "T", "first record with loss below the tolerance (inf: never)"),
+    lm.Variable("tight_step", (), "T", "first record with loss below .01 (inf: never)"),
+    lm.Variable("success_step", (), "T", "first record with loss below 1e-3 (inf: never)"),
+    lm.Variable("trained_step", (), "T", "first record with clean training loss below .1 (inf: never)"),
 )
 ENDS = tuple(
-    Variable(f"{how}_{name}", (), "", f"{what} at the end, {words}", True)
+    lm.Variable(f"{how}_{name}", (), "", f"{what} at the end, {words}", True)
     for how, words in (("final", "sampled"), ("full", "all candidates as keys"))
     for name, what in (
-        ("loss", "hinge loss"), ("other_loss", "hinge loss on nodes that are not discriminative"),
-        ("accuracy", "accuracy"), ("other_accuracy", "accuracy on nodes that are not discriminative"),
+        ("loss", "hinge loss"),
+        ("other_loss", "hinge loss on nodes that are not discriminative"),
+        ("accuracy", "accuracy"),
+        ("other_accuracy", "accuracy on nodes that are not discriminative"),
     )
-)  # fmt: skip
+)
 FACTS = (
-    Variable("flipped", (), "ε̂_0", "share of test nodes whose label is flipped", True),
-    Variable("margin_quantile", ("quantile",), "y F", "quantiles of the margins of test nodes", True),
-    Variable("count_margin", ("bin",), "Δ̄(z)", "mean winning margin; the last bin lumps larger distances"),
-    Variable("normalised_margin", ("bin",), "", "mean winning margin relative to the size of the shell"),
-    Variable("reached_bins", ("bin",), "", "1 for bins that the candidates of a labelled node reach"),
-    Variable("largest_shell", ("bin",), "δ_z", "size of the largest shell"),
-    Variable("core_distance", (), "z_m", "distance with the largest mean margin"),
-    Variable("positive_share", (), "", "share of nodes with a positive margin at the core distance"),
-    Variable("lonely", (), "", "labelled nodes without any candidate"),
-    Variable("bins_used", (), "Z", "bins of the encoding"),
-    Variable("trained_parameters", (), "", "numbers that are trained"),
+    lm.Variable("flipped", (), "ε̂_0", "share of test nodes whose label is flipped", True),
+    lm.Variable("margin_quantile", ("quantile",), "y F", "quantiles of the margins of test nodes", True),
+    lm.Variable("count_margin", ("bin",), "Δ̄(z)", "mean winning margin; the last bin lumps larger distances"),
+    lm.Variable("normalised_margin", ("bin",), "", "mean winning margin relative to the size of the shell"),
+    lm.Variable("reached_bins", ("bin",), "", "1 for bins that the candidates of a labelled node reach"),
+    lm.Variable("largest_shell", ("bin",), "δ_z", "size of the largest shell"),
+    lm.Variable("core_distance", (), "z_m", "distance with the largest mean margin"),
+    lm.Variable("positive_share", (), "", "share of nodes with a positive margin at the core distance"),
+    lm.Variable("lonely", (), "", "labelled nodes without any candidate"),
+    lm.Variable("bins_used", (), "Z", "bins of the encoding"),
+    lm.Variable("trained_parameters", (), "", "numbers that are trained"),
 )
 MASSES = (
-    Variable("relevant_mass", G, "", "attention on class-relevant keys, labelled nodes", True),
-    Variable("confusing_mass", G, "", "attention on confusing keys", True),
-    Variable(
+    lm.Variable("relevant_mass", G, "", "attention on class-relevant keys, labelled nodes", True),
+    lm.Variable("confusing_mass", G, "", "attention on confusing keys", True),
+    lm.Variable(
         "core_ratio", R, "", "relevant over relevant and confusing attention in the core shell, other nodes", True
     ),
-    Variable("confusion_ratio", R, "ε_S", "share of confusing keys among the decisive ones in the core shell", True),
-    Variable("undecided", R, "", "share of other nodes without a decisive key in the core shell", True),
-    Variable("bin_mass", ("record", "group", "bin"), "α(N_z)", "attention on every bin", True),
-    Variable("entropy", G, "", "entropy of attention", True),
-    Variable("predicted_mass", ("record", "group", "error"), "p_n", "relevant mass by Definition B.2.3", True),
+    lm.Variable("confusion_ratio", R, "ε_S", "share of confusing keys among the decisive ones in the core shell", True),
+    lm.Variable("undecided", R, "", "share of other nodes without a decisive key in the core shell", True),
+    lm.Variable("bin_mass", ("record", "group", "bin"), "α(N_z)", "attention on every bin", True),
+    lm.Variable("entropy", G, "", "entropy of attention", True),
+    lm.Variable("predicted_mass", ("record", "group", "error"), "p_n", "relevant mass by Definition B.2.3", True),
 )
 PROOF = (
-    Variable("key_norm", ("record", "pattern"), "‖q_j‖", "norm of the mean key of a pattern"),
-    Variable("query_norm", ("record", "pattern"), "‖r_j‖", "norm of the mean query of a pattern"),
-    Variable("cross_logits", ("record", "pattern", "other"), "⟨W_K μ_i, W_Q μ_j⟩", "logit of key i and query j"),
-    Variable("lucky_along", ("record", "crowd", "pattern"), "W_O,i p̂_j", "mean over a group of neurons", True),
-    Variable("lucky_along_size", ("record", "crowd", "pattern"), "|W_O,i p̂_j|", "mean size over the group", True),
-    Variable("norm_ratio", R, "", "mean squared row norm of W_O, unlucky over lucky neurons", True),
-    Variable("persistence", ("record", "crowd"), "", "active share of the pairs of a neuron and a node", True),
-    Variable("active_fraction", R, "", "share of active neurons, mean over nodes"),
-    Variable("active_fraction_alike", R, "", "the same with the first row of the initial W_O in every row"),
-    Variable("lucky_count", ("record", "crowd"), "", "size of the group of neurons"),
-    Variable("value_along_first", R, "⟨W_V μ_1, p_1(0)⟩", "value of the first pattern along its initial one"),
-    Variable("value_moved", ("record", "pattern"), "‖dV_j‖", "how far the value of a pattern has moved"),
-    Variable("value_opposition", R, "⟨dV_1, dV_2⟩", "product of the moves of both discriminative values"),
-    Variable("lucky_value", ("record", "label"), "W_O,i dV_j", "mean over the lucky neurons of the label", True),
-    Variable("coefficient_negative", ("record", "label"), "V_i^(j) < 0", "share of lucky neurons", True),
-    Variable("coefficient_positive", ("record", "label"), "V_i^(j) > 0", "share of lucky neurons", True),
-    Variable("drift_ov", R, "", "change of W_O^T W_O - W_V W_V^T"),
-    Variable("drift_qk", R, "", "change of W_Q W_Q^T - W_K W_K^T"),
+    lm.Variable("key_norm", ("record", "pattern"), "‖q_j‖", "norm of the mean key of a pattern"),
+    lm.Variable("query_norm", ("record", "pattern"), "‖r_j‖", "norm of the mean query of a pattern"),
+    lm.Variable("cross_logits", ("record", "pattern", "other"), "⟨W_K μ_i, W_Q μ_j⟩", "logit of key i and query j"),
+    lm.Variable("lucky_along", ("record", "crowd", "pattern"), "W_O,i p̂_j", "mean over a group of neurons", True),
+    lm.Variable("lucky_along_size", ("record", "crowd", "pattern"), "|W_O,i p̂_j|", "mean size over the group", True),
+    lm.Variable("norm_ratio", R, "", "mean squared row norm of W_O, unlucky over lucky neurons", True),
+    lm.Variable("persistence", ("record", "crowd"), "", "active share of the pairs of a neuron and a node", True),
+    lm.Variable("active_fraction", R, "", "share of active neurons, mean over nodes"),
+    lm.Variable("active_fraction_alike", R, "", "the same with the first row of the initial W_O in every row"),
+    lm.Variable("lucky_count", ("record", "crowd"), "", "size of the group of neurons"),
+    lm.Variable("value_along_first", R, "⟨W_V μ_1, p_1(0)⟩", "value of the first pattern along its initial one"),
+    lm.Variable("value_moved", ("record", "pattern"), "‖dV_j‖", "how far the value of a pattern has moved"),
+    lm.Variable("value_opposition", R, "⟨dV_1, dV_2⟩", "product of the moves of both discriminative values"),
+    lm.Variable("lucky_value", ("record", "label"), "W_O,i dV_j", "mean over the lucky neurons of the label", True),
+    lm.Variable("coefficient_negative", ("record", "label"), "V_i^(j) < 0", "share of lucky neurons", True),
+    lm.Variable("coefficient_positive", ("record", "label"), "V_i^(j) > 0", "share of lucky neurons", True),
+    lm.Variable("drift_ov", R, "", "change of W_O^T W_O - W_V W_V^T"),
+    lm.Variable("drift_qk", R, "", "change of W_Q W_Q^T - W_K W_K^T"),
 )
 
 
-@simulation(
-    *PATH, *MASSES, *PROOF, *PASSAGES, *ENDS, *FACTS,
-    labels={
-        "group": GROUPS, "error": ERRORS, "crowd": neurons.NEURONS, "label": ("+1", "-1"), "quantile": QUANTILES,
-    },
-    prepare=prepare,
-)  # fmt: skip
+LABELS = {"group": GROUPS, "error": ERRORS, "crowd": NEURONS, "label": ("+1", "-1"), "quantile": QUANTILES}
+
+
+@lm.simulation(*lm.RUN, *PATH, *MASSES, *PROOF, *PASSAGES, *ENDS, *FACTS, labels=LABELS, prepare=prepare)
 def simulate(problem: Setting, key: jax.Array, world: World) -> dict[str, Array]:
     """One run: draw, initialise, train, evaluate."""
     world = jax.tree.map(jnp.asarray, world)
@@ -246,13 +248,9 @@ def simulate(problem: Setting, key: jax.Array, world: World) -> dict[str, Array]
         watched = draw_watched(problem, key, world, run.state.parameters.encoding)
     real = jnp.result_type(float)
     return {
-        **run.records,
-        "step": run.step,
+        **run.results(),
         "time": run.step * problem.step_size,
         "epoch": run.step * jnp.minimum(problem.batch or problem.labelled, problem.labelled) / problem.labelled,
-        **{f"{name}_step": value for name, value in run.first.items()},
-        "last_step": run.last_step,
-        "diverged": run.diverged,
         **finish(problem, run.state.parameters, signs, world, watched),
         **{name: jnp.asarray(value, real) for name, value in world.facts.items()},
         "trained_parameters": trained_parameters(problem).astype(real),

@@ -1,7 +1,8 @@
 """Prompts (section 2): patterns in and out of domain, contexts and queries, training batches and testing prompts.
 
-An input is x = mu_j + kappa nu_k. A prompt has context examples (x_i; f(x_i) q) of one task f and a query (x; 0), whose
-label z = f(x) is to be found. All patterns are orthogonal and have norm beta.
+An input is x = μ_j + κ ν_k. A prompt has context examples (x_i; f(x_i) q) of one task f and a query (x; 0), whose label
+z = f(x) is to be found. All patterns are orthogonal and have norm β. Below: what a run is made of (`World`), how
+prompts are drawn from it, and which prompts a run sees: in training, in testing, and along training (`Watched`).
 """
 
 from __future__ import annotations
@@ -13,15 +14,18 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from lemmata.lab.errors import UserError
-from lemmata.lab.simulation import piece, stream
+import lemmata as lm
 from lemmata.networks.orthonormal import orthonormal
-from lemmata.theories.icl.setting import PromptSetting
+from lemmata.theories.icl.patterns import require_family
+from lemmata.theories.icl.setting import PromptSetting, Setting
 from lemmata.theories.icl.tasks import shuffle_roles
+
+WATCH, UNSEEN, SEEN, SHIFTED, FIXED, PRUNE, COIN = range(7)
+"""Parts of the random stream `test`."""
 
 
 class Patterns(NamedTuple):
-    """Relevant patterns mu_j and irrelevant patterns nu_k, in or out of domain; the largest amplitude of the nu_k."""
+    """Relevant patterns μ_j and irrelevant patterns ν_k, in or out of domain; the largest amplitude of the ν_k."""
 
     relevant: Float[Array, "dimension relevant"]
     irrelevant: Float[Array, "dimension irrelevant"]
@@ -34,6 +38,15 @@ class Tasks(NamedTuple):
     roles: Float[Array, "tasks relevant"]
     first: Int[Array, ""]
     last: Int[Array, ""]
+
+
+class World(NamedTuple):
+    """What all prompts of a run share: patterns, label embedding, tasks with the training tasks first."""
+
+    basis: Float[Array, "dimension dimension"]
+    patterns: Patterns
+    q: Float[Array, " label_dimension"]
+    roles: Float[Array, "tasks relevant"]
 
 
 class Prompts(NamedTuple):
@@ -61,9 +74,9 @@ class Prompts(NamedTuple):
         return tokens, jnp.concatenate([self.weight, jnp.ones_like(self.weight[:, :1])], axis=1)
 
 
-@piece("dimension", "basis", once=True)
+@lm.piece("dimension", "basis", once=True)
 def draw_basis(problem: PromptSetting, key: jax.Array) -> Float[Array, "dimension dimension"]:
-    """All patterns mu_1 .. mu_{M_1}, nu_1 .. nu_{M_2} as columns of norm beta."""
+    """All patterns μ_1 .. μ_{M_1}, ν_1 .. ν_{M_2} as columns of norm β."""
     if problem.basis == "canonical":
         return problem.pattern_norm * jnp.eye(problem.dimension)
     return problem.pattern_norm * orthonormal(key, problem.dimension, problem.dimension)
@@ -88,7 +101,17 @@ def draw_roles(problem: PromptSetting, key: jax.Array) -> Float[Array, "tasks re
     return jnp.where(problem.subsample > 0, shuffle_roles(key, roles), roles)
 
 
+@lm.piece("dimension", "patterns", "basis", once=True)
+def draw_world(problem: PromptSetting, key: jax.Array) -> World:
+    """Patterns and tasks of a run."""
+    basis = draw_basis(problem, lm.stream(key, "data"))
+    roles = draw_roles(problem, lm.stream(key, "sampler"))
+    q = jnp.asarray(problem.q, basis.dtype)
+    return World(basis, in_domain(problem, basis), q, roles)
+
+
 def seen(problem: PromptSetting, roles: Array) -> Tasks:
+    """The training tasks."""
     return Tasks(roles, jnp.asarray(0), jnp.asarray(problem.seen))
 
 
@@ -165,10 +188,10 @@ def draw_prompts(
 
 
 def _inputs(key: jax.Array, patterns: Patterns, index: Int[Array, "prompts inputs"]) -> Array:
-    """x = mu_j + kappa nu_k with k uniform and kappa ~ U(-K, K), independent for every input."""
-    part, size = jax.random.split(key)
-    other = jax.random.randint(part, index.shape, 0, patterns.irrelevant.shape[1])
-    kappa = patterns.amplitude * jax.random.uniform(size, index.shape, minval=-1.0)
+    """x = μ_j + κ ν_k with k uniform and κ ~ U(-K, K), independent for every input."""
+    pattern_key, size_key = jax.random.split(key)
+    other = jax.random.randint(pattern_key, index.shape, 0, patterns.irrelevant.shape[1])
+    kappa = patterns.amplitude * jax.random.uniform(size_key, index.shape, minval=-1.0)
     return patterns.relevant.T[index] + kappa[:, :, None] * patterns.irrelevant.T[other]
 
 
@@ -183,6 +206,7 @@ def _pick(
 
 
 def _iid(key: jax.Array, roles: Array, fraction: Any, room: int) -> Array:
+    """Every context by itself: α over the decisive patterns, the rest over the others, both uniform."""
     decisive = jnp.abs(roles)
     number = jnp.sum(decisive, axis=1, keepdims=True)
     others = jnp.maximum(roles.shape[1] - number, 1)
@@ -193,6 +217,7 @@ def _iid(key: jax.Array, roles: Array, fraction: Any, room: int) -> Array:
 def _exact(
     key: jax.Array, roles: Array, label: Array, query_pattern: Array, fraction: Any, length: Any, room: int
 ) -> Array:
+    """⌈α' l/2⌉ contexts with the query's pattern, as many of the other class, the rest without; in random order."""
     other_key, rest_key, place_key = jax.random.split(key, 3)
     shape = (roles.shape[0], room)
     matching = jnp.ceil(fraction * length / 2 * (1 - 1e-6))  # less the rounding of a product that is whole
@@ -207,6 +232,88 @@ def _exact(
     return jnp.where(rank < matching, query_pattern[:, None], jnp.where(rank < matching + opposite, other, rest))
 
 
+def training_prompts(problem: PromptSetting, key: jax.Array, world: World, count: int) -> Prompts:
+    """A batch of training prompts; with shuffled labels every query label is a fair coin."""
+    sizes: Any = {"count": count, "room": problem.context_capacity, "training": True}
+    tasks = seen(problem, world.roles)
+    drawn = draw_prompts(key, world.patterns, world.q, tasks, problem.fraction, problem.contexts, **sizes)
+    # beyond the five parts of the key that the prompts are drawn with
+    coins = jax.random.rademacher(jax.random.fold_in(key, 5), (count,), drawn.label.dtype)
+    return drawn._replace(label=jnp.where(problem.shuffled_labels > 0, coins, drawn.label))
+
+
+def testing_prompts(problem: PromptSetting, key: jax.Array, world: World, which: int) -> Prompts:
+    """Testing prompts on unseen or on seen tasks."""
+    tasks = (unseen if which == UNSEEN else seen)(problem, world.roles)
+    return _draw_tests(problem, jax.random.fold_in(lm.stream(key, "test"), which), world.patterns, world.q, tasks)
+
+
+def _draw_tests(problem: PromptSetting, key: jax.Array, patterns: Patterns, q: Array, tasks: Tasks) -> Prompts:
+    sizes: Any = {"count": problem.test_prompts, "room": problem.test_capacity, "mode": problem.test_mode}
+    return draw_prompts(key, patterns, q, tasks, problem.test_fraction, problem.test_contexts, **sizes)
+
+
+def require_shiftable(problem: PromptSetting) -> None:
+    """Refuse a setting that has no prompts out of domain."""
+    if not problem.shiftable:
+        require_family(problem.patterns, problem.irrelevant)
+        raise lm.UserError(
+            f"class_size = {problem.class_size} is not allowed here: out of domain classes have one pattern."
+        )
+
+
+def shifted_patterns(problem: PromptSetting, world: World) -> Patterns:
+    """The patterns out of domain of this setting."""
+    return out_of_domain(world.basis, problem.shift_relevant, problem.shift_irrelevant, problem.shift_amplitude)
+
+
+def shifted_prompts(problem: PromptSetting, key: jax.Array, world: World, patterns: Patterns) -> Prompts:
+    """Testing prompts on every task of patterns out of domain: the same draws whatever the patterns are."""
+    tasks = all_tasks(patterns.relevant.shape[1])
+    return _draw_tests(problem, jax.random.fold_in(lm.stream(key, "test"), SHIFTED), patterns, world.q, tasks)
+
+
+class Watched(NamedTuple):
+    """Prompts that are looked at along training; those that `track` does not ask for are None."""
+
+    exact: Prompts
+    unseen: Prompts | None = None
+    seen: Prompts | None = None
+    fixed: Prompts | None = None
+    shifted: Prompts | None = None
+    shifted_patterns: Patterns | None = None
+
+
+@lm.piece("watch_prompts", "watch_contexts", once=True)
+def draw_exact(problem: PromptSetting, key: jax.Array, world: World) -> Prompts:
+    """The unseen-task exact prompts with α' = 0.8 that T* is defined on (P2)."""
+    key = jax.random.fold_in(lm.stream(key, "test"), WATCH)
+    sizes: Any = {"count": problem.watch_prompts, "room": problem.watch_contexts, "mode": "exact"}
+    tasks = unseen(problem, world.roles)
+    return draw_prompts(key, world.patterns, world.q, tasks, 0.8, problem.watch_contexts, **sizes)
+
+
+def draw_watched(problem: Setting, key: jax.Array, world: World) -> Watched:
+    """The prompts that `train` looks at. Where only the hinge is recorded, they do not depend on how it is tested."""
+    exact = draw_exact(problem, key, world)
+    return Watched(exact) if problem.track == "hinge" else draw_tracked(problem, key, world, exact)
+
+
+@lm.piece("context_capacity", "test_prompts", "test_capacity", "test_mode", "track", once=True)
+def draw_tracked(problem: Setting, key: jax.Array, world: World, exact: Prompts) -> Watched:
+    """With those that figure 6.2 or the proof is about."""
+    if problem.track == "mechanism":
+        patterns = shifted_patterns(problem, world)
+        return Watched(exact, shifted=shifted_prompts(problem, key, world, patterns), shifted_patterns=patterns)
+    fixed_key = jax.random.fold_in(lm.stream(key, "test"), FIXED)
+    return Watched(
+        exact,
+        testing_prompts(problem, key, world, UNSEEN),
+        testing_prompts(problem, key, world, SEEN),
+        training_prompts(problem, fixed_key, world, problem.test_prompts),
+    )
+
+
 def given(
     features: Any, labels: Any, query: Any, answer: Any, q: Any, *, pattern: Any = None, query_pattern: Any = None
 ) -> Prompts:
@@ -219,23 +326,23 @@ def given(
     shape = features.shape[:2]
     fits = features.ndim == 3 and labels.shape == shape and query.shape == (shape[0], features.shape[2])
     if not fits or answer.shape != shape[:1] or q.ndim != 1:
-        raise UserError(
+        raise lm.UserError(
             f"features {features.shape}, labels {labels.shape}, query {query.shape}, answer {answer.shape} and "
             f"q {q.shape} do not fit: allowed are (prompts, contexts, dimension), (prompts, contexts), "
             "(prompts, dimension), (prompts,) and (label dimension,)."
         )
     if not (np.isfinite(features).all() and np.isfinite(query).all() and np.isfinite(q).all()):
-        raise UserError("features, query and q must be arrays of finite numbers.")
+        raise lm.UserError("features, query and q must be arrays of finite numbers.")
     for name, values in (("labels", labels), ("answer", answer)):
         if not np.isin(values, (-1, 1)).all():
-            raise UserError(
+            raise lm.UserError(
                 f"{name} is not allowed: a label is +1 or -1, not {values[~np.isin(values, (-1, 1))][0]:g}."
             )
     known = pattern is not None and query_pattern is not None
     pattern = np.asarray(pattern, int) if known else np.zeros(shape, int)
     query_pattern = np.asarray(query_pattern, int) if known else np.full(shape[0], -1)
     if pattern.shape != shape or query_pattern.shape != shape[:1]:
-        raise UserError(
+        raise lm.UserError(
             f"pattern {pattern.shape} and query_pattern {query_pattern.shape} do not fit: allowed are {shape} and "
             f"{shape[:1]}."
         )
@@ -243,20 +350,3 @@ def given(
     asked = np.concatenate([query, np.zeros((shape[0], len(q)))], axis=1)
     parts = (contexts, asked, np.ones(shape), answer, pattern, query_pattern, labels, np.zeros((shape[0], 0)))
     return Prompts(*(jnp.asarray(part) for part in parts))
-
-
-class World(NamedTuple):
-    """What all prompts of a run share: patterns, label embedding, tasks with the training tasks first."""
-
-    basis: Float[Array, "dimension dimension"]
-    patterns: Patterns
-    q: Float[Array, " label_dimension"]
-    roles: Float[Array, "tasks relevant"]
-
-
-@piece("dimension", "patterns", "basis", once=True)
-def draw_world(problem: PromptSetting, key: jax.Array) -> World:
-    basis = draw_basis(problem, stream(key, "data"))
-    roles = draw_roles(problem, stream(key, "sampler"))
-    q = jnp.asarray(problem.q, basis.dtype)
-    return World(basis, in_domain(problem, basis), q, roles)

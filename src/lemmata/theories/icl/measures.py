@@ -1,27 +1,30 @@
-"""What claims and figures of this theory read off the data sets: gates, blocks of G, growth records, lengths, cases."""
+"""What claims and figures of this theory read off the data sets: learnt runs, blocks of G, growth records, lengths."""
 
 from __future__ import annotations
+
+import functools
 
 import numpy as np
 import xarray as xr
 
-from lemmata.lab.claims import NotApplicable
+import lemmata as lm
 from lemmata.theories.icl.setting import REACHED, Setting
 
-TRAINED = 0.05
-"""Seen hinge above which an intact run did not converge."""
 ACTIVE, EARLY = 0.5, 100
-"""Growth records have at least this share of prompts with loss, and are taken from this step and from T^*/3 on."""
+"""Growth records have at least this share of prompts with loss, and are taken from this step and from T*/3 on."""
 DEFAULT = Setting()
 """The setting whose numbers (δ, β, M_1, M_2, B, ...) the register's criteria are written in."""
-NEVER = 13
-"""The required training length where no length of the grid suffices (E.1)."""
-
-
-def require_trained(hinge: xr.DataArray) -> None:
-    """The convergence gate: refuse evidence of intact runs of which some did not learn the seen tasks."""
-    if not (hinge <= TRAINED).all():
-        raise NotApplicable(f"not converged: the seen hinge reaches {float(hinge.max()):.3g}, above {TRAINED}")
+BUDGETS = {"short": 0.2, "long": 0.1}
+"""The budgets of e1-context by their δ."""
+LEARNT = lm.Gate(
+    "not converged: the hinge loss on seen tasks is above 0.05 in some intact run",
+    lambda data: data.seen_hinge <= 0.05,
+    intact={"variant": ["intact", "independent", "U=1", "U=5"], "attention": "trained"},
+)
+"""Intact are, of p1-default the first variant, of p17-heads independent heads, of p5-shift the balanced task sets."""
+learnt = functools.partial(lm.Claim, gate=LEARNT)
+"""A claim about networks that have learnt the seen tasks."""
+FROZEN = lm.Control("frozen attention", attention="frozen")
 
 
 def own_entries(blocks: xr.DataArray) -> xr.DataArray:
@@ -41,41 +44,38 @@ def mean_entry(blocks: xr.DataArray) -> xr.DataArray:
     return blocks.mean(["pattern", "other"], skipna=True)
 
 
-def both_maps(data: xr.Dataset) -> xr.DataArray:
-    """G^Q and G^K, along `map`."""
-    return xr.concat([data.query_patterns, data.key_patterns], "map").assign_coords(map=["query", "key"])
+def both_maps(data: xr.Dataset, patterns: str = "patterns") -> xr.DataArray:
+    """G^Q and G^K on the relevant (or the irrelevant) patterns, along `map`."""
+    return lm.stack({name: data[f"{name}_{patterns}"] for name in ("query", "key")}, "map")
 
 
-def reached_step(data: xr.Dataset) -> xr.DataArray:
-    """T^* of the default run: the step of the first record with unseen hinge below 0.2; inf: never."""
+def mean_updates(data: xr.Dataset) -> dict[str, xr.DataArray]:
+    """The mean update of the attention maps by kind of entry, along `map` and `record`."""
+    update = data.map_update
+    return {
+        "own": own_entries(update).mean("pattern"),
+        "partners": mean_entry(other_entries(update, data.partner, partners=True)),
+        "non-partners": mean_entry(other_entries(update, data.partner, partners=False)),
+        "irrelevant": data.irrelevant_update,
+    }
+
+
+def solved_step(data: xr.Dataset) -> xr.DataArray:
+    """T* of the default run: the step of the first record with unseen hinge below 0.2; inf: never."""
     return data.step.where(data.unseen_hinge_path < REACHED).min("record").fillna(np.inf)
 
 
 def growth_records(data: xr.Dataset) -> xr.DataArray:
-    """True at the records at which attention grows: half of the prompts have loss, t ≥ max(100, T^*/3)."""
-    return (data.active_hinge >= ACTIVE) & (data.step >= np.maximum(EARLY, reached_step(data) / 3))
+    """True at the records at which attention grows: half of the prompts have loss, t ≥ max(100, T*/3)."""
+    return (data.active_hinge >= ACTIVE) & (data.step >= np.maximum(EARLY, solved_step(data) / 3))
 
 
 def at_growth(data: xr.Dataset, values: xr.DataArray) -> xr.DataArray:
     """The values at growth records, NaN elsewhere; every seed must have one."""
     chosen = growth_records(data)
     if not chosen.any("record").all():
-        raise NotApplicable("no growth record in some seed: T* was not reached, or no prompt has loss so late")
+        raise lm.NotApplicable("no growth record in some seed: T* was not reached, or no prompt has loss so late")
     return values.where(chosen)
-
-
-def last_known(values: xr.DataArray) -> xr.DataArray:
-    """The last value along the records that is not NaN."""
-    numbers = xr.DataArray(np.arange(values.sizes["record"]), dims="record")
-    return values.isel(record=numbers.where(values.notnull(), 0).max("record").astype(int))
-
-
-def at_step(data: xr.Dataset, values: xr.DataArray, step: float) -> xr.DataArray:
-    """The value at the record of this step, in every seed."""
-    found = values.where(data.step == step).max("record")
-    if found.isnull().any():
-        raise NotApplicable(f"no record at step {step:g} in some run")
-    return found
 
 
 def crossing(errors: xr.DataArray, level: float = 0.05) -> xr.DataArray:
@@ -93,26 +93,12 @@ def crossing(errors: xr.DataArray, level: float = 0.05) -> xr.DataArray:
     return xr.apply_ufunc(one, errors, input_core_dims=[["test_contexts"]], vectorize=True)
 
 
-def task_cases(data: xr.Dataset, values: xr.DataArray, which: str) -> xr.DataArray:
-    """The cells of e2-tasks with M_1/2 (`half`), M_1 - 1 (`short`) or M_1 (`full`) tasks, along `patterns`."""
-    found: dict[int, xr.DataArray] = {}
-    for case in map(str, data.case.values):
-        if not case.startswith("M_1="):
-            continue
-        m, n = (int(part.partition("=")[2]) for part in case.split(", "))
-        if n == {"half": m // 2, "short": m - 1, "full": m}[which]:
-            found[m] = values.sel(case=case, drop=True)
-    return xr.concat(list(found.values()), "patterns").assign_coords(patterns=list(found))
-
-
-def by_length(data: xr.Dataset, values: xr.DataArray, budget: str) -> xr.DataArray:
-    """The cells of e1-context with one budget, along `length`."""
-    chosen = [case for case in map(str, data.case.values) if case.startswith(f"{budget}, ")]
-    lengths = [int(case.partition(", ")[2]) for case in chosen]
-    return values.sel(case=chosen).rename(case="length").assign_coords(length=lengths)
+def by_length(values: xr.DataArray, budget: str) -> xr.DataArray:
+    """The cells of e1-context with one budget, along the length of a training prompt."""
+    return lm.cells(values, initial_scale=BUDGETS[budget]).swap_dims(variant="contexts").drop_vars("variant")
 
 
 def required_length(data: xr.Dataset, budget: str) -> xr.DataArray:
-    """The smallest training length whose final hinge on the watched prompts is below 0.2; 13 if none is."""
-    hinge = by_length(data, data.last_watch_hinge, budget)
-    return hinge.length.where(hinge < REACHED).min("length").fillna(NEVER)
+    """The smallest training length whose final hinge on the watched prompts is below 0.2; inf if none is."""
+    hinge = by_length(data.last_watch_hinge, budget)
+    return hinge.contexts.where(hinge < REACHED).min("contexts").fillna(np.inf)

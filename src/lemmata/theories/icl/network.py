@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from lemmata.lab.simulation import piece, stream
+import lemmata as lm
 from lemmata.networks import shallow
 from lemmata.networks.attention import concentration
 from lemmata.networks.shallow import Network, Pass
@@ -20,13 +20,13 @@ from lemmata.theories.icl.data import Prompts
 from lemmata.theories.icl.setting import Setting
 
 
-@piece("dimension", "label_dimension", "neurons", "key_width", "value_width", "heads", "equal_heads", once=True)
+@lm.piece("dimension", "label_dimension", "neurons", "key_width", "value_width", "heads", "equal_heads", once=True)
 def initialise(problem: Setting, key: jax.Array) -> tuple[Network, Float[Array, " neurons"]]:
     """The initial network and the output layer a, which is never trained.
 
-    W_V is delta on its diagonal, W_Q and W_K on the first d_x diagonal entries; W_O is N(0, 1/m).
+    W_V is δ on its diagonal, W_Q and W_K on the first d_x diagonal entries; W_O is N(0, 1/m).
     """
-    output_key, sign_key = jax.random.split(stream(key, "init"))
+    output_key, sign_key = jax.random.split(lm.stream(key, "init"))
     width = problem.dimension + problem.label_dimension
     m, delta = problem.neurons, jnp.asarray(problem.initial_scale, jnp.result_type(float))
     signs = problem.output_size * jax.random.rademacher(sign_key, (m,), delta.dtype)
@@ -61,9 +61,11 @@ def gradient(
 ) -> Network:
     """The mean over prompts of slope(F) dF/dW, in closed form (section 4)."""
     tokens, weight = _keys(prompts, include_query)
-    count = prompts.label.shape[0]
-    mean = lambda outputs: slope(outputs) / count  # noqa: E731
-    return shallow.gradient(network, signs, tokens, weight, mean, queries=prompts.query[:, None])
+
+    def mean_slope(outputs: Float[Array, " prompts"]) -> Float[Array, " prompts"]:
+        return slope(outputs) / prompts.label.shape[0]
+
+    return shallow.gradient(network, signs, tokens, weight, mean_slope, queries=prompts.query[:, None])
 
 
 def attention_on(run: Pass, target: Float[Array, "prompts contexts"]) -> Float[Array, "heads prompts"]:

@@ -15,6 +15,7 @@ from lemmata.theories.icl.data import Prompts, World
 
 ORDERS = ("smallest", "random", "largest", "random large")
 RATES = (0.0, 0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 0.8)
+RATE_LABELS = tuple(f"{rate:g}" for rate in RATES)
 SIGNS = ("plus", "minus")
 """a_i > 0 and a_i < 0."""
 
@@ -30,7 +31,7 @@ def otsu(values: Float[Array, " values"]) -> Bool[Array, " values"]:
 
 
 def neuron_blocks(rows: Float[Array, "neurons width"], signs: Array, world: World) -> dict[str, Array]:
-    """Norms of r_i and of its two blocks, and their cosines with mu-bar and with sign(a_i) q (probe 5.4)."""
+    """Norms of r_i and of its two blocks, and their cosines with μ̄ and with sign(a_i) q (probe 5.4)."""
     dimension = world.basis.shape[0]
     feature, label = rows[:, :dimension], rows[:, dimension:]
     towards = jnp.stack([jnp.mean(world.patterns.relevant, axis=1)], axis=1)
@@ -68,8 +69,7 @@ def lucky_activity(active: Bool[Array, "prompts neurons"], prompts: Prompts, luc
     """Shares of active (neuron, prompt) pairs: own lucky neurons, and W on every +1, U on every -1 prompt."""
     of_label = jnp.stack([prompts.label > 0, prompts.label < 0])
     every = jnp.any(lucky.union[:, None, :] & of_label[:, :, None], axis=0)
-    share = lambda pairs: jnp.sum(active & pairs) / jnp.sum(pairs)  # noqa: E731
-    return {"own_active": share(lucky.own), "all_active": share(every)}
+    return {f"{name}_active": jnp.sum(active & p) / jnp.sum(p) for name, p in (("own", lucky.own), ("all", every))}
 
 
 def prune_order(key: jax.Array, score: Float[Array, " neurons"], large: Bool[Array, " neurons"]) -> Array:
@@ -78,8 +78,7 @@ def prune_order(key: jax.Array, score: Float[Array, " neurons"], large: Bool[Arr
     "random large" begins with the large neurons, in the same random order as "random".
     """
     mark = jax.random.uniform(key, score.shape)
-    rank = lambda values: jnp.argsort(jnp.argsort(values))  # noqa: E731
-    return jnp.stack([rank(score), rank(mark), rank(-score), rank(mark - large)])
+    return jnp.stack([jnp.argsort(jnp.argsort(by)) for by in (score, mark, -score, mark - large)])
 
 
 def prune(

@@ -1,22 +1,30 @@
 """What is measured on a network and prompts (section 5): errors, attention, pattern coordinates, gradients.
 
-The probes of single neurons are in `neurons`.
+The last two functions gather what is recorded along training: for figure 6.2, and for the proof. The probes of single
+neurons are in `neurons`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from lemmata.networks.losses import hinge
 from lemmata.networks.neurons import group_mean
 from lemmata.networks.shallow import Network, Pass, products
-from lemmata.theories.icl.data import Patterns, Prompts, World
-from lemmata.theories.icl.network import attention_on, gradient
+from lemmata.theories.icl.data import Patterns, Prompts, Watched, World
+from lemmata.theories.icl.network import attention_on, gradient, neurons, run_forward
+from lemmata.theories.icl.neurons import find_lucky, lucky_activity, neuron_blocks, otsu
+from lemmata.theories.icl.setting import Setting
 
 LOSS = hinge()
+LUCKY_PROMPTS = 600
+SHOWN = 5
+"""Neurons of each sign of a_i that figure 6.2 shows."""
 
 
 def mean_where(values: Float[Array, "*parts prompts"], chosen: Bool[Array, " prompts"]) -> Float[Array, "*parts"]:
@@ -51,11 +59,11 @@ def scores(run: Pass, prompts: Prompts) -> dict[str, Array]:
 
 def scores_by_query(run: Pass, prompts: Prompts, relevant: int) -> dict[str, Array]:
     """Probe 5.8: error, hinge and concentration by the query's pattern."""
-    found = judge_margins(prompts.label * run.output)
-    found["concentration"] = attention_on(run, prompts.matches() * 1.0)[0]
+    scored = judge_margins(prompts.label * run.output)
+    scored["concentration"] = attention_on(run, prompts.matches() * 1.0)[0]
     matched = jnp.any(prompts.matches(), axis=1)
     each = {}
-    for name, values in found.items():
+    for name, values in scored.items():
         of = [(prompts.query_pattern == j) & (matched | (name != "concentration")) for j in range(relevant)]
         each[name] = jnp.stack([mean_where(values, chosen) for chosen in of])
     return each
@@ -64,14 +72,14 @@ def scores_by_query(run: Pass, prompts: Prompts, relevant: int) -> dict[str, Arr
 def block(
     matrix: Array, left: Float[Array, "dimension left"], right: Array | None = None
 ) -> Float[Array, "left right"]:
-    """v_j^T W[:d_x, :d_x] u_k / beta^2 for all pairs of patterns; u = v unless given."""
+    """v_j^T W[:d_x, :d_x] u_k / β² for all pairs of patterns; u = v unless given."""
     right = left if right is None else right
     dimension = left.shape[0]
     return left.T @ matrix[:dimension, :dimension] @ right / jnp.sum(left[:, 0] ** 2)
 
 
 def pattern_blocks(network: Network, world: World) -> dict[str, Array]:
-    """Probe 5.3: G^Q, G^K on the relevant patterns and on the irrelevant ones; |W_K (mu_j; 0)| and |W_K (0; q)|."""
+    """Probe 5.3: G^Q, G^K on the relevant patterns and on the irrelevant ones; ‖W_K(μ_j; 0)‖ and ‖W_K(0; q)‖."""
     mu, nu = world.patterns.relevant, world.patterns.irrelevant
     dimension = mu.shape[0]
     return {
@@ -99,11 +107,14 @@ def partner_ratio(network: Network, world: World, seen: Array) -> Float[Array, "
 
 
 def projections(network: Network, prompts: Prompts, patterns: Patterns) -> dict[str, Array]:
-    """Probe 5.3 on prompts: mean |W_Q p_query|, |W_K p_i|, and their projections on the tokens' own patterns / beta."""
+    """Probe 5.3 on prompts: mean ‖W_Q p_query‖, ‖W_K p_i‖, and their projections on the tokens' own patterns / β."""
     unit = patterns.relevant / jnp.linalg.norm(patterns.relevant, axis=0)
     dimension = unit.shape[0]
     queries, keys = prompts.query @ network.query.T, prompts.contexts @ network.key.T
-    own = lambda mapped, pattern: jnp.sum(mapped[..., :dimension] * unit.T[pattern], axis=-1)  # noqa: E731
+
+    def own(mapped: Array, pattern: Array) -> Array:
+        return jnp.sum(mapped[..., :dimension] * unit.T[pattern], axis=-1)
+
     return {
         "query_norm": jnp.mean(jnp.linalg.norm(queries, axis=-1)),
         "key_norm": jnp.mean(jnp.linalg.norm(keys, axis=-1)),
@@ -113,9 +124,9 @@ def projections(network: Network, prompts: Prompts, patterns: Patterns) -> dict[
 
 
 def updates(network: Network, signs: Array, prompts: Prompts, world: World, include_query: bool) -> dict[str, Array]:
-    """Lemma E.4.5: -grad W_Q and -grad W_K on a fixed batch, in pattern coordinates; and with all z negated.
+    """Lemma E.4.5: -∇W_Q and -∇W_K on a fixed batch, in pattern coordinates; and with all z negated.
 
-    `label_gradient` is the largest entry of the label columns, `irrelevant_update` the mean size of nu_k^T(-grad)mu_j:
+    `label_gradient` is the largest entry of the label columns, `irrelevant_update` the mean size of ν_k^T (-∇) μ_j:
     what the map of a relevant pattern gains along an irrelevant one.
     """
     mu, nu = world.patterns.relevant, world.patterns.irrelevant
@@ -125,19 +136,19 @@ def updates(network: Network, signs: Array, prompts: Prompts, world: World, incl
         return gradient(network, signs, prompts, lambda outputs: z * LOSS.slope(z * outputs), include_query)
 
     down, other = step(prompts.label), step(-prompts.label)
-    maps = lambda of: jnp.stack([of(g) for g in (down.query, down.key)])  # noqa: E731
+    maps = (down.query, down.key)
     return {
-        "map_update": maps(lambda g: block(-g, mu)),
+        "map_update": jnp.stack([block(-g, mu) for g in maps]),
         "negated_update": jnp.stack([jnp.mean(jnp.diag(block(-g, mu))) for g in (other.query, other.key)]),
-        "irrelevant_update": maps(lambda g: jnp.mean(jnp.abs(block(-g, nu, mu)))),
-        "label_gradient": maps(lambda g: jnp.max(jnp.abs(g[:, dimension:]))),
+        "irrelevant_update": jnp.stack([jnp.mean(jnp.abs(block(-g, nu, mu))) for g in maps]),
+        "label_gradient": jnp.stack([jnp.max(jnp.abs(g[:, dimension:])) for g in maps]),
     }
 
 
 def value_coefficients(
     run: Pass, signs: Array, prompts: Prompts, world: World, negated: bool = False
 ) -> Float[Array, " sign"]:
-    """Lemma E.4.6: -grad W_V (mu_j; q) = sum_i V_i W_O,i; the mean of V_i over j and the neurons of each sign of a."""
+    """Lemma E.4.6: -∇W_V (μ_j; q) = Σ_i V_i W_O,i; the mean of V_i over j and the neurons of each sign of a."""
     z = -prompts.label if negated else prompts.label
     push = z * (z * run.output < 1) / z.shape[0]
     q = jnp.broadcast_to(world.q[:, None], (world.q.shape[0], world.patterns.relevant.shape[1]))
@@ -148,7 +159,7 @@ def value_coefficients(
 
 
 def output_growth(before: Array, after: Array, signs: Array, lucky: Array, world: World) -> Float[Array, " group"]:
-    """Lemma E.4.7: mean of (W_O(t) - W_O(0)) along (mu-bar; q): over W, a_i > 0; along (mu-bar; -q) over a_i < 0."""
+    """Lemma E.4.7: mean of (W_O(t) - W_O(0)) along (μ̄; q): over W, a_i > 0; along (μ̄; -q) over a_i < 0."""
     mean = jnp.mean(world.patterns.relevant, axis=1)
     along = (after - before) @ jnp.stack([jnp.concatenate([mean, world.q]), jnp.concatenate([mean, -world.q])], axis=1)
     groups = jnp.stack([lucky, signs > 0, signs < 0]) * 1.0
@@ -157,9 +168,93 @@ def output_growth(before: Array, after: Array, signs: Array, lucky: Array, world
 
 
 def planted_activity(network: Network, signs: Array, world: World, run: Pass) -> Bool[Array, "prompts neurons"]:
-    """Which neurons would be active with the rows of W_O replaced by (mu-bar; sign(a_i) q): the ideal of the proof."""
+    """Which neurons would be active with the rows of W_O replaced by (μ̄; sign(a_i) q): the ideal of the proof."""
     mean = jnp.mean(world.patterns.relevant, axis=1)
     rows = jnp.concatenate(
         [jnp.broadcast_to(mean, (signs.shape[0], mean.shape[0])), jnp.sign(signs)[:, None] * world.q], axis=1
     )
     return run.mixed[:, 0] @ products(network._replace(output=rows))[0].T > 0
+
+
+def _shown(signs: Array) -> Array:
+    """The first neurons of each sign of a_i."""
+    return jnp.concatenate([jnp.argsort(-jnp.sign(signs))[:SHOWN], jnp.argsort(jnp.sign(signs))[:SHOWN]])
+
+
+def record_mechanism(network: Network, signs: Array, world: World, watched: Watched, include: bool) -> dict[str, Array]:
+    """What figure 6.2 shows: projections and attention out of domain, and some neurons."""
+    prompts, patterns = watched.shifted, watched.shifted_patterns
+    assert prompts is not None
+    assert patterns is not None
+    run = run_forward(network, signs, prompts, include)
+    matched = jnp.any(prompts.matches(), axis=1)
+    same = mean_where(attention_on(run, prompts.matches() * 1.0), matched)[0]
+    blocks = neuron_blocks(neurons(network), signs, world)
+    shown = _shown(signs)
+    return {
+        **projections(network, prompts, patterns),
+        "attention_same": same,
+        "attention_other": 1 - same,
+        **{f"shown_{name}": value[shown] for name, value in blocks.items()},
+    }
+
+
+def record_proof(
+    problem: Setting, initial: Network, signs: Array, world: World, watched: Watched
+) -> Callable[[Network], dict[str, Array]]:
+    """The probe of everything that the proof speaks about; the lucky neurons are those of the initial network."""
+    fixed, include = watched.fixed, problem.include_query
+    unseen_prompts, seen_prompts = watched.unseen, watched.seen
+    assert fixed is not None
+    assert unseen_prompts is not None
+    assert seen_prompts is not None
+    some = jax.tree.map(lambda leaf: leaf[:LUCKY_PROMPTS], fixed)
+    first = run_forward(initial, signs, some, include)
+    lucky = find_lucky(initial, signs, some, first, world)
+    factor = signs.shape[0] / problem.pattern_norm**2
+
+    def probe(network: Network) -> dict[str, Array]:
+        run = run_forward(network, signs, fixed, include)
+        few = run_forward(network, signs, some, include)
+        blocks = neuron_blocks(neurons(network), signs, world)
+        large = otsu(blocks["neuron_norm"])
+        groups = jnp.stack([large, ~large]) * 1.0
+        attention = attention_on(run, fixed.matches() * 1.0)[0]
+        matched = jnp.any(fixed.matches(), axis=1)
+        sharp = mean_where(attention, matched)
+        hidden = run.hidden[:, 0]
+        planted = lucky_activity(planted_activity(network, signs, world, few), some, lucky)
+        medians = jnp.nanmedian(jnp.where(groups > 0, blocks["neuron_norm"], jnp.nan), axis=1)
+        tested = {
+            f"{name}_{what}": value
+            for name, prompts in (("unseen", unseen_prompts), ("seen", seen_prompts))
+            for what, value in scores(run_forward(network, signs, prompts, include), prompts).items()
+            if what in ("error", "hinge", "concentration")
+        }
+        coefficients = value_coefficients(run, signs, fixed, world)
+        negated = value_coefficients(run, signs, fixed, world, negated=True)
+        return {
+            "unseen_hinge_path": tested["unseen_hinge"],
+            "unseen_error_path": tested["unseen_error"],
+            "seen_hinge_path": tested["seen_hinge"],
+            "seen_error_path": tested["seen_error"],
+            "concentration_path": tested["unseen_concentration"][0],
+            "least_attention": jnp.min(jnp.where(matched, attention, 1.0)),
+            "active_hinge": jnp.mean(fixed.label * run.output < 1),
+            **pattern_blocks(network, world),
+            **updates(network, signs, fixed, world, include),
+            "value_coefficient": coefficients * factor / sharp,
+            "negated_value_coefficient": negated * factor / sharp,
+            "output_growth": output_growth(initial.output, network.output, signs, lucky.union[0], world),
+            "zeta": jnp.min(jnp.where(hidden > 0, hidden, jnp.inf)),
+            "active_share": group_mean(jnp.mean((hidden > 0) * 1.0, axis=0), groups),
+            **lucky_activity(few.hidden[:, 0] > 0, some, lucky),
+            **{f"planted_{name}": value for name, value in planted.items()},
+            "lucky_share": jnp.mean(jnp.any(lucky.union, axis=0) * 1.0),
+            **blocks,
+            "large": large * 1.0,
+            "large_share": jnp.mean(large * 1.0),
+            "norm_ratio": medians[0] / medians[1],
+        }
+
+    return probe

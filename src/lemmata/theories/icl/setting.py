@@ -8,73 +8,68 @@ from typing import Any
 
 import numpy as np
 
-from lemmata.lab import setting as lab
-from lemmata.lab.errors import UserError
+import lemmata as lm
 from lemmata.theories.icl import tasks
-from lemmata.theories.icl.shift import DEFECT, irrelevant_family, reference_family, shift_refusals
+from lemmata.theories.icl.patterns import DEFECTS, irrelevant_family, reference_family, shift_refusals
 
 REACHED = 0.2
 """The hinge loss on watched prompts below which training is done (P2)."""
 
 
-class PromptSetting(lab.Setting):
+class PromptSetting(lm.Setting):
     """The prompts of training and testing, whatever network sees them."""
 
-    pattern_norm: float = lab.number(3.0, "β", "norm of every pattern", low=1)
-    amplitude: float = lab.number(0.5, "K", "largest amplitude of the irrelevant part", low=0)
-    fraction: float = lab.number(
+    pattern_norm: float = lm.number(3.0, "β", "norm of every pattern", low=1)
+    amplitude: float = lm.number(0.5, "K", "largest amplitude of the irrelevant part", low=0)
+    fraction: float = lm.number(
         0.8, "α", "probability that a training context holds a decisive pattern", low=0, high=1, open_ends="low"
     )
-    test_fraction: float = lab.number(
+    test_fraction: float = lm.number(
         0.8, "α'", "probability that a testing context holds a decisive pattern", low=0, high=1, open_ends="low"
     )
-    shift_amplitude: float = lab.number(5.0, "K'", "largest amplitude of the irrelevant part out of domain", low=0)
-    angle: float = lab.number(45.0, "θ", "angle of the reference family out of domain, in degrees")
-    steps: int = lab.number(1500, "T", "training steps", low=0, high=10**6, integer=True)
-    record_every: int = lab.number(1, "", "steps between two records, at least", low=1, high=10**6, integer=True)
-    contexts: int = lab.number(20, "l_tr", "context examples of a training prompt", low=1, high=4096, integer=True)
-    test_contexts: int = lab.number(20, "l_ts", "context examples of a testing prompt", low=1, high=4096, integer=True)
-    rounds: int = lab.number(1, "U", "rounds of the cyclic training tasks", low=1, integer=True)
-    task_count: int = lab.number(6, "n", "number of training tasks for tasks=subsampled", low=1, integer=True)
+    shift_amplitude: float = lm.number(5.0, "K'", "largest amplitude of the irrelevant part out of domain", low=0)
+    angle: float = lm.number(45.0, "θ", "angle of the reference family out of domain, in degrees")
+    steps: int = lm.number(1500, "T", "training steps", low=0, high=10**6, integer=True)
+    record_every: int = lm.number(1, "", "steps between two records, at least", low=1, high=10**6, integer=True)
+    contexts: int = lm.number(20, "l_tr", "context examples of a training prompt", low=1, high=4096, integer=True)
+    test_contexts: int = lm.number(20, "l_ts", "context examples of a testing prompt", low=1, high=4096, integer=True)
+    rounds: int = lm.number(1, "U", "rounds of the cyclic training tasks", low=1, integer=True)
+    task_count: int = lm.number(6, "n", "number of training tasks for tasks=subsampled", low=1, integer=True)
 
-    dimension: int = lab.size(30, "d_x", "feature dimension, M_1 + M_2", low=3)
-    label_dimension: int = lab.size(30, "d_y", "dimension of the label embedding")
-    patterns: int = lab.size(6, "M_1", "relevant patterns", low=2, high=300)
-    irrelevant: int = lab.size(24, "M_2", "irrelevant patterns")
-    class_size: int = lab.size(1, "|A|", "patterns of each class of a task")
-    batch: int = lab.size(120, "B", "prompts of a training step")
-    room: int = lab.size(0, "", "room for the contexts of a training prompt (0: as many as there are)", low=0)
-    records: int = lab.size(2, "", "room for records", low=2)
-    test_room: int = lab.size(0, "", "room for the contexts of a testing prompt (0: as many as there are)", low=0)
-    test_prompts: int = lab.size(2400, "", "testing prompts", low=2)
-    watch_prompts: int = lab.size(960, "", "unseen-task exact prompts that are watched along training", low=2)
-    watch_contexts: int = lab.size(40, "", "context examples of such a prompt")
+    dimension: int = lm.size(30, "d_x", "feature dimension, M_1 + M_2", low=3)
+    label_dimension: int = lm.size(30, "d_y", "dimension of the label embedding")
+    patterns: int = lm.size(6, "M_1", "relevant patterns", low=2, high=300)
+    irrelevant: int = lm.size(24, "M_2", "irrelevant patterns")
+    class_size: int = lm.size(1, "|A|", "patterns of each class of a task")
+    batch: int = lm.size(120, "B", "prompts of a training step")
+    context_room: int = lm.size(0, "", "room for the contexts of a training prompt (0: as many as there are)", low=0)
+    test_context_room: int = lm.size(0, "", "room for those of a testing prompt (0: as many as there are)", low=0)
+    records: int = lm.size(2, "", "room for records", low=2)
+    test_prompts: int = lm.size(2400, "", "testing prompts", low=2)
+    watch_prompts: int = lm.size(960, "", "unseen-task exact prompts that are watched along training", low=2)
+    watch_contexts: int = lm.size(40, "", "context examples of such a prompt")
 
-    basis: str = lab.choice("random", "patterns: a random orthogonal basis, or unit vectors", "random", "canonical")
-    tasks: str = lab.choice(
-        "cyclic", "training tasks: cyclic, some of these, one of the two disconnected sets, or given",
-        "cyclic", "subsampled", "swaps", "triangles", "given",
-    )  # fmt: skip
-    test_mode: str = lab.choice("iid", "contexts of testing prompts: independent, or exact counts", "iid", "exact")
-    labels: str = lab.choice("true", "query labels in training: true, or fair coins", "true", "shuffled")
-    defect: str = lab.choice(
-        "none",
-        "a broken assumption: relevant patterns out of domain in the span of the irrelevant ones",
-        "none",
-        DEFECT,
+    basis: str = lm.choice("random", "patterns: a random orthogonal basis, or unit vectors", "random", "canonical")
+    tasks: str = lm.choice(
+        "cyclic", "training tasks: cyclic, some of these, one of the two disconnected sets, or given", *tasks.SETS
     )
-    strict: bool = lab.flag(True, "refuse an amplitude above 1/2 and shifted patterns that break the theory")
+    test_mode: str = lm.choice("iid", "contexts of testing prompts: independent, or exact counts", "iid", "exact")
+    label_order: str = lm.choice("true", "query labels in training: true, or fair coins", "true", "shuffled")
+    defect: str = lm.choice(
+        "none", "a broken assumption: relevant patterns out of domain in the span of the irrelevant ones", *DEFECTS
+    )
+    strict: bool = lm.flag(True, "refuse an amplitude above 1/2 and shifted patterns that break the theory")
 
-    given_tasks: Any = lab.array("", "training tasks for tasks=given: pairs of patterns counted from 1 (n x 2)")
-    label_embedding: Any = lab.array("q", "embedding of the label +1 (d_y; default the first unit vector)")
-    odr: Any = lab.array("k", "relevant patterns out of domain, as coefficients of all d_x patterns (M_1' x d_x)")
-    odi: Any = lab.array("", "irrelevant patterns out of domain, as coefficients of all d_x patterns (M_2' x d_x)")
+    given_tasks: Any = lm.array("", "training tasks for tasks=given: pairs of patterns counted from 1 (n x 2)")
+    label_embedding: Any = lm.array("q", "embedding of the label +1 (d_y; default the first unit vector)")
+    odr: Any = lm.array("k", "relevant patterns out of domain, as coefficients of all d_x patterns (M_1' x d_x)")
+    odi: Any = lm.array("", "irrelevant patterns out of domain, as coefficients of all d_x patterns (M_2' x d_x)")
 
     @property
     def token_width(self) -> int:
         return self.dimension + self.label_dimension
 
-    @lab.fixed
+    @lm.fixed
     def shiftable(self) -> int:
         """Whether prompts out of domain can be drawn: the reference family needs 6 relevant and 3 other patterns."""
         family = self.patterns >= 6 and self.irrelevant >= 3
@@ -96,37 +91,37 @@ class PromptSetting(lab.Setting):
             return tasks.seen_first(sets[self.tasks], self.patterns)
         return tasks.set_tasks(self.patterns, self.class_size)
 
-    @lab.derived
+    @lm.derived
     def roles(self) -> np.ndarray:
         """The patterns of every task, the training tasks first."""
         return tasks.task_roles(self.ordered_tasks(), self.patterns)
 
-    @lab.derived
+    @lm.derived
     def seen(self) -> int:
         """How many of the tasks are trained on."""
         return self.seen_tasks()
 
-    @lab.derived
+    @lm.derived
     def subsample(self) -> int:
         return int(self.tasks == "subsampled")
 
-    @lab.derived
+    @lm.derived
     def q(self) -> np.ndarray:
         """The embedding of the label +1."""
         return np.eye(self.label_dimension)[0] if self.label_embedding is None else self.label_embedding
 
-    @lab.derived
+    @lm.derived
     def shuffled_labels(self) -> int:
-        return int(self.labels == "shuffled")
+        return int(self.label_order == "shuffled")
 
-    @lab.derived
+    @lm.derived
     def shift_relevant(self) -> np.ndarray | None:
         """The relevant patterns out of domain; with the defect they lie in the span of the irrelevant ones."""
         if self.shiftable and self.defect != "none":
             return irrelevant_family(self.patterns, self.dimension)
         return self._shifted(self.odr, 0)
 
-    @lab.derived
+    @lm.derived
     def shift_irrelevant(self) -> np.ndarray | None:
         return self._shifted(self.odi, 1)
 
@@ -136,13 +131,15 @@ class PromptSetting(lab.Setting):
             return None
         return reference_family(self.patterns, self.dimension, self.angle)[which] if given is None else given
 
-    @lab.fixed
-    def context_room(self) -> int:
-        return self.room or self.contexts
+    @lm.fixed
+    def context_capacity(self) -> int:
+        """The contexts that the programs of training have room for."""
+        return self.context_room or self.contexts
 
-    @lab.fixed
-    def test_context_room(self) -> int:
-        return self.test_room or self.test_contexts
+    @lm.fixed
+    def test_capacity(self) -> int:
+        """The contexts that the programs of testing have room for."""
+        return self.test_context_room or self.test_contexts
 
     def refusals(self, given: list[str]) -> Iterator[str]:
         if self.patterns + self.irrelevant != self.dimension:
@@ -167,10 +164,9 @@ class PromptSetting(lab.Setting):
             yield from self.misshapen("label_embedding", (self.label_dimension,))
             if not np.any(self.label_embedding):
                 yield "label_embedding is not allowed: it must not be zero."
-        if self.room and self.room < self.contexts:
-            yield f"room = {self.room} is not allowed: it must hold contexts = {self.contexts}."
-        if self.test_room and self.test_room < self.test_contexts:
-            yield f"test_room = {self.test_room} is not allowed: it must hold test_contexts = {self.test_contexts}."
+        for room, count in (("context_room", "contexts"), ("test_context_room", "test_contexts")):
+            if 0 < getattr(self, room) < getattr(self, count):
+                yield f"{room} = {getattr(self, room)} is not allowed: it must hold {count} = {getattr(self, count)}."
         yield from self._task_refusals()
         if (self.odr is None) != (self.odi is None) and self.class_size == 1 and not self.shiftable:
             yield "odr and odi must be given together: the reference family, for the other one, needs 6 and 3 patterns."
@@ -207,52 +203,53 @@ class PromptSetting(lab.Setting):
                 yield "given_tasks is not allowed: a task occurs twice."
             try:
                 tasks.task_roles(pairs, self.patterns)
-            except UserError as error:
+            except lm.UserError as error:
                 yield str(error)
 
     def warnings(self) -> list[str]:
-        found = []
+        sentences = []
         least = 1.0 if self.odr is None else float(np.min(np.sum(self.odr, axis=1, dtype=float)))
         if least < 1:
-            found.append(f"odr has a coefficient sum {least:g}; the theory asks for at least 1.")
+            sentences.append(f"odr has a coefficient sum {least:g}; the theory asks for at least 1.")
         if self.class_size == 1:
             chosen = self.ordered_tasks()[: self.seen_tasks()]
             balanced = tasks.check_condition(chosen, self.patterns).satisfied
             if not balanced or (self.tasks == "subsampled" and self.task_count != self.patterns):
-                found.append("the training tasks do not satisfy Condition 6.3.2.")
-        return found
+                sentences.append("the training tasks do not satisfy Condition 6.3.2.")
+        return sentences
 
 
 class Setting(PromptSetting):
     """The one-layer transformer on such prompts; the defaults are those of the specification."""
 
-    initial_scale: float = lab.number(
+    initial_scale: float = lm.number(
         0.1, "δ", "diagonal of the initial attention and value maps", low=0, high=0.2, open_ends="low"
     )
-    step_size: float = lab.number(1.0, "η", "step size", low=0, open_ends="low")
-    stop_at_loss: float = lab.number(
+    step_size: float = lm.number(1.0, "η", "step size", low=0, open_ends="low")
+    stop_at_loss: float = lm.number(
         REACHED, "", "training is done (T*) when the hinge on the watched prompts is below this", low=0, open_ends="low"
     )
-    train_attention: int = lab.number(1, "", "1: keys and queries are trained; 0: frozen", low=0, high=1, integer=True)
+    train_attention: int = lm.number(1, "", "1: keys and queries are trained; 0: frozen", low=0, high=1, integer=True)
 
-    neurons: int = lab.size(200, "m", "hidden neurons", low=2)
-    key_width: int = lab.size(60, "m_a", "rows of the key and query maps")
-    value_width: int = lab.size(60, "m_b", "rows of the value map")
-    heads: int = lab.size(1, "H", "attention heads")
+    neurons: int = lm.size(200, "m", "hidden neurons", low=2)
+    key_width: int = lm.size(60, "m_a", "rows of the key and query maps")
+    value_width: int = lm.size(60, "m_b", "rows of the value map")
+    heads: int = lm.size(1, "H", "attention heads")
 
-    a_scale: str = lab.choice("1/m", "size of the output layer", "1/m", "1/sqrt(m)")
-    include_query: bool = lab.flag(False, "the query is among the keys too (appendix of the document)")
-    equal_heads: bool = lab.flag(False, "all heads start with the same block of W_O")
-    stop: str = lab.choice(
+    a_scale: str = lm.choice("1/m", "size of the output layer", "1/m", "1/sqrt(m)")
+    include_query: bool = lm.flag(False, "the query is among the keys too (appendix of the paper)")
+    equal_heads: bool = lm.flag(False, "all heads start with the same block of W_O")
+    stop: str = lm.choice(
         "never", "leave when the hinge on the watched prompts is below stop_at_loss, or never", "never", "reached"
     )
-    track: str = lab.choice(
-        "hinge", "recorded along training: the hinge on the watched prompts; what figure 6.2 shows; what the proof is "
-        "about", "hinge", "mechanism", "proof",
-    )  # fmt: skip
-    moments: str = lab.choice("even", "records at even steps, or at those of the register", "even", "register")
+    track: str = lm.choice(
+        "hinge",
+        "recorded along training: the hinge on the watched prompts; what figure 6.2 shows; what the proof is about",
+        *("hinge", "mechanism", "proof"),
+    )
+    moments: str = lm.choice("even", "records at even steps, or at those of the register", "even", "register")
 
-    @lab.derived
+    @lm.derived
     def output_size(self) -> float:
         """The size of every entry of the output layer."""
         return 1 / (self.neurons if self.a_scale == "1/m" else math.sqrt(self.neurons))
@@ -269,7 +266,7 @@ class Setting(PromptSetting):
             yield "track = mechanism is not allowed: it reads prompts out of domain, which need 6 and 3 patterns."
 
     def warnings(self) -> list[str]:
-        found = super().warnings()
+        sentences = super().warnings()
         if self.step_size > 1:
-            found.append(f"step_size = {self.step_size:g} is above 1, the document's largest.")
-        return found
+            sentences.append(f"step_size = {self.step_size:g} is above 1, the paper's largest.")
+        return sentences

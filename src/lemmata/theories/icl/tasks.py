@@ -1,7 +1,7 @@
 """Tasks and training task sets (2.2 to 2.4, 3.3).
 
 A task is a pair (A, B): label +1 on inputs with a pattern of A, -1 with one of B, a coin otherwise. A and B are single
-patterns, or disjoint tuples of them; patterns are counted from 1, as in the document. Compiled code sees a task as its
+patterns, or disjoint tuples of them; patterns are counted from 1, as in the paper. Compiled code sees a task as its
 row of roles, +1, -1 or 0 for every pattern.
 """
 
@@ -17,10 +17,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from lemmata.lab.errors import UserError
+import lemmata as lm
 
 Task = tuple[Any, Any]
 
+SETS = ("cyclic", "subsampled", "swaps", "triangles", "given")
+"""The training tasks that a setting can choose."""
 SWAPS = [(1, 2), (2, 1), (3, 4), (4, 3), (5, 6), (6, 5)]
 TRIANGLES = [(1, 2), (2, 3), (3, 1), (4, 5), (5, 6), (6, 4)]
 """The two sets of 2.4 with a disconnected task graph (M_1 = 6), which satisfy the condition all the same."""
@@ -41,9 +43,9 @@ def task_roles(tasks: Sequence[Task], patterns: int) -> Float[np.ndarray, "tasks
         for sign, side in zip((1, -1), task, strict=True):
             for pattern in np.atleast_1d(side):
                 if not 1 <= pattern <= patterns or pattern != int(pattern):
-                    raise UserError(f"The task {task} is not allowed: patterns are integers from 1 to {patterns}.")
+                    raise lm.UserError(f"The task {task} is not allowed: patterns are integers from 1 to {patterns}.")
                 if row[int(pattern) - 1]:
-                    raise UserError(f"The task {task} is not allowed: its decisive patterns must differ.")
+                    raise lm.UserError(f"The task {task} is not allowed: its decisive patterns must differ.")
                 row[int(pattern) - 1] = sign
     return roles
 
@@ -59,7 +61,7 @@ def check_condition(tasks: Sequence[Task], patterns: int) -> Coverage:
 def cyclic_tasks(patterns: int, rounds: int = 1) -> list[Task]:
     """U M_1 tasks: number (k-1) M_1 + j is (j, j ⊕ k); U = 1 is the smallest set, U = M_1 - 1 all tasks."""
     if not 1 <= rounds < patterns:
-        raise UserError(
+        raise lm.UserError(
             f"rounds = {rounds} is not allowed: with {patterns} patterns it is between 1 and {patterns - 1}."
         )
     return [(j, (j + k - 1) % patterns + 1) for k in range(1, rounds + 1) for j in range(1, patterns + 1)]
@@ -68,10 +70,13 @@ def cyclic_tasks(patterns: int, rounds: int = 1) -> list[Task]:
 def set_tasks(patterns: int, size: int) -> list[Task]:
     """All tasks with |A| = |B| = size, the training set of 3.3 first: A = {j, ..}, B the `size` patterns after A."""
     if 2 * size > patterns:
-        raise UserError(f"class_size = {size} is not allowed: two disjoint sets need {2 * size} patterns.")
+        raise lm.UserError(f"class_size = {size} is not allowed: two disjoint sets need {2 * size} patterns.")
     if size == 1:
         return cyclic_tasks(patterns, patterns - 1)
-    turn = lambda j, steps: tuple(sorted((j + step - 1) % patterns + 1 for step in steps))  # noqa: E731
+
+    def turn(j: int, steps: range) -> tuple[int, ...]:
+        return tuple(sorted((j + step - 1) % patterns + 1 for step in steps))
+
     first = [(turn(j, range(size)), turn(j, range(size, 2 * size))) for j in range(1, patterns + 1)]
     numbers = range(1, patterns + 1)
     every = [
@@ -104,7 +109,7 @@ def shuffle_roles(key: jax.Array, roles: Float[Array, "tasks patterns"]) -> Floa
 def subsampled_tasks(patterns: int, count: int, seed: int = 0) -> list[Task]:
     """n random members of the cycle; beyond M_1 the whole cycle and n - M_1 random others (balance broken, covered)."""
     if not 1 <= count < patterns * (patterns - 1):
-        raise UserError(
+        raise lm.UserError(
             f"count = {count} is not allowed: with {patterns} patterns it is between 1 and "
             f"{patterns * (patterns - 1) - 1}."
         )

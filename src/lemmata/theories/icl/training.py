@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Mapping
 from typing import Any
 
 import jax
@@ -9,79 +11,72 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array
 
-from lemmata.lab import batches
-from lemmata.lab.simulation import Variable, piece, simulation, stream
-from lemmata.lab.training import Run, descent, loop, record_steps, without_repeats
+import lemmata as lm
 from lemmata.networks.shallow import Network
-from lemmata.theories.icl import probes
-from lemmata.theories.icl.data import Prompts, World, draw_world
+from lemmata.theories.icl import data, probes
+from lemmata.theories.icl.data import Prompts, Watched, World
 from lemmata.theories.icl.network import gradient, initialise, neurons, run_forward
-from lemmata.theories.icl.neurons import ORDERS, RATES, SIGNS, prune
-from lemmata.theories.icl.prompts import (
-    PRUNE,
-    SEEN,
-    UNSEEN,
-    shifted_patterns,
-    shifted_prompts,
-    testing_prompts,
-    training_prompts,
-)
-from lemmata.theories.icl.records import Watched, draw_watched, record_mechanism, record_proof
+from lemmata.theories.icl.neurons import ORDERS, RATE_LABELS, SIGNS, prune
 from lemmata.theories.icl.setting import Setting
 
 REGISTER = (0, 10, 50, 100, 150, 200, 225, 250, 275, 300, 350, 400, 600)
 """Steps of the records that the claims register reads."""
 
 
-@piece("batch", "context_room", "records", "stop", "track", "moments", "include_query")
-def train(problem: Setting, key: jax.Array, network: Network, signs: Array, world: World, watched: Watched) -> Run:
+@lm.piece("batch", "context_capacity", "records", "stop", "track", "moments", "include_query")
+def train(problem: Setting, key: jax.Array, network: Network, signs: Array, world: World, watched: Watched) -> lm.Run:
     """SGD with a fresh batch at every step."""
     loss, include = probes.LOSS, problem.include_query
 
     def batch_gradient(network: Network, prompts: Prompts) -> Network:
         return gradient(network, signs, prompts, lambda f: prompts.label * loss.slope(prompts.label * f), include)
 
-    proof = record_proof(problem, network, signs, world, watched) if problem.track == "proof" else None
+    proof = probes.record_proof(problem, network, signs, world, watched) if problem.track == "proof" else None
 
     def probe(state: Any, previous: Any) -> dict[str, Array]:
         now: Network = state.parameters
         exact = watched.exact
-        found = {"watch_hinge": jnp.mean(loss.value(exact.label * run_forward(now, signs, exact, include).output))}
+        probed = {"watch_hinge": jnp.mean(loss.value(exact.label * run_forward(now, signs, exact, include).output))}
         if problem.track == "mechanism":
-            found |= record_mechanism(now, signs, world, watched, include)
-        return found | (proof(now) if proof else {})
+            probed |= probes.record_mechanism(now, signs, world, watched, include)
+        return probed | (proof(now) if proof else {})
 
     trainable = Network(1.0, 1.0, problem.train_attention, problem.train_attention)  # pyright: ignore[reportArgumentType]
-    fresh = batches.fresh(
-        stream(key, "batch"), lambda step_key: training_prompts(problem, step_key, world, problem.batch)
-    )
-    start, step = descent(batch_gradient, optax.sgd(problem.step_size), fresh, trainable=trainable)
-    reached = lambda probed: probed["watch_hinge"] < problem.stop_at_loss  # noqa: E731
-    return loop(
-        step,
-        start(network),
-        probe,
-        _moments(problem),
-        stop=reached if problem.stop == "reached" else None,
-        passages={"reached": reached},
-    )
+    draw = functools.partial(data.training_prompts, problem, world=world, count=problem.batch)
+    fresh = lm.fresh(lm.stream(key, "batch"), draw)
+    start, step = lm.descent(batch_gradient, optax.sgd(problem.step_size), fresh, trainable=trainable)
+
+    def reached(probed: Mapping[str, Array]) -> Array:
+        return probed["watch_hinge"] < problem.stop_at_loss
+
+    stop = reached if problem.stop == "reached" else None
+    return lm.loop(step, start(network), probe, _moments(problem), stop=stop, passages={"reached": reached})
 
 
 def _moments(problem: Setting) -> Array:
     if problem.moments == "even":
-        return record_steps(problem.steps, problem.records, problem.record_every)
-    return without_repeats(jnp.minimum(jnp.asarray([*REGISTER, problem.steps]), problem.steps))
+        return lm.record_steps(problem.steps, problem.records, problem.record_every)
+    return lm.without_repeats(jnp.minimum(jnp.asarray([*REGISTER, problem.steps]), problem.steps))
 
 
-@piece("test_prompts", "test_context_room", "test_mode", "track", "include_query", "shiftable", "heads", "class_size",
-       once=True)  # fmt: skip
+@lm.piece(
+    "test_prompts",
+    "test_capacity",
+    "test_mode",
+    "track",
+    "include_query",
+    "shiftable",
+    "heads",
+    "class_size",
+    once=True,
+)
 def evaluate(
     problem: Setting, key: jax.Array, before: Network, after: Network, signs: Array, world: World
 ) -> dict[str, Array]:
     """Unseen and seen tasks, out of domain, and (with `track` = proof) pruning, of the trained network."""
     include = problem.include_query
-    new = testing_prompts(problem, key, world, UNSEEN)
-    old = testing_prompts(problem, key, world, SEEN)
+    new = data.testing_prompts(problem, key, world, data.UNSEEN)
+    old = data.testing_prompts(problem, key, world, data.SEEN)
     run = run_forward(after, signs, new, include)
     on_new = probes.scores(run, new)
     on_old = probes.scores(run_forward(after, signs, old, include), old)
@@ -90,7 +85,7 @@ def evaluate(
     used = world.roles * (jnp.arange(world.roles.shape[0]) < problem.seen)[:, None]
     counts = jnp.stack([jnp.sum(used > 0, axis=0), jnp.sum(used < 0, axis=0)]) * 1.0
     absent = jnp.asarray(jnp.nan, signs.dtype)
-    found = {
+    results = {
         **{f"unseen_{name}": value for name, value in on_new.items() if name != "concentration"},
         "seen_error": on_old["error"],
         "seen_hinge": on_old["hinge"],
@@ -106,26 +101,36 @@ def evaluate(
         **dict.fromkeys(("shifted_error", "shifted_hinge", "shifted_concentration"), absent),
     }
     if problem.shiftable:
-        shifted = shifted_prompts(problem, key, world, shifted_patterns(problem, world))
+        shifted = data.shifted_prompts(problem, key, world, data.shifted_patterns(problem, world))
         there = probes.scores(run_forward(after, signs, shifted, include), shifted)
-        found |= {f"shifted_{name}": there[name] for name in ("error", "hinge")}
-        found["shifted_concentration"] = there["concentration"][0]
+        results |= {f"shifted_{name}": there[name] for name in ("error", "hinge")}
+        results["shifted_concentration"] = there["concentration"][0]
     if problem.track == "proof":
         rows = neurons(after)
         norms = jnp.linalg.norm(rows, axis=1)
-        found |= prune(jax.random.fold_in(stream(key, "test"), PRUNE), rows, norms, signs, run, new)
-        found |= {"output_sign": jnp.sign(signs), "partner": probes.partners(world.roles, problem.seen)}
-    return found
+        results |= prune(jax.random.fold_in(lm.stream(key, "test"), data.PRUNE), rows, norms, signs, run, new)
+        results |= {"output_sign": jnp.sign(signs), "partner": probes.partners(world.roles, problem.seen)}
+    return results
 
 
-def train_network(problem: Setting, key: jax.Array) -> tuple[World, Network, Array, Run]:
+@lm.piece("test_prompts", "context_capacity", "include_query", once=True)
+def seen_hinge(problem: Setting, key: jax.Array, network: Network, signs: Array, world: World) -> Array:
+    """The hinge loss on seen tasks with the contexts of training: a run counts as trained however it is tested."""
+    key, tasks = jax.random.fold_in(lm.stream(key, "test"), data.SEEN), data.seen(problem, world.roles)
+    sizes: Any = {"count": problem.test_prompts, "room": problem.context_capacity}
+    prompts = data.draw_prompts(key, world.patterns, world.q, tasks, problem.fraction, problem.contexts, **sizes)
+    return probes.scores(run_forward(network, signs, prompts, problem.include_query), prompts)["hinge"]
+
+
+def train_network(problem: Setting, key: jax.Array) -> tuple[World, Network, Array, lm.Run]:
     """Draw everything and train: the world, the initial network, the output layer and the run."""
-    world = draw_world(problem, key)
+    world = data.draw_world(problem, key)
     network, signs = initialise(problem, key)
-    run = train(problem, key, network, signs, world, draw_watched(problem, key, world))
+    run = train(problem, key, network, signs, world, data.draw_watched(problem, key, world))
     return world, network, signs, run
 
 
+SEEN_HINGE = lm.Variable("seen_hinge", (), "", "hinge loss on seen tasks, with the contexts of training")
 R = ("record",)
 PAIR = ("record", "pattern", "other")
 MAPS = ("query", "key")
@@ -133,98 +138,89 @@ GROUPS = ("large", "small")
 GROWTH = ("lucky", "plus", "minus")
 
 
-@simulation(
-    Variable("step", R, "t", "training step of the record"),
-    Variable("watch_hinge", R, "", "hinge loss on the watched unseen-task exact prompts"),
-    Variable("query_norm", R, "‖W_Q p_query‖", "mean norm of mapped queries out of domain"),
-    Variable("key_norm", R, "‖W_K p_i‖", "mean norm of mapped contexts out of domain"),
-    Variable("query_projection", R, "", "mean projection of mapped queries on their own pattern, out of domain"),
-    Variable("key_projection", R, "", "mean projection of mapped contexts on their own pattern, out of domain"),
-    Variable("attention_same", R, "", "attention on contexts with the query's pattern, out of domain"),
-    Variable("attention_other", R, "", "attention on the other contexts, out of domain"),
-    Variable("shown_neuron_norm", ("record", "shown"), "‖r_i‖", "norm of some neurons"),
-    Variable("shown_feature_norm", ("record", "shown"), "‖r_{i,d_x}‖", "norm of their feature blocks"),
-    Variable("shown_feature_cosine", ("record", "shown"), "cos(r_{i,d_x}, μ̄)", "their cosine with the mean pattern"),
-    Variable("shown_label_norm", ("record", "shown"), "‖r_{i,d_y}‖", "norm of their label blocks"),
-    Variable("shown_label_cosine", ("record", "shown"), "cos(r_{i,d_y}, sign(a_i) q)", "their cosine with ±q"),
-    Variable("unseen_hinge_path", R, "", "hinge loss on unseen tasks along training"),
-    Variable("unseen_error_path", R, "", "sign error on unseen tasks along training"),
-    Variable("seen_hinge_path", R, "", "hinge loss on seen tasks along training"),
-    Variable("seen_error_path", R, "", "sign error on seen tasks along training"),
-    Variable("concentration_path", R, "", "attention on contexts with the query's pattern, unseen tasks"),
-    Variable("least_attention", R, "1 - γ_t", "smallest attention on them of any fixed training prompt"),
-    Variable("active_hinge", R, "", "share of fixed training prompts with loss"),
-    Variable("query_patterns", PAIR, "G^Q", "query map on relevant patterns"),
-    Variable("key_patterns", PAIR, "G^K", "key map on relevant patterns"),
-    Variable("query_irrelevant", ("record", "idi", "other_idi"), "", "query map on irrelevant patterns"),
-    Variable("key_irrelevant", ("record", "idi", "other_idi"), "", "key map on irrelevant patterns"),
-    Variable("key_pattern_norm", ("record", "pattern"), "‖W_K(μ_j;0)‖", "norm of mapped patterns"),
-    Variable("key_label_norm", R, "‖W_K(0;q)‖", "norm of the mapped label"),
-    Variable("map_update", ("record", "map", "pattern", "other"), "", "-gradient of W_Q, W_K on relevant patterns"),
-    Variable("negated_update", ("record", "map"), "", "mean own update with all query labels negated"),
-    Variable("irrelevant_update", ("record", "map"), "", "mean size of what W μ_j gains along ν_k"),
-    Variable("label_gradient", ("record", "map"), "", "largest gradient entry of the label columns"),
-    Variable("value_coefficient", ("record", "sign"), "V_i m/(β²(1-γ))", "mean coefficient, normalised, by sign"),
-    Variable("negated_value_coefficient", ("record", "sign"), "", "the same with all query labels negated"),
-    Variable("output_growth", ("record", "growth"), "ΔW_O(μ̄;±q)", "mean growth of W_O along its direction"),
-    Variable("zeta", R, "ζ_t", "smallest positive hidden value"),
-    Variable("active_share", ("record", "size"), "Pr(h_i > 0)", "share of active neurons, large and small"),
-    Variable("own_active", R, "", "share of own lucky neurons that are active"),
-    Variable("all_active", R, "", "share of W on +1 prompts and U on -1 prompts that is active"),
-    Variable("planted_own_active", R, "", "the same with planted rows of W_O"),
-    Variable("planted_all_active", R, "", "the same with planted rows of W_O"),
-    Variable("lucky_share", R, "|W ∪ U|/m", "share of neurons that are lucky for some prompt"),
-    Variable("neuron_norm", ("record", "neuron"), "‖r_i‖", "norm of every neuron"),
-    Variable("feature_norm", ("record", "neuron"), "‖r_{i,d_x}‖", "norm of its feature block"),
-    Variable("feature_cosine", ("record", "neuron"), "cos(r_{i,d_x}, μ̄)", "cosine of its feature block"),
-    Variable("label_norm", ("record", "neuron"), "‖r_{i,d_y}‖", "norm of its label block"),
-    Variable("label_cosine", ("record", "neuron"), "cos(r_{i,d_y}, sign(a_i) q)", "cosine of its label block"),
-    Variable("large", ("record", "neuron"), "i ∈ L", "1 for large neurons (Otsu)"),
-    Variable("large_share", R, "|L|/m", "share of large neurons"),
-    Variable("norm_ratio", R, "", "median norm of large over median norm of small neurons"),
-    Variable("output_sign", ("neuron",), "sign a_i", "sign of the output weight"),
-    Variable("partner", ("pattern", "other"), "", "1 where two patterns form a training task"),
-    Variable("reached_step", (), "T*", "first record with watch_hinge below stop_at_loss (inf: never)"),
-    Variable("last_step", (), "", "last step that was trained"),
-    Variable("last_watch_hinge", (), "", "hinge loss on the watched prompts at the last step"),
-    Variable("diverged", (), "", "1 if training left the finite numbers and was frozen"),
-    Variable("unseen_error", (), "", "sign error on unseen tasks"),
-    Variable("unseen_hinge", (), "", "hinge loss on unseen tasks"),
-    Variable("unseen_margin", (), "mean z F", "mean margin on unseen tasks"),
-    Variable("unseen_no_match", (), "", "share of these prompts without a context of the query's pattern"),
-    Variable("unseen_error_match", (), "", "sign error on those with one", True),
-    Variable("unseen_error_no_match", (), "", "sign error on those without", True),
-    Variable("seen_error", (), "", "sign error on seen tasks"),
-    Variable("seen_hinge", (), "", "hinge loss on seen tasks"),
-    Variable("shifted_error", (), "", "sign error out of domain", True),
-    Variable("shifted_hinge", (), "", "hinge loss out of domain", True),
-    Variable("shifted_concentration", (), "", "attention on contexts with the query's pattern, out of domain", True),
-    Variable("concentration", ("head",), "", "attention on contexts with the query's pattern, unseen tasks"),
-    Variable("initial_concentration", ("head",), "", "the same before training"),
-    Variable("attention_moved", (), "", "largest change of an entry of W_Q or W_K"),
-    Variable("coverage_least", (), "", "fewest training tasks that map a pattern to a sign (Condition 6.3.2)"),
-    Variable("coverage_most", (), "", "most training tasks that map a pattern to a sign"),
-    Variable("concentration_exponent", (), "-C", "log(1 - concentration) / log M_1, of the better head"),
-    Variable("partner_ratio", ("map",), "G_jk/G_jj", "mean entry of task partners over the own entry", True),
-    Variable("pruned_hinge", ("order", "rate"), "", "hinge loss after pruning, unseen tasks", True),
-    Variable("pruned_error", ("order", "rate"), "", "sign error after pruning, unseen tasks", True),
-    Variable("large_hinge", (), "", "hinge loss without the small neurons"),
-    Variable("large_error", (), "", "sign error without the small neurons"),
-    Variable("pruned_large_share", (), "|L|/m", "share of large neurons when pruned"),
-    labels={
-        "map": MAPS, "sign": SIGNS, "growth": GROWTH, "size": GROUPS, "order": ORDERS,
-        "rate": tuple(f"{rate:g}" for rate in RATES),
-    },
-)  # fmt: skip
+@lm.simulation(
+    *lm.RUN,
+    lm.Variable("watch_hinge", R, "", "hinge loss on the watched unseen-task exact prompts"),
+    lm.Variable("query_norm", R, "‖W_Q p_query‖", "mean norm of mapped queries out of domain"),
+    lm.Variable("key_norm", R, "‖W_K p_i‖", "mean norm of mapped contexts out of domain"),
+    lm.Variable("query_projection", R, "", "mean projection of mapped queries on their own pattern, out of domain"),
+    lm.Variable("key_projection", R, "", "mean projection of mapped contexts on their own pattern, out of domain"),
+    lm.Variable("attention_same", R, "", "attention on contexts with the query's pattern, out of domain"),
+    lm.Variable("attention_other", R, "", "attention on the other contexts, out of domain"),
+    lm.Variable("shown_neuron_norm", ("record", "shown"), "‖r_i‖", "norm of some neurons"),
+    lm.Variable("shown_feature_norm", ("record", "shown"), "‖r_{i,d_x}‖", "norm of their feature blocks"),
+    lm.Variable("shown_feature_cosine", ("record", "shown"), "cos(r_{i,d_x}, μ̄)", "their cosine with the mean pattern"),
+    lm.Variable("shown_label_norm", ("record", "shown"), "‖r_{i,d_y}‖", "norm of their label blocks"),
+    lm.Variable("shown_label_cosine", ("record", "shown"), "cos(r_{i,d_y}, sign(a_i) q)", "their cosine with ±q"),
+    lm.Variable("unseen_hinge_path", R, "", "hinge loss on unseen tasks along training"),
+    lm.Variable("unseen_error_path", R, "", "sign error on unseen tasks along training"),
+    lm.Variable("seen_hinge_path", R, "", "hinge loss on seen tasks along training"),
+    lm.Variable("seen_error_path", R, "", "sign error on seen tasks along training"),
+    lm.Variable("concentration_path", R, "", "attention on contexts with the query's pattern, unseen tasks"),
+    lm.Variable("least_attention", R, "1 - γ_t", "smallest attention on them of any fixed training prompt"),
+    lm.Variable("active_hinge", R, "", "share of fixed training prompts with loss"),
+    lm.Variable("query_patterns", PAIR, "G^Q", "query map on relevant patterns"),
+    lm.Variable("key_patterns", PAIR, "G^K", "key map on relevant patterns"),
+    lm.Variable("query_irrelevant", ("record", "idi", "other_idi"), "", "query map on irrelevant patterns"),
+    lm.Variable("key_irrelevant", ("record", "idi", "other_idi"), "", "key map on irrelevant patterns"),
+    lm.Variable("key_pattern_norm", ("record", "pattern"), "‖W_K(μ_j;0)‖", "norm of mapped patterns"),
+    lm.Variable("key_label_norm", R, "‖W_K(0;q)‖", "norm of the mapped label"),
+    lm.Variable("map_update", ("record", "map", "pattern", "other"), "", "-gradient of W_Q, W_K on relevant patterns"),
+    lm.Variable("negated_update", ("record", "map"), "", "mean own update with all query labels negated"),
+    lm.Variable("irrelevant_update", ("record", "map"), "", "mean size of what W μ_j gains along ν_k"),
+    lm.Variable("label_gradient", ("record", "map"), "", "largest gradient entry of the label columns"),
+    lm.Variable("value_coefficient", ("record", "sign"), "V_i m/(β²(1-γ))", "mean coefficient, normalised, by sign"),
+    lm.Variable("negated_value_coefficient", ("record", "sign"), "", "the same with all query labels negated"),
+    lm.Variable("output_growth", ("record", "growth"), "ΔW_O(μ̄;±q)", "mean growth of W_O along its direction"),
+    lm.Variable("zeta", R, "ζ_t", "smallest positive hidden value"),
+    lm.Variable("active_share", ("record", "size"), "Pr(h_i > 0)", "share of active neurons, large and small"),
+    lm.Variable("own_active", R, "", "share of own lucky neurons that are active"),
+    lm.Variable("all_active", R, "", "share of W on +1 prompts and U on -1 prompts that is active"),
+    lm.Variable("planted_own_active", R, "", "the same with planted rows of W_O"),
+    lm.Variable("planted_all_active", R, "", "the same with planted rows of W_O"),
+    lm.Variable("lucky_share", R, "|W ∪ U|/m", "share of neurons that are lucky for some prompt"),
+    lm.Variable("neuron_norm", ("record", "neuron"), "‖r_i‖", "norm of every neuron"),
+    lm.Variable("feature_norm", ("record", "neuron"), "‖r_{i,d_x}‖", "norm of its feature block"),
+    lm.Variable("feature_cosine", ("record", "neuron"), "cos(r_{i,d_x}, μ̄)", "cosine of its feature block"),
+    lm.Variable("label_norm", ("record", "neuron"), "‖r_{i,d_y}‖", "norm of its label block"),
+    lm.Variable("label_cosine", ("record", "neuron"), "cos(r_{i,d_y}, sign(a_i) q)", "cosine of its label block"),
+    lm.Variable("large", ("record", "neuron"), "i ∈ L", "1 for large neurons (Otsu)"),
+    lm.Variable("large_share", R, "|L|/m", "share of large neurons"),
+    lm.Variable("norm_ratio", R, "", "median norm of large over median norm of small neurons"),
+    lm.Variable("output_sign", ("neuron",), "sign a_i", "sign of the output weight"),
+    lm.Variable("partner", ("pattern", "other"), "", "1 where two patterns form a training task"),
+    lm.Variable("reached_step", (), "T*", "first record with watch_hinge below stop_at_loss (inf: never)"),
+    lm.Variable("last_watch_hinge", (), "", "hinge loss on the watched prompts at the last step"),
+    lm.Variable("unseen_error", (), "", "sign error on unseen tasks"),
+    lm.Variable("unseen_hinge", (), "", "hinge loss on unseen tasks"),
+    lm.Variable("unseen_margin", (), "mean z F", "mean margin on unseen tasks"),
+    lm.Variable("unseen_no_match", (), "", "share of these prompts without a context of the query's pattern"),
+    lm.Variable("unseen_error_match", (), "", "sign error on those with one", True),
+    lm.Variable("unseen_error_no_match", (), "", "sign error on those without", True),
+    lm.Variable("seen_error", (), "", "sign error on seen tasks"),
+    lm.Variable("seen_hinge", (), "", "hinge loss on seen tasks"),
+    lm.Variable("shifted_error", (), "", "sign error out of domain", True),
+    lm.Variable("shifted_hinge", (), "", "hinge loss out of domain", True),
+    lm.Variable("shifted_concentration", (), "", "attention on contexts with the query's pattern, out of domain", True),
+    lm.Variable("concentration", ("head",), "", "attention on contexts with the query's pattern, unseen tasks"),
+    lm.Variable("initial_concentration", ("head",), "", "the same before training"),
+    lm.Variable("attention_moved", (), "", "largest change of an entry of W_Q or W_K"),
+    lm.Variable("coverage_least", (), "", "fewest training tasks that map a pattern to a sign (Condition 6.3.2)"),
+    lm.Variable("coverage_most", (), "", "most training tasks that map a pattern to a sign"),
+    lm.Variable("concentration_exponent", (), "-C", "log(1 - concentration) / log M_1, of the better head"),
+    lm.Variable("partner_ratio", ("map",), "G_jk/G_jj", "mean entry of task partners over the own entry", True),
+    lm.Variable("pruned_hinge", ("order", "rate"), "", "hinge loss after pruning, unseen tasks", True),
+    lm.Variable("pruned_error", ("order", "rate"), "", "sign error after pruning, unseen tasks", True),
+    lm.Variable("large_hinge", (), "", "hinge loss without the small neurons"),
+    lm.Variable("large_error", (), "", "sign error without the small neurons"),
+    lm.Variable("pruned_large_share", (), "|L|/m", "share of large neurons when pruned"),
+    labels={"map": MAPS, "sign": SIGNS, "growth": GROWTH, "size": GROUPS, "order": ORDERS, "rate": RATE_LABELS},
+)
 def simulate(problem: Setting, key: jax.Array, prepared: None = None) -> dict[str, Array]:
     """One run: draw, initialise, train, evaluate."""
     world, network, signs, run = train_network(problem, key)
     return {
-        **run.records,
-        "step": run.step,
-        "reached_step": run.first["reached"],
-        "last_step": run.last_step,
+        **run.results(),
         "last_watch_hinge": run.last["watch_hinge"],
-        "diverged": run.diverged,
         **evaluate(problem, key, network, run.state.parameters, signs, world),
     }

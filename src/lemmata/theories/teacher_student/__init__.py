@@ -1,13 +1,22 @@
-"""Teachers and students: position-only attention learns a class of bilinear teachers by gradient descent."""
+"""Teachers and students: position-only attention learns a class of bilinear teachers by gradient descent.
 
-from lemmata.lab.theory import Theory
+In reading order: `setting`, `teachers` and `data` (section 2), `network` (3), `gaussian` and `dynamics` (4 to 6.1),
+`probes` (5), `training`, `bounds` and `theorem` (6.2); `studies` are further simulations of the same setting.
+`transfer` tests the student on other data, `mnist` trains it on the layer of a real network.
+"""
+
+import lemmata as lm
 from lemmata.theories.teacher_student import bounds
 from lemmata.theories.teacher_student.card import CARD
 from lemmata.theories.teacher_student.claims import CLAIMS
-from lemmata.theories.teacher_student.experiments import EXPERIMENTS
+from lemmata.theories.teacher_student.experiments import escape, late, online, pattern, proof
+from lemmata.theories.teacher_student.mnist import experiments as mnist
 from lemmata.theories.teacher_student.setting import Setting
 from lemmata.theories.teacher_student.training import simulate
+from lemmata.theories.teacher_student.transfer import experiments as transfer
 
-theory = Theory(CARD, Setting, simulate, EXPERIMENTS, CLAIMS, bounds.BOUNDS, source=__path__[0])
+TOPICS = (pattern, proof, escape, late, transfer, online, mnist)
+EXPERIMENTS = [experiment for topic in TOPICS for experiment in topic.EXPERIMENTS]
+theory = lm.Theory(CARD, Setting, simulate, EXPERIMENTS, CLAIMS, bounds.BOUNDS, source=__path__[0])
 
 __all__ = ["Setting", "bounds", "simulate", "theory"]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from lemmata.lab.bounds import bound, option, parameter
-from lemmata.theories.teacher_student import reduced
+import lemmata as lm
+from lemmata.theories.teacher_student.dynamics import reduced
+from lemmata.theories.teacher_student.dynamics.limit import escape_integral, follow_limit
+from lemmata.theories.teacher_student.dynamics.reduced import Pattern, Task
 from lemmata.theories.teacher_student.gaussian import mean_square_slope, namespace
-from lemmata.theories.teacher_student.limit import escape_integral, follow_limit
-from lemmata.theories.teacher_student.reduced import Pattern, Task
 
 # Row B, on arrays of any kind
 
@@ -53,13 +53,13 @@ def _pace(task: Task, moment: Any) -> Any:
     return task.support * task.tokens * free**2 * moment / (mean_square_slope(task.slope) * task.step_size)
 
 
-TOKENS = parameter(36, "D", "tokens", low=2, integer=True)
-SUPPORT = parameter(4, "K", "tokens that an output column averages", low=1, integer=True)
-STRENGTH = parameter(10.0, "‖V*‖²", "squared norm of the teacher's values", low=0, high=1e9, open_ends="low")
-SLOPE = parameter(0.0, "κ", "slope of σ below 0: identity 1, ReLU 0", low=0, high=1)
-STEP = parameter(0.05, "η", "step size", low=1e-12, high=1e3)
-STEPS = parameter(1e6, "T", "training steps", low=1, high=1e18)
-MOMENT = parameter(10.0, "ξ", "largest second moment of a test input or response", low=0, open_ends="low")
+TOKENS = lm.parameter(36, "D", "tokens", low=2, integer=True)
+SUPPORT = lm.parameter(4, "K", "tokens that an output column averages", low=1, integer=True)
+STRENGTH = lm.parameter(10.0, "‖V*‖²", "squared norm of the teacher's values", low=0, high=1e9, open_ends="low")
+SLOPE = lm.parameter(0.0, "κ", "slope of σ below 0: identity 1, ReLU 0", low=0, high=1)
+STEP = lm.parameter(0.05, "η", "step size", low=1e-12, high=1e3)
+STEPS = lm.parameter(1e6, "T", "training steps", low=1, high=1e18)
+MOMENT = lm.parameter(10.0, "ξ", "largest second moment of a test input or response", low=0, open_ends="low")
 TASK: dict[str, Any] = {"tokens": TOKENS, "support": SUPPORT, "strength": STRENGTH, "slope": SLOPE, "step_size": STEP}
 
 
@@ -70,20 +70,23 @@ def _task(tokens: float, support: float, strength: float = 1.0, slope: float = 1
     return Task(float(tokens), float(support), float(strength), float(slope), float(step_size))
 
 
-@bound("6.1", "by the continuous limit of the recursion", steps=STEPS, quantity=option(
-    "excess", "what to return", "excess", "value", "score", "mass", "score_error"), **TASK)  # fmt: skip
+@lm.bound(
+    "6.1",
+    "by the continuous limit of the recursion",
+    steps=STEPS,
+    quantity=lm.option("excess", "what to return", "excess", "value", "score", "mass", "score_error"),
+    **TASK,
+)
 def reduced_run(steps: float, quantity: str = "excess", **given: float) -> float:
     """The exact dynamics after T steps: excess loss, C_1, p, δ or ‖S - S*‖."""
     task = _task(**given)
     path = follow_limit(task, [steps])
     value, at = path.value[0], reduced.pattern(task, path.gap[0])
-    return float({
-        "excess": reduced.excess(task, value, at), "value": value, "score": at.score, "mass": at.mass,
-        "score_error": reduced.score_error(task, at),
-    }[quantity])  # fmt: skip
+    computed = {"excess": reduced.excess(task, value, at), "score_error": reduced.score_error(task, at)}
+    return float((computed | {"value": value, "score": at.score, "mass": at.mass})[quantity])
 
 
-@bound("Lemma C.13, derived", "for χ = ‖V*‖²/(KD²) up to 0.005", slope=SLOPE, step_size=STEP)
+@lm.bound("Lemma C.13, derived", "for χ = ‖V*‖²/(KD²) up to 0.005", slope=SLOPE, step_size=STEP)
 def t1_estimate(slope: float, step_size: float) -> float:
     """Steps until C_1 reaches 0.95 C_1*: ln 0.05 / ln(1 - ηa_κ)."""
     if step_size * mean_square_slope(slope) >= 1:
@@ -91,22 +94,28 @@ def t1_estimate(slope: float, step_size: float) -> float:
     return float(reduced.first_phase(Task(2.0, 1.0, 1.0, slope, step_size)))
 
 
-@bound("Lemma C.17, derived", "of order KD²/(η‖V*‖²); phase 1 adds 2 to 6 over η", **TASK)
+@lm.bound("Lemma C.17, derived", "of order KD²/(η‖V*‖²); phase 1 adds 2 to 6 over η", **TASK)
 def T_star_estimate(**given: float) -> float:
     """Steps until p = 1/(2K), by quadrature on the slow manifold; 0 for D ≤ 2K."""
     task = _task(**given)
     return escape_integral(task) / task.step_size
 
 
-@bound("Theorem 3.1, derived", "for T far beyond T*; independent of κ, M and V*",
-       tokens=TOKENS, support=SUPPORT, step_size=STEP, steps=STEPS)  # fmt: skip
+@lm.bound(
+    "Theorem 3.1, derived",
+    "for T far beyond T*; independent of κ, M and V*",
+    tokens=TOKENS,
+    support=SUPPORT,
+    step_size=STEP,
+    steps=STEPS,
+)
 def excess_asymptote(tokens: float, support: float, step_size: float, steps: float) -> float:
     """The excess loss KD(D - K) / (4ηT)."""
     task = _task(tokens, support)
     return task.support * task.tokens * task.rest / (4 * step_size * steps)
 
 
-@bound("Lemma C.18, derived", "for T far beyond T*", steps=STEPS, **TASK)
+@lm.bound("Lemma C.18, derived", "for T far beyond T*", steps=STEPS, **TASK)
 def delta_asymptote(steps: float, **given: float) -> float:
     """The mass off the support, (D - K) √(K / (2a_κη‖V*‖²T))."""
     return float(late_mass(_task(**given), steps))
@@ -119,14 +128,18 @@ def late_mass(task: Task, steps: Any) -> Any:
     return (task.tokens - task.support) * xp.sqrt(task.support / pace)
 
 
-@bound("Theorem 3.2, corrected", moment=MOMENT, epsilon=parameter(
-    1.0, "ε", "excess loss that may remain", low=0, open_ends="low"), **TASK)  # fmt: skip
+@lm.bound(
+    "Theorem 3.2, corrected",
+    moment=MOMENT,
+    epsilon=lm.parameter(1.0, "ε", "excess loss that may remain", low=0, open_ends="low"),
+    **TASK,
+)
 def T_epsilon(moment: float, epsilon: float, **given: float) -> float:
     """Steps after which the excess loss on any data with second moments ξ is at most ε."""
     return float(steps_for(_task(**given), moment, epsilon))
 
 
-@bound("proof of Theorem 3.2", "by the continuous limit of the recursion", moment=MOMENT, steps=STEPS, **TASK)
+@lm.bound("proof of Theorem 3.2", "by the continuous limit of the recursion", moment=MOMENT, steps=STEPS, **TASK)
 def ood_bound(moment: float, steps: float, **given: float) -> float:
     """The largest excess loss after T steps on any data with second moments ξ."""
     task = _task(**given)
@@ -134,18 +147,29 @@ def ood_bound(moment: float, steps: float, **given: float) -> float:
     return float(right_side(task, moment, path.value[0], reduced.pattern(task, path.gap[0])))
 
 
-@bound("6.2, derived", "a linearised argument at the optimum, not a theorem",
-       outputs=parameter(10, "M", "outputs of a token", low=1, integer=True),
-       features=parameter(10, "d", "feature dimension", low=1, integer=True),
-       batch=parameter(100, "N", "samples of a step", low=1, integer=True),
-       noise=parameter(1.0, "σ_ξ", "standard deviation of the label noise", low=0), **TASK)  # fmt: skip
-def noise_floor(outputs: Any, features: Any, batch: Any, noise: Any, **given: Any) -> Any:
+@lm.bound(
+    "6.2, derived",
+    "a linearised argument at the optimum, not a theorem",
+    outputs=lm.parameter(10, "M", "outputs of a token", low=1, integer=True),
+    dimension=lm.parameter(10, "d", "feature dimension", low=1, integer=True),
+    batch=lm.parameter(100, "N", "samples of a step", low=1, integer=True),
+    label_noise=lm.parameter(1.0, "σ_ξ", "standard deviation of the label noise", low=0),
+    **TASK,
+)
+def noise_floor(outputs: Any, dimension: Any, batch: Any, label_noise: Any, **given: Any) -> Any:
     """The excess loss that online SGD settles at: ηMdDa_κσ²/(4NK) + ηa_κσ²‖V*‖²(K - 1)/(4NK²)."""
     D, K = given["tokens"], given["support"]
-    pace = given["step_size"] * mean_square_slope(given["slope"]) * noise**2 / (4 * batch * K)
-    return pace * (outputs * features * D + given["strength"] * (K - 1) / K)
+    pace = given["step_size"] * mean_square_slope(given["slope"]) * label_noise**2 / (4 * batch * K)
+    return pace * (outputs * dimension * D + given["strength"] * (K - 1) / K)
 
 
 BOUNDS = (
-    reduced_run, t1_estimate, T_star_estimate, excess_asymptote, delta_asymptote, T_epsilon, ood_bound, noise_floor,
-)  # fmt: skip
+    reduced_run,
+    t1_estimate,
+    T_star_estimate,
+    excess_asymptote,
+    delta_asymptote,
+    T_epsilon,
+    ood_bound,
+    noise_floor,
+)

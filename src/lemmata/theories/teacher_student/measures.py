@@ -1,16 +1,16 @@
-"""What claims and figures of this theory read off the data sets: windows of time, late slopes, reduced problems."""
+"""What claims and figures of this theory read off the data sets: windows of time, late exponents, reduced problems."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
-from lemmata.lab.claims import NotApplicable
+import lemmata as lm
 from lemmata.theories.teacher_student.bounds import right_side
-from lemmata.theories.teacher_student.reduced import Pattern, Task, at_score
-from lemmata.theories.teacher_student.setting import SEPARATED
+from lemmata.theories.teacher_student.dynamics.reduced import Pattern, Task, at_score
 
 
 def task_of(data: xr.Dataset) -> Task:
@@ -19,42 +19,22 @@ def task_of(data: xr.Dataset) -> Task:
 
 
 def pattern_of(data: xr.Dataset) -> Pattern:
-    """p, δ and Q at every record."""
+    """The two values of S at every record."""
     return at_score(task_of(data), data.score, data.mass)
-
-
-def separated(data: xr.Dataset) -> xr.Dataset:
-    """The data, if phases 1 and 2 are separated in all of them: χ ≤ 0.005."""
-    largest = float(data.separation.max())
-    if largest > SEPARATED:
-        raise NotApplicable(f"conditions not met: χ = {largest:.3g}, and phases are separated up to {SEPARATED:g}")
-    return data
 
 
 def multiples(data: xr.Dataset) -> xr.DataArray:
     """t / T*."""
-    return data.step / data.escape
-
-
-def at_multiple(values: xr.DataArray, data: xr.Dataset, multiple: float) -> xr.DataArray:
-    """The value at this multiple of T*, which must be a record."""
-    off = abs(multiples(data) / multiple - 1)
-    if not bool((off.min("record") < 1e-3).all()):
-        raise NotApplicable(f"there is no record at {multiple:g} T*")
-    return values.isel(record=off.fillna(np.inf).argmin("record")).drop_vars("record", errors="ignore")
+    return (data.step / data.escape_step).rename("T/T*")
 
 
 def late_slope(values: xr.DataArray, data: xr.Dataset, low: float = 1e2, high: float = 1e4) -> xr.DataArray:
-    """The exponent in t over [low, high] T*: least squares of logarithms; NaN where a value is not positive."""
+    """The exponent in t over [low, high] T*; NaN where a value is not positive."""
     times = multiples(data)
     window = (times >= low * (1 - 1e-6)) & (times <= high * (1 + 1e-6))
     if not bool((window.sum("record") >= 3).all()):
-        raise NotApplicable(f"there are no records over [{low:g}, {high:g}] T*")
-    sound = ((values > 0) | ~window).all("record")
-    x = np.log(data.step.where(window & (data.step > 0)))
-    y = np.log(values.where(window & (values > 0)))
-    centred = x - x.mean("record")
-    return ((centred * y).sum("record") / (centred**2).sum("record")).where(sound)
+        raise lm.NotApplicable(f"there are no records over [{low:g}, {high:g}] T*")
+    return lm.log_slopes(values, "record", x=data.step, where=window)
 
 
 def product_gap(data: xr.Dataset) -> xr.DataArray:
@@ -62,11 +42,25 @@ def product_gap(data: xr.Dataset) -> xr.DataArray:
     return (1 - data.value + data.value * data.mass) / data.support_count
 
 
-def over_slopes(values: xr.DataArray, reduce: str = "max") -> xr.DataArray:
-    """The worst over the activations."""
-    return getattr(values, reduce)("negative_slope", skipna=False)
+def over_slopes(values: xr.DataArray) -> xr.DataArray:
+    """The largest over the activations; what is absent in one of them is absent."""
+    return values.max("negative_slope", skipna=False)
 
 
+def extremes(values: xr.DataArray, dim: str = "cell") -> xr.DataArray:
+    """The least and the largest over all cells, by seed."""
+    dims = [each for each in values.dims if each != "seed"]
+    return lm.stack({"least": values.min(dims, skipna=False), "largest": values.max(dims, skipna=False)}, dim)
+
+
+QUANTITIES: dict[str, Callable[[xr.Dataset], xr.DataArray]] = {
+    "off_support": lambda data: data.mass / data.support_count,
+    "score_error": lambda data: data.score_error,
+    "value_error": lambda data: data.value_error,
+    "excess": lambda data: data.excess,
+    "product": lambda data: abs(product_gap(data)),
+}
+"""What is followed late: 1/K - p = δ/K, ‖S - S*‖, ‖W_V - V*‖/‖V*‖, the excess loss, |1/K - pC_1|."""
 READ_AT = 1e9
 """ηT at which the powers of D are read."""
 MOMENT, EPSILON = 10.0, 50.0

@@ -7,10 +7,10 @@ from typing import Any
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from lemmata.theories.teacher_student import reduced
+from lemmata.theories.teacher_student.dynamics import reduced
+from lemmata.theories.teacher_student.dynamics.population import population_excess
+from lemmata.theories.teacher_student.dynamics.reduced import Scalars, Task
 from lemmata.theories.teacher_student.network import Weights
-from lemmata.theories.teacher_student.population import population_excess
-from lemmata.theories.teacher_student.reduced import Scalars, Task
 from lemmata.theories.teacher_student.teachers import Teacher
 
 
@@ -52,7 +52,7 @@ def off_pattern(
 
 
 def _shared(task: Task, state: Scalars, gap: Any, at: reduced.Pattern) -> dict[str, Array]:
-    """What follows from the scalars alone."""
+    """The probes that C_1, C_2, C_3 and the two values of S determine."""
     return {
         "value": state.value,
         "support_logit": state.support,
@@ -63,7 +63,7 @@ def _shared(task: Task, state: Scalars, gap: Any, at: reduced.Pattern) -> dict[s
         "odds": at.mass / (task.support * at.score),
         "quasi_scale": reduced.quasi_scale(task, at),
         # α has no meaning at the very start, where p = 1/D
-        "deviation": jnp.where(at.lead > 1e-6, reduced.deviation(task, state.value, at), jnp.nan),
+        "deviation": jnp.where(at.over_uniform > 1e-6, reduced.deviation(task, state.value, at), jnp.nan),
     }
 
 

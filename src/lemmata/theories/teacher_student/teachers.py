@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from lemmata.lab.simulation import generator
+import lemmata as lm
 
 if TYPE_CHECKING:
     from lemmata.theories.teacher_student.setting import Setting
@@ -46,11 +46,11 @@ def make_teacher(setting: Setting, seed: int) -> Teacher:
     """The teacher of a run, with the defect of the setting."""
     scores = score_matrix(setting, seed)
     positions = position_matrix(setting, seed)
-    covariance = np.ones(setting.features)
+    covariance = np.ones(setting.dimension)
     if setting.defect == "skew_positions":
-        positions = generator(seed, "positions").standard_normal(positions.shape) / math.sqrt(setting.tokens)
+        positions = lm.generator(seed, "positions").standard_normal(positions.shape) / math.sqrt(setting.tokens)
     elif setting.defect == "coloured_inputs":
-        covariance = np.linspace(*COLOURS, setting.features)
+        covariance = np.linspace(*COLOURS, setting.dimension)
     elif setting.defect == "uneven_weights":
         scores = _uneven(scores)
     elif setting.defect == "extra_support":
@@ -81,7 +81,7 @@ def from_supports(supports: Int[np.ndarray, "token support"]) -> Float[np.ndarra
 def score_matrix(setting: Setting, seed: int) -> Float[np.ndarray, "token token"]:
     """S* of the setting's teacher."""
     D, K = setting.tokens, setting.support
-    rng = generator(seed, "scores")
+    rng = lm.generator(seed, "scores")
     match setting.teacher:
         case "cnn":
             return pooling(D, K)
@@ -165,8 +165,8 @@ def _grid(setting: Setting) -> tuple[int, int, int]:
 
 def value_matrix(setting: Setting, seed: int) -> Float[np.ndarray, "output feature"]:
     """V* of the setting: drawn, its rows normalised if asked, then rescaled to `strength`."""
-    rng = generator(seed, "values")
-    M, d = setting.outputs, setting.features
+    rng = lm.generator(seed, "values")
+    M, d = setting.outputs, setting.dimension
     kind = setting.value_law
     if kind == "teacher":
         kind = "identity" if setting.teacher == "sts" else "gaussian"
@@ -183,7 +183,7 @@ def value_matrix(setting: Setting, seed: int) -> Float[np.ndarray, "output featu
         values = np.abs(values)
     if kind in ("scaled_rows", "equal_rows"):
         values *= (0.5 * 2.0 ** (np.arange(M) % 3))[:, None]
-    if setting.normalize_rows:
+    if setting.normalise_rows:
         values = values / np.linalg.norm(values, axis=1, keepdims=True)
     if setting.strength > 0:
         values = values * math.sqrt(setting.strength / np.sum(values**2))
@@ -198,7 +198,7 @@ def known_strength(setting: Setting) -> float:
     """‖V*‖² where the setting says it without a draw, else 0."""
     if setting.strength > 0:
         return setting.strength
-    if setting.normalize_rows:
+    if setting.normalise_rows:
         return float(setting.outputs)
     if setting.value_law == "given":
         return float(np.sum(np.asarray(setting.given_values, float) ** 2))
@@ -227,7 +227,7 @@ def position_matrix(setting: Setting, seed: int) -> Float[np.ndarray, "position 
             return fourier(D)
         case "given":
             return np.asarray(setting.given_positions, float)
-    q, r = np.linalg.qr(generator(seed, "positions").standard_normal((D, D)))
+    q, r = np.linalg.qr(lm.generator(seed, "positions").standard_normal((D, D)))
     return q * np.sign(np.diag(r))
 
 
@@ -358,10 +358,10 @@ def _support_refusals(setting: Setting) -> Iterator[str]:
 
 
 def _value_refusals(setting: Setting) -> Iterator[str]:
-    M, d = setting.outputs, setting.features
+    M, d = setting.outputs, setting.dimension
     identity = setting.value_law == "identity" or (setting.value_law == "teacher" and setting.teacher == "sts")
     if identity and d != M:
-        yield f"outputs = {M} is not allowed: with V* the identity it equals features = {d}."
+        yield f"outputs = {M} is not allowed: with V* the identity it equals dimension = {d}."
     if setting.value_law == "two_rows" and (len(SHARES) != M or d < M):
         yield f"value_law = two_rows has outputs = {len(SHARES)} and at least as many features, not {M} and {d}."
     if setting.value_law == "given":

@@ -1,75 +1,161 @@
-"""One run, by training or by the exact theory; every dynamics leaves the same variables."""
+"""One run, by training or by the exact theory; every dynamics leaves the same variables.
+
+`prepare` does the host work: the teacher, the times t_1 and T* of the exact dynamics, the steps of the records, and,
+where the run is the exact theory itself, its path.
+"""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+import numpy as np
+from jaxtyping import Array, Float, Int
 
-from lemmata.lab.simulation import Variable, piece, simulation, stream
-from lemmata.lab.training import loop
-from lemmata.theories.teacher_student import online
+import lemmata as lm
 from lemmata.theories.teacher_student.bounds import noise_floor
 from lemmata.theories.teacher_student.data import draw_sample
-from lemmata.theories.teacher_student.dynamics import population, reduced_matrices, task_of
+from lemmata.theories.teacher_student.dynamics import online
+from lemmata.theories.teacher_student.dynamics.descent import population, reduced_matrices
+from lemmata.theories.teacher_student.dynamics.limit import Path, follow_limit
+from lemmata.theories.teacher_student.dynamics.reduced import Scalars, Task, from_gap, task_of
+from lemmata.theories.teacher_student.dynamics.times import event_steps, follow_recursion, record_steps
 from lemmata.theories.teacher_student.network import half_mean_square, respond
-from lemmata.theories.teacher_student.plan import Plan, make_plan
 from lemmata.theories.teacher_student.probes import cosine, reduced_probe
 from lemmata.theories.teacher_student.setting import Setting
-from lemmata.theories.teacher_student.teachers import Teacher
+from lemmata.theories.teacher_student.teachers import Teacher, make_teacher, value_matrix
 
 R = ("record",)
 SCALARS = (
-    Variable("step", R, "t", "training step"),
-    Variable("value", R, "C_1", "component of W_V along V*"),
-    Variable("support_logit", R, "C_2", "mean logit on the supports"),
-    Variable("rest_logit", R, "C_3", "minus the mean logit off the supports"),
-    Variable("gap", R, "c", "gap of the logits between support and rest"),
-    Variable("score", R, "p", "mean score on the supports"),
-    Variable("mass", R, "δ", "mean mass of a column off its support"),
-    Variable("odds", R, "o", "mass off the support over mass on it"),
-    Variable("quasi_scale", R, "C_1*", "minimiser over C_1 at this p"),
-    Variable("deviation", R, "α", "deviation of C_1 from C_1* in the proof's unit (absent at p = 1/D)", True),
-    Variable("excess", R, "L - L_opt", "excess loss, closed form (absent where attention sees inputs)", True),
-    Variable("score_error", R, "‖S - S*‖_F", "error of the scores"),
-    Variable("value_error", R, "‖W_V - V*‖/‖V*‖", "relative error of the values"),
-    Variable("cosine", R, "cos(W_V, V*)", "cosine of values and their target"),
-    Variable("row_cosine", R, "", "the least cosine of a row of W_V with its target"),
-    Variable("off_values", R, "max|W_V - C_1V*|", "distance of the values from the pattern"),
-    Variable("off_scores", R, "max|S - pattern|", "distance of the scores from the pattern"),
-    Variable("support_spread", R, "", "largest minus smallest score on the supports"),
-    Variable("rest_spread", R, "", "largest minus smallest score off the supports"),
+    lm.Variable("value", R, "C_1", "component of W_V along V*"),
+    lm.Variable("support_logit", R, "C_2", "mean logit on the supports"),
+    lm.Variable("rest_logit", R, "C_3", "minus the mean logit off the supports"),
+    lm.Variable("gap", R, "c", "gap of the logits between support and rest"),
+    lm.Variable("score", R, "p", "mean score on the supports"),
+    lm.Variable("mass", R, "δ", "mean mass of a column off its support"),
+    lm.Variable("odds", R, "o", "mass off the support over mass on it"),
+    lm.Variable("quasi_scale", R, "C_1*", "minimiser over C_1 at this p"),
+    lm.Variable("deviation", R, "α", "deviation of C_1 from C_1* in the proof's unit (absent at p = 1/D)", True),
+    lm.Variable("excess", R, "L - L_opt", "excess loss, closed form (absent where attention sees inputs)", True),
+    lm.Variable("score_error", R, "‖S - S*‖_F", "error of the scores"),
+    lm.Variable("value_error", R, "‖W_V - V*‖/‖V*‖", "relative error of the values"),
+    lm.Variable("cosine", R, "cos(W_V, V*)", "cosine of values and their target"),
+    lm.Variable("row_cosine", R, "", "the least cosine of a row of W_V with its target"),
+    lm.Variable("off_values", R, "max|W_V - C_1V*|", "distance of the values from the pattern"),
+    lm.Variable("off_scores", R, "max|S - pattern|", "distance of the scores from the pattern"),
+    lm.Variable("support_spread", R, "", "largest minus smallest score on the supports"),
+    lm.Variable("rest_spread", R, "", "largest minus smallest score off the supports"),
 )
 # no variable is called like a field of the setting, which may be an axis
 EVENTS = (
-    Variable("token_count", (), "D", "tokens"),
-    Variable("support_count", (), "K", "tokens that an output column averages"),
-    Variable("slope", (), "κ", "slope of σ below 0"),
-    Variable("eta", (), "η", "step size"),
-    Variable("squared_norm", (), "‖V*‖²", "squared norm of the teacher's values"),
-    Variable("row_norms", (), "Σ‖v_m*‖", "sum of the norms of the teacher's rows"),
-    Variable("separation", (), "χ", "‖V*‖²/(KD²), small where phases 1 and 2 are separated"),
-    Variable("fitted", (), "t_1", "first step of the exact dynamics with C_1 ≥ 0.95 C_1*"),
-    Variable("escape", (), "T*", "first step of the exact dynamics with p ≥ 1/(2K)"),
+    lm.Variable("token_count", (), "D", "tokens"),
+    lm.Variable("support_count", (), "K", "tokens that an output column averages"),
+    lm.Variable("slope", (), "κ", "slope of σ below 0"),
+    lm.Variable("eta", (), "η", "step size"),
+    lm.Variable("squared_norm", (), "‖V*‖²", "squared norm of the teacher's values"),
+    lm.Variable("row_norms", (), "Σ‖v_m*‖", "sum of the norms of the teacher's rows"),
+    lm.Variable("separation", (), "χ", "‖V*‖²/(KD²), small where phases 1 and 2 are separated"),
+    lm.Variable("fitted_step", (), "t_1", "first step of the exact dynamics with C_1 ≥ 0.95 C_1*"),
+    lm.Variable("escape_step", (), "T*", "first step of the exact dynamics with p ≥ 1/(2K)"),
 )
-DIVERGED = Variable("diverged", (), "", "1 if training left the finite numbers and was frozen")
-FLOOR = Variable("floor", (), "", "estimate of the excess loss at which online SGD settles")
+NOISE_FLOOR = lm.Variable("noise_floor", (), "", "estimate of the excess loss at which online SGD settles")
 WORST = (
-    Variable("worst_values", (), "", "largest distance of W_V from the recursion's C_1V* at any step", True),
-    Variable("worst_scores", (), "", "largest distance of S from the recursion's matrix of two values", True),
+    lm.Variable("worst_values", (), "", "largest distance of W_V from the recursion's C_1V* at any step", True),
+    lm.Variable("worst_scores", (), "", "largest distance of S from the recursion's matrix of two values", True),
 )
 OUTPUTS = (
-    Variable("batch_excess", R, "", "clean excess loss on a fixed Gaussian batch"),
-    Variable("rolled_cosine", R, "", "cosine of W_V with V* whose columns are rolled by one, a control"),
-    Variable("ood_batch", R, "", "excess loss on a fixed noisy batch of exponential inputs"),
-    Variable("ood_clean", R, "½Δ²", "half the mean squared distance of student and teacher on that batch"),
-    Variable("part_norm", ("record", "part"), "", "norms of the blocks of W_V and W_KQ over [X; P]"),
-    Variable("score_map", ("key_token", "query_token"), "S", "scores at the last step", True),
-    Variable("target_map", ("key_token", "query_token"), "S*", "scores of the teacher", True),
+    lm.Variable("batch_excess", R, "", "clean excess loss on a fixed Gaussian batch"),
+    lm.Variable("rolled_cosine", R, "", "cosine of W_V with V* whose columns are rolled by one, a control"),
+    lm.Variable("ood_batch", R, "", "excess loss on a fixed noisy batch of exponential inputs"),
+    lm.Variable("ood_clean", R, "½Δ²", "half the mean squared distance of student and teacher on that batch"),
+    lm.Variable("part_norm", ("record", "part"), "", "norms of the blocks of W_V and W_KQ over [X; P]"),
+    lm.Variable("score_map", ("key_token", "query_token"), "S", "scores at the last step", True),
+    lm.Variable("target_map", ("key_token", "query_token"), "S*", "scores of the teacher", True),
 )
+
+
+class Prepared(NamedTuple):
+    """What a run starts from."""
+
+    teacher: Teacher | None
+    """absent where the exact dynamics need no matrices"""
+    strength: Float[Any, ""]
+    """‖V*‖²"""
+    row_norms: Float[Any, ""]
+    """Σ‖v_m*‖, which the paper prints in the place of ‖V*‖²"""
+    fitted_step: Float[Any, ""]
+    """t_1"""
+    escape_step: Float[Any, ""]
+    """T*"""
+    at: Float[Any, " record"]
+    """the steps of the records, -1 where one is not used"""
+    path: Scalars | None
+    """the exact dynamics at the records"""
+    diverged: Float[Any, ""]
+    """1 if the exact dynamics left the finite numbers"""
+
+
+Schedule = Callable[[float, float], np.ndarray]
+
+
+def prepare(setting: Setting, seed: int, schedule: Schedule | None = None) -> Prepared:
+    """The host work of one run. The exact dynamics are followed here, in float64 whatever the run is in.
+
+    `schedule` gives the times of the records from t_1 and T*; without one they are those of the setting. Matrices of
+    the teacher are made where something reads them: a reduced run of 10⁴ tokens has no room for them.
+    """
+    matrices = setting.dynamics in ("population", "online") or setting.track == "outputs" or schedule is not None
+    values = value_matrix(setting, seed)
+    strength = float(np.sum(values**2))
+    task = task_of(setting, strength)
+    fitted, escape = event_steps(task)
+    at = record_steps(setting, task, escape) if schedule is None else schedule(fitted, escape)
+    path, diverged = None, 0.0
+    if setting.dynamics == "limit":
+        path = _limit_path(setting, task, at)
+    elif setting.dynamics == "recursion":
+        path, diverged = _recursion_path(setting, task, at)
+    return Prepared(
+        make_teacher(setting, seed) if matrices else None,
+        np.asarray(strength),
+        np.sum(np.linalg.norm(values, axis=1)),
+        np.asarray(fitted),
+        np.asarray(escape),
+        at.astype(float),
+        path,
+        np.asarray(diverged),
+    )
+
+
+def _limit_path(setting: Setting, task: Task, at: np.ndarray) -> Scalars:
+    times = tuple(at[at >= 0])
+    start, trained = (setting.start_scale, setting.start_gap), (setting.train_values, setting.train_attention)
+    path = _followed(task, times, start, trained)
+    unused = (0, len(at) - len(times))
+    value, gap = (np.pad(scalar, unused, constant_values=np.nan) for scalar in (path.value, path.gap))
+    return from_gap(task, value, gap)
+
+
+@functools.lru_cache(maxsize=256)
+def _followed(task: Task, times: tuple[float, ...], start: tuple[float, float], trained: tuple[float, float]) -> Path:
+    """The limit is the same for every law of test data and every seed with the same ‖V*‖²."""
+    value, gap = start
+    train_values, train_attention = trained
+    return follow_limit(task, times, value=value, gap=gap, train_values=train_values, train_attention=train_attention)
+
+
+def _recursion_path(setting: Setting, task: Task, at: Int[np.ndarray, " record"]) -> tuple[Scalars, float]:
+    with lm.numerics("float64"):
+        start = from_gap(task, setting.start_scale, setting.start_gap)
+        trained = (setting.train_values, setting.train_attention)
+        kink = setting.kink if setting.start == "slope" else None
+        run = follow_recursion(task, at.astype(np.int32), start, trained, kink)
+        return Scalars(**jax.device_get(run.records)), float(run.diverged)
+
+
 Answer = Callable[[Any, Float[Array, "feature sample token"]], Float[Array, "output sample token"]]
 
 
@@ -78,9 +164,9 @@ def output_probe(
 ) -> Callable[[Any], dict[str, Array]]:
     """A probe of outputs on fixed test data; `answer(state, inputs)` is the student's, `values(state)` its W_V."""
     slope, samples = problem.negative_slope, problem.test_samples
-    clean_key, shifted_key = jax.random.split(stream(key, "test"))
+    clean_key, shifted_key = jax.random.split(lm.stream(key, "test"))
     clean = draw_sample(clean_key, teacher, samples, slope, 0.0)
-    shifted = draw_sample(shifted_key, teacher, samples, slope, problem.noise, "exponential")
+    shifted = draw_sample(shifted_key, teacher, samples, slope, problem.label_noise, "exponential")
     target = respond(teacher.values, teacher.scores, shifted.inputs, slope)
     rolled = jnp.roll(teacher.values, 1, axis=1)
 
@@ -98,8 +184,8 @@ def output_probe(
 
 def _maps(problem: Setting, teacher: Teacher, scores: Array) -> dict[str, Array]:
     """S and S*, each in a corner of a matrix of `map_room` rows."""
-    put = lambda matrix: jnp.full((problem.map_room,) * 2, jnp.nan).at[: len(matrix), : len(matrix)].set(matrix)  # noqa: E731
-    return {"score_map": put(scores), "target_map": put(teacher.scores)}
+    room, used = jnp.full((problem.map_room,) * 2, jnp.nan), slice(len(scores))
+    return {"score_map": room.at[used, used].set(scores), "target_map": room.at[used, used].set(teacher.scores)}
 
 
 def _part_norms(values: Array, attention: Array) -> Float[Array, "*record part"]:
@@ -108,89 +194,106 @@ def _part_norms(values: Array, attention: Array) -> Float[Array, "*record part"]
     return jnp.stack([norms.get(name, jnp.zeros_like(values)) for name in online.PARTS], axis=-1)
 
 
-@piece("dynamics", "student", "start", "softmax_rows", "track", "batch", "test_samples", "map_room")
-def train(problem: Setting, key: jax.Array, plan: Plan) -> dict[str, Array]:
+@lm.piece("dynamics", "student", "start", "softmax_rows", "track", "batch", "test_samples", "map_room")
+def train(problem: Setting, key: jax.Array, prepared: Prepared) -> dict[str, Array]:
     """Population gradient descent or online SGD in full matrices."""
-    teacher = plan.teacher
+    teacher, task = prepared.teacher, task_of(problem, prepared.strength)
     assert teacher is not None
     if problem.dynamics == "online":
-        moving = online.online(problem, key, plan)
-        answer: Answer = lambda state, inputs: online.answer(problem, teacher, state.parameters, inputs)  # noqa: E731
+        moving = online.online(problem, key, task, teacher)
     else:
-        moving = population(problem, plan)
-        answer = lambda state, inputs: respond(*moving.matrices(state), inputs, problem.negative_slope)  # noqa: E731
+        moving = population(problem, task, teacher)
+
+    def answer(state: Any, inputs: Array) -> Array:
+        if problem.dynamics == "online":
+            return online.answer(problem, teacher, state.parameters, inputs)
+        return respond(*moving.matrices(state), inputs, problem.negative_slope)
+
     outputs = None
     if problem.track == "outputs":
         outputs = output_probe(problem, key, teacher, answer, lambda state: moving.matrices(state)[0])
 
     def probe(state: Any, previous: Any) -> dict[str, Array]:
-        found = moving.probe(state) | ({} if outputs is None else outputs(state))
+        probed = moving.probe(state) | ({} if outputs is None else outputs(state))
         if outputs is not None and problem.dynamics == "population":
-            found["part_norm"] = _part_norms(*(jnp.linalg.norm(matrix) for matrix in state.weights))
-        return found
+            probed["part_norm"] = _part_norms(*(jnp.linalg.norm(matrix) for matrix in state.weights))
+        return probed
 
-    run = loop(moving.step, moving.start, probe, plan.at.astype(jnp.int32))
-    found = run.records | {"step": run.step, "diverged": run.diverged}
-    found |= {f"worst_{name}": off for name, off in moving.worst(run.state).items()}
+    run = lm.loop(moving.step, moving.start, probe, prepared.at.astype(jnp.int32))
+    results = run.results() | {f"worst_{name}": off for name, off in moving.worst(run.state).items()}
     if outputs is not None:
-        found |= _maps(problem, teacher, moving.matrices(run.state)[1])
-    return found
+        results |= _maps(problem, teacher, moving.matrices(run.state)[1])
+    return results
 
 
-@piece("track", "test_samples", "map_room")
-def follow(problem: Setting, key: jax.Array, plan: Plan) -> dict[str, Array]:
-    """The exact dynamics along the path of the plan, seen through the same probes."""
-    task, states = task_of(problem, plan), plan.path
+@lm.piece("track", "test_samples", "map_room")
+def follow(problem: Setting, key: jax.Array, prepared: Prepared) -> dict[str, Array]:
+    """The exact dynamics along the path that `prepare` found, seen through the same probes."""
+    task, states = task_of(problem, prepared.strength), prepared.path
     assert states is not None
-    found = jax.vmap(lambda state: reduced_probe(task, state))(states)
+    results = jax.vmap(lambda state: reduced_probe(task, state))(states)
     if problem.track == "outputs":
-        teacher = plan.teacher
+        teacher = prepared.teacher
         assert teacher is not None
-        answer: Answer = lambda state, inputs: respond(  # noqa: E731
-            *reduced_matrices(task, teacher, state), inputs, problem.negative_slope
-        )
-        values = lambda state: state.value * teacher.values  # noqa: E731
-        found |= jax.lax.map(output_probe(problem, key, teacher, answer, values), states)
-        used = jnp.sum(plan.at >= 0)
+
+        def answer(state: Scalars, inputs: Array) -> Array:
+            return respond(*reduced_matrices(task, teacher, state), inputs, problem.negative_slope)
+
+        probe = output_probe(problem, key, teacher, answer, lambda state: state.value * teacher.values)
+        results |= jax.lax.map(probe, states)
+        used = jnp.sum(prepared.at >= 0)
         last = jax.tree.map(lambda path: jnp.asarray(path)[used - 1], states)
-        found |= _maps(problem, teacher, reduced_matrices(task, teacher, last)[1])
+        results |= _maps(problem, teacher, reduced_matrices(task, teacher, last)[1])
         inside = (teacher.scores > 0).astype(teacher.scores.dtype)
-        norms = [jnp.linalg.norm(part) for part in (teacher.values, inside, 1 - inside)]
+        norms = [jnp.linalg.norm(matrix) for matrix in (teacher.values, inside, 1 - inside)]
         logits = jnp.sqrt((states.support * norms[1]) ** 2 + (states.rest * norms[2]) ** 2)
-        found["part_norm"] = _part_norms(jnp.abs(states.value) * norms[0], logits)
-    sound = jnp.isfinite(states.value)
-    nothing = jnp.zeros(())
-    step = jnp.where(sound, plan.at, jnp.nan)
-    return found | {"step": step, "diverged": plan.diverged, "worst_values": nothing, "worst_scores": nothing}
+        results["part_norm"] = _part_norms(jnp.abs(states.value) * norms[0], logits)
+    step = jnp.where(jnp.isfinite(states.value), prepared.at, jnp.nan)
+    flags = {"step": step, "last_step": jnp.nanmax(step), "diverged": prepared.diverged}
+    return results | flags | {"worst_values": jnp.zeros(()), "worst_scores": jnp.zeros(())}
 
 
-@simulation(
-    *SCALARS, *EVENTS, FLOOR, DIVERGED, *WORST, *OUTPUTS,
-    labels={"part": online.PARTS}, prepare=make_plan, precision="float64",
-)  # fmt: skip
-def simulate(problem: Setting, key: jax.Array, prepared: Plan) -> dict[str, Array]:
+@lm.simulation(
+    *lm.RUN,
+    *SCALARS,
+    *EVENTS,
+    NOISE_FLOOR,
+    *WORST,
+    *OUTPUTS,
+    labels={"part": online.PARTS},
+    prepare=prepare,
+    precision="float64",
+)
+def simulate(problem: Setting, key: jax.Array, prepared: Prepared) -> dict[str, Array]:
     """One run: its records and event times, and with track=outputs what it answers on test data."""
-    plan = jax.tree.map(jnp.asarray, prepared)
+    prepared = jax.tree.map(jnp.asarray, prepared)
     exact = problem.dynamics in ("recursion", "limit")
-    found = events_of(problem, plan)
+    events = events_of(problem, prepared)
     floor = noise_floor(
-        problem.outputs, problem.features, problem.batch, problem.noise, tokens=found["token_count"],
-        support=found["support_count"], strength=plan.strength, slope=found["slope"], step_size=found["eta"],
-    )  # fmt: skip
-    return (follow if exact else train)(problem, key, plan) | found | {"floor": floor}
+        problem.outputs,
+        problem.dimension,
+        problem.batch,
+        problem.label_noise,
+        tokens=events["token_count"],
+        support=events["support_count"],
+        strength=prepared.strength,
+        slope=events["slope"],
+        step_size=events["eta"],
+    )
+    return (follow if exact else train)(problem, key, prepared) | events | {"noise_floor": floor}
 
 
-def events_of(problem: Setting, plan: Plan) -> dict[str, Array]:
-    """What a plan says of a whole run."""
-    real = plan.strength.dtype
+def events_of(problem: Setting, prepared: Prepared) -> dict[str, Array]:
+    """Sizes and event times of a whole run."""
+    real = prepared.strength.dtype
     return {
         "token_count": jnp.asarray(problem.token_count, real),
         "support_count": jnp.asarray(problem.support_count, real),
         "slope": jnp.asarray(problem.negative_slope, real),
         "eta": jnp.asarray(problem.step_size, real),
-        "squared_norm": plan.strength,
-        "row_norms": plan.norms,
-        "separation": task_of(problem, plan).separation,
-        "fitted": plan.fitted,
-        "escape": plan.escape,
+        "squared_norm": prepared.strength,
+        "row_norms": prepared.row_norms,
+        "separation": task_of(problem, prepared.strength).separation,
+        "fitted_step": prepared.fitted_step,
+        "escape_step": prepared.escape_step,
     }

@@ -1,6 +1,6 @@
-"""The document's calculators: width, samples, iterations, thresholds, attention (Definition A.2.2), caps and margins.
+"""The paper's calculators: width, samples, iterations, thresholds, attention (Definition A.2.2), caps and margins.
 
-Constants inside Theta, Omega are never given by the document; they are parameters that default to 1. A calculator
+Constants inside Theta, Omega are never given by the paper; they are parameters that default to 1. A calculator
 returns inf where its base is not positive.
 """
 
@@ -11,22 +11,22 @@ from typing import Any
 
 import numpy as np
 
-from lemmata.lab.bounds import bound, parameter
-from lemmata.lab.errors import UserError
+import lemmata as lm
+from lemmata.theories.vit.setting import discount
 
-ONES = "constants that the document does not give are 1 unless set"
+ONES = "constants that the paper does not give are 1 unless set"
 
-_ALPHA = parameter(0.4, "α_*", "fraction of label-relevant tokens", low=0, high=1, open_ends="low")
-_SIGMA = parameter(0.1, "σ", "error of the initial value map", low=0)
-_DELTA = parameter(0.2, "δ", "error of the initial key and query maps", low=0)
-_TAU = parameter(0.0, "τ", "token noise radius", low=0)
-_C = parameter(1.0, "C", "leading constant", low=0, open_ends="low")
-_PATTERNS = parameter(5, "M", "number of patterns", low=1, integer=True)
-_SAMPLES = parameter(100, "N", "training samples", low=1, integer=True)
-_TOKENS = parameter(50, "|S|", "tokens of the sample", low=1, integer=True)
-_RELEVANT = parameter(25, "|S_1|", "label-relevant tokens of the sample", low=0, integer=True)
-_LOGIT = parameter(1.0, "‖q_1‖", "norm of the discriminative query feature", low=0)
-_ETA = parameter(0.1, "η", "step size", low=0, open_ends="low")
+_ALPHA = lm.parameter(0.4, "α_*", "fraction of label-relevant tokens", low=0, high=1, open_ends="low")
+_SIGMA = lm.parameter(0.1, "σ", "error of the initial value map", low=0)
+_DELTA = lm.parameter(0.2, "δ", "error of the initial key and query maps", low=0)
+_TAU = lm.parameter(0.0, "τ", "token noise radius", low=0)
+_C = lm.parameter(1.0, "C", "leading constant", low=0, open_ends="low")
+_PATTERNS = lm.parameter(5, "M", "number of patterns", low=1, integer=True)
+_SAMPLES = lm.parameter(100, "N", "training samples", low=1, integer=True)
+_TOKENS = lm.parameter(50, "|S|", "tokens of the sample", low=1, integer=True)
+_RELEVANT = lm.parameter(25, "|S_1|", "label-relevant tokens of the sample", low=0, integer=True)
+_LOGIT = lm.parameter(1.0, "‖q_1‖", "norm of the discriminative query feature", low=0)
+_ETA = lm.parameter(0.1, "η", "step size", low=0, open_ends="low")
 
 
 def _inverse_square(base: Any) -> Any:
@@ -35,73 +35,68 @@ def _inverse_square(base: Any) -> Any:
     return np.where(base > 0, np.where(base > 0, base, 1.0) ** -2, np.inf)[()]
 
 
-def _discount(sigma: Any, delta: Any, tau: Any) -> Any:
-    """e^{-(δ+τ)} (1-σ-τ) of condition (2.8); the theorem says nothing unless it is positive."""
-    return np.exp(-(np.asarray(delta, float) + tau)) * (1 - np.asarray(sigma, float) - tau)
-
-
-@bound("Theorem 1, m ≳ M² log N", ONES, M=_PATTERNS, N=_SAMPLES, C=_C)
+@lm.bound("Theorem 1, m ≳ M² log N", ONES, M=_PATTERNS, N=_SAMPLES, C=_C)
 def width_bound(M: Any, N: Any, C: Any = 1.0) -> Any:
     """Neurons that suffice: C M² log N."""
     return C * np.asarray(M, float) ** 2 * np.log(N)
 
 
-@bound(
+@lm.bound(
     "(2.8)",
-    alpha_conf=parameter(0.1, "α_#", "fraction of confusion tokens", low=0, high=1),
+    alpha_conf=lm.parameter(0.1, "α_#", "fraction of confusion tokens", low=0, high=1),
     sigma=_SIGMA,
     delta=_DELTA,
     tau=_TAU,
 )
 def alpha_threshold(alpha_conf: Any, sigma: Any, delta: Any, tau: Any = 0.0) -> Any:
     """Smallest α_* of the theorem: α_# / (e^{-(δ+τ)} (1-σ-τ))."""
-    discount = _discount(sigma, delta, tau)
-    return np.where(discount > 0, alpha_conf / np.where(discount > 0, discount, 1.0), np.inf)[()]
+    factor = discount(sigma, delta, tau)
+    return np.where(factor > 0, alpha_conf / np.where(factor > 0, factor, 1.0), np.inf)[()]
 
 
-@bound(
+@lm.bound(
     "(A.138)",
-    alpha_nd=parameter(0.5, "α_nd", "fraction of non-discriminative tokens", low=0, high=1),
+    alpha_nd=lm.parameter(0.5, "α_nd", "fraction of non-discriminative tokens", low=0, high=1),
     sigma=_SIGMA,
     delta=_DELTA,
     tau=_TAU,
 )
 def alpha_threshold_nd(alpha_nd: Any, sigma: Any, delta: Any, tau: Any = 0.0) -> Any:
     """The same threshold for a given α_nd: (1-α_nd) / (1 + e^{-(δ+τ)} (1-σ-τ))."""
-    discount = _discount(sigma, delta, tau)
-    return np.where(discount > 0, (1 - np.asarray(alpha_nd, float)) / (1 + discount), np.inf)[()]
+    factor = discount(sigma, delta, tau)
+    return np.where(factor > 0, (1 - np.asarray(alpha_nd, float)) / (1 + factor), np.inf)[()]
 
 
-@bound(
+@lm.bound(
     "(2.11)",
     ONES,
     alpha=_ALPHA,
     sigma=_SIGMA,
     tau=_TAU,
-    zeta=parameter(1.0, "ζ", "final attention concentration", low=0, high=1),
+    zeta=lm.parameter(1.0, "ζ", "final attention concentration", low=0, high=1),
     C=_C,
-    c1=parameter(1.0, "c'", "constant of 1-ζ", low=0),
-    c2=parameter(1.0, "c''", "constant of σ+τ", low=0),
+    c1=lm.parameter(1.0, "c'", "constant of 1-ζ", low=0),
+    c2=lm.parameter(1.0, "c''", "constant of σ+τ", low=0),
 )
 def samples_vit(alpha: Any, sigma: Any, tau: Any, zeta: Any = 1.0, C: Any = 1.0, c1: Any = 1.0, c2: Any = 1.0) -> Any:
     """Samples that suffice with trained attention: C (α_* - c'(1-ζ) - c''(σ+τ))^-2."""
     return C * _inverse_square(np.asarray(alpha, float) - c1 * (1 - np.asarray(zeta, float)) - c2 * (sigma + tau))
 
 
-@bound("(2.13)", ONES, alpha=_ALPHA, sigma=_SIGMA, tau=_TAU, C=_C)
+@lm.bound("(2.13)", ONES, alpha=_ALPHA, sigma=_SIGMA, tau=_TAU, C=_C)
 def samples_cnn(alpha: Any, sigma: Any, tau: Any, C: Any = 1.0) -> Any:
     """Samples that suffice with frozen attention: C (α_* (α_* - σ - τ))^-2."""
     alpha = np.asarray(alpha, float)
     return C * _inverse_square(alpha * (alpha - sigma - tau))
 
 
-@bound(
+@lm.bound(
     "(2.10)",
-    f"{ONES}; the document's exponent of η, 3/5, is refuted by measurement (gradient flow forces 1)",
+    f"{ONES}; the paper's exponent of η, 3/5, is refuted by measurement (gradient flow forces 1)",
     alpha=_ALPHA,
     eta=_ETA,
     C=_C,
-    exponent=parameter(0.6, "", "exponent of 1/η", low=0),
+    exponent=lm.parameter(0.6, "", "exponent of 1/η", low=0),
 )
 def iterations(alpha: Any, eta: Any, C: Any = 1.0, exponent: Any = 0.6) -> Any:
     """Steps to zero loss: C η^-exponent / α_*."""
@@ -112,7 +107,7 @@ def _log_counts(tokens: Any, relevant: Any) -> tuple[Any, Any]:
     """log |S_1| and log(|S| - |S_1|): with exponents beside them nothing overflows, and none of a kind is -inf."""
     tokens, relevant = np.asarray(tokens), np.asarray(relevant)
     if np.any(relevant > tokens):
-        raise UserError(f"relevant = {relevant} is not allowed: it must not exceed tokens = {tokens}.")
+        raise lm.UserError(f"relevant = {relevant} is not allowed: it must not exceed tokens = {tokens}.")
     with np.errstate(divide="ignore"):
         return np.log(relevant), np.log(tokens - relevant)
 
@@ -120,7 +115,7 @@ def _log_counts(tokens: Any, relevant: Any) -> tuple[Any, Any]:
 _SAMPLE: Any = {"tokens": _TOKENS, "relevant": _RELEVANT, "q_norm": _LOGIT, "delta": _DELTA, "tau": _TAU}
 
 
-@bound("Definition A.2.2", **_SAMPLE)
+@lm.bound("Definition A.2.2", **_SAMPLE)
 def phi_n(tokens: Any, relevant: Any, q_norm: Any, delta: Any, tau: Any) -> Any:
     """φ_n = (|S_1| e^{‖q‖² + (δ+τ)‖q‖} + |S| - |S_1|)^-1."""
     relevant, others = _log_counts(tokens, relevant)
@@ -128,7 +123,7 @@ def phi_n(tokens: Any, relevant: Any, q_norm: Any, delta: Any, tau: Any) -> Any:
     return np.exp(-np.logaddexp(relevant + q**2 + (delta + tau) * q, others))
 
 
-@bound("Definition A.2.2", **_SAMPLE)
+@lm.bound("Definition A.2.2", **_SAMPLE)
 def nu_n(tokens: Any, relevant: Any, q_norm: Any, delta: Any, tau: Any) -> Any:
     """ν_n = (|S_1| e^{‖q‖² - (δ+τ)‖q‖} + |S| - |S_1|)^-1."""
     relevant, others = _log_counts(tokens, relevant)
@@ -136,9 +131,9 @@ def nu_n(tokens: Any, relevant: Any, q_norm: Any, delta: Any, tau: Any) -> Any:
     return np.exp(-np.logaddexp(relevant + q**2 - (delta + tau) * q, others))
 
 
-@bound("Definition A.2.2", **_SAMPLE)
+@lm.bound("Definition A.2.2", **_SAMPLE)
 def p_n(tokens: Any, relevant: Any, q_norm: Any, delta: Any, tau: Any) -> Any:
-    """p_n = |S_1| e^{‖q‖² - (δ+τ)‖q‖} ν_n: the attention that the document promises on relevant tokens."""
+    """p_n = |S_1| e^{‖q‖² - (δ+τ)‖q‖} ν_n: the attention that the paper promises on relevant tokens."""
     from scipy.special import expit
 
     relevant, others = _log_counts(tokens, relevant)
@@ -146,13 +141,13 @@ def p_n(tokens: Any, relevant: Any, q_norm: Any, delta: Any, tau: Any) -> Any:
     return expit(relevant + q**2 - (delta + tau) * q - others)
 
 
-@bound(
+@lm.bound(
     "(A.34), (A.48) with equality and constant 1",
-    "a lower-bound model of the logit, not the training",
-    steps=parameter(1000, "t", "steps", low=0, high=10**6, integer=True),
+    "a lower-lm.bound model of the logit, not the training",
+    steps=lm.parameter(1000, "t", "steps", low=0, high=10**6, integer=True),
     eta=_ETA,
-    start=parameter(1.0, "‖q(0)‖²", "initial squared norm", low=0),
-    error=parameter(0.2, "δ+τ", "total error", low=0),
+    start=lm.parameter(1.0, "‖q(0)‖²", "initial squared norm", low=0),
+    error=lm.parameter(0.2, "δ+τ", "total error", low=0),
 )
 def q_recursion(steps: Any, eta: Any, start: Any = 1.0, error: Any = 0.2) -> Any:
     """‖q‖² after `steps` of ‖q‖² ← ‖q‖² (1 + η e^{-‖q‖² + (δ+τ)‖q‖})."""
@@ -165,10 +160,10 @@ def q_recursion(steps: Any, eta: Any, start: Any = 1.0, error: Any = 0.2) -> Any
     return reached[()]
 
 
-@bound(
+@lm.bound(
     "Lemma A.5.1",
-    m_a=parameter(10, "m_a", "dimension of the directions", low=2, integer=True),
-    phi=parameter(math.pi / 2 - 0.1, "φ", "colatitude of the cap", low=0, high=math.pi),
+    m_a=lm.parameter(10, "m_a", "dimension of the directions", low=2, integer=True),
+    phi=lm.parameter(math.pi / 2 - 0.1, "φ", "colatitude of the cap", low=0, high=math.pi),
 )
 def cap_probability(m_a: Any, phi: Any) -> Any:
     """Probability that a uniform direction lies within the angle φ of a given one: I_{sin² φ}((m_a-1)/2, 1/2) / 2.
@@ -182,14 +177,14 @@ def cap_probability(m_a: Any, phi: Any) -> Any:
     return np.where(phi > math.pi / 2, 1 - cap, cap)[()]
 
 
-@bound(
+@lm.bound(
     "(A.51)",
     f"{ONES}; refuted as η → 0, where the margin is a function of η t (gradient flow)",
     alpha=_ALPHA,
-    p=parameter(0.9, "p", "attention on label-relevant tokens", low=0, high=1, open_ends="low"),
-    error=parameter(0.05, "σ+τ", "total error of the values", low=0),
+    p=lm.parameter(0.9, "p", "attention on label-relevant tokens", low=0, high=1, open_ends="low"),
+    error=lm.parameter(0.05, "σ+τ", "total error of the values", low=0),
     eta=_ETA,
-    t=parameter(100, "t", "steps", low=0, high=10**6, integer=True),
+    t=lm.parameter(100, "t", "steps", low=0, high=10**6, integer=True),
 )
 def margin_lower_bound(alpha: Any, p: Any, error: Any, eta: Any, t: Any) -> Any:
     """Margin y F after t steps: a_0 η³ t⁵ + a_1 η t², a_1 = α² p (α p/4 - σ - τ), a_0 = α⁶ p³/64.

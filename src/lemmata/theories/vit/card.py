@@ -9,8 +9,8 @@ CARD = {
     "question": "When does a transformer trained by plain SGD generalise, and what does self-attention contribute?",
     "answer": (
         "One softmax attention head and a ReLU perceptron, trained with hinge loss on tokens of which two patterns "
-        "vote on the label, reach zero population risk once the samples outnumber alpha^-2; with attention frozen the "
-        "sufficient number is larger by another alpha^-2; attention concentrates on the label-relevant tokens."
+        "vote on the label, reach zero population risk once the samples outnumber α_*^-2; with attention frozen the "
+        "sufficient number is larger by another α_*^-2; attention concentrates on the label-relevant tokens."
     ),
     "headlines": ["v3-iterations-eta", "v3-iterations-eta-corrected", "v8-concentration-corrected"],
 }

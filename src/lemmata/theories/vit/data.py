@@ -1,9 +1,9 @@
 """The data model (2): token sequences in which discriminative patterns vote on a label.
 
-Patterns mu_1..mu_M are orthonormal; with two classes mu_1 votes +1, mu_2 votes -1, and the others are neutral. With 2^k
-classes (2.4) the first 2^k patterns are discriminative and labels lie in {+-1}^k; with several members (2.3) a pattern
+Patterns μ_1..μ_M are orthonormal; with two classes μ_1 votes +1, μ_2 votes -1, and the others are neutral. With 2^k
+classes (2.4) the first 2^k patterns are discriminative and labels lie in {±1}^k; with several members (2.3) a pattern
 is a set of nearby unit vectors. Sample i depends on the key and on i alone, never on how many are drawn, and labels
-come in balanced groups (+- pairs), so every prefix is balanced.
+come in balanced groups (± pairs), so every prefix is balanced.
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from lemmata.lab.errors import UserError
-from lemmata.lab.simulation import piece
+import lemmata as lm
 from lemmata.networks.orthonormal import orthonormal, orthonormalise
 from lemmata.theories.vit.setting import Setting
 from lemmata.theories.vit.sparsification import keep_best, score
@@ -33,7 +32,7 @@ MEMBERS, BASIS, VOTES, SHUFFLED = 2**31 - 4, 2**31 - 3, 2**31 - 2, 2**31 - 1
 class Data(NamedTuple):
     """Samples. `label` is what training sees, `vote` the true label (the majority vote of the tokens).
 
-    Labels are +-1, or vectors in {+-1}^k for 2^k classes. `weight` is the multiplicity of a token: 0 masks it.
+    Labels are ±1, or vectors in {±1}^k for 2^k classes. `weight` is the multiplicity of a token: 0 masks it.
     """
 
     tokens: Float[Array, "samples tokens dimension"]
@@ -83,42 +82,42 @@ def label_of(own: Int[Array, " samples"], outputs: int) -> Float[Array, "samples
 
 
 def given(tokens: Any, label: Any, pattern: Any, *, mask: Any = None, noise: Any = None) -> Data:
-    """The user's own samples as `Data`, checked: labels +-1, patterns counted from 0, a mask that keeps some token.
+    """The user's own samples as `Data`, checked: labels ±1, patterns counted from 0, a mask that keeps some token.
 
     noise: the distance of every token from its pattern, where it is known (for the strategy `noisy`).
     """
     tokens, label, pattern = np.asarray(tokens, float), np.asarray(label, float), np.asarray(pattern)
     fits = tokens.ndim == 3 and label.ndim in (1, 2)
     if not fits or pattern.shape != tokens.shape[:2] or label.shape[:1] != tokens.shape[:1]:
-        raise UserError(
+        raise lm.UserError(
             f"tokens {tokens.shape}, label {label.shape} and pattern {pattern.shape} do not fit: allowed are "
             "(samples, tokens, dimension), (samples,) or (samples, coordinates), and (samples, tokens)."
         )
     if not np.isfinite(tokens).all():
-        raise UserError("tokens is not allowed: it must be an array of finite numbers.")
+        raise lm.UserError("tokens is not allowed: it must be an array of finite numbers.")
     counted = (pattern >= 0) & (pattern == np.rint(pattern))
     if not counted.all():
-        raise UserError(f"pattern = {pattern[~counted][0]:g} is not allowed: patterns are integers counted from 0.")
+        raise lm.UserError(f"pattern = {pattern[~counted][0]:g} is not allowed: patterns are integers counted from 0.")
     if not np.isin(label, (-1, 1)).all():
         wrong = label[~np.isin(label, (-1, 1))].flat[0]
-        raise UserError(f"label = {wrong:g} is not allowed: a label is +1 or -1.")
+        raise lm.UserError(f"label = {wrong:g} is not allowed: a label is +1 or -1.")
     mask = np.ones(pattern.shape) if mask is None else np.asarray(mask, float)
     if mask.shape != pattern.shape:
-        raise UserError(f"mask has shape {mask.shape}; allowed is {pattern.shape}.")
+        raise lm.UserError(f"mask has shape {mask.shape}; allowed is {pattern.shape}.")
     if not (mask >= 0).all():
-        raise UserError(f"mask = {mask[~(mask >= 0)][0]:g} is not allowed: it is 0, or the multiplicity of a token.")
+        raise lm.UserError(f"mask = {mask[~(mask >= 0)][0]:g} is not allowed: it is 0, or the multiplicity of a token.")
     empty = np.flatnonzero(~(mask > 0).any(-1))
     if empty.size:
-        raise UserError(f"mask is not allowed: it keeps no token of sample {empty[0]}.")
+        raise lm.UserError(f"mask is not allowed: it keeps no token of sample {empty[0]}.")
     noise = np.zeros(pattern.shape) if noise is None else np.asarray(noise, float)
     if noise.shape != pattern.shape:
-        raise UserError(f"noise has shape {noise.shape}; allowed is {pattern.shape}.")
-    return Data(*(jnp.asarray(part) for part in (tokens, label, label, pattern.astype(int), mask, noise)))
+        raise lm.UserError(f"noise has shape {noise.shape}; allowed is {pattern.shape}.")
+    return Data(*(jnp.asarray(values) for values in (tokens, label, label, pattern.astype(int), mask, noise)))
 
 
-@piece("dimension", "patterns", "pattern_basis", once=True)
+@lm.piece("dimension", "patterns", "pattern_basis", once=True)
 def draw_patterns(problem: Setting, key: jax.Array) -> Float[Array, "dimension patterns"]:
-    """The pattern matrix U_mu = [mu_1 .. mu_M]; with layer norm, what layer norm makes of orthonormal patterns."""
+    """The pattern matrix U_μ = [μ_1 .. μ_M]; with layer norm, what layer norm makes of orthonormal patterns."""
     if problem.pattern_basis == "canonical":
         basis = jnp.eye(problem.dimension, problem.patterns)
     else:
@@ -126,11 +125,11 @@ def draw_patterns(problem: Setting, key: jax.Array) -> Float[Array, "dimension p
     return jnp.where(problem.layer_tokens > 0, _unit(_centred(basis.T)).T, basis)
 
 
-@piece("dimension", "patterns", "members", once=True)
+@lm.piece("dimension", "patterns", "members", once=True)
 def draw_members(problem: Setting, key: jax.Array, basis: Array) -> Float[Array, "dimension patterns members"]:
-    """The members of every pattern set: mu_{l,b} = normalise(mu_l + eps u_{l,b}); a plain pattern is its only member.
+    """The members of every pattern set: μ_{l,b} = normalise(μ_l + ε u_{l,b}); a plain pattern is its only member.
 
-    All u are orthonormal to each other and to the mu_l (2.3).
+    All u are orthonormal to each other and to the μ_l (2.3).
     """
     if problem.members == 1:
         return basis[:, :, None]
@@ -149,12 +148,12 @@ def _unit(tokens: Array) -> Array:
     return tokens / jnp.linalg.norm(tokens, axis=-1, keepdims=True)
 
 
-@piece("dimension", "patterns", "tokens", "balance", "shuffle", "fractions", "noise", "reduction", "classes", "outputs",
-       once=True)  # fmt: skip
+@lm.piece("dimension", "patterns", "tokens", "label_balance", "shuffle", "fractions", "noise_law", "reduction",
+          "classes", "outputs", once=True)  # fmt: skip
 def draw(problem: Setting, key: jax.Array, members: Array, *, count: int) -> Data:
-    """`count` samples of the document's generator (steps 2 to 7 of 2.2, and 2.3, 2.4).
+    """`count` samples of the paper's generator (steps 2 to 7 of 2.2, and 2.3, 2.4).
 
-    members: the vectors mu_{l,b} [dimension, patterns, members], or plain patterns [dimension, patterns].
+    members: the vectors μ_{l,b} [dimension, patterns, members], or plain patterns [dimension, patterns].
     """
     members = members if members.ndim == 3 else members[:, :, None]
     if problem.reduction == "patterns":
@@ -168,7 +167,7 @@ def draw(problem: Setting, key: jax.Array, members: Array, *, count: int) -> Dat
 
 
 def _classes(problem: Setting, key: jax.Array, count: int) -> Int[Array, " count"]:
-    """Classes: in balanced groups, each in random order (`exact`: +- pairs for two), or independent (`bernoulli`)."""
+    """Classes: in balanced groups, each in random order (`exact`: ± pairs for two), or independent (`bernoulli`)."""
     classes = problem.classes
 
     def one(key: jax.Array) -> Array:
@@ -182,7 +181,7 @@ def _classes(problem: Setting, key: jax.Array, count: int) -> Int[Array, " count
         return jax.random.permutation(key, classes)
 
     index = jnp.arange(count)
-    if problem.balance == "bernoulli":
+    if problem.label_balance == "bernoulli":
         return jax.vmap(lambda i: one(jax.random.fold_in(key, i)))(index)
     groups = jax.vmap(lambda i: group(jax.random.fold_in(key, i)))(index // classes)
     return groups[index, index % classes]
@@ -223,7 +222,7 @@ def _fixed_roles(problem: Setting, key: jax.Array) -> Int[Array, " tokens"]:
 
 
 def _random_roles(problem: Setting, key: jax.Array) -> Int[Array, " tokens"]:
-    """Multinomial roles (Dirichlet-multinomial with `spread` > 0); a sample without a strict plurality is redrawn.
+    """Multinomial roles (Dirichlet-multinomial with `fraction_concentration` > 0); without a strict plurality redrawn.
 
     With two classes a lost vote swaps the roles; with more it is redrawn.
     """
@@ -240,8 +239,9 @@ def _random_roles(problem: Setting, key: jax.Array) -> Int[Array, " tokens"]:
 
     def attempt(key: jax.Array) -> Array:
         share_key, role_key = jax.random.split(key)
-        spread = jnp.where(problem.spread > 0, problem.spread, 1.0)
-        shares = jnp.where(problem.spread > 0, jax.random.dirichlet(share_key, spread * mean), mean)
+        given = problem.fraction_concentration
+        concentration = jnp.where(given > 0, given, 1.0)
+        shares = jnp.where(given > 0, jax.random.dirichlet(share_key, concentration * mean), mean)
         return jax.random.categorical(role_key, jnp.log(jnp.maximum(shares, 1e-30)), shape=(problem.tokens,))
 
     def lead(roles: Array) -> Array:
@@ -262,15 +262,15 @@ def _random_roles(problem: Setting, key: jax.Array) -> Int[Array, " tokens"]:
 
 
 def _noise(problem: Setting, normal: Array, level: Array, depth: Array) -> Float[Array, "tokens dimension"]:
-    """Token noise from standard normals and uniforms: Gaussian, uniform in the ball, or on the sphere of radius tau."""
-    if problem.noise == "gaussian":
+    """Token noise from standard normals and uniforms: Gaussian, uniform in the ball, or on the sphere of radius τ."""
+    if problem.noise_law == "gaussian":
         noisy = level[:, None] < problem.noisy_fraction
         return jnp.where(noisy, problem.noisy_level, problem.token_noise) * normal
     direction = normal / jnp.linalg.norm(normal, axis=-1, keepdims=True)
     # projecting to unit norm stretches the distance; this radius keeps (2.5) after it
     tau = problem.noise_radius
     radius = jnp.where(problem.unit_tokens > 0, tau * jnp.sqrt(1 - tau**2 / 4), tau)
-    if problem.noise == "ball":
+    if problem.noise_law == "ball":
         radius = radius * depth[:, None] ** (1 / problem.dimension)
     return radius * direction
 
@@ -287,7 +287,7 @@ def _pattern_samples(problem: Setting, basis: Array) -> Data:
     return Data(tokens, vote, vote, pattern, weight, jnp.zeros((2, problem.patterns)))
 
 
-@piece("strategy", "tokens", once=True)
+@lm.piece("strategy", "tokens", once=True)
 def sparsify(problem: Setting, key: jax.Array, data: Data, attention: Array) -> Data:
     """Keep `kept_tokens` tokens of every sample and mask the others (2.5).
 

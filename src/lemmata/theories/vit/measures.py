@@ -1,72 +1,61 @@
-"""What claims and figures of this theory read off the data sets: successes, thresholds, growth factors, gates."""
+"""What claims and figures of this theory read off the data sets: successes, thresholds, growth factors, the gate."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import xarray as xr
 
-from lemmata.lab.claims import NotApplicable
-from lemmata.lab.fits import Threshold, threshold
+import lemmata as lm
 from lemmata.theories.vit.neurons import SIDES
 from lemmata.theories.vit.training import SMALL_LOSS
 
+READINGS = ["shared", "per_token"]
+"""The two readings of the output signs, as variants of the experiments on training."""
+
 
 def success(data: xr.Dataset) -> xr.DataArray:
-    """1 where the document calls a run a success: test hinge below 0.001."""
+    """1 where the paper calls a run a success: test hinge below 0.001."""
     return (data.test_hinge < SMALL_LOSS) * 1.0
 
 
-def half_thresholds(data: xr.Dataset) -> dict[float, Threshold]:
+def half_thresholds(data: xr.Dataset) -> dict[float, lm.Threshold]:
     """N_50 for every relevant fraction."""
     rates = success(data).transpose("relevant_fraction", "seed", "samples")
-    found = {}
-    for alpha in data.relevant_fraction.values:
-        found[float(alpha)] = threshold(data.samples.values, rates.sel(relevant_fraction=alpha).values)
-    return found
+    return {
+        float(alpha): lm.threshold(data.samples.values, rates.sel(relevant_fraction=alpha).values)
+        for alpha in data.relevant_fraction.values
+    }
 
 
-def split_runs(data: xr.Dataset, variable: str) -> dict[str, xr.DataArray]:
-    """The step-size sweep by output mode: mode -> values over (seed, step_size)."""
-    found = {}
-    names = [str(name) for name in data.run.values]
-    for mode in dict.fromkeys(name.split()[0] for name in names):
-        chosen = [name for name in names if name.split()[0] == mode]
-        part = data[variable].sel(run=chosen).rename(run="step_size")
-        found[mode] = part.assign_coords(step_size=[float(name.split()[1]) for name in chosen])
-    return found
+def by_reading(data: xr.Dataset) -> dict[str, xr.Dataset]:
+    """The step-size sweep of either reading of the output signs, over `step_size`."""
+    readings = dict.fromkeys(data.output.values.tolist())
+    return {reading: lm.cells(data, output=reading).swap_dims(variant="step_size") for reading in readings}
 
 
-def converged(data: xr.Dataset, modes: Sequence[str] | None = None) -> xr.Dataset:
-    """The convergence gate: the data of these modes, if the intact cells of every seed reached training loss 0."""
-    if modes is not None:
-        data = data.sel(mode=list(modes))
-    require_converged((data.sel(attention="trained") if "attention" in data.dims else data).zero_loss_step)
-    return data
-
-
-def require_converged(steps: xr.DataArray) -> None:
-    """Refuse evidence of runs of which some never reached training loss 0."""
-    if not np.isfinite(steps).all():
-        raise NotApplicable("not converged: the training loss did not reach 0 in every run")
+def converged(**intact: Any) -> lm.Gate:
+    """The convergence gate: in the intact cells training reached loss 0."""
+    reason = "not converged: the training loss did not reach 0 in every run"
+    return lm.Gate(reason, lambda data: np.isfinite(data.reached_step), intact)
 
 
 def own_coordinates(features: xr.DataArray) -> xr.DataArray:
-    """<W mu_k, q_k> for the two discriminative patterns: the first two diagonal entries of C_Q, C_K or C_V."""
+    """<W μ_k, q_k> for the two discriminative patterns: the first two diagonal entries of C_Q, C_K or C_V."""
     return by_side([features.isel(feature=k, pattern=k) for k in (0, 1)])
 
 
-def by_side(parts: Sequence[xr.DataArray]) -> xr.DataArray:
+def by_side(values: Sequence[xr.DataArray]) -> xr.DataArray:
     """What belongs to the class +1 and to the class -1, along the dimension side."""
-    return xr.concat(parts, "side").assign_coords(side=list(SIDES))
+    return lm.stack(dict(zip(SIDES, values, strict=True)), "side")
 
 
 def growth(data: xr.Dataset) -> xr.DataArray:
     """The growth factors K(t) of the query map and Q(t) of the key map (probe 5.5) at every step, along record."""
-    factors = []
-    for name in ("query_features", "key_features"):
+    factors = {}
+    for factor, name in (("K", "query_features"), ("Q", "key_features")):
         own = own_coordinates(data[name])
-        after = own.isel(record=slice(1, None))
-        factors.append(after / own.isel(record=slice(None, -1)).values - 1)
-    return xr.concat(factors, "factor").assign_coords(factor=["K", "Q"])
+        factors[factor] = own.isel(record=slice(1, None)) / own.isel(record=slice(None, -1)).values - 1
+    return lm.stack(factors, "factor")

@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from lemmata.lab.simulation import piece
+import lemmata as lm
 from lemmata.networks.orthonormal import orthonormal, orthonormalise
 from lemmata.networks.shallow import Network, products, run_forward
 from lemmata.theories.vit.setting import Setting
@@ -51,9 +51,9 @@ def margins(
     return factor * run_forward(products(network, skip), aimed, tokens, weight, skip).output
 
 
-@piece("tokens", "neurons", "output", "outputs", "balanced_signs", once=True)
+@lm.piece("tokens", "neurons", "output", "outputs", "balanced_signs", once=True)
 def draw_signs(problem: Setting, key: jax.Array) -> Array:
-    """The fixed output layer: entries +-1/sqrt(m), per neuron [m] or per token and neuron [L, m].
+    """The fixed output layer: entries ±1/sqrt(m), per neuron [m] or per token and neuron [L, m].
 
     With 2^k classes one layer per coordinate of the label: [k, 1, m] or [k, L, m].
     """
@@ -76,8 +76,9 @@ def _signs(problem: Setting, key: jax.Array) -> Array:
     return jax.random.rademacher(key, (m,), jnp.result_type(float)) / jnp.sqrt(m)
 
 
-@piece("dimension", "patterns", "value_width", "key_width", "neurons", "heads", "init", "error", "error_qk",
-       "free_queries", "clip_spectral", "uniform_attention", "skip", "defect", "normalize", once=True)  # fmt: skip
+@lm.piece("dimension", "patterns", "value_width", "key_width", "neurons", "heads", "init", "value_error_law",
+          "attention_error_law", "free_queries", "clip_spectral", "uniform_attention", "skip", "defect", "normalise",
+          once=True)  # fmt: skip
 def initialise(problem: Setting, key: jax.Array, basis: Array) -> tuple[Network, Features]:
     """The initial network and the features its maps were built on; several heads are stacked along a leading axis."""
     if problem.heads == 1:
@@ -111,15 +112,15 @@ def _head(problem: Setting, key: jax.Array, basis: Array) -> tuple[Network, Feat
 
 
 def value_vectors(value: Array, basis: Array, skip: bool) -> Float[Array, "*heads value_width patterns"]:
-    """W_V mu_j, and (W_V + I) mu_j with a skip connection: what the hidden layer sees of a pattern."""
+    """W_V μ_j, and (W_V + I) μ_j with a skip connection: what the hidden layer sees of a pattern."""
     return value @ basis + (basis if skip else 0.0)
 
 
 def _assumption(problem: Setting, key: jax.Array, basis: Array) -> tuple[Array, Array, Array, Features]:
-    """Assumption 2.3.1 with equality: W_V mu_j = p_j + sigma e_j, W_K mu_j = q_j + delta e_j, W_Q mu_j = r_j + ...
+    """Assumption 2.3.1 with equality: W_V μ_j = p_j + σ e_j, W_K μ_j = q_j + δ e_j, W_Q μ_j = r_j + ...
 
     q_1 = r_1 and q_2 = r_2; R = Q, or with free queries r_3..r_M random in the complement of q_1, q_2. With a skip
-    connection (W_V + I) mu_j = p_j + sigma e_j (A.233).
+    connection (W_V + I) μ_j = p_j + σ e_j (A.233).
     """
     m, wide, narrow = problem.patterns, problem.value_width, problem.key_width
     value_key, key_key = jax.random.split(key)
@@ -130,15 +131,15 @@ def _assumption(problem: Setting, key: jax.Array, basis: Array) -> tuple[Array, 
     if problem.free_queries:
         # QR keeps the first two columns, which are orthonormal already
         r = orthonormalise(jnp.concatenate([q[:, :2], normals_k[1][:, 2:]], axis=1))
-    if problem.error == "given":
+    if problem.value_error_law == "given":
         error_v = jnp.asarray(problem.value_error_directions)
     else:
-        error_v = _directions(problem.error, normals_v[1], p)
+        error_v = _directions(problem.value_error_law, normals_v[1], p)
     # patterns are orthonormal, except that layer norm bends them a little
-    inverse = jnp.linalg.pinv(basis) if problem.normalize == "layer" else basis.T
+    inverse = jnp.linalg.pinv(basis) if problem.normalise == "layer" else basis.T
     value = (p + problem.value_error * error_v - (basis if problem.skip else 0.0)) @ inverse
-    key_map = (q + problem.attention_error * _directions(problem.error_qk, normals_k[2], q)) @ inverse
-    query = (r + problem.attention_error * _directions(problem.error_qk, normals_k[3], r)) @ inverse
+    key_map = (q + problem.attention_error * _directions(problem.attention_error_law, normals_k[2], q)) @ inverse
+    query = (r + problem.attention_error * _directions(problem.attention_error_law, normals_k[3], r)) @ inverse
     return value, key_map, query, Features(p, q, r)
 
 
@@ -156,7 +157,7 @@ def polar(matrix: Float[Array, "rows columns"]) -> Float[Array, "rows columns"]:
 
 
 def initial_errors(network: Network, features: Features, basis: Array, skip: bool = False) -> tuple[Array, Array]:
-    """Probe 5.1: sigma = max_j |W_V mu_j - p_j| and delta = max_j max(|W_K mu_j - q_j|, |W_Q mu_j - r_j|)."""
+    """Probe 5.1: σ = max_j |W_V μ_j - p_j| and δ = max_j max(|W_K μ_j - q_j|, |W_Q μ_j - r_j|)."""
 
     def far(vectors: Array, targets: Array) -> Array:
         return jnp.max(jnp.linalg.norm(vectors - targets, axis=-2))

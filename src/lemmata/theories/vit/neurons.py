@@ -13,6 +13,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
+import lemmata as lm
 from lemmata.networks.neurons import alignment, group_mean
 from lemmata.networks.shallow import Network, Pass
 from lemmata.theories.vit.data import Data
@@ -22,6 +23,18 @@ GROUPS = ("plus", "minus", "unlucky")
 GATE_GROUPS = ("plus", "minus", "random plus", "random minus")
 SIDES = ("plus", "minus")
 """The two classes, or the two groups of lucky neurons."""
+BY_GROUP = ("record", "group")
+
+NEURONS = (
+    lm.Variable("alignment", ("record", "side"), "", "mean cosine of lucky neurons with their feature p_1, p_2", True),
+    lm.Variable("component", (*BY_GROUP, "feature"), "|W_O p_j|", "mean size of W_O p_j by group of neurons", True),
+    lm.Variable("square_norm", BY_GROUP, "|W_O|²", "mean squared norm of a row of W_O by group", True),
+    lm.Variable("persistence", ("record", "gate_group"), "", "share of active (neuron, relevant token) pairs", True),
+    lm.Variable("value_growth", (*BY_GROUP, "side"), "V_i^(k)", "mean coefficient of value growth", True),
+    lm.Variable("value_size", (*BY_GROUP, "side"), "|V_i^(k)|", "mean size of the coefficient", True),
+    lm.Variable("group_output", (*BY_GROUP, "side"), "", "what a group of neurons adds to |F|, by class", True),
+    lm.Variable("unsolved", ("record", "side"), "", "share of the training samples of a class that have loss", True),
+)
 
 
 class Lucky(NamedTuple):
@@ -142,7 +155,7 @@ def class_displacement(
 
 
 def member_cosines(before: Network, after: Network, members: Array) -> Float[Array, " pair"]:
-    """Cosine of the displacements of W_Q on two members: of one set (mu_11, mu_12), of two (mu_11, mu_21) (V20)."""
+    """Cosine of the displacements of W_Q on two members: of one set (μ_11, μ_12), of two (μ_11, μ_21) (V20)."""
     moved = jnp.einsum("...kd,dlb->...klb", after.query - before.query, members)
 
     def cosine(a: Array, b: Array) -> Array:

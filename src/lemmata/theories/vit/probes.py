@@ -9,12 +9,37 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+import lemmata as lm
 from lemmata.networks.attention import concentration
 from lemmata.networks.shallow import Network, attention
 from lemmata.theories.vit.data import Data
 from lemmata.theories.vit.network import Features, value_vectors
 
 QUERIES = ("all", "relevant", "confusion", "neutral")
+BY_QUERY, MATRIX = ("record", "query"), ("record", "feature", "pattern")
+
+ATTENTION = (
+    lm.Variable("concentration", BY_QUERY, "conc", "attention on label-relevant tokens, by type of query", True),
+    lm.Variable("complement", BY_QUERY, "1 - conc", "attention on all other tokens, by type of query", True),
+    lm.Variable("confused", BY_QUERY, "", "attention on confusion tokens, by type of query", True),
+    lm.Variable("entropy", BY_QUERY, "H", "entropy of the attention, by type of query", True),
+    lm.Variable("attended", BY_QUERY, "e^H", "effective number of attended tokens, by type of query", True),
+    lm.Variable("lowest", ("record",), "min conc", "smallest attention on label-relevant tokens of any query"),
+)
+FEATURES = (
+    lm.Variable("query_features", MATRIX, "C_Q = Qᵀ W_Q U", "query map in feature coordinates"),
+    lm.Variable("key_features", MATRIX, "C_K = Qᵀ W_K U", "key map in feature coordinates"),
+    lm.Variable("value_features", MATRIX, "C_V = Pᵀ W_V U", "value map in feature coordinates"),
+    lm.Variable("pattern_logits", ("record", "key_pattern", "pattern"), "G", "attention logits between patterns"),
+)
+DATA = (
+    lm.Variable("relevant_share", (), "α_*", "realised fraction of label-relevant tokens"),
+    lm.Variable("confusion_share", (), "α_#", "realised fraction of confusion tokens"),
+    lm.Variable("neutral_share", (), "α_nd", "realised fraction of non-discriminative tokens"),
+    lm.Variable("similarity", (), "λ", "largest inner product between tokens of different patterns"),
+    lm.Variable("own_similarity", (), "", "smallest inner product between tokens of the same pattern"),
+    lm.Variable("pattern_distance", (), "κ", "smallest distance between members of different patterns"),
+)
 
 
 def attention_by_query(
@@ -58,17 +83,17 @@ def feature_coordinates(network: Network, features: Features, basis: Array, skip
     Means over the heads, if there are several.
     """
     keys, queries = network.key @ basis, network.query @ basis
-    found = {
+    coordinates = {
         "query_features": features.key.mT @ queries,
         "key_features": features.key.mT @ keys,
         "value_features": features.value.mT @ value_vectors(network.value, basis, skip),
         "pattern_logits": keys.mT @ queries,
     }
-    return {name: matrix if matrix.ndim == 2 else jnp.mean(matrix, axis=0) for name, matrix in found.items()}
+    return {name: matrix if matrix.ndim == 2 else jnp.mean(matrix, axis=0) for name, matrix in coordinates.items()}
 
 
 def token_shares(data: Data, sample_weight: Float[Array, " samples"]) -> dict[str, Float[Array, ""]]:
-    """Probe 5.10: the realised alpha_*, alpha_#, alpha_nd of the kept tokens."""
+    """Probe 5.10: the realised α_*, α_#, α_nd of the kept tokens."""
 
     def share(chosen: Array) -> Array:
         return jnp.sum(sample_weight * jnp.sum(chosen * data.weight, axis=1) / jnp.sum(data.weight, axis=1))
@@ -81,7 +106,7 @@ def token_shares(data: Data, sample_weight: Float[Array, " samples"]) -> dict[st
 
 
 def similarities(data: Data, sample_weight: Float[Array, " samples"]) -> dict[str, Float[Array, ""]]:
-    """lambda (A.11), the largest inner product between tokens of different patterns in one sample; and the smallest
+    """λ (A.11), the largest inner product between tokens of different patterns in one sample; and the smallest
     between tokens of the same pattern (errata E15)."""
     products = jnp.einsum("nld,nsd->nls", data.tokens, data.tokens)
     same = data.pattern[:, :, None] == data.pattern[:, None, :]
@@ -93,7 +118,7 @@ def similarities(data: Data, sample_weight: Float[Array, " samples"]) -> dict[st
 
 
 def pattern_distance(members: Float[Array, "dimension patterns members"]) -> Float[Array, ""]:
-    """kappa (A.225): the smallest distance between members of different sets."""
+    """κ (A.225): the smallest distance between members of different sets."""
     count = members.shape[2]
     flat = members.reshape(members.shape[0], -1)
     distance = jnp.linalg.norm(flat[:, :, None] - flat[:, None, :], axis=0)

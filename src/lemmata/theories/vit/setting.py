@@ -8,68 +8,80 @@ from typing import Any
 
 import numpy as np
 
-from lemmata.lab import setting as lab
+import lemmata as lm
 from lemmata.theories.vit.sparsification import STRATEGIES
 
 KAPPA = math.sqrt(2)
 """Smallest distance between two orthonormal patterns."""
 
 
+def discount(sigma: Any, delta: Any, tau: Any) -> Any:
+    """e^{-(δ+τ)} (1-σ-τ) of condition (2.8); the theorem says nothing unless it is positive."""
+    return np.exp(-(np.asarray(delta, float) + tau)) * (1 - np.asarray(sigma, float) - tau)
+
+
+def condition_slack(alpha: Any, confusion: Any, sigma: Any, delta: Any, tau: Any) -> Any:
+    """α_* e^{-(δ+τ)} (1-σ-τ) - α_#: condition (2.8) is that this is not negative."""
+    return alpha * discount(sigma, delta, tau) - confusion
+
+
 def token_count(fraction: float, tokens: int) -> int:
-    """rint(alpha L) half to even, after removing floating noise: 0.05 of 50 tokens is 2."""
+    """rint(α L) half to even, after removing floating noise: 0.05 of 50 tokens is 2."""
     return int(np.rint(round(fraction * tokens, 9)))
 
 
-def drawing_room(count: int) -> int:
+def coarse_room(count: int) -> int:
     """Room for drawn samples: coarse, because drawing compiles slowly."""
     return next(room for room in (256, 1024, 4096) if room >= count)
 
 
-class Setting(lab.Setting):
-    """One learning problem of the document; the defaults are those of the dynamics rows."""
+class Setting(lm.Setting):
+    """One learning problem of the paper; the defaults are those of the dynamics rows."""
 
-    relevant_fraction: float = lab.number(
+    relevant_fraction: float = lm.number(
         0.4, "α_*", "fraction of label-relevant tokens", low=0, high=1, open_ends="low"
     )
-    confusion_fraction: float = lab.number(0.1, "α_#", "fraction of confusion tokens", low=0, high=1, open_ends="high")
-    token_noise: float = lab.number(0.01, "c_0", "standard deviation of Gaussian token noise", low=0)
-    noise_radius: float = lab.number(0.0, "τ", "radius of ball or sphere token noise", low=0)
-    noisy_fraction: float = lab.number(0.0, "ρ", "fraction of tokens with the large noise", low=0, high=1)
-    noisy_level: float = lab.number(0.3, "c_big", "standard deviation of the large token noise", low=0)
-    member_spread: float = lab.number(0.3, "ε_Δ", "distance of the members of a pattern set from its centre", low=0)
-    keep: float = lab.number(1.0, "", "fraction of tokens kept by sparsification", low=0, high=1, open_ends="low")
-    spread: float = lab.number(0.0, "conc", "Dirichlet concentration of random fractions (0: multinomial)", low=0)
-    value_error: float = lab.number(0.1, "σ", "error of the initial value map", low=0)
-    attention_error: float = lab.number(0.2, "δ", "error of the initial key and query maps", low=0)
-    output_scale: float = lab.number(0.01, "ξ", "standard deviation of the initial output weights", low=0)
-    samples: int = lab.number(100, "N", "training samples", low=1, high=4096, integer=True)
-    step_size: float = lab.number(0.1, "η", "step size", low=0, open_ends="low")
-    steps: int = lab.number(600, "T", "cap on the training steps", low=0, high=10**6, integer=True)
-    record_every: int = lab.number(1, "", "steps between two records", low=1, high=10**6, integer=True)
-    train_attention: int = lab.number(
+    confusion_fraction: float = lm.number(0.1, "α_#", "fraction of confusion tokens", low=0, high=1, open_ends="high")
+    token_noise: float = lm.number(0.01, "c_0", "standard deviation of Gaussian token noise", low=0)
+    noise_radius: float = lm.number(0.0, "τ", "radius of ball or sphere token noise", low=0)
+    noisy_fraction: float = lm.number(0.0, "ρ", "fraction of tokens with the large noise", low=0, high=1)
+    noisy_level: float = lm.number(0.3, "c_big", "standard deviation of the large token noise", low=0)
+    member_spread: float = lm.number(0.3, "ε_Δ", "distance of the members of a pattern set from its centre", low=0)
+    keep: float = lm.number(1.0, "", "fraction of tokens kept by sparsification", low=0, high=1, open_ends="low")
+    fraction_concentration: float = lm.number(
+        0.0, "conc", "Dirichlet concentration of random fractions (0: multinomial)", low=0
+    )
+    value_error: float = lm.number(0.1, "σ", "error of the initial value map", low=0)
+    attention_error: float = lm.number(0.2, "δ", "error of the initial key and query maps", low=0)
+    output_scale: float = lm.number(0.01, "ξ", "standard deviation of the initial output weights", low=0)
+    samples: int = lm.number(100, "N", "training samples", low=1, high=4096, integer=True)
+    step_size: float = lm.number(0.1, "η", "step size", low=0, open_ends="low")
+    steps: int = lm.number(600, "T", "cap on the training steps", low=0, high=10**6, integer=True)
+    record_every: int = lm.number(1, "", "steps between two records", low=1, high=10**6, integer=True)
+    train_attention: int = lm.number(
         1, "", "1: keys and queries are trained; 0: frozen (the CNN baseline)", low=0, high=1, integer=True
     )
-    margin: float = lab.number(1.0, "γ", "margin of the hinge loss", low=0, open_ends="low")
+    margin: float = lm.number(1.0, "γ", "margin of the hinge loss", low=0, open_ends="low")
 
-    dimension: int = lab.size(10, "d", "token dimension")
-    patterns: int = lab.size(5, "M", "number of patterns (of pattern sets, if they have members)", low=3)
-    classes: int = lab.size(2, "", "classes, a power of two: as many discriminative patterns", low=2, high=64)
-    members: int = lab.size(1, "l_m", "members of every pattern set (1: plain patterns)")
-    tokens: int = lab.size(50, "L", "tokens per sample")
-    value_width: int = lab.size(10, "m_a", "rows of the value map")
-    key_width: int = lab.size(10, "m_b", "rows of the key and query maps")
-    neurons: int = lab.size(200, "m", "hidden neurons")
-    heads: int = lab.size(1, "H", "attention heads")
-    batch: int = lab.size(0, "B", "mini-batch size (0: full batch)", low=0)
-    records: int = lab.size(601, "", "room for records", low=2)
-    test_samples: int = lab.size(200, "", "test samples")
+    dimension: int = lm.size(10, "d", "token dimension")
+    patterns: int = lm.size(5, "M", "number of patterns (of pattern sets, if they have members)", low=3)
+    classes: int = lm.size(2, "", "classes, a power of two: as many discriminative patterns", low=2, high=64)
+    members: int = lm.size(1, "l_m", "members of every pattern set (1: plain patterns)")
+    tokens: int = lm.size(50, "L", "tokens per sample")
+    value_width: int = lm.size(10, "m_a", "rows of the value map")
+    key_width: int = lm.size(10, "m_b", "rows of the key and query maps")
+    neurons: int = lm.size(200, "m", "hidden neurons")
+    heads: int = lm.size(1, "H", "attention heads")
+    batch: int = lm.size(0, "B", "mini-batch size (0: full batch)", low=0)
+    records: int = lm.size(601, "", "room for records", low=2)
+    test_samples: int = lm.size(200, "", "test samples")
 
-    pattern_basis: str = lab.choice("random", "patterns: random orthonormal, or unit vectors", "random", "canonical")
-    balance: str = lab.choice("exact", "labels: exactly balanced, or fair coins", "exact", "bernoulli")
-    shuffle: bool = lab.flag(True, "token positions shuffled in every sample")
-    fractions: str = lab.choice("fixed", "token counts: the same in every sample, or random", "fixed", "random")
-    noise: str = lab.choice("gaussian", "token noise", "gaussian", "ball", "sphere")
-    normalize: str = lab.choice(
+    pattern_basis: str = lm.choice("random", "patterns: random orthonormal, or unit vectors", "random", "canonical")
+    label_balance: str = lm.choice("exact", "labels: exactly balanced, or fair coins", "exact", "bernoulli")
+    shuffle: bool = lm.flag(True, "token positions shuffled in every sample")
+    fractions: str = lm.choice("fixed", "token counts: the same in every sample, or random", "fixed", "random")
+    noise_law: str = lm.choice("gaussian", "token noise", "gaussian", "ball", "sphere")
+    normalise: str = lm.choice(
         "auto",
         "tokens rescaled to unit norm (auto: if any noise level exceeds 0.05), or layer norm (centred first)",
         "auto",
@@ -77,70 +89,73 @@ class Setting(lab.Setting):
         "no",
         "layer",
     )
-    strategy: str = lab.choice("random", "which tokens sparsification drops first", *STRATEGIES)
-    labels: str = lab.choice("true", "training labels as generated, or shuffled afterwards", "true", "shuffled")
-    reduction: str = lab.choice(
+    strategy: str = lm.choice("random", "which tokens sparsification drops first", *STRATEGIES)
+    label_order: str = lm.choice("true", "training labels as generated, or shuffled afterwards", "true", "shuffled")
+    reduction: str = lm.choice(
         "none", "simulate tokens, or (exact without noise) two samples of weighted patterns", "none", "patterns"
     )
-    output: str = lab.choice("shared", "output signs: one per neuron, or per token and neuron", "shared", "per_token")
-    balanced_signs: bool = lab.flag(False, "exactly half of the shared signs positive")
-    init: str = lab.choice("assumption", "initial attention and value maps", "assumption", "literal", "given")
-    output_rule: str = lab.choice(
+    output: str = lm.choice("shared", "output signs: one per neuron, or per token and neuron", "shared", "per_token")
+    balanced_signs: bool = lm.flag(False, "exactly half of the shared signs positive")
+    init: str = lm.choice("assumption", "initial attention and value maps", "assumption", "literal", "given")
+    output_rule: str = lm.choice(
         "given", "initial output scale: output_scale, 1/sqrt(m) or 1/sqrt(M)", "given", "inv_sqrt_m", "inv_sqrt_M"
     )
-    error: str = lab.choice("random", "directions of the value error", "random", "confuse", "given")
-    error_qk: str = lab.choice("random", "directions of the key and query errors", "random", "confuse")
-    free_queries: bool = lab.flag(False, "query features of the neutral patterns independent of the key features")
-    clip_spectral: bool = lab.flag(False, "divide the initial maps by max(1, spectral norm)")
-    skip: bool = lab.flag(False, "skip connection: the token is added to its value vector (needs m_a = d)")
-    defect: str = lab.choice(
+    value_error_law: str = lm.choice("random", "directions of the value error", "random", "confuse", "given")
+    attention_error_law: str = lm.choice("random", "directions of the key and query errors", "random", "confuse")
+    free_queries: bool = lm.flag(False, "query features of the neutral patterns independent of the key features")
+    clip_spectral: bool = lm.flag(False, "divide the initial maps by max(1, spectral norm)")
+    skip: bool = lm.flag(False, "skip connection: the token is added to its value vector (needs m_a = d)")
+    defect: str = lm.choice(
         "none", "a deliberate break, for controls: initial output weights shifted by -2ξ p_1", "none", "shifted"
     )
-    uniform_attention: bool = lab.flag(False, "initial keys zero: plain average pooling")
-    loss: str = lab.choice("hinge", "training loss", "hinge", "logistic", "linear")
-    batches: str = lab.choice("epochs", "mini-batch scheme", "epochs", "iid", "one_pass")
-    stop: str = lab.choice(
+    uniform_attention: bool = lm.flag(False, "initial keys zero: plain average pooling")
+    loss: str = lm.choice("hinge", "training loss", "hinge", "logistic", "linear")
+    batches: str = lm.choice("epochs", "mini-batch scheme", "epochs", "iid", "one_pass")
+    stop: str = lm.choice(
         "zero_loss", "leave when the training loss is 0, at most 0.001, or never", "zero_loss", "small_loss", "never"
     )
-    track: str = lab.choice(
-        "loss", "recorded along training: the loss, the attention too, or features and neurons as well",
-        "loss", "attention", "neurons",
-    )  # fmt: skip
+    track: str = lm.choice(
+        "loss",
+        "recorded along training: the loss, the attention too, or features and neurons as well",
+        "loss",
+        "attention",
+        "neurons",
+    )
 
-    member_shares: Any = lab.array("", "mixing proportions of the members, one row per set (M x l_m; default even)")
-    value_map: Any = lab.array("W_V", "initial value map for init=given (m_a x d)")
-    key_map: Any = lab.array("W_K", "initial key map for init=given (m_b x d)")
-    query_map: Any = lab.array("W_Q", "initial query map for init=given (m_b x d)")
-    value_error_directions: Any = lab.array("E_V", "unit columns for error=given (m_a x M)")
+    member_shares: Any = lm.array("", "mixing proportions of the members, one row per set (M x l_m; default even)")
+    value_map: Any = lm.array("W_V", "initial value map for init=given (m_a x d)")
+    key_map: Any = lm.array("W_K", "initial key map for init=given (m_b x d)")
+    query_map: Any = lm.array("W_Q", "initial query map for init=given (m_b x d)")
+    value_error_directions: Any = lm.array("E_V", "unit columns for value_error_law=given (m_a x M)")
 
-    @lab.derived
+    @lm.derived
     def relevant_tokens(self) -> int:
         return token_count(self.relevant_fraction, self.tokens)
 
-    @lab.derived
+    @lm.derived
     def confusion_tokens(self) -> int:
         return token_count(self.confusion_fraction, self.tokens)
 
-    @lab.derived
+    @lm.derived
     def kept_tokens(self) -> int:
         return token_count(self.keep, self.tokens)
 
-    @lab.fixed
+    @lm.fixed
     def outputs(self) -> int:
         """Coordinates of the label: the classes are coded in {±1}^k."""
         return self.classes.bit_length() - 1
 
-    @lab.derived
+    @lm.derived
     def unit_tokens(self) -> int:
         """1 if tokens are rescaled to unit norm."""
         noisy = self.noisy_level if self.noisy_fraction > 0 else 0.0
-        largest = max(self.token_noise, noisy) if self.noise == "gaussian" else self.noise_radius
-        return int(self.normalize in ("yes", "layer") or (self.normalize == "auto" and largest > 0.05))
+        largest = max(self.token_noise, noisy) if self.noise_law == "gaussian" else self.noise_radius
+        return int(self.normalise in ("yes", "layer") or (self.normalise == "auto" and largest > 0.05))
 
-    @lab.derived
+    @lm.derived
     def layer_tokens(self) -> int:
         """1 if tokens are centred before."""
-        return int(self.normalize == "layer")
+        return int(self.normalise == "layer")
 
     @property
     def member_distance(self) -> float:
@@ -150,51 +165,51 @@ class Setting(lab.Setting):
     @property
     def radius(self) -> float:
         """τ; for Gaussian noise its effective value c_0 sqrt(d)."""
-        return self.token_noise * math.sqrt(self.dimension) if self.noise == "gaussian" else self.noise_radius
+        return self.token_noise * math.sqrt(self.dimension) if self.noise_law == "gaussian" else self.noise_radius
 
-    @lab.derived
+    @lm.derived
     def condition_slack(self) -> float:
-        """α_* e^{-(δ+τ)} (1-σ-τ) - α_# of condition (2.8), with the realised fractions."""
-        discount = math.exp(-(self.attention_error + self.radius)) * (1 - self.value_error - self.radius)
-        return (self.relevant_tokens * discount - self.confusion_tokens) / self.tokens
+        """Slack of condition (2.8) with the realised fractions."""
+        counts = self.relevant_tokens, self.confusion_tokens
+        return float(condition_slack(*counts, self.value_error, self.attention_error, self.radius)) / self.tokens
 
-    @lab.derived
+    @lm.derived
     def shares(self) -> np.ndarray:
         """Mixing proportions of the members of every pattern set."""
         even = np.full((self.patterns, self.members), 1 / self.members)
         return even if self.member_shares is None else self.member_shares
 
-    @lab.derived
+    @lm.derived
     def output_std(self) -> float:
         scale = {"given": self.output_scale, "inv_sqrt_m": self.neurons**-0.5, "inv_sqrt_M": self.patterns**-0.5}
         return scale[self.output_rule]
 
-    @lab.derived
+    @lm.derived
     def shuffled_labels(self) -> int:
-        return int(self.labels == "shuffled")
+        return int(self.label_order == "shuffled")
 
-    @lab.derived
+    @lm.derived
     def training_samples(self) -> int:
         return 2 if self.reduction == "patterns" else self.samples
 
-    @lab.fixed
-    def capacity(self) -> int:
+    @lm.fixed
+    def sample_room(self) -> int:
         """Room for the training samples."""
-        return lab.capacity(self.training_samples)
+        return lm.capacity(self.training_samples)
 
-    @lab.fixed
-    def draw_capacity(self) -> int:
-        return drawing_room(self.samples)
+    @lm.fixed
+    def drawn_room(self) -> int:
+        return coarse_room(self.samples)
 
-    @lab.fixed
-    def draw_test(self) -> int:
-        return drawing_room(min(self.test_samples, 4096))
+    @lm.fixed
+    def drawn_test_room(self) -> int:
+        return coarse_room(min(self.test_samples, 4096))
 
-    @lab.fixed
+    @lm.fixed
     def sparsified(self) -> int:
         return int(self.keep < 1)
 
-    @lab.fixed
+    @lm.fixed
     def each_step(self) -> int:
         """1 if every step is recorded."""
         return int(self.record_every == 1 and self.steps <= self.records - 1)
@@ -206,10 +221,7 @@ class Setting(lab.Setting):
                 "is not allowed: the two fractions add up to at most 1."
             )
         if self.relevant_fraction <= self.confusion_fraction:
-            yield (
-                f"relevant_fraction = {self.relevant_fraction:g} is not allowed: it must exceed "
-                f"confusion_fraction = {self.confusion_fraction:g}."
-            )
+            yield self._wrong("relevant_fraction", f"it must exceed confusion_fraction = {self.confusion_fraction:g}")
         if self.relevant_tokens <= self.confusion_tokens:
             yield (
                 f"relevant_fraction = {self.relevant_fraction:g} gives {self.relevant_tokens} of {self.tokens} tokens, "
@@ -218,27 +230,20 @@ class Setting(lab.Setting):
         if self.relevant_tokens + self.confusion_tokens > self.tokens:
             yield f"relevant and confusion tokens after rounding exceed tokens = {self.tokens}."
         if self.classes != 2**self.outputs:
-            yield f"classes = {self.classes} is not allowed: classes is a power of two (labels are coded in ±1)."
+            yield self._wrong("classes", "classes is a power of two (labels are coded in ±1)")
         if self.patterns <= self.classes:
-            yield (
-                f"patterns = {self.patterns} is not allowed: besides the {self.classes} discriminative patterns there "
-                "is at least one other."
-            )
+            why = f"besides the {self.classes} discriminative patterns there is at least one other"
+            yield self._wrong("patterns", why)
         if self.dimension < self.patterns:
-            yield (
-                f"dimension = {self.dimension} is not allowed: orthonormal patterns need dimension at least "
-                f"patterns = {self.patterns}."
-            )
+            yield self._wrong("dimension", f"orthonormal patterns need dimension at least patterns = {self.patterns}")
         if self.kept_tokens < 1:
-            yield f"keep = {self.keep:g} is not allowed: of {self.tokens} tokens it keeps none."
+            yield self._wrong("keep", f"of {self.tokens} tokens it keeps none")
         yield from self._variants()
-        if self.noise != "gaussian" and self.noise_radius >= KAPPA / 4:
-            yield f"noise_radius = {self.noise_radius:g} is not allowed: it must be less than κ/4 = {KAPPA / 4:.4g}."
+        if self.noise_law != "gaussian" and self.noise_radius >= KAPPA / 4:
+            yield self._wrong("noise_radius", f"it must be less than κ/4 = {KAPPA / 4:.4g}")
         if self.init == "assumption" and self.patterns > min(self.value_width, self.key_width):
-            yield (
-                f"patterns = {self.patterns} is not allowed: it must not exceed value_width = {self.value_width} "
-                f"or key_width = {self.key_width}."
-            )
+            widths = f"value_width = {self.value_width} or key_width = {self.key_width}"
+            yield self._wrong("patterns", f"it must not exceed {widths}")
         if self.init == "literal" and not (self.value_width == self.key_width == self.dimension):
             yield "init = literal is not allowed: it needs value_width = key_width = dimension."
         if self.init == "literal" and self.token_noise == 0:
@@ -247,51 +252,51 @@ class Setting(lab.Setting):
             yield from self.misshapen("key_map", (self.key_width, self.dimension))
             yield from self.misshapen("query_map", (self.key_width, self.dimension))
             yield from self.misshapen("value_map", (self.value_width, self.dimension))
-        if self.error == "given":
+        if self.value_error_law == "given":
             yield from self.misshapen("value_error_directions", (self.value_width, self.patterns))
             if not np.allclose(np.linalg.norm(self.value_error_directions, axis=0), 1, atol=1e-5):
                 yield "value_error_directions is not allowed: its columns must be unit vectors."
-        if "batch" in given and self.batch > self.samples:
-            yield f"batch = {self.batch} is not allowed: it must not exceed samples = {self.samples}."
+        yield from self.exceeding("batch", "samples", given)
         if self.test_samples > 4096:
-            yield f"test_samples = {self.test_samples} is not allowed: test_samples is at most 4096."
+            yield self._wrong("test_samples", "test_samples is at most 4096")
         if self.reduction == "patterns":
             noiseless = self.radius == 0 and self.noisy_fraction == 0
-            plain = self.output == "shared" and self.fractions == "fixed" and self.balance == "exact"
+            plain = self.output == "shared" and self.fractions == "fixed" and self.label_balance == "exact"
             even = self.samples % 2 == 0 and self.batch == 0
             whole = self.keep == 1 and self.classes == 2 and self.members == 1
-            if not (noiseless and plain and even and whole and self.labels == "true"):
+            if not (noiseless and plain and even and whole and self.label_order == "true"):
                 yield (
                     "reduction = patterns is not allowed here: it is exact only without noise and sparsification, for "
-                    "two classes and plain patterns, with output = shared, fixed fractions, balance = exact, true "
-                    "labels, full batch and an even number of samples."
+                    "two classes and plain patterns, with output = shared, fixed fractions, label_balance = exact, "
+                    "true labels, full batch and an even number of samples."
                 )
+
+    def _wrong(self, name: str, why: str) -> str:
+        return f"{name} = {getattr(self, name):g} is not allowed: {why}."
 
     def _variants(self) -> Iterator[str]:
         """Rules of the general data model (2.3) and of the network variants (3.2)."""
         if self.members > 1:
             needed = self.patterns * (1 + self.members)
             if self.dimension < needed:
-                yield (
-                    f"dimension = {self.dimension} is not allowed: {self.patterns} sets of {self.members} members "
-                    f"need dimension at least {needed}."
-                )
+                sets = f"{self.patterns} sets of {self.members} members"
+                yield self._wrong("dimension", f"{sets} need dimension at least {needed}")
             # two tokens of a set lie at most Δ + 2τ apart, which with another 2τ must stay below κ (2.3)
             if 4 * self.radius + self.member_distance >= KAPPA:
                 yield (
                     f"member_spread = {self.member_spread:g} is not allowed: with token noise {self.radius:.3g} two "
                     "tokens of a set can be as far apart as two sets (2τ + Δ must be less than κ)."
                 )
-            if self.normalize == "layer":
-                yield "normalize = layer is not allowed with members: layer norm would bend the sets."
+            if self.normalise == "layer":
+                yield "normalise = layer is not allowed with members: layer norm would bend the sets."
         if self.member_shares is not None:
             yield from self.misshapen("member_shares", (self.patterns, self.members))
             shares = self.member_shares
             if np.any(shares < 0) or not np.allclose(shares.sum(-1), 1):
                 yield "member_shares is not allowed: every row must be non-negative and add up to 1."
-        if self.normalize == "layer" and self.dimension <= self.patterns:
+        if self.normalise == "layer" and self.dimension <= self.patterns:
             yield (
-                f"dimension = {self.dimension} is not allowed with normalize = layer, which loses one direction: it "
+                f"dimension = {self.dimension} is not allowed with normalise = layer, which loses one direction: it "
                 f"must exceed patterns = {self.patterns}."
             )
         if self.heads > 1 and (self.init != "assumption" or self.skip):
@@ -305,26 +310,26 @@ class Setting(lab.Setting):
         if self.defect == "shifted" and self.heads > 1:
             yield "defect = shifted is not allowed with several heads."
 
-    def warnings(self) -> list[str]:
+    def hypotheses(self) -> dict[str, bool]:
+        """What Theorem 1 supposes and whether it is so here, by the sentence that says that it is not."""
         sigma, delta, tau = self.value_error, self.attention_error, self.radius
-        found = []
-        if self.condition_slack < 0:
-            found.append("condition (2.8) is violated: too few label-relevant tokens for the theorem.")
-        if sigma > 1 / self.patterns:
-            found.append("the initial value error σ exceeds 1/M.")
-        if delta >= 0.5:
-            found.append("the initial key and query error δ is not below 1/2.")
-        if tau > min(sigma, delta):
-            found.append("the token noise τ exceeds min(σ, δ).")
-        if self.neurons < self.patterns**2 * math.log(self.samples):
-            found.append("the number of neurons m is below M² log N.")
-        if self.patterns >= min(self.value_width, self.key_width):
-            found.append("the number of patterns M is not below the widths m_a, m_b.")
+        return {
+            "condition (2.8) is violated: too few label-relevant tokens for the theorem.": self.condition_slack >= 0,
+            "the initial value error σ exceeds 1/M.": sigma <= 1 / self.patterns,
+            "the initial key and query error δ is not below 1/2.": delta < 0.5,
+            "the token noise τ exceeds min(σ, δ).": tau <= min(sigma, delta),
+            "the number of neurons m is below M² log N.": self.neurons >= self.patterns**2 * math.log(self.samples),
+            "the number of patterns M is not below the widths m_a, m_b.": self.patterns
+            < min(self.value_width, self.key_width),
+        }
+
+    def warnings(self) -> list[str]:
+        sentences = [violated for violated, met in self.hypotheses().items() if not met]
         if self.steps > self.record_every * (self.records - 1):
-            found.append("there is room for too few records: they are taken further apart than record_every.")
-        if self.noise == "gaussian" and self._largest_noise() >= KAPPA / 4:
-            found.append("the largest token noise is about κ/4 or more: patterns are not separated by (2.5).")
-        return found
+            sentences.append("there is room for too few records: they are taken further apart than record_every.")
+        if self.noise_law == "gaussian" and self._largest_noise() >= KAPPA / 4:
+            sentences.append("the largest token noise is about κ/4 or more: patterns are not separated by (2.5).")
+        return sentences
 
     def _largest_noise(self) -> float:
         """The typical maximum of the noise norms: the 1 - 1/(N L) quantile of c_0 chi_d."""

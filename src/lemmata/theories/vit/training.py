@@ -13,9 +13,7 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array
 
-from lemmata.lab import batches
-from lemmata.lab.simulation import Variable, piece, simulation, stream
-from lemmata.lab.training import Run, descent, loop, record_steps
+import lemmata as lm
 from lemmata.networks import losses
 from lemmata.networks.shallow import Network, Pass, attention, forward, gradient, products, run_forward
 from lemmata.theories.vit.data import Data, draw, draw_members, draw_patterns, sparsify
@@ -23,6 +21,7 @@ from lemmata.theories.vit.network import Features, aim, draw_signs, initial_erro
 from lemmata.theories.vit.neurons import (
     GATE_GROUPS,
     GROUPS,
+    NEURONS,
     SIDES,
     class_displacement,
     find_lucky,
@@ -30,6 +29,9 @@ from lemmata.theories.vit.neurons import (
     neuron_probe,
 )
 from lemmata.theories.vit.probes import (
+    ATTENTION,
+    DATA,
+    FEATURES,
     QUERIES,
     attention_by_query,
     feature_coordinates,
@@ -40,13 +42,13 @@ from lemmata.theories.vit.probes import (
 from lemmata.theories.vit.setting import Setting
 
 SMALL_LOSS = 1e-3
-"""epsilon of T_epsilon, and the document's success threshold for the test hinge."""
+"""ε of T_ε, and the paper's success threshold for the test hinge."""
 
 HALVES = 2**31 - 1
-"""Sub-key of the batch stream for the random halves of neurons; epochs and steps are 0, 1, 2, ..."""
+"""Sub-key of the batch lm.stream for the random halves of neurons; epochs and steps are 0, 1, 2, ..."""
 
 
-class Watch(NamedTuple):
+class Watched(NamedTuple):
     """What is recorded besides the training data reads: test samples, initial features and patterns."""
 
     test: Data
@@ -61,94 +63,95 @@ def training_loss(problem: Setting) -> losses.MarginLoss:
     return losses.logistic() if problem.loss == "logistic" else losses.linear()
 
 
-def training_batches(problem: Setting, key: jax.Array) -> batches.Batches:
+def training_batches(problem: Setting, key: jax.Array) -> lm.Batches:
     """The batch scheme: all samples, epochs without replacement, i.i.d. or one pass."""
     if problem.batch == 0:
-        return batches.full(problem.training_samples, problem.capacity)
+        return lm.full(problem.training_samples, problem.sample_room)
     if problem.batches == "epochs":
-        return batches.epochs(key, problem.training_samples, problem.capacity, problem.batch)
+        return lm.epochs(key, problem.training_samples, problem.sample_room, problem.batch)
     if problem.batches == "iid":
-        return batches.independent(key, problem.training_samples, problem.batch)
-    return batches.one_pass(problem.training_samples, problem.capacity, problem.batch)
+        return lm.independent(key, problem.training_samples, problem.batch)
+    return lm.one_pass(problem.training_samples, problem.sample_room, problem.batch)
 
 
-@piece("capacity", "batch", "batches", "records", "each_step", "loss", "stop", "track", "skip", "test_samples")
+@lm.piece("sample_room", "batch", "batches", "records", "each_step", "loss", "stop", "track", "skip", "test_samples")
 def train(
-    problem: Setting, key: jax.Array, network: Network, signs: Array, data: Data, watch: Watch | None = None
-) -> Run:
-    """Train on the first `samples` rows of `data`; `watch` is what `track` = neurons reads besides."""
-    data = jax.tree.map(lambda leaf: leaf[: problem.capacity], data)
+    problem: Setting, key: jax.Array, network: Network, signs: Array, data: Data, watched: Watched | None = None
+) -> lm.Run:
+    """Train on the first `samples` rows of `data`; `watched` is what `track` = neurons reads besides."""
+    data = jax.tree.map(lambda leaf: leaf[: problem.sample_room], data)
     loss = training_loss(problem)
-    skip = problem.skip
-    everything = batches.full(problem.training_samples, problem.capacity).draw((), jnp.asarray(0))[1]
-    neuron_path = None
-    if problem.track == "neurons":
-        assert watch is not None, "neurons are recorded with their features and on test samples"
-        neuron_path = _neuron_path(problem, key, network, signs, data, everything.weight, watch)
 
-    def batch_gradient(network: Network, batch: batches.Batch) -> Network:
+    def batch_gradient(network: Network, batch: lm.Batch) -> Network:
         chosen: Data = batch.take(data)
         aimed, factor = aim(signs, chosen.label)
 
         def slope(outputs: Array) -> Array:
             return batch.weight * factor * loss.slope(factor * outputs)
 
-        return gradient(network, aimed, chosen.tokens, chosen.weight, slope, skip)
-
-    def probe(state: Any, previous: Any) -> dict[str, Array]:
-        network = state.parameters
-        reached = margins(network, signs, data.label, data.tokens, data.weight, skip)
-        probed = {"train_loss": jnp.sum(everything.weight * loss.value(reached))}
-        if problem.track != "loss":
-            probed |= attention_by_query(network, data, everything.weight)
-            moved = jax.tree.map(lambda a, b: jnp.max(jnp.abs(a - b)), network, previous.parameters)
-            probed["movement"] = jnp.max(jnp.stack(jax.tree.leaves(moved)))
-        if watch is not None and neuron_path is not None:
-            used = everything.weight > 0
-            probed |= {
-                "margin_mean": jnp.sum(everything.weight * reached),
-                "margin_least": jnp.min(jnp.where(used, reached, jnp.inf)),
-                "test_loss": jnp.mean(_test_hinge(problem, network, signs, watch.test)),
-                **feature_coordinates(network, watch.features, watch.basis, skip),
-                **neuron_path(network, (loss.value(reached) > 0) * 1.0),
-            }
-        return probed
+        return gradient(network, aimed, chosen.tokens, chosen.weight, slope, problem.skip)
 
     trainable = Network(1.0, 1.0, problem.train_attention, problem.train_attention)  # pyright: ignore[reportArgumentType]
-    start, step = descent(
+    start, step = lm.descent(
         batch_gradient, optax.sgd(problem.step_size), training_batches(problem, key), trainable=trainable
     )
     steps = problem.steps
     if problem.batch and problem.batches == "one_pass":
         steps = jnp.minimum(steps, jnp.maximum(problem.training_samples // problem.batch, 1))
-    reached = {
-        "zero_loss": lambda probed: probed["train_loss"] <= 0,
+    passages = {
+        "reached": lambda probed: probed["train_loss"] <= 0,
         "small_loss": lambda probed: probed["train_loss"] <= SMALL_LOSS,
     }
     if problem.loss == "linear":  # unbounded below: zero is no solution
-        reached = dict.fromkeys(reached, lambda probed: jnp.asarray(False))
-    passages = dict(reached)
+        passages = dict.fromkeys(passages, lambda probed: jnp.asarray(False))
+    stop = {"zero_loss": passages["reached"], "small_loss": passages["small_loss"], "never": None}[problem.stop]
     if problem.track == "neurons":
         passages["small_test"] = lambda probed: probed["test_loss"] < SMALL_LOSS
-    return loop(
+    return lm.loop(
         step,
         start(network),
-        probe,
-        record_steps(steps, problem.records, problem.record_every),
-        stop=reached.get(problem.stop),
+        _probe(problem, key, network, signs, data, watched),
+        lm.record_steps(steps, problem.records, problem.record_every),
+        stop=stop,
         passages=passages,
         each_step=bool(problem.each_step),
     )
 
 
+def _probe(
+    problem: Setting, key: jax.Array, initial: Network, signs: Array, data: Data, watched: Watched | None
+) -> Callable[[Any, Any], dict[str, Array]]:
+    """What is recorded along training: the loss, the attention too, or features and neurons as well (`track`)."""
+    loss = training_loss(problem)
+    weight = lm.full(problem.training_samples, problem.sample_room).draw((), jnp.asarray(0))[1].weight
+    neuron_path = None
+    if problem.track == "neurons":
+        assert watched is not None, "neurons are recorded with their features and on test samples"
+        neuron_path = _neuron_path(problem, key, initial, signs, data, weight, watched)
+
+    def probe(state: Any, previous: Any) -> dict[str, Array]:
+        network = state.parameters
+        margin = margins(network, signs, data.label, data.tokens, data.weight, problem.skip)
+        probed = {"train_loss": jnp.sum(weight * loss.value(margin))}
+        if problem.track != "loss":
+            probed |= attention_by_query(network, data, weight)
+            moved = jax.tree.map(lambda a, b: jnp.max(jnp.abs(a - b)), network, previous.parameters)
+            probed["movement"] = jnp.max(jnp.stack(jax.tree.leaves(moved)))
+        if watched is not None and neuron_path is not None:
+            probed |= {
+                "margin_mean": jnp.sum(weight * margin),
+                "margin_least": jnp.min(jnp.where(weight > 0, margin, jnp.inf)),
+                "test_loss": jnp.mean(_test_hinge(problem, network, signs, watched.test)),
+                **feature_coordinates(network, watched.features, watched.basis, problem.skip),
+                **neuron_path(network, (loss.value(margin) > 0) * 1.0),
+            }
+        return probed
+
+    return probe
+
+
 def _neuron_path(
-    problem: Setting,
-    key: jax.Array,
-    initial: Network,
-    signs: Array,
-    data: Data,
-    weight: Array,
-    watch: Watch,
+    problem: Setting, key: jax.Array, initial: Network, signs: Array, data: Data, weight: Array, watched: Watched
 ) -> Callable[[Network, Array], dict[str, Array]]:
     """The neuron probe along training, with the lucky sets of the initial network; NaN unless a neuron has one sign."""
     shared = signs.ndim == 1
@@ -162,7 +165,8 @@ def _neuron_path(
     lucky = find_lucky(run(initial), sign, data, weight, jax.random.fold_in(key, HALVES))
 
     def path(network: Network, unsolved: Array) -> dict[str, Array]:
-        probed = neuron_probe(run(network), network, watch.features, watch.basis, sign, data, weight, unsolved, lucky)
+        features, basis = watched.features, watched.basis
+        probed = neuron_probe(run(network), network, features, basis, sign, data, weight, unsolved, lucky)
         return probed if shared else jax.tree.map(lambda value: jnp.full_like(value, jnp.nan), probed)
 
     return path
@@ -174,7 +178,7 @@ def _test_hinge(problem: Setting, network: Network, signs: Array, test: Data) ->
     return losses.hinge().value(margins(network, signs, test.vote, test.tokens, test.weight, problem.skip))
 
 
-@piece("test_samples", "reduction", "skip", once=True)
+@lm.piece("test_samples", "reduction", "skip", once=True)
 def evaluate(problem: Setting, network: Network, signs: Array, test: Data) -> dict[str, Array]:
     """Population risk on the test samples: hinge at margin 1, 0-1 error, smallest margin."""
     count = 2 if problem.reduction == "patterns" else problem.test_samples
@@ -191,7 +195,7 @@ def evaluate(problem: Setting, network: Network, signs: Array, test: Data) -> di
     }
 
 
-@piece("skip", once=True)
+@lm.piece("skip", once=True)
 def describe(
     problem: Setting, network: Network, features: Features, basis: Array, members: Array, data: Data
 ) -> dict[str, Array]:
@@ -210,105 +214,74 @@ def describe(
     }
 
 
-@piece(once=True)
+@lm.piece(once=True)
 def displacements(
     problem: Setting, before: Network, after: Network, features: Features, signs: Array, members: Array
 ) -> dict[str, Array]:
     """What training has moved, where the data model is general: neurons by class (V19), members of a set (V20)."""
-    found = {}
+    moved = {}
     if signs.ndim == 3 and signs.shape[1] == 1:
-        found["class_displacement"] = class_displacement(before, after, features, signs)
+        moved["class_displacement"] = class_displacement(before, after, features, signs)
     if members.shape[2] > 1:
-        found["member_cosine"] = member_cosines(before, after, members)
-    return found
+        moved["member_cosine"] = member_cosines(before, after, members)
+    return moved
 
 
-@piece(once=True)
+@lm.piece(once=True)
 def attend(problem: Setting, network: Network, data: Data) -> Array:
     """The attention of a network on the data."""
     return attention(network, data.tokens, data.weight)
 
 
-RECORD = ("record",)
 PAIRS = ("same set", "different sets")
 
 
-@simulation(
-    Variable("step", RECORD, "t", "training step of the record"),
-    Variable("train_loss", RECORD, "L(t)", "training loss"),
-    Variable(
-        "concentration", ("record", "query"), "conc", "attention on label-relevant tokens, by type of query", True
-    ),
-    Variable("complement", ("record", "query"), "1 - conc", "attention on all other tokens, by type of query", True),
-    Variable("confused", ("record", "query"), "", "attention on confusion tokens, by type of query", True),
-    Variable("entropy", ("record", "query"), "H", "entropy of the attention, by type of query", True),
-    Variable("attended", ("record", "query"), "e^H", "effective number of attended tokens, by type of query", True),
-    Variable("lowest", RECORD, "min conc", "smallest attention on label-relevant tokens of any query"),
-    Variable("movement", RECORD, "", "largest parameter change since the previous record"),
-    Variable("margin_mean", RECORD, "mean y F", "mean margin on the training samples"),
-    Variable("margin_least", RECORD, "min y F", "smallest margin on the training samples"),
-    Variable("test_loss", RECORD, "", "hinge loss on the test samples along training"),
-    Variable("query_features", ("record", "feature", "pattern"), "C_Q = Qᵀ W_Q U", "query map in feature coordinates"),
-    Variable("key_features", ("record", "feature", "pattern"), "C_K = Qᵀ W_K U", "key map in feature coordinates"),
-    Variable("value_features", ("record", "feature", "pattern"), "C_V = Pᵀ W_V U", "value map in feature coordinates"),
-    Variable("pattern_logits", ("record", "key_pattern", "pattern"), "G", "attention logits between patterns"),
-    Variable("alignment", ("record", "side"), "", "mean cosine of lucky neurons with their feature p_1, p_2", True),
-    Variable(
-        "component", ("record", "group", "feature"), "|W_O p_j|", "mean size of W_O p_j by group of neurons", True
-    ),
-    Variable("square_norm", ("record", "group"), "|W_O|²", "mean squared norm of a row of W_O by group", True),
-    Variable("persistence", ("record", "gate_group"), "", "share of active (neuron, relevant token) pairs", True),
-    Variable("value_growth", ("record", "group", "side"), "V_i^(k)", "mean coefficient of value growth", True),
-    Variable("value_size", ("record", "group", "side"), "|V_i^(k)|", "mean size of the coefficient", True),
-    Variable("group_output", ("record", "group", "side"), "", "what a group of neurons adds to |F|, by class", True),
-    Variable("unsolved", ("record", "side"), "", "share of the training samples of a class that have loss", True),
-    Variable("zero_loss_step", (), "T_0", "first step with training loss 0 (inf: never)"),
-    Variable("small_loss_step", (), "T_ε", "first step with training loss at most 0.001 (inf: never)"),
-    Variable("small_test_step", (), "", "first step with test hinge below 0.001 (inf: never)"),
-    Variable("last_step", (), "", "last step that was trained"),
-    Variable("last_loss", (), "", "training loss at the last step"),
-    Variable("diverged", (), "", "1 if training left the finite numbers and was frozen"),
-    Variable("test_hinge", (), "", "hinge loss on the test samples"),
-    Variable("test_hinge_error", (), "", "standard error of the test hinge"),
-    Variable("test_error", (), "", "0-1 error on the test samples"),
-    Variable("test_margin", (), "min y F", "smallest margin on the test samples"),
-    Variable("untrained_test_hinge", (), "", "hinge loss of the initial network on the test samples"),
-    Variable("untrained_test_error", (), "", "0-1 error of the initial network on the test samples"),
-    Variable("class_displacement", ("own", "class"), "ΔW_O p_k", "mean displacement of the neurons of a class", True),
-    Variable("member_cosine", ("pair",), "", "cosine of the displacements of W_Q on two members"),
-    Variable("noise_norm", (), "max |x - μ|", "largest distance of a kept training token from its pattern"),
-    Variable("relevant_share", (), "α_*", "realised fraction of label-relevant tokens"),
-    Variable("confusion_share", (), "α_#", "realised fraction of confusion tokens"),
-    Variable("neutral_share", (), "α_nd", "realised fraction of non-discriminative tokens"),
-    Variable("similarity", (), "λ", "largest inner product between tokens of different patterns"),
-    Variable("own_similarity", (), "", "smallest inner product between tokens of the same pattern"),
-    Variable("pattern_distance", (), "κ", "smallest distance between members of different patterns"),
-    Variable("initial_value_error", (), "σ", "achieved error of the initial value map"),
-    Variable("initial_attention_error", (), "δ", "achieved error of the initial key and query maps"),
-    Variable("condition_slack", (), "", "slack of condition (2.8)"),
+@lm.simulation(
+    *lm.RUN,
+    lm.Variable("train_loss", ("record",), "L(t)", "training loss"),
+    lm.Variable("movement", ("record",), "", "largest parameter change since the previous record"),
+    lm.Variable("margin_mean", ("record",), "mean y F", "mean margin on the training samples"),
+    lm.Variable("margin_least", ("record",), "min y F", "smallest margin on the training samples"),
+    lm.Variable("test_loss", ("record",), "", "hinge loss on the test samples along training"),
+    *ATTENTION,
+    *FEATURES,
+    *NEURONS,
+    lm.Variable("reached_step", (), "T_0", "first step with training loss 0 (inf: never)"),
+    lm.Variable("small_loss_step", (), "T_ε", "first step with training loss at most 0.001 (inf: never)"),
+    lm.Variable("small_test_step", (), "", "first step with test hinge below 0.001 (inf: never)"),
+    lm.Variable("last_loss", (), "", "training loss at the last step"),
+    lm.Variable("test_hinge", (), "", "hinge loss on the test samples"),
+    lm.Variable("test_hinge_error", (), "", "standard error of the test hinge"),
+    lm.Variable("test_error", (), "", "0-1 error on the test samples"),
+    lm.Variable("test_margin", (), "min y F", "smallest margin on the test samples"),
+    lm.Variable("untrained_test_hinge", (), "", "hinge loss of the initial network on the test samples"),
+    lm.Variable("untrained_test_error", (), "", "0-1 error of the initial network on the test samples"),
+    lm.Variable("class_displacement", ("own", "class"), "ΔW_O p_k", "mean displacement of a class's neurons", True),
+    lm.Variable("member_cosine", ("pair",), "", "cosine of the displacements of W_Q on two members"),
+    lm.Variable("initial_value_error", (), "σ", "achieved error of the initial value map"),
+    lm.Variable("initial_attention_error", (), "δ", "achieved error of the initial key and query maps"),
+    lm.Variable("noise_norm", (), "max |x - μ|", "largest distance of a kept training token from its pattern"),
+    *DATA,
+    lm.Variable("condition_slack", (), "", "slack of condition (2.8)"),
     labels={"query": QUERIES, "group": GROUPS, "gate_group": GATE_GROUPS, "side": SIDES, "pair": PAIRS},
 )
 def simulate(problem: Setting, key: jax.Array, prepared: None = None) -> dict[str, Array]:
     """One run: draw, initialise, sparsify, train, evaluate."""
-    basis = draw_patterns(problem, stream(key, "data"))
-    members = draw_members(problem, stream(key, "data"), basis)
-    data = draw(problem, stream(key, "data"), members, count=problem.draw_capacity)
-    test = draw(problem, stream(key, "test"), members, count=problem.draw_test)
-    network, features = initialise(problem, stream(key, "init"), basis)
-    signs = draw_signs(problem, stream(key, "init"))
+    basis = draw_patterns(problem, lm.stream(key, "data"))
+    members = draw_members(problem, lm.stream(key, "data"), basis)
+    data = draw(problem, lm.stream(key, "data"), members, count=problem.drawn_room)
+    test = draw(problem, lm.stream(key, "test"), members, count=problem.drawn_test_room)
+    network, features = initialise(problem, lm.stream(key, "init"), basis)
+    signs = draw_signs(problem, lm.stream(key, "init"))
     if problem.sparsified:
-        data = sparsify(problem, stream(key, "sampler", 0), data, attend(problem, network, data))
-        test = sparsify(problem, stream(key, "sampler", 1), test, attend(problem, network, test))
-    run = train(problem, stream(key, "batch"), network, signs, data, Watch(test, features, basis))
+        data = sparsify(problem, lm.stream(key, "sampler", 0), data, attend(problem, network, data))
+        test = sparsify(problem, lm.stream(key, "sampler", 1), test, attend(problem, network, test))
+    run = train(problem, lm.stream(key, "batch"), network, signs, data, Watched(test, features, basis))
     trained: Network = run.state.parameters
     untrained = evaluate(problem, network, signs, test)
     return {
-        **run.records,
-        "step": run.step,
-        **{f"{name}_step": step for name, step in run.first.items()},
-        "last_step": run.last_step,
+        **run.results(),
         "last_loss": run.last["train_loss"],
-        "diverged": run.diverged,
         **evaluate(problem, trained, signs, test),
         "untrained_test_hinge": untrained["test_hinge"],
         "untrained_test_error": untrained["test_error"],

@@ -1,29 +1,34 @@
 """The claims register, by topic. Outcomes that the specification expects to fail stand beside their corrected twins."""
 
+from lemmata.theories.exp_regression import theorem
 from lemmata.theories.exp_regression.claims import (
-    calculators,
+    activations,
     convergence,
-    facts,
+    decomposition,
+    drift,
     flow,
-    gradients,
-    initial,
-    kernels,
+    frontier,
+    inequalities,
+    initialisation,
+    kernel,
     perturbation,
-    regimes,
-    steps,
-    theorem,
+    stability,
+    vacuity,
 )
 
-CLAIMS = (
-    *gradients.CLAIMS,
-    *initial.CLAIMS,
-    *kernels.CLAIMS,
-    *perturbation.CLAIMS,
-    *steps.CLAIMS,
-    *convergence.CLAIMS,
-    *theorem.CLAIMS,
-    *regimes.CLAIMS,
-    *flow.CLAIMS,
-    *calculators.CLAIMS,
-    *facts.CLAIMS,
+TOPICS = (
+    theorem,
+    kernel,
+    initialisation,
+    perturbation,
+    decomposition,
+    convergence,
+    drift,
+    frontier,
+    stability,
+    activations,
+    flow,
+    vacuity,
+    inequalities,
 )
+CLAIMS = tuple(claim for topic in TOPICS for claim in topic.CLAIMS)

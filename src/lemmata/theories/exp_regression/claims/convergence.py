@@ -1,289 +1,196 @@
-"""Convergence: steps (Q14), drift (Q15, X3), contraction (Q16), hitting (Q17), linear limit (Q18), theorem (X9)."""
+"""Convergence: steps (Q14), contraction (Q16), hitting time (Q17), the linearised limit (Q18)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
+import numpy as np
 import xarray as xr
 
-from lemmata.lab.claims import HOLDS, INCONCLUSIVE, Claim, Control, Datasets, Evidence, NotApplicable
-from lemmata.lab.intervals import Estimate
-from lemmata.lab.judges import all_of, at_most, within
-from lemmata.lab.measures import at_end
-from lemmata.theories.exp_regression.claims.common import LIMIT, SLACK, START, START_FAST, all_runs, contraction, worst
-from lemmata.theories.exp_regression.measures import gated, geometric_slope, median_slope, resampled, runs_where
+import lemmata as lm
+from lemmata.theories.exp_regression.measures import SLACK, resampled_slopes, step_constants, worst, worst_where
+from lemmata.theories.exp_regression.probes import SMALL_STEP
+from lemmata.theories.exp_regression.theorem import contraction, kernel_kept, time_used
 
 ENOUGH = 0.5
-"""The share of runs that must be gated."""
+"""The share of runs that must keep their kernel."""
 CAP = 20_000
 
 
-def _coupled(datasets: Datasets) -> xr.Dataset:
-    return datasets["x2-convergence"].sel(init="coupled")
+@lm.evidence("q16-theory", "x9-theorem")
+def longest_steps(theory: xr.Dataset, theorem: xr.Dataset) -> dict[str, xr.DataArray]:
+    """η‖Δw_r‖ and ‖e‖/√n at their largest over all steps, by experiment."""
+    runs = {"q16-theory": theory, "x9-theorem": theorem}
+    variables = {"length": "step_length", "error": "error_norm"}
+    return {
+        part: lm.stack({name: worst(data[variable]) for name, data in runs.items()}, "experiment")
+        for part, variable in variables.items()
+    }
 
 
-def _unstable(datasets: Datasets, c: float = 2.5) -> xr.Dataset:
-    return datasets["x6-stability"].sel(step_constant=c)
+@lm.evidence("x6-stability")
+def longest_unstable_steps(data: xr.Dataset, step_constant: float) -> dict[str, xr.DataArray]:
+    """The same with the practical step, by width."""
+    data = lm.cells(data, step_constant=step_constant)
+    return {"length": data.step_length, "error": data.error_norm}
 
 
-def _steps(*names: str) -> Evidence:
-    """η‖Δw_r‖ and ‖e‖/√n at their largest, in every run."""
-
-    def evidence(datasets: Datasets) -> dict[str, xr.DataArray]:
-        parts = [_unstable(datasets)] if not names else [datasets[name] for name in names]
-        return {
-            "length": xr.concat([all_runs(part.step_length) for part in parts], "seed"),
-            "error": xr.concat([all_runs(part.error_norm) for part in parts], "seed"),
-        }
-
-    return evidence
-
-
-def _drift_bound(factor: float = 1.0) -> Evidence:
-    """Drift / D in gated runs in which the contraction holds; the right side divided by `factor`."""
-
-    def evidence(datasets: Datasets) -> xr.DataArray:
-        parts = [_coupled(datasets), datasets["x3-drift"].sel(output="1")]
-        found: list[xr.DataArray] = []
-        for data in parts:
-            sound = gated(data) & (contraction(data, LIMIT) <= SLACK)
-            found.append(runs_where(factor * data.drift_ratio, sound, "the kernel keeps λ/2 and the error contracts"))
-        return xr.concat(found, "seed")
-
-    return evidence
+@lm.evidence("x2-convergence", "q16-samplers", "q16-theory", "x6-stability")
+def worst_contraction(
+    convergence: xr.Dataset,
+    samplers: xr.Dataset,
+    theory: xr.Dataset,
+    stability: xr.Dataset,
+    constants: tuple[float, float] = (0, 1),
+) -> xr.DataArray:
+    """The largest ‖e(t)‖² over its bound with λ = λ_min(H(0)), over all steps and runs, by experiment."""
+    runs = {"x2-convergence": lm.cells(convergence, init="coupled"), "q16-samplers": samplers, "q16-theory": theory}
+    runs["x6-stability"] = step_constants(stability, *constants)
+    return lm.stack({name: contraction(data, "H(0)").max(skipna=False) for name, data in runs.items()}, "experiment")
 
 
-def _lazy(output: str) -> Evidence:
-    """Relative error of the lazy drift at the smallest width."""
-    return lambda datasets: datasets["x3-drift"].lazy_error.sel(output=output).isel(neurons=0)
+@lm.evidence("x2-orthonormal")
+def fast_contraction(data: xr.Dataset) -> xr.DataArray:
+    """The same at the rate 1 - 3mηλ on orthonormal data, c = 0.05."""
+    runs = lm.cells(data, data_law="orthonormal", step_constant=0.05)
+    return contraction(runs, "H(0), 3 m η λ").max(skipna=False).expand_dims(experiment=["x2-orthonormal"])
 
 
-def _lazy_slope(output: str) -> Evidence:
-    def evidence(datasets: Datasets) -> Estimate:
-        return resampled(lambda v: geometric_slope(v, "neurons"), datasets["x3-drift"].lazy_error.sel(output=output))
+@lm.evidence("x2-convergence")
+def contraction_where_kept(data: xr.Dataset, samples: int | None = None, neurons: int | None = None) -> xr.DataArray:
+    """The largest ‖e(t)‖² over its bound with λ of the limit, over the runs that keep their kernel, by width.
 
-    return evidence
-
-
-def _contraction_start(datasets: Datasets) -> xr.DataArray:
-    """The worst run of every experiment, λ = λ_min(H(0))."""
-    stable = datasets["x6-stability"]
-    return worst(
-        x2_convergence=contraction(_coupled(datasets), START),
-        q16_samplers=contraction(datasets["q16-samplers"], START),
-        q16_theory=contraction(datasets["q16-theory"], START),
-        x6_stability=contraction(stable.sel(step_constant=stable.step_constant[stable.step_constant <= 1]), START),
-    )
-
-
-def _too_fast(datasets: Datasets) -> xr.DataArray:
-    data = datasets["x2-orthonormal"].sel(sampler="orthonormal").isel(step_constant=0)
-    return worst(x2_convergence=contraction(data, START_FAST))
-
-
-def _gated_contraction(choose: Callable[[xr.Dataset], xr.Dataset] = lambda data: data) -> Evidence:
-    """The worst gated run by width, λ of the limit; the share of gated runs stands in the label."""
-
-    def evidence(datasets: Datasets) -> xr.DataArray:
-        data = choose(_coupled(datasets))
-        gate = gated(data)
-        wide = gate.sel(neurons=gate.neurons[gate.neurons >= min(256, float(gate.neurons.max()))])
-        if float(wide.mean()) < ENOUGH:
-            raise NotApplicable(f"conditions not met: λ_min(H(t)) ≥ λ/2 in only {float(wide.mean()):.0%} of the runs")
-        found = {}
-        for m in gate.neurons.values:
-            here = gate.sel(neurons=m)
-            if bool(here.any()):
-                ratios = contraction(data, LIMIT).sel(neurons=m).transpose(*here.dims).values[here.values]
-                found[f"{m:g} ({float(here.mean()):.0%} gated)"] = float(ratios.max())
-        return xr.DataArray(list(found.values()), coords={"m": list(found)})
-
-    return evidence
+    Their share stands in the label; with less than half of them at m ≥ 256 nothing is decided.
+    """
+    data = lm.cells(data, init="coupled")
+    if samples is not None:
+        data = lm.cells(data, samples=samples, neurons=[neurons])
+    kept, ratio = xr.broadcast(kernel_kept(data), contraction(data))
+    wide = kept.sel(neurons=kept.neurons[kept.neurons >= min(256, float(kept.neurons.max()))])
+    if float(wide.mean()) < ENOUGH:
+        raise lm.NotApplicable(f"conditions not met: λ_min(H(t)) ≥ λ/2 in only {float(wide.mean()):.0%} of the runs")
+    largest = {
+        f"{m:g} ({float(here.mean()):.0%} gated)": ratio.sel(neurons=m, drop=True)
+        .where(here, -np.inf)
+        .max(skipna=False)
+        for m in kept.neurons.values
+        if bool((here := kept.sel(neurons=m, drop=True)).any())
+    }
+    return lm.stack(largest, "m")
 
 
-def _gated_unstable(datasets: Datasets) -> xr.DataArray:
-    """c = 2.5 at the largest width, in the seeds whose intact run (c = 0.5) is gated."""
-    stable = datasets["x6-stability"].isel(neurons=-1)
-    return runs_where(
-        contraction(stable.sel(step_constant=2.5), LIMIT),
-        gated(stable.sel(step_constant=0.5)),
-        "the intact run keeps λ/2",
-    )
+@lm.evidence("x6-stability")
+def unstable_contraction(data: xr.Dataset) -> xr.DataArray:
+    """The same with c = 2.5 at the largest width, in the seeds whose intact run (c = 0.5) keeps its kernel."""
+    wide = data.isel(neurons=-1)
+    intact = kernel_kept(lm.cells(wide, step_constant=0.5))
+    return worst_where(contraction(lm.cells(wide, step_constant=2.5)), intact, "the intact run keeps λ/2")
 
 
-def _cell(problem: int, width: int) -> Callable[[xr.Dataset], xr.Dataset]:
-    return lambda data: data.isel(problem=[problem], neurons=[width])
+@lm.evidence("x2-convergence")
+def hitting(data: xr.Dataset) -> xr.DataArray:
+    """Steps to ε / T in the runs that keep their kernel and have T within the cap."""
+    data = lm.cells(data, init="coupled")
+    sound = kernel_kept(data) & (data.predicted_steps <= CAP)
+    return worst_where(time_used(data), sound, "the kernel keeps λ/2 and T ≤ 20000")
 
 
-def _hitting(datasets: Datasets) -> xr.DataArray:
-    """Hitting time / T in gated runs with T within the cap."""
-    data = _coupled(datasets)
-    gate = gated(data) & (data.predicted_steps <= CAP)
-    return runs_where(data.hit_step / data.predicted_steps, gate, "the kernel keeps λ/2 and T ≤ 20000")
+@lm.evidence("x2-orthonormal")
+def orthonormal_hitting(data: xr.Dataset, divided: float) -> xr.DataArray:
+    """Steps to ε / T, T `divided` by so much, on orthonormal data, c = 0.5."""
+    return divided * time_used(lm.cells(data, data_law="orthonormal", step_constant=0.5))
 
 
-def _hitting_early(datasets: Datasets) -> xr.DataArray:
-    data = datasets["x2-orthonormal"].sel(sampler="orthonormal", step_constant=0.5)
-    return data.hit_step / (data.predicted_steps / 10)
-
-
-def _deviation(init: str) -> Evidence:
+@lm.evidence("x2-convergence")
+def deviation(data: xr.Dataset, init: str = "coupled") -> xr.DataArray:
     """Relative deviation of ‖e(20)‖² from the linearised value, at the widths from 1024 on."""
-
-    def evidence(datasets: Datasets) -> xr.DataArray:
-        found = datasets["x2-convergence"].linear_deviation.sel(init=init)
-        return found.sel(neurons=found.neurons[found.neurons >= min(1024, float(found.neurons.max()))])
-
-    return evidence
+    values = lm.cells(data, init=init).linear_deviation
+    return values.sel(neurons=values.neurons[values.neurons >= min(1024, float(values.neurons.max()))])
 
 
-def _deviation_slope(init: str) -> Evidence:
-    def evidence(datasets: Datasets) -> dict[str, Estimate]:
-        found = datasets["x2-convergence"].linear_deviation.sel(init=init)
-        return {
-            str(problem): resampled(lambda v: median_slope(v, "neurons"), found.sel(problem=problem))
-            for problem in found.problem.values
-        }
-
-    return evidence
+@lm.evidence("x2-convergence")
+def deviation_slope(data: xr.Dataset, init: str = "coupled") -> dict[str, lm.Estimate]:
+    """Exponent in m of the median over seeds of that deviation, by (n, d)."""
+    return resampled_slopes(lm.cells(data, init=init).linear_deviation, "problem", "median")
 
 
-def _drift_slope(statistic: str, output: str = "1") -> Evidence:
-    """Slope over m of the geometric mean over seeds of the drift at the end."""
-
-    def evidence(datasets: Datasets) -> Estimate:
-        drift = at_end(datasets["x3-drift"].drift.sel(statistic=statistic, output=output))
-        return resampled(lambda v: geometric_slope(v, "neurons"), drift)
-
-    return evidence
-
-
-def _slope_claim(statistic: str, low: float, high: float) -> Claim:
-    return Claim(
-        name=f"x3-{statistic}",
-        reference="Lemma 7.2, experiment X3",
-        kind="scaling",
-        statement=f"The {'largest' if statistic == 'max' else statistic} drift falls with the width: exponent of its "
-        f"geometric mean over seeds in [{low}, {high}].",
-        reads=("x3-drift",),
-        evidence=_drift_slope(statistic),
-        judge=within(low, high),
-        controls=(Control("output scale 1/√m", _drift_slope(statistic, "1/√m")),),
-    )
-
+INDEPENDENT = lm.Control("independent initialisation", init="independent")
 
 CLAIMS = (
-    Claim(
-        name="q14-step",
-        reference="Lemmas 7.4 and 8.6",
-        kind="bound",
-        statement="With the document's step size η‖Δw_r‖ ≤ 0.01 and ‖e(t)‖ ≤ √n at every step.",
-        reads=("q16-theory", "x9-theorem", "x6-stability"),
-        evidence=_steps("q16-theory", "x9-theorem"),
-        judge=all_of(length=at_most(0.01 * SLACK, by="every"), error=at_most(SLACK, by="every")),
-        controls=(Control("practical step, c = 2.5", _steps()),),
+    lm.Claim(
+        "q14-step",
+        "Lemmas 7.4 and 8.6",
+        "bound",
+        "With the paper's step size η‖Δw_r‖ ≤ 0.01 and ‖e(t)‖ ≤ √n at every step.",
+        longest_steps(),
+        lm.all_of(length=lm.at_most(SMALL_STEP * SLACK, by="every"), error=lm.at_most(SLACK, by="every")),
+        lm.Control("practical step, c = 2.5", longest_unstable_steps(2.5)),
     ),
-    Claim(
-        name="q15-drift-bound",
-        reference="Lemma 7.2, erratum 6",
-        kind="bound",
-        statement="‖w_r(t) - w_r(0)‖ ≤ D = 8λ^-1 e^{B+R} √n/m ‖y‖ at every step, in runs that keep λ/2 and contract.",
-        reads=("x2-convergence", "x3-drift"),
-        evidence=_drift_bound(),
-        judge=at_most(SLACK, by="every"),
-        controls=(Control("D/1000", _drift_bound(1000.0)),),
-    ),
-    Claim(
-        name="q15-lazy-drift",
-        reference="Lemma 7.2, sharpened",
-        kind="identity",
-        statement="The weights end where the linearised dynamics takes them: relative Frobenius error below 2 % at the "
-        "smallest width, m = 128, in every seed.",
-        formula="1/m a_r Σ_i (H(0)^-1 (y - F(0)))_i x_i e^{<w_r(0), x_i>}",
-        reads=("x3-drift",),
-        evidence=_lazy("1"),
-        judge=at_most(0.02, by="every", strict=True),
-        controls=(Control("output scale 1/√m", _lazy("1/√m")),),
-    ),
-    Claim(
-        name="q15-lazy-drift-width",
-        reference="Lemma 7.2, sharpened",
-        kind="scaling",
-        statement="That error falls nearly like 1/m: exponent of its geometric mean in [-1.1, -0.75].",
-        reads=("x3-drift",),
-        evidence=_lazy_slope("1"),
-        judge=within(-1.1, -0.75),
-        controls=(Control("output scale 1/√m", _lazy_slope("1/√m")),),
-    ),
-    Claim(
-        name="q16-contraction-dis",
-        reference="Lemmas 7.3 and 9.2",
-        kind="bound",
-        statement="‖e(t)‖² ≤ (1 - mηλ/2)^t ‖e(0)‖² with λ = λ_min(H(0)), at every step of every run (practical step "
-        "with c ≤ 1, and the document's step).",
-        reads=("x2-convergence", "q16-samplers", "q16-theory", "x6-stability", "x2-orthonormal"),
-        evidence=_contraction_start,
-        judge=at_most({"x2-convergence": SLACK, "q16-samplers": SLACK, "q16-theory": 1 + 1e-12, "x6-stability": SLACK}),
-        controls=(
-            Control("rate 1 - 3mηλ, orthonormal data, c = 0.05", _too_fast),
-            Control("c = 2.5", lambda datasets: worst(x6_stability=contraction(_unstable(datasets), START))),
+    lm.Claim(
+        "q16-contraction-dis",
+        "Lemmas 7.3 and 9.2",
+        "bound",
+        "‖e(t)‖² ≤ (1 - mηλ/2)^t ‖e(0)‖² with λ = λ_min(H(0)), at every step of every run (practical step with c ≤ 1, "
+        "and the paper's step).",
+        worst_contraction(),
+        lm.at_most(
+            {
+                "x2-convergence": SLACK,
+                "q16-samplers": SLACK,
+                "q16-theory": 1 + 1e-12,
+                "x6-stability": SLACK,
+                "x2-orthonormal": SLACK,
+            }
         ),
+        lm.Control("rate 1 - 3mηλ, orthonormal data, c = 0.05", fast_contraction()),
+        lm.Control("c = 2.5", constants=(2.5, 2.5)),
     ),
-    Claim(
-        name="q16-contraction-cts",
-        reference="Lemmas 7.3 and 9.2",
-        kind="bound",
-        statement="‖e(t)‖² ≤ (1 - mηλ/2)^t ‖e(0)‖² with λ of the limit kernel, at every step of every run that keeps "
+    lm.Claim(
+        "q16-contraction-cts",
+        "Lemmas 7.3 and 9.2",
+        "bound",
+        "‖e(t)‖² ≤ (1 - mηλ/2)^t ‖e(0)‖² with λ of the limit kernel, at every step of every run that keeps "
         "λ_min(H(t)) ≥ λ/2.",
-        reads=("x2-convergence", "x6-stability"),
-        evidence=_gated_contraction(),
-        judge=at_most(SLACK, by="every"),
-        controls=(Control("c = 2.5 at the largest width", _gated_unstable),),
+        contraction_where_kept(),
+        lm.at_most(SLACK, by="every"),
+        lm.Control("c = 2.5 at the largest width", unstable_contraction()),
     ),
-    Claim(
-        name="q16-contraction-narrow",
-        reference="Lemmas 7.3 and 9.2",
-        kind="bound",
-        statement="The same at n = d = 20 and m = 64, a width at which the kernel rarely keeps λ/2.",
-        reads=("x2-convergence",),
-        evidence=_gated_contraction(_cell(-1, 0)),
-        judge=at_most(SLACK, by="every"),
-        expected=INCONCLUSIVE,
-        controls=(Control("n = d = 20, m = 1024", _gated_contraction(_cell(-1, -2)), HOLDS),),
+    lm.Claim(
+        "q16-contraction-narrow",
+        "Lemmas 7.3 and 9.2",
+        "bound",
+        "The same at n = d = 20 and m = 64, a width at which the kernel rarely keeps λ/2.",
+        contraction_where_kept(samples=20, neurons=64),
+        lm.at_most(SLACK, by="every"),
+        lm.Control("n = d = 20, m = 1024", neurons=1024, expected=lm.HOLDS),
+        expected=lm.INCONCLUSIVE,
     ),
-    Claim(
-        name="q17-hitting",
-        reference="Theorems 1.1 and 7.1",
-        kind="bound",
-        statement="‖e‖² ≤ ε by T = ⌈2 ln(‖y‖²/ε)/(mηλ)⌉ with the practical step, in every run that keeps λ/2 (T ≤ "
-        "20000).",
-        reads=("x2-convergence", "x2-orthonormal"),
-        evidence=_hitting,
-        judge=at_most(1.0, by="every"),
-        controls=(Control("T/10 on orthonormal data, c = 0.5", _hitting_early),),
+    lm.Claim(
+        "q17-hitting",
+        "Theorems 1.1 and 7.1",
+        "bound",
+        "‖e‖² ≤ ε by T = ⌈2 ln(‖y‖²/ε)/(mηλ)⌉ with the practical step, in every run that keeps λ/2 (T ≤ 20000).",
+        hitting(),
+        lm.at_most(1.0, by="every"),
+        lm.Control("T/10 on orthonormal data, c = 0.5", orthonormal_hitting(10)),
     ),
-    Claim(
-        name="q18-deviation",
-        reference="Theorem 7.1 (T does not depend on m)",
-        kind="limit",
-        statement="At fixed mη training tends to the linearised dynamics: ‖e(20)‖² deviates from it by less than 1e-3 "
-        "in the median at m ≥ 1024, for all three (n, d).",
-        reads=("x2-convergence",),
-        evidence=_deviation("coupled"),
-        judge=at_most(1e-3, by="median", strict=True),
-        controls=(Control("independent initialisation", _deviation("independent")),),
+    lm.Claim(
+        "q18-deviation",
+        "Theorem 7.1 (T does not depend on m)",
+        "limit",
+        "At fixed mη training tends to the linearised dynamics: ‖e(20)‖² deviates from it by less than 1e-3 in the "
+        "median at m ≥ 1024, for all three (n, d).",
+        deviation(),
+        lm.at_most(1e-3, by="median", strict=True),
+        INDEPENDENT,
+        source="derived",
     ),
-    Claim(
-        name="q18-slope",
-        reference="Theorem 7.1 (T does not depend on m)",
-        kind="scaling",
-        statement="That deviation falls at least like m^-0.9, for all three (n, d).",
-        reads=("x2-convergence",),
-        evidence=_deviation_slope("coupled"),
-        judge=at_most(-0.9),
-        controls=(Control("independent initialisation", _deviation_slope("independent")),),
+    lm.Claim(
+        "q18-slope",
+        "Theorem 7.1 (T does not depend on m)",
+        "scaling",
+        "That deviation falls at least like m^-0.9, for all three (n, d).",
+        deviation_slope(),
+        lm.at_most(-0.9, by="value"),
+        INDEPENDENT,
+        source="derived",
     ),
-    _slope_claim("mean", -1.2, -0.9),
-    _slope_claim("median", -1.2, -0.9),
-    _slope_claim("max", -0.9, -0.55),
 )

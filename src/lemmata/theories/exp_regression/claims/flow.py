@@ -2,97 +2,85 @@
 
 from __future__ import annotations
 
-import numpy as np
 import xarray as xr
 
-from lemmata.lab.claims import Claim, Control, Datasets, Evidence
-from lemmata.lab.judges import at_most, within
-
-EXACT, DROPPED = 0, 1
+import lemmata as lm
 
 
-def _errors(datasets: Datasets, formula: int) -> xr.DataArray:
-    """Error of <w_r, x> against gradient flow by step constant, coarse to fine."""
-    data = datasets["q21-flow"]
-    cases = [str(case) for case in data.case.values if str(case).startswith("c=")]
-    return data.flow_error.isel(formula=formula).sel(case=cases)
+def _errors(data: xr.Dataset, formula: str) -> xr.DataArray:
+    """Error of <w_r, x> against gradient flow on one point by step constant, coarse to fine."""
+    return lm.cells(data, samples=1).flow_error.sel(formula=formula, drop=True)
 
 
-def _limit(formula: int) -> Evidence:
-    return lambda datasets: _errors(datasets, formula).isel(case=-1)
+@lm.evidence("q21-flow")
+def error_at_finest(data: xr.Dataset, formula: str = "exact") -> xr.DataArray:
+    """The largest error of <w_r, x> against gradient flow at the smallest step."""
+    return _errors(data, formula).isel(variant=-1)
 
 
-def _order(formula: int) -> Evidence:
-    """Ratios of the errors at successive step constants, each a tenth of the one before."""
-
-    def evidence(datasets: Datasets) -> xr.DataArray:
-        errors = _errors(datasets, formula)
-        return errors.isel(case=slice(None, -1)) / errors.isel(case=slice(1, None)).values
-
-    return evidence
+@lm.evidence("q21-flow")
+def error_ratio(data: xr.Dataset, formula: str = "exact") -> xr.DataArray:
+    """Ratios of that error at successive step constants, each a tenth of the one before."""
+    errors = _errors(data, formula)
+    return errors.isel(variant=slice(None, -1)) / errors.isel(variant=slice(1, None)).values
 
 
-def _line(two: bool = False) -> Evidence:
-    def evidence(datasets: Datasets) -> xr.DataArray:
-        across = datasets["q21-flow"].flow_across
-        chosen = np.array([str(case) == "two points" for case in across.case.values]) == two
-        return across.isel(case=np.flatnonzero(chosen))
-
-    return evidence
+@lm.evidence("q21-flow")
+def off_the_line(data: xr.Dataset, samples: int = 1) -> xr.DataArray:
+    """The largest part of a weight's path orthogonal to x."""
+    return lm.cells(data, samples=samples).flow_across
 
 
-def _separate(sampler: str) -> Evidence:
+@lm.evidence("x2-orthonormal")
+def joint_less_separate(data: xr.Dataset, data_law: str = "orthonormal") -> xr.DataArray:
     """The first seed's difference between 50 joint steps and separate ones, at c = 0.5."""
+    return lm.cells(data, data_law=data_law, step_constant=0.5).separate_difference.isel(seed=0)
 
-    def evidence(datasets: Datasets) -> float:
-        data = datasets["x2-orthonormal"].sel(sampler=sampler).isel(step_constant=-1, seed=0)
-        return float(data.separate_difference)
 
-    return evidence
-
+DROPPED = lm.Control("a_r dropped from the denominator", formula="a_r dropped")
 
 CLAIMS = (
-    Claim(
-        name="q21-limit",
-        reference="Q21, derived",
-        kind="identity",
-        statement="On one point gradient descent with c = 1e-3 ends at the weights of gradient flow: <w_r, x> to 1e-6, "
-        "in every seed.",
+    lm.Claim(
+        "q21-limit",
+        "Q21, derived",
+        "identity",
+        "On one point gradient descent with c = 1e-3 ends at the weights of gradient flow: <w_r, x> to 1e-6, in every "
+        "seed.",
+        error_at_finest(),
+        lm.at_most(1e-6, by="every"),
+        DROPPED,
         formula="e^{-<w_r, x>} = c_r + a_r ‖x‖² ℰ, F(ℰ_∞) = y",
-        reads=("q21-flow",),
-        evidence=_limit(EXACT),
-        judge=at_most(1e-6, by="every"),
-        controls=(Control("a_r dropped from the denominator", _limit(DROPPED)),),
+        source="derived",
     ),
-    Claim(
-        name="q21-order",
-        reference="Q21, derived",
-        kind="scaling",
-        statement="Dividing the step by ten divides that error by about ten: ratio in [8, 12], in every seed.",
-        reads=("q21-flow",),
-        evidence=_order(EXACT),
-        judge=within(8.0, 12.0, by="every", predicted=10.0),
-        controls=(Control("a_r dropped from the denominator", _order(DROPPED)),),
+    lm.Claim(
+        "q21-order",
+        "Q21, derived",
+        "scaling",
+        "Dividing the step by ten divides that error by about ten: ratio in [8, 12], in every seed.",
+        error_ratio(),
+        lm.within(8.0, 12.0, by="every", predicted=10.0),
+        DROPPED,
+        source="derived",
     ),
-    Claim(
-        name="q21-line",
-        reference="Q21, derived",
-        kind="identity",
-        statement="On one point every weight moves along x only, to 1e-12.",
-        reads=("q21-flow",),
-        evidence=_line(),
-        judge=at_most(1e-12, by="every"),
-        controls=(Control("a second, generic point", _line(two=True)),),
+    lm.Claim(
+        "q21-line",
+        "Q21, derived",
+        "identity",
+        "On one point every weight moves along x only, to 1e-12.",
+        off_the_line(),
+        lm.at_most(1e-12, by="every"),
+        lm.Control("a second, generic point", samples=2),
+        source="derived",
     ),
-    Claim(
-        name="q21-decoupling",
-        reference="Q21, orthonormal data",
-        kind="identity",
-        statement="Gradient descent on orthonormal points is one separate run per point: outputs and projections agree "
-        "to 1e-12 after 50 steps.",
-        reads=("x2-orthonormal",),
-        evidence=_separate("orthonormal"),
-        judge=at_most(1e-12),
-        controls=(Control("points of the sphere", _separate("sphere")),),
+    lm.Claim(
+        "q21-decoupling",
+        "Q21, orthonormal data",
+        "identity",
+        "Gradient descent on orthonormal points is one separate run per point: outputs and projections agree to 1e-12 "
+        "after 50 steps.",
+        joint_less_separate(),
+        lm.at_most(1e-12),
+        lm.Control("points of the sphere", data_law="sphere"),
+        source="derived",
     ),
 )

@@ -1,1 +1,1 @@
-"""The figures of the experiments, by topic: the measurement, and the document's prediction beside it."""
+"""The figures of the experiments, by topic: the measurement, and the paper's prediction beside it."""

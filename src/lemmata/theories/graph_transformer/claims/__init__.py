@@ -1,23 +1,25 @@
 """The claims register: every statement with its judge, expected outcome and control."""
 
+from lemmata.theories.graph_transformer import theorem
 from lemmata.theories.graph_transformer.claims import (
     attention,
+    encoding,
     extensions,
-    facts,
     gradients,
     iterations,
     proof,
     samples,
-    training,
+    shells,
 )
 
 CLAIMS = (
-    *training.CLAIMS,
-    *samples.CLAIMS,
+    *theorem.CLAIMS,
     *iterations.CLAIMS,
+    *samples.CLAIMS,
     *attention.CLAIMS,
+    *encoding.CLAIMS,
     *proof.CLAIMS,
     *gradients.CLAIMS,
-    *facts.CLAIMS,
+    *shells.CLAIMS,
     *extensions.CLAIMS,
 )

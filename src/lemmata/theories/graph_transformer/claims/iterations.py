@@ -1,115 +1,170 @@
-"""How many iterations a graph transformer and a GCN need: P8, Figures 3.7 and B.6a."""
+"""How many iterations a graph transformer and a GCN need (P8, Figures 3.7, B.6a); what an oracle sampler gains (P6)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
+import numpy as np
 import xarray as xr
 
-from lemmata.lab.claims import FAILS, HOLDS, Claim, Control, Datasets, Evidence
-from lemmata.lab.judges import all_of, at_least, at_most, decreasing, within
-from lemmata.lab.measures import log_slopes, on_law
-from lemmata.theories.graph_transformer.claims.common import value_at
-from lemmata.theories.graph_transformer.measures import straight_line, uncensored
+import lemmata as lm
+from lemmata.theories.graph_transformer.measures import in_records, value_at
+from lemmata.theories.graph_transformer.studies.sampler import preferred_ratio
+from lemmata.theories.graph_transformer.theorem import uncensored
+
+PREFERENCES = [1.0, 3.0, 10.0]
+SAMPLER_CONFUSION = 0.2
+"""ε_S of the graph on which samplers are compared."""
+EXACT_RATIOS = {beta: preferred_ratio(SAMPLER_CONFUSION, beta) for beta in PREFERENCES}
 
 
-def _times(model: str) -> Callable[[Datasets], xr.DataArray]:
-    """T of b6a-iterations along γ_d, in steps; at most one cell may have runs that did not arrive."""
-
-    def take(datasets: Datasets) -> xr.DataArray:
-        data = datasets["b6a-iterations"].sel(model=model, drop=True)
-        return uncensored(data.reached_step, "γ_d", data.last_step)
-
-    return take
-
-
-def _exponent(model: str, law: float | None = None, size: bool = False) -> Evidence:
-    def evidence(datasets: Datasets) -> xr.DataArray:
-        times = _times(model)(datasets)
-        slopes = log_slopes(times if law is None else on_law(times, "discriminative", law), "discriminative")
-        return abs(slopes) if size else slopes
-
-    return evidence
+@lm.evidence("p6-sampler")
+def confusion_ratios(data: xr.Dataset, preferences: list[float] = PREFERENCES, draw: str = "biased") -> lm.Uncertain:
+    """The confusion ratio by β, with the standard error over nodes, seeds pooled."""
+    ratios = lm.cells(data.node_ratio, draw=draw, preference=preferences).swap_dims(variant="preference")
+    nodes = ratios.where(np.isfinite(ratios))
+    count = nodes.notnull().sum(["seed", "watched"])
+    return lm.Uncertain(nodes.mean(["seed", "watched"]), nodes.std(["seed", "watched"], ddof=1) / np.sqrt(count))
 
 
-def _ratio(datasets: Datasets, above: str = "GCN core") -> xr.DataArray:
-    return _times(above)(datasets) / _times("GT core")(datasets)
+@lm.evidence("p6-sampler")
+def sampler_times(data: xr.Dataset, preferences: list[float] = PREFERENCES) -> xr.DataArray:
+    """T in records, in the order of these β."""
+    times = lm.cells(in_records(data, data.reached_step), draw="biased").swap_dims(variant="preference")
+    return lm.cells(times, preference=preferences)
 
 
-def _start(above: str) -> Evidence:
-    return lambda datasets: _ratio(datasets, above).isel(discriminative=0, drop=True)
-
-
-def _order(above: str) -> Evidence:
-    def evidence(datasets: Datasets) -> dict[str, xr.DataArray]:
-        ratio = _ratio(datasets, above)
-        return {
-            "order": ratio,
-            "fall": ratio.isel(discriminative=0, drop=True) - ratio.isel(discriminative=-1, drop=True),
-        }
-
-    return evidence
-
-
-def _line_in_time(times: Callable[[Datasets], xr.DataArray]) -> Evidence:
-    """R² of the seed means of T against γ_d^-2, and T(.25)/T(.8)."""
-
-    def evidence(datasets: Datasets) -> dict[str, xr.DataArray]:
-        mean = times(datasets).mean("seed")
-        _, fit = straight_line(mean.discriminative.values**-2.0, mean.values)
-        return {"fit": xr.DataArray(fit), "ratio": xr.DataArray(mean.values[0] / mean.values[-1])}
-
-    return evidence
-
-
-def _gcn_times(datasets: Datasets) -> xr.DataArray:
-    data = datasets["f37-gcn-iterations"]
+def times_by_fraction(data: xr.Dataset, variant: str = "") -> xr.DataArray:
+    """T along γ_d, in steps; at most one cell may have runs that did not arrive."""
+    data = lm.cells(data, variant=variant) if variant else data
     return uncensored(data.reached_step, "γ_d", data.last_step)
 
 
+@lm.evidence("b6a-iterations")
+def fraction_exponent(data: xr.Dataset, variant: str, law: float | None = None, size: bool = False) -> xr.DataArray:
+    """The exponent of T in γ_d, one per seed; `law`: residuals put on that exponent; `size`: without its sign."""
+    times = times_by_fraction(data, variant)
+    times = times if law is None else lm.on_law(times, "discriminative", law)
+    slopes = lm.log_slopes(times, "discriminative")
+    return abs(slopes) if size else slopes
+
+
+def gcn_ratio(data: xr.Dataset, above: str) -> xr.DataArray:
+    return times_by_fraction(data, above) / times_by_fraction(data, "GT core")
+
+
+@lm.evidence("b6a-iterations")
+def ratio_at_start(data: xr.Dataset, above: str = "GCN core") -> xr.DataArray:
+    """How many times the iterations of the graph transformer the other model takes at the smallest γ_d."""
+    return gcn_ratio(data, above).isel(discriminative=0, drop=True)
+
+
+@lm.evidence("b6a-iterations")
+def ratio_order(data: xr.Dataset, above: str = "GCN core") -> dict[str, xr.DataArray]:
+    """That ratio along γ_d, and how much it falls from the smallest to the largest."""
+    ratio = gcn_ratio(data, above)
+    return {"order": ratio, "fall": ratio.isel(discriminative=0, drop=True) - ratio.isel(discriminative=-1, drop=True)}
+
+
+@lm.evidence("f37-gcn-iterations")
+def line_in_time(data: xr.Dataset, variant: str = "") -> dict[str, float]:
+    """R² of the seed means of T against γ_d^-2, and T(.25)/T(.8)."""
+    times = times_by_fraction(data, variant).transpose("seed", "discriminative")
+    mean = times.mean("seed").values
+    return {
+        "fit": lm.line(times.discriminative.values**-2.0, times.values).r_squared,
+        "ratio": float(mean[0] / mean[-1]),
+    }
+
+
 CLAIMS = (
-    Claim(
-        name="p8-gt-exponent", reference="Theorem 3.4.6, Figure B.6a", kind="scaling", reads=("b6a-iterations",),
-        statement="The iterations of the graph transformer hardly depend on γ_d: |exponent| below .6 (core sampling).",
-        formula="T ∝ γ_d^0", evidence=_exponent("GT core", size=True), judge=at_most(0.6, "clear", strict=True),
-        controls=(Control("GCN", _exponent("GCN core", size=True)),),
+    lm.Claim(
+        "p6-sampler-ratio",
+        "Remark 2",
+        "identity",
+        "A sampler that prefers class-relevant nodes by β has confusion ratio ε_S/(ε_S + β(1 - ε_S)), for β = 1, 3, 10 "
+        "at ε_S = .2 within 3 standard errors.",
+        confusion_ratios(),
+        lm.within({f"{beta:g}": (ratio, ratio) for beta, ratio in EXACT_RATIOS.items()}, se=3),
+        lm.Control("β = 10 drawn without replacement", preferences=[10.0], draw="biased_apart"),
+        formula="ε_S' = ε_S/(ε_S + β(1-ε_S))",
+        source="derived",
     ),
-    Claim(
-        name="p8-gcn-exponent", reference="Theorem 3.4.6", kind="scaling", reads=("b6a-iterations",), expected=FAILS,
-        statement="As stated: the iterations of a GCN that is told the core grow as γ_d^-2.", formula="T ∝ γ_d^-2",
-        evidence=_exponent("GCN core"), judge=within(-2.2, -1.8, predicted=-2.0),
-        controls=(Control("T put on γ_d^-2", _exponent("GCN core", law=-2.0), HOLDS),),
+    lm.Claim(
+        "p6-sampler-iterations",
+        "Remark 2",
+        "ordering",
+        "The more it prefers them, the fewer iterations are needed (a rise of one record allowed).",
+        sampler_times(),
+        lm.decreasing("preference", "mean", slack=1.0),
+        lm.Control("confusing nodes preferred (weights 1/β)", preferences=[1.0, 1 / 3, 0.1]),
     ),
-    Claim(
-        name="p8-gcn-exponent-corrected", reference="Theorem 3.4.6, corrected", kind="scaling",
-        reads=("b6a-iterations",), statement="Corrected: they grow with an exponent below -1.",
-        evidence=_exponent("GCN core"), judge=at_most(-1.0, "clear", strict=True),
-        controls=(Control("graph transformer", _exponent("GT core")),),
+    lm.Claim(
+        "p8-gt-exponent",
+        "Theorem 3.4.6, Figure B.6a",
+        "scaling",
+        "The iterations of the graph transformer hardly depend on γ_d: |exponent| below .6 (core sampling).",
+        fraction_exponent("GT core", size=True),
+        lm.at_most(0.6, "clear", strict=True),
+        lm.Control("GCN", variant="GCN core"),
+        formula="T ∝ γ_d^0",
     ),
-    Claim(
-        name="p8-ratio-start", reference="Theorem 3.4.6", kind="comparison", reads=("b6a-iterations",),
-        statement="At γ_d = .25 a GCN needs more than 1.5 times the iterations of a graph transformer.",
-        evidence=_start("GCN core"), judge=at_least(1.5, "clear", strict=True),
-        controls=(Control("graph transformer in both slots", _start("GT core")),),
+    lm.Claim(
+        "p8-gcn-exponent",
+        "Theorem 3.4.6",
+        "scaling",
+        "As stated: the iterations of a GCN that is told the core grow as γ_d^-2.",
+        fraction_exponent("GCN core"),
+        lm.within(-2.2, -1.8, predicted=-2.0),
+        lm.Control("T put on γ_d^-2", law=-2.0),
+        expected=lm.FAILS,
+        formula="T ∝ γ_d^-2",
     ),
-    Claim(
-        name="p8-ratio-order", reference="Theorem 3.4.6", kind="ordering", reads=("b6a-iterations",),
-        statement="That ratio does not rise with γ_d by more than .3, and falls by at least 1 from .25 to .8.",
-        evidence=_order("GCN core"),
-        judge=all_of(order=decreasing("discriminative", "mean", slack=0.3), fall=at_least(1.0, "clear")),
-        controls=(Control("graph transformer in both slots", _order("GT core")),),
+    lm.Claim(
+        "p8-gcn-exponent-corrected",
+        "Theorem 3.4.6, corrected",
+        "scaling",
+        "Corrected: they grow with an exponent below -1.",
+        fraction_exponent("GCN core"),
+        lm.at_most(-1.0, "clear", strict=True),
+        lm.Control("graph transformer", variant="GT core"),
+        corrects="p8-gcn-exponent",
     ),
-    Claim(
-        name="p8-gcn-chance", reference="Theorem 3.4.6", kind="limit", reads=("p10-known-core",),
-        statement="A GCN that samples distances 1 and 2 stays at chance on the chapter's graph: loss .9 or more at η "
-        "t = 40.",
-        evidence=value_at("p10-known-core", "loss", 40, model="GCN"), judge=at_least(0.9, "clear"),
-        controls=(Control("GCN on the core", value_at("p10-known-core", "loss", 40, model="GCN core")),),
+    lm.Claim(
+        "p8-ratio-start",
+        "Theorem 3.4.6",
+        "comparison",
+        "At γ_d = .25 a GCN needs more than 1.5 times the iterations of a graph transformer.",
+        ratio_at_start(),
+        lm.at_least(1.5, "clear", strict=True),
+        lm.Control("graph transformer in both slots", above="GT core"),
     ),
-    Claim(
-        name="f37-linear", reference="Figure 3.7", kind="scaling", reads=("f37-gcn-iterations", "b6a-iterations"),
-        statement="As reported: the iterations of a GCN are linear in γ_d^-2: R² ≥ .9 and T(.25)/T(.8) at least 2.5.",
-        formula="T ∝ γ_d^-2", evidence=_line_in_time(_gcn_times), judge=all_of(fit=at_least(0.9), ratio=at_least(2.5)),
-        controls=(Control("graph transformer on the core", _line_in_time(_times("GT core"))),),
+    lm.Claim(
+        "p8-ratio-order",
+        "Theorem 3.4.6",
+        "ordering",
+        "That ratio does not rise with γ_d by more than .3, and falls by at least 1 from .25 to .8.",
+        ratio_order(),
+        lm.all_of(order=lm.decreasing("discriminative", "mean", slack=0.3), fall=lm.at_least(1.0, "clear")),
+        lm.Control("graph transformer in both slots", above="GT core"),
     ),
-)  # fmt: skip
+    lm.Claim(
+        "p8-gcn-chance",
+        "Theorem 3.4.6",
+        "limit",
+        "A GCN that samples distances 1 and 2 stays at chance on the chapter's graph: loss .9 or more at η t = 40.",
+        value_at("loss", 40, "GCN"),
+        lm.at_least(0.9, "clear"),
+        lm.Control("GCN on the core", variant="GCN core"),
+        source="derived",
+    ),
+    lm.Claim(
+        "f37-linear",
+        "Figure 3.7",
+        "scaling",
+        "As reported: the iterations of a GCN are linear in γ_d^-2: R² ≥ .9 and T(.25)/T(.8) at least 2.5.",
+        line_in_time(),
+        lm.all_of(fit=lm.at_least(0.9), ratio=lm.at_least(2.5)),
+        lm.Control("graph transformer on the core", line_in_time.of("b6a-iterations")("GT core")),
+        formula="T ∝ γ_d^-2",
+        source="figure",
+    ),
+)

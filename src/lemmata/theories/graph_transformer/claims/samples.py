@@ -1,309 +1,207 @@
-"""Labels that are needed and what flipped ones do: P3, P4, the bound of P8, Figures 3.3, 3.4 and 3.6."""
+"""Labels that are needed and what flipped ones do: P3, the bound of P8, Figures 3.3, 3.4 and 3.6."""
 
 from __future__ import annotations
-
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import xarray as xr
 
-from lemmata.lab.claims import FAILS, HOLDS, INCONCLUSIVE, Claim, Control, Datasets, Evidence, NotApplicable
-from lemmata.lab.judges import all_of, at_least, at_most, decreasing, increasing, within
-from lemmata.lab.measures import log_slopes
+import lemmata as lm
 from lemmata.theories.graph_transformer import bounds
-from lemmata.theories.graph_transformer.experiments.common import FRACTIONS
-from lemmata.theories.graph_transformer.measures import (
-    SUCCESS,
-    at_time,
-    by_count,
-    in_records,
-    minimal_counts,
-    straight_line,
-)
+from lemmata.theories.graph_transformer.measures import by_count, in_records, minimal_counts, succeeds
+from lemmata.theories.graph_transformer.theorem import DEFAULT, at_or_above
 
-DEFAULT = 0.4
-"""γ_d of the cells that the bounds are compared with."""
-Law = Callable[[np.ndarray], np.ndarray]
 FEW = 4
 """Boundaries on the grid below which a fit is inconclusive."""
 
 
-def _succeeds(loss: xr.DataArray) -> xr.DataArray:
-    return (loss < SUCCESS).astype(float)
+def by_confusion(data: xr.Dataset, defect: str = "none") -> xr.Dataset:
+    """The cells of f33b-samples along ε_S, with labels intact or permuted."""
+    return lm.cells(data, defect=defect).swap_dims(variant="confusion")
 
 
-def _vacuous(value: float, nodes: int = 1000) -> None:
-    if value > nodes:
-        raise NotApplicable(f"vacuous here: the bound asks for {value:.3g} labels of {nodes} nodes")
+@lm.evidence("f33b-samples")
+def losses(data: xr.Dataset, defect: str = "none") -> dict[str, xr.DataArray]:
+    """The full loss by ε_S and labelled count, and that of the largest count for ε_S ≤ .2."""
+    loss = by_confusion(data, defect).full_loss
+    return {"order": loss, "end": loss.isel(labelled=-1, drop=True).sel(confusion=slice(0, 0.2))}
 
 
-def _at_or_above(success: xr.DataArray, value: float) -> xr.DataArray:
-    """Success in every seed at the smallest labelled count of the grid that is at least this value."""
-    grid = [count for count in success.labelled.values if count >= value]
-    if not grid:
-        raise NotApplicable(f"the bound asks for {value:.3g} labels, more than any cell has")
-    return success.sel(labelled=min(grid), drop=True)
+@lm.evidence("f33b-samples")
+def count_places(data: xr.Dataset, defect: str = "none") -> dict[str, xr.DataArray]:
+    """Places of the minimal counts on the grid ("none" after the last), and success at the largest count, ε_S ≤ .1."""
+    success = succeeds(by_confusion(data, defect).full_loss)
+    counts = minimal_counts(success)
+    places = counts.copy(data=np.searchsorted(success.labelled.values, counts.values).astype(float))
+    return {"order": places, "top": success.isel(labelled=-1, drop=True).sel(confusion=slice(0, 0.1)).mean("seed")}
 
 
-def _samples_bound(**inputs: float) -> Evidence:
-    """Success at the labelled count that (3.9) asks for, δ_zm measured unless given."""
-
-    def evidence(datasets: Datasets) -> xr.DataArray:
-        data = datasets["f33a-samples"].sel(discriminative=DEFAULT, drop=True)
-        shell = float(data.largest_shell.isel(bin=1).max())
-        value = float(bounds.samples(**{"delta_zm": shell, **inputs}))
-        _vacuous(value)
-        return _at_or_above(_succeeds(data.full_loss), value)
-
-    return evidence
+@lm.evidence("f36-gcn-samples")
+def gcn_bound(data: xr.Dataset, shell: float | None = None, sigma: float = 0.1, defect: str = "none") -> xr.DataArray:
+    """Success of a GCN at the labelled count that Theorem 3.4.6 asks for; `shell`: δ_zm, measured unless given."""
+    shell = float(lm.cells(data, discriminative=DEFAULT).largest_shell.isel(bin=1).max()) if shell is None else shell
+    cells = lm.cells(data, discriminative=DEFAULT, defect=defect).swap_dims(variant="labelled")
+    return at_or_above(succeeds(cells.full_loss), float(bounds.gcn_samples(delta_zm=shell, sigma=sigma)))
 
 
-def _gcn_bound(datasets: Datasets) -> xr.DataArray:
-    data = datasets["f36-gcn-samples"]
-    shell = float(data.largest_shell.isel(bin=1).sel(case=f"{DEFAULT:g}, 640").max())
-    value = float(bounds.gcn_samples(delta_zm=shell))
-    _vacuous(value)
-    return _at_or_above(by_count(data, _succeeds(data.full_loss)).sel(discriminative=DEFAULT, drop=True), value)
+def line_of_counts(x: xr.DataArray, counts: xr.DataArray, inside: xr.DataArray) -> dict[str, float]:
+    """Slope and R² of minimal counts against x, where the boundary lies inside of the grid."""
+    if inside.sum() < FEW:
+        words = ", ".join("none" if np.isinf(count) else f"{count:g}" for count in counts.values)
+        raise lm.NotApplicable(f"only {int(inside.sum())} of {counts.size} boundaries lie on the grid: {words}")
+    fit = lm.line(x.values[inside.values], counts.values[inside.values])
+    return {"slope": fit.slope.value, "fit": fit.r_squared}
 
 
-def _gcn_bound_small(datasets: Datasets) -> xr.DataArray:
-    """The calculator with δ_zm = 1 and σ = 0 (540 labels), on the cells with 640 permuted labels."""
-    value = float(bounds.gcn_samples(delta_zm=1, sigma=0.0))
-    _vacuous(value)
-    data = datasets["f36-gcn-samples"]
-    permuted = _succeeds(data.full_loss.sel(case=f"{DEFAULT:g}, 640, permuted", drop=True))
-    return _at_or_above(permuted.expand_dims(labelled=[640]), value)
+def end_ratio(counts: xr.DataArray) -> float:
+    """The count at the smallest γ_d over that at the largest."""
+    return float(counts.isel(discriminative=0) / counts.isel(discriminative=-1))
 
 
-def _remark(**inputs: float) -> Evidence:
-    """The exponent of the first term of (3.9) in γ_d."""
-
-    def evidence(datasets: Datasets) -> xr.DataArray:
-        term = bounds.samples(gamma_d=np.asarray(FRACTIONS), **inputs)
-        return log_slopes(xr.DataArray(term, coords={"gamma_d": FRACTIONS}), "gamma_d")
-
-    return evidence
-
-
-def _confusions(data: xr.Dataset, permuted: bool = False) -> xr.Dataset:
-    """The cells of f33b-samples along ε_S."""
-    suffix = ", permuted"
-    chosen = [case for case in map(str, data.case.values) if case.endswith(suffix) == permuted]
-    values = [float(case.removesuffix(suffix)) for case in chosen]
-    return data.sel(case=chosen).rename(case="confusion").assign_coords(confusion=values)
+@lm.evidence("f33a-samples")
+def fraction_line(data: xr.Dataset, law: float | None = None) -> dict[str, float]:
+    """The line of the minimal counts against γ_d^-2, and count(.25)/count(.8); `law`: counts put on law · γ_d^-2."""
+    counts = minimal_counts(succeeds(data.full_loss))
+    x = counts.discriminative**-2.0
+    counts = counts if law is None else law * x
+    return {**line_of_counts(x, counts, counts < np.inf), "ratio": end_ratio(counts)}
 
 
-def _losses(permuted: bool) -> Evidence:
-    def evidence(datasets: Datasets) -> dict[str, xr.DataArray]:
-        loss = _confusions(datasets["f33b-samples"], permuted).full_loss
-        most = int(loss.labelled.max())
-        return {"order": loss, "end": loss.sel(labelled=most, drop=True).sel(confusion=slice(0, 0.2))}
-
-    return evidence
-
-
-def _counts(permuted: bool) -> Evidence:
-    """Places of the minimal counts on the grid ("none" after the last), and success at the largest count, ε_S <= .1."""
-
-    def evidence(datasets: Datasets) -> dict[str, xr.DataArray]:
-        success = _succeeds(_confusions(datasets["f33b-samples"], permuted).full_loss)
-        grid = success.labelled.values
-        places = minimal_counts(success)
-        places = places.copy(data=np.searchsorted(grid, places.values).astype(float))
-        top = success.sel(labelled=grid[-1], drop=True).sel(confusion=slice(0, 0.1)).mean("seed")
-        return {"order": places, "top": top}
-
-    return evidence
+@lm.evidence("f33b-samples")
+def confusion_line(data: xr.Dataset, flat: float | None = None) -> dict[str, float]:
+    """The line of the minimal counts against (1 - ε_S)^-2; the smallest count of the grid is no boundary on it."""
+    counts = minimal_counts(succeeds(by_confusion(data).full_loss))
+    counts = counts if flat is None else xr.full_like(counts, flat)
+    inside = (counts < np.inf) & (counts > data.labelled.min())
+    return line_of_counts((1 - counts.confusion) ** -2.0, counts, inside)
 
 
-def _boundary(
-    counts: Callable[[Datasets], xr.DataArray], law: Law, *, ratio: bool = False, inside: bool = False
-) -> Evidence:
-    """Slope and R² of minimal counts against a law of their axis, and (`ratio`) the first count over the last.
-
-    `inside`: a boundary at the smallest count of the grid does not lie on it either.
-    """
-
-    def evidence(datasets: Datasets) -> dict[str, xr.DataArray]:
-        found = counts(datasets)
-        x, y = found[found.dims[0]].values.astype(float), found.values
-        known = np.isfinite(y)
-        if inside:
-            known &= y > found.attrs["smallest"]
-        if known.sum() < FEW:
-            raise NotApplicable(f"only {known.sum()} of {len(y)} boundaries lie on the grid: {_words(y)}")
-        slope, fit = straight_line(law(x[known]), y[known])
-        parts = {"slope": xr.DataArray(slope), "fit": xr.DataArray(fit)}
-        return parts | {"ratio": xr.DataArray(y[0] / y[-1])} if ratio else parts
-
-    return evidence
+@lm.evidence("f36-gcn-samples")
+def gcn_ratio(data: xr.Dataset, law: float | None = None) -> float:
+    """count(.25)/count(.8) of a GCN; `law`: counts put on law · γ_d^-4."""
+    counts = minimal_counts(by_count(succeeds(data.full_loss)))
+    return end_ratio(counts if law is None else law * counts.discriminative**-4.0)
 
 
-def _inverse_square(fraction: np.ndarray) -> np.ndarray:
-    return fraction**-2.0
+def quieted(data: xr.Dataset, quiet: bool) -> xr.Dataset:
+    """f34-noise as it is, or with the ε_0 = 0 run in every cell."""
+    return data.isel(label_noise=[0] * data.sizes["label_noise"]).assign_coords(data.coords) if quiet else data
 
 
-def _inverse_square_rest(confusion: np.ndarray) -> np.ndarray:
-    return (1 - confusion) ** -2.0
+@lm.evidence("f34-noise")
+def early_rise(data: xr.Dataset, quiet: bool = False) -> xr.DataArray:
+    """How much the loss at η t = 10 rises with every step of ε_0."""
+    data = quieted(data, quiet)
+    return lm.at(data.loss, data.time, 10).diff("label_noise")
 
 
-def _words(counts: np.ndarray) -> str:
-    return ", ".join("none" if np.isinf(count) else f"{count:g}" for count in counts)
-
-
-def _minimal(datasets: Datasets) -> xr.DataArray:
-    return minimal_counts(_succeeds(datasets["f33a-samples"].full_loss))
-
-
-def _minimal_confusion(datasets: Datasets) -> xr.DataArray:
-    success = _succeeds(_confusions(datasets["f33b-samples"]).full_loss)
-    return minimal_counts(success).assign_attrs(smallest=float(success.labelled.min()))
-
-
-def _minimal_gcn(datasets: Datasets) -> xr.DataArray:
-    data = datasets["f36-gcn-samples"]
-    return minimal_counts(by_count(data, _succeeds(data.full_loss)))
-
-
-def _law(prefactor: float, power: float) -> Callable[[Datasets], xr.DataArray]:
-    values = prefactor * np.asarray(FRACTIONS) ** power
-    return lambda datasets: xr.DataArray(values, coords={"discriminative": FRACTIONS})
-
-
-def _flat(datasets: Datasets) -> xr.DataArray:
-    return xr.full_like(_minimal_confusion(datasets), 80.0).assign_attrs(smallest=10.0)
-
-
-def _ends(counts: Callable[[Datasets], xr.DataArray]) -> Evidence:
-    """count(.25)/count(.8)."""
-
-    def evidence(datasets: Datasets) -> xr.DataArray:
-        found = counts(datasets)
-        return found.isel(discriminative=0, drop=True) / found.isel(discriminative=-1, drop=True)
-
-    return evidence
-
-
-def _floor(name: str) -> Evidence:
-    """|loss - 2 ε̂_0| at η t = 60; `name`: the loss with noisy or with clean test labels."""
-
-    def evidence(datasets: Datasets) -> xr.DataArray:
-        data = datasets["f34-noise"]
-        return abs(at_time(data, data[name], 60) - 2 * data.flipped)
-
-    return evidence
-
-
-def _noisy(take: Callable[[xr.Dataset], Any], quiet: bool = False) -> Evidence:
-    """What `take` makes of f34-noise; `quiet`: the ε_0 = 0 run in every cell."""
-
-    def evidence(datasets: Datasets) -> Any:
-        data = datasets["f34-noise"]
-        return take(
-            data.isel(label_noise=[0] * data.sizes["label_noise"]).assign_coords(data.coords) if quiet else data
-        )
-
-    return evidence
-
-
-def _early_rise(data: xr.Dataset) -> xr.DataArray:
-    return at_time(data, data.loss, 10).diff("label_noise")
-
-
-def _floor_times(data: xr.Dataset) -> dict[str, xr.DataArray]:
-    """First record with loss at most 2 ε̂_0 + .05, counted in records."""
+@lm.evidence("f34-noise")
+def floor_times(data: xr.Dataset, quiet: bool = False) -> dict[str, xr.DataArray]:
+    """First record with loss at most 2 ε̂_0 + .05, counted in records, and how much later it is at the largest ε_0."""
+    data = quieted(data, quiet)
     first = data.step.where(data.loss <= 2 * data.flipped + 0.05).min("record").fillna(np.inf)
-    records = in_records(data, first)
-    return {
-        "order": records,
-        "delay": records.isel(label_noise=-1, drop=True) - records.isel(label_noise=0, drop=True),
-    }
+    order = in_records(data, first)
+    return {"order": order, "delay": order.isel(label_noise=-1, drop=True) - order.isel(label_noise=0, drop=True)}
 
 
-EVERY_SEED = at_least(1.0, "every")
-FLOOR = {f"{noise:.4g}": 0.02 + 0.2 * noise for noise in (0.0, 0.05, 0.1, 0.2)}
+PERMUTED = lm.Control("training labels permuted", defect="training_labels")
+QUIET = lm.Control("the ε_0 = 0 run in every cell", quiet=True)
 
 CLAIMS = (
-    Claim(
-        name="p3-samples-bound", reference="(3.9)", kind="bound", reads=("f33a-samples",), expected=INCONCLUSIVE,
-        statement="With as many labels as (3.9) asks for (γ_d = .4, measured δ_zm) every seed succeeds: full loss "
-        "below 1e-3.",
-        evidence=_samples_bound(), judge=EVERY_SEED,
-        controls=(Control("the calculator with δ_zm = 1, B T left out", _samples_bound(delta_zm=1), FAILS),),
+    lm.Claim(
+        "p3-samples-loss",
+        "(3.9)",
+        "ordering",
+        "More labels do not hurt: the median full loss does not rise with the labelled count by more than .03 at any "
+        "ε_S, and is at most .05 at the largest count for ε_S ≤ .2.",
+        losses(),
+        lm.all_of(order=lm.decreasing("labelled", "median", slack=0.03), end=lm.at_most(0.05, "median")),
+        PERMUTED,
     ),
-    Claim(
-        name="p3-samples-remark", reference="Remark 1", kind="scaling", expected=FAILS,
-        statement="As stated: the samples of (3.9) grow as γ_d^-2 (over γ_d = .25 to .8 at ε_S = .05, σ = .1).",
-        formula="|L| ∝ γ_d^-2", evidence=_remark(eps_S=0.05, sigma=0.1, delta_zm=120),
-        judge=within(-2.2, -1.8, predicted=-2.0),
-        controls=(Control("ε_S = .499, σ = 0", _remark(eps_S=0.499, sigma=0.0, delta_zm=120), HOLDS),),
+    lm.Claim(
+        "p3-samples-eps",
+        "(3.9)",
+        "ordering",
+        "More confusion needs more labels: the minimal count does not fall with ε_S by more than one grid step, and at "
+        "least 90 % succeed at the largest count for ε_S ≤ .1.",
+        count_places(),
+        lm.all_of(order=lm.increasing("confusion", "mean", slack=1.0), top=lm.at_least(0.9)),
+        PERMUTED,
     ),
-    Claim(
-        name="p3-samples-loss", reference="(3.9)", kind="ordering", reads=("f33b-samples",),
-        statement="More labels do not hurt: the median full loss does not rise with the labelled count by more than "
-        ".03 at any ε_S, and is at most .05 at the largest count for ε_S ≤ .2.",
-        evidence=_losses(permuted=False),
-        judge=all_of(order=decreasing("labelled", "median", slack=0.03), end=at_most(0.05, "median")),
-        controls=(Control("training labels permuted", _losses(permuted=True)),),
-    ),
-    Claim(
-        name="p3-samples-eps", reference="(3.9)", kind="ordering", reads=("f33b-samples",),
-        statement="More confusion needs more labels: the minimal count does not fall with ε_S by more than one grid "
-        "step, and at least 90 % succeed at the largest count for ε_S ≤ .1.",
-        evidence=_counts(permuted=False), judge=all_of(order=increasing("confusion", slack=1.0), top=at_least(0.9)),
-        controls=(Control("training labels permuted", _counts(permuted=True)),),
-    ),
-    Claim(
-        name="p4-loss-floor", reference="(3.10)", kind="bound", reads=("f34-noise",),
-        statement="The loss ends at twice the share of flipped labels: at η t = 60 within .02 + .2 ε_0 of 2 ε̂_0.",
-        formula="2 ε_0 + ε", evidence=_floor("loss"), judge=at_most(FLOOR, "clear"),
-        controls=(Control("clean test labels", _floor("clean_loss")),),
-    ),
-    Claim(
-        name="p8-samples-bound", reference="Theorem 3.4.6", kind="bound", reads=("f36-gcn-samples",),
-        expected=INCONCLUSIVE,
-        statement="With as many labels as the theorem asks for (γ_d = .4) a GCN succeeds in every seed.",
-        evidence=_gcn_bound, judge=EVERY_SEED,
-        controls=(Control("the calculator with δ_zm = 1, σ = 0; 640 permuted labels", _gcn_bound_small, FAILS),),
-    ),
-    Claim(
-        name="f33a-linear", reference="Figure 3.3a", kind="scaling", reads=("f33a-samples",), expected=FAILS,
-        statement="As reported: the minimal labelled count is linear in γ_d^-2: positive slope, R² ≥ .9, and "
-        "count(.25)/count(.8) in [5, 20].",
-        formula="|L| ∝ γ_d^-2", evidence=_boundary(_minimal, _inverse_square, ratio=True),
-        judge=all_of(slope=at_least(0.0, strict=True), fit=at_least(0.9), ratio=within(5.0, 20.0, predicted=10.24)),
-        controls=(Control("counts put on 40 γ_d^-2", _boundary(_law(40.0, -2.0), _inverse_square, ratio=True), HOLDS),),
-    ),
-    Claim(
-        name="f33b-linear", reference="Figure 3.3b", kind="scaling", reads=("f33b-samples",), expected=INCONCLUSIVE,
-        statement="As reported: the minimal labelled count is linear in (1 - ε_S)^-2: positive slope and R² ≥ .9.",
-        formula="|L| ∝ (1-ε_S)^-2", evidence=_boundary(_minimal_confusion, _inverse_square_rest, inside=True),
-        judge=all_of(slope=at_least(0.0, strict=True), fit=at_least(0.9)),
-        controls=(
-            Control("80 labels at every ε_S", _boundary(_flat, _inverse_square_rest, inside=True), FAILS),
+    lm.Claim(
+        "p8-samples-bound",
+        "Theorem 3.4.6",
+        "bound",
+        "With as many labels as the theorem asks for (γ_d = .4) a GCN succeeds in every seed.",
+        gcn_bound(),
+        lm.at_least(1.0, "every"),
+        lm.Control(
+            "the calculator with δ_zm = 1, σ = 0; 640 permuted labels",
+            shell=1.0,
+            sigma=0.0,
+            defect="training_labels",
+            expected=lm.FAILS,
         ),
+        expected=lm.INCONCLUSIVE,
     ),
-    Claim(
-        name="f34-slower-loss", reference="Figure 3.4", kind="ordering", reads=("f34-noise",),
-        statement="Flipped labels slow training: the loss at η t = 10 rises by at least .05 with every step of ε_0, "
-        "in every seed.",
-        evidence=_noisy(_early_rise), judge=at_least(0.05, "every"),
-        controls=(Control("the ε_0 = 0 run in every cell", _noisy(_early_rise, quiet=True)),),
+    lm.Claim(
+        "f33a-linear",
+        "Figure 3.3a",
+        "scaling",
+        "As reported: the minimal labelled count is linear in γ_d^-2: positive slope, R² ≥ .9, and "
+        "count(.25)/count(.8) in [5, 20].",
+        fraction_line(),
+        lm.all_of(
+            slope=lm.at_least(0.0, strict=True), fit=lm.at_least(0.9), ratio=lm.within(5.0, 20.0, predicted=10.24)
+        ),
+        lm.Control("counts put on 40 γ_d^-2", law=40.0),
+        expected=lm.FAILS,
+        formula="|L| ∝ γ_d^-2",
+        source="figure",
     ),
-    Claim(
-        name="f34-slower-time", reference="Figure 3.4", kind="ordering", reads=("f34-noise",),
-        statement="The first record with loss at most 2 ε̂_0 + .05 does not come earlier as ε_0 grows, and at ε_0 = "
-        ".2 at least two records later than at 0, in every seed.",
-        evidence=_noisy(_floor_times),
-        judge=all_of(order=increasing("label_noise", "every", slack=0.0), delay=at_least(2.0, "every")),
-        controls=(Control("the ε_0 = 0 run in every cell", _noisy(_floor_times, quiet=True)),),
+    lm.Claim(
+        "f33b-linear",
+        "Figure 3.3b",
+        "scaling",
+        "As reported: the minimal labelled count is linear in (1 - ε_S)^-2: positive slope and R² ≥ .9.",
+        confusion_line(),
+        lm.all_of(slope=lm.at_least(0.0, strict=True), fit=lm.at_least(0.9)),
+        lm.Control("80 labels at every ε_S", flat=80.0, expected=lm.FAILS),
+        expected=lm.INCONCLUSIVE,
+        formula="|L| ∝ (1-ε_S)^-2",
+        source="figure",
     ),
-    Claim(
-        name="f36-linear", reference="Figure 3.6", kind="scaling", reads=("f36-gcn-samples",), expected=FAILS,
-        statement="As reported: the minimal labelled count of a GCN is linear in γ_d^-4: count(.25)/count(.8) is at "
-        "least 20.",
-        formula="|L| ∝ γ_d^-4", evidence=_ends(_minimal_gcn), judge=at_least(20.0),
-        controls=(Control("counts put on 2 γ_d^-4", _ends(_law(2.0, -4.0)), HOLDS),),
+    lm.Claim(
+        "f34-slower-loss",
+        "Figure 3.4",
+        "ordering",
+        "Flipped labels slow training: the loss at η t = 10 rises by at least .05 with every step of ε_0, in "
+        "every seed.",
+        early_rise(),
+        lm.at_least(0.05, "every"),
+        QUIET,
+        source="figure",
     ),
-)  # fmt: skip
+    lm.Claim(
+        "f34-slower-time",
+        "Figure 3.4",
+        "ordering",
+        "The first record with loss at most 2 ε̂_0 + .05 does not come earlier as ε_0 grows, and at ε_0 = .2 at least "
+        "two records later than at 0, in every seed.",
+        floor_times(),
+        lm.all_of(order=lm.increasing("label_noise", "every", slack=0.0), delay=lm.at_least(2.0, "every")),
+        QUIET,
+        source="figure",
+    ),
+    lm.Claim(
+        "f36-linear",
+        "Figure 3.6",
+        "scaling",
+        "As reported: the minimal labelled count of a GCN is linear in γ_d^-4: count(.25)/count(.8) is at least 20.",
+        gcn_ratio(),
+        lm.at_least(20.0),
+        lm.Control("counts put on 2 γ_d^-4", law=2.0),
+        expected=lm.FAILS,
+        formula="|L| ∝ γ_d^-4",
+        source="figure",
+    ),
+)

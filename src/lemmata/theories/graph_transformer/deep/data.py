@@ -16,11 +16,11 @@ import numpy as np
 import scipy.sparse as sparse
 from jaxtyping import Array, Float, Int
 
+import lemmata as lm
 from lemmata.datasets import graphs
 from lemmata.datasets.graphs import standins
 from lemmata.datasets.graphs.distances import distance_table
 from lemmata.datasets.graphs.graph import UNLABELLED, Graph
-from lemmata.lab.errors import UserError
 from lemmata.theories.graph_transformer.deep.setting import DeepSetting
 from lemmata.theories.graph_transformer.sampling import Ordered, order_by_distance
 
@@ -47,7 +47,7 @@ class Inputs(NamedTuple):
     weight: Float[Array, " edge"]
 
 
-class Task(NamedTuple):
+class Split(NamedTuple):
     """Labels, and the nodes that are trained and tested on, as weights that add up to 1."""
 
     label: Int[np.ndarray, " node"]
@@ -60,7 +60,7 @@ class Prepared(NamedTuple):
 
     inputs: Inputs
     shells: Ordered | None
-    task: Task
+    split: Split
     columns: int
     classes: int
 
@@ -72,7 +72,7 @@ def prepare(setting: DeepSetting, seed: int) -> Prepared:
         inputs = shared_inputs(graph, setting.row_normalise)
         # bins and single shells up to Z are exact; one more stands for all beyond
         shells = shared_shells(graph, setting.bins + 1) if setting.model == "gt" else None
-    return Prepared(inputs, shells, draw_task(graph, setting, seed), graph.features.shape[1], graph.classes)
+    return Prepared(inputs, shells, draw_split(graph, setting, seed), graph.features.shape[1], graph.classes)
 
 
 def read(name: str) -> Graph:
@@ -123,16 +123,16 @@ def normalised_edges(graph: Graph) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return source.astype(np.int32), target.astype(np.int32), (root[source] * root[target]).astype(np.float32)
 
 
-def draw_task(graph: Graph, setting: DeepSetting, seed: int) -> Task:
+def draw_split(graph: Graph, setting: DeepSetting, seed: int) -> Split:
     """The labelled nodes of a seed: equally many of every class, or an equal share of it; more of them extend fewer.
 
     All other nodes with a known label are for the test; with the public split its own test nodes are.
     """
     if setting.split == "public":
         if not graph.splits:
-            raise UserError(f"split = public is not allowed: {graph.source} has no split of its own.")
+            raise lm.UserError(f"split = public is not allowed: {graph.source} has no split of its own.")
         chosen = graph.splits[0]
-        return _task(graph, chosen.train, chosen.test)
+        return _split(graph, chosen.train, chosen.test)
     rng = np.random.default_rng([seed, 1])
     train = []
     for c in range(graph.classes):
@@ -141,18 +141,18 @@ def draw_task(graph: Graph, setting: DeepSetting, seed: int) -> Task:
         count = max(1, int(np.rint(share))) if setting.labelled else setting.per_class
         if count >= len(members):
             field = "labelled" if setting.labelled else "per_class"
-            raise UserError(
+            raise lm.UserError(
                 f"{field} = {getattr(setting, field):g} is not allowed: {graph.source} has {len(members)} nodes of "
                 f"class {c}, and at least one of them is for the test."
             )
         train.append(members[:count])
     known = np.flatnonzero(graph.labels != UNLABELLED)
     labelled = np.concatenate(train)
-    return _task(graph, labelled, known[~np.isin(known, labelled)])
+    return _split(graph, labelled, known[~np.isin(known, labelled)])
 
 
-def _task(graph: Graph, train: np.ndarray, test: np.ndarray) -> Task:
+def _split(graph: Graph, train: np.ndarray, test: np.ndarray) -> Split:
     def weights(nodes: np.ndarray) -> np.ndarray:
         return (np.bincount(nodes, minlength=graph.nodes) / len(nodes)).astype(np.float32)
 
-    return Task(np.maximum(graph.labels, 0).astype(np.int32), weights(train), weights(test))
+    return Split(np.maximum(graph.labels, 0).astype(np.int32), weights(train), weights(test))

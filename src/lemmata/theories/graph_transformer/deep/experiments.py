@@ -6,15 +6,23 @@ from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
-from lemmata.lab.theory import make_experiment
+import lemmata as lm
 from lemmata.theories.graph_transformer.deep import figures
 from lemmata.theories.graph_transformer.deep.setting import DeepSetting
 from lemmata.theories.graph_transformer.deep.training import simulate
 
 TINY = {
-    "layers": 2, "heads": 2, "width": 8, "feedforward": 8, "bins": 6, "sample": 6, "per_shell": 2, "epochs": 4,
-    "eval_samples": 2, "records": 3,
-}  # fmt: skip
+    "layers": 2,
+    "heads": 2,
+    "width": 8,
+    "feedforward": 8,
+    "bins": 6,
+    "sample": 6,
+    "per_shell": 2,
+    "steps": 4,
+    "eval_samples": 2,
+    "records": 3,
+}
 """The one set of sizes of every smoke preset."""
 
 
@@ -25,10 +33,10 @@ def budgets_axis(shares: Iterable[float]) -> dict[str, dict[str, Any]]:
 
 
 def _transformer(sampler: str, encoding: int) -> dict[str, Any]:
-    return {"model": "gt", "sampler": sampler, "encoding": encoding}
+    return {"model": "gt", "sampler": sampler, "train_encoding": encoding}
 
 
-MODELS: dict[str, dict[str, Any]] = {
+VARIANTS: dict[str, dict[str, Any]] = {
     "GCN": {"model": "gcn"},
     **{
         f"{name}, {sampler}": _transformer(sampler, encoding)
@@ -39,59 +47,59 @@ MODELS: dict[str, dict[str, Any]] = {
 """The compared networks; the first is also run to learn the shapes of the results, and is the cheapest."""
 
 
-def samplings_axis(distances: Iterable[int]) -> dict[str, dict[str, Any]]:
+def samplers_axis(distances: Iterable[int]) -> dict[str, dict[str, Any]]:
     """Keys of one shell only, and the transformers whose b is read."""
     single = {f"z={z}": {"sampler": "single", "distance": z} for z in distances}
     return single | {f"GT+PE, {sampler}": {"sampler": sampler} for sampler in ("stratified", "whole")}
 
 
-_experiment = partial(make_experiment, kind=DeepSetting, simulation=simulate, tiny=TINY, paper_seeds=5)
+experiment = partial(lm.experiment, kind=DeepSetting, simulation=simulate, tiny=TINY, paper_seeds=5)
 _GRAPHS = ["cora", "pubmed", "actor"]
 _SHARES = (0.2, 0.4, 0.6, 0.8)
-_TINY_DISTANCES = samplings_axis((1, 3))
+_TINY_DISTANCES = samplers_axis((1, 3))
 
 EXPERIMENTS = (
-    _experiment(
+    experiment(
         "f38-distances",
-        "Figure 3.8",
-        "Does the distance encoding b_z of a deep graph transformer follow the accuracy of keys at distance z only?",
-        figures.distances,
-        {"epochs": 40},
-        {"graph": ["cora"], "sampling": samplings_axis((1, 2, 3, 4, 6, 8, 12, 16, 19))},
-        2,
-        smoke={"graph": ["standin"], "sampling": _TINY_DISTANCES},
-        paper={"epochs": 200, "graph": _GRAPHS, "sampling": samplings_axis(range(1, 21))},
+        reference="Figure 3.8",
+        question="Does b_z of a deep graph transformer follow the accuracy of keys at distance z only?",
+        plot=figures.distances,
+        setting={"steps": 40},
+        axes={"graph": ["cora"], "variant": samplers_axis((1, 2, 3, 4, 6, 8, 12, 16, 19))},
+        seeds=2,
+        smoke={"graph": ["standin"], "variant": _TINY_DISTANCES},
+        paper={"steps": 200, "graph": _GRAPHS, "variant": samplers_axis(range(1, 21))},
     ),
-    _experiment(
+    experiment(
         "f39-budgets",
-        "Figure 3.9",
-        "Does a deep graph transformer with distance encoding beat one without, and a GCN, at every number of labels?",
-        figures.budgets,
-        {"epochs": 40},
-        {"graph": ["cora"], "budget": budgets_axis((0.2,)), "network": MODELS},
-        3,
+        reference="Figure 3.9",
+        question="Does a deep graph transformer with encoding beat one without, and a GCN, at every number of labels?",
+        plot=figures.budgets,
+        setting={"steps": 40},
+        axes={"graph": ["cora"], "budget": budgets_axis((0.2,)), "variant": VARIANTS},
+        seeds=3,
         smoke={"graph": ["standin"]},
-        paper={"epochs": 200, "graph": _GRAPHS, "budget": budgets_axis(_SHARES)},
+        paper={"steps": 200, "graph": _GRAPHS, "budget": budgets_axis(_SHARES)},
     ),
-    _experiment(
+    experiment(
         "b7-distances",
-        "Figure B.7",
-        "The question of f38-distances on Ogbn-Arxiv, read from $LEMMATA_DATA/graphs.",
-        figures.distances,
-        {"epochs": 40, "bins": 5},
-        {"graph": ["arxiv"], "sampling": samplings_axis(range(1, 6))},
-        2,
-        smoke={"sampling": _TINY_DISTANCES},
-        paper={"epochs": 200},
+        reference="Figure B.7",
+        question="The question of f38-distances on Ogbn-Arxiv, read from $LEMMATA_DATA/graphs.",
+        plot=figures.distances,
+        setting={"steps": 40, "bins": 5},
+        axes={"graph": ["arxiv"], "variant": samplers_axis(range(1, 6))},
+        seeds=2,
+        smoke={"variant": _TINY_DISTANCES},
+        paper={"steps": 200},
     ),
-    _experiment(
+    experiment(
         "b8-budgets",
-        "Figure B.8",
-        "The question of f39-budgets on Ogbn-Arxiv, read from $LEMMATA_DATA/graphs.",
-        figures.budgets,
-        {"epochs": 40, "bins": 5},
-        {"graph": ["arxiv"], "budget": budgets_axis((0.2,)), "network": MODELS},
-        3,
-        paper={"epochs": 200, "budget": budgets_axis(_SHARES)},
+        reference="Figure B.8",
+        question="The question of f39-budgets on Ogbn-Arxiv, read from $LEMMATA_DATA/graphs.",
+        plot=figures.budgets,
+        setting={"steps": 40, "bins": 5},
+        axes={"graph": ["arxiv"], "budget": budgets_axis((0.2,)), "variant": VARIANTS},
+        seeds=3,
+        paper={"steps": 200, "budget": budgets_axis(_SHARES)},
     ),
 )

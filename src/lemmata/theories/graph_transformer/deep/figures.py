@@ -2,101 +2,66 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import xarray as xr
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from lemmata.lab.figures import BLUE, GREEN, GREY, ORANGE, RED, curve, dodge, legend_below, panels
-from lemmata.lab.intervals import mean_interval, spearman
+import lemmata as lm
+from lemmata import figures as draw
+from lemmata.theories.graph_transformer.real_graphs.setting import NAMES
 
-TITLES = {
-    "standin": "stand-in: drawn citation graph", "cora": "Cora", "citeseer": "CiteSeer", "pubmed": "PubMed",
-    "actor": "Actor", "pascal": "PascalVOC-SP, graph 1", "arxiv": "Ogbn-Arxiv",
-}  # fmt: skip
-SAMPLERS = {"stratified": ("near shells and some of the graph", ORANGE), "whole": ("whole graph (literal)", BLUE)}
-STYLES: dict[str, dict[str, Any]] = {
-    "GT+PE, stratified": {"color": ORANGE, "marker": "o"},
-    "GT, stratified": {"color": ORANGE, "marker": "o", "linestyle": "--", "markerfacecolor": "white"},
-    "GT+PE, whole": {"color": BLUE, "marker": "s"},
-    "GT, whole": {"color": BLUE, "marker": "s", "linestyle": "--", "markerfacecolor": "white"},
-    "GCN": {"color": GREEN, "marker": "^"},
-}
+SAMPLERS = {"stratified": "near shells and some of the graph", "whole": "whole graph, as printed"}
 
 
 def budgets(data: xr.Dataset) -> Figure:
     """Accuracy against the number of labelled nodes, one panel for each graph."""
-    figure, axes = panels(data.sizes["graph"], width=5.6, height=4.4)
-    names = [name for name in STYLES if name in data.network.values]
+    figure, axes = draw.panels(data.sizes["graph"], width=5.6, height=4.4)
     for ax, graph in zip(axes, data.graph.values, strict=True):
         part = data.sel(graph=graph)
-        place = np.arange(part.sizes["budget"])
-        for name, shift in zip(names, dodge(len(names), 0.4), strict=True):
-            _means(ax, part.test_accuracy.sel(network=name), place + shift, name)
-        guess = part.chance.mean(("seed", "network"))
-        ax.plot(place, guess, color=GREY, linestyle=":", label="most frequent class")
-        nodes = part.labelled_nodes.mean(("seed", "network")).values
-        labels = [f"{n:.0f} ({b})" for b, n in zip(part.budget.values, nodes, strict=True)]
-        ax.set_xticks(place, labels, fontsize=7.5)
-        ax.set_xlim(-0.4, len(place) - 0.6)
-        ax.set_xlabel("labelled nodes")
-        ax.set_title(f"{_title(data, graph)}\ndocument: GT+PE above GT and above GCN", fontsize=9)
-        legend_below(ax, fontsize=8)
-    axes[0].set_ylabel("accuracy on the other nodes, 95 % interval")
+        nodes = part.labelled_nodes.mean(("seed", "variant")).values
+        words = {b: f"{n:.0f} ({b})" for b, n in zip(part.budget.values.tolist(), nodes, strict=True)}
+        draw.groups(ax, part.test_accuracy, "budget", "variant", words=words, markersize=4)
+        ax.plot(part.chance.mean(("seed", "variant")), ":", color=draw.GREY, label="most frequent class")
+        title = f"{_title(data, graph)}\npaper: GT+PE above GT and above GCN"
+        draw.finish(ax, title, "accuracy on the other nodes", "labelled nodes")
     return figure
 
 
 def distances(data: xr.Dataset) -> Figure:
     """b_z of the last layer beside the accuracy of attending to distance z only, one row for each graph."""
-    figure, axes = panels(2 * data.sizes["graph"], rows=data.sizes["graph"], width=5.6, height=4.2)
-    single = [str(name) for name in data.sampling.values if str(name).startswith("z=")]
-    z = np.asarray([int(name[2:]) for name in single])
-    inside = z < data.sizes["bin"]  # b has entries for z = 0 ... Z - 1
-    for row, graph in enumerate(data.graph.values):
-        left, right = axes[2 * row : 2 * row + 2]
-        part = data.sel(graph=graph)
-        alone = part.test_accuracy.sel(sampling=single)
-        curve(right, alone, z, "distance $z$ only", RED)
+    figure, axes = draw.panels(2 * data.sizes["graph"], rows=data.sizes["graph"], height=4.2)
+    bins = data.sizes["bin"]
+    for left, right, graph in zip(axes[::2], axes[1::2], data.graph.values, strict=True):
+        part = data.sel(graph=graph).assign_coords(bin=np.arange(bins))
+        alone = lm.cells(part, sampler="single").test_accuracy
+        draw.curves(
+            right, alone, "variant", x=alone.distance.values, label="keys at distance $z$ only", color=draw.GREEN
+        )
+        inside = alone.isel(variant=alone.distance.values < bins)  # b has entries for z = 0 ... Z - 1
         shared = {}
-        for sampler, (words, color) in SAMPLERS.items():
-            chosen = part.sel(sampling=f"GT+PE, {sampler}")
-            bias = chosen.bias.isel(bin=slice(1, None))
-            curve(left, bias, np.arange(1, data.sizes["bin"]), f"keys: {words}", color, markersize=4)
-            shared[sampler] = spearman(alone.mean("seed").values[inside], bias.mean("seed").values[z[inside] - 1])
+        for i, (sampler, words) in enumerate(SAMPLERS.items()):
+            color = draw.look(i).color
+            chosen = part.isel(variant=part.sampler.values == sampler)
+            bias = chosen.distance_bias.isel(bin=slice(1, None))
+            draw.curves(left, bias, "bin", label=f"keys: {words}", color=color, marker=draw.look(i).marker)
+            at = bias.sel(bin=inside.distance.values.astype(int)).mean(("seed", "variant"))
+            shared[sampler] = lm.spearman(inside.mean("seed").values, at.values)
             level = float(chosen.test_accuracy.mean())
             right.axhline(level, color=color, linestyle="--", linewidth=1, label=f"GT+PE, {sampler}: {level:.3f}")
         guess = float(part.chance.mean())
-        right.axhline(guess, color=GREY, linestyle=":", label=f"most frequent class: {guess:.3f}")
-        left.axhline(0, color=GREY, linewidth=0.8)
-        left.set_ylabel("$b_z$ of the last layer, mean of heads")
-        right.set_ylabel("accuracy on the nodes without label")
-        left.set_title(f"{_title(data, graph)}\nthe last bin stands for all larger distances", fontsize=9)
-        words = ", ".join(f"{value:.2f} ({sampler})" for sampler, value in shared.items())
-        right.set_title(f"document: the trend of $b_z$\nrank correlation with it: {words}", fontsize=9)
+        right.axhline(guess, color=draw.GREY, linestyle=":", label=f"most frequent class: {guess:.3f}")
+        left.axhline(0, color=draw.GREY, linewidth=0.8)
         for ax in (left, right):
-            ax.set_xlabel("distance $z$")
             ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-            ax.set_xlim(0.4, max(z.max(), data.sizes["bin"] - 1) + 0.6)
-            legend_below(ax, fontsize=8)
+        title = f"{_title(data, graph)}\nthe last bin stands for all larger distances"
+        draw.finish(left, title, "$b_z$ of the last layer, mean of heads", "distance $z$", legend=1)
+        words = ", ".join(f"{value:.2f} ({sampler})" for sampler, value in shared.items())
+        title = f"paper: the trend of $b_z$\nrank correlation with it: {words}"
+        draw.finish(right, title, "accuracy on the nodes without label", "distance $z$")
     return figure
 
 
 def _title(data: xr.Dataset, graph: str) -> str:
     """Which graph, and how long was trained."""
-    return f"{TITLES[graph]}: {float(data.last_step.max()):g} epochs, {data.sizes['seed']} splits"
-
-
-def _means(ax: Axes, values: xr.DataArray, place: np.ndarray, name: str) -> None:
-    """Every seed a faint point, their mean with its interval, joined by a line."""
-    rows = values.transpose("seed", ...).values
-    style = STYLES[name]
-    known = [mean_interval(column) for column in rows.T]
-    middle = np.asarray([estimate.value for estimate in known])
-    ends = np.asarray([[e.value - e.low, e.high - e.value] for e in known]).T
-    bars = np.where(np.isfinite(ends), ends, 0)  # one seed has no interval
-    ax.errorbar(place, middle, bars, label=name, capsize=2.5, linewidth=1.2, markersize=5, **style)
-    for row in rows:
-        ax.plot(place, row, ".", color=style["color"], alpha=0.35, markersize=4)
+    return f"{NAMES[graph]}: {float(data.last_step.max()):g} steps, {data.sizes['seed']} splits"

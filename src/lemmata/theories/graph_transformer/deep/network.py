@@ -16,15 +16,14 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from lemmata.lab.errors import UserError
-from lemmata.lab.simulation import piece, stream
+import lemmata as lm
 from lemmata.networks.attention import softmax_attention
 from lemmata.networks.transformer import Block, Dense, Norm, dense, draw_dense, draw_norm, layer_norm
 from lemmata.theories.graph_transformer.deep.data import Entries, Inputs
 from lemmata.theories.graph_transformer.deep.setting import DeepSetting
 from lemmata.theories.graph_transformer.sampling import Ordered, draw_positions
 
-ROOM = 0.1
+EXCESS = 0.1
 """The GCN has at least as many parameters as the transformer, and at most this share more."""
 
 
@@ -39,11 +38,11 @@ class Sample(NamedTuple):
 class GraphTransformer(NamedTuple):
     """All trained parameters; layers are stacked."""
 
-    read_in: Dense
+    embedding: Dense
     blocks: Block
     encoding: Float[Array, "layer head bin"]
     norm: Norm
-    read_out: Dense
+    unembedding: Dense
 
 
 class Gcn(NamedTuple):
@@ -52,33 +51,37 @@ class Gcn(NamedTuple):
     layers: tuple[Dense, ...]
 
 
-@piece("layers", "heads", "width", "feedforward", "bins", once=True)
+@lm.piece("layers", "heads", "width", "feedforward", "bins", once=True)
 def draw_transformer(problem: DeepSetting, key: jax.Array, *, inputs: int, classes: int) -> GraphTransformer:
     """The default initial layers of the common libraries, and b = 0."""
     width, hidden = problem.width, problem.feedforward
 
     def one(key: jax.Array) -> Block:
-        inward, outward, first, second = jax.random.split(key, 4)
+        query_key_value, attention_output, first, second = jax.random.split(key, 4)
         return Block(
-            draw_norm(width), draw_dense(inward, width, 3 * width), draw_dense(outward, width, width),
-            draw_norm(width), draw_dense(first, width, hidden), draw_dense(second, hidden, width),
-        )  # fmt: skip
+            draw_norm(width),
+            draw_dense(query_key_value, width, 3 * width),
+            draw_dense(attention_output, width, width),
+            draw_norm(width),
+            draw_dense(first, width, hidden),
+            draw_dense(second, hidden, width),
+        )
 
-    read_in, blocks, read_out = jax.random.split(stream(key, "init"), 3)
+    embedding, blocks, unembedding = jax.random.split(lm.stream(key, "init"), 3)
     return GraphTransformer(
-        draw_dense(read_in, inputs, width),
+        draw_dense(embedding, inputs, width),
         jax.vmap(one)(jax.random.split(blocks, problem.layers)),
         jnp.zeros((problem.layers, problem.heads, problem.bins)),
         draw_norm(width),
-        draw_dense(read_out, width, classes),
+        draw_dense(unembedding, width, classes),
     )
 
 
-@piece("layers", once=True)
+@lm.piece("layers", once=True)
 def draw_gcn(problem: DeepSetting, key: jax.Array, *, inputs: int, classes: int, width: int) -> Gcn:
     """Glorot's uniform matrices and biases 0, as graph convolutions are usually begun."""
     sizes = [inputs, *[width] * (problem.layers - 1), classes]
-    keys = jax.random.split(stream(key, "init"), problem.layers)
+    keys = jax.random.split(lm.stream(key, "init"), problem.layers)
 
     def one(key: jax.Array, rows: int, columns: int) -> Dense:
         reach = math.sqrt(6 / (rows + columns))
@@ -109,9 +112,9 @@ def matching_width(parameters: int, layers: int, inputs: int, classes: int) -> i
     width = 1
     while count(width) < parameters and layers > 1:
         width += 1
-    if not parameters <= count(width) <= (1 + ROOM) * parameters:
-        raise UserError(
-            f"No GCN of {layers} layers has between {parameters} and {1 + ROOM:g} times as many parameters; "
+    if not parameters <= count(width) <= (1 + EXCESS) * parameters:
+        raise lm.UserError(
+            f"No GCN of {layers} layers has between {parameters} and {1 + EXCESS:g} times as many parameters; "
             "give its width as gcn_width."
         )
     return width
@@ -167,10 +170,10 @@ def read_features(layer: Dense, features: Any) -> Float[Array, "node width"]:
 def attend(
     block: Block, encoding: Float[Array, "head bin"], x: Float[Array, "node width"], sample: Sample
 ) -> Float[Array, "node width"]:
-    """Every head's softmax(q k / sqrt(width of a head) + b_z) v over the sampled nodes, projected outward."""
+    """Every head's softmax(q k / sqrt(width of a head) + b_z) v over the sampled nodes, projected attention_output."""
     heads, bins = encoding.shape
     nodes, width = x.shape
-    parts = dense(block.inward, x)
+    parts = dense(block.query_key_value, x)
 
     def fetched(values: Float[Array, "node width"]) -> Float[Array, "node head slot head_width"]:
         # heads before slots, so that the products below are matrix products; keys and values apart are twice as fast
@@ -181,14 +184,14 @@ def attend(
     # a product with indicators: its derivative is one too, where that of indexing would add up entry by entry
     logits = logits + jnp.einsum("hz,nsz->nhs", encoding, jax.nn.one_hot(sample.bin, bins, dtype=x.dtype))
     mixed = jnp.einsum("nhs,nhsd->nhd", softmax_attention(logits, sample.weight), fetched(parts[:, 2 * width :]))
-    return dense(block.outward, mixed.reshape(nodes, width))
+    return dense(block.attention_output, mixed.reshape(nodes, width))
 
 
 def transform(
     network: GraphTransformer, features: Any, sample: Sample, rate: Any = 0.0, key: jax.Array | None = None
 ) -> Float[Array, "node class"]:
     """The outputs for every node; with a key, in training: a share of what every half layer adds is dropped."""
-    x = read_features(network.read_in, features)
+    x = read_features(network.embedding, features)
     # for all layers at once; one random draw compiles faster than one in every half layer
     shape = (network.encoding.shape[0], 2, *x.shape)
     factors = None if key is None else kept(key, rate, shape)
@@ -197,11 +200,11 @@ def transform(
         block, encoding, factors = given
         first, second = (1, 1) if factors is None else factors
         x = x + first * attend(block, encoding, layer_norm(block.attention_norm, x), sample)
-        hidden = jax.nn.relu(dense(block.perceptron, layer_norm(block.perceptron_norm, x)))
-        return x + second * dense(block.projection, hidden), None
+        hidden = jax.nn.relu(dense(block.mlp, layer_norm(block.mlp_norm, x)))
+        return x + second * dense(block.mlp_output, hidden), None
 
     x, _ = jax.lax.scan(layer, x, (network.blocks, network.encoding, factors))
-    return dense(network.read_out, layer_norm(network.norm, x))
+    return dense(network.unembedding, layer_norm(network.norm, x))
 
 
 def propagate(inputs: Inputs, x: Float[Array, "node width"]) -> Float[Array, "node width"]:

@@ -14,10 +14,8 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float
 
-from lemmata.lab import batches
-from lemmata.lab.simulation import Variable, piece, simulation, stream
-from lemmata.lab.training import Run, descent, loop, record_steps
-from lemmata.theories.graph_transformer.deep.data import Inputs, Task, prepare
+import lemmata as lm
+from lemmata.theories.graph_transformer.deep.data import Inputs, Split, prepare
 from lemmata.theories.graph_transformer.deep.network import (
     Gcn,
     GraphTransformer,
@@ -49,8 +47,8 @@ class Keys(NamedTuple):
 
 def draw_keys(key: jax.Array, samples: int) -> Keys:
     """The streams of a run, with one key for each of the test's samples."""
-    tests = jax.random.split(stream(key, "test"), samples)
-    return Keys(stream(key, "sampler"), stream(key, "noise"), stream(key, "batch"), tests)
+    tests = jax.random.split(lm.stream(key, "test"), samples)
+    return Keys(lm.stream(key, "sampler"), lm.stream(key, "noise"), lm.stream(key, "batch"), tests)
 
 
 def outputs(
@@ -68,67 +66,73 @@ def outputs(
     return transform(network, inputs.features, draw_sample(problem, sampler, shells), problem.dropout, noise)
 
 
-def scores(found: Float[Array, "node class"], task: Task) -> dict[str, Array]:
+def scores(answers: Float[Array, "node class"], split: Split) -> dict[str, Array]:
     """Loss on the labelled nodes, accuracy on them and on those of the test."""
-    right = jnp.argmax(found, axis=-1) == task.label
+    right = jnp.argmax(answers, axis=-1) == split.label
     return {
-        "loss": jnp.sum(task.train * cross_entropy(found, jnp.asarray(task.label))),
-        "train_accuracy": jnp.sum(task.train * right),
-        "test_accuracy": jnp.sum(task.test * right),
+        "loss": jnp.sum(split.train * cross_entropy(answers, jnp.asarray(split.label))),
+        "train_accuracy": jnp.sum(split.train * right),
+        "test_accuracy": jnp.sum(split.test * right),
     }
 
 
-@piece("records", "decayed", *SAMPLER)
+@lm.piece("records", "decayed", *SAMPLER)
 def train(
-    problem: DeepSetting, keys: Keys, network: Network, inputs: Inputs, shells: Ordered | None, task: Task
-) -> Run:
+    problem: DeepSetting, keys: Keys, network: Network, inputs: Inputs, shells: Ordered | None, split: Split
+) -> lm.Run:
     """Adam, weight decay added to the gradient; records are of one sample, without dropout."""
 
     def loss(network: Network, t: jax.Array) -> Array:
         sampler, noise = (jax.random.fold_in(key, t) for key in (keys.sampler, keys.noise))
-        found = outputs(problem, network, inputs, shells, sampler, noise)
-        return jnp.sum(task.train * cross_entropy(found, jnp.asarray(task.label)))
+        answers = outputs(problem, network, inputs, shells, sampler, noise)
+        return jnp.sum(split.train * cross_entropy(answers, jnp.asarray(split.label)))
 
     def probe(state: Any, previous: Any) -> dict[str, Array]:
-        return scores(outputs(problem, state.parameters, inputs, shells, keys.watch), task)
+        return scores(outputs(problem, state.parameters, inputs, shells, keys.watch), split)
 
     first, trainable = None, None
     if isinstance(network, GraphTransformer):
-        trainable = GraphTransformer(1, 1, problem.encoding, 1, 1)  # pyright: ignore[reportArgumentType]
+        trainable = GraphTransformer(1, 1, problem.train_encoding, 1, 1)  # pyright: ignore[reportArgumentType]
     elif problem.decayed == "first":
         first = Gcn((True, *[False] * (len(network.layers) - 1)))  # pyright: ignore[reportArgumentType]
     # the moments of all parameters in one vector each: the loop checks every array, and many take long to compile
     adam = optax.flatten(optax.adam(problem.step_size))
     adam = optax.chain(optax.add_decayed_weights(problem.weight_decay, first), adam)
-    every_step = batches.Batches(lambda: (), lambda state, t: (state, t))
-    start, step = descent(jax.grad(loss), adam, every_step, trainable=trainable)
-    return loop(step, start(network), probe, record_steps(problem.epochs, problem.records))
+    every_step = lm.Batches(lambda: (), lambda state, t: (state, t))
+    start, step = lm.descent(jax.grad(loss), adam, every_step, trainable=trainable)
+    return lm.loop(step, start(network), probe, lm.record_steps(problem.steps, problem.records))
 
 
-@piece(*SAMPLER)
+@lm.piece(*SAMPLER)
 def test(
-    problem: DeepSetting, keys: Keys, network: Network, inputs: Inputs, shells: Ordered | None, task: Task
+    problem: DeepSetting, keys: Keys, network: Network, inputs: Inputs, shells: Ordered | None, split: Split
 ) -> dict[str, Array]:
     """The same of outputs averaged over some samples, without dropout."""
-    found = jax.lax.map(partial(outputs, problem, network, inputs, shells), keys.test)
-    return scores(jnp.mean(found, axis=0), task)
+    answers = jax.lax.map(partial(outputs, problem, network, inputs, shells), keys.test)
+    return scores(jnp.mean(answers, axis=0), split)
 
 
-@simulation(
-    Variable("test_accuracy", (), "", "accuracy on the nodes that are not labelled, outputs averaged over samples"),
-    Variable("train_accuracy", (), "", "the same on the labelled nodes"),
-    Variable("train_loss", (), "", "cross-entropy on the labelled nodes, the same outputs"),
-    Variable("bias", ("bin",), "b_z", "distance encoding of the last layer, mean over heads", optional=True),
-    Variable("layer_bias", ("layer", "head", "bin"), "b_z", "distance encoding of every layer and head", optional=True),
-    Variable("step", ("record",), "t", "training step of the record"),
-    Variable("loss_path", ("record",), "", "cross-entropy on the labelled nodes, one sample"),
-    Variable("train_path", ("record",), "", "accuracy on the labelled nodes, one sample"),
-    Variable("test_path", ("record",), "", "accuracy on the nodes that are not labelled, one sample"),
-    Variable("labelled_nodes", (), "", "labelled nodes"),
-    Variable("chance", (), "", "share of the most frequent class among the nodes that are not labelled"),
-    Variable("parameters", (), "", "trained numbers of the network"),
-    Variable("last_step", (), "", "last step that was trained"),
-    Variable("diverged", (), "", "1 if training left the finite numbers and was frozen"),
+@lm.simulation(
+    lm.Variable("test_accuracy", (), "", "accuracy on the nodes that are not labelled, outputs averaged over samples"),
+    lm.Variable("train_accuracy", (), "", "the same on the labelled nodes"),
+    lm.Variable("train_loss", (), "", "cross-entropy on the labelled nodes, the same outputs"),
+    lm.Variable(
+        "distance_bias", ("bin",), "b_z", "distance encoding of the last layer, mean over heads", optional=True
+    ),
+    lm.Variable(
+        "layer_distance_bias",
+        ("layer", "head", "bin"),
+        "b_z",
+        "distance encoding of every layer and head",
+        optional=True,
+    ),
+    lm.Variable("loss_path", ("record",), "", "cross-entropy on the labelled nodes, one sample"),
+    lm.Variable("train_path", ("record",), "", "accuracy on the labelled nodes, one sample"),
+    lm.Variable("test_path", ("record",), "", "accuracy on the nodes that are not labelled, one sample"),
+    lm.Variable("labelled_nodes", (), "", "labelled nodes"),
+    lm.Variable("chance", (), "", "share of the most frequent class among the nodes that are not labelled"),
+    lm.Variable("parameters", (), "", "trained numbers of the network"),
+    *lm.RUN,
     host=True,
 )
 def simulate(setting: DeepSetting, seed: int) -> dict[str, Any]:
@@ -142,34 +146,43 @@ def simulate(setting: DeepSetting, seed: int) -> dict[str, Any]:
         parameters = transformer_parameters(problem, data.columns, data.classes)
         width = setting.gcn_width or matching_width(parameters, setting.layers, data.columns, data.classes)
         network = draw_gcn(problem, key, width=width, **ends)
-    given = data.inputs, data.shells, data.task
+    given = data.inputs, data.shells, data.split
     keys = draw_keys(key, setting.eval_samples if setting.model == "gt" else 1)
     run = train(problem, keys, network, *given)
     trained: Network = run.state.parameters
     tested = test(problem, keys, trained, *given)
     absent = np.full((setting.layers, setting.heads, setting.bins), np.nan)
     encoding = np.asarray(trained.encoding) if isinstance(trained, GraphTransformer) else absent
-    frequent = np.bincount(data.task.label, data.task.test).max()
+    frequent = np.bincount(data.split.label, data.split.test).max()
     named = {"loss_path": "loss", "train_path": "train_accuracy", "test_path": "test_accuracy"}
-    found = {
+    results = {
         "test_accuracy": tested["test_accuracy"],
         "train_accuracy": tested["train_accuracy"],
         "train_loss": tested["loss"],
-        "bias": encoding[-1].mean(axis=0),
-        "layer_bias": encoding,
+        "distance_bias": encoding[-1].mean(axis=0),
+        "layer_distance_bias": encoding,
         "step": run.step,
         **{name: run.records[record] for name, record in named.items()},
-        "labelled_nodes": np.count_nonzero(data.task.train),
+        "labelled_nodes": np.count_nonzero(data.split.train),
         "chance": frequent,
         "parameters": count_parameters(trained),
         "last_step": run.last_step,
         "diverged": run.diverged,
     }
-    return {name: np.asarray(value, np.float32) for name, value in found.items()}
+    return {name: np.asarray(value, np.float32) for name, value in results.items()}
 
 
 CHECK = DeepSetting(
-    graph="cora", model="gcn", split="public", layers=2, gcn_width=16, dropout=0.5, step_size=1e-2, decayed="first",
-    row_normalise=True, epochs=200, records=2,
-)  # fmt: skip
+    graph="cora",
+    model="gcn",
+    split="public",
+    layers=2,
+    gcn_width=16,
+    dropout=0.5,
+    step_size=1e-2,
+    decayed="first",
+    row_normalise=True,
+    steps=200,
+    records=2,
+)
 """The common two-layer GCN on the public split of Cora, about 81 % right: it checks layer, loss and optimiser."""

@@ -1,14 +1,23 @@
 """The experiments (section 7 and the claims register): settings, axes, seeds at `smoke`, `quick` and `paper` size."""
 
-from lemmata.theories.graph_transformer.deep.experiments import EXPERIMENTS as DEEP
-from lemmata.theories.graph_transformer.experiments import cores, extensions, samples, training
-from lemmata.theories.graph_transformer.real.experiments import EXPERIMENTS as REAL
+from lemmata.theories.graph_transformer.experiments import (
+    attention,
+    encoding,
+    extensions,
+    gradients,
+    iterations,
+    proof,
+    samples,
+    shells,
+)
 
 EXPERIMENTS = (
-    *training.EXPERIMENTS,
-    *cores.EXPERIMENTS,
+    *iterations.EXPERIMENTS,
     *samples.EXPERIMENTS,
+    *attention.EXPERIMENTS,
+    *encoding.EXPERIMENTS,
+    *proof.EXPERIMENTS,
+    *gradients.EXPERIMENTS,
+    *shells.EXPERIMENTS,
     *extensions.EXPERIMENTS,
-    *REAL,
-    *DEEP,
 )

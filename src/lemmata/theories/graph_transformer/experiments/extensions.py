@@ -1,20 +1,20 @@
-"""The extensions (P21): absolute encodings, labels of whole graphs, four classes, GAT."""
+"""Extensions on the same setting (P21): absolute encodings, GAT."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from lemmata.theories.graph_transformer import figures
-from lemmata.theories.graph_transformer.experiments.common import (
+import lemmata as lm
+from lemmata.theories.graph_transformer.experiments.presets import (
     CYCLES,
     RECORDS,
     SLOW,
     TINY,
     TINY_CYCLES,
     experiment,
-    over_cases,
+    with_fields,
 )
-from lemmata.theories.graph_transformer.extensions import four, graphs
+from lemmata.theories.graph_transformer.figures import extensions as figures
 
 ABSOLUTE: dict[str, Any] = {
     "generator": "structures", "nodes": 480, "labelled": 240, "model": "no_pe", "shells": "whole", "sample": 80,
@@ -27,7 +27,7 @@ OTHERS = {
     "degree": {"structure": "degrees", "positions": "degree"},
     "centroid": {"structure": "rings", "positions": "centroid"},
 }
-OTHER_CASES = {
+OTHER_VARIANTS = {
     **{f"{name}, with": fields for name, fields in OTHERS.items()},
     **{f"{name}, zeroed": {**fields, "position_scale": 0.0} for name, fields in OTHERS.items()},
     **{f"{name}, permuted": {**fields, "defect": "patterns"} for name, fields in OTHERS.items()},
@@ -36,8 +36,8 @@ NEXT = {"model": "no_pe", "shells": "single", "distance": 1}
 ZERO = "++--++--"
 
 
-def gat_cases(cycles: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    cases = {
+def gat_variants(cycles: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    variants = {
         f"{name}, {scores}": {"scores": scores, **NEXT, **fields}
         for scores in ("dot", "additive")
         for name, fields in (
@@ -46,69 +46,51 @@ def gat_cases(cycles: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
             (ZERO, {**cycles[ZERO], "steps": 400, "shells": "single"}),
         )
     }
-    return cases | {f"{ZERO}, z=4": {**NEXT, **cycles[ZERO], "steps": 400, "shells": "single", "distance": 4}}
+    return variants | {f"{ZERO}, z=4": {**NEXT, **cycles[ZERO], "steps": 400, "shells": "single", "distance": 4}}
 
 
 SMALL = {name: TINY[name] for name in ("sample", "batch", "neurons", "steps")}
 NODES = {"nodes": lambda own: own or TINY["nodes"], "labelled": lambda own: own or TINY["labelled"]}
-FOUR_TINY = {
-    **{
-        name: TINY[name]
-        for name in ("neurons", "key_width", "value_width", "batch", "sample", "steps", "record_every", "records")
-    },
-    "nodes": 96,
-    "labelled": 48,
-    "dimension": 8,
-    "patterns": 6,
-}
-GRAPH_TINY = {
-    **{
-        name: TINY[name]
-        for name in ("neurons", "key_width", "value_width", "dimension", "batch", "steps", "record_every", "records")
-    },
-    "patterns": 5,
-    "samples": 20,
-    "test_samples": 10,
-}
-FOUR_SEEDS = 10
-"""Seeds of p21-four, more than the register's three: accuracies vary by .012 between seeds, .027 above the limit."""
-FOUR_CASES = {
-    "per coordinate": {"loss": "coordinates"},
-    "joint": {"loss": "joint"},
-    "permuted": {"loss": "coordinates", "defect": "distances"},
-}
 
 EXPERIMENTS = (
     experiment(
-        "p21-absolute", "B.5.2", "Can Laplacian eigenvectors take the place of distances?", figures.absolute, ABSOLUTE,
-        {"case": {"with PE": {}, "PE zeroed": {"position_scale": 0.0}, "patterns permuted": {"defect": "patterns"}}}, 5,
-        tiny={**TINY, **TINY_ABSOLUTE}, paper={**SLOW, "steps": 4000}, paper_seeds=10,
-    ),
-    experiment(
-        "p21-encodings", "B.5.2", "Do return probabilities, degrees and distances to the centroid do the same?",
-        figures.absolute, {**ABSOLUTE, "position_width": 9, "key_width": 29, "value_width": 29},
-        {"case": OTHER_CASES}, 3,
-        tiny={**TINY, **TINY_ABSOLUTE, "key_width": 29, "value_width": 29}, paper={**SLOW, "steps": 4000},
+        "p21-absolute",
+        reference="B.5.2",
+        question="Can Laplacian eigenvectors take the place of distances?",
+        plot=lm.show("other_accuracy", "final_other_accuracy", levels={"final_other_accuracy": "p21-laplacian"}),
+        setting=ABSOLUTE,
+        axes={
+            "variant": {
+                "with PE": {},
+                "PE zeroed": {"position_scale": 0.0},
+                "patterns permuted": {"defect": "patterns"},
+            }
+        },
+        seeds=5,
+        tiny={**TINY, **TINY_ABSOLUTE},
+        paper={**SLOW, "steps": 4000},
         paper_seeds=10,
     ),
     experiment(
-        "p21-graph", "(B.224)", "Can whole graphs be classified?", figures.graph_labels, {},
-        {"train_b": [1, 0]}, 3, tiny=GRAPH_TINY, simulation=graphs.simulate, kind=graphs.GraphSetting,
-        paper={"step_size": 0.05, "steps": 4000, "record_every": 200}, paper_seeds=10,
+        "p21-encodings",
+        reference="B.5.2",
+        question="Do return probabilities, degrees and distances to the centroid do the same?",
+        plot=lm.show("final_other_accuracy"),
+        setting={**ABSOLUTE, "position_width": 9, "key_width": 29, "value_width": 29},
+        axes={"variant": OTHER_VARIANTS},
+        tiny={**TINY, **TINY_ABSOLUTE, "key_width": 29, "value_width": 29},
+        paper={**SLOW, "steps": 4000},
+        paper_seeds=10,
     ),
     experiment(
-        "p21-graph-strict", "(B.224)", "Can whole graphs be classified where counting says nothing?",
-        figures.graph_labels, {"balance": "strict", "step_size": 1.0, "steps": 3000, "record_every": 150},
-        {"train_b": [1, 0]}, 3, tiny=GRAPH_TINY, simulation=graphs.simulate, kind=graphs.GraphSetting, paper_seeds=10,
+        "p21-gat",
+        reference="B.5.3",
+        question="When does a graph attention network suffice?",
+        plot=figures.gat,
+        setting={"records": RECORDS},
+        axes={"variant": gat_variants(CYCLES)},
+        smoke={"variant": with_fields(gat_variants(TINY_CYCLES), **SMALL, **NODES)},
+        paper={**SLOW, "variant": with_fields(gat_variants(CYCLES), steps=lambda steps: 10 * steps)},
+        paper_seeds=5,
     ),
-    experiment(
-        "p21-four", "(B.225) - (B.232)", "Can two networks learn four classes with two core distances?",
-        figures.four_classes, {}, {"case": FOUR_CASES}, FOUR_SEEDS, tiny=FOUR_TINY, simulation=four.simulate,
-        kind=four.FourSetting, paper={"step_size": 0.01, "steps": 10000, "record_every": 500}, paper_seeds=10,
-    ),
-    experiment(
-        "p21-gat", "B.5.3", "When does a graph attention network suffice?", figures.gat, {"records": RECORDS},
-        {"case": gat_cases(CYCLES)}, 3, smoke={"case": over_cases(gat_cases(TINY_CYCLES), **SMALL, **NODES)},
-        paper={**SLOW, "case": over_cases(gat_cases(CYCLES), steps=lambda steps: 10 * steps)}, paper_seeds=5,
-    ),
-)  # fmt: skip
+)

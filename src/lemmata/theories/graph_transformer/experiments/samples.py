@@ -1,11 +1,11 @@
-"""Labels and iterations that are needed (Figures 3.3 - 3.7, B.6)."""
+"""Labels that are needed (P3, Figures 3.3 and 3.6), and what flipped ones do (P4, Figure 3.4)."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from lemmata.theories.graph_transformer import figures
-from lemmata.theories.graph_transformer.experiments.common import BLOCKS, FRACTIONS, RECORDS, SLOW, experiment
+from lemmata.theories.graph_transformer.experiments.presets import FRACTIONS, RECORDS, SLOW, experiment
+from lemmata.theories.graph_transformer.figures import samples as figures
 
 COUNTS = [10, 20, 40, 80, 160, 320, 640]
 CONFUSIONS = [0.0, 0.1, 0.2, 0.3, 0.4]
@@ -17,87 +17,80 @@ PERMUTED = 0.2
 SUCCESS: dict[str, Any] = {"watch": "full", "stop": "success", "test_from": 640, "records": 101, "test_draws": 1}
 TINY_COUNTS = [10, 40]
 TINY_SUCCESS = {"test_from": 40, "records": 3}
-REACHED: dict[str, Any] = {"labelled": 800, "test_from": 800, "steps": 500, "stop": "tight", "records": 51}
-TINY_REACHED = {"labelled": 40, "test_from": 40, "records": 3}
-NEXT = {"shells": "single", "distance": 1}
-"""The core of a planted block graph in the sense of its proof: distance 1 (P18)."""
 GCN_CORE = {"model": "gcn", "shells": "core"}
 
 
-def confusion_cases(confusions: list[float]) -> dict[str, dict[str, Any]]:
-    cases: dict[str, dict[str, Any]] = {f"{value:g}": {"confusion": value} for value in confusions}
-    return cases | {
+def confusion_variants(confusions: list[float]) -> dict[str, dict[str, Any]]:
+    variants: dict[str, dict[str, Any]] = {f"{value:g}": {"confusion": value} for value in confusions}
+    return variants | {
         f"{value:g}, permuted": {"confusion": value, "defect": "training_labels"}
         for value in confusions
         if value <= PERMUTED
     }
 
 
-def gcn_cases(fractions: list[float], counts: list[int]) -> dict[str, dict[str, Any]]:
-    cases: dict[str, dict[str, Any]] = {
+def gcn_variants(fractions: list[float], counts: list[int]) -> dict[str, dict[str, Any]]:
+    variants: dict[str, dict[str, Any]] = {
         f"{fraction:g}, {count}": {"discriminative": fraction, "labelled": count}
         for fraction in fractions
         for count in counts
     }
-    return cases | {
-        f"0.4, {counts[-1]}, permuted": {
-            "discriminative": 0.4, "labelled": counts[-1], "defect": "training_labels",
-        }
-    }  # fmt: skip
+    permuted = {"discriminative": 0.4, "labelled": counts[-1], "defect": "training_labels"}
+    return variants | {f"0.4, {counts[-1]}, permuted": permuted}
 
 
 EXPERIMENTS = (
     experiment(
-        "f33a-samples", "Figure 3.3a", "How many labels are needed as γ_d varies?", figures.samples_fraction,
-        SUCCESS, {"discriminative": FRACTIONS, "labelled": COUNTS}, 5,
-        smoke={**TINY_SUCCESS, "discriminative": [0.25, 0.4], "labelled": TINY_COUNTS}, paper={**SLOW, "steps": 6000},
-    ),
-    experiment(
-        "f33b-samples", "Figure 3.3b", "How many labels are needed as ε_S varies?", figures.samples_confusion,
-        SUCCESS, {"case": confusion_cases(CONFUSIONS), "labelled": COUNTS}, CONFUSION_SEEDS,
-        smoke={**TINY_SUCCESS, "case": confusion_cases([0.0, 0.2]), "labelled": TINY_COUNTS},
+        "f33a-samples",
+        reference="Figure 3.3a",
+        question="How many labels are needed as γ_d varies?",
+        plot=figures.samples_fraction,
+        setting=SUCCESS,
+        axes={"discriminative": FRACTIONS, "labelled": COUNTS},
+        seeds=5,
+        smoke={**TINY_SUCCESS, "discriminative": [0.25, 0.4], "labelled": TINY_COUNTS},
         paper={**SLOW, "steps": 6000},
     ),
     experiment(
-        "p3-error", "(3.9)", "How many labels are needed as the initial error of the values varies?",
-        figures.samples_error, SUCCESS, {"value_error": [0.0, 0.1, 0.2, 0.4], "labelled": COUNTS}, 5,
-        smoke={**TINY_SUCCESS, "value_error": [0.0, 0.4], "labelled": TINY_COUNTS}, paper={**SLOW, "steps": 6000},
-    ),
-    experiment(
-        "f34-noise", "Figure 3.4", "What do flipped labels do to the loss?", figures.noise,
-        {"confusion": 0.0, "steps": 600, "records": RECORDS}, {"label_noise": [0.0, 0.05, 0.1, 0.2]}, 3,
+        "f33b-samples",
+        reference="Figure 3.3b",
+        question="How many labels are needed as ε_S varies?",
+        plot=figures.samples_confusion,
+        setting=SUCCESS,
+        axes={"variant": confusion_variants(CONFUSIONS), "labelled": COUNTS},
+        seeds=CONFUSION_SEEDS,
+        smoke={**TINY_SUCCESS, "variant": confusion_variants([0.0, 0.2]), "labelled": TINY_COUNTS},
         paper={**SLOW, "steps": 6000},
     ),
     experiment(
-        "f35-attention", "Figure 3.5", "How much attention ends on class-relevant nodes?", figures.attention,
-        {"discriminative": 0.2, "confusion": 0.0, "on_infeasible": "cap", "steps": 800, "records": 81,
-         "track": "masses"},
-        {"margin": [1.0, 10.0], "intra_degree": [-1, 0]}, 3, paper={**SLOW, "steps": 8000}, paper_seeds=5,
+        "p3-error",
+        reference="(3.9)",
+        question="How many labels are needed as the initial error of the values varies?",
+        plot=figures.samples_error,
+        setting=SUCCESS,
+        axes={"value_error": [0.0, 0.1, 0.2, 0.4], "labelled": COUNTS},
+        seeds=5,
+        smoke={**TINY_SUCCESS, "value_error": [0.0, 0.4], "labelled": TINY_COUNTS},
+        paper={**SLOW, "steps": 6000},
     ),
     experiment(
-        "f36-gcn-samples", "Figure 3.6", "How many labels does a GCN need that is told the core?", figures.gcn_samples,
-        {**SUCCESS, **GCN_CORE, "confusion": 0.2, "steps": 1000}, {"case": gcn_cases(FRACTIONS, COUNTS)}, 5,
-        smoke={**TINY_SUCCESS, "steps": 4, "case": gcn_cases([0.25, 0.4], TINY_COUNTS)},
+        "f34-noise",
+        reference="Figure 3.4",
+        question="What do flipped labels do to the loss?",
+        plot=figures.noise,
+        setting={"confusion": 0.0, "steps": 600, "records": RECORDS},
+        axes={"label_noise": [0.0, 0.05, 0.1, 0.2]},
+        paper={**SLOW, "steps": 6000},
+    ),
+    experiment(
+        "f36-gcn-samples",
+        reference="Figure 3.6",
+        question="How many labels does a GCN need that is told the core?",
+        plot=figures.gcn_samples,
+        setting={**SUCCESS, **GCN_CORE, "confusion": 0.2, "steps": 1000},
+        axes={"variant": gcn_variants(FRACTIONS, COUNTS)},
+        seeds=5,
+        smoke={**TINY_SUCCESS, "steps": 4, "variant": gcn_variants([0.25, 0.4], TINY_COUNTS)},
         paper={**SLOW, "steps": 10000},
     ),
-    experiment(
-        "f37-gcn-iterations", "Figure 3.7", "How many iterations does a GCN need that is told the core?",
-        figures.gcn_iterations, {**REACHED, **GCN_CORE, "confusion": 0.2}, {"discriminative": FRACTIONS}, 3,
-        smoke={**TINY_REACHED, "discriminative": [0.25, 0.4, 0.6]}, paper={**SLOW, "steps": 5000}, paper_seeds=10,
-    ),
-    experiment(
-        "p8-blocks", "Theorem 3.4.6", "How many iterations do both need on planted block graphs?", figures.iterations,
-        {**BLOCKS, "test_from": 300, "steps": 600, "stop": "tight", "records": RECORDS},
-        {"model": {"GT core": {"model": "no_pe", **NEXT}, "GT+PE": {}, "GCN core": {"model": "gcn", **NEXT}},
-         "discriminative": FRACTIONS}, 3,
-        smoke={"test_from": 40, "records": 3, "discriminative": [0.25, 0.4, 0.6]}, paper={**SLOW, "steps": 6000},
-        paper_seeds=10,
-    ),
-    experiment(
-        "b6a-iterations", "Figure B.6a", "How many iterations do a graph transformer and a GCN need?",
-        figures.iterations, REACHED,
-        {"model": {"GT core": {"model": "no_pe", "shells": "core"}, "GT+PE": {"model": "gt"}, "GCN core": GCN_CORE},
-         "discriminative": FRACTIONS}, 3,
-        smoke={**TINY_REACHED, "discriminative": [0.25, 0.4, 0.6]}, paper={**SLOW, "steps": 5000}, paper_seeds=10,
-    ),
-)  # fmt: skip
+)

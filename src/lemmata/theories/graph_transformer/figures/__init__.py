@@ -1,25 +1,39 @@
-"""The figures of the experiments, by topic: the measurement, and the document's prediction beside it."""
+"""The figures of the experiments, by topic; here what topics share: the clock, axes of distances, straight lines."""
 
-from lemmata.theories.graph_transformer.figures.draws import batches, sampler, sampling
-from lemmata.theories.graph_transformer.figures.encoding import cores, known_core
-from lemmata.theories.graph_transformer.figures.extensions import absolute, four_classes, gat, graph_labels
-from lemmata.theories.graph_transformer.figures.floor import noise
-from lemmata.theories.graph_transformer.figures.hand import hand_margins
-from lemmata.theories.graph_transformer.figures.masses import attention
-from lemmata.theories.graph_transformer.figures.proof import training
-from lemmata.theories.graph_transformer.figures.shells import exchanges, literal_graph, shares, variance
-from lemmata.theories.graph_transformer.figures.success import (
-    gcn_samples,
-    samples_confusion,
-    samples_error,
-    samples_fraction,
-)
-from lemmata.theories.graph_transformer.figures.times import gcn_iterations, iterations, steps, width
-from lemmata.theories.graph_transformer.figures.variants import variants
+from __future__ import annotations
 
-__all__ = [
-    "absolute", "attention", "batches", "cores", "exchanges", "four_classes", "gat", "gcn_iterations", "gcn_samples",
-    "graph_labels", "hand_margins", "iterations", "known_core", "literal_graph", "noise", "sampler",
-    "samples_confusion", "samples_error",
-    "samples_fraction", "sampling", "shares", "steps", "training", "variance", "variants", "width",
-]  # fmt: skip
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
+
+import lemmata as lm
+from lemmata import figures as draw
+
+TIME = r"time $\eta t$"
+
+
+def over_distance(values: xr.DataArray, bins: xr.DataArray) -> xr.DataArray:
+    """What the bins 1 ... Z - 1 have, over their distance z; absent elsewhere."""
+    z = np.arange(values.sizes["bin"])
+    return values.assign_coords(bin=z).where(xr.DataArray(z >= 1, dims="bin") & (xr.DataArray(z, dims="bin") < bins))
+
+
+def finish_distances(ax: Axes, title: str, y: str, **style: int) -> None:
+    """The words of a panel over distances, with a line at 0."""
+    ax.axhline(0, color=draw.GREY, linewidth=0.8)
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    draw.finish(ax, title, y, "distance $z$", **style)
+
+
+def straight(ax: Axes, x: np.ndarray, rows: np.ndarray, color: str, *, through_origin: bool = False) -> None:
+    """The straight line fitted to rows[seed, x]; nothing where a run never arrives."""
+    try:
+        found = lm.line(x, rows, through_origin)
+    except lm.CannotFit:
+        return
+    ends = np.array([0 if through_origin else x.min(), x.max()])
+    label = (
+        f"fit: {'through 0, ' * through_origin}slope {found.slope.value:.3g}, $R^2$ = {draw.signed(found.r_squared)}"
+    )
+    ax.plot(ends, found.intercept.value + found.slope.value * ends, color=color, linewidth=1.3, label=label)

@@ -2,163 +2,96 @@
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Mapping
+
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from lemmata.lab.figures import (
-    BLUE,
-    GREEN,
-    GREY,
-    ORANGE,
-    PREDICTED,
-    RED,
-    colour,
-    dodge,
-    labels_of,
-    panels,
-    present,
-    strip,
-)
-from lemmata.lab.measures import at_end
-from lemmata.theories.graph_transformer.figures.common import (
-    CORRECTED,
-    bins_of,
-    claim,
-    distances,
-    end_words,
-    legend,
-    mean_of,
-    names,
-    over_time,
-    path,
-    runs,
-    up_to,
-)
+import lemmata as lm
+from lemmata import figures as draw
+from lemmata.theories.graph_transformer.figures import TIME, finish_distances, over_distance
 
 MODELS = {
-    "GT+PE": ("GT with encoding", BLUE, "-"), "GT core": ("GT on the core", GREEN, "-"),
-    "no PE": ("GT without encoding", RED, "-"), "GCN core": ("GCN on the core", "#7a5195", "-"),
-    "GCN": ("GCN, distances 1 and 2", ORANGE, "-"),
-    "permuted": ("GT with encoding, distances permuted", GREY, "--"),
-}  # fmt: skip
-GRAPHS = ("+-+-", "++--++--", "+++---+++---", "G2", "G2, heterophilous")
+    "GT+PE": "GT with encoding",
+    "GT core": "GT on the core",
+    "no PE": "GT without encoding",
+    "GCN core": "GCN on the core",
+    "GCN": "GCN, distances 1 and 2",
+    "permuted": "GT with encoding, distances permuted",
+}
+GRAPHS = {
+    "+-+-": "cycle +-+-",
+    "++--++--": "cycle ++--++--",
+    "+++---+++---": "cycle +++---+++---",
+    "G2": "planted blocks G2",
+    "G2, heterophilous": "heterophilous G2",
+}
 KINDS = {
-    "GT+PE": ("with encoding", BLUE), "core": ("core only", GREEN), "no PE": ("without encoding", RED),
-    "z=1": ("distance 1 only", ORANGE), "permuted": ("distances permuted", GREY),
-}  # fmt: skip
+    "GT+PE": "with encoding",
+    "core": "core only",
+    "no PE": "without encoding",
+    "z=1": "distance 1 only",
+    "permuted": "distances permuted",
+}
 
 
-def known_core(data: xr.Dataset) -> Figure:
+def known_core(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     """Test losses of all models, of other nodes alone, the encoding, and how far it is from knowing the core."""
-    figure, axes = panels(4, rows=2, height=4.1)
-    for ax, name, words in (
-        (axes[0], "loss", "test loss (hinge)"), (axes[1], "other_loss", "test loss of other nodes (hinge)"),
-    ):  # fmt: skip
-        for model in present(data, "model", list(MODELS)):
-            part = data.sel(model=model)
-            label, color, style = MODELS[model]
-            path(ax, part, part[name], label, color, linestyle=style)
-        ax.set_ylabel(words)
-        up_to(ax, 1.15)
-        over_time(ax, data)
-    claim(axes[1], 0.9, "claimed without encoding: at least 0.9")
-    axes[0].set_title("document: with encoding as good as on the core", fontsize=10)
-    axes[1].set_title("document: without it other nodes stay at chance", fontsize=10)
-    if "GT+PE" in labels_of(data, "model"):
-        _encoding_paths(axes[2], data)
-    _gap(axes[3], data)
-    for ax in axes:
-        legend(ax)
+    figure, axes = draw.panels(4, rows=2, height=4.1)
+    models = lm.cells(data, variant=list(MODELS)).assign_coords(variant=list(MODELS.values()))
+    for ax, name in zip(axes, ("loss", "other_loss"), strict=False):
+        draw.paths(ax, models, name, "variant", clock=models.time)
+        ax.set_ylim(-0.03, 1.15)
+    draw.claimed(axes[1], claims["p10-no-pe-g1"], words="claimed without encoding")
+    draw.finish(axes[0], "paper: with encoding as good as on the core", "test loss (hinge)", TIME)
+    draw.finish(axes[1], "paper: without it other nodes stay at chance", "test loss of other nodes (hinge)", TIME)
+    intact, permuted = data.sel(variant="GT+PE"), data.sel(variant="permuted")
+    encoding = over_distance(intact.distance_bias, intact.bins_used).dropna("bin", how="all")
+    draw.paths(axes[2], intact, encoding, "bin", "$b_z$, $z$ = {}", clock=intact.time)
+    shuffled = permuted.distance_bias.isel(bin=slice(1, None))
+    draw.paths(axes[2], permuted, shuffled, label="distances permuted", color=draw.GREY, clock=permuted.time)
+    core = f"$z_m$ = {float(intact.core_distance.max()):g}"
+    draw.finish(axes[2], f"paper: $b_z$ is largest at the core distance {core}", "distance encoding $b_z$", TIME)
+    gap = abs(intact.loss - data.loss.sel(variant="GT core"))
+    draw.paths(axes[3], intact, gap, label="|GT with encoding − GT on the core|", clock=intact.time)
+    draw.predicted(axes[3], 0, "paper: no difference at the end")
+    draw.claimed(axes[3], claims["p10-known-core"], words="claimed at the end")
+    draw.finish(axes[3], "how far from knowing the core distance", "difference of the test losses", TIME)
     return figure
 
 
-def _encoding_paths(ax: Axes, data: xr.Dataset) -> None:
-    """b_z along training, with distances intact and permuted."""
-    for model in present(data, "model", ["permuted", "GT+PE"]):
-        part = data.sel(model=model)
-        core = float(part.core_distance.max())
-        for z in range(1, bins_of(part)):
-            intact = model == "GT+PE"
-            label = f"$b_{z}$" + (" (core distance $z_m$)" if z == core else "") if intact else None
-            label = "distances permuted" if not intact and z == 1 else label
-            color, style = (colour(z - 1), "-") if intact else (GREY, "--")
-            path(ax, part, part.distance_bias.isel(bin=z), label, color, linestyle=style)
-    ax.axhline(0, color=GREY, linewidth=0.8)
-    over_time(ax, data)
-    ax.set_ylabel("distance encoding $b_z$")
-    ax.set_title("document: $b$ is largest at $z_m$ (claimed: by 0.5)", fontsize=10)
-
-
-def _gap(ax: Axes, data: xr.Dataset) -> None:
-    if len(present(data, "model", ["GT+PE", "GT core"])) == 2:
-        part = data.sel(model="GT+PE")
-        path(ax, part, abs(part.loss - data.loss.sel(model="GT core")), "|GT with encoding − GT on the core|", BLUE)
-    claim(ax, 0.05, "claimed at the end: at most 0.05")
-    ax.axhline(0, label="document: no difference", **PREDICTED)
-    over_time(ax, data)
-    ax.set_ylabel("difference of the losses")
-    ax.set_title("how far from knowing the core distance", fontsize=10)
-
-
-def cores(data: xr.Dataset) -> Figure:
+def cores(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     """b at the end over distance beside the margins that it should follow, a panel a graph; and losses by model."""
-    cases = labels_of(data, "case")
-    graphs = [graph for graph in GRAPHS if any(case.startswith(f"{graph} ") for case in cases)]
-    count = len(graphs) + 1
-    figure, axes = panels(count + count % 2, rows=(count + 1) // 2, height=3.9)
-    for ax, graph in zip(axes, graphs, strict=False):
-        _profile(ax, data, graph, cases)
-        legend(ax)
-    _other_losses(axes[len(graphs)], data, graphs, cases)
-    legend(axes[len(graphs)])
-    for ax in axes[count:]:
-        ax.set_axis_off()
+    figure, (*axes, last) = draw.panels(len(GRAPHS) + 1, rows=3, height=3.9)
+    for place, (ax, (graph, words)) in enumerate(zip(axes, GRAPHS.items(), strict=True)):
+        _profile(ax, data.sel(variant=f"{graph} GT+PE"), data.sel(variant=f"{graph} permuted"), words)
+        for i, kind in enumerate(KINDS):
+            if f"{graph} {kind}" in data.variant:
+                runs, look = lm.at_end(data.other_loss.sel(variant=f"{graph} {kind}")), draw.look(i)
+                at, label = place + draw.dodge(len(KINDS), 0.8)[i], None if place else KINDS[kind]
+                draw.strip(last, at, runs, look.color, label, width=0.05, markersize=4, marker=look.marker)
+        if f"{graph} no PE" in data.variant:
+            draw.claimed(last, claims["p10-no-pe-g3"], words="claimed without encoding", at=place)
+    draw.names(last, [graph.replace(", ", ",\n") for graph in GRAPHS])
+    draw.from_zero(last, 1.15)
+    y = "test loss of other nodes at the end"
+    draw.finish(last, "nodes that are not discriminative", y)
     return figure
 
 
-def _profile(ax: Axes, data: xr.Dataset, graph: str, cases: list[str]) -> None:
-    title, last = graph, 1
-    for model, x in (("GT+PE", -0.1), ("permuted", 0.1)):
-        case = f"{graph} {model}"
-        if case not in cases:
-            continue
-        part = data.sel(case=case)
-        z = np.arange(1, bins_of(part))
-        last = max(last, bins_of(part) - 1)
-        rows = at_end(part.distance_bias.transpose(..., "record")).transpose("seed", "bin").values[:, z]
-        words, color = KINDS[model]
-        runs(
-            ax, z + x, rows, color, f"$b_z$ {words}, every seed", marker="o" if model == "GT+PE" else "x", markersize=5
-        )
-        if model == "GT+PE":
-            title = f"{graph}: {end_words(part)}, core distance $z_m$ = {float(part.core_distance.max()):g}"
-            top = np.nanmax(np.append(rows, 0.0))
-            for name, label, style in (
-                ("count_margin", r"document: as $\bar\Delta(z)$ (counts), scaled", PREDICTED),
-                ("normalised_margin", r"corrected: as $\bar\Delta^{nrm}(z)$, scaled", CORRECTED),
-            ):
-                margins = mean_of(part[name])[z]
-                if np.isfinite(margins).any() and np.nanmax(margins) > 0:
-                    ax.plot(z, margins * top / np.nanmax(margins), label=label, **style)
-    ax.axhline(0, color=GREY, linewidth=0.8)
-    distances(ax, last)
-    ax.set_ylabel("distance encoding $b_z$")
-    ax.set_title(title, fontsize=9.5)
-
-
-def _other_losses(ax: Axes, data: xr.Dataset, graphs: list[str], cases: list[str]) -> None:
-    said = set()
-    for i, graph in enumerate(graphs):
-        mine = [kind for kind in KINDS if f"{graph} {kind}" in cases]
-        for kind, x in zip(mine, dodge(len(mine), 0.8), strict=True):
-            words, color = KINDS[kind]
-            values = at_end(data.other_loss.sel(case=f"{graph} {kind}"))
-            strip(ax, i + x, values, color, None if kind in said else words, width=0.05, markersize=4)
-            said.add(kind)
-    claim(ax, 0.9, "claimed without encoding (cycles): at least 0.9")
-    up_to(ax, 1.15)
-    names(ax, [graph.replace(", ", ",\n") for graph in graphs])
-    ax.set_ylabel("test loss of other nodes at the end")
-    ax.set_title("losses of nodes that are not discriminative", fontsize=9.5)
+def _profile(ax: Axes, intact: xr.Dataset, permuted: xr.Dataset, words: str) -> None:
+    """The encoding at the end over distance, and both kinds of margin scaled to its largest value."""
+    encoding = over_distance(lm.at_end(intact.distance_bias), intact.bins_used)
+    draw.curves(ax, encoding, "bin", label="$b_z$ with encoding")
+    shuffled = over_distance(lm.at_end(permuted.distance_bias), permuted.bins_used)
+    draw.curves(ax, shuffled, "bin", label="distances permuted", color=draw.GREY, marker="x", linestyle=":")
+    for name, label, tell in (
+        ("count_margin", r"paper: as the margin $\bar\Delta(z)$, scaled", draw.predicted),
+        ("normalised_margin", r"corrected: as a share of the shell, scaled", draw.corrected),
+    ):
+        margin = over_distance(intact[name], intact.bins_used).mean("seed")
+        tell(ax, margin * float(encoding.max() / margin.max()), label, margin.bin)
+    core, end = float(intact.core_distance.max()), float(intact.time.max())
+    title = rf"{words}: largest count margin at $z$ = {core:g}, $\eta t$ = {end:g}"
+    finish_distances(ax, title, "distance encoding $b_z$")

@@ -1,164 +1,98 @@
-"""What graphs are like without training: varying masses (P17), shares (P18), exchanges (P20), margins (9.5)."""
+"""Graphs and samples without training: masses (P17), shares (P18), samples (P19), exchanges (P20), margins (9.5)."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import xarray as xr
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from lemmata.lab.figures import BLUE, GREEN, GREY, ORANGE, PREDICTED, dodge, labels_of, panels, strip
-from lemmata.lab.fits import line
-from lemmata.lab.intervals import CannotFit
-from lemmata.theories.graph_transformer.figures.common import (
-    between,
-    distances,
-    legend,
-    mean_of,
-    names,
-    predict,
-    runs,
-    signed,
-)
+import lemmata as lm
+from lemmata import figures as draw
+from lemmata.theories.graph_transformer.figures import finish_distances, straight
+from lemmata.theories.graph_transformer.figures.encoding import GRAPHS
+from lemmata.theories.graph_transformer.measures import CONFUSION
 
-CONFUSION = 0.05
-"""ε_S of the default graphs."""
-GRAPHS = {"cycle": "cycle", "chapter": "chapter's graph"}
-INTRA = {0: ("as printed (no edges inside a pattern asked for)", ORANGE), -1: ("$D$ edges inside a pattern", BLUE)}
+GENERATORS = {"chapter": "chapter's graph", "ring": "ring"}
+INTRA = {0: "as printed (no edges inside a pattern)", -1: "$D$ edges inside a pattern"}
+SAMPLED = {"whole": "sample of the whole graph", "single": "sample of the core shell (control)"}
 
 
 def variance(data: xr.Dataset) -> Figure:
-    """The variance of the mean of p_n(0) beside the bound of (B.49), and how these means are spread."""
-    figure, (left, right) = panels(2, height=4.4)
-    graphs = labels_of(data, "graph")
-    for i, graph in enumerate(graphs):
-        part = data.sel(graph=graph)
-        for name, words, color, x in (
-            ("mass_mean", r"$p_n(0)$, every seed", BLUE, -0.15),
-            ("coin_mean", "one common coin (control)", ORANGE, 0.15),
-        ):  # fmt: skip
-            spread = part[name].var("redraw", ddof=1).values
-            if np.isfinite(spread).any():
-                strip(left, i + x, spread, color, words, width=0.08)
-        between(left, i, float(part.bound.max()), r"document: at most $2(1+\sum_z\delta_z^2)/|L|$" if i == 0 else None)
-        if not np.isfinite(part.mass_mean).any():
-            left.text(i, 0.01, "the bound says\nnothing here", ha="center", va="center", fontsize=8, color=GREY)
-    left.axhline(0.25, color=GREY, linewidth=1, label=r"1/4: always, since $0\leq p_n\leq1$")
-    left.set_yscale("log")
-    names(left, [GRAPHS.get(graph, graph) for graph in graphs])
-    left.set_ylabel("variance of the mean of $p_n(0)$ over redraws")
-    left.set_title("variance and bound", fontsize=10)
-    _spread(right, data, graphs)
-    for ax in (left, right):
-        legend(ax, 1)
+    """The variance of the mean of p_n(0) over redraws beside the bound of (B.49)."""
+    figure, (ax,) = draw.panels(1, width=6.4, height=4.4)
+    means = lm.stack({"$p_n(0)$": data.mass_mean, "one common coin (control)": data.coin_mean}, "law")
+    draw.groups(ax, means.var("redraw", ddof=1), "generator", "law", words=GENERATORS)
+    for place, bound in enumerate(data.bound.max("seed").values):
+        draw.predicted(ax, bound, None if place else r"paper: at most $2(1+\sum_z\delta_z^2)/|L|$", at=place)
+    ax.axhline(0.25, color=draw.GREY, linewidth=1, label=r"1/4: always so, since $0\leq p_n\leq1$")
+    draw.log_y(ax)
+    draw.finish(ax, "variance and bound", "variance of the mean of $p_n(0)$ over redraws")
     return figure
-
-
-def _spread(ax: Axes, data: xr.Dataset, graphs: list[str]) -> None:
-    ax.set_xlabel("mean of $p_n(0)$ over all nodes")
-    ax.set_ylabel("number of redraws")
-    ax.set_title("means of $p_n(0)$ on the cycle", fontsize=10)
-    if "cycle" not in graphs:
-        return
-    part = data.sel(graph="cycle")
-    values = part.mass_mean.transpose("seed", "redraw").values
-    if not np.isfinite(values).any():
-        return
-    edges = np.linspace(np.nanmin(values), np.nanmax(values) + 1e-9, 26)
-    for i, row in enumerate(values):
-        ax.hist(
-            row[np.isfinite(row)],
-            edges,
-            histtype="step",
-            color=BLUE,
-            alpha=0.6,
-            label="every seed a line" if i == 0 else None,
-        )
-    middle, width = float(np.nanmean(values)), float(np.sqrt(part.bound.max()))
-    for sign in (-1, 1):
-        label = "document: a standard deviation of at most this" if sign > 0 else None
-        ax.axvline(middle + sign * width, label=label, **PREDICTED)
 
 
 def shares(data: xr.Dataset) -> Figure:
     """The share of class-relevant neighbours by γ_d beside (1 - ε_S) γ_d, on planted blocks and the chapter's graph."""
-    figure, (ax,) = panels(1, width=6.4, height=4.4)
-    cases = labels_of(data, "case")
-    for graph, words, color in (("G2", "planted blocks (G2)", BLUE), ("G1", "chapter's graph (G1, control)", ORANGE)):
-        mine = [case for case in cases if case.startswith(graph)]
-        if not mine:
-            continue
-        x = np.array([float(case.split()[1]) for case in mine])
-        rows = data.relevant_share.sel(case=mine).transpose("seed", "case").values
-        runs(ax, x, rows, color, f"{words}, every seed", markersize=5)
-        try:
-            fit = line(x, rows, through_origin=True)
-        except CannotFit:
-            continue
-        label = f"fit through 0: slope {fit.slope.value:.3f}, $R^2$ = {signed(fit.r_squared)}"
-        ax.plot([0, x.max()], [0, fit.slope.value * x.max()], color=color, linewidth=1.1, alpha=0.8, label=label)
-    ax.plot(
-        [0, 1],
-        [0, 1 - CONFUSION],
-        label=r"document: $(1-\epsilon_S)\,\gamma_d$, $\epsilon_S$ = " + f"{CONFUSION:g}",
-        **PREDICTED,
-    )
+    figure, (ax,) = draw.panels(1, width=6.4, height=4.4)
+    graphs = {"blocks": "planted blocks (G2)", "chapter": "chapter's graph (G1, control)"}
+    for i, (generator, words) in enumerate(graphs.items()):
+        shown = lm.cells(data, generator=generator).sortby("discriminative").relevant_share.transpose("seed", "variant")
+        x, color = shown.discriminative.values, draw.look(i).color
+        draw.curves(ax, shown, "variant", x=x, label=words, color=color, marker=draw.look(i).marker, linestyle="none")
+        straight(ax, x, shown.values, color, through_origin=True)
+    draw.predicted(ax, [0, 1 - CONFUSION], rf"paper: $(1-\epsilon_S)\,\gamma_d$, $\epsilon_S$ = {CONFUSION:g}", [0, 1])
     ax.set_xlim(0, 1)
     ax.set_ylim(0, 1)
-    ax.set_xlabel(r"discriminative fraction $\gamma_d$")
-    ax.set_ylabel("class-relevant share at distance 1")
-    legend(ax)
+    draw.finish(ax, "mean over nodes", "class-relevant share at distance 1", r"discriminative fraction $\gamma_d$")
     return figure
 
 
 def exchanges(data: xr.Dataset) -> Figure:
     """(B.199) at z_m less its value at z: the smallest over nodes and patterns, and the mean, one panel a graph."""
-    cases = labels_of(data, "case")
-    figure, axes = panels(len(cases), width=3.55, height=4.6)
-    for ax, case in zip(axes, cases, strict=True):
-        part = data.sel(case=case)
-        used = np.abs(np.nan_to_num(part.least_exchange.values)).max(axis=0) > 0
-        core = round(float(np.nanmax(part.core_distance.values))) if part.core_distance.notnull().any() else 0
-        last = max(int(np.flatnonzero(used).max(initial=1)), core)
-        z = np.array([value for value in range(1, last + 1) if value != core])
-        for name, words, color, x in (
-            ("mean_exchange", "mean over nodes and patterns", BLUE, -0.12),
-            ("least_exchange", "smallest of all", ORANGE, 0.12),
-        ):  # fmt: skip
-            rows = part[name].transpose("seed", "bin").values[:, z]
-            runs(ax, z + x, rows, color, words, markersize=5)
-        predict(ax, 0.0, "document (B.200): never negative")
-        ax.axvline(core, color=GREY, linewidth=1, linestyle=":", label=f"$z_m$ = {core}")
-        error = mean_of(part.marked_share_error)[1 : last + 1].max()
-        ax.set_title(f"{case}\nshares of $D_1\\cup D_2$ differ from $\\gamma_d$ by ≤ {error:.1g}", fontsize=8.5)
-        distances(ax, last)
-        legend(ax, 1)
-    axes[0].set_ylabel("(B.199) at $z_m$ minus (B.199) at $z$")
+    figure, axes = draw.panels(data.sizes["graph"], width=3.55, height=4.6)
+    kinds = {"mean over nodes and patterns": data.mean_exchange, "smallest of all": data.least_exchange}
+    both = lm.stack(kinds, "kind").assign_coords(bin=np.arange(data.sizes["bin"]))
+    both = both.where(abs(data.least_exchange).max("seed") > 0).isel(bin=slice(1, None))
+    for ax, graph in zip(axes, draw.labels_of(data, "graph"), strict=True):
+        part = data.sel(graph=graph)
+        core = float(part.core_distance.max())
+        draw.curves(ax, both.sel(graph=graph), "bin", "kind")
+        draw.predicted(ax, 0.0, "paper (B.200): never negative")
+        draw.moment(ax, core, f"$z_m$ = {core:g}", left=True, height=0.93)
+        error = float(part.marked_share_error.isel(bin=slice(1, None)).mean("seed").max())
+        title = f"{GRAPHS.get(graph, graph)}\nshares of $D_1\\cup D_2$ within {error:.1g} of $\\gamma_d$"
+        finish_distances(ax, title, "(B.199) at $z_m$ minus (B.199) at $z$", legend=1)
     return figure
 
 
-def literal_graph(data: xr.Dataset) -> Figure:
+def literal_graph(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     """Mean margins of the chapter's graph with and without edges inside a pattern, and where they are positive."""
-    figure, (left, right) = panels(2, height=4.4)
-    values = [int(value) for value in data.intra_degree.values]
-    last = max(
-        int(np.flatnonzero(np.abs(np.nan_to_num(data.count_margin.values)).max(axis=(0, 1)) > 0).max(initial=1)), 1
-    )
-    z = np.arange(1, last + 1)
-    for i, (value, x) in enumerate(zip(values, dodge(len(values), 0.3), strict=True)):
-        words, color = INTRA.get(value, (f"{value} edges inside a pattern", GREEN))
-        part = data.isel(intra_degree=i)
-        runs(left, z + x, part.count_margin.transpose("seed", "bin").values[:, z], color, words, markersize=5)
-        strip(right, i, part.positive_first, color, "every seed" if i == 0 else None)
-    left.axhline(0, color=GREY, linewidth=0.8)
-    distances(left, last)
-    left.set_ylabel(r"mean winning margin $\bar\Delta(z)$ (nodes)")
-    left.set_title("margins of the chapter's graph", fontsize=10)
-    predict(right, 1.0, "document (Assumption 3.4.2): all nodes")
+    figure, (left, right) = draw.panels(2, height=4.4)
+    words = [INTRA.get(int(value), f"{value:g} edges inside a pattern") for value in data.intra_degree.values]
+    data = data.assign_coords(intra_degree=words, bin=np.arange(data.sizes["bin"])).isel(bin=slice(1, None))
+    margin = data.count_margin.where(abs(data.count_margin).max(("seed", "intra_degree")) > 0)
+    draw.curves(left, margin, "bin", "intra_degree")
+    finish_distances(left, "margins of the chapter's graph", r"mean winning margin $\bar\Delta(z)$ (nodes)", legend=1)
+    short = {name: name.replace(" (", "\n(") for name in words}
+    draw.groups(right, data.positive_first, "intra_degree", label="every seed", words=short)
+    draw.claimed(right, claims["e5-literal-graph"], words="paper (Assumption 3.4.2): all nodes, claimed")
     right.set_ylim(0, 1.08)
-    names(right, [{0: "as printed", -1: "$D$ edges inside\na pattern"}.get(value, str(value)) for value in values])
-    right.set_ylabel(r"share of nodes with $\Delta_n(1)>0$")
-    right.set_title("is the margin at distance 1 positive?", fontsize=10)
-    legend(left, 1)
-    legend(right, 1)
+    draw.finish(right, "is the margin at distance 1 positive?", r"share of nodes with $\Delta_n(1)>0$", legend=1)
+    return figure
+
+
+def sampling(data: xr.Dataset) -> Figure:
+    """The share of (node, pattern, distance) outside the interval of (B.182), beside Hoeffding's 2/|S|²."""
+    figure, (ax,) = draw.panels(1, width=6.6, height=4.2)
+    for place, (where, size) in enumerate(zip(data.shells.values, data["sample"].values, strict=True)):
+        runs = data.violating_share.isel(variant=place)
+        i = list(SAMPLED).index(where)
+        label = SAMPLED[where] if where not in data.shells.values[:place] else None
+        draw.strip(ax, place, runs, draw.look(i).color, label, marker=draw.look(i).marker)
+        draw.predicted(ax, 2 / size**2, None if place else "paper: at most $2/|S|^2$", at=place)
+    draw.loss_scale(ax, 1e-4)
+    draw.names(ax, [f"$|S|$ = {size:g}" for size in data["sample"].values])
+    y = r"share outside $\pm\sqrt{\log|S|/|S|}$ of (B.182)"
+    draw.finish(ax, "samples of shells 1 and 2, every node and pattern", y)
     return figure

@@ -1,13 +1,17 @@
-"""The claims register, by topic. Outcomes that the specification expects to fail stand beside their corrected twins."""
+"""The claims of the register: the headline theorem, then by topic."""
 
-from lemmata.theories.icl.claims import attention, contexts, iterations, neurons, shift, tasks, variants
-
-CLAIMS = (
-    *tasks.CLAIMS,
-    *iterations.CLAIMS,
-    *contexts.CLAIMS,
-    *shift.CLAIMS,
-    *attention.CLAIMS,
-    *neurons.CLAIMS,
-    *variants.CLAIMS,
+from lemmata.theories.icl import theorem
+from lemmata.theories.icl.claims import (
+    attention,
+    baselines,
+    contexts,
+    iterations,
+    neurons,
+    pruning,
+    shift,
+    tasks,
+    variants,
 )
+
+TOPICS = (theorem, iterations, tasks, contexts, shift, attention, neurons, pruning, variants, baselines)
+CLAIMS = tuple(claim for topic in TOPICS for claim in topic.CLAIMS)

@@ -3,69 +3,66 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
-from lemmata.lab.claims import FAILS, HOLDS, Claim, Control, Datasets, Evidence
-from lemmata.lab.judges import all_of, at_least, at_most, equal, within
-from lemmata.lab.measures import at_end, stack
-from lemmata.theories.icl.claims.common import of_default
+import lemmata as lm
 from lemmata.theories.icl.measures import (
     DEFAULT,
     at_growth,
     both_maps,
-    last_known,
+    learnt,
     mean_entry,
+    mean_updates,
     other_entries,
     own_entries,
-    require_trained,
 )
 
-DELTA, BETA, M1, M2, B = (
-    DEFAULT.initial_scale, DEFAULT.pattern_norm, DEFAULT.patterns, DEFAULT.irrelevant, DEFAULT.batch,
-)  # fmt: skip
+DELTA, BETA, B = DEFAULT.initial_scale, DEFAULT.pattern_norm, DEFAULT.batch
+M1, M2 = DEFAULT.patterns, DEFAULT.irrelevant
 
 
-def _own(data: xr.Dataset, first: bool = False) -> xr.DataArray:
+def _intact(data: xr.Dataset) -> xr.Dataset:
+    return lm.cells(data, variant="intact")
+
+
+@lm.evidence("p1-default")
+def least_own(data: xr.Dataset, moment: str = "end") -> xr.DataArray:
     """The smallest diagonal entry of G^Q and of G^K."""
-    blocks = both_maps(data)
-    return own_entries(blocks.isel(record=0) if first else at_end(blocks)).min("pattern")
+    blocks = both_maps(_intact(data))
+    return own_entries(lm.at_end(blocks) if moment == "end" else blocks.isel(record=0)).min("pattern")
 
 
-def _off_identity(data: xr.Dataset, names: tuple[str, str], dims: tuple[str, str]) -> xr.DataArray:
-    """The largest distance of an entry of two blocks from δ I."""
-    blocks = stack({"query": data[names[0]], "key": data[names[1]]}, "map")
-    size = blocks.sizes[dims[0]]
-    return abs(at_end(blocks) - xr.DataArray(DELTA * np.eye(size), dims=dims)).max(dims)
+@lm.evidence("p1-default")
+def off_identity(data: xr.Dataset, patterns: str = "irrelevant") -> xr.DataArray:
+    """The largest distance of an entry of the blocks of W_Q and W_K on these patterns from δI."""
+    blocks = lm.at_end(both_maps(_intact(data), patterns))
+    dims = ("idi", "other_idi") if patterns == "irrelevant" else ("pattern", "other")
+    return abs(blocks - xr.DataArray(DELTA * np.eye(blocks.sizes[dims[0]]), dims=dims)).max(dims)
 
 
-def _entries(partners: bool) -> Callable[[xr.Dataset], dict[str, xr.DataArray]]:
-    """The largest entry and the mean entry of partners or of non-partners."""
-
-    def take(data: xr.Dataset) -> dict[str, xr.DataArray]:
-        chosen = other_entries(at_end(both_maps(data)), data.partner, partners)
-        return {"largest": abs(chosen).max(["pattern", "other"]), "mean": mean_entry(chosen)}
-
-    return take
+@lm.evidence("p1-default")
+def foreign_entries(data: xr.Dataset, partners: bool = False) -> dict[str, xr.DataArray]:
+    """The largest and the mean entry of G^Q, G^K between patterns that form no training task, or that form one."""
+    data = _intact(data)
+    chosen = other_entries(lm.at_end(both_maps(data)), data.partner, partners)
+    return {"largest": abs(chosen).max(["pattern", "other"]), "mean": mean_entry(chosen)}
 
 
-def _logit_margin(shifted: bool) -> Callable[[xr.Dataset], xr.DataArray]:
-    """The logit between equal patterns, less the largest between different ones: β² sum_i G^K_ik G^Q_ij, smallest j."""
+@lm.evidence("p1-default")
+def logit_margin(data: xr.Dataset, rolled: int = 0) -> xr.DataArray:
+    """The logit between equal patterns, less the largest between different ones: β² Σ_i G^K_ik G^Q_ij, smallest j.
 
-    def take(data: xr.Dataset) -> xr.DataArray:
-        query, key = (
-            at_end(data[name]).transpose("seed", "pattern", "other") for name in ("query_patterns", "key_patterns")
-        )
-        rows = np.roll(key.values, 1, axis=1) if shifted else key.values
-        logits = BETA**2 * np.swapaxes(rows, 1, 2) @ query.values  # [seed, k, j]
-        same = np.diagonal(logits, axis1=1, axis2=2)
-        others = np.where(np.eye(logits.shape[1], dtype=bool), -np.inf, logits).max(axis=1)
-        return xr.DataArray((same - others).min(axis=1), dims="seed")
-
-    return take
+    rolled: rows by which G^K is shifted.
+    """
+    blocks = lm.at_end(both_maps(_intact(data))).transpose("map", "seed", "pattern", "other")
+    query, key = blocks.values
+    logits = BETA**2 * np.swapaxes(np.roll(key, rolled, axis=1), 1, 2) @ query  # [seed, k, j]
+    same = np.diagonal(logits, axis1=1, axis2=2)
+    others = np.where(np.eye(logits.shape[1], dtype=bool), -np.inf, logits).max(axis=1)
+    return xr.DataArray((same - others).min(axis=1), dims="seed")
 
 
 def _partner_ratio(blocks: xr.DataArray, partner: xr.DataArray) -> xr.DataArray:
@@ -73,275 +70,237 @@ def _partner_ratio(blocks: xr.DataArray, partner: xr.DataArray) -> xr.DataArray:
     return other_entries(blocks, partner, partners=True) / own_entries(blocks)
 
 
-def _ratio_size(small: bool) -> Callable[[xr.Dataset], xr.DataArray]:
-    """Mean |partner| / G_jj; `small`: had every partner entry been G_jj / (2 M_1)."""
+@lm.evidence("p1-default")
+def partner_ratio(data: xr.Dataset, size: bool = False, entry: str = "measured") -> xr.DataArray:
+    """Mean partner / G_jj, or of its size; entry: every partner's as measured, or had it been G_jj / (2 M_1)."""
+    data = _intact(data)
+    blocks = lm.at_end(both_maps(data))
+    if entry == "small":
+        blocks = blocks.where(data.partner == 0, own_entries(blocks) / (2 * M1))
+    ratio = _partner_ratio(blocks, data.partner)
+    return mean_entry(abs(ratio) if size else ratio)
 
-    def take(data: xr.Dataset) -> xr.DataArray:
-        blocks = at_end(both_maps(data))
-        if small:
-            blocks = blocks.where(data.partner == 0, own_entries(blocks) / (2 * M1))
-        return mean_entry(abs(_partner_ratio(blocks, data.partner)))
 
-    return take
-
-
-def _spread_ratio(datasets: Datasets) -> xr.DataArray:
+@lm.evidence("p5-shift")
+def spread_partner_ratio(data: xr.Dataset) -> xr.DataArray:
     """Mean partner / G_jj of networks trained on all tasks."""
-    data = datasets["p5-shift"].sel(training="U=5", drop=True).isel(shift=0, drop=True)
-    require_trained(data.seen_hinge)
+    data = lm.cells(data, variant="U=5").isel(shift=0, drop=True)
     return mean_entry(_partner_ratio(both_maps(data), data.partner))
 
 
-def _concentration(data: xr.Dataset) -> dict[str, xr.DataArray]:
-    end, start = (data[name].isel(head=0) for name in ("concentration", "initial_concentration"))
-    return {"value": end, "rise": end - start}
+@lm.evidence("p1-default")
+def concentration(data: xr.Dataset, variant: str = "intact") -> dict[str, xr.DataArray]:
+    """Attention on contexts with the query's pattern, and its rise since the start."""
+    data = lm.cells(data, variant=variant).isel(head=0)
+    return {"value": data.concentration, "rise": data.concentration - data.initial_concentration}
 
 
-def _mean_updates(data: xr.Dataset) -> dict[str, xr.DataArray]:
-    """Mean update by kind of entry, along `map` and `record`."""
-    update = data.map_update
-    return {
-        "own": own_entries(update).mean("pattern"),
-        "partners": mean_entry(other_entries(update, data.partner, partners=True)),
-        "non-partners": mean_entry(other_entries(update, data.partner, partners=False)),
-        "irrelevant": data.irrelevant_update,
-    }
+@lm.evidence("p1-default")
+def least_own_update(data: xr.Dataset, labels: str = "true") -> xr.DataArray:
+    """The smallest mean own update of W_Q and W_K over the growth records; labels: of the queries, true or negated."""
+    data = _intact(data)
+    update = mean_updates(data)["own"] if labels == "true" else data.negated_update
+    return at_growth(data, update).min("record")
 
 
-def _growing(take: Callable[[xr.Dataset], xr.DataArray]) -> Evidence:
-    """The smallest value over the growth records."""
-    return of_default(lambda data: at_growth(data, take(data)).min("record"))
-
-
-def _relative(kind: str) -> Evidence:
+@lm.evidence("p1-default")
+def relative_update(data: xr.Dataset, kind: str) -> xr.DataArray:
     """The largest |mean update| of a kind over the mean own update, among the growth records."""
-
-    def take(data: xr.Dataset) -> xr.DataArray:
-        means = _mean_updates(data)
-        # where the own update is not positive nothing is small beside it
-        ratio = (abs(means[kind]) / means["own"]).where(means["own"] > 0, np.inf)
-        return at_growth(data, ratio).max("record")
-
-    return of_default(take)
+    data = _intact(data)
+    means = mean_updates(data)
+    # where the own update is not positive nothing is small beside it
+    ratio = (abs(means[kind]) / means["own"]).where(means["own"] > 0, np.inf)
+    return at_growth(data, ratio).max("record")
 
 
-def _label_columns(name: str) -> Evidence:
-    def take(data: xr.Dataset) -> dict[str, Any]:
-        values = data.label_gradient.sel(map=name).values
-        return {"measured": values[~np.isnan(data.step.values)], "predicted": 0.0}
+@lm.evidence("p1-default")
+def label_columns(data: xr.Dataset, map: str = "query") -> dict[str, Any]:
+    """The largest entry of the label columns of a gradient at every record."""
+    data = _intact(data)
+    return {"measured": data.label_gradient.sel(map=map).values[data.step.notnull().values], "predicted": 0.0}
 
-    return of_default(take)
 
-
-def _stopped(at_growth_end: bool) -> Callable[[xr.Dataset], xr.DataArray]:
+@lm.evidence("p1-default")
+def last_own_update(data: xr.Dataset, moment: str = "end") -> xr.DataArray:
     """The own update at the last record (or the last growth record) over its largest."""
-
-    def take(data: xr.Dataset) -> xr.DataArray:
-        own = _mean_updates(data)["own"]
-        end = last_known(at_growth(data, own)) if at_growth_end else at_end(own)
-        return end / own.max("record")
-
-    return take
+    data = _intact(data)
+    own = mean_updates(data)["own"]
+    return lm.at_end(own if moment == "end" else at_growth(data, own)) / own.max("record")
 
 
-def _last_ratio(centred: bool) -> Callable[[xr.Dataset], xr.DataArray]:
-    """Partner / own update at the last growth record; `centred`: the ratio put on 0 with its residuals."""
-
-    def take(data: xr.Dataset) -> xr.DataArray:
-        means = _mean_updates(data)
-        ratio = last_known(at_growth(data, means["partners"] / means["own"]))
-        return ratio - ratio.mean("seed") if centred else ratio
-
-    return take
+@lm.evidence("p1-default")
+def last_partner_update(data: xr.Dataset, law: float | None = None) -> xr.DataArray:
+    """Partner over own update at the last growth record; law: put on this ratio with its residuals."""
+    data = _intact(data)
+    means = mean_updates(data)
+    ratio = lm.at_end(at_growth(data, means["partners"] / means["own"]))
+    return ratio if law is None else ratio - ratio.mean("seed") + law
 
 
-def _ratio_range(kind: str) -> Evidence:
+@lm.evidence("p1-default")
+def update_range(data: xr.Dataset, kind: str) -> xr.DataArray:
     """The smallest and the largest ratio of a kind of update to the own one over the growth records."""
-
-    def take(data: xr.Dataset) -> xr.DataArray:
-        means = _mean_updates(data)
-        ratio = at_growth(data, means[kind] / means["own"])
-        return stack({"smallest": ratio.min("record"), "largest": ratio.max("record")}, "extreme")
-
-    return of_default(take)
+    data = _intact(data)
+    means = mean_updates(data)
+    ratio = at_growth(data, means[kind] / means["own"])
+    return lm.stack({"smallest": ratio.min("record"), "largest": ratio.max("record")}, "extreme")
 
 
-def _label_key(replaced: bool) -> Callable[[xr.Dataset], xr.DataArray]:
-    """max_j β |W_K(0;q)| / |W_K(μ_j;0)|; `replaced`: the label column is half a pattern column."""
-
-    def take(data: xr.Dataset) -> xr.DataArray:
-        patterns = at_end(data.key_pattern_norm)
-        label = patterns / (2 * BETA) if replaced else at_end(data.key_label_norm)
-        return (BETA * label / patterns).max("pattern")
-
-    return take
+@lm.evidence("p1-default")
+def label_key(data: xr.Dataset, column: str = "measured") -> xr.DataArray:
+    """max_j β ‖W_K(0;q)‖ / ‖W_K(μ_j;0)‖; column: of the label as measured, or half a pattern column."""
+    data = _intact(data)
+    patterns = lm.at_end(data.key_pattern_norm)
+    label = lm.at_end(data.key_label_norm) if column == "measured" else patterns / (2 * BETA)
+    return (BETA * label / patterns).max("pattern")
 
 
-_READS = ("p1-default",)
-_IRRELEVANT = (("query_irrelevant", "key_irrelevant"), ("idi", "other_idi"))
-_RELEVANT = (("query_patterns", "key_patterns"), ("pattern", "other"))
-_PARTNERS = "updates of partners read in their place"
+PARTNERS = lm.Control("updates of partners read in their place", kind="partners")
 
 CLAIMS = (
-    Claim(
-        name="p6-own",
-        reference="Proposition 6.4.1",
-        kind="bound",
-        statement="Query and key maps grow along every relevant pattern: the smallest own entry of G^Q and G^K is at "
-        "least 3δ.",
-        reads=_READS,
-        evidence=of_default(_own),
-        judge=at_least(3 * DELTA),
-        controls=(Control("weights of step 0", of_default(lambda data: _own(data, first=True))),),
+    learnt(
+        "p6-own",
+        "Proposition 6.4.1",
+        "bound",
+        "Query and key maps grow along every relevant pattern: the smallest own entry of G^Q and G^K is at least 3δ.",
+        least_own(),
+        lm.at_least(3 * DELTA),
+        lm.Control("weights of step 0", moment="start"),
     ),
-    Claim(
-        name="p6-irrelevant",
-        reference="Proposition 6.4.1",
-        kind="bound",
-        statement="They do not move along irrelevant patterns: every entry of both ν blocks stays within 0.005 of δI.",
-        reads=_READS,
-        evidence=of_default(lambda data: _off_identity(data, *_IRRELEVANT)),
-        judge=at_most(0.005, by="every"),
-        controls=(Control("μ block read in its place", of_default(lambda data: _off_identity(data, *_RELEVANT))),),
+    learnt(
+        "p6-irrelevant",
+        "Proposition 6.4.1",
+        "bound",
+        "They do not move along irrelevant patterns: every entry of both ν blocks stays within 0.005 of δI.",
+        off_identity(),
+        lm.at_most(0.005, by="every"),
+        lm.Control("μ block read in its place", patterns="patterns"),
     ),
-    Claim(
-        name="p6-non-partners",
-        reference="Proposition 6.4.1, (6.18)",
-        kind="bound",
-        statement="Patterns that form no training task stay apart: their entries of G^Q, G^K are at most 0.08 in "
-        "size, and 0 within 0.02 in the mean.",
-        reads=_READS,
-        evidence=of_default(_entries(partners=False)),
-        judge=all_of(largest=at_most(0.08, by="every"), mean=within(-0.02, 0.02, by="every", predicted=0.0)),
-        controls=(Control("entries of partners read in their place", of_default(_entries(partners=True))),),
+    learnt(
+        "p6-non-partners",
+        "Proposition 6.4.1, (6.18)",
+        "bound",
+        "Patterns that form no training task stay apart: their entries of G^Q, G^K are at most 0.08 in size, and 0 "
+        "within 0.02 in the mean.",
+        foreign_entries(),
+        lm.all_of(largest=lm.at_most(0.08, by="every"), mean=lm.within(-0.02, 0.02, by="every", predicted=0.0)),
+        lm.Control("entries of partners read in their place", partners=True),
     ),
-    Claim(
-        name="p6-logit-order",
-        reference="Proposition 6.4.1",
-        kind="ordering",
-        statement="A pattern's logit with itself exceeds that with every other pattern.",
+    learnt(
+        "p6-logit-order",
+        "Proposition 6.4.1",
+        "ordering",
+        "A pattern's logit with itself exceeds that with every other pattern.",
+        logit_margin(),
+        lm.at_least(0.0, by="every", strict=True),
+        lm.Control("rows of G^K shifted by one pattern", rolled=1),
         formula="μ_j^T W_K^T W_Q μ_j > μ_k^T W_K^T W_Q μ_j, k ≠ j",
-        reads=_READS,
-        evidence=of_default(_logit_margin(shifted=False)),
-        judge=at_least(0.0, by="every", strict=True),
-        controls=(Control("rows of G^K shifted by one pattern", of_default(_logit_margin(shifted=True))),),
     ),
-    Claim(
-        name="p6-partners",
-        reference="Proposition 6.4.1, (6.18)",
-        kind="bound",
-        statement="As stated: entries of task partners are smaller than the own entry by a factor M_1.",
+    learnt(
+        "p6-partners",
+        "Proposition 6.4.1, (6.18)",
+        "bound",
+        "As stated: entries of task partners are smaller than the own entry by a factor M_1.",
+        partner_ratio(size=True),
+        lm.at_most(1 / M1),
+        lm.Control("partner entries set to G_jj / (2 M_1)", entry="small"),
         formula="|G_jk| ≤ G_jj / M_1",
-        reads=_READS,
-        evidence=of_default(_ratio_size(small=False)),
-        judge=at_most(1 / M1),
-        expected=FAILS,
-        controls=(Control("partner entries set to G_jj / (2 M_1)", of_default(_ratio_size(small=True)), HOLDS),),
+        expected=lm.FAILS,
     ),
-    Claim(
-        name="p6-partners-corrected",
-        reference="Proposition 6.4.1, (6.18), corrected",
-        kind="bound",
-        statement="Corrected: with one cycle of tasks a partner's entry is about -0.45 of the own entry, since the "
-        "two partners share what the conservation law leaves.",
+    learnt(
+        "p6-partners-corrected",
+        "Proposition 6.4.1, (6.18), corrected",
+        "bound",
+        "Corrected: with one cycle of tasks a partner's entry is about -0.45 of the own entry, since the two partners "
+        "share what the conservation law leaves.",
+        partner_ratio(),
+        lm.within(-0.55, -0.35),
+        lm.Control("trained on all tasks (U = 5)", spread_partner_ratio()),
         formula="G_jk / G_jj in [-0.55, -0.35]",
-        reads=("p1-default", "p5-shift"),
-        evidence=of_default(lambda data: mean_entry(_partner_ratio(at_end(both_maps(data)), data.partner))),
-        judge=within(-0.55, -0.35),
-        controls=(Control("trained on all tasks (U = 5)", _spread_ratio),),
+        corrects="p6-partners",
     ),
-    Claim(
-        name="p7-concentration",
-        reference="Corollary 6.4.3",
-        kind="limit",
-        statement="Attention concentrates on contexts with the query's pattern: at least 0.95, and 0.3 more than at "
-        "the start.",
-        reads=_READS,
-        evidence=of_default(_concentration),
-        judge=all_of(value=at_least(0.95), rise=at_least(0.3)),
-        controls=(Control("frozen attention", of_default(_concentration, "frozen")),),
+    learnt(
+        "p7-concentration",
+        "Corollary 6.4.3",
+        "limit",
+        "Attention concentrates on contexts with the query's pattern: at least 0.95, and 0.3 more than at the start.",
+        concentration(),
+        lm.all_of(value=lm.at_least(0.95), rise=lm.at_least(0.3)),
+        lm.Control("frozen attention", variant="frozen"),
     ),
-    Claim(
-        name="p13-own-update",
-        reference="Lemma E.4.5",
-        kind="bound",
-        statement="While the loss is active, every update of W_Q and W_K pushes patterns along themselves.",
-        reads=_READS,
-        evidence=_growing(lambda data: _mean_updates(data)["own"]),
-        judge=at_least(0.0, by="every", strict=True),
-        controls=(Control("gradients with z negated", _growing(lambda data: data.negated_update)),),
+    learnt(
+        "p13-own-update",
+        "Lemma E.4.5",
+        "bound",
+        "While the loss is active, every update of W_Q and W_K pushes patterns along themselves.",
+        least_own_update(),
+        lm.at_least(0.0, by="every", strict=True),
+        lm.Control("gradients with z negated", labels="negated"),
     ),
-    Claim(
-        name="p13-non-partners",
-        reference="Lemma E.4.5",
-        kind="bound",
-        statement="Updates along patterns that are no partners are at most 1/M_1 of the own one.",
-        reads=_READS,
-        evidence=_relative("non-partners"),
-        judge=at_most(1 / M1),
-        controls=(Control(_PARTNERS, _relative("partners")),),
+    learnt(
+        "p13-non-partners",
+        "Lemma E.4.5",
+        "bound",
+        "Updates along patterns that are no partners are at most 1/M_1 of the own one.",
+        relative_update("non-partners"),
+        lm.at_most(1 / M1),
+        PARTNERS,
     ),
-    Claim(
-        name="p13-irrelevant",
-        reference="Lemma E.4.5",
-        kind="bound",
-        statement="Updates along irrelevant patterns are at most 1/M_2 of the own one.",
-        reads=_READS,
-        evidence=_relative("irrelevant"),
-        judge=at_most(1 / M2),
-        controls=(Control(_PARTNERS, _relative("partners")),),
+    learnt(
+        "p13-irrelevant",
+        "Lemma E.4.5",
+        "bound",
+        "Updates along irrelevant patterns are at most 1/M_2 of the own one.",
+        relative_update("irrelevant"),
+        lm.at_most(1 / M2),
+        PARTNERS,
     ),
-    Claim(
-        name="p13-label-columns",
-        reference="Lemma E.4.5",
-        kind="identity",
-        statement="The label columns of the gradient of W_Q are exactly 0: the query has no label.",
-        reads=_READS,
-        evidence=_label_columns("query"),
-        judge=equal(0.0),
-        controls=(Control("label columns of the gradient of W_K", _label_columns("key")),),
+    learnt(
+        "p13-label-columns",
+        "Lemma E.4.5",
+        "identity",
+        "The label columns of the gradient of W_Q are exactly 0: the query has no label.",
+        label_columns(),
+        lm.equal(0.0),
+        lm.Control("label columns of the gradient of W_K", map="key"),
     ),
-    Claim(
-        name="p13-growth-stops",
-        reference="Lemma E.4.5",
-        kind="limit",
-        statement="Growth stops when attention is concentrated and the hinge inactive: the last own update is at most "
-        "a tenth of the largest.",
-        reads=_READS,
-        evidence=of_default(_stopped(at_growth_end=False)),
-        judge=at_most(0.1),
-        controls=(Control("last growth record in place of the last one", of_default(_stopped(at_growth_end=True))),),
+    learnt(
+        "p13-growth-stops",
+        "Lemma E.4.5",
+        "limit",
+        "Growth stops when attention is concentrated and the hinge inactive: the last own update is at most a tenth of "
+        "the largest.",
+        last_own_update(),
+        lm.at_most(0.1),
+        lm.Control("last growth record in place of the last one", moment="growth"),
     ),
-    Claim(
-        name="p13-partners",
-        reference="(E.7), (E.11)",
-        kind="bound",
-        statement="As stated: updates along task partners are suppressed; at the last growth record at most 0.1 of "
-        "the own one.",
-        reads=_READS,
-        evidence=of_default(_last_ratio(centred=False)),
-        judge=within(-0.1, 0.1, predicted=0.0),
-        expected=FAILS,
-        controls=(Control("ratio put on 0 with its residuals", of_default(_last_ratio(centred=True)), HOLDS),),
+    learnt(
+        "p13-partners",
+        "(E.7), (E.11)",
+        "bound",
+        "As stated: updates along task partners are suppressed; at the last growth record at most 0.1 of the own one.",
+        last_partner_update(),
+        lm.within(-0.1, 0.1, predicted=0.0),
+        lm.Control("ratio put on 0 with its residuals", law=0.0),
+        expected=lm.FAILS,
     ),
-    Claim(
-        name="p13-partners-corrected",
-        reference="(E.7), (E.11), corrected",
-        kind="bound",
-        statement="Corrected: they are negative and about half of the own one throughout, between -0.7 and -0.3.",
-        reads=_READS,
-        evidence=_ratio_range("partners"),
-        judge=within(-0.7, -0.3),
-        controls=(Control("updates of non-partners read in their place", _ratio_range("non-partners")),),
+    learnt(
+        "p13-partners-corrected",
+        "(E.7), (E.11), corrected",
+        "bound",
+        "Corrected: they are negative and about half of the own one throughout, between -0.7 and -0.3.",
+        update_range("partners"),
+        lm.within(-0.7, -0.3),
+        lm.Control("updates of non-partners read in their place", kind="non-partners"),
+        corrects="p13-partners",
     ),
-    Claim(
-        name="p13-label-key",
-        reference="(E.161)",
-        kind="bound",
-        statement="Keys hardly see labels: β‖W_K(0;q)‖ is at most √(log B / B) of every ‖W_K(μ_j;0)‖.",
-        reads=_READS,
-        evidence=of_default(_label_key(replaced=False)),
-        judge=at_most(math.sqrt(math.log(B) / B)),
-        controls=(Control("label column replaced by half a pattern column", of_default(_label_key(replaced=True))),),
+    learnt(
+        "p13-label-key",
+        "(E.161)",
+        "bound",
+        "Keys hardly see labels: β‖W_K(0;q)‖ is at most √(log B / B) of every ‖W_K(μ_j;0)‖.",
+        label_key(),
+        lm.at_most(math.sqrt(math.log(B) / B)),
+        lm.Control("label column replaced by half a pattern column", column="half a pattern"),
     ),
 )

@@ -1,48 +1,34 @@
-"""Testing prompts: how long they must be (P4), and the tail of the number of matches (P16)."""
+"""How long prompts must be: in testing (P4), in training (figure E.1, left); the tail of the matches (P16)."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
-from lemmata.lab.claims import FAILS, HOLDS, Claim, Control, Datasets, Evidence
-from lemmata.lab.judges import at_most, within
-from lemmata.lab.measures import log_slopes
+import lemmata as lm
 from lemmata.theories.icl.bounds import chernoff, context_tail, no_match_probability
-from lemmata.theories.icl.claims.common import cells, of_experiment
-from lemmata.theories.icl.measures import crossing
+from lemmata.theories.icl.measures import FROZEN, by_length, crossing, learnt, required_length
 
 ALPHAS, LENGTHS = [0.2, 0.4, 0.8], [2, 5, 10, 20, 40]
 EXACT = [1, 2, 5, 10, 20, 40]
 PURE = [1, 2, 3, 5]
 ENOUGH = 50
 """Cells with fewer prompts without a match say nothing about them."""
+NO_MATCH = {f"α'={a:g}, l={n}": float(no_match_probability(a, n)) for a in ALPHAS for n in LENGTHS}
+"""π, the probability that no context holds the query's pattern."""
+TOO_LONG = 13
+"""Counts as the required training length where no length of the grid suffices (E.1)."""
 TAILS = {"length": (20, 100, 200, 400), "alpha": (0.2, 0.4, 0.8), "c": (0.3, 0.5, 1.0)}
 
 
-def _prompts(
-    take: Callable[[xr.Dataset], xr.DataArray], attention: str = "trained", mode: str = "iid", **where: Any
-) -> Evidence:
-    """What `take` makes of the prompts of one kind, at the fractions and lengths of `where`."""
-
-    def chosen(data: xr.Dataset) -> xr.DataArray:
-        return take(cells(data, attention=attention, test_mode=mode, **where))
-
-    return of_experiment("p4-contexts", chosen, {"attention": "trained"})
-
-
-def _on_grid(take: Callable[[xr.Dataset], xr.DataArray], attention: str = "trained") -> Evidence:
-    return _prompts(take, attention, test_fraction=ALPHAS, test_contexts=LENGTHS)
-
-
-def _error(data: xr.Dataset) -> xr.DataArray:
-    """The pooled error: every seed has as many prompts."""
-    return data.unseen_error.mean("seed")
+def _on_grid(data: xr.Dataset, attention: str) -> xr.Dataset:
+    """The independent prompts of every α' and length, along `at`."""
+    where = {"attention": attention, "test_mode": "iid", "test_fraction": ALPHAS, "test_contexts": LENGTHS}
+    stacked = lm.cells(data, **where).stack(at=("test_fraction", "test_contexts"))
+    return stacked.drop_vars(["at", "test_fraction", "test_contexts"]).assign_coords(at=list(NO_MATCH))
 
 
 def _share(data: xr.Dataset, matched: bool) -> xr.DataArray:
@@ -50,161 +36,199 @@ def _share(data: xr.Dataset, matched: bool) -> xr.DataArray:
     return 1 - data.unseen_no_match if matched else data.unseen_no_match
 
 
-def _given(data: xr.Dataset, matched: bool) -> xr.DataArray:
-    """The pooled error of the prompts that have a match, or have none."""
+def _pooled(data: xr.Dataset, matched: bool) -> xr.DataArray:
+    """The error of the prompts of all seeds that have a match, or have none."""
     share = _share(data, matched)
     wrong = share * (data.unseen_error_match if matched else data.unseen_error_no_match)
     return xr.where(share == 0, 0.0, wrong).sum("seed", skipna=False) / share.sum("seed")
 
 
-def _below_half(matched: bool) -> Callable[[xr.Dataset], xr.DataArray]:
-    """Standard errors by which the error without (or with) a match falls short of 1/2, in cells with enough prompts."""
-
-    def take(data: xr.Dataset) -> xr.DataArray:
-        count = (_share(data, matched) * data.prompts).sum("seed")
-        enough = (_share(data, False) * data.prompts).sum("seed") >= ENOUGH
-        found = ((0.5 - _given(data, matched)) / np.sqrt(0.25 / count)).stack(cell=("test_fraction", "test_contexts"))
-        kept = found[enough.stack(cell=("test_fraction", "test_contexts")).values]
-        names = [f"α'={alpha:g}, l={length:g}" for alpha, length in kept.cell.values]
-        return xr.DataArray(kept.values, coords={"at": names}, dims="at")
-
-    return take
+def _deviation(chance: Any, count: xr.DataArray) -> Any:
+    """The standard error of a share of so many prompts."""
+    return np.sqrt(chance * (1 - chance) / count)
 
 
-def _outside(data: xr.Dataset) -> xr.DataArray:
-    """Standard errors by which the pooled error leaves [π/2, π] (binomial, at the nearer end)."""
-    error = _error(data)
-    pi = xr.apply_ufunc(no_match_probability, *xr.broadcast(data.test_fraction, data.test_contexts))
-    spread = lambda p: np.sqrt(p * (1 - p) / data.prompts.sum("seed"))  # noqa: E731
-    return np.maximum((pi / 2 - error) / spread(pi / 2), (error - pi) / spread(pi))
+@lm.evidence("p4-contexts")
+def error_with_match(data: xr.Dataset, attention: str = "trained") -> xr.DataArray:
+    """The pooled error of prompts with a context that holds the query's pattern."""
+    return _pooled(_on_grid(data, attention), matched=True)
 
 
-def _off_pure(data: xr.Dataset) -> xr.DataArray:
-    """Standard errors between the pooled error at α' = 1 and 2^-l."""
-    law = 2.0**-data.test_contexts
-    return abs(_error(data) - law) / np.sqrt(law * (1 - law) / data.prompts.sum("seed"))
+@lm.evidence("p4-contexts")
+def error_without_match(data: xr.Dataset, matched: bool = False) -> lm.Uncertain:
+    """The pooled error of prompts without such a context (or with one), in cells with at least 50 without."""
+    cells = _on_grid(data, "trained")
+    cells = cells.isel(at=np.flatnonzero((_share(cells, False) * cells.prompts).sum("seed") >= ENOUGH))
+    count = (_share(cells, matched) * cells.prompts).sum("seed")
+    return lm.Uncertain(_pooled(cells, matched), _deviation(0.5, count))
 
 
-def _pure(attention: str = "trained") -> Evidence:
-    return _prompts(_off_pure, attention, test_fraction=1.0, test_contexts=PURE)
+@lm.evidence("p4-contexts")
+def total_error(data: xr.Dataset, attention: str = "trained") -> lm.Uncertain:
+    """The pooled error, with its standard error at the nearer end of [π/2, π]."""
+    cells = _on_grid(data, attention)
+    error, most = cells.unseen_error.mean("seed"), xr.DataArray(list(NO_MATCH.values()), dims="at")
+    return lm.Uncertain(error, _deviation(xr.where(error > 0.75 * most, most, most / 2), cells.prompts.sum("seed")))
 
 
-def _exact(attention: str = "trained") -> Evidence:
-    return _prompts(_error, attention, "exact", test_fraction=0.2, test_contexts=EXACT)
+@lm.evidence("p4-contexts")
+def pure_error(data: xr.Dataset, attention: str = "trained") -> lm.Uncertain:
+    """The pooled error with decisive contexts only, with the standard error of 2^-l."""
+    where = {"attention": attention, "test_mode": "iid", "test_fraction": 1.0, "test_contexts": PURE}
+    cells = lm.cells(data, **where).rename(test_contexts="at").assign_coords(at=[f"l={n}" for n in PURE])
+    law = xr.DataArray([2.0**-n for n in PURE], dims="at")
+    return lm.Uncertain(cells.unseen_error.mean("seed"), _deviation(law, cells.prompts.sum("seed")))
 
 
-def _length_slopes(backwards: bool) -> Evidence:
+@lm.evidence("p4-contexts")
+def exact_error(data: xr.Dataset, attention: str = "trained") -> xr.DataArray:
+    """The pooled error on prompts with exact counts, α' = 0.2."""
+    where = {"attention": attention, "test_mode": "exact", "test_fraction": 0.2, "test_contexts": EXACT}
+    return lm.cells(data, **where).unseen_error.mean("seed")
+
+
+@lm.evidence("p4-contexts")
+def length_exponent(data: xr.Dataset, reverse: bool = False) -> xr.DataArray:
     """The exponent in α' of the length at which the error is 0.05."""
-
-    def take(data: xr.Dataset) -> xr.DataArray:
-        errors = data.unseen_error.assign_coords(test_fraction=ALPHAS[::-1] if backwards else ALPHAS)
-        return log_slopes(crossing(errors), "test_fraction")
-
-    return _prompts(take, test_fraction=ALPHAS)
+    errors = lm.cells(data, attention="trained", test_mode="iid", test_fraction=ALPHAS).unseen_error
+    return lm.log_slopes(crossing(errors.assign_coords(test_fraction=ALPHAS[:: -1 if reverse else 1])), "test_fraction")
 
 
-def _tails(kind: str, alphas: tuple[float, ...] = TAILS["alpha"]) -> Evidence:
-    """Exact tail over its bound on the grid."""
-
-    def evidence(datasets: Datasets) -> xr.DataArray:
-        cells = list(itertools.product(TAILS["length"], alphas, TAILS["c"]))
-        ratios = [context_tail(int(n), a, c) / float(chernoff(n, a, c, kind=kind)) for n, a, c in cells]
-        return xr.DataArray(ratios, coords={"at": [f"l={n}, α={a}, c={c}" for n, a, c in cells]}, dims="at")
-
-    return evidence
+@lm.fact
+def tail_ratio(kind: str, alphas: tuple[float, ...] = TAILS["alpha"]) -> xr.DataArray:
+    """The exact tail of the number of contexts with a decisive pattern, over its bound, on a grid of l, α, c."""
+    grid = list(itertools.product(TAILS["length"], alphas, TAILS["c"]))
+    ratios = [context_tail(int(n), a, c) / float(chernoff(n, a, c, kind=kind)) for n, a, c in grid]
+    return xr.DataArray(ratios, coords={"at": [f"l={n}, α={a}, c={c}" for n, a, c in grid]}, dims="at")
 
 
-_READS = ("p4-contexts",)
-_FROZEN = "frozen attention"
+@lm.evidence("e1-context")
+def length_ratio(data: xr.Dataset, above: float = 0.2, below: float = 0.8) -> xr.DataArray:
+    """Required training length at one α over that at another, with the short budget."""
+    needed = required_length(data, "short").clip(max=TOO_LONG)
+    return lm.cells(needed, fraction=above) / lm.cells(needed, fraction=below)
+
+
+@lm.evidence("e1-context")
+def fixed_length(data: xr.Dataset, length: int = 1, fractions: list[float] | None = None) -> dict[str, Any]:
+    """What one training length does, at both budgets: the change of W_Q, W_K, and the final hinge."""
+    data = data if fractions is None else lm.cells(data, fraction=fractions)
+
+    def pick(name: str) -> xr.DataArray:
+        return lm.stack({b: lm.cells(by_length(data[name], b), contexts=length) for b in ("short", "long")}, "budget")
+
+    return {"moved": {"measured": pick("attention_moved"), "predicted": 0.0}, "hinge": pick("last_watch_hinge")}
+
 
 CLAIMS = (
-    Claim(
-        name="p4-match",
-        reference="P4, derived",
-        kind="bound",
-        statement="Whenever some context holds the query's pattern the answer is right: pooled error at most 0.005 "
-        "for every α' and length.",
-        reads=_READS,
-        evidence=_on_grid(partial(_given, matched=True)),
-        judge=at_most(0.005),
-        controls=(Control(_FROZEN, _on_grid(partial(_given, matched=True), "frozen")),),
+    learnt(
+        "p4-match",
+        "P4, derived",
+        "bound",
+        "Whenever some context holds the query's pattern the answer is right: pooled error at most 0.005 for every α' "
+        "and length.",
+        error_with_match(),
+        lm.at_most(0.005),
+        FROZEN,
+        source="derived",
     ),
-    Claim(
-        name="p4-no-match",
-        reference="P4, derived",
-        kind="bound",
-        statement="Without such a context the answer is wrong at least every second time (evidence: standard errors "
-        "below 1/2, at most 3; cells with 50 or more such prompts).",
-        reads=_READS,
-        evidence=_on_grid(_below_half(matched=False)),
-        judge=at_most(3.0),
-        controls=(Control("prompts with a match in place of those without", _on_grid(_below_half(matched=True))),),
+    learnt(
+        "p4-no-match",
+        "P4, derived",
+        "bound",
+        "Without such a context the answer is wrong at least every second time: pooled error at least 1/2 within 3 "
+        "standard errors, in cells with 50 or more such prompts.",
+        error_without_match(),
+        lm.at_least(0.5, se=3),
+        lm.Control("prompts with a match in place of those without", matched=True),
+        source="derived",
     ),
-    Claim(
-        name="p4-total",
-        reference="P4, derived",
-        kind="bound",
-        statement="So the error lies between π/2 and π, π = (1-α'/2)^l the probability of no match (evidence: "
-        "standard errors outside, at most 3).",
+    learnt(
+        "p4-total",
+        "P4, derived",
+        "bound",
+        "So the error lies between π/2 and π within 3 standard errors, π = (1-α'/2)^l the probability of no match.",
+        total_error(),
+        lm.within({at: (pi / 2, pi) for at, pi in NO_MATCH.items()}, se=3),
+        FROZEN,
         formula="π/2 ≤ error ≤ π",
-        reads=_READS,
-        evidence=_on_grid(_outside),
-        judge=at_most(3.0),
-        controls=(Control(_FROZEN, _on_grid(_outside, "frozen")),),
+        source="derived",
     ),
-    Claim(
-        name="p4-pure-contexts",
-        reference="P4, derived",
-        kind="limit",
-        statement="With decisive contexts only (α' = 1) the error is 2^-l (evidence: standard errors off, at most 3).",
+    learnt(
+        "p4-pure-contexts",
+        "P4, derived",
+        "limit",
+        "With decisive contexts only (α' = 1) the error is 2^-l within 3 standard errors.",
+        pure_error(),
+        lm.within({f"l={n}": (2.0**-n, 2.0**-n) for n in PURE}, se=3),
+        FROZEN,
         formula="error = 2^-l",
-        reads=_READS,
-        evidence=_pure(),
-        judge=at_most(3.0),
-        controls=(Control(_FROZEN, _pure("frozen")),),
+        source="derived",
     ),
-    Claim(
-        name="p4-one-match",
-        reference="P4, derived",
-        kind="limit",
-        statement="One match among 20 contexts suffices: on exact prompts with α' = 0.2 the pooled error is at most "
-        "0.005 at every length.",
-        reads=_READS,
-        evidence=_exact(),
-        judge=at_most(0.005),
-        controls=(Control(_FROZEN, _exact("frozen")),),
+    learnt(
+        "p4-one-match",
+        "P4, derived",
+        "limit",
+        "One match among 20 contexts suffices: on exact prompts with α' = 0.2 the pooled error is at most 0.005 at "
+        "every length.",
+        exact_error(),
+        lm.at_most(0.005),
+        FROZEN,
+        source="derived",
     ),
-    Claim(
-        name="p4-length",
-        reference="(6.9), l_ts ≥ 1/α'",
-        kind="scaling",
-        statement="The length at which the error is 0.05 is inversely proportional to α'.",
+    learnt(
+        "p4-length",
+        "(6.9), l_ts ≥ 1/α'",
+        "scaling",
+        "The length at which the error is 0.05 is inversely proportional to α'.",
+        length_exponent(),
+        lm.within(-1.2, -0.8, predicted=-1.0),
+        lm.Control("α' values in reversed order", reverse=True),
         formula="l_ts ∝ 1/α'",
-        reads=_READS,
-        evidence=_length_slopes(backwards=False),
-        judge=within(-1.2, -0.8, predicted=-1.0),
-        controls=(Control("α' values in reversed order", _length_slopes(backwards=True)),),
     ),
-    Claim(
-        name="p16-tail",
-        reference="(E.42)",
-        kind="bound",
-        statement="As printed: the share of contexts with a decisive pattern falls below (1-c) α/2 with probability "
-        "at most exp(-l c² α/2) (evidence: exact tail over the bound).",
+    lm.Claim(
+        "p16-tail",
+        "(E.42)",
+        "bound",
+        "As printed: the share of contexts with a decisive pattern falls below (1-c) α/2 with probability at most "
+        "exp(-l c² α/2): the exact probability over this bound is at most 1.",
+        tail_ratio("printed"),
+        lm.at_most(1.0),
+        lm.Control("α = 1", alphas=(1.0,)),
         formula="Pr(share ≤ (1-c) α/2) ≤ exp(-l c² α/2)",
-        evidence=_tails("printed"),
-        judge=at_most(1.0),
-        expected=FAILS,
-        controls=(Control("α = 1", _tails("printed", (1.0,)), HOLDS),),
+        expected=lm.FAILS,
     ),
-    Claim(
-        name="p16-tail-corrected",
-        reference="(E.42), corrected",
-        kind="bound",
-        statement="Corrected: Chernoff's bound has the exponent l c² α/4.",
+    lm.Claim(
+        "p16-tail-corrected",
+        "(E.42), corrected",
+        "bound",
+        "Corrected: Chernoff's bound has the exponent l c² α/4.",
+        tail_ratio("corrected"),
+        lm.at_most(1.0),
+        lm.Control("printed exponent", kind="printed"),
         formula="Pr(share ≤ (1-c) α/2) ≤ exp(-l c² α/4)",
-        evidence=_tails("corrected"),
-        judge=at_most(1.0),
-        controls=(Control("printed exponent", _tails("printed")),),
+        corrects="p16-tail",
+    ),
+    lm.Claim(
+        "e1-context-order",
+        "(6.9), Figure E.1",
+        "ordering",
+        "At a fixed budget of iterations, rarer decisive contexts need longer training prompts: at α = 0.2 at least "
+        "twice the length at α = 0.8.",
+        length_ratio(),
+        lm.at_least(2.0, by="every"),
+        lm.Control("α values reversed", above=0.8, below=0.2),
+        source="figure",
+    ),
+    lm.Claim(
+        "e1-context-single",
+        "section 4",
+        "limit",
+        "With a single context attention is constant: W_Q and W_K never change, to the bit, and the hinge loss stays "
+        "at 0.9 or more, at both budgets and every α.",
+        fixed_length(),
+        lm.all_of(moved=lm.equal(0.0), hinge=lm.at_least(0.9, by="every")),
+        lm.Control("two contexts, α = 0.8", length=2, fractions=[0.8]),
+        source="derived",
     ),
 )

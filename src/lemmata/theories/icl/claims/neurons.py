@@ -1,352 +1,248 @@
-"""Neurons: norms (P8), directions (P9), pruning (P10), lucky ones (P11, P12), growth of W_V and W_O (P14, P15)."""
+"""Neurons: norms (P8), directions (P9), lucky ones (P11, P12), growth of W_V and W_O (P14, P15)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-import numpy as np
 import xarray as xr
 
-from lemmata.lab.claims import FAILS, HOLDS, Claim, Control, Datasets, Evidence, NotApplicable
-from lemmata.lab.judges import all_of, at_least, at_most, within
-from lemmata.lab.measures import at_end, stack
+import lemmata as lm
 from lemmata.theories.icl import bounds
-from lemmata.theories.icl.claims.common import of_default
-from lemmata.theories.icl.measures import ACTIVE, DEFAULT, EARLY, at_growth, at_step
+from lemmata.theories.icl.measures import ACTIVE, DEFAULT, EARLY, at_growth, learnt
 
-RATES = ["0.1", "0.2", "0.3", "0.5"]
-EPSILON = 0.05
-_SHARES = {"M1": DEFAULT.patterns, "alpha": DEFAULT.fraction, "alpha_test": DEFAULT.test_fraction}
-UPPER = float(bounds.pruning_upper(eps=EPSILON, **_SHARES))
-LOWER = {rate: float(bounds.pruning_lower(R=float(rate), eps=EPSILON, **_SHARES)) for rate in RATES}
-EARLIER = (50, 100, 200)
-"""Steps at which the linear growth of W_O is read."""
+_START = (DEFAULT.initial_scale, DEFAULT.pattern_norm, DEFAULT.fraction, DEFAULT.step_size)
+LINEAR = {f"t={t}": float(bounds.output_growth(*_START, t, DEFAULT.neurons)) for t in (50, 100, 200)}
+"""The claimed growth δ(β²+1)αηt/(2m) of W_O at the steps at which it is read."""
 
 
-def _sizes(data: xr.Dataset) -> dict[str, xr.DataArray]:
-    return {"share": at_end(data.large_share), "ratio": at_end(data.norm_ratio)}
+@lm.evidence("p1-default")
+def large_neurons(data: xr.Dataset, variant: str = "intact") -> dict[str, xr.DataArray]:
+    """The share of large neurons, and their median norm over that of the others."""
+    data = lm.cells(data, variant=variant)
+    return {"share": lm.at_end(data.large_share), "ratio": lm.at_end(data.norm_ratio)}
 
 
-def _median_cosine(data: xr.Dataset, name: str) -> xr.DataArray:
-    """The median cosine over the large neurons."""
-    return at_end(data[name]).where(at_end(data.large) > 0).median("neuron", skipna=True)
+def _cosine(data: xr.Dataset, block: str, variant: str) -> xr.DataArray:
+    """The cosine of a block of the large neurons with its direction; NaN for the others."""
+    data = lm.cells(data, variant=variant)
+    return lm.at_end(data[f"{block}_cosine"]).where(lm.at_end(data.large) > 0)
 
 
-def _labels(data: xr.Dataset) -> dict[str, xr.DataArray]:
+@lm.evidence("p1-default")
+def feature_cosine(data: xr.Dataset, variant: str = "intact") -> xr.DataArray:
+    """The median cosine of the feature block with μ̄ over the large neurons."""
+    return _cosine(data, "feature", variant).median("neuron", skipna=True)
+
+
+@lm.evidence("p1-default")
+def label_cosine(data: xr.Dataset, variant: str = "intact") -> dict[str, xr.DataArray]:
     """The median cosine with sign(a_i) q over the large neurons, and the share of them whose sign is right."""
-    large = at_end(data.large) > 0
-    right = (at_end(data.label_cosine) > 0).where(large).mean("neuron", skipna=True)
-    return {"median": _median_cosine(data, "label_cosine"), "signs": right}
+    cosine = _cosine(data, "label", variant)
+    signs = (cosine > 0).where(cosine.notnull()).mean("neuron", skipna=True)
+    return {"median": cosine.median("neuron", skipna=True), "signs": signs}
 
 
-def _pruned(order: str, rates: list[str] = RATES) -> Callable[[xr.Dataset], xr.DataArray]:
-    return lambda data: data.pruned_hinge.sel(order=order, rate=rates, drop=True)
-
-
-def _rise(data: xr.Dataset, exchanged: bool = False) -> xr.DataArray:
-    """The rise of the hinge after pruning the smallest 20 %, and exactly the small neurons.
-
-    `exchanged`: the largest 20 % and 30 % (about as many as there are small ones) instead.
-    """
-    before = data.pruned_hinge.sel(order="smallest", rate="0", drop=True)
-    largest = data.pruned_hinge.sel(order="largest", drop=True)
-    smallest = data.pruned_hinge.sel(order="smallest", rate="0.2", drop=True)
-    after = {
-        "20 %": largest.sel(rate="0.2", drop=True) if exchanged else smallest,
-        "all small": largest.sel(rate="0.3", drop=True) if exchanged else data.large_hinge,
-    }
-    return stack(after, "pruned") - before
-
-
-def _formula(order: str) -> Callable[[xr.Dataset], xr.DataArray]:
-    """|hinge - max{0, 1 - F (1 - R m/|L|)}| after pruning a share R of all neurons, F the mean margin before."""
-
-    def take(data: xr.Dataset) -> xr.DataArray:
-        rate = xr.DataArray([float(r) for r in RATES], coords={"rate": RATES}, dims="rate")
-        left = 1 - rate / data.pruned_large_share
-        return abs(_pruned(order)(data) - np.maximum(0, 1 - data.unseen_margin * left))
-
-    return take
-
-
-def _order(first: str, last: str) -> Callable[[xr.Dataset], xr.DataArray]:
-    """Hinge of random in L less the one that should be smaller, and of the one that should be larger less it."""
-
-    def take(data: xr.Dataset) -> xr.DataArray:
-        middle = _pruned("random large")(data)
-        return stack(
-            {f"over {first}": middle - _pruned(first)(data), f"{last} over it": _pruned(last)(data) - middle}, "pair"
-        )
-
-    return take
-
-
-def _lucky_p(name: str, sign: str) -> Evidence:
+@lm.evidence("p11-lucky")
+def lucky_chance(data: xr.Dataset, sign: str, sets: str = "lucky") -> tuple[float, str]:
     """The two-sided binomial p-value of the lucky neurons of all draws against 1/8."""
+    from scipy.stats import binomtest
 
-    def evidence(datasets: Datasets) -> float:
-        from scipy.stats import binomtest
-
-        data = datasets["p11-lucky"]
-        return float(binomtest(int(data[name].sel(sign=sign).sum()), int(data.width.sum()), 1 / 8).pvalue)
-
-    return evidence
+    lucky, total = int(data[sets].sel(sign=sign).sum()), int(data.width.sum())
+    return float(binomtest(lucky, total, 1 / 8).pvalue), f"{lucky / total:.4f} of {total} neurons are lucky"
 
 
-def _least_active(name: str, since: float = 0) -> Evidence:
-    return of_default(lambda data: data[name].where(data.step >= since).min("record"))
+@lm.evidence("p1-default")
+def least_active(data: xr.Dataset, pairs: str, since: float = 0, rows: str = "trained") -> xr.DataArray:
+    """The smallest share of lucky neurons that are active, own or all, over the records from a step on.
+
+    rows: of W_O as trained, or planted as (μ̄; sign(a_i) q).
+    """
+    data = lm.cells(data, variant="intact")
+    active = data[f"{pairs}_active" if rows == "trained" else f"{rows}_{pairs}_active"]
+    return active.where(data.step >= since).min("record")
 
 
-def _coefficients(on_law: bool) -> Callable[[xr.Dataset], dict[str, xr.DataArray]]:
+@lm.evidence("p1-default")
+def least_coefficient(data: xr.Dataset, labels: str = "true") -> xr.DataArray:
+    """The smallest mean coefficient on a_i > 0 over the growth records; labels: of the queries, true or negated."""
+    data = lm.cells(data, variant="intact")
+    coefficient = data.value_coefficient if labels == "true" else data.negated_value_coefficient
+    return at_growth(data, coefficient.sel(sign="plus")).min("record")
+
+
+@lm.evidence("p1-default")
+def coefficient_order(data: xr.Dataset, on_law: bool = False) -> dict[str, xr.DataArray]:
     """Smallest over largest normalised coefficient on a_i > 0 while the loss is active (a negative one is below any
     factor), and by how much (β²+1) |that on a_i < 0| exceeds it, relative to the largest.
 
-    `on_law`: the first keep their residuals around the seed mean and are put on the law, the others on half of
-    1/(β²+1) of it.
+    on_law: the first keep their residuals around the seed mean and are put on the law, the others on half of 1/(β²+1)
+    of it.
     """
-
-    def take(data: xr.Dataset) -> dict[str, xr.DataArray]:
-        active = data.active_hinge >= ACTIVE
-        plus, minus = (data.value_coefficient.sel(sign=sign, drop=True).where(active) for sign in ("plus", "minus"))
-        if on_law:
-            plus = plus / plus.mean("seed")
-            minus = plus / (2 * (DEFAULT.pattern_norm**2 + 1))
-        if active.sum("record").min() < 2:
-            raise NotApplicable("fewer than two records with an active loss in some seed")
-        most = plus.max("record")
-        share = (abs(minus) * (DEFAULT.pattern_norm**2 + 1) - plus) / abs(most)
-        return {"even": plus.min("record") / abs(most), "others": share.max("record")}
-
-    return take
+    data = lm.cells(data, variant="intact")
+    factor = DEFAULT.pattern_norm**2 + 1
+    active = data.active_hinge >= ACTIVE
+    plus, minus = (data.value_coefficient.sel(sign=sign, drop=True).where(active) for sign in ("plus", "minus"))
+    if on_law:
+        plus = plus / plus.mean("seed")
+        minus = plus / (2 * factor)
+    if active.sum("record").min() < 2:
+        raise lm.NotApplicable("fewer than two records with an active loss in some seed")
+    most = abs(plus.max("record"))
+    return {"even": plus.min("record") / most, "others": ((abs(minus) * factor - plus) / most).max("record")}
 
 
-def _coefficient_growth(exchanged: bool) -> Callable[[xr.Dataset], xr.DataArray]:
+@lm.evidence("p1-default")
+def coefficient_growth(data: xr.Dataset, reverse: bool = False) -> xr.DataArray:
     """The largest coefficient over the growth records, over that at step 100."""
-
-    def take(data: xr.Dataset) -> xr.DataArray:
-        plus = data.value_coefficient.sel(sign="plus", drop=True)
-        growth = at_growth(data, plus).max("record") / at_step(data, plus, EARLY)
-        return 1 / growth if exchanged else growth
-
-    return take
+    data = lm.cells(data, variant="intact")
+    plus = data.value_coefficient.sel(sign="plus", drop=True)
+    growth = at_growth(data, plus).max("record") / lm.at(plus, data.step, EARLY)
+    return 1 / growth if reverse else growth
 
 
-def _linear(on_law: bool) -> Callable[[xr.Dataset], xr.DataArray]:
-    """Growth of W_O along (μ̄; q), mean over W, over the claimed δ(β²+1)αηt/(2m); `on_law`: put on it with residuals."""
-
-    def take(data: xr.Dataset) -> xr.DataArray:
-        found = {}
-        for step in EARLIER:
-            grown = at_step(data, data.output_growth.sel(growth="lucky", drop=True), step)
-            claimed = bounds.output_growth(
-                delta=DEFAULT.initial_scale, beta=DEFAULT.pattern_norm, alpha=DEFAULT.fraction, eta=DEFAULT.step_size,
-                t=step, m=DEFAULT.neurons,
-            )  # fmt: skip
-            found[f"t={step}"] = grown / grown.mean("seed") if on_law else grown / claimed
-        return stack(found, "at")
-
-    return take
+@lm.evidence("p1-default")
+def lucky_growth(data: xr.Dataset, on_bound: bool = False) -> xr.DataArray:
+    """Growth of W_O along (μ̄; q), mean over the lucky neurons; on_bound: put on δ(β²+1)αηt/(2m) with residuals."""
+    data = lm.cells(data, variant="intact")
+    lucky = data.output_growth.sel(growth="lucky", drop=True)
+    grown = {at: lm.at(lucky, data.step, float(at.removeprefix("t="))) for at in LINEAR}
+    return lm.stack({at: LINEAR[at] * v / v.mean("seed") if on_bound else v for at, v in grown.items()}, "at")
 
 
-def _convex(data: xr.Dataset) -> dict[str, xr.DataArray]:
+@lm.evidence("p1-default")
+def convex_growth(data: xr.Dataset, variant: str = "intact") -> dict[str, xr.DataArray]:
+    """Growth of W_O along (μ̄; ±q) of both signs: at two steps, its increments, and at the end."""
+    data = lm.cells(data, variant=variant)
     grown = data.output_growth.sel(growth=["plus", "minus"])
-    first, second = at_step(data, grown, 100), at_step(data, grown, 200)
+    first, second = (lm.at(grown, data.step, t) for t in (100, 200))
     return {
-        "positive": stack({"t=100": first, "t=200": second}, "at"),
+        "positive": lm.stack({"t=100": first, "t=200": second}, "at"),
         "convex": (second - first) / first,
-        "last": at_end(grown),
+        "last": lm.at_end(grown),
     }
 
 
-_READS = ("p1-default",)
-_SHUFFLED = "query labels shuffled"
-_PLANTED = "rows of W_O planted as (μ̄; sign(a_i) q) at every record"
+SHUFFLED = lm.Control("query labels shuffled", variant="shuffled")
+PLANTED = lm.Control("rows of W_O planted as (μ̄; sign(a_i) q) at every record", rows="planted")
+
+
+def _lucky_claim(name: str, sign: str, label: str, symbol: str) -> lm.Claim:
+    return lm.Claim(
+        f"p11-lucky-{name}",
+        "Lemma E.4.9",
+        "identity",
+        f"The lucky neurons of a {label} prompt are an eighth of all: the binomial p-value of their number in all "
+        "draws is above 0.001.",
+        lucky_chance(sign),
+        lm.stating(lm.at_least(0.001, strict=True)),
+        lm.Control("without the condition on the sign of a_i", sets="unsigned_lucky"),
+        formula=f"E|{symbol}|/m = 1/8",
+        source="derived",
+    )
+
 
 CLAIMS = (
-    Claim(
-        name="p8-large-neurons",
-        reference="Theorem 6.3.7",
-        kind="bound",
-        statement="A constant share of the neurons becomes large: between 0.5 and 0.85 of them, with a median norm at "
-        "least 3 times that of the others.",
-        reads=_READS,
-        evidence=of_default(_sizes),
-        judge=all_of(share=within(0.5, 0.85), ratio=at_least(3.0)),
-        controls=(Control(_SHUFFLED, of_default(_sizes, "shuffled")),),
+    learnt(
+        "p8-large-neurons",
+        "Theorem 6.3.7",
+        "bound",
+        "A constant share of the neurons becomes large: between 0.5 and 0.85 of them, with a median norm at least 3 "
+        "times that of the others.",
+        large_neurons(),
+        lm.all_of(share=lm.within(0.5, 0.85), ratio=lm.at_least(3.0)),
+        SHUFFLED,
     ),
-    Claim(
-        name="p9-feature-block",
-        reference="Proposition 6.4.5",
-        kind="limit",
-        statement="Large neurons point to the mean pattern: median cosine of the feature block with μ̄ at least 0.95.",
-        reads=_READS,
-        evidence=of_default(lambda data: _median_cosine(data, "feature_cosine")),
-        judge=at_least(0.95),
-        controls=(Control(_SHUFFLED, of_default(lambda data: _median_cosine(data, "feature_cosine"), "shuffled")),),
+    learnt(
+        "p9-feature-block",
+        "Proposition 6.4.5",
+        "limit",
+        "Large neurons point to the mean pattern: median cosine of the feature block with μ̄ at least 0.95.",
+        feature_cosine(),
+        lm.at_least(0.95),
+        SHUFFLED,
     ),
-    Claim(
-        name="p9-label-block",
-        reference="Proposition 6.4.5",
-        kind="limit",
-        statement="... and to their label: median cosine of the label block with sign(a_i) q at least 0.95, and all "
-        "signs right.",
-        reads=_READS,
-        evidence=of_default(_labels),
-        judge=all_of(median=at_least(0.95), signs=at_least(1.0, by="every")),
-        controls=(Control(_SHUFFLED, of_default(_labels, "shuffled")),),
+    learnt(
+        "p9-label-block",
+        "Proposition 6.4.5",
+        "limit",
+        "... and to their label: median cosine of the label block with sign(a_i) q at least 0.95, and all signs right.",
+        label_cosine(),
+        lm.all_of(median=lm.at_least(0.95), signs=lm.at_least(1.0, by="every")),
+        SHUFFLED,
     ),
-    Claim(
-        name="p10-harmless",
-        reference="Theorem 6.3.7",
-        kind="bound",
-        statement="Pruning small neurons is harmless: the hinge rises by at most 0.01 without the smallest 20 %, and "
-        "without exactly the small ones.",
-        reads=_READS,
-        evidence=of_default(_rise),
-        judge=at_most(0.01),
-        controls=(Control("largest first", of_default(lambda data: _rise(data, exchanged=True))),),
+    _lucky_claim("positive", "plus", "+1", "W_n"),
+    _lucky_claim("negative", "minus", "-1", "U_n"),
+    learnt(
+        "p12-own-active",
+        "Lemma E.4.10",
+        "bound",
+        "As stated: lucky neurons stay active on their prompt throughout training (at least 0.95 of them).",
+        least_active("own"),
+        lm.at_least(0.95),
+        PLANTED,
+        expected=lm.FAILS,
     ),
-    Claim(
-        name="p10-formula",
-        reference="Theorem 6.3.7, P10",
-        kind="comparison",
-        statement="Pruning a share R of neurons, random large ones, scales the output down: the hinge is max{0, 1 - "
-        "F(1 - Rm/|L|)} within 0.05.",
-        formula="hinge = max{0, 1 - F(1 - R m/|L|)}",
-        reads=_READS,
-        evidence=of_default(_formula("random large")),
-        judge=at_most(0.05, by="mean"),
-        controls=(Control("smallest first in place of random", of_default(_formula("smallest"))),),
+    learnt(
+        "p12-all-active",
+        "Lemma E.4.10",
+        "bound",
+        "As stated: from step 10 on all of W are active on every +1 prompt and all of U on every -1 prompt (at least "
+        "0.95 of them).",
+        least_active("all", since=10),
+        lm.at_least(0.95),
+        PLANTED,
+        expected=lm.FAILS,
     ),
-    Claim(
-        name="p10-order",
-        reference="Theorem 6.3.7",
-        kind="ordering",
-        statement="Smallest first costs no more than random large ones, and these no more than largest first, at "
-        "every rate.",
-        reads=_READS,
-        evidence=of_default(_order("smallest", "largest")),
-        judge=at_least(0.0),
-        controls=(Control("largest and smallest exchanged", of_default(_order("largest", "smallest"))),),
+    learnt(
+        "p14-sign",
+        "Lemma E.4.6",
+        "ordering",
+        "While attention grows, W_V moves towards the neurons of the label's sign: the mean coefficient on a_i > 0 is "
+        "positive.",
+        least_coefficient(),
+        lm.at_least(0.0, by="every", strict=True),
+        lm.Control("z negated in the formula", labels="negated"),
     ),
-    Claim(
-        name="p10-upper",
-        reference="(E.107)",
-        kind="bound",
-        statement="Without the small neurons the hinge is below the proof's bound (ε = 0.05).",
-        reads=_READS,
-        evidence=of_default(lambda data: data.large_hinge),
-        judge=at_most(UPPER),
-        controls=(Control("largest half pruned instead", of_default(_pruned("largest", ["0.5"]))),),
-    ),
-    Claim(
-        name="p10-lower",
-        reference="(E.109)",
-        kind="bound",
-        statement="Without a share R of neurons, random large ones, it is above the proof's bound (ε = 0.05).",
-        reads=_READS,
-        evidence=of_default(_pruned("random large")),
-        judge=at_least(LOWER),
-        controls=(Control("smallest first in place of random", of_default(_pruned("smallest"))),),
-    ),
-    *(
-        Claim(
-            name=f"p11-lucky-{name}",
-            reference="Lemma E.4.9",
-            kind="identity",
-            statement=f"The lucky neurons of a {label} prompt are an eighth of all (evidence: binomial p-value).",
-            formula=f"E|{symbol}|/m = 1/8",
-            reads=("p11-lucky",),
-            evidence=_lucky_p("lucky", sign),
-            judge=at_least(0.001, strict=True),
-            controls=(Control("without the condition on the sign of a_i", _lucky_p("unsigned_lucky", sign)),),
-        )
-        for name, sign, label, symbol in (("positive", "plus", "+1", "W_n"), ("negative", "minus", "-1", "U_n"))
-    ),
-    Claim(
-        name="p12-own-active",
-        reference="Lemma E.4.10",
-        kind="bound",
-        statement="As stated: lucky neurons stay active on their prompt throughout training (at least 0.95 of them).",
-        reads=_READS,
-        evidence=_least_active("own_active"),
-        judge=at_least(0.95),
-        expected=FAILS,
-        controls=(Control(_PLANTED, _least_active("planted_own_active"), HOLDS),),
-    ),
-    Claim(
-        name="p12-all-active",
-        reference="Lemma E.4.10",
-        kind="bound",
-        statement="As stated: from step 10 on all of W are active on every +1 prompt and all of U on every -1 prompt "
-        "(at least 0.95 of them).",
-        reads=_READS,
-        evidence=_least_active("all_active", since=10),
-        judge=at_least(0.95),
-        expected=FAILS,
-        controls=(Control(_PLANTED, _least_active("planted_all_active", since=10), HOLDS),),
-    ),
-    Claim(
-        name="p14-sign",
-        reference="Lemma E.4.6",
-        kind="ordering",
-        statement="While attention grows, W_V moves towards the neurons of the label's sign: the mean coefficient on "
-        "a_i > 0 is positive.",
-        reads=_READS,
-        evidence=of_default(lambda data: at_growth(data, data.value_coefficient.sel(sign="plus")).min("record")),
-        judge=at_least(0.0, by="every", strict=True),
-        controls=(
-            Control(
-                "z negated in the formula",
-                of_default(lambda data: at_growth(data, data.negated_value_coefficient.sel(sign="plus")).min("record")),
-            ),
-        ),
-    ),
-    Claim(
-        name="p14-coefficient",
-        reference="Lemma E.4.6",
-        kind="bound",
-        statement="As stated: that coefficient is of the order β²(1-γ)/m throughout (within a factor 3), and the one "
-        "on a_i < 0 at most 1/(β²+1) of it.",
+    learnt(
+        "p14-coefficient",
+        "Lemma E.4.6",
+        "bound",
+        "As stated: that coefficient is of the order β²(1-γ)/m throughout (within a factor 3), and the one on a_i < 0 "
+        "at most 1/(β²+1) of it.",
+        coefficient_order(),
+        lm.all_of(even=lm.at_least(1 / 3), others=lm.at_most(0.0)),
+        lm.Control("coefficients put on the law", on_law=True),
         formula="V_i ~ β²(1-γ_t)/m",
-        reads=_READS,
-        evidence=of_default(_coefficients(on_law=False)),
-        judge=all_of(even=at_least(1 / 3), others=at_most(0.0)),
-        expected=FAILS,
-        controls=(Control("coefficients put on the law", of_default(_coefficients(on_law=True)), HOLDS),),
+        expected=lm.FAILS,
     ),
-    Claim(
-        name="p14-coefficient-corrected",
-        reference="Lemma E.4.6, corrected",
-        kind="ordering",
-        statement="Corrected: it grows from step 100 on by a factor of at least 5, as neurons stop firing on both "
-        "labels.",
-        reads=_READS,
-        evidence=of_default(_coefficient_growth(exchanged=False)),
-        judge=at_least(5.0),
-        controls=(Control("the two exchanged", of_default(_coefficient_growth(exchanged=True))),),
+    learnt(
+        "p14-coefficient-corrected",
+        "Lemma E.4.6, corrected",
+        "ordering",
+        "Corrected: it grows from step 100 on by a factor of at least 5, as neurons stop firing on both labels.",
+        coefficient_growth(),
+        lm.at_least(5.0),
+        lm.Control("the two exchanged", reverse=True),
+        corrects="p14-coefficient",
     ),
-    Claim(
-        name="p15-linear",
-        reference="Lemma E.4.7",
-        kind="bound",
-        statement="As stated: W_O of lucky neurons grows at least linearly along (μ̄; q); at t = 50, 100, 200 by at "
-        "least a tenth of δ(β²+1)αηt/(2m) (evidence: growth over that).",
-        reads=_READS,
-        evidence=of_default(_linear(on_law=False)),
-        judge=at_least(0.1),
-        expected=FAILS,
-        controls=(Control("values put on the bound", of_default(_linear(on_law=True)), HOLDS),),
+    learnt(
+        "p15-linear",
+        "Lemma E.4.7",
+        "bound",
+        "As stated: W_O of lucky neurons grows at least linearly along (μ̄; q); at t = 50, 100, 200 by at least a "
+        "tenth of δ(β²+1)αηt/(2m).",
+        lucky_growth(),
+        lm.at_least({at: 0.1 * claimed for at, claimed in LINEAR.items()}),
+        lm.Control("values put on the bound", on_bound=True),
+        expected=lm.FAILS,
     ),
-    Claim(
-        name="p15-linear-corrected",
-        reference="Lemma E.4.7, corrected",
-        kind="ordering",
-        statement="Corrected: it grows for both signs, slowly at first and then faster (the increment over [100, 200] "
-        "is at least 1.5 times that over [0, 100]), to at least 0.05.",
-        reads=_READS,
-        evidence=of_default(_convex),
-        judge=all_of(positive=at_least(0.0, strict=True), convex=at_least(1.5), last=at_least(0.05)),
-        controls=(Control(_SHUFFLED, of_default(_convex, "shuffled")),),
+    learnt(
+        "p15-linear-corrected",
+        "Lemma E.4.7, corrected",
+        "ordering",
+        "Corrected: it grows for both signs, slowly at first and then faster (the increment over [100, 200] is at "
+        "least 1.5 times that over [0, 100]), to at least 0.05.",
+        convex_growth(),
+        lm.all_of(positive=lm.at_least(0.0, strict=True), convex=lm.at_least(1.5), last=lm.at_least(0.05)),
+        SHUFFLED,
+        corrects="p15-linear",
     ),
 )

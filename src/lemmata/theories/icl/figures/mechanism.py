@@ -1,124 +1,96 @@
-"""What is learnt: the default run, one prompt, growth along training, lucky neurons, heads, classes of patterns."""
+"""What is learnt: the default run (P1, P6 to P10, P12, P13, P15), and growth along training (figure 6.2)."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import xarray as xr
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from lemmata.lab.figures import BLUE, GREEN, GREY, ORANGE, PREDICTED, dodge, legend_below, panels, strip
-from lemmata.theories.icl.figures.common import ATTENTION, claim, error_scale, names, neuron_count, predict
-from lemmata.theories.icl.figures.diagram import prompt
-from lemmata.theories.icl.figures.growth import growth
-from lemmata.theories.icl.figures.learnt import default
+import lemmata as lm
+from lemmata import figures as draw
+from lemmata.theories.icl.figures import attention, neurons, pruning
 
-__all__ = ["classes", "default", "growth", "heads", "lucky", "prompt"]
+STEP = "training step $t$"
 
 
-def lucky(data: xr.Dataset) -> Figure:
-    """How many neurons of a random network are lucky for one prompt, over draws, beside the binomial laws."""
-    from scipy.stats import binom
-
-    figure, axes = panels(2, width=5.8, height=4.2)
-    m = neuron_count(data)
-    signs = (
-        ("plus", r"$|\mathcal{W}_n|$ of a $+1$ prompt", BLUE),
-        ("minus", r"$|\mathcal{U}_n|$ of a $-1$ prompt", ORANGE),
-    )
-    kinds = (
-        ("lucky", 1 / 8, "1/8", "lucky: both blocks agree and $a_i$ has the label's sign"),
-        ("unsigned_lucky", 1 / 4, "1/4", "control: without the condition on $a_i$"),
-    )
-    for ax, (name, share, words, title) in zip(axes, kinds, strict=True):
-        values = data[name]
-        top = int(np.nanmax(values.values)) if np.isfinite(values).any() else m
-        width = max(1, m // 100)
-        bins = (np.arange(0, top + 2 * width, width) - 0.5).tolist()
-        for sign, label, color in signs:
-            drawn = values.sel(sign=sign).values
-            drawn = drawn[np.isfinite(drawn)]
-            weights = np.full(drawn.size, 1 / max(drawn.size, 1))
-            mean = f", mean {drawn.mean() / m:.4f} $m$" if drawn.size else ""
-            ax.hist(drawn, bins, weights=weights, color=color, alpha=0.45, label=f"{label}{mean}")
-        for law, label, style in (
-            (share, f"exact: Binomial($m$, {words})", PREDICTED),
-            (0.375 - share, f"for comparison: Binomial($m$, {'1/4' if words == '1/8' else '1/8'})",
-             {"color": GREY, "linestyle": ":", "linewidth": 1.3}),
-        ):  # fmt: skip
-            k = np.arange(0, m + 1)
-            mass = width * binom.pmf(k, m, law)
-            ax.plot(k, mass, label=label, **style)
-        ax.set_xlim(0, 0.45 * m + 4)
-        ax.set_xlabel(f"lucky neurons of $m$ = {m:g}")
-        ax.set_ylabel(f"share of the {values.sizes['seed']} draws")
-        ax.set_title(title, fontsize=10)
-        legend_below(ax)
+def default(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
+    """What is solved and attended to; the attention maps; single neurons; pruning."""
+    figure, axes = draw.panels(8, rows=4, height=4.2)
+    intact, shuffled = (data.sel(variant=name) for name in ("intact", "shuffled"))
+    _solved(axes[0], data.sel(variant=["intact", "frozen", "shuffled"]), claims)
+    draw.paths(axes[1], data, "concentration_path", "variant")
+    draw.claimed(axes[1], claims["p7-concentration"], part="value", words=r"paper: $1-\Theta(M_1^{-C})$; claimed")
+    draw.from_zero(axes[1], 1.05)
+    words = r"attention on $\mathcal{N}_*$, unseen tasks"
+    draw.finish(axes[1], "attention on contexts with the query's pattern", words, STEP)
+    attention.entries(axes[2], intact, claims)
+    attention.updates(axes[3], intact, claims)
+    neurons.directions(axes[4], intact, shuffled, claims)
+    neurons.activity(axes[5], intact, claims)
+    neurons.growth(axes[6], intact, shuffled, claims)
+    pruning.in_domain(axes[7], intact, claims)
     return figure
 
 
-def heads(data: xr.Dataset) -> Figure:
-    """Concentration of both heads of every seed by start, before and after training; error and hinge."""
-    figure, (left, right) = panels(2, width=6.2, height=4.3)
-    words = {"independent": "independent $W_O$", "equal": "equal blocks of $W_O$", "frozen": "both heads frozen"}
-    starts = [str(start) for start in data.start.values]
-    seeds = data.sizes["seed"]
-    for i, start in enumerate(starts):
-        part = data.sel(start=start)
-        after = np.sort(part.concentration.transpose("seed", "head").values, axis=1)
-        before = part.initial_concentration.mean("head")
-        place = i + dodge(seeds, 0.5)
-        strip(left, i, before, GREY, "before training (both heads)" if i == 0 else None, width=0.25, markersize=3)
-        for j, (x, pair) in enumerate(zip(place, after, strict=True)):
-            first = i == 0 and j == 0
-            left.plot([x] * len(pair), pair, color=GREY, linewidth=0.8)
-            left.plot(x, pair[-1], "o", color=BLUE, markersize=5, label="better head of a seed" if first else None)
-            if len(pair) > 1:
-                left.plot(x, pair[0], "o", color=ORANGE, markersize=5, label="worse head" if first else None)
-        for name, color, x in (("unseen_error", BLUE, -0.18), ("unseen_hinge", ORANGE, 0.18)):
-            label = {"unseen_error": "sign error, unseen tasks", "unseen_hinge": "hinge loss, unseen tasks"}[name]
-            strip(right, i + x, part[name], color, label if i == 0 else None)
-    predict(left, 0.85, r"document: each head concentrates (claimed: $\geq$ 0.85)")
-    claim(left, 0.95, r"corrected: the better head $\geq$ 0.95")
-    left.set_ylim(0, 1.05)
-    left.set_ylabel(r"attention on $\mathcal{N}_*$ of one head, unseen tasks")
-    left.set_title("attention of both heads", fontsize=10)
-    predict(right, 0.005, r"document: unseen tasks solved (claimed: error $\leq$ 0.005)")
-    claim(right, 0.02, r"claimed: hinge $\leq$ 0.02")
-    error_scale(right)
-    right.set_ylabel("on unseen tasks, at the end")
-    right.set_title("error and hinge loss with two heads", fontsize=10)
-    for ax in (left, right):
-        names(ax, [words.get(start, start) for start in starts])
-        legend_below(ax)
+def _solved(ax: Axes, data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> None:
+    """Hinge loss and sign error on unseen tasks along training, and the hinge loss on seen ones."""
+    intact = data.sel(variant="intact")
+    draw.paths(ax, data, "unseen_hinge_path", "variant", "hinge loss, {}")
+    draw.paths(ax, intact, "seen_hinge_path", label="hinge loss, intact, seen tasks", color=draw.SKY, linestyle=":")
+    draw.paths(ax, intact, "unseen_error_path", label="sign error, intact", color=draw.PURPLE, linestyle="-.")
+    draw.claimed(ax, claims["p1-unseen-hinge"], words=r"paper: $O(\epsilon)$; claimed, hinge")
+    draw.claimed(ax, claims["p1-unseen-error"], words="claimed, sign error")
+    draw.loss_scale(ax)
+    draw.finish(ax, "unseen tasks along training", "hinge loss, sign error", STEP)
+
+
+def growth(data: xr.Dataset) -> Figure:
+    """Norms and projections, attention, and the path of some neurons in angle and norm (figure 6.2)."""
+    figure, axes = draw.panels(4, rows=2)
+    for kind, color, width in (("query", draw.BLUE, 4), ("key", draw.ORANGE, 1.6)):
+        vector = {"query": "$W_Qp_{query}$", "key": "$W_Kp_i$"}[kind]
+        for what, line in (("norm", "-"), ("projection", ":")):
+            words = f"norm of {vector}" if what == "norm" else f"{vector} along its pattern"
+            how = {"label": words, "color": color, "linestyle": line, "linewidth": width, "spread": ""}
+            draw.paths(axes[0], data, f"{kind}_{what}", **how)
+    start = float(data.query_projection.isel(record=0).mean())
+    draw.predicted(axes[0], start, "start of the latter; paper: all grow")
+    draw.from_zero(axes[0])
+    draw.finish(axes[0], "(a) queries and keys, and their own patterns", "mean over prompts, out of domain", STEP)
+    kinds = {"contexts with the query's pattern": data.attention_same, "other contexts": data.attention_other}
+    draw.paths(axes[1], data, lm.stack(kinds, "kind"), "kind")
+    draw.predicted(axes[1], 1.0, "paper: tend to 1 and 0")
+    draw.predicted(axes[1], 0.0, None)
+    draw.finish(axes[1], "(b) attention out of domain", "sum of attention", STEP)
+    # the first half of the neurons has a_i > 0, the second a_i < 0; the stored cosine is that with sign(a_i) q
+    sign = np.where(np.arange(data.sizes["shown"]) < data.sizes["shown"] // 2, 1, -1)
+    first = data.isel(seed=0)
+    label = first.shown_label_cosine * xr.DataArray(sign, dims="shown")
+    _turns(axes[2], first.shown_feature_cosine, first.shown_feature_norm, sign)
+    axes[2].axvline(0, label=r"paper: most turn to $\bar\mu$ and grow", **draw.PREDICTED)
+    across = r"angle of $r_{i,d_x}$ to $\bar\mu$ (degrees)"
+    draw.finish(axes[2], "(c) feature blocks of some neurons, first seed", r"norm $\|r_{i,d_x}\|$", across)
+    _turns(axes[3], label, first.shown_label_norm, sign)
+    for angle, words in ((0, r"paper: turn to $\mathrm{sign}(a_i)q$"), (180, None)):
+        axes[3].axvline(angle, label=words, **draw.PREDICTED)
+    across = r"angle of $r_{i,d_y}$ to $q$ (degrees)"
+    draw.finish(axes[3], "(d) label blocks of the same neurons", r"norm $\|r_{i,d_y}\|$", across)
     return figure
 
 
-def classes(data: xr.Dataset) -> Figure:
-    """Two patterns in each class: error beside the share of prompts without a match, and concentration."""
-    figure, (left, right) = panels(2, width=6.2, height=4.3)
-    cells = [(str(kind), str(test)) for test in data.test.values for kind in data.attention.values]
-    for i, (kind, test) in enumerate(cells):
-        part, (_, color) = data.sel(attention=kind, test=test), ATTENTION[kind]
-        strip(left, i - 0.15, part.unseen_error, color, f"sign error, {kind}" if i < 2 else None, width=0.1)
-        label = r"document: at most the prompts without a match, every seed" if i == 0 else None
-        strip(left, i + 0.2, part.unseen_no_match, GREEN, label, width=0.1)
-        label = "before training" if i == 0 else None
-        strip(right, i - 0.15, part.initial_concentration.isel(head=0), GREY, label, width=0.1)
-        label = f"after training, {kind}" if i < 2 else None
-        strip(right, i + 0.2, part.concentration.isel(head=0), color, label, width=0.1)
-    tests = [str(test) for test in data.test.values]
-    for i, (kind, test) in enumerate(cells):
-        if kind == "trained" and test == tests[-1]:
-            words = rf"claimed at $l_{{ts}}$ = {test}: $\leq$ 0.002"
-            left.plot([i - 0.4, i + 0.4], [0.002] * 2, label=words, **PREDICTED)
-    error_scale(left)
-    left.set_ylabel("share of unseen-task prompts")
-    left.set_title("errors beside prompts without a match", fontsize=10)
-    predict(right, 0.95, r"document: same mechanism (claimed: $\geq$ 0.95)")
-    right.set_ylim(0, 1.05)
-    right.set_ylabel(r"attention on $\mathcal{N}_*$, unseen tasks")
-    right.set_title("attention on contexts with the query's pattern", fontsize=10)
-    for ax in (left, right):
-        names(ax, [f"{kind}\n$l_{{ts}}$ = {test}" for kind, test in cells])
-        legend_below(ax)
-    return figure
+def _turns(ax: Axes, cosine: xr.DataArray, norm: xr.DataArray, sign: np.ndarray) -> None:
+    """The path of every neuron in angle and norm, from a bar to a mark."""
+    angles = np.degrees(np.arccos(np.clip(cosine.transpose("shown", "record").values, -1, 1)))
+    norms = norm.transpose("shown", "record").values
+    for group, color, marker in ((1, draw.BLUE, "^"), (-1, draw.RED, "v")):
+        for i in np.flatnonzero(sign == group):
+            ax.plot(angles[i], norms[i], color=color, marker=marker, markevery=[-1], markersize=7, linewidth=1)
+            ax.plot(angles[i, :1], norms[i, :1], "|", color="black", markersize=7)
+        ax.plot([], [], marker, color=color, markersize=7, label=f"end, $a_i{'>' if group > 0 else '<'}0$")
+    ax.plot([], [], "|", color="black", markersize=7, label="start")
+    ax.set_xlim(-8, 188)
+    ax.set_xticks(range(0, 181, 45))
+    draw.log_y(ax)

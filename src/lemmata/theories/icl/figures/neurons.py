@@ -1,4 +1,4 @@
-"""Panels of the default run about single neurons: norms, directions, pruning."""
+"""Neurons: lucky ones of a random network (P11), and panels of the default run: directions, activity, growth."""
 
 from __future__ import annotations
 
@@ -7,103 +7,90 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
-from lemmata.lab.errors import UserError
-from lemmata.lab.figures import BLUE, GREY, ORANGE, PREDICTED, dodge, from_zero, strip
-from lemmata.lab.measures import at_end
-from lemmata.theories.icl.bounds import pruning_lower, pruning_upper
-from lemmata.theories.icl.figures.common import DEFAULT, ORDERS, along, error_scale, predict, stated, summary
+import lemmata as lm
+from lemmata import figures as draw
+from lemmata.lab.judges import level_of
+from lemmata.theories.icl import bounds
+from lemmata.theories.icl.measures import DEFAULT, own_entries
 
-EPSILON = 0.05
-"""ε of the proof-level pruning bounds."""
-
-
-def norms(ax: Axes, data: xr.Dataset, shuffled: xr.Dataset) -> None:
-    """Histogram of the norms of all neurons, large and small, with share and ratio; with shuffled labels beside it."""
-    values, large = at_end(data.neuron_norm).values.ravel(), at_end(data.large).values.ravel() > 0
-    known = np.isfinite(values)
-    values, large = values[known], large[known]
-    if values.size:
-        bins = np.linspace(0, 1.02 * values.max(), 41).tolist()
-        weight = np.full(values.size, 1 / values.size)
-        share, ratio = at_end(data.large_share), at_end(data.norm_ratio)
-        ax.hist(values[large], bins, weights=weight[large], color=BLUE, alpha=0.75,
-                label=rf"large: share {stated(share)} (claimed: in [0.5, 0.85])")  # fmt: skip
-        ax.hist(values[~large], bins, weights=weight[~large], color=ORANGE, alpha=0.75,
-                label=f"small; ratio of medians {stated(ratio)}")  # fmt: skip
-        if str(shuffled.variant.values) != str(data.variant.values):
-            other = at_end(shuffled.neuron_norm).values.ravel()
-            other = other[np.isfinite(other)]
-            words = f"control, shuffled query labels: ratio {stated(at_end(shuffled.norm_ratio))}"
-            weights = np.full(other.size, 1 / max(other.size, 1))
-            ax.hist(other, bins, weights=weights, histtype="step", color=GREY, label=words)
-        if (~large).any():
-            line = 3 * float(np.median(values[~large]))
-            ax.axvline(line, label=r"claimed: median of large $\geq$ 3 $\times$ that of small", **PREDICTED)
-    ax.set_yscale("symlog", linthresh=0.1)
-    ax.set_yticks([0, 0.05, 0.1, 1], ["0", "0.05", "0.1", "1"])
-    ax.set_ylim(0, 1.2)
-    ax.set_xlabel(r"norm $\|r_i\|$ at the end (all neurons of all seeds)")
-    ax.set_ylabel("share of the neurons")
-    ax.set_title("norms of the neurons, large and small (Otsu)")
+READ = (50, 100, 200)
+"""The steps at which linear growth is claimed."""
 
 
-def cosines(ax: Axes, variants: Mapping[str, xr.Dataset]) -> None:
-    """Cosines of the large neurons with the mean pattern and with the label direction of their sign."""
-    colors = (BLUE, ORANGE, GREY)
-    groups = (
-        ("feature_cosine", "median", r"median of" "\n" r"$\cos(r_{i,d_x},\bar\mu)$"),
-        ("label_cosine", "median", r"median of" "\n" r"$\cos(r_{i,d_y},\mathrm{sign}(a_i)q)$"),
-        ("label_cosine", "min", "the same,\nsmallest"),
+def lucky(data: xr.Dataset) -> Figure:
+    """How many neurons of a random network are lucky for one prompt, over draws, beside the binomial laws."""
+    from scipy.stats import binom
+
+    figure, axes = draw.panels(2)
+    m = int(data.width.max().fillna(DEFAULT.neurons))
+    kinds = (
+        ("lucky", 1 / 8, "lucky: both blocks agree, $a_i$ has the label's sign"),
+        ("unsigned_lucky", 1 / 4, "control: without the condition on $a_i$"),
     )
-    for (words, data), color, x in zip(variants.items(), colors, dodge(len(variants)), strict=False):
-        large = at_end(data.large) > 0
-        for i, (name, how, _) in enumerate(groups):
-            values = getattr(at_end(data[name]).where(large), how)("neuron")
-            strip(ax, i + x, values, color, f"{words} (every seed)" if i == 0 else None, width=0.07)
-    predict(ax, 0.95, r"document: $\to1$ (claimed: medians $\geq$ 0.95)")
-    ax.axhline(0, color=GREY, linewidth=0.8)
-    ax.set_xticks(range(len(groups)), [words for *_, words in groups], fontsize=8)
+    count, bins = np.arange(m + 1), (np.arange(0, m, max(1, m // 100)) - 0.5).tolist()
+    for ax, (name, share, title) in zip(axes, kinds, strict=True):
+        for sign, label, color in (("plus", "+1", draw.BLUE), ("minus", "−1", draw.RED)):
+            drawn = data[name].sel(sign=sign).dropna("seed").values
+            if drawn.size:
+                words = f"prompts with label {label}: mean {drawn.mean() / m:.4f} $m$"
+                ax.hist(drawn, bins, density=True, color=color, alpha=0.4, label=words)
+        draw.predicted(ax, binom.pmf(count, m, share), f"exact: Binomial($m$, {share:g})", count)
+        other = 3 / 8 - share
+        draw.predicted(ax, binom.pmf(count, m, other), f"to compare: Binomial($m$, {other:g})", count, **draw.CLAIMED)
+        ax.set_xlim(0, 0.45 * m + 4)
+        draw.finish(ax, title, f"density of the {data.sizes['seed']} draws", f"lucky neurons of $m$ = {m}")
+    return figure
+
+
+def directions(ax: Axes, data: xr.Dataset, shuffled: xr.Dataset, claims: Mapping[str, lm.Claim]) -> None:
+    """Norm and direction of every neuron of one seed at the end, large and small, with shuffled labels beside them."""
+    share, ratio = (draw.stated(lm.at_end(data[name])) for name in ("large_share", "norm_ratio"))
+    blocks = (("feature_cosine", "o", r"$\bar\mu$"), ("label_cosine", "^", r"$\mathrm{sign}(a_i)q$"))
+    last = lm.at_end(data.neuron_norm).isel(seed=0)
+    for name, marker, to in blocks:
+        for large, color in ((1, draw.BLUE), (0, draw.ORANGE)):
+            chosen = lm.at_end(data.large).isel(seed=0) == large
+            cosine = lm.at_end(data[name]).isel(seed=0).where(chosen)
+            words = f"{'large' if large else 'small'} neurons, to {to}"
+            ax.plot(last, cosine, marker, color=color, markersize=3.5, alpha=0.6, label=words)
+    control = (lm.at_end(shuffled[name]).isel(seed=0) for name in ("neuron_norm", "feature_cosine"))
+    ax.plot(*control, "x", color=draw.GREY, markersize=3.5, alpha=0.6, label=r"control: shuffled labels, to $\bar\mu$")
+    draw.claimed(ax, claims["p9-feature-block"], words="paper: large ones to 1; claimed")
     ax.set_ylim(-1.1, 1.1)
-    ax.set_ylabel("cosine, large neurons, at the end")
-    ax.set_title("directions of the large neurons")
+    title = f"neurons (first seed): share of large {share},\nratio of median norms {ratio}"
+    draw.finish(ax, title, "cosine of a block", r"norm $\|r_i\|$ at the end")
 
 
-def pruning(ax: Axes, data: xr.Dataset, what: str) -> None:
-    """Hinge loss or sign error after pruning by order and rate; for the hinge with the formula and the bounds."""
-    rates = data.rate.values.astype(float)
-    for name, (words, color) in ORDERS.items():
-        along(ax, rates, data[f"pruned_{what}"].sel(order=name), words, color)
-    share = data.pruned_large_share
-    small = 1 - summary(share)[0]
-    cost = summary(data[f"large_{what}"])[0]
-    ax.plot(small, cost, "D", color="black", markersize=5, label=r"exactly the small neurons $\mathcal{L}^c$")
-    if what == "hinge":
-        rate = xr.DataArray(rates, dims="rate")
-        formula = np.maximum(0, 1 - data.unseen_margin * (1 - rate / share)).where(rate <= share)
-        words = r"formula, random large: $\max\{0,1-\bar F(1-Rm/|\mathcal{L}|)\}$"
-        ax.plot(rates, summary(formula)[0], label=words, **PREDICTED)
-        _bounds(ax, rates, float(small), data.sizes["pattern"])
-        from_zero(ax)
-        ax.set_ylabel("hinge loss, unseen tasks")
-        ax.set_title("hinge loss after pruning")
-    else:
-        predict(ax, 0.0, "document: speaks of the hinge only")
-        error_scale(ax)
-        ax.set_ylabel("sign error, unseen tasks")
-        ax.set_title("sign error after pruning")
-    ax.set_xlabel("share $R$ of all neurons that is pruned")
+def activity(ax: Axes, data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> None:
+    """Shares of lucky neurons that are active, measured and with planted rows of W_O."""
+    kinds = {"own_active": "each on its prompt", "all_active": r"$\mathcal{W}$ on all $+1$, $\mathcal{U}$ on all $-1$"}
+    shares = lm.stack({words: data[name] for name, words in kinds.items()}, "kind")
+    planted = lm.stack({words: data[f"planted_{name}"] for name, words in kinds.items()}, "kind")
+    draw.paths(ax, data, shares, "kind")
+    draw.paths(ax, data, planted.mean("kind"), label="control: rows of $W_O$ planted", color=draw.GREY, linestyle="-.")
+    draw.claimed(ax, claims["p12-own-active"], words="paper: all; claimed")
+    draw.from_zero(ax, 1.05)
+    draw.finish(ax, "do lucky neurons stay active?", "share of (neuron, prompt) pairs active", "training step $t$")
 
 
-def _bounds(ax: Axes, rates: np.ndarray, small: float, patterns: int) -> None:
-    """The bounds of the proof with all constants, where they exist and say something."""
-    shares = {"alpha": DEFAULT.fraction, "alpha_test": DEFAULT.test_fraction, "M1": patterns, "eps": EPSILON}
-    try:
-        lower, upper = pruning_lower(R=rates, **shares), float(pruning_upper(**shares))
-    except UserError:
-        return
-    says = np.where(lower > 0, lower, np.nan)
-    words = rf"document (E.109): random large at least, $\epsilon$ = {EPSILON}"
-    ax.plot(rates, says, color="black", linestyle=":", linewidth=1, label=words)
-    label = rf"document (E.107): without $\mathcal{{L}}^c$ at most {upper:.2f}"
-    ax.plot(small, upper, "v", color="black", markersize=6, label=label)
+def growth(ax: Axes, data: xr.Dataset, shuffled: xr.Dataset, claims: Mapping[str, lm.Claim]) -> None:
+    """Growth of W_O along (μ̄; ±q) by group, and the linear lower bound of the paper."""
+    groups = {"lucky": "lucky", "plus": "positive", "minus": "negative"}
+    grown = data.output_growth.assign_coords(growth=[groups[str(name)] for name in data.growth.values])
+    draw.paths(ax, data, grown, "growth", "{} neurons")
+    control = shuffled.output_growth.sel(growth="plus")
+    draw.paths(ax, shuffled, control, label="control: shuffled labels", color=draw.GREY, linestyle="-.")
+    t = data.step.mean("seed")
+    delta = float(own_entries(data.key_patterns.isel(record=0)).mean())
+    scales = {"beta": DEFAULT.pattern_norm, "alpha": DEFAULT.fraction, "eta": DEFAULT.step_size}
+    law = bounds.output_growth(delta=delta, t=t, m=data.sizes["neuron"], **scales)
+    draw.predicted(ax, law, r"paper: $\geq\delta(\beta^2+1)\alpha\eta t/(2m)$", t)
+    steps = [step for step in READ if step <= t.max()]
+    least = [level_of(claims["p15-linear"].judge, label=f"t={step}")[0] for step in steps]
+    draw.predicted(ax, least, "claimed: at least a tenth of it", steps, **draw.CLAIMED)
+    draw.claimed(ax, claims["p15-linear-corrected"], part="last", words="corrected, at the end")
+    draw.loss_scale(ax)
+    ax.set_ylim(bottom=-1e-3)
+    draw.finish(ax, "growth of the output layer", r"mean $(W_O^{(t)}-W_O^{(0)})(\bar\mu;\pm q)$", "training step $t$")

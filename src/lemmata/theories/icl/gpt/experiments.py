@@ -2,43 +2,38 @@
 
 from __future__ import annotations
 
-from typing import Any
+import functools
 
-from lemmata.theories.icl.experiments.common import TINY, experiment
+import lemmata as lm
+from lemmata.theories.icl.experiments import TINY_PROMPTS
 from lemmata.theories.icl.gpt import figures
 from lemmata.theories.icl.gpt.setting import GptSetting
 from lemmata.theories.icl.gpt.training import contexts_gpt, shift_gpt
 
-_QUICK = {"steps": 600, "record_every": 150, "records": 5, "test_prompts": 1200}
-_MODEL: dict[str, Any] = {
-    "smoke": {"record_every": 3},
-    "paper": {"steps": 10_000, "record_every": 2500, "test_prompts": 2400},
-    "paper_seeds": 5,
-    "kind": GptSetting,
-    "tiny": {**TINY, "width": 8, "blocks": 2, "heads": 2},
-}
+experiment = functools.partial(
+    lm.experiment,
+    kind=GptSetting,
+    setting={"steps": 600, "record_every": 150, "records": 5, "test_prompts": 1200},
+    seeds=2,
+    tiny={**TINY_PROMPTS, "width": 8, "blocks": 2, "heads": 2},
+    smoke={"record_every": 3},
+    paper={"steps": 10_000, "record_every": 2500, "test_prompts": 2400},
+    paper_seeds=5,
+)
 
 EXPERIMENTS = (
     experiment(
         "f63a-gpt-shift",
-        "Theorem 6.3.4, Figure 6.3(A)",
-        "Does a GPT-2-style model work on new patterns, by their coefficient sum S_1 and by the amplitude K'?",
-        figures.shift,
-        _QUICK,
-        {},
-        2,
+        reference="Theorem 6.3.4, Figure 6.3(A)",
+        question="Does a GPT-2-style model work on new patterns, by their coefficient sum S_1 and by the amplitude K'?",
         simulation=shift_gpt,
-        **_MODEL,
+        plot=figures.shift,
     ),
     experiment(
         "f63b-gpt-contexts",
-        "Theorem 6.3.3, Figure 6.3(B)",
-        "How long must a prompt be for a GPT-2-style model that has been trained at one length only?",
-        figures.contexts,
-        _QUICK,
-        {},
-        2,
+        reference="Theorem 6.3.3, Figure 6.3(B)",
+        question="How long must a prompt be for a GPT-2-style model that has been trained at one length only?",
         simulation=contexts_gpt,
-        **_MODEL,
+        plot=figures.contexts,
     ),
 )

@@ -8,17 +8,17 @@ from __future__ import annotations
 import jax
 from jaxtyping import Array, Float
 
-from lemmata.lab.simulation import piece, stream
+import lemmata as lm
 from lemmata.networks.causal import Causal, draw_causal, forward
 from lemmata.theories.icl.data import Prompts
 from lemmata.theories.icl.gpt.setting import GptSetting
 
 
-@piece("dimension", "label_dimension", "width", "blocks", "rows", "positions", once=True)
+@lm.piece("dimension", "label_dimension", "width", "blocks", "rows", "positions", once=True)
 def initialise(problem: GptSetting, key: jax.Array) -> Causal:
     """The initial network; it reads columns of d_x + d_y numbers."""
     return draw_causal(
-        stream(key, "init"),
+        lm.stream(key, "init"),
         inputs=problem.dimension + problem.label_dimension,
         outputs=1,
         width=problem.width,
@@ -31,5 +31,5 @@ def initialise(problem: GptSetting, key: jax.Array) -> Causal:
 def answers(network: Causal, prompts: Prompts, heads: int, positions: str) -> Float[Array, " prompts"]:
     """F(P): what the network says after the query."""
     tokens, weight = prompts.columns()
-    found, _ = forward(network, tokens, heads=heads, positions=positions, weight=weight)
-    return found[:, -1, 0]
+    outputs, _ = forward(network, tokens, heads=heads, positions=positions, mask=weight)
+    return outputs[:, -1, 0]

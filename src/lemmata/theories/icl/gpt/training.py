@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -12,39 +13,17 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float
 
-from lemmata.lab import batches
-from lemmata.lab.errors import UserError
-from lemmata.lab.simulation import Variable, piece, simulation, stream
-from lemmata.lab.training import Run, descent, loop, record_steps
+import lemmata as lm
 from lemmata.networks.causal import Causal
-from lemmata.theories.icl.data import (
-    Patterns,
-    Prompts,
-    Tasks,
-    World,
-    all_tasks,
-    draw_prompts,
-    draw_world,
-    out_of_domain,
-    unseen,
-)
+from lemmata.theories.icl import data
+from lemmata.theories.icl.data import Patterns, Prompts, Tasks, World
 from lemmata.theories.icl.gpt.network import answers, initialise
 from lemmata.theories.icl.gpt.setting import GptSetting, too_few_rows
+from lemmata.theories.icl.patterns import reference_family, require_family
 from lemmata.theories.icl.probes import LOSS, judge_margins, mean_where
-from lemmata.theories.icl.prompts import (
-    SEEN,
-    SHIFTED,
-    UNSEEN,
-    shifted_prompts,
-    testing_prompts,
-    training_prompts,
-    watched_prompts,
-)
-from lemmata.theories.icl.shift import reference_family, require_shift
-from lemmata.theories.icl.variations import words
 
 AMPLITUDES = (0.5, 5.0)
-"""K': the largest amplitude that training shows, and the one that the document states (9.18)."""
+"""K': the largest amplitude that training shows, and the one that the paper states (9.18)."""
 BRANCHES = {"A": -1, "B": 1}
 TURNS = tuple(range(0, 181, 15))
 """Degrees from 45: θ = 45 - turn on branch A, 45 + turn on branch B, with the same S_1."""
@@ -57,14 +36,8 @@ CHUNK = 50
 """Prompts that are tested at once, about: 1200 at once take twice as long, as they leave the caches."""
 
 
-@piece("watch_prompts", "watch_contexts", once=True)
-def draw_watched(problem: GptSetting, key: jax.Array, world: World) -> Prompts:
-    """The prompts of unseen tasks that are looked at along training."""
-    return watched_prompts(problem, key, world)
-
-
-@piece("batch", "context_room", "records", "heads", "positions")
-def train(problem: GptSetting, key: jax.Array, network: Causal, world: World, watched: Prompts) -> Run:
+@lm.piece("batch", "context_capacity", "records", "heads", "positions")
+def train(problem: GptSetting, key: jax.Array, network: Causal, world: World, watched: Prompts) -> lm.Run:
     """Adam on the hinge loss of a fresh batch at every step."""
 
     def batch_hinge(network: Causal, prompts: Prompts) -> Array:
@@ -73,11 +46,11 @@ def train(problem: GptSetting, key: jax.Array, network: Causal, world: World, wa
     def probe(state: Any, previous: Any) -> dict[str, Array]:
         return {"watch_hinge": batch_hinge(state.parameters, watched)}
 
-    fresh = batches.fresh(
-        stream(key, "batch"), lambda step_key: training_prompts(problem, step_key, world, problem.batch)
+    draw = partial(data.training_prompts, problem, world=world, count=problem.batch)
+    start, step = lm.descent(
+        jax.grad(batch_hinge), optax.adam(problem.step_size), lm.fresh(lm.stream(key, "batch"), draw)
     )
-    start, step = descent(jax.grad(batch_hinge), optax.adam(problem.learning_rate), fresh)
-    return loop(step, start(network), probe, record_steps(problem.steps, problem.records, problem.record_every))
+    return lm.loop(step, start(network), probe, lm.record_steps(problem.steps, problem.records, problem.record_every))
 
 
 def margins(problem: GptSetting, network: Causal, prompts: Prompts) -> Float[Array, " prompts"]:
@@ -85,8 +58,8 @@ def margins(problem: GptSetting, network: Causal, prompts: Prompts) -> Float[Arr
     count = prompts.label.shape[0]
     parts = math.gcd(count, max(1, count // CHUNK))  # equal parts, also of awkward numbers
     split = jax.tree.map(lambda leaf: leaf.reshape(parts, count // parts, *leaf.shape[1:]), prompts)
-    found = jax.lax.map(lambda some: answers(network, some, problem.heads, problem.positions), split)
-    return prompts.label * found.reshape(count)
+    outputs = jax.lax.map(lambda some: answers(network, some, problem.heads, problem.positions), split)
+    return prompts.label * outputs.reshape(count)
 
 
 def scores(margin: Float[Array, " prompts"]) -> dict[str, Array]:
@@ -94,27 +67,30 @@ def scores(margin: Float[Array, " prompts"]) -> dict[str, Array]:
     return {name: jnp.mean(values) for name, values in judge_margins(margin).items()}
 
 
-@piece("test_prompts", "test_context_room", "test_mode", "heads", "positions", once=True)
+@lm.piece("test_prompts", "test_capacity", "test_mode", "heads", "positions", once=True)
 def try_tasks(problem: GptSetting, key: jax.Array, network: Causal, world: World) -> dict[str, Array]:
     """In domain: seen and unseen tasks, in one pass."""
-    both = [testing_prompts(problem, key, world, which) for which in (SEEN, UNSEEN)]
+    both = [data.testing_prompts(problem, key, world, which) for which in (data.SEEN, data.UNSEEN)]
     margin = margins(problem, network, jax.tree.map(lambda *leaves: jnp.concatenate(leaves), *both))
     parts = zip(("seen", "unseen"), jnp.split(margin, 2), strict=True)
     return {f"{name}_{what}": value for name, part in parts for what, value in scores(part).items()}
 
 
-@piece("test_prompts", "test_context_room", "test_mode", "patterns", "irrelevant", "dimension", "heads", "positions",
-       once=True)  # fmt: skip
+@lm.piece(
+    "test_prompts", "test_capacity", "test_mode", "patterns", "irrelevant", "dimension", "heads", "positions", once=True
+)
 def try_shifts(problem: GptSetting, key: jax.Array, network: Causal, world: World) -> dict[str, Array]:
     """The same draws at every angle and amplitude: error and hinge, in total and by the query's pattern."""
     m, dimension = problem.patterns, problem.dimension
-    require_shift(m, problem.irrelevant)
+    require_family(m, problem.irrelevant)
     families = [reference_family(m, dimension, 45 + side * turn) for side in BRANCHES.values() for turn in TURNS]
     odr, odi = jnp.asarray(np.stack([odr for odr, _ in families])), families[0][1]
 
     def one(cell: tuple[Array, Array]) -> dict[str, Array]:
         coefficients, amplitude = cell
-        prompts = shifted_prompts(problem, key, world, out_of_domain(world.basis, coefficients, odi, amplitude))
+        prompts = data.shifted_prompts(
+            problem, key, world, data.out_of_domain(world.basis, coefficients, odi, amplitude)
+        )
         margin = margins(problem, network, prompts)
         own = [prompts.query_pattern == j for j in range(ODR)]
         each = judge_margins(margin)
@@ -128,29 +104,28 @@ def try_shifts(problem: GptSetting, key: jax.Array, network: Causal, world: Worl
     return {name: value.reshape(*shape, *value.shape[1:]) for name, value in jax.lax.map(one, cells).items()}
 
 
-@piece("test_prompts", "test_mode", "patterns", "irrelevant", "heads", "positions", "rows", once=True)
+@lm.piece("test_prompts", "test_mode", "patterns", "irrelevant", "heads", "positions", "rows", once=True)
 def try_contexts(problem: GptSetting, key: jax.Array, network: Causal, world: World) -> dict[str, Array]:
     """Every fraction and length, in domain (unseen tasks) and out of domain; several lengths fill the same room."""
-    require_shift(problem.patterns, problem.irrelevant)
+    require_family(problem.patterns, problem.irrelevant)
     if problem.positions == "learned" and problem.rows <= max(LENGTHS):
-        raise UserError(too_few_rows(problem.rows, "a tested length", max(LENGTHS)))
-    known, new = (jax.random.fold_in(stream(key, "test"), which) for which in (UNSEEN, SHIFTED))
-    shifted = out_of_domain(world.basis, problem.shift_relevant, problem.shift_irrelevant, 1.0)
-    inside = known, world.patterns, unseen(problem, world.roles)
-    outside = new, shifted, all_tasks(shifted.relevant.shape[1])
+        raise lm.UserError(too_few_rows(problem.rows, "a tested length", max(LENGTHS)))
+    in_key, out_key = (jax.random.fold_in(lm.stream(key, "test"), which) for which in (data.UNSEEN, data.SHIFTED))
+    shifted = data.out_of_domain(world.basis, problem.shift_relevant, problem.shift_irrelevant, 1.0)
+    inside = in_key, world.patterns, data.unseen(problem, world.roles)
+    outside = out_key, shifted, data.all_tasks(shifted.relevant.shape[1])
 
     def one(room: int, cell: dict[str, Array]) -> dict[str, Array]:
         def draw(key: jax.Array, patterns: Patterns, tasks: Tasks) -> Prompts:
-            prompts = draw_prompts(
-                jax.random.fold_in(key, cell["number"]), patterns._replace(amplitude=cell["amplitude"]), world.q, tasks,
-                cell["fraction"], cell["length"], count=problem.test_prompts, room=room, mode=problem.test_mode,
-            )  # fmt: skip
+            key, patterns = jax.random.fold_in(key, cell["number"]), patterns._replace(amplitude=cell["amplitude"])
+            sizes: Any = {"count": problem.test_prompts, "room": room, "mode": problem.test_mode}
+            prompts = data.draw_prompts(key, patterns, world.q, tasks, cell["fraction"], cell["length"], **sizes)
             # roles are as wide as there are patterns, and a condition needs equal shapes
             return prompts._replace(roles=jnp.zeros((problem.test_prompts, 0)))
 
         prompts = jax.lax.cond(cell["domain"] > 0, lambda: draw(*outside), lambda: draw(*inside))
-        found = scores(margins(problem, network, prompts))
-        return found | {"no_match": jnp.mean(~jnp.any(prompts.matches(), axis=1) * 1.0)}
+        scored = scores(margins(problem, network, prompts))
+        return scored | {"no_match": jnp.mean(~jnp.any(prompts.matches(), axis=1) * 1.0)}
 
     def together(lengths: tuple[int, ...]) -> dict[str, Array]:
         shape = len(DOMAINS), len(FRACTIONS), len(lengths)
@@ -162,64 +137,70 @@ def try_contexts(problem: GptSetting, key: jax.Array, network: Causal, world: Wo
             "fraction": jnp.asarray(FRACTIONS)[fraction],
             "length": jnp.asarray(lengths)[length],
         }
-        found = jax.lax.map(partial(one, max(lengths)), jax.tree.map(jnp.asarray, cells))
-        return {name: value.reshape(shape) for name, value in found.items()}
+        tested = jax.lax.map(partial(one, max(lengths)), jax.tree.map(jnp.asarray, cells))
+        return {name: value.reshape(shape) for name, value in tested.items()}
 
-    parts = [together(lengths) for lengths in (LENGTHS[:3], LENGTHS[3:])]
-    return {name: jnp.concatenate([part[name] for part in parts], axis=2) for name in parts[0]}
+    rooms = [together(lengths) for lengths in (LENGTHS[:3], LENGTHS[3:])]
+    return {name: jnp.concatenate([room[name] for room in rooms], axis=2) for name in rooms[0]}
 
 
 def train_and_test(problem: GptSetting, key: jax.Array) -> tuple[World, Causal, dict[str, Array]]:
     """Draw everything and train: the world, the trained network, and what both experiments say of the run."""
-    world = draw_world(problem, key)
-    run = train(problem, key, initialise(problem, key), world, draw_watched(problem, key, world))
+    world = data.draw_world(problem, key)
+    run = train(problem, key, initialise(problem, key), world, data.draw_exact(problem, key, world))
     trained: Causal = run.state.parameters
-    path = {**run.records, "step": run.step, "last_step": run.last_step, "diverged": run.diverged}
-    return world, trained, path | try_tasks(problem, key, trained, world)
+    return world, trained, run.results() | try_tasks(problem, key, trained, world)
 
 
 _RUN = (
-    Variable("step", ("record",), "t", "training step of the record"),
-    Variable("watch_hinge", ("record",), "", "hinge loss on the watched unseen-task exact prompts"),
-    Variable("last_step", (), "", "last step that was trained"),
-    Variable("diverged", (), "", "1 if training left the finite numbers and was frozen"),
-    Variable("seen_error", (), "", "sign error on seen tasks"),
-    Variable("seen_hinge", (), "", "hinge loss on seen tasks"),
-    Variable("unseen_error", (), "", "sign error on unseen tasks"),
-    Variable("unseen_hinge", (), "", "hinge loss on unseen tasks"),
+    *lm.RUN,
+    lm.Variable("watch_hinge", ("record",), "", "hinge loss on the watched unseen-task exact prompts"),
+    lm.Variable("seen_error", (), "", "sign error on seen tasks"),
+    lm.Variable("seen_hinge", (), "", "hinge loss on seen tasks"),
+    lm.Variable("unseen_error", (), "", "sign error on unseen tasks"),
+    lm.Variable("unseen_hinge", (), "", "hinge loss on unseen tasks"),
 )
+
+
+def numbers(values: Sequence[float]) -> tuple[str, ...]:
+    """Labels of a dimension."""
+    return tuple(f"{value:g}" for value in values)
+
+
 _SHIFT = ("odi_amplitude", "branch", "turn")
-_QUERY = (*_SHIFT, "odr")
+_QUERY = (*_SHIFT, "odr_pattern")
 
 
-@simulation(
-    Variable("shift_error", _SHIFT, "", "sign error out of domain"),
-    Variable("shift_hinge", _SHIFT, "", "hinge loss out of domain"),
-    Variable("query_error", _QUERY, "", "sign error by the query's pattern", True),
-    Variable("query_hinge", _QUERY, "", "hinge loss by the query's pattern", True),
+@lm.simulation(
+    lm.Variable("shift_error", _SHIFT, "", "sign error out of domain"),
+    lm.Variable("shift_hinge", _SHIFT, "", "hinge loss out of domain"),
+    lm.Variable("query_error", _QUERY, "", "sign error by the query's pattern", True),
+    lm.Variable("query_hinge", _QUERY, "", "hinge loss by the query's pattern", True),
     *_RUN,
     labels={
-        "odi_amplitude": words(AMPLITUDES), "branch": tuple(BRANCHES), "turn": words(TURNS),
-        "odr": ("μ'_1", "μ'_2", "μ'_3"),
+        "odi_amplitude": numbers(AMPLITUDES),
+        "branch": tuple(BRANCHES),
+        "turn": numbers(TURNS),
+        "odr_pattern": ("μ'_1", "μ'_2", "μ'_3"),
     },
-)  # fmt: skip
+)
 def shift_gpt(problem: GptSetting, key: jax.Array, prepared: None = None) -> dict[str, Array]:
     """Train once, test at every angle of the reference family and both amplitudes (figure 6.3(A))."""
-    world, trained, found = train_and_test(problem, key)
-    return found | try_shifts(problem, key, trained, world)
+    world, trained, results = train_and_test(problem, key)
+    return results | try_shifts(problem, key, trained, world)
 
 
 _CELL = ("domain", "test_alpha", "length")
 
 
-@simulation(
-    Variable("error", _CELL, "", "sign error: in domain on unseen tasks, out of domain at both amplitudes"),
-    Variable("hinge", _CELL, "", "hinge loss on the same prompts"),
-    Variable("no_match", _CELL, "", "share of them without a context of the query's pattern"),
+@lm.simulation(
+    lm.Variable("error", _CELL, "", "sign error: in domain on unseen tasks, out of domain at both amplitudes"),
+    lm.Variable("hinge", _CELL, "", "hinge loss on the same prompts"),
+    lm.Variable("no_match", _CELL, "", "share of them without a context of the query's pattern"),
     *_RUN,
-    labels={"domain": DOMAINS, "test_alpha": words(FRACTIONS), "length": words(LENGTHS)},
+    labels={"domain": DOMAINS, "test_alpha": numbers(FRACTIONS), "length": numbers(LENGTHS)},
 )
 def contexts_gpt(problem: GptSetting, key: jax.Array, prepared: None = None) -> dict[str, Array]:
     """Train once, test at every context length and fraction, in and out of domain (figure 6.3(B))."""
-    world, trained, found = train_and_test(problem, key)
-    return found | try_contexts(problem, key, trained, world)
+    world, trained, results = train_and_test(problem, key)
+    return results | try_contexts(problem, key, trained, world)

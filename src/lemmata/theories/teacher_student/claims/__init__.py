@@ -1,27 +1,18 @@
-"""The claims register, by topic. What the document gets wrong stands beside its corrected twin."""
+"""The claims register: the theorem, then by topic. What the paper gets wrong stands beside its corrected twin."""
 
+from lemmata.theories.teacher_student import theorem
 from lemmata.theories.teacher_student.claims import (
-    algebra,
     escape,
+    gaussian,
     late,
-    lemmas,
-    mnist,
     online,
     pattern,
+    proof,
     sequences,
-    steps,
-    transfer,
+    value_scale,
 )
+from lemmata.theories.teacher_student.mnist import claims as mnist
+from lemmata.theories.teacher_student.transfer import claims as transfer
 
-CLAIMS = (
-    *pattern.CLAIMS,
-    *steps.CLAIMS,
-    *algebra.CLAIMS,
-    *escape.CLAIMS,
-    *late.CLAIMS,
-    *transfer.CLAIMS,
-    *lemmas.CLAIMS,
-    *sequences.CLAIMS,
-    *online.CLAIMS,
-    *mnist.CLAIMS,
-)
+TOPICS = (theorem, pattern, proof, value_scale, escape, late, transfer, gaussian, sequences, online, mnist)
+CLAIMS = tuple(claim for topic in TOPICS for claim in topic.CLAIMS)

@@ -3,201 +3,201 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import xarray as xr
 
-from lemmata.lab.claims import FAILS, HOLDS, Claim, Control, Datasets, Evidence
-from lemmata.lab.judges import at_most, within
-from lemmata.lab.measures import log_slopes
+import lemmata as lm
+from lemmata.theories.teacher_student.dynamics.limit import escape_integral
+from lemmata.theories.teacher_student.dynamics.reduced import Task
+from lemmata.theories.teacher_student.experiments import SLOPES, SWEEPS
 from lemmata.theories.teacher_student.gaussian import mean_square_slope
 
-ESCAPE, PHASES = "p17-escape", "c2-phases"
-SWEEPS = {
-    "norm": ["λ=0.25", "λ=0.5", "λ=1"],
-    "step": ["η=0.0125", "η=0.025", "η=0.05"],
-    "rows": ["M=1", "M=2", "M=4"],
-    "ratio": ["D=20, K=D/20", "D=40, K=D/20", "D=80, K=D/20", "D=160, K=D/20"],
-    "dimension": ["D=40, K=1", "D=100, K=1", "D=320, K=1", "D=1000, K=1"],
-}
-"""The labels of the cells of every sweep."""
-ALL, BENT = [1.0, 0.1, 0.0], [0.1, 0.0]
-"""κ of all activations, and of those that are not the identity."""
+BENT = [0.1, 0.0]
+"""κ of the activations that are not the identity."""
 
 
-def _exponent(sweep: str, along: str, slopes: list[float]) -> Evidence:
-    """The exponent of T* in a variable of the data, along one sweep, for every κ."""
+@lm.evidence("p17-escape")
+def exponent(
+    data: xr.Dataset, sweep: str, of: str, slopes: Sequence[float] = SLOPES, shift: float = 0.0
+) -> xr.DataArray:
+    """The exponent of T* in a variable of the data along one sweep, by activation.
 
-    def evidence(datasets: Datasets) -> xr.DataArray:
-        data = datasets[ESCAPE].sel(sweep=SWEEPS[sweep], negative_slope=slopes)
-        x = np.sqrt(data.squared_norm) if along == "norm" else data[along]
-        by = data.escape.assign_coords(sweep=x.isel(seed=0, negative_slope=0, drop=True).values)
-        return log_slopes(by, "sweep")
-
-    return evidence
-
-
-def _scaling(
-    name: str, statement: str, formula: str, evidence: Evidence, centre: float, width: float, control: Control,
-    *, reference: str = "Lemma C.17", expected: str = HOLDS,
-) -> Claim:  # fmt: skip
-    return Claim(
-        name=name,
-        reference=reference,
-        kind="scaling",
-        statement=statement,
-        formula=formula,
-        reads=(ESCAPE,),
-        evidence=evidence,
-        judge=within(centre - width, centre + width, by="every", predicted=centre),
-        expected=expected,
-        controls=(control,),
-    )
+    `shift` moves the claimed exponent by as much.
+    """
+    data = lm.cells(data, variant=list(SWEEPS[sweep]), negative_slope=slopes)
+    x = np.sqrt(data.squared_norm) if of == "norm" else data[of]
+    return lm.log_slopes(data.escape_step, "variant", x=x) - shift
 
 
-def _shifted(evidence: Evidence, by: float) -> Evidence:
-    """The same exponents seen from another claimed one: judged against c + by, they miss c by -by."""
-    return lambda datasets: evidence(datasets) - by
-
-
-def _escape_exponent(slopes: list[float]) -> Evidence:
+@lm.evidence("c2-phases")
+def escape_exponent(data: xr.Dataset, slopes: Sequence[float]) -> xr.DataArray:
     """d ln Δp / d ln p at p = 2/D, D = 400."""
-
-    def evidence(datasets: Datasets) -> xr.DataArray:
-        rate = datasets[PHASES].sel(size="D=400", negative_slope=slopes).rate
-        above, below = rate.sel(level="2.1/D", drop=True), rate.sel(level="1.9/D", drop=True)
-        return np.log(above / below) / math.log(2.1 / 1.9)
-
-    return evidence
+    rate = lm.cells(data, size="D=400", negative_slope=slopes).rate
+    return np.log(lm.cells(rate, level="2.1/D") / lm.cells(rate, level="1.9/D")) / math.log(2.1 / 1.9)
 
 
-def _cubic_growth(slopes: list[float]) -> Evidence:
+@lm.evidence("c2-phases")
+def cubic_growth(data: xr.Dataset, slopes: Sequence[float]) -> xr.DataArray:
     """How much KΔp/(η‖V*‖²p³) at p = 1.1/D grows from D/K = 400 to 10⁴; K and η are the same."""
-
-    def evidence(datasets: Datasets) -> xr.DataArray:
-        data = datasets[PHASES].sel(level="1.1/D", negative_slope=slopes)
-        scaled = data.rate / (data.squared_norm * data.score**3)
-        return scaled.sel(size="D=10000", drop=True) / scaled.sel(size="D=400", drop=True)
-
-    return evidence
+    data = lm.cells(data, level="1.1/D", negative_slope=slopes)
+    scaled = data.rate / (data.squared_norm * data.score**3)
+    return lm.cells(scaled, size="D=10000") / lm.cells(scaled, size="D=400")
 
 
-def _second_half(slopes: list[float], factor: bool) -> Evidence:
-    """dp/dt at p = 0.4/K over η‖V*‖²δ³/(K³D²p), times a_κ unless κ = 1; K = 1 and η = 0.05 in this experiment."""
-
-    def evidence(datasets: Datasets) -> xr.DataArray:
-        data = datasets[PHASES].sel(size="D=400", level="0.4/K", negative_slope=slopes, drop=True)
-        eta, K, D = data.eta, data.support_count, data.token_count
-        expected = eta * data.squared_norm * (1 - K * data.score) ** 3 / (K**3 * D**2 * data.score)
-        # a_1 = 1, so the identity needs no case of its own
-        return data.rate / (expected * (mean_square_slope(data.negative_slope) if factor else 1.0))
-
-    return evidence
+@lm.evidence("c2-phases")
+def second_half(data: xr.Dataset, slopes: Sequence[float] = SLOPES, factor: bool = True) -> xr.DataArray:
+    """dp/dt at p = 0.4/K over η‖V*‖²δ³/(K³D²p), with or without the factor a_κ (which is 1 for the identity)."""
+    data = lm.cells(data, size="D=400", level="0.4/K", negative_slope=slopes)
+    eta, K, D = data.eta, data.support_count, data.token_count
+    expected = eta * data.squared_norm * (1 - K * data.score) ** 3 / (K**3 * D**2 * data.score)
+    return data.rate / (expected * (mean_square_slope(data.negative_slope) if factor else 1.0))
 
 
-NORM = _exponent("norm", "norm", ALL)
+def prefactor(ratio: float, slope: float) -> float:
+    """φ(D/K, κ) = ηT* ‖V*‖² / (KD²) on the slow manifold, at K = 1."""
+    task = Task(ratio, 1, 1.0, slope, 1.0)
+    return escape_integral(task) * float(task.separation)
+
+
+@lm.fact
+def prefactor_limit(limits: Mapping[float, float]) -> xr.DataArray:
+    """φ(10⁹, κ) over its limit."""
+    ratios = [prefactor(1e9, slope) / limit for slope, limit in limits.items()]
+    return xr.DataArray(ratios, coords={"κ": list(limits)})
+
+
+def scaling(
+    name: str,
+    statement: str,
+    formula: str,
+    taken: lm.Evidence,
+    centre: float,
+    width: float,
+    control: lm.Control,
+    reference: str = "Lemma C.17",
+    **more: Any,
+) -> lm.Claim:
+    """T* grows as this power."""
+    judge = lm.within(centre - width, centre + width, by="every", predicted=centre)
+    return lm.Claim(name, reference, "scaling", statement, taken, judge, control, formula=formula, **more)
+
+
 CLAIMS = (
-    _scaling(
+    scaling(
         "p17-norm",
         "T* falls as the inverse of the sum of the norms of the rows of V*, when V* is scaled.",
         "T* ∝ (Σ‖v_m‖)^-1 under V* → λV*, -1 ± 0.1",
-        _exponent("norm", "row_norms", ALL),
+        exponent("norm", "row_norms"),
         -1.0,
         0.1,
-        Control("unit rows, M = 1, 2, 4", _exponent("rows", "row_norms", ALL), HOLDS),
-        reference="Lemma C.17, as printed",
-        expected=FAILS,
+        lm.Control("unit rows, M = 1, 2, 4", sweep="rows"),
+        "Lemma C.17, as printed",
+        expected=lm.FAILS,
     ),
-    _scaling(
+    scaling(
         "p17-norm-corrected",
         "T* falls as the inverse square of the Frobenius norm of V*.",
         "T* ∝ ‖V*‖_F^-2, -2 ± 0.02",
-        NORM,
+        exponent("norm", "norm"),
         -2.0,
         0.02,
-        Control("judged against -1", _shifted(NORM, 1.0)),
-        reference="Lemma C.17, erratum 3",
+        lm.Control("judged against -1", shift=1.0),
+        "Lemma C.17, erratum 3",
+        corrects="p17-norm",
     ),
-    _scaling(
+    scaling(
         "p17-step-size",
         "T* falls as the inverse of the step size.",
         "T* ∝ η^-1, -1 ± 0.02",
-        _exponent("step", "eta", ALL),
+        exponent("step", "eta"),
         -1.0,
         0.02,
-        Control("judged against -2", _shifted(_exponent("step", "eta", ALL), -1.0)),
+        lm.Control("judged against -2", shift=-1.0),
     ),
-    _scaling(
+    scaling(
         "p17-fixed-ratio",
         "At a fixed ratio D/K = 20, T* grows as D³.",
         "T* ∝ D³ at D/K = 20, 3 ± 0.05",
-        _exponent("ratio", "token_count", ALL),
+        exponent("ratio", "token_count"),
         3.0,
         0.05,
-        Control("judged against 4", _shifted(_exponent("ratio", "token_count", ALL), 1.0)),
+        lm.Control("judged against 4", shift=1.0),
     ),
-    _scaling(
+    scaling(
         "p17-dimension-identity",
         "At fixed K = 1 and κ = 1, T* grows as D².",
         "T* ∝ D² at K = 1, 2 ± 0.1",
-        _exponent("dimension", "token_count", [1.0]),
+        exponent("dimension", "token_count", [1.0]),
         2.0,
         0.1,
-        Control("judged against 4", _shifted(_exponent("dimension", "token_count", [1.0]), 2.0)),
+        lm.Control("judged against 4", shift=2.0),
     ),
-    _scaling(
+    scaling(
         "p17-dimension-relu",
         "At fixed K = 1 and κ = 0, 0.1, T* grows as D² with a prefactor that still falls: exponent 1.75 to 2.05.",
         "T* ∝ D^b at K = 1, b in [1.75, 2.05]",
-        _exponent("dimension", "token_count", BENT),
+        exponent("dimension", "token_count", BENT),
         1.9,
         0.15,
-        Control("the sweep at fixed D/K", _exponent("ratio", "token_count", BENT)),
+        lm.Control("the sweep at fixed D/K", sweep="ratio"),
     ),
-    Claim(
-        name="c2-escape-identity",
-        reference="proof of Lemma C.17",
-        kind="scaling",
-        statement="For κ = 1 the score escapes cubically: the exponent of its growth at p = 2/D is 2.96 for D = 400.",
+    lm.Claim(
+        "p17-prefactor-limit",
+        "Lemma C.17, derived",
+        "limit",
+        "The time of escape in units of KD²/(η‖V*‖²) tends to 1 for the identity and to 1/(1+κ²) for κ < 1 as D/K "
+        "grows: its ratio to the limit at D/K = 10^9 is within 1 % of 1.",
+        prefactor_limit({1.0: 1.0} | {slope: 1 / (1 + slope**2) for slope in (0.0, 0.1, 0.5)}),
+        lm.within(0.99, 1.01, predicted=1.0),
+        lm.Control("limit 1 for κ = 0.5", limits={0.5: 1.0}),
+        formula="φ(D/K, κ) → 1 (κ = 1), 1/(1+κ²) (κ = 0, 0.1, 0.5)",
+        source="derived",
+    ),
+    lm.Claim(
+        "c2-escape-identity",
+        "proof of Lemma C.17",
+        "scaling",
+        "For κ = 1 the score escapes cubically: the exponent of its growth at p = 2/D is 2.96 for D = 400.",
+        escape_exponent([1.0]),
+        lm.within(2.86, 3.06, by="every", predicted=2.96),
+        lm.Control("ReLU", slopes=[0.0]),
         formula="d ln Δp / d ln p = 2.96 ± 0.1",
-        reads=(PHASES,),
-        evidence=_escape_exponent([1.0]),
-        judge=within(2.86, 3.06, by="every", predicted=2.96),
-        controls=(Control("ReLU", _escape_exponent([0.0])),),
     ),
-    Claim(
-        name="c2-cubic-upper",
-        reference="Lemma C.17, as printed",
-        kind="bound",
-        statement="Also for κ = 0, 0.1 the growth of the score is at most of order p³: KΔp/(η‖V*‖²p³) at p = 1.1/D "
-        "grows by less than 1.5 from D/K = 400 to 10⁴.",
+    lm.Claim(
+        "c2-cubic-upper",
+        "Lemma C.17, as printed",
+        "bound",
+        "Also for κ = 0, 0.1 the growth of the score is at most of order p³: KΔp/(η‖V*‖²p³) at p = 1.1/D grows by "
+        "less than 1.5 from D/K = 400 to 10⁴.",
+        cubic_growth(BENT),
+        lm.at_most(1.5, by="every", strict=True),
+        lm.Control("κ = 1", slopes=[1.0]),
         formula="Δp ≤ c η‖V*‖²p³/K",
-        reads=(PHASES,),
-        evidence=_cubic_growth(BENT),
-        judge=at_most(1.5, by="every", strict=True),
-        expected=FAILS,
-        controls=(Control("κ = 1", _cubic_growth([1.0]), HOLDS),),
+        expected=lm.FAILS,
     ),
-    Claim(
-        name="c2-escape-corrected",
-        reference="erratum 9",
-        kind="scaling",
-        statement="For κ = 0, 0.1 the score escapes quadratically: the exponent at p = 2/D is 2.2 for D = 400.",
+    lm.Claim(
+        "c2-escape-corrected",
+        "erratum 9",
+        "scaling",
+        "For κ = 0, 0.1 the score escapes quadratically: the exponent at p = 2/D is 2.2 for D = 400.",
+        escape_exponent(BENT),
+        lm.within(2.1, 2.3, by="every", predicted=2.2),
+        lm.Control("κ = 1", slopes=[1.0]),
         formula="d ln Δp / d ln p = 2.2 ± 0.1",
-        reads=(PHASES,),
-        evidence=_escape_exponent(BENT),
-        judge=within(2.1, 2.3, by="every", predicted=2.2),
-        controls=(Control("κ = 1", _escape_exponent([1.0])),),
+        corrects="c2-cubic-upper",
     ),
-    Claim(
-        name="c2-second-half",
-        reference="C2, derived",
-        kind="comparison",
-        statement="Later in the escape, at p = 0.4/K, the score grows as η‖V*‖²δ³/(K³D²p), times a_κ for κ < 1.",
+    lm.Claim(
+        "c2-second-half",
+        "C2, derived",
+        "comparison",
+        "Later in the escape, at p = 0.4/K, the score grows as η‖V*‖²δ³/(K³D²p), times a_κ for κ < 1.",
+        second_half(),
+        lm.within(0.95, 1.05, by="every", predicted=1.0),
+        lm.Control("without a_κ, ReLU", slopes=[0.0], factor=False),
         formula="dp/dt over it in 1 ± 0.05",
-        reads=(PHASES,),
-        evidence=_second_half(ALL, True),
-        judge=within(0.95, 1.05, by="every", predicted=1.0),
-        controls=(Control("without a_κ, ReLU", _second_half([0.0], False)),),
+        source="derived",
     ),
 )

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import xarray as xr
 
-from lemmata.lab.claims import Claim, Control, Datasets, Evidence, NotApplicable
-from lemmata.lab.judges import at_least, at_most, within
-from lemmata.lab.measures import at_end, stack
+import lemmata as lm
 
-BLOCKS, CURVES = "exp-e1-blocks", "exp-e2-curves"
 SIX = ["CNN ReLU", "CNN leaky", "GCN ReLU", "GCN leaky", "STS", "GSLP"]
 RANK_ONE = ["STS", "GSLP"]
 """Teachers whose S* is not its own transpose."""
@@ -17,202 +16,177 @@ CONVERGED = 0.2
 """Share of the initial excess above which E1 is not judged."""
 
 
-def _blocks(run: str, intact: str | None = None, step: float | None = None) -> Evidence:
-    """Inactive blocks over W^pp, W_V^p over W_V^x, and the initial W^pp over the present one.
+@lm.evidence("exp-e1-blocks")
+def blocks(data: xr.Dataset, variant: str, step: float | None = None) -> xr.DataArray:
+    """Inactive blocks over W^pp, W_V^p over W_V^x, the initial W^pp over the present one; at a step, or the last."""
+    data = lm.cells(data, variant=variant)
+    norms = lm.at_end(data.part_norm) if step is None else lm.at(data.part_norm, data.step, step)
+    active = lm.cells(norms, part="pp")
+    ratios = {
+        "inactive": lm.cells(norms, part=["xx", "xp", "px"]).max("part") / active,
+        "positional": lm.cells(norms, part="values_p") / lm.cells(norms, part="values_x"),
+        "initial": lm.cells(data.part_norm, part="pp").isel(record=0) / active,
+    }
+    return lm.stack(ratios, "ratio")
 
-    `intact` is the run whose convergence decides whether anything is judged; `step` is the record, the last if None.
+
+def block_claim(name: str, variant: str, words: str, control: lm.Control) -> lm.Claim:
+    """Only two blocks train."""
+    return lm.Claim(
+        name,
+        "Figure 1",
+        "ordering",
+        f"In the full transformer with {words}, only W_V^x and W^pp train: after 10⁴ steps the other blocks of W_KQ "
+        "are at most 0.02 of W^pp, W_V^p at most 0.1 of W_V^x, and W^pp has grown at least 50 times.",
+        blocks(variant),
+        lm.at_most({"inactive": 0.02, "positional": 0.1, "initial": 1 / 50}, by="every"),
+        control,
+        source="figure",
+        gate=lm.Gate(
+            f"not converged: more than {CONVERGED:g} of the initial excess is left",
+            lambda data: lm.at_end(data.batch_excess) <= CONVERGED * data.batch_excess.isel(record=0),
+            intact={"variant": [variant]},
+        ),
+    )
+
+
+def long_enough(variants: Sequence[str]) -> lm.Gate:
+    """Runs that end before 3T* have no verdict."""
+    return lm.Gate(
+        "a run ends before 3 T*",
+        lambda data: data.step.max("record") >= 3 * data.escape_step,
+        intact={"variant": list(variants)},
+    )
+
+
+@lm.evidence("exp-e2-curves")
+def over_recursion(
+    data: xr.Dataset, variants: Sequence[str], frozen: bool = False, floor: bool = True, last: bool = False
+) -> xr.DataArray:
+    """The least and the largest excess over (recursion + floor) at marks t ≥ T*, or that at the last mark.
+
+    `frozen`: of runs with frozen attention, against the recursion of the intact ones; `floor=False` leaves it out.
     """
+    exact = lm.cells(data, variant=list(variants), dynamics="recursion")
+    labels = [f"{variant}, frozen" if frozen else variant for variant in variants]
+    run = lm.cells(data, variant=labels, dynamics="online").assign_coords(variant=list(variants))
+    if not bool((run.step >= run.escape_step).any("record").all()):
+        raise lm.NotApplicable("a run ends before T*")
 
-    def evidence(datasets: Datasets) -> xr.DataArray:
-        data = datasets[BLOCKS]
-        gate = data.batch_excess.sel(run=intact or run)
-        left = float((at_end(gate) / gate.isel(record=0)).max())
-        if left > CONVERGED:
-            raise NotApplicable(f"not converged: {left:.3g} of the initial excess is left, above {CONVERGED:g}")
-        norms = data.part_norm.sel(run=run)
-        steps = data.step.sel(run=run).isel(seed=0).values
-        record = int(np.nanargmin(np.abs(steps - (np.nanmax(steps) if step is None else step))))
-        part = norms.isel(record=record)
-        inactive = part.sel(part=["xx", "xp", "px"]).max("part")
-        own = part.sel(part="pp", drop=True)
-        return stack(
-            {
-                "inactive": inactive / own,
-                "positional": part.sel(part="values_p", drop=True) / part.sel(part="values_x", drop=True),
-                "initial": norms.sel(part="pp", drop=True).isel(record=0) / own,
-            },
-            "ratio",
-        )
+    def between(at: np.ndarray, steps: np.ndarray, values: np.ndarray) -> np.ndarray:
+        known = steps > 0
+        return np.exp(np.interp(np.log(np.maximum(at, 1)), np.log(steps[known]), np.log(values[known])))
 
-    return evidence
-
-
-def _block_claim(name: str, run: str, words: str, control: Control) -> Claim:
-    return Claim(
-        name=name,
-        reference="Figure 1",
-        kind="ordering",
-        statement=f"In the full transformer with {words}, only W_V^x and W^pp train: after 10⁴ steps the other blocks "
-        "of W_KQ are at most 0.02 of W^pp, W_V^p at most 0.1 of W_V^x, and W^pp has grown at least 50 times.",
-        reads=(BLOCKS,),
-        evidence=_blocks(run),
-        judge=at_most({"inactive": 0.02, "positional": 0.1, "initial": 1 / 50}, by="every"),
-        controls=(control,),
+    core = [["record"]] * 3
+    expected = xr.apply_ufunc(
+        between, run.step, exact.step, exact.excess, input_core_dims=core, output_core_dims=[["record"]], vectorize=True
     )
+    ratio = (run.excess / (expected + floor * run.noise_floor)).where(run.step >= run.escape_step)
+    if last:
+        return lm.at_end(ratio)
+    return lm.stack({"least": ratio.min("record"), "largest": ratio.max("record")}, "mark")
 
 
-def _marks(datasets: Datasets, tasks: list[str]) -> tuple[xr.Dataset, xr.Dataset]:
-    """Online SGD and the recursion at the same records of t ≥ T*; inconclusive before 3T*."""
-    data = datasets[CURVES].sel(task=tasks)
-    ended = float((data.step.max("record") / data.escape).min())
-    if ended < 3:
-        raise NotApplicable(f"the run ends at {ended:.2g} T*, before 3 T*")
-    late = data.where(data.step >= data.escape)
-    return late.sel(dynamics="online"), late.sel(dynamics="recursion")
-
-
-def _excess(tasks: list[str]) -> Evidence:
-    """The least and the largest excess over (recursion + floor) at marks t ≥ T*, by task."""
-
-    def evidence(datasets: Datasets) -> xr.DataArray:
-        measured, exact = _marks(datasets, tasks)
-        ratio = measured.excess / (exact.excess + measured.floor)
-        return stack({"least": ratio.min("record"), "largest": ratio.max("record")}, "mark")
-
-    return evidence
-
-
-def _frozen(task: str) -> Evidence:
-    """The same with attention frozen, at T* and 1.2 T*, against the exact dynamics of the intact run."""
-
-    def evidence(datasets: Datasets) -> xr.DataArray:
-        data = datasets[CURVES]
-        frozen = data.sel(task=f"{task}, frozen", dynamics="online")
-        exact = data.sel(task=task, dynamics="recursion")
-        found = []
-        for seed in data.seed.values:
-            run, path = frozen.sel(seed=seed), exact.sel(seed=seed)
-            known = (path.step > 0).values
-            at = run.step.values[run.step.values >= float(run.escape)]
-            if not at.size:
-                raise NotApplicable("the frozen run ends before T*")
-            curve = np.interp(np.log(at), np.log(path.step.values[known]), np.log(path.excess.values[known]))
-            expected = np.exp(curve) + float(run.floor)
-            ratio = run.excess.values[run.step.values >= float(run.escape)] / expected
-            found.append([ratio[0], ratio[-1]])
-        return xr.DataArray(found, coords={"seed": data.seed, "mark": ["T*", "1.2 T*"]})
-
-    return evidence
-
-
-def _without_floor(datasets: Datasets) -> xr.DataArray:
-    """GCN with ReLU at its last mark, against the recursion alone."""
-    data = datasets[CURVES].sel(task="GCN ReLU")
-    return at_end(data.excess.sel(dynamics="online", drop=True)) / at_end(
-        data.excess.sel(dynamics="recursion", drop=True)
-    )
-
-
-def _excess_claim(name: str, tasks: list[str], words: str, control: Control) -> Claim:
-    return Claim(
-        name=name,
-        reference="Figure 2(a)",
-        kind="comparison",
-        statement=f"The excess loss of online SGD on {words} is that of the recursion plus the floor of the noise, to "
-        "10 % at every mark from T* on.",
+def excess_claim(name: str, variants: list[str], words: str, control: lm.Control) -> lm.Claim:
+    """Online SGD follows the recursion down to the floor of its noise."""
+    return lm.Claim(
+        name,
+        "Figure 2(a)",
+        "comparison",
+        f"The excess loss of online SGD on {words} is that of the recursion plus the floor of the noise, to 10 % at "
+        "every mark from T* on.",
+        over_recursion(variants),
+        lm.within(0.9, 1.1, by="every", predicted=1.0),
+        control,
         formula="excess / (recursion + floor) in [0.9, 1.1]",
-        reads=(CURVES,),
-        evidence=_excess(tasks),
-        judge=within(0.9, 1.1, by="every", predicted=1.0),
-        controls=(control,),
+        source="figure",
+        gate=long_enough(variants),
     )
 
 
-def _cosines(variable: str) -> Evidence:
+def frozen(variant: str) -> lm.Control:
+    return lm.Control("attention frozen", variants=[variant], frozen=True)
+
+
+@lm.evidence("exp-e2-curves")
+def cosines(data: xr.Dataset, variable: str = "cosine") -> xr.DataArray:
     """The least cosine at marks t ≥ T*, and the one at t = 100."""
-
-    def evidence(datasets: Datasets) -> xr.DataArray:
-        measured, _ = _marks(datasets, SIX)
-        data = datasets[CURVES].sel(task=SIX, dynamics="online")
-        early = data[variable].where(data.step == 100).max("record")
-        return stack({"late": measured[variable].min("record"), "early": early}, "mark")
-
-    return evidence
+    data = lm.cells(data, variant=SIX, dynamics="online")
+    late = data[variable].where(data.step >= data.escape_step).min("record")
+    return lm.stack({"late": late, "early": data[variable].where(data.step == 100).max("record")}, "mark")
 
 
-def _maps(datasets: Datasets, tasks: list[str], transposed: bool) -> tuple[xr.DataArray, xr.DataArray, xr.Dataset]:
-    """Learned scores, the supports, and the data of the recursion."""
-    data = datasets[CURVES].sel(task=tasks)
-    online = data.sel(dynamics="online")
-    scores = online.score_map
-    if transposed:
-        scores = scores.copy(data=scores.transpose("task", "seed", "query_token", "key_token").values)
-    return scores, online.target_map, data.sel(dynamics="recursion")
+MATRIX = ["key_token", "query_token"]
 
 
-def _mean_score(tasks: list[str], transposed: bool = False) -> Evidence:
-    def evidence(datasets: Datasets) -> xr.DataArray:
-        scores, target, exact = _maps(datasets, tasks, transposed)
-        return abs(scores.where(target > 0).mean(["key_token", "query_token"]) - at_end(exact.score))
-
-    return evidence
-
-
-def _order(tasks: list[str], transposed: bool = False) -> Evidence:
-    """The least score on the supports minus the largest off them."""
-
-    def evidence(datasets: Datasets) -> xr.DataArray:
-        scores, target, _ = _maps(datasets, tasks, transposed)
-        dims = ["key_token", "query_token"]
-        return scores.where(target > 0).min(dims) - scores.where(target == 0).max(dims)
-
-    return evidence
+def learned(data: xr.Dataset, variants: Sequence[str], transposed: bool) -> tuple[xr.DataArray, xr.DataArray]:
+    """The learned scores, as they are or transposed, and those of the teacher."""
+    data = lm.cells(data, variant=list(variants), dynamics="online")
+    turned = data.score_map.rename(key_token="query_token", query_token="key_token")
+    return turned if transposed else data.score_map, data.target_map
 
 
+@lm.evidence("exp-e2-curves")
+def mean_score(data: xr.Dataset, variants: Sequence[str] = SIX, transposed: bool = False) -> xr.DataArray:
+    """|mean score on the supports - p(T)| at the last step."""
+    scores, target = learned(data, variants, transposed)
+    exact = lm.cells(data, variant=list(variants), dynamics="recursion")
+    return abs(scores.where(target > 0).mean(MATRIX) - lm.at_end(exact.score))
+
+
+@lm.evidence("exp-e2-curves")
+def order(data: xr.Dataset, variants: Sequence[str] = SIX, transposed: bool = False) -> xr.DataArray:
+    """The least score on the supports less the largest off them, at the last step."""
+    scores, target = learned(data, variants, transposed)
+    return scores.where(target > 0).min(MATRIX) - scores.where(target == 0).max(MATRIX)
+
+
+EARLY = lm.Control("at t = 300", step=300.0)
+TRANSPOSED = lm.Control("the transposed matrix, STS and GSLP", variants=RANK_ONE, transposed=True)
 CLAIMS = (
-    _block_claim("exp-e1-identity", "identity", "κ = 1", Control("at t = 300", _blocks("identity", step=300))),
-    _block_claim(
-        "exp-e1-relu", "ReLU", "ReLU", Control("teacher of uniform scores, K = D", _blocks("ReLU, K = D", "ReLU"))
+    block_claim("exp-e1-identity", "identity", "κ = 1", EARLY),
+    block_claim("exp-e1-relu", "ReLU", "ReLU", lm.Control("teacher of uniform scores, K = D", variant="ReLU, K = D")),
+    block_claim("exp-e1-leaky", "leaky", "leaky ReLU", EARLY),
+    excess_claim("exp-e2-excess-cnn", SIX[:2], "CNN teachers", frozen("CNN ReLU")),
+    excess_claim(
+        "exp-e2-excess-gcn",
+        SIX[2:4],
+        "graph teachers",
+        lm.Control("the floor left out, last mark", variants=["GCN ReLU"], floor=False, last=True),
     ),
-    _block_claim("exp-e1-leaky", "leaky", "leaky ReLU", Control("at t = 300", _blocks("leaky", step=300))),
-    _excess_claim("exp-e2-excess-cnn", SIX[:2], "CNN teachers", Control("attention frozen", _frozen("CNN ReLU"))),
-    _excess_claim(
-        "exp-e2-excess-gcn", SIX[2:4], "graph teachers", Control("the floor left out, last mark", _without_floor)
+    excess_claim("exp-e2-excess-sts", ["STS"], "token selection", frozen("STS")),
+    excess_claim("exp-e2-excess-gslp", ["GSLP"], "group-sparse regression", frozen("GSLP")),
+    lm.Claim(
+        "exp-e2-cosine",
+        "Figure 2(c)",
+        "bound",
+        "W_V points along V*: the cosine is at least 0.95 after 100 steps and 0.999 from T* on, on all six.",
+        cosines(),
+        lm.at_least({"late": 0.999, "early": 0.95}, by="every"),
+        lm.Control("V* with its columns rolled by one", variable="rolled_cosine"),
+        source="figure",
+        gate=long_enough(SIX),
     ),
-    _excess_claim("exp-e2-excess-sts", ["STS"], "token selection", Control("attention frozen", _frozen("STS"))),
-    _excess_claim(
-        "exp-e2-excess-gslp", ["GSLP"], "group-sparse regression", Control("attention frozen", _frozen("GSLP"))
-    ),
-    Claim(
-        name="exp-e2-cosine",
-        reference="Figure 2(c)",
-        kind="bound",
-        statement="W_V points along V*: the cosine is at least 0.95 after 100 steps and 0.999 from T* on, on all six.",
-        reads=(CURVES,),
-        evidence=_cosines("cosine"),
-        judge=at_least({"late": 0.999, "early": 0.95}, by="every"),
-        controls=(Control("V* with its columns rolled by one", _cosines("rolled_cosine")),),
-    ),
-    Claim(
-        name="exp-e3-mean-score",
-        reference="Figure 3",
-        kind="comparison",
-        statement="At the last step the mean score on the supports is the exact p(T), to 0.01, on all six.",
+    lm.Claim(
+        "exp-e3-mean-score",
+        "Figure 3",
+        "comparison",
+        "At the last step the mean score on the supports is the exact p(T), to 0.01, on all six.",
+        mean_score(),
+        lm.at_most(0.01, by="every"),
+        TRANSPOSED,
         formula="|mean S on support - p(T)| ≤ 0.01",
-        reads=(CURVES,),
-        evidence=_mean_score(SIX),
-        judge=at_most(0.01, by="every"),
-        controls=(Control("the transposed matrix, STS and GSLP", _mean_score(RANK_ONE, transposed=True)),),
+        source="figure",
     ),
-    Claim(
-        name="exp-e3-support-order",
-        reference="Figure 3",
-        kind="ordering",
-        statement="At the last step every score on the supports is above every other one, on all six.",
+    lm.Claim(
+        "exp-e3-support-order",
+        "Figure 3",
+        "ordering",
+        "At the last step every score on the supports is above every other one, on all six.",
+        order(),
+        lm.at_least(0.0, by="every", strict=True),
+        TRANSPOSED,
         formula="min S on support - max S off it > 0",
-        reads=(CURVES,),
-        evidence=_order(SIX),
-        judge=at_least(0.0, by="every", strict=True),
-        controls=(Control("the transposed matrix, STS and GSLP", _order(RANK_ONE, transposed=True)),),
+        source="figure",
     ),
 )

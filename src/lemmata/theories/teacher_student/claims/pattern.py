@@ -2,159 +2,133 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import xarray as xr
 
-from lemmata.lab.claims import Claim, Control, Datasets, Evidence
-from lemmata.lab.judges import at_most
-from lemmata.lab.measures import stack
+import lemmata as lm
 from lemmata.theories.teacher_student.teachers import DEFECTS
 
-PATTERN, ALONG = "p1-pattern", "p3-along-run"
 TEACHERS = ["cnn", "regular", "sts", "supports"]
 EXTREMES = [1.0, 0.0]
 """κ of the cells with a defect."""
+NAMES = ("value", "support_logit", "rest_logit", "score")
 
 
-def _worst(values: xr.DataArray) -> xr.DataArray:
+def worst(values: xr.DataArray) -> xr.DataArray:
     """The largest over cells and records, one a seed."""
     return values.max([dim for dim in values.dims if dim != "seed"])
 
 
-def _residuals(datasets: Datasets) -> xr.DataArray:
-    """The largest distances from the pattern at any step."""
-    data = datasets[PATTERN].sel(case=TEACHERS)
-    return stack({"values": _worst(data.worst_values), "scores": _worst(data.worst_scores)}, "of")
+@lm.evidence("p1-pattern")
+def residual(data: xr.Dataset, defect: str = "") -> xr.DataArray:
+    """The largest distance of W_V and S from the pattern at any step; of a defect, where it is least visible."""
+    if defect:
+        data = lm.cells(data, variant=defect, negative_slope=EXTREMES)
+        return np.maximum(data.worst_values, data.worst_scores).min(["negative_slope", "positions"])
+    data = lm.cells(data, variant=TEACHERS)
+    return lm.stack({"values": worst(data.worst_values), "scores": worst(data.worst_scores)}, "of")
 
 
-def _defect(name: str) -> Evidence:
-    """The residual of a broken case, where it is least visible."""
+@lm.evidence("p1-pattern", "p3-along-run")
+def against_recursion(data: xr.Dataset, along: xr.Dataset, variants: Sequence[str] = TEACHERS) -> xr.DataArray:
+    """The largest difference of full matrices and the recursion: every teacher, and the twin of R1 to 3T*."""
+    pairs = [(lm.cells(data, variant=list(variants)), lm.cells(data, variant="recursion"))]
+    if variants == TEACHERS:
+        pairs.append((lm.cells(along, variant="twin").isel(seed=0), lm.cells(along, variant="R1").isel(seed=0)))
 
-    def evidence(datasets: Datasets) -> xr.DataArray:
-        data = datasets[PATTERN].sel(case=name, negative_slope=EXTREMES)
-        residual = stack({"values": data.worst_values, "scores": data.worst_scores}, "of").max("of")
-        return residual.min(["negative_slope", "positions"])
+    def largest(difference: Callable[[xr.Dataset, xr.Dataset], xr.DataArray]) -> xr.DataArray:
+        each = xr.broadcast(*(worst(difference(full, exact)) for full, exact in pairs))
+        return xr.concat(each, "pair", coords="minimal", compat="override").max("pair")
 
-    return evidence
-
-
-def _against_recursion(cases: list[str]) -> Evidence:
-    """Full matrices against the recursion: every teacher, and the twin of R1 to 3T*."""
-
-    def evidence(datasets: Datasets) -> xr.DataArray:
-        data = datasets[PATTERN]
-        pairs = [(data.sel(case=cases), data.sel(case="recursion"))]
-        if cases == TEACHERS:
-            along = datasets[ALONG]
-            pairs.append((along.sel(run="twin").isel(seed=0), along.sel(run="R1").isel(seed=0)))
-        names = ("value", "support_logit", "rest_logit", "score")
-        found = {name: _largest(pairs, lambda full, exact, name=name: abs(full[name] - exact[name])) for name in names}
-        found["excess, relative"] = _largest(pairs, lambda full, exact: abs(full.excess / exact.excess - 1))
-        return stack(found, "of")
-
-    return evidence
+    apart = {name: largest(lambda full, exact, name=name: abs(full[name] - exact[name])) for name in NAMES}
+    return lm.stack(
+        apart | {"excess, relative": largest(lambda full, exact: abs(full.excess / exact.excess - 1))}, "of"
+    )
 
 
-def _largest(
-    pairs: list[tuple[xr.Dataset, xr.Dataset]], difference: Callable[[xr.Dataset, xr.Dataset], xr.DataArray]
-) -> xr.DataArray:
-    worst = [_worst(difference(full, exact)) for full, exact in pairs]
-    return xr.concat(xr.broadcast(*worst), "pair").max("pair")
-
-
-def _spread(cases: list[str]) -> Evidence:
+@lm.evidence("p1-pattern")
+def spread(data: xr.Dataset, variants: Sequence[str] = TEACHERS) -> xr.DataArray:
     """(largest - smallest) / largest over teachers and bases, the largest over records."""
+    data = lm.cells(data, variant=list(variants))
 
-    def evidence(datasets: Datasets) -> xr.DataArray:
-        data = datasets[PATTERN].sel(case=cases)
+    def relative(values: xr.DataArray) -> xr.DataArray:
+        high, low = values.max(["variant", "positions"]), values.min(["variant", "positions"])
+        # C_1 = 0 at the start, in all of them
+        return worst(xr.where(high == low, 0.0, (high - low) / abs(high)))
 
-        def relative(values: xr.DataArray) -> xr.DataArray:
-            high, low = values.max(["case", "positions"]), values.min(["case", "positions"])
-            # C_1 = 0 at the start, in all of them
-            return _worst(xr.where(high == low, 0.0, (high - low) / abs(high)))
-
-        return stack({name: relative(data[name]) for name in ("value", "score", "excess")}, "of")
-
-    return evidence
+    return lm.stack({name: relative(data[name]) for name in ("value", "score", "excess")}, "of")
 
 
-def _off_direction(cases: list[str]) -> Evidence:
-    def evidence(datasets: Datasets) -> xr.DataArray:
-        data = datasets[PATTERN].sel(case=cases)
-        return _worst((1 - data.cosine).where(data.step >= 1))
+@lm.evidence("p1-pattern")
+def off_direction(data: xr.Dataset, variants: Sequence[str] = TEACHERS) -> xr.DataArray:
+    """1 - cos(W_V, V*) at its largest from the first step on."""
+    data = lm.cells(data, variant=list(variants))
+    return worst((1 - data.cosine).where(data.step >= 1))
 
-    return evidence
 
-
-def _norm_identity(cases: list[str]) -> Evidence:
+@lm.evidence("p1-pattern")
+def off_norm(data: xr.Dataset, variants: Sequence[str] = TEACHERS) -> xr.DataArray:
     """‖S - S*‖_F against Dδ/√(K(D - K)), relative, at records with Kp < 0.99."""
-
-    def evidence(datasets: Datasets) -> xr.DataArray:
-        data = datasets[PATTERN].sel(case=cases)
-        D, K = data.token_count, data.support_count
-        formula = D * data.mass / np.sqrt(K * (D - K))
-        return _worst(abs(data.score_error / formula - 1).where(K * data.score < 0.99))
-
-    return evidence
+    data = lm.cells(data, variant=list(variants))
+    D, K = data.token_count, data.support_count
+    formula = D * data.mass / np.sqrt(K * (D - K))
+    return worst(abs(data.score_error / formula - 1).where(K * data.score < 0.99))
 
 
 CLAIMS = (
-    Claim(
-        name="p1-pattern",
-        reference="Lemmas C.2, C.4, C.8",
-        kind="identity",
-        statement="From zero, W_V = C_1V* and S has two values, p on the supports and δ/(D - K) off them, at "
-        "every step of population gradient descent, for every teacher, activation and basis of positions.",
+    lm.Claim(
+        "p1-pattern",
+        "Lemmas C.2, C.4, C.8",
+        "identity",
+        "From zero, W_V = C_1V* and S has two values, p on the supports and δ/(D - K) off them, at every step of "
+        "population gradient descent, for every teacher, activation and basis of positions.",
+        residual(),
+        lm.at_most(1e-10, by="every", strict=True),
+        *(lm.Control(f"defect {name}", defect=name) for name in DEFECTS),
         formula="max|W_V - C_1V*|, max|S - pattern| < 1e-10",
-        reads=(PATTERN,),
-        evidence=_residuals,
-        judge=at_most(1e-10, by="every", strict=True),
-        controls=tuple(Control(f"defect {name}", _defect(name)) for name in DEFECTS),
     ),
-    Claim(
-        name="p1-recursion",
-        reference="Lemma C.2",
-        kind="identity",
-        statement="Population gradient descent in full matrices and the recursion of three scalars are one: C_1, C_2, "
-        "C_3, p agree to 1e-10 and the excess loss to 1e-10 of its size.",
-        reads=(PATTERN, ALONG),
-        evidence=_against_recursion(TEACHERS),
-        judge=at_most(1e-10, by="every", strict=True),
-        controls=(Control("softmax over rows, token selection", _against_recursion(["row_softmax"])),),
+    lm.Claim(
+        "p1-recursion",
+        "Lemma C.2",
+        "identity",
+        "Population gradient descent in full matrices and the recursion of three scalars are one: C_1, C_2, C_3, p "
+        "agree to 1e-10 and the excess loss to 1e-10 of its size.",
+        against_recursion(),
+        lm.at_most(1e-10, by="every", strict=True),
+        lm.Control("softmax over rows, token selection", variants=["row_softmax"]),
     ),
-    Claim(
-        name="p2-universality",
-        reference="P2, derived",
-        kind="identity",
-        statement="With the same D, K, κ, η and ‖V*‖² all teachers and all bases have the same C_1, p and excess loss.",
+    lm.Claim(
+        "p2-universality",
+        "P2, derived",
+        "identity",
+        "With the same D, K, κ, η and ‖V*‖² all teachers and all bases have the same C_1, p and excess loss.",
+        spread(),
+        lm.at_most(1e-9, by="every", strict=True),
+        lm.Control("the same Σ‖v_m‖ and another ‖V*‖²", variants=["cnn", "equal_sum"]),
         formula="relative differences < 1e-9",
-        reads=(PATTERN,),
-        evidence=_spread(TEACHERS),
-        judge=at_most(1e-9, by="every", strict=True),
-        controls=(Control("the same Σ‖v_m‖ and another ‖V*‖²", _spread(["cnn", "equal_sum"])),),
+        source="derived",
     ),
-    Claim(
-        name="t1-identity",
-        reference="Theorem 3.1(1)",
-        kind="identity",
-        statement="The error of the scores is Dδ/√(K(D - K)), in full matrices while Kp < 0.99.",
+    lm.Claim(
+        "t1-identity",
+        "Theorem 3.1(1)",
+        "identity",
+        "The error of the scores is Dδ/√(K(D - K)), in full matrices while Kp < 0.99.",
+        off_norm(),
+        lm.at_most(1e-10, by="every"),
+        lm.Control("uneven weights of the teacher", variants=["uneven_weights"]),
         formula="‖S - S*‖_F = D(1 - Kp)/√(K(D - K)), relative 1e-10",
-        reads=(PATTERN,),
-        evidence=_norm_identity(TEACHERS),
-        judge=at_most(1e-10, by="every"),
-        controls=(Control("uneven weights of the teacher", _norm_identity(["uneven_weights"])),),
     ),
-    Claim(
-        name="c2-cosine",
-        reference="Figure 2(c)",
-        kind="identity",
-        statement="W_V points along V* from the first step on.",
+    lm.Claim(
+        "c2-cosine",
+        "Figure 2(c)",
+        "identity",
+        "W_V points along V* from the first step on.",
+        off_direction(),
+        lm.at_most(1e-12, by="every"),
+        lm.Control("features of unequal variance", variants=["coloured_inputs"]),
         formula="1 - cos(W_V, V*) ≤ 1e-12 for t ≥ 1",
-        reads=(PATTERN,),
-        evidence=_off_direction(TEACHERS),
-        judge=at_most(1e-12, by="every"),
-        controls=(Control("features of unequal variance", _off_direction(["coloured_inputs"])),),
+        source="figure",
     ),
 )

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 import xarray as xr
 from jaxtyping import Float
 
-from lemmata.lab.claims import FAILS, HOLDS, Claim, Control, Datasets, Evidence
-from lemmata.lab.judges import at_least, at_most
-from lemmata.lab.simulation import generator
+import lemmata as lm
 
 POWERS = (2, 3)
 SEQUENCES = 200
@@ -70,7 +68,7 @@ class Growth(NamedTuple):
 
 def growths(seed: int, power: int) -> Growth:
     """200 sequences: a quarter at either edge, half anywhere between; every part has v/x_0 from 1.05 to 100."""
-    start = 10 ** generator(seed, "growth", str(power)).uniform(-1, 1, SEQUENCES)
+    start = 10 ** lm.generator(seed, "growth", str(power)).uniform(-1, 1, SEQUENCES)
     quarter = SEQUENCES // 4
     threshold = start * np.tile(np.geomspace(NEAR, FAR, quarter), 4)
     pace = FIRST / start ** (power - 1)
@@ -82,7 +80,7 @@ def growths(seed: int, power: int) -> Growth:
 
 def first_passages(growth: Growth, seed: int) -> Float[np.ndarray, " sequence"]:
     """The first t with x_t ≥ v; every increment is drawn anew. Sequences stay where they arrived."""
-    rng = generator(seed, "increments", str(growth.power))
+    rng = lm.generator(seed, "increments", str(growth.power))
     x = growth.start.copy()
     time = np.full(x.shape, math.inf)
     for t in range(1, CAP + 1):
@@ -94,30 +92,24 @@ def first_passages(growth: Growth, seed: int) -> Float[np.ndarray, " sequence"]:
     return time
 
 
-def _at(increment: float) -> Callable[[Growth], Growth]:
-    """Every increment exactly this many ηc_1 x^q."""
-    return lambda growth: growth._replace(low=growth.low * 0 + increment, high=growth.high * 0 + increment)
+@lm.fact
+def over_bound(
+    bound: str, increment: float | None = None, far: bool = False, powers: Sequence[int] = POWERS, *, seed: int
+) -> xr.DataArray:
+    """T_v over a bound, at its worst over the sequences, for every q.
 
-
-def _to_far(growth: Growth) -> Growth:
-    return growth._replace(threshold=FAR * growth.start)
-
-
-def _passages(
-    bound: str, worst: Callable[..., float], *changes: Callable[[Growth], Growth], powers: tuple[int, ...] = POWERS
-) -> Evidence:
-    """T_v over a bound, at its worst over the sequences, for every q."""
-
-    def evidence(datasets: Datasets) -> xr.DataArray:
-        found = []
-        for power in powers:
-            growth = growths(datasets.seed, power)
-            for change in changes:
-                growth = change(growth)
-            found.append(float(worst(first_passages(growth, datasets.seed) / getattr(growth, bound))))
-        return xr.DataArray(found, coords={"q": list(powers)})
-
-    return evidence
+    `increment`: every one exactly that many ηc_1 x^q; `far`: v = 100 x_0.
+    """
+    worst = []
+    for power in powers:
+        growth = growths(seed, power)
+        if increment is not None:
+            growth = growth._replace(low=growth.low * 0 + increment, high=growth.high * 0 + increment)
+        if far:
+            growth = growth._replace(threshold=FAR * growth.start)
+        ratio = first_passages(growth, seed) / getattr(growth, bound)
+        worst.append(float(ratio.max() if bound == "upper" else ratio.min()))
+    return xr.DataArray(worst, coords={"q": list(powers)})
 
 
 class Violations(NamedTuple):
@@ -130,7 +122,7 @@ class Violations(NamedTuple):
 @functools.lru_cache(maxsize=2)
 def _decaying(seed: int) -> dict[float, Violations]:
     """x_{t+1} = x_t + f c_1 e^{-c_2 x_t} over all steps, for the multiples f of the increments; the lemma has f = 1."""
-    rng = generator(seed, "decaying increments")
+    rng = lm.generator(seed, "decaying increments")
     first = 10 ** rng.uniform(-3, -1, DRAWS)  # c_1 c_2 e^{-c_2 x_0}
     c2 = 10 ** rng.uniform(-0.5, 0.5, DRAWS)
     x0 = rng.uniform(-2, 2, DRAWS)
@@ -152,8 +144,10 @@ def _decaying(seed: int) -> dict[float, Violations]:
     return {f: Violations(float(below[k].max()), float(above[k].max())) for k, f in enumerate(FACTORS)}
 
 
-def _left(side: str, factor: float = 1.0) -> Evidence:
-    return lambda datasets: getattr(_decaying(datasets.seed)[factor], side)
+@lm.fact
+def left(side: str, factor: float = 1.0, *, seed: int) -> float:
+    """By how much x_t leaves its bound on one side, relative to its size, with this multiple of the increments."""
+    return getattr(_decaying(seed)[factor], side)
 
 
 SEQUENCES_OF = (
@@ -161,64 +155,59 @@ SEQUENCES_OF = (
 )
 
 CLAIMS = (
-    Claim(
-        name="lem-e10-upper",
-        reference="Lemma E.10",
-        kind="bound",
-        statement="A sequence with increments between ηc_1x^q and ηc_2x^q passes v no later than the bound (ζ = 0.1): "
+    lm.Claim(
+        "lem-e10-upper",
+        "Lemma E.10",
+        "bound",
+        "A sequence with increments between ηc_1x^q and ηc_2x^q passes v no later than the bound (ζ = 0.1): "
         f"{SEQUENCES_OF}.",
+        over_bound("upper"),
+        lm.at_most(1.0),
+        lm.Control("increments ¼ηc_1x^q, v = 100x_0", increment=0.25, far=True),
         formula="T_v ≤ (1+ζ)/(ηc_1 x_0^{q-1}) + (1+ζ)^q (c_2/c_1) (ln(v/x_0)/ln(1+ζ) + 1)",
-        evidence=_passages("upper", np.max),
-        judge=at_most(1.0),
-        controls=(Control("increments ¼ηc_1x^q, v = 100x_0", _passages("upper", np.max, _at(0.25), _to_far)),),
     ),
-    Claim(
-        name="lem-e10-lower",
-        reference="Lemma E.10, safe form (9.14)",
-        kind="bound",
-        statement=f"It does not pass v earlier than at the largest continuous pace: {SEQUENCES_OF}.",
+    lm.Claim(
+        "lem-e10-lower",
+        "Lemma E.10, safe form (9.14)",
+        "bound",
+        f"It does not pass v earlier than at the largest continuous pace: {SEQUENCES_OF}.",
+        over_bound("lower"),
+        lm.at_least(1.0),
+        lm.Control("increments 2ηc_2x^q", increment=2 * RATIO),
         formula="T_v ≥ (x_0^{1-q} - v^{1-q}) / ((q-1)ηc_2)",
-        evidence=_passages("lower", np.min),
-        judge=at_least(1.0),
-        controls=(Control("increments 2ηc_2x^q", _passages("lower", np.min, _at(2 * RATIO))),),
+        corrects="lem-e10-lower-printed",
     ),
-    Claim(
-        name="lem-e10-lower-printed",
-        reference="Lemma E.10, as printed (9.14)",
-        kind="bound",
-        statement="The printed lower bound, whose leading term does not know v, holds for the same sequences "
-        "(ζ = 0.1); it cannot where v is close to x_0.",
+    lm.Claim(
+        "lem-e10-lower-printed",
+        "Lemma E.10, as printed (9.14)",
+        "bound",
+        "The printed lower bound, whose leading term does not know v, holds for the same sequences (ζ = 0.1); it "
+        "cannot where v is close to x_0.",
+        over_bound("lower_printed"),
+        lm.at_least(1.0),
+        lm.Control("q = 2, increments exactly ηc_2x², v = 100x_0", increment=RATIO, far=True, powers=(2,)),
+        expected=lm.FAILS,
         formula="T_v ≥ 1/((1+ζ)^q ηc_2 x_0^{q-1}) - (1+ζ)^{1-q} (ln(v/x_0)/ln(1+ζ) + 1)",
-        evidence=_passages("lower_printed", np.min),
-        judge=at_least(1.0),
-        expected=FAILS,
-        controls=(
-            Control(
-                "q = 2, increments exactly ηc_2x², v = 100x_0",
-                _passages("lower_printed", np.min, _at(RATIO), _to_far, powers=(2,)),
-                HOLDS,
-            ),
-        ),
     ),
-    Claim(
-        name="lem-e11-lower",
-        reference="Lemma E.11",
-        kind="bound",
-        statement="x_{t+1} = x_t + c_1 e^{-c_2 x_t} stays above its logarithm at each of 10^5 steps, in 100 draws with "
+    lm.Claim(
+        "lem-e11-lower",
+        "Lemma E.11",
+        "bound",
+        "x_{t+1} = x_t + c_1 e^{-c_2 x_t} stays above its logarithm at each of 10^5 steps, in 100 draws with "
         "c_1c_2e^{-c_2x_0} ≤ 0.1.",
+        left("below"),
+        lm.at_most(ROUNDING),
+        lm.Control("increments ½c_1e^{-c_2x}", factor=0.5),
         formula="x_t ≥ ln(c_1c_2t + e^{c_2x_0}) / c_2",
-        evidence=_left("below"),
-        judge=at_most(ROUNDING),
-        controls=(Control("increments ½c_1e^{-c_2x}", _left("below", 0.5)),),
     ),
-    Claim(
-        name="lem-e11-upper",
-        reference="Lemma E.11",
-        kind="bound",
-        statement="It stays below the same logarithm plus its first increment: same draws, every step.",
+    lm.Claim(
+        "lem-e11-upper",
+        "Lemma E.11",
+        "bound",
+        "It stays below the same logarithm plus its first increment: same draws, every step.",
+        left("above"),
+        lm.at_most(ROUNDING),
+        lm.Control("increments 2c_1e^{-c_2x}", factor=2.0),
         formula="x_t ≤ c_1e^{-c_2x_0} + ln(c_1c_2t + e^{c_2x_0}) / c_2",
-        evidence=_left("above"),
-        judge=at_most(ROUNDING),
-        controls=(Control("increments 2c_1e^{-c_2x}", _left("above", 2.0)),),
     ),
 )

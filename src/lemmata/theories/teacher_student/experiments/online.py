@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lemmata.theories.teacher_student.experiments.common import experiment
+from lemmata.theories.teacher_student.experiments import experiment
 from lemmata.theories.teacher_student.figures import online as figures
 
 RELU, LEAKY, IDENTITY = {"negative_slope": 0.0}, {"negative_slope": 0.1}, {"negative_slope": 1.0}
@@ -14,7 +14,7 @@ STS = {"teacher": "sts", "tokens": 20, "support": 4, "step_size": 0.02, **IDENTI
 GSLP = {"teacher": "gslp", "tokens": 20, "support": 1, "outputs": 1, "strength": 10.0, "step_size": 0.02, **IDENTITY}
 FROZEN: dict[str, Any] = {"train_attention": 0.0, "escapes": 1.2}
 """Attention frozen, up to 1.2 T* of the intact run."""
-TASKS: dict[str, dict[str, Any]] = {
+TEACHERS: dict[str, dict[str, Any]] = {
     "CNN ReLU": {**CNN, **RELU},
     "CNN leaky": {**CNN, **LEAKY},
     "GCN ReLU": {**GCN, **RELU, "steps": 20_000},
@@ -26,84 +26,83 @@ TASKS: dict[str, dict[str, Any]] = {
     "GSLP, frozen": {**GSLP, **FROZEN},
 }
 """The six runs of figure 2, and their controls. V* of STS is the identity; a small draw of the others is rescaled."""
-LONG = {name: {**task, "steps": 100_000} for name, task in TASKS.items()}
+LONG = {name: {**fields, "steps": 100_000} for name, fields in TEACHERS.items()}
+FLAT = "ReLU, K = D"
 BLOCKS: dict[str, dict[str, Any]] = {
     "identity": {**IDENTITY, "step_size": 0.004},
     "ReLU": {**RELU, "step_size": 0.02},
     "leaky": {**LEAKY, "step_size": 0.02},
     # uniform scores: attention has nothing to learn
-    "ReLU, K = D": {**RELU, "step_size": 0.02, "teacher": "cnn", "support": 20},
+    FLAT: {**RELU, "step_size": 0.02, "teacher": "cnn", "support": 20},
     "ReLU, standard": {**RELU, "step_size": 0.02, "student": "standard", "steps": 2000},
     "ReLU, factored": {**RELU, "step_size": 0.02, "student": "factored", "steps": 2000},
 }
-_TINY = {"tokens": 6, "support": 3, "features": 2, "outputs": 2, "batch": 5}
+TINY_GRAPH = {"tokens": 6, "support": 3, "dimension": 2, "outputs": 2, "batch": 5}
+CURVES = {"dynamics": "online", "start": "slope", "track": "outputs", "spacing": "decades", "records": 30}
+SHORT = {"steps": 400, "batch": 5, "records": 30}
+BOTH = ["online", "recursion"]
+QUIET = ("GCN ReLU", "GSLP")
+
+
+def shortened(variants: dict[str, dict[str, Any]], steps: int) -> dict[str, dict[str, Any]]:
+    """Variants that set their number of steps with this one."""
+    return {name: fields | ({"steps": steps} if "steps" in fields else {}) for name, fields in variants.items()}
+
 
 EXPERIMENTS = (
     experiment(
         "exp-e1-blocks",
-        "Figure 1",
-        "Which blocks of the full transformer train?",
-        figures.blocks,
-        {
-            **GCN, "dynamics": "online", "student": "full", "track": "outputs", "init_scale": 1e-3, "steps": 10_000,
-            "spacing": "tenths", "records": 14,
-        },
-        {"run": BLOCKS},
-        2,
-        smoke={
-            **_TINY, "records": 14,
-            "run": {name: run | ({"support": 6} if "K" in name else {}) | ({"steps": 40} if "steps" in run else {})
-                    for name, run in BLOCKS.items()},
-        },
+        reference="Figure 1",
+        question="Which blocks of the full transformer train?",
+        plot=figures.blocks,
+        setting=GCN
+        | {"dynamics": "online", "student": "full", "track": "outputs", "spacing": "tenths", "records": 14}
+        | {"initial_scale": 1e-3, "steps": 10_000},
+        axes={"variant": BLOCKS},
+        seeds=2,
+        smoke={**TINY_GRAPH, "records": 14, "variant": shortened(BLOCKS | {FLAT: BLOCKS[FLAT] | {"support": 6}}, 40)},
         paper={"steps": 50_000},
         paper_seeds=5,
         precision="float32",
     ),
     experiment(
         "exp-e2-curves",
-        "Figures 2 and 3",
-        "Does online SGD follow the exact dynamics, down to the floor of its noise?",
-        figures.curves,
-        {"dynamics": "online", "start": "slope", "track": "outputs", "spacing": "decades", "records": 30, "room": 36,
-         "steps": 10_000},
-        {"task": TASKS, "dynamics": ["online", "recursion"]},
-        2,
-        smoke={
-            "steps": 400, "batch": 5, "records": 30,
-            "task": {name: {**task, **({"steps": 400} if "steps" in task else {})}
-                     for name, task in TASKS.items() if name in ("GCN ReLU", "GSLP", "GSLP, frozen")},
-        },
-        paper={"task": LONG, "records": 40},
+        reference="Figures 2 and 3",
+        question="Does online SGD follow the exact dynamics, down to the floor of its noise?",
+        plot=figures.curves,
+        setting={**CURVES, "token_room": 36, "steps": 10_000},
+        axes={"variant": TEACHERS, "dynamics": BOTH},
+        seeds=2,
+        smoke={**SHORT, "variant": shortened({name: TEACHERS[name] for name in (*QUIET, "GSLP, frozen")}, 400)},
+        paper={"variant": LONG, "records": 40},
         paper_seeds=5,
         precision="float32",
     ),
     experiment(
         "exp-e2-quiet",
-        "Figure 2, with a tenth of the noise",
-        "Is the slope -1 seen once the floor is a hundred times lower?",
-        figures.curves,
-        {"dynamics": "online", "start": "slope", "track": "outputs", "spacing": "decades", "records": 30, "room": 36,
-         "steps": 20_000, "noise": 0.1},
-        {"task": {name: TASKS[name] for name in ("GCN ReLU", "GSLP")}, "dynamics": ["online", "recursion"]},
-        2,
-        smoke={"steps": 400, "batch": 5, "records": 30,
-               "task": {name: {**TASKS[name], "steps": 400} for name in ("GCN ReLU", "GSLP")}},
-        paper={"task": LONG, "records": 40},
+        reference="Figure 2, with a tenth of the noise",
+        question="Is the slope -1 seen once the floor is a hundred times lower?",
+        plot=figures.curves,
+        setting={**CURVES, "token_room": 36, "steps": 20_000, "label_noise": 0.1},
+        axes={"variant": {name: TEACHERS[name] for name in QUIET}, "dynamics": BOTH},
+        seeds=2,
+        smoke={**SHORT, "variant": {name: {**TEACHERS[name], "steps": 400} for name in QUIET}},
+        paper={"variant": LONG, "records": 40},
         paper_seeds=5,
         precision="float32",
     ),
     experiment(
         "exp-e2-floor",
-        "extra: noise floor",
-        "Does the loss at which online SGD settles follow the linearised estimate?",
-        figures.floor,
-        {**GCN, **RELU, "dynamics": "online", "start": "slope", "start_scale": 1.0, "start_gap": 9.0, "steps": 4000,
-         "spacing": "even", "records": 41},
-        {"batch": [25, 100], "step_size": [0.025, 0.05, 0.1]},
-        2,
-        smoke={**_TINY, "batch": [5], "step_size": [0.05]},
+        reference="extra: noise floor",
+        question="Does the loss at which online SGD settles follow the linearised estimate?",
+        plot=figures.floor,
+        setting={**GCN, **RELU, **CURVES, "track": "scalars", "spacing": "even", "records": 41, "steps": 4000}
+        | {"start_scale": 1.0, "start_gap": 9.0},
+        axes={"batch": [25, 100], "step_size": [0.025, 0.05, 0.1]},
+        seeds=2,
+        smoke={**TINY_GRAPH, "batch": [5], "step_size": [0.05]},
         paper={"batch": [25, 100, 400], "steps": 40_000},
         paper_seeds=5,
         precision="float32",
     ),
-)  # fmt: skip
+)

@@ -2,131 +2,80 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator
 
-from lemmata.lab.figures import BLUE, GREEN, GREY, PREDICTED, RED, colour, labels_of, log_y, panels, present, strip
-from lemmata.theories.teacher_student.figures.common import (
-    CLAIM,
-    PURPLE,
-    by_slope,
-    ends,
-    legend,
-    level,
-    log_x,
-    positive,
-)
+import lemmata as lm
+from lemmata import figures as draw
+from lemmata.theories.teacher_student.figures import named
 
-TEACHERS = {
-    "cnn": ("CNN", "o"), "regular": ("regular graph", "s"), "sts": ("token selection", "^"),
-    "supports": ("random supports", "D"),
-}  # fmt: skip
-"""Teachers with equal ‖V*‖², and their markers."""
+TEACHERS = {"cnn": "CNN", "regular": "regular graph", "sts": "token selection", "supports": "random supports"}
+"""Teachers with equal ‖V*‖²."""
 RECURSION, OTHER = "recursion", "equal_sum"
-TRACKED = (
-    ("value", "$C_1$", r"scale of the values, $W_V=C_1V^*$"),
-    ("score", "$p$", "score $p$ on the supports"),
-    ("excess", r"$\mathcal{L}-\mathcal{L}_{opt}$", "excess loss"),
-)
-KEPT, BROKEN = 1e-10, 1e-3
-"""Residuals below which the pattern is kept, and above which it is broken."""
+POINTS: dict[str, Any] = {"linestyle": "none", "markersize": 5, "markerfacecolor": "none"}
 TINY = 1e-17
 
 
-def pattern(data: xr.Dataset) -> Figure:
-    """C_1, p and excess of every teacher and basis on the recursion, and the residuals of all cases."""
-    figure, axes = panels(4, rows=2, width=6.0, height=4.5)
-    teachers = present(data, "case", list(TEACHERS))
-    for ax, (name, symbol, title) in zip(axes, TRACKED, strict=False):
-        for case in teachers:
-            words, marker = TEACHERS[case]
-            _points(ax, data.sel(case=case), name, words, marker)
-        if OTHER in labels_of(data, "case"):
-            _points(ax, data.sel(case=OTHER), name, r"control: other $\|V^*\|_F^2$, equal $\sum\|v_m^*\|$", "x", GREY)
-        if RECURSION in labels_of(data, "case"):
-            exact = data.sel(case=RECURSION).isel(positions=0, seed=0)
-            for i, (cell, _, _) in enumerate(by_slope(exact)):
-                label = "document: the recursion" if i == 0 else None
-                ax.plot(positive(cell.step), cell[name], label=label, **{**PREDICTED, "linewidth": 1.2})
-        for _, words, color in by_slope(data):
-            ax.plot([], [], color=color, linewidth=5, alpha=0.6, label=words)
-        log_x(ax)
-        ax.set_ylabel(symbol)
-        bases = " and ".join(labels_of(data, "positions"))
-        ax.set_title(f"{title}\n{len(teachers)} teachers, bases {bases}, {data.sizes['seed']} seeds", fontsize=10)
-        legend(ax, 3)
-    log_y(axes[2])
-    _residuals(axes[3], data)
+def pattern(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
+    """C_1 and p of every teacher and basis on the recursion, and the distance of all variants from it."""
+    figure, (value, score, off) = draw.panels(3, width=4.6, height=4.4)
+    data = named(data)
+    for ax, name in ((value, "value"), (score, "score")):
+        intact = data.sel(variant=draw.present(data, "variant", list(TEACHERS)))
+        if intact.sizes["variant"]:
+            draw.paths(ax, intact, name, "activation", clock=draw.positive(intact.step), marker="o", **POINTS)
+        for variant in draw.present(data, "variant", [OTHER]):
+            cells = data.sel(variant=variant).isel(activation=-1)
+            words = f"control: other $\\|V^*\\|_F^2$, {cells.activation.item()}"
+            draw.paths(ax, cells, name, "", words, draw.GREY, clock=draw.positive(cells.step), marker="x", **POINTS)
+        for variant in draw.present(data, "variant", [RECURSION]):
+            _recursions(ax, data.sel(variant=variant).isel(positions=0), name, "activation")
+        draw.log_x(ax)
+        bases = " and ".join(draw.labels_of(data, "positions"))
+        title = f"{intact.sizes['variant']} teachers, bases {bases}: one recursion"
+        symbol = "$C_1$ in $W_V=C_1V^*$" if name == "value" else "score $p$ on the supports"
+        draw.finish(ax, title, symbol, "training step $t$")
+    kept = [variant for variant in draw.labels_of(data, "variant") if variant not in (RECURSION, OTHER)]
+    worst = np.maximum(data.worst_values, data.worst_scores).clip(TINY).sel(variant=kept)
+    draw.groups(
+        off, worst, "variant", label="every run", words=TEACHERS, sideways=True, middle="median", markersize=3.5
+    )
+    draw.claimed(off, claims["p1-pattern"], words="paper: teachers keep it; claimed", across=True)
+    off.invert_yaxis()
+    draw.log_x(off)
+    words = r"largest $|W_V-C_1V^*|$ or $|S-$pattern$|$ at any step"
+    draw.finish(off, "what keeps the pattern, and what breaks it", "", words)
     return figure
 
 
-def _points(ax: Axes, data: xr.Dataset, name: str, words: str, marker: str, color: str | None = None) -> None:
-    """All runs of a case as open points in the colours of the activations; every teacher has its marker."""
-    for i, (cell, _, own) in enumerate(by_slope(data)):
-        y = cell[name].stack(run=("positions", "seed")).transpose("record", "run")
-        x = positive(cell.step).stack(run=("positions", "seed")).transpose("record", "run")  # pyright: ignore[reportAttributeAccessIssue]
-        ax.plot(
-            x, y, marker=marker, color=color or own, linestyle="none", markersize=5, markerfacecolor="none", alpha=0.7,
-            label=None,
-        )  # fmt: skip
-        if i == 0:
-            ax.plot([], [], marker=marker, color=color or GREY, linestyle="none", markerfacecolor="none", label=words)
-
-
-def _residuals(ax: Axes, data: xr.Dataset) -> None:
-    """The largest distance of values and scores from the pattern at any step, by case."""
-    cases = [case for case in labels_of(data, "case") if case not in (RECURSION, OTHER)]
-    kept = [case for case in cases if case in TEACHERS]
-    cases = kept + [case for case in cases if case not in kept]
-    for i, case in enumerate(cases):
-        cell = data.sel(case=case)
-        worst = np.maximum(np.maximum(cell.worst_values, cell.worst_scores), TINY)
-        color = BLUE if case in kept else RED
-        label = {0: "intact: every run", len(kept): "a broken assumption: every run"}.get(i)
-        strip(ax, i, worst.values, color, label, sideways=True, median=True, markersize=3.5, alpha=0.5, width=0.15)
-    ax.axvline(KEPT, label=f"document: kept (claimed: below {KEPT:.0e})", **PREDICTED)
-    ax.axvline(BROKEN, label=f"controls must exceed {BROKEN:.0e}", **CLAIM)
-    ax.set_yticks(range(len(cases)), [TEACHERS[c][0] if c in TEACHERS else c.replace("_", " ") for c in cases])
-    ax.invert_yaxis()
-    ax.set_xscale("log")
-    found = ends(data.worst_scores)
-    ax.set_xlim(TINY / 3, max(30.0, 3 * found[1]) if found else 30.0)
-    ax.xaxis.set_major_locator(LogLocator(numticks=10))
-    ax.set_xlabel(r"largest entry of $|W_V-C_1V^*|$ or $|S-$pattern$|$ at any step")
-    ax.set_title("distance of full matrices from the two-scalar recursion", fontsize=10)
-    legend(ax, 2)
+def _recursions(ax: Axes, data: xr.Dataset, name: str, by: str, pace: Any = 1.0) -> None:
+    """The recursion of the first seed at every label of an axis, over t / pace."""
+    for i, label in enumerate(data[by].values):
+        cell = data.sel({by: label}).isel(seed=0)
+        x = draw.positive(cell.step) / (pace.sel({by: label}) if isinstance(pace, xr.DataArray) else pace)
+        draw.predicted(ax, cell[name], None if i else "paper: the recursion", x)
 
 
 def temperature(data: xr.Dataset) -> Figure:
-    """Scores over steps and over steps by temperature squared, and the excess, full matrices on the recursion."""
-    figure, (left, middle, right) = panels(3, width=5.2, height=4.5)
-    for i, heat in enumerate(data.temperature.values):
-        cells = data.sel(temperature=heat)
-        color = (BLUE, GREEN, PURPLE)[i] if i < 3 else colour(i)
-        square = float(heat) ** 2
-        for ax, name, pace in ((left, "score", 1.0), (middle, "score", square), (right, "excess", 1.0)):
-            for kind in labels_of(data, "dynamics"):
-                cell = cells.sel(dynamics=kind).isel(seed=0)
-                x = positive(cell.step) / pace
-                if kind == "population":
-                    style = {"marker": "o", "linestyle": "none", "markersize": 4, "markerfacecolor": "none"}
-                    ax.plot(x, cell[name], color=color, label=f"τ = {heat:g}", **style)
-                else:
-                    ax.plot(x, cell[name], label="document: the recursion, at τ" if i == 0 else None, **PREDICTED)
-    support = ends(data.support_count)
-    for ax in (left, middle):
-        if support is not None:
-            level(ax, 1 / support[1], f"target $1/K$ = {1 / support[1]:.3g}")
-        ax.set_ylabel("score $p$ on the supports")
-        ax.set_title(r"softmax of logits / (τ$\sqrt{D}$)")
-    middle.set_title("the same in its own time: phase 2 collapses")
-    right.set_title("excess loss")
-    right.set_ylabel(r"$\mathcal{L}-\mathcal{L}_{opt}$")
-    log_y(right)
-    for ax in (left, middle, right):
-        log_x(ax, "training step $t$" if ax is not middle else r"training step over temperature squared, $t/τ^2$")
-        legend(ax, 3)
+    """Scores over steps and over steps by temperature squared: full matrices on the recursion at every temperature."""
+    figure, (plain, scaled) = draw.panels(2, width=5.2, height=4.2)
+    for ax, pace, words in (
+        (plain, xr.ones_like(data.temperature), "training step $t$"),
+        (scaled, data.temperature**2, r"steps over squared temperature, $t/τ^2$"),
+    ):
+        for kind in draw.present(data, "dynamics", ["population"]):
+            cells = data.sel(dynamics=kind)
+            times = draw.positive(cells.step) / pace
+            draw.paths(ax, cells, "score", "temperature", "full matrices, τ = {}", clock=times, marker="o", **POINTS)
+        for kind in draw.present(data, "dynamics", [RECURSION]):
+            _recursions(ax, data.sel(dynamics=kind), "score", "temperature", pace)
+        draw.predicted(ax, float(1 / data.support_count.max()), "target $1/K$", **draw.CLAIMED)
+        draw.log_x(ax)
+        title = r"softmax of logits / (τ$\sqrt{D}$)" if ax is plain else "in its own time: phase 2 collapses"
+        draw.finish(ax, title, "score $p$ on the supports", words)
     return figure

@@ -1,27 +1,11 @@
-"""The claims register, by topic. Outcomes that the specification expects to fail stand beside their corrected twins."""
+"""The claims register, by topic. Outcomes that the specification expects to fail stand beside their corrected twins.
 
-from lemmata.theories.vit.claims import (
-    algebra,
-    attention,
-    chance,
-    features,
-    images,
-    iterations,
-    neurons,
-    risk,
-    samples,
-    variants,
-)
+Those of the headline theorem are in `theorem`, those on images in `images.claims`.
+"""
 
-CLAIMS = (
-    *risk.CLAIMS,
-    *samples.CLAIMS,
-    *iterations.CLAIMS,
-    *attention.CLAIMS,
-    *neurons.CLAIMS,
-    *features.CLAIMS,
-    *variants.CLAIMS,
-    *images.CLAIMS,
-    *algebra.CLAIMS,
-    *chance.CLAIMS,
-)
+from lemmata.theories.vit import theorem
+from lemmata.theories.vit.claims import attention, dynamics, iterations, neurons, samples, sparsification, variants
+from lemmata.theories.vit.images import claims as images
+
+TOPICS = (theorem, samples, iterations, attention, dynamics, neurons, sparsification, variants, images)
+CLAIMS = tuple(claim for topic in TOPICS for claim in topic.CLAIMS)

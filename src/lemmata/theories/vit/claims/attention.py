@@ -1,184 +1,191 @@
-"""Attention concentration: V8 (Proposition 2) and the judges of Figure 2.4."""
+"""Attention concentration: V8 (Proposition 2), Figure 2.4, and its bounds before training (V24)."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 import xarray as xr
 
-from lemmata.lab.claims import FAILS, HOLDS, Claim, Control, Datasets, Evidence
-from lemmata.lab.judges import at_least, at_most, equal
-from lemmata.lab.measures import at_end
-from lemmata.theories.vit.measures import converged
-
-MODES = ["shared", "per_token"]
+import lemmata as lm
+from lemmata.theories.vit.measures import READINGS, converged
 
 
-def _model_curve(data: xr.Dataset) -> xr.DataArray:
-    """1 - 1/(2(1+t)) on the same records: a curve that does tend to 1 at rate 1/t."""
-    return 1 - 1 / (2 * (1 + data.step))
+def _all_queries(data: xr.Dataset, curve: str) -> xr.DataArray:
+    """Mean attention on relevant tokens over all queries; `model`: a curve on the same records that tends to 1."""
+    runs = lm.cells(data, attention="trained", variant=READINGS)
+    return 1 - 1 / (2 * (1 + runs.step)) if curve == "model" else lm.cells(runs.concentration, query="all")
 
 
-def _final(curve: bool) -> Evidence:
+@lm.evidence("dynamics")
+def final(data: xr.Dataset, curve: str = "measured") -> xr.DataArray:
     """All-query concentration at T_0."""
-
-    def evidence(datasets: Datasets) -> xr.DataArray:
-        data = converged(datasets["dynamics"], MODES).sel(attention="trained", drop=True)
-        return at_end(_model_curve(data) if curve else data.concentration.sel(query="all", drop=True))
-
-    return evidence
+    return lm.at_end(_all_queries(data, curve))
 
 
-def _rise(name: str, queries: list[str], attention: str) -> Evidence:
-    """Concentration at the last record minus that at the first."""
-
-    def evidence(datasets: Datasets) -> xr.DataArray:
-        data = converged(datasets[name], MODES).sel(attention=attention, drop=True)
-        chosen = data.concentration.sel(query=queries)
-        return at_end(chosen) - chosen.isel(record=0)
-
-    return evidence
-
-
-def _margin(attention: str) -> Evidence:
-    """All-query concentration at the end: hinge margin 10 minus margin 1."""
-
-    def evidence(datasets: Datasets) -> xr.DataArray:
-        final = at_end(datasets["v8-losses"].concentration.sel(query="all", drop=True))
-        wide = final.sel(loss="hinge margin 10", attention=attention, drop=True)
-        return wide - final.sel(loss="hinge margin 1", attention="trained", drop=True)
-
-    return evidence
-
-
-def _sums(without_confusion: bool) -> Evidence:
-    """Attention on relevant tokens plus attention on the others, against 1."""
-
-    def evidence(datasets: Datasets) -> dict[str, Any]:
-        data = converged(datasets["f4-attention"], MODES).sel(query="all")
-        rest = data.complement - data.confused if without_confusion else data.complement
-        return {"measured": data.concentration + rest, "predicted": 1.0}
-
-    return evidence
-
-
-def _movement(from_start: bool) -> Evidence:
-    """The largest parameter change between records after T_0 (control: from the start)."""
-
-    def evidence(datasets: Datasets) -> dict[str, Any]:
-        data = converged(datasets["f4-attention"], MODES).sel(attention="trained")
-        late = data.step > (0 if from_start else data.zero_loss_step)
-        moved = data.movement.values[late.transpose(*data.movement.dims).values]
-        return {"measured": moved, "predicted": 0.0}
-
-    return evidence
-
-
-def _highest(curve: bool) -> Evidence:
+@lm.evidence("f4-attention")
+def highest(data: xr.Dataset, curve: str = "measured") -> xr.DataArray:
     """The largest all-query concentration of a run."""
-
-    def evidence(datasets: Datasets) -> xr.DataArray:
-        data = converged(datasets["f4-attention"], MODES).sel(attention="trained", drop=True)
-        return (_model_curve(data) if curve else data.concentration.sel(query="all", drop=True)).max("record")
-
-    return evidence
+    return _all_queries(data, curve).max("record")
 
 
-def _constant(attention: str) -> Evidence:
+@lm.evidence("dynamics")
+def rise(data: xr.Dataset, queries: list[str], attention: str = "trained") -> xr.DataArray:
+    """Concentration at the last record minus that at the first."""
+    values = lm.cells(data, attention=attention, variant=READINGS).concentration.sel(query=queries)
+    return lm.at_end(values) - values.isel(record=0)
+
+
+@lm.evidence("v8-losses")
+def margin_gain(data: xr.Dataset, attention: str = "trained") -> xr.DataArray:
+    """All-query concentration at the end: hinge margin 10 minus margin 1."""
+    final = lm.at_end(lm.cells(data.concentration, query="all"))
+    wide = lm.cells(final, loss="hinge margin 10", attention=attention)
+    return wide - lm.cells(final, loss="hinge margin 1", attention="trained")
+
+
+@lm.evidence("f4-attention")
+def sums(data: xr.Dataset, without_confusion: bool = False) -> dict[str, Any]:
+    """Attention on relevant tokens plus attention on the others, against 1."""
+    data = lm.cells(data, variant=READINGS, query="all")
+    rest = data.complement - data.confused if without_confusion else data.complement
+    return {"measured": data.concentration + rest, "predicted": 1.0}
+
+
+@lm.evidence("f4-attention")
+def movement(data: xr.Dataset, from_start: bool = False) -> dict[str, Any]:
+    """The largest parameter change between records after T_0, or between all of them."""
+    data = lm.cells(data, attention="trained", variant=READINGS)
+    late = data.step > (0 if from_start else data.reached_step)
+    return {"measured": data.movement.values[late.transpose(*data.movement.dims).values], "predicted": 0.0}
+
+
+@lm.evidence("f4-attention")
+def path(data: xr.Dataset, attention: str = "frozen") -> dict[str, Any]:
     """Concentration at every record against its first value."""
-
-    def evidence(datasets: Datasets) -> dict[str, Any]:
-        values = converged(datasets["f4-attention"], MODES).concentration.sel(attention=attention)
-        return {"measured": values, "predicted": values.isel(record=[0] * values.sizes["record"]).values}
-
-    return evidence
+    values = lm.cells(data, attention=attention, variant=READINGS).concentration
+    return {"measured": values, "predicted": values.isel(record=[0] * values.sizes["record"]).values}
 
 
-_RISES = {"shared": 0.03, "per_token": 0.1}
+@lm.evidence("v24-initial-attention")
+def excess(data: xr.Dataset, bound: str, where: Mapping[str, Any] = MappingProxyType({})) -> xr.DataArray:
+    """The smallest attention of a relevant query minus its lower bound, in these cells."""
+    return lm.cells(data.attention_excess, bound=bound, **where)
+
+
+FROZEN = lm.Control("frozen attention", attention="frozen")
+MODEL = lm.Control("the curve 1 - 1/(2(1+t)) on the same records", curve="model")
+CONVERGED = converged(attention="trained", variant=READINGS)
+
+figure = partial(lm.Claim, source="figure", gate=CONVERGED)
 
 CLAIMS = (
-    Claim(
-        name="v8-concentration",
-        reference="Proposition 2, (2.15)",
-        kind="limit",
-        statement="As stated: attention on label-relevant tokens tends to 1 for every query; at T_0 its mean over all "
-        "queries is at least 0.99.",
+    lm.Claim(
+        "v8-concentration",
+        "Proposition 2, (2.15)",
+        "limit",
+        "As stated: attention on label-relevant tokens tends to 1 for every query; at T_0 its mean over all queries "
+        "is at least 0.99.",
+        final(),
+        lm.at_least(0.99, fails_if="all"),
+        MODEL,
+        expected=lm.FAILS,
         formula="sum over S_* of softmax → 1 - η^C",
-        reads=("dynamics",),
-        evidence=_final(curve=False),
-        judge=at_least(0.99, fails_if="all"),
-        expected=FAILS,
-        controls=(Control("the curve 1 - 1/(2(1+t)) on the same records", _final(curve=True), HOLDS),),
+        gate=CONVERGED,
     ),
-    Claim(
-        name="v8-concentration-corrected",
-        reference="Proposition 2, corrected",
-        kind="ordering",
-        statement="Corrected: up to T_0 attention on relevant tokens rises for relevant and for neutral queries, by at "
-        "least 0.03 (shared signs) or 0.1 (per-token signs).",
-        reads=("dynamics",),
-        evidence=_rise("dynamics", ["relevant", "neutral"], "trained"),
-        judge=at_least(_RISES, by="every"),
-        controls=(Control("frozen attention", _rise("dynamics", ["relevant", "neutral"], "frozen")),),
+    lm.Claim(
+        "v8-concentration-corrected",
+        "Proposition 2, corrected",
+        "ordering",
+        "Corrected: up to T_0 attention on relevant tokens rises for relevant and for neutral queries, by at least "
+        "0.03 (shared signs) or 0.1 (per-token signs).",
+        rise(["relevant", "neutral"]),
+        lm.at_least({"shared": 0.03, "per_token": 0.1}, by="every"),
+        FROZEN,
+        corrects="v8-concentration",
+        gate=CONVERGED,
     ),
-    Claim(
-        name="v8-concentration-margin",
-        reference="Proposition 2, errata E6",
-        kind="comparison",
-        statement="The hinge stops attention: with margin 10 in place of 1 it ends higher by at least 0.1.",
-        reads=("v8-losses",),
-        evidence=_margin("trained"),
-        judge=at_least(0.1, by="every"),
-        controls=(Control("margin 10 with frozen attention", _margin("frozen")),),
+    lm.Claim(
+        "v8-concentration-margin",
+        "Proposition 2, errata E6",
+        "comparison",
+        "The hinge stops attention: with margin 10 in place of 1 it ends higher by at least 0.1.",
+        margin_gain(),
+        lm.at_least(0.1, by="every"),
+        lm.Control("margin 10 with frozen attention", attention="frozen"),
+        source="derived",
     ),
-    Claim(
-        name="f4-complement",
-        reference="Figure 2.4",
-        kind="identity",
-        statement="Attention on relevant tokens and on all others, summed separately, add up to 1 at every record.",
-        reads=("f4-attention",),
-        evidence=_sums(without_confusion=False),
-        judge=equal(1e-6),
-        controls=(Control("confusion tokens left out of the second sum", _sums(without_confusion=True)),),
+    figure(
+        "f4-complement",
+        "Figure 2.4",
+        "identity",
+        "Attention on relevant tokens and on all others, summed separately, add up to 1 at every record.",
+        sums(),
+        lm.equal(1e-6),
+        lm.Control("confusion tokens left out of the second sum", without_confusion=True),
     ),
-    Claim(
-        name="f4-rise",
-        reference="Figure 2.4",
-        kind="ordering",
-        statement="The all-query mean rises over 400 steps by at least 0.15 (per-token signs) or 0.03 (shared signs).",
-        reads=("f4-attention",),
-        evidence=_rise("f4-attention", ["all"], "trained"),
-        judge=at_least({"shared": 0.03, "per_token": 0.15}, by="every"),
-        controls=(Control("frozen attention", _rise("f4-attention", ["all"], "frozen")),),
+    figure(
+        "f4-rise",
+        "Figure 2.4",
+        "ordering",
+        "The all-query mean rises over 400 steps by at least 0.15 (per-token signs) or 0.03 (shared signs).",
+        rise.of("f4-attention")(["all"]),
+        lm.at_least({"shared": 0.03, "per_token": 0.15}, by="every"),
+        FROZEN,
     ),
-    Claim(
-        name="f4-freeze",
-        reference="Figure 2.4, errata E6",
-        kind="identity",
-        statement="Once the training loss is 0 nothing moves: the parameters are constant to the bit after T_0.",
-        reads=("f4-attention",),
-        evidence=_movement(from_start=False),
-        judge=equal(0.0),
-        controls=(Control("at all records from the start", _movement(from_start=True)),),
+    figure(
+        "f4-freeze",
+        "Figure 2.4, errata E6",
+        "identity",
+        "Once the training loss is 0 nothing moves: the parameters are constant to the bit after T_0.",
+        movement(),
+        lm.equal(0.0),
+        lm.Control("at all records from the start", from_start=True),
     ),
-    Claim(
-        name="f4-below-one",
-        reference="Figure 2.4, errata E6",
-        kind="bound",
-        statement="Under the hinge loss the all-query mean stays below 0.95 at every record.",
-        reads=("f4-attention",),
-        evidence=_highest(curve=False),
-        judge=at_most(0.95, by="every", strict=True),
-        controls=(Control("the curve 1 - 1/(2(1+t)) on the same records", _highest(curve=True)),),
+    figure(
+        "f4-below-one",
+        "Figure 2.4, errata E6",
+        "bound",
+        "Under the hinge loss the all-query mean stays below 0.95 at every record.",
+        highest(),
+        lm.at_most(0.95, by="every", strict=True),
+        MODEL,
     ),
-    Claim(
-        name="f4-frozen-constant",
-        reference="Figure 2.4",
-        kind="identity",
-        statement="With frozen attention the concentration is constant to the bit.",
-        reads=("f4-attention",),
-        evidence=_constant("frozen"),
-        judge=equal(0.0),
-        controls=(Control("trained attention", _constant("trained")),),
+    figure(
+        "f4-frozen-constant",
+        "Figure 2.4",
+        "identity",
+        "With frozen attention the concentration is constant to the bit.",
+        path(),
+        lm.equal(0.0),
+        lm.Control("trained attention", attention="trained"),
+    ),
+    lm.Claim(
+        "v24-attention-pn",
+        "(A.15), (A.175)",
+        "bound",
+        "As stated: initially every relevant query puts at least p_n on the relevant tokens.",
+        excess("paper"),
+        lm.at_least(-1e-6, by="every"),
+        lm.Control("δ = τ = 0, where p_n is exact", where={"attention_error": 0.0}),
+        expected=lm.FAILS,
+        formula="conc_l ≥ p_n",
+    ),
+    lm.Claim(
+        "v24-attention-pn-corrected",
+        "(A.15) corrected",
+        "bound",
+        "Corrected: with D = δ + max(|W_K|, |W_Q|) τ every relevant query puts at least n_1 e^s / (n_1 e^s + n_0 e^c) "
+        "on the relevant tokens, s = 1 - 2D - D², c = 2D + D².",
+        excess("theorem"),
+        lm.at_least(-1e-6, by="every"),
+        lm.Control(
+            "the bound with δ = 0 on the counter-example",
+            bound="theorem, δ = 0",
+            where={"variant": "counter-example"},
+        ),
+        corrects="v24-attention-pn",
     ),
 )

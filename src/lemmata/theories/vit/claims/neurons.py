@@ -2,310 +2,324 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from typing import Any
+from functools import partial
 
 import numpy as np
 import xarray as xr
 
-from lemmata.lab.claims import FAILS, HOLDS, Claim, Control, Datasets, Evidence
-from lemmata.lab.judges import all_of, at_least, at_most, within
-from lemmata.lab.measures import at_end
+import lemmata as lm
+from lemmata.theories.vit.bounds import cap_probability
 from lemmata.theories.vit.measures import by_side, converged
+from lemmata.theories.vit.neurons import SIDES
+
+COLATITUDE = math.pi / 2 - 0.15
+"""The guard angle π/2 - (σ+τ) of Lemma A.5.1."""
+SOME_LOSS = 0.1 - 1e-6
+"""The share of each class with loss at which value growth is read; 5 of 50 are 10 % however they are rounded."""
 
 
-def _shared(datasets: Datasets) -> xr.Dataset:
+def _runs(data: xr.Dataset) -> xr.Dataset:
     """The runs with shared signs and trained attention, up to T_0."""
-    return converged(datasets["dynamics"], ["shared"]).sel(mode="shared", attention="trained", drop=True)
+    return lm.cells(data, variant="shared", attention="trained")
 
 
-def _when(measure: Callable[[xr.Dataset], Any], untrained: bool = False) -> Evidence:
-    """A measure at T_0 (the last record), or at t = 0."""
-
-    def evidence(datasets: Datasets) -> Any:
-        data = _shared(datasets)
-        return measure(data.isel(record=0) if untrained else _last(data))
-
-    return evidence
+def _at(values: xr.DataArray, untrained: bool) -> xr.DataArray:
+    """At T_0, the last record, or at t = 0."""
+    return values.isel(record=0) if untrained else lm.at_end(values)
 
 
-def _last(data: xr.Dataset) -> xr.Dataset:
-    """Every recorded variable at its last record."""
-    return data.map(lambda values: at_end(values) if "record" in values.dims else values)
+def _of_each(of: Callable[[str, str], xr.DataArray]) -> xr.DataArray:
+    """`of(side, other)` for the class +1 and the class -1, along the dimension side."""
+    return by_side([of(*SIDES), of(*SIDES[::-1])])
 
 
-def _by_side(of: Callable[[int, int], xr.DataArray]) -> xr.DataArray:
-    """`of(k, other)` for the class +1 (k = 0) and -1 (k = 1), along the dimension side."""
-    return by_side([of(0, 1), of(1, 0)])
+@lm.evidence("dynamics")
+def alignment(data: xr.Dataset, untrained: bool = False) -> xr.DataArray:
+    """Mean cosine of the lucky neurons of a class with its feature."""
+    return _at(_runs(data).alignment, untrained)
 
 
-def _components(data: xr.Dataset) -> xr.DataArray:
+@lm.evidence("dynamics")
+def components(data: xr.Dataset, untrained: bool = False) -> xr.DataArray:
     """Mean |W_O,i p_k| of the lucky neurons of class k over the largest along any other p_j."""
+    sizes = _at(_runs(data).component, untrained)
 
-    def of(k: int, other: int) -> xr.DataArray:
-        mine = data.component.isel(group=k, drop=True)
-        others = [j for j in range(mine.sizes["feature"]) if j != k]
-        return mine.isel(feature=k) / mine.isel(feature=others).max("feature")
+    def lead(side: str, _: str) -> xr.DataArray:
+        own, k = lm.cells(sizes, group=side), SIDES.index(side)
+        return own.isel(feature=k) / own.drop_isel(feature=k).max("feature")
 
-    return _by_side(of)
+    return _of_each(lead)
 
 
-def _norms(data: xr.Dataset) -> xr.DataArray:
+@lm.evidence("dynamics")
+def norms(data: xr.Dataset, untrained: bool = False) -> xr.DataArray:
     """Mean squared norm of unlucky rows over that of the lucky rows of each class."""
-    unlucky = data.square_norm.sel(group="unlucky", drop=True)
-    return _by_side(lambda k, other: unlucky / data.square_norm.isel(group=k, drop=True))
+    squares = _at(_runs(data).square_norm, untrained)
+    return _of_each(lambda side, _: lm.cells(squares, group="unlucky") / lm.cells(squares, group=side))
 
 
-def _output_ratio(data: xr.Dataset) -> xr.DataArray:
-    """On y = +1 samples: output of lucky_minus over lucky_plus, relative to alpha_#/alpha_*."""
-    added = data.group_output.sel(side="plus", drop=True)
-    ratio = added.sel(group="minus", drop=True) / added.sel(group="plus", drop=True)
-    return ratio / (data.confusion_share / data.relevant_share)
+@lm.evidence("dynamics")
+def output_ratio(data: xr.Dataset, untrained: bool = False) -> xr.DataArray:
+    """On y = +1 samples: output of lucky_minus over lucky_plus, relative to α_#/α_*."""
+    runs = _runs(data)
+    output = lm.cells(_at(runs.group_output, untrained), side="plus")
+    ratio = lm.cells(output, group="minus") / lm.cells(output, group="plus")
+    return ratio / (runs.confusion_share / runs.relevant_share)
 
 
-def _gates(groups: list[str]) -> Evidence:
-    """The smallest gate persistence at any record."""
-    return lambda datasets: _shared(datasets).persistence.sel(gate_group=groups).min("record")
+@lm.evidence("dynamics")
+def persistence(data: xr.Dataset, neurons: str = "lucky") -> xr.DataArray:
+    """The smallest gate persistence at any record, of the lucky neurons or of a random half of each sign."""
+    groups = list(SIDES) if neurons == "lucky" else [f"random {side}" for side in SIDES]
+    return _runs(data).persistence.sel(gate_group=groups).min("record")
 
 
-def _both_active(data: xr.Dataset, values: xr.DataArray) -> xr.DataArray:
+def _while_loss(runs: xr.Dataset, values: xr.DataArray) -> xr.DataArray:
     """The records at which at least 10 % of each class still has loss; NaN at the others."""
-    return values.where((data.unsolved > 0.1 - 1e-6).all("side"))  # 5 of 50 are 10 % however they are rounded
+    return values.where((runs.unsolved > SOME_LOSS).all("side"))
 
 
-def _value(k: int, group: int) -> Callable[[xr.Dataset], xr.DataArray]:
-    return lambda data: data.value_growth.isel(group=group, side=k, drop=True)
+def _value(runs: xr.Dataset, side: str, group: str) -> xr.DataArray:
+    """The mean coefficient V^(k) of a group of neurons, k that of the class."""
+    return lm.cells(runs.value_growth, side=side, group=group)
 
 
-def _as_stated(sign: float) -> Evidence:
-    """The smallest V^(2) of lucky_minus over the active steps."""
-
-    def evidence(datasets: Datasets) -> xr.DataArray:
-        data = _shared(datasets)
-        return (sign * _both_active(data, _value(1, 1)(data))).min("record")
-
-    return evidence
+@lm.evidence("dynamics")
+def stated_value(data: xr.Dataset, sign: float = 1.0) -> xr.DataArray:
+    """The smallest V^(2) of lucky_minus over the steps with loss in both classes."""
+    runs = _runs(data)
+    return (sign * _while_loss(runs, _value(runs, "minus", "minus"))).min("record")
 
 
-def _own_value(exchanged: bool) -> Evidence:
-    """The largest own-pattern coefficient over the active steps: V^(1) of lucky_plus and V^(2) of lucky_minus."""
-
-    def evidence(datasets: Datasets) -> xr.DataArray:
-        data = _shared(datasets)
-        own = _by_side(lambda k, other: _value(k, other if exchanged else k)(data))
-        return _both_active(data, own).max("record")
-
-    return evidence
+@lm.evidence("dynamics")
+def own_value(data: xr.Dataset, exchanged: bool = False) -> xr.DataArray:
+    """The largest own-pattern coefficient over the steps with loss: V^(1) of lucky_plus and V^(2) of lucky_minus."""
+    runs = _runs(data)
+    own = _of_each(lambda side, other: _value(runs, side, other if exchanged else side))
+    return _while_loss(runs, own).max("record")
 
 
-def _cross_value(exchanged: bool) -> Evidence:
+@lm.evidence("dynamics")
+def cross_value(data: xr.Dataset, exchanged: bool = False) -> xr.DataArray:
     """At t = 0: V^(1) of lucky_minus and V^(2) of lucky_plus."""
-
-    def evidence(datasets: Datasets) -> xr.DataArray:
-        data = _shared(datasets).isel(record=0)
-        return _by_side(lambda k, other: _value(k, k if exchanged else other)(data))
-
-    return evidence
+    start = _runs(data).isel(record=0)
+    return _of_each(lambda side, other: _value(start, side, side if exchanged else other))
 
 
-def _small_value(own_group: bool) -> Evidence:
-    """Time mean over the active steps of mean |V^(k)| of the unlucky neurons over that of the own lucky group."""
+@lm.evidence("dynamics")
+def small_value(data: xr.Dataset, group: str = "unlucky") -> xr.DataArray:
+    """Time mean over the steps with loss of mean |V^(k)| of a group over that of the own lucky neurons."""
+    runs = _runs(data)
 
-    def evidence(datasets: Datasets) -> xr.DataArray:
-        data = _shared(datasets)
+    def share(side: str, _: str) -> xr.DataArray:
+        size = lm.cells(runs.value_size, side=side)
+        return lm.cells(size, group=side if group == "own" else group) / lm.cells(size, group=side)
 
-        def of(k: int, other: int) -> xr.DataArray:
-            size = data.value_size.isel(side=k, drop=True)
-            own = size.isel(group=k, drop=True)
-            return (own if own_group else size.sel(group="unlucky", drop=True)) / own
-
-        return _both_active(data, _by_side(of)).mean("record")
-
-    return evidence
+    return _while_loss(runs, _of_each(share)).mean("record")
 
 
-def _value_features(order: list[int]) -> Evidence:
-    """The diagonal of C_V at T_0 over its value at 0, in this order of entries."""
-
-    def evidence(datasets: Datasets) -> dict[str, Any]:
-        matrix = _shared(datasets).value_features
-        ratio = at_end(matrix) / matrix.isel(record=0)
-        rest = list(range(4, matrix.sizes["pattern"]))
-        diagonal = xr.concat([ratio.isel(feature=j, pattern=j) for j in order + rest], "entry")
-        return {"discriminative": diagonal.isel(entry=[0, 1]), "neutral": diagonal.isel(entry=slice(2, None))}
-
-    return evidence
-
-
-def _single(defect: str) -> Evidence:
-    """Fractions on one token in standard deviations of a binomial from 1/2 (un-signed) and 1/4 (signed)."""
-
-    def evidence(datasets: Datasets) -> dict[str, xr.DataArray]:
-        data = datasets["v10-lucky-sets"].sel(defect=defect)
-        return {
-            "unsigned": (data.active_on_one - 0.5) / np.sqrt(0.25 / data.neurons),
-            "signed": (data.lucky_on_one - 0.25) / np.sqrt(0.1875 / data.neurons),
-        }
-
-    return evidence
+@lm.evidence("dynamics")
+def value_growth(data: xr.Dataset, exchanged: bool = False) -> dict[str, xr.DataArray]:
+    """The diagonal of C_V at T_0 over its value at 0; `exchanged`: entries 1, 2 with 3, 4."""
+    matrix = _runs(data).value_features
+    ratio = lm.at_end(matrix) / matrix.isel(record=0)
+    order = [2, 3, 0, 1] if exchanged else [0, 1, 2, 3]
+    order += range(4, matrix.sizes["pattern"])
+    diagonal = {str(j + 1): ratio.isel(feature=j, pattern=j) for j in order}
+    entries = lm.stack(diagonal, "entry")
+    return {"discriminative": entries.isel(entry=[0, 1]), "neutral": entries.isel(entry=slice(2, None))}
 
 
-def _all(defect: str) -> Evidence:
+@lm.evidence("v10-lucky-sets")
+def active_on_one(data: xr.Dataset, defect: str = "none") -> dict[str, lm.Uncertain]:
+    """Shares of the neurons active on one token, un-signed and signed, with the standard deviation of the binomial."""
+    data = lm.cells(data, defect=defect).rename(seed="run")
+    return {
+        "unsigned": lm.Uncertain(data.active_on_one, np.sqrt(0.25 / data.neurons)),
+        "signed": lm.Uncertain(data.lucky_on_one, np.sqrt(0.1875 / data.neurons)),
+    }
+
+
+@lm.evidence("v10-lucky-sets")
+def lucky_share(data: xr.Dataset, defect: str = "none") -> xr.DataArray:
     """The mean of the two signed fractions of neurons that are lucky on all relevant tokens."""
-    return lambda datasets: datasets["v10-lucky-sets"].lucky_on_all.sel(defect=defect).mean("side")
+    return lm.cells(data.lucky_on_all, defect=defect).mean("side")
 
 
-def _noise(variable: str) -> Evidence:
-    return lambda datasets: datasets["v10-lucky-sets"][variable].sel(defect="none", drop=True)
+@lm.evidence("v10-lucky-sets")
+def noise_response(data: xr.Dataset, ratio: str = "noise_ratio") -> xr.DataArray:
+    """The largest response of a neuron to token noise over its bound."""
+    return lm.cells(data[ratio], defect="none")
+
+
+@lm.fact
+def cap_share(factor: float = 1.0, *, seed: int) -> lm.Uncertain:
+    """Share of 2·10⁵ uniform directions inside the cap, minus `factor` times its probability."""
+    draw = np.random.default_rng(seed)
+    draws, widths = 2 * 10**5, [5, 10, 20]
+    differences, errors = [], []
+    for width in widths:
+        normal = draw.standard_normal((draws, width))
+        share = np.mean(normal[:, 0] / np.linalg.norm(normal, axis=1) >= math.cos(COLATITUDE))
+        differences.append(share - factor * cap_probability(width, COLATITUDE))
+        errors.append(math.sqrt(share * (1 - share) / draws))
+    return lm.Uncertain(*(xr.DataArray(values, coords={"m_a": widths}) for values in (differences, errors)))
 
 
 _LEMMA = "Lemma A.3.1 claim 1"
-_SHIFT = "output weights shifted by -2ξ p_1"
+_UNTRAINED = lm.Control("untrained", untrained=True)
+_EXCHANGED = lm.Control("lucky_plus and lucky_minus exchanged", exchanged=True)
+_SHIFTED = lm.Control("output weights shifted by -2ξ p_1", defect="shifted")
+trained = partial(lm.Claim, gate=converged(attention="trained", variant="shared"))
 
 CLAIMS = (
-    Claim(
-        name="v9-lucky-alignment",
-        reference=_LEMMA,
-        kind="bound",
-        statement="At T_0 the lucky neurons point along the feature of their class: the mean cosine of lucky_plus with "
-        "p_1 and of lucky_minus with p_2 exceeds 0.8.",
-        reads=("dynamics",),
-        evidence=_when(lambda data: data.alignment),
-        judge=at_least(0.8, by="every", strict=True),
-        controls=(Control("untrained", _when(lambda data: data.alignment, untrained=True)),),
+    trained(
+        "v9-lucky-alignment",
+        _LEMMA,
+        "bound",
+        "At T_0 the lucky neurons point along the feature of their class: the mean cosine of lucky_plus with p_1 and "
+        "of lucky_minus with p_2 exceeds 0.8.",
+        alignment(),
+        lm.at_least(0.8, by="every", strict=True),
+        _UNTRAINED,
     ),
-    Claim(
-        name="v9-lucky-components",
-        reference=_LEMMA,
-        kind="comparison",
-        statement="At T_0 the lucky neurons' mean component along their own feature is at least twice that along any "
-        "other.",
-        reads=("dynamics",),
-        evidence=_when(_components),
-        judge=at_least(2.0, by="every"),
-        controls=(Control("untrained", _when(_components, untrained=True)),),
+    trained(
+        "v9-lucky-components",
+        _LEMMA,
+        "comparison",
+        "At T_0 the lucky neurons' mean component along their own feature is at least twice that along any other.",
+        components(),
+        lm.at_least(2.0, by="every"),
+        _UNTRAINED,
     ),
-    Claim(
-        name="v9-lucky-norms",
-        reference=_LEMMA,
-        kind="comparison",
-        statement="At T_0 the mean squared norm of the unlucky neurons is less than half that of the lucky ones.",
-        reads=("dynamics",),
-        evidence=_when(_norms),
-        judge=at_most(0.5, by="every", strict=True),
-        controls=(Control("untrained", _when(_norms, untrained=True)),),
+    trained(
+        "v9-lucky-norms",
+        _LEMMA,
+        "comparison",
+        "At T_0 the mean squared norm of the unlucky neurons is less than half that of the lucky ones.",
+        norms(),
+        lm.at_most(0.5, by="every", strict=True),
+        _UNTRAINED,
     ),
-    Claim(
-        name="v9-noise-bound",
-        reference=_LEMMA,
-        kind="bound",
-        statement="Initially no neuron responds to the noise of any token by more than (σ + |W_V| τ) |W_O,i|.",
+    lm.Claim(
+        "v9-noise-bound",
+        _LEMMA,
+        "bound",
+        "Initially no neuron responds to the noise of any token by more than (σ + |W_V| τ) |W_O,i|.",
+        noise_response(),
+        lm.at_most(1.0, by="every"),
+        lm.Control("the bound with σ = 0", ratio="noise_ratio_without_error"),
         formula="|W_O,i (W_V x_l - p_z(l))| ≤ (σ + |W_V| τ) |W_O,i|",
-        reads=("v10-lucky-sets",),
-        evidence=_noise("noise_ratio"),
-        judge=at_most(1.0, by="every"),
-        controls=(Control("the bound with σ = 0", _noise("noise_ratio_without_error")),),
+        source="derived",
     ),
-    Claim(
-        name="v10-lucky-single",
-        reference="Lemma A.5.1",
-        kind="bound",
-        statement="Half of the neurons are active on a given relevant token, a quarter are so and have the sign of its "
-        "class: within 4 standard deviations of the binomial.",
-        reads=("v10-lucky-sets",),
-        evidence=_single("none"),
-        judge=all_of(
-            unsigned=within(-4.0, 4.0, "every", predicted=0.0), signed=within(-4.0, 4.0, "every", predicted=0.0)
+    lm.Claim(
+        "v10-lucky-single",
+        "Lemma A.5.1",
+        "bound",
+        "Half of the neurons are active on a given relevant token, a quarter are so and have the sign of its class: "
+        "within 4 standard deviations of the binomial.",
+        active_on_one(),
+        lm.all_of(
+            unsigned=lm.within(0.5, 0.5, predicted=0.5, se=4),
+            signed=lm.within(0.25, 0.25, predicted=0.25, se=4),
         ),
-        controls=(Control(_SHIFT, _single("shifted")),),
+        _SHIFTED,
     ),
-    Claim(
-        name="v10-lucky-all",
-        reference="Lemma A.5.1",
-        kind="bound",
-        statement="A constant share of the neurons is lucky: at least 0.2 are active on all relevant tokens of a class "
-        "and have its sign (mean over both classes).",
-        reads=("v10-lucky-sets",),
-        evidence=_all("none"),
-        judge=at_least(0.2, by="every"),
-        controls=(Control(_SHIFT, _all("shifted")),),
+    lm.Claim(
+        "v10-lucky-all",
+        "Lemma A.5.1",
+        "bound",
+        "A constant share of the neurons is lucky: at least 0.2 are active on all relevant tokens of a class and have "
+        "its sign (mean over both classes).",
+        lucky_share(),
+        lm.at_least(0.2, by="every"),
+        _SHIFTED,
     ),
-    Claim(
-        name="v11-gate-persistence",
-        reference="Lemma A.5.2",
-        kind="bound",
-        statement="Lucky neurons stay active on relevant tokens: at every record up to T_0 at least 0.99 of the pairs.",
-        reads=("dynamics",),
-        evidence=_gates(["plus", "minus"]),
-        judge=at_least(0.99, by="every"),
-        controls=(
-            Control("a random half of the neurons of each sign instead", _gates(["random plus", "random minus"])),
+    lm.Claim(
+        "v10-cap-probability",
+        "Lemma A.5.1, (A.189)",
+        "identity",
+        "The share of 2·10⁵ uniform directions inside a cap of colatitude π/2 - 0.15 equals its closed form within 4 "
+        "standard errors, in 5, 10 and 20 dimensions.",
+        cap_share(),
+        lm.within(0.0, 0.0, predicted=0.0, se=4),
+        lm.Control("the formula without the factor 1/2", factor=2.0),
+        formula="1/2 I_{sin² φ}((m_a-1)/2, 1/2)",
+    ),
+    trained(
+        "v11-gate-persistence",
+        "Lemma A.5.2",
+        "bound",
+        "Lucky neurons stay active on relevant tokens: at every record up to T_0 at least 0.99 of the pairs.",
+        persistence(),
+        lm.at_least(0.99, by="every"),
+        lm.Control("a random half of the neurons of each sign instead", neurons="random"),
+    ),
+    trained(
+        "v14-value-own",
+        "(A.17), (A.178)",
+        "ordering",
+        "As stated: the coefficient V^(2) of the lucky_minus neurons is positive at every step at which 10 % of each "
+        "class has loss.",
+        stated_value(),
+        lm.at_least(0.0, by="every", strict=True),
+        lm.Control("sign of V reversed", sign=-1.0),
+        expected=lm.FAILS,
+    ),
+    trained(
+        "v14-value-own-corrected",
+        "Claim 3 (A.36)-(A.39), errata E23",
+        "ordering",
+        "Corrected: own-pattern coefficients are negative, V^(1) on lucky_plus and V^(2) on lucky_minus, at every step "
+        "at which 10 % of each class has loss; so the values grow along their features.",
+        own_value(),
+        lm.at_most(0.0, by="every", strict=True),
+        _EXCHANGED,
+        corrects="v14-value-own",
+    ),
+    trained(
+        "v14-value-cross",
+        "Claim 3 (A.36)-(A.39)",
+        "ordering",
+        "Initially the cross coefficients, V^(1) on lucky_minus and V^(2) on lucky_plus, are positive.",
+        cross_value(),
+        lm.at_least(0.0, by="every", strict=True),
+        _EXCHANGED,
+    ),
+    trained(
+        "v14-value-unlucky",
+        "Claim 3, (A.179)",
+        "comparison",
+        "The coefficients of unlucky neurons are small: less than half the own-pattern magnitude on average over the "
+        "steps at which 10 % of each class has loss.",
+        small_value(),
+        lm.at_most(0.5, by="every", strict=True),
+        lm.Control("the own lucky group in place of the unlucky", group="own"),
+    ),
+    trained(
+        "v14-value-growth",
+        "Claim 3 (A.36)-(A.39)",
+        "comparison",
+        "Up to T_0 the value map grows along the discriminative features by at least 30 % and changes along the others "
+        "by at most 20 %.",
+        value_growth(),
+        lm.all_of(
+            discriminative=lm.at_least(1.3, by="every"),
+            neutral=lm.within(0.8, 1.2, by="every", predicted=1.0),
         ),
+        lm.Control("entries 1, 2 exchanged with 3, 4", exchanged=True),
     ),
-    Claim(
-        name="v14-value-own",
-        reference="(A.17), (A.178)",
-        kind="ordering",
-        statement="As stated: the coefficient V^(2) of the lucky_minus neurons is positive at every step at which 10 % "
-        "of each class has loss.",
-        reads=("dynamics",),
-        evidence=_as_stated(1.0),
-        judge=at_least(0.0, by="every", strict=True),
-        expected=FAILS,
-        controls=(Control("sign of V reversed", _as_stated(-1.0), HOLDS),),
-    ),
-    Claim(
-        name="v14-value-own-corrected",
-        reference="Claim 3 (A.36)-(A.39), errata E23",
-        kind="ordering",
-        statement="Corrected: own-pattern coefficients are negative, V^(1) on lucky_plus and V^(2) on lucky_minus, at "
-        "every step at which 10 % of each class has loss; so the values grow along their features.",
-        reads=("dynamics",),
-        evidence=_own_value(exchanged=False),
-        judge=at_most(0.0, by="every", strict=True),
-        controls=(Control("lucky_plus and lucky_minus exchanged", _own_value(exchanged=True)),),
-    ),
-    Claim(
-        name="v14-value-cross",
-        reference="Claim 3 (A.36)-(A.39)",
-        kind="ordering",
-        statement="Initially the cross coefficients, V^(1) on lucky_minus and V^(2) on lucky_plus, are positive.",
-        reads=("dynamics",),
-        evidence=_cross_value(exchanged=False),
-        judge=at_least(0.0, by="every", strict=True),
-        controls=(Control("lucky_plus and lucky_minus exchanged", _cross_value(exchanged=True)),),
-    ),
-    Claim(
-        name="v14-value-unlucky",
-        reference="Claim 3, (A.179)",
-        kind="comparison",
-        statement="The coefficients of unlucky neurons are small: less than half the own-pattern magnitude on average "
-        "over the steps at which 10 % of each class has loss.",
-        reads=("dynamics",),
-        evidence=_small_value(own_group=False),
-        judge=at_most(0.5, by="every", strict=True),
-        controls=(Control("the own lucky group in place of the unlucky", _small_value(own_group=True)),),
-    ),
-    Claim(
-        name="v14-value-growth",
-        reference="Claim 3 (A.36)-(A.39)",
-        kind="comparison",
-        statement="Up to T_0 the value map grows along the discriminative features by at least 30 % and changes along "
-        "the others by at most 20 %.",
-        reads=("dynamics",),
-        evidence=_value_features([0, 1, 2, 3]),
-        judge=all_of(discriminative=at_least(1.3, by="every"), neutral=within(0.8, 1.2, by="every", predicted=1.0)),
-        controls=(Control("entries 1, 2 exchanged with 3, 4", _value_features([2, 3, 0, 1])),),
-    ),
-    Claim(
-        name="v15-output-ratio",
-        reference="(A.43)",
-        kind="bound",
-        statement="At T_0, on samples of class +1, the output of the lucky_minus neurons is at most 1.5 α_#/α_* times "
-        "that of the lucky_plus neurons (measured: the ratio relative to α_#/α_*).",
-        reads=("dynamics",),
-        evidence=_when(_output_ratio),
-        judge=at_most(1.5, by="every"),
-        controls=(Control("untrained", _when(_output_ratio, untrained=True)),),
+    trained(
+        "v15-output-ratio",
+        "(A.43)",
+        "bound",
+        "At T_0, on samples of class +1, the output of the lucky_minus neurons over that of the lucky_plus neurons is "
+        "at most 1.5 times α_#/α_*.",
+        output_ratio(),
+        lm.at_most(1.5, by="every"),
+        _UNTRAINED,
+        formula="F_minus / F_plus ≤ 1.5 α_#/α_*",
     ),
 )

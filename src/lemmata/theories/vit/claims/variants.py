@@ -1,267 +1,146 @@
-"""Sparsification (V6, Figure 2.5), four classes (V19), pattern sets (V20), heads (V21), skip (V22), V24."""
+"""Other data and networks: four classes (V19), pattern sets (V20), heads (V21), skip connection (V22)."""
 
 from __future__ import annotations
 
-from typing import Any
+from functools import partial
 
 import numpy as np
 import xarray as xr
 
-from lemmata.lab.claims import FAILS, HOLDS, Claim, Control, Datasets, Evidence, NotApplicable
-from lemmata.lab.judges import all_of, at_least, at_most, increasing, within
-from lemmata.lab.measures import at_end, ratio_of_means
+import lemmata as lm
 from lemmata.theories.vit.measures import converged
 from lemmata.theories.vit.training import SMALL_LOSS
 
 
-def _sparsified(datasets: Datasets) -> tuple[xr.DataArray, xr.DataArray]:
-    """Test loss at keep 0.7 by strategy, and without sparsification; the latter's mean must lie in [0.15, 0.8]."""
-    loss = datasets["f5-sparsification"].test_hinge
-    whole = loss.sel(keep=1.0, strategy="random", drop=True)
-    mean = float(whole.mean("seed"))
-    if not 0.15 <= mean <= 0.8:
-        raise NotApplicable(f"not applicable: the unsparsified loss {mean:.3g} is outside [0.15, 0.8]")
-    return loss.sel(keep=0.7, drop=True), whole
+@lm.evidence("v19-multiclass")
+def class_table(data: xr.Dataset, rotation: int = 0) -> dict[str, xr.DataArray]:
+    """The displacements split into own, opposite (all coordinates flipped) and adjacent ones, patterns rotated."""
+    table = data.class_displacement.roll({"class": rotation})
+    classes = range(table.sizes["own"])
+    opposite = classes[::-1]
+
+    def entry(own: int, other: int) -> xr.DataArray:
+        return table.isel({"own": own, "class": other})
+
+    pairs = [(k, j) for k in classes for j in classes if j not in (k, opposite[k])]
+    entries = {
+        "own": [entry(k, k) for k in classes],
+        "opposite": [entry(k, opposite[k]) for k in classes],
+        "adjacent": [np.abs(entry(k, j)) / entry(k, k) for k, j in pairs],
+    }
+    return {name: xr.concat(values, "entry") for name, values in entries.items()}
 
 
-def _kept(strategy: str) -> Evidence:
-    """Seed-mean loss at keep 0.7 relative to the unsparsified one."""
-
-    def evidence(datasets: Datasets) -> xr.DataArray:
-        loss, whole = _sparsified(datasets)
-        return ratio_of_means(loss.sel(strategy=strategy, drop=True), whole)
-
-    return evidence
+@lm.evidence("v19-multiclass")
+def class_risk(data: xr.Dataset, untrained: bool = False) -> dict[str, xr.DataArray]:
+    """0-1 error and hinge loss on the test samples."""
+    if untrained:
+        return {"error": data.untrained_test_error, "hinge": data.untrained_test_hinge}
+    return {"error": data.test_error, "hinge": data.test_hinge}
 
 
-def _order(*strategies: str) -> Evidence:
-    return lambda datasets: _sparsified(datasets)[0].sel(strategy=list(strategies))
+@lm.evidence("v20-patterns")
+def risk(data: xr.Dataset, untrained: bool = False) -> xr.DataArray:
+    """The test hinge at T_0, or untrained, of the cells with trained attention."""
+    data = lm.cells(data, attention="trained") if "attention" in data.dims else data
+    return data.untrained_test_hinge if untrained else data.test_hinge
 
 
-def _class_table(rotation: int) -> Evidence:
-    """The displacement table split into its own, opposite (all coordinates flipped) and adjacent entries."""
-
-    def evidence(datasets: Datasets) -> dict[str, Any]:
-        table = converged(datasets["v19-multiclass"]).class_displacement.roll({"class": rotation})
-        count = table.sizes["own"]
-        own = [table.isel({"own": k, "class": k}) for k in range(count)]
-        opposite = [table.isel({"own": k, "class": count - 1 - k}) for k in range(count)]
-        adjacent = [
-            np.abs(table.isel({"own": k, "class": j})) / own[k]
-            for k in range(count)
-            for j in range(count)
-            if j not in (k, count - 1 - k)
-        ]
-        parts = {"own": own, "opposite": opposite, "adjacent": adjacent}
-        return {name: xr.concat(values, "entry") for name, values in parts.items()}
-
-    return evidence
-
-
-def _class_risk(untrained: bool) -> Evidence:
-    def evidence(datasets: Datasets) -> dict[str, xr.DataArray]:
-        data = converged(datasets["v19-multiclass"])
-        if untrained:
-            return {"error": data.untrained_test_error, "hinge": data.untrained_test_hinge}
-        return {"error": data.test_error, "hinge": data.test_hinge}
-
-    return evidence
-
-
-def _risk(name: str, untrained: bool) -> Evidence:
-    """The test hinge at T_0 (or untrained) of the cells with trained attention."""
-
-    def evidence(datasets: Datasets) -> xr.DataArray:
-        data = converged(datasets[name])
-        if "attention" in data.dims:
-            data = data.sel(attention="trained", drop=True)
-        return data.untrained_test_hinge if untrained else data.test_hinge
-
-    return evidence
-
-
-def _rise(name: str, attention: str) -> Evidence:
+@lm.evidence("v20-patterns")
+def rise(data: xr.Dataset, attention: str = "trained") -> xr.DataArray:
     """Concentration of relevant queries at T_0 minus its value at 0."""
-
-    def evidence(datasets: Datasets) -> xr.DataArray:
-        values = converged(datasets[name]).concentration.sel(attention=attention, query="relevant", drop=True)
-        return at_end(values) - values.isel(record=0)
-
-    return evidence
+    values = lm.cells(data.concentration, attention=attention, query="relevant")
+    return lm.at_end(values) - values.isel(record=0)
 
 
-def _direction(pair: str) -> Evidence:
-    return lambda datasets: converged(datasets["v20-patterns"]).member_cosine.sel(
-        attention="trained", pair=pair, drop=True
-    )
+@lm.evidence("v20-patterns")
+def direction(data: xr.Dataset, pair: str = "same set") -> xr.DataArray:
+    """Cosine of the displacements of W_Q on two members."""
+    return lm.cells(data.member_cosine, attention="trained", pair=pair)
 
 
-def _heads(untrained: bool) -> Evidence:
+@lm.evidence("v21-heads")
+def alignment(data: xr.Dataset, untrained: bool = False) -> xr.DataArray:
     """Mean cosine of lucky_plus with the concatenation of the heads' p_1."""
-
-    def evidence(datasets: Datasets) -> xr.DataArray:
-        values = converged(datasets["v21-heads"]).alignment.sel(side="plus", drop=True)
-        return values.isel(record=0) if untrained else at_end(values)
-
-    return evidence
+    values = lm.cells(data.alignment, side="plus")
+    return values.isel(record=0) if untrained else lm.at_end(values)
 
 
-def _excess(bound: str, cases: list[str] | None = None) -> Evidence:
-    """The smallest attention of a relevant query minus its lower bound, by case."""
-
-    def evidence(datasets: Datasets) -> xr.DataArray:
-        values = datasets["v24-initial-attention"].attention_excess.sel(bound=bound, drop=True)
-        return values if cases is None else values.sel(case=cases)
-
-    return evidence
+_UNTRAINED = lm.Control("untrained", untrained=True)
+claim = partial(lm.Claim, gate=converged(attention="trained"))
 
 
-def _risk_claim(name: str, experiment: str, reference: str, words: str) -> Claim:
-    return Claim(
-        name=name,
-        reference=reference,
-        kind="bound",
-        statement=f"{words}, SGD still reaches zero risk: test hinge below 0.001 at T_0.",
-        reads=(experiment,),
-        evidence=_risk(experiment, untrained=False),
-        judge=at_most(SMALL_LOSS, by="every", strict=True),
-        controls=(Control("untrained", _risk(experiment, untrained=True)),),
+def _risk_claim(name: str, experiment: str, reference: str, words: str) -> lm.Claim:
+    return claim(
+        name,
+        reference,
+        "bound",
+        f"{words}, SGD still reaches zero risk: test hinge below 0.001 at T_0.",
+        risk.of(experiment)(),
+        lm.at_most(SMALL_LOSS, by="every", strict=True),
+        _UNTRAINED,
     )
 
 
-def _rise_claim(name: str, experiment: str, reference: str, words: str) -> Claim:
-    return Claim(
-        name=name,
-        reference=reference,
-        kind="ordering",
-        statement=f"{words}, attention still concentrates: that of relevant queries on relevant tokens rises by at "
-        "least 0.03 up to T_0.",
-        reads=(experiment,),
-        evidence=_rise(experiment, "trained"),
-        judge=at_least(0.03, by="every"),
-        controls=(Control("frozen attention", _rise(experiment, "frozen")),),
+def _rise_claim(name: str, experiment: str, reference: str, words: str) -> lm.Claim:
+    return claim(
+        name,
+        reference,
+        "ordering",
+        f"{words}, attention still concentrates: that of relevant queries on relevant tokens rises by at least 0.03 "
+        "up to T_0.",
+        rise.of(experiment)(),
+        lm.at_least(0.03, by="every"),
+        lm.Control("frozen attention", attention="frozen"),
     )
 
-
-_RELEVANT_FIRST = "relevant tokens dropped first"
-_EXACT = ["random 0", "confuse 0"]
 
 CLAIMS = (
-    Claim(
-        name="v6-sparsify-irrelevant",
-        reference="Remark 2",
-        kind="comparison",
-        statement="Dropping label-irrelevant tokens down to 70 % at least halves the test loss (seed means).",
-        reads=("f5-sparsification",),
-        evidence=_kept("irrelevant"),
-        judge=at_most(0.5, by="mean"),
-        controls=(Control(_RELEVANT_FIRST, _kept("relevant")),),
-    ),
-    Claim(
-        name="v6-sparsify-noisy",
-        reference="Remark 2",
-        kind="comparison",
-        statement="Dropping the noisiest tokens down to 70 % lowers the test loss to at most 0.8 of it (seed means).",
-        reads=("f5-sparsification",),
-        evidence=_kept("noisy"),
-        judge=at_most(0.8, by="mean"),
-        controls=(Control(_RELEVANT_FIRST, _kept("relevant")),),
-    ),
-    Claim(
-        name="f5-order",
-        reference="Figure 2.5",
-        kind="ordering",
-        statement="With 70 % of the tokens kept, the test loss is lowest after dropping irrelevant tokens, then noisy "
-        "ones, then random ones (seed means).",
-        reads=("f5-sparsification",),
-        evidence=_order("irrelevant", "noisy", "random"),
-        judge=increasing("strategy", by="mean"),
-        controls=(Control("irrelevant and random exchanged", _order("random", "noisy", "irrelevant")),),
-    ),
-    Claim(
-        name="f5-random-flat",
-        reference="Figure 2.5",
-        kind="comparison",
-        statement="Dropping tokens at random down to 70 % leaves the test loss within 0.65 to 1.15 of it (seed means).",
-        reads=("f5-sparsification",),
-        evidence=_kept("random"),
-        judge=within(0.65, 1.15, by="mean", predicted=1.0),
-        controls=(Control(_RELEVANT_FIRST, _kept("relevant")),),
-    ),
-    Claim(
-        name="v19-multiclass-table",
-        reference="Appendix A.6.1, (A.217)-(A.224)",
-        kind="ordering",
-        statement="With four classes the neurons of a class grow along its pattern, shrink along the opposite one, and "
-        "move along the two adjacent ones by less than 0.3 of that.",
-        reads=("v19-multiclass",),
-        evidence=_class_table(0),
-        judge=all_of(
-            own=at_least(0.0, by="every", strict=True),
-            opposite=at_most(0.0, by="every", strict=True),
-            adjacent=at_most(0.3, by="every", strict=True),
+    claim(
+        "v19-multiclass-table",
+        "Appendix A.6.1, (A.217)-(A.224)",
+        "ordering",
+        "With four classes the neurons of a class grow along its pattern, shrink along the opposite one, and move "
+        "along the two adjacent ones by less than 0.3 of that.",
+        class_table(),
+        lm.all_of(
+            own=lm.at_least(0.0, by="every", strict=True),
+            opposite=lm.at_most(0.0, by="every", strict=True),
+            adjacent=lm.at_most(0.3, by="every", strict=True),
         ),
-        controls=(Control("patterns rotated by one class", _class_table(1)),),
+        lm.Control("patterns rotated by one class", rotation=1),
     ),
-    Claim(
-        name="v19-multiclass-risk",
-        reference="Appendix A.6.1",
-        kind="bound",
-        statement="With four classes SGD still learns: no test error and test hinge below 0.005.",
-        reads=("v19-multiclass",),
-        evidence=_class_risk(untrained=False),
-        judge=all_of(error=at_most(0.0, by="every"), hinge=at_most(5e-3, by="every", strict=True)),
-        controls=(Control("untrained", _class_risk(untrained=True)),),
+    claim(
+        "v19-multiclass-risk",
+        "Appendix A.6.1",
+        "bound",
+        "With four classes SGD still learns: no test error and test hinge below 0.005.",
+        class_risk(),
+        lm.all_of(error=lm.at_most(0.0, by="every"), hinge=lm.at_most(5e-3, by="every", strict=True)),
+        _UNTRAINED,
     ),
     _risk_claim("v20-patterns-risk", "v20-patterns", "Appendix A.6.2", "With sets of patterns"),
     _rise_claim("v20-patterns-concentration", "v20-patterns", "Appendix A.6.2", "With sets of patterns"),
-    Claim(
-        name="v20-patterns-direction",
-        reference="Appendix A.6.2",
-        kind="comparison",
-        statement="Queries of two members of a set move in the same direction: cosine at least 0.99.",
-        reads=("v20-patterns",),
-        evidence=_direction("same set"),
-        judge=at_least(0.99, by="every"),
-        controls=(Control("members of two different sets", _direction("different sets")),),
+    claim(
+        "v20-patterns-direction",
+        "Appendix A.6.2",
+        "comparison",
+        "Queries of two members of a set move in the same direction: cosine at least 0.99.",
+        direction(),
+        lm.at_least(0.99, by="every"),
+        lm.Control("members of two different sets", pair="different sets"),
     ),
     _risk_claim("v21-heads-risk", "v21-heads", "Appendix A.6.3", "With 1, 2 and 4 heads"),
-    Claim(
-        name="v21-heads-alignment",
-        reference="Appendix A.6.3",
-        kind="bound",
-        statement="With 1, 2 and 4 heads the lucky neurons learn all heads' features: mean cosine of lucky_plus with "
-        "the concatenation of the p_1 at least 0.8 at T_0.",
-        reads=("v21-heads",),
-        evidence=_heads(untrained=False),
-        judge=at_least(0.8, by="every"),
-        controls=(Control("untrained", _heads(untrained=True)),),
+    claim(
+        "v21-heads-alignment",
+        "Appendix A.6.3",
+        "bound",
+        "With 1, 2 and 4 heads the lucky neurons learn all heads' features: mean cosine of lucky_plus with the "
+        "concatenation of the p_1 at least 0.8 at T_0.",
+        alignment(),
+        lm.at_least(0.8, by="every"),
+        _UNTRAINED,
     ),
     _risk_claim("v22-skip-risk", "v22-skip", "Appendix A.6.4", "With a skip connection"),
     _rise_claim("v22-skip-concentration", "v22-skip", "Appendix A.6.4", "With a skip connection"),
-    Claim(
-        name="v24-attention-pn",
-        reference="(A.15), (A.175)",
-        kind="bound",
-        statement="As stated: initially every relevant query puts at least p_n on the relevant tokens.",
-        formula="conc_l ≥ p_n",
-        reads=("v24-initial-attention",),
-        evidence=_excess("document"),
-        judge=at_least(-1e-6, by="every"),
-        expected=FAILS,
-        controls=(Control("δ = τ = 0, where p_n is exact", _excess("document", _EXACT), HOLDS),),
-    ),
-    Claim(
-        name="v24-attention-pn-corrected",
-        reference="(A.15) corrected",
-        kind="bound",
-        statement="Corrected: with D = δ + max(|W_K|, |W_Q|) τ every relevant query puts at least "
-        "n_1 e^s / (n_1 e^s + n_0 e^c) on the relevant tokens, s = 1 - 2D - D², c = 2D + D².",
-        reads=("v24-initial-attention",),
-        evidence=_excess("theorem"),
-        judge=at_least(-1e-6, by="every"),
-        controls=(
-            Control("the bound with δ = 0 on the counter-example", _excess("theorem, δ = 0", ["counter-example"])),
-        ),
-    ),
 )

@@ -1,43 +1,58 @@
-"""Steps to small loss: Figure 2.2 and the step-size sweep (V3, V4)."""
+"""Steps to small loss: Figure 2.2, the step-size sweep (V3, V4) and the initial model (V7)."""
 
 from __future__ import annotations
 
-from lemmata.theories.vit.experiments.common import ATTENTION, MODES, experiment
+from lemmata.theories.vit.experiments import ATTENTION, VARIANTS, WIDE, experiment
 from lemmata.theories.vit.figures import iterations as figures
 
-_F2 = {
-    "value_error": 0.1, "attention_error": 0.4, "confusion_fraction": 0.05, "tokens": 20, "neurons": 100, "samples": 40,
-    "steps": 1500, "records": 1501, "stop": "small_loss",
-}  # fmt: skip
-_F2_PAPER = {"tokens": 100, "neurons": 1000, "samples": 100, "test_samples": 1000}
+_TRAINING = {"neurons": 100, "steps": 1500, "records": 1501, "stop": "small_loss"}
+_F2 = {**_TRAINING, "value_error": 0.1, "attention_error": 0.4, "confusion_fraction": 0.05, "tokens": 20, "samples": 40}
 _STEP_SIZES = {"shared": (0.02, 0.05, 0.1, 0.2, 0.5), "per_token": (0.25, 0.5, 1.0, 2.0)}
 
 EXPERIMENTS = (
     experiment(
         "f2-iterations",
-        "Figure 2.2",
-        "How does the number of steps grow as the relevant fraction falls, with and without trained attention?",
-        figures.iterations,
-        _F2,
-        {"relevant_fraction": [0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8], "mode": MODES, "attention": ATTENTION},
-        5,
-        _F2_PAPER,
-        smoke_axes={"relevant_fraction": [0.15, 0.4, 0.8]},
+        reference="Figure 2.2",
+        question="How does the number of steps grow as the relevant fraction falls, attention trained or frozen?",
+        plot=figures.iterations,
+        setting=_F2,
+        axes={
+            "relevant_fraction": [0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8],
+            "variant": VARIANTS,
+            "attention": ATTENTION,
+        },
+        seeds=5,
+        smoke={"relevant_fraction": [0.15, 0.4, 0.8]},
+        paper={**WIDE, "tokens": 100, "samples": 100},
     ),
     experiment(
         "f2-step-size",
-        "(2.10)",
-        "How does the number of steps depend on the step size?",
-        figures.step_size,
-        {**_F2, "relevant_fraction": 0.4, "confusion_fraction": 0.1, "samples": 20},
-        {
-            "run": {
-                f"{mode} {eta:g}": {"output": mode, "step_size": eta}
-                for mode, sizes in _STEP_SIZES.items()
+        reference="(2.10)",
+        question="How does the number of steps depend on the step size?",
+        plot=figures.step_size,
+        setting={**_F2, "relevant_fraction": 0.4, "confusion_fraction": 0.1, "samples": 20},
+        axes={
+            "variant": {
+                f"{output} {eta:g}": {"output": output, "step_size": eta}
+                for output, sizes in _STEP_SIZES.items()
                 for eta in sizes
             }
         },
-        5,
-        {"tokens": 100, "neurons": 1000, "test_samples": 1000},
+        seeds=5,
+        paper={**WIDE, "tokens": 100},
+    ),
+    experiment(
+        "v7-initial-model",
+        reference="Remark 3",
+        question="Does a worse initial model slow training down?",
+        plot=figures.initial_model,
+        setting={"relevant_fraction": 0.36, "confusion_fraction": 0.14, "samples": 24, "neurons": 100},
+        axes={
+            "value_error": [0.0, 0.2, 0.4, 0.6],
+            "value_error_law": ["confuse", "random"],
+            "attention_error": [0.2, 0.0, 0.4],
+        },
+        seeds=5,
+        paper=WIDE,
     ),
 )

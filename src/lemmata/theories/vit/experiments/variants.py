@@ -1,107 +1,83 @@
-"""Token sparsification (Figure 2.5), general data (V19, V20), other networks (V21, V22) and other initialisations."""
+"""General data (V19, V20), other networks (V21, V22) and other initialisations (errata E1, E2)."""
 
 from __future__ import annotations
 
-from lemmata.theories.vit.experiments.common import ATTENTION, experiment
+import lemmata as lm
+from lemmata.theories.vit.experiments import ATTENTION, WIDE, experiment
 from lemmata.theories.vit.figures import variants as figures
-from lemmata.theories.vit.sparsification import STRATEGIES
 
-_F5 = {
-    "output": "per_token", "samples": 80, "relevant_fraction": 0.6, "confusion_fraction": 0.05, "attention_error": 0.5,
-    "noisy_fraction": 0.3, "noisy_level": 0.3, "normalize": "yes", "step_size": 1.0, "steps": 75, "records": 2,
-    "record_every": 75, "stop": "never",
-}  # fmt: skip
-_WIDE = {"dimension": 12, "value_width": 12, "key_width": 12, "patterns": 7}
-_VARIANT = {"tokens": 40, "samples": 60, "track": "attention"}
-_PAPER = {"neurons": 1000, "test_samples": 1000}
+_SMALL = {"tokens": 40, "samples": 60, "track": "attention"}
+_CLASSES = {"classes": 4, "patterns": 7, "tokens": 40}
+
+
+def _widths(width: int) -> dict[str, int]:
+    """d = m_a = m_b."""
+    return {"dimension": width, "value_width": width, "key_width": width}
+
 
 EXPERIMENTS = (
     experiment(
-        "f5-sparsification",
-        "Figure 2.5",
-        "Which tokens can be removed without loss, and which removals help?",
-        figures.sparsification,
-        _F5,
-        {"keep": [1.0, 0.8, 0.7], "strategy": ["random", "irrelevant", "noisy", "relevant"]},
-        8,
-        {"test_samples": 1000},
-        {"keep": [1.0, 0.9, 0.8, 0.7, 0.65], "strategy": list(STRATEGIES)},
-    ),
-    experiment(
         "v19-multiclass",
-        "Appendix A.6.1, (A.217)-(A.224)",
-        "Do the neurons of each of four classes learn the pattern of their class?",
-        figures.multiclass,
-        {
-            **_WIDE,
-            "classes": 4,
-            "tokens": 40,
-            "relevant_fraction": 0.4,
-            "confusion_fraction": 0.1,
-            "samples": 80,
-            "neurons": 400,
-            "steps": 400,
-            "records": 401,
-        },
-        {},
-        3,
-        {"test_samples": 1000},
+        reference="Appendix A.6.1, (A.217)-(A.224)",
+        question="Do the neurons of each of four classes learn the pattern of their class?",
+        plot=figures.multiclass,
+        setting={**_widths(12), **_CLASSES, "samples": 80, "neurons": 400, "steps": 400, "records": 401},
+        seeds=3,
+        paper={"test_samples": 1000},
     ),
     experiment(
         "v20-patterns",
-        "Appendix A.6.2",
-        "Does training still work when every pattern is a set of nearby vectors?",
-        figures.pattern_sets,
-        {
-            **_VARIANT,
-            "dimension": 20,
-            "value_width": 20,
-            "key_width": 20,
-            "members": 2,
-            "member_shares": [[0.7, 0.3]] * 5,
-        },
-        {"attention": ATTENTION},
-        3,
-        _PAPER,
+        reference="Appendix A.6.2",
+        question="Does training still work when every pattern is a set of nearby vectors?",
+        plot=figures.pattern_sets,
+        setting={**_SMALL, **_widths(20), "members": 2, "member_shares": [[0.7, 0.3]] * 5},
+        axes={"attention": ATTENTION},
+        seeds=3,
+        paper=WIDE,
     ),
     experiment(
         "v21-heads",
-        "Appendix A.6.3",
-        "Does training still work with several attention heads, and do neurons learn all of them?",
-        figures.heads,
-        {**_VARIANT, "track": "neurons"},
-        {"heads": [1, 2, 4]},
-        3,
-        _PAPER,
+        reference="Appendix A.6.3",
+        question="Does training still work with several attention heads, and do neurons learn all of them?",
+        plot=lm.show(
+            "alignment",
+            "test_hinge",
+            "reached_step",
+            levels={"alignment": "v21-heads-alignment", "test_hinge": "v21-heads-risk"},
+        ),
+        setting={**_SMALL, "track": "neurons"},
+        axes={"heads": [1, 2, 4]},
+        seeds=3,
+        paper=WIDE,
     ),
     experiment(
         "v22-skip",
-        "Appendix A.6.4",
-        "Does training still work with a skip connection?",
-        figures.skip,
-        {**_VARIANT, "skip": True},
-        {"attention": ATTENTION},
-        3,
-        _PAPER,
+        reference="Appendix A.6.4",
+        question="Does training still work with a skip connection?",
+        plot=figures.skip,
+        setting={**_SMALL, "skip": True},
+        axes={"attention": ATTENTION},
+        seeds=3,
+        paper=WIDE,
     ),
     experiment(
         "v22-normalisation",
-        "Appendix A.6.4",
-        "Does normalising the tokens, to unit norm or by layer norm, change the training?",
-        figures.normalisation,
-        _VARIANT,
-        {"normalize": ["no", "yes", "layer"], "network": {"plain": {"skip": False}, "skip": {"skip": True}}},
-        3,
-        _PAPER,
+        reference="Appendix A.6.4",
+        question="Does normalising the tokens, to unit norm or by layer norm, change the training?",
+        plot=lm.show("reached_step", "test_hinge"),
+        setting=_SMALL,
+        axes={"normalise": ["no", "yes", "layer"], "variant": {"plain": {"skip": False}, "skip": {"skip": True}}},
+        seeds=3,
+        paper=WIDE,
     ),
     experiment(
         "e1-initialisation",
-        "Section 2.4, errata E1 and E2",
-        "How do the initialisations that the document names compare?",
-        figures.initialisations,
-        {"track": "attention"},
-        {
-            "start": {
+        reference="Section 2.4, errata E1 and E2",
+        question="How do the initialisations that the paper names compare?",
+        plot=figures.initialisations,
+        setting={"track": "attention"},
+        axes={
+            "variant": {
                 "assumption": {},
                 "free queries": {"free_queries": True},
                 "spectral clipping": {"clip_spectral": True},
@@ -112,7 +88,7 @@ EXPERIMENTS = (
                 "as printed": {"init": "literal"},
             }
         },
-        3,
-        _PAPER,
+        seeds=3,
+        paper=WIDE,
     ),
 )

@@ -1,49 +1,79 @@
-"""Attention along training: Figure 2.4 and other losses."""
+"""Attention along training (Figure 2.4, other losses) and its bounds before it."""
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Mapping
+
 import xarray as xr
 from matplotlib.figure import Figure
 
-from lemmata.lab.figures import BLUE, GREEN, GREY, ORANGE, PALETTE, RED, panels, trajectory
-from lemmata.theories.vit.figures.common import MODE_NAMES
+import lemmata as lm
+from lemmata import figures as draw
+from lemmata.theories.vit.figures import TIME, VARIANT_NAMES
+
+BOUNDS = {
+    "paper": "paper: $p_n$ (A.15)",
+    "theorem": "corrected: the theorem with $D$",
+    "theorem, δ = 0": r"control: the theorem with $\delta=0$",
+}
+BOUND_COLORS = dict(zip(BOUNDS, (draw.BLUE, draw.GREEN, draw.GREY), strict=True))
 
 
-def attention_curves(data: xr.Dataset) -> Figure:
-    """Concentration by type of query along training, with its complement, T_0 and the document's limit."""
-    figure, axes = panels(data.sizes["mode"], sharey=True)
-    for ax, mode in zip(axes, data.mode.values, strict=True):
-        part = data.sel(mode=mode, attention="trained")
-        frozen = data.sel(mode=mode, attention="frozen")
-        for query, color in zip(part["query"].values, (BLUE, GREEN, RED, GREY), strict=True):
-            trajectory(ax, part.step, part.concentration.sel(query=query), f"on relevant, {query} queries", color)
-        trajectory(ax, part.step, part.complement.sel(query="all"), "on all others, all queries", BLUE, linestyle=":")
-        trajectory(ax, frozen.step, frozen.concentration.sel(query="all"), "frozen attention", ORANGE)
-        ax.axhline(1.0, color="black", linestyle="--", label="document: limit 1")
-        reached = float(part.zero_loss_step.mean("seed"))
-        if np.isfinite(reached):
-            ax.axvline(reached, color="black", linewidth=0.8, linestyle="-.", label="$T_0$: training loss 0 (mean)")
-        ax.set_xlabel("training step $t$")
-        ax.set_title(MODE_NAMES[str(mode)])
+def concentration(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
+    """Attention on relevant tokens by type of query along training, its complement, T_0 and the paper's limit."""
+    figure, axes = draw.panels(data.sizes["variant"], sharey=True, width=5.8, height=4.2)
+    for ax, variant in zip(axes, draw.labels_of(data, "variant"), strict=True):
+        runs = data.sel(variant=variant)
+        trained, frozen = (runs.sel(attention=kind) for kind in ("trained", "frozen"))
+        draw.paths(ax, trained, "concentration", "query", "on relevant tokens, {} queries")
+        others = trained.complement.sel(query="all")
+        draw.paths(ax, trained, others, label="on all others, all queries", color=draw.GREY, linestyle=":")
+        frozen_path = frozen.concentration.sel(query="all")
+        draw.paths(ax, frozen, frozen_path, label="on relevant tokens, attention frozen", color=draw.PURPLE, spread="")
+        draw.predicted(ax, 1.0, "paper: limit 1, every query")
+        draw.claimed(ax, claims["f4-below-one"], words="claimed, all queries")
+        draw.moment(ax, float(trained.reached_step.mean("seed")), "$T_0$: training loss 0")
         ax.set_ylim(0, 1.05)
-    axes[0].set_ylabel("mean attention mass")
-    axes[-1].legend(fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5))
+        draw.finish(ax, VARIANT_NAMES.get(variant, variant), "mean attention", f"{TIME} (lines: mean and seeds)")
     return figure
 
 
 def losses(data: xr.Dataset) -> Figure:
     """All-query concentration for losses that saturate and losses that do not."""
-    figure, (ax,) = panels(1, width=6.4)
-    for loss, color in zip(data.loss.values, PALETTE, strict=False):
-        for attention, style in (("trained", "-"), ("frozen", ":")):
-            part = data.sel(loss=loss, attention=attention)
-            trajectory(
-                ax, part.step, part.concentration.sel(query="all"), f"{loss}, {attention}", color, linestyle=style
-            )
-    ax.axhline(1.0, color="black", linestyle="--", label="document: limit 1")
+    figure, (ax,) = draw.panels(1, width=6.4)
+    trained, frozen = (data.sel(attention=kind, query="all") for kind in ("trained", "frozen"))
+    draw.paths(ax, trained, "concentration", "loss")
+    still = frozen.isel(loss=0)
+    draw.paths(ax, still, "concentration", label="any loss, attention frozen", color=draw.GREY, linestyle=":")
+    draw.predicted(ax, 1.0, "paper: limit 1")
     ax.set_ylim(0, 1.05)
-    ax.set_xlabel("training step $t$")
-    ax.set_ylabel("attention on label-relevant tokens, all queries")
-    ax.legend(fontsize=7)
+    draw.finish(ax, "concentration under other losses", "attention on relevant tokens,\nall queries", TIME)
+    return figure
+
+
+def initial_bounds(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
+    """By how much the attention of relevant queries exceeds its lower bounds, and how often it does not."""
+    figure, axes = draw.panels(2, width=6.6, height=4.4)
+    words = {
+        str(variant): "counter-\nexample" if init == "given" else f"{law}\n$\\delta={delta:g}$"
+        for variant, init, law, delta in zip(
+            data.variant.values,
+            data.init.values,
+            data.attention_error_law.values,
+            data.attention_error.values,
+            strict=True,
+        )
+    }
+    shown = data.assign_coords(bound=[BOUNDS[str(bound)] for bound in data.bound.values])
+    colors = {BOUNDS[bound]: color for bound, color in BOUND_COLORS.items()}
+    for ax, name in zip(axes, ("attention_excess", "attention_broken"), strict=True):
+        draw.groups(ax, shown[name], "variant", "bound", color=colors, words=words, markersize=3.5)
+    left, right = axes
+    draw.claimed(left, claims["v24-attention-pn"], words="respected")
+    draw.finish(
+        left, "attention of relevant queries on relevant tokens, $t=0$", "smallest attention minus bound", legend=1
+    )
+    draw.predicted(right, 0.0, "paper: none")
+    right.set_ylim(-0.05, 1.05)
+    draw.finish(right, "violations", "share of relevant queries below the bound", legend=1)
     return figure

@@ -1,153 +1,113 @@
-"""The panels of the dynamics figure: what the document says of loss, attention, neurons and maps at every step.
+"""The dynamics figure: what the paper says of loss, attention, maps and neurons at every step.
 
-Every panel takes the runs with trained attention; those on lucky neurons take one mode of them.
+The first row has every variant with trained attention, the second the lucky neurons of the runs with shared signs.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
 
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
-from lemmata.lab.figures import BLUE, GREEN, GREY, ORANGE, PREDICTED, RED, from_zero, trajectory
-from lemmata.theories.vit import bounds
-from lemmata.theories.vit.figures.common import MODE_NAMES
+import lemmata as lm
+from lemmata import figures as draw
+from lemmata.theories.vit.figures import TIME, VARIANT_NAMES
 from lemmata.theories.vit.measures import own_coordinates
-from lemmata.theories.vit.neurons import SIDES
 
-SIDE_COLORS: dict[str, str] = {"plus": BLUE, "minus": ORANGE}
-SIGNS: dict[str, str] = {"plus": "+", "minus": "−"}
-MODE_COLORS = {"shared": BLUE, "per_token": ORANGE, "shared-b20": GREEN}
-# runs with small batches follow those with full batches closely: a broad pale line under them
-MODE_STYLES: dict[str, Any] = {"shared-b20": {"linewidth": 4, "alpha": 0.3, "zorder": 1.5}}
+UP_TO = f"{TIME}, up to $T_0$"
+LUCKY = {"plus": "lucky +", "minus": "lucky −", "unlucky": "unlucky"}
 
 
-def mode_path(ax: Axes, data: xr.Dataset, values: xr.DataArray, mode: str, words: str, linestyle: str = "-") -> None:
-    """The runs of one mode in its colour."""
-    style = {**MODE_STYLES.get(mode, {}), "linestyle": linestyle}
-    if mode in MODE_STYLES and linestyle != "-":
-        style |= {"linewidth": 2.5, "alpha": 0.45}
-    label = f"{MODE_NAMES.get(mode, mode)}{words}"
-    trajectory(ax, data.step.sel(mode=mode), values.sel(mode=mode), label, MODE_COLORS.get(mode, GREY), **style)
+def dynamics(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
+    """Loss, attention and growth of the maps; alignment, unlucky neurons and value coefficients."""
+    figure, axes = draw.panels(6, rows=2, width=5.0, height=4.0)
+    kinds = draw.labels_of(data, "attention")
+    trained = data.sel(attention="trained" if "trained" in kinds else kinds[0])
+    names = [VARIANT_NAMES.get(variant, variant) for variant in draw.labels_of(data, "variant")]
+    # lucky neurons exist where a neuron has one sign
+    known = trained.persistence.notnull().any(["seed", "record", "gate_group"]).values
+    lucky = trained.isel(variant=int(np.argmax(known)))
+    named = trained.assign_coords(variant=names)
+    draw.paths(axes[0], named, "train_loss", "variant")
+    if "frozen" in kinds:
+        slower = data.sel(attention="frozen").assign_coords(variant=names)
+        draw.paths(axes[0], slower, "train_loss", "variant", "", spread="", alpha=0.5, linewidth=0.9)
+    draw.predicted(axes[0], 0, "paper: 0 after $T$ steps")
+    draw.finish(axes[0], "training loss (thin: attention frozen)", "training hinge loss", UP_TO)
+    draw.paths(axes[1], named, named.concentration.sel(query="relevant"), "variant")
+    draw.predicted(axes[1], 1.0, "paper: limit 1")
+    axes[1].set_ylim(0, 1.05)
+    draw.finish(axes[1], "attention of relevant queries (2.15)", "attention on label-relevant tokens", UP_TO)
+    panels = (_growth, _alignment, _ratios, _coefficients)
+    for ax, panel in zip(axes[2:], panels, strict=True):
+        panel(ax, lucky, claims)
+        ax.set_title(f"{ax.get_title()}: {VARIANT_NAMES.get(str(lucky.variant.item()), '')}", fontsize=10)
+    return figure
 
 
-def losses(ax: Axes, trained: xr.Dataset, frozen: xr.Dataset | None) -> None:
-    """Training loss of every mode, with trained and frozen attention."""
-    for mode in map(str, trained.mode.values):
-        mode_path(ax, trained, trained.train_loss, mode, "")
-        if frozen is not None:
-            mode_path(ax, frozen, frozen.train_loss, mode, ", frozen", ":")
-    ax.axhline(0, label="document: 0 after $T$ steps", **PREDICTED)
-    ax.set_ylabel("training hinge loss")
-    ax.set_title("training loss")
+def _growth(ax: Axes, data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> None:
+    """Queries, keys and values of the discriminative patterns along their own features, the slower of the two."""
+    symbols = {"query": r"W_Q\mu_k,q_k", "key": r"W_K\mu_k,q_k", "value": r"W_V\mu_k,p_k"}
+    own = {rf"$\langle {symbol}\rangle$": own_coordinates(data[f"{name}_features"]) for name, symbol in symbols.items()}
+    growth = lm.stack({words: (values / values.isel(record=0)).min("side") for words, values in own.items()}, "map")
+    draw.paths(ax, data, growth, "map")
+    draw.predicted(ax, 1.0, "paper: grow (frozen: 1)")
+    draw.claimed(ax, claims["v14-value-growth"], "discriminative", words="claimed of the values at $T_0$")
+    draw.finish(ax, "growth of the maps (A.34)-(A.39)", "relative to $t=0$, lesser of $k=1,2$", UP_TO)
 
 
-def concentrations(ax: Axes, trained: xr.Dataset) -> None:
-    """Attention on label-relevant tokens (2.15), of relevant and of all queries."""
-    for mode in map(str, trained.mode.values):
-        for query, style in (("relevant", "-"), ("all", ":")):
-            mode_path(ax, trained, trained.concentration.sel(query=query), mode, f", {query} queries", style)
-    ax.axhline(1.0, label="document: limit 1, every query", **PREDICTED)
-    ax.set_ylim(0, 1.05)
-    ax.set_ylabel("attention on label-relevant tokens")
-    ax.set_title("attention concentration (2.15)")
-
-
-def attention_bound(ax: Axes, trained: xr.Dataset) -> None:
-    """Concentration of relevant queries and p_n (A.15) of the measured |q_k|, a mean over the two classes."""
-    squares = own_coordinates(trained.key_features) * own_coordinates(trained.query_features)
-    # p_n depends on the two counts of tokens through their ratio alone
-    share = np.minimum(trained.relevant_share, 1.0)
-    error = trained.initial_attention_error
-    promised = xr.apply_ufunc(bounds.p_n, 1.0, share, np.sqrt(squares.clip(0)), error, trained.noise_norm).mean("side")
-    for mode in map(str, trained.mode.values):
-        mode_path(ax, trained, trained.concentration.sel(query="relevant"), mode, ": measured")
-        mode_path(ax, trained, promised, mode, r": document, $\geq p_n(t)$", "--")
-    ax.set_ylabel("attention on relevant tokens,\nrelevant queries")
-    ax.set_title(r"attention bound $p_n$, measured $\|q_k(t)\|$ (A.15)")
-
-
-def alignments(ax: Axes, data: xr.Dataset) -> None:
+def _alignment(ax: Axes, data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> None:
     """Mean cosine of lucky neurons with the feature of their class (V9)."""
-    for k, side in enumerate(SIDES, 1):
-        trajectory(ax, data.step, data.alignment.sel(side=side), f"lucky {SIGNS[side]}, $p_{k}$", SIDE_COLORS[side])
-    ax.axhline(0.8, label="claimed at $T_0$: above 0.8", **PREDICTED)
+    named = data.alignment.assign_coords(side=[LUCKY[str(side)] for side in data.side.values])
+    draw.paths(ax, data, named, "side")
+    draw.claimed(ax, claims["v9-lucky-alignment"], words="claimed at $T_0$")
     ax.set_ylim(min(0.0, ax.get_ylim()[0]), 1.05)
-    ax.set_ylabel("mean cosine of $W_{O,i}$ and $p_k$")
-    ax.set_title("alignment of lucky neurons")
+    draw.finish(ax, "alignment of lucky neurons", "mean cosine of $W_{O,i}$ and $p_k$", UP_TO)
 
 
-def ratios(ax: Axes, data: xr.Dataset) -> None:
+def _ratios(ax: Axes, data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> None:
     """What must be small at T_0: norms of unlucky neurons (V9), output of the other class's lucky neurons (V15)."""
-    unlucky = data.square_norm.sel(group="unlucky")
-    for side in SIDES:
-        ratio = unlucky / data.square_norm.sel(group=side)
-        trajectory(ax, data.step, ratio, rf"$\|W_{{O,i}}\|^2$: unlucky / lucky {SIGNS[side]}", SIDE_COLORS[side])
-    ax.axhline(0.5, label="claimed at $T_0$: below 0.5", **PREDICTED)
-    added = data.group_output.sel(side="plus")
-    wrong = added.sel(group="minus") / added.sel(group="plus").where(lambda size: size > 0)
-    trajectory(ax, data.step, wrong, "output on $y=+1$: lucky − / lucky +", GREEN)
+    squares = data.square_norm
+    output = data.group_output.sel(side="plus")
+    wrong = output.sel(group="minus") / output.sel(group="plus").where(lambda size: size > 0)
+    ratios = {
+        r"$\|W_{O,i}\|^2$: unlucky / lucky +": squares.sel(group="unlucky") / squares.sel(group="plus"),
+        r"$\|W_{O,i}\|^2$: unlucky / lucky −": squares.sel(group="unlucky") / squares.sel(group="minus"),
+        "output on $y=+1$: lucky − / lucky +": wrong,
+    }
+    draw.paths(
+        ax,
+        data,
+        lm.stack(
+            {words: ratio.drop_vars(["group", "side"], errors="ignore") for words, ratio in ratios.items()}, "ratio"
+        ),
+        "ratio",
+    )
+    draw.claimed(ax, claims["v9-lucky-norms"], words="claimed of the norms at $T_0$")
     limit = float((data.confusion_share / data.relevant_share).mean("seed"))
-    ax.axhline(limit, label=r"document (late $t$): $\alpha_\#/\alpha_*$", **{**PREDICTED, "color": GREEN})
-    from_zero(ax)
-    ax.set_ylabel("ratio of two groups")
-    ax.set_title("unlucky neurons, other class")
+    draw.predicted(ax, limit, r"paper (late $t$), output: $\alpha_\#/\alpha_*$")
+    draw.from_zero(ax)
+    draw.finish(ax, "unlucky neurons, other class", "ratio of two groups of neurons", UP_TO, legend=1)
 
 
-def gates(ax: Axes, data: xr.Dataset) -> None:
-    """Share of relevant tokens on which lucky neurons are active (V11), and random halves of each sign."""
-    for side in SIDES:
-        for group, words, style in ((side, "lucky", "-"), (f"random {side}", "random half", ":")):
-            label = f"{words} {SIGNS[side]}"
-            trajectory(ax, data.step, data.persistence.sel(gate_group=group), label, SIDE_COLORS[side], linestyle=style)
-    ax.axhline(0.99, label=r"document: all (claimed $\geq 0.99$)", **PREDICTED)
-    ax.set_ylim(0, 1.05)
-    ax.set_ylabel("active (neuron, relevant token) pairs")
-    ax.set_title("gate persistence")
-
-
-def value_coefficients(ax: Axes, data: xr.Dataset) -> None:
-    """V_i^(k) by group: solid while 10 % of each class has loss, which is where the claims read it, faint after."""
+def _coefficients(ax: Axes, data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> None:
+    """V_i^(k) by group, while 10 % of each class has loss: there the claims read it."""
     active = (data.unsolved >= 0.1).all("side")
-    chosen = (("plus", "plus", BLUE), ("minus", "minus", ORANGE), ("minus", "plus", GREEN), ("plus", "minus", RED))
-    for group, side, color in chosen:
-        values = data.value_growth.sel(group=group, side=side)
-        kind = "own" if group == side else "cross"
-        label = f"$V^{{({SIDES.index(side) + 1})}}$, lucky {SIGNS[group]} ({kind})"
-        trajectory(ax, data.step, values, "", color, alpha=0.25, linewidth=0.9)
-        trajectory(ax, data.step, values.where(active), label, color)
-    for k, (side, style) in enumerate(zip(SIDES, ("-.", ":"), strict=True), 1):
-        values = data.value_growth.sel(group="unlucky", side=side).where(active)
-        trajectory(ax, data.step, values, f"$V^{{({k})}}$, unlucky", GREY, linestyle=style)
-    ax.axhline(0, label="(A.17): $V^{(2)}>0$ on lucky −; corrected: own $<0$", **PREDICTED)
+    values = {
+        f"$V^{{({k})}}$, {LUCKY[group]} ({'own' if group == side else 'cross'})": data.value_growth.sel(
+            group=group, side=side
+        )
+        for k, side in enumerate(("plus", "minus"), 1)
+        for group in ("plus", "minus")
+    }
+    values["$V^{(1)}$, unlucky"] = data.value_growth.sel(group="unlucky", side="plus")
+    shown = lm.stack(
+        {words: each.drop_vars(["group", "side"]).where(active) for words, each in values.items()}, "group"
+    )
+    draw.paths(ax, data, shown, "group")
+    draw.predicted(ax, 0, "paper (A.17): $V^{(2)}>0$ on lucky −; corrected: own $<0$")
     ax.ticklabel_format(axis="y", scilimits=(-2, 2))
-    ax.set_ylabel("group mean of $V_i^{(k)}$")
-    ax.set_title("value coefficients (A.176)")
-
-
-def feature_growth(ax: Axes, trained: xr.Dataset) -> None:
-    """The queries and keys of the discriminative patterns along their own features, the slower pattern of the two."""
-    for mode in map(str, trained.mode.values):
-        for name, symbol, style in (("query_features", "W_Q", "-"), ("key_features", "W_K", ":")):
-            own = own_coordinates(trained[name])
-            slower = (own / own.isel(record=0)).min("side")
-            mode_path(ax, trained, slower, mode, rf": $\langle {symbol}\mu_k,q_k\rangle$", style)
-    ax.axhline(1.0, label="document: grows (frozen: 1)", **PREDICTED)
-    ax.set_ylabel(r"relative to $t=0$, lesser of $k=1,2$")
-    ax.set_title("growth of queries and keys (A.34)")
-
-
-def value_map(ax: Axes, data: xr.Dataset) -> None:
-    """The diagonal of C_V: values grow along the discriminative features and hardly along the others (V14)."""
-    matrix = data.value_features
-    ratio = matrix / matrix.isel(record=0)
-    for j in range(matrix.sizes["pattern"]):
-        color = (BLUE, ORANGE)[j] if j < 2 else GREY
-        label = f"$k={j + 1}$" if j < 2 else r"$k\geq 3$" if j == 2 else ""
-        trajectory(ax, data.step, ratio.isel(feature=j, pattern=j), label, color)
-    ax.axhline(1.3, label=r"claimed at $T_0$: $\geq 1.3$ for $k=1,2$", **PREDICTED)
-    ax.axhspan(0.8, 1.2, color=GREY, alpha=0.15, linewidth=0, label=r"claimed: 0.8 to 1.2 for $k\geq 3$")
-    ax.set_ylabel(r"$\langle W_V\mu_k,p_k\rangle$ relative to $t=0$")
-    ax.set_title("growth of values (A.36)-(A.39)")
+    draw.finish(ax, "value coefficients (A.176)", "group mean of $V_i^{(k)}$", f"{TIME}, while both classes have loss")

@@ -1,4 +1,4 @@
-"""Steps to small loss: Figure 2.2 and the step-size sweep."""
+"""Steps to small loss (Figure 2.2, the step-size sweep) and to zero loss (the initial model)."""
 
 from __future__ import annotations
 
@@ -7,59 +7,67 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from lemmata.lab.figures import BLUE, GREEN, RED, curve, panels
-from lemmata.lab.fits import line
-from lemmata.lab.intervals import CannotFit
-from lemmata.theories.vit.figures.common import ATTENTION_COLORS, MODE_NAMES
-from lemmata.theories.vit.measures import split_runs
+import lemmata as lm
+from lemmata import figures as draw
+from lemmata.theories.vit.figures import ATTENTION_COLORS, VARIANT_NAMES
+from lemmata.theories.vit.measures import by_reading
+
+STEPS = r"steps $T_\varepsilon$ to training loss 0.001"
 
 
 def iterations(data: xr.Dataset) -> Figure:
-    """Mean T_eps against 1/alpha with straight-line fits, trained and frozen attention."""
-    figure, axes = panels(data.sizes["mode"])
+    """Mean T_ε against 1/α_* beside the paper's proportionality and straight-line fits."""
+    figure, axes = draw.panels(data.sizes["variant"])
     x = 1 / data.relevant_fraction.values
-    for ax, mode in zip(axes, data.mode.values, strict=True):
-        for attention in data.attention.values:
-            times = data.small_loss_step.sel(mode=mode, attention=attention)
-            color = ATTENTION_COLORS[str(attention)]
-            curve(ax, times, x, f"attention {attention}", color, linestyle="none")
-            _straight(ax, x, times.transpose("seed", "relevant_fraction").values, color)
-        ax.set_xlabel(r"$1/\alpha_*$")
-        ax.set_ylabel(r"steps $T_\varepsilon$ to training loss 0.001")
-        ax.set_title(MODE_NAMES[str(mode)])
-        ax.set_ylim(bottom=0)
-        ax.legend()
+    for ax, variant in zip(axes, draw.labels_of(data, "variant"), strict=True):
+        times = data.small_loss_step.sel(variant=variant)
+        draw.curves(
+            ax, times, "relevant_fraction", "attention", "attention {}", ATTENTION_COLORS, x=x, linestyle="none"
+        )
+        for attention in draw.labels_of(data, "attention"):
+            _line_fit(ax, x, times.sel(attention=attention).transpose("seed", "relevant_fraction").values, attention)
+        trained = draw.present(data, "attention", ["trained"])
+        draw.law(
+            ax, x, times.sel(attention=trained).transpose(..., "relevant_fraction"), x, r"paper: $T \propto 1/\alpha_*$"
+        )
+        draw.from_zero(ax)
+        draw.finish(ax, VARIANT_NAMES.get(variant, variant), STEPS, r"$1/\alpha_*$")
     return figure
 
 
-def _straight(ax: Axes, x: np.ndarray, times: np.ndarray, color: str) -> None:
+def _line_fit(ax: Axes, x: np.ndarray, times: np.ndarray, attention: str) -> None:
     try:
-        fit = line(x, times)
-    except CannotFit:
+        line = lm.line(x, times)
+    except lm.CannotFit:
         return
-    grid = np.linspace(x.min(), x.max(), 2)
-    label = f"document: linear (fit, $R^2$ = {fit.r_squared:.3f})"
-    ax.plot(grid, fit.intercept.value + fit.slope.value * grid, "--", color=color, label=label)
+    ends = np.asarray([x.min(), x.max()])
+    label = f"fit: straight line, $R^2$ = {line.r_squared:.3f}"
+    how = {"color": ATTENTION_COLORS.get(attention, draw.GREY), "linewidth": 1.2}
+    ax.plot(ends, line.intercept.value + line.slope.value * ends, label=label, **how)
 
 
 def step_size(data: xr.Dataset) -> Figure:
-    """T_eps against the step size, with the document's exponent and gradient flow's."""
-    found = split_runs(data, "small_loss_step")
-    figure, axes = panels(len(found))
-    for ax, (mode, times) in zip(axes, found.items(), strict=True):
-        x = times.step_size.values
-        curve(ax, times, x, "measured", BLUE, linestyle="none")
-        start = float(times.isel(step_size=0).mean("seed"))
-        ax.plot(x, start * (x / x[0]) ** -0.6, "--", color=RED, label=r"document: $\eta^{-3/5}$")
-        ax.plot(x, start * (x / x[0]) ** -1.0, "-", color=GREEN, label=r"gradient flow: $\eta^{-1}$")
-        ax.set_xscale("log")
-        ax.set_yscale("log")
-        ax.set_xticks(x, [f"{eta:g}" for eta in x])
-        ax.minorticks_off()
-        ax.set_yticks([t for t in (20, 50, 100, 200, 500, 1000) if t < 1.3 * start])
-        ax.yaxis.set_major_formatter("{x:g}")
-        ax.set_xlabel(r"step size $\eta$")
-        ax.set_ylabel(r"steps $T_\varepsilon$ to training loss 0.001")
-        ax.set_title(MODE_NAMES[mode])
-        ax.legend()
+    """T_ε against the step size, with the paper's exponent and gradient flow's through the smallest step."""
+    sweeps = by_reading(data)
+    figure, axes = draw.panels(len(sweeps))
+    for ax, (reading, runs) in zip(axes, sweeps.items(), strict=True):
+        x = runs.step_size.values
+        draw.curves(ax, runs.small_loss_step, "step_size", label="measured", linestyle="none")
+        first = float(runs.small_loss_step.isel(step_size=0).mean("seed"))
+        draw.predicted(ax, first * (x / x[0]) ** -0.6, r"paper: $\eta^{-3/5}$", x)
+        draw.corrected(ax, first * (x / x[0]) ** -1.0, r"gradient flow: $\eta^{-1}$", x)
+        draw.numbers(ax, x)
+        draw.log_y(ax)
+        draw.finish(ax, VARIANT_NAMES.get(reading, reading), STEPS, r"step size $\eta$")
+    return figure
+
+
+def initial_model(data: xr.Dataset) -> Figure:
+    """T_0 against σ for both directions of the error and every δ."""
+    figure, axes = draw.panels(data.sizes["value_error_law"], sharey=True)
+    for ax, law in zip(axes, draw.labels_of(data, "value_error_law"), strict=True):
+        times = data.reached_step.sel(value_error_law=law).sortby("attention_error")
+        draw.curves(ax, times, "value_error", "attention_error", r"$\delta$ = {}")
+        title = f"{law} directions of the error (paper: rises)"
+        draw.finish(ax, title, "steps $T_0$ to training loss 0", r"initial value error $\sigma$", legend=3)
     return figure

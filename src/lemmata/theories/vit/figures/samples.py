@@ -1,167 +1,156 @@
-"""Samples and risk: Figures 2.1 and 2.3, zero risk, token noise, the initial model."""
+"""Samples and risk: zero risk, Figures 2.1 and 2.3, token noise."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import xarray as xr
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from lemmata.lab.figures import BLUE, GREY, PALETTE, RED, curve, heat, panels
-from lemmata.lab.fits import offset_power_law, power_law, threshold
-from lemmata.lab.intervals import CannotFit
-from lemmata.theories.vit.figures.common import MODE_NAMES
+import lemmata as lm
+from lemmata import figures as draw
+from lemmata.theories.vit.figures import SUCCESS, VARIANT_NAMES
 from lemmata.theories.vit.measures import half_thresholds, success
 from lemmata.theories.vit.training import SMALL_LOSS
+
+SAMPLES = "training samples $N$"
+RATE = "success rate over seeds"
 
 
 def zero_risk(data: xr.Dataset) -> Figure:
     """Test hinge of every seed, true and shuffled labels."""
-    figure, axes = panels(data.sizes["mode"], sharey=True)
-    for ax, mode in zip(axes, data.mode.values, strict=True):
-        for i, labels in enumerate(data.labels.values):
-            values = data.test_hinge.sel(mode=mode, labels=labels).values
-            ax.plot(np.full(values.size, i) + np.linspace(-0.12, 0.12, values.size), values, "o", color=PALETTE[i])
-        ax.axhline(SMALL_LOSS, color=RED, linestyle="--", label="success: below 0.001")
-        ax.set_yscale("symlog", linthresh=1e-4)
-        ax.set_ylim(-2e-5, 10)
-        ax.set_xlim(-0.5, 1.5)
-        ax.set_xticks([0, 1], ["true labels\n(theorem: 0)", "shuffled labels\n(control)"])
-        ax.set_title(MODE_NAMES[str(mode)])
-        ax.legend(loc="center left")
-    axes[0].set_ylabel("test hinge loss, one point per seed")
+    figure, (ax,) = draw.panels(1, width=6.4)
+    draw.groups(ax, data.test_hinge, "variant", "label_order", "{} labels", words=VARIANT_NAMES)
+    draw.predicted(ax, SMALL_LOSS, SUCCESS)
+    draw.loss_scale(ax, 1e-4)
+    draw.finish(
+        ax, "risk well above the sample threshold (Theorem 1)", "test hinge loss", "reading of the output signs"
+    )
     return figure
 
 
-def _sample_map(data: xr.Dataset, power: int, who: str) -> Figure:
-    """Success rates over (alpha^-power, N), and N_50 with the predicted straight boundary."""
-    figure, (left, right) = panels(2)
-    alphas = data.relevant_fraction.values
-    counts = data.samples.values
-    order = np.argsort(alphas)[::-1]
-    rates = success(data).mean("seed").transpose("relevant_fraction", "samples").values[order]
-    image = heat(left, rates, [f"{a**-power:.1f}" for a in alphas[order]], [f"{n:g}" for n in counts])
-    figure.colorbar(image, ax=left, label="success rate over seeds")
-    left.set_xlabel(rf"$\alpha_*^{{-{power}}}$")
-    left.set_ylabel("training samples $N$")
-    left.set_title(f"{who}: success = test hinge < 0.001", fontsize=10)
-    found = half_thresholds(data)
-    x = np.asarray([a**-power for a in found])
-    middle = np.asarray([t.estimate.value for t in found.values()])
-    ends = np.asarray([[t.estimate.low, t.estimate.high] for t in found.values()])
-    ends = np.clip(
-        np.nan_to_num(ends, posinf=2 * counts.max(), neginf=counts.min() / 2), counts.min() / 2, 2 * counts.max()
-    )
-    measured = np.asarray([not t.censored for t in found.values()])
-    if measured.any():
-        spread = np.abs(ends[measured].T - middle[measured])
-        right.errorbar(x[measured], middle[measured], spread, fmt="o", color=BLUE, capsize=3, label="measured $N_{50}$")
-    for xi, t in zip(x, found.values(), strict=True):
-        if t.censored:
-            above = t.censored == "above"
-            right.plot(xi, counts.max() if above else counts.min(), "^" if above else "v", color=GREY)
-    if measured.any():
-        constant = np.exp(np.mean(np.log(middle[measured] / x[measured])))
-        grid = np.linspace(x.min(), x.max(), 50)
-        right.plot(grid, constant * grid, "--", color=RED, label=rf"document: $N = C\,\alpha_*^{{-{power}}}$")
-        right.legend()
-    right.set_title(_fits(np.asarray(list(found))[measured], middle[measured]), fontsize=8)
-    right.set_yscale("log", base=2)
-    right.set_xlabel(rf"$\alpha_*^{{-{power}}}$")
-    right.set_ylabel("$N_{50}$ (triangles: beyond the grid)")
-    return figure
-
-
-def _fits(alpha: np.ndarray, counts: np.ndarray) -> str:
-    """The fits of N_50 that section 6 asks to report: pure power, offset square, and power of alpha_* - alpha_#."""
-    try:
-        pure = power_law(alpha, counts)
-        offset = offset_power_law(alpha, counts, exponent=-2.0, nonnegative=True)
-        margin = power_law(2 * alpha - 0.5, counts)  # alpha_# = 0.5 - alpha_* in these experiments
-    except CannotFit as reason:
-        return f"no fit: {reason}"
-    return (
-        rf"fits of $N_{{50}}$: $\alpha_*^{{{pure.exponent.value:.2f}}}$ ($R^2$ = {pure.r_squared:.2f}), "
-        rf"$(\alpha_* - {offset.offset.value:.2f})^{{-2}}$ ($R^2$ = {offset.r_squared:.2f}),"
-        "\n"
-        rf"$(\alpha_* - \alpha_\#)^{{{margin.exponent.value:.2f}}}$ ($R^2$ = {margin.r_squared:.2f})"
-    )
-
-
-def samples_trained(data: xr.Dataset) -> Figure:
+def trained(data: xr.Dataset) -> Figure:
+    """Figure 2.1 (a)."""
     return _sample_map(data, 2, "attention trained")
 
 
-def samples_frozen(data: xr.Dataset) -> Figure:
+def frozen(data: xr.Dataset) -> Figure:
+    """Figure 2.3."""
     return _sample_map(data, 4, "attention frozen")
 
 
-def samples_shared(data: xr.Dataset) -> Figure:
+def _sample_map(data: xr.Dataset, power: int, who: str) -> Figure:
+    """Success rates over (α_*^-power, N), and N_50 with the paper's law and the fits that section 6 asks for."""
+    figure, (left, right) = draw.panels(2, width=5.8, height=4.2)
+    x = rf"$\alpha_*^{{-{power}}}$"
+    rates = success(data).sortby("relevant_fraction", ascending=False)
+    inverse = (rates.relevant_fraction**-power).values.round(1)
+    draw.success_map(left, rates.assign_coords(relevant_fraction=inverse), "relevant_fraction", "samples", RATE)
+    draw.finish(left, f"{who}: success is a test hinge below 0.001", SAMPLES, x)
+    thresholds = half_thresholds(data)
+    alpha = np.asarray(list(thresholds))
+    confusion = data.confusion_fraction.values if "confusion_fraction" in data.coords else 0 * alpha
+    _thresholds(right, alpha**-power, list(thresholds.values()), data.samples.values)
+    inside = np.asarray([not threshold.censored for threshold in thresholds.values()])
+    counts = np.asarray([threshold.estimate.value for threshold in thresholds.values()])
+    if inside.any():
+        words = rf"paper: $N \propto \alpha_*^{{-{power}}}$"
+        draw.law(right, alpha**-power, np.where(inside, counts, np.nan), alpha**-power, words)
+    _fits(right, alpha[inside], (alpha - confusion)[inside], counts[inside], power)
+    right.set_yscale("log", base=2)
+    draw.finish(right, "samples at which half of the seeds succeed", "$N_{50}$ with 95 % interval", x, legend=1)
+    return figure
+
+
+def _thresholds(ax: Axes, x: np.ndarray, thresholds: list[lm.Threshold], counts: np.ndarray) -> None:
+    """N_50 with its interval, cut to one octave beyond the grid; those beyond the grid as triangles."""
+    for threshold, place in zip(thresholds, x, strict=True):
+        value, label = threshold.estimate.value, None if ax.lines else "measured $N_{50}$"
+        if threshold.censored == "above":
+            draw.never(ax, [place], draw.GREY, "beyond the grid")
+        elif threshold.censored == "below":
+            ax.plot(place, counts.min(), "v", color=draw.GREY)
+        else:
+            ends = np.clip([threshold.estimate.low, threshold.estimate.high], counts.min() / 2, 2 * counts.max())
+            error = np.abs(ends - value)[:, None]
+            ax.errorbar(place, value, error, fmt="o", color=draw.BLUE, capsize=3, label=label)
+
+
+def _fits(ax: Axes, alpha: np.ndarray, lead: np.ndarray, counts: np.ndarray, power: int) -> None:
+    """Three fits of N_50: a power of α_*, an offset square, a power of α_* - α_#."""
+    x = alpha**-power
+    try:
+        pure, offset = lm.power_law(alpha, counts), lm.offset_power_law(alpha, counts, exponent=-2.0, nonnegative=True)
+        margin = lm.power_law(lead, counts)
+    except lm.CannotFit:
+        return
+    shift = offset.offset.value
+    curves = (
+        (rf"\alpha_*^{{{pure.exponent.value:.1f}}}", pure.prefactor * alpha**pure.exponent.value, pure),
+        (rf"(\alpha_*-{shift:.2f})^{{-2}}", offset.prefactor * (alpha - shift) ** -2.0, offset),
+        (
+            rf"(\alpha_*-\alpha_\#)^{{{margin.exponent.value:.1f}}}",
+            margin.prefactor * lead**margin.exponent.value,
+            margin,
+        ),
+    )
+    for i, (words, fitted, law) in enumerate(curves, 1):
+        kind, order = draw.look(i), np.argsort(x)
+        label = rf"fit: $N \propto {words}$, $R^2$ = {law.r_squared:.2f}"
+        ax.plot(x[order], fitted[order], color=kind.color, linestyle=kind.linestyle, linewidth=1.2, label=label)
+
+
+def shared(data: xr.Dataset) -> Figure:
     """Success rate against N: with shared signs there is no transition."""
-    figure, axes = panels(data.sizes["attention"], sharey=True)
-    for ax, attention in zip(axes, data.attention.values, strict=True):
-        for alpha, color in zip(data.relevant_fraction.values, PALETTE, strict=False):
-            chosen = success(data).sel(relevant_fraction=alpha, attention=attention).mean("seed")
-            ax.plot(data.samples, chosen, "o-", color=color, label=rf"$\alpha_*={alpha:g}$")
-        ax.set_xscale("log", base=2)
+    figure, axes = draw.panels(data.sizes["attention"], sharey=True)
+    for ax, attention in zip(axes, draw.labels_of(data, "attention"), strict=True):
+        rates = success(data).sel(attention=attention)
+        draw.curves(ax, rates, "samples", "relevant_fraction", r"$\alpha_*$ = {}", spread="")
+        draw.predicted(ax, 0.5, "paper: crossed at $N_{50}$")
+        draw.numbers(ax, data.samples)
         ax.set_ylim(-0.05, 1.05)
-        ax.axhline(0.5, color=GREY, linestyle=":")
-        ax.set_xlabel("training samples $N$")
-        ax.set_title(f"shared signs, attention {attention}")
-        ax.legend()
-    axes[0].set_ylabel("success rate (document: a transition)")
+        draw.finish(ax, f"shared signs, attention {attention}", RATE, SAMPLES)
     return figure
 
 
-def samples_sigma(data: xr.Dataset) -> Figure:
-    """Success rates over (sigma, N) for both error modes, with the predicted boundary through N_50 at sigma = 0."""
-    figure, axes = panels(data.sizes["error"], sharey=True)
+def sigma(data: xr.Dataset) -> Figure:
+    """Success rate against N for every σ and both directions of the error; N_50 against σ beside the paper's law."""
+    laws = draw.labels_of(data, "value_error_law")
+    figure, axes = draw.panels(len(laws) + 1, width=4.8)
     counts, sigmas = data.samples.values, data.value_error.values
-    image = None
-    for ax, error in zip(axes, data.error.values, strict=True):
-        runs = success(data).sel(error=error)
-        image = heat(
-            ax, runs.mean("seed").transpose("value_error", "samples").values,
-            [f"{s:g}" for s in sigmas], [f"{n:g}" for n in counts],
-        )  # fmt: skip
-        start = threshold(counts, runs.isel(value_error=0).transpose("seed", "samples").values)
-        if not start.censored:
-            boundary = np.log2(start.estimate.value * (1 - sigmas) ** -2.0)
-            height = (boundary - np.log2(counts[0])) / np.log2(counts[1] / counts[0])
-            ax.plot(range(len(sigmas)), height, "--", color=RED, label=r"document: $N \propto (\Theta(1)-\sigma)^{-2}$")
-            ax.legend(loc="lower right")
-        ax.set_ylim(-0.5, len(counts) - 0.5)
-        ax.set_xlabel(r"initial value error $\sigma$")
-        ax.set_title(f"error directions: {error}")
-    axes[0].set_ylabel("training samples $N$")
-    if image is not None:
-        figure.colorbar(image, ax=axes, label="success rate over seeds")
+    last = axes[-1]
+    for i, (ax, law) in enumerate(zip(axes[:-1], laws, strict=True)):
+        rates = success(data).sel(value_error_law=law)
+        draw.curves(ax, rates, "samples", "value_error", r"$\sigma$ = {}", spread="")
+        draw.numbers(ax, counts)
+        ax.set_ylim(-0.05, 1.05)
+        draw.finish(ax, f"{law} directions of the error", RATE, SAMPLES)
+        rows = rates.transpose("value_error", "seed", "samples").values
+        middle = np.asarray([lm.threshold(counts, row).estimate.value for row in rows])
+        kind, label = draw.look(i), f"measured $N_{{50}}$, {law} directions"
+        inside = (middle > 0) & np.isfinite(middle)
+        last.plot(sigmas, np.where(inside, middle, np.nan), color=kind.color, marker=kind.marker, label=label)
+        draw.never(last, sigmas[np.isposinf(middle)], kind.color, "beyond the grid")
+        if inside[0]:
+            grid = np.linspace(0, sigmas.max(), 50)
+            words = r"paper: $N \propto (1-\sigma)^{-2}$ from $\sigma=0$" if i == 0 else None
+            draw.predicted(last, middle[0] * (1 - grid) ** -2.0, words, grid, color=kind.color)
+    draw.log_y(last)
+    draw.finish(
+        last, "samples at which half of the seeds succeed", "$N_{50}$", r"initial value error $\sigma$", legend=1
+    )
     return figure
 
 
-def token_noise(data: xr.Dataset) -> Figure:
-    figure, (ax,) = panels(1)
-    for row in data.test_hinge.transpose("seed", "token_noise").values:
-        ax.plot(data.token_noise, row, ".", color=BLUE, alpha=0.4)
-    ax.plot(data.token_noise, data.test_hinge.median("seed"), "o-", color=BLUE, label="median over seeds")
-    ax.axhline(SMALL_LOSS, color=RED, linestyle="--", label="success: below 0.001")
-    ax.axhline(3e-3, color=RED, linestyle=":", label="claimed to be exceeded at $c_0=0.3$")
-    ax.set_yscale("symlog", linthresh=1e-4)
-    ax.set_ylim(-2e-5, 0.2)
-    ax.set_xlabel("token noise $c_0$ (standard deviation)")
-    ax.set_ylabel("test hinge loss at $N=64$")
-    ax.legend()
-    return figure
-
-
-def initial_model(data: xr.Dataset) -> Figure:
-    """T_0 against sigma for both error modes and every delta."""
-    figure, axes = panels(data.sizes["error"], sharey=True)
-    for ax, error in zip(axes, data.error.values, strict=True):
-        for delta, color in zip(sorted(data.attention_error.values), PALETTE, strict=False):
-            times = data.zero_loss_step.sel(error=error, attention_error=delta)
-            curve(ax, times, data.value_error.values, rf"$\delta$ = {delta:g}", color)
-        ax.set_xlabel(r"initial value error $\sigma$")
-        ax.set_title(f"error directions: {error}")
-        ax.legend(title="document: rises")
-    axes[0].set_ylabel("steps $T_0$ to training loss 0")
+def token_noise(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
+    """Test hinge against the token noise, with the levels claimed at its ends."""
+    figure, (ax,) = draw.panels(1, width=6.4)
+    draw.curves(ax, data.test_hinge, "token_noise", label="median over seeds, and every seed", middle="median")
+    for part, place in (("least", 0), ("most", -1)):
+        words = f"claimed of the median at $c_0$ = {data.token_noise.values[place]:g}"
+        draw.claimed(ax, claims["v6-token-noise"], part, words=words)
+    draw.loss_scale(ax, 1e-4, top=0.2)
+    draw.finish(ax, "paper: token noise raises the risk", "test hinge loss at $N=64$", "token noise $c_0$", legend=1)
     return figure

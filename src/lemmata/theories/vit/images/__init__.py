@@ -1,1 +1,1 @@
-"""Experiment F6 of the document: a deep vision transformer on real images over textured backgrounds."""
+"""Experiment F6 of the paper: a deep vision transformer on real images over textured backgrounds."""

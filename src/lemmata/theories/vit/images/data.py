@@ -13,11 +13,9 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+import lemmata as lm
 from lemmata.datasets import cifar10, digits
 from lemmata.datasets.images import Images, resized, unsplit
-from lemmata.lab.errors import UserError
-from lemmata.lab.setting import capacity
-from lemmata.lab.simulation import generator
 from lemmata.theories.vit.images.setting import CANVAS, FOREGROUND, PLACES, ImageSetting
 from lemmata.theories.vit.sparsification import keep_best, score
 
@@ -41,11 +39,11 @@ class Tokens(NamedTuple):
     weight: Float[np.ndarray, " image"]
 
 
-def source(setting: ImageSetting) -> Images:
+def load_images(setting: ImageSetting) -> Images:
     """The images that the setting names."""
-    if setting.images == "digits":
+    if setting.image_source == "digits":
         return digits.load(FOREGROUND)
-    if setting.images == "cifar10":
+    if setting.image_source == "cifar10":
         return cifar10.load(cifar10.find())
     names = tuple(f"class {c}" for c in range(setting.source_classes))
     return unsplit(setting.pixels, setting.labels, names, "given images")
@@ -54,7 +52,7 @@ def source(setting: ImageSetting) -> Images:
 def task_sets(images: Images, setting: ImageSetting, seed: int) -> tuple[Tokens, Tokens]:
     """Training and test images of the task, for the run with this seed."""
     train, test = split(images, setting.classes, "samples", setting, seed)
-    room, kept = capacity(setting.samples), setting.kept_tokens
+    room, kept = lm.capacity(setting.samples), setting.kept_tokens
     return (
         tokenise(train, setting.plants, setting, room, kept, seed, "train"),
         tokenise(test, setting.test_plants, setting, setting.test_samples, kept, seed, "test"),
@@ -64,7 +62,7 @@ def task_sets(images: Images, setting: ImageSetting, seed: int) -> tuple[Tokens,
 def pretraining_sets(images: Images, setting: ImageSetting, seed: int) -> tuple[Tokens, Tokens]:
     """Training and test images of the other classes: on an empty canvas, with all their tokens."""
     train, test = split(images, setting.other_classes, "pretraining_samples", setting, seed)
-    room, kept, empty = capacity(setting.pretraining_samples), setting.tokens, [0.0] * len(setting.other_classes)
+    room, kept, empty = lm.capacity(setting.pretraining_samples), setting.tokens, [0.0] * len(setting.other_classes)
     return (
         tokenise(train, empty, setting, room, kept, seed, "pretraining"),
         tokenise(test, empty, setting, setting.test_samples, kept, seed, "pretraining test"),
@@ -79,7 +77,7 @@ def split(
     A source without a split of its own is shuffled by the seed; within a class training images are then taken from
     the front and test images from the back, so that the test set is the same for every number of training images.
     """
-    shuffle = generator(seed, "split", field)
+    shuffle = lm.generator(seed, "split", field)
 
     def groups(labels: np.ndarray) -> list[np.ndarray]:
         return [shuffle.permutation(np.flatnonzero(labels == c)) for c in classes]
@@ -89,7 +87,7 @@ def split(
     train = _in_turn(pools)
     own = len(images.test_labels) > 0
     if count > len(train) - (not own):
-        raise UserError(
+        raise lm.UserError(
             f"{field} = {count} is not allowed: {images.source} has {len(train)} training images of these classes"
             f"{'' if own else ', at least one of them for the test'}."
         )
@@ -101,7 +99,7 @@ def split(
         test = back[~np.isin(back, train)]
     test = test[: setting.test_samples]
     if not len(test):
-        raise UserError(f"{images.source} has no test images of the classes that the setting asks for.")
+        raise lm.UserError(f"{images.source} has no test images of the classes that the setting asks for.")
     number = {c: i for i, c in enumerate(classes)}
 
     def chosen(pixels: np.ndarray, labels: np.ndarray, rows: np.ndarray) -> Chosen:
@@ -125,7 +123,7 @@ def tokenise(
     canvas, foreground = compose(chosen.pixels, on_plants(chosen.label, plants), setting.patch, seed, name)
     patches = cut(canvas, setting.patch)
     relevant = np.mean(cut(foreground[..., None], setting.patch), axis=-1) > 0.5
-    uniform = generator(seed, name, "drop").random(relevant.shape)
+    uniform = lm.generator(seed, name, "drop").random(relevant.shape)
     worth = score(setting.strategy, uniform, background=1.0 - relevant)  # pyright: ignore[reportArgumentType]
     places = np.nonzero(np.asarray(keep_best(worth, kept)))[1].reshape(-1, kept)
     count = len(places)
@@ -159,9 +157,9 @@ def compose(
 ) -> tuple[Float[np.ndarray, "image canvas canvas channels"], Float[np.ndarray, "image canvas canvas"]]:
     """The images at random places on canvases of plants or of zeros; and 1 where the canvas shows the image."""
     count, channels = len(pixels), pixels.shape[-1]
-    canvas = textures(count, channels, generator(seed, name, "plants")) * plants[:, None, None, None]
+    canvas = textures(count, channels, lm.generator(seed, name, "plants")) * plants[:, None, None, None]
     foreground = np.zeros(canvas.shape[:-1])
-    draws = generator(seed, name, "places").random((count, 3))
+    draws = lm.generator(seed, name, "places").random((count, 3))
     one, other = (np.asarray(p)[(draws[:, i] * len(p)).astype(int)] for i, p in enumerate(PLACES[patch]))
     turned = draws[:, 2] < 0.5
     corners = zip(np.where(turned, other, one), np.where(turned, one, other), strict=True)

@@ -2,84 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from lemmata.lab.errors import UserError
-from lemmata.lab.figures import GREY, PALETTE, curve, heat, legend_below, panels
-from lemmata.theories.vit.images.data import Tokens, source, task_sets
+import lemmata as lm
+from lemmata import figures as draw
+from lemmata.theories.vit.images.data import Tokens, load_images, task_sets
 from lemmata.theories.vit.images.setting import CANVAS, ImageSetting
 
 TITLES = {"digits": "stand-in: scikit-learn digits", "cifar10": "CIFAR-10"}
-Plot = Callable[[xr.Dataset], Figure]
+ALPHA = r"fraction of label-relevant tokens $\alpha_*$"
 
 
-def samples(images: str) -> Plot:
-    """F6a and F6b: accuracy against N, and the share of runs above the median accuracy of the whole grid."""
-
-    def plot(data: xr.Dataset) -> Figure:
-        figure, (left, middle, right) = panels(3)
-        counts, fractions = data.samples.values, data.relevant_fraction.values
-        for fraction, color in zip(fractions, PALETTE, strict=False):
-            chosen = data.test_accuracy.sel(relevant_fraction=fraction)
-            curve(left, chosen, counts, rf"$\alpha_*$ = {fraction:g}", color)
-        _accuracy(left, data)
-        left.set_xscale("log")
-        left.set_xticks(counts, [f"{n:g}" for n in counts])
-        left.minorticks_off()
-        left.set_xlabel("training images $N$")
-        left.set_title(f"{TITLES[images]}\ndocument: rises with $N$ and with $\\alpha_*$", fontsize=9)
+def samples(data: xr.Dataset, image_source: str) -> Figure:
+    """F6a: accuracy against N. F6b: the share of runs above the median of the grid, if that is larger than 2 x 2."""
+    mapped = data.samples.size * data.relevant_fraction.size > 4
+    figure, axes = draw.panels(3 if mapped else 2)
+    left = axes[0]
+    draw.curves(left, data.test_accuracy, "samples", "relevant_fraction", r"$\alpha_*$ = {}")
+    draw.numbers(left, data.samples)
+    _accuracy(left, data, f"{TITLES[image_source]}\npaper: rises with $N$ and with $\\alpha_*$", "training images $N$")
+    if mapped:
         threshold = float(data.test_accuracy.median())
-        rates = (data.test_accuracy >= threshold).mean("seed").transpose("relevant_fraction", "samples")
-        image = heat(middle, rates.values, [f"{a:g}" for a in fractions], [f"{n:g}" for n in counts])
-        figure.colorbar(image, ax=middle, label="success rate over seeds")
-        middle.set_xlabel(r"fraction of label-relevant tokens $\alpha_*$")
-        middle.set_ylabel("training images $N$")
-        middle.set_title(f"success: accuracy at least {threshold:.3f}\n(the median over the whole grid)", fontsize=9)
-        _examples(right, ImageSetting(images=images, samples=10, test_samples=1))
-        return figure
-
-    return plot
+        draw.success_map(axes[1], (data.test_accuracy >= threshold) * 1.0, "relevant_fraction", "samples")
+        title = f"success: accuracy at least {threshold:.3f}\n(the median over the whole grid)"
+        draw.finish(axes[1], title, "training images $N$", ALPHA)
+    _examples(axes[-1], ImageSetting(image_source=image_source, samples=10, test_samples=1))
+    return figure
 
 
-def spurious(images: str) -> Plot:
+def spurious(data: xr.Dataset, image_source: str) -> Figure:
     """F6c: accuracy against the relevant fraction for every initial model."""
-
-    def plot(data: xr.Dataset) -> Figure:
-        figure, (left, right) = panels(2)
-        names = {"poor, balanced": "poor, backgrounds uncorrelated (control)"}
-        for initial, color in zip(data.initial.values, PALETTE, strict=False):
-            chosen = data.test_accuracy.sel(initial=initial)
-            style = {"linestyle": "--"} if initial in names else {}
-            label = names.get(str(initial), f"{initial} initial model")
-            curve(left, chosen, data.relevant_fraction.values, label, color, **style)
-        _accuracy(left, data)
-        left.set_xlabel(r"fraction of label-relevant tokens $\alpha_*$")
-        left.set_title(f"{TITLES[images]}, two classes\ndocument: rises with $\\alpha_*$, good above poor", fontsize=9)
-        _examples(right, ImageSetting(images=images, task="pair", samples=10, test_samples=1))
-        return figure
-
-    return plot
+    figure, (left, right) = draw.panels(2)
+    words = {"good": "good initial model", "poor": "poor initial model"}
+    names = [words.get(str(each), "poor, backgrounds uncorrelated (control)") for each in data.variant.values]
+    draw.curves(left, data.test_accuracy.assign_coords(variant=names), "relevant_fraction", "variant")
+    title = f"{TITLES[image_source]}, two classes\npaper: rises with $\\alpha_*$, good above poor"
+    _accuracy(left, data, title, ALPHA)
+    _examples(right, ImageSetting(image_source=image_source, task="pair", samples=10, test_samples=1))
+    return figure
 
 
-def _accuracy(ax: Axes, data: xr.Dataset) -> None:
+def _accuracy(ax: Axes, data: xr.Dataset, title: str, x: str) -> None:
     """The axis of accuracies, with the level of guessing."""
     chance = float(data.chance.mean())
-    ax.axhline(chance, color=GREY, linestyle=":", label=f"chance: {chance:.2g}")
+    draw.predicted(ax, chance, f"chance: {chance:.2g}", color=draw.GREY, linestyle=":")
     ax.set_ylim(0, 1.02)
-    ax.set_ylabel("test accuracy")
-    legend_below(ax)
+    draw.finish(ax, title, "test accuracy", x)
 
 
 def _examples(ax: Axes, setting: ImageSetting, count: int = 5) -> None:
     """The first training images of seed 0, whole and with all background tokens dropped (white)."""
     try:
-        original = source(setting)
-    except UserError:  # the data are stored, the images are no longer there
+        original = load_images(setting)
+    except lm.UserError:  # the data are stored, the images are no longer there
         ax.set_visible(False)
         return
     whole = setting.relevant_tokens / setting.tokens
@@ -96,7 +74,7 @@ def _examples(ax: Axes, setting: ImageSetting, count: int = 5) -> None:
     side = CANVAS + 2
     ax.set_yticks([side / 2, 1.5 * side], [rf"$\alpha_*$ = {whole:.3f}", r"$\alpha_*$ = 1"])
     ax.tick_params(length=0)
-    ax.set_title("training images of seed 0, whole and without background tokens", fontsize=9)
+    draw.finish(ax, "training images of seed 0,\nwhole and without background tokens")
 
 
 def _canvases(tokens: Tokens, count: int, patch: int) -> np.ndarray:

@@ -1,6 +1,6 @@
 """The deep vision transformer of experiment F6: patches embedded with learned positions, pre-norm blocks, mean pooling.
 
-Five blocks of 4-head self-attention and a one-layer ReLU perceptron with skip connections and layer norm; the document
+Five blocks of 4-head self-attention and a one-layer ReLU MLP with skip connections and layer norm; the paper
 gives no other size and no initial scale: the widths are those of the scaled-down profile, the scale is `draw_dense`'s.
 Only kept tokens come in, so that dropped ones are neither keys nor pooled.
 """
@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from lemmata.lab.simulation import piece
+import lemmata as lm
 from lemmata.networks.transformer import (
     Block,
     Dense,
@@ -41,7 +41,7 @@ class DeepTransformer(NamedTuple):
     head: Dense
 
 
-@piece("width", "blocks", "positions", "token_values", once=True)
+@lm.piece("width", "blocks", "positions", "token_values", once=True)
 def draw_network(problem: ImageSetting, key: jax.Array, *, classes: int) -> DeepTransformer:
     """A random initial network with an output layer for so many classes; the rest does not depend on their number."""
     embedding, positions, blocks, head = jax.random.split(key, 4)

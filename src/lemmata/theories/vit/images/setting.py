@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+import lemmata as lm
 from lemmata.datasets.digits import CLASS_SIZES
-from lemmata.lab import setting as lab
 
 CANVAS, FOREGROUND = 32, 26
 PLACES = {4: ((1, 5), (0, 2, 3, 4, 6)), 2: ((0, 2, 4, 6), (0, 2, 4, 6))}
@@ -29,44 +29,48 @@ def even_batch(samples: int, batch: int) -> int:
     return samples // math.ceil(samples / batch)
 
 
-class ImageSetting(lab.Setting):
+class ImageSetting(lm.Setting):
     """One image problem; the defaults are the stand-in (a)."""
 
-    images: str = lab.choice("digits", "source of the images", "digits", "cifar10", "given")
-    task: str = lab.choice("all", "classes to tell apart: all, or two with correlated backgrounds", "all", "pair")
-    strategy: str = lab.choice(
+    image_source: str = lm.choice("digits", "source of the images", "digits", "cifar10", "given")
+    task: str = lm.choice("all", "classes to tell apart: all, or two with correlated backgrounds", "all", "pair")
+    strategy: str = lm.choice(
         "spurious", "tokens dropped first: background ones, or any at random", "spurious", "random"
     )
-    patch: int = lab.choice(4, "patch size", 2, 4)
+    patch: int = lm.choice(4, "patch size", 2, 4)
 
-    samples: int = lab.number(150, "N", "training images", low=1, high=50_000, integer=True)
-    relevant_fraction: float = lab.number(
+    samples: int = lm.number(150, "N", "training images", low=1, high=50_000, integer=True)
+    relevant_fraction: float = lm.number(
         1.0, "α_*", "target fraction of label-relevant tokens", low=0, high=1, open_ends="low"
     )
-    plants_first: float = lab.number(
+    plants_first: float = lm.number(
         0.9, "", "share of the first class's training images on plants (task pair)", low=0, high=1
     )
-    plants_second: float = lab.number(
+    plants_second: float = lm.number(
         0.1, "", "share of the second class's training images on plants (task pair)", low=0, high=1
     )
-    epochs: int = lab.number(40, "", "training epochs", low=0, high=10_000, integer=True)
-    pretraining_samples: int = lab.number(
-        0, "", "images of the other classes for the initial model (0: random initial model)", low=0, high=50_000,
+    epochs: int = lm.number(40, "", "training epochs", low=0, high=10_000, integer=True)
+    pretraining_samples: int = lm.number(
+        0,
+        "",
+        "images of the other classes for the initial model (0: random initial model)",
+        low=0,
+        high=50_000,
         integer=True,
-    )  # fmt: skip
-    pretraining_epochs: int = lab.number(0, "", "epochs on them", low=0, high=10_000, integer=True)
-    step_size: float = lab.number(1e-3, "η", "step size of AdamW", low=0, open_ends="low")
-    weight_decay: float = lab.number(1e-2, "", "weight decay of AdamW", low=0)
+    )
+    pretraining_epochs: int = lm.number(0, "", "epochs on them", low=0, high=10_000, integer=True)
+    step_size: float = lm.number(1e-3, "η", "step size of AdamW", low=0, open_ends="low")
+    weight_decay: float = lm.number(1e-2, "", "weight decay of AdamW", low=0)
 
-    test_samples: int = lab.size(400, "", "test images, at most", high=10_000)
-    batch: int = lab.size(50, "B", "mini-batch size, at most")
-    width: int = lab.size(48, "", "width of a token inside the network")
-    heads: int = lab.size(4, "", "attention heads")
-    blocks: int = lab.size(5, "", "transformer blocks")
-    records: int = lab.size(3, "", "records of the training loss", low=2)
+    test_samples: int = lm.size(400, "", "test images, at most", high=10_000)
+    batch: int = lm.size(50, "B", "mini-batch size, at most")
+    width: int = lm.size(48, "", "width of a token inside the network")
+    heads: int = lm.size(4, "", "attention heads")
+    blocks: int = lm.size(5, "", "transformer blocks")
+    records: int = lm.size(3, "", "records of the training loss", low=2)
 
-    pixels: Any = lab.array("", "for images = given: [images, height, width, channels], values in [0, 1]")
-    labels: Any = lab.array("", "for images = given: [images], classes numbered from 0")
+    pixels: Any = lm.array("", "for image_source = given: [images, height, width, channels], values in [0, 1]")
+    labels: Any = lm.array("", "for image_source = given: [images], classes numbered from 0")
 
     @property
     def tokens(self) -> int:
@@ -76,7 +80,7 @@ class ImageSetting(lab.Setting):
     def relevant_tokens(self) -> int:
         return RELEVANT[self.patch]
 
-    @lab.fixed
+    @lm.fixed
     def kept_tokens(self) -> int:
         """rint(relevant tokens / α_*), half to even after removing floating noise; at most all of them."""
         return min(self.tokens, int(np.rint(round(self.relevant_tokens / self.relevant_fraction, 9))))
@@ -84,12 +88,12 @@ class ImageSetting(lab.Setting):
     @property
     def source_classes(self) -> int:
         """How many classes the source has."""
-        return 10 if self.images != "given" else int(self.labels.max()) + 1
+        return 10 if self.image_source != "given" else int(self.labels.max()) + 1
 
     @property
     def classes(self) -> tuple[int, ...]:
         """The source's classes to tell apart; they become 0, 1, ..."""
-        return PAIRS[self.images] if self.task == "pair" else tuple(range(self.source_classes))
+        return PAIRS[self.image_source] if self.task == "pair" else tuple(range(self.source_classes))
 
     @property
     def other_classes(self) -> tuple[int, ...]:
@@ -108,40 +112,41 @@ class ImageSetting(lab.Setting):
 
     @property
     def channels(self) -> int:
-        return {"digits": 1, "cifar10": 3}.get(self.images) or self.pixels.shape[-1]
+        return {"digits": 1, "cifar10": 3}.get(self.image_source) or self.pixels.shape[-1]
 
-    @lab.fixed
+    @lm.fixed
     def token_values(self) -> int:
         """Numbers of a patch."""
         return self.patch**2 * self.channels
 
-    @lab.fixed
+    @lm.fixed
     def positions(self) -> int:
         return self.tokens
 
-    @lab.fixed
+    @lm.fixed
     def class_count(self) -> int:
         return len(self.classes)
 
-    @lab.fixed
+    @lm.fixed
     def batch_size(self) -> int:
         return even_batch(self.samples, self.batch)
 
-    @lab.fixed
-    def capacity(self) -> int:
+    @lm.fixed
+    def sample_room(self) -> int:
         """Room for the training images."""
-        return lab.capacity(self.samples)
+        return lm.capacity(self.samples)
 
     def refusals(self, given: list[str]) -> Iterator[str]:
-        if self.images == "given":
+        if self.image_source == "given":
             yield from self._given_refusals()
         elif self.pixels is not None or self.labels is not None:
-            yield f"pixels and labels are not allowed with images = {self.images}: they need images = given."
-        if self.width % self.heads:
-            yield f"heads = {self.heads} is not allowed: it must divide width = {self.width}."
-        if "batch" in given and self.batch > self.samples:
-            yield f"batch = {self.batch} is not allowed: it must not exceed samples = {self.samples}."
-        if self.images != "cifar10":  # how many images of CIFAR-10 there are is known when its files are read
+            yield (
+                f"pixels and labels are not allowed with image_source = {self.image_source}: they need "
+                "image_source = given."
+            )
+        yield from self.indivisible("heads", "width")
+        yield from self.exceeding("batch", "samples", given)
+        if self.image_source != "cifar10":  # how many images of CIFAR-10 there are is known when its files are read
             yield from self._too_many()
         if self.pretraining_samples and not self.other_classes:
             yield (
@@ -151,7 +156,7 @@ class ImageSetting(lab.Setting):
 
     def _given_refusals(self) -> Iterator[str]:
         if self.pixels is None or self.labels is None:
-            yield "images = given is not allowed without the arrays pixels and labels."
+            yield "image_source = given is not allowed without the arrays pixels and labels."
         elif self.pixels.ndim != 4 or min(self.pixels.shape) < 1:
             yield f"pixels has shape {self.pixels.shape}; it is [images, height, width, channels], none of them 0."
         elif self.pixels.min() < 0 or self.pixels.max() > 1:
@@ -162,8 +167,8 @@ class ImageSetting(lab.Setting):
             yield "labels are classes numbered 0, 1, ..., at least two of them."
 
     def _too_many(self) -> Iterator[str]:
-        what = "digits" if self.images == "digits" else "given images"
-        sizes = CLASS_SIZES if self.images == "digits" else np.bincount(self.labels.astype(int))
+        what = "digits" if self.image_source == "digits" else "given images"
+        sizes = CLASS_SIZES if self.image_source == "digits" else np.bincount(self.labels.astype(int))
         for field, classes in (("samples", self.classes), ("pretraining_samples", self.other_classes)):
             asked, there = getattr(self, field), int(sum(sizes[c] for c in classes))
             if there and asked >= there:
@@ -173,15 +178,15 @@ class ImageSetting(lab.Setting):
                 )
 
     def warnings(self) -> list[str]:
-        found = []
-        if self.images == "digits":
-            found.append("the images are the built-in stand-in (scikit-learn digits), not CIFAR-10.")
+        sentences = []
+        if self.image_source == "digits":
+            sentences.append("the images are the built-in stand-in (scikit-learn digits), not CIFAR-10.")
         whole = self.relevant_tokens / self.tokens
         if self.relevant_fraction < round(whole, 3):
-            found.append(
+            sentences.append(
                 f"relevant_fraction = {self.relevant_fraction:g} is out of reach: whole images have {whole:.3f}, "
                 "and all their tokens are kept."
             )
         if self.strategy == "random" and self.kept_tokens < self.tokens:
-            found.append("tokens dropped at random leave the relevant fraction as it is.")
-        return found
+            sentences.append("tokens dropped at random leave the relevant fraction as it is.")
+        return sentences

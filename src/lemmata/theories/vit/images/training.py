@@ -16,11 +16,9 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float
 
+import lemmata as lm
 from lemmata.datasets.images import Images
-from lemmata.lab import batches
-from lemmata.lab.simulation import Variable, piece, simulation, stream
-from lemmata.lab.training import Run, descent, loop, record_steps
-from lemmata.theories.vit.images.data import Tokens, pretraining_sets, source, task_sets
+from lemmata.theories.vit.images.data import Tokens, load_images, pretraining_sets, task_sets
 from lemmata.theories.vit.images.network import DeepTransformer, classify, draw_network
 from lemmata.theories.vit.images.setting import ImageSetting, even_batch
 
@@ -49,42 +47,47 @@ def weighted_accuracy(outputs: Float[Array, "image class"], data: Tokens) -> Flo
     return jnp.sum(data.weight * (jnp.argmax(outputs, axis=-1) == data.label))
 
 
-@piece("heads")
+@lm.piece("heads")
 def train(
-    problem: ImageSetting, key: jax.Array, network: DeepTransformer, data: Tokens, samples: Any, epochs: Any,
-    *, batch: int, records: int,
-) -> Run:  # fmt: skip
+    problem: ImageSetting,
+    key: jax.Array,
+    network: DeepTransformer,
+    data: Tokens,
+    samples: Any,
+    epochs: Any,
+    *,
+    batch: int,
+    records: int,
+) -> lm.Run:
     """Cross-entropy on the first `samples` images for so many epochs of samples // batch steps."""
     cross_entropy = optax.softmax_cross_entropy_with_integer_labels
 
-    def batch_loss(network: DeepTransformer, batch: batches.Batch) -> Array:
+    def batch_loss(network: DeepTransformer, batch: lm.Batch) -> Array:
         chosen: Any = batch.take(data)
-        found, _ = classify(network, chosen.patches, chosen.places, heads=problem.heads)
-        return jnp.sum(batch.weight * cross_entropy(found, chosen.label))
+        scores, _ = classify(network, chosen.patches, chosen.places, heads=problem.heads)
+        return jnp.sum(batch.weight * cross_entropy(scores, chosen.label))
 
     def probe(state: Any, previous: Any) -> dict[str, Array]:
-        found = outputs(state.parameters, data, problem.heads)
+        scores = outputs(state.parameters, data, problem.heads)
         return {
-            "train_loss": jnp.sum(data.weight * cross_entropy(found, jnp.asarray(data.label))),
-            "train_accuracy": weighted_accuracy(found, data),
+            "train_loss": jnp.sum(data.weight * cross_entropy(scores, jnp.asarray(data.label))),
+            "train_accuracy": weighted_accuracy(scores, data),
         }
 
-    start, step = descent(
+    start, step = lm.descent(
         jax.grad(batch_loss),
         optax.adamw(problem.step_size, weight_decay=problem.weight_decay),
-        batches.epochs(key, samples, data.label.shape[0], batch),
+        lm.epochs(key, samples, data.label.shape[0], batch),
     )
-    return loop(step, start(network), probe, record_steps(epochs * (samples // batch), records))
+    return lm.loop(step, start(network), probe, lm.record_steps(epochs * (samples // batch), records))
 
 
-@piece("heads")
+@lm.piece("heads")
 def accuracy(problem: ImageSetting, network: DeepTransformer, data: Tokens) -> Array:
     return weighted_accuracy(outputs(network, data, problem.heads), data)
 
 
-TASK_FIELDS = (
-    "samples", "relevant_fraction", "strategy", "plants_first", "plants_second", "epochs", "records",
-)  # fmt: skip
+TASK_FIELDS = ("samples", "relevant_fraction", "strategy", "plants_first", "plants_second", "epochs", "records")
 """The fields that an initial model does not depend on."""
 
 
@@ -97,15 +100,15 @@ def pretrained(
     data, test = pretraining_sets(images, setting, seed)
     samples, epochs = setting.pretraining_samples, setting.pretraining_epochs
     with jax.default_matmul_precision("highest"):
-        network = draw_network(problem, stream(key, "init"), classes=len(setting.other_classes))
+        network = draw_network(problem, lm.stream(key, "init"), classes=len(setting.other_classes))
         batch = even_batch(samples, setting.batch)
-        run = train(problem, stream(key, "sampler"), network, data, samples, epochs, batch=batch, records=2)
+        run = train(problem, lm.stream(key, "sampler"), network, data, samples, epochs, batch=batch, records=2)
         return jax.device_get((run.state.parameters, accuracy(problem, run.state.parameters, test)))
 
 
 def prepare(setting: ImageSetting, seed: int) -> Prepared:
     """Host work: compose the images, and train the initial model where no earlier cell has."""
-    images = source(setting)
+    images = load_images(setting)
     train, test = task_sets(images, setting, seed)
     initial, before = None, np.asarray(np.nan, np.float32)
     if setting.pretraining_samples:
@@ -115,41 +118,36 @@ def prepare(setting: ImageSetting, seed: int) -> Prepared:
     return Prepared(train, test, initial, before, np.asarray(available, np.float32))
 
 
-@simulation(
-    Variable("step", ("record",), "t", "training step of the record"),
-    Variable("train_loss", ("record",), "", "cross-entropy on the training images"),
-    Variable("train_accuracy", ("record",), "", "share of the training images that are classified right"),
-    Variable("test_accuracy", (), "", "share of the test images that are classified right"),
-    Variable("chance", (), "", "accuracy of guessing: 1 / number of classes"),
-    Variable("pretraining_accuracy", (), "", "test accuracy on the classes of pre-training, after it", optional=True),
-    Variable("relevant_share", (), "α_*", "realised fraction of label-relevant tokens among the kept ones"),
-    Variable("kept_tokens", (), "", "tokens kept of every image"),
-    Variable("source_images", (), "", "images that the source has"),
-    Variable("last_step", (), "", "last step that was trained"),
-    Variable("diverged", (), "", "1 if training left the finite numbers and was frozen"),
+@lm.simulation(
+    *lm.RUN,
+    lm.Variable("train_loss", ("record",), "", "cross-entropy on the training images"),
+    lm.Variable("train_accuracy", ("record",), "", "share of the training images that are classified right"),
+    lm.Variable("test_accuracy", (), "", "share of the test images that are classified right"),
+    lm.Variable("chance", (), "", "accuracy of guessing: 1 / number of classes"),
+    lm.Variable(
+        "pretraining_accuracy", (), "", "test accuracy on the classes of pre-training, after it", optional=True
+    ),
+    lm.Variable("relevant_share", (), "α_*", "realised fraction of label-relevant tokens among the kept ones"),
+    lm.Variable("kept_tokens", (), "", "tokens kept of every image"),
+    lm.Variable("source_images", (), "", "images that the source has"),
     prepare=prepare,
 )
 def simulate(problem: ImageSetting, key: jax.Array, prepared: Prepared) -> dict[str, Array]:
     """One run: the initial model with a new output layer, fine-tuning, test."""
-    network = draw_network(problem, stream(key, "init"), classes=problem.class_count)
+    network = draw_network(problem, lm.stream(key, "init"), classes=problem.class_count)
     if prepared.initial is not None:
         network = prepared.initial._replace(head=network.head)
-    run = train(
-        problem, stream(key, "batch"), network, prepared.train, problem.samples, problem.epochs,
-        batch=problem.batch_size, records=problem.records,
-    )  # fmt: skip
+    start = (lm.stream(key, "batch"), network, prepared.train, problem.samples, problem.epochs)
+    run = train(problem, *start, batch=problem.batch_size, records=problem.records)
     network = run.state.parameters
     real = run.step.dtype
     shares = jnp.mean(jnp.asarray(prepared.train.relevant), axis=-1)
     return {
-        **run.records,
-        "step": run.step,
+        **run.results(),
         "test_accuracy": accuracy(problem, network, prepared.test),
         "chance": jnp.asarray(1 / problem.class_count, real),
         "pretraining_accuracy": jnp.asarray(prepared.pretraining_accuracy, real),
         "relevant_share": jnp.sum(prepared.train.weight * shares),
         "kept_tokens": jnp.asarray(problem.kept_tokens, real),
         "source_images": jnp.asarray(prepared.source_images, real),
-        "last_step": run.last_step,
-        "diverged": run.diverged,
     }

@@ -1,0 +1,178 @@
+"""Random networks: projections (Q2, part 1), initial outputs (Q7), and what the coupled pairs contribute (X5)."""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+
+import lemmata as lm
+from lemmata.theories.exp_regression.bounds import projection_bound
+from lemmata.theories.exp_regression.measures import STANDARD_ERRORS, farthest, share
+
+DELTA = 0.05
+
+
+def _beyond(data: xr.Dataset, projection_source: str, C: float) -> list[lm.Estimate]:
+    """The share of initialisations in which some projection exceeds B, by width."""
+    B = projection_bound(data.sizes["point"], data.neurons, DELTA, 1.0, C, projection_source)
+    beyond = (data.projection > B).where(data.projection.notnull())
+    return [share(beyond.sel(neurons=m)) for m in data.neurons]
+
+
+@lm.evidence("q2-tails")
+def beyond(data: xr.Dataset, projection_source: str = "paper", C: float = 10.0) -> dict[str, lm.Estimate]:
+    """The share of initialisations with some |<w_r, x_i>| > B, by width."""
+    shares = _beyond(data, projection_source, C)
+    return {f"m = {m:g}": estimate for m, estimate in zip(data.neurons.values, shares, strict=True)}
+
+
+@lm.evidence("q2-tails")
+def growing_share(data: xr.Dataset, C: float = 2.0) -> dict[str, lm.Estimate | float]:
+    """The share beyond the paper's B at the smallest width, and the low end of its interval at the largest."""
+    shares = _beyond(data, "paper", C)
+    return {"narrow": shares[0], "wide": shares[-1].low}
+
+
+@lm.evidence("q7-initial")
+def largest_output(data: xr.Dataset, init: str = "coupled") -> xr.DataArray:
+    """The largest |F_i(0)|, by width."""
+    return abs(lm.cells(data, init=init).outputs).max("point")
+
+
+@lm.evidence("q7-initial")
+def initial_loss(data: xr.Dataset, init: str = "coupled") -> dict[str, xr.DataArray]:
+    """|‖y - F(0)‖² - ‖y‖²|, and ‖y - F(0)‖²/n, by width."""
+    data = lm.cells(data, init=init)
+    return {"equal": abs(data.error_square - data.target_square), "bound": data.error_square / data.sizes["point"]}
+
+
+@lm.evidence("q7-initial")
+def output_variance(data: xr.Dataset, init: str = "independent") -> lm.Uncertain:
+    """Mean over seeds of F_i(0)²/m less its closed form, at the point most standard errors away, by width."""
+    data = lm.cells(data, init=init)
+    squares = data.outputs**2 / data.neurons
+    difference = squares.mean("seed") - data.output_variance.isel(seed=0, drop=True)
+    error = squares.std("seed", ddof=1) / np.sqrt(squares.sizes["seed"])
+    return farthest(difference, error, "point")
+
+
+@lm.evidence("x5-initialisation")
+def steps_to_tolerance(data: xr.Dataset, trained: bool = True) -> xr.DataArray:
+    """The first step with ‖e‖² ≤ ε; of frozen weights, the initial record in place of the last, 0 or never."""
+    return data.reached_step if trained else xr.where(data.square.isel(record=0) <= 1e-3, 0.0, np.inf)
+
+
+def _drift(data: xr.Dataset, init: str) -> xr.DataArray:
+    return lm.at_end(lm.cells(data, init=init).drift.sel(statistic="max", drop=True))
+
+
+@lm.evidence("x5-initialisation")
+def drift(data: xr.Dataset, init: str = "independent") -> xr.DataArray:
+    """The largest drift at the first hit of ε, by width."""
+    return _drift(data, init)
+
+
+@lm.evidence("x5-initialisation")
+def drift_ratio(data: xr.Dataset, init: str = "independent") -> xr.DataArray:
+    """That drift over the one with coupled initialisation, same seed, at the widths from the second on."""
+    return (_drift(data, init) / _drift(data, "coupled").values).isel(neurons=slice(1, None))
+
+
+INDEPENDENT = lm.Control("independent initialisation", init="independent")
+
+CLAIMS = (
+    lm.Claim(
+        "q2-projection-union",
+        "Lemma 6.2, part 1; erratum 3",
+        "bound",
+        "With B from the union bound, the share of initialisations with some |<w_r, x_i>| > B is at most δ = 0.05 at m "
+        "= 64, 1024 and 16384.",
+        beyond("union"),
+        lm.at_most(DELTA, by="value"),
+        lm.Control("the paper's B with C = 1.5, which lacks ln m", projection_source="paper", C=1.5),
+        formula="B = σ √(2 ln(2mn/δ))",
+        source="corrected",
+    ),
+    lm.Claim(
+        "q2-projection-paper",
+        "Definition 6.1, Lemma 6.2, part 1",
+        "bound",
+        "With the paper's B, C = 10, no initialisation exceeds B at any of these widths.",
+        beyond("paper"),
+        lm.at_most(0.0, by="value"),
+        lm.Control("C = 1.5", C=1.5),
+        formula="B = C σ √ln(n/δ)",
+    ),
+    lm.Claim(
+        "q2-projection-constant",
+        "Lemma 6.2, part 1; erratum 3",
+        "ordering",
+        "A B without ln m fails as the network widens: with C = 2 the share beyond B is at most δ at the smallest "
+        "width and its interval lies above δ at the largest.",
+        growing_share(),
+        lm.all_of(narrow=lm.at_most(DELTA, by="value"), wide=lm.at_least(DELTA, strict=True)),
+        lm.Control("C = 10", C=10.0),
+        source="derived",
+    ),
+    lm.Claim(
+        "q7-zero-output",
+        "Claim 6.8",
+        "identity",
+        "With coupled initialisation the initial output is exactly zero, in every seed.",
+        largest_output(),
+        lm.at_most(0.0, by="every"),
+        INDEPENDENT,
+    ),
+    lm.Claim(
+        "q7-initial-loss",
+        "Claim 6.8",
+        "bound",
+        "With coupled initialisation ‖y - F(0)‖² = ‖y‖² ≤ n, in every seed.",
+        initial_loss(),
+        lm.all_of(equal=lm.at_most(0.0, by="every"), bound=lm.at_most(1.0, by="every")),
+        INDEPENDENT,
+    ),
+    lm.Claim(
+        "q7-independent-variance",
+        "erratum 13",
+        "identity",
+        "With independent initialisation the mean of F_i(0)²/m is e^{2σ²‖x_i‖²} within 5 standard errors, at every "
+        "point.",
+        output_variance(),
+        lm.within(0.0, 0.0, predicted=0.0, se=STANDARD_ERRORS),
+        lm.Control("coupled initialisation", init="coupled"),
+        source="derived",
+    ),
+    lm.Claim(
+        "x5-converge",
+        "Definitions 4.2 and 4.3, experiment X5",
+        "comparison",
+        "Both initialisations reach ε within 5000 steps, in every seed and at every width.",
+        steps_to_tolerance(),
+        lm.at_most(5000.0, by="every"),
+        lm.Control("frozen weights: the initial record", trained=False),
+        source="derived",
+    ),
+    lm.Claim(
+        "x5-drift-ratio",
+        "Definitions 4.2 and 4.3, experiment X5",
+        "comparison",
+        "With independent initialisation the weights move more than ten times as far as with the coupled one (median "
+        "over seeds of the paired ratio), at m = 256 and 1024.",
+        drift_ratio(),
+        lm.at_least(10.0, by="median", strict=True),
+        lm.Control("coupled in both places", init="coupled"),
+        source="derived",
+    ),
+    lm.Claim(
+        "x5-not-lazy",
+        "erratum 15, experiment X5",
+        "comparison",
+        "With independent initialisation training is not lazy: the median largest drift is at least 0.3 at every "
+        "width.",
+        drift(),
+        lm.at_least(0.3, by="median"),
+        lm.Control("coupled initialisation", init="coupled"),
+        source="derived",
+    ),
+)

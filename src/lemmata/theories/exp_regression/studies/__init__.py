@@ -1,0 +1,1 @@
+"""Other simulations of the same setting: random networks, Monte Carlo, moved weights, the calculators."""

@@ -1,0 +1,32 @@
+"""The quantities that the proof follows along training (Lemmas 3.4.5, B.3.1 - B.3.6)."""
+
+from __future__ import annotations
+
+from lemmata.theories.graph_transformer.experiments.presets import RECORDS, SLOW, experiment, with_fields
+from lemmata.theories.graph_transformer.figures import proof as figures
+
+VARIANTS = {
+    "intact": {"steps": 600},
+    "margin 10": {"steps": 600, "margin": 10.0},
+    "frozen": {"steps": 600, "train_attention": 0, "train_encoding": 0},
+    "frozen, margin 10": {"steps": 600, "train_attention": 0, "train_encoding": 0, "margin": 10.0},
+    "frozen values": {"steps": 300, "train_values": 0},
+    "only head": {"steps": 300, "train_attention": 0, "train_encoding": 0, "train_values": 0},
+    "permuted": {"steps": 600, "defect": "labels"},
+    "literal init": {"steps": 300, "init": "literal"},
+}
+TEN_TIMES = {"steps": lambda steps: 10 * steps}
+
+EXPERIMENTS = (
+    experiment(
+        "p7-training",
+        reference="Lemmas 3.4.5, B.3.1 - B.3.6",
+        question="What do attention, keys, values and neurons learn?",
+        plot=figures.training,
+        setting={"track": "proof", "records": RECORDS},
+        axes={"variant": VARIANTS},
+        smoke={"variant": with_fields(VARIANTS, steps=4)},
+        paper={**SLOW, "variant": with_fields(VARIANTS, **TEN_TIMES)},
+        paper_seeds=5,
+    ),
+)

@@ -1,0 +1,82 @@
+"""Shells of graphs and of samples, without training (P17 - P20, 9.5)."""
+
+from __future__ import annotations
+
+from lemmata.theories.graph_transformer.experiments.presets import BLOCKS, CYCLES, experiment, with_fields
+from lemmata.theories.graph_transformer.figures import shells as figures
+from lemmata.theories.graph_transformer.studies.sampled_shells import sample_shells
+from lemmata.theories.graph_transformer.studies.shells import examine_shells
+from lemmata.theories.graph_transformer.studies.variance import vary_masses
+
+MASSES = {
+    **{
+        f"G2 {g:g}": {"generator": "blocks", "nodes": 600, "degree": 40, "discriminative": g}
+        for g in (0.2, 0.3, 0.4, 0.6, 0.8)
+    },
+    **{f"G1 {g:g}": {"discriminative": g} for g in (0.25, 0.4, 0.6, 0.8)},
+}
+SHELLS = {
+    "+++---+++---": CYCLES["+++---+++---"],
+    "++--++--": CYCLES["++--++--"],
+    "G2": {name: BLOCKS[name] for name in ("generator", "nodes", "degree", "bins")},
+}
+SAMPLES = {
+    "whole, 20": {"shells": "whole", "sample": 20},
+    "whole, 60": {"shells": "whole", "sample": 60},
+    "core, 20": {"shells": "single", "sample": 20},
+    "core, 60": {"shells": "single", "sample": 60},
+}
+
+EXPERIMENTS = (
+    experiment(
+        "p17-variance",
+        reference="(B.49)",
+        question="How much does the mean of the initial masses vary?",
+        plot=figures.variance,
+        setting={"bins": 3, "labelled": 1000},
+        axes={"generator": ["chapter", "ring"]},
+        paper_seeds=5,
+        simulation=vary_masses,
+        tiny={},
+    ),
+    experiment(
+        "p18-mass",
+        reference="(B.66), (B.67)",
+        question="Which share of a neighbourhood is class-relevant?",
+        plot=figures.shares,
+        axes={"variant": MASSES},
+        smoke={"variant": with_fields(MASSES, nodes=80, degree=8)},
+        paper_seeds=10,
+        simulation=examine_shells,
+    ),
+    experiment(
+        "p19-sampling",
+        reference="(B.182)",
+        question="Does a sample of the whole graph show every shell as it is?",
+        plot=figures.sampling,
+        setting={"include_self": False},
+        axes={"variant": SAMPLES},
+        smoke={"variant": with_fields(SAMPLES, sample=8)},
+        paper_seeds=10,
+        simulation=sample_shells,
+    ),
+    experiment(
+        "p20-shells",
+        reference="(B.199), (B.200)",
+        question="Do the proof's shells favour the core distance at every node?",
+        plot=figures.exchanges,
+        axes={"graph": SHELLS},
+        smoke={"graph": with_fields(SHELLS, nodes=96, labelled=48, degree=8, batch=10)},
+        paper_seeds=10,
+        simulation=examine_shells,
+    ),
+    experiment(
+        "e5-literal-graph",
+        reference="erratum 9.5",
+        question="Does the printed graph satisfy Assumption 3.4.2?",
+        plot=figures.literal_graph,
+        axes={"intra_degree": [0, -1]},
+        paper_seeds=10,
+        simulation=examine_shells,
+    ),
+)

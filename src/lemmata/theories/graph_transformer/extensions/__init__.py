@@ -1,1 +1,0 @@
-"""The extensions of the theory (P21): four classes, and labels of whole graphs."""

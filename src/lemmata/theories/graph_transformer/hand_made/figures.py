@@ -1,0 +1,75 @@
+"""The drawing of a winning margin (Figure 3.2): a node, the nodes at distance 1 and 2, and their margins."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Circle
+
+from lemmata import figures as draw
+from lemmata.theories.graph_transformer.hand_made.data import EDGES, PATTERN
+
+KINDS = {
+    r"pattern $\mu_1$ (label $+1$)": draw.BLUE,
+    r"pattern $\mu_2$ (label $-1$)": draw.RED,
+    "node $n$, other pattern": draw.GREY,
+}
+PRINTED = {1: -2, 2: 3}
+"""The margins of the paper at label +1."""
+
+
+def positions() -> np.ndarray:
+    """The node in the middle, its neighbours on the inner circle, theirs on the outer one, near those they hang on."""
+    place = np.zeros((len(PATTERN), 2))
+    near = EDGES[EDGES[:, 0] == 0][:, 1]
+    for i, node in enumerate(near):
+        angle = np.pi / 2 - 2 * np.pi * i / len(near)
+        beyond = EDGES[EDGES[:, 0] == node][:, 1]
+        place[node] = np.cos(angle), np.sin(angle)
+        for j, leaf in enumerate(beyond):
+            turn = angle + 0.5 * (j - (len(beyond) - 1) / 2)
+            place[leaf] = 2 * np.cos(turn), 2 * np.sin(turn)
+    return place
+
+
+def hand_margins(data: xr.Dataset) -> Figure:
+    """One drawing for every label of the node; measured margins beside the paper's."""
+    figure, axes = draw.panels(data.sizes["label"], height=4.9)
+    for ax, label in zip(axes, data.label.values, strict=True):
+        _draw(ax, int(label), data.margin.sel(label=label).isel(seed=0).values)
+    return figure
+
+
+def _draw(ax: Axes, label: int, margin: np.ndarray) -> None:
+    place = positions()
+    ax.grid(False)
+    centred: dict[str, Any] = {"ha": "center", "va": "center"}
+    for z in (1, 2):
+        ax.add_patch(Circle((0, 0), z, fill=False, edgecolor="#bdbdbd", linestyle="--", linewidth=1))
+        words = rf"distance {z}: $\Delta_n({z})$ = {_whole(margin[z])}"
+        words += f"  (paper: {_whole(PRINTED[z])})" if label == 1 else ""
+        ax.text(0, -2.15 - 0.35 * z, words, fontsize=10, **centred)
+        box = {"facecolor": "white", "edgecolor": "none", "pad": 1.0}
+        turn = z * np.sqrt(0.5)
+        ax.text(turn, turn, f"distance {z}", fontsize=8, color=draw.GREY, bbox=box, **centred)
+    for edge in EDGES:
+        ax.plot(*place[edge].T, color="#8a8a8a", linewidth=1.2, zorder=1)
+    for kind, (words, color) in enumerate(KINDS.items()):
+        mine = place[np.minimum(PATTERN, 2) == kind]
+        ax.plot(*mine.T, "o", color=color, markersize=17, markeredgecolor="white", label=words, zorder=2)
+    for node, (x, y) in enumerate(place):
+        name = "$n$" if node == 0 else rf"$\mu_{PATTERN[node] + 1}$"
+        ax.text(x, y, name, color="white", fontsize=9, zorder=3, **centred)
+    relevant = 1 if label == 1 else 2
+    ax.set(xlim=(-3.0, 3.0), ylim=(-3.0, 2.5), aspect="equal", xticks=[], yticks=[])
+    ax.spines[:].set_visible(False)
+    title = rf"$y_n$ = {'+' if label > 0 else '−'}1: $\mu_{relevant}$ is class-relevant, $\mu_{3 - relevant}$ confuses"
+    draw.finish(ax, title, legend=3, markerscale=0.5)
+
+
+def _whole(value: float) -> str:
+    return f"{value:.0f}".replace("-", "−") if np.isfinite(value) else "none"

@@ -1,1 +1,0 @@
-"""The document's tables and figures about real graphs (appendix B): discriminative nodes, margins, balance, sizes."""

@@ -1,0 +1,84 @@
+"""The network against classical predictors, and the law of the oracle (figure 6.4)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+import lemmata as lm
+from lemmata.theories.icl.measures import learnt
+from lemmata.theories.icl.studies.predictors import BASELINES
+
+
+@lm.evidence("f64-baselines")
+def advantage(data: xr.Dataset, alpha: float, lengths: list[int], domain: str = "out of domain") -> xr.DataArray:
+    """Error of the network less 0.7 times that of the best baseline (lowest mean over seeds) at every length."""
+    error = lm.cells(data, test_fraction=alpha, test_contexts=lengths, domain=domain).prompt_error
+    rivals = error.sel(predictor=list(BASELINES))
+    best = rivals.isel(predictor=rivals.mean("seed").argmin("predictor"), drop=True)
+    return error.sel(predictor="one-layer", drop=True) - 0.7 * best
+
+
+@lm.evidence("f64-baselines")
+def nearest_errors(data: xr.Dataset, domain: str = "in-domain") -> dict[str, Any]:
+    """1-NN errors on prompts with a match."""
+    return {"measured": data.prompt_error_match.sel(domain=domain, predictor="1-NN").values, "predicted": 0.0}
+
+
+@lm.evidence("f64-oracle-law")
+def off_law(data: xr.Dataset, factor: float = 0.5) -> lm.Uncertain:
+    """The pooled error of the oracle less factor (1-α')^l, with the standard error of the latter."""
+    law = factor * (1 - data.test_fraction) ** data.test_contexts
+    error = np.sqrt(law * (1 - law) / data.prompts.sum("seed"))
+    return lm.Uncertain(data.oracle_error.mean("seed") - law, error)
+
+
+SHORT = lm.Control("in domain, l = 5", domain="in-domain", lengths=[5])
+
+CLAIMS = (
+    learnt(
+        "f64-advantage",
+        "Figure 6.4(b)",
+        "comparison",
+        "Out of domain at α' = 0.6 the network needs fewer contexts than any baseline: its error is below 0.7 times "
+        "that of the best at l = 10 and 20.",
+        advantage(0.6, [10, 20]),
+        lm.at_most(0.0, strict=True),
+        SHORT,
+        source="figure",
+    ),
+    learnt(
+        "f64-no-advantage",
+        "Figure 6.4(a)",
+        "comparison",
+        "As reported: at α' = 0.8 it has no such advantage (out of domain, l = 10).",
+        advantage(0.8, [10]),
+        lm.at_least(0.0),
+        SHORT,
+        expected=lm.FAILS,
+        source="figure",
+    ),
+    lm.Claim(
+        "f64-nearest",
+        "oracle O10",
+        "identity",
+        "In domain the nearest neighbour never errs when a context holds the query's pattern.",
+        nearest_errors(),
+        lm.equal(0.0),
+        lm.Control("out of domain, K' = 5", domain="out of domain"),
+        source="derived",
+    ),
+    lm.Claim(
+        "f64-oracle",
+        "3.5, derived",
+        "identity",
+        "The oracle predictor errs with probability (1-α')^l / 2: the difference is 0 within 4 standard errors.",
+        off_law(),
+        lm.within(0.0, 0.0, predicted=0.0, se=4),
+        lm.Control("the law without the factor 1/2", factor=1.0),
+        formula="error = (1-α')^l / 2",
+        source="derived",
+    ),
+)

@@ -1,0 +1,279 @@
+"""The experiments (section 7 and the claims register): settings, axes, seeds at `smoke`, `quick` and `paper` size.
+
+Cells of p4-contexts, p5-shift and figures 6.4, 6.5 differ in how a network is tested and share its training; prompts of
+all lengths fill the same room.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import lemmata as lm
+from lemmata.theories.icl.figures import (
+    attention,
+    baselines,
+    contexts,
+    iterations,
+    mechanism,
+    neurons,
+    prompt,
+    pruning,
+    shift,
+    tasks,
+    variants,
+)
+from lemmata.theories.icl.measures import BUDGETS
+from lemmata.theories.icl.patterns import SHIFTS
+from lemmata.theories.icl.setting import Setting
+from lemmata.theories.icl.studies.baselines import ask_oracle, compare
+from lemmata.theories.icl.studies.contexts import answer_prompts
+from lemmata.theories.icl.studies.lucky import draw_lucky
+from lemmata.theories.icl.studies.prompt import illustrate
+from lemmata.theories.icl.studies.pruning import prune_neurons
+from lemmata.theories.icl.studies.shift import shift_patterns
+from lemmata.theories.icl.training import simulate
+
+ATTENTION = {"trained": {"train_attention": 1}, "frozen": {"train_attention": 0}}
+TINY_PROMPTS = {
+    **{"patterns": 6, "irrelevant": 6, "dimension": 12, "label_dimension": 2, "batch": 24, "contexts": 6, "steps": 12},
+    **{"test_prompts": 48, "test_contexts": 6, "watch_prompts": 48, "watch_contexts": 6},
+}
+"""The prompts of every smoke preset, so that they share their programs."""
+TINY = {**TINY_PROMPTS, "neurons": 16, "key_width": 14, "value_width": 14}
+
+experiment = functools.partial(lm.experiment, kind=Setting, simulation=simulate, tiny=TINY)
+
+_CONTROLS = {"intact": {}, "frozen": {"train_attention": 0}, "shuffled": {"label_order": "shuffled"}}
+
+
+def _sweep(name: str, depends: str, axis: str, quick: Any, paper: Any = None, smoke: Any = None) -> lm.Experiment:
+    """T* over one axis: checked every 5 steps, at most 6000."""
+    return experiment(
+        name,
+        reference="(6.10)",
+        question=f"How does the number of iterations depend on {depends}?",
+        plot=iterations.iterations,
+        setting={"steps": 6000, "record_every": 5, "records": 1201, "stop": "reached"},
+        axes={axis: quick},
+        seeds=3,
+        smoke={"records": 3, axis: smoke or quick},
+        paper={axis: paper or quick},
+        paper_seeds=10,
+    )
+
+
+_PATTERNS = {m: {"patterns": m, "irrelevant": 30 - m, "batch": 20 * m} for m in (4, 6, 8, 12, 16)}
+_FEW_PATTERNS = {m: {"patterns": m, "irrelevant": 12 - m} for m in (4, 6)}
+
+
+def _task_sets(patterns: tuple[int, ...], dimension: int = 30) -> dict[str, dict[str, Any]]:
+    """M_1/2, M_1 - 1 and M_1 tasks of the cycle, and at M_1 = 6 the two disconnected sets."""
+    cycle = {
+        f"M_1={m}, n={n}": {"patterns": m, "irrelevant": dimension - m, "tasks": "subsampled", "task_count": n}
+        for m in patterns
+        for n in (m // 2, m - 1, m)
+    }
+    return cycle | {"swaps": {"tasks": "swaps"}, "triangles": {"tasks": "triangles"}}
+
+
+_SHORT = {"initial_scale": BUDGETS["short"], "steps": 600}
+_LONG = {"initial_scale": BUDGETS["long"], "neurons": 100, "steps": 1500}
+
+
+def _budgets(short: tuple[int, ...], long: tuple[int, ...]) -> dict[str, dict[str, Any]]:
+    """Two budgets of training, each with its context lengths."""
+    variants = {f"short, {length}": {**_SHORT, "contexts": length} for length in short}
+    return variants | {f"long, {length}": {**_LONG, "contexts": length} for length in long}
+
+
+_TINY_BUDGETS = {f"{b}, {n}": {"initial_scale": delta, "contexts": n} for b, delta in BUDGETS.items() for n in (1, 2)}
+
+
+EXPERIMENTS = (
+    experiment(
+        "p1-default",
+        reference="Theorem 6.3.3, Propositions 6.4.1 and 6.4.5, Theorem 6.3.7",
+        question="Does the network solve tasks that it has not been trained on, and what has it learnt?",
+        plot=mechanism.default,
+        setting={"steps": 600, "track": "proof", "moments": "register"},
+        axes={
+            "variant": {
+                **_CONTROLS,
+                "include_query": {"include_query": True},
+                "1/sqrt(m)": {"a_scale": "1/sqrt(m)", "steps": 500},
+            }
+        },
+        seeds=8,
+        smoke={"variant": {**_CONTROLS, "1/sqrt(m)": {"a_scale": "1/sqrt(m)"}}},
+        paper={"steps": 1500},
+    ),
+    experiment(
+        "f62-mechanism",
+        reference="Figure 6.2",
+        question="How do attention, its projections and the neurons change along training?",
+        plot=mechanism.growth,
+        setting={"steps": 800, "track": "mechanism", "record_every": 2, "records": 401},
+        seeds=3,
+        smoke={"records": 7},
+        paper={"steps": 1600, "record_every": 4},
+    ),
+    experiment(
+        "p6-patterns",
+        reference="Proposition 6.4.1, Corollary 6.4.3",
+        question="How do the entries of task partners and the attention depend on the number of patterns?",
+        plot=attention.patterns,
+        setting={"steps": 1200},
+        axes={"relevant_patterns": {m: {"patterns": m, "irrelevant": 30 - m, "batch": 20 * m} for m in (6, 12, 20)}},
+        seeds=3,
+        smoke={"relevant_patterns": _FEW_PATTERNS},
+        paper_seeds=5,
+    ),
+    experiment(
+        "f61-prompt",
+        reference="Figure 6.1",
+        question="What does the trained network do with one short prompt?",
+        simulation=illustrate,
+        plot=prompt.prompt,
+        setting={"steps": 600},
+        seeds=1,
+        paper_seeds=1,
+    ),
+    experiment(
+        "p11-lucky",
+        reference="Lemma E.4.9",
+        question="How many neurons of a random network are lucky for a prompt?",
+        simulation=draw_lucky,
+        plot=neurons.lucky,
+        seeds=200,
+        paper_seeds=1000,
+    ),
+    experiment(
+        "p17-heads",
+        reference="E.2.2",
+        question="Does every one of two heads concentrate?",
+        plot=variants.heads,
+        setting={"steps": 600, "heads": 2},
+        axes={"variant": {"independent": {}, "equal": {"equal_heads": True}, "frozen": {"train_attention": 0}}},
+        seeds=8,
+        paper={"steps": 1500},
+    ),
+    experiment(
+        "p18-classes",
+        reference="E.2.3",
+        question="Does the mechanism work with two patterns in each class?",
+        plot=variants.classes,
+        setting={"steps": 1000, "class_size": 2},
+        axes={
+            "attention": ATTENTION,
+            "test_length": {
+                "20": {"test_contexts": 20, "test_prompts": 10_000},
+                "60": {"test_contexts": 60, "test_prompts": 2400},
+            },
+        },
+        seeds=8,
+        smoke={"test_length": {"20": {"test_contexts": 6}, "60": {"test_contexts": 8}}},
+        paper={"steps": 1500},
+    ),
+    _sweep("p2-eta", "η (claimed: η^-1)", "step_size", [0.25, 0.5, 1.0], [0.125, 0.25, 0.5, 1.0]),
+    _sweep("p2-alpha", "α (claimed: α^(-2/3))", "fraction", [0.2, 0.4, 0.6, 0.8, 1.0]),
+    _sweep("p2-beta", "β (claimed: β^(-2/3))", "pattern_norm", [1.5, 2.0, 3.0, 4.0]),
+    _sweep("p2-patterns", "M_1 (claimed: M_1 √log M_1)", "relevant_patterns", _PATTERNS, smoke=_FEW_PATTERNS),
+    _sweep("p2-width", "m (claimed: not at all)", "neurons", [50, 200, 800], [50, 100, 200, 400, 800], [8, 16]),
+    _sweep("p2-delta", "δ (proof: δ^(-2/3))", "initial_scale", [0.05, 0.1, 0.2], [0.05, 0.1, 0.15, 0.2]),
+    experiment(
+        "e2-tasks",
+        reference="Condition 6.3.2, Figure E.2",
+        question="How many training tasks does it take to solve all of them?",
+        plot=tasks.tasks,
+        setting={"fraction": 0.6, "steps": 1000},
+        axes={"task_set": _task_sets((4, 6, 8))},
+        seeds=8,
+        smoke={"task_set": _task_sets((4, 6), 12)},
+        paper={"task_set": _task_sets((4, 6, 8, 10))},
+    ),
+    experiment(
+        "p4-contexts",
+        reference="Theorem 6.3.3, l_ts ≥ 1/α'",
+        question="How long must a testing prompt be?",
+        simulation=answer_prompts,
+        plot=contexts.contexts,
+        setting={"steps": 600, "test_context_room": 40},
+        axes={
+            "attention": ATTENTION,
+            "test_mode": ["iid", "exact"],
+            "test_fraction": [0.2, 0.4, 0.8, 1.0],
+            "test_contexts": [1, 2, 3, 5, 10, 20, 40],
+        },
+        seeds=8,
+        smoke={"test_fraction": [0.4, 1.0], "test_contexts": [1, 2, 3, 5], "test_context_room": 6},
+    ),
+    experiment(
+        "e1-context",
+        reference="(6.9), Figure E.1",
+        question="How long must training prompts be, by the share of decisive contexts?",
+        plot=contexts.training_contexts,
+        setting={"context_room": 12, "contexts": 12},
+        axes={"variant": _budgets((1, 2, 3, 4, 6, 8, 12), (1, 2, 3)), "fraction": [0.2, 0.4, 0.8]},
+        seeds=3,
+        smoke={"variant": _TINY_BUDGETS, "fraction": [0.2, 0.8]},
+        paper={
+            "variant": _budgets(tuple(range(1, 13)), (1, 2, 3, 4)),
+            "fraction": [0.2, 0.3, 0.4, 0.6, 0.8, 1.0],
+        },
+        paper_seeds=5,
+    ),
+    experiment(
+        "p5-shift",
+        reference="Theorem 6.3.4, Figure 6.3(A)",
+        question="Does the network work on new patterns that are combinations of the old ones?",
+        simulation=shift_patterns,
+        plot=shift.shift,
+        setting={"steps": 600},
+        axes={
+            "variant": {
+                "U=1": {"rounds": 1},
+                "U=5": {"rounds": 5},
+                "3 tasks": {"tasks": "subsampled", "task_count": 3},
+            },
+            "shift": SHIFTS,
+        },
+        seeds=8,
+        smoke={"shift": {label: SHIFTS[label] for label in ("45", "20", "6.35", "-45", "135", "-135", "defect")}},
+    ),
+    experiment(
+        "f64-baselines",
+        reference="Figure 6.4",
+        question="Is the network more sample efficient than classical predictors fitted to each prompt?",
+        simulation=compare,
+        plot=baselines.baselines,
+        setting={"steps": 600, "test_prompts": 1000, "test_context_room": 40},
+        axes={"test_fraction": [0.6, 0.8], "test_contexts": [5, 10, 20, 40]},
+        seeds=4,
+        smoke={"test_contexts": [5, 10, 20], "test_context_room": 20},
+        paper={"test_prompts": 4000},
+        paper_seeds=10,
+    ),
+    experiment(
+        "f64-oracle-law",
+        reference="3.5, Figure 6.4",
+        question="How often must even a predictor err that is told all patterns?",
+        simulation=ask_oracle,
+        plot=baselines.oracle,
+        setting={"test_prompts": 4000, "test_contexts": 10, "test_context_room": 10},
+        axes={"test_fraction": [0.2, 0.4], "test_contexts": [2, 5, 10]},
+        seeds=4,
+        paper_seeds=10,
+    ),
+    experiment(
+        "f65-pruning",
+        reference="Theorem 6.3.7, Figure 6.5",
+        question="What does pruning cost out of domain, in hinge loss and in sign error?",
+        simulation=prune_neurons,
+        plot=pruning.out_of_domain,
+        setting={"fraction": 0.6, "steps": 1000},
+        axes={"test_fraction": [0.2, 0.4, 0.6, 0.8]},
+        seeds=8,
+        smoke={"test_fraction": [0.2, 0.4, 0.8]},
+    ),
+)

@@ -1,0 +1,369 @@
+"""Inequalities and identities of the proof at every step from 0 to 3T* of the reference runs (P3 to P16, P18'', T3a).
+
+`studies.proof` keeps the largest number of every check; a claim bounds it, and its control is the same check broken on
+purpose or another run. Where the paper needs separated phases, runs with χ > 0.005 have no verdict.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+import lemmata as lm
+from lemmata.theories.teacher_student.dynamics.limit import escape_integral
+from lemmata.theories.teacher_student.dynamics.reduced import Task
+from lemmata.theories.teacher_student.gaussian import mean_square_slope
+from lemmata.theories.teacher_student.measures import over_slopes, task_of
+from lemmata.theories.teacher_student.studies.proof import ALLOWED, SLACK
+from lemmata.theories.teacher_student.theorem import phases_separate
+
+RUNS, SLOPES = ("R1", "R2", "R3"), (1.0, 0.1, 0.0)
+SEPARATED = lm.Gate(
+    "conditions not met: χ is above 0.005, and phases 1 and 2 are not separated",
+    lambda data: phases_separate(data.separation),
+    intact={"variant": RUNS},
+)
+UNSTABLE = lm.Control("a step of twice the limit of stability", variant=["unstable"], slopes=[1.0])
+WIDE = lm.Control("χ = 0.1", variant=["wide"], slopes=[1.0])
+MET = lm.at_most(SLACK, by="every")
+
+
+def broken(case: str, **changed: Any) -> lm.Control:
+    """The control in which a check is broken on purpose."""
+    return lm.Control(case, form="broken", **changed)
+
+
+@lm.evidence("p3-along-run")
+def largest(
+    data: xr.Dataset,
+    *,
+    checks: Sequence[str],
+    form: str = "claimed",
+    variant: Sequence[str] = RUNS,
+    slopes: Sequence[float] = SLOPES,
+    separated_only: bool = False,
+) -> xr.DataArray:
+    """The largest number of these checks at any step, over the activations."""
+    cells = lm.cells(data, variant=variant, negative_slope=slopes, check=list(checks), form=form)
+    if separated_only and not bool(phases_separate(cells.separation).all()):
+        raise lm.NotApplicable(SEPARATED.reason)
+    return over_slopes(cells.worst) + 0.0  # no negative zero
+
+
+@lm.evidence("p3-along-run")
+def quotient(
+    data: xr.Dataset, form: str = "claimed", variant: Sequence[str] = RUNS, slopes: Sequence[float] = SLOPES
+) -> xr.DataArray:
+    """The least and the largest quotient of the growth of C_2 + C_3 and its order."""
+    worst = over_slopes(lm.cells(data, variant=variant, negative_slope=slopes, form=form).worst)
+    ends = {
+        "least": -worst.sel(check="quotient_low", drop=True),
+        "largest": worst.sel(check="quotient_high", drop=True),
+    }
+    return lm.stack(ends, "quotient") + 0.0
+
+
+@lm.evidence("p3-along-run")
+def first_phase(data: xr.Dataset, variant: Sequence[str] = RUNS, slopes: Sequence[float] = SLOPES) -> xr.DataArray:
+    """|t_1 - t̂_1| / (0.02 t̂_1 + 1)."""
+    data = lm.cells(data, variant=variant, negative_slope=slopes)
+    expected = math.log(0.05) / np.log1p(-data.eta * mean_square_slope(data.slope))
+    return over_slopes(abs(data.fitted_step - expected) / (0.02 * expected + 1))
+
+
+@lm.evidence("p3-along-run")
+def flatness(data: xr.Dataset, variant: Sequence[str] = RUNS, slopes: Sequence[float] = SLOPES) -> xr.DataArray:
+    """The largest C_1* over the least, for t ≤ t_1."""
+    worst = lm.cells(data, variant=variant, negative_slope=slopes, form="claimed").worst
+    return over_slopes(-worst.sel(check="scale_high", drop=True) / worst.sel(check="scale_low", drop=True))
+
+
+@lm.evidence("p3-along-run")
+def above_identity(data: xr.Dataset, form: str = "claimed", slopes: Sequence[float] = SLOPES) -> xr.DataArray:
+    """How far the excess is above its upper bound, relative to that, and for κ = 1 from equality."""
+    worst = lm.cells(data, variant=RUNS).worst
+    above = over_slopes(lm.cells(worst, check="upper", form=form, negative_slope=slopes))
+    apart = lm.cells(worst, check="upper_equal", form="claimed", negative_slope=1.0)
+    return lm.stack({"above": above, "κ=1, apart": apart}, "excess")
+
+
+@lm.evidence("p3-along-run")
+def phase_one_offset(data: xr.Dataset, slow: bool = True) -> xr.DataArray:
+    """ηT* less the integral over the slow manifold; `slow=False` puts C_1* = 1 in it."""
+    data = lm.cells(data, variant=RUNS)
+    integral = xr.apply_ufunc(lambda *task: escape_integral(Task(*task), slow), *task_of(data)[:5], vectorize=True)
+    return data.eta * data.escape_step - integral
+
+
+@lm.evidence("p3-along-run")
+def overshoot(data: xr.Dataset, slope: float = 1.0) -> xr.DataArray:
+    """The largest C_1 over (1 + √(D/K))/2."""
+    data = lm.cells(data, variant=RUNS, negative_slope=slope, check="largest_value", form="claimed")
+    return data.worst / (0.5 * (1 + np.sqrt(data.token_count / data.support_count)))
+
+
+def checked(
+    name: str, reference: str, statement: str, formula: str, checks: Sequence[str], control: lm.Control, **more: Any
+) -> lm.Claim:
+    """A row of the proof: the largest number of each of its checks is at most what is allowed."""
+    kind, variant = more.pop("kind", "bound"), more.pop("variant", RUNS)
+    judge = lm.at_most({check: ALLOWED[check] for check in checks}, by="every")
+    source = "derived" if "derived" in reference else "paper"
+    taken = largest(checks=checks, variant=variant)
+    return lm.Claim(name, reference, kind, statement, taken, judge, control, formula=formula, source=source, **more)
+
+
+QUOTIENT = "(ΔC_2 + ΔC_3) K(D-K)Q / (η‖V*‖² √D p δ² C_1*)"
+CLAIMS = (
+    lm.Claim(
+        "p3-attention-monotone",
+        "Lemma C.2",
+        "ordering",
+        "1/D ≤ p < 1/K, and p grows at every step from t = 1 on.",
+        largest(checks=["score_range", "score_rise"]),
+        lm.at_most({"score_range": SLACK, "score_rise": 0.0}, by="every", strict=True),
+        UNSTABLE,
+        formula="1/D ≤ p(t) < p(t+1) < 1/K",
+    ),
+    checked(
+        "p3-logit-monotone",
+        "Lemma C.2",
+        "C_2 and C_3 are not negative and never fall.",
+        "0 ≤ C(t) ≤ C(t+1)",
+        ["logit_sign", "logit_rise"],
+        UNSTABLE,
+        kind="ordering",
+    ),
+    checked("p3-value-sign", "Lemma C.2", "C_1 is never negative.", "C_1 ≥ 0", ["value_sign"], UNSTABLE),
+    checked(
+        "p5-value-bound",
+        "Lemma C.4",
+        "C_1 stays between 0 and √((D+1)/K).",
+        "0 ≤ C_1 ≤ √((D+1)/K)",
+        ["value_sign", "value_bound"],
+        UNSTABLE,
+    ),
+    checked(
+        "p6-deviation-upper",
+        "Lemma C.5",
+        "C_1 is above C_1* by at most four fifths of the proof's unit.",
+        "α ≤ 4/5",
+        ["deviation"],
+        broken("the recorded C_1 doubled"),
+    ),
+    checked(
+        "p6-early-below",
+        "Lemma C.5",
+        "C_1 ≤ C_1* while p ≤ 1/(2√(πDK)), on R1 and R2 (R3 starts above).",
+        "C_1 ≤ C_1*",
+        ["early"],
+        broken("the recorded C_1 doubled"),
+        variant=["R1", "R2"],
+    ),
+    checked(
+        "p8-logit-increment",
+        "Lemma C.7, derived",
+        "The growth of C_2 + C_3 has a closed form, to 1e-9 of its size.",
+        "ΔC_2 + ΔC_3 = ηC_1‖V*‖²√D δ²(1-α)A / (K(D-K) KpQ)",
+        ["increment"],
+        broken("Σ‖v_m‖ in the place of ‖V*‖²"),
+        kind="identity",
+    ),
+    lm.Claim(
+        "p8b-increment-range",
+        "(C.33)",
+        "bound",
+        "From t_1 on the growth of C_2 + C_3 over its order stays in [19/200, 9(4π+1)/10].",
+        quotient(),
+        lm.within(19 / 200, ALLOWED["quotient_high"], by="every"),
+        lm.Control("R1 with attention frozen", variant=["frozen"]),
+        formula=QUOTIENT,
+        gate=SEPARATED,
+    ),
+    lm.Claim(
+        "p8b-increment-sharp",
+        "(C.33), derived",
+        "bound",
+        "From t_1 on the growth of C_2 + C_3 over its order stays in [0.23, 1.01].",
+        quotient(),
+        lm.within(0.23, 1.01, by="every"),
+        broken("Σ‖v_m‖ in the place of ‖V*‖², κ = 1", slopes=[1.0]),
+        formula=QUOTIENT,
+        source="derived",
+        gate=SEPARATED,
+    ),
+    checked(
+        "p9-increment-bounds",
+        "Lemma C.9",
+        "The growth of p lies between pδx/2 and D²/(D²-1) pδx where x ≤ D^-2, which every step of the reference runs "
+        "obeys.",
+        "pδx/2 ≤ Δp ≤ D²/(D²-1) pδx, x = (ΔC_2 + ΔC_3)/√D",
+        ["increment_upper", "increment_lower"],
+        broken("the upper factor one half", checks=["increment_upper"]),
+    ),
+    checked(
+        "p9-increment-exact",
+        "Lemma C.9, derived",
+        "The growth of p follows exactly from that of the gap.",
+        "Δp = δ p(t+1) (1 - e^{-x}), to 1e-12 p",
+        ["increment_exact"],
+        broken("x without the division by √D"),
+        kind="identity",
+    ),
+    checked(
+        "p9b-logit-step",
+        "Lemma C.9",
+        "One step moves C_2 + C_3 by at most the proof's bound.",
+        "ΔC_2 + ΔC_3 ≤ η‖V*‖²D/(K²(D-K)) √((D+1)/(DK))",
+        ["logit_step"],
+        broken("the bound times 0.01"),
+    ),
+    checked(
+        "p11-value-drop",
+        "Lemma C.11",
+        "C_1* falls by at most a share 3DKpΔp/Q in a step.",
+        "C_1*(t+1) ≥ (1 - 3DKpΔp/Q) C_1*(t)",
+        ["value_drop"],
+        broken("the constant 3 set to 0"),
+    ),
+    checked(
+        "p12-width-drop",
+        "Lemma C.12",
+        "The unit h of the deviation falls by at most the proof's bound in a step.",
+        "h(t+1) ≥ h(t) - A/(A+B) 2DKpΔp/(K²p²(Dp-1)²)",
+        ["width_drop"],
+        broken("the constant 2 set to 0"),
+    ),
+    lm.Claim(
+        "p13-phase-one-length",
+        "Lemma C.13",
+        "scaling",
+        "Phase 1 ends at t_1 = ln 0.05 / ln(1 - ηa_κ), to 2 % and one step.",
+        first_phase(),
+        lm.at_most(1.0, by="every"),
+        WIDE,
+        formula="|t_1 - t̂_1| ≤ 0.02 t̂_1 + 1",
+        gate=SEPARATED,
+    ),
+    checked(
+        "p13-value-path",
+        "Lemma C.13, derived",
+        "In phase 1 C_1 follows C_1*(1/D)(1 - (1 - ηa_κ)^t), to 1 %.",
+        "C_1(t) ≈ C_1*(1/D) (1 - (1 - ηa_κ)^t)",
+        ["value_path"],
+        WIDE,
+        kind="limit",
+        gate=SEPARATED,
+    ),
+    checked(
+        "p13-plateau",
+        "Lemma C.13",
+        "In phase 1 p stays below (1 + D^(-1/4))/D.",
+        "p ≤ (1 + D^(-1/4))/D",
+        ["plateau"],
+        WIDE,
+        gate=SEPARATED,
+    ),
+    lm.Claim(
+        "p14-flat-scale",
+        "Lemma C.14",
+        "bound",
+        "In phase 1 C_1* hardly moves: its largest value is at most 0.975/0.95 of its least.",
+        flatness(),
+        lm.at_most(0.975 / 0.95, by="every"),
+        WIDE,
+        formula="0.975 C_1*(t') ≥ 0.95 C_1*(t'') for t', t'' ≤ t_1",
+        gate=SEPARATED,
+    ),
+    checked(
+        "p15-value-lower",
+        "Lemma C.15",
+        "From t_1 on C_1 is at most 5 %, and four fifths of the proof's unit, below C_1*.",
+        "C_1 ≥ max{0.95, 1 - 4h/5} C_1*",
+        ["value_lower"],
+        lm.Control("‖V*‖² = 160, χ = 0.0195", variant=["fast"], slopes=[1.0]),
+        gate=SEPARATED,
+    ),
+    lm.Claim(
+        "p15-conditions",
+        "Lemmas C.13 to C.15",
+        "comparison",
+        "Where χ > 0.005 the phases are not separated, and the rows P13 to P15 say nothing.",
+        largest(checks=["value_lower"], variant=["wide", "fast"], slopes=[1.0], separated_only=True),
+        MET,
+        lm.Control("R2", variant=["R2"], slopes=SLOPES, expected=lm.HOLDS),
+        expected=lm.INCONCLUSIVE,
+        source="derived",
+    ),
+    checked(
+        "p16-value-rise",
+        "Lemma C.16",
+        "C_1* rises by at most 3(D-K+KC_1*)Δp / (2(Q-KΔp)) in a step.",
+        "C_1*(t+1) ≤ C_1*(t) + 3(D-K+KC_1*)Δp/(2(Q-KΔp))",
+        ["value_rise"],
+        broken("the constant 3/2 set to 0"),
+    ),
+    lm.Claim(
+        "p17-quadrature",
+        "Lemma C.17, derived",
+        "comparison",
+        "ηT* exceeds the integral over the slow manifold by the length of phase 1.",
+        phase_one_offset(),
+        lm.within(1.5, 6.5, by="every"),
+        lm.Control("the integral with C_1* = 1", slow=False),
+        formula="ηT* - ∫ K²(D-K)Q/(‖V*‖²C_1*Aδ³) dp in [1.5, 6.5]",
+        source="derived",
+    ),
+    checked(
+        "p18b-product-bound",
+        "(C.35)",
+        "From T* on pC_1 is close to 1/K.",
+        "|pC_1 - 1/K| ≤ 2δ/D + δ²/K",
+        ["product"],
+        broken("the bound times 0.05"),
+        gate=SEPARATED,
+    ),
+    lm.Claim(
+        "t3a-upper",
+        "proof of Theorem 3.1",
+        "bound",
+        "The excess loss is at most the loss of the identity's form, and equal to it for κ = 1.",
+        above_identity(),
+        lm.at_most(ALLOWED["upper"], by="every"),
+        broken("the bound times 0.99, κ = 1", slopes=[1.0]),
+        formula="excess ≤ DK‖V*‖²/2 (1/K - C_1p)² + DC_1²δ²‖V*‖²/(2(D-K))",
+    ),
+    checked(
+        "t3a-lower",
+        "proof of Theorem 3.1",
+        "From T* on the excess loss is at least ‖V*‖²Dδ²/(16(D-K)).",
+        "excess ≥ ‖V*‖²D(1-Kp)²/(16(D-K))",
+        ["lower"],
+        broken("the bound times 16"),
+    ),
+    checked(
+        "c2-slow-manifold",
+        "6.1, derived",
+        "From t_1 on p grows as on the slow manifold C_1 = C_1*(p), to 2 %, where p ≥ 1.1/D.",
+        "Δp = η‖V*‖²C_1*Aδ³/(K²(D-K)Q)",
+        ["slow"],
+        broken("the formula without δ³"),
+        kind="comparison",
+        gate=SEPARATED,
+    ),
+    lm.Claim(
+        "c2-overshoot",
+        "proof of Theorem 3.1, derived",
+        "limit",
+        "For κ = 1 C_1 overshoots to (1 + √(D/K))/2, to 1 %.",
+        overshoot(),
+        lm.within(0.99, 1.01, by="every", predicted=1.0),
+        lm.Control("ReLU", slope=0.0),
+        formula="max C_1 / ((1 + √(D/K))/2) in 1 ± 0.01",
+        source="derived",
+    ),
+)

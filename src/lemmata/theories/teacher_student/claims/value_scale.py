@@ -1,0 +1,332 @@
+"""The value scale C_1* as a formula of p, D, K and κ (P4, P10, P18'), and the increments written with it (P7)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import xarray as xr
+from jaxtyping import Float
+
+import lemmata as lm
+from lemmata.theories.teacher_student.dynamics.reduced import Task, at_score, f3_parts
+from lemmata.theories.teacher_student.gaussian import f1, f2, f3, f4, f5
+
+SLOPES = (0.0, 0.1, 0.5, 1.0)
+SUPPORTS = (1, 2, 5, 20)
+RATIOS = (1.05, 1.5, 2.0, 2.5, 4.5, 6.0, 13.0, 20.0, 64.0, 100.0, 400.0, 1000.0, 10_000.0)
+"""D/K of the grids, D rounded to an integer; D = K is left out."""
+POINTS = 400
+FINE = 4001
+ROUNDING = 1e-12
+DRAWS = 1000
+
+Grid = Float[np.ndarray, " point"]
+
+
+def places(least: float = 1.0, largest: float = math.inf) -> Iterable[tuple[int, int]]:
+    """The pairs (D, K) of the grid with D/K beyond `least` and up to `largest`."""
+    for K in SUPPORTS:
+        for D in sorted({round(ratio * K) for ratio in RATIOS}):
+            if K < D and least < D / K <= largest:
+                yield D, K
+
+
+def value_scale(tokens: Any, support: Any, p: Any, slope: Any, mean_square: Callable[..., Any] = f1) -> Any:
+    """C_1* = F_3 / (Kp F_1) from the Gaussian expectations at the variances of section 5."""
+    inside, outside = support * p**2, (1 - support * p) ** 2 / (tokens - support)
+    return f3(inside, outside, slope) / (support * p * mean_square(inside + outside, slope))
+
+
+def scores(tokens: int, support: int, low: float = 0.0, high: float = math.inf, points: int = POINTS) -> Grid:
+    """Log-spaced p in [1/D, 1/K], between `low` and `high`; both ends included."""
+    ends = max(low, 1 / tokens), min(high, 1 / support)
+    grid = np.geomspace(*ends, points)
+    grid[0], grid[-1] = ends
+    return grid
+
+
+def by_slope(slopes: Sequence[float], value: Callable[[float], float]) -> xr.DataArray:
+    """One number for every κ."""
+    return xr.DataArray([float(value(slope)) for slope in slopes], coords={"κ": list(slopes)})
+
+
+# P4: 1 ≤ C_1* < √(D/K)
+
+
+def printed_mean_square(a: Any, slope: float) -> Any:
+    """F_1 with the printed leaky constant (1+κ)²/2 (9.8)."""
+    return (1 + slope) ** 2 / 2 * a
+
+
+@lm.fact
+def value_range(
+    slopes: Sequence[float] = SLOPES, printed: bool = False, only_end: bool = False
+) -> dict[str, xr.DataArray]:
+    """The least C_1* and the largest C_1* √(K/D) over the grid, or at p = 1/K only; F_1 as it is or as printed."""
+    mean_square = printed_mean_square if printed else f1
+
+    def scale(D: int, K: int, slope: float) -> Any:
+        return value_scale(D, K, np.array([1 / K]) if only_end else scores(D, K), slope, mean_square)
+
+    return {
+        "least": by_slope(slopes, lambda slope: min(scale(D, K, slope).min() for D, K in places())),
+        "largest": by_slope(
+            slopes, lambda slope: max(scale(D, K, slope).max() * math.sqrt(K / D) for D, K in places())
+        ),
+    }
+
+
+# P7: the increments of C_2 and C_3
+
+
+class States(NamedTuple):
+    """Random states (D, K, κ, p, α) and C_1 written with α."""
+
+    tokens: Any
+    support: Any
+    slope: Any
+    p: Any
+    deviation: Any
+    value: Any
+    A: Any
+    column_square: Any
+    """Q"""
+
+    @property
+    def delta(self) -> Any:
+        return 1 - self.support * self.p
+
+    @property
+    def variances(self) -> tuple[Any, Any, Any]:
+        """D - K, and the variances of one summand on the support and off it."""
+        rest = self.tokens - self.support
+        return rest, self.p**2, (self.delta / rest) ** 2
+
+
+def draw_states(seed: int) -> States:
+    """D ≤ 200, K < D, κ in [0, 1], α in [-3, 1), p in (1/D, 1/K).
+
+    p leaves out a hundredth of its range at either end: C_1 grows like α/(Dp - 1) at the lower one, where F_{2,1} and
+    pF_1 cancel, and the second identity divides by δ; an absolute 1e-12 would then measure rounding.
+    """
+    rng = lm.generator(seed, "states")
+    D = rng.integers(2, 201, DRAWS)
+    K = rng.integers(1, D)
+    slope, alpha = rng.random(DRAWS), rng.uniform(-3, 1, DRAWS)
+    p = 1 / D + rng.uniform(0.01, 0.99, DRAWS) * (1 / K - 1 / D)
+    task = Task(D, K, 1.0, slope, 1.0)
+    at = at_score(task, p)
+    A, B = f3_parts(task, at)
+    unit = A / (A + B) * (1 - K * p) / (K * p * (D * p - 1))
+    value = (1 + alpha * unit) * value_scale(D, K, p, slope)
+    return States(D, K, slope, p, alpha, value, A, at.column_square)
+
+
+@lm.fact
+def support_sides(sign: float = -1.0, *, seed: int) -> dict[str, Any]:
+    """Both sides of the first identity; `sign` stands before pF_1."""
+    s = draw_states(seed)
+    K, p, kappa = s.support, s.p, s.slope
+    rest, inside, outside = s.variances
+    F1, F21 = f1(K * inside + rest * outside, kappa), f2(inside, outside, kappa)
+    F3, F4 = f3(K * inside, rest * outside, kappa), f4(inside, (K - 1) * inside, rest * outside, kappa)
+    left = F4 / p - F3 - K * s.value * (F21 + sign * p * F1)
+    return {"measured": left, "predicted": s.delta**2 * (1 - s.deviation) * s.A / (K * p * s.column_square)}
+
+
+@lm.fact
+def off_support_sides(sign: float = -1.0, *, seed: int) -> dict[str, Any]:
+    """Both sides of the second identity; `sign` stands before (D-K)F_{2,2}/δ."""
+    s = draw_states(seed)
+    K, p, kappa, delta = s.support, s.p, s.slope, s.delta
+    rest, inside, outside = s.variances
+    F1, F22 = f1(K * inside + rest * outside, kappa), f2(outside, inside, kappa)
+    F3, F5 = f3(K * inside, rest * outside, kappa), f5(K * inside, outside, (rest - 1) * outside, kappa)
+    left = F3 / (K * p) - rest * F5 / (K * p * delta) - s.value * (F1 + sign * rest * F22 / delta)
+    return {"measured": left, "predicted": delta * (1 - s.deviation) * s.A / (K * p * s.column_square)}
+
+
+# P10: C_1* as a function of p
+
+
+@lm.fact
+def least_step(direction: int, least: float, whole: bool = False, reach: float = 1.0) -> xr.DataArray:
+    """The smallest relative step of C_1* between neighbours of the grid, rising (1) or falling (-1), for D/K > `least`.
+
+    It rises up to 1/(2√(πDK)) and falls from 2/√(DK) on; `reach` multiplies that end, `whole` takes all of [1/D, 1/K].
+    """
+
+    def ends(D: int, K: int) -> tuple[float, float]:
+        if whole:
+            return 0.0, math.inf
+        return (
+            (0.0, reach / (2 * math.sqrt(math.pi * D * K)))
+            if direction > 0
+            else (2 * reach / math.sqrt(D * K), math.inf)
+        )
+
+    def smallest(slope: float) -> float:
+        scales = (value_scale(D, K, scores(D, K, *ends(D, K)), slope) for D, K in places(least))
+        return min(np.min(direction * np.diff(np.log(scale))) for scale in scales)
+
+    return by_slope(SLOPES, smallest)
+
+
+def peak(tokens: int, support: int, slope: float) -> tuple[float, float]:
+    """Where C_1* is largest in [1/D, 1/K], and its value there: bounded optimisation over ln p."""
+    from scipy.optimize import minimize_scalar
+
+    def fall(log_p: float) -> float:
+        return -value_scale(tokens, support, math.exp(log_p), slope)
+
+    ends = math.log(1 / tokens), math.log(1 / support)
+    least: Any = minimize_scalar(fall, bounds=ends, method="bounded", options={"xatol": 1e-9})
+    return math.exp(least.x), -least.fun
+
+
+def rises_after_fall(values: Grid) -> int:
+    """How often a sequence rises again after it fell: 0 if it has one peak."""
+    up = np.diff(values) > 0
+    return int(np.sum(up[1:] & ~up[:-1]))
+
+
+def identity_peak(tokens: int, support: int) -> tuple[float, float]:
+    """1/√(DK) and ½(1 + √(D/K)): the peak for κ = 1."""
+    return 1 / math.sqrt(tokens * support), (1 + math.sqrt(tokens / support)) / 2
+
+
+def turns(slopes: Sequence[float], where: Iterable[tuple[int, int]]) -> float:
+    """The most rises after a fall on a fine grid, over these slopes and pairs (D, K)."""
+    fine = (value_scale(D, K, scores(D, K, points=FINE), slope) for D, K in where for slope in slopes)
+    return float(max(rises_after_fall(scale) for scale in fine))
+
+
+@lm.fact
+def off_identity_peak(slope: float = 1.0) -> dict[str, float]:
+    """Rises after a fall for every κ; at this κ, the relative errors of the identity's position and value."""
+    off = np.array([abs(np.divide(peak(D, K, slope), identity_peak(D, K)) - 1) for D, K in places()])
+    return {"turns": turns(SLOPES, places()), "position": off[:, 0].max(), "value": off[:, 1].max()}
+
+
+@lm.fact
+def relu_peak(factor: float = 1.0) -> dict[str, Any]:
+    """κ = 0: rises after a fall, and the peak of `factor` C_1* relative to the identity's, at its extremes."""
+    wide = [(D, K) for D, K in places(largest=1000.0) if D / K >= 2.5]
+    ratios = np.array([np.divide(peak(D, K, 0.0), identity_peak(D, K)) for D, K in wide])
+    ends = xr.DataArray(
+        [ratios.min(0), ratios.max(0)], coords={"over D/K": ["least", "largest"]}, dims=("over D/K", "of")
+    )
+    return {"turns": turns((0.0,), wide), "position": ends.isel(of=0), "value": factor * ends.isel(of=1)}
+
+
+# P18'
+
+
+@lm.fact
+def product(slope: float = 1.0) -> dict[str, Any]:
+    """Kp C_1* = F_3/F_1 on the grid, against the formula of the identity."""
+    measured, predicted = [], []
+    for D, K in places():
+        p = scores(D, K)
+        measured.append(K * p * value_scale(D, K, p, slope))
+        predicted.append(1 / (1 + K * (1 - K * p) ** 2 / ((D - K) * (K * p) ** 2)))
+    return {"measured": np.concatenate(measured), "predicted": np.concatenate(predicted)}
+
+
+CLAIMS = (
+    lm.Claim(
+        "p4-value-scale",
+        "Lemma C.3",
+        "bound",
+        "The quasi-stationary value scale lies between 1 and √(D/K) at every score, on a grid of p, D, K, κ.",
+        value_range(),
+        lm.all_of(least=lm.at_least(1 - ROUNDING), largest=lm.at_most(1.0, strict=True)),
+        lm.Control(
+            "F_1 with the printed leaky constant, κ = 0.1, p = 1/K",
+            slopes=(0.1,),
+            printed=True,
+            only_end=True,
+        ),
+        formula="1 ≤ C_1* < √(D/K) for 1/D ≤ p ≤ 1/K",
+    ),
+    lm.Claim(
+        "p7-support-identity",
+        "Lemma C.7, first identity",
+        "identity",
+        "The bracket that drives C_2 is a product, whatever C_1, in 1000 random states with D ≤ 200: absolute error "
+        "below 1e-12.",
+        support_sides(),
+        lm.equal(ROUNDING),
+        lm.Control("plus sign before pF_1", sign=1.0),
+        formula="F_4/p - F_3 - KC_1(F_{2,1} - pF_1) = δ²(1-α)A / (KpQ)",
+    ),
+    lm.Claim(
+        "p7-off-support-identity",
+        "Lemma C.7, second identity",
+        "identity",
+        "The bracket that drives C_3 is a product too, in the same 1000 states: absolute error below 1e-12.",
+        off_support_sides(),
+        lm.equal(ROUNDING),
+        lm.Control("plus sign before (D-K)F_{2,2}/δ", sign=1.0),
+        formula="F_3/(Kp) - (D-K)F_5/(Kpδ) - C_1(F_1 - (D-K)F_{2,2}/δ) = δ(1-α)A / (KpQ)",
+    ),
+    lm.Claim(
+        "p10-rise",
+        "Lemma C.10",
+        "ordering",
+        "C_1* rises with p below 1/(2√(πDK)), for every κ and D > 4πK of the grid: least relative step.",
+        least_step(1, 4 * math.pi),
+        lm.at_least(0.0, strict=True),
+        lm.Control("increases on all of [1/D, 1/K]", whole=True),
+        formula="C_1* increases on [1/D, 1/(2√(πDK))]",
+    ),
+    lm.Claim(
+        "p10-fall",
+        "Lemma C.16",
+        "ordering",
+        "C_1* falls with p above 2/√(DK), for every κ and D > 4K of the grid: least relative step.",
+        least_step(-1, 4.0),
+        lm.at_least(0.0, strict=True),
+        lm.Control("decreases on all of [1/D, 1/K]", whole=True),
+        formula="C_1* decreases on [2/√(DK), 1/K]",
+    ),
+    lm.Claim(
+        "p10-peak-identity",
+        "Lemmas C.10 and C.16, derived",
+        "identity",
+        "C_1* has one peak in p for every κ; for κ = 1 it is at 1/√(DK), to a relative 1e-3, with the value "
+        "½(1 + √(D/K)), to 1e-6.",
+        off_identity_peak(),
+        lm.all_of(turns=lm.at_most(0.0), position=lm.at_most(1e-3), value=lm.at_most(1e-6)),
+        lm.Control("κ = 0 judged by the identity's peak", slope=0.0),
+        formula="max C_1* = ½(1 + √(D/K)) at p = 1/√(DK) for κ = 1",
+        source="derived",
+    ),
+    lm.Claim(
+        "p10-peak-relu",
+        "Lemmas C.10 and C.16, derived",
+        "bound",
+        "For ReLU and 2.5 ≤ D/K ≤ 1000 the one peak of C_1* is earlier than the identity's, by a factor of at least "
+        "0.80, and higher, by at most 8.5 %.",
+        relu_peak(),
+        lm.all_of(turns=lm.at_most(0.0), position=lm.within(0.80, 1.0), value=lm.within(1.0, 1.085)),
+        lm.Control("peak of 2C_1*", factor=2.0),
+        formula="κ = 0: √(DK) argmax C_1* in [0.80, 1], max C_1* / (½(1 + √(D/K))) in [1, 1.085]",
+        source="derived",
+    ),
+    lm.Claim(
+        "p18a-identity",
+        "Lemma C.18, derived",
+        "identity",
+        "For the identity the weight KpC_1* that values and attention together give to the support is 1 less a term "
+        "of the squared odds off it, exactly: on a grid of p, D, K, to a relative 1e-12.",
+        product(),
+        lm.equal(ROUNDING, relative=True),
+        lm.Control("κ = 0", slope=0.0),
+        formula="κ = 1: KpC_1* = [1 + Kδ² / ((D-K)(Kp)²)]^{-1}",
+        source="derived",
+    ),
+)

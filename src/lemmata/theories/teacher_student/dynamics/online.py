@@ -1,0 +1,143 @@
+"""Online SGD (4.3): every step draws a fresh batch. The position-only student by Lemma C.1, the others by autodiff."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import optax
+from jaxtyping import Array, Float
+
+import lemmata as lm
+from lemmata.theories.teacher_student.data import Sample, draw_sample
+from lemmata.theories.teacher_student.dynamics.descent import Dynamics, start_weights
+from lemmata.theories.teacher_student.dynamics.reduced import Task
+from lemmata.theories.teacher_student.network import (
+    Factored,
+    Standard,
+    Weights,
+    batch_gradient,
+    blocks,
+    concatenated,
+    full_respond,
+    half_mean_square,
+    position_scores,
+    respond,
+)
+from lemmata.theories.teacher_student.probes import matrix_probe, read_scalars
+from lemmata.theories.teacher_student.setting import Setting
+from lemmata.theories.teacher_student.teachers import Teacher
+
+PARTS = ("values_x", "values_p", "xx", "xp", "px", "pp")
+"""The blocks of W_V and W_KQ over Z = [X; P]."""
+
+
+def initial(problem: Setting, key: jax.Array, teacher: Teacher, start: Weights) -> Any:
+    """Gaussian weights of the chosen student around the start of the theory."""
+    outputs, features = teacher.values.shape
+    positions = teacher.positions.shape[0]
+    width = features + positions
+    values, attention = (outputs, features), (positions, positions)
+    if problem.student in ("full", "standard"):
+        values, attention = (outputs, width), (width, width)
+    kind = {"standard": Standard, "factored": Factored}.get(problem.student, Weights)
+    keys = jax.random.split(key, len(kind._fields))
+    drawn = [problem.initial_scale * jax.random.normal(k, attention if i else values) for i, k in enumerate(keys)]
+    if problem.student == "position":
+        return Weights(start.values + drawn[0], start.attention + drawn[1])
+    return kind(*drawn)
+
+
+def whole(student: str, weights: Any, features: int) -> Weights:
+    """W_V and W_KQ over Z = [X; P] of any student: position-only ones have zeros elsewhere."""
+    attention = weights.attention if isinstance(weights, Weights) else weights.keys.T @ weights.queries
+    if student in ("full", "standard"):
+        return Weights(weights.values, attention)
+    positions = attention.shape[0]
+    return Weights(
+        jnp.pad(weights.values, ((0, 0), (0, positions))), jnp.pad(attention, ((features, 0), (features, 0)))
+    )
+
+
+def answer(problem: Setting, teacher: Teacher, weights: Any, inputs: Float[Array, "feature *batch token"]) -> Array:
+    """The student's output."""
+    positions = teacher.positions
+    if problem.student == "position":
+        scores = position_scores(weights.attention, positions, problem.temperature)
+        return respond(weights.values, scores, inputs, problem.negative_slope, problem.kink)
+    if problem.student == "factored":
+        scores = position_scores(weights.keys.T @ weights.queries, positions, problem.temperature)
+        return respond(weights.values, scores, inputs, problem.negative_slope, problem.kink)
+    both = whole(problem.student, weights, teacher.values.shape[1])
+    return full_respond(
+        both.values,
+        both.attention,
+        concatenated(inputs, positions),
+        problem.negative_slope,
+        problem.kink,
+        problem.temperature,
+    )
+
+
+def gradient_of(problem: Setting, teacher: Teacher) -> Callable[[Any, Sample], Any]:
+    """The gradient of the batch mean of ½‖Y - TF‖²."""
+    if problem.student == "position":
+        return lambda weights, batch: batch_gradient(
+            weights, teacher.positions, *batch, problem.negative_slope, problem.kink, problem.temperature
+        )
+
+    def loss(weights: Any, batch: Sample) -> Array:
+        return half_mean_square(answer(problem, teacher, weights, batch.inputs) - batch.labels)
+
+    return jax.grad(loss)
+
+
+def online(problem: Setting, key: jax.Array, task: Task, teacher: Teacher) -> Dynamics:
+    """Online SGD in the form of `descent`; the state is that of `lab.training`."""
+    features = teacher.values.shape[1]
+    positions = teacher.positions
+
+    def sample(key: jax.Array) -> Sample:
+        return draw_sample(key, teacher, problem.batch, problem.negative_slope, problem.label_noise)
+
+    attention, values = problem.train_attention, problem.train_values
+    weights = initial(problem, lm.stream(key, "init"), teacher, start_weights(problem, task, teacher))
+    start, step = lm.descent(
+        gradient_of(problem, teacher),
+        optax.sgd(problem.step_size),
+        lm.fresh(lm.stream(key, "batch"), sample),
+        trainable=type(weights)(values, *(attention for _ in weights[1:])),
+    )
+
+    def position_part(state: Any) -> Weights:
+        """W_V^x and W^pp, which are all of the position-only student."""
+        both = whole(problem.student, state.parameters, features)
+        return Weights(both.values[:, :features], both.attention[features:, features:])
+
+    def scores_of(weights: Weights) -> Array:
+        return position_scores(weights.attention, positions, problem.temperature)
+
+    def probe(state: Any) -> dict[str, Array]:
+        part = position_part(state)
+        probed = matrix_probe(task, teacher, part, scores_of(part))
+        if problem.student in ("full", "standard"):
+            probed["excess"] = jnp.full((), jnp.nan)  # the closed form is that of the position-only student
+        if problem.track == "scalars":
+            return probed
+        both = whole(problem.student, state.parameters, features)
+        named = blocks(both.attention, features) | {
+            "values_x": both.values[:, :features],
+            "values_p": both.values[:, features:],
+        }
+        return probed | {"part_norm": jnp.stack([jnp.linalg.norm(named[part]) for part in PARTS])}
+
+    return Dynamics(
+        start(weights),
+        step,
+        lambda state: read_scalars(task, teacher, *position_part(state)),
+        probe,
+        lambda state: (position_part(state).values, scores_of(position_part(state))),
+        lambda state: {"values": jnp.full((), jnp.nan), "scores": jnp.full((), jnp.nan)},  # noisy: not followed
+    )

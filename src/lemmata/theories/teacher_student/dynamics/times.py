@@ -1,0 +1,112 @@
+"""Times of the exact dynamics, on the host: t_1, T*, and the steps at which a run is recorded."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Int
+
+import lemmata as lm
+from lemmata.theories.teacher_student.dynamics.limit import FITTED, escape_integral, follow_limit
+from lemmata.theories.teacher_student.dynamics.reduced import Scalars, Task, gap, pattern, quasi_scale, step
+from lemmata.theories.teacher_student.setting import Setting
+
+LONGEST = 10**7
+"""Steps up to which event times are found by the recursion; beyond, by its continuous limit."""
+BLOCK = 4096
+"""Steps that are skipped at a time on the way to T*."""
+TENTHS = (0.01, 0.03, 0.06, *(k / 10 for k in range(1, 11)))
+"""Where spacing=tenths records, as shares of the steps."""
+
+
+@jax.jit
+def follow_recursion(
+    task: Task, at: Int[Array, " record"], start: Scalars, trained: tuple[Any, Any] = (1.0, 1.0), kink: Any = None
+) -> lm.Run:
+    """The recursion, step by step, with C_1, C_2, C_3 at the records."""
+    first = Scalars(*(jnp.asarray(scalar, float) for scalar in start))
+    return lm.loop(
+        lambda t, state: step(task, state, trained, kink), first, lambda state, previous: state._asdict(), at
+    )
+
+
+@functools.lru_cache(maxsize=4096)
+def event_steps(task: Task) -> tuple[float, float]:
+    """t_1 and T* of the intact run from zero: by the recursion, or by its limit beyond `LONGEST` steps."""
+    expected = (escape_integral(task) + 10) / task.step_size
+    if expected > LONGEST:
+        path = follow_limit(task, [2 * expected])
+        return path.fitted_step, path.escape_step
+    with lm.numerics("float64"):
+        fitted, escape = _first_passages(Task(*map(float, task)))
+        return float(fitted), float(escape)
+
+
+@jax.jit
+def _first_passages(task: Task) -> tuple[jax.Array, jax.Array]:
+    """First steps with C_1 ≥ 0.95 C_1* and with p ≥ 1/(2K); inf if not within twice `LONGEST`."""
+
+    def fits(state: Scalars) -> jax.Array:
+        return state.value >= FITTED * quasi_scale(task, pattern(task, gap(task, state)))
+
+    def escapes(state: Scalars) -> jax.Array:
+        return 2 * task.support * pattern(task, gap(task, state)).score >= 1
+
+    zero = jnp.asarray(0.0)
+    start = jnp.asarray(0), Scalars(zero, zero, zero)
+    near = _until(task, escapes, start, BLOCK)  # p only grows, so blocks of steps can be skipped
+    steps = jnp.stack([_until(task, fits, start)[0], _until(task, escapes, near)[0]])
+    return tuple(jnp.where(steps < 2 * LONGEST, steps, jnp.inf))
+
+
+def _until(task: Task, done: Callable[[Scalars], jax.Array], start: Any, block: int = 1) -> tuple[jax.Array, Scalars]:
+    """The first step at which a state is `done`, or the last multiple of `block` steps before it, with the state."""
+
+    def ahead(state: Scalars) -> Scalars:
+        return jax.lax.fori_loop(0, block, lambda t, state: step(task, state), state)
+
+    def going(carry: Any) -> jax.Array:
+        t, state, following = carry
+        return ~done(state if block == 1 else following) & (t < 2 * LONGEST)
+
+    def advance(carry: Any) -> Any:
+        t, _, following = carry
+        return t + block, following, ahead(following)
+
+    t, state, _ = jax.lax.while_loop(going, advance, (*start, ahead(start[1])))
+    return t, state
+
+
+def record_steps(setting: Setting, task: Task, escape_step: float) -> Int[np.ndarray, " record"]:
+    """The steps of the records: 0, increasing, the last step, and -1 for room that is not used.
+
+    log: geometric; even: arithmetic; decades: ten a decade from 100, and T*; tenths: 1, 3, 6 and 10 % of the steps,
+    then every tenth.
+    """
+    unit = escape_step if escape_step > 0 else task.unit
+    last = math.ceil(setting.escapes * unit) if setting.escapes > 0 else setting.steps
+    room = setting.records
+    match setting.spacing:
+        case "log":
+            first = min(max(setting.first_escape * unit, 1.0), max(last, 1))
+            marks = np.geomspace(first, max(last, 1), room - 1)[0 if room > 2 else 1 :]
+        case "even":
+            marks = np.linspace(0, last, room)
+        case "decades":
+            marks = 100 * 10 ** (np.arange(0, 200) / 10)
+            marks = np.append(marks[marks < last], escape_step)
+        case _:
+            marks = last * np.asarray(TENTHS)
+    marks = np.round(marks[np.isfinite(marks)]).astype(np.int64)
+    at = np.unique(np.concatenate([[0], marks[marks < last], [last]]))
+    if len(at) > room:
+        raise lm.UserError(f"records = {room} has no room for the {len(at)} records of spacing={setting.spacing}.")
+    if setting.dynamics != "limit" and last >= 2**31:
+        raise lm.UserError(f"{last} steps are too many to be taken one by one; use dynamics=limit.")
+    return np.pad(at, (0, room - len(at)), constant_values=-1)

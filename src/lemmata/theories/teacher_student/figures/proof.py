@@ -1,0 +1,204 @@
+"""The three phases: on the loss curve, in (C_1, p), in full matrices, and which steps of the proof hold on the way."""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.colors import ListedColormap
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+
+from lemmata import figures as draw
+from lemmata.theories.teacher_student.dynamics.reduced import at_score, quasi_scale
+from lemmata.theories.teacher_student.figures import EXCESS, late_excess, named, plain_task
+from lemmata.theories.teacher_student.setting import SEPARATED
+
+REFERENCE = ("R2", "R1", "R3")
+"""The reference runs, the one with the best separated phases first."""
+TWIN, TWIN_OF = "twin", "R1"
+PHASES = {"phase 1:\nvalues fit": draw.BLUE, "phase 2:\nscores escape": draw.ORANGE, "phase 3:\npower law": draw.GREEN}
+STATES = {"not looked at": "#e0e0e0", "holds at every step": "#bfdcee", "violated, first at step t": "#f2a477"}
+BROKEN = {"unstable": "large $\\eta$", "frozen": "fixed $S$"}
+"""What is broken in a run whose χ does not say it."""
+CHECKS = {
+    "score_range": "C.2: $1/D\\leq p\\leq1/K$",
+    "score_rise": "C.2: $p$ rises",
+    "logit_sign": "C.2: $C_2,C_3\\geq0$",
+    "logit_rise": "C.2: $C_2,C_3$ never fall",
+    "value_sign": "C.2: $C_1\\geq0$",
+    "value_bound": "C.4: $C_1\\leq\\sqrt{(D+1)/K}$",
+    "deviation": "C.5: $C_1-C_1^*$ from above",
+    "early": "C.5: $C_1\\leq C_1^*$ at small $p$",
+    "increment": "C.7: logits grow by the formula",
+    "quotient_high": "(C.33): logits grow at most",
+    "quotient_low": "(C.33): logits grow at least",
+    "increment_upper": "C.9: $p$ grows at most",
+    "increment_lower": "C.9: $p$ grows at least",
+    "increment_exact": "C.9: $p$ follows the gap exactly",
+    "logit_step": "C.9: a step of the logits",
+    "value_drop": "C.11: $C_1^*$ falls at most",
+    "width_drop": "C.12: its unit $h$ falls at most",
+    "value_path": "C.13: $C_1$ in phase 1, to 1 %",
+    "plateau": "C.13: $p$ stays near $1/D$",
+    "value_lower": "C.15: $C_1$ near $C_1^*$ from $t_1$ on",
+    "value_rise": "C.16: $C_1^*$ rises at most",
+    "product": "(C.35): $pC_1$ near $1/K$",
+    "upper": "3.1: excess, upper bound",
+    "upper_equal": "3.1: equal for the identity",
+    "lower": "3.1: excess, lower bound",
+    "slow": "6.1: $p$ on the slow manifold, to 2 %",
+}
+"""The checks with a limit, by lemma; "at most" and "at least": by the bound of the proof."""
+
+
+def along_run(data: xr.Dataset) -> Figure:
+    """One run by phase, its portrait, the full-matrix twin on the recursion, and all checks of the proof."""
+    figure, (loss, scales, checks, way, twin, spare) = draw.panels(6, rows=2, width=4.7, height=4.5)
+    spare.remove()
+    grid = checks.get_subplotspec()
+    assert grid is not None
+    checks.set_subplotspec(grid.get_gridspec()[:, 2])
+    data = named(data).isel(seed=0)
+    name = (draw.present(data, "variant", REFERENCE) or draw.labels_of(data, "variant"))[0]
+    run = data.sel(variant=name).isel(activation=-1)
+    _loss(loss, run, _words(name, run))
+    _scales(scales, run)
+    for i, activation in enumerate(data.activation.values):
+        _orbit(way, data.sel(variant=name, activation=activation), activation, draw.look(i))
+    _portrait_axes(way, f"{name}: the way through ($p$, $C_1$)")
+    _twin(twin, data.isel(activation=-1))
+    _checks(checks, data)
+    return figure
+
+
+def _words(name: str, run: xr.Dataset) -> str:
+    return rf"{name} ($D$ = {float(run.token_count):g}, $K$ = {float(run.support_count):g}), {run.activation.item()}"
+
+
+def _phases(ax: Axes, run: xr.Dataset) -> None:
+    """The three phases shaded and named, with t_1 and T* between them."""
+    fitted, escape, steps = float(run.fitted_step), float(run.escape_step), draw.positive(run.step)
+    if not np.isfinite([fitted, escape, steps.max()]).all():
+        return
+    edges = [float(steps.min()), fitted, escape, max(float(steps.max()), 1.2 * escape)]
+    for (words, color), left, right in zip(PHASES.items(), edges[:-1], edges[1:], strict=True):
+        if right > left:
+            ax.axvspan(left, right, color=color, alpha=0.12, linewidth=0)
+            # a phase that is too short for its name has its number
+            shown = words if right > 2.5 * left else words.split(":")[0].removeprefix("phase ")
+            middle = right > 8 * left
+            x, side = (np.sqrt(left * right), "center") if middle else (1.07 * left, "left")
+            ax.text(x, 0.985, shown, transform=ax.get_xaxis_transform(), fontsize=8, va="top", ha=side)
+    draw.moment(ax, fitted, f"$t_1$ = {fitted:,.0f}", left=escape < 10 * fitted)
+    draw.moment(ax, escape, f"$T^*$ = {escape:,.0f}", left=escape >= 10 * fitted)
+    ax.set_xlim(edges[0], edges[-1] * 1.9)
+
+
+def _loss(ax: Axes, run: xr.Dataset, words: str) -> None:
+    draw.paths(ax, run, draw.positive(run.excess), label="excess loss", marker="o", markersize=3, spread="")
+    draw.corrected(ax, late_excess(run, 0.6), r"derived, $T\gg T^*$: $KD(D-K)/(4\eta T)$", run.step)
+    draw.log_x(ax)
+    draw.log_y(ax)
+    low, high = ax.get_ylim()
+    ax.set_ylim(low / 1.5, 6 * high)
+    _phases(ax, run)
+    draw.finish(ax, f"{words}: phases of the loss", EXCESS, "training step $t$", legend=1)
+
+
+def _scales(ax: Axes, run: xr.Dataset) -> None:
+    """C_1 on its quasi-stationary value, and the mass on the supports."""
+    steps, peak = draw.positive(run.step), float((1 + np.sqrt(run.token_count / run.support_count)) / 2)
+    ax.plot(steps, run.value, "o-", color=draw.BLUE, markersize=3, label="$C_1$, scale of the values")
+    draw.predicted(ax, run.quasi_scale, "paper: $C_1^*$, its minimiser at this $p$", steps)
+    ax.plot(steps, run.support_count * run.score, "s-", color=draw.RED, markersize=3, label="$Kp$, mass on the support")
+    draw.corrected(ax, peak, rf"derived peak, identity: $(1+\sqrt{{D/K}})/2$ = {peak:.2f}")
+    draw.log_x(ax)
+    ax.set_ylim(-0.25, 1.3 * max(peak, np.nanmax(run.value)))
+    _phases(ax, run)
+    draw.finish(ax, "values fit first, then attention escapes", "$C_1$, $C_1^*$, $Kp$", "training step $t$", legend=1)
+
+
+def _orbit(ax: Axes, run: xr.Dataset, words: str, look: draw.Look) -> None:
+    """The way of one run through (p, C_1), the curve C_1*(p) of its activation, and where it is at t_1 and T*."""
+    task = plain_task(run)
+    # records far apart are not joined: the chords would leave the way
+    line = 0.6 if run.sizes["record"] >= 100 else 0.0
+    ax.plot(
+        run.score, run.value, color=look.color, marker=look.marker, markersize=3, linewidth=line, label=f"run, {words}"
+    )
+    if np.isfinite(task.tokens):
+        p = np.geomspace(1 / task.tokens, 1 / task.support, 200)
+        known = "paper: $C_1^*(p)$" in ax.get_legend_handles_labels()[1]
+        draw.predicted(ax, quasi_scale(task, at_score(task, p)), None if known else "paper: $C_1^*(p)$", p, zorder=3)
+        draw.numbers(ax, p[[0, 66, 133, 199]])
+    for moment, mark in ((run.fitted_step, "^"), (run.escape_step, "*")):
+        off = abs(np.log(draw.positive(run.step) / moment)).fillna(np.inf)
+        if np.isfinite(off).any():
+            at = run.isel(record=int(off.argmin("record")))
+            ax.plot(at.score, at.value, mark, color=look.color, markersize=10, markeredgecolor="black", zorder=4)
+
+
+def _portrait_axes(ax: Axes, title: str) -> None:
+    for mark, words in (("^", "at $t_1$"), ("*", "at $T^*$")):
+        ax.plot([], [], mark, color=draw.GREY, markersize=8, markeredgecolor="black", label=f"{words} (nearest record)")
+    draw.finish(ax, title, "$C_1$, scale of the values", "score $p$ on the supports, from $1/D$ to $1/K$")
+
+
+def _twin(ax: Axes, data: xr.Dataset) -> None:
+    """Population gradient descent in full matrices on the recursion, in three quantities."""
+    if len(draw.present(data, "variant", [TWIN, TWIN_OF])) < 2:
+        ax.set_axis_off()
+        return
+    full, exact = data.sel(variant=TWIN), data.sel(variant=TWIN_OF)
+    start, K = float(exact.excess.isel(record=0)), float(exact.support_count)
+    shown = {"value": ("$C_1$", 1.0), "score": ("$Kp$", K), "excess": ("excess / excess(0)", 1 / start)}
+    for i, (name, (words, factor)) in enumerate(shown.items()):
+        apart = factor * float(abs(full[name] - exact[name]).max())
+        look = draw.look(i)
+        how = {"color": look.color, "markersize": 4, "markerfacecolor": "none"}
+        label = rf"{words}, full matrices (apart $\leq$ {apart:.0e})"
+        ax.plot(draw.positive(full.step), factor * full[name], look.marker, label=label, **how)
+        draw.predicted(ax, factor * exact[name], None if i else "paper: the recursion", draw.positive(exact.step))
+    draw.log_x(ax)
+    title = f"{_words(TWIN_OF, exact)}: full matrices"
+    draw.finish(ax, title, "$C_1$, $Kp$, relative excess", "training step $t$", legend=1)
+
+
+def _checks(ax: Axes, data: xr.Dataset) -> None:
+    """For every check and every run of the recursion: the first step, in any activation, that violates it."""
+    runs = [name for name in draw.labels_of(data, "variant") if name != TWIN]
+    if not runs:
+        ax.set_axis_off()
+        return
+    cells = data[["counted", "violated_step"]].sel(variant=runs, check=list(CHECKS))
+    # the upper bound of T3a is an equality for the identity alone
+    cells = cells.where((cells.check != "upper_equal") | (cells.activation == "identity"))
+    first = cells.violated_step.min("activation").transpose("check", "variant")
+    seen = (cells.counted > 0).any("activation").transpose("check", "variant")
+    ax.grid(False)
+    state = xr.where(seen, xr.where(np.isfinite(first), 2, 1), 0)
+    ax.imshow(state, cmap=ListedColormap(list(STATES.values())), vmin=0, vmax=2, aspect="auto")
+    for row, column in zip(*np.nonzero(state.values == 2), strict=True):
+        step = float(first[row, column])
+        ax.text(column, row, f"t={step:.0f}", ha="center", va="center", fontsize=8)
+    separation = data.separation.sel(variant=runs).isel(activation=0).values
+    words = [BROKEN.get(name, f"{chi:.1g}") for name, chi in zip(runs, separation, strict=True)]
+    ax.set_xticks(range(len(runs)), [f"{name}\n{what}" for name, what in zip(runs, words, strict=True)], fontsize=8)
+    ax.set_yticks(range(len(CHECKS)), list(CHECKS.values()), fontsize=8)
+    patches = [Patch(color=color, label=words) for words, color in STATES.items()]
+    ax.legend(handles=patches, loc="upper center", bbox_to_anchor=(0.3, -0.08), ncols=2, fontsize=8, frameon=False)
+    title = f"the proof at every step, all $\\kappa$\n(its conditions are met for $\\chi\\leq${SEPARATED:g})"
+    draw.finish(ax, title, x="run of the recursion, and $\\chi$ or what is broken", legend=0)
+
+
+def portrait(data: xr.Dataset) -> Figure:
+    """The way through (p, C_1) for separated and unseparated phases, one panel an activation."""
+    data = named(data).isel(seed=0)
+    figure, axes = draw.panels(data.sizes["activation"], width=4.7, height=4.5, sharey=True)
+    for ax, activation in zip(axes, data.activation.values, strict=True):
+        for i in range(data.sizes["chi"]):
+            run = data.sel(activation=activation).isel(chi=i)
+            _orbit(ax, run, rf"$\chi$ = {float(run.separation):.3g}", draw.look(i))
+        _portrait_axes(ax, f"{activation}: small $\\chi$, separated phases, follows $C_1^*$")
+    return figure

@@ -1,0 +1,145 @@
+"""One run of E4: a two-layer convolutional classifier is trained, then a student on what its hidden layer says.
+
+The student sees all 81 patches and must find the groups: S -> S*, W_V -> V* (sections 3.1, 4.3).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import optax
+from jaxtyping import Array, Float
+
+import lemmata as lm
+from lemmata.theories.teacher_student.mnist.data import Prepared, group_of_token, prepare, target_scores
+from lemmata.theories.teacher_student.mnist.network import Teacher, draw_student, draw_teacher, hidden, outputs
+from lemmata.theories.teacher_student.mnist.probes import probes
+from lemmata.theories.teacher_student.mnist.setting import EXTRA, MnistSetting
+from lemmata.theories.teacher_student.network import Weights, batch_gradient, half_mean_square, position_scores, respond
+
+EVALUATED = 1000
+"""The loss is that of the first so many training images."""
+
+
+@lm.piece("teacher_batch")
+def train_teacher(problem: MnistSetting, key: jax.Array, teacher: Teacher, pooled: Array, labels: Array) -> Teacher:
+    """Cross-entropy by SGD."""
+    count = labels.shape[0]
+    batch = min(problem.teacher_batch, count)
+
+    def loss(teacher: Teacher, chosen: lm.Batch) -> Array:
+        scores = outputs(teacher, pooled[:, chosen.rows], problem.negative_slope)
+        return jnp.mean(optax.softmax_cross_entropy_with_integer_labels(scores, labels[chosen.rows]))
+
+    start, step = lm.descent(jax.grad(loss), optax.sgd(problem.teacher_step_size), lm.epochs(key, count, count, batch))
+    last = lm.record_steps(problem.teacher_steps, 2)
+    return lm.loop(step, start(teacher), lambda state, previous: {}, last).state.parameters
+
+
+@lm.piece()
+def accuracy(problem: MnistSetting, teacher: Teacher, pooled: Array, labels: Array) -> Array:
+    right = jnp.argmax(outputs(teacher, pooled, problem.negative_slope), axis=-1) == labels
+    return jnp.mean(right.astype(pooled.dtype))
+
+
+def recorded_steps(steps: Any, records: int, every: Any) -> jax.Array:
+    """Steps 0, 1, 100, then every so many, and the last."""
+    even = lm.record_steps(steps, records - EXTRA, every)
+    both = jnp.concatenate([jnp.where(even < 0, steps, even), jnp.minimum(jnp.asarray([1, 100]), steps)])
+    return lm.without_repeats(jnp.sort(both))
+
+
+def shuffled(key: jax.Array, inputs: Float[Array, "feature image token"]) -> Float[Array, "feature image token"]:
+    """The patches of every image in an order of its own."""
+    order = jnp.argsort(jax.random.uniform(key, inputs.shape[1:]), axis=-1)
+    return jnp.take_along_axis(inputs, order[None], axis=-1)
+
+
+@lm.piece("optimiser", "patch_order", "batch", "records")
+def train(
+    problem: MnistSetting,
+    key: jax.Array,
+    positions: Array,
+    weights: Weights,
+    inputs: Array,
+    hidden: Array,
+    kernels: Array,
+    energy: Array,
+) -> lm.Run:
+    """The student on half the squared distance to the teacher's hidden outputs, copied to every patch of a group.
+
+    Shuffled patches have a new order in every image at every step, which only the student sees; orders that stayed
+    could be learned by heart.
+    """
+    slope, count = problem.negative_slope, inputs.shape[1]
+    group = jnp.asarray(group_of_token())
+    order_key, step_key, batch_key = jax.random.split(key, 3)
+    optimiser = {"adam": optax.adam, "sgd": optax.sgd}[problem.optimiser](problem.step_size)
+
+    def seen(inputs: Array, key: jax.Array) -> Array:
+        return shuffled(key, inputs) if problem.patch_order == "shuffled" else inputs
+
+    def gradient(weights: Weights, drawn: tuple[lm.Batch, jax.Array]) -> Weights:
+        rows, key = drawn[0].rows, drawn[1]
+        labels = hidden[:, rows][..., group]
+        return batch_gradient(weights, positions, seen(inputs[:, rows], key), labels, slope)
+
+    evaluated = seen(inputs[:, :EVALUATED], order_key)
+
+    def probe(state: Any, previous: Any) -> dict[str, Array]:
+        values, attention = state.parameters
+        scores = position_scores(attention, positions)
+        error = respond(values, scores, evaluated, slope) - hidden[:, :EVALUATED][..., group]
+        return {"loss": half_mean_square(error), **probes(values, scores, kernels, energy)}
+
+    scheme = lm.epochs(batch_key, count, count, min(problem.batch, count))
+    start, step = lm.descent(gradient, optimiser, lm.with_key(scheme, step_key))
+    return lm.loop(step, start(weights), probe, recorded_steps(problem.steps, problem.records, problem.every))
+
+
+@lm.simulation(
+    *lm.RUN,
+    lm.Variable(
+        "loss", ("record",), "½‖f* - TF‖²", f"mean over the first {EVALUATED} training images, summed over entries"
+    ),
+    lm.Variable("cosine", ("record",), "cos(W_V, V*)", "cosine between values and kernels, as vectors"),
+    lm.Variable("row_cosine", ("record",), "", "cosine between a row of the values and its kernel, median over rows"),
+    lm.Variable("group_mass", ("record",), "", "attention that stays in the output's own group, mean over columns"),
+    lm.Variable(
+        "relative_mass", ("record", "token"), "", "attention that a patch gets from its group, over the teacher's"
+    ),
+    lm.Variable("interior_mass", ("record",), "", "relative mass, mean over the seven inner rows of patches"),
+    lm.Variable("boundary_mass", ("record",), "", "relative mass, mean over the first and the last row of patches"),
+    lm.Variable("mass_energy", ("record",), "", "correlation of relative mass and energy over patches", optional=True),
+    lm.Variable("score_error", ("record",), "‖S - S*‖", "distance of the scores from the teacher's"),
+    lm.Variable("scores", ("key_token", "query_token"), "S", "scores after training"),
+    lm.Variable("target_scores", ("key_token", "query_token"), "S*", "the teacher's scores"),
+    lm.Variable("energy", ("token",), "E‖x_i‖²", "mean squared norm of the patch over the training images"),
+    lm.Variable("example", ("pixel_row", "pixel_column"), "", "a training image, before scaling"),
+    lm.Variable("teacher_accuracy", (), "", "share of held-out images that the teacher classifies right"),
+    lm.Variable("train_images", (), "N", "training images that were used"),
+    lm.Variable("is_digits", (), "", "1 if the images are the stand-in, not MNIST"),
+    prepare=prepare,
+)
+def simulate(problem: MnistSetting, key: jax.Array, prepared: Prepared) -> dict[str, Array]:
+    """One run: teacher, its test, student."""
+    data = jax.tree.map(jnp.asarray, prepared)
+    teacher_key, student_key = jax.random.split(lm.stream(key, "init"))
+    teacher = draw_teacher(problem, teacher_key)
+    teacher = train_teacher(problem, lm.stream(key, "sampler"), teacher, data.pooled, data.labels)
+    positions, weights = draw_student(problem, student_key)
+    taught = hidden(teacher.kernels, data.pooled, problem.negative_slope)
+    run = train(problem, lm.stream(key, "batch"), positions, weights, data.inputs, taught, teacher.kernels, data.energy)
+    real = run.step.dtype
+    return {
+        **run.results(),
+        "scores": position_scores(run.state.parameters.attention, positions),
+        "target_scores": jnp.asarray(target_scores(), real),
+        "energy": data.energy,
+        "example": data.example,
+        "teacher_accuracy": accuracy(problem, teacher, data.test_pooled, data.test_labels),
+        "train_images": jnp.asarray(data.labels.shape[0], real),
+        "is_digits": data.is_digits,
+    }

@@ -1,0 +1,219 @@
+"""Every step of a run against the inequalities and identities of the proof (rows P3 to P18'', T3a, C2).
+
+A check compares a step with the next: it gives a number that the claim bounds from above, once in the claimed form and
+once in a form broken on purpose (the control). Along the run only the largest number is kept, with the first step at
+which it is above what is allowed.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float
+
+import lemmata as lm
+from lemmata.theories.teacher_student.dynamics import reduced
+from lemmata.theories.teacher_student.dynamics.descent import population, recursion
+from lemmata.theories.teacher_student.dynamics.reduced import Scalars, Task, task_of
+from lemmata.theories.teacher_student.gaussian import mean_square_slope
+from lemmata.theories.teacher_student.setting import Setting
+from lemmata.theories.teacher_student.training import EVENTS, SCALARS, Prepared, events_of, prepare
+
+SLACK = 1e-12
+"""How far an inequality may be missed, relative to what is compared (6.2)."""
+STARTED = 1e-6
+"""Rows that divide by Dp - 1 look at steps where it is above this."""
+ALLOWED = {
+    "score_range": SLACK, "score_rise": -1e-300, "logit_sign": SLACK, "logit_rise": SLACK, "value_sign": SLACK,
+    "value_bound": SLACK, "deviation": 0.8 + SLACK, "early": SLACK, "increment": 1e-9,
+    "quotient_high": 9 * (4 * math.pi + 1) / 10, "quotient_low": -19 / 200, "increment_upper": SLACK,
+    "increment_lower": SLACK, "increment_exact": SLACK, "logit_step": SLACK, "value_drop": SLACK, "width_drop": SLACK,
+    "value_path": 0.01, "plateau": SLACK, "scale_high": math.inf, "scale_low": math.inf, "value_lower": SLACK,
+    "value_rise": SLACK, "product": SLACK, "upper": 1e-9, "upper_equal": 1e-9, "lower": 1e-9, "slow": 0.02,
+    "largest_value": math.inf,
+}  # fmt: skip
+"""The checks, and the largest number that each allows."""
+FORMS = ("claimed", "broken")
+
+
+class Check(NamedTuple):
+    """What one check says of a step: whether it applies, and its number in both forms."""
+
+    applies: Any
+    claimed: Any
+    broken: Any
+
+
+class Extremes(NamedTuple):
+    """Of every check along a run: the largest numbers, the first step above what is allowed, the steps it looked at."""
+
+    worst: Float[Array, "check form"]
+    violated_step: Float[Array, " check"]
+    counted: Float[Array, " check"]
+    lost: Float[Array, "check form"]
+    """steps after the first at which a number was none"""
+
+
+def checks_of(
+    task: Task, row_norms: Any, fitted_step: Any, escape_step: Any, t: Any, now: Scalars, then: Scalars
+) -> dict[str, Check]:
+    """All checks on the step from `now`, at time t, to `then`. `row_norms` is the printed Σ‖v_m*‖."""
+    D, K, M, eta = task.tokens, task.support, task.strength, task.step_size
+    at, after = (reduced.pattern(task, reduced.gap(task, state)) for state in (now, then))
+    p, delta, Q, over_uniform = at
+    rise = after.score - p
+    grown = (then.support - now.support) + (then.rest - now.rest)
+    x = grown / task.scale
+    scale, next_scale = reduced.quasi_scale(task, at), reduced.quasi_scale(task, after)
+    A, B = reduced.f3_parts(task, at)
+    h, next_h = reduced.deviation_unit(task, at), reduced.deviation_unit(task, after)
+    alpha = reduced.deviation(task, now.value, at)
+    started, fit, escaped = over_uniform > STARTED, t >= fitted_step, t >= escape_step
+    always = t >= 0
+    checks: dict[str, Check] = {}
+
+    def same(name: str, applies: Any, number: Any) -> None:
+        checks[name] = Check(applies, number, number)
+
+    # P3, P5
+    same("score_range", always, jnp.maximum(1 - D * p, -delta))
+    same("score_rise", t >= 1, -rise / p)
+    same("logit_sign", always, jnp.maximum(-then.support, -then.rest))
+    falls = (
+        (before - after) / jnp.maximum(jnp.abs(after), 1e-300) for before, after in zip(now[1:], then[1:], strict=True)
+    )
+    same("logit_rise", always, jnp.maximum(*falls))
+    same("value_sign", always, -now.value)
+    same("value_bound", always, now.value / jnp.sqrt((D + 1) / K) - 1)
+    # P6: the control doubles the recorded C_1
+    checks["deviation"] = Check(started, alpha, reduced.deviation(task, 2 * now.value, at))
+    early = p <= 1 / (2 * jnp.sqrt(math.pi * D * K))
+    checks["early"] = Check(early, now.value / scale - 1, 2 * now.value / scale - 1)
+    # P8, P8b: the control has the printed sum of norms in the place of ‖V*‖²
+    expected = eta * now.value * M * (D / task.scale) * delta**2 * (1 - alpha) * A / (K * (D - K) * K * p * Q)
+    error, broken_error = (jnp.abs(grown / (factor * expected) - 1) for factor in (1.0, row_norms / M))
+    checks["increment"] = Check(started, error, broken_error)
+    quotient = grown * K * (D - K) * Q / (eta * M * (D / task.scale) * p * delta**2 * scale)
+    checks["quotient_high"] = Check(fit, quotient, quotient * M / row_norms)
+    checks["quotient_low"] = Check(fit, -quotient, -quotient * M / row_norms)
+    # P9, P9b
+    small = x <= D**-2.0
+    share = rise / p
+    checks["increment_upper"] = Check(small, share - D**2 / (D**2 - 1) * delta * x, share - delta * x / 2)
+    same("increment_lower", small, delta * x / 2 - share)
+    exact, undivided = (jnp.abs(rise + delta * after.score * jnp.expm1(-gap)) / p for gap in (x, grown))
+    checks["increment_exact"] = Check(always, exact, undivided)
+    most = eta * M * D / (K**2 * (D - K)) * jnp.sqrt((D + 1) / (D * K))
+    checks["logit_step"] = Check(now.value <= jnp.sqrt((D + 1) / K), grown / most - 1, grown / (0.01 * most) - 1)
+    # P11, P12, P16: the control leaves the correction out
+    drop = 1 - next_scale / scale
+    checks["value_drop"] = Check(always, drop - 3 * D * K * p * rise / Q, drop)
+    lost = 1 - next_h / h
+    allowed = A / (A + B) * 2 * D * K * p * rise / (K * p * over_uniform) ** 2 / h
+    checks["width_drop"] = Check(started & (rise <= 1 / D), lost - allowed, lost)
+    checks["value_rise"] = Check(always, -drop - 1.5 * (D - K + K * scale) / (Q - K * rise) * rise / scale, -drop)
+    # P13 to P15
+    decay = jnp.exp(t * jnp.log1p(-eta * mean_square_slope(task.slope)))
+    path = reduced.start_scale(task) * (1 - decay)
+    same("value_path", (t >= 1) & (t <= fitted_step), jnp.abs(now.value / path - 1))
+    same("plateau", t <= fitted_step, D * p / (1 + D**-0.25) - 1)
+    same("scale_high", t <= fitted_step, scale)
+    same("scale_low", t <= fitted_step, -scale)
+    same("value_lower", fit, jnp.maximum(0.95, 1 - 0.8 * h) - now.value / scale)
+    # P18''
+    limit = 2 * delta / D + delta**2 / K
+    missed = jnp.abs(reduced.product_gap(task, now.value, at)) / limit
+    checks["product"] = Check(escaped, missed - 1, missed / 0.05 - 1)
+    # T3a
+    excess = reduced.plain_excess(task, now.value, at)
+    square = D * K * M / 2 * reduced.product_gap(task, now.value, at) ** 2
+    upper = square + D * now.value**2 * delta**2 * M / (2 * (D - K))
+    lower = M * D * delta**2 / (16 * (D - K))
+    checks["upper"] = Check(always, excess / upper - 1, excess / (0.99 * upper) - 1)
+    same("upper_equal", always, jnp.abs(excess / upper - 1))
+    checks["lower"] = Check(escaped, lower / excess - 1, 16 * lower / excess - 1)
+    # C2: the control leaves δ³ out
+    slow = reduced.slow_rate(task, p)
+    checks["slow"] = Check(fit & (p >= 1.1 / D), jnp.abs(rise / slow - 1), jnp.abs(rise * delta**3 / slow - 1))
+    same("largest_value", always, now.value)
+    return checks
+
+
+FAR = 1e300
+"""Stands for infinity in what is kept: a training state must be finite."""
+
+
+def no_extremes() -> Extremes:
+    """Before the first step."""
+    count = len(ALLOWED)
+    worst = jnp.full((count, len(FORMS)), -FAR)
+    return Extremes(worst, jnp.full(count, FAR), jnp.zeros(count), jnp.zeros_like(worst))
+
+
+def extended(extremes: Extremes, t: Any, checks: dict[str, Check]) -> Extremes:
+    """The extremes with those of one more step."""
+    applies: Bool[Array, " check"] = jnp.stack([jnp.asarray(checks[name].applies) for name in ALLOWED])
+    numbers = jnp.stack([jnp.stack([checks[name].claimed, checks[name].broken]) for name in ALLOWED])
+    # 0/0, before anything has moved, violates nothing; later it would be a check that says nothing
+    lost = applies[:, None] & jnp.isnan(numbers) & (t > 0)
+    numbers = jnp.where(applies[:, None] & ~jnp.isnan(numbers), jnp.clip(numbers, -FAR, FAR), -FAR)
+    above = numbers[:, 0] > jnp.asarray(list(ALLOWED.values()))
+    return Extremes(
+        jnp.maximum(extremes.worst, numbers),
+        jnp.minimum(extremes.violated_step, jnp.where(above, t, FAR)),
+        extremes.counted + applies,
+        extremes.lost + lost,
+    )
+
+
+@lm.piece("dynamics", "start", "softmax_rows")
+def examine(problem: Setting, prepared: Prepared) -> dict[str, Array]:
+    """The records of a run and the extremes of every check."""
+    task, teacher = task_of(problem, prepared.strength), prepared.teacher
+    if problem.dynamics == "population":
+        assert teacher is not None
+        moving = population(problem, task, teacher)
+    else:
+        moving = recursion(problem, task)
+    known = (task, prepared.row_norms, prepared.fitted_step, prepared.escape_step)
+
+    def step(t: Any, state: tuple[Any, Extremes]) -> tuple[Any, Extremes]:
+        now, extremes = state
+        then = moving.step(t, now)
+        return then, extended(extremes, t, checks_of(*known, t, moving.scalars(now), moving.scalars(then)))
+
+    at = prepared.at.astype(jnp.int32)
+    run = lm.loop(step, (moving.start, no_extremes()), lambda state, previous: moving.probe(state[0]), at)
+    # the last state is looked at too
+    _, extremes = step(jnp.max(at), run.state)
+    return run.results() | {
+        "worst": jnp.where((extremes.worst > -FAR) & (extremes.lost == 0), extremes.worst, jnp.nan),
+        "violated_step": jnp.where(extremes.violated_step < FAR, extremes.violated_step, jnp.inf),
+        "counted": extremes.counted,
+    }
+
+
+@lm.simulation(
+    *lm.RUN,
+    *SCALARS,
+    *EVENTS,
+    lm.Variable(
+        "worst",
+        ("check", "form"),
+        "",
+        "largest number of a check along the run (absent: never looked at, or lost)",
+        True,
+    ),
+    lm.Variable("violated_step", ("check",), "", "first step at which a check is above what is allowed (inf: never)"),
+    lm.Variable("counted", ("check",), "", "steps that a check looked at"),
+    labels={"check": tuple(ALLOWED), "form": FORMS},
+    prepare=prepare,
+    precision="float64",
+)
+def check_run(problem: Setting, key: jax.Array, prepared: Prepared) -> dict[str, Array]:
+    """One run with every check of the proof at every step."""
+    prepared = jax.tree.map(jnp.asarray, prepared)
+    return examine(problem, prepared) | events_of(problem, prepared)

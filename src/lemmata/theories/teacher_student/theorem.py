@@ -1,0 +1,214 @@
+"""Theorem 3.1, the headline of the paper: its words, its hypotheses, and the claims that test it.
+
+Let the teacher be f*(X) = σ(V*XS*) with unit rows of V* and K equal weights 1/K in every column of S*, σ the identity,
+ReLU or leaky ReLU, and D ≥ Ω(poly(M, K)). Let the student σ(W_V X softmax(PᵀW_KQ P/√D)) be trained from W_V = 0 and
+W_KQ = 0 by gradient descent on the population loss over Gaussian inputs, with a step size η ≤ O(M⁻¹D^(-5/2)). Then
+there is T* = Θ(KD²/(ηM)) such that for every T ≥ T*
+
+1. the attention scores are recovered, ‖S - S*‖_F = Θ(D^(5/2) / √(ηMT)),
+2. so are the values, ‖W_V - V*‖_F = Θ(D²√K / √(ηMT)) ‖V*‖_F,
+3. and the excess loss vanishes at a tight rate, c KD⁴/(ηT) ≤ L(T) - L_opt ≤ c' KD⁴/(ηT).
+
+The powers of T and T* are right; D^(5/2), D² and D⁴ should be D^(3/2), D and D² (erratum 2), and for rows that are not
+of norm 1 ‖V*‖_F² stands in the place of M (erratum 3). With constants: `bounds.delta_asymptote`, `excess_asymptote`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+import lemmata as lm
+from lemmata.theories.teacher_student.bounds import late_mass
+from lemmata.theories.teacher_student.gaussian import mean_square_slope
+from lemmata.theories.teacher_student.measures import (
+    QUANTITIES,
+    at_fixed_time,
+    extremes,
+    late_slope,
+    multiples,
+    passage,
+    task_of,
+)
+from lemmata.theories.teacher_student.setting import SEPARATED, largest_score_step, largest_value_step
+
+
+def phases_separate(separation: Any) -> Any:
+    """D ≥ Ω(poly(M, K)), read as χ = ‖V*‖²/(KD²) ≤ 0.005: phases 1 and 2 are separated."""
+    return separation <= SEPARATED
+
+
+def step_is_small(step_size: Any, tokens: Any, support: Any, slope: Any, strength: Any) -> Any:
+    """η ≤ O(M⁻¹D^(-5/2)), read as the two limits of stability of 2.5."""
+    stable = step_size <= largest_value_step(tokens, support, slope)
+    return stable & (step_size <= largest_score_step(tokens, support, slope, strength))
+
+
+def has_escaped(step: Any, escape_step: Any) -> Any:
+    """T ≥ T*."""
+    return step >= escape_step
+
+
+@lm.evidence("t3-late")
+def rate(
+    data: xr.Dataset, quantity: str, frozen: str = "none", slopes: Sequence[float] = (1.0, 0.1, 0.0)
+) -> xr.DataArray:
+    """The least and the largest exponent in T over [10², 10⁴] T*, over sizes and activations."""
+    data = lm.cells(data, frozen=frozen, negative_slope=slopes)
+    return extremes(late_slope(QUANTITIES[quantity](data), data))
+
+
+def _score_law(data: xr.Dataset) -> xr.DataArray:
+    pace = 2 * mean_square_slope(data.slope) * data.eta * data.squared_norm * data.step
+    return data.token_count * np.sqrt((data.token_count - data.support_count) / pace)
+
+
+def _excess_law(data: xr.Dataset) -> xr.DataArray:
+    D, K = data.token_count, data.support_count
+    return K * D * (D - K) / (4 * data.eta * data.step)
+
+
+OVER_LAW: dict[str, Callable[[xr.Dataset], xr.DataArray]] = {
+    "scores": lambda data: data.score_error / _score_law(data),
+    "values": lambda data: data.value_error / data.odds,
+    "excess": lambda data: data.excess / _excess_law(data),
+    "mass": lambda data: data.mass / late_mass(task_of(data), data.step),
+    "odds": lambda data: data.odds / late_mass(task_of(data), data.step),
+    "overshoot": lambda data: (data.value - 1) / data.odds,
+}
+"""Late quantities over their derived laws: ‖S - S*‖, ‖W_V - V*‖/‖V*‖, the excess, δ, δ/(Kp), C_1 - 1."""
+THOUSAND = {"10³T*": 1e3}
+
+
+@lm.evidence("t3-late")
+def over_law(
+    data: xr.Dataset, quantity: str, frozen: str = "none", moments: Mapping[str, float] = THOUSAND
+) -> xr.DataArray:
+    """The least and the largest ratio of a quantity to its derived law, over sizes and activations."""
+    data = lm.cells(data, frozen=frozen)
+    ratio, clock = OVER_LAW[quantity](data), multiples(data)
+    return lm.stack({words: extremes(lm.at(ratio, clock, moment)) for words, moment in moments.items()}, "time")
+
+
+@lm.evidence("t3-dimension")
+def power(data: xr.Dataset, quantity: str, law: float | None = None, shift: float = 0.0) -> xr.DataArray:
+    """The exponent in D at ηT = 10⁹, of T_ε that of its first passage.
+
+    `law` puts the residuals on that exponent first; `shift` moves the claimed exponent by as much.
+    """
+    values = passage(data) if quantity == "epsilon" else QUANTITIES[quantity](at_fixed_time(data))
+    if law is not None:
+        each = [lm.on_law(values.sel(negative_slope=slope), "tokens", law) for slope in values.negative_slope]
+        values = xr.concat(each, "negative_slope")
+    return lm.log_slopes(values, "tokens") - shift
+
+
+FROZEN, RIGID = lm.Control("attention frozen", frozen="attention"), lm.Control("values frozen", frozen="values")
+
+
+def rate_claim(
+    name: str, reference: str, what: str, quantity: str, exponent: float, width: float, control: lm.Control = FROZEN
+) -> lm.Claim:
+    """A quantity falls as this power of T."""
+    return lm.Claim(
+        name,
+        reference,
+        "scaling",
+        f"{what} falls as T^{exponent:g} over [10², 10⁴] T*, all sizes and activations.",
+        rate(quantity),
+        lm.within(exponent - width, exponent + width, by="every", predicted=exponent),
+        control,
+        formula=f"exponent {exponent:g} ± {width:g}",
+        source="derived" if "derived" in reference else "paper",
+    )
+
+
+def constant_claim(
+    name: str, reference: str, statement: str, formula: str, quantity: str, ends: tuple[float, float], control: Any
+) -> lm.Claim:
+    """A quantity over its derived law is 1 at 10³T*."""
+    judge = lm.within(*ends, by="every", predicted=1.0)
+    return lm.Claim(
+        name, reference, "limit", statement, over_law(quantity), judge, control, formula=formula, source="derived"
+    )
+
+
+def dimension_claims(
+    name: str, reference: str, what: str, quantity: str, printed: tuple[float, float], right: tuple[float, float]
+) -> tuple[lm.Claim, lm.Claim]:
+    """The power of D with its width, as printed and as corrected by erratum 2."""
+
+    def claim(suffix: str, said: str, power_of_D: tuple[float, float], control: lm.Control, **more: Any) -> lm.Claim:
+        exponent, width = power_of_D
+        return lm.Claim(
+            name + suffix,
+            f"{reference}, {said}",
+            "scaling",
+            f"{what} grows as D^{exponent:g}.",
+            power(quantity),
+            lm.within(exponent - width, exponent + width, by="every", predicted=exponent),
+            control,
+            formula=f"exponent in D {exponent:g} ± {width:g}",
+            **more,
+        )
+
+    on_law = lm.Control("the residuals on the printed law", law=printed[0])
+    moved = lm.Control(f"judged against {printed[0]:g}", shift=printed[0] - right[0])
+    return (
+        claim("", "as printed", printed, on_law, expected=lm.FAILS),
+        claim("-corrected", "erratum 2", right, moved, corrects=name),
+    )
+
+
+CLAIMS = (
+    rate_claim("t1-rate", "Theorem 3.1(1)", "The error ‖S - S*‖_F of the scores", "score_error", -0.5, 0.02),
+    constant_claim(
+        "t1-constant",
+        "Theorem 3.1(1), derived",
+        "‖S - S*‖_F is D√((D-K)/(2a_κη‖V*‖²T)), to 3 % at 10³T*.",
+        "‖S - S*‖_F ≃ D√((D-K)/(2a_κη‖V*‖²T))",
+        "scores",
+        (0.97, 1.03),
+        RIGID,
+    ),
+    *dimension_claims(
+        "t1-dimension", "Theorem 3.1(1)", "At fixed ηT and K, ‖S - S*‖_F", "score_error", (2.5, 0.25), (1.5, 0.05)
+    ),
+    rate_claim(
+        "t2-rate",
+        "Theorem 3.1(2)",
+        "The error ‖W_V - V*‖_F of the values",
+        "value_error",
+        -0.5,
+        0.02,
+        lm.Control("attention frozen, κ = 0, 0.1", frozen="attention", slopes=(0.1, 0.0)),
+    ),
+    constant_claim(
+        "t2-constant",
+        "Theorem 3.1(2), derived",
+        "‖W_V - V*‖_F is the odds times ‖V*‖_F, to 2 % at 10³T*.",
+        "‖W_V - V*‖_F/(o‖V*‖_F) in 1 ± 0.02",
+        "values",
+        (0.98, 1.02),
+        FROZEN,
+    ),
+    *dimension_claims(
+        "t2-dimension", "Theorem 3.1(2)", "At fixed ηT and K, ‖W_V - V*‖_F", "value_error", (2.0, 0.2), (1.0, 0.1)
+    ),
+    rate_claim("t3-rate", "Theorem 3.1(3)", "The excess loss", "excess", -1.0, 0.02),
+    constant_claim(
+        "t3-constant",
+        "Theorem 3.1(3), derived",
+        "The excess loss is KD(D-K)/(4ηT), whatever κ, M and V*: to [0.99, 1.02] at 10³T*.",
+        "4ηT · excess/(KD(D-K))",
+        "excess",
+        (0.99, 1.02),
+        FROZEN,
+    ),
+    *dimension_claims(
+        "t3-dimension", "Theorem 3.1(3)", "At fixed ηT and K, the excess loss", "excess", (4.0, 0.4), (2.0, 0.05)
+    ),
+)

@@ -1,0 +1,177 @@
+"""Out of distribution (T4 to T7, row B): what the exact student loses along its path on other data."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+import lemmata as lm
+from lemmata.theories.teacher_student.bounds import epsilon_at, gap_bound, teacher_gap_bound
+from lemmata.theories.teacher_student.data import moments
+from lemmata.theories.teacher_student.dynamics import reduced
+from lemmata.theories.teacher_student.dynamics.reduced import Scalars, task_of
+from lemmata.theories.teacher_student.network import half_mean_square
+from lemmata.theories.teacher_student.training import EVENTS, Prepared, events_of, prepare
+from lemmata.theories.teacher_student.transfer.data import Frozen, draw_frozen, responses, student
+from lemmata.theories.teacher_student.transfer.setting import TransferSetting
+
+LATE = (1e2, 1e4)
+"""The window of the late laws, in units of T*."""
+MIDDLE, PROMISED = 1e3, 2e3
+"""Where the noise of a batch is measured, and the T_ε for which ε is chosen, in units of T*."""
+EARLY_RECORDS, LATE_RECORDS = 30, 20
+RECORD_ROOM = EARLY_RECORDS + LATE_RECORDS + 7
+"""For both windows, the start, t_1, T*, and four multiples of it."""
+BLOCK = 500
+"""Samples that are looked at together, so that they stay in the cache."""
+
+
+def prepare_student(setting: TransferSetting, seed: int) -> Prepared:
+    """The exact student at the times that the claims look at."""
+
+    def schedule(fitted: float, escape: float) -> Float[np.ndarray, " record"]:
+        times = escape * np.asarray([1.0, LATE[0], MIDDLE, PROMISED, LATE[1]])
+        if setting.whole_path:
+            early = np.geomspace(fitted / 10, LATE[0] * escape, EARLY_RECORDS)
+            times = np.concatenate([times, [fitted], early, escape * np.geomspace(*LATE, LATE_RECORDS)])
+        # times that agree but for rounding are one
+        times = np.unique(np.concatenate([[0.0], np.round(times, 6)]))
+        return np.pad(times, (0, RECORD_ROOM - len(times)), constant_values=-1)
+
+    return prepare(setting, seed, schedule)
+
+
+@lm.piece("response", "test_inputs")
+def measure(problem: TransferSetting, prepared: Prepared, frozen: Frozen) -> dict[str, Array]:
+    """Losses on the frozen data at every record."""
+    task, path = task_of(problem, prepared.strength), prepared.path
+    assert path is not None
+    count = problem.test_inputs
+    # sums over blocks of samples that fit into the cache
+    size = math.gcd(count, BLOCK)
+    blocks = {
+        name: jnp.moveaxis(whole.reshape(whole.shape[0], count // size, size, -1), 1, 0)
+        for name, whole in frozen._asdict().items()
+        if name != "input_moment"
+    }
+
+    def square(values: Array) -> Array:
+        return jnp.sum(values**2, axis=(0, 2))
+
+    def total(terms: Callable[[Frozen], dict[str, Array]]) -> dict[str, Array]:
+        each = jax.lax.map(lambda block: terms(frozen._replace(**block)), blocks)
+        return {name: jnp.sum(sums, axis=0) / count for name, sums in each.items()}
+
+    def at_record(state: Scalars) -> dict[str, Array]:
+        at = reduced.pattern(task, reduced.gap(task, state))
+
+        def gap_of(block: Frozen) -> dict[str, Array]:
+            return {"square": jnp.sum(square(block.target - student(task, block, state.value, at)))}
+
+        # the exact worst case needs Δ before it is a response
+        distance = jnp.sqrt(total(gap_of)["square"]) if problem.response == "exact" else None
+
+        def losses(block: Frozen) -> dict[str, Array]:
+            answer = student(task, block, state.value, at)
+            difference = block.target - answer
+            given = responses(problem, task, block, state.value, at, difference, distance)
+            halves, off = square(difference) / 2, square(given - block.target)
+            return {
+                "half_gap": jnp.sum(halves),
+                "half_gap_square": jnp.sum(halves**2),
+                "ood_excess": jnp.sum(square(given - answer) - off) / 2,
+                "teacher_gap": jnp.sum(off),
+                "given": jnp.sum(given**2, axis=(0, 1)),
+            }
+
+        means = total(losses)
+        moment = jnp.maximum(frozen.input_moment, jnp.max(means.pop("given")))
+        variance = means.pop("half_gap_square") - means["half_gap"] ** 2
+        return means | {
+            "half_gap_error": jnp.sqrt(jnp.maximum(variance, 0.0) / count),
+            "moment": moment,
+            "gap_bound": gap_bound(task, moment, state.value, at),
+            "teacher_gap_bound": teacher_gap_bound(task, moment),
+            "promise": epsilon_at(task, moment, PROMISED * prepared.escape_step),
+        }
+
+    empty = jax.eval_shape(at_record, jax.tree.map(lambda leaf: leaf[0], path))
+    absent = {name: jnp.full(s.shape, jnp.nan, s.dtype) for name, s in empty.items()}
+    return jax.lax.map(
+        lambda record: jax.lax.cond(record[0] >= 0, at_record, lambda state: absent, record[1]), (prepared.at, path)
+    )
+
+
+@lm.piece("batch", "noise_draws")
+def measure_noise(problem: TransferSetting, key: jax.Array, prepared: Prepared, frozen: Frozen) -> Array:
+    """At 10³T*: the spread over noise draws of a batch's excess loss, over σ_ξ Δ_N / √N (T7)."""
+    N, task = problem.batch, task_of(problem, prepared.strength)
+    middle = jnp.argmin(jnp.abs(prepared.at / (MIDDLE * prepared.escape_step) - 1))
+    state = jax.tree.map(lambda path: path[middle], prepared.path)
+    batch = frozen._replace(inside=frozen.inside[:, :N], outside=frozen.outside[:, :N])
+    given = student(task, batch, state.value, reduced.pattern(task, reduced.gap(task, state)))
+    target = frozen.target[:, :N]
+
+    def excess(key: jax.Array) -> Array:
+        labels = target + problem.label_noise * jax.random.normal(key, target.shape)
+        return half_mean_square(labels - given) - half_mean_square(labels - target)
+
+    drawn = jax.vmap(excess)(jax.random.split(jax.random.fold_in(lm.stream(key, "noise"), 1), problem.noise_draws))
+    distance = jnp.sqrt(2 * half_mean_square(target - given))
+    return jnp.std(drawn, ddof=1) / (problem.label_noise * distance / math.sqrt(N))
+
+
+@lm.piece("test_law", "dimension")
+def formula(problem: TransferSetting, prepared: Prepared) -> Array:
+    """½Δ² of T7 for κ = 1 and independent columns of mean μ and covariance Σ."""
+    task, path, teacher = task_of(problem, prepared.strength), prepared.path, prepared.teacher
+    assert path is not None
+    assert teacher is not None
+    mean, covariance = moments(problem.test_law, problem.dimension)
+    at = reduced.pattern(task, reduced.gap(task, path))
+    spread = jnp.einsum("mf,fg,mg->", teacher.values, covariance, teacher.values)
+    shift = jnp.sum((teacher.values @ mean) ** 2)
+    squares = task.support * reduced.product_gap(task, path.value, at) ** 2 + (path.value * at.mass) ** 2 / task.rest
+    shifted = shift * (1 - path.value) ** 2
+    return jnp.stack([task.tokens / 2 * (spread * squares + shifted), task.tokens / 2 * spread * squares], axis=-1)
+
+
+R = ("record",)
+
+
+@lm.simulation(
+    lm.Variable("step", R, "t", "training step"),
+    lm.Variable("value", R, "C_1", "multiple of V*"),
+    lm.Variable("score", R, "p", "score on the supports"),
+    lm.Variable("mass", R, "δ", "mass of a column off its support"),
+    lm.Variable("ood_excess", R, "", "excess loss on the frozen data"),
+    lm.Variable("half_gap", R, "½Δ²", "half the mean squared distance of student and teacher"),
+    lm.Variable("half_gap_error", R, "", "standard error of ½Δ² over the inputs"),
+    lm.Variable("teacher_gap", R, "R²", "mean squared distance of responses and teacher"),
+    lm.Variable("moment", R, "ξ", "the larger of the second moments of inputs and responses"),
+    lm.Variable("gap_bound", R, "", "bound on Δ²"),
+    lm.Variable("teacher_gap_bound", R, "", "bound on R²"),
+    lm.Variable("promise", R, "ε", "the ε whose T_ε is 2·10³T*, at the second moments of this record"),
+    lm.Variable("formula", ("record", "terms"), "½Δ²", "its formula for κ = 1, with and without the term of the mean"),
+    lm.Variable("noise_ratio", (), "", "spread of a noisy batch's excess at 10³T* over σ_ξ Δ_N/√N"),
+    *EVENTS,
+    labels={"terms": ("all", "without_mean")},
+    prepare=prepare_student,
+    precision="float64",
+)
+def simulate(problem: TransferSetting, key: jax.Array, prepared: Prepared) -> dict[str, Array]:
+    """The losses of the exact student on one law and response."""
+    prepared = jax.tree.map(jnp.asarray, prepared)
+    task, path = task_of(problem, prepared.strength), prepared.path
+    assert path is not None
+    at = reduced.pattern(task, reduced.gap(task, path))
+    frozen = draw_frozen(problem, key, prepared)
+    losses = measure(problem, prepared, frozen) | {"noise_ratio": measure_noise(problem, key, prepared, frozen)}
+    scalars = {"value": path.value, "score": at.score, "mass": at.mass, "formula": formula(problem, prepared)}
+    step = jnp.where(prepared.at >= 0, prepared.at, jnp.nan)
+    return losses | scalars | events_of(problem, prepared) | {"step": step}

@@ -1,0 +1,1 @@
+"""Other simulations of the same setting: `initial`, what holds before any training."""
