@@ -63,6 +63,13 @@ def test_labels_are_selected_in_the_order_of_the_axis() -> None:
     assert chosen["width"] == [4, 16]
 
 
+def test_a_label_with_a_comma_is_one_label() -> None:
+    axes = {"problem": {"n=6, d=6": {"width": 6}, "n=10, d=5": {"width": 5}, "plain": {"width": 4}}}
+    assert list(select_labels(axes, ["problem=n=10, d=5"], "e1")["problem"]) == ["n=10, d=5"]
+    assert list(select_labels(axes, ["problem=plain,n=6, d=6"], "e1")["problem"]) == ["n=6, d=6", "plain"]
+    assert list(change(axes, "problem=n=6, d=6,plain")["problem"]) == ["n=6, d=6", "plain"]
+
+
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
@@ -70,7 +77,7 @@ def test_labels_are_selected_in_the_order_of_the_axis() -> None:
         ("rnu=shared 0.1", "no axis 'rnu' in e1; did you mean 'run'"),
         ("run", "not of the form"),
         ("run=", "not of the form"),
-        ("run=own 0.1,own 0.1", "the value own 0.1 twice"),
+        ("run=own 0.1,own 0.1", "value own 0.1 is given twice"),
     ],
 )
 def test_a_selection_that_is_none_is_refused_with_the_nearest(given: str, sentence: str) -> None:

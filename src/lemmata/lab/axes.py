@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 from lemmata.lab.errors import UserError, unknown
@@ -37,6 +37,7 @@ def change_axes(kind: type[Setting], axes: Axes, given: Sequence[str], where: st
     changed = dict(axes)
     for name, texts in _parsed(given, "--axis"):
         is_field, named = name in kind.declarations(), changed.get(name)
+        texts = _joined(texts, named or ())
         if isinstance(named, Mapping) and (not is_field or _labels(named, texts)):
             changed[name] = _keep(named, texts, name, where)
             continue
@@ -60,12 +61,31 @@ def select_labels(axes: Axes, given: Sequence[str], where: str) -> dict[str, Any
     for name, texts in _parsed(given, "--select"):
         if name not in changed:
             raise unknown("axis", name, changed, where)
-        changed[name] = _keep(changed[name], texts, name, where)
+        changed[name] = _keep(changed[name], _joined(texts, changed[name]), name, where)
     return changed
 
 
+def _joined(texts: Sequence[str], labels: Iterable[Any]) -> list[str]:
+    """The parts between commas, put together again where a label has a comma in it; none may be there twice."""
+    known = [spell(label) for label in labels if "," in spell(label)]
+    joined: list[str] = []
+    left = list(texts)
+    while left:
+        ends = [
+            end for end in range(len(left), 1, -1) if ", ".join(left[:end]) in known or ",".join(left[:end]) in known
+        ]
+        end = ends[0] if ends else 1
+        spaced = ", ".join(left[:end])
+        joined.append(spaced if end == 1 or spaced in known else ",".join(left[:end]))
+        left = left[end:]
+    for each in joined:
+        if joined.count(each) > 1:
+            raise UserError(f"The value {each} is given twice.")
+    return joined
+
+
 def _parsed(given: Sequence[str], option: str) -> list[tuple[str, list[str]]]:
-    """`NAME=a,b` as (NAME, [a, b]); a name or a value that is given twice is refused."""
+    """`NAME=a,b` as (NAME, [a, b]); a name that is given twice is refused."""
     parsed: dict[str, list[str]] = {}
     for assignment in given:
         name, equals, text = (part.strip() for part in assignment.partition("="))
@@ -74,9 +94,6 @@ def _parsed(given: Sequence[str], option: str) -> list[tuple[str, list[str]]]:
             raise UserError(f"{option} '{assignment}' is not of the form name=value,value.")
         if name in parsed:
             raise UserError(f"{option} {name} is given twice.")
-        twice = [each for each in texts if texts.count(each) > 1]
-        if twice:
-            raise UserError(f"{option} {name} has the value {twice[0]} twice.")
         parsed[name] = texts
     return list(parsed.items())
 
