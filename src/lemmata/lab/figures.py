@@ -283,7 +283,8 @@ def claimed(
     low, high = level_of(claim.judge, part, label)
     both = np.isfinite(low) and np.isfinite(high)
     level, relation = (low, "≥") if np.isfinite(low) else (high, "≤")
-    said = f"{words or 'claimed'}: " + (f"{low:g} to {high:g}" if both else f"{relation} {level:g}")
+    low_said, high_said, level_said = (f"{each:.4g}".replace("-", "−") for each in (low, high, level))
+    said = f"{words or 'claimed'}: " + (f"{low_said} to {high_said}" if both else f"{relation} {level_said}")
     name = None if said in ax.get_legend_handles_labels()[1] else said
     shade: dict[str, Any] = {"color": GREY, "alpha": 0.18, "linewidth": 0, "label": name}
     if at is None:
