@@ -349,6 +349,14 @@ def test_the_explicit_width_is_a_whole_number_and_says_what_decides() -> None:
         assert said in answer["note"]
 
 
+def test_a_width_that_asks_for_less_than_itself_is_found() -> None:
+    """At m = 2 the conditions ask for 4, at m = 4 for 2: the search from below ends at 4."""
+    found = bounds.explicit_width(
+        n=1, lam=912.582200087726, delta=0.9612399359634796, sigma=0.0596890520469463, projection_source="union"
+    )
+    assert math.exp(found.ln_m) == pytest.approx(4)
+
+
 @settings(deadline=None, max_examples=150)
 @given(st.sampled_from(bounds.BOUNDS), st.data())
 def test_every_calculator_answers_in_plain_json(calculator, data) -> None:

@@ -221,7 +221,7 @@ def explicit_width(
         ln_R = float(ln_radius(n, lam, B))
         asked = conditions(B, ln_R)
         wanted = _even(max(asked.values()))
-        if abs(wanted - ln_m) <= 1e-15 * abs(wanted):
+        if not wanted > ln_m * (1 + 1e-15):  # this width meets what it asks for, which can be less than it
             break
     R = math.exp(ln_R)
     ln_D = float(ln_drift(n, 1.0, lam, B, R, error)) - ln_m
@@ -237,7 +237,7 @@ def orthonormal_variance(n: int, sigma: float) -> float:
 
 def _even(ln_m: float) -> float:
     """ln of the smallest even integer that is at least e^{ln_m}; past 2^53 parity means nothing."""
-    return math.log(2 * math.ceil(math.exp(ln_m) / 2 - 1e-9)) if ln_m < 36 else ln_m
+    return math.log(2 * max(1, math.ceil(math.exp(ln_m) / 2 - 1e-9))) if ln_m < 36 else ln_m
 
 
 def _usable_width(n: int, lam: float, sigma: float, **given: Any) -> str:
