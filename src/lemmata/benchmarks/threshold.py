@@ -72,7 +72,7 @@ def threshold(quiet: bool = False, blocks: Sequence[int] = BLOCKS) -> list[dict[
     from lemmata.lab.sweep import sweep
     from lemmata.lab.thresholds import find_threshold
     from lemmata.theories import vit
-    from lemmata.theories.vit.experiments import samples_axis
+    from lemmata.theories.vit.experiments.presets import samples_axis
     from lemmata.theories.vit.measures import half_thresholds, success
 
     preset = vit.theory.experiments["f1a-samples"].presets["quick"]

@@ -49,7 +49,7 @@ def default_figure(
 
 
 def _drawable(data: xr.Dataset) -> list[str]:
-    """Variables of numbers by cell, seed and, maybe, record; what varies most is worth a panel first."""
+    """Variables of numbers by cell, seed and, maybe, record, in the order in which they are declared."""
     axes = {*(str(dim) for dim in data.sizes if dim in data.coords), "seed", "record"}
     names = [str(name) for name, values in data.data_vars.items() if set(values.dims) <= axes]
     return [name for name in names if name not in ("step", "last_step", "diverged")]

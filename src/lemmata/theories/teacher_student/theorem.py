@@ -47,11 +47,6 @@ def step_is_small(step_size: Any, tokens: Any, support: Any, slope: Any, strengt
     return stable & (step_size <= largest_score_step(tokens, support, slope, strength))
 
 
-def has_escaped(step: Any, escape_step: Any) -> Any:
-    """T ≥ T*."""
-    return step >= escape_step
-
-
 @lm.evidence("t3-late")
 def rate(
     data: xr.Dataset, quantity: str, frozen: str = "none", slopes: Sequence[float] = (1.0, 0.1, 0.0)

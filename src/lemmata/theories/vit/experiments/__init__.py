@@ -1,40 +1,6 @@
-"""The experiments (section 7, claims register) by topic, and what they share: variants, axes, sizes of `smoke`."""
+"""The experiments (section 7, claims register), by topic."""
 
-from __future__ import annotations
-
-from functools import partial
-from typing import Any
-
-import lemmata as lm
-from lemmata.theories.vit.setting import Setting
-from lemmata.theories.vit.training import simulate
-
-ATTENTION = {"trained": {"train_attention": 1}, "frozen": {"train_attention": 0}}
-VARIANTS = {
-    "shared": {"output": "shared", "step_size": 0.1},
-    "per_token": {"output": "per_token", "step_size": 1.0},
-}
-"""The two readings of the output signs, each with its step size."""
-TINY = {"tokens": 10, "neurons": 16, "samples": 8, "test_samples": 16, "steps": 20, "records": 21, "batch": 0}
-"""The one set of sizes of every smoke preset."""
-WIDE = {"neurons": 1000, "test_samples": 1000}
-"""The width of the paper, and a finer estimate of the risk."""
-
-
-def samples_axis(*counts: int) -> dict[int, dict[str, Any]]:
-    """N with its batch rule: full batch up to 64, else B = 64 with a record every 10 steps."""
-    full, small = {"batch": 0, "record_every": 1}, {"batch": 64, "record_every": 10}
-    return {n: {"samples": n, **(full if n <= 64 else small)} for n in counts}
-
-
-def fraction_axis(*fractions: float, neutral: float = 0.5) -> dict[float, dict[str, Any]]:
-    """α_* with α_nd fixed, so that α_# = 1 - α_nd - α_*."""
-    return {a: {"relevant_fraction": a, "confusion_fraction": round(1 - neutral - a, 9)} for a in fractions}
-
-
-experiment = partial(lm.experiment, kind=Setting, simulation=simulate, tiny=TINY)
-
-from lemmata.theories.vit.experiments import (  # noqa: E402 (they are made of what stands above)
+from lemmata.theories.vit.experiments import (
     attention,
     dynamics,
     iterations,
@@ -43,7 +9,7 @@ from lemmata.theories.vit.experiments import (  # noqa: E402 (they are made of w
     sparsification,
     variants,
 )
-from lemmata.theories.vit.images import experiments as images  # noqa: E402
+from lemmata.theories.vit.images import experiments as images
 
 TOPICS = (samples, iterations, attention, dynamics, neurons, sparsification, variants, images)
 EXPERIMENTS = tuple(experiment for topic in TOPICS for experiment in topic.EXPERIMENTS)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from lemmata.theories.vit.experiments import ATTENTION, VARIANTS, WIDE, experiment
+from lemmata.theories.vit.experiments.presets import ATTENTION, VARIANTS, WIDE, experiment
 from lemmata.theories.vit.figures import attention as figures
 from lemmata.theories.vit.studies.initial import measure_initial
 

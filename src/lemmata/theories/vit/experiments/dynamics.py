@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lemmata.theories.vit.experiments import ATTENTION, VARIANTS, WIDE, experiment
+from lemmata.theories.vit.experiments.presets import ATTENTION, VARIANTS, WIDE, experiment
 from lemmata.theories.vit.figures import dynamics as figures
 
 _FULL = {variant: {**fields, "batch": 0} for variant, fields in VARIANTS.items()}

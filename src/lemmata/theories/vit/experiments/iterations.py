@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lemmata.theories.vit.experiments import ATTENTION, VARIANTS, WIDE, experiment
+from lemmata.theories.vit.experiments.presets import ATTENTION, VARIANTS, WIDE, experiment
 from lemmata.theories.vit.figures import iterations as figures
 
 _TRAINING = {"neurons": 100, "steps": 1500, "records": 1501, "stop": "small_loss"}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lemmata.theories.vit.experiments import experiment
+from lemmata.theories.vit.experiments.presets import experiment
 from lemmata.theories.vit.figures import neurons as figures
 from lemmata.theories.vit.studies.initial import measure_initial
 

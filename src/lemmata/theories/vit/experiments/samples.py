@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lemmata.theories.vit.experiments import ATTENTION, WIDE, experiment, fraction_axis, samples_axis
+from lemmata.theories.vit.experiments.presets import ATTENTION, WIDE, experiment, fraction_axis, samples_axis
 from lemmata.theories.vit.figures import samples as figures
 
 _DATA = {"relevant_fraction": 0.36, "confusion_fraction": 0.14, "samples": 64}

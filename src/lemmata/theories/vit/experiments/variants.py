@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import lemmata as lm
-from lemmata.theories.vit.experiments import ATTENTION, WIDE, experiment
+from lemmata.theories.vit.experiments.presets import ATTENTION, WIDE, experiment
 from lemmata.theories.vit.figures import variants as figures
 
 _SMALL = {"tokens": 40, "samples": 60, "track": "attention"}
