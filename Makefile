@@ -10,7 +10,7 @@ verify: install
 	$(BIN)/lemmata verify
 
 test: install
-	$(BIN)/pytest --numprocesses 2 --dist loadfile
+	$(BIN)/pytest --numprocesses 2 --dist loadgroup
 
 lint: install
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/basedpyright

@@ -1,12 +1,24 @@
-"""Shared by all tests: compiled programs are kept between runs, commands write into temporary folders, and the shapes
-that functions are annotated with are checked when they are called."""
+"""Shared by all tests: programs are compiled fast and kept between runs, commands write into temporary folders, the
+shapes that functions are annotated with are checked when they are called, and what a theory gives at the preset smoke
+is computed once."""
 
 from __future__ import annotations
 
+import functools
 import gc
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from smoke import Smoke
+
+os.environ["XLA_FLAGS"] = (  # for programs outside pieces: see lemmata.lab.programs.FAST
+    os.environ.get("XLA_FLAGS", "")
+    + " --xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false"
+    + " --xla_cpu_parallel_codegen_split_count=1 --xla_llvm_disable_expensive_passes=true"
+)
 
 import jax
 import jaxtyping
@@ -16,9 +28,26 @@ import shapes
 jaxtyping.install_import_hook(shapes.modules(), "shapes.check")
 
 CACHE = os.environ.setdefault("LEMMATA_CACHE", str(Path.home() / ".cache" / "lemmata" / "tests"))
-jax.config.update("jax_compilation_cache_dir", CACHE)
-jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
-jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
+THEORIES = Path(__file__).parent / "theories"
+
+
+def pytest_configure() -> None:
+    from lemmata.lab import programs
+
+    programs.USUAL = "fast"
+    programs.keep_programs(CACHE)
+
+
+def group_of(path: Path) -> str:
+    """The tests of a theory are run by one worker, which then shares its programs and smoke data; else a file's are."""
+    relative = path.relative_to(THEORIES) if path.is_relative_to(THEORIES) else path
+    return relative.parts[0] if len(relative.parts) > 1 and relative is not path else path.stem
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if not item.get_closest_marker("xdist_group"):
+            item.add_marker(pytest.mark.xdist_group(group_of(item.path)))
 
 
 @pytest.fixture(autouse=True)
@@ -27,26 +56,31 @@ def _no_stray_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
+_group = ""
+
+
 @pytest.fixture(autouse=True, scope="module")
-def _few_programs() -> Iterator[None]:
-    """Compiled programs are dropped after each file: each holds memory mappings, of which a process has 65530."""
-    yield
-    jax.clear_caches()
-    gc.collect()
-
-
-@pytest.fixture(scope="module")
-def hasty_programs() -> Iterator[None]:
-    """For files in which compiling takes longer than running: less optimisation."""
-    jax.config.update("jax_disable_most_optimizations", True)
-    yield
-    jax.config.update("jax_disable_most_optimizations", False)
+def _few_programs(request: pytest.FixtureRequest) -> None:
+    """Compiled programs are dropped after each group: each holds memory mappings, of which a process has 65530."""
+    global _group
+    if _group != group_of(request.path):
+        _group = group_of(request.path)
+        jax.clear_caches()
+        gc.collect()
 
 
 @pytest.fixture
-def thorough_programs(hasty_programs: None) -> Iterator[None]:
-    """In such a file, for a test that runs for longer than it compiles or compares to the last bit: as usual."""
-    jax.clear_caches()  # of hasty programs of the same shapes
-    jax.config.update("jax_disable_most_optimizations", False)
-    yield
-    jax.config.update("jax_disable_most_optimizations", True)
+def thorough_programs() -> Iterator[None]:
+    """For a test that runs for longer than it compiles."""
+    from lemmata.lab import programs
+
+    with programs.compiling("mid"):
+        yield
+
+
+@pytest.fixture(scope="session")
+def smoke(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Smoke]:
+    """What a theory of this name gives at the preset smoke: computed when it is first asked for."""
+    from smoke import Smoke
+
+    return functools.cache(lambda name: Smoke.of(name, tmp_path_factory.mktemp(f"smoke-{name}")))

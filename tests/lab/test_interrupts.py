@@ -16,6 +16,7 @@ import xarray as xr
 
 import lemmata as lm
 from lemmata.lab.interrupts import INTERRUPTED
+from lemmata.lab.programs import compiling
 from lemmata.lab.registry import load
 from lemmata.lab.store import Store
 
@@ -28,7 +29,7 @@ from matplotlib.figure import Figure
 
 
 class Setting(lm.Setting):
-    steps: int = lm.number(25_000, "T", "steps", low=0, integer=True)
+    steps: int = lm.number(6_000, "T", "steps", low=0, integer=True)
     layers: int = lm.size(1, "", "layers, each of which takes long to compile")
     busy: str = lm.choice("no", "work on the host that never ends", "no", "yes")
 
@@ -128,7 +129,8 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> xr.Dataset:
     file = tmp_path_factory.mktemp("whole") / "toy.py"
     file.write_text(THEORY)
     theory = load(str(file))
-    return lm.sweep(theory.simulate, theory.experiments["e1-long"].preset("smoke").setting, seeds=2)
+    with compiling("fast"):  # as at the preset smoke
+        return lm.sweep(theory.simulate, theory.experiments["e1-long"].preset("smoke").setting, seeds=2)
 
 
 CASES = {

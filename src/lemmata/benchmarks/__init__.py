@@ -1,6 +1,7 @@
 """Side-by-side measurements against what a user would pick instead, installed so that `lemmata bench` works."""
 
 from lemmata.benchmarks.cells import cells
+from lemmata.benchmarks.compile import compile_programs
 from lemmata.benchmarks.coverage import coverage
 from lemmata.benchmarks.distances import distances
 from lemmata.benchmarks.divided import divided
@@ -14,6 +15,7 @@ from lemmata.benchmarks.threshold import threshold
 
 BENCHMARKS = {
     "cells": cells,
+    "compile": compile_programs,
     "coverage": coverage,
     "distances": distances,
     "divided": divided,

@@ -16,7 +16,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from lemmata.lab import live
+from lemmata.lab import live, programs
 from lemmata.lab.machine import cores
 from lemmata.lab.precision import numerics
 from lemmata.lab.setting import Setting
@@ -28,12 +28,14 @@ class Layout:
     """How runs are arranged: `threads` (one run per call) or `vmap` (up to `runs` per call); seeds come in blocks.
 
     `shared_by`: how many threads of XLA and BLAS may share a sum on a CPU, which decides its last bits; 0: not said.
+    `effort`: how hard the compiler tries (`lab.programs`), which decides them too.
     """
 
     kind: str
     runs: int
     block: int
     shared_by: int = 0
+    effort: str = programs.USUAL
 
     def asdict(self) -> dict[str, Any]:
         return asdict(self)
@@ -49,12 +51,13 @@ TASKS = 6
 """On a CPU an experiment of few runs is cut into so many tasks at least, lest one core wait for the other."""
 
 
-def default_layout(seeds: int = 1, cells: int = 1, backend: str = "") -> Layout:
+def default_layout(seeds: int = 1, cells: int = 1, backend: str = "", effort: str = "") -> Layout:
     """The layout of this backend, or this machine's, for this many seeds in this many cells."""
+    effort = effort or programs.effort()
     if (backend or jax.default_backend()) != "cpu":
-        return GPU
+        return replace(GPU, effort=effort)
     block = min(CPU.block, max(1, cells * seeds // TASKS))
-    return replace(CPU, block=max(block, -(-seeds // BLOCKS)), shared_by=threads_of_xla())
+    return replace(CPU, block=max(block, -(-seeds // BLOCKS)), shared_by=threads_of_xla(), effort=effort)
 
 
 def threads_of_xla() -> int:
@@ -77,7 +80,7 @@ def simulate_runs(
     simulation: Simulation, runs: Sequence[tuple[Setting, int]], layout: Layout, precision: str
 ) -> list[dict[str, np.ndarray]]:
     """The results of these (setting, seed) runs, in order, as NumPy arrays."""
-    with numerics(precision):
+    with numerics(precision), programs.compiling(layout.effort):
         if layout.kind == "vmap" and not simulation.host:
             return _stacked(simulation, runs)
         return [_single(simulation, setting, seed) for setting, seed in runs]

@@ -70,12 +70,17 @@ class _Thread(threading.local):
 _here = _Thread()
 
 
-class Foreseen(NamedTuple):
-    """A piece that a run will call: its function, whether it trains, and the name of its results (None: unknown)."""
+@dataclass(frozen=True)
+class Foreseen:
+    """A piece that a run will call: its function, whether it trains, and the name of its results (None: unknown).
+
+    `compile` compiles its program, for a run that is computed by itself, unless that is done.
+    """
 
     piece: str
     trains: bool
     name: bytes | None
+    compile: Callable[[], None] = field(compare=False)
 
 
 def repeat(unfinished: Callable[[C], Any], advance: Callable[[C, Any], C], begin: C, last: jax.Array) -> C:
@@ -257,18 +262,21 @@ def drive(
         return program(blank(shapes), np.asarray(True), np.asarray(ENDLESS, np.int32))[0]
     shelf = live.shelf if name is not None else None
     carry = None if shelf is None or name is None else shelf.read(name, shapes, part=True)
-    fresh, step = carry is None, 0 if carry is None else int(np.max(carry.step))
+    fresh, step = carry is None, 0 if carry is None else int(np.asarray(carry.step).max())
     carry = blank(shapes) if carry is None else carry
     saved, cost = time.monotonic(), 0.0
     while True:
         began = time.monotonic()
         limit = min(pace.limit(step, live.seconds), live.until)
         result, left = program(carry, np.asarray(fresh), np.asarray(limit, np.int32))
-        if not np.any(left.going):
+        if not np.asarray(left.going).any():
             if shelf is not None and name is not None:
                 shelf.drop(name)
             return result
-        before, moment = step, Moment(int(np.max(left.carry.step)), int(np.max(left.last)), left.carry)
+        before, moment = (
+            step,
+            Moment(int(np.asarray(left.carry.step).max()), int(np.asarray(left.last).max()), left.carry),
+        )
         step = moment.step
         pace.see(step - before, time.monotonic() - began)
         leaving = live.stopping() or step >= live.until

@@ -21,13 +21,11 @@ import numpy as np
 from jax.core import Tracer
 from jax.custom_batching import custom_vmap
 
-from lemmata.lab import live, names
+from lemmata.lab import live, names, programs
 from lemmata.lab.sources import by_reference, digest_of
 
 P = ParamSpec("P")
 R = TypeVar("R")
-HASTY = {"xla_backend_optimization_level": 1}
-"""How a piece that runs once in a run is compiled: fast compiling matters more there than fast running."""
 
 
 class Known(NamedTuple):
@@ -36,6 +34,8 @@ class Known(NamedTuple):
     program: names.Program
     carry: Any
     pace: live.Pace
+    compile: Callable[[], None]
+    """compiles it, once, whoever asks first"""
 
 
 def piece(*static: str, once: bool = False) -> Callable[[Callable[P, R]], Callable[P, R]]:
@@ -56,11 +56,8 @@ class Piece(Generic[P, R]):
         parameters = inspect.signature(function).parameters.values()
         self._keywords = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]
         self._function: Callable[..., Any] = function
-        options = HASTY if once else None
-        self._whole: Any = jax.jit(self._trace, static_argnames=self._keywords)
-        self._hasty: Any = jax.jit(self._trace, static_argnames=self._keywords, compiler_options=options)
-        self._divided: Any = jax.jit(self._trace_window, static_argnames=self._keywords, donate_argnums=2)
-        self._stacked: dict[Any, Any] = {}
+        self._inner: Any = jax.jit(self._trace, static_argnames=self._keywords)  # inside another program
+        self._compiled: dict[Any, Any] = {}
         self._known: dict[Any, Known] = {}
         self._lock = threading.Lock()
 
@@ -73,35 +70,57 @@ class Piece(Generic[P, R]):
 
     def count_programs(self) -> int:
         """How many programs of it are compiled in this process."""
-        jitted = (self._whole, self._hasty, self._divided, *self._stacked.values())
-        return sum(each._cache_size() for each in jitted)
+        return sum(each._cache_size() for each in (self._inner, *self._compiled.values()))
 
     def forget_programs(self) -> None:
         """Drop its compiled programs and what is known of them."""
-        for each in (self._whole, self._hasty, self._divided, *self._stacked.values()):
+        for each in (self._inner, *self._compiled.values()):
             each.clear_cache()
         self._known.clear()
+
+    def _jit(self, function: Callable[..., Any], *which: Any, **arguments: Any) -> Any:
+        """The function compiled with the effort of this thread; `which` tells it from others of this piece."""
+        chosen = programs.effort()
+        key = function.__name__, chosen, *which
+        with self._lock:
+            if key not in self._compiled:
+                options = programs.options(chosen, self._once)
+                self._compiled[key] = jax.jit(function, compiler_options=options, **arguments)
+            return self._compiled[key]
+
+    def _whole(self) -> Any:
+        return self._jit(self._trace, static_argnames=self._keywords)
+
+    def _divided(self) -> Any:
+        return self._jit(self._trace_window, static_argnames=self._keywords, donate_argnums=2)
 
     def __call__(self, problem: Any, *args: Any, **statics: Any) -> Any:
         problem = problem.only(self._static)
         if live.is_tracing():
-            return self._whole(problem, *args, **statics)
+            return self._inner(problem, *args, **statics)
         leaves = jax.tree.leaves((problem, args))
         if live.foreseen() is not None:
             return self._foresee(leaves, problem, args, statics)
         if any(hasattr(leaf, "batch_dim") for leaf in leaves):
             return self._batched(leaves, problem, args, statics)
         if any(isinstance(leaf, Tracer) for leaf in leaves):
-            return self._whole(problem, *args, **statics)
+            return self._inner(problem, *args, **statics)
+        with programs.calling(self.name):
+            return self._compute(leaves, problem, args, statics)
+
+    def _compute(self, leaves: list[Any], problem: Any, args: Any, statics: Mapping[str, Any]) -> Any:
+        """One run's results."""
         around = live.current()
         if self._once and (around is None or not around.naming):
-            return self._hasty(problem, *args, **statics)
+            return self._whole()(problem, *args, **statics)
         known = self._know(leaves, problem, args, statics)
 
         def compute(name: bytes | None) -> Any:
+            known.compile()
             if known.carry is None:
-                return self._hasty(problem, *args, **statics)
-            program = lambda *window: self._divided(problem, args, *window, **statics)  # noqa: E731
+                return self._whole()(problem, *args, **statics)
+            divided = self._divided()
+            program = lambda *window: divided(problem, args, *window, **statics)  # noqa: E731
             return live.drive(program, known.carry, around, name, known.pace)
 
         return self._share(compute, known, leaves, known.program.out)
@@ -137,22 +156,27 @@ class Piece(Generic[P, R]):
     def _know(self, leaves: list[Any], problem: Any, args: Any, statics: Mapping[str, Any]) -> Known:
         """What is known for inputs of these shapes; found by tracing, once."""
         numerics = jax.config.jax_enable_x64, jax.config.jax_default_matmul_precision  # pyright: ignore[reportAttributeAccessIssue]
+        chosen = programs.effort()
         key = (jax.tree.structure((problem, args)), names.kinds(leaves), tuple(sorted(statics.items())), numerics)
-        known = self._known.get(key)
+        known = self._known.get((*key, chosen))
         if known is None:
             carry = None
+            problem, args = jax.tree.map(
+                _spec, (problem, args)
+            )  # so that a foreseen run has the programs of a real one
             try:
                 with contextlib.nullcontext() if self._once else live.measuring():
-                    traced = self._hasty.trace(problem, *args, **statics)
+                    traced = self._whole().trace(problem, *args, **statics)
             except live.Measured as measured:
                 (carry,) = measured.args
-                window = live.blank(carry), np.asarray(True), np.asarray(0, np.int32)
-                traced = self._divided.trace(problem, args, *window, **statics)
+                window = carry, np.asarray(True), np.asarray(0, np.int32)
+                traced = self._divided().trace(problem, args, *window, **statics)
             out = traced.out_info if carry is None else traced.out_info[0]
             program = names.describe(traced, len(leaves), len(jax.tree.leaves(out)))._replace(out=out)
-            if self._once:
-                program = program._replace(digest=names.digest(program.digest, repr(HASTY).encode()))
-            known = self._known[key] = Known(program, carry, live.Pace())
+            options = repr(programs.options(chosen, self._once)).encode()
+            program = program._replace(digest=names.digest(program.digest, options))
+            known = Known(program, carry, live.Pace(), _once(lambda: traced.lower().compile()))
+            known = self._known.setdefault((*key, chosen), known)
         return known
 
     def _foresee(self, leaves: list[Any], problem: Any, args: Any, statics: Mapping[str, Any]) -> Any:
@@ -164,16 +188,23 @@ class Piece(Generic[P, R]):
             name = None
         listed = live.foreseen()
         assert listed is not None
-        listed.append(live.Foreseen(self.name, known.carry is not None, name))
+        listed.append(live.Foreseen(self.name, known.carry is not None, name, self._compile_ahead(known)))
         results = jax.tree.map(_pretend, known.program.out)
         if name is not None:
             names.give_names(results, name)
         return results
 
+    def _compile_ahead(self, known: Known) -> Callable[[], None]:
+        def ahead() -> None:
+            with programs.calling(self.name):
+                known.compile()
+
+        return ahead
+
     def _batched(self, leaves: list[Any], problem: Any, args: Any, statics: Mapping[str, Any]) -> Any:
         """Under `vmap`: one program for the stack of runs, whose training is shared and divided like one run's."""
         tree = jax.tree.structure((problem, args))
-        alone = [_representative(leaf) for leaf in leaves]
+        alone = [_spec(leaf) if isinstance(leaf, Tracer) else leaf for leaf in leaves]
         one_problem, one_args = jax.tree.unflatten(tree, alone)
         known = self._know(alone, one_problem, one_args, statics)
         used = [leaf for leaf, is_used in zip(leaves, known.program.used, strict=True) if is_used]
@@ -223,26 +254,36 @@ class Piece(Generic[P, R]):
             problem, args = fill(used)
             return self._trace_window(problem, args, carry, fresh, limit, **statics)
 
-        key = (axes, known.program.digest, known.carry is None)
-        with self._lock:
-            if key not in self._stacked and known.carry is None:
-                self._stacked[key] = jax.jit(jax.vmap(whole, in_axes=(list(axes),)))
-            elif key not in self._stacked:
-                mapped = jax.vmap(window, in_axes=(list(axes), 0, None, None))
-                self._stacked[key] = jax.jit(mapped, donate_argnums=1)
-            compiled = self._stacked[key]
         if any(isinstance(leaf, Tracer) for leaf in used):
             return jax.vmap(whole, in_axes=(list(axes),))(used)
+        if known.carry is None:
+            compiled = self._jit(jax.vmap(whole, in_axes=(list(axes),)), axes, known.program.digest)
+        else:
+            mapped = jax.vmap(window, in_axes=(list(axes), 0, None, None))
+            compiled = self._jit(mapped, axes, known.program.digest, donate_argnums=1)
 
         def compute(name: bytes | None) -> Any:
-            if known.carry is None:
-                return compiled(used)
-            program = lambda *limits: compiled(used, *limits)  # noqa: E731
-            return live.drive(program, spread(known.carry), live.current(), name, known.pace)
+            with programs.calling(self.name):
+                if known.carry is None:
+                    return compiled(used)
+                program = lambda *limits: compiled(used, *limits)  # noqa: E731
+                return live.drive(program, spread(known.carry), live.current(), name, known.pace)
 
         stacked = names.digest(known.program.digest, repr((size, axes)).encode())
         program = names.Program(stacked, (True,) * len(used), None)
         return self._share(compute, known._replace(program=program), used, spread(known.program.out))
+
+
+def _once(function: Callable[[], Any]) -> Callable[[], None]:
+    """Calls the function the first time only; whoever asks meanwhile waits."""
+    lock, waiting = threading.Lock(), [function]
+
+    def call() -> None:
+        with lock:
+            if waiting:
+                waiting.pop()()
+
+    return call
 
 
 def _pretend(spec: Any) -> Any:
@@ -257,11 +298,11 @@ def _pretend(spec: Any) -> Any:
     return jnp.zeros(spec.shape, spec.dtype)
 
 
-def _representative(leaf: Any) -> Any:
-    """One run's share of a stacked array, as far as programs differ by it."""
-    if not isinstance(leaf, Tracer):
+def _spec(leaf: Any) -> Any:
+    """An array as far as programs differ by it; under `vmap`, one run's share. A number as it is."""
+    if not hasattr(leaf, "dtype"):
         return leaf
-    return jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, weak_type=getattr(leaf.aval, "weak_type", False))
+    return jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, weak_type=jax.typeof(leaf).weak_type)
 
 
 def host_piece(shapes: Callable[..., Any]) -> Callable[[Callable[P, R]], Callable[P, R]]:

@@ -1,6 +1,129 @@
-"""Compiled programs: kept in a folder between processes, by JAX's compilation cache."""
+"""Compiled programs: how hard the compiler tries, how many there are, and the folder that keeps them.
+
+Most programs here run for less time than XLA takes to compile them in full. So a piece is compiled with an *effort*:
+`fast` where seconds matter more than speed (the preset smoke, the tests), `mid` for quick work, `full` for long work
+(the preset paper). The effort is part of a layout, and so of every fingerprint.
+"""
 
 from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+Options = Mapping[str, int | bool]
+
+_LIGHT: Options = {
+    "xla_cpu_use_fusion_emitters": False,
+    "xla_cpu_parallel_codegen_split_count": 1,
+    "xla_llvm_disable_expensive_passes": True,
+}
+FAST: Options = {"xla_backend_optimization_level": 0, **_LIGHT}
+"""A fifth of the usual compiling time; a training then runs two to four times slower."""
+MID: Options = {"xla_backend_optimization_level": 1, **_LIGHT}
+"""Half of the usual compiling time; a training runs within a tenth of its usual speed."""
+ONCE: Options = {"xla_backend_optimization_level": 1}
+"""For a piece that runs once in a run where everything else is compiled in full."""
+GPU_ONCE: Options = {"xla_gpu_autotune_level": 0}
+"""On a GPU, for what is not worth tuning: candidates of a kernel are not compiled and timed against each other."""
+
+EFFORTS: Mapping[str, tuple[Options, Options]] = {"fast": (FAST, FAST), "mid": (FAST, MID), "full": (ONCE, {})}
+"""The options on a CPU of pieces that run once in a run, and of all others."""
+GPU_EFFORTS: Mapping[str, tuple[Options, Options]] = {
+    "fast": (GPU_ONCE, GPU_ONCE), "mid": (GPU_ONCE, {}), "full": (GPU_ONCE, {}),
+}  # fmt: skip
+OF_PRESET = {"smoke": "fast", "quick": "mid", "paper": "full"}
+USUAL = "mid"
+"""The effort of a run that no preset speaks of: called from Python."""
+
+COMPILED = "/jax/core/compile/backend_compile_duration"
+
+
+class _Thread(threading.local):
+    effort: str | None = None
+    piece: str = ""
+
+
+_here = _Thread()
+
+
+def effort() -> str:
+    """With which effort programs are compiled in this thread."""
+    return _here.effort or USUAL
+
+
+@contextlib.contextmanager
+def compiling(chosen: str) -> Iterator[None]:
+    """Compile with this effort."""
+    before, _here.effort = _here.effort, chosen
+    try:
+        yield
+    finally:
+        _here.effort = before
+
+
+def options(chosen: str, once: bool) -> dict[str, int | bool]:
+    """What the compiler of this process's backend is told."""
+    import jax
+
+    efforts = EFFORTS if jax.default_backend() == "cpu" else GPU_EFFORTS
+    return dict(efforts[chosen][0 if once else 1])
+
+
+def describe(chosen: str) -> dict[str, Any]:
+    """All that an effort says, for fingerprints."""
+    named = {"cpu": EFFORTS[chosen], "gpu": GPU_EFFORTS[chosen]}
+    return {name: {"once": dict(once), "often": dict(often)} for name, (once, often) in named.items()}
+
+
+@contextlib.contextmanager
+def calling(piece: str) -> Iterator[None]:
+    """Programs that are compiled meanwhile belong to this piece."""
+    before, _here.piece = _here.piece, piece
+    try:
+        yield
+    finally:
+        _here.piece = before
+
+
+@dataclass
+class Count:
+    """Programs that were compiled, by piece (those of single operations outside pieces: ""), with their seconds."""
+
+    pieces: dict[str, list[float]] = field(default_factory=dict)
+
+    @property
+    def programs(self) -> int:
+        return sum(map(len, self.pieces.values()))
+
+    @property
+    def seconds(self) -> float:
+        return sum(map(sum, self.pieces.values()))
+
+
+@contextlib.contextmanager
+def counting() -> Iterator[Count]:
+    """Count the programs that this process compiles, or reads from its folder, meanwhile.
+
+    Seconds are of the calling thread's processor where the backend tells them from one thread.
+    """
+    import jax
+
+    count, open_ = Count(), True
+
+    def listen(event: str, duration_secs: float, **_: Any) -> None:
+        if open_ and event == COMPILED:
+            count.pieces.setdefault(_here.piece, []).append(duration_secs)
+
+    jax.monitoring.register_event_duration_secs_listener(listen)
+    try:
+        yield count
+    finally:
+        open_ = False
+        with contextlib.suppress(AttributeError, ValueError):  # an older JAX keeps its listeners
+            jax.monitoring.unregister_event_duration_listener(listen)
 
 
 def programs_folder() -> str | None:

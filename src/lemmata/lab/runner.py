@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
+from lemmata.lab import programs
 from lemmata.lab.axes import change_axes, select_labels, set_axes
 from lemmata.lab.engines import Engine
 from lemmata.lab.engines.local import Local
@@ -119,6 +120,7 @@ class Plan:
             "seed": self.options.seed,
             "precision": self.experiment.precision,
             "layout": layout.asdict(),
+            "compiler": programs.describe(layout.effort),
             "sources": digest_of(simulation.function, simulation.prepare, type(self.preset.setting)),
         }
 
@@ -241,13 +243,15 @@ def _create(plan: Plan, engine: Engine, say: Callable[[str], None]) -> Store:
     """The store of a plan of which nothing is computed, with what is foreseen of it."""
     experiment, grid, seeds, path = plan.experiment, plan.grid, plan.seeds, plan.directory / "data.zarr"
     simulation, given = experiment.simulation, (seeds.start, experiment.precision)
-    outlook = look_ahead(simulation, grid, *given)
-    idle = [*outlook.idle, *idle_fields(simulation, plan.preset.setting, plan.usual, plan.changed, *given)]
+    effort = programs.OF_PRESET[plan.options.preset]
+    with programs.compiling(effort):
+        outlook = look_ahead(simulation, grid, *given)
+        idle = [*outlook.idle, *idle_fields(simulation, plan.preset.setting, plan.usual, plan.changed, *given)]
+        shapes = find_shapes(simulation, grid, *given)
     remarks = [f"{name} has no effect here." for name in idle]
     for sentence in remarks:
         say(f"{plan.name}: {sentence}")
-    layout = default_layout(len(seeds), outlook.families, engine.backend())
-    shapes = find_shapes(simulation, grid, *given)
+    layout = default_layout(len(seeds), outlook.families, engine.backend(), effort)
     notes = {"families": outlook.numbers(), "remarks": remarks}
     of = (simulation, grid, seeds, layout.block, shapes, experiment.precision, plan.fingerprint(layout))
     with writing(path):

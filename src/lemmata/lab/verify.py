@@ -69,6 +69,8 @@ def verify(
     with lock(options.directory), open_engine(engine) as opened:
         verdicts = Verdicts(options.directory)
         for (theory, claims), planned in zip(selection, plans, strict=True):
+            if rows:
+                opened.forget_programs()
             sources = theory.digest()
             outcomes: dict[str, Outcome] = {}
             for claim in claims:
@@ -82,7 +84,6 @@ def verify(
                 rows.append(Row.of(theory.name, finding, options.preset, seconds, reproduce, sources))
                 verdicts.keep(rows[-1])
                 decided(rows[-1])
-            opened.forget_programs()
         return Verification(rows, write_report(options.directory))
 
 

@@ -15,8 +15,6 @@ from lemmata.lab.grid import make_grid
 from lemmata.theories import exp_regression
 from lemmata.theories.exp_regression import measures
 
-pytestmark = pytest.mark.usefixtures("hasty_programs")
-
 CLAIMS = exp_regression.theory.claims
 EXPERIMENTS = exp_regression.theory.experiments
 inf, nan = float("inf"), float("nan")

@@ -20,8 +20,6 @@ from lemmata.theories.exp_regression.data import draw
 from lemmata.theories.exp_regression.network import initialise
 from lemmata.theories.exp_regression.setting import Setting
 
-pytestmark = pytest.mark.usefixtures("hasty_programs")
-
 UNLIKELY = 1e-3
 MANY = Setting(samples=3000, dimension=3)
 FEW = Setting(samples=8, dimension=10)

@@ -19,8 +19,6 @@ from lemmata.theories.exp_regression.studies.vacuity import calculate
 from lemmata.theories.exp_regression.theorem import kernel_kept
 from lemmata.theories.exp_regression.training import simulate
 
-pytestmark = pytest.mark.usefixtures("hasty_programs")
-
 EXPERIMENTS = exp_regression.theory.experiments
 CLAIMS = exp_regression.theory.claims
 PRESETS = ("smoke", "quick", "paper")

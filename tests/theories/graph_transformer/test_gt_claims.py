@@ -144,9 +144,6 @@ def test_a_claim_that_fails_says_so_and_its_corrected_twin_reads_the_same() -> N
 # The world as expected
 
 
-pytestmark = pytest.mark.usefixtures("hasty_programs")
-
-
 @pytest.fixture(scope="module")
 def expected() -> dict[str, xr.Dataset]:
     return world()

@@ -47,8 +47,6 @@ from lemmata.theories.graph_transformer.deep.setting import DeepSetting
 from lemmata.theories.graph_transformer.deep.training import CHECK, SAMPLER, draw_keys, simulate, train
 from lemmata.theories.graph_transformer.deep.training import test as try_out
 
-pytestmark = pytest.mark.usefixtures("hasty_programs")
-
 BY_NAME = {experiment.name: experiment for experiment in EXPERIMENTS}
 SMALL: Any = BY_NAME["f39-budgets"].presets["smoke"].setting.replace(graph="standin")
 THEORY = lm.Theory(

@@ -322,9 +322,6 @@ def test_the_experiments_that_are_run_cover_every_simulation() -> None:
     assert {one.simulation.name for one in EXPERIMENTS.values()} == {one.name for one in (*simulations, vary_masses)}
 
 
-pytestmark = pytest.mark.usefixtures("hasty_programs")
-
-
 @pytest.fixture(scope="module")
 def found() -> dict[str, xr.Dataset]:
     """The data of an experiment at smoke size, made when first asked for."""

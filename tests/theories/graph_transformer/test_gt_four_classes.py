@@ -23,9 +23,6 @@ from lemmata.theories.graph_transformer.network import Tokens, initialise
 FIELDS = Weights._fields
 
 
-pytestmark = pytest.mark.usefixtures("hasty_programs")
-
-
 @pytest.fixture(autouse=True)
 def _float64() -> Iterator[None]:
     with numerics("float64"):

@@ -39,8 +39,6 @@ from lemmata.theories.graph_transformer.sampling import draw_tokens
 from lemmata.theories.graph_transformer.setting import Setting
 from lemmata.theories.graph_transformer.training import train
 
-pytestmark = pytest.mark.usefixtures("hasty_programs")
-
 FAST: dict[str, Any] = {"compiler_options": {"xla_backend_optimization_level": 0}}
 ROWS, KEYS, INPUTS, KEY, VALUE, NEURONS, BINS = 6, 5, 4, 3, 4, 7, 3
 

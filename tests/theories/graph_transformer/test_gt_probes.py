@@ -22,9 +22,6 @@ DRAWS, ROWS = 2, 80
 LABELLED = 30
 
 
-pytestmark = pytest.mark.usefixtures("hasty_programs")
-
-
 @pytest.fixture(autouse=True)
 def _float64() -> Iterator[None]:
     with numerics("float64"):

@@ -35,8 +35,6 @@ from lemmata.theories.graph_transformer.setting import Setting
 from lemmata.theories.graph_transformer.studies.sampled_shells import violations
 from lemmata.theories.graph_transformer.studies.sampler import preferred_ratio, sampled_ratios
 
-pytestmark = pytest.mark.usefixtures("hasty_programs")
-
 FAST: dict[str, Any] = {"compiler_options": {"xla_backend_optimization_level": 0}}
 NODES, MANY = 15, 20_000
 EDGES = [

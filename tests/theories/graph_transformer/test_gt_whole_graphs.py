@@ -22,9 +22,6 @@ from lemmata.theories.graph_transformer.whole_graphs.training import train
 FIELDS = Weights._fields
 
 
-pytestmark = pytest.mark.usefixtures("hasty_programs")
-
-
 @pytest.fixture(autouse=True)
 def _float64() -> Iterator[None]:
     with numerics("float64"):

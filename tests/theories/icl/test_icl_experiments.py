@@ -257,9 +257,6 @@ FEWER: dict[str, dict[str, list[Any]]] = {
 }
 
 
-pytestmark = pytest.mark.usefixtures("hasty_programs")
-
-
 def smoke_axes(name: str) -> dict[str, Any]:
     axes = dict(EXPERIMENTS[name].preset("smoke").axes)
     for axis, kept in FEWER.get(name, {}).items():

@@ -22,8 +22,6 @@ from lemmata.theories.icl.gpt.setting import GptSetting
 from lemmata.theories.icl.gpt.training import margins, train
 from lemmata.theories.icl.patterns import coefficient_sum
 
-pytestmark = pytest.mark.usefixtures("hasty_programs")
-
 BY_NAME = {experiment.name: experiment for experiment in EXPERIMENTS}
 SMALL: Any = BY_NAME["f63a-gpt-shift"].presets["smoke"].setting
 THEORY = lm.Theory(

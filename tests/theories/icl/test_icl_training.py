@@ -32,9 +32,6 @@ STOPPED = SETTING.replace(moments="even", stop="reached")
 STEPS = 4
 
 
-pytestmark = pytest.mark.usefixtures("hasty_programs")
-
-
 @pytest.fixture(autouse=True)
 def _float64() -> Iterator[None]:
     with numerics("float64"):

@@ -41,9 +41,6 @@ PRINTED = {"p17-norm", "p18-dimension", "t1-dimension", "t2-dimension", "t3-dime
            "t5-worst-case", "t7-slope", "lem-e1-leaky-constant", "lem-e10-lower-printed", "c2-cubic-upper"}  # fmt: skip
 
 
-pytestmark = pytest.mark.usefixtures("hasty_programs")
-
-
 def names(claims: Any) -> list[str]:
     return [claim.name for claim in claims]
 

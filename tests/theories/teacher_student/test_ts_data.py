@@ -29,9 +29,6 @@ draw_inputs = jax.jit(data.draw_inputs, static_argnums=(1, 2))
 draw_sample = jax.jit(data.draw_sample, static_argnums=(2, 5))
 
 
-pytestmark = pytest.mark.usefixtures("hasty_programs")
-
-
 @pytest.fixture(autouse=True)
 def _float64() -> Iterator[None]:
     with numerics("float64"):

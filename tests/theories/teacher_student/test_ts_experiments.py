@@ -37,9 +37,6 @@ QUICK: dict[str, tuple[int, str, dict[str, Any], dict[str, int]]] = {
 }  # fmt: skip
 
 
-pytestmark = pytest.mark.usefixtures("hasty_programs")
-
-
 def cells(name: str, preset: str = "quick") -> Any:
     chosen = EXPERIMENTS[name].preset(preset)
     grid = make_grid(chosen.setting, chosen.axes)

@@ -26,8 +26,6 @@ from lemmata.theories.teacher_student.mnist.setting import MnistSetting
 from lemmata.theories.teacher_student.mnist.training import recorded_steps, shuffled, simulate
 from lemmata.theories.teacher_student.network import Weights, batch_gradient, position_scores, respond
 
-pytestmark = pytest.mark.usefixtures("hasty_programs")
-
 (EXPERIMENT,) = EXPERIMENTS
 SMOKE = EXPERIMENT.presets["smoke"].setting
 THEORY = lm.Theory(

@@ -30,8 +30,6 @@ from lemmata.theories.teacher_student.studies.proof import (
 )
 from lemmata.theories.teacher_student.training import simulate
 
-pytestmark = pytest.mark.usefixtures("hasty_programs")
-
 TINY: dict[str, Any] = {
     "tokens": 12, "support": 2, "dimension": 2, "outputs": 2, "value_law": "two_rows", "strength": 60.0,
     "teacher": "supports", "steps": 400, "records": 6,

@@ -34,9 +34,6 @@ FIELDS: dict[str, Any] = {
 }
 
 
-pytestmark = pytest.mark.usefixtures("hasty_programs")
-
-
 @functools.cache
 def run(dynamics: str, kind: str = "gcn", seed: int = 1, **fields: Any) -> dict[str, np.ndarray]:
     setting = small_setting(kind, **{**FIELDS, "dynamics": dynamics, **fields})

@@ -27,8 +27,6 @@ from lemmata.theories.teacher_student.studies import escape as study
 from lemmata.theories.teacher_student.transfer.setting import TransferSetting
 from lemmata.theories.teacher_student.transfer.training import prepare_student, simulate
 
-pytestmark = pytest.mark.usefixtures("hasty_programs")
-
 FIELDS: dict[str, Any] = {
     "dynamics": "limit", "teacher": "cnn", "tokens": 6, "support": 2, "dimension": 3, "outputs": 2,
     "value_law": "positive", "strength": 5.0, "test_inputs": 750, "noise_draws": 300, "batch": 20, "label_noise": 0.5,

@@ -16,8 +16,6 @@ from scipy import stats
 from lemmata.theories.vit.data import Data, draw, draw_patterns
 from lemmata.theories.vit.setting import Setting
 
-pytestmark = pytest.mark.usefixtures("hasty_programs")
-
 SMALL = Setting(tokens=10, neurons=16, samples=8, test_samples=16, steps=20, records=21)
 BALL = SMALL.replace(noise_law="ball", label_balance="bernoulli", noise_radius=0.3, normalise="no")
 SPHERE = SMALL.replace(noise_law="sphere", shuffle=False, noise_radius=0.3, normalise="no")

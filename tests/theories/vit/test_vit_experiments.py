@@ -17,8 +17,6 @@ from lemmata.lab.runner import Options, Outcome, run
 from lemmata.lab.verify import verify
 from lemmata.theories import vit
 
-pytestmark = pytest.mark.usefixtures("hasty_programs")
-
 EXPERIMENTS = vit.theory.experiments
 NAMES = [
     "v1-zero-risk", "f1a-samples", "f3-samples-frozen", "f1a-samples-shared", "f1b-sigma", "v6-token-noise",

@@ -16,9 +16,12 @@ from lemmata.lab.work import Answer, Call, Ended, Report, Work
 
 
 class Local:
-    """Calls from one thread per core, or one after the other where a call stacks many runs."""
+    """Calls from one thread per core (or from so many `threads`), or one after the other where runs are stacked."""
 
     remote = False
+
+    def __init__(self, threads: int | None = None) -> None:
+        self._threads = threads
 
     def backend(self) -> str:
         return jax.default_backend()
@@ -29,7 +32,7 @@ class Local:
         def compute(call: Call) -> Answer:
             return work.compute(call, lambda: stop.is_set() or is_stopping(), functools.partial(report, call))
 
-        yield from from_threads(compute, calls, workers(work.layout), stop.set)
+        yield from from_threads(compute, calls, self._threads or workers(work.layout), stop.set)
 
     def forget_programs(self) -> None:
         forget_programs()

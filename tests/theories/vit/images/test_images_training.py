@@ -18,8 +18,6 @@ from lemmata.theories.vit.images.network import classify, draw_network
 from lemmata.theories.vit.images.setting import ImageSetting
 from lemmata.theories.vit.images.training import accuracy, prepare, simulate, train
 
-pytestmark = pytest.mark.usefixtures("hasty_programs")
-
 BY_NAME = {experiment.name: experiment for experiment in EXPERIMENTS}
 SMALL = BY_NAME["f6a-images"].presets["smoke"].setting
 PAIR = BY_NAME["f6c-spurious"].presets["smoke"].setting.replace(pretraining_samples=20, pretraining_epochs=1)
