@@ -232,7 +232,7 @@ class _Table:
     """Prints one line per row as it is decided, under a head."""
 
     def __init__(self, quiet: bool) -> None:
-        self.quiet, self.empty = quiet, True
+        self.quiet, self.empty, self.out = quiet, True, sys.stdout
         self.width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 215
 
     def add(self, row: Row) -> None:
@@ -249,7 +249,7 @@ class _Table:
 
     def _print(self, name: str, outcome: str, expected: str, control: str, measured: str, note: str) -> None:
         line = f"{name:<36} {outcome:<13} {expected:<13} {control:<13} {measured:>22}  {note}"
-        print(line[: self.width], flush=True)
+        print(line[: self.width], file=self.out, flush=True)
 
 
 @app.command()

@@ -143,6 +143,19 @@ def keep_programs(folder: str) -> None:
         jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
 
 
+MANY = 30_000
+"""Memory mappings of a process, of which it may have 65,530; a program has about a hundred."""
+
+
+def programs_are_many() -> bool:
+    """Whether programs should be dropped before more are compiled."""
+    try:
+        with open("/proc/self/maps", "rb") as file:
+            return sum(1 for _ in file) > MANY
+    except OSError:
+        return True  # a system that does not tell
+
+
 def forget_programs() -> None:
     """Drop this process's compiled programs, and what was prepared for runs."""
     import jax

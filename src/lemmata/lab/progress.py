@@ -83,7 +83,8 @@ def _amounts(progress: Progress) -> str:
     failed = f", {progress.failed} failed" if progress.failed else ""
     steps = ", ".join(f"{step}/{last}" for step, last in progress.steps[:4])
     inside = f", at step {steps}" if steps else ""
-    return f"{progress.cells}/{progress.all_cells} cells{failed}, {progress.runs}/{progress.all_runs} runs{inside}"
+    parts = f"{progress.cells}/{progress.all_cells} {progress.unit}{failed}"
+    return f"{parts}, {progress.runs}/{progress.all_runs} runs{inside}"
 
 
 def _speed(pace: dict[str, float | None]) -> str:
@@ -133,7 +134,7 @@ def _bars(stream: TextIO) -> Iterator[Reporter]:
                     task,
                     completed=progress.runs + _under_way(progress),
                     total=progress.all_runs,
-                    visible=progress.runs < progress.all_runs,
+                    visible=progress.runs < progress.all_runs or progress.cells < progress.all_cells,
                     text=f"{_amounts(progress)}, {_speed(pace.see(progress))}",
                 )
 

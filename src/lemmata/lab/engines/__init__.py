@@ -26,12 +26,21 @@ class Engine(Protocol):
     remote: bool
     """Whether calls are computed outside this process, so that the store must be a folder."""
 
+    @property
+    def lanes(self) -> int:
+        """How many sweeps it can compute at once."""
+        ...
+
     def backend(self) -> str:
         """The JAX backend that computes."""
         ...
 
     def run(self, work: Work, calls: Sequence[Call], report: Report) -> Ended:
         """Compute and write the calls; tell how far their long runs are."""
+        ...
+
+    def stop(self) -> None:
+        """End the sweeps that are under way; they raise `Interrupted`."""
         ...
 
     def forget_programs(self) -> None:

@@ -37,6 +37,7 @@ class Dask:
     """The workers of a Dask cluster."""
 
     remote = True
+    lanes = 1
 
     def __init__(self, address: str = "") -> None:
         try:
@@ -145,6 +146,9 @@ class Dask:
                 f"The Dask scheduler at {self.address} is gone; what was finished is kept, the same command goes on "
                 "from there."
             ) from None
+
+    def stop(self) -> None:
+        pass  # one sweep at a time, which ends when it is closed
 
     def forget_programs(self) -> None:
         self.client.run(forget_programs)
