@@ -18,9 +18,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lemmata as lm
+from lemmata.lab.declarations import spell
 from lemmata.lab.engines import local
 from lemmata.lab.precision import numerics
-from lemmata.lab.setting import capacity, spell
+from lemmata.lab.setting import capacity
 from lemmata.theories import vit
 from lemmata.theories.vit.training import train as train_vit
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from lemmata.lab.axes import change_axes, select_labels
+from lemmata.lab.declarations import spell
 from lemmata.lab.grid import make_grid
 from lemmata.lab.registry import load_all
-from lemmata.lab.setting import spell
 from lemmata.lab.theory import Preset, Theory
 
 THEORIES = load_all()

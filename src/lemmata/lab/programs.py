@@ -8,9 +8,11 @@ Most programs here run for less time than XLA takes to compile them in full. So 
 from __future__ import annotations
 
 import contextlib
+import os
 import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 Options = Mapping[str, int | bool]
@@ -124,6 +126,12 @@ def counting() -> Iterator[Count]:
         open_ = False
         with contextlib.suppress(AttributeError, ValueError):  # an older JAX keeps its listeners
             jax.monitoring.unregister_event_duration_listener(listen)
+
+
+def cache_folder() -> Path:
+    """Where the command line keeps compiled programs between processes."""
+    home = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
+    return Path(os.environ.get("LEMMATA_CACHE", home / "lemmata" / "compiled"))
 
 
 def programs_folder() -> str | None:

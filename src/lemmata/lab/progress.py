@@ -8,10 +8,12 @@ import os
 import stat
 import time
 from collections.abc import Callable, Iterator
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from lemmata.lab.interrupts import Party, involve
-from lemmata.lab.sweep import OnProgress, Progress
+
+if TYPE_CHECKING:
+    from lemmata.lab.sweep import OnProgress, Progress
 
 STYLES = ("auto", "bar", "log", "json", "quiet")
 LINE_SECONDS = 30.0
@@ -19,7 +21,7 @@ LINE_SECONDS = 30.0
 EVENT_SECONDS = 0.5
 """Between two JSON events at least; the first and the last of an experiment always appear."""
 
-Reporter = Callable[[str], OnProgress | None]
+Reporter = Callable[[str], "OnProgress | None"]
 """Makes what a sweep calls, from the name under which it appears."""
 
 

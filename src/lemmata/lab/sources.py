@@ -39,11 +39,11 @@ def versions() -> dict[str, str]:
 
 
 @functools.cache
-def package_digest() -> str:
-    """A digest of all files of Lemmata as they are: every worker makes it, and parsing them all would take a second."""
+def digest_of_files(folder: Path = PACKAGE) -> str:
+    """A digest of all files of Lemmata, or of a folder, as they are: parsing them would take a second."""
     digest = hashlib.sha256()
-    for file in sorted(PACKAGE.rglob("*.py")):
-        digest.update(file.relative_to(PACKAGE).as_posix().encode() + b"\0" + file.read_bytes())
+    for file in sorted(folder.rglob("*.py")):
+        digest.update(file.relative_to(folder).as_posix().encode() + b"\0" + file.read_bytes())
     return digest.hexdigest()[:16]
 
 

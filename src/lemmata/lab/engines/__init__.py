@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from lemmata.lab.errors import UserError, unknown
-from lemmata.lab.work import Call, Ended, Report, Work
+
+if TYPE_CHECKING:
+    from lemmata.lab.work import Call, Ended, Report, Work
 
 ENGINES = {
     "local": "threads of this process",
