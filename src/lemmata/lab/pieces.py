@@ -323,7 +323,9 @@ def _spec(leaf: Any) -> Any:
     """An array as far as programs differ by it; under `vmap`, one run's share. A number as it is."""
     if not hasattr(leaf, "dtype"):
         return leaf
-    return jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, weak_type=jax.typeof(leaf).weak_type)
+    kind = jax.typeof(leaf)
+    dtype = kind.dtype if names.is_key(leaf) else jax.dtypes.canonicalize_dtype(kind.dtype)
+    return jax.ShapeDtypeStruct(kind.shape, dtype, weak_type=kind.weak_type)
 
 
 def host_piece(shapes: Callable[..., Any]) -> Callable[[Callable[P, R]], Callable[P, R]]:
