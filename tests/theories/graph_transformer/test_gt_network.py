@@ -13,6 +13,7 @@ import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+import gt_slow
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -32,9 +33,7 @@ from lemmata.theories.graph_transformer.network import (
     run_sampled,
     semi_orthogonal,
     tokens_of,
-    trained_parameters,
 )
-from lemmata.theories.graph_transformer.probes import draw_watched
 from lemmata.theories.graph_transformer.sampling import draw_tokens
 from lemmata.theories.graph_transformer.setting import Setting
 from lemmata.theories.graph_transformer.training import train
@@ -327,11 +326,8 @@ def test_eulers_identities_and_homogeneity(seed):
 
 # Training: the invariances of whole trajectories, with all labelled nodes and fixed samples at every step
 
-SMALL = Setting(
-    nodes=60, degree=8, patterns=4, dimension=6, key_width=6, value_width=6, neurons=12, labelled=40, batch=0, bins=4,
-    sample=8, reach=2, fresh_samples=False, test_draws=1, steps=60, record_every=60, records=2, step_size=0.2,
-    output_scale=0.3,
-)  # fmt: skip
+CHANGED = {"batch": 0, "fresh_samples": False, "steps": 60, "record_every": 60, "step_size": 0.2, "output_scale": 0.3}
+SMALL = Setting(**{**gt_slow.SMALL, **CHANGED})
 
 
 class Trained(NamedTuple):
@@ -360,11 +356,8 @@ class Trained(NamedTuple):
 @pytest.fixture(scope="module")
 def trained() -> Trained:
     with numerics("float64"):
-        real = lambda leaf: leaf.astype(float) if leaf.dtype.kind == "f" else leaf  # noqa: E731
-        world = jax.tree.map(lambda leaf: jnp.asarray(real(leaf)), prepare(SMALL, 0))
-        problem, key = SMALL.problem(), jax.random.key(0)
-        parameters, signs = initialise(problem, key, world.directions)
-        return Trained(world, parameters, signs, draw_watched(problem, key, world))
+        case = gt_slow.make_case(**CHANGED)
+        return Trained(case.world, case.parameters, case.signs, case.watched)
 
 
 def moved(one: Parameters, two: Parameters) -> float:
@@ -407,7 +400,7 @@ def test_an_orthogonal_map_of_features_and_matrices_leaves_the_trajectory_as_it_
 
 def test_relabelling_the_nodes_leaves_the_trajectory_as_it_is(trained):
     world, watched = trained.world, trained.watched
-    place = np.random.default_rng(3).permutation(60).astype(np.int32)  # node n becomes place[n]
+    place = np.random.default_rng(3).permutation(80).astype(np.int32)  # node n becomes place[n]
     back = np.argsort(place)
     renamed = world._replace(
         features=world.features[back], label=world.label[back], clean=world.clean[back], taught=world.taught[back],
@@ -449,7 +442,7 @@ def test_without_a_step_size_or_a_loss_nothing_moves(trained):
     assert_trees(trained(SMALL.replace(step_size=0.0)), start, 0.0)
     tokens, _ = trained.tokens()
     answer = np.asarray(run(trained.parameters, trained.signs, tokens).output)
-    label = np.zeros(60)
+    label = np.zeros(80)
     label[np.asarray(trained.watched.node[:40])] = np.sign(answer)
     assert np.abs(answer).min() > 1e-9
     sure = trained.signs / np.abs(answer).min() * 1.01
@@ -575,7 +568,7 @@ def test_dot_product_gat_is_a_graph_transformer_on_the_neighbours(trained):
 
 def test_trained_parameters_are_counted(trained):
     def count(**changes: Any) -> int:
-        return int(trained_parameters(SMALL.replace(**changes).problem()))
+        return int(SMALL.replace(**changes).trained_parameters)
 
     (o, v, k, q), _, _ = trained.parameters
     assert count(model="gcn") == 12 * o.shape[1] + v.size == 12 * 6 + 6 * 6

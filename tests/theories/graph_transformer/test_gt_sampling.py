@@ -121,7 +121,7 @@ def test_positions_differ_and_stay_below_the_count_and_all_are_taken_where_there
 def test_rows_list_all_nodes_by_distance_and_shells_begin_where_they_say():
     _, world = world_of()
     assert world.node[0].tolist() == list(range(NODES))
-    assert world.shell[0].tolist() == [0, 1, 7, 10, 15]
+    assert world.shell[0].tolist() == [0, 1, 7, 10, 15, 15]
     ordered = order_by_distance(np.minimum(world.table, 3), 3)
     for n in range(NODES):
         assert sorted(ordered.node[n]) == list(range(NODES))

@@ -48,9 +48,8 @@ def trained(**changed: Any) -> Trained:
 
 
 def train(case: Case) -> Trained:
-    there = jax.tree.map(jnp.asarray, (case.world, case.parameters, case.signs, case.watched))
-    world, parameters, signs, watched = there
-    run = jax.device_get(training.train(case.problem, case.key, world, parameters, signs, watched))
+    run = training.train(case.problem, case.key, case.world, case.parameters, case.signs, case.watched)
+    run = jax.device_get(run)
     return Trained(case, weights(case.parameters), weights(run.state.parameters), run)
 
 
@@ -70,8 +69,7 @@ def draw_batches(problem: Any, key: Any, world: Any, count: int) -> Any:
 
 def batches(case: Case, count: int) -> Any:
     """Nodes, keys and weights of the keys of the first steps."""
-    world = jax.tree.map(jnp.asarray, case.world)
-    return jax.device_get(draw_batches(case.problem.only(STATIC), case.key, world, count=count))
+    return jax.device_get(draw_batches(case.problem.only(STATIC), case.key, case.world, count=count))
 
 
 def step(case: Case, w: Weights, rows: np.ndarray, keys: np.ndarray, weight: np.ndarray, moving: Weights) -> Weights:

@@ -270,12 +270,11 @@ def value_coefficients(
     V_i^(j) = -1/B sum_n y_n 1[y_n F_n < 1] a_i 1[W_O,i V_n > 0] <xbar_n, μ_j>.
     """
     label = world.label[watched.node]
-    size = jnp.minimum(problem.labelled, problem.batch or problem.labelled)
-    chosen = watched.labelled & (jnp.arange(label.shape[0]) < size)
+    chosen = watched.labelled & (jnp.arange(label.shape[0]) < problem.seen)
     answer, mixed = (first_draw(watched, values[:, 0]) for values in (run.answer, run.mixed))
     gate = first_draw(watched, run.gate[:, 0])
     push = jnp.where(chosen & (label * answer < problem.margin), label, 0.0)
-    return -gate.T @ (push[:, None] * (mixed @ world.directions)) / size
+    return -gate.T @ (push[:, None] * (mixed @ world.directions)) / problem.seen
 
 
 def conserved_ov(parameters: Parameters) -> Float[Array, "width width"]:

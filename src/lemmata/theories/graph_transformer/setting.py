@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,8 @@ FAR = 255
 """Beyond every distance."""
 STRATA = 4
 """Distances that a stratified sample can have strata of."""
+TRAINED, TIGHT, SUCCESS = 0.1, 0.01, 1e-3
+"""Training loss that counts as trained; the tighter tolerance of iteration counts; full loss of a success (F3.3)."""
 
 
 class NetworkSetting(lm.Setting):
@@ -70,9 +73,9 @@ class NetworkSetting(lm.Setting):
         return 1.0
 
     @lm.derived
-    def position_share(self) -> float:
-        """Factor of an absolute encoding in the values; without one there is nothing that it multiplies."""
-        return 1.0
+    def value_columns(self) -> np.ndarray:
+        """1 for the inputs that the values see."""
+        return np.ones(self.inputs)
 
 
 class Setting(NetworkSetting):
@@ -241,8 +244,9 @@ class Setting(NetworkSetting):
         return 0.0 if self.model == "gcn" else 1.0
 
     @lm.derived
-    def position_share(self) -> float:
-        return self.positions_in_values
+    def value_columns(self) -> np.ndarray:
+        """Those of an absolute encoding can be left out (3.7)."""
+        return np.where(np.arange(self.inputs) < self.dimension, 1.0, self.positions_in_values)
 
     @lm.derived
     def update_attention(self) -> float:
@@ -251,6 +255,31 @@ class Setting(NetworkSetting):
     @lm.derived
     def update_encoding(self) -> float:
         return self.train_encoding * (self.model == "gt")
+
+    @lm.derived
+    def seen(self) -> int:
+        """Nodes of a step."""
+        return min(self.batch or self.labelled, self.labelled)
+
+    @lm.derived
+    def trained_parameters(self) -> float:
+        """Numbers that are trained: of a GCN m m_b + m_b d; a transformer has 2 m_a d + Z more, a GAT m_a d + 2 m_a."""
+        head = self.train_output * self.neurons * self.value_width
+        head += self.train_values * self.value_width * self.value_columns.sum()
+        if self.scores == "additive":
+            return head + self.update_attention * self.key_width * (self.inputs + 2)
+        attention = self.update_attention * 2 * self.key_width * self.inputs
+        return head + attention + self.update_encoding * (self.bins - self.freeze_zero_bin)
+
+    @lm.derived
+    def stop_loss(self) -> float:
+        """Training stops where the test loss is below this (-inf: nowhere)."""
+        return {"reached": self.tolerance, "tight": TIGHT, "success": SUCCESS}.get(self.stop, -inf)
+
+    @lm.derived
+    def stop_train_loss(self) -> float:
+        """The same of the training loss with clean labels."""
+        return TRAINED if self.stop == "trained" else -inf
 
     @lm.fixed
     def inputs(self) -> int:

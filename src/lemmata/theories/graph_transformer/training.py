@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import jax
@@ -18,8 +19,6 @@ from lemmata.theories.graph_transformer.network import (
     gradient,
     initialise,
     tokens_of,
-    trained_parameters,
-    value_columns,
 )
 from lemmata.theories.graph_transformer.probes import (
     ERRORS,
@@ -36,14 +35,12 @@ from lemmata.theories.graph_transformer.probes import (
     sampled,
 )
 from lemmata.theories.graph_transformer.sampling import SAMPLER, draw_tokens
-from lemmata.theories.graph_transformer.setting import Setting
+from lemmata.theories.graph_transformer.setting import SUCCESS, TIGHT, TRAINED, Setting
 
-TRAINED, TIGHT, SUCCESS = 0.1, 0.01, 1e-3
-"""Training loss that counts as trained; the tighter tolerance of iteration counts; full loss of a success (F3.3)."""
-LOOKED_AT = ("scores", "records", "track", "watch", "stop", "test_from", "test_draws")
+LOOKED_AT = ("scores", "records", "track", "watch", "test_from", "test_draws")
 
 
-@lm.piece("inputs", "dimension", "bin_room", "batch", "single_pass", "fresh_samples", *SAMPLER, *LOOKED_AT)
+@lm.piece("bin_room", "batch", "single_pass", "fresh_samples", *SAMPLER, *LOOKED_AT)
 def train(
     problem: Setting, key: jax.Array, world: World, parameters: Parameters, signs: Array, watched: Watched
 ) -> lm.Run:
@@ -83,8 +80,12 @@ def train(
         "success": lambda probed: probed["loss"] < SUCCESS,
         "trained": lambda probed: probed["train_clean_loss"] < TRAINED,
     }
+
+    def stop(probed: Mapping[str, Array]) -> Array:
+        return (probed["loss"] < problem.stop_loss) | (probed["train_clean_loss"] < problem.stop_train_loss)
+
     at = lm.record_steps(problem.steps, problem.records, problem.record_every)
-    return lm.loop(step, go(parameters), probe, at, stop=passages.get(problem.stop), passages=passages)
+    return lm.loop(step, go(parameters), probe, at, stop=stop, passages=passages)
 
 
 def step_batches(problem: Setting, key: jax.Array, world: World) -> lm.Batches:
@@ -127,13 +128,15 @@ def trainable(problem: Setting, t: Any) -> Parameters:
         * problem.update_encoding
         * jnp.where(jnp.arange(problem.bin_room) == 0, 1.0 - problem.freeze_zero_bin, 1.0)
     )
-    v = later * problem.train_values * value_columns(problem)
+    v = later * problem.train_values * problem.value_columns
     return Parameters(Network(problem.train_output, v, qk, qk), b, qk)  # pyright: ignore[reportArgumentType]
 
 
 @lm.piece("scores", "include_self", "test_draws", once=True)
-def finish(problem: Setting, parameters: Parameters, signs: Array, world: World, watched: Watched) -> dict[str, Array]:
-    """Sampled and full evaluation of the trained network, and how its margins y F are spread."""
+def finish(
+    problem: Setting, step: Array, parameters: Parameters, signs: Array, world: World, watched: Watched
+) -> dict[str, Array]:
+    """Sampled and full evaluation of the trained network, how its margins y F are spread, and clocks of the records."""
     draws = watched.keys.shape[0]
     by_sample = sampled(problem, parameters, signs, all_tokens(problem, world, watched)).answer.reshape(draws, -1)
     by_all = full(problem, parameters, signs, world, watched).answer
@@ -141,6 +144,9 @@ def finish(problem: Setting, parameters: Parameters, signs: Array, world: World,
     label, clean = world.label[watched.node], world.clean[watched.node]
     margins = jnp.where(watched.tested, label * by_all[0], jnp.nan)
     return {
+        "time": step * problem.step_size,
+        "epoch": step * problem.seen / problem.labelled,
+        "trained_parameters": jnp.asarray(problem.trained_parameters, step.dtype),
         **{f"final_{name}": on_sample[name] for name in FINAL},
         **{f"full_{name}": on_all[name] for name in FINAL},
         "flipped": jnp.sum(watched.tested * (label != clean)) / jnp.sum(watched.tested),
@@ -242,16 +248,8 @@ LABELS = {"group": GROUPS, "error": ERRORS, "crowd": NEURONS, "label": ("+1", "-
 @lm.simulation(*lm.RUN, *PATH, *MASSES, *PROOF, *PASSAGES, *ENDS, *FACTS, labels=LABELS, prepare=prepare)
 def simulate(problem: Setting, key: jax.Array, world: World) -> dict[str, Array]:
     """One run: draw, initialise, train, evaluate."""
-    world = jax.tree.map(jnp.asarray, world)
     _, signs, watched, run = train_network(problem, key, world)
     if problem.draw == "encoding":
         watched = draw_watched(problem, key, world, run.state.parameters.encoding)
-    real = jnp.result_type(float)
-    return {
-        **run.results(),
-        "time": run.step * problem.step_size,
-        "epoch": run.step * jnp.minimum(problem.batch or problem.labelled, problem.labelled) / problem.labelled,
-        **finish(problem, run.state.parameters, signs, world, watched),
-        **{name: jnp.asarray(value, real) for name, value in world.facts.items()},
-        "trained_parameters": trained_parameters(problem).astype(real),
-    }
+    ends = finish(problem, run.step, run.state.parameters, signs, world, watched)
+    return {**run.results(), **ends, **world.facts}

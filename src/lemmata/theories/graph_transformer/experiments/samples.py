@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lemmata.theories.graph_transformer.experiments.presets import FRACTIONS, RECORDS, SLOW, experiment
+from lemmata.theories.graph_transformer.experiments.presets import APART, FRACTIONS, RECORDS, SLOW, experiment
 from lemmata.theories.graph_transformer.figures import samples as figures
 
 COUNTS = [10, 20, 40, 80, 160, 320, 640]
@@ -16,7 +16,6 @@ PERMUTED = 0.2
 """Up to this ε_S figure 3.3b has cells with permuted training labels, which its controls read."""
 SUCCESS: dict[str, Any] = {"watch": "full", "stop": "success", "test_from": 640, "records": 101, "test_draws": 1}
 TINY_COUNTS = [10, 40]
-TINY_SUCCESS = {"test_from": 40, "records": 3}
 GCN_CORE = {"model": "gcn", "shells": "core"}
 
 
@@ -48,7 +47,7 @@ EXPERIMENTS = (
         setting=SUCCESS,
         axes={"discriminative": FRACTIONS, "labelled": COUNTS},
         seeds=5,
-        smoke={**TINY_SUCCESS, "discriminative": [0.25, 0.4], "labelled": TINY_COUNTS},
+        smoke={**APART, "discriminative": [0.25, 0.4], "labelled": TINY_COUNTS},
         paper={**SLOW, "steps": 6000},
     ),
     experiment(
@@ -59,7 +58,7 @@ EXPERIMENTS = (
         setting=SUCCESS,
         axes={"variant": confusion_variants(CONFUSIONS), "labelled": COUNTS},
         seeds=CONFUSION_SEEDS,
-        smoke={**TINY_SUCCESS, "variant": confusion_variants([0.0, 0.2]), "labelled": TINY_COUNTS},
+        smoke={**APART, "variant": confusion_variants([0.0, 0.2]), "labelled": TINY_COUNTS},
         paper={**SLOW, "steps": 6000},
     ),
     experiment(
@@ -70,7 +69,7 @@ EXPERIMENTS = (
         setting=SUCCESS,
         axes={"value_error": [0.0, 0.1, 0.2, 0.4], "labelled": COUNTS},
         seeds=5,
-        smoke={**TINY_SUCCESS, "value_error": [0.0, 0.4], "labelled": TINY_COUNTS},
+        smoke={**APART, "value_error": [0.0, 0.4], "labelled": TINY_COUNTS},
         paper={**SLOW, "steps": 6000},
     ),
     experiment(
@@ -90,7 +89,7 @@ EXPERIMENTS = (
         setting={**SUCCESS, **GCN_CORE, "confusion": 0.2, "steps": 1000},
         axes={"variant": gcn_variants(FRACTIONS, COUNTS)},
         seeds=5,
-        smoke={**TINY_SUCCESS, "steps": 4, "variant": gcn_variants([0.25, 0.4], TINY_COUNTS)},
+        smoke={**APART, "variant": gcn_variants([0.25, 0.4], TINY_COUNTS)},
         paper={**SLOW, "steps": 10000},
     ),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lemmata.theories.graph_transformer.experiments.presets import BLOCKS, CYCLES, experiment, with_fields
+from lemmata.theories.graph_transformer.experiments.presets import BLOCKS, CYCLES, SMALL, experiment, with_fields
 from lemmata.theories.graph_transformer.figures import shells as figures
 from lemmata.theories.graph_transformer.studies.sampled_shells import sample_shells
 from lemmata.theories.graph_transformer.studies.shells import examine_shells
@@ -45,7 +45,7 @@ EXPERIMENTS = (
         question="Which share of a neighbourhood is class-relevant?",
         plot=figures.shares,
         axes={"variant": MASSES},
-        smoke={"variant": with_fields(MASSES, nodes=80, degree=8)},
+        smoke={"variant": with_fields(MASSES, **SMALL)},
         paper_seeds=10,
         simulation=examine_shells,
     ),
@@ -56,7 +56,7 @@ EXPERIMENTS = (
         plot=figures.sampling,
         setting={"include_self": False},
         axes={"variant": SAMPLES},
-        smoke={"variant": with_fields(SAMPLES, sample=8)},
+        smoke={"variant": with_fields(SAMPLES, **SMALL)},
         paper_seeds=10,
         simulation=sample_shells,
     ),
@@ -66,7 +66,7 @@ EXPERIMENTS = (
         question="Do the proof's shells favour the core distance at every node?",
         plot=figures.exchanges,
         axes={"graph": SHELLS},
-        smoke={"graph": with_fields(SHELLS, nodes=96, labelled=48, degree=8, batch=10)},
+        smoke={"graph": with_fields(SHELLS, **SMALL)},
         paper_seeds=10,
         simulation=examine_shells,
     ),

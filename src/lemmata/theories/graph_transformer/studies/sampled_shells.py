@@ -32,4 +32,4 @@ def violations(problem: Setting, key: jax.Array, world: World) -> Float[Array, "
     prepare=prepare,
 )
 def sample_shells(problem: Setting, key: jax.Array, world: World) -> dict[str, Array]:
-    return {"violating_share": violations(problem, key, jax.tree.map(jnp.asarray, world))}
+    return {"violating_share": violations(problem, key, world)}

@@ -41,5 +41,5 @@ def sampled_ratios(problem: Setting, key: jax.Array, world: World) -> Float[Arra
 )
 def simulate_sampler(problem: Setting, key: jax.Array, world: World) -> dict[str, Array]:
     """One run, and the confusion ratios of its sampler."""
-    ratios = sampled_ratios(problem, key, jax.tree.map(jnp.asarray, world))
+    ratios = sampled_ratios(problem, key, world)
     return {**simulate.run(problem, key, world), "node_ratio": ratios}

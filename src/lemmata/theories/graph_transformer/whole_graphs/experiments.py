@@ -10,15 +10,8 @@ from lemmata.theories.graph_transformer.whole_graphs import figures
 from lemmata.theories.graph_transformer.whole_graphs.setting import GraphSetting
 from lemmata.theories.graph_transformer.whole_graphs.training import simulate
 
-TINY = {
-    **{
-        name: CHAPTER[name]
-        for name in ("neurons", "key_width", "value_width", "dimension", "batch", "steps", "record_every", "records")
-    },
-    "patterns": 5,
-    "samples": 20,
-    "test_samples": 10,
-}
+TINY = {name: size for name, size in CHAPTER.items() if name in GraphSetting.declarations()}
+TINY |= {"samples": 20, "test_samples": 10}
 
 experiment = partial(lm.experiment, kind=GraphSetting, simulation=simulate, tiny=TINY)
 
