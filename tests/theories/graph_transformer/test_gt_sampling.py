@@ -32,8 +32,7 @@ from lemmata.theories.graph_transformer.network import Parameters, tokens_of
 from lemmata.theories.graph_transformer.probes import Watched, draw_watched, full, sampled
 from lemmata.theories.graph_transformer.sampling import draw_positions, draw_tokens, order_by_distance
 from lemmata.theories.graph_transformer.setting import Setting
-from lemmata.theories.graph_transformer.studies.sampled_shells import violations
-from lemmata.theories.graph_transformer.studies.sampler import preferred_ratio, sampled_ratios
+from lemmata.theories.graph_transformer.studies.sampler import preferred_ratio, sampled_ratios, violations
 
 FAST: dict[str, Any] = {"compiler_options": {"xla_backend_optimization_level": 0}}
 NODES, MANY = 15, 20_000

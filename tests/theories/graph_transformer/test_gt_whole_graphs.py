@@ -13,7 +13,7 @@ from lemmata.lab import batches
 from lemmata.lab.precision import numerics
 from lemmata.lab.simulation import stream
 from lemmata.theories.graph_transformer.network import Parameters, Tokens, initialise, run_sampled
-from lemmata.theories.graph_transformer.whole_graphs import network
+from lemmata.theories.graph_transformer.whole_graphs import training as network
 from lemmata.theories.graph_transformer.whole_graphs.data import draw_patterns, layers, prepare
 from lemmata.theories.graph_transformer.whole_graphs.experiments import TINY
 from lemmata.theories.graph_transformer.whole_graphs.setting import NODES, GraphSetting

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from lemmata.theories.graph_transformer.experiments.presets import BLOCKS, CYCLES, SMALL, experiment, with_fields
 from lemmata.theories.graph_transformer.figures import shells as figures
-from lemmata.theories.graph_transformer.studies.sampled_shells import sample_shells
-from lemmata.theories.graph_transformer.studies.shells import examine_shells
-from lemmata.theories.graph_transformer.studies.variance import vary_masses
+from lemmata.theories.graph_transformer.studies.sampler import sample_shells
+from lemmata.theories.graph_transformer.studies.shells import examine_shells, vary_masses
 
 MASSES = {
     **{
