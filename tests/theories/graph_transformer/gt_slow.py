@@ -5,7 +5,8 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from lemmata.theories.graph_transformer.network import initialise
+from lemmata.networks.shallow import Network
+from lemmata.theories.graph_transformer.network import initialise, run_sampled
 from lemmata.theories.graph_transformer.probes import draw_watched
 from lemmata.theories.graph_transformer.setting import Setting
 from lemmata.theories.graph_transformer.training import prepare
@@ -16,6 +17,7 @@ SMALL: dict[str, Any] = {
     "output_scale": 1.5, "step_size": 0.5,
 }  # fmt: skip
 """The sizes of all tests in float64, which so share their programs."""
+FAST: dict[str, Any] = {"compiler_options": {"xla_backend_optimization_level": 0}}
 PARTS = ("W_O", "W_V", "W_K", "W_Q", "b")
 
 
@@ -101,3 +103,16 @@ def make_case(seed: int = 0, **changed: Any) -> Case:
     parameters, signs = initialise(problem, key, world.directions)
     watched = draw_watched(problem, key, world)
     return Case(setting, problem, key, world, *jax.device_get((parameters, signs, watched)))
+
+
+run = jax.jit(run_sampled, static_argnames="scores", **FAST)
+
+
+def assert_trees(actual: Any, expected: Any, tolerance: float = 1e-12) -> None:
+    for one, two in zip(jax.tree.leaves(actual), jax.tree.leaves(expected), strict=True):
+        np.testing.assert_allclose(one, two, rtol=tolerance, atol=tolerance * max(1.0, float(np.abs(two).max())))
+
+
+def conserved(network: Network) -> tuple[Any, Any]:
+    o, v, k, q = network
+    return o.T @ o - v @ v.T, q @ q.T - k @ k.T

@@ -9,8 +9,9 @@ import copy
 import numpy as np
 import pytest
 import xarray as xr
-from gt_cases import ROWS, Change
+from gt_cases import Change
 from gt_hand_made import EXPERIMENTS, world
+from gt_late_cases import ROWS
 
 import lemmata as lm
 from lemmata import FAILS, HOLDS, INCONCLUSIVE

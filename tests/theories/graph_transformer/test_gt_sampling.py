@@ -448,12 +448,3 @@ def test_a_preference_lowers_the_confusion_ratio_as_remark_2_says():
     assert abs(mean - 0.2 / (0.2 + 3 * 0.8)) < 4 * error
     assert preferred_ratio(0.2, 3.0) == pytest.approx(0.2 / 2.6)
     assert preferred_ratio(0.2, 1.0) == pytest.approx(0.2)
-
-
-def test_ratios_are_those_of_other_nodes_in_the_core_shell():
-    """With all candidates as keys the ratio of a node is k_#/D to the bit, whatever lies at distance 2."""
-    setting = Setting(nodes=60, degree=10, confusion=0.2, labelled=9, draw="all", reach=2)
-    world = jax.tree.map(jnp.asarray, prepare(setting, 0))
-    ratios = np.asarray(drawn_ratios(setting.problem(), jax.random.split(jax.random.key(0), 1), world))
-    assert np.isfinite(ratios).sum() == 36
-    np.testing.assert_allclose(ratios[np.isfinite(ratios)], 0.2, rtol=1e-6)

@@ -11,6 +11,9 @@ import numpy as np
 import lemmata as lm
 
 SEQUENCES = ("+-+-", "++--++--", "+++---+++---", "++--++--++--", "++++-+-+----", "+-+-+-+-")
+GENERATORS = ("chapter", "blocks", "cycle", "ring", "structures", "given")
+DRAWS = ("uniform", "all", "stratified", "biased", "biased_apart", "encoding")
+STOPS = ("never", "reached", "tight", "success", "trained")
 MODELS = ("gt", "no_pe", "gcn", "frozen_init")
 NEURON_ROOM = 400
 """Neurons that programs have room for; up to this width all widths share one program."""
@@ -81,16 +84,7 @@ class NetworkSetting(lm.Setting):
 class Setting(NetworkSetting):
     """Defaults: the chapter's graph with the step size of quick runs (section 7)."""
 
-    generator: str = lm.choice(
-        "chapter",
-        "where the graph comes from (2.2 - 2.5, 3.7)",
-        "chapter",
-        "blocks",
-        "cycle",
-        "ring",
-        "structures",
-        "given",
-    )
+    generator: str = lm.choice("chapter", "where the graph comes from (2.2 - 2.5, 3.7)", *GENERATORS)
     nodes: int = lm.size(1000, "N", "number of nodes")
     discriminative: float = lm.number(
         0.4, "γ_d", "fraction of nodes with a discriminative pattern", low=0, high=1, open_ends="low"
@@ -132,16 +126,7 @@ class Setting(NetworkSetting):
     )
     reach: int = lm.number(2, "", "largest distance that is sampled (near)", low=1, high=250, integer=True)
     distance: int = lm.number(1, "z", "the distance that is sampled (single)", low=1, high=250, integer=True)
-    draw: str = lm.choice(
-        "uniform",
-        "how nodes are drawn (section 4)",
-        "uniform",
-        "all",
-        "stratified",
-        "biased",
-        "biased_apart",
-        "encoding",
-    )
+    draw: str = lm.choice("uniform", "how nodes are drawn (section 4)", *DRAWS)
     sample: int = lm.size(60, "|S|", "nodes that are drawn")
     per_shell: int = lm.size(4, "", "nodes drawn from each of the distances 1 to reach (stratified)")
     extra: int = lm.size(4, "", "nodes drawn from the whole graph besides (stratified)", low=0)
@@ -165,15 +150,7 @@ class Setting(NetworkSetting):
         0, "", "test on the nodes from this place of the order on; 0: on all that are not labelled", low=0
     )
     watch: str = lm.choice("sampled", "aggregation whose loss is recorded", "sampled", "full")
-    stop: str = lm.choice(
-        "never",
-        "stop at the tolerance, at .01, at full loss below 1e-3, or when trained",
-        "never",
-        "reached",
-        "tight",
-        "success",
-        "trained",
-    )
+    stop: str = lm.choice("never", "stop at the tolerance, at .01, at full loss below 1e-3, or when trained", *STOPS)
     tolerance: float = lm.number(0.05, "", "test loss that counts as reached", low=0, open_ends="low")
     track: str = lm.choice("losses", "what is recorded besides losses", "losses", "masses", "proof")
     defect: str = lm.choice(

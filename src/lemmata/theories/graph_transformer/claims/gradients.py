@@ -61,7 +61,8 @@ def encoding_derivatives(seed: int, centred: bool = True) -> np.ndarray:
 
     Written out in NumPy, apart from the network's own code; `centred` = False leaves -F out.
     """
-    ((w_o, w_v, w_k, w_q), b, _), a, (query, keys, _, bins) = random_cases(seed)
+    cases: Any = random_cases(seed)
+    ((w_o, w_v, w_k, w_q), b, _), a, (query, keys, _, bins) = cases
     keys, bins = keys[:, 0], bins[:, 0]
     logits = np.einsum("cki,cwi,cwj,cj->ck", keys, w_k, w_q, query[:, 0]) + np.take_along_axis(b, bins, axis=1)
     alpha = np.exp(logits - logits.max(axis=1, keepdims=True))

@@ -14,7 +14,6 @@ from lemmata.theories.graph_transformer.experiments.presets import (
     experiment,
     with_fields,
 )
-from lemmata.theories.graph_transformer.figures import extensions as figures
 
 ABSOLUTE: dict[str, Any] = {
     "generator": "structures", "nodes": 480, "labelled": 240, "model": "no_pe", "shells": "whole", "sample": 80,
@@ -47,6 +46,12 @@ GAT: dict[str, dict[str, Any]] = {
     },
     f"{ZERO}, z=4": {**CYCLES[ZERO], "steps": 400, **NEXT, "distance": 4},
 }
+LEVELS = {
+    "final_loss": "p21-gat-near",
+    "final_other_loss": "p21-gat-zero-margin",
+    "final_accuracy": "p21-gat-opposite",
+}
+"""What is drawn of a GAT, with the claim whose level stands beside it."""
 
 EXPERIMENTS = (
     experiment(
@@ -82,7 +87,7 @@ EXPERIMENTS = (
         "p21-gat",
         reference="B.5.3",
         question="When does a graph attention network suffice?",
-        plot=figures.gat,
+        plot=lm.show(*LEVELS, levels=LEVELS),
         setting={"records": RECORDS},
         axes={"variant": GAT},
         smoke={"variant": with_fields(GAT, **SMALL)},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from lemmata.theories.graph_transformer.experiments.presets import APART, FRACTIONS, RECORDS, SLOW, experiment
@@ -38,39 +39,33 @@ def gcn_variants(fractions: list[float], counts: list[int]) -> dict[str, dict[st
     return variants | {f"0.4, {counts[-1]}, permuted": permuted}
 
 
+counting = partial(experiment, setting=SUCCESS, seeds=5, paper={**SLOW, "steps": 6000})
+
 EXPERIMENTS = (
-    experiment(
+    counting(
         "f33a-samples",
         reference="Figure 3.3a",
         question="How many labels are needed as γ_d varies?",
         plot=figures.samples_fraction,
-        setting=SUCCESS,
         axes={"discriminative": FRACTIONS, "labelled": COUNTS},
-        seeds=5,
         smoke={**APART, "discriminative": [0.25, 0.4], "labelled": TINY_COUNTS},
-        paper={**SLOW, "steps": 6000},
     ),
-    experiment(
+    counting(
         "f33b-samples",
         reference="Figure 3.3b",
         question="How many labels are needed as ε_S varies?",
         plot=figures.samples_confusion,
-        setting=SUCCESS,
         axes={"variant": confusion_variants(CONFUSIONS), "labelled": COUNTS},
         seeds=CONFUSION_SEEDS,
         smoke={**APART, "variant": confusion_variants([0.0, 0.2]), "labelled": TINY_COUNTS},
-        paper={**SLOW, "steps": 6000},
     ),
-    experiment(
+    counting(
         "p3-error",
         reference="(3.9)",
         question="How many labels are needed as the initial error of the values varies?",
         plot=figures.samples_error,
-        setting=SUCCESS,
         axes={"value_error": [0.0, 0.1, 0.2, 0.4], "labelled": COUNTS},
-        seeds=5,
         smoke={**APART, "value_error": [0.0, 0.4], "labelled": TINY_COUNTS},
-        paper={**SLOW, "steps": 6000},
     ),
     experiment(
         "f34-noise",
@@ -81,14 +76,13 @@ EXPERIMENTS = (
         axes={"label_noise": [0.0, 0.05, 0.1, 0.2]},
         paper={**SLOW, "steps": 6000},
     ),
-    experiment(
+    counting(
         "f36-gcn-samples",
         reference="Figure 3.6",
         question="How many labels does a GCN need that is told the core?",
         plot=figures.gcn_samples,
         setting={**SUCCESS, **GCN_CORE, "confusion": 0.2, "steps": 1000},
         axes={"variant": gcn_variants(FRACTIONS, COUNTS)},
-        seeds=5,
         smoke={**APART, "variant": gcn_variants([0.25, 0.4], TINY_COUNTS)},
         paper={**SLOW, "steps": 10000},
     ),

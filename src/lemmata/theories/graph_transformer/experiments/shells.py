@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from lemmata.theories.graph_transformer.experiments.presets import BLOCKS, CYCLES, SMALL, experiment, with_fields
 from lemmata.theories.graph_transformer.figures import shells as figures
 from lemmata.theories.graph_transformer.studies.sampler import sample_shells
@@ -26,6 +28,8 @@ SAMPLES = {
     "core, 60": {"shells": "single", "sample": 60},
 }
 
+examine = partial(experiment, simulation=examine_shells, paper_seeds=10)
+
 EXPERIMENTS = (
     experiment(
         "p17-variance",
@@ -38,15 +42,13 @@ EXPERIMENTS = (
         simulation=vary_masses,
         tiny={},
     ),
-    experiment(
+    examine(
         "p18-mass",
         reference="(B.66), (B.67)",
         question="Which share of a neighbourhood is class-relevant?",
         plot=figures.shares,
         axes={"variant": MASSES},
         smoke={"variant": with_fields(MASSES, **SMALL)},
-        paper_seeds=10,
-        simulation=examine_shells,
     ),
     experiment(
         "p19-sampling",
@@ -59,23 +61,19 @@ EXPERIMENTS = (
         paper_seeds=10,
         simulation=sample_shells,
     ),
-    experiment(
+    examine(
         "p20-shells",
         reference="(B.199), (B.200)",
         question="Do the proof's shells favour the core distance at every node?",
         plot=figures.exchanges,
         axes={"graph": SHELLS},
         smoke={"graph": with_fields(SHELLS, **SMALL)},
-        paper_seeds=10,
-        simulation=examine_shells,
     ),
-    experiment(
+    examine(
         "e5-literal-graph",
         reference="erratum 9.5",
         question="Does the printed graph satisfy Assumption 3.4.2?",
         plot=figures.literal_graph,
         axes={"intra_degree": [0, -1]},
-        paper_seeds=10,
-        simulation=examine_shells,
     ),
 )

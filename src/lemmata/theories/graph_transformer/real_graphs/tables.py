@@ -6,6 +6,7 @@ NaN to the classes of the largest of these graphs.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -83,16 +84,15 @@ def class_sizes(graph: Graph) -> np.ndarray:
     return np.bincount(graph.labels[graph.labels >= 0], minlength=graph.classes).astype(float)
 
 
+measured = partial(lm.simulation, host=True, precision="float64")
 _LABELS = {"class": tuple(str(c) for c in range(CLASSES))}
 
 
-@lm.simulation(
+@measured(
     lm.Variable("eigenvalue", ("class", "rank"), "λ", "eigenvalues of the second moment, largest first", optional=True),
     lm.Variable("leading_share", ("class",), "", "share of the three largest eigenvalues in their sum", optional=True),
     lm.Variable("class_size", ("class",), "", "nodes of the class", optional=True),
     labels=_LABELS,
-    host=True,
-    precision="float64",
 )
 def measure_spectrum(setting: RealSetting, seed: int) -> dict[str, Any]:
     """Figures B.1 to B.4: eigenvalues of every class's features (probe 9)."""
@@ -105,14 +105,12 @@ def measure_spectrum(setting: RealSetting, seed: int) -> dict[str, Any]:
     return {"eigenvalue": eigenvalue, "leading_share": padded(share), "class_size": padded(class_sizes(graph))}
 
 
-@lm.simulation(
+@measured(
     lm.Variable("computed", ("class",), "", "per cent of the class that is discriminative", optional=True),
     lm.Variable("printed", ("class",), "", "the same as the paper prints it", optional=True),
     lm.Variable("quarter", ("class",), "", "per cent at an angle below π/4", optional=True),
     lm.Variable("class_size", ("class",), "", "nodes of the class", optional=True),
     labels=_LABELS,
-    host=True,
-    precision="float64",
 )
 def measure_discriminative(setting: RealSetting, seed: int) -> dict[str, Any]:
     """Tables B.1 to B.4: how many nodes of every class are discriminative (probe 9, 9.15)."""
@@ -126,13 +124,11 @@ def measure_discriminative(setting: RealSetting, seed: int) -> dict[str, Any]:
     }
 
 
-@lm.simulation(
+@measured(
     lm.Variable("margin", ("distance",), "Δ̄(z)", "mean winning margin"),
     lm.Variable("normalised", ("distance",), "Δ̄(z)/|N_z|", "mean margin as a share of the shell", optional=True),
     lm.Variable("reached", ("distance",), "", "share of the nodes that have a node at this distance"),
     lm.Variable("distance_value", ("distance",), "z", "distance"),
-    host=True,
-    precision="float64",
 )
 def measure_margins(setting: RealSetting, seed: int) -> dict[str, Any]:
     """Figure B.5: winning margins over the distances 1 to Z - 1 (probe 1)."""
@@ -151,7 +147,7 @@ def measure_margins(setting: RealSetting, seed: int) -> dict[str, Any]:
     }
 
 
-@lm.simulation(
+@measured(
     lm.Variable(
         "computed", ("reading",), "", "per cent of nodes with a positive margin at the core distance", optional=True
     ),
@@ -160,8 +156,6 @@ def measure_margins(setting: RealSetting, seed: int) -> dict[str, Any]:
     lm.Variable("printed", (), "", "table B.5", optional=True),
     lm.Variable("nearest", ("reading",), "", "1 for the reading nearest to the printed number, else 0"),
     labels={"reading": tuple(READINGS)},
-    host=True,
-    precision="float64",
 )
 def measure_core(setting: RealSetting, seed: int) -> dict[str, Any]:
     """Table B.5: Δ_n(z_m) > 0, as a share of the nodes whose shell at z_m is not empty."""
@@ -192,12 +186,10 @@ def measure_core(setting: RealSetting, seed: int) -> dict[str, Any]:
     }
 
 
-@lm.simulation(
+@measured(
     lm.Variable("computed", ("statistic",), "", "of the graph as loaded"),
     lm.Variable("printed", ("statistic",), "", "as the paper prints it", optional=True),
     labels={"statistic": STATISTICS},
-    host=True,
-    precision="float64",
 )
 def measure_statistics(setting: RealSetting, seed: int) -> dict[str, Any]:
     """Table B.6: nodes, undirected edges, classes and features."""
@@ -209,13 +201,11 @@ def measure_statistics(setting: RealSetting, seed: int) -> dict[str, Any]:
     }
 
 
-@lm.simulation(
+@measured(
     lm.Variable("class_size", ("class",), "", "nodes of the class", optional=True),
     lm.Variable("computed", ("quantity",), "", "average class, largest gap of a class to it, and the allowed gap"),
     lm.Variable("printed", ("quantity",), "", "as the paper prints it", optional=True),
     labels={**_LABELS, "quantity": BALANCE},
-    host=True,
-    precision="float64",
 )
 def measure_balance(setting: RealSetting, seed: int) -> dict[str, Any]:
     """Table B.8: are the classes balanced up to 10 √N (probe 10)?"""

@@ -45,9 +45,13 @@ def deviate(
     problem: Setting, key: jax.Array, moments: list[Parameters], signs: Array, world: World, watched: Watched
 ) -> dict[str, Float[Array, "moment part batch"]]:
     """Mean relative deviation of batches drawn with replacement, how often it exceeds ε; that of B copies of a node."""
-    keys = jax.vmap(lambda i: jax.random.fold_in(lm.stream(key, "sampler"), i))(jnp.arange(len(moments)))
-    parameters = jax.tree.map(lambda *leaves: jnp.stack(leaves), *moments)
-    return jax.lax.map(lambda moment: deviate_now(problem, *moment, signs, world, watched), (keys, parameters))
+    sampler = lm.stream(key, "sampler")
+
+    def one(moment: tuple[Array, Parameters]) -> dict[str, Array]:
+        return deviate_now(problem, jax.random.fold_in(sampler, moment[0]), moment[1], signs, world, watched)
+
+    stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *moments)
+    return jax.lax.map(one, (jnp.arange(len(moments)), stacked))
 
 
 def deviate_now(

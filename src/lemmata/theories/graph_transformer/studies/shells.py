@@ -77,14 +77,9 @@ def examine_shells(setting: Setting, seed: int) -> dict[str, Any]:
         "relevant_share": np.float32(np.nanmean(near)),
         "least_exchange": padded(gain.min(axis=(0, 2))),
         "mean_exchange": padded(gain.mean(axis=(0, 2))),
-        "marked_share_error": padded(_known_mean(marked)),
+        "marked_share_error": padded(mean_margins(marked, marked)[1]),
         "plain_share_error": padded(plain.mean(axis=(0, 2))),
     }
-
-
-def _known_mean(values: np.ndarray) -> np.ndarray:
-    known = np.isfinite(values)
-    return np.where(known, values, 0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
 
 
 REDRAWS = 200
