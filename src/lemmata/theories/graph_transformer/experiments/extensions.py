@@ -87,7 +87,7 @@ EXPERIMENTS = (
         "p21-gat",
         reference="B.5.3",
         question="When does a graph attention network suffice?",
-        plot=lm.show(*LEVELS, levels=LEVELS),
+        plot=lm.show(*LEVELS, "final_other_accuracy", levels=LEVELS),
         setting={"records": RECORDS},
         axes={"variant": GAT},
         smoke={"variant": with_fields(GAT, **SMALL)},
