@@ -1,14 +1,16 @@
-"""The rows of `gt_cases` for the claims from P9 on and for the figures."""
+"""The rows of `gt_cases` for the claims from P9 on and for the figures; `ROWS` here has all."""
 
 from typing import Any
 
 import gt_hand_made as made
 import numpy as np
 import xarray as xr
-from gt_cases import Change, at, clear, edge, every, instead, place, row, single
+from gt_cases import ROWS, Change, at, clear, edge, every, instead, place, row, single
 from gt_hand_made import FRACTIONS, inf, nan, one_seed, seeds
 
 from lemmata.lab.claims import FAILS, HOLDS, INCONCLUSIVE
+
+__all__ = ["ROWS"]
 
 # P9: b has .2 below zero at all bins but the one that leads
 

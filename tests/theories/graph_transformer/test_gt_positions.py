@@ -17,9 +17,8 @@ from lemmata.datasets.graphs.graph import Graph, make_graph
 from lemmata.lab.precision import numerics
 from lemmata.theories.graph_transformer.data import prepare
 from lemmata.theories.graph_transformer.graphs.positions import encode
-from lemmata.theories.graph_transformer.network import (
-    initialise,
-)
+from lemmata.theories.graph_transformer.network import initialise
+from lemmata.theories.graph_transformer.setting import Setting
 
 
 @pytest.fixture(autouse=True)

@@ -32,7 +32,7 @@ from lemmata.theories.graph_transformer.network import Parameters, tokens_of
 from lemmata.theories.graph_transformer.probes import Watched, draw_watched, full, sampled
 from lemmata.theories.graph_transformer.sampling import SAMPLER, draw_positions, draw_tokens, order_by_distance
 from lemmata.theories.graph_transformer.setting import Setting
-from lemmata.theories.graph_transformer.studies.sampler import preferred_ratio, sampled_ratios, violations
+from lemmata.theories.graph_transformer.studies.sampler import violations
 
 FAST: dict[str, Any] = {"compiler_options": {"xla_backend_optimization_level": 0}}
 NODES, MANY = 15, 20_000
@@ -423,36 +423,3 @@ def test_full_evaluation_is_that_of_a_sample_of_all_candidates(changes, scores):
     expected = np.zeros((NODES, NODES))
     np.put_along_axis(expected, np.asarray(keys), np.asarray(weight), axis=1)
     assert ((np.asarray(attention) > 0) == (expected > 0)).all()
-
-
-# The confusion ratio (8.8, Remark 2)
-
-
-drawn_ratios = jax.jit(jax.vmap(sampled_ratios, in_axes=(None, 0, None)), **FAST)
-
-
-def mean_ratio(seeds: int, **changes: Any) -> tuple[float, float]:
-    """The mean ratio over nodes and draws, and its standard error."""
-    setting = Setting(**{"nodes": 250, "degree": 20, "confusion": 0.2, "labelled": 9, "sample": 12, **changes})
-    world = jax.tree.map(jnp.asarray, prepare(setting, 0))
-    assert int(world.core) == 1
-    ratios = drawn_ratios(
-        setting.problem().only((*SAMPLER, "bin_room")), jax.random.split(jax.random.key(1), seeds), world
-    )
-    known = np.asarray(ratios)[np.isfinite(ratios)]
-    return float(known.mean()), float(known.std() / math.sqrt(known.size))
-
-
-@pytest.mark.parametrize("shells", ["near", "core"])
-def test_uniform_sampling_leaves_the_confusion_ratio_what_it_is(shells):
-    mean, error = mean_ratio(60, shells=shells)
-    assert error < 0.005
-    assert abs(mean - 0.2) < 4 * error
-
-
-def test_a_preference_lowers_the_confusion_ratio_as_remark_2_says():
-    mean, error = mean_ratio(60, draw="biased", preference=3.0)
-    assert error < 0.005
-    assert abs(mean - 0.2 / (0.2 + 3 * 0.8)) < 4 * error
-    assert preferred_ratio(0.2, 3.0) == pytest.approx(0.2 / 2.6)
-    assert preferred_ratio(0.2, 1.0) == pytest.approx(0.2)

@@ -7,14 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from types import ModuleType
-from typing import TYPE_CHECKING
 
 import lemmata as lm
 from lemmata.theories.graph_transformer.graphs import blocks, chapter, cycle, given, ring, structures
 from lemmata.theories.graph_transformer.graphs.drawn import Drawn
-
-if TYPE_CHECKING:
-    from lemmata.theories.graph_transformer.setting import Setting
+from lemmata.theories.graph_transformer.setting import Setting
 
 GENERATORS: dict[str, ModuleType] = {
     "chapter": chapter,
