@@ -22,11 +22,14 @@ from lemmata.theories.graph_transformer.setting import Setting
 
 LOSS = hinge()
 """All reported losses have margin 1, whatever the training loss."""
-GROUPS = ("discriminative", "other", "all")
-ERRORS = ("sigma", "delta")
-"""The error in the exponent of the theoretical masses: σ in the paper, δ for keys and queries (9.28)."""
-NEURONS = ("W", "U", "wrong W", "wrong U")
-"""Lucky neurons, and those of the other output sign that are active on the same nodes."""
+LABELS = {
+    "group": ("discriminative", "other", "all"),
+    "error": ("sigma", "delta"),
+    "crowd": ("W", "U", "wrong W", "wrong U"),
+    "label": ("+1", "-1"),
+}
+"""`error`: that in the exponent of the theoretical masses, σ in the paper, δ for keys and queries (9.28); `crowd`: lucky
+neurons, and those of the other output sign that are active on the same nodes."""
 
 
 class Watched(NamedTuple):

@@ -132,12 +132,17 @@ def finish(
         **{f"final_{name}": on_sample[name] for name in FINAL},
         **{f"full_{name}": on_all[name] for name in FINAL},
         "flipped": jnp.sum(watched.tested * (label != clean)) / jnp.sum(watched.tested),
-        "margin_quantile": jnp.nanquantile(margins, jnp.asarray([0.05, 0.25, 0.5, 0.75, 0.95])),
+        "margin_quantile": jnp.nanquantile(margins, jnp.asarray(QUANTILES)),
     }
 
 
-FINAL = ("loss", "other_loss", "accuracy", "other_accuracy")
-QUANTILES = ("0.05", "0.25", "0.5", "0.75", "0.95")
+FINAL = {
+    "loss": "hinge loss",
+    "other_loss": "hinge loss on nodes that are not discriminative",
+    "accuracy": "accuracy",
+    "other_accuracy": "accuracy on nodes that are not discriminative",
+}
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
 def train_network(problem: Setting, key: jax.Array, world: World) -> tuple[Parameters, Array, probes.Watched, lm.Run]:
@@ -170,12 +175,7 @@ PASSAGES = (
 ENDS = tuple(
     lm.Variable(f"{how}_{name}", (), "", f"{what} at the end, {words}", True)
     for how, words in (("final", "sampled"), ("full", "all candidates as keys"))
-    for name, what in (
-        ("loss", "hinge loss"),
-        ("other_loss", "hinge loss on nodes that are not discriminative"),
-        ("accuracy", "accuracy"),
-        ("other_accuracy", "accuracy on nodes that are not discriminative"),
-    )
+    for name, what in FINAL.items()
 )
 FACTS = (
     lm.Variable("flipped", (), "ε̂_0", "share of test nodes whose label is flipped", True),
@@ -224,13 +224,7 @@ PROOF = (
 )
 
 
-LABELS = {
-    "group": probes.GROUPS,
-    "error": probes.ERRORS,
-    "crowd": probes.NEURONS,
-    "label": ("+1", "-1"),
-    "quantile": QUANTILES,
-}
+LABELS = {**probes.LABELS, "quantile": tuple(map(str, QUANTILES))}
 
 
 @lm.simulation(*lm.RUN, *PATH, *MASSES, *PROOF, *PASSAGES, *ENDS, *FACTS, labels=LABELS, prepare=prepare)

@@ -116,52 +116,45 @@ def samplers_axis(distances: Iterable[int]) -> dict[str, dict[str, Any]]:
 
 
 experiment = partial(lm.experiment, kind=DeepSetting, simulation=simulate, tiny=TINY, paper_seeds=5)
+by_distance, by_budget = partial(experiment, plot=distances, seeds=2), partial(experiment, plot=budgets, seeds=3)
 _GRAPHS = ["cora", "pubmed", "actor"]
 _SHARES = (0.2, 0.4, 0.6, 0.8)
 _TINY_DISTANCES = samplers_axis((1, 3))
 
 EXPERIMENTS = (
-    experiment(
+    by_distance(
         "f38-distances",
         reference="Figure 3.8",
         question="Does b_z of a deep graph transformer follow the accuracy of keys at distance z only?",
-        plot=distances,
         setting={"steps": 40},
         axes={"graph": ["cora"], "variant": samplers_axis((1, 2, 3, 4, 6, 8, 12, 16, 19))},
-        seeds=2,
         smoke={"graph": ["standin"], "variant": _TINY_DISTANCES},
         paper={"steps": 200, "graph": _GRAPHS, "variant": samplers_axis(range(1, 21))},
     ),
-    experiment(
+    by_budget(
         "f39-budgets",
         reference="Figure 3.9",
         question="Does a deep graph transformer with encoding beat one without, and a GCN, at every number of labels?",
-        plot=budgets,
         setting={"steps": 40},
         axes={"graph": ["cora"], "budget": budgets_axis((0.2,)), "variant": VARIANTS},
-        seeds=3,
         smoke={"graph": ["standin"]},
         paper={"steps": 200, "graph": _GRAPHS, "budget": budgets_axis(_SHARES)},
     ),
-    experiment(
+    by_distance(
         "b7-distances",
         reference="Figure B.7",
         question="The question of f38-distances on Ogbn-Arxiv, read from $LEMMATA_DATA/graphs.",
-        plot=distances,
         setting={"steps": 40, "bins": 5},
         axes={"graph": ["arxiv"], "variant": samplers_axis(range(1, 6))},
-        seeds=2,
         smoke={"variant": _TINY_DISTANCES},
         paper={"steps": 200},
     ),
-    experiment(
+    by_budget(
         "b8-budgets",
         reference="Figure B.8",
         question="The question of f39-budgets on Ogbn-Arxiv, read from $LEMMATA_DATA/graphs.",
-        plot=budgets,
         setting={"steps": 40, "bins": 5},
         axes={"graph": ["arxiv"], "budget": budgets_axis((0.2,)), "variant": VARIANTS},
-        seeds=3,
         paper={"steps": 200, "budget": budgets_axis(_SHARES)},
     ),
 )

@@ -9,6 +9,8 @@ from lemmata.theories.graph_transformer.experiments.presets import (
     APART,
     BLOCKS,
     FRACTIONS,
+    GCN_CORE,
+    NEXT,
     RECORDS,
     SLOW,
     TINY,
@@ -43,9 +45,6 @@ SAMPLERS = {
     "beta=10, apart": {"preference": 10.0, "draw": "biased_apart"},
 }
 REACHED: dict[str, Any] = {"labelled": 800, "test_from": 800, "steps": 500, "stop": "tight", "records": 51}
-NEXT = {"shells": "single", "distance": 1}
-"""The core of a planted block graph in the sense of its proof: distance 1 (P18)."""
-GCN_CORE = {"model": "gcn", "shells": "core"}
 
 EXPERIMENTS = (
     experiment(

@@ -43,6 +43,10 @@ BLOCKS = {
 """G2 with its training defaults (2.3)."""
 CYCLES = {"+-+-": cycle("+-+-", 120), "++--++--": cycle("++--++--"), "+++---+++---": cycle("+++---+++---")}
 
+NEXT = {"shells": "single", "distance": 1}
+"""The core of a planted block graph in the sense of its proof: distance 1 (P18); all that a GAT attends to."""
+GCN_CORE = {"model": "gcn", "shells": "core"}
+
 
 experiment = partial(lm.experiment, kind=Setting, simulation=simulate, tiny=TINY, seeds=3)
 """Three seeds at `quick` unless said."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from lemmata.theories.graph_transformer.experiments.presets import APART, FRACTIONS, RECORDS, SLOW, experiment
+from lemmata.theories.graph_transformer.experiments.presets import APART, FRACTIONS, GCN_CORE, RECORDS, SLOW, experiment
 from lemmata.theories.graph_transformer.figures import samples as figures
 
 COUNTS = [10, 20, 40, 80, 160, 320, 640]
@@ -17,7 +17,6 @@ PERMUTED = 0.2
 """Up to this ε_S figure 3.3b has cells with permuted training labels, which its controls read."""
 SUCCESS: dict[str, Any] = {"watch": "full", "stop": "success", "test_from": 640, "records": 101, "test_draws": 1}
 TINY_COUNTS = [10, 40]
-GCN_CORE = {"model": "gcn", "shells": "core"}
 
 
 def confusion_variants(confusions: list[float]) -> dict[str, dict[str, Any]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 
 import xarray as xr
 from matplotlib.figure import Figure
@@ -55,11 +54,12 @@ VARIANTS = {
     "permuted": {"loss": "coordinates", "defect": "distances"},
 }
 
-experiment = partial(lm.experiment, kind=FourSetting, simulation=simulate, tiny=TINY)
-
 EXPERIMENTS = (
-    experiment(
+    lm.experiment(
         "p21-four",
+        kind=FourSetting,
+        simulation=simulate,
+        tiny=TINY,
         reference="(B.225) - (B.232)",
         question="Can two networks learn four classes with two core distances?",
         plot=four_classes,

@@ -13,14 +13,8 @@ from lemmata.theories.graph_transformer.graphs import blocks, chapter, cycle, gi
 from lemmata.theories.graph_transformer.graphs.drawn import Drawn
 from lemmata.theories.graph_transformer.setting import Setting
 
-GENERATORS: dict[str, ModuleType] = {
-    "chapter": chapter,
-    "blocks": blocks,
-    "cycle": cycle,
-    "ring": ring,
-    "structures": structures,
-    "given": given,
-}
+MODULES: tuple[ModuleType, ...] = (chapter, blocks, cycle, ring, structures, given)
+GENERATORS = {module.__name__.rpartition(".")[2]: module for module in MODULES}
 
 
 def refusals(setting: Setting) -> Iterator[str]:
