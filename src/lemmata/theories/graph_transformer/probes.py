@@ -28,8 +28,8 @@ LABELS = {
     "crowd": ("W", "U", "wrong W", "wrong U"),
     "label": ("+1", "-1"),
 }
-"""`error`: that in the exponent of the theoretical masses, σ in the paper, δ for keys and queries (9.28); `crowd`: lucky
-neurons, and those of the other output sign that are active on the same nodes."""
+"""`error`: that in the exponent of the theoretical masses, σ in the paper, δ for keys and queries (9.28). `crowd`:
+lucky neurons, and those of the other output sign that are active on the same nodes."""
 
 
 class Watched(NamedTuple):
