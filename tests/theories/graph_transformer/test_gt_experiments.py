@@ -1,5 +1,6 @@
 """The experiments: their sizes are those of the register, simulations run, and what they leave can be judged."""
 
+import functools
 import math
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -9,6 +10,7 @@ import pytest
 import xarray as xr
 
 from lemmata.lab.grid import Grid, make_grid
+from lemmata.lab.runner import Options, run
 from lemmata.theories import graph_transformer
 from lemmata.theories.graph_transformer import experiments, four_classes, hand_made, whole_graphs
 from lemmata.theories.graph_transformer.data import prepare
@@ -304,10 +306,11 @@ def test_the_experiments_that_claims_read_cover_every_simulation() -> None:
     assert {EXPERIMENTS[name].simulation.name for name in RUN} == {one.name for one in simulations}
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def found(smoke: Any) -> Callable[[str], xr.Dataset]:
     """The data of an experiment at smoke size."""
-    return smoke("graph_transformer").data
+    made = smoke("graph_transformer")
+    return functools.cache(lambda name: run(made.theory, name, Options("smoke", out=made.folder)).data.load())
 
 
 @pytest.mark.parametrize("name", RUN)
