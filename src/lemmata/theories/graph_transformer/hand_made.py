@@ -1,4 +1,4 @@
-"""The drawing of a winning margin (Figure 3.2): a node, the nodes at distance 1 and 2, and their margins."""
+"""The drawing of a winning margin (Figure 3.2): one node with five neighbours at distance 1 and more at distance 2."""
 
 from __future__ import annotations
 
@@ -10,8 +10,35 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle
 
+import lemmata as lm
 from lemmata import figures as draw
-from lemmata.theories.graph_transformer.hand_made.data import EDGES, PATTERN
+from lemmata.datasets.graphs.distances import distance_blocks
+from lemmata.datasets.graphs.graph import make_graph
+from lemmata.theories.graph_transformer.margins import count_shells, winning_margins
+
+
+class HandSetting(lm.Setting):
+    """The hand-made graph; its node's label is +1, or -1 for the control."""
+
+    label: int = lm.choice(1, "label of the node", 1, -1, symbol="y_n")
+
+
+PATTERN = np.array([2, 0, 1, 1, 1, 0, 0, 0, 0, 1])
+"""Patterns from 0: the node, at distance 1 one μ_1 and three μ_2, at distance 2 four μ_1 and one μ_2."""
+EDGES = np.array([[0, 1], [0, 2], [0, 3], [0, 4], [1, 5], [2, 6], [3, 7], [4, 8], [4, 9]])
+
+
+@lm.simulation(
+    lm.Variable("margin", ("distance",), "Δ_n(z)", "winning margin of the node at distances 0, 1, 2"), host=True
+)
+def count_margins(setting: HandSetting, seed: int) -> dict[str, Any]:
+    """Δ_n(z) by breadth-first search and counting."""
+    classes = np.full(len(PATTERN), (1 - setting.label) // 2)
+    graph = make_graph(EDGES, None, classes, "hand-made graph")
+    group = np.where(PATTERN < 2, PATTERN, -1)
+    shells = count_shells(distance_blocks(graph, 3, np.array([0])), group, 2, 3)
+    return {"margin": winning_margins(shells, classes)[0][0, :3].astype(np.float32)}
+
 
 KINDS = {
     r"pattern $\mu_1$ (label $+1$)": draw.BLUE,
@@ -73,3 +100,39 @@ def _draw(ax: Axes, label: int, margin: np.ndarray) -> None:
 
 def _whole(value: float) -> str:
     return f"{value:.0f}".replace("-", "−") if np.isfinite(value) else "none"
+
+
+@lm.evidence("f32-margins")
+def drawn_margins(data: xr.Dataset, label: int = 1) -> dict[str, Any]:
+    """Δ_n(1) and Δ_n(2) of the node."""
+    return {"measured": lm.cells(data, label=label).margin.isel(distance=[1, 2]), "predicted": [-2.0, 3.0]}
+
+
+CLAIMS = (
+    lm.Claim(
+        "f32-margins",
+        "Figure 3.2",
+        "identity",
+        "The node of Figure 3.2 has winning margins -2 at distance 1 and 3 at distance 2.",
+        drawn_margins(),
+        lm.equal(0.0),
+        lm.Control("y = -1", label=-1),
+        source="figure",
+    ),
+)
+
+
+EXPERIMENTS = (
+    lm.experiment(
+        "f32-margins",
+        kind=HandSetting,
+        simulation=count_margins,
+        tiny={},
+        reference="Figure 3.2",
+        question="What is a winning margin?",
+        plot=hand_margins,
+        axes={"label": [1, -1]},
+        seeds=1,
+        paper_seeds=1,
+    ),
+)
