@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from command import Lemmata
     from smoke import Smoke
 
 os.environ["XLA_FLAGS"] = (  # for programs outside pieces: see lemmata.lab.programs.FAST
@@ -67,6 +68,25 @@ def _few_programs(request: pytest.FixtureRequest) -> None:
         _group = group_of(request.path)
         jax.clear_caches()
         gc.collect()
+
+
+@pytest.fixture
+def lemmata(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Lemmata:
+    """The command, in this process."""
+    from command import Result
+
+    from lemmata import cli
+
+    def call(*arguments: str) -> Result:
+        capsys.readouterr()
+        monkeypatch.setattr("sys.argv", ["lemmata", *arguments])
+        with pytest.raises(SystemExit) as left:
+            cli.main()
+        said = capsys.readouterr()
+        assert isinstance(left.value.code, int)
+        return Result(left.value.code, said.out, said.err)
+
+    return call
 
 
 @pytest.fixture
