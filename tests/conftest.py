@@ -32,11 +32,15 @@ CACHE = os.environ.setdefault("LEMMATA_CACHE", str(Path.home() / ".cache" / "lem
 THEORIES = Path(__file__).parent / "theories"
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     from lemmata.lab import programs
 
     programs.USUAL = "fast"
     programs.keep_programs(CACHE)
+
+    from costs import Costs
+
+    config.pluginmanager.register(Costs())
 
 
 def group_of(path: Path) -> str:
@@ -60,12 +64,14 @@ def _no_stray_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 _group = ""
 
 
-@pytest.fixture(autouse=True, scope="module")
-def _few_programs(request: pytest.FixtureRequest) -> None:
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
     """Compiled programs are dropped after each group: each holds memory mappings, of which a process has 65530."""
     global _group
-    if _group != group_of(request.path):
-        _group = group_of(request.path)
+    marker = item.get_closest_marker("xdist_group")
+    assert marker
+    if _group != marker.args[0]:
+        _group = marker.args[0]
         jax.clear_caches()
         gc.collect()
 

@@ -12,10 +12,11 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import psutil
+from command import Result
 
 from lemmata.lab.registry import load
 from lemmata.lab.runner import Options, Outcome, run
@@ -102,16 +103,6 @@ MAIN = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler);
 DATA = Path("out/toy/e1-toy/data.zarr")
 LIMIT = 180
 """Seconds after which something hangs."""
-
-
-class Result(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-    @property
-    def sentences(self) -> list[str]:
-        return self.err.strip().splitlines()
 
 
 def start(engine: str = "local", *more: str, out: Path | str = "out", **options: Any) -> subprocess.Popen[str]:
