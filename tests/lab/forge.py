@@ -22,7 +22,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-PRELOADED = ("lemmata.cli", "lemmata.lab.verify", "matplotlib.figure", "matplotlib.backends.backend_agg", "cloudpickle")
+PRELOADED = (
+    "lemmata.cli", "lemmata.lab.verify", "matplotlib.figure", "matplotlib.backends.backend_agg", "cloudpickle",
+    "distributed",
+)  # fmt: skip
 
 
 def serve() -> None:

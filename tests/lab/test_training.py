@@ -12,9 +12,10 @@ import numpy as np
 import optax
 import pytest
 
+from lemmata.lab import training
 from lemmata.lab.batches import Batches, epochs, full
 from lemmata.lab.precision import numerics
-from lemmata.lab.training import Run, descent, loop, record_steps
+from lemmata.lab.training import Run, descent, record_steps
 
 STEPS, RATE = 12, 0.1
 SAMPLES, CAPACITY = 6, 8
@@ -24,6 +25,11 @@ SAMPLES, CAPACITY = 6, 8
 def _double() -> Iterator[None]:
     with numerics("float64"):
         yield
+
+
+def loop(step: Any, state: Any, probe: Any, at: jax.Array, **options: Any) -> Run:
+    """The loop inside one program, as a piece has it."""
+    return jax.jit(lambda state, at: training.loop(step, state, probe, at, **options))(state, at)
 
 
 def regression() -> tuple[np.ndarray, np.ndarray]:
