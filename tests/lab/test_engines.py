@@ -82,6 +82,14 @@ if __name__ == "__main__":
 """
 
 
+@pytest.fixture(autouse=True)
+def _no_default_scheduler() -> Iterator[None]:
+    """A Dask client that found no scheduler stays the default one of this process."""
+    yield
+    if "dask" in sys.modules:
+        sys.modules["dask"].config.config.pop("scheduler", None)
+
+
 @pytest.fixture
 def toy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     monkeypatch.setenv("TRACES", str(tmp_path / "traces"))
