@@ -27,7 +27,7 @@ def each_theory(*chosen: str) -> list[Any]:
     return [pytest.param(name, marks=pytest.mark.xdist_group(name)) for name in chosen or THEORIES]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Smoke:
     """`rows` of all claims in order, `page` and data in `folder`, `count` of compiled programs by piece."""
 
