@@ -34,7 +34,7 @@ from lemmata.theories.exp_regression.studies.vacuity import calculate
 from lemmata.theories.exp_regression.training import simulate
 
 TINY = {
-    "samples": 3,
+    "samples": 2,
     "dimension": 4,
     "neurons": 64,
     "neuron_room": 64,
@@ -170,7 +170,7 @@ EXPERIMENTS = (
         },
         seeds=10,
         smoke={
-            "problem": {f"n={n}, d=4": {"samples": n, "dimension": 4} for n in (2, 3)},
+            "problem": {f"n={n}, d=4": {"samples": n} for n in (1, 2)},
             "neurons": [16, 64],
             "init": {init: {"init": init} for init in INITS},
         },
@@ -229,7 +229,7 @@ EXPERIMENTS = (
         setting={**FRONTIER, "dimension": 20},
         axes={"samples": [5, 10, 20], "variant": widths(512)},
         seeds=20,
-        smoke={"samples": [2, 3], "variant": widths(64), "steps": 100},
+        smoke={"samples": [1, 2], "variant": widths(64), "steps": 100, "track": "bounds"},
     ),
     experiment(
         "x4-frontier-lambda",
@@ -239,7 +239,7 @@ EXPERIMENTS = (
         setting={**FRONTIER, "samples": 8, "dimension": 10, "data_law": "clustered"},
         axes={"pair_angle": [1.0, 0.5, 0.25], "variant": widths(512)},
         seeds=20,
-        smoke={"variant": widths(64), "samples": 2, "steps": 100},
+        smoke={"variant": widths(64), "steps": 100, "track": "bounds"},
     ),
     experiment(
         "x6-stability",
@@ -262,7 +262,7 @@ EXPERIMENTS = (
             "step_constant": [round(float(c), 2) for c in np.arange(0.4, 6.01, 0.4)],
         },
         seeds=10,
-        smoke={"neurons": [16, 64], "step_constant": [0.5, 2.5, 8.0]},
+        smoke={"neurons": [16, 64], "step_constant": [0.5, 2.5, 8.0], "track": "bounds"},
     ),
     experiment(
         "x7-activations",
@@ -275,6 +275,7 @@ EXPERIMENTS = (
             "activation": ACTIVATIONS,
         },
         seeds=5,
+        smoke={"activation": {a: {"activation": a, "track": "bounds" if a == "exp" else "loss"} for a in ACTIVATIONS}},
     ),
     experiment(
         "x8-vacuity",
@@ -309,12 +310,7 @@ EXPERIMENTS = (
         },
         axes={"problem": {"n=2, σ=0.05": explicit(2, 0.05), "n=1, σ=0.2": explicit(1, 0.2)}},
         seeds=5,
-        smoke={
-            "problem": {
-                "n=2, σ=0.05": {"samples": 2, "weight_scale": 0.05},
-                "n=1, σ=0.2": {"samples": 1, "weight_scale": 0.2},
-            }
-        },
+        smoke={"problem": {f"n={n}, σ={s}": {"samples": n, "weight_scale": s} for n, s in ((2, 0.05), (1, 0.2))}},
     ),
     experiment(
         "q21-flow",
@@ -324,6 +320,6 @@ EXPERIMENTS = (
         setting={"dimension": 5, "neurons": 40, "stop": "never", "compare": "flow"},
         axes={"variant": flows(0.1, 0.01, 0.001)},
         seeds=5,
-        smoke={"variant": flows(0.1, 0.01)},
+        smoke={"variant": flows(0.1, 0.01), "track": "bounds"},
     ),
 )

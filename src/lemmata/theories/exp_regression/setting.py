@@ -12,6 +12,10 @@ from lemmata.networks.activations import ACTIVATIONS
 
 DATA_LAWS = ("sphere", "ball", "orthonormal", "random_labels", "teacher", "clustered", "given")
 PROJECTION_SOURCES = ("paper", "union", "empirical")
+STEPS = ("practical", "theory", "given")
+SHIFTS = ("random", "point", "pair")
+FLOOR = 1e-20
+"""Below this ‖e‖² there is only rounding."""
 LEAST_ROOM = 1024
 """Narrower networks share one program: compiling another takes longer than the neurons that are not used."""
 ROUNDING = 1e-12
@@ -67,9 +71,7 @@ class Setting(lm.Setting):
     init: str = lm.choice(
         "coupled", "initial weights: pairs of opposite sign, independent, or given", "coupled", "independent", "given"
     )
-    step: str = lm.choice(
-        "practical", "step size: c/(κ² m λ_max), the paper's, or given", "practical", "theory", "given"
-    )
+    step: str = lm.choice("practical", "step size: c/(κ² m λ_max), the paper's, or given", *STEPS)
     projection_source: str = lm.choice(
         "paper", "where the B of the paper's step size comes from", *PROJECTION_SOURCES, symbol="B"
     )
@@ -86,7 +88,7 @@ class Setting(lm.Setting):
         "nothing", "compare with separate runs of the points, or with gradient flow of the first one",
         "nothing", "separate", "flow",
     )  # fmt: skip
-    shift: str = lm.choice("random", "direction of the perturbation (q6)", "random", "point", "pair")
+    shift: str = lm.choice("random", "direction of the perturbation (q6)", *SHIFTS)
 
     inputs: Any = lm.array("x", "points for data_law=given (n x d)")
     targets: Any = lm.array("y", "targets for data_law=given (n)")
@@ -97,6 +99,26 @@ class Setting(lm.Setting):
     def output_scale(self) -> float:
         """κ."""
         return 1.0 if self.scale == "one" else self.neurons**-0.5
+
+    @lm.derived
+    def rules(self) -> dict[str, int]:
+        """Choices that compiled code selects by number, so that they share its programs."""
+        return {
+            "step": STEPS.index(self.step),
+            "projection_source": PROJECTION_SOURCES.index(self.projection_source),
+            "predicted": int(self.horizon == "predicted"),
+            "shift": SHIFTS.index(self.shift),
+        }
+
+    @lm.derived
+    def wanted_square(self) -> float:
+        """The ‖e‖² at which a run stops; -1: never."""
+        return {"tolerance": self.tolerance, "rounding": FLOOR, "never": -1.0}[self.stop]
+
+    @lm.derived
+    def pair_factor(self) -> float:
+        """x_2 / x_1 where the second point is tied to the first; 0: it is not."""
+        return {"none": 0.0, "parallel": self.pair_ratio, "antipodal": -1.0}[self.pair]
 
     @lm.derived
     def given_inputs(self) -> np.ndarray | None:

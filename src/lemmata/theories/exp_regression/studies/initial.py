@@ -14,7 +14,7 @@ from lemmata.theories.exp_regression.network import initialise, kernel, largest_
 from lemmata.theories.exp_regression.setting import Setting
 
 
-@lm.piece("activation", "init", "capacity", "data_law", "samples", "dimension", "pair", "teacher_neurons", once=True)
+@lm.piece("activation", "init", "capacity", "data_law", "samples", "dimension", "teacher_neurons", once=True)
 def measure(problem: Setting, key: jax.Array) -> dict[str, Array]:
     """Kernel, projections and outputs of a random network beside their infinite-width values.
 
