@@ -15,38 +15,29 @@ import pytest
 from lemmata.lab.ensemble import CPU, GPU, simulate_runs
 from lemmata.lab.errors import UserError
 from lemmata.lab.precision import numerics
-from lemmata.lab.runner import Options, run
 from lemmata.lab.simulation import stream
 from lemmata.lab.training import Run, record_steps
-from lemmata.networks.kernels import spectrum
-from lemmata.theories import exp_regression
+from lemmata.networks.kernels import Spectrum
 from lemmata.theories.exp_regression.constants import Constants, find_constants
 from lemmata.theories.exp_regression.data import draw
 from lemmata.theories.exp_regression.decomposition import take_step
+from lemmata.theories.exp_regression.experiments import TINY
 from lemmata.theories.exp_regression.network import initialise
 from lemmata.theories.exp_regression.probes import JUDGED, NONE, keep_ratio, linear_square, read_extreme
 from lemmata.theories.exp_regression.setting import Setting
 from lemmata.theories.exp_regression.training import fit, simulate, train
 
-SMALL = Setting(
-    samples=3,
-    dimension=4,
-    neurons=16,
-    neuron_room=20,
-    steps=40,
-    records=8,
-    stop="never",
-    track="bounds",
-    least_target=0.2,
-)
-FIRST, SECOND = slice(0, 8), slice(10, 18)
-"""Where the first and the second members of its pairs are kept; the room for four neurons is not used."""
+SIZES = {name: TINY[name] for name in ("samples", "dimension", "neuron_room", "records")}
+SMALL = Setting(**SIZES, neurons=16, steps=40, stop="never", track="bounds", least_target=0.2)
+"""Of the sizes of smoke, whose programs it shares."""
+FIRST, SECOND = slice(0, 8), slice(32, 40)
+"""Where the first and the second members of its pairs are kept; the rest of the room is not used."""
 TWO_POINTS = Setting(
     data_law="given", inputs=[[1, 0], [0.6, 0.8]], targets=[0.5, -0.25], samples=2, dimension=2,
     init="given", weights=[[0.5, 0], [0.5, 0], [0, -1], [0, -1]], output_signs=[1, -1, -1, 1], neurons=4, neuron_room=4,
     step="given", step_size=0.01, steps=100, records=101, stop="never", track="points",
 )  # fmt: skip
-STOPPING = SMALL.replace(track="loss", stop="tolerance", steps=400, step_constant=1.0)
+STOPPING = SMALL.replace(stop="tolerance", steps=400, step_constant=1.0)
 
 
 @functools.cache
@@ -149,7 +140,7 @@ def two_point_terms(eta: float) -> Any:
         problem = TWO_POINTS.problem()
         data = draw(problem, jax.random.key(0))
         weights, head = initialise(problem, jax.random.key(0))
-        return jax.device_get(take_step(weights, head, data.x, data.y, eta))
+        return jax.device_get(jax.jit(take_step)(weights, head, data.x, data.y, jnp.asarray(eta))[0])
 
 
 def test_the_three_terms_of_the_first_step_are_as_specified():
@@ -174,7 +165,8 @@ def test_the_linearised_error_is_that_of_explicit_matrix_powers():
         assert found["linear_square"][t] == pytest.approx(e @ e, rel=1e-12)
         np.testing.assert_allclose(found["linear_mode_residual"][t] ** 2 @ np.ones(2), e @ e, rtol=1e-12)
     with numerics("float64"):
-        direct = linear_square(spectrum(jnp.asarray(H)), jnp.asarray(0.04), jnp.asarray(-y), jnp.asarray(7))
+        start = Spectrum(*np.linalg.eigh(H))
+        direct = jax.jit(linear_square)(start, np.asarray(0.04), -y, np.asarray(7))
     e = np.linalg.matrix_power(np.eye(2) - 0.04 * H, 7) @ -y
     assert float(direct) == pytest.approx(e @ e, rel=1e-12)
     np.testing.assert_allclose(found["mode_value"], np.linalg.eigvalsh(H), rtol=1e-12)
@@ -217,7 +209,7 @@ def test_with_a_coupled_start_the_opposite_targets_exchange_the_members_of_every
 RUNS = {
     "coupled": SMALL,
     "independent": SMALL.replace(init="independent", step_constant=0.3),
-    "catapult": SMALL.replace(step_constant=2.4),
+    "catapult": SMALL.replace(step_constant=2.2),
     "scaled": SMALL.replace(scale="inv_sqrt_m"),
     "short steps": SMALL.replace(step_constant=0.02),
     "rounding": SMALL.replace(step_constant=1.0, steps=1500),
@@ -395,15 +387,15 @@ def test_the_asymmetric_kernel_is_bounded_with_two_random_masks_at_the_final_wei
     with numerics("float64"):
         keys = jax.random.split(stream(jax.random.key(SEED), "test"))
         masks = [
-            np.asarray(jax.random.uniform(keys[0], (3, 20), minval=-1)),
-            np.asarray(jax.random.rademacher(keys[1], (3, 20), float)),
+            np.asarray(jax.random.uniform(keys[0], (2, 64), minval=-1)),
+            np.asarray(jax.random.rademacher(keys[1], (2, 64), float)),
         ]
         masks = [np.concatenate([mask[:, FIRST], mask[:, SECOND]], axis=1) for mask in masks]
     values = np.exp(x @ W)
     bound = math.exp(2 * (np.abs(x @ W0).max() + expected["largest_drift"]))
     for k, mask in enumerate(masks):
         entries = [
-            abs(x[i] @ x[j] * sum(mask[i] * values[i] * values[j]) / 16) / bound for i in range(3) for j in range(3)
+            abs(x[i] @ x[j] * sum(mask[i] * values[i] * values[j]) / 16) / bound for i in range(2) for j in range(2)
         ]
         assert found["asymmetric"][k] == pytest.approx(max(entries), rel=1e-8)
     assert set(np.unique(masks[1])) == {-1, 1}
@@ -424,7 +416,7 @@ def test_the_lazy_drift_is_an_explicit_solve_with_the_initial_kernel():
 def test_the_deviation_from_linear_training_is_taken_at_the_compared_step():
     found, squares = simulated(RUNS["coupled"], SEED), plain_judged("coupled")["squares"]
     x, y, W0, _, _ = started(RUNS["coupled"], SEED)
-    e = np.linalg.matrix_power(np.eye(3) - found["rate"] * plain_kernel(x, W0), 20) @ -y
+    e = np.linalg.matrix_power(np.eye(2) - found["rate"] * plain_kernel(x, W0), 20) @ -y
     assert found["linear_deviation"] == pytest.approx(abs(squares[20] / (e @ e) - 1), rel=1e-8)
     assert np.isnan(simulated(SMALL.replace(steps=19), SEED)["linear_deviation"])
     assert simulated(SMALL.replace(steps=20), SEED)["linear_deviation"] == found["linear_deviation"]
@@ -434,7 +426,7 @@ def test_the_linearised_dynamics_is_followed_to_the_end_of_the_run():
     for setting in (RUNS["coupled"], RUNS["catapult"]):
         found = simulated(setting, SEED)
         x, y, W0, _, _ = started(setting, SEED)
-        e = np.linalg.matrix_power(np.eye(3) - found["rate"] * plain_kernel(x, W0), 40) @ -y
+        e = np.linalg.matrix_power(np.eye(2) - found["rate"] * plain_kernel(x, W0), 40) @ -y
         assert found["linear_final_ratio"] == pytest.approx(e @ e / (y @ y), rel=1e-8)
 
 
@@ -445,7 +437,8 @@ def test_the_room_for_neurons_does_not_change_a_run():
     narrow = simulated(STOPPING.replace(stop="never"), SEED)
     wide = simulated(STOPPING.replace(stop="never", neuron_room=128), SEED)
     assert narrow.keys() == wide.keys()
-    for key in narrow:
+    # the masks of Q10 are drawn for the whole room
+    for key in narrow.keys() - {"asymmetric"}:
         np.testing.assert_allclose(wide[key], narrow[key], rtol=1e-7, atol=1e-13, err_msg=key)
 
 
@@ -493,11 +486,12 @@ def test_every_result_is_double_precision_and_declared():
     assert returned == declared
 
 
-def test_the_phase_map_compiles_training_once_for_all_widths_and_step_sizes(tmp_path):
+def test_the_training_of_other_stops_steps_horizons_and_tied_points_is_the_same_program():
+    simulated(SMALL)
     before = train.count_programs()
-    outcome = run(exp_regression.theory, "x6-phase-map", Options("smoke", out=tmp_path, changes=["records=9"]))
-    assert outcome.data.sizes["neurons"] * outcome.data.sizes["step_constant"] > 2
-    assert train.count_programs() == before + 1
+    for change in ({"stop": "tolerance"}, {"step": "theory"}, {"horizon": "predicted"}, {"pair": "antipodal"}):
+        simulated(SMALL.replace(**change))
+    assert train.count_programs() == before
 
 
 # Where a run ends
@@ -630,14 +624,14 @@ def test_the_theory_step_is_the_formula_with_the_chosen_bound_on_projections(sou
     setting = SMALL.replace(step="theory", projection_source=source, tail_constant=1.5, failure_probability=0.02)
     x, _, W0, _, _ = started(setting, SEED)
     B = {
-        "paper": 1.5 * math.sqrt(math.log(3 / 0.02)),
-        "union": math.sqrt(2 * math.log(2 * 16 * 3 / 0.02)),
+        "paper": 1.5 * math.sqrt(math.log(2 / 0.02)),
+        "union": math.sqrt(2 * math.log(2 * 16 * 2 / 0.02)),
         "empirical": np.abs(x @ W0).max(),
     }[source]
     known = constants(setting, SEED)
     lam = np.linalg.eigvalsh(plain_limit(x))[0]
     assert pytest.approx(B, rel=1e-12) == known.B
-    assert known.eta == pytest.approx(0.01 * lam / (16 * 9 * math.exp(4 * B)), rel=1e-10)
+    assert known.eta == pytest.approx(0.01 * lam / (16 * 4 * math.exp(4 * B)), rel=1e-10)
     assert known.rate == pytest.approx(16 * known.eta, rel=1e-14)
 
 
@@ -646,19 +640,11 @@ def test_the_documents_radius_and_drift_use_the_bound_of_the_chosen_source():
     found = simulated(setting, SEED)
     x, y, _, _, _ = started(setting, SEED)
     lam = np.linalg.eigvalsh(plain_limit(x))[0]
-    B = math.sqrt(2 * math.log(2 * 16 * 3 / 0.05))
-    R = 0.01 * lam / (3 * math.exp(2 * B))
+    B = math.sqrt(2 * math.log(2 * 16 * 2 / 0.05))
+    R = 0.01 * lam / (2 * math.exp(2 * B))
     assert found["ball_radius"] == pytest.approx(R, rel=1e-9)
-    D = 8 / lam * math.exp(B + R) * math.sqrt(3) / 16 * np.linalg.norm(y)
+    D = 8 / lam * math.exp(B + R) * math.sqrt(2) / 16 * np.linalg.norm(y)
     assert found["drift_bound"] == pytest.approx(D, rel=1e-9)
-
-
-def test_the_theory_step_is_refused_on_a_repeated_row_of_given_data():
-    given = {"data_law": "given", "inputs": [[1, 0], [1, 0], [0, 1]], "targets": [0.1, 0.2, 0.3]}
-    sizes = {"samples": 3, "dimension": 2, "neurons": 4, "neuron_room": 4}
-    with pytest.raises(UserError, match=r"repeated row.*singular"):
-        Setting(**given, **sizes, step="theory")
-    assert any("repeated row" in warning for warning in Setting(**given, **sizes).warnings())
 
 
 def test_on_a_numerically_singular_kernel_the_theory_step_is_zero_and_nothing_is_predicted():
@@ -675,7 +661,7 @@ def test_on_a_numerically_singular_kernel_the_theory_step_is_zero_and_nothing_is
 
 def test_a_run_on_crowded_points_says_that_its_kernel_is_singular_and_stays_put():
     x, y, _, _, _ = started(SMALL)
-    x = np.stack([x[0], x[0] + 1e-9 * x[1], x[2]]) / (1 + 1e-8)
+    x = np.stack([x[0], x[0] + 1e-9 * x[1]]) / (1 + 1e-8)
     found = simulated(
         SMALL.replace(data_law="given", inputs=x, targets=y, step="theory", projection_source="empirical")
     )
