@@ -275,7 +275,6 @@ EXPERIMENTS = (
             "activation": ACTIVATIONS,
         },
         seeds=5,
-        smoke={"activation": {a: {"activation": a, "track": "bounds" if a == "exp" else "loss"} for a in ACTIVATIONS}},
     ),
     experiment(
         "x8-vacuity",
