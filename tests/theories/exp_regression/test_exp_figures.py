@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from lemmata.lab.figures import NEVER
 from lemmata.theories import exp_regression
 from lemmata.theories.exp_regression import measures
-from lemmata.theories.exp_regression.figures import frontier, stability
+from lemmata.theories.exp_regression.figures import stability, width
 
 EXPERIMENTS = exp_regression.theory.experiments
 NAMES = list(EXPERIMENTS)
@@ -119,7 +119,7 @@ def test_the_frontier_is_the_width_at_which_the_success_arrives():
         coords={"samples": [5.0, 10.0], "variant": labels}, dims=["samples", "variant", "seed"],
     )  # fmt: skip
     hits = hits.assign_coords(neurons=("variant", [2.0, 4, 8, 8]), trained=("variant", [1, 1, 1, 0]))
-    figure = frontier.points(xr.Dataset({"reached_step": hits, "predicted_steps": xr.full_like(hits, 9.0)}))
+    figure = width.points(xr.Dataset({"reached_step": hits, "predicted_steps": xr.full_like(hits, 9.0)}))
     left, right = figure.axes
     line = next(line for line in right.get_lines() if "seeds" in str(line.get_label()))
     np.testing.assert_array_equal(line.get_xydata(), [[5, 4], [10, 8]])

@@ -13,22 +13,9 @@ import numpy as np
 
 import lemmata as lm
 from lemmata.theories.exp_regression.bounds import explicit_width
-from lemmata.theories.exp_regression.figures import (
-    activations,
-    convergence,
-    drift,
-    flow,
-    frontier,
-    initialisation,
-    kernel,
-    perturbation,
-    stability,
-    theorem,
-    vacuity,
-)
+from lemmata.theories.exp_regression.figures import convergence, flow, initialisation, kernel, stability, theorem, width
 from lemmata.theories.exp_regression.setting import Setting
-from lemmata.theories.exp_regression.studies.initial import measure_initial
-from lemmata.theories.exp_regression.studies.montecarlo import sample_kernel
+from lemmata.theories.exp_regression.studies.initial import measure_initial, sample_kernel
 from lemmata.theories.exp_regression.studies.perturbation import perturb_weights
 from lemmata.theories.exp_regression.studies.vacuity import calculate
 from lemmata.theories.exp_regression.training import simulate
@@ -146,7 +133,7 @@ EXPERIMENTS = (
         "q6-perturbation",
         reference="Lemmas 6.2 and 6.7",
         question="How much can the kernel change when every weight moves by at most R?",
-        plot=perturbation.moved,
+        plot=initialisation.moved,
         simulation=perturb_weights,
         setting={"neurons": 256},
         axes={"radius": [1e-4, 9e-4, 9e-3], "shift": ["random", "point", "pair"], "factor": [1.0, 1.1, 1.6, 2.1]},
@@ -215,7 +202,7 @@ EXPERIMENTS = (
         "x3-drift",
         reference="Lemma 7.2",
         question="How far do the weights move, and how does that shrink with the width?",
-        plot=drift.by_width,
+        plot=convergence.by_width,
         setting={"stop": "never", "track": "bounds", "steps": 300},
         axes={"neurons": [128, 512, 2048, 8192], "scale": ["one", "inv_sqrt_m"]},
         seeds=5,
@@ -225,7 +212,7 @@ EXPERIMENTS = (
         "x4-frontier-n",
         reference="Theorem 1.1",
         question="How does the width that suffices grow with the number of points?",
-        plot=frontier.points,
+        plot=width.points,
         setting={**FRONTIER, "dimension": 20},
         axes={"samples": [5, 10, 20], "variant": widths(512)},
         seeds=20,
@@ -235,7 +222,7 @@ EXPERIMENTS = (
         "x4-frontier-lambda",
         reference="Theorem 1.1",
         question="How does the width that suffices grow as the kernel becomes singular?",
-        plot=frontier.eigenvalue,
+        plot=width.eigenvalue,
         setting={**FRONTIER, "samples": 8, "dimension": 10, "data_law": "clustered"},
         axes={"pair_angle": [1.0, 0.5, 0.25], "variant": widths(512)},
         seeds=20,
@@ -268,7 +255,7 @@ EXPERIMENTS = (
         "x7-activations",
         reference="variants of the network",
         question="Which activations can tell parallel and antipodal points apart?",
-        plot=activations.floors,
+        plot=kernel.floors,
         setting={"stop": "rounding", "steps": 4000},
         axes={
             "pair": {"generic": {"pair": "none"}, "parallel": {"pair": "parallel"}, "antipodal": {"pair": "antipodal"}},
@@ -280,7 +267,7 @@ EXPERIMENTS = (
         "x8-vacuity",
         reference="Theorem 7.1",
         question="How large are the width, step size and iterations that the paper asks for?",
-        plot=vacuity.asked,
+        plot=width.asked,
         simulation=calculate,
         setting={"data_law": "orthonormal", "dimension": 1000},
         axes={

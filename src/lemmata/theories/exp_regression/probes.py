@@ -15,7 +15,10 @@ from lemmata.theories.exp_regression.bounds import ln_drift, ln_radius
 from lemmata.theories.exp_regression.constants import Constants
 from lemmata.theories.exp_regression.data import Data
 from lemmata.theories.exp_regression.decomposition import (
+    Points,
+    Scalar,
     Step,
+    Vector,
     asymmetric_kernel,
     decomposition_errors,
     step_bounds,
@@ -33,10 +36,6 @@ SMALL_STEP = 0.01
 RATES = ("H(0)", "limit", "H(0), 3 m η λ", "limit, 3 m η λ")
 """Whose λ, and which rate, ‖e(t)‖² is compared with: 1 - m η λ/2 as claimed, or 1 - 3 m η λ (for controls)."""
 MASKS = ("uniform", "signs")
-
-Points = Float[Array, "points dimension"]
-Vector = Float[Array, " points"]
-Scalar = Float[Array, ""]
 
 
 class Watched(NamedTuple):

@@ -171,31 +171,26 @@ class Setting(lm.Setting):
         return found
 
     def refusals(self, given: list[str]) -> Iterator[str]:
-        if self.neurons % 2 and self.init == "coupled":
-            yield f"neurons = {self.neurons} is not allowed: init = coupled needs an even width."
-        if self.neuron_room and self.neuron_room < self.neurons:
-            yield f"neuron_room = {self.neuron_room} is not allowed: it must not be less than neurons = {self.neurons}."
-        if self.data_law == "orthonormal" and self.samples > self.dimension:
-            yield (
-                f"samples = {self.samples} is not allowed: data_law = orthonormal has at most "
-                f"dimension = {self.dimension} points."
-            )
-        if self.weight_samples % 10**4:
-            yield f"weight_samples = {self.weight_samples} is not allowed: it must be a multiple of 10000."
-        if self.data_law == "clustered" and self.samples % 2:
-            yield f"samples = {self.samples} is not allowed: data_law = clustered needs an even number of points."
-        if self.data_law == "clustered" and self.dimension < 2:
-            yield f"dimension = {self.dimension} is not allowed: data_law = clustered needs dimension at least 2."
-        if self.pair != "none" and (self.samples < 2 or self.data_law == "given"):
-            yield f"pair = {self.pair} is not allowed: it needs two random points."
-        if self.track == "bounds" and self.activation != "exp":
-            yield f"track = bounds is not allowed with activation = {self.activation}: the bounds are those of exp."
-        if self.compare != "nothing" and (self.activation != "exp" or self.scale != "one"):
-            yield f"compare = {self.compare} is not allowed here: it needs activation = exp and scale = one."
-        if self.step == "theory" and (self.activation != "exp" or self.scale != "one"):
-            yield "step = theory is not allowed here: the paper's step size is for activation = exp and scale = one."
-        if self.horizon == "predicted" and self.least_steps > self.steps:
-            yield f"least_steps = {self.least_steps} is not allowed: it must not exceed steps = {self.steps}."
+        clustered, printed = self.data_law == "clustered", self.activation == "exp" and self.scale == "one"
+        crowded = self.data_law == "orthonormal" and self.samples > self.dimension
+        lone = self.samples < 2 or self.data_law == "given"
+        endless = self.horizon == "predicted" and self.least_steps > self.steps
+        rules = {
+            ("neurons", "init = coupled needs an even width"): self.neurons % 2 and self.init == "coupled",
+            ("neuron_room", f"it must not be less than neurons = {self.neurons}"): 0 < self.neuron_room < self.neurons,
+            ("samples", f"data_law = orthonormal has at most dimension = {self.dimension} points"): crowded,
+            ("weight_samples", "it must be a multiple of 10000"): self.weight_samples % 10**4,
+            ("samples", "data_law = clustered needs an even number of points"): clustered and self.samples % 2,
+            ("dimension", "data_law = clustered needs dimension at least 2"): clustered and self.dimension < 2,
+            ("pair", "it needs two random points"): lone and self.pair != "none",
+            ("track", "the bounds are those of exp"): self.track == "bounds" and self.activation != "exp",
+            ("compare", "it needs activation = exp and scale = one"): self.compare != "nothing" and not printed,
+            ("step", "the paper's is for activation = exp and scale = one"): self.step == "theory" and not printed,
+            ("least_steps", f"it must not exceed steps = {self.steps}"): endless,
+        }
+        for (name, why), broken in rules.items():
+            if broken:
+                yield f"{name} = {getattr(self, name)} is not allowed: {why}."
         if self.data_law == "given":
             yield from self.misshapen("inputs", (self.samples, self.dimension))
             yield from self.misshapen("targets", (self.samples,))
