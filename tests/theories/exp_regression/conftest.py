@@ -20,5 +20,5 @@ def data_of(smoke: Any) -> Callable[[str], xr.Dataset]:
 
 @pytest.fixture
 def few_resamples(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Twenty bootstrap draws in place of 400: the point decides, the interval is only reported."""
-    monkeypatch.setattr(measures.resampled, "__defaults__", (20,))
+    """Five bootstrap draws in place of 400: the point decides, the interval is only reported."""
+    monkeypatch.setattr(measures.resampled, "__defaults__", (5,))

@@ -138,7 +138,7 @@ EXPERIMENTS = (
         setting={"neurons": 256},
         axes={"radius": [1e-4, 9e-4, 9e-3], "shift": ["random", "point", "pair"], "factor": [1.0, 1.1, 1.6, 2.1]},
         seeds=5,
-        smoke={"neurons": 16},
+        smoke={"neurons": 16, "radius": [9e-4, 9e-3], "factor": [1.0, 1.1, 2.1]},
     ),
     experiment(
         "x2-convergence",
@@ -226,7 +226,7 @@ EXPERIMENTS = (
         setting={**FRONTIER, "samples": 8, "dimension": 10, "data_law": "clustered"},
         axes={"pair_angle": [1.0, 0.5, 0.25], "variant": widths(512)},
         seeds=20,
-        smoke={"variant": widths(64), "steps": 100, "track": "bounds"},
+        smoke={"pair_angle": [1.0, 0.5], "variant": widths(64), "steps": 100, "track": "bounds"},
     ),
     experiment(
         "x6-stability",
@@ -277,7 +277,7 @@ EXPERIMENTS = (
             "weight_scale": [1.0, 0.25, 0.05],
         },
         seeds=1,
-        smoke={"samples": [10, 100], "dimension": 1000},
+        smoke={"samples": [10, 100], "dimension": 1000, "failure_probability": [0.05], "tail_constant": [1.0, 10.0]},
         paper_seeds=1,
     ),
     experiment(
