@@ -89,7 +89,7 @@ def _known_options() -> frozenset[str]:
     with calling(PROBE):
         while every:
             try:
-                trivial.compile(compiler_options=every)
+                trivial.compile(compiler_options=dict(every))  # pyright: ignore[reportArgumentType]
                 break
             except jax.errors.JaxRuntimeError as error:
                 unknown = [name for name in every if f"'{name}'" in str(error)]
