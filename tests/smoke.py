@@ -18,7 +18,7 @@ from lemmata.lab.theory import Theory
 from lemmata.lab.verify import verify
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Smoke:
     """`rows` of all claims in order, `page` and data in `folder`, `count` of compiled programs by piece."""
 

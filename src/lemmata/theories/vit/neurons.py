@@ -23,6 +23,7 @@ GROUPS = ("plus", "minus", "unlucky")
 GATE_GROUPS = ("plus", "minus", "random plus", "random minus")
 SIDES = ("plus", "minus")
 """The two classes, or the two groups of lucky neurons."""
+LABELS = {"group": GROUPS, "gate_group": GATE_GROUPS, "side": SIDES}
 BY_GROUP = ("record", "group")
 
 NEURONS = (
