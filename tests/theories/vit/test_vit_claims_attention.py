@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import xarray as xr
-from vit_world import ATTENTION, QUERIES, VARIANTS, changed, curves, dynamics, found, inf, losses, outcome
+from vit_world import ATTENTION, CLAIMS, QUERIES, VARIANTS, changed, curves, dynamics, found, inf, losses, outcome
 
 from lemmata.lab.claims import FAILS, HOLDS, INCONCLUSIVE
 
@@ -182,7 +182,7 @@ def test_frozen_attention_may_differ_between_seeds_and_variants():
     assert outcome("f4-frozen-constant", f4_attention=data) == HOLDS
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name.startswith("f4")])
+@pytest.mark.parametrize("name", [name for name in CLAIMS if name.startswith("f4")])
 def test_figure_2_4_is_undecided_unless_every_intact_run_converges(name):
     assert np.isinf(curves().reached_step.sel(attention="frozen")).all()
     assert found(name).as_expected

@@ -43,7 +43,7 @@ def test_an_experiment_runs_at_smoke_without_failed_cells(name, data, smoke):
     labels = grid(name, "smoke").labels
     assert data.sizes["seed"] == 2
     assert {axis: data[axis].values.tolist() for axis in labels} == labels
-    folder = smoke("vit").folder / "smoke" / "vit" / name
+    folder = smoke("vit").folder / "vit" / name
     assert (folder / "data.zarr").is_dir()
     record = json.loads((folder / "run.json").read_text())
     assert (record["experiment"], record["preset"], record["seeds"]) == (name, "smoke", [0, 1])
@@ -156,7 +156,7 @@ def says_y(ax: Axes) -> bool:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_figure_of_an_experiment_is_drawn_and_labelled(name, data, smoke):
-    picture = (smoke("vit").folder / "smoke" / "vit" / name / "figure.png").read_bytes()
+    picture = (smoke("vit").folder / "vit" / name / "figure.png").read_bytes()
     assert picture.startswith(b"\x89PNG")
     assert len(picture) > 5000
     figure = EXPERIMENTS[name].draw(data, vit.theory.claims)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import jax
 import numpy as np
 import pytest
-from vit_network_cases import SMALL
+from vit_network_cases import SMALL, start
 
 from lemmata.lab.precision import numerics
 from lemmata.networks.shallow import Network

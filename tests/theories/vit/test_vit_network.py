@@ -28,15 +28,14 @@ from vit_network_cases import (
     jitted_gradient,
     plain_forward,
     seeds,
+    start,
 )
 
 from lemmata.lab.precision import numerics
 from lemmata.networks import losses
 from lemmata.networks.shallow import Network, attention, forward, gradient
-from lemmata.theories.vit.data import draw, draw_patterns
-from lemmata.theories.vit.network import Features, initialise
+from lemmata.theories.vit.data import draw
 from lemmata.theories.vit.probes import attention_by_query
-from lemmata.theories.vit.setting import Setting
 
 
 @pytest.fixture(autouse=True)
@@ -303,13 +302,6 @@ def test_zero_keys_or_queries_give_uniform_attention_and_no_gradient_for_the_oth
     d = jitted_gradient(network, case.signs, case.tokens, case.weight, np.ones(SAMPLES))
     np.testing.assert_array_equal(getattr(d, other), 0)
     assert np.max(np.abs(getattr(d, zero))) > 1e-3
-
-
-def start(setting: Setting, seed: int = 0) -> tuple[Network, Features, np.ndarray]:
-    key = jax.random.key(seed)
-    basis = draw_patterns(setting.problem(), jax.random.fold_in(key, 1))
-    network, features = initialise(setting.problem(), key, basis)
-    return (*jax.tree.map(np.asarray, (network, features)), np.asarray(basis))
 
 
 def test_uniform_attention_concentrates_exactly_the_relevant_fraction() -> None:

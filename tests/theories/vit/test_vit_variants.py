@@ -14,6 +14,7 @@ from vit_variant_cases import (
     NEURONS,
     SAMPLES,
     SLOPE,
+    SMALL,
     THREE,
     TOKENS,
     VALUE,
@@ -34,7 +35,6 @@ from lemmata.networks import losses
 from lemmata.networks.shallow import Network, attention, gradient, products, run_forward, split_heads
 from lemmata.theories.vit.data import draw_patterns
 from lemmata.theories.vit.network import Features, aim, draw_signs, initial_errors, initialise, margins
-from lemmata.theories.vit.setting import Setting
 
 
 @pytest.fixture(autouse=True)
@@ -289,9 +289,6 @@ def test_a_multiplicity_is_so_many_equal_tokens(name: str) -> None:
 
 
 # Initialisation
-
-
-SMALL = Setting(tokens=10, neurons=16, samples=8, test_samples=16, steps=20, records=21)
 
 
 def start(seed: int = 0, **changes: Any) -> tuple[Network, Features, np.ndarray]:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 import pytest
-from vit_variant_cases import assert_networks, by_hand, heads_of, kept_layers
+from vit_variant_cases import SMALL, assert_networks, by_hand, heads_of, kept_layers
 
 from lemmata.lab.precision import numerics
 from lemmata.lab.simulation import stream

@@ -14,6 +14,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from lemmata.networks.shallow import Network, forward, gradient
+from lemmata.theories.vit.data import draw_patterns
+from lemmata.theories.vit.network import Features, initialise
 from lemmata.theories.vit.setting import Setting
 
 SMALL = Setting(tokens=10, neurons=16, samples=8, test_samples=16, steps=20, records=21)
@@ -89,3 +91,10 @@ autodiff = jax.jit(jax.grad(lambda n, a, x, c, slope: jnp.sum(slope * plain_forw
 def assert_networks(actual: Network, expected: Network, tolerance: float) -> None:
     for name, one, two in zip(Network._fields, actual, expected, strict=True):
         np.testing.assert_allclose(one, two, rtol=tolerance, atol=tolerance, err_msg=name)
+
+
+def start(setting: Setting, seed: int = 0) -> tuple[Network, Features, np.ndarray]:
+    key = jax.random.key(seed)
+    basis = draw_patterns(setting.problem(), jax.random.fold_in(key, 1))
+    network, features = initialise(setting.problem(), key, basis)
+    return (*jax.tree.map(np.asarray, (network, features)), np.asarray(basis))

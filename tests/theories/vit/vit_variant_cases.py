@@ -15,8 +15,11 @@ import pytest
 
 from lemmata.networks.shallow import Network, forward, gradient
 from lemmata.theories.vit.network import aim, margins
+from lemmata.theories.vit.setting import Setting
 
 SAMPLES, TOKENS, DIMENSION, VALUE, KEY, NEURONS = 4, 6, 5, 4, 3, 7
+
+SMALL = Setting(tokens=10, neurons=16, samples=8, test_samples=16, steps=20, records=21)
 
 
 class Variant(NamedTuple):

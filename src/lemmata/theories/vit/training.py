@@ -35,9 +35,9 @@ class Watched(NamedTuple):
 
 def training_loss(problem: Setting) -> losses.MarginLoss:
     """The loss that is trained on, as a function of the margin y F."""
-    if problem.loss == "hinge":
-        return losses.hinge(problem.margin)
-    return losses.logistic() if problem.loss == "logistic" else losses.linear()
+    return {"hinge": losses.hinge(problem.margin), "logistic": losses.logistic(), "linear": losses.linear()}[
+        problem.loss
+    ]
 
 
 def training_batches(problem: Setting, key: jax.Array) -> lm.Batches:

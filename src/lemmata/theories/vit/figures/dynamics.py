@@ -83,22 +83,17 @@ def _alignment(ax: Axes, data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> No
 
 def _ratios(ax: Axes, data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> None:
     """What must be small at T_0: norms of unlucky neurons (V9), output of the other class's lucky neurons (V15)."""
-    squares = data.square_norm
-    output = data.group_output.sel(side="plus")
-    wrong = output.sel(group="minus") / output.sel(group="plus").where(lambda size: size > 0)
+    squares, output = data.square_norm, data.group_output.sel(side="plus", drop=True)
+
+    def ratio(values: xr.DataArray, above: str, below: str) -> xr.DataArray:
+        return values.sel(group=above, drop=True) / values.sel(group=below, drop=True).where(lambda size: size > 0)
+
     ratios = {
-        r"$\|W_{O,i}\|^2$: unlucky / lucky +": squares.sel(group="unlucky") / squares.sel(group="plus"),
-        r"$\|W_{O,i}\|^2$: unlucky / lucky −": squares.sel(group="unlucky") / squares.sel(group="minus"),
-        "output on $y=+1$: lucky − / lucky +": wrong,
+        r"$\|W_{O,i}\|^2$: unlucky / lucky +": ratio(squares, "unlucky", "plus"),
+        r"$\|W_{O,i}\|^2$: unlucky / lucky −": ratio(squares, "unlucky", "minus"),
+        "output on $y=+1$: lucky − / lucky +": ratio(output, "minus", "plus"),
     }
-    draw.paths(
-        ax,
-        data,
-        lm.stack(
-            {words: ratio.drop_vars(["group", "side"], errors="ignore") for words, ratio in ratios.items()}, "ratio"
-        ),
-        "ratio",
-    )
+    draw.paths(ax, data, lm.stack(ratios, "ratio"), "ratio")
     draw.claimed(ax, claims["v9-lucky-norms"], words="claimed of the norms at $T_0$")
     limit = float((data.confusion_share / data.relevant_share).mean("seed"))
     draw.predicted(ax, limit, r"paper (late $t$), output: $\alpha_\#/\alpha_*$")
@@ -108,19 +103,16 @@ def _ratios(ax: Axes, data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> None:
 
 def _coefficients(ax: Axes, data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> None:
     """V_i^(k) by group, while 10 % of each class has loss: there the claims read it."""
-    active = (data.unsolved >= 0.1).all("side")
+    growth = data.value_growth.where((data.unsolved >= 0.1).all("side"))
     values = {
-        f"$V^{{({k})}}$, {LUCKY[group]} ({'own' if group == side else 'cross'})": data.value_growth.sel(
-            group=group, side=side
+        f"$V^{{({k})}}$, {LUCKY[group]} ({'own' if group == side else 'cross'})": growth.sel(
+            group=group, side=side, drop=True
         )
         for k, side in enumerate(("plus", "minus"), 1)
         for group in ("plus", "minus")
     }
-    values["$V^{(1)}$, unlucky"] = data.value_growth.sel(group="unlucky", side="plus")
-    shown = lm.stack(
-        {words: each.drop_vars(["group", "side"]).where(active) for words, each in values.items()}, "group"
-    )
-    draw.paths(ax, data, shown, "group")
+    values["$V^{(1)}$, unlucky"] = growth.sel(group="unlucky", side="plus", drop=True)
+    draw.paths(ax, data, lm.stack(values, "group"), "group")
     draw.predicted(ax, 0, "paper (A.17): $V^{(2)}>0$ on lucky −; corrected: own $<0$")
     ax.ticklabel_format(axis="y", scilimits=(-2, 2))
     draw.finish(ax, "value coefficients (A.176)", "group mean of $V_i^{(k)}$", f"{TIME}, while both classes have loss")
