@@ -1,8 +1,4 @@
-"""The network (2.1): numbers by hand, closed-form gradients, symmetries, masks, limits and initialisations.
-
-Oracles are computed in float64 by code that shares nothing with the package: NumPy loops over samples and tokens for
-the formulas, and autodiff of a forward pass written in another way.
-"""
+"""The network (2.1): numbers by hand, closed-form gradients, symmetries, masks and limits, in float64."""
 
 import functools
 import math
@@ -13,96 +9,39 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from vit_network_cases import (
+    DIMENSION,
+    KEY,
+    NEURONS,
+    SAMPLES,
+    SMALL,
+    TOKENS,
+    VALUE,
+    Case,
+    assert_networks,
+    autodiff,
+    by_hand,
+    few,
+    jitted_forward,
+    jitted_gradient,
+    plain_forward,
+    seeds,
+    start,
+)
 
 from lemmata.lab.precision import numerics
 from lemmata.networks import losses
 from lemmata.networks.shallow import Network, attention, forward, gradient
-from lemmata.theories.vit.data import draw, draw_patterns
-from lemmata.theories.vit.network import Features, draw_signs, initial_errors, initialise, polar
+from lemmata.theories.vit.data import draw
 from lemmata.theories.vit.probes import attention_by_query
-from lemmata.theories.vit.setting import Setting
-
-SMALL = Setting(tokens=10, neurons=16, samples=8, test_samples=16, steps=20, records=21)
-SAMPLES, TOKENS, DIMENSION, VALUE, KEY, NEURONS = 4, 6, 5, 4, 3, 7
-
-seeds = st.integers(0, 2**31 - 1)
-few = settings(deadline=None, max_examples=15)
 
 
 @pytest.fixture(autouse=True)
 def _float64() -> Iterator[None]:
     with numerics("float64"):
         yield
-
-
-class Case:
-    """A random network with random, partly masked and repeated tokens."""
-
-    def __init__(self, seed: int, per_token: bool, masked: bool = True) -> None:
-        self.rng = rng = np.random.default_rng(seed)
-        shapes = ((NEURONS, VALUE), (VALUE, DIMENSION), (KEY, DIMENSION), (KEY, DIMENSION))
-        self.network = Network(*(rng.normal(size=shape) / math.sqrt(shape[1]) for shape in shapes))
-        self.signs = rng.choice([-1.0, 1.0], (TOKENS, NEURONS) if per_token else NEURONS) / math.sqrt(NEURONS)
-        self.tokens = rng.normal(size=(SAMPLES, TOKENS, DIMENSION))
-        self.weight = np.ones((SAMPLES, TOKENS))
-        if masked:
-            self.weight = rng.choice([0.0, 1.0, 1.0, 3.0], (SAMPLES, TOKENS))
-            self.weight[:, 0] = 1.0
-        self.label = rng.choice([-1.0, 1.0], SAMPLES)
-
-    def forward(self) -> np.ndarray:
-        return np.asarray(jitted_forward(self.network, self.signs, self.tokens, self.weight))
-
-
-def softmax(logits: np.ndarray, multiplicity: np.ndarray) -> np.ndarray:
-    mass = multiplicity * np.exp(logits - logits.max())
-    return mass / mass.sum()
-
-
-def by_hand(network: Network, signs: np.ndarray, x: np.ndarray, count: np.ndarray) -> tuple[float, Network]:
-    """F of one sample and its four gradients, token by token, as the paper's formulas read."""
-    w_o, w_v, w_k, w_q = (np.asarray(w) for w in network)
-    total, output, d = count.sum(), 0.0, [np.zeros_like(w) for w in (w_o, w_v, w_k, w_q)]
-    for position, (query, share) in enumerate(zip(x, count / total, strict=True)):
-        a = signs[position] if signs.ndim == 2 else signs
-        w = softmax(x @ w_k.T @ w_q @ query, count)
-        mean = x.T @ w
-        v_l = w_v @ mean
-        hidden = w_o @ v_l
-        output += share * a @ np.maximum(hidden, 0)
-        u = a * (hidden > 0)
-        g = w_o.T @ u
-        v = w_v.T @ g
-        h = x.T @ (w * (x @ v)) - mean * (mean @ v)
-        d[0] += share * np.outer(u, v_l)
-        d[1] += share * np.outer(g, mean)
-        d[2] += share * np.outer(w_q @ query, h)
-        d[3] += share * np.outer(w_k @ h, query)
-    return output, Network(*d)  # pyright: ignore[reportArgumentType]
-
-
-def plain_forward(network: Network, signs: Any, tokens: Any, weight: Any) -> Any:
-    """The network written matrix by matrix for autodiff; log multiplicities are added to the logits."""
-
-    def one(x: Any, count: Any) -> Any:
-        logits = (x @ network.query.T) @ (x @ network.key.T).T + jnp.log(count)[None, :]
-        values = jax.nn.softmax(logits, axis=-1) @ (x @ network.value.T)
-        per_token = jnp.sum(signs * jax.nn.relu(values @ network.output.T), axis=-1)
-        return jnp.sum(count * per_token) / jnp.sum(count)
-
-    return jax.vmap(one)(tokens, weight)
-
-
-jitted_forward = jax.jit(forward)
-jitted_gradient = jax.jit(lambda n, a, x, c, slope: gradient(n, a, x, c, lambda outputs: slope))
-autodiff = jax.jit(jax.grad(lambda n, a, x, c, slope: jnp.sum(slope * plain_forward(n, a, x, c))))
-
-
-def assert_networks(actual: Network, expected: Network, tolerance: float) -> None:
-    for name, one, two in zip(Network._fields, actual, expected, strict=True):
-        np.testing.assert_allclose(one, two, rtol=tolerance, atol=tolerance, err_msg=name)
 
 
 # Numbers by hand
@@ -365,13 +304,6 @@ def test_zero_keys_or_queries_give_uniform_attention_and_no_gradient_for_the_oth
     assert np.max(np.abs(getattr(d, zero))) > 1e-3
 
 
-def start(setting: Setting, seed: int = 0) -> tuple[Network, Features, np.ndarray]:
-    key = jax.random.key(seed)
-    basis = draw_patterns(setting.problem(), jax.random.fold_in(key, 1))
-    network, features = initialise(setting.problem(), key, basis)
-    return (*jax.tree.map(np.asarray, (network, features)), np.asarray(basis))
-
-
 def test_uniform_attention_concentrates_exactly_the_relevant_fraction() -> None:
     setting = SMALL.replace(uniform_attention=True)
     network, _, basis = start(setting)
@@ -397,200 +329,3 @@ def test_ideal_initial_maps_give_the_softmax_of_the_identity() -> None:
             expected = counts / (counts[own] * math.e + 10 - counts[own])
             expected[own] *= math.e
             np.testing.assert_allclose(np.bincount(patterns, query, 5), expected, rtol=1e-12)
-
-
-# Initialisations
-
-
-@pytest.mark.parametrize("error", ["random", "confuse"])
-@pytest.mark.parametrize("free", [False, True])
-def test_assumption_2_3_1_is_met_with_equality(error: str, free: bool) -> None:
-    setting = SMALL.replace(
-        value_error_law=error, attention_error_law=error, free_queries=free, value_error=0.15, attention_error=0.35
-    )
-    network, features, basis = start(setting)
-    for f in features:
-        np.testing.assert_allclose(f.T @ f, np.eye(5), atol=1e-12)
-    for w, f, size in (
-        (network.value, features.value, 0.15),
-        (network.key, features.key, 0.35),
-        (network.query, features.query, 0.35),
-    ):
-        np.testing.assert_allclose(np.linalg.norm(w @ basis - f, axis=0), size, rtol=1e-11)
-        # the maps vanish on the complement of the patterns
-        np.testing.assert_allclose(w @ (np.eye(10) - basis @ basis.T), 0, atol=1e-12)
-    sigma, delta = initial_errors(network, features, basis)
-    assert sigma == pytest.approx(0.15, rel=1e-11)
-    assert delta == pytest.approx(0.35, rel=1e-11)
-
-
-def test_query_features_are_the_key_features_unless_they_are_free() -> None:
-    _, tied, _ = start(SMALL)
-    np.testing.assert_array_equal(tied.query, tied.key)
-    _, free, _ = start(SMALL.replace(free_queries=True))
-    np.testing.assert_allclose(free.query[:, :2], free.key[:, :2], atol=1e-14)
-    # the neutral ones are random in the eight-dimensional complement, not aligned with their keys
-    assert np.all(np.abs(np.sum(free.query * free.key, axis=0)[2:]) < 0.95)
-    assert np.linalg.norm(free.query - free.key) > 0.5
-
-
-def test_confusing_errors_point_at_the_neighbouring_feature() -> None:
-    network, features, basis = start(
-        SMALL.replace(
-            value_error_law="confuse",
-            attention_error_law="confuse",
-            free_queries=True,
-            value_error=0.3,
-            attention_error=0.4,
-        )
-    )
-    neighbour = [1, 0, 1, 2, 3]
-    p, q, r = features
-    np.testing.assert_allclose(network.value @ basis, p + 0.3 * p[:, neighbour], atol=1e-12)
-    np.testing.assert_allclose(network.key @ basis, q + 0.4 * q[:, neighbour], atol=1e-12)
-    np.testing.assert_allclose(network.query @ basis, r + 0.4 * r[:, neighbour], atol=1e-12)
-
-
-def test_value_errors_in_full_make_the_two_discriminative_features_collide() -> None:
-    network, _, basis = start(
-        SMALL.replace(
-            value_error_law="confuse",
-            attention_error_law="confuse",
-            free_queries=True,
-            value_error=1.0,
-            attention_error=0.4,
-        )
-    )
-    np.testing.assert_allclose(network.value @ basis[:, 0], network.value @ basis[:, 1], atol=1e-12)
-
-
-def test_random_errors_of_keys_and_queries_are_independent() -> None:
-    network, features, basis = start(SMALL)
-    e_k, e_q = network.key @ basis - features.key, network.query @ basis - features.query
-    cosines = np.sum(e_k * e_q, axis=0) / 0.2**2
-    assert np.all(np.abs(cosines) < 0.95)
-
-
-def test_given_error_directions_are_used() -> None:
-    directions = np.eye(10)[:, [9, 8, 7, 6, 5]]
-    network, features, basis = start(SMALL.replace(value_error_law="given", value_error_directions=directions))
-    np.testing.assert_allclose(network.value @ basis, features.value + 0.1 * directions, atol=1e-12)
-
-
-def test_the_literal_initialisation_is_400_times_the_identity_and_100_times_an_orthogonal_map() -> None:
-    network, _, _ = start(SMALL.replace(init="literal"))
-    np.testing.assert_allclose(network.key, 400 * np.eye(10), rtol=1e-12)
-    np.testing.assert_allclose(network.query, 400 * np.eye(10), rtol=1e-12)
-    np.testing.assert_allclose(network.value.T @ network.value, 1e4 * np.eye(10), rtol=1e-12, atol=1e-8)
-
-
-def test_given_maps_are_the_initial_maps_and_their_errors_are_measured() -> None:
-    rng = np.random.default_rng(0)
-    w_v, w_k, w_q = rng.normal(size=(3, 10, 10))
-    network, features, basis = start(SMALL.replace(init="given", value_map=w_v, key_map=w_k, query_map=w_q))
-    np.testing.assert_array_equal(network.value, w_v)
-    np.testing.assert_array_equal(network.key, w_k)
-    np.testing.assert_array_equal(network.query, w_q)
-    sigma, delta = initial_errors(network, features, basis)
-    u, _, v = np.linalg.svd(w_v @ basis, full_matrices=False)
-    assert sigma == pytest.approx(np.linalg.norm(w_v @ basis - u @ v, axis=0).max(), rel=1e-10)
-    u, _, v = np.linalg.svd((w_k + w_q) @ basis / 2, full_matrices=False)
-    worst = max(np.linalg.norm(w @ basis - u @ v, axis=0).max() for w in (w_k, w_q))
-    assert delta == pytest.approx(worst, rel=1e-10)
-
-
-def test_given_maps_of_integers_become_floating_point() -> None:
-    maps = {name: np.eye(10, dtype=int).tolist() for name in ("value_map", "key_map", "query_map")}
-    network, _, _ = start(SMALL.replace(init="given", **maps))
-    assert {leaf.dtype for leaf in network} == {np.dtype(float)}
-
-
-def test_clipping_divides_by_spectral_norms_above_one_only() -> None:
-    loose, _, _ = start(SMALL.replace(value_error=0.0))
-    tight, features, basis = start(SMALL.replace(value_error=0.0, clip_spectral=True))
-    np.testing.assert_allclose(tight.value, loose.value, atol=1e-12)
-    for name in ("key", "query"):
-        one, two = getattr(loose, name), getattr(tight, name)
-        norm = np.linalg.norm(one, 2)
-        assert norm > 1.05
-        np.testing.assert_allclose(two, one / norm, rtol=1e-12, atol=1e-14)
-    half = 0.5 * np.eye(10)
-    shrunk, _, _ = start(
-        SMALL.replace(init="given", clip_spectral=True, value_map=half, key_map=half, query_map=3 * half)
-    )
-    np.testing.assert_allclose(shrunk.value, half, rtol=1e-12)
-    np.testing.assert_allclose(shrunk.query, np.eye(10), rtol=1e-12, atol=1e-14)
-    sigma, delta = initial_errors(tight, features, basis)
-    assert sigma == pytest.approx(0, abs=1e-12)
-    assert delta > 0.01
-
-
-def test_output_weights_are_gaussian_with_the_rules_scale() -> None:
-    given_scale, _, _ = start(SMALL)
-    wide = SMALL.replace(output_rule="inv_sqrt_m")
-    by_neurons, _, _ = start(wide)
-    by_patterns, _, _ = start(SMALL.replace(output_rule="inv_sqrt_M"))
-    np.testing.assert_allclose(by_neurons.output, 25 * given_scale.output, rtol=1e-12)
-    np.testing.assert_allclose(by_patterns.output, 100 / math.sqrt(5) * given_scale.output, rtol=1e-12)
-    entries = np.concatenate([start(SMALL, seed)[0].output.ravel() for seed in range(20)]) / 0.01
-    assert abs(entries.mean()) < 4 / math.sqrt(entries.size)
-    assert abs(entries.std() - 1) < 4 / math.sqrt(2 * entries.size)
-
-
-def test_the_initial_maps_do_not_depend_on_the_sizes_of_their_errors() -> None:
-    _, one, _ = start(SMALL)
-    other_network, other, _ = start(SMALL.replace(value_error=0.4, attention_error=0.0, output_scale=0.5))
-    for a, b in zip(one, other, strict=True):
-        np.testing.assert_array_equal(a, b)
-    np.testing.assert_allclose(other_network.output, 50 * start(SMALL)[0].output, rtol=1e-12)
-
-
-# Output signs and the polar factor
-
-
-def signs(setting: Setting, seed: int = 0) -> np.ndarray:
-    return np.asarray(draw_signs(setting.problem(), jax.random.key(seed)))
-
-
-def test_output_signs_have_magnitude_one_over_root_m() -> None:
-    np.testing.assert_allclose(np.abs(signs(SMALL)), np.full(16, 0.25), rtol=1e-12)
-    np.testing.assert_allclose(np.abs(signs(SMALL.replace(output="per_token"))), np.full((10, 16), 0.25), rtol=1e-12)
-
-
-def test_shared_signs_are_fair_and_vary_in_number() -> None:
-    positive = np.array([np.sum(signs(SMALL, seed) > 0) for seed in range(60)])
-    assert abs(positive.mean() - 8) < 4 * 2 / math.sqrt(60)
-    assert 1 < positive.std() < 3
-
-
-def test_signs_per_token_are_fair_and_independent_across_positions() -> None:
-    drawn = signs(SMALL.replace(output="per_token")) * 4
-    assert abs(drawn.mean()) < 4 / math.sqrt(160)
-    agreement = (drawn @ drawn.T / 16)[np.triu_indices(10, 1)]
-    assert np.all(np.abs(agreement) < 1)
-    assert abs(agreement.mean()) < 0.2
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_balanced_signs_are_half_positive_in_random_order(seed: int) -> None:
-    drawn = signs(SMALL.replace(balanced_signs=True), seed)
-    assert np.sum(drawn > 0) == 8
-    assert not np.array_equal(drawn, np.sort(drawn)[::-1])
-
-
-def test_the_polar_factor_is_the_nearest_orthonormal_set() -> None:
-    rng = np.random.default_rng(0)
-    p = np.linalg.qr(rng.normal(size=(6, 3)))[0]
-    root = rng.normal(size=(3, 3))
-    np.testing.assert_allclose(polar(p @ (root @ root.T + 0.1 * np.eye(3))), p, atol=1e-12)
-
-
-def test_initial_errors_are_the_largest_over_patterns_and_maps() -> None:
-    features = Features(np.eye(3), np.eye(3), np.eye(3))
-    off = lambda size, column: np.eye(3) + size * np.outer([0, 0.6, 0.8], np.eye(3)[column])  # noqa: E731
-    network = Network(np.zeros((2, 3)), off(0.3, 2), off(0.1, 0), off(0.2, 1))
-    sigma, delta = initial_errors(network, features, np.eye(3))
-    assert sigma == pytest.approx(0.3)
-    assert delta == pytest.approx(0.2)
-    sigma, delta = initial_errors(network._replace(key=off(0.4, 0)), features, np.eye(3))
-    assert delta == pytest.approx(0.4)

@@ -199,7 +199,7 @@ def test_with_four_classes_the_patterns_of_the_other_three_are_irrelevant_but_di
 
 
 def test_an_unknown_strategy_is_an_error() -> None:
-    with pytest.raises(ValueError, match="best"):
+    with pytest.raises(KeyError, match="best"):
         score("best", jnp.zeros(3))
 
 

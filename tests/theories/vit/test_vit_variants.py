@@ -1,185 +1,46 @@
-"""Variants of the network (3.2): several heads, a skip connection, several classes; their training and combinations.
-
-The oracle is written token by token in NumPy from the paper's formulas and shares nothing with the package; a second
-one is autodiff of a forward pass written in another way. Everything runs in float64.
-"""
+"""Variants of the network (3.2): outputs and gradients, limits, symmetries, masks, initialisation."""
 
 import functools
-import math
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from vit_variant_cases import (
+    DIMENSION,
+    KEY,
+    NEURONS,
+    SAMPLES,
+    SLOPE,
+    SMALL,
+    THREE,
+    TOKENS,
+    VALUE,
+    VARIANTS,
+    Case,
+    assert_networks,
+    assert_same,
+    autodiff,
+    few,
+    heads_of,
+    package,
+    positions,
+    whole_by_hand,
+)
 
 from lemmata.lab.precision import numerics
-from lemmata.lab.simulation import stream
-from lemmata.lab.training import Run
 from lemmata.networks import losses
-from lemmata.networks.shallow import Network, attention, forward, gradient, products, run_forward, split_heads
-from lemmata.theories.vit.data import Data, draw, draw_members, draw_patterns, sparsify
+from lemmata.networks.shallow import Network, attention, gradient, products, run_forward, split_heads
+from lemmata.theories.vit.data import draw_patterns
 from lemmata.theories.vit.network import Features, aim, draw_signs, initial_errors, initialise, margins
-from lemmata.theories.vit.setting import Setting
-from lemmata.theories.vit.training import Watched, attend, simulate, train
-
-SAMPLES, TOKENS, DIMENSION, VALUE, KEY, NEURONS = 4, 6, 5, 4, 3, 7
 
 
 @pytest.fixture(autouse=True)
 def _float64() -> Iterator[None]:
     with numerics("float64"):
         yield
-
-
-class Variant(NamedTuple):
-    """`heads` = 0: matrices without a leading axis."""
-
-    heads: int = 0
-    skip: bool = False
-    outputs: int = 1
-
-
-VARIANTS = {
-    "plain": Variant(),
-    "three heads": Variant(heads=3),
-    "skip": Variant(skip=True),
-    "four classes": Variant(outputs=2),
-    "heads and classes": Variant(heads=2, outputs=3),
-    "skip and classes": Variant(skip=True, outputs=2),
-}
-THREE = ("three heads", "skip", "four classes")
-
-few = pytest.mark.parametrize("name", THREE)
-positions = pytest.mark.parametrize("per_token", [False, True], ids=["shared", "per token"])
-
-
-class Case:
-    """A random network with random, partly masked and repeated tokens."""
-
-    def __init__(self, seed: int, name: str, per_token: bool = False, masked: bool = True) -> None:
-        self.rng = rng = np.random.default_rng(seed)
-        self.name, self.per_token = name, per_token
-        heads, self.skip, outputs = VARIANTS[name]
-        wide = DIMENSION if self.skip else VALUE
-        shapes = ((NEURONS, wide), (wide, DIMENSION), (KEY, DIMENSION), (KEY, DIMENSION))
-        leading = (heads,) if heads else ()
-        self.network = Network(*(rng.normal(size=leading + shape) / math.sqrt(shape[1]) for shape in shapes))
-        layers = (outputs, TOKENS if per_token else 1) if outputs > 1 else (TOKENS,) if per_token else ()
-        self.signs = rng.choice([-1.0, 1.0], (*layers, NEURONS)) / math.sqrt(NEURONS)
-        self.tokens = rng.normal(size=(SAMPLES, TOKENS, DIMENSION))
-        self.weight = np.ones((SAMPLES, TOKENS))
-        if masked:
-            self.weight = rng.choice([0.0, 1.0, 1.0, 3.0], (SAMPLES, TOKENS))
-            self.weight[:, 0] = 1.0
-        self.label = rng.choice([-1.0, 1.0], (SAMPLES, outputs) if outputs > 1 else SAMPLES)
-
-    def inputs(self, **changes: Any) -> tuple[Any, ...]:
-        order = ("network", "signs", "label", "tokens", "weight", "skip")
-        return tuple(changes.get(field, getattr(self, field)) for field in order)
-
-
-def heads_of(network: Network) -> list[Network]:
-    matrices = [np.asarray(w) for w in network]
-    if matrices[0].ndim == 2:
-        matrices = [w[None] for w in matrices]
-    return [Network(*head) for head in zip(*matrices, strict=True)]
-
-
-def by_hand(
-    network: Network, signs: np.ndarray, x: np.ndarray, count: np.ndarray, skip: bool
-) -> tuple[np.ndarray, list[Network]]:
-    """F of one sample, coordinate by coordinate, with the gradients of every coordinate (8.2).
-
-    signs: [coordinates, tokens or 1, neurons]. The gradients have a leading axis of heads, as the network may.
-    """
-    heads = heads_of(network)
-    outputs, coordinates = [], []
-    for layer in np.broadcast_to(signs, (signs.shape[0], len(x), signs.shape[2])):
-        f, d = 0.0, [[np.zeros_like(w) for w in head] for head in heads]
-        for query, share, a in zip(x, count / count.sum(), layer, strict=True):
-            hidden, seen = 0.0, []
-            for w_o, w_v, w_k, w_q in heads:
-                mass = count * np.exp(x @ w_k.T @ w_q @ query)
-                w = mass / mass.sum()
-                v_l = w_v @ (x.T @ w) + (query if skip else 0.0)
-                seen.append((w, v_l))
-                hidden = hidden + w_o @ v_l
-            f += share * a @ np.maximum(hidden, 0)
-            u = a * (hidden > 0)
-            for part, (w_o, w_v, w_k, w_q), (w, v_l) in zip(d, heads, seen, strict=True):
-                mean, g = x.T @ w, w_o.T @ u
-                v = w_v.T @ g
-                h = x.T @ (w * (x @ v)) - mean * (mean @ v)
-                part[0] += share * np.outer(u, v_l)
-                part[1] += share * np.outer(g, mean)
-                part[2] += share * np.outer(w_q @ query, h)
-                part[3] += share * np.outer(w_k @ h, query)
-        outputs.append(f)
-        together = (np.stack(parts) for parts in zip(*d, strict=True))
-        coordinates.append(Network(*(part.reshape(w.shape) for part, w in zip(together, network, strict=True))))
-    return np.array(outputs), coordinates
-
-
-def kept_layers(signs: np.ndarray, kept: np.ndarray) -> np.ndarray:
-    """Signs of the kept positions as [coordinates, tokens or 1, neurons]."""
-    layers = signs if signs.ndim == 3 else np.atleast_2d(signs)[None]
-    return layers[:, kept] if layers.shape[1] > 1 else layers
-
-
-def plain_margins(network: Network, signs: Any, label: Any, tokens: Any, weight: Any, skip: bool) -> Any:
-    """y^T F for autodiff, all heads at once; log multiplicities are added to the logits."""
-    output, value, key, query = (w if w.ndim == 3 else w[None] for w in network)
-    logits = jnp.einsum("hkd,nld,hke,nse->hnls", query, tokens, key, tokens) + jnp.log(weight)[None, :, None, :]
-    values = jnp.einsum("hnls,hvd,nsd->hnlv", jax.nn.softmax(logits, axis=-1), value, tokens)
-    if skip:
-        values = values + tokens
-    fired = jax.nn.relu(jnp.einsum("hmv,hnlv->nlm", output, values))
-    if signs.ndim < 3:
-        each = label[:, None] * jnp.sum(signs * fired, axis=-1)
-    else:
-        each = jnp.sum(label[:, :, None] * jnp.sum(signs * fired[:, None], axis=-1), axis=1)
-    return jnp.sum(weight * each, axis=1) / jnp.sum(weight, axis=1)
-
-
-@functools.partial(jax.jit, static_argnums=5)
-def package(
-    network: Network, signs: Any, label: Any, tokens: Any, weight: Any, skip: bool, slope: Any
-) -> tuple[Any, Any, Network]:
-    """The package's F, y^T F and gradient of sum_n slope_n y_n^T F_n."""
-    aimed, factor = aim(signs, label)
-    d = gradient(network, aimed, tokens, weight, lambda outputs: slope * factor, skip)
-    outputs = forward(network, signs, tokens, weight, skip)
-    return outputs, margins(network, signs, label, tokens, weight, skip), d
-
-
-autodiff = jax.jit(jax.grad(lambda *inputs: jnp.sum(inputs[-1] * plain_margins(*inputs[:-1]))), static_argnums=5)
-SLOPE = np.arange(1.0, SAMPLES + 1)
-
-
-def whole_by_hand(case: Case, slope: np.ndarray = SLOPE) -> tuple[Any, Any, Network]:
-    """The same in NumPy, with masked tokens deleted together with their signs."""
-    outputs, margin, total = [], [], jax.tree.map(np.zeros_like, case.network)
-    for x, count, y, c in zip(case.tokens, case.weight, np.reshape(case.label, (SAMPLES, -1)), slope, strict=True):
-        kept = np.flatnonzero(count)
-        f, each = by_hand(case.network, kept_layers(case.signs, kept), x[kept], count[kept], case.skip)
-        outputs.append(f)
-        margin.append(y @ f)
-        for y_c, d in zip(y, each, strict=True):
-            total = jax.tree.map(lambda t, g, factor=c * y_c: t + factor * g, total, d)
-    return np.array(outputs).reshape(case.label.shape), np.array(margin), total
-
-
-def assert_networks(actual: Network, expected: Network, tolerance: float) -> None:
-    for field, one, two in zip(Network._fields, actual, expected, strict=True):
-        np.testing.assert_allclose(one, two, rtol=tolerance, atol=tolerance, err_msg=field)
-
-
-def assert_same(found: tuple[Any, Any, Network], expected: tuple[Any, Any, Network], tolerance: float = 1e-12) -> None:
-    for one, two in zip(found[:2], expected[:2], strict=True):
-        np.testing.assert_allclose(one, two, rtol=tolerance, atol=tolerance)
-    assert_networks(found[2], expected[2], tolerance)
 
 
 # Outputs and gradients
@@ -430,9 +291,6 @@ def test_a_multiplicity_is_so_many_equal_tokens(name: str) -> None:
 # Initialisation
 
 
-SMALL = Setting(tokens=10, neurons=16, samples=8, test_samples=16, steps=20, records=21)
-
-
 def start(seed: int = 0, **changes: Any) -> tuple[Network, Features, np.ndarray]:
     problem, key = SMALL.replace(**changes).problem(), jax.random.key(seed)
     basis = draw_patterns(problem, jax.random.fold_in(key, 1))
@@ -538,221 +396,3 @@ def test_every_coordinate_of_the_label_has_a_layer_of_signs_of_its_own() -> None
         assert not np.array_equal(layers[0], layers[1])
     assert not np.array_equal(per_token[0, 0], per_token[0, 1])
     np.testing.assert_array_equal(signs(classes=8, patterns=9)[:2], shared)
-
-
-# Whole runs: the package's training against NumPy
-
-
-TRAINED = Setting(
-    tokens=10, neurons=16, samples=9, test_samples=16, steps=60, records=61, track="neurons", stop="never",
-    output_scale=0.1, step_size=0.5,
-)  # fmt: skip
-RUNS = {
-    "heads": TRAINED.replace(heads=2, step_size=0.3),
-    "skip": TRAINED.replace(skip=True),
-    "classes": TRAINED.replace(classes=4, track="attention", samples=12),
-    "sparsified": TRAINED.replace(
-        keep=0.7, strategy="attention", output="per_token", step_size=2.0, label_order="shuffled"
-    ),
-}
-"""All of them reach zero training loss within their 60 steps."""
-runs = pytest.mark.parametrize("name", RUNS)
-FOLLOWED = 10
-
-
-class Pieces(NamedTuple):
-    """What one run starts from."""
-
-    network: Network
-    features: Features
-    signs: Any
-    basis: Any
-    members: Any
-    data: Data
-    test: Data
-
-
-def pieces(setting: Setting, seed: int = 0) -> Pieces:
-    problem, key = setting.problem(), jax.random.key(seed)
-    basis = draw_patterns(problem, stream(key, "data"))
-    members = draw_members(problem, stream(key, "data"), basis)
-    data = draw(problem, stream(key, "data"), members, count=problem.drawn_room)
-    test = draw(problem, stream(key, "test"), members, count=problem.drawn_test_room)
-    network, features = initialise(problem, stream(key, "init"), basis)
-    signs = draw_signs(problem, stream(key, "init"))
-    if problem.sparsified:
-        sampler = stream(key, "sampler")
-        data = sparsify(problem, jax.random.fold_in(sampler, 0), data, attend(problem, network, data))
-        test = sparsify(problem, jax.random.fold_in(sampler, 1), test, attend(problem, network, test))
-    return Pieces(network, features, signs, basis, members, data, test)
-
-
-def trained(setting: Setting) -> Run:
-    p = pieces(setting)
-    batch_key = stream(jax.random.key(0), "batch")
-    return train(setting.problem(), batch_key, p.network, p.signs, p.data, Watched(p.test, p.features, p.basis))
-
-
-@functools.cache
-def simulated(setting: Setting) -> dict[str, np.ndarray]:
-    with numerics("float64"):
-        return jax.device_get(simulate(setting, jax.random.key(0)))
-
-
-def sample_by_hand(network: Network, signs: np.ndarray, data: Data, n: int, skip: bool) -> tuple[np.ndarray, Any]:
-    """F of sample n and its gradients; masked tokens are deleted, with their signs."""
-    kept = np.flatnonzero(data.weight[n])
-    return by_hand(network, kept_layers(signs, kept), data.tokens[n, kept], data.weight[n, kept], skip)
-
-
-class Reference:
-    """Full-batch (or one-pass) hinge SGD in NumPy: the network of every step."""
-
-    def __init__(self, setting: Setting, steps: int = FOLLOWED) -> None:
-        self.start = start = jax.device_get(pieces(setting))
-        self.skip = setting.skip
-        path = [start.network]
-        for t in range(steps):
-            rows = range(t * setting.batch, (t + 1) * setting.batch) if setting.batch else range(setting.samples)
-            size = setting.step_size / len(rows)
-            network = path[-1]
-            step = jax.tree.map(np.zeros_like, network)
-            for n in rows:
-                f, each = sample_by_hand(network, start.signs, start.data, n, self.skip)
-                y = np.atleast_1d(start.data.label[n])
-                if y @ f < 1:
-                    for y_c, d in zip(y, each, strict=True):
-                        step = jax.tree.map(lambda s, g, c=y_c: s - c * g, step, d)
-            path.append(jax.tree.map(lambda w, s, eta=size: w - eta * s, network, step))
-        self.path = path
-
-    def by_coordinate(self, t: int, data: Data, label: np.ndarray, count: int) -> np.ndarray:
-        """y_c F_c of the first samples."""
-        outputs = [sample_by_hand(self.path[t], self.start.signs, data, n, self.skip)[0] for n in range(count)]
-        return np.reshape(label[:count], (count, -1)) * outputs
-
-    def margins(self, t: int, count: int) -> np.ndarray:
-        return self.by_coordinate(t, self.start.data, self.start.data.label, count).sum(1)
-
-    def test(self, t: int) -> np.ndarray:
-        """y_c F_c of the test samples, by their true labels."""
-        return self.by_coordinate(t, self.start.test, self.start.test.vote, 16)
-
-
-@functools.cache
-def reference(setting: Setting) -> Reference:
-    with numerics("float64"):
-        return Reference(setting)
-
-
-@runs
-def test_training_a_variant_is_gradient_descent_on_the_mean_loss(name: str) -> None:
-    setting = RUNS[name]
-    expected = reference(setting)
-    found = jax.device_get(trained(setting.replace(steps=FOLLOWED)))
-    assert_networks(found.state.parameters, expected.path[-1], 1e-10)
-    result = simulated(setting)
-    for t in range(0, FOLLOWED + 1, 5):
-        margin = expected.margins(t, setting.samples)
-        assert result["train_loss"][t] == pytest.approx(np.maximum(1 - margin, 0).mean(), rel=1e-10)
-        if setting.track == "neurons":
-            assert result["margin_mean"][t] == pytest.approx(margin.mean(), rel=1e-9)
-            assert result["margin_least"][t] == pytest.approx(margin.min(), rel=1e-9)
-            risk = np.maximum(1 - expected.test(t).sum(1), 0).mean()
-            assert result["test_loss"][t] == pytest.approx(risk, rel=1e-10)
-    assert result["train_loss"][0] - result["train_loss"][FOLLOWED] > 0.05
-
-
-def test_a_batch_of_several_classes_is_aimed_at_its_own_labels() -> None:
-    setting = RUNS["classes"].replace(samples=16, batch=4, batches="one_pass", track="loss")
-    found = jax.device_get(trained(setting))
-    assert found.last_step == 4
-    assert_networks(found.state.parameters, Reference(setting, 4).path[-1], 1e-10)
-
-
-@runs
-def test_the_evaluation_of_a_variant_reads_its_trained_network(name: str) -> None:
-    setting = RUNS[name].replace(steps=FOLLOWED)
-    expected, result = reference(RUNS[name]), simulated(setting)
-    for t, prefix in ((0, "untrained_"), (-1, "")):
-        by_coordinate = expected.test(t)
-        hinge = np.maximum(1 - by_coordinate.sum(1), 0)
-        assert result[prefix + "test_hinge"] == pytest.approx(hinge.mean(), rel=1e-10)
-        assert result[prefix + "test_error"] == np.mean(np.any(by_coordinate <= 0, axis=1))
-    assert result["test_hinge_error"] == pytest.approx(hinge.std(ddof=1) / 4, rel=1e-9)
-    assert result["test_margin"] == pytest.approx(by_coordinate.sum(1).min(), rel=1e-9)
-    assert result["untrained_test_error"] > 0
-
-
-@runs
-def test_parameters_of_a_variant_are_constant_to_the_bit_once_the_hinge_loss_is_zero(name: str) -> None:
-    result = simulated(RUNS[name])
-    arrived = int(result["reached_step"])
-    assert FOLLOWED < arrived < 58
-    assert np.all(result["movement"][1 : arrived + 1] > 0)
-    np.testing.assert_array_equal(result["movement"][arrived + 1 :], 0)
-    np.testing.assert_array_equal(result["train_loss"][arrived:], 0)
-
-
-@runs
-def test_concentration_in_a_variant_is_the_attention_on_kept_relevant_tokens(name: str) -> None:
-    expected = reference(RUNS[name])
-    data, result = expected.start.data, simulated(RUNS[name])
-    for t in (0, FOLLOWED):
-        found = []
-        for n in range(RUNS[name].samples):
-            kept = np.flatnonzero(data.weight[n])
-            x = data.tokens[n, kept]
-            bits = np.atleast_1d(data.vote[n]) < 0
-            own = bits @ (2 ** np.arange(len(bits))[::-1])
-            for query in x:
-                masses = [np.exp(x @ k.T @ q @ query) for _, _, k, q in heads_of(expected.path[t])]
-                found.append(np.mean([m[data.pattern[n, kept] == own].sum() / m.sum() for m in masses]))
-        assert result["concentration"][t, 0] == pytest.approx(np.mean(found), rel=1e-10)
-        assert result["lowest"][t] == pytest.approx(np.min(found), rel=1e-10)
-
-
-def test_neurons_of_a_class_move_towards_its_pattern_and_away_from_the_opposite_one() -> None:
-    setting = RUNS["classes"].replace(steps=FOLLOWED)
-    expected = reference(RUNS["classes"])
-    before, after = expected.path[0].output, expected.path[-1].output
-    table = np.zeros((4, 4))
-    code = np.array([[1, 1], [1, -1], [-1, 1], [-1, -1]])
-    signs = expected.start.signs[:, 0] * 4
-    for own in range(4):
-        rows = [i for i in range(16) if np.array_equal(np.round(signs[:, i]), code[own])]
-        assert rows, "every class has neurons"
-        for k in range(4):
-            table[own, k] = np.mean([(after[i] - before[i]) @ expected.start.features.value[:, k] for i in rows])
-    found = simulated(setting)["class_displacement"]
-    np.testing.assert_allclose(found, table, rtol=1e-9, atol=1e-12)
-    assert np.all(np.diag(found) > 0)
-
-
-# Combinations
-
-
-ALLOWED: list[dict[str, Any]] = [
-    {"classes": 4, "track": "neurons"},
-    {"classes": 4, "heads": 2},
-    {"classes": 4, "heads": 2, "output": "per_token", "track": "neurons"},
-    {"classes": 4, "skip": True, "keep": 0.5, "label_order": "shuffled"},
-    {"heads": 2, "members": 2, "dimension": 15},
-    {"skip": True, "members": 2, "dimension": 15, "value_width": 15, "track": "neurons"},
-    {"heads": 2, "reduction": "patterns", "token_noise": 0.0, "track": "neurons"},
-    {"skip": True, "normalise": "layer", "track": "neurons", "batch": 4},
-    {"heads": 2, "loss": "logistic", "track": "neurons", "keep": 0.5, "strategy": "attention"},
-]
-
-
-@pytest.mark.parametrize("change", ALLOWED, ids=str)
-def test_every_combination_that_a_setting_allows_can_be_simulated(change: dict[str, Any]) -> None:
-    """Traced without computing: every declared dimension is there, and every output has the run's precision."""
-    found = jax.eval_shape(simulate, SMALL.replace(**change).problem(), jax.random.key(0))
-    assert {v.dtype.name for v in found.values()} == {"float64"}
-    for name, value in found.items():
-        assert len(value.shape) == len(simulate.variable(name).dims), name
-    side = {"side": 2, "group": 3, "gate_group": 4, "pair": 2, "query": 4, "record": 21, "pattern": 5, "class": 4}
-    for name, value in found.items():
-        for dim, size in zip(simulate.variable(name).dims, value.shape, strict=True):
-            assert size == side.get(dim, size), (name, dim)

@@ -103,13 +103,13 @@ def iterations(alpha: Any, eta: Any, C: Any = 1.0, exponent: Any = 0.6) -> Any:
     return C * np.asarray(eta, float) ** -np.asarray(exponent, float) / np.asarray(alpha, float)
 
 
-def _log_counts(tokens: Any, relevant: Any) -> tuple[Any, Any]:
-    """log |S_1| and log(|S| - |S_1|): with exponents beside them nothing overflows, and none of a kind is -inf."""
-    tokens, relevant = np.asarray(tokens), np.asarray(relevant)
+def _log_masses(tokens: Any, relevant: Any, q_norm: Any, error: Any) -> tuple[Any, Any]:
+    """log of |S_1| e^{‖q‖² + error ‖q‖} and of |S| - |S_1|: nothing overflows, and none of a kind is -inf."""
+    tokens, relevant, q = np.asarray(tokens), np.asarray(relevant), np.asarray(q_norm, float)
     if np.any(relevant > tokens):
         raise lm.UserError(f"relevant = {relevant} is not allowed: it must not exceed tokens = {tokens}.")
     with np.errstate(divide="ignore"):
-        return np.log(relevant), np.log(tokens - relevant)
+        return np.log(relevant) + q**2 + error * q, np.log(tokens - relevant)
 
 
 _SAMPLE: Any = {"tokens": _TOKENS, "relevant": _RELEVANT, "q_norm": _LOGIT, "delta": _DELTA, "tau": _TAU}
@@ -118,17 +118,13 @@ _SAMPLE: Any = {"tokens": _TOKENS, "relevant": _RELEVANT, "q_norm": _LOGIT, "del
 @lm.bound("Definition A.2.2", **_SAMPLE)
 def phi_n(tokens: Any, relevant: Any, q_norm: Any, delta: Any, tau: Any) -> Any:
     """φ_n = (|S_1| e^{‖q‖² + (δ+τ)‖q‖} + |S| - |S_1|)^-1."""
-    relevant, others = _log_counts(tokens, relevant)
-    q = np.asarray(q_norm, float)
-    return np.exp(-np.logaddexp(relevant + q**2 + (delta + tau) * q, others))
+    return np.exp(-np.logaddexp(*_log_masses(tokens, relevant, q_norm, delta + tau)))
 
 
 @lm.bound("Definition A.2.2", **_SAMPLE)
 def nu_n(tokens: Any, relevant: Any, q_norm: Any, delta: Any, tau: Any) -> Any:
     """ν_n = (|S_1| e^{‖q‖² - (δ+τ)‖q‖} + |S| - |S_1|)^-1."""
-    relevant, others = _log_counts(tokens, relevant)
-    q = np.asarray(q_norm, float)
-    return np.exp(-np.logaddexp(relevant + q**2 - (delta + tau) * q, others))
+    return np.exp(-np.logaddexp(*_log_masses(tokens, relevant, q_norm, -(delta + tau))))
 
 
 @lm.bound("Definition A.2.2", **_SAMPLE)
@@ -136,9 +132,8 @@ def p_n(tokens: Any, relevant: Any, q_norm: Any, delta: Any, tau: Any) -> Any:
     """p_n = |S_1| e^{‖q‖² - (δ+τ)‖q‖} ν_n: the attention that the paper promises on relevant tokens."""
     from scipy.special import expit
 
-    relevant, others = _log_counts(tokens, relevant)
-    q = np.asarray(q_norm, float)
-    return expit(relevant + q**2 - (delta + tau) * q - others)
+    relevant, others = _log_masses(tokens, relevant, q_norm, -(delta + tau))
+    return expit(relevant - others)
 
 
 @lm.bound(
@@ -198,17 +193,4 @@ def margin_lower_bound(alpha: Any, p: Any, error: Any, eta: Any, t: Any) -> Any:
     return (eta * t**2 * (a_0 * eta**2 * t**3 + a_1))[()]
 
 
-BOUNDS = (
-    width_bound,
-    alpha_threshold,
-    alpha_threshold_nd,
-    samples_vit,
-    samples_cnn,
-    iterations,
-    phi_n,
-    nu_n,
-    p_n,
-    q_recursion,
-    cap_probability,
-    margin_lower_bound,
-)
+BOUNDS = tuple(each for each in globals().values() if isinstance(each, lm.Bound))

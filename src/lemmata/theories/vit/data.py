@@ -18,7 +18,7 @@ from jaxtyping import Array, Float, Int
 import lemmata as lm
 from lemmata.networks.orthonormal import orthonormal, orthonormalise
 from lemmata.theories.vit.setting import Setting
-from lemmata.theories.vit.sparsification import keep_best, score
+from lemmata.theories.vit.sparsification import STRATEGIES, keep_best, score
 
 RELEVANT = 0
 """Role of a token of the sample's own pattern; 1 .. classes-1 are the confusion patterns counted on from it, and the
@@ -95,23 +95,20 @@ def given(tokens: Any, label: Any, pattern: Any, *, mask: Any = None, noise: Any
         )
     if not np.isfinite(tokens).all():
         raise lm.UserError("tokens is not allowed: it must be an array of finite numbers.")
-    counted = (pattern >= 0) & (pattern == np.rint(pattern))
-    if not counted.all():
-        raise lm.UserError(f"pattern = {pattern[~counted][0]:g} is not allowed: patterns are integers counted from 0.")
-    if not np.isin(label, (-1, 1)).all():
-        wrong = label[~np.isin(label, (-1, 1))].flat[0]
-        raise lm.UserError(f"label = {wrong:g} is not allowed: a label is +1 or -1.")
     mask = np.ones(pattern.shape) if mask is None else np.asarray(mask, float)
-    if mask.shape != pattern.shape:
-        raise lm.UserError(f"mask has shape {mask.shape}; allowed is {pattern.shape}.")
-    if not (mask >= 0).all():
-        raise lm.UserError(f"mask = {mask[~(mask >= 0)][0]:g} is not allowed: it is 0, or the multiplicity of a token.")
-    empty = np.flatnonzero(~(mask > 0).any(-1))
-    if empty.size:
-        raise lm.UserError(f"mask is not allowed: it keeps no token of sample {empty[0]}.")
     noise = np.zeros(pattern.shape) if noise is None else np.asarray(noise, float)
-    if noise.shape != pattern.shape:
-        raise lm.UserError(f"noise has shape {noise.shape}; allowed is {pattern.shape}.")
+    for name, values in (("mask", mask), ("noise", noise)):
+        if values.shape != pattern.shape:
+            raise lm.UserError(f"{name} has shape {values.shape}; allowed is {pattern.shape}.")
+    uncounted = (pattern < 0) | (pattern != np.rint(pattern))
+    for values, wrong, words in (
+        (pattern, uncounted, "pattern = {:g} is not allowed: patterns are integers counted from 0."),
+        (label, ~np.isin(label, (-1, 1)), "label = {:g} is not allowed: a label is +1 or -1."),
+        (mask, ~(mask >= 0), "mask = {:g} is not allowed: it is 0, or the multiplicity of a token."),
+        (np.arange(len(mask)), ~(mask > 0).any(-1), "mask is not allowed: it keeps no token of sample {}."),
+    ):
+        if wrong.any():
+            raise lm.UserError(words.format(values[wrong][0]))
     return Data(*(jnp.asarray(values) for values in (tokens, label, label, pattern.astype(int), mask, noise)))
 
 
@@ -287,7 +284,7 @@ def _pattern_samples(problem: Setting, basis: Array) -> Data:
     return Data(tokens, vote, vote, pattern, weight, jnp.zeros((2, problem.patterns)))
 
 
-@lm.piece("strategy", "tokens", once=True)
+@lm.piece(once=True)
 def sparsify(problem: Setting, key: jax.Array, data: Data, attention: Array) -> Data:
     """Keep `kept_tokens` tokens of every sample and mask the others (2.5).
 
@@ -296,13 +293,12 @@ def sparsify(problem: Setting, key: jax.Array, data: Data, attention: Array) -> 
     count, length = data.pattern.shape
     keys = jax.vmap(lambda i: jax.random.fold_in(key, i))(jnp.arange(count))
     uniform = jax.vmap(lambda k: jax.random.uniform(k, (length,)))(keys)
-    worth = score(
-        problem.strategy,
-        uniform,
-        relevant=data.relevant(),
-        discriminative=data.discriminative(),
-        noise=data.noise,
-        attention=attention * data.weight[:, :, None],  # a masked token is no query
-    )
+    read = {
+        "relevant": data.relevant(),
+        "discriminative": data.discriminative(),
+        "noise": data.noise,
+        "attention": attention * data.weight[:, :, None],  # a masked token is no query
+    }
+    worth = jnp.stack([score(strategy, uniform, **read) for strategy in STRATEGIES])[problem.dropped_first]
     worth = jnp.where(data.weight > 0, worth, -jnp.inf)  # nor kept again
     return data._replace(weight=data.weight * keep_best(worth, problem.kept_tokens))

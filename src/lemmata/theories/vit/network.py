@@ -8,7 +8,7 @@ up; a skip connection, V_l = W_V X w_l + x_l; several classes, with one set of o
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -76,9 +76,8 @@ def _signs(problem: Setting, key: jax.Array) -> Array:
     return jax.random.rademacher(key, (m,), jnp.result_type(float)) / jnp.sqrt(m)
 
 
-@lm.piece("dimension", "patterns", "value_width", "key_width", "neurons", "heads", "init", "value_error_law",
-          "attention_error_law", "free_queries", "clip_spectral", "uniform_attention", "skip", "defect", "normalise",
-          once=True)  # fmt: skip
+@lm.piece("dimension", "patterns", "value_width", "key_width", "neurons", "heads", "init", "given_errors",
+          "free_queries", "clip_spectral", "uniform_attention", "skip", "bent_patterns", once=True)  # fmt: skip
 def initialise(problem: Setting, key: jax.Array, basis: Array) -> tuple[Network, Features]:
     """The initial network and the features its maps were built on; several heads are stacked along a leading axis."""
     if problem.heads == 1:
@@ -106,8 +105,7 @@ def _head(problem: Setting, key: jax.Array, basis: Array) -> tuple[Network, Feat
         value, key_map, query = (w / jnp.maximum(1.0, jnp.linalg.norm(w, ord=2)) for w in (value, key_map, query))
     if problem.uniform_attention:
         key_map = jnp.zeros_like(key_map)
-    if problem.defect == "shifted":
-        output = output - 2 * problem.output_std * features.value[:, 0]
+    output = output - problem.output_shift * features.value[:, 0]
     return Network(output, value, key_map, query), features
 
 
@@ -131,23 +129,21 @@ def _assumption(problem: Setting, key: jax.Array, basis: Array) -> tuple[Array, 
     if problem.free_queries:
         # QR keeps the first two columns, which are orthonormal already
         r = orthonormalise(jnp.concatenate([q[:, :2], normals_k[1][:, 2:]], axis=1))
-    if problem.value_error_law == "given":
+    if problem.given_errors:
         error_v = jnp.asarray(problem.value_error_directions)
     else:
-        error_v = _directions(problem.value_error_law, normals_v[1], p)
-    # patterns are orthonormal, except that layer norm bends them a little
-    inverse = jnp.linalg.pinv(basis) if problem.normalise == "layer" else basis.T
+        error_v = _directions(problem.confused[0], normals_v[1], p)
+    inverse = jnp.linalg.pinv(basis) if problem.bent_patterns else basis.T
     value = (p + problem.value_error * error_v - (basis if problem.skip else 0.0)) @ inverse
-    key_map = (q + problem.attention_error * _directions(problem.attention_error_law, normals_k[2], q)) @ inverse
-    query = (r + problem.attention_error * _directions(problem.attention_error_law, normals_k[3], r)) @ inverse
+    key_map = (q + problem.attention_error * _directions(problem.confused[1], normals_k[2], q)) @ inverse
+    query = (r + problem.attention_error * _directions(problem.confused[1], normals_k[3], r)) @ inverse
     return value, key_map, query, Features(p, q, r)
 
 
-def _directions(how: str, normals: Array, features: Array) -> Array:
-    """Unit columns: uniform on the sphere, or `confuse`: e_1 = p_2, e_2 = p_1, e_j = p_{j-1}."""
-    if how == "confuse":
-        return jnp.concatenate([features[:, 1:2], features[:, :-1]], axis=1)
-    return normals / jnp.linalg.norm(normals, axis=0)
+def _directions(confused: Any, normals: Array, features: Array) -> Array:
+    """Unit columns: uniform on the sphere, or (`confused` > 0) e_1 = p_2, e_2 = p_1, e_j = p_{j-1}."""
+    confusing = jnp.concatenate([features[:, 1:2], features[:, :-1]], axis=1)
+    return jnp.where(confused > 0, confusing, normals / jnp.linalg.norm(normals, axis=0))
 
 
 def polar(matrix: Float[Array, "rows columns"]) -> Float[Array, "rows columns"]:

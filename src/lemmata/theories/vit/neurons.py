@@ -23,6 +23,7 @@ GROUPS = ("plus", "minus", "unlucky")
 GATE_GROUPS = ("plus", "minus", "random plus", "random minus")
 SIDES = ("plus", "minus")
 """The two classes, or the two groups of lucky neurons."""
+LABELS = {"group": GROUPS, "gate_group": GATE_GROUPS, "side": SIDES}
 BY_GROUP = ("record", "group")
 
 NEURONS = (
@@ -68,16 +69,11 @@ def find_lucky(run: Pass, signs: Array, data: Data, sample_weight: Array, key: j
 
 def single_fractions(run: Pass, signs: Array, data: Data) -> tuple[Float[Array, " side"], Float[Array, " side"]]:
     """Shares of the neurons active on the first relevant token of the first sample of each class: un-signed, signed."""
-    active = run.hidden > 0
-    unsigned, signed = [], []
-    for tokens, sign in zip(
-        relevant_by_side(data, jnp.ones(data.weight.shape[0])), (signs > 0, signs < 0), strict=True
-    ):
-        first = jnp.unravel_index(jnp.argmax(tokens), tokens.shape)
-        absent = jnp.where(jnp.any(tokens), 0.0, jnp.nan)
-        unsigned.append(jnp.mean(active[first] * 1.0) + absent)
-        signed.append(jnp.mean((active[first] & sign) * 1.0) + absent)
-    return jnp.stack(unsigned), jnp.stack(signed)
+    chosen = relevant_by_side(data, jnp.ones(data.weight.shape[0])).reshape(2, -1)
+    active = (run.hidden > 0).reshape(chosen.shape[1], -1)[jnp.argmax(chosen, axis=1)]  # [side, neurons]
+    signed = active & jnp.stack([signs > 0, signs < 0])
+    absent = jnp.where(jnp.any(chosen, axis=1), 0.0, jnp.nan)
+    return jnp.mean(active * 1.0, axis=1) + absent, jnp.mean(signed * 1.0, axis=1) + absent
 
 
 def neuron_probe(

@@ -5,6 +5,8 @@ The probes of single neurons are in `neurons`; losses and margins are taken wher
 
 from __future__ import annotations
 
+import math
+
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
@@ -117,9 +119,9 @@ def similarities(data: Data, sample_weight: Float[Array, " samples"]) -> dict[st
     }
 
 
-def pattern_distance(members: Float[Array, "dimension patterns members"]) -> Float[Array, ""]:
-    """κ (A.225): the smallest distance between members of different sets."""
-    count = members.shape[2]
+def pattern_distance(members: Float[Array, "dimension patterns *members"]) -> Float[Array, ""]:
+    """κ (A.225): the smallest distance between patterns, or between members of different sets."""
+    count = math.prod(members.shape[2:])
     flat = members.reshape(members.shape[0], -1)
     distance = jnp.linalg.norm(flat[:, :, None] - flat[:, None, :], axis=0)
     of = jnp.arange(flat.shape[1]) // count

@@ -13,6 +13,8 @@ from lemmata.theories.vit.sparsification import STRATEGIES
 
 KAPPA = math.sqrt(2)
 """Smallest distance between two orthonormal patterns."""
+SMALL_LOSS = 1e-3
+"""ε of T_ε, and the paper's success threshold for the test hinge."""
 
 
 def discount(sigma: Any, delta: Any, tau: Any) -> Any:
@@ -185,6 +187,36 @@ class Setting(lm.Setting):
         return scale[self.output_rule]
 
     @lm.derived
+    def output_shift(self) -> float:
+        """What the defect takes off the initial output weights, along p_1."""
+        return 2 * self.output_std if self.defect == "shifted" else 0.0
+
+    @lm.derived
+    def confused(self) -> np.ndarray:
+        """1 where the errors of the value map, and of the key and query maps, confuse the patterns."""
+        return np.asarray([self.value_error_law == "confuse", self.attention_error_law == "confuse"], float)
+
+    @lm.fixed
+    def given_errors(self) -> int:
+        return int(self.value_error_law == "given")
+
+    @lm.fixed
+    def bent_patterns(self) -> int:
+        """1 if layer norm bends the patterns, which are orthonormal otherwise."""
+        return int(self.normalise == "layer")
+
+    @lm.derived
+    def dropped_first(self) -> int:
+        """The number of the strategy of sparsification."""
+        return STRATEGIES.index(self.strategy)
+
+    @lm.derived
+    def stop_loss(self) -> float:
+        """The training loss that ends the training; a linear loss is unbounded below, and zero no solution."""
+        never = self.stop == "never" or self.loss == "linear"
+        return -math.inf if never else {"zero_loss": 0.0, "small_loss": SMALL_LOSS}[self.stop]
+
+    @lm.derived
     def shuffled_labels(self) -> int:
         return int(self.label_order == "shuffled")
 
@@ -249,9 +281,8 @@ class Setting(lm.Setting):
         if self.init == "literal" and self.token_noise == 0:
             yield "token_noise = 0 is not allowed with init = literal, which divides by it."
         if self.init == "given":
-            yield from self.misshapen("key_map", (self.key_width, self.dimension))
-            yield from self.misshapen("query_map", (self.key_width, self.dimension))
-            yield from self.misshapen("value_map", (self.value_width, self.dimension))
+            for name, width in (("key", self.key_width), ("query", self.key_width), ("value", self.value_width)):
+                yield from self.misshapen(f"{name}_map", (width, self.dimension))
         if self.value_error_law == "given":
             yield from self.misshapen("value_error_directions", (self.value_width, self.patterns))
             if not np.allclose(np.linalg.norm(self.value_error_directions, axis=0), 1, atol=1e-5):

@@ -16,33 +16,10 @@ from jaxtyping import Array
 import lemmata as lm
 from lemmata.networks import losses
 from lemmata.networks.shallow import Network, Pass, attention, forward, gradient, products, run_forward
+from lemmata.theories.vit import neurons, probes
 from lemmata.theories.vit.data import Data, draw, draw_members, draw_patterns, sparsify
 from lemmata.theories.vit.network import Features, aim, draw_signs, initial_errors, initialise, margins
-from lemmata.theories.vit.neurons import (
-    GATE_GROUPS,
-    GROUPS,
-    NEURONS,
-    SIDES,
-    class_displacement,
-    find_lucky,
-    member_cosines,
-    neuron_probe,
-)
-from lemmata.theories.vit.probes import (
-    ATTENTION,
-    DATA,
-    FEATURES,
-    QUERIES,
-    attention_by_query,
-    feature_coordinates,
-    pattern_distance,
-    similarities,
-    token_shares,
-)
-from lemmata.theories.vit.setting import Setting
-
-SMALL_LOSS = 1e-3
-"""ε of T_ε, and the paper's success threshold for the test hinge."""
+from lemmata.theories.vit.setting import SMALL_LOSS, Setting
 
 HALVES = 2**31 - 1
 """Sub-key of the batch lm.stream for the random halves of neurons; epochs and steps are 0, 1, 2, ..."""
@@ -58,9 +35,9 @@ class Watched(NamedTuple):
 
 def training_loss(problem: Setting) -> losses.MarginLoss:
     """The loss that is trained on, as a function of the margin y F."""
-    if problem.loss == "hinge":
-        return losses.hinge(problem.margin)
-    return losses.logistic() if problem.loss == "logistic" else losses.linear()
+    return {"hinge": losses.hinge(problem.margin), "logistic": losses.logistic(), "linear": losses.linear()}[
+        problem.loss
+    ]
 
 
 def training_batches(problem: Setting, key: jax.Array) -> lm.Batches:
@@ -74,7 +51,7 @@ def training_batches(problem: Setting, key: jax.Array) -> lm.Batches:
     return lm.one_pass(problem.training_samples, problem.sample_room, problem.batch)
 
 
-@lm.piece("sample_room", "batch", "batches", "records", "each_step", "loss", "stop", "track", "skip", "test_samples")
+@lm.piece("sample_room", "batch", "batches", "records", "each_step", "loss", "track", "skip", "test_samples")
 def train(
     problem: Setting, key: jax.Array, network: Network, signs: Array, data: Data, watched: Watched | None = None
 ) -> lm.Run:
@@ -104,7 +81,6 @@ def train(
     }
     if problem.loss == "linear":  # unbounded below: zero is no solution
         passages = dict.fromkeys(passages, lambda probed: jnp.asarray(False))
-    stop = {"zero_loss": passages["reached"], "small_loss": passages["small_loss"], "never": None}[problem.stop]
     if problem.track == "neurons":
         passages["small_test"] = lambda probed: probed["test_loss"] < SMALL_LOSS
     return lm.loop(
@@ -112,7 +88,7 @@ def train(
         start(network),
         _probe(problem, key, network, signs, data, watched),
         lm.record_steps(steps, problem.records, problem.record_every),
-        stop=stop,
+        stop=lambda probed: probed["train_loss"] <= problem.stop_loss,
         passages=passages,
         each_step=bool(problem.each_step),
     )
@@ -134,7 +110,7 @@ def _probe(
         margin = margins(network, signs, data.label, data.tokens, data.weight, problem.skip)
         probed = {"train_loss": jnp.sum(weight * loss.value(margin))}
         if problem.track != "loss":
-            probed |= attention_by_query(network, data, weight)
+            probed |= probes.attention_by_query(network, data, weight)
             moved = jax.tree.map(lambda a, b: jnp.max(jnp.abs(a - b)), network, previous.parameters)
             probed["movement"] = jnp.max(jnp.stack(jax.tree.leaves(moved)))
         if watched is not None and neuron_path is not None:
@@ -142,7 +118,7 @@ def _probe(
                 "margin_mean": jnp.sum(weight * margin),
                 "margin_least": jnp.min(jnp.where(weight > 0, margin, jnp.inf)),
                 "test_loss": jnp.mean(_test_hinge(problem, network, signs, watched.test)),
-                **feature_coordinates(network, watched.features, watched.basis, problem.skip),
+                **probes.feature_coordinates(network, watched.features, watched.basis, problem.skip),
                 **neuron_path(network, (loss.value(margin) > 0) * 1.0),
             }
         return probed
@@ -162,11 +138,11 @@ def _neuron_path(
     def run(network: Network) -> Pass:
         return run_forward(products(network, problem.skip), sign, data.tokens, data.weight, problem.skip)
 
-    lucky = find_lucky(run(initial), sign, data, weight, jax.random.fold_in(key, HALVES))
+    lucky = neurons.find_lucky(run(initial), sign, data, weight, jax.random.fold_in(key, HALVES))
 
     def path(network: Network, unsolved: Array) -> dict[str, Array]:
         features, basis = watched.features, watched.basis
-        probed = neuron_probe(run(network), network, features, basis, sign, data, weight, unsolved, lucky)
+        probed = neurons.neuron_probe(run(network), network, features, basis, sign, data, weight, unsolved, lucky)
         return probed if shared else jax.tree.map(lambda value: jnp.full_like(value, jnp.nan), probed)
 
     return path
@@ -197,34 +173,34 @@ def evaluate(problem: Setting, network: Network, signs: Array, test: Data) -> di
 
 @lm.piece("skip", once=True)
 def describe(
-    problem: Setting, network: Network, features: Features, basis: Array, members: Array, data: Data
+    problem: Setting,
+    network: Network,
+    trained: Network,
+    features: Features,
+    basis: Array,
+    members: Array,
+    signs: Array,
+    data: Data,
 ) -> dict[str, Array]:
     """Statistics of the training data (probe 5.10) and the errors that the initial maps have achieved (probe 5.1;
-    clipping and given maps change the declared ones)."""
+    clipping and given maps change the declared ones). What training has moved, where the data model is general: neurons
+    by class (V19), members of a set (V20)."""
     sigma, delta = initial_errors(network, features, basis, problem.skip)
     used = (jnp.arange(data.label.shape[0]) < problem.training_samples) * 1.0
-    return {
+    found = {
         "initial_value_error": sigma,
         "initial_attention_error": delta,
         "noise_norm": jnp.max(used[:, None] * (data.weight > 0) * data.noise),
-        **token_shares(data, used / problem.training_samples),
-        **similarities(data, used),
-        "pattern_distance": pattern_distance(members),
+        **probes.token_shares(data, used / problem.training_samples),
+        **probes.similarities(data, used),
+        "pattern_distance": probes.pattern_distance(members),
         "condition_slack": jnp.asarray(problem.condition_slack, sigma.dtype),
     }
-
-
-@lm.piece(once=True)
-def displacements(
-    problem: Setting, before: Network, after: Network, features: Features, signs: Array, members: Array
-) -> dict[str, Array]:
-    """What training has moved, where the data model is general: neurons by class (V19), members of a set (V20)."""
-    moved = {}
     if signs.ndim == 3 and signs.shape[1] == 1:
-        moved["class_displacement"] = class_displacement(before, after, features, signs)
-    if members.shape[2] > 1:
-        moved["member_cosine"] = member_cosines(before, after, members)
-    return moved
+        found["class_displacement"] = neurons.class_displacement(network, trained, features, signs)
+    if members.ndim == 3:
+        found["member_cosine"] = neurons.member_cosines(network, trained, members)
+    return found
 
 
 @lm.piece(once=True)
@@ -243,9 +219,9 @@ PAIRS = ("same set", "different sets")
     lm.Variable("margin_mean", ("record",), "mean y F", "mean margin on the training samples"),
     lm.Variable("margin_least", ("record",), "min y F", "smallest margin on the training samples"),
     lm.Variable("test_loss", ("record",), "", "hinge loss on the test samples along training"),
-    *ATTENTION,
-    *FEATURES,
-    *NEURONS,
+    *probes.ATTENTION,
+    *probes.FEATURES,
+    *neurons.NEURONS,
     lm.Variable("reached_step", (), "T_0", "first step with training loss 0 (inf: never)"),
     lm.Variable("small_loss_step", (), "T_ε", "first step with training loss at most 0.001 (inf: never)"),
     lm.Variable("small_test_step", (), "", "first step with test hinge below 0.001 (inf: never)"),
@@ -261,14 +237,20 @@ PAIRS = ("same set", "different sets")
     lm.Variable("initial_value_error", (), "σ", "achieved error of the initial value map"),
     lm.Variable("initial_attention_error", (), "δ", "achieved error of the initial key and query maps"),
     lm.Variable("noise_norm", (), "max |x - μ|", "largest distance of a kept training token from its pattern"),
-    *DATA,
+    *probes.DATA,
     lm.Variable("condition_slack", (), "", "slack of condition (2.8)"),
-    labels={"query": QUERIES, "group": GROUPS, "gate_group": GATE_GROUPS, "side": SIDES, "pair": PAIRS},
+    labels={
+        "query": probes.QUERIES,
+        "group": neurons.GROUPS,
+        "gate_group": neurons.GATE_GROUPS,
+        "side": neurons.SIDES,
+        "pair": PAIRS,
+    },
 )
 def simulate(problem: Setting, key: jax.Array, prepared: None = None) -> dict[str, Array]:
     """One run: draw, initialise, sparsify, train, evaluate."""
     basis = draw_patterns(problem, lm.stream(key, "data"))
-    members = draw_members(problem, lm.stream(key, "data"), basis)
+    members = draw_members(problem, lm.stream(key, "data"), basis) if problem.members > 1 else basis
     data = draw(problem, lm.stream(key, "data"), members, count=problem.drawn_room)
     test = draw(problem, lm.stream(key, "test"), members, count=problem.drawn_test_room)
     network, features = initialise(problem, lm.stream(key, "init"), basis)
@@ -285,6 +267,5 @@ def simulate(problem: Setting, key: jax.Array, prepared: None = None) -> dict[st
         **evaluate(problem, trained, signs, test),
         "untrained_test_hinge": untrained["test_hinge"],
         "untrained_test_error": untrained["test_error"],
-        **displacements(problem, network, trained, features, signs, members),
-        **describe(problem, network, features, basis, members, data),
+        **describe(problem, network, trained, features, basis, members, signs, data),
     }

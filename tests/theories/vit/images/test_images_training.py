@@ -5,6 +5,7 @@ from pathlib import Path
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 import pytest
 
 import lemmata as lm
@@ -14,7 +15,7 @@ from lemmata.lab.runner import Options, run
 from lemmata.theories.vit.images import training
 from lemmata.theories.vit.images.data import Tokens, load_images, task_sets
 from lemmata.theories.vit.images.experiments import EXPERIMENTS
-from lemmata.theories.vit.images.network import classify, draw_network
+from lemmata.theories.vit.images.network import ABSENT, classify, draw_network
 from lemmata.theories.vit.images.setting import ImageSetting
 from lemmata.theories.vit.images.training import accuracy, prepare, simulate, train
 
@@ -107,7 +108,9 @@ def test_an_initial_model_is_trained_once_for_all_the_cells_that_start_from_it(m
 def test_fine_tuning_starts_from_the_pretrained_model_with_a_new_output_layer() -> None:
     prepared = prepare(PAIR, 0)
     assert prepared.initial is not None
-    assert prepared.initial.head.matrix.shape == (8, 8)
+    assert prepared.initial.head.matrix.shape == (8, 10)
+    assert (np.asarray(prepared.initial.head.matrix)[:, 8:] == 0).all()  # room for the other two of ten classes
+    assert (np.asarray(prepared.initial.head.bias)[8:] < -1e8).all()
     drawn = draw_network(PAIR.problem(), lm.stream(jax.random.key(0), "init"), classes=8)
     assert np.abs(prepared.initial.embedding.matrix - drawn.embedding.matrix).max() > 1e-4
     before = simulate(PAIR.replace(epochs=0), jax.random.key(0), prepared)
@@ -115,6 +118,17 @@ def test_fine_tuning_starts_from_the_pretrained_model_with_a_new_output_layer() 
     assert np.isfinite(before["pretraining_accuracy"])
     assert before["last_step"] == 0
     assert before["train_loss"][0] != scratch["train_loss"][0]
+
+
+def test_an_output_without_a_class_changes_no_loss_and_has_no_gradient() -> None:
+    scores, label = np.random.default_rng(0).normal(size=(3, 8)).astype(np.float32), np.array([0, 5, 7])
+    cross_entropy = optax.softmax_cross_entropy_with_integer_labels
+    loss = jax.jit(jax.value_and_grad(lambda scores: jnp.sum(cross_entropy(scores, label))))
+    padded = np.pad(scores, ((0, 0), (0, 2)), constant_values=ABSENT)
+    (few, d_few), (many, d_many) = loss(scores), loss(padded)
+    np.testing.assert_allclose(few, many, rtol=1e-6)
+    np.testing.assert_allclose(d_few, d_many[:, :8], rtol=1e-6)
+    np.testing.assert_array_equal(d_many[:, 8:], 0)
 
 
 def test_runs_stacked_for_a_gpu_equal_single_runs() -> None:
@@ -126,11 +140,10 @@ def test_runs_stacked_for_a_gpu_equal_single_runs() -> None:
 
 
 @pytest.mark.parametrize("name", ["f6a-images", "f6c-spurious"])
-def test_a_stand_in_experiment_runs_and_draws_its_figure(name: str) -> None:
-    outcome = run(THEORY, name, Options(preset="smoke"))
-    assert outcome.failed == 0
-    assert (outcome.path / "figure.png").stat().st_size > 10_000
-    data = outcome.data
+def test_a_stand_in_experiment_runs_and_draws_its_figure(name: str, smoke) -> None:
+    found = smoke("vit")
+    assert (found.folder / "vit" / name / "figure.png").stat().st_size > 10_000
+    data = found.data(name)
     assert np.all(np.isfinite(data.test_accuracy))
     np.testing.assert_allclose(data.relevant_share.mean("seed").values.ravel().min(), 42 / 64, rtol=1e-5)
     np.testing.assert_allclose(data.relevant_share.mean("seed").values.ravel().max(), 1.0, rtol=1e-5)

@@ -50,6 +50,8 @@ def increments(low: float, high: float, exponential: bool = False, *, seed: int)
     Exact: a softmax over the 50 logits, n_1 of them g and then g' = g + K ‖q_1‖², the others 0. Printed (A.31, A.33):
     (n_0 or n_1) e^g / (n_1 e^{g'} + n_0)² times K; `exponential`: times e^{K ‖q_1‖²} - 1.
     """
+    from scipy.special import softmax
+
     draw = np.random.default_rng(seed)
     tokens, draws = 50, 20000
     relevant = draw.integers(1, tokens, draws)
@@ -59,18 +61,12 @@ def increments(low: float, high: float, exponential: bool = False, *, seed: int)
     after = (1 + factor) * q**2 - error * q
     # the first token is relevant (n_1 >= 1) and the last is not (n_1 <= 49)
     chosen = np.arange(tokens) < relevant[:, None]
-    first, last = (_softmax(chosen * after[:, None]) - _softmax(chosen * before[:, None]))[:, [0, -1]].T
+    first, last = (softmax(chosen * after[:, None], axis=1) - softmax(chosen * before[:, None], axis=1))[:, [0, -1]].T
     scale = np.exp(before) / (relevant * np.exp(after) + tokens - relevant) ** 2
     scale = scale * (np.expm1(factor * q**2) if exponential else factor)
     ratios = {"rise": first / ((tokens - relevant) * scale), "fall": -last / (relevant * scale)}
     labels = [f"{name} ({np.sum(ratio < 1)} of {draws} draws below)" for name, ratio in ratios.items()]
     return xr.DataArray([ratio.min() for ratio in ratios.values()], coords={"increment": labels})
-
-
-def _softmax(logits: np.ndarray) -> np.ndarray:
-    from scipy.special import softmax
-
-    return softmax(logits, axis=1)
 
 
 @lm.evidence("dynamics")

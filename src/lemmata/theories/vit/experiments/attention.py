@@ -45,7 +45,6 @@ EXPERIMENTS = (
         setting=_F4,
         axes={"variant": VARIANTS, "attention": ATTENTION},
         seeds=3,
-        smoke={"batch": 4},
         paper={"test_samples": 1000},
     ),
     experiment(
@@ -63,7 +62,6 @@ EXPERIMENTS = (
             "attention": ATTENTION,
         },
         seeds=3,
-        smoke={"batch": 4},
         paper=WIDE,
     ),
     experiment(

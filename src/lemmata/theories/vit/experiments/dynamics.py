@@ -1,9 +1,10 @@
-"""What happens along training, step by step (V8 to V15, V25)."""
+"""What happens along training, step by step (V8 to V15, V25), and lucky neurons before it (V9, V10)."""
 
 from __future__ import annotations
 
 from lemmata.theories.vit.experiments.presets import ATTENTION, VARIANTS, WIDE, experiment
 from lemmata.theories.vit.figures import dynamics as figures
+from lemmata.theories.vit.studies.initial import measure_initial
 
 _FULL = {variant: {**fields, "batch": 0} for variant, fields in VARIANTS.items()}
 
@@ -18,5 +19,15 @@ EXPERIMENTS = (
         seeds=3,
         smoke={"variant": {**_FULL, "shared-b20": {**VARIANTS["shared"], "batch": 4}}},
         paper=WIDE,
+    ),
+    experiment(
+        "v10-lucky-sets",
+        reference="Lemma A.5.1, Definition A.2.3",
+        question="How many neurons are lucky at initialisation, and how do they respond to token noise?",
+        simulation=measure_initial,
+        plot=figures.lucky_sets,
+        setting={"neurons": 1000},
+        axes={"defect": ["none", "shifted"]},
+        seeds=3,
     ),
 )

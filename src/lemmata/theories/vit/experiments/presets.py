@@ -15,8 +15,11 @@ VARIANTS = {
     "per_token": {"output": "per_token", "step_size": 1.0},
 }
 """The two readings of the output signs, each with its step size."""
-TINY = {"tokens": 10, "neurons": 16, "samples": 8, "test_samples": 16, "steps": 20, "records": 21, "batch": 0}
-"""The one set of sizes of every smoke preset."""
+TINY = {
+    **{"tokens": 10, "neurons": 16, "samples": 16, "test_samples": 16, "batch": 0},
+    **{"steps": 20, "records": 21, "record_every": 1, "track": "neurons"},
+}
+"""The one set of sizes of every smoke preset; from 14 to 16 samples share their programs."""
 WIDE = {"neurons": 1000, "test_samples": 1000}
 """The width of the paper, and a finer estimate of the risk."""
 

@@ -1,9 +1,12 @@
-"""Samples and risk: zero risk (V1), Figures 2.1 and 2.3, token noise (V6)."""
+"""Samples and risk: zero risk (V1), Figures 2.1 and 2.3, token noise and sparsification (V6, Figure 2.5)."""
 
 from __future__ import annotations
 
+from functools import partial
+
 from lemmata.theories.vit.experiments.presets import ATTENTION, WIDE, experiment, fraction_axis, samples_axis
 from lemmata.theories.vit.figures import samples as figures
+from lemmata.theories.vit.sparsification import STRATEGIES
 
 _DATA = {"relevant_fraction": 0.36, "confusion_fraction": 0.14, "samples": 64}
 _F1 = {**_DATA, "output": "per_token", "step_size": 2.0, "neurons": 100}
@@ -11,12 +14,16 @@ _GRID = {
     "relevant_fraction": fraction_axis(0.30, 0.32, 0.34, 0.36, 0.40, 0.48),
     "samples": samples_axis(2, 4, 8, 16, 32, 64, 128),
 }
-_SMOKE_GRID = {"relevant_fraction": fraction_axis(0.30, 0.40), "samples": samples_axis(2, 4, 8)}
+_SMOKE_GRID = {"relevant_fraction": fraction_axis(0.30, 0.40), "samples": samples_axis(14, 16)}
 _PAPER_GRID = {
     **WIDE,
     "tokens": 100,
     "relevant_fraction": fraction_axis(0.30, 0.32, 0.34, 0.36, 0.38, 0.40, 0.44, 0.48),
     "samples": samples_axis(2, 4, 8, 16, 32, 64, 128, 256),
+}
+_F5 = {
+    **{"samples": 80, "relevant_fraction": 0.6, "confusion_fraction": 0.05, "noisy_fraction": 0.3, "noisy_level": 0.3},
+    **{"step_size": 1.0, "steps": 75, "records": 2, "record_every": 75, "stop": "never"},
 }
 
 EXPERIMENTS = (
@@ -37,7 +44,7 @@ EXPERIMENTS = (
         smoke={
             "variant": {
                 "shared": {"output": "shared", "step_size": 0.3},
-                "per_token": {"output": "per_token", "batch": 4, "step_size": 2.0},
+                "per_token": {"output": "per_token", "step_size": 2.0},
             }
         },
         paper={"neurons": 1000},
@@ -46,7 +53,7 @@ EXPERIMENTS = (
         "f1a-samples",
         reference="Figure 2.1 (a)",
         question="How many samples does the transformer need as the relevant fraction falls?",
-        plot=figures.trained,
+        plot=partial(figures.sample_map, power=2, who="attention trained"),
         setting=_F1,
         axes=_GRID,
         seeds=5,
@@ -57,7 +64,7 @@ EXPERIMENTS = (
         "f3-samples-frozen",
         reference="Figure 2.3",
         question="How many samples are needed when attention stays frozen (the CNN baseline)?",
-        plot=figures.frozen,
+        plot=partial(figures.sample_map, power=4, who="attention frozen"),
         setting={**_F1, "train_attention": 0},
         axes=_GRID,
         seeds=5,
@@ -76,7 +83,7 @@ EXPERIMENTS = (
             "attention": ATTENTION,
         },
         seeds=5,
-        smoke={"relevant_fraction": fraction_axis(0.30, 0.40), "samples": samples_axis(2, 8)},
+        smoke={"relevant_fraction": fraction_axis(0.30, 0.40), "samples": samples_axis(14, 16)},
         paper={**WIDE, "tokens": 100},
     ),
     experiment(
@@ -91,7 +98,7 @@ EXPERIMENTS = (
             "samples": samples_axis(32, 64, 128, 256),
         },
         seeds=3,
-        smoke={"value_error": [0.0, 0.6], "samples": samples_axis(4, 8)},
+        smoke={"value_error": [0.0, 0.6], "samples": samples_axis(14, 16)},
         paper={
             **WIDE,
             "value_error": [0.0, 0.1, 0.2, 0.4, 0.6, 0.8],
@@ -107,5 +114,15 @@ EXPERIMENTS = (
         axes={"token_noise": [0.01, 0.1, 0.2, 0.3]},
         seeds=7,
         paper={"test_samples": 1000},
+    ),
+    experiment(
+        "f5-sparsification",
+        reference="Figure 2.5",
+        question="Which tokens can be removed without loss, and which removals help?",
+        plot=figures.sparsification,
+        setting={**_F5, "output": "per_token", "attention_error": 0.5, "normalise": "yes"},
+        axes={"keep": [1.0, 0.8, 0.7], "strategy": ["random", "irrelevant", "noisy", "relevant"]},
+        seeds=8,
+        paper={"test_samples": 1000, "keep": [1.0, 0.9, 0.8, 0.7, 0.65], "strategy": list(STRATEGIES)},
     ),
 )

@@ -6,7 +6,8 @@ import lemmata as lm
 from lemmata.theories.vit.experiments.presets import ATTENTION, WIDE, experiment
 from lemmata.theories.vit.figures import variants as figures
 
-_SMALL = {"tokens": 40, "samples": 60, "track": "attention"}
+_ATTENTION = {"track": "attention"}
+_SMALL = {"tokens": 40, "samples": 60, **_ATTENTION}
 _CLASSES = {"classes": 4, "patterns": 7, "tokens": 40}
 
 
@@ -23,6 +24,7 @@ EXPERIMENTS = (
         plot=figures.multiclass,
         setting={**_widths(12), **_CLASSES, "samples": 80, "neurons": 400, "steps": 400, "records": 401},
         seeds=3,
+        smoke={"track": "loss"},
         paper={"test_samples": 1000},
     ),
     experiment(
@@ -33,6 +35,7 @@ EXPERIMENTS = (
         setting={**_SMALL, **_widths(20), "members": 2, "member_shares": [[0.7, 0.3]] * 5},
         axes={"attention": ATTENTION},
         seeds=3,
+        smoke=_ATTENTION,
         paper=WIDE,
     ),
     experiment(
@@ -48,6 +51,7 @@ EXPERIMENTS = (
         setting={**_SMALL, "track": "neurons"},
         axes={"heads": [1, 2, 4]},
         seeds=3,
+        smoke={"heads": [1, 2]},
         paper=WIDE,
     ),
     experiment(
@@ -58,6 +62,7 @@ EXPERIMENTS = (
         setting={**_SMALL, "skip": True},
         axes={"attention": ATTENTION},
         seeds=3,
+        smoke=_ATTENTION,
         paper=WIDE,
     ),
     experiment(

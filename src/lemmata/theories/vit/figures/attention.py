@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 import xarray as xr
@@ -16,6 +17,7 @@ BOUNDS = {
     "theorem": "corrected: the theorem with $D$",
     "theorem, δ = 0": r"control: the theorem with $\delta=0$",
 }
+ERRORS = r"directions of the errors of keys and queries, and $\delta$"
 BOUND_COLORS = dict(zip(BOUNDS, (draw.BLUE, draw.GREEN, draw.GREY), strict=True))
 
 
@@ -54,26 +56,16 @@ def losses(data: xr.Dataset) -> Figure:
 def initial_bounds(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     """By how much the attention of relevant queries exceeds its lower bounds, and how often it does not."""
     figure, axes = draw.panels(2, width=6.6, height=4.4)
-    words = {
-        str(variant): "counter-\nexample" if init == "given" else f"{law}\n$\\delta={delta:g}$"
-        for variant, init, law, delta in zip(
-            data.variant.values,
-            data.init.values,
-            data.attention_error_law.values,
-            data.attention_error.values,
-            strict=True,
-        )
-    }
+    words = {str(variant): re.sub("[ -]", "\n", str(variant)) for variant in data.variant.values}
     shown = data.assign_coords(bound=[BOUNDS[str(bound)] for bound in data.bound.values])
     colors = {BOUNDS[bound]: color for bound, color in BOUND_COLORS.items()}
     for ax, name in zip(axes, ("attention_excess", "attention_broken"), strict=True):
         draw.groups(ax, shown[name], "variant", "bound", color=colors, words=words, markersize=3.5)
     left, right = axes
     draw.claimed(left, claims["v24-attention-pn"], words="respected")
-    draw.finish(
-        left, "attention of relevant queries on relevant tokens, $t=0$", "smallest attention minus bound", legend=1
-    )
+    title, y = "attention of relevant queries on relevant tokens, $t=0$", "smallest attention minus bound"
+    draw.finish(left, title, y, ERRORS, legend=1)
     draw.predicted(right, 0.0, "paper: none")
     right.set_ylim(-0.05, 1.05)
-    draw.finish(right, "violations", "share of relevant queries below the bound", legend=1)
+    draw.finish(right, "violations", "share of relevant queries below the bound", ERRORS, legend=1)
     return figure

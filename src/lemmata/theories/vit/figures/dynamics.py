@@ -1,6 +1,7 @@
 """The dynamics figure: what the paper says of loss, attention, maps and neurons at every step.
 
 The first row has every variant with trained attention, the second the lucky neurons of the runs with shared signs.
+Another figure has the lucky sets before training, and their response to token noise.
 """
 
 from __future__ import annotations
@@ -19,6 +20,18 @@ from lemmata.theories.vit.measures import own_coordinates
 
 UP_TO = f"{TIME}, up to $T_0$"
 LUCKY = {"plus": "lucky +", "minus": "lucky −", "unlucky": "unlucky"}
+
+DEFECTS = {"none": "Gaussian $W_O$", "shifted": r"control: $W_O$ shifted by $-2\xi p_1$"}
+SHARES = {
+    "active_on_one": "active on one\nrelevant token",
+    "lucky_on_one": "... and of the\nclass's sign",
+    "active_on_all": "active on all\nrelevant tokens",
+    "lucky_on_all": "... and of the\nclass's sign: lucky",
+}
+BOUNDS = {
+    "noise_ratio": r"$(\sigma+\|W_V\|\tau)\,\|W_{O,i}\|$",
+    "noise_ratio_without_error": "control: $\\sigma=0$,\n$\\|W_V\\|\\tau\\,\\|W_{O,i}\\|$",
+}
 
 
 def dynamics(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
@@ -70,22 +83,17 @@ def _alignment(ax: Axes, data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> No
 
 def _ratios(ax: Axes, data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> None:
     """What must be small at T_0: norms of unlucky neurons (V9), output of the other class's lucky neurons (V15)."""
-    squares = data.square_norm
-    output = data.group_output.sel(side="plus")
-    wrong = output.sel(group="minus") / output.sel(group="plus").where(lambda size: size > 0)
+    squares, output = data.square_norm, data.group_output.sel(side="plus", drop=True)
+
+    def ratio(values: xr.DataArray, above: str, below: str) -> xr.DataArray:
+        return values.sel(group=above, drop=True) / values.sel(group=below, drop=True).where(lambda size: size > 0)
+
     ratios = {
-        r"$\|W_{O,i}\|^2$: unlucky / lucky +": squares.sel(group="unlucky") / squares.sel(group="plus"),
-        r"$\|W_{O,i}\|^2$: unlucky / lucky −": squares.sel(group="unlucky") / squares.sel(group="minus"),
-        "output on $y=+1$: lucky − / lucky +": wrong,
+        r"$\|W_{O,i}\|^2$: unlucky / lucky +": ratio(squares, "unlucky", "plus"),
+        r"$\|W_{O,i}\|^2$: unlucky / lucky −": ratio(squares, "unlucky", "minus"),
+        "output on $y=+1$: lucky − / lucky +": ratio(output, "minus", "plus"),
     }
-    draw.paths(
-        ax,
-        data,
-        lm.stack(
-            {words: ratio.drop_vars(["group", "side"], errors="ignore") for words, ratio in ratios.items()}, "ratio"
-        ),
-        "ratio",
-    )
+    draw.paths(ax, data, lm.stack(ratios, "ratio"), "ratio")
     draw.claimed(ax, claims["v9-lucky-norms"], words="claimed of the norms at $T_0$")
     limit = float((data.confusion_share / data.relevant_share).mean("seed"))
     draw.predicted(ax, limit, r"paper (late $t$), output: $\alpha_\#/\alpha_*$")
@@ -95,19 +103,42 @@ def _ratios(ax: Axes, data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> None:
 
 def _coefficients(ax: Axes, data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> None:
     """V_i^(k) by group, while 10 % of each class has loss: there the claims read it."""
-    active = (data.unsolved >= 0.1).all("side")
+    growth = data.value_growth.where((data.unsolved >= 0.1).all("side"))
     values = {
-        f"$V^{{({k})}}$, {LUCKY[group]} ({'own' if group == side else 'cross'})": data.value_growth.sel(
-            group=group, side=side
+        f"$V^{{({k})}}$, {LUCKY[group]} ({'own' if group == side else 'cross'})": growth.sel(
+            group=group, side=side, drop=True
         )
         for k, side in enumerate(("plus", "minus"), 1)
         for group in ("plus", "minus")
     }
-    values["$V^{(1)}$, unlucky"] = data.value_growth.sel(group="unlucky", side="plus")
-    shown = lm.stack(
-        {words: each.drop_vars(["group", "side"]).where(active) for words, each in values.items()}, "group"
-    )
-    draw.paths(ax, data, shown, "group")
+    values["$V^{(1)}$, unlucky"] = growth.sel(group="unlucky", side="plus", drop=True)
+    draw.paths(ax, data, lm.stack(values, "group"), "group")
     draw.predicted(ax, 0, "paper (A.17): $V^{(2)}>0$ on lucky −; corrected: own $<0$")
     ax.ticklabel_format(axis="y", scilimits=(-2, 2))
     draw.finish(ax, "value coefficients (A.176)", "group mean of $V_i^{(k)}$", f"{TIME}, while both classes have loss")
+
+
+def lucky_sets(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
+    """Shares of active and lucky neurons beside 1/2 and 1/4, and their largest response to noise beside its bound."""
+    figure, (left, right) = draw.panels(2, width=6.2, height=4.4)
+    data = data.assign_coords(defect=[DEFECTS.get(str(defect), str(defect)) for defect in data.defect.values])
+    neurons = float(data.neurons.max())
+    shares = lm.stack({words: data[name] for name, words in SHARES.items()}, "share")
+    draw.groups(left, shares, "share", "defect")
+    for place, (share, variance) in enumerate(((0.5, 0.25), (0.25, 0.1875))):
+        draw.predicted(
+            left, share, "paper: $1/2$, $1/4$ (band: 4 standard deviations)" if place == 0 else None, at=place
+        )
+        spread = 4 * np.sqrt(variance / neurons)
+        left.fill_between([place - 0.42, place + 0.42], share - spread, share + spread, color=draw.GREY, alpha=0.2)
+    draw.claimed(left, claims["v10-lucky-all"], words=r"paper: $\Omega(m)$ are lucky; claimed of the mean", at=3)
+    draw.from_zero(left)
+    title = "lucky neurons at $t=0$ (Lemma A.5.1), both classes"
+    draw.finish(left, title, f"share of the $m={neurons:g}$ neurons", legend=1)
+    responses = lm.stack({words: data[name] for name, words in BOUNDS.items()}, "bound")
+    draw.groups(right, responses, "bound", "defect")
+    draw.claimed(right, claims["v9-noise-bound"], words="paper, claimed")
+    draw.from_zero(right)
+    title = "response to token noise at $t=0$"
+    draw.finish(right, title, r"largest $|W_{O,i}(W_Vx_l-p_{z(l)})|$ / bound", legend=1)
+    return figure

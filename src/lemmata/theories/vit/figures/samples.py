@@ -1,4 +1,4 @@
-"""Samples and risk: zero risk, Figures 2.1 and 2.3, token noise."""
+"""Samples and risk: zero risk, Figures 2.1 and 2.3, token noise, sparsification (Figure 2.5)."""
 
 from __future__ import annotations
 
@@ -31,17 +31,7 @@ def zero_risk(data: xr.Dataset) -> Figure:
     return figure
 
 
-def trained(data: xr.Dataset) -> Figure:
-    """Figure 2.1 (a)."""
-    return _sample_map(data, 2, "attention trained")
-
-
-def frozen(data: xr.Dataset) -> Figure:
-    """Figure 2.3."""
-    return _sample_map(data, 4, "attention frozen")
-
-
-def _sample_map(data: xr.Dataset, power: int, who: str) -> Figure:
+def sample_map(data: xr.Dataset, power: int, who: str) -> Figure:
     """Success rates over (α_*^-power, N), and N_50 with the paper's law and the fits that section 6 asks for."""
     figure, (left, right) = draw.panels(2, width=5.8, height=4.2)
     x = rf"$\alpha_*^{{-{power}}}$"
@@ -153,4 +143,25 @@ def token_noise(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
         draw.claimed(ax, claims["v6-token-noise"], part, words=words)
     draw.loss_scale(ax, 1e-4, top=0.2)
     draw.finish(ax, "paper: token noise raises the risk", "test hinge loss at $N=64$", "token noise $c_0$", legend=1)
+    return figure
+
+
+def sparsification(data: xr.Dataset) -> Figure:
+    """Test loss against the fraction of removed tokens by strategy, and what the removal does to the data."""
+    figure, axes = draw.panels(3, width=4.9, height=4.2)
+    data = data.sortby("keep", ascending=False)
+    removed = (1 - data.keep.values).round(9)
+    panels = (
+        ("test_hinge", "test loss (Figure 2.5)", "test hinge loss"),
+        ("relevant_share", r"paper: irrelevant raises $\alpha_*$", r"fraction of label-relevant tokens $\alpha_*$"),
+        ("noise_norm", r"paper: noisy lowers $\tau$", r"largest noise of a kept token, $\tau$"),
+    )
+    for ax, (name, title, y) in zip(axes, panels, strict=True):
+        draw.curves(ax, data[name], "keep", "strategy", "{} dropped first", x=removed)
+        if name == "test_hinge" and data.keep.values[0] == 1:
+            whole = float(data.test_hinge.isel(keep=0, strategy=0).mean("seed"))
+            draw.predicted(ax, whole, "paper: random stays here, irrelevant and noisy fall")
+        draw.from_zero(ax, 1.05 if name == "relevant_share" else 0.0)
+        ax.set_xticks(removed, [f"{share:g}" for share in removed])
+        draw.finish(ax, title, y, "fraction of removed tokens")
     return figure

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
@@ -17,7 +18,7 @@ import lemmata as lm
 from lemmata.datasets import cifar10, digits
 from lemmata.datasets.images import Images, resized, unsplit
 from lemmata.theories.vit.images.setting import CANVAS, FOREGROUND, PLACES, ImageSetting
-from lemmata.theories.vit.sparsification import keep_best, score
+from lemmata.theories.vit.sparsification import score
 
 GREEN = (0.6, 1.0, 0.4)
 
@@ -125,7 +126,8 @@ def tokenise(
     relevant = np.mean(cut(foreground[..., None], setting.patch), axis=-1) > 0.5
     uniform = lm.generator(seed, name, "drop").random(relevant.shape)
     worth = score(setting.strategy, uniform, background=1.0 - relevant)  # pyright: ignore[reportArgumentType]
-    places = np.nonzero(np.asarray(keep_best(worth, kept)))[1].reshape(-1, kept)
+    order = np.argsort(-np.asarray(worth, jnp.result_type(float)), axis=-1, kind="stable")
+    places = np.sort(order[:, :kept], axis=-1)
     count = len(places)
 
     def padded(values: np.ndarray, dtype: type) -> np.ndarray:

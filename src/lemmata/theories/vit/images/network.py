@@ -15,20 +15,13 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 import lemmata as lm
-from lemmata.networks.transformer import (
-    Block,
-    Dense,
-    Norm,
-    dense,
-    draw_blocks,
-    draw_dense,
-    draw_norm,
-    layer_norm,
-    transform,
-)
+from lemmata.networks import transformer
+from lemmata.networks.transformer import Block, Dense, Norm, dense, draw_dense
 from lemmata.theories.vit.images.setting import ImageSetting
 
 POSITION_SCALE = 0.02
+ABSENT = -1e9
+"""Bias of an output that stands for no class: its softmax is 0 to the bit, so it is never trained and never wins."""
 
 
 class DeepTransformer(NamedTuple):
@@ -41,16 +34,18 @@ class DeepTransformer(NamedTuple):
     head: Dense
 
 
-@lm.piece("width", "blocks", "positions", "token_values", once=True)
+@lm.piece("width", "blocks", "positions", "token_values", "class_room", once=True)
 def draw_network(problem: ImageSetting, key: jax.Array, *, classes: int) -> DeepTransformer:
     """A random initial network with an output layer for so many classes; the rest does not depend on their number."""
     embedding, positions, blocks, head = jax.random.split(key, 4)
+    matrix, bias = draw_dense(head, problem.width, classes)
+    absent = (0, problem.class_room - classes)
     return DeepTransformer(
         draw_dense(embedding, problem.token_values, problem.width),
         POSITION_SCALE * jax.random.normal(positions, (problem.positions, problem.width)),
-        draw_blocks(blocks, blocks=problem.blocks, width=problem.width),
-        draw_norm(problem.width),
-        draw_dense(head, problem.width, classes),
+        transformer.draw_blocks(blocks, blocks=problem.blocks, width=problem.width),
+        transformer.draw_norm(problem.width),
+        Dense(jnp.pad(matrix, ((0, 0), absent)), jnp.pad(bias, absent, constant_values=ABSENT)),
     )
 
 
@@ -66,7 +61,7 @@ def classify(
     """The output of every class, and what `transform` shows. `mask`: 0 on tokens that are there but do not count."""
     tokens = dense(network.embedding, patches) + network.positions[places]
     weight = jnp.ones(tokens.shape[:-1], tokens.dtype) if mask is None else mask
-    tokens, shown = transform(network.blocks, tokens, weight, heads=heads, show=show)
+    tokens, shown = transformer.transform(network.blocks, tokens, weight, heads=heads, show=show)
     share = weight / jnp.sum(weight, axis=-1, keepdims=True)
-    pooled = jnp.einsum("nt,ntw->nw", share, layer_norm(network.norm, tokens))
+    pooled = jnp.einsum("nt,ntw->nw", share, transformer.layer_norm(network.norm, tokens))
     return dense(network.head, pooled), shown

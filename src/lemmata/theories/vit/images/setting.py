@@ -128,6 +128,11 @@ class ImageSetting(lm.Setting):
         return len(self.classes)
 
     @lm.fixed
+    def class_room(self) -> int:
+        """Room for classes: those of the task, and those of pre-training."""
+        return self.source_classes
+
+    @lm.fixed
     def batch_size(self) -> int:
         return even_batch(self.samples, self.batch)
 

@@ -24,13 +24,12 @@ from lemmata.theories.vit.images.setting import ImageSetting, even_batch
 
 
 class Prepared(NamedTuple):
-    """What a run starts from: its images, and its initial model (None: random)."""
+    """What a run starts from: its images, its initial model (None: random), and what is known of them beforehand."""
 
     train: Tokens
     test: Tokens
     initial: DeepTransformer | None
-    pretraining_accuracy: np.ndarray
-    source_images: np.ndarray
+    known: dict[str, Any]
 
 
 def outputs(network: DeepTransformer, data: Tokens, heads: int) -> Float[Array, "image class"]:
@@ -101,21 +100,30 @@ def pretrained(
     samples, epochs = setting.pretraining_samples, setting.pretraining_epochs
     with jax.default_matmul_precision("highest"):
         network = draw_network(problem, lm.stream(key, "init"), classes=len(setting.other_classes))
-        batch = even_batch(samples, setting.batch)
-        run = train(problem, lm.stream(key, "sampler"), network, data, samples, epochs, batch=batch, records=2)
-        return jax.device_get((run.state.parameters, accuracy(problem, run.state.parameters, test)))
+        sizes = {"batch": even_batch(samples, setting.batch), "records": setting.records}
+        run = train(problem, lm.stream(key, "sampler"), network, data, samples, epochs, **sizes)
+        network, found = jax.device_get((run.state.parameters, accuracy(problem, run.state.parameters, test)))
+    return jax.device_put(network), found
 
 
 def prepare(setting: ImageSetting, seed: int) -> Prepared:
     """Host work: compose the images, and train the initial model where no earlier cell has."""
-    images = load_images(setting)
+    images, real = load_images(setting), jnp.result_type(float)
     train, test = task_sets(images, setting, seed)
-    initial, before = None, np.asarray(np.nan, np.float32)
+    initial, before = None, np.nan
     if setting.pretraining_samples:
         defaults = {name: setting.declaration(name).default for name in TASK_FIELDS}
-        initial, before = pretrained(images, setting.replace(**defaults), seed, jnp.zeros(0).dtype)
-    available = len(images.train_labels) + len(images.test_labels)
-    return Prepared(train, test, initial, before, np.asarray(available, np.float32))
+        initial, before = pretrained(images, setting.replace(**defaults), seed, real)
+    known = {
+        "chance": 1 / len(setting.classes),
+        "pretraining_accuracy": before,
+        "relevant_share": train.weight @ train.relevant.mean(axis=-1),
+        "kept_tokens": setting.kept_tokens,
+        "source_images": len(images.train_labels) + len(images.test_labels),
+    }
+    known = {name: np.asarray(value, real) for name, value in known.items()}
+    train, test, known = jax.device_put((train, test, known))
+    return Prepared(train, test, initial, known)
 
 
 @lm.simulation(
@@ -139,15 +147,8 @@ def simulate(problem: ImageSetting, key: jax.Array, prepared: Prepared) -> dict[
         network = prepared.initial._replace(head=network.head)
     start = (lm.stream(key, "batch"), network, prepared.train, problem.samples, problem.epochs)
     run = train(problem, *start, batch=problem.batch_size, records=problem.records)
-    network = run.state.parameters
-    real = run.step.dtype
-    shares = jnp.mean(jnp.asarray(prepared.train.relevant), axis=-1)
     return {
         **run.results(),
-        "test_accuracy": accuracy(problem, network, prepared.test),
-        "chance": jnp.asarray(1 / problem.class_count, real),
-        "pretraining_accuracy": jnp.asarray(prepared.pretraining_accuracy, real),
-        "relevant_share": jnp.sum(prepared.train.weight * shares),
-        "kept_tokens": jnp.asarray(problem.kept_tokens, real),
-        "source_images": jnp.asarray(prepared.source_images, real),
+        "test_accuracy": accuracy(problem, run.state.parameters, prepared.test),
+        **prepared.known,
     }

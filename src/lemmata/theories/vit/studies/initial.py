@@ -23,16 +23,23 @@ TOLERANCE = 1e-6
 """What an attention bound may be missed by (rounding)."""
 
 
-def _training_samples(problem: Setting, data: Data) -> tuple[Data, Bool[Array, " samples"]]:
-    """The drawn samples up to the room for them, and which of them are training samples."""
+@lm.piece("sample_room", "neurons", "init", once=True)
+def measure(
+    problem: Setting, network: Network, features: Features, basis: Array, signs: Array, data: Data
+) -> dict[str, Array]:
+    """All that is measured, on the training samples."""
     data = jax.tree.map(lambda leaf: leaf[: problem.sample_room], data)
-    return data, jnp.arange(problem.sample_room) < problem.training_samples
+    used = jnp.arange(problem.sample_room) < problem.training_samples
+    return {
+        **lucky_fractions(network, signs, data, used),
+        "neurons": jnp.asarray(problem.neurons, network.output.dtype),
+        **noise_bound(network, features, basis, data, used),
+        **attention_bounds(problem, network, features, basis, data, used),
+    }
 
 
-@lm.piece("sample_room", "neurons", once=True)
-def lucky_fractions(problem: Setting, network: Network, signs: Array, data: Data) -> dict[str, Array]:
+def lucky_fractions(network: Network, signs: Array, data: Data, used: Bool[Array, " samples"]) -> dict[str, Array]:
     """Shares of all neurons: active on one relevant token, and on all relevant tokens of a class (Lemma A.5.1)."""
-    data, used = _training_samples(problem, data)
     run = run_forward(products(network), signs, data.tokens, data.weight)
     unsigned, signed = single_fractions(run, signs, data._replace(weight=data.weight * used[:, None]))
     lucky = find_lucky(run, signs, data, used * 1.0, jax.random.key(0))
@@ -41,17 +48,16 @@ def lucky_fractions(problem: Setting, network: Network, signs: Array, data: Data
         "lucky_on_one": signed,
         "active_on_all": jnp.mean(lucky.unsigned * 1.0, axis=1),
         "lucky_on_all": jnp.mean(lucky.signed * 1.0, axis=1),
-        "neurons": jnp.asarray(problem.neurons, unsigned.dtype),
     }
 
 
-@lm.piece("sample_room", once=True)
-def noise_bound(problem: Setting, network: Network, features: Features, basis: Array, data: Data) -> dict[str, Array]:
+def noise_bound(
+    network: Network, features: Features, basis: Array, data: Data, used: Bool[Array, " samples"]
+) -> dict[str, Array]:
     """The largest |W_O,i (W_V x_l - p_z(l))| over all neurons and tokens, relative to its Cauchy-Schwarz bound
 
     (σ + |W_V| τ) |W_O,i| (V9) with the empirical τ, and to the same with σ = 0.
     """
-    data, used = _training_samples(problem, data)
     sigma, _ = initial_errors(network, features, basis)
     tau = jnp.max(used[:, None] * data.noise)
     rest = data.tokens @ network.value.T - features.value.T[data.pattern]
@@ -61,9 +67,8 @@ def noise_bound(problem: Setting, network: Network, features: Features, basis: A
     return {"noise_ratio": largest / (sigma + norm * tau), "noise_ratio_without_error": largest / (norm * tau)}
 
 
-@lm.piece("sample_room", "init", once=True)
 def attention_bounds(
-    problem: Setting, network: Network, features: Features, basis: Array, data: Data
+    problem: Setting, network: Network, features: Features, basis: Array, data: Data, used: Bool[Array, " samples"]
 ) -> dict[str, Array]:
     """How far the attention of relevant queries on relevant tokens exceeds its lower bounds, and how often it does not.
 
@@ -71,7 +76,6 @@ def attention_bounds(
     t = 0 (V24): with D = δ + max(|W_K|, |W_Q|) τ logits of one pattern are at least 1 - 2D - D^2, those of two
     patterns at most 2D + D^2.
     """
-    data, used = _training_samples(problem, data)
     on_relevant = concentration(attention(network, data.tokens, data.weight), data.relevant())
     relevant = jnp.sum(data.relevant() * data.weight, axis=1)
     others = jnp.sum(data.weight, axis=1) - relevant
@@ -125,8 +129,4 @@ def measure_initial(problem: Setting, key: jax.Array, prepared: None = None) -> 
     data = draw(problem, lm.stream(key, "data"), basis, count=problem.drawn_room)
     network, features = initialise(problem, lm.stream(key, "init"), basis)
     signs = draw_signs(problem, lm.stream(key, "init"))
-    return {
-        **lucky_fractions(problem, network, signs, data),
-        **noise_bound(problem, network, features, basis, data),
-        **attention_bounds(problem, network, features, basis, data),
-    }
+    return measure(problem, network, features, basis, signs, data)
