@@ -40,7 +40,10 @@ TINY_PROMPTS = {
     **{"test_prompts": 48, "test_contexts": 6, "watch_prompts": 48, "watch_contexts": 6},
 }
 """The prompts of every smoke preset, so that they share their programs."""
-TINY = {**TINY_PROMPTS, "neurons": 16, "key_width": 14, "value_width": 14}
+TINY = {
+    **{**TINY_PROMPTS, "neurons": 16, "key_width": 14, "value_width": 14, "records": 14, "watch_contexts": 20},
+    **{"context_room": 20, "test_context_room": 20, "task_room": 90},
+}
 
 experiment = functools.partial(lm.experiment, kind=Setting, simulation=simulate, tiny=TINY)
 
@@ -57,7 +60,7 @@ def _sweep(name: str, depends: str, axis: str, quick: Any, paper: Any = None, sm
         setting={"steps": 6000, "record_every": 5, "records": 1201, "stop": "reached"},
         axes={axis: quick},
         seeds=3,
-        smoke={"records": 3, axis: smoke or quick},
+        smoke={axis: smoke or quick},
         paper={axis: paper or quick},
         paper_seeds=10,
     )
@@ -115,7 +118,6 @@ EXPERIMENTS = (
         plot=mechanism.growth,
         setting={"steps": 800, "track": "mechanism", "record_every": 2, "records": 401},
         seeds=3,
-        smoke={"records": 7},
         paper={"steps": 1600, "record_every": 4},
     ),
     experiment(
@@ -206,7 +208,7 @@ EXPERIMENTS = (
             "test_contexts": [1, 2, 3, 5, 10, 20, 40],
         },
         seeds=8,
-        smoke={"test_fraction": [0.4, 1.0], "test_contexts": [1, 2, 3, 5], "test_context_room": 6},
+        smoke={"test_fraction": [0.4, 1.0], "test_contexts": [1, 2, 3, 5]},
     ),
     experiment(
         "e1-context",
@@ -250,7 +252,7 @@ EXPERIMENTS = (
         setting={"steps": 600, "test_prompts": 1000, "test_context_room": 40},
         axes={"test_fraction": [0.6, 0.8], "test_contexts": [5, 10, 20, 40]},
         seeds=4,
-        smoke={"test_contexts": [5, 10, 20], "test_context_room": 20},
+        smoke={"test_contexts": [5, 10, 20]},
         paper={"test_prompts": 4000},
         paper_seeds=10,
     ),

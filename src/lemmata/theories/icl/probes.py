@@ -98,10 +98,10 @@ def partners(roles: Float[Array, "tasks patterns"], seen: Any) -> Float[Array, "
     return ((used.T @ used) > 0) * (1.0 - jnp.eye(roles.shape[1]))
 
 
-def partner_ratio(network: Network, world: World, seen: Array) -> Float[Array, " map"]:
+def partner_ratio(
+    blocks: Float[Array, "map patterns patterns"], partner: Float[Array, "patterns patterns"]
+) -> Float[Array, " map"]:
     """Mean entry of task partners of G^Q and of G^K, each over the own entry of its row."""
-    partner = partners(world.roles, seen)
-    blocks = jnp.stack([block(matrix, world.patterns.relevant) for matrix in (network.query, network.key)])
     ratios = blocks / jnp.diagonal(blocks, axis1=1, axis2=2)[:, :, None]
     return jnp.sum(ratios * partner, axis=(1, 2)) / jnp.sum(partner)
 

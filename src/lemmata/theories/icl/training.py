@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
 from typing import Any
 
 import jax
@@ -15,15 +14,12 @@ import lemmata as lm
 from lemmata.networks.shallow import Network
 from lemmata.theories.icl import data, probes
 from lemmata.theories.icl.data import Prompts, Watched, World
-from lemmata.theories.icl.network import gradient, initialise, neurons, run_forward
+from lemmata.theories.icl.network import Maps, gradient, initialise, maps, neurons, run_forward
 from lemmata.theories.icl.neurons import ORDERS, RATE_LABELS, SIGNS, prune
-from lemmata.theories.icl.setting import Setting
-
-REGISTER = (0, 10, 50, 100, 150, 200, 225, 250, 275, 300, 350, 400, 600)
-"""Steps of the records that the claims register reads."""
+from lemmata.theories.icl.setting import REGISTER, Setting
 
 
-@lm.piece("batch", "context_capacity", "records", "stop", "track", "moments", "include_query")
+@lm.piece("batch", "context_capacity", "record_room", "track", "include_query")
 def train(problem: Setting, key: jax.Array, network: Network, signs: Array, world: World, watched: Watched) -> lm.Run:
     """SGD with a fresh batch at every step."""
     loss, include = probes.LOSS, problem.include_query
@@ -46,80 +42,71 @@ def train(problem: Setting, key: jax.Array, network: Network, signs: Array, worl
     fresh = lm.fresh(lm.stream(key, "batch"), draw)
     start, step = lm.descent(batch_gradient, optax.sgd(problem.step_size), fresh, trainable=trainable)
 
-    def reached(probed: Mapping[str, Array]) -> Array:
-        return probed["watch_hinge"] < problem.stop_at_loss
+    def below(level: Any) -> Any:
+        return lambda probed: probed["watch_hinge"] < level
 
-    stop = reached if problem.stop == "reached" else None
-    return lm.loop(step, start(network), probe, _moments(problem), stop=stop, passages={"reached": reached})
+    left, reached = below(problem.leave_below), {"reached": below(problem.stop_at_loss)}
+    return lm.loop(step, start(network), probe, _moments(problem), stop=left, passages=reached)
 
 
 def _moments(problem: Setting) -> Array:
-    if problem.moments == "even":
-        return lm.record_steps(problem.steps, problem.records, problem.record_every)
-    return lm.without_repeats(jnp.minimum(jnp.asarray([*REGISTER, problem.steps]), problem.steps))
+    """The steps of the records: even, or those of the register and the last."""
+    room = problem.record_room
+    even = lm.record_steps(problem.steps, room, problem.record_every)
+    if room <= len(REGISTER):
+        return even
+    listed = jnp.asarray([*REGISTER, *[problem.steps] * (room - len(REGISTER))])
+    return jnp.where(problem.register > 0, lm.without_repeats(jnp.minimum(listed, problem.steps)), even)
 
 
-@lm.piece(
-    "test_prompts",
-    "test_capacity",
-    "test_mode",
-    "track",
-    "include_query",
-    "shiftable",
-    "heads",
-    "class_size",
-    once=True,
-)
-def evaluate(
-    problem: Setting, key: jax.Array, before: Network, after: Network, signs: Array, world: World
-) -> dict[str, Array]:
-    """Unseen and seen tasks, out of domain, and (with `track` = proof) pruning, of the trained network."""
-    include = problem.include_query
-    new = data.testing_prompts(problem, key, world, data.UNSEEN)
-    old = data.testing_prompts(problem, key, world, data.SEEN)
-    run = run_forward(after, signs, new, include)
-    on_new = probes.scores(run, new)
-    on_old = probes.scores(run_forward(after, signs, old, include), old)
-    start = probes.scores(run_forward(before, signs, new, include), new)
-    moved = [jnp.max(jnp.abs(a - b)) for a, b in ((before.query, after.query), (before.key, after.key))]
+@lm.piece("include_query", once=True)
+def evaluate(problem: Setting, network: Network, signs: Array, prompts: Prompts) -> dict[str, Array]:
+    """What a network does with prompts: its scores, the first head's attention, outputs, how many prompts there are."""
+    run = run_forward(network, signs, prompts, problem.include_query)
+    scored, count = probes.scores(run, prompts), jnp.asarray(prompts.label.shape[0] * 1.0)
+    return {**scored, "first_head": scored["concentration"][0], "output": run.output, "prompts": count}
+
+
+@lm.piece("heads", once=True)
+def describe(problem: Setting, before: Maps, after: Maps, world: World, on_matches: Array) -> dict[str, Array]:
+    """What attention has learnt: how far it moved, its maps on the patterns, and the tasks that it was trained on.
+
+    on_matches: the attention of every head on contexts with the query's pattern.
+    """
     used = world.roles * (jnp.arange(world.roles.shape[0]) < problem.seen)[:, None]
     counts = jnp.stack([jnp.sum(used > 0, axis=0), jnp.sum(used < 0, axis=0)]) * 1.0
-    absent = jnp.asarray(jnp.nan, signs.dtype)
-    results = {
-        **{f"unseen_{name}": value for name, value in on_new.items() if name != "concentration"},
-        "seen_error": on_old["error"],
-        "seen_hinge": on_old["hinge"],
-        "concentration": on_new["concentration"],
-        "initial_concentration": start["concentration"],
-        "attention_moved": jnp.max(jnp.stack(moved)),
+    partner = probes.partners(world.roles, problem.seen)
+    known = {
+        "absent": jnp.asarray(jnp.nan),
+        "attention_moved": jnp.max(jnp.stack([jnp.max(jnp.abs(a - b)) for a, b in zip(before, after, strict=True)])),
         "coverage_least": jnp.min(counts),
         "coverage_most": jnp.max(counts),
-        "concentration_exponent": jnp.log(1 - jnp.max(on_new["concentration"])) / jnp.log(world.roles.shape[1]),
-        "partner_ratio": jnp.full(2, jnp.nan, signs.dtype)
-        if problem.heads > 1 or problem.class_size > 1
-        else probes.partner_ratio(after, world, jnp.asarray(problem.seen)),
-        **dict.fromkeys(("shifted_error", "shifted_hinge", "shifted_concentration"), absent),
+        "concentration_exponent": jnp.log(1 - jnp.max(on_matches)) / jnp.log(world.roles.shape[1]),
+        "partner": partner,
     }
-    if problem.shiftable:
-        shifted = data.shifted_prompts(problem, key, world, data.shifted_patterns(problem, world))
-        there = probes.scores(run_forward(after, signs, shifted, include), shifted)
-        results |= {f"shifted_{name}": there[name] for name in ("error", "hinge")}
-        results["shifted_concentration"] = there["concentration"][0]
-    if problem.track == "proof":
-        rows = neurons(after)
-        norms = jnp.linalg.norm(rows, axis=1)
-        results |= prune(jax.random.fold_in(lm.stream(key, "test"), data.PRUNE), rows, norms, signs, run, new)
-        results |= {"output_sign": jnp.sign(signs), "partner": probes.partners(world.roles, problem.seen)}
-    return results
+    if problem.heads > 1:
+        return known | {"partner_ratio": jnp.full(2, jnp.nan)}
+    blocks = jnp.stack([probes.block(matrix, world.patterns.relevant) for matrix in after])
+    classes = jnp.sum(jnp.abs(world.roles[0])) > 2  # of several patterns: these have no partners
+    ratio = jnp.where(classes, jnp.nan, probes.partner_ratio(blocks, partner))
+    return known | {"partner_ratio": ratio, "query_patterns": blocks[0], "key_patterns": blocks[1]}
 
 
-@lm.piece("test_prompts", "context_capacity", "include_query", once=True)
+@lm.piece("include_query", once=True)
+def prune_network(
+    problem: Setting, key: jax.Array, network: Network, signs: Array, prompts: Prompts, by_output: Any
+) -> dict[str, Array]:
+    """What pruning costs on prompts, by the norms of the neurons or (`by_output` = 1) by the row norms of W_O."""
+    run, rows = run_forward(network, signs, prompts, problem.include_query), neurons(network)
+    outputs = jnp.linalg.norm(network.output, axis=1)
+    norms = jnp.where(by_output > 0, outputs, jnp.linalg.norm(rows, axis=1))
+    pruned = prune(lm.stream(key, "test", data.PRUNE), rows, norms, signs, run, prompts)
+    return {**pruned, "output_norm": jnp.sort(outputs), "output_sign": jnp.sign(signs)}
+
+
 def seen_hinge(problem: Setting, key: jax.Array, network: Network, signs: Array, world: World) -> Array:
     """The hinge loss on seen tasks with the contexts of training: a run counts as trained however it is tested."""
-    key, tasks = jax.random.fold_in(lm.stream(key, "test"), data.SEEN), data.seen(problem, world.roles)
-    sizes: Any = {"count": problem.test_prompts, "room": problem.context_capacity}
-    prompts = data.draw_prompts(key, world.patterns, world.q, tasks, problem.fraction, problem.contexts, **sizes)
-    return probes.scores(run_forward(network, signs, prompts, problem.include_query), prompts)["hinge"]
+    return evaluate(problem, network, signs, data.trained_prompts(problem, key, world))["hinge"]
 
 
 def train_network(problem: Setting, key: jax.Array) -> tuple[World, Network, Array, lm.Run]:
@@ -130,6 +117,8 @@ def train_network(problem: Setting, key: jax.Array) -> tuple[World, Network, Arr
     return world, network, signs, run
 
 
+MATCHES = ("no_match", "error_match", "error_no_match")
+LEARNT = ("attention_moved", "coverage_least", "coverage_most", "concentration_exponent", "partner_ratio")
 SEEN_HINGE = lm.Variable("seen_hinge", (), "", "hinge loss on seen tasks, with the contexts of training")
 R = ("record",)
 PAIR = ("record", "pattern", "other")
@@ -217,10 +206,28 @@ GROWTH = ("lucky", "plus", "minus")
     labels={"map": MAPS, "sign": SIGNS, "growth": GROWTH, "size": GROUPS, "order": ORDERS, "rate": RATE_LABELS},
 )
 def simulate(problem: Setting, key: jax.Array, prepared: None = None) -> dict[str, Array]:
-    """One run: draw, initialise, train, evaluate."""
+    """One run: draw, initialise, train, evaluate on unseen and seen tasks and out of domain, and describe."""
     world, network, signs, run = train_network(problem, key)
-    return {
+    trained: Network = run.state.parameters
+    new = data.testing_prompts(problem, key, world, data.UNSEEN)
+    on_new = evaluate(problem, trained, signs, new)
+    on_old = evaluate(problem, trained, signs, data.testing_prompts(problem, key, world, data.SEEN))
+    known = describe(problem, maps(network), maps(trained), world, on_new["concentration"])
+    results = {
         **run.results(),
         "last_watch_hinge": run.last["watch_hinge"],
-        **evaluate(problem, key, network, run.state.parameters, signs, world),
+        **{f"unseen_{name}": on_new[name] for name in ("error", "hinge", "margin", *MATCHES)},
+        **{f"seen_{name}": on_old[name] for name in ("error", "hinge")},
+        "concentration": on_new["concentration"],
+        "initial_concentration": evaluate(problem, network, signs, new)["concentration"],
+        **{name: known[name] for name in (*LEARNT, *(("partner",) if problem.track == "proof" else ()))},
     }
+    there = dict.fromkeys(("error", "hinge", "first_head"), known["absent"])
+    if problem.shiftable:
+        there = evaluate(problem, trained, signs, data.draw_shifted(problem, key, world)[0])
+    results |= {f"shifted_{name}": there[name] for name in ("error", "hinge")}
+    results["shifted_concentration"] = there["first_head"]
+    if problem.track == "proof":
+        pruned = prune_network(problem, key, trained, signs, new, 0)
+        results |= {name: pruned[name] for name in pruned if name != "output_norm"}
+    return results

@@ -119,9 +119,7 @@ def try_contexts(problem: GptSetting, key: jax.Array, network: Causal, world: Wo
         def draw(key: jax.Array, patterns: Patterns, tasks: Tasks) -> Prompts:
             key, patterns = jax.random.fold_in(key, cell["number"]), patterns._replace(amplitude=cell["amplitude"])
             sizes: Any = {"count": problem.test_prompts, "room": room, "mode": problem.test_mode}
-            prompts = data.draw_prompts(key, patterns, world.q, tasks, cell["fraction"], cell["length"], **sizes)
-            # roles are as wide as there are patterns, and a condition needs equal shapes
-            return prompts._replace(roles=jnp.zeros((problem.test_prompts, 0)))
+            return data.draw_prompts(key, patterns, world.q, tasks, cell["fraction"], cell["length"], **sizes)
 
         prompts = jax.lax.cond(cell["domain"] > 0, lambda: draw(*outside), lambda: draw(*inside))
         scored = scores(margins(problem, network, prompts))

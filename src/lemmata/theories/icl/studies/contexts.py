@@ -7,25 +7,13 @@ prompts whatever they are, as far as they can be the same.
 from __future__ import annotations
 
 import jax
-import jax.numpy as jnp
 from jaxtyping import Array
 
 import lemmata as lm
 from lemmata.networks.shallow import Network
-from lemmata.theories.icl import probes
-from lemmata.theories.icl.data import UNSEEN, World, testing_prompts
-from lemmata.theories.icl.network import run_forward
+from lemmata.theories.icl.data import UNSEEN, testing_prompts
 from lemmata.theories.icl.setting import Setting
-from lemmata.theories.icl.training import SEEN_HINGE, seen_hinge, train_network
-
-
-@lm.piece("test_prompts", "test_capacity", "test_mode", "include_query", once=True)
-def try_contexts(problem: Setting, key: jax.Array, network: Network, signs: Array, world: World) -> dict[str, Array]:
-    """Errors on unseen tasks, with and without a match."""
-    prompts = testing_prompts(problem, key, world, UNSEEN)
-    scored = probes.scores(run_forward(network, signs, prompts, problem.include_query), prompts)
-    tested = ("error", "hinge", "no_match", "error_match", "error_no_match")
-    return {f"unseen_{name}": scored[name] for name in tested} | {"prompts": jnp.asarray(problem.test_prompts * 1.0)}
+from lemmata.theories.icl.training import MATCHES, SEEN_HINGE, evaluate, seen_hinge, train_network
 
 
 @lm.simulation(
@@ -41,5 +29,6 @@ def answer_prompts(problem: Setting, key: jax.Array, prepared: None = None) -> d
     """Train, and test on unseen tasks (P4)."""
     world, _, signs, run = train_network(problem, key)
     trained: Network = run.state.parameters
-    tested = try_contexts(problem, key, trained, signs, world)
-    return tested | {"seen_hinge": seen_hinge(problem, key, trained, signs, world)}
+    tested = evaluate(problem, trained, signs, testing_prompts(problem, key, world, UNSEEN))
+    errors = {f"unseen_{name}": tested[name] for name in ("error", "hinge", *MATCHES)}
+    return {**errors, "prompts": tested["prompts"], "seen_hinge": seen_hinge(problem, key, trained, signs, world)}

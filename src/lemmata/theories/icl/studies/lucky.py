@@ -7,30 +7,16 @@ import jax.numpy as jnp
 from jaxtyping import Array
 
 import lemmata as lm
-from lemmata.theories.icl.data import draw_prompts, draw_world, seen
+from lemmata.networks.shallow import Network
+from lemmata.theories.icl.data import World, draw_prompts, draw_world, seen
 from lemmata.theories.icl.network import initialise, run_forward
 from lemmata.theories.icl.neurons import SIGNS, find_lucky
 from lemmata.theories.icl.setting import Setting
 
 
-@lm.piece(
-    "dimension",
-    "patterns",
-    "basis",
-    "label_dimension",
-    "neurons",
-    "key_width",
-    "value_width",
-    "heads",
-    "equal_heads",
-    "context_capacity",
-    "include_query",
-    once=True,
-)
-def count_lucky(problem: Setting, key: jax.Array) -> dict[str, Array]:
+@lm.piece("context_capacity", "include_query", once=True)
+def count_lucky(problem: Setting, key: jax.Array, network: Network, signs: Array, world: World) -> dict[str, Array]:
     """|W_n| of a +1 prompt and |U_n| of a -1 prompt, with and without the condition on the sign of a_i."""
-    world = draw_world(problem, key)
-    network, signs = initialise(problem, key)
     test, tasks, sizes = lm.stream(key, "test"), seen(problem, world.roles), (problem.fraction, problem.contexts)
     prompts = draw_prompts(test, world.patterns, world.q, tasks, *sizes, count=2, room=problem.context_capacity)
     run = run_forward(network, signs, prompts, problem.include_query)
@@ -38,7 +24,7 @@ def count_lucky(problem: Setting, key: jax.Array) -> dict[str, Array]:
     return {
         "lucky": jnp.sum(lucky.own, axis=1) * 1.0,
         "unsigned_lucky": jnp.sum(lucky.unsigned, axis=1) * 1.0,
-        "width": jnp.asarray(problem.neurons * 1.0),
+        "width": jnp.asarray(signs.shape[0] * 1.0),
     }
 
 
@@ -50,4 +36,4 @@ def count_lucky(problem: Setting, key: jax.Array) -> dict[str, Array]:
 )
 def draw_lucky(problem: Setting, key: jax.Array, prepared: None = None) -> dict[str, Array]:
     """Lucky neurons at initialisation."""
-    return count_lucky(problem, key)
+    return count_lucky(problem, key, *initialise(problem, key), draw_world(problem, key))

@@ -143,10 +143,8 @@ def consult_oracle(prompts: Prompts, coin: Num[Array, " prompts"]) -> Float[Arra
     The label of a context with the query's pattern; else the opposite of that of one of the other class; else a coin.
     """
     y = prompts.context_label
-    role = jnp.take_along_axis(prompts.roles, prompts.pattern, axis=1)
-    own = jnp.take_along_axis(prompts.roles, prompts.query_pattern[:, None], axis=1)
     same = prompts.matches()
-    opposite = (role == -own) & (prompts.weight > 0)
+    opposite = (prompts.role == -prompts.label[:, None]) & (prompts.weight > 0)
 
     def first(where: Bool[Array, "prompts contexts"]) -> Float[Array, " prompts"]:
         return jnp.take_along_axis(y, jnp.argmax(where, axis=1)[:, None], axis=1)[:, 0]

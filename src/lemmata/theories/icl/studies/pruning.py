@@ -3,26 +3,14 @@
 from __future__ import annotations
 
 import jax
-import jax.numpy as jnp
 from jaxtyping import Array
 
 import lemmata as lm
 from lemmata.networks.shallow import Network
-from lemmata.theories.icl.data import PRUNE, World, require_shiftable, shifted_patterns, shifted_prompts
-from lemmata.theories.icl.network import neurons, run_forward
-from lemmata.theories.icl.neurons import ORDERS, RATE_LABELS, prune
+from lemmata.theories.icl.data import draw_shifted, require_shiftable
+from lemmata.theories.icl.neurons import ORDERS, RATE_LABELS
 from lemmata.theories.icl.setting import Setting
-from lemmata.theories.icl.training import SEEN_HINGE, seen_hinge, train_network
-
-
-@lm.piece("test_prompts", "test_capacity", "test_mode", "include_query", once=True)
-def try_pruning(problem: Setting, key: jax.Array, network: Network, signs: Array, world: World) -> dict[str, Array]:
-    """Pruned by the row norms of W_O, out of domain."""
-    prompts = shifted_prompts(problem, key, world, shifted_patterns(problem, world))
-    run = run_forward(network, signs, prompts, problem.include_query)
-    norms = jnp.linalg.norm(network.output, axis=1)
-    pruned = prune(jax.random.fold_in(lm.stream(key, "test"), PRUNE), neurons(network), norms, signs, run, prompts)
-    return {name: pruned[name] for name in ("pruned_hinge", "pruned_error")} | {"output_norm": jnp.sort(norms)}
+from lemmata.theories.icl.training import SEEN_HINGE, prune_network, seen_hinge, train_network
 
 
 @lm.simulation(
@@ -37,5 +25,6 @@ def prune_neurons(problem: Setting, key: jax.Array, prepared: None = None) -> di
     require_shiftable(problem)
     world, _, signs, run = train_network(problem, key)
     trained: Network = run.state.parameters
-    tested = try_pruning(problem, key, trained, signs, world)
+    pruned = prune_network(problem, key, trained, signs, draw_shifted(problem, key, world)[0], 1)
+    tested = {name: pruned[name] for name in ("pruned_hinge", "pruned_error", "output_norm")}
     return tested | {"seen_hinge": seen_hinge(problem, key, trained, signs, world)}

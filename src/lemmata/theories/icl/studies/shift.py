@@ -12,21 +12,19 @@ from jaxtyping import Array
 import lemmata as lm
 from lemmata.networks.shallow import Network
 from lemmata.theories.icl import probes
-from lemmata.theories.icl.data import World, require_shiftable, shifted_patterns, shifted_prompts
-from lemmata.theories.icl.network import run_forward
+from lemmata.theories.icl.data import Patterns, Prompts, draw_shifted, require_shiftable, trained_prompts
+from lemmata.theories.icl.network import maps, run_forward
 from lemmata.theories.icl.setting import Setting
-from lemmata.theories.icl.training import SEEN_HINGE, seen_hinge, train_network
+from lemmata.theories.icl.training import SEEN_HINGE, describe, evaluate, train_network
 
 MOMENTS = ("start", "end")
 
 
-@lm.piece("test_prompts", "test_capacity", "test_mode", "include_query", once=True)
+@lm.piece("include_query", once=True)
 def try_shift(
-    problem: Setting, key: jax.Array, before: Network, after: Network, signs: Array, world: World
+    problem: Setting, before: Network, after: Network, signs: Array, prompts: Prompts, patterns: Patterns
 ) -> dict[str, Array]:
     """Error, hinge and concentration out of domain, in total and by the query's pattern, before and after training."""
-    patterns = shifted_patterns(problem, world)
-    prompts = shifted_prompts(problem, key, world, patterns)
     tested: dict[str, list[Array]] = {}
     for network in (before, after):
         run = run_forward(network, signs, prompts, problem.include_query)
@@ -35,14 +33,6 @@ def try_shift(
             tested.setdefault(f"shift_{name}", []).append(total[name].reshape(()))
             tested.setdefault(f"query_{name}", []).append(each[name])
     return {name: jnp.stack(values) for name, values in tested.items()}
-
-
-@lm.piece(once=True)
-def describe_attention(problem: Setting, network: Network, world: World) -> dict[str, Array]:
-    """G^Q and G^K, and which patterns are partners."""
-    blocks = probes.pattern_blocks(network, world)
-    maps = {name: blocks[name] for name in ("query_patterns", "key_patterns")}
-    return maps | {"partner": probes.partners(world.roles, problem.seen)}
 
 
 @lm.simulation(
@@ -65,8 +55,10 @@ def shift_patterns(problem: Setting, key: jax.Array, prepared: None = None) -> d
     require_shiftable(problem)
     world, network, signs, run = train_network(problem, key)
     trained: Network = run.state.parameters
+    known = evaluate(problem, trained, signs, trained_prompts(problem, key, world))
+    learnt = describe(problem, maps(network), maps(trained), world, known["concentration"])
     return {
-        **try_shift(problem, key, network, trained, signs, world),
-        **describe_attention(problem, trained, world),
-        "seen_hinge": seen_hinge(problem, key, trained, signs, world),
+        **try_shift(problem, network, trained, signs, *draw_shifted(problem, key, world)),
+        **{name: learnt[name] for name in ("query_patterns", "key_patterns", "partner")},
+        "seen_hinge": known["hinge"],
     }
