@@ -29,8 +29,8 @@ from lemmata.theories.icl.data import (
     shifted_prompts,
     training_prompts,
 )
-from lemmata.theories.icl.patterns import reference_family
 from lemmata.theories.icl.setting import Setting
+from lemmata.theories.icl.tasks import reference_family
 
 UNLIKELY = 1e-4
 COUNT, ROOM, BETA = 1200, 12, 3.0

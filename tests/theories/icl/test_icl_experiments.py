@@ -12,10 +12,8 @@ from lemmata.lab.errors import UserError
 from lemmata.lab.grid import make_grid
 from lemmata.lab.runner import Options, plan, run
 from lemmata.theories import icl
-from lemmata.theories.icl.studies.baselines import compare
-from lemmata.theories.icl.studies.contexts import answer_prompts
-from lemmata.theories.icl.studies.pruning import prune_neurons
-from lemmata.theories.icl.studies.shift import shift_patterns
+from lemmata.theories.icl.studies.networks import answer_prompts, prune_neurons, shift_patterns
+from lemmata.theories.icl.studies.predictors import compare
 
 EXPERIMENTS = icl.theory.experiments
 CLAIMS = icl.theory.claims

@@ -15,7 +15,7 @@ from scipy import stats
 from lemmata.lab.precision import numerics
 from lemmata.theories.icl.data import Patterns, World
 from lemmata.theories.icl.network import neurons
-from lemmata.theories.icl.neurons import (
+from lemmata.theories.icl.probes import (
     ORDERS,
     RATES,
     find_lucky,

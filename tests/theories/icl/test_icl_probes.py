@@ -14,7 +14,7 @@ from lemmata.networks.shallow import Network, Pass
 from lemmata.theories.icl import probes
 from lemmata.theories.icl.data import Patterns, Prompts, World
 from lemmata.theories.icl.network import run_forward
-from lemmata.theories.icl.neurons import Lucky, lucky_activity
+from lemmata.theories.icl.probes import Lucky, lucky_activity
 from lemmata.theories.icl.tasks import cyclic_tasks, task_roles
 
 FEATURES, LABELS, MU, NU, NEURONS, PROMPTS, CONTEXTS = 7, 2, 4, 3, 11, 14, 6

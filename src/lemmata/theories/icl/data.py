@@ -16,9 +16,8 @@ from jaxtyping import Array, Bool, Float, Int
 
 import lemmata as lm
 from lemmata.networks.orthonormal import orthonormal
-from lemmata.theories.icl.patterns import require_family
 from lemmata.theories.icl.setting import PromptSetting, Setting
-from lemmata.theories.icl.tasks import count_tasks, shuffle_roles
+from lemmata.theories.icl.tasks import count_tasks, require_family, shuffle_roles
 
 WATCH, UNSEEN, SEEN, SHIFTED, FIXED, PRUNE, COIN, TRAINED = range(8)
 """Parts of the random stream `test`; the last is SEEN, with the contexts of training."""

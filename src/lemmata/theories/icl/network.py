@@ -19,8 +19,6 @@ from lemmata.networks.shallow import Network, Pass
 from lemmata.theories.icl.data import Prompts
 from lemmata.theories.icl.setting import Setting
 
-Maps = tuple[Float[Array, "*heads key_width width"], Float[Array, "*heads key_width width"]]
-
 
 @lm.piece("dimension", "label_dimension", "neurons", "key_width", "value_width", "heads", once=True)
 def initialise(problem: Setting, key: jax.Array) -> tuple[Network, Float[Array, " neurons"]]:
@@ -62,11 +60,8 @@ def gradient(
 ) -> Network:
     """The mean over prompts of slope(F) dF/dW, in closed form (section 4)."""
     tokens, weight = _keys(prompts, include_query)
-
-    def mean_slope(outputs: Float[Array, " prompts"]) -> Float[Array, " prompts"]:
-        return slope(outputs) / prompts.label.shape[0]
-
-    return shallow.gradient(network, signs, tokens, weight, mean_slope, queries=prompts.query[:, None])
+    count = prompts.label.shape[0]
+    return shallow.gradient(network, signs, tokens, weight, lambda f: slope(f) / count, queries=prompts.query[:, None])
 
 
 def attention_on(run: Pass, target: Float[Array, "prompts contexts"]) -> Float[Array, "heads prompts"]:
@@ -77,7 +72,7 @@ def attention_on(run: Pass, target: Float[Array, "prompts contexts"]) -> Float[A
     return concentration(on_contexts, target)[..., 0]
 
 
-def maps(network: Network) -> Maps:
+def maps(network: Network) -> tuple[Array, Array]:
     """W_Q and W_K."""
     return network.query, network.key
 

@@ -10,7 +10,7 @@ import numpy as np
 
 import lemmata as lm
 from lemmata.theories.icl import tasks
-from lemmata.theories.icl.patterns import DEFECTS, irrelevant_family, reference_family, shift_refusals
+from lemmata.theories.icl.tasks import DEFECTS, irrelevant_family, reference_family, shift_refusals
 
 REACHED = 0.2
 """The hinge loss on watched prompts below which training is done (P2)."""

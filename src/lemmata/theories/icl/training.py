@@ -14,8 +14,8 @@ import lemmata as lm
 from lemmata.networks.shallow import Network
 from lemmata.theories.icl import data, probes
 from lemmata.theories.icl.data import Prompts, Watched, World
-from lemmata.theories.icl.network import Maps, gradient, initialise, maps, neurons, run_forward
-from lemmata.theories.icl.neurons import ORDERS, RATE_LABELS, SIGNS, prune
+from lemmata.theories.icl.network import gradient, initialise, maps, neurons, run_forward
+from lemmata.theories.icl.probes import ORDERS, RATE_LABELS, SIGNS, prune
 from lemmata.theories.icl.setting import REGISTER, Setting
 
 
@@ -68,10 +68,10 @@ def evaluate(problem: Setting, network: Network, signs: Array, prompts: Prompts)
 
 
 @lm.piece("heads", once=True)
-def describe(problem: Setting, before: Maps, after: Maps, world: World, on_matches: Array) -> dict[str, Array]:
+def describe(problem: Setting, before: Any, after: Any, world: World, on_matches: Array) -> dict[str, Array]:
     """What attention has learnt: how far it moved, its maps on the patterns, and the tasks that it was trained on.
 
-    on_matches: the attention of every head on contexts with the query's pattern.
+    before, after: W_Q and W_K. on_matches: the attention of every head on contexts with the query's pattern.
     """
     used = world.roles * (jnp.arange(world.roles.shape[0]) < problem.seen)[:, None]
     counts = jnp.stack([jnp.sum(used > 0, axis=0), jnp.sum(used < 0, axis=0)]) * 1.0
@@ -119,9 +119,24 @@ def train_network(problem: Setting, key: jax.Array) -> tuple[World, Network, Arr
 
 MATCHES = ("no_match", "error_match", "error_no_match")
 LEARNT = ("attention_moved", "coverage_least", "coverage_most", "concentration_exponent", "partner_ratio")
+ERRORS = {"error": "sign error", "hinge": "hinge loss"}
+UNSEEN_ERRORS = (
+    *(lm.Variable(f"unseen_{what}", (), "", f"{words} on unseen tasks") for what, words in ERRORS.items()),
+    lm.Variable("unseen_no_match", (), "", "share of these prompts without a context of the query's pattern"),
+    lm.Variable("unseen_error_match", (), "", "sign error on those with one", True),
+    lm.Variable("unseen_error_no_match", (), "", "sign error on those without", True),
+)
+BLOCKS = {
+    "neuron_norm": ("‖r_i‖", "norm of a neuron"),
+    "feature_norm": ("‖r_{i,d_x}‖", "norm of its feature block"),
+    "feature_cosine": ("cos(r_{i,d_x}, μ̄)", "cosine of its feature block with the mean pattern"),
+    "label_norm": ("‖r_{i,d_y}‖", "norm of its label block"),
+    "label_cosine": ("cos(r_{i,d_y}, sign(a_i) q)", "cosine of its label block with ±q"),
+}
+"""Of every neuron, and of the ones that figure 6.2 shows."""
 SEEN_HINGE = lm.Variable("seen_hinge", (), "", "hinge loss on seen tasks, with the contexts of training")
 R = ("record",)
-PAIR = ("record", "pattern", "other")
+PAIR, IRRELEVANT = ("record", "pattern", "other"), ("record", "idi", "other_idi")
 MAPS = ("query", "key")
 GROUPS = ("large", "small")
 GROWTH = ("lucky", "plus", "minus")
@@ -136,11 +151,7 @@ GROWTH = ("lucky", "plus", "minus")
     lm.Variable("key_projection", R, "", "mean projection of mapped contexts on their own pattern, out of domain"),
     lm.Variable("attention_same", R, "", "attention on contexts with the query's pattern, out of domain"),
     lm.Variable("attention_other", R, "", "attention on the other contexts, out of domain"),
-    lm.Variable("shown_neuron_norm", ("record", "shown"), "‖r_i‖", "norm of some neurons"),
-    lm.Variable("shown_feature_norm", ("record", "shown"), "‖r_{i,d_x}‖", "norm of their feature blocks"),
-    lm.Variable("shown_feature_cosine", ("record", "shown"), "cos(r_{i,d_x}, μ̄)", "their cosine with the mean pattern"),
-    lm.Variable("shown_label_norm", ("record", "shown"), "‖r_{i,d_y}‖", "norm of their label blocks"),
-    lm.Variable("shown_label_cosine", ("record", "shown"), "cos(r_{i,d_y}, sign(a_i) q)", "their cosine with ±q"),
+    *(lm.Variable(f"shown_{name}", ("record", "shown"), *of) for name, of in BLOCKS.items()),
     lm.Variable("unseen_hinge_path", R, "", "hinge loss on unseen tasks along training"),
     lm.Variable("unseen_error_path", R, "", "sign error on unseen tasks along training"),
     lm.Variable("seen_hinge_path", R, "", "hinge loss on seen tasks along training"),
@@ -148,10 +159,8 @@ GROWTH = ("lucky", "plus", "minus")
     lm.Variable("concentration_path", R, "", "attention on contexts with the query's pattern, unseen tasks"),
     lm.Variable("least_attention", R, "1 - γ_t", "smallest attention on them of any fixed training prompt"),
     lm.Variable("active_hinge", R, "", "share of fixed training prompts with loss"),
-    lm.Variable("query_patterns", PAIR, "G^Q", "query map on relevant patterns"),
-    lm.Variable("key_patterns", PAIR, "G^K", "key map on relevant patterns"),
-    lm.Variable("query_irrelevant", ("record", "idi", "other_idi"), "", "query map on irrelevant patterns"),
-    lm.Variable("key_irrelevant", ("record", "idi", "other_idi"), "", "key map on irrelevant patterns"),
+    *(lm.Variable(f"{map}_patterns", PAIR, f"G^{map[0].upper()}", f"{map} map on relevant patterns") for map in MAPS),
+    *(lm.Variable(f"{map}_irrelevant", IRRELEVANT, "", f"{map} map on irrelevant patterns") for map in MAPS),
     lm.Variable("key_pattern_norm", ("record", "pattern"), "‖W_K(μ_j;0)‖", "norm of mapped patterns"),
     lm.Variable("key_label_norm", R, "‖W_K(0;q)‖", "norm of the mapped label"),
     lm.Variable("map_update", ("record", "map", "pattern", "other"), "", "-gradient of W_Q, W_K on relevant patterns"),
@@ -165,14 +174,9 @@ GROWTH = ("lucky", "plus", "minus")
     lm.Variable("active_share", ("record", "size"), "Pr(h_i > 0)", "share of active neurons, large and small"),
     lm.Variable("own_active", R, "", "share of own lucky neurons that are active"),
     lm.Variable("all_active", R, "", "share of W on +1 prompts and U on -1 prompts that is active"),
-    lm.Variable("planted_own_active", R, "", "the same with planted rows of W_O"),
-    lm.Variable("planted_all_active", R, "", "the same with planted rows of W_O"),
+    *(lm.Variable(f"planted_{who}_active", R, "", "the same with planted rows of W_O") for who in ("own", "all")),
     lm.Variable("lucky_share", R, "|W ∪ U|/m", "share of neurons that are lucky for some prompt"),
-    lm.Variable("neuron_norm", ("record", "neuron"), "‖r_i‖", "norm of every neuron"),
-    lm.Variable("feature_norm", ("record", "neuron"), "‖r_{i,d_x}‖", "norm of its feature block"),
-    lm.Variable("feature_cosine", ("record", "neuron"), "cos(r_{i,d_x}, μ̄)", "cosine of its feature block"),
-    lm.Variable("label_norm", ("record", "neuron"), "‖r_{i,d_y}‖", "norm of its label block"),
-    lm.Variable("label_cosine", ("record", "neuron"), "cos(r_{i,d_y}, sign(a_i) q)", "cosine of its label block"),
+    *(lm.Variable(name, ("record", "neuron"), *of) for name, of in BLOCKS.items()),
     lm.Variable("large", ("record", "neuron"), "i ∈ L", "1 for large neurons (Otsu)"),
     lm.Variable("large_share", R, "|L|/m", "share of large neurons"),
     lm.Variable("norm_ratio", R, "", "median norm of large over median norm of small neurons"),
@@ -180,16 +184,10 @@ GROWTH = ("lucky", "plus", "minus")
     lm.Variable("partner", ("pattern", "other"), "", "1 where two patterns form a training task"),
     lm.Variable("reached_step", (), "T*", "first record with watch_hinge below stop_at_loss (inf: never)"),
     lm.Variable("last_watch_hinge", (), "", "hinge loss on the watched prompts at the last step"),
-    lm.Variable("unseen_error", (), "", "sign error on unseen tasks"),
-    lm.Variable("unseen_hinge", (), "", "hinge loss on unseen tasks"),
+    *UNSEEN_ERRORS,
     lm.Variable("unseen_margin", (), "mean z F", "mean margin on unseen tasks"),
-    lm.Variable("unseen_no_match", (), "", "share of these prompts without a context of the query's pattern"),
-    lm.Variable("unseen_error_match", (), "", "sign error on those with one", True),
-    lm.Variable("unseen_error_no_match", (), "", "sign error on those without", True),
-    lm.Variable("seen_error", (), "", "sign error on seen tasks"),
-    lm.Variable("seen_hinge", (), "", "hinge loss on seen tasks"),
-    lm.Variable("shifted_error", (), "", "sign error out of domain", True),
-    lm.Variable("shifted_hinge", (), "", "hinge loss out of domain", True),
+    *(lm.Variable(f"seen_{what}", (), "", f"{words} on seen tasks") for what, words in ERRORS.items()),
+    *(lm.Variable(f"shifted_{what}", (), "", f"{words} out of domain", True) for what, words in ERRORS.items()),
     lm.Variable("shifted_concentration", (), "", "attention on contexts with the query's pattern, out of domain", True),
     lm.Variable("concentration", ("head",), "", "attention on contexts with the query's pattern, unseen tasks"),
     lm.Variable("initial_concentration", ("head",), "", "the same before training"),
