@@ -254,8 +254,7 @@ def draw_tests(
     fraction = jnp.where(watched, 0.8, jnp.where(trained, problem.fraction, problem.test_fraction))
     length = jnp.where(watched, room, jnp.where(trained, problem.contexts, problem.test_contexts))
     key = jax.random.fold_in(lm.stream(key, "test"), jnp.where(trained, SEEN, which))
-    sizes: Any = {"count": count, "room": room, "mode": mode}
-    return draw_prompts(key, world.patterns, world.q, tasks, fraction, length, **sizes)
+    return draw_prompts(key, world.patterns, world.q, tasks, fraction, length, count=count, room=room, mode=mode)
 
 
 def testing_prompts(problem: PromptSetting, key: jax.Array, world: World, which: int) -> Prompts:
@@ -266,14 +265,14 @@ def testing_prompts(problem: PromptSetting, key: jax.Array, world: World, which:
 
 def trained_prompts(problem: PromptSetting, key: jax.Array, world: World) -> Prompts:
     """Testing prompts on seen tasks with the contexts of training."""
-    sizes: Any = {"count": problem.test_prompts, "room": problem.context_capacity, "mode": "iid"}
-    return draw_tests(problem, key, world, TRAINED, **sizes)
+    count, room = problem.test_prompts, problem.context_capacity
+    return draw_tests(problem, key, world, TRAINED, count=count, room=room, mode="iid")
 
 
 def draw_exact(problem: PromptSetting, key: jax.Array, world: World) -> Prompts:
     """The unseen-task exact prompts with α' = 0.8 that T* is defined on (P2)."""
-    sizes: Any = {"count": problem.watch_prompts, "room": problem.watch_contexts, "mode": "exact"}
-    return draw_tests(problem, key, world, WATCH, **sizes)
+    count, room = problem.watch_prompts, problem.watch_contexts
+    return draw_tests(problem, key, world, WATCH, count=count, room=room, mode="exact")
 
 
 def require_shiftable(problem: PromptSetting) -> None:

@@ -59,8 +59,7 @@ def gradient(
     include_query: bool = False,
 ) -> Network:
     """The mean over prompts of slope(F) dF/dW, in closed form (section 4)."""
-    tokens, weight = _keys(prompts, include_query)
-    count = prompts.label.shape[0]
+    (tokens, weight), count = _keys(prompts, include_query), prompts.label.shape[0]
     return shallow.gradient(network, signs, tokens, weight, lambda f: slope(f) / count, queries=prompts.query[:, None])
 
 

@@ -183,14 +183,11 @@ def ask(problem: Setting, key: jax.Array, prompts: Prompts) -> dict[str, Array]:
 
 
 def _scored(length: Any, dimension: Any, *asked: Asked) -> dict[str, jax.ShapeDtypeStruct]:
-    each = (len(DOMAINS), len(PREDICTORS))
-    shapes = {
-        "prompt_error": each,
-        "prompt_error_match": each,
-        "prompt_no_match": each[:1],
-        "agreement": (len(BASELINES),),
+    each, one = (len(DOMAINS), len(PREDICTORS)), asked[0].network.dtype
+    shapes = {"prompt_error": each, "prompt_error_match": each, "prompt_no_match": each[:1]}
+    return {
+        name: jax.ShapeDtypeStruct(shape, one) for name, shape in (shapes | {"agreement": (len(BASELINES),)}).items()
     }
-    return {name: jax.ShapeDtypeStruct(shape, asked[0].network.dtype) for name, shape in shapes.items()}
 
 
 @lm.host_piece(_scored)
