@@ -390,27 +390,6 @@ def world() -> dict[str, xr.Dataset]:
 SIZES = {"record": 14, "pattern": M1, "other": M1, "idi": 6, "other_idi": 6, "neuron": 16, "odr_pattern": 3}
 
 
-def any_numbers(name: str) -> xr.Dataset:
-    """An experiment with the cells of its smoke preset, learnt, with arbitrary numbers between 0 and 1."""
-    experiment = icl.theory.experiments[name]
-    smoke = experiment.preset("smoke")
-    grid = make_grid(smoke.setting, smoke.axes)
-    labels = {**grid.coordinates(), "seed": np.arange(smoke.seeds), **experiment.simulation.labels}
-    sizes = SIZES | {"head": smoke.setting.heads} | {dim: len(values) for dim, values in labels.items()}  # pyright: ignore[reportAttributeAccessIssue]
-    rng = np.random.default_rng(0)
-
-    def invent(dims: Sequence[str]) -> tuple[tuple[str, ...], np.ndarray]:
-        every = (*grid.labels, "seed", *dims)
-        return every, rng.uniform(0.05, 0.95, [sizes[dim] for dim in every])
-
-    made = {v.name: invent(v.dims) for v in experiment.simulation.variables if set(v.dims) <= set(sizes)}
-    data = xr.Dataset(made, {dim: list(values) for dim, values in labels.items()}).assign_coords(grid.fields())
-    known = {"seen_hinge": 0.0, "active_hinge": 1.0, "width": 40.0, "prompts": 2400.0}
-    data = data.assign({key: 0 * data[key] + value for key, value in known.items() if key in data})
-    steps = xr.DataArray([*STEPS, nan], dims="record")
-    return data.assign(step=0 * data.step + steps) if "unseen_hinge_path" in data else data
-
-
 def assert_shape_of(name: str, data: xr.Dataset) -> None:
     """The data have the dimensions, labels and seeds that this experiment leaves at `quick`."""
     experiment = icl.theory.experiments[name]

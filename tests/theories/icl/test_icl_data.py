@@ -17,7 +17,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from lemmata.lab.errors import UserError
 from lemmata.theories.icl import data as sampler
 from lemmata.theories.icl.data import (
     Prompts,
@@ -30,8 +29,8 @@ from lemmata.theories.icl.data import (
     shifted_prompts,
     training_prompts,
 )
-from lemmata.theories.icl.patterns import reference_family
 from lemmata.theories.icl.setting import Setting
+from lemmata.theories.icl.tasks import reference_family
 
 UNLIKELY = 1e-4
 COUNT, ROOM, BETA = 1200, 12, 3.0
@@ -78,8 +77,9 @@ def parts(tokens: np.ndarray, relevant: int = 6, dimension: int = 10) -> tuple[n
     return np.argmax(mu, axis=-1), which, np.take_along_axis(nu, which[..., None], axis=-1)[..., 0]
 
 
-def role_of(prompts: Prompts) -> np.ndarray:
-    return np.take_along_axis(prompts.roles, prompts.pattern, axis=1)
+def roles_of(prompts: Prompts, setting: Setting = SMALL) -> np.ndarray:
+    """The roles of all patterns in the task of every prompt."""
+    return np.asarray(world_of(setting).roles)[prompts.task]
 
 
 def goodness(observed: Any, probabilities: Any) -> float:
@@ -127,18 +127,18 @@ def test_random_patterns_are_haar_distributed() -> None:
 @pytest.mark.parametrize("fraction", [0.2, 0.8])
 def test_contexts_hold_decisive_patterns_with_probability_alpha(fraction: float) -> None:
     prompts = drawn(fraction=fraction)
-    role = role_of(prompts)
+    role = prompts.role
     counts = [np.sum(role > 0), np.sum(role < 0), np.sum(role == 0)]
     assert goodness(counts, [fraction / 2, fraction / 2, 1 - fraction]) > UNLIKELY
     # the others are equally likely: the rank of a pattern among the four that are not decisive
-    rank = np.cumsum(prompts.roles == 0, axis=1) - 1
+    rank = np.cumsum(roles_of(prompts) == 0, axis=1) - 1
     others = np.take_along_axis(rank, prompts.pattern, axis=1)[role == 0]
     assert goodness(np.bincount(others, minlength=4), [0.25] * 4) > UNLIKELY
 
 
 def test_contexts_of_a_prompt_are_independent_of_each_other_and_of_the_query() -> None:
     prompts = drawn()
-    role = role_of(prompts)
+    role = prompts.role
     decisive = np.bincount(np.sum(role != 0, axis=1), minlength=ROOM + 1)[6:]
     law = stats.binom.pmf(np.arange(ROOM + 1), ROOM, 0.8)
     rest = 1 - law[6:].sum()
@@ -153,13 +153,13 @@ def test_contexts_of_a_prompt_are_independent_of_each_other_and_of_the_query() -
 
 
 def test_with_alpha_one_no_other_pattern_is_ever_drawn() -> None:
-    assert np.all(role_of(drawn(fraction=1.0)) != 0)
-    assert np.any(role_of(drawn(fraction=0.8)) == 0)
+    assert np.all(drawn(fraction=1.0).role != 0)
+    assert np.any(drawn(fraction=0.8).role == 0)
 
 
 def test_labels_follow_the_task_and_are_fair_coins_elsewhere() -> None:
     prompts = drawn()
-    role, label = role_of(prompts), prompts.context_label
+    role, label = prompts.role, prompts.context_label
     np.testing.assert_array_equal(label[role != 0], role[role != 0])
     coins = label[role == 0]
     assert set(coins) == {-1.0, 1.0}
@@ -168,7 +168,7 @@ def test_labels_follow_the_task_and_are_fair_coins_elsewhere() -> None:
 
 def test_coins_are_new_for_every_occurrence_of_a_pattern() -> None:
     prompts = drawn(fraction=0.2)
-    role = role_of(prompts)
+    role = prompts.role
     same = (prompts.pattern[:, 0] == prompts.pattern[:, 1]) & (role[:, 0] == 0)
     assert same.sum() > 150
     differ = prompts.context_label[same, 0] != prompts.context_label[same, 1]
@@ -183,6 +183,7 @@ def test_tokens_are_made_of_the_recorded_patterns_and_labels() -> None:
     np.testing.assert_array_equal(prompts.contexts[..., 11], 0)
     np.testing.assert_array_equal(prompts.query[:, 10:], 0)
     np.testing.assert_array_equal(prompts.matches(), prompts.pattern == prompts.query_pattern[:, None])
+    np.testing.assert_array_equal(prompts.role, np.take_along_axis(roles_of(prompts), prompts.pattern, axis=1))
 
 
 def test_irrelevant_parts_are_uniform_and_independent() -> None:
@@ -227,18 +228,15 @@ def test_a_given_label_embedding_is_used_for_the_contexts() -> None:
 @pytest.mark.parametrize("mode", ["iid", "exact"])
 def test_queries_are_decisive_and_balanced_and_test_tasks_uniform(mode: str) -> None:
     prompts = drawn(mode=mode)
-    own = np.take_along_axis(prompts.roles, prompts.query_pattern[:, None], axis=1)[:, 0]
+    own = np.take_along_axis(roles_of(prompts), prompts.query_pattern[:, None], axis=1)[:, 0]
     np.testing.assert_array_equal(own, prompts.label)
     assert prompts.label.sum() == 0
-    tasks = np.asarray(world_of(SMALL).roles)
-    which = np.argmax(np.all(prompts.roles[:, None] == tasks, axis=2), axis=1)
-    assert which.min() >= 6, "the six training tasks are not unseen"
-    assert goodness(np.bincount(which - 6, minlength=24), [1 / 24] * 24) > UNLIKELY
+    assert prompts.task.min() >= 6, "the six training tasks are not unseen"
+    assert goodness(np.bincount(prompts.task - 6, minlength=24), [1 / 24] * 24) > UNLIKELY
 
 
 def test_seen_test_tasks_are_the_training_tasks() -> None:
-    tasks = {tuple(row) for row in np.asarray(world_of(SMALL).roles)[:6]}
-    assert {tuple(row) for row in drawn(unseen=False).roles} == tasks
+    assert set(drawn(unseen=False).task) == set(range(6))
 
 
 def test_where_every_task_is_trained_all_count_as_unseen() -> None:
@@ -285,11 +283,9 @@ def test_left_over_slots_go_to_a_random_subset_that_is_new_in_every_step(number:
 def test_training_batches_are_balanced_prompts_of_training_tasks() -> None:
     world = world_of(SMALL)
     prompts = jax.device_get(batch(SMALL.problem(), jax.random.key(6), world))
-    tasks = np.asarray(world.roles)[:6]
-    which = np.argmax(np.all(prompts.roles[:, None] == tasks, axis=2), axis=1)
-    np.testing.assert_array_equal(np.bincount(2 * which + (prompts.label < 0)), 20)
+    np.testing.assert_array_equal(np.bincount(2 * prompts.task + (prompts.label < 0)), 20)
     np.testing.assert_array_equal(np.bincount(prompts.query_pattern), 40)
-    own = np.take_along_axis(prompts.roles, prompts.query_pattern[:, None], axis=1)[:, 0]
+    own = np.take_along_axis(roles_of(prompts), prompts.query_pattern[:, None], axis=1)[:, 0]
     np.testing.assert_array_equal(own, prompts.label)
 
 
@@ -308,8 +304,9 @@ def test_shuffled_query_labels_are_fair_coins_on_the_same_prompts() -> None:
 def test_shuffled_query_labels_do_not_depend_on_the_querys_pattern_within_its_class() -> None:
     setting = CLASSES.replace(label_order="shuffled")
     prompts = jax.device_get(batch(setting.problem(), jax.random.key(6), world_of(setting)))
-    own = np.take_along_axis(prompts.roles, prompts.query_pattern[:, None], axis=1)
-    second = np.take_along_axis(np.cumsum(prompts.roles == own, axis=1), prompts.query_pattern[:, None], axis=1) == 2
+    roles = roles_of(prompts, setting)
+    own = np.take_along_axis(roles, prompts.query_pattern[:, None], axis=1)
+    second = np.take_along_axis(np.cumsum(roles == own, axis=1), prompts.query_pattern[:, None], axis=1) == 2
     agree = (prompts.label > 0) == second[:, 0]
     assert stats.binomtest(int(agree.sum()), 240).pvalue > UNLIKELY
 
@@ -323,6 +320,14 @@ def test_subsampled_training_tasks_are_a_subset_of_the_cycle_that_differs_betwee
     assert np.unique(np.asarray(world_of(setting).roles), axis=0).shape == (30, 6)
 
 
+def test_room_for_more_tasks_is_never_drawn_from() -> None:
+    roomy = SMALL.replace(task_room=40, tasks="subsampled", task_count=3)
+    padded, exact = (np.asarray(world_of(one).roles) for one in (roomy, roomy.replace(task_room=0)))
+    np.testing.assert_array_equal(padded, np.concatenate([exact, np.zeros((10, 6))]))
+    tasks = sampler.unseen(roomy.problem(), padded)
+    assert (int(tasks.first), int(tasks.last)) == (3, 30)
+
+
 # Exact counts
 
 
@@ -330,7 +335,7 @@ def test_subsampled_training_tasks_are_a_subset_of_the_cycle_that_differs_betwee
 @pytest.mark.parametrize("length", range(1, ROOM + 1))
 def test_exact_prompts_have_their_counts_at_every_length(fraction: float, length: int) -> None:
     prompts = drawn(fraction=fraction, length=length, mode="exact")
-    role, used = role_of(prompts), prompts.weight > 0
+    role, used = prompts.role, prompts.weight > 0
     matching = math.ceil(round(fraction * length / 2, 9))
     opposite = min(matching, length - matching)
     np.testing.assert_array_equal(np.sum(prompts.matches(), axis=1), matching)
@@ -343,13 +348,13 @@ def test_exact_prompts_have_their_counts_at_every_length(fraction: float, length
 
 def test_the_order_of_exact_prompts_is_shuffled_and_the_rest_uniform() -> None:
     prompts = drawn(fraction=0.8, length=10, mode="exact")
-    role = role_of(prompts)[:, :10]
+    role = prompts.role[:, :10]
     own = role * prompts.label[:, None]
     for kind, share in ((1, 0.4), (-1, 0.4), (0, 0.2)):
         per_place = np.sum(own == kind, axis=0)
         statistic = np.sum((per_place - COUNT * share) ** 2) / (COUNT * share * (1 - share)) * 0.9
         assert stats.chi2(9).sf(statistic) > UNLIKELY, kind
-    rank = np.cumsum(prompts.roles == 0, axis=1) - 1
+    rank = np.cumsum(roles_of(prompts) == 0, axis=1) - 1
     others = np.take_along_axis(rank, prompts.pattern, axis=1)[:, :10][role == 0]
     assert goodness(np.bincount(others, minlength=4), [0.25] * 4) > UNLIKELY
 
@@ -398,9 +403,9 @@ def test_inputs_out_of_domain_are_combinations_of_the_shifted_patterns() -> None
     np.testing.assert_allclose(np.abs(amplitude).sum(axis=-1), np.abs(kappa), atol=2e-5)
     assert stats.kstest(kappa.ravel(), stats.uniform(-5, 10).cdf).pvalue > UNLIKELY
     assert goodness(np.bincount(which[np.abs(kappa) > 0.01]), [1 / 3] * 3) > UNLIKELY
-    assert {tuple(row) for row in prompts.roles} == {
-        tuple(np.eye(3)[a] - np.eye(3)[b]) for a, b in itertools.permutations(range(3), 2)
-    }
+    assert set(prompts.task) == set(range(6))
+    roles = np.asarray(pairs_of(3).roles)[prompts.task]
+    np.testing.assert_array_equal(prompts.role, np.take_along_axis(roles, prompts.pattern, axis=1))
     np.testing.assert_array_equal(prompts.contexts[..., 10], prompts.context_label)
 
 
@@ -418,10 +423,10 @@ def test_all_tasks_of_some_patterns_are_their_ordered_pairs() -> None:
 
 def test_each_decisive_pattern_of_a_class_has_its_share_of_the_contexts() -> None:
     prompts = drawn(CLASSES)
-    role = role_of(prompts)
+    role = prompts.role
     assert goodness([np.sum(role > 0), np.sum(role < 0), np.sum(role == 0)], [0.4, 0.4, 0.2]) > UNLIKELY
     for sign, share in ((1, 0.5), (-1, 0.5), (0, 0.5)):
-        rank = np.cumsum(prompts.roles == sign, axis=1) - 1
+        rank = np.cumsum(roles_of(prompts, CLASSES) == sign, axis=1) - 1
         found = np.take_along_axis(rank, prompts.pattern, axis=1)[role == sign]
         assert goodness(np.bincount(found, minlength=2), [share] * 2) > UNLIKELY
 
@@ -429,49 +434,12 @@ def test_each_decisive_pattern_of_a_class_has_its_share_of_the_contexts() -> Non
 def test_queries_of_classes_are_balanced_and_uniform_on_their_class() -> None:
     prompts = drawn(CLASSES)
     assert prompts.label.sum() == 0
-    own = np.take_along_axis(prompts.roles, prompts.query_pattern[:, None], axis=1)[:, 0]
+    own = np.take_along_axis(roles_of(prompts, CLASSES), prompts.query_pattern[:, None], axis=1)[:, 0]
     np.testing.assert_array_equal(own, prompts.label)
     for sign in (1, -1):
-        rank = np.cumsum(prompts.roles == sign, axis=1) - 1
+        rank = np.cumsum(roles_of(prompts, CLASSES) == sign, axis=1) - 1
         of = prompts.label == sign
         found = np.take_along_axis(rank, prompts.query_pattern[:, None], axis=1)[of, 0]
         assert stats.binomtest(int(found.sum()), int(of.sum())).pvalue > UNLIKELY
     # a context with another pattern of the query's class is no match
-    assert np.any(role_of(prompts) == prompts.label[:, None], where=~prompts.matches())
-
-
-OWN = {
-    "features": np.arange(24.0).reshape(2, 3, 4), "labels": np.array([[1, -1, 1], [-1, -1, 1]]),
-    "query": np.ones((2, 4)), "answer": np.array([1, -1]), "q": np.array([2.0, 0.0]),
-}  # fmt: skip
-
-
-def test_own_prompts_are_contexts_with_their_labels_and_a_query_without() -> None:
-    prompts = sampler.given(**OWN, pattern=[[0, 1, 0], [2, 2, 0]], query_pattern=[0, 1])
-    np.testing.assert_array_equal(prompts.contexts[..., :4], OWN["features"])
-    np.testing.assert_array_equal(prompts.contexts[..., 4], 2 * OWN["labels"])
-    np.testing.assert_array_equal(prompts.query, np.tile([1, 1, 1, 1, 0, 0], (2, 1)))
-    np.testing.assert_array_equal(prompts.matches(), [[True, False, True], [False, False, False]])
-    assert not np.any(sampler.given(**OWN).matches()), "nothing is known to match"
-
-
-WRONG = {
-    "query": (np.ones((2, 5)), "do not fit"),
-    "labels": (np.array([[1, -1, 0], [1, 1, 1]]), "labels is not allowed: a label is +1 or -1, not 0."),
-    "answer": (np.array([1, 2]), "answer is not allowed: a label is +1 or -1, not 2."),
-    "features": (np.full((2, 3, 4), np.nan), "must be arrays of finite numbers."),
-    "q": (np.ones((1, 2)), "do not fit"),
-}
-
-
-@pytest.mark.parametrize("name", WRONG)
-def test_own_prompts_that_do_not_fit_are_refused_in_one_sentence(name: str) -> None:
-    value, words = WRONG[name]
-    with pytest.raises(UserError) as refusal:
-        sampler.given(**{**OWN, name: value})
-    assert words in str(refusal.value)
-
-
-def test_patterns_of_own_prompts_must_fit_too() -> None:
-    with pytest.raises(UserError, match=r"pattern \(2, 2\) and query_pattern \(2,\) do not fit"):
-        sampler.given(**OWN, pattern=[[0, 1], [1, 0]], query_pattern=[0, 1])
+    assert np.any(prompts.role == prompts.label[:, None], where=~prompts.matches())

@@ -18,8 +18,8 @@ from lemmata.lab.figures import NEVER
 from lemmata.lab.grid import make_grid
 from lemmata.lab.judges import level_of
 from lemmata.theories import icl
-from lemmata.theories.icl.figures import contexts, iterations, prompt
-from lemmata.theories.icl.patterns import coefficient_sum
+from lemmata.theories.icl.figures import contexts, sweeps
+from lemmata.theories.icl.tasks import coefficient_sum
 
 EXPERIMENTS, CLAIMS = icl.theory.experiments, icl.theory.claims
 PANELS = {
@@ -188,7 +188,7 @@ def test_iterations_on_a_law_are_fitted_by_it_and_the_claimed_one_goes_through_t
     times = xr.DataArray(
         100 * sizes**-2.0 * np.array([[0.9], [1.0], [1 / 0.9]]), {"step_size": sizes}, ["seed", "step_size"]
     )
-    ax = iterations.iterations(xr.Dataset({"reached_step": times})).axes[0]
+    ax = sweeps.iterations(xr.Dataset({"reached_step": times})).axes[0]
     fit = line(ax, "fit")
     assert str(fit.get_label()).startswith("fit: exponent −2.00")
     np.testing.assert_allclose(values(fit)[[0, -1]], 100 * sizes[[0, -1]] ** -2.0)
@@ -221,7 +221,7 @@ def test_the_default_figure_shows_the_means_of_the_data_and_the_pruning_formula(
 def test_the_prompt_is_written_as_patterns_with_the_attention_beside_it(smoke, drawn):
     row = np.zeros(12)
     row[[0, 10]] = 1, -0.3
-    assert prompt.decompose(row, patterns=6) == r"$\mu_{1}-0.30\,\nu_{5}$"
+    assert contexts.decompose(row, patterns=6) == r"$\mu_{1}-0.30\,\nu_{5}$"
     data = smoke["f61-prompt"]
     words = [text.get_text() for text in drawn("f61-prompt").axes[0].texts]
     for share in data.attention.values[0]:

@@ -6,28 +6,19 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-import optax
 import pytest
 
 import lemmata as lm
 from lemmata.lab.errors import UserError
-from lemmata.lab.runner import Options, Outcome, run
 from lemmata.lab.simulation import stream
 from lemmata.networks.causal import Causal, forward
+from lemmata.theories.icl import gpt as training
 from lemmata.theories.icl.data import Prompts, World, draw_exact, draw_prompts, draw_world, seen, training_prompts
-from lemmata.theories.icl.gpt import training
-from lemmata.theories.icl.gpt.experiments import EXPERIMENTS
-from lemmata.theories.icl.gpt.network import answers, initialise
-from lemmata.theories.icl.gpt.setting import GptSetting
-from lemmata.theories.icl.gpt.training import margins, train
-from lemmata.theories.icl.patterns import coefficient_sum
+from lemmata.theories.icl.gpt import EXPERIMENTS, GptSetting, answers, initialise, margins, train
+from lemmata.theories.icl.tasks import coefficient_sum
 
 BY_NAME = {experiment.name: experiment for experiment in EXPERIMENTS}
 SMALL: Any = BY_NAME["f63a-gpt-shift"].presets["smoke"].setting
-THEORY = lm.Theory(
-    dict.fromkeys(("title", "authors", "question", "answer"), "") | {"name": "gpt", "headlines": []},
-    GptSetting, training.shift_gpt, EXPERIMENTS, (),
-)  # fmt: skip
 KEY = jax.random.key(0)
 
 
@@ -39,14 +30,18 @@ def world() -> World:
 @pytest.fixture(scope="module")
 def network() -> Causal:
     """An initial network with larger weights, so that nothing that matters is lost in rounding."""
-    return jax.tree.map(lambda leaf: 10 * leaf, initialise(SMALL.problem(), KEY))
+    return jax.tree.map(lambda leaf: 10 * leaf, jax.device_get(initialise(SMALL.problem(), KEY)))
 
 
 @jax.jit
-def some_prompts(world: World, length: int) -> Prompts:
+def draw_some(world: World, length: int) -> Prompts:
     """Twelve prompts of so many contexts in a room of four."""
     tasks = seen(SMALL.problem(), world.roles)
     return draw_prompts(jax.random.key(7), world.patterns, world.q, tasks, 0.8, length, count=12, room=4)
+
+
+def some_prompts(world: World, length: int) -> Prompts:
+    return jax.device_get(draw_some(world, length))
 
 
 reply = jax.jit(answers, static_argnums=(2, 3))
@@ -57,8 +52,8 @@ def in_room(prompts: Prompts, room: int) -> Prompts:
     extra = room - prompts.contexts.shape[1]
     count, _, width = prompts.contexts.shape
     return prompts._replace(
-        contexts=jnp.concatenate([prompts.contexts, jnp.full((count, extra, width), 50.0)], axis=1),
-        weight=jnp.concatenate([prompts.weight, jnp.zeros((count, extra))], axis=1),
+        contexts=np.concatenate([prompts.contexts, np.full((count, extra, width), 50.0, np.float32)], axis=1),
+        weight=np.concatenate([prompts.weight, np.zeros((count, extra), np.float32)], axis=1),
     )
 
 
@@ -66,13 +61,13 @@ def test_a_prompt_has_the_same_answer_in_a_larger_room(world, network):
     prompts = some_prompts(world, 4)
     plain = reply(network, prompts, 2, "learned")
     np.testing.assert_allclose(reply(network, in_room(prompts, 9), 2, "learned"), plain, rtol=2e-5, atol=1e-6)
-    unmasked = in_room(prompts, 9)._replace(weight=jnp.ones((12, 9)))
+    unmasked = in_room(prompts, 9)._replace(weight=np.ones((12, 9), np.float32))
     assert np.abs(reply(network, unmasked, 2, "learned") - plain).min() > 1e-3
 
 
 def test_the_answer_is_that_of_the_plain_network_after_its_last_column(world, network):
     prompts = some_prompts(world, 4)
-    matrix = jnp.concatenate([prompts.contexts, prompts.query[:, None]], axis=1)
+    matrix = np.concatenate([prompts.contexts, prompts.query[:, None]], axis=1)
     expected = jax.jit(lambda n, x: forward(n, x, heads=2)[0][:, 4, 0])(network, matrix)
     np.testing.assert_allclose(reply(network, prompts, 2, "learned"), expected, rtol=2e-5, atol=1e-6)
 
@@ -122,21 +117,17 @@ def test_one_step_is_adams_on_the_hinge_loss_of_a_fresh_batch():
         margin = batch.label * forward(network, tokens, heads=2)[0][:, -1, 0]
         return jnp.sum(jnp.where(margin < 1, 1 - margin, 0.0)) / 24
 
-    fast = {"xla_backend_optimization_level": 0}
-    gradient = jax.jit(jax.grad(loss), compiler_options=fast)(start)
+    gradient = jax.device_get(jax.jit(jax.grad(loss))(start))
+    start = jax.device_get(start)
     # the first step of Adam, with its moments corrected, is the learning rate times g / (|g| + ε)
-    by_hand = jax.tree.map(lambda w, g: w - 1e-3 * g / (jnp.abs(g) + 1e-8), start, gradient)
-    optimiser = optax.adam(1e-3)
-    updates, _ = optimiser.update(gradient, optimiser.init(start), start)
-    by_optax = optax.apply_updates(start, updates)
-    found = trained(1).state.parameters
+    by_hand = jax.tree.map(lambda w, g: w - 1e-3 * g / (np.abs(g) + 1e-8), start, gradient)
+    found = jax.device_get(trained(1).state.parameters)
     # entries whose gradient is rounding noise (unread rows of the table have none at all) have no certain direction
     clear = jax.tree.map(lambda g: np.abs(g) > 1e-6, gradient)
     assert sum(leaf.sum() for leaf in jax.tree.leaves(clear)) > 500
-    for expected in (by_hand, by_optax):
-        for one, other, where in zip(*map(jax.tree.leaves, (found, expected, clear)), strict=True):
-            np.testing.assert_allclose(np.asarray(one)[where], np.asarray(other)[where], rtol=0, atol=2e-5)
-    assert max(float(jnp.abs(a - b).max()) for a, b in zip(*map(jax.tree.leaves, (found, start)), strict=True)) > 9e-4
+    for one, other, where in zip(*map(jax.tree.leaves, (found, by_hand, clear)), strict=True):
+        np.testing.assert_allclose(one[where], other[where], rtol=0, atol=2e-5)
+    assert max(float(np.abs(a - b).max()) for a, b in zip(*map(jax.tree.leaves, (found, start)), strict=True)) > 9e-4
 
 
 def test_rows_of_the_table_beyond_the_training_prompts_stay_as_drawn():
@@ -147,11 +138,10 @@ def test_rows_of_the_table_beyond_the_training_prompts_stay_as_drawn():
     assert (np.abs(after[:7] - start[:7]).max(axis=1) > 1e-3).all()
 
 
-@pytest.mark.usefixtures("thorough_programs")
 def test_training_learns_from_true_labels_and_not_from_shuffled_ones():
     """The watched prompts are balanced, so an answer that does not depend on the prompt has a hinge of at least 1.
 
-    Below 0.8 (measured .61) the contexts must have been read; broken gradients, labels or masks leave it at 1. The
+    Below 0.8 (measured .46) the contexts must have been read; broken gradients, labels or masks leave it at 1. The
     control is the same program with coins for labels: it would be below too if the labels of watched prompts leaked.
     """
     runs = {order: trained(250, step_size=1e-2, label_order=order) for order in ("true", "shuffled")}
@@ -226,16 +216,9 @@ def test_the_presets_have_the_sizes_of_the_register(experiment):
     assert sizes["paper"] == (10_000, 5, 2400)
 
 
-@pytest.fixture(scope="module")
-def outcomes(tmp_path_factory) -> dict[str, Outcome]:
-    options = Options(preset="smoke", out=tmp_path_factory.mktemp("gpt"))
-    return {name: run(THEORY, name, options) for name in BY_NAME}
-
-
 @pytest.mark.parametrize("name", BY_NAME)
-def test_an_experiment_runs_at_smoke_and_its_errors_are_shares(name, outcomes):
-    data = outcomes[name].data
-    assert outcomes[name].failed == 0
+def test_an_experiment_runs_at_smoke_and_its_errors_are_shares(name, left):
+    data = left(name)
     for variable in BY_NAME[name].simulation.variables:
         assert data[variable.name].dims == ("seed", *variable.dims)
         assert np.isfinite(data[variable.name]).all(), variable.name
@@ -245,8 +228,8 @@ def test_an_experiment_runs_at_smoke_and_its_errors_are_shares(name, outcomes):
     assert data.step.values.tolist() == [[0, 3, 6, 9, 12]] * 2
 
 
-def test_both_branches_start_at_the_same_patterns_and_end_at_the_same(outcomes):
-    data = outcomes["f63a-gpt-shift"].data
+def test_both_branches_start_at_the_same_patterns_and_end_at_the_same(left):
+    data = left("f63a-gpt-shift")
     turns = [float(turn) for turn in data.turn.values]
     assert len(turns) == 13
     sums = [[coefficient_sum(45 + side * turn) for turn in turns] for side in training.BRANCHES.values()]
@@ -258,8 +241,8 @@ def test_both_branches_start_at_the_same_patterns_and_end_at_the_same(outcomes):
     assert (np.abs(middle[0] - middle[1]) > 1e-7).all()
 
 
-def test_prompts_without_a_match_are_as_frequent_as_the_law_says(outcomes):
-    data = outcomes["f63b-gpt-contexts"].data
+def test_prompts_without_a_match_are_as_frequent_as_the_law_says(left):
+    data = left("f63b-gpt-contexts")
     for alpha in data.test_alpha.values:
         for length in data.length.values:
             expected = (1 - float(alpha) / 2) ** float(length)
@@ -269,10 +252,10 @@ def test_prompts_without_a_match_are_as_frequent_as_the_law_says(outcomes):
 
 
 @pytest.mark.parametrize("name", BY_NAME)
-def test_the_figure_is_drawn_with_what_is_predicted_and_without_warnings(name, outcomes, tmp_path):
+def test_the_figure_is_drawn_with_what_is_predicted_and_without_warnings(name, left, tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        figure = BY_NAME[name].plot(outcomes[name].data)
+        figure = BY_NAME[name].plot(left(name))
         figure.savefig(tmp_path / "figure.png")
     words = [[ax.get_title(), *ax.get_legend_handles_labels()[1]] for ax in figure.axes]
     for i, amplitude in enumerate(("0.5", "5")):

@@ -1,8 +1,4 @@
-"""The one-layer transformer (3.1, 3.2) and its neurons (5.4, 5.5, 3.6): numbers by hand, gradients, symmetries.
-
-Oracles are NumPy loops in float64, written from the specification: heads are concatenated before one wide W_O, prompts
-and contexts are gone through one by one, and pruned neurons are deleted rows.
-"""
+"""The one-layer transformer (3.1, 3.2): numbers by hand, gradients, symmetries, initialisation."""
 
 # NumPy arrays go where JAX arrays are declared, and the other way round
 # pyright: reportArgumentType=false
@@ -10,35 +6,33 @@ and contexts are gone through one by one, and pruned neurons are deleted rows.
 import functools
 import math
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from icl_networks import (
+    CONTEXTS,
+    FAST,
+    KEY,
+    PROMPTS,
+    WIDTH,
+    Case,
+    make_prompts,
+    on_contexts,
+    run,
+    score,
+)
 from scipy import stats
 
 from lemmata.lab.precision import numerics
 from lemmata.networks.losses import hinge
-from lemmata.networks.shallow import Network, Pass
-from lemmata.theories.icl.data import Patterns, Prompts, World
-from lemmata.theories.icl.network import attention_on, gradient, initialise, neurons, run_forward
-from lemmata.theories.icl.neurons import (
-    ORDERS,
-    RATES,
-    find_lucky,
-    lucky_activity,
-    neuron_blocks,
-    otsu,
-    prune,
-    prune_order,
-)
-from lemmata.theories.icl.probes import scores
+from lemmata.networks.shallow import Network
+from lemmata.theories.icl.data import Prompts
+from lemmata.theories.icl.network import gradient, initialise, neurons, run_forward
 from lemmata.theories.icl.setting import Setting
 
-PROMPTS, CONTEXTS, FEATURES, LABELS, KEY, VALUE, NEURONS = 5, 6, 3, 2, 3, 4, 7
-WIDTH = FEATURES + LABELS
-FAST: dict[str, Any] = {"compiler_options": {"xla_backend_optimization_level": 0}}
 SMALL = Setting(
     dimension=10, patterns=6, irrelevant=4, label_dimension=2, neurons=12, key_width=12, value_width=12,
     basis="canonical",
@@ -49,83 +43,6 @@ SMALL = Setting(
 def _float64() -> Iterator[None]:
     with numerics("float64"):
         yield
-
-
-class Reference(NamedTuple):
-    """One prompt as the specification reads: F, the attention and the gradients of the hinge loss."""
-
-    output: float
-    attention: list[np.ndarray]
-    hidden: np.ndarray
-    gradient: Network
-
-
-def by_hand(network: Network, a: np.ndarray, p: np.ndarray, query: np.ndarray, z: float = 1.0) -> Reference:
-    """p: the tokens that are attended to, one per row. Several heads: one W_O of width H m_b on their concatenation."""
-    leaves = [np.asarray(leaf, float) for leaf in network]
-    w_o, w_v, w_k, w_q = (leaf if leaf.ndim == 3 else leaf[None] for leaf in leaves)
-    wide, heads = np.concatenate(list(w_o), axis=1), len(w_o)
-    attention, means = [], []
-    for k, q in zip(w_k, w_q, strict=True):
-        mass = np.array([math.exp((k @ token) @ (q @ query)) for token in p])
-        attention.append(mass / mass.sum())
-        means.append(sum(weight * token for weight, token in zip(attention[-1], p, strict=True)))
-    v = np.concatenate([value @ mean for value, mean in zip(w_v, means, strict=True)])
-    hidden = wide @ v
-    output = float(sum(s * max(h, 0.0) for s, h in zip(a, hidden, strict=True)))
-    c = -z if z * output < 1 else 0.0
-    gate = a * (hidden > 0)
-    d_wide = c * np.outer(gate, v)
-    d = [np.split(d_wide, heads, axis=1), [], [], []]
-    for head, g in enumerate(np.split(wide.T @ gate, heads)):
-        u = [g @ w_v[head] @ token for token in p]
-        w = sum(s * score * (token - means[head]) for s, score, token in zip(attention[head], u, p, strict=True))
-        d[1].append(c * np.outer(g, means[head]))
-        d[2].append(c * np.outer(w_q[head] @ query, w))
-        d[3].append(c * np.outer(w_k[head] @ w, query))
-    flat = [np.stack(parts) if leaves[0].ndim == 3 else parts[0] for parts in d]
-    return Reference(output, attention, hidden, Network(*flat))
-
-
-def make_prompts(contexts: Any, query: Any, weight: Any = None, label: Any = None) -> Prompts:
-    """Prompts of which only the tokens matter."""
-    count, length, _ = contexts.shape
-    none = np.zeros((count, length), int)
-    weight = np.ones((count, length)) if weight is None else weight
-    label = np.ones(count) if label is None else label
-    return Prompts(contexts, query, weight, label, none, none[:, 0], np.zeros((count, length)), np.zeros((count, 2)))
-
-
-class Case:
-    """A random network and random prompts, some contexts of which are not used."""
-
-    def __init__(self, seed: int, heads: int = 1, masked: bool = True, value: int = VALUE) -> None:
-        self.rng = rng = np.random.default_rng(seed)
-        leading = (heads,) if heads > 1 else ()
-        shapes = ((NEURONS, value), (value, WIDTH), (KEY, WIDTH), (KEY, WIDTH))
-        self.network = Network(*(rng.normal(size=leading + shape) / math.sqrt(shape[1]) for shape in shapes))
-        self.signs = rng.choice([-1.0, 1.0], NEURONS) / 2
-        weight = np.ones((PROMPTS, CONTEXTS))
-        if masked:
-            weight = rng.choice([0.0, 1.0, 1.0], (PROMPTS, CONTEXTS))
-            weight[:, 2] = 1.0
-        query = rng.normal(size=(PROMPTS, WIDTH))
-        query[:, FEATURES:] = 0
-        label = rng.choice([-1.0, 1.0], PROMPTS)
-        self.prompts = make_prompts(2 * rng.normal(size=(PROMPTS, CONTEXTS, WIDTH)), query, weight, label)
-
-    def references(self, include_query: bool = False) -> list[Reference]:
-        found = []
-        for p, query, weight, z, *_ in zip(*self.prompts, strict=True):
-            kept = p[weight > 0]
-            tokens = np.concatenate([kept, query[None]]) if include_query else kept
-            found.append(by_hand(self.network, self.signs, tokens, query, z))
-        return found
-
-
-run = jax.jit(run_forward, static_argnames="include_query", **FAST)
-score = jax.jit(scores, **FAST)
-on_contexts = jax.jit(attention_on, **FAST)
 
 
 @functools.partial(jax.jit, static_argnames="include_query", **FAST)
@@ -359,163 +276,3 @@ def test_initial_logits_add_coinciding_irrelevant_patterns() -> None:
     expected = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
     np.testing.assert_allclose(found.attention[0][:, 0], expected, rtol=1e-10)
     assert np.std(expected[prompts.matches()]) > 1e-4
-
-
-# Scores
-
-
-def test_scores_count_an_output_of_zero_as_an_error_and_separate_prompts_without_a_match() -> None:
-    case = Case(11)
-    pattern = np.zeros((PROMPTS, CONTEXTS), int)
-    pattern[1:3] = 1
-    prompts = case.prompts._replace(pattern=pattern, weight=np.ones((PROMPTS, CONTEXTS)), label=np.ones(PROMPTS))
-    found: Pass = run(case.network, case.signs, prompts)
-    found = found._replace(output=jnp.array([0.0, 2.0, -1.0, 0.5, 3.0]))
-    result = score(found, prompts)
-    assert result["error"] == pytest.approx(2 / 5)
-    assert result["hinge"] == pytest.approx((1 + 0 + 2 + 0.5 + 0) / 5)
-    assert result["margin"] == pytest.approx(4.5 / 5)
-    assert result["no_match"] == pytest.approx(2 / 5)
-    assert result["error_match"] == pytest.approx(1 / 3)
-    assert result["error_no_match"] == pytest.approx(1 / 2)
-    assert result["concentration"][0] == pytest.approx(1)
-
-
-# Large neurons
-
-
-def two_groups(values: np.ndarray) -> np.ndarray:
-    """The larger group of the split with the largest variance between groups, by trying every split."""
-    best, chosen = -1.0, values > np.inf
-    for threshold in np.unique(values)[1:]:
-        large = values >= threshold
-        between = large.mean() * (1 - large.mean()) * (values[large].mean() - values[~large].mean()) ** 2
-        if between > best:
-            best, chosen = between, large
-    return chosen
-
-
-def test_the_large_neurons_are_those_of_the_best_split() -> None:
-    split = jax.jit(otsu, **FAST)
-    for seed in range(30):
-        rng = np.random.default_rng(seed)
-        share, apart = rng.uniform(0.1, 0.9), rng.uniform(0, 4)
-        values = np.abs(rng.normal(size=40) + apart * (rng.uniform(size=40) < share))
-        np.testing.assert_array_equal(split(values), two_groups(values))
-    rng = np.random.default_rng(30)
-    member = rng.permutation(np.arange(40) < 13)
-    values = np.where(member, 3.0, 0.4) + 0.1 * rng.normal(size=40)
-    np.testing.assert_array_equal(split(values), member)
-    # on logarithms a single tiny neuron would be split off
-    values[np.flatnonzero(~member)[0]] = 1e-9
-    np.testing.assert_array_equal(split(values), member)
-
-
-class Trained(Case):
-    """A case with the world that lucky neurons and blocks are measured in."""
-
-    def __init__(self, seed: int) -> None:
-        super().__init__(seed, value=WIDTH)
-        basis = 3 * np.linalg.qr(self.rng.normal(size=(FEATURES, FEATURES)))[0]
-        q = self.rng.normal(size=LABELS)
-        self.world = World(basis, Patterns(basis[:, :2], basis[:, 2:], np.asarray(0.5)), q, np.zeros((2, 2)))
-        self.run = run(self.network, self.signs, self.prompts)
-
-
-def test_blocks_of_neurons_have_their_norms_and_cosines() -> None:
-    case = Trained(12)
-    rows = case.network.output @ case.network.value
-    found = jax.jit(neuron_blocks, **FAST)(rows, case.signs, case.world)
-    towards = (case.world.basis[:, 0] + case.world.basis[:, 1]) / 2
-    for i, row in enumerate(rows):
-        feature, label = row[:FEATURES], row[FEATURES:]
-        q = math.copysign(1, case.signs[i]) * np.asarray(case.world.q)
-        size = np.linalg.norm
-        assert found["neuron_norm"][i] == pytest.approx(size(row))
-        assert found["feature_norm"][i] == pytest.approx(size(feature))
-        assert found["label_norm"][i] == pytest.approx(size(label))
-        assert found["feature_cosine"][i] == pytest.approx(feature @ towards / size(feature) / size(towards))
-        assert found["label_cosine"][i] == pytest.approx(label @ q / size(label) / size(q))
-
-
-def test_lucky_neurons_are_those_of_the_definition() -> None:
-    members = 0
-    for seed in range(13, 19):
-        case = Trained(seed)
-        lucky = jax.jit(find_lucky, **FAST)(case.network, case.signs, case.prompts, case.run, case.world)
-        union = np.zeros((2, NEURONS), bool)
-        own = np.zeros((PROMPTS, NEURONS), bool)
-        for n, one in enumerate(case.references()):
-            kept = case.prompts.contexts[n][case.prompts.weight[n] > 0]
-            v = case.network.value @ (one.attention[0] @ kept)
-            for i, row in enumerate(case.network.output):
-                both = row[:FEATURES] @ v[:FEATURES] > 0 and row[FEATURES:] @ v[FEATURES:] > 0
-                assert lucky.unsigned[n, i] == both
-                own[n, i] = both and (case.signs[i] > 0) == (case.prompts.label[n] > 0)
-                union[int(case.prompts.label[n] < 0), i] |= own[n, i]
-        np.testing.assert_array_equal(lucky.own, own)
-        np.testing.assert_array_equal(lucky.union, union)
-        members += own.sum()
-        if not own.any():
-            continue
-        active = case.rng.uniform(size=own.shape) < 0.5
-        shares = jax.jit(lucky_activity, **FAST)(active, case.prompts, lucky)
-        assert shares["own_active"] == pytest.approx(active[own].mean())
-        every = union[(case.prompts.label < 0).astype(int)]
-        assert shares["all_active"] == pytest.approx(active[every].mean())
-    assert members > 12
-
-
-# Pruning
-
-
-def test_the_orders_of_pruning_are_permutations_by_size_and_at_random() -> None:
-    rng = np.random.default_rng(0)
-    size, large = rng.normal(size=20), rng.uniform(size=20) < 0.6
-    order = jax.jit(prune_order, **FAST)
-    smallest, random, largest, random_large = np.asarray(order(jax.random.key(0), size, large))
-    np.testing.assert_array_equal(np.argsort(smallest), np.argsort(size))
-    np.testing.assert_array_equal(np.argsort(largest), np.argsort(-size))
-    for place in (smallest, random, largest, random_large):
-        np.testing.assert_array_equal(np.sort(place), np.arange(20))
-    # first the large neurons, then the small ones, both in the random order
-    expected = sorted(range(20), key=lambda i: (not large[i], random[i]))
-    np.testing.assert_array_equal(np.argsort(random_large), expected)
-    firsts = [int(np.argmin(np.asarray(order(jax.random.key(seed), size, large))[1])) for seed in range(200)]
-    assert stats.chisquare(np.bincount(firsts, minlength=20)).pvalue > 1e-4
-
-
-def test_pruned_losses_are_those_of_the_network_without_the_rows() -> None:
-    case = Trained(20)
-    key = jax.random.key(2)
-    rows = np.asarray(neurons(case.network))
-    norms = np.linalg.norm(np.asarray(case.network.output), axis=1)
-    found = jax.device_get(jax.jit(prune, **FAST)(key, rows, norms, case.signs, case.run, case.prompts))
-    large = two_groups(np.linalg.norm(rows, axis=1))
-    assert 1 < large.sum() < NEURONS - 1
-    places = np.asarray(jax.jit(prune_order, **FAST)(key, norms, large))
-
-    def without(removed: np.ndarray) -> tuple[float, float]:
-        network = case.network._replace(output=case.network.output[~removed])
-        margins = []
-        for p, query, weight, z, *_ in zip(*case.prompts, strict=True):
-            margins.append(z * by_hand(network, case.signs[~removed], p[weight > 0], query).output)
-        return float(np.maximum(0, 1 - np.array(margins)).mean()), float(np.mean(np.array(margins) <= 0))
-
-    for order, name in enumerate(ORDERS):
-        for r, rate in enumerate(RATES):
-            removed = places[order] < round(rate * NEURONS)
-            assert removed.sum() == round(rate * NEURONS)
-            pair = found["pruned_hinge"][order, r], found["pruned_error"][order, r]
-            if name == "random large" and removed.sum() > large.sum():
-                assert np.isnan(pair).all()
-                continue
-            if name == "random large":
-                assert np.all(large[removed])
-            np.testing.assert_allclose(pair, without(removed), rtol=1e-7)
-    whole = score(case.run, case.prompts)
-    np.testing.assert_allclose(found["pruned_hinge"][:, 0], whole["hinge"], rtol=1e-12)
-    np.testing.assert_allclose(found["pruned_error"][:, 0], whole["error"], rtol=1e-7)
-    np.testing.assert_allclose((found["large_hinge"], found["large_error"]), without(~large), rtol=1e-7)
-    assert found["pruned_large_share"] == pytest.approx(large.mean())
-    assert len(np.unique(np.round(found["pruned_hinge"][:3, 5], 6))) == 3, "the orders must differ"

@@ -14,7 +14,7 @@ from lemmata.networks.shallow import Network, Pass
 from lemmata.theories.icl import probes
 from lemmata.theories.icl.data import Patterns, Prompts, World
 from lemmata.theories.icl.network import run_forward
-from lemmata.theories.icl.neurons import Lucky, lucky_activity
+from lemmata.theories.icl.probes import Lucky, lucky_activity
 from lemmata.theories.icl.tasks import cyclic_tasks, task_roles
 
 FEATURES, LABELS, MU, NU, NEURONS, PROMPTS, CONTEXTS = 7, 2, 4, 3, 11, 14, 6
@@ -58,8 +58,7 @@ def make_prompts(rng: np.random.Generator, world: Any) -> Any:
     queries = np.concatenate([inputs(query), np.zeros((PROMPTS, LABELS))], axis=1)
     weight = (np.arange(CONTEXTS) < rng.integers(3, CONTEXTS + 1, PROMPTS)[:, None]) * 1.0
     label = rng.choice([-1.0, 1.0], PROMPTS)
-    roles = np.zeros((PROMPTS, MU))
-    parts: Any = (contexts, queries, weight, label, pattern, query, coin, roles)
+    parts: Any = (contexts, queries, weight, label, pattern, query, coin, coin, query)
     return Prompts(*parts)
 
 
@@ -93,7 +92,10 @@ def case() -> Iterator[Case]:
             run = run_forward(network, signs, prompts)
             z = prompts.label
             found = {
-                "blocks": probes.pattern_blocks(network, world),
+                "blocks": (blocks := probes.pattern_blocks(network, world)),
+                "ratio": probes.partner_ratio(
+                    jnp.stack([blocks["query_patterns"], blocks["key_patterns"]]), probes.partners(world.roles, MU)
+                ),
                 "projections": probes.projections(network, prompts, world.patterns),
                 "updates": probes.updates(network, signs, prompts, world, False),
                 "values": probes.value_coefficients(run, signs, prompts, world),
@@ -148,7 +150,7 @@ def test_the_partner_ratio_is_the_mean_entry_of_partners_over_the_own_one_of_the
         block = [[padded(v) @ matrix @ padded(u) for u in columns(case.world.patterns.relevant)]
                  for v in columns(case.world.patterns.relevant)]  # fmt: skip
         ratios.append(np.mean([block[j][k % seen] / block[j][j] for j in range(seen) for k in (j - 1, j + 1)]))
-    np.testing.assert_allclose(probes.partner_ratio(case.network, case.world, jnp.asarray(seen)), ratios, rtol=1e-10)
+    np.testing.assert_allclose(case.found["ratio"], ratios, rtol=1e-10)
 
 
 def test_projections_are_means_over_queries_and_contexts_on_their_own_pattern(case: Case) -> None:
@@ -233,7 +235,7 @@ def test_planted_neurons_fire_where_the_ideal_rows_of_w_o_would(case: Case) -> N
 def test_lucky_activity_is_a_share_of_own_pairs_and_of_all_pairs_with_the_label() -> None:
     label: Any = np.array([1.0, -1.0, 1.0])
     absent: Any = None
-    prompts = Prompts(absent, absent, absent, label, absent, absent, absent, absent)
+    prompts = Prompts(absent, absent, absent, label, *[absent] * 5)
     own: Any = np.array([[1, 1, 0, 0], [0, 0, 0, 1], [1, 0, 0, 0]], bool)
     union: Any = np.array([[1, 1, 0, 0], [0, 0, 0, 1]], bool)
     active: Any = np.array([[1, 0, 1, 1], [0, 1, 1, 1], [1, 1, 0, 0]], bool)
@@ -256,7 +258,7 @@ def hand_made(weight: Any = None, query: Any = QUERY) -> tuple[Any, Any]:
     """Prompts of which the fourth has no match; on the others attention is 0.8, 0.5 and 0.6."""
     weight = np.ones((4, 3)) if weight is None else weight
     absent: Any = None
-    prompts = Prompts(absent, absent, weight, LABEL, PATTERN, query, absent, absent)
+    prompts = Prompts(absent, absent, weight, LABEL, PATTERN, query, *[absent] * 3)
     first = ATTENTION[:, None] * weight[:, None]
     uniform = weight[:, None] / weight.sum(axis=1)[:, None, None]
     attention = [jnp.asarray(first / first.sum(axis=2, keepdims=True)), jnp.asarray(uniform)]

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 import pytest
-from scipy import stats
 
 from lemmata.lab.precision import numerics
 from lemmata.lab.simulation import stream
@@ -124,17 +123,6 @@ def test_frozen_attention_leaves_keys_and_queries_untouched_to_the_bit() -> None
     np.testing.assert_array_equal(run.after.key, run.before.key)
     np.testing.assert_array_equal(run.after.query, run.before.query)
     assert np.abs(run.after.value - run.before.value).max() > 1e-2
-
-
-def test_shuffled_query_labels_are_fair_coins_whatever_the_true_label() -> None:
-    world = trained(SETTING.replace(steps=STEPS, step_size=0.8)).world
-    true, coins = (batches(s, world, seed=3, count=20) for s in (SETTING, SETTING.replace(label_order="shuffled")))
-    np.testing.assert_array_equal(coins.contexts, true.contexts)
-    assert set(coins.label.flat) == {-1.0, 1.0}
-    for sign in (-1, 1):
-        of = coins.label[true.label == sign] > 0
-        assert stats.binomtest(int(of.sum()), of.size).pvalue > 1e-4
-    assert not np.array_equal(coins.label[0], coins.label[1])
 
 
 def test_the_same_seed_has_the_same_patterns_and_initial_weights_in_every_cell() -> None:

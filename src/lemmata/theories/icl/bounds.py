@@ -115,11 +115,8 @@ def pruning_upper(eps: Any, M1: Any, alpha: Any, alpha_test: Any) -> Any:
 
 
 def _vacuous(**inputs: Any) -> str:
-    return (
-        "vacuous where negative"
-        if pruning_lower.function(**inputs) >= 0
-        else "vacuous here: a hinge loss is never negative"
-    )
+    tells = pruning_lower.function(**inputs) >= 0
+    return "vacuous where negative" if tells else "vacuous here: a hinge loss is never negative"
 
 
 @lm.bound("(E.109)", remark=_vacuous, R=_RATE, eps=_EPS, M1=_M1, alpha=_ALPHA, alpha_test=_TEST)

@@ -16,12 +16,11 @@ from jaxtyping import Array, Bool, Float, Int
 
 import lemmata as lm
 from lemmata.networks.orthonormal import orthonormal
-from lemmata.theories.icl.patterns import require_family
 from lemmata.theories.icl.setting import PromptSetting, Setting
-from lemmata.theories.icl.tasks import shuffle_roles
+from lemmata.theories.icl.tasks import count_tasks, require_family, shuffle_roles
 
-WATCH, UNSEEN, SEEN, SHIFTED, FIXED, PRUNE, COIN = range(7)
-"""Parts of the random stream `test`."""
+WATCH, UNSEEN, SEEN, SHIFTED, FIXED, PRUNE, COIN, TRAINED = range(8)
+"""Parts of the random stream `test`; the last is SEEN, with the contexts of training."""
 
 
 class Patterns(NamedTuple):
@@ -50,9 +49,9 @@ class World(NamedTuple):
 
 
 class Prompts(NamedTuple):
-    """Prompts with what is known about them: z, the patterns of contexts and query, the labels of the contexts.
+    """Prompts with what is known about them: z, the patterns of contexts and query, labels and roles of the contexts.
 
-    `weight` is 1 for a context and 0 for room that is not used.
+    `weight` is 1 for a context and 0 for room that is not used; `task` is the number of the task that was drawn.
     """
 
     contexts: Float[Array, "prompts contexts width"]
@@ -62,7 +61,8 @@ class Prompts(NamedTuple):
     pattern: Int[Array, "prompts contexts"]
     query_pattern: Int[Array, " prompts"]
     context_label: Float[Array, "prompts contexts"]
-    roles: Float[Array, "prompts relevant"]
+    role: Float[Array, "prompts contexts"]
+    task: Int[Array, " prompts"]
 
     def matches(self) -> Bool[Array, "prompts contexts"]:
         """N_*: the contexts that hold the query's pattern."""
@@ -95,13 +95,15 @@ def out_of_domain(basis: Array, odr: Any, odi: Any, amplitude: Any) -> Patterns:
 
 def draw_roles(problem: PromptSetting, key: jax.Array) -> Float[Array, "tasks relevant"]:
     """All tasks, the training tasks first; a random subset of the cycle is new for every seed."""
-    roles = jnp.asarray(problem.roles, jnp.result_type(float))
-    if roles.shape[0] != roles.shape[1] * (roles.shape[1] - 1):  # classes of several patterns: nothing to subsample
-        return roles
-    return jnp.where(problem.subsample > 0, shuffle_roles(key, roles), roles)
+    count = count_tasks(problem.patterns, problem.class_size)
+    padded = jnp.asarray(problem.roles, jnp.result_type(float))[:, : problem.patterns]
+    roles = padded[:count]
+    if problem.class_size == 1:  # in classes of several patterns there is nothing to subsample
+        roles = jnp.where(problem.subsample > 0, shuffle_roles(key, roles), roles)
+    return jnp.concatenate([roles, padded[count:]])
 
 
-@lm.piece("dimension", "patterns", "basis", once=True)
+@lm.piece("dimension", "patterns", "class_size", "basis", once=True)
 def draw_world(problem: PromptSetting, key: jax.Array) -> World:
     """Patterns and tasks of a run."""
     basis = draw_basis(problem, lm.stream(key, "data"))
@@ -117,8 +119,7 @@ def seen(problem: PromptSetting, roles: Array) -> Tasks:
 
 def unseen(problem: PromptSetting, roles: Array) -> Tasks:
     """The tasks that are not trained on; all of them where every task is."""
-    count = roles.shape[0]
-    return Tasks(roles, jnp.where(problem.seen < count, problem.seen, 0), jnp.asarray(count))
+    return Tasks(roles, jnp.where(problem.seen < problem.total, problem.seen, 0), jnp.asarray(problem.total))
 
 
 def all_tasks(relevant: int) -> Tasks:
@@ -184,7 +185,7 @@ def draw_prompts(
     y = jnp.concatenate([context_label, jnp.zeros((count, 1), role.dtype)], axis=1)[:, :, None] * q
     tokens = jnp.concatenate([x, y.astype(x.dtype)], axis=2)
     weight = jnp.broadcast_to(used * 1.0, (count, room)).astype(x.dtype)
-    return Prompts(tokens[:, :-1], tokens[:, -1], weight, label, pattern, query_pattern, context_label, roles)
+    return Prompts(tokens[:, :-1], tokens[:, -1], weight, label, pattern, query_pattern, context_label, role, task)
 
 
 def _inputs(key: jax.Array, patterns: Patterns, index: Int[Array, "prompts inputs"]) -> Array:
@@ -242,15 +243,36 @@ def training_prompts(problem: PromptSetting, key: jax.Array, world: World, count
     return drawn._replace(label=jnp.where(problem.shuffled_labels > 0, coins, drawn.label))
 
 
+@lm.piece(once=True)
+def draw_tests(
+    problem: PromptSetting, key: jax.Array, world: World, which: Any, *, count: int, room: int, mode: str
+) -> Prompts:
+    """Prompts in domain: watched ones (α' = 0.8, the room is full), on unseen or seen tasks, or TRAINED."""
+    watched, trained = which == WATCH, which == TRAINED
+    known, new, old = seen(problem, world.roles), unseen(problem, world.roles), trained | (which == SEEN)
+    tasks = Tasks(world.roles, jnp.where(old, known.first, new.first), jnp.where(old, known.last, new.last))
+    fraction = jnp.where(watched, 0.8, jnp.where(trained, problem.fraction, problem.test_fraction))
+    length = jnp.where(watched, room, jnp.where(trained, problem.contexts, problem.test_contexts))
+    key = jax.random.fold_in(lm.stream(key, "test"), jnp.where(trained, SEEN, which))
+    return draw_prompts(key, world.patterns, world.q, tasks, fraction, length, count=count, room=room, mode=mode)
+
+
 def testing_prompts(problem: PromptSetting, key: jax.Array, world: World, which: int) -> Prompts:
     """Testing prompts on unseen or on seen tasks."""
-    tasks = (unseen if which == UNSEEN else seen)(problem, world.roles)
-    return _draw_tests(problem, jax.random.fold_in(lm.stream(key, "test"), which), world.patterns, world.q, tasks)
-
-
-def _draw_tests(problem: PromptSetting, key: jax.Array, patterns: Patterns, q: Array, tasks: Tasks) -> Prompts:
     sizes: Any = {"count": problem.test_prompts, "room": problem.test_capacity, "mode": problem.test_mode}
-    return draw_prompts(key, patterns, q, tasks, problem.test_fraction, problem.test_contexts, **sizes)
+    return draw_tests(problem, key, world, which, **sizes)
+
+
+def trained_prompts(problem: PromptSetting, key: jax.Array, world: World) -> Prompts:
+    """Testing prompts on seen tasks with the contexts of training."""
+    count, room = problem.test_prompts, problem.context_capacity
+    return draw_tests(problem, key, world, TRAINED, count=count, room=room, mode="iid")
+
+
+def draw_exact(problem: PromptSetting, key: jax.Array, world: World) -> Prompts:
+    """The unseen-task exact prompts with α' = 0.8 that T* is defined on (P2)."""
+    count, room = problem.watch_prompts, problem.watch_contexts
+    return draw_tests(problem, key, world, WATCH, count=count, room=room, mode="exact")
 
 
 def require_shiftable(problem: PromptSetting) -> None:
@@ -269,8 +291,16 @@ def shifted_patterns(problem: PromptSetting, world: World) -> Patterns:
 
 def shifted_prompts(problem: PromptSetting, key: jax.Array, world: World, patterns: Patterns) -> Prompts:
     """Testing prompts on every task of patterns out of domain: the same draws whatever the patterns are."""
-    tasks = all_tasks(patterns.relevant.shape[1])
-    return _draw_tests(problem, jax.random.fold_in(lm.stream(key, "test"), SHIFTED), patterns, world.q, tasks)
+    key, tasks = jax.random.fold_in(lm.stream(key, "test"), SHIFTED), all_tasks(patterns.relevant.shape[1])
+    sizes: Any = {"count": problem.test_prompts, "room": problem.test_capacity, "mode": problem.test_mode}
+    return draw_prompts(key, patterns, world.q, tasks, problem.test_fraction, problem.test_contexts, **sizes)
+
+
+@lm.piece("test_prompts", "test_capacity", "test_mode", once=True)
+def draw_shifted(problem: PromptSetting, key: jax.Array, world: World) -> tuple[Prompts, Patterns]:
+    """Testing prompts out of domain, and their patterns."""
+    patterns = shifted_patterns(problem, world)
+    return shifted_prompts(problem, key, world, patterns), patterns
 
 
 class Watched(NamedTuple):
@@ -284,34 +314,22 @@ class Watched(NamedTuple):
     shifted_patterns: Patterns | None = None
 
 
-@lm.piece("watch_prompts", "watch_contexts", once=True)
-def draw_exact(problem: PromptSetting, key: jax.Array, world: World) -> Prompts:
-    """The unseen-task exact prompts with α' = 0.8 that T* is defined on (P2)."""
-    key = jax.random.fold_in(lm.stream(key, "test"), WATCH)
-    sizes: Any = {"count": problem.watch_prompts, "room": problem.watch_contexts, "mode": "exact"}
-    tasks = unseen(problem, world.roles)
-    return draw_prompts(key, world.patterns, world.q, tasks, 0.8, problem.watch_contexts, **sizes)
+@lm.piece("context_capacity", "test_prompts", once=True)
+def draw_fixed(problem: PromptSetting, key: jax.Array, world: World) -> Prompts:
+    """A batch of training prompts that stays the same."""
+    return training_prompts(problem, lm.stream(key, "test", FIXED), world, problem.test_prompts)
 
 
 def draw_watched(problem: Setting, key: jax.Array, world: World) -> Watched:
     """The prompts that `train` looks at. Where only the hinge is recorded, they do not depend on how it is tested."""
     exact = draw_exact(problem, key, world)
-    return Watched(exact) if problem.track == "hinge" else draw_tracked(problem, key, world, exact)
-
-
-@lm.piece("context_capacity", "test_prompts", "test_capacity", "test_mode", "track", once=True)
-def draw_tracked(problem: Setting, key: jax.Array, world: World, exact: Prompts) -> Watched:
-    """With those that figure 6.2 or the proof is about."""
     if problem.track == "mechanism":
-        patterns = shifted_patterns(problem, world)
-        return Watched(exact, shifted=shifted_prompts(problem, key, world, patterns), shifted_patterns=patterns)
-    fixed_key = jax.random.fold_in(lm.stream(key, "test"), FIXED)
-    return Watched(
-        exact,
-        testing_prompts(problem, key, world, UNSEEN),
-        testing_prompts(problem, key, world, SEEN),
-        training_prompts(problem, fixed_key, world, problem.test_prompts),
-    )
+        prompts, patterns = draw_shifted(problem, key, world)
+        return Watched(exact, shifted=prompts, shifted_patterns=patterns)
+    if problem.track == "proof":
+        new, old = (testing_prompts(problem, key, world, which) for which in (UNSEEN, SEEN))
+        return Watched(exact, new, old, draw_fixed(problem, key, world))
+    return Watched(exact)
 
 
 def given(
@@ -348,5 +366,6 @@ def given(
         )
     contexts = np.concatenate([features, labels[:, :, None] * q], axis=2)
     asked = np.concatenate([query, np.zeros((shape[0], len(q)))], axis=1)
-    parts = (contexts, asked, np.ones(shape), answer, pattern, query_pattern, labels, np.zeros((shape[0], 0)))
+    unknown = np.zeros(shape), np.zeros(shape[0], int)
+    parts = (contexts, asked, np.ones(shape), answer, pattern, query_pattern, labels, *unknown)
     return Prompts(*(jnp.asarray(part) for part in parts))

@@ -10,28 +10,12 @@ import functools
 from typing import Any
 
 import lemmata as lm
-from lemmata.theories.icl.figures import (
-    attention,
-    baselines,
-    contexts,
-    iterations,
-    mechanism,
-    neurons,
-    prompt,
-    pruning,
-    shift,
-    tasks,
-    variants,
-)
+from lemmata.theories.icl.figures import contexts, mechanism, sweeps
 from lemmata.theories.icl.measures import BUDGETS
-from lemmata.theories.icl.patterns import SHIFTS
 from lemmata.theories.icl.setting import Setting
-from lemmata.theories.icl.studies.baselines import ask_oracle, compare
-from lemmata.theories.icl.studies.contexts import answer_prompts
-from lemmata.theories.icl.studies.lucky import draw_lucky
-from lemmata.theories.icl.studies.prompt import illustrate
-from lemmata.theories.icl.studies.pruning import prune_neurons
-from lemmata.theories.icl.studies.shift import shift_patterns
+from lemmata.theories.icl.studies.networks import answer_prompts, draw_lucky, illustrate, prune_neurons, shift_patterns
+from lemmata.theories.icl.studies.predictors import ask_oracle, compare
+from lemmata.theories.icl.tasks import SHIFTS
 from lemmata.theories.icl.training import simulate
 
 ATTENTION = {"trained": {"train_attention": 1}, "frozen": {"train_attention": 0}}
@@ -40,7 +24,10 @@ TINY_PROMPTS = {
     **{"test_prompts": 48, "test_contexts": 6, "watch_prompts": 48, "watch_contexts": 6},
 }
 """The prompts of every smoke preset, so that they share their programs."""
-TINY = {**TINY_PROMPTS, "neurons": 16, "key_width": 14, "value_width": 14}
+TINY = {
+    **{**TINY_PROMPTS, "neurons": 16, "key_width": 14, "value_width": 14, "records": 14, "watch_contexts": 20},
+    **{"context_room": 20, "test_context_room": 20, "task_room": 90},
+}
 
 experiment = functools.partial(lm.experiment, kind=Setting, simulation=simulate, tiny=TINY)
 
@@ -53,11 +40,11 @@ def _sweep(name: str, depends: str, axis: str, quick: Any, paper: Any = None, sm
         name,
         reference="(6.10)",
         question=f"How does the number of iterations depend on {depends}?",
-        plot=iterations.iterations,
+        plot=sweeps.iterations,
         setting={"steps": 6000, "record_every": 5, "records": 1201, "stop": "reached"},
         axes={axis: quick},
         seeds=3,
-        smoke={"records": 3, axis: smoke or quick},
+        smoke={axis: smoke or quick},
         paper={axis: paper or quick},
         paper_seeds=10,
     )
@@ -115,14 +102,13 @@ EXPERIMENTS = (
         plot=mechanism.growth,
         setting={"steps": 800, "track": "mechanism", "record_every": 2, "records": 401},
         seeds=3,
-        smoke={"records": 7},
         paper={"steps": 1600, "record_every": 4},
     ),
     experiment(
         "p6-patterns",
         reference="Proposition 6.4.1, Corollary 6.4.3",
         question="How do the entries of task partners and the attention depend on the number of patterns?",
-        plot=attention.patterns,
+        plot=mechanism.patterns,
         setting={"steps": 1200},
         axes={"relevant_patterns": {m: {"patterns": m, "irrelevant": 30 - m, "batch": 20 * m} for m in (6, 12, 20)}},
         seeds=3,
@@ -134,7 +120,7 @@ EXPERIMENTS = (
         reference="Figure 6.1",
         question="What does the trained network do with one short prompt?",
         simulation=illustrate,
-        plot=prompt.prompt,
+        plot=contexts.prompt,
         setting={"steps": 600},
         seeds=1,
         paper_seeds=1,
@@ -144,7 +130,7 @@ EXPERIMENTS = (
         reference="Lemma E.4.9",
         question="How many neurons of a random network are lucky for a prompt?",
         simulation=draw_lucky,
-        plot=neurons.lucky,
+        plot=mechanism.lucky,
         seeds=200,
         paper_seeds=1000,
     ),
@@ -152,7 +138,7 @@ EXPERIMENTS = (
         "p17-heads",
         reference="E.2.2",
         question="Does every one of two heads concentrate?",
-        plot=variants.heads,
+        plot=sweeps.heads,
         setting={"steps": 600, "heads": 2},
         axes={"variant": {"independent": {}, "equal": {"equal_heads": True}, "frozen": {"train_attention": 0}}},
         seeds=8,
@@ -162,7 +148,7 @@ EXPERIMENTS = (
         "p18-classes",
         reference="E.2.3",
         question="Does the mechanism work with two patterns in each class?",
-        plot=variants.classes,
+        plot=sweeps.classes,
         setting={"steps": 1000, "class_size": 2},
         axes={
             "attention": ATTENTION,
@@ -185,7 +171,7 @@ EXPERIMENTS = (
         "e2-tasks",
         reference="Condition 6.3.2, Figure E.2",
         question="How many training tasks does it take to solve all of them?",
-        plot=tasks.tasks,
+        plot=sweeps.tasks,
         setting={"fraction": 0.6, "steps": 1000},
         axes={"task_set": _task_sets((4, 6, 8))},
         seeds=8,
@@ -206,7 +192,7 @@ EXPERIMENTS = (
             "test_contexts": [1, 2, 3, 5, 10, 20, 40],
         },
         seeds=8,
-        smoke={"test_fraction": [0.4, 1.0], "test_contexts": [1, 2, 3, 5], "test_context_room": 6},
+        smoke={"test_fraction": [0.4, 1.0], "test_contexts": [1, 2, 3, 5]},
     ),
     experiment(
         "e1-context",
@@ -228,7 +214,7 @@ EXPERIMENTS = (
         reference="Theorem 6.3.4, Figure 6.3(A)",
         question="Does the network work on new patterns that are combinations of the old ones?",
         simulation=shift_patterns,
-        plot=shift.shift,
+        plot=sweeps.shift,
         setting={"steps": 600},
         axes={
             "variant": {
@@ -246,11 +232,11 @@ EXPERIMENTS = (
         reference="Figure 6.4",
         question="Is the network more sample efficient than classical predictors fitted to each prompt?",
         simulation=compare,
-        plot=baselines.baselines,
+        plot=contexts.baselines,
         setting={"steps": 600, "test_prompts": 1000, "test_context_room": 40},
         axes={"test_fraction": [0.6, 0.8], "test_contexts": [5, 10, 20, 40]},
         seeds=4,
-        smoke={"test_contexts": [5, 10, 20], "test_context_room": 20},
+        smoke={"test_contexts": [5, 10, 20]},
         paper={"test_prompts": 4000},
         paper_seeds=10,
     ),
@@ -259,7 +245,7 @@ EXPERIMENTS = (
         reference="3.5, Figure 6.4",
         question="How often must even a predictor err that is told all patterns?",
         simulation=ask_oracle,
-        plot=baselines.oracle,
+        plot=contexts.oracle,
         setting={"test_prompts": 4000, "test_contexts": 10, "test_context_room": 10},
         axes={"test_fraction": [0.2, 0.4], "test_contexts": [2, 5, 10]},
         seeds=4,
@@ -270,7 +256,7 @@ EXPERIMENTS = (
         reference="Theorem 6.3.7, Figure 6.5",
         question="What does pruning cost out of domain, in hinge loss and in sign error?",
         simulation=prune_neurons,
-        plot=pruning.out_of_domain,
+        plot=mechanism.pruned_out_of_domain,
         setting={"fraction": 0.6, "steps": 1000},
         axes={"test_fraction": [0.2, 0.4, 0.6, 0.8]},
         seeds=8,

@@ -20,7 +20,7 @@ from lemmata.theories.icl.data import Prompts
 from lemmata.theories.icl.setting import Setting
 
 
-@lm.piece("dimension", "label_dimension", "neurons", "key_width", "value_width", "heads", "equal_heads", once=True)
+@lm.piece("dimension", "label_dimension", "neurons", "key_width", "value_width", "heads", once=True)
 def initialise(problem: Setting, key: jax.Array) -> tuple[Network, Float[Array, " neurons"]]:
     """The initial network and the output layer a, which is never trained.
 
@@ -30,14 +30,13 @@ def initialise(problem: Setting, key: jax.Array) -> tuple[Network, Float[Array, 
     width = problem.dimension + problem.label_dimension
     m, delta = problem.neurons, jnp.asarray(problem.initial_scale, jnp.result_type(float))
     signs = problem.output_size * jax.random.rademacher(sign_key, (m,), delta.dtype)
-    blocks = 1 if problem.equal_heads else problem.heads
-    output = jax.random.normal(output_key, (blocks, m, problem.value_width)) / jnp.sqrt(m)
+    output = jax.random.normal(output_key, (problem.heads, m, problem.value_width)) / jnp.sqrt(m)
     score = delta * jnp.eye(problem.key_width, width) * (jnp.arange(width) < problem.dimension)
     head = Network(output[0], delta * jnp.eye(problem.value_width, width), score, score)
     if problem.heads == 1:
         return head, signs
     stacked = Network(*(jnp.broadcast_to(matrix, (problem.heads, *matrix.shape)) for matrix in head))
-    return stacked._replace(output=jnp.broadcast_to(output, stacked.output.shape)), signs
+    return stacked._replace(output=jnp.where(problem.equal_blocks > 0, stacked.output, output)), signs
 
 
 def _keys(prompts: Prompts, include_query: bool) -> tuple[Array, Array]:
@@ -60,12 +59,8 @@ def gradient(
     include_query: bool = False,
 ) -> Network:
     """The mean over prompts of slope(F) dF/dW, in closed form (section 4)."""
-    tokens, weight = _keys(prompts, include_query)
-
-    def mean_slope(outputs: Float[Array, " prompts"]) -> Float[Array, " prompts"]:
-        return slope(outputs) / prompts.label.shape[0]
-
-    return shallow.gradient(network, signs, tokens, weight, mean_slope, queries=prompts.query[:, None])
+    (tokens, weight), count = _keys(prompts, include_query), prompts.label.shape[0]
+    return shallow.gradient(network, signs, tokens, weight, lambda f: slope(f) / count, queries=prompts.query[:, None])
 
 
 def attention_on(run: Pass, target: Float[Array, "prompts contexts"]) -> Float[Array, "heads prompts"]:
@@ -74,6 +69,11 @@ def attention_on(run: Pass, target: Float[Array, "prompts contexts"]) -> Float[A
     on_contexts = jnp.stack([w[:, :, :length] for w in run.attention])
     on_contexts = on_contexts / jnp.sum(on_contexts, axis=-1, keepdims=True)
     return concentration(on_contexts, target)[..., 0]
+
+
+def maps(network: Network) -> tuple[Array, Array]:
+    """W_Q and W_K."""
+    return network.query, network.key
 
 
 def neurons(network: Network) -> Float[Array, "neurons parts"]:

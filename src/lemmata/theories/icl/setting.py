@@ -10,10 +10,14 @@ import numpy as np
 
 import lemmata as lm
 from lemmata.theories.icl import tasks
-from lemmata.theories.icl.patterns import DEFECTS, irrelevant_family, reference_family, shift_refusals
+from lemmata.theories.icl.tasks import DEFECTS, irrelevant_family, reference_family, shift_refusals
 
 REACHED = 0.2
 """The hinge loss on watched prompts below which training is done (P2)."""
+
+
+REGISTER = (0, 10, 50, 100, 150, 200, 225, 250, 275, 300, 350, 400, 600)
+"""Steps of the records that the claims register reads."""
 
 
 class PromptSetting(lm.Setting):
@@ -43,6 +47,7 @@ class PromptSetting(lm.Setting):
     class_size: int = lm.size(1, "|A|", "patterns of each class of a task")
     batch: int = lm.size(120, "B", "prompts of a training step")
     context_room: int = lm.size(0, "", "room for the contexts of a training prompt (0: as many as there are)", low=0)
+    task_room: int = lm.size(0, "", "room for the tasks (0: as many as there are)", low=0)
     test_context_room: int = lm.size(0, "", "room for those of a testing prompt (0: as many as there are)", low=0)
     records: int = lm.size(2, "", "room for records", low=2)
     test_prompts: int = lm.size(2400, "", "testing prompts", low=2)
@@ -93,8 +98,15 @@ class PromptSetting(lm.Setting):
 
     @lm.derived
     def roles(self) -> np.ndarray:
-        """The patterns of every task, the training tasks first."""
-        return tasks.task_roles(self.ordered_tasks(), self.patterns)
+        """The roles of all d_x patterns in every task, the training tasks first; room that is not used is 0."""
+        roles = np.zeros((max(self.task_room, self.total), self.dimension))
+        roles[: self.total, : self.patterns] = tasks.task_roles(self.ordered_tasks(), self.patterns)
+        return roles
+
+    @lm.derived
+    def total(self) -> int:
+        """How many tasks there are."""
+        return tasks.count_tasks(self.patterns, self.class_size)
 
     @lm.derived
     def seen(self) -> int:
@@ -115,20 +127,18 @@ class PromptSetting(lm.Setting):
         return int(self.label_order == "shuffled")
 
     @lm.derived
-    def shift_relevant(self) -> np.ndarray | None:
+    def shift_relevant(self) -> np.ndarray:
         """The relevant patterns out of domain; with the defect they lie in the span of the irrelevant ones."""
         if self.shiftable and self.defect != "none":
             return irrelevant_family(self.patterns, self.dimension)
         return self._shifted(self.odr, 0)
 
     @lm.derived
-    def shift_irrelevant(self) -> np.ndarray | None:
+    def shift_irrelevant(self) -> np.ndarray:
         return self._shifted(self.odi, 1)
 
-    def _shifted(self, given: Any, which: int) -> np.ndarray | None:
+    def _shifted(self, given: Any, which: int) -> np.ndarray:
         """The given patterns, or those of the reference family."""
-        if not self.shiftable:
-            return None
         return reference_family(self.patterns, self.dimension, self.angle)[which] if given is None else given
 
     @lm.fixed
@@ -248,6 +258,24 @@ class Setting(PromptSetting):
         *("hinge", "mechanism", "proof"),
     )
     moments: str = lm.choice("even", "records at even steps, or at those of the register", "even", "register")
+
+    @lm.derived
+    def leave_below(self) -> float:
+        """The hinge on the watched prompts below which training is left."""
+        return self.stop_at_loss if self.stop == "reached" else -math.inf
+
+    @lm.derived
+    def register(self) -> int:
+        return int(self.moments == "register")
+
+    @lm.fixed
+    def record_room(self) -> int:
+        """The records that the programs of training have room for."""
+        return max(self.records, len(REGISTER) + 1 if self.register else 0)
+
+    @lm.derived
+    def equal_blocks(self) -> int:
+        return int(self.equal_heads)
 
     @lm.derived
     def output_size(self) -> float:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
 from typing import Any
 
 import jax
@@ -15,15 +14,12 @@ import lemmata as lm
 from lemmata.networks.shallow import Network
 from lemmata.theories.icl import data, probes
 from lemmata.theories.icl.data import Prompts, Watched, World
-from lemmata.theories.icl.network import gradient, initialise, neurons, run_forward
-from lemmata.theories.icl.neurons import ORDERS, RATE_LABELS, SIGNS, prune
-from lemmata.theories.icl.setting import Setting
-
-REGISTER = (0, 10, 50, 100, 150, 200, 225, 250, 275, 300, 350, 400, 600)
-"""Steps of the records that the claims register reads."""
+from lemmata.theories.icl.network import gradient, initialise, maps, neurons, run_forward
+from lemmata.theories.icl.probes import ORDERS, RATE_LABELS, SIGNS, prune
+from lemmata.theories.icl.setting import REGISTER, Setting
 
 
-@lm.piece("batch", "context_capacity", "records", "stop", "track", "moments", "include_query")
+@lm.piece("batch", "context_capacity", "record_room", "track", "include_query")
 def train(problem: Setting, key: jax.Array, network: Network, signs: Array, world: World, watched: Watched) -> lm.Run:
     """SGD with a fresh batch at every step."""
     loss, include = probes.LOSS, problem.include_query
@@ -46,80 +42,71 @@ def train(problem: Setting, key: jax.Array, network: Network, signs: Array, worl
     fresh = lm.fresh(lm.stream(key, "batch"), draw)
     start, step = lm.descent(batch_gradient, optax.sgd(problem.step_size), fresh, trainable=trainable)
 
-    def reached(probed: Mapping[str, Array]) -> Array:
-        return probed["watch_hinge"] < problem.stop_at_loss
+    def below(level: Any) -> Any:
+        return lambda probed: probed["watch_hinge"] < level
 
-    stop = reached if problem.stop == "reached" else None
-    return lm.loop(step, start(network), probe, _moments(problem), stop=stop, passages={"reached": reached})
+    left, reached = below(problem.leave_below), {"reached": below(problem.stop_at_loss)}
+    return lm.loop(step, start(network), probe, _moments(problem), stop=left, passages=reached)
 
 
 def _moments(problem: Setting) -> Array:
-    if problem.moments == "even":
-        return lm.record_steps(problem.steps, problem.records, problem.record_every)
-    return lm.without_repeats(jnp.minimum(jnp.asarray([*REGISTER, problem.steps]), problem.steps))
+    """The steps of the records: even, or those of the register and the last."""
+    room = problem.record_room
+    even = lm.record_steps(problem.steps, room, problem.record_every)
+    if room <= len(REGISTER):
+        return even
+    listed = jnp.asarray([*REGISTER, *[problem.steps] * (room - len(REGISTER))])
+    return jnp.where(problem.register > 0, lm.without_repeats(jnp.minimum(listed, problem.steps)), even)
 
 
-@lm.piece(
-    "test_prompts",
-    "test_capacity",
-    "test_mode",
-    "track",
-    "include_query",
-    "shiftable",
-    "heads",
-    "class_size",
-    once=True,
-)
-def evaluate(
-    problem: Setting, key: jax.Array, before: Network, after: Network, signs: Array, world: World
-) -> dict[str, Array]:
-    """Unseen and seen tasks, out of domain, and (with `track` = proof) pruning, of the trained network."""
-    include = problem.include_query
-    new = data.testing_prompts(problem, key, world, data.UNSEEN)
-    old = data.testing_prompts(problem, key, world, data.SEEN)
-    run = run_forward(after, signs, new, include)
-    on_new = probes.scores(run, new)
-    on_old = probes.scores(run_forward(after, signs, old, include), old)
-    start = probes.scores(run_forward(before, signs, new, include), new)
-    moved = [jnp.max(jnp.abs(a - b)) for a, b in ((before.query, after.query), (before.key, after.key))]
+@lm.piece("include_query", once=True)
+def evaluate(problem: Setting, network: Network, signs: Array, prompts: Prompts) -> dict[str, Array]:
+    """What a network does with prompts: its scores, the first head's attention, outputs, how many prompts there are."""
+    run = run_forward(network, signs, prompts, problem.include_query)
+    scored, count = probes.scores(run, prompts), jnp.asarray(prompts.label.shape[0] * 1.0)
+    return {**scored, "first_head": scored["concentration"][0], "output": run.output, "prompts": count}
+
+
+@lm.piece("heads", once=True)
+def describe(problem: Setting, before: Any, after: Any, world: World, on_matches: Array) -> dict[str, Array]:
+    """What attention has learnt: how far it moved, its maps on the patterns, and the tasks that it was trained on.
+
+    before, after: W_Q and W_K. on_matches: the attention of every head on contexts with the query's pattern.
+    """
     used = world.roles * (jnp.arange(world.roles.shape[0]) < problem.seen)[:, None]
     counts = jnp.stack([jnp.sum(used > 0, axis=0), jnp.sum(used < 0, axis=0)]) * 1.0
-    absent = jnp.asarray(jnp.nan, signs.dtype)
-    results = {
-        **{f"unseen_{name}": value for name, value in on_new.items() if name != "concentration"},
-        "seen_error": on_old["error"],
-        "seen_hinge": on_old["hinge"],
-        "concentration": on_new["concentration"],
-        "initial_concentration": start["concentration"],
-        "attention_moved": jnp.max(jnp.stack(moved)),
+    partner = probes.partners(world.roles, problem.seen)
+    known = {
+        "absent": jnp.asarray(jnp.nan),
+        "attention_moved": jnp.max(jnp.stack([jnp.max(jnp.abs(a - b)) for a, b in zip(before, after, strict=True)])),
         "coverage_least": jnp.min(counts),
         "coverage_most": jnp.max(counts),
-        "concentration_exponent": jnp.log(1 - jnp.max(on_new["concentration"])) / jnp.log(world.roles.shape[1]),
-        "partner_ratio": jnp.full(2, jnp.nan, signs.dtype)
-        if problem.heads > 1 or problem.class_size > 1
-        else probes.partner_ratio(after, world, jnp.asarray(problem.seen)),
-        **dict.fromkeys(("shifted_error", "shifted_hinge", "shifted_concentration"), absent),
+        "concentration_exponent": jnp.log(1 - jnp.max(on_matches)) / jnp.log(world.roles.shape[1]),
+        "partner": partner,
     }
-    if problem.shiftable:
-        shifted = data.shifted_prompts(problem, key, world, data.shifted_patterns(problem, world))
-        there = probes.scores(run_forward(after, signs, shifted, include), shifted)
-        results |= {f"shifted_{name}": there[name] for name in ("error", "hinge")}
-        results["shifted_concentration"] = there["concentration"][0]
-    if problem.track == "proof":
-        rows = neurons(after)
-        norms = jnp.linalg.norm(rows, axis=1)
-        results |= prune(jax.random.fold_in(lm.stream(key, "test"), data.PRUNE), rows, norms, signs, run, new)
-        results |= {"output_sign": jnp.sign(signs), "partner": probes.partners(world.roles, problem.seen)}
-    return results
+    if problem.heads > 1:
+        return known | {"partner_ratio": jnp.full(2, jnp.nan)}
+    blocks = jnp.stack([probes.block(matrix, world.patterns.relevant) for matrix in after])
+    classes = jnp.sum(jnp.abs(world.roles[0])) > 2  # of several patterns: these have no partners
+    ratio = jnp.where(classes, jnp.nan, probes.partner_ratio(blocks, partner))
+    return known | {"partner_ratio": ratio, "query_patterns": blocks[0], "key_patterns": blocks[1]}
 
 
-@lm.piece("test_prompts", "context_capacity", "include_query", once=True)
+@lm.piece("include_query", once=True)
+def prune_network(
+    problem: Setting, key: jax.Array, network: Network, signs: Array, prompts: Prompts, by_output: Any
+) -> dict[str, Array]:
+    """What pruning costs on prompts, by the norms of the neurons or (`by_output` = 1) by the row norms of W_O."""
+    run, rows = run_forward(network, signs, prompts, problem.include_query), neurons(network)
+    outputs = jnp.linalg.norm(network.output, axis=1)
+    norms = jnp.where(by_output > 0, outputs, jnp.linalg.norm(rows, axis=1))
+    pruned = prune(lm.stream(key, "test", data.PRUNE), rows, norms, signs, run, prompts)
+    return {**pruned, "output_norm": jnp.sort(outputs), "output_sign": jnp.sign(signs)}
+
+
 def seen_hinge(problem: Setting, key: jax.Array, network: Network, signs: Array, world: World) -> Array:
     """The hinge loss on seen tasks with the contexts of training: a run counts as trained however it is tested."""
-    key, tasks = jax.random.fold_in(lm.stream(key, "test"), data.SEEN), data.seen(problem, world.roles)
-    sizes: Any = {"count": problem.test_prompts, "room": problem.context_capacity}
-    prompts = data.draw_prompts(key, world.patterns, world.q, tasks, problem.fraction, problem.contexts, **sizes)
-    return probes.scores(run_forward(network, signs, prompts, problem.include_query), prompts)["hinge"]
+    return evaluate(problem, network, signs, data.trained_prompts(problem, key, world))["hinge"]
 
 
 def train_network(problem: Setting, key: jax.Array) -> tuple[World, Network, Array, lm.Run]:
@@ -130,9 +117,26 @@ def train_network(problem: Setting, key: jax.Array) -> tuple[World, Network, Arr
     return world, network, signs, run
 
 
+MATCHES = ("no_match", "error_match", "error_no_match")
+LEARNT = ("attention_moved", "coverage_least", "coverage_most", "concentration_exponent", "partner_ratio")
+ERRORS = {"error": "sign error", "hinge": "hinge loss"}
+UNSEEN_ERRORS = (
+    *(lm.Variable(f"unseen_{what}", (), "", f"{words} on unseen tasks") for what, words in ERRORS.items()),
+    lm.Variable("unseen_no_match", (), "", "share of these prompts without a context of the query's pattern"),
+    lm.Variable("unseen_error_match", (), "", "sign error on those with one", True),
+    lm.Variable("unseen_error_no_match", (), "", "sign error on those without", True),
+)
+BLOCKS = {
+    "neuron_norm": ("‖r_i‖", "norm of a neuron"),
+    "feature_norm": ("‖r_{i,d_x}‖", "norm of its feature block"),
+    "feature_cosine": ("cos(r_{i,d_x}, μ̄)", "cosine of its feature block with the mean pattern"),
+    "label_norm": ("‖r_{i,d_y}‖", "norm of its label block"),
+    "label_cosine": ("cos(r_{i,d_y}, sign(a_i) q)", "cosine of its label block with ±q"),
+}
+"""Of every neuron, and of the ones that figure 6.2 shows."""
 SEEN_HINGE = lm.Variable("seen_hinge", (), "", "hinge loss on seen tasks, with the contexts of training")
 R = ("record",)
-PAIR = ("record", "pattern", "other")
+PAIR, IRRELEVANT = ("record", "pattern", "other"), ("record", "idi", "other_idi")
 MAPS = ("query", "key")
 GROUPS = ("large", "small")
 GROWTH = ("lucky", "plus", "minus")
@@ -147,11 +151,7 @@ GROWTH = ("lucky", "plus", "minus")
     lm.Variable("key_projection", R, "", "mean projection of mapped contexts on their own pattern, out of domain"),
     lm.Variable("attention_same", R, "", "attention on contexts with the query's pattern, out of domain"),
     lm.Variable("attention_other", R, "", "attention on the other contexts, out of domain"),
-    lm.Variable("shown_neuron_norm", ("record", "shown"), "‖r_i‖", "norm of some neurons"),
-    lm.Variable("shown_feature_norm", ("record", "shown"), "‖r_{i,d_x}‖", "norm of their feature blocks"),
-    lm.Variable("shown_feature_cosine", ("record", "shown"), "cos(r_{i,d_x}, μ̄)", "their cosine with the mean pattern"),
-    lm.Variable("shown_label_norm", ("record", "shown"), "‖r_{i,d_y}‖", "norm of their label blocks"),
-    lm.Variable("shown_label_cosine", ("record", "shown"), "cos(r_{i,d_y}, sign(a_i) q)", "their cosine with ±q"),
+    *(lm.Variable(f"shown_{name}", ("record", "shown"), *of) for name, of in BLOCKS.items()),
     lm.Variable("unseen_hinge_path", R, "", "hinge loss on unseen tasks along training"),
     lm.Variable("unseen_error_path", R, "", "sign error on unseen tasks along training"),
     lm.Variable("seen_hinge_path", R, "", "hinge loss on seen tasks along training"),
@@ -159,10 +159,8 @@ GROWTH = ("lucky", "plus", "minus")
     lm.Variable("concentration_path", R, "", "attention on contexts with the query's pattern, unseen tasks"),
     lm.Variable("least_attention", R, "1 - γ_t", "smallest attention on them of any fixed training prompt"),
     lm.Variable("active_hinge", R, "", "share of fixed training prompts with loss"),
-    lm.Variable("query_patterns", PAIR, "G^Q", "query map on relevant patterns"),
-    lm.Variable("key_patterns", PAIR, "G^K", "key map on relevant patterns"),
-    lm.Variable("query_irrelevant", ("record", "idi", "other_idi"), "", "query map on irrelevant patterns"),
-    lm.Variable("key_irrelevant", ("record", "idi", "other_idi"), "", "key map on irrelevant patterns"),
+    *(lm.Variable(f"{map}_patterns", PAIR, f"G^{map[0].upper()}", f"{map} map on relevant patterns") for map in MAPS),
+    *(lm.Variable(f"{map}_irrelevant", IRRELEVANT, "", f"{map} map on irrelevant patterns") for map in MAPS),
     lm.Variable("key_pattern_norm", ("record", "pattern"), "‖W_K(μ_j;0)‖", "norm of mapped patterns"),
     lm.Variable("key_label_norm", R, "‖W_K(0;q)‖", "norm of the mapped label"),
     lm.Variable("map_update", ("record", "map", "pattern", "other"), "", "-gradient of W_Q, W_K on relevant patterns"),
@@ -176,14 +174,9 @@ GROWTH = ("lucky", "plus", "minus")
     lm.Variable("active_share", ("record", "size"), "Pr(h_i > 0)", "share of active neurons, large and small"),
     lm.Variable("own_active", R, "", "share of own lucky neurons that are active"),
     lm.Variable("all_active", R, "", "share of W on +1 prompts and U on -1 prompts that is active"),
-    lm.Variable("planted_own_active", R, "", "the same with planted rows of W_O"),
-    lm.Variable("planted_all_active", R, "", "the same with planted rows of W_O"),
+    *(lm.Variable(f"planted_{who}_active", R, "", "the same with planted rows of W_O") for who in ("own", "all")),
     lm.Variable("lucky_share", R, "|W ∪ U|/m", "share of neurons that are lucky for some prompt"),
-    lm.Variable("neuron_norm", ("record", "neuron"), "‖r_i‖", "norm of every neuron"),
-    lm.Variable("feature_norm", ("record", "neuron"), "‖r_{i,d_x}‖", "norm of its feature block"),
-    lm.Variable("feature_cosine", ("record", "neuron"), "cos(r_{i,d_x}, μ̄)", "cosine of its feature block"),
-    lm.Variable("label_norm", ("record", "neuron"), "‖r_{i,d_y}‖", "norm of its label block"),
-    lm.Variable("label_cosine", ("record", "neuron"), "cos(r_{i,d_y}, sign(a_i) q)", "cosine of its label block"),
+    *(lm.Variable(name, ("record", "neuron"), *of) for name, of in BLOCKS.items()),
     lm.Variable("large", ("record", "neuron"), "i ∈ L", "1 for large neurons (Otsu)"),
     lm.Variable("large_share", R, "|L|/m", "share of large neurons"),
     lm.Variable("norm_ratio", R, "", "median norm of large over median norm of small neurons"),
@@ -191,16 +184,10 @@ GROWTH = ("lucky", "plus", "minus")
     lm.Variable("partner", ("pattern", "other"), "", "1 where two patterns form a training task"),
     lm.Variable("reached_step", (), "T*", "first record with watch_hinge below stop_at_loss (inf: never)"),
     lm.Variable("last_watch_hinge", (), "", "hinge loss on the watched prompts at the last step"),
-    lm.Variable("unseen_error", (), "", "sign error on unseen tasks"),
-    lm.Variable("unseen_hinge", (), "", "hinge loss on unseen tasks"),
+    *UNSEEN_ERRORS,
     lm.Variable("unseen_margin", (), "mean z F", "mean margin on unseen tasks"),
-    lm.Variable("unseen_no_match", (), "", "share of these prompts without a context of the query's pattern"),
-    lm.Variable("unseen_error_match", (), "", "sign error on those with one", True),
-    lm.Variable("unseen_error_no_match", (), "", "sign error on those without", True),
-    lm.Variable("seen_error", (), "", "sign error on seen tasks"),
-    lm.Variable("seen_hinge", (), "", "hinge loss on seen tasks"),
-    lm.Variable("shifted_error", (), "", "sign error out of domain", True),
-    lm.Variable("shifted_hinge", (), "", "hinge loss out of domain", True),
+    *(lm.Variable(f"seen_{what}", (), "", f"{words} on seen tasks") for what, words in ERRORS.items()),
+    *(lm.Variable(f"shifted_{what}", (), "", f"{words} out of domain", True) for what, words in ERRORS.items()),
     lm.Variable("shifted_concentration", (), "", "attention on contexts with the query's pattern, out of domain", True),
     lm.Variable("concentration", ("head",), "", "attention on contexts with the query's pattern, unseen tasks"),
     lm.Variable("initial_concentration", ("head",), "", "the same before training"),
@@ -217,10 +204,28 @@ GROWTH = ("lucky", "plus", "minus")
     labels={"map": MAPS, "sign": SIGNS, "growth": GROWTH, "size": GROUPS, "order": ORDERS, "rate": RATE_LABELS},
 )
 def simulate(problem: Setting, key: jax.Array, prepared: None = None) -> dict[str, Array]:
-    """One run: draw, initialise, train, evaluate."""
+    """One run: draw, initialise, train, evaluate on unseen and seen tasks and out of domain, and describe."""
     world, network, signs, run = train_network(problem, key)
-    return {
+    trained: Network = run.state.parameters
+    new = data.testing_prompts(problem, key, world, data.UNSEEN)
+    on_new = evaluate(problem, trained, signs, new)
+    on_old = evaluate(problem, trained, signs, data.testing_prompts(problem, key, world, data.SEEN))
+    known = describe(problem, maps(network), maps(trained), world, on_new["concentration"])
+    results = {
         **run.results(),
         "last_watch_hinge": run.last["watch_hinge"],
-        **evaluate(problem, key, network, run.state.parameters, signs, world),
+        **{f"unseen_{name}": on_new[name] for name in ("error", "hinge", "margin", *MATCHES)},
+        **{f"seen_{name}": on_old[name] for name in ("error", "hinge")},
+        "concentration": on_new["concentration"],
+        "initial_concentration": evaluate(problem, network, signs, new)["concentration"],
+        **{name: known[name] for name in (*LEARNT, *(("partner",) if problem.track == "proof" else ()))},
     }
+    there = dict.fromkeys(("error", "hinge", "first_head"), known["absent"])
+    if problem.shiftable:
+        there = evaluate(problem, trained, signs, data.draw_shifted(problem, key, world)[0])
+    results |= {f"shifted_{name}": there[name] for name in ("error", "hinge")}
+    results["shifted_concentration"] = there["first_head"]
+    if problem.track == "proof":
+        pruned = prune_network(problem, key, trained, signs, new, 0)
+        results |= {name: pruned[name] for name in pruned if name != "output_norm"}
+    return results

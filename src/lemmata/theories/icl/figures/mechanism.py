@@ -1,4 +1,5 @@
-"""What is learnt: the default run (P1, P6 to P10, P12, P13, P15), and growth along training (figure 6.2)."""
+"""What is learnt: the default run (P1, P6 to P10, P12, P13, P15), growth along training (figure 6.2), attention by the
+number of patterns (6.18), lucky neurons (P11), pruning in domain (P10) and out of domain (figure 6.5)."""
 
 from __future__ import annotations
 
@@ -11,7 +12,9 @@ from matplotlib.figure import Figure
 
 import lemmata as lm
 from lemmata import figures as draw
-from lemmata.theories.icl.figures import attention, neurons, pruning
+from lemmata.lab.judges import level_of
+from lemmata.theories.icl import bounds
+from lemmata.theories.icl.measures import DEFAULT, both_maps, growth_records, mean_updates, other_entries, own_entries
 
 STEP = "training step $t$"
 
@@ -26,12 +29,12 @@ def default(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     draw.from_zero(axes[1], 1.05)
     words = r"attention on $\mathcal{N}_*$, unseen tasks"
     draw.finish(axes[1], "attention on contexts with the query's pattern", words, STEP)
-    attention.entries(axes[2], intact, claims)
-    attention.updates(axes[3], intact, claims)
-    neurons.directions(axes[4], intact, shuffled, claims)
-    neurons.activity(axes[5], intact, claims)
-    neurons.growth(axes[6], intact, shuffled, claims)
-    pruning.in_domain(axes[7], intact, claims)
+    entries(axes[2], intact, claims)
+    updates(axes[3], intact, claims)
+    directions(axes[4], intact, shuffled, claims)
+    activity(axes[5], intact, claims)
+    output_growth(axes[6], intact, shuffled, claims)
+    pruned_in_domain(axes[7], intact, claims)
     return figure
 
 
@@ -94,3 +97,202 @@ def _turns(ax: Axes, cosine: xr.DataArray, norm: xr.DataArray, sign: np.ndarray)
     ax.set_xlim(-8, 188)
     ax.set_xticks(range(0, 181, 45))
     draw.log_y(ax)
+
+
+UPDATES = {"partners": draw.RED, "non-partners": draw.GREEN, "irrelevant": draw.ORANGE}
+
+
+def patterns(data: xr.Dataset) -> Figure:
+    """Partner over own entry of G^Q and G^K beside 1/M_1; attention on matches; the exponent C of 1 - M_1^-C."""
+    figure, axes = draw.panels(3, width=4.3)
+    m = data.relevant_patterns.values
+    draw.curves(axes[0], data.partner_ratio, "relevant_patterns", "map", "{} map")
+    for sign, words in ((1, r"paper: $|\cdot|\leq1/M_1$"), (-1, None)):
+        draw.predicted(axes[0], sign / m, words, m)
+    moments = {"trained": data.concentration, "at the start": data.initial_concentration}
+    attention = lm.stack({when: values.isel(head=0) for when, values in moments.items()}, "moment")
+    draw.curves(axes[1], attention, "relevant_patterns", "moment")
+    draw.predicted(axes[1], 1.0, "paper: tends to 1")
+    draw.curves(axes[2], -data.concentration_exponent, "relevant_patterns", label="measured; paper: a constant")
+    words = (
+        ("task partners (6.18)", "entry of a task partner / own entry"),
+        ("attention concentration", r"attention on $\mathcal{N}_*$, unseen tasks"),
+        (r"paper: attention $1-\Theta(M_1^{-C})$", r"$C = -\log(1 - \mathrm{attention}) / \log M_1$"),
+    )
+    for ax, (title, quantity) in zip(axes, words, strict=True):
+        draw.from_zero(ax)
+        draw.numbers(ax, m)
+        draw.finish(ax, title, quantity, "relevant patterns $M_1$")
+    return figure
+
+
+def entries(ax: Axes, data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> None:
+    """The entries of G^Q and G^K at the end, by how two patterns are related, beside what is claimed of each."""
+    maps = lm.at_end(both_maps(data))
+    size = maps.sizes["pattern"]
+    kinds = {
+        "own": maps.where(xr.DataArray(np.eye(size, dtype=bool), dims=("pattern", "other"))),
+        "task partners": other_entries(maps, data.partner, True),
+        "non-partners": other_entries(maps, data.partner, False),
+    }
+    draw.groups(ax, lm.stack(kinds, "kind"), "kind", "map", "{} map, all entries", markersize=2.5, alpha=0.5)
+    draw.claimed(ax, claims["p6-own"], words="claimed, own", at=0)
+    for sign, words in ((1, r"paper (6.18): $|\cdot|\leq G_{jj}/M_1$"), (-1, None)):
+        draw.predicted(ax, sign * float(kinds["own"].mean()) / size, words, at=1)
+    draw.claimed(ax, claims["p6-non-partners"], "largest", words="claimed, non-partners", at=2)
+    draw.finish(ax, "attention maps by how two patterns are related", "entries of $G^Q$, $G^K$ at the end")
+
+
+def updates(ax: Axes, data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> None:
+    """The own update over its largest value, and what other patterns get relative to it while attention grows."""
+    means = {kind: values.mean("map") for kind, values in mean_updates(data).items()}
+    own = means.pop("own")
+    draw.paths(ax, data, own / abs(own).max("record"), label="own / its largest")
+    ratios = (lm.stack(means, "kind") / own).where(growth_records(data))
+    draw.paths(ax, data, ratios, "kind", "{} / own", UPDATES)
+    draw.claimed(ax, claims["p13-partners"], words="paper (E.7), partners")
+    draw.claimed(ax, claims["p13-partners-corrected"], words="corrected, partners")
+    draw.claimed(ax, claims["p13-non-partners"], words="claimed, non-partners")
+    ax.set_ylim(-1.05, 1.1)
+    title = "updates of the attention maps (ratios: while attention grows)"
+    draw.finish(ax, title, r"$-\nabla W_Q,\,-\nabla W_K$ on patterns, relative", STEP)
+
+
+READ = (50, 100, 200)
+"""The steps at which linear growth is claimed."""
+
+
+def lucky(data: xr.Dataset) -> Figure:
+    """How many neurons of a random network are lucky for one prompt, over draws, beside the binomial laws."""
+    from scipy.stats import binom
+
+    figure, axes = draw.panels(2)
+    m = int(data.width.max().fillna(DEFAULT.neurons))
+    kinds = (
+        ("lucky", 1 / 8, "lucky: both blocks agree, $a_i$ has the label's sign"),
+        ("unsigned_lucky", 1 / 4, "control: without the condition on $a_i$"),
+    )
+    count, bins = np.arange(m + 1), (np.arange(0, m, max(1, m // 100)) - 0.5).tolist()
+    for ax, (name, share, title) in zip(axes, kinds, strict=True):
+        for sign, label, color in (("plus", "+1", draw.BLUE), ("minus", "−1", draw.RED)):
+            drawn = data[name].sel(sign=sign).dropna("seed").values
+            if drawn.size:
+                words = f"prompts with label {label}: mean {drawn.mean() / m:.4f} $m$"
+                ax.hist(drawn, bins, density=True, color=color, alpha=0.4, label=words)
+        draw.predicted(ax, binom.pmf(count, m, share), f"exact: Binomial($m$, {share:g})", count)
+        other = 3 / 8 - share
+        draw.predicted(ax, binom.pmf(count, m, other), f"to compare: Binomial($m$, {other:g})", count, **draw.CLAIMED)
+        ax.set_xlim(0, 0.45 * m + 4)
+        draw.finish(ax, title, f"density of the {data.sizes['seed']} draws", f"lucky neurons of $m$ = {m}")
+    return figure
+
+
+def directions(ax: Axes, data: xr.Dataset, shuffled: xr.Dataset, claims: Mapping[str, lm.Claim]) -> None:
+    """Norm and direction of every neuron of one seed at the end, large and small, with shuffled labels beside them."""
+    share, ratio = (draw.stated(lm.at_end(data[name])) for name in ("large_share", "norm_ratio"))
+    blocks = (("feature_cosine", "o", r"$\bar\mu$"), ("label_cosine", "^", r"$\mathrm{sign}(a_i)q$"))
+    last = lm.at_end(data.neuron_norm).isel(seed=0)
+    for name, marker, to in blocks:
+        for large, color in ((1, draw.BLUE), (0, draw.ORANGE)):
+            chosen = lm.at_end(data.large).isel(seed=0) == large
+            cosine = lm.at_end(data[name]).isel(seed=0).where(chosen)
+            words = f"{'large' if large else 'small'} neurons, to {to}"
+            ax.plot(last, cosine, marker, color=color, markersize=3.5, alpha=0.6, label=words)
+    control = (lm.at_end(shuffled[name]).isel(seed=0) for name in ("neuron_norm", "feature_cosine"))
+    ax.plot(*control, "x", color=draw.GREY, markersize=3.5, alpha=0.6, label=r"control: shuffled labels, to $\bar\mu$")
+    draw.claimed(ax, claims["p9-feature-block"], words="paper: large ones to 1; claimed")
+    ax.set_ylim(-1.1, 1.1)
+    title = f"neurons (first seed): share of large {share},\nratio of median norms {ratio}"
+    draw.finish(ax, title, "cosine of a block", r"norm $\|r_i\|$ at the end")
+
+
+def activity(ax: Axes, data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> None:
+    """Shares of lucky neurons that are active, measured and with planted rows of W_O."""
+    kinds = {"own_active": "each on its prompt", "all_active": r"$\mathcal{W}$ on all $+1$, $\mathcal{U}$ on all $-1$"}
+    shares = lm.stack({words: data[name] for name, words in kinds.items()}, "kind")
+    planted = lm.stack({words: data[f"planted_{name}"] for name, words in kinds.items()}, "kind")
+    draw.paths(ax, data, shares, "kind")
+    draw.paths(ax, data, planted.mean("kind"), label="control: rows of $W_O$ planted", color=draw.GREY, linestyle="-.")
+    draw.claimed(ax, claims["p12-own-active"], words="paper: all; claimed")
+    draw.from_zero(ax, 1.05)
+    draw.finish(ax, "do lucky neurons stay active?", "share of (neuron, prompt) pairs active", STEP)
+
+
+def output_growth(ax: Axes, data: xr.Dataset, shuffled: xr.Dataset, claims: Mapping[str, lm.Claim]) -> None:
+    """Growth of W_O along (μ̄; ±q) by group, and the linear lower bound of the paper."""
+    groups = {"lucky": "lucky", "plus": "positive", "minus": "negative"}
+    grown = data.output_growth.assign_coords(growth=[groups[str(name)] for name in data.growth.values])
+    draw.paths(ax, data, grown, "growth", "{} neurons")
+    control = shuffled.output_growth.sel(growth="plus")
+    draw.paths(ax, shuffled, control, label="control: shuffled labels", color=draw.GREY, linestyle="-.")
+    t = data.step.mean("seed")
+    delta = float(own_entries(data.key_patterns.isel(record=0)).mean())
+    scales = {"beta": DEFAULT.pattern_norm, "alpha": DEFAULT.fraction, "eta": DEFAULT.step_size}
+    law = bounds.output_growth(delta=delta, t=t, m=data.sizes["neuron"], **scales)
+    draw.predicted(ax, law, r"paper: $\geq\delta(\beta^2+1)\alpha\eta t/(2m)$", t)
+    steps = [step for step in READ if step <= t.max()]
+    least = [level_of(claims["p15-linear"].judge, label=f"t={step}")[0] for step in steps]
+    draw.predicted(ax, least, "claimed: at least a tenth of it", steps, **draw.CLAIMED)
+    draw.claimed(ax, claims["p15-linear-corrected"], part="last", words="corrected, at the end")
+    draw.loss_scale(ax)
+    ax.set_ylim(bottom=-1e-3)
+    draw.finish(ax, "growth of the output layer", r"mean $(W_O^{(t)}-W_O^{(0)})(\bar\mu;\pm q)$", STEP)
+
+
+RATE = "share $R$ of all neurons that is pruned"
+BOUNDED = ("0.1", "0.2", "0.3", "0.5")
+"""The rates at which the lower bound is claimed."""
+
+
+def pruned_in_domain(ax: Axes, data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> None:
+    """Hinge loss after pruning by order and rate, with the formula and the bounds of the proof."""
+    rates, share = data.rate.values.astype(float), data.pruned_large_share
+    draw.curves(ax, data.pruned_hinge, "rate", "order", "pruned: {}", x=rates)
+    small = float(1 - share.mean())
+    words = r"pruned: the small ones $\mathcal{L}^c$"
+    ax.plot(small, data.large_hinge.mean(), "*", color="black", markersize=10, label=words)
+    rate = xr.DataArray(rates, dims="rate")
+    formula = np.maximum(0, 1 - data.unseen_margin * (1 - rate / share)).where(rate <= share)
+    draw.predicted(ax, formula.mean("seed"), r"formula: $(1-\bar F(1-Rm/|\mathcal{L}|))_+$", rates)
+    draw.claimed(ax, claims["p10-upper"], words=r"paper (E.107) at $\mathcal{L}^c$", at=small, half=0.06)
+    least = [level_of(claims["p10-lower"].judge, label=rate)[0] for rate in BOUNDED]
+    words = "paper (E.109): random large, at least"
+    draw.predicted(ax, least, words, [float(rate) for rate in BOUNDED], linestyle=":", linewidth=2)
+    draw.from_zero(ax, 1.05)
+    draw.finish(ax, "hinge loss after pruning", "hinge loss, unseen tasks", RATE)
+
+
+def pruned_out_of_domain(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
+    """Hinge and sign error out of domain by pruning rate and order; by α' after pruning 20 %; norms of the neurons."""
+    figure, axes = draw.panels(4, rows=2)
+    dense, rates = data.isel(test_fraction=-1), data.rate.values.astype(float)
+    for ax, what, unit in zip(axes, ("hinge", "error"), ("hinge loss", "sign error"), strict=False):
+        values = dense[f"pruned_{what}"]
+        draw.curves(ax, values - values.sel(rate="0"), "rate", "order", "pruned: {}", x=rates)
+        draw.predicted(ax, 0.0, "not pruned")
+        draw.moment(ax, 0.15, "paper: harmless below 15 %", height=0.9)
+        title = rf"rise of the {unit} by pruning ($\alpha'$ = {float(dense.test_fraction):g})"
+        draw.finish(ax, title, f"rise of the {unit}, out of domain", RATE, legend=0)
+    draw.claimed(axes[0], claims["f65a-harmless"], words="claimed, smallest 15 %", at=0.15, half=0.06)
+    draw.claimed(axes[0], claims["f65a-error-rises-corrected"], words="corrected, smallest half", at=0.5, half=0.06)
+    draw.claimed(axes[1], claims["f65a-error-rises"], words="claimed, smallest half", at=0.5, half=0.06)
+    draw.from_zero(axes[0], 1.15)
+    draw.loss_scale(axes[1])
+    axes[1].set_ylim(bottom=-1e-3)
+    for ax in axes[:2]:
+        draw.finish(ax)
+    smallest = data.pruned_error.sel(order="smallest")
+    shown = lm.stack({"smallest 20 % pruned": smallest.sel(rate="0.2"), "not pruned": smallest.sel(rate="0")}, "model")
+    draw.groups(axes[2], shown, "test_fraction", "model", "{} (points: seeds)")
+    draw.predicted(axes[2], 0.0, r"paper: falls with $\alpha'$, to about 0")
+    draw.from_zero(axes[2])
+    across = r"decisive share of the testing contexts $\alpha'$"
+    draw.finish(axes[2], "error of the pruned network", "sign error, out of domain", across)
+    share = (np.arange(data.sizes["neuron"]) + 0.5) / data.sizes["neuron"]
+    label = "mean over seeds (points: seeds)"
+    draw.curves(axes[3], dense.output_norm, "neuron", label=label, color=draw.GREEN, x=share, marker="", linewidth=2)
+    draw.moment(axes[3], 0.15, "paper: the small ones, about 15 %")
+    draw.from_zero(axes[3])
+    across = "neurons, smallest to largest (share of all)"
+    draw.finish(axes[3], "norms of the neurons", r"row norm $\|W_{O,i}\|$", across)
+    return figure

@@ -1,9 +1,14 @@
-"""Training the GPT-2-style model with Adam on fresh prompts, and its tests: shifted patterns, context lengths."""
+"""The GPT-2-style causal transformer on the same prompts (3.4), figures 6.3(A) and 6.3(B). No claim reads them.
+
+Setting, network, training with Adam on fresh prompts, tests on shifts and lengths, figures, experiments. One token is
+one column of the prompt, the query the last; the answer F is read from the query. The network is
+`lemmata.networks.causal` with one output.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -11,16 +16,83 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
+import xarray as xr
 from jaxtyping import Array, Float
+from matplotlib.figure import Figure
 
 import lemmata as lm
-from lemmata.networks.causal import Causal
+from lemmata import figures as draw
+from lemmata.networks.causal import POSITIONS, Causal, draw_causal, forward
 from lemmata.theories.icl import data
 from lemmata.theories.icl.data import Patterns, Prompts, Tasks, World
-from lemmata.theories.icl.gpt.network import answers, initialise
-from lemmata.theories.icl.gpt.setting import GptSetting, too_few_rows
-from lemmata.theories.icl.patterns import reference_family, require_family
+from lemmata.theories.icl.experiments import TINY_PROMPTS
 from lemmata.theories.icl.probes import LOSS, judge_margins, mean_where
+from lemmata.theories.icl.setting import PromptSetting
+from lemmata.theories.icl.tasks import coefficient_sum, reference_family, require_family
+from lemmata.theories.icl.training import ERRORS
+
+
+class GptSetting(PromptSetting):
+    """The causal transformer on such prompts.
+
+    Of the two batch sizes of the specification, 64 and 96, the default is 96: the 4 x 6 training tasks with both query
+    signs are 48 pairs, and then every one of them is in every batch twice. The watched prompts are as long as those of
+    training, so that what is recorded along training does not mix in positions that are never trained.
+    """
+
+    steps: int = lm.number(3000, "T", "training steps", low=0, high=10**6, integer=True)
+    rounds: int = lm.number(4, "U", "rounds of the cyclic training tasks", low=1, integer=True)
+    step_size: float = lm.number(1e-3, "η", "step size of Adam", low=0, open_ends="low")
+
+    batch: int = lm.size(96, "B", "prompts of a training step")
+    watch_contexts: int = lm.size(20, "", "context examples of a watched prompt")
+    width: int = lm.size(64, "d", "width of a token inside the network")
+    blocks: int = lm.size(3, "", "transformer blocks")
+    heads: int = lm.size(2, "H", "attention heads")
+    rows: int = lm.size(41, "", "learned positions: the contexts of the longest prompt and the query", low=2)
+
+    positions: str = lm.choice("learned", "what a token knows of its position", *POSITIONS)
+
+    def refusals(self, given: list[str]) -> Iterator[str]:
+        yield from super().refusals(given)
+        if self.class_size > 1:
+            yield f"class_size = {self.class_size} is not allowed: this model is tested on classes of one pattern."
+        yield from self.indivisible("heads", "width")
+        if self.positions == "sinusoidal" and self.width % 2:
+            yield f"width = {self.width} is not allowed: sinusoidal positions need an even one."
+        if self.positions == "learned":
+            for name in ("contexts", "context_room", "test_contexts", "test_context_room", "watch_contexts"):
+                if getattr(self, name) >= self.rows:
+                    yield too_few_rows(self.rows, name, getattr(self, name))
+
+
+def too_few_rows(rows: int, name: str, contexts: int) -> str:
+    return (
+        f"rows = {rows} is not allowed: with {name} = {contexts} and the query a prompt needs {contexts + 1} "
+        "learned positions."
+    )
+
+
+@lm.piece("dimension", "label_dimension", "width", "blocks", "rows", "positions", once=True)
+def initialise(problem: GptSetting, key: jax.Array) -> Causal:
+    """The initial network; it reads columns of d_x + d_y numbers."""
+    return draw_causal(
+        lm.stream(key, "init"),
+        inputs=problem.dimension + problem.label_dimension,
+        outputs=1,
+        width=problem.width,
+        blocks=problem.blocks,
+        rows=problem.rows,
+        positions=problem.positions,
+    )
+
+
+def answers(network: Causal, prompts: Prompts, heads: int, positions: str) -> Float[Array, " prompts"]:
+    """F(P): what the network says after the query."""
+    tokens, weight = prompts.columns()
+    outputs, _ = forward(network, tokens, heads=heads, positions=positions, mask=weight)
+    return outputs[:, -1, 0]
+
 
 AMPLITUDES = (0.5, 5.0)
 """K': the largest amplitude that training shows, and the one that the paper states (9.18)."""
@@ -119,9 +191,7 @@ def try_contexts(problem: GptSetting, key: jax.Array, network: Causal, world: Wo
         def draw(key: jax.Array, patterns: Patterns, tasks: Tasks) -> Prompts:
             key, patterns = jax.random.fold_in(key, cell["number"]), patterns._replace(amplitude=cell["amplitude"])
             sizes: Any = {"count": problem.test_prompts, "room": room, "mode": problem.test_mode}
-            prompts = data.draw_prompts(key, patterns, world.q, tasks, cell["fraction"], cell["length"], **sizes)
-            # roles are as wide as there are patterns, and a condition needs equal shapes
-            return prompts._replace(roles=jnp.zeros((problem.test_prompts, 0)))
+            return data.draw_prompts(key, patterns, world.q, tasks, cell["fraction"], cell["length"], **sizes)
 
         prompts = jax.lax.cond(cell["domain"] > 0, lambda: draw(*outside), lambda: draw(*inside))
         scored = scores(margins(problem, network, prompts))
@@ -155,10 +225,11 @@ def train_and_test(problem: GptSetting, key: jax.Array) -> tuple[World, Causal, 
 _RUN = (
     *lm.RUN,
     lm.Variable("watch_hinge", ("record",), "", "hinge loss on the watched unseen-task exact prompts"),
-    lm.Variable("seen_error", (), "", "sign error on seen tasks"),
-    lm.Variable("seen_hinge", (), "", "hinge loss on seen tasks"),
-    lm.Variable("unseen_error", (), "", "sign error on unseen tasks"),
-    lm.Variable("unseen_hinge", (), "", "hinge loss on unseen tasks"),
+    *(
+        lm.Variable(f"{kind}_{what}", (), "", f"{words} on {kind} tasks")
+        for kind in ("seen", "unseen")
+        for what, words in ERRORS.items()
+    ),
 )
 
 
@@ -172,10 +243,11 @@ _QUERY = (*_SHIFT, "odr_pattern")
 
 
 @lm.simulation(
-    lm.Variable("shift_error", _SHIFT, "", "sign error out of domain"),
-    lm.Variable("shift_hinge", _SHIFT, "", "hinge loss out of domain"),
-    lm.Variable("query_error", _QUERY, "", "sign error by the query's pattern", True),
-    lm.Variable("query_hinge", _QUERY, "", "hinge loss by the query's pattern", True),
+    *(lm.Variable(f"shift_{what}", _SHIFT, "", f"{words} out of domain") for what, words in ERRORS.items()),
+    *(
+        lm.Variable(f"query_{what}", _QUERY, "", f"{words} by the query's pattern", True)
+        for what, words in ERRORS.items()
+    ),
     *_RUN,
     labels={
         "odi_amplitude": numbers(AMPLITUDES),
@@ -204,3 +276,78 @@ def contexts_gpt(problem: GptSetting, key: jax.Array, prepared: None = None) -> 
     """Train once, test at every context length and fraction, in and out of domain (figure 6.3(B))."""
     world, trained, results = train_and_test(problem, key)
     return results | try_contexts(problem, key, trained, world)
+
+
+REPORTED = 0.01
+"""The paper: the error is below this for S_1 >= 1."""
+
+
+def shift(data: xr.Dataset) -> Figure:
+    """Error against S_1 on both branches, one panel for each amplitude."""
+    figure, axes = draw.panels(data.sizes["odi_amplitude"], sharey=True)
+    sums = np.asarray([coefficient_sum(45 - float(turn)) for turn in data.turn.values])
+    first = data.query_error.sel(odr_pattern="μ'_1")
+    for ax, amplitude in zip(axes, data.odi_amplitude.values, strict=True):
+        cell = {"odi_amplitude": amplitude}
+        draw.curves(ax, data.shift_error.sel(cell), "turn", "branch", "branch {}, all queries", x=sums, linestyle="-")
+        how = {"linestyle": ":", "marker": "", "spread": ""}
+        draw.curves(ax, first.sel(cell), "turn", "branch", r"branch {}, queries with $\mu'_1$", x=sums, **how)
+        draw.predicted(ax, [REPORTED] * 2, rf"paper: below {REPORTED:g} for $S_1\geq1$", [1, sums.max()])
+        draw.corrected(ax, float(data.unseen_error.mean()), "measured in domain, unseen tasks", color=draw.GREY)
+        draw.loss_scale(ax, top=1.0)
+        title = f"out of domain, $K'$ = {amplitude} ({_trained(data)})"
+        draw.finish(ax, title, "sign error (mean; points: seeds)", r"coefficient sum $S_1$ of $\mu'_1$")
+    return figure
+
+
+def contexts(data: xr.Dataset) -> Figure:
+    """Error against the number of contexts, in and out of domain, a panel for each α', with what is possible."""
+    figure, axes = draw.panels(data.sizes["test_alpha"], rows=2, sharey=True)
+    lengths = data.length.values.astype(float)
+    fine = np.linspace(lengths.min(), lengths.max(), 100)
+    domains = ["in domain" if name == "in" else f"out of domain, {name}" for name in data.domain.values]
+    error = data.error.assign_coords(domain=domains)
+    for ax, alpha in zip(axes, data.test_alpha.values, strict=True):
+        draw.curves(ax, error.sel(test_alpha=alpha), "length", "domain", x=lengths)
+        absent = (1 - float(alpha) / 2) ** fine
+        label = r"predicted: $\pi/2$ to $\pi=(1-\alpha'/2)^l$"
+        ax.fill_between(fine, absent / 2, absent, color=draw.GREY, alpha=0.2, linewidth=0, label=label)
+        draw.predicted(ax, (1 - float(alpha)) ** fine / 2, r"told all patterns: $(1-\alpha')^l/2$", fine)
+        draw.loss_scale(ax, top=1.0)
+        title = rf"$\alpha'$ = {alpha} ({_trained(data)})"
+        draw.finish(ax, title, "sign error (mean; points: seeds)", r"contexts of a testing prompt $l_{ts}$")
+    return figure
+
+
+def _trained(data: xr.Dataset) -> str:
+    """How far training got."""
+    return f"{float(data.last_step.max()):g} steps, hinge on seen tasks {float(data.seen_hinge.mean()):.2g}"
+
+
+experiment = partial(
+    lm.experiment,
+    kind=GptSetting,
+    setting={"steps": 600, "record_every": 150, "records": 5, "test_prompts": 1200},
+    seeds=2,
+    tiny={**TINY_PROMPTS, "width": 8, "blocks": 2, "heads": 2},
+    smoke={"record_every": 3},
+    paper={"steps": 10_000, "record_every": 2500, "test_prompts": 2400},
+    paper_seeds=5,
+)
+
+EXPERIMENTS = (
+    experiment(
+        "f63a-gpt-shift",
+        reference="Theorem 6.3.4, Figure 6.3(A)",
+        question="Does a GPT-2-style model work on new patterns, by their coefficient sum S_1 and by the amplitude K'?",
+        simulation=shift_gpt,
+        plot=shift,
+    ),
+    experiment(
+        "f63b-gpt-contexts",
+        reference="Theorem 6.3.3, Figure 6.3(B)",
+        question="How long must a prompt be for a GPT-2-style model that has been trained at one length only?",
+        simulation=contexts_gpt,
+        plot=contexts,
+    ),
+)

@@ -1,0 +1,179 @@
+"""A trained network tested otherwise, and a random one (P4, P5, P11, figures 6.1, 6.3(A), 6.5).
+
+How it is tested (`test_fraction`, `test_contexts`, `test_mode`, the shift `angle` and `defect`) are fields of the
+setting. The seed draws the same prompts whatever they are, as far as they can be the same.
+"""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array
+
+import lemmata as lm
+from lemmata.networks.shallow import Network
+from lemmata.theories.icl import probes
+from lemmata.theories.icl.data import (
+    UNSEEN,
+    Patterns,
+    Prompts,
+    World,
+    draw_prompts,
+    draw_shifted,
+    draw_world,
+    require_shiftable,
+    seen,
+    testing_prompts,
+    trained_prompts,
+    unseen,
+)
+from lemmata.theories.icl.network import initialise, maps, run_forward
+from lemmata.theories.icl.probes import ORDERS, RATE_LABELS, SIGNS, find_lucky
+from lemmata.theories.icl.setting import Setting
+from lemmata.theories.icl.training import (
+    ERRORS,
+    MATCHES,
+    SEEN_HINGE,
+    UNSEEN_ERRORS,
+    describe,
+    evaluate,
+    prune_network,
+    seen_hinge,
+    train_network,
+)
+
+
+@lm.simulation(
+    *UNSEEN_ERRORS,
+    lm.Variable("prompts", (), "", "testing prompts"),
+    SEEN_HINGE,
+)
+def answer_prompts(problem: Setting, key: jax.Array, prepared: None = None) -> dict[str, Array]:
+    """Train, and test on unseen tasks (P4)."""
+    world, _, signs, run = train_network(problem, key)
+    trained: Network = run.state.parameters
+    tested = evaluate(problem, trained, signs, testing_prompts(problem, key, world, UNSEEN))
+    errors = {f"unseen_{name}": tested[name] for name in ("error", "hinge", *MATCHES)}
+    return {**errors, "prompts": tested["prompts"], "seen_hinge": seen_hinge(problem, key, trained, signs, world)}
+
+
+MOMENTS = ("start", "end")
+SCORES = ERRORS | {"concentration": "attention on contexts with the query's pattern"}
+
+
+@lm.piece("include_query", once=True)
+def try_shift(
+    problem: Setting, before: Network, after: Network, signs: Array, prompts: Prompts, patterns: Patterns
+) -> dict[str, Array]:
+    """Error, hinge and concentration out of domain, in total and by the query's pattern, before and after training."""
+    tested: dict[str, list[Array]] = {}
+    for network in (before, after):
+        run = run_forward(network, signs, prompts, problem.include_query)
+        total, each = probes.scores(run, prompts), probes.scores_by_query(run, prompts, patterns.relevant.shape[1])
+        for name in each:
+            tested.setdefault(f"shift_{name}", []).append(total[name].reshape(()))
+            tested.setdefault(f"query_{name}", []).append(each[name])
+    return {name: jnp.stack(values) for name, values in tested.items()}
+
+
+@lm.simulation(
+    *(lm.Variable(f"shift_{what}", ("moment",), "", f"{words} out of domain") for what, words in SCORES.items()),
+    *(
+        lm.Variable(f"query_{what}", ("moment", "odr_pattern"), "", f"{words} by the query's pattern")
+        for what, words in SCORES.items()
+    ),
+    lm.Variable("query_patterns", ("pattern", "other"), "G^Q", "query map on relevant patterns"),
+    lm.Variable("key_patterns", ("pattern", "other"), "G^K", "key map on relevant patterns"),
+    lm.Variable("partner", ("pattern", "other"), "", "1 where two patterns form a training task"),
+    SEEN_HINGE,
+    labels={"moment": MOMENTS},
+)
+def shift_patterns(problem: Setting, key: jax.Array, prepared: None = None) -> dict[str, Array]:
+    """Train, and test on shifted patterns (P5)."""
+    require_shiftable(problem)
+    world, network, signs, run = train_network(problem, key)
+    trained: Network = run.state.parameters
+    known = evaluate(problem, trained, signs, trained_prompts(problem, key, world))
+    learnt = describe(problem, maps(network), maps(trained), world, known["concentration"])
+    return {
+        **try_shift(problem, network, trained, signs, *draw_shifted(problem, key, world)),
+        **{name: learnt[name] for name in ("query_patterns", "key_patterns", "partner")},
+        "seen_hinge": known["hinge"],
+    }
+
+
+@lm.simulation(
+    lm.Variable("pruned_hinge", ("order", "rate"), "", "hinge loss after pruning, out of domain", True),
+    lm.Variable("pruned_error", ("order", "rate"), "", "sign error after pruning, out of domain", True),
+    lm.Variable("output_norm", ("neuron",), "‖W_O,i‖", "norms of the rows of W_O, sorted"),
+    SEEN_HINGE,
+    labels={"order": ORDERS, "rate": RATE_LABELS},
+)
+def prune_neurons(problem: Setting, key: jax.Array, prepared: None = None) -> dict[str, Array]:
+    """Train, prune in every order and rate, and test out of domain (figure 6.5)."""
+    require_shiftable(problem)
+    world, _, signs, run = train_network(problem, key)
+    trained: Network = run.state.parameters
+    pruned = prune_network(problem, key, trained, signs, draw_shifted(problem, key, world)[0], 1)
+    tested = {name: pruned[name] for name in ("pruned_hinge", "pruned_error", "output_norm")}
+    return tested | {"seen_hinge": seen_hinge(problem, key, trained, signs, world)}
+
+
+LENGTH, FRACTION = 3, 2 / 3
+
+
+@lm.piece("include_query", once=True)
+def show_prompt(problem: Setting, key: jax.Array, network: Network, signs: Array, world: World) -> dict[str, Array]:
+    """An exact prompt of an unseen task: one context with the query's pattern, one with the other decisive one."""
+    test, tasks = lm.stream(key, "test"), unseen(problem, world.roles)
+    prompt = draw_prompts(test, world.patterns, world.q, tasks, FRACTION, LENGTH, count=1, room=LENGTH, mode="exact")
+    run = run_forward(network, signs, prompt, problem.include_query)
+    dimension = world.basis.shape[0]
+    inputs = jnp.concatenate([prompt.contexts[0], prompt.query])[:, :dimension]
+    return {
+        "coefficients": inputs @ world.basis / problem.pattern_norm**2,
+        "context_label": prompt.context_label[0],
+        "attention": run.attention[0][0, 0, :LENGTH],
+        "label": prompt.label[0],
+        "output": run.output[0],
+    }
+
+
+@lm.simulation(
+    lm.Variable(
+        "coefficients", ("input", "basis_pattern"), "", "every input as a combination of all patterns, query last"
+    ),
+    lm.Variable("context_label", ("context",), "f(x_i)", "labels of the contexts"),
+    lm.Variable("attention", ("context",), "attn_i", "attention of the query on the contexts"),
+    lm.Variable("label", (), "z", "label of the query"),
+    lm.Variable("output", (), "F", "output of the network"),
+)
+def illustrate(problem: Setting, key: jax.Array, prepared: None = None) -> dict[str, Array]:
+    """Train, and look at one prompt."""
+    world, _, signs, run = train_network(problem, key)
+    return show_prompt(problem, key, run.state.parameters, signs, world)
+
+
+@lm.piece("context_capacity", "include_query", once=True)
+def count_lucky(problem: Setting, key: jax.Array, network: Network, signs: Array, world: World) -> dict[str, Array]:
+    """|W_n| of a +1 prompt and |U_n| of a -1 prompt, with and without the condition on the sign of a_i."""
+    test, tasks, sizes = lm.stream(key, "test"), seen(problem, world.roles), (problem.fraction, problem.contexts)
+    prompts = draw_prompts(test, world.patterns, world.q, tasks, *sizes, count=2, room=problem.context_capacity)
+    run = run_forward(network, signs, prompts, problem.include_query)
+    lucky = find_lucky(network, signs, prompts, run, world)
+    return {
+        "lucky": jnp.sum(lucky.own, axis=1) * 1.0,
+        "unsigned_lucky": jnp.sum(lucky.unsigned, axis=1) * 1.0,
+        "width": jnp.asarray(signs.shape[0] * 1.0),
+    }
+
+
+@lm.simulation(
+    lm.Variable("lucky", ("sign",), "|W_n|, |U_n|", "lucky neurons of a +1 and of a -1 prompt"),
+    lm.Variable("unsigned_lucky", ("sign",), "", "the same without the condition on the sign of a_i"),
+    lm.Variable("width", (), "m", "hidden neurons"),
+    labels={"sign": SIGNS},
+)
+def draw_lucky(problem: Setting, key: jax.Array, prepared: None = None) -> dict[str, Array]:
+    """Lucky neurons at initialisation."""
+    return count_lucky(problem, key, *initialise(problem, key), draw_world(problem, key))
