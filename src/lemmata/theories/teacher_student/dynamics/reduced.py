@@ -210,7 +210,7 @@ def step(task: Task, state: Scalars, trained: tuple[Any, Any] = (1.0, 1.0), kink
     """One step of the recursion as printed (Lemma C.2, signs of 9.7).
 
     `trained` multiplies the steps of values and attention. At C_1 = 0 the loss has no derivative for κ < 1: the default
-    is the one-sided one along V*; with `kink` it is that of σ'(0) = kink, for which F_3/(Kp) becomes σ'(0)(1 + κ)p/2.
+    is the one-sided one along V*; with a number `kink` it is that of σ'(0) = kink: F_3/(Kp) becomes σ'(0)(1 + κ)p/2.
     """
     xp = namespace(*state, *task)
     D, K, kappa, eta = task.tokens, task.support, task.slope, task.step_size
@@ -227,7 +227,7 @@ def step(task: Task, state: Scalars, trained: tuple[Any, Any] = (1.0, 1.0), kink
     mass = xp.where(delta > 0, delta, 1.0)
     drawn = F3 / (K * p)
     if kink is not None:
-        drawn = xp.where(C1 == 0, kink * (1 + kappa) * p / 2, drawn)
+        drawn = xp.where((C1 == 0) & (kink >= 0), kink * (1 + kappa) * p / 2, drawn)
     moved = trained[1] * eta * C1 * task.strength / task.scale
     value = C1 + trained[0] * eta * D * (drawn - C1 * F1)
     support = state.support + moved * ((F4 / p - F3) / K - C1 * (F21 - p * F1))
