@@ -15,7 +15,10 @@ import numpy as np
 
 def namespace(*values: Any) -> Any:
     """The library of these values: JAX for its arrays, NumPy for anything else."""
-    return jnp if any(isinstance(value, jax.Array) for value in values) else np
+    for value in values:
+        if type(value) is not float and isinstance(value, jax.Array):  # plain numbers are the most frequent
+            return jnp
+    return np
 
 
 def mean_square_slope(slope: Any) -> Any:
