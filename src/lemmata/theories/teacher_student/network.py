@@ -14,26 +14,18 @@ from jaxtyping import Array, Float
 
 
 class Weights(NamedTuple):
-    """W_V and W_KQ of the position-only student; of the others see `Full`, `Standard` and `Factored`."""
+    """W_V and W_KQ: of the position-only student, or over Z = [X; P]."""
 
-    values: Float[Array, "output feature"]
-    attention: Float[Array, "position position"]
-
-
-class Standard(NamedTuple):
-    """W_V, W_K, W_Q of the student with separate keys and queries over Z = [X; P]."""
-
-    values: Float[Array, "output width"]
-    keys: Float[Array, "width width"]
-    queries: Float[Array, "width width"]
+    values: Float[Array, "output input"]
+    attention: Float[Array, "width width"]
 
 
 class Factored(NamedTuple):
-    """The position-only student with W_KQ = W_K^T W_Q."""
+    """W_V, W_K, W_Q of a student with separate keys and queries, W_KQ = W_K^T W_Q: of positions or over Z = [X; P]."""
 
-    values: Float[Array, "output feature"]
-    keys: Float[Array, "position position"]
-    queries: Float[Array, "position position"]
+    values: Float[Array, "output input"]
+    keys: Float[Array, "width width"]
+    queries: Float[Array, "width width"]
 
 
 def activate(z: Array, slope: Any, kink: Any = 1.0) -> Array:

@@ -128,7 +128,7 @@ def train(
     lm.Variable("is_digits", (), "", "1 if the images are the stand-in, not MNIST"),
     prepare=prepare,
 )
-def simulate(problem: MnistSetting, key: jax.Array, prepared: Prepared) -> dict[str, Array]:
+def simulate(problem: MnistSetting, key: jax.Array, prepared: Prepared) -> dict[str, Any]:
     """One run: teacher, its test, student."""
     first, positions, weights = initialise(problem, key)
     teacher = train_teacher(problem, key, first, prepared)
