@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from command import Lemmata
     from smoke import Smoke
 
 os.environ["XLA_FLAGS"] = (  # for programs outside pieces: see lemmata.lab.programs.FAST
@@ -31,11 +32,15 @@ CACHE = os.environ.setdefault("LEMMATA_CACHE", str(Path.home() / ".cache" / "lem
 THEORIES = Path(__file__).parent / "theories"
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     from lemmata.lab import programs
 
     programs.USUAL = "fast"
     programs.keep_programs(CACHE)
+
+    from costs import Costs
+
+    config.pluginmanager.register(Costs())
 
 
 def group_of(path: Path) -> str:
@@ -59,14 +64,35 @@ def _no_stray_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 _group = ""
 
 
-@pytest.fixture(autouse=True, scope="module")
-def _few_programs(request: pytest.FixtureRequest) -> None:
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
     """Compiled programs are dropped after each group: each holds memory mappings, of which a process has 65530."""
     global _group
-    if _group != group_of(request.path):
-        _group = group_of(request.path)
+    marker = item.get_closest_marker("xdist_group")
+    assert marker
+    if _group != marker.args[0]:
+        _group = marker.args[0]
         jax.clear_caches()
         gc.collect()
+
+
+@pytest.fixture
+def lemmata(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Lemmata:
+    """The command, in this process."""
+    from command import Result
+
+    from lemmata import cli
+
+    def call(*arguments: str) -> Result:
+        capsys.readouterr()
+        monkeypatch.setattr("sys.argv", ["lemmata", *arguments])
+        with pytest.raises(SystemExit) as left:
+            cli.main()
+        said = capsys.readouterr()
+        assert isinstance(left.value.code, int)
+        return Result(left.value.code, said.out, said.err)
+
+    return call
 
 
 @pytest.fixture

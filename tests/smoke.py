@@ -6,19 +6,28 @@ import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import jax
+import pytest
 import xarray as xr
 
 from lemmata.lab import programs
-from lemmata.lab.registry import load
+from lemmata.lab.registry import cards, load
 from lemmata.lab.rows import Row
 from lemmata.lab.runner import Options, run
 from lemmata.lab.theory import Theory
 from lemmata.lab.verify import verify
 
+THEORIES = [card["name"] for card in cards()]
 
-@dataclass(frozen=True)
+
+def each_theory(*chosen: str) -> list[Any]:
+    """All theories, or these, as parameters of a test: each runs where the other tests of its theory do."""
+    return [pytest.param(name, marks=pytest.mark.xdist_group(name)) for name in chosen or THEORIES]
+
+
+@dataclass(frozen=True, eq=False)
 class Smoke:
     """`rows` of all claims in order, `page` and data in `folder`, `count` of compiled programs by piece."""
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         evidence,
         fact,
     )
+    from lemmata.lab.declarations import array, choice, flag, number, size
     from lemmata.lab.default_figures import show
     from lemmata.lab.engines import open_engine
     from lemmata.lab.errors import UserError
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from lemmata.lab.measures import at, at_end, cells, log_slope, log_slopes, on_law, ratio_of_means, stack
     from lemmata.lab.precision import numerics
     from lemmata.lab.registry import load
-    from lemmata.lab.setting import Problem, Setting, array, capacity, choice, derived, fixed, flag, number, size
+    from lemmata.lab.setting import Problem, Setting, capacity, derived, fixed
     from lemmata.lab.simulation import Simulation, Variable, generator, host_piece, piece, simulation, stream
     from lemmata.lab.sweep import sweep
     from lemmata.lab.tables import Table
@@ -46,6 +47,7 @@ _ROOMS = {
     "batches": "Batch Batches epochs fresh full independent one_pass with_key",
     "bounds": "Bound bound option parameter",
     "claims": "FAILS HOLDS INCONCLUSIVE Claim Control Evidence Gate NotApplicable Verdict evidence fact",
+    "declarations": "array choice flag number size",
     "default_figures": "show",
     "engines": "open_engine",
     "errors": "UserError",
@@ -55,7 +57,7 @@ _ROOMS = {
     "measures": "at at_end cells log_slope log_slopes on_law ratio_of_means stack",
     "precision": "numerics",
     "registry": "load",
-    "setting": "Problem Setting array capacity choice derived fixed flag number size",
+    "setting": "Problem Setting capacity derived fixed",
     "simulation": "Simulation Variable generator host_piece piece simulation stream",
     "sweep": "sweep",
     "tables": "Table",

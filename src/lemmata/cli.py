@@ -8,12 +8,13 @@ import logging
 import os
 import shutil
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lemmata.lab.errors import UserError
+from lemmata.lab.errors import UserError, unknown
 from lemmata.lab.interrupts import leaving_on_signals
 
 if TYPE_CHECKING:
@@ -62,13 +63,12 @@ def say(sentence: str) -> None:
 def prepare_backend(engine: str = "local") -> None:
     """Keep compiled programs between commands, and freed memory between runs; leave that of a GPU to other workers."""
     from lemmata.lab.parcels import keep_memory
-    from lemmata.lab.programs import keep_programs
+    from lemmata.lab.programs import cache_folder, keep_programs
 
     if engine != "local":
         os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
     keep_memory()
-    home = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
-    keep_programs(os.environ.get("LEMMATA_CACHE", str(home / "lemmata" / "compiled")))
+    keep_programs(str(cache_folder()))
 
 
 @app.command("list")
@@ -87,35 +87,18 @@ def list_theories(as_json: Json = False) -> None:
 @app.command()
 def show(theory: Annotated[str, typer.Argument(help="Name, or a FILE.py.")], as_json: Json = False) -> None:
     """Show a theory: its question, settings, experiments, claims and bounds."""
-    from lemmata.lab.registry import load
-    from lemmata.lab.theory import describe_setting
+    from lemmata.lab.descriptions import declaration, description
 
-    found = load(theory)
-    content = {
-        **{key: found.card[key] for key in ("name", "title", "authors", "question", "answer")},
-        "settings": describe_setting(found.setting),
-        "experiments": [
-            {"name": e.name, "reference": e.reference, "question": e.question, "presets": list(e.presets)}
-            for e in found.experiments.values()
-        ],
-        "claims": [
-            {
-                "name": c.name, "reference": c.reference, "kind": c.kind, "statement": c.statement,
-                "expected": c.expected, "reads": list(c.reads),
-            }
-            for c in found.claims.values()
-        ],
-        "bounds": [
-            {"name": b.name, "reference": b.reference, "parameters": list(b.parameters)} for b in found.bounds.values()
-        ],
-    }  # fmt: skip
+    found = description(theory)
+    declared = {row["name"]: declaration(row) for rows in reversed(found.pop("declared")) for row in rows}
+    content = {**found, "experiments": [{k: v for k, v in e.items() if k != "setting"} for e in found["experiments"]]}
     if as_json:
         show_json(content)
         return
     print(f"{content['name']}: {content['title']}\n{content['authors']}\n\n{content['question']}\n{content['answer']}")
     print("\nSettings")
     for row in content["settings"]:
-        allowed = found.setting.declaration(row["name"]).allowed()
+        allowed = declared[row["name"]].allowed()
         symbol = f"{row['symbol']}: " if row["symbol"] else ""
         print(f"  {row['name']:<22} {symbol}{row['meaning']} ({row['kind']}, default {row['default']}; {allowed})")
     for title in ("experiments", "claims"):
@@ -148,13 +131,17 @@ def run(
     as_json: Json = False,
 ) -> None:
     """Run one experiment and write data.zarr, figure.png, figure.svg and run.json."""
+    theory, name = _split(experiment, "experiment")
     _check(preset, seed, engine, progress)
+    from lemmata.lab.descriptions import check_changes
+
+    if not theory.endswith(".py"):
+        check_changes(theory, name, changes or ())
     from lemmata.lab.engines import open_engine
     from lemmata.lab.progress import reporting
     from lemmata.lab.registry import load
     from lemmata.lab.runner import Options, carry_out, plan
 
-    theory, name = _split(experiment, "experiment")
     options = Options(
         preset,
         seed,
@@ -203,6 +190,7 @@ def verify(
 ) -> None:
     """Examine claims with their controls and write the report."""
     _check(preset, seed, engine, progress)
+    _check_names(what or ())
     from lemmata.lab.progress import reporting
     from lemmata.lab.runner import Options
     from lemmata.lab.verify import select
@@ -232,7 +220,7 @@ class _Table:
     """Prints one line per row as it is decided, under a head."""
 
     def __init__(self, quiet: bool) -> None:
-        self.quiet, self.empty = quiet, True
+        self.quiet, self.empty, self.out = quiet, True, sys.stdout
         self.width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 215
 
     def add(self, row: Row) -> None:
@@ -249,7 +237,7 @@ class _Table:
 
     def _print(self, name: str, outcome: str, expected: str, control: str, measured: str, note: str) -> None:
         line = f"{name:<36} {outcome:<13} {expected:<13} {control:<13} {measured:>22}  {note}"
-        print(line[: self.width], flush=True)
+        print(line[: self.width], file=self.out, flush=True)
 
 
 @app.command()
@@ -257,10 +245,16 @@ def bound(
     name: Annotated[str, typer.Argument(help="THEORY/BOUND")], changes: SetOption = None, as_json: Json = False
 ) -> None:
     """Evaluate a closed-form bound."""
-    from lemmata.lab.registry import load
+    from lemmata.lab.registry import load, load_room
 
     theory, bound_name = _split(name, "bound")
-    calculator = load(theory).bound(bound_name)
+    if theory.endswith(".py"):
+        bounds = load(theory).bounds
+    else:
+        bounds = {each.name: each for each in load_room(theory, "bounds").BOUNDS}
+    if bound_name not in bounds:
+        raise unknown("bound", bound_name, bounds, theory)
+    calculator = bounds[bound_name]
     answer = calculator.evaluate(**calculator.parse(changes or ()))
     if as_json:
         show_json(answer)
@@ -323,7 +317,6 @@ def report(directory: Annotated[Path, typer.Argument(help="A folder that verify 
 def bench(name: Annotated[str | None, typer.Argument(help="Which benchmark.")] = None, as_json: Json = False) -> None:
     """Measure the laboratory against what a user would pick instead."""
     from lemmata.benchmarks import BENCHMARKS
-    from lemmata.lab.errors import unknown
 
     if name and name not in BENCHMARKS:
         raise unknown("benchmark", name, BENCHMARKS)
@@ -335,17 +328,29 @@ def bench(name: Annotated[str | None, typer.Argument(help="Which benchmark.")] =
 
 def _check(preset: str, seed: int, engine: str, progress: str) -> None:
     from lemmata.lab.engines import check_engine
-    from lemmata.lab.errors import unknown
+    from lemmata.lab.programs import OF_PRESET
     from lemmata.lab.progress import STYLES
-    from lemmata.lab.theory import PRESETS
 
-    if preset not in PRESETS:
-        raise unknown("preset", preset, PRESETS)
+    if preset not in OF_PRESET:
+        raise unknown("preset", preset, OF_PRESET)
     if progress not in STYLES:
         raise unknown("progress", progress, STYLES)
     check_engine(engine)
     if not 0 <= seed < 2**30:
         raise UserError(f"--seed {seed} is not allowed: the first seed is an integer from 0 to {2**30 - 1}.")
+
+
+def _check_names(names: Sequence[str]) -> None:
+    """Refuse theories and claims that there are not, before anything is loaded."""
+    from lemmata.lab.descriptions import check_item
+    from lemmata.lab.registry import check
+
+    for name in names:
+        theory, slash, claim = name.rpartition("/")
+        if name.endswith(".py") or not slash:
+            check(name)
+        elif not theory.endswith(".py"):
+            check_item(theory, "claim", claim)
 
 
 def _split(name: str, what: str) -> tuple[str, str]:

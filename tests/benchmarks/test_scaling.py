@@ -3,25 +3,36 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from typing import Any
 
+import cloudpickle
+import numpy as np
 import pytest
 
+import lemmata as lm
 from lemmata.benchmarks import BENCHMARKS
-from lemmata.lab.setting import Setting
+from lemmata.theories import vit
 
 
-def small_training() -> Setting:
-    from lemmata.theories import vit
+class Small(lm.Setting):
+    """A training that takes no time."""
 
-    return vit.Setting(tokens=10, neurons=8, samples=8, test_samples=8, steps=2, record_every=2, records=2)
+    step_size: float = lm.number(0.1, "", "step size")
+
+
+@lm.simulation(lm.Variable("value", (), "", "a number"), host=True)
+def simulate(setting: Small, seed: int) -> dict[str, Any]:
+    return {"value": np.float32(setting.step_size)}
 
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> Any:
     module = importlib.import_module("lemmata.benchmarks.scaling")
-    for name, value in {"WORKERS": (1,), "CHUNKS": 4, "ROUNDS": 1, "SECOND": 0.05, "training": small_training}.items():
+    for name, value in {"WORKERS": (1,), "CHUNKS": 4, "ROUNDS": 1, "SECOND": 0.05, "training": Small}.items():
         monkeypatch.setattr(module, name, value)
+    monkeypatch.setattr(vit, "simulate", simulate)
+    cloudpickle.register_pickle_by_value(sys.modules[__name__])  # no worker can import it
     return module
 
 

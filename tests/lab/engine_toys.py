@@ -12,10 +12,12 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import psutil
+from command import Result
+from forge import Forked
 
 from lemmata.lab.registry import load
 from lemmata.lab.runner import Options, Outcome, run
@@ -104,19 +106,17 @@ LIMIT = 180
 """Seconds after which something hangs."""
 
 
-class Result(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-    @property
-    def sentences(self) -> list[str]:
-        return self.err.strip().splitlines()
+Process = Forked | subprocess.Popen[str]
 
 
-def start(engine: str = "local", *more: str, out: Path | str = "out", **options: Any) -> subprocess.Popen[str]:
-    """The command, in a process group of its own as from a terminal; `before` is what its process does first."""
+def start(engine: str = "local", *more: str, out: Path | str = "out", **options: Any) -> Process:
+    """The command, in a process group of its own as from a terminal; `before` is what its process does first.
+
+    It is forked unless its process must be begun in a special way.
+    """
     arguments = ["run", "toy.py/e1-toy", "--preset", "smoke", "--out", str(out), "--engine", engine, *more]
+    if not options:
+        return Forked(arguments)
     environment = {**os.environ, "JAX_PLATFORMS": "cpu", **options.pop("environment", {})}
     line = [sys.executable, "-c", MAIN, *arguments]
     if before := options.pop("before", ""):
@@ -128,7 +128,7 @@ def start(engine: str = "local", *more: str, out: Path | str = "out", **options:
 
 
 @contextmanager
-def started(*arguments: str, **options: Any) -> Iterator[subprocess.Popen[str]]:
+def started(*arguments: str, **options: Any) -> Iterator[Process]:
     """The command; it does not outlive the block."""
     process = start(*arguments, **options)
     try:
@@ -138,7 +138,7 @@ def started(*arguments: str, **options: Any) -> Iterator[subprocess.Popen[str]]:
         process.communicate()
 
 
-def finish(process: subprocess.Popen[str]) -> Result:
+def finish(process: Process) -> Result:
     out, err = process.communicate(timeout=LIMIT)
     return Result(process.returncode, out, err)
 
@@ -149,7 +149,7 @@ def command(*arguments: str, **options: Any) -> Result:
         return finish(process)
 
 
-def wait_until(condition: Callable[[], Any], process: subprocess.Popen[str] | None = None) -> None:
+def wait_until(condition: Callable[[], Any], process: Process | None = None) -> None:
     """Until it is so; the process must live on."""
     end = time.monotonic() + LIMIT
     while not condition():

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import collections
 import os
-import shutil
 import signal
-import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -36,8 +34,6 @@ from engine_toys import (
     undisturbed,
     wait_until,
 )
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from lemmata.lab.errors import UserError
 from lemmata.lab.registry import load
@@ -231,35 +227,27 @@ def test_what_the_user_must_put_right_is_a_sentence_and_no_failed_cell(engine: s
     assert FAILED not in status()
 
 
-@settings(max_examples=4, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
-@given(
-    st.sampled_from(["local", "processes:2"]),
-    st.lists(st.tuples(st.booleans(), st.floats(0, 1)), min_size=1, max_size=2),
+COMMAND, WORKER = True, False
+
+
+@pytest.mark.parametrize(
+    ("engine", "kills"),
+    [("local", [(COMMAND, 0.0), (COMMAND, 0.8)]), ("processes:2", [(WORKER, 0.5), (COMMAND, 0.3)])],
+    ids=["local", "processes"],
 )
 def test_however_often_it_is_killed_the_work_ends_as_if_nothing_had_happened(
     engine: str, kills: list[tuple[bool, float]]
 ) -> None:
     """Every kill hits the command, or a worker of it, somewhere between its first run and its end."""
-    folder = Path(tempfile.mkdtemp(dir=Path.cwd()))
-    shutil.copy("toy.py", folder)
-    here = Path.cwd()
-    os.chdir(folder)
-    try:
-        Path("pause").write_text("0.05")
-        for command_dies, moment in kills:
-            seen = len(log())
-            with started(engine) as process:
-                wait_until(lambda process=process, seen=seen: process.poll() is not None or len(log()) > seen + 1)
-                time.sleep(0.4 * moment)
-                workers = [] if command_dies else below(process.pid)
-                if workers:
-                    workers[int(moment * 10) % len(workers)].kill()
-                    process.wait(LIMIT)
-                else:
-                    process.kill()
-                    process.wait(LIMIT)
-        assert repeat().failed == 0
-        assert (status() == DONE).all()
-        assert contents() == undisturbed()
-    finally:
-        os.chdir(here)
+    Path("pause").write_text("0.05")
+    for command_dies, moment in kills:
+        seen = len(log())
+        with started(engine) as process:
+            wait_until(lambda process=process, seen=seen: process.poll() is not None or len(log()) > seen + 1)
+            time.sleep(0.4 * moment)
+            workers = [] if command_dies else below(process.pid)
+            (workers[-1] if workers else process).kill()
+            process.wait(LIMIT)
+    assert repeat().failed == 0
+    assert (status() == DONE).all()
+    assert contents() == undisturbed()

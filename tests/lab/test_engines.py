@@ -6,16 +6,16 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import jax
 import pytest
-from engine_toys import Cluster, Result, contents
+from command import Lemmata
+from engine_toys import Cluster, contents
 
 import lemmata as lm
-from lemmata import cli
 from lemmata.lab.engines import dask as dask_engine
 from lemmata.lab.engines.processes import Processes, Worker, share_machine
 from lemmata.lab.engines.worker import CORES
@@ -80,22 +80,14 @@ if __name__ == "__main__":
     data = lm.sweep(simulate, Setting(), axes={"rate": [0.5, 2.0]}, seeds=3, engine="processes:1")
     print(data.value.values.tolist(), (data.process != os.getpid()).all().item())
 """
-Lemmata = Callable[..., Result]
 
 
-@pytest.fixture
-def lemmata(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Lemmata:
-    """The command, in this process."""
-
-    def call(*arguments: str) -> Result:
-        monkeypatch.setattr("sys.argv", ["lemmata", *arguments])
-        with pytest.raises(SystemExit) as left:
-            cli.main()
-        said = capsys.readouterr()
-        assert isinstance(left.value.code, int)
-        return Result(left.value.code, said.out, said.err)
-
-    return call
+@pytest.fixture(autouse=True)
+def _no_default_scheduler() -> Iterator[None]:
+    """A Dask client that found no scheduler stays the default one of this process."""
+    yield
+    if "dask" in sys.modules:
+        sys.modules["dask"].config.config.pop("scheduler", None)
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import lemmata as lm
-from lemmata.lab import live, names
+from lemmata.lab import live, names, programs
 from lemmata.lab.shelf import Shelf
 
 SOURCE = """
@@ -199,11 +199,12 @@ def test_a_checkpoint_goes_on_in_another_process(tmp_path: Path, shelf: Shelf) -
     assert checkpoint.name.endswith(".part")
     script = tmp_path / "go_on.py"
     script.write_text(
-        SOURCE + "\nimport sys, numpy as np\nfrom pathlib import Path\nfrom lemmata.lab import live\n"
-        "from lemmata.lab.shelf import Shelf\nseen = []\n"
-        "with live.around(live.Live(Shelf(Path(sys.argv[1]), b''), look=seen.append, seconds=1e-9)) as around:\n"
-        "    run = run_once(Walk(steps=140, every=35), 6)\n"
-        "assert seen[0].step > 52 and around.trained == 1, seen\n"
+        SOURCE + "\nimport sys, numpy as np\nfrom pathlib import Path\nfrom lemmata.lab import live, programs\n"
+        "from lemmata.lab.shelf import Shelf\nseen = []\nlook = lambda moment: seen.append(moment.step)\n"
+        f"with programs.compiling({programs.effort()!r}):\n"
+        "    with live.around(live.Live(Shelf(Path(sys.argv[1]), b''), look=look, seconds=1e-9)) as around:\n"
+        "        run = run_once(Walk(steps=140, every=35), 6)\n"
+        "assert seen[0] > 52 and around.trained == 1, (seen, around.trained)\n"
         "np.savez(sys.argv[2], *jax.tree.leaves(run))\n"
     )
     done = subprocess.run(

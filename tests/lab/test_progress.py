@@ -50,6 +50,7 @@ def test_json_events_are_strict_and_the_first_and_the_last_always_appear(clock: 
     lines = report("json", clock, seconds=0.01, failed=1)
     first, last = (json.loads(line, parse_constant=pytest.fail) for line in lines)
     counts = {"event": "progress", "name": "toy/e1", "all_cells": 5, "failed": 1, "all_runs": 10, "steps": []}
+    counts["unit"] = "cells"
     assert first == {**counts, "cells": 1, "runs": 2, "seconds": 0.0, "rate": None, "seconds_left": None}
     assert last == {**counts, "cells": 5, "runs": 10, "seconds": 0.08, "rate": 100.0, "seconds_left": 0.0}
 

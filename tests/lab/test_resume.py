@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import collections
-import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import xarray as xr
+from forge import Forked
 
 from lemmata.lab.registry import load
 from lemmata.lab.runner import Options, run
@@ -64,30 +62,24 @@ EXPERIMENT = lm.Experiment(
 CARD = {"name": "toy", "title": "Toy", "authors": "A. Author", "question": "Why?", "answer": "So.", "headlines": []}
 theory = lm.Theory(CARD, Setting, simulate, [EXPERIMENT], [])
 '''
-# SIGINT may be ignored in a process whose parent runs in the background; a terminal's Ctrl-C is not
-START = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from lemmata.cli import main; main()"
-RUN = [sys.executable, "-c", START, "run", "toy.py/e1-walk", "--preset", "smoke", "--out", "out"]
+RUN = ["run", "toy.py/e1-walk", "--preset", "smoke", "--out", "out"]
 DATA = Path("out/toy/e1-walk/data.zarr")
 
 
 @pytest.fixture
-def start() -> Iterator[Callable[[], subprocess.Popen[str]]]:
+def start() -> Iterator[Callable[[], Forked]]:
     """Starts the command in a process of its own; none outlives the test."""
     Path("toy.py").write_text(THEORY)
-    environment = {**os.environ, "JAX_PLATFORMS": "cpu"}
-    processes: list[subprocess.Popen[str]] = []
+    processes: list[Forked] = []
 
-    def launch() -> subprocess.Popen[str]:
-        process = subprocess.Popen(
-            RUN, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
-        )  # fmt: skip
-        processes.append(process)
-        return process
+    def launch() -> Forked:
+        processes.append(Forked(RUN))
+        return processes[-1]
 
     yield launch
     for process in processes:
         process.kill()
-        process.communicate()
+        process.wait()
 
 
 @pytest.fixture
@@ -100,7 +92,7 @@ def undisturbed() -> Callable[[], xr.Dataset]:
     return compute
 
 
-def wait_until(condition: Callable[[], bool], process: subprocess.Popen[str]) -> None:
+def wait_until(condition: Callable[[], bool], process: Forked) -> None:
     end = time.monotonic() + 60
     while not condition():
         assert process.poll() is None, process.communicate()
@@ -123,13 +115,13 @@ def expected_calls(pending: np.ndarray) -> collections.Counter[str]:
     return collections.Counter(f"{rate:g} {seed}" for rate, block in cells for seed in range(5 * block, 5 * block + 5))
 
 
-def finish(process: subprocess.Popen[str]) -> tuple[int, str, str]:
+def finish(process: Forked) -> tuple[int, str, str]:
     out, err = process.communicate(timeout=60)
     return process.returncode, out, err
 
 
 def test_a_killed_run_computes_only_what_was_unfinished_and_ends_bit_for_bit_the_same(
-    start: Callable[[], subprocess.Popen[str]], undisturbed: Callable[[], xr.Dataset]
+    start: Callable[[], Forked], undisturbed: Callable[[], xr.Dataset]
 ) -> None:
     """SIGKILL inside the experiment; a second process is refused while the first lives and free once it is dead."""
     Path("hold").touch()
@@ -162,7 +154,7 @@ def test_a_killed_run_computes_only_what_was_unfinished_and_ends_bit_for_bit_the
 
 
 def test_ctrl_c_leaves_with_130_keeps_what_is_finished_and_the_same_command_completes(
-    start: Callable[[], subprocess.Popen[str]], undisturbed: Callable[[], xr.Dataset]
+    start: Callable[[], Forked], undisturbed: Callable[[], xr.Dataset]
 ) -> None:
     Path("slow").touch()
     process = start()

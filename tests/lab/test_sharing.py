@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +11,7 @@ import jax
 import numpy as np
 import pytest
 import xarray as xr
+from forge import Forked
 
 import lemmata as lm
 from lemmata.lab import runner, shelf
@@ -135,8 +134,7 @@ def test_static_tests_and_other_experiments_share_it_too(monkeypatch: pytest.Mon
 
 
 def test_the_next_command_finds_it_and_what_was_deleted_or_damaged_is_trained_again() -> None:
-    command = [sys.executable, "-m", "lemmata", "run", "--preset", "smoke", "--out", "out", "--json"]
-    subprocess.run([*command, "toy.py/e1-shift"], check=True, capture_output=True)
+    assert Forked(["run", "toy.py/e1-shift", "--preset", "smoke", "--out", "out"]).wait() == 0
     pieces = sorted(Path("out/toy/.pieces").iterdir())
     assert len(pieces) == 8
     for file in pieces[:3]:
@@ -147,10 +145,9 @@ def test_the_next_command_finds_it_and_what_was_deleted_or_damaged_is_trained_ag
     assert data.identical(run("e1-shift", "elsewhere")[1])
 
 
-@pytest.mark.parametrize("engine", ["processes:2", "dask"])
-def test_workers_share_trainings_and_give_the_same_bits(engine: str) -> None:
+def test_workers_share_trainings_and_give_the_same_bits() -> None:
     here = run("e1-shift", "local")[1]
-    with lm.open_engine(engine) as opened:
+    with lm.open_engine("processes:2") as opened:
         options = runner.Options("smoke", out=Path("out"))
         outcome = runner.run(load("toy.py"), "e1-shift", options, engine=opened)
     record = json.loads((outcome.path / "run.json").read_text())

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import xarray as xr
 from scipy.special import expit
+from smoke import Smoke
 
 import lemmata as lm
 from lemmata.lab import psi
@@ -407,7 +408,8 @@ def test_a_field_of_real_numbers_is_searched_at_thirteen_of_equal_ratio_and_a_si
     assert sizes.high > 2
 
 
-def test_a_theory_is_searched_like_a_toy() -> None:
+@pytest.mark.xdist_group("vit")
+def test_a_theory_is_searched_like_a_toy(smoke: Callable[[str], Smoke]) -> None:
     preset = vit.theory.experiments["f1a-samples"].presets["smoke"]
     fractions = {"relevant_fraction": preset.axes["relevant_fraction"]}
     found = find_threshold(
@@ -415,8 +417,8 @@ def test_a_theory_is_searched_like_a_toy() -> None:
     )
     assert found.outcome.dims == ("relevant_fraction", "trial")
     first = found.isel(relevant_fraction=0, trial=0)
-    grid = lm.sweep(vit.simulate, preset.setting, preset.axes, 1)
-    alone = grid.sel(relevant_fraction=float(first.relevant_fraction), samples=float(first.tried))
+    grid = smoke("vit").data("f1a-samples")
+    alone = grid.isel(seed=[0]).sel(relevant_fraction=float(first.relevant_fraction), samples=float(first.tried))
     assert float(succeeded(alone).squeeze()) == float(first.outcome)
 
 

@@ -7,18 +7,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+from smoke import each_theory
 
 from lemmata.lab.axes import change_axes, select_labels
+from lemmata.lab.declarations import spell
 from lemmata.lab.grid import make_grid
-from lemmata.lab.registry import load_all
-from lemmata.lab.setting import spell
-from lemmata.lab.theory import Preset, Theory
-
-THEORIES = load_all()
+from lemmata.lab.registry import load
+from lemmata.lab.theory import Preset
 
 
-def presets(theory: Theory) -> Iterator[tuple[str, Preset]]:
-    for name, experiment in theory.experiments.items():
+def presets(theory: str) -> Iterator[tuple[str, Preset]]:
+    for name, experiment in load(theory).experiments.items():
         yield name, experiment.preset("quick")
 
 
@@ -26,8 +25,8 @@ def named(preset: Preset) -> Iterator[tuple[str, Mapping[Any, Mapping[str, Any]]
     yield from ((axis, values) for axis, values in preset.axes.items() if isinstance(values, Mapping))
 
 
-@pytest.mark.parametrize("theory", THEORIES, ids=lambda theory: theory.name)
-def test_every_field_that_a_named_axis_sets_can_be_an_axis_of_its_own(theory: Theory) -> None:
+@pytest.mark.parametrize("theory", each_theory())
+def test_every_field_that_a_named_axis_sets_can_be_an_axis_of_its_own(theory: str) -> None:
     varied = 0
     for name, preset in presets(theory):
         kind = type(preset.setting)
@@ -47,8 +46,8 @@ def test_every_field_that_a_named_axis_sets_can_be_an_axis_of_its_own(theory: Th
     assert varied > 0
 
 
-@pytest.mark.parametrize("theory", THEORIES, ids=lambda theory: theory.name)
-def test_every_label_can_be_selected_and_carries_the_fields_that_it_sets(theory: Theory) -> None:
+@pytest.mark.parametrize("theory", each_theory())
+def test_every_label_can_be_selected_and_carries_the_fields_that_it_sets(theory: str) -> None:
     for name, preset in presets(theory):
         for axis, labels in preset.axes.items():
             last = list(labels)[-1]

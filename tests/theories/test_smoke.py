@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-
-from lemmata.lab.registry import cards
+from smoke import each_theory
 
 PROGRAMS = {"exp_regression": 60, "graph_transformer": 45, "icl": 32, "teacher_student": 45, "vit": 65}
 """Programs that the verification of a theory may compile at smoke: compiling is most of its bill."""
@@ -12,7 +11,7 @@ NEW = 50
 """The same for any further theory."""
 
 
-@pytest.mark.parametrize("name", [pytest.param(c["name"], marks=pytest.mark.xdist_group(c["name"])) for c in cards()])
+@pytest.mark.parametrize("name", each_theory())
 def test_a_theory_keeps_its_budget_of_programs_and_judges_every_claim(name, smoke):
     found = smoke(name)
     counted = {piece or "(outside pieces)": len(seconds) for piece, seconds in found.count.pieces.items()}

@@ -19,8 +19,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from lemmata.lab.declarations import number
 from lemmata.lab.runner import Options, run
-from lemmata.lab.setting import Setting, number
+from lemmata.lab.setting import Setting
 from lemmata.lab.simulation import Variable, piece, simulation, stream
 from lemmata.lab.theory import Experiment, Preset, Theory
 

@@ -15,8 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from lemmata.lab.declarations import number
 from lemmata.lab.engines import Engine, open_engine
-from lemmata.lab.setting import Setting, number
+from lemmata.lab.setting import Setting
 from lemmata.lab.simulation import Simulation, Variable, simulation
 from lemmata.lab.sweep import Progress, sweep
 

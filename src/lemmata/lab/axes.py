@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
+from lemmata.lab.declarations import spell
 from lemmata.lab.errors import UserError, unknown
 from lemmata.lab.grid import Axes
-from lemmata.lab.setting import Setting, spell
+from lemmata.lab.setting import Setting
 
 
 def set_axes(axes: Axes, changes: Mapping[str, Any], where: str) -> dict[str, Any]:

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from lemmata.lab.errors import UserError, unknown
-from lemmata.lab.setting import Declaration, choice, number
+from lemmata.lab.declarations import Declaration, choice, number, parse_assignments
+from lemmata.lab.errors import unknown
 
 
 def parameter(default: float, symbol: str, meaning: str, **valid: Any) -> Declaration:
@@ -50,15 +50,7 @@ class Bound:
 
     def parse(self, assignments: Iterable[str]) -> dict[str, Any]:
         """`["alpha=.4", ...]` as inputs."""
-        values: dict[str, Any] = {}
-        for assignment in assignments:
-            name, equals, text = assignment.partition("=")
-            if not equals:
-                raise UserError(f"'{assignment}' is not of the form name=value.")
-            if name not in self.parameters:
-                raise unknown("parameter", name, self.parameters, self.name)
-            values[name] = self.parameters[name].parse(name, text)
-        return values
+        return parse_assignments("parameter", self.parameters, assignments, self.name)
 
     def evaluate(self, **given: Any) -> dict[str, Any]:
         """The answer of `lemmata bound`: inputs, value, log10, vacuous, note."""

@@ -86,6 +86,26 @@ def simulate_runs(
         return [_single(simulation, setting, seed) for setting, seed in runs]
 
 
+def foresee_runs(
+    simulation: Simulation, runs: Sequence[tuple[Setting, int]], layout: Layout, precision: str
+) -> list[live.Foreseen]:
+    """The pieces that these runs will call, each with what compiles its program; none of a host simulation."""
+    if simulation.host:
+        return []
+    with numerics(precision), programs.compiling(layout.effort):
+        if layout.kind == "threads":
+            return simulation.foresee(*runs[0], precision).pieces
+        with live.foreseeing() as pieces:
+            jax.eval_shape(lambda: _stack(simulation, runs))
+        return pieces
+
+
+def compile_piece(piece: live.Foreseen, layout: Layout, precision: str) -> None:
+    """Compile the program of a piece that runs of this layout will call."""
+    with numerics(precision), programs.compiling(layout.effort):
+        piece.compile()
+
+
 def _single(simulation: Simulation, setting: Setting, seed: int) -> dict[str, np.ndarray]:
     live.check()
     if simulation.host:
@@ -95,6 +115,12 @@ def _single(simulation: Simulation, setting: Setting, seed: int) -> dict[str, np
 
 
 def _stacked(simulation: Simulation, runs: Sequence[tuple[Setting, int]]) -> list[dict[str, np.ndarray]]:
+    results = jax.device_get(_stack(simulation, runs))
+    return [{name: value[i] for name, value in results.items()} for i in range(len(runs))]
+
+
+def _stack(simulation: Simulation, runs: Sequence[tuple[Setting, int]]) -> dict[str, jax.Array]:
+    """The results of these runs, stacked."""
     problems = [setting.problem() for setting, _ in runs]
     assert len({problem.static for problem in problems}) == 1, "runs of one call must share their static fields"
     keys = jax.vmap(jax.random.key)(jnp.asarray([seed for _, seed in runs]))
@@ -103,8 +129,7 @@ def _stacked(simulation: Simulation, runs: Sequence[tuple[Setting, int]]) -> lis
     if simulation.prepare:
         prepared = jax.tree.map(stack, *[simulation.prepared(setting, seed) for setting, seed in runs])
     batched = jax.vmap(simulation.run, in_axes=(0, 0, None if prepared is None else 0))
-    results = jax.device_get(batched(jax.tree.map(stack, *problems), keys, prepared))
-    return [{name: value[i] for name, value in results.items()} for i in range(len(runs))]
+    return batched(jax.tree.map(stack, *problems), keys, prepared)
 
 
 def result_shapes(simulation: Simulation, setting: Setting, seed: int, precision: str) -> dict[str, tuple[int, ...]]:

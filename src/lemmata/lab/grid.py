@@ -15,8 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from lemmata.lab.declarations import spell
 from lemmata.lab.errors import UserError
-from lemmata.lab.setting import Setting, spell
+from lemmata.lab.setting import Setting
 
 Axes = Mapping[str, Sequence[Any] | Mapping[Any, Mapping[str, Any]]]
 

@@ -221,6 +221,26 @@ class Live:
             results.popitem(last=False)
 
 
+_training: dict[bytes, tuple[threading.Lock, list[int]]] = {}
+_turn = threading.Lock()
+
+
+@contextlib.contextmanager
+def alone(name: bytes) -> Iterator[None]:
+    """While this lasts, no other thread computes the training of this name: who asks for it too waits and finds it."""
+    with _turn:
+        lock, waiting = _training.setdefault(name, (threading.Lock(), []))
+        waiting.append(threading.get_ident())
+    try:
+        with lock:
+            yield
+    finally:
+        with _turn:
+            waiting.pop()
+            if not waiting:
+                del _training[name]
+
+
 def current() -> Live | None:
     """What surrounds the run that this thread computes."""
     return _here.live

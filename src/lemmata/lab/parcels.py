@@ -20,7 +20,7 @@ from lemmata.lab.ensemble import thread_variables, threads_of_xla
 from lemmata.lab.errors import UserError
 from lemmata.lab.interrupts import is_stopping
 from lemmata.lab.programs import keep_programs
-from lemmata.lab.sources import FILE_MODULE, package_digest, versions
+from lemmata.lab.sources import FILE_MODULE, digest_of_files, versions
 from lemmata.lab.work import Answer, Work
 
 
@@ -31,7 +31,7 @@ def pack_work(work: Work) -> bytes:
 
 
 def _environment() -> dict[str, str]:
-    return {**versions(), "sources": package_digest()}
+    return {**versions(), "sources": digest_of_files()}
 
 
 def pack(content: Any) -> bytes:

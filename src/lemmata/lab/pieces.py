@@ -59,6 +59,7 @@ class Piece(Generic[P, R]):
         self._inner: Any = jax.jit(self._trace, static_argnames=self._keywords)  # inside another program
         self._compiled: dict[Any, Any] = {}
         self._known: dict[Any, Known] = {}
+        self._stacks: dict[Any, Callable[[], None]] = {}
         self._lock = threading.Lock()
 
     def __reduce__(self) -> Any:
@@ -77,6 +78,7 @@ class Piece(Generic[P, R]):
         for each in (self._inner, *self._compiled.values()):
             each.clear_cache()
         self._known.clear()
+        self._stacks.clear()
 
     def _jit(self, function: Callable[..., Any], *which: Any, **arguments: Any) -> Any:
         """The function compiled with the effort of this thread; `which` tells it from others of this piece."""
@@ -99,10 +101,10 @@ class Piece(Generic[P, R]):
         if live.is_tracing():
             return self._inner(problem, *args, **statics)
         leaves = jax.tree.leaves((problem, args))
-        if live.foreseen() is not None:
-            return self._foresee(leaves, problem, args, statics)
         if any(hasattr(leaf, "batch_dim") for leaf in leaves):
             return self._batched(leaves, problem, args, statics)
+        if live.foreseen() is not None:
+            return self._foresee(leaves, problem, args, statics)
         if any(isinstance(leaf, Tracer) for leaf in leaves):
             return self._inner(problem, *args, **statics)
         with programs.calling(self.name):
@@ -132,10 +134,11 @@ class Piece(Generic[P, R]):
             return compute(None)
         name = names.name_call(known.program, leaves)
         trains = known.carry is not None
-        found = around.find(self, name, shapes if trains else None)
-        if found is None:
-            found = compute(name)
-            around.keep(self, name, found, trains)
+        with live.alone(name) if trains else contextlib.nullcontext():
+            found = around.find(self, name, shapes if trains else None)
+            if found is None:
+                found = compute(name)
+                around.keep(self, name, found, trains)
         names.give_names(found, name)
         return found
 
@@ -175,7 +178,7 @@ class Piece(Generic[P, R]):
             program = names.describe(traced, len(leaves), len(jax.tree.leaves(out)))._replace(out=out)
             options = repr(programs.options(chosen, self._once)).encode()
             program = program._replace(digest=names.digest(program.digest, options))
-            known = Known(program, carry, live.Pace(), _once(lambda: traced.lower().compile()))
+            known = Known(program, carry, live.Pace(), self._compiler(lambda: traced.lower()))
             known = self._known.setdefault((*key, chosen), known)
         return known
 
@@ -188,18 +191,20 @@ class Piece(Generic[P, R]):
             name = None
         listed = live.foreseen()
         assert listed is not None
-        listed.append(live.Foreseen(self.name, known.carry is not None, name, self._compile_ahead(known)))
+        listed.append(live.Foreseen(self.name, known.carry is not None, name, known.compile))
         results = jax.tree.map(_pretend, known.program.out)
         if name is not None:
             names.give_names(results, name)
         return results
 
-    def _compile_ahead(self, known: Known) -> Callable[[], None]:
-        def ahead() -> None:
-            with programs.calling(self.name):
-                known.compile()
+    def _compiler(self, lower: Callable[[], Any]) -> Callable[[], None]:
+        """Compiles a program, once."""
 
-        return ahead
+        def compile_it() -> None:
+            with programs.calling(self.name):
+                lower().compile()
+
+        return _once(compile_it)
 
     def _batched(self, leaves: list[Any], problem: Any, args: Any, statics: Mapping[str, Any]) -> Any:
         """Under `vmap`: one program for the stack of runs, whose training is shared and divided like one run's."""
@@ -235,10 +240,13 @@ class Piece(Generic[P, R]):
         `one`: the inputs of one run, or their shapes.
         """
         spread = lambda specs: jax.tree.map(  # noqa: E731
-            lambda spec: jax.ShapeDtypeStruct((size, *spec.shape), spec.dtype), specs
+            lambda spec: jax.ShapeDtypeStruct((size, *spec.shape), spec.dtype, weak_type=_is_weak(spec)), specs
         )
 
         leaves, tree = jax.tree.flatten(one)
+        specs: list[Any] = [[_spec(leaf) for leaf in used]]
+        if known.carry is not None:
+            specs += [spread(known.carry), np.asarray(True), np.asarray(0, np.int32)]
 
         def fill(used: list[Any]) -> Any:
             given = iter(used)
@@ -254,15 +262,24 @@ class Piece(Generic[P, R]):
             problem, args = fill(used)
             return self._trace_window(problem, args, carry, fresh, limit, **statics)
 
-        if any(isinstance(leaf, Tracer) for leaf in used):
+        listed = live.foreseen()
+        if listed is None and any(isinstance(leaf, Tracer) for leaf in used):
             return jax.vmap(whole, in_axes=(list(axes),))(used)
         if known.carry is None:
             compiled = self._jit(jax.vmap(whole, in_axes=(list(axes),)), axes, known.program.digest)
         else:
             mapped = jax.vmap(window, in_axes=(list(axes), 0, None, None))
             compiled = self._jit(mapped, axes, known.program.digest, donate_argnums=1)
+        compile_stack = self._stacks.setdefault(
+            (programs.effort(), known.program.digest, size, axes),
+            self._compiler(lambda: compiled.lower(*specs)),
+        )
+        if listed is not None:
+            listed.append(live.Foreseen(self.name, known.carry is not None, None, compile_stack))
+            return jax.tree.map(_pretend, spread(known.program.out))
 
         def compute(name: bytes | None) -> Any:
+            compile_stack()
             with programs.calling(self.name):
                 if known.carry is None:
                     return compiled(used)
@@ -292,17 +309,23 @@ def _pretend(spec: Any) -> Any:
         return spec
     if names.is_key(spec):
         return jnp.broadcast_to(jax.random.key(0, impl=names.key_impl(spec)), spec.shape)
-    if getattr(spec, "weak_type", False):
+    if _is_weak(spec):
         two = jnp.add(1, 1) if jnp.issubdtype(spec.dtype, jnp.integer) else jnp.add(1.0, 1.0)
         return jnp.broadcast_to(two, spec.shape)
     return jnp.zeros(spec.shape, spec.dtype)
+
+
+def _is_weak(spec: Any) -> bool:
+    return getattr(spec, "weak_type", False)
 
 
 def _spec(leaf: Any) -> Any:
     """An array as far as programs differ by it; under `vmap`, one run's share. A number as it is."""
     if not hasattr(leaf, "dtype"):
         return leaf
-    return jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, weak_type=jax.typeof(leaf).weak_type)
+    kind = jax.typeof(leaf)
+    dtype = kind.dtype if names.is_key(leaf) else jax.dtypes.canonicalize_dtype(kind.dtype)
+    return jax.ShapeDtypeStruct(kind.shape, dtype, weak_type=kind.weak_type)
 
 
 def host_piece(shapes: Callable[..., Any]) -> Callable[[Callable[P, R]], Callable[P, R]]:

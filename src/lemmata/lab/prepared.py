@@ -13,7 +13,6 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from lemmata.lab.setting import Setting
@@ -72,7 +71,7 @@ def forget_prepared() -> None:
 
 
 def _to_jax(leaf: Any) -> Any:
-    return jnp.asarray(leaf) if isinstance(leaf, (np.ndarray, np.generic)) else leaf
+    return jax.device_put(leaf) if isinstance(leaf, (np.ndarray, np.generic)) else leaf  # asarray compiles a program
 
 
 @functools.cache

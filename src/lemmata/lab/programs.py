@@ -8,9 +8,12 @@ Most programs here run for less time than XLA takes to compile them in full. So 
 from __future__ import annotations
 
 import contextlib
+import functools
+import os
 import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 Options = Mapping[str, int | bool]
@@ -26,18 +29,20 @@ MID: Options = {"xla_backend_optimization_level": 1, **_LIGHT}
 """Half of the usual compiling time; a training runs within a tenth of its usual speed."""
 ONCE: Options = {"xla_backend_optimization_level": 1}
 """For a piece that runs once in a run where everything else is compiled in full."""
-GPU_ONCE: Options = {"xla_gpu_autotune_level": 0}
-"""On a GPU, for what is not worth tuning: candidates of a kernel are not compiled and timed against each other."""
+GPU_LIGHT: Options = {"xla_gpu_autotune_level": 0, "xla_gpu_enable_triton_gemm": False}
+"""On a GPU a third of the usual compiling time: candidates of a kernel are not compiled and timed against each other.
+Nothing that was measured ran slower by it; level 0 or fewer LLVM passes gained nothing there."""
 
 EFFORTS: Mapping[str, tuple[Options, Options]] = {"fast": (FAST, FAST), "mid": (FAST, MID), "full": (ONCE, {})}
 """The options on a CPU of pieces that run once in a run, and of all others."""
 GPU_EFFORTS: Mapping[str, tuple[Options, Options]] = {
-    "fast": (GPU_ONCE, GPU_ONCE), "mid": (GPU_ONCE, {}), "full": (GPU_ONCE, {}),
+    "fast": (GPU_LIGHT, GPU_LIGHT), "mid": (GPU_LIGHT, GPU_LIGHT), "full": (GPU_LIGHT, {}),
 }  # fmt: skip
 OF_PRESET = {"smoke": "fast", "quick": "mid", "paper": "full"}
 USUAL = "mid"
 """The effort of a run that no preset speaks of: called from Python."""
 
+PROBE = "(which options are known)"
 COMPILED = "/jax/core/compile/backend_compile_duration"
 
 
@@ -65,11 +70,33 @@ def compiling(chosen: str) -> Iterator[None]:
 
 
 def options(chosen: str, once: bool) -> dict[str, int | bool]:
-    """What the compiler of this process's backend is told."""
+    """What the compiler of this process's backend is told: of the effort's options those that it knows."""
     import jax
 
     efforts = EFFORTS if jax.default_backend() == "cpu" else GPU_EFFORTS
-    return dict(efforts[chosen][0 if once else 1])
+    known = _known_options()
+    return {name: value for name, value in efforts[chosen][0 if once else 1].items() if name in known}
+
+
+@functools.cache
+def _known_options() -> frozenset[str]:
+    """The names of options that this jaxlib knows; it drops one now and then."""
+    import jax
+    import numpy as np
+
+    every = {**FAST, **GPU_LIGHT}
+    trivial = jax.jit(lambda x: x).lower(np.float32(0))
+    with calling(PROBE):
+        while every:
+            try:
+                trivial.compile(compiler_options=dict(every))  # pyright: ignore[reportArgumentType]
+                break
+            except jax.errors.JaxRuntimeError as error:
+                unknown = [name for name in every if f"'{name}'" in str(error)]
+                if not unknown:
+                    raise
+                del every[unknown[0]]
+    return frozenset(every)
 
 
 def describe(chosen: str) -> dict[str, Any]:
@@ -114,7 +141,7 @@ def counting() -> Iterator[Count]:
     count, open_ = Count(), True
 
     def listen(event: str, duration_secs: float, **_: Any) -> None:
-        if open_ and event == COMPILED:
+        if open_ and event == COMPILED and _here.piece != PROBE:
             count.pieces.setdefault(_here.piece, []).append(duration_secs)
 
     jax.monitoring.register_event_duration_secs_listener(listen)
@@ -124,6 +151,12 @@ def counting() -> Iterator[Count]:
         open_ = False
         with contextlib.suppress(AttributeError, ValueError):  # an older JAX keeps its listeners
             jax.monitoring.unregister_event_duration_listener(listen)
+
+
+def cache_folder() -> Path:
+    """Where the command line keeps compiled programs between processes."""
+    home = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
+    return Path(os.environ.get("LEMMATA_CACHE", home / "lemmata" / "compiled"))
 
 
 def programs_folder() -> str | None:
@@ -141,6 +174,19 @@ def keep_programs(folder: str) -> None:
         jax.config.update("jax_compilation_cache_dir", folder)
         jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
         jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
+
+
+MANY = 30_000
+"""Memory mappings of a process, of which it may have 65,530; a program has about a hundred."""
+
+
+def programs_are_many() -> bool:
+    """Whether programs should be dropped before more are compiled."""
+    try:
+        with open("/proc/self/maps", "rb") as file:
+            return sum(1 for _ in file) > MANY
+    except OSError:
+        return True  # a system that does not tell
 
 
 def forget_programs() -> None:

@@ -8,10 +8,12 @@ import os
 import stat
 import time
 from collections.abc import Callable, Iterator
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from lemmata.lab.interrupts import Party, involve
-from lemmata.lab.sweep import OnProgress, Progress
+
+if TYPE_CHECKING:
+    from lemmata.lab.sweep import OnProgress, Progress
 
 STYLES = ("auto", "bar", "log", "json", "quiet")
 LINE_SECONDS = 30.0
@@ -19,7 +21,7 @@ LINE_SECONDS = 30.0
 EVENT_SECONDS = 0.5
 """Between two JSON events at least; the first and the last of an experiment always appear."""
 
-Reporter = Callable[[str], OnProgress | None]
+Reporter = Callable[[str], "OnProgress | None"]
 """Makes what a sweep calls, from the name under which it appears."""
 
 
@@ -83,7 +85,8 @@ def _amounts(progress: Progress) -> str:
     failed = f", {progress.failed} failed" if progress.failed else ""
     steps = ", ".join(f"{step}/{last}" for step, last in progress.steps[:4])
     inside = f", at step {steps}" if steps else ""
-    return f"{progress.cells}/{progress.all_cells} cells{failed}, {progress.runs}/{progress.all_runs} runs{inside}"
+    parts = f"{progress.cells}/{progress.all_cells} {progress.unit}{failed}"
+    return f"{parts}, {progress.runs}/{progress.all_runs} runs{inside}"
 
 
 def _speed(pace: dict[str, float | None]) -> str:
@@ -133,7 +136,7 @@ def _bars(stream: TextIO) -> Iterator[Reporter]:
                     task,
                     completed=progress.runs + _under_way(progress),
                     total=progress.all_runs,
-                    visible=progress.runs < progress.all_runs,
+                    visible=progress.runs < progress.all_runs or progress.cells < progress.all_cells,
                     text=f"{_amounts(progress)}, {_speed(pace.see(progress))}",
                 )
 

@@ -11,6 +11,7 @@ import importlib.metadata
 import importlib.util
 import sys
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from lemmata.lab.errors import UserError, unknown
@@ -42,6 +43,32 @@ def _card(folder: Path) -> dict[str, Any]:
     namespace: dict[str, Any] = {}
     exec(compile((folder / "card.py").read_text(encoding="utf-8"), str(folder / "card.py"), "exec"), namespace)
     return namespace["CARD"]
+
+
+def check(name: str) -> None:
+    """Refuse a name that no theory has; nothing is loaded."""
+    if not name.endswith(".py") and name not in _modules():
+        raise unknown("theory", name, _modules())
+
+
+def folder_of(name: str) -> Path:
+    """Where a registered theory lies."""
+    return _modules()[name][1]
+
+
+def load_room(name: str, room: str) -> ModuleType:
+    """One module of a registered theory, without the others that the theory is made of."""
+    check(name)
+    package, folder = _modules()[name]
+    if package in sys.modules:
+        return importlib.import_module(f"{package}.{room}")
+    stand_in = ModuleType(package)
+    stand_in.__path__ = [str(folder)]
+    sys.modules[package] = stand_in
+    try:
+        return importlib.import_module(f"{package}.{room}")
+    finally:
+        del sys.modules[package]
 
 
 def load(name: str) -> Theory:

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from lemmata.lab.claims import Claim, Control, Finding, Verdict
+from lemmata.lab.declarations import spell
 from lemmata.lab.errors import UserError
 from lemmata.lab.files import format_json, write_whole, writing
-from lemmata.lab.setting import spell
 
 VERDICTS = "verdicts.json"
 

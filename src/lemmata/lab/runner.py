@@ -6,13 +6,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import datetime
 import hashlib
 import io
 import json
 import shlex
-import sys
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -30,6 +29,7 @@ from lemmata.lab.ensemble import Layout, default_layout
 from lemmata.lab.errors import UserError
 from lemmata.lab.files import lock, write_json, write_whole, writing
 from lemmata.lab.grid import Grid, make_grid
+from lemmata.lab.lanes import prints_aside
 from lemmata.lab.outlook import find_shapes, idle_fields, look_ahead
 from lemmata.lab.setting import Setting
 from lemmata.lab.sources import digest_of, versions
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
 FIGURES = ("figure.png", "figure.svg")
 TABLE = "table.json"
+_drawing = threading.Lock()  # of matplotlib, which is not meant for several threads
 PIECES = ".pieces"
 """The folder of a theory's results in which trainings are kept; it can be deleted at any time."""
 
@@ -205,8 +206,7 @@ def carry_out(plan: Plan, engine: Engine, progress: OnProgress | None, say: Call
     began = time.perf_counter()
     for sentence in plan.warnings:
         say(f"{plan.name}: {sentence}")
-    # what a simulation prints is no result of the command
-    with lock(plan.directory), contextlib.redirect_stdout(sys.stderr):
+    with lock(plan.directory), prints_aside():
         computed = compute(plan, engine, progress, say)
         data = computed.store.dataset(len(plan.seeds))
         publish(plan, computed, data, say)
@@ -305,7 +305,8 @@ def publish(plan: Plan, computed: Computed, data: xr.Dataset, say: Callable[[str
         "warnings": [*plan.warnings, *computed.store.notes["remarks"]],
         "failures": computed.failures,
     }
-    _draw(plan, data, say)
+    with _drawing:
+        _draw(plan, data, say)
     write_json(plan.directory / "run.json", record)
 
 
@@ -368,6 +369,7 @@ def _render(figure: Figure, stamp: str) -> dict[str, bytes]:
         image = io.BytesIO()
         figure.savefig(image, dpi=110, format=Path(name).suffix[1:])
         pictures[name] = image.getvalue()
+        figure.set_layout_engine("none")  # it is laid out now; doing that again takes as long as drawing
     return pictures
 
 

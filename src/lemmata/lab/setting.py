@@ -15,148 +15,18 @@ the type checker which these are. Properties and methods of a setting are for th
 from __future__ import annotations
 
 import dataclasses
+import functools
 import hashlib
 import math
-import numbers
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, dataclass_transform, overload
 
-import jax
 import numpy as np
 
+from lemmata.lab.declarations import Declaration, parse_assignments
 from lemmata.lab.errors import UserError, unknown
 
 T = TypeVar("T")
-
-
-@dataclasses.dataclass(frozen=True)
-class Declaration:
-    """What is known about one field: its kind, symbol, meaning and what it may be."""
-
-    kind: str
-    default: Any
-    symbol: str
-    meaning: str
-    low: float | None = None
-    high: float | None = None
-    open_ends: str = ""
-    integer: bool = False
-    choices: tuple[Any, ...] = ()
-
-    def allowed(self) -> str:
-        """The valid values in words."""
-        if self.kind == "choice":
-            return "one of " + ", ".join(spell(option) for option in self.choices)
-        if self.kind == "array":
-            return "an array"
-        what = "an integer" if self.integer else "a number"
-        ends = []
-        if self.low is not None:
-            ends.append(f"{'greater than' if 'low' in self.open_ends else 'at least'} {spell(self.low)}")
-        if self.high is not None:
-            ends.append(f"{'less than' if 'high' in self.open_ends else 'at most'} {spell(self.high)}")
-        return " ".join([what, " and ".join(ends)]).strip()
-
-    def accept(self, name: str, value: Any) -> Any:
-        """`value` as the plain Python value that the setting stores, or a `UserError`."""
-        refusal = UserError(f"{name} = {spell(value)} is not allowed: {name} ({self.meaning}) is {self.allowed()}.")
-        if self.kind == "array":
-            if value is None:
-                return None
-            wrong = UserError(f"{name} ({self.meaning}) must be an array of finite numbers.")
-            try:
-                array = np.array(value)
-            except ValueError:
-                raise wrong from None
-            if array.dtype.kind not in "fiub" or not np.all(np.isfinite(array)):
-                raise wrong
-            array.flags.writeable = False
-            return array
-        if isinstance(value, np.generic):
-            value = value.item()
-        if self.kind == "choice":
-            match = [option for option in self.choices if type(option) is type(value) and option == value]
-            if not match:
-                raise refusal
-            return match[0]
-        if isinstance(value, bool) or not isinstance(value, numbers.Real):
-            raise refusal
-        try:
-            number = float(value)
-        except OverflowError:
-            raise refusal from None
-        if not math.isfinite(number) or (self.integer and number != round(number)):
-            raise refusal
-        below = self.low is not None and (number < self.low or ("low" in self.open_ends and number == self.low))
-        above = self.high is not None and (number > self.high or ("high" in self.open_ends and number == self.high))
-        if below or above:
-            raise refusal
-        return int(value) if self.integer else number  # pyright: ignore[reportArgumentType]
-
-    def parse(self, name: str, text: str) -> Any:
-        """The value that `--set name=text` means."""
-        if self.kind == "array":
-            raise UserError(f"{name} is an array and can only be given from Python.")
-        if self.kind == "choice":
-            for option in self.choices:
-                if spell(option) == text.strip().lower() or option == text.strip():
-                    return option
-            return self.accept(name, text)
-        try:
-            whole = self.integer and text.strip().lstrip("+-").isdigit()
-            return self.accept(name, int(text) if whole else float(text))
-        except ValueError as error:
-            if isinstance(error, UserError):
-                raise
-            raise UserError(f"{name} = {text} is not allowed: {name} ({self.meaning}) is {self.allowed()}.") from None
-
-
-def spell(value: Any) -> str:
-    """A value as the command line writes it."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, float):
-        short = f"{value:g}"
-        return short if float(short) == value else repr(float(value))
-    return str(value)
-
-
-def _field(declaration: Declaration) -> Any:
-    return dataclasses.field(default=declaration.default, metadata={"declaration": declaration})
-
-
-def number(
-    default: float,
-    symbol: str,
-    meaning: str,
-    *,
-    low: float | None = None,
-    high: float | None = None,
-    open_ends: str = "",
-    integer: bool = False,
-) -> Any:
-    """A traced scalar. `open_ends` names the ends ("low", "high", "low high") that are excluded."""
-    return _field(Declaration("number", default, symbol, meaning, low, high, open_ends, integer))
-
-
-def size(default: int, symbol: str, meaning: str, *, low: int = 1, high: int | None = None) -> Any:
-    """A static integer that fixes shapes."""
-    return _field(Declaration("size", default, symbol, meaning, low, high, integer=True))
-
-
-def choice(default: Any, meaning: str, *options: Any, symbol: str = "") -> Any:
-    """A static alternative; the default is the first option unless it is among them elsewhere."""
-    return _field(Declaration("choice", default, symbol, meaning, choices=options))
-
-
-def flag(default: bool, meaning: str) -> Any:
-    """A static yes or no."""
-    return choice(default, meaning, False, True)
-
-
-def array(symbol: str, meaning: str) -> Any:
-    """The user's own data; absent (None) unless given from Python."""
-    return _field(Declaration("array", None, symbol, meaning))
 
 
 class Derivation(Generic[T]):
@@ -217,13 +87,7 @@ class Setting:
     @classmethod
     def parse(cls, assignments: Iterable[str]) -> dict[str, Any]:
         """`["samples=64", ...]` as values of the declared kinds."""
-        values: dict[str, Any] = {}
-        for assignment in assignments:
-            name, equals, text = assignment.partition("=")
-            if not equals:
-                raise UserError(f"'{assignment}' is not of the form name=value.")
-            values[name.strip()] = cls.declaration(name.strip()).parse(name.strip(), text)
-        return values
+        return parse_assignments("field", cls.declarations(), assignments)
 
     def replace(self, **changes: Any) -> Self:
         """This setting with some fields changed, validated again."""
@@ -286,6 +150,7 @@ class Setting:
 
     def problem(self) -> Problem:
         """The pytree that compiled code reads."""
+        _introduce_problems()
         leaves: dict[str, Any] = {}
         static: dict[str, Any] = {}
         for name, declaration in self.declarations().items():
@@ -309,7 +174,6 @@ else:
     _Anything = object
 
 
-@jax.tree_util.register_pytree_node_class
 class Problem(_Anything):
     """A setting as compiled code sees it: attributes that are arrays (numbers) or static Python values.
 
@@ -345,6 +209,14 @@ class Problem(_Anything):
     def tree_unflatten(cls, auxiliary: Any, leaves: Iterable[Any]) -> Problem:
         names, static = auxiliary
         return cls(dict(zip(names, leaves, strict=True)), dict(static))
+
+
+@functools.cache
+def _introduce_problems() -> None:
+    """Tell JAX what a problem is; a command that only reads declarations does without loading it."""
+    import jax
+
+    jax.tree_util.register_pytree_node_class(Problem)
 
 
 def capacity(count: int, ratio: float = 2 ** (1 / 3)) -> int:

@@ -55,6 +55,10 @@ class Shelf:
         leaves = [_restore(payload[a:b], spec) for a, b, spec in zip(starts, starts[1:], specs, strict=False)]
         return jax.tree.unflatten(tree, leaves)
 
+    def has(self, name: bytes) -> bool:
+        """Whether a finished training lies there under this name."""
+        return self._path(name, part=False).exists()
+
     def write(self, name: bytes, tree: Any, part: bool = False) -> None:
         """Put it there; a disk that refuses only means that it will be computed again."""
         payload = b"".join(names.plain(leaf).tobytes() for leaf in jax.tree.leaves(tree))

@@ -18,6 +18,7 @@ import importlib.metadata
 import inspect
 import platform
 import sys
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,11 +39,11 @@ def versions() -> dict[str, str]:
 
 
 @functools.cache
-def package_digest() -> str:
-    """A digest of all files of Lemmata as they are: every worker makes it, and parsing them all would take a second."""
+def digest_of_files(folder: Path = PACKAGE) -> str:
+    """A digest of all files of Lemmata, or of a folder, as they are: parsing them would take a second."""
     digest = hashlib.sha256()
-    for file in sorted(PACKAGE.rglob("*.py")):
-        digest.update(file.relative_to(PACKAGE).as_posix().encode() + b"\0" + file.read_bytes())
+    for file in sorted(folder.rglob("*.py")):
+        digest.update(file.relative_to(folder).as_posix().encode() + b"\0" + file.read_bytes())
     return digest.hexdigest()[:16]
 
 
@@ -179,6 +180,7 @@ class _Source:
 
 
 _SOURCES: dict[Path, tuple[tuple[int, int], _Source]] = {}
+_parsing = threading.Lock()  # Python 3.11 counts how deep a tree is for all threads together
 
 
 def _read(file: Path) -> _Source:
@@ -187,7 +189,8 @@ def _read(file: Path) -> _Source:
     version = (status.st_mtime_ns, status.st_size)
     known = _SOURCES.get(file)
     if known is None or known[0] != version:
-        known = _SOURCES[file] = (version, _parse(file.read_bytes()))
+        with _parsing:
+            known = _SOURCES[file] = (version, _parse(file.read_bytes()))
     return known[1]
 
 

@@ -99,12 +99,21 @@ class Store:
         root = zarr.open_group(where, mode="w", zarr_format=2)
         axes = tuple(grid.labels)
 
-        def add(name: str, dims: Sequence[str], shape: Sequence[int], chunks: Sequence[int], fill: Any, dtype: str):
-            array = root.create_array(
-                name, shape=tuple(shape), chunks=tuple(chunks), dtype=dtype, fill_value=fill, compressors=None
-            )
-            array.attrs["_ARRAY_DIMENSIONS"] = list(dims)
-            return array
+        def add(
+            name: str,
+            dims: Sequence[str],
+            shape: Sequence[int],
+            chunks: Sequence[int],
+            fill: Any,
+            dtype: str,
+            **more: str,
+        ):
+            attributes = {
+                "_ARRAY_DIMENSIONS": list(dims),
+                **more,
+            }  # given at once: each later one is a file written again
+            layout = {"shape": tuple(shape), "chunks": tuple(chunks), "dtype": dtype, "fill_value": fill}
+            return root.create_array(name, compressors=None, attributes=attributes, **layout)
 
         coordinates = {**grid.coordinates(), **{d: np.asarray(v) for d, v in simulation.labels.items()}}
         for name, values in {**coordinates, "seed": np.asarray(list(seeds))}.items():
@@ -120,12 +129,12 @@ class Store:
                 raise ValueError(f"{name} has shape {shape}, but its declared dimensions are {variable.dims}")
             dims = (*axes, "seed", *variable.dims)
             chunk = (*ones, block, *shape)
-            array = add(name, dims, (*grid.shape, len(seeds), *shape), chunk, math.nan, precision)
-            array.attrs.update({"long_name": variable.meaning, "symbol": variable.symbol})
+            words = {"long_name": variable.meaning, "symbol": variable.symbol}
+            add(name, dims, (*grid.shape, len(seeds), *shape), chunk, math.nan, precision, **words)
         blocks = -(-len(seeds) // block)
         add("message", (*axes, "block"), (*grid.shape, blocks), (*ones, 1), "", f"<U{MESSAGE}")
-        status = add("status", (*axes, "block"), (*grid.shape, blocks), (*ones, 1), PENDING, "u1")
-        status.attrs["identity"] = uuid.uuid4().hex
+        identity = uuid.uuid4().hex
+        add("status", (*axes, "block"), (*grid.shape, blocks), (*ones, 1), PENDING, "u1", identity=identity)
         root.attrs.update(
             {
                 "fingerprint": dict(fingerprint),

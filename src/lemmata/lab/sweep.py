@@ -40,6 +40,7 @@ class Progress(NamedTuple):
     runs: int
     all_runs: int
     steps: tuple[tuple[int, int], ...] = ()
+    unit: str = "cells"
 
 
 OnProgress = Callable[[Progress], None]

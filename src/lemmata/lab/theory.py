@@ -22,8 +22,6 @@ from lemmata.lab.tables import Table
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-PRESETS = ("smoke", "quick", "paper")
-
 
 @dataclass(frozen=True)
 class Preset:
@@ -195,16 +193,3 @@ class Theory:
         if name not in self.bounds:
             raise unknown("bound", name, self.bounds, self.name)
         return self.bounds[name]
-
-
-def describe_setting(setting: type[Setting]) -> list[dict[str, Any]]:
-    """The declarations as rows for `lemmata show`."""
-    rows = []
-    for name, d in setting.declarations().items():
-        rows.append(
-            {
-                "name": name, "symbol": d.symbol, "meaning": d.meaning, "kind": d.kind, "default": d.default,
-                "low": d.low, "high": d.high, "choices": list(d.choices) or None,
-            }
-        )  # fmt: skip
-    return rows

@@ -15,11 +15,12 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from lemmata.lab import psi
+from lemmata.lab.declarations import spell
 from lemmata.lab.engines import Engine, open_engine
 from lemmata.lab.errors import UserError
 from lemmata.lab.grid import Axes, Grid, make_grid
 from lemmata.lab.intervals import Array
-from lemmata.lab.setting import Setting, spell
+from lemmata.lab.setting import Setting
 from lemmata.lab.simulation import Simulation
 from lemmata.lab.sweep import OnProgress, Progress, sweep
 

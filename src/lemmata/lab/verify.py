@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,10 +12,12 @@ from lemmata.lab import registry
 from lemmata.lab.claims import INCONCLUSIVE, Claim, Finding, Verdict, examine
 from lemmata.lab.engines import Engine, open_engine
 from lemmata.lab.files import lock
+from lemmata.lab.lanes import Lanes
+from lemmata.lab.programs import programs_are_many
 from lemmata.lab.report import write_report
 from lemmata.lab.rows import Row, Verdicts
-from lemmata.lab.runner import Options, Outcome, carry_out, command, plan
-from lemmata.lab.sweep import OnProgress
+from lemmata.lab.runner import Options, Outcome, Plan, carry_out, command, plan
+from lemmata.lab.sweep import OnProgress, Progress
 from lemmata.lab.theory import Theory
 
 Selection = Sequence[tuple[Theory, Sequence[Claim]]]
@@ -65,26 +68,66 @@ def verify(
     called: whatever happens later, it stays.
     """
     plans = [{name: plan(theory, name, options) for c in claims for name in c.reads} for theory, claims in selection]
+    overall = _Overall(progress("all"), plans, sum(len(claims) for _, claims in selection))
     rows: list[Row] = []
-    with lock(options.directory), open_engine(engine) as opened:
+    with lock(options.directory), open_engine(engine) as opened, Lanes(opened) as lanes:
         verdicts = Verdicts(options.directory)
-        for (theory, claims), planned in zip(selection, plans, strict=True):
-            if rows:
-                opened.forget_programs()
+        began = time.perf_counter()
+
+        def start(planned: Plan) -> Callable[[], Outcome]:
+            name = f"{planned.theory.name}/{planned.name}"
+            return lanes.start(lambda: carry_out(planned, opened, overall.watch(name, progress(name)), say))
+
+        started = [{name: start(each) for name, each in planned.items()} for planned in plans]
+        for (theory, claims), running in zip(selection, started, strict=True):
             sources = theory.digest()
-            outcomes: dict[str, Outcome] = {}
             for claim in claims:
-                began = time.perf_counter()
-                for name in claim.reads:
-                    if name not in outcomes:
-                        outcomes[name] = carry_out(planned[name], opened, progress(f"{theory.name}/{name}"), say)
+                outcomes = {name: running[name]() for name in claim.reads}
                 finding = _examine(claim, outcomes, options.seed)
                 reproduce = command(theory, claim.name, options, verb="verify")
-                seconds = time.perf_counter() - began
-                rows.append(Row.of(theory.name, finding, options.preset, seconds, reproduce, sources))
+                now = time.perf_counter()
+                rows.append(Row.of(theory.name, finding, options.preset, now - began, reproduce, sources))
+                began = now
                 verdicts.keep(rows[-1])
                 decided(rows[-1])
+                overall.decide()
+            if programs_are_many():
+                opened.forget_programs()
         return Verification(rows, write_report(options.directory))
+
+
+class _Overall:
+    """How far a verification is: claims decided and runs done, of all."""
+
+    def __init__(self, report: OnProgress | None, plans: Sequence[Mapping[str, Plan]], claims: int) -> None:
+        self._report, self._claims, self._decided, self._turn = report, claims, 0, threading.Lock()
+        each = [plan for planned in plans for plan in planned.values()]
+        self._all = sum(len(plan.grid.cells) * len(plan.seeds) for plan in each)
+        self._runs: dict[str, float] = {}
+
+    def watch(self, name: str, report: OnProgress | None) -> OnProgress | None:
+        """Report on an experiment, and on all."""
+        if self._report is None:
+            return report
+
+        def both(progress: Progress) -> None:
+            if report:
+                report(progress)
+            with self._turn:
+                self._runs[name] = progress.runs
+                self._tell()
+
+        return both
+
+    def decide(self) -> None:
+        with self._turn:
+            self._decided += 1
+            self._tell()
+
+    def _tell(self) -> None:
+        if self._report:
+            runs = int(sum(self._runs.values()))
+            self._report(Progress(self._decided, self._claims, 0, runs, self._all, unit="claims"))
 
 
 def _examine(claim: Claim, outcomes: Mapping[str, Outcome], seed: int) -> Finding:

@@ -5,6 +5,7 @@ Whoever computes a chunk writes it to the store and then its status. `lab.parcel
 
 from __future__ import annotations
 
+import contextlib
 import traceback
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,12 +16,15 @@ import jax
 import numpy as np
 
 from lemmata.lab import live, names
-from lemmata.lab.ensemble import Layout, simulate_runs
+from lemmata.lab.ensemble import Layout, compile_piece, foresee_runs, simulate_runs
 from lemmata.lab.errors import Interrupted, UserError
 from lemmata.lab.shelf import Shelf
 from lemmata.lab.simulation import Simulation
 from lemmata.lab.sources import versions
 from lemmata.lab.store import Chunk, Store
+
+FORESEEN = 32
+"""Kinds of calls of a sweep whose programs are compiled ahead, at most."""
 
 
 @dataclass(frozen=True)
@@ -68,12 +72,36 @@ class Work:
         report: Callable[[int, int], None] = lambda step, last: None,
     ) -> Answer:
         """Compute a call, and write what was not done yet."""
-        shelf = None if self.pieces is None else Shelf(self.pieces, self._stamp())
+        shelf = self._shelf()
         room = len(call.layers[0]) * len(call.chunks[0].seeds) if len(call.layers) > 1 else 0
         look = lambda moment: report(moment.step, moment.last)  # noqa: E731
         with live.around(live.Live(shelf, room, stopping, look)) as around:
             reasons = [reason for layer in call.layers for reason in self._compute_layer(layer)]
         return Answer(reasons, around.trained, around.reused)
+
+    def foresee(self, calls: Sequence[Call]) -> list[live.Foreseen]:
+        """The pieces that these calls will compute, each program once; a training that is known needs none."""
+        shelf, seen = self._shelf(), set()
+        found: dict[Callable[[], None], live.Foreseen] = {}
+        for layer in (layer for call in calls for layer in call.layers):
+            shape = tuple(chunk.setting.problem().static for chunk in layer), len(layer[0].seeds)
+            if shape in seen or len(seen) == FORESEEN:
+                continue
+            seen.add(shape)
+            runs = [(chunk.setting, seed) for chunk in layer for seed in chunk.seeds]
+            with contextlib.suppress(Exception):  # a broken cell fails when it is computed, with its reason
+                for piece in foresee_runs(self.simulation, runs, self.layout, self.precision):
+                    if not (piece.trains and piece.name and shelf and shelf.has(piece.name)):
+                        found[piece.compile] = piece
+        return list(found.values())
+
+    def compile(self, piece: live.Foreseen) -> None:
+        """Compile the program of a piece; should that fail, the call that needs it says so."""
+        with contextlib.suppress(Exception):
+            compile_piece(piece, self.layout, self.precision)
+
+    def _shelf(self) -> Shelf | None:
+        return None if self.pieces is None else Shelf(self.pieces, self._stamp())
 
     def _stamp(self) -> bytes:
         """What decides bits beside programs and their inputs."""

@@ -7,13 +7,11 @@ import pytest
 import xarray as xr
 
 import lemmata as lm
-from lemmata.lab.claims import INCONCLUSIVE, OUTCOMES, NotApplicable, examine
+from lemmata.lab.claims import INCONCLUSIVE, OUTCOMES, NotApplicable
 from lemmata.lab.grid import Grid, make_grid
-from lemmata.lab.sweep import sweep
 from lemmata.theories import exp_regression
 from lemmata.theories.exp_regression import measures
-from lemmata.theories.exp_regression.studies.initial import measure_initial
-from lemmata.theories.exp_regression.studies.montecarlo import sample_kernel
+from lemmata.theories.exp_regression.studies.initial import measure_initial, sample_kernel
 from lemmata.theories.exp_regression.studies.perturbation import perturb_weights
 from lemmata.theories.exp_regression.studies.vacuity import calculate
 from lemmata.theories.exp_regression.theorem import kernel_kept
@@ -202,12 +200,13 @@ def test_the_quick_preset_is_that_of_the_specification(name):
         assert {field: getattr(setting, field) for field in expected} == pytest.approx(expected), found.describe(cell)
 
 
-def test_the_phase_map_spans_both_sides_of_the_edge_of_stability_in_one_capacity():
+def test_the_phase_map_spans_both_sides_of_the_edge_of_stability_in_one_program():
     found = grid("x6-phase-map", "quick")
     constants = np.array(found.labels["step_constant"])
     assert constants.min() < 1
     assert constants.max() > 4
     assert {setting.neuron_room for setting in found.cells.values()} == {max(found.labels["neurons"])}
+    assert len({setting.problem().static for setting in found.cells.values()}) == 1
 
 
 @pytest.mark.parametrize("name", ["x4-frontier-n", "x4-frontier-lambda", "x6-stability"])
@@ -227,36 +226,19 @@ def test_an_experiment_has_three_presets_of_growing_size_and_says_what_it_asks(n
     for axis, labels in grid(name, "quick").labels.items():
         assert set(labels) <= set(grid(name, "paper").labels[axis])
     assert list(grid(name, "smoke").labels) == list(grid(name, "quick").labels)
-    kept = ("stop", "track", "step", "horizon", "compare", "data_law", "projection_source")
+    kept = ("stop", "step", "horizon", "compare", "data_law", "projection_source")
     assert len({tuple(getattr(preset.setting, field) for field in kept) for preset in (smoke, quick, paper)}) == 1
+    assert quick.setting.track == paper.setting.track
+    # what tracks the loss alone may track every bound too at smoke, and so share a program
+    assert smoke.setting.track in ({"bounds", "loss"} if quick.setting.track == "loss" else {quick.setting.track})
 
 
 # Running them
 
 
-@pytest.fixture(autouse=True)
-def _few_resamples(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Twenty bootstrap draws in place of 400."""
-    monkeypatch.setattr(measures.resampled, "__defaults__", (20,))
-
-
-@pytest.fixture(scope="module")
-def smoke() -> dict[str, xr.Dataset]:
-    """Every experiment at smoke size, run when first asked for and kept; figures have tests of their own."""
-
-    class Smoke(dict):
-        def __missing__(self, name: str) -> xr.Dataset:
-            preset = EXPERIMENTS[name].preset("smoke")
-            self[name] = sweep(EXPERIMENTS[name].simulation, preset.setting, preset.axes, preset.seeds)
-            return self[name]
-
-    return Smoke()
-
-
 @pytest.mark.parametrize("name", EXPERIMENTS)
-def test_a_smoke_preset_runs_without_a_failed_cell_and_leaves_what_is_declared(name, smoke):
-    # a failed cell would raise
-    data, simulation = smoke[name], EXPERIMENTS[name].simulation
+def test_a_smoke_preset_runs_without_a_failed_cell_and_leaves_what_is_declared(name, data_of):
+    data, simulation = data_of(name), EXPERIMENTS[name].simulation
     labels = grid(name, "smoke").labels
     assert data.sizes["seed"] == 2
     for variable, found in data.data_vars.items():
@@ -271,43 +253,42 @@ def test_a_smoke_preset_runs_without_a_failed_cell_and_leaves_what_is_declared(n
         assert (data.step.diff("record").fillna(1) > 0).all()
 
 
-def test_the_track_of_an_experiment_decides_which_variables_it_has(smoke):
-    bounds = smoke["x2-convergence"]
+def test_the_track_of_an_experiment_decides_which_variables_it_has(data_of):
+    bounds = data_of("x2-convergence")
     assert {"contraction", "kernel_kept", "asymmetric"} <= set(bounds.data_vars)
     assert not {"outputs", "mode_residual", "flow_error"} & set(bounds.data_vars)
-    assert {"outputs", "mode_residual", "mode_value"} <= set(smoke["x2-modes"].data_vars)
-    assert "contraction" not in smoke["x2-modes"]
-    assert "flow_error" in smoke["q21-flow"]
-    assert "separate_difference" in smoke["x2-orthonormal"]
+    assert {"outputs", "mode_residual", "mode_value"} <= set(data_of("x2-modes").data_vars)
+    assert "contraction" not in data_of("x2-modes")
+    assert "flow_error" in data_of("q21-flow")
+    assert "separate_difference" in data_of("x2-orthonormal")
 
 
-def test_the_same_seed_has_the_same_data_and_first_weights_in_every_cell(smoke):
-    data = smoke["x6-stability"]
+def test_the_same_seed_has_the_same_data_and_first_weights_in_every_cell(data_of):
+    data = data_of("x6-stability")
     for variable in (data.initial_square, data.start_largest):
         assert (variable == variable.isel(step_constant=0)).all()
     assert (data.initial_square.isel(seed=0) != data.initial_square.isel(seed=1)).all()
 
 
-def test_data_fixed_by_their_own_seed_are_the_same_in_every_run(smoke):
-    fixed = smoke["x1-kernel"]
+def test_data_fixed_by_their_own_seed_are_the_same_in_every_run(data_of):
+    fixed = data_of("x1-kernel")
     assert (fixed.limit_least.isel(seed=0) == fixed.limit_least.isel(seed=1)).all()
     assert (fixed.kernel_error.isel(seed=0) != fixed.kernel_error.isel(seed=1)).all()
-    drawn = smoke["q2-tails"]
+    drawn = data_of("q2-tails")
     assert (drawn.limit_least.isel(seed=0) != drawn.limit_least.isel(seed=1)).all()
 
 
-def test_frozen_networks_of_the_frontier_do_not_move(smoke):
-    data = smoke["x4-frontier-n"]
+def test_frozen_networks_of_the_frontier_do_not_move(data_of):
+    data = data_of("x4-frontier-n")
     assert (data.largest_drift.isel(variant=-1) == 0).all()
     assert (data.largest_drift.isel(variant=slice(None, -1)) > 0).all()
 
 
-@pytest.mark.parametrize("name", [name for name, claim in CLAIMS.items() if claim.reads])
-def test_a_claim_finds_its_evidence_in_what_the_smoke_presets_leave(name, smoke):
-    finding = examine(CLAIMS[name], {read: smoke[read] for read in CLAIMS[name].reads})
-    for verdict in (finding.verdict, *(verdict for _, verdict in finding.controls)):
-        assert verdict.outcome in OUTCOMES
-        assert verdict.outcome != INCONCLUSIVE or verdict.note
+def test_a_claim_finds_its_evidence_in_what_the_smoke_presets_leave(smoke):
+    for row in smoke("exp_regression").rows:
+        for judged in (row, *row.controls):
+            assert judged.outcome in OUTCOMES
+            assert judged.outcome != INCONCLUSIVE or judged.note, row.claim
 
 
 def test_exact_statements_come_out_as_expected_even_at_smoke_size(smoke):
@@ -318,12 +299,8 @@ def test_exact_statements_come_out_as_expected_even_at_smoke_size(smoke):
         "q11-second-order-corrected", "q12-third-term", "q13-gradient-norm", "q15-drift-bound", "q16-contraction-dis",
         "q17-paper-width", "q21-line", "q21-decoupling", "x4-frontier-n",
     ]  # fmt: skip
-    wrong = {}
-    for name in exact:
-        finding = examine(CLAIMS[name], {read: smoke[read] for read in CLAIMS[name].reads})
-        if finding.verdict.outcome != CLAIMS[name].expected:
-            wrong[name] = finding.verdict.note
-    assert wrong == {}
+    rows = [smoke("exp_regression").row(name) for name in exact]
+    assert {row.claim: row.note for row in rows if row.outcome != row.expected} == {}
 
 
 # What is read off the data

@@ -10,72 +10,24 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from lemmata.lab.figures import NEVER
-from lemmata.lab.grid import make_grid
-from lemmata.lab.outlook import find_shapes
-from lemmata.lab.runner import Options, run
-from lemmata.lab.store import Store
 from lemmata.theories import exp_regression
 from lemmata.theories.exp_regression import measures
-from lemmata.theories.exp_regression.figures import frontier, stability
+from lemmata.theories.exp_regression.figures import stability, width
 
 EXPERIMENTS = exp_regression.theory.experiments
 NAMES = list(EXPERIMENTS)
 CLAIMS = exp_regression.theory.claims
 
 
-RUN = ("q5-width", "x8-vacuity")
-"""Experiments whose smoke preset is run; the other data are made up in the same form, which needs no compilation."""
-
-
-@pytest.fixture(scope="module")
-def smoke(tmp_path_factory: pytest.TempPathFactory) -> dict[str, xr.Dataset]:
-    """Data of the size of every smoke preset."""
-    out = tmp_path_factory.mktemp("figures")
-    found = {name: run(exp_regression.theory, name, Options("smoke", out=out)).data for name in RUN}
-    return {name: found[name] if name in RUN else made_up(name) for name in NAMES}
-
-
-STEPS = np.array([0.0, 1, 2, 3, 6, 11, 18, 30])
-
-
-def made_up(name: str) -> xr.Dataset:
-    """Runs with the variables, dimensions and labels of a smoke preset and plausible numbers."""
-    experiment, preset = EXPERIMENTS[name], EXPERIMENTS[name].preset("smoke")
-    grid = make_grid(preset.setting, preset.axes)
-    shapes = find_shapes(experiment.simulation, grid, 0, experiment.precision)
-    data = Store.create(None, experiment.simulation, grid, range(2), 2, shapes, experiment.precision, {}).dataset(2)
-    rng = np.random.default_rng(0)
-
-    def invent(variable: xr.DataArray) -> xr.DataArray:
-        values = rng.lognormal(0.0, 0.5, variable.shape)
-        path = "record" in variable.dims
-        decay = xr.DataArray(np.exp(-0.4 * STEPS), dims="record") if path else 1.0
-        return xr.DataArray(values, variable.coords, variable.dims) * decay
-
-    data = data.map(invent)
-    shape = {
-        "step": lambda v: 0 * v + xr.DataArray(STEPS, dims="record"),
-        "rate": lambda v: 0.02 * v,
-        "reached_step": lambda v: 20 * v,
-        "predicted_steps": lambda v: 30 * v,
-        "diverged": lambda v: (v > 1.5) * 1.0,
-        "output_variance": lambda v: 0 * v + np.e,
-        "projection": lambda v: 3 * v,
-        "standard_error": lambda v: 0.1 + 0 * v,
-        "closed_form": lambda v: data.estimate + 0.1 * np.log(v),
-        "drift_ratio": lambda v: 1e-2 * v,
-    }
-    return data.assign({key: make(data[key]) for key, make in shape.items() if key in data})
-
-
-def draw(name: str, data: xr.Dataset, layout: bool = False) -> Figure:
+def draw(name: str, data: xr.Dataset, layout: bool = False, rendered: bool = True) -> Figure:
     """The figure as when it is saved, but laid out only if that is asked for; a warning is an error."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         figure = EXPERIMENTS[name].draw(data, CLAIMS)
         if not layout:
             figure.set_layout_engine("none")
-        figure.draw_without_rendering()
+        if rendered:
+            figure.draw_without_rendering()
     return figure
 
 
@@ -110,8 +62,8 @@ def test_every_experiment_has_a_figure_of_its_own():
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_figure_is_drawn_without_warnings_labelled_and_with_the_prediction(name, smoke):
-    figure = draw(name, smoke[name], layout=True)
+def test_a_figure_is_drawn_without_warnings_labelled_and_with_the_prediction(name, data_of):
+    figure = draw(name, data_of(name), layout=True)
     for ax in panels(figure):
         assert says_x(ax)
         assert says_y(ax)
@@ -126,20 +78,20 @@ def test_a_figure_is_drawn_without_warnings_labelled_and_with_the_prediction(nam
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_an_axis_narrowed_to_one_value_is_still_drawn(name, smoke):
-    data = smoke[name]
+def test_an_axis_narrowed_to_one_value_is_still_drawn(name, data_of):
+    data = data_of(name)
     axes = list(EXPERIMENTS[name].preset("smoke").axes)
     for axis in axes or ["seed"]:
         narrow = data.isel({axis: [-1], "seed": [0]})
-        assert any(ax.has_data() for ax in draw(name, narrow).axes)
+        assert any(ax.has_data() for ax in draw(name, narrow, rendered=False).axes)
 
 
 SOME = ["x1-kernel", "q7-initial", "x2-modes", "x3-drift", "x6-phase-map", "x4-frontier-lambda", "q21-flow"]
 
 
 @pytest.mark.parametrize("name", SOME)
-def test_failed_cells_leave_a_gap(name, smoke):
-    data = smoke[name].copy(deep=True)
+def test_failed_cells_leave_a_gap(name, data_of):
+    data = data_of(name).copy(deep=True)
     axes = list(EXPERIMENTS[name].preset("smoke").axes)
     for variable in data.data_vars.values():
         variable[dict.fromkeys(axes, 0)] = np.nan
@@ -150,8 +102,8 @@ TIMED = ["x2-convergence", "x5-initialisation", "x7-activations", "x9-theorem", 
 
 
 @pytest.mark.parametrize("name", TIMED)
-def test_runs_that_never_arrive_are_shown_as_such(name, smoke):
-    data = smoke[name]
+def test_runs_that_never_arrive_are_shown_as_such(name, data_of):
+    data = data_of(name)
     never = draw(name, data.assign(reached_step=xr.full_like(data.reached_step, np.inf)))
     words = [word for ax in panels(never) for word in ax.get_legend_handles_labels()[1]]
     assert NEVER in words
@@ -167,7 +119,7 @@ def test_the_frontier_is_the_width_at_which_the_success_arrives():
         coords={"samples": [5.0, 10.0], "variant": labels}, dims=["samples", "variant", "seed"],
     )  # fmt: skip
     hits = hits.assign_coords(neurons=("variant", [2.0, 4, 8, 8]), trained=("variant", [1, 1, 1, 0]))
-    figure = frontier.points(xr.Dataset({"reached_step": hits, "predicted_steps": xr.full_like(hits, 9.0)}))
+    figure = width.points(xr.Dataset({"reached_step": hits, "predicted_steps": xr.full_like(hits, 9.0)}))
     left, right = figure.axes
     line = next(line for line in right.get_lines() if "seeds" in str(line.get_label()))
     np.testing.assert_array_equal(line.get_xydata(), [[5, 4], [10, 8]])
@@ -195,8 +147,8 @@ def test_the_phase_map_shows_the_share_of_every_class():
         assert np.asarray(edge.get_xdata())[0] == 0.5
 
 
-def test_the_claimed_rate_is_a_straight_line_in_its_own_time(smoke):
-    data = smoke["q16-samplers"]
+def test_the_claimed_rate_is_a_straight_line_in_its_own_time(data_of):
+    data = data_of("q16-samplers")
     ax = draw("q16-samplers", data).axes[0]
     bound = next(line for line in ax.get_lines() if "at most" in str(line.get_label()))
     x, y = np.asarray(bound.get_xydata()).T

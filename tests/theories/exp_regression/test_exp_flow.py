@@ -11,7 +11,7 @@ from scipy.integrate import solve_ivp
 
 from lemmata.lab.precision import numerics
 from lemmata.lab.simulation import stream
-from lemmata.theories.exp_regression.claims.decomposition import tight_network, tight_step
+from lemmata.theories.exp_regression.claims.decomposition import tight_step
 from lemmata.theories.exp_regression.data import Data, draw
 from lemmata.theories.exp_regression.decomposition import asymmetric_kernel
 from lemmata.theories.exp_regression.flow import compare_flow, compare_separate, flow_limit, flow_weights
@@ -22,16 +22,18 @@ from lemmata.theories.exp_regression.studies.perturbation import moved_ratios, p
 PROBLEM = Setting(samples=3, dimension=4, neurons=8, neuron_room=8).problem()
 
 
+LIMIT, WEIGHTS = jax.jit(flow_limit), jax.jit(flow_weights, static_argnames="defect")
+
+
 def limit(signs: Any, start: Any, square: float, y: float) -> float:
     with numerics("float64"):
-        return float(flow_limit(jnp.asarray(signs, float), jnp.asarray(start, float), jnp.asarray(square), y))
+        return float(LIMIT(np.asarray(signs, float), np.asarray(start, float), np.asarray(square), np.asarray(y)))
 
 
 def ends(signs: Any, start: Any, square: float, E: float, defect: bool = False) -> np.ndarray:
     with numerics("float64"):
-        return np.asarray(
-            flow_weights(jnp.asarray(signs, float), jnp.asarray(start, float), square, jnp.asarray(E), defect)
-        )
+        arrays = (np.asarray(value, float) for value in (signs, start, square, E))
+        return np.asarray(WEIGHTS(*arrays, defect=defect))
 
 
 def integrated(x: np.ndarray, y: float, W: np.ndarray, a: np.ndarray, time: float) -> tuple[np.ndarray, float]:
@@ -178,18 +180,19 @@ def test_separate_runs_are_fifty_steps_of_each_point():
 
 def test_the_tight_case_reaches_the_bounds_on_the_second_order_term_and_the_gradient():
     with numerics("float64"):
-        terms, ratios = tight_step()
-    assert float(terms.square) == pytest.approx(7.7**2, rel=1e-14)
-    assert ratios["second_order"] == pytest.approx(1.0, abs=1e-12)
-    assert ratios["gradient_norm"] == pytest.approx(1.0, abs=1e-14)
+        found = tight_step()
+    assert found["square"] == pytest.approx(7.7**2, rel=1e-14)
+    assert found["second_order"] == pytest.approx(1.0, abs=1e-12)
+    assert found["gradient_norm"] == pytest.approx(1.0, abs=1e-14)
+    np.testing.assert_allclose(found["lengths"], 7.7, rtol=1e-14)
     # the printed bound is exceeded by nearly (m - y)/2
-    assert ratios["second_order_printed"] == pytest.approx(3.840, abs=5e-4)
+    assert found["second_order_printed"] == pytest.approx(3.840, abs=5e-4)
 
 
 @pytest.mark.parametrize("eta", [1e-2, 1e-3, 1e-5])
 def test_the_tight_case_reaches_a_quarter_of_the_bound_on_the_third_term(eta):
     with numerics("float64"):
-        _, ratios = tight_step(eta=eta)
+        ratios = tight_step(eta=eta)
     expected = ((1 - math.exp(-eta * 7.7)) / (2 * eta * 7.7)) ** 2
     assert ratios["third_order"] == pytest.approx(expected, rel=1e-9)
     assert ratios["third_order_stated"] == pytest.approx(4 * expected, rel=1e-9)
@@ -197,7 +200,7 @@ def test_the_tight_case_reaches_a_quarter_of_the_bound_on_the_third_term(eta):
 
 def test_away_from_zero_weights_the_bounds_are_not_reached():
     with numerics("float64"):
-        _, ratios = tight_step(projection=0.5)
+        ratios = tight_step(projection=0.5)
     assert ratios["second_order"] < 0.9
     assert ratios["third_order"] < 0.2
     # only the neurons with <w, x> = +B have the longest gradient
@@ -206,11 +209,8 @@ def test_away_from_zero_weights_the_bounds_are_not_reached():
 
 def test_the_asymmetric_kernel_reaches_its_bound_in_the_tight_case():
     with numerics("float64"):
-        weights, head = tight_network()
-        full = asymmetric_kernel(head, jnp.exp(weights), jnp.ones((1, 1)), jnp.ones((1, 8)))
-        half = asymmetric_kernel(head, jnp.exp(weights), jnp.ones((1, 1)), jnp.full((1, 8), 0.5))
-    assert float(full[0, 0]) == 1.0
-    assert float(half[0, 0]) == 0.5
+        assert tight_step()["asymmetric"] == 1.0
+        assert tight_step(mask=0.5)["asymmetric"] == 0.5
 
 
 def test_the_asymmetric_kernel_weights_every_point_and_neuron_on_its_own():
@@ -218,8 +218,7 @@ def test_the_asymmetric_kernel_weights_every_point_and_neuron_on_its_own():
     x, W, mask = rng.standard_normal((3, 4)), rng.standard_normal((4, 6)), rng.uniform(-1, 1, (3, 6))
     signs = np.array([1.0, -1, 0, 1, -1, 0])
     with numerics("float64"):
-        head = Head(jnp.asarray(signs), jnp.asarray(1.0))
-        found = asymmetric_kernel(head, jnp.exp(jnp.asarray(x @ W)), jnp.asarray(x), jnp.asarray(mask))
+        found = np.asarray(jax.jit(asymmetric_kernel)(Head(signs, np.ones(())), np.exp(x @ W), x, mask))
     for i in range(3):
         for j in range(3):
             terms = [mask[i, r] * math.exp(W[:, r] @ x[i] + W[:, r] @ x[j]) for r in (0, 1, 3, 4)]
@@ -271,8 +270,7 @@ def test_the_ratios_of_moved_weights_are_those_of_the_lemmas():
     W[:, signs == 0] *= 40
     V[:, signs == 0] += 30
     with numerics("float64"):
-        head = Head(jnp.asarray(signs), jnp.asarray(1.0))
-        found = jax.device_get(moved_ratios(head, *map(jnp.asarray, (x, W, V, R))))
+        found = jax.device_get(jax.jit(moved_ratios)(Head(signs, np.ones(())), x, W, V, R))
     expected = plain_ratios(x, W[:, signs != 0], V[:, signs != 0], R)
     assert found.keys() == expected.keys()
     for key in expected:

@@ -26,7 +26,6 @@ from lemmata.theories.exp_regression.network import (
     loss_gradient,
     output_gradient,
     project,
-    read_out,
 )
 from lemmata.theories.exp_regression.setting import Setting
 
@@ -109,24 +108,6 @@ def test_the_two_point_example_has_the_known_gradient_and_first_step() -> None:
     assert np.sum((outputs - Y) ** 2) == pytest.approx(0.28719157, abs=5e-9)
     # the members of a pair move oppositely in the first step
     np.testing.assert_allclose(moved[:, :2] + moved[:, 2:], 2 * weights[:, 2:], rtol=1e-15)
-
-
-def test_a_hundred_steps_of_the_two_point_example() -> None:
-    weights, head = started(EXAMPLE)
-
-    def descend(eta: float) -> np.ndarray:
-        def step(_: int, w: Any) -> Any:
-            values = EXP.value(project(w, X))
-            return w - eta * loss_gradient(head, values, X, read_out(head, values) - Y)
-
-        return np.asarray(forward(jax.lax.fori_loop(0, 100, step, weights), head, X, EXP))
-
-    slow = descend(0.01)
-    np.testing.assert_allclose(slow, [0.47307257, -0.20485539], atol=5e-9)
-    assert np.sum((slow - Y) ** 2) == pytest.approx(0.00276312, abs=5e-9)
-    eta = 0.5 / (4 * np.linalg.eigvalsh(kernel_of(weights, head, X))[-1])
-    assert eta == pytest.approx(0.05335127, abs=5e-9)
-    assert np.sum((descend(eta) - Y) ** 2) == pytest.approx(2.12206e-12, rel=1e-5)
 
 
 # Gradients

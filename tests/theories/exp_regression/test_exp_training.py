@@ -1,9 +1,5 @@
-"""Training of the exponential network: section 8's numbers, every judged bound step by step, stops, divergence.
+"""Training of the exponential network: section 8's numbers, symmetries, layouts, stops, divergence, the paper's η."""
 
-The oracle is a gradient descent written out in NumPy; few shapes are compiled, each run is kept.
-"""
-
-import functools
 import math
 from typing import Any
 
@@ -11,109 +7,34 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from exp_runs import (
+    FIRST,
+    RUNS,
+    SECOND,
+    SEED,
+    SMALL,
+    STOPPING,
+    TWO_POINTS,
+    constants,
+    plain_kernel,
+    plain_limit,
+    plain_outputs,
+    plain_path,
+    simulated,
+    started,
+    trained,
+)
 
 from lemmata.lab.ensemble import CPU, GPU, simulate_runs
 from lemmata.lab.errors import UserError
 from lemmata.lab.precision import numerics
-from lemmata.lab.runner import Options, run
-from lemmata.lab.simulation import stream
-from lemmata.lab.training import Run, record_steps
-from lemmata.networks.kernels import spectrum
-from lemmata.theories import exp_regression
-from lemmata.theories.exp_regression.constants import Constants, find_constants
+from lemmata.networks.kernels import Spectrum
 from lemmata.theories.exp_regression.data import draw
 from lemmata.theories.exp_regression.decomposition import take_step
 from lemmata.theories.exp_regression.network import initialise
-from lemmata.theories.exp_regression.probes import JUDGED, NONE, keep_ratio, linear_square, read_extreme
+from lemmata.theories.exp_regression.probes import linear_square
 from lemmata.theories.exp_regression.setting import Setting
 from lemmata.theories.exp_regression.training import fit, simulate, train
-
-SMALL = Setting(
-    samples=3,
-    dimension=4,
-    neurons=16,
-    neuron_room=20,
-    steps=40,
-    records=8,
-    stop="never",
-    track="bounds",
-    least_target=0.2,
-)
-FIRST, SECOND = slice(0, 8), slice(10, 18)
-"""Where the first and the second members of its pairs are kept; the room for four neurons is not used."""
-TWO_POINTS = Setting(
-    data_law="given", inputs=[[1, 0], [0.6, 0.8]], targets=[0.5, -0.25], samples=2, dimension=2,
-    init="given", weights=[[0.5, 0], [0.5, 0], [0, -1], [0, -1]], output_signs=[1, -1, -1, 1], neurons=4, neuron_room=4,
-    step="given", step_size=0.01, steps=100, records=101, stop="never", track="points",
-)  # fmt: skip
-STOPPING = SMALL.replace(track="loss", stop="tolerance", steps=400, step_constant=1.0)
-
-
-@functools.cache
-def simulated(setting: Setting, seed: int = 0) -> dict[str, np.ndarray]:
-    return jax.device_get(simulate(setting, seed))
-
-
-@functools.cache
-def started(setting: Setting, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, float]:
-    """x, y, W(0) (one column a neuron), a and κ, without the room that is not used."""
-    with numerics("float64"):
-        problem, key = setting.problem(), jax.random.key(seed)
-        data = jax.device_get(draw(problem, key))
-        weights, head = jax.device_get(initialise(problem, stream(key, "init")))
-    used = head.signs != 0
-    return data.x, data.y, weights[:, used], head.signs[used], float(head.scale)
-
-
-def trained(setting: Setting, seed: int = 0) -> Run:
-    """The loop's own result: the weights are in its state."""
-    with numerics("float64"):
-        problem, key = setting.problem(), jax.random.key(seed)
-        data = draw(problem, key)
-        weights, head = initialise(problem, stream(key, "init"))
-        known = find_constants(problem, data, weights, head)
-        return jax.device_get(train(problem, data, weights, head, known))
-
-
-def constants(setting: Setting, seed: int = 0) -> Constants:
-    with numerics("float64"):
-        problem, key = setting.problem(), jax.random.key(seed)
-        weights, head = initialise(problem, stream(key, "init"))
-        return jax.device_get(find_constants(problem, draw(problem, key), weights, head))
-
-
-def plain_outputs(x: np.ndarray, W: np.ndarray, a: np.ndarray, kappa: float) -> np.ndarray:
-    return kappa * np.exp(x @ W) @ a
-
-
-def plain_kernel(x: np.ndarray, W: np.ndarray) -> np.ndarray:
-    values = np.exp(x @ W)
-    return (x @ x.T) * (values @ values.T) / W.shape[1]
-
-
-def plain_limit(x: np.ndarray) -> np.ndarray:
-    """H^cts at σ = 1."""
-    return np.array([[u @ v * math.exp((u + v) @ (u + v) / 2) for v in x] for u in x])
-
-
-def plain_step(x: np.ndarray, y: np.ndarray, W: np.ndarray, a: np.ndarray, kappa: float, eta: float) -> np.ndarray:
-    """W(t+1), neuron by neuron."""
-    error = plain_outputs(x, W, a, kappa) - y
-    moved = W.copy()
-    for r in range(W.shape[1]):
-        gradient = sum(error[i] * kappa * a[r] * x[i] * math.exp(W[:, r] @ x[i]) for i in range(len(x)))
-        moved[:, r] -= eta * gradient
-    return moved
-
-
-def plain_path(setting: Setting, seed: int, eta: float, steps: int) -> list[np.ndarray]:
-    """W(0), ..., W(steps)."""
-    x, y, W, a, kappa = started(setting, seed)
-    path = [W]
-    for _ in range(steps):
-        path.append(plain_step(x, y, path[-1], a, kappa, eta))
-    return path
-
 
 # The numbers of section 8
 
@@ -149,7 +70,7 @@ def two_point_terms(eta: float) -> Any:
         problem = TWO_POINTS.problem()
         data = draw(problem, jax.random.key(0))
         weights, head = initialise(problem, jax.random.key(0))
-        return jax.device_get(take_step(weights, head, data.x, data.y, eta))
+        return jax.device_get(jax.jit(take_step)(weights, head, data.x, data.y, jnp.asarray(eta))[0])
 
 
 def test_the_three_terms_of_the_first_step_are_as_specified():
@@ -174,7 +95,8 @@ def test_the_linearised_error_is_that_of_explicit_matrix_powers():
         assert found["linear_square"][t] == pytest.approx(e @ e, rel=1e-12)
         np.testing.assert_allclose(found["linear_mode_residual"][t] ** 2 @ np.ones(2), e @ e, rtol=1e-12)
     with numerics("float64"):
-        direct = linear_square(spectrum(jnp.asarray(H)), jnp.asarray(0.04), jnp.asarray(-y), jnp.asarray(7))
+        start = Spectrum(*np.linalg.eigh(H))
+        direct = jax.jit(linear_square)(start, np.asarray(0.04), -y, np.asarray(7))
     e = np.linalg.matrix_power(np.eye(2) - 0.04 * H, 7) @ -y
     assert float(direct) == pytest.approx(e @ e, rel=1e-12)
     np.testing.assert_allclose(found["mode_value"], np.linalg.eigvalsh(H), rtol=1e-12)
@@ -212,232 +134,6 @@ def test_with_a_coupled_start_the_opposite_targets_exchange_the_members_of_every
     np.testing.assert_allclose(other.state.outputs, -one.state.outputs, rtol=0, atol=1e-14)
 
 
-# Every judged bound, step by step
-
-RUNS = {
-    "coupled": SMALL,
-    "independent": SMALL.replace(init="independent", step_constant=0.3),
-    "catapult": SMALL.replace(step_constant=2.4),
-    "scaled": SMALL.replace(scale="inv_sqrt_m"),
-    "short steps": SMALL.replace(step_constant=0.02),
-    "rounding": SMALL.replace(step_constant=1.0, steps=1500),
-}
-SEED = 1
-NAN = float("nan")
-
-
-@functools.cache
-def plain_judged(name: str, recorded: bool = False) -> dict[str, Any]:
-    """The variables of JUDGED from the definitions of the specification, at every step or at recorded ones only."""
-    setting = RUNS[name]
-    x, y, W0, a, kappa = started(setting, SEED)
-    n, m = len(x), W0.shape[1]
-    eta = setting.step_constant / (kappa**2 * m * np.linalg.eigvalsh(plain_kernel(x, W0))[-1])
-    path = plain_path(setting, SEED, eta, setting.steps)
-    lam, lam0 = np.linalg.eigvalsh(plain_limit(x))[0], np.linalg.eigvalsh(plain_kernel(x, W0))[0]
-    B = np.abs(x @ W0).max()
-    square0 = np.sum((plain_outputs(x, W0, a, kappa) - y) ** 2)
-    rate = kappa**2 * m * eta
-    every = {variable.name: [NAN] for variable in JUDGED}
-    every["contraction"] = [[NAN] * 4]
-    R = 0.0
-    with numerics("float64"):
-        at = {int(t) for t in record_steps(setting.steps, setting.records, spacing="log")}
-    for t in range(setting.steps):
-        W, after = path[t], path[t + 1]
-        R = max(R, np.linalg.norm(W - W0, axis=0).max())
-        F, F1 = plain_outputs(x, W, a, kappa), plain_outputs(x, after, a, kappa)
-        e = F - y
-        square, next_square = e @ e, np.sum((F1 - y) ** 2)
-        if square < 1e-20:
-            break
-        if recorded and t not in at:
-            continue
-        gradient = np.stack(
-            [kappa * a[r] * sum(e[i] * math.exp(W[:, r] @ x[i]) * x[i] for i in range(n)) for r in range(m)], axis=1
-        )
-        H = plain_kernel(x, W)
-        least = np.linalg.eigvalsh(H)[0]
-        z = (-eta * x @ gradient).astype(np.longdouble)
-        excess = np.where(abs(z) < 1e-4, z**2 / 2 + z**3 / 6 + z**4 / 24, np.exp(z) - 1 - z)
-        C1 = -2 * rate * (e @ H @ e)
-        C2 = float(2 * e @ (kappa * (np.exp(x @ W) * excess) @ a))
-        C3 = np.sum((F1 - F) ** 2)
-        p_max = float(np.max(np.where(z == 0, 0, abs(excess) / np.where(z == 0, 1, abs(z)))))
-        size = max(1, square + abs(C1) + abs(C2) + C3)
-        longest = np.linalg.norm(gradient, axis=0).max()
-        short = eta * longest <= 0.01
-
-        def put(key: str, value: Any, judged: bool = True) -> None:
-            if judged:
-                every[key].append(value)
-
-        put("decomposition", abs(next_square - square - C1 - C2 - C3) / size)
-        put("decomposition_first", abs(next_square - square - C1 / m - C2 - C3) / size)
-        put("decomposition_second", abs(next_square - square - C1 + C2 - C3) / size)
-        put("first_order", rate * lam * square / -C1, least >= lam / 2)
-        put("second_order", C2 / (2 * rate * p_max * n * math.exp(2 * (B + R)) * square))
-        fine = square <= n and n <= 1.9 * math.exp(B - 3 * R)
-        put("second_order_printed", C2 / (2 * rate * eta * n * math.exp(4 * B) * square), fine)
-        put("third_order", C3 / (4 * rate**2 * n**2 * math.exp(4 * (B + R)) * square), short)
-        put("third_order_stated", C3 / (rate**2 * n**2 * math.exp(8 * B) * square), short and B >= 0.35 + R)
-        put("gradient_norm", longest / (kappa * math.exp(B + R) * math.sqrt(n * square)))
-        put("step_length", eta * longest)
-        put("error_norm", math.sqrt(square / n))
-        moved = max(R, np.linalg.norm(after - W0, axis=0).max())
-        put("drift_ratio", moved / (8 / lam * math.exp(B + moved) * math.sqrt(n * square0) / (kappa * m)))
-        rates = [1 - rate * lam0 / 2, 1 - rate * lam / 2, 1 - 3 * rate * lam0, 1 - 3 * rate * lam]
-        # a rate of 3mηλ ≥ 1 claims zero after one step
-        lines = [math.log(next_square / square0) - (t + 1) * math.log(q) if q > 0 else math.inf for q in rates]
-        put("contraction", np.exp(lines))
-        put("step_contraction", next_square / square)
-        put("kernel_kept", -least / lam)
-    found = {key: np.nanmax(values, axis=0) if len(values) > 1 else values[0] for key, values in every.items()}
-    W = path[-1]
-    R = max(np.linalg.norm(V - W0, axis=0).max() for V in path)
-    H = plain_kernel(x, W)
-    values, vectors = np.linalg.eigh(H)
-    found["kernel_kept"] = -found["kernel_kept"]
-    found["first_order_defect"] = 2.1 * values[0] / (2 * vectors[:, 0] @ H @ vectors[:, 0])
-    found["eta"], found["largest_drift"], found["at"] = eta, R, at
-    found["squares"] = [float(np.sum((plain_outputs(x, V, a, kappa) - y) ** 2)) for V in path]
-    return found
-
-
-LOOSE = {"decomposition", "asymmetric", "second_order", "second_order_printed", "decomposition_second"}
-"""Compared on their own: differences of rounding, or sums that cancel."""
-
-
-@pytest.mark.parametrize("name", RUNS)
-def test_every_judged_extreme_is_that_of_a_gradient_descent_written_out_in_numpy(name):
-    found, expected = simulated(RUNS[name], SEED), plain_judged(name)
-    assert found["diverged"] == 0
-    assert found["eta"] == pytest.approx(expected["eta"], rel=1e-12)
-    assert {variable.name for variable in JUDGED} <= found.keys()
-    for variable in JUDGED:
-        if variable.name not in LOOSE:
-            # at 1e-20 rounding is what is left of the residual; a ratio beyond 1e30 may be counted as infinite
-            one, two = (np.minimum(values[variable.name], 1e30) for values in (found, expected))
-            np.testing.assert_allclose(
-                one, two, rtol=1e-3 if name == "rounding" else 1e-8,
-                atol=1e-13, err_msg=variable.name,
-            )  # fmt: skip
-    assert found["decomposition"] <= 1e-13
-    if name != "rounding":
-        for key in ("second_order", "second_order_printed", "decomposition_second"):
-            np.testing.assert_allclose(found[key], expected[key], rtol=1e-7, atol=1e-13, err_msg=key)
-    assert found["largest_drift"] == pytest.approx(expected["largest_drift"], rel=1e-8)
-
-
-def test_the_hypotheses_of_the_bounds_are_met_in_some_of_these_runs_and_fail_in_others():
-    for key in ("first_order", "second_order_printed", "third_order", "third_order_stated"):
-        absent = {name: bool(np.isnan(simulated(RUNS[name], SEED)[key])) for name in RUNS}
-        assert not all(absent.values()), key
-    # a wide step length means that Q12 says nothing at the first step
-    assert simulated(RUNS["catapult"], SEED)["step_length"] > 0.01
-    assert simulated(RUNS["short steps"], SEED)["step_length"] < 0.01
-
-
-def test_a_ratio_that_is_not_a_number_at_one_step_is_lost_and_does_not_pass_for_a_small_one():
-    def extreme(*ratios: float, moves: bool = True) -> float:
-        kept = [keep_ratio(jnp.asarray(ratio), jnp.asarray(moves)) for ratio in ratios]
-        return float(read_extreme(functools.reduce(jnp.maximum, kept, jnp.asarray(NONE))))
-
-    assert extreme(0.5, 2.0, 1.0) == 2.0
-    assert extreme(0.5, math.inf) == math.inf
-    assert math.isnan(extreme(0.5, math.nan, 2.0))
-    assert math.isnan(extreme())
-    # 0/0 in a step of size 0 is not judged
-    assert extreme(0.5, math.nan, moves=False) == 0.5
-
-
-def test_extremes_are_taken_over_all_steps_and_not_only_over_recorded_ones():
-    found, all_steps, recorded = simulated(RUNS["catapult"], SEED), *map(plain_judged, ["catapult"] * 2, [False, True])
-    missed = {
-        key
-        for key in ("step_length", "error_norm", "gradient_norm", "decomposition_second", "second_order")
-        if all_steps[key] > recorded[key] * 1.001
-    }
-    assert {"step_length", "error_norm"} <= missed
-    for key in missed:
-        assert found[key] == pytest.approx(all_steps[key], rel=1e-7)
-    squares = np.array(all_steps["squares"])
-    assert squares.argmax() not in all_steps["at"]
-    assert found["peak_ratio"] == pytest.approx(squares.max() / squares[0], rel=1e-9)
-    assert found["peak_ratio"] > 1.001 * np.nanmax(found["square"]) / squares[0]
-
-
-def test_records_are_those_of_the_plain_descent():
-    found, expected = simulated(RUNS["catapult"], SEED), plain_judged("catapult")
-    setting = RUNS["catapult"]
-    x, _, W0, _, _ = started(setting, SEED)
-    path = plain_path(setting, SEED, expected["eta"], setting.steps)
-    assert found["step"][0] == 0
-    assert found["step"][-1] == 40
-    for k, t in enumerate(found["step"].astype(int)):
-        eigenvalues = np.linalg.eigvalsh(plain_kernel(x, path[t]))
-        change = np.linalg.norm(plain_kernel(x, path[t]) - plain_kernel(x, W0))
-        drift = np.linalg.norm(path[t] - W0, axis=0)
-        assert found["square"][k] == pytest.approx(expected["squares"][t], rel=1e-9)
-        np.testing.assert_allclose(
-            [found["kernel_least"][k], found["kernel_largest"][k], found["kernel_change"][k]],
-            [eigenvalues[0], eigenvalues[-1], change], rtol=1e-9, atol=1e-12,
-        )  # fmt: skip
-        np.testing.assert_allclose(found["drift"][k], [drift.max(), drift.mean(), np.median(drift)], rtol=1e-9)
-    assert found["end_largest"] == pytest.approx(found["kernel_largest"][-1], rel=1e-12)
-
-
-def test_the_asymmetric_kernel_is_bounded_with_two_random_masks_at_the_final_weights():
-    found, expected = simulated(RUNS["catapult"], SEED), plain_judged("catapult")
-    setting = RUNS["catapult"]
-    x, _, W0, _, _ = started(setting, SEED)
-    W = plain_path(setting, SEED, expected["eta"], setting.steps)[-1]
-    with numerics("float64"):
-        keys = jax.random.split(stream(jax.random.key(SEED), "test"))
-        masks = [
-            np.asarray(jax.random.uniform(keys[0], (3, 20), minval=-1)),
-            np.asarray(jax.random.rademacher(keys[1], (3, 20), float)),
-        ]
-        masks = [np.concatenate([mask[:, FIRST], mask[:, SECOND]], axis=1) for mask in masks]
-    values = np.exp(x @ W)
-    bound = math.exp(2 * (np.abs(x @ W0).max() + expected["largest_drift"]))
-    for k, mask in enumerate(masks):
-        entries = [
-            abs(x[i] @ x[j] * sum(mask[i] * values[i] * values[j]) / 16) / bound for i in range(3) for j in range(3)
-        ]
-        assert found["asymmetric"][k] == pytest.approx(max(entries), rel=1e-8)
-    assert set(np.unique(masks[1])) == {-1, 1}
-    assert masks[0].min() < -0.5
-
-
-def test_the_lazy_drift_is_an_explicit_solve_with_the_initial_kernel():
-    setting = RUNS["scaled"]
-    x, y, W0, a, kappa = started(setting, SEED)
-    eta = plain_judged("scaled")["eta"]
-    moved = plain_path(setting, SEED, eta, setting.steps)[-1] - W0
-    dual = np.linalg.solve(plain_kernel(x, W0), y - plain_outputs(x, W0, a, kappa))
-    predicted = a * (x.T @ (dual[:, None] * np.exp(x @ W0))) / (kappa * 16)
-    expected = np.linalg.norm(moved - predicted) / np.linalg.norm(predicted)
-    assert simulated(setting, SEED)["lazy_error"] == pytest.approx(expected, rel=1e-8)
-
-
-def test_the_deviation_from_linear_training_is_taken_at_the_compared_step():
-    found, squares = simulated(RUNS["coupled"], SEED), plain_judged("coupled")["squares"]
-    x, y, W0, _, _ = started(RUNS["coupled"], SEED)
-    e = np.linalg.matrix_power(np.eye(3) - found["rate"] * plain_kernel(x, W0), 20) @ -y
-    assert found["linear_deviation"] == pytest.approx(abs(squares[20] / (e @ e) - 1), rel=1e-8)
-    assert np.isnan(simulated(SMALL.replace(steps=19), SEED)["linear_deviation"])
-    assert simulated(SMALL.replace(steps=20), SEED)["linear_deviation"] == found["linear_deviation"]
-
-
-def test_the_linearised_dynamics_is_followed_to_the_end_of_the_run():
-    for setting in (RUNS["coupled"], RUNS["catapult"]):
-        found = simulated(setting, SEED)
-        x, y, W0, _, _ = started(setting, SEED)
-        e = np.linalg.matrix_power(np.eye(3) - found["rate"] * plain_kernel(x, W0), 40) @ -y
-        assert found["linear_final_ratio"] == pytest.approx(e @ e / (y @ y), rel=1e-8)
-
-
 # Programs, layouts, precision
 
 
@@ -445,12 +141,14 @@ def test_the_room_for_neurons_does_not_change_a_run():
     narrow = simulated(STOPPING.replace(stop="never"), SEED)
     wide = simulated(STOPPING.replace(stop="never", neuron_room=128), SEED)
     assert narrow.keys() == wide.keys()
-    for key in narrow:
+    # the masks of Q10 are drawn for the whole room
+    for key in narrow.keys() - {"asymmetric"}:
         np.testing.assert_allclose(wide[key], narrow[key], rtol=1e-7, atol=1e-13, err_msg=key)
 
 
 def test_stacked_and_single_runs_agree_to_rounding():
-    runs = [(STOPPING, 0), (STOPPING, SEED)] + [(STOPPING.replace(step_constant=c), SEED) for c in (2.4, 60.0)]
+    plain = STOPPING.replace(track="loss")
+    runs = [(plain, 0), (plain, SEED)] + [(plain.replace(step_constant=c), SEED) for c in (2.4, 60.0)]
     stacked = simulate_runs(simulate, runs, GPU, "float64")
     single = simulate_runs(simulate, runs, CPU, "float64")
     assert [float(found["diverged"]) for found in single] == [0, 0, 0, 1]
@@ -493,11 +191,12 @@ def test_every_result_is_double_precision_and_declared():
     assert returned == declared
 
 
-def test_the_phase_map_compiles_training_once_for_all_widths_and_step_sizes(tmp_path):
+def test_the_training_of_other_stops_steps_horizons_and_tied_points_is_the_same_program():
+    simulated(SMALL)
     before = train.count_programs()
-    outcome = run(exp_regression.theory, "x6-phase-map", Options("smoke", out=tmp_path, changes=["records=9"]))
-    assert outcome.data.sizes["neurons"] * outcome.data.sizes["step_constant"] > 2
-    assert train.count_programs() == before + 1
+    for change in ({"stop": "tolerance"}, {"step": "theory"}, {"horizon": "predicted"}, {"pair": "antipodal"}):
+        simulated(SMALL.replace(**change))
+    assert train.count_programs() == before
 
 
 # Where a run ends
@@ -630,14 +329,14 @@ def test_the_theory_step_is_the_formula_with_the_chosen_bound_on_projections(sou
     setting = SMALL.replace(step="theory", projection_source=source, tail_constant=1.5, failure_probability=0.02)
     x, _, W0, _, _ = started(setting, SEED)
     B = {
-        "paper": 1.5 * math.sqrt(math.log(3 / 0.02)),
-        "union": math.sqrt(2 * math.log(2 * 16 * 3 / 0.02)),
+        "paper": 1.5 * math.sqrt(math.log(2 / 0.02)),
+        "union": math.sqrt(2 * math.log(2 * 16 * 2 / 0.02)),
         "empirical": np.abs(x @ W0).max(),
     }[source]
     known = constants(setting, SEED)
     lam = np.linalg.eigvalsh(plain_limit(x))[0]
     assert pytest.approx(B, rel=1e-12) == known.B
-    assert known.eta == pytest.approx(0.01 * lam / (16 * 9 * math.exp(4 * B)), rel=1e-10)
+    assert known.eta == pytest.approx(0.01 * lam / (16 * 4 * math.exp(4 * B)), rel=1e-10)
     assert known.rate == pytest.approx(16 * known.eta, rel=1e-14)
 
 
@@ -646,19 +345,11 @@ def test_the_documents_radius_and_drift_use_the_bound_of_the_chosen_source():
     found = simulated(setting, SEED)
     x, y, _, _, _ = started(setting, SEED)
     lam = np.linalg.eigvalsh(plain_limit(x))[0]
-    B = math.sqrt(2 * math.log(2 * 16 * 3 / 0.05))
-    R = 0.01 * lam / (3 * math.exp(2 * B))
+    B = math.sqrt(2 * math.log(2 * 16 * 2 / 0.05))
+    R = 0.01 * lam / (2 * math.exp(2 * B))
     assert found["ball_radius"] == pytest.approx(R, rel=1e-9)
-    D = 8 / lam * math.exp(B + R) * math.sqrt(3) / 16 * np.linalg.norm(y)
+    D = 8 / lam * math.exp(B + R) * math.sqrt(2) / 16 * np.linalg.norm(y)
     assert found["drift_bound"] == pytest.approx(D, rel=1e-9)
-
-
-def test_the_theory_step_is_refused_on_a_repeated_row_of_given_data():
-    given = {"data_law": "given", "inputs": [[1, 0], [1, 0], [0, 1]], "targets": [0.1, 0.2, 0.3]}
-    sizes = {"samples": 3, "dimension": 2, "neurons": 4, "neuron_room": 4}
-    with pytest.raises(UserError, match=r"repeated row.*singular"):
-        Setting(**given, **sizes, step="theory")
-    assert any("repeated row" in warning for warning in Setting(**given, **sizes).warnings())
 
 
 def test_on_a_numerically_singular_kernel_the_theory_step_is_zero_and_nothing_is_predicted():
@@ -675,7 +366,7 @@ def test_on_a_numerically_singular_kernel_the_theory_step_is_zero_and_nothing_is
 
 def test_a_run_on_crowded_points_says_that_its_kernel_is_singular_and_stays_put():
     x, y, _, _, _ = started(SMALL)
-    x = np.stack([x[0], x[0] + 1e-9 * x[1], x[2]]) / (1 + 1e-8)
+    x = np.stack([x[0], x[0] + 1e-9 * x[1]]) / (1 + 1e-8)
     found = simulated(
         SMALL.replace(data_law="given", inputs=x, targets=y, step="theory", projection_source="empirical")
     )

@@ -72,27 +72,6 @@ def change(data: xr.Dataset, variable: str, value: Any, **where: Any) -> xr.Data
     return data.assign({variable: target})
 
 
-def made_up(name: str, seed: int = 0) -> xr.Dataset:
-    """Random numbers in the shape that an experiment leaves at `smoke`."""
-    experiment = EXPERIMENTS[name]
-    preset, simulation = experiment.preset("smoke"), experiment.simulation
-    grid, draws = make_grid(preset.setting, preset.axes), np.random.default_rng(seed)
-    labels = {dim: list(values) for dim, values in simulation.labels.items()}
-    coordinates = {**grid.coordinates(), "seed": np.arange(preset.seeds)}
-    data = xr.Dataset(coords={**coordinates, **grid.fields(), **labels})
-    sizes = {**SIZES, **data.sizes, "record": 3}
-    for variable in simulation.variables:
-        dims = (*coordinates, *variable.dims)
-        data[variable.name] = dims, draws.uniform(0.05, 0.95, [sizes[dim] for dim in dims])
-    if "step" in data:
-        data["step"] = 0 * data.step + xr.DataArray([0.0, 2.0, 4.0], dims="record")
-    if "time" in data:
-        data["time"] = 0.1 * data.step
-    if "bins_used" in data:
-        data["bins_used"] = 0 * data.bins_used + 4
-    return data
-
-
 def widths() -> xr.Dataset:
     frame = Frame("p1-width", 5)
     for neurons, successes in ((1, 0), (4, 1), (20, 4), (50, 3), (100, 5), (400, 5)):

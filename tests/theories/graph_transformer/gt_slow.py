@@ -3,23 +3,21 @@
 from typing import Any, NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
-from lemmata.theories.graph_transformer.experiments.presets import TINY
-from lemmata.theories.graph_transformer.network import initialise
+from lemmata.networks.shallow import Network
+from lemmata.theories.graph_transformer.network import initialise, run_sampled
 from lemmata.theories.graph_transformer.probes import draw_watched
 from lemmata.theories.graph_transformer.setting import Setting
 from lemmata.theories.graph_transformer.training import prepare
 
 SMALL: dict[str, Any] = {
-    **TINY,
-    "record_every": 1,
-    "records": 21,
-    "test_draws": 2,
-    "output_scale": 1.5,
-    "step_size": 0.5,
-}
+    "nodes": 80, "patterns": 4, "dimension": 6, "degree": 8, "neurons": 12, "key_width": 6, "value_width": 6,
+    "labelled": 40, "batch": 10, "sample": 8, "steps": 4, "record_every": 1, "records": 21, "test_draws": 2,
+    "output_scale": 1.5, "step_size": 0.5,
+}  # fmt: skip
+"""The sizes of all tests in float64, which so share their programs."""
+FAST: dict[str, Any] = {"compiler_options": {"xla_backend_optimization_level": 0}}
 PARTS = ("W_O", "W_V", "W_K", "W_Q", "b")
 
 
@@ -102,7 +100,19 @@ def make_case(seed: int = 0, **changed: Any) -> Case:
     setting = Setting(**{**SMALL, **changed})
     problem, key = setting.problem(), jax.random.key(seed)
     world = in_float64(prepare(setting, seed))
-    there = jax.tree.map(jnp.asarray, world)
-    parameters, signs = initialise(problem, key, there.directions)
-    watched = draw_watched(problem, key, there)
+    parameters, signs = initialise(problem, key, world.directions)
+    watched = draw_watched(problem, key, world)
     return Case(setting, problem, key, world, *jax.device_get((parameters, signs, watched)))
+
+
+run = jax.jit(run_sampled, static_argnames="scores", **FAST)
+
+
+def assert_trees(actual: Any, expected: Any, tolerance: float = 1e-12) -> None:
+    for one, two in zip(jax.tree.leaves(actual), jax.tree.leaves(expected), strict=True):
+        np.testing.assert_allclose(one, two, rtol=tolerance, atol=tolerance * max(1.0, float(np.abs(two).max())))
+
+
+def conserved(network: Network) -> tuple[Any, Any]:
+    o, v, k, q = network
+    return o.T @ o - v @ v.T, q @ q.T - k @ k.T

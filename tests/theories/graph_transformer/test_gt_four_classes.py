@@ -33,14 +33,13 @@ def hinge(margin: np.ndarray) -> np.ndarray:
     return np.maximum(1 - margin, 0)
 
 
-def four_case(**changed: Any) -> tuple[FourSetting, Any, Any, Any, Any]:
-    """Setting, key, world, both networks and their output signs."""
+def four_case(**changed: Any) -> tuple[FourSetting, Any, Any, Any]:
+    """Setting, key, world, and both networks with their output signs, as NumPy arrays."""
     setting = FourSetting(**{**TINY, "output_scale": 6.0, "step_size": 0.5, **changed})
     key = jax.random.key(0)
-    world = jax.tree.map(jnp.asarray, in_float64(prepare(setting, 0)))
+    world = in_float64(prepare(setting, 0))
     pairs = [initialise(setting.problem(), jax.random.fold_in(key, 1000 + j), world.directions) for j in range(2)]
-    both, signs = (jax.tree.map(lambda *leaves: jnp.stack(leaves), *part) for part in zip(*pairs, strict=True))
-    return setting, key, world, both, signs
+    return setting, key, world, jax.device_get(pairs)
 
 
 @jax.jit
@@ -57,43 +56,38 @@ def first_batch(setting: Any, samples: int, room: int, key: Any) -> Any:
     return jax.jit(lambda: scheme.draw(scheme.start(), jnp.asarray(0))[1].rows)()
 
 
-def one(both: Any, j: int) -> Weights:
-    return weights(jax.tree.map(lambda leaf: leaf[j], both))
-
-
 def node_tokens(tokens: Tokens, row: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     assert np.asarray(tokens.weight[row]).all()
     return np.asarray(tokens.query[row]), np.asarray(tokens.keys[row]), np.asarray(tokens.bins[row])
 
 
-def four_answers(both: Any, signs: Any, tokens: Tokens) -> np.ndarray:
+def four_answers(pairs: Any, tokens: Tokens) -> np.ndarray:
     """F_1, F_2 of every row."""
     rows = range(len(tokens.query))
-    return np.array(
-        [[answer(one(both, j), np.asarray(signs[j]), *node_tokens(tokens, r)).f for r in rows] for j in (0, 1)]
-    )
+    return np.array([[answer(weights(one), signs, *node_tokens(tokens, r)).f for r in rows] for one, signs in pairs])
 
 
 @pytest.mark.parametrize("loss", ["coordinates", "joint"])
 def test_both_networks_descend_on_the_loss_that_is_asked_for(loss: str) -> None:
-    setting, key, world, both, signs = four_case(loss=loss, steps=1)
-    run = train(setting.problem(), key, world, both, signs)
+    setting, key, world, pairs = four_case(loss=loss, steps=1)
+    run = jax.device_get(train(setting.problem(), key, world, pairs))
     rows = world.order[first_batch(setting, setting.labelled, setting.nodes, key)]
     tokens = draw_four(setting, jax.random.fold_in(stream(key, "sampler"), 0), world, rows)
     y = np.asarray(world.label[:, rows])
-    margin = y * four_answers(both, signs, tokens)
+    margin = y * four_answers(pairs, tokens)
     push = np.where(margin.sum(axis=0) < 1 if loss == "joint" else margin < 1, -y, 0.0)
     assert (margin.sum(axis=0) < 1).any()
     assert ((margin.sum(axis=0) < 1) != (margin < 1)).any()
-    for j in range(2):
-        parts = [slopes(one(both, j), np.asarray(signs[j]), *node_tokens(tokens, r)) for r in range(len(rows))]
-        for i, (field, after) in enumerate(zip(FIELDS, one(run.state.parameters, j), strict=True)):
+    for j, (one, signs) in enumerate(pairs):
+        parts = [slopes(weights(one), signs, *node_tokens(tokens, r)) for r in range(len(rows))]
+        moved = weights(jax.tree.map(lambda leaf, j=j: leaf[j], run.state.parameters))
+        for i, (field, after) in enumerate(zip(FIELDS, moved, strict=True)):
             step = sum(push[j, r] * part[i] for r, part in enumerate(parts)) / setting.batch
-            expected = one(both, j)[i] - setting.step_size * step
+            expected = weights(one)[i] - setting.step_size * step
             np.testing.assert_allclose(after, expected, rtol=1e-9, atol=1e-12, err_msg=field)
     # what is recorded before the first step, on the test's own sample
     test = draw_four(setting, stream(key, "test"), world, world.order)
-    margin = np.asarray(world.label[:, world.order]) * four_answers(both, signs, test)
+    margin = np.asarray(world.label[:, world.order]) * four_answers(pairs, test)
     known = margin[:, setting.labelled :]
     other = np.asarray(world.pattern[world.order] >= 4)[setting.labelled :]
     right = (known > 0).all(axis=0)
@@ -107,12 +101,12 @@ def test_both_networks_descend_on_the_loss_that_is_asked_for(loss: str) -> None:
 
 
 def test_a_duplicated_network_has_twice_the_binary_loss_or_twice_that_of_margin_one_half() -> None:
-    setting, key, world, both, signs = four_case(loss="joint", steps=1, step_size=0.0)
-    both, signs = jax.tree.map(lambda leaf: jnp.stack([leaf[0], leaf[0]]), (both, signs))
-    world = world._replace(label=jnp.stack([world.label[0], world.label[0]]))
-    run = train(setting.problem(), key, world, both, signs)
+    setting, key, world, pairs = four_case(loss="joint", steps=1, step_size=0.0)
+    pairs = [pairs[0], pairs[0]]
+    world = world._replace(label=np.stack([world.label[0], world.label[0]]))
+    run = train(setting.problem(), key, world, pairs)
     test = draw_four(setting, stream(key, "test"), world, world.order)
-    margin = (np.asarray(world.label[0, world.order]) * four_answers(both, signs, test)[0])[setting.labelled :]
+    margin = (np.asarray(world.label[0, world.order]) * four_answers(pairs, test)[0])[setting.labelled :]
     assert float(run.records["joint_loss"][0]) == pytest.approx(np.mean(2 * np.maximum(0.5 - margin, 0)))
     assert float(run.records["coordinate_loss"][0]) == pytest.approx(2 * np.mean(hinge(margin)))
     assert float(run.records["accuracy"][0]) == pytest.approx(np.mean(margin > 0))
@@ -120,15 +114,19 @@ def test_a_duplicated_network_has_twice_the_binary_loss_or_twice_that_of_margin_
 
 def test_slopes_are_the_derivatives_of_both_losses() -> None:
     draws = np.random.default_rng(0)
-    f, y = jnp.asarray(2 * draws.normal(size=(2, 50))), jnp.asarray(draws.choice([1.0, -1.0], (2, 50)))
-    joint = jax.grad(lambda f: jnp.sum(jnp.maximum(1 - jnp.sum(y * f, axis=0), 0)))(f)
-    each = jax.grad(lambda f: jnp.sum(jnp.maximum(1 - y * f, 0)))(f)
-    np.testing.assert_array_equal(loss_slopes("joint", y, f), joint)
-    np.testing.assert_array_equal(loss_slopes("coordinates", y, f), each)
+    f, y = 2 * draws.normal(size=(2, 50)), draws.choice([1.0, -1.0], (2, 50))
     # F = (2, -.5), y = (1, 1): zero joint loss with a wrong sign (9.20)
-    wrong = jnp.array([[2.0], [-0.5]])
-    assert not loss_slopes("joint", jnp.ones((2, 1)), wrong).any()
-    assert loss_slopes("coordinates", jnp.ones((2, 1)), wrong).ravel().tolist() == [0, -1]
+    f[:, 0], y[:, 0] = [2.0, -0.5], 1.0
+
+    @jax.jit
+    def automatic(f: Any) -> Any:
+        joint = jax.grad(lambda f: jnp.sum(jnp.maximum(1 - jnp.sum(y * f, axis=0), 0)))
+        return joint(f), jax.grad(lambda f: jnp.sum(jnp.maximum(1 - y * f, 0)))(f)
+
+    joint, each = (np.asarray(jax.jit(loss_slopes)(kind, y, f)) for kind in (True, False))
+    np.testing.assert_array_equal(joint, automatic(f)[0])
+    np.testing.assert_array_equal(each, automatic(f)[1])
+    assert (joint[:, 0].tolist(), each[:, 0].tolist()) == ([0, 0], [0, -1])
 
 
 def test_the_margins_of_each_coordinate_are_those_of_its_own_sequence() -> None:

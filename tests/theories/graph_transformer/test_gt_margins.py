@@ -18,8 +18,7 @@ from lemmata.datasets.graphs.distances import distance_blocks, distance_table
 from lemmata.datasets.graphs.graph import Graph, make_graph
 from lemmata.theories.graph_transformer.data import prepare, shells_of
 from lemmata.theories.graph_transformer.graphs import draw_graph
-from lemmata.theories.graph_transformer.hand_made.data import count_margins
-from lemmata.theories.graph_transformer.hand_made.setting import HandSetting
+from lemmata.theories.graph_transformer.hand_made import HandSetting, count_margins
 from lemmata.theories.graph_transformer.margins import (
     Shells,
     core_distance,
@@ -28,9 +27,10 @@ from lemmata.theories.graph_transformer.margins import (
     winning_margins,
 )
 from lemmata.theories.graph_transformer.setting import Setting
-from lemmata.theories.graph_transformer.studies import variance
-from lemmata.theories.graph_transformer.studies.shells import examine_shells, exchange_values
-from lemmata.theories.graph_transformer.studies.variance import (
+from lemmata.theories.graph_transformer.studies import shells as variance
+from lemmata.theories.graph_transformer.studies.shells import (
+    examine_shells,
+    exchange_values,
     initial_logits,
     largest_shells,
     ring_masses,

@@ -1,13 +1,20 @@
 """What claims and figures read off the data sets, on numbers that can be checked by eye."""
 
+import math
+from typing import Any
+
+import jax
 import numpy as np
 import pytest
 import xarray as xr
 
 from lemmata import NotApplicable
 from lemmata.theories.graph_transformer.claims.encoding import early_agreement, largest_bin
+from lemmata.theories.graph_transformer.data import prepare
 from lemmata.theories.graph_transformer.measures import by_count, in_records, lead, minimal_counts, up_to
-from lemmata.theories.graph_transformer.studies.sampler import preferred_ratio
+from lemmata.theories.graph_transformer.sampling import SAMPLER
+from lemmata.theories.graph_transformer.setting import Setting
+from lemmata.theories.graph_transformer.studies.sampler import preferred_ratio, sampled_ratios
 from lemmata.theories.graph_transformer.theorem import hypotheses, satisfies_assumption, uncensored
 
 inf, nan = np.inf, np.nan
@@ -128,3 +135,34 @@ def test_the_theorem_asks_for_width_batch_a_positive_bracket_and_positive_margin
     margins = np.array([3.0, 1.0, 2.0, -1.0])
     assert satisfies_assumption(margins, 0.25)
     assert not satisfies_assumption(margins, 0.2)
+
+
+# The confusion ratio (8.8, Remark 2)
+
+
+drawn_ratios = jax.jit(jax.vmap(sampled_ratios, in_axes=(None, 0, None)))
+
+
+def mean_ratio(seeds: int, **changes: Any) -> tuple[float, float]:
+    """The mean ratio over nodes and draws, and its standard error."""
+    setting = Setting(**{"nodes": 250, "degree": 20, "confusion": 0.2, "labelled": 9, "sample": 12, **changes})
+    world = prepare(setting, 0)
+    assert int(world.core) == 1
+    ratios = drawn_ratios(
+        setting.problem().only((*SAMPLER, "bin_room")), jax.random.split(jax.random.key(1), seeds), world
+    )
+    known = np.asarray(ratios)[np.isfinite(ratios)]
+    return float(known.mean()), float(known.std() / math.sqrt(known.size))
+
+
+@pytest.mark.parametrize("shells", ["near", "core"])
+def test_uniform_sampling_leaves_the_confusion_ratio_what_it_is(shells: str) -> None:
+    mean, error = mean_ratio(60, shells=shells)
+    assert error < 0.005
+    assert abs(mean - 0.2) < 4 * error
+
+
+def test_samples_with_a_preference_have_the_confusion_ratio_of_remark_2() -> None:
+    mean, error = mean_ratio(60, draw="biased", preference=3.0)
+    assert error < 0.005
+    assert abs(mean - 0.2 / (0.2 + 3 * 0.8)) < 4 * error

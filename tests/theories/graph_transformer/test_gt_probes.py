@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 from gt_slow import PARTS, Case, Weights, answer, make_case, slopes, weights
@@ -62,12 +61,9 @@ def _probe(problem: Any, world: Any, start: Any, parameters: Any, signs: Any, wa
 
 
 def probe(case: Case, now: Parameters) -> Probed:
-    problem = case.problem.only(("bin_room", "batch"))
-    world, before, after, signs, watched = jax.tree.map(
-        jnp.asarray, (case.world, case.parameters, now, case.signs, case.watched)
-    )
-    start = _begin(problem, world, before, signs, watched)
-    found = jax.device_get(_probe(problem, world, start, after, signs, watched))
+    problem = case.problem.only(("bin_room",))
+    start = _begin(problem, case.world, case.parameters, case.signs, case.watched)
+    found = jax.device_get(_probe(problem, case.world, start, now, case.signs, case.watched))
     slow = [
         [answer(weights(now), case.signs, *case.watched_tokens(draw, row)) for row in range(ROWS)]
         for draw in range(DRAWS)
@@ -295,16 +291,15 @@ def coefficients(probed: Probed) -> np.ndarray:
 
 def test_value_coefficients_are_those_of_the_lemma(wide: Probed) -> None:
     case = wide.case
-    world, watched, signs = jax.tree.map(jnp.asarray, (case.world, case.watched, case.signs))
-    now = jax.tree.map(jnp.asarray, moved(case))
 
     @jax.jit
-    def fast(problem: Any) -> Any:
-        run = run_sampled(now, signs, all_tokens(problem, world, watched))
-        return probes.value_coefficients(problem, signs, world, watched, run)
+    def fast(problem: Any, now: Any, world: Any, watched: Any) -> Any:
+        run = run_sampled(now, case.signs, all_tokens(problem, world, watched))
+        return probes.value_coefficients(problem, case.signs, world, watched, run)
 
     slow = coefficients(wide)
-    np.testing.assert_allclose(fast(case.problem.only(("batch",))), slow, atol=1e-15)
+    found = fast(case.problem.only(()), moved(case), case.world, case.watched)
+    np.testing.assert_allclose(found, slow, atol=1e-15)
     for j in range(2):
         own = slow[wide.lucky[j] > 0, j]
         np.testing.assert_allclose(wide.proof["coefficient_negative"][j], (own < 0).mean())
@@ -338,13 +333,18 @@ def test_node_gradients_are_those_of_single_nodes_and_add_up_to_the_batch_gradie
     found: Probed, gradients: dict[str, np.ndarray]
 ) -> None:
     case = found.case
-    world, watched, signs, now = jax.tree.map(jnp.asarray, (case.world, case.watched, case.signs, moved(case)))
-    each = jax.jit(batch_gradients.node_gradients)(case.problem.only(()), now, signs, world, watched)
+    now = moved(case)
+
+    @jax.jit
+    def both(problem: Any, parameters: Any, world: Any, watched: Any) -> Any:
+        y = world.taught[watched.node]
+        tokens = tokens_of(world, watched.node, watched.keys[0], watched.weight[0], problem.bins)
+        total = gradient(parameters, case.signs, tokens, lambda f: y * hinge().slope(y * f))
+        return batch_gradients.node_gradients(problem, parameters, case.signs, world, watched), total
+
+    each, total = both(case.problem.only(()), now, case.world, case.watched)
     for name, slow in gradients.items():
         np.testing.assert_allclose(each[name], slow, atol=1e-12, err_msg=name)
-    y = world.taught[watched.node]
-    tokens = tokens_of(world, watched.node, watched.keys[0], watched.weight[0], case.setting.bins)
-    total = jax.jit(lambda p: gradient(p, signs, tokens, lambda f: y * hinge().slope(y * f)))(now)
     for name, whole in zip(PARTS, weights(total), strict=True):
         np.testing.assert_allclose(np.asarray(each[name]).sum(axis=0), whole.ravel(), atol=1e-10, err_msg=name)
 
@@ -354,8 +354,8 @@ def test_deviations_are_relative_to_the_mean_of_the_labelled_nodes(
 ) -> None:
     case = found.case
     key = jax.random.key(5)
-    world, watched, signs, now = jax.tree.map(jnp.asarray, (case.world, case.watched, case.signs, moved(case)))
-    measured = jax.device_get(batch_gradients.deviate(case.problem, key, now, signs, world, watched))
+    given = moved(case), case.signs, case.world, case.watched
+    measured = jax.device_get(jax.jit(batch_gradients.deviate_now)(case.problem.only(()), key, *given))
     for k, size in ((0, 25), (2, 100)):
         chosen = np.asarray(jax.random.randint(jax.random.fold_in(key, size), (200, size), 0, LABELLED))
         assert chosen.max() == LABELLED - 1
@@ -370,8 +370,7 @@ def test_deviations_are_relative_to_the_mean_of_the_labelled_nodes(
 
 def test_the_sampled_confusion_ratio_is_counted_on_nodes_that_are_not_discriminative() -> None:
     case = make_case(**{**CHANGED, "shells": "core", "sample": 8, "label_noise": 0.0})
-    world = jax.tree.map(jnp.asarray, case.world)
-    ratios = np.asarray(sampled_ratios(case.problem, case.key, world))
+    ratios = np.asarray(sampled_ratios(case.problem, case.key, case.world))
     others = (case.world.pattern >= 2).sum()
     assert np.isnan(ratios[others:]).all()
     # of a non-discriminative node's 8 neighbours, all of them drawn, 2 are confusing

@@ -11,7 +11,7 @@ import lemmata as lm
 from lemmata.datasets.graphs import standins
 from lemmata.lab.errors import UserError
 from lemmata.lab.runner import Options, run
-from lemmata.theories.graph_transformer.real_graphs import printed
+from lemmata.theories.graph_transformer.real_graphs import tables as printed
 from lemmata.theories.graph_transformer.real_graphs.experiments import EXPERIMENTS
 from lemmata.theories.graph_transformer.real_graphs.setting import RealSetting
 from lemmata.theories.graph_transformer.real_graphs.tables import measure_statistics

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from lemmata.lab.errors import UserError, unknown
-from lemmata.lab.work import Call, Ended, Report, Work
+
+if TYPE_CHECKING:
+    from lemmata.lab.work import Call, Ended, Report, Work
 
 ENGINES = {
     "local": "threads of this process",
@@ -26,12 +28,21 @@ class Engine(Protocol):
     remote: bool
     """Whether calls are computed outside this process, so that the store must be a folder."""
 
+    @property
+    def lanes(self) -> int:
+        """How many sweeps it can compute at once."""
+        ...
+
     def backend(self) -> str:
         """The JAX backend that computes."""
         ...
 
     def run(self, work: Work, calls: Sequence[Call], report: Report) -> Ended:
         """Compute and write the calls; tell how far their long runs are."""
+        ...
+
+    def stop(self) -> None:
+        """End the sweeps that are under way; they raise `Interrupted`."""
         ...
 
     def forget_programs(self) -> None:

@@ -37,6 +37,7 @@ class Dask:
     """The workers of a Dask cluster."""
 
     remote = True
+    lanes = 1
 
     def __init__(self, address: str = "") -> None:
         try:
@@ -62,7 +63,7 @@ class Dask:
             address = read_scheduler_file(Path(address))
         self.address = address or self.cluster.scheduler_address
         try:
-            self.client = distributed.Client(self.cluster or address, timeout=CONNECT)
+            self.client = distributed.Client(self.cluster or address, timeout=CONNECT, set_as_default=False)
         except (OSError, ValueError, TimeoutError) as error:
             reason = (str(error) or type(error).__name__).splitlines()[0]
             raise UserError(f"No Dask scheduler answers at {address}: {reason}.") from None
@@ -145,6 +146,9 @@ class Dask:
                 f"The Dask scheduler at {self.address} is gone; what was finished is kept, the same command goes on "
                 "from there."
             ) from None
+
+    def stop(self) -> None:
+        pass  # one sweep at a time, which ends when it is closed
 
     def forget_programs(self) -> None:
         self.client.run(forget_programs)

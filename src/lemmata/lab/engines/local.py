@@ -11,34 +11,69 @@ import jax
 
 from lemmata.lab.ensemble import workers
 from lemmata.lab.interrupts import is_stopping
+from lemmata.lab.live import Foreseen
+from lemmata.lab.machine import cores
 from lemmata.lab.programs import forget_programs
 from lemmata.lab.work import Answer, Call, Ended, Report, Work
 
+LANES = 4
+"""Sweeps at once, at most."""
+
 
 class Local:
-    """Calls from one thread per core (or from so many `threads`), or one after the other where runs are stacked."""
+    """Calls from one thread per core (or from so many `threads`), or one after the other where runs are stacked.
+
+    Programs are compiled side by side, before the calls that need them. Several sweeps at once share the threads.
+    """
 
     remote = False
 
     def __init__(self, threads: int | None = None) -> None:
         self._threads = threads
+        self._slots = threading.BoundedSemaphore(threads or cores())
+        self._ending = threading.Event()
+
+    @property
+    def lanes(self) -> int:
+        """Sweeps at once: while one is planned or drawn, which is work of one core, the others compute."""
+        return min(LANES, cores()) if self._threads is None else 1
 
     def backend(self) -> str:
         return jax.default_backend()
 
     def run(self, work: Work, calls: Sequence[Call], report: Report) -> Ended:
-        stop = threading.Event()
+        stop, ending = threading.Event(), self._ending
+
+        def is_leaving() -> bool:
+            return stop.is_set() or ending.is_set() or is_stopping()
 
         def compute(call: Call) -> Answer:
-            return work.compute(call, lambda: stop.is_set() or is_stopping(), functools.partial(report, call))
+            with self._slots:
+                return work.compute(call, is_leaving, functools.partial(report, call))
 
-        yield from from_threads(compute, calls, self._threads or workers(work.layout), stop.set)
+        def compile_ahead(piece: Foreseen) -> None:
+            with self._slots:
+                if not is_leaving():
+                    work.compile(piece)
+
+        count = self._threads or workers(work.layout)
+        with concurrent.futures.ThreadPoolExecutor(self._threads or cores()) as compilers:
+            ahead = [compilers.submit(compile_ahead, piece) for piece in work.foresee(calls)]
+            try:
+                yield from from_threads(compute, calls, count, stop.set)
+            finally:
+                for future in ahead:
+                    future.cancel()
 
     def forget_programs(self) -> None:
         forget_programs()
 
+    def stop(self) -> None:
+        self._ending.set()
+        self._ending = threading.Event()
+
     def close(self) -> None:
-        pass
+        self.stop()
 
 
 def from_threads(

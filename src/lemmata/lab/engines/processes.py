@@ -96,6 +96,7 @@ class Processes:
     """`count` worker processes; default one per GPU, or per core."""
 
     remote = True
+    lanes = 1
 
     def __init__(self, count: int | None = None) -> None:
         self.workers = [Worker(environment) for environment in share_machine(count)]
@@ -152,6 +153,9 @@ class Processes:
 
         with involve(Party(tell, lambda: all(worker.is_gone() for worker in list(busy)), end)):
             yield from from_threads(compute, calls, len(self.workers), stop)
+
+    def stop(self) -> None:
+        pass  # one sweep at a time, which ends when it is closed
 
     def forget_programs(self) -> None:
         for worker in self.workers:

@@ -13,7 +13,7 @@ from lemmata.networks.kernels import Spectrum, limit_kernel, spectrum
 from lemmata.theories.exp_regression.bounds import ln_step_size, projection_bound, step_count
 from lemmata.theories.exp_regression.data import Data
 from lemmata.theories.exp_regression.network import Head, Weights, kernel, largest_projection, project, read_out
-from lemmata.theories.exp_regression.setting import Setting
+from lemmata.theories.exp_regression.setting import PROJECTION_SOURCES, STEPS, Setting
 
 
 class Constants(NamedTuple):
@@ -42,7 +42,7 @@ class Constants(NamedTuple):
     """Steps to be taken: `steps` or, with horizon=predicted, T within its limits."""
 
 
-@lm.piece("activation", "step", "projection_source", "horizon", once=True)
+@lm.piece("activation", once=True)
 def find_constants(problem: Setting, data: Data, weights: Weights, head: Head) -> Constants:
     """Kernels at width m and in the limit, B, the step size and the horizon.
 
@@ -56,24 +56,22 @@ def find_constants(problem: Setting, data: Data, weights: Weights, head: Head) -
     start, limit = spectrum(start_kernel), spectrum(limiting)
     points, width = data.x.shape[0], head.width
     largest = largest_projection(head, projections)
-    B = projection_bound(
-        points, width, problem.failure_probability, problem.weight_scale, problem.tail_constant,
-        problem.projection_source, largest,
-    )  # fmt: skip
-    if problem.step == "practical":
-        eta = problem.step_constant / (head.scale**2 * width * start.largest)
-    elif problem.step == "theory":
-        sound = jnp.where(limit.singular, 1.0, limit.least)
-        eta = jnp.where(limit.singular, 0.0, jnp.exp(ln_step_size(points, width, sound, B)))
-    else:
-        eta = jnp.asarray(problem.step_size, float)
+    of_B = problem.failure_probability, problem.weight_scale, problem.tail_constant
+    known = [projection_bound(points, width, *of_B, source, largest) for source in PROJECTION_SOURCES]
+    B = jnp.stack(known)[problem.rules["projection_source"]]
+    sound = jnp.where(limit.singular, 1.0, limit.least)
+    steps_of = {
+        "practical": problem.step_constant / (head.scale**2 * width * start.largest),
+        "theory": jnp.where(limit.singular, 0.0, jnp.exp(ln_step_size(points, width, sound, B))),
+        "given": jnp.asarray(problem.step_size, float),
+    }
+    eta = jnp.stack([steps_of[step] for step in STEPS])[problem.rules["step"]]
     rate = head.scale**2 * width * eta
     residual = read_out(head, values) - data.y
     fast = jnp.where(limit.singular | (rate == 0), 1.0, rate * limit.least)
     predicted = step_count(1.0, fast, jnp.sum(residual**2), problem.tolerance)
     predicted = jnp.where(limit.singular | (rate == 0), jnp.inf, predicted)
-    # of one type whatever the horizon: another one would compile the training again
     steps = jnp.asarray(problem.steps, int)
-    if problem.horizon == "predicted":
-        steps = jnp.clip(jnp.minimum(predicted, steps).astype(int), problem.least_steps, steps)
+    needed = jnp.clip(jnp.minimum(predicted, steps).astype(int), problem.least_steps, steps)
+    steps = jnp.where(problem.rules["predicted"] == 1, needed, steps)
     return Constants(start, limit, start_kernel, limiting, largest, B, eta, rate, residual, predicted, steps)

@@ -29,7 +29,7 @@ def data_key(problem: Setting, key: jax.Array) -> jax.Array:
     return lm.stream(jax.lax.cond(problem.data_seed >= 0, lambda: fixed, lambda: key), "data")
 
 
-@lm.piece("data_law", "samples", "dimension", "pair", "teacher_neurons", once=True)
+@lm.piece("data_law", "samples", "dimension", "teacher_neurons", once=True)
 def draw(problem: Setting, key: jax.Array) -> Data:
     """Points and targets of one run; `key` is that of the run."""
     if problem.data_law == "given":
@@ -37,10 +37,10 @@ def draw(problem: Setting, key: jax.Array) -> Data:
     points, targets, extra = jax.random.split(data_key(problem, key), 3)
     x = _points(problem, points)
     y = _targets(problem, targets, extra, x)
-    if problem.pair != "none":
-        factor = problem.pair_ratio if problem.pair == "parallel" else -1.0
-        x = x.at[1].set(factor * x[0])
-        y = y.at[:2].set(jnp.asarray(PAIR_TARGETS))
+    if problem.samples > 1:
+        tied = problem.pair_factor != 0
+        x = x.at[1].set(jnp.where(tied, problem.pair_factor * x[0], x[1]))
+        y = y.at[:2].set(jnp.where(tied, jnp.asarray(PAIR_TARGETS), y[:2]))
     return Data(x, y)
 
 

@@ -93,14 +93,14 @@ def step_terms(head: Head, x: Points, y: Vector, step: Step, kernel: Array, eta:
     )
 
 
-def take_step(weights: Weights, head: Head, x: Points, y: Vector, eta: float) -> Terms:
-    """The terms of one step of the exponential network from the given weights."""
+def take_step(weights: Weights, head: Head, x: Points, y: Vector, eta: Scalar) -> tuple[Terms, Weights]:
+    """The terms of one step of the exponential network from the given weights, and its gradient."""
     values = jnp.exp(project(weights, x))
     outputs = read_out(head, values)
     gradient = loss_gradient(head, values, x, outputs - y)
     moved = read_out(head, jnp.exp(project(weights - eta * gradient, x)))
     step = Step(values, outputs, gradient, moved)
-    return step_terms(head, x, y, step, kernel(head, values, x), jnp.asarray(eta))
+    return step_terms(head, x, y, step, kernel(head, values, x), eta), gradient
 
 
 def decomposition_errors(terms: Terms, width: Scalar) -> dict[str, Scalar]:

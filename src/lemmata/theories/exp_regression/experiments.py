@@ -13,28 +13,15 @@ import numpy as np
 
 import lemmata as lm
 from lemmata.theories.exp_regression.bounds import explicit_width
-from lemmata.theories.exp_regression.figures import (
-    activations,
-    convergence,
-    drift,
-    flow,
-    frontier,
-    initialisation,
-    kernel,
-    perturbation,
-    stability,
-    theorem,
-    vacuity,
-)
+from lemmata.theories.exp_regression.figures import convergence, flow, initialisation, kernel, stability, theorem, width
 from lemmata.theories.exp_regression.setting import Setting
-from lemmata.theories.exp_regression.studies.initial import measure_initial
-from lemmata.theories.exp_regression.studies.montecarlo import sample_kernel
+from lemmata.theories.exp_regression.studies.initial import measure_initial, sample_kernel
 from lemmata.theories.exp_regression.studies.perturbation import perturb_weights
 from lemmata.theories.exp_regression.studies.vacuity import calculate
 from lemmata.theories.exp_regression.training import simulate
 
 TINY = {
-    "samples": 3,
+    "samples": 2,
     "dimension": 4,
     "neurons": 64,
     "neuron_room": 64,
@@ -146,12 +133,12 @@ EXPERIMENTS = (
         "q6-perturbation",
         reference="Lemmas 6.2 and 6.7",
         question="How much can the kernel change when every weight moves by at most R?",
-        plot=perturbation.moved,
+        plot=initialisation.moved,
         simulation=perturb_weights,
         setting={"neurons": 256},
         axes={"radius": [1e-4, 9e-4, 9e-3], "shift": ["random", "point", "pair"], "factor": [1.0, 1.1, 1.6, 2.1]},
         seeds=5,
-        smoke={"neurons": 16},
+        smoke={"neurons": 16, "radius": [9e-4, 9e-3], "factor": [1.0, 1.1, 2.1]},
     ),
     experiment(
         "x2-convergence",
@@ -170,7 +157,7 @@ EXPERIMENTS = (
         },
         seeds=10,
         smoke={
-            "problem": {f"n={n}, d=4": {"samples": n, "dimension": 4} for n in (2, 3)},
+            "problem": {f"n={n}, d=4": {"samples": n} for n in (1, 2)},
             "neurons": [16, 64],
             "init": {init: {"init": init} for init in INITS},
         },
@@ -215,7 +202,7 @@ EXPERIMENTS = (
         "x3-drift",
         reference="Lemma 7.2",
         question="How far do the weights move, and how does that shrink with the width?",
-        plot=drift.by_width,
+        plot=convergence.by_width,
         setting={"stop": "never", "track": "bounds", "steps": 300},
         axes={"neurons": [128, 512, 2048, 8192], "scale": ["one", "inv_sqrt_m"]},
         seeds=5,
@@ -225,21 +212,21 @@ EXPERIMENTS = (
         "x4-frontier-n",
         reference="Theorem 1.1",
         question="How does the width that suffices grow with the number of points?",
-        plot=frontier.points,
+        plot=width.points,
         setting={**FRONTIER, "dimension": 20},
         axes={"samples": [5, 10, 20], "variant": widths(512)},
         seeds=20,
-        smoke={"samples": [2, 3], "variant": widths(64), "steps": 100},
+        smoke={"samples": [1, 2], "variant": widths(64), "steps": 100, "track": "bounds"},
     ),
     experiment(
         "x4-frontier-lambda",
         reference="Theorem 1.1",
         question="How does the width that suffices grow as the kernel becomes singular?",
-        plot=frontier.eigenvalue,
+        plot=width.eigenvalue,
         setting={**FRONTIER, "samples": 8, "dimension": 10, "data_law": "clustered"},
         axes={"pair_angle": [1.0, 0.5, 0.25], "variant": widths(512)},
         seeds=20,
-        smoke={"variant": widths(64), "samples": 2, "steps": 100},
+        smoke={"pair_angle": [1.0, 0.5], "variant": widths(64), "steps": 100, "track": "bounds"},
     ),
     experiment(
         "x6-stability",
@@ -262,13 +249,13 @@ EXPERIMENTS = (
             "step_constant": [round(float(c), 2) for c in np.arange(0.4, 6.01, 0.4)],
         },
         seeds=10,
-        smoke={"neurons": [16, 64], "step_constant": [0.5, 2.5, 8.0]},
+        smoke={"neurons": [16, 64], "step_constant": [0.5, 2.5, 8.0], "track": "bounds"},
     ),
     experiment(
         "x7-activations",
         reference="variants of the network",
         question="Which activations can tell parallel and antipodal points apart?",
-        plot=activations.floors,
+        plot=kernel.floors,
         setting={"stop": "rounding", "steps": 4000},
         axes={
             "pair": {"generic": {"pair": "none"}, "parallel": {"pair": "parallel"}, "antipodal": {"pair": "antipodal"}},
@@ -280,7 +267,7 @@ EXPERIMENTS = (
         "x8-vacuity",
         reference="Theorem 7.1",
         question="How large are the width, step size and iterations that the paper asks for?",
-        plot=vacuity.asked,
+        plot=width.asked,
         simulation=calculate,
         setting={"data_law": "orthonormal", "dimension": 1000},
         axes={
@@ -290,7 +277,7 @@ EXPERIMENTS = (
             "weight_scale": [1.0, 0.25, 0.05],
         },
         seeds=1,
-        smoke={"samples": [10, 100], "dimension": 1000},
+        smoke={"samples": [10, 100], "dimension": 1000, "failure_probability": [0.05], "tail_constant": [1.0, 10.0]},
         paper_seeds=1,
     ),
     experiment(
@@ -309,12 +296,7 @@ EXPERIMENTS = (
         },
         axes={"problem": {"n=2, σ=0.05": explicit(2, 0.05), "n=1, σ=0.2": explicit(1, 0.2)}},
         seeds=5,
-        smoke={
-            "problem": {
-                "n=2, σ=0.05": {"samples": 2, "weight_scale": 0.05},
-                "n=1, σ=0.2": {"samples": 1, "weight_scale": 0.2},
-            }
-        },
+        smoke={"problem": {f"n={n}, σ={s}": {"samples": n, "weight_scale": s} for n, s in ((2, 0.05), (1, 0.2))}},
     ),
     experiment(
         "q21-flow",
@@ -324,6 +306,6 @@ EXPERIMENTS = (
         setting={"dimension": 5, "neurons": 40, "stop": "never", "compare": "flow"},
         axes={"variant": flows(0.1, 0.01, 0.001)},
         seeds=5,
-        smoke={"variant": flows(0.1, 0.01)},
+        smoke={"variant": flows(0.1, 0.01), "track": "bounds"},
     ),
 )

@@ -9,7 +9,7 @@ import xarray as xr
 
 import lemmata as lm
 from lemmata.theories.exp_regression.data import PAIR_TARGETS
-from lemmata.theories.exp_regression.training import FLOOR
+from lemmata.theories.exp_regression.setting import FLOOR
 
 SLACK = 1 + 1e-9
 """Bounds are compared with this relative slack."""

@@ -15,7 +15,10 @@ from lemmata.theories.exp_regression.bounds import ln_drift, ln_radius
 from lemmata.theories.exp_regression.constants import Constants
 from lemmata.theories.exp_regression.data import Data
 from lemmata.theories.exp_regression.decomposition import (
+    Points,
+    Scalar,
     Step,
+    Vector,
     asymmetric_kernel,
     decomposition_errors,
     step_bounds,
@@ -34,10 +37,6 @@ RATES = ("H(0)", "limit", "H(0), 3 m η λ", "limit, 3 m η λ")
 """Whose λ, and which rate, ‖e(t)‖² is compared with: 1 - m η λ/2 as claimed, or 1 - 3 m η λ (for controls)."""
 MASKS = ("uniform", "signs")
 
-Points = Float[Array, "points dimension"]
-Vector = Float[Array, " points"]
-Scalar = Float[Array, ""]
-
 
 class Watched(NamedTuple):
     """What is looked at along training, at every step."""
@@ -52,6 +51,20 @@ class Watched(NamedTuple):
     """‖e‖² at the step `compare_step` (NONE: not yet)."""
     extremes: dict[str, Array]
     """Running maxima of what `judge_step` gives; empty unless track=bounds."""
+
+
+class State(NamedTuple):
+    """A run between two steps."""
+
+    weights: Weights
+    values: ByPoint
+    """φ(<w_r, x_i>)."""
+    outputs: Vector
+    done: Scalar
+    """Steps taken."""
+    watched: Watched
+    stopped: Array
+    diverged: Array
 
 
 def judge_step(
@@ -127,18 +140,15 @@ def linear_square(start: Spectrum, rate: Scalar, residual: Vector, step: Array) 
 
 @lm.piece("activation", once=True)
 def summarise(
-    problem: Setting,
-    data: Data,
-    before: Weights,
-    head: Head,
-    constants: Constants,
-    after: Weights,
-    outputs: Array,
-    watched: Watched,
+    problem: Setting, data: Data, before: Weights, head: Head, constants: Constants, state: State, steps: Array
 ) -> dict[str, Array]:
-    """What is read off the end of a run: its first passage, its peak, the lazy and the linearised prediction."""
+    """What is read off the end of a run: its first passage, its peak, the lazy and the linearised prediction.
+
+    `steps` are those of the records, at which the linearised error is given.
+    """
     activation = ACTIVATIONS[problem.activation]
-    square = jnp.sum((outputs - data.y) ** 2)
+    after, watched = state.weights, state.watched
+    square = jnp.sum((state.outputs - data.y) ** 2)
     tiny = jnp.finfo(constants.residual.dtype).tiny
     # targets that are all 0 are fitted from the start; every ratio is then 0
     initial = jnp.maximum(jnp.sum(constants.residual**2), tiny)
@@ -147,6 +157,7 @@ def summarise(
     predicted = lazy_drift(head, slopes, data.x, -constants.residual, constants.start)
     moved = after - before
     linear = linear_square(constants.start, constants.rate, constants.residual, jnp.asarray(problem.compare_step))
+    at_records = linear_square(constants.start, constants.rate, constants.residual, steps)
     # a sum of geometric terms is convex in t: its peak is at an end
     growth = 2 * constants.steps * jnp.maximum(jnp.log(jnp.abs(1 - constants.rate * constants.start.values)), -700.0)
     weight = (constants.start.vectors.T @ constants.residual) ** 2 / initial
@@ -154,6 +165,8 @@ def summarise(
     points, lam = data.x.shape[0], jnp.maximum(constants.limit.least, tiny)
     radius = jnp.exp(ln_radius(points, lam, constants.B))
     return {
+        "linear_square": jnp.minimum(at_records, jnp.finfo(at_records.dtype).max),
+        "diverged": state.diverged * 1.0,
         "reached_step": jnp.where(watched.reached < 0, jnp.inf, watched.reached),
         "predicted_steps": constants.predicted_steps,
         "final_square": square,
@@ -183,19 +196,19 @@ def summarise(
 
 @lm.piece(once=True)
 def judge_end(
-    problem: Setting, key: jax.Array, data: Data, head: Head, constants: Constants, after: Weights, watched: Watched
+    problem: Setting, key: jax.Array, data: Data, head: Head, constants: Constants, state: State
 ) -> dict[str, Array]:
     """Q10 at the final weights, and the broken case of Q9; the running extremes with absent ones as NaN."""
-    values = jnp.exp(project(after, data.x))
+    values = jnp.exp(project(state.weights, data.x))
     shape = values.shape
     uniform, signs = jax.random.split(key)
     masks = (jax.random.uniform(uniform, shape, minval=-1), jax.random.rademacher(signs, shape, values.dtype))
-    bound = jnp.exp(2 * (constants.largest_projection + watched.drift))
+    bound = jnp.exp(2 * (constants.largest_projection + state.watched.drift))
     asymmetric = jnp.stack([jnp.max(jnp.abs(asymmetric_kernel(head, values, data.x, p))) for p in masks]) / bound
     now = kernel(head, values, data.x)
     lowest = spectrum(now)
     vector = lowest.vectors[:, 0]
-    extremes = {name: read_extreme(value) for name, value in watched.extremes.items()}
+    extremes = {name: read_extreme(value) for name, value in state.watched.extremes.items()}
     kernel_loss = extremes.pop("kernel_loss")
     # Q9 with e := lowest eigenvector and λ := 2.1 λ_min(H): m η λ ‖e‖² / (2 m η eᵀ H e)
     return {
@@ -212,13 +225,6 @@ def follow_modes(problem: Setting, data: Data, constants: Constants, steps: Arra
     measured = (outputs - data.y) @ constants.start.vectors
     predicted = linear_residuals(constants.start, constants.rate, constants.residual, steps)
     return {"mode_residual": measured, "linear_mode_residual": predicted, "mode_value": constants.start.values}
-
-
-@lm.piece(once=True)
-def linearise(problem: Setting, constants: Constants, steps: Array) -> Array:
-    """‖(I - κ² m η H(0))^t e(0)‖² at the recorded steps, kept within floating point."""
-    square = linear_square(constants.start, constants.rate, constants.residual, steps)
-    return jnp.minimum(square, jnp.finfo(square.dtype).max)
 
 
 RECORD = ("record",)

@@ -12,6 +12,10 @@ from lemmata.networks.activations import ACTIVATIONS
 
 DATA_LAWS = ("sphere", "ball", "orthonormal", "random_labels", "teacher", "clustered", "given")
 PROJECTION_SOURCES = ("paper", "union", "empirical")
+STEPS = ("practical", "theory", "given")
+SHIFTS = ("random", "point", "pair")
+FLOOR = 1e-20
+"""Below this ‖e‖² there is only rounding."""
 LEAST_ROOM = 1024
 """Narrower networks share one program: compiling another takes longer than the neurons that are not used."""
 ROUNDING = 1e-12
@@ -67,9 +71,7 @@ class Setting(lm.Setting):
     init: str = lm.choice(
         "coupled", "initial weights: pairs of opposite sign, independent, or given", "coupled", "independent", "given"
     )
-    step: str = lm.choice(
-        "practical", "step size: c/(κ² m λ_max), the paper's, or given", "practical", "theory", "given"
-    )
+    step: str = lm.choice("practical", "step size: c/(κ² m λ_max), the paper's, or given", *STEPS)
     projection_source: str = lm.choice(
         "paper", "where the B of the paper's step size comes from", *PROJECTION_SOURCES, symbol="B"
     )
@@ -86,7 +88,7 @@ class Setting(lm.Setting):
         "nothing", "compare with separate runs of the points, or with gradient flow of the first one",
         "nothing", "separate", "flow",
     )  # fmt: skip
-    shift: str = lm.choice("random", "direction of the perturbation (q6)", "random", "point", "pair")
+    shift: str = lm.choice("random", "direction of the perturbation (q6)", *SHIFTS)
 
     inputs: Any = lm.array("x", "points for data_law=given (n x d)")
     targets: Any = lm.array("y", "targets for data_law=given (n)")
@@ -97,6 +99,26 @@ class Setting(lm.Setting):
     def output_scale(self) -> float:
         """κ."""
         return 1.0 if self.scale == "one" else self.neurons**-0.5
+
+    @lm.derived
+    def rules(self) -> dict[str, int]:
+        """Choices that compiled code selects by number, so that they share its programs."""
+        return {
+            "step": STEPS.index(self.step),
+            "projection_source": PROJECTION_SOURCES.index(self.projection_source),
+            "predicted": int(self.horizon == "predicted"),
+            "shift": SHIFTS.index(self.shift),
+        }
+
+    @lm.derived
+    def wanted_square(self) -> float:
+        """The ‖e‖² at which a run stops; -1: never."""
+        return {"tolerance": self.tolerance, "rounding": FLOOR, "never": -1.0}[self.stop]
+
+    @lm.derived
+    def pair_factor(self) -> float:
+        """x_2 / x_1 where the second point is tied to the first; 0: it is not."""
+        return {"none": 0.0, "parallel": self.pair_ratio, "antipodal": -1.0}[self.pair]
 
     @lm.derived
     def given_inputs(self) -> np.ndarray | None:
@@ -149,31 +171,26 @@ class Setting(lm.Setting):
         return found
 
     def refusals(self, given: list[str]) -> Iterator[str]:
-        if self.neurons % 2 and self.init == "coupled":
-            yield f"neurons = {self.neurons} is not allowed: init = coupled needs an even width."
-        if self.neuron_room and self.neuron_room < self.neurons:
-            yield f"neuron_room = {self.neuron_room} is not allowed: it must not be less than neurons = {self.neurons}."
-        if self.data_law == "orthonormal" and self.samples > self.dimension:
-            yield (
-                f"samples = {self.samples} is not allowed: data_law = orthonormal has at most "
-                f"dimension = {self.dimension} points."
-            )
-        if self.weight_samples % 10**4:
-            yield f"weight_samples = {self.weight_samples} is not allowed: it must be a multiple of 10000."
-        if self.data_law == "clustered" and self.samples % 2:
-            yield f"samples = {self.samples} is not allowed: data_law = clustered needs an even number of points."
-        if self.data_law == "clustered" and self.dimension < 2:
-            yield f"dimension = {self.dimension} is not allowed: data_law = clustered needs dimension at least 2."
-        if self.pair != "none" and (self.samples < 2 or self.data_law == "given"):
-            yield f"pair = {self.pair} is not allowed: it needs two random points."
-        if self.track == "bounds" and self.activation != "exp":
-            yield f"track = bounds is not allowed with activation = {self.activation}: the bounds are those of exp."
-        if self.compare != "nothing" and (self.activation != "exp" or self.scale != "one"):
-            yield f"compare = {self.compare} is not allowed here: it needs activation = exp and scale = one."
-        if self.step == "theory" and (self.activation != "exp" or self.scale != "one"):
-            yield "step = theory is not allowed here: the paper's step size is for activation = exp and scale = one."
-        if self.horizon == "predicted" and self.least_steps > self.steps:
-            yield f"least_steps = {self.least_steps} is not allowed: it must not exceed steps = {self.steps}."
+        clustered, printed = self.data_law == "clustered", self.activation == "exp" and self.scale == "one"
+        crowded = self.data_law == "orthonormal" and self.samples > self.dimension
+        lone = self.samples < 2 or self.data_law == "given"
+        endless = self.horizon == "predicted" and self.least_steps > self.steps
+        rules = {
+            ("neurons", "init = coupled needs an even width"): self.neurons % 2 and self.init == "coupled",
+            ("neuron_room", f"it must not be less than neurons = {self.neurons}"): 0 < self.neuron_room < self.neurons,
+            ("samples", f"data_law = orthonormal has at most dimension = {self.dimension} points"): crowded,
+            ("weight_samples", "it must be a multiple of 10000"): self.weight_samples % 10**4,
+            ("samples", "data_law = clustered needs an even number of points"): clustered and self.samples % 2,
+            ("dimension", "data_law = clustered needs dimension at least 2"): clustered and self.dimension < 2,
+            ("pair", "it needs two random points"): lone and self.pair != "none",
+            ("track", "the bounds are those of exp"): self.track == "bounds" and self.activation != "exp",
+            ("compare", "it needs activation = exp and scale = one"): self.compare != "nothing" and not printed,
+            ("step", "the paper's is for activation = exp and scale = one"): self.step == "theory" and not printed,
+            ("least_steps", f"it must not exceed steps = {self.steps}"): endless,
+        }
+        for (name, why), broken in rules.items():
+            if broken:
+                yield f"{name} = {getattr(self, name)} is not allowed: {why}."
         if self.data_law == "given":
             yield from self.misshapen("inputs", (self.samples, self.dimension))
             yield from self.misshapen("targets", (self.samples,))

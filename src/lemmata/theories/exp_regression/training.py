@@ -7,11 +7,12 @@ judged up to the first step with ‖e‖² < 1e-20, below which there is only ro
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+import numpy as np
+from jaxtyping import Array
 
 import lemmata as lm
 from lemmata.networks.activations import ACTIVATIONS
@@ -21,7 +22,6 @@ from lemmata.theories.exp_regression.data import Data, draw
 from lemmata.theories.exp_regression.decomposition import Step
 from lemmata.theories.exp_regression.flow import compare_flow, compare_separate
 from lemmata.theories.exp_regression.network import (
-    ByPoint,
     Head,
     Weights,
     initialise,
@@ -38,42 +38,25 @@ from lemmata.theories.exp_regression.probes import (
     LABELS,
     NONE,
     TRAINED,
+    State,
     Watched,
     follow_modes,
     judge_end,
     judge_step,
     keep_ratio,
-    linearise,
     summarise,
 )
-from lemmata.theories.exp_regression.setting import Setting
+from lemmata.theories.exp_regression.setting import FLOOR, Setting
 
 GUARD = 1e8
 """A run diverges when ‖e‖² exceeds this multiple of its start, or is not finite."""
-FLOOR = 1e-20
-"""Below this ‖e‖² there is only rounding."""
 
 
-class State(NamedTuple):
-    """A run between two steps."""
-
-    weights: Weights
-    values: ByPoint
-    """φ(<w_r, x_i>)."""
-    outputs: Float[Array, " points"]
-    done: Float[Array, ""]
-    """Steps taken."""
-    watched: Watched
-    stopped: Array
-    diverged: Array
-
-
-@lm.piece("activation", "track", "stop", "records")
+@lm.piece("activation", "track", "records")
 def train(problem: Setting, data: Data, weights: Weights, head: Head, constants: Constants) -> lm.Run:
     """Full-batch gradient descent: w_r(t+1) = w_r(t) - η Δw_r(t)."""
     activation = ACTIVATIONS[problem.activation]
     initial = jnp.sum(constants.residual**2)
-    wanted = {"tolerance": problem.tolerance, "rounding": FLOOR, "never": -1.0}[problem.stop]
 
     def forward(weights: Weights) -> tuple[Array, Array]:
         values = activation.value(project(weights, data.x))
@@ -111,7 +94,7 @@ def train(problem: Setting, data: Data, weights: Weights, head: Head, constants:
                 for name, extreme in before.extremes.items()
             },
         )
-        next_state = State(moved, values, outputs, t + 1.0, watched, square <= wanted, state.diverged)
+        next_state = State(moved, values, outputs, t + 1.0, watched, square <= problem.wanted_square, state.diverged)
         frozen = state._replace(stopped=jnp.asarray(True), diverged=jnp.asarray(True))
         return jax.tree.map(lambda bad, good: jnp.where(broken, bad, good), frozen, next_state)
 
@@ -140,7 +123,7 @@ def train(problem: Setting, data: Data, weights: Weights, head: Head, constants:
     zero, no = jnp.zeros(()), jnp.asarray(False)
     unreached = jnp.where(initial <= problem.tolerance, 0.0, NONE)
     nothing = Watched(zero, unreached, initial, jnp.asarray(NONE), {})
-    begin = State(weights, values, outputs, zero, nothing, initial <= wanted, no)
+    begin = State(weights, values, outputs, zero, nothing, initial <= problem.wanted_square, no)
     ratios = jax.eval_shape(lambda s: judge(0, s, s.weights, s.outputs, s.watched.drift), begin)
     extremes = {name: jnp.full(ratio.shape, NONE) for name, ratio in ratios.items()}
     begin = begin._replace(watched=nothing._replace(extremes=extremes))
@@ -157,14 +140,9 @@ def simulate(problem: Setting, key: jax.Array, prepared: None = None) -> dict[st
     run = train(problem, data, weights, head, constants)
     state: State = run.state
     records = {name: value for name, value in run.records.items() if name != "stopped"}
-    results = {
-        **records,
-        "linear_square": linearise(problem, constants, records["step"]),
-        **summarise(problem, data, weights, head, constants, state.weights, state.outputs, state.watched),
-        "diverged": state.diverged * 1.0,
-    }
+    results = {**records, **summarise(problem, data, weights, head, constants, state, records["step"])}
     if problem.track == "bounds":
-        results |= judge_end(problem, lm.stream(key, "test"), data, head, constants, state.weights, state.watched)
+        results |= judge_end(problem, lm.stream(key, "test"), data, head, constants, state)
     if problem.track == "points":
         results |= follow_modes(problem, data, constants, records["step"], run.records["outputs"])
     if problem.compare == "flow":
@@ -178,9 +156,8 @@ def fit(setting: Setting, seed: int = 0) -> dict[str, Any]:
     """One run on its own, in float64: what `simulate` returns. A run that diverges is an error here, not a result."""
     results = jax.device_get(simulate(setting, seed))
     if results["diverged"]:
-        last = results["step"][~jnp.isnan(results["step"])][-1]
         raise lm.UserError(
-            f"Training diverged after step {last:.0f}: the squared error passed {GUARD:.0e} times its start; choose a "
-            f"smaller step (step_constant = {setting.step_constant:g}, stable below about 2)."
+            f"Training diverged after step {np.nanmax(results['step']):.0f}: the squared error passed {GUARD:.0e} "
+            f"times its start; choose a smaller step (step_constant = {setting.step_constant:g}, stable below about 2)."
         )
     return results

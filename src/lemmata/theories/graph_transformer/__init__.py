@@ -23,15 +23,9 @@ from lemmata.theories.graph_transformer.graphs.cycle import plan_cycle
 from lemmata.theories.graph_transformer.setting import Setting
 from lemmata.theories.graph_transformer.training import simulate
 
-CLAIMS = (*claims.CLAIMS, *hand_made.CLAIMS, *whole_graphs.CLAIMS, *four_classes.CLAIMS)
-EXPERIMENTS = (
-    *experiments.EXPERIMENTS,
-    *hand_made.EXPERIMENTS,
-    *whole_graphs.EXPERIMENTS,
-    *four_classes.EXPERIMENTS,
-    *real_graphs.EXPERIMENTS,
-    *deep.EXPERIMENTS,
-)
+CLAIMS = tuple(one for room in (claims, hand_made, whole_graphs, four_classes) for one in room.CLAIMS)
+ROOMS = (experiments, hand_made, whole_graphs, four_classes, real_graphs, deep)
+EXPERIMENTS = tuple(one for room in ROOMS for one in room.EXPERIMENTS)
 theory = lm.Theory(CARD, Setting, simulate, EXPERIMENTS, CLAIMS, bounds.BOUNDS, source=__path__[0])
 
 __all__ = ["Setting", "bounds", "diagnose", "from_arrays", "plan_cycle", "simulate", "theory"]

@@ -25,7 +25,7 @@ from lemmata.theories.graph_transformer.margins import (
     winning_margins,
 )
 from lemmata.theories.graph_transformer.sampling import order_by_distance
-from lemmata.theories.graph_transformer.setting import FAR, NetworkSetting, Setting
+from lemmata.theories.graph_transformer.setting import FAR, STRATA, NetworkSetting, Setting
 
 
 class World(NamedTuple):
@@ -44,7 +44,7 @@ class World(NamedTuple):
     count: Int[Any, " nodes"]
     nearest: Int[Any, ""]
     farthest: Int[Any, ""]
-    shell: Int[Any, "nodes room"]
+    shell: Int[Any, "nodes strata_and_ends"]
     core: Int[Any, ""]
     facts: dict[str, Any]
 
@@ -175,10 +175,15 @@ def prepare(setting: Setting, seed: int) -> World:
         count=count.astype(np.int32),
         nearest=np.int32(nearest),
         farthest=np.int32(farthest),
-        shell=ordered.start.astype(np.int32),
+        shell=strata_starts(ordered.start).astype(np.int32),
         core=np.int32(core),
         facts=facts,
     )
+
+
+def strata_starts(start: np.ndarray) -> np.ndarray:
+    """The beginnings of the shells 0 .. STRATA + 1, whatever the depth of the distances."""
+    return np.pad(start, ((0, 0), (0, STRATA + 2)), "edge")[:, : STRATA + 2]
 
 
 def node_features(setting: Setting, drawn: Drawn, pattern: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:

@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 
 import lemmata as lm
-from lemmata.theories.graph_transformer.training import SUCCESS
+from lemmata.theories.graph_transformer.setting import SUCCESS
 
 CONFUSION = 0.05
 """ε_S of the default graph."""

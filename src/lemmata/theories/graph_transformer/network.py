@@ -19,7 +19,7 @@ import lemmata as lm
 from lemmata.networks import shallow
 from lemmata.networks.orthonormal import orthonormal
 from lemmata.networks.shallow import Network, Pass, products
-from lemmata.theories.graph_transformer.setting import NetworkSetting, Setting
+from lemmata.theories.graph_transformer.setting import NetworkSetting
 
 SLOPE = 0.2
 """Of the leaky ReLU in additive scores."""
@@ -48,7 +48,7 @@ def tokens_of(world: Any, rows: Array, keys: Array, weight: Array, bins: Any) ->
     return Tokens(world.features[rows], world.features[keys], weight, far)
 
 
-@lm.piece("inputs", "dimension", "neuron_room", "key_width", "value_width", "bin_room", "init", "row_norm", once=True)
+@lm.piece("inputs", "neuron_room", "key_width", "value_width", "bin_room", "init", "row_norm", once=True)
 def initialise(problem: NetworkSetting, key: jax.Array, directions: Array) -> tuple[Parameters, Array]:
     """The initial parameters and the output weights a; neurons beyond m have a_i = 0."""
     names = ("output", "sign", "shared", "value", "e_k", "e_q", "e_v", "c")
@@ -81,16 +81,10 @@ def initialise(problem: NetworkSetting, key: jax.Array, directions: Array) -> tu
     else:
         k, q = near(keys["e_k"], shared, problem.key_error), near(keys["e_q"], shared, problem.key_error)
         v = near(keys["e_v"], turned, problem.value_error)
-    blind = value_columns(problem)
-    network = Network(output, v * blind, problem.attention_scale * k, problem.attention_scale * q)
+    network = Network(output, v * problem.value_columns, problem.attention_scale * k, problem.attention_scale * q)
     network = jax.tree.map(lambda leaf: leaf.astype(real), network)
     c = 0.1 * jax.random.normal(keys["c"], (2 * width,))
     return Parameters(network, jnp.zeros(problem.bin_room), c), jnp.where(used, signs, 0.0)
-
-
-def value_columns(problem: NetworkSetting) -> Float[Array, " inputs"]:
-    """1 for the inputs that the values see; those of an absolute encoding can be left out (3.7)."""
-    return jnp.where(jnp.arange(problem.inputs) < problem.dimension, 1.0, problem.position_share)
 
 
 def semi_orthogonal(key: jax.Array, rows: int, columns: int) -> Float[Array, "rows columns"]:
@@ -165,13 +159,3 @@ def gradient(parameters: Parameters, signs: Array, tokens: Tokens, slope: Any, s
 def by_bin(values: Float[Array, "rows keys"], bins: Int[Array, "rows keys"], room: int) -> Float[Array, " bins"]:
     """Sums over all entries of each bin."""
     return jnp.stack([jnp.sum(jnp.where(bins == z, values, 0.0)) for z in range(room)])
-
-
-def trained_parameters(problem: Setting) -> Float[Array, ""]:
-    """How many numbers are trained: a GCN m m_b + m_b d, a graph transformer 2 m_a d + Z more, a GAT m_a d + 2 m_a."""
-    head = problem.train_output * problem.neurons * problem.value_width
-    values = problem.train_values * problem.value_width * jnp.sum(value_columns(problem))
-    if problem.scores == "additive":
-        return head + values + problem.update_attention * problem.key_width * (problem.inputs + 2)
-    attention = problem.update_attention * 2 * problem.key_width * problem.inputs
-    return head + values + attention + problem.update_encoding * (problem.bins - problem.freeze_zero_bin)

@@ -22,11 +22,14 @@ from lemmata.theories.graph_transformer.setting import Setting
 
 LOSS = hinge()
 """All reported losses have margin 1, whatever the training loss."""
-GROUPS = ("discriminative", "other", "all")
-ERRORS = ("sigma", "delta")
-"""The error in the exponent of the theoretical masses: σ in the paper, δ for keys and queries (9.28)."""
-NEURONS = ("W", "U", "wrong W", "wrong U")
-"""Lucky neurons, and those of the other output sign that are active on the same nodes."""
+LABELS = {
+    "group": ("discriminative", "other", "all"),
+    "error": ("sigma", "delta"),
+    "crowd": ("W", "U", "wrong W", "wrong U"),
+    "label": ("+1", "-1"),
+}
+"""`error`: that in the exponent of the theoretical masses, σ in the paper, δ for keys and queries (9.28). `crowd`:
+lucky neurons, and those of the other output sign that are active on the same nodes."""
 
 
 class Watched(NamedTuple):
@@ -270,12 +273,11 @@ def value_coefficients(
     V_i^(j) = -1/B sum_n y_n 1[y_n F_n < 1] a_i 1[W_O,i V_n > 0] <xbar_n, μ_j>.
     """
     label = world.label[watched.node]
-    size = jnp.minimum(problem.labelled, problem.batch or problem.labelled)
-    chosen = watched.labelled & (jnp.arange(label.shape[0]) < size)
+    chosen = watched.labelled & (jnp.arange(label.shape[0]) < problem.seen)
     answer, mixed = (first_draw(watched, values[:, 0]) for values in (run.answer, run.mixed))
     gate = first_draw(watched, run.gate[:, 0])
     push = jnp.where(chosen & (label * answer < problem.margin), label, 0.0)
-    return -gate.T @ (push[:, None] * (mixed @ world.directions)) / size
+    return -gate.T @ (push[:, None] * (mixed @ world.directions)) / problem.seen
 
 
 def conserved_ov(parameters: Parameters) -> Float[Array, "width width"]:

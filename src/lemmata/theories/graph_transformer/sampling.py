@@ -102,8 +102,7 @@ def _stratified(problem: Setting, key: jax.Array, world: World, rows: Array, enc
     start = world.shell[rows]
     nodes, weights = [], []
     for z in range(1, 1 + STRATA):
-        first = start[:, min(z, start.shape[1] - 1)]
-        count = start[:, min(z + 1, start.shape[1] - 1)] - first
+        first, count = start[:, z], start[:, z + 1] - start[:, z]
         positions, used = draw_positions(keys[z], jnp.where(z <= problem.reach, count, 0), problem.per_shell)
         nodes.append(_listed(world, rows, first[:, None] + positions))
         weights.append(used)

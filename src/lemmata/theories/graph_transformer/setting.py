@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,9 @@ import numpy as np
 import lemmata as lm
 
 SEQUENCES = ("+-+-", "++--++--", "+++---+++---", "++--++--++--", "++++-+-+----", "+-+-+-+-")
+GENERATORS = ("chapter", "blocks", "cycle", "ring", "structures", "given")
+DRAWS = ("uniform", "all", "stratified", "biased", "biased_apart", "encoding")
+STOPS = ("never", "reached", "tight", "success", "trained")
 MODELS = ("gt", "no_pe", "gcn", "frozen_init")
 NEURON_ROOM = 400
 """Neurons that programs have room for; up to this width all widths share one program."""
@@ -19,6 +23,8 @@ FAR = 255
 """Beyond every distance."""
 STRATA = 4
 """Distances that a stratified sample can have strata of."""
+TRAINED, TIGHT, SUCCESS = 0.1, 0.01, 1e-3
+"""Training loss that counts as trained; the tighter tolerance of iteration counts; full loss of a success (F3.3)."""
 
 
 class NetworkSetting(lm.Setting):
@@ -70,24 +76,15 @@ class NetworkSetting(lm.Setting):
         return 1.0
 
     @lm.derived
-    def position_share(self) -> float:
-        """Factor of an absolute encoding in the values; without one there is nothing that it multiplies."""
-        return 1.0
+    def value_columns(self) -> np.ndarray:
+        """1 for the inputs that the values see."""
+        return np.ones(self.inputs)
 
 
 class Setting(NetworkSetting):
     """Defaults: the chapter's graph with the step size of quick runs (section 7)."""
 
-    generator: str = lm.choice(
-        "chapter",
-        "where the graph comes from (2.2 - 2.5, 3.7)",
-        "chapter",
-        "blocks",
-        "cycle",
-        "ring",
-        "structures",
-        "given",
-    )
+    generator: str = lm.choice("chapter", "where the graph comes from (2.2 - 2.5, 3.7)", *GENERATORS)
     nodes: int = lm.size(1000, "N", "number of nodes")
     discriminative: float = lm.number(
         0.4, "γ_d", "fraction of nodes with a discriminative pattern", low=0, high=1, open_ends="low"
@@ -129,16 +126,7 @@ class Setting(NetworkSetting):
     )
     reach: int = lm.number(2, "", "largest distance that is sampled (near)", low=1, high=250, integer=True)
     distance: int = lm.number(1, "z", "the distance that is sampled (single)", low=1, high=250, integer=True)
-    draw: str = lm.choice(
-        "uniform",
-        "how nodes are drawn (section 4)",
-        "uniform",
-        "all",
-        "stratified",
-        "biased",
-        "biased_apart",
-        "encoding",
-    )
+    draw: str = lm.choice("uniform", "how nodes are drawn (section 4)", *DRAWS)
     sample: int = lm.size(60, "|S|", "nodes that are drawn")
     per_shell: int = lm.size(4, "", "nodes drawn from each of the distances 1 to reach (stratified)")
     extra: int = lm.size(4, "", "nodes drawn from the whole graph besides (stratified)", low=0)
@@ -162,15 +150,7 @@ class Setting(NetworkSetting):
         0, "", "test on the nodes from this place of the order on; 0: on all that are not labelled", low=0
     )
     watch: str = lm.choice("sampled", "aggregation whose loss is recorded", "sampled", "full")
-    stop: str = lm.choice(
-        "never",
-        "stop at the tolerance, at .01, at full loss below 1e-3, or when trained",
-        "never",
-        "reached",
-        "tight",
-        "success",
-        "trained",
-    )
+    stop: str = lm.choice("never", "stop at the tolerance, at .01, at full loss below 1e-3, or when trained", *STOPS)
     tolerance: float = lm.number(0.05, "", "test loss that counts as reached", low=0, open_ends="low")
     track: str = lm.choice("losses", "what is recorded besides losses", "losses", "masses", "proof")
     defect: str = lm.choice(
@@ -241,8 +221,9 @@ class Setting(NetworkSetting):
         return 0.0 if self.model == "gcn" else 1.0
 
     @lm.derived
-    def position_share(self) -> float:
-        return self.positions_in_values
+    def value_columns(self) -> np.ndarray:
+        """Those of an absolute encoding can be left out (3.7)."""
+        return np.where(np.arange(self.inputs) < self.dimension, 1.0, self.positions_in_values)
 
     @lm.derived
     def update_attention(self) -> float:
@@ -251,6 +232,31 @@ class Setting(NetworkSetting):
     @lm.derived
     def update_encoding(self) -> float:
         return self.train_encoding * (self.model == "gt")
+
+    @lm.derived
+    def seen(self) -> int:
+        """Nodes of a step."""
+        return min(self.batch or self.labelled, self.labelled)
+
+    @lm.derived
+    def trained_parameters(self) -> float:
+        """Numbers that are trained: of a GCN m m_b + m_b d; a transformer has 2 m_a d + Z more, a GAT m_a d + 2 m_a."""
+        head = self.train_output * self.neurons * self.value_width
+        head += self.train_values * self.value_width * self.value_columns.sum()
+        if self.scores == "additive":
+            return head + self.update_attention * self.key_width * (self.inputs + 2)
+        attention = self.update_attention * 2 * self.key_width * self.inputs
+        return head + attention + self.update_encoding * (self.bins - self.freeze_zero_bin)
+
+    @lm.derived
+    def stop_loss(self) -> float:
+        """Training stops where the test loss is below this (-inf: nowhere)."""
+        return {"reached": self.tolerance, "tight": TIGHT, "success": SUCCESS}.get(self.stop, -inf)
+
+    @lm.derived
+    def stop_train_loss(self) -> float:
+        """The same of the training loss with clean labels."""
+        return TRAINED if self.stop == "trained" else -inf
 
     @lm.fixed
     def inputs(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import jax
@@ -12,63 +13,41 @@ from jaxtyping import Array
 import lemmata as lm
 from lemmata.networks.losses import hinge
 from lemmata.networks.shallow import Network
+from lemmata.theories.graph_transformer import probes
 from lemmata.theories.graph_transformer.data import World, prepare
-from lemmata.theories.graph_transformer.network import (
-    Parameters,
-    gradient,
-    initialise,
-    tokens_of,
-    trained_parameters,
-    value_columns,
-)
-from lemmata.theories.graph_transformer.probes import (
-    ERRORS,
-    GROUPS,
-    NEURONS,
-    Watched,
-    all_tokens,
-    draw_watched,
-    follow_proof,
-    full,
-    losses,
-    masses,
-    remember_start,
-    sampled,
-)
+from lemmata.theories.graph_transformer.network import Parameters, gradient, initialise, tokens_of
 from lemmata.theories.graph_transformer.sampling import SAMPLER, draw_tokens
-from lemmata.theories.graph_transformer.setting import Setting
+from lemmata.theories.graph_transformer.setting import SUCCESS, TIGHT, TRAINED, Setting
 
-TRAINED, TIGHT, SUCCESS = 0.1, 0.01, 1e-3
-"""Training loss that counts as trained; the tighter tolerance of iteration counts; full loss of a success (F3.3)."""
-LOOKED_AT = ("scores", "records", "track", "watch", "stop", "test_from", "test_draws")
+LOOKED_AT = ("scores", "records", "track", "watch", "test_from", "test_draws")
 
 
-@lm.piece("inputs", "dimension", "bin_room", "batch", "single_pass", "fresh_samples", *SAMPLER, *LOOKED_AT)
+@lm.piece("bin_room", "batch", "single_pass", "fresh_samples", *SAMPLER, *LOOKED_AT)
 def train(
-    problem: Setting, key: jax.Array, world: World, parameters: Parameters, signs: Array, watched: Watched
+    problem: Setting, key: jax.Array, world: World, parameters: Parameters, signs: Array, watched: probes.Watched
 ) -> lm.Run:
     """Plain SGD on the labelled nodes; the last state, records and first passages."""
-    tokens = all_tokens(problem, world, watched)
-    start = remember_start(parameters, signs, world, watched, sampled(problem, parameters, signs, tokens))
+    tokens = probes.all_tokens(problem, world, watched)
+    start = probes.remember_start(parameters, signs, world, watched, probes.sampled(problem, parameters, signs, tokens))
     draws = watched.keys.shape[0]
 
     def probe(state: Any, previous: Any) -> dict[str, Array]:
         now: Parameters = state.parameters
         if problem.watch == "full":
             return {
-                **losses(world, watched, full(problem, now, signs, world, watched).answer),
+                **probes.losses(world, watched, probes.full(problem, now, signs, world, watched).answer),
                 "distance_bias": now.encoding,
             }
         # a sampler that draws by the encoding is watched on the samples of its encoding now
         moving = problem.draw == "encoding"
-        seen = draw_watched(problem, key, world, now.encoding) if moving else watched
-        seen_tokens = all_tokens(problem, world, seen) if moving else tokens
-        run = sampled(problem, now, signs, seen_tokens)
-        probed = losses(world, watched, run.answer.reshape(draws, -1)) | {"distance_bias": now.encoding}
+        seen = probes.draw_watched(problem, key, world, now.encoding) if moving else watched
+        seen_tokens = probes.all_tokens(problem, world, seen) if moving else tokens
+        run = probes.sampled(problem, now, signs, seen_tokens)
+        probed = probes.losses(world, watched, run.answer.reshape(draws, -1)) | {"distance_bias": now.encoding}
         if problem.track in ("masses", "proof"):
-            probed |= masses(problem, now, world, seen, seen_tokens, run)
+            probed |= probes.masses(problem, now, world, seen, seen_tokens, run)
         if problem.track == "proof":
-            probed |= follow_proof(problem, start, now, signs, world, seen, run)
+            probed |= probes.follow_proof(problem, start, now, signs, world, seen, run)
         return probed
 
     go, step = lm.descent(
@@ -83,8 +62,12 @@ def train(
         "success": lambda probed: probed["loss"] < SUCCESS,
         "trained": lambda probed: probed["train_clean_loss"] < TRAINED,
     }
+
+    def stop(probed: Mapping[str, Array]) -> Array:
+        return (probed["loss"] < problem.stop_loss) | (probed["train_clean_loss"] < problem.stop_train_loss)
+
     at = lm.record_steps(problem.steps, problem.records, problem.record_every)
-    return lm.loop(step, go(parameters), probe, at, stop=passages.get(problem.stop), passages=passages)
+    return lm.loop(step, go(parameters), probe, at, stop=stop, passages=passages)
 
 
 def step_batches(problem: Setting, key: jax.Array, world: World) -> lm.Batches:
@@ -99,7 +82,7 @@ def step_batches(problem: Setting, key: jax.Array, world: World) -> lm.Batches:
     return lm.with_key(scheme, lm.stream(key, "sampler"))
 
 
-def step_gradient(problem: Setting, world: World, signs: Array, watched: Watched) -> Any:
+def step_gradient(problem: Setting, world: World, signs: Array, watched: probes.Watched) -> Any:
     """The gradient of the batch loss; without fresh samples every node keeps its first watched one."""
     loss = hinge(problem.margin)
 
@@ -127,35 +110,45 @@ def trainable(problem: Setting, t: Any) -> Parameters:
         * problem.update_encoding
         * jnp.where(jnp.arange(problem.bin_room) == 0, 1.0 - problem.freeze_zero_bin, 1.0)
     )
-    v = later * problem.train_values * value_columns(problem)
+    v = later * problem.train_values * problem.value_columns
     return Parameters(Network(problem.train_output, v, qk, qk), b, qk)  # pyright: ignore[reportArgumentType]
 
 
 @lm.piece("scores", "include_self", "test_draws", once=True)
-def finish(problem: Setting, parameters: Parameters, signs: Array, world: World, watched: Watched) -> dict[str, Array]:
-    """Sampled and full evaluation of the trained network, and how its margins y F are spread."""
-    draws = watched.keys.shape[0]
-    by_sample = sampled(problem, parameters, signs, all_tokens(problem, world, watched)).answer.reshape(draws, -1)
-    by_all = full(problem, parameters, signs, world, watched).answer
-    on_sample, on_all = losses(world, watched, by_sample), losses(world, watched, by_all)
+def finish(
+    problem: Setting, step: Array, parameters: Parameters, signs: Array, world: World, watched: probes.Watched
+) -> dict[str, Array]:
+    """Sampled and full evaluation of the trained network, how its margins y F are spread, and clocks of the records."""
+    run = probes.sampled(problem, parameters, signs, probes.all_tokens(problem, world, watched))
+    by_sample = run.answer.reshape(watched.keys.shape[0], -1)
+    by_all = probes.full(problem, parameters, signs, world, watched).answer
+    on_sample, on_all = probes.losses(world, watched, by_sample), probes.losses(world, watched, by_all)
     label, clean = world.label[watched.node], world.clean[watched.node]
     margins = jnp.where(watched.tested, label * by_all[0], jnp.nan)
     return {
+        "time": step * problem.step_size,
+        "epoch": step * problem.seen / problem.labelled,
+        "trained_parameters": jnp.asarray(problem.trained_parameters, step.dtype),
         **{f"final_{name}": on_sample[name] for name in FINAL},
         **{f"full_{name}": on_all[name] for name in FINAL},
         "flipped": jnp.sum(watched.tested * (label != clean)) / jnp.sum(watched.tested),
-        "margin_quantile": jnp.nanquantile(margins, jnp.asarray([0.05, 0.25, 0.5, 0.75, 0.95])),
+        "margin_quantile": jnp.nanquantile(margins, jnp.asarray(QUANTILES)),
     }
 
 
-FINAL = ("loss", "other_loss", "accuracy", "other_accuracy")
-QUANTILES = ("0.05", "0.25", "0.5", "0.75", "0.95")
+FINAL = {
+    "loss": "hinge loss",
+    "other_loss": "hinge loss on nodes that are not discriminative",
+    "accuracy": "accuracy",
+    "other_accuracy": "accuracy on nodes that are not discriminative",
+}
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
-def train_network(problem: Setting, key: jax.Array, world: World) -> tuple[Parameters, Array, Watched, lm.Run]:
+def train_network(problem: Setting, key: jax.Array, world: World) -> tuple[Parameters, Array, probes.Watched, lm.Run]:
     """Initial parameters, output weights, what was watched, and the run."""
     parameters, signs = initialise(problem, key, world.directions)
-    watched = draw_watched(problem, key, world)
+    watched = probes.draw_watched(problem, key, world)
     return parameters, signs, watched, train(problem, key, world, parameters, signs, watched)
 
 
@@ -182,12 +175,7 @@ PASSAGES = (
 ENDS = tuple(
     lm.Variable(f"{how}_{name}", (), "", f"{what} at the end, {words}", True)
     for how, words in (("final", "sampled"), ("full", "all candidates as keys"))
-    for name, what in (
-        ("loss", "hinge loss"),
-        ("other_loss", "hinge loss on nodes that are not discriminative"),
-        ("accuracy", "accuracy"),
-        ("other_accuracy", "accuracy on nodes that are not discriminative"),
-    )
+    for name, what in FINAL.items()
 )
 FACTS = (
     lm.Variable("flipped", (), "ε̂_0", "share of test nodes whose label is flipped", True),
@@ -236,22 +224,14 @@ PROOF = (
 )
 
 
-LABELS = {"group": GROUPS, "error": ERRORS, "crowd": NEURONS, "label": ("+1", "-1"), "quantile": QUANTILES}
+LABELS = {**probes.LABELS, "quantile": tuple(map(str, QUANTILES))}
 
 
 @lm.simulation(*lm.RUN, *PATH, *MASSES, *PROOF, *PASSAGES, *ENDS, *FACTS, labels=LABELS, prepare=prepare)
 def simulate(problem: Setting, key: jax.Array, world: World) -> dict[str, Array]:
     """One run: draw, initialise, train, evaluate."""
-    world = jax.tree.map(jnp.asarray, world)
     _, signs, watched, run = train_network(problem, key, world)
     if problem.draw == "encoding":
-        watched = draw_watched(problem, key, world, run.state.parameters.encoding)
-    real = jnp.result_type(float)
-    return {
-        **run.results(),
-        "time": run.step * problem.step_size,
-        "epoch": run.step * jnp.minimum(problem.batch or problem.labelled, problem.labelled) / problem.labelled,
-        **finish(problem, run.state.parameters, signs, world, watched),
-        **{name: jnp.asarray(value, real) for name, value in world.facts.items()},
-        "trained_parameters": trained_parameters(problem).astype(real),
-    }
+        watched = probes.draw_watched(problem, key, world, run.state.parameters.encoding)
+    ends = finish(problem, run.step, run.state.parameters, signs, world, watched)
+    return {**run.results(), **ends, **world.facts}

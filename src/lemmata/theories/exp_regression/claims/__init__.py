@@ -2,33 +2,25 @@
 
 from lemmata.theories.exp_regression import theorem
 from lemmata.theories.exp_regression.claims import (
-    activations,
     convergence,
     decomposition,
-    drift,
     flow,
-    frontier,
     inequalities,
     initialisation,
     kernel,
-    perturbation,
     stability,
-    vacuity,
+    width,
 )
 
 TOPICS = (
     theorem,
     kernel,
     initialisation,
-    perturbation,
     decomposition,
     convergence,
-    drift,
-    frontier,
+    width,
     stability,
-    activations,
     flow,
-    vacuity,
     inequalities,
 )
 CLAIMS = tuple(claim for topic in TOPICS for claim in topic.CLAIMS)

@@ -108,21 +108,15 @@ def geometric_series(first: int = 0) -> dict[str, Any]:
 
 
 @lm.fact
-def hoeffding(exponent: float = 1.0) -> float:
-    """Largest exact tail of Bin(50, ½) over 2 e^{-exponent 2t²/50}, t = 1, ..., 20."""
+def binomial_tail(bound: str, exponent: float = 1.0) -> float:
+    """Largest exact tail over its bound at t = 1, ..., 20: Hoeffding's of Bin(50, ½), e^{-exponent 2t²/50} on either
+    side, or Bernstein's above Bin(200, 0.1), exp(-exponent (t²/2)/(18 + 0.9t/3))."""
     from scipy.stats import binom
 
     t = np.arange(1, 21)
-    return float(np.max(2 * binom.sf(25 + t - 1, 50, 0.5) / (2 * np.exp(-exponent * 2 * t**2 / 50))))
-
-
-@lm.fact
-def bernstein(exponent: float = 1.0) -> float:
-    """Largest exact upper tail of Bin(200, 0.1) over exp(-exponent (t²/2)/(18 + 0.9t/3)), t = 1, ..., 20."""
-    from scipy.stats import binom
-
-    t = np.arange(1, 21)
-    return float(np.max(binom.sf(20 + t - 1, 200, 0.1) / np.exp(-exponent * (t**2 / 2) / (18 + 0.9 * t / 3))))
+    hoeffding, bernstein = (50, 0.5, 2 * t**2 / 50), (200, 0.1, (t**2 / 2) / (18 + 0.9 * t / 3))
+    n, p, powers = {"Hoeffding": hoeffding, "Bernstein": bernstein}[bound]
+    return float(np.max(binom.sf(n * p + t - 1, n, p) / np.exp(-exponent * powers)))
 
 
 @lm.fact
@@ -255,7 +249,7 @@ CLAIMS = (
         "Fact 4.9",
         "bound",
         "The exact two-sided tail of Bin(50, ½) is at most 2e^{-2t²/50}, t = 1, ..., 20.",
-        hoeffding(),
+        binomial_tail("Hoeffding"),
         lm.at_most(1.0),
         DOUBLED,
     ),
@@ -264,7 +258,7 @@ CLAIMS = (
         "Fact 4.8",
         "bound",
         "The exact upper tail of Bin(200, 0.1) is at most exp(-(t²/2)/(18 + 0.3t)), t = 1, ..., 20.",
-        bernstein(),
+        binomial_tail("Bernstein"),
         lm.at_most(1.0),
         DOUBLED,
     ),

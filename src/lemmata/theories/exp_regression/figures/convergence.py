@@ -1,4 +1,4 @@
-"""Along training: convergence, orthonormal points and modes (X2), other data and the paper's step (Q16)."""
+"""Along training: convergence, orthonormal points and modes (X2), other data and the paper's step (Q16), drift (X3)."""
 
 from __future__ import annotations
 
@@ -69,17 +69,8 @@ def _deviation(ax: Axes, data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> No
     for i, problem in enumerate(data.problem.values):
         kind = draw.look(i)
         for init, style in zip(data.init.values, ("-", ":"), strict=False):
-            rows = values.sel(problem=problem, init=init)
-            draw.curves(
-                ax,
-                rows,
-                "neurons",
-                label=f"{problem}, {init}",
-                color=kind.color,
-                middle="median",
-                linestyle=style,
-                marker=kind.marker,
-            )
+            how = {"color": kind.color, "marker": kind.marker, "linestyle": style, "middle": "median"}
+            draw.curves(ax, values.sel(problem=problem, init=init), "neurons", label=f"{problem}, {init}", **how)
     draw.claimed(ax, claims["q18-deviation"], words=r"claimed, coupled, $m\geq 1024$")
     draw.numbers(ax, data.neurons.values, "width $m$")
     draw.log_y(ax)
@@ -150,15 +141,8 @@ def _mode_rates(ax: Axes, data: xr.Dataset) -> None:
     rate = -np.log(draw.positive(np.abs(1 - data.rate * data.mode_value)))
     for i, m in enumerate(data.neurons.values):
         x, y = (draw.positive(v.sel(neurons=m).transpose("seed", "mode").values.ravel()) for v in (rate, measured))
-        ax.plot(
-            x,
-            y,
-            draw.look(i).marker,
-            color=draw.look(i).color,
-            markersize=4,
-            alpha=0.7,
-            label=f"$m$ = {m:g}, every seed",
-        )
+        how = {"color": draw.look(i).color, "markersize": 4, "alpha": 0.7}
+        ax.plot(x, y, draw.look(i).marker, label=f"$m$ = {m:g}, every seed", **how)
     ends = draw.positive(rate)
     if bool(ends.notnull().any()):
         line = np.array([float(ends.min()), float(ends.max())])
@@ -204,4 +188,39 @@ def paper_step(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     draw.claimed(right, claims["q14-step"], part="error", words="paper")
     draw.log_y(right)
     draw.finish(right, "Lemmas 7.2, 7.4 and 8.6", "left side / right side, worst step", legend=1)
+    return figure
+
+
+SCALES = {"one": "1", "inv_sqrt_m": "1/√m"}
+
+
+def by_width(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
+    """How far the weights move over the width, beside the paper's D, for both output scales; the lazy prediction."""
+    scales = data.scale.values
+    figure, axes = draw.panels(len(scales) + 1, width=4.8, height=4.4)
+    m = data.neurons.values
+    for ax, scale in zip(axes, scales, strict=False):
+        part = data.sel(scale=scale)
+        values = draw.positive(lm.at_end(part.drift))
+        for i, statistic in enumerate(values.statistic.values):
+            rows = values.sel(statistic=statistic)
+            words = f"{statistic}: exponent {draw.stated(lm.log_slopes(rows, 'neurons'))}"
+            kind = draw.look(i)
+            draw.curves(ax, rows, "neurons", label=words, color=kind.color, middle="geometric", marker=kind.marker)
+        D = draw.positive(part.largest_drift / part.drift_ratio)
+        words = f"paper: $D$, exponent {draw.stated(lm.log_slopes(D, 'neurons'))}"
+        draw.predicted(ax, D.median("seed"), words, x=m)
+        draw.finish(ax, rf"drift, $\kappa$ = {SCALES[str(scale)]}", r"$\|w_r(t)-w_r(0)\|$ over the neurons $r$")
+    lazy = draw.positive(data.lazy_error)
+    last = axes[-1]
+    for i, scale in enumerate(scales):
+        rows, kind = lazy.sel(scale=scale), draw.look(i)
+        words = rf"$\kappa$ = {SCALES[str(scale)]}: exponent {draw.stated(lm.log_slopes(rows, 'neurons'))}"
+        draw.curves(last, rows, "neurons", label=words, color=kind.color, middle="geometric", marker=kind.marker)
+    draw.claimed(last, claims["q15-lazy-drift"], words=r"claimed, $\kappa$ = 1, $m$ = 128")
+    draw.finish(last, "lazy prediction of the final weights", "relative Frobenius error")
+    for ax in axes:
+        draw.numbers(ax, m)
+        draw.log_y(ax)
+        draw.finish(ax, x="width $m$", legend=1)
     return figure

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 
 import lemmata as lm
 from lemmata import figures as draw
+from lemmata.theories.exp_regression.figures.stability import CONSTANT
 
 
 def one_point(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
@@ -25,12 +26,8 @@ def one_point(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     draw.claimed(left, claims["q21-limit"], words="claimed at $c=10^{-3}$")
     draw.numbers(left, c)
     draw.log_y(left)
-    draw.finish(
-        left,
-        "end of descent against gradient flow",
-        r"largest error of $\langle w_r,x\rangle$ at the end",
-        r"step constant $c=m\eta\lambda_\max(H(0))$",
-    )
+    quantity = r"largest error of $\langle w_r,x\rangle$ at the end"
+    draw.finish(left, "end of descent against gradient flow", quantity, CONSTANT)
     across = data.flow_across.clip(1e-18)
     draw.groups(right, across, "variant", label="seeds and median (two points: control)", middle="median")
     draw.claimed(right, claims["q21-line"], words="claimed, one point (exact: 0)")

@@ -1,4 +1,4 @@
-"""Initial projections (Q2) and outputs (Q7), and training from both initialisations (X5)."""
+"""Initial projections (Q2) and outputs (Q7), both initialisations in training (X5), weights moved by at most R (Q6)."""
 
 from __future__ import annotations
 
@@ -72,16 +72,8 @@ def outputs(data: xr.Dataset) -> Figure:
         draw.corrected(left, level, r"independent: $e^{2\sigma^2\|x_i\|^2}$" if i == 0 else None, at=i + 1)
     draw.predicted(left, 0, "paper, coupled: exactly 0")
     draw.finish(left, "initial outputs", r"mean of $F_i(0)^2/m$ (bars: 95 % intervals)", "point $i$")
-    draw.curves(
-        right,
-        draw.positive(data.error_square.mean("seed")),
-        "neurons",
-        "init",
-        "{}: mean",
-        COLORS,
-        spread="",
-        linestyle="none",
-    )
+    means = draw.positive(data.error_square.mean("seed"))
+    draw.curves(right, means, "neurons", "init", "{}: mean", COLORS, spread="", linestyle="none")
     exact = float(data.target_square.mean()) + m * closed.sum()
     draw.corrected(right, exact, r"independent: $\|y\|^2+m\sum_i e^{2\sigma^2\|x_i\|^2}$", x=m)
     draw.predicted(right, n, f"paper, coupled: $\\|y\\|^2\\leq n$ = {n}")
@@ -118,4 +110,33 @@ def trained(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     draw.finish(steps, "training time", r"steps to $\|e\|^2\leq\varepsilon$", "width $m$", legend=3)
     draw.finish(drifts, r"largest drift up to $\varepsilon$", r"$\max_{r,t}\|w_r(t)-w_r(0)\|$", "width $m$")
     draw.finish(ratio, "what the pairs contribute", "largest drift, independent / coupled", "width $m$")
+    return figure
+
+
+SHIFTS = {"random": "at random", "point": "along a point", "pair": "along a sum of two"}
+
+
+def moved(data: xr.Dataset) -> Figure:
+    """Left side / right side of every statement about moved weights, over how far they move; worst seed and R."""
+    figure, axes = draw.panels(6, rows=2, width=4.6, height=3.6)
+    # the first two ratios are 1 + O(R): shown as how much the projection has grown, in units of R
+    shown = {
+        r"part 2: $(|\langle v_r,x_i\rangle|/(B+R)-1)/R+1$": 1 + (data.moved_projection - 1) / data.radius,
+        r"parts 4, 5: growth of $\langle v_r,x_i\rangle$ / $R$": 1
+        + np.log(draw.positive(data.moved_exponential)) / data.radius,
+        r"part 3: $|\langle w_r-v_r,x_i+x_j\rangle|$ / $2R$": data.difference,
+        r"part 6: $|e^{\langle w_r-v_r,x_i+x_j\rangle}-1|$ / $4R$": data.exponential_difference,
+        r"Lemma 6.7: $\|\Delta H\|_F$ / $3nRe^{2B}$": data.frobenius_change,
+        r"entries: $|\Delta H_{ij}|$ / $(e^{R\|x_i+x_j\|}-1)|H_{ij}|$": data.entry_change,
+    }
+    for ax, (title, ratio) in zip(axes, shown.items(), strict=True):
+        worst = ratio.max(("seed", "radius"))
+        named = worst.assign_coords(shift=[SHIFTS[str(shift)] for shift in worst["shift"].values])
+        draw.curves(ax, named, "factor", "shift", "moved {}")
+        draw.predicted(ax, 1.0, "paper, distance $R$: at most 1")
+        draw.moment(ax, 1.0, "$R$")
+        ax.set_xticks(data.factor.values)
+        draw.finish(ax, title, "left / right side, worst case", r"distance moved / $R$", legend=0)
+    draw.log_y(axes[4])
+    draw.finish(axes[4], legend=4)
     return figure

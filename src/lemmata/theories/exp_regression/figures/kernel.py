@@ -1,4 +1,5 @@
-"""The tangent kernel of random networks: concentration (X1), Monte Carlo (Q3), the printed width (Q5)."""
+"""The tangent kernel of random networks: concentration (X1), Monte Carlo (Q3), the printed width (Q5); and activations
+whose kernel is singular on parallel or antipodal points (X7)."""
 
 from __future__ import annotations
 
@@ -7,7 +8,8 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from lemmata import figures as draw
-from lemmata.theories.exp_regression.measures import STANDARD_ERRORS
+from lemmata.networks.kernels import SINGULAR
+from lemmata.theories.exp_regression.measures import FLOORS, STANDARD_ERRORS
 
 
 def concentration(data: xr.Dataset) -> Figure:
@@ -57,13 +59,8 @@ def montecarlo(data: xr.Dataset) -> Figure:
     ax.axhspan(-STANDARD_ERRORS, STANDARD_ERRORS, color=draw.GREY, alpha=0.12, linewidth=0, label=words)
     top = 1.2 * max(STANDARD_ERRORS, float(abs(z).max().fillna(0)))
     ax.set_ylim(-top, top)
-    draw.finish(
-        ax,
-        "every entry $i\\leq j$ of the kernel",
-        "(Monte Carlo − closed form) / standard error",
-        "activation",
-        legend=4,
-    )
+    quantity = "(Monte Carlo − closed form) / standard error"
+    draw.finish(ax, "every entry $i\\leq j$ of the kernel", quantity, "activation", legend=4)
     return figure
 
 
@@ -81,15 +78,8 @@ def printed_width(data: xr.Dataset) -> Figure:
             s: f"$\\sigma$ = {s:g}\n{100 * float(shares.sel(weight_scale=s)):.0f} % of the draws"
             for s in data.weight_scale.values
         }
-        draw.groups(
-            ax,
-            draw.positive(ratio),
-            "weight_scale",
-            label="draws and median",
-            words=words,
-            middle="median",
-            markersize=3,
-        )
+        how = {"words": words, "middle": "median", "markersize": 3}
+        draw.groups(ax, draw.positive(ratio), "weight_scale", label="draws and median", **how)
         draw.finish(ax, title, quantity)
     draw.predicted(axes[0], 0.25, r"paper: at most $\lambda/4$")
     draw.predicted(axes[1], 0.75, r"paper: at least $\frac{3}{4}\lambda$")
@@ -98,4 +88,33 @@ def printed_width(data: xr.Dataset) -> Figure:
     draw.log_y(axes[0])
     for ax in axes:
         draw.finish(ax)
+    return figure
+
+
+PAIRS = {"generic": "generic", "parallel": r"parallel, $x_2=\rho x_1$", "antipodal": "antipodal, $x_2=-x_1$"}
+
+
+def floors(data: xr.Dataset) -> Figure:
+    """Final error with its closed-form floors, steps to ε, and how singular the kernel is, by data and activation."""
+    figure, (ends, steps, kernels) = draw.panels(3, width=5.0, height=4.3)
+    least = (data.limit_least / data.limit_largest).clip(1e-18)
+    shown = (
+        (ends, data.final_square.clip(1e-34), "final error", r"final $\|e\|^2$"),
+        (steps, data.reached_step, "training time", r"steps to $\|e\|^2\leq\varepsilon$"),
+        (kernels, least, "which kernels are singular", r"$\lambda/\lambda_\max$ of the infinite-width kernel"),
+    )
+    for ax, values, *_ in shown:
+        draw.groups(ax, values, "pair", "activation", words=PAIRS, middle="median", markersize=4)
+    names, words = draw.labels_of(data, "activation"), "closed-form floor (singular kernel)"
+    for i, pair in enumerate(draw.labels_of(data, "pair")):
+        for name, shift in zip(names, draw.dodge(len(names)), strict=True):
+            if (pair, name) in FLOORS:
+                floor = FLOORS[pair, name]
+                draw.corrected(ends, floor, words, at=i + shift, half=0.1)
+                ends.text(i + shift, 2 * floor, f"{floor:.3f}", ha="center", fontsize=7.5)
+                words = None
+    draw.predicted(kernels, SINGULAR, "singular below")
+    for ax, _, title, quantity in shown:
+        draw.log_y(ax)
+        draw.finish(ax, title, quantity, "data", legend=3)
     return figure

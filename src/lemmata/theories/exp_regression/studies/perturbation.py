@@ -13,7 +13,7 @@ from jaxtyping import Array
 import lemmata as lm
 from lemmata.theories.exp_regression.data import Data, draw, unit
 from lemmata.theories.exp_regression.network import Head, Weights, initialise, kernel, project
-from lemmata.theories.exp_regression.setting import Setting
+from lemmata.theories.exp_regression.setting import SHIFTS, Setting
 
 Ratios = dict[str, Array]
 
@@ -42,32 +42,28 @@ def moved_ratios(head: Head, x: Array, weights: Weights, moved: Weights, R: Arra
     }
 
 
-@lm.piece("shift", once=True)
+@lm.piece(once=True)
 def perturb(problem: Setting, key: jax.Array, data: Data, weights: Weights, head: Head) -> Ratios:
     """The worst ratio over the perturbations of this kind."""
     x, R = data.x, problem.radius
     projections = project(weights, x) * head.used
     i = jnp.argmax(jnp.max(jnp.abs(projections), axis=1))
     j = (i + 1) % x.shape[0]
-    length = problem.factor * R
-
-    def move(direction: Array) -> Ratios:
-        return moved_ratios(head, x, weights, weights + length * direction.reshape(x.shape[1], -1), R)
-
-    if problem.shift == "random":
-        found = [move(unit(jax.random.normal(key, weights.T.shape)).T)]
-    elif problem.shift == "point":
-        row = projections[i]
-        outward = jnp.sign(row[jnp.argmax(jnp.abs(row))])
+    row = projections[i]
+    outward = jnp.sign(row[jnp.argmax(jnp.abs(row))])
+    top = jnp.argmax(jnp.max(projections, axis=1))
+    anywhere, pair = unit(jax.random.normal(key, weights.T.shape)).T, unit(x[i] + x[j])
+    directions = {
+        "random": (anywhere, anywhere),
         # outward at the largest projection, and upward at the largest positive one
-        top = jnp.argmax(jnp.max(projections, axis=1))
-        found = [move(outward * unit(x[i])), move(unit(x[top]))]
-    else:
-        found = [move(unit(x[i] + x[j]))]
-    worst = {
-        name: jnp.max(jnp.stack([ratios[name] for ratios in found])) for name in found[0] if name != "relative_change"
+        "point": (outward * unit(x[i]), unit(x[top])),
+        "pair": (pair, pair),
     }
-    return worst | {"pair_change": found[0]["relative_change"][i, j]}
+    every = [[jnp.broadcast_to(v.T, weights.T.shape).T for v in directions[shift]] for shift in SHIFTS]
+    chosen = jnp.asarray(every)[problem.rules["shift"]]
+    found = jax.vmap(lambda way: moved_ratios(head, x, weights, weights + problem.factor * R * way, R))(chosen)
+    pairs = found.pop("relative_change")
+    return {name: jnp.max(ratios) for name, ratios in found.items()} | {"pair_change": pairs[0, i, j]}
 
 
 @lm.simulation(

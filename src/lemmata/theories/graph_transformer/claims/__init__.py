@@ -2,7 +2,6 @@
 
 from lemmata.theories.graph_transformer import theorem
 from lemmata.theories.graph_transformer.claims import (
-    attention,
     encoding,
     extensions,
     gradients,
@@ -12,14 +11,5 @@ from lemmata.theories.graph_transformer.claims import (
     shells,
 )
 
-CLAIMS = (
-    *theorem.CLAIMS,
-    *iterations.CLAIMS,
-    *samples.CLAIMS,
-    *attention.CLAIMS,
-    *encoding.CLAIMS,
-    *proof.CLAIMS,
-    *gradients.CLAIMS,
-    *shells.CLAIMS,
-    *extensions.CLAIMS,
-)
+TOPICS = (theorem, iterations, samples, encoding, proof, gradients, shells, extensions)
+CLAIMS = tuple(one for topic in TOPICS for one in topic.CLAIMS)

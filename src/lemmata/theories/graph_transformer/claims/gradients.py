@@ -6,14 +6,13 @@ import math
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 
 import lemmata as lm
 from lemmata.networks.losses import hinge
 from lemmata.networks.shallow import Network
-from lemmata.theories.graph_transformer.data import prepare
+from lemmata.theories.graph_transformer.data import World, prepare
 from lemmata.theories.graph_transformer.network import Parameters, Tokens, gradient, initialise, run_sampled, tokens_of
 from lemmata.theories.graph_transformer.probes import draw_watched, value_coefficients
 from lemmata.theories.graph_transformer.setting import Setting
@@ -39,82 +38,90 @@ BATCH = 100
 """The batch whose tail is judged."""
 
 
-def random_cases(seed: int) -> list[tuple[Parameters, jax.Array, Tokens]]:
-    """Random parameters, output weights and one node with its keys."""
+def random_cases(seed: int) -> tuple[Parameters, np.ndarray, Tokens]:
+    """Random parameters, output weights and one node with its keys, stacked."""
     draws = np.random.default_rng(seed)
-    return [_random_case(draws) for _ in range(CASES)]
+    cases = [_random_case(draws) for _ in range(CASES)]
+    return jax.tree.map(lambda *leaves: np.stack(leaves), *cases)
 
 
-def _random_case(draws: np.random.Generator) -> tuple[Parameters, jax.Array, Tokens]:
-    def normal(*shape: int) -> jax.Array:
-        return jnp.asarray(draws.normal(size=shape))
+def _random_case(draws: np.random.Generator) -> tuple[Parameters, np.ndarray, Tokens]:
+    def normal(*shape: int) -> Any:
+        return draws.normal(size=shape)
 
     network = Network(normal(NEURONS, WIDTH), normal(WIDTH, WIDTH), normal(WIDTH, WIDTH) / 2, normal(WIDTH, WIDTH) / 2)
-    signs = jnp.asarray(draws.choice([1.0, -1.0], NEURONS)) / np.sqrt(NEURONS)
-    bins = jnp.asarray(draws.integers(0, BINS, (1, KEYS)))
-    tokens = Tokens(normal(1, WIDTH), normal(1, KEYS, WIDTH), jnp.ones((1, KEYS)), bins)
-    return Parameters(network, normal(BINS), jnp.zeros(2 * WIDTH)), signs, tokens
+    signs = draws.choice([1.0, -1.0], NEURONS) / np.sqrt(NEURONS)
+    bins: Any = draws.integers(0, BINS, (1, KEYS))
+    tokens = Tokens(normal(1, WIDTH), normal(1, KEYS, WIDTH), np.ones((1, KEYS)), bins)  # pyright: ignore[reportArgumentType]
+    return Parameters(network, normal(BINS), np.zeros(2 * WIDTH)), signs, tokens  # pyright: ignore[reportArgumentType]
 
 
-def encoding_derivative(parameters: Parameters, signs: Any, tokens: Tokens, *, centred: bool = True) -> np.ndarray:
-    """∂F/∂b_z = sum_{s in N_z} α_s (e_s - F), e_s = r^T W_V x_s, r = W_O^T(a ⊙ 1[W_O V_n > 0]), for one node.
+def encoding_derivatives(seed: int, centred: bool = True) -> np.ndarray:
+    """∂F/∂b_z = sum_{s in N_z} α_s (e_s - F), e_s = r^T W_V x_s, r = W_O^T(a ⊙ 1[W_O V_n > 0]), of every random case.
 
     Written out in NumPy, apart from the network's own code; `centred` = False leaves -F out.
     """
-    w_o, w_v, w_k, w_q = (np.asarray(matrix) for matrix in parameters.network)
-    a, b = np.asarray(signs), np.asarray(parameters.encoding)
-    keys, bins, query = np.asarray(tokens.keys)[0], np.asarray(tokens.bins)[0], np.asarray(tokens.query)[0]
-    logits = keys @ w_k.T @ (w_q @ query) + b[bins]
-    alpha = np.exp(logits - logits.max())
-    alpha /= alpha.sum()
-    values = keys @ w_v.T
-    r = w_o.T @ (a * (w_o @ (alpha @ values) > 0))
-    e = values @ r
-    push = alpha * (e - (alpha @ e if centred else 0.0))
-    return np.array([push[bins == z].sum() for z in range(len(b))])
+    cases: Any = random_cases(seed)
+    ((w_o, w_v, w_k, w_q), b, _), a, (query, keys, _, bins) = cases
+    keys, bins = keys[:, 0], bins[:, 0]
+    logits = np.einsum("cki,cwi,cwj,cj->ck", keys, w_k, w_q, query[:, 0]) + np.take_along_axis(b, bins, axis=1)
+    alpha = np.exp(logits - logits.max(axis=1, keepdims=True))
+    alpha /= alpha.sum(axis=1, keepdims=True)
+    values = keys @ w_v.swapaxes(1, 2)
+    active = np.einsum("cnw,ckw,ck->cn", w_o, values, alpha) > 0
+    e = np.einsum("ckw,cnw,cn->ck", values, w_o, a * active)
+    push = alpha * (e - ((alpha * e).sum(axis=1, keepdims=True) if centred else 0.0))
+    return np.stack([np.where(bins == z, push, 0.0).sum(axis=1) for z in range(BINS)], axis=1)
+
+
+@jax.jit
+@jax.vmap
+def automatic_derivative(parameters: Parameters, signs: jax.Array, tokens: Tokens) -> jax.Array:
+    """∂F/∂b of one node."""
+    return jax.grad(lambda b: run_sampled(parameters._replace(encoding=b), signs, tokens).output[0])(
+        parameters.encoding
+    )
 
 
 @lm.evidence(precision="float64")
 def derivatives(seed: int, centred: bool = True) -> dict[str, np.ndarray]:
     """The formula against automatic differentiation."""
-    formula, auto = [], []
-    total = jax.grad(lambda b, p, a, t: run_sampled(p._replace(encoding=b), a, t).output[0])
-    for parameters, signs, tokens in random_cases(seed):
-        formula.append(encoding_derivative(parameters, signs, tokens, centred=centred))
-        auto.append(np.asarray(total(parameters.encoding, parameters, signs, tokens)))
-    return {"measured": np.stack(formula), "predicted": np.stack(auto)}
+    auto = np.asarray(automatic_derivative(*random_cases(seed)))
+    return {"measured": encoding_derivatives(seed, centred), "predicted": auto}
 
 
-@lm.evidence("p7-training", precision="float64")
+@lm.evidence("p7-training")
 def encoding_sums(data: xr.Dataset, seed: int, centred: bool = True) -> dict[str, Any]:
     """max_t |sum_z b_z| of training, and the largest |sum_z| of the formula."""
     data = lm.cells(data, variant="intact")
     path = abs(data.distance_bias.sum("bin", skipna=False)).where(data.step.notnull()).max("record")
-    sums = [encoding_derivative(*case, centred=centred).sum() for case in random_cases(seed)]
+    sums = encoding_derivatives(seed, centred).sum(axis=1)
     return {"path": path, "formula": float(np.abs(sums).max())}
 
 
-@lm.evidence(precision="float64")
-def value_update(seed: int, head_first: bool = False) -> dict[str, np.ndarray]:
-    """-η sum_i V_i^(j) W_O,i against the change of W_V μ_j over one step; `head_first`: W_O is updated before."""
+@jax.jit
+def update_values(seed: int, world: World, head_first: float) -> tuple[jax.Array, jax.Array]:
+    """-η sum_i V_i^(j) W_O,i, and the change of W_V μ_j over one step of SGD."""
     problem, key, eta = SMALL.problem(), jax.random.key(seed), SMALL.step_size
-    world = jax.tree.map(
-        lambda leaf: jnp.asarray(leaf, float) if np.asarray(leaf).dtype.kind == "f" else jnp.asarray(leaf),
-        prepare(SMALL, seed),
-    )
     parameters, signs = initialise(problem, key, world.directions)
     watched = draw_watched(problem, key, world)
     tokens = tokens_of(world, watched.node, watched.keys[0], watched.weight[0], SMALL.bins)
     batch = jax.tree.map(lambda leaf: leaf[: SMALL.batch], tokens)
     slope = hinge(SMALL.margin).push(world.label[watched.node][: SMALL.batch], 1 / SMALL.batch)
-    output = parameters.network.output
+    network = parameters.network
     coefficients = value_coefficients(problem, signs, world, watched, run_sampled(parameters, signs, tokens))
-    moved = parameters
-    if head_first:
-        step = gradient(parameters, signs, batch, slope).network.output
-        moved = parameters._replace(network=parameters.network._replace(output=output - eta * step))
-    after = -eta * gradient(moved, signs, batch, slope).network.value @ world.directions
-    return {"measured": np.asarray(-eta * output.T @ coefficients), "predicted": np.asarray(after)}
+    step = gradient(parameters, signs, batch, slope).network.output
+    moved = parameters._replace(network=network._replace(output=network.output - head_first * eta * step))
+    after = gradient(moved, signs, batch, slope).network.value @ world.directions
+    return -eta * network.output.T @ coefficients, -eta * after
+
+
+@lm.evidence(precision="float64")
+def value_update(seed: int, head_first: bool = False) -> dict[str, np.ndarray]:
+    """-η sum_i V_i^(j) W_O,i against the change of W_V μ_j over one step; `head_first`: W_O is updated before."""
+    world = jax.tree.map(lambda leaf: leaf.astype(float) if leaf.dtype.kind == "f" else leaf, prepare(SMALL, seed))
+    coefficients, after = update_values(seed, world, float(head_first))
+    return {"measured": np.asarray(coefficients), "predicted": np.asarray(after)}
 
 
 @lm.evidence("p16-batch")

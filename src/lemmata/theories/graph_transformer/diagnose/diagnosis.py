@@ -30,16 +30,6 @@ REACHED = 0.05
 """A distance is considered if at least this share of the roots has a node there."""
 
 
-class Options(NamedTuple):
-    """How to measure; `diagnose` says what they are."""
-
-    bins: int
-    threshold: float
-    sources: int | None
-    seed: int
-    permutations: int
-
-
 class Core(NamedTuple):
     """A core distance; `separated`: its margin exceeds that of every other distance by more than chance."""
 
@@ -107,8 +97,7 @@ def diagnose(
     threshold: cosine above which a node is discriminative; sources: nodes to measure from (None: all up to `ALL_ROOTS`
     nodes, else a sample of `SOME_ROOTS`); seed: of that sample, the blocks and the permutations.
     """
-    chosen = Options(bins, threshold, sources, seed, permutations)
-    _check(chosen)
+    _check(threshold, bins=bins, sources=sources, seed=seed, permutations=permutations)
     if not isinstance(graph, Graph):
         from lemmata.datasets.graphs import load
 
@@ -116,23 +105,21 @@ def diagnose(
     from lemmata.theories.graph_transformer.diagnose.reading import read
 
     graph = _consecutive(graph)
-    group, rule = _groups(graph, chosen.threshold)
-    roots = choose_roots(graph, chosen.sources, chosen.seed)
-    shells = shells_from(graph, group, chosen.bins, roots)
-    delta, share = (values[:, : chosen.bins] for values in winning_margins(shells, graph.labels))
-    size = shells.size[:, : chosen.bins]
+    group, rule = _groups(graph, threshold)
+    roots = choose_roots(graph, sources, seed)
+    shells = shells_from(graph, group, bins, roots)
+    delta, share = (values[:, :bins] for values in winning_margins(shells, graph.labels))
+    size = shells.size[:, :bins]
     last = max(1, int(np.flatnonzero((size > 0).any(axis=0))[-1]))
     kept = np.arange(1, last + 1)
     delta, share, size = delta[:, kept], share[:, kept], size[:, kept]
     considered = (size > 0).mean(axis=0) >= REACHED
     considered[0] |= not considered.any()
 
-    rng = np.random.default_rng(chosen.seed)
+    rng = np.random.default_rng(seed)
     block = connected_blocks(graph, min(BLOCKS, max(1, graph.nodes // SMALLEST_BLOCK)), rng)[roots]
     counted, normalised = (Means(values, block) for values in (delta, share))
-    permuted, permuted_roots = permuted_means(
-        graph, group, roots, kept[considered], chosen.bins, chosen.permutations, rng
-    )
+    permuted, permuted_roots = permuted_means(graph, group, roots, kept[considered], bins, permutations, rng)
     variables = {
         "shell_size": size.mean(axis=0),
         "largest_shell": size.max(axis=0).astype(float),
@@ -158,29 +145,27 @@ def diagnose(
         for spread, null in zip((counted, normalised), permuted, strict=True)
     ]
     facts = _facts(graph, group, rule, roots) | {
-        "threshold": chosen.threshold if rule == "features" else None,
-        "bins": chosen.bins,
-        "seed": chosen.seed,
-        "permutations": chosen.permutations,
+        "threshold": threshold if rule == "features" else None,
+        "bins": bins,
+        "seed": seed,
+        "permutations": permutations,
         "null_roots": permuted_roots,
         "blocks": counted.blocks,
     }
     return Diagnosis(table, facts, *cores, reading=read(table, facts, *cores))
 
 
-def _check(options: Options) -> None:
+def _check(threshold: float, **counts: int | None) -> None:
     limits = {"bins": (2, 255), "sources": (1, math.inf), "seed": (0, 2**30 - 1), "permutations": (19, 100_000)}
     for name, (low, high) in limits.items():
-        value = getattr(options, name)
+        value = counts[name]
         if value is None and name == "sources":
             continue
         if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not low <= value <= high:
             ends = f"at least {low}" if high == math.inf else f"from {low} to {high}"
             raise lm.UserError(f"{name} = {value} is not allowed: {name} is an integer {ends}.")
-    if not -1 < options.threshold < 1:
-        raise lm.UserError(
-            f"threshold = {options.threshold} is not allowed: it is a cosine greater than -1 and less than 1."
-        )
+    if not -1 < threshold < 1:
+        raise lm.UserError(f"threshold = {threshold} is not allowed: it is a cosine greater than -1 and less than 1.")
 
 
 def _consecutive(graph: Graph) -> Graph:

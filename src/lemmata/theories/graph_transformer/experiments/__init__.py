@@ -1,7 +1,6 @@
 """The experiments (section 7 and the claims register): settings, axes, seeds at `smoke`, `quick` and `paper` size."""
 
 from lemmata.theories.graph_transformer.experiments import (
-    attention,
     encoding,
     extensions,
     gradients,
@@ -11,13 +10,5 @@ from lemmata.theories.graph_transformer.experiments import (
     shells,
 )
 
-EXPERIMENTS = (
-    *iterations.EXPERIMENTS,
-    *samples.EXPERIMENTS,
-    *attention.EXPERIMENTS,
-    *encoding.EXPERIMENTS,
-    *proof.EXPERIMENTS,
-    *gradients.EXPERIMENTS,
-    *shells.EXPERIMENTS,
-    *extensions.EXPERIMENTS,
-)
+TOPICS = (iterations, samples, encoding, proof, gradients, shells, extensions)
+EXPERIMENTS = tuple(one for topic in TOPICS for one in topic.EXPERIMENTS)

@@ -10,8 +10,7 @@ from lemmata.theories.graph_transformer.experiments.presets import (
     CYCLES,
     RECORDS,
     SLOW,
-    TINY,
-    TINY_CYCLES,
+    SMALL,
     experiment,
     with_fields,
 )
@@ -28,25 +27,19 @@ PLANTED = {
     "G2": {**BLOCKS, "steps": 600},
     "G2, heterophilous": {**BLOCKS, "steps": 600, "heterophily": True, "degree": 8},
 }
-
-
-def core_variants(cycles: dict, planted: dict) -> dict[str, dict]:
-    """All models on the three cycles; the encoding, intact and with distances permuted, on the planted graphs."""
-    variants = {
+CORES = {
+    **{
         f"{name} {model}": {**graph, "steps": 400, **fields}
-        for name, graph in cycles.items()
+        for name, graph in CYCLES.items()
         for model, fields in ON_CYCLES.items()
-    }
-    return variants | {
+    },
+    **{
         f"{name} {model}": {**graph, **ON_CYCLES[model]}
-        for name, graph in planted.items()
+        for name, graph in PLANTED.items()
         for model in ("GT+PE", "permuted")
-    }
-
-
-CORES = core_variants(CYCLES, PLANTED)
-SMALL = {name: TINY[name] for name in ("sample", "batch", "neurons", "steps")}
-TINY_CORES = with_fields(core_variants(TINY_CYCLES, with_fields(PLANTED, nodes=96, labelled=48, degree=8)), **SMALL)
+    },
+}
+"""All models on the three cycles; the encoding, intact and with distances permuted, on the planted graphs."""
 MODELS = {
     "GT+PE": {"model": "gt"},
     "no PE": {"model": "no_pe"},
@@ -77,7 +70,7 @@ EXPERIMENTS = (
         plot=figures.cores,
         setting={"records": RECORDS},
         axes={"variant": CORES},
-        smoke={"variant": TINY_CORES},
+        smoke={"variant": with_fields(CORES, **SMALL)},
         paper={**SLOW, "variant": with_fields(CORES, steps=lambda steps: 10 * steps)},
         paper_seeds=5,
     ),

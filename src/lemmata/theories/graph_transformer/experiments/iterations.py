@@ -6,10 +6,14 @@ from typing import Any
 
 import lemmata as lm
 from lemmata.theories.graph_transformer.experiments.presets import (
+    APART,
     BLOCKS,
     FRACTIONS,
+    GCN_CORE,
+    NEXT,
     RECORDS,
     SLOW,
+    TINY,
     experiment,
     with_fields,
 )
@@ -41,10 +45,6 @@ SAMPLERS = {
     "beta=10, apart": {"preference": 10.0, "draw": "biased_apart"},
 }
 REACHED: dict[str, Any] = {"labelled": 800, "test_from": 800, "steps": 500, "stop": "tight", "records": 51}
-TINY_REACHED = {"labelled": 40, "test_from": 40, "records": 3}
-NEXT = {"shells": "single", "distance": 1}
-"""The core of a planted block graph in the sense of its proof: distance 1 (P18)."""
-GCN_CORE = {"model": "gcn", "shells": "core"}
 
 EXPERIMENTS = (
     experiment(
@@ -78,7 +78,7 @@ EXPERIMENTS = (
         },
         axes={"variant": step_variants()},
         seeds=STEP_SEEDS,
-        smoke={"labelled": 80, "batch": 0, "record_every": 1, "variant": with_fields(step_variants(), steps=4)},
+        smoke={**APART, "labelled": TINY["nodes"], "batch": 0, "variant": with_fields(step_variants(), steps=4)},
     ),
     experiment(
         "p6-sampler",
@@ -87,6 +87,7 @@ EXPERIMENTS = (
         plot=figures.sampler,
         setting={"confusion": 0.2, "shells": "core", "model": "no_pe", "records": RECORDS, "stop": "reached"},
         axes={"variant": SAMPLERS},
+        smoke=APART,
         paper={**SLOW, "steps": 3000},
         simulation=simulate_sampler,
     ),
@@ -97,7 +98,7 @@ EXPERIMENTS = (
         plot=figures.gcn_iterations,
         setting={**REACHED, **GCN_CORE, "confusion": 0.2},
         axes={"discriminative": FRACTIONS},
-        smoke={**TINY_REACHED, "discriminative": [0.25, 0.4, 0.6]},
+        smoke={"discriminative": [0.25, 0.4, 0.6]},
         paper={**SLOW, "steps": 5000},
         paper_seeds=10,
     ),
@@ -111,7 +112,7 @@ EXPERIMENTS = (
             "variant": {"GT core": {"model": "no_pe", **NEXT}, "GT+PE": {}, "GCN core": {"model": "gcn", **NEXT}},
             "discriminative": FRACTIONS,
         },
-        smoke={"test_from": 40, "records": 3, "discriminative": [0.25, 0.4, 0.6]},
+        smoke={"discriminative": [0.25, 0.4, 0.6]},
         paper={**SLOW, "steps": 6000},
         paper_seeds=10,
     ),
@@ -129,7 +130,7 @@ EXPERIMENTS = (
             },
             "discriminative": FRACTIONS,
         },
-        smoke={**TINY_REACHED, "discriminative": [0.25, 0.4, 0.6]},
+        smoke={"discriminative": [0.25, 0.4, 0.6]},
         paper={**SLOW, "steps": 5000},
         paper_seeds=10,
     ),

@@ -14,10 +14,15 @@ RECORDS = 61
 """Room for records, the same in most experiments, so that they share their programs."""
 FRACTIONS = [0.25, 0.3, 0.4, 0.5, 0.6, 0.8]
 TINY = {
-    "nodes": 80, "patterns": 4, "dimension": 6, "degree": 8, "neurons": 12, "key_width": 6, "value_width": 6,
-    "labelled": 40, "batch": 10, "sample": 8, "steps": 4, "record_every": 2, "records": 3,
+    "nodes": 96, "patterns": 5, "dimension": 8, "degree": 8, "neurons": 12, "key_width": 8, "value_width": 8,
+    "labelled": 48, "batch": 10, "sample": 8, "steps": 4, "record_every": 2, "records": 3, "test_from": 0,
+    "test_draws": 2, "track": "proof",
 }  # fmt: skip
 """The sizes of every smoke preset, so that they share their programs."""
+SMALL = {name: TINY[name] for name in ("nodes", "labelled", "degree", "sample", "batch", "neurons", "steps")}
+"""Those that variants have values of their own for."""
+APART = {"track": "losses"}
+"""The smoke preset of an experiment whose training is a program of its own, which is then smaller."""
 SLOW = {"step_size": 0.01, "record_every": 100}
 """The paper's step size: ten times the steps for the same η t."""
 
@@ -37,7 +42,10 @@ BLOCKS = {
 }  # fmt: skip
 """G2 with its training defaults (2.3)."""
 CYCLES = {"+-+-": cycle("+-+-", 120), "++--++--": cycle("++--++--"), "+++---+++---": cycle("+++---+++---")}
-TINY_CYCLES = {name: {**fields, "nodes": 96, "labelled": 48} for name, fields in CYCLES.items()}
+
+NEXT = {"shells": "single", "distance": 1}
+"""The core of a planted block graph in the sense of its proof: distance 1 (P18); all that a GAT attends to."""
+GCN_CORE = {"model": "gcn", "shells": "core"}
 
 
 experiment = partial(lm.experiment, kind=Setting, simulation=simulate, tiny=TINY, seeds=3)

@@ -1,4 +1,4 @@
-"""The quantities that the proof follows along training (Lemmas 3.4.5, B.3.1 - B.3.6)."""
+"""The quantities that the proof follows along training (Lemmas 3.4.5, B.3.1 - B.3.6), and attention (Figure 3.5)."""
 
 from __future__ import annotations
 
@@ -18,6 +18,23 @@ VARIANTS = {
 TEN_TIMES = {"steps": lambda steps: 10 * steps}
 
 EXPERIMENTS = (
+    experiment(
+        "f35-attention",
+        reference="Figure 3.5",
+        question="How much attention ends on class-relevant nodes?",
+        plot=figures.attention,
+        setting={
+            "discriminative": 0.2,
+            "confusion": 0.0,
+            "on_infeasible": "cap",
+            "steps": 800,
+            "records": 81,
+            "track": "masses",
+        },
+        axes={"margin": [1.0, 10.0], "intra_degree": [-1, 0]},
+        paper={**SLOW, "steps": 8000},
+        paper_seeds=5,
+    ),
     experiment(
         "p7-training",
         reference="Lemmas 3.4.5, B.3.1 - B.3.6",

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
-from lemmata.theories.graph_transformer.experiments.presets import FRACTIONS, RECORDS, SLOW, experiment
+from lemmata.theories.graph_transformer.experiments.presets import APART, FRACTIONS, GCN_CORE, RECORDS, SLOW, experiment
 from lemmata.theories.graph_transformer.figures import samples as figures
 
 COUNTS = [10, 20, 40, 80, 160, 320, 640]
@@ -16,8 +17,6 @@ PERMUTED = 0.2
 """Up to this ε_S figure 3.3b has cells with permuted training labels, which its controls read."""
 SUCCESS: dict[str, Any] = {"watch": "full", "stop": "success", "test_from": 640, "records": 101, "test_draws": 1}
 TINY_COUNTS = [10, 40]
-TINY_SUCCESS = {"test_from": 40, "records": 3}
-GCN_CORE = {"model": "gcn", "shells": "core"}
 
 
 def confusion_variants(confusions: list[float]) -> dict[str, dict[str, Any]]:
@@ -39,39 +38,33 @@ def gcn_variants(fractions: list[float], counts: list[int]) -> dict[str, dict[st
     return variants | {f"0.4, {counts[-1]}, permuted": permuted}
 
 
+counting = partial(experiment, setting=SUCCESS, seeds=5, paper={**SLOW, "steps": 6000})
+
 EXPERIMENTS = (
-    experiment(
+    counting(
         "f33a-samples",
         reference="Figure 3.3a",
         question="How many labels are needed as γ_d varies?",
         plot=figures.samples_fraction,
-        setting=SUCCESS,
         axes={"discriminative": FRACTIONS, "labelled": COUNTS},
-        seeds=5,
-        smoke={**TINY_SUCCESS, "discriminative": [0.25, 0.4], "labelled": TINY_COUNTS},
-        paper={**SLOW, "steps": 6000},
+        smoke={**APART, "discriminative": [0.25, 0.4], "labelled": TINY_COUNTS},
     ),
-    experiment(
+    counting(
         "f33b-samples",
         reference="Figure 3.3b",
         question="How many labels are needed as ε_S varies?",
         plot=figures.samples_confusion,
-        setting=SUCCESS,
         axes={"variant": confusion_variants(CONFUSIONS), "labelled": COUNTS},
         seeds=CONFUSION_SEEDS,
-        smoke={**TINY_SUCCESS, "variant": confusion_variants([0.0, 0.2]), "labelled": TINY_COUNTS},
-        paper={**SLOW, "steps": 6000},
+        smoke={**APART, "variant": confusion_variants([0.0, 0.2]), "labelled": TINY_COUNTS},
     ),
-    experiment(
+    counting(
         "p3-error",
         reference="(3.9)",
         question="How many labels are needed as the initial error of the values varies?",
         plot=figures.samples_error,
-        setting=SUCCESS,
         axes={"value_error": [0.0, 0.1, 0.2, 0.4], "labelled": COUNTS},
-        seeds=5,
-        smoke={**TINY_SUCCESS, "value_error": [0.0, 0.4], "labelled": TINY_COUNTS},
-        paper={**SLOW, "steps": 6000},
+        smoke={**APART, "value_error": [0.0, 0.4], "labelled": TINY_COUNTS},
     ),
     experiment(
         "f34-noise",
@@ -82,15 +75,14 @@ EXPERIMENTS = (
         axes={"label_noise": [0.0, 0.05, 0.1, 0.2]},
         paper={**SLOW, "steps": 6000},
     ),
-    experiment(
+    counting(
         "f36-gcn-samples",
         reference="Figure 3.6",
         question="How many labels does a GCN need that is told the core?",
         plot=figures.gcn_samples,
         setting={**SUCCESS, **GCN_CORE, "confusion": 0.2, "steps": 1000},
         axes={"variant": gcn_variants(FRACTIONS, COUNTS)},
-        seeds=5,
-        smoke={**TINY_SUCCESS, "steps": 4, "variant": gcn_variants([0.25, 0.4], TINY_COUNTS)},
+        smoke={**APART, "variant": gcn_variants([0.25, 0.4], TINY_COUNTS)},
         paper={**SLOW, "steps": 10000},
     ),
 )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from lemmata.theories.graph_transformer.experiments.presets import BLOCKS, CYCLES, experiment, with_fields
+from functools import partial
+
+from lemmata.theories.graph_transformer.experiments.presets import BLOCKS, CYCLES, SMALL, experiment, with_fields
 from lemmata.theories.graph_transformer.figures import shells as figures
-from lemmata.theories.graph_transformer.studies.sampled_shells import sample_shells
-from lemmata.theories.graph_transformer.studies.shells import examine_shells
-from lemmata.theories.graph_transformer.studies.variance import vary_masses
+from lemmata.theories.graph_transformer.studies.sampler import sample_shells
+from lemmata.theories.graph_transformer.studies.shells import examine_shells, vary_masses
 
 MASSES = {
     **{
@@ -27,6 +28,8 @@ SAMPLES = {
     "core, 60": {"shells": "single", "sample": 60},
 }
 
+examine = partial(experiment, simulation=examine_shells, paper_seeds=10)
+
 EXPERIMENTS = (
     experiment(
         "p17-variance",
@@ -39,15 +42,13 @@ EXPERIMENTS = (
         simulation=vary_masses,
         tiny={},
     ),
-    experiment(
+    examine(
         "p18-mass",
         reference="(B.66), (B.67)",
         question="Which share of a neighbourhood is class-relevant?",
         plot=figures.shares,
         axes={"variant": MASSES},
-        smoke={"variant": with_fields(MASSES, nodes=80, degree=8)},
-        paper_seeds=10,
-        simulation=examine_shells,
+        smoke={"variant": with_fields(MASSES, **SMALL)},
     ),
     experiment(
         "p19-sampling",
@@ -56,27 +57,23 @@ EXPERIMENTS = (
         plot=figures.sampling,
         setting={"include_self": False},
         axes={"variant": SAMPLES},
-        smoke={"variant": with_fields(SAMPLES, sample=8)},
+        smoke={"variant": with_fields(SAMPLES, **SMALL)},
         paper_seeds=10,
         simulation=sample_shells,
     ),
-    experiment(
+    examine(
         "p20-shells",
         reference="(B.199), (B.200)",
         question="Do the proof's shells favour the core distance at every node?",
         plot=figures.exchanges,
         axes={"graph": SHELLS},
-        smoke={"graph": with_fields(SHELLS, nodes=96, labelled=48, degree=8, batch=10)},
-        paper_seeds=10,
-        simulation=examine_shells,
+        smoke={"graph": with_fields(SHELLS, **SMALL)},
     ),
-    experiment(
+    examine(
         "e5-literal-graph",
         reference="erratum 9.5",
         question="Does the printed graph satisfy Assumption 3.4.2?",
         plot=figures.literal_graph,
         axes={"intra_degree": [0, -1]},
-        paper_seeds=10,
-        simulation=examine_shells,
     ),
 )

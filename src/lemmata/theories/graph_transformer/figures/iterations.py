@@ -12,8 +12,8 @@ import lemmata as lm
 from lemmata import figures as draw
 from lemmata.theories.graph_transformer.figures import straight
 from lemmata.theories.graph_transformer.figures.encoding import MODELS
+from lemmata.theories.graph_transformer.setting import TIGHT, TRAINED
 from lemmata.theories.graph_transformer.studies.sampler import preferred_ratio
-from lemmata.theories.graph_transformer.training import TIGHT, TRAINED
 
 LEARNED = 0.05
 """Sampled test loss that counts as learned."""

@@ -15,7 +15,7 @@ from lemmata import figures as draw
 from lemmata.theories.graph_transformer import bounds
 from lemmata.theories.graph_transformer.figures import TIME
 from lemmata.theories.graph_transformer.measures import by_count, minimal_counts, succeeds
-from lemmata.theories.graph_transformer.training import SUCCESS
+from lemmata.theories.graph_transformer.setting import SUCCESS
 
 FIRST_TERM = "paper (3.9): first term, constant open"
 

@@ -31,6 +31,7 @@ class World(NamedTuple):
     table: Any
     node: Any
     margins: Float[Any, "coordinate bin"]
+    bins_used: Float[Any, ""]
 
 
 def prepare(setting: FourSetting, seed: int) -> World:
@@ -67,4 +68,5 @@ def prepare(setting: FourSetting, seed: int) -> World:
         table,
         order_by_distance(table, setting.bins).node,
         padded.astype(np.float32),
+        np.float32(setting.bins),
     )

@@ -31,6 +31,10 @@ class FourSetting(NetworkSetting):
     )
     defect: str = lm.choice("none", "a deliberate break, for controls", "none", "distances")
 
+    @lm.derived
+    def joint(self) -> bool:
+        return self.loss == "joint"
+
     def refusals(self, given: list[str]) -> Iterator[str]:
         yield from super().refusals(given)
         if len(self.first) != len(self.second):

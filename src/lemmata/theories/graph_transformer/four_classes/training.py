@@ -32,15 +32,16 @@ def draw_tokens(problem: FourSetting, key: jax.Array, world: World, rows: Array)
     return tokens_of(world, rows, keys, weight, problem.bins)
 
 
-def slopes(loss: str, label: Float[Array, "coordinate rows"], answer: Float[Array, "coordinate rows"]) -> Array:
-    """The derivative of the loss with respect to F_1, F_2."""
+def slopes(joint: Any, label: Float[Array, "coordinate rows"], answer: Float[Array, "coordinate rows"]) -> Array:
+    """The derivative of the (joint) loss with respect to F_1, F_2."""
     margin = label * answer
-    return label * LOSS.slope(jnp.sum(margin, axis=0) if loss == "joint" else margin)
+    return label * LOSS.slope(jnp.where(joint, jnp.sum(margin, axis=0), margin))
 
 
-@lm.piece("bin_room", "batch", "sample", "records", "loss")
-def train(problem: FourSetting, key: jax.Array, world: World, both: Parameters, signs: Array) -> lm.Run:
+@lm.piece("bin_room", "batch", "sample", "records")
+def train(problem: FourSetting, key: jax.Array, world: World, pairs: list[tuple[Parameters, Array]]) -> lm.Run:
     """SGD on both networks, which see the same samples."""
+    both, signs = jax.tree.map(lambda *leaves: jnp.stack(leaves), *pairs)
     answers = jax.vmap(lambda p, a, tokens: run_sampled(p, a, tokens).output, in_axes=(0, 0, None))
     test = draw_tokens(problem, lm.stream(key, "test"), world, world.order)
     tested = jnp.arange(world.order.shape[0]) >= problem.labelled
@@ -50,7 +51,7 @@ def train(problem: FourSetting, key: jax.Array, world: World, both: Parameters, 
         batch, sampler = drawn
         rows = world.order[batch.rows]
         tokens = draw_tokens(problem, sampler, world, rows)
-        push = slopes(problem.loss, world.label[:, rows], answers(both, signs, tokens)) * batch.weight
+        push = slopes(problem.joint, world.label[:, rows], answers(both, signs, tokens)) * batch.weight
         return jax.vmap(lambda p, a, each: gradient(p, a, tokens, lambda f: each))(both, signs, push)
 
     def probe(state: Any, previous: Any) -> dict[str, Array]:
@@ -87,12 +88,6 @@ R = ("record",)
 )
 def simulate(problem: FourSetting, key: jax.Array, world: World) -> dict[str, Array]:
     """One run of both networks."""
-    world = jax.tree.map(jnp.asarray, world)
     pairs = [initialise(problem, jax.random.fold_in(key, 1000 + j), world.directions) for j in range(2)]
-    both, signs = (jax.tree.map(lambda *leaves: jnp.stack(leaves), *part) for part in zip(*pairs, strict=True))
-    run = train(problem, key, world, both, signs)
-    return {
-        **run.results(),
-        "count_margin": world.margins,
-        "bins_used": jnp.asarray(problem.bins, jnp.result_type(float)),
-    }
+    run = train(problem, key, world, pairs)
+    return {**run.results(), "count_margin": world.margins, "bins_used": world.bins_used}

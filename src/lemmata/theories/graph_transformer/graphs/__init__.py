@@ -7,23 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from types import ModuleType
-from typing import TYPE_CHECKING
 
 import lemmata as lm
 from lemmata.theories.graph_transformer.graphs import blocks, chapter, cycle, given, ring, structures
 from lemmata.theories.graph_transformer.graphs.drawn import Drawn
+from lemmata.theories.graph_transformer.setting import Setting
 
-if TYPE_CHECKING:
-    from lemmata.theories.graph_transformer.setting import Setting
-
-GENERATORS: dict[str, ModuleType] = {
-    "chapter": chapter,
-    "blocks": blocks,
-    "cycle": cycle,
-    "ring": ring,
-    "structures": structures,
-    "given": given,
-}
+MODULES: tuple[ModuleType, ...] = (chapter, blocks, cycle, ring, structures, given)
+GENERATORS = {module.__name__.rpartition(".")[2]: module for module in MODULES}
 
 
 def refusals(setting: Setting) -> Iterator[str]:

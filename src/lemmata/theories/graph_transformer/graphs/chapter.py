@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 import lemmata as lm
 from lemmata.theories.graph_transformer.graphs.drawn import Drawn, spread_evenly
-
-if TYPE_CHECKING:
-    from lemmata.theories.graph_transformer.setting import Setting
+from lemmata.theories.graph_transformer.setting import Setting
 
 
 def refusals(setting: Setting) -> Iterator[str]:

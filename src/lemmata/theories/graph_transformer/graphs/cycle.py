@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Float, Int
 
 import lemmata as lm
 from lemmata.theories.graph_transformer.graphs.drawn import Drawn, mirrored, spread_evenly
-
-if TYPE_CHECKING:
-    from lemmata.theories.graph_transformer.setting import Setting
+from lemmata.theories.graph_transformer.setting import Setting
 
 
 def refusals(setting: Setting) -> Iterator[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,9 +10,7 @@ import lemmata as lm
 from lemmata.datasets.graphs.graph import from_arrays
 from lemmata.theories.graph_transformer.graphs.discriminative import find_discriminative
 from lemmata.theories.graph_transformer.graphs.drawn import Drawn
-
-if TYPE_CHECKING:
-    from lemmata.theories.graph_transformer.setting import Setting
+from lemmata.theories.graph_transformer.setting import Setting
 
 
 def refusals(setting: Setting) -> Iterator[str]:

@@ -11,14 +11,11 @@ for label +1 and 5 for label -1 (return probabilities of a random walk). degrees
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from lemmata.theories.graph_transformer.graphs.drawn import Drawn, mirrored, spread_evenly
-
-if TYPE_CHECKING:
-    from lemmata.theories.graph_transformer.setting import Setting
+from lemmata.theories.graph_transformer.setting import Setting
 
 COUNT = 8
 INSIDE, ACROSS = 0.3, 0.01

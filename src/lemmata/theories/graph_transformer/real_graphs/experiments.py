@@ -1,15 +1,118 @@
-"""The experiments on real graphs, read from $LEMMATA_DATA/graphs; `smoke` takes the stand-in, which needs no file.
+"""The paper's tables and figures of real graphs: what is computed beside what is printed.
 
-Nothing in them is random, so one seed says all. No claim reads them.
+Graphs are read from $LEMMATA_DATA/graphs; `smoke` takes the stand-in, which needs no file. Nothing in them is random,
+so one seed says all. No claim reads them.
 """
 
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 import lemmata as lm
-from lemmata.theories.graph_transformer.real_graphs import figures, tables
+from lemmata import figures as draw
+from lemmata.theories.graph_transformer.real_graphs import tables
 from lemmata.theories.graph_transformer.real_graphs.setting import NAMES, RealSetting
+
+
+def _classes(data: xr.Dataset) -> xr.Dataset:
+    """The classes that the graph has."""
+    return data.isel(seed=0).dropna("class", subset=["class_size"])
+
+
+def spectrum(data: xr.Dataset) -> Figure:
+    """The leading eigenvalues of every class, and which share of the whole the first three hold."""
+    data = _classes(data)
+    figure, (left, right) = draw.panels(2)
+    ranks = np.arange(1, data.sizes["rank"] + 1)
+    draw.curves(left, draw.positive(data.eigenvalue), "rank", "class", "class {}", x=ranks, markersize=3)
+    draw.log_y(left)
+    draw.finish(left, "features of each class", r"eigenvalue of $X_c^\top X_c/n_c$", "rank of the eigenvalue", legend=4)
+    right.bar(range(data.sizes["class"]), 100 * data.leading_share, color=draw.BLUE, width=0.6, label="measured")
+    draw.predicted(right, 100, "paper: near low rank (rank 3: 100 %)")
+    sizes = data.class_size.values
+    names = [f"{name}\n{size:.0f}" for name, size in zip(draw.labels_of(data, "class"), sizes, strict=True)]
+    draw.names(right, names, "class, and its number of nodes")
+    right.set_ylim(0, 105)
+    draw.finish(right, "how much the three largest hold", "three largest eigenvalues, % of all")
+    return figure
+
+
+def margins(data: xr.Dataset) -> Figure:
+    """Mean and normalised margins over distance, a line a graph."""
+    data = data.isel(seed=0).assign_coords(graph=[NAMES[graph] for graph in draw.labels_of(data, "graph")])
+    figure, axes = draw.panels(2)
+    z = data.distance_value.isel(graph=0).values
+    rare = data.reached < 0.05
+    for ax, name, title, y in zip(
+        axes,
+        ("normalised", "margin"),
+        ("paper: Cora, PubMed fall from $z$ = 1, Actor nearly flat", "the same in nodes"),
+        ("normalised margin (share of the shell)", r"mean winning margin $\bar\Delta(z)$ (nodes)"),
+        strict=True,
+    ):
+        draw.curves(ax, data[name], "distance", "graph", x=z)
+        for graph in data.graph.values:
+            few = data[name].where(rare).sel(graph=graph)
+            label = "fewer than 5 % of the nodes reach it" if graph == data.graph.values[0] else None
+            ax.plot(z, few, "o", color=draw.GREY, markerfacecolor="white", markersize=5, label=label)
+        ax.axhline(0, color="black", linewidth=0.7)
+        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+        draw.finish(ax, title, y, "distance $z$", legend=3)
+    axes[1].set_yscale("symlog", linthresh=1)
+    axes[1].set_ylim(*(2 * end for end in axes[1].get_ylim()))
+    return figure
+
+
+def discriminative(data: xr.Dataset) -> lm.Table:
+    """Per cent of every class at both thresholds, and the printed number."""
+    data = _classes(data)
+    shares = [map(_number, data[name].values) for name in ("computed", "quarter", "printed")]
+    rows = [*zip(draw.labels_of(data, "class"), data.class_size.values.tolist(), *shares, strict=True)]
+    heads = ("class", "nodes", "computed", "computed, angle below π/4", "paper")
+    return lm.Table("Discriminative nodes, % of the class", heads, rows)
+
+
+def core(data: xr.Dataset) -> lm.Table:
+    """Four readings of table B.5 for every graph, and the printed number beside the nearest one."""
+    rows = []
+    for graph in draw.labels_of(data, "graph"):
+        for reading in draw.labels_of(data, "reading"):
+            cell = data.isel(seed=0).sel(graph=graph, reading=reading)
+            printed = _number(cell.printed) if cell.nearest else "–"
+            rows.append([NAMES[graph], reading, float(cell.core), _number(cell.computed), printed])
+    caption = "Nodes with a positive winning margin at the core distance z_m, %; paper: beside the nearest reading"
+    return lm.Table(caption, ("graph", "reading", "z_m", "computed", "paper"), rows)
+
+
+def statistics(data: xr.Dataset) -> lm.Table:
+    """Nodes, edges, classes and features, computed and printed."""
+    return _beside(data, "statistic", "The real graphs", "{:,.0f}")
+
+
+def balance(data: xr.Dataset) -> lm.Table:
+    """The average class, the largest gap to it and 10 √N, computed and printed."""
+    return _beside(data, "quantity", "Nodes of a class: on average, their largest gap to it, and 10 √N")
+
+
+def _beside(data: xr.Dataset, dimension: str, caption: str, form: str = "{:,.2f}") -> lm.Table:
+    """A row of computed numbers and a row of printed ones for every graph."""
+    rows = []
+    for graph in draw.labels_of(data, "graph"):
+        for name, words in (("computed", "computed"), ("printed", "paper")):
+            values = data[name].isel(seed=0).sel(graph=graph).values
+            rows.append([NAMES[graph], words, *(_number(value, form) for value in values)])
+    return lm.Table(caption, ("graph", "source", *draw.labels_of(data, dimension)), rows)
+
+
+def _number(value: Any, form: str = "{:.2f}") -> str:
+    return form.format(float(value)) if np.isfinite(value) else "–"
+
 
 APPENDIX = ["cora", "pubmed", "actor", "pascal"]
 """The graphs of tables B.1 to B.4, in that order."""
@@ -18,51 +121,54 @@ experiment = partial(
     lm.experiment, kind=RealSetting, seeds=1, paper_seeds=1, tiny={"graph": "standin"}, smoke={"graph": ["standin"]}
 )
 several = partial(experiment, axes={"graph": APPENDIX[:3]}, paper={"graph": APPENDIX})
+BY_CLASS = (
+    (
+        "b{}-spectrum",
+        "Figure",
+        "Are the features of each class of {} near low rank?",
+        {"plot": spectrum, "simulation": tables.measure_spectrum},
+    ),
+    (
+        "tb{}-discriminative",
+        "Table",
+        "Which share of each class of {} is discriminative?",
+        {"table": discriminative, "simulation": tables.measure_discriminative},
+    ),
+)
+"""Of each graph of the appendix."""
 
 EXPERIMENTS = (
     *(
         experiment(
-            f"b{i}-spectrum",
-            reference=f"Figure B.{i}",
-            question=f"Are the features of each class of {NAMES[graph]} near low rank?",
-            plot=figures.spectrum,
-            simulation=tables.measure_spectrum,
+            name.format(i),
+            reference=f"{where} B.{i}",
+            question=question.format(NAMES[graph]),
+            **how,
             setting={"graph": graph},
             smoke={},
         )
-        for i, graph in enumerate(APPENDIX, 1)
-    ),
-    *(
-        experiment(
-            f"tb{i}-discriminative",
-            reference=f"Table B.{i}",
-            question=f"Which share of each class of {NAMES[graph]} is discriminative?",
-            table=figures.discriminative,
-            simulation=tables.measure_discriminative,
-            setting={"graph": graph},
-            smoke={},
-        )
+        for name, where, question, how in BY_CLASS
         for i, graph in enumerate(APPENDIX, 1)
     ),
     several(
         "b5-margins",
         reference="Figure B.5",
         question="At which distances do the classes around a node vote for its own?",
-        plot=figures.margins,
+        plot=margins,
         simulation=tables.measure_margins,
     ),
     several(
         "tb5-core",
         reference="Table B.5",
         question="Which share of the nodes has a positive winning margin at the core distance?",
-        table=figures.core,
+        table=core,
         simulation=tables.measure_core,
     ),
     several(
         "tb6-statistics",
         reference="Table B.6",
         question="How large are the real graphs?",
-        table=figures.statistics,
+        table=statistics,
         simulation=tables.measure_statistics,
         paper={"graph": [*APPENDIX, "arxiv"]},
     ),
@@ -70,7 +176,7 @@ EXPERIMENTS = (
         "tb8-balance",
         reference="Table B.8",
         question="Are the classes balanced up to 10 √N?",
-        table=figures.balance,
+        table=balance,
         simulation=tables.measure_balance,
         axes={"graph": ["cora", "actor"]},
         paper={},

@@ -42,9 +42,22 @@ def node_gradients(
 
 @lm.piece("test_draws")
 def deviate(
+    problem: Setting, key: jax.Array, moments: list[Parameters], signs: Array, world: World, watched: Watched
+) -> dict[str, Float[Array, "moment part batch"]]:
+    """Mean relative deviation of batches drawn with replacement, how often it exceeds ε; that of B copies of a node."""
+    sampler = lm.stream(key, "sampler")
+
+    def one(moment: tuple[Array, Parameters]) -> dict[str, Array]:
+        return deviate_now(problem, jax.random.fold_in(sampler, moment[0]), moment[1], signs, world, watched)
+
+    stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *moments)
+    return jax.lax.map(one, (jnp.arange(len(moments)), stacked))
+
+
+def deviate_now(
     problem: Setting, key: jax.Array, parameters: Parameters, signs: Array, world: World, watched: Watched
 ) -> dict[str, Float[Array, "part batch"]]:
-    """Mean relative deviation of batches drawn with replacement, how often it exceeds ε; that of B copies of a node."""
+    """The same of one network."""
     gradients = node_gradients(problem, parameters, signs, world, watched)
     nodes = watched.node.shape[0]
     known = watched.labelled / jnp.sum(watched.labelled)
@@ -77,10 +90,5 @@ DIMS = ("moment", "part", "size")
 )
 def simulate_batches(problem: Setting, key: jax.Array, world: World) -> dict[str, Array]:
     """Before training and after it."""
-    world = jax.tree.map(jnp.asarray, world)
     before, signs, watched, run = train_network(problem, key, world)
-    moments = [
-        deviate(problem, jax.random.fold_in(lm.stream(key, "sampler"), i), parameters, signs, world, watched)
-        for i, parameters in enumerate((before, run.state.parameters))
-    ]
-    return {name: jnp.stack([moment[name] for moment in moments]) for name in moments[0]}
+    return deviate(problem, key, [before, run.state.parameters], signs, world, watched)

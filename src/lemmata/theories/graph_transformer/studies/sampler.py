@@ -1,4 +1,4 @@
-"""The oracle sampler of Remark 2 (P6): how much a preference for class-relevant nodes lowers the confusion ratio."""
+"""What is sampled: the oracle sampler of Remark 2 (P6); whether a sample shows every shell as it is (B.182, P19)."""
 
 from __future__ import annotations
 
@@ -41,5 +41,28 @@ def sampled_ratios(problem: Setting, key: jax.Array, world: World) -> Float[Arra
 )
 def simulate_sampler(problem: Setting, key: jax.Array, world: World) -> dict[str, Array]:
     """One run, and the confusion ratios of its sampler."""
-    ratios = sampled_ratios(problem, key, jax.tree.map(jnp.asarray, world))
+    ratios = sampled_ratios(problem, key, world)
     return {**simulate.run(problem, key, world), "node_ratio": ratios}
+
+
+@lm.piece(*SAMPLER, "patterns", once=True)
+def violations(problem: Setting, key: jax.Array, world: World) -> Float[Array, ""]:
+    """The share of (node, pattern, z in {1, 2}) with | |S_i ∩ N_z|/|S| - |D_i ∩ N_z|/N | > √(log|S|/|S|) (B.182)."""
+    nodes = world.order.shape[0]
+    rows = jnp.arange(nodes)
+    keys, weight = draw_tokens(problem, lm.stream(key, "sampler"), world, rows, jnp.zeros(1))
+    limit = jnp.sqrt(jnp.log(problem.sample) / problem.sample)
+    kind = jax.nn.one_hot(world.pattern, problem.patterns)
+    outside = []
+    for z in (1, 2):
+        sampled = jnp.einsum("nk,nkp->np", weight * (world.table[rows[:, None], keys] == z), kind[keys])
+        outside.append(jnp.abs(sampled / problem.sample - (world.table == z) @ kind / nodes) > limit)
+    return jnp.mean(jnp.stack(outside))
+
+
+@lm.simulation(
+    lm.Variable("violating_share", (), "", "share of (node, pattern, distance) outside the interval of (B.182)"),
+    prepare=prepare,
+)
+def sample_shells(problem: Setting, key: jax.Array, world: World) -> dict[str, Array]:
+    return {"violating_share": violations(problem, key, world)}

@@ -15,13 +15,14 @@ from lemmata.theories.graph_transformer.whole_graphs.setting import LAYER, LAYER
 
 
 class World(NamedTuple):
-    """Training graphs first; all have the same edges, and so the same distances."""
+    """Training graphs first; all have the same edges, and so the same distances. `counting`: how often it is right."""
 
     features: Float[Any, "graphs nodes dimension"]
     label: Float[Any, " graphs"]
-    counting: Float[Any, " graphs"]
+    counting: Float[Any, ""]
     directions: Float[Any, "dimension patterns"]
     table: Int[Any, "nodes nodes"]
+    bins_used: Float[Any, ""]
 
 
 def layers() -> np.ndarray:
@@ -55,11 +56,12 @@ def prepare(setting: GraphSetting, seed: int) -> World:
     features, directions = data.draw_patterns(setting, pattern.ravel(), seed)
     features = data.unit_rows(features).reshape(*pattern.shape, -1)
     lead = np.sign((pattern == 0).sum(axis=1) - (pattern == 1).sum(axis=1))
-    counting = np.where(lead == 0, 0.5, lead == label)
+    counting = np.where(lead == 0, 0.5, lead == label)[setting.samples :].mean()
     return World(
         features.astype(np.float32),
         label.astype(np.float32),
-        counting.astype(np.float32),
+        np.float32(counting),
         directions.astype(np.float32),
         layers().astype(np.int32),
+        np.float32(setting.bins),
     )

@@ -1,0 +1,86 @@
+"""The width that suffices, against the number of points and against λ (X4), and the numbers that the paper asks for
+beside those one would run (X8)."""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+import lemmata as lm
+from lemmata import figures as draw
+from lemmata.theories.exp_regression.bounds import RUNNABLE
+from lemmata.theories.exp_regression.measures import REACHED, frontier, successes
+
+
+def points(data: xr.Dataset) -> Figure:
+    """Success over the width for every number of points, and the width that suffices."""
+    return _frontier(data, "samples", data.samples, "$n$ = {}", "points $n$")
+
+
+def eigenvalue(data: xr.Dataset) -> Figure:
+    """Success over the width for every angle of the pairs, and the width that suffices over 1/λ."""
+    x = 1 / draw.positive(data.limit_least.mean(("variant", "seed")))
+    return _frontier(data, "pair_angle", x, r"$\theta$ = {}", r"$1/\lambda$ (mean over seeds)")
+
+
+def _frontier(data: xr.Dataset, along: str, x: xr.DataArray, label: str, words: str) -> Figure:
+    figure, (left, right) = draw.panels(2, height=4.3)
+    rates = successes(data).mean("seed")
+    trained, frozen = (rates.isel(variant=np.flatnonzero(rates.trained == flag)) for flag in (1, 0))
+    if trained.sizes["variant"]:
+        draw.curves(left, trained.swap_dims(variant="neurons"), "neurons", along, label, spread="")
+    for width in frozen.neurons.values:
+        left.plot(
+            np.full(frozen.size, width), frozen.values.ravel(), "x", color=draw.GREY, label="frozen weights (control)"
+        )
+    left.axhline(REACHED, label=f"wanted: {100 * REACHED:.0f} % of the seeds", **draw.CLAIMED)
+    draw.numbers(left, trained.neurons.values)
+    left.set_ylim(-0.03, 1.05)
+    draw.finish(left, "success", r"share of seeds that reach $\varepsilon$ within $T$", "width $m$")
+    _law(right, x.transpose(along), frontier(data).transpose(along))
+    draw.finish(right, "width that suffices", "smallest sufficient width $m$", words)
+    return figure
+
+
+def _law(ax: Axes, x: xr.DataArray, edge: xr.DataArray) -> None:
+    """The width that suffices beside the paper's second power, which is an upper bound."""
+    along = str(edge.dims[0])
+    slope = float(lm.log_slopes(edge, along, x))
+    label = f"{100 * REACHED:.0f} % of the seeds" + (f": exponent {draw.signed(slope)}" if np.isfinite(slope) else "")
+    draw.curves(ax, edge, along, label=label, x=x.values, linestyle="-")
+    places = np.sort(x.values[np.isfinite(x.values)])
+    if places.size:
+        start = edge.values[np.nanargmin(x.values)]
+        base = start if np.isfinite(start) else 1.0
+        draw.predicted(ax, base * (places / places[0]) ** 2, "paper: exponent at most 2", x=places)
+        draw.numbers(ax, np.round(places, 2))
+        ax.set_yscale("log", base=2)
+        ax.yaxis.set_major_formatter("{x:g}")
+
+
+def asked(data: xr.Dataset) -> Figure:
+    """Width and steps that the paper asks for, in powers of ten, beside those one would run."""
+    scales = data.weight_scale.values
+    figure, axes = draw.panels(2 * len(scales), rows=2, width=4.6, height=3.6)
+    n = data.samples.values
+    rows = (
+        ("width $m$", data.log_width, data.practical_width),
+        ("steps $T$", data.log_iterations, data.practical_iterations),
+    )
+    for k, (what, printed, practical) in enumerate(rows):
+        printed = printed.where(np.isfinite(printed)).mean("seed")
+        for i, sigma in enumerate(scales):
+            ax = axes[k * len(scales) + i]
+            # every δ a faint point
+            of_paper = printed.sel(weight_scale=sigma).transpose("failure_probability", ...)
+            draw.curves(ax, of_paper, "samples", "tail_constant", "paper, $C$ = {}", middle="median")
+            usable = practical.sel(weight_scale=sigma).isel(failure_probability=0, tail_constant=0)
+            draw.curves(ax, np.log10(draw.positive(usable)), "samples", label="practical", color="black", marker="s")
+            draw.predicted(ax, np.log10(RUNNABLE), "what can be run: $10^7$", color=draw.GREY, linestyle=":")
+            draw.numbers(ax, n)
+            ax.set_ylim(-1, 1.05 * max(float(printed.max().fillna(1.0)), 1.0))
+            quantity = rf"$\log_{{10}}$ of the {what}"
+            draw.finish(ax, rf"{what}, $\sigma$ = {sigma:g}", quantity, "points $n$", legend=2 if k else 0)
+    return figure

@@ -1,0 +1,138 @@
+"""The drawing of a winning margin (Figure 3.2): one node with five neighbours at distance 1 and more at distance 2."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Circle
+
+import lemmata as lm
+from lemmata import figures as draw
+from lemmata.datasets.graphs.distances import distance_blocks
+from lemmata.datasets.graphs.graph import make_graph
+from lemmata.theories.graph_transformer.margins import count_shells, winning_margins
+
+
+class HandSetting(lm.Setting):
+    """The hand-made graph; its node's label is +1, or -1 for the control."""
+
+    label: int = lm.choice(1, "label of the node", 1, -1, symbol="y_n")
+
+
+PATTERN = np.array([2, 0, 1, 1, 1, 0, 0, 0, 0, 1])
+"""Patterns from 0: the node, at distance 1 one μ_1 and three μ_2, at distance 2 four μ_1 and one μ_2."""
+EDGES = np.array([[0, 1], [0, 2], [0, 3], [0, 4], [1, 5], [2, 6], [3, 7], [4, 8], [4, 9]])
+
+
+@lm.simulation(
+    lm.Variable("margin", ("distance",), "Δ_n(z)", "winning margin of the node at distances 0, 1, 2"), host=True
+)
+def count_margins(setting: HandSetting, seed: int) -> dict[str, Any]:
+    """Δ_n(z) by breadth-first search and counting."""
+    classes = np.full(len(PATTERN), (1 - setting.label) // 2)
+    graph = make_graph(EDGES, None, classes, "hand-made graph")
+    group = np.where(PATTERN < 2, PATTERN, -1)
+    shells = count_shells(distance_blocks(graph, 3, np.array([0])), group, 2, 3)
+    return {"margin": winning_margins(shells, classes)[0][0, :3].astype(np.float32)}
+
+
+KINDS = {
+    r"pattern $\mu_1$ (label $+1$)": draw.BLUE,
+    r"pattern $\mu_2$ (label $-1$)": draw.RED,
+    "node $n$, other pattern": draw.GREY,
+}
+PRINTED = {1: -2, 2: 3}
+"""The margins of the paper at label +1."""
+
+
+def positions() -> np.ndarray:
+    """The node in the middle, its neighbours on the inner circle, theirs on the outer one, near those they hang on."""
+    place = np.zeros((len(PATTERN), 2))
+    near = EDGES[EDGES[:, 0] == 0][:, 1]
+    for i, node in enumerate(near):
+        angle = np.pi / 2 - 2 * np.pi * i / len(near)
+        beyond = EDGES[EDGES[:, 0] == node][:, 1]
+        place[node] = np.cos(angle), np.sin(angle)
+        for j, leaf in enumerate(beyond):
+            turn = angle + 0.5 * (j - (len(beyond) - 1) / 2)
+            place[leaf] = 2 * np.cos(turn), 2 * np.sin(turn)
+    return place
+
+
+def hand_margins(data: xr.Dataset) -> Figure:
+    """One drawing for every label of the node; measured margins beside the paper's."""
+    figure, axes = draw.panels(data.sizes["label"], height=4.9)
+    for ax, label in zip(axes, data.label.values, strict=True):
+        _draw(ax, int(label), data.margin.sel(label=label).isel(seed=0).values)
+    return figure
+
+
+def _draw(ax: Axes, label: int, margin: np.ndarray) -> None:
+    place = positions()
+    ax.grid(False)
+    centred: dict[str, Any] = {"ha": "center", "va": "center"}
+    for z in (1, 2):
+        ax.add_patch(Circle((0, 0), z, fill=False, edgecolor="#bdbdbd", linestyle="--", linewidth=1))
+        words = rf"distance {z}: $\Delta_n({z})$ = {_whole(margin[z])}"
+        words += f"  (paper: {_whole(PRINTED[z])})" if label == 1 else ""
+        ax.text(0, -2.15 - 0.35 * z, words, fontsize=10, **centred)
+        box = {"facecolor": "white", "edgecolor": "none", "pad": 1.0}
+        turn = z * np.sqrt(0.5)
+        ax.text(turn, turn, f"distance {z}", fontsize=8, color=draw.GREY, bbox=box, **centred)
+    for edge in EDGES:
+        ax.plot(*place[edge].T, color="#8a8a8a", linewidth=1.2, zorder=1)
+    for kind, (words, color) in enumerate(KINDS.items()):
+        mine = place[np.minimum(PATTERN, 2) == kind]
+        ax.plot(*mine.T, "o", color=color, markersize=17, markeredgecolor="white", label=words, zorder=2)
+    for node, (x, y) in enumerate(place):
+        name = "$n$" if node == 0 else rf"$\mu_{PATTERN[node] + 1}$"
+        ax.text(x, y, name, color="white", fontsize=9, zorder=3, **centred)
+    relevant = 1 if label == 1 else 2
+    ax.set(xlim=(-3.0, 3.0), ylim=(-3.0, 2.5), aspect="equal", xticks=[], yticks=[])
+    ax.spines[:].set_visible(False)
+    title = rf"$y_n$ = {'+' if label > 0 else '−'}1: $\mu_{relevant}$ is class-relevant, $\mu_{3 - relevant}$ confuses"
+    draw.finish(ax, title, legend=3, markerscale=0.5)
+
+
+def _whole(value: float) -> str:
+    return f"{value:.0f}".replace("-", "−") if np.isfinite(value) else "none"
+
+
+@lm.evidence("f32-margins")
+def drawn_margins(data: xr.Dataset, label: int = 1) -> dict[str, Any]:
+    """Δ_n(1) and Δ_n(2) of the node."""
+    return {"measured": lm.cells(data, label=label).margin.isel(distance=[1, 2]), "predicted": [-2.0, 3.0]}
+
+
+CLAIMS = (
+    lm.Claim(
+        "f32-margins",
+        "Figure 3.2",
+        "identity",
+        "The node of Figure 3.2 has winning margins -2 at distance 1 and 3 at distance 2.",
+        drawn_margins(),
+        lm.equal(0.0),
+        lm.Control("y = -1", label=-1),
+        source="figure",
+    ),
+)
+
+
+EXPERIMENTS = (
+    lm.experiment(
+        "f32-margins",
+        kind=HandSetting,
+        simulation=count_margins,
+        tiny={},
+        reference="Figure 3.2",
+        question="What is a winning margin?",
+        plot=hand_margins,
+        axes={"label": [1, -1]},
+        seeds=1,
+        paper_seeds=1,
+    ),
+)
