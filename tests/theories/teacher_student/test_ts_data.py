@@ -8,12 +8,12 @@ import jax
 import numpy as np
 import pytest
 from scipy import stats
-from ts_cases import small_teacher
+from ts_cases import native_activation, small_teacher
 
 from lemmata.lab.precision import numerics
 from lemmata.theories.teacher_student import data
 from lemmata.theories.teacher_student.data import LAWS, ar1, moments
-from lemmata.theories.teacher_student.teachers import Teacher, native_activation
+from lemmata.theories.teacher_student.teachers import Teacher
 
 SHAPE = (3, 8000, 2)
 MARGINALS: dict[str, Any] = {

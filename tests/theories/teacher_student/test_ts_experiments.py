@@ -1,4 +1,4 @@
-"""The experiments: their sizes are those of the register, and all of them run at smoke size."""
+"""The experiments: their sizes are those of the register, and all of them run at smoke size, on few programs."""
 
 import math
 from typing import Any
@@ -8,7 +8,6 @@ import pytest
 import xarray as xr
 
 from lemmata.lab.grid import make_grid
-from lemmata.lab.sweep import sweep
 from lemmata.theories import teacher_student
 
 EXPERIMENTS = teacher_student.theory.experiments
@@ -94,24 +93,10 @@ def test_every_cell_of_every_preset_is_valid(name: str, preset: str) -> None:
     assert EXPERIMENTS[name].preset("paper").seeds >= EXPERIMENTS[name].preset("quick").seeds
 
 
-RUN = ("p1-pattern", "p3-along-run", "p17-escape", "t3-late", "c2-phases", "exp-e1-blocks", "exp-e2-curves")
-FEWER: dict[str, dict[str, Any]] = {
-    "p1-pattern": {"negative_slope": [0.0], "positions": ["haar"]},
-    "exp-e1-blocks": {"variant": ["ReLU", "ReLU, K = D"]},
-    "exp-e2-curves": {"variant": ["GSLP"]},
-    "p3-along-run": {"negative_slope": [1.0]},
-    "p17-escape": {"variant": ["λ=1", "M=4", "D=20, K=D/20"]},
-}
-
-
-@pytest.mark.parametrize("name", RUN)
-def test_an_experiment_leaves_what_it_declares(name: str) -> None:
-    experiment, preset = EXPERIMENTS[name], EXPERIMENTS[name].preset("smoke")
-    axes: dict[str, Any] = dict(preset.axes)
-    for axis, kept in FEWER.get(name, {}).items():
-        whole = axes[axis]
-        axes[axis] = {label: whole[label] for label in kept} if isinstance(whole, dict) else kept
-    data = sweep(experiment.simulation, preset.setting, axes, 1, precision=experiment.precision)
+@pytest.mark.parametrize("name", NAMES)
+def test_an_experiment_leaves_what_it_declares(name: str, smoke: Any) -> None:
+    experiment, axes = EXPERIMENTS[name], EXPERIMENTS[name].preset("smoke").axes
+    data = smoke("teacher_student").data(name)
     declared = {variable.name: variable for variable in experiment.simulation.variables}
     assert set(data.data_vars) <= set(declared)
     used = data.step.notnull() if "step" in data else xr.DataArray(True)

@@ -13,7 +13,6 @@ from matplotlib.lines import Line2D
 from matplotlib.text import Text
 from ts_hand_made import ESCAPE, FITTED, made_up
 
-import lemmata as lm
 from lemmata.lab.figures import NEVER
 from lemmata.theories import teacher_student
 from lemmata.theories.teacher_student.dynamics.limit import escape_integral
@@ -26,19 +25,13 @@ PANELS = {
 }  # fmt: skip
 """Panels of a smoke preset."""
 NAMES = list(PANELS)
-CHEAP = ("c2-portrait", "c2-phases", "t3-late")
-"""What is simulated here; the others have made-up numbers in the shape of their smoke preset."""
-
-
-def simulated(name: str) -> xr.Dataset:
-    experiment = EXPERIMENTS[name]
-    preset = experiment.preset("smoke")
-    return lm.sweep(experiment.simulation, preset.setting, preset.axes, 1, precision=experiment.precision)
+REAL = ("c2-portrait", "c2-phases", "t3-late")
+"""What is simulated; the others have made-up numbers in the shape of their smoke preset."""
 
 
 @pytest.fixture(scope="module")
-def smoke() -> dict[str, xr.Dataset]:
-    return {name: simulated(name) if name in CHEAP else made_up(name) for name in NAMES}
+def seen(smoke) -> dict[str, xr.Dataset]:
+    return {name: smoke("teacher_student").data(name) if name in REAL else made_up(name) for name in NAMES}
 
 
 def draw(name: str, data: xr.Dataset, layout: bool = False, render: bool = False) -> Figure:
@@ -54,8 +47,8 @@ def draw(name: str, data: xr.Dataset, layout: bool = False, render: bool = False
 
 
 @pytest.fixture(scope="module")
-def drawn(smoke: dict[str, xr.Dataset]) -> Callable[[str], Figure]:
-    return functools.cache(lambda name: draw(name, smoke[name]))
+def drawn(seen: dict[str, xr.Dataset]) -> Callable[[str], Figure]:
+    return functools.cache(lambda name: draw(name, seen[name]))
 
 
 def shown(figure: Figure) -> list[Axes]:
@@ -90,8 +83,8 @@ def test_a_figure_has_its_panels_labelled_and_readable_with_a_prediction(name, d
 
 
 @pytest.mark.parametrize("name", ["exp-e1-blocks"])
-def test_legends_stand_below_their_panels(name, smoke):
-    for ax in shown(draw(name, smoke[name], layout=True)):
+def test_legends_stand_below_their_panels(name, seen):
+    for ax in shown(draw(name, seen[name], layout=True)):
         legend = ax.get_legend()
         if legend is not None:
             below = ax.xaxis.get_tightbbox()
@@ -100,30 +93,30 @@ def test_legends_stand_below_their_panels(name, smoke):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_axes_narrowed_to_one_value_and_one_seed_are_still_drawn(name, smoke):
+def test_axes_narrowed_to_one_value_and_one_seed_are_still_drawn(name, seen):
     axes = [*EXPERIMENTS[name].preset("smoke").axes, "seed"]
-    assert draw(name, smoke[name].isel({axis: [-1] for axis in axes}), render=True).axes
+    assert draw(name, seen[name].isel({axis: [-1] for axis in axes}), render=True).axes
 
 
 @pytest.mark.parametrize("name", ["p1-pattern", "exp-e2-curves", "t5-ood"])
-def test_failed_cells_leave_a_gap(name, smoke):
-    data = smoke[name].copy(deep=True)
+def test_failed_cells_leave_a_gap(name, seen):
+    data = seen[name].copy(deep=True)
     axes = list(EXPERIMENTS[name].preset("smoke").axes)
     for variable in data.data_vars.values():
         variable[dict.fromkeys(axes, 0)] = np.nan
     assert draw(name, data).axes
 
 
-def test_the_recursion_is_drawn_where_it_was_run_and_only_there(smoke):
-    data = smoke["exp-e2-curves"].sel(variant=["GSLP"])
+def test_the_recursion_is_drawn_where_it_was_run_and_only_there(seen):
+    data = seen["exp-e2-curves"].sel(variant=["STS"])
     words = {kind: draw("exp-e2-curves", data.sel(dynamics=[kind])).axes[0].get_legend_handles_labels()[1]
              for kind in ("online", "recursion")}  # fmt: skip
     assert any(word.startswith("paper: the recursion") for word in words["recursion"])
     assert not any(word.startswith("paper: the recursion") for word in words["online"])
 
 
-def test_online_sgd_stands_beside_the_recursion_and_over_recursion_plus_floor(smoke):
-    data = smoke["exp-e2-curves"].sel(variant=["GSLP"])
+def test_online_sgd_stands_beside_the_recursion_and_over_recursion_plus_floor(seen):
+    data = seen["exp-e2-curves"].sel(variant=["STS"])
     excess, ratio, *_ = shown(draw("exp-e2-curves", data))
     cell = data.isel(variant=0)
     assert lines(excess, "paper: the recursion")
@@ -133,7 +126,7 @@ def test_online_sgd_stands_beside_the_recursion_and_over_recursion_plus_floor(sm
     np.testing.assert_allclose(x, cell.step.isel(seed=0, dynamics=0).values[1:-1] / ESCAPE)
     late = cell.where(cell.step >= ESCAPE)
     wanted = (late.excess.sel(dynamics="online") / (late.excess.sel(dynamics="recursion") + 0.05)).mean("seed")
-    np.testing.assert_allclose(points(lines(ratio, "GSLP")[0])[1], wanted.dropna("record"))
+    np.testing.assert_allclose(points(lines(ratio, "STS")[0])[1], wanted.dropna("record"))
 
 
 def test_learned_scores_stand_above_those_of_the_teacher_on_one_scale(drawn):
@@ -141,7 +134,7 @@ def test_learned_scores_stand_above_those_of_the_teacher_on_one_scale(drawn):
     image = maps.images[0]
     tiles = np.asarray(image.get_array())
     assert image.get_clim() == (0, 1)
-    assert [tick.get_text() for tick in maps.get_xticklabels()] == ["GCN ReLU", "GSLP"]
+    assert [tick.get_text() for tick in maps.get_xticklabels()] == ["CNN ReLU", "GCN ReLU", "STS"]
     # the supports are the diagonal: 0.6/K + 0.01 of the learned ones, times K = 3
     assert tiles[10, 10] == pytest.approx(0.63)
     assert tiles[tiles.shape[0] // 2 + 10, 10] == pytest.approx(1.0)
@@ -155,16 +148,16 @@ def test_the_phases_are_shaded_between_their_times(drawn):
     assert any(f"T^*$ = {ESCAPE:.0f}" in text.get_text() for text in loss.texts)
 
 
-def test_a_violated_check_is_named_by_its_first_step(smoke):
-    data = smoke["p3-along-run"].copy(deep=True)
+def test_a_violated_check_is_named_by_its_first_step(seen):
+    data = seen["p3-along-run"].copy(deep=True)
     data["violated_step"].loc[{"variant": "unstable", "check": "plateau"}] = 17.0
     checks = shown(draw("p3-along-run", data))[2]
     assert [text.get_text() for text in checks.texts] == ["t=17"]
     assert int((np.asarray(checks.images[0].get_array()) == 2).sum()) == 1
 
 
-def test_the_portrait_follows_the_stationary_curve(smoke, drawn):
-    run = smoke["c2-portrait"].isel(seed=0, negative_slope=0, chi=0)
+def test_the_portrait_follows_the_stationary_curve(seen, drawn):
+    run = seen["c2-portrait"].isel(seed=0, negative_slope=0, chi=0)
     ax = drawn("c2-portrait").axes[0]
     p, curve = points(lines(ax, "paper: $C_1^*")[0])
     task = Task(36.0, 4.0, float(run.squared_norm), 1.0, 0.05)
@@ -186,8 +179,8 @@ def test_late_runs_collapse_on_the_derived_laws(drawn):
     assert "slope −1.0" in str(lines(axes[2], "all sizes")[0].get_label())
 
 
-def test_escape_times_on_a_law_are_fitted_by_it_beside_the_quadrature(smoke):
-    data = smoke["p17-escape"]
+def test_escape_times_on_a_law_are_fitted_by_it_beside_the_quadrature(seen):
+    data = seen["p17-escape"]
     law = data.assign(escape_step=3.0 / data.squared_norm)
     ax = draw("p17-escape", law).axes[0]
     assert "exponent −2.00" in str(lines(ax, "fit, identity")[0].get_label())
@@ -197,14 +190,14 @@ def test_escape_times_on_a_law_are_fitted_by_it_beside_the_quadrature(smoke):
     np.testing.assert_allclose(found, [escape_integral(Task(64.0, 2.0, norm**2, 1.0, 0.05)) / 0.05 for norm in x])
 
 
-def test_runs_that_never_escape_stand_at_the_edge(smoke):
-    data = smoke["p17-escape"]
+def test_runs_that_never_escape_stand_at_the_edge(seen):
+    data = seen["p17-escape"]
     figure = draw("p17-escape", data.assign(escape_step=xr.full_like(data.escape_step, np.inf)))
     assert all(NEVER in ax.get_legend_handles_labels()[1] for ax in figure.axes[:5])
 
 
-def test_powers_of_the_dimension_stand_beside_the_printed_and_the_corrected_one(smoke):
-    data = smoke["t3-dimension"]
+def test_powers_of_the_dimension_stand_beside_the_printed_and_the_corrected_one(seen):
+    data = seen["t3-dimension"]
     exact_law = data.assign(excess=0 * data.excess + data.token_count**2.0)
     ax, _, summary = draw("t3-dimension", exact_law).axes
     measured = [line for line in summary.lines if line.get_marker() == "o" and len(points(line)[0])]
@@ -221,8 +214,8 @@ def test_the_escape_is_cubic_for_the_identity_alone(drawn):
     assert points(lines(ax, "ReLU")[0])[1] == pytest.approx(2.17, abs=0.05)
 
 
-def test_the_printed_sign_of_the_worst_case_is_marked_as_negative(smoke):
-    data = smoke["t5-ood"].copy(deep=True)
+def test_the_printed_sign_of_the_worst_case_is_marked_as_negative(seen):
+    data = seen["t5-ood"].copy(deep=True)
     data["ood_excess"].loc[{"test_data": "worst_printed"}] *= -1
     ax = draw("t5-ood", data).axes[2]
     assert "negative" in str(lines(ax, "worst case as printed")[0].get_label())
@@ -244,8 +237,8 @@ def test_blocks_are_held_against_the_criteria_of_figure_1(drawn):
         assert points(lines(ax, "paper")[0])[0] == pytest.approx(limit)
 
 
-def test_the_measured_floor_is_the_mean_of_the_second_half(smoke, drawn):
-    cell = smoke["exp-e2-floor"].isel(batch=0, step_size=0)
+def test_the_measured_floor_is_the_mean_of_the_second_half(seen, drawn):
+    cell = seen["exp-e2-floor"].isel(batch=0, step_size=0)
     wanted = cell.excess.where(cell.step >= cell.step.max() / 2).mean("record")
     path, ratio = drawn("exp-e2-floor").axes
     assert points(lines(path, "derived")[0])[1] == pytest.approx(0.05)

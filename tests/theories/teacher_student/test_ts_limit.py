@@ -143,8 +143,7 @@ def test_the_limit_reports_when_values_fit_and_attention_escapes() -> None:
     assert (early.fitted_step, early.escape_step) == (math.inf, math.inf)
 
 
-@pytest.mark.parametrize("slope", SLOPES)
-@pytest.mark.parametrize(("D", "K"), [(20, 1), (36, 4)])
+@pytest.mark.parametrize(("slope", "D", "K"), [(1.0, 36, 4), (0.1, 20, 1), (0.0, 36, 4)])
 def test_the_limit_reaches_the_asymptotes_after_a_million_million_steps(slope, D, K) -> None:
     task, T, square = Task(D, K, 10.0, slope, 0.05), 1e12, (1 + slope**2) / 2
     path = follow_limit(task, [T / 4, T])

@@ -20,7 +20,7 @@ from lemmata.lab.runner import Options, run
 from lemmata.theories.teacher_student.mnist import data as real
 from lemmata.theories.teacher_student.mnist.claims import CLAIMS, record_from_which_above
 from lemmata.theories.teacher_student.mnist.experiments import EXPERIMENTS, VARIANTS
-from lemmata.theories.teacher_student.mnist.network import Teacher, draw_student, draw_teacher, hidden, outputs
+from lemmata.theories.teacher_student.mnist.network import Teacher, hidden, initialise, outputs
 from lemmata.theories.teacher_student.mnist.probes import probes
 from lemmata.theories.teacher_student.mnist.setting import MnistSetting
 from lemmata.theories.teacher_student.mnist.training import recorded_steps, shuffled, simulate
@@ -142,7 +142,7 @@ def native_network(teacher: Teacher, images: np.ndarray, slope: float) -> tuple[
 @pytest.mark.parametrize("slope", [0.0, 0.1])
 def test_the_teacher_is_the_native_network_and_its_layer_is_the_bilinear_teacher(slope):
     images = random_images() - 0.5
-    teacher = draw_teacher(MnistSetting().problem(), jax.random.key(0))
+    teacher = initialise(SMOKE.problem(), jax.random.key(0))[0]
     inputs = real.patches(images)
     layer = hidden(teacher.kernels, real.pool(inputs), slope)
     active, logits = native_network(teacher, images, slope)
@@ -156,7 +156,7 @@ def test_the_teacher_is_the_native_network_and_its_layer_is_the_bilinear_teacher
 @pytest.mark.parametrize("slope", [0.0, 0.1])
 def test_the_gradient_on_real_patches_is_that_of_autodiff(slope):
     prepared = real.prepare(SMOKE, 0)
-    positions, weights = draw_student(SMOKE.problem(), jax.random.key(0))
+    _, positions, weights = initialise(SMOKE.problem(), jax.random.key(0))
     np.testing.assert_allclose(positions.T @ positions, np.eye(81), atol=1e-5)
     assert np.all(weights.attention == 0)
     key = jax.random.key(1)
@@ -305,13 +305,10 @@ def test_the_presets_have_the_sizes_of_the_specification():
     assert VARIANTS["shuffled"] == {"negative_slope": 0.0, "patch_order": "shuffled"}
 
 
-def test_the_experiment_runs_without_any_file_and_draws_its_figure(monkeypatch):
-    monkeypatch.delenv("LEMMATA_DATA", raising=False)
-    outcome = run(THEORY, "exp-e4-mnist", Options("smoke"))
-    assert outcome.failed == 0
-    assert "stand-in" in outcome.warnings[0]
-    assert (outcome.path / "figure.png").stat().st_size > 10_000
-    found = outcome.data
+def test_the_experiment_runs_without_any_file_and_draws_its_figure(smoke):
+    found = smoke("teacher_student").data("exp-e4-mnist")
+    (figure,) = smoke("teacher_student").folder.rglob("exp-e4-mnist/**/figure.png")
+    assert figure.stat().st_size > 10_000
     assert np.all(found.is_digits == 1)
     assert found.step.isel(variant=0, seed=0).values[:5].tolist() == [0, 1, 4, 8, 12]
     np.testing.assert_allclose(found.scores.sum("key_token"), 1, rtol=1e-5)

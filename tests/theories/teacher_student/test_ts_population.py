@@ -36,8 +36,13 @@ def compiled_excess() -> Any:
 
 
 @functools.cache
+def compiled_scores() -> Any:
+    return jax.jit(position_scores)
+
+
+@functools.cache
 def compiled_gradient() -> Any:
-    return jax.jit(population_gradient, static_argnames=("over",))
+    return jax.jit(population_gradient)
 
 
 def excess_at(teacher: Teacher, values: Any, scores: Any, slope: float) -> float:
@@ -49,7 +54,7 @@ def random_weights(teacher: Teacher, seed: int, toward: float = 0.5) -> tuple[We
     rng = np.random.default_rng(seed)
     values = toward * teacher.values + 0.6 * rng.normal(size=teacher.values.shape)
     attention = 2 * rng.normal(size=teacher.scores.shape)
-    return Weights(values, attention), np.asarray(position_scores(attention, teacher.positions))
+    return Weights(values, attention), np.asarray(compiled_scores()(attention, teacher.positions))
 
 
 def sampled(teacher: Teacher, values: Any, scores: Any, slope: float, samples: int = 60_000) -> tuple[float, float]:
@@ -191,13 +196,13 @@ def test_the_excess_keeps_its_digits_close_to_the_optimum(slope, distance) -> No
 )
 def test_the_gradient_is_the_derivative_of_the_excess(slope, defect, temperature) -> None:
     teacher = small_teacher("supports", defect=defect)
-    over = "rows" if defect == "row_softmax" else "columns"
+    rows = float(defect == "row_softmax")
     weights, _ = random_weights(teacher, 7)
 
     def scores_at(attention: Any) -> np.ndarray:
-        return np.asarray(position_scores(attention, teacher.positions, temperature, over))
+        return np.asarray(compiled_scores()(attention, teacher.positions, temperature, rows))
 
-    found = compiled_gradient()(teacher, weights, scores_at(weights.attention), slope, temperature, over=over)
+    found = compiled_gradient()(teacher, weights, scores_at(weights.attention), slope, temperature, rows)
     width = 1e-5
 
     def differences(array: np.ndarray, at: Any) -> np.ndarray:

@@ -32,7 +32,7 @@ from lemmata.theories.teacher_student.training import simulate
 
 TINY: dict[str, Any] = {
     "tokens": 12, "support": 2, "dimension": 2, "outputs": 2, "value_law": "two_rows", "strength": 60.0,
-    "teacher": "supports", "steps": 400, "records": 6,
+    "teacher": "supports", "steps": 400, "records": 14,
 }  # fmt: skip
 NORMS = math.sqrt(54.0) + math.sqrt(6.0)
 
@@ -41,6 +41,15 @@ NORMS = math.sqrt(54.0) + math.sqrt(6.0)
 def _float64() -> Iterator[None]:
     with numerics("float64"):
         yield
+
+
+@functools.cache
+def compiled_checks() -> Any:
+    return jax.jit(checks_of)
+
+
+def checks_at(*given: Any) -> dict[str, Check]:
+    return compiled_checks()(*jax.tree.map(lambda number: jnp.asarray(number, float), given))
 
 
 def formulas(D: float, K: float, M: float, kappa: float, eta: float, state: Any) -> dict[str, float]:
@@ -121,7 +130,7 @@ def test_the_checks_are_the_formulas_of_the_specification(seed: int) -> None:
     gap = rng.uniform(0.5, 2.5) * math.sqrt(D)
     now = (float(rng.uniform(0.5, 2)), gap * (1 - K / D), gap * K / D)
     then = (now[0] + 0.01, now[1] + 0.03, now[2] + 0.011)
-    seen = checks_of(Task(D, K, M, kappa, eta), norms, 5.0, 9.0, t, Scalars(*now), Scalars(*then))
+    seen = checks_at(Task(D, K, M, kappa, eta), norms, 5.0, 9.0, t, Scalars(*now), Scalars(*then))
     numbers = expected(D, K, M, kappa, eta, norms, t, now, then)
     assert set(seen) == set(ALLOWED) == {*numbers, "logit_rise"}
     for name, pair in numbers.items():
@@ -130,7 +139,7 @@ def test_the_checks_are_the_formulas_of_the_specification(seed: int) -> None:
         max((a - b) / b for a, b in zip(now[1:], then[1:], strict=True))
     )
     # falling back is a violation
-    back = checks_of(Task(D, K, M, kappa, eta), norms, 5.0, 9.0, t, Scalars(*then), Scalars(*now))
+    back = checks_at(Task(D, K, M, kappa, eta), norms, 5.0, 9.0, t, Scalars(*then), Scalars(*now))
     for name in ("logit_rise", "score_rise"):
         assert float(back[name].claimed) > 1e-4
 
@@ -140,8 +149,7 @@ def test_a_check_looks_at_the_steps_that_it_is_about() -> None:
     state, start = Scalars(1.0, 2.0, 0.4), Scalars(0.0, 0.0, 0.0)
 
     def applying(t: float, now: Scalars) -> set[str]:
-        now = Scalars(*map(jnp.asarray, now))
-        seen = checks_of(task, 1.0, 5.0, 9.0, t, now, now)
+        seen = checks_at(task, 1.0, 5.0, 9.0, t, now, now)
         return {name for name in seen if bool(seen[name].applies)}
 
     always = {"score_range", "logit_sign", "logit_rise", "value_sign", "value_bound", "increment_upper",
@@ -156,9 +164,8 @@ def test_a_check_looks_at_the_steps_that_it_is_about() -> None:
     assert applying(9.0, state) - {"early"} == always | begun | fit | {"score_rise", "slow", "product", "lower"}
     # C_1 ≤ C_1* is asked while p ≤ 1/(2√(πDK)), which D = 40, K = 1 starts below
     for gap, early in ((0.1, True), (9.0, False)):
-        seen = checks_of(
-            Task(40.0, 1.0, 5.0, 0.0, 0.05), 1.0, 5.0, 9.0, 1.0, Scalars(1.0, gap, 0.0), Scalars(1.0, gap, 0.0)
-        )
+        state = Scalars(1.0, gap, 0.0)
+        seen = checks_at(Task(40.0, 1.0, 5.0, 0.0, 0.05), 1.0, 5.0, 9.0, 1.0, state, state)
         assert bool(seen["early"].applies) == early
 
 
@@ -199,8 +206,8 @@ def test_a_run_keeps_the_extremes_of_all_its_steps(slope: float) -> None:
     path = iterate(task, 401)
     states = [Scalars(*(float(leaf[t]) for leaf in path)) for t in range(402)]
     # all steps at once
-    now, then = (Scalars(*(jnp.asarray(leaf) for leaf in zip(*states[i : i + 401], strict=True))) for i in (0, 1))
-    seen = jax.device_get(checks_of(task, NORMS, fitted, escape, np.arange(401.0), now, then))
+    now, then = (Scalars(*(np.asarray(leaf) for leaf in zip(*states[i : i + 401], strict=True))) for i in (0, 1))
+    seen = jax.device_get(checks_at(task, NORMS, fitted, escape, np.arange(401.0), now, then))
     for i, name in enumerate(ALLOWED):
         applies = np.broadcast_to(seen[name].applies, 401)
         assert found["counted"][i] == applies.sum(), name

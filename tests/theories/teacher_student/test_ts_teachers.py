@@ -11,10 +11,16 @@ import networkx
 import numpy as np
 import pytest
 from scipy import stats
-from ts_cases import SLOPES
+from ts_cases import (
+    SLOPES,
+    native_activation,
+    native_graph,
+    native_pooling,
+    native_predictor,
+    native_selection,
+)
 
 from lemmata.lab.precision import numerics
-from lemmata.theories.teacher_student import teachers
 from lemmata.theories.teacher_student.network import respond
 from lemmata.theories.teacher_student.setting import Setting
 from lemmata.theories.teacher_student.teachers import Teacher, make_teacher, random_regular
@@ -319,13 +325,13 @@ def draw(seed: int, slope: float, **fields: Any) -> tuple[Teacher, np.ndarray, n
 @pytest.mark.parametrize("slope", SLOPES)
 def test_pooling_is_its_own_teacher_with_outputs_repeated_over_the_group(slope) -> None:
     teacher, X, output = draw(1, slope, teacher="cnn", tokens=12, support=4, dimension=5, outputs=3)
-    native = teachers.native_pooling(teacher.values, X, 4, slope)
+    native = native_pooling(teacher.values, X, 4, slope)
     assert native.shape == (3, 3)
     np.testing.assert_allclose(np.repeat(native, 4, axis=1), output, rtol=1e-12, atol=1e-14)
 
 
 def test_pooling_averages_before_it_activates() -> None:
-    native = teachers.native_pooling(np.array([[1.0]]), np.array([[1.0, -3, 2, 2]]), 2, 0.0)
+    native = native_pooling(np.array([[1.0]]), np.array([[1.0, -3, 2, 2]]), 2, 0.0)
     np.testing.assert_array_equal(native, [[0, 2]])
 
 
@@ -333,22 +339,22 @@ def test_pooling_averages_before_it_activates() -> None:
 def test_a_graph_convolution_is_its_own_teacher(slope) -> None:
     teacher, X, output = draw(2, slope, graph="regular", tokens=10, support=4, dimension=5, outputs=3)
     adjacency = (teacher.scores > 0) & ~np.eye(10, dtype=bool)
-    np.testing.assert_allclose(teachers.native_graph(teacher.values, X, adjacency, slope), output, atol=1e-13)
+    np.testing.assert_allclose(native_graph(teacher.values, X, adjacency, slope), output, atol=1e-13)
 
 
 @pytest.mark.parametrize("slope", SLOPES)
 def test_token_selection_copies_the_mean_of_the_chosen_tokens_into_every_column(slope) -> None:
     teacher, X, output = draw(3, slope, teacher="sts", tokens=9, support=4, dimension=5, outputs=5)
-    native = teachers.native_selection(X, np.flatnonzero(teacher.scores[:, 0]))
-    activated = teachers.native_activation(native, slope)
+    native = native_selection(X, np.flatnonzero(teacher.scores[:, 0]))
+    activated = native_activation(native, slope)
     np.testing.assert_allclose(np.tile(activated[:, None], 9), output, atol=1e-13)
 
 
 @pytest.mark.parametrize("slope", SLOPES)
 def test_a_group_sparse_predictor_reads_one_token_only(slope) -> None:
     teacher, X, output = draw(4, slope, teacher="gslp", tokens=9, support=1, dimension=5, outputs=1)
-    native = teachers.native_predictor(teacher.values[0], X, int(teacher.scores[:, 0].argmax()))
-    activated = teachers.native_activation(np.array(native), slope)
+    native = native_predictor(teacher.values[0], X, int(teacher.scores[:, 0].argmax()))
+    activated = native_activation(np.array(native), slope)
     np.testing.assert_allclose(output, np.full((1, 9), activated), atol=1e-13)
 
 

@@ -59,7 +59,7 @@ def outputs(record: int, law: str, slope: float, response: str, seed: int = 0) -
     assert prepared.path is not None
     key = jax.random.key(seed)
     x = np.asarray(jax.jit(draw_inputs, static_argnums=(1, 2))(stream(key, "test"), law, (3, 750, 6)))
-    task = Task(6.0, 2.0, float(prepared.strength), slope, 0.05)
+    task = Task(6.0, 2.0, float(prepared.events["squared_norm"]), slope, 0.05)
     state = Scalars(*(float(leaf[record]) for leaf in prepared.path))
     p = 1 / (2 + 4 * math.exp(-float(gap(task, state))))
     S = np.where(teacher.scores > 0, p, (1 - 2 * p) / 4)

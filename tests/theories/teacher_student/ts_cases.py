@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jaxtyping import Bool, Float, Int
 
 from lemmata.theories.teacher_student.dynamics.population import population_gradient
 from lemmata.theories.teacher_student.dynamics.reduced import Scalars, Task, step
@@ -93,3 +94,44 @@ def random_tasks(count: int, seed: int = 0) -> Iterator[tuple[Task, float, np.ra
         K = int(rng.integers(1, D))
         task = Task(D, K, float(rng.uniform(0.5, 40)), float(rng.choice([1, 0.5, 0.1, 0])), 0.05)
         yield task, 1 / D + float(rng.uniform(0.02, 0.98)) * (1 / K - 1 / D), rng
+
+
+# Native definitions of the teachers' outputs, by their own formulas and not through S*
+
+
+def native_pooling(
+    values: Float[np.ndarray, "output feature"], inputs: Float[np.ndarray, "feature token"], group: int, slope: float
+) -> Float[np.ndarray, "output group"]:
+    """Example 2.1: convolution (one patch a token), average over contiguous groups, activation."""
+    patches = values @ inputs
+    return native_activation(patches.reshape(len(values), -1, group).mean(axis=2), slope)
+
+
+def native_graph(
+    values: Float[np.ndarray, "output feature"],
+    inputs: Float[np.ndarray, "feature token"],
+    adjacency: Bool[np.ndarray, "token token"],
+    slope: float,
+) -> Float[np.ndarray, "output token"]:
+    """Example 2.2: σ(V* X D^{-1/2} (A + I) D^{-1/2}) with the degrees of A + I."""
+    loops = adjacency + np.eye(len(adjacency))
+    root = np.diag(loops.sum(axis=0) ** -0.5)
+    return native_activation(values @ inputs @ root @ loops @ root, slope)
+
+
+def native_selection(
+    inputs: Float[np.ndarray, "feature token"], chosen: Int[np.ndarray, " support"]
+) -> Float[np.ndarray, " feature"]:
+    """Example 2.3: the mean of the chosen tokens."""
+    return inputs[:, chosen].mean(axis=1)
+
+
+def native_predictor(
+    weights: Float[np.ndarray, " feature"], inputs: Float[np.ndarray, "feature token"], group: int
+) -> float:
+    """Example 2.4: ⟨v*, x_{i*}⟩."""
+    return float(weights @ inputs[:, group])
+
+
+def native_activation(z: np.ndarray, slope: float) -> np.ndarray:
+    return np.where(z >= 0, z, slope * z)

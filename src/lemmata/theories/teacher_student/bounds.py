@@ -8,7 +8,7 @@ import lemmata as lm
 from lemmata.theories.teacher_student.dynamics import reduced
 from lemmata.theories.teacher_student.dynamics.limit import escape_integral, follow_limit
 from lemmata.theories.teacher_student.dynamics.reduced import Pattern, Task
-from lemmata.theories.teacher_student.gaussian import mean_square_slope, namespace
+from lemmata.theories.teacher_student.gaussian import mean_square_slope, xp
 
 # Row B, on arrays of any kind
 
@@ -26,14 +26,12 @@ def teacher_gap_bound(task: Task, moment: Any) -> Any:
 
 def right_side(task: Task, moment: Any, value: Any, at: Pattern) -> Any:
     """½Δ² + ΔR with both at their bounds: the right side of B."""
-    xp = namespace(moment, value, *at, *task)
     square = gap_bound(task, moment, value, at)
     return square / 2 + xp.sqrt(square * teacher_gap_bound(task, moment))
 
 
 def epsilon_at(task: Task, moment: Any, steps: Any) -> Any:
     """The ε with T_ε = `steps`: the inverse of `T_epsilon`."""
-    xp = namespace(moment, steps, *task)
     R = xp.sqrt(teacher_gap_bound(task, moment))
     distance = xp.sqrt(_pace(task, moment) / steps)
     return distance**2 / 2 + distance * R
@@ -41,7 +39,6 @@ def epsilon_at(task: Task, moment: Any, steps: Any) -> Any:
 
 def steps_for(task: Task, moment: Any, epsilon: Any) -> Any:
     """T_ε = KD(D - K)²ξ / (a_κη(√(R² + 2ε) - R)²) (T4)."""
-    xp = namespace(moment, epsilon, *task)
     R = xp.sqrt(teacher_gap_bound(task, moment))
     # √(R² + 2ε) - R without cancellation
     distance = 2 * epsilon / (xp.sqrt(R**2 + 2 * epsilon) + R)
@@ -123,7 +120,6 @@ def delta_asymptote(steps: float, **given: float) -> float:
 
 def late_mass(task: Task, steps: Any) -> Any:
     """δ(T) of the late phase (P18')."""
-    xp = namespace(steps, *task)
     pace = 2 * mean_square_slope(task.slope) * task.step_size * task.strength * steps
     return (task.tokens - task.support) * xp.sqrt(task.support / pace)
 

@@ -33,25 +33,22 @@ def ar1(features: int) -> Float[np.ndarray, "feature feature"]:
     return CORRELATION ** np.abs(at[:, None] - at)
 
 
-def draw_inputs(key: jax.Array, law: str, shape: tuple[int, int, int]) -> Float[Array, "feature sample token"]:
+def draw_inputs(key: jax.Array, law: Any, shape: tuple[int, int, int]) -> Float[Array, "feature sample token"]:
     """Inputs with independent, equally distributed columns; independent entries too, but for the correlated law.
 
-    Exponential: rate 1. Uniform: on [-√3, √3]. Student: `FREEDOM` degrees, as it is. Correlated: mean `MEAN`.
+    `law` is one of `LAWS`, or its number there, which may be traced. Exponential: rate 1. Uniform: on [-√3, √3].
+    Student: `FREEDOM` degrees, as it is. Correlated: mean `MEAN`.
     """
-    match law:
-        case "gaussian":
-            return jax.random.normal(key, shape)
-        case "exponential":
-            return jax.random.exponential(key, shape)
-        case "uniform":
-            return jax.random.uniform(key, shape, minval=-math.sqrt(3), maxval=math.sqrt(3))
-        case "student_t":
-            return jax.random.t(key, FREEDOM, shape)
-        case "rademacher":
-            return jax.random.rademacher(key, shape, jnp.result_type(float))
-    assert law == "correlated", law
     root = np.linalg.cholesky(ar1(shape[0]))
-    return MEAN + jnp.einsum("fg,gnt->fnt", root, jax.random.normal(key, shape))
+    draws = {
+        "gaussian": lambda: jax.random.normal(key, shape),
+        "exponential": lambda: jax.random.exponential(key, shape),
+        "uniform": lambda: jax.random.uniform(key, shape, minval=-math.sqrt(3), maxval=math.sqrt(3)),
+        "student_t": lambda: jax.random.t(key, FREEDOM, shape),
+        "rademacher": lambda: jax.random.rademacher(key, shape, jnp.result_type(float)),
+        "correlated": lambda: MEAN + jnp.einsum("fg,gnt->fnt", root, jax.random.normal(key, shape)),
+    }
+    return draws[law]() if isinstance(law, str) else jax.lax.switch(law, [draws[name] for name in LAWS])
 
 
 def moments(law: str, features: int) -> tuple[Float[np.ndarray, " feature"], Float[np.ndarray, "feature feature"]]:

@@ -6,6 +6,7 @@ One formula serves compiled code and the host: arrays of JAX stay there, anythin
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -13,9 +14,21 @@ import jax.numpy as jnp
 import numpy as np
 
 
-def namespace(*values: Any) -> Any:
-    """The library of these values: JAX for its arrays, NumPy for anything else."""
-    return jnp if any(isinstance(value, jax.Array) for value in values) else np
+class Library:
+    """NumPy, or JAX where one of the arguments is an array of it."""
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        return lambda *values: getattr(_library_of(*values), name)(*values)
+
+
+def _library_of(*values: Any) -> Any:
+    for value in values:
+        if type(value) is not float and isinstance(value, jax.Array):  # plain numbers are the most frequent
+            return jnp
+    return np
+
+
+xp: Any = Library()
 
 
 def mean_square_slope(slope: Any) -> Any:
@@ -35,7 +48,6 @@ def angle_part(slope: Any) -> Any:
 
 def root_angle(above: Any, below: Any) -> Any:
     """arctan √(above / below), also for below = 0."""
-    xp = namespace(above, below)
     return xp.arctan2(xp.sqrt(above), xp.sqrt(below))
 
 
@@ -51,31 +63,26 @@ def f2(a: Any, b: Any, slope: Any) -> Any:
 
 def f3_own(a: Any, b: Any, slope: Any) -> Any:
     """E[x_1 σ(x_1) σ'(x_1 + x_2)] (E.3)."""
-    xp = namespace(a, b)
     return even_part(slope) * a + angle_part(slope) * a * (root_angle(a, b) + xp.sqrt(a * b) / (a + b))
 
 
 def f3_other(a: Any, b: Any, slope: Any) -> Any:
     """E[x_2 σ(x_1) σ'(x_1 + x_2)] (E.4)."""
-    xp = namespace(a, b)
     return angle_part(slope) * b * xp.sqrt(a * b) / (a + b)
 
 
 def f3(a: Any, b: Any, slope: Any, angle: Any = None) -> Any:
     """F_3 = E[(x_1 + x_2) σ(x_1) σ'(x_1 + x_2)] (E.5); `angle` is arctan √(a/b), if it is known."""
-    xp = namespace(a, b)
     turn = root_angle(a, b) if angle is None else angle
     return even_part(slope) * a + angle_part(slope) * (a * turn + xp.sqrt(a * b))
 
 
 def f4(a: Any, b: Any, c: Any, slope: Any, angle: Any = None) -> Any:
     """F_4 = E[x_1 σ(x_1 + x_2) σ'(x_1 + x_2 + x_3)] (E.6); `angle` is arctan √((a + b)/c), if it is known."""
-    xp = namespace(a, b, c)
     turn = root_angle(a + b, c) if angle is None else angle
     return even_part(slope) * a + angle_part(slope) * a * (turn + xp.sqrt((a + b) * c) / (a + b + c))
 
 
 def f5(a: Any, b: Any, c: Any, slope: Any) -> Any:
     """F_5 = E[x_2 σ(x_1) σ'(x_1 + x_2 + x_3)] (E.7)."""
-    xp = namespace(a, b, c)
     return angle_part(slope) * b * xp.sqrt(a * (b + c)) / (a + b + c)

@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 
 import lemmata as lm
-from lemmata.theories.teacher_student.bounds import right_side
+from lemmata.theories.teacher_student import bounds
 from lemmata.theories.teacher_student.dynamics.reduced import Pattern, Task, at_score
 
 
@@ -28,10 +28,15 @@ def multiples(data: xr.Dataset) -> xr.DataArray:
     return (data.step / data.escape_step).rename("T/T*")
 
 
+def window_of(data: xr.Dataset, low: float = 1e2, high: float = 1e4) -> xr.DataArray:
+    """Where a record lies in [low, high] T*."""
+    times = multiples(data)
+    return (times >= low * (1 - 1e-6)) & (times <= high * (1 + 1e-6))
+
+
 def late_slope(values: xr.DataArray, data: xr.Dataset, low: float = 1e2, high: float = 1e4) -> xr.DataArray:
     """The exponent in t over [low, high] T*; NaN where a value is not positive."""
-    times = multiples(data)
-    window = (times >= low * (1 - 1e-6)) & (times <= high * (1 + 1e-6))
+    window = window_of(data, low, high)
     if not bool((window.sum("record") >= 3).all()):
         raise lm.NotApplicable(f"there are no records over [{low:g}, {high:g}] T*")
     return lm.log_slopes(values, "record", x=data.step, where=window)
@@ -40,6 +45,23 @@ def late_slope(values: xr.DataArray, data: xr.Dataset, low: float = 1e2, high: f
 def product_gap(data: xr.Dataset) -> xr.DataArray:
     """1/K - pC_1, from Kp = 1 - δ."""
     return (1 - data.value + data.value * data.mass) / data.support_count
+
+
+def late_mass(data: xr.Dataset) -> xr.DataArray:
+    """The derived law of δ after the start: (D - K)√(K/(2a_κη‖V*‖²T))."""
+    return bounds.late_mass(task_of(data), data.step.where(data.step > 0))
+
+
+def score_law(data: xr.Dataset) -> xr.DataArray:
+    """That of ‖S - S*‖: D√((D - K)/(2a_κη‖V*‖²T)) = Dδ/√(K(D - K)) with the late δ."""
+    D, K = data.token_count, data.support_count
+    return D * late_mass(data) / np.sqrt(K * (D - K))
+
+
+def excess_law(data: xr.Dataset) -> xr.DataArray:
+    """That of the excess loss: KD(D - K)/(4ηT)."""
+    D, K = data.token_count, data.support_count
+    return K * D * (D - K) / (4 * data.eta * data.step.where(data.step > 0))
 
 
 def over_slopes(values: xr.DataArray) -> xr.DataArray:
@@ -74,7 +96,7 @@ def at_fixed_time(data: xr.Dataset) -> xr.Dataset:
 
 def passage(data: xr.Dataset) -> xr.DataArray:
     """The first T at which the right side of B is at most ε."""
-    right = right_side(task_of(data), MOMENT, data.value, pattern_of(data))
+    right = bounds.right_side(task_of(data), MOMENT, data.value, pattern_of(data))
     return xr.apply_ufunc(
         lambda t, v: crossing(t, v, EPSILON), data.step, right, input_core_dims=[["record"]] * 2, vectorize=True
     )

@@ -14,26 +14,18 @@ from jaxtyping import Array, Float
 
 
 class Weights(NamedTuple):
-    """W_V and W_KQ of the position-only student; of the others see `Full`, `Standard` and `Factored`."""
+    """W_V and W_KQ: of the position-only student, or over Z = [X; P]."""
 
-    values: Float[Array, "output feature"]
-    attention: Float[Array, "position position"]
-
-
-class Standard(NamedTuple):
-    """W_V, W_K, W_Q of the student with separate keys and queries over Z = [X; P]."""
-
-    values: Float[Array, "output width"]
-    keys: Float[Array, "width width"]
-    queries: Float[Array, "width width"]
+    values: Float[Array, "output input"]
+    attention: Float[Array, "width width"]
 
 
 class Factored(NamedTuple):
-    """The position-only student with W_KQ = W_K^T W_Q."""
+    """W_V, W_K, W_Q of a student with separate keys and queries, W_KQ = W_K^T W_Q: of positions or over Z = [X; P]."""
 
-    values: Float[Array, "output feature"]
-    keys: Float[Array, "position position"]
-    queries: Float[Array, "position position"]
+    values: Float[Array, "output input"]
+    keys: Float[Array, "width width"]
+    queries: Float[Array, "width width"]
 
 
 def activate(z: Array, slope: Any, kink: Any = 1.0) -> Array:
@@ -46,28 +38,34 @@ def activation_slope(z: Array, slope: Any, kink: Any = 1.0) -> Array:
     return jnp.where(z > 0, 1.0, jnp.where(z < 0, slope, kink))
 
 
-def softmax(logits: Float[Array, "*batch key query"], over: str = "columns") -> Float[Array, "*batch key query"]:
-    """S: every column adds to 1; `over="rows"` is the defect in which every row does."""
-    return jax.nn.softmax(logits, axis=-2 if over == "columns" else -1)
+def _turned(matrix: Float[Array, "*batch key query"], rows: Any) -> Float[Array, "*batch key query"]:
+    """The transposed matrix where `rows` is 1."""
+    return matrix if rows is None else jnp.where(rows > 0, jnp.swapaxes(matrix, -1, -2), matrix)
+
+
+def softmax(logits: Float[Array, "*batch key query"], rows: Any = None) -> Float[Array, "*batch key query"]:
+    """S: every column adds to 1; with `rows` = 1, a defect, every row does."""
+    return _turned(jax.nn.softmax(_turned(logits, rows), axis=-2), rows)
 
 
 def softmax_pullback(
-    scores: Float[Array, "key query"], gradient: Float[Array, "key query"], over: str = "columns"
+    scores: Float[Array, "key query"], gradient: Float[Array, "key query"], rows: Any = None
 ) -> Float[Array, "key query"]:
     """The gradient in the logits from the one in the scores: S ⊙ (∇ - ⟨S, ∇⟩)."""
-    axis = -2 if over == "columns" else -1
-    return scores * (gradient - jnp.sum(scores * gradient, axis=axis, keepdims=True))
+    product = _turned(scores * gradient, rows)
+    mean = jnp.broadcast_to(jnp.sum(product, axis=-2, keepdims=True), product.shape)
+    return scores * (gradient - _turned(mean, rows))
 
 
 def position_scores(
     attention: Float[Array, "position position"],
     positions: Float[Array, "position token"],
     temperature: Any = 1.0,
-    over: str = "columns",
+    rows: Any = None,
 ) -> Float[Array, "token token"]:
     """S = softmax(P^T W_KQ P / √D); the same for every input. `temperature` multiplies √D."""
     scale = temperature * jnp.sqrt(positions.shape[-1])
-    return softmax(positions.T @ attention @ positions / scale, over)
+    return softmax(positions.T @ attention @ positions / scale, rows)
 
 
 def position_gradient(

@@ -42,15 +42,6 @@ def pattern_matrix(
     return jnp.where(teacher.scores > 0, score, mass / task.rest)
 
 
-def off_pattern(
-    task: Task, teacher: Teacher, values: Float[Array, "output feature"], scores: Float[Array, "token token"]
-) -> tuple[Array, Array]:
-    """max |W_V - C_1 V*| and max |S - pattern|."""
-    scale = jnp.sum(values * teacher.values) / task.strength
-    two = pattern_matrix(task, teacher, *read_pattern(teacher, scores))
-    return jnp.max(jnp.abs(values - scale * teacher.values)), jnp.max(jnp.abs(scores - two))
-
-
 def _shared(task: Task, state: Scalars, gap: Any, at: reduced.Pattern) -> dict[str, Array]:
     """The probes that C_1, C_2, C_3 and the two values of S determine."""
     return {
@@ -71,36 +62,33 @@ def reduced_probe(task: Task, state: Scalars) -> dict[str, Array]:
     """The probes of the exact dynamics."""
     c = reduced.gap(task, state)
     at = reduced.pattern(task, c)
-    nothing = jnp.zeros(())
-    return _shared(task, state, c, at) | {
-        "excess": reduced.excess(task, state.value, at),
-        "score_error": reduced.score_error(task, at),
-        "value_error": jnp.abs(state.value - 1),
-        "cosine": jnp.sign(state.value),
-        "row_cosine": jnp.sign(state.value),
-        "off_values": nothing,
-        "off_scores": nothing,
-        "support_spread": nothing,
-        "rest_spread": nothing,
-    }
+    distances = dict.fromkeys(("off_values", "off_scores", "support_spread", "rest_spread"), jnp.zeros(()))
+    return (
+        _shared(task, state, c, at)
+        | distances
+        | {
+            "excess": reduced.excess(task, state.value, at),
+            "score_error": reduced.score_error(task, at),
+            "value_error": jnp.abs(state.value - 1),
+            "cosine": jnp.sign(state.value),
+            "row_cosine": jnp.sign(state.value),
+        }
+    )
 
 
 def matrix_probe(task: Task, teacher: Teacher, weights: Weights, scores: Array) -> dict[str, Array]:
     """The probes of full matrices; S is `scores`."""
-    values = weights.values
-    target = teacher.values
+    values, target, inside = weights.values, teacher.values, teacher.scores > 0
     state = read_scalars(task, teacher, values, weights.attention)
     at = reduced.at_score(task, *read_pattern(teacher, scores))
-    inside = teacher.scores > 0
-    off_values, off_scores = off_pattern(task, teacher, values, scores)
     return _shared(task, state, reduced.gap(task, state), at) | {
         "excess": population_excess(teacher, values, scores, task.slope),
         "score_error": jnp.linalg.norm(scores - teacher.scores),
         "value_error": jnp.linalg.norm(values - target) / jnp.linalg.norm(target),
         "cosine": cosine(values, target),
         "row_cosine": jnp.min(cosine(values, target, axis=1)),
-        "off_values": off_values,
-        "off_scores": off_scores,
+        "off_values": jnp.max(jnp.abs(values - state.value * target)),
+        "off_scores": jnp.max(jnp.abs(scores - pattern_matrix(task, teacher, at.score, at.mass))),
         "support_spread": _range(scores, inside),
         "rest_spread": _range(scores, ~inside),
     }

@@ -121,14 +121,20 @@ class Setting(lm.Setting):
     def support_count(self) -> float:
         return float(self.support)
 
-    @lm.fixed
-    def softmax_rows(self) -> int:
-        return int(self.defect == "row_softmax")
+    @lm.derived
+    def softmax_rows(self) -> float:
+        """1 where the rows of S add to 1 (a defect), 0 where its columns do."""
+        return float(self.defect == "row_softmax")
+
+    @lm.derived
+    def first_slope(self) -> float:
+        """σ'(0) where the convention of the first step asks for it, else none: the one-sided derivative."""
+        return self.kink if self.start == "slope" else math.nan
 
     @lm.fixed
     def map_room(self) -> int:
-        """Rows of the stored score matrix."""
-        return self.token_room or self.tokens
+        """Rows of the stored score matrix, if there is one."""
+        return (self.token_room or self.tokens) if self.track == "outputs" else 0
 
     def warnings(self) -> list[str]:
         sentences = []

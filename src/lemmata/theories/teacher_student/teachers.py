@@ -1,4 +1,4 @@
-"""Teachers f*(X) = σ(V*XS*): scores S*, values V*, positions P (sections 2.2, 2.3), and their native definitions.
+"""Teachers f*(X) = σ(V*XS*): scores S*, values V*, positions P (sections 2.2, 2.3).
 
 All of it is host work in NumPy, from the run's seed: one draw serves training, theory and tests. A support is the set
 G^i of the K tokens that output column i averages: S*[i', i] = 1/K for i' in G^i.
@@ -163,13 +163,17 @@ def _grid(setting: Setting) -> tuple[int, int, int]:
 # Values
 
 
+def law_of_values(setting: Setting) -> str:
+    """How V* is drawn: as the setting or its teacher says."""
+    teachers = "identity" if setting.teacher == "sts" else "gaussian"
+    return teachers if setting.value_law == "teacher" else setting.value_law
+
+
 def value_matrix(setting: Setting, seed: int) -> Float[np.ndarray, "output feature"]:
     """V* of the setting: drawn, its rows normalised if asked, then rescaled to `strength`."""
     rng = lm.generator(seed, "values")
     M, d = setting.outputs, setting.dimension
-    kind = setting.value_law
-    if kind == "teacher":
-        kind = "identity" if setting.teacher == "sts" else "gaussian"
+    kind = law_of_values(setting)
     match kind:
         case "identity":
             values = np.eye(M, d)
@@ -202,8 +206,7 @@ def known_strength(setting: Setting) -> float:
         return float(setting.outputs)
     if setting.value_law == "given":
         return float(np.sum(np.asarray(setting.given_values, float) ** 2))
-    identity = setting.value_law == "identity" or (setting.value_law == "teacher" and setting.teacher == "sts")
-    return float(setting.outputs) if identity else 0.0
+    return float(setting.outputs) if law_of_values(setting) == "identity" else 0.0
 
 
 # Positions
@@ -240,47 +243,6 @@ def fourier(tokens: int) -> Float[np.ndarray, "position token"]:
         if 2 * k < tokens:
             waves.append(np.sin(k * t))
     return np.stack([wave / np.linalg.norm(wave) for wave in waves])
-
-
-# Native definitions of the teachers' outputs, by their own formulas and not through S*
-
-
-def native_pooling(
-    values: Float[np.ndarray, "output feature"], inputs: Float[np.ndarray, "feature token"], group: int, slope: float
-) -> Float[np.ndarray, "output group"]:
-    """Example 2.1: convolution (one patch a token), average over contiguous groups, activation."""
-    patches = values @ inputs
-    return native_activation(patches.reshape(len(values), -1, group).mean(axis=2), slope)
-
-
-def native_graph(
-    values: Float[np.ndarray, "output feature"],
-    inputs: Float[np.ndarray, "feature token"],
-    adjacency: Bool[np.ndarray, "token token"],
-    slope: float,
-) -> Float[np.ndarray, "output token"]:
-    """Example 2.2: σ(V* X D^{-1/2} (A + I) D^{-1/2}) with the degrees of A + I."""
-    loops = adjacency + np.eye(len(adjacency))
-    root = np.diag(loops.sum(axis=0) ** -0.5)
-    return native_activation(values @ inputs @ root @ loops @ root, slope)
-
-
-def native_selection(
-    inputs: Float[np.ndarray, "feature token"], chosen: Int[np.ndarray, " support"]
-) -> Float[np.ndarray, " feature"]:
-    """Example 2.3: the mean of the chosen tokens."""
-    return inputs[:, chosen].mean(axis=1)
-
-
-def native_predictor(
-    weights: Float[np.ndarray, " feature"], inputs: Float[np.ndarray, "feature token"], group: int
-) -> float:
-    """Example 2.4: ⟨v*, x_{i*}⟩."""
-    return float(weights @ inputs[:, group])
-
-
-def native_activation(z: np.ndarray, slope: float) -> np.ndarray:
-    return np.where(z >= 0, z, slope * z)
 
 
 # Validation
@@ -330,14 +292,14 @@ def _score_refusals(setting: Setting) -> Iterator[str]:
 
 
 def _graph_refusals(setting: Setting) -> Iterator[str]:
-    D, degree = setting.tokens, setting.support - 1
-    if setting.graph == "cycle" and (degree != 2 or D < 3):
+    D, degree, graph = setting.tokens, setting.support - 1, setting.graph
+    if graph == "cycle" and (degree != 2 or D < 3):
         yield f"a cycle has support = 3 and at least 3 tokens, not support = {degree + 1} and tokens = {D}."
-    if setting.graph == "blocks" and D % (degree + 1):
+    if graph == "blocks" and D % (degree + 1):
         yield f"tokens = {D} is not a multiple of support = {degree + 1}, the size of a block."
-    if setting.graph in ("circulant", "regular") and (degree * D) % 2:
+    if graph in ("circulant", "regular") and (degree * D) % 2:
         yield f"no graph on {D} nodes has degree {degree} everywhere: (support - 1) x tokens must be even."
-    if setting.graph != "given":
+    if graph != "given":
         return
     yield from setting.misshapen("adjacency", (D, D))
     A = np.asarray(setting.adjacency)
@@ -359,8 +321,7 @@ def _support_refusals(setting: Setting) -> Iterator[str]:
 
 def _value_refusals(setting: Setting) -> Iterator[str]:
     M, d = setting.outputs, setting.dimension
-    identity = setting.value_law == "identity" or (setting.value_law == "teacher" and setting.teacher == "sts")
-    if identity and d != M:
+    if law_of_values(setting) == "identity" and d != M:
         yield f"outputs = {M} is not allowed: with V* the identity it equals dimension = {d}."
     if setting.value_law == "two_rows" and (len(SHARES) != M or d < M):
         yield f"value_law = two_rows has outputs = {len(SHARES)} and at least as many features, not {M} and {d}."

@@ -18,20 +18,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import xarray as xr
 
 import lemmata as lm
-from lemmata.theories.teacher_student.bounds import late_mass
-from lemmata.theories.teacher_student.gaussian import mean_square_slope
 from lemmata.theories.teacher_student.measures import (
     QUANTITIES,
     at_fixed_time,
+    excess_law,
     extremes,
+    late_mass,
     late_slope,
     multiples,
     passage,
-    task_of,
+    score_law,
 )
 from lemmata.theories.teacher_student.setting import SEPARATED, largest_score_step, largest_value_step
 
@@ -56,22 +55,12 @@ def rate(
     return extremes(late_slope(QUANTITIES[quantity](data), data))
 
 
-def _score_law(data: xr.Dataset) -> xr.DataArray:
-    pace = 2 * mean_square_slope(data.slope) * data.eta * data.squared_norm * data.step
-    return data.token_count * np.sqrt((data.token_count - data.support_count) / pace)
-
-
-def _excess_law(data: xr.Dataset) -> xr.DataArray:
-    D, K = data.token_count, data.support_count
-    return K * D * (D - K) / (4 * data.eta * data.step)
-
-
 OVER_LAW: dict[str, Callable[[xr.Dataset], xr.DataArray]] = {
-    "scores": lambda data: data.score_error / _score_law(data),
+    "scores": lambda data: data.score_error / score_law(data),
     "values": lambda data: data.value_error / data.odds,
-    "excess": lambda data: data.excess / _excess_law(data),
-    "mass": lambda data: data.mass / late_mass(task_of(data), data.step),
-    "odds": lambda data: data.odds / late_mass(task_of(data), data.step),
+    "excess": lambda data: data.excess / excess_law(data),
+    "mass": lambda data: data.mass / late_mass(data),
+    "odds": lambda data: data.odds / late_mass(data),
     "overshoot": lambda data: (data.value - 1) / data.odds,
 }
 """Late quantities over their derived laws: ‖S - S*‖, ‖W_V - V*‖/‖V*‖, the excess, δ, δ/(Kp), C_1 - 1."""

@@ -82,14 +82,9 @@ class Prepared(NamedTuple):
 
     teacher: Teacher | None
     """absent where the exact dynamics need no matrices"""
-    strength: Float[Any, ""]
-    """‖V*‖²"""
-    row_norms: Float[Any, ""]
-    """Σ‖v_m*‖, which the paper prints in the place of ‖V*‖²"""
-    fitted_step: Float[Any, ""]
-    """t_1"""
-    escape_step: Float[Any, ""]
-    """T*"""
+    events: dict[str, Float[Any, ""]]
+    """sizes and event times of the run, as declared"""
+    noise_floor: Float[Any, ""]
     at: Float[Any, " record"]
     """the steps of the records, -1 where one is not used"""
     path: Scalars | None
@@ -118,12 +113,13 @@ def prepare(setting: Setting, seed: int, schedule: Schedule | None = None) -> Pr
         path = _limit_path(setting, task, at)
     elif setting.dynamics == "recursion":
         path, diverged = _recursion_path(setting, task, at)
+    row_norms = np.sum(np.linalg.norm(values, axis=1))
+    events = (*task[:2], task.slope, task.step_size, strength, row_norms, task.separation, fitted, escape)
+    sizes = setting.outputs, setting.dimension, setting.batch, setting.label_noise
     return Prepared(
         make_teacher(setting, seed) if matrices else None,
-        np.asarray(strength),
-        np.sum(np.linalg.norm(values, axis=1)),
-        np.asarray(fitted),
-        np.asarray(escape),
+        {event.name: np.asarray(number, float) for event, number in zip(EVENTS, events, strict=True)},
+        np.asarray(noise_floor(*sizes, **dict(zip(Task._fields[:5], task[:5], strict=True)))),
         at.astype(float),
         path,
         np.asarray(diverged),
@@ -151,8 +147,7 @@ def _recursion_path(setting: Setting, task: Task, at: Int[np.ndarray, " record"]
     with lm.numerics("float64"):
         start = from_gap(task, setting.start_scale, setting.start_gap)
         trained = (setting.train_values, setting.train_attention)
-        kink = setting.kink if setting.start == "slope" else None
-        run = follow_recursion(task, at.astype(np.int32), start, trained, kink)
+        run = follow_recursion(task, at.astype(np.int32), start, trained, setting.first_slope)
         return Scalars(**jax.device_get(run.records)), float(run.diverged)
 
 
@@ -194,10 +189,10 @@ def _part_norms(values: Array, attention: Array) -> Float[Array, "*record part"]
     return jnp.stack([norms.get(name, jnp.zeros_like(values)) for name in online.PARTS], axis=-1)
 
 
-@lm.piece("dynamics", "student", "start", "softmax_rows", "track", "batch", "test_samples", "map_room")
+@lm.piece("dynamics", "student", "track", "batch", "test_samples", "map_room")
 def train(problem: Setting, key: jax.Array, prepared: Prepared) -> dict[str, Array]:
     """Population gradient descent or online SGD in full matrices."""
-    teacher, task = prepared.teacher, task_of(problem, prepared.strength)
+    teacher, task = prepared.teacher, task_of(problem, prepared.events["squared_norm"])
     assert teacher is not None
     if problem.dynamics == "online":
         moving = online.online(problem, key, task, teacher)
@@ -229,7 +224,7 @@ def train(problem: Setting, key: jax.Array, prepared: Prepared) -> dict[str, Arr
 @lm.piece("track", "test_samples", "map_room")
 def follow(problem: Setting, key: jax.Array, prepared: Prepared) -> dict[str, Array]:
     """The exact dynamics along the path that `prepare` found, seen through the same probes."""
-    task, states = task_of(problem, prepared.strength), prepared.path
+    task, states = task_of(problem, prepared.events["squared_norm"]), prepared.path
     assert states is not None
     results = jax.vmap(lambda state: reduced_probe(task, state))(states)
     if problem.track == "outputs":
@@ -266,34 +261,5 @@ def follow(problem: Setting, key: jax.Array, prepared: Prepared) -> dict[str, Ar
 )
 def simulate(problem: Setting, key: jax.Array, prepared: Prepared) -> dict[str, Array]:
     """One run: its records and event times, and with track=outputs what it answers on test data."""
-    prepared = jax.tree.map(jnp.asarray, prepared)
-    exact = problem.dynamics in ("recursion", "limit")
-    events = events_of(problem, prepared)
-    floor = noise_floor(
-        problem.outputs,
-        problem.dimension,
-        problem.batch,
-        problem.label_noise,
-        tokens=events["token_count"],
-        support=events["support_count"],
-        strength=prepared.strength,
-        slope=events["slope"],
-        step_size=events["eta"],
-    )
-    return (follow if exact else train)(problem, key, prepared) | events | {"noise_floor": floor}
-
-
-def events_of(problem: Setting, prepared: Prepared) -> dict[str, Array]:
-    """Sizes and event times of a whole run."""
-    real = prepared.strength.dtype
-    return {
-        "token_count": jnp.asarray(problem.token_count, real),
-        "support_count": jnp.asarray(problem.support_count, real),
-        "slope": jnp.asarray(problem.negative_slope, real),
-        "eta": jnp.asarray(problem.step_size, real),
-        "squared_norm": prepared.strength,
-        "row_norms": prepared.row_norms,
-        "separation": task_of(problem, prepared.strength).separation,
-        "fitted_step": prepared.fitted_step,
-        "escape_step": prepared.escape_step,
-    }
+    run = follow if problem.dynamics in ("recursion", "limit") else train
+    return run(problem, key, prepared) | prepared.events | {"noise_floor": prepared.noise_floor}

@@ -100,10 +100,19 @@ class States(NamedTuple):
         return 1 - self.support * self.p
 
     @property
-    def variances(self) -> tuple[Any, Any, Any]:
-        """D - K, and the variances of one summand on the support and off it."""
-        rest = self.tokens - self.support
-        return rest, self.p**2, (self.delta / rest) ** 2
+    def predicted(self) -> Any:
+        """δ(1-α)A/(KpQ)"""
+        return self.delta * (1 - self.deviation) * self.A / (self.support * self.p * self.column_square)
+
+    @property
+    def summands(self) -> tuple[Any, ...]:
+        """D - K, F_1, F_{2,1}, F_{2,2}, F_3, F_4, F_5, from the variances of one summand on the support and off it."""
+        K, rest, kappa = self.support, self.tokens - self.support, self.slope
+        inside, outside = self.p**2, (self.delta / rest) ** 2
+        F1, F3 = f1(K * inside + rest * outside, kappa), f3(K * inside, rest * outside, kappa)
+        F4 = f4(inside, (K - 1) * inside, rest * outside, kappa)
+        F5 = f5(K * inside, outside, (rest - 1) * outside, kappa)
+        return rest, F1, f2(inside, outside, kappa), f2(outside, inside, kappa), F3, F4, F5
 
 
 def draw_states(seed: int) -> States:
@@ -129,24 +138,18 @@ def draw_states(seed: int) -> States:
 def support_sides(sign: float = -1.0, *, seed: int) -> dict[str, Any]:
     """Both sides of the first identity; `sign` stands before pF_1."""
     s = draw_states(seed)
-    K, p, kappa = s.support, s.p, s.slope
-    rest, inside, outside = s.variances
-    F1, F21 = f1(K * inside + rest * outside, kappa), f2(inside, outside, kappa)
-    F3, F4 = f3(K * inside, rest * outside, kappa), f4(inside, (K - 1) * inside, rest * outside, kappa)
-    left = F4 / p - F3 - K * s.value * (F21 + sign * p * F1)
-    return {"measured": left, "predicted": s.delta**2 * (1 - s.deviation) * s.A / (K * p * s.column_square)}
+    _, F1, F21, _, F3, F4, _ = s.summands
+    left = F4 / s.p - F3 - s.support * s.value * (F21 + sign * s.p * F1)
+    return {"measured": left, "predicted": s.delta * s.predicted}
 
 
 @lm.fact
 def off_support_sides(sign: float = -1.0, *, seed: int) -> dict[str, Any]:
     """Both sides of the second identity; `sign` stands before (D-K)F_{2,2}/δ."""
     s = draw_states(seed)
-    K, p, kappa, delta = s.support, s.p, s.slope, s.delta
-    rest, inside, outside = s.variances
-    F1, F22 = f1(K * inside + rest * outside, kappa), f2(outside, inside, kappa)
-    F3, F5 = f3(K * inside, rest * outside, kappa), f5(K * inside, outside, (rest - 1) * outside, kappa)
-    left = F3 / (K * p) - rest * F5 / (K * p * delta) - s.value * (F1 + sign * rest * F22 / delta)
-    return {"measured": left, "predicted": delta * (1 - s.deviation) * s.A / (K * p * s.column_square)}
+    rest, F1, _, F22, F3, _, F5 = s.summands
+    left = (F3 - rest * F5 / s.delta) / (s.support * s.p) - s.value * (F1 + sign * rest * F22 / s.delta)
+    return {"measured": left, "predicted": s.predicted}
 
 
 # P10: C_1* as a function of p
@@ -160,13 +163,8 @@ def least_step(direction: int, least: float, whole: bool = False, reach: float =
     """
 
     def ends(D: int, K: int) -> tuple[float, float]:
-        if whole:
-            return 0.0, math.inf
-        return (
-            (0.0, reach / (2 * math.sqrt(math.pi * D * K)))
-            if direction > 0
-            else (2 * reach / math.sqrt(D * K), math.inf)
-        )
+        low, high = 2 * reach / math.sqrt(D * K), reach / (2 * math.sqrt(math.pi * D * K))
+        return (0.0, math.inf) if whole else (0.0, high) if direction > 0 else (low, math.inf)
 
     def smallest(slope: float) -> float:
         scales = (value_scale(D, K, scores(D, K, *ends(D, K)), slope) for D, K in places(least))

@@ -56,11 +56,6 @@ def reduced_matrices(task: Task, teacher: Teacher | None, state: Scalars) -> tup
     return state.value * teacher.values, pattern_matrix(task, teacher, at.score, at.mass)
 
 
-def first_slope(problem: Setting) -> Any:
-    """σ'(0) where the convention of the first step asks for it, else None: the one-sided derivative."""
-    return problem.kink if problem.start == "slope" else None
-
-
 def start_scalars(problem: Setting, task: Task) -> Scalars:
     """C_1, C_2, C_3 at the start: zero unless asked for."""
     return Scalars(*(jnp.asarray(c, float) for c in reduced.from_gap(task, problem.start_scale, problem.start_gap)))
@@ -68,11 +63,11 @@ def start_scalars(problem: Setting, task: Task) -> Scalars:
 
 def recursion(problem: Setting, task: Task, teacher: Teacher | None = None) -> Dynamics:
     """The exact recursion of (C_1, C_2, C_3), step by step."""
-    trained, kink = (problem.train_values, problem.train_attention), first_slope(problem)
+    trained = problem.train_values, problem.train_attention
     nothing = jnp.zeros(())
     return Dynamics(
         start_scalars(problem, task),
-        lambda t, state: reduced.step(task, state, trained, kink),
+        lambda t, state: reduced.step(task, state, trained, problem.first_slope),
         lambda state: state,
         lambda state: reduced_probe(task, state),
         lambda state: reduced_matrices(task, teacher, state),
@@ -90,11 +85,10 @@ def start_weights(problem: Setting, task: Task, teacher: Teacher) -> Weights:
 
 def population(problem: Setting, task: Task, teacher: Teacher) -> Dynamics:
     """Gradient descent on the exact population loss, in full matrices."""
-    over = "rows" if problem.softmax_rows else "columns"
-    trained, kink = (problem.train_values, problem.train_attention), first_slope(problem)
+    trained, kink = (problem.train_values, problem.train_attention), problem.first_slope
 
     def scores_of(weights: Weights) -> Array:
-        return position_scores(weights.attention, teacher.positions, problem.temperature, over)
+        return position_scores(weights.attention, teacher.positions, problem.temperature, problem.softmax_rows)
 
     def look(state: Descending, scores: Array) -> Descending:
         """The state with its distance from C_1V* and the matrix of two values of the recursion."""
@@ -107,7 +101,8 @@ def population(problem: Setting, task: Task, teacher: Teacher) -> Dynamics:
 
     def step(t: Any, state: Descending) -> Descending:
         weights, scores = state.weights, scores_of(state.weights)
-        gradient = population_gradient(teacher, weights, scores, task.slope, problem.temperature, over, kink)
+        turned = problem.softmax_rows
+        gradient = population_gradient(teacher, weights, scores, task.slope, problem.temperature, turned, kink)
         moved = Weights(
             weights.values - trained[0] * problem.step_size * gradient.values,
             weights.attention - trained[1] * problem.step_size * gradient.attention,

@@ -42,12 +42,14 @@ def follow_limit(
     """The continuous limit at these times (in steps, increasing), and where it passes these gaps c."""
     from scipy.integrate import solve_ivp
 
+    task = Task(*map(float, task))
+
     def moving(s: float, state: np.ndarray) -> list[float]:
-        by_value, by_gap = rates(task, *state)
+        by_value, by_gap = rates(task, *state.tolist())
         return [train_values * by_value, train_attention * by_gap]
 
     def fitting(s: float, state: np.ndarray) -> float:
-        return state[0] - FITTED * quasi_scale(task, pattern(task, state[1]))
+        return state[0] - FITTED * quasi_scale(task, pattern(task, float(state[1])))
 
     def passing(level: float) -> Callable[[float, np.ndarray], float]:
         return lambda s, state: state[1] - level

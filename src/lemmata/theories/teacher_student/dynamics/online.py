@@ -16,7 +16,6 @@ from lemmata.theories.teacher_student.dynamics.descent import Dynamics, start_we
 from lemmata.theories.teacher_student.dynamics.reduced import Task
 from lemmata.theories.teacher_student.network import (
     Factored,
-    Standard,
     Weights,
     batch_gradient,
     blocks,
@@ -42,7 +41,7 @@ def initial(problem: Setting, key: jax.Array, teacher: Teacher, start: Weights) 
     values, attention = (outputs, features), (positions, positions)
     if problem.student in ("full", "standard"):
         values, attention = (outputs, width), (width, width)
-    kind = {"standard": Standard, "factored": Factored}.get(problem.student, Weights)
+    kind = Factored if problem.student in ("standard", "factored") else Weights
     keys = jax.random.split(key, len(kind._fields))
     drawn = [problem.initial_scale * jax.random.normal(k, attention if i else values) for i, k in enumerate(keys)]
     if problem.student == "position":
@@ -50,9 +49,13 @@ def initial(problem: Setting, key: jax.Array, teacher: Teacher, start: Weights) 
     return kind(*drawn)
 
 
+def attention_of(weights: Weights | Factored) -> Float[Array, "width width"]:
+    return weights.attention if isinstance(weights, Weights) else weights.keys.T @ weights.queries
+
+
 def whole(student: str, weights: Any, features: int) -> Weights:
     """W_V and W_KQ over Z = [X; P] of any student: position-only ones have zeros elsewhere."""
-    attention = weights.attention if isinstance(weights, Weights) else weights.keys.T @ weights.queries
+    attention = attention_of(weights)
     if student in ("full", "standard"):
         return Weights(weights.values, attention)
     positions = attention.shape[0]
@@ -63,22 +66,11 @@ def whole(student: str, weights: Any, features: int) -> Weights:
 
 def answer(problem: Setting, teacher: Teacher, weights: Any, inputs: Float[Array, "feature *batch token"]) -> Array:
     """The student's output."""
-    positions = teacher.positions
-    if problem.student == "position":
-        scores = position_scores(weights.attention, positions, problem.temperature)
-        return respond(weights.values, scores, inputs, problem.negative_slope, problem.kink)
-    if problem.student == "factored":
-        scores = position_scores(weights.keys.T @ weights.queries, positions, problem.temperature)
-        return respond(weights.values, scores, inputs, problem.negative_slope, problem.kink)
-    both = whole(problem.student, weights, teacher.values.shape[1])
-    return full_respond(
-        both.values,
-        both.attention,
-        concatenated(inputs, positions),
-        problem.negative_slope,
-        problem.kink,
-        problem.temperature,
-    )
+    positions, attention, bend = teacher.positions, attention_of(weights), (problem.negative_slope, problem.kink)
+    if problem.student in ("position", "factored"):
+        scores = position_scores(attention, positions, problem.temperature)
+        return respond(weights.values, scores, inputs, *bend)
+    return full_respond(weights.values, attention, concatenated(inputs, positions), *bend, problem.temperature)
 
 
 def gradient_of(problem: Setting, teacher: Teacher) -> Callable[[Any, Sample], Any]:

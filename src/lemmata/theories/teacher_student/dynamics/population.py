@@ -86,12 +86,12 @@ def population_gradient(
     scores: Float[Array, "token token"],
     slope: Any,
     temperature: Any = 1.0,
-    over: str = "columns",
+    rows_of_scores: Any = None,
     kink: Any = None,
 ) -> Weights:
     """∇ of the population loss in W_V and W_KQ at S = `scores`.
 
-    Rows of W_V that are zero take the one-sided derivative along v_m*, or the one with σ'(0) = `kink` if it is given.
+    Rows of W_V that are zero take the one-sided derivative along v_m*, or that of σ'(0) = `kink` if it is a number.
     """
     rows, columns = alignments(teacher, weights.values, scores)
     cosine, sine = _both(rows, columns)
@@ -105,10 +105,10 @@ def population_gradient(
     along = (by_length @ columns.length)[:, None] * rows.unit
     toward = (by_product @ overlap)[:, None] * teacher.values
     if kink is not None:
-        zero = (rows.length == 0)[:, None]
+        zero = ((rows.length == 0) & (kink >= 0))[:, None]
         along = jnp.where(zero, 0.0, along)
         toward = jnp.where(zero, kink * (1 + slope) / 2 * jnp.sum(overlap) * teacher.values, toward)
     values = (along - toward) * metric
     in_scores = (rows.length @ by_length) * columns.unit.T - (match @ by_product) * teacher.scores
-    logits = softmax_pullback(scores, in_scores, over)
+    logits = softmax_pullback(scores, in_scores, rows_of_scores)
     return Weights(values, position_gradient(logits, teacher.positions, temperature))

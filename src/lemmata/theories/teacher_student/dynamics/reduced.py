@@ -19,8 +19,8 @@ from lemmata.theories.teacher_student.gaussian import (
     f4,
     f5,
     mean_square_slope,
-    namespace,
     root_angle,
+    xp,
 )
 
 if TYPE_CHECKING:
@@ -46,13 +46,12 @@ class Task(NamedTuple):
     @property
     def rest(self) -> Any:
         """D - K, or 1 where no token is left: every δ is then 0."""
-        xp = namespace(*self)
         return xp.maximum(self.tokens - self.support, 1)
 
     @property
     def scale(self) -> Any:
         """By what the softmax divides: √D times the temperature."""
-        return self.temperature * namespace(*self).sqrt(self.tokens)
+        return self.temperature * xp.sqrt(self.tokens)
 
     @property
     def separation(self) -> Any:
@@ -111,7 +110,6 @@ def from_gap(task: Task, value: Any, c: Any) -> Scalars:
 
 def pattern(task: Task, c: Any) -> Pattern:
     """The pattern at a gap."""
-    xp = namespace(c, *task)
     free = task.tokens - task.support
     p = 1 / (task.support + free * xp.exp(-c))
     return _pattern(task, p, free * xp.exp(-c) * p, -free * p * xp.expm1(-c))
@@ -129,13 +127,11 @@ def _pattern(task: Task, p: Any, mass: Any, over_uniform: Any) -> Pattern:
 
 def angle(task: Task, at: Pattern) -> Any:
     """θ = arctan(√(K(D - K)) p / δ)."""
-    xp = namespace(*at, *task)
     return xp.arctan2(xp.sqrt(task.support * task.rest) * at.score, at.mass)
 
 
 def f3_parts(task: Task, at: Pattern) -> tuple[Any, Any]:
     """A and B of section 5: F_3 = A + B."""
-    xp = namespace(*at, *task)
     square = task.support * at.score**2
     A = square * (even_part(task.slope) + angle_part(task.slope) * angle(task, at))
     B = angle_part(task.slope) * xp.sqrt(task.support / task.rest) * at.score * at.mass
@@ -174,7 +170,6 @@ def excess(task: Task, value: Any, at: Pattern) -> Any:
 
     ½‖V*‖²D [a_κ (K(1/K - C_1 p)² + C_1² δ²/(D - K)) + 2 C_1 p (1-κ)²/(2π) (φ - tan φ)], tan φ = δ / (√(K(D-K)) p).
     """
-    xp = namespace(value, *at, *task)
     tangent = at.mass / (xp.sqrt(task.support * task.rest) * at.score)
     squares = task.support * product_gap(task, value, at) ** 2 + value**2 * at.mass**2 / task.rest
     bent = 2 * value * at.score * angle_part(task.slope) * arctan_less(tangent)
@@ -194,7 +189,6 @@ def product_gap(task: Task, value: Any, at: Pattern) -> Any:
 
 def arctan_less(x: Any) -> Any:
     """arctan x - x, by its series where the difference would cancel."""
-    xp = namespace(x)
     small = xp.minimum(x, 0.1) ** 2
     series = -x * small * (1 / 3 - small * (1 / 5 - small * (1 / 7 - small * (1 / 9 - small * (1 / 11 - small / 13)))))
     return xp.where(x < 0.1, series, xp.arctan(x) - x)
@@ -202,7 +196,6 @@ def arctan_less(x: Any) -> Any:
 
 def score_error(task: Task, at: Pattern) -> Any:
     """‖S - S*‖_F = Dδ / √(K(D - K)) (T1)."""
-    xp = namespace(*at, *task)
     return task.tokens * at.mass / xp.sqrt(task.support * task.rest)
 
 
@@ -210,9 +203,8 @@ def step(task: Task, state: Scalars, trained: tuple[Any, Any] = (1.0, 1.0), kink
     """One step of the recursion as printed (Lemma C.2, signs of 9.7).
 
     `trained` multiplies the steps of values and attention. At C_1 = 0 the loss has no derivative for κ < 1: the default
-    is the one-sided one along V*; with `kink` it is that of σ'(0) = kink, for which F_3/(Kp) becomes σ'(0)(1 + κ)p/2.
+    is the one-sided one along V*; with a number `kink` it is that of σ'(0) = kink: F_3/(Kp) becomes σ'(0)(1 + κ)p/2.
     """
-    xp = namespace(*state, *task)
     D, K, kappa, eta = task.tokens, task.support, task.slope, task.step_size
     C1 = state.value
     p, delta, *_ = pattern(task, gap(task, state))
@@ -227,7 +219,7 @@ def step(task: Task, state: Scalars, trained: tuple[Any, Any] = (1.0, 1.0), kink
     mass = xp.where(delta > 0, delta, 1.0)
     drawn = F3 / (K * p)
     if kink is not None:
-        drawn = xp.where(C1 == 0, kink * (1 + kappa) * p / 2, drawn)
+        drawn = xp.where((C1 == 0) & (kink >= 0), kink * (1 + kappa) * p / 2, drawn)
     moved = trained[1] * eta * C1 * task.strength / task.scale
     value = C1 + trained[0] * eta * D * (drawn - C1 * F1)
     support = state.support + moved * ((F4 / p - F3) / K - C1 * (F21 - p * F1))
@@ -237,7 +229,6 @@ def step(task: Task, state: Scalars, trained: tuple[Any, Any] = (1.0, 1.0), kink
 
 def rates(task: Task, value: Any, c: Any) -> tuple[Any, Any]:
     """dC_1/ds and dc/ds in s = ηt (the derived form of 6.1): gradients of L_ex in (C_1, p)."""
-    xp = namespace(value, c, *task)
     D, K, kappa = task.tokens, task.support, task.slope
     at = pattern(task, c)
     r = xp.sqrt(K * task.rest)
@@ -262,7 +253,6 @@ def slow_rate(task: Task, p: Any, value: Any = None) -> Any:
 
 def start_scale(task: Task) -> Any:
     """C_1*(1/D), where the first phase ends (P13)."""
-    xp = namespace(*task)
     D, K, kappa = task.tokens, task.support, task.slope
     root = xp.sqrt((D - K) / K)
     turn = even_part(kappa) + angle_part(kappa) * (root + xp.arctan2(1.0, root))
@@ -271,5 +261,4 @@ def start_scale(task: Task) -> Any:
 
 def first_phase(task: Task) -> Any:
     """t_1 ≈ ln 0.05 / ln(1 - η a_κ) (P13, discrete)."""
-    xp = namespace(*task)
     return math.log(0.05) / xp.log1p(-task.step_size * mean_square_slope(task.slope))

@@ -11,8 +11,10 @@ from lemmata.theories.teacher_student.training import simulate
 
 SLOPES = [1.0, 0.1, 0.0]
 """κ of identity, leaky ReLU and ReLU."""
-TINY = {"steps": 40, "records": 8}
+TINY = {"steps": 40, "records": 14}
 """What every smoke preset has in common."""
+TINY_MATRICES = {"tokens": 12, "support": 3, "dimension": 3, "outputs": 3, "batch": 5}
+"""And those with matrices: one set of sizes, so that they share their programs."""
 REDUCED: dict[str, Any] = {"outputs": 2, "dimension": 2, "value_law": "two_rows", "teacher": "supports"}
 """Two orthogonal rows of V* with 0.9 and 0.1 of ‖V*‖²; the recursion needs no S*."""
 

@@ -18,7 +18,7 @@ EXPERIMENTS = (
             "negative_slope": SLOPES,
         },
         seeds=1,
-        smoke={"records": 2, "steps": 0, "negative_slope": [1.0]},
+        smoke={"steps": 0, "negative_slope": [1.0]},
         paper_seeds=1,
     ),
     experiment(

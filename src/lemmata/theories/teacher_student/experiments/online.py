@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lemmata.theories.teacher_student.experiments import experiment
+from lemmata.theories.teacher_student.experiments import TINY_MATRICES, experiment
 from lemmata.theories.teacher_student.figures import online as figures
 
 RELU, LEAKY, IDENTITY = {"negative_slope": 0.0}, {"negative_slope": 0.1}, {"negative_slope": 1.0}
@@ -37,16 +37,17 @@ BLOCKS: dict[str, dict[str, Any]] = {
     "ReLU, standard": {**RELU, "step_size": 0.02, "student": "standard", "steps": 2000},
     "ReLU, factored": {**RELU, "step_size": 0.02, "student": "factored", "steps": 2000},
 }
-TINY_GRAPH = {"tokens": 6, "support": 3, "dimension": 2, "outputs": 2, "batch": 5}
 CURVES = {"dynamics": "online", "start": "slope", "track": "outputs", "spacing": "decades", "records": 30}
-SHORT = {"steps": 400, "batch": 5, "records": 30}
+SHORT = {**TINY_MATRICES, "token_room": 12, "steps": 400}
 BOTH = ["online", "recursion"]
 QUIET = ("GCN ReLU", "GSLP")
 
 
-def shortened(variants: dict[str, dict[str, Any]], steps: int) -> dict[str, dict[str, Any]]:
-    """Variants that set their number of steps with this one."""
-    return {name: fields | ({"steps": steps} if "steps" in fields else {}) for name, fields in variants.items()}
+def shortened(variants: dict[str, dict[str, Any]], *names: str, **sizes: int) -> dict[str, dict[str, Any]]:
+    """These variants, or all, with smaller sizes where they set their own."""
+    small = SHORT | sizes
+    kept = {name: variants[name] for name in names or variants}
+    return {name: {field: small.get(field, value) for field, value in kept[name].items()} for name in kept}
 
 
 EXPERIMENTS = (
@@ -60,7 +61,7 @@ EXPERIMENTS = (
         | {"initial_scale": 1e-3, "steps": 10_000},
         axes={"variant": BLOCKS},
         seeds=2,
-        smoke={**TINY_GRAPH, "records": 14, "variant": shortened(BLOCKS | {FLAT: BLOCKS[FLAT] | {"support": 6}}, 40)},
+        smoke={**TINY_MATRICES, "variant": shortened(BLOCKS, steps=40) | {FLAT: BLOCKS[FLAT] | {"support": 12}}},
         paper={"steps": 50_000},
         paper_seeds=5,
         precision="float32",
@@ -73,7 +74,7 @@ EXPERIMENTS = (
         setting={**CURVES, "token_room": 36, "steps": 10_000},
         axes={"variant": TEACHERS, "dynamics": BOTH},
         seeds=2,
-        smoke={**SHORT, "variant": shortened({name: TEACHERS[name] for name in (*QUIET, "GSLP, frozen")}, 400)},
+        smoke={**SHORT, "variant": shortened(TEACHERS, *list(TEACHERS)[:5], "CNN ReLU, frozen")},
         paper={"variant": LONG, "records": 40},
         paper_seeds=5,
         precision="float32",
@@ -86,7 +87,7 @@ EXPERIMENTS = (
         setting={**CURVES, "token_room": 36, "steps": 20_000, "label_noise": 0.1},
         axes={"variant": {name: TEACHERS[name] for name in QUIET}, "dynamics": BOTH},
         seeds=2,
-        smoke={**SHORT, "variant": {name: {**TEACHERS[name], "steps": 400} for name in QUIET}},
+        smoke={**SHORT, "variant": shortened(TEACHERS, "GCN ReLU")},
         paper={"variant": LONG, "records": 40},
         paper_seeds=5,
         precision="float32",
@@ -100,7 +101,7 @@ EXPERIMENTS = (
         | {"start_scale": 1.0, "start_gap": 9.0},
         axes={"batch": [25, 100], "step_size": [0.025, 0.05, 0.1]},
         seeds=2,
-        smoke={**TINY_GRAPH, "batch": [5], "step_size": [0.05]},
+        smoke={**TINY_MATRICES, "track": "outputs", "batch": [5], "step_size": [0.05]},
         paper={"batch": [25, 100, 400], "steps": 40_000},
         paper_seeds=5,
         precision="float32",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lemmata.theories.teacher_student.experiments import SLOPES, experiment
+from lemmata.theories.teacher_student.experiments import SLOPES, TINY_MATRICES, experiment
 from lemmata.theories.teacher_student.figures import pattern as figures
 
 PATTERN = {"tokens": 24, "support": 3, "dimension": 5, "outputs": 3, "value_law": "scaled_rows", "strength": 26.0}
@@ -32,7 +32,7 @@ EXPERIMENTS = (
         setting={**PATTERN, "steps": 3000, "records": 30},
         axes={"variant": VARIANTS, "negative_slope": SLOPES, "positions": ["haar", "dct"]},
         seeds=2,
-        smoke={"variant": {name: VARIANTS[name] for name in ("cnn", "sts", "recursion", "equal_sum", "row_softmax")}},
+        smoke={**TINY_MATRICES, "negative_slope": [1.0, 0.0]},
         paper={"steps": 20_000},
         paper_seeds=5,
     ),
@@ -44,6 +44,7 @@ EXPERIMENTS = (
         setting={**PATTERN, "teacher": "cnn", "negative_slope": 0.0, "steps": 20_000, "records": 60},
         axes={"temperature": [0.5, 1.0, 2.0], "dynamics": ["population", "recursion"]},
         seeds=1,
+        smoke=TINY_MATRICES,
         paper={"steps": 100_000},
         paper_seeds=1,
     ),

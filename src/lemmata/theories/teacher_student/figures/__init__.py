@@ -8,7 +8,7 @@ import xarray as xr
 import lemmata as lm
 from lemmata import figures as draw
 from lemmata.theories.teacher_student.dynamics.reduced import Task
-from lemmata.theories.teacher_student.measures import multiples, task_of
+from lemmata.theories.teacher_student.measures import multiples, task_of, window_of
 
 IN_TIME = "time $T/T^*$"
 EXCESS = r"excess loss $\mathcal{L}-\mathcal{L}_{opt}$"
@@ -32,17 +32,9 @@ def plain_task(cell: xr.Dataset) -> Task:
     return Task(*(float(field) for field in task_of(first)[:5]))
 
 
-def late_excess(data: xr.Dataset, first: float = 0.0) -> xr.DataArray:
-    """The derived late law KD(D - K)/(4ηT) at every record from `first` T* on."""
-    D, K = data.token_count, data.support_count
-    return K * D * (D - K) / (4 * data.eta * draw.positive(data.step.where(data.step >= first * data.escape_step)))
-
-
 def exponents(values: xr.DataArray, data: xr.Dataset, low: float = 1e2, high: float = 1e4) -> str:
     """The exponents in T over [low, high] T* of all runs, from the largest to the least; nothing without any."""
-    times = clock(data)
-    window = (times > 0.999 * low) & (times < 1.001 * high)
-    found = lm.log_slopes(values, "record", data.step, window).values
+    found = lm.log_slopes(values, "record", data.step, window_of(data, low, high)).values
     found = found[np.isfinite(found)]
     ends = [draw.signed(end) for end in (found.max(), found.min())] if found.size else []
     return " to ".join(dict.fromkeys(ends))

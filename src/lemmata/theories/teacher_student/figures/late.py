@@ -12,9 +12,16 @@ from matplotlib.figure import Figure
 
 import lemmata as lm
 from lemmata import figures as draw
-from lemmata.theories.teacher_student.bounds import late_mass
-from lemmata.theories.teacher_student.figures import EXCESS, IN_TIME, clock, exponents, late_excess, named
-from lemmata.theories.teacher_student.measures import EPSILON, MOMENT, READ_AT, at_fixed_time, passage, task_of
+from lemmata.theories.teacher_student.figures import EXCESS, IN_TIME, clock, exponents, named
+from lemmata.theories.teacher_student.measures import (
+    EPSILON,
+    MOMENT,
+    READ_AT,
+    at_fixed_time,
+    excess_law,
+    passage,
+    score_law,
+)
 
 
 class Law(NamedTuple):
@@ -29,19 +36,12 @@ class Law(NamedTuple):
     constant: str
 
 
-def _score_law(data: xr.Dataset) -> xr.DataArray:
-    """D√((D - K)/(2a_κη‖V*‖²T)): ‖S - S*‖ = Dδ/√(K(D - K)) with the late δ."""
-    task = task_of(data)
-    late = late_mass(task, draw.positive(data.step))
-    return task.tokens * late / np.sqrt(task.support * (task.tokens - task.support))
-
-
 SCORES, VALUES = r"$\|S-S^*\|_F$", r"$\|W_V-V^*\|_F/\|V^*\|_F$"
 SCORE_LAW = r"$D\sqrt{(D-K)/(2a_\kappa\eta\|V^*\|_F^2T)}$"
 LAWS = (
-    Law("score_error", _score_law, -0.5, SCORES, SCORE_LAW, "the scores", "t1-constant"),
+    Law("score_error", score_law, -0.5, SCORES, SCORE_LAW, "the scores", "t1-constant"),
     Law("value_error", lambda data: data.odds, -0.5, VALUES, r"$\delta/(Kp)$ of the run", "the values", "t2-constant"),
-    Law("excess", late_excess, -1.0, EXCESS, r"$KD(D-K)/(4\eta T)$", "the excess loss", "t3-constant"),
+    Law("excess", excess_law, -1.0, EXCESS, r"$KD(D-K)/(4\eta T)$", "the excess loss", "t3-constant"),
 )
 INTACT = "none"
 FROZEN = {"attention": ("attention", draw.GREY, ":"), "values": ("values, at $V^*$", draw.RED, "--")}

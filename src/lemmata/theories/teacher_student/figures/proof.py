@@ -11,7 +11,8 @@ from matplotlib.patches import Patch
 
 from lemmata import figures as draw
 from lemmata.theories.teacher_student.dynamics.reduced import at_score, quasi_scale
-from lemmata.theories.teacher_student.figures import EXCESS, late_excess, named, plain_task
+from lemmata.theories.teacher_student.figures import EXCESS, named, plain_task
+from lemmata.theories.teacher_student.measures import excess_law
 from lemmata.theories.teacher_student.setting import SEPARATED
 
 REFERENCE = ("R2", "R1", "R3")
@@ -97,7 +98,12 @@ def _phases(ax: Axes, run: xr.Dataset) -> None:
 
 def _loss(ax: Axes, run: xr.Dataset, words: str) -> None:
     draw.paths(ax, run, draw.positive(run.excess), label="excess loss", marker="o", markersize=3, spread="")
-    draw.corrected(ax, late_excess(run, 0.6), r"derived, $T\gg T^*$: $KD(D-K)/(4\eta T)$", run.step)
+    draw.corrected(
+        ax,
+        excess_law(run.where(run.step >= 0.6 * run.escape_step)),
+        r"derived, $T\gg T^*$: $KD(D-K)/(4\eta T)$",
+        run.step,
+    )
     draw.log_x(ax)
     draw.log_y(ax)
     low, high = ax.get_ylim()

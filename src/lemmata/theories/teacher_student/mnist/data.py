@@ -6,7 +6,7 @@ MNIST is resized from 28 x 28 to 27 x 27; the stand-in's digits lie, enlarged to
 from __future__ import annotations
 
 import functools
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -37,14 +37,14 @@ class Chosen(NamedTuple):
 class Prepared(NamedTuple):
     """What a run starts from. `pooled` are the group means of the patches, all that the teacher sees of an image."""
 
-    inputs: Float[np.ndarray, "feature image token"]
-    pooled: Float[np.ndarray, "feature image group"]
-    labels: Int[np.ndarray, " image"]
-    test_pooled: Float[np.ndarray, "feature test group"]
-    test_labels: Int[np.ndarray, " test"]
-    energy: Float[np.ndarray, " token"]
-    example: Float[np.ndarray, "canvas canvas"]
-    is_digits: Float[np.ndarray, ""]
+    inputs: Float[Any, "feature image token"]
+    pooled: Float[Any, "feature image group"]
+    labels: Int[Any, " image"]
+    test_pooled: Float[Any, "feature test group"]
+    test_labels: Int[Any, " test"]
+    energy: Float[Any, " token"]
+    example: Float[Any, "canvas canvas"]
+    is_digits: Float[Any, ""]
 
 
 def group_of_token() -> Int[np.ndarray, " token"]:

@@ -13,7 +13,7 @@ VARIANTS = {
     "leaky": {"negative_slope": LEAKY, "patch_order": "ordered"},
     "shuffled": {"negative_slope": 0.0, "patch_order": "shuffled"},
 }
-TINY = {"image_source": "digits", "samples": 60, "test_samples": 40, "batch": 10, "teacher_batch": 10, "kernels": 4} | {
+TINY = {"image_source": "digits", "samples": 60, "test_samples": 60, "batch": 10, "teacher_batch": 10, "kernels": 4} | {
     "teacher_steps": 10,
     "steps": 12,
     "every": 4,

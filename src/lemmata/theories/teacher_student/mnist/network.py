@@ -39,7 +39,16 @@ def outputs(teacher: Teacher, pooled: Float[Array, "feature image group"], slope
 
 
 @lm.piece("kernels", once=True)
-def draw_teacher(problem: MnistSetting, key: jax.Array) -> Teacher:
+def initialise(problem: MnistSetting, key: jax.Array) -> tuple[Teacher, Array, Weights]:
+    """The first teacher; P, Haar orthogonal; the first student: small Gaussian values, no attention."""
+    teacher_key, student_key = jax.random.split(lm.stream(key, "init"))
+    positions, values = jax.random.split(student_key)
+    first = problem.initial_scale * jax.random.normal(values, (problem.kernels, FEATURES))
+    student = Weights(first, jnp.zeros((TOKENS, TOKENS)))
+    return _draw_teacher(problem, teacher_key), orthonormal(positions, TOKENS, TOKENS), student
+
+
+def _draw_teacher(problem: MnistSetting, key: jax.Array) -> Teacher:
     """Uniform weights within 1/√(inputs of the layer)."""
     kernels, matrix, bias = jax.random.split(key, 3)
 
@@ -52,11 +61,3 @@ def draw_teacher(problem: MnistSetting, key: jax.Array) -> Teacher:
         uniform(matrix, (problem.kernels, GROUPS, CLASSES), wide),
         uniform(bias, (CLASSES,), wide),
     )
-
-
-@lm.piece("kernels", once=True)
-def draw_student(problem: MnistSetting, key: jax.Array) -> tuple[Array, Weights]:
-    """P, Haar orthogonal, and the first weights: small Gaussian values, no attention."""
-    positions, values = jax.random.split(key)
-    first = problem.initial_scale * jax.random.normal(values, (problem.kernels, FEATURES))
-    return orthonormal(positions, TOKENS, TOKENS), Weights(first, jnp.zeros((TOKENS, TOKENS)))

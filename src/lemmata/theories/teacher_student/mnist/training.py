@@ -9,12 +9,13 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import optax
 from jaxtyping import Array, Float
 
 import lemmata as lm
 from lemmata.theories.teacher_student.mnist.data import Prepared, group_of_token, prepare, target_scores
-from lemmata.theories.teacher_student.mnist.network import Teacher, draw_student, draw_teacher, hidden, outputs
+from lemmata.theories.teacher_student.mnist.network import Teacher, hidden, initialise, outputs
 from lemmata.theories.teacher_student.mnist.probes import probes
 from lemmata.theories.teacher_student.mnist.setting import EXTRA, MnistSetting
 from lemmata.theories.teacher_student.network import Weights, batch_gradient, half_mean_square, position_scores, respond
@@ -24,24 +25,26 @@ EVALUATED = 1000
 
 
 @lm.piece("teacher_batch")
-def train_teacher(problem: MnistSetting, key: jax.Array, teacher: Teacher, pooled: Array, labels: Array) -> Teacher:
+def train_teacher(problem: MnistSetting, key: jax.Array, teacher: Teacher, data: Prepared) -> Teacher:
     """Cross-entropy by SGD."""
-    count = labels.shape[0]
-    batch = min(problem.teacher_batch, count)
+    pooled, labels, count = data.pooled, data.labels, data.labels.shape[0]
+    batches = lm.epochs(lm.stream(key, "sampler"), count, count, min(problem.teacher_batch, count))
 
     def loss(teacher: Teacher, chosen: lm.Batch) -> Array:
         scores = outputs(teacher, pooled[:, chosen.rows], problem.negative_slope)
         return jnp.mean(optax.softmax_cross_entropy_with_integer_labels(scores, labels[chosen.rows]))
 
-    start, step = lm.descent(jax.grad(loss), optax.sgd(problem.teacher_step_size), lm.epochs(key, count, count, batch))
+    start, step = lm.descent(jax.grad(loss), optax.sgd(problem.teacher_step_size), batches)
     last = lm.record_steps(problem.teacher_steps, 2)
     return lm.loop(step, start(teacher), lambda state, previous: {}, last).state.parameters
 
 
-@lm.piece()
-def accuracy(problem: MnistSetting, teacher: Teacher, pooled: Array, labels: Array) -> Array:
-    right = jnp.argmax(outputs(teacher, pooled, problem.negative_slope), axis=-1) == labels
-    return jnp.mean(right.astype(pooled.dtype))
+@lm.piece(once=True)
+def ask(problem: MnistSetting, teacher: Teacher, data: Prepared) -> tuple[Array, Array]:
+    """What the teacher's hidden layer says of the training images, and its accuracy on the held-out ones."""
+    right = jnp.argmax(outputs(teacher, data.test_pooled, problem.negative_slope), axis=-1) == data.test_labels
+    taught = hidden(teacher.kernels, data.pooled, problem.negative_slope)
+    return taught, jnp.mean(right.astype(taught.dtype))
 
 
 def recorded_steps(steps: Any, records: int, every: Any) -> jax.Array:
@@ -63,19 +66,20 @@ def train(
     key: jax.Array,
     positions: Array,
     weights: Weights,
-    inputs: Array,
-    hidden: Array,
+    data: Prepared,
+    taught: Array,
     kernels: Array,
-    energy: Array,
-) -> lm.Run:
+) -> tuple[lm.Run, Array]:
     """The student on half the squared distance to the teacher's hidden outputs, copied to every patch of a group.
+
+    With the run come the scores at its end.
 
     Shuffled patches have a new order in every image at every step, which only the student sees; orders that stayed
     could be learned by heart.
     """
-    slope, count = problem.negative_slope, inputs.shape[1]
+    slope, inputs, count = problem.negative_slope, data.inputs, data.inputs.shape[1]
     group = jnp.asarray(group_of_token())
-    order_key, step_key, batch_key = jax.random.split(key, 3)
+    order_key, step_key, batch_key = jax.random.split(lm.stream(key, "batch"), 3)
     optimiser = {"adam": optax.adam, "sgd": optax.sgd}[problem.optimiser](problem.step_size)
 
     def seen(inputs: Array, key: jax.Array) -> Array:
@@ -83,7 +87,7 @@ def train(
 
     def gradient(weights: Weights, drawn: tuple[lm.Batch, jax.Array]) -> Weights:
         rows, key = drawn[0].rows, drawn[1]
-        labels = hidden[:, rows][..., group]
+        labels = taught[:, rows][..., group]
         return batch_gradient(weights, positions, seen(inputs[:, rows], key), labels, slope)
 
     evaluated = seen(inputs[:, :EVALUATED], order_key)
@@ -91,12 +95,13 @@ def train(
     def probe(state: Any, previous: Any) -> dict[str, Array]:
         values, attention = state.parameters
         scores = position_scores(attention, positions)
-        error = respond(values, scores, evaluated, slope) - hidden[:, :EVALUATED][..., group]
-        return {"loss": half_mean_square(error), **probes(values, scores, kernels, energy)}
+        error = respond(values, scores, evaluated, slope) - taught[:, :EVALUATED][..., group]
+        return {"loss": half_mean_square(error), **probes(values, scores, kernels, data.energy)}
 
     scheme = lm.epochs(batch_key, count, count, min(problem.batch, count))
     start, step = lm.descent(gradient, optimiser, lm.with_key(scheme, step_key))
-    return lm.loop(step, start(weights), probe, recorded_steps(problem.steps, problem.records, problem.every))
+    run = lm.loop(step, start(weights), probe, recorded_steps(problem.steps, problem.records, problem.every))
+    return run, position_scores(run.state.parameters.attention, positions)
 
 
 @lm.simulation(
@@ -123,23 +128,19 @@ def train(
     lm.Variable("is_digits", (), "", "1 if the images are the stand-in, not MNIST"),
     prepare=prepare,
 )
-def simulate(problem: MnistSetting, key: jax.Array, prepared: Prepared) -> dict[str, Array]:
+def simulate(problem: MnistSetting, key: jax.Array, prepared: Prepared) -> dict[str, Any]:
     """One run: teacher, its test, student."""
-    data = jax.tree.map(jnp.asarray, prepared)
-    teacher_key, student_key = jax.random.split(lm.stream(key, "init"))
-    teacher = draw_teacher(problem, teacher_key)
-    teacher = train_teacher(problem, lm.stream(key, "sampler"), teacher, data.pooled, data.labels)
-    positions, weights = draw_student(problem, student_key)
-    taught = hidden(teacher.kernels, data.pooled, problem.negative_slope)
-    run = train(problem, lm.stream(key, "batch"), positions, weights, data.inputs, taught, teacher.kernels, data.energy)
-    real = run.step.dtype
+    first, positions, weights = initialise(problem, key)
+    teacher = train_teacher(problem, key, first, prepared)
+    taught, accuracy = ask(problem, teacher, prepared)
+    run, scores = train(problem, key, positions, weights, prepared, taught, teacher.kernels)
     return {
         **run.results(),
-        "scores": position_scores(run.state.parameters.attention, positions),
-        "target_scores": jnp.asarray(target_scores(), real),
-        "energy": data.energy,
-        "example": data.example,
-        "teacher_accuracy": accuracy(problem, teacher, data.test_pooled, data.test_labels),
-        "train_images": jnp.asarray(data.labels.shape[0], real),
-        "is_digits": data.is_digits,
+        "scores": scores,
+        "target_scores": np.asarray(target_scores(), run.step.dtype),
+        "energy": prepared.energy,
+        "example": prepared.example,
+        "teacher_accuracy": accuracy,
+        "train_images": np.asarray(prepared.labels.shape[0], run.step.dtype),
+        "is_digits": prepared.is_digits,
     }

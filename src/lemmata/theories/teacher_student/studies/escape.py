@@ -9,10 +9,12 @@ from lemmata.theories.teacher_student.dynamics.limit import escape_integral, fol
 from lemmata.theories.teacher_student.dynamics.reduced import pattern, rates, task_of
 from lemmata.theories.teacher_student.setting import Setting
 from lemmata.theories.teacher_student.teachers import value_matrix
+from lemmata.theories.teacher_student.training import EVENTS
 
 LEVELS = ("1.1/D", "1.4/D", "1.9/D", "2.1/D", "3/D", "5/D", "0.1/K", "0.2/K", "0.4/K")
 """Where the rates are taken; the claims look just after the start, on both sides of 2/D, and late in the escape."""
 
+SIZES = ("token_count", "support_count", "squared_norm", "eta", "separation")
 L = ("level",)
 
 
@@ -20,11 +22,7 @@ L = ("level",)
     lm.Variable("score", L, "p", "score on the supports"),
     lm.Variable("value", L, "C_1", "multiple of V* there"),
     lm.Variable("rate", L, "dp/dt", "growth of the score per step there"),
-    lm.Variable("token_count", (), "D", "tokens"),
-    lm.Variable("support_count", (), "K", "tokens that an output column averages"),
-    lm.Variable("eta", (), "η", "step size"),
-    lm.Variable("squared_norm", (), "‖V*‖²", "squared norm of the teacher's values"),
-    lm.Variable("separation", (), "χ", "‖V*‖²/(KD²)"),
+    *(event for event in EVENTS if event.name in SIZES),
     labels={"level": LEVELS},
     host=True,
     precision="float64",
@@ -44,9 +42,4 @@ def escape_rates(setting: Setting, seed: int) -> dict[str, np.ndarray]:
         "score": score,
         "value": value,
         "rate": task.step_size * by_gap * at.score * at.mass,
-        "token_count": np.asarray(task.tokens),
-        "support_count": np.asarray(task.support),
-        "eta": np.asarray(task.step_size),
-        "squared_norm": np.asarray(strength),
-        "separation": np.asarray(task.separation),
-    }
+    } | dict(zip(SIZES, map(np.asarray, (*task[:3], task.step_size, task.separation)), strict=True))

@@ -20,7 +20,7 @@ from lemmata.theories.teacher_student.dynamics.descent import population, recurs
 from lemmata.theories.teacher_student.dynamics.reduced import Scalars, Task, task_of
 from lemmata.theories.teacher_student.gaussian import mean_square_slope
 from lemmata.theories.teacher_student.setting import Setting
-from lemmata.theories.teacher_student.training import EVENTS, SCALARS, Prepared, events_of, prepare
+from lemmata.theories.teacher_student.training import EVENTS, SCALARS, Prepared, prepare
 
 SLACK = 1e-12
 """How far an inequality may be missed, relative to what is compared (6.2)."""
@@ -169,16 +169,17 @@ def extended(extremes: Extremes, t: Any, checks: dict[str, Check]) -> Extremes:
     )
 
 
-@lm.piece("dynamics", "start", "softmax_rows")
+@lm.piece("dynamics")
 def examine(problem: Setting, prepared: Prepared) -> dict[str, Array]:
     """The records of a run and the extremes of every check."""
-    task, teacher = task_of(problem, prepared.strength), prepared.teacher
+    events, teacher = prepared.events, prepared.teacher
+    task = task_of(problem, events["squared_norm"])
     if problem.dynamics == "population":
         assert teacher is not None
         moving = population(problem, task, teacher)
     else:
         moving = recursion(problem, task)
-    known = (task, prepared.row_norms, prepared.fitted_step, prepared.escape_step)
+    known = (task, events["row_norms"], events["fitted_step"], events["escape_step"])
 
     def step(t: Any, state: tuple[Any, Extremes]) -> tuple[Any, Extremes]:
         now, extremes = state
@@ -215,5 +216,4 @@ def examine(problem: Setting, prepared: Prepared) -> dict[str, Array]:
 )
 def check_run(problem: Setting, key: jax.Array, prepared: Prepared) -> dict[str, Array]:
     """One run with every check of the proof at every step."""
-    prepared = jax.tree.map(jnp.asarray, prepared)
-    return examine(problem, prepared) | events_of(problem, prepared)
+    return examine(problem, prepared) | prepared.events

@@ -8,9 +8,9 @@ import numpy as np
 import xarray as xr
 
 import lemmata as lm
-from lemmata.theories.teacher_student.measures import extremes, late_slope, multiples, over_slopes
+from lemmata.theories.teacher_student.measures import extremes, late_slope, multiples, over_slopes, window_of
 from lemmata.theories.teacher_student.transfer.setting import TransferSetting
-from lemmata.theories.teacher_student.transfer.training import LATE, MIDDLE, PROMISED
+from lemmata.theories.teacher_student.transfer.training import MIDDLE, PROMISED
 
 ALIKE = ["exponential", "gaussian", "uniform", "student_t", "rademacher", "correlated"]
 """Laws with independent, equally distributed columns and the teacher's responses."""
@@ -59,9 +59,7 @@ def teacher_gap(data: xr.Dataset, factor: float = 1.0, test_data: str = "") -> x
 def least_late(data: xr.Dataset, test_data: str) -> xr.DataArray:
     """The least excess over [10², 10⁴] T*."""
     data = lm.cells(data, test_data=test_data)
-    times = multiples(data)
-    late = (times >= LATE[0] * (1 - 1e-6)) & (times <= LATE[1] * (1 + 1e-6))
-    return data.ood_excess.where(late).min("record")
+    return data.ood_excess.where(window_of(data)).min("record")
 
 
 @lm.evidence("t5-ood")

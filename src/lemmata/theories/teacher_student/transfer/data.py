@@ -18,7 +18,7 @@ from lemmata.theories.teacher_student.dynamics import reduced
 from lemmata.theories.teacher_student.dynamics.reduced import Pattern, Task
 from lemmata.theories.teacher_student.network import activate
 from lemmata.theories.teacher_student.training import Prepared
-from lemmata.theories.teacher_student.transfer.setting import TransferSetting
+from lemmata.theories.teacher_student.transfer.setting import RESPONSES, TransferSetting
 
 
 class Frozen(NamedTuple):
@@ -31,13 +31,13 @@ class Frozen(NamedTuple):
     input_moment: Float[Array, ""]
 
 
-@lm.piece("test_law", "test_inputs", once=True)
+@lm.piece("test_inputs", once=True)
 def draw_frozen(problem: TransferSetting, key: jax.Array, prepared: Prepared) -> Frozen:
     """Inputs of the law, reduced to what the student and the teacher see of them."""
     teacher = prepared.teacher
     assert teacher is not None
     shape = (teacher.values.shape[1], problem.test_inputs, teacher.scores.shape[0])
-    inputs = draw_inputs(lm.stream(key, "test"), problem.test_law, shape)
+    inputs = draw_inputs(lm.stream(key, "test"), problem.law_number, shape)
     mapped = jnp.einsum("mf,fnt->mnt", teacher.values, inputs)
     inside = mapped @ (teacher.scores > 0).astype(mapped.dtype)
     outside = jnp.sum(mapped, axis=-1, keepdims=True) - inside
@@ -55,14 +55,18 @@ def responses(
     problem: TransferSetting, task: Task, frozen: Frozen, value: Any, at: Pattern, difference: Array, distance: Any
 ) -> Float[Array, "output sample token"]:
     """Ỹ of the setting; `difference` is f* - TF and `distance` its root mean square Δ."""
-    if problem.response == "independent":
-        return frozen.free
-    if problem.response == "teacher":
-        return frozen.target + problem.label_noise * frozen.free
-    if problem.response == "exact":
-        return frozen.target + problem.budget * difference / distance
-    # T5: ± sign(u_out) where u_out decides the sign of the difference; the printed sign is +
-    ratio = jnp.abs(reduced.product_gap(task, value, at)) * task.rest / (value * at.mass)
-    decided = jnp.abs(frozen.outside) >= jnp.maximum(2 * ratio * jnp.abs(frozen.inside), 1.0)
-    sign = 1.0 if problem.response == "worst_printed" else -1.0
-    return frozen.target + sign * jnp.sign(frozen.outside) * decided
+
+    def worst(sign: float) -> Array:
+        """T5: ± sign(u_out) where u_out decides the sign of the difference; the printed sign is +."""
+        ratio = jnp.abs(reduced.product_gap(task, value, at)) * task.rest / (value * at.mass)
+        decided = jnp.abs(frozen.outside) >= jnp.maximum(2 * ratio * jnp.abs(frozen.inside), 1.0)
+        return frozen.target + sign * jnp.sign(frozen.outside) * decided
+
+    given = {
+        "teacher": lambda: frozen.target + problem.label_noise * frozen.free,
+        "independent": lambda: frozen.free,
+        "worst": lambda: worst(-1.0),
+        "worst_printed": lambda: worst(1.0),
+        "exact": lambda: frozen.target + problem.budget * difference / distance,
+    }
+    return jax.lax.switch(problem.response_number, [given[name] for name in RESPONSES])

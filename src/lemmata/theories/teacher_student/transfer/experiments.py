@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lemmata.theories.teacher_student.experiments import SLOPES, experiment
+from lemmata.theories.teacher_student.experiments import SLOPES, TINY_MATRICES, experiment
 from lemmata.theories.teacher_student.transfer import figures
 from lemmata.theories.teacher_student.transfer.setting import TransferSetting
 from lemmata.theories.teacher_student.transfer.training import simulate
@@ -34,7 +34,7 @@ EXPERIMENTS = (
         | {"value_law": "positive", "strength": 10.0},
         axes={"test_data": TEST_DATA, "negative_slope": SLOPES},
         seeds=3,
-        smoke={"test_inputs": 400, "noise_draws": 20, "negative_slope": [1.0, 0.0]},
+        smoke={**TINY_MATRICES, "batch": 100, "test_inputs": 1500, "negative_slope": [1.0, 0.0]},
         paper={"test_inputs": 200_000},
         paper_seeds=10,
         kind=TransferSetting,

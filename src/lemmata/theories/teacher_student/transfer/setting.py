@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+from jaxtyping import Float
+
 import lemmata as lm
-from lemmata.theories.teacher_student.data import LAWS
+from lemmata.theories.teacher_student.data import LAWS, moments
 from lemmata.theories.teacher_student.setting import Setting
 
 RESPONSES = ("teacher", "independent", "worst", "worst_printed", "exact")
@@ -25,6 +28,22 @@ class TransferSetting(Setting):
     noise_draws: int = lm.size(400, "", "draws of the noise of a batch", low=2)
     budget: float = lm.number(100.0, "R", "root mean square of the exact worst case", low=0)
     whole_path: bool = lm.flag(True, "records along the whole path, or at T*, 10²T*, 10³T*, 2·10³T*, 10⁴T* only")
+
+    @lm.derived
+    def law_number(self) -> int:
+        return LAWS.index(self.test_law)
+
+    @lm.derived
+    def response_number(self) -> int:
+        return RESPONSES.index(self.response)
+
+    @lm.derived
+    def law_mean(self) -> Float[np.ndarray, " feature"]:
+        return moments(self.test_law, self.dimension)[0]
+
+    @lm.derived
+    def law_covariance(self) -> Float[np.ndarray, "feature feature"]:
+        return moments(self.test_law, self.dimension)[1]
 
     def refusals(self, given: list[str]) -> Iterator[str]:
         yield from super().refusals(given)

@@ -12,13 +12,12 @@ from jaxtyping import Array, Float
 
 import lemmata as lm
 from lemmata.theories.teacher_student.bounds import epsilon_at, gap_bound, teacher_gap_bound
-from lemmata.theories.teacher_student.data import moments
 from lemmata.theories.teacher_student.dynamics import reduced
-from lemmata.theories.teacher_student.dynamics.reduced import Scalars, task_of
+from lemmata.theories.teacher_student.dynamics.reduced import Pattern, Scalars, task_of
 from lemmata.theories.teacher_student.network import half_mean_square
-from lemmata.theories.teacher_student.training import EVENTS, Prepared, events_of, prepare
+from lemmata.theories.teacher_student.training import EVENTS, Prepared, prepare
 from lemmata.theories.teacher_student.transfer.data import Frozen, draw_frozen, responses, student
-from lemmata.theories.teacher_student.transfer.setting import TransferSetting
+from lemmata.theories.teacher_student.transfer.setting import RESPONSES, TransferSetting
 
 LATE = (1e2, 1e4)
 """The window of the late laws, in units of T*."""
@@ -46,10 +45,10 @@ def prepare_student(setting: TransferSetting, seed: int) -> Prepared:
     return prepare(setting, seed, schedule)
 
 
-@lm.piece("response", "test_inputs")
+@lm.piece("test_inputs")
 def measure(problem: TransferSetting, prepared: Prepared, frozen: Frozen) -> dict[str, Array]:
-    """Losses on the frozen data at every record."""
-    task, path = task_of(problem, prepared.strength), prepared.path
+    """The student, its losses on the frozen data and their formula at every record."""
+    task, path = task_of(problem, prepared.events["squared_norm"]), prepared.path
     assert path is not None
     count = problem.test_inputs
     # sums over blocks of samples that fit into the cache
@@ -74,7 +73,8 @@ def measure(problem: TransferSetting, prepared: Prepared, frozen: Frozen) -> dic
             return {"square": jnp.sum(square(block.target - student(task, block, state.value, at)))}
 
         # the exact worst case needs Δ before it is a response
-        distance = jnp.sqrt(total(gap_of)["square"]) if problem.response == "exact" else None
+        exact = problem.response_number == RESPONSES.index("exact")
+        distance = jax.lax.cond(exact, lambda: jnp.sqrt(total(gap_of)["square"]), lambda: jnp.ones(()))
 
         def losses(block: Frozen) -> dict[str, Array]:
             answer = student(task, block, state.value, at)
@@ -97,21 +97,25 @@ def measure(problem: TransferSetting, prepared: Prepared, frozen: Frozen) -> dic
             "moment": moment,
             "gap_bound": gap_bound(task, moment, state.value, at),
             "teacher_gap_bound": teacher_gap_bound(task, moment),
-            "promise": epsilon_at(task, moment, PROMISED * prepared.escape_step),
+            "promise": epsilon_at(task, moment, PROMISED * prepared.events["escape_step"]),
         }
 
     empty = jax.eval_shape(at_record, jax.tree.map(lambda leaf: leaf[0], path))
     absent = {name: jnp.full(s.shape, jnp.nan, s.dtype) for name, s in empty.items()}
-    return jax.lax.map(
+    losses = jax.lax.map(
         lambda record: jax.lax.cond(record[0] >= 0, at_record, lambda state: absent, record[1]), (prepared.at, path)
     )
+    at = reduced.pattern(task, reduced.gap(task, path))
+    scalars = {"value": path.value, "score": at.score, "mass": at.mass, "formula": formula(problem, prepared, at)}
+    return losses | scalars | {"step": jnp.where(prepared.at >= 0, prepared.at, jnp.nan)}
 
 
 @lm.piece("batch", "noise_draws")
 def measure_noise(problem: TransferSetting, key: jax.Array, prepared: Prepared, frozen: Frozen) -> Array:
     """At 10³T*: the spread over noise draws of a batch's excess loss, over σ_ξ Δ_N / √N (T7)."""
-    N, task = problem.batch, task_of(problem, prepared.strength)
-    middle = jnp.argmin(jnp.abs(prepared.at / (MIDDLE * prepared.escape_step) - 1))
+    N, events = problem.batch, prepared.events
+    task = task_of(problem, events["squared_norm"])
+    middle = jnp.argmin(jnp.abs(prepared.at / (MIDDLE * events["escape_step"]) - 1))
     state = jax.tree.map(lambda path: path[middle], prepared.path)
     batch = frozen._replace(inside=frozen.inside[:, :N], outside=frozen.outside[:, :N])
     given = student(task, batch, state.value, reduced.pattern(task, reduced.gap(task, state)))
@@ -126,16 +130,13 @@ def measure_noise(problem: TransferSetting, key: jax.Array, prepared: Prepared, 
     return jnp.std(drawn, ddof=1) / (problem.label_noise * distance / math.sqrt(N))
 
 
-@lm.piece("test_law", "dimension")
-def formula(problem: TransferSetting, prepared: Prepared) -> Array:
+def formula(problem: TransferSetting, prepared: Prepared, at: Pattern) -> Float[Array, "record terms"]:
     """½Δ² of T7 for κ = 1 and independent columns of mean μ and covariance Σ."""
-    task, path, teacher = task_of(problem, prepared.strength), prepared.path, prepared.teacher
+    task, path, teacher = task_of(problem, prepared.events["squared_norm"]), prepared.path, prepared.teacher
     assert path is not None
     assert teacher is not None
-    mean, covariance = moments(problem.test_law, problem.dimension)
-    at = reduced.pattern(task, reduced.gap(task, path))
-    spread = jnp.einsum("mf,fg,mg->", teacher.values, covariance, teacher.values)
-    shift = jnp.sum((teacher.values @ mean) ** 2)
+    spread = jnp.einsum("mf,fg,mg->", teacher.values, problem.law_covariance, teacher.values)
+    shift = jnp.sum((teacher.values @ problem.law_mean) ** 2)
     squares = task.support * reduced.product_gap(task, path.value, at) ** 2 + (path.value * at.mass) ** 2 / task.rest
     shifted = shift * (1 - path.value) ** 2
     return jnp.stack([task.tokens / 2 * (spread * squares + shifted), task.tokens / 2 * spread * squares], axis=-1)
@@ -166,12 +167,6 @@ R = ("record",)
 )
 def simulate(problem: TransferSetting, key: jax.Array, prepared: Prepared) -> dict[str, Array]:
     """The losses of the exact student on one law and response."""
-    prepared = jax.tree.map(jnp.asarray, prepared)
-    task, path = task_of(problem, prepared.strength), prepared.path
-    assert path is not None
-    at = reduced.pattern(task, reduced.gap(task, path))
     frozen = draw_frozen(problem, key, prepared)
-    losses = measure(problem, prepared, frozen) | {"noise_ratio": measure_noise(problem, key, prepared, frozen)}
-    scalars = {"value": path.value, "score": at.score, "mass": at.mass, "formula": formula(problem, prepared)}
-    step = jnp.where(prepared.at >= 0, prepared.at, jnp.nan)
-    return losses | scalars | events_of(problem, prepared) | {"step": step}
+    losses = measure(problem, prepared, frozen)
+    return losses | {"noise_ratio": measure_noise(problem, key, prepared, frozen)} | prepared.events
