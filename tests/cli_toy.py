@@ -61,9 +61,8 @@ def printed(data, factor=1.0):
 
 
 def claim(name, evidence, judge, *controls, expected="holds"):
-    return lm.Claim(
-        name, "Theorem 1", "bound", f"The statement of {name}.", evidence, judge, *controls, expected=expected
-    )
+    made = lm.Claim(name, "Theorem 1", "bound").states(f"The statement of {name}.")
+    return made.judged(evidence, judge, *controls, expected=expected)
 
 
 high, low = height(2.0), lm.Control("the low slope", slope=0.5)

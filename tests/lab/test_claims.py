@@ -56,9 +56,9 @@ FROZEN = Control("frozen", name="frozen")
 
 
 def claim(evidence: Evidence, judge: Any, *controls: Control, **given: Any) -> Claim:
-    return Claim(
-        "t1-large", "Theorem 1", given.pop("kind", "bound"), "A statement.", evidence, judge, *controls, **given
-    )
+    expected = given.pop("expected", HOLDS)
+    made = Claim("t1-large", "Theorem 1", given.pop("kind", "bound"), **given).states("A statement.")
+    return made.judged(evidence, judge, *controls, expected=expected)
 
 
 TRUE = claim(read(), at_least(3), FROZEN, Control("at 1", at=1))
@@ -67,10 +67,8 @@ FALSE = claim(read(), at_most(3), FROZEN, expected=FAILS)
 
 def judged_by(claim: Claim, judge: Any) -> Claim:
     """The same claim with another judge."""
-    return Claim(
-        claim.name, claim.reference, claim.kind, claim.statement, claim.evidence, judge, *claim.controls,
-        expected=claim.expected,
-    )  # fmt: skip
+    same = Claim(claim.name, claim.reference, claim.kind).states(claim.statement)
+    return same.judged(claim.evidence, judge, *claim.controls, expected=claim.expected)
 
 
 def always(outcome: str) -> Callable[[Any], Verdict]:
@@ -285,3 +283,14 @@ def test_who_says_so_is_told():
     assert TRUE.source == "paper"
     assert claim(read(), at_least(3), FROZEN, corrects="t0").source == "corrected"
     assert claim(read(), at_least(3), FROZEN, source="derived").source == "derived"
+
+
+def test_a_theory_refuses_a_claim_that_says_nothing_or_is_not_judged():
+    from lemmata.lab.theory import Theory
+
+    card = dict.fromkeys(("name", "title", "authors", "question", "answer"), "x") | {"headlines": []}
+    silent = Claim("t2", "Theorem 2", "bound")
+    unjudged = Claim("t3", "Theorem 3", "bound").states("It is so.")
+    for incomplete in (silent, unjudged):
+        with pytest.raises(UserError, match=f"{incomplete.name} is not complete"):
+            Theory(card, lm.Setting, None, [], [incomplete])  # pyright: ignore[reportArgumentType]

@@ -81,7 +81,8 @@ def one(value: float = 1.0) -> float:
 
 
 def claim(judge: Any) -> lm.Claim:
-    return lm.Claim("c", "Theorem 1", "bound", "A statement.", one(), judge, lm.Control("other", value=9.0))
+    other = lm.Control("other", value=9.0)
+    return lm.Claim("c", "Theorem 1", "bound").states("A statement.").judged(one(), judge, other)
 
 
 def _legend(ax: Any) -> list[str]:

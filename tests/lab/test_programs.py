@@ -71,9 +71,9 @@ def last(data, factor=1.0):
     return factor * data["size"].isel(record=-1)
 
 
-SMALL = lm.at_most(100.0)
+SMALL, LARGE = lm.at_most(100.0), lm.Control("large", factor=1e6)
 CLAIMS = [
-    lm.Claim("c1-small", "(1)", "bound", "It stays small.", last(), SMALL, lm.Control("large", factor=1e6)),
+    lm.Claim("c1-small", "(1)", "bound").states("It stays small.").judged(last(), SMALL, LARGE),
 ]
 PRESETS = {name: lm.Preset(Setting(), {}, 2) for name in ("smoke", "quick", "paper")}
 EXPERIMENT = lm.Experiment("e1-toy", "How large?", "(1)", simulate, PRESETS, lambda data: Figure(figsize=(1, 1)))
@@ -377,3 +377,16 @@ def test_bench_compile_prints_rows_or_a_line_for_every_piece(
     assert plain[0].startswith("toy: ")
     assert plain[-1].startswith("all: ")
     assert all(any(f".{piece} " in line for line in plain) for piece in PIECES)
+
+
+def test_an_option_that_the_jaxlib_has_dropped_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    spoilt = {**programs.FAST, "xla_cpu_dropped_yesterday": True}
+    monkeypatch.setattr(programs, "FAST", spoilt)
+    monkeypatch.setattr(programs, "EFFORTS", {"fast": (spoilt, spoilt)})
+    programs._dropped_options.cache_clear()
+    with programs.counting() as count:
+        told = programs.options("fast", once=True)
+    programs._dropped_options.cache_clear()
+    assert "xla_cpu_dropped_yesterday" not in told
+    assert told.keys() <= spoilt.keys()
+    assert count.programs == 0

@@ -51,7 +51,7 @@ def interrupted(data: xr.Dataset, sign: float = 1.0) -> Any:
 
 def claim(name: str, evidence: Reading = height) -> lm.Claim:
     low = lm.Control("below", sign=-1.0)
-    return lm.Claim(name, "Theorem 1", "bound", "It is high.", evidence(), lm.at_least(0.0), low)
+    return lm.Claim(name, "Theorem 1", "bound").states("It is high.").judged(evidence(), lm.at_least(0.0), low)
 
 
 def selection(*claims: lm.Claim) -> Selection:

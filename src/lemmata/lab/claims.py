@@ -27,7 +27,7 @@ import functools
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import xarray as xr
@@ -188,37 +188,42 @@ class Gate:
 
 
 class Claim:
-    """One statement of the paper. `name` begins with the specification's row id.
+    """One statement of the paper: `Claim(name, reference, kind).states(words).judged(evidence, judge, controls)`.
 
-    `source`: paper, figure, corrected or derived; `corrects`: the claim that this one puts right.
+    `name` begins with the specification's row id. `source`: paper, figure, corrected or derived; `corrects`: the claim
+    that this one puts right; `gate`: what must be so before anything can be said.
     """
 
+    statement = formula = ""
+    expected = HOLDS
+    evidence: Evidence
+    judge: Judge
+    controls: tuple[Control, ...]
+
     def __init__(
-        self,
-        name: str,
-        reference: str,
-        kind: str,
-        statement: str,
-        evidence: Evidence,
-        judge: Judge,
-        *controls: Control,
-        expected: str = HOLDS,
-        formula: str = "",
-        source: str = "",
-        corrects: str = "",
-        gate: Gate | None = None,
+        self, name: str, reference: str, kind: str, *, source: str = "", corrects: str = "", gate: Gate | None = None
     ) -> None:
-        self.name, self.reference, self.kind, self.statement = name, reference, kind, statement
-        self.evidence, self.judge, self.controls = evidence, judge, controls
-        self.expected, self.formula, self.corrects, self.gate = expected, formula, corrects, gate
+        self.name, self.reference, self.kind, self.corrects, self.gate = name, reference, kind, corrects, gate
         self.source = source or ("corrected" if corrects else "paper")
         for what, value, allowed in (("kind", kind, KINDS), ("source", self.source, SOURCES)):
             if value not in allowed:
                 raise UserError(f"The claim {name} has the {what} '{value}'; allowed: {', '.join(allowed)}.")
+
+    def states(self, statement: str, formula: str = "") -> Self:
+        """In words, and as a formula."""
+        self.statement, self.formula = statement, formula
+        return self
+
+    def judged(self, evidence: Evidence, judge: Judge, *controls: Control, expected: str = HOLDS) -> Self:
+        """By this judge of this evidence; `expected` is the outcome that the specification gives."""
+        self.evidence, self.judge, self.controls, self.expected = evidence, judge, controls, expected
         if not isinstance(evidence, Evidence):
-            raise UserError(f"The evidence of {name} is no evidence: decorate its function with @lm.evidence(...).")
+            raise UserError(
+                f"The evidence of {self.name} is no evidence: decorate its function with @lm.evidence(...)."
+            )
         if expected not in OUTCOMES or not any(self.expected_of(control) != expected for control in controls):
-            raise UserError(f"The claim {name} has no control that its judge must answer differently.")
+            raise UserError(f"The claim {self.name} has no control that its judge must answer differently.")
+        return self
 
     def __repr__(self) -> str:
         return f"Claim({self.name})"

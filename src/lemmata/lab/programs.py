@@ -74,29 +74,30 @@ def options(chosen: str, once: bool) -> dict[str, int | bool]:
     import jax
 
     efforts = EFFORTS if jax.default_backend() == "cpu" else GPU_EFFORTS
-    known = _known_options()
-    return {name: value for name, value in efforts[chosen][0 if once else 1].items() if name in known}
+    dropped = _dropped_options()
+    return {name: value for name, value in efforts[chosen][0 if once else 1].items() if name not in dropped}
 
 
 @functools.cache
-def _known_options() -> frozenset[str]:
-    """The names of options that this jaxlib knows; it drops one now and then."""
+def _dropped_options() -> frozenset[str]:
+    """The names of ours that this jaxlib does not know: it drops one now and then."""
     import jax
     import numpy as np
 
-    every = {**FAST, **GPU_LIGHT}
+    left, dropped = {**FAST, **GPU_LIGHT}, set[str]()
     trivial = jax.jit(lambda x: x).lower(np.float32(0))
     with calling(PROBE):
-        while every:
+        while left:
             try:
-                trivial.compile(compiler_options=dict(every))  # pyright: ignore[reportArgumentType]
+                trivial.compile(compiler_options=dict(left))  # pyright: ignore[reportArgumentType]
                 break
             except jax.errors.JaxRuntimeError as error:
-                unknown = [name for name in every if f"'{name}'" in str(error)]
-                if not unknown:
+                refused = {name for name in left if f"'{name}'" in str(error)}
+                if not refused:
                     raise
-                del every[unknown[0]]
-    return frozenset(every)
+                dropped |= refused
+                left = {name: value for name, value in left.items() if name not in dropped}
+    return frozenset(dropped)
 
 
 def describe(chosen: str) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import xarray as xr
 
 from lemmata.lab.bounds import Bound
 from lemmata.lab.claims import Claim
-from lemmata.lab.errors import unknown
+from lemmata.lab.errors import UserError, unknown
 from lemmata.lab.grid import Axes
 from lemmata.lab.setting import Setting
 from lemmata.lab.simulation import Simulation
@@ -158,6 +158,8 @@ class Theory:
         object.__setattr__(self, "simulate", simulate)
         object.__setattr__(self, "source", None if source is None else Path(source))
         for claim in self.claims.values():
+            if not (claim.statement and hasattr(claim, "evidence")):
+                raise UserError(f"The claim {claim.name} is not complete: say what it states and how it is judged.")
             for name in claim.reads:
                 if name not in self.experiments:
                     raise unknown("experiment", name, self.experiments, claim.name)

@@ -105,70 +105,49 @@ def initial_distance(data: xr.Dataset, weight_scale: float | None = None) -> xr.
 
 
 CLAIMS = (
-    lm.Claim(
-        "q17-paper-width",
-        "Theorem 7.1, as stated",
-        "bound",
-        "The printed width, step size and T (C = 10, n = 10, δ = 0.05, σ = 1) can be run and reach ε.",
+    lm.Claim("q17-paper-width", "Theorem 7.1, as stated", "bound")
+    .states("The printed width, step size and T (C = 10, n = 10, δ = 0.05, σ = 1) can be run and reach ε.")
+    .judged(
         reached(),
         lm.at_most(1.0, by="every"),
         lm.Control("the theorem end to end, n = 2, σ = 0.05", conditions="explicit", expected=lm.HOLDS),
         expected=lm.INCONCLUSIVE,
     ),
-    lm.Claim(
-        "x9-reached",
-        "Theorem 7.1",
-        "bound",
+    lm.Claim("x9-reached", "Theorem 7.1", "bound")
+    .states(
         "With every explicit condition met and the paper's step, ‖e‖² ≤ ε is reached by T, in both cases and every "
-        "seed.",
-        time_share(),
-        lm.at_most(1.0, by="every"),
-        lm.Control("T/5 steps", times=5),
-    ),
-    lm.Claim(
-        "x9-contraction",
-        "Lemma 9.2",
-        "bound",
-        "In these runs ‖e(t)‖² ≤ (1 - mηλ/2)^t ‖e(0)‖² with λ of the limit kernel, at every step.",
-        contracts(),
-        lm.at_most(SLACK, by="every"),
-        lm.Control("rate 1 - 3mηλ", rate="limit, 3 m η λ"),
-    ),
-    lm.Claim(
-        "x9-drift",
-        "Lemma 7.2",
-        "bound",
-        "In these runs no weight moves farther than D, and D < R.",
+        "seed."
+    )
+    .judged(time_share(), lm.at_most(1.0, by="every"), lm.Control("T/5 steps", times=5)),
+    lm.Claim("x9-contraction", "Lemma 9.2", "bound")
+    .states("In these runs ‖e(t)‖² ≤ (1 - mηλ/2)^t ‖e(0)‖² with λ of the limit kernel, at every step.")
+    .judged(contracts(), lm.at_most(SLACK, by="every"), lm.Control("rate 1 - 3mηλ", rate="limit, 3 m η λ")),
+    lm.Claim("x9-drift", "Lemma 7.2", "bound")
+    .states("In these runs no weight moves farther than D, and D < R.")
+    .judged(
         drift_within(),
         lm.all_of(drift=lm.at_most(SLACK, by="every"), radius=lm.at_most(1.0, by="every", strict=True)),
         lm.Control("D/1000", divided=1000),
     ),
-    lm.Claim(
-        "x9-step",
-        "Lemma 7.4",
-        "bound",
-        "In these runs η‖Δw_r‖ ≤ 0.01 at every step.",
+    lm.Claim("x9-step", "Lemma 7.4", "bound")
+    .states("In these runs η‖Δw_r‖ ≤ 0.01 at every step.")
+    .judged(
         longest_step(),
         lm.at_most(SMALL_STEP * SLACK, by="every"),
         lm.Control("practical step, c = 2.5", longest_step.of("x6-stability")(2.5)),
     ),
-    lm.Claim(
-        "x9-kernel",
-        "Lemma 6.3",
-        "bound",
-        "In these runs the initial kernel is within λ/4 of its limit.",
+    lm.Claim("x9-kernel", "Lemma 6.3", "bound")
+    .states("In these runs the initial kernel is within λ/4 of its limit.")
+    .judged(
         initial_distance(),
         lm.at_most(SLACK, by="every"),
         lm.Control("σ = 1 at m = 456", initial_distance.of("q5-width")(1.0)),
     ),
-    lm.Claim(
-        "x9-hitting",
-        "Theorem 7.1",
-        "identity",
-        "The true rate is 2mηλ, so ε is hit at T/4: 4·hit/T in [0.97, 1.03] in every seed.",
+    lm.Claim("x9-hitting", "Theorem 7.1", "identity", source="derived")
+    .states("The true rate is 2mηλ, so ε is hit at T/4: 4·hit/T in [0.97, 1.03] in every seed.")
+    .judged(
         time_share(4),
         lm.within(0.97, 1.03, by="every", predicted=1.0),
         lm.Control("T with the rate mηλ, half of T", times=8),
-        source="derived",
     ),
 )

@@ -109,16 +109,9 @@ def drawn_margins(data: xr.Dataset, label: int = 1) -> dict[str, Any]:
 
 
 CLAIMS = (
-    lm.Claim(
-        "f32-margins",
-        "Figure 3.2",
-        "identity",
-        "The node of Figure 3.2 has winning margins -2 at distance 1 and 3 at distance 2.",
-        drawn_margins(),
-        lm.equal(0.0),
-        lm.Control("y = -1", label=-1),
-        source="figure",
-    ),
+    lm.Claim("f32-margins", "Figure 3.2", "identity", source="figure")
+    .states("The node of Figure 3.2 has winning margins -2 at distance 1 and 3 at distance 2.")
+    .judged(drawn_margins(), lm.equal(0.0), lm.Control("y = -1", label=-1)),
 )
 
 

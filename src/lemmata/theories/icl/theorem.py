@@ -54,30 +54,18 @@ def unseen_gap(data: xr.Dataset, axis: str = "variant", label: str = "intact") -
 
 
 CLAIMS = (
-    learnt(
-        "p1-unseen-error",
-        "Theorem 6.3.3",
-        "limit",
-        "Trained on 6 of 30 tasks, the network errs on the unseen ones in at most 0.5 % of the prompts.",
-        unseen("error"),
-        lm.at_most(0.005),
-        lm.Control("frozen attention", variant="frozen"),
-    ),
-    learnt(
-        "p1-unseen-hinge",
-        "Theorem 6.3.3",
-        "limit",
-        "Its hinge loss on unseen tasks is at most 0.02.",
-        unseen("hinge"),
-        lm.at_most(0.02),
-        lm.Control("query labels shuffled", variant="shuffled"),
-    ),
-    learnt(
-        "p1-seen-unseen",
-        "Theorem 6.3.3",
-        "comparison",
+    learnt("p1-unseen-error", "Theorem 6.3.3", "limit")
+    .states("Trained on 6 of 30 tasks, the network errs on the unseen ones in at most 0.5 % of the prompts.")
+    .judged(unseen("error"), lm.at_most(0.005), lm.Control("frozen attention", variant="frozen")),
+    learnt("p1-unseen-hinge", "Theorem 6.3.3", "limit")
+    .states("Its hinge loss on unseen tasks is at most 0.02.")
+    .judged(unseen("hinge"), lm.at_most(0.02), lm.Control("query labels shuffled", variant="shuffled")),
+    learnt("p1-seen-unseen", "Theorem 6.3.3", "comparison")
+    .states(
         "Unseen tasks are no harder than seen ones: the mean difference of the errors is 0 within 3 standard errors, "
-        "or 0.002 where that is more.",
+        "or 0.002 where that is more."
+    )
+    .judged(
         unseen_gap(),
         lm.within(0.0, 0.0, predicted=0.0, se=3, floor=0.002),
         lm.Control("trained on 3 of 30 tasks", unseen_gap.of("e2-tasks")("task_set", "M_1=6, n=3")),

@@ -97,16 +97,13 @@ def rate_claim(
     name: str, reference: str, what: str, quantity: str, exponent: float, width: float, control: lm.Control = FROZEN
 ) -> lm.Claim:
     """A quantity falls as this power of T."""
-    return lm.Claim(
-        name,
-        reference,
-        "scaling",
-        f"{what} falls as T^{exponent:g} over [10², 10⁴] T*, all sizes and activations.",
-        rate(quantity),
-        lm.within(exponent - width, exponent + width, by="every", predicted=exponent),
-        control,
-        formula=f"exponent {exponent:g} ± {width:g}",
-        source="derived" if "derived" in reference else "paper",
+    return (
+        lm.Claim(name, reference, "scaling", source="derived" if "derived" in reference else "paper")
+        .states(
+            f"{what} falls as T^{exponent:g} over [10², 10⁴] T*, all sizes and activations.",
+            formula=f"exponent {exponent:g} ± {width:g}",
+        )
+        .judged(rate(quantity), lm.within(exponent - width, exponent + width, by="every", predicted=exponent), control)
     )
 
 
@@ -115,8 +112,10 @@ def constant_claim(
 ) -> lm.Claim:
     """A quantity over its derived law is 1 at 10³T*."""
     judge = lm.within(*ends, by="every", predicted=1.0)
-    return lm.Claim(
-        name, reference, "limit", statement, over_law(quantity), judge, control, formula=formula, source="derived"
+    return (
+        lm.Claim(name, reference, "limit", source="derived")
+        .states(statement, formula=formula)
+        .judged(over_law(quantity), judge, control)
     )
 
 
@@ -125,18 +124,24 @@ def dimension_claims(
 ) -> tuple[lm.Claim, lm.Claim]:
     """The power of D with its width, as printed and as corrected by erratum 2."""
 
-    def claim(suffix: str, said: str, power_of_D: tuple[float, float], control: lm.Control, **more: Any) -> lm.Claim:
+    def claim(
+        suffix: str,
+        said: str,
+        power_of_D: tuple[float, float],
+        control: lm.Control,
+        expected: str = lm.HOLDS,
+        **more: Any,
+    ) -> lm.Claim:
         exponent, width = power_of_D
-        return lm.Claim(
-            name + suffix,
-            f"{reference}, {said}",
-            "scaling",
-            f"{what} grows as D^{exponent:g}.",
-            power(quantity),
-            lm.within(exponent - width, exponent + width, by="every", predicted=exponent),
-            control,
-            formula=f"exponent in D {exponent:g} ± {width:g}",
-            **more,
+        return (
+            lm.Claim(name + suffix, f"{reference}, {said}", "scaling", **more)
+            .states(f"{what} grows as D^{exponent:g}.", formula=f"exponent in D {exponent:g} ± {width:g}")
+            .judged(
+                power(quantity),
+                lm.within(exponent - width, exponent + width, by="every", predicted=exponent),
+                control,
+                expected=expected,
+            )
         )
 
     on_law = lm.Control("the residuals on the printed law", law=printed[0])

@@ -93,52 +93,45 @@ def leaning(positive: float = 0.5, *, seed: int) -> xr.DataArray:
 
 
 def _zero_risk_claim(name: str, variant: str, words: str) -> lm.Claim:
-    return lm.Claim(
-        name,
-        "Theorem 1",
-        "bound",
-        f"Well above the sample threshold SGD reaches zero population risk ({words}): test hinge below 0.001 and no "
-        "test error in at least 19 of 20 seeds.",
-        zero_risk(variant),
-        lm.at_least(0.95, by="mean"),
-        lm.Control("training labels shuffled after generation", label_order="shuffled"),
+    return (
+        lm.Claim(name, "Theorem 1", "bound")
+        .states(
+            f"Well above the sample threshold SGD reaches zero population risk ({words}): test hinge below 0.001 and "
+            "no test error in at least 19 of 20 seeds."
+        )
+        .judged(
+            zero_risk(variant),
+            lm.at_least(0.95, by="mean"),
+            lm.Control("training labels shuffled after generation", label_order="shuffled"),
+        )
     )
 
 
 CLAIMS = (
     _zero_risk_claim("v1-zero-risk-shared", "shared", "shared output signs, N = 16"),
     _zero_risk_claim("v1-zero-risk-per-token", "per_token", "per-token output signs, N = 256"),
-    lm.Claim(
-        "v17-condition",
-        "(2.8), (A.138)",
-        "identity",
+    lm.Claim("v17-condition", "(2.8), (A.138)", "identity")
+    .states(
         "The condition on the relevant fraction and its form in the neutral fraction are the same condition: equally "
         "true or false at 10⁵ random inputs.",
-        same_condition(),
-        lm.equal(0.0),
-        lm.Control("sign of δ+τ flipped in (A.138)", sign=-1.0),
         formula="α_* ≥ α_# / (e^{-(δ+τ)} (1-σ-τ)) ⇔ α_* ≥ (1-α_nd) / (1 + e^{-(δ+τ)} (1-σ-τ))",
-    ),
-    lm.Claim(
-        "v17-finite-batch",
-        "(A.137)",
-        "bound",
+    )
+    .judged(same_condition(), lm.equal(0.0), lm.Control("sign of δ+τ flipped in (A.138)", sign=-1.0)),
+    lm.Claim("v17-finite-batch", "(A.137)", "bound")
+    .states(
         "The condition for a finite batch implies (2.8): no exception among 10⁵ random inputs at B = 16, 64, 256.",
-        exceptions(),
-        lm.at_most(0.0),
-        lm.Control("both √(log B/B) with the opposite sign", sign=-1.0),
         formula="e^{-(δ+τ)} (1-σ-τ) (α_* - √(log B/B) - σ - τ) ≥ √(log B/B) + α_#",
-    ),
-    lm.Claim(
-        "v18-sign-average",
-        "(A.75)",
-        "bound",
+    )
+    .judged(exceptions(), lm.at_most(0.0), lm.Control("both √(log B/B) with the opposite sign", sign=-1.0)),
+    lm.Claim("v18-sign-average", "(A.75)", "bound", source="derived")
+    .states(
         "The labels of a batch rarely lean to one side: over 10⁵ draws the mean of B fair signs reaches √(log B/B) "
         "with frequency at most 2 B^-1/2, at B = 16, 64, 256.",
+        formula="P(|1/B Σ y| ≥ √(log B/B)) ≤ 2 B^-1/2",
+    )
+    .judged(
         leaning(),
         lm.at_most({str(batch): 2 / math.sqrt(batch) for batch in BATCHES}),
         lm.Control("a coin with P(y = 1) = 0.8", positive=0.8),
-        formula="P(|1/B Σ y| ≥ √(log B/B)) ≤ 2 B^-1/2",
-        source="derived",
     ),
 )

@@ -150,34 +150,29 @@ SCALED = lm.Control("output scale 1/√m", scale="inv_sqrt_m")
 
 
 def _slope(statistic: str, words: str, low: float, high: float) -> lm.Claim:
-    return lm.Claim(
-        f"x3-{statistic}",
-        "Lemma 7.2, experiment X3",
-        "scaling",
-        f"The {words} drift falls with the width: exponent of its geometric mean over seeds in [{low}, {high}].",
-        drift_slope(statistic),
-        lm.within(low, high, by="mean"),
-        SCALED,
-        source="derived",
+    return (
+        lm.Claim(f"x3-{statistic}", "Lemma 7.2, experiment X3", "scaling", source="derived")
+        .states(
+            f"The {words} drift falls with the width: exponent of its geometric mean over seeds in [{low}, {high}]."
+        )
+        .judged(drift_slope(statistic), lm.within(low, high, by="mean"), SCALED)
     )
 
 
 CLAIMS = (
-    lm.Claim(
-        "q14-step",
-        "Lemmas 7.4 and 8.6",
-        "bound",
-        "With the paper's step size η‖Δw_r‖ ≤ 0.01 and ‖e(t)‖ ≤ √n at every step.",
+    lm.Claim("q14-step", "Lemmas 7.4 and 8.6", "bound")
+    .states("With the paper's step size η‖Δw_r‖ ≤ 0.01 and ‖e(t)‖ ≤ √n at every step.")
+    .judged(
         longest_steps(),
         lm.all_of(length=lm.at_most(SMALL_STEP * SLACK, by="every"), error=lm.at_most(SLACK, by="every")),
         lm.Control("practical step, c = 2.5", longest_unstable_steps(2.5)),
     ),
-    lm.Claim(
-        "q16-contraction-dis",
-        "Lemmas 7.3 and 9.2",
-        "bound",
+    lm.Claim("q16-contraction-dis", "Lemmas 7.3 and 9.2", "bound")
+    .states(
         "‖e(t)‖² ≤ (1 - mηλ/2)^t ‖e(0)‖² with λ = λ_min(H(0)), at every step of every run (practical step with c ≤ 1, "
-        "and the paper's step).",
+        "and the paper's step)."
+    )
+    .judged(
         worst_contraction(),
         lm.at_most(
             {
@@ -191,88 +186,51 @@ CLAIMS = (
         lm.Control("rate 1 - 3mηλ, orthonormal data, c = 0.05", fast_contraction()),
         lm.Control("c = 2.5", constants=(2.5, 2.5)),
     ),
-    lm.Claim(
-        "q16-contraction-cts",
-        "Lemmas 7.3 and 9.2",
-        "bound",
+    lm.Claim("q16-contraction-cts", "Lemmas 7.3 and 9.2", "bound")
+    .states(
         "‖e(t)‖² ≤ (1 - mηλ/2)^t ‖e(0)‖² with λ of the limit kernel, at every step of every run that keeps "
-        "λ_min(H(t)) ≥ λ/2.",
+        "λ_min(H(t)) ≥ λ/2."
+    )
+    .judged(
         contraction_where_kept(),
         lm.at_most(SLACK, by="every"),
         lm.Control("c = 2.5 at the largest width", unstable_contraction()),
     ),
-    lm.Claim(
-        "q16-contraction-narrow",
-        "Lemmas 7.3 and 9.2",
-        "bound",
-        "The same at n = d = 20 and m = 64, a width at which the kernel rarely keeps λ/2.",
+    lm.Claim("q16-contraction-narrow", "Lemmas 7.3 and 9.2", "bound")
+    .states("The same at n = d = 20 and m = 64, a width at which the kernel rarely keeps λ/2.")
+    .judged(
         contraction_where_kept(samples=20, neurons=64),
         lm.at_most(SLACK, by="every"),
         lm.Control("n = d = 20, m = 1024", neurons=1024, expected=lm.HOLDS),
         expected=lm.INCONCLUSIVE,
     ),
-    lm.Claim(
-        "q17-hitting",
-        "Theorems 1.1 and 7.1",
-        "bound",
-        "‖e‖² ≤ ε by T = ⌈2 ln(‖y‖²/ε)/(mηλ)⌉ with the practical step, in every run that keeps λ/2 (T ≤ 20000).",
-        hitting(),
-        lm.at_most(1.0, by="every"),
-        lm.Control("T/10 on orthonormal data, c = 0.5", orthonormal_hitting(10)),
+    lm.Claim("q17-hitting", "Theorems 1.1 and 7.1", "bound")
+    .states("‖e‖² ≤ ε by T = ⌈2 ln(‖y‖²/ε)/(mηλ)⌉ with the practical step, in every run that keeps λ/2 (T ≤ 20000).")
+    .judged(
+        hitting(), lm.at_most(1.0, by="every"), lm.Control("T/10 on orthonormal data, c = 0.5", orthonormal_hitting(10))
     ),
-    lm.Claim(
-        "q18-deviation",
-        "Theorem 7.1 (T does not depend on m)",
-        "limit",
+    lm.Claim("q18-deviation", "Theorem 7.1 (T does not depend on m)", "limit", source="derived")
+    .states(
         "At fixed mη training tends to the linearised dynamics: ‖e(20)‖² deviates from it by less than 1e-3 in the "
-        "median at m ≥ 1024, for all three (n, d).",
-        deviation(),
-        lm.at_most(1e-3, by="median", strict=True),
-        INDEPENDENT,
-        source="derived",
-    ),
-    lm.Claim(
-        "q18-slope",
-        "Theorem 7.1 (T does not depend on m)",
-        "scaling",
-        "That deviation falls at least like m^-0.9, for all three (n, d).",
-        deviation_slope(),
-        lm.at_most(-0.9, by="value"),
-        INDEPENDENT,
-        source="derived",
-    ),
-    lm.Claim(
-        "q15-drift-bound",
-        "Lemma 7.2, erratum 6",
-        "bound",
-        "‖w_r(t) - w_r(0)‖ ≤ D = 8λ^-1 e^{B+R} √n/m ‖y‖ at every step, in runs that keep λ/2 and contract.",
-        drift_within(),
-        lm.at_most(SLACK),
-        lm.Control("D/1000", divided=1000),
-        source="corrected",
-    ),
-    lm.Claim(
-        "q15-lazy-drift",
-        "Lemma 7.2, sharpened",
-        "identity",
+        "median at m ≥ 1024, for all three (n, d)."
+    )
+    .judged(deviation(), lm.at_most(1e-3, by="median", strict=True), INDEPENDENT),
+    lm.Claim("q18-slope", "Theorem 7.1 (T does not depend on m)", "scaling", source="derived")
+    .states("That deviation falls at least like m^-0.9, for all three (n, d).")
+    .judged(deviation_slope(), lm.at_most(-0.9, by="value"), INDEPENDENT),
+    lm.Claim("q15-drift-bound", "Lemma 7.2, erratum 6", "bound", source="corrected")
+    .states("‖w_r(t) - w_r(0)‖ ≤ D = 8λ^-1 e^{B+R} √n/m ‖y‖ at every step, in runs that keep λ/2 and contract.")
+    .judged(drift_within(), lm.at_most(SLACK), lm.Control("D/1000", divided=1000)),
+    lm.Claim("q15-lazy-drift", "Lemma 7.2, sharpened", "identity", source="derived")
+    .states(
         "The weights end where the linearised dynamics takes them: relative Frobenius error below 2 % at the smallest "
         "width, m = 128, in every seed.",
-        lazy_error(),
-        lm.at_most(0.02, by="every", strict=True),
-        SCALED,
         formula="1/m a_r Σ_i (H(0)^-1 (y - F(0)))_i x_i e^{<w_r(0), x_i>}",
-        source="derived",
-    ),
-    lm.Claim(
-        "q15-lazy-drift-width",
-        "Lemma 7.2, sharpened",
-        "scaling",
-        "That error falls nearly like 1/m: exponent of its geometric mean in [-1.1, -0.75].",
-        lazy_slope(),
-        lm.within(-1.1, -0.75, by="mean"),
-        SCALED,
-        source="derived",
-    ),
+    )
+    .judged(lazy_error(), lm.at_most(0.02, by="every", strict=True), SCALED),
+    lm.Claim("q15-lazy-drift-width", "Lemma 7.2, sharpened", "scaling", source="derived")
+    .states("That error falls nearly like 1/m: exponent of its geometric mean in [-1.1, -0.75].")
+    .judged(lazy_slope(), lm.within(-1.1, -0.75, by="mean"), SCALED),
     _slope("mean", "mean", -1.2, -0.9),
     _slope("median", "median", -1.2, -0.9),
     _slope("max", "largest", -0.9, -0.55),

@@ -199,68 +199,67 @@ def tight_gradients(projection: float = 0.0) -> dict[str, Any]:
 
 
 def _bound(
-    name: str, reference: str, statement: str, evidence: lm.Evidence, control: lm.Control, **rest: Any
+    name: str,
+    reference: str,
+    statement: str,
+    evidence: lm.Evidence,
+    control: lm.Control,
+    formula: str = "",
+    expected: str = lm.HOLDS,
+    **rest: Any,
 ) -> lm.Claim:
     """Left side / right side is at most 1 in every seed."""
-    return lm.Claim(name, reference, "bound", statement, evidence, lm.at_most(SLACK, by="every"), control, **rest)
+    return (
+        lm.Claim(name, reference, "bound", **rest)
+        .states(statement, formula)
+        .judged(evidence, lm.at_most(SLACK, by="every"), control, expected=expected)
+    )
 
 
 NOT_TIGHT = lm.Control("<w_r, x> = ±0.5 for W = 0", projection=0.5)
 
 CLAIMS = (
-    lm.Claim(
-        "q1-gradient-output",
-        "Equation (1)",
-        "identity",
+    lm.Claim("q1-gradient-output", "Equation (1)", "identity")
+    .states(
         "The gradient of the output is a_r x φ'(<w_r, x>): equal to automatic differentiation to 1e-12, in ten draws, "
         "for both initialisations, four activations and both scales.",
-        gradient_error("output"),
-        lm.at_most(1e-12),
-        lm.Control("a_r left out", defect=True),
         formula="∂F/∂w_r = κ a_r φ'(<w_r, x>) x",
-    ),
-    lm.Claim(
-        "q1-gradient-loss",
-        "Equation (1)",
-        "identity",
+    )
+    .judged(gradient_error("output"), lm.at_most(1e-12), lm.Control("a_r left out", defect=True)),
+    lm.Claim("q1-gradient-loss", "Equation (1)", "identity")
+    .states(
         "The gradient of the loss is Δw_r: equal to automatic differentiation to 1e-12, in the same draws.",
-        gradient_error("loss"),
-        lm.at_most(1e-12),
-        lm.Control("y - F for F - y", defect=True),
         formula="∇_{w_r} L = κ a_r Σ_i (F_i - y_i) φ'(<w_r, x_i>) x_i",
-    ),
-    lm.Claim(
-        "q8-first-order",
-        "Lemma 7.3, as printed",
-        "identity",
-        "‖e(t+1)‖² = ‖e‖² + C_1 + C_2 + C_3 with C_1 = -2η eᵀHe (without m), at every step, independent "
-        "initialisation.",
+    )
+    .judged(gradient_error("loss"), lm.at_most(1e-12), lm.Control("y - F for F - y", defect=True)),
+    lm.Claim("q8-first-order", "Lemma 7.3, as printed", "identity")
+    .states(
+        "‖e(t+1)‖² = ‖e‖² + C_1 + C_2 + C_3 with C_1 = -2η eᵀHe (without m), at every step, independent initialisation."
+    )
+    .judged(
         decomposition_error("decomposition_first"),
         lm.at_most(RESIDUAL, by="every"),
         lm.Control("one neuron, where m = 1", one_neuron()),
         expected=lm.FAILS,
     ),
-    lm.Claim(
-        "q8-second-order-sign",
-        "Lemma 7.3 and Claim 9.4, as printed",
-        "identity",
-        "‖e(t+1)‖² = ‖e‖² + C_1 + C_2 + C_3 with C_2 = -2 eᵀv_2, at every step, independent initialisation.",
+    lm.Claim("q8-second-order-sign", "Lemma 7.3 and Claim 9.4, as printed", "identity")
+    .states("‖e(t+1)‖² = ‖e‖² + C_1 + C_2 + C_3 with C_2 = -2 eᵀv_2, at every step, independent initialisation.")
+    .judged(
         decomposition_error("decomposition_second"),
         lm.at_most(RESIDUAL, by="every"),
         lm.Control("the first step of the two-point network at η = 1e-4, C_2 ≈ -1.6e-13", small_second_term()),
         expected=lm.FAILS,
     ),
-    lm.Claim(
-        "q8-decomposition-corrected",
-        "Lemma 9.1, errata 6 and 7",
-        "identity",
+    lm.Claim("q8-decomposition-corrected", "Lemma 9.1, errata 6 and 7", "identity", corrects="q8-second-order-sign")
+    .states(
         "‖e(t+1)‖² = ‖e‖² + C_1 + C_2 + C_3 with C_1 = -2mη eᵀHe and C_2 = 2 eᵀv_2, at every step of every run, both "
         "initialisations, catapults (c ≤ 3) included.",
+        formula="residual ≤ 1e-10 max(1, ‖e‖² + |C_1| + |C_2| + C_3)",
+    )
+    .judged(
         worst_decomposition(),
         lm.at_most(RESIDUAL, by="every"),
         lm.Control("C_2 reversed, independent initialisation", decomposition_error("decomposition_second")),
-        formula="residual ≤ 1e-10 max(1, ‖e‖² + |C_1| + |C_2| + C_3)",
-        corrects="q8-second-order-sign",
     ),
     _bound(
         "q9-first-order-bound",
@@ -276,16 +275,9 @@ CLAIMS = (
         ratio("asymmetric"),
         lm.Control("the tight case with half the bound", tight_ratio("asymmetric", divided=2.0)),
     ),
-    lm.Claim(
-        "q10-tight",
-        "Claim 8.4",
-        "identity",
-        "The bound on H_asy is reached in the tight case (W = 0, one point, P ≡ 1), to 1e-12.",
-        tight_equality("asymmetric"),
-        lm.equal(1e-12),
-        lm.Control("P ≡ 0.5", mask=0.5),
-        source="derived",
-    ),
+    lm.Claim("q10-tight", "Claim 8.4", "identity", source="derived")
+    .states("The bound on H_asy is reached in the tight case (W = 0, one point, P ≡ 1), to 1e-12.")
+    .judged(tight_equality("asymmetric"), lm.equal(1e-12), lm.Control("P ≡ 0.5", mask=0.5)),
     _bound(
         "q11-second-order",
         "Claim 9.4, as printed",
@@ -304,26 +296,12 @@ CLAIMS = (
         lm.Control("the printed bound in the tight case", tight_ratio("second_order_printed")),
         corrects="q11-second-order",
     ),
-    lm.Claim(
-        "q11-remainder",
-        "Claim 9.4",
-        "bound",
-        "|e^z - 1 - z|/|z| ≤ 0.51 |z| for |z| ≤ 0.05.",
-        remainder(0.05),
-        lm.at_most(1.0),
-        lm.Control("|z| ≤ 0.2", reach=0.2),
-        source="derived",
-    ),
-    lm.Claim(
-        "q11-tight",
-        "Claim 9.4, erratum 8",
-        "identity",
-        "The corrected bound on C_2 is reached in the tight case, to 1e-9.",
-        tight_equality("second_order"),
-        lm.equal(1e-9),
-        NOT_TIGHT,
-        source="derived",
-    ),
+    lm.Claim("q11-remainder", "Claim 9.4", "bound", source="derived")
+    .states("|e^z - 1 - z|/|z| ≤ 0.51 |z| for |z| ≤ 0.05.")
+    .judged(remainder(0.05), lm.at_most(1.0), lm.Control("|z| ≤ 0.2", reach=0.2)),
+    lm.Claim("q11-tight", "Claim 9.4, erratum 8", "identity", source="derived")
+    .states("The corrected bound on C_2 is reached in the tight case, to 1e-9.")
+    .judged(tight_equality("second_order"), lm.equal(1e-9), NOT_TIGHT),
     _bound(
         "q12-third-term",
         "Claim 9.5, as proved",
@@ -338,16 +316,13 @@ CLAIMS = (
         ratio("third_order_stated"),
         lm.Control("the tight case, right side times 0.9, any B", tight_ratio("third_order_stated", divided=1 / 0.9)),
     ),
-    lm.Claim(
-        "q12-tight",
-        "Claim 9.5",
-        "limit",
+    lm.Claim("q12-tight", "Claim 9.5", "limit", source="derived")
+    .states(
         "In the tight case C_3 over its bound is ((1 - e^{-ηe})/2ηe)², to 1e-10, and tends to ¼: within "
-        "[0.2499, 0.25] at η = 1e-5.",
-        tight_third_term(),
-        lm.all_of(formula=lm.equal(1e-10), limit=lm.within(0.2499, 0.25, predicted=0.25)),
-        NOT_TIGHT,
-        source="derived",
+        "[0.2499, 0.25] at η = 1e-5."
+    )
+    .judged(
+        tight_third_term(), lm.all_of(formula=lm.equal(1e-10), limit=lm.within(0.2499, 0.25, predicted=0.25)), NOT_TIGHT
     ),
     _bound(
         "q13-gradient-norm",
@@ -356,14 +331,7 @@ CLAIMS = (
         ratio_of_both("gradient_norm"),
         lm.Control("the tight case with half the bound", tight_ratio("gradient_norm", divided=2.0)),
     ),
-    lm.Claim(
-        "q13-tight",
-        "Lemma 8.5",
-        "identity",
-        "The bound on ‖Δw_r‖ is reached in the tight case, to 1e-12.",
-        tight_gradients(),
-        lm.equal(1e-12),
-        NOT_TIGHT,
-        source="derived",
-    ),
+    lm.Claim("q13-tight", "Lemma 8.5", "identity", source="derived")
+    .states("The bound on ‖Δw_r‖ is reached in the tight case, to 1e-12.")
+    .judged(tight_gradients(), lm.equal(1e-12), NOT_TIGHT),
 )

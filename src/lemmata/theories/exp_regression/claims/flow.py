@@ -40,47 +40,23 @@ def joint_less_separate(data: xr.Dataset, data_law: str = "orthonormal") -> xr.D
 DROPPED = lm.Control("a_r dropped from the denominator", formula="a_r dropped")
 
 CLAIMS = (
-    lm.Claim(
-        "q21-limit",
-        "Q21, derived",
-        "identity",
+    lm.Claim("q21-limit", "Q21, derived", "identity", source="derived")
+    .states(
         "On one point gradient descent with c = 1e-3 ends at the weights of gradient flow: <w_r, x> to 1e-6, in every "
         "seed.",
-        error_at_finest(),
-        lm.at_most(1e-6, by="every"),
-        DROPPED,
         formula="e^{-<w_r, x>} = c_r + a_r ‖x‖² ℰ, F(ℰ_∞) = y",
-        source="derived",
-    ),
-    lm.Claim(
-        "q21-order",
-        "Q21, derived",
-        "scaling",
-        "Dividing the step by ten divides that error by about ten: ratio in [8, 12], in every seed.",
-        error_ratio(),
-        lm.within(8.0, 12.0, by="every", predicted=10.0),
-        DROPPED,
-        source="derived",
-    ),
-    lm.Claim(
-        "q21-line",
-        "Q21, derived",
-        "identity",
-        "On one point every weight moves along x only, to 1e-12.",
-        off_the_line(),
-        lm.at_most(1e-12, by="every"),
-        lm.Control("a second, generic point", samples=2),
-        source="derived",
-    ),
-    lm.Claim(
-        "q21-decoupling",
-        "Q21, orthonormal data",
-        "identity",
+    )
+    .judged(error_at_finest(), lm.at_most(1e-6, by="every"), DROPPED),
+    lm.Claim("q21-order", "Q21, derived", "scaling", source="derived")
+    .states("Dividing the step by ten divides that error by about ten: ratio in [8, 12], in every seed.")
+    .judged(error_ratio(), lm.within(8.0, 12.0, by="every", predicted=10.0), DROPPED),
+    lm.Claim("q21-line", "Q21, derived", "identity", source="derived")
+    .states("On one point every weight moves along x only, to 1e-12.")
+    .judged(off_the_line(), lm.at_most(1e-12, by="every"), lm.Control("a second, generic point", samples=2)),
+    lm.Claim("q21-decoupling", "Q21, orthonormal data", "identity", source="derived")
+    .states(
         "Gradient descent on orthonormal points is one separate run per point: outputs and projections agree to 1e-12 "
-        "after 50 steps.",
-        joint_less_separate(),
-        lm.at_most(1e-12),
-        lm.Control("points of the sphere", data_law="sphere"),
-        source="derived",
-    ),
+        "after 50 steps."
+    )
+    .judged(joint_less_separate(), lm.at_most(1e-12), lm.Control("points of the sphere", data_law="sphere")),
 )

@@ -119,106 +119,87 @@ def one_point(factor: float) -> float:
 
 
 def _claim(
-    name: str, reference: str, statement: str, evidence: lm.Evidence, control: lm.Control, **rest: Any
+    name: str,
+    reference: str,
+    statement: str,
+    evidence: lm.Evidence,
+    control: lm.Control,
+    formula: str = "",
+    expected: str = lm.HOLDS,
+    **rest: Any,
 ) -> lm.Claim:
-    return lm.Claim(name, reference, "bound", statement, evidence, lm.at_most(SLACK, by="every"), control, **rest)
+    return (
+        lm.Claim(name, reference, "bound", **rest)
+        .states(statement, formula)
+        .judged(evidence, lm.at_most(SLACK, by="every"), control, expected=expected)
+    )
 
 
 CLAIMS = (
-    lm.Claim(
-        "q2-projection-union",
-        "Lemma 6.2, part 1; erratum 3",
-        "bound",
+    lm.Claim("q2-projection-union", "Lemma 6.2, part 1; erratum 3", "bound", source="corrected")
+    .states(
         "With B from the union bound, the share of initialisations with some |<w_r, x_i>| > B is at most δ = 0.05 at m "
         "= 64, 1024 and 16384.",
+        formula="B = σ √(2 ln(2mn/δ))",
+    )
+    .judged(
         beyond("union"),
         lm.at_most(DELTA, by="value"),
         lm.Control("the paper's B with C = 1.5, which lacks ln m", projection_source="paper", C=1.5),
-        formula="B = σ √(2 ln(2mn/δ))",
-        source="corrected",
     ),
-    lm.Claim(
-        "q2-projection-paper",
-        "Definition 6.1, Lemma 6.2, part 1",
-        "bound",
-        "With the paper's B, C = 10, no initialisation exceeds B at any of these widths.",
-        beyond("paper"),
-        lm.at_most(0.0, by="value"),
-        lm.Control("C = 1.5", C=1.5),
-        formula="B = C σ √ln(n/δ)",
-    ),
-    lm.Claim(
-        "q2-projection-constant",
-        "Lemma 6.2, part 1; erratum 3",
-        "ordering",
+    lm.Claim("q2-projection-paper", "Definition 6.1, Lemma 6.2, part 1", "bound")
+    .states(
+        "With the paper's B, C = 10, no initialisation exceeds B at any of these widths.", formula="B = C σ √ln(n/δ)"
+    )
+    .judged(beyond("paper"), lm.at_most(0.0, by="value"), lm.Control("C = 1.5", C=1.5)),
+    lm.Claim("q2-projection-constant", "Lemma 6.2, part 1; erratum 3", "ordering", source="derived")
+    .states(
         "A B without ln m fails as the network widens: with C = 2 the share beyond B is at most δ at the smallest "
-        "width and its interval lies above δ at the largest.",
+        "width and its interval lies above δ at the largest."
+    )
+    .judged(
         growing_share(),
         lm.all_of(narrow=lm.at_most(DELTA, by="value"), wide=lm.at_least(DELTA, strict=True)),
         lm.Control("C = 10", C=10.0),
-        source="derived",
     ),
-    lm.Claim(
-        "q7-zero-output",
-        "Claim 6.8",
-        "identity",
-        "With coupled initialisation the initial output is exactly zero, in every seed.",
-        largest_output(),
-        lm.at_most(0.0, by="every"),
-        INDEPENDENT,
+    lm.Claim("q7-zero-output", "Claim 6.8", "identity")
+    .states("With coupled initialisation the initial output is exactly zero, in every seed.")
+    .judged(largest_output(), lm.at_most(0.0, by="every"), INDEPENDENT),
+    lm.Claim("q7-initial-loss", "Claim 6.8", "bound")
+    .states("With coupled initialisation ‖y - F(0)‖² = ‖y‖² ≤ n, in every seed.")
+    .judged(
+        initial_loss(), lm.all_of(equal=lm.at_most(0.0, by="every"), bound=lm.at_most(1.0, by="every")), INDEPENDENT
     ),
-    lm.Claim(
-        "q7-initial-loss",
-        "Claim 6.8",
-        "bound",
-        "With coupled initialisation ‖y - F(0)‖² = ‖y‖² ≤ n, in every seed.",
-        initial_loss(),
-        lm.all_of(equal=lm.at_most(0.0, by="every"), bound=lm.at_most(1.0, by="every")),
-        INDEPENDENT,
-    ),
-    lm.Claim(
-        "q7-independent-variance",
-        "erratum 13",
-        "identity",
+    lm.Claim("q7-independent-variance", "erratum 13", "identity", source="derived")
+    .states(
         "With independent initialisation the mean of F_i(0)²/m is e^{2σ²‖x_i‖²} within 5 standard errors, at every "
-        "point.",
+        "point."
+    )
+    .judged(
         output_variance(),
         lm.within(0.0, 0.0, predicted=0.0, se=STANDARD_ERRORS),
         lm.Control("coupled initialisation", init="coupled"),
-        source="derived",
     ),
-    lm.Claim(
-        "x5-converge",
-        "Definitions 4.2 and 4.3, experiment X5",
-        "comparison",
-        "Both initialisations reach ε within 5000 steps, in every seed and at every width.",
+    lm.Claim("x5-converge", "Definitions 4.2 and 4.3, experiment X5", "comparison", source="derived")
+    .states("Both initialisations reach ε within 5000 steps, in every seed and at every width.")
+    .judged(
         steps_to_tolerance(),
         lm.at_most(5000.0, by="every"),
         lm.Control("frozen weights: the initial record", trained=False),
-        source="derived",
     ),
-    lm.Claim(
-        "x5-drift-ratio",
-        "Definitions 4.2 and 4.3, experiment X5",
-        "comparison",
+    lm.Claim("x5-drift-ratio", "Definitions 4.2 and 4.3, experiment X5", "comparison", source="derived")
+    .states(
         "With independent initialisation the weights move more than ten times as far as with the coupled one (median "
-        "over seeds of the paired ratio), at m = 256 and 1024.",
-        drift_ratio(),
-        lm.at_least(10.0, by="median", strict=True),
-        lm.Control("coupled in both places", init="coupled"),
-        source="derived",
+        "over seeds of the paired ratio), at m = 256 and 1024."
+    )
+    .judged(
+        drift_ratio(), lm.at_least(10.0, by="median", strict=True), lm.Control("coupled in both places", init="coupled")
     ),
-    lm.Claim(
-        "x5-not-lazy",
-        "erratum 15, experiment X5",
-        "comparison",
-        "With independent initialisation training is not lazy: the median largest drift is at least 0.3 at every "
-        "width.",
-        drift(),
-        lm.at_least(0.3, by="median"),
-        lm.Control("coupled initialisation", init="coupled"),
-        source="derived",
-    ),
+    lm.Claim("x5-not-lazy", "erratum 15, experiment X5", "comparison", source="derived")
+    .states(
+        "With independent initialisation training is not lazy: the median largest drift is at least 0.3 at every width."
+    )
+    .judged(drift(), lm.at_least(0.3, by="median"), lm.Control("coupled initialisation", init="coupled")),
     _claim(
         "q2-moved-projection",
         "Lemma 6.2, part 2",
@@ -264,14 +245,11 @@ CLAIMS = (
         lm.Control("shift of 1.1 R along x_i + x_j", factor=1.1, shift="pair"),
         source="derived",
     ),
-    lm.Claim(
-        "q6-equality",
-        "Lemma 6.7, sharpened",
-        "identity",
-        "Moving every weight by R along x_i + x_j reaches that bound in the entry (i, j), to 1e-10.",
+    lm.Claim("q6-equality", "Lemma 6.7, sharpened", "identity", source="derived")
+    .states("Moving every weight by R along x_i + x_j reaches that bound in the entry (i, j), to 1e-10.")
+    .judged(
         pair_ratio(),
         lm.within(1 - 1e-10, 1 + 1e-10, by="every", predicted=1.0),
         lm.Control("shift along x_i alone", shift="point"),
-        source="derived",
     ),
 )

@@ -169,29 +169,25 @@ def rms_slope(data: xr.Dataset, power: float = 0.0) -> dict[str, lm.Estimate]:
 
 
 def _closed_form(activation: str, formula: str, *controls: lm.Control) -> lm.Claim:
-    return lm.Claim(
-        f"q3-kernel-{activation}",
-        "Q3, derived",
-        "identity",
-        f"The infinite-width kernel of {activation} is {formula}: Monte Carlo with 10⁶ weights agrees within 5 exact "
-        "standard errors in every entry, at σ = 0.25 and 0.5.",
-        closed_form_error(activation),
-        lm.within(0.0, 0.0, predicted=0.0, se=STANDARD_ERRORS),
-        *controls,
-        source="derived",
+    return (
+        lm.Claim(f"q3-kernel-{activation}", "Q3, derived", "identity", source="derived")
+        .states(
+            f"The infinite-width kernel of {activation} is {formula}: Monte Carlo with 10⁶ weights agrees within 5 "
+            "exact standard errors in every entry, at σ = 0.25 and 0.5."
+        )
+        .judged(closed_form_error(activation), lm.within(0.0, 0.0, predicted=0.0, se=STANDARD_ERRORS), *controls)
     )
 
 
 def _singular(activation: str, statement: str, points: list[str], words: str, regular: str) -> lm.Claim:
-    return lm.Claim(
-        f"q4-{activation}-singular",
-        "Q4, derived",
-        "identity",
-        statement,
-        eigenvalue_ratio(activation, points),
-        lm.within(-SINGULAR, SINGULAR, by="every", predicted=0.0),
-        lm.Control(words, points=[regular]),
-        source="derived",
+    return (
+        lm.Claim(f"q4-{activation}-singular", "Q4, derived", "identity", source="derived")
+        .states(statement)
+        .judged(
+            eigenvalue_ratio(activation, points),
+            lm.within(-SINGULAR, SINGULAR, by="every", predicted=0.0),
+            lm.Control(words, points=[regular]),
+        )
     )
 
 
@@ -210,16 +206,17 @@ def steps_to_tolerance(data: xr.Dataset, on_parallel: str = "exp") -> xr.DataArr
 
 def _floor(pair: str, activation: str) -> lm.Claim:
     floor = FLOORS[pair, activation]
-    return lm.Claim(
-        f"x7-floor-{activation}",
-        "experiment X7",
-        "limit",
-        f"On {'two points of one direction' if pair == 'parallel' else 'an antipodal pair'} the loss of {activation} "
-        f"cannot go below a closed form and converges to it: within 1 % of {floor:.3f} in every seed.",
-        final_error(activation, pair),
-        lm.within(0.99 * floor, 1.01 * floor, by="every", predicted=floor),
-        lm.Control("generic data", pair="generic"),
-        source="derived",
+    return (
+        lm.Claim(f"x7-floor-{activation}", "experiment X7", "limit", source="derived")
+        .states(
+            f"On {'two points of one direction' if pair == 'parallel' else 'an antipodal pair'} the loss of "
+            f"{activation} cannot go below a closed form and converges to it: within 1 % of {floor:.3f} in every seed."
+        )
+        .judged(
+            final_error(activation, pair),
+            lm.within(0.99 * floor, 1.01 * floor, by="every", predicted=floor),
+            lm.Control("generic data", pair="generic"),
+        )
     )
 
 
@@ -233,17 +230,16 @@ CLAIMS = (
     _closed_form("cosh", "G (e^{σ²s_+/2} - e^{σ²s_-/2})/2", lm.Control("sinh's kernel", formula="sinh")),
     _closed_form("sinh", "G (e^{σ²s_+/2} + e^{σ²s_-/2})/2", lm.Control("cosh's kernel", formula="cosh")),
     _closed_form("relu", "G (π - θ)/2π", lm.Control("θ for π - θ", formula="θ for π - θ")),
-    lm.Claim(
-        "q4-exp-definite",
-        "Q4, derived",
-        "identity",
+    lm.Claim("q4-exp-definite", "Q4, derived", "identity", source="derived")
+    .states(
         "The exponential kernel is positive definite on distinct non-zero points, parallel and antipodal ones "
-        "included: λ_min/λ_max > 1e-12 in ten draws.",
+        "included: λ_min/λ_max > 1e-12 in ten draws."
+    )
+    .judged(
         eigenvalue_ratio("exp", ["generic", "parallel", "antipodal"]),
         lm.at_least(SINGULAR, by="every", strict=True),
         lm.Control("a row twice", points=["duplicate"]),
         lm.Control("a zero row", points=["zero"]),
-        source="derived",
     ),
     _singular(
         "exp",
@@ -261,101 +257,77 @@ CLAIMS = (
     ),
     _singular("cosh", "The cosh kernel is singular on an antipodal pair.", ["antipodal"], "generic points", "generic"),
     _singular("sinh", "The sinh kernel is singular on an antipodal pair.", ["antipodal"], "generic points", "generic"),
-    lm.Claim(
-        "q4-crowded",
-        "Q4, derived",
-        "identity",
-        "The exponential kernel is positive definite on 40 distinct points of the circle, as far as float64 can tell.",
+    lm.Claim("q4-crowded", "Q4, derived", "identity", source="derived")
+    .states(
+        "The exponential kernel is positive definite on 40 distinct points of the circle, as far as float64 can tell."
+    )
+    .judged(
         eigenvalue_ratio("exp", ["crowded"], tell=True),
         lm.at_least(SINGULAR, by="every", strict=True),
         lm.Control("ten orthonormal points", points=["orthonormal"], expected=lm.HOLDS),
         expected=lm.INCONCLUSIVE,
-        source="derived",
     ),
-    lm.Claim(
-        "q5-entrywise",
-        "Lemma 6.3, as printed",
-        "bound",
+    lm.Claim("q5-entrywise", "Lemma 6.3, as printed", "bound")
+    .states(
         "The largest entry of H^dis - H^cts is at most e^{2B} √ln(n/δ)/m in 95 % of draws, at σ = 0.25 with the "
-        "empirical B, at the largest width.",
+        "empirical B, at the largest width."
+    )
+    .judged(
         entries_within(printed=True, scales=[0.25], largest=True),
         lm.at_least(1 - DELTA, by="value"),
         lm.Control("the paper's B with C = 10, which is far larger", projection_source="paper"),
         expected=lm.FAILS,
     ),
-    lm.Claim(
-        "q5-entrywise-corrected",
-        "Lemma 6.3, erratum 1",
-        "bound",
+    lm.Claim("q5-entrywise-corrected", "Lemma 6.3, erratum 1", "bound", corrects="q5-entrywise")
+    .states(
         "The largest entry of H^dis - H^cts is at most e^{2B} √(ln(2n²/δ)/2m_eff) in 95 % of draws, at every width and "
-        "σ ≤ 0.5.",
+        "σ ≤ 0.5."
+    )
+    .judged(
         entries_within(printed=False, scales=SMALL),
         lm.at_least(1 - DELTA, by="value"),
         lm.Control("the printed rate 1/m for 1/√m, σ = 0.25", printed=True, scales=[0.25]),
-        corrects="q5-entrywise",
     ),
-    lm.Claim(
-        "q5-weyl",
-        "Lemma 6.3, part 2",
-        "bound",
-        "Every draw with ‖H^dis - H^cts‖_F ≤ λ/4 has λ_min(H^dis) ≥ ¾ λ.",
-        least_kept(),
-        lm.at_least(0.75 / SLACK),
-        lm.Control("¾ replaced by 1.3", kept=1.3),
-    ),
-    lm.Claim(
-        "q5-width-chebyshev",
-        "Lemma 6.3 (conclusion, by the exact variance)",
-        "bound",
+    lm.Claim("q5-weyl", "Lemma 6.3, part 2", "bound")
+    .states("Every draw with ‖H^dis - H^cts‖_F ≤ λ/4 has λ_min(H^dis) ≥ ¾ λ.")
+    .judged(least_kept(), lm.at_least(0.75 / SLACK), lm.Control("¾ replaced by 1.3", kept=1.3)),
+    lm.Claim("q5-width-chebyshev", "Lemma 6.3 (conclusion, by the exact variance)", "bound", source="derived")
+    .states(
         "At C = 10 the printed width with constant 1 exceeds what Chebyshev's inequality needs, for n = 10, 100, 1000, "
         "δ = 0.1, 0.05, 0.01 and σ = 1, 0.25, 0.05.",
-        width_to_spare(),
-        lm.at_least(0.0),
-        lm.Control("C = 1, σ = 1", C=1.0, scales=(1.0,)),
         formula="e^{2B} √ln(n/δ) ≥ 32 e^{8σ²} (1 - e^{-4σ²})/δ",
-        source="derived",
-    ),
-    lm.Claim(
-        "q5-width-draw",
-        "Lemma 6.3 (conclusion)",
-        "bound",
+    )
+    .judged(width_to_spare(), lm.at_least(0.0), lm.Control("C = 1, σ = 1", C=1.0, scales=(1.0,))),
+    lm.Claim("q5-width-draw", "Lemma 6.3 (conclusion)", "bound")
+    .states(
         "At the printed width with constant 1 (orthonormal n = d = 5, σ = 0.05, m = 456) the kernel is within λ/4 of "
-        "its limit and keeps ¾ λ in at least 95 % of 200 draws.",
-        draws_close(),
-        lm.at_least(1 - DELTA, by="value"),
-        lm.Control("σ = 1 at the same width", weight_scale=1.0),
-    ),
-    lm.Claim(
-        "x1-ratio",
-        "Lemma 6.3, exact variance",
-        "identity",
+        "its limit and keeps ¾ λ in at least 95 % of 200 draws."
+    )
+    .judged(draws_close(), lm.at_least(1 - DELTA, by="value"), lm.Control("σ = 1 at the same width", weight_scale=1.0)),
+    lm.Claim("x1-ratio", "Lemma 6.3, exact variance", "identity", source="derived")
+    .states(
         "The root mean square of ‖H^dis - H^cts‖_F over draws is √(Σ Var_ij/m_eff), m_eff = m/2 in pairs: ratio in "
-        "[0.9, 1.1] at every width and σ ≤ 0.5.",
-        rms_ratio(),
-        lm.within(0.9, 1.1, predicted=1.0),
-        lm.Control("m_eff = m for coupled pairs", times=math.sqrt(2)),
-        source="derived",
+        "[0.9, 1.1] at every width and σ ≤ 0.5."
+    )
+    .judged(
+        rms_ratio(), lm.within(0.9, 1.1, predicted=1.0), lm.Control("m_eff = m for coupled pairs", times=math.sqrt(2))
     ),
-    lm.Claim(
-        "x1-slope",
-        "Lemma 6.3, erratum 1",
-        "scaling",
-        "The root mean square of ‖H^dis - H^cts‖_F falls like m^-1/2, at σ = 0.25 and 0.5.",
+    lm.Claim("x1-slope", "Lemma 6.3, erratum 1", "scaling", source="corrected")
+    .states("The root mean square of ‖H^dis - H^cts‖_F falls like m^-1/2, at σ = 0.25 and 0.5.")
+    .judged(
         rms_slope(),
         lm.within(-0.55, -0.45, predicted=-0.5, by="value"),
         # if the error fell like 1/m, the error times √m would fall like m^-1/2
         lm.Control("a claimed slope of -1 (the error times √m)", power=0.5),
-        source="corrected",
     ),
     *(_floor(pair, activation) for pair, activation in FLOORS),
-    lm.Claim(
-        "x7-exp",
-        "experiment X7",
-        "comparison",
-        "The exponential network reaches ε on generic data, on the parallel and on the antipodal pair, in every seed.",
+    lm.Claim("x7-exp", "experiment X7", "comparison", source="derived")
+    .states(
+        "The exponential network reaches ε on generic data, on the parallel and on the antipodal pair, in every seed."
+    )
+    .judged(
         steps_to_tolerance(),
         lm.at_most(4000.0, by="every"),
         lm.Control("relu's cell on the parallel pair in place of exp's", on_parallel="relu"),
-        source="derived",
     ),
 )

@@ -23,35 +23,24 @@ def final_constant(data: xr.Dataset, kernel: str = "end_largest") -> xr.DataArra
 
 
 CLAIMS = (
-    lm.Claim(
-        "x6-monotone",
-        "linearised dynamics, experiment X6",
-        "ordering",
-        "For mηλ_max ≤ 1.9 the error never exceeds 1.01 of its start, in every seed and at both widths.",
-        in_class("monotone", 0, 1.9),
-        lm.at_least(1.0, by="every"),
-        lm.Control("c = 2.1", low=2.1, high=2.1),
-        source="derived",
-    ),
-    lm.Claim(
-        "x6-catapult",
-        "linearised dynamics, experiment X6",
-        "ordering",
+    lm.Claim("x6-monotone", "linearised dynamics, experiment X6", "ordering", source="derived")
+    .states("For mηλ_max ≤ 1.9 the error never exceeds 1.01 of its start, in every seed and at both widths.")
+    .judged(in_class("monotone", 0, 1.9), lm.at_least(1.0, by="every"), lm.Control("c = 2.1", low=2.1, high=2.1)),
+    lm.Claim("x6-catapult", "linearised dynamics, experiment X6", "ordering", source="derived")
+    .states(
         "For 2.1 ≤ mηλ_max ≤ 3 the error first grows and then falls below 1e-3 of its start, in every seed and at both "
-        "widths.",
+        "widths."
+    )
+    .judged(
         in_class("catapult", 2.1, 3),
         lm.at_least(1.0, by="every"),
         lm.Control("the linearised dynamics, which diverges", dynamics="linearised"),
-        source="derived",
     ),
-    lm.Claim(
-        "x6-flattening",
-        "linearised dynamics, experiment X6",
-        "bound",
-        "A catapult ends where the step is stable: mηλ_max(H(T)) < 2 for 2.1 ≤ c ≤ 3, in every seed.",
+    lm.Claim("x6-flattening", "linearised dynamics, experiment X6", "bound", source="derived")
+    .states("A catapult ends where the step is stable: mηλ_max(H(T)) < 2 for 2.1 ≤ c ≤ 3, in every seed.")
+    .judged(
         final_constant(),
         lm.at_most(2.0, by="every", strict=True),
         lm.Control("λ_max(H(0)) for λ_max(H(T)): a frozen kernel", kernel="start_largest"),
-        source="derived",
     ),
 )

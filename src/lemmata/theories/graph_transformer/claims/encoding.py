@@ -91,43 +91,31 @@ LATE_LEAD = lm.at_least(0.25, "every", strict=True)
 CHANCE = lm.at_least(0.9, "clear")
 
 CLAIMS = (
-    lm.Claim(
-        "p9-core-g1",
-        "Lemma 3.4.7",
-        "limit",
+    lm.Claim("p9-core-g1", "Lemma 3.4.7", "limit")
+    .states(
         "On the chapter's graph b is largest at the core distance 1 and leads every other distance by more than .5 at "
         "η t = 30, in every seed.",
-        chapter_lead(),
-        LEAD,
-        lm.Control("distances permuted", variant="permuted"),
         formula="b_zm - b_z ≥ Ω(γ_d(Δ̄(z_m) - Δ̄(z)))",
-    ),
-    lm.Claim(
-        "p9-core-g3",
-        "Lemma 3.4.7",
-        "limit",
+    )
+    .judged(chapter_lead(), LEAD, lm.Control("distances permuted", variant="permuted")),
+    lm.Claim("p9-core-g3", "Lemma 3.4.7", "limit")
+    .states(
         "On cycles with planted core distances 2, 4 and 6 b is largest there and leads by more than .5 at η t = 40, in "
-        "every seed.",
-        planted_leads(),
-        LEAD,
-        lm.Control("distances permuted", model="permuted"),
-    ),
-    lm.Claim(
-        "p9-early-signs",
-        "Lemma 3.4.7",
-        "ordering",
+        "every seed."
+    )
+    .judged(planted_leads(), LEAD, lm.Control("distances permuted", model="permuted")),
+    lm.Claim("p9-early-signs", "Lemma 3.4.7", "ordering")
+    .states(
         "Early (last record with training loss above .9) b has the sign of the count margin in every bin with a margin "
-        "above 20 % of the largest, on all six graphs, in every seed.",
-        early_signs(),
-        lm.at_least(1.0, "every"),
-        lm.Control("margins from negated labels", sign=-1.0),
-    ),
-    lm.Claim(
-        "p9-late-counts",
-        "Lemma 3.4.7",
-        "limit",
+        "above 20 % of the largest, on all six graphs, in every seed."
+    )
+    .judged(early_signs(), lm.at_least(1.0, "every"), lm.Control("margins from negated labels", sign=-1.0)),
+    lm.Claim("p9-late-counts", "Lemma 3.4.7", "limit")
+    .states(
         "As stated: on planted block graphs b is largest at the distance of the largest count margin, with a lead "
-        "above .25 at η t = 60.",
+        "above .25 at η t = 60."
+    )
+    .judged(
         late_leads("count_margin", INTACT),
         LATE_LEAD,
         lm.Control(
@@ -136,47 +124,28 @@ CLAIMS = (
         ),
         expected=lm.FAILS,
     ),
-    lm.Claim(
-        "p9-late-counts-corrected",
-        "Lemma 3.4.7, corrected",
-        "limit",
-        "Corrected: b is largest at the distance of the largest normalised margin, with the same lead.",
-        late_leads("normalised_margin", INTACT),
-        LATE_LEAD,
-        lm.Control("distances permuted", variants=PERMUTED),
-        corrects="p9-late-counts",
-    ),
-    lm.Claim(
-        "p10-known-core",
-        "Theorem 3.4.8",
-        "comparison",
+    lm.Claim("p9-late-counts-corrected", "Lemma 3.4.7, corrected", "limit", corrects="p9-late-counts")
+    .states("Corrected: b is largest at the distance of the largest normalised margin, with the same lead.")
+    .judged(late_leads("normalised_margin", INTACT), LATE_LEAD, lm.Control("distances permuted", variants=PERMUTED)),
+    lm.Claim("p10-known-core", "Theorem 3.4.8", "comparison")
+    .states(
         "Training with the encoding is as good as knowing the core distance: on the chapter's graph the losses differ "
-        "by at most .05 at η t = 40.",
+        "by at most .05 at η t = 40."
+    )
+    .judged(
         loss_difference(),
         lm.at_most(0.05, "clear"),
         lm.Control(
             "++--++-- with distance 1 for the core", loss_difference.of("p9-core")("++--++-- GT+PE", "++--++-- z=1")
         ),
     ),
-    lm.Claim(
-        "p10-no-pe-g1",
-        "Theorem 3.4.8",
-        "limit",
+    lm.Claim("p10-no-pe-g1", "Theorem 3.4.8", "limit", source="derived")
+    .states(
         "Without the encoding the loss of nodes that are not discriminative stays at .9 or more on the chapter's graph "
-        "(η t = 40).",
-        value_at("other_loss", 40, "no PE"),
-        CHANCE,
-        lm.Control("with the encoding", variant=LEARNT),
-        source="derived",
-    ),
-    lm.Claim(
-        "p10-no-pe-g3",
-        "Theorem 3.4.8",
-        "limit",
-        "The same on each of the three cycles.",
-        other_losses(),
-        CHANCE,
-        lm.Control("with the encoding", model=LEARNT),
-        source="derived",
-    ),
+        "(η t = 40)."
+    )
+    .judged(value_at("other_loss", 40, "no PE"), CHANCE, lm.Control("with the encoding", variant=LEARNT)),
+    lm.Claim("p10-no-pe-g3", "Theorem 3.4.8", "limit", source="derived")
+    .states("The same on each of the three cycles.")
+    .judged(other_losses(), CHANCE, lm.Control("with the encoding", model=LEARNT)),
 )

@@ -18,54 +18,35 @@ gat_at = value_at.of("p21-gat")
 ZERO_MARGIN = lm.Control("++--++--", variant="++--++--, dot")
 
 CLAIMS = (
-    lm.Claim(
-        "p21-laplacian",
-        "B.5.2",
-        "comparison",
+    lm.Claim("p21-laplacian", "B.5.2", "comparison")
+    .states(
         "Where clusters decide the label, Laplacian eigenvectors in keys and queries carry it to clusters that were "
-        "never labelled: accuracy of other nodes at least .8.",
+        "never labelled: accuracy of other nodes at least .8."
+    )
+    .judged(
         held_out_accuracy("with PE"),
         lm.at_least(0.8, "clear"),
         lm.Control("patterns permuted", variant="patterns permuted"),
     ),
-    lm.Claim(
-        "p21-laplacian-zeroed",
-        "B.5.2",
-        "comparison",
-        "Without the encoding (its columns zeroed) that accuracy is at most .6.",
-        held_out_accuracy("PE zeroed"),
-        lm.at_most(0.6, "clear"),
-        lm.Control("with the encoding", variant="with PE"),
-        source="derived",
+    lm.Claim("p21-laplacian-zeroed", "B.5.2", "comparison", source="derived")
+    .states("Without the encoding (its columns zeroed) that accuracy is at most .6.")
+    .judged(
+        held_out_accuracy("PE zeroed"), lm.at_most(0.6, "clear"), lm.Control("with the encoding", variant="with PE")
     ),
-    lm.Claim(
-        "p21-gat-near",
-        "B.5.3",
-        "comparison",
+    lm.Claim("p21-gat-near", "B.5.3", "comparison")
+    .states(
         "Where the core distance is 1 a graph attention network suffices: loss below .05 at η t = 30 on the chapter's "
-        "graph.",
-        gat_at("loss", 30, "G1, dot"),
-        lm.at_most(0.05, "clear", strict=True),
-        ZERO_MARGIN,
-    ),
-    lm.Claim(
-        "p21-gat-zero-margin",
-        "B.5.3",
-        "limit",
-        "Where the margin at distance 1 is zero (++--++--) its loss on other nodes stays at .9 or more.",
+        "graph."
+    )
+    .judged(gat_at("loss", 30, "G1, dot"), lm.at_most(0.05, "clear", strict=True), ZERO_MARGIN),
+    lm.Claim("p21-gat-zero-margin", "B.5.3", "limit", source="derived")
+    .states("Where the margin at distance 1 is zero (++--++--) its loss on other nodes stays at .9 or more.")
+    .judged(
         gat_at("other_loss", 40, "++--++--, dot"),
         lm.at_least(0.9, "clear"),
         lm.Control("restricted to distance 4", variant="++--++--, z=4"),
-        source="derived",
     ),
-    lm.Claim(
-        "p21-gat-opposite",
-        "B.5.3",
-        "comparison",
-        "Where that margin is negative everywhere (+-+-) it learns the opposite sign: accuracy at least .95.",
-        gat_at("accuracy", 40, "+-+-, dot"),
-        lm.at_least(0.95, "clear"),
-        ZERO_MARGIN,
-        source="derived",
-    ),
+    lm.Claim("p21-gat-opposite", "B.5.3", "comparison", source="derived")
+    .states("Where that margin is negative everywhere (+-+-) it learns the opposite sign: accuracy at least .95.")
+    .judged(gat_at("accuracy", 40, "+-+-, dot"), lm.at_least(0.95, "clear"), ZERO_MARGIN),
 )

@@ -147,59 +147,47 @@ def tail_frequency(data: xr.Dataset, seed: int, exact: bool = False) -> float:
 NOT_CENTRED = lm.Control("the formula without -F", centred=False)
 
 CLAIMS = (
-    lm.Claim(
-        "p13-gradient",
-        "Lemma B.3.3",
-        "identity",
+    lm.Claim("p13-gradient", "Lemma B.3.3", "identity", source="derived")
+    .states(
         "∂F/∂b_z is the attention in bin z times how far its scores exceed F: equal to automatic differentiation to "
         "1e-10 at 20 random draws.",
-        derivatives(),
-        lm.equal(1e-10),
-        NOT_CENTRED,
         formula="∂F/∂b_z = Σ_{s∈N_z} α_s (e_s - F)",
-        source="derived",
-    ),
-    lm.Claim(
-        "p13-sum",
-        "Lemma B.3.3",
-        "identity",
+    )
+    .judged(derivatives(), lm.equal(1e-10), NOT_CENTRED),
+    lm.Claim("p13-sum", "Lemma B.3.3", "identity", source="derived")
+    .states(
         "The sum of b never changes: below 1e-5 at every record of training (float32), below 1e-10 in the formula.",
+        formula="Σ_z b_z = 0",
+    )
+    .judged(
         encoding_sums(),
         lm.all_of(path=lm.at_most(1e-5, "every", strict=True), formula=lm.at_most(1e-10, strict=True)),
         NOT_CENTRED,
-        formula="Σ_z b_z = 0",
-        source="derived",
     ),
-    lm.Claim(
-        "p14-update",
-        "Lemma B.3.4",
-        "identity",
-        "One step of SGD moves W_V μ_j by -η Σ_i V_i^(j) W_O,i exactly (1e-10, float64, c_0 = 0).",
-        value_update(),
-        lm.equal(1e-10),
-        lm.Control("W_O updated before W_V", head_first=True),
-    ),
-    lm.Claim(
-        "p16-slope",
-        "(B.63)",
-        "scaling",
+    lm.Claim("p14-update", "Lemma B.3.4", "identity")
+    .states("One step of SGD moves W_V μ_j by -η Σ_i V_i^(j) W_O,i exactly (1e-10, float64, c_0 = 0).")
+    .judged(value_update(), lm.equal(1e-10), lm.Control("W_O updated before W_V", head_first=True)),
+    lm.Claim("p16-slope", "(B.63)", "scaling")
+    .states(
         "The relative deviation of a batch gradient falls as B^(-1/2): exponent in [-.6, -.4] for each of the five "
         "parameters, at the start and at η t = 15.",
+        formula="deviation ∝ B^-1/2",
+    )
+    .judged(
         batch_exponent(),
         lm.within(-0.6, -0.4, "clear", predicted=-0.5),
         lm.Control("B copies of one sample", name="copies"),
-        formula="deviation ∝ B^-1/2",
     ),
-    lm.Claim(
-        "p16-probability",
-        "(B.63)",
-        "bound",
+    lm.Claim("p16-probability", "(B.63)", "bound")
+    .states(
         "As stated: a batch gradient deviates by more than ε with probability at most e^{-B ε²} (W_O at the start, "
         "B = 100, ε = .5; lower 95 % limit of the frequency).",
+        formula="e^{-B ε²}",
+    )
+    .judged(
         tail_frequency(),
         lm.at_most(math.exp(-BATCH * LIMIT**2)),
         lm.Control("deviations drawn with exactly that tail", exact=True),
         expected=lm.FAILS,
-        formula="e^{-B ε²}",
     ),
 )

@@ -76,95 +76,74 @@ def line_in_time(data: xr.Dataset, variant: str = "") -> dict[str, float]:
 
 
 CLAIMS = (
-    lm.Claim(
-        "p6-sampler-ratio",
-        "Remark 2",
-        "identity",
+    lm.Claim("p6-sampler-ratio", "Remark 2", "identity", source="derived")
+    .states(
         "A sampler that prefers class-relevant nodes by β has confusion ratio ε_S/(ε_S + β(1 - ε_S)), for β = 1, 3, 10 "
         "at ε_S = .2 within 3 standard errors.",
+        formula="ε_S' = ε_S/(ε_S + β(1-ε_S))",
+    )
+    .judged(
         confusion_ratios(),
         lm.within({f"{beta:g}": (ratio, ratio) for beta, ratio in EXACT_RATIOS.items()}, se=3),
         lm.Control("β = 10 drawn without replacement", preferences=[10.0], draw="biased_apart"),
-        formula="ε_S' = ε_S/(ε_S + β(1-ε_S))",
-        source="derived",
     ),
-    lm.Claim(
-        "p6-sampler-iterations",
-        "Remark 2",
-        "ordering",
-        "The more it prefers them, the fewer iterations are needed (a rise of one record allowed).",
+    lm.Claim("p6-sampler-iterations", "Remark 2", "ordering")
+    .states("The more it prefers them, the fewer iterations are needed (a rise of one record allowed).")
+    .judged(
         sampler_times(),
         lm.decreasing("preference", "mean", slack=1.0),
         lm.Control("confusing nodes preferred (weights 1/β)", preferences=[1.0, 1 / 3, 0.1]),
     ),
-    lm.Claim(
-        "p8-gt-exponent",
-        "Theorem 3.4.6, Figure B.6a",
-        "scaling",
+    lm.Claim("p8-gt-exponent", "Theorem 3.4.6, Figure B.6a", "scaling")
+    .states(
         "The iterations of the graph transformer hardly depend on γ_d: |exponent| below .6 (core sampling).",
+        formula="T ∝ γ_d^0",
+    )
+    .judged(
         fraction_exponent("GT core", size=True),
         lm.at_most(0.6, "clear", strict=True),
         lm.Control("GCN", variant="GCN core"),
-        formula="T ∝ γ_d^0",
     ),
-    lm.Claim(
-        "p8-gcn-exponent",
-        "Theorem 3.4.6",
-        "scaling",
-        "As stated: the iterations of a GCN that is told the core grow as γ_d^-2.",
+    lm.Claim("p8-gcn-exponent", "Theorem 3.4.6", "scaling")
+    .states("As stated: the iterations of a GCN that is told the core grow as γ_d^-2.", formula="T ∝ γ_d^-2")
+    .judged(
         fraction_exponent("GCN core"),
         lm.within(-2.2, -1.8, predicted=-2.0),
         lm.Control("T put on γ_d^-2", law=-2.0),
         expected=lm.FAILS,
-        formula="T ∝ γ_d^-2",
     ),
-    lm.Claim(
-        "p8-gcn-exponent-corrected",
-        "Theorem 3.4.6, corrected",
-        "scaling",
-        "Corrected: they grow with an exponent below -1.",
+    lm.Claim("p8-gcn-exponent-corrected", "Theorem 3.4.6, corrected", "scaling", corrects="p8-gcn-exponent")
+    .states("Corrected: they grow with an exponent below -1.")
+    .judged(
         fraction_exponent("GCN core"),
         lm.at_most(-1.0, "clear", strict=True),
         lm.Control("graph transformer", variant="GT core"),
-        corrects="p8-gcn-exponent",
     ),
-    lm.Claim(
-        "p8-ratio-start",
-        "Theorem 3.4.6",
-        "comparison",
-        "At γ_d = .25 a GCN needs more than 1.5 times the iterations of a graph transformer.",
+    lm.Claim("p8-ratio-start", "Theorem 3.4.6", "comparison")
+    .states("At γ_d = .25 a GCN needs more than 1.5 times the iterations of a graph transformer.")
+    .judged(
         ratio_at_start(),
         lm.at_least(1.5, "clear", strict=True),
         lm.Control("graph transformer in both slots", above="GT core"),
     ),
-    lm.Claim(
-        "p8-ratio-order",
-        "Theorem 3.4.6",
-        "ordering",
-        "That ratio does not rise with γ_d by more than .3, and falls by at least 1 from .25 to .8.",
+    lm.Claim("p8-ratio-order", "Theorem 3.4.6", "ordering")
+    .states("That ratio does not rise with γ_d by more than .3, and falls by at least 1 from .25 to .8.")
+    .judged(
         ratio_order(),
         lm.all_of(order=lm.decreasing("discriminative", "mean", slack=0.3), fall=lm.at_least(1.0, "clear")),
         lm.Control("graph transformer in both slots", above="GT core"),
     ),
-    lm.Claim(
-        "p8-gcn-chance",
-        "Theorem 3.4.6",
-        "limit",
-        "A GCN that samples distances 1 and 2 stays at chance on the chapter's graph: loss .9 or more at η t = 40.",
-        value_at("loss", 40, "GCN"),
-        lm.at_least(0.9, "clear"),
-        lm.Control("GCN on the core", variant="GCN core"),
-        source="derived",
-    ),
-    lm.Claim(
-        "f37-linear",
-        "Figure 3.7",
-        "scaling",
+    lm.Claim("p8-gcn-chance", "Theorem 3.4.6", "limit", source="derived")
+    .states("A GCN that samples distances 1 and 2 stays at chance on the chapter's graph: loss .9 or more at η t = 40.")
+    .judged(value_at("loss", 40, "GCN"), lm.at_least(0.9, "clear"), lm.Control("GCN on the core", variant="GCN core")),
+    lm.Claim("f37-linear", "Figure 3.7", "scaling", source="figure")
+    .states(
         "As reported: the iterations of a GCN are linear in γ_d^-2: R² ≥ .9 and T(.25)/T(.8) at least 2.5.",
+        formula="T ∝ γ_d^-2",
+    )
+    .judged(
         line_in_time(),
         lm.all_of(fit=lm.at_least(0.9), ratio=lm.at_least(2.5)),
         lm.Control("graph transformer on the core", line_in_time.of("b6a-iterations")("GT core")),
-        formula="T ∝ γ_d^-2",
-        source="figure",
     ),
 )

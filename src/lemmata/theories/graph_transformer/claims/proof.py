@@ -163,211 +163,135 @@ FROZEN = lm.Control("attention frozen", variant="frozen")
 FROZEN_VALUES = lm.Control("W_V frozen", variant="frozen values")
 
 CLAIMS = (
-    lm.Claim(
-        "p7-mass-increase",
-        "Lemma 3.4.5",
-        "ordering",
+    lm.Claim("p7-mass-increase", "Lemma 3.4.5", "ordering")
+    .states(
         "Attention on class-relevant nodes rises by at least .1 to η t = 30, for discriminative and for other nodes, "
-        "in every seed.",
-        mass_rise(),
-        lm.at_least(0.1, "every"),
-        lm.Control("attention frozen", variant="frozen"),
-    ),
-    lm.Claim(
-        "p7-core-ratio",
-        "Lemma 3.4.5",
-        "limit",
+        "in every seed."
+    )
+    .judged(mass_rise(), lm.at_least(0.1, "every"), lm.Control("attention frozen", variant="frozen")),
+    lm.Claim("p7-core-ratio", "Lemma 3.4.5", "limit")
+    .states(
         "Inside the core shell the share of relevant among decisive attention stays within .02 of 1 - ε_S for other "
-        "nodes, at every record up to η t = 60.",
+        "nodes, at every record up to η t = 60."
+    )
+    .judged(
         core_ratio(),
         lm.within(1 - CONFUSION - 0.02, 1 - CONFUSION + 0.02, "clear", predicted=1 - CONFUSION),
         lm.Control("labels permuted", variant="permuted"),
     ),
-    lm.Claim(
-        "p7-limit",
-        "Lemma 3.4.5",
-        "limit",
+    lm.Claim("p7-limit", "Lemma 3.4.5", "limit")
+    .states(
         "As stated, with margin 1: at η t = 60 the relevant mass exceeds .9 for discriminative nodes and is within .06 "
         "of 1 - ε_S for others.",
-        mass_limits("intact"),
-        LIMITS,
-        lm.Control("margin 10", variant="margin 10"),
-        expected=lm.FAILS,
         formula="1 - η^C; 1 - ε_S - η^C",
-    ),
-    lm.Claim(
-        "p7-limit-corrected",
-        "Lemma 3.4.5, corrected",
-        "limit",
-        "Corrected, with margin 10, where the gradient does not die: the same two limits.",
-        mass_limits("margin 10"),
-        LIMITS,
-        lm.Control("margin 1", variant="intact"),
-        corrects="p7-limit",
-    ),
-    lm.Claim(
-        "p7-plateau-margin",
-        "Lemma 3.4.5",
-        "ordering",
-        "Both masses at η t = 60 are larger by at least .05 at margin 10 than at margin 1, in every seed.",
+    )
+    .judged(mass_limits("intact"), LIMITS, lm.Control("margin 10", variant="margin 10"), expected=lm.FAILS),
+    lm.Claim("p7-limit-corrected", "Lemma 3.4.5, corrected", "limit", corrects="p7-limit")
+    .states("Corrected, with margin 10, where the gradient does not die: the same two limits.")
+    .judged(mass_limits("margin 10"), LIMITS, lm.Control("margin 1", variant="intact")),
+    lm.Claim("p7-plateau-margin", "Lemma 3.4.5", "ordering", source="derived")
+    .states("Both masses at η t = 60 are larger by at least .05 at margin 10 than at margin 1, in every seed.")
+    .judged(
         margin_gain(),
         lm.at_least(0.05, "every"),
         lm.Control("attention frozen at both margins", high="frozen, margin 10", low="frozen"),
-        source="derived",
     ),
-    lm.Claim(
-        "f35-close-to-one",
-        "Figure 3.5",
-        "limit",
+    lm.Claim("f35-close-to-one", "Figure 3.5", "limit", source="figure")
+    .states(
         "As reported: with margin 1 the attention on class-relevant nodes ends close to 1 (at least .9), over all "
-        "labelled nodes.",
-        end_mass(),
-        lm.at_least(0.9, "clear"),
-        lm.Control("margin 10", margin=10.0),
-        expected=lm.FAILS,
-        source="figure",
-    ),
-    lm.Claim(
-        "p11-lucky-directions",
-        "Lemma B.3.1",
-        "ordering",
+        "labelled nodes."
+    )
+    .judged(end_mass(), lm.at_least(0.9, "clear"), lm.Control("margin 10", margin=10.0), expected=lm.FAILS),
+    lm.Claim("p11-lucky-directions", "Lemma B.3.1", "ordering")
+    .states(
         "Lucky neurons point to their own pattern: at η t = 30 the mean of W_O,i p̂_1 over W exceeds 3 times that along "
-        "every other direction, and the same for U, in every seed.",
-        lucky_directions(),
-        lm.at_least(0.0, "every", strict=True),
-        lm.Control(WRONG, first="wrong W"),
-    ),
-    lm.Claim(
-        "p11-superlinear",
-        "Lemma B.3.1",
-        "scaling",
+        "every other direction, and the same for U, in every seed."
+    )
+    .judged(lucky_directions(), lm.at_least(0.0, "every", strict=True), lm.Control(WRONG, first="wrong W")),
+    lm.Claim("p11-superlinear", "Lemma B.3.1", "scaling")
+    .states(
         "They grow faster than linearly before saturation: exponent above 1.2 in every seed.",
+        formula="W_O,i p_1 ∝ t^k, k > 1.2",
+    )
+    .judged(
         growth_exponent(),
         lm.at_least(1.2, "every", strict=True),
         lm.Control("only W_O is trained", variant="only head"),
-        formula="W_O,i p_1 ∝ t^k, k > 1.2",
     ),
-    lm.Claim(
-        "p11-unlucky-norms",
-        "Lemma B.3.1",
-        "ordering",
-        "Unlucky neurons stay smaller: mean squared row norm below .7 of the lucky one at η t = 30, in every seed.",
+    lm.Claim("p11-unlucky-norms", "Lemma B.3.1", "ordering")
+    .states("Unlucky neurons stay smaller: mean squared row norm below .7 of the lucky one at η t = 30, in every seed.")
+    .judged(
         at_end("norm_ratio", END, "intact"),
         lm.at_most(0.7, "every", strict=True),
         lm.Control("before training", time=0),
     ),
-    lm.Claim(
-        "p12-growth",
-        "Lemma B.3.2",
-        "ordering",
+    lm.Claim("p12-growth", "Lemma B.3.2", "ordering")
+    .states(
         "Keys and queries of both discriminative patterns grow in at least 90 % of the records until the training loss "
         "is below .1, in every seed.",
-        growing_share(),
-        lm.at_least(0.9, "every"),
-        FROZEN,
         formula="K(t), Q(t) > 0",
-    ),
-    lm.Claim(
-        "p12-disc-exceeds",
-        "Lemma B.3.2",
-        "ordering",
-        "They grow by a factor that exceeds the mean one of the other patterns by more than .1, in every seed.",
-        growth_excess(),
-        lm.at_least(0.1, "every", strict=True),
-        FROZEN,
-    ),
-    lm.Claim(
-        "p12-cross-logit",
-        "Lemma B.3.2",
-        "limit",
+    )
+    .judged(growing_share(), lm.at_least(0.9, "every"), FROZEN),
+    lm.Claim("p12-disc-exceeds", "Lemma B.3.2", "ordering")
+    .states("They grow by a factor that exceeds the mean one of the other patterns by more than .1, in every seed.")
+    .judged(growth_excess(), lm.at_least(0.1, "every", strict=True), FROZEN),
+    lm.Claim("p12-cross-logit", "Lemma B.3.2", "limit")
+    .states(
         "The logit of a discriminative key and another node's query rises above 0: by more than .03, to more than .03, "
-        "at η t = 30.",
-        cross_logit(),
-        lm.at_least(0.03, "clear", strict=True),
-        FROZEN,
-    ),
-    lm.Claim(
-        "p14-value-growth",
-        "Lemma B.3.4",
-        "ordering",
-        "The value of μ_1 grows along its own direction by more than .3 to η t = 30, in every seed.",
-        value_growth(),
-        lm.at_least(0.3, "every", strict=True),
-        FROZEN_VALUES,
-    ),
-    lm.Claim(
-        "p14-opposition",
-        "Lemma B.3.4",
-        "ordering",
-        "The values of μ_1 and μ_2 move against each other: ⟨dV_1, dV_2⟩ < -.1 in every seed.",
-        at_end("value_opposition", END, "intact"),
-        lm.at_most(-0.1, "every", strict=True),
-        FROZEN_VALUES,
-    ),
-    lm.Claim(
-        "p14-lucky",
-        "Lemma B.3.4",
-        "ordering",
+        "at η t = 30."
+    )
+    .judged(cross_logit(), lm.at_least(0.03, "clear", strict=True), FROZEN),
+    lm.Claim("p14-value-growth", "Lemma B.3.4", "ordering")
+    .states("The value of μ_1 grows along its own direction by more than .3 to η t = 30, in every seed.")
+    .judged(value_growth(), lm.at_least(0.3, "every", strict=True), FROZEN_VALUES),
+    lm.Claim("p14-opposition", "Lemma B.3.4", "ordering")
+    .states("The values of μ_1 and μ_2 move against each other: ⟨dV_1, dV_2⟩ < -.1 in every seed.")
+    .judged(at_end("value_opposition", END, "intact"), lm.at_most(-0.1, "every", strict=True), FROZEN_VALUES),
+    lm.Claim("p14-lucky", "Lemma B.3.4", "ordering")
+    .states(
         "They move along their lucky neurons: the means of W_O,i dV_1 over W and of W_O,i dV_2 over U exceed .05 in "
-        "every seed.",
-        at_end("lucky_value", END, "intact"),
-        lm.at_least(0.05, "every", strict=True),
-        FROZEN_VALUES,
+        "every seed."
+    )
+    .judged(at_end("lucky_value", END, "intact"), lm.at_least(0.05, "every", strict=True), FROZEN_VALUES),
+    lm.Claim("p14-others-small", "Lemma B.3.4", "bound")
+    .states("The values of all other patterns move by less than a fifth of that of μ_1, in every seed.")
+    .judged(
+        other_movement(), lm.at_most(0.2, "every", strict=True), lm.Control("pattern 2 in the place of j", patterns=[2])
     ),
-    lm.Claim(
-        "p14-others-small",
-        "Lemma B.3.4",
-        "bound",
-        "The values of all other patterns move by less than a fifth of that of μ_1, in every seed.",
-        other_movement(),
-        lm.at_most(0.2, "every", strict=True),
-        lm.Control("pattern 2 in the place of j", patterns=[2]),
-    ),
-    lm.Claim(
-        "p14-sign",
-        "(B.32)",
-        "ordering",
+    lm.Claim("p14-sign", "(B.32)", "ordering")
+    .states(
         "As printed: the coefficient V_i^(2) is positive for at least 90 % of U, mean over records with training loss "
-        "above .1.",
+        "above .1."
+    )
+    .judged(
         coefficient_share("positive", ["-1"]),
         lm.at_least(0.9, "clear"),
         lm.Control("coefficients times -1", sign="negative"),
         expected=lm.FAILS,
     ),
-    lm.Claim(
-        "p14-sign-corrected",
-        "(B.32), corrected",
-        "ordering",
-        "Corrected: V_i^(1) on W and V_i^(2) on U are negative for at least 90 %, on the same records.",
+    lm.Claim("p14-sign-corrected", "(B.32), corrected", "ordering", corrects="p14-sign")
+    .states("Corrected: V_i^(1) on W and V_i^(2) on U are negative for at least 90 %, on the same records.")
+    .judged(
         coefficient_share("negative", ["+1", "-1"]),
         lm.at_least(0.9, "clear"),
         lm.Control("coefficients times -1", sign="positive"),
-        corrects="p14-sign",
     ),
-    lm.Claim(
-        "p15-init-fraction",
-        "Lemma B.3.5",
-        "bound",
-        "Before training the share of active neurons, averaged over nodes, lies between .35 and .65 in every seed.",
+    lm.Claim("p15-init-fraction", "Lemma B.3.5", "bound")
+    .states("Before training the share of active neurons, averaged over nodes, lies between .35 and .65 in every seed.")
+    .judged(
         at_start("active_fraction"),
         lm.within(0.35, 0.65, "every", predicted=0.5),
         lm.Control("all rows of W_O equal", name="active_fraction_alike"),
     ),
-    lm.Claim(
-        "p15-persistence",
-        "Lemma B.3.6",
-        "bound",
+    lm.Claim("p15-persistence", "Lemma B.3.6", "bound")
+    .states(
         "Lucky neurons stay active on the nodes of their pattern: at least .9 of the pairs, at every record up to "
-        "η t = 30, in every seed.",
-        least_persistence(["W", "U"]),
-        lm.at_least(0.9, "every"),
-        lm.Control(WRONG, crowds=["wrong W"]),
-    ),
-    lm.Claim(
-        "e4-literal-init",
-        "erratum 9.4",
-        "comparison",
-        "As printed: with W_Q = W_K = δ²/c_0² I and W_V = σ²/c_0² U training reaches accuracy .95 by η t = 30.",
+        "η t = 30, in every seed."
+    )
+    .judged(least_persistence(["W", "U"]), lm.at_least(0.9, "every"), lm.Control(WRONG, crowds=["wrong W"])),
+    lm.Claim("e4-literal-init", "erratum 9.4", "comparison")
+    .states("As printed: with W_Q = W_K = δ²/c_0² I and W_V = σ²/c_0² U training reaches accuracy .95 by η t = 30.")
+    .judged(
         at_end("accuracy", END, "literal init"),
         lm.at_least(0.95, "clear"),
         lm.Control("intact", variant="intact"),

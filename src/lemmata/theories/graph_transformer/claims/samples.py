@@ -107,31 +107,27 @@ PERMUTED = lm.Control("training labels permuted", defect="training_labels")
 QUIET = lm.Control("the ε_0 = 0 run in every cell", quiet=True)
 
 CLAIMS = (
-    lm.Claim(
-        "p3-samples-loss",
-        "(3.9)",
-        "ordering",
+    lm.Claim("p3-samples-loss", "(3.9)", "ordering")
+    .states(
         "More labels do not hurt: the median full loss does not rise with the labelled count by more than .03 at any "
-        "ε_S, and is at most .05 at the largest count for ε_S ≤ .2.",
+        "ε_S, and is at most .05 at the largest count for ε_S ≤ .2."
+    )
+    .judged(
         losses(),
         lm.all_of(order=lm.decreasing("labelled", "median", slack=0.03), end=lm.at_most(0.05, "median")),
         PERMUTED,
     ),
-    lm.Claim(
-        "p3-samples-eps",
-        "(3.9)",
-        "ordering",
+    lm.Claim("p3-samples-eps", "(3.9)", "ordering")
+    .states(
         "More confusion needs more labels: the minimal count does not fall with ε_S by more than one grid step, and at "
-        "least 90 % succeed at the largest count for ε_S ≤ .1.",
-        count_places(),
-        lm.all_of(order=lm.increasing("confusion", "mean", slack=1.0), top=lm.at_least(0.9)),
-        PERMUTED,
+        "least 90 % succeed at the largest count for ε_S ≤ .1."
+    )
+    .judged(
+        count_places(), lm.all_of(order=lm.increasing("confusion", "mean", slack=1.0), top=lm.at_least(0.9)), PERMUTED
     ),
-    lm.Claim(
-        "p8-samples-bound",
-        "Theorem 3.4.6",
-        "bound",
-        "With as many labels as the theorem asks for (γ_d = .4) a GCN succeeds in every seed.",
+    lm.Claim("p8-samples-bound", "Theorem 3.4.6", "bound")
+    .states("With as many labels as the theorem asks for (γ_d = .4) a GCN succeeds in every seed.")
+    .judged(
         gcn_bound(),
         lm.at_least(1.0, "every"),
         lm.Control(
@@ -143,65 +139,51 @@ CLAIMS = (
         ),
         expected=lm.INCONCLUSIVE,
     ),
-    lm.Claim(
-        "f33a-linear",
-        "Figure 3.3a",
-        "scaling",
+    lm.Claim("f33a-linear", "Figure 3.3a", "scaling", source="figure")
+    .states(
         "As reported: the minimal labelled count is linear in γ_d^-2: positive slope, R² ≥ .9, and "
         "count(.25)/count(.8) in [5, 20].",
+        formula="|L| ∝ γ_d^-2",
+    )
+    .judged(
         fraction_line(),
         lm.all_of(
             slope=lm.at_least(0.0, strict=True), fit=lm.at_least(0.9), ratio=lm.within(5.0, 20.0, predicted=10.24)
         ),
         lm.Control("counts put on 40 γ_d^-2", law=40.0),
         expected=lm.FAILS,
-        formula="|L| ∝ γ_d^-2",
-        source="figure",
     ),
-    lm.Claim(
-        "f33b-linear",
-        "Figure 3.3b",
-        "scaling",
+    lm.Claim("f33b-linear", "Figure 3.3b", "scaling", source="figure")
+    .states(
         "As reported: the minimal labelled count is linear in (1 - ε_S)^-2: positive slope and R² ≥ .9.",
+        formula="|L| ∝ (1-ε_S)^-2",
+    )
+    .judged(
         confusion_line(),
         lm.all_of(slope=lm.at_least(0.0, strict=True), fit=lm.at_least(0.9)),
         lm.Control("80 labels at every ε_S", flat=80.0, expected=lm.FAILS),
         expected=lm.INCONCLUSIVE,
-        formula="|L| ∝ (1-ε_S)^-2",
-        source="figure",
     ),
-    lm.Claim(
-        "f34-slower-loss",
-        "Figure 3.4",
-        "ordering",
+    lm.Claim("f34-slower-loss", "Figure 3.4", "ordering", source="figure")
+    .states(
         "Flipped labels slow training: the loss at η t = 10 rises by at least .05 with every step of ε_0, in "
-        "every seed.",
-        early_rise(),
-        lm.at_least(0.05, "every"),
-        QUIET,
-        source="figure",
-    ),
-    lm.Claim(
-        "f34-slower-time",
-        "Figure 3.4",
-        "ordering",
+        "every seed."
+    )
+    .judged(early_rise(), lm.at_least(0.05, "every"), QUIET),
+    lm.Claim("f34-slower-time", "Figure 3.4", "ordering", source="figure")
+    .states(
         "The first record with loss at most 2 ε̂_0 + .05 does not come earlier as ε_0 grows, and at ε_0 = .2 at least "
-        "two records later than at 0, in every seed.",
+        "two records later than at 0, in every seed."
+    )
+    .judged(
         floor_times(),
         lm.all_of(order=lm.increasing("label_noise", "every", slack=0.0), delay=lm.at_least(2.0, "every")),
         QUIET,
-        source="figure",
     ),
-    lm.Claim(
-        "f36-linear",
-        "Figure 3.6",
-        "scaling",
+    lm.Claim("f36-linear", "Figure 3.6", "scaling", source="figure")
+    .states(
         "As reported: the minimal labelled count of a GCN is linear in γ_d^-4: count(.25)/count(.8) is at least 20.",
-        gcn_ratio(),
-        lm.at_least(20.0),
-        lm.Control("counts put on 2 γ_d^-4", law=2.0),
-        expected=lm.FAILS,
         formula="|L| ∝ γ_d^-4",
-        source="figure",
-    ),
+    )
+    .judged(gcn_ratio(), lm.at_least(20.0), lm.Control("counts put on 2 γ_d^-4", law=2.0), expected=lm.FAILS),
 )

@@ -88,95 +88,68 @@ BROKEN = lm.Control("one count changed by 1", broken=1)
 NOT_NEGATIVE = lm.at_least(0.0, "every")
 
 CLAIMS = (
-    lm.Claim(
-        "p17-variance",
-        "(B.49)",
-        "bound",
-        "On the chapter's graph the variance of the mean of p_n(0) is at most 2 (1 + sum δ_z²)/|L|.",
+    lm.Claim("p17-variance", "(B.49)", "bound")
+    .states("On the chapter's graph the variance of the mean of p_n(0) is at most 2 (1 + sum δ_z²)/|L|.")
+    .judged(
         mass_variance(generator="chapter"),
         lm.at_most(RING_BOUND, "every"),
         lm.Control("a ring, one common coin", name="coin_mean", generator="ring", expected=lm.FAILS),
         expected=lm.INCONCLUSIVE,
     ),
-    lm.Claim(
-        "p17-variance-cycle",
-        "(B.49)",
-        "bound",
-        "On a ring, where the bound is .018, the upper 95 % limit of that variance is below it.",
-        mass_variance(),
-        lm.at_most(RING_BOUND, "every"),
-        lm.Control("one common coin", name="coin_mean"),
-    ),
-    lm.Claim(
-        "p18-mass",
-        "(B.66), (B.67)",
-        "scaling",
+    lm.Claim("p17-variance-cycle", "(B.49)", "bound")
+    .states("On a ring, where the bound is .018, the upper 95 % limit of that variance is below it.")
+    .judged(mass_variance(), lm.at_most(RING_BOUND, "every"), lm.Control("one common coin", name="coin_mean")),
+    lm.Claim("p18-mass", "(B.66), (B.67)", "scaling")
+    .states(
         "On planted block graphs the share of class-relevant neighbours is (1 - ε_S) γ_d: a line through the origin "
         "with R² above .98 and slope within .02 of .95.",
+        formula="E[p_n(0)] = (1-ε_S) γ_d",
+    )
+    .judged(
         relevant_shares(),
         lm.all_of(fit=lm.at_least(0.98, strict=True), slope=lm.within(0.93, 0.97, "value", predicted=1 - CONFUSION)),
         lm.Control("the chapter's graph", generator="chapter"),
-        formula="E[p_n(0)] = (1-ε_S) γ_d",
     ),
-    lm.Claim(
-        "p19-sampling",
-        "(B.182)",
-        "bound",
+    lm.Claim("p19-sampling", "(B.182)", "bound")
+    .states(
         "A uniform sample of the whole graph shows every pattern in the shells 1 and 2 within √(log|S|/|S|), but for a "
-        "share of at most 2/|S|², |S| = 20 and 60, in every seed.",
+        "share of at most 2/|S|², |S| = 20 and 60, in every seed."
+    )
+    .judged(
         violations(),
         lm.at_most({f"{size}": 2 / size**2 for size in SAMPLES}, "every"),
         lm.Control("a sample of the core shell", shells="single"),
     ),
-    lm.Claim(
-        "p20-identity",
-        "(B.199)",
-        "identity",
-        "|D_*∩N||D_i\\N| - |D_i∩N||D_*\\N| = |D_*∩N||D_i| - |D_i∩N||D_*|, exactly on 1000 random set systems.",
-        set_systems(),
-        lm.equal(0.0),
-        BROKEN,
-    ),
-    lm.Claim(
-        "p20-reduction",
-        "(B.199)",
-        "identity",
-        "With uniform shells its value is exactly Δ_n(z)|D_i|/2.",
-        uniform_shells(),
-        lm.equal(0.0),
-        BROKEN,
-        source="derived",
-    ),
-    lm.Claim(
-        "p20-per-node",
-        "(B.200)",
-        "ordering",
+    lm.Claim("p20-identity", "(B.199)", "identity")
+    .states("|D_*∩N||D_i\\N| - |D_i∩N||D_*\\N| = |D_*∩N||D_i| - |D_i∩N||D_*|, exactly on 1000 random set systems.")
+    .judged(set_systems(), lm.equal(0.0), BROKEN),
+    lm.Claim("p20-reduction", "(B.199)", "identity", source="derived")
+    .states("With uniform shells its value is exactly Δ_n(z)|D_i|/2.")
+    .judged(uniform_shells(), lm.equal(0.0), BROKEN),
+    lm.Claim("p20-per-node", "(B.200)", "ordering")
+    .states(
         "As printed: the value at z_m is at least that at every other distance, for every node and pattern, on "
-        "+++---+++---.",
+        "+++---+++---."
+    )
+    .judged(
         exchange_gain("least_exchange", "+++---+++---"),
         NOT_NEGATIVE,
         lm.Control("++--++--", graph="++--++--"),
         expected=lm.FAILS,
     ),
-    lm.Claim(
-        "p20-per-node-corrected",
-        "(B.200), corrected",
-        "ordering",
-        "Corrected: averaged over nodes and patterns it is, where shells are uniform (+++---+++---).",
+    lm.Claim("p20-per-node-corrected", "(B.200), corrected", "ordering", corrects="p20-per-node")
+    .states("Corrected: averaged over nodes and patterns it is, where shells are uniform (+++---+++---).")
+    .judged(
         exchange_gain("mean_exchange", "+++---+++---"),
         NOT_NEGATIVE,
         lm.Control("planted block graph, z_m = 2 against distance 1 (shells not uniform)", graph="G2", distances=[1]),
-        corrects="p20-per-node",
     ),
-    lm.Claim(
-        "e5-literal-graph",
-        "erratum 9.5",
-        "bound",
+    lm.Claim("e5-literal-graph", "erratum 9.5", "bound")
+    .states(
         "As printed: on the chapter's graph (no edges asked for inside a pattern) every node has a positive margin at "
-        "distance 1 (Assumption 3.4.2).",
-        positive_share(0),
-        lm.at_least(1.0, "every"),
-        lm.Control("intra_degree = D", intra_degree=-1),
-        expected=lm.FAILS,
+        "distance 1 (Assumption 3.4.2)."
+    )
+    .judged(
+        positive_share(0), lm.at_least(1.0, "every"), lm.Control("intra_degree = D", intra_degree=-1), expected=lm.FAILS
     ),
 )

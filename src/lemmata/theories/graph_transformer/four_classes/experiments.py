@@ -94,32 +94,21 @@ def joint(data: xr.Dataset, variant: str = "joint") -> dict[str, xr.DataArray]:
 
 
 CLAIMS = (
-    lm.Claim(
-        "p21-four-core",
-        "(B.225) - (B.232)",
-        "limit",
+    lm.Claim("p21-four-core", "(B.225) - (B.232)", "limit")
+    .states(
         "With four classes b of the two networks is largest at their own core distances, 4 and 2, in every seed (loss "
-        "of each coordinate).",
-        leads(),
-        lm.at_least(0.0, "every", strict=True),
-        lm.Control("distances permuted", variant="permuted"),
-    ),
-    lm.Claim(
-        "p21-four-accuracy",
-        "(B.225) - (B.232)",
-        "comparison",
-        "With the loss of each coordinate the class accuracy is at least .93.",
-        accuracy(),
-        lm.at_least(0.93, "clear"),
-        lm.Control("joint loss", variant="joint"),
-        corrects="p21-four-joint",
-    ),
-    lm.Claim(
-        "p21-four-joint",
-        "(B.225) - (B.232)",
-        "comparison",
+        "of each coordinate)."
+    )
+    .judged(leads(), lm.at_least(0.0, "every", strict=True), lm.Control("distances permuted", variant="permuted")),
+    lm.Claim("p21-four-accuracy", "(B.225) - (B.232)", "comparison", corrects="p21-four-joint")
+    .states("With the loss of each coordinate the class accuracy is at least .93.")
+    .judged(accuracy(), lm.at_least(0.93, "clear"), lm.Control("joint loss", variant="joint")),
+    lm.Claim("p21-four-joint", "(B.225) - (B.232)", "comparison")
+    .states(
         "As printed: with the joint loss max{1 - yᵀF, 0} the loss falls below .02 and the class accuracy is at "
-        "least .93.",
+        "least .93."
+    )
+    .judged(
         joint(),
         lm.all_of(loss=lm.at_most(0.02, "clear", strict=True), accuracy=lm.at_least(0.93, "clear")),
         lm.Control("trained on each coordinate", variant="per coordinate"),

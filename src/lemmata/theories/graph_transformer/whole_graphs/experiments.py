@@ -50,23 +50,12 @@ def accuracy(data: xr.Dataset, train_encoding: int, beyond_counting: bool = Fals
 
 
 CLAIMS = (
-    lm.Claim(
-        "p21-graph-pe",
-        "(B.224)",
-        "comparison",
-        "Whole graphs are classified with the encoding: accuracy at least .95.",
-        accuracy(1),
-        lm.at_least(0.95, "clear"),
-        lm.Control("without the encoding", train_encoding=0),
-    ),
-    lm.Claim(
-        "p21-graph-without",
-        "(B.224)",
-        "comparison",
-        "Without it nothing is learned beyond counting the patterns: accuracy at most that of counting plus .05.",
-        accuracy(0, beyond_counting=True),
-        lm.at_most(0.05, "clear"),
-        lm.Control("with the encoding", train_encoding=1),
-        source="derived",
+    lm.Claim("p21-graph-pe", "(B.224)", "comparison")
+    .states("Whole graphs are classified with the encoding: accuracy at least .95.")
+    .judged(accuracy(1), lm.at_least(0.95, "clear"), lm.Control("without the encoding", train_encoding=0)),
+    lm.Claim("p21-graph-without", "(B.224)", "comparison", source="derived")
+    .states("Without it nothing is learned beyond counting the patterns: accuracy at most that of counting plus .05.")
+    .judged(
+        accuracy(0, beyond_counting=True), lm.at_most(0.05, "clear"), lm.Control("with the encoding", train_encoding=1)
     ),
 )

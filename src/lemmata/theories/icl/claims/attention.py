@@ -158,147 +158,109 @@ def label_key(data: xr.Dataset, column: str = "measured") -> xr.DataArray:
 PARTNERS = lm.Control("updates of partners read in their place", kind="partners")
 
 CLAIMS = (
-    learnt(
-        "p6-own",
-        "Proposition 6.4.1",
-        "bound",
-        "Query and key maps grow along every relevant pattern: the smallest own entry of G^Q and G^K is at least 3δ.",
-        least_own(),
-        lm.at_least(3 * DELTA),
-        lm.Control("weights of step 0", moment="start"),
+    learnt("p6-own", "Proposition 6.4.1", "bound")
+    .states(
+        "Query and key maps grow along every relevant pattern: the smallest own entry of G^Q and G^K is at least 3δ."
+    )
+    .judged(least_own(), lm.at_least(3 * DELTA), lm.Control("weights of step 0", moment="start")),
+    learnt("p6-irrelevant", "Proposition 6.4.1", "bound")
+    .states("They do not move along irrelevant patterns: every entry of both ν blocks stays within 0.005 of δI.")
+    .judged(
+        off_identity(), lm.at_most(0.005, by="every"), lm.Control("μ block read in its place", patterns="patterns")
     ),
-    learnt(
-        "p6-irrelevant",
-        "Proposition 6.4.1",
-        "bound",
-        "They do not move along irrelevant patterns: every entry of both ν blocks stays within 0.005 of δI.",
-        off_identity(),
-        lm.at_most(0.005, by="every"),
-        lm.Control("μ block read in its place", patterns="patterns"),
-    ),
-    learnt(
-        "p6-non-partners",
-        "Proposition 6.4.1, (6.18)",
-        "bound",
+    learnt("p6-non-partners", "Proposition 6.4.1, (6.18)", "bound")
+    .states(
         "Patterns that form no training task stay apart: their entries of G^Q, G^K are at most 0.08 in size, and 0 "
-        "within 0.02 in the mean.",
+        "within 0.02 in the mean."
+    )
+    .judged(
         foreign_entries(),
         lm.all_of(largest=lm.at_most(0.08, by="every"), mean=lm.within(-0.02, 0.02, by="every", predicted=0.0)),
         lm.Control("entries of partners read in their place", partners=True),
     ),
-    learnt(
-        "p6-logit-order",
-        "Proposition 6.4.1",
-        "ordering",
+    learnt("p6-logit-order", "Proposition 6.4.1", "ordering")
+    .states(
         "A pattern's logit with itself exceeds that with every other pattern.",
+        formula="μ_j^T W_K^T W_Q μ_j > μ_k^T W_K^T W_Q μ_j, k ≠ j",
+    )
+    .judged(
         logit_margin(),
         lm.at_least(0.0, by="every", strict=True),
         lm.Control("rows of G^K shifted by one pattern", rolled=1),
-        formula="μ_j^T W_K^T W_Q μ_j > μ_k^T W_K^T W_Q μ_j, k ≠ j",
     ),
-    learnt(
-        "p6-partners",
-        "Proposition 6.4.1, (6.18)",
-        "bound",
+    learnt("p6-partners", "Proposition 6.4.1, (6.18)", "bound")
+    .states(
         "As stated: entries of task partners are smaller than the own entry by a factor M_1.",
+        formula="|G_jk| ≤ G_jj / M_1",
+    )
+    .judged(
         partner_ratio(size=True),
         lm.at_most(1 / M1),
         lm.Control("partner entries set to G_jj / (2 M_1)", entry="small"),
-        formula="|G_jk| ≤ G_jj / M_1",
         expected=lm.FAILS,
     ),
-    learnt(
-        "p6-partners-corrected",
-        "Proposition 6.4.1, (6.18), corrected",
-        "bound",
+    learnt("p6-partners-corrected", "Proposition 6.4.1, (6.18), corrected", "bound", corrects="p6-partners")
+    .states(
         "Corrected: with one cycle of tasks a partner's entry is about -0.45 of the own entry, since the two partners "
         "share what the conservation law leaves.",
-        partner_ratio(),
-        lm.within(-0.55, -0.35),
-        lm.Control("trained on all tasks (U = 5)", spread_partner_ratio()),
         formula="G_jk / G_jj in [-0.55, -0.35]",
-        corrects="p6-partners",
+    )
+    .judged(
+        partner_ratio(), lm.within(-0.55, -0.35), lm.Control("trained on all tasks (U = 5)", spread_partner_ratio())
     ),
-    learnt(
-        "p7-concentration",
-        "Corollary 6.4.3",
-        "limit",
-        "Attention concentrates on contexts with the query's pattern: at least 0.95, and 0.3 more than at the start.",
+    learnt("p7-concentration", "Corollary 6.4.3", "limit")
+    .states(
+        "Attention concentrates on contexts with the query's pattern: at least 0.95, and 0.3 more than at the start."
+    )
+    .judged(
         concentration(),
         lm.all_of(value=lm.at_least(0.95), rise=lm.at_least(0.3)),
         lm.Control("frozen attention", variant="frozen"),
     ),
-    learnt(
-        "p13-own-update",
-        "Lemma E.4.5",
-        "bound",
-        "While the loss is active, every update of W_Q and W_K pushes patterns along themselves.",
+    learnt("p13-own-update", "Lemma E.4.5", "bound")
+    .states("While the loss is active, every update of W_Q and W_K pushes patterns along themselves.")
+    .judged(
         least_own_update(),
         lm.at_least(0.0, by="every", strict=True),
         lm.Control("gradients with z negated", labels="negated"),
     ),
-    learnt(
-        "p13-non-partners",
-        "Lemma E.4.5",
-        "bound",
-        "Updates along patterns that are no partners are at most 1/M_1 of the own one.",
-        relative_update("non-partners"),
-        lm.at_most(1 / M1),
-        PARTNERS,
-    ),
-    learnt(
-        "p13-irrelevant",
-        "Lemma E.4.5",
-        "bound",
-        "Updates along irrelevant patterns are at most 1/M_2 of the own one.",
-        relative_update("irrelevant"),
-        lm.at_most(1 / M2),
-        PARTNERS,
-    ),
-    learnt(
-        "p13-label-columns",
-        "Lemma E.4.5",
-        "identity",
-        "The label columns of the gradient of W_Q are exactly 0: the query has no label.",
-        label_columns(),
-        lm.equal(0.0),
-        lm.Control("label columns of the gradient of W_K", map="key"),
-    ),
-    learnt(
-        "p13-growth-stops",
-        "Lemma E.4.5",
-        "limit",
+    learnt("p13-non-partners", "Lemma E.4.5", "bound")
+    .states("Updates along patterns that are no partners are at most 1/M_1 of the own one.")
+    .judged(relative_update("non-partners"), lm.at_most(1 / M1), PARTNERS),
+    learnt("p13-irrelevant", "Lemma E.4.5", "bound")
+    .states("Updates along irrelevant patterns are at most 1/M_2 of the own one.")
+    .judged(relative_update("irrelevant"), lm.at_most(1 / M2), PARTNERS),
+    learnt("p13-label-columns", "Lemma E.4.5", "identity")
+    .states("The label columns of the gradient of W_Q are exactly 0: the query has no label.")
+    .judged(label_columns(), lm.equal(0.0), lm.Control("label columns of the gradient of W_K", map="key")),
+    learnt("p13-growth-stops", "Lemma E.4.5", "limit")
+    .states(
         "Growth stops when attention is concentrated and the hinge inactive: the last own update is at most a tenth of "
-        "the largest.",
-        last_own_update(),
-        lm.at_most(0.1),
-        lm.Control("last growth record in place of the last one", moment="growth"),
+        "the largest."
+    )
+    .judged(
+        last_own_update(), lm.at_most(0.1), lm.Control("last growth record in place of the last one", moment="growth")
     ),
-    learnt(
-        "p13-partners",
-        "(E.7), (E.11)",
-        "bound",
-        "As stated: updates along task partners are suppressed; at the last growth record at most 0.1 of the own one.",
+    learnt("p13-partners", "(E.7), (E.11)", "bound")
+    .states(
+        "As stated: updates along task partners are suppressed; at the last growth record at most 0.1 of the own one."
+    )
+    .judged(
         last_partner_update(),
         lm.within(-0.1, 0.1, predicted=0.0),
         lm.Control("ratio put on 0 with its residuals", law=0.0),
         expected=lm.FAILS,
     ),
-    learnt(
-        "p13-partners-corrected",
-        "(E.7), (E.11), corrected",
-        "bound",
-        "Corrected: they are negative and about half of the own one throughout, between -0.7 and -0.3.",
+    learnt("p13-partners-corrected", "(E.7), (E.11), corrected", "bound", corrects="p13-partners")
+    .states("Corrected: they are negative and about half of the own one throughout, between -0.7 and -0.3.")
+    .judged(
         update_range("partners"),
         lm.within(-0.7, -0.3),
         lm.Control("updates of non-partners read in their place", kind="non-partners"),
-        corrects="p13-partners",
     ),
-    learnt(
-        "p13-label-key",
-        "(E.161)",
-        "bound",
-        "Keys hardly see labels: β‖W_K(0;q)‖ is at most √(log B / B) of every ‖W_K(μ_j;0)‖.",
+    learnt("p13-label-key", "(E.161)", "bound")
+    .states("Keys hardly see labels: β‖W_K(0;q)‖ is at most √(log B / B) of every ‖W_K(μ_j;0)‖.")
+    .judged(
         label_key(),
         lm.at_most(math.sqrt(math.log(B) / B)),
         lm.Control("label column replaced by half a pattern column", column="half a pattern"),

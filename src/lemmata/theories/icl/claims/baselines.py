@@ -38,47 +38,24 @@ def off_law(data: xr.Dataset, factor: float = 0.5) -> lm.Uncertain:
 SHORT = lm.Control("in domain, l = 5", domain="in-domain", lengths=[5])
 
 CLAIMS = (
-    learnt(
-        "f64-advantage",
-        "Figure 6.4(b)",
-        "comparison",
+    learnt("f64-advantage", "Figure 6.4(b)", "comparison", source="figure")
+    .states(
         "Out of domain at α' = 0.6 the network needs fewer contexts than any baseline: its error is below 0.7 times "
-        "that of the best at l = 10 and 20.",
-        advantage(0.6, [10, 20]),
-        lm.at_most(0.0, strict=True),
-        SHORT,
-        source="figure",
-    ),
-    learnt(
-        "f64-no-advantage",
-        "Figure 6.4(a)",
-        "comparison",
-        "As reported: at α' = 0.8 it has no such advantage (out of domain, l = 10).",
-        advantage(0.8, [10]),
-        lm.at_least(0.0),
-        SHORT,
-        expected=lm.FAILS,
-        source="figure",
-    ),
-    lm.Claim(
-        "f64-nearest",
-        "oracle O10",
-        "identity",
-        "In domain the nearest neighbour never errs when a context holds the query's pattern.",
-        nearest_errors(),
-        lm.equal(0.0),
-        lm.Control("out of domain, K' = 5", domain="out of domain"),
-        source="derived",
-    ),
-    lm.Claim(
-        "f64-oracle",
-        "3.5, derived",
-        "identity",
+        "that of the best at l = 10 and 20."
+    )
+    .judged(advantage(0.6, [10, 20]), lm.at_most(0.0, strict=True), SHORT),
+    learnt("f64-no-advantage", "Figure 6.4(a)", "comparison", source="figure")
+    .states("As reported: at α' = 0.8 it has no such advantage (out of domain, l = 10).")
+    .judged(advantage(0.8, [10]), lm.at_least(0.0), SHORT, expected=lm.FAILS),
+    lm.Claim("f64-nearest", "oracle O10", "identity", source="derived")
+    .states("In domain the nearest neighbour never errs when a context holds the query's pattern.")
+    .judged(nearest_errors(), lm.equal(0.0), lm.Control("out of domain, K' = 5", domain="out of domain")),
+    lm.Claim("f64-oracle", "3.5, derived", "identity", source="derived")
+    .states(
         "The oracle predictor errs with probability (1-α')^l / 2: the difference is 0 within 4 standard errors.",
-        off_law(),
-        lm.within(0.0, 0.0, predicted=0.0, se=4),
-        lm.Control("the law without the factor 1/2", factor=1.0),
         formula="error = (1-α')^l / 2",
-        source="derived",
+    )
+    .judged(
+        off_law(), lm.within(0.0, 0.0, predicted=0.0, se=4), lm.Control("the law without the factor 1/2", factor=1.0)
     ),
 )

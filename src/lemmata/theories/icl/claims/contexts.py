@@ -121,114 +121,68 @@ def fixed_length(data: xr.Dataset, length: int = 1, fractions: list[float] | Non
 
 
 CLAIMS = (
-    learnt(
-        "p4-match",
-        "P4, derived",
-        "bound",
+    learnt("p4-match", "P4, derived", "bound", source="derived")
+    .states(
         "Whenever some context holds the query's pattern the answer is right: pooled error at most 0.005 for every α' "
-        "and length.",
-        error_with_match(),
-        lm.at_most(0.005),
-        FROZEN,
-        source="derived",
-    ),
-    learnt(
-        "p4-no-match",
-        "P4, derived",
-        "bound",
+        "and length."
+    )
+    .judged(error_with_match(), lm.at_most(0.005), FROZEN),
+    learnt("p4-no-match", "P4, derived", "bound", source="derived")
+    .states(
         "Without such a context the answer is wrong at least every second time: pooled error at least 1/2 within 3 "
-        "standard errors, in cells with 50 or more such prompts.",
+        "standard errors, in cells with 50 or more such prompts."
+    )
+    .judged(
         error_without_match(),
         lm.at_least(0.5, se=3),
         lm.Control("prompts with a match in place of those without", matched=True),
-        source="derived",
     ),
-    learnt(
-        "p4-total",
-        "P4, derived",
-        "bound",
+    learnt("p4-total", "P4, derived", "bound", source="derived")
+    .states(
         "So the error lies between π/2 and π within 3 standard errors, π = (1-α'/2)^l the probability of no match.",
-        total_error(),
-        lm.within({at: (pi / 2, pi) for at, pi in NO_MATCH.items()}, se=3),
-        FROZEN,
         formula="π/2 ≤ error ≤ π",
-        source="derived",
-    ),
-    learnt(
-        "p4-pure-contexts",
-        "P4, derived",
-        "limit",
-        "With decisive contexts only (α' = 1) the error is 2^-l within 3 standard errors.",
-        pure_error(),
-        lm.within({f"l={n}": (2.0**-n, 2.0**-n) for n in PURE}, se=3),
-        FROZEN,
-        formula="error = 2^-l",
-        source="derived",
-    ),
-    learnt(
-        "p4-one-match",
-        "P4, derived",
-        "limit",
+    )
+    .judged(total_error(), lm.within({at: (pi / 2, pi) for at, pi in NO_MATCH.items()}, se=3), FROZEN),
+    learnt("p4-pure-contexts", "P4, derived", "limit", source="derived")
+    .states("With decisive contexts only (α' = 1) the error is 2^-l within 3 standard errors.", formula="error = 2^-l")
+    .judged(pure_error(), lm.within({f"l={n}": (2.0**-n, 2.0**-n) for n in PURE}, se=3), FROZEN),
+    learnt("p4-one-match", "P4, derived", "limit", source="derived")
+    .states(
         "One match among 20 contexts suffices: on exact prompts with α' = 0.2 the pooled error is at most 0.005 at "
-        "every length.",
-        exact_error(),
-        lm.at_most(0.005),
-        FROZEN,
-        source="derived",
-    ),
-    learnt(
-        "p4-length",
-        "(6.9), l_ts ≥ 1/α'",
-        "scaling",
-        "The length at which the error is 0.05 is inversely proportional to α'.",
+        "every length."
+    )
+    .judged(exact_error(), lm.at_most(0.005), FROZEN),
+    learnt("p4-length", "(6.9), l_ts ≥ 1/α'", "scaling")
+    .states("The length at which the error is 0.05 is inversely proportional to α'.", formula="l_ts ∝ 1/α'")
+    .judged(
         length_exponent(),
         lm.within(-1.2, -0.8, predicted=-1.0),
         lm.Control("α' values in reversed order", reverse=True),
-        formula="l_ts ∝ 1/α'",
     ),
-    lm.Claim(
-        "p16-tail",
-        "(E.42)",
-        "bound",
+    lm.Claim("p16-tail", "(E.42)", "bound")
+    .states(
         "As printed: the share of contexts with a decisive pattern falls below (1-c) α/2 with probability at most "
         "exp(-l c² α/2): the exact probability over this bound is at most 1.",
-        tail_ratio("printed"),
-        lm.at_most(1.0),
-        lm.Control("α = 1", alphas=(1.0,)),
         formula="Pr(share ≤ (1-c) α/2) ≤ exp(-l c² α/2)",
-        expected=lm.FAILS,
-    ),
-    lm.Claim(
-        "p16-tail-corrected",
-        "(E.42), corrected",
-        "bound",
-        "Corrected: Chernoff's bound has the exponent l c² α/4.",
-        tail_ratio("corrected"),
-        lm.at_most(1.0),
-        lm.Control("printed exponent", kind="printed"),
-        formula="Pr(share ≤ (1-c) α/2) ≤ exp(-l c² α/4)",
-        corrects="p16-tail",
-    ),
-    lm.Claim(
-        "e1-context-order",
-        "(6.9), Figure E.1",
-        "ordering",
+    )
+    .judged(tail_ratio("printed"), lm.at_most(1.0), lm.Control("α = 1", alphas=(1.0,)), expected=lm.FAILS),
+    lm.Claim("p16-tail-corrected", "(E.42), corrected", "bound", corrects="p16-tail")
+    .states("Corrected: Chernoff's bound has the exponent l c² α/4.", formula="Pr(share ≤ (1-c) α/2) ≤ exp(-l c² α/4)")
+    .judged(tail_ratio("corrected"), lm.at_most(1.0), lm.Control("printed exponent", kind="printed")),
+    lm.Claim("e1-context-order", "(6.9), Figure E.1", "ordering", source="figure")
+    .states(
         "At a fixed budget of iterations, rarer decisive contexts need longer training prompts: at α = 0.2 at least "
-        "twice the length at α = 0.8.",
-        length_ratio(),
-        lm.at_least(2.0, by="every"),
-        lm.Control("α values reversed", above=0.8, below=0.2),
-        source="figure",
-    ),
-    lm.Claim(
-        "e1-context-single",
-        "section 4",
-        "limit",
+        "twice the length at α = 0.8."
+    )
+    .judged(length_ratio(), lm.at_least(2.0, by="every"), lm.Control("α values reversed", above=0.8, below=0.2)),
+    lm.Claim("e1-context-single", "section 4", "limit", source="derived")
+    .states(
         "With a single context attention is constant: W_Q and W_K never change, to the bit, and the hinge loss stays "
-        "at 0.9 or more, at both budgets and every α.",
+        "at 0.9 or more, at both budgets and every α."
+    )
+    .judged(
         fixed_length(),
         lm.all_of(moved=lm.equal(0.0), hinge=lm.at_least(0.9, by="every")),
         lm.Control("two contexts, α = 0.8", length=2, fractions=[0.8]),
-        source="derived",
     ),
 )

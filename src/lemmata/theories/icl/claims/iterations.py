@@ -23,9 +23,22 @@ def exponent(data: xr.Dataset, along: str, reverse: bool = False, law: float | N
     return lm.log_slopes(times if law is None else lm.on_law(times, along, law), along)
 
 
-def _claim(name: str, statement: str, of: Any, judge: Any, control: lm.Control, formula: str, **more: Any) -> lm.Claim:
+def _claim(
+    name: str,
+    statement: str,
+    of: Any,
+    judge: Any,
+    control: lm.Control,
+    formula: str,
+    expected: str = lm.HOLDS,
+    **more: Any,
+) -> lm.Claim:
     reference = "(6.10), corrected" if "corrects" in more else "(6.10)"
-    return lm.Claim(name, reference, "scaling", statement, of, judge, control, formula=formula, **more)
+    return (
+        lm.Claim(name, reference, "scaling", **more)
+        .states(statement, formula=formula)
+        .judged(of, judge, control, expected=expected)
+    )
 
 
 _ETA = exponent.of("p2-eta")("step_size")

@@ -125,124 +125,91 @@ PLANTED = lm.Control("rows of W_O planted as (μ̄; sign(a_i) q) at every record
 
 
 def _lucky_claim(name: str, sign: str, label: str, symbol: str) -> lm.Claim:
-    return lm.Claim(
-        f"p11-lucky-{name}",
-        "Lemma E.4.9",
-        "identity",
-        f"The lucky neurons of a {label} prompt are an eighth of all: the binomial p-value of their number in all "
-        "draws is above 0.001.",
-        lucky_chance(sign),
-        lm.stating(lm.at_least(0.001, strict=True)),
-        lm.Control("without the condition on the sign of a_i", sets="unsigned_lucky"),
-        formula=f"E|{symbol}|/m = 1/8",
-        source="derived",
+    return (
+        lm.Claim(f"p11-lucky-{name}", "Lemma E.4.9", "identity", source="derived")
+        .states(
+            f"The lucky neurons of a {label} prompt are an eighth of all: the binomial p-value of their number in all "
+            "draws is above 0.001.",
+            formula=f"E|{symbol}|/m = 1/8",
+        )
+        .judged(
+            lucky_chance(sign),
+            lm.stating(lm.at_least(0.001, strict=True)),
+            lm.Control("without the condition on the sign of a_i", sets="unsigned_lucky"),
+        )
     )
 
 
 CLAIMS = (
-    learnt(
-        "p8-large-neurons",
-        "Theorem 6.3.7",
-        "bound",
+    learnt("p8-large-neurons", "Theorem 6.3.7", "bound")
+    .states(
         "A constant share of the neurons becomes large: between 0.5 and 0.85 of them, with a median norm at least 3 "
-        "times that of the others.",
-        large_neurons(),
-        lm.all_of(share=lm.within(0.5, 0.85), ratio=lm.at_least(3.0)),
-        SHUFFLED,
-    ),
-    learnt(
-        "p9-feature-block",
-        "Proposition 6.4.5",
-        "limit",
-        "Large neurons point to the mean pattern: median cosine of the feature block with μ̄ at least 0.95.",
-        feature_cosine(),
-        lm.at_least(0.95),
-        SHUFFLED,
-    ),
-    learnt(
-        "p9-label-block",
-        "Proposition 6.4.5",
-        "limit",
-        "... and to their label: median cosine of the label block with sign(a_i) q at least 0.95, and all signs right.",
-        label_cosine(),
-        lm.all_of(median=lm.at_least(0.95), signs=lm.at_least(1.0, by="every")),
-        SHUFFLED,
-    ),
+        "times that of the others."
+    )
+    .judged(large_neurons(), lm.all_of(share=lm.within(0.5, 0.85), ratio=lm.at_least(3.0)), SHUFFLED),
+    learnt("p9-feature-block", "Proposition 6.4.5", "limit")
+    .states("Large neurons point to the mean pattern: median cosine of the feature block with μ̄ at least 0.95.")
+    .judged(feature_cosine(), lm.at_least(0.95), SHUFFLED),
+    learnt("p9-label-block", "Proposition 6.4.5", "limit")
+    .states(
+        "... and to their label: median cosine of the label block with sign(a_i) q at least 0.95, and all signs right."
+    )
+    .judged(label_cosine(), lm.all_of(median=lm.at_least(0.95), signs=lm.at_least(1.0, by="every")), SHUFFLED),
     _lucky_claim("positive", "plus", "+1", "W_n"),
     _lucky_claim("negative", "minus", "-1", "U_n"),
-    learnt(
-        "p12-own-active",
-        "Lemma E.4.10",
-        "bound",
-        "As stated: lucky neurons stay active on their prompt throughout training (at least 0.95 of them).",
-        least_active("own"),
-        lm.at_least(0.95),
-        PLANTED,
-        expected=lm.FAILS,
-    ),
-    learnt(
-        "p12-all-active",
-        "Lemma E.4.10",
-        "bound",
+    learnt("p12-own-active", "Lemma E.4.10", "bound")
+    .states("As stated: lucky neurons stay active on their prompt throughout training (at least 0.95 of them).")
+    .judged(least_active("own"), lm.at_least(0.95), PLANTED, expected=lm.FAILS),
+    learnt("p12-all-active", "Lemma E.4.10", "bound")
+    .states(
         "As stated: from step 10 on all of W are active on every +1 prompt and all of U on every -1 prompt (at least "
-        "0.95 of them).",
-        least_active("all", since=10),
-        lm.at_least(0.95),
-        PLANTED,
-        expected=lm.FAILS,
-    ),
-    learnt(
-        "p14-sign",
-        "Lemma E.4.6",
-        "ordering",
+        "0.95 of them)."
+    )
+    .judged(least_active("all", since=10), lm.at_least(0.95), PLANTED, expected=lm.FAILS),
+    learnt("p14-sign", "Lemma E.4.6", "ordering")
+    .states(
         "While attention grows, W_V moves towards the neurons of the label's sign: the mean coefficient on a_i > 0 is "
-        "positive.",
+        "positive."
+    )
+    .judged(
         least_coefficient(),
         lm.at_least(0.0, by="every", strict=True),
         lm.Control("z negated in the formula", labels="negated"),
     ),
-    learnt(
-        "p14-coefficient",
-        "Lemma E.4.6",
-        "bound",
+    learnt("p14-coefficient", "Lemma E.4.6", "bound")
+    .states(
         "As stated: that coefficient is of the order β²(1-γ)/m throughout (within a factor 3), and the one on a_i < 0 "
         "at most 1/(β²+1) of it.",
+        formula="V_i ~ β²(1-γ_t)/m",
+    )
+    .judged(
         coefficient_order(),
         lm.all_of(even=lm.at_least(1 / 3), others=lm.at_most(0.0)),
         lm.Control("coefficients put on the law", on_law=True),
-        formula="V_i ~ β²(1-γ_t)/m",
         expected=lm.FAILS,
     ),
-    learnt(
-        "p14-coefficient-corrected",
-        "Lemma E.4.6, corrected",
-        "ordering",
-        "Corrected: it grows from step 100 on by a factor of at least 5, as neurons stop firing on both labels.",
-        coefficient_growth(),
-        lm.at_least(5.0),
-        lm.Control("the two exchanged", reverse=True),
-        corrects="p14-coefficient",
-    ),
-    learnt(
-        "p15-linear",
-        "Lemma E.4.7",
-        "bound",
+    learnt("p14-coefficient-corrected", "Lemma E.4.6, corrected", "ordering", corrects="p14-coefficient")
+    .states("Corrected: it grows from step 100 on by a factor of at least 5, as neurons stop firing on both labels.")
+    .judged(coefficient_growth(), lm.at_least(5.0), lm.Control("the two exchanged", reverse=True)),
+    learnt("p15-linear", "Lemma E.4.7", "bound")
+    .states(
         "As stated: W_O of lucky neurons grows at least linearly along (μ̄; q); at t = 50, 100, 200 by at least a "
-        "tenth of δ(β²+1)αηt/(2m).",
+        "tenth of δ(β²+1)αηt/(2m)."
+    )
+    .judged(
         lucky_growth(),
         lm.at_least({at: 0.1 * claimed for at, claimed in LINEAR.items()}),
         lm.Control("values put on the bound", on_bound=True),
         expected=lm.FAILS,
     ),
-    learnt(
-        "p15-linear-corrected",
-        "Lemma E.4.7, corrected",
-        "ordering",
+    learnt("p15-linear-corrected", "Lemma E.4.7, corrected", "ordering", corrects="p15-linear")
+    .states(
         "Corrected: it grows for both signs, slowly at first and then faster (the increment over [100, 200] is at "
-        "least 1.5 times that over [0, 100]), to at least 0.05.",
+        "least 1.5 times that over [0, 100]), to at least 0.05."
+    )
+    .judged(
         convex_growth(),
         lm.all_of(positive=lm.at_least(0.0, strict=True), convex=lm.at_least(1.5), last=lm.at_least(0.05)),
         SHUFFLED,
-        corrects="p15-linear",
     ),
 )

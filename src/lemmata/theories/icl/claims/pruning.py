@@ -81,94 +81,45 @@ def steps_of_alpha(data: xr.Dataset, alphas: tuple[float, ...] = (0.2, 0.4, 0.8)
 INSTEAD = lm.Control("smallest first in place of random", order="smallest")
 
 CLAIMS = (
-    learnt(
-        "p10-harmless",
-        "Theorem 6.3.7",
-        "bound",
+    learnt("p10-harmless", "Theorem 6.3.7", "bound")
+    .states(
         "Pruning small neurons is harmless: the hinge rises by at most 0.01 without the smallest 20 %, and without "
-        "exactly the small ones.",
-        rise(),
-        lm.at_most(0.01),
-        lm.Control("largest first", first="largest"),
-    ),
-    learnt(
-        "p10-formula",
-        "Theorem 6.3.7, P10",
-        "comparison",
+        "exactly the small ones."
+    )
+    .judged(rise(), lm.at_most(0.01), lm.Control("largest first", first="largest")),
+    learnt("p10-formula", "Theorem 6.3.7, P10", "comparison", source="derived")
+    .states(
         "Pruning a share R of neurons, random large ones, scales the output down: the hinge is max{0, 1 - F(1 - "
         "Rm/|L|)} within 0.05.",
-        off_formula(),
-        lm.at_most(0.05, by="mean"),
-        INSTEAD,
         formula="hinge = max{0, 1 - F(1 - R m/|L|)}",
-        source="derived",
+    )
+    .judged(off_formula(), lm.at_most(0.05, by="mean"), INSTEAD),
+    learnt("p10-order", "Theorem 6.3.7", "ordering")
+    .states("Smallest first costs no more than random large ones, and these no more than largest first, at every rate.")
+    .judged(
+        order_gaps(), lm.at_least(0.0), lm.Control("largest and smallest exchanged", first="largest", last="smallest")
     ),
-    learnt(
-        "p10-order",
-        "Theorem 6.3.7",
-        "ordering",
-        "Smallest first costs no more than random large ones, and these no more than largest first, at every rate.",
-        order_gaps(),
-        lm.at_least(0.0),
-        lm.Control("largest and smallest exchanged", first="largest", last="smallest"),
-    ),
-    learnt(
-        "p10-upper",
-        "(E.107)",
-        "bound",
-        "Without the small neurons the hinge is below the proof's bound (ε = 0.05).",
-        hinge_of_large(),
-        lm.at_most(UPPER),
-        lm.Control("largest half pruned instead", pruned="largest half"),
-    ),
-    learnt(
-        "p10-lower",
-        "(E.109)",
-        "bound",
-        "Without a share R of neurons, random large ones, it is above the proof's bound (ε = 0.05).",
-        hinge_after(),
-        lm.at_least(LOWER),
-        INSTEAD,
-    ),
-    learnt(
-        "f65a-harmless",
-        "Figure 6.5(a)",
-        "bound",
-        "Out of domain pruning the smallest 15 % raises the hinge by at most 0.03.",
-        shifted_rise("hinge", "0.15"),
-        lm.at_most(0.03),
-        lm.Control("largest first", order="largest"),
-        source="figure",
-    ),
-    learnt(
-        "f65a-error-rises",
-        "Figure 6.5(a)",
-        "bound",
-        "As reported: pruning the smallest half raises the classification error by at least 0.02.",
+    learnt("p10-upper", "(E.107)", "bound")
+    .states("Without the small neurons the hinge is below the proof's bound (ε = 0.05).")
+    .judged(hinge_of_large(), lm.at_most(UPPER), lm.Control("largest half pruned instead", pruned="largest half")),
+    learnt("p10-lower", "(E.109)", "bound")
+    .states("Without a share R of neurons, random large ones, it is above the proof's bound (ε = 0.05).")
+    .judged(hinge_after(), lm.at_least(LOWER), INSTEAD),
+    learnt("f65a-harmless", "Figure 6.5(a)", "bound", source="figure")
+    .states("Out of domain pruning the smallest 15 % raises the hinge by at most 0.03.")
+    .judged(shifted_rise("hinge", "0.15"), lm.at_most(0.03), lm.Control("largest first", order="largest")),
+    learnt("f65a-error-rises", "Figure 6.5(a)", "bound", source="figure")
+    .states("As reported: pruning the smallest half raises the classification error by at least 0.02.")
+    .judged(
         shifted_rise("error", "0.5"),
         lm.at_least(0.02),
         lm.Control("largest first at rate 0.8", order="largest", rate="0.8"),
         expected=lm.FAILS,
-        source="figure",
     ),
-    learnt(
-        "f65a-error-rises-corrected",
-        "Figure 6.5(a), corrected",
-        "bound",
-        "Corrected: it raises the hinge loss by at least 0.1; the sign stays.",
-        shifted_rise("hinge", "0.5"),
-        lm.at_least(0.1),
-        lm.Control("smallest first at rate 0.15", rate="0.15"),
-        corrects="f65a-error-rises",
-    ),
-    learnt(
-        "f65b-context-order",
-        "Figure 6.5(b)",
-        "ordering",
-        "The pruned network (smallest 20 %) is better with more decisive contexts: error at α' = 0.2 > 0.4 > 0.8.",
-        steps_of_alpha(),
-        lm.at_least(0.0, strict=True),
-        lm.Control("α' values reversed", alphas=(0.8, 0.4, 0.2)),
-        source="figure",
-    ),
+    learnt("f65a-error-rises-corrected", "Figure 6.5(a), corrected", "bound", corrects="f65a-error-rises")
+    .states("Corrected: it raises the hinge loss by at least 0.1; the sign stays.")
+    .judged(shifted_rise("hinge", "0.5"), lm.at_least(0.1), lm.Control("smallest first at rate 0.15", rate="0.15")),
+    learnt("f65b-context-order", "Figure 6.5(b)", "ordering", source="figure")
+    .states("The pruned network (smallest 20 %) is better with more decisive contexts: error at α' = 0.2 > 0.4 > 0.8.")
+    .judged(steps_of_alpha(), lm.at_least(0.0, strict=True), lm.Control("α' values reversed", alphas=(0.8, 0.4, 0.2))),
 )

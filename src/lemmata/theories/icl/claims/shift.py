@@ -51,94 +51,63 @@ def concentration(data: xr.Dataset, moment: str = "end") -> dict[str, xr.DataArr
 ONE_CYCLE = lm.Control("trained on one cycle (U = 1)", variant="U=1")
 
 CLAIMS = (
-    learnt(
-        "p5-sign",
-        "Theorem 6.3.4",
-        "bound",
+    learnt("p5-sign", "Theorem 6.3.4", "bound")
+    .states(
         "Patterns out of domain with coefficient sums S_j ≥ 1 are classified with at most 1 % error (branch A, S_1 = "
-        "1.28, 1.16, 1.00).",
-        shifted("error", LARGE),
-        lm.at_most(0.01),
-        lm.Control("trained on 3 tasks", variant="3 tasks"),
-    ),
-    learnt(
-        "p5-outside-span",
-        "Theorem 6.3.4",
-        "bound",
-        "It needs patterns in the span of the relevant ones: there the error is at most 1 %.",
+        "1.28, 1.16, 1.00)."
+    )
+    .judged(shifted("error", LARGE), lm.at_most(0.01), lm.Control("trained on 3 tasks", variant="3 tasks")),
+    learnt("p5-outside-span", "Theorem 6.3.4", "bound")
+    .states("It needs patterns in the span of the relevant ones: there the error is at most 1 %.")
+    .judged(
         shifted("error", ["45"]),
         lm.at_most(0.01),
         lm.Control("patterns in the span of the irrelevant ones", shifts=[OUTSIDE]),
     ),
-    learnt(
-        "p5-coefficient-sum",
-        "Theorem 6.3.4",
-        "ordering",
+    learnt("p5-coefficient-sum", "Theorem 6.3.4", "ordering")
+    .states(
         "The coefficient sum decides the hinge loss of its pattern: with S_1 = 0 the loss on queries with μ'_1 is "
-        "larger by at least 0.15 than at every S_1 ≥ 1.",
-        lift(),
-        lm.at_least(0.15),
-        lm.Control("20 degrees presented as S_1 = 0", zero="20"),
-    ),
-    learnt(
-        "p5-hinge",
-        "Theorem 6.3.4",
-        "bound",
-        "As stated: with the M_1 tasks of one cycle the hinge loss out of domain is at most 0.05 for S_j ≥ 1.",
+        "larger by at least 0.15 than at every S_1 ≥ 1."
+    )
+    .judged(lift(), lm.at_least(0.15), lm.Control("20 degrees presented as S_1 = 0", zero="20")),
+    learnt("p5-hinge", "Theorem 6.3.4", "bound")
+    .states("As stated: with the M_1 tasks of one cycle the hinge loss out of domain is at most 0.05 for S_j ≥ 1.")
+    .judged(
         shifted("hinge", LARGE),
         lm.at_most(0.05),
         lm.Control("trained on all tasks (U = 5)", variant="U=5"),
         expected=lm.FAILS,
     ),
-    learnt(
-        "p5-hinge-corrected",
-        "Theorem 6.3.4, corrected",
-        "bound",
-        "Corrected: trained on every task (U = 5) it is.",
-        shifted("hinge", LARGE, "U=5"),
-        lm.at_most(0.05),
-        ONE_CYCLE,
-        corrects="p5-hinge",
-    ),
-    learnt(
-        "p5-attention",
-        "Theorem 6.3.4, Proposition 6.4.1",
-        "comparison",
+    learnt("p5-hinge-corrected", "Theorem 6.3.4, corrected", "bound", corrects="p5-hinge")
+    .states("Corrected: trained on every task (U = 5) it is.")
+    .judged(shifted("hinge", LARGE, "U=5"), lm.at_most(0.05), ONE_CYCLE),
+    learnt("p5-attention", "Theorem 6.3.4, Proposition 6.4.1", "comparison", source="derived")
+    .states(
         "The errors at S_1 = 0 come from attention trained on one cycle: trained on all tasks they vanish (difference "
-        "at least 0.015, and at most 0.005 left).",
+        "at least 0.015, and at most 0.005 left)."
+    )
+    .judged(
         spread(),
         lm.all_of(difference=lm.at_least(0.015), spread=lm.at_most(0.005)),
         lm.Control("U = 5 in both places", narrow="U=5"),
-        source="derived",
     ),
-    learnt(
-        "p5-sign-unneeded",
-        "Theorem 6.3.4",
-        "bound",
+    learnt("p5-sign-unneeded", "Theorem 6.3.4", "bound", source="derived")
+    .states(
         "S_1 ≥ 1 is not needed for the sign: with S_1 = 0 queries with μ'_1 are classified with at most 1 % error on "
-        "both branches.",
-        first_error([ZERO, ZERO_B]),
-        lm.at_most(0.01),
-        lm.Control("S_1 = -1.28", shifts=[LEAST]),
-        source="derived",
-    ),
-    learnt(
-        "p7-concentration-shifted",
-        "Corollary 6.4.3",
-        "limit",
+        "both branches."
+    )
+    .judged(first_error([ZERO, ZERO_B]), lm.at_most(0.01), lm.Control("S_1 = -1.28", shifts=[LEAST])),
+    learnt("p7-concentration-shifted", "Corollary 6.4.3", "limit")
+    .states(
         "Out of domain, S_1 ≥ 1, attention concentrates too: at least 0.8 on contexts with the query's pattern, and "
-        "0.3 more than at the start.",
+        "0.3 more than at the start."
+    )
+    .judged(
         concentration(),
         lm.all_of(value=lm.at_least(0.8), rise=lm.at_least(0.3)),
         lm.Control("weights of step 0", moment="start"),
     ),
-    learnt(
-        "p7-concentration-spread",
-        "Corollary 6.4.3",
-        "limit",
-        "Trained on every task (U = 5) it reaches at least 0.97.",
-        shifted("concentration", LARGE, "U=5"),
-        lm.at_least(0.97),
-        ONE_CYCLE,
-    ),
+    learnt("p7-concentration-spread", "Corollary 6.4.3", "limit")
+    .states("Trained on every task (U = 5) it reaches at least 0.97.")
+    .judged(shifted("concentration", LARGE, "U=5"), lm.at_least(0.97), ONE_CYCLE),
 )

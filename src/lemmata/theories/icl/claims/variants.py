@@ -63,60 +63,27 @@ def long_error(data: xr.Dataset, attention: str = "trained") -> xr.DataArray:
 BOTH_FROZEN = lm.Control("both heads frozen", variant="frozen")
 
 CLAIMS = (
-    learnt(
-        "p17-error",
-        "E.2.2",
-        "limit",
-        "Two heads solve unseen tasks as one does: error at most 0.005, hinge at most 0.02.",
-        heads_errors(),
-        lm.all_of(error=lm.at_most(0.005), hinge=lm.at_most(0.02)),
-        BOTH_FROZEN,
-    ),
-    learnt(
-        "p17-each-head",
-        "E.2.2",
-        "limit",
-        "As stated: each head concentrates on contexts with the query's pattern (at least 0.85 in both).",
+    learnt("p17-error", "E.2.2", "limit")
+    .states("Two heads solve unseen tasks as one does: error at most 0.005, hinge at most 0.02.")
+    .judged(heads_errors(), lm.all_of(error=lm.at_most(0.005), hinge=lm.at_most(0.02)), BOTH_FROZEN),
+    learnt("p17-each-head", "E.2.2", "limit")
+    .states("As stated: each head concentrates on contexts with the query's pattern (at least 0.85 in both).")
+    .judged(
         head_attention("weaker"),
         every_head,
         lm.Control("equal blocks of W_O at the start", variant="equal"),
         expected=lm.FAILS,
     ),
-    learnt(
-        "p17-each-head-corrected",
-        "E.2.2, corrected",
-        "limit",
-        "Corrected: the better head does (at least 0.95 in every seed); the other stops when the hinge is solved.",
-        head_attention("better"),
-        lm.at_least(0.95, by="every"),
-        BOTH_FROZEN,
-        corrects="p17-each-head",
-    ),
-    learnt(
-        "p18-error",
-        "E.2.3",
-        "bound",
-        "With two patterns in each class only prompts without a match go wrong: the error is at most their share.",
-        errors_beyond_matches(),
-        lm.at_most(0.0),
-        FROZEN,
-    ),
-    learnt(
-        "p18-concentration",
-        "E.2.3",
-        "limit",
-        "... attention concentrates on contexts with the query's pattern: at least 0.95.",
-        classes_attention(),
-        lm.at_least(0.95),
-        FROZEN,
-    ),
-    learnt(
-        "p18-long",
-        "E.2.3",
-        "limit",
-        "... and with 60 contexts the error is at most 0.002.",
-        long_error(),
-        lm.at_most(0.002),
-        FROZEN,
-    ),
+    learnt("p17-each-head-corrected", "E.2.2, corrected", "limit", corrects="p17-each-head")
+    .states("Corrected: the better head does (at least 0.95 in every seed); the other stops when the hinge is solved.")
+    .judged(head_attention("better"), lm.at_least(0.95, by="every"), BOTH_FROZEN),
+    learnt("p18-error", "E.2.3", "bound")
+    .states("With two patterns in each class only prompts without a match go wrong: the error is at most their share.")
+    .judged(errors_beyond_matches(), lm.at_most(0.0), FROZEN),
+    learnt("p18-concentration", "E.2.3", "limit")
+    .states("... attention concentrates on contexts with the query's pattern: at least 0.95.")
+    .judged(classes_attention(), lm.at_least(0.95), FROZEN),
+    learnt("p18-long", "E.2.3", "limit")
+    .states("... and with 60 contexts the error is at most 0.002.")
+    .judged(long_error(), lm.at_most(0.002), FROZEN),
 )

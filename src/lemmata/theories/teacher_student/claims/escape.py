@@ -78,11 +78,16 @@ def scaling(
     width: float,
     control: lm.Control,
     reference: str = "Lemma C.17",
+    expected: str = lm.HOLDS,
     **more: Any,
 ) -> lm.Claim:
     """T* grows as this power."""
     judge = lm.within(centre - width, centre + width, by="every", predicted=centre)
-    return lm.Claim(name, reference, "scaling", statement, taken, judge, control, formula=formula, **more)
+    return (
+        lm.Claim(name, reference, "scaling", **more)
+        .states(statement, formula=formula)
+        .judged(taken, judge, control, expected=expected)
+    )
 
 
 CLAIMS = (
@@ -144,60 +149,51 @@ CLAIMS = (
         0.15,
         lm.Control("the sweep at fixed D/K", sweep="ratio"),
     ),
-    lm.Claim(
-        "p17-prefactor-limit",
-        "Lemma C.17, derived",
-        "limit",
+    lm.Claim("p17-prefactor-limit", "Lemma C.17, derived", "limit", source="derived")
+    .states(
         "The time of escape in units of KD²/(η‖V*‖²) tends to 1 for the identity and to 1/(1+κ²) for κ < 1 as D/K "
         "grows: its ratio to the limit at D/K = 10^9 is within 1 % of 1.",
+        formula="φ(D/K, κ) → 1 (κ = 1), 1/(1+κ²) (κ = 0, 0.1, 0.5)",
+    )
+    .judged(
         prefactor_limit({1.0: 1.0} | {slope: 1 / (1 + slope**2) for slope in (0.0, 0.1, 0.5)}),
         lm.within(0.99, 1.01, predicted=1.0),
         lm.Control("limit 1 for κ = 0.5", limits={0.5: 1.0}),
-        formula="φ(D/K, κ) → 1 (κ = 1), 1/(1+κ²) (κ = 0, 0.1, 0.5)",
-        source="derived",
     ),
-    lm.Claim(
-        "c2-escape-identity",
-        "proof of Lemma C.17",
-        "scaling",
+    lm.Claim("c2-escape-identity", "proof of Lemma C.17", "scaling")
+    .states(
         "For κ = 1 the score escapes cubically: the exponent of its growth at p = 2/D is 2.96 for D = 400.",
-        escape_exponent([1.0]),
-        lm.within(2.86, 3.06, by="every", predicted=2.96),
-        lm.Control("ReLU", slopes=[0.0]),
         formula="d ln Δp / d ln p = 2.96 ± 0.1",
+    )
+    .judged(
+        escape_exponent([1.0]), lm.within(2.86, 3.06, by="every", predicted=2.96), lm.Control("ReLU", slopes=[0.0])
     ),
-    lm.Claim(
-        "c2-cubic-upper",
-        "Lemma C.17, as printed",
-        "bound",
+    lm.Claim("c2-cubic-upper", "Lemma C.17, as printed", "bound")
+    .states(
         "Also for κ = 0, 0.1 the growth of the score is at most of order p³: KΔp/(η‖V*‖²p³) at p = 1.1/D grows by "
         "less than 1.5 from D/K = 400 to 10⁴.",
+        formula="Δp ≤ c η‖V*‖²p³/K",
+    )
+    .judged(
         cubic_growth(BENT),
         lm.at_most(1.5, by="every", strict=True),
         lm.Control("κ = 1", slopes=[1.0]),
-        formula="Δp ≤ c η‖V*‖²p³/K",
         expected=lm.FAILS,
     ),
-    lm.Claim(
-        "c2-escape-corrected",
-        "erratum 9",
-        "scaling",
+    lm.Claim("c2-escape-corrected", "erratum 9", "scaling", corrects="c2-cubic-upper")
+    .states(
         "For κ = 0, 0.1 the score escapes quadratically: the exponent at p = 2/D is 2.2 for D = 400.",
-        escape_exponent(BENT),
-        lm.within(2.1, 2.3, by="every", predicted=2.2),
-        lm.Control("κ = 1", slopes=[1.0]),
         formula="d ln Δp / d ln p = 2.2 ± 0.1",
-        corrects="c2-cubic-upper",
-    ),
-    lm.Claim(
-        "c2-second-half",
-        "C2, derived",
-        "comparison",
+    )
+    .judged(escape_exponent(BENT), lm.within(2.1, 2.3, by="every", predicted=2.2), lm.Control("κ = 1", slopes=[1.0])),
+    lm.Claim("c2-second-half", "C2, derived", "comparison", source="derived")
+    .states(
         "Later in the escape, at p = 0.4/K, the score grows as η‖V*‖²δ³/(K³D²p), times a_κ for κ < 1.",
+        formula="dp/dt over it in 1 ± 0.05",
+    )
+    .judged(
         second_half(),
         lm.within(0.95, 1.05, by="every", predicted=1.0),
         lm.Control("without a_κ, ReLU", slopes=[0.0], factor=False),
-        formula="dp/dt over it in 1 ± 0.05",
-        source="derived",
     ),
 )

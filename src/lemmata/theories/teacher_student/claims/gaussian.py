@@ -185,16 +185,14 @@ def lemma(name: str) -> str:
 def closed_form(name: str, control: lm.Control) -> lm.Claim:
     """A closed form is that of its lemma."""
     what = EXPECTATIONS[name]
-    return lm.Claim(
-        f"lem-{name}-closed-form",
-        lemma(name),
-        "identity",
-        f"{what.words} = {what.formula}: against quadrature to 1e-8 and against 10^6 draws within 4 standard errors, "
-        "for κ = 0, 0.1, 1 and 20 draws of the variances.",
-        compared(name),
-        AGREES,
-        control,
-        formula=f"{what.words} = {what.formula}",
+    return (
+        lm.Claim(f"lem-{name}-closed-form", lemma(name), "identity")
+        .states(
+            f"{what.words} = {what.formula}: against quadrature to 1e-8 and against 10^6 draws within 4 standard "
+            "errors, for κ = 0, 0.1, 1 and 20 draws of the variances.",
+            formula=f"{what.words} = {what.formula}",
+        )
+        .judged(compared(name), AGREES, control)
     )
 
 
@@ -238,16 +236,18 @@ def violation(name: str, form: str = "quadrature", *, seed: int) -> xr.DataArray
 
 def bounds(name: str, reference: str, formula: str) -> lm.Claim:
     """The bounds of a lemma hold."""
-    return lm.Claim(
-        f"lem-{name}b-bounds",
-        f"{lemma(name)}, bounds{reference}",
-        "bound",
-        f"The bounds on {EXPECTATIONS[name].words}, taken by quadrature, hold in 2000 draws of the variances for κ = 0 "
-        "and 0.1, to a relative 1e-12.",
-        violation(name),
-        lm.at_most(ROUNDING),
-        lm.Control("arctangent of the inverse in the bounded quantity", form="inverted"),
-        formula=formula,
+    return (
+        lm.Claim(f"lem-{name}b-bounds", f"{lemma(name)}, bounds{reference}", "bound")
+        .states(
+            f"The bounds on {EXPECTATIONS[name].words}, taken by quadrature, hold in 2000 draws of the variances for κ "
+            "= 0 and 0.1, to a relative 1e-12.",
+            formula=formula,
+        )
+        .judged(
+            violation(name),
+            lm.at_most(ROUNDING),
+            lm.Control("arctangent of the inverse in the bounded quantity", form="inverted"),
+        )
     )
 
 
@@ -263,15 +263,10 @@ def fraction(name: str, correction: float = 1.0, *, seed: int) -> float:
 
 def inequality(name: str, formula: str) -> lm.Claim:
     """An inequality of fractions holds."""
-    return lm.Claim(
-        f"lem-{name}-inequality",
-        lemma(name),
-        "bound",
-        f"{formula}, without a violation in 2000 draws.",
-        fraction(name),
-        lm.at_most(ROUNDING),
-        lm.Control("correction term halved", correction=0.5),
-        formula=formula,
+    return (
+        lm.Claim(f"lem-{name}-inequality", lemma(name), "bound")
+        .states(f"{formula}, without a violation in 2000 draws.", formula=formula)
+        .judged(fraction(name), lm.at_most(ROUNDING), lm.Control("correction term halved", correction=0.5))
     )
 
 
@@ -282,17 +277,12 @@ NEGATIVE = lm.Control("-κ for κ, κ = 0.1", form="negative", slopes=(0.1,))
 CLAIMS = (
     closed_form("e1", PRINTED),
     closed_form("e2", PRINTED),
-    lm.Claim(
-        "lem-e1-leaky-constant",
-        "Lemma E.1, leaky case as printed (9.8)",
-        "identity",
+    lm.Claim("lem-e1-leaky-constant", "Lemma E.1, leaky case as printed (9.8)", "identity")
+    .states(
         "E[x_1 σ(x_1) σ'(x_1)] = (1+κ)²/2 a at κ = 0.1; the right constant is (1+κ²)/2.",
-        compared("e1", (0.1,), "printed"),
-        AGREES,
-        lm.Control("κ = 0", slopes=(0.0,)),
-        expected=lm.FAILS,
         formula="E[x_1 σ(x_1) σ'(x_1)] = (1+κ)²/2 a",
-    ),
+    )
+    .judged(compared("e1", (0.1,), "printed"), AGREES, lm.Control("κ = 0", slopes=(0.0,)), expected=lm.FAILS),
     *(closed_form(name, INVERSE) for name in ("e3", "e5", "e6")),
     *(closed_form(name, NEGATIVE) for name in ("e4", "e7")),
     bounds(

@@ -31,16 +31,15 @@ CLAIMS = (
     *dimension_claims(
         "p18-dimension", "Lemma C.18", "At fixed ηT and K, 1/K - p", "off_support", (2.0, 0.2), (1.0, 0.1)
     ),
-    lm.Claim(
-        "p18a-off-support",
-        "P18', derived",
-        "limit",
+    lm.Claim("p18a-off-support", "P18', derived", "limit", source="derived")
+    .states(
         "The mass off the support is (D - K)√(K/(2a_κη‖V*‖²T)): to 3 % at 10³T*, to 1 % at 10⁴T*.",
+        formula="δ ≃ (D-K)√(K/(2a_κη‖V*‖²T))",
+    )
+    .judged(
         over_law("mass", moments={"10³T*": 1e3, "10⁴T*": 1e4}),
         lm.within({"10³T*": (0.97, 1.03), "10⁴T*": (0.99, 1.01)}, by="every", predicted=1.0),
         lm.Control("values frozen at V*", frozen="values"),
-        formula="δ ≃ (D-K)√(K/(2a_κη‖V*‖²T))",
-        source="derived",
     ),
     constant_claim(
         "p18a-odds",
@@ -69,14 +68,12 @@ CLAIMS = (
         (6.0, 0.6),
         (4.0, 0.1),
     ),
-    lm.Claim(
-        "c1-no-log",
-        "comparison with earlier work",
-        "comparison",
+    lm.Claim("c1-no-log", "comparison with earlier work", "comparison")
+    .states(
         "The excess loss falls as 1/T, not as (log T)/T: excess · T is the same at 10⁴T* and at 10²T*.",
-        growth(),
-        lm.within(0.93, 1.02, by="every", predicted=1.0),
-        lm.Control("a curve (log T)/T", curve="logarithm"),
         formula="ratio in [0.93, 1.02]",
+    )
+    .judged(
+        growth(), lm.within(0.93, 1.02, by="every", predicted=1.0), lm.Control("a curve (log T)/T", curve="logarithm")
     ),
 )

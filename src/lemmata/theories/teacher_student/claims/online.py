@@ -32,21 +32,25 @@ def blocks(data: xr.Dataset, variant: str, step: float | None = None) -> xr.Data
 
 def block_claim(name: str, variant: str, words: str, control: lm.Control) -> lm.Claim:
     """Only two blocks train."""
-    return lm.Claim(
-        name,
-        "Figure 1",
-        "ordering",
-        f"In the full transformer with {words}, only W_V^x and W^pp train: after 10⁴ steps the other blocks of W_KQ "
-        "are at most 0.02 of W^pp, W_V^p at most 0.1 of W_V^x, and W^pp has grown at least 50 times.",
-        blocks(variant),
-        lm.at_most({"inactive": 0.02, "positional": 0.1, "initial": 1 / 50}, by="every"),
-        control,
-        source="figure",
-        gate=lm.Gate(
-            f"not converged: more than {CONVERGED:g} of the initial excess is left",
-            lambda data: lm.at_end(data.batch_excess) <= CONVERGED * data.batch_excess.isel(record=0),
-            intact={"variant": [variant]},
-        ),
+    return (
+        lm.Claim(
+            name,
+            "Figure 1",
+            "ordering",
+            source="figure",
+            gate=lm.Gate(
+                f"not converged: more than {CONVERGED:g} of the initial excess is left",
+                lambda data: lm.at_end(data.batch_excess) <= CONVERGED * data.batch_excess.isel(record=0),
+                intact={"variant": [variant]},
+            ),
+        )
+        .states(
+            f"In the full transformer with {words}, only W_V^x and W^pp train: after 10⁴ steps the other blocks of "
+            "W_KQ are at most 0.02 of W^pp, W_V^p at most 0.1 of W_V^x, and W^pp has grown at least 50 times."
+        )
+        .judged(
+            blocks(variant), lm.at_most({"inactive": 0.02, "positional": 0.1, "initial": 1 / 50}, by="every"), control
+        )
     )
 
 
@@ -89,18 +93,14 @@ def over_recursion(
 
 def excess_claim(name: str, variants: list[str], words: str, control: lm.Control) -> lm.Claim:
     """Online SGD follows the recursion down to the floor of its noise."""
-    return lm.Claim(
-        name,
-        "Figure 2(a)",
-        "comparison",
-        f"The excess loss of online SGD on {words} is that of the recursion plus the floor of the noise, to 10 % at "
-        "every mark from T* on.",
-        over_recursion(variants),
-        lm.within(0.9, 1.1, by="every", predicted=1.0),
-        control,
-        formula="excess / (recursion + floor) in [0.9, 1.1]",
-        source="figure",
-        gate=long_enough(variants),
+    return (
+        lm.Claim(name, "Figure 2(a)", "comparison", source="figure", gate=long_enough(variants))
+        .states(
+            f"The excess loss of online SGD on {words} is that of the recursion plus the floor of the noise, to 10 % "
+            "at every mark from T* on.",
+            formula="excess / (recursion + floor) in [0.9, 1.1]",
+        )
+        .judged(over_recursion(variants), lm.within(0.9, 1.1, by="every", predicted=1.0), control)
     )
 
 
@@ -156,37 +156,23 @@ CLAIMS = (
     ),
     excess_claim("exp-e2-excess-sts", ["STS"], "token selection", frozen("STS")),
     excess_claim("exp-e2-excess-gslp", ["GSLP"], "group-sparse regression", frozen("GSLP")),
-    lm.Claim(
-        "exp-e2-cosine",
-        "Figure 2(c)",
-        "bound",
-        "W_V points along V*: the cosine is at least 0.95 after 100 steps and 0.999 from T* on, on all six.",
+    lm.Claim("exp-e2-cosine", "Figure 2(c)", "bound", source="figure", gate=long_enough(SIX))
+    .states("W_V points along V*: the cosine is at least 0.95 after 100 steps and 0.999 from T* on, on all six.")
+    .judged(
         cosines(),
         lm.at_least({"late": 0.999, "early": 0.95}, by="every"),
         lm.Control("V* with its columns rolled by one", variable="rolled_cosine"),
-        source="figure",
-        gate=long_enough(SIX),
     ),
-    lm.Claim(
-        "exp-e3-mean-score",
-        "Figure 3",
-        "comparison",
+    lm.Claim("exp-e3-mean-score", "Figure 3", "comparison", source="figure")
+    .states(
         "At the last step the mean score on the supports is the exact p(T), to 0.01, on all six.",
-        mean_score(),
-        lm.at_most(0.01, by="every"),
-        TRANSPOSED,
         formula="|mean S on support - p(T)| ≤ 0.01",
-        source="figure",
-    ),
-    lm.Claim(
-        "exp-e3-support-order",
-        "Figure 3",
-        "ordering",
+    )
+    .judged(mean_score(), lm.at_most(0.01, by="every"), TRANSPOSED),
+    lm.Claim("exp-e3-support-order", "Figure 3", "ordering", source="figure")
+    .states(
         "At the last step every score on the supports is above every other one, on all six.",
-        order(),
-        lm.at_least(0.0, by="every", strict=True),
-        TRANSPOSED,
         formula="min S on support - max S off it > 0",
-        source="figure",
-    ),
+    )
+    .judged(order(), lm.at_least(0.0, by="every", strict=True), TRANSPOSED),
 )

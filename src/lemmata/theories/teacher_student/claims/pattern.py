@@ -78,57 +78,52 @@ def off_norm(data: xr.Dataset, variants: Sequence[str] = TEACHERS) -> xr.DataArr
 
 
 CLAIMS = (
-    lm.Claim(
-        "p1-pattern",
-        "Lemmas C.2, C.4, C.8",
-        "identity",
+    lm.Claim("p1-pattern", "Lemmas C.2, C.4, C.8", "identity")
+    .states(
         "From zero, W_V = C_1V* and S has two values, p on the supports and δ/(D - K) off them, at every step of "
         "population gradient descent, for every teacher, activation and basis of positions.",
+        formula="max|W_V - C_1V*|, max|S - pattern| < 1e-10",
+    )
+    .judged(
         residual(),
         lm.at_most(1e-10, by="every", strict=True),
         *(lm.Control(f"defect {name}", defect=name) for name in DEFECTS),
-        formula="max|W_V - C_1V*|, max|S - pattern| < 1e-10",
     ),
-    lm.Claim(
-        "p1-recursion",
-        "Lemma C.2",
-        "identity",
+    lm.Claim("p1-recursion", "Lemma C.2", "identity")
+    .states(
         "Population gradient descent in full matrices and the recursion of three scalars are one: C_1, C_2, C_3, p "
-        "agree to 1e-10 and the excess loss to 1e-10 of its size.",
+        "agree to 1e-10 and the excess loss to 1e-10 of its size."
+    )
+    .judged(
         against_recursion(),
         lm.at_most(1e-10, by="every", strict=True),
         lm.Control("softmax over rows, token selection", variants=["row_softmax"]),
     ),
-    lm.Claim(
-        "p2-universality",
-        "P2, derived",
-        "identity",
+    lm.Claim("p2-universality", "P2, derived", "identity", source="derived")
+    .states(
         "With the same D, K, κ, η and ‖V*‖² all teachers and all bases have the same C_1, p and excess loss.",
+        formula="relative differences < 1e-9",
+    )
+    .judged(
         spread(),
         lm.at_most(1e-9, by="every", strict=True),
         lm.Control("the same Σ‖v_m‖ and another ‖V*‖²", variants=["cnn", "equal_sum"]),
-        formula="relative differences < 1e-9",
-        source="derived",
     ),
-    lm.Claim(
-        "t1-identity",
-        "Theorem 3.1(1)",
-        "identity",
+    lm.Claim("t1-identity", "Theorem 3.1(1)", "identity")
+    .states(
         "The error of the scores is Dδ/√(K(D - K)), in full matrices while Kp < 0.99.",
+        formula="‖S - S*‖_F = D(1 - Kp)/√(K(D - K)), relative 1e-10",
+    )
+    .judged(
         off_norm(),
         lm.at_most(1e-10, by="every"),
         lm.Control("uneven weights of the teacher", variants=["uneven_weights"]),
-        formula="‖S - S*‖_F = D(1 - Kp)/√(K(D - K)), relative 1e-10",
     ),
-    lm.Claim(
-        "c2-cosine",
-        "Figure 2(c)",
-        "identity",
-        "W_V points along V* from the first step on.",
+    lm.Claim("c2-cosine", "Figure 2(c)", "identity", source="figure")
+    .states("W_V points along V* from the first step on.", formula="1 - cos(W_V, V*) ≤ 1e-12 for t ≥ 1")
+    .judged(
         off_direction(),
         lm.at_most(1e-12, by="every"),
         lm.Control("features of unequal variance", variants=["coloured_inputs"]),
-        formula="1 - cos(W_V, V*) ≤ 1e-12 for t ≥ 1",
-        source="figure",
     ),
 )

@@ -107,27 +107,35 @@ def overshoot(data: xr.Dataset, slope: float = 1.0) -> xr.DataArray:
 
 
 def checked(
-    name: str, reference: str, statement: str, formula: str, checks: Sequence[str], control: lm.Control, **more: Any
+    name: str,
+    reference: str,
+    statement: str,
+    formula: str,
+    checks: Sequence[str],
+    control: lm.Control,
+    expected: str = lm.HOLDS,
+    **more: Any,
 ) -> lm.Claim:
     """A row of the proof: the largest number of each of its checks is at most what is allowed."""
     kind, variant = more.pop("kind", "bound"), more.pop("variant", RUNS)
     judge = lm.at_most({check: ALLOWED[check] for check in checks}, by="every")
     source = "derived" if "derived" in reference else "paper"
     taken = largest(checks=checks, variant=variant)
-    return lm.Claim(name, reference, kind, statement, taken, judge, control, formula=formula, source=source, **more)
+    return (
+        lm.Claim(name, reference, kind, source=source, **more)
+        .states(statement, formula=formula)
+        .judged(taken, judge, control, expected=expected)
+    )
 
 
 QUOTIENT = "(ΔC_2 + ΔC_3) K(D-K)Q / (η‖V*‖² √D p δ² C_1*)"
 CLAIMS = (
-    lm.Claim(
-        "p3-attention-monotone",
-        "Lemma C.2",
-        "ordering",
-        "1/D ≤ p < 1/K, and p grows at every step from t = 1 on.",
+    lm.Claim("p3-attention-monotone", "Lemma C.2", "ordering")
+    .states("1/D ≤ p < 1/K, and p grows at every step from t = 1 on.", formula="1/D ≤ p(t) < p(t+1) < 1/K")
+    .judged(
         largest(checks=["score_range", "score_rise"]),
         lm.at_most({"score_range": SLACK, "score_rise": 0.0}, by="every", strict=True),
         UNSTABLE,
-        formula="1/D ≤ p(t) < p(t+1) < 1/K",
     ),
     checked(
         "p3-logit-monotone",
@@ -173,29 +181,16 @@ CLAIMS = (
         broken("Σ‖v_m‖ in the place of ‖V*‖²"),
         kind="identity",
     ),
-    lm.Claim(
-        "p8b-increment-range",
-        "(C.33)",
-        "bound",
-        "From t_1 on the growth of C_2 + C_3 over its order stays in [19/200, 9(4π+1)/10].",
+    lm.Claim("p8b-increment-range", "(C.33)", "bound", gate=SEPARATED)
+    .states("From t_1 on the growth of C_2 + C_3 over its order stays in [19/200, 9(4π+1)/10].", formula=QUOTIENT)
+    .judged(
         quotient(),
         lm.within(19 / 200, ALLOWED["quotient_high"], by="every"),
         lm.Control("R1 with attention frozen", variant=["frozen"]),
-        formula=QUOTIENT,
-        gate=SEPARATED,
     ),
-    lm.Claim(
-        "p8b-increment-sharp",
-        "(C.33), derived",
-        "bound",
-        "From t_1 on the growth of C_2 + C_3 over its order stays in [0.23, 1.01].",
-        quotient(),
-        lm.within(0.23, 1.01, by="every"),
-        broken("Σ‖v_m‖ in the place of ‖V*‖², κ = 1", slopes=[1.0]),
-        formula=QUOTIENT,
-        source="derived",
-        gate=SEPARATED,
-    ),
+    lm.Claim("p8b-increment-sharp", "(C.33), derived", "bound", source="derived", gate=SEPARATED)
+    .states("From t_1 on the growth of C_2 + C_3 over its order stays in [0.23, 1.01].", formula=QUOTIENT)
+    .judged(quotient(), lm.within(0.23, 1.01, by="every"), broken("Σ‖v_m‖ in the place of ‖V*‖², κ = 1", slopes=[1.0])),
     checked(
         "p9-increment-bounds",
         "Lemma C.9",
@@ -238,17 +233,9 @@ CLAIMS = (
         ["width_drop"],
         broken("the constant 2 set to 0"),
     ),
-    lm.Claim(
-        "p13-phase-one-length",
-        "Lemma C.13",
-        "scaling",
-        "Phase 1 ends at t_1 = ln 0.05 / ln(1 - ηa_κ), to 2 % and one step.",
-        first_phase(),
-        lm.at_most(1.0, by="every"),
-        WIDE,
-        formula="|t_1 - t̂_1| ≤ 0.02 t̂_1 + 1",
-        gate=SEPARATED,
-    ),
+    lm.Claim("p13-phase-one-length", "Lemma C.13", "scaling", gate=SEPARATED)
+    .states("Phase 1 ends at t_1 = ln 0.05 / ln(1 - ηa_κ), to 2 % and one step.", formula="|t_1 - t̂_1| ≤ 0.02 t̂_1 + 1")
+    .judged(first_phase(), lm.at_most(1.0, by="every"), WIDE),
     checked(
         "p13-value-path",
         "Lemma C.13, derived",
@@ -268,17 +255,12 @@ CLAIMS = (
         WIDE,
         gate=SEPARATED,
     ),
-    lm.Claim(
-        "p14-flat-scale",
-        "Lemma C.14",
-        "bound",
+    lm.Claim("p14-flat-scale", "Lemma C.14", "bound", gate=SEPARATED)
+    .states(
         "In phase 1 C_1* hardly moves: its largest value is at most 0.975/0.95 of its least.",
-        flatness(),
-        lm.at_most(0.975 / 0.95, by="every"),
-        WIDE,
         formula="0.975 C_1*(t') ≥ 0.95 C_1*(t'') for t', t'' ≤ t_1",
-        gate=SEPARATED,
-    ),
+    )
+    .judged(flatness(), lm.at_most(0.975 / 0.95, by="every"), WIDE),
     checked(
         "p15-value-lower",
         "Lemma C.15",
@@ -288,16 +270,13 @@ CLAIMS = (
         lm.Control("‖V*‖² = 160, χ = 0.0195", variant=["fast"], slopes=[1.0]),
         gate=SEPARATED,
     ),
-    lm.Claim(
-        "p15-conditions",
-        "Lemmas C.13 to C.15",
-        "comparison",
-        "Where χ > 0.005 the phases are not separated, and the rows P13 to P15 say nothing.",
+    lm.Claim("p15-conditions", "Lemmas C.13 to C.15", "comparison", source="derived")
+    .states("Where χ > 0.005 the phases are not separated, and the rows P13 to P15 say nothing.")
+    .judged(
         largest(checks=["value_lower"], variant=["wide", "fast"], slopes=[1.0], separated_only=True),
         MET,
         lm.Control("R2", variant=["R2"], slopes=SLOPES, expected=lm.HOLDS),
         expected=lm.INCONCLUSIVE,
-        source="derived",
     ),
     checked(
         "p16-value-rise",
@@ -307,17 +286,12 @@ CLAIMS = (
         ["value_rise"],
         broken("the constant 3/2 set to 0"),
     ),
-    lm.Claim(
-        "p17-quadrature",
-        "Lemma C.17, derived",
-        "comparison",
+    lm.Claim("p17-quadrature", "Lemma C.17, derived", "comparison", source="derived")
+    .states(
         "ηT* exceeds the integral over the slow manifold by the length of phase 1.",
-        phase_one_offset(),
-        lm.within(1.5, 6.5, by="every"),
-        lm.Control("the integral with C_1* = 1", slow=False),
         formula="ηT* - ∫ K²(D-K)Q/(‖V*‖²C_1*Aδ³) dp in [1.5, 6.5]",
-        source="derived",
-    ),
+    )
+    .judged(phase_one_offset(), lm.within(1.5, 6.5, by="every"), lm.Control("the integral with C_1* = 1", slow=False)),
     checked(
         "p18b-product-bound",
         "(C.35)",
@@ -327,15 +301,13 @@ CLAIMS = (
         broken("the bound times 0.05"),
         gate=SEPARATED,
     ),
-    lm.Claim(
-        "t3a-upper",
-        "proof of Theorem 3.1",
-        "bound",
+    lm.Claim("t3a-upper", "proof of Theorem 3.1", "bound")
+    .states(
         "The excess loss is at most the loss of the identity's form, and equal to it for κ = 1.",
-        above_identity(),
-        lm.at_most(ALLOWED["upper"], by="every"),
-        broken("the bound times 0.99, κ = 1", slopes=[1.0]),
         formula="excess ≤ DK‖V*‖²/2 (1/K - C_1p)² + DC_1²δ²‖V*‖²/(2(D-K))",
+    )
+    .judged(
+        above_identity(), lm.at_most(ALLOWED["upper"], by="every"), broken("the bound times 0.99, κ = 1", slopes=[1.0])
     ),
     checked(
         "t3a-lower",
@@ -355,15 +327,7 @@ CLAIMS = (
         kind="comparison",
         gate=SEPARATED,
     ),
-    lm.Claim(
-        "c2-overshoot",
-        "proof of Theorem 3.1, derived",
-        "limit",
-        "For κ = 1 C_1 overshoots to (1 + √(D/K))/2, to 1 %.",
-        overshoot(),
-        lm.within(0.99, 1.01, by="every", predicted=1.0),
-        lm.Control("ReLU", slope=0.0),
-        formula="max C_1 / ((1 + √(D/K))/2) in 1 ± 0.01",
-        source="derived",
-    ),
+    lm.Claim("c2-overshoot", "proof of Theorem 3.1, derived", "limit", source="derived")
+    .states("For κ = 1 C_1 overshoots to (1 + √(D/K))/2, to 1 %.", formula="max C_1 / ((1 + √(D/K))/2) in 1 ± 0.01")
+    .judged(overshoot(), lm.within(0.99, 1.01, by="every", predicted=1.0), lm.Control("ReLU", slope=0.0)),
 )

@@ -155,59 +155,44 @@ SEQUENCES_OF = (
 )
 
 CLAIMS = (
-    lm.Claim(
-        "lem-e10-upper",
-        "Lemma E.10",
-        "bound",
+    lm.Claim("lem-e10-upper", "Lemma E.10", "bound")
+    .states(
         "A sequence with increments between ηc_1x^q and ηc_2x^q passes v no later than the bound (ζ = 0.1): "
         f"{SEQUENCES_OF}.",
-        over_bound("upper"),
-        lm.at_most(1.0),
-        lm.Control("increments ¼ηc_1x^q, v = 100x_0", increment=0.25, far=True),
         formula="T_v ≤ (1+ζ)/(ηc_1 x_0^{q-1}) + (1+ζ)^q (c_2/c_1) (ln(v/x_0)/ln(1+ζ) + 1)",
+    )
+    .judged(
+        over_bound("upper"), lm.at_most(1.0), lm.Control("increments ¼ηc_1x^q, v = 100x_0", increment=0.25, far=True)
     ),
-    lm.Claim(
-        "lem-e10-lower",
-        "Lemma E.10, safe form (9.14)",
-        "bound",
+    lm.Claim("lem-e10-lower", "Lemma E.10, safe form (9.14)", "bound", corrects="lem-e10-lower-printed")
+    .states(
         f"It does not pass v earlier than at the largest continuous pace: {SEQUENCES_OF}.",
-        over_bound("lower"),
-        lm.at_least(1.0),
-        lm.Control("increments 2ηc_2x^q", increment=2 * RATIO),
         formula="T_v ≥ (x_0^{1-q} - v^{1-q}) / ((q-1)ηc_2)",
-        corrects="lem-e10-lower-printed",
-    ),
-    lm.Claim(
-        "lem-e10-lower-printed",
-        "Lemma E.10, as printed (9.14)",
-        "bound",
+    )
+    .judged(over_bound("lower"), lm.at_least(1.0), lm.Control("increments 2ηc_2x^q", increment=2 * RATIO)),
+    lm.Claim("lem-e10-lower-printed", "Lemma E.10, as printed (9.14)", "bound")
+    .states(
         "The printed lower bound, whose leading term does not know v, holds for the same sequences (ζ = 0.1); it "
         "cannot where v is close to x_0.",
+        formula="T_v ≥ 1/((1+ζ)^q ηc_2 x_0^{q-1}) - (1+ζ)^{1-q} (ln(v/x_0)/ln(1+ζ) + 1)",
+    )
+    .judged(
         over_bound("lower_printed"),
         lm.at_least(1.0),
         lm.Control("q = 2, increments exactly ηc_2x², v = 100x_0", increment=RATIO, far=True, powers=(2,)),
         expected=lm.FAILS,
-        formula="T_v ≥ 1/((1+ζ)^q ηc_2 x_0^{q-1}) - (1+ζ)^{1-q} (ln(v/x_0)/ln(1+ζ) + 1)",
     ),
-    lm.Claim(
-        "lem-e11-lower",
-        "Lemma E.11",
-        "bound",
+    lm.Claim("lem-e11-lower", "Lemma E.11", "bound")
+    .states(
         "x_{t+1} = x_t + c_1 e^{-c_2 x_t} stays above its logarithm at each of 10^5 steps, in 100 draws with "
         "c_1c_2e^{-c_2x_0} ≤ 0.1.",
-        left("below"),
-        lm.at_most(ROUNDING),
-        lm.Control("increments ½c_1e^{-c_2x}", factor=0.5),
         formula="x_t ≥ ln(c_1c_2t + e^{c_2x_0}) / c_2",
-    ),
-    lm.Claim(
-        "lem-e11-upper",
-        "Lemma E.11",
-        "bound",
+    )
+    .judged(left("below"), lm.at_most(ROUNDING), lm.Control("increments ½c_1e^{-c_2x}", factor=0.5)),
+    lm.Claim("lem-e11-upper", "Lemma E.11", "bound")
+    .states(
         "It stays below the same logarithm plus its first increment: same draws, every step.",
-        left("above"),
-        lm.at_most(ROUNDING),
-        lm.Control("increments 2c_1e^{-c_2x}", factor=2.0),
         formula="x_t ≤ c_1e^{-c_2x_0} + ln(c_1c_2t + e^{c_2x_0}) / c_2",
-    ),
+    )
+    .judged(left("above"), lm.at_most(ROUNDING), lm.Control("increments 2c_1e^{-c_2x}", factor=2.0)),
 )

@@ -235,11 +235,12 @@ def product(slope: float = 1.0) -> dict[str, Any]:
 
 
 CLAIMS = (
-    lm.Claim(
-        "p4-value-scale",
-        "Lemma C.3",
-        "bound",
+    lm.Claim("p4-value-scale", "Lemma C.3", "bound")
+    .states(
         "The quasi-stationary value scale lies between 1 and √(D/K) at every score, on a grid of p, D, K, κ.",
+        formula="1 ≤ C_1* < √(D/K) for 1/D ≤ p ≤ 1/K",
+    )
+    .judged(
         value_range(),
         lm.all_of(least=lm.at_least(1 - ROUNDING), largest=lm.at_most(1.0, strict=True)),
         lm.Control(
@@ -248,83 +249,65 @@ CLAIMS = (
             printed=True,
             only_end=True,
         ),
-        formula="1 ≤ C_1* < √(D/K) for 1/D ≤ p ≤ 1/K",
     ),
-    lm.Claim(
-        "p7-support-identity",
-        "Lemma C.7, first identity",
-        "identity",
+    lm.Claim("p7-support-identity", "Lemma C.7, first identity", "identity")
+    .states(
         "The bracket that drives C_2 is a product, whatever C_1, in 1000 random states with D ≤ 200: absolute error "
         "below 1e-12.",
-        support_sides(),
-        lm.equal(ROUNDING),
-        lm.Control("plus sign before pF_1", sign=1.0),
         formula="F_4/p - F_3 - KC_1(F_{2,1} - pF_1) = δ²(1-α)A / (KpQ)",
-    ),
-    lm.Claim(
-        "p7-off-support-identity",
-        "Lemma C.7, second identity",
-        "identity",
+    )
+    .judged(support_sides(), lm.equal(ROUNDING), lm.Control("plus sign before pF_1", sign=1.0)),
+    lm.Claim("p7-off-support-identity", "Lemma C.7, second identity", "identity")
+    .states(
         "The bracket that drives C_3 is a product too, in the same 1000 states: absolute error below 1e-12.",
-        off_support_sides(),
-        lm.equal(ROUNDING),
-        lm.Control("plus sign before (D-K)F_{2,2}/δ", sign=1.0),
         formula="F_3/(Kp) - (D-K)F_5/(Kpδ) - C_1(F_1 - (D-K)F_{2,2}/δ) = δ(1-α)A / (KpQ)",
-    ),
-    lm.Claim(
-        "p10-rise",
-        "Lemma C.10",
-        "ordering",
+    )
+    .judged(off_support_sides(), lm.equal(ROUNDING), lm.Control("plus sign before (D-K)F_{2,2}/δ", sign=1.0)),
+    lm.Claim("p10-rise", "Lemma C.10", "ordering")
+    .states(
         "C_1* rises with p below 1/(2√(πDK)), for every κ and D > 4πK of the grid: least relative step.",
+        formula="C_1* increases on [1/D, 1/(2√(πDK))]",
+    )
+    .judged(
         least_step(1, 4 * math.pi),
         lm.at_least(0.0, strict=True),
         lm.Control("increases on all of [1/D, 1/K]", whole=True),
-        formula="C_1* increases on [1/D, 1/(2√(πDK))]",
     ),
-    lm.Claim(
-        "p10-fall",
-        "Lemma C.16",
-        "ordering",
+    lm.Claim("p10-fall", "Lemma C.16", "ordering")
+    .states(
         "C_1* falls with p above 2/√(DK), for every κ and D > 4K of the grid: least relative step.",
-        least_step(-1, 4.0),
-        lm.at_least(0.0, strict=True),
-        lm.Control("decreases on all of [1/D, 1/K]", whole=True),
         formula="C_1* decreases on [2/√(DK), 1/K]",
+    )
+    .judged(
+        least_step(-1, 4.0), lm.at_least(0.0, strict=True), lm.Control("decreases on all of [1/D, 1/K]", whole=True)
     ),
-    lm.Claim(
-        "p10-peak-identity",
-        "Lemmas C.10 and C.16, derived",
-        "identity",
+    lm.Claim("p10-peak-identity", "Lemmas C.10 and C.16, derived", "identity", source="derived")
+    .states(
         "C_1* has one peak in p for every κ; for κ = 1 it is at 1/√(DK), to a relative 1e-3, with the value "
         "½(1 + √(D/K)), to 1e-6.",
+        formula="max C_1* = ½(1 + √(D/K)) at p = 1/√(DK) for κ = 1",
+    )
+    .judged(
         off_identity_peak(),
         lm.all_of(turns=lm.at_most(0.0), position=lm.at_most(1e-3), value=lm.at_most(1e-6)),
         lm.Control("κ = 0 judged by the identity's peak", slope=0.0),
-        formula="max C_1* = ½(1 + √(D/K)) at p = 1/√(DK) for κ = 1",
-        source="derived",
     ),
-    lm.Claim(
-        "p10-peak-relu",
-        "Lemmas C.10 and C.16, derived",
-        "bound",
+    lm.Claim("p10-peak-relu", "Lemmas C.10 and C.16, derived", "bound", source="derived")
+    .states(
         "For ReLU and 2.5 ≤ D/K ≤ 1000 the one peak of C_1* is earlier than the identity's, by a factor of at least "
         "0.80, and higher, by at most 8.5 %.",
+        formula="κ = 0: √(DK) argmax C_1* in [0.80, 1], max C_1* / (½(1 + √(D/K))) in [1, 1.085]",
+    )
+    .judged(
         relu_peak(),
         lm.all_of(turns=lm.at_most(0.0), position=lm.within(0.80, 1.0), value=lm.within(1.0, 1.085)),
         lm.Control("peak of 2C_1*", factor=2.0),
-        formula="κ = 0: √(DK) argmax C_1* in [0.80, 1], max C_1* / (½(1 + √(D/K))) in [1, 1.085]",
-        source="derived",
     ),
-    lm.Claim(
-        "p18a-identity",
-        "Lemma C.18, derived",
-        "identity",
+    lm.Claim("p18a-identity", "Lemma C.18, derived", "identity", source="derived")
+    .states(
         "For the identity the weight KpC_1* that values and attention together give to the support is 1 less a term "
         "of the squared odds off it, exactly: on a grid of p, D, K, to a relative 1e-12.",
-        product(),
-        lm.equal(ROUNDING, relative=True),
-        lm.Control("κ = 0", slope=0.0),
         formula="κ = 1: KpC_1* = [1 + Kδ² / ((D-K)(Kp)²)]^{-1}",
-        source="derived",
-    ),
+    )
+    .judged(product(), lm.equal(ROUNDING, relative=True), lm.Control("κ = 0", slope=0.0)),
 )

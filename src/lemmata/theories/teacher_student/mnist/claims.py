@@ -76,40 +76,24 @@ def mass_ratio(data: xr.Dataset, variants: Sequence[str] = INTACT, when: Sequenc
 
 SHUFFLED = lm.Control("patches shuffled in every image, ReLU", variants=["shuffled"])
 CLAIMS = (
-    lm.Claim(
-        "exp-e4-cosine",
-        "Figure 4(b)",
-        "bound",
+    lm.Claim("exp-e4-cosine", "Figure 4(b)", "bound", source="figure", gate=LEARNED)
+    .states(
         "On MNIST the cosine between the student's values and the teacher's kernels ends above 0.9, with ReLU and with "
         "leaky ReLU.",
-        final_cosine(),
-        lm.stating(lm.at_least(SHARP, by="every", strict=True)),
-        SHUFFLED,
         formula="cos(W_V, V*) > 0.9",
-        source="figure",
-        gate=LEARNED,
-    ),
-    lm.Claim(
-        "exp-e4-loss",
-        "Figure 4(a)",
-        "bound",
-        "The training loss ends below a tenth of its first value.",
-        loss_left(),
-        lm.stating(lm.at_most(0.1, by="every", strict=True)),
-        SHUFFLED,
-        source="figure",
-        gate=LEARNED,
-    ),
-    lm.Claim(
-        "exp-e4-mass",
-        "Figure 5",
-        "ordering",
+    )
+    .judged(final_cosine(), lm.stating(lm.at_least(SHARP, by="every", strict=True)), SHUFFLED),
+    lm.Claim("exp-e4-loss", "Figure 4(a)", "bound", source="figure", gate=LEARNED)
+    .states("The training loss ends below a tenth of its first value.")
+    .judged(loss_left(), lm.stating(lm.at_most(0.1, by="every", strict=True)), SHUFFLED),
+    lm.Claim("exp-e4-mass", "Figure 5", "ordering", source="figure", gate=LEARNED)
+    .states(
         "Attention finds the groups inside the image first: when the cosine has passed 0.9 for good (digits: at the "
-        "end), the relative mass of interior patches is more than 1.5 times that of the first and last row.",
+        "end), the relative mass of interior patches is more than 1.5 times that of the first and last row."
+    )
+    .judged(
         mass_ratio(),
         lm.stating(lm.at_least(1.5, by="every", strict=True)),
         lm.Control("patches shuffled in every image, ReLU, same record", variants=["shuffled"], when=["ReLU"]),
-        source="figure",
-        gate=LEARNED,
     ),
 )

@@ -119,168 +119,120 @@ WITHOUT_CROSS_TERM = lm.Control(
 )
 EXACT = lm.Control("the exact worst case", test_data="exact", variable="ood_excess")
 CLAIMS = (
-    lm.Claim(
-        "t4-epsilon-formula",
-        "Theorem 3.2, corrected",
-        "comparison",
+    lm.Claim("t4-epsilon-formula", "Theorem 3.2, corrected", "comparison", source="corrected")
+    .states(
         "At T_ε = KD(D-K)²ξ/(a_κη(√(R²+2ε)-R)²) the bound on the out-of-distribution excess is ε, to 2 %.",
-        over_promise(),
-        lm.within(0.98, 1.02, by="every", predicted=1.0),
-        lm.Control("at T_ε/2", multiple=PROMISED / 2),
         formula="right side of B at T_ε over ε in [0.98, 1.02]",
-        source="corrected",
+    )
+    .judged(
+        over_promise(), lm.within(0.98, 1.02, by="every", predicted=1.0), lm.Control("at T_ε/2", multiple=PROMISED / 2)
     ),
-    lm.Claim(
-        "t4-excess",
-        "Theorem 3.2",
-        "bound",
+    lm.Claim("t4-excess", "Theorem 3.2", "bound")
+    .states(
         "At T_ε the out-of-distribution excess is at most ε, for every law, response and seed.",
-        over_epsilon(),
-        lm.at_most(1.0, by="every"),
-        WITHOUT_CROSS_TERM,
         formula="excess / ε ≤ 1",
-    ),
-    lm.Claim(
-        "b-ood-cross-term",
-        "proof of Theorem 3.2",
-        "bound",
+    )
+    .judged(over_epsilon(), lm.at_most(1.0, by="every"), WITHOUT_CROSS_TERM),
+    lm.Claim("b-ood-cross-term", "proof of Theorem 3.2", "bound")
+    .states(
         "The out-of-distribution excess is at most ½Δ² + ΔR, for every law, record and seed.",
-        over_cross_term(),
-        lm.at_most(1 + 1e-9, by="every"),
-        WITHOUT_CROSS_TERM,
         formula="excess / (½Δ² + ΔR) ≤ 1 + 1e-9",
-    ),
-    lm.Claim(
-        "b-ood-student-gap",
-        "proof of Theorem 3.2",
-        "bound",
-        "Student and teacher differ by at most Δ² ≤ 2Dξ‖V*‖²[K²(1/K-C_1p)² + C_1²δ²].",
-        student_gap(),
-        lm.at_most(1.0, by="every"),
-        lm.Control("the bound times 0.001", factor=1e-3),
-        formula="Δ² over its bound ≤ 1",
-    ),
-    lm.Claim(
-        "b-ood-teacher-gap",
-        "proof of Theorem 3.2",
-        "bound",
-        "Responses and teacher differ by at most R² ≤ 2Dξ(1 + ‖V*‖²).",
+    )
+    .judged(over_cross_term(), lm.at_most(1 + 1e-9, by="every"), WITHOUT_CROSS_TERM),
+    lm.Claim("b-ood-student-gap", "proof of Theorem 3.2", "bound")
+    .states(
+        "Student and teacher differ by at most Δ² ≤ 2Dξ‖V*‖²[K²(1/K-C_1p)² + C_1²δ²].", formula="Δ² over its bound ≤ 1"
+    )
+    .judged(student_gap(), lm.at_most(1.0, by="every"), lm.Control("the bound times 0.001", factor=1e-3)),
+    lm.Claim("b-ood-teacher-gap", "proof of Theorem 3.2", "bound")
+    .states("Responses and teacher differ by at most R² ≤ 2Dξ(1 + ‖V*‖²).", formula="R² over its bound ≤ 1")
+    .judged(
         teacher_gap(),
         lm.at_most(1.0, by="every"),
         lm.Control("the bound times 0.01, independent responses", factor=1e-2, test_data="independent"),
-        formula="R² over its bound ≤ 1",
     ),
-    lm.Claim(
-        "t5-worst-case",
-        "Section D, as printed",
-        "ordering",
+    lm.Claim("t5-worst-case", "Section D, as printed", "ordering")
+    .states(
         "With the printed sign, Ỹ = f* + sign(u_out) on A, the student loses more than the teacher at every record of "
         "[10², 10⁴] T*.",
+        formula="excess > 0",
+    )
+    .judged(
         least_late("worst_printed"),
         lm.at_least(0.0, by="every", strict=True),
         lm.Control("minus sign", test_data="worst"),
         expected=lm.FAILS,
-        formula="excess > 0",
     ),
-    lm.Claim(
-        "t5-worst-case-corrected",
-        "Section D, erratum 4",
-        "ordering",
+    lm.Claim("t5-worst-case-corrected", "Section D, erratum 4", "ordering", corrects="t5-worst-case")
+    .states(
         "With the minus sign, Ỹ = f* - sign(u_out) on A, the student loses more than the teacher at every record of "
         "[10², 10⁴] T*, for every activation and seed.",
+        formula="excess > 0",
+    )
+    .judged(
         least_late("worst"),
         lm.at_least(0.0, by="every", strict=True),
         lm.Control("plus sign", test_data="worst_printed"),
-        formula="excess > 0",
-        corrects="t5-worst-case",
     ),
-    lm.Claim(
-        "t5-slope",
-        "Section D",
-        "scaling",
+    lm.Claim("t5-slope", "Section D", "scaling")
+    .states(
         "Against the worst-case response the excess falls as T^(-1/2), so that the rate of the bound is met.",
+        formula="exponent -0.5 ± 0.03",
+    )
+    .judged(
         slope("worst", "ood_excess"),
         lm.within(-0.53, -0.47, by="every", predicted=-0.5),
         lm.Control("the clean excess", variable="half_gap"),
-        formula="exponent -0.5 ± 0.03",
     ),
-    lm.Claim(
-        "t5-relu-half",
-        "Section D",
-        "comparison",
+    lm.Claim("t5-relu-half", "Section D", "comparison")
+    .states(
         "With ReLU the worst-case excess over δ is half of that with the identity, at 10³T*.",
-        over_identity(),
-        lm.within(0.47, 0.53, by="every", predicted=0.5),
-        lm.Control("κ = 1 over itself", kappa=1.0),
         formula="ratio in [0.47, 0.53]",
+    )
+    .judged(
+        over_identity(), lm.within(0.47, 0.53, by="every", predicted=0.5), lm.Control("κ = 1 over itself", kappa=1.0)
     ),
-    lm.Claim(
-        "t6-exact-worst-case",
-        "T6, derived",
-        "identity",
-        "The response f* + R(f* - TF)/Δ costs exactly ½Δ² + RΔ.",
-        off_exact(),
-        lm.at_most(1e-10, by="every"),
-        lm.Control("R doubled on one side", factor=2.0),
-        formula="relative difference ≤ 1e-10",
-        source="derived",
-    ),
-    lm.Claim(
-        "t7-slope",
-        "Figure 2(b), as stated",
-        "scaling",
+    lm.Claim("t6-exact-worst-case", "T6, derived", "identity", source="derived")
+    .states("The response f* + R(f* - TF)/Δ costs exactly ½Δ² + RΔ.", formula="relative difference ≤ 1e-10")
+    .judged(off_exact(), lm.at_most(1e-10, by="every"), lm.Control("R doubled on one side", factor=2.0)),
+    lm.Claim("t7-slope", "Figure 2(b), as stated", "scaling", source="figure")
+    .states(
         "On exponential inputs with the teacher's responses the excess falls as T^(-1/2).",
-        slope("exponential", "half_gap"),
-        lm.within(-0.55, -0.45, by="every", predicted=-0.5),
-        EXACT,
-        expected=lm.FAILS,
         formula="exponent -0.5 ± 0.05",
-        source="figure",
+    )
+    .judged(
+        slope("exponential", "half_gap"), lm.within(-0.55, -0.45, by="every", predicted=-0.5), EXACT, expected=lm.FAILS
     ),
-    lm.Claim(
-        "t7-slope-corrected",
-        "T7, derived; erratum 10",
-        "scaling",
+    lm.Claim("t7-slope-corrected", "T7, derived; erratum 10", "scaling", corrects="t7-slope")
+    .states(
         "On exponential inputs with the teacher's responses the excess falls as 1/T, for every activation and seed.",
-        slope("exponential", "half_gap"),
-        lm.within(-1.03, -0.97, by="every", predicted=-1.0),
-        EXACT,
         formula="exponent -1 ± 0.03",
-        corrects="t7-slope",
-    ),
-    lm.Claim(
-        "t7-identity-formula",
-        "T7, derived",
-        "identity",
+    )
+    .judged(slope("exponential", "half_gap"), lm.within(-1.03, -0.97, by="every", predicted=-1.0), EXACT),
+    lm.Claim("t7-identity-formula", "T7, derived", "identity", source="derived")
+    .states(
         "For κ = 1 and independent columns of mean μ and covariance Σ, ½Δ² has a closed form; the sample is within 4 "
         "standard errors at every record.",
+        formula="½Δ² = D/2 Σ_m [v_mᵀΣv_m (K(1/K-C_1p)² + C_1²δ²/(D-K)) + (v_mᵀμ)²(1-C_1)²]",
+    )
+    .judged(
         off_formula(),
         lm.at_most(4.0, by="every"),
         lm.Control("the term of the mean left out, at the largest C_1", test_data="exponential", terms="without_mean"),
-        formula="½Δ² = D/2 Σ_m [v_mᵀΣv_m (K(1/K-C_1p)² + C_1²δ²/(D-K)) + (v_mᵀμ)²(1-C_1)²]",
-        source="derived",
     ),
-    lm.Claim(
-        "t7-batch-noise",
-        "T7, derived",
-        "comparison",
+    lm.Claim("t7-batch-noise", "T7, derived", "comparison", source="derived")
+    .states(
         "A fixed noisy batch of N pairs adds a term of spread σ_ξΔ_N/√N to the excess.",
-        noise_spread(),
-        lm.within(0.75, 1.25, by="every", predicted=1.0),
-        lm.Control("√N left out", factor=BATCH**0.5),
         formula="spread over 400 noise draws over it in [0.75, 1.25]",
-        source="derived",
+    )
+    .judged(
+        noise_spread(), lm.within(0.75, 1.25, by="every", predicted=1.0), lm.Control("√N left out", factor=BATCH**0.5)
     ),
-    lm.Claim(
-        "t7-bump",
-        "T7, derived",
-        "ordering",
+    lm.Claim("t7-bump", "T7, derived", "ordering", source="derived")
+    .states(
         "On inputs with a mean, and κ = 1, the clean excess rises in phase 2, while C_1 overshoots, to at least 1.5 "
         "times its value at t_1.",
-        bump(),
-        lm.at_least(1.5, by="every"),
-        lm.Control("centred inputs", test_data="gaussian"),
         formula="max over [t_1, T*] / value at t_1 ≥ 1.5",
-        source="derived",
-    ),
+    )
+    .judged(bump(), lm.at_least(1.5, by="every"), lm.Control("centred inputs", test_data="gaussian")),
 )

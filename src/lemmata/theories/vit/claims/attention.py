@@ -82,103 +82,61 @@ CONVERGED = converged(attention="trained", variant=READINGS)
 figure = partial(lm.Claim, source="figure", gate=CONVERGED)
 
 CLAIMS = (
-    lm.Claim(
-        "v8-concentration",
-        "Proposition 2, (2.15)",
-        "limit",
+    lm.Claim("v8-concentration", "Proposition 2, (2.15)", "limit", gate=CONVERGED)
+    .states(
         "As stated: attention on label-relevant tokens tends to 1 for every query; at T_0 its mean over all queries "
         "is at least 0.99.",
-        final(),
-        lm.at_least(0.99, fails_if="all"),
-        MODEL,
-        expected=lm.FAILS,
         formula="sum over S_* of softmax → 1 - η^C",
-        gate=CONVERGED,
-    ),
+    )
+    .judged(final(), lm.at_least(0.99, fails_if="all"), MODEL, expected=lm.FAILS),
     lm.Claim(
         "v8-concentration-corrected",
         "Proposition 2, corrected",
         "ordering",
-        "Corrected: up to T_0 attention on relevant tokens rises for relevant and for neutral queries, by at least "
-        "0.03 (shared signs) or 0.1 (per-token signs).",
-        rise(["relevant", "neutral"]),
-        lm.at_least({"shared": 0.03, "per_token": 0.1}, by="every"),
-        FROZEN,
         corrects="v8-concentration",
         gate=CONVERGED,
+    )
+    .states(
+        "Corrected: up to T_0 attention on relevant tokens rises for relevant and for neutral queries, by at least "
+        "0.03 (shared signs) or 0.1 (per-token signs)."
+    )
+    .judged(rise(["relevant", "neutral"]), lm.at_least({"shared": 0.03, "per_token": 0.1}, by="every"), FROZEN),
+    lm.Claim("v8-concentration-margin", "Proposition 2, errata E6", "comparison", source="derived")
+    .states("The hinge stops attention: with margin 10 in place of 1 it ends higher by at least 0.1.")
+    .judged(
+        margin_gain(), lm.at_least(0.1, by="every"), lm.Control("margin 10 with frozen attention", attention="frozen")
     ),
-    lm.Claim(
-        "v8-concentration-margin",
-        "Proposition 2, errata E6",
-        "comparison",
-        "The hinge stops attention: with margin 10 in place of 1 it ends higher by at least 0.1.",
-        margin_gain(),
-        lm.at_least(0.1, by="every"),
-        lm.Control("margin 10 with frozen attention", attention="frozen"),
-        source="derived",
-    ),
-    figure(
-        "f4-complement",
-        "Figure 2.4",
-        "identity",
-        "Attention on relevant tokens and on all others, summed separately, add up to 1 at every record.",
-        sums(),
-        lm.equal(1e-6),
-        lm.Control("confusion tokens left out of the second sum", without_confusion=True),
-    ),
-    figure(
-        "f4-rise",
-        "Figure 2.4",
-        "ordering",
-        "The all-query mean rises over 400 steps by at least 0.15 (per-token signs) or 0.03 (shared signs).",
-        rise.of("f4-attention")(["all"]),
-        lm.at_least({"shared": 0.03, "per_token": 0.15}, by="every"),
-        FROZEN,
-    ),
-    figure(
-        "f4-freeze",
-        "Figure 2.4, errata E6",
-        "identity",
-        "Once the training loss is 0 nothing moves: the parameters are constant to the bit after T_0.",
-        movement(),
-        lm.equal(0.0),
-        lm.Control("at all records from the start", from_start=True),
-    ),
-    figure(
-        "f4-below-one",
-        "Figure 2.4, errata E6",
-        "bound",
-        "Under the hinge loss the all-query mean stays below 0.95 at every record.",
-        highest(),
-        lm.at_most(0.95, by="every", strict=True),
-        MODEL,
-    ),
-    figure(
-        "f4-frozen-constant",
-        "Figure 2.4",
-        "identity",
-        "With frozen attention the concentration is constant to the bit.",
-        path(),
-        lm.equal(0.0),
-        lm.Control("trained attention", attention="trained"),
-    ),
-    lm.Claim(
-        "v24-attention-pn",
-        "(A.15), (A.175)",
-        "bound",
-        "As stated: initially every relevant query puts at least p_n on the relevant tokens.",
+    figure("f4-complement", "Figure 2.4", "identity")
+    .states("Attention on relevant tokens and on all others, summed separately, add up to 1 at every record.")
+    .judged(sums(), lm.equal(1e-6), lm.Control("confusion tokens left out of the second sum", without_confusion=True)),
+    figure("f4-rise", "Figure 2.4", "ordering")
+    .states("The all-query mean rises over 400 steps by at least 0.15 (per-token signs) or 0.03 (shared signs).")
+    .judged(rise.of("f4-attention")(["all"]), lm.at_least({"shared": 0.03, "per_token": 0.15}, by="every"), FROZEN),
+    figure("f4-freeze", "Figure 2.4, errata E6", "identity")
+    .states("Once the training loss is 0 nothing moves: the parameters are constant to the bit after T_0.")
+    .judged(movement(), lm.equal(0.0), lm.Control("at all records from the start", from_start=True)),
+    figure("f4-below-one", "Figure 2.4, errata E6", "bound")
+    .states("Under the hinge loss the all-query mean stays below 0.95 at every record.")
+    .judged(highest(), lm.at_most(0.95, by="every", strict=True), MODEL),
+    figure("f4-frozen-constant", "Figure 2.4", "identity")
+    .states("With frozen attention the concentration is constant to the bit.")
+    .judged(path(), lm.equal(0.0), lm.Control("trained attention", attention="trained")),
+    lm.Claim("v24-attention-pn", "(A.15), (A.175)", "bound")
+    .states(
+        "As stated: initially every relevant query puts at least p_n on the relevant tokens.", formula="conc_l ≥ p_n"
+    )
+    .judged(
         excess("paper"),
         lm.at_least(-1e-6, by="every"),
         lm.Control("δ = τ = 0, where p_n is exact", where={"attention_error": 0.0}),
         expected=lm.FAILS,
-        formula="conc_l ≥ p_n",
     ),
-    lm.Claim(
-        "v24-attention-pn-corrected",
-        "(A.15) corrected",
-        "bound",
+    lm.Claim("v24-attention-pn-corrected", "(A.15) corrected", "bound", corrects="v24-attention-pn")
+    .states(
         "Corrected: with D = δ + max(|W_K|, |W_Q|) τ every relevant query puts at least n_1 e^s / (n_1 e^s + n_0 e^c) "
-        "on the relevant tokens, s = 1 - 2D - D², c = 2D + D².",
+        "on the relevant tokens, s = 1 - 2D - D², c = 2D + D²."
+    )
+    .judged(
         excess("theorem"),
         lm.at_least(-1e-6, by="every"),
         lm.Control(
@@ -186,6 +144,5 @@ CLAIMS = (
             bound="theorem, δ = 0",
             where={"variant": "counter-example"},
         ),
-        corrects="v24-attention-pn",
     ),
 )

@@ -123,110 +123,84 @@ _FASTER = lm.Control("e^{-2‖q_1‖²} in place of e^{-‖q_1‖²}", decay=2.0
 _SHARED = converged(attention="trained", variant="shared")
 
 CLAIMS = (
-    lm.Claim(
-        "v12-recursion-log",
-        "(A.34), (A.45), (A.48)",
-        "limit",
+    lm.Claim("v12-recursion-log", "(A.34), (A.45), (A.48)", "limit")
+    .states(
         "The recursion of the logit grows like log t: ‖q_1‖² / log(η t) falls and stays above 1 at t = 10³, 10⁴, 10⁵.",
-        logarithm(),
-        lm.all_of(falls=lm.decreasing("steps"), stays=lm.at_least(1.0, strict=True)),
-        _FASTER,
         formula="‖q_1(t+1)‖² = ‖q_1‖² (1 + η e^{-‖q_1‖² + (δ+τ)‖q_1‖}) = Θ(log t)",
-    ),
-    lm.Claim(
-        "v12-recursion-rate",
-        "(A.49)",
-        "limit",
+    )
+    .judged(logarithm(), lm.all_of(falls=lm.decreasing("steps"), stays=lm.at_least(1.0, strict=True)), _FASTER),
+    lm.Claim("v12-recursion-rate", "(A.49)", "limit")
+    .states(
         "On the same recursion attention tends to 1 at rate 1/t: t (1-p) falls, and its product with η ‖q_1‖² lies in "
         "[1, 1.4].",
-        rate(),
-        lm.all_of(falls=lm.decreasing("steps"), product=lm.within(1.0, 1.4)),
-        _FASTER,
         formula="1 - p_n(t) = O(1/t)",
-    ),
-    lm.Claim(
-        "v12-growth-net",
-        "Claim 2, (A.170)-(A.173)",
-        "ordering",
+    )
+    .judged(rate(), lm.all_of(falls=lm.decreasing("steps"), product=lm.within(1.0, 1.4)), _FASTER),
+    lm.Claim("v12-growth-net", "Claim 2, (A.170)-(A.173)", "ordering", gate=CONVERGED)
+    .states(
         "Up to T_0 the query and key maps grow along the discriminative features: <W_Q μ_k, q_k> and <W_K μ_k, q_k> "
-        "end higher than they began, k = 1, 2.",
-        net_growth(),
-        lm.at_least(0.0, by="every", strict=True),
-        FROZEN,
-        gate=CONVERGED,
-    ),
-    lm.Claim(
-        "v12-growth-steps",
-        "Claim 2, (A.170)-(A.173)",
-        "bound",
+        "end higher than they began, k = 1, 2."
+    )
+    .judged(net_growth(), lm.at_least(0.0, by="every", strict=True), FROZEN),
+    lm.Claim("v12-growth-steps", "Claim 2, (A.170)-(A.173)", "bound", gate=converged(attention="trained"))
+    .states(
         "The growth factors K, Q are positive on at least 90 % of the steps with loss (shared signs), 80 % (shared "
-        "signs, B = 20), 70 % (per-token signs).",
-        growth_steps(),
-        lm.at_least({"shared": 0.9, "shared-b20": 0.8, "per_token": 0.7}, by="every"),
-        FROZEN,
-        gate=converged(attention="trained"),
-    ),
-    lm.Claim(
-        "v13-increment",
-        "(A.31), (A.33)",
-        "bound",
+        "signs, B = 20), 70 % (per-token signs)."
+    )
+    .judged(growth_steps(), lm.at_least({"shared": 0.9, "shared-b20": 0.8, "per_token": 0.7}, by="every"), FROZEN),
+    lm.Claim("v13-increment", "(A.31), (A.33)", "bound")
+    .states(
         "As stated: in one step attention on a relevant token rises, and on any other falls, by at least the printed "
         "increment, at 20000 draws with ‖q_1‖ in [0.3, 3].",
+        formula="rise ≥ (|S|-|S_1|) e^g K / (|S_1| e^{g'} + |S| - |S_1|)², fall ≥ |S_1| e^g K / (...)²",
+    )
+    .judged(
         increments(0.3, 3.0),
         lm.at_least(1.0),
         lm.Control("e^{K ‖q_1‖²} - 1 in place of K", exponential=True),
         expected=lm.FAILS,
-        formula="rise ≥ (|S|-|S_1|) e^g K / (|S_1| e^{g'} + |S| - |S_1|)², fall ≥ |S_1| e^g K / (...)²",
     ),
-    lm.Claim(
-        "v13-increment-corrected",
-        "(A.31), (A.33), errata E24",
-        "bound",
+    lm.Claim("v13-increment-corrected", "(A.31), (A.33), errata E24", "bound", corrects="v13-increment")
+    .states(
         "Corrected: the exact increments are at least the printed ones wherever ‖q_1‖ ≥ 1 (20000 draws with ‖q_1‖ in "
         "[1, 3]).",
-        increments(1.0, 3.0),
-        lm.at_least(1.0),
-        lm.Control("‖q_1‖ in [0.3, 1)", low=0.3, high=1.0),
-        corrects="v13-increment",
         formula="g' - g = K ‖q_1‖² ≥ K",
-    ),
-    lm.Claim(
-        "v13-rise-steps",
-        "(A.31), (A.33)",
-        "bound",
+    )
+    .judged(increments(1.0, 3.0), lm.at_least(1.0), lm.Control("‖q_1‖ in [0.3, 1)", low=0.3, high=1.0)),
+    lm.Claim("v13-rise-steps", "(A.31), (A.33)", "bound", gate=CONVERGED)
+    .states(
         "Attention of relevant and of neutral queries on relevant tokens rises on at least 90 % of the steps up to T_0 "
-        "and never drops by 0.001 (shared signs); on 75 %, never by 0.05 (per-token signs).",
+        "and never drops by 0.001 (shared signs); on 75 %, never by 0.05 (per-token signs)."
+    )
+    .judged(
         rise_steps(),
         lm.all_of(
             share=lm.at_least({"shared": 0.9, "per_token": 0.75}, by="every"),
             drop=lm.at_most({"shared": 1e-3, "per_token": 0.05}, by="every", strict=True),
         ),
         FROZEN,
-        gate=CONVERGED,
     ),
-    lm.Claim(
-        "v25-cross-growth",
-        "(A.126), (A.131), (A.132)",
-        "ordering",
+    lm.Claim("v25-cross-growth", "(A.126), (A.131), (A.132)", "ordering", gate=_SHARED)
+    .states(
         "The query map of a discriminative pattern gains most along its own feature, more than it gains or loses along "
-        "any other, and on average loses along the neutral ones.",
+        "any other, and on average loses along the neutral ones."
+    )
+    .judged(
         cross_growth(),
         lm.all_of(
             lead=lm.at_least(0.0, by="every", strict=True),
             neutral=lm.at_most(0.0, by="every", strict=True),
         ),
         FROZEN,
-        gate=_SHARED,
     ),
-    lm.Claim(
-        "v25-key-growth",
-        "(A.147)-(A.150)",
-        "comparison",
+    lm.Claim("v25-key-growth", "(A.147)-(A.150)", "comparison", gate=_SHARED)
+    .states(
         "Keys grow with queries: cumulated K and Q are positive, and cumulated Q is at least 0.5 (1-λ) times cumulated "
-        "K.",
+        "K."
+    )
+    .judged(
         key_growth(),
         lm.all_of(cumulated=lm.at_least(0.0, by="every", strict=True), key=lm.at_least(0.0, by="every")),
         FROZEN,
-        gate=_SHARED,
     ),
 )

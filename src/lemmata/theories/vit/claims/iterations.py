@@ -130,120 +130,65 @@ _SAME_LAW = lm.Control("frozen times replaced by the trained ones times a consta
 _STATED_LAW = lm.Control("residuals put on η^(-3/5)", law=-0.6)
 
 CLAIMS = (
-    lm.Claim(
-        "v3-iterations-eta",
-        "(2.10)",
-        "scaling",
-        "As stated: the number of steps grows as η^(-3/5) when the step size falls.",
-        step_slopes(),
-        lm.within(-0.66, -0.54, predicted=-0.6),
-        _STATED_LAW,
-        expected=lm.FAILS,
-        formula="T = Θ(η^(-3/5) α_*^-1)",
-    ),
-    lm.Claim(
-        "v3-iterations-eta-corrected",
-        "(2.10), corrected",
-        "scaling",
+    lm.Claim("v3-iterations-eta", "(2.10)", "scaling")
+    .states(
+        "As stated: the number of steps grows as η^(-3/5) when the step size falls.", formula="T = Θ(η^(-3/5) α_*^-1)"
+    )
+    .judged(step_slopes(), lm.within(-0.66, -0.54, predicted=-0.6), _STATED_LAW, expected=lm.FAILS),
+    lm.Claim("v3-iterations-eta-corrected", "(2.10), corrected", "scaling", corrects="v3-iterations-eta")
+    .states(
         "Corrected: small steps follow gradient flow, so the number of steps grows as η^-1.",
-        step_slopes(),
-        lm.within(-1.05, -0.93, predicted=-1.0),
-        _STATED_LAW,
-        corrects="v3-iterations-eta",
         formula="T ∝ η^-1 as η → 0",
-    ),
-    lm.Claim(
-        "v3-iterations-alpha",
-        "(2.10)",
-        "scaling",
+    )
+    .judged(step_slopes(), lm.within(-1.05, -0.93, predicted=-1.0), _STATED_LAW),
+    lm.Claim("v3-iterations-alpha", "(2.10)", "scaling")
+    .states(
         "The number of steps grows as the inverse of the relevant fraction (exponent between -1.4 and -0.6).",
-        fraction_slopes(),
-        lm.within(-1.4, -0.6, predicted=-1.0),
-        lm.Control("residuals put on α_*^-2", law=-2.0),
         formula="T ∝ α_*^-1",
-    ),
-    lm.Claim(
-        "v4-iterations-order",
-        "Proposition 1",
-        "ordering",
+    )
+    .judged(fraction_slopes(), lm.within(-1.4, -0.6, predicted=-1.0), lm.Control("residuals put on α_*^-2", law=-2.0)),
+    lm.Claim("v4-iterations-order", "Proposition 1", "ordering", source="derived")
+    .states(
         "Frozen attention never trains in fewer steps: the seed mean of T_ε is at least that of trained attention at "
-        "every α_*.",
-        delay(),
-        lm.at_least(0.0, by="mean"),
-        lm.Control("trained and frozen exchanged", exchanged=True),
-        source="derived",
+        "every α_*."
+    )
+    .judged(delay(), lm.at_least(0.0, by="mean"), lm.Control("trained and frozen exchanged", exchanged=True)),
+    lm.Claim("v4-iterations-same", "Proposition 1", "scaling")
+    .states("As stated: frozen and trained attention have the same scale of T, so the exponents in α_* agree.")
+    .judged(slope_difference(), lm.within(-0.1, 0.1, predicted=0.0), _SAME_LAW, expected=lm.FAILS),
+    lm.Claim("v4-iterations-same-corrected", "Proposition 1, corrected", "scaling", corrects="v4-iterations-same")
+    .states("Corrected: the gap grows as α_* falls; the exponent of frozen attention is lower by at least 0.15.")
+    .judged(slope_difference(), lm.at_most(-0.15), _SAME_LAW),
+    lm.Claim("f2-line", "Figure 2.2", "scaling", source="figure")
+    .states("The seed mean of T_ε is a straight line in 1/α_*: R² at least 0.9, trained and frozen.")
+    .judged(line_fits(), lm.at_least(0.9), lm.Control("residuals put on a T_ε that does not depend on α_*", flat=True)),
+    lm.Claim("f2-ratio-small", "Figure 2.2", "comparison", source="figure")
+    .states("At α_* = 0.15 frozen attention needs at least 1.3 times as many steps.")
+    .judged(step_ratio(0.15), lm.at_least(1.3, by="mean"), lm.Control("trained in place of frozen", above="trained")),
+    lm.Claim("f2-ratio-large", "Figure 2.2", "comparison", source="figure")
+    .states("At α_* = 0.8 attention hardly matters: frozen over trained steps lies between 0.95 and 1.1.")
+    .judged(
+        step_ratio(0.8), lm.within(0.95, 1.1, by="mean", predicted=1.0), lm.Control("read at α_* = 0.15", fraction=0.15)
     ),
-    lm.Claim(
-        "v4-iterations-same",
-        "Proposition 1",
-        "scaling",
-        "As stated: frozen and trained attention have the same scale of T, so the exponents in α_* agree.",
-        slope_difference(),
-        lm.within(-0.1, 0.1, predicted=0.0),
-        _SAME_LAW,
-        expected=lm.FAILS,
-    ),
-    lm.Claim(
-        "v4-iterations-same-corrected",
-        "Proposition 1, corrected",
-        "scaling",
-        "Corrected: the gap grows as α_* falls; the exponent of frozen attention is lower by at least 0.15.",
-        slope_difference(),
-        lm.at_most(-0.15),
-        _SAME_LAW,
-        corrects="v4-iterations-same",
-    ),
-    lm.Claim(
-        "f2-line",
-        "Figure 2.2",
-        "scaling",
-        "The seed mean of T_ε is a straight line in 1/α_*: R² at least 0.9, trained and frozen.",
-        line_fits(),
-        lm.at_least(0.9),
-        lm.Control("residuals put on a T_ε that does not depend on α_*", flat=True),
-        source="figure",
-    ),
-    lm.Claim(
-        "f2-ratio-small",
-        "Figure 2.2",
-        "comparison",
-        "At α_* = 0.15 frozen attention needs at least 1.3 times as many steps.",
-        step_ratio(0.15),
-        lm.at_least(1.3, by="mean"),
-        lm.Control("trained in place of frozen", above="trained"),
-        source="figure",
-    ),
-    lm.Claim(
-        "f2-ratio-large",
-        "Figure 2.2",
-        "comparison",
-        "At α_* = 0.8 attention hardly matters: frozen over trained steps lies between 0.95 and 1.1.",
-        step_ratio(0.8),
-        lm.within(0.95, 1.1, by="mean", predicted=1.0),
-        lm.Control("read at α_* = 0.15", fraction=0.15),
-        source="figure",
-    ),
-    lm.Claim(
-        "v7-initial-sigma",
-        "Remark 3",
-        "ordering",
+    lm.Claim("v7-initial-sigma", "Remark 3", "ordering", gate=converged(value_error_law="confuse", attention_error=0.2))
+    .states(
         "A larger error of the initial value map slows training: the seed mean of T_0 increases along "
-        "σ = 0, 0.2, 0.4, 0.6 with confusing error directions, in total by at least 15 %.",
+        "σ = 0, 0.2, 0.4, 0.6 with confusing error directions, in total by at least 15 %."
+    )
+    .judged(
         slowing(),
         lm.all_of(order=lm.increasing("value_error", by="mean"), total=lm.at_least(1.15, by="mean")),
         lm.Control("random error directions", directions="random"),
-        gate=converged(value_error_law="confuse", attention_error=0.2),
     ),
-    lm.Claim(
-        "v16-margin",
-        "(A.51)",
-        "identity",
+    lm.Claim("v16-margin", "(A.51)", "identity", source="derived")
+    .states(
         "The margin bound gives the paper's numbers (to 10⁻⁶) and, at 100 random inputs, the sum of its terms "
         "evaluated by logarithms (to 10⁻⁹).",
+        formula="y F ≳ a_0 η³ t⁵ + a_1 η t², a_1 = α² p (α p/4 - σ - τ), a_0 = α⁶ p³/64",
+    )
+    .judged(
         margins(),
         lm.all_of(numbers=lm.equal(1e-6, relative=True), random=lm.equal(1e-9, relative=True)),
         lm.Control("p² in place of p³ in a_0", power=2.0),
-        formula="y F ≳ a_0 η³ t⁵ + a_1 η t², a_1 = α² p (α p/4 - σ - τ), a_0 = α⁶ p³/64",
-        source="derived",
     ),
 )

@@ -175,51 +175,34 @@ _SHIFTED = lm.Control("output weights shifted by -2ξ p_1", defect="shifted")
 trained = partial(lm.Claim, gate=converged(attention="trained", variant="shared"))
 
 CLAIMS = (
-    trained(
-        "v9-lucky-alignment",
-        _LEMMA,
-        "bound",
+    trained("v9-lucky-alignment", _LEMMA, "bound")
+    .states(
         "At T_0 the lucky neurons point along the feature of their class: the mean cosine of lucky_plus with p_1 and "
-        "of lucky_minus with p_2 exceeds 0.8.",
-        alignment(),
-        lm.at_least(0.8, by="every", strict=True),
-        _UNTRAINED,
-    ),
-    trained(
-        "v9-lucky-components",
-        _LEMMA,
-        "comparison",
-        "At T_0 the lucky neurons' mean component along their own feature is at least twice that along any other.",
-        components(),
-        lm.at_least(2.0, by="every"),
-        _UNTRAINED,
-    ),
-    trained(
-        "v9-lucky-norms",
-        _LEMMA,
-        "comparison",
-        "At T_0 the mean squared norm of the unlucky neurons is less than half that of the lucky ones.",
-        norms(),
-        lm.at_most(0.5, by="every", strict=True),
-        _UNTRAINED,
-    ),
-    lm.Claim(
-        "v9-noise-bound",
-        _LEMMA,
-        "bound",
+        "of lucky_minus with p_2 exceeds 0.8."
+    )
+    .judged(alignment(), lm.at_least(0.8, by="every", strict=True), _UNTRAINED),
+    trained("v9-lucky-components", _LEMMA, "comparison")
+    .states("At T_0 the lucky neurons' mean component along their own feature is at least twice that along any other.")
+    .judged(components(), lm.at_least(2.0, by="every"), _UNTRAINED),
+    trained("v9-lucky-norms", _LEMMA, "comparison")
+    .states("At T_0 the mean squared norm of the unlucky neurons is less than half that of the lucky ones.")
+    .judged(norms(), lm.at_most(0.5, by="every", strict=True), _UNTRAINED),
+    lm.Claim("v9-noise-bound", _LEMMA, "bound", source="derived")
+    .states(
         "Initially no neuron responds to the noise of any token by more than (σ + |W_V| τ) |W_O,i|.",
+        formula="|W_O,i (W_V x_l - p_z(l))| ≤ (σ + |W_V| τ) |W_O,i|",
+    )
+    .judged(
         noise_response(),
         lm.at_most(1.0, by="every"),
         lm.Control("the bound with σ = 0", ratio="noise_ratio_without_error"),
-        formula="|W_O,i (W_V x_l - p_z(l))| ≤ (σ + |W_V| τ) |W_O,i|",
-        source="derived",
     ),
-    lm.Claim(
-        "v10-lucky-single",
-        "Lemma A.5.1",
-        "bound",
+    lm.Claim("v10-lucky-single", "Lemma A.5.1", "bound")
+    .states(
         "Half of the neurons are active on a given relevant token, a quarter are so and have the sign of its class: "
-        "within 4 standard deviations of the binomial.",
+        "within 4 standard deviations of the binomial."
+    )
+    .judged(
         active_on_one(),
         lm.all_of(
             unsigned=lm.within(0.5, 0.5, predicted=0.5, se=4),
@@ -227,83 +210,66 @@ CLAIMS = (
         ),
         _SHIFTED,
     ),
-    lm.Claim(
-        "v10-lucky-all",
-        "Lemma A.5.1",
-        "bound",
+    lm.Claim("v10-lucky-all", "Lemma A.5.1", "bound")
+    .states(
         "A constant share of the neurons is lucky: at least 0.2 are active on all relevant tokens of a class and have "
-        "its sign (mean over both classes).",
-        lucky_share(),
-        lm.at_least(0.2, by="every"),
-        _SHIFTED,
-    ),
-    lm.Claim(
-        "v10-cap-probability",
-        "Lemma A.5.1, (A.189)",
-        "identity",
+        "its sign (mean over both classes)."
+    )
+    .judged(lucky_share(), lm.at_least(0.2, by="every"), _SHIFTED),
+    lm.Claim("v10-cap-probability", "Lemma A.5.1, (A.189)", "identity")
+    .states(
         "The share of 2·10⁵ uniform directions inside a cap of colatitude π/2 - 0.15 equals its closed form within 4 "
         "standard errors, in 5, 10 and 20 dimensions.",
+        formula="1/2 I_{sin² φ}((m_a-1)/2, 1/2)",
+    )
+    .judged(
         cap_share(),
         lm.within(0.0, 0.0, predicted=0.0, se=4),
         lm.Control("the formula without the factor 1/2", factor=2.0),
-        formula="1/2 I_{sin² φ}((m_a-1)/2, 1/2)",
     ),
-    trained(
-        "v11-gate-persistence",
-        "Lemma A.5.2",
-        "bound",
-        "Lucky neurons stay active on relevant tokens: at every record up to T_0 at least 0.99 of the pairs.",
+    trained("v11-gate-persistence", "Lemma A.5.2", "bound")
+    .states("Lucky neurons stay active on relevant tokens: at every record up to T_0 at least 0.99 of the pairs.")
+    .judged(
         persistence(),
         lm.at_least(0.99, by="every"),
         lm.Control("a random half of the neurons of each sign instead", neurons="random"),
     ),
-    trained(
-        "v14-value-own",
-        "(A.17), (A.178)",
-        "ordering",
+    trained("v14-value-own", "(A.17), (A.178)", "ordering")
+    .states(
         "As stated: the coefficient V^(2) of the lucky_minus neurons is positive at every step at which 10 % of each "
-        "class has loss.",
+        "class has loss."
+    )
+    .judged(
         stated_value(),
         lm.at_least(0.0, by="every", strict=True),
         lm.Control("sign of V reversed", sign=-1.0),
         expected=lm.FAILS,
     ),
-    trained(
-        "v14-value-own-corrected",
-        "Claim 3 (A.36)-(A.39), errata E23",
-        "ordering",
+    trained("v14-value-own-corrected", "Claim 3 (A.36)-(A.39), errata E23", "ordering", corrects="v14-value-own")
+    .states(
         "Corrected: own-pattern coefficients are negative, V^(1) on lucky_plus and V^(2) on lucky_minus, at every step "
-        "at which 10 % of each class has loss; so the values grow along their features.",
-        own_value(),
-        lm.at_most(0.0, by="every", strict=True),
-        _EXCHANGED,
-        corrects="v14-value-own",
-    ),
-    trained(
-        "v14-value-cross",
-        "Claim 3 (A.36)-(A.39)",
-        "ordering",
-        "Initially the cross coefficients, V^(1) on lucky_minus and V^(2) on lucky_plus, are positive.",
-        cross_value(),
-        lm.at_least(0.0, by="every", strict=True),
-        _EXCHANGED,
-    ),
-    trained(
-        "v14-value-unlucky",
-        "Claim 3, (A.179)",
-        "comparison",
+        "at which 10 % of each class has loss; so the values grow along their features."
+    )
+    .judged(own_value(), lm.at_most(0.0, by="every", strict=True), _EXCHANGED),
+    trained("v14-value-cross", "Claim 3 (A.36)-(A.39)", "ordering")
+    .states("Initially the cross coefficients, V^(1) on lucky_minus and V^(2) on lucky_plus, are positive.")
+    .judged(cross_value(), lm.at_least(0.0, by="every", strict=True), _EXCHANGED),
+    trained("v14-value-unlucky", "Claim 3, (A.179)", "comparison")
+    .states(
         "The coefficients of unlucky neurons are small: less than half the own-pattern magnitude on average over the "
-        "steps at which 10 % of each class has loss.",
+        "steps at which 10 % of each class has loss."
+    )
+    .judged(
         small_value(),
         lm.at_most(0.5, by="every", strict=True),
         lm.Control("the own lucky group in place of the unlucky", group="own"),
     ),
-    trained(
-        "v14-value-growth",
-        "Claim 3 (A.36)-(A.39)",
-        "comparison",
+    trained("v14-value-growth", "Claim 3 (A.36)-(A.39)", "comparison")
+    .states(
         "Up to T_0 the value map grows along the discriminative features by at least 30 % and changes along the others "
-        "by at most 20 %.",
+        "by at most 20 %."
+    )
+    .judged(
         value_growth(),
         lm.all_of(
             discriminative=lm.at_least(1.3, by="every"),
@@ -311,15 +277,11 @@ CLAIMS = (
         ),
         lm.Control("entries 1, 2 exchanged with 3, 4", exchanged=True),
     ),
-    trained(
-        "v15-output-ratio",
-        "(A.43)",
-        "bound",
+    trained("v15-output-ratio", "(A.43)", "bound")
+    .states(
         "At T_0, on samples of class +1, the output of the lucky_minus neurons over that of the lucky_plus neurons is "
         "at most 1.5 times α_#/α_*.",
-        output_ratio(),
-        lm.at_most(1.5, by="every"),
-        _UNTRAINED,
         formula="F_minus / F_plus ≤ 1.5 α_#/α_*",
-    ),
+    )
+    .judged(output_ratio(), lm.at_most(1.5, by="every"), _UNTRAINED),
 )

@@ -147,12 +147,13 @@ _RELEVANT_FIRST = lm.Control("relevant tokens dropped first", strategy="relevant
 sparsified = partial(lm.Claim, gate=IN_BETWEEN)
 
 CLAIMS = (
-    lm.Claim(
-        "v2-samples-decrease",
-        "Theorem 1, (2.11)",
-        "ordering",
+    lm.Claim("v2-samples-decrease", "Theorem 1, (2.11)", "ordering")
+    .states(
         "The number of samples needed falls as the relevant fraction grows: Spearman correlation of N_50 and α_* at "
         "most -0.8, and no rise by more than a factor 2 between neighbours.",
+        formula="N ≥ C (α_* - c'(1-ζ) - c''(σ+τ))^-2",
+    )
+    .judged(
         decrease(),
         lm.all_of(spearman=lm.at_most(-0.8), rise=lm.at_most(2.0)),
         lm.Control("α_* axis reversed", reverse=True),
@@ -161,14 +162,14 @@ CLAIMS = (
             decrease.of("f1a-samples-shared")(needed=3),
             expected=lm.INCONCLUSIVE,
         ),
-        formula="N ≥ C (α_* - c'(1-ζ) - c''(σ+τ))^-2",
     ),
-    lm.Claim(
-        "v4-samples-gap",
-        "Proposition 1, (2.13)",
-        "ordering",
+    lm.Claim("v4-samples-gap", "Proposition 1, (2.13)", "ordering")
+    .states(
         "Frozen attention needs at least as many samples: N_50 frozen ≥ N_50 trained at every α_* with slack of (2.8) "
         "at least 0.05.",
+        formula="N ≥ C (α_* (α_* - σ - τ))^-2",
+    )
+    .judged(
         gap(),
         lm.at_least(0.0),
         lm.Control("trained and frozen exchanged", exchanged=True),
@@ -178,48 +179,38 @@ CLAIMS = (
             gap.of("f1a-samples-shared", "f1a-samples-shared")(needed=2),
             expected=lm.INCONCLUSIVE,
         ),
-        formula="N ≥ C (α_* (α_* - σ - τ))^-2",
     ),
-    lm.Claim(
-        "v5-bound-ratio",
-        "Remark 1",
-        "identity",
+    lm.Claim("v5-bound-ratio", "Remark 1", "identity")
+    .states(
         "Without errors the bound of the frozen model exceeds that of the transformer by exactly α_*^-2.",
-        bound_ratio(),
-        lm.equal(1e-12, relative=True),
-        lm.Control("inner exponent 3 instead of 2", exponent=3.0),
         formula="(2.13) / (2.11) = α_*^-2 at σ = τ = 0, ζ = 1",
-    ),
-    lm.Claim(
-        "v23-share",
-        "Remark 1, Figure 2.3",
-        "identity",
+    )
+    .judged(bound_ratio(), lm.equal(1e-12, relative=True), lm.Control("inner exponent 3 instead of 2", exponent=3.0)),
+    lm.Claim("v23-share", "Remark 1, Figure 2.3", "identity")
+    .states(
         "As stated: freezing keys and queries removes only 1 % of the parameters, as a rounded percentage of those "
         "counted on the network at d = m_a = m_b = 10, m = 1000.",
+        formula="2 m_b d / (m m_a + m_a d + 2 m_b d) ≈ 1 %",
+    )
+    .judged(
         frozen_percentage(),
         lm.within(0.5, 1.5, predicted=1.0),
         lm.Control("only W_K counted (100 of 10300)", frozen=("key",)),
         expected=lm.FAILS,
-        formula="2 m_b d / (m m_a + m_a d + 2 m_b d) ≈ 1 %",
     ),
-    lm.Claim(
-        "v23-share-corrected",
-        "Remark 1, errata E9",
-        "identity",
+    lm.Claim("v23-share-corrected", "Remark 1, errata E9", "identity", corrects="v23-share")
+    .states(
         "Corrected: the counted parameters are exactly m m_a + m_a d + 2 m_b d, those of keys and queries 2 m_b d "
         "(10300 and 200: 1.94 %).",
-        parameter_counts(),
-        lm.equal(0.0),
-        lm.Control("m_b d in place of 2 m_b d", maps=1),
-        corrects="v23-share",
         formula="m m_a + m_a d + 2 m_b d",
-    ),
-    lm.Claim(
-        "v6-token-noise",
-        "Remark 2",
-        "ordering",
+    )
+    .judged(parameter_counts(), lm.equal(0.0), lm.Control("m_b d in place of 2 m_b d", maps=1)),
+    lm.Claim("v6-token-noise", "Remark 2", "ordering")
+    .states(
         "Lowering the token noise lowers the test loss: at N = 64 the median test hinge is below 0.001 at c_0 = 0.01, "
-        "above 0.003 at c_0 = 0.3, and does not fall by more than 0.001 in between.",
+        "above 0.003 at c_0 = 0.3, and does not fall by more than 0.001 in between."
+    )
+    .judged(
         noise(),
         lm.all_of(
             least=lm.at_most(1e-3, by="median", strict=True),
@@ -228,43 +219,23 @@ CLAIMS = (
         ),
         lm.Control("noise axis reversed", reverse=True),
     ),
-    sparsified(
-        "v6-sparsify-irrelevant",
-        "Remark 2",
-        "comparison",
-        "Dropping label-irrelevant tokens down to 70 % at least halves the test loss (seed means).",
-        relative_loss("irrelevant"),
-        lm.at_most(0.5, by="mean"),
-        _RELEVANT_FIRST,
-    ),
-    sparsified(
-        "v6-sparsify-noisy",
-        "Remark 2",
-        "comparison",
-        "Dropping the noisiest tokens down to 70 % lowers the test loss to at most 0.8 of it (seed means).",
-        relative_loss("noisy"),
-        lm.at_most(0.8, by="mean"),
-        _RELEVANT_FIRST,
-    ),
-    sparsified(
-        "f5-order",
-        "Figure 2.5",
-        "ordering",
+    sparsified("v6-sparsify-irrelevant", "Remark 2", "comparison")
+    .states("Dropping label-irrelevant tokens down to 70 % at least halves the test loss (seed means).")
+    .judged(relative_loss("irrelevant"), lm.at_most(0.5, by="mean"), _RELEVANT_FIRST),
+    sparsified("v6-sparsify-noisy", "Remark 2", "comparison")
+    .states("Dropping the noisiest tokens down to 70 % lowers the test loss to at most 0.8 of it (seed means).")
+    .judged(relative_loss("noisy"), lm.at_most(0.8, by="mean"), _RELEVANT_FIRST),
+    sparsified("f5-order", "Figure 2.5", "ordering", source="figure")
+    .states(
         "With 70 % of the tokens kept, the test loss is lowest after dropping irrelevant tokens, then noisy ones, then "
-        "random ones (seed means).",
+        "random ones (seed means)."
+    )
+    .judged(
         losses(),
         lm.increasing("strategy", by="mean"),
         lm.Control("irrelevant and random exchanged", strategies=("random", "noisy", "irrelevant")),
-        source="figure",
     ),
-    sparsified(
-        "f5-random-flat",
-        "Figure 2.5",
-        "comparison",
-        "Dropping tokens at random down to 70 % leaves the test loss within 0.65 to 1.15 of it (seed means).",
-        relative_loss("random"),
-        lm.within(0.65, 1.15, by="mean", predicted=1.0),
-        _RELEVANT_FIRST,
-        source="figure",
-    ),
+    sparsified("f5-random-flat", "Figure 2.5", "comparison", source="figure")
+    .states("Dropping tokens at random down to 70 % leaves the test loss within 0.65 to 1.15 of it (seed means).")
+    .judged(relative_loss("random"), lm.within(0.65, 1.15, by="mean", predicted=1.0), _RELEVANT_FIRST),
 )

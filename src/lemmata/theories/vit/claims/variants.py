@@ -71,37 +71,33 @@ claim = partial(lm.Claim, gate=converged(attention="trained"))
 
 
 def _risk_claim(name: str, experiment: str, reference: str, words: str) -> lm.Claim:
-    return claim(
-        name,
-        reference,
-        "bound",
-        f"{words}, SGD still reaches zero risk: test hinge below 0.001 at T_0.",
-        risk.of(experiment)(),
-        lm.at_most(SMALL_LOSS, by="every", strict=True),
-        _UNTRAINED,
+    return (
+        claim(name, reference, "bound")
+        .states(f"{words}, SGD still reaches zero risk: test hinge below 0.001 at T_0.")
+        .judged(risk.of(experiment)(), lm.at_most(SMALL_LOSS, by="every", strict=True), _UNTRAINED)
     )
 
 
 def _rise_claim(name: str, experiment: str, reference: str, words: str) -> lm.Claim:
-    return claim(
-        name,
-        reference,
-        "ordering",
-        f"{words}, attention still concentrates: that of relevant queries on relevant tokens rises by at least 0.03 "
-        "up to T_0.",
-        rise.of(experiment)(),
-        lm.at_least(0.03, by="every"),
-        lm.Control("frozen attention", attention="frozen"),
+    return (
+        claim(name, reference, "ordering")
+        .states(
+            f"{words}, attention still concentrates: that of relevant queries on relevant tokens rises by at least "
+            "0.03 up to T_0."
+        )
+        .judged(
+            rise.of(experiment)(), lm.at_least(0.03, by="every"), lm.Control("frozen attention", attention="frozen")
+        )
     )
 
 
 CLAIMS = (
-    claim(
-        "v19-multiclass-table",
-        "Appendix A.6.1, (A.217)-(A.224)",
-        "ordering",
+    claim("v19-multiclass-table", "Appendix A.6.1, (A.217)-(A.224)", "ordering")
+    .states(
         "With four classes the neurons of a class grow along its pattern, shrink along the opposite one, and move "
-        "along the two adjacent ones by less than 0.3 of that.",
+        "along the two adjacent ones by less than 0.3 of that."
+    )
+    .judged(
         class_table(),
         lm.all_of(
             own=lm.at_least(0.0, by="every", strict=True),
@@ -110,37 +106,27 @@ CLAIMS = (
         ),
         lm.Control("patterns rotated by one class", rotation=1),
     ),
-    claim(
-        "v19-multiclass-risk",
-        "Appendix A.6.1",
-        "bound",
-        "With four classes SGD still learns: no test error and test hinge below 0.005.",
+    claim("v19-multiclass-risk", "Appendix A.6.1", "bound")
+    .states("With four classes SGD still learns: no test error and test hinge below 0.005.")
+    .judged(
         class_risk(),
         lm.all_of(error=lm.at_most(0.0, by="every"), hinge=lm.at_most(5e-3, by="every", strict=True)),
         _UNTRAINED,
     ),
     _risk_claim("v20-patterns-risk", "v20-patterns", "Appendix A.6.2", "With sets of patterns"),
     _rise_claim("v20-patterns-concentration", "v20-patterns", "Appendix A.6.2", "With sets of patterns"),
-    claim(
-        "v20-patterns-direction",
-        "Appendix A.6.2",
-        "comparison",
-        "Queries of two members of a set move in the same direction: cosine at least 0.99.",
-        direction(),
-        lm.at_least(0.99, by="every"),
-        lm.Control("members of two different sets", pair="different sets"),
+    claim("v20-patterns-direction", "Appendix A.6.2", "comparison")
+    .states("Queries of two members of a set move in the same direction: cosine at least 0.99.")
+    .judged(
+        direction(), lm.at_least(0.99, by="every"), lm.Control("members of two different sets", pair="different sets")
     ),
     _risk_claim("v21-heads-risk", "v21-heads", "Appendix A.6.3", "With 1, 2 and 4 heads"),
-    claim(
-        "v21-heads-alignment",
-        "Appendix A.6.3",
-        "bound",
+    claim("v21-heads-alignment", "Appendix A.6.3", "bound")
+    .states(
         "With 1, 2 and 4 heads the lucky neurons learn all heads' features: mean cosine of lucky_plus with the "
-        "concatenation of the p_1 at least 0.8 at T_0.",
-        alignment(),
-        lm.at_least(0.8, by="every"),
-        _UNTRAINED,
-    ),
+        "concatenation of the p_1 at least 0.8 at T_0."
+    )
+    .judged(alignment(), lm.at_least(0.8, by="every"), _UNTRAINED),
     _risk_claim("v22-skip-risk", "v22-skip", "Appendix A.6.4", "With a skip connection"),
     _rise_claim("v22-skip-concentration", "v22-skip", "Appendix A.6.4", "With a skip connection"),
 )

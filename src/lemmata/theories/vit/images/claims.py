@@ -96,52 +96,46 @@ ten_classes = partial(lm.Claim, source="figure", gate=TEN_CLASSES)
 two_classes = partial(lm.Claim, source="figure", gate=TWO_CLASSES)
 
 CLAIMS = (
-    ten_classes(
-        "f6a-samples",
-        "Figure 2.6 (a)",
-        "ordering",
-        "Test accuracy rises with the number of training images, at each relevant fraction (stand-in: digits).",
-        by_samples(),
-        lm.stating(lm.increasing("samples", by="mean")),
-        lm.Control("N axis reversed", reverse=True),
-    ),
-    ten_classes(
-        "f6a-fraction",
-        "Figure 2.6 (a)",
-        "comparison",
+    ten_classes("f6a-samples", "Figure 2.6 (a)", "ordering")
+    .states("Test accuracy rises with the number of training images, at each relevant fraction (stand-in: digits).")
+    .judged(by_samples(), lm.stating(lm.increasing("samples", by="mean")), lm.Control("N axis reversed", reverse=True)),
+    ten_classes("f6a-fraction", "Figure 2.6 (a)", "comparison")
+    .states(
         "Test accuracy is higher without background tokens (α_* = 1) than with all of them (α_* = 0.656), averaged "
-        "over the numbers of training images (stand-in: digits).",
+        "over the numbers of training images (stand-in: digits)."
+    )
+    .judged(
         fraction_gain(),
         lm.stating(_clear_of_zero),
         lm.Control("accuracies at α_* = 1 set to those at 0.656 plus 0.1, seed by seed", lift=0.1, expected=lm.HOLDS),
         expected=lm.INCONCLUSIVE,
     ),
-    two_classes(
-        "f6c-initial",
-        "Figure 2.6 (c), Remark 3",
-        "comparison",
+    two_classes("f6c-initial", "Figure 2.6 (c), Remark 3", "comparison")
+    .states(
         "With correlated backgrounds a better initial model gives a higher test accuracy, at each relevant fraction "
-        "(stand-in: digits).",
+        "(stand-in: digits)."
+    )
+    .judged(
         model_gain(),
         lm.stating(lm.at_least(0.0, by="mean", strict=True)),
         lm.Control("good and poor exchanged", better="poor", worse="good"),
     ),
-    two_classes(
-        "f6c-background",
-        "Figure 2.6 (c), Remark 2",
-        "comparison",
+    two_classes("f6c-background", "Figure 2.6 (c), Remark 2", "comparison")
+    .states(
         "With correlated backgrounds test accuracy is higher without background tokens than with them (stand-in: "
-        "digits).",
+        "digits)."
+    )
+    .judged(
         background_gain(),
         lm.stating(lm.at_least(0.0, by="mean", strict=True)),
         lm.Control("α_* axis reversed", reverse=True),
     ),
-    two_classes(
-        "f6c-shortcut",
-        "Figure 2.6 (c)",
-        "comparison",
+    two_classes("f6c-shortcut", "Figure 2.6 (c)", "comparison")
+    .states(
         "The loss of accuracy is due to the shortcut: with all tokens and the poor model, backgrounds that do not "
-        "depend on the class give at least 0.1 more (stand-in: digits).",
+        "depend on the class give at least 0.1 more (stand-in: digits)."
+    )
+    .judged(
         balance_gain(),
         lm.stating(lm.at_least(0.1, by="mean")),
         lm.Control("correlated backgrounds in both places", balanced="poor"),
