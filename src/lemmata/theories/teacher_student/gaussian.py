@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import jax
@@ -14,21 +15,13 @@ import jax.numpy as jnp
 import numpy as np
 
 
-class Library:
-    """NumPy, or JAX where one of the arguments is an array of it."""
-
-    def __getattr__(self, name: str) -> Callable[..., Any]:
-        return lambda *values: getattr(_library_of(*values), name)(*values)
+def _either(name: str) -> Callable[..., Any]:
+    """A function of NumPy, or of JAX where one of the arguments is an array of it."""
+    return lambda *values: getattr(jnp if any(isinstance(value, jax.Array) for value in values) else np, name)(*values)
 
 
-def _library_of(*values: Any) -> Any:
-    for value in values:
-        if type(value) is not float and isinstance(value, jax.Array):  # plain numbers are the most frequent
-            return jnp
-    return np
-
-
-xp: Any = Library()
+FUNCTIONS = ("sqrt", "exp", "expm1", "log1p", "arctan", "arctan2", "minimum", "maximum", "where")
+xp: Any = SimpleNamespace(**{name: _either(name) for name in FUNCTIONS})
 
 
 def mean_square_slope(slope: Any) -> Any:

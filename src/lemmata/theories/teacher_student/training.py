@@ -6,7 +6,6 @@ where the run is the exact theory itself, its path.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -20,7 +19,7 @@ from lemmata.theories.teacher_student.bounds import noise_floor
 from lemmata.theories.teacher_student.data import draw_sample
 from lemmata.theories.teacher_student.dynamics import online
 from lemmata.theories.teacher_student.dynamics.descent import population, reduced_matrices
-from lemmata.theories.teacher_student.dynamics.limit import Path, follow_limit
+from lemmata.theories.teacher_student.dynamics.limit import follow_limit
 from lemmata.theories.teacher_student.dynamics.reduced import Scalars, Task, from_gap, task_of
 from lemmata.theories.teacher_student.dynamics.times import event_steps, follow_recursion, record_steps
 from lemmata.theories.teacher_student.network import half_mean_square, respond
@@ -127,20 +126,17 @@ def prepare(setting: Setting, seed: int, schedule: Schedule | None = None) -> Pr
 
 
 def _limit_path(setting: Setting, task: Task, at: np.ndarray) -> Scalars:
-    times = tuple(at[at >= 0])
-    start, trained = (setting.start_scale, setting.start_gap), (setting.train_values, setting.train_attention)
-    path = _followed(task, times, start, trained)
-    unused = (0, len(at) - len(times))
+    path = follow_limit(
+        task,
+        at[at >= 0],
+        value=setting.start_scale,
+        gap=setting.start_gap,
+        train_values=setting.train_values,
+        train_attention=setting.train_attention,
+    )
+    unused = (0, len(at) - len(path.gap))
     value, gap = (np.pad(scalar, unused, constant_values=np.nan) for scalar in (path.value, path.gap))
     return from_gap(task, value, gap)
-
-
-@functools.lru_cache(maxsize=256)
-def _followed(task: Task, times: tuple[float, ...], start: tuple[float, float], trained: tuple[float, float]) -> Path:
-    """The limit is the same for every law of test data and every seed with the same ‖V*‖²."""
-    value, gap = start
-    train_values, train_attention = trained
-    return follow_limit(task, times, value=value, gap=gap, train_values=train_values, train_attention=train_attention)
 
 
 def _recursion_path(setting: Setting, task: Task, at: Int[np.ndarray, " record"]) -> tuple[Scalars, float]:

@@ -229,16 +229,16 @@ def step(task: Task, state: Scalars, trained: tuple[Any, Any] = (1.0, 1.0), kink
 
 def rates(task: Task, value: Any, c: Any) -> tuple[Any, Any]:
     """dC_1/ds and dc/ds in s = ηt (the derived form of 6.1): gradients of L_ex in (C_1, p)."""
-    D, K, kappa = task.tokens, task.support, task.slope
+    D, K, rest = task.tokens, task.support, task.rest
     at = pattern(task, c)
-    r = xp.sqrt(K * task.rest)
-    square = mean_square_slope(kappa)
-    theta = angle(task, at)
-    mean = even_part(kappa) * at.score + angle_part(kappa) * (at.mass / r + at.score * theta)
-    by_value = D * (square * value * at.column_square / task.rest - mean)
-    bend = even_part(kappa) + angle_part(kappa) * (theta + at.score * r / at.column_square - K / r)
-    by_score = D * value * (square * value * (D * K * at.score - K) / task.rest - bend)
-    speed = task.strength * at.score * at.mass / (D * K * task.rest * task.temperature**2)
+    r = xp.sqrt(K * rest)
+    square, even, bent = mean_square_slope(task.slope), even_part(task.slope), angle_part(task.slope)
+    theta = xp.arctan2(r * at.score, at.mass)
+    mean = even * at.score + bent * (at.mass / r + at.score * theta)
+    by_value = D * (square * value * at.column_square / rest - mean)
+    bend = even + bent * (theta + at.score * r / at.column_square - K / r)
+    by_score = D * value * (square * value * (D * K * at.score - K) / rest - bend)
+    speed = task.strength * at.score * at.mass / (D * K * rest * task.temperature**2)
     return -by_value, -speed * by_score
 
 

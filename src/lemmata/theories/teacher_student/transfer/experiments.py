@@ -34,7 +34,7 @@ EXPERIMENTS = (
         | {"value_law": "positive", "strength": 10.0},
         axes={"test_data": TEST_DATA, "negative_slope": SLOPES},
         seeds=3,
-        smoke={**TINY_MATRICES, "batch": 100, "test_inputs": 1500, "negative_slope": [1.0, 0.0]},
+        smoke={**TINY_MATRICES, "batch": 100, "test_inputs": 1000, "noise_draws": 150, "negative_slope": [1.0, 0.0]},
         paper={"test_inputs": 200_000},
         paper_seeds=10,
         kind=TransferSetting,
