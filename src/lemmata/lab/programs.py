@@ -33,8 +33,10 @@ GPU_LIGHT: Options = {"xla_gpu_autotune_level": 0, "xla_gpu_enable_triton_gemm":
 """On a GPU a third of the usual compiling time: candidates of a kernel are not compiled and timed against each other.
 Nothing that was measured ran slower by it; level 0 or fewer LLVM passes gained nothing there."""
 
-EFFORTS: Mapping[str, tuple[Options, Options]] = {"fast": (FAST, FAST), "mid": (FAST, MID), "full": (ONCE, {})}
-"""The options on a CPU of pieces that run once in a run, and of all others."""
+EFFORTS: Mapping[str, tuple[Options, Options]] = {"fast": (FAST, FAST), "mid": (MID, MID), "full": (ONCE, {})}
+"""The options on a CPU of pieces that run once in a run, and of all others. At `mid` both are the same: `fast` for the
+first saves two seconds of compiling an experiment and loses a tenth of a second in every run, of which there are up to
+a thousand; and they must be alike in all experiments of a preset, which share trainings by what went into them."""
 GPU_EFFORTS: Mapping[str, tuple[Options, Options]] = {
     "fast": (GPU_LIGHT, GPU_LIGHT), "mid": (GPU_LIGHT, GPU_LIGHT), "full": (GPU_LIGHT, {}),
 }  # fmt: skip
