@@ -108,7 +108,7 @@ def _now_and_then(
 
     def report(progress: Progress) -> None:
         nonlocal last, spoken
-        now, finished = time.monotonic(), progress.runs == progress.all_runs
+        now, finished = time.monotonic(), progress.runs == progress.all_runs and progress.cells == progress.all_cells
         seen = pace.see(progress)
         if now - last >= pause or (finished and spoken):
             emit(make(name, progress, seen))

@@ -10,5 +10,5 @@ CARD = {
         "and step λ / (m n^(2+o(1))) give geometric decay of the training error; started in pairs of opposite "
         "sign the network begins at zero and its weights hardly move. The constants inside n^o(1) are astronomic."
     ),
-    "headlines": ["x9-reached", "q8-second-order-sign", "x6-catapult"],
+    "headlines": ["x6-catapult", "q8-second-order-sign", "x5-drift-ratio"],
 }

@@ -14,5 +14,5 @@ CARD = {
         "The printed exponents of the iteration count, the partner entries of attention, the persistence of lucky "
         "neurons and the hinge loss out of domain do not hold as stated."
     ),
-    "headlines": ["p1-unseen-error", "p6-partners", "p10-harmless"],
+    "headlines": ["p2-iterations-beta", "p2-iterations-beta-corrected", "f65a-harmless"],
 }

@@ -10,5 +10,5 @@ CARD = {
         "convolution, token selection, group-sparse regression. From zero, training is an exact recursion of two "
         "scalars; the excess loss falls as KD(D-K)/(4ηT) and the parameters are recovered at rate T^(-1/2)."
     ),
-    "headlines": ["p1-pattern", "t3-constant", "t3-dimension"],
+    "headlines": ["p1-pattern", "t3-dimension", "t3-dimension-corrected"],
 }

@@ -12,5 +12,5 @@ CARD = {
         "vote on the label, reach zero population risk once the samples outnumber α_*^-2; with attention frozen the "
         "sufficient number is larger by another α_*^-2; attention concentrates on the label-relevant tokens."
     ),
-    "headlines": ["v3-iterations-eta", "v3-iterations-eta-corrected", "v8-concentration-corrected"],
+    "headlines": ["v3-iterations-eta", "v3-iterations-eta-corrected", "v4-iterations-order"],
 }

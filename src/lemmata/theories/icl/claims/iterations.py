@@ -66,7 +66,7 @@ CLAIMS = (
     ),
     _claim(
         "p2-iterations-alpha",
-        "It grows as α^(-2/3) when decisive contexts become rare.",
+        "The number of iterations grows as α^(-2/3) when decisive contexts become rare.",
         _ALPHA,
         _near(-2 / 3),
         lm.Control("α values in reversed order", reverse=True),
@@ -74,7 +74,7 @@ CLAIMS = (
     ),
     _claim(
         "p2-iterations-beta",
-        "As stated: it grows as β^(-2/3) when patterns become short.",
+        "As stated: the number of iterations grows as β^(-2/3) when patterns become short.",
         _BETA,
         _near(-2 / 3),
         _ON_BETA,
@@ -83,7 +83,7 @@ CLAIMS = (
     ),
     _claim(
         "p2-iterations-beta-corrected",
-        "Corrected: it falls with an exponent between -2.3 and -1.4.",
+        "Corrected: the number of iterations falls with β, with an exponent between -2.3 and -1.4.",
         _BETA,
         lm.within(-2.3, -1.4),
         _ON_BETA,
