@@ -412,8 +412,9 @@ def test_a_field_of_real_numbers_is_searched_at_thirteen_of_equal_ratio_and_a_si
 def test_a_theory_is_searched_like_a_toy(smoke: Callable[[str], Smoke]) -> None:
     preset = vit.theory.experiments["f1a-samples"].presets["smoke"]
     fractions = {"relevant_fraction": preset.axes["relevant_fraction"]}
+    values = [int(count) for count in preset.axes["samples"]]
     found = find_threshold(
-        vit.simulate, preset.setting, "samples", success=succeeded, values=[2, 4, 8], axes=fractions, runs=2
+        vit.simulate, preset.setting, "samples", success=succeeded, values=values, axes=fractions, runs=2
     )
     assert found.outcome.dims == ("relevant_fraction", "trial")
     first = found.isel(relevant_fraction=0, trial=0)

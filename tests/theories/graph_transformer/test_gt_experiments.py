@@ -15,7 +15,7 @@ from lemmata.theories import graph_transformer
 from lemmata.theories.graph_transformer import experiments, four_classes, hand_made, whole_graphs
 from lemmata.theories.graph_transformer.data import prepare
 from lemmata.theories.graph_transformer.four_classes.training import simulate as simulate_four
-from lemmata.theories.graph_transformer.hand_made import count_margins
+from lemmata.theories.graph_transformer.hand_made.data import count_margins
 from lemmata.theories.graph_transformer.setting import Setting
 from lemmata.theories.graph_transformer.studies.batch_gradients import simulate_batches
 from lemmata.theories.graph_transformer.studies.sampler import sample_shells, simulate_sampler

@@ -12,9 +12,10 @@ import lemmata as lm
 from lemmata.lab.errors import UserError
 from lemmata.lab.simulation import stream
 from lemmata.networks.causal import Causal, forward
-from lemmata.theories.icl import gpt as training
 from lemmata.theories.icl.data import Prompts, World, draw_exact, draw_prompts, draw_world, seen, training_prompts
-from lemmata.theories.icl.gpt import EXPERIMENTS, GptSetting, answers, initialise, margins, train
+from lemmata.theories.icl.gpt import training
+from lemmata.theories.icl.gpt.experiments import EXPERIMENTS
+from lemmata.theories.icl.gpt.training import GptSetting, answers, initialise, margins, train
 from lemmata.theories.icl.tasks import coefficient_sum
 
 BY_NAME = {experiment.name: experiment for experiment in EXPERIMENTS}

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from lemmata.lab.grid import make_grid
+from lemmata.lab.outlook import look_ahead
 from lemmata.theories import icl
 from lemmata.theories.icl.tasks import SWAPS, TRIANGLES
 
@@ -232,3 +233,11 @@ def test_the_paper_preset_is_at_least_as_large_as_quick_and_smoke_is_tiny(name: 
         assert getattr(paper.setting, size) >= getattr(quick.setting, size) > getattr(smoke.setting, size)
     for axis, labels in grid(name, "quick").labels.items():
         assert set(labels) <= set(grid(name, "paper").labels[axis])
+
+
+@pytest.mark.parametrize(("name", "trainings"), [("p4-contexts", 2), ("p5-shift", 3), ("f65-pruning", 1)])
+def test_cells_that_differ_in_how_a_network_is_tested_share_its_training(name: str, trainings: int) -> None:
+    experiment = EXPERIMENTS[name]
+    preset = experiment.preset("quick")
+    grid = make_grid(preset.setting, preset.axes)
+    assert look_ahead(experiment.simulation, grid, 0, experiment.precision).families == trainings

@@ -63,7 +63,7 @@ class Dask:
             address = read_scheduler_file(Path(address))
         self.address = address or self.cluster.scheduler_address
         try:
-            self.client = distributed.Client(self.cluster or address, timeout=CONNECT, set_as_default=False)
+            self.client = distributed.Client(self.cluster or address, timeout=CONNECT)
         except (OSError, ValueError, TimeoutError) as error:
             reason = (str(error) or type(error).__name__).splitlines()[0]
             raise UserError(f"No Dask scheduler answers at {address}: {reason}.") from None

@@ -10,7 +10,7 @@ from lemmata.theories.icl import bounds
 from lemmata.theories.icl.card import CARD
 from lemmata.theories.icl.claims import CLAIMS
 from lemmata.theories.icl.experiments import EXPERIMENTS
-from lemmata.theories.icl.gpt import EXPERIMENTS as GPT
+from lemmata.theories.icl.gpt.experiments import EXPERIMENTS as GPT
 from lemmata.theories.icl.setting import Setting
 from lemmata.theories.icl.tasks import check_condition, cyclic_tasks, subsampled_tasks
 from lemmata.theories.icl.training import simulate

@@ -245,34 +245,44 @@ def training_prompts(problem: PromptSetting, key: jax.Array, world: World, count
 
 @lm.piece(once=True)
 def draw_tests(
-    problem: PromptSetting, key: jax.Array, world: World, which: Any, *, count: int, room: int, mode: str
+    problem: PromptSetting,
+    key: jax.Array,
+    world: World,
+    which: Any,
+    fraction: Any,
+    length: Any,
+    *,
+    count: int,
+    room: int,
+    mode: str,
 ) -> Prompts:
-    """Prompts in domain: watched ones (α' = 0.8, the room is full), on unseen or seen tasks, or TRAINED."""
-    watched, trained = which == WATCH, which == TRAINED
-    known, new, old = seen(problem, world.roles), unseen(problem, world.roles), trained | (which == SEEN)
+    """Prompts in domain, on unseen or on seen tasks, with this share of decisive contexts and of this length.
+
+    These two are arguments, since what a network is trained on must not depend on how it is tested.
+    """
+    known, new, old = seen(problem, world.roles), unseen(problem, world.roles), (which == TRAINED) | (which == SEEN)
     tasks = Tasks(world.roles, jnp.where(old, known.first, new.first), jnp.where(old, known.last, new.last))
-    fraction = jnp.where(watched, 0.8, jnp.where(trained, problem.fraction, problem.test_fraction))
-    length = jnp.where(watched, room, jnp.where(trained, problem.contexts, problem.test_contexts))
-    key = jax.random.fold_in(lm.stream(key, "test"), jnp.where(trained, SEEN, which))
+    key = jax.random.fold_in(lm.stream(key, "test"), jnp.where(which == TRAINED, SEEN, which))
     return draw_prompts(key, world.patterns, world.q, tasks, fraction, length, count=count, room=room, mode=mode)
 
 
 def testing_prompts(problem: PromptSetting, key: jax.Array, world: World, which: int) -> Prompts:
     """Testing prompts on unseen or on seen tasks."""
     sizes: Any = {"count": problem.test_prompts, "room": problem.test_capacity, "mode": problem.test_mode}
-    return draw_tests(problem, key, world, which, **sizes)
+    return draw_tests(problem, key, world, which, problem.test_fraction, problem.test_contexts, **sizes)
 
 
 def trained_prompts(problem: PromptSetting, key: jax.Array, world: World) -> Prompts:
     """Testing prompts on seen tasks with the contexts of training."""
     count, room = problem.test_prompts, problem.context_capacity
-    return draw_tests(problem, key, world, TRAINED, count=count, room=room, mode="iid")
+    sizes: Any = {"count": count, "room": room, "mode": "iid"}
+    return draw_tests(problem, key, world, TRAINED, problem.fraction, problem.contexts, **sizes)
 
 
 def draw_exact(problem: PromptSetting, key: jax.Array, world: World) -> Prompts:
     """The unseen-task exact prompts with α' = 0.8 that T* is defined on (P2)."""
     count, room = problem.watch_prompts, problem.watch_contexts
-    return draw_tests(problem, key, world, WATCH, count=count, room=room, mode="exact")
+    return draw_tests(problem, key, world, WATCH, 0.8, room, count=count, room=room, mode="exact")
 
 
 def require_shiftable(problem: PromptSetting) -> None:
