@@ -90,7 +90,7 @@ def show(theory: Annotated[str, typer.Argument(help="Name, or a FILE.py.")], as_
     from lemmata.lab.descriptions import declaration, description
 
     found = description(theory)
-    declared = {row["name"]: declaration(row) for rows in reversed(found.pop("declared")) for row in rows}
+    declared = {row["name"]: declaration(row) for row in found.pop("declared")[0]}
     content = {**found, "experiments": [{k: v for k, v in e.items() if k != "setting"} for e in found["experiments"]]}
     if as_json:
         show_json(content)

@@ -25,6 +25,8 @@ def test_what_is_kept_is_what_the_theory_says(card):
     assert descriptions.description(name) == json.loads(json.dumps(descriptions.describe(theory)))
     kept = descriptions.description(name)
     assert [row["name"] for row in kept["claims"]] == list(theory.claims)
+    own = {each["name"]: descriptions.declaration(each) for each in kept["declared"][0]}
+    assert own == theory.setting.declarations()
     for row, experiment in zip(kept["experiments"], theory.experiments.values(), strict=True):
         declared = {each["name"]: descriptions.declaration(each) for each in kept["declared"][row["setting"]]}
         assert declared == type(experiment.preset("quick").setting).declarations()

@@ -28,8 +28,12 @@ SHOWN = ("name", "symbol", "meaning", "kind", "default", "low", "high", "choices
 
 
 def describe(theory: Theory) -> dict[str, Any]:
-    """A theory: its card, settings, experiments, claims and bounds; `declared` has all of every setting's fields."""
-    kinds: dict[type[Setting], None] = {type(e.preset("quick").setting): None for e in theory.experiments.values()}
+    """A theory: its card, settings, experiments, claims and bounds.
+
+    `declared`: all of the fields of every setting, the theory's own first.
+    """
+    used = [type(e.preset("quick").setting) for e in theory.experiments.values()]
+    kinds: list[type[Setting]] = list(dict.fromkeys([theory.setting, *used]))
     return {
         **{key: theory.card[key] for key in ("name", "title", "authors", "question", "answer")},
         "settings": [
@@ -41,7 +45,7 @@ def describe(theory: Theory) -> dict[str, Any]:
                 "reference": e.reference,
                 "question": e.question,
                 "presets": list(e.presets),
-                "setting": list(kinds).index(type(e.preset("quick").setting)),
+                "setting": kinds.index(type(e.preset("quick").setting)),
             }
             for e in theory.experiments.values()
         ],

@@ -164,9 +164,8 @@ class Piece(Generic[P, R]):
         known = self._known.get((*key, chosen))
         if known is None:
             carry = None
-            problem, args = jax.tree.map(
-                _spec, (problem, args)
-            )  # so that a foreseen run has the programs of a real one
+            # by shapes alone, so that a foreseen run has the programs of a real one
+            problem, args = jax.tree.map(_spec, (problem, args))
             try:
                 with contextlib.nullcontext() if self._once else live.measuring():
                     traced = self._whole().trace(problem, *args, **statics)

@@ -137,7 +137,7 @@ class Count:
 def counting() -> Iterator[Count]:
     """Count the programs that this process compiles, or reads from its folder, meanwhile.
 
-    Seconds are of the calling thread's processor where the backend tells them from one thread.
+    Seconds are those of a clock on the wall: only where one thread computes are they a program's own.
     """
     import jax
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -26,6 +27,24 @@ FLOORS = {
     ("antipodal", "sinh"): (PAIR_TARGETS[0] + PAIR_TARGETS[1]) ** 2 / 2,
 }
 """The squared error that remains where the kernel is singular, by pair and activation."""
+
+
+def at_most_one(
+    name: str,
+    reference: str,
+    statement: str,
+    evidence: lm.Evidence,
+    control: lm.Control,
+    formula: str = "",
+    expected: str = lm.HOLDS,
+    **rest: Any,
+) -> lm.Claim:
+    """Left side / right side is at most 1 in every seed."""
+    return (
+        lm.Claim(name, reference, "bound", **rest)
+        .states(statement, formula)
+        .judged(evidence, lm.at_most(SLACK, by="every"), control, expected=expected)
+    )
 
 
 def worst(values: xr.DataArray) -> xr.DataArray:

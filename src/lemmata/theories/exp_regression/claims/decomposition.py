@@ -19,7 +19,7 @@ from lemmata.theories.exp_regression.decomposition import (
     step_bounds,
     take_step,
 )
-from lemmata.theories.exp_regression.measures import SLACK, step_constants, worst, worst_where
+from lemmata.theories.exp_regression.measures import at_most_one, step_constants, worst, worst_where
 from lemmata.theories.exp_regression.network import (
     Head,
     forward,
@@ -198,24 +198,6 @@ def tight_gradients(projection: float = 0.0) -> dict[str, Any]:
     return {"measured": step["lengths"] / (math.exp(projection) * math.sqrt(step["square"])), "predicted": 1.0}
 
 
-def _bound(
-    name: str,
-    reference: str,
-    statement: str,
-    evidence: lm.Evidence,
-    control: lm.Control,
-    formula: str = "",
-    expected: str = lm.HOLDS,
-    **rest: Any,
-) -> lm.Claim:
-    """Left side / right side is at most 1 in every seed."""
-    return (
-        lm.Claim(name, reference, "bound", **rest)
-        .states(statement, formula)
-        .judged(evidence, lm.at_most(SLACK, by="every"), control, expected=expected)
-    )
-
-
 NOT_TIGHT = lm.Control("<w_r, x> = ±0.5 for W = 0", projection=0.5)
 
 CLAIMS = (
@@ -261,14 +243,14 @@ CLAIMS = (
         lm.at_most(RESIDUAL, by="every"),
         lm.Control("C_2 reversed, independent initialisation", decomposition_error("decomposition_second")),
     ),
-    _bound(
+    at_most_one(
         "q9-first-order-bound",
         "Claim 9.3",
         "C_1 ≤ -mηλ‖e‖² at every step with λ_min(H(t)) ≥ λ/2.",
         ratio("first_order"),
         lm.Control("e := lowest eigenvector of H, λ := 2.1 λ_min(H)", variable="first_order_defect"),
     ),
-    _bound(
+    at_most_one(
         "q10-asymmetric",
         "Claim 8.4",
         "No entry of H_asy exceeds e^{2(B+R)} at the final weights, for P uniform on [-1, 1] and P = ±1 at random.",
@@ -278,7 +260,7 @@ CLAIMS = (
     lm.Claim("q10-tight", "Claim 8.4", "identity", source="derived")
     .states("The bound on H_asy is reached in the tight case (W = 0, one point, P ≡ 1), to 1e-12.")
     .judged(tight_equality("asymmetric"), lm.equal(1e-12), lm.Control("P ≡ 0.5", mask=0.5)),
-    _bound(
+    at_most_one(
         "q11-second-order",
         "Claim 9.4, as printed",
         "C_2 ≤ 2mη²ne^{4B}‖e‖², in the tight case.",
@@ -288,7 +270,7 @@ CLAIMS = (
         ),
         expected=lm.FAILS,
     ),
-    _bound(
+    at_most_one(
         "q11-second-order-corrected",
         "Claim 9.4, erratum 8",
         "C_2 ≤ 2mη p_max n e^{2(B+R)}‖e‖² with p_max = max |e^z - 1 - z|/|z|, at every step, both initialisations.",
@@ -302,14 +284,14 @@ CLAIMS = (
     lm.Claim("q11-tight", "Claim 9.4, erratum 8", "identity", source="derived")
     .states("The corrected bound on C_2 is reached in the tight case, to 1e-9.")
     .judged(tight_equality("second_order"), lm.equal(1e-9), NOT_TIGHT),
-    _bound(
+    at_most_one(
         "q12-third-term",
         "Claim 9.5, as proved",
         "C_3 ≤ 4m²η²n²e^{4(B+R)}‖e‖² at every step with η‖Δw_r‖ ≤ 0.01.",
         ratio("third_order"),
         lm.Control("the tight case with 4 replaced by 0.9", tight_ratio("third_order", divided=4 / 0.9)),
     ),
-    _bound(
+    at_most_one(
         "q12-third-term-stated",
         "Claim 9.5, as stated",
         "C_3 ≤ m²η²n²e^{8B}‖e‖² at those steps with B ≥ 0.35 + R.",
@@ -324,7 +306,7 @@ CLAIMS = (
     .judged(
         tight_third_term(), lm.all_of(formula=lm.equal(1e-10), limit=lm.within(0.2499, 0.25, predicted=0.25)), NOT_TIGHT
     ),
-    _bound(
+    at_most_one(
         "q13-gradient-norm",
         "Lemma 8.5",
         "‖Δw_r‖ ≤ e^{B+R} √n ‖e‖ at every step, for every neuron.",

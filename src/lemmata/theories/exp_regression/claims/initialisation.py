@@ -11,7 +11,7 @@ import xarray as xr
 
 import lemmata as lm
 from lemmata.theories.exp_regression.bounds import projection_bound
-from lemmata.theories.exp_regression.measures import SLACK, STANDARD_ERRORS, farthest, share, worst
+from lemmata.theories.exp_regression.measures import STANDARD_ERRORS, at_most_one, farthest, share, worst
 from lemmata.theories.exp_regression.network import Head
 from lemmata.theories.exp_regression.studies.perturbation import moved_ratios
 
@@ -118,23 +118,6 @@ def one_point(factor: float) -> float:
     return float(jax.jit(moved_ratios)(head, np.ones((1, 1)), weights, weights + factor * R, R)["frobenius_change"])
 
 
-def _claim(
-    name: str,
-    reference: str,
-    statement: str,
-    evidence: lm.Evidence,
-    control: lm.Control,
-    formula: str = "",
-    expected: str = lm.HOLDS,
-    **rest: Any,
-) -> lm.Claim:
-    return (
-        lm.Claim(name, reference, "bound", **rest)
-        .states(statement, formula)
-        .judged(evidence, lm.at_most(SLACK, by="every"), control, expected=expected)
-    )
-
-
 CLAIMS = (
     lm.Claim("q2-projection-union", "Lemma 6.2, part 1; erratum 3", "bound", source="corrected")
     .states(
@@ -200,7 +183,7 @@ CLAIMS = (
         "With independent initialisation training is not lazy: the median largest drift is at least 0.3 at every width."
     )
     .judged(drift(), lm.at_least(0.3, by="median"), lm.Control("coupled initialisation", init="coupled")),
-    _claim(
+    at_most_one(
         "q2-moved-projection",
         "Lemma 6.2, part 2",
         "Weights within R of the initial ones have |<v_r, x_i>| ≤ B + R, for random shifts and for those that push the "
@@ -208,7 +191,7 @@ CLAIMS = (
         ratio("moved_projection"),
         lm.Control("outward shift of 1.1 R", **OUTWARD),
     ),
-    _claim(
+    at_most_one(
         "q2-exponentials",
         "Lemma 6.2, parts 4 and 5",
         "Exponentials of projections are at most e^B, and e^{B+R} after a move of R, with B even the largest positive "
@@ -216,28 +199,28 @@ CLAIMS = (
         ratio("moved_exponential"),
         lm.Control("upward shift of 1.1 R at the largest positive projection", **OUTWARD),
     ),
-    _claim(
+    at_most_one(
         "q2-difference",
         "Lemma 6.2, part 3",
         "|<w_r - v_r, x_i + x_j>| ≤ 2R in every entry.",
         ratio("difference"),
         lm.Control("shift of 1.1 R along x_i (i = j)", **OUTWARD),
     ),
-    _claim(
+    at_most_one(
         "q2-exponential-difference",
         "Lemma 6.2, part 6",
         "|e^{<w_r - v_r, x_i + x_j>} - 1| ≤ 4R in every entry, for R < 0.01.",
         ratio("exponential_difference"),
         lm.Control("shift of 2.1 R along x_i (i = j)", factor=2.1, shift="point"),
     ),
-    _claim(
+    at_most_one(
         "q6-frobenius",
         "Lemma 6.7",
         "Moving every weight by at most R < 10^-3 changes the kernel by at most 3nRe^{2B} in Frobenius norm.",
         ratio("frobenius_change", below=SMALL),
         lm.Control("one point, W = 0, shift of 1.6 R", one_point(1.6)),
     ),
-    _claim(
+    at_most_one(
         "q6-entrywise",
         "Lemma 6.7, sharpened",
         "|ΔH_ij| ≤ (e^{R‖x_i+x_j‖} - 1) |H_ij| in every entry and case.",
