@@ -26,7 +26,9 @@ SAID = {
 """Who says what a claim states."""
 GUIDE = {
     "holds, fails, inconclusive": "What the runs say about a claim. A judge that was fixed beforehand compares the "
-    "measured value, or its 95 % interval over seeds, with what is claimed; inconclusive: the runs cannot decide.",
+    "measured number with what is claimed; inconclusive: the runs cannot decide.",
+    "measured": "The number that decided: the worst seed with the range over seeds in brackets, a mean, median or "
+    "share with its interval, a single value, or the largest difference of two ways to compute the same thing.",
     "expected": "What should come out. Some statements are wrong as printed: those are expected to fail, and the "
     "corrected statement stands beside them as its own claim.",
     "control": "The same judge on a case whose answer is known: broken on purpose (it must fail), or, for a claim that "
@@ -120,7 +122,9 @@ def _claimed(row: Row) -> str:
         return f"in [{_number(row.accept_low) or '-∞'}, {_number(row.accept_high) or '∞'}]"
     if row.relation in ("increasing", "decreasing"):
         return row.relation
-    signs = {">=": "≥", "<=": "≤", "==": "="}
+    if row.relation == "==":
+        return f"difference ≤ {_number(row.accept_high)}" if row.accept_high is not None else ""
+    signs = {">=": "≥", "<=": "≤"}
     return f"{signs[row.relation]} {_number(row.predicted)}" if row.predicted is not None else ""
 
 
@@ -137,7 +141,9 @@ def _summary(rows: list[Row]) -> str:
         cells = {
             "outcome": f"{_badge(row.outcome)} {_against(row.outcome, row.expected)}",
             "claimed": f"<span class=number>{_claimed(row)}</span>" if _claimed(row) else "",
-            "measured": f"<span class=number>{_measured(row)}</span>" if row.measured is not None else "",
+            "measured": f"<span class=number>{_measured(row)}</span> <span class=quiet>{escape(row.statistic)}</span>"
+            if row.measured is not None
+            else "",
             "control": f"{_badge(row.control)} {_against(row.control, row.control_expected)}",
         }
         filled = "".join(
@@ -146,7 +152,7 @@ def _summary(rows: list[Row]) -> str:
         )
         mark = "" if row.as_expected else " class=odd"
         lines.append(f"<tr{mark}><td><a href='#{_name(row)}'>{_name(row)}</a></td>{filled}</tr>")
-    head = "<thead><tr><th>claim<th>outcome<th>claimed<th>measured [95&nbsp;% interval]<th>control</tr></thead>"
+    head = "<thead><tr><th>claim<th>outcome<th>claimed<th>measured<th>control</tr></thead>"
     return f"<table>{head}<tbody>{''.join(lines)}</tbody></table>"
 
 
