@@ -306,4 +306,13 @@ def undecided(claim: Claim, reason: str, lost: bool = False) -> Verdict:
 
 def rule_of(judge: Judge) -> str:
     """Who decides, in words."""
-    return getattr(judge, "rule", "") or (judge.__doc__ or "a rule of its own").strip().split("\n")[0]
+    return getattr(judge, "rule", "") or _own_words(judge)
+
+
+def words_of(judge: Judge) -> str:
+    """What must be so, in words."""
+    return getattr(judge, "words", "") or _own_words(judge)
+
+
+def _own_words(judge: Judge) -> str:
+    return (judge.__doc__ or "a rule of its own").strip().split("\n")[0]

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from lemmata.lab.claims import FAILS, HOLDS, INCONCLUSIVE, Judge, NotApplicable, Verdict, rule_of
+from lemmata.lab.claims import FAILS, HOLDS, INCONCLUSIVE, Judge, NotApplicable, Verdict, rule_of, words_of
 from lemmata.lab.errors import UserError
 from lemmata.lab.regions import RULES, Bound, Region, check_rule, combine
 
@@ -93,6 +93,10 @@ class Equal:
     relative: bool
 
     @property
+    def words(self) -> str:
+        return f"equal to {self.tolerance:g}{' of the value' * self.relative}" if self.tolerance else "equal to the bit"
+
+    @property
     def rule(self) -> str:
         return f"largest {'relative ' * self.relative}difference over all values"
 
@@ -138,6 +142,10 @@ class AllOf:
     judges: Mapping[str, Judge]
 
     @property
+    def words(self) -> str:
+        return "; ".join(f"{name}: {words_of(judge)}" for name, judge in self.judges.items())
+
+    @property
     def rule(self) -> str:
         return "; ".join(f"{name}: {rule_of(judge)}" for name, judge in self.judges.items())
 
@@ -155,6 +163,10 @@ class Stating:
     """The judge of `stating`."""
 
     judge: Judge
+
+    @property
+    def words(self) -> str:
+        return words_of(self.judge)
 
     @property
     def rule(self) -> str:
@@ -210,6 +222,11 @@ class Monotone:
             statistic="median" if self.by == "median" and not steps.lost else steps.statistic,
             rule=self.rule,
         )
+
+    @property
+    def words(self) -> str:
+        slack = f", but for steps back of at most {self.slack:g}" if self.slack else ""
+        return f"{self.relation} along {self.along}{slack}"
 
     @property
     def rule(self) -> str:

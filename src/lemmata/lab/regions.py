@@ -112,6 +112,13 @@ class Region:
         return self._limit(self.low, (f"={label}",)), self._limit(self.high, (f"={label}",))
 
     @property
+    def words(self) -> str:
+        labels = [label for bound in (self.low, self.high) if isinstance(bound, Mapping) for label in bound]
+        if not labels:
+            return self._wanted(*self.limits())
+        return "; ".join(f"{label}: {self._wanted(*self.limits(label))}" for label in dict.fromkeys(labels))
+
+    @property
     def rule(self) -> str:
         return f"{self.se:g} standard errors to spare" if self.se else RULES[self.by]
 

@@ -15,15 +15,9 @@ from lemmata.lab.errors import UserError
 from lemmata.lab.files import write_whole, writing
 from lemmata.lab.report_style import STYLE
 from lemmata.lab.rows import VERDICTS, ControlRow, Row, read_rows
+from lemmata.lab.shown import SAID
 from lemmata.lab.tables import Table
 
-SAID = {
-    "paper": "stated in the paper",
-    "figure": "read off the paper's figures or experiments",
-    "corrected": "our correction of the paper",
-    "derived": "follows from the paper",
-}
-"""Who says what a claim states."""
 GUIDE = {
     "holds, fails, inconclusive": "What the runs say about a claim. A judge that was fixed beforehand compares the "
     "measured number with what is claimed; inconclusive: the runs cannot decide.",

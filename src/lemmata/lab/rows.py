@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from lemmata.lab.claims import Claim, Control, Finding, Verdict
-from lemmata.lab.declarations import spell
+from lemmata.lab.declarations import spell_argument
 from lemmata.lab.errors import UserError
 from lemmata.lab.files import format_json, write_whole, writing
 
@@ -34,7 +34,9 @@ class ControlRow:
     @classmethod
     def of(cls, claim: Claim, control: Control, verdict: Verdict) -> ControlRow:
         changed = claim.changed_by(control) or {}
-        words = ", ".join(f"{name} = {_spell(new)}, not {_spell(old)}" for name, (old, new) in changed.items())
+        words = ", ".join(
+            f"{name} = {spell_argument(new)}, not {spell_argument(old)}" for name, (old, new) in changed.items()
+        )
         outcome, expected = verdict.outcome, claim.expected_of(control)
         return cls(control.case, outcome, expected, _finite(verdict.measured), verdict.note, words)
 
@@ -143,17 +145,6 @@ class Row:
         for name in {"in": (), "==": ("accept_low",)}.get(self.relation, ("accept_low", "accept_high")):
             del fields[name]
         return fields
-
-
-def _spell(value: Any) -> str:
-    """An argument in words: functions by their name, sequences without brackets."""
-    if callable(value):
-        return getattr(value, "__name__", type(value).__name__).strip("_")
-    if isinstance(value, (list, tuple, range)):
-        return ", ".join(map(_spell, value)) or "none"
-    if isinstance(value, dict):
-        return ", ".join(f"{name} {_spell(each)}" for name, each in value.items())
-    return "none" if value is None else spell(value)
 
 
 def _finite(value: float | None) -> float | None:
