@@ -90,14 +90,14 @@ def show(
     as_json: Json = False,
 ) -> None:
     """Show a theory in short, or one of its claims, experiments, bounds or fields in full."""
-    from lemmata.lab.descriptions import description, item
+    from lemmata.lab.descriptions import description, item, shipped_replication
     from lemmata.lab.shown import item_text, theory_text
 
     theory, slash, name = what.rpartition("/")
     if slash and not what.endswith(".py"):
         found = item(theory, name)
         if found["type"] == "claim":
-            found["replication"] = _replication(theory, name)
+            found["replication"] = shipped_replication(theory, found["name"])
         show_json(found) if as_json else print(item_text(theory, found))
         return
     found = description(what)
@@ -108,15 +108,6 @@ def show(
         show_json(content)
     else:
         print(theory_text(found))
-
-
-def _replication(theory: str, claim: str) -> dict[str, Any] | None:
-    """How often the claim repeated, as the theory's shipped table says."""
-    from lemmata.lab.registry import folder_of, has
-
-    path = folder_of(theory) / "replication.json" if has(theory) else None
-    rows = json.loads(path.read_text(encoding="utf-8")) if path and path.exists() else []
-    return next((row for row in rows if row["claim"] == claim), None)
 
 
 @app.command()
@@ -209,16 +200,17 @@ def verify(
     prepare_backend(engine)
     with reporting(progress, sys.stderr) as reporter:
         done = examine_claims(selection, options, reporter, say, engine, decided=_Table(quiet=as_json).add)
-    odd = [row for row in done.rows if not row.as_expected]
+    odd = [row for row in done.rows if row.alarming]
     if as_json:
         show_json([row.json() for row in done.rows])
     else:
-        count = len(done.rows)
-        print(f"\n{count} claim{'s' if count > 1 else ''}, {count - len(odd)} as expected. Report: {done.page}")
+        count, expected = len(done.rows), sum(row.as_expected for row in done.rows)
+        small = " (the preset smoke only shows that everything runs)" if preset == "smoke" else ""
+        print(f"\n{count} claim{'s' if count > 1 else ''}, {expected} as expected{small}. Report: {done.page}")
     for row in odd:
         say(
             f"not as expected: {row.name}: {row.outcome} (expected {row.expected}), "
-            f"control {row.control} (expected {row.control_expected})"
+            f"control {row.control} (expected {row.control_expected}){'; ' + row.note if row.lost else ''}"
         )
     if odd:
         raise typer.Exit(1)
@@ -242,8 +234,8 @@ def replicate(
     from dataclasses import asdict
 
     from lemmata.lab.progress import reporting
-    from lemmata.lab.replicate import ENOUGH, TABLE
     from lemmata.lab.replicate import replicate as judge_again
+    from lemmata.lab.replications import ENOUGH, TABLE
     from lemmata.lab.runner import Options
     from lemmata.lab.verify import select
 
