@@ -6,6 +6,7 @@ Names are loaded when first used, so that `lemmata list` and `--help` answer at 
 from __future__ import annotations
 
 import importlib
+import importlib.metadata
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -27,8 +28,9 @@ if TYPE_CHECKING:
     )
     from lemmata.lab.declarations import array, choice, flag, number, size
     from lemmata.lab.default_figures import show
+    from lemmata.lab.doors import replicate, run, verify
     from lemmata.lab.engines import open_engine
-    from lemmata.lab.errors import UserError
+    from lemmata.lab.errors import AssumptionWarning, FailedCells, UserError
     from lemmata.lab.fits import Threshold, line, offset_power_law, power_law, slope, threshold
     from lemmata.lab.intervals import CannotFit, Estimate, mean_interval, share_interval, spearman
     from lemmata.lab.judges import all_of, at_least, at_most, decreasing, equal, increasing, stating, within
@@ -51,7 +53,8 @@ _ROOMS = {
     "declarations": "array choice flag number size",
     "default_figures": "show",
     "engines": "open_engine",
-    "errors": "UserError",
+    "doors": "replicate run verify",
+    "errors": "AssumptionWarning FailedCells UserError",
     "fits": "Threshold line offset_power_law power_law slope threshold",
     "intervals": "CannotFit Estimate mean_interval share_interval spearman",
     "judges": "all_of at_least at_most decreasing equal increasing stating within",
@@ -74,6 +77,7 @@ __all__ = [
     "HOLDS",
     "INCONCLUSIVE",
     "RUN",
+    "AssumptionWarning",
     "Batch",
     "Batches",
     "Bound",
@@ -83,6 +87,7 @@ __all__ = [
     "Estimate",
     "Evidence",
     "Experiment",
+    "FailedCells",
     "Gate",
     "NotApplicable",
     "Preset",
@@ -143,6 +148,8 @@ __all__ = [
     "power_law",
     "ratio_of_means",
     "record_steps",
+    "replicate",
+    "run",
     "share_interval",
     "show",
     "simulation",
@@ -154,13 +161,20 @@ __all__ = [
     "stream",
     "sweep",
     "threshold",
+    "verify",
     "with_key",
     "within",
     "without_repeats",
 ]
 
 
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])
+
+
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return importlib.metadata.version("lemmata")
     if name == "figures":
         return importlib.import_module("lemmata.lab.figures")
     if name not in _HOME:

@@ -381,8 +381,8 @@ def _check(preset: str, seed: int, engine: str, progress: str) -> None:
     if progress not in STYLES:
         raise unknown("progress", progress, STYLES)
     check_engine(engine)
-    if not 0 <= seed < 2**30:
-        raise UserError(f"--seed {seed} is not allowed: the first seed is an integer from 0 to {2**30 - 1}.")
+    if not 0 <= seed < 2**32:
+        raise UserError(f"--seed {seed} is not allowed: the first seed is an integer from 0 to {2**32 - 1}.")
 
 
 def _check_names(names: Sequence[str]) -> None:

@@ -3,11 +3,25 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 
 class UserError(ValueError):
     """A sentence for the user: what was given, what is allowed, what to do."""
+
+
+class AssumptionWarning(UserWarning):
+    """A setting breaks an assumption of its theorem and is worth running anyway."""
+
+
+class FailedCells(RuntimeError):
+    """Some cells of a sweep failed; `failures` says which and why, `data` are the others."""
+
+    def __init__(self, failures: Mapping[str, str], data: Any = None) -> None:
+        self.failures, self.data = dict(failures), data
+        place, message = next(iter(failures.items()))
+        super().__init__(f"{len(failures)} chunks failed; first, at {place}: {message}")
 
 
 class Interrupted(Exception):

@@ -51,7 +51,7 @@ def render(rows: list[Row], directory: Path) -> str:
         "<h1>Lemmata: what was claimed and what was measured</h1>",
         _overview(rows, theories),
         f"<dl class=guide>{guide}</dl>",
-        _summary(rows),
+        table(rows),
     ]
     for theory in theories:
         mine = [row for row in rows if row.theory == theory]
@@ -132,7 +132,8 @@ def _against(outcome: str, expected: str) -> str:
     return f"<strong class=fails>instead of {expected}</strong>"
 
 
-def _summary(rows: list[Row]) -> str:
+def table(rows: list[Row]) -> str:
+    """One line per claim: outcome, claimed, measured, control."""
     lines = []
     for row in rows:
         cells = {

@@ -34,7 +34,7 @@ from lemmata.lab.outlook import find_shapes, idle_fields, look_ahead
 from lemmata.lab.setting import Setting
 from lemmata.lab.sources import digest_of, versions
 from lemmata.lab.store import DONE, Store
-from lemmata.lab.sweep import OnProgress, execute
+from lemmata.lab.sweep import OnProgress, check_seeds, execute
 from lemmata.lab.theory import Experiment, Preset, Theory
 from lemmata.lab.work import Work
 
@@ -92,6 +92,9 @@ class Plan:
     """the fields that the user has set in it"""
     own: bool
     """whether it is the preset's own grid: what a user has changed lies in a folder of its own"""
+
+    way_out = "use --overwrite to replace them or --out for another folder"
+    """what to do where other data are stored"""
 
     @property
     def name(self) -> str:
@@ -178,6 +181,7 @@ def command(theory: Theory, what: str, options: Options, verb: str = "run") -> s
 def plan(theory: Theory, name: str, options: Options) -> Plan:
     """The experiment of this name with the user's changes; every cell of its grid is validated."""
     experiment = theory.experiment(name)
+    check_seeds(options.seed, options.seeds if options.seeds is not None else 1)
     preset = experiment.preset(options.preset)
     kind, where = type(preset.setting), experiment.name
     changes = kind.parse(options.changes)
@@ -267,10 +271,7 @@ def _is_stale(store: Store, fingerprint: Mapping[str, Any], plan: Plan, say: Cal
         return False
     difference = difference.replace("cells", "cell settings").replace("sources", "version of the sources")
     if not plan.options.recompute_stale:
-        raise UserError(
-            f"{plan.directory} holds data with another {difference}; "
-            "use --overwrite to replace them or --out for another folder."
-        )
+        raise UserError(f"{plan.directory} holds data with another {difference}; {plan.way_out}.")
     say(f"{plan.name}: stored data have another {difference}; computing again.")
     return True
 
@@ -281,8 +282,10 @@ def publish(plan: Plan, computed: Computed, data: xr.Dataset, say: Callable[[str
     if not computed.new and _is_drawn(plan.directory, drawn, plan.options.draw):
         return
     computed.store.finish()
-    fingerprint = computed.store.fingerprint
-    record = {
+    if plan.options.draw:
+        with _drawing:
+            _draw(plan, data, say)
+    about = {
         "theory": plan.theory.name,
         "experiment": plan.name,
         "question": plan.experiment.question,
@@ -290,6 +293,14 @@ def publish(plan: Plan, computed: Computed, data: xr.Dataset, say: Callable[[str
         **drawn,
         "preset": plan.options.preset,
         "changed": [f"{option} {value}" for option, value in plan.options.changed()],
+    }
+    write_json(plan.directory / "run.json", about | record(plan, computed))
+
+
+def record(plan: Plan, computed: Computed) -> dict[str, Any]:
+    """What was computed, how, with what and in which time."""
+    fingerprint = computed.store.fingerprint
+    return {
         "setting": plan.preset.setting.values(),
         "axes": {axis: [_plain(label) for label in labels] for axis, labels in plan.grid.labels.items()},
         "seeds": [plan.seeds.start, plan.seeds.stop - 1],
@@ -307,10 +318,6 @@ def publish(plan: Plan, computed: Computed, data: xr.Dataset, say: Callable[[str
         "warnings": [*plan.warnings, *computed.store.notes["remarks"]],
         "failures": computed.failures,
     }
-    if plan.options.draw:
-        with _drawing:
-            _draw(plan, data, say)
-    write_json(plan.directory / "run.json", record)
 
 
 def _digest(content: Any) -> str:

@@ -7,10 +7,12 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import overload
 
 from lemmata.lab import registry
 from lemmata.lab.claims import Claim, Finding, examine, undecided
 from lemmata.lab.engines import Engine, open_engine
+from lemmata.lab.errors import unknown
 from lemmata.lab.files import lock
 from lemmata.lab.lanes import Lanes
 from lemmata.lab.programs import programs_are_many
@@ -25,11 +27,39 @@ Selection = Sequence[tuple[Theory, Sequence[Claim]]]
 
 
 @dataclass(frozen=True)
-class Verification:
-    """What a verification gave: the rows, in the order in which they were decided, and the page."""
+class Verification(Sequence[Row]):
+    """What a verification gave: the rows, in the order in which they were decided, and the page.
+
+    It is a sequence of its rows; `found["vit/v8-concentration"]` is the row of a claim.
+    """
 
     rows: Sequence[Row]
     page: Path
+
+    @property
+    def as_expected(self) -> bool:
+        """Every verdict and every control came out as the specification says."""
+        return all(row.as_expected for row in self.rows)
+
+    @overload
+    def __getitem__(self, which: int | str) -> Row: ...
+    @overload
+    def __getitem__(self, which: slice) -> Sequence[Row]: ...
+    def __getitem__(self, which: int | str | slice) -> Row | Sequence[Row]:
+        if not isinstance(which, str):
+            return self.rows[which]
+        named = {row.name: row for row in self.rows}
+        if which not in named:
+            raise unknown("claim", which, named)
+        return named[which]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def _repr_html_(self) -> str:
+        from lemmata.lab.report import table
+
+        return table(list(self.rows))
 
 
 def select(names: Sequence[str] = (), everything: bool = False) -> Selection:
