@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from lemmata.lab.tables import Table
     from lemmata.lab.theory import Experiment, Preset, Theory, experiment
     from lemmata.lab.thresholds import find_threshold
+    from lemmata.lab.trained import keep, trained
     from lemmata.lab.training import RUN, Run, descent, loop, record_steps, without_repeats
 
 _ROOMS = {
@@ -68,6 +69,7 @@ _ROOMS = {
     "tables": "Table",
     "theory": "Experiment Preset Theory experiment",
     "thresholds": "find_threshold",
+    "trained": "keep trained",
     "training": "RUN Run descent loop record_steps without_repeats",
 }
 _HOME = {name: f"lemmata.lab.{room}" for room, names in _ROOMS.items() for name in names.split()}
@@ -130,6 +132,7 @@ __all__ = [
     "host_piece",
     "increasing",
     "independent",
+    "keep",
     "line",
     "load",
     "log_slope",
@@ -161,6 +164,7 @@ __all__ = [
     "stream",
     "sweep",
     "threshold",
+    "trained",
     "verify",
     "with_key",
     "within",
