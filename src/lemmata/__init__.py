@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     )
     from lemmata.lab.declarations import array, choice, flag, number, size
     from lemmata.lab.default_figures import show
+    from lemmata.lab.diagnoses import Assumption, Diagnosis, Finding, diagnose
     from lemmata.lab.engines import open_engine
     from lemmata.lab.errors import UserError
     from lemmata.lab.fits import Threshold, line, offset_power_law, power_law, slope, threshold
@@ -49,6 +50,7 @@ _ROOMS = {
     "claims": "FAILS HOLDS INCONCLUSIVE Claim Control Evidence Gate NotApplicable Verdict evidence fact",
     "declarations": "array choice flag number size",
     "default_figures": "show",
+    "diagnoses": "Assumption Diagnosis Finding diagnose",
     "engines": "open_engine",
     "errors": "UserError",
     "fits": "Threshold line offset_power_law power_law slope threshold",
@@ -72,15 +74,18 @@ __all__ = [
     "HOLDS",
     "INCONCLUSIVE",
     "RUN",
+    "Assumption",
     "Batch",
     "Batches",
     "Bound",
     "CannotFit",
     "Claim",
     "Control",
+    "Diagnosis",
     "Estimate",
     "Evidence",
     "Experiment",
+    "Finding",
     "Gate",
     "NotApplicable",
     "Preset",
@@ -108,6 +113,7 @@ __all__ = [
     "decreasing",
     "derived",
     "descent",
+    "diagnose",
     "epochs",
     "equal",
     "evidence",

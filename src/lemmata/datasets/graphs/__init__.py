@@ -22,6 +22,7 @@ __all__ = [
     "Split",
     "distance_blocks",
     "distance_table",
+    "files_of",
     "find",
     "from_arrays",
     "from_edge_list",
@@ -85,11 +86,20 @@ def _recognised(path: Path) -> tuple[str, Path] | None:
     return None
 
 
+def files_of(path: str | Path) -> list[Path]:
+    """The files that a graph is read from; none where there is no graph."""
+    recognised = _recognised(Path(path))
+    return [] if recognised is None else _files(*recognised)
+
+
+def _files(kind: str, place: Path) -> list[Path]:
+    files = {"npz": [place], "planetoid": planetoid.files_of(place)}.get(kind)
+    return [file for file in sorted(place.rglob("*") if files is None else files) if file.is_file()]
+
+
 def _changes(place: Path, kind: str) -> tuple[tuple[str, int], ...]:
     """The files of a graph with the times of their last changes."""
-    files = {"npz": [place], "planetoid": planetoid.files_of(place)}.get(kind)
-    found = sorted(place.rglob("*") if files is None else files)
-    return tuple((str(file), file.stat().st_mtime_ns) for file in found if file.is_file())
+    return tuple((str(file), file.stat().st_mtime_ns) for file in _files(kind, place))
 
 
 @functools.lru_cache(maxsize=4)
