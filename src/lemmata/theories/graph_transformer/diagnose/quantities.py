@@ -72,9 +72,11 @@ def measure(
     """
     group, rule = _groups(graph, threshold)
     roots = choose_roots(graph, sources, seed)
-    shells = shells_from(graph, group, bins, roots)
-    delta, share = (values[:, :bins] for values in winning_margins(shells, graph.labels))
-    size = shells.size[:, :bins]
+    # labelled nodes that are not discriminative are a group of their own, so that labelled ones can be counted
+    shells = shells_from(graph, np.where(group >= 0, group, np.where(graph.labels >= 0, graph.classes, -1)), bins, roots)
+    size, labelled = shells.size[:, :bins], shells.members[:, :bins].sum(axis=2)
+    votes = Shells(roots, labelled, shells.members[:, :bins, : graph.classes])
+    delta, share = winning_margins(votes, graph.labels)
     last = max(1, int(np.flatnonzero((size > 0).any(axis=0))[-1]))
     kept = np.arange(1, last + 1)
     delta, share, size = delta[:, kept], share[:, kept], size[:, kept]
