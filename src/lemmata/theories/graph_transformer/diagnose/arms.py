@@ -99,7 +99,6 @@ class Drawn(NamedTuple):
         parts = [self.members[z, :, : arm.quota] for z in arm.distances]
         return parts if arm.how == "blocks" else [np.concatenate(parts, axis=1)] if parts else []
 
-
     def counts(self, arm: Arm) -> list[Float[np.ndarray, "root 1"]]:
         """Logarithms of how many nodes lie at the distances, where the arm is told that."""
         sizes = [self.size[z, :, None] for z in arm.distances] if arm.how == "counts" else []

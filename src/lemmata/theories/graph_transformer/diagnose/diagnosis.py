@@ -5,20 +5,26 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable
-from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 
 import lemmata as lm
-from lemmata.datasets.graphs.graph import Graph
+from lemmata.datasets.graphs import Graph, from_any
 from lemmata.theories.graph_transformer.diagnose import figure
-from lemmata.theories.graph_transformer.diagnose.quantities import Quantities, measure
+from lemmata.theories.graph_transformer.diagnose.findings import findings
+from lemmata.theories.graph_transformer.diagnose.quantities import measure
+from lemmata.theories.graph_transformer.diagnose.reading import assumptions, by_distance, reading, tried
+from lemmata.theories.graph_transformer.diagnose.trial import try_arms
 from lemmata.theories.graph_transformer.graphs.discriminative import THRESHOLD
 
 
 def diagnose(
-    data: Annotated[Any, "A graph: npz, Planetoid, Geom-GCN, OGB, or a folder of edges and labels."],
+    data: Annotated[
+        Any,
+        "A graph: an npz file, Planetoid's, Geom-GCN's or OGB's files, a folder of edges and labels, these as two or "
+        "three files (edges, labels, features), or the name of a known one in $LEMMATA_DATA/graphs.",
+    ],
     *,
     bins: Annotated[int, "Distances are 1 to bins - 1."] = 20,
     threshold: Annotated[float, "Cosine above which a node's features count as its class's."] = THRESHOLD,
@@ -29,51 +35,29 @@ def diagnose(
 ) -> lm.Diagnosis:
     """Say what the neighbours of a labelled graph's nodes tell about a label, and what to sample."""
     _check(threshold, bins=bins, sources=sources, permutations=permutations)
-    graph, files = _loaded(data)
+    graph, files = from_any(data)
     graph = _consecutive(graph)
+    trial = try_arms(graph, seed, lambda share: progress(0.6 * share))
     measured = measure(graph, bins, threshold, sources, seed, permutations)
+    progress(1.0)
     facts = measured.facts
     return lm.Diagnosis(
         kind="graph",
         source=graph.source,
         sizes={name: facts[name] for name in ("nodes", "edges", "classes", "features", "labelled")},
-        findings=(),
+        findings=findings(trial),
         quantities={
-            **{name: value for name, value in facts.items() if name not in {"nodes", "edges", "classes", "features"}},
+            "tried": [] if trial is None else tried(trial),
+            "distances": by_distance(measured, trial),
             "core": measured.core._asdict(),
             "normalised_core": measured.normalised_core._asdict(),
-            "distances": measured.rows(),
+            **{name: value for name, value in facts.items() if name not in {"nodes", "edges", "classes", "features"}},
+            "reading": reading(measured),
         },
-        assumptions=_assumptions(measured),
+        assumptions=assumptions(measured),
         files=files,
-        draw=lambda: figure.draw(graph.source, measured),
+        draw=lambda: figure.draw(graph.source, measured, trial),
     )
-
-
-def _assumptions(measured: Quantities) -> list[lm.Assumption]:
-    facts = measured.facts
-    balanced = facts["largest_gap"] <= facts["balance_limit"]
-    gap = f"the class farthest from the average is {facts['largest_gap']:.0f} nodes off, the limit 10 √N is "
-    return [
-        lm.Assumption(
-            "two classes",
-            facts["classes"] == 2,
-            facts["classes"],
-            f"the paper has two classes, these data {facts['classes']}",
-        ),
-        lm.Assumption(
-            "balance", balanced, facts["largest_gap"], f"classes are balanced: {gap}{facts['balance_limit']:.0f}"
-        ),
-    ]
-
-
-def _loaded(data: Any) -> tuple[Graph, list[Path]]:
-    """The graph, and the files that it was read from."""
-    if isinstance(data, Graph):
-        return data, []
-    from lemmata.datasets.graphs import files_of, load
-
-    return load(data), files_of(data)
 
 
 def _check(threshold: float, **counts: int | None) -> None:
@@ -94,7 +78,9 @@ def _consecutive(graph: Graph) -> Graph:
     known = graph.labels >= 0
     classes, number = np.unique(graph.labels[known], return_inverse=True)
     if len(classes) < 2:
-        raise lm.UserError(f"{graph.source}: all labelled nodes are of one class; margins compare at least two.")
+        raise lm.UserError(
+            f"{graph.source}: all labelled nodes are of one class (-1 means unlabelled); at least two are compared."
+        )
     if not len(graph.edges):
         raise lm.UserError(f"{graph.source} has no edges, so there are no distances to measure.")
     labels = graph.labels.copy()

@@ -15,8 +15,8 @@ def findings(trial: Trial | None) -> list[lm.Finding]:
     """What to do, most important first."""
     if trial is None:
         reason = (
-            f"Nothing could be measured: at least {FEWEST} labelled nodes, and two classes of at least {FOLDS} of them, "
-            "are needed to compare models on held-out nodes."
+            f"Nothing could be measured: at least {FEWEST} labelled nodes, and two classes of at least {FOLDS}, are "
+            "needed to compare models on held-out nodes."
         )
         return [lm.Finding("use the graph", None, "accuracy", ("with the graph", NO_GRAPH.name), 0, reason)]
     advisable = [arm for arm in trial.arms if arm not in (NO_GRAPH, WHOLE) and arm.how != "union"]
@@ -40,16 +40,17 @@ def findings(trial: Trial | None) -> list[lm.Finding]:
 
 
 def _first(trial: Trial, best: Arm, gain: lm.Estimate, tried: int) -> lm.Finding:
-    advice = f"give the model {best.name}" if best.how == "counts" else f"draw {best.name}"
+    advice = f"give the model {best.name}" if best.how == "counts" else f"draw {best.name}, beside its own features"
     one = _finding(trial, best, NO_GRAPH, gain, advice)
     if one.does == "follow":
         return one
     if one.does == "avoid":
-        text = f"Leave the graph out: even the best of {tried} ways to use it ({best.name}) is worse; {_measured(one, trial)}."
+        ways = f"the best of {tried} ways to use it ({best.name})"
+        text = f"Leave the graph out: even {ways} is worse; {_measured(one, trial)}."
     else:
         text = (
             f"The graph makes no measurable difference: of {tried} ways to use it the best ({best.name}) "
-            f"{'gains' if gain.value >= 0 else 'loses'} nothing that could be told from chance; {_measured(one, trial)}."
+            f"{'gains' if gain.value >= 0 else 'loses'} nothing that can be told from chance; {_measured(one, trial)}."
         )
     return lm.Finding(advice, gain, one.unit, one.compared, one.splits, text)
 

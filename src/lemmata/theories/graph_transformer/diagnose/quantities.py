@@ -1,6 +1,7 @@
 """The theory's quantities on any labelled graph: at which distances classes vote for the label, and how surely.
 
-Winning margins (Definition 3.4.1, probe 1) are measured at every distance, with two answers to "how surely": an
+Winning margins (Definition 3.4.1, probe 1) are measured at every distance, normalised by the labelled nodes of the
+shell (so that they do not shrink with the share of labels), with two answers to "how surely": an
 interval over connected blocks and a null band from permuted labels (`certainty`).
 """
 
@@ -17,11 +18,11 @@ from jaxtyping import Float, Int
 from lemmata.datasets.graphs.graph import Graph
 from lemmata.theories.graph_transformer.diagnose.certainty import Means, connected_blocks, null_band, permuted_means
 from lemmata.theories.graph_transformer.graphs.discriminative import THRESHOLD, find_discriminative
-from lemmata.theories.graph_transformer.margins import choose_roots, mean_margins, shells_from, winning_margins
+from lemmata.theories.graph_transformer.margins import Shells, choose_roots, mean_margins, shells_from, winning_margins
 
 BLOCKS, SMALLEST_BLOCK = 50, 5
 REACHED = 0.05
-"""A distance is considered if at least this share of the roots has a node there."""
+"""A distance is considered if at least this share of the roots has a labelled node there."""
 
 
 class Core(NamedTuple):
@@ -73,14 +74,15 @@ def measure(
     group, rule = _groups(graph, threshold)
     roots = choose_roots(graph, sources, seed)
     # labelled nodes that are not discriminative are a group of their own, so that labelled ones can be counted
-    shells = shells_from(graph, np.where(group >= 0, group, np.where(graph.labels >= 0, graph.classes, -1)), bins, roots)
+    kinds = np.where(group >= 0, group, np.where(graph.labels >= 0, graph.classes, -1))
+    shells = shells_from(graph, kinds, bins, roots, graph.classes + 1)
     size, labelled = shells.size[:, :bins], shells.members[:, :bins].sum(axis=2)
     votes = Shells(roots, labelled, shells.members[:, :bins, : graph.classes])
     delta, share = winning_margins(votes, graph.labels)
     last = max(1, int(np.flatnonzero((size > 0).any(axis=0))[-1]))
     kept = np.arange(1, last + 1)
-    delta, share, size = delta[:, kept], share[:, kept], size[:, kept]
-    considered = (size > 0).mean(axis=0) >= REACHED
+    delta, share, size, labelled = delta[:, kept], share[:, kept], size[:, kept], labelled[:, kept]
+    considered = (labelled > 0).mean(axis=0) >= REACHED
     considered[0] |= not considered.any()
 
     rng = np.random.default_rng(seed)
@@ -91,6 +93,7 @@ def measure(
         "shell_size": size.mean(axis=0),
         "largest_shell": size.max(axis=0).astype(float),
         "reached": (size > 0).mean(axis=0),
+        "voted": (labelled > 0).mean(axis=0),
         "positive": (delta > 0).mean(axis=0),
     }
     means = mean_margins(delta, share)

@@ -77,11 +77,16 @@ class Trial:
         if not moving.any():
             return [gain_of(each) for each in differences]
         together = np.corrcoef(nodes[moving]).reshape(moving.sum(), -1)
-        drawn = np.random.default_rng(0).multivariate_normal(np.zeros(len(together)), together, 20_000, check_valid="ignore")
+        drawn = np.random.default_rng(0).multivariate_normal(
+            np.zeros(len(together)), together, 20_000, check_valid="ignore"
+        )
         reach = float(ndtr(np.quantile(np.abs(drawn).max(axis=1), LEVEL)))
         widened = float(stdtrit(nodes.shape[1] - 1, reach) / stdtrit(nodes.shape[1] - 1, (1 + LEVEL) / 2))
         found = [gain_of(each) for each in differences]
-        return [Estimate(g.value, g.value + widened * (g.low - g.value), g.value + widened * (g.high - g.value)) for g in found]
+        return [
+            Estimate(g.value, g.value + widened * (g.low - g.value), g.value + widened * (g.high - g.value))
+            for g in found
+        ]
 
 
 def gain_of(differences: Float[np.ndarray, "repeat node"], level: float = LEVEL) -> Estimate:
