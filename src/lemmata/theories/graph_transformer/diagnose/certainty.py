@@ -20,7 +20,7 @@ from lemmata.datasets.graphs.distances import distance_blocks
 from lemmata.datasets.graphs.graph import Graph
 from lemmata.theories.graph_transformer.margins import PAIRS
 
-OPERATIONS = 2e10
+OPERATIONS = 5e9
 """About how many multiplications the null band may take."""
 FEWEST_BLOCKS = 5
 LEVEL = 0.95

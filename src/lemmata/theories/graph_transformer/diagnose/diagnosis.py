@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Annotated, Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 import lemmata as lm
 from lemmata.datasets.graphs import Graph, from_any
@@ -28,7 +29,7 @@ def diagnose(
     *,
     bins: Annotated[int, "Distances are 1 to bins - 1."] = 20,
     threshold: Annotated[float, "Cosine above which a node's features count as its class's."] = THRESHOLD,
-    sources: Annotated[int | None, "Nodes to measure from; default all, beyond 20000 nodes a sample of 2000."] = None,
+    sources: Annotated[int | None, "Nodes to measure margins from; default all, on large graphs a sample."] = None,
     permutations: Annotated[int, "Permutations of the labels for the null band."] = 99,
     seed: int = 0,
     progress: Callable[[float], None] = lambda share: None,
@@ -37,8 +38,10 @@ def diagnose(
     _check(threshold, bins=bins, sources=sources, permutations=permutations)
     graph, files = from_any(data)
     graph = _consecutive(graph)
-    trial = try_arms(graph, seed, lambda share: progress(0.6 * share))
-    measured = measure(graph, bins, threshold, sources, seed, permutations)
+    # many products of small arrays: on a busy machine a second thread makes them slower
+    with threadpool_limits(1):
+        trial = try_arms(graph, seed, lambda share: progress(0.6 * share))
+        measured = measure(graph, bins, threshold, sources, seed, permutations)
     progress(1.0)
     facts = measured.facts
     return lm.Diagnosis(

@@ -21,6 +21,8 @@ from lemmata.theories.graph_transformer.graphs.discriminative import THRESHOLD, 
 from lemmata.theories.graph_transformer.margins import Shells, choose_roots, mean_margins, shells_from, winning_margins
 
 BLOCKS, SMALLEST_BLOCK = 50, 5
+SEARCHED, FEWEST_ROOTS = 5e8, 500
+"""Nodes and edges that the searches from all roots may look at, and roots that are taken whatever that costs."""
 REACHED = 0.05
 """A distance is considered if at least this share of the roots has a labelled node there."""
 
@@ -68,11 +70,12 @@ def measure(
 ) -> Quantities:
     """Margins of a graph at the distances 1 to bins - 1.
 
-    threshold: cosine above which a node is discriminative; sources: nodes to measure from (None: all up to `ALL_ROOTS`
-    nodes, else a sample of `SOME_ROOTS`); seed: of that sample, the blocks and the permutations.
+    threshold: cosine above which a node is discriminative; sources: nodes to measure from (None: as many as `SEARCHED`
+    allows); seed: of that sample, the blocks and the permutations.
     """
     group, rule = _groups(graph, threshold)
-    roots = choose_roots(graph, sources, seed)
+    affordable = max(FEWEST_ROOTS, int(SEARCHED / (graph.nodes + len(graph.edges))))
+    roots = choose_roots(graph, sources or affordable, seed)
     # labelled nodes that are not discriminative are a group of their own, so that labelled ones can be counted
     kinds = np.where(group >= 0, group, np.where(graph.labels >= 0, graph.classes, -1))
     shells = shells_from(graph, kinds, bins, roots, graph.classes + 1)

@@ -31,8 +31,8 @@ from lemmata.theories.graph_transformer.diagnose.ridge import decompose, held_ou
 
 FOLDS, REPEATS = 5, 8
 LEVEL = 0.95
-ROOTS = 3000
-"""Labelled nodes that the trial uses, a sample where there are more."""
+ROOTS, FEWEST_ROOTS, SEARCHED = 3000, 1000, 1.5e9
+"""Labelled nodes that the trial uses at most, and at least where searching from them looks at more nodes and edges."""
 FEWEST = 20
 """Labelled nodes below which nothing is tried."""
 UNEQUAL = 0.75
@@ -103,11 +103,12 @@ def gain_of(differences: Float[np.ndarray, "repeat node"], level: float = LEVEL)
 
 def try_arms(graph: Graph, seed: int, tell: Callable[[float], None]) -> Trial | None:
     """Try every arm on the labelled nodes of the graph; None if there are too few of them."""
-    from threadpoolctl import threadpool_limits
-
     rng = np.random.default_rng(seed)
     labelled = np.flatnonzero(graph.labels >= 0)
-    roots = np.sort(rng.choice(labelled, ROOTS, replace=False)) if len(labelled) > ROOTS else labelled
+    affordable = int(np.clip(SEARCHED / (graph.nodes + len(graph.edges)), FEWEST_ROOTS, ROOTS))
+    roots = labelled
+    if len(labelled) > affordable:
+        roots = np.sort(rng.choice(labelled, affordable, replace=False))
     label = np.unique(graph.labels[roots], return_inverse=True)[1]
     if len(roots) < FEWEST or np.sort(np.bincount(label))[-2:].min() < FOLDS or label.max() == 0:
         return None
@@ -118,17 +119,15 @@ def try_arms(graph: Graph, seed: int, tell: Callable[[float], None]) -> Trial | 
     known = graph.features.shape[1] > 0 and np.ptp(represent(graph.features[:1000]), axis=0).any()
     score = _areas if np.bincount(label).max() > UNEQUAL * len(label) else _hits
     values = np.empty((len(arms), REPEATS, len(roots)))
-    # many products of small arrays: on a busy machine a second thread makes them slower
-    with threadpool_limits(1):
-        features = represent(graph.features) if known else None
-        for i, arm in enumerate(arms):
-            tables = drawn.of(arm, rng)
-            counts = drawn.counts(arm)
-            for repeat, answer in enumerate(_answers(graph, drawn, tables, counts, features, label, fold)):
-                for f in np.unique(fold[repeat]):
-                    out = fold[repeat] == f
-                    values[i, repeat, out] = score(answer[out], label[out])
-            tell(0.5 + 0.5 * (i + 1) / len(arms))
+    features = represent(graph.features) if known else None
+    for i, arm in enumerate(arms):
+        tables = drawn.of(arm, rng)
+        counts = drawn.counts(arm)
+        for repeat, answer in enumerate(_answers(graph, drawn, tables, counts, features, label, fold)):
+            for f in np.unique(fold[repeat]):
+                out = fold[repeat] == f
+                values[i, repeat, out] = score(answer[out], label[out])
+        tell(0.5 + 0.5 * (i + 1) / len(arms))
     unit = "area under the ROC curve" if score is _areas else "accuracy"
     return Trial(tuple(arms), values, fold, unit, "features" if known else "labels", coverage)
 
