@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     )
     from lemmata.lab.declarations import array, choice, flag, number, size
     from lemmata.lab.default_figures import show
+    from lemmata.lab.diagnoses import Assumption, Diagnosis, Finding, diagnose
     from lemmata.lab.doors import replicate, run, verify
     from lemmata.lab.engines import open_engine
     from lemmata.lab.errors import AssumptionWarning, FailedCells, UserError
@@ -53,6 +54,7 @@ _ROOMS = {
     "claims": "FAILS HOLDS INCONCLUSIVE Claim Control Evidence Gate NotApplicable Verdict evidence fact",
     "declarations": "array choice flag number size",
     "default_figures": "show",
+    "diagnoses": "Assumption Diagnosis Finding diagnose",
     "engines": "open_engine",
     "doors": "replicate run verify",
     "errors": "AssumptionWarning FailedCells UserError",
@@ -79,6 +81,7 @@ __all__ = [
     "HOLDS",
     "INCONCLUSIVE",
     "RUN",
+    "Assumption",
     "AssumptionWarning",
     "Batch",
     "Batches",
@@ -86,10 +89,12 @@ __all__ = [
     "CannotFit",
     "Claim",
     "Control",
+    "Diagnosis",
     "Estimate",
     "Evidence",
     "Experiment",
     "FailedCells",
+    "Finding",
     "Gate",
     "NotApplicable",
     "Preset",
@@ -117,6 +122,7 @@ __all__ = [
     "decreasing",
     "derived",
     "descent",
+    "diagnose",
     "epochs",
     "equal",
     "evidence",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import io
 import json
 import logging
@@ -13,6 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+import typer.core
+import typer.main
 
 from lemmata.lab.errors import UserError, unknown
 from lemmata.lab.interrupts import leaving_on_signals
@@ -24,8 +27,24 @@ app = typer.Typer(
     add_completion=False, no_args_is_help=True, rich_markup_mode=None, help="A laboratory for provable learning."
 )
 
+
+class Kinds(typer.core.TyperGroup):
+    """The kinds of diagnoses that the theories' cards declare, each a command with its own options."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        from lemmata.lab.diagnoses import kinds
+
+        return list(kinds())
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        return _diagnosis(cmd_name)
+
+
 diagnose = typer.Typer(
-    no_args_is_help=True, rich_markup_mode=None, help="Measure a theory's quantities on your own data."
+    cls=Kinds,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Say what helps on your own data, and what a theory measures there.",
 )
 app.add_typer(diagnose, name="diagnose")
 
@@ -314,40 +333,49 @@ def bound(
         print(answer["note"])
 
 
-@diagnose.command("graph")
-def diagnose_graph(
-    file: Annotated[
-        Path, typer.Argument(help="A graph: npz, Planetoid, Geom-GCN, OGB, or a folder of edges and labels.")
-    ],
-    bins: Annotated[int, typer.Option("--bins", help="Distances are 1 to bins - 1.")] = 20,
-    threshold: Annotated[
-        float, typer.Option("--threshold", help="Cosine above which a node's features count as its class's.")
-    ] = 0.7,
-    sources: Annotated[
-        int | None,
-        typer.Option("--sources", help="Nodes to measure from; default all, beyond 20000 nodes a sample of 2000."),
-    ] = None,
-    seed: SeedOption = 0,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", help="Folder for figure.png and diagnosis.json; default results/diagnose/NAME."),
-    ] = None,
-    as_json: Json = False,
-) -> None:
-    """Say which distances of a labelled graph carry the label, and what to sample and encode."""
-    from lemmata.theories.graph_transformer.diagnose import diagnose as examine
+def _diagnosis(kind: str) -> Any:
+    """The command of a kind, with the options that its function declares."""
+    from lemmata.lab.diagnoses import find, options
 
-    found = examine(file, bins, threshold=threshold, sources=sources, seed=seed)
-    folder = out or Path("results") / "diagnose" / file.resolve().stem
-    figure, content = io.BytesIO(), {**found.json(), "figure": str(folder / "figure.png")}
-    found.figure().savefig(figure, dpi=150)
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "figure.png").write_bytes(figure.getvalue())
-    (folder / "diagnosis.json").write_text(json.dumps(content, indent=1, allow_nan=False))
-    if as_json:
-        show_json(content)
-    else:
-        print(f"{found.text()}\n\n{folder}: figure.png, diagnosis.json")
+    function = find(kind)
+    data, own = options(function)
+
+    def command(files: list[str], seed: int, out: Path | None, progress: str, as_json: bool, **given: Any) -> None:
+        _check("quick", seed, "local", progress)
+        from lemmata.lab.diagnoses import diagnose
+        from lemmata.lab.progress import reporting, told
+
+        with reporting(progress, sys.stderr) as reporter:
+            tell = told(reporter(f"diagnose {kind}"))
+            found = diagnose(kind, files[0] if len(files) == 1 else files, seed=seed, progress=tell, **given)
+        folder = out or Path("results") / "diagnose" / Path(files[0]).resolve().stem
+        content = found.write(folder)
+        if as_json:
+            show_json(content)
+        else:
+            print(f"{found.text}\n\n{folder}: figure.png, diagnosis.json ({found.seconds:.1f} s)")
+
+    place = typer.Option("--out", help="Folder for figure.png and diagnosis.json; default results/diagnose/NAME.")
+    declared = {
+        "files": (Annotated[list[str], typer.Argument(help=data, metavar="FILE")], inspect.Parameter.empty),
+        **{
+            name: (Annotated[one.type, typer.Option(f"--{name.replace('_', '-')}", help=one.meaning)], one.default)
+            for name, one in own.items()
+        },
+        "seed": (SeedOption, 0),
+        "out": (Annotated[Path | None, place], None),
+        "progress": (ProgressOption, "auto"),
+        "as_json": (Json, False),
+    }
+    kinds = inspect.Parameter.KEYWORD_ONLY
+    command.__signature__ = inspect.Signature(
+        [inspect.Parameter(name, kinds, default=default, annotation=kind) for name, (kind, default) in declared.items()]
+    )
+    command.__annotations__ = {name: kind for name, (kind, _) in declared.items()}
+    command.__doc__ = (function.__doc__ or "").strip().splitlines()[0]
+    single = typer.Typer(add_completion=False, rich_markup_mode=None)
+    single.command(kind)(command)
+    return typer.main.get_command(single)
 
 
 @app.command()
