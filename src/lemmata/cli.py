@@ -62,7 +62,7 @@ def say(sentence: str) -> None:
 
 def prepare_backend(engine: str = "local") -> None:
     """Keep compiled programs between commands, and freed memory between runs; leave that of a GPU to other workers."""
-    from lemmata.lab.parcels import keep_memory
+    from lemmata.lab.machine import keep_memory
     from lemmata.lab.programs import cache_folder, keep_programs
 
     if engine != "local":

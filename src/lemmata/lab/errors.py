@@ -21,3 +21,8 @@ def unknown(what: str, name: str, known: Iterable[str], place: str = "") -> User
     shown = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
     hint = f"; did you mean '{near[0]}'?" if near else f"; known: {shown or 'none'}."
     return UserError(f"There is no {what} '{name}'{' in ' + place if place else ''}{hint}")
+
+
+def printable(message: str) -> str:
+    """A text of unknown origin that may go to a terminal: escape bytes and other control characters become spaces."""
+    return "".join(letter if letter.isprintable() else " " for letter in message)

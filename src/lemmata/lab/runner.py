@@ -225,8 +225,7 @@ def compute(plan: Plan, engine: Engine, progress: OnProgress | None, say: Callab
     if store and _is_stale(store, plan.fingerprint(Layout(**store.fingerprint["layout"])), plan, say):
         store = None
     if store:
-        with writing(path):
-            store.extend(seeds)
+        _restore(store, plan, say)
         if np.all(store.status() == DONE):
             return Computed(store, {}, False, began, time.perf_counter() - began)
     if store is None:
@@ -235,8 +234,25 @@ def compute(plan: Plan, engine: Engine, progress: OnProgress | None, say: Callab
     work = Work(simulation, store, layout, precision, plan.directory.parent / PIECES)
     family = dict(zip(grid.cells, store.notes["families"], strict=True))
     done = execute(work, grid, engine, family, len(seeds), progress)
+    if done.damaged:
+        say(f"{plan.name}: {done.damaged} of the trainings that were kept are damaged; they are computed again.")
     failures = {f"{grid.describe(p[:-1])}, seed block {p[-1]}": message for p, message in done.failures.items()}
     return Computed(store, failures, True, began, time.perf_counter() - began, done.trained, done.reused)
+
+
+def _restore(store: Store, plan: Plan, say: Callable[[str], None]) -> None:
+    """Make a stored sweep whole: its frame, room for all seeds, and no chunk done that is not as it was written."""
+    content = store.content(plan.experiment.simulation, plan.grid, plan.experiment.precision)
+    with writing(store.path):
+        if store.mend(content):
+            say(
+                f"{plan.name}: labels or metadata of the stored data were damaged or incomplete; they are written anew."
+            )
+        store.extend(content, plan.seeds)
+        lost = len(store.check())
+    if lost:
+        what = "1 stored chunk is" if lost == 1 else f"{lost} stored chunks are"
+        say(f"{plan.name}: {what} damaged or missing; computing {'it' if lost == 1 else 'them'} again.")
 
 
 def _create(plan: Plan, engine: Engine, say: Callable[[str], None]) -> Store:
@@ -276,9 +292,9 @@ def _is_stale(store: Store, fingerprint: Mapping[str, Any], plan: Plan, say: Cal
 def publish(plan: Plan, computed: Computed, data: xr.Dataset, say: Callable[[str], None]) -> None:
     """Draw the figure and write `run.json`, unless those of this very command, by these sources, are there."""
     drawn = {"command": command(plan.theory, plan.name, plan.options), "drawn_by": plan.theory.digest()}
+    computed.store.finish()
     if not computed.new and _is_drawn(plan.directory, drawn):
         return
-    computed.store.finish()
     fingerprint = computed.store.fingerprint
     record = {
         "theory": plan.theory.name,

@@ -40,12 +40,13 @@ class Call:
 
 
 class Answer(NamedTuple):
-    """What computing a call gave: for every chunk why it failed (empty if it did not), and how many trainings were
-    computed, and how many were known."""
+    """What computing a call gave: for every chunk why it failed (empty if it did not), how many trainings were
+    computed, how many were known, and how many of those that were kept are damaged."""
 
     reasons: list[str]
     trained: int = 0
     reused: int = 0
+    damaged: int = 0
 
 
 Ended = Generator[tuple[Call, Answer], None, None]
@@ -77,7 +78,7 @@ class Work:
         look = lambda moment: report(moment.step, moment.last)  # noqa: E731
         with live.around(live.Live(shelf, room, stopping, look)) as around:
             reasons = [reason for layer in call.layers for reason in self._compute_layer(layer)]
-        return Answer(reasons, around.trained, around.reused)
+        return Answer(reasons, around.trained, around.reused, len(shelf.damaged) if shelf else 0)
 
     def foresee(self, calls: Sequence[Call]) -> list[live.Foreseen]:
         """The pieces that these calls will compute, each program once; a training that is known needs none."""
