@@ -82,6 +82,7 @@ def load(name: str) -> Theory:
 
 
 def _load_file(path: Path) -> Theory:
+    from lemmata.lab.inputs import noting
     from lemmata.lab.theory import Theory
 
     if not path.is_file():
@@ -92,12 +93,14 @@ def _load_file(path: Path) -> Theory:
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     try:
-        spec.loader.exec_module(module)
+        with noting() as inputs:
+            spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
         raise UserError(f"{path} cannot be loaded: {type(error).__name__}: {error}") from error
     theory = getattr(module, "theory", None)
     if not isinstance(theory, Theory):
         raise UserError(f"{path} does not define `theory`, a lemmata.Theory.")
+    object.__setattr__(theory, "inputs", dict(inputs))
     if theory.source is None:
         object.__setattr__(theory, "source", path)
     return theory

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
-from lemmata.lab import programs
+from lemmata.lab import inputs, programs
 from lemmata.lab.axes import change_axes, select_labels, set_axes
 from lemmata.lab.engines import Engine
 from lemmata.lab.engines.local import Local
@@ -32,8 +32,8 @@ from lemmata.lab.grid import Grid, make_grid
 from lemmata.lab.lanes import prints_aside
 from lemmata.lab.outlook import find_shapes, idle_fields, look_ahead
 from lemmata.lab.setting import Setting
-from lemmata.lab.sources import digest_of, versions
-from lemmata.lab.store import DONE, Store
+from lemmata.lab.sources import digest_of, versions, versions_of
+from lemmata.lab.store import DONE, INPUTS, Store
 from lemmata.lab.sweep import OnProgress, execute
 from lemmata.lab.theory import Experiment, Preset, Theory
 from lemmata.lab.work import Work
@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 FIGURES = ("figure.png", "figure.svg")
 TABLE = "table.json"
 _drawing = threading.Lock()  # of matplotlib, which is not meant for several threads
+WORDS = {"cells": "cell settings", "sources": "version of the sources", "versions": "version of the libraries"}
+"""Parts of a fingerprint, as they are called in sentences."""
 PIECES = ".pieces"
 """The folder of a theory's results in which trainings are kept; it can be deleted at any time."""
 
@@ -116,13 +118,15 @@ class Plan:
     def fingerprint(self, layout: Layout) -> dict[str, Any]:
         """What its data are of, computed in this layout."""
         simulation = self.experiment.simulation
+        reached = simulation.function, simulation.prepare, type(self.preset.setting)
         return {
             **self._what(),
             "seed": self.options.seed,
             "precision": self.experiment.precision,
             "layout": layout.asdict(),
             "compiler": programs.describe(layout.effort),
-            "sources": digest_of(simulation.function, simulation.prepare, type(self.preset.setting)),
+            "sources": digest_of(*reached),
+            "versions": versions_of(*reached),
         }
 
 
@@ -224,10 +228,10 @@ def compute(plan: Plan, engine: Engine, progress: OnProgress | None, say: Callab
     store = None if plan.options.overwrite else Store.open(path)
     if store and _is_stale(store, plan.fingerprint(Layout(**store.fingerprint["layout"])), plan, say):
         store = None
-    if store:
-        _restore(store, plan, say)
-        if np.all(store.status() == DONE):
-            return Computed(store, {}, False, began, time.perf_counter() - began)
+    if store and not _restore(store, plan, say):
+        store = None
+    if store and np.all(store.status() == DONE):
+        return Computed(store, {}, False, began, time.perf_counter() - began)
     if store is None:
         store = _create(plan, engine, say)
     layout = Layout(**store.fingerprint["layout"])
@@ -240,19 +244,27 @@ def compute(plan: Plan, engine: Engine, progress: OnProgress | None, say: Callab
     return Computed(store, failures, True, began, time.perf_counter() - began, done.trained, done.reused)
 
 
-def _restore(store: Store, plan: Plan, say: Callable[[str], None]) -> None:
-    """Make a stored sweep whole: its frame, room for all seeds, and no chunk done that is not as it was written."""
+def _restore(store: Store, plan: Plan, say: Callable[[str], None]) -> bool:
+    """Make a stored sweep whole: its frame, room for all seeds, and no chunk done that is not as it was written.
+
+    False if its data are of other data files than those that are there.
+    """
     content = store.content(plan.experiment.simulation, plan.grid, plan.experiment.precision)
     with writing(store.path):
         if store.mend(content):
-            say(
-                f"{plan.name}: labels or metadata of the stored data were damaged or incomplete; they are written anew."
-            )
-        store.extend(content, plan.seeds)
+            say(f"{plan.name}: labels or metadata of the stored data were damaged or incomplete; they are made anew.")
         lost = len(store.check())
+        others, gone = inputs.changed(store.inputs())
+        if others:
+            _give_up(plan, f"{', '.join(others)} (that file has changed)", say)
+            return False
+        store.extend(content, plan.seeds)
+    if gone:
+        say(f"{plan.name}: the stored data were computed from {', '.join(gone)}, which cannot be compared: it is gone.")
     if lost:
         what = "1 stored chunk is" if lost == 1 else f"{lost} stored chunks are"
         say(f"{plan.name}: {what} damaged or missing; computing {'it' if lost == 1 else 'them'} again.")
+    return True
 
 
 def _create(plan: Plan, engine: Engine, say: Callable[[str], None]) -> Store:
@@ -260,7 +272,7 @@ def _create(plan: Plan, engine: Engine, say: Callable[[str], None]) -> Store:
     experiment, grid, seeds, path = plan.experiment, plan.grid, plan.seeds, plan.directory / "data.zarr"
     simulation, given = experiment.simulation, (seeds.start, experiment.precision)
     effort = programs.OF_PRESET[plan.options.preset]
-    with programs.compiling(effort):
+    with programs.compiling(effort), inputs.noting() as read:
         outlook = look_ahead(simulation, grid, *given)
         idle = [*outlook.idle, *idle_fields(simulation, plan.preset.setting, plan.usual, plan.changed, *given)]
         shapes = find_shapes(simulation, grid, *given)
@@ -268,7 +280,7 @@ def _create(plan: Plan, engine: Engine, say: Callable[[str], None]) -> Store:
     for sentence in remarks:
         say(f"{plan.name}: {sentence}")
     layout = default_layout(len(seeds), outlook.families, engine.backend(), effort)
-    notes = {"families": outlook.numbers(), "remarks": remarks}
+    notes = {"families": outlook.numbers(), "remarks": remarks, INPUTS: {**plan.theory.inputs, **read}}
     of = (simulation, grid, seeds, layout.block, shapes, experiment.precision, plan.fingerprint(layout))
     with writing(path):
         return Store.create(path, *of, notes)
@@ -277,16 +289,19 @@ def _create(plan: Plan, engine: Engine, say: Callable[[str], None]) -> Store:
 def _is_stale(store: Store, fingerprint: Mapping[str, Any], plan: Plan, say: Callable[[str], None]) -> bool:
     """Whether other data are stored; refused unless stale data may be computed again."""
     difference = store.difference(fingerprint)
-    if not difference:
-        return False
-    difference = difference.replace("cells", "cell settings").replace("sources", "version of the sources")
+    if difference:
+        _give_up(plan, ", ".join(WORDS.get(name, name) for name in difference.split(", ")), say)
+    return bool(difference)
+
+
+def _give_up(plan: Plan, difference: str, say: Callable[[str], None]) -> None:
+    """Refuse stored data that differ in this, or say that they are computed again where stale ones may be."""
     if not plan.options.recompute_stale:
         raise UserError(
             f"{plan.directory} holds data with another {difference}; "
             "use --overwrite to replace them or --out for another folder."
         )
     say(f"{plan.name}: stored data have another {difference}; computing again.")
-    return True
 
 
 def publish(plan: Plan, computed: Computed, data: xr.Dataset, say: Callable[[str], None]) -> None:

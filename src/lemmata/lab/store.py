@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from lemmata.lab.simulation import Simulation
 
 PENDING, DONE, FAILED = 0, 1, 2
+INPUTS = "inputs"
+"""How the file that says which data files were read for a chunk ends; it lies beside the chunk's digest."""
 
 
 @dataclass(frozen=True)
@@ -213,7 +215,7 @@ class Store:
         blocks = self._blocks()
         lost = []
         for place in map(tuple, np.argwhere(self.status() != PENDING).tolist() if self.path else ()):
-            names = list(self.shapes()) if self._status_at(place) == DONE else ["message"]
+            names = [*self.shapes(), INPUTS] if self._status_at(place) == DONE else ["message"]
             known = self._read("digest", place)
             if known != _spelled(self._sign(place, blocks[place[-1]], {n: self._read(n, place) for n in names})):
                 lost.append(place)
@@ -221,17 +223,27 @@ class Store:
                     self._write("status", place, bytes([PENDING]))
         return lost
 
-    def write(self, chunk: Chunk, results: Sequence[Mapping[str, np.ndarray]]) -> None:
-        """Write one chunk and then its digest and status."""
+    def write(
+        self, chunk: Chunk, results: Sequence[Mapping[str, np.ndarray]], inputs: Mapping[str, str] | None = None
+    ) -> None:
+        """Write one chunk, with the data files that were read for it, and then its digest and status."""
         columns = {name: np.stack([result[name] for result in results]) for name in results[0]}
-        self._enter(chunk, columns, DONE)
+        files = {name: self._filled(name, values) for name, values in columns.items()}
+        self._enter(chunk, {**files, INPUTS: json.dumps(inputs, sort_keys=True).encode() if inputs else b""}, DONE)
+
+    def inputs(self) -> dict[str, str]:
+        """The data files that were read for what is stored, with their digests."""
+        found = dict(self.notes.get(INPUTS, {}))
+        for place in map(tuple, np.argwhere(self.status() == DONE).tolist() if self.path else ()):
+            found |= json.loads(self._read(INPUTS, place) or b"{}")
+        return found
 
     def fail(self, chunk: Chunk, message: str) -> None:
         """Mark one chunk as failed, with its message."""
-        self._enter(chunk, {"message": np.asarray([printable(message)[:MESSAGE]])}, FAILED)
+        content = self._filled("message", np.asarray([printable(message)[:MESSAGE]]))
+        self._enter(chunk, {"message": content}, FAILED)
 
-    def _enter(self, chunk: Chunk, columns: Mapping[str, np.ndarray], status: int) -> None:
-        files = {name: self._filled(name, values) for name, values in columns.items()}
+    def _enter(self, chunk: Chunk, files: Mapping[str, bytes], status: int) -> None:
         signed = _spelled(self._sign(chunk.place, chunk.seeds, files))
         with self._writing():
             for name, content in {**files, "digest": signed, "status": bytes([status])}.items():
@@ -257,6 +269,8 @@ class Store:
 
     def _file(self, name: str, place: tuple[int, ...]) -> Path:
         assert self.path is not None
+        if name == INPUTS:
+            return self.path / "digest" / f"{'.'.join(map(str, place))}.{INPUTS}"
         inner = (0,) * len(self.attributes["shapes"].get(name, ()))
         return self.path / name / ".".join(map(str, (*place, *inner)))
 
@@ -270,12 +284,24 @@ class Store:
             return None
 
     def _write(self, name: str, place: tuple[int, ...], content: bytes) -> None:
-        if self.path is None:
+        if name == INPUTS:
+            self._write_inputs(place, content)
+        elif self.path is None:
             array = self._array(name)
             inner = (0,) * (array.ndim - len(place))
             array.set_block_selection((*place, *inner), np.frombuffer(content, array.dtype).reshape(array.chunks))
         else:
             write_whole(self._file(name, place), content)
+
+    def _write_inputs(self, place: tuple[int, ...], content: bytes) -> None:
+        """A file of text, if there is anything to say."""
+        if self.path is None:
+            return
+        file = self._file(INPUTS, place)
+        if content:
+            write_whole(file, content)
+        else:
+            file.unlink(missing_ok=True)
 
     def _digest(self, names: Sequence[str]) -> str:
         """The digest of these files of its folder."""

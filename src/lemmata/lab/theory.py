@@ -136,6 +136,8 @@ class Theory:
     claims: dict[str, Claim]
     bounds: dict[str, Bound] = field(default_factory=dict)
     source: Path | None = None
+    inputs: Mapping[str, str] = field(default_factory=dict)
+    """data files that were read when it was loaded, with their digests"""
 
     def __init__(
         self,
@@ -156,6 +158,7 @@ class Theory:
         object.__setattr__(self, "card", card)
         object.__setattr__(self, "setting", setting)
         object.__setattr__(self, "simulate", simulate)
+        object.__setattr__(self, "inputs", {})
         object.__setattr__(self, "source", None if source is None else Path(source))
         for claim in self.claims.values():
             if not (claim.statement and hasattr(claim, "evidence")):

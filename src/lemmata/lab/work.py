@@ -18,9 +18,10 @@ import numpy as np
 from lemmata.lab import live, names
 from lemmata.lab.ensemble import Layout, compile_piece, foresee_runs, simulate_runs
 from lemmata.lab.errors import Interrupted, UserError
+from lemmata.lab.inputs import noting
 from lemmata.lab.shelf import Shelf
 from lemmata.lab.simulation import Simulation
-from lemmata.lab.sources import versions
+from lemmata.lab.sources import numeric_versions
 from lemmata.lab.store import Chunk, Store
 
 FORESEEN = 32
@@ -107,7 +108,7 @@ class Work:
     def _stamp(self) -> bytes:
         """What decides bits beside programs and their inputs."""
         device = jax.devices()[0]
-        used = {name: versions()[name] for name in ("jax", "jaxlib")}
+        used = numeric_versions()
         return names.stamp(
             tuple(used.items()), device.platform, device.device_kind, self.layout.kind, self.layout.shared_by
         )
@@ -119,7 +120,8 @@ class Work:
             return [""] * len(layer)
         runs = [(chunk.setting, seed) for chunk in layer for seed in chunk.seeds]
         try:
-            results = iter(simulate_runs(self.simulation, runs, self.layout, self.precision))
+            with noting() as inputs:
+                results = iter(simulate_runs(self.simulation, runs, self.layout, self.precision))
         except (Interrupted, UserError):
             # what the user must put right (a missing data file) is no result of a cell
             raise
@@ -135,7 +137,7 @@ class Work:
             if reason:
                 self.store.fail(chunk, reason)
             elif chunk in pending:
-                self.store.write(chunk, mine)
+                self.store.write(chunk, mine, inputs)
             reasons.append(reason)
         return reasons
 
