@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import dis
 import inspect
 import shutil
 import types
@@ -161,9 +162,20 @@ def functions_of(thing: Any) -> Iterator[Any]:
         yield thing
 
 
-def names_in(code: types.CodeType) -> set[str]:
-    inner = [names_in(each) for each in code.co_consts if isinstance(each, types.CodeType)]
-    return set(code.co_names).union(*inner)
+def taken(code: types.CodeType, names: dict[str, Any]) -> Iterator[Any]:
+    """What a function's code takes from its globals, and from modules among these (`lm.loop`, `draw.panels`)."""
+    value: Any = None
+    for instruction in dis.get_instructions(code):
+        if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+            value = names.get(instruction.argval)
+            yield value
+        elif instruction.opname in ("LOAD_ATTR", "LOAD_METHOD") and isinstance(value, types.ModuleType):
+            value = getattr(value, instruction.argval, None)
+            yield value
+        elif isinstance(instruction.argval, types.CodeType):
+            yield from taken(instruction.argval, names)
+        elif instruction.opname not in ("PRECALL", "CACHE", "PUSH_NULL"):
+            value = None
 
 
 def executed(*begin: Any) -> set[Path]:
@@ -180,12 +192,7 @@ def executed(*begin: Any) -> set[Path]:
             file = Path(inspect.unwrap(thing).__code__.co_filename)
             if file.is_relative_to(SOURCE):
                 files.add(file.relative_to(SOURCE))
-                used = names_in(thing.__code__)
-                found = [thing.__globals__[name] for name in used if name in thing.__globals__]
-                modules = [each for each in found if isinstance(each, types.ModuleType)]
-                left += [vars(module)[name] for module in modules for name in used if name in vars(module)]
-                left += found
-                left += [getattr(lemmata, name) for name in used & lemmata._HOME.keys() if lemmata in modules]
+                left += taken(thing.__code__, thing.__globals__)
                 left += [cell.cell_contents for cell in thing.__closure__ or () if _is_filled(cell)]
         elif not isinstance(thing, types.ModuleType) and (callable(thing) or isinstance(thing, (Derivation, property))):
             module = getattr(thing, "__module__", "") or ""

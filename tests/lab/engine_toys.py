@@ -208,7 +208,7 @@ def done() -> int:
 def contents(data: Path = DATA) -> dict[str, bytes]:
     """Every file of a store, but for those that hold its identity."""
     files = {str(file.relative_to(data)): file.read_bytes() for file in sorted(data.rglob("*")) if file.is_file()}
-    return {name: content for name, content in files.items() if name not in (".zmetadata", "status/.zattrs")}
+    return {name: content for name, content in files.items() if name not in (".zmetadata", ".zattrs")}
 
 
 def undisturbed() -> dict[str, bytes]:

@@ -128,7 +128,7 @@ def test_status_is_written_last_so_a_write_that_was_cut_short_stays_pending(
         patch.setattr(Store, "_write", cut)
         with pytest.raises(UserError, match=r"cannot be written: the disk went away; what was finished is kept"):
             store.write(chunk, results(GRID, chunk))
-    assert asked == [*SHAPES, "digest", "status"]
+    assert asked == [*SHAPES, "inputs", "digest", "status"]
     again = reopened(tmp_path / "data.zarr")
     assert again.dataset().loss.notnull().any()
     assert (again.status() == PENDING).all()

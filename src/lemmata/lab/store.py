@@ -263,7 +263,7 @@ class Store:
 
     def _sign(self, place: tuple[int, ...], seeds: range, files: Mapping[str, bytes | None]) -> str:
         """The digest of the files of a chunk, at this place of this store, for these seeds."""
-        about = repr((self.identity, place, seeds)).encode()
+        about = json.dumps([self.attributes["fingerprint"], place, seeds.start, seeds.stop], sort_keys=True).encode()
         parts = [part for name in sorted(files) for part in (name.encode(), files[name] or b"")]
         return digest(about, *parts).hex()
 
