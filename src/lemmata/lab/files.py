@@ -95,8 +95,7 @@ def lock(directory: Path) -> Iterator[None]:
     Folders that were made for it and into which nothing was written are removed again. A folder that can only be read
     is not held: nobody changes it from here.
     """
-    new = [folder for folder in (directory, *directory.parents) if not folder.exists()]
-    handle = _take(directory)
+    handle, new = _take(directory)
     try:
         if handle is not None:
             remove_partials(directory)
@@ -111,9 +110,10 @@ def lock(directory: Path) -> Iterator[None]:
             os.close(handle)
 
 
-def _take(directory: Path) -> int | None:
-    """The open and locked file of a folder's lock; None in a folder that can only be read."""
+def _take(directory: Path) -> tuple[int | None, list[Path]]:
+    """The open and locked file of a folder's lock, None in a folder that can only be read; and the folders made."""
     while True:
+        new = [folder for folder in (directory, *directory.parents) if not folder.exists()]
         try:
             directory.mkdir(parents=True, exist_ok=True)
             handle = os.open(directory / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
@@ -121,14 +121,16 @@ def _take(directory: Path) -> int | None:
             continue  # whoever held it has removed the folder just now
         except OSError as error:
             if directory.is_dir() and error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
-                return None
-            raise
+                return None, []
+            if error.errno in (errno.EEXIST, errno.ENOTDIR):
+                raise UserError(f"{directory} is not a folder and cannot hold results; give another --out.") from None
+            raise UserError(f"{directory} cannot be written: {error.strerror or error}.") from error
         if not hold(handle):
             os.close(handle)
             raise UserError(f"{directory} is in use by another process; wait for it or choose another --out.")
         try:
             if os.path.samestat(os.fstat(handle), os.stat(directory / LOCK)):
-                return handle
+                return handle, new
         except FileNotFoundError:
             pass
         os.close(handle)  # the file was removed before it was held, and may be another one by now
