@@ -64,13 +64,13 @@ def experiment(name, simulation):
 
 @lm.evidence("e1-host")
 def ends(data, case="p"):
-    """Where it ends."""
-    return data.place.isel(part=0, rate=0) * (1 if case == "p" else -10)
+    """The loss at the end."""
+    return data.loss.isel(rate=0) * (1 if case == "p" else -10)
 
 
 CLAIMS = [
-    lm.Claim("c1-ends", "(1)", "bound").states("It ends above -1.").judged(
-        ends(), lm.at_least(-1.0), lm.Control("turned round and scaled", case="q")
+    lm.Claim("c1-ends", "(1)", "bound").states("It ends above 0.").judged(
+        ends(), lm.at_least(0.0), lm.Control("turned round and scaled", case="q")
     )
 ]
 CARD = {"name": "toy", "title": "Toy", "authors": "A. Author", "question": "Why?", "answer": "So.", "headlines": []}
