@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lemmata.lab.errors import UserError, printable, unknown
+from lemmata.lab.errors import Broken, UserError, describe_error, is_of, printable, unknown
 from lemmata.lab.interrupts import leaving_on_signals
 from lemmata.lab.streams import Closed, drop_results, guard
 
@@ -58,6 +58,7 @@ ProgressOption = Annotated[
 ]
 
 
+FILE_MODULE = "lemmata_file_"
 # the base of typer's usage errors, wherever this version of typer keeps it
 USAGE: Any = next(base for base in typer.BadParameter.__mro__ if base.__name__ == "ClickException")
 
@@ -223,7 +224,9 @@ def verify(
             f"not as expected: {row.name}: {row.outcome} (expected {row.expected}), "
             f"control {row.control} (expected {row.control_expected})"
         )
-    if odd:
+    for sentence in done.broken:
+        say(sentence)
+    if odd or done.broken:
         raise typer.Exit(1)
 
 
@@ -406,7 +409,11 @@ def _main() -> None:
         _leave("There is not enough memory for this.", 2)
     except KeyboardInterrupt:  # raised by a theory, since a signal ends the process by itself
         _leave("interrupted; what was finished is kept, the same command goes on from there", 130)
+    except Broken as error:
+        _leave(str(error), 1)
     except Exception as error:
+        if is_of(error, FILE_MODULE):  # a theory of the user's own
+            _leave(describe_error(error), 1)
         import traceback
 
         traceback.print_exc()

@@ -15,7 +15,9 @@ from toys import THEORY
 
 LINE = [sys.executable, "-c", "from lemmata.entry import main; main()"]
 # SIGINT may be ignored in a process whose parent runs in the background; a terminal's Ctrl-C is not
-HEARING = "import os, signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); os.execv(sys.argv[1], sys.argv[1:])"
+HEARING = (
+    "import os, sys; from signal import *; signal(SIGINT, default_int_handler); os.execv(sys.argv[1], sys.argv[1:])"
+)
 EARLY = (
     "import os, signal; from lemmata import entry; [signal.signal(each, entry.leave) for each in entry.CODES]; "
     "os.write({0}, b'x'); os.close({0}); entry.main()"

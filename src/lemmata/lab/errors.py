@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import difflib
+import sys
+import traceback
 from collections.abc import Iterable
+from pathlib import Path
+
+LABORATORY = str(Path(__file__).parent)
 
 
 class UserError(ValueError):
@@ -12,6 +17,29 @@ class UserError(ValueError):
 
 class Interrupted(Exception):
     """The work was asked to stop."""
+
+
+class Broken(RuntimeError):
+    """Nothing of an experiment could be computed, or nothing said of a claim: a theory's error, with its place."""
+
+
+def describe_error(error: BaseException) -> str:
+    """An exception in one line, with the place that raised it: the last one in somebody's own file, if there is any."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if not _is_installed(frame.filename)]
+    place = f" ({Path(frame.filename).name}:{frame.lineno})" if (frame := (own or frames or [None])[-1]) else ""
+    words = str(error) or "no message"
+    return printable(f"{type(error).__name__}: {words}{place}")
+
+
+def is_of(error: BaseException, module: str) -> bool:
+    """Whether an exception went through a module whose name begins like this."""
+    frames = traceback.walk_tb(error.__traceback__)
+    return any(str(frame.f_globals.get("__name__", "")).startswith(module) for frame, _ in frames)
+
+
+def _is_installed(file: str) -> bool:
+    return file.startswith((LABORATORY, sys.prefix, sys.base_prefix, "<")) or "site-packages" in file
 
 
 def unknown(what: str, name: str, known: Iterable[str], place: str = "") -> UserError:

@@ -26,7 +26,7 @@ from lemmata.lab.axes import change_axes, select_labels, set_axes
 from lemmata.lab.engines import Engine
 from lemmata.lab.engines.local import Local
 from lemmata.lab.ensemble import Layout, default_layout
-from lemmata.lab.errors import UserError
+from lemmata.lab.errors import UserError, describe_error
 from lemmata.lab.files import lock, write_json, write_whole, writing
 from lemmata.lab.grid import Grid, make_grid
 from lemmata.lab.lanes import prints_aside
@@ -308,6 +308,9 @@ def publish(plan: Plan, computed: Computed, data: xr.Dataset, say: Callable[[str
     """Draw the figure and write `run.json`, unless those of this very command, by these sources, are there."""
     drawn = {"command": command(plan.theory, plan.name, plan.options), "drawn_by": plan.theory.digest()}
     computed.store.finish()
+    infinite = [] if not computed.new else _infinite(plan, data)
+    for sentence in infinite:
+        say(f"{plan.name}: {sentence}")
     if not computed.new and _is_drawn(plan.directory, drawn):
         return
     fingerprint = computed.store.fingerprint
@@ -333,12 +336,22 @@ def publish(plan: Plan, computed: Computed, data: xr.Dataset, say: Callable[[str
         "finished": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "trained": computed.trained,
         "reused": computed.reused,
-        "warnings": [*plan.warnings, *computed.store.notes["remarks"]],
+        "warnings": [*plan.warnings, *computed.store.notes["remarks"], *infinite],
         "failures": computed.failures,
     }
     with _drawing:
-        _draw(plan, data, say)
+        _draw(plan, computed, data, say)
     write_json(plan.directory / "run.json", record)
+
+
+def _infinite(plan: Plan, data: xr.Dataset) -> list[str]:
+    """Sentences on variables that are infinite and not declared to be so where something never happens."""
+    counts = {str(name): int(np.isinf(values).sum()) for name, values in data.data_vars.items()}
+    return [
+        f"{name} is infinite at {count} of {data[name].size} places, which it is not declared to be."
+        for name, count in counts.items()
+        if count and not plan.experiment.simulation.variable(name).is_never
+    ]
 
 
 def _digest(content: Any) -> str:
@@ -355,7 +368,7 @@ def _is_drawn(directory: Path, drawn: Mapping[str, str]) -> bool:
     return drawn.items() <= record.items() and there
 
 
-def _draw(plan: Plan, data: xr.Dataset, say: Callable[[str], None]) -> None:
+def _draw(plan: Plan, computed: Computed, data: xr.Dataset, say: Callable[[str], None]) -> None:
     """Draw the figure, or write the table; the data are kept where that is not possible (failed cells).
 
     Where the experiment's own figure cannot draw what the user has made of its axes, the default figure is drawn.
@@ -364,7 +377,13 @@ def _draw(plan: Plan, data: xr.Dataset, say: Callable[[str], None]) -> None:
 
     table = plan.experiment.table
     if table is not None:
-        write_json(plan.directory / TABLE, table(data).asdict())
+        try:
+            content = table(data).asdict()
+        except Exception as error:
+            (plan.directory / TABLE).unlink(missing_ok=True)
+            say(f"{plan.name}: no table could be made of these data ({describe_error(error)}).")
+            return
+        write_json(plan.directory / TABLE, content)
         return
     changed = [text.partition("=")[0].strip() for text in plan.options.axes]
     for draw in (
@@ -375,7 +394,9 @@ def _draw(plan: Plan, data: xr.Dataset, say: Callable[[str], None]) -> None:
             pictures = _render(draw(), _stamp(plan))
             break
         except Exception as error:
-            reason = f"{type(error).__name__}: {error}"
+            reason = describe_error(error)
+            if plan.own and not computed.failures:
+                say(f"{plan.name}: its own figure could not be drawn ({reason}); trying the default one.")
     else:
         for name in FIGURES:
             (plan.directory / name).unlink(missing_ok=True)

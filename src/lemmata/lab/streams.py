@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import sys
@@ -51,10 +52,8 @@ class Remarks:
             return len(text)
 
     def flush(self) -> None:
-        try:
+        with contextlib.suppress(OSError, ValueError):
             self._stream.flush()
-        except (OSError, ValueError):
-            pass
 
 
 def guard() -> None:

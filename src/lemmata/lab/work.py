@@ -6,7 +6,6 @@ Whoever computes a chunk writes it to the store and then its status. `lab.parcel
 from __future__ import annotations
 
 import contextlib
-import traceback
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +16,7 @@ import numpy as np
 
 from lemmata.lab import live, names
 from lemmata.lab.ensemble import Layout, compile_piece, foresee_runs, simulate_runs
-from lemmata.lab.errors import Interrupted, UserError
+from lemmata.lab.errors import Interrupted, UserError, describe_error
 from lemmata.lab.inputs import noting
 from lemmata.lab.shelf import Shelf
 from lemmata.lab.simulation import Simulation
@@ -157,9 +156,3 @@ class Work:
                 if not variable.optional and np.isnan(first).any():
                     return f"{name} is NaN"
         return ""
-
-
-def describe_error(error: BaseException) -> str:
-    """An exception of a simulation in one line, with the place that raised it."""
-    last = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{type(error).__name__}: {error} ({Path(last.filename).name}:{last.lineno})"

@@ -16,9 +16,8 @@ import threading
 from multiprocessing.connection import Connection
 
 from lemmata.lab import interrupts, parcels
-from lemmata.lab.errors import UserError
+from lemmata.lab.errors import UserError, describe_error
 from lemmata.lab.machine import keep_to_cores
-from lemmata.lab.work import describe_error
 
 CORES = "LEMMATA_CORES"
 """The variable that names the cores to which a worker keeps."""
