@@ -32,6 +32,10 @@ CACHE = os.environ.setdefault("LEMMATA_CACHE", str(Path.home() / ".cache" / "lem
 THEORIES = Path(__file__).parent / "theories"
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--long", action="store_true", help="tests/faults: every case, not a sample; for a night")
+
+
 def pytest_configure(config: pytest.Config) -> None:
     from lemmata.lab import programs
 

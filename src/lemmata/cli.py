@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import io
 import json
 import logging
 import os
@@ -17,8 +16,9 @@ import typer
 import typer.core
 import typer.main
 
-from lemmata.lab.errors import UserError, unknown
+from lemmata.lab.errors import Broken, UserError, describe_error, is_of, printable, unknown
 from lemmata.lab.interrupts import leaving_on_signals
+from lemmata.lab.streams import Closed, drop_results, guard
 
 if TYPE_CHECKING:
     from lemmata.lab.rows import Row
@@ -51,7 +51,17 @@ app.add_typer(diagnose, name="diagnose")
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 PresetOption = Annotated[str, typer.Option("--preset", help="smoke (seconds), quick, or paper (the document's sizes).")]
 SeedOption = Annotated[int, typer.Option("--seed", help="First seed.")]
-OutOption = Annotated[Path | None, typer.Option("--out", help="Folder for results; default results/PRESET.")]
+
+
+def _folder(text: str) -> Path:
+    if not text:
+        raise typer.BadParameter("it is empty; give a folder")
+    return Path(text)
+
+
+OutOption = Annotated[
+    Path | None, typer.Option("--out", help="Folder for results; default results/PRESET.", parser=_folder)
+]
 SetOption = Annotated[list[str] | None, typer.Option("--set", help="name=value; may be repeated.")]
 EngineOption = Annotated[
     str, typer.Option("--engine", help="Where to compute: local, processes[:K], dask[:ADDRESS or scheduler file].")
@@ -66,6 +76,7 @@ ProgressOption = Annotated[
 ]
 
 
+FILE_MODULE = "lemmata_file_"
 # the base of typer's usage errors, wherever this version of typer keeps it
 USAGE: Any = next(base for base in typer.BadParameter.__mro__ if base.__name__ == "ClickException")
 
@@ -76,12 +87,12 @@ def show_json(content: Any) -> None:
 
 def say(sentence: str) -> None:
     """A warning or remark, on stderr."""
-    print(sentence, file=sys.stderr, flush=True)
+    print(printable(sentence), file=sys.stderr, flush=True)
 
 
 def prepare_backend(engine: str = "local") -> None:
     """Keep compiled programs between commands, and freed memory between runs; leave that of a GPU to other workers."""
-    from lemmata.lab.parcels import keep_memory
+    from lemmata.lab.machine import keep_memory
     from lemmata.lab.programs import cache_folder, keep_programs
 
     if engine != "local":
@@ -150,7 +161,7 @@ def run(
 ) -> None:
     """Run one experiment and write data.zarr, figure.png, figure.svg and run.json."""
     theory, name = _split(experiment, "experiment")
-    _check(preset, seed, engine, progress)
+    _check(preset, seed, engine, progress, seeds or 1)
     from lemmata.lab.descriptions import check_changes
 
     if not theory.endswith(".py"):
@@ -231,7 +242,9 @@ def verify(
             f"not as expected: {row.name}: {row.outcome} (expected {row.expected}), "
             f"control {row.control} (expected {row.control_expected}){'; ' + row.note if row.lost else ''}"
         )
-    if odd:
+    for sentence in done.broken:
+        say(sentence)
+    if odd or done.broken:
         raise typer.Exit(1)
 
 
@@ -399,7 +412,7 @@ def bench(name: Annotated[str | None, typer.Argument(help="Which benchmark.")] =
         show_json(rows)
 
 
-def _check(preset: str, seed: int, engine: str, progress: str) -> None:
+def _check(preset: str, seed: int, engine: str, progress: str, seeds: int = 1) -> None:
     from lemmata.lab.engines import check_engine
     from lemmata.lab.programs import OF_PRESET
     from lemmata.lab.progress import STYLES
@@ -409,6 +422,8 @@ def _check(preset: str, seed: int, engine: str, progress: str) -> None:
     if progress not in STYLES:
         raise unknown("progress", progress, STYLES)
     check_engine(engine)
+    if not 1 <= seeds <= 2**32:
+        raise UserError(f"--seeds {seeds} is not allowed: the number of seeds is an integer from 1 to {2**32}.")
     if not 0 <= seed < 2**32:
         raise UserError(f"--seed {seed} is not allowed: the first seed is an integer from 0 to {2**32 - 1}.")
 
@@ -435,13 +450,21 @@ def _split(name: str, what: str) -> tuple[str, str]:
 
 def main() -> None:
     """Run the command line with the contract's exit codes."""
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")  # Greek letters on a terminal that has none
+    streams = sys.stdout, sys.stderr
+    guard()
     # zarr writes several files at once; when the disk is full one error is ours to tell, the others are no news
     logging.getLogger("asyncio").setLevel(logging.CRITICAL)
     try:
+        _main()
+    finally:
+        sys.stdout, sys.stderr = streams
+
+
+def _main() -> None:
+    try:
         with leaving_on_signals():
             code = app(standalone_mode=False)
+            sys.stdout.flush()
         sys.exit(code if isinstance(code, int) else 0)
     except UserError as error:
         _leave(str(error), 2)
@@ -449,14 +472,20 @@ def main() -> None:
         sys.exit(leave.exit_code)
     except USAGE as error:
         _leave(error.format_message(), 2)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (Closed, BrokenPipeError):
+        drop_results()
         sys.exit(0)
     except OSError as error:
         _leave(f"{error.filename}: {error.strerror}." if error.filename else f"{error}.", 2)
     except MemoryError:
         _leave("There is not enough memory for this.", 2)
+    except KeyboardInterrupt:  # raised by a theory, since a signal ends the process by itself
+        _leave("interrupted; what was finished is kept, the same command goes on from there", 130)
+    except Broken as error:
+        _leave(str(error), 1)
     except Exception as error:
+        if is_of(error, FILE_MODULE):  # a theory of the user's own
+            _leave(describe_error(error), 1)
         import traceback
 
         traceback.print_exc()
@@ -464,5 +493,5 @@ def main() -> None:
 
 
 def _leave(message: str, code: int) -> None:
-    print(message, file=sys.stderr, flush=True)
+    print(printable(message), file=sys.stderr, flush=True)
     sys.exit(code)

@@ -183,7 +183,7 @@ class Verdicts:
                 del self._rows[row.name], self._texts[row.name]
         self._rows[new.name], self._texts[new.name] = new, _text(new)
         with writing(self._path):
-            write_whole(self._path, ("[\n" + ",\n".join(self._texts.values()) + "\n]\n").encode())
+            write_whole(self._path, ("[\n" + ",\n".join(self._texts.values()) + "\n]\n").encode(), lasting=True)
 
 
 def _text(row: Row) -> str:

@@ -91,11 +91,13 @@ def _programs_first(calls: Sequence[Call]) -> list[Call]:
 
 
 class Executed(NamedTuple):
-    """What executing a sweep gave: failures by place, trainings that were computed and that were known."""
+    """What executing a sweep gave: failures by place, trainings that were computed, that were known, and of which what
+    was kept is damaged."""
 
     failures: dict[tuple[int, ...], str]
     trained: int
     reused: int
+    damaged: int
 
 
 def execute(
@@ -117,7 +119,7 @@ def execute(
     broken: set[tuple[int, ...]] = set()
     running: dict[Call, tuple[int, int]] = {}
     turn = threading.Lock()
-    trained = reused = 0
+    trained = reused = damaged = 0
 
     def report() -> None:
         if progress:
@@ -135,6 +137,7 @@ def execute(
             with turn:
                 running.pop(call, None)
                 trained, reused = trained + answer.trained, reused + answer.reused
+                damaged += answer.damaged
                 for chunk, reason in zip(call.chunks, answer.reasons, strict=True):
                     if chunk in pending:
                         done += len(chunk.seeds)
@@ -142,7 +145,7 @@ def execute(
                     if reason:
                         broken.add(chunk.cell)
                 report()
-    return Executed(work.store.failures(), trained, reused)
+    return Executed(work.store.failures(), trained, reused, damaged)
 
 
 def sweep(

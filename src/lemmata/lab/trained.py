@@ -75,20 +75,12 @@ def trained(simulate: Simulation, setting: Setting, seed: int = 0) -> Trained:
         made = _here.kept
     finally:
         _here.kept = before
-    variables = {v.name: v for v in simulate.variables}
+    variables = {v.name: v for v in simulate.variables if v.name in results}
+    about = {name: {"symbol": v.symbol, "long_name": v.meaning} for name, v in variables.items()}
     records = xr.Dataset(
-        {
-            name: (
-                variables[name].dims,
-                np.asarray(value),
-                {"symbol": variables[name].symbol, "long_name": variables[name].meaning},
-            )
-            for name, value in results.items()
-        },
+        {name: (v.dims, np.asarray(results[name]), about[name]) for name, v in variables.items()},
         coords={
-            dim: list(labels)
-            for dim, labels in simulate.labels.items()
-            if any(dim in v.dims for v in map(variables.get, results))
+            dim: list(simulate.labels[dim]) for v in variables.values() for dim in v.dims if dim in simulate.labels
         },
     )
     return Trained(setting, seed, records, made)
@@ -96,10 +88,11 @@ def trained(simulate: Simulation, setting: Setting, seed: int = 0) -> Trained:
 
 def _cut(value: Any, counts: Mapping[str, int]) -> Any:
     """The same on the host, with the axes of annotated fields cut to what is used."""
-    if isinstance(value, tuple) and hasattr(value, "_fields"):
+    fields = getattr(value, "_fields", None)
+    if fields is not None:
         hints = get_type_hints(type(value), include_extras=True)
         return type(value)(
-            *(_cut_field(each, hints.get(name), counts) for name, each in zip(value._fields, value, strict=True))
+            *(_cut_field(each, hints.get(name), counts) for name, each in zip(fields, value, strict=True))
         )
     if isinstance(value, tuple) and len(value) == 2 and isinstance(value[1], str):
         return _cut_array(value[0], value[1], counts)
@@ -127,7 +120,8 @@ def _slices(names: list[str], dims: int, counts: Mapping[str, int]) -> Iterator[
 
 
 def _shape(value: Any) -> str:
-    if isinstance(value, tuple) and hasattr(value, "_fields"):
-        fields = zip(value._fields, value, strict=True)
-        return ", ".join(f"{name} {_shape(each)}" for name, each in fields if each is not None)
+    fields = getattr(value, "_fields", None)
+    if fields is not None:
+        named = zip(fields, value, strict=True)
+        return ", ".join(f"{name} {_shape(each)}" for name, each in named if each is not None)
     return str(np.shape(value)) if hasattr(value, "shape") else type(value).__name__

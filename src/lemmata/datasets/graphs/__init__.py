@@ -6,7 +6,6 @@ need no file at all.
 
 from __future__ import annotations
 
-import functools
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from lemmata.datasets.graphs.graph import Graph, Split, from_arrays, make_graph
 from lemmata.datasets.graphs.listed import from_edge_list
 from lemmata.datasets.graphs.objects import from_object
 from lemmata.lab.errors import UserError, unknown
+from lemmata.lab.inputs import remember
 
 __all__ = [
     "KNOWN",
@@ -125,7 +125,7 @@ def _changes(place: Path, kind: str) -> tuple[tuple[str, int], ...]:
     return tuple((str(file), file.stat().st_mtime_ns) for file in _files(kind, place))
 
 
-@functools.lru_cache(maxsize=4)
+@remember(4)
 def _remembered(place: Path, kind: str, changes: tuple[tuple[str, int], ...]) -> Graph:
     """Read once, not once a run; `changes` tells new files from old ones."""
     return READERS[kind](place)
