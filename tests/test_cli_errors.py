@@ -49,7 +49,7 @@ BAD = {
     "no seeds": (["run", "toy.py/e1-line", "--seeds", "0"], "--seeds"),
     "seeds in words": (["run", "toy.py/e1-line", "--seeds", "many"], "--seeds"),
     "negative seed": (["run", "toy.py/e1-line", "--seed", "-1"], "--seed"),
-    "huge seed": (["verify", "toy.py", "--seed", "2147483648"], "--seed"),
+    "huge seed": (["verify", "toy.py", "--seed", "4294967296"], "--seed"),
     "unknown option": (["run", "toy.py/e1-line", "--sedes", "3"], "--sedes"),
     "no such file": (["verify", "none.py"], "none.py"),
     "a folder in place of a file": (["verify", "folder.py"], "folder.py"),

@@ -85,9 +85,9 @@ def _become(asked: Mapping[str, Any], begun: int) -> None:
         code = 1
     with contextlib.suppress(BaseException):
         threading._shutdown()  # pyright: ignore[reportAttributeAccessIssue]
-        atexit._run_exitfuncs()
-    sys.stdout.flush()
-    sys.stderr.flush()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        atexit._run_exitfuncs()  # which may close streams
     os._exit(code if isinstance(code, int) else 0 if code is None else 1)
 
 

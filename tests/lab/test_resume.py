@@ -6,6 +6,7 @@ import collections
 import signal
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ import pytest
 import xarray as xr
 from forge import Forked
 
+from lemmata.lab.errors import UserError
 from lemmata.lab.registry import load
 from lemmata.lab.runner import Options, run
 from lemmata.lab.store import DONE, Store
@@ -202,9 +204,12 @@ def test_an_experiment_that_is_complete_computes_nothing() -> None:
     xr.testing.assert_identical(first.data, again.data)
 
 
-def test_a_store_that_was_cut_short_while_being_created_is_made_anew() -> None:
+def test_a_store_whose_attributes_are_gone_is_refused_and_left_alone() -> None:
+    """It is put in place whole, so that no interruption leaves such a one."""
     Path("toy.py").write_text(THEORY)
     options = Options("smoke", out=Path("out"))
     whole = run(load("toy.py"), "e1-walk", options).data
     (DATA / ".zattrs").unlink()
-    xr.testing.assert_identical(run(load("toy.py"), "e1-walk", options).data, whole)
+    with pytest.raises(UserError, match=r"cannot be read .it has no \.zattrs. and is left as it is"):
+        run(load("toy.py"), "e1-walk", options)
+    xr.testing.assert_identical(run(load("toy.py"), "e1-walk", replace(options, overwrite=True)).data, whole)
