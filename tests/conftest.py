@@ -32,6 +32,10 @@ CACHE = os.environ.setdefault("LEMMATA_CACHE", str(Path.home() / ".cache" / "lem
 THEORIES = Path(__file__).parent / "theories"
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--long", action="store_true", help="tests/faults: every case, not a sample; for a night")
+
+
 def pytest_configure(config: pytest.Config) -> None:
     from lemmata.lab import programs
 
@@ -49,6 +53,7 @@ def group_of(path: Path) -> str:
     return relative.parts[0] if len(relative.parts) > 1 and relative is not path else path.stem
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if not item.get_closest_marker("xdist_group"):

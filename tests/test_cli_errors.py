@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from cli_toy import THEORY, calls, files, write_toy
+from cli_toy import calls, files, write_toy
 from command import Lemmata, sentences
 
 
@@ -110,8 +110,10 @@ def test_a_file_may_have_the_name_of_a_module(lemmata: Lemmata, toy: Path, monke
     assert sys.modules["json"] is json
 
 
-def test_an_error_of_the_program_leaves_with_3_and_its_traceback(lemmata: Lemmata, toy: Path) -> None:
-    toy.write_text(THEORY.replace("lm.at_least(4.0)", "(lambda evidence: 1 / 0)", 1))
+def test_an_error_of_the_program_leaves_with_3_and_its_traceback(
+    lemmata: Lemmata, toy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lemmata.lab.verify.write_report", lambda directory: 1 / 0)
     done = lemmata("verify", "toy.py/c1-high", "--preset", "smoke")
     assert done.code == 3
     assert "Traceback" in done.err

@@ -6,6 +6,7 @@ Names are loaded when first used, so that `lemmata list` and `--help` answer at 
 from __future__ import annotations
 
 import importlib
+import importlib.metadata
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -27,8 +28,10 @@ if TYPE_CHECKING:
     )
     from lemmata.lab.declarations import array, choice, flag, number, size
     from lemmata.lab.default_figures import show
+    from lemmata.lab.diagnoses import Assumption, Diagnosis, Finding, diagnose
+    from lemmata.lab.doors import replicate, run, verify
     from lemmata.lab.engines import open_engine
-    from lemmata.lab.errors import UserError
+    from lemmata.lab.errors import AssumptionWarning, FailedCells, UserError
     from lemmata.lab.fits import Threshold, line, offset_power_law, power_law, slope, threshold
     from lemmata.lab.intervals import CannotFit, Estimate, mean_interval, share_interval, spearman
     from lemmata.lab.judges import all_of, at_least, at_most, decreasing, equal, increasing, stating, within
@@ -42,6 +45,7 @@ if TYPE_CHECKING:
     from lemmata.lab.tables import Table
     from lemmata.lab.theory import Experiment, Preset, Theory, experiment
     from lemmata.lab.thresholds import find_threshold
+    from lemmata.lab.trained import keep, trained
     from lemmata.lab.training import RUN, Run, descent, loop, record_steps, without_repeats
 
 _ROOMS = {
@@ -50,8 +54,10 @@ _ROOMS = {
     "claims": "FAILS HOLDS INCONCLUSIVE Claim Control Evidence Gate NotApplicable Verdict evidence fact",
     "declarations": "array choice flag number size",
     "default_figures": "show",
+    "diagnoses": "Assumption Diagnosis Finding diagnose",
     "engines": "open_engine",
-    "errors": "UserError",
+    "doors": "replicate run verify",
+    "errors": "AssumptionWarning FailedCells UserError",
     "fits": "Threshold line offset_power_law power_law slope threshold",
     "intervals": "CannotFit Estimate mean_interval share_interval spearman",
     "judges": "all_of at_least at_most decreasing equal increasing stating within",
@@ -65,6 +71,7 @@ _ROOMS = {
     "tables": "Table",
     "theory": "Experiment Preset Theory experiment",
     "thresholds": "find_threshold",
+    "trained": "keep trained",
     "training": "RUN Run descent loop record_steps without_repeats",
 }
 _HOME = {name: f"lemmata.lab.{room}" for room, names in _ROOMS.items() for name in names.split()}
@@ -74,15 +81,20 @@ __all__ = [
     "HOLDS",
     "INCONCLUSIVE",
     "RUN",
+    "Assumption",
+    "AssumptionWarning",
     "Batch",
     "Batches",
     "Bound",
     "CannotFit",
     "Claim",
     "Control",
+    "Diagnosis",
     "Estimate",
     "Evidence",
     "Experiment",
+    "FailedCells",
+    "Finding",
     "Gate",
     "NotApplicable",
     "Preset",
@@ -110,6 +122,7 @@ __all__ = [
     "decreasing",
     "derived",
     "descent",
+    "diagnose",
     "epochs",
     "equal",
     "evidence",
@@ -125,6 +138,7 @@ __all__ = [
     "host_piece",
     "increasing",
     "independent",
+    "keep",
     "line",
     "load",
     "log_slope",
@@ -143,6 +157,8 @@ __all__ = [
     "power_law",
     "ratio_of_means",
     "record_steps",
+    "replicate",
+    "run",
     "share_interval",
     "show",
     "simulation",
@@ -154,13 +170,21 @@ __all__ = [
     "stream",
     "sweep",
     "threshold",
+    "trained",
+    "verify",
     "with_key",
     "within",
     "without_repeats",
 ]
 
 
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])
+
+
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return importlib.metadata.version("lemmata")
     if name == "figures":
         return importlib.import_module("lemmata.lab.figures")
     if name not in _HOME:

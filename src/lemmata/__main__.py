@@ -1,5 +1,5 @@
 """`python -m lemmata`."""
 
-from lemmata.cli import main
+from lemmata.entry import main
 
 main()

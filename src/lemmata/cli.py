@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import io
+import inspect
 import json
 import logging
 import os
@@ -13,9 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+import typer.core
+import typer.main
 
-from lemmata.lab.errors import UserError, unknown
+from lemmata.lab.errors import Broken, UserError, describe_error, is_of, printable, unknown
 from lemmata.lab.interrupts import leaving_on_signals
+from lemmata.lab.streams import Closed, drop_results, guard
 
 if TYPE_CHECKING:
     from lemmata.lab.rows import Row
@@ -24,15 +27,41 @@ app = typer.Typer(
     add_completion=False, no_args_is_help=True, rich_markup_mode=None, help="A laboratory for provable learning."
 )
 
+
+class Kinds(typer.core.TyperGroup):
+    """The kinds of diagnoses that the theories' cards declare, each a command with its own options."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        from lemmata.lab.diagnoses import kinds
+
+        return list(kinds())
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        return _diagnosis(cmd_name)
+
+
 diagnose = typer.Typer(
-    no_args_is_help=True, rich_markup_mode=None, help="Measure a theory's quantities on your own data."
+    cls=Kinds,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Say what helps on your own data, and what a theory measures there.",
 )
 app.add_typer(diagnose, name="diagnose")
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 PresetOption = Annotated[str, typer.Option("--preset", help="smoke (seconds), quick, or paper (the document's sizes).")]
 SeedOption = Annotated[int, typer.Option("--seed", help="First seed.")]
-OutOption = Annotated[Path | None, typer.Option("--out", help="Folder for results; default results/PRESET.")]
+
+
+def _folder(text: str) -> Path:
+    if not text:
+        raise typer.BadParameter("it is empty; give a folder")
+    return Path(text)
+
+
+OutOption = Annotated[
+    Path | None, typer.Option("--out", help="Folder for results; default results/PRESET.", parser=_folder)
+]
 SetOption = Annotated[list[str] | None, typer.Option("--set", help="name=value; may be repeated.")]
 EngineOption = Annotated[
     str, typer.Option("--engine", help="Where to compute: local, processes[:K], dask[:ADDRESS or scheduler file].")
@@ -47,6 +76,7 @@ ProgressOption = Annotated[
 ]
 
 
+FILE_MODULE = "lemmata_file_"
 # the base of typer's usage errors, wherever this version of typer keeps it
 USAGE: Any = next(base for base in typer.BadParameter.__mro__ if base.__name__ == "ClickException")
 
@@ -57,12 +87,12 @@ def show_json(content: Any) -> None:
 
 def say(sentence: str) -> None:
     """A warning or remark, on stderr."""
-    print(sentence, file=sys.stderr, flush=True)
+    print(printable(sentence), file=sys.stderr, flush=True)
 
 
 def prepare_backend(engine: str = "local") -> None:
     """Keep compiled programs between commands, and freed memory between runs; leave that of a GPU to other workers."""
-    from lemmata.lab.parcels import keep_memory
+    from lemmata.lab.machine import keep_memory
     from lemmata.lab.programs import cache_folder, keep_programs
 
     if engine != "local":
@@ -90,14 +120,14 @@ def show(
     as_json: Json = False,
 ) -> None:
     """Show a theory in short, or one of its claims, experiments, bounds or fields in full."""
-    from lemmata.lab.descriptions import description, item
+    from lemmata.lab.descriptions import description, item, shipped_replication
     from lemmata.lab.shown import item_text, theory_text
 
     theory, slash, name = what.rpartition("/")
     if slash and not what.endswith(".py"):
         found = item(theory, name)
         if found["type"] == "claim":
-            found["replication"] = _replication(theory, name)
+            found["replication"] = shipped_replication(theory, found["name"])
         show_json(found) if as_json else print(item_text(theory, found))
         return
     found = description(what)
@@ -108,15 +138,6 @@ def show(
         show_json(content)
     else:
         print(theory_text(found))
-
-
-def _replication(theory: str, claim: str) -> dict[str, Any] | None:
-    """How often the claim repeated, as the theory's shipped table says."""
-    from lemmata.lab.registry import folder_of, has
-
-    path = folder_of(theory) / "replication.json" if has(theory) else None
-    rows = json.loads(path.read_text(encoding="utf-8")) if path and path.exists() else []
-    return next((row for row in rows if row["claim"] == claim), None)
 
 
 @app.command()
@@ -140,7 +161,7 @@ def run(
 ) -> None:
     """Run one experiment and write data.zarr, figure.png, figure.svg and run.json."""
     theory, name = _split(experiment, "experiment")
-    _check(preset, seed, engine, progress)
+    _check(preset, seed, engine, progress, seeds or 1)
     from lemmata.lab.descriptions import check_changes
 
     if not theory.endswith(".py"):
@@ -209,18 +230,21 @@ def verify(
     prepare_backend(engine)
     with reporting(progress, sys.stderr) as reporter:
         done = examine_claims(selection, options, reporter, say, engine, decided=_Table(quiet=as_json).add)
-    odd = [row for row in done.rows if not row.as_expected]
+    odd = [row for row in done.rows if row.alarming]
     if as_json:
         show_json([row.json() for row in done.rows])
     else:
-        count = len(done.rows)
-        print(f"\n{count} claim{'s' if count > 1 else ''}, {count - len(odd)} as expected. Report: {done.page}")
+        count, expected = len(done.rows), sum(row.as_expected for row in done.rows)
+        small = " (the preset smoke only shows that everything runs)" if preset == "smoke" else ""
+        print(f"\n{count} claim{'s' if count > 1 else ''}, {expected} as expected{small}. Report: {done.page}")
     for row in odd:
         say(
             f"not as expected: {row.name}: {row.outcome} (expected {row.expected}), "
-            f"control {row.control} (expected {row.control_expected})"
+            f"control {row.control} (expected {row.control_expected}){'; ' + row.note if row.lost else ''}"
         )
-    if odd:
+    for sentence in done.broken:
+        say(sentence)
+    if odd or done.broken:
         raise typer.Exit(1)
 
 
@@ -242,8 +266,8 @@ def replicate(
     from dataclasses import asdict
 
     from lemmata.lab.progress import reporting
-    from lemmata.lab.replicate import ENOUGH, TABLE
     from lemmata.lab.replicate import replicate as judge_again
+    from lemmata.lab.replications import ENOUGH, TABLE
     from lemmata.lab.runner import Options
     from lemmata.lab.verify import select
 
@@ -322,40 +346,49 @@ def bound(
         print(answer["note"])
 
 
-@diagnose.command("graph")
-def diagnose_graph(
-    file: Annotated[
-        Path, typer.Argument(help="A graph: npz, Planetoid, Geom-GCN, OGB, or a folder of edges and labels.")
-    ],
-    bins: Annotated[int, typer.Option("--bins", help="Distances are 1 to bins - 1.")] = 20,
-    threshold: Annotated[
-        float, typer.Option("--threshold", help="Cosine above which a node's features count as its class's.")
-    ] = 0.7,
-    sources: Annotated[
-        int | None,
-        typer.Option("--sources", help="Nodes to measure from; default all, beyond 20000 nodes a sample of 2000."),
-    ] = None,
-    seed: SeedOption = 0,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", help="Folder for figure.png and diagnosis.json; default results/diagnose/NAME."),
-    ] = None,
-    as_json: Json = False,
-) -> None:
-    """Say which distances of a labelled graph carry the label, and what to sample and encode."""
-    from lemmata.theories.graph_transformer.diagnose import diagnose as examine
+def _diagnosis(kind: str) -> Any:
+    """The command of a kind, with the options that its function declares."""
+    from lemmata.lab.diagnoses import find, options
 
-    found = examine(file, bins, threshold=threshold, sources=sources, seed=seed)
-    folder = out or Path("results") / "diagnose" / file.resolve().stem
-    figure, content = io.BytesIO(), {**found.json(), "figure": str(folder / "figure.png")}
-    found.figure().savefig(figure, dpi=150)
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "figure.png").write_bytes(figure.getvalue())
-    (folder / "diagnosis.json").write_text(json.dumps(content, indent=1, allow_nan=False))
-    if as_json:
-        show_json(content)
-    else:
-        print(f"{found.text()}\n\n{folder}: figure.png, diagnosis.json")
+    function = find(kind)
+    data, own = options(function)
+
+    def command(files: list[str], seed: int, out: Path | None, progress: str, as_json: bool, **given: Any) -> None:
+        _check("quick", seed, "local", progress)
+        from lemmata.lab.diagnoses import diagnose
+        from lemmata.lab.progress import reporting, told
+
+        with reporting(progress, sys.stderr) as reporter:
+            tell = told(reporter(f"diagnose {kind}"))
+            found = diagnose(kind, files[0] if len(files) == 1 else files, seed=seed, progress=tell, **given)
+        folder = out or Path("results") / "diagnose" / Path(files[0]).resolve().stem
+        content = found.write(folder)
+        if as_json:
+            show_json(content)
+        else:
+            print(f"{found.text}\n\n{folder}: figure.png, diagnosis.json ({found.seconds:.1f} s)")
+
+    place = typer.Option("--out", help="Folder for figure.png and diagnosis.json; default results/diagnose/NAME.")
+    declared = {
+        "files": (Annotated[list[str], typer.Argument(help=data, metavar="FILE")], inspect.Parameter.empty),
+        **{
+            name: (Annotated[one.type, typer.Option(f"--{name.replace('_', '-')}", help=one.meaning)], one.default)
+            for name, one in own.items()
+        },
+        "seed": (SeedOption, 0),
+        "out": (Annotated[Path | None, place], None),
+        "progress": (ProgressOption, "auto"),
+        "as_json": (Json, False),
+    }
+    kinds = inspect.Parameter.KEYWORD_ONLY
+    command.__signature__ = inspect.Signature(
+        [inspect.Parameter(name, kinds, default=default, annotation=kind) for name, (kind, default) in declared.items()]
+    )
+    command.__annotations__ = {name: kind for name, (kind, _) in declared.items()}
+    command.__doc__ = (function.__doc__ or "").strip().splitlines()[0]
+    single = typer.Typer(add_completion=False, rich_markup_mode=None)
+    single.command(kind)(command)
+    return typer.main.get_command(single)
 
 
 @app.command()
@@ -379,7 +412,7 @@ def bench(name: Annotated[str | None, typer.Argument(help="Which benchmark.")] =
         show_json(rows)
 
 
-def _check(preset: str, seed: int, engine: str, progress: str) -> None:
+def _check(preset: str, seed: int, engine: str, progress: str, seeds: int = 1) -> None:
     from lemmata.lab.engines import check_engine
     from lemmata.lab.programs import OF_PRESET
     from lemmata.lab.progress import STYLES
@@ -389,8 +422,10 @@ def _check(preset: str, seed: int, engine: str, progress: str) -> None:
     if progress not in STYLES:
         raise unknown("progress", progress, STYLES)
     check_engine(engine)
-    if not 0 <= seed < 2**30:
-        raise UserError(f"--seed {seed} is not allowed: the first seed is an integer from 0 to {2**30 - 1}.")
+    if not 1 <= seeds <= 2**32:
+        raise UserError(f"--seeds {seeds} is not allowed: the number of seeds is an integer from 1 to {2**32}.")
+    if not 0 <= seed < 2**32:
+        raise UserError(f"--seed {seed} is not allowed: the first seed is an integer from 0 to {2**32 - 1}.")
 
 
 def _check_names(names: Sequence[str]) -> None:
@@ -415,13 +450,21 @@ def _split(name: str, what: str) -> tuple[str, str]:
 
 def main() -> None:
     """Run the command line with the contract's exit codes."""
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")  # Greek letters on a terminal that has none
+    streams = sys.stdout, sys.stderr
+    guard()
     # zarr writes several files at once; when the disk is full one error is ours to tell, the others are no news
     logging.getLogger("asyncio").setLevel(logging.CRITICAL)
     try:
+        _main()
+    finally:
+        sys.stdout, sys.stderr = streams
+
+
+def _main() -> None:
+    try:
         with leaving_on_signals():
             code = app(standalone_mode=False)
+            sys.stdout.flush()
         sys.exit(code if isinstance(code, int) else 0)
     except UserError as error:
         _leave(str(error), 2)
@@ -429,14 +472,20 @@ def main() -> None:
         sys.exit(leave.exit_code)
     except USAGE as error:
         _leave(error.format_message(), 2)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (Closed, BrokenPipeError):
+        drop_results()
         sys.exit(0)
     except OSError as error:
         _leave(f"{error.filename}: {error.strerror}." if error.filename else f"{error}.", 2)
     except MemoryError:
         _leave("There is not enough memory for this.", 2)
+    except KeyboardInterrupt:  # raised by a theory, since a signal ends the process by itself
+        _leave("interrupted; what was finished is kept, the same command goes on from there", 130)
+    except Broken as error:
+        _leave(str(error), 1)
     except Exception as error:
+        if is_of(error, FILE_MODULE):  # a theory of the user's own
+            _leave(describe_error(error), 1)
         import traceback
 
         traceback.print_exc()
@@ -444,5 +493,5 @@ def main() -> None:
 
 
 def _leave(message: str, code: int) -> None:
-    print(message, file=sys.stderr, flush=True)
+    print(printable(message), file=sys.stderr, flush=True)
     sys.exit(code)

@@ -236,7 +236,7 @@ def test_a_sparse_matrix_that_contradicts_itself_is_refused(case: str, tmp_path:
         ("edges", np.asarray([[0.5, 1.0]])),
         ("edges", np.asarray([["a", "b"]])),
         ("y", np.zeros(3, int)),
-        ("y", np.zeros((GRAPH.nodes, 1), int)),
+        ("y", np.zeros((GRAPH.nodes, 2), int)),
         ("y", np.full(GRAPH.nodes, 0.5)),
         ("train_idx", np.asarray([GRAPH.nodes])),
         ("train_idx", np.asarray([-1])),

@@ -43,6 +43,11 @@ class Unreadable(lm.UserError):
         self.held = lambda: None
 
 
+def peek(name):
+    """What a file says, "" if there is none; opened as if to write, since it steers runs and is no input of theirs."""
+    return open(HERE / name, "r+").read() if (HERE / name).exists() else ""
+
+
 def spoil(fault):
     """What goes wrong in a run; the result that it returns if it does."""
     match fault:
@@ -68,7 +73,7 @@ def wait(run):
     """Logs what begins, then waits while the file `hold` names it."""
     with open(HERE / "calls.log", "a") as log:
         log.write(f"{run} {os.getpid()}\\n")
-    while (HERE / "hold").exists() and run in (HERE / "hold").read_text():
+    while run in peek("hold"):
         time.sleep(0.02)
 
 
@@ -76,8 +81,8 @@ def wait(run):
 def simulate(setting, seed):
     """Goes wrong as the file `faults` says."""
     wait(f"{setting.rate:g} {seed}")
-    time.sleep(float((HERE / "pause").read_text()) if (HERE / "pause").exists() else 0)
-    faults = json.loads((HERE / "faults").read_text()) if (HERE / "faults").exists() else {}
+    time.sleep(float(peek("pause") or 0))
+    faults = json.loads(peek("faults") or "{}")
     spoilt = spoil(faults.get(f"{setting.rate:g}"))
     return {"place": np.sin(setting.rate + seed + np.arange(3)) if spoilt is None else spoilt}
 
@@ -203,7 +208,7 @@ def done() -> int:
 def contents(data: Path = DATA) -> dict[str, bytes]:
     """Every file of a store, but for those that hold its identity."""
     files = {str(file.relative_to(data)): file.read_bytes() for file in sorted(data.rglob("*")) if file.is_file()}
-    return {name: content for name, content in files.items() if name not in (".zmetadata", "status/.zattrs")}
+    return {name: content for name, content in files.items() if name not in (".zmetadata", ".zattrs")}
 
 
 def undisturbed() -> dict[str, bytes]:

@@ -186,15 +186,16 @@ def test_a_worker_writes_only_into_the_store_for_which_it_was_asked(tmp_path: Pa
 def test_a_store_is_out_of_the_way_before_it_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Else what others still write into it makes removing it fail."""
     new_store(tmp_path / "data.zarr")
-    remove, there = shutil.rmtree, []
+    remove, removed = shutil.rmtree, []
 
     def look(path: Path) -> None:
-        there.append((tmp_path / "data.zarr").exists())
+        removed.append(path.name)
         remove(path)
 
     monkeypatch.setattr(shutil, "rmtree", look)
     new_store(tmp_path / "data.zarr")
-    assert not there[0]
+    assert len(removed) == 1
+    assert removed[0].endswith(".old")
     assert [entry.name for entry in tmp_path.glob("data.zarr*")] == ["data.zarr"]
 
 

@@ -209,7 +209,7 @@ def test_a_sweep_does_not_depend_on_blocks_and_threads(monkeypatch, block, threa
     reference = lm.sweep(regress, Regression(), axes, seeds=7)
     monkeypatch.setattr(sweep_module, "default_layout", lambda *_: Layout("threads", 1, block))
     monkeypatch.setattr(local, "workers", lambda layout: threads)
-    assert lm.sweep(regress, Regression(), axes, seeds=7).identical(reference)
+    assert lm.sweep(regress, Regression(), axes, seeds=7).equals(reference)
 
 
 def test_a_stacked_sweep_fills_every_cell_with_its_own_runs(monkeypatch):

@@ -58,6 +58,10 @@ def fill(store: Store, grid: Grid = GRID) -> None:
             store.write(chunk, results(grid, chunk))
 
 
+def extend(store: Store, seeds: range) -> None:
+    store.extend(store.content(simulate, GRID, "float32"), seeds)
+
+
 def reopened(path: Path) -> Store:
     store = Store.open(path)
     assert store is not None
@@ -99,7 +103,7 @@ def test_a_loss_of_zero_reads_as_zero(tmp_path: Path) -> None:
 
 def test_every_cell_and_block_of_seeds_is_one_zarr_chunk_also_after_extending(tmp_path: Path) -> None:
     store = new(tmp_path / "data.zarr", 2)
-    store.extend(range(8))
+    extend(store, range(8))
     for name, shape in SHAPES.items():
         array = store.root[name]
         assert isinstance(array, zarr.Array)
@@ -111,20 +115,20 @@ def test_status_is_written_last_so_a_write_that_was_cut_short_stays_pending(
 ) -> None:
     store = new(tmp_path / "data.zarr", 3)
     chunk = store.chunks(GRID)[0]
-    find = Store._array
+    write = Store._write
     asked: list[str] = []
 
-    def cut(self: Store, name: str) -> zarr.Array:
+    def cut(self: Store, name: str, *more: Any) -> None:
         asked.append(name)
         if name == "status":
             raise OSError("the disk went away")
-        return find(self, name)
+        write(self, name, *more)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Store, "_array", cut)
+        patch.setattr(Store, "_write", cut)
         with pytest.raises(UserError, match=r"cannot be written: the disk went away; what was finished is kept"):
             store.write(chunk, results(GRID, chunk))
-    assert set(asked) == {*SHAPES, "status"}
+    assert asked == [*SHAPES, "inputs", "digest", "status"]
     again = reopened(tmp_path / "data.zarr")
     assert again.dataset().loss.notnull().any()
     assert (again.status() == PENDING).all()
@@ -147,7 +151,7 @@ def test_more_seeds_add_blocks_and_keep_the_old_data_bit_for_bit(tmp_path: Path,
     store = new(tmp_path / "data.zarr", first)
     fill(store)
     old = store.dataset()
-    store.extend(range(then))
+    extend(store, range(then))
     store = reopened(tmp_path / "data.zarr")
     full = first // BLOCK
     status = store.status()
@@ -167,7 +171,7 @@ def test_more_seeds_add_blocks_and_keep_the_old_data_bit_for_bit(tmp_path: Path,
 def test_fewer_seeds_return_a_prefix_and_leave_the_store_as_it_is(tmp_path: Path) -> None:
     store = new(tmp_path / "data.zarr", 8, start=10)
     fill(store)
-    store.extend(range(10, 14))
+    extend(store, range(10, 14))
     prefix = store.dataset(4)
     assert list(prefix.seed.values) == [10, 11, 12, 13]
     xr.testing.assert_identical(prefix, store.dataset().isel(seed=slice(0, 4)))
@@ -223,16 +227,20 @@ def test_plain_xarray_opens_the_store_with_labelled_coordinates(tmp_path: Path) 
     assert (data.status == DONE).all()
 
 
-def test_what_is_not_a_store_opens_as_none(tmp_path: Path) -> None:
+def test_what_is_no_readable_store_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
     assert Store.open(tmp_path / "absent.zarr") is None
     (tmp_path / "empty.zarr").mkdir()
-    assert Store.open(tmp_path / "empty.zarr") is None
-    new(tmp_path / "cut.zarr", 3)
-    (tmp_path / "cut.zarr" / ".zattrs").write_text('{"fingerprint": {')
-    assert Store.open(tmp_path / "cut.zarr") is None
-    new(tmp_path / "early.zarr", 3)
-    (tmp_path / "early.zarr" / ".zattrs").unlink()
-    assert Store.open(tmp_path / "early.zarr") is None, "killed while it was being created"
+    for name, text in {"cut": '{"fingerprint": {', "edited": None, "early": "", "other": "[1]"}.items():
+        fill(new(tmp_path / f"{name}.zarr", 3))
+        attributes = tmp_path / f"{name}.zarr" / ".zattrs"
+        attributes.write_text(attributes.read_text().replace('"seeds": 3', '"seeds": 2') if text is None else text)
+    new(tmp_path / "none.zarr", 3)
+    (tmp_path / "none.zarr" / ".zattrs").unlink()
+    for name in ("empty", "cut", "edited", "early", "other", "none"):
+        before = sorted(file for file in tmp_path.rglob("*"))
+        with pytest.raises(UserError, match=r"\.zarr cannot be read \(it.*\) and is left as it is"):
+            Store.open(tmp_path / f"{name}.zarr")
+        assert sorted(file for file in tmp_path.rglob("*")) == before
 
 
 def test_creating_replaces_what_was_there(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ unknown origin cannot run code. Whatever is missing or damaged is one sentence t
 
 from __future__ import annotations
 
-import functools
 import io
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -18,6 +17,7 @@ from lemmata.datasets import files, pickles
 from lemmata.datasets.files import require
 from lemmata.datasets.images import Images
 from lemmata.lab.errors import UserError
+from lemmata.lab.inputs import remember
 
 SUBSET, PYTHON, BINARY = "cifar10_part1.npz", "cifar-10-batches-py", "cifar-10-batches-bin"
 CLASSES, SIDE, CHANNELS = 10, 32, 3
@@ -47,7 +47,7 @@ def load(path: str | Path) -> Images:
     raise UserError(f"There is no CIFAR-10 at {path}: {ALLOWED}.")
 
 
-@functools.lru_cache(maxsize=1)
+@remember(1)
 def _remembered(path: Path, kind: str, changed: int) -> Images:
     """Read once, not once a run; `changed` (the time of the last change) tells a new file from an old one."""
     return {"subset": _subset, "python": _python, "binary": _binary}[kind](path)

@@ -6,7 +6,6 @@ dimension, and the entries. Whatever is missing or damaged is one sentence that 
 
 from __future__ import annotations
 
-import functools
 import math
 import os
 import struct
@@ -19,6 +18,7 @@ from lemmata.datasets import files
 from lemmata.datasets.files import require
 from lemmata.datasets.images import Images, unsplit
 from lemmata.lab.errors import UserError
+from lemmata.lab.inputs import remember
 
 PARTS = ("train", "t10k")
 CLASSES, SIDE, BYTES = 10, 28, 8
@@ -63,7 +63,7 @@ def _pair(folder: Path, part: str) -> Pair | None:
     return (images, labels) if has_images or has_labels else None
 
 
-@functools.lru_cache(maxsize=1)
+@remember(1)
 def _remembered(pairs: tuple[Pair, ...], parts: tuple[str, ...], changed: tuple[int, ...]) -> Images:
     """Read once, not once a run; `changed` (the times of the last change) tells new files from old ones."""
     names = tuple(str(digit) for digit in range(CLASSES))

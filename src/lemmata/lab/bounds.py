@@ -60,7 +60,7 @@ class Bound:
         inputs = {name: p.accept(name, given.get(name, p.default)) for name, p in self.parameters.items()}
         try:
             with np.errstate(all="ignore"):
-                result = float(self.function(**inputs))
+                result = float(self.function(**{name: _as_number(value) for name, value in inputs.items()}))
         except (OverflowError, ZeroDivisionError):
             result = math.inf
         log10 = result if self.logarithmic else math.log10(result) if 0 < result < math.inf else None
@@ -106,3 +106,8 @@ def bound(
         return Bound(function.__name__, reference, function, parameters, note, logarithmic, limit, remark)
 
     return decorate
+
+
+def _as_number(value: Any) -> Any:
+    """An integer that no 64 bits hold as a float: NumPy has no functions of it."""
+    return float(value) if isinstance(value, int) and abs(value) >= 2**63 else value

@@ -229,6 +229,8 @@ class Claim:
             raise UserError(
                 f"The evidence of {self.name} is no evidence: decorate its function with @lm.evidence(...)."
             )
+        if not callable(judge):
+            raise UserError(f"The judge of {self.name} is {judge!r}, no judge: give lm.at_least(...) or a like one.")
         if expected not in OUTCOMES or not any(self.expected_of(control) != expected for control in controls):
             raise UserError(f"The claim {self.name} has no control that its judge must answer differently.")
         return self

@@ -172,6 +172,13 @@ def _path(name: str) -> Path:
     return cache_folder().parent / "described" / f"{name}-{digest}.json"
 
 
+def shipped_replication(theory: str, claim: str) -> dict[str, Any] | None:
+    """How often the claim came out as expected, by the table that its theory ships; no computing, no parsing."""
+    path = registry.folder_of(theory) / "replication.json" if registry.has(theory) else None
+    rows = json.loads(path.read_text(encoding="utf-8")) if path and path.exists() else []
+    return next((row for row in rows if row["claim"] == claim), None)
+
+
 def check_item(name: str, kind: str, item: str) -> None:
     """Refuse an experiment, claim or bound that the theory of this name does not have."""
     named = [row["name"] for row in description(name)[f"{kind}s"]]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
+import errno
 import json
 import os
 import uuid
@@ -12,16 +12,55 @@ from pathlib import Path
 from typing import Any
 
 from lemmata.lab.errors import UserError
+from lemmata.lab.machine import hold
+
+PARTIAL = ".partial"
+"""How the names of files end that are being written."""
+LOCK = ".lock"
 
 
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all."""
-    temporary = path.with_name(f"{path.name}.{uuid.uuid4().hex}.partial")
+def write_whole(path: Path, content: bytes, lasting: bool = False) -> None:
+    """Write a file whole or not at all. `lasting`: it is on the disk, not only in memory, when this returns."""
+    temporary = f"{path}.{uuid.uuid4().hex}{PARTIAL}"
+    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     try:
-        temporary.write_bytes(content)
-        temporary.replace(path)
+        hold(handle)  # by which `remove_partials` knows that somebody is at it
+        left = memoryview(content)
+        while left:
+            left = left[os.write(handle, left) :]
+        if lasting:
+            os.fsync(handle)
+        os.replace(temporary, path)
+        if lasting:
+            sync_folder(path.parent)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
     finally:
-        temporary.unlink(missing_ok=True)
+        os.close(handle)
+
+
+def sync_folder(folder: Path) -> None:
+    """Have the names in a folder on the disk."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        with contextlib.suppress(OSError):  # a file system that cannot
+            os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def remove_partials(folder: Path, deep: bool = False) -> None:
+    """Remove what processes left half-written when they were killed; what somebody is writing stays."""
+    for path in folder.rglob(f"*{PARTIAL}") if deep else folder.glob(f"*{PARTIAL}"):
+        with contextlib.suppress(OSError):
+            handle = os.open(path, os.O_RDONLY)
+            try:
+                if hold(handle):
+                    path.unlink()
+            finally:
+                os.close(handle)
 
 
 @contextlib.contextmanager
@@ -53,21 +92,45 @@ def write_json(path: Path, content: Any) -> None:
 def lock(directory: Path) -> Iterator[None]:
     """Hold the directory for this process; a second process is refused while the first lives.
 
-    Folders that were made for it and into which nothing was written are removed again.
+    Folders that were made for it and into which nothing was written are removed again. A folder that can only be read
+    is not held: nobody changes it from here.
     """
-    new = [folder for folder in (directory, *directory.parents) if not folder.exists()]
-    directory.mkdir(parents=True, exist_ok=True)
-    handle = os.open(directory / ".lock", os.O_RDWR | os.O_CREAT, 0o644)
+    handle, new = _take(directory)
     try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise UserError(f"{directory} is in use by another process; wait for it or choose another --out.") from None
+        if handle is not None:
+            remove_partials(directory)
         yield
     finally:
-        if new and [entry.name for entry in directory.iterdir()] == [".lock"]:
-            (directory / ".lock").unlink()
-            with contextlib.suppress(OSError):
-                for folder in new:
-                    folder.rmdir()
-        os.close(handle)
+        if handle is not None:
+            if new and [entry.name for entry in directory.iterdir()] == [LOCK]:
+                (directory / LOCK).unlink()
+                with contextlib.suppress(OSError):
+                    for folder in new:
+                        folder.rmdir()
+            os.close(handle)
+
+
+def _take(directory: Path) -> tuple[int | None, list[Path]]:
+    """The open and locked file of a folder's lock, None in a folder that can only be read; and the folders made."""
+    while True:
+        new = [folder for folder in (directory, *directory.parents) if not folder.exists()]
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+            handle = os.open(directory / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
+        except FileNotFoundError:
+            continue  # whoever held it has removed the folder just now
+        except OSError as error:
+            if directory.is_dir() and error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
+                return None, []
+            if error.errno in (errno.EEXIST, errno.ENOTDIR):
+                raise UserError(f"{directory} is not a folder and cannot hold results; give another --out.") from None
+            raise UserError(f"{directory} cannot be written: {error.strerror or error}.") from error
+        if not hold(handle):
+            os.close(handle)
+            raise UserError(f"{directory} is in use by another process; wait for it or choose another --out.")
+        try:
+            if os.path.samestat(os.fstat(handle), os.stat(directory / LOCK)):
+                return handle, new
+        except FileNotFoundError:
+            pass
+        os.close(handle)  # the file was removed before it was held, and may be another one by now

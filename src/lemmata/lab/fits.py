@@ -145,7 +145,8 @@ def threshold(x: ArrayLike, success: ArrayLike, target: float = 0.5, level: floa
         high = max(high, _few_seeds(grid, success, target, level)[1])
     else:
         high = min(grid[_midp_tail(1 - rates, seeds, 1 - target) <= tail], default=np.inf)
-    estimate = Estimate(*(float(np.exp2(end)) for end in (value, low, high)))
+    value_, low_, high_ = (float(np.exp2(end)) for end in (value, low, high))
+    estimate = Estimate(value_, low_, high_)
     return Threshold(estimate, "below" if value == -np.inf else "above" if value == np.inf else "")
 
 

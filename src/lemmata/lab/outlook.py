@@ -16,12 +16,11 @@ from jax.interpreters.partial_eval import dce_jaxpr
 
 from lemmata.lab import names
 from lemmata.lab.ensemble import result_shapes
-from lemmata.lab.errors import UserError
+from lemmata.lab.errors import Broken, UserError, describe_error
 from lemmata.lab.grid import Grid
 from lemmata.lab.precision import numerics
 from lemmata.lab.setting import Setting
 from lemmata.lab.simulation import Foresight, Simulation
-from lemmata.lab.work import describe_error
 
 
 class Outlook(NamedTuple):
@@ -89,7 +88,7 @@ def find_shapes(simulation: Simulation, grid: Grid, seed: int, precision: str) -
             return shapes
         dims = simulation.variable(wrong[0]).dims
         reasons.append(f"{grid.describe(cell)}: {wrong[0]} has shape {shapes[wrong[0]]}, its dimensions are {dims}")
-    raise RuntimeError(f"every cell failed; first, at {reasons[0]}")
+    raise Broken(f"every cell failed; first, at {reasons[0]}")
 
 
 def idle_fields(

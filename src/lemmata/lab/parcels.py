@@ -7,7 +7,6 @@ path. A worker whose environment differs from that of the command refuses the wo
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import functools
 import os
 import pickle
@@ -19,6 +18,7 @@ from typing import Any
 from lemmata.lab.ensemble import thread_variables, threads_of_xla
 from lemmata.lab.errors import UserError
 from lemmata.lab.interrupts import is_stopping
+from lemmata.lab.machine import keep_memory
 from lemmata.lab.programs import keep_programs
 from lemmata.lab.sources import FILE_MODULE, digest_of_files, versions
 from lemmata.lab.work import Answer, Work
@@ -97,13 +97,3 @@ def compute_parcel(
         keep_programs(cache)
     with contextlib.redirect_stdout(sys.stderr):
         return _unpack_work(work).compute(pickle.loads(call), stopping, report or _report)
-
-
-@functools.cache
-def keep_memory() -> None:
-    """Let glibc keep freed blocks. Else each run maps its large arrays afresh, which costs from a fifth of the speed (a
-    Dask worker) to a third (icl/p4-contexts, whose tests draw 23 MB each)."""
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
-    if mallopt is not None:
-        for option, value in ((-4, 0), (-1, 2**28)):  # no mappings of their own, no trimming below 256 MiB
-            mallopt(option, value)

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
+from lemmata.lab.inputs import opening, tell
 from lemmata.lab.setting import Setting
 
 ROOM = 2**29
@@ -22,11 +23,12 @@ ROOM = 2**29
 
 
 class Prepared(NamedTuple):
-    """What was prepared, and the values of the fields that were read for it."""
+    """What was prepared, and the values of the fields and the data files that were read for it."""
 
     read: dict[str, Any]
     content: Any
     size: int
+    opened: frozenset[str]
 
 
 class _Memory:
@@ -49,13 +51,15 @@ def prepare_once(prepare: Callable[[Any, int], Any], setting: Setting, seed: int
             for known in _memory.results.get(key, ()):
                 if all(values[name] == value for name, value in known.read.items()):
                     _memory.results.move_to_end(key)
+                    tell(known.opened)
                     return known.content
         noting = note_reads(setting)
-        content = jax.tree.map(_to_jax, prepare(noting, seed))
+        with opening() as opened:
+            content = jax.tree.map(_to_jax, prepare(noting, seed))
         read = {name: values[name] for name in reads(noting)}
         size = sum(getattr(leaf, "nbytes", 0) for leaf in jax.tree.leaves(content))
         with _memory.lock:
-            _memory.results.setdefault(key, []).append(Prepared(read, content, size))
+            _memory.results.setdefault(key, []).append(Prepared(read, content, size, frozenset(opened)))
             _memory.size += size
             while _memory.size > ROOM and len(_memory.results) > 1:
                 _, oldest = _memory.results.popitem(last=False)

@@ -16,6 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from lemmata.lab.machine import mappings
+
 Options = Mapping[str, int | bool]
 
 _LIGHT: Options = {
@@ -185,11 +187,8 @@ MANY = 30_000
 
 def programs_are_many() -> bool:
     """Whether programs should be dropped before more are compiled."""
-    try:
-        with open("/proc/self/maps", "rb") as file:
-            return sum(1 for _ in file) > MANY
-    except OSError:
-        return True  # a system that does not tell
+    count = mappings()
+    return count is None or count > MANY  # a system that does not tell may have few
 
 
 def forget_programs() -> None:

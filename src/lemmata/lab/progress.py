@@ -78,10 +78,21 @@ def _event(name: str, progress: Progress, pace: dict[str, float | None]) -> str:
 
 
 def _line(name: str, progress: Progress, pace: dict[str, float | None]) -> str:
-    return f"{name}: {_amounts(progress)}, {_speed(pace)}"
+    return f"{name}: {_amounts(progress)}, {_speed(progress, pace)}"
+
+
+def told(report: OnProgress | None) -> Callable[[float], None]:
+    """What work without cells and runs calls, with the share that is done."""
+    if report is None:
+        return lambda share: None
+    from lemmata.lab.sweep import Progress
+
+    return lambda share: report(Progress(0, 0, 0, round(1000 * share), 1000))
 
 
 def _amounts(progress: Progress) -> str:
+    if not progress.all_cells:
+        return f"{progress.runs / progress.all_runs:.0%}"
     failed = f", {progress.failed} failed" if progress.failed else ""
     steps = ", ".join(f"{step}/{last}" for step, last in progress.steps[:4])
     inside = f", at step {steps}" if steps else ""
@@ -89,13 +100,14 @@ def _amounts(progress: Progress) -> str:
     return f"{parts}, {progress.runs}/{progress.all_runs} runs{inside}"
 
 
-def _speed(pace: dict[str, float | None]) -> str:
+def _speed(progress: Progress, pace: dict[str, float | None]) -> str:
     rate, left = pace["rate"], pace["seconds_left"]
     if rate is None or left is None:
         return "starting"
     minutes, seconds = divmod(round(left), 60)
     hours, minutes = divmod(minutes, 60)
-    return f"{rate:.3g} runs/s, {hours}:{minutes:02}:{seconds:02} left"
+    runs = f"{rate:.3g} runs/s, " if progress.all_cells else ""
+    return f"{runs}{hours}:{minutes:02}:{seconds:02} left"
 
 
 def _now_and_then(
@@ -137,7 +149,7 @@ def _bars(stream: TextIO) -> Iterator[Reporter]:
                     completed=progress.runs + _under_way(progress),
                     total=progress.all_runs,
                     visible=progress.runs < progress.all_runs or progress.cells < progress.all_cells,
-                    text=f"{_amounts(progress)}, {_speed(pace.see(progress))}",
+                    text=f"{_amounts(progress)}, {_speed(progress, pace.see(progress))}",
                 )
 
             return report

@@ -10,11 +10,12 @@ import importlib
 import importlib.metadata
 import importlib.util
 import sys
+import traceback
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from lemmata.lab.errors import UserError, unknown
+from lemmata.lab.errors import UserError, describe_error, unknown
 from lemmata.lab.sources import FILE_MODULE
 
 if TYPE_CHECKING:
@@ -87,6 +88,7 @@ def load(name: str) -> Theory:
 
 
 def _load_file(path: Path) -> Theory:
+    from lemmata.lab.inputs import noting
     from lemmata.lab.theory import Theory
 
     if not path.is_file():
@@ -97,15 +99,27 @@ def _load_file(path: Path) -> Theory:
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     try:
-        spec.loader.exec_module(module)
-    except (Exception, SystemExit) as error:
-        raise UserError(f"{path} cannot be loaded: {type(error).__name__}: {error}") from error
+        with noting() as inputs:
+            spec.loader.exec_module(module)
+    except UserError as error:
+        raise UserError(f"{path} cannot be loaded: {error}{_line(error, path)}") from error
+    except BaseException as error:  # a file may raise anything; signals do not come as exceptions
+        raise UserError(f"{path} cannot be loaded: {describe_error(error)}") from error
     theory = getattr(module, "theory", None)
     if not isinstance(theory, Theory):
         raise UserError(f"{path} does not define `theory`, a lemmata.Theory.")
+    if theory.name in _modules():
+        raise UserError(f"{path} calls its theory '{theory.name}', as one of Lemmata's is called; choose another name.")
+    object.__setattr__(theory, "inputs", dict(inputs))
     if theory.source is None:
         object.__setattr__(theory, "source", path)
     return theory
+
+
+def _line(error: BaseException, path: Path) -> str:
+    """Where in a file an error arose."""
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename) == path]
+    return f" ({path.name}:{frames[-1].lineno})" if frames else ""
 
 
 def load_all() -> list[Theory]:

@@ -6,6 +6,7 @@ import base64
 import json
 import math
 from collections import Counter
+from collections.abc import Mapping
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 from lemmata.lab.claims import OUTCOMES
 from lemmata.lab.errors import UserError
 from lemmata.lab.files import write_whole, writing
+from lemmata.lab.replications import Replication, known_replications
 from lemmata.lab.report_style import STYLE
 from lemmata.lab.rows import VERDICTS, ControlRow, Row, read_rows
 from lemmata.lab.shown import SAID
@@ -49,11 +51,12 @@ def render(rows: list[Row], directory: Path) -> str:
         "<h1>Lemmata: what was claimed and what was measured</h1>",
         _overview(rows, theories),
         f"<dl class=guide>{guide}</dl>",
-        _summary(rows),
+        table(rows),
     ]
     for theory in theories:
         mine = [row for row in rows if row.theory == theory]
         body.append(f"<h2>{escape(theory)}</h2>")
+        replications = known_replications(theory, directory)
         drawn: set[str] = set()
         for group in dict.fromkeys((row.reads or ("",))[0] for row in mine):
             for row in mine:
@@ -62,7 +65,7 @@ def render(rows: list[Row], directory: Path) -> str:
                 new = [name for name in row.reads if name not in drawn]
                 body += [_figure(directory / theory / name, theory, name) for name in new]
                 drawn.update(new)
-                body.append(_claim(row))
+                body.append(_claim(row, replications))
     return (
         "<!doctype html>\n<html lang=en><head><meta charset=utf-8>"
         "<meta name=viewport content='width=device-width, initial-scale=1'><title>Lemmata report</title>"
@@ -129,7 +132,8 @@ def _against(outcome: str, expected: str) -> str:
     return f"<strong class=fails>instead of {expected}</strong>"
 
 
-def _summary(rows: list[Row]) -> str:
+def table(rows: list[Row]) -> str:
+    """One line per claim: outcome, claimed, measured, control."""
     lines = []
     for row in rows:
         cells = {
@@ -204,7 +208,7 @@ def _changed(control: ControlRow) -> str:
     return f" <span class=quiet>(the same evidence with {escape(control.changed)})</span>" if control.changed else ""
 
 
-def _claim(row: Row) -> str:
+def _claim(row: Row, replications: Mapping[str, Replication]) -> str:
     controls = "".join(
         f"<div class=controls><strong>Control</strong>: {escape(c.case)}{_changed(c)}. {_badge(c.outcome)} "
         f"{_against(c.outcome, c.expected)}<div class=quiet>{_note(c.note)}</div></div>"
@@ -214,11 +218,15 @@ def _claim(row: Row) -> str:
     links = [f"<a href='#run:{escape(row.theory)}/{escape(e)}'>{escape(e)}</a>" for e in row.reads]
     reads = f"reads {', '.join(links)} · " if links else ""
     corrects = f" (corrects <a href='#{row.theory}/{row.corrects}'>{row.corrects}</a>)" if row.corrects else ""
+    repeats = f" · {replications[row.claim].words()}" if row.claim in replications else ""
+    decided = f"{row.statistic}, decided by: {row.rule}" if row.measured is not None else f"decided by: {row.rule}"
+    seeds = f"{row.seeds} seed{'s' * (row.seeds != 1)}" if row.seeds else "no random input"
+    rule = f"<p class=quiet>{escape(decided)} · {seeds}{repeats}</p>"
     origin = f"{escape(row.reference)} · {row.kind} · {SAID[row.source]}{corrects} · {reads}{row.seconds:.1f} s"
     return (
         f"<section class=claim id='{_name(row)}'><header><h3>{_name(row)}</h3><span>{_badge(row.outcome)} "
         f"{_against(row.outcome, row.expected)}</span></header>"
-        f"<p>{escape(row.statement)}</p>{formula}{strip(row)}{_note(row.note)}{controls}"
+        f"<p>{escape(row.statement)}</p>{formula}{strip(row)}{_note(row.note)}{rule}{controls}"
         f"<p class=quiet>{origin} · {_command(row.command)}</p></section>"
     )
 

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from lemmata.lab.claims import Claim, Control, Finding, Verdict
+from lemmata.lab.claims import INCONCLUSIVE, Claim, Control, Finding, Verdict
 from lemmata.lab.declarations import spell_argument
 from lemmata.lab.errors import UserError
 from lemmata.lab.files import format_json, write_whole, writing
@@ -135,6 +135,14 @@ class Row:
         """The verdict and the control came out as the specification says."""
         return self.outcome == self.expected and self.control == self.control_expected
 
+    @property
+    def alarming(self) -> bool:
+        """Whether it makes `verify` exit with 1: not as expected; at the preset smoke, which is too small to decide
+        anything, only a failed cell or a lost value."""
+        if self.preset == "smoke":
+            return self.lost and self.expected != INCONCLUSIVE
+        return not self.as_expected
+
     def json(self) -> dict[str, Any]:
         """The row as `lemmata verify --json` prints it."""
         return dict(itertools.takewhile(lambda field: field[0] != "formula", self.stored().items()))
@@ -175,7 +183,7 @@ class Verdicts:
                 del self._rows[row.name], self._texts[row.name]
         self._rows[new.name], self._texts[new.name] = new, _text(new)
         with writing(self._path):
-            write_whole(self._path, ("[\n" + ",\n".join(self._texts.values()) + "\n]\n").encode())
+            write_whole(self._path, ("[\n" + ",\n".join(self._texts.values()) + "\n]\n").encode(), lasting=True)
 
 
 def _text(row: Row) -> str:

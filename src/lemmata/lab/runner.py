@@ -21,20 +21,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
-from lemmata.lab import programs
+from lemmata.lab import inputs, programs
 from lemmata.lab.axes import change_axes, select_labels, set_axes
 from lemmata.lab.engines import Engine
 from lemmata.lab.engines.local import Local
 from lemmata.lab.ensemble import Layout, default_layout
-from lemmata.lab.errors import UserError
+from lemmata.lab.errors import UserError, describe_error
 from lemmata.lab.files import lock, write_json, write_whole, writing
 from lemmata.lab.grid import Grid, make_grid
 from lemmata.lab.lanes import prints_aside
 from lemmata.lab.outlook import find_shapes, idle_fields, look_ahead
 from lemmata.lab.setting import Setting
-from lemmata.lab.sources import digest_of, versions
-from lemmata.lab.store import DONE, Store
-from lemmata.lab.sweep import OnProgress, execute
+from lemmata.lab.sources import digest_of, versions, versions_of
+from lemmata.lab.store import DONE, INPUTS, Store
+from lemmata.lab.sweep import OnProgress, check_seeds, execute
 from lemmata.lab.theory import Experiment, Preset, Theory
 from lemmata.lab.work import Work
 
@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 FIGURES = ("figure.png", "figure.svg")
 TABLE = "table.json"
 _drawing = threading.Lock()  # of matplotlib, which is not meant for several threads
+WORDS = {"cells": "cell settings", "sources": "version of the sources", "versions": "version of the libraries"}
+"""Parts of a fingerprint, as they are called in sentences."""
 PIECES = ".pieces"
 """The folder of a theory's results in which trainings are kept; it can be deleted at any time."""
 
@@ -93,6 +95,9 @@ class Plan:
     own: bool
     """whether it is the preset's own grid: what a user has changed lies in a folder of its own"""
 
+    way_out = "use --overwrite to replace them or --out for another folder"
+    """what to do where other data are stored"""
+
     @property
     def name(self) -> str:
         return self.experiment.name
@@ -118,13 +123,15 @@ class Plan:
     def fingerprint(self, layout: Layout) -> dict[str, Any]:
         """What its data are of, computed in this layout."""
         simulation = self.experiment.simulation
+        reached = simulation.function, simulation.prepare, type(self.preset.setting)
         return {
             **self._what(),
             "seed": self.options.seed,
             "precision": self.experiment.precision,
             "layout": layout.asdict(),
             "compiler": programs.describe(layout.effort),
-            "sources": digest_of(simulation.function, simulation.prepare, type(self.preset.setting)),
+            "sources": digest_of(*reached),
+            "versions": versions_of(*reached),
         }
 
 
@@ -178,6 +185,7 @@ def command(theory: Theory, what: str, options: Options, verb: str = "run") -> s
 def plan(theory: Theory, name: str, options: Options) -> Plan:
     """The experiment of this name with the user's changes; every cell of its grid is validated."""
     experiment = theory.experiment(name)
+    check_seeds(options.seed, options.seeds if options.seeds is not None else 1)
     preset = experiment.preset(options.preset)
     kind, where = type(preset.setting), experiment.name
     changes = kind.parse(options.changes)
@@ -226,19 +234,43 @@ def compute(plan: Plan, engine: Engine, progress: OnProgress | None, say: Callab
     store = None if plan.options.overwrite else Store.open(path)
     if store and _is_stale(store, plan.fingerprint(Layout(**store.fingerprint["layout"])), plan, say):
         store = None
-    if store:
-        with writing(path):
-            store.extend(seeds)
-        if np.all(store.status() == DONE):
-            return Computed(store, {}, False, began, time.perf_counter() - began)
+    if store and not _restore(store, plan, say):
+        store = None
+    if store and np.all(store.status() == DONE):
+        return Computed(store, {}, False, began, time.perf_counter() - began)
     if store is None:
         store = _create(plan, engine, say)
     layout = Layout(**store.fingerprint["layout"])
     work = Work(simulation, store, layout, precision, plan.directory.parent / PIECES)
     family = dict(zip(grid.cells, store.notes["families"], strict=True))
     done = execute(work, grid, engine, family, len(seeds), progress)
+    if done.damaged:
+        say(f"{plan.name}: {done.damaged} of the trainings that were kept are damaged; they are computed again.")
     failures = {f"{grid.describe(p[:-1])}, seed block {p[-1]}": message for p, message in done.failures.items()}
     return Computed(store, failures, True, began, time.perf_counter() - began, done.trained, done.reused)
+
+
+def _restore(store: Store, plan: Plan, say: Callable[[str], None]) -> bool:
+    """Make a stored sweep whole: its frame, room for all seeds, and no chunk done that is not as it was written.
+
+    False if its data are of other data files than those that are there.
+    """
+    content = store.content(plan.experiment.simulation, plan.grid, plan.experiment.precision)
+    with writing(store.path):
+        if store.mend(content):
+            say(f"{plan.name}: labels or metadata of the stored data were damaged or incomplete; they are made anew.")
+        lost = len(store.check())
+        others, gone = inputs.changed(store.inputs())
+        if others:
+            _give_up(plan, f"{', '.join(others)} (that file has changed)", say)
+            return False
+        store.extend(content, plan.seeds)
+    if gone:
+        say(f"{plan.name}: the stored data were computed from {', '.join(gone)}, which cannot be compared: it is gone.")
+    if lost:
+        what = "1 stored chunk is" if lost == 1 else f"{lost} stored chunks are"
+        say(f"{plan.name}: {what} damaged or missing; computing {'it' if lost == 1 else 'them'} again.")
+    return True
 
 
 def _create(plan: Plan, engine: Engine, say: Callable[[str], None]) -> Store:
@@ -246,7 +278,7 @@ def _create(plan: Plan, engine: Engine, say: Callable[[str], None]) -> Store:
     experiment, grid, seeds, path = plan.experiment, plan.grid, plan.seeds, plan.directory / "data.zarr"
     simulation, given = experiment.simulation, (seeds.start, experiment.precision)
     effort = programs.OF_PRESET[plan.options.preset]
-    with programs.compiling(effort):
+    with programs.compiling(effort), inputs.noting() as read:
         outlook = look_ahead(simulation, grid, *given)
         idle = [*outlook.idle, *idle_fields(simulation, plan.preset.setting, plan.usual, plan.changed, *given)]
         shapes = find_shapes(simulation, grid, *given)
@@ -254,7 +286,7 @@ def _create(plan: Plan, engine: Engine, say: Callable[[str], None]) -> Store:
     for sentence in remarks:
         say(f"{plan.name}: {sentence}")
     layout = default_layout(len(seeds), outlook.families, engine.backend(), effort)
-    notes = {"families": outlook.numbers(), "remarks": remarks}
+    notes = {"families": outlook.numbers(), "remarks": remarks, INPUTS: {**plan.theory.inputs, **read}}
     of = (simulation, grid, seeds, layout.block, shapes, experiment.precision, plan.fingerprint(layout))
     with writing(path):
         return Store.create(path, *of, notes)
@@ -263,26 +295,31 @@ def _create(plan: Plan, engine: Engine, say: Callable[[str], None]) -> Store:
 def _is_stale(store: Store, fingerprint: Mapping[str, Any], plan: Plan, say: Callable[[str], None]) -> bool:
     """Whether other data are stored; refused unless stale data may be computed again."""
     difference = store.difference(fingerprint)
-    if not difference:
-        return False
-    difference = difference.replace("cells", "cell settings").replace("sources", "version of the sources")
+    if difference:
+        _give_up(plan, ", ".join(WORDS.get(name, name) for name in difference.split(", ")), say)
+    return bool(difference)
+
+
+def _give_up(plan: Plan, difference: str, say: Callable[[str], None]) -> None:
+    """Refuse stored data that differ in this, or say that they are computed again where stale ones may be."""
     if not plan.options.recompute_stale:
-        raise UserError(
-            f"{plan.directory} holds data with another {difference}; "
-            "use --overwrite to replace them or --out for another folder."
-        )
+        raise UserError(f"{plan.directory} holds data with another {difference}; {plan.way_out}.")
     say(f"{plan.name}: stored data have another {difference}; computing again.")
-    return True
 
 
 def publish(plan: Plan, computed: Computed, data: xr.Dataset, say: Callable[[str], None]) -> None:
     """Draw the figure and write `run.json`, unless those of this very command, by these sources, are there."""
     drawn = {"command": command(plan.theory, plan.name, plan.options), "drawn_by": plan.theory.digest()}
+    computed.store.finish()
+    infinite = [] if not computed.new else _infinite(plan, data)
+    for sentence in infinite:
+        say(f"{plan.name}: {sentence}")
     if not computed.new and _is_drawn(plan.directory, drawn, plan.options.draw):
         return
-    computed.store.finish()
-    fingerprint = computed.store.fingerprint
-    record = {
+    if plan.options.draw:
+        with _drawing:
+            _draw(plan, computed, data, say)
+    about = {
         "theory": plan.theory.name,
         "experiment": plan.name,
         "question": plan.experiment.question,
@@ -290,6 +327,14 @@ def publish(plan: Plan, computed: Computed, data: xr.Dataset, say: Callable[[str
         **drawn,
         "preset": plan.options.preset,
         "changed": [f"{option} {value}" for option, value in plan.options.changed()],
+    }
+    write_json(plan.directory / "run.json", about | record(plan, computed, infinite))
+
+
+def record(plan: Plan, computed: Computed, remarks: Sequence[str] = ()) -> dict[str, Any]:
+    """What was computed, how, with what and in which time."""
+    fingerprint = computed.store.fingerprint
+    return {
         "setting": plan.preset.setting.values(),
         "axes": {axis: [_plain(label) for label in labels] for axis, labels in plan.grid.labels.items()},
         "seeds": [plan.seeds.start, plan.seeds.stop - 1],
@@ -304,13 +349,19 @@ def publish(plan: Plan, computed: Computed, data: xr.Dataset, say: Callable[[str
         "finished": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "trained": computed.trained,
         "reused": computed.reused,
-        "warnings": [*plan.warnings, *computed.store.notes["remarks"]],
+        "warnings": [*plan.warnings, *computed.store.notes["remarks"], *remarks],
         "failures": computed.failures,
     }
-    if plan.options.draw:
-        with _drawing:
-            _draw(plan, data, say)
-    write_json(plan.directory / "run.json", record)
+
+
+def _infinite(plan: Plan, data: xr.Dataset) -> list[str]:
+    """Sentences on variables that are infinite and not declared to be so where something never happens."""
+    counts = {str(name): int(np.isinf(values).sum()) for name, values in data.data_vars.items()}
+    return [
+        f"{name} is infinite at {count} of {data[name].size} places, which it is not declared to be."
+        for name, count in counts.items()
+        if count and not plan.experiment.simulation.variable(name).is_never
+    ]
 
 
 def _digest(content: Any) -> str:
@@ -327,7 +378,7 @@ def _is_drawn(directory: Path, drawn: Mapping[str, str], figures: bool) -> bool:
     return drawn.items() <= record.items() and there
 
 
-def _draw(plan: Plan, data: xr.Dataset, say: Callable[[str], None]) -> None:
+def _draw(plan: Plan, computed: Computed, data: xr.Dataset, say: Callable[[str], None]) -> None:
     """Draw the figure, or write the table; the data are kept where that is not possible (failed cells).
 
     Where the experiment's own figure cannot draw what the user has made of its axes, the default figure is drawn.
@@ -336,7 +387,13 @@ def _draw(plan: Plan, data: xr.Dataset, say: Callable[[str], None]) -> None:
 
     table = plan.experiment.table
     if table is not None:
-        write_json(plan.directory / TABLE, table(data).asdict())
+        try:
+            content = table(data).asdict()
+        except Exception as error:
+            (plan.directory / TABLE).unlink(missing_ok=True)
+            say(f"{plan.name}: no table could be made of these data ({describe_error(error)}).")
+            return
+        write_json(plan.directory / TABLE, content)
         return
     changed = [text.partition("=")[0].strip() for text in plan.options.axes]
     for draw in (
@@ -347,7 +404,9 @@ def _draw(plan: Plan, data: xr.Dataset, say: Callable[[str], None]) -> None:
             pictures = _render(draw(), _stamp(plan))
             break
         except Exception as error:
-            reason = f"{type(error).__name__}: {error}"
+            reason = describe_error(error)
+            if plan.own and not computed.failures:
+                say(f"{plan.name}: its own figure could not be drawn ({reason}); trying the default one.")
     else:
         for name in FIGURES:
             (plan.directory / name).unlink(missing_ok=True)

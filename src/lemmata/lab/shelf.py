@@ -19,7 +19,7 @@ import jax
 import numpy as np
 
 from lemmata.lab import names
-from lemmata.lab.files import write_whole
+from lemmata.lab.files import remove_partials, write_whole
 
 ROOM = 2**30
 """Bytes that a folder may hold."""
@@ -33,6 +33,8 @@ class Shelf:
     folder: Path
     stamp: bytes
     room: int = ROOM
+    damaged: list[str] = field(default_factory=list, compare=False)
+    """what was found there and is not what was put there"""
     _written: itertools.count = field(default_factory=itertools.count, compare=False, repr=False)
 
     def read(self, name: bytes, shapes: Any, part: bool = False) -> Any:
@@ -46,6 +48,7 @@ class Shelf:
         payload = memoryview(content)[names.BYTES :]
         sizes = [math.prod(spec.shape) * spec.dtype.itemsize for spec in map(_plain, specs)]
         if len(payload) != sum(sizes) or names.digest(payload.tobytes()) != content[: names.BYTES]:
+            self.damaged.append(path.name)
             with contextlib.suppress(OSError):
                 path.unlink()
             return None
@@ -76,6 +79,7 @@ class Shelf:
 
     def tidy(self) -> None:
         """Remove the oldest files beyond the bound, and what a killed process left half-written."""
+        remove_partials(self.folder)
         found = []
         for entry in os.scandir(self.folder):
             with contextlib.suppress(OSError):

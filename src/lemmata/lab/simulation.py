@@ -58,7 +58,8 @@ def generator(seed: int, *purpose: str) -> np.random.Generator:
 class Variable:
     """A returned quantity: name, dimensions besides the axes and the seed, symbol, meaning.
 
-    `optional`: NaN is a legitimate value (absent), also at the first record.
+    `optional`: NaN is a legitimate value (absent), also at the first record. `never`: so is inf, where what it waits
+    for never happens; of a first passage (`reached_step`, `WHAT_step`) that is understood.
     """
 
     name: str
@@ -66,6 +67,12 @@ class Variable:
     symbol: str
     meaning: str
     optional: bool = False
+    never: bool = False
+
+    @property
+    def is_never(self) -> bool:
+        """Whether inf has a meaning."""
+        return self.never or self.name.endswith("_step")
 
 
 class Foresight(NamedTuple):

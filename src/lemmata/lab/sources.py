@@ -38,6 +38,43 @@ def versions() -> dict[str, str]:
     return {"python": platform.python_version(), **found}
 
 
+NUMERIC = {
+    "equinox": "equinox",
+    "jax": "jax",
+    "numpy": "numpy",
+    "optax": "optax",
+    "scipy": "scipy",
+    "sklearn": "scikit-learn",
+}
+"""Libraries that decide bits, by the names under which they are imported."""
+
+
+def versions_of(*objects: Any) -> dict[str, str]:
+    """The versions that decide the bits of what these functions or classes compute.
+
+    Of the libraries that their sources import the numeric ones, and whatever a user's own files import.
+    """
+    wanted = {"jaxlib": "jaxlib", "jax": "jax", "numpy": "numpy"}
+    for name, file in reached(file for each in objects if (file := defining_file(each))).items():
+        tops = {path[0] for level, path in _read(file).wanted if not level}
+        wanted |= {top: NUMERIC.get(top, top) for top in tops if top in NUMERIC or name[0] != "lemmata"}
+    return {name: version for name in sorted(wanted.values()) if (version := _version(name))}
+
+
+def numeric_versions() -> dict[str, str]:
+    """The versions of all libraries that may decide bits."""
+    return {name: _version(name) for name in NUMERIC.values()}
+
+
+@functools.cache
+def _version(name: str) -> str:
+    """The version of an installed library; empty if there is none of that name, or it is Lemmata."""
+    try:
+        return "" if name == "lemmata" else importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return ""
+
+
 @functools.cache
 def digest_of_files(folder: Path = PACKAGE) -> str:
     """A digest of all files of Lemmata, or of a folder, as they are: parsing them would take a second."""

@@ -1,23 +1,24 @@
-"""The store: the results of a sweep in Zarr arrays, with a status array as the only ledger.
+"""The store: the results of a sweep in Zarr arrays, with a ledger of statuses and digests.
 
 Arrays are created up front with NaN fill, one Zarr chunk per cell and block of seeds; an unwritten chunk reads as NaN,
 never as a loss of zero. `status` has one entry per cell and block (0 pending, 1 done, 2 failed), written last, by
-whoever computed the chunk; `message` says why a chunk failed. Every file is written whole or not at all and no two
-chunks share one, so any number of processes may write. Written through `zarr` directly, read through `xarray`. The
-fingerprint says what the data are of: setting, axes, precision, layout, sources; more seeds add blocks, any other
-difference makes it another store.
+whoever computed the chunk; `digest` is that of the files for which the status stands, and `message` says why a chunk
+failed. A chunk whose files are not those of its digest, or whose status cannot be read, is pending. Every file is
+written whole or not at all and no two chunks share one, so any number of processes may write. Written without `zarr`
+(its frame: `lab.frame`), read through `xarray`. The fingerprint says what the data are of: setting, axes, precision,
+layout, sources, inputs; more seeds add blocks, any other difference makes it another store.
 """
 
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
-import math
 import shutil
 import socket
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,8 +27,11 @@ import xarray as xr
 import zarr
 import zarr.storage
 
-from lemmata.lab.errors import Interrupted, UserError
-from lemmata.lab.files import write_whole, writing
+from lemmata.lab import frame
+from lemmata.lab.errors import Interrupted, UserError, printable
+from lemmata.lab.files import remove_partials, sync_folder, write_whole, writing
+from lemmata.lab.frame import ATTRIBUTES, DIGEST, LEDGER, MESSAGE, Content
+from lemmata.lab.names import digest
 
 if TYPE_CHECKING:
     from lemmata.lab.grid import Grid
@@ -35,8 +39,8 @@ if TYPE_CHECKING:
     from lemmata.lab.simulation import Simulation
 
 PENDING, DONE, FAILED = 0, 1, 2
-MESSAGE = 500
-"""Characters that are kept of a failure's message."""
+INPUTS = "inputs"
+"""How the file that says which data files were read for a chunk ends; it lies beside the chunk's digest."""
 
 
 @dataclass(frozen=True)
@@ -55,13 +59,12 @@ class Chunk:
 
 
 class Store:
-    """An open store. `root` is its Zarr group."""
+    """An open store. `root` is its Zarr group, `attributes` what its folder says of it."""
 
-    def __init__(self, root: zarr.Group, where: Any) -> None:
-        self.root = root
-        self._where = where
+    def __init__(self, attributes: dict[str, Any], path: Path | None = None, root: zarr.Group | None = None) -> None:
+        self.attributes, self.path = attributes, path
+        self._root = root
         self._arrays: dict[str, zarr.Array] = {}
-        self._shapes: dict[str, tuple[int, ...]] = {}
         self._must_be = ""
 
     def __reduce__(self) -> Any:
@@ -69,14 +72,19 @@ class Store:
         return open_elsewhere, (str(self.path.resolve()), self.identity)
 
     @property
-    def path(self) -> Path | None:
-        """Its folder; None in memory."""
-        return Path(self._where.root) if isinstance(self._where, zarr.storage.LocalStore) else None
+    def root(self) -> zarr.Group:
+        if self._root is None:
+            self._root = zarr.open_group(self._where, mode="r+", zarr_format=2, use_consolidated=False)
+        return self._root
+
+    @property
+    def _where(self) -> Any:
+        return self.root.store if self.path is None else zarr.storage.LocalStore(self.path)
 
     @property
     def identity(self) -> str:
         """A name that no other store has, not even a later one in the same folder."""
-        return str(self._array("status").attrs["identity"])
+        return str(self.attributes.get("identity"))
 
     @classmethod
     def create(
@@ -95,92 +103,38 @@ class Store:
 
         `notes`: what was found out about the sweep before it was computed, for whoever goes on with it.
         """
-        where = zarr.storage.MemoryStore() if path is None else _fresh(path)
-        root = zarr.open_group(where, mode="w", zarr_format=2)
-        axes = tuple(grid.labels)
-
-        def add(
-            name: str,
-            dims: Sequence[str],
-            shape: Sequence[int],
-            chunks: Sequence[int],
-            fill: Any,
-            dtype: str,
-            **more: str,
-        ):
-            attributes = {
-                "_ARRAY_DIMENSIONS": list(dims),
-                **more,
-            }  # given at once: each later one is a file written again
-            layout = {"shape": tuple(shape), "chunks": tuple(chunks), "dtype": dtype, "fill_value": fill}
-            return root.create_array(name, compressors=None, attributes=attributes, **layout)
-
-        coordinates = {**grid.coordinates(), **{d: np.asarray(v) for d, v in simulation.labels.items()}}
-        for name, values in {**coordinates, "seed": np.asarray(list(seeds))}.items():
-            add(name, [name], values.shape, values.shape, None, values.dtype.str)[...] = values
-        taken = {*coordinates, *shapes}
-        fields = {name: field for name, field in grid.fields().items() if name not in taken}
-        for name, (axis, values) in fields.items():
-            add(name, [axis], values.shape, values.shape, None, values.dtype.str)[...] = values
-        ones = (1,) * len(axes)
-        for name, shape in shapes.items():
-            variable = simulation.variable(name)
-            if len(shape) != len(variable.dims):
-                raise ValueError(f"{name} has shape {shape}, but its declared dimensions are {variable.dims}")
-            dims = (*axes, "seed", *variable.dims)
-            chunk = (*ones, block, *shape)
-            words = {"long_name": variable.meaning, "symbol": variable.symbol}
-            add(name, dims, (*grid.shape, len(seeds), *shape), chunk, math.nan, precision, **words)
-        blocks = -(-len(seeds) // block)
-        add("message", (*axes, "block"), (*grid.shape, blocks), (*ones, 1), "", f"<U{MESSAGE}")
-        identity = uuid.uuid4().hex
-        add("status", (*axes, "block"), (*grid.shape, blocks), (*ones, 1), PENDING, "u1", identity=identity)
-        root.attrs.update(
-            {
-                "fingerprint": dict(fingerprint),
-                "notes": dict(notes or {}),
-                "variables": list(shapes),
-                "coordinates": " ".join(fields),
-                "block": block,
-                "seed": seeds.start,
-                "seeds": len(seeds),
-            }
-        )
-        return cls(root, where)
+        content = Content(simulation, grid, seeds, block, shapes, precision)
+        about = {"identity": uuid.uuid4().hex, "fingerprint": dict(fingerprint), "notes": dict(notes or {})}
+        root, files = frame.build(content, about)
+        attributes = json.loads(files[ATTRIBUTES])
+        if path is None:
+            return cls(attributes, root=root)
+        _put_in_place(path, files)
+        return cls(attributes, path)
 
     @classmethod
     def open(cls, path: Path) -> Store | None:
-        """The store at `path`, or None if there is none that can be read."""
-        if not path.exists():
-            return None
-        try:
-            where = zarr.storage.LocalStore(path)
-            root = zarr.open_group(where, mode="r+", zarr_format=2, use_consolidated=False)
-            if "fingerprint" not in root.attrs or "status" not in root:
-                return None
-            return cls(root, where)
-        except (FileNotFoundError, json.JSONDecodeError, KeyError, ValueError):
-            return None
+        """The store at `path`, or None if there is nothing; what cannot be read is refused."""
+        return cls(frame.read_attributes(path), path) if path.exists() else None
 
     @property
     def notes(self) -> dict[str, Any]:
         """What was found out about the sweep before it was computed."""
-        notes: Any = self.root.attrs.get("notes", {})
-        return notes
+        return self.attributes["notes"]
 
     @property
     def seeds(self) -> range:
-        start, count = self._number("seed"), self._number("seeds")
-        return range(start, start + count)
+        return range(self.attributes["seed"], self.attributes["seed"] + self.attributes["seeds"])
 
-    def _number(self, name: str) -> int:
-        return int(self.root.attrs[name])  # pyright: ignore[reportArgumentType]
+    @property
+    def block(self) -> int:
+        """Seeds in a block."""
+        return self.attributes["block"]
 
     @property
     def fingerprint(self) -> dict[str, Any]:
         """What the data are of."""
-        stored: Any = self.root.attrs["fingerprint"]
-        return dict(stored)
+        return dict(self.attributes["fingerprint"])
 
     def difference(self, fingerprint: Mapping[str, Any]) -> str:
         """What differs from this fingerprint, in words; empty if nothing does."""
@@ -189,86 +143,174 @@ class Store:
         names = [name for name in {**mine, **wanted} if mine.get(name) != wanted.get(name)]
         return ", ".join(names)
 
-    def extend(self, seeds: range) -> None:
+    def content(self, simulation: Simulation, grid: Grid, precision: str) -> Content:
+        """What it is of."""
+        return Content(simulation, grid, self.seeds, self.block, self.shapes(), precision)
+
+    def mend(self, content: Content) -> bool:
+        """Make its frame anew if that is damaged or incomplete; whether it was."""
+        if self.path is None or self.attributes["frame"] == self._digest(frame.names_of(self.attributes)):
+            return False
+        self._lay(content)
+        return True
+
+    def extend(self, content: Content, seeds: range) -> None:
         """Room for more seeds: new blocks; a last block that was not full becomes pending again."""
-        have, block = self._number("seeds"), self._number("block")
-        if len(seeds) <= have:
+        if len(seeds) <= len(self.seeds):
             return
-        axes = self._array("status").ndim - 1
-        status = self._array("status")
-        if have % block:
-            status[..., have // block] = PENDING
-        for name, array in self.root.arrays():
-            if name in ("status", "message"):
-                array.resize((*array.shape[:-1], -(-len(seeds) // block)))
-            elif name == "seed":
-                array.resize((len(seeds),))
-                array[...] = np.asarray(list(seeds))
-            elif "seed" in self._dims(array):
-                array.resize((*array.shape[:axes], len(seeds), *array.shape[axes + 1 :]))
-        self.root.attrs["seeds"] = len(seeds)
+        if len(self.seeds) % self.block:
+            for cell in content.grid.cells:
+                self._write("status", (*cell, len(self.seeds) // self.block), bytes([PENDING]))
+        self._lay(replace(content, seeds=seeds))
+
+    def _lay(self, content: Content) -> None:
+        """Write the frame of this content; the attributes first, from which the rest can be made again."""
+        assert self.path is not None
+        about = {name: self.attributes[name] for name in ("identity", "fingerprint", "notes")}
+        _, files = frame.build(content, about)
+        self.attributes = json.loads(files[ATTRIBUTES])
+        write_whole(self.path / ATTRIBUTES, files.pop(ATTRIBUTES), lasting=True)
+        for name, text in files.items():
+            (self.path / name).parent.mkdir(exist_ok=True)
+            write_whole(self.path / name, text)
+        self._root = None
         self._arrays.clear()
-        self._shapes.clear()
 
     def _array(self, name: str) -> zarr.Array:
         # opening an array reads its metadata, which costs as much as writing a chunk
         if name not in self._arrays:
-            array = self.root[name]
-            assert isinstance(array, zarr.Array)
-            self._arrays[name] = array
+            self._arrays[name] = _as_array(self.root[name])
         return self._arrays[name]
-
-    @staticmethod
-    def _dims(array: zarr.Array) -> list[str]:
-        return list(array.attrs["_ARRAY_DIMENSIONS"])  # pyright: ignore[reportArgumentType]
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """The stored results and the shape that each has in one run."""
-        if not self._shapes:
-            axes = self._array("status").ndim
-            found = self.root.arrays()
-            self._shapes = {n: a.shape[axes:] for n, a in found if n != "seed" and "seed" in self._dims(a)}
-        return self._shapes
+        return {name: tuple(shape) for name, shape in self.attributes["shapes"].items()}
 
     def chunks(self, grid: Grid, count: int | None = None) -> list[Chunk]:
         """Every chunk, or those that the first `count` seeds need, cells in order."""
-        seeds, size = self.seeds, self._number("block")
-        blocks = [seeds[i : i + size] for i in range(0, min(count or len(seeds), len(seeds)), size)]
-        return [Chunk(cell, b, block, each) for cell, each in grid.cells.items() for b, block in enumerate(blocks)]
+        blocks = list(enumerate(self._blocks(count)))
+        return [Chunk(cell, b, block, each) for cell, each in grid.cells.items() for b, block in blocks]
+
+    def _blocks(self, count: int | None = None) -> list[range]:
+        seeds, size = self.seeds, self.block
+        return [seeds[i : i + size] for i in range(0, min(count or len(seeds), len(seeds)), size)]
 
     def status(self) -> np.ndarray:
-        return np.asarray(self._array("status")[...])
+        """The status of every cell and block; one that cannot be read, or is none, is pending."""
+        array = self._array("status")
+        if self.path is None:
+            return np.asarray(array[...])
+        places = itertools.product(*map(range, array.shape))
+        return np.asarray([self._status_at(place) for place in places], "u1").reshape(array.shape)
+
+    def _status_at(self, place: tuple[int, ...]) -> int:
+        content = self._read("status", place)
+        return content[0] if content in (bytes([DONE]), bytes([FAILED])) else PENDING
 
     def is_done(self, chunk: Chunk) -> bool:
-        return bool(self._array("status")[chunk.place] == DONE)
+        return self._status_at(chunk.place) == DONE
 
-    def write(self, chunk: Chunk, results: Sequence[Mapping[str, np.ndarray]]) -> None:
-        """Write one chunk and then its status."""
-        with self._writing():
-            for name in results[0]:
-                self._put(name, chunk, np.stack([result[name] for result in results]))
-            self._put("status", chunk, np.asarray([DONE]))
+    def check(self) -> list[tuple[int, ...]]:
+        """The places whose files are not those for which their status stands; they are pending from now on."""
+        blocks = self._blocks()
+        lost = []
+        for place in map(tuple, np.argwhere(self.status() != PENDING).tolist() if self.path else ()):
+            names = [*self.shapes(), INPUTS] if self._status_at(place) == DONE else ["message"]
+            known = self._read("digest", place)
+            if known != _spelled(self._sign(place, blocks[place[-1]], {n: self._read(n, place) for n in names})):
+                lost.append(place)
+                with self._writing():
+                    self._write("status", place, bytes([PENDING]))
+        return lost
+
+    def write(
+        self, chunk: Chunk, results: Sequence[Mapping[str, np.ndarray]], inputs: Mapping[str, str] | None = None
+    ) -> None:
+        """Write one chunk, with the data files that were read for it, and then its digest and status."""
+        columns = {name: np.stack([result[name] for result in results]) for name in results[0]}
+        files = {name: self._filled(name, values) for name, values in columns.items()}
+        self._enter(chunk, {**files, INPUTS: json.dumps(inputs, sort_keys=True).encode() if inputs else b""}, DONE)
+
+    def inputs(self) -> dict[str, str]:
+        """The data files that were read for what is stored, with their digests."""
+        found = dict(self.notes.get(INPUTS, {}))
+        for place in map(tuple, np.argwhere(self.status() == DONE).tolist() if self.path else ()):
+            found |= json.loads(self._read(INPUTS, place) or b"{}")
+        return found
 
     def fail(self, chunk: Chunk, message: str) -> None:
         """Mark one chunk as failed, with its message."""
-        with self._writing():
-            self._put("message", chunk, np.asarray([message[:MESSAGE]]))
-            self._put("status", chunk, np.asarray([FAILED]))
+        content = self._filled("message", np.asarray([printable(message)[:MESSAGE]]))
+        self._enter(chunk, {"message": content}, FAILED)
 
-    def _put(self, name: str, chunk: Chunk, values: np.ndarray) -> None:
-        """Write one Zarr chunk, whose last rows, the seeds of a block that is not full, stay as they are filled.
+    def _enter(self, chunk: Chunk, files: Mapping[str, bytes], status: int) -> None:
+        signed = _spelled(self._sign(chunk.place, chunk.seeds, files))
+        with self._writing():
+            for name, content in {**files, "digest": signed, "status": bytes([status])}.items():
+                self._write(name, chunk.place, content)
+
+    def _filled(self, name: str, values: np.ndarray) -> bytes:
+        """One Zarr chunk, whose last rows, the seeds of a block that is not full, are as they are filled.
 
         An uncompressed chunk of Zarr 2 is its bytes in C order. Assigning through `zarr` takes nine times as long (24
         milliseconds for 30 variables), which would be felt in chunks of a second.
         """
         array = self._array(name)
-        whole = np.full((array.chunks[len(chunk.cell)], *values.shape[1:]), array.fill_value, array.dtype)
+        count = self.block if name in self.attributes["shapes"] else 1
+        whole = np.full((count, *values.shape[1:]), array.fill_value, array.dtype)
         whole[: len(values)] = values
-        place = (*chunk.place, *(0 for _ in values.shape[1:]))
+        return whole.tobytes()
+
+    def _sign(self, place: tuple[int, ...], seeds: range, files: Mapping[str, bytes | None]) -> str:
+        """The digest of the files of a chunk, at this place of this store, for these seeds."""
+        about = json.dumps([self.attributes["fingerprint"], place, seeds.start, seeds.stop], sort_keys=True).encode()
+        parts = [part for name in sorted(files) for part in (name.encode(), files[name] or b"")]
+        return digest(about, *parts).hex()
+
+    def _file(self, name: str, place: tuple[int, ...]) -> Path:
+        assert self.path is not None
+        if name == INPUTS:
+            return self.path / "digest" / f"{'.'.join(map(str, place))}.{INPUTS}"
+        inner = (0,) * len(self.attributes["shapes"].get(name, ()))
+        return self.path / name / ".".join(map(str, (*place, *inner)))
+
+    def _read(self, name: str, place: tuple[int, ...]) -> bytes | None:
+        """The content of a chunk's file; None if it cannot be read."""
         if self.path is None:
-            array.set_block_selection(place, whole.reshape(array.chunks))
+            return np.asarray(self._array(name).get_block_selection(place)).tobytes()
+        try:
+            return self._file(name, place).read_bytes()
+        except OSError:
+            return None
+
+    def _write(self, name: str, place: tuple[int, ...], content: bytes) -> None:
+        if name == INPUTS:
+            self._write_inputs(place, content)
+        elif self.path is None:
+            array = self._array(name)
+            inner = (0,) * (array.ndim - len(place))
+            array.set_block_selection((*place, *inner), np.frombuffer(content, array.dtype).reshape(array.chunks))
         else:
-            write_whole(self.path / name / array.metadata.encode_chunk_key(place), whole.tobytes())
+            write_whole(self._file(name, place), content)
+
+    def _write_inputs(self, place: tuple[int, ...], content: bytes) -> None:
+        """A file of text, if there is anything to say."""
+        if self.path is None:
+            return
+        file = self._file(INPUTS, place)
+        if content:
+            write_whole(file, content)
+        else:
+            file.unlink(missing_ok=True)
+
+    def _digest(self, names: Sequence[str]) -> str:
+        """The digest of these files of its folder."""
+
+        def read(name: str) -> bytes | None:
+            with contextlib.suppress(OSError):
+                return ((self.path or Path()) / name).read_bytes()
+
+        return frame.digest_of_files(names, read)
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[None]:
@@ -287,18 +329,32 @@ class Store:
 
         What processes left half-written when they were killed is removed.
         """
+        if self.path is None:
+            return
         with self._writing():
-            for file in self.path.rglob("*.partial") if self.path else ():
-                file.unlink(missing_ok=True)
-            zarr.consolidate_metadata(self._where, zarr_format=2)
+            remove_partials(self.path, deep=True)
+            remove_leftovers(self.path)
+            text, file = frame.gathered(self.path), self.path / frame.GATHERED
+            if not file.exists() or file.read_bytes() != text:
+                write_whole(file, text)
 
     def dataset(self, seeds: int | None = None) -> xr.Dataset:
         """The data, labelled; `seeds` limits how many seeds are returned."""
-        ledger = ["status", "message"]
-        data = xr.open_zarr(self._where, chunks=None, consolidated=False, zarr_format=2, drop_variables=ledger).load()
+        given = {"consolidated": False, "zarr_format": 2, "drop_variables": list(LEDGER)}
+        data = xr.open_zarr(self._where, chunks=None, **given).load()
         names: Any = data.attrs["variables"]
         data.attrs = {}
         return data[names].isel(seed=slice(0, seeds))
+
+
+def _spelled(signed: str) -> bytes:
+    """A digest as its array holds it."""
+    return np.asarray([signed], f"<U{DIGEST}").tobytes()
+
+
+def _as_array(found: Any) -> zarr.Array:
+    assert isinstance(found, zarr.Array)
+    return found
 
 
 def open_elsewhere(path: str, identity: str) -> Store:
@@ -319,16 +375,32 @@ def open_elsewhere(path: str, identity: str) -> Store:
 def _identity_at(path: Path | None) -> str:
     """The identity of the store that is in this folder now; empty if there is none."""
     try:
-        return json.loads(((path or Path()) / "status" / ".zattrs").read_bytes())["identity"]
+        return json.loads(((path or Path()) / ATTRIBUTES).read_bytes())["identity"]
     except (OSError, ValueError, KeyError):
         return ""
 
 
-def _fresh(path: Path) -> zarr.storage.LocalStore:
-    if path.exists():
-        # out of the way at once: workers that a killed command left on a cluster may still write into it
-        old = path.with_name(f"{path.name}.{uuid.uuid4().hex}.old")
-        path.rename(old)
-        shutil.rmtree(old)
+def _put_in_place(path: Path, files: Mapping[str, bytes]) -> None:
+    """Make a folder of these files, all of them or none; what was there goes out of the way at once, since workers that
+    a killed command left on a cluster may still write into it."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    return zarr.storage.LocalStore(path)
+    remove_leftovers(path)
+    new, old = (path.with_name(f"{path.name}.{uuid.uuid4().hex}.{what}") for what in ("new", "old"))
+    try:
+        for name, content in files.items():
+            (new / name).parent.mkdir(parents=True, exist_ok=True)
+            write_whole(new / name, content, lasting=name == ATTRIBUTES)
+        if path.exists():
+            path.rename(old)
+        new.rename(path)
+        sync_folder(path.parent)
+    finally:
+        for folder in (new, old):
+            if folder.exists():
+                shutil.rmtree(folder)
+
+
+def remove_leftovers(path: Path) -> None:
+    """Remove what commands that were killed while they made or replaced this folder left beside it."""
+    for folder in (*path.parent.glob(f"{path.name}.*.new"), *path.parent.glob(f"{path.name}.*.old")):
+        shutil.rmtree(folder, ignore_errors=True)

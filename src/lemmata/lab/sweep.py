@@ -8,22 +8,28 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import json
+import sys
 import tempfile
 import threading
+import warnings
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import xarray as xr
 
 from lemmata.lab.engines import Engine, open_engine
 from lemmata.lab.ensemble import Layout, default_layout
-from lemmata.lab.errors import UserError, unknown
+from lemmata.lab.errors import AssumptionWarning, FailedCells, UserError, unknown
 from lemmata.lab.grid import Axes, Grid, make_grid
 from lemmata.lab.outlook import find_shapes, look_ahead
 from lemmata.lab.precision import PRECISIONS
+from lemmata.lab.progress import reporting
 from lemmata.lab.setting import Setting
 from lemmata.lab.simulation import Simulation
+from lemmata.lab.sources import versions
 from lemmata.lab.store import DONE, Chunk, Store
 from lemmata.lab.work import Call, Work
 
@@ -85,11 +91,13 @@ def _programs_first(calls: Sequence[Call]) -> list[Call]:
 
 
 class Executed(NamedTuple):
-    """What executing a sweep gave: failures by place, trainings that were computed and that were known."""
+    """What executing a sweep gave: failures by place, trainings that were computed, that were known, and of which what
+    was kept is damaged."""
 
     failures: dict[tuple[int, ...], str]
     trained: int
     reused: int
+    damaged: int
 
 
 def execute(
@@ -111,7 +119,7 @@ def execute(
     broken: set[tuple[int, ...]] = set()
     running: dict[Call, tuple[int, int]] = {}
     turn = threading.Lock()
-    trained = reused = 0
+    trained = reused = damaged = 0
 
     def report() -> None:
         if progress:
@@ -129,6 +137,7 @@ def execute(
             with turn:
                 running.pop(call, None)
                 trained, reused = trained + answer.trained, reused + answer.reused
+                damaged += answer.damaged
                 for chunk, reason in zip(call.chunks, answer.reasons, strict=True):
                     if chunk in pending:
                         done += len(chunk.seeds)
@@ -136,7 +145,7 @@ def execute(
                     if reason:
                         broken.add(chunk.cell)
                 report()
-    return Executed(work.store.failures(), trained, reused)
+    return Executed(work.store.failures(), trained, reused, damaged)
 
 
 def sweep(
@@ -148,22 +157,39 @@ def sweep(
     seed: int = 0,
     precision: str | None = None,
     engine: str | Engine = "local",
+    out: Path | str | None = None,
     folder: Path | str | None = None,
-    progress: OnProgress | None = None,
+    progress: bool | OnProgress | None = None,
 ) -> xr.Dataset:
-    """Simulate every cell of the product of `axes` with seeds `seed`, ..., `seed + seeds - 1`. Failed cells raise.
+    """Simulate every cell of the product of `axes` with seeds `seed`, ..., `seed + seeds - 1`.
 
+        data = lm.sweep(vit.simulate, vit.Setting(samples=64), {"step_size": [0.1, 0.2]}, seeds=5, progress=True)
+
+    Failed cells raise `lm.FailedCells`, after the others are stored.
     axes: a field -> its values, or a name -> {label: {field: value, ...}}.
     engine: where to compute: "local", "processes[:K]", "dask[:ADDRESS]", or one that `open_engine` gave.
+    out: a folder that keeps the data (`data.zarr`, `run.json`): the same call again computes nothing, more seeds are
+    added, anything else that differs is refused.
     folder: where the workers of another engine write until the end; the machines of a cluster must share it.
+    progress: true for a bar on stderr, or a function that is told how far it is.
     """
-    if not isinstance(seeds, int) or seeds < 1:
-        raise UserError(f"seeds = {seeds} is not allowed: seeds is an integer at least 1.")
+    if not isinstance(simulation, Simulation) or not isinstance(setting, Setting):
+        raise UserError("A sweep needs a simulation and a setting: lm.sweep(vit.simulate, vit.Setting(), ...).")
+    check_seeds(seed, seeds)
     precision = precision or simulation.precision
     if precision not in PRECISIONS:
         raise unknown("precision", precision, PRECISIONS)
     grid = make_grid(setting, axes or {})
     with contextlib.ExitStack() as stack:
+        if isinstance(progress, bool):
+            progress = stack.enter_context(reporting("bar" if progress else "quiet", sys.stderr))(simulation.name)
+        if out is not None:
+            from lemmata.lab.doors import sweep_into
+
+            chosen = range(seed, seed + seeds)
+            return sweep_into(Path(out), simulation, setting, axes or {}, chosen, precision, engine, progress)
+        for sentence in dict.fromkeys(each for cell in grid.cells.values() for each in cell.warnings()):
+            warnings.warn(sentence, AssumptionWarning, stacklevel=2)
         opened = stack.enter_context(open_engine(engine))
         outlook = look_ahead(simulation, grid, seed, precision)
         layout = default_layout(seeds, outlook.families, opened.backend())
@@ -175,7 +201,25 @@ def sweep(
         store = Store.create(path, simulation, grid, chosen, layout.block, shapes, precision, {})
         work = Work(simulation, store, layout, precision)
         failures = execute(work, grid, opened, outlook.family, seeds, progress).failures
+        data = store.dataset().assign_attrs(_attributes(simulation, setting, chosen, precision, layout))
         if failures:
-            place, message = next(iter(failures.items()))
-            raise RuntimeError(f"{len(failures)} chunks failed; first, at {grid.describe(place[:-1])}: {message}")
-        return store.dataset()
+            raise FailedCells({grid.describe(place[:-1]): message for place, message in failures.items()}, data)
+        return data
+
+
+def _attributes(
+    simulation: Simulation, setting: Setting, seeds: range, precision: str, layout: Layout
+) -> dict[str, str]:
+    """What a data set is of, in strings that survive every format."""
+    about = {"setting": setting.values(), "seeds": [seeds.start, seeds.stop - 1], "layout": layout.asdict()}
+    spelled = {name: json.dumps(value) for name, value in {**about, "versions": versions()}.items()}
+    return {"lemmata": versions()["lemmata"], "experiment": simulation.name, "precision": precision, **spelled}
+
+
+def check_seeds(first: int, count: int) -> None:
+    """Refuse seeds that are no seeds: they are the integers from 0 to 2^32 - 1, beyond which they would repeat."""
+    for name, value, low in (("seed", first, 0), ("seeds", count, 1)):
+        if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < low:
+            raise UserError(f"{name} = {value} is not allowed: {name} is an integer at least {low}.")
+    if first + count > 2**32:
+        raise UserError(f"Seeds {first} to {first + count - 1} are not allowed: the last seed is at most {2**32 - 1}.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -121,6 +122,22 @@ def experiment(
     return Experiment(name, question, reference, simulation, presets, plot, table, precision)
 
 
+def _check_name(what: str, name: Any) -> None:
+    """Names of theories and experiments are names of folders, that of a claim stands behind a slash."""
+    if what == "bounds":
+        return
+    fits = isinstance(name, str) and bool(name)
+    if fits and what == "claims":
+        fits = "/" not in name
+    elif fits:
+        fits = re.fullmatch(r"[\w][\w.+-]*", name) is not None
+    if not fits:
+        raise UserError(
+            f"{name!r} is not allowed as a name of {what}: a name has letters, digits, '_', '-' and '.', begins with a "
+            "letter or digit and is not empty."
+        )
+
+
 @dataclass(frozen=True)
 class Theory:
     """One document: card, setting, simulation, experiments, claims, bounds.
@@ -136,6 +153,8 @@ class Theory:
     claims: dict[str, Claim]
     bounds: dict[str, Bound] = field(default_factory=dict)
     source: Path | None = None
+    inputs: Mapping[str, str] = field(default_factory=dict)
+    """data files that were read when it was loaded, with their digests"""
 
     def __init__(
         self,
@@ -151,11 +170,15 @@ class Theory:
         for what, items in named.items():
             listed = list(items)
             table = {item.name: item for item in listed}
-            assert len(table) == len(listed), f"two {what} share a name"
+            for item in listed:
+                _check_name(what, item.name)
+            if len(table) < len(listed):
+                raise UserError(f"Two {what} of this theory share a name; each needs its own.")
             object.__setattr__(self, what, table)
         object.__setattr__(self, "card", card)
         object.__setattr__(self, "setting", setting)
         object.__setattr__(self, "simulate", simulate)
+        object.__setattr__(self, "inputs", {})
         object.__setattr__(self, "source", None if source is None else Path(source))
         for claim in self.claims.values():
             if not (claim.statement and hasattr(claim, "evidence")):
@@ -166,8 +189,12 @@ class Theory:
             if claim.corrects and claim.corrects not in self.claims:
                 raise unknown("claim", claim.corrects, self.claims, claim.name)
         missing = {"name", "title", "authors", "question", "answer", "headlines"} - card.keys()
-        assert not missing, f"the card lacks {', '.join(sorted(missing))}"
-        assert set(card["headlines"]) <= self.claims.keys(), "a headline names no claim"
+        if missing:
+            raise UserError(f"The card of this theory lacks {', '.join(sorted(missing))}.")
+        _check_name("theories", card["name"])
+        for name in card["headlines"]:
+            if name not in self.claims:
+                raise unknown("claim", name, self.claims, "the headlines")
 
     @property
     def name(self) -> str:

@@ -7,10 +7,12 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import overload
 
 from lemmata.lab import registry
 from lemmata.lab.claims import Claim, Finding, examine, undecided
 from lemmata.lab.engines import Engine, open_engine
+from lemmata.lab.errors import Broken, describe_error, unknown
 from lemmata.lab.files import lock
 from lemmata.lab.lanes import Lanes
 from lemmata.lab.programs import programs_are_many
@@ -25,11 +27,41 @@ Selection = Sequence[tuple[Theory, Sequence[Claim]]]
 
 
 @dataclass(frozen=True)
-class Verification:
-    """What a verification gave: the rows, in the order in which they were decided, and the page."""
+class Verification(Sequence[Row]):
+    """What a verification gave: the rows, in the order in which they were decided, and the page.
+
+    It is a sequence of its rows; `found["vit/v8-concentration"]` is the row of a claim.
+    """
 
     rows: Sequence[Row]
     page: Path
+    broken: Sequence[str] = ()
+    """sentences on what could not be computed or judged: failed cells, errors of a theory"""
+
+    @property
+    def as_expected(self) -> bool:
+        """Every verdict and every control came out as the specification says."""
+        return all(row.as_expected for row in self.rows)
+
+    @overload
+    def __getitem__(self, which: int | str) -> Row: ...
+    @overload
+    def __getitem__(self, which: slice) -> Sequence[Row]: ...
+    def __getitem__(self, which: int | str | slice) -> Row | Sequence[Row]:
+        if not isinstance(which, str):
+            return self.rows[which]
+        named = {row.name: row for row in self.rows}
+        if which not in named:
+            raise unknown("claim", which, named)
+        return named[which]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def _repr_html_(self) -> str:
+        from lemmata.lab.report import table
+
+        return table(list(self.rows))
 
 
 def select(names: Sequence[str] = (), everything: bool = False) -> Selection:
@@ -70,6 +102,7 @@ def verify(
     plans = [{name: plan(theory, name, options) for c in claims for name in c.reads} for theory, claims in selection]
     overall = _Overall(progress("all"), plans, sum(len(claims) for _, claims in selection))
     rows: list[Row] = []
+    broken: list[str] = []
     with lock(options.directory), open_engine(engine) as opened, Lanes(opened) as lanes:
         verdicts = Verdicts(options.directory)
         began = time.perf_counter()
@@ -82,8 +115,10 @@ def verify(
         for (theory, claims), running in zip(selection, started, strict=True):
             sources = theory.digest()
             for claim in claims:
-                outcomes = {name: running[name]() for name in claim.reads}
-                finding = _examine(claim, outcomes, options.seed)
+                outcomes = {name: _outcome(running[name]) for name in claim.reads}
+                finding, reason = _examine(claim, outcomes, options.seed)
+                if reason:
+                    broken.append(f"{theory.name}/{claim.name}: {reason}")
                 reproduce = command(theory, claim.name, options, verb="verify")
                 now = time.perf_counter()
                 rows.append(Row.of(theory.name, finding, options.preset, now - began, reproduce, sources))
@@ -93,7 +128,7 @@ def verify(
                 overall.decide()
             if programs_are_many():
                 opened.forget_programs()
-        return Verification(rows, write_report(options.directory))
+        return Verification(rows, write_report(options.directory), broken)
 
 
 class _Overall:
@@ -130,10 +165,28 @@ class _Overall:
             self._report(Progress(self._decided, self._claims, 0, runs, self._all, unit="claims"))
 
 
-def _examine(claim: Claim, outcomes: Mapping[str, Outcome], seed: int) -> Finding:
-    """Judge a claim; where cells of what it reads failed, nothing can be said."""
-    broken = [name for name in claim.reads if outcomes[name].failed]
-    if not broken:
-        return examine(claim, {name: outcomes[name].data for name in claim.reads}, seed)
-    reason = undecided(claim, f"{', '.join(broken)} has failed cells", lost=True)
-    return Finding(claim, reason, tuple((control, reason) for control in claim.controls))
+def _outcome(running: Callable[[], Outcome]) -> Outcome | str:
+    """What an experiment gave, or why nothing of it could be computed."""
+    try:
+        return running()
+    except Broken as error:
+        return str(error)
+
+
+def _examine(claim: Claim, outcomes: Mapping[str, Outcome | str], seed: int) -> tuple[Finding, str]:
+    """Judge a claim; and why nothing can be said: cells of what it reads failed, or the theory is in error."""
+    reasons = []
+    for name, outcome in outcomes.items():
+        if isinstance(outcome, str):
+            reasons.append(f"{name}: {outcome}")
+        elif outcome.failed:
+            place, message = next(iter(outcome.failures.items()))
+            reasons.append(f"{name} has failed cells ({outcome.failed}); first, at {place}: {message}")
+    if not reasons:
+        try:
+            data = {name: outcome.data for name, outcome in outcomes.items() if isinstance(outcome, Outcome)}
+            return examine(claim, data, seed), ""
+        except Exception as error:  # of a claim, which may be anybody's; the others are examined
+            reasons.append(describe_error(error))
+    verdict = undecided(claim, "; ".join(reasons), lost=True)
+    return Finding(claim, verdict, tuple((control, verdict) for control in claim.controls)), "; ".join(reasons)

@@ -6,7 +6,6 @@ Whoever computes a chunk writes it to the store and then its status. `lab.parcel
 from __future__ import annotations
 
 import contextlib
-import traceback
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,10 +16,11 @@ import numpy as np
 
 from lemmata.lab import live, names
 from lemmata.lab.ensemble import Layout, compile_piece, foresee_runs, simulate_runs
-from lemmata.lab.errors import Interrupted, UserError
+from lemmata.lab.errors import Interrupted, UserError, describe_error
+from lemmata.lab.inputs import noting
 from lemmata.lab.shelf import Shelf
 from lemmata.lab.simulation import Simulation
-from lemmata.lab.sources import versions
+from lemmata.lab.sources import numeric_versions
 from lemmata.lab.store import Chunk, Store
 
 FORESEEN = 32
@@ -40,12 +40,13 @@ class Call:
 
 
 class Answer(NamedTuple):
-    """What computing a call gave: for every chunk why it failed (empty if it did not), and how many trainings were
-    computed, and how many were known."""
+    """What computing a call gave: for every chunk why it failed (empty if it did not), how many trainings were
+    computed, how many were known, and how many of those that were kept are damaged."""
 
     reasons: list[str]
     trained: int = 0
     reused: int = 0
+    damaged: int = 0
 
 
 Ended = Generator[tuple[Call, Answer], None, None]
@@ -77,7 +78,7 @@ class Work:
         look = lambda moment: report(moment.step, moment.last)  # noqa: E731
         with live.around(live.Live(shelf, room, stopping, look)) as around:
             reasons = [reason for layer in call.layers for reason in self._compute_layer(layer)]
-        return Answer(reasons, around.trained, around.reused)
+        return Answer(reasons, around.trained, around.reused, len(shelf.damaged) if shelf else 0)
 
     def foresee(self, calls: Sequence[Call]) -> list[live.Foreseen]:
         """The pieces that these calls will compute, each program once; a training that is known needs none."""
@@ -106,7 +107,7 @@ class Work:
     def _stamp(self) -> bytes:
         """What decides bits beside programs and their inputs."""
         device = jax.devices()[0]
-        used = {name: versions()[name] for name in ("jax", "jaxlib")}
+        used = numeric_versions()
         return names.stamp(
             tuple(used.items()), device.platform, device.device_kind, self.layout.kind, self.layout.shared_by
         )
@@ -118,7 +119,8 @@ class Work:
             return [""] * len(layer)
         runs = [(chunk.setting, seed) for chunk in layer for seed in chunk.seeds]
         try:
-            results = iter(simulate_runs(self.simulation, runs, self.layout, self.precision))
+            with noting() as inputs:
+                results = iter(simulate_runs(self.simulation, runs, self.layout, self.precision))
         except (Interrupted, UserError):
             # what the user must put right (a missing data file) is no result of a cell
             raise
@@ -134,7 +136,7 @@ class Work:
             if reason:
                 self.store.fail(chunk, reason)
             elif chunk in pending:
-                self.store.write(chunk, mine)
+                self.store.write(chunk, mine, inputs)
             reasons.append(reason)
         return reasons
 
@@ -154,9 +156,3 @@ class Work:
                 if not variable.optional and np.isnan(first).any():
                     return f"{name} is NaN"
         return ""
-
-
-def describe_error(error: BaseException) -> str:
-    """An exception of a simulation in one line, with the place that raised it."""
-    last = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{type(error).__name__}: {error} ({Path(last.filename).name}:{last.lineno})"

@@ -6,15 +6,17 @@ need no file at all.
 
 from __future__ import annotations
 
-import functools
 from pathlib import Path
+from typing import Any
 
 from lemmata.datasets.files import home
 from lemmata.datasets.graphs import geom, listed, npz, ogb, planetoid
 from lemmata.datasets.graphs.distances import distance_blocks, distance_table
 from lemmata.datasets.graphs.graph import Graph, Split, from_arrays, make_graph
 from lemmata.datasets.graphs.listed import from_edge_list
+from lemmata.datasets.graphs.objects import from_object
 from lemmata.lab.errors import UserError, unknown
+from lemmata.lab.inputs import remember
 
 __all__ = [
     "KNOWN",
@@ -22,7 +24,9 @@ __all__ = [
     "Split",
     "distance_blocks",
     "distance_table",
+    "files_of",
     "find",
+    "from_any",
     "from_arrays",
     "from_edge_list",
     "load",
@@ -34,6 +38,10 @@ FORMATS = (
     "a graph is an npz file (edge_index, y, perhaps x), Planetoid's FOLDER/ind.NAME (eight files), a Geom-GCN folder "
     f"({geom.EDGES}, {geom.NODES}), an OGB folder (raw/edge.csv.gz) or a folder with edges.csv and labels.csv"
 )
+HETEROPHILOUS = (
+    "chameleon", "chameleon_filtered", "squirrel", "squirrel_filtered", "minesweeper", "tolokers", "cornell", "texas",
+    "wisconsin",
+)  # fmt: skip
 KNOWN = {
     "cora": "cora.npz, or Planetoid's eight files as planetoid_raw/ind.cora.*",
     "citeseer": "citeseer.npz, or Planetoid's eight files as planetoid_raw/ind.citeseer.*",
@@ -44,6 +52,7 @@ KNOWN = {
         "hold torch objects, which cannot be read without executing them: convert that graph)"
     ),
     "arxiv": "arxiv.npz, or OGB's folder ogbn_arxiv with raw/edge.csv.gz",
+    **{name: f"{name}.npz, or heterophilous/{name}.npz of Platonov's heterophilous graphs" for name in HETEROPHILOUS},
 }
 """The graphs that have a name, with what to place below $LEMMATA_DATA/graphs."""
 
@@ -53,7 +62,11 @@ def find(name: str) -> Path:
     if name not in KNOWN:
         raise unknown("graph", name, KNOWN)
     folder = home(f"The graph {name}", "graphs", f"in its folder graphs {KNOWN[name]}")
-    places = [folder / f"{name}.npz", folder / "planetoid_raw" / f"ind.{name}"]
+    places = [
+        folder / f"{name}.npz",
+        folder / "planetoid_raw" / f"ind.{name}",
+        folder / "heterophilous" / f"{name}.npz",
+    ]
     places += {"actor": [folder / "film"], "arxiv": [folder / "ogbn_arxiv"]}.get(name, [])
     for place in places:
         if _recognised(place):
@@ -71,6 +84,17 @@ def load(path: str | Path) -> Graph:
     return _remembered(place, kind, _changes(place, kind))
 
 
+def from_any(data: Any) -> tuple[Graph, list[Path]]:
+    """The graph of whatever a user has, and its files: a path, a known name, the files of an edge list, an object."""
+    if isinstance(data, (list, tuple)) and data and all(isinstance(one, (str, Path)) for one in data):
+        return listed.load_files([Path(one) for one in data]), [Path(one) for one in data]
+    if not isinstance(data, (str, Path)):
+        return from_object(data), []
+    if str(data) in KNOWN and not Path(data).exists():
+        data = find(str(data))
+    return load(data), files_of(data)
+
+
 def _recognised(path: Path) -> tuple[str, Path] | None:
     """The name of the reader and the path that it takes."""
     if path.is_file() and path.suffix == ".npz":
@@ -85,14 +109,23 @@ def _recognised(path: Path) -> tuple[str, Path] | None:
     return None
 
 
+def files_of(path: str | Path) -> list[Path]:
+    """The files that a graph is read from; none where there is no graph."""
+    recognised = _recognised(Path(path))
+    return [] if recognised is None else _files(*recognised)
+
+
+def _files(kind: str, place: Path) -> list[Path]:
+    files = {"npz": [place], "planetoid": planetoid.files_of(place)}.get(kind)
+    return [file for file in sorted(place.rglob("*") if files is None else files) if file.is_file()]
+
+
 def _changes(place: Path, kind: str) -> tuple[tuple[str, int], ...]:
     """The files of a graph with the times of their last changes."""
-    files = {"npz": [place], "planetoid": planetoid.files_of(place)}.get(kind)
-    found = sorted(place.rglob("*") if files is None else files)
-    return tuple((str(file), file.stat().st_mtime_ns) for file in found if file.is_file())
+    return tuple((str(file), file.stat().st_mtime_ns) for file in _files(kind, place))
 
 
-@functools.lru_cache(maxsize=4)
+@remember(4)
 def _remembered(place: Path, kind: str, changes: tuple[tuple[str, int], ...]) -> Graph:
     """Read once, not once a run; `changes` tells new files from old ones."""
     return READERS[kind](place)

@@ -72,9 +72,9 @@ def make_graph(
 ) -> Graph:
     """A graph from an edge list in any order and direction, repeats and self-loops left out; checked.
 
-    features: [nodes, features], dense or sparse, or None for none; labels: [nodes] integers from 0, -1 for unlabelled.
+    features: [nodes, features], dense or sparse, or None for none; labels: [nodes], see `classes_of`.
     """
-    labels = _integers(labels, "labels", source)
+    labels = classes_of(labels, source)
     if labels.ndim != 1 or labels.size == 0:
         raise UserError(f"{source}: labels must be one integer for every node.")
     if labels.min() < UNLABELLED or labels.max() < 0:
@@ -94,6 +94,34 @@ def make_graph(
     pairs = np.unique(ordered[:, 0] * len(labels) + ordered[:, 1])
     unique = np.stack([pairs // len(labels), pairs % len(labels)], axis=1)
     return Graph(unique, _features(features, len(labels), source), labels, source, splits)
+
+
+def classes_of(labels: Any, source: str = "given labels") -> Int[np.ndarray, " nodes"]:
+    """Classes from 0 on, -1 for unlabelled, of labels as people have them.
+
+    Integers (-1: unlabelled) stay as they are; +1 and -1 alone are two classes; floats are integers or NaN (unknown);
+    words are numbered in their order, and empty ones, "nan", "none" and "?" are unlabelled; a column counts as a list.
+    """
+    array = np.asarray(labels)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.dtype == object:
+        array = np.asarray(["" if one is None else str(one) for one in array.ravel()]).reshape(array.shape)
+    if array.dtype.kind in "US" and array.ndim == 1:
+        array = array.astype(str)
+        absent = np.isin(np.char.lower(np.char.strip(array)), ["", "nan", "none", "?"])
+        try:
+            array = np.where(absent, "nan", array).astype(float)
+        except ValueError:
+            numbered = np.full(len(array), UNLABELLED)
+            numbered[~absent] = np.unique(array[~absent], return_inverse=True)[1]
+            return numbered
+    if array.dtype.kind == "f":
+        array = np.where(np.isnan(array), UNLABELLED, array)
+    array = _integers(array, "labels", source)
+    if array.size and np.array_equal(np.unique(array), [-1, 1]):
+        return (array > 0).astype(np.int64)
+    return array
 
 
 def from_arrays(

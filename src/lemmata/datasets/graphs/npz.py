@@ -14,7 +14,7 @@ import numpy as np
 
 from lemmata.datasets import files
 from lemmata.datasets.files import DamagedError, require
-from lemmata.datasets.graphs.graph import UNLABELLED, Graph, Split
+from lemmata.datasets.graphs.graph import UNLABELLED, Graph, Split, classes_of
 from lemmata.datasets.graphs.parts import csr, graph_at, split_of, split_of_masks
 
 Arrays = dict[str, np.ndarray]
@@ -52,7 +52,7 @@ def _collected(arrays: Arrays) -> Contents:
     shape = arrays["x_shape"]
     require(shape.shape == (2,) and shape.dtype.kind in "iu", "x_shape is not two integers")
     features = csr(arrays["x_data"], arrays["x_indices"], arrays["x_indptr"], shape)
-    labels = _labels(arrays["y"])
+    labels = classes_of(arrays["y"])
     if "isolated_unlabelled_idx" in arrays:
         unknown = split_of(arrays["isolated_unlabelled_idx"], [], [], np.zeros_like(labels)).train
         labels[unknown] = UNLABELLED
@@ -63,7 +63,7 @@ def _collected(arrays: Arrays) -> Contents:
 
 
 def _heterophilous(arrays: Arrays) -> Contents:
-    labels = _labels(arrays["node_labels"])
+    labels = classes_of(arrays["node_labels"])
     return Contents(arrays["edges"], arrays["node_features"], labels, _splits(arrays, "", labels))
 
 
@@ -71,12 +71,7 @@ def _neutral(arrays: Arrays) -> Contents:
     """Edges as [2, edges] or [edges, 2]; 2 x 2 is read as [2, edges]."""
     edges = arrays["edge_index"]
     require(edges.ndim == 2 and 2 in edges.shape, f"edge_index has shape {edges.shape}, not [2, edges]")
-    return Contents(edges.T if edges.shape[0] == 2 else edges, arrays.get("x"), _labels(arrays["y"]))
-
-
-def _labels(labels: np.ndarray) -> np.ndarray:
-    require(labels.ndim == 1 and labels.dtype.kind in "iu", "its labels are not one integer for every node")
-    return labels.astype(np.int64)
+    return Contents(edges.T if edges.shape[0] == 2 else edges, arrays.get("x"), classes_of(arrays["y"]))
 
 
 def _splits(arrays: Arrays, prefix: str, labels: np.ndarray) -> tuple[Split, ...]:

@@ -16,20 +16,13 @@ import threading
 from multiprocessing.connection import Connection
 
 from lemmata.lab import interrupts, parcels
-from lemmata.lab.errors import UserError
-from lemmata.lab.work import describe_error
+from lemmata.lab.errors import UserError, describe_error
+from lemmata.lab.machine import keep_to_cores
 
 CORES = "LEMMATA_CORES"
 """The variable that names the cores to which a worker keeps."""
 ANSWER, ERROR, STEP = "answer", "error", "step"
 """The kinds of messages that a worker sends."""
-
-
-def keep_to_cores() -> None:
-    """Move every thread of this process to its cores; threads that are started later follow."""
-    if CORES in os.environ:
-        for task in os.listdir("/proc/self/task"):
-            os.sched_setaffinity(int(task), map(int, os.environ[CORES].split(",")))
 
 
 def serve(connection: Connection) -> None:
@@ -58,5 +51,6 @@ def serve(connection: Connection) -> None:
 
 if __name__ == "__main__":
     with interrupts.leaving_on_signals(sentence=""):
-        keep_to_cores()
+        if CORES in os.environ:
+            keep_to_cores([int(core) for core in os.environ[CORES].split(",")])
         serve(Connection(int(sys.argv[1])))

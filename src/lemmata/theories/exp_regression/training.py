@@ -139,6 +139,9 @@ def simulate(problem: Setting, key: jax.Array, prepared: None = None) -> dict[st
     constants = find_constants(problem, data, weights, head)
     run = train(problem, data, weights, head, constants)
     state: State = run.state
+    used, shape = {"neurons": problem.neurons}, "dimension neurons"
+    lm.keep(used, network=(state.weights, shape), initial=(weights, shape), head=head)
+    lm.keep(data=data, constants=constants)
     records = {name: value for name, value in run.records.items() if name != "stopped"}
     results = {**records, **summarise(problem, data, weights, head, constants, state, records["step"])}
     if problem.track == "bounds":

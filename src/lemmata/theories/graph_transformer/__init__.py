@@ -18,7 +18,6 @@ from lemmata.theories.graph_transformer import (
     whole_graphs,
 )
 from lemmata.theories.graph_transformer.card import CARD
-from lemmata.theories.graph_transformer.diagnose import diagnose
 from lemmata.theories.graph_transformer.graphs.cycle import plan_cycle
 from lemmata.theories.graph_transformer.setting import Setting
 from lemmata.theories.graph_transformer.training import simulate
@@ -28,4 +27,4 @@ ROOMS = (experiments, hand_made, whole_graphs, four_classes, real_graphs, deep)
 EXPERIMENTS = tuple(one for room in ROOMS for one in room.EXPERIMENTS)
 theory = lm.Theory(CARD, Setting, simulate, EXPERIMENTS, CLAIMS, bounds.BOUNDS, source=__path__[0])
 
-__all__ = ["Setting", "bounds", "diagnose", "from_arrays", "plan_cycle", "simulate", "theory"]
+__all__ = ["Setting", "bounds", "from_arrays", "plan_cycle", "simulate", "theory"]

@@ -15,5 +15,6 @@ CARD = {
         "iterations when few nodes are discriminative. The printed exponents of iterations and samples, the attention "
         "limit at margin 1, the printed graph and the printed initial weights do not hold as stated."
     ),
+    "diagnose": {"graph": "diagnose:diagnose"},
     "headlines": ["p9-core-g1", "p10-no-pe-g1", "e5-literal-graph"],
 }

@@ -61,10 +61,10 @@ def choose_roots(graph: Graph, sources: int | None, seed: int) -> Int[np.ndarray
     return np.sort(np.random.default_rng(seed).choice(labelled, sources, replace=False))
 
 
-def shells_from(graph: Graph, group: np.ndarray, cap: int, roots: np.ndarray) -> Shells:
-    """The shells of these roots of any graph, a bounded number of pairs at a time."""
+def shells_from(graph: Graph, group: np.ndarray, cap: int, roots: np.ndarray, groups: int | None = None) -> Shells:
+    """The shells of these roots of any graph, a bounded number of pairs at a time; as many groups as classes."""
     blocks = _sliced(distance_blocks(graph, cap, roots), max(1, PAIRS // graph.nodes))
-    return count_shells(blocks, group, graph.classes, cap)
+    return count_shells(blocks, group, groups or graph.classes, cap)
 
 
 def _sliced(blocks: Blocks, rows: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:

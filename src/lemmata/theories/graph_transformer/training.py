@@ -230,7 +230,9 @@ LABELS = {**probes.LABELS, "quantile": tuple(map(str, QUANTILES))}
 @lm.simulation(*lm.RUN, *PATH, *MASSES, *PROOF, *PASSAGES, *ENDS, *FACTS, labels=LABELS, prepare=prepare)
 def simulate(problem: Setting, key: jax.Array, world: World) -> dict[str, Array]:
     """One run: draw, initialise, train, evaluate."""
-    _, signs, watched, run = train_network(problem, key, world)
+    initial, signs, watched, run = train_network(problem, key, world)
+    used = {"neurons": problem.neurons, "bins": problem.bins}
+    lm.keep(used, network=run.state.parameters, initial=initial, signs=(signs, "neurons"), data=world, test=watched)
     if problem.draw == "encoding":
         watched = probes.draw_watched(problem, key, world, run.state.parameters.encoding)
     ends = finish(problem, run.step, run.state.parameters, signs, world, watched)

@@ -217,6 +217,8 @@ def simulate(problem: Setting, key: jax.Array, prepared: None = None) -> dict[st
     world, network, signs, run = train_network(problem, key)
     trained: Network = run.state.parameters
     new = data.testing_prompts(problem, key, world, data.UNSEEN)
+    lm.keep({"contexts": problem.test_contexts}, test=new)
+    lm.keep(network=trained, initial=network, signs=signs, world=world)
     on_new = evaluate(problem, trained, signs, new)
     on_old = evaluate(problem, trained, signs, data.testing_prompts(problem, key, world, data.SEEN))
     known = describe(problem, maps(network), maps(trained), world, on_new["concentration"])

@@ -264,6 +264,9 @@ def simulate(problem: Setting, key: jax.Array, prepared: None = None) -> dict[st
         test = sparsify(problem, lm.stream(key, "sampler", 1), test, attend(problem, scorer, test))
     run = train(problem, lm.stream(key, "batch"), network, signs, data, Watched(test, features, basis))
     trained: Network = run.state.parameters
+    lm.keep({"samples": problem.samples}, data=data)
+    lm.keep({"samples": problem.test_samples}, test=test)
+    lm.keep(network=trained, initial=network, signs=signs, basis=basis)
     untrained = evaluate(problem, network, signs, test)
     return {
         **run.results(),

@@ -1,5 +1,5 @@
-"""A tool for users' own graphs: which distances carry the label, how surely, and what to sample and encode."""
+"""A tool for users' own graphs: what their neighbourhoods tell about the label, and what to sample."""
 
-from lemmata.theories.graph_transformer.diagnose.diagnosis import Core, Diagnosis, diagnose
+from lemmata.theories.graph_transformer.diagnose.diagnosis import diagnose
 
-__all__ = ["Core", "Diagnosis", "diagnose"]
+__all__ = ["diagnose"]

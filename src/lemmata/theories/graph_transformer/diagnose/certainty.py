@@ -20,7 +20,7 @@ from lemmata.datasets.graphs.distances import distance_blocks
 from lemmata.datasets.graphs.graph import Graph
 from lemmata.theories.graph_transformer.margins import PAIRS
 
-OPERATIONS = 2e11
+OPERATIONS = 5e9
 """About how many multiplications the null band may take."""
 FEWEST_BLOCKS = 5
 LEVEL = 0.95
@@ -99,7 +99,10 @@ def permuted_means(
     count: int,
     rng: np.random.Generator,
 ) -> tuple[tuple[np.ndarray, np.ndarray], int]:
-    """Mean margins [permutation, distance] and normalised ones, with labels permuted; and over how many roots."""
+    """Mean margins [permutation, distance] and normalised ones, with labels permuted; and over how many roots.
+
+    Normalised is by the labelled nodes of a shell, as the margins are.
+    """
     classes = graph.classes
     affordable = int(OPERATIONS / (2 * graph.nodes * classes * count * len(distances)))
     if affordable < len(roots):
@@ -107,7 +110,8 @@ def permuted_means(
     table = np.concatenate([part for _, part in distance_blocks(graph, bins, roots)])
     labelled = np.flatnonzero(graph.labels >= 0)
     sums = np.zeros((2, count, len(distances)))
-    known = np.stack([(table == z).any(axis=1) for z in distances], axis=1).sum(axis=0)
+    voting = (graph.labels >= 0).astype(np.float32)
+    known = np.zeros(len(distances))
     together = max(1, PAIRS // (graph.nodes * classes))
     rows = max(1, PAIRS // graph.nodes)
     for first in range(0, count, together):
@@ -129,7 +133,9 @@ def permuted_means(
                 counts = (shell @ members.reshape(graph.nodes, -1)).reshape(len(shell), len(batch), classes)
                 own = np.take_along_axis(counts, label[part][:, :, None], axis=2)[:, :, 0]
                 delta = own - (counts.sum(axis=2) - own) / (classes - 1)
-                size = np.maximum(shell.sum(axis=1), 1.0)
+                votes = shell @ voting
+                size = np.maximum(votes, 1.0)
+                known[i] += (votes > 0).sum() if first == 0 else 0
                 sums[0, batch.start : batch.stop, i] += delta.sum(axis=0)
                 sums[1, batch.start : batch.stop, i] += (delta / size[:, None]).sum(axis=0)
     return (sums[0] / len(roots), sums[1] / np.maximum(known, 1)), len(roots)

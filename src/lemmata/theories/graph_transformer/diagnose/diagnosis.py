@@ -1,162 +1,70 @@
-"""The theory's quantities on any labelled graph: which distances carry the label, and how surely.
-
-Winning margins (Definition 3.4.1, probe 1) are measured at every distance, with two answers to "how surely": an
-interval over connected blocks and a null band from permuted labels (`certainty`).
-"""
+"""The diagnosis of a graph: what helps on it, as measured, with the theory's quantities beside it."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable
+from typing import Annotated, Any
 
 import numpy as np
-import xarray as xr
-from jaxtyping import Float, Int
+from threadpoolctl import threadpool_limits
 
 import lemmata as lm
-from lemmata.datasets.graphs.graph import Graph
-from lemmata.theories.graph_transformer.diagnose.certainty import Means, connected_blocks, null_band, permuted_means
-from lemmata.theories.graph_transformer.graphs.discriminative import THRESHOLD, find_discriminative
-from lemmata.theories.graph_transformer.margins import choose_roots, mean_margins, shells_from, winning_margins
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-BLOCKS, SMALLEST_BLOCK = 50, 5
-REACHED = 0.05
-"""A distance is considered if at least this share of the roots has a node there."""
-
-
-class Core(NamedTuple):
-    """A core distance; `separated`: its margin exceeds that of every other distance by more than chance."""
-
-    distance: int
-    margin: float
-    runner_up: int | None
-    lead: float | None
-    """The margin less the runner-up's."""
-    separated: bool | None
-    """None where it cannot be told."""
-    beyond_chance: bool
-    """Whether the margin lies outside the null band."""
-
-
-@dataclass(frozen=True)
-class Diagnosis:
-    """What was found. `table` is labelled by distance; `facts` are plain values; `reading` are sentences."""
-
-    table: xr.Dataset
-    facts: dict[str, Any]
-    core: Core
-    """By counts, the paper's definition."""
-    normalised_core: Core
-    reading: tuple[str, ...]
-
-    def figure(self) -> Figure:
-        from lemmata.theories.graph_transformer.diagnose.reading import draw
-
-        return draw(self)
-
-    def text(self) -> str:
-        from lemmata.theories.graph_transformer.diagnose.reading import describe
-
-        return describe(self)
-
-    def json(self) -> dict[str, Any]:
-        """The same as plain values, null for what is not known."""
-        names = [str(name) for name in self.table.data_vars]
-        rows = [
-            {"distance": int(z), **{name: self.table[name].values[i].item() for name in names}}
-            for i, z in enumerate(self.table.distance.values)
-        ]
-        return _plain(
-            {
-                **self.facts,
-                "core": self.core._asdict(),
-                "normalised_core": self.normalised_core._asdict(),
-                "distances": rows,
-                "reading": list(self.reading),
-            }
-        )
+from lemmata.datasets.graphs import Graph, from_any
+from lemmata.theories.graph_transformer.diagnose import figure
+from lemmata.theories.graph_transformer.diagnose.findings import findings
+from lemmata.theories.graph_transformer.diagnose.quantities import measure
+from lemmata.theories.graph_transformer.diagnose.reading import assumptions, by_distance, reading, tried
+from lemmata.theories.graph_transformer.diagnose.trial import try_arms
+from lemmata.theories.graph_transformer.graphs.discriminative import THRESHOLD
 
 
 def diagnose(
-    graph: Graph | str | Path,
-    bins: int = 20,
+    data: Annotated[
+        Any,
+        "A graph: an npz file, Planetoid's, Geom-GCN's or OGB's files, a folder of edges and labels, these as two or "
+        "three files (edges, labels, features), or the name of a known one in $LEMMATA_DATA/graphs.",
+    ],
     *,
-    threshold: float = THRESHOLD,
-    sources: int | None = None,
+    bins: Annotated[int, "Distances are 1 to bins - 1."] = 20,
+    threshold: Annotated[float, "Cosine above which a node's features count as its class's."] = THRESHOLD,
+    sources: Annotated[int | None, "Nodes to measure margins from; default all, on large graphs a sample."] = None,
+    permutations: Annotated[int, "Permutations of the labels for the null band."] = 99,
     seed: int = 0,
-    permutations: int = 99,
-) -> Diagnosis:
-    """Diagnose a graph, or the one in a file, at the distances 1 to bins - 1.
-
-    threshold: cosine above which a node is discriminative; sources: nodes to measure from (None: all up to `ALL_ROOTS`
-    nodes, else a sample of `SOME_ROOTS`); seed: of that sample, the blocks and the permutations.
-    """
-    _check(threshold, bins=bins, sources=sources, seed=seed, permutations=permutations)
-    if not isinstance(graph, Graph):
-        from lemmata.datasets.graphs import load
-
-        graph = load(graph)
-    from lemmata.theories.graph_transformer.diagnose.reading import read
-
+    progress: Callable[[float], None] = lambda share: None,
+) -> lm.Diagnosis:
+    """Say what the neighbours of a labelled graph's nodes tell about a label, and what to sample."""
+    _check(threshold, bins=bins, sources=sources, permutations=permutations)
+    graph, files = from_any(data)
     graph = _consecutive(graph)
-    group, rule = _groups(graph, threshold)
-    roots = choose_roots(graph, sources, seed)
-    shells = shells_from(graph, group, bins, roots)
-    delta, share = (values[:, :bins] for values in winning_margins(shells, graph.labels))
-    size = shells.size[:, :bins]
-    last = max(1, int(np.flatnonzero((size > 0).any(axis=0))[-1]))
-    kept = np.arange(1, last + 1)
-    delta, share, size = delta[:, kept], share[:, kept], size[:, kept]
-    considered = (size > 0).mean(axis=0) >= REACHED
-    considered[0] |= not considered.any()
-
-    rng = np.random.default_rng(seed)
-    block = connected_blocks(graph, min(BLOCKS, max(1, graph.nodes // SMALLEST_BLOCK)), rng)[roots]
-    counted, normalised = (Means(values, block) for values in (delta, share))
-    permuted, permuted_roots = permuted_means(graph, group, roots, kept[considered], bins, permutations, rng)
-    variables = {
-        "shell_size": size.mean(axis=0),
-        "largest_shell": size.max(axis=0).astype(float),
-        "reached": (size > 0).mean(axis=0),
-        "positive": (delta > 0).mean(axis=0),
-    }
-    means = mean_margins(delta, share)
-    for name, mean, spread, null in zip(("margin", "normalised"), means, (counted, normalised), permuted, strict=True):
-        half = spread.half_width()
-        band = np.full((3, len(kept)), np.nan)
-        band[:, considered] = null_band(null)
-        variables |= {
-            name: mean,
-            f"{name}_low": mean - half,
-            f"{name}_high": mean + half,
-            f"{name}_null": band[0],
-            f"{name}_null_low": band[1],
-            f"{name}_null_high": band[2],
-        }
-    table = xr.Dataset({name: ("distance", values) for name, values in variables.items()}, {"distance": kept})
-    cores = [
-        _core(spread, np.flatnonzero(considered), null_band(null))
-        for spread, null in zip((counted, normalised), permuted, strict=True)
-    ]
-    facts = _facts(graph, group, rule, roots) | {
-        "threshold": threshold if rule == "features" else None,
-        "bins": bins,
-        "seed": seed,
-        "permutations": permutations,
-        "null_roots": permuted_roots,
-        "blocks": counted.blocks,
-    }
-    return Diagnosis(table, facts, *cores, reading=read(table, facts, *cores))
+    # many products of small arrays: on a busy machine a second thread makes them slower
+    with threadpool_limits(1):
+        trial = try_arms(graph, seed, lambda share: progress(0.6 * share))
+        measured = measure(graph, bins, threshold, sources, seed, permutations)
+    progress(1.0)
+    facts = measured.facts
+    return lm.Diagnosis(
+        kind="graph",
+        source=graph.source,
+        sizes={name: facts[name] for name in ("nodes", "edges", "classes", "features", "labelled")},
+        findings=findings(trial),
+        quantities={
+            "tried": [] if trial is None else tried(trial),
+            "distances": by_distance(measured, trial),
+            "core": measured.core._asdict(),
+            "normalised_core": measured.normalised_core._asdict(),
+            **{name: value for name, value in facts.items() if name not in {"nodes", "edges", "classes", "features"}},
+            "reading": reading(measured),
+        },
+        assumptions=assumptions(measured),
+        files=files,
+        draw=lambda: figure.draw(graph.source, measured, trial),
+    )
 
 
 def _check(threshold: float, **counts: int | None) -> None:
-    limits = {"bins": (2, 255), "sources": (1, math.inf), "seed": (0, 2**30 - 1), "permutations": (19, 100_000)}
+    limits = {"bins": (2, 255), "sources": (1, math.inf), "permutations": (19, 100_000)}
     for name, (low, high) in limits.items():
         value = counts[name]
         if value is None and name == "sources":
@@ -173,76 +81,11 @@ def _consecutive(graph: Graph) -> Graph:
     known = graph.labels >= 0
     classes, number = np.unique(graph.labels[known], return_inverse=True)
     if len(classes) < 2:
-        raise lm.UserError(f"{graph.source}: all labelled nodes are of one class; margins compare at least two.")
+        raise lm.UserError(
+            f"{graph.source}: all labelled nodes are of one class (-1 means unlabelled); at least two are compared."
+        )
     if not len(graph.edges):
         raise lm.UserError(f"{graph.source} has no edges, so there are no distances to measure.")
     labels = graph.labels.copy()
     labels[known] = number
     return dataclasses.replace(graph, labels=labels)
-
-
-def _groups(graph: Graph, threshold: float) -> tuple[np.ndarray, str]:
-    """The class of every discriminative node, and how they were found; without features every labelled node is one."""
-    if graph.features.shape[1]:
-        group = find_discriminative(graph, threshold).group
-        if (group >= 0).any():
-            return group, "features"
-    return graph.labels, "labels"
-
-
-def _core(means: Means, considered: Int[np.ndarray, " index"], band: Float[np.ndarray, "3 index"]) -> Core:
-    place = int(np.argmax(means.mean[considered]))
-    best = int(considered[place])
-    beyond = not band[1, place] <= means.mean[best] <= band[2, place]
-    others = considered[considered != best]
-    if not len(others):
-        return Core(best + 1, float(means.mean[best]), None, None, None, beyond)
-    lead, half = means.lead(best, others)
-    second = int(np.argmin(lead))
-    known = np.isfinite(half).all()
-    separated = bool((lead > half).all()) if known else None
-    return Core(best + 1, float(means.mean[best]), int(others[second]) + 1, float(lead[second]), separated, beyond)
-
-
-def _facts(graph: Graph, group: np.ndarray, rule: str, roots: np.ndarray) -> dict[str, Any]:
-    """What is known of the graph without distances."""
-    from scipy.sparse.csgraph import connected_components
-
-    components, component = connected_components(graph.adjacency, directed=False)
-    labelled = graph.labels >= 0
-    counts = np.bincount(graph.labels[labelled], minlength=graph.classes)
-    ends = graph.labels[graph.edges]
-    ends = ends[(ends >= 0).all(axis=1)]
-    degrees = np.bincount(ends.ravel(), minlength=graph.classes) / max(ends.size, 1)
-    chance = float(np.square(degrees).sum())
-    homophily = graph.homophily
-    average = counts.mean()
-    return {
-        "source": graph.source,
-        "nodes": graph.nodes,
-        "edges": len(graph.edges),
-        "classes": graph.classes,
-        "features": graph.features.shape[1],
-        "labelled": int(labelled.sum()),
-        "components": int(components),
-        "unreachable": 1 - float(np.square(np.bincount(component) / graph.nodes).sum()),
-        "homophily": homophily,
-        "chance_homophily": chance,
-        "adjusted_homophily": (homophily - chance) / (1 - chance) if chance < 1 else math.nan,
-        "class_counts": [int(count) for count in counts],
-        "largest_gap": float(np.abs(counts - average).max()),
-        "balance_limit": 10 * math.sqrt(labelled.sum()),
-        "discriminative_by": rule,
-        "discriminative": float((group >= 0).sum() / labelled.sum()),
-        "roots": len(roots),
-    }
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _plain(each) for key, each in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(each) for each in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value

@@ -1,0 +1,38 @@
+"""Where the command begins: before anything is imported, a signal already ends it in one line, and no file that is
+opened later can take the place of a stream that was closed."""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import Any
+
+CODES = {signal.SIGINT: 130, signal.SIGTERM: 143}
+
+
+def leave(number: int, frame: Any) -> None:
+    """End the process at once: nothing has begun."""
+    try:
+        os.write(2, b"interrupted; nothing had begun\n")
+    finally:
+        os._exit(CODES[signal.Signals(number)])
+
+
+def occupy_streams() -> None:
+    """Open what is closed of stdin, stdout and stderr: else a file of results might become stderr."""
+    for number in (0, 1, 2):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the lowest number that is free
+
+
+def main() -> None:
+    """Run the command line."""
+    for number in CODES:
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, leave)
+    occupy_streams()
+    from lemmata.cli import main as run
+
+    run()

@@ -1,0 +1,122 @@
+"""Killed, out of space or with an I/O error at any single operation on the disk: the same command goes on."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+from disk import DISK, Killed
+from toys import HOST, OUT, Said, run_toy, verify_toy, write_theory
+
+from lemmata.lab.files import PARTIAL
+from lemmata.lab.theory import Theory
+
+
+def extend(theory: Theory) -> Said:
+    return run_toy(theory, seeds=5)
+
+
+def overwrite(theory: Theory) -> Said:
+    return run_toy(theory, overwrite=True)
+
+
+CASES: dict[str, tuple[Callable[[Theory], Said], list[str] | None]] = {
+    "create": (run_toy, None),
+    "extend": (extend, []),
+    "overwrite": (overwrite, []),
+    "draw": (run_toy, ["run.json"]),
+    "mend": (run_toy, ["data.zarr/seed/0", "data.zarr/loss/.zarray", "data.zarr/loss/1.0.0"]),
+    "verify": (verify_toy, None),
+}
+"""Commands, and what is missing in the results that there are before; None: there are none."""
+
+
+@pytest.mark.parametrize("fault", ["kill", "full", "error"])
+@pytest.mark.parametrize("case", CASES)
+def test_wherever_the_disk_fails_the_same_command_goes_on(
+    case: str, fault: str, request: pytest.FixtureRequest
+) -> None:
+    theory = write_theory()
+    command, missing = CASES[case]
+    if missing is not None:
+        run_toy(theory)
+        for name in missing:
+            (HOST / name).unlink()
+        shutil.copytree(OUT, "before")
+    with DISK.failing(Path(), 0) as disk:
+        right = command(theory)
+    operations = disk.count
+    assert right.data is not None
+    assert operations > 5
+    every = request.config.getoption("--long")
+    at = range(1, operations + 1) if every else sorted({*np.linspace(1, operations, 9).astype(int).tolist()})
+    for number in at:
+        shutil.rmtree(OUT, ignore_errors=True)
+        if missing is not None:
+            shutil.copytree("before", OUT)
+        with DISK.failing(OUT, number, fault) as disk:
+            try:
+                said = command(theory)
+            except Killed:
+                said = None
+        place = f"{case} {fault} {number} of {operations}: {disk.last}"
+        if said is not None and said.refused:
+            assert "\n" not in said.refused, place
+            assert "cannot be written" in said.refused or "Input/output error" in said.refused, (place, said.refused)
+        again = command(theory)
+        assert again.data is not None, (place, again.refused)
+        xr.testing.assert_identical(plain(again.data), plain(right.data))
+        assert again.rows == right.rows, place
+        left = [file.name for file in OUT.rglob("*") if file.name.endswith((PARTIAL, ".new", ".old"))]
+        assert not left, place
+        assert (HOST / "figure.png").read_bytes().startswith(b"\x89PNG"), place
+
+
+def plain(data: xr.Dataset) -> xr.Dataset:
+    return data.drop_attrs().drop_vars(["status", "digest", "message"], errors="ignore")
+
+
+def test_after_a_loss_of_power_what_was_not_synced_is_computed_again() -> None:
+    """Every file that nobody had synced is empty: none of them is believed, and nothing is stuck."""
+    theory = write_theory()
+    with DISK.failing(Path(), 0) as disk:
+        right = verify_toy(theory)
+    lost = {Path(path) for path in disk.written - disk.synced if Path(path).exists()}
+    assert len(lost) > 20
+    assert {path.name for path in map(Path, disk.synced) if path.exists()} == {".zattrs", "verdicts.json"}
+    for path in lost:
+        path.write_bytes(b"")
+    again = verify_toy(theory)
+    assert not again.refused
+    assert right.data is not None
+    assert again.data is not None
+    xr.testing.assert_identical(plain(again.data), plain(right.data))
+    assert again.rows == right.rows
+
+
+def test_complete_results_are_read_from_a_disk_that_cannot_be_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a disk that is mounted for reading alone refuses it, root included."""
+    theory = write_theory()
+    right = run_toy(theory)
+    (HOST / ".lock").unlink()
+    opened = __import__("os").open
+
+    def refuse(path: object, flags: int, *more: int, **given: int) -> int:
+        import errno
+        import os
+
+        if flags & (os.O_CREAT | os.O_WRONLY | os.O_RDWR) and str(OUT) in str(path):
+            raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(path))
+        return opened(path, flags, *more, **given)
+
+    monkeypatch.setattr("os.open", refuse)
+    found = run_toy(theory)
+    assert found.data is not None, found.refused
+    assert right.data is not None
+    xr.testing.assert_identical(found.data, right.data)
+    more = run_toy(theory, seeds=5)
+    assert "Read-only file system" in more.refused

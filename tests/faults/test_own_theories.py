@@ -1,0 +1,136 @@
+"""A user's theory is the user's: its error is one sentence with file and line, and nothing else suffers from it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from cli_toy import THEORY
+from command import Lemmata
+
+HEIGHT = "return factor * data.height.sel(slope=slope, drop=True)"
+RETURN = 'return {"height": np.float64(setting.slope * setting.points + 0.01 * np.sin(seed))}'
+C1 = 'claim("c1-high", high, lm.at_least(4.0), low)'
+CARD_NAME = '"name": "toy"'
+
+
+def line_of(text: str, part: str) -> int:
+    return 1 + text[: text.index(part)].count("\n")
+
+
+CLAIMS = {
+    "evidence raises": ((HEIGHT, 'raise KeyError("evidence boom")'), "KeyError: 'evidence boom' (toy.py:{})"),
+    "evidence has a typo": ((HEIGHT, "return data.heigth"), "has no attribute 'heigth' (toy.py:{})"),
+    "evidence is a text": ((HEIGHT, 'return "x"'), "Error: "),
+    "a judge raises": (
+        (C1, 'claim("c1-high", high, lambda evidence: 1 / 0, low)'),
+        "ZeroDivisionError: division by zero (toy.py:{})",
+    ),
+}
+
+
+@pytest.mark.parametrize("mistake", CLAIMS)
+def test_a_claim_in_error_is_inconclusive_and_the_others_go_on(mistake: str, lemmata: Lemmata) -> None:
+    (before, after), said = CLAIMS[mistake]
+    text = THEORY.replace(before, after, 1)
+    assert text != THEORY
+    Path("toy.py").write_text(text)
+    done = lemmata("verify", "toy.py", "--preset", "smoke", "--json", "--out", "out")
+    assert done.code == 1, done.err
+    assert "Traceback" not in done.err
+    rows = {row["claim"]: row for row in done.json}
+    assert rows["c4-other"]["outcome"] == "holds", "it reads something else"
+    assert rows["c1-high"]["outcome"] == "inconclusive"
+    assert said.format(line_of(text, after.splitlines()[0])) in rows["c1-high"]["note"]
+    assert any(line.startswith("toy/c1-high: ") and rows["c1-high"]["note"] in line for line in done.sentences)
+    assert "c1-high" in Path("out/index.html").read_text()
+
+
+RUNS = {
+    "raises": ((RETURN, 'raise ValueError("sim \\x1b[31mboom")'), "ValueError: sim  [31mboom (toy.py:{})"),
+    "raises in one cell": ((RETURN, "1 / (setting.slope - 2); " + RETURN), "slope=2, seed block 0: ZeroDivisionError"),
+    "is NaN": ((RETURN, 'return {"height": np.float64("nan")}'), "height is NaN"),
+    "returns more": ((RETURN, RETURN[:-1] + ', "zzz": np.float64(0)}'), "undeclared variables: zzz"),
+    "returns a text": ((RETURN, 'return {"height": "x"}'), "not floating point"),
+    "has another shape": ((RETURN, 'return {"height": np.zeros(2)}'), "has shape (2,), its dimensions are ()"),
+    "exits": ((RETURN, 'sys.exit("over")'), "SystemExit: over (toy.py:{})"),
+}
+
+
+@pytest.mark.parametrize("mistake", RUNS)
+def test_a_run_in_error_says_why_in_run_and_in_verify(mistake: str, lemmata: Lemmata) -> None:
+    (before, after), said = RUNS[mistake]
+    text = THEORY.replace(before, after, 1)
+    assert text != THEORY
+    Path("toy.py").write_text(text)
+    said = said.format(line_of(text, after))
+    run = lemmata("run", "toy.py/e1-line", "--preset", "smoke")
+    assert run.code == 1, run.err
+    assert said in run.err
+    assert "Traceback" not in run.err
+    assert "\x1b" not in run.err
+    verified = lemmata("verify", "toy.py", "--preset", "smoke", "--json", "--out", "out")
+    assert verified.code == 1
+    assert "Traceback" not in verified.err
+    row = verified.json[0]
+    assert row["outcome"] == "inconclusive"
+    assert said in row["note"]
+    assert Path("out/index.html").exists()
+
+
+LOADS = {
+    "raises": ("raise ValueError('boom')", "ValueError: boom (toy.py:1)"),
+    "interrupts": ("raise KeyboardInterrupt", "KeyboardInterrupt: no message (toy.py:1)"),
+    "is no theory": ("theory = 3", "does not define `theory`"),
+    "is no text": ("\x00\x01", "cannot be loaded"),
+    "leaves its folder": (
+        THEORY.replace(CARD_NAME, '"name": "../../escape"'),
+        "'../../escape' is not allowed as a name",
+    ),
+    "has an empty name": (THEORY.replace(CARD_NAME, '"name": ""'), "'' is not allowed as a name"),
+    "is called like one of ours": (THEORY.replace(CARD_NAME, '"name": "vit"'), "choose another name"),
+    "has an experiment outside": (
+        THEORY.replace('"e1-line"', '"../e1"'),
+        "'../e1' is not allowed as a name of experiments",
+    ),
+    "has a claim twice": (THEORY.replace('"c2-range"', '"c1-high"'), "Two claims of this theory share a name"),
+    "lacks a title": (THEORY.replace('"title": "A toy", ', ""), "lacks title"),
+    "has no judge": (THEORY.replace("high, lm.at_least(4.0)", 'high, "within"'), "no judge"),
+    "has an unknown kind": (THEORY.replace('"Theorem 1", "bound"', '"Theorem 1", "limt"'), "has the kind 'limt'"),
+    "sets no field": (THEORY.replace("Setting(points=30)", "Setting(pionts=30)"), "did you mean 'points'?"),
+}
+
+
+@pytest.mark.parametrize("mistake", LOADS)
+def test_a_file_that_is_no_theory_is_one_sentence_and_nothing_is_written(mistake: str, lemmata: Lemmata) -> None:
+    text, said = LOADS[mistake]
+    assert text != THEORY
+    Path("toy.py").write_text(text)
+    done = lemmata("verify", "toy.py", "--preset", "smoke", "--out", "deep/out")
+    assert done.code == 2, done.err
+    (sentence,) = done.sentences
+    assert said in sentence
+    assert sentence.startswith("toy.py ")
+    assert {path.name for path in Path().iterdir()} - {"__pycache__"} == {"toy.py"}
+
+
+def test_what_is_infinite_and_not_declared_so_is_flagged(lemmata: Lemmata) -> None:
+    Path("toy.py").write_text(THEORY.replace(RETURN, 'return {"height": np.float64("inf")}', 1))
+    done = lemmata("run", "toy.py/e1-line", "--preset", "smoke", "--out", "out")
+    assert "e1-line: height is infinite at 6 of 6 places, which it is not declared to be." in done.sentences
+    assert "height is infinite" in json.loads(Path("out/toy/e1-line/run.json").read_text())["warnings"][-1]
+    declared = THEORY.replace('"height at the end")', '"height at the end", never=True)')
+    Path("toy.py").write_text(declared.replace(RETURN, 'return {"height": np.float64("inf")}', 1))
+    done = lemmata("run", "toy.py/e1-line", "--preset", "smoke", "--out", "out", "--overwrite")
+    assert "infinite" not in done.err
+
+
+def test_a_figure_in_error_is_said_and_the_default_one_is_drawn(lemmata: Lemmata) -> None:
+    text = THEORY.replace("return Figure(figsize=(1, 1))", "return data.nothing")
+    Path("toy.py").write_text(text)
+    done = lemmata("run", "toy.py/e1-line", "--preset", "smoke", "--out", "out")
+    assert done.code == 0
+    where = f"(toy.py:{line_of(text, 'return data.nothing')})"
+    assert any("its own figure could not be drawn" in line and where in line for line in done.sentences)
+    assert Path("out/toy/e1-line/figure.png").exists()
