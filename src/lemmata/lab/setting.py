@@ -193,6 +193,10 @@ class Problem(_Anything):
             return self._static[name]
         raise AttributeError(f"this piece does not declare the static field '{name}', so it may not read it")
 
+    def replace(self, **numbers: Any) -> Problem:
+        """The same with other values of some numbers: a second training beside the setting's own."""
+        return Problem(self._leaves | numbers, self._static)
+
     def only(self, names: Iterable[str]) -> Problem:
         """The same numbers with these static values alone, so that other variants do not recompile the piece."""
         return Problem(self._leaves, {name: self._static[name] for name in names})

@@ -58,11 +58,10 @@ LAST = 12
 thresholds("p1-unseen-error", 0.005, 0.0051, intact("unseen_error"))
 thresholds("p1-unseen-hinge", 0.02, 0.0201, intact("unseen_hinge"))
 NO_SEEN = intact("seen_error")(0.0)
-thresholds("p1-seen-unseen", 0.00199, 0.0021, intact("unseen_error"), NO_SEEN, wide=0)
+thresholds("p1-seen-unseen", 0.00199, 0.0021, intact("unseen_error"), NO_SEEN)
 row("p1-seen-unseen", FAILS, intact("unseen_error")(0.0), intact("seen_error")(0.0021))
-# three standard errors of the mean over eight seeds: 3 s / √8, s = 1.069 of the deviation
-row("p1-seen-unseen", HOLDS, NO_SEEN, intact("unseen_error")(seeds(0.01, 0.01 / (3 * 1.0691 / math.sqrt(8)) * 1.01)))
-row("p1-seen-unseen", FAILS, NO_SEEN, intact("unseen_error")(seeds(0.01, 0.01 / (3 * 1.0691 / math.sqrt(8)) * 0.99)))
+# more noise does not make it easier
+row("p1-seen-unseen", INCONCLUSIVE, NO_SEEN, intact("unseen_error")(seeds(0.0, 0.003)))
 
 # P2: the half width of the interval of three exponents p - s, p, p + s is 2.48 s
 
@@ -182,10 +181,15 @@ _SMALL = shifted("shift_hinge", shift=ANGLES)(0.05)
 for _angle in ANGLES:
     thresholds("p5-hinge", 0.05, 0.0501, shifted("shift_hinge", shift=_angle), _SMALL)
     thresholds("p5-hinge-corrected", 0.05, 0.0501, shifted("shift_hinge", "U=5", shift=_angle))
-_WIDE = shifted("shift_error", "U=5", shift="-45")
-_NARROW = shifted("shift_error", shift="-45")
-thresholds("p5-attention", 0.0161, 0.0159, _NARROW, _WIDE(0.001))
-thresholds("p5-attention", 0.005, 0.0051, _WIDE, _NARROW(0.1))
+for _angle in ("-45", "135"):
+    _own, _given = (
+        lambda value, angle=_angle, of=of: at(
+            "exchanged_error", value, shift=angle, attention_of=of, rest_of="one cycle"
+        )
+        for of in ("one cycle", "all tasks")
+    )
+    thresholds("p5-attention", 0.0161, 0.0159, _own, _given(0.001))
+    thresholds("p5-attention", 0.005, 0.0051, _given, _own(0.1))
 for _angle in ("-45", "135"):
     thresholds("p5-sign-unneeded", 0.01, 0.0101, shifted("query_error", shift=_angle, odr_pattern=FIRST))
 for _angle in ANGLES:
@@ -207,7 +211,8 @@ def entries(own: Any, partner: Any, other: Any) -> xr.DataArray:
 
 
 for _map in ("query_patterns", "key_patterns"):
-    thresholds("p6-own", 0.301, 0.299, intact(_map, record=LAST, pattern=4, other=4), wide=0.1)
+    _start = intact(_map, record=0, pattern=4, other=4)(0.1)
+    thresholds("p6-own", 0.301, 0.299, intact(_map, record=LAST, pattern=4, other=4), _start, wide=0.1)
     row("p6-own", HOLDS, intact(_map, record=LAST - 1)(0.0))
     _block = intact(_map, record=LAST)
     _non_partner = intact(_map, record=LAST, pattern=0, other=2)

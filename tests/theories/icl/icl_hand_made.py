@@ -101,6 +101,7 @@ def default() -> xr.Dataset:
     variants = ["intact", "frozen", "shuffled", "include_query", "1/sqrt(m)"]
     frame = Frame(
         {"variant": variants}, record=14, pattern=M1, other=M1, idi=M2, other_idi=M2, map=["query", "key"],
+        part=["along", "across"],
         sign=["plus", "minus"], growth=["lucky", "plus", "minus"], neuron=NEURONS, head=1, order=ORDERS, rate=RATES,
     )  # fmt: skip
     put, used = frame.put, slice(0, 13)
@@ -115,11 +116,17 @@ def default() -> xr.Dataset:
     for name in ("query_patterns", "key_patterns"):
         own = np.array(OWN)
         path(name, blocks(own, -0.45 * (own - DELTA) * 0.63 / 0.53, 0.005 * (own > 0.1)), "pattern", "other")
-        path(name.replace("patterns", "irrelevant"), np.broadcast_to(DELTA * np.eye(M2), (13, M2, M2)), "idi",
-             "other_idi")  # fmt: skip
+        still = np.broadcast_to(DELTA * np.eye(M2), (SEEDS, 13, M2, M2))
+        put(
+            name.replace("patterns", "irrelevant"), still, ("record", "idi", "other_idi"), variant="intact", record=used
+        )
     put("partner", partner_matrix(), ("pattern", "other"))
     path("key_pattern_norm", np.multiply.outer(OWN, np.full(M1, 6.0)), "pattern")
     path("key_label_norm", 0.08 * np.array(OWN))
+    # W_K keeps the sum of the patterns, W_Q does not
+    sums = DELTA * np.array([1.0, 0]) + np.multiply.outer(np.array(OWN) - DELTA, [[0.1, 0.1], [0, 0]])
+    put("mapped_sum", np.broadcast_to(sums, (SEEDS, *sums.shape)), ("record", "map", "part"), variant="intact",
+        record=used)  # fmt: skip
     update = np.array(UPDATE)
     both = np.stack([blocks(update, -0.5 * update, 0), blocks(update, -0.45 * update, 0)], axis=1)
     others = (1 - np.eye(M1) - partner_matrix()) * 0.02 * update[:, None, None]
@@ -278,6 +285,16 @@ def shift() -> xr.Dataset:
     return frame.data
 
 
+def exchange() -> xr.Dataset:
+    """p5-exchange: the errors go with W_Q and W_K."""
+    tasks = ["one cycle", "all tasks"]
+    frame = Frame({"shift": ["-45", "135"]}, attention_of=tasks, rest_of=tasks)
+    for attention, level in zip(tasks, (0.06, 1e-4), strict=True):
+        frame.put("exchanged_error", wavy([level, level]), ("attention_of", "rest_of"), attention_of=attention)
+    frame.put("seen_hinge", 0.001)
+    return frame.data
+
+
 def lucky() -> xr.Dataset:
     """p11-lucky: 200 draws of a network with 200 neurons, an eighth of them lucky for either prompt."""
     frame = Frame({}, 200, sign=["plus", "minus"])
@@ -318,7 +335,7 @@ def baselines() -> xr.Dataset:
     """f64-baselines: in domain the network equals 1-NN, out of domain it errs far less than any baseline."""
     predictors = list(icl.theory.experiments["f64-baselines"].simulation.labels["predictor"])
     frame = Frame(
-        {"test_fraction": [0.6, 0.8], "test_contexts": [5, 10, 20, 40]}, 4,
+        {"test_fraction": [0.6, 0.8], "test_contexts": [5, 10, 20, 40, 60]}, 4,
         domain=["in-domain", "out of domain"], predictor=predictors,
     )  # fmt: skip
     cell, rows = ("domain", "predictor"), 1 + 0.01 * SIDES[:4]
@@ -380,6 +397,7 @@ def world() -> dict[str, xr.Dataset]:
     """Every experiment as the specification expects it."""
     made = {
         "p1-default": default(), "e2-tasks": tasks(), "p4-contexts": contexts(), "p5-shift": shift(),
+        "p5-exchange": exchange(),
         "p11-lucky": lucky(), "p17-heads": heads(), "p18-classes": classes(), "f64-baselines": baselines(),
         "f64-oracle-law": oracle(), "f65-pruning": pruning(), "e1-context": context(),
         **{name: iterations(name) for name in AXES},

@@ -320,6 +320,23 @@ def test_subsampled_training_tasks_are_a_subset_of_the_cycle_that_differs_betwee
     assert np.unique(np.asarray(world_of(setting).roles), axis=0).shape == (30, 6)
 
 
+@pytest.mark.parametrize("mode", ["iid", "exact"])
+def test_draws_do_not_depend_on_the_room_for_contexts(mode: str) -> None:
+    world, length = world_of(SMALL), 5
+    tasks = sampler.seen(SMALL.problem(), world.roles)
+
+    def prompts_in(room: int) -> Prompts:
+        of = jax.random.key(2), world.patterns, world.q, tasks, 0.6, length
+        return jax.device_get(draw(*of, count=40, room=room, mode=mode, training=True))
+
+    tight, roomy = prompts_in(length), prompts_in(12)
+    for name, values in tight._asdict().items():
+        there = getattr(roomy, name)
+        np.testing.assert_array_equal(there[:, :length] if values.shape != there.shape else there, values, name)
+    assert roomy.contexts.shape[1] == 12
+    assert not roomy.weight[:, length:].any()
+
+
 def test_room_for_more_tasks_is_never_drawn_from() -> None:
     roomy = SMALL.replace(task_room=40, tasks="subsampled", task_count=3)
     padded, exact = (np.asarray(world_of(one).roles) for one in (roomy, roomy.replace(task_room=0)))

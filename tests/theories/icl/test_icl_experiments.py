@@ -37,6 +37,21 @@ PROOF = "p1-default"
 MECHANISM = {"query_norm", "key_norm", "query_projection", "key_projection", "attention_same", "attention_other"}
 
 
+def test_networks_that_exchange_nothing_err_as_they_do_by_themselves(left: Left) -> None:
+    exchanged, alone = left("p5-exchange").exchanged_error, left("p5-shift").shift_error.sel(moment="end")
+    for tasks, variant in (("one cycle", "U=1"), ("all tasks", "U=5")):
+        both = exchanged.sel(attention_of=tasks, rest_of=tasks, drop=True)
+        np.testing.assert_array_equal(both, alone.sel(variant=variant, shift=both["shift"].values, drop=True))
+    mixed = exchanged.sel(attention_of="all tasks", rest_of="one cycle")
+    assert mixed.dims == ("shift", "seed")
+
+
+def test_training_leaves_the_sum_of_the_patterns_where_the_key_map_sends_it(left: Left) -> None:
+    data = left(PROOF).sel(variant="intact", map="key")
+    np.testing.assert_allclose(data.mapped_sum.sel(part="along").dropna("record"), 0.1, rtol=1e-5)
+    np.testing.assert_allclose(data.mapped_sum.sel(part="across").dropna("record"), 0.0, atol=1e-6)
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_an_experiment_leaves_what_it_declares_and_nothing_is_absent(name: str, left: Left) -> None:
     data, simulation = left(name), EXPERIMENTS[name].simulation

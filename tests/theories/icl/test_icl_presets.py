@@ -120,12 +120,13 @@ QUICK: dict[str, tuple[int, dict[str, Any], dict[str, dict[Any, dict[str, Any]]]
     ),
     "f64-baselines": (
         4,
-        {"test_prompts": 1000, "test_context_room": 40},
+        {"test_prompts": 1000, "test_context_room": 60},
         {
             "test_fraction": values("test_fraction", 0.6, 0.8),
-            "test_contexts": values("test_contexts", 5, 10, 20, 40),
+            "test_contexts": values("test_contexts", 5, 10, 20, 40, 60),
         },
     ),
+    "p5-exchange": (8, {}, {"shift": {angle: {"angle": float(angle)} for angle in ("-45", "135")}}),
     "f64-oracle-law": (
         4,
         {"test_prompts": 4000, "test_context_room": 10, "steps": 1500},

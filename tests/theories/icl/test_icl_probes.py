@@ -120,6 +120,16 @@ def padded(vector: np.ndarray) -> np.ndarray:
     return np.append(vector, np.zeros(LABELS))
 
 
+def test_the_mapped_sum_is_what_the_maps_do_to_the_unit_vector_along_the_sum_of_the_patterns(case: Case) -> None:
+    mu = np.asarray(case.world.patterns.relevant)
+    unit = np.zeros(case.network.key.shape[1])
+    unit[: len(mu)] = mu.sum(axis=1) / np.linalg.norm(mu.sum(axis=1))
+    for found, matrix in zip(case.found["blocks"]["mapped_sum"], (case.network.query, case.network.key), strict=True):
+        mapped = np.asarray(matrix) @ unit
+        along = mapped @ unit
+        np.testing.assert_allclose(found, [along, np.linalg.norm(mapped - along * unit)], rtol=2e-5, atol=1e-6)
+
+
 def test_pattern_blocks_are_the_maps_between_unit_patterns(case: Case) -> None:
     mu, nu = columns(case.world.patterns.relevant), columns(case.world.patterns.irrelevant)
     found = case.found["blocks"]

@@ -37,7 +37,7 @@ REGISTER = {
     "v14-value-unlucky": ("comparison", "dynamics", HOLDS, FAILS),
     "v14-value-growth": ("comparison", "dynamics", HOLDS, FAILS),
     "v15-output-ratio": ("bound", "dynamics", HOLDS, FAILS),
-    "v25-cross-growth": ("ordering", "dynamics", HOLDS, FAILS),
+    "v25-cross-growth": ("ordering", "v25-cross", HOLDS, FAILS),
     "v25-key-growth": ("comparison", "dynamics", HOLDS, FAILS),
 }
 READ_VARIANTS = {name: ["shared"] for name, row in REGISTER.items() if row[1] == "dynamics"} | {

@@ -14,7 +14,7 @@ from lemmata.lab.claims import FAILS, HOLDS, INCONCLUSIVE
 # V14: coefficients of value growth
 
 LAST_ACTIVE = 14
-"""The last record of seed 1 at which a tenth of each class has loss."""
+"""The last record of seed 1 at which a quarter of each class has loss."""
 OWN = [("plus", "plus"), ("minus", "minus")]
 CROSS = [("minus", "plus"), ("plus", "minus")]
 """Group of neurons, and side k of the coefficient V^(k)."""
@@ -60,19 +60,12 @@ def test_steps_at_which_one_class_is_nearly_solved_are_not_judged(record):
     assert outcome("v14-value-unlucky", broken("value_size", 1e6, record=record, group="unlucky")) == HOLDS
 
 
-@pytest.mark.parametrize("shares", [(0.1, 1.0), (1.0, 0.1), (0.1, 0.1)])
-def test_a_tenth_of_each_class_with_loss_makes_a_step_count(shares):
+@pytest.mark.parametrize("shares", [(0.25, 1.0), (1.0, 0.25), (0.25, 0.25)])
+def test_a_quarter_of_each_class_with_loss_makes_a_step_count(shares):
     wrong = broken("value_growth", 1.0, record=20, group="plus", side="plus")
     for less, expected in ((0.0, FAILS), (1e-3, HOLDS)):
         data = broken("unsolved", np.asarray(shares) - less, wrong, record=20)
         assert outcome("v14-value-own-corrected", data) == expected
-
-
-def test_a_tenth_counts_whichever_way_single_precision_rounds_it():
-    # 5 samples of 50, summed as shares: 0.1 up to one unit in the last place, below or above it
-    wrong = broken("value_growth", 1.0, record=20, group="plus", side="plus").astype(np.float32)
-    for tenth in (np.float32(0.09999999403953552), np.float32(0.1), np.float32(0.10000000894069672)):
-        assert outcome("v14-value-own-corrected", broken("unsolved", tenth, wrong, record=20)) == FAILS
 
 
 @pytest.mark.parametrize("name", ["v14-value-own", "v14-value-own-corrected", "v14-value-unlucky"])
@@ -144,33 +137,52 @@ def test_the_ratio_of_outputs_is_compared_with_the_realised_fractions():
 # V25: cross growth and key growth
 
 
+def moved(column: np.ndarray, k: int, runs: int = 6) -> xr.Dataset:
+    """Twenty runs, so many of them with this column of C_Q at T_0 (six that miss: the interval reaches below half)."""
+    data = WORLD["v25-cross"]
+    for seed in range(1, 3 * runs, 3):
+        data = broken("query_features", column, data, pattern=k, seed=seed)
+    return data
+
+
+def test_a_map_that_was_not_measured_decides_nothing():
+    data = broken("query_features", np.nan, WORLD["v25-cross"], record=slice(31), feature=0, pattern=0)
+    assert outcome("v25-cross-growth", data) == INCONCLUSIVE
+
+
+def test_cross_growth_in_fifteen_of_twenty_runs_is_more_than_half():
+    column = np.asarray([0.0, 0.0, -0.2, -0.2, -0.2])
+    assert [outcome("v25-cross-growth", moved(column, 0, runs)) for runs in (5, 6)] == [HOLDS, INCONCLUSIVE]
+
+
 @pytest.mark.parametrize("k", [0, 1])
 @pytest.mark.parametrize("sign", [-1, 1])
 def test_the_query_map_gains_more_along_its_own_feature_than_it_moves_along_any_other(k, sign):
     for other in set(range(5)) - {k}:
         column = np.asarray([0.0, 0.0, -0.2, -0.2, -0.2])
         column[other] = sign * 0.25
-        for own, expected in ((1.25, FAILS), (np.nextafter(1.25, 2), HOLDS)):
+        for own, expected in ((1.25, INCONCLUSIVE), (np.nextafter(1.25, 2), HOLDS)):
             column[k] = own
-            assert outcome("v25-cross-growth", broken("query_features", column, pattern=k)) == expected
+            assert outcome("v25-cross-growth", moved(column, k)) == expected
 
 
 @pytest.mark.parametrize("k", [0, 1])
 def test_the_query_map_falls_on_average_along_the_neutral_features(k):
     for neutral, expected in (
-        ((0.125, 0.125, -0.25), FAILS),
+        ((0.125, 0.125, -0.25), INCONCLUSIVE),
         ((0.125, 0.125, -0.2501), HOLDS),
-        ((0.0, 0.0, 0.0), FAILS),
-        ((0.1, 0.1, 0.1), FAILS),
+        ((0.0, 0.0, 0.0), INCONCLUSIVE),
+        ((0.1, 0.1, 0.1), INCONCLUSIVE),
     ):
         column = np.asarray([0.0, 0.0, *neutral])
         column[k] = 1.4
-        assert outcome("v25-cross-growth", broken("query_features", column, pattern=k)) == expected
+        assert outcome("v25-cross-growth", moved(column, k)) == expected
 
 
 def test_cross_growth_is_the_displacement_from_the_start():
     # a large entry that does not move is no growth
-    data = broken("query_features", 5.0, record=slice(31), feature=1, pattern=0)
+    data = WORLD["v25-cross"].copy(deep=True)
+    data.query_features.loc[{"feature": 1, "pattern": 0}] = data.query_features.isel(feature=1, pattern=0) + 5.0
     assert outcome("v25-cross-growth", data) == HOLDS
 
 

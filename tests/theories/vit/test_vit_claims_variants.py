@@ -56,7 +56,7 @@ def test_the_bound_that_is_no_theorem_stands_beside_the_one_that_is():
 
 ATTENTION = ["trained", "frozen"]
 QUERIES = ["all", "relevant", "confusion", "neutral"]
-STRATEGIES = ["random", "irrelevant", "noisy", "relevant"]
+STRATEGIES = ["random", "irrelevant", "noisy", "attention", "relevant"]
 ENDS = (20, 30, 40)
 """T_0 of the three seeds with trained attention; runs with frozen attention never arrive."""
 ROOM = 45
@@ -71,10 +71,10 @@ def sparsified(
 
     At keep 1 all strategies are the same run.
     """
-    loss = np.empty((3, 4, 8))
+    loss = np.empty((3, 5, 8))
     loss[0] = whole
-    loss[1] = whole * np.asarray([0.1, 3.0, 2.0, 0.1])[:, None]
-    loss[2] = whole * np.asarray([random, irrelevant, noisy, relevant])[:, None]
+    loss[1] = whole * np.asarray([0.1, 3.0, 2.0, 1.0, 0.1])[:, None]
+    loss[2] = whole * np.asarray([random, irrelevant, noisy, 9.0, relevant])[:, None]
     loss *= EIGHT
     return xr.Dataset(
         {"test_hinge": (("keep", "strategy", "seed"), loss)},

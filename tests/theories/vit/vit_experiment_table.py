@@ -10,7 +10,8 @@ EXPERIMENTS = vit.theory.experiments
 NAMES = [
     "v1-zero-risk", "f1a-samples", "f3-samples-frozen", "f1a-samples-shared", "f1b-sigma", "v6-token-noise",
     "f2-iterations", "f2-step-size", "f4-attention", "v7-initial-model", "dynamics", "v8-losses", "v10-lucky-sets",
-    "v24-initial-attention", "f5-sparsification", "v19-multiclass", "v20-patterns", "v21-heads", "v22-skip",
+    "v24-initial-attention", "v25-cross", "v7-samples", "f5-sparsification", "v19-multiclass", "v20-patterns",
+    "v21-heads", "v22-skip",
 ]  # fmt: skip
 MEASURED = ["v10-lucky-sets", "v24-initial-attention"]
 """Experiments on the initial network."""
@@ -166,6 +167,12 @@ QUICK: dict[str, tuple[int, dict[str, Any], dict[str, dict[Any, dict[str, Any]]]
             "attention": ATTENTION,
         },
     ),
+    "v25-cross": (20, {}, {"variant": {"shared": {**VARIANTS["shared"], "batch": 0}}, "attention": ATTENTION}),
+    "v7-samples": (
+        3,
+        {**F1, "relevant_fraction": 0.36, "confusion_fraction": 0.14},
+        {"attention_error": values("attention_error", 0.0, 0.2, 0.4), "samples": counts(8, 16, 32, 64, 128)},
+    ),
     "v8-losses": (
         3,
         {**F4, "neurons": 200, "steps": 1000},
@@ -206,7 +213,7 @@ QUICK: dict[str, tuple[int, dict[str, Any], dict[str, dict[Any, dict[str, Any]]]
         F5,
         {
             "keep": values("keep", 1.0, 0.8, 0.7),
-            "strategy": values("strategy", "random", "irrelevant", "noisy", "relevant"),
+            "strategy": values("strategy", "random", "irrelevant", "noisy", "attention", "relevant"),
         },
     ),
     "v19-multiclass": (

@@ -161,7 +161,13 @@ def lucky_sets() -> xr.Dataset:
     )
 
 
-WORLD = {"dynamics": dynamics(), "v10-lucky-sets": lucky_sets()}
+def cross() -> xr.Dataset:
+    """The experiment `v25-cross`: twenty runs with shared signs."""
+    few = dynamics().sel(variant=["shared"])
+    return few.isel(seed=np.arange(20) % 3).assign_coords(seed=range(20))
+
+
+WORLD = {"dynamics": dynamics(), "v10-lucky-sets": lucky_sets(), "v25-cross": cross()}
 
 
 def broken(variable: str, value: Any, base: xr.Dataset | None = None, **where: Any) -> xr.Dataset:
@@ -169,7 +175,7 @@ def broken(variable: str, value: Any, base: xr.Dataset | None = None, **where: A
     base = WORLD["dynamics"] if base is None else base
     where = {"variant": "shared", "attention": "trained", "seed": 1} | where
     if variable in PATHS:
-        where = {"record": ENDS[where["seed"]]} | where
+        where = {"record": ENDS[where["seed"] % len(ENDS)]} | where
     return change(base, variable, value, **where)
 
 

@@ -166,33 +166,39 @@ def draw_prompts(
 
     mode: `iid` draws every context's pattern by itself, decisive with probability `fraction`; `exact` has
     ceil(fraction l / 2) contexts of the query's pattern, as many of the other class (or the rest), all others without.
+    Context i depends on the key and on i alone, never on the room.
     """
     slot_key, query_key, role_key, coin_key, part_key = jax.random.split(key, 5)
     task, label = (batch_slots if training else testing_slots)(slot_key, tasks, count)
     roles = tasks.roles[task]
     own = roles == label[:, None]
-    query_pattern = _pick(jax.random.uniform(query_key, (count, 1)), own * 1.0)[:, 0]
+    query_pattern = _pick(_uniform(query_key, count, 1), own * 1.0)[:, 0]
     used = jnp.arange(room) < length
     if mode == "iid":
         pattern = _iid(role_key, roles, fraction, room)
     else:
         pattern = _exact(role_key, roles, label, query_pattern, fraction, length, room)
     role = jnp.take_along_axis(roles, pattern, axis=1)
-    coin = jax.random.rademacher(coin_key, (count, room), role.dtype)
+    coin = jax.random.rademacher(coin_key, (room, count), role.dtype).T
     context_label = jnp.where(role == 0, coin, role)
-    everything = jnp.concatenate([pattern, query_pattern[:, None]], axis=1)
+    everything = jnp.concatenate([query_pattern[:, None], pattern], axis=1)
     x = _inputs(part_key, patterns, everything)
-    y = jnp.concatenate([context_label, jnp.zeros((count, 1), role.dtype)], axis=1)[:, :, None] * q
+    y = jnp.concatenate([jnp.zeros((count, 1), role.dtype), context_label], axis=1)[:, :, None] * q
     tokens = jnp.concatenate([x, y.astype(x.dtype)], axis=2)
     weight = jnp.broadcast_to(used * 1.0, (count, room)).astype(x.dtype)
-    return Prompts(tokens[:, :-1], tokens[:, -1], weight, label, pattern, query_pattern, context_label, role, task)
+    return Prompts(tokens[:, 1:], tokens[:, 0], weight, label, pattern, query_pattern, context_label, role, task)
+
+
+def _uniform(key: jax.Array, prompts: int, draws: int, low: float = 0.0) -> Float[Array, "prompts draws"]:
+    """Uniform numbers in [low, 1), the same first ones however many are drawn: every bit depends on its place alone."""
+    return jax.random.uniform(key, (draws, prompts), minval=low).T
 
 
 def _inputs(key: jax.Array, patterns: Patterns, index: Int[Array, "prompts inputs"]) -> Array:
     """x = μ_j + κ ν_k with k uniform and κ ~ U(-K, K), independent for every input."""
     pattern_key, size_key = jax.random.split(key)
-    other = jax.random.randint(pattern_key, index.shape, 0, patterns.irrelevant.shape[1])
-    kappa = patterns.amplitude * jax.random.uniform(size_key, index.shape, minval=-1.0)
+    other = jax.random.randint(pattern_key, index.shape[::-1], 0, patterns.irrelevant.shape[1]).T
+    kappa = patterns.amplitude * _uniform(size_key, *index.shape, low=-1.0)
     return patterns.relevant.T[index] + kappa[:, :, None] * patterns.irrelevant.T[other]
 
 
@@ -212,7 +218,7 @@ def _iid(key: jax.Array, roles: Array, fraction: Any, room: int) -> Array:
     number = jnp.sum(decisive, axis=1, keepdims=True)
     others = jnp.maximum(roles.shape[1] - number, 1)
     mass = fraction * decisive / number + (1 - fraction) * (1 - decisive) / others
-    return _pick(jax.random.uniform(key, (roles.shape[0], room)), mass)
+    return _pick(_uniform(key, roles.shape[0], room), mass)
 
 
 def _exact(
@@ -223,13 +229,13 @@ def _exact(
     shape = (roles.shape[0], room)
     matching = jnp.ceil(fraction * length / 2 * (1 - 1e-6))  # less the rounding of a product that is whole
     opposite = jnp.minimum(matching, length - matching)
-    place = jnp.where(jnp.arange(room) < length, jax.random.uniform(place_key, shape), jnp.inf)
+    place = jnp.where(jnp.arange(room) < length, _uniform(place_key, *shape), jnp.inf)
     rank = jnp.argsort(jnp.argsort(place, axis=1), axis=1)  # a random order of the first `length` positions
-    other = _pick(jax.random.uniform(other_key, shape), (roles == -label[:, None]) * 1.0)
+    other = _pick(_uniform(other_key, *shape), (roles == -label[:, None]) * 1.0)
     neutral = roles == 0
     # where every pattern is decisive nothing is left to draw; the mass only has to be positive
     mass = jnp.where(jnp.any(neutral, axis=1, keepdims=True), neutral, True) * 1.0
-    rest = _pick(jax.random.uniform(rest_key, shape), mass)
+    rest = _pick(_uniform(rest_key, *shape), mass)
     return jnp.where(rank < matching, query_pattern[:, None], jnp.where(rank < matching + opposite, other, rest))
 
 

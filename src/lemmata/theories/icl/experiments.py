@@ -13,7 +13,14 @@ import lemmata as lm
 from lemmata.theories.icl.figures import contexts, mechanism, sweeps
 from lemmata.theories.icl.measures import BUDGETS
 from lemmata.theories.icl.setting import Setting
-from lemmata.theories.icl.studies.networks import answer_prompts, draw_lucky, illustrate, prune_neurons, shift_patterns
+from lemmata.theories.icl.studies.networks import (
+    answer_prompts,
+    draw_lucky,
+    exchange_attention,
+    illustrate,
+    prune_neurons,
+    shift_patterns,
+)
 from lemmata.theories.icl.studies.predictors import ask_oracle, compare
 from lemmata.theories.icl.tasks import SHIFTS
 from lemmata.theories.icl.training import simulate
@@ -228,16 +235,26 @@ EXPERIMENTS = (
         smoke={"shift": {label: SHIFTS[label] for label in ("45", "20", "6.35", "-45", "135", "-135", "defect")}},
     ),
     experiment(
+        "p5-exchange",
+        reference="Theorem 6.3.4, Proposition 6.4.1",
+        question="Is it attention or the rest of the network that errs on patterns with a small coefficient sum?",
+        simulation=exchange_attention,
+        plot=lm.show("exchanged_error"),
+        setting={"steps": 600},
+        axes={"shift": {label: SHIFTS[label] for label in ("-45", "135")}},
+        seeds=8,
+    ),
+    experiment(
         "f64-baselines",
         reference="Figure 6.4",
         question="Is the network more sample efficient than classical predictors fitted to each prompt?",
         simulation=compare,
         plot=contexts.baselines,
-        setting={"steps": 600, "test_prompts": 1000, "test_context_room": 40},
-        axes={"test_fraction": [0.6, 0.8], "test_contexts": [5, 10, 20, 40]},
+        setting={"steps": 600, "test_prompts": 1000, "test_context_room": 60},
+        axes={"test_fraction": [0.6, 0.8], "test_contexts": [5, 10, 20, 40, 60]},
         seeds=4,
         smoke={"test_contexts": [5, 10, 20]},
-        paper={"test_prompts": 4000},
+        paper={"test_prompts": 4000, "test_contexts": [5, 10, 15, 20, 30, 40, 50, 60]},
         paper_seeds=10,
     ),
     experiment(

@@ -174,10 +174,19 @@ def block(
 
 
 def pattern_blocks(network: Network, world: World) -> dict[str, Array]:
-    """Probe 5.3: G^Q, G^K on the relevant patterns and on the irrelevant ones; ‖W_K(μ_j; 0)‖ and ‖W_K(0; q)‖."""
+    """Probe 5.3: G^Q, G^K on the relevant patterns and on the irrelevant ones; ‖W_K(μ_j; 0)‖ and ‖W_K(0; q)‖.
+
+    `mapped_sum`: where W_Q and W_K send (Σ_j μ_j; 0), in units of |Σ_j μ_j|, along that sum (first) and across it.
+    """
     mu, nu = world.patterns.relevant, world.patterns.irrelevant
     dimension = mu.shape[0]
+    total = jnp.sum(mu, axis=1)
+    unit = jnp.pad(total / jnp.linalg.norm(total), (0, network.key.shape[1] - dimension))
+    mapped = jnp.stack([network.query @ unit, network.key @ unit])
+    along = mapped @ unit
+    across = jnp.linalg.norm(mapped - along[:, None] * unit, axis=1)
     return {
+        "mapped_sum": jnp.stack([along, across], axis=1),
         "query_patterns": block(network.query, mu),
         "key_patterns": block(network.key, mu),
         "query_irrelevant": block(network.query, nu),

@@ -163,6 +163,7 @@ GROWTH = ("lucky", "plus", "minus")
     *(lm.Variable(f"{map}_irrelevant", IRRELEVANT, "", f"{map} map on irrelevant patterns") for map in MAPS),
     lm.Variable("key_pattern_norm", ("record", "pattern"), "‖W_K(μ_j;0)‖", "norm of mapped patterns"),
     lm.Variable("key_label_norm", R, "‖W_K(0;q)‖", "norm of the mapped label"),
+    lm.Variable("mapped_sum", ("record", "map", "part"), "W(Σμ;0)/|Σμ|", "where W_Q, W_K send the sum of all patterns"),
     lm.Variable("map_update", ("record", "map", "pattern", "other"), "", "-gradient of W_Q, W_K on relevant patterns"),
     lm.Variable("negated_update", ("record", "map"), "", "mean own update with all query labels negated"),
     lm.Variable("irrelevant_update", ("record", "map"), "", "mean size of what W μ_j gains along ν_k"),
@@ -201,7 +202,15 @@ GROWTH = ("lucky", "plus", "minus")
     lm.Variable("large_hinge", (), "", "hinge loss without the small neurons"),
     lm.Variable("large_error", (), "", "sign error without the small neurons"),
     lm.Variable("pruned_large_share", (), "|L|/m", "share of large neurons when pruned"),
-    labels={"map": MAPS, "sign": SIGNS, "growth": GROWTH, "size": GROUPS, "order": ORDERS, "rate": RATE_LABELS},
+    labels={
+        "map": MAPS,
+        "part": ("along", "across"),
+        "sign": SIGNS,
+        "growth": GROWTH,
+        "size": GROUPS,
+        "order": ORDERS,
+        "rate": RATE_LABELS,
+    },
 )
 def simulate(problem: Setting, key: jax.Array, prepared: None = None) -> dict[str, Array]:
     """One run: draw, initialise, train, evaluate on unseen and seen tasks and out of domain, and describe."""

@@ -156,7 +156,7 @@ def draw(problem: Setting, key: jax.Array, members: Array, *, count: int) -> Dat
     if problem.reduction == "patterns":
         return _pattern_samples(problem, members[:, :, 0])
     own = _classes(problem, jax.random.fold_in(key, VOTES), count)
-    shuffled = _classes(problem, jax.random.fold_in(key, SHUFFLED), count)
+    shuffled = (own + _shifts(problem.classes, jax.random.fold_in(key, SHUFFLED), count)) % problem.classes
     keys = jax.vmap(lambda i: jax.random.fold_in(key, i))(jnp.arange(count))
     tokens, pattern, noise = jax.vmap(lambda k, y: _sample(problem, k, y, members))(keys, own)
     label = label_of(jnp.where(problem.shuffled_labels > 0, shuffled, own), problem.outputs)
@@ -182,6 +182,14 @@ def _classes(problem: Setting, key: jax.Array, count: int) -> Int[Array, " count
         return jax.vmap(lambda i: one(jax.random.fold_in(key, i)))(index)
     groups = jax.vmap(lambda i: group(jax.random.fold_in(key, i)))(index // classes)
     return groups[index, index % classes]
+
+
+def _shifts(classes: int, key: jax.Array, count: int) -> Int[Array, " count"]:
+    """By how much shuffled labels are moved on, group of balanced samples by group: every shift once in as many groups
+    as there are classes, in random order. So exactly half of the ± pairs are exchanged, and no signal is left."""
+    group = jnp.arange(count) // classes
+    orders = jax.vmap(lambda i: jax.random.permutation(jax.random.fold_in(key, i), classes))(group // classes)
+    return orders[jnp.arange(count), group % classes]
 
 
 def _sample(problem: Setting, key: jax.Array, own: Array, members: Array) -> tuple[Array, Array, Array]:

@@ -12,6 +12,8 @@ import lemmata as lm
 from lemmata.theories.vit.neurons import SIDES
 from lemmata.theories.vit.training import SMALL_LOSS
 
+SOME_LOSS = 0.25
+"""The share of each class with loss at which value growth is read: with one class solved the other's sign may turn."""
 READINGS = ["shared", "per_token"]
 """The two readings of the output signs, as variants of the experiments on training."""
 
@@ -19,6 +21,13 @@ READINGS = ["shared", "per_token"]
 def success(data: xr.Dataset) -> xr.DataArray:
     """1 where the paper calls a run a success: test hinge below 0.001."""
     return (data.test_hinge < SMALL_LOSS) * 1.0
+
+
+def share_of_runs(passed: xr.DataArray, measured: xr.DataArray) -> lm.Estimate:
+    """The share of seeds that pass, with its interval; not a number where something was not measured."""
+    if bool(measured.isnull().any()):
+        return lm.Estimate(np.nan, -np.inf, np.inf, "share")
+    return lm.share_interval(int(passed.sum()), passed.sizes["seed"])
 
 
 def half_thresholds(data: xr.Dataset) -> dict[float, lm.Threshold]:

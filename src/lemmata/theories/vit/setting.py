@@ -242,6 +242,11 @@ class Setting(lm.Setting):
         return int(self.keep < 1)
 
     @lm.fixed
+    def scored_by_training(self) -> int:
+        """1 if tokens are dropped by the attention of a trained network (2.5)."""
+        return int(self.sparsified and self.strategy == "attention")
+
+    @lm.fixed
     def each_step(self) -> int:
         """1 if every step is recorded."""
         return int(self.record_every == 1 and self.steps <= self.records - 1)

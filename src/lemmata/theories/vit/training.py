@@ -256,8 +256,12 @@ def simulate(problem: Setting, key: jax.Array, prepared: None = None) -> dict[st
     network, features = initialise(problem, lm.stream(key, "init"), basis)
     signs = draw_signs(problem, lm.stream(key, "init"))
     if problem.sparsified:
-        data = sparsify(problem, lm.stream(key, "sampler", 0), data, attend(problem, network, data))
-        test = sparsify(problem, lm.stream(key, "sampler", 1), test, attend(problem, network, test))
+        scorer = network
+        if problem.scored_by_training:  # trained on whole samples, as the practical method has it
+            whole = train(problem, lm.stream(key, "batch"), network, signs, data, Watched(test, features, basis))
+            scorer = whole.state.parameters
+        data = sparsify(problem, lm.stream(key, "sampler", 0), data, attend(problem, scorer, data))
+        test = sparsify(problem, lm.stream(key, "sampler", 1), test, attend(problem, scorer, test))
     run = train(problem, lm.stream(key, "batch"), network, signs, data, Watched(test, features, basis))
     trained: Network = run.state.parameters
     lm.keep({"samples": problem.samples}, data=data)

@@ -100,25 +100,24 @@ def test_a_gain_of_the_fraction_is_decided_by_its_interval_with_three_seeds():
     assert found("f6a-fraction", images([[0.52, 0.48], [0.72, 0.68]])).verdict.outcome == FAILS
 
 
-@pytest.mark.parametrize(("gain", "outcome"), [(0.025, HOLDS), (-0.025, FAILS), (0.02, INCONCLUSIVE)])
-def test_a_gain_of_the_fraction_is_decided_by_two_standard_errors_with_five_seeds(gain, outcome):
+@pytest.mark.parametrize(("gain", "outcome"), [(0.031, HOLDS), (-0.031, FAILS), (0.025, INCONCLUSIVE)])
+def test_a_gain_of_the_fraction_is_decided_by_its_interval_whatever_the_seeds(gain, outcome):
     # the standard error of the paired difference is std(JITTER) / sqrt(5) = 0.0108; the t interval reaches 2.78 of them
     noisy = images([[0.48, 0.48 + gain], [0.68, 0.68 + gain]], seeds=5, spread=[[0, 1], [0, 1]])
     verdict = found("f6a-fraction", noisy).verdict
     assert verdict.outcome == outcome
     assert verdict.low is not None
     assert verdict.high is not None
-    assert verdict.low < 0 < verdict.high
+    assert (verdict.low < 0 < verdict.high) == (outcome == INCONCLUSIVE)
 
 
 def test_the_good_model_must_be_better_at_each_fraction():
     assert found("f6c-initial", spurious([[0.83, 0.58, 0.9], [0.77, 0.78, 0.9]])).verdict.outcome == FAILS
 
 
-def test_dropping_the_background_must_help_the_two_models_on_average_and_each_of_them_with_five_seeds():
+def test_dropping_the_background_must_help_the_two_models_on_average():
     mixed = [[0.83, 0.58, 0.9], [0.80, 0.78, 0.9]]
     assert found("f6c-background", spurious(mixed)).verdict.outcome == HOLDS
-    assert found("f6c-background", spurious(mixed, seeds=5)).verdict.outcome == FAILS
     assert found("f6c-background", spurious([[0.83, 0.78, 0.9], [0.8, 0.58, 0.9]])).verdict.outcome == FAILS
 
 

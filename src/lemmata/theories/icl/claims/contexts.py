@@ -129,8 +129,8 @@ CLAIMS = (
     .judged(error_with_match(), lm.at_most(0.005), FROZEN),
     learnt("p4-no-match", "P4, derived", "bound", source="derived")
     .states(
-        "Without such a context the answer is wrong at least every second time: pooled error at least 1/2 within 3 "
-        "standard errors, in cells with 50 or more such prompts."
+        "Without a context that holds the query's pattern the answer is wrong at least every second time: pooled error "
+        "at least 1/2 within 3 standard errors, in cells with 50 or more such prompts."
     )
     .judged(
         error_without_match(),
@@ -139,21 +139,28 @@ CLAIMS = (
     ),
     learnt("p4-total", "P4, derived", "bound", source="derived")
     .states(
-        "So the error lies between π/2 and π within 3 standard errors, π = (1-α'/2)^l the probability of no match.",
+        "The error on unseen tasks lies between π/2 and π within 3 standard errors, π = (1-α'/2)^l the probability "
+        "that no context holds the query's pattern.",
         formula="π/2 ≤ error ≤ π",
     )
     .judged(total_error(), lm.within({at: (pi / 2, pi) for at, pi in NO_MATCH.items()}, se=3), FROZEN),
     learnt("p4-pure-contexts", "P4, derived", "limit", source="derived")
-    .states("With decisive contexts only (α' = 1) the error is 2^-l within 3 standard errors.", formula="error = 2^-l")
+    .states(
+        "With decisive contexts only (α' = 1) the error on unseen tasks is 2^-l within 3 standard errors.",
+        formula="error = 2^-l",
+    )
     .judged(pure_error(), lm.within({f"l={n}": (2.0**-n, 2.0**-n) for n in PURE}, se=3), FROZEN),
     learnt("p4-one-match", "P4, derived", "limit", source="derived")
     .states(
-        "One match among 20 contexts suffices: on exact prompts with α' = 0.2 the pooled error is at most 0.005 at "
-        "every length."
+        "A few matches suffice: on exact prompts with α' = 0.2, which hold ⌈l/10⌉ contexts with the query's pattern "
+        "(one up to l = 10, two at 20, four at 40), the pooled error is at most 0.005."
     )
     .judged(exact_error(), lm.at_most(0.005), FROZEN),
     learnt("p4-length", "(6.9), l_ts ≥ 1/α'", "scaling")
-    .states("The length at which the error is 0.05 is inversely proportional to α'.", formula="l_ts ∝ 1/α'")
+    .states(
+        "The length of a testing prompt at which the error is 0.05 is inversely proportional to α'.",
+        formula="l_ts ∝ 1/α'",
+    )
     .judged(
         length_exponent(),
         lm.within(-1.2, -0.8, predicted=-1.0),
@@ -167,7 +174,11 @@ CLAIMS = (
     )
     .judged(tail_ratio("printed"), lm.at_most(1.0), lm.Control("α = 1", alphas=(1.0,)), expected=lm.FAILS),
     lm.Claim("p16-tail-corrected", "(E.42), corrected", "bound", corrects="p16-tail")
-    .states("Corrected: Chernoff's bound has the exponent l c² α/4.", formula="Pr(share ≤ (1-c) α/2) ≤ exp(-l c² α/4)")
+    .states(
+        "Corrected: the share of contexts with a decisive pattern falls below (1-c) α/2 with probability at most "
+        "exp(-l c² α/4), Chernoff's bound: the exact probability over this bound is at most 1.",
+        formula="Pr(share ≤ (1-c) α/2) ≤ exp(-l c² α/4)",
+    )
     .judged(tail_ratio("corrected"), lm.at_most(1.0), lm.Control("printed exponent", kind="printed")),
     lm.Claim("e1-context-order", "(6.9), Figure E.1", "ordering", source="figure")
     .states(

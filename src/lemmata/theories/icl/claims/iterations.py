@@ -92,7 +92,7 @@ CLAIMS = (
     ),
     _claim(
         "p2-iterations-patterns",
-        "As stated: it grows as M_1 √log M_1, exponent 1.25 on the grid.",
+        "As stated: the number of iterations grows as M_1 √log M_1, exponent 1.25 on the grid.",
         _PATTERNS,
         _near(PATTERNS_SLOPE),
         _ON_PATTERNS,
@@ -101,7 +101,7 @@ CLAIMS = (
     ),
     _claim(
         "p2-iterations-patterns-corrected",
-        "Corrected: it grows with an exponent between 0.2 and 0.8.",
+        "Corrected: the number of iterations grows with M_1, with an exponent between 0.2 and 0.8.",
         _PATTERNS,
         lm.within(0.2, 0.8),
         _ON_PATTERNS,
@@ -110,7 +110,7 @@ CLAIMS = (
     ),
     _claim(
         "p2-iterations-width",
-        "As stated: it does not depend on the width.",
+        "As stated: the number of iterations does not depend on the width m.",
         _WIDTH,
         _near(0.0),
         _ON_WIDTH,
@@ -119,7 +119,8 @@ CLAIMS = (
     ),
     _claim(
         "p2-iterations-width-corrected",
-        "Corrected: with output weights ±1/m it grows with an exponent between 0.6 and 1.2.",
+        "Corrected: with output weights ±1/m the number of iterations grows with m, with an exponent between 0.6 "
+        "and 1.2.",
         _WIDTH,
         lm.within(0.6, 1.2),
         _ON_WIDTH,

@@ -102,6 +102,42 @@ def shift_patterns(problem: Setting, key: jax.Array, prepared: None = None) -> d
     }
 
 
+TASKS = ("one cycle", "all tasks")
+
+
+@lm.piece("include_query", once=True)
+def exchange(problem: Setting, few: Network, every: Network, signs: Array, prompts: Prompts) -> Array:
+    """Sign errors by whose W_Q, W_K and by whose other weights a network has."""
+    errors = [
+        probes.scores(
+            run_forward(rest._replace(query=maps.query, key=maps.key), signs, prompts, problem.include_query), prompts
+        )["error"]
+        for maps in (few, every)
+        for rest in (few, every)
+    ]
+    return jnp.stack(errors).reshape(2, 2)
+
+
+@lm.simulation(
+    lm.Variable("exchanged_error", ("attention_of", "rest_of"), "", "sign error out of domain with weights exchanged"),
+    SEEN_HINGE,
+    lm.Variable("every_hinge", (), "", "hinge loss of the network trained on all tasks"),
+    labels={"attention_of": TASKS, "rest_of": TASKS},
+)
+def exchange_attention(problem: Setting, key: jax.Array, prepared: None = None) -> dict[str, Array]:
+    """Train on the setting's tasks and on all of them, exchange W_Q and W_K, test on shifted patterns (P5)."""
+    require_shiftable(problem)
+    everything = problem.replace(seen=problem.total)
+    world, _, signs, run = train_network(problem, key)
+    few: Network = run.state.parameters
+    every: Network = train_network(everything, key)[3].state.parameters
+    return {
+        "exchanged_error": exchange(problem, few, every, signs, draw_shifted(problem, key, world)[0]),
+        "seen_hinge": seen_hinge(problem, key, few, signs, world),
+        "every_hinge": seen_hinge(everything, key, every, signs, world),
+    }
+
+
 @lm.simulation(
     lm.Variable("pruned_hinge", ("order", "rate"), "", "hinge loss after pruning, out of domain", True),
     lm.Variable("pruned_error", ("order", "rate"), "", "sign error after pruning, out of domain", True),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import lemmata as lm
 from lemmata.theories.vit.experiments.presets import ATTENTION, VARIANTS, WIDE, experiment
 from lemmata.theories.vit.figures import dynamics as figures
 from lemmata.theories.vit.studies.initial import measure_initial
@@ -18,6 +19,16 @@ EXPERIMENTS = (
         axes={"variant": {**_FULL, "shared-b20": {**VARIANTS["shared"], "batch": 20}}, "attention": ATTENTION},
         seeds=3,
         smoke={"variant": {**_FULL, "shared-b20": {**VARIANTS["shared"], "batch": 4}}},
+        paper=WIDE,
+    ),
+    experiment(
+        "v25-cross",
+        reference="(A.126), (A.131), (A.132)",
+        question="In how many runs does the query map gain most along the own feature?",
+        plot=lm.show("query_features"),
+        setting={"track": "neurons"},
+        axes={"variant": {"shared": _FULL["shared"]}, "attention": ATTENTION},
+        seeds=20,
         paper=WIDE,
     ),
     experiment(

@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 import lemmata as lm
 from lemmata import figures as draw
 from lemmata.theories.vit.figures import TIME, VARIANT_NAMES
-from lemmata.theories.vit.measures import own_coordinates
+from lemmata.theories.vit.measures import SOME_LOSS, own_coordinates
 
 UP_TO = f"{TIME}, up to $T_0$"
 LUCKY = {"plus": "lucky +", "minus": "lucky −", "unlucky": "unlucky"}
@@ -102,8 +102,8 @@ def _ratios(ax: Axes, data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> None:
 
 
 def _coefficients(ax: Axes, data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> None:
-    """V_i^(k) by group, while 10 % of each class has loss: there the claims read it."""
-    growth = data.value_growth.where((data.unsolved >= 0.1).all("side"))
+    """V_i^(k) by group, while a quarter of each class has loss: there the claims read it."""
+    growth = data.value_growth.where((data.unsolved >= SOME_LOSS).all("side"))
     values = {
         f"$V^{{({k})}}$, {LUCKY[group]} ({'own' if group == side else 'cross'})": growth.sel(
             group=group, side=side, drop=True
@@ -127,7 +127,7 @@ def lucky_sets(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     draw.groups(left, shares, "share", "defect")
     for place, (share, variance) in enumerate(((0.5, 0.25), (0.25, 0.1875))):
         draw.predicted(
-            left, share, "paper: $1/2$, $1/4$ (band: 4 standard deviations)" if place == 0 else None, at=place
+            left, share, "exact: $1/2$, $1/4$ (band: 4 standard deviations)" if place == 0 else None, at=place
         )
         spread = 4 * np.sqrt(variance / neurons)
         left.fill_between([place - 0.42, place + 0.42], share - spread, share + spread, color=draw.GREY, alpha=0.2)
@@ -137,7 +137,7 @@ def lucky_sets(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     draw.finish(left, title, f"share of the $m={neurons:g}$ neurons", legend=1)
     responses = lm.stack({words: data[name] for name, words in BOUNDS.items()}, "bound")
     draw.groups(right, responses, "bound", "defect")
-    draw.claimed(right, claims["v9-noise-bound"], words="paper, claimed")
+    draw.claimed(right, claims["v9-noise-bound"], words="claimed")
     draw.from_zero(right)
     title = "response to token noise at $t=0$"
     draw.finish(right, title, r"largest $|W_{O,i}(W_Vx_l-p_{z(l)})|$ / bound", legend=1)

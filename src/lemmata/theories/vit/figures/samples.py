@@ -134,6 +134,25 @@ def sigma(data: xr.Dataset) -> Figure:
     return figure
 
 
+def delta(data: xr.Dataset) -> Figure:
+    """Success rate against N for every δ, and N_50 against δ."""
+    figure, (left, right) = draw.panels(2, width=5.0)
+    rates, deltas = success(data), data.attention_error.values
+    draw.curves(left, rates, "samples", "attention_error", r"$\delta$ = {}", spread="")
+    draw.numbers(left, data.samples.values)
+    left.set_ylim(-0.05, 1.05)
+    draw.finish(left, "per-token signs", RATE, SAMPLES)
+    rows = rates.transpose("attention_error", "seed", "samples").values
+    middle = np.asarray([lm.threshold(data.samples.values, row).estimate.value for row in rows])
+    inside = (middle > 0) & np.isfinite(middle)
+    right.plot(deltas, np.where(inside, middle, np.nan), marker="o", label="measured $N_{50}$")
+    draw.never(right, deltas[np.isposinf(middle)], draw.look(0).color, "beyond the grid")
+    draw.log_y(right)
+    title = r"paper (Remark 3): smaller $\delta$ needs fewer samples"
+    draw.finish(right, title, "$N_{50}$", r"initial error $\delta$ of keys and queries", legend=1)
+    return figure
+
+
 def token_noise(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     """Test hinge against the token noise, with the levels claimed at its ends."""
     figure, (ax,) = draw.panels(1, width=6.4)

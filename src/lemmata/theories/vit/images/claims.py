@@ -15,9 +15,6 @@ import lemmata as lm
 WHOLE, SPARSE = 0.656, 1.0
 """The relevant fraction of whole images, and of images without background tokens."""
 MODELS = ["good", "poor"]
-ENOUGH_SEEDS = 5
-"""From so many seeds on the register judges more strictly."""
-
 
 Stated = tuple[xr.DataArray, str]
 """Evidence, and the accuracies that it was taken from in words."""
@@ -59,9 +56,8 @@ def model_gain(data: xr.Dataset, better: str = "good", worse: str = "poor") -> S
 
 @lm.evidence("f6c-spurious")
 def background_gain(data: xr.Dataset, reverse: bool = False) -> Stated:
-    """The gain of dropping the background: averaged over the two initial models, with five seeds or more of each."""
-    gain = _fraction_gain(lm.cells(data.test_accuracy, variant=MODELS))
-    gain = gain if gain.sizes["seed"] >= ENOUGH_SEEDS else gain.mean("variant")
+    """The gain of dropping the background, averaged over the two initial models."""
+    gain = _fraction_gain(lm.cells(data.test_accuracy, variant=MODELS)).mean("variant")
     return _stated(-gain if reverse else gain, data)
 
 
@@ -70,12 +66,6 @@ def balance_gain(data: xr.Dataset, balanced: str = "poor, balanced") -> Stated:
     """What uncorrelated backgrounds add for whole images and the poor model."""
     accuracy = lm.cells(data.test_accuracy, relevant_fraction=WHOLE)
     return _stated(lm.cells(accuracy, variant=balanced) - lm.cells(accuracy, variant="poor"), data)
-
-
-def _clear_of_zero(difference: xr.DataArray) -> lm.Verdict:
-    """Above 0, below 0 or undecided by the t interval; with five seeds or more twice the standard error decides."""
-    by = "clear" if difference.sizes["seed"] >= ENOUGH_SEEDS else "interval"
-    return lm.at_least(0.0, by, strict=True)(difference)
 
 
 def _best(data: xr.Dataset) -> xr.DataArray:
@@ -92,6 +82,9 @@ TWO_CLASSES = lm.Gate(
     lambda data: _best(data) >= (1 + data.chance.mean()) / 2,
 )
 
+ABOVE_ZERO = lm.stating(lm.at_least(0.0, strict=True))
+"""Paired differences of accuracies all have the same rule: the interval over seeds."""
+
 ten_classes = partial(lm.Claim, source="figure", gate=TEN_CLASSES)
 two_classes = partial(lm.Claim, source="figure", gate=TWO_CLASSES)
 
@@ -106,7 +99,7 @@ CLAIMS = (
     )
     .judged(
         fraction_gain(),
-        lm.stating(_clear_of_zero),
+        ABOVE_ZERO,
         lm.Control("accuracies at α_* = 1 set to those at 0.656 plus 0.1, seed by seed", lift=0.1, expected=lm.HOLDS),
         expected=lm.INCONCLUSIVE,
     ),
@@ -117,27 +110,27 @@ CLAIMS = (
     )
     .judged(
         model_gain(),
-        lm.stating(lm.at_least(0.0, by="mean", strict=True)),
+        ABOVE_ZERO,
         lm.Control("good and poor exchanged", better="poor", worse="good"),
     ),
     two_classes("f6c-background", "Figure 2.6 (c), Remark 2", "comparison")
     .states(
-        "With correlated backgrounds test accuracy is higher without background tokens than with them (stand-in: "
-        "digits)."
+        "With correlated backgrounds test accuracy is higher without background tokens than with them, averaged over "
+        "the two initial models (stand-in: digits)."
     )
     .judged(
         background_gain(),
-        lm.stating(lm.at_least(0.0, by="mean", strict=True)),
+        ABOVE_ZERO,
         lm.Control("α_* axis reversed", reverse=True),
     ),
     two_classes("f6c-shortcut", "Figure 2.6 (c)", "comparison")
     .states(
-        "The loss of accuracy is due to the shortcut: with all tokens and the poor model, backgrounds that do not "
-        "depend on the class give at least 0.1 more (stand-in: digits)."
+        "With all tokens and the poor initial model, training on backgrounds that do not depend on the class gives a "
+        "test accuracy higher by at least 0.1 than training on correlated ones (stand-in: digits)."
     )
     .judged(
         balance_gain(),
-        lm.stating(lm.at_least(0.1, by="mean")),
+        lm.stating(lm.at_least(0.1)),
         lm.Control("correlated backgrounds in both places", balanced="poor"),
     ),
 )
