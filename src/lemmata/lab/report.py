@@ -102,7 +102,7 @@ def _name(row: Row) -> str:
 
 
 def _badge(outcome: str) -> str:
-    return f"<span class='badge {outcome}'>{outcome}</span>"
+    return f"<span class='badge {escape(outcome)}'>{escape(outcome)}</span>"
 
 
 def _number(value: float | None) -> str:
@@ -119,7 +119,7 @@ def _claimed(row: Row) -> str:
     if row.relation == "in":
         return f"in [{_number(row.accept_low) or '-∞'}, {_number(row.accept_high) or '∞'}]"
     if row.relation in ("increasing", "decreasing"):
-        return row.relation
+        return escape(row.relation)
     signs = {">=": "≥", "<=": "≤", "==": "="}
     return f"{signs[row.relation]} {_number(row.predicted)}" if row.predicted is not None else ""
 
@@ -128,7 +128,7 @@ def _against(outcome: str, expected: str) -> str:
     """Whether an outcome is the expected one, in words."""
     if outcome == expected:
         return "<span class=quiet>as expected</span>"
-    return f"<strong class=fails>instead of {expected}</strong>"
+    return f"<strong class=fails>instead of {escape(expected)}</strong>"
 
 
 def _summary(rows: list[Row]) -> str:
@@ -213,8 +213,12 @@ def _claim(row: Row) -> str:
     formula = f"<p><code>{escape(row.formula)}</code></p>" if row.formula else ""
     links = [f"<a href='#run:{escape(row.theory)}/{escape(e)}'>{escape(e)}</a>" for e in row.reads]
     reads = f"reads {', '.join(links)} · " if links else ""
-    corrects = f" (corrects <a href='#{row.theory}/{row.corrects}'>{row.corrects}</a>)" if row.corrects else ""
-    origin = f"{escape(row.reference)} · {row.kind} · {SAID[row.source]}{corrects} · {reads}{row.seconds:.1f} s"
+    corrects = (
+        f" (corrects <a href='#{escape(row.theory)}/{escape(row.corrects)}'>{escape(row.corrects)}</a>)"
+        if row.corrects
+        else ""
+    )
+    origin = f"{escape(row.reference)} · {escape(row.kind)} · {SAID[row.source]}{corrects} · {reads}{row.seconds:.1f} s"
     return (
         f"<section class=claim id='{_name(row)}'><header><h3>{_name(row)}</h3><span>{_badge(row.outcome)} "
         f"{_against(row.outcome, row.expected)}</span></header>"

@@ -30,7 +30,7 @@ from lemmata.lab.errors import UserError, describe_error
 from lemmata.lab.files import lock, write_json, write_whole, writing
 from lemmata.lab.grid import Grid, make_grid
 from lemmata.lab.lanes import prints_aside
-from lemmata.lab.outlook import find_shapes, idle_fields, look_ahead
+from lemmata.lab.outlook import check_results, check_runs, find_shapes, idle_fields, look_ahead
 from lemmata.lab.setting import Setting
 from lemmata.lab.sources import digest_of, versions, versions_of
 from lemmata.lab.store import DONE, INPUTS, Store
@@ -63,6 +63,8 @@ class Options:
     recompute_stale: bool = False
     axes: Sequence[str] = ()
     select: Sequence[str] = ()
+    timeout: float | None = None
+    """seconds after which a worker that gives no sign of life is given up"""
 
     def changed(self) -> list[tuple[str, str]]:
         """What the user has changed: options of the command line with their values."""
@@ -237,7 +239,8 @@ def compute(plan: Plan, engine: Engine, progress: OnProgress | None, say: Callab
     layout = Layout(**store.fingerprint["layout"])
     work = Work(simulation, store, layout, precision, plan.directory.parent / PIECES)
     family = dict(zip(grid.cells, store.notes["families"], strict=True))
-    done = execute(work, grid, engine, family, len(seeds), progress)
+    tell = lambda sentence: say(f"{plan.name}: {sentence}")  # noqa: E731
+    done = execute(work, grid, engine, family, len(seeds), progress, tell)
     if done.damaged:
         say(f"{plan.name}: {done.damaged} of the trainings that were kept are damaged; they are computed again.")
     failures = {f"{grid.describe(p[:-1])}, seed block {p[-1]}": message for p, message in done.failures.items()}
@@ -273,9 +276,11 @@ def _create(plan: Plan, engine: Engine, say: Callable[[str], None]) -> Store:
     simulation, given = experiment.simulation, (seeds.start, experiment.precision)
     effort = programs.OF_PRESET[plan.options.preset]
     with programs.compiling(effort), inputs.noting() as read:
+        check_runs(simulation, grid, *given)
         outlook = look_ahead(simulation, grid, *given)
         idle = [*outlook.idle, *idle_fields(simulation, plan.preset.setting, plan.usual, plan.changed, *given)]
         shapes = find_shapes(simulation, grid, *given)
+    check_results(shapes, grid, len(seeds), experiment.precision)
     remarks = [f"{name} has no effect here." for name in idle]
     for sentence in remarks:
         say(f"{plan.name}: {sentence}")
