@@ -63,6 +63,8 @@ class Options:
     recompute_stale: bool = False
     axes: Sequence[str] = ()
     select: Sequence[str] = ()
+    draw: bool = True
+    """whether figures and tables are made"""
     timeout: float | None = None
     """seconds after which a worker that gives no sign of life is given up"""
 
@@ -316,7 +318,7 @@ def publish(plan: Plan, computed: Computed, data: xr.Dataset, say: Callable[[str
     infinite = [] if not computed.new else _infinite(plan, data)
     for sentence in infinite:
         say(f"{plan.name}: {sentence}")
-    if not computed.new and _is_drawn(plan.directory, drawn):
+    if not computed.new and _is_drawn(plan.directory, drawn, plan.options.draw):
         return
     fingerprint = computed.store.fingerprint
     record = {
@@ -344,8 +346,9 @@ def publish(plan: Plan, computed: Computed, data: xr.Dataset, say: Callable[[str
         "warnings": [*plan.warnings, *computed.store.notes["remarks"], *infinite],
         "failures": computed.failures,
     }
-    with _drawing:
-        _draw(plan, computed, data, say)
+    if plan.options.draw:
+        with _drawing:
+            _draw(plan, computed, data, say)
     write_json(plan.directory / "run.json", record)
 
 
@@ -363,13 +366,13 @@ def _digest(content: Any) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def _is_drawn(directory: Path, drawn: Mapping[str, str]) -> bool:
-    """The figure and the record of this very command, by these sources, are there."""
+def _is_drawn(directory: Path, drawn: Mapping[str, str], figures: bool) -> bool:
+    """The record of this very command, by these sources, is there, and so are its figures if they are asked for."""
     try:
         record = json.loads((directory / "run.json").read_text(encoding="utf-8"))
     except (OSError, json.JSONDecodeError):
         return False
-    there = (directory / TABLE).exists() or all((directory / name).exists() for name in FIGURES)
+    there = not figures or (directory / TABLE).exists() or all((directory / name).exists() for name in FIGURES)
     return drawn.items() <= record.items() and there
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lemmata.lab import registry
-from lemmata.lab.claims import INCONCLUSIVE, Claim, Finding, Verdict, examine
+from lemmata.lab.claims import Claim, Finding, examine, undecided
 from lemmata.lab.engines import Engine, open_engine
 from lemmata.lab.errors import Broken, describe_error
 from lemmata.lab.files import lock
@@ -159,5 +159,5 @@ def _examine(claim: Claim, outcomes: Mapping[str, Outcome | str], seed: int) -> 
             return examine(claim, data, seed), ""
         except Exception as error:  # of a claim, which may be anybody's; the others are examined
             reasons.append(describe_error(error))
-    verdict = Verdict(INCONCLUSIVE, "==", note="; ".join(reasons))
+    verdict = undecided(claim, "; ".join(reasons), lost=True)
     return Finding(claim, verdict, tuple((control, verdict) for control in claim.controls)), "; ".join(reasons)
