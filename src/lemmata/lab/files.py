@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import hashlib
 import json
 import os
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +79,29 @@ def writing(path: Path | None) -> Iterator[None]:
 def format_json(content: Any) -> str:
     """JSON as all files have it: one space of indentation, no NaN."""
     return json.dumps(content, indent=1, allow_nan=False, default=str)
+
+
+def sealed(content: Mapping[str, Any]) -> dict[str, Any]:
+    """The content with a digest of itself, by which it is known later whether somebody has changed it."""
+    plain = json.loads(format_json(content))
+    return {**plain, "seal": _seal(plain)}
+
+
+def is_sealed(content: Any) -> bool:
+    """Whether this is, unchanged, what `sealed` gave."""
+    return isinstance(content, dict) and content.get("seal") == _seal({k: v for k, v in content.items() if k != "seal"})
+
+
+def _seal(content: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:32]
+
+
+def digest_of_file(path: Path) -> str:
+    """The digest of a file; empty if it cannot be read."""
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()[:32]
+    except OSError:
+        return ""
 
 
 def write_json(path: Path, content: Any) -> None:

@@ -27,7 +27,7 @@ from lemmata.lab.engines import Engine
 from lemmata.lab.engines.local import Local
 from lemmata.lab.ensemble import Layout, default_layout
 from lemmata.lab.errors import UserError, describe_error
-from lemmata.lab.files import lock, write_json, write_whole, writing
+from lemmata.lab.files import digest_of_file, is_sealed, lock, sealed, write_json, write_whole, writing
 from lemmata.lab.grid import Grid, make_grid
 from lemmata.lab.lanes import prints_aside
 from lemmata.lab.outlook import check_results, check_runs, find_shapes, idle_fields, look_ahead
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
 FIGURES = ("figure.png", "figure.svg")
 TABLE = "table.json"
+RECORD = "run.json"
 _drawing = threading.Lock()  # of matplotlib, which is not meant for several threads
 WORDS = {"cells": "cell settings", "sources": "version of the sources", "versions": "version of the libraries"}
 """Parts of a fingerprint, as they are called in sentences."""
@@ -349,7 +350,8 @@ def publish(plan: Plan, computed: Computed, data: xr.Dataset, say: Callable[[str
     if plan.options.draw:
         with _drawing:
             _draw(plan, computed, data, say)
-    write_json(plan.directory / "run.json", record)
+    pictures = {name: digest for name in (*FIGURES, TABLE) if (digest := digest_of_file(plan.directory / name))}
+    write_json(plan.directory / RECORD, sealed({**record, "data": computed.store.identity, "figures": pictures}))
 
 
 def _infinite(plan: Plan, data: xr.Dataset) -> list[str]:
@@ -369,11 +371,13 @@ def _digest(content: Any) -> str:
 def _is_drawn(directory: Path, drawn: Mapping[str, str], figures: bool) -> bool:
     """The record of this very command, by these sources, is there, and so are its figures if they are asked for."""
     try:
-        record = json.loads((directory / "run.json").read_text(encoding="utf-8"))
-    except (OSError, json.JSONDecodeError):
+        record = json.loads((directory / RECORD).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
         return False
-    there = not figures or (directory / TABLE).exists() or all((directory / name).exists() for name in FIGURES)
-    return drawn.items() <= record.items() and there
+    if not is_sealed(record) or not drawn.items() <= record.items():
+        return False
+    whole = all(digest_of_file(directory / name) == digest for name, digest in record["figures"].items())
+    return whole and (not figures or TABLE in record["figures"] or all(name in record["figures"] for name in FIGURES))
 
 
 def _draw(plan: Plan, computed: Computed, data: xr.Dataset, say: Callable[[str], None]) -> None:
