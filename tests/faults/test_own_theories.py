@@ -43,7 +43,7 @@ def test_a_claim_in_error_is_inconclusive_and_the_others_go_on(mistake: str, lem
     assert rows["c4-other"]["outcome"] == "holds", "it reads something else"
     assert rows["c1-high"]["outcome"] == "inconclusive"
     assert said.format(line_of(text, after.splitlines()[0])) in rows["c1-high"]["note"]
-    assert any(line.startswith("toy/c1-high: ") and rows["c1-high"]["note"] in line for line in done.sentences)
+    assert any("toy/c1-high: " in line and rows["c1-high"]["note"] in line for line in done.sentences)
     assert "c1-high" in Path("out/index.html").read_text()
 
 

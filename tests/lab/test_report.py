@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from lemmata.lab.errors import UserError
+from lemmata.lab.files import digest_of_file, is_sealed, sealed
 from lemmata.lab.report import render, strip, write_report
 from lemmata.lab.rows import VERDICTS, Row
 
@@ -58,13 +59,19 @@ def experiment(directory: Path, name: str = "e1-line", **changes: Any) -> Path:
         "question": f"What does {name} show?", "reference": "Figure 3", "seeds": [0, 4], "warnings": ["m is small."],
         "command": f"lemmata run toy/{name} --preset smoke", **changes,
     }  # fmt: skip
-    (folder / "run.json").write_text(json.dumps(record))
     (folder / "figure.png").write_bytes(PNG)
+    record_of(folder, record)
     return folder
 
 
+def record_of(folder: Path, record: dict[str, Any]) -> None:
+    """`run.json` with the digests of the figure and the table that are there."""
+    there = {name: digest for name in ("figure.png", "table.json") if (digest := digest_of_file(folder / name))}
+    (folder / "run.json").write_text(json.dumps(sealed({**record, "figures": there})))
+
+
 def page_of(directory: Path, *rows: dict[str, Any]) -> str:
-    (directory / VERDICTS).write_text(json.dumps(rows))
+    (directory / VERDICTS).write_text(json.dumps([sealed(row) for row in rows]))
     return write_report(directory).read_text()
 
 
@@ -201,6 +208,7 @@ def test_a_table_is_a_table(tmp_path: Path) -> None:
     folder = experiment(tmp_path)
     table = {"caption": "Sizes of <graphs>", "columns": ["graph", "nodes"], "rows": [["Cora", 2708.0], ["none", 0.5]]}
     (folder / "table.json").write_text(json.dumps(table))
+    record_of(folder, {})
     page = page_of(tmp_path, row())
     assert "<caption>Sizes of &lt;graphs&gt;</caption>" in page
     assert "<td>Cora</td><td>2708</td>" in page
@@ -226,9 +234,59 @@ def test_a_missing_record_or_figure_leaves_a_page(lost: str, tmp_path: Path) -> 
         (folder / name).unlink(missing_ok=True)
     page = page_of(tmp_path, row())
     assert "The statement of c1-first." in page
-    assert len(Links(page).images) == (0 if lost in ("figure.png", "both") else 1)
-    assert ("No figure is stored" in page) == (lost in ("figure.png", "both"))
+    assert not Links(page).images, "a figure of which nothing is known is not shown"
+    assert "No figure is stored" in page
+    assert ("run.json was damaged or changed" in page) == (lost == "broken")
     assert ("lemmata run toy/e1-line" in page) == (lost == "figure.png")
+
+
+@pytest.mark.parametrize("changed", ["run.json", "figure.png", "table.json", "data"])
+def test_what_was_changed_after_it_was_written_is_told_and_not_shown(changed: str, tmp_path: Path) -> None:
+    folder = experiment(tmp_path)
+    (folder / "table.json").write_text('{"caption": "Sizes", "columns": ["a"], "rows": [[1.0]]}')
+    record_of(folder, {"question": "What?", "seeds": [0, 4], "data": "one"})
+    assert "class=alarm" not in page_of(tmp_path, row())
+    if changed == "data":
+        (folder / "data.zarr").mkdir()
+        (folder / "data.zarr" / ".zattrs").write_text('{"identity": "another"}')
+    else:
+        file = folder / changed
+        file.write_bytes(file.read_bytes().replace(b"4]", b"999]").replace(b"Sizes", b"Lies") + b" ")
+        if changed != "run.json":
+            file.write_bytes(b"<script>alert(1)</script>")
+    page = page_of(tmp_path, row())
+    assert "seeds 0 to 999" not in page
+    assert "<script" not in page
+    assert "Lies" not in page
+    expected = "The data are others" if changed == "data" else f"{changed} was damaged or changed after it was written"
+    if changed == "run.json":
+        assert is_sealed(json.loads((folder / "run.json").read_text())) == ("seeds 0 to 4" in page)
+    assert expected in page
+
+
+def test_verdicts_that_somebody_edited_are_a_sentence(tmp_path: Path) -> None:
+    page_of(tmp_path, row())
+    file = tmp_path / VERDICTS
+    file.write_text(file.read_text().replace('"outcome": "holds"', '"outcome": "<script>alert(1)</script>"', 1))
+    with pytest.raises(UserError, match=r"verdicts\.json was changed after it was written; remove it and run"):
+        write_report(tmp_path)
+
+
+@pytest.mark.parametrize("text", ["null", "[1]", "[{}]", "[[]]", '{"a": 1}', "[null]", "3", '"x"', "[" * 5000])
+def test_verdicts_of_another_shape_are_a_sentence(text: str, tmp_path: Path) -> None:
+    (tmp_path / VERDICTS).write_text(text)
+    with pytest.raises(UserError, match=r"verdicts\.json (cannot be read|was changed)"):
+        write_report(tmp_path)
+
+
+def test_every_field_of_a_row_is_escaped(tmp_path: Path) -> None:
+    evil = "<script>alert(1)</script>'\\\""
+    for name, value in row().items():
+        if isinstance(value, str) and name not in ("relation", "source", "theory"):
+            assert "<script" not in page_of(tmp_path, row(**{name: evil})), name
+    for name in ("case", "outcome", "expected", "note", "changed"):
+        controls = [{**row()["controls"][0], name: evil}]
+        assert "<script" not in page_of(tmp_path, row(controls=controls)), name
 
 
 def test_a_claim_that_was_not_measured_has_no_strip_but_its_note(tmp_path: Path) -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import hashlib
 import json
 import os
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +22,8 @@ LOCK = ".lock"
 
 def write_whole(path: Path, content: bytes, lasting: bool = False) -> None:
     """Write a file whole or not at all. `lasting`: it is on the disk, not only in memory, when this returns."""
-    temporary = f"{path}.{uuid.uuid4().hex}{PARTIAL}"
-    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    temporary, handle = _begin(path)
     try:
-        hold(handle)  # by which `remove_partials` knows that somebody is at it
         left = memoryview(content)
         while left:
             left = left[os.write(handle, left) :]
@@ -38,6 +37,21 @@ def write_whole(path: Path, content: bytes, lasting: bool = False) -> None:
             os.unlink(temporary)
         raise
     finally:
+        os.close(handle)
+
+
+def _begin(path: Path) -> tuple[str, int]:
+    """A new file beside this one, held, by which `remove_partials` knows that somebody is at it.
+
+    That may have held and removed it first, in which case it is made again.
+    """
+    while True:
+        temporary = f"{path}.{uuid.uuid4().hex}{PARTIAL}"
+        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        if hold(handle) and os.fstat(handle).st_nlink:
+            return temporary, handle
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
         os.close(handle)
 
 
@@ -78,6 +92,29 @@ def writing(path: Path | None) -> Iterator[None]:
 def format_json(content: Any) -> str:
     """JSON as all files have it: one space of indentation, no NaN."""
     return json.dumps(content, indent=1, allow_nan=False, default=str)
+
+
+def sealed(content: Mapping[str, Any]) -> dict[str, Any]:
+    """The content with a digest of itself, by which it is known later whether somebody has changed it."""
+    plain = json.loads(format_json(content))
+    return {**plain, "seal": _seal(plain)}
+
+
+def is_sealed(content: Any) -> bool:
+    """Whether this is, unchanged, what `sealed` gave."""
+    return isinstance(content, dict) and content.get("seal") == _seal({k: v for k, v in content.items() if k != "seal"})
+
+
+def _seal(content: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:32]
+
+
+def digest_of_file(path: Path) -> str:
+    """The digest of a file; empty if it cannot be read."""
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()[:32]
+    except OSError:
+        return ""
 
 
 def write_json(path: Path, content: Any) -> None:

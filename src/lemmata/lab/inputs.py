@@ -21,7 +21,7 @@ R = TypeVar("R")
 
 HOME = "$LEMMATA_DATA"
 CODE = {".py", ".pyc", ".pyi", ".so", ".pth", ".dylib"}
-SYSTEM = ("/proc/", "/sys/", "/dev/", "/etc/", "/usr/", "/lib", "/var/", "/run/")
+SYSTEM = ("/proc/", "/sys/", "/dev/", "/etc/", "/usr/lib", "/usr/share/", "/lib", "/run/")
 
 
 class _Thread(threading.local):

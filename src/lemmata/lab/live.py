@@ -81,6 +81,8 @@ class Foreseen:
     trains: bool
     name: bytes | None
     compile: Callable[[], None] = field(compare=False)
+    room: int = field(default=0, compare=False)
+    """bytes that its program needs at least"""
 
 
 def repeat(unfinished: Callable[[C], Any], advance: Callable[[C, Any], C], begin: C, last: jax.Array) -> C:

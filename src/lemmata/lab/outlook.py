@@ -8,19 +8,24 @@ and changes no result, since a training is recognised by its very own name.
 from __future__ import annotations
 
 import functools
+import math
+import sys
 from collections.abc import Hashable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import jax
 from jax.interpreters.partial_eval import dce_jaxpr
 
-from lemmata.lab import names
+from lemmata.lab import names, room
 from lemmata.lab.ensemble import result_shapes
 from lemmata.lab.errors import Broken, UserError, describe_error
 from lemmata.lab.grid import Grid
 from lemmata.lab.precision import numerics
 from lemmata.lab.setting import Setting
 from lemmata.lab.simulation import Foresight, Simulation
+
+LOOKED_AT = 32
+"""Kinds of runs whose room is looked at, at most."""
 
 
 class Outlook(NamedTuple):
@@ -89,6 +94,39 @@ def find_shapes(simulation: Simulation, grid: Grid, seed: int, precision: str) -
         dims = simulation.variable(wrong[0]).dims
         reasons.append(f"{grid.describe(cell)}: {wrong[0]} has shape {shapes[wrong[0]]}, its dimensions are {dims}")
     raise Broken(f"every cell failed; first, at {reasons[0]}")
+
+
+def check_runs(simulation: Simulation, grid: Grid, seed: int, precision: str) -> None:
+    """Refuse cells whose runs do not fit into memory, before anything is compiled; a broken cell is none of these."""
+
+    def needs(setting: Setting) -> int:
+        try:
+            return max((piece.room for piece in simulation.foresee(setting, seed, precision).pieces), default=0)
+        except OverflowError:  # sizes that no array has
+            return sys.maxsize
+
+    seen: set[Any] = set()
+    for cell, setting in grid.cells.items():
+        if simulation.host or len(seen) == LOOKED_AT:
+            return
+        try:
+            static = setting.problem().static
+            if static not in seen:
+                seen.add(static)
+                lower = functools.partial(room.field_to_lower, setting, needs)
+                room.check(f"A run at {grid.describe(cell)}", needs(setting), lower)
+        except UserError:
+            raise
+        except (Exception, SystemExit):
+            continue
+
+
+def check_results(shapes: Mapping[str, tuple[int, ...]], grid: Grid, seeds: int, precision: str) -> None:
+    """Refuse results that do not fit into memory."""
+    numbers = len(grid.cells) * seeds * (1 + sum(math.prod(shape) for shape in shapes.values()))
+    size = 8 if precision == "float64" else 4
+    what = f"What {len(grid.cells)} cells with {seeds} seeds each give"
+    room.check(what, numbers * size, lambda: f"the number of seeds, {seeds}")
 
 
 def idle_fields(

@@ -22,6 +22,7 @@ from jax.core import Tracer
 from jax.custom_batching import custom_vmap
 
 from lemmata.lab import live, names, programs
+from lemmata.lab.room import bytes_of_program
 from lemmata.lab.sources import by_reference, digest_of
 
 P = ParamSpec("P")
@@ -36,6 +37,8 @@ class Known(NamedTuple):
     pace: live.Pace
     compile: Callable[[], None]
     """compiles it, once, whoever asks first"""
+    room: int
+    """bytes that it needs at least"""
 
 
 def piece(*static: str, once: bool = False) -> Callable[[Callable[P, R]], Callable[P, R]]:
@@ -177,7 +180,8 @@ class Piece(Generic[P, R]):
             program = names.describe(traced, len(leaves), len(jax.tree.leaves(out)))._replace(out=out)
             options = repr(programs.options(chosen, self._once)).encode()
             program = program._replace(digest=names.digest(program.digest, options))
-            known = Known(program, carry, live.Pace(), self._compiler(lambda: traced.lower()))
+            compiler = self._compiler(lambda: traced.lower())
+            known = Known(program, carry, live.Pace(), compiler, bytes_of_program(traced))
             known = self._known.setdefault((*key, chosen), known)
         return known
 
@@ -190,7 +194,7 @@ class Piece(Generic[P, R]):
             name = None
         listed = live.foreseen()
         assert listed is not None
-        listed.append(live.Foreseen(self.name, known.carry is not None, name, known.compile))
+        listed.append(live.Foreseen(self.name, known.carry is not None, name, known.compile, known.room))
         results = jax.tree.map(_pretend, known.program.out)
         if name is not None:
             names.give_names(results, name)
@@ -274,7 +278,7 @@ class Piece(Generic[P, R]):
             self._compiler(lambda: compiled.lower(*specs)),
         )
         if listed is not None:
-            listed.append(live.Foreseen(self.name, known.carry is not None, None, compile_stack))
+            listed.append(live.Foreseen(self.name, known.carry is not None, None, compile_stack, size * known.room))
             return jax.tree.map(_pretend, spread(known.program.out))
 
         def compute(name: bytes | None) -> Any:

@@ -40,7 +40,7 @@ def replicate(
     One engine serves all blocks, and so do its compiled programs; nothing is drawn.
     """
     lost, found, rows = False, list[Replication](), dict[str, dict[int, Row]]()
-    with lock(options.directory / FOLDER), open_engine(engine) as opened:
+    with lock(options.directory / FOLDER), open_engine(engine, options.timeout) as opened:
         for block in range(1, blocks + 1):
             seed = first_seed(block)
             say(f"block {block} of {blocks}, seeds from {seed}")

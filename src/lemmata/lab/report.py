@@ -13,7 +13,7 @@ from typing import Any
 
 from lemmata.lab.claims import OUTCOMES
 from lemmata.lab.errors import UserError
-from lemmata.lab.files import write_whole, writing
+from lemmata.lab.files import digest_of_file, is_sealed, write_whole, writing
 from lemmata.lab.replications import Replication, known_replications
 from lemmata.lab.report_style import STYLE
 from lemmata.lab.rows import VERDICTS, ControlRow, Row, read_rows
@@ -101,7 +101,7 @@ def _name(row: Row) -> str:
 
 
 def _badge(outcome: str) -> str:
-    return f"<span class='badge {outcome}'>{outcome}</span>"
+    return f"<span class='badge {escape(outcome)}'>{escape(outcome)}</span>"
 
 
 def _number(value: float | None) -> str:
@@ -129,7 +129,7 @@ def _against(outcome: str, expected: str) -> str:
     """Whether an outcome is the expected one, in words."""
     if outcome == expected:
         return "<span class=quiet>as expected</span>"
-    return f"<strong class=fails>instead of {expected}</strong>"
+    return f"<strong class=fails>instead of {escape(expected)}</strong>"
 
 
 def table(rows: list[Row]) -> str:
@@ -154,17 +154,45 @@ def table(rows: list[Row]) -> str:
     return f"<table>{head}<tbody>{''.join(lines)}</tbody></table>"
 
 
-def _record(folder: Path, name: str = "run.json") -> dict[str, Any]:
-    """The experiment's `run.json`, or its table; empty where it is missing or unreadable."""
+CHANGED = "{} was damaged or changed after it was written and is not shown; `lemmata verify` makes it anew."
+
+
+def _record(folder: Path) -> tuple[dict[str, Any], list[str]]:
+    """The experiment's `run.json`, if it is as it was written and of the data that are there; and what is wrong."""
     try:
-        return json.loads((folder / name).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
+        record = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}, []
+    except (OSError, ValueError, RecursionError):
+        record = None
+    if not is_sealed(record):
+        return {}, [CHANGED.format("run.json")]
+    data = folder / "data.zarr" / ".zattrs"
+    try:
+        identity = json.loads(data.read_bytes())["identity"] if data.exists() else record.get("data")
+    except (OSError, ValueError, KeyError, TypeError):
+        identity = None
+    if identity != record.get("data"):
+        return {}, ["The data are others than those that were drawn; `lemmata verify` draws them anew."]
+    return record, []
+
+
+def _picture(folder: Path, record: Mapping[str, Any], name: str) -> tuple[bytes, list[str]]:
+    """A figure or table, if it is the one that the record speaks of; and what is wrong."""
+    known = record.get("figures", {}).get(name)
+    if known is None:
+        return b"", []
+    try:
+        content = (folder / name).read_bytes()
+    except OSError:
+        return b"", []
+    return (content, []) if digest_of_file(folder / name) == known else (b"", [CHANGED.format(name)])
 
 
 def _figure(folder: Path, theory: str, name: str) -> str:
     """An experiment: its figure, question, seeds, command and warnings, as far as they are stored."""
-    record, picture = _record(folder), folder / "figure.png"
+    record, wrong = _record(folder)
+    (picture, odd), (table, strange) = (_picture(folder, record, each) for each in ("figure.png", "table.json"))
     caption = f"<strong>{escape(name)}</strong>. {escape(record.get('question', ''))}"
     about = [escape(record["reference"])] if record.get("reference") else []
     if "seeds" in record:
@@ -172,12 +200,13 @@ def _figure(folder: Path, theory: str, name: str) -> str:
     if "command" in record:
         about.append(_command(record["command"]))
     image = "<p class=quiet>No figure is stored.</p>"
-    if picture.exists():
-        data = base64.b64encode(picture.read_bytes()).decode()
+    if picture:
+        data = base64.b64encode(picture).decode()
         image = f"<img alt='{escape(record.get('question', name))}' src='data:image/png;base64,{data}'>"
-    table = _record(folder, "table.json")
     if table:
-        image = Table(table["caption"], table["columns"], table["rows"]).html()
+        content = json.loads(table)
+        image = Table(content["caption"], content["columns"], content["rows"]).html()
+    image += "".join(f"<p class=alarm>{escape(sentence)}</p>" for sentence in (*wrong, *odd, *strange))
     warnings = record.get("warnings", [])
     listed = f"<div class=quiet>Beyond the theorem's assumptions:{_parts(warnings)}</div>" if warnings else ""
     return (
@@ -217,12 +246,13 @@ def _claim(row: Row, replications: Mapping[str, Replication]) -> str:
     formula = f"<p><code>{escape(row.formula)}</code></p>" if row.formula else ""
     links = [f"<a href='#run:{escape(row.theory)}/{escape(e)}'>{escape(e)}</a>" for e in row.reads]
     reads = f"reads {', '.join(links)} · " if links else ""
-    corrects = f" (corrects <a href='#{row.theory}/{row.corrects}'>{row.corrects}</a>)" if row.corrects else ""
+    corrected = escape(row.corrects or "")
+    corrects = f" (corrects <a href='#{escape(row.theory)}/{corrected}'>{corrected}</a>)" if corrected else ""
     repeats = f" · {replications[row.claim].words()}" if row.claim in replications else ""
     decided = f"{row.statistic}, decided by: {row.rule}" if row.measured is not None else f"decided by: {row.rule}"
     seeds = f"{row.seeds} seed{'s' * (row.seeds != 1)}" if row.seeds else "no random input"
     rule = f"<p class=quiet>{escape(decided)} · {seeds}{repeats}</p>"
-    origin = f"{escape(row.reference)} · {row.kind} · {SAID[row.source]}{corrects} · {reads}{row.seconds:.1f} s"
+    origin = f"{escape(row.reference)} · {escape(row.kind)} · {SAID[row.source]}{corrects} · {reads}{row.seconds:.1f} s"
     return (
         f"<section class=claim id='{_name(row)}'><header><h3>{_name(row)}</h3><span>{_badge(row.outcome)} "
         f"{_against(row.outcome, row.expected)}</span></header>"

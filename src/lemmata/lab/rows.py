@@ -14,7 +14,7 @@ from typing import Any
 from lemmata.lab.claims import INCONCLUSIVE, Claim, Control, Finding, Verdict
 from lemmata.lab.declarations import spell_argument
 from lemmata.lab.errors import UserError
-from lemmata.lab.files import format_json, write_whole, writing
+from lemmata.lab.files import format_json, is_sealed, sealed, write_whole, writing
 
 VERDICTS = "verdicts.json"
 
@@ -163,9 +163,13 @@ def read_rows(directory: Path) -> list[Row]:
     """The rows that earlier verifications left in this folder."""
     path = directory / VERDICTS
     try:
-        return [Row.read(row) for row in json.loads(path.read_text(encoding="utf-8"))] if path.exists() else []
-    except (ValueError, KeyError, TypeError):
-        raise UserError(f"{path} cannot be read; remove it and run `lemmata verify` again.") from None
+        stored = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
+        if all(map(is_sealed, stored)):
+            return [Row.read({name: value for name, value in row.items() if name != "seal"}) for row in stored]
+        reason = "was changed after it was written"
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        reason = "cannot be read"
+    raise UserError(f"{path} {reason}; remove it and run `lemmata verify` again.")
 
 
 class Verdicts:
@@ -188,4 +192,4 @@ class Verdicts:
 
 def _text(row: Row) -> str:
     """The row's own lines of the file: what stands in it is made once, however often the file is written."""
-    return textwrap.indent(format_json(row.stored()), " ")
+    return textwrap.indent(format_json(sealed(row.stored())), " ")

@@ -27,10 +27,10 @@ from lemmata.lab.engines import Engine
 from lemmata.lab.engines.local import Local
 from lemmata.lab.ensemble import Layout, default_layout
 from lemmata.lab.errors import UserError, describe_error
-from lemmata.lab.files import lock, write_json, write_whole, writing
+from lemmata.lab.files import digest_of_file, is_sealed, lock, sealed, write_json, write_whole, writing
 from lemmata.lab.grid import Grid, make_grid
 from lemmata.lab.lanes import prints_aside
-from lemmata.lab.outlook import find_shapes, idle_fields, look_ahead
+from lemmata.lab.outlook import check_results, check_runs, find_shapes, idle_fields, look_ahead
 from lemmata.lab.setting import Setting
 from lemmata.lab.sources import digest_of, versions, versions_of
 from lemmata.lab.store import DONE, INPUTS, Store
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
 FIGURES = ("figure.png", "figure.svg")
 TABLE = "table.json"
+RECORD = "run.json"
 _drawing = threading.Lock()  # of matplotlib, which is not meant for several threads
 WORDS = {"cells": "cell settings", "sources": "version of the sources", "versions": "version of the libraries"}
 """Parts of a fingerprint, as they are called in sentences."""
@@ -65,6 +66,8 @@ class Options:
     select: Sequence[str] = ()
     draw: bool = True
     """whether figures and tables are made"""
+    timeout: float | None = None
+    """seconds after which a worker that gives no sign of life is given up"""
 
     def changed(self) -> list[tuple[str, str]]:
         """What the user has changed: options of the command line with their values."""
@@ -243,7 +246,8 @@ def compute(plan: Plan, engine: Engine, progress: OnProgress | None, say: Callab
     layout = Layout(**store.fingerprint["layout"])
     work = Work(simulation, store, layout, precision, plan.directory.parent / PIECES)
     family = dict(zip(grid.cells, store.notes["families"], strict=True))
-    done = execute(work, grid, engine, family, len(seeds), progress)
+    tell = lambda sentence: say(f"{plan.name}: {sentence}")  # noqa: E731
+    done = execute(work, grid, engine, family, len(seeds), progress, tell)
     if done.damaged:
         say(f"{plan.name}: {done.damaged} of the trainings that were kept are damaged; they are computed again.")
     failures = {f"{grid.describe(p[:-1])}, seed block {p[-1]}": message for p, message in done.failures.items()}
@@ -279,9 +283,11 @@ def _create(plan: Plan, engine: Engine, say: Callable[[str], None]) -> Store:
     simulation, given = experiment.simulation, (seeds.start, experiment.precision)
     effort = programs.OF_PRESET[plan.options.preset]
     with programs.compiling(effort), inputs.noting() as read:
+        check_runs(simulation, grid, *given)
         outlook = look_ahead(simulation, grid, *given)
         idle = [*outlook.idle, *idle_fields(simulation, plan.preset.setting, plan.usual, plan.changed, *given)]
         shapes = find_shapes(simulation, grid, *given)
+    check_results(shapes, grid, len(seeds), experiment.precision)
     remarks = [f"{name} has no effect here." for name in idle]
     for sentence in remarks:
         say(f"{plan.name}: {sentence}")
@@ -328,7 +334,9 @@ def publish(plan: Plan, computed: Computed, data: xr.Dataset, say: Callable[[str
         "preset": plan.options.preset,
         "changed": [f"{option} {value}" for option, value in plan.options.changed()],
     }
-    write_json(plan.directory / "run.json", about | record(plan, computed, infinite))
+    pictures = {name: digest for name in (*FIGURES, TABLE) if (digest := digest_of_file(plan.directory / name))}
+    made = {"data": computed.store.identity, "figures": pictures}
+    write_json(plan.directory / RECORD, sealed(about | record(plan, computed, infinite) | made))
 
 
 def record(plan: Plan, computed: Computed, remarks: Sequence[str] = ()) -> dict[str, Any]:
@@ -371,11 +379,13 @@ def _digest(content: Any) -> str:
 def _is_drawn(directory: Path, drawn: Mapping[str, str], figures: bool) -> bool:
     """The record of this very command, by these sources, is there, and so are its figures if they are asked for."""
     try:
-        record = json.loads((directory / "run.json").read_text(encoding="utf-8"))
-    except (OSError, json.JSONDecodeError):
+        record = json.loads((directory / RECORD).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
         return False
-    there = not figures or (directory / TABLE).exists() or all((directory / name).exists() for name in FIGURES)
-    return drawn.items() <= record.items() and there
+    if not is_sealed(record) or not drawn.items() <= record.items():
+        return False
+    whole = all(digest_of_file(directory / name) == digest for name, digest in record["figures"].items())
+    return whole and (not figures or TABLE in record["figures"] or all(name in record["figures"] for name in FIGURES))
 
 
 def _draw(plan: Plan, computed: Computed, data: xr.Dataset, say: Callable[[str], None]) -> None:

@@ -9,9 +9,11 @@ from __future__ import annotations
 import collections
 import contextlib
 import json
+import math
 import sys
 import tempfile
 import threading
+import time
 import warnings
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from pathlib import Path
@@ -24,7 +26,7 @@ from lemmata.lab.engines import Engine, open_engine
 from lemmata.lab.ensemble import Layout, default_layout
 from lemmata.lab.errors import AssumptionWarning, FailedCells, UserError, unknown
 from lemmata.lab.grid import Axes, Grid, make_grid
-from lemmata.lab.outlook import find_shapes, look_ahead
+from lemmata.lab.outlook import check_results, check_runs, find_shapes, look_ahead
 from lemmata.lab.precision import PRECISIONS
 from lemmata.lab.progress import reporting
 from lemmata.lab.setting import Setting
@@ -49,6 +51,8 @@ class Progress(NamedTuple):
     unit: str = "cells"
 
 
+LONG = 120.0
+"""Seconds of work that are announced."""
 OnProgress = Callable[[Progress], None]
 """Called at the start of a sweep, whenever a call ends, and now and then inside long runs."""
 
@@ -107,8 +111,9 @@ def execute(
     family: Mapping[tuple[int, ...], Hashable] | None = None,
     seeds: int | None = None,
     progress: OnProgress | None = None,
+    say: Callable[[str], None] = lambda sentence: None,
 ) -> Executed:
-    """Compute what is pending or failed before, of all seeds or the first ones."""
+    """Compute what is pending or failed before, of all seeds or the first ones; long work is announced."""
     status = work.store.status()
     chunks = work.store.chunks(grid, seeds)
     pending = {chunk for chunk in chunks if status[chunk.place] != DONE}
@@ -120,6 +125,7 @@ def execute(
     running: dict[Call, tuple[int, int]] = {}
     turn = threading.Lock()
     trained = reused = damaged = 0
+    began, at_first = time.monotonic(), done
 
     def report() -> None:
         if progress:
@@ -145,6 +151,11 @@ def execute(
                     if reason:
                         broken.add(chunk.cell)
                 report()
+                if at_first is not None and done > at_first:
+                    seconds = (total - done) * (time.monotonic() - began) / (done - at_first)
+                    if seconds > LONG:
+                        say(f"{total - done} runs are left: about {math.ceil(seconds / 60)} minutes by the first pace.")
+                    at_first = None
     return Executed(work.store.failures(), trained, reused, damaged)
 
 
@@ -191,9 +202,11 @@ def sweep(
         for sentence in dict.fromkeys(each for cell in grid.cells.values() for each in cell.warnings()):
             warnings.warn(sentence, AssumptionWarning, stacklevel=2)
         opened = stack.enter_context(open_engine(engine))
+        check_runs(simulation, grid, seed, precision)
         outlook = look_ahead(simulation, grid, seed, precision)
         layout = default_layout(seeds, outlook.families, opened.backend())
         shapes = find_shapes(simulation, grid, seed, precision)
+        check_results(shapes, grid, seeds, precision)
         path = None
         if opened.remote:
             path = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="lemmata-", dir=folder))) / "data.zarr"

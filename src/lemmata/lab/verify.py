@@ -103,7 +103,7 @@ def verify(
     overall = _Overall(progress("all"), plans, sum(len(claims) for _, claims in selection))
     rows: list[Row] = []
     broken: list[str] = []
-    with lock(options.directory), open_engine(engine) as opened, Lanes(opened) as lanes:
+    with lock(options.directory), open_engine(engine, options.timeout) as opened, Lanes(opened) as lanes:
         verdicts = Verdicts(options.directory)
         began = time.perf_counter()
 

@@ -68,12 +68,19 @@ def check_engine(name: str) -> tuple[str, str]:
 
 
 @contextlib.contextmanager
-def open_engine(engine: str | Engine = "local") -> Iterator[Engine]:
-    """The engine of this name, closed at the end; an open engine is handed through and stays open."""
+def open_engine(engine: str | Engine = "local", timeout: float | None = None) -> Iterator[Engine]:
+    """The engine of this name, closed at the end; an open engine is handed through and stays open.
+
+    timeout: seconds without any sign of life after which a worker is given up; default: it is waited for, and said so.
+    """
     if not isinstance(engine, str):
         yield engine
         return
     kind, argument = check_engine(engine)
+    if timeout is not None and not timeout > 0:
+        raise UserError(f"--timeout {timeout:g} is not allowed: it is a number of seconds greater than 0.")
+    if timeout is not None and kind == "local":
+        raise UserError("--timeout is for workers: use it with --engine processes or dask.")
     if kind == "local":
         from lemmata.lab.engines.local import Local
 
@@ -81,11 +88,11 @@ def open_engine(engine: str | Engine = "local") -> Iterator[Engine]:
     elif kind == "processes":
         from lemmata.lab.engines.processes import Processes
 
-        opened = Processes(int(argument) if argument else None)
+        opened = Processes(int(argument) if argument else None, timeout)
     else:
         from lemmata.lab.engines.dask import Dask
 
-        opened = Dask(argument)
+        opened = Dask(argument, timeout)
     try:
         yield opened
     finally:

@@ -12,6 +12,7 @@ import json
 import logging
 import sys
 import threading
+import time
 import uuid
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -29,6 +30,8 @@ from lemmata.lab.work import Answer, Call, Ended, Report, Work
 
 CONNECT = 10
 """Seconds within which a scheduler must answer."""
+SILENCE = 120.0
+"""Seconds without any answer after which it is said for whom the command waits."""
 PATIENCE = 10
 """Seconds without any worker after which it is said that the command waits for one."""
 
@@ -39,7 +42,8 @@ class Dask:
     remote = True
     lanes = 1
 
-    def __init__(self, address: str = "") -> None:
+    def __init__(self, address: str = "", timeout: float | None = None) -> None:
+        self._timeout = timeout
         try:
             import distributed
         except ImportError:
@@ -48,17 +52,22 @@ class Dask:
         for name in [name for name in logging.root.manager.loggerDict if name.startswith(("distributed", "tornado"))]:
             logging.getLogger(name).setLevel(logging.CRITICAL)
         self.cluster: Any = None
+        self._heard = time.monotonic()
         if not address:
             environments = share_machine(1 if jax.default_backend() != "cpu" else None)
             # processes of Python's own that count what an interrupted command left behind should not speak of it
             sys.warnoptions.append("ignore:resource_tracker")
-            self.cluster = distributed.LocalCluster(
-                n_workers=len(environments),
-                threads_per_worker=1,
-                env=environments[0],
-                dashboard_address=":0",
-                silence_logs=logging.CRITICAL,
-            )
+            try:
+                self.cluster = distributed.LocalCluster(
+                    n_workers=len(environments),
+                    threads_per_worker=1,
+                    env=environments[0],
+                    dashboard_address=":0",
+                    silence_logs=logging.CRITICAL,
+                )
+            except Exception as error:  # whatever a nanny that does not start raises
+                reason = (str(error) or type(error).__name__).splitlines()[0]
+                raise UserError(f"No Dask cluster could be started on this machine: {reason}; try it again.") from None
         elif address.endswith(".json"):
             address = read_scheduler_file(Path(address))
         self.address = address or self.cluster.scheduler_address
@@ -109,6 +118,7 @@ class Dask:
 
         def hear(event: tuple[Any, Any]) -> None:
             number, step, last = event[1]
+            self._heard = time.monotonic()
             report(calls[number], step, last)
 
         cancelling = threading.Thread(target=lambda: self.client.cancel(futures), daemon=True)
@@ -128,13 +138,37 @@ class Dask:
     ) -> Generator[tuple[Call, Answer | None], None, None]:
         import distributed
 
-        for future in distributed.as_completed(futures):
+        for future in self._patiently(distributed.as_completed(futures), len(futures)):
             with self._scheduler():
                 error = future.exception()
                 answer = future.result() if error is None else None
             if error is not None and not isinstance(error, distributed.KilledWorker):
                 raise error if isinstance(error, UserError) else RuntimeError(f"{type(error).__name__}: {error}")
             yield calls_of[future.key], answer
+
+    def _patiently(self, completed: Any, count: int) -> Iterator[Any]:
+        """The futures as they complete; says for whom it waits, and gives up after the timeout."""
+        for _ in range(count):
+            began, said = time.monotonic(), False
+            while not completed.has_ready():
+                silent = time.monotonic() - max(began, self._heard)
+                if self._timeout is not None and silent > self._timeout:
+                    raise UserError(
+                        f"No worker of the Dask cluster at {self.address} has given a sign of life for "
+                        f"{self._timeout:g} s (waiting for {self._waited_for()}); what was finished is kept, the same "
+                        "command goes on from there."
+                    )
+                if silent > SILENCE and not said:
+                    said = True
+                    print(f"Waiting for {self._waited_for()}.", file=sys.stderr, flush=True)
+                time.sleep(0.02)
+            yield next(completed)
+
+    def _waited_for(self) -> str:
+        with contextlib.suppress(Exception):
+            busy = sorted(worker for worker, tasks in self.client.processing().items() if tasks)
+            return f"the Dask workers {', '.join(busy)}" if busy else "a Dask worker"
+        return "a Dask worker"
 
     @contextlib.contextmanager
     def _scheduler(self) -> Iterator[None]:

@@ -21,7 +21,7 @@ from typing import Any
 import jax
 
 from lemmata.lab.engines.local import from_threads
-from lemmata.lab.engines.worker import CORES, ERROR, STEP
+from lemmata.lab.engines.worker import CORES, ERROR, READY, STEP
 from lemmata.lab.ensemble import thread_variables, threads_of_xla
 from lemmata.lab.errors import Interrupted
 from lemmata.lab.interrupts import GRACE, Party, involve
@@ -32,6 +32,10 @@ from lemmata.lab.work import Answer, Call, Ended, Report, Work
 
 ATTEMPTS = 3
 """How often a call may lose its worker before it counts as failed."""
+
+
+PATIENCE = 120.0
+"""Seconds of silence after which it is said for whom the command waits."""
 
 
 class WorkerDied(Exception):
@@ -52,6 +56,7 @@ class Worker:
 
     def _start(self) -> None:
         self._connection, theirs = Pipe()
+        self._ready = False
         path = os.pathsep.join([*filter(None, sys.path), os.getcwd()])
         # a session of its own: Ctrl-C reaches the command alone, which then ends its workers
         self.process = subprocess.Popen(
@@ -69,20 +74,42 @@ class Worker:
         function: Callable[..., Any],
         *arguments: Any,
         report: Callable[[int, int], None] = lambda step, last: None,
+        timeout: float | None = None,
+        at: str = "its work",
     ) -> Any:
-        """Call the function there; meanwhile it may tell how far a run is."""
+        """Call the function there; meanwhile it may tell how far a run is.
+
+        A worker that says nothing for long is named; one that says nothing for `timeout` seconds is killed.
+        """
         try:
             self._connection.send((function, arguments))
-            kind, content = self._connection.recv()
-            while kind == STEP:
-                report(*content)
-                kind, content = self._connection.recv()
+            kind, content = self._hear(timeout, at)
+            while kind in (STEP, READY):
+                if kind == STEP:
+                    report(*content)
+                self._ready = True
+                kind, content = self._hear(timeout, at)
         except (EOFError, OSError):
             self.kill()
             raise WorkerDied(self.process.returncode) from None
         if kind == ERROR:
             raise content
         return content
+
+    def _hear(self, timeout: float | None, at: str) -> Any:
+        began, said = time.monotonic(), False
+        if timeout is not None and not self._ready:
+            timeout = max(timeout, PATIENCE)  # it has to start first
+        while not self._connection.poll(min(1.0, timeout or 1.0)):
+            silent = time.monotonic() - began
+            if timeout is not None and silent > timeout:
+                print(f"Worker {self.process.pid}, at {at}, was silent for {timeout:g} s: given up.", file=sys.stderr)
+                self.kill()
+            elif silent > PATIENCE and not said:
+                said = True
+                hint = "" if timeout else "; --timeout SECONDS would give it up"
+                print(f"Waiting for worker {self.process.pid}, at {at}{hint}.", file=sys.stderr, flush=True)
+        return self._connection.recv()
 
     def is_gone(self) -> bool:
         return self.process.poll() is not None
@@ -98,7 +125,8 @@ class Processes:
     remote = True
     lanes = 1
 
-    def __init__(self, count: int | None = None) -> None:
+    def __init__(self, count: int | None = None, timeout: float | None = None) -> None:
+        self._timeout = timeout
         self.workers = [Worker(environment) for environment in share_machine(count)]
         self._idle: queue.SimpleQueue[Worker] = queue.SimpleQueue()
         for worker in self.workers:
@@ -122,8 +150,9 @@ class Processes:
                     if stopped:
                         raise Interrupted
                     try:
+                        about: dict[str, Any] = {"report": functools.partial(report, call), "at": _words(call)}
                         given = (parcel, pack(call), cache)
-                        return worker.ask(compute_parcel, *given, report=functools.partial(report, call))
+                        return worker.ask(compute_parcel, *given, timeout=self._timeout, **about)
                     except WorkerDied as death:
                         if stopped:
                             raise Interrupted from None
@@ -165,6 +194,12 @@ class Processes:
     def close(self) -> None:
         for worker in self.workers:
             worker.kill()
+
+
+def _words(call: Call) -> str:
+    """What a call computes."""
+    first = call.chunks[0]
+    return f"cell {', '.join(map(str, first.cell)) or 'the only one'}, seeds {first.seeds.start} to {first.seeds[-1]}"
 
 
 def lose_call(work: Work, call: Call, reason: str) -> Answer:

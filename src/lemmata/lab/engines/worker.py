@@ -21,7 +21,7 @@ from lemmata.lab.machine import keep_to_cores
 
 CORES = "LEMMATA_CORES"
 """The variable that names the cores to which a worker keeps."""
-ANSWER, ERROR, STEP = "answer", "error", "step"
+ANSWER, ERROR, STEP, READY = "answer", "error", "step", "ready"
 """The kinds of messages that a worker sends."""
 
 
@@ -38,6 +38,7 @@ def serve(connection: Connection) -> None:
 
     threading.Thread(target=read, daemon=True).start()
     parcels.report_steps(lambda step, last: connection.send((STEP, (step, last))))
+    connection.send((READY, None))
     while True:
         try:
             function, arguments = pickle.loads(asked.get())
