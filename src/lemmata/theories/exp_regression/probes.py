@@ -171,6 +171,7 @@ def summarise(
     return {
         "linear_square": jnp.minimum(at_records, jnp.finfo(at_records.dtype).max),
         "diverged": state.diverged * 1.0,
+        "last_step": state.done,
         "width": head.width,
         "reached_step": jnp.where(watched.reached < 0, jnp.inf, watched.reached),
         "predicted_steps": constants.predicted_steps,
