@@ -245,7 +245,7 @@ TRAINED = (
     lm.Variable("drift", ("record", "statistic"), "‖w_r(t)-w_r(0)‖", "distance of the weights from their start"),
     lm.Variable("outputs", ("record", "point"), "F(t)", "outputs"),
     lm.Variable("terms", ("record", "term"), "C_1, C_2, C_3", "terms of the next step's change of ‖e‖²", True),
-    lm.Variable("second_order_vector", ("record", "point"), "v_2", "second-order change of the outputs in it", True),
+    lm.Variable("second_order_norm", RECORD, "‖v_2‖", "second-order change of the outputs in it", True),
     lm.Variable("mode_residual", ("record", "mode"), "<q_k, e(t)>", "residual along the eigenvectors of H(0)", True),
     lm.Variable("linear_mode_residual", ("record", "mode"), "(1-mηλ_k)ᵗ<q_k, e(0)>", "the same, linearised", True),
     lm.Variable("mode_value", ("mode",), "λ_k(H(0))", "eigenvalues of H(0), ascending"),

@@ -120,7 +120,7 @@ def train(problem: Setting, data: Data, weights: Weights, head: Head, constants:
         if problem.track == "bounds":
             terms, _ = take_step(state.weights, head, data.x, data.y, constants.eta)
             probed["terms"] = jnp.stack([terms.first, terms.second, terms.third])
-            probed["second_order_vector"] = terms.vector
+            probed["second_order_norm"] = jnp.linalg.norm(terms.vector)
         return probed
 
     values, outputs = forward(weights)
