@@ -320,6 +320,8 @@ WORLD: dict[str, xr.Dataset] = {
         output_variance=2.0,
         error_square=lambda v: coupled(v, 1.5, 300.0),
         target_square=1.5,
+        kernel_error=lambda v: coupled(v, 0.3, 0.21),
+        predicted_error=0.3,
     ),
     "x1-kernel": made(
         "x1-kernel",
