@@ -189,7 +189,7 @@ CLAIMS = (
     checked(
         "p8-logit-increment",
         "Lemma C.7, derived",
-        "The growth of C_2 + C_3 has a closed form, to 1e-9 of its size (rounding reaches about half of that).",
+        "The growth of C_2 + C_3 has a closed form, to 1e-9 of its size.",
         "ΔC_2 + ΔC_3 = ηC_1‖V*‖²√D δ²(1-α)A / (K(D-K) KpQ)",
         ["increment"],
         broken("Σ‖v_m‖ in the place of ‖V*‖²"),
