@@ -165,7 +165,7 @@ def _record(folder: Path) -> tuple[dict[str, Any], list[str]]:
         return {}, []
     except (OSError, ValueError, RecursionError):
         record = None
-    if not is_sealed(record):
+    if record is None or not is_sealed(record):
         return {}, [CHANGED.format("run.json")]
     data = folder / "data.zarr" / ".zattrs"
     try:

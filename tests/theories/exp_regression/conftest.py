@@ -8,7 +8,6 @@ import pytest
 import xarray as xr
 
 from lemmata.lab.runner import Options, run
-from lemmata.theories.exp_regression import measures
 
 
 @pytest.fixture(scope="session")
@@ -16,9 +15,3 @@ def data_of(smoke: Any) -> Callable[[str], xr.Dataset]:
     """The data of an experiment at smoke."""
     found = smoke("exp_regression")
     return functools.cache(lambda name: run(found.theory, name, Options("smoke", out=found.folder)).data.load())
-
-
-@pytest.fixture
-def few_resamples(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Five bootstrap draws in place of 400: the point decides, the interval is only reported."""
-    monkeypatch.setattr(measures.resampled, "__defaults__", (5,))

@@ -127,7 +127,8 @@ REGISTER: dict[str, tuple[str, set[str], str, list[str]]] = {
 }
 CONTROLS_READ = {
     "q11-second-order": {X2}, "q14-step": {X6}, "q16-contraction-dis": {"x2-orthonormal"}, "q16-contraction-cts": {X6},
-    "q17-hitting": {"x2-orthonormal"}, "q17-paper-width": {X9}, "x9-step": {X6}, "x9-kernel": {"q5-width"},
+    "q17-hitting": {"x2-orthonormal"}, "q17-paper-width": {"q16-theory", X9},
+    "x1-ratio": {"q7-initial"}, "x9-step": {X6}, "x9-kernel": {"q5-width"},
 }  # fmt: skip
 """Experiments that only a control reads."""
 READING = [name for name, row in REGISTER.items() if row[1] | CONTROLS_READ.get(name, set())]
@@ -319,6 +320,8 @@ WORLD: dict[str, xr.Dataset] = {
         output_variance=2.0,
         error_square=lambda v: coupled(v, 1.5, 300.0),
         target_square=1.5,
+        kernel_error=lambda v: coupled(v, 0.3, 0.21),
+        predicted_error=0.3,
     ),
     "x1-kernel": made(
         "x1-kernel",
@@ -389,7 +392,9 @@ WORLD: dict[str, xr.Dataset] = {
         },
     ),
     "q16-samplers": made("q16-samplers", 5, contraction=RATES),
-    "q16-theory": made("q16-theory", 5, contraction=RATES, step_length=1e-6, error_norm=0.5),
+    "q16-theory": made(
+        "q16-theory", 5, contraction=RATES, step_length=1e-6, error_norm=0.5, reached_step=300.0, width=1024.0
+    ),
     X9: made(
         X9,
         5,

@@ -12,8 +12,6 @@ from exp_world import (
 
 from lemmata.lab.claims import FAILS, HOLDS, examine
 
-pytestmark = pytest.mark.usefixtures("few_resamples")
-
 
 def test_the_claims_of_the_theory_are_the_rows_of_the_register():
     assert list(REGISTER) != []

@@ -184,6 +184,7 @@ row(
 )
 row("p6-sampler-iterations", FAILS, at("reached_step", one_seed(150, inf), variant="beta=10"))
 row("p6-sampler-iterations", HOLDS, at("reached_step", inf, variant=["beta=1", "beta=3"]))
+row("p6-sampler-iterations", FAILS, at("reached_step", 150))
 
 # P7
 

@@ -203,6 +203,8 @@ def training() -> xr.Dataset:
     frame.put("accuracy", 1.0, record=30, **intact)
     frame.put("accuracy", 0.7, record=30, variant="literal init")
     frame.put("distance_bias", np.array([-0.25, 0.5, -0.25, 0, 0, 0, 0]), **intact)
+    frame.put("count_margin", np.array([0, 9.0, 1.0, 0, 0, 0, 0]), **intact)
+    frame.put("bins_used", 3.0, **intact)
     _neurons(frame)
     growth = np.where(EVERY <= 26, 1 + 0.02 * EVERY, 1.5 - 0.01 * (EVERY - 27))[:, None]
     for name in ("key_norm", "query_norm"):

@@ -110,7 +110,7 @@ for crowd, own, other in (("W", 0, 1), ("U", 1, 0)):
     along = {**INTACT, "crowd": crowd, "record": 30}
     every("p11-lucky-directions", 0.601, 0.6, place("lucky_along", **along, pattern=own))
     every("p11-lucky-directions", 0.299, 0.301, place("lucky_along", **along, pattern=other))
-    single("p11-lucky-directions", 0.499, 0.501, place("lucky_along_size", **along, pattern=3))
+    single("p11-lucky-directions", 0.299, 0.301, place("lucky_along_size", **along, pattern=3))
     row("p11-lucky-directions", HOLDS, at("lucky_along", -5.0, **along, pattern=other))
 
 
@@ -213,6 +213,7 @@ for deviation, outcome in ((0.122, HOLDS), (0.125, FAILS)):
     row("p17-variance", INCONCLUSIVE, at("bound", one_seed(0.018, 0.251), generator="chapter"), filled)
 one = 0.3 + np.array([[0.2], [0.01], [0.01]]) * np.resize([-1.0, 1.0], 200)
 row("p17-variance-cycle", FAILS, at("mass_mean", one, generator="ring"))
+row("p17-variance-cycle", FAILS, at("bound", nan, generator="ring"))
 row("p17-variance-cycle", INCONCLUSIVE, at("bound", 0.251, generator="ring"))
 
 for slope, bend, outcome in (

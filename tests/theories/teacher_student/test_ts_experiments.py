@@ -11,7 +11,7 @@ from lemmata.lab.grid import make_grid
 from lemmata.theories import teacher_student
 
 EXPERIMENTS = teacher_student.theory.experiments
-NAMES = [name for name in EXPERIMENTS if name != "exp-e4-mnist"]
+NAMES = [name for name in EXPERIMENTS if not name.startswith("exp-e4")]
 PRESETS = ("smoke", "quick", "paper")
 QUICK: dict[str, tuple[int, str, dict[str, Any], dict[str, int]]] = {
     "p1-pattern": (2, "float64", {"tokens": 24, "support": 3, "dimension": 5, "outputs": 3, "step_size": 0.05,

@@ -26,7 +26,7 @@ from lemmata.theories.teacher_student.mnist.setting import MnistSetting
 from lemmata.theories.teacher_student.mnist.training import recorded_steps, shuffled, simulate
 from lemmata.theories.teacher_student.network import Weights, batch_gradient, position_scores, respond
 
-(EXPERIMENT,) = EXPERIMENTS
+EXPERIMENT = EXPERIMENTS[0]
 SMOKE = EXPERIMENT.presets["smoke"].setting
 THEORY = lm.Theory(
     dict.fromkeys(("title", "authors", "question", "answer"), "") | {"name": "real", "headlines": []},

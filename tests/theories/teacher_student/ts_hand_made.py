@@ -51,7 +51,8 @@ def dimension() -> xr.Dataset:
     D = xr.DataArray([40.0, 80.0, 160.0, 320.0], coords={"tokens": [40.0, 80.0, 160.0, 320.0]})
     slope = xr.DataArray(SLOPES, coords={"negative_slope": SLOPES})
     step = xr.DataArray(10.0 ** np.arange(9, 22, 0.1), dims="record")
-    return _laws(step, D, 2.0, 4.0, slope, 1e-3).expand_dims(seed=[0])
+    laws = _laws(step, D, 2.0, 4.0, slope, 1e-3).expand_dims(seed=[0])
+    return laws.assign(escape_step=2.0 * D**2 / (1e-3 * 4.0))
 
 
 def escape() -> xr.Dataset:

@@ -40,6 +40,8 @@ class Terms(NamedTuple):
     """p_max = max |e^z - 1 - z| / |z| (0 at z = 0)."""
     steepest: Scalar
     """max_r ‖Δw_r‖."""
+    vector: Vector
+    """v_2."""
 
 
 SERIES_REACH = 0.05
@@ -90,6 +92,7 @@ def step_terms(head: Head, x: Points, y: Vector, step: Step, kernel: Array, eta:
         third=jnp.sum((step.next_outputs - step.outputs) ** 2),
         remainder=jnp.max(share),
         steepest=longest(step.gradient),
+        vector=second_order,
     )
 
 

@@ -47,7 +47,7 @@ def widths(most: int) -> dict[str, dict[str, Any]]:
 
 
 def explicit(n: int, sigma: float) -> dict[str, Any]:
-    """Orthonormal points, and the width that meets every explicit condition of the proof."""
+    """Orthonormal points, and the width from the explicit inequalities of the proof, with the union bound's B."""
     width = explicit_width(n, math.exp(2 * sigma**2), 0.05, sigma, projection_source="union")
     m = round(math.exp(width.ln_m))
     return {"samples": n, "dimension": n, "weight_scale": sigma, "neurons": m, "neuron_room": m}
@@ -283,7 +283,7 @@ EXPERIMENTS = (
     experiment(
         "x9-theorem",
         reference="Theorem 7.1",
-        question="Does the theorem hold where every one of its explicit conditions is met?",
+        question="Does the theorem hold at the width that follows from its explicit inequalities?",
         plot=theorem.end_to_end,
         setting={
             "data_law": "orthonormal",

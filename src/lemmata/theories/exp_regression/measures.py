@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
 import lemmata as lm
+from lemmata.lab.intervals import jackknife, median_interval
 from lemmata.theories.exp_regression.data import PAIR_TARGETS
 from lemmata.theories.exp_regression.setting import FLOOR
 
@@ -100,21 +100,22 @@ def step_constants(data: xr.Dataset, low: float, high: float) -> xr.Dataset:
     return data.isel(step_constant=np.flatnonzero((c >= low) & (c <= high)))
 
 
-def resampled(statistic: Callable[[xr.DataArray], float], values: xr.DataArray, draws: int = 400) -> lm.Estimate:
-    """The statistic with its bootstrap interval over seeds, by percentiles, as the specification has it for slopes."""
-    rng = np.random.default_rng(0)
-    count = values.sizes["seed"]
-    found = [statistic(values.isel(seed=rng.integers(0, count, count))) for _ in range(draws)]
-    low, high = np.quantile(found, [0.025, 0.975])
-    return lm.Estimate(statistic(values), float(low), float(high))
+def width_exponents(values: xr.DataArray, by: str, centre: str) -> dict[str, lm.Estimate]:
+    """The exponent in m of the median or root mean square over seeds, by label.
 
+    Its interval is the jackknife's; a median is not smooth enough for that: the interval of the seeds' median exponent.
+    """
 
-def resampled_slopes(values: xr.DataArray, by: str, centre: str) -> dict[str, lm.Estimate]:
-    """The exponent in m of the median or root mean square over seeds, with its bootstrap interval, by label."""
-    return {
-        f"{label}": resampled(lambda v: lm.log_slope(v, "neurons", centre), values.sel({by: label}, drop=True))
-        for label in values[by].values
-    }
+    def estimate(table: xr.DataArray) -> lm.Estimate:
+        table = table.transpose("seed", "neurons")
+        if centre != "median":
+            return jackknife(
+                lambda rows: lm.log_slope(table.isel(seed=slice(len(rows))).copy(data=rows), "neurons", centre), table
+            )
+        value, own = lm.log_slope(table, "neurons", centre), median_interval(lm.log_slopes(table, "neurons"))
+        return lm.Estimate(value, min(own.low, value), max(own.high, value))
+
+    return {f"{label}": estimate(values.sel({by: label}, drop=True)) for label in values[by].values}
 
 
 def successes(data: xr.Dataset) -> xr.DataArray:

@@ -115,10 +115,14 @@ def keep_ratio(ratio: Array, moves: Array) -> Array:
     return jnp.where(jnp.isnan(ratio), undefined, jnp.clip(ratio, NONE, -NONE))
 
 
-def read_extreme(value: Array) -> Array:
-    """What was kept: NaN where nothing was judged or something was not a number."""
-    absent = (value <= NONE) | (value >= BROKEN)
-    return jnp.where(absent, jnp.nan, jnp.where(value >= -NONE, jnp.inf, value))
+CONDITIONAL = ("first_order", "second_order_printed", "third_order", "third_order_stated")
+"""Bounds with a hypothesis, which may hold at no step of a run; the others are judged at every step."""
+
+
+def read_extreme(name: str, value: Array) -> Array:
+    """What was kept: NaN where something was not a number or nothing was judged, -inf where no hypothesis held."""
+    value = jnp.where(value >= BROKEN, jnp.nan, jnp.where(value >= -NONE, jnp.inf, value))
+    return jnp.where(value <= NONE, -jnp.inf if name in CONDITIONAL else jnp.nan, value)
 
 
 def lazy_drift(head: Head, slopes: ByPoint, x: Points, missing: Vector, start: Spectrum) -> Weights:
@@ -167,6 +171,8 @@ def summarise(
     return {
         "linear_square": jnp.minimum(at_records, jnp.finfo(at_records.dtype).max),
         "diverged": state.diverged * 1.0,
+        "last_step": state.done,
+        "width": head.width,
         "reached_step": jnp.where(watched.reached < 0, jnp.inf, watched.reached),
         "predicted_steps": constants.predicted_steps,
         "final_square": square,
@@ -208,7 +214,7 @@ def judge_end(
     now = kernel(head, values, data.x)
     lowest = spectrum(now)
     vector = lowest.vectors[:, 0]
-    extremes = {name: read_extreme(value) for name, value in state.watched.extremes.items()}
+    extremes = {name: read_extreme(name, value) for name, value in state.watched.extremes.items()}
     kernel_loss = extremes.pop("kernel_loss")
     # Q9 with e := lowest eigenvector and λ := 2.1 λ_min(H): m η λ ‖e‖² / (2 m η eᵀ H e)
     return {
@@ -230,7 +236,7 @@ def follow_modes(problem: Setting, data: Data, constants: Constants, steps: Arra
 RECORD = ("record",)
 
 TRAINED = (
-    lm.Variable("step", RECORD, "t", "training step of the record"),
+    *lm.RUN,
     lm.Variable("square", RECORD, "‖e(t)‖²", "squared error"),
     lm.Variable("linear_square", RECORD, "‖(I-mηH(0))ᵗe(0)‖²", "squared error of the linearised dynamics"),
     lm.Variable("kernel_least", RECORD, "λ_min(H(t))", "least eigenvalue of the kernel"),
@@ -238,6 +244,8 @@ TRAINED = (
     lm.Variable("kernel_change", RECORD, "‖H(t)-H(0)‖_F", "how far the kernel has moved"),
     lm.Variable("drift", ("record", "statistic"), "‖w_r(t)-w_r(0)‖", "distance of the weights from their start"),
     lm.Variable("outputs", ("record", "point"), "F(t)", "outputs"),
+    lm.Variable("terms", ("record", "term"), "C_1, C_2, C_3", "terms of the next step's change of ‖e‖²", True),
+    lm.Variable("second_order_norm", RECORD, "‖v_2‖", "second-order change of the outputs in it", True),
     lm.Variable("mode_residual", ("record", "mode"), "<q_k, e(t)>", "residual along the eigenvectors of H(0)", True),
     lm.Variable("linear_mode_residual", ("record", "mode"), "(1-mηλ_k)ᵗ<q_k, e(0)>", "the same, linearised", True),
     lm.Variable("mode_value", ("mode",), "λ_k(H(0))", "eigenvalues of H(0), ascending"),
@@ -249,7 +257,7 @@ TRAINED = (
     lm.Variable("peak_ratio", (), "", "largest ‖e(t)‖² / ‖e(0)‖² over all steps"),
     lm.Variable("final_ratio", (), "", "‖e‖² at the end / ‖e(0)‖²"),
     lm.Variable("linear_final_ratio", (), "", "the same of the linearised dynamics, after all steps"),
-    lm.Variable("diverged", (), "", "1 if ‖e‖² left the finite numbers or 1e8 times its start, and the run was frozen"),
+    lm.Variable("width", (), "m", "number of neurons"),
     lm.Variable("eta", (), "η", "step size"),
     lm.Variable("rate", (), "κ²mη", "rate of the linearised dynamics"),
     lm.Variable("projection", (), "B", "largest initial |<w_r, x_i>|"),
@@ -295,4 +303,5 @@ COMPARED = (
 )
 LABELS = {
     "statistic": ("max", "mean", "median"), "rate_of": RATES, "mask": MASKS, "formula": ("exact", "a_r dropped"),
+    "term": ("C_1", "C_2", "C_3"),
 }  # fmt: skip

@@ -18,6 +18,10 @@ FLOOR = 1e-20
 """Below this ‖e‖² there is only rounding."""
 LEAST_ROOM = 1024
 """Narrower networks share one program: compiling another takes longer than the neurons that are not used."""
+SINGULAR_STEP = (
+    "the kernel is numerically singular (λ ≤ 1e-12 λ_max): the paper's step size does not exist, it is taken as 0 and "
+    "nothing is trained; fewer points, more dimensions or step=practical."
+)
 ROUNDING = 1e-12
 """Points may exceed the unit ball by rounding."""
 
@@ -168,7 +172,17 @@ class Setting(lm.Setting):
             found.append(
                 "inputs contain a zero or a repeated row: the kernel is singular (λ = 0) and the theory says nothing."
             )
+        if self.step == "theory" and self.data_law not in ("orthonormal", "given") and self._crowded():
+            found.append(f"on data like these {SINGULAR_STEP}")
         return found
+
+    def _crowded(self) -> bool:
+        """Whether float64 takes the limit kernel of as many random points of the sphere for singular."""
+        x = np.random.default_rng(0).standard_normal((min(self.samples, 500), self.dimension))
+        x /= np.linalg.norm(x, axis=1, keepdims=True)
+        kernel = (x @ x.T) * np.exp(self.weight_scale**2 * (1 + x @ x.T))
+        values = np.linalg.eigvalsh(kernel)
+        return bool(values[0] <= 1e-12 * values[-1])
 
     def refusals(self, given: list[str]) -> Iterator[str]:
         clustered, printed = self.data_law == "clustered", self.activation == "exp" and self.scale == "one"

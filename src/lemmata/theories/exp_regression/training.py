@@ -19,7 +19,7 @@ from lemmata.networks.activations import ACTIVATIONS
 from lemmata.networks.kernels import kernel_drift
 from lemmata.theories.exp_regression.constants import Constants, find_constants
 from lemmata.theories.exp_regression.data import Data, draw
-from lemmata.theories.exp_regression.decomposition import Step
+from lemmata.theories.exp_regression.decomposition import Step, take_step
 from lemmata.theories.exp_regression.flow import compare_flow, compare_separate
 from lemmata.theories.exp_regression.network import (
     Head,
@@ -46,7 +46,7 @@ from lemmata.theories.exp_regression.probes import (
     keep_ratio,
     summarise,
 )
-from lemmata.theories.exp_regression.setting import FLOOR, Setting
+from lemmata.theories.exp_regression.setting import FLOOR, SINGULAR_STEP, Setting
 
 GUARD = 1e8
 """A run diverges when ‖e‖² exceeds this multiple of its start, or is not finite."""
@@ -117,6 +117,10 @@ def train(problem: Setting, data: Data, weights: Weights, head: Head, constants:
         }
         if problem.track == "points":
             probed["outputs"] = state.outputs
+        if problem.track == "bounds":
+            terms, _ = take_step(state.weights, head, data.x, data.y, constants.eta)
+            probed["terms"] = jnp.stack([terms.first, terms.second, terms.third])
+            probed["second_order_norm"] = jnp.linalg.norm(terms.vector)
         return probed
 
     values, outputs = forward(weights)
@@ -142,7 +146,8 @@ def simulate(problem: Setting, key: jax.Array, prepared: None = None) -> dict[st
     used, shape = {"neurons": problem.neurons}, "dimension neurons"
     lm.keep(used, network=(state.weights, shape), initial=(weights, shape), head=head)
     lm.keep(data=data, constants=constants)
-    records = {name: value for name, value in run.records.items() if name != "stopped"}
+    records = {name: value for name, value in run.results().items() if name != "stopped"}
+    records["step"] = run.records["step"]
     results = {**records, **summarise(problem, data, weights, head, constants, state, records["step"])}
     if problem.track == "bounds":
         results |= judge_end(problem, lm.stream(key, "test"), data, head, constants, state)
@@ -158,6 +163,8 @@ def simulate(problem: Setting, key: jax.Array, prepared: None = None) -> dict[st
 def fit(setting: Setting, seed: int = 0) -> dict[str, Any]:
     """One run on its own, in float64: what `simulate` returns. A run that diverges is an error here, not a result."""
     results = jax.device_get(simulate(setting, seed))
+    if results["eta"] == 0:
+        raise lm.UserError(SINGULAR_STEP)
     if results["diverged"]:
         raise lm.UserError(
             f"Training diverged after step {np.nanmax(results['step']):.0f}: the squared error passed {GUARD:.0e} "

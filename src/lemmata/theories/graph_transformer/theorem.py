@@ -142,7 +142,7 @@ def distance_to_floor(data: xr.Dataset, loss: str = "loss") -> xr.DataArray:
 def dominance(shift: float = -1e-3) -> dict[str, Any]:
     """The threshold, and the ratio of the two terms of (3.9), computed apart, at a shifted ε_0."""
     threshold = float(bounds.dominance_threshold(**TERMS))
-    first = TERMS["delta_zm"] ** 2 * math.log(1000)
+    first = TERMS["delta_zm"] ** 2 * math.log(NODES)
     second = bounds.required_batch(epsilon=TERMS["epsilon"]) * bounds.iterations(
         eta=1.0, eps_0=threshold + shift, delta=0.0
     )
@@ -226,7 +226,8 @@ CLAIMS = (
     ),
     lm.Claim("p5-dominance", "Remark 1, footnote", "identity")
     .states(
-        "The first term of (3.9) dominates below ε_0 = 1/2 - 1/2 δ_zm^-4 ε^-4, which is .45237 for δ_zm = 3, ε = .6: "
+        "The first term of (3.9), read as δ_zm² log N (the 1 of 1 + δ_zm² and the bracket left out, as the "
+        "footnote does), dominates B T below ε_0 = 1/2 - 1/2 δ_zm^-4 ε^-4, which is .45237 for δ_zm = 3, ε = .6: "
         ".001 below it the terms, computed apart, order as stated.",
         formula="ε_0 < 1/2 - 1/2 δ^-4 ε^-4",
     )

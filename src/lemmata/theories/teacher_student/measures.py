@@ -94,6 +94,11 @@ def at_fixed_time(data: xr.Dataset) -> xr.Dataset:
     return data.isel(record=abs(data.eta * data.step / READ_AT - 1).fillna(np.inf).argmin("record"))
 
 
+def at_multiple(data: xr.Dataset, multiple: float) -> xr.Dataset:
+    """The data at the record next to this multiple of T*."""
+    return data.isel(record=abs(np.log(multiples(data) / multiple)).fillna(np.inf).argmin("record"))
+
+
 def passage(data: xr.Dataset) -> xr.DataArray:
     """The first T at which the right side of B is at most ε."""
     right = bounds.right_side(task_of(data), MOMENT, data.value, pattern_of(data))

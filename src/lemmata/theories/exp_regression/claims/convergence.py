@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 
 import lemmata as lm
-from lemmata.theories.exp_regression.measures import SLACK, resampled_slopes, step_constants, worst, worst_where
+from lemmata.theories.exp_regression.measures import SLACK, step_constants, width_exponents, worst, worst_where
 from lemmata.theories.exp_regression.probes import SMALL_STEP
 from lemmata.theories.exp_regression.theorem import contraction, kernel_kept, time_used
 
@@ -110,7 +110,7 @@ def deviation(data: xr.Dataset, init: str = "coupled") -> xr.DataArray:
 @lm.evidence("x2-convergence")
 def deviation_slope(data: xr.Dataset, init: str = "coupled") -> dict[str, lm.Estimate]:
     """Exponent in m of the median over seeds of that deviation, by (n, d)."""
-    return resampled_slopes(lm.cells(data, init=init).linear_deviation, "problem", "median")
+    return width_exponents(lm.cells(data, init=init).linear_deviation, "problem", "median")
 
 
 INDEPENDENT = lm.Control("independent initialisation", init="independent")
@@ -161,7 +161,10 @@ def _slope(statistic: str, words: str, low: float, high: float) -> lm.Claim:
 
 CLAIMS = (
     lm.Claim("q14-step", "Lemmas 7.4 and 8.6", "bound")
-    .states("With the paper's step size η‖Δw_r‖ ≤ 0.01 and ‖e(t)‖ ≤ √n at every step.")
+    .states(
+        "With the paper's step size, whose B is the run's own largest projection (q16-theory) or the union bound's "
+        "(x9-theorem) and not the paper's, η‖Δw_r‖ ≤ 0.01 and ‖e(t)‖ ≤ √n at every step."
+    )
     .judged(
         longest_steps(),
         lm.all_of(length=lm.at_most(SMALL_STEP * SLACK, by="every"), error=lm.at_most(SLACK, by="every")),
@@ -197,7 +200,10 @@ CLAIMS = (
         lm.Control("c = 2.5 at the largest width", unstable_contraction()),
     ),
     lm.Claim("q16-contraction-narrow", "Lemmas 7.3 and 9.2", "bound")
-    .states("The same at n = d = 20 and m = 64, a width at which the kernel rarely keeps λ/2.")
+    .states(
+        "‖e(t)‖² ≤ (1 - mηλ/2)^t ‖e(0)‖² with λ of the limit kernel at n = d = 20 and m = 64, a width at which the "
+        "kernel rarely keeps λ/2."
+    )
     .judged(
         contraction_where_kept(samples=20, neurons=64),
         lm.at_most(SLACK, by="every"),
@@ -216,7 +222,10 @@ CLAIMS = (
     )
     .judged(deviation(), lm.at_most(1e-3, by="median", strict=True), INDEPENDENT),
     lm.Claim("q18-slope", "Theorem 7.1 (T does not depend on m)", "scaling", source="derived")
-    .states("That deviation falls at least like m^-0.9, for all three (n, d).")
+    .states(
+        "The deviation of ‖e(20)‖² from the linearised dynamics falls at least like m^-0.9 (median over seeds), for "
+        "all three (n, d)."
+    )
     .judged(deviation_slope(), lm.at_most(-0.9, by="value"), INDEPENDENT),
     lm.Claim("q15-drift-bound", "Lemma 7.2, erratum 6", "bound", source="corrected")
     .states("‖w_r(t) - w_r(0)‖ ≤ D = 8λ^-1 e^{B+R} √n/m ‖y‖ at every step, in runs that keep λ/2 and contract.")
@@ -229,7 +238,10 @@ CLAIMS = (
     )
     .judged(lazy_error(), lm.at_most(0.02, by="every", strict=True), SCALED),
     lm.Claim("q15-lazy-drift-width", "Lemma 7.2, sharpened", "scaling", source="derived")
-    .states("That error falls nearly like 1/m: exponent of its geometric mean in [-1.1, -0.75].")
+    .states(
+        "The error of the lazy prediction of the weights falls nearly like 1/m: exponent of its geometric mean in "
+        "[-1.1, -0.75]."
+    )
     .judged(lazy_slope(), lm.within(-1.1, -0.75, by="mean"), SCALED),
     _slope("mean", "mean", -1.2, -0.9),
     _slope("median", "median", -1.2, -0.9),

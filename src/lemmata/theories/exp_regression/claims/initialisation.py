@@ -132,7 +132,7 @@ CLAIMS = (
     ),
     lm.Claim("q2-projection-paper", "Definition 6.1, Lemma 6.2, part 1", "bound")
     .states(
-        "With the paper's B, C = 10, no initialisation exceeds B at any of these widths.", formula="B = C σ √ln(n/δ)"
+        "With the paper's B, C = 10, no initialisation exceeds B at m = 64, 1024 or 16384.", formula="B = C σ √ln(n/δ)"
     )
     .judged(beyond("paper"), lm.at_most(0.0, by="value"), lm.Control("C = 1.5", C=1.5)),
     lm.Claim("q2-projection-constant", "Lemma 6.2, part 1; erratum 3", "ordering", source="derived")
@@ -216,7 +216,8 @@ CLAIMS = (
     at_most_one(
         "q6-frobenius",
         "Lemma 6.7",
-        "Moving every weight by at most R < 10^-3 changes the kernel by at most 3nRe^{2B} in Frobenius norm.",
+        "Moving every weight by at most R < 10^-3 changes the kernel by at most 3nRe^{2B} in Frobenius norm "
+        "(far from tight).",
         ratio("frobenius_change", below=SMALL),
         lm.Control("one point, W = 0, shift of 1.6 R", one_point(1.6)),
     ),
@@ -229,7 +230,10 @@ CLAIMS = (
         source="derived",
     ),
     lm.Claim("q6-equality", "Lemma 6.7, sharpened", "identity", source="derived")
-    .states("Moving every weight by R along x_i + x_j reaches that bound in the entry (i, j), to 1e-10.")
+    .states(
+        "Moving every weight by R along x_i + x_j reaches the bound (e^{R‖x_i+x_j‖} - 1) |H_ij| in the entry (i, j), "
+        "to 1e-10."
+    )
     .judged(
         pair_ratio(),
         lm.within(1 - 1e-10, 1 + 1e-10, by="every", predicted=1.0),

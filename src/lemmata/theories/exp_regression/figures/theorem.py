@@ -1,4 +1,4 @@
-"""The theorem where every one of its explicit conditions is met (X9)."""
+"""The theorem at the width that follows from the explicit inequalities of its proof (X9)."""
 
 from __future__ import annotations
 

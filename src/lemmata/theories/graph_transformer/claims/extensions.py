@@ -29,7 +29,10 @@ CLAIMS = (
         lm.Control("patterns permuted", variant="patterns permuted"),
     ),
     lm.Claim("p21-laplacian-zeroed", "B.5.2", "comparison", source="derived")
-    .states("Without the encoding (its columns zeroed) that accuracy is at most .6.")
+    .states(
+        "Without Laplacian eigenvectors (columns zeroed) the accuracy of other nodes in clusters that were never "
+        "labelled is at most .6."
+    )
     .judged(
         held_out_accuracy("PE zeroed"), lm.at_most(0.6, "clear"), lm.Control("with the encoding", variant="with PE")
     ),
@@ -40,13 +43,19 @@ CLAIMS = (
     )
     .judged(gat_at("loss", 30, "G1, dot"), lm.at_most(0.05, "clear", strict=True), ZERO_MARGIN),
     lm.Claim("p21-gat-zero-margin", "B.5.3", "limit", source="derived")
-    .states("Where the margin at distance 1 is zero (++--++--) its loss on other nodes stays at .9 or more.")
+    .states(
+        "Where the margin at distance 1 is zero (++--++--) the loss of a graph attention network on other nodes "
+        "stays at .9 or more."
+    )
     .judged(
         gat_at("other_loss", 40, "++--++--, dot"),
         lm.at_least(0.9, "clear"),
         lm.Control("restricted to distance 4", variant="++--++--, z=4"),
     ),
     lm.Claim("p21-gat-opposite", "B.5.3", "comparison", source="derived")
-    .states("Where that margin is negative everywhere (+-+-) it learns the opposite sign: accuracy at least .95.")
+    .states(
+        "Where the margin at distance 1 is negative everywhere (+-+-) a graph attention network learns the opposite "
+        "sign: accuracy at least .95."
+    )
     .judged(gat_at("accuracy", 40, "+-+-, dot"), lm.at_least(0.95, "clear"), ZERO_MARGIN),
 )

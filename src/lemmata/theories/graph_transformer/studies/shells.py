@@ -82,7 +82,8 @@ def examine_shells(setting: Setting, seed: int) -> dict[str, Any]:
     }
 
 
-REDRAWS = 200
+REDRAWS, FRESH = 200, 20
+"""How often patterns are redrawn on a ring, and how many fresh graphs stand in for that elsewhere."""
 
 
 def largest_shells(setting: Setting, seed: int) -> list[int]:
@@ -113,19 +114,31 @@ def ring_masses(setting: Setting, logits: np.ndarray, draws: np.random.Generator
     return (mass * (keys == own[:, None])).sum(axis=1) / mass.sum(axis=1)
 
 
+def graph_masses(setting: Setting, logits: np.ndarray, seed: int) -> np.ndarray:
+    """p_n(0) of every node of a fresh graph, distances 1 .. Z - 1 as keys."""
+    drawn, table = data.draw(setting, seed)
+    near = (table >= 1) & (table < setting.bins)
+    mass = near * np.exp(logits[drawn.pattern][:, drawn.pattern]).T
+    relevant = drawn.pattern == ((1 - drawn.label) // 2)[:, None]
+    return (mass * relevant).sum(axis=1) / mass.sum(axis=1)
+
+
 @lm.simulation(
     lm.Variable("bound", (), "", "2 (1 + sum_z δ_z²)/|L| of (B.49)"),
-    lm.Variable("mass_mean", ("redraw",), "", "mean of p_n(0) over all nodes, patterns redrawn (ring)", True),
+    lm.Variable("mass_mean", ("redraw",), "", "mean of p_n(0) over all nodes, redrawn", True),
     lm.Variable("coin_mean", ("redraw",), "", "the same if one common coin decided all p_n (ring)", True),
     host=True,
 )
 def vary_masses(setting: Setting, seed: int) -> dict[str, Any]:
-    """The bound, and on a ring the means of p_n(0) whose variance it bounds."""
+    """The bound, and the means of p_n(0) whose variance it bounds: patterns redrawn on a ring, else fresh graphs."""
     bound = 2 * (1 + sum(delta**2 for delta in largest_shells(setting, seed))) / setting.labelled
     means, coins = np.full((2, REDRAWS), np.nan)
-    if setting.generator == "ring":
-        draws = lm.generator(seed, "graph")
-        logits = initial_logits(setting, draws)
+    draws = lm.generator(seed, "graph")
+    logits = initial_logits(setting, draws)
+    if setting.generator != "ring":
+        fresh = draws.integers(0, 2**31, FRESH)
+        means[:FRESH] = [graph_masses(setting, logits, int(each)).mean() for each in fresh]
+    else:
         means = np.array([ring_masses(setting, logits, draws).mean() for _ in range(REDRAWS)])
         coins = draws.integers(0, 2, REDRAWS)
     return {"bound": np.float32(bound), "mass_mean": means.astype(np.float32), "coin_mean": coins.astype(np.float32)}

@@ -24,7 +24,7 @@ EXPERIMENTS = (
         question="Can whole graphs be classified?",
         plot=FIGURE,
         axes={"train_encoding": [1, 0]},
-        seeds=3,
+        seeds=10,  # the register's three miss the limit by chance in one block of eight
         paper={"step_size": 0.05, "steps": 4000, "record_every": 200},
         paper_seeds=10,
     ),
@@ -54,7 +54,10 @@ CLAIMS = (
     .states("Whole graphs are classified with the encoding: accuracy at least .95.")
     .judged(accuracy(1), lm.at_least(0.95, "clear"), lm.Control("without the encoding", train_encoding=0)),
     lm.Claim("p21-graph-without", "(B.224)", "comparison", source="derived")
-    .states("Without it nothing is learned beyond counting the patterns: accuracy at most that of counting plus .05.")
+    .states(
+        "Without the encoding whole graphs are classified no better than by counting patterns: accuracy at most "
+        "that of counting plus .05."
+    )
     .judged(
         accuracy(0, beyond_counting=True), lm.at_most(0.05, "clear"), lm.Control("with the encoding", train_encoding=1)
     ),

@@ -76,7 +76,7 @@ def scaling(
     taken: lm.Evidence,
     centre: float,
     width: float,
-    control: lm.Control,
+    *controls: lm.Control,
     reference: str = "Lemma C.17",
     expected: str = lm.HOLDS,
     **more: Any,
@@ -86,7 +86,7 @@ def scaling(
     return (
         lm.Claim(name, reference, "scaling", **more)
         .states(statement, formula=formula)
-        .judged(taken, judge, control, expected=expected)
+        .judged(taken, judge, *controls, expected=expected)
     )
 
 
@@ -99,7 +99,7 @@ CLAIMS = (
         -1.0,
         0.1,
         lm.Control("unit rows, M = 1, 2, 4", sweep="rows"),
-        "Lemma C.17, as printed",
+        reference="Lemma C.17, as printed",
         expected=lm.FAILS,
     ),
     scaling(
@@ -109,8 +109,9 @@ CLAIMS = (
         exponent("norm", "norm"),
         -2.0,
         0.02,
-        lm.Control("judged against -1", shift=1.0),
-        "Lemma C.17, erratum 3",
+        lm.Control("η swept in the place of V*", sweep="step", of="eta"),
+        lm.Control("judged against -1 (arithmetic)", shift=1.0),
+        reference="Lemma C.17, erratum 3",
         corrects="p17-norm",
     ),
     scaling(
@@ -120,7 +121,8 @@ CLAIMS = (
         exponent("step", "eta"),
         -1.0,
         0.02,
-        lm.Control("judged against -2", shift=-1.0),
+        lm.Control("V* scaled in the place of η", sweep="norm", of="norm"),
+        lm.Control("judged against -2 (arithmetic)", shift=-1.0),
     ),
     scaling(
         "p17-fixed-ratio",
@@ -129,7 +131,8 @@ CLAIMS = (
         exponent("ratio", "token_count"),
         3.0,
         0.05,
-        lm.Control("judged against 4", shift=1.0),
+        lm.Control("the sweep at fixed K", sweep="dimension"),
+        lm.Control("judged against 4 (arithmetic)", shift=1.0),
     ),
     scaling(
         "p17-dimension-identity",
@@ -138,7 +141,8 @@ CLAIMS = (
         exponent("dimension", "token_count", [1.0]),
         2.0,
         0.1,
-        lm.Control("judged against 4", shift=2.0),
+        lm.Control("the sweep at fixed D/K", sweep="ratio"),
+        lm.Control("judged against 4 (arithmetic)", shift=2.0),
     ),
     scaling(
         "p17-dimension-relu",

@@ -44,7 +44,7 @@ CLAIMS = (
     constant_claim(
         "p18a-odds",
         "P18', derived",
-        "The odds off the support obey the same law, to 1 % at 10³T*.",
+        "The odds off the support are (D - K)√(K/(2a_κη‖V*‖²T)), to 1 % at 10³T*.",
         "o = δ/(Kp) ≃ (D-K)√(K/(2a_κη‖V*‖²T))",
         "odds",
         (0.99, 1.01),

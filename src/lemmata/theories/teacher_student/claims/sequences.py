@@ -166,7 +166,8 @@ CLAIMS = (
     ),
     lm.Claim("lem-e10-lower", "Lemma E.10, safe form (9.14)", "bound", corrects="lem-e10-lower-printed")
     .states(
-        f"It does not pass v earlier than at the largest continuous pace: {SEQUENCES_OF}.",
+        f"A sequence with increments between ηc_1x^q and ηc_2x^q does not pass v earlier than at the largest "
+        f"continuous pace: {SEQUENCES_OF}.",
         formula="T_v ≥ (x_0^{1-q} - v^{1-q}) / ((q-1)ηc_2)",
     )
     .judged(over_bound("lower"), lm.at_least(1.0), lm.Control("increments 2ηc_2x^q", increment=2 * RATIO)),
@@ -191,7 +192,8 @@ CLAIMS = (
     .judged(left("below"), lm.at_most(ROUNDING), lm.Control("increments ½c_1e^{-c_2x}", factor=0.5)),
     lm.Claim("lem-e11-upper", "Lemma E.11", "bound")
     .states(
-        "It stays below the same logarithm plus its first increment: same draws, every step.",
+        "x_{t+1} = x_t + c_1 e^{-c_2 x_t} stays below its logarithm plus its first increment at each of 10^5 steps, in "
+        "100 draws.",
         formula="x_t ≤ c_1e^{-c_2x_0} + ln(c_1c_2t + e^{c_2x_0}) / c_2",
     )
     .judged(left("above"), lm.at_most(ROUNDING), lm.Control("increments 2c_1e^{-c_2x}", factor=2.0)),

@@ -11,10 +11,11 @@ from collections.abc import Sequence
 import xarray as xr
 
 import lemmata as lm
+from lemmata.theories.teacher_student.mnist.training import SHARP
 
 INTACT = ("ReLU", "leaky")
-CLASSIFIES, SHARP = 0.5, 0.9
-"""The teacher's accuracy from which on claims are judged, and the cosine that the student must pass."""
+CLASSIFIES = 0.5
+"""The teacher's accuracy from which on claims are judged."""
 LEARNED = lm.Gate(
     f"the teacher has not learned enough: its accuracy is below {CLASSIFIES:g} in some run",
     lambda data: data.teacher_accuracy >= CLASSIFIES,
@@ -78,18 +79,22 @@ SHUFFLED = lm.Control("patches shuffled in every image, ReLU", variants=["shuffl
 CLAIMS = (
     lm.Claim("exp-e4-cosine", "Figure 4(b)", "bound", source="figure", gate=LEARNED)
     .states(
-        "On MNIST the cosine between the student's values and the teacher's kernels ends above 0.9, with ReLU and with "
-        "leaky ReLU.",
+        "On MNIST a student that starts at W_V = 0 and trains by Adam for 8000 steps ends with a cosine above 0.9 "
+        "between its values and the teacher's kernels, with ReLU and with leaky ReLU, in every seed.",
         formula="cos(W_V, V*) > 0.9",
     )
     .judged(final_cosine(), lm.stating(lm.at_least(SHARP, by="every", strict=True)), SHUFFLED),
     lm.Claim("exp-e4-loss", "Figure 4(a)", "bound", source="figure", gate=LEARNED)
-    .states("The training loss ends below a tenth of its first value.")
+    .states(
+        "On MNIST the training loss of a student that starts at W_V = 0 and trains by Adam ends below a tenth of its "
+        "first value, in every seed."
+    )
     .judged(loss_left(), lm.stating(lm.at_most(0.1, by="every", strict=True)), SHUFFLED),
     lm.Claim("exp-e4-mass", "Figure 5", "ordering", source="figure", gate=LEARNED)
     .states(
-        "Attention finds the groups inside the image first: when the cosine has passed 0.9 for good (digits: at the "
-        "end), the relative mass of interior patches is more than 1.5 times that of the first and last row."
+        "On MNIST attention finds the groups inside the image first (start W_V = 0, Adam): when the cosine has passed "
+        "0.9 for good (digits: at the end), the relative mass of interior patches is more than 1.5 times that of the "
+        "first and last row, in every seed."
     )
     .judged(
         mass_ratio(),

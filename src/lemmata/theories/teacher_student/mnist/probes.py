@@ -24,7 +24,8 @@ def probes(
     row_products = (values * kernels).sum(1)
     row_norms = jnp.linalg.norm(values, axis=1) * jnp.linalg.norm(kernels, axis=1)
     return {
-        "cosine": row_products.sum() / (jnp.linalg.norm(values) * jnp.linalg.norm(kernels)),
+        # values that have not moved from 0 point nowhere: cosine 0
+        "cosine": row_products.sum() / jnp.maximum(jnp.linalg.norm(values) * jnp.linalg.norm(kernels), 1e-30),
         "row_cosine": jnp.median(row_products / jnp.maximum(row_norms, 1e-30)),
         "group_mass": inside.sum(0).mean(),
         "relative_mass": mass,

@@ -22,6 +22,8 @@ from lemmata.theories.teacher_student.network import Weights, batch_gradient, ha
 
 EVALUATED = 1000
 """The loss is that of the first so many training images."""
+SHARP = 0.9
+"""The cosine that the student must pass."""
 
 
 @lm.piece("teacher_batch")
@@ -104,6 +106,13 @@ def train(
     return run, position_scores(run.state.parameters.attention, positions)
 
 
+@lm.piece(once=True)
+def in_basin(problem: MnistSetting, cosine: Float[Array, " record"]) -> Array:
+    """1 if the last cosine is above 0.9."""
+    last = jnp.max(jnp.where(jnp.isnan(cosine), -1, jnp.arange(cosine.shape[0])))
+    return (cosine[last] > SHARP) * 1.0
+
+
 @lm.simulation(
     *lm.RUN,
     lm.Variable(
@@ -118,6 +127,7 @@ def train(
     lm.Variable("interior_mass", ("record",), "", "relative mass, mean over the seven inner rows of patches"),
     lm.Variable("boundary_mass", ("record",), "", "relative mass, mean over the first and the last row of patches"),
     lm.Variable("mass_energy", ("record",), "", "correlation of relative mass and energy over patches", optional=True),
+    lm.Variable("in_basin", (), "", f"1 if the cosine ends above {SHARP:g}: the teacher's kernels, not others' signs"),
     lm.Variable("score_error", ("record",), "‖S - S*‖", "distance of the scores from the teacher's"),
     lm.Variable("scores", ("key_token", "query_token"), "S", "scores after training"),
     lm.Variable("target_scores", ("key_token", "query_token"), "S*", "the teacher's scores"),
@@ -136,6 +146,7 @@ def simulate(problem: MnistSetting, key: jax.Array, prepared: Prepared) -> dict[
     run, scores = train(problem, key, positions, weights, prepared, taught, teacher.kernels)
     return {
         **run.results(),
+        "in_basin": in_basin(problem, run.records["cosine"]),
         "scores": scores,
         "target_scores": np.asarray(target_scores(), run.step.dtype),
         "energy": prepared.energy,

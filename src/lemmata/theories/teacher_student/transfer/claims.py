@@ -129,7 +129,7 @@ CLAIMS = (
     ),
     lm.Claim("t4-excess", "Theorem 3.2", "bound")
     .states(
-        "At T_ε the out-of-distribution excess is at most ε, for every law, response and seed.",
+        "At T_ε the out-of-distribution excess is at most ε, for every law, response and seed (far from tight).",
         formula="excess / ε ≤ 1",
     )
     .judged(over_epsilon(), lm.at_most(1.0, by="every"), WITHOUT_CROSS_TERM),
