@@ -96,7 +96,7 @@ def at_fixed_time(data: xr.Dataset) -> xr.Dataset:
 
 def at_multiple(data: xr.Dataset, multiple: float) -> xr.Dataset:
     """The data at the record next to this multiple of T*."""
-    return data.isel(record=abs(np.log(multiples(data) / multiple)).fillna(np.inf).argmin("record"))
+    return data.isel(record=abs((multiples(data) / multiple).pipe(np.log)).fillna(np.inf).argmin("record"))
 
 
 def passage(data: xr.Dataset) -> xr.DataArray:

@@ -147,7 +147,7 @@ def worst_decomposition(convergence: xr.Dataset, initialisation: xr.Dataset, sta
 def ratio(data: xr.Dataset, variable: str, init: list[str] | None = None) -> xr.DataArray:
     """The largest left side / right side over all steps to which a bound applies, and over the cells."""
     values = lm.cells(data, init=init or list(data.init.values))[variable]
-    return worst_where(values, ~np.isneginf(values), "the hypothesis holds at some step")
+    return worst_where(values, values != -np.inf, "the hypothesis holds at some step")
 
 
 @lm.evidence("x2-convergence", "x5-initialisation")

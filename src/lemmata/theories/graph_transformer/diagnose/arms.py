@@ -144,7 +144,7 @@ def represent(features: Any) -> Float[np.ndarray, "nodes width"]:
         spread = rows.std(axis=0)
         rows = rows[:, spread > 0] / spread[spread > 0]
     if min(rows.shape) > WIDTH:
-        left, values, _ = randomized_svd(rows, WIDTH, random_state=0, n_iter=4)
+        left, values, _ = randomized_svd(rows, WIDTH, random_state=0, n_iter=4)  # pyright: ignore[reportArgumentType]
         return left * values
     return rows.toarray() if sparse.issparse(rows) else rows
 
