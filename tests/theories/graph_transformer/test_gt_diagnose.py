@@ -11,8 +11,7 @@ from matplotlib.figure import Figure
 from lemmata import cli
 from lemmata.datasets.graphs import Graph, make_graph, standins
 from lemmata.lab.errors import UserError
-from lemmata.theories.graph_transformer import margins
-from lemmata.theories.graph_transformer.diagnose import certainty, diagnose
+from lemmata.theories.graph_transformer.diagnose import certainty, diagnose, quantities
 from lemmata.theories.graph_transformer.diagnose.certainty import Means, connected_blocks
 from lemmata.theories.graph_transformer.diagnose.quantities import measure
 
@@ -46,7 +45,7 @@ def margins_by_hand(graph: Graph, furthest: int) -> tuple[np.ndarray, np.ndarray
         sizes = np.zeros(furthest + 1)
         for node, z in distance.items():
             if z <= furthest:
-                sizes[z] += 1
+                sizes[z] += graph.labels[node] >= 0
                 own = graph.labels[node] == graph.labels[root]
                 row[z] += 0 if graph.labels[node] < 0 else 1 if own else -1 / (graph.classes - 1)
         counts.append(row)
@@ -168,11 +167,12 @@ def test_a_sample_of_the_nodes_is_drawn_by_the_seed_and_named():
     assert measure(graph, sources=10_000, permutations=19).facts["roots"] == 300
 
 
-def test_more_than_twenty_thousand_nodes_are_sampled_by_default_and_no_table_of_pairs_is_made(monkeypatch):
+def test_large_graphs_are_measured_from_a_sample_and_no_table_of_pairs_is_made(monkeypatch):
     import tracemalloc
 
     graph = random_graph(30_000, 3.0, 2, 0)
-    monkeypatch.setattr(margins, "SOME_ROOTS", 200)
+    monkeypatch.setattr(quantities, "SEARCHED", 1e7)
+    monkeypatch.setattr(quantities, "FEWEST_ROOTS", 200)
     monkeypatch.setattr(certainty, "OPERATIONS", 1e9)
     tracemalloc.start()
     found = measure(graph, permutations=19)
@@ -181,6 +181,17 @@ def test_more_than_twenty_thousand_nodes_are_sampled_by_default_and_no_table_of_
     assert found.facts["roots"] == 200
     assert found.facts["null_roots"] == 50
     assert peak < 600e6  # a byte for every pair would be 900e6
+
+
+@pytest.mark.parametrize("share", [0.05, 0.1, 1.0])
+def test_normalised_margins_do_not_shrink_with_the_share_of_labels(share):
+    graph = standins.citation(0, nodes=2000)
+    full = measure(make_graph(graph.edges, None, graph.labels), permutations=19).table.normalised.values
+    hidden = np.random.default_rng(1).random(2000) >= share
+    part = measure(make_graph(graph.edges, None, np.where(hidden, -1, graph.labels)), permutations=19).table
+    assert part.normalised.values[1] == pytest.approx(full[1], abs=0.12)
+    assert part.normalised.values[1] > 0.2
+    assert (part.voted <= part.reached).all()
 
 
 @pytest.mark.parametrize("graph", [standins.karate(), make_graph([[0, 1]], None, [0, 1]), random_graph(12, 1.0, 2, 0)])

@@ -99,7 +99,8 @@ def measure(
         "voted": (labelled > 0).mean(axis=0),
         "positive": (delta > 0).mean(axis=0),
     }
-    means = mean_margins(delta, share)
+    counts, shares = mean_margins(delta, share)
+    means = counts, np.where((labelled > 0).any(axis=0), shares, np.nan)
     for name, mean, spread, null in zip(("margin", "normalised"), means, (counted, normalised), permuted, strict=True):
         half = spread.half_width()
         band = np.full((3, len(kept)), np.nan)

@@ -16,7 +16,9 @@ from matplotlib.ticker import MaxNLocator
 
 import lemmata as lm
 from lemmata import figures as draw
+from lemmata.datasets.graphs import HETEROPHILOUS
 from lemmata.theories.graph_transformer.real_graphs import tables
+from lemmata.theories.graph_transformer.real_graphs.advice import ARMS, measure_advice
 from lemmata.theories.graph_transformer.real_graphs.setting import NAMES, RealSetting
 
 
@@ -114,9 +116,37 @@ def _number(value: Any, form: str = "{:.2f}") -> str:
     return form.format(float(value)) if np.isfinite(value) else "–"
 
 
+def advice(data: xr.Dataset) -> lm.Table:
+    """Every finding with what it gains: as reported, and followed on fresh splits by three models."""
+    rows = []
+    for graph in draw.labels_of(data, "variant"):
+        cell = data.isel(seed=0).sel(variant=graph)
+        for question in draw.labels_of(data, "question"):
+            one = cell.sel(question=question)
+            if not np.isfinite(one.does):
+                continue
+            fresh = [_gain(one.fresh[m], one.fresh_error[m]) for m in range(data.sizes["model"])]
+            reported = f"{float(one.gain):+.3f} [{float(one.gain_low):+.3f}, {float(one.gain_high):+.3f}]"
+            first, second = (ARMS[int(one[name])].name for name in ("first", "second"))
+            rows.append([graph, question, f"{first}; {second}", SAYS[int(one.does)], reported, *fresh])
+    heads = ("graph", "question", "compared", "says", "reported gain", *draw.labels_of(data, "model"))
+    return lm.Table("Following a finding less not following it", heads, rows)
+
+
+SAYS = {1: "follow", -1: "avoid", 0: "no difference"}
+
+
+def _gain(value: Any, error: Any) -> str:
+    return f"{float(value):+.3f} ± {float(error):.3f}" if np.isfinite(value) else "–"
+
+
 APPENDIX = ["cora", "pubmed", "actor", "pascal"]
 """The graphs of tables B.1 to B.4, in that order."""
 
+ADVISED = {
+    "Cora, 140 labels": {"graph": "cora", "labels": "few"},
+    **{NAMES[name]: {"graph": name} for name in ("cora", "citeseer", "pubmed", "actor", *HETEROPHILOUS)},
+}
 experiment = partial(
     lm.experiment, kind=RealSetting, seeds=1, paper_seeds=1, tiny={"graph": "standin"}, smoke={"graph": ["standin"]}
 )
@@ -180,5 +210,14 @@ EXPERIMENTS = (
         simulation=tables.measure_balance,
         axes={"graph": ["cora", "actor"]},
         paper={},
+    ),
+    experiment(
+        "real-advice",
+        reference="diagnose graph",
+        question="Is following the advice of `lemmata diagnose graph` better than not following it?",
+        table=advice,
+        simulation=measure_advice,
+        axes={"variant": ADVISED},
+        smoke={"variant": {"stand-in": {"graph": "standin"}}},
     ),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import lemmata as lm
+from lemmata.datasets.graphs import HETEROPHILOUS
 from lemmata.theories.graph_transformer.graphs.discriminative import THRESHOLD
 
 NAMES = {
@@ -13,6 +14,7 @@ NAMES = {
     "actor": "Actor",
     "pascal": "PascalVOC-SP-1G",
     "arxiv": "Ogbn-Arxiv",
+    **{name: name for name in HETEROPHILOUS},
 }
 
 
@@ -23,4 +25,5 @@ class RealSetting(lm.Setting):
     threshold: float = lm.number(
         THRESHOLD, "τ", "cosine above which a node is discriminative", low=-1.0, high=1.0, open_ends="low high"
     )
+    labels: str = lm.choice("all", "labels that a diagnosis is given: all, or 20 nodes of a class", "all", "few")
     bins: int = lm.size(13, "Z", "distances of the margins are 1 to Z - 1", low=2, high=255)
