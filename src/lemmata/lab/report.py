@@ -163,7 +163,7 @@ def _record(folder: Path) -> tuple[dict[str, Any], list[str]]:
     except FileNotFoundError:
         return {}, []
     except (OSError, ValueError, RecursionError):
-        record = None
+        record = {}
     if not is_sealed(record):
         return {}, [CHANGED.format("run.json")]
     data = folder / "data.zarr" / ".zattrs"

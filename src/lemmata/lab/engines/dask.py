@@ -166,7 +166,8 @@ class Dask:
 
     def _waited_for(self) -> str:
         with contextlib.suppress(Exception):
-            busy = sorted(worker for worker, tasks in self.client.processing().items() if tasks)
+            processing: Any = self.client.processing()
+            busy = sorted(worker for worker, tasks in processing.items() if tasks)
             return f"the Dask workers {', '.join(busy)}" if busy else "a Dask worker"
         return "a Dask worker"
 
