@@ -53,7 +53,7 @@ def test_wherever_the_disk_fails_the_same_command_goes_on(
     assert right.data is not None
     assert operations > 5
     every = request.config.getoption("--long")
-    at = range(1, operations + 1) if every else sorted({*np.linspace(1, operations, 9).astype(int).tolist()})
+    at = range(1, operations + 1) if every else sorted({*np.linspace(1, operations, 4).astype(int).tolist()})
     for number in at:
         shutil.rmtree(OUT, ignore_errors=True)
         if missing is not None:

@@ -36,7 +36,7 @@ def moments(request: pytest.FixtureRequest) -> list[float]:
     chance = random.Random(4)
     if request.config.getoption("--long"):
         return [chance.uniform(0, 6) for _ in range(300)]
-    return [0.0, 0.02, 0.1, 0.4, 1.0, 2.0]
+    return [0.0, 0.05, 0.4, 1.5]
 
 
 def test_a_signal_at_any_moment_ends_the_command_with_one_line(request: pytest.FixtureRequest) -> None:
@@ -67,7 +67,7 @@ def test_a_signal_at_any_moment_ends_the_command_with_one_line(request: pytest.F
         assert time.monotonic() - began < 20
 
 
-@pytest.mark.parametrize("arguments", [("list",), ("show", "vit"), ("verify", "toy.py", "--preset", "smoke")])
+@pytest.mark.parametrize("arguments", [("list",), ("verify", "toy.py", "--preset", "smoke")])
 def test_a_closed_pipe_ends_the_command_quietly(arguments: tuple[str, ...]) -> None:
     Path("toy.py").write_text(THEORY)
     reader, writer = os.pipe()
@@ -82,7 +82,7 @@ def test_a_closed_pipe_ends_the_command_quietly(arguments: tuple[str, ...]) -> N
 def test_closed_streams_are_no_error_and_no_file_takes_their_place() -> None:
     Path("toy.py").write_text(THEORY)
     shell = "exec {} -c 'from lemmata.entry import main; main()' verify toy.py --preset smoke --out {} {}"
-    for number, closed in enumerate(("2>&-", ">&-", ">&- 2>&- <&-")):
+    for number, closed in enumerate(("2>&-", ">&- 2>&- <&-")):
         done = subprocess.run(
             ["sh", "-c", shell.format(sys.executable, f"out{number}", closed)], capture_output=True, text=True,
             env={**os.environ, "JAX_PLATFORMS": "cpu"},

@@ -213,3 +213,12 @@ def test_a_store_whose_attributes_are_gone_is_refused_and_left_alone() -> None:
     with pytest.raises(UserError, match=r"cannot be read .it has no \.zattrs. and is left as it is"):
         run(load("toy.py"), "e1-walk", options)
     xr.testing.assert_identical(run(load("toy.py"), "e1-walk", replace(options, overwrite=True)).data, whole)
+
+
+def test_what_was_cut_short_while_a_store_was_created_is_removed() -> None:
+    Path("toy.py").write_text(THEORY)
+    options = Options("smoke", out=Path("out"))
+    whole = run(load("toy.py"), "e1-walk", options).data
+    DATA.rename(DATA.with_name("data.zarr.0123.new"))
+    xr.testing.assert_identical(run(load("toy.py"), "e1-walk", options).data, whole)
+    assert [path.name for path in DATA.parent.glob("data.zarr*")] == ["data.zarr"]

@@ -164,8 +164,8 @@ def _record(folder: Path) -> tuple[dict[str, Any], list[str]]:
     except FileNotFoundError:
         return {}, []
     except (OSError, ValueError, RecursionError):
-        record = None
-    if record is None or not is_sealed(record):
+        record = {}
+    if not is_sealed(record):
         return {}, [CHANGED.format("run.json")]
     data = folder / "data.zarr" / ".zattrs"
     try:
