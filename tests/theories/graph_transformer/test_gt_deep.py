@@ -436,4 +436,4 @@ def test_every_named_graph_has_a_title():
     from lemmata.theories.graph_transformer.deep.setting import GRAPHS
     from lemmata.theories.graph_transformer.real_graphs.setting import NAMES
 
-    assert set(GRAPHS) == set(NAMES) == {*graphs.KNOWN, "standin"}
+    assert set(GRAPHS) <= set(NAMES) == {*graphs.KNOWN, "standin"}

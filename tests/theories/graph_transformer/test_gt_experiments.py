@@ -177,7 +177,7 @@ QUICK: dict[str, tuple[int, dict[str, Any], dict[str, Any]]] = {
         "GT core": {"model": "no_pe", "shells": "single", "distance": 1}, "GT+PE": {"model": "gt", "shells": "whole"},
         "GCN core": {"model": "gcn", "shells": "single", "distance": 1},
     }, "discriminative": FRACTIONS}),
-    "b6a-iterations": (3, REACHED, {"variant": {
+    "b6a-iterations": (10, REACHED, {"variant": {
         "GT core": {"model": "no_pe", "shells": "core"}, "GT+PE": {"model": "gt", "shells": "near"}, "GCN core": GCN,
     }, "discriminative": FRACTIONS}),
     "p21-absolute": (5, ABSOLUTE, {"variant": {
@@ -192,7 +192,7 @@ QUICK: dict[str, tuple[int, dict[str, Any], dict[str, Any]]] = {
         )
         for name, structure in (("walk", "cycles"), ("degree", "degrees"), ("centroid", "rings"))
     }}),
-    "p21-graph": (3, GRAPHS, {"train_encoding": [1, 0]}),
+    "p21-graph": (10, GRAPHS, {"train_encoding": [1, 0]}),
     "p21-graph-strict": (3, {**GRAPHS, "layer_balance": "strict", "step_size": 1.0, "steps": 3000},
                          {"train_encoding": [1, 0]}),
     "p21-four": (10, FOUR, {"variant": {

@@ -96,7 +96,8 @@ def at_fixed_time(data: xr.Dataset) -> xr.Dataset:
 
 def at_multiple(data: xr.Dataset, multiple: float) -> xr.Dataset:
     """The data at the record next to this multiple of T*."""
-    return data.isel(record=abs((multiples(data) / multiple).pipe(np.log)).fillna(np.inf).argmin("record"))
+    off: xr.DataArray = np.log(multiples(data) / multiple)  # pyright: ignore[reportAssignmentType]
+    return data.isel(record=abs(off).fillna(np.inf).argmin("record"))
 
 
 def passage(data: xr.Dataset) -> xr.DataArray:
