@@ -85,7 +85,7 @@ def draw_maps(setting: Setting, rng: np.random.Generator) -> np.ndarray:
     """The testing task: the user's own, Example 1, or shifts along a random permutation."""
     if setting.given_maps is not None:
         return np.asarray(setting.given_maps, int)
-    if setting.transitions == "example":
+    if setting.transitions in ("example", "direct"):
         return transitions.EXAMPLE_MAPS
     return np.stack(shift_maps(rng.permutation(setting.test_patterns), setting.reasoning_steps))
 
@@ -96,8 +96,8 @@ def draw_system(setting: Setting, rng: np.random.Generator) -> tuple[np.ndarray,
         maps = draw_maps(setting, rng)
         if setting.transitions == "given":
             return maps, np.asarray(setting.given_matrices, float)
-        if setting.transitions == "example":
-            return maps, transitions.EXAMPLE
+        if setting.transitions in ("example", "direct"):
+            return maps, transitions.EXAMPLE if setting.transitions == "example" else transitions.DIRECT
         if setting.transitions != "pairs":
             shape = maps.shape
             runner = np.ones(shape, int) if setting.runner_up == "next" else rng.integers(1, shape[1], size=shape)

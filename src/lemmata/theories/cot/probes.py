@@ -9,7 +9,12 @@ from jaxtyping import Array, Float, Int
 from lemmata.theories.cot.data import Prompts, Tests
 from lemmata.theories.cot.network import Table, attend, example_columns, test_attention
 
-GROUPS = ("same step, same pattern", "same step, other pattern", "other step, same pattern", "other step, other pattern")
+GROUPS = (
+    "same step, same pattern",
+    "same step, other pattern",
+    "other step, same pattern",
+    "other step, other pattern",
+)
 RELATIONS = ("same pattern, same step", "same pattern, other step", "other pattern, same step", "other, other")
 
 

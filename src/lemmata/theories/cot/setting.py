@@ -39,7 +39,7 @@ class PromptSetting(lm.Setting):
     patterns: int = lm.size(20, "M", "training patterns", low=2)
     reasoning_steps: int = lm.size(3, "K", "reasoning steps")
     batch: int = lm.size(240, "B", "prompts of a training step")
-    records: int = lm.size(161, "", "room for records", low=2)
+    records: int = lm.size(226, "", "room for records", low=2)
     watch_prompts: int = lm.size(1000, "", "fresh training prompts that are watched along training")
     example_room: int = lm.size(0, "", "room for the examples of a training prompt (0: as many as there are)", low=0)
 
@@ -92,9 +92,7 @@ class Setting(PromptSetting):
     trajectory: float = lm.number(
         0.5, "τ", "probability that a testing example is right at every step", low=0, high=1, open_ends="low"
     )
-    primacy: float = lm.number(
-        0.8, "ρ", "lead of the right output over the runner-up", low=0, high=1, open_ends="low"
-    )
+    primacy: float = lm.number(0.8, "ρ", "lead of the right output over the runner-up", low=0, high=1, open_ends="low")
     wrong_step: int = lm.number(1, "k", "transitions=single: the step with all the error", low=1, integer=True)
     first_right: float = lm.number(0.6, "a", "transitions=pairs: first step right", low=0, high=1)
     unsure_right: float = lm.number(0.55, "b_u", "transitions=pairs: second step right, from u", low=0, high=1)
@@ -265,13 +263,13 @@ class Setting(PromptSetting):
                     yield f"trajectory = {self.trajectory:g}, primacy = {self.primacy:g} are not feasible: {reason}, step {k}."
         if self.transitions == "pairs" and (K != 3 or shown % 2 or shown < 4):
             yield "transitions = pairs is not allowed here: it needs reasoning_steps = 3 and an even test_patterns from 4."
-        if self.transitions == "example" and (K, shown) != (2, 2):
-            yield "transitions = example is not allowed here: Example 1 has reasoning_steps = 2 and test_patterns = 2."
+        if self.transitions in ("example", "direct") and (K, shown) != (2, 2):
+            yield f"transitions = {self.transitions} is not allowed here: Example 1 has reasoning_steps = 2 and test_patterns = 2."
 
     def warnings(self) -> list[str]:
         sentences = super().warnings()
-        if self.step_size >= 1:
-            sentences.append(f"step_size = {self.step_size:g} is not below 1, as the theory asks (the loss is smooth).")
+        if self.step_size > 1:
+            sentences.append(f"step_size = {self.step_size:g} is above 1; the theory asks for less (the loss is smooth).")
         if self.test_examples > self.examples:
             sentences.append("test_examples exceeds examples; the paper tests with at most as many.")
         return sentences

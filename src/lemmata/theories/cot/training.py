@@ -81,10 +81,11 @@ def _moments(problem: Setting) -> Array:
 
 
 @lm.piece(once=True)
-def kept_weights(problem: Setting, run: lm.Run) -> Float[Array, "moment tokens tokens"]:
-    """W = 0, W at MOMENTS (NaN where a run has no record there) and W at the end."""
+def kept_weights(problem: Setting, run: lm.Run) -> tuple[Float[Array, "moment tokens tokens"], Array]:
+    """W = 0, W at MOMENTS (NaN where a run has no record there) and W at the end; and η t of the records."""
     last = weights(run.state.parameters)
-    return jnp.concatenate([jnp.zeros_like(last)[None], weights(run.kept.parameters), last[None]])
+    kept = jnp.concatenate([jnp.zeros_like(last)[None], weights(run.kept.parameters), last[None]])
+    return kept, run.step * problem.step_size
 
 
 @lm.piece(
@@ -119,10 +120,10 @@ def measure(problem: Setting, key: jax.Array, kept: Array, pool: Any) -> dict[st
     return {name: jnp.mean(values, axis=0) for name, values in found.items()}
 
 
-def train_network(problem: Setting, key: jax.Array, prepared: Prepared) -> tuple[lm.Run, Array]:
-    """Initialise and train: the run and its kept weights."""
+def train_network(problem: Setting, key: jax.Array, prepared: Prepared) -> tuple[lm.Run, Array, Array]:
+    """Initialise and train: the run, its kept weights, and η t of its records."""
     run = train(problem, key, initialise(problem, key), prepared.basis, prepared.watched)
-    return run, kept_weights(problem, run)
+    return run, *kept_weights(problem, run)
 
 
 R, MOMENT = ("record",), ("moment_read",)
@@ -142,6 +143,7 @@ MEASURED = {
 
 @lm.simulation(
     *lm.RUN,
+    lm.Variable("time", R, "ηt", "step size times training step of the record"),
     lm.Variable("train_loss", R, "ℓ", "loss on watched training prompts of fresh tasks"),
     lm.Variable("train_groups", ("record", "group"), "", "attention by group, training prompts"),
     lm.Variable("test_groups", ("record", "group"), "", "attention by group, testing prompts"),
@@ -155,10 +157,11 @@ MEASURED = {
 )
 def simulate(problem: Setting, key: jax.Array, prepared: Prepared) -> dict[str, Array]:
     """One run: train with records, and measure the kept weights on many fresh prompts."""
-    run, kept = train_network(problem, key, prepared)
+    run, kept, time = train_network(problem, key, prepared)
     found = measure(problem, key, kept, 0)
     return {
         **run.results(),
+        "time": time,
         **{f"moment_{name}": found[name] for name in MEASURED},
         "projected": found["projected"],
         "pool_loss": measure(problem, key, kept, problem.pool)["loss"],

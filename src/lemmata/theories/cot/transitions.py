@@ -12,7 +12,7 @@ import numpy as np
 
 import lemmata as lm
 
-CONSTRUCTORS = ("uniform", "weighted", "single", "pairs", "example", "given")
+CONSTRUCTORS = ("uniform", "weighted", "single", "pairs", "example", "direct", "given")
 EXAMPLE = np.array([[[0.6, 0.4], [0.4, 0.6]], [[0.4, 0.6], [0.8, 0.2]]])
 """Example 1: K = 2, M' = 2, f_1 the identity, f_2 the swap."""
 EXAMPLE_MAPS = np.array([[0, 1], [1, 0]])
@@ -98,7 +98,9 @@ def infeasible(p: float, rho: float, patterns: int) -> str:
     if p * (2 - rho) > 1 + TOLERANCE:
         return f"p (2-ρ) = {p * (2 - rho):.4g} exceeds 1 (p = {p:.4g}, ρ = {rho:g})"
     if p * (1 + (1 - rho) * (patterns - 1)) < 1 - TOLERANCE:
-        return f"p (1+(1-ρ)(M'-1)) = {p * (1 + (1 - rho) * (patterns - 1)):.4g} is less than 1 (p = {p:.4g}, ρ = {rho:g})"
+        return (
+            f"p (1+(1-ρ)(M'-1)) = {p * (1 + (1 - rho) * (patterns - 1)):.4g} is less than 1 (p = {p:.4g}, ρ = {rho:g})"
+        )
     return ""
 
 

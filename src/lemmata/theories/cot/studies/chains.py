@@ -107,7 +107,7 @@ NUMBERS = {
 )
 def test_chains(problem: Setting, key: jax.Array, prepared: Prepared) -> dict[str, Array]:
     """Train, and test by CoT and by ICL."""
-    _, kept = train_network(problem, key, prepared)
+    _, kept, _ = train_network(problem, key, prepared)
     tested = answer(problem, key, kept, prepared.tested)
     if problem.track != "prompts":
         tested = {name: value for name, value in tested.items() if name != "prompt_error"}

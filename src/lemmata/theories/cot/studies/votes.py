@@ -72,7 +72,7 @@ def search_length(problem: Setting, key: jax.Array, prepared: Prepared) -> dict[
     means, grid, absent = summarise(problem, cot, lengths)
     if problem.track != "prompts":
         return {"lengths": grid, "voter_error": means, "model_error": absent}
-    _, kept = train_network(problem, key, prepared)
+    _, kept, _ = train_network(problem, key, prepared)
     found = answer_lengths(problem, key, kept, prepared.tested, lengths)
     return {"lengths": grid, "voter_error": means, "model_error": found}
 
@@ -95,7 +95,11 @@ def vote_only(problem: Setting, key: jax.Array, prepared: Prepared) -> dict[str,
     given = prepared.tested.matrices, prepared.maps, problem.test_fraction
     cot, icl = count_votes(prepared.entropy, *given, lengths, many, 0.0)
     first = first_row(problem, cot, icl)
-    return {"cot_voter_error": first[0], "icl_voter_error": first[1], **{n: prepared.numbers[n] for n in ("condition_share",)}}
+    return {
+        "cot_voter_error": first[0],
+        "icl_voter_error": first[1],
+        **{n: prepared.numbers[n] for n in ("condition_share",)},
+    }
 
 
 @lm.piece("test_prompts", once=True)
