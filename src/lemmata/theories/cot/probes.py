@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from lemmata.theories.cot.data import Prompts, Tests
-from lemmata.theories.cot.network import Table, attend, example_columns, test_attention
+from lemmata.theories.cot.network import Table, attend, count, example_columns, test_attention
 
 GROUPS = (
     "same step, same pattern",
@@ -96,7 +96,7 @@ def vote_directly(key: jax.Array, tests: Tests, shown: int) -> Int[Array, " prom
 
 
 def _plurality(key: jax.Array, voters: Array, output: Array, shown: int) -> Array:
-    votes = jnp.sum(voters[:, :, None] * (output[:, :, None] == jnp.arange(shown)), axis=1)
+    votes = count(voters, output, shown)
     return jnp.argmax(votes + 0.5 * jax.random.uniform(key, votes.shape), axis=1)
 
 

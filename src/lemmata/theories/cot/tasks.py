@@ -14,15 +14,18 @@ import numpy as np
 import lemmata as lm
 
 
-def shift_maps(order: Any, steps: int) -> list[Any]:
-    """The paper's generator: f_k moves every pattern by k places along `order`, a permutation p of the patterns."""
-    place = order.argsort()
+def shift_maps(order: Any, steps: int, place: Any = None) -> list[Any]:
+    """The paper's generator: f_k moves every pattern by k places along `order`, a permutation p of the patterns.
+
+    place: the inverse of p, where it is known.
+    """
+    place = order.argsort() if place is None else place
     return [order[(place + k) % order.shape[0]] for k in range(1, steps + 1)]
 
 
 def images(maps: Sequence[Any]) -> list[Any]:
     """Where every pattern is after 0, 1, ..., K steps."""
-    reached = [maps[0].argsort()[maps[0]]]  # the identity
+    reached = [np.arange(maps[0].shape[0])]
     for step in maps:
         reached.append(step[reached[-1]])
     return reached
