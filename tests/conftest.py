@@ -49,6 +49,7 @@ def group_of(path: Path) -> str:
     return relative.parts[0] if len(relative.parts) > 1 and relative is not path else path.stem
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if not item.get_closest_marker("xdist_group"):

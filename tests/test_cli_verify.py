@@ -22,8 +22,8 @@ def toy() -> Path:
 
 ROW = {
     "theory", "claim", "reference", "kind", "statement", "outcome", "expected", "relation", "predicted", "measured",
-    "low", "high", "note", "preset", "seconds", "control", "control_expected", "source",
-    "corrects",
+    "low", "high", "note", "preset", "seconds", "control", "control_expected", "statistic",
+    "rule", "source", "seeds", "corrects",
 }  # fmt: skip
 
 
@@ -46,6 +46,8 @@ def test_verify_prints_the_contracts_rows(lemmata: Lemmata, toy: Path) -> None:
     assert (ranged["relation"], ranged["accept_low"], ranged["accept_high"]) == ("in", 5.0, 7.0)
     assert (absent["outcome"], absent["measured"]) == ("inconclusive", None)
     assert "nan" in absent["note"]
+    assert (absent["statistic"], absent["rule"], absent["seeds"]) == ("none", "95 % t interval over seeds", 3)
+    assert (high["statistic"], high["rule"], high["seeds"]) == ("mean", "95 % t interval over seeds", 3)
     assert other["relation"] == "<="
     assert {row["preset"] for row in done.json} == {"smoke"}
     assert Path("results/smoke/index.html").exists()
@@ -96,17 +98,26 @@ def test_verify_recomputes_stale_data_and_says_so(lemmata: Lemmata, toy: Path) -
 
 def test_verify_leaves_with_1_if_an_outcome_is_not_the_expected_one(lemmata: Lemmata, toy: Path) -> None:
     toy.write_text(THEORY.replace("lm.at_least(4.0), low", "lm.at_least(400.0), low", 1))
-    done = lemmata("verify", "toy.py/c1-high", "--preset", "smoke", "--json")
+    done = lemmata("verify", "toy.py/c1-high", "--json")
     assert done.code == 1
     assert (done.json[0]["outcome"], done.json[0]["expected"]) == ("fails", "holds")
     assert "not as expected: toy/c1-high: fails (expected holds)" in done.err
+
+
+def test_at_smoke_an_outcome_does_not_decide_the_exit_code_but_a_lost_value_does(lemmata: Lemmata, toy: Path) -> None:
+    toy.write_text(THEORY.replace("lm.at_least(4.0), low", "lm.at_least(400.0), low", 1))
+    assert lemmata("verify", "toy.py/c1-high", "--preset", "smoke").code == 0
+    toy.write_text(THEORY.replace("high, low = height(2.0)", "high, low = height(2.0, np.nan)", 1))
+    lost = lemmata("verify", "toy.py/c1-high", "--preset", "smoke")
+    assert lost.code == 1
+    assert "not measured in every seed" in lost.sentences[-1]
 
 
 def test_verify_leaves_with_1_if_a_control_is_wrong(lemmata: Lemmata, toy: Path) -> None:
     toy.write_text(
         THEORY.replace('lm.Control("the low slope", slope=0.5)', 'lm.Control("nothing broken", slope=2.0)', 1)
     )
-    done = lemmata("verify", "toy.py/c1-high", "--preset", "smoke", "--json")
+    done = lemmata("verify", "toy.py/c1-high", "--json")
     assert done.code == 1
     assert done.json[0]["outcome"] == done.json[0]["expected"] == "holds"
     assert (done.json[0]["control"], done.json[0]["control_expected"]) == ("holds", "fails")
@@ -157,7 +168,7 @@ def test_rows_appear_as_they_are_decided(lemmata: Lemmata, toy: Path, monkeypatc
     assert "toy/c3-absent" in before_last
     assert "toy/c4-other" not in before_last
     assert "toy/c4-other" in stdout.getvalue()
-    assert "4 claims, 4 as expected. Report: results/smoke/index.html" in stdout.getvalue()
+    assert "4 claims, 4 as expected (the preset smoke only shows that everything runs). Report" in stdout.getvalue()
 
 
 def test_report_rebuilds_the_same_page_without_computing(lemmata: Lemmata, toy: Path) -> None:

@@ -31,9 +31,10 @@ if TYPE_CHECKING:
     from lemmata.lab.errors import UserError
     from lemmata.lab.fits import Threshold, line, offset_power_law, power_law, slope, threshold
     from lemmata.lab.intervals import CannotFit, Estimate, mean_interval, share_interval, spearman
-    from lemmata.lab.judges import Uncertain, all_of, at_least, at_most, decreasing, equal, increasing, stating, within
+    from lemmata.lab.judges import all_of, at_least, at_most, decreasing, equal, increasing, stating, within
     from lemmata.lab.measures import at, at_end, cells, log_slope, log_slopes, on_law, ratio_of_means, stack
     from lemmata.lab.precision import numerics
+    from lemmata.lab.regions import Uncertain
     from lemmata.lab.registry import load
     from lemmata.lab.setting import Problem, Setting, capacity, derived, fixed
     from lemmata.lab.simulation import Simulation, Variable, generator, host_piece, piece, simulation, stream
@@ -53,9 +54,10 @@ _ROOMS = {
     "errors": "UserError",
     "fits": "Threshold line offset_power_law power_law slope threshold",
     "intervals": "CannotFit Estimate mean_interval share_interval spearman",
-    "judges": "Uncertain all_of at_least at_most decreasing equal increasing stating within",
+    "judges": "all_of at_least at_most decreasing equal increasing stating within",
     "measures": "at at_end cells log_slope log_slopes on_law ratio_of_means stack",
     "precision": "numerics",
+    "regions": "Uncertain",
     "registry": "load",
     "setting": "Problem Setting capacity derived fixed",
     "simulation": "Simulation Variable generator host_piece piece simulation stream",

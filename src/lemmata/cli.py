@@ -85,30 +85,29 @@ def list_theories(as_json: Json = False) -> None:
 
 
 @app.command()
-def show(theory: Annotated[str, typer.Argument(help="Name, or a FILE.py.")], as_json: Json = False) -> None:
-    """Show a theory: its question, settings, experiments, claims and bounds."""
-    from lemmata.lab.descriptions import declaration, description
+def show(
+    what: Annotated[str, typer.Argument(help="THEORY, FILE.py or THEORY/ITEM: a claim, experiment, bound, field.")],
+    as_json: Json = False,
+) -> None:
+    """Show a theory in short, or one of its claims, experiments, bounds or fields in full."""
+    from lemmata.lab.descriptions import description, item, shipped_replication
+    from lemmata.lab.shown import item_text, theory_text
 
-    found = description(theory)
-    declared = {row["name"]: declaration(row) for row in found.pop("declared")[0]}
-    content = {**found, "experiments": [{k: v for k, v in e.items() if k != "setting"} for e in found["experiments"]]}
-    if as_json:
-        show_json(content)
+    theory, slash, name = what.rpartition("/")
+    if slash and not what.endswith(".py"):
+        found = item(theory, name)
+        if found["type"] == "claim":
+            found["replication"] = shipped_replication(theory, found["name"])
+        show_json(found) if as_json else print(item_text(theory, found))
         return
-    print(f"{content['name']}: {content['title']}\n{content['authors']}\n\n{content['question']}\n{content['answer']}")
-    print("\nSettings")
-    for row in content["settings"]:
-        allowed = declared[row["name"]].allowed()
-        symbol = f"{row['symbol']}: " if row["symbol"] else ""
-        print(f"  {row['name']:<22} {symbol}{row['meaning']} ({row['kind']}, default {row['default']}; {allowed})")
-    for title in ("experiments", "claims"):
-        print(f"\n{title.capitalize()}")
-        for row in content[title]:
-            print(f"  {row['name']:<30} {row['reference']}: {row.get('question') or row.get('statement')}")
-    if content["bounds"]:
-        print("\nBounds")
-    for row in content["bounds"]:
-        print(f"  {row['name']:<22} {row['reference']}: {', '.join(row['parameters'])}")
+    found = description(what)
+    if as_json:
+        hidden = ("declared", "items")
+        content = {key: value for key, value in found.items() if key not in hidden}
+        content["experiments"] = [{k: v for k, v in e.items() if k != "setting"} for e in found["experiments"]]
+        show_json(content)
+    else:
+        print(theory_text(found))
 
 
 @app.command()
@@ -201,18 +200,64 @@ def verify(
     prepare_backend(engine)
     with reporting(progress, sys.stderr) as reporter:
         done = examine_claims(selection, options, reporter, say, engine, decided=_Table(quiet=as_json).add)
-    odd = [row for row in done.rows if not row.as_expected]
+    odd = [row for row in done.rows if row.alarming]
     if as_json:
         show_json([row.json() for row in done.rows])
     else:
-        count = len(done.rows)
-        print(f"\n{count} claim{'s' if count > 1 else ''}, {count - len(odd)} as expected. Report: {done.page}")
+        count, expected = len(done.rows), sum(row.as_expected for row in done.rows)
+        small = " (the preset smoke only shows that everything runs)" if preset == "smoke" else ""
+        print(f"\n{count} claim{'s' if count > 1 else ''}, {expected} as expected{small}. Report: {done.page}")
     for row in odd:
         say(
             f"not as expected: {row.name}: {row.outcome} (expected {row.expected}), "
-            f"control {row.control} (expected {row.control_expected})"
+            f"control {row.control} (expected {row.control_expected}){'; ' + row.note if row.lost else ''}"
         )
     if odd:
+        raise typer.Exit(1)
+
+
+@app.command()
+def replicate(
+    what: Annotated[
+        list[str] | None, typer.Argument(help="THEORY, THEORY/CLAIM or FILE.py; default: every claim of every theory.")
+    ] = None,
+    blocks: Annotated[int, typer.Option("--blocks", help="How many blocks of seeds.", min=1, max=400_000)] = 5,
+    preset: PresetOption = "quick",
+    out: OutOption = None,
+    engine: EngineOption = "local",
+    progress: ProgressOption = "auto",
+    as_json: Json = False,
+) -> None:
+    """Judge claims again on further blocks of seeds: how often does a verdict repeat?"""
+    _check(preset, 0, engine, progress)
+    _check_names(what or ())
+    from dataclasses import asdict
+
+    from lemmata.lab.progress import reporting
+    from lemmata.lab.replicate import replicate as judge_again
+    from lemmata.lab.replications import ENOUGH, TABLE
+    from lemmata.lab.runner import Options
+    from lemmata.lab.verify import select
+
+    options = Options(preset, out=out)
+    selection = select(what or [], everything=True)
+    prepare_backend(engine)
+    with reporting(progress, sys.stderr) as reporter:
+        found, lost = judge_again(selection, blocks, options, reporter, say, engine)
+    if as_json:
+        show_json([asdict(each) for each in found])
+    else:
+        print(f"{'claim':<44} {'as expected':>12}   {'95 % interval':<15} {'measured: median [range over blocks]'}")
+        for each in found:
+            numbers = "" if each.median is None else f"{each.median:.4g} [{each.low:.4g}, {each.high:.4g}]"
+            share = f"{each.share_low:.2f} to {each.share_high:.2f}"
+            print(f"{each.name:<44} {each.as_expected:>5} of {each.blocks:<4}   {share:<15} {numbers}")
+        repeated = sum(each.repeats for each in found)
+        print(f"\n{repeated} of {len(found)} as expected in at least {ENOUGH:.0%}. Table: {options.directory / TABLE}")
+    for each in found:
+        for odd in each.odd:
+            say(f"{each.name}, seeds from {odd['seed']}: {odd['outcome']}, control {odd['control']}; {odd['note']}")
+    if lost or not all(each.repeats for each in found):
         raise typer.Exit(1)
 
 

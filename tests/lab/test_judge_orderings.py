@@ -133,8 +133,10 @@ def test_an_ordering_of_a_single_cell_is_inconclusive():
 def test_two_paths_agree_within_the_absolute_tolerance():
     assert equal(0.1)({"measured": [1.0, 2.05], "predicted": [1.0, 2.0]}).outcome == HOLDS
     verdict = equal(0.1)({"measured": [1.0, 2.2, 3.0], "predicted": [1.05, 2.0, 3.0]})
-    assert (verdict.outcome, verdict.relation, verdict.measured, verdict.predicted) == (FAILS, "==", 2.2, 2.0)
-    assert "0.2" in verdict.note
+    assert (verdict.outcome, verdict.relation, verdict.measured) == (FAILS, "==", pytest.approx(0.2))
+    assert (verdict.predicted, verdict.accept_high, verdict.low, verdict.high) == (0, 0.1, None, None)
+    assert verdict.statistic == "largest difference"
+    assert "there 2.2 and 2" in verdict.note
 
 
 def test_two_paths_agree_within_the_relative_tolerance():

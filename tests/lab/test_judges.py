@@ -14,11 +14,10 @@ import xarray as xr
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lemmata.lab.claims import FAILS, HOLDS, INCONCLUSIVE, NotApplicable
+from lemmata.lab.claims import FAILS, HOLDS, INCONCLUSIVE, NotApplicable, rule_of
 from lemmata.lab.errors import UserError
-from lemmata.lab.intervals import Estimate, mean_interval, median_interval
+from lemmata.lab.intervals import Estimate, mean_interval, median_interval, share_interval
 from lemmata.lab.judges import (
-    Uncertain,
     all_of,
     at_least,
     at_most,
@@ -28,6 +27,7 @@ from lemmata.lab.judges import (
     stating,
     within,
 )
+from lemmata.lab.regions import RULES, Uncertain
 
 LOW, HIGH = 7.5158625, 12.4841375
 inf, nan = math.inf, math.nan
@@ -126,7 +126,49 @@ def test_the_named_statistic_decides_and_is_reported(by, values, outcome, measur
     verdict = at_least(10, by=by)(seeds(*values))
     assert (verdict.outcome, verdict.measured) == (outcome, pytest.approx(measured))
     interval = median_interval(values) if by == "median" else mean_interval(values)
-    assert (verdict.low, verdict.high) == (interval.low, interval.high)
+    ends = (min(values), max(values)) if by == "every" else (interval.low, interval.high)
+    assert (verdict.low, verdict.high, verdict.seeds) == (*ends, len(values))
+    assert verdict.statistic == {"every": "worst seed", "median": "median"}.get(by, "mean")
+    assert verdict.rule == RULES[by]
+
+
+@given(
+    st.lists(st.floats(-100, 100), min_size=1, max_size=8),
+    st.floats(-100, 100),
+    st.sampled_from(sorted(set(RULES) - {"value"})),
+    st.sampled_from([at_least, at_most, lambda bound, by: within(bound, bound + 1, by)]),
+)
+def test_the_number_shown_lies_in_its_own_interval(values, bound, by, judge):
+    verdict = judge(bound, by=by)(seeds(*values))
+    if verdict.low is not None:
+        assert verdict.low <= verdict.measured <= verdict.high
+    assert (verdict.low is None) == (verdict.high is None) == (len(values) == 1)
+
+
+def test_an_estimate_and_a_share_have_their_own_interval():
+    verdict = at_least(0)(Estimate(1, 0.5, 2))
+    assert (verdict.statistic, verdict.low, verdict.high, verdict.seeds) == ("mean", 0.5, 2, None)
+    assert at_least(0)(share_interval(3, 4)).statistic == "share"
+    open_above = at_least(0)(Estimate(1, 0.5, inf))
+    assert (open_above.low, open_above.high) == (0.5, None)
+
+
+def test_a_rule_is_said_in_words_whatever_the_judge():
+    judges = (
+        at_least(1, by="every"),
+        within(0, 1),
+        increasing("x"),
+        equal(0),
+        stating(at_most(1, by="mean")),
+        at_most(1, se=3),
+    )
+    assert [rule_of(judge) for judge in judges] == [
+        "every seed", "95 % t interval over seeds", "the smallest step: 95 % t interval over seeds",
+        "largest difference over all values", "mean over seeds", "3 standard errors to spare",
+    ]  # fmt: skip
+    assert rule_of(all_of(error=at_most(1), share=at_least(0, by="every"))) == (
+        "error: 95 % t interval over seeds; share: every seed"
+    )
 
 
 def test_the_worst_seed_is_the_one_nearest_to_or_furthest_past_the_bound():

@@ -43,9 +43,9 @@ def row(claim: str = "c1-first", **changes: Any) -> dict[str, Any]:
         "theory": "toy", "claim": claim, "reference": "Theorem 7", "kind": "bound",
         "statement": f"The statement of {claim}.", "outcome": "holds", "expected": "holds", "relation": ">=",
         "predicted": 1.0, "measured": 1.5, "low": 1.25, "high": 1.75, "note": "mean 1.5, claimed ≥ 1",
-        "preset": "smoke", "seconds": 1.25, "control": "fails", "control_expected": "fails", "source": "paper",
-        "corrects": None, "formula": "T ∝ η^-1",
-        "reads": ["e1-line"], "controls": controls, "sources": "abc",
+        "preset": "smoke", "seconds": 1.25, "control": "fails", "control_expected": "fails", "statistic": "mean",
+        "rule": "95 % t interval over seeds", "source": "paper", "seeds": 5, "corrects": None, "formula": "T ∝ η^-1",
+        "reads": ["e1-line"], "controls": controls, "sources": "abc", "lost": False,
         "command": f"lemmata verify toy/{claim} --preset smoke", **changes,
     }  # fmt: skip
 

@@ -125,9 +125,10 @@ def test_a_folder_in_use_is_refused() -> None:
 
 FIELDS = [
     "theory", "claim", "reference", "kind", "statement", "outcome", "expected", "relation", "predicted", "measured",
-    "low", "high", "note", "preset", "seconds", "control", "control_expected", "source", "corrects",
+    "low", "high", "note", "preset", "seconds", "control", "control_expected", "statistic",
+    "rule", "source", "seeds", "corrects",
 ]  # fmt: skip
-PAGE = ["formula", "reads", "controls", "command", "sources"]
+PAGE = ["formula", "reads", "controls", "command", "sources", "lost"]
 
 
 def test_a_row_is_printed_with_the_contracts_fields_and_kept_with_those_of_the_page() -> None:

@@ -52,8 +52,11 @@ class NotApplicable(Exception):
 class Verdict:
     """An outcome with its evidence.
 
-    `relation` is one of ==, <=, >=, in, increasing, decreasing; `measured` is the criterion with the least margin,
-    `low` and `high` its interval over seeds, `accept_low` and `accept_high` the accepted range of relation `in`.
+    `relation` is one of ==, <=, >=, in, increasing, decreasing; `measured` is the criterion with the least margin, the
+    number that decided, and `statistic` what it is; `low` and `high` are the range over seeds of a worst seed, the
+    interval of anything estimated; `rule` says who decides; `accept_low` and `accept_high` are the accepted range of
+    the relation `in`, `accept_high` the tolerance of ==. `seeds`: how many entered, 0 for a fact, None if the judge
+    was not told. `lost`: a value is not a number, or a cell failed.
     """
 
     outcome: str
@@ -65,8 +68,13 @@ class Verdict:
     note: str = ""
     accept_low: float | None = None
     accept_high: float | None = None
+    statistic: str = "none"
+    rule: str = ""
+    seeds: int | None = None
+    lost: bool = False
 
 
+STATISTICS = ("worst seed", "mean", "median", "value", "share", "largest difference", "none")
 Judge = Callable[[Any], Verdict]
 
 
@@ -282,6 +290,29 @@ def _judge(claim: Claim, datasets: Mapping[str, xr.Dataset], seed: int, evidence
                 claim.gate.check(datasets[name])
         verdict = claim.judge(evidence(datasets, seed))
     except (NotApplicable, CannotFit) as reason:
-        return Verdict(INCONCLUSIVE, "==", note=str(reason))
+        return undecided(claim, str(reason))
     assert verdict.outcome in OUTCOMES
-    return replace(verdict, note=verdict.note.strip())
+    assert verdict.statistic in STATISTICS
+    seeds = verdict.seeds
+    if seeds is None:
+        seeds = max((datasets[name].sizes.get("seed", 0) for name in evidence.reads), default=0)
+    return replace(verdict, note=verdict.note.strip(), rule=verdict.rule or rule_of(claim.judge), seeds=seeds)
+
+
+def undecided(claim: Claim, reason: str, lost: bool = False) -> Verdict:
+    """The verdict where nothing was judged."""
+    return Verdict(INCONCLUSIVE, "==", note=reason, rule=rule_of(claim.judge), seeds=0, lost=lost)
+
+
+def rule_of(judge: Judge) -> str:
+    """Who decides, in words."""
+    return getattr(judge, "rule", "") or _own_words(judge)
+
+
+def words_of(judge: Judge) -> str:
+    """What must be so, in words."""
+    return getattr(judge, "words", "") or _own_words(judge)
+
+
+def _own_words(judge: Judge) -> str:
+    return (judge.__doc__ or "a rule of its own").strip().split("\n")[0]

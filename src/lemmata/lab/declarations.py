@@ -108,6 +108,17 @@ def spell(value: Any) -> str:
     return str(value)
 
 
+def spell_argument(value: Any) -> str:
+    """An argument of evidence in words: functions by their name, sequences without brackets."""
+    if callable(value):
+        return getattr(value, "__name__", type(value).__name__).strip("_")
+    if isinstance(value, (list, tuple, range)):
+        return ", ".join(map(spell_argument, value)) or "none"
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {spell_argument(each)}" for name, each in value.items())
+    return "none" if value is None else spell(value)
+
+
 def _field(declaration: Declaration) -> Any:
     return dataclasses.field(default=declaration.default, metadata={"declaration": declaration})
 

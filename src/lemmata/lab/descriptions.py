@@ -9,20 +9,22 @@ import contextlib
 import dataclasses
 import hashlib
 import json
+import math
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lemmata.lab import registry
-from lemmata.lab.declarations import Declaration, parse_assignments
-from lemmata.lab.errors import unknown
+from lemmata.lab.declarations import Declaration, parse_assignments, spell_argument
+from lemmata.lab.errors import UserError, unknown
 from lemmata.lab.files import write_whole
 from lemmata.lab.programs import cache_folder
 from lemmata.lab.sources import digest_of_files
 
 if TYPE_CHECKING:
+    from lemmata.lab.claims import Claim
     from lemmata.lab.setting import Setting
-    from lemmata.lab.theory import Theory
+    from lemmata.lab.theory import Experiment, Theory
 
 SHOWN = ("name", "symbol", "meaning", "kind", "default", "low", "high", "choices")
 
@@ -30,7 +32,7 @@ SHOWN = ("name", "symbol", "meaning", "kind", "default", "low", "high", "choices
 def describe(theory: Theory) -> dict[str, Any]:
     """A theory: its card, settings, experiments, claims and bounds.
 
-    `declared`: all of the fields of every setting, the theory's own first.
+    `declared`: all of the fields of every setting, the theory's own first. `items`: each claim and experiment in full.
     """
     used = [type(e.preset("quick").setting) for e in theory.experiments.values()]
     kinds: list[type[Setting]] = list(dict.fromkeys([theory.setting, *used]))
@@ -64,7 +66,78 @@ def describe(theory: Theory) -> dict[str, Any]:
             {"name": b.name, "reference": b.reference, "parameters": list(b.parameters)} for b in theory.bounds.values()
         ],
         "declared": [_rows(kind) for kind in kinds],
+        "items": {
+            "claim": {c.name: describe_claim(theory, c) for c in theory.claims.values()},
+            "experiment": {e.name: describe_experiment(theory, e) for e in theory.experiments.values()},
+        },
     }
+
+
+def describe_claim(theory: Theory, claim: Claim) -> dict[str, Any]:
+    """All that a claim declares."""
+    from lemmata.lab.claims import rule_of, words_of
+
+    return {
+        "type": "claim",
+        **{key: getattr(claim, key) for key in ("name", "reference", "kind", "source", "statement", "formula")},
+        "evidence": claim.evidence.words or claim.evidence.name,
+        "reads": list(claim.reads),
+        "judge": words_of(claim.judge),
+        "rule": rule_of(claim.judge),
+        "expected": claim.expected,
+        "controls": [
+            {
+                "case": control.case,
+                "changed": (changed := claim.changed_by(control))
+                and {name: [_plain(old), _plain(new)] for name, (old, new) in changed.items()},
+                "expected": claim.expected_of(control),
+            }
+            for control in claim.controls
+        ],
+        "gate": claim.gate and claim.gate.reason,
+        "corrects": claim.corrects or None,
+        "headline": claim.name in theory.card["headlines"],
+    }
+
+
+def describe_experiment(theory: Theory, experiment: Experiment) -> dict[str, Any]:
+    """All that an experiment declares: the axes are those of the preset quick."""
+    sizes = {}
+    for name, preset in experiment.presets.items():
+        cells = math.prod(len(labels) for labels in preset.axes.values())
+        sizes[name] = {"cells": cells, "seeds": preset.seeds, "runs": cells * preset.seeds}
+    return {
+        "type": "experiment",
+        **{key: getattr(experiment, key) for key in ("name", "question", "reference")},
+        "axes": {axis: [_plain(label) for label in labels] for axis, labels in experiment.preset("quick").axes.items()},
+        "presets": sizes,
+        "claims": [claim.name for claim in theory.claims.values() if experiment.name in claim.reads],
+    }
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON has it: what is no number, text or truth value is spelled."""
+    return value if value is None or isinstance(value, (str, int, float, bool)) else spell_argument(value)
+
+
+def item(name: str, what: str) -> dict[str, Any]:
+    """A claim, experiment, bound or field of a theory, in full; `what` may say its type: `claim:NAME`."""
+    found = description(name)
+    kinds: dict[str, dict[str, dict[str, Any]]] = {
+        **found["items"],
+        "bound": {row["name"]: {"type": "bound", **row} for row in found["bounds"]},
+        "setting": {row["name"]: {"type": "setting", **row} for row in found["settings"]},
+    }
+    kind, colon, rest = what.partition(":")
+    if colon and kind in kinds:
+        kinds, what = {kind: kinds[kind]}, rest
+    matches = {kind: named[what] for kind, named in kinds.items() if what in named}
+    if not matches:
+        raise unknown("item", what, {each for named in kinds.values() for each in named}, name)
+    if len(matches) > 1:
+        listed = " or ".join(f"{name}/{kind}:{what}" for kind in matches)
+        raise UserError(f"'{what}' is several things in {name}: say {listed}.")
+    return next(iter(matches.values()))
 
 
 def _rows(kind: type[Setting]) -> list[dict[str, Any]]:
@@ -97,6 +170,13 @@ def _path(name: str) -> Path:
     own = registry.folder_of(name)
     digest = hashlib.sha256((digest_of_files() + digest_of_files(own)).encode()).hexdigest()[:16]
     return cache_folder().parent / "described" / f"{name}-{digest}.json"
+
+
+def shipped_replication(theory: str, claim: str) -> dict[str, Any] | None:
+    """How often the claim came out as expected, by the table that its theory ships; no computing, no parsing."""
+    path = registry.folder_of(theory) / "replication.json" if registry.has(theory) else None
+    rows = json.loads(path.read_text(encoding="utf-8")) if path and path.exists() else []
+    return next((row for row in rows if row["claim"] == claim), None)
 
 
 def check_item(name: str, kind: str, item: str) -> None:

@@ -21,11 +21,15 @@ class CannotFit(ValueError):
 
 @dataclass(frozen=True)
 class Estimate:
-    """A number with its interval, low <= value <= high. `value` is NaN only when nothing can be said."""
+    """A number with its interval, low <= value <= high. `value` is NaN only when nothing can be said.
+
+    `statistic`: of what kind it is: a mean (also a fit to means), a median or a share.
+    """
 
     value: float
     low: float
     high: float
+    statistic: str = "mean"
 
 
 def t_quantile(seeds: int, level: float) -> float:
@@ -93,7 +97,7 @@ def share_interval(successes: float, trials: float, level: float = 0.95) -> Esti
     square = float(ndtri((1 + level) / 2)) ** 2 / trials
     centre = (share + square / 2) / (1 + square)
     half = (square * (share * (1 - share) + square / 4)) ** 0.5 / (1 + square)
-    return Estimate(share, max(0.0, min(share, centre - half)), min(1.0, max(share, centre + half)))
+    return Estimate(share, max(0.0, min(share, centre - half)), min(1.0, max(share, centre + half)), "share")
 
 
 def jackknife(statistic: Callable[[Array], float], data: ArrayLike, level: float = 0.95) -> Estimate:

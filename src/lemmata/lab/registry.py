@@ -45,6 +45,11 @@ def _card(folder: Path) -> dict[str, Any]:
     return namespace["CARD"]
 
 
+def has(name: str) -> bool:
+    """Whether a theory of this name is registered."""
+    return name in _modules()
+
+
 def check(name: str) -> None:
     """Refuse a name that no theory has; nothing is loaded."""
     if not name.endswith(".py") and name not in _modules():

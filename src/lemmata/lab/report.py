@@ -6,6 +6,7 @@ import base64
 import json
 import math
 from collections import Counter
+from collections.abc import Mapping
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -13,20 +14,17 @@ from typing import Any
 from lemmata.lab.claims import OUTCOMES
 from lemmata.lab.errors import UserError
 from lemmata.lab.files import write_whole, writing
+from lemmata.lab.replications import Replication, known_replications
 from lemmata.lab.report_style import STYLE
 from lemmata.lab.rows import VERDICTS, ControlRow, Row, read_rows
+from lemmata.lab.shown import SAID
 from lemmata.lab.tables import Table
 
-SAID = {
-    "paper": "stated in the paper",
-    "figure": "read off the paper's figures or experiments",
-    "corrected": "our correction of the paper",
-    "derived": "follows from the paper",
-}
-"""Who says what a claim states."""
 GUIDE = {
     "holds, fails, inconclusive": "What the runs say about a claim. A judge that was fixed beforehand compares the "
-    "measured value, or its 95 % interval over seeds, with what is claimed; inconclusive: the runs cannot decide.",
+    "measured number with what is claimed; inconclusive: the runs cannot decide.",
+    "measured": "The number that decided: the worst seed with the range over seeds in brackets, a mean, median or "
+    "share with its interval, a single value, or the largest difference of two ways to compute the same thing.",
     "expected": "What should come out. Some statements are wrong as printed: those are expected to fail, and the "
     "corrected statement stands beside them as its own claim.",
     "control": "The same judge on a case whose answer is known: broken on purpose (it must fail), or, for a claim that "
@@ -58,6 +56,7 @@ def render(rows: list[Row], directory: Path) -> str:
     for theory in theories:
         mine = [row for row in rows if row.theory == theory]
         body.append(f"<h2>{escape(theory)}</h2>")
+        replications = known_replications(theory, directory)
         drawn: set[str] = set()
         for group in dict.fromkeys((row.reads or ("",))[0] for row in mine):
             for row in mine:
@@ -66,7 +65,7 @@ def render(rows: list[Row], directory: Path) -> str:
                 new = [name for name in row.reads if name not in drawn]
                 body += [_figure(directory / theory / name, theory, name) for name in new]
                 drawn.update(new)
-                body.append(_claim(row))
+                body.append(_claim(row, replications))
     return (
         "<!doctype html>\n<html lang=en><head><meta charset=utf-8>"
         "<meta name=viewport content='width=device-width, initial-scale=1'><title>Lemmata report</title>"
@@ -120,7 +119,9 @@ def _claimed(row: Row) -> str:
         return f"in [{_number(row.accept_low) or '-∞'}, {_number(row.accept_high) or '∞'}]"
     if row.relation in ("increasing", "decreasing"):
         return row.relation
-    signs = {">=": "≥", "<=": "≤", "==": "="}
+    if row.relation == "==":
+        return f"difference ≤ {_number(row.accept_high)}" if row.accept_high is not None else ""
+    signs = {">=": "≥", "<=": "≤"}
     return f"{signs[row.relation]} {_number(row.predicted)}" if row.predicted is not None else ""
 
 
@@ -137,7 +138,9 @@ def _summary(rows: list[Row]) -> str:
         cells = {
             "outcome": f"{_badge(row.outcome)} {_against(row.outcome, row.expected)}",
             "claimed": f"<span class=number>{_claimed(row)}</span>" if _claimed(row) else "",
-            "measured": f"<span class=number>{_measured(row)}</span>" if row.measured is not None else "",
+            "measured": f"<span class=number>{_measured(row)}</span> <span class=quiet>{escape(row.statistic)}</span>"
+            if row.measured is not None
+            else "",
             "control": f"{_badge(row.control)} {_against(row.control, row.control_expected)}",
         }
         filled = "".join(
@@ -146,7 +149,7 @@ def _summary(rows: list[Row]) -> str:
         )
         mark = "" if row.as_expected else " class=odd"
         lines.append(f"<tr{mark}><td><a href='#{_name(row)}'>{_name(row)}</a></td>{filled}</tr>")
-    head = "<thead><tr><th>claim<th>outcome<th>claimed<th>measured [95&nbsp;% interval]<th>control</tr></thead>"
+    head = "<thead><tr><th>claim<th>outcome<th>claimed<th>measured<th>control</tr></thead>"
     return f"<table>{head}<tbody>{''.join(lines)}</tbody></table>"
 
 
@@ -204,7 +207,7 @@ def _changed(control: ControlRow) -> str:
     return f" <span class=quiet>(the same evidence with {escape(control.changed)})</span>" if control.changed else ""
 
 
-def _claim(row: Row) -> str:
+def _claim(row: Row, replications: Mapping[str, Replication]) -> str:
     controls = "".join(
         f"<div class=controls><strong>Control</strong>: {escape(c.case)}{_changed(c)}. {_badge(c.outcome)} "
         f"{_against(c.outcome, c.expected)}<div class=quiet>{_note(c.note)}</div></div>"
@@ -214,11 +217,15 @@ def _claim(row: Row) -> str:
     links = [f"<a href='#run:{escape(row.theory)}/{escape(e)}'>{escape(e)}</a>" for e in row.reads]
     reads = f"reads {', '.join(links)} · " if links else ""
     corrects = f" (corrects <a href='#{row.theory}/{row.corrects}'>{row.corrects}</a>)" if row.corrects else ""
+    repeats = f" · {replications[row.claim].words()}" if row.claim in replications else ""
+    decided = f"{row.statistic}, decided by: {row.rule}" if row.measured is not None else f"decided by: {row.rule}"
+    seeds = f"{row.seeds} seed{'s' * (row.seeds != 1)}" if row.seeds else "no random input"
+    rule = f"<p class=quiet>{escape(decided)} · {seeds}{repeats}</p>"
     origin = f"{escape(row.reference)} · {row.kind} · {SAID[row.source]}{corrects} · {reads}{row.seconds:.1f} s"
     return (
         f"<section class=claim id='{_name(row)}'><header><h3>{_name(row)}</h3><span>{_badge(row.outcome)} "
         f"{_against(row.outcome, row.expected)}</span></header>"
-        f"<p>{escape(row.statement)}</p>{formula}{strip(row)}{_note(row.note)}{controls}"
+        f"<p>{escape(row.statement)}</p>{formula}{strip(row)}{_note(row.note)}{rule}{controls}"
         f"<p class=quiet>{origin} · {_command(row.command)}</p></section>"
     )
 

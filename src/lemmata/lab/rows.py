@@ -11,8 +11,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from lemmata.lab.claims import Claim, Control, Finding, Verdict
-from lemmata.lab.declarations import spell
+from lemmata.lab.claims import INCONCLUSIVE, Claim, Control, Finding, Verdict
+from lemmata.lab.declarations import spell_argument
 from lemmata.lab.errors import UserError
 from lemmata.lab.files import format_json, write_whole, writing
 
@@ -34,7 +34,9 @@ class ControlRow:
     @classmethod
     def of(cls, claim: Claim, control: Control, verdict: Verdict) -> ControlRow:
         changed = claim.changed_by(control) or {}
-        words = ", ".join(f"{name} = {_spell(new)}, not {_spell(old)}" for name, (old, new) in changed.items())
+        words = ", ".join(
+            f"{name} = {spell_argument(new)}, not {spell_argument(old)}" for name, (old, new) in changed.items()
+        )
         outcome, expected = verdict.outcome, claim.expected_of(control)
         return cls(control.case, outcome, expected, _finite(verdict.measured), verdict.note, words)
 
@@ -43,8 +45,9 @@ class ControlRow:
 class Row:
     """A judged claim: the fields of the JSON of `lemmata verify`, then, from `formula` on, what only the page reads.
 
-    Numbers are finite or None. `accept_low` and `accept_high` are given for the relation `in` alone; `control` is the
-    outcome of the worst control; `sources` is the digest of what decided the verdict.
+    Numbers are finite or None. `accept_low` and `accept_high` are given for the relation `in`, `accept_high` for ==
+    too; `control` is the outcome of the worst control; `lost` says that a value is not a number or a cell failed, in
+    the claim or a control; `sources` is the digest of what decided the verdict.
     """
 
     theory: str
@@ -66,13 +69,17 @@ class Row:
     seconds: float
     control: str
     control_expected: str
+    statistic: str
+    rule: str
     source: str
+    seeds: int
     corrects: str | None
     formula: str
     reads: tuple[str, ...]
     controls: tuple[ControlRow, ...]
     command: str
     sources: str
+    lost: bool
 
     @classmethod
     def of(cls, theory: str, finding: Finding, preset: str, seconds: float, command: str, sources: str) -> Row:
@@ -81,9 +88,9 @@ class Row:
         control, control_verdict = finding.worst_control
         numbers = {"predicted": verdict.predicted, "measured": verdict.measured}
         numbers |= {"low": verdict.low, "high": verdict.high, "accept_low": None, "accept_high": None}
-        if verdict.relation == "in":
+        if verdict.relation in ("in", "=="):
             numbers |= {"accept_low": verdict.accept_low, "accept_high": verdict.accept_high}
-        lost = [f"{name} is {value}" for name, value in numbers.items() if value != _finite(value)]
+        odd = [f"{name} is {value}" for name, value in numbers.items() if value != _finite(value)]
         return cls(
             theory=theory,
             claim=claim.name,
@@ -94,18 +101,22 @@ class Row:
             expected=claim.expected,
             relation=verdict.relation,
             **{name: _finite(value) for name, value in numbers.items()},
-            note=f"{verdict.note} ({', '.join(lost)})" if lost else verdict.note,
+            note=f"{verdict.note} ({', '.join(odd)})" if odd else verdict.note,
             preset=preset,
             seconds=round(seconds, 3),
             control=control_verdict.outcome,
             control_expected=claim.expected_of(control),
+            statistic=verdict.statistic,
+            rule=verdict.rule,
             source=claim.source,
+            seeds=verdict.seeds or 0,
             corrects=claim.corrects or None,
             formula=claim.formula,
             reads=tuple(claim.reads),
             controls=tuple(ControlRow.of(claim, control, verdict) for control, verdict in finding.controls),
             command=command,
             sources=sources,
+            lost=any(each.lost for each in (verdict, *(verdict for _, verdict in finding.controls))),
         )
 
     @classmethod
@@ -124,6 +135,14 @@ class Row:
         """The verdict and the control came out as the specification says."""
         return self.outcome == self.expected and self.control == self.control_expected
 
+    @property
+    def alarming(self) -> bool:
+        """Whether it makes `verify` exit with 1: not as expected; at the preset smoke, which is too small to decide
+        anything, only a failed cell or a lost value."""
+        if self.preset == "smoke":
+            return self.lost and self.expected != INCONCLUSIVE
+        return not self.as_expected
+
     def json(self) -> dict[str, Any]:
         """The row as `lemmata verify --json` prints it."""
         return dict(itertools.takewhile(lambda field: field[0] != "formula", self.stored().items()))
@@ -131,20 +150,9 @@ class Row:
     def stored(self) -> dict[str, Any]:
         """The whole row, for `verdicts.json`."""
         fields = asdict(self)
-        if self.relation != "in":
-            del fields["accept_low"], fields["accept_high"]
+        for name in {"in": (), "==": ("accept_low",)}.get(self.relation, ("accept_low", "accept_high")):
+            del fields[name]
         return fields
-
-
-def _spell(value: Any) -> str:
-    """An argument in words: functions by their name, sequences without brackets."""
-    if callable(value):
-        return getattr(value, "__name__", type(value).__name__).strip("_")
-    if isinstance(value, (list, tuple, range)):
-        return ", ".join(map(_spell, value)) or "none"
-    if isinstance(value, dict):
-        return ", ".join(f"{name} {_spell(each)}" for name, each in value.items())
-    return "none" if value is None else spell(value)
 
 
 def _finite(value: float | None) -> float | None:

@@ -61,6 +61,8 @@ class Options:
     recompute_stale: bool = False
     axes: Sequence[str] = ()
     select: Sequence[str] = ()
+    draw: bool = True
+    """whether figures and tables are made"""
 
     def changed(self) -> list[tuple[str, str]]:
         """What the user has changed: options of the command line with their values."""
@@ -276,7 +278,7 @@ def _is_stale(store: Store, fingerprint: Mapping[str, Any], plan: Plan, say: Cal
 def publish(plan: Plan, computed: Computed, data: xr.Dataset, say: Callable[[str], None]) -> None:
     """Draw the figure and write `run.json`, unless those of this very command, by these sources, are there."""
     drawn = {"command": command(plan.theory, plan.name, plan.options), "drawn_by": plan.theory.digest()}
-    if not computed.new and _is_drawn(plan.directory, drawn):
+    if not computed.new and _is_drawn(plan.directory, drawn, plan.options.draw):
         return
     computed.store.finish()
     fingerprint = computed.store.fingerprint
@@ -305,8 +307,9 @@ def publish(plan: Plan, computed: Computed, data: xr.Dataset, say: Callable[[str
         "warnings": [*plan.warnings, *computed.store.notes["remarks"]],
         "failures": computed.failures,
     }
-    with _drawing:
-        _draw(plan, data, say)
+    if plan.options.draw:
+        with _drawing:
+            _draw(plan, data, say)
     write_json(plan.directory / "run.json", record)
 
 
@@ -314,13 +317,13 @@ def _digest(content: Any) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def _is_drawn(directory: Path, drawn: Mapping[str, str]) -> bool:
-    """The figure and the record of this very command, by these sources, are there."""
+def _is_drawn(directory: Path, drawn: Mapping[str, str], figures: bool) -> bool:
+    """The record of this very command, by these sources, is there, and so are its figures if they are asked for."""
     try:
         record = json.loads((directory / "run.json").read_text(encoding="utf-8"))
     except (OSError, json.JSONDecodeError):
         return False
-    there = (directory / TABLE).exists() or all((directory / name).exists() for name in FIGURES)
+    there = not figures or (directory / TABLE).exists() or all((directory / name).exists() for name in FIGURES)
     return drawn.items() <= record.items() and there
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lemmata.lab import registry
-from lemmata.lab.claims import INCONCLUSIVE, Claim, Finding, Verdict, examine
+from lemmata.lab.claims import Claim, Finding, examine, undecided
 from lemmata.lab.engines import Engine, open_engine
 from lemmata.lab.files import lock
 from lemmata.lab.lanes import Lanes
@@ -135,5 +135,5 @@ def _examine(claim: Claim, outcomes: Mapping[str, Outcome], seed: int) -> Findin
     broken = [name for name in claim.reads if outcomes[name].failed]
     if not broken:
         return examine(claim, {name: outcomes[name].data for name in claim.reads}, seed)
-    reason = Verdict(INCONCLUSIVE, "==", note=f"{', '.join(broken)} has failed cells")
+    reason = undecided(claim, f"{', '.join(broken)} has failed cells", lost=True)
     return Finding(claim, reason, tuple((control, reason) for control in claim.controls))
