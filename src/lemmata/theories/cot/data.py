@@ -123,7 +123,10 @@ def prepare(setting: Setting, seed: int) -> Prepared:
     shown, noise = parts(setting.pattern_law, setting.noise_law, setting.defect == "noise inside")
     watched_maps = np.stack(shift_maps(lm.generator(seed, "watched task").permutation(len(maps[0])), len(maps)))
     K = setting.reasoning_steps
-    p = transitions.step_probabilities("uniform", WATCHED["trajectory"], K, 1)
+    even = transitions.step_probabilities("uniform", WATCHED["trajectory"], K, 1)
+    # from four steps on no even error has this primacy
+    feasible = not transitions.infeasible(float(even[0]), WATCHED["primacy"], setting.test_patterns)
+    p = even if feasible else transitions.step_probabilities("single", WATCHED["trajectory"], K, 1)
     errs = transitions.even_matrices(watched_maps, p, WATCHED["primacy"], np.ones_like(watched_maps))
     watched = Tested(*parts("haar", "untrained", False), errs, np.stack(images(list(watched_maps))))
     return Prepared(

@@ -269,7 +269,9 @@ class Setting(PromptSetting):
     def warnings(self) -> list[str]:
         sentences = super().warnings()
         if self.step_size > 1:
-            sentences.append(f"step_size = {self.step_size:g} is above 1; the theory asks for less (the loss is smooth).")
+            sentences.append(
+                f"step_size = {self.step_size:g} is above 1; the theory asks for less (the loss is smooth)."
+            )
         if self.test_examples > self.examples:
             sentences.append("test_examples exceeds examples; the paper tests with at most as many.")
         return sentences
