@@ -27,7 +27,7 @@ WATCH, WATCH_TESTS, TEST, MEASURE, TIES, POOL = range(6)
 """Parts of the random stream `test`; the last is the pool of training tasks."""
 
 
-class Tested(NamedTuple):
+class System(NamedTuple):
     """What testing prompts are made of: patterns and noise directions by coordinates, transitions, the task."""
 
     patterns: Float[Array, "shown dimension"]
@@ -40,8 +40,8 @@ class Prepared(NamedTuple):
     """What a run is made of: the basis (patterns, positions, the rest), prompts watched and tested, and their numbers."""
 
     basis: Float[Array, "dimension dimension"]
-    watched: Tested
-    tested: Tested
+    watched: System
+    tested: System
     maps: Int[Array, "steps shown"]
     numbers: dict[str, Any]
     entropy: Int[Array, " words"]
@@ -128,11 +128,11 @@ def prepare(setting: Setting, seed: int) -> Prepared:
     feasible = not transitions.infeasible(float(even[0]), WATCHED["primacy"], setting.test_patterns)
     p = even if feasible else transitions.step_probabilities("single", WATCHED["trajectory"], K, 1)
     errs = transitions.even_matrices(watched_maps, p, WATCHED["primacy"], np.ones_like(watched_maps))
-    watched = Tested(*parts("haar", "untrained", False), errs, np.stack(images(list(watched_maps))))
+    watched = System(*parts("haar", "untrained", False), errs, np.stack(images(list(watched_maps))))
     return Prepared(
         basis,
         watched,
-        Tested(shown, noise, matrices, np.stack(images(list(maps)))),
+        System(shown, noise, matrices, np.stack(images(list(maps)))),
         maps,
         {
             "trajectory_probability": np.asarray(numbers.trajectory),
@@ -238,7 +238,7 @@ def tokens(prompts: Prompts, basis: Float[Array, "dimension dimension"], pattern
     return attended, jnp.concatenate([asked, jnp.zeros_like(asked)], axis=-1), pattern[prompts.target]
 
 
-class Tests(NamedTuple):
+class Trials(NamedTuple):
     """Testing prompts: chains of testing patterns by example, which examples are there, truth, and scaled noise."""
 
     chain: Int[Array, "prompts reached examples"]
@@ -247,9 +247,9 @@ class Tests(NamedTuple):
     noise: Float[Array, "prompts reached examples directions"]
 
 
-def testing_prompts(
+def draw_trials(
     key: jax.Array,
-    tested: Tested,
+    tested: System,
     *,
     count: int,
     room: int,
@@ -260,7 +260,7 @@ def testing_prompts(
     noise: Any,
     first: Any = 0,
     kinds: Any = None,
-) -> Tests:
+) -> Trials:
     """Prompts of noisy, partly wrong examples (2.3), and a query among `kinds` patterns from `first` on."""
     shown = tested.images.shape[1]
     query_key, match_key, other_key, chain_key, noise_key = jax.random.split(key, 5)
@@ -278,13 +278,13 @@ def testing_prompts(
     direction = jax.random.normal(noise_key, (*chain.shape, tested.noise.shape[0]))
     size = jnp.linalg.norm(direction, axis=-1, keepdims=True)
     weight = jnp.broadcast_to((jnp.arange(room) < length) * 1.0, (count, room))
-    return Tests(chain, weight, tested.images.T[query], noise * direction / size)
+    return Trials(chain, weight, tested.images.T[query], noise * direction / size)
 
 
-def watched_tests(problem: Setting, key: jax.Array, watched: Tested) -> Tests:
+def watched_trials(problem: Setting, key: jax.Array, watched: System) -> Trials:
     """The testing prompts of Figure 7.6."""
     length = WATCHED["test_examples"]
-    return testing_prompts(
+    return draw_trials(
         lm.stream(key, "test", WATCH_TESTS),
         watched,
         count=problem.watch_tests,

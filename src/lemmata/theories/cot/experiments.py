@@ -1,6 +1,6 @@
 """The experiments (section 7 and the claims register): settings, axes, seeds at `smoke`, `quick` and `paper` size.
 
-Everything that tests the model of run R shares its training, one for each seed: length, α', τ, ρ, constructor, noise and
+Everything that trials the model of run R shares its training, one for each seed: length, α', τ, ρ, constructor, noise and
 the moment of the weights are ordinary axes.
 """
 
@@ -12,7 +12,7 @@ from typing import Any
 import lemmata as lm
 from lemmata.theories.cot.figures import testing, training
 from lemmata.theories.cot.setting import Setting
-from lemmata.theories.cot.studies.chains import test_chains
+from lemmata.theories.cot.studies.chains import answer_trials
 from lemmata.theories.cot.studies.votes import search_length, vote_only
 from lemmata.theories.cot.training import simulate
 
@@ -27,7 +27,7 @@ TINY: dict[str, Any] = {
 
 experiment = functools.partial(lm.experiment, kind=Setting, tiny=TINY, seeds=3, paper_seeds=10)
 trained = functools.partial(experiment, simulation=simulate)
-answered = functools.partial(experiment, simulation=test_chains, seeds=5)
+answered = functools.partial(experiment, simulation=answer_trials, seeds=5)
 
 LENGTHS = [2, 5, 10, 20, 40, 80]
 SHORT = {"test_room": 80}

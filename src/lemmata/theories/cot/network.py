@@ -18,7 +18,7 @@ from jaxtyping import Array, Float, Int
 
 import lemmata as lm
 from lemmata.networks.attention import softmax_attention
-from lemmata.theories.cot.data import Prompts, Tested, Tests, tokens
+from lemmata.theories.cot.data import Prompts, System, Trials, tokens
 from lemmata.theories.cot.setting import Setting
 
 
@@ -159,49 +159,49 @@ class Chains(NamedTuple):
     empty: Float[Array, "prompts steps"]
 
 
-def example_columns(tests: Tests) -> tuple[Array, Array, Array, Array]:
+def example_columns(trials: Trials) -> tuple[Array, Array, Array, Array]:
     """Inputs, labels, steps and weights of all columns of the examples, step by step."""
-    prompts, reached, room = tests.chain.shape
+    prompts, reached, room = trials.chain.shape
     K = reached - 1
-    flat = [part.reshape(prompts, K * room) for part in (tests.chain[:, :-1], tests.chain[:, 1:])]
-    return *flat, jnp.repeat(jnp.arange(K), room), jnp.tile(tests.weight, (1, K))
+    flat = [part.reshape(prompts, K * room) for part in (trials.chain[:, :-1], trials.chain[:, 1:])]
+    return *flat, jnp.repeat(jnp.arange(K), room), jnp.tile(trials.weight, (1, K))
 
 
-def test_attention(
-    table: Table, tests: Tests, query: Array, k: int, own: Int[Array, "prompts reached"], equal: Array
+def trial_attention(
+    table: Table, trials: Trials, query: Array, k: int, own: Int[Array, "prompts reached"], equal: Array
 ) -> tuple[Array, Array, Float[Array, "prompts directions"]]:
     """Attention of the query (v_{k-1}; 0) + c_k on all example columns and on its own earlier steps `own`; and the
     mean label noise under it."""
-    prompts, reached, room = tests.chain.shape
+    prompts, reached, room = trials.chain.shape
     K, shown = reached - 1, table.leak.shape[1]
-    input, label, step, weight = example_columns(tests)
+    input, label, step, weight = example_columns(trials)
     position = jnp.full(prompts, k) * (1 - equal)
     scores = logits(table, query, position, input, step * (1 - equal), label)
     of_input, of_label = (
         (part[:, query] + part[:, shown + position]).T for part in (table.input_noise, table.label_noise)
     )
-    noisy = jnp.einsum("pkld,pd->pkl", tests.noise[:, :-1], of_input)
-    noisy = noisy + jnp.einsum("pkld,pd->pkl", tests.noise[:, 1:], of_label)
+    noisy = jnp.einsum("pkld,pd->pkl", trials.noise[:, :-1], of_input)
+    noisy = noisy + jnp.einsum("pkld,pd->pkl", trials.noise[:, 1:], of_label)
     scores = scores + noisy.reshape(prompts, K * room)
     if k:
         mine = logits(table, query, position, own[:, :k], jnp.arange(k) * (1 - equal), own[:, 1 : k + 1])
         scores, weight = jnp.concatenate([scores, mine], axis=1), jnp.pad(weight, ((0, 0), (0, k)), constant_values=1)
     s = softmax_attention(scores[:, None], weight)[:, 0]
     on_examples = s[:, : K * room]
-    drift = jnp.einsum("pkl,pkld->pd", on_examples.reshape(prompts, K, room), tests.noise[:, 1:])
+    drift = jnp.einsum("pkl,pkld->pd", on_examples.reshape(prompts, K, room), trials.noise[:, 1:])
     return on_examples, s[:, K * room :], drift
 
 
-def answer_chain(table: Table, tests: Tests, equal: Array) -> Chains:
+def answer_chain(table: Table, trials: Trials, equal: Array) -> Chains:
     """CoT inference: K steps of greedy decoding, each output appended to the prompt (section 4)."""
-    prompts, reached, room = tests.chain.shape
+    prompts, reached, room = trials.chain.shape
     shown = table.leak.shape[1]
-    input, label, step, weight = example_columns(tests)
-    own = [tests.truth[:, 0]]
+    input, label, step, weight = example_columns(trials)
+    own = [trials.truth[:, 0]]
     attended, absent = [], []
     for k in range(reached - 1):
         earlier = jnp.stack(own, axis=1)
-        on_examples, on_own, drift = test_attention(table, tests, own[-1], k, earlier, equal)
+        on_examples, on_own, drift = trial_attention(table, trials, own[-1], k, earlier, equal)
         votes = count(on_examples, label, shown) + drift @ table.leak
         votes = votes + (count(on_own, earlier[:, 1:], shown) if k else 0.0)
         chosen = (input == own[-1][:, None]) & (step == k) & (weight > 0)  # S_k*
@@ -211,28 +211,28 @@ def answer_chain(table: Table, tests: Tests, equal: Array) -> Chains:
     return Chains(jnp.stack(own[1:], axis=1), jnp.stack(attended, axis=1), jnp.stack(absent, axis=1))
 
 
-def answer_directly(table: Table, tests: Tests, equal: Array) -> Int[Array, " prompts"]:
+def answer_directly(table: Table, trials: Trials, equal: Array) -> Int[Array, " prompts"]:
     """ICL inference: columns (x_i; y_{i,K}) + c_1, and K - 1 empty ones that carry their positions only."""
-    prompts, reached, room = tests.chain.shape
-    K, shown, query = reached - 1, table.leak.shape[1], tests.truth[:, 0]
+    prompts, reached, room = trials.chain.shape
+    K, shown, query = reached - 1, table.leak.shape[1], trials.truth[:, 0]
     none = jnp.full((prompts, K - 1), shown)
-    input, label = (jnp.concatenate([tests.chain[:, at], none], axis=1) for at in (0, K))
+    input, label = (jnp.concatenate([trials.chain[:, at], none], axis=1) for at in (0, K))
     step = jnp.concatenate([jnp.zeros(room, int), jnp.arange(1, K)]) * (1 - equal)
     position = jnp.zeros(prompts, int)
     scores = logits(table, query, position, input, step, label)
     of_input, of_label = (
         (part[:, query] + part[:, shown + position]).T for part in (table.input_noise, table.label_noise)
     )
-    noisy = jnp.einsum("pld,pd->pl", tests.noise[:, 0], of_input)
-    noisy = noisy + jnp.einsum("pld,pd->pl", tests.noise[:, K], of_label)
+    noisy = jnp.einsum("pld,pd->pl", trials.noise[:, 0], of_input)
+    noisy = noisy + jnp.einsum("pld,pd->pl", trials.noise[:, K], of_label)
     scores = scores + jnp.pad(noisy, ((0, 0), (0, K - 1)))
-    length = jnp.sum(tests.weight, axis=1, keepdims=True)
-    weight = jnp.concatenate([tests.weight, jnp.broadcast_to(length, (prompts, K - 1))], axis=1)
+    length = jnp.sum(trials.weight, axis=1, keepdims=True)
+    weight = jnp.concatenate([trials.weight, jnp.broadcast_to(length, (prompts, K - 1))], axis=1)
     s = softmax_attention(scores[:, None], weight)[:, 0]
-    drift = jnp.einsum("pl,pld->pd", s[:, :room], tests.noise[:, K])
+    drift = jnp.einsum("pl,pld->pd", s[:, :room], trials.noise[:, K])
     return jnp.argmax(count(s, label, shown) + drift @ table.leak, axis=1)
 
 
-def test_table(W: Array, tested: Tested, patterns: int) -> Table:
+def trial_table(W: Array, tested: System, patterns: int) -> Table:
     """W between the testing patterns."""
     return project(W, tested.patterns, tested.noise, patterns, tested.matrices.shape[0])

@@ -6,8 +6,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from lemmata.theories.cot.data import Prompts, Tests
-from lemmata.theories.cot.network import Table, attend, count, example_columns, test_attention
+from lemmata.theories.cot.data import Prompts, Trials
+from lemmata.theories.cot.network import Table, attend, count, example_columns, trial_attention
 
 GROUPS = (
     "same step, same pattern",
@@ -31,20 +31,20 @@ def training_groups(attention: Array, prompts: Prompts) -> Float[Array, "prompts
     return group_masses(attention, same_step, prompts.input == prompts.query[:, None])
 
 
-def testing_groups(table: Table, tests: Tests, equal: Array) -> tuple[Float[Array, " group"], Float[Array, ""]]:
+def testing_groups(table: Table, trials: Trials, equal: Array) -> tuple[Float[Array, " group"], Float[Array, ""]]:
     """The four groups on testing prompts with the true earlier steps, mean over steps; and the share without S_k*."""
-    input, _, step, weight = example_columns(tests)
-    total, kept, steps = 0.0, 0.0, tests.truth.shape[1] - 1
+    input, _, step, weight = example_columns(trials)
+    total, kept, steps = 0.0, 0.0, trials.truth.shape[1] - 1
     for k in range(steps):
-        query = tests.truth[:, k]
-        on_examples, on_own, _ = test_attention(table, tests, query, k, tests.truth, equal)
+        query = trials.truth[:, k]
+        on_examples, on_own, _ = trial_attention(table, trials, query, k, trials.truth, equal)
         same = input == query[:, None]
         masses = group_masses(on_examples, (step == k)[None], same)
         if k:  # its own earlier columns are of other steps
-            masses = masses + group_masses(on_own, jnp.zeros((1, k), bool), tests.truth[:, :k] == query[:, None])
+            masses = masses + group_masses(on_own, jnp.zeros((1, k), bool), trials.truth[:, :k] == query[:, None])
         there = jnp.any(same & (step == k) & (weight > 0), axis=1) * 1.0
         total, kept = total + there @ masses, kept + jnp.sum(there)
-    return total / kept, 1 - kept / (steps * tests.truth.shape[0])
+    return total / kept, 1 - kept / (steps * trials.truth.shape[0])
 
 
 def diagonal_means(block: Float[Array, "size size"]) -> tuple[Array, Array]:
@@ -76,23 +76,23 @@ def relations(G: Array, patterns: int, steps: int) -> Float[Array, " relation"]:
     return jnp.stack([pattern[i] + step[j] + cross for i, j in ((0, 0), (0, 1), (1, 0), (1, 1))])
 
 
-def vote_chain(key: jax.Array, tests: Tests, shown: int, blind: bool = False) -> Int[Array, "prompts steps"]:
+def vote_chain(key: jax.Array, trials: Trials, shown: int, blind: bool = False) -> Int[Array, "prompts steps"]:
     """The ideal voter on these prompts (3.3): the plurality of what examples did from the current pattern.
 
     blind: all examples vote, whatever their input. Ties, and votes of nobody, are decided at random.
     """
-    outputs, current = [], tests.truth[:, 0]
-    for k in range(tests.truth.shape[1] - 1):
-        voters = tests.weight * (1.0 if blind else tests.chain[:, k] == current[:, None])
-        current = _plurality(jax.random.fold_in(key, k), voters, tests.chain[:, k + 1], shown)
+    outputs, current = [], trials.truth[:, 0]
+    for k in range(trials.truth.shape[1] - 1):
+        voters = trials.weight * (1.0 if blind else trials.chain[:, k] == current[:, None])
+        current = _plurality(jax.random.fold_in(key, k), voters, trials.chain[:, k + 1], shown)
         outputs.append(current)
     return jnp.stack(outputs, axis=1)
 
 
-def vote_directly(key: jax.Array, tests: Tests, shown: int) -> Int[Array, " prompts"]:
+def vote_directly(key: jax.Array, trials: Trials, shown: int) -> Int[Array, " prompts"]:
     """The ideal voter of ICL: the plurality of the final outputs of examples with the query's input."""
-    voters = tests.weight * (tests.chain[:, 0] == tests.truth[:, :1])
-    return _plurality(key, voters, tests.chain[:, -1], shown)
+    voters = trials.weight * (trials.chain[:, 0] == trials.truth[:, :1])
+    return _plurality(key, voters, trials.chain[:, -1], shown)
 
 
 def _plurality(key: jax.Array, voters: Array, output: Array, shown: int) -> Array:

@@ -273,5 +273,5 @@ class Setting(PromptSetting):
                 f"step_size = {self.step_size:g} is above 1; the theory asks for less (the loss is smooth)."
             )
         if self.test_examples > self.examples:
-            sentences.append("test_examples exceeds examples; the paper tests with at most as many.")
+            sentences.append("test_examples exceeds examples; the paper trials with at most as many.")
         return sentences

@@ -11,7 +11,7 @@ from jaxtyping import Array, Float
 
 import lemmata as lm
 from lemmata.theories.cot import data, probes
-from lemmata.theories.cot.data import Prepared, Prompts, Tested
+from lemmata.theories.cot.data import Prepared, Prompts, System
 from lemmata.theories.cot.network import (
     Factors,
     Parameters,
@@ -19,7 +19,7 @@ from lemmata.theories.cot.network import (
     initialise,
     losses,
     plain_gradient,
-    test_table,
+    trial_table,
     weights,
 )
 from lemmata.theories.cot.probes import GROUPS, RELATIONS
@@ -30,7 +30,7 @@ from lemmata.theories.cot.setting import MOMENTS, READ, Setting
     *("dimension", "patterns", "reasoning_steps", "batch", "records", "watch_prompts", "watch_tests"),
     *("example_capacity", "task_law", "simulator"),
 )
-def train(problem: Setting, key: jax.Array, start: Parameters, basis: Array, watched: Tested) -> lm.Run:
+def train(problem: Setting, key: jax.Array, start: Parameters, basis: Array, watched: System) -> lm.Run:
     """SGD with a fresh balanced batch at every step; the weights are kept at MOMENTS."""
     M, K, equal = problem.patterns, problem.reasoning_steps, problem.equal_positions
     pool_key = lm.stream(key, "test", data.POOL)
@@ -46,12 +46,12 @@ def train(problem: Setting, key: jax.Array, start: Parameters, basis: Array, wat
         return G
 
     fresh = draw(lm.stream(key, "test", data.WATCH), problem.watch_prompts)
-    tests = data.watched_tests(problem, key, watched)
+    trials = data.watched_trials(problem, key, watched)
 
     def probe(state: Any, previous: Any) -> dict[str, Array]:
         W = weights(state.parameters)
         attention, groups = probes.watch(W, fresh, M, K)
-        tested, empty = probes.testing_groups(test_table(W, watched, M), tests, equal)
+        tested, empty = probes.testing_groups(trial_table(W, watched, M), trials, equal)
         return {
             "train_loss": jnp.mean(losses(attention, fresh, M)),
             "train_groups": jnp.mean(groups, axis=0),

@@ -14,17 +14,17 @@ from jaxtyping import Array
 
 import lemmata as lm
 from lemmata.theories.cot import data, probes
-from lemmata.theories.cot.data import Prepared, Tested
-from lemmata.theories.cot.network import answer_chain, answer_directly, test_table
+from lemmata.theories.cot.data import Prepared, System
+from lemmata.theories.cot.network import answer_chain, answer_directly, trial_table
 from lemmata.theories.cot.setting import Setting
 from lemmata.theories.cot.training import train_network
 
 TESTED = ("patterns", "reasoning_steps", "test_patterns", "test_prompts", "test_capacity")
 
 
-def draw_tests(problem: Setting, key: jax.Array, tested: Tested, length: Any, matching: Any) -> data.Tests:
+def asked_trials(problem: Setting, key: jax.Array, tested: System, length: Any, matching: Any) -> data.Trials:
     """Testing prompts as the setting asks for them."""
-    return data.testing_prompts(
+    return data.draw_trials(
         lm.stream(key, "test", data.TEST),
         tested,
         count=problem.test_prompts,
@@ -40,18 +40,18 @@ def draw_tests(problem: Setting, key: jax.Array, tested: Tested, length: Any, ma
 
 
 @lm.piece(*TESTED, once=True)
-def answer(problem: Setting, key: jax.Array, kept: Array, tested: Tested) -> dict[str, Array]:
+def answer(problem: Setting, key: jax.Array, kept: Array, tested: System) -> dict[str, Array]:
     """Errors of model and voters, by step and in the end; attention on S_k*; what W knows of the testing patterns."""
     M, shown, equal = problem.patterns, problem.test_patterns, problem.equal_positions
     W = kept[problem.read]
-    table = test_table(W, tested, M)
-    tests = draw_tests(problem, key, tested, problem.test_examples, problem.test_matching)
+    table = trial_table(W, tested, M)
+    trials = asked_trials(problem, key, tested, problem.test_examples, problem.test_matching)
     ties = lm.stream(key, "test", data.TIES)
-    truth = tests.truth[:, 1:]
-    chains = answer_chain(table, tests, equal)
-    voted = probes.vote_chain(ties, tests, shown)
-    blind = probes.vote_chain(ties, tests, shown, blind=True)
-    direct, voted_direct = answer_directly(table, tests, equal), probes.vote_directly(ties, tests, shown)
+    truth = trials.truth[:, 1:]
+    chains = answer_chain(table, trials, equal)
+    voted = probes.vote_chain(ties, trials, shown)
+    blind = probes.vote_chain(ties, trials, shown, blind=True)
+    direct, voted_direct = answer_directly(table, trials, equal), probes.vote_directly(ties, trials, shown)
     there = 1 - chains.empty
     wrong = (chains.outputs != truth) * 1.0
     block, known = W[:M, :M], tested.patterns[:, :M]
@@ -105,7 +105,7 @@ NUMBERS = {
     *(lm.Variable(name, (), *of) for name, of in NUMBERS.items()),
     prepare=data.prepare,
 )
-def test_chains(problem: Setting, key: jax.Array, prepared: Prepared) -> dict[str, Array]:
+def answer_trials(problem: Setting, key: jax.Array, prepared: Prepared) -> dict[str, Array]:
     """Train, and test by CoT and by ICL."""
     _, kept, _ = train_network(problem, key, prepared)
     tested = answer(problem, key, kept, prepared.tested)

@@ -11,10 +11,10 @@ from jaxtyping import Array
 
 import lemmata as lm
 from lemmata.theories.cot import data, voters
-from lemmata.theories.cot.data import Prepared, Tested
-from lemmata.theories.cot.network import answer_chain, test_table
+from lemmata.theories.cot.data import Prepared, System
+from lemmata.theories.cot.network import answer_chain, trial_table
 from lemmata.theories.cot.setting import Setting
-from lemmata.theories.cot.studies.chains import TESTED, draw_tests
+from lemmata.theories.cot.studies.chains import TESTED, asked_trials
 from lemmata.theories.cot.training import train_network
 
 VOTES = 5000
@@ -41,16 +41,16 @@ def count_votes(
 
 
 @lm.piece(*TESTED, once=True)
-def answer_lengths(problem: Setting, key: jax.Array, kept: Array, tested: Tested, lengths: Array) -> Array:
+def answer_lengths(problem: Setting, key: jax.Array, kept: Array, tested: System, lengths: Array) -> Array:
     """The mean CoT error of the model at every length that there is room for; NaN beyond."""
-    table = test_table(kept[problem.read], tested, problem.patterns)
+    table = trial_table(kept[problem.read], tested, problem.patterns)
     room = problem.test_capacity
 
     def one(length: Array) -> Array:
         matching = jnp.ceil(problem.test_fraction * length * (1 - 1e-6))
-        tests = draw_tests(problem, key, tested, length, matching)
-        outputs = answer_chain(table, tests, problem.equal_positions).outputs
-        error = jnp.mean((outputs != tests.truth[:, 1:]) * 1.0)
+        trials = asked_trials(problem, key, tested, length, matching)
+        outputs = answer_chain(table, trials, problem.equal_positions).outputs
+        error = jnp.mean((outputs != trials.truth[:, 1:]) * 1.0)
         return jnp.where(length <= room, error, jnp.nan)
 
     return jax.lax.map(one, lengths)
