@@ -108,7 +108,7 @@ def late_rate(u: Any, M: Any, alpha: float, examples: float, sigma: float | None
 def follow_gain(
     u: Any, start: float, end: float, M: Any, alpha: float, examples: float, divided: float = 1.0, **more: Any
 ) -> Any:
-    """u at ηt = `end` from u at `start`, by fourth-order steps that are even in log time; `divided`: the rate over this."""
+    """u at ηt = `end` from u at `start`, by fourth-order steps even in log time; `divided`: the rate over this."""
     times = np.geomspace(start, end, 201)
     for h in np.diff(times):
         rate = lambda v: late_rate(v, M, alpha, examples, **more) / divided  # noqa: E731

@@ -37,7 +37,7 @@ class System(NamedTuple):
 
 
 class Prepared(NamedTuple):
-    """What a run is made of: the basis (patterns, positions, the rest), prompts watched and tested, and their numbers."""
+    """What a run is made of: the basis (patterns, positions, the rest), systems watched and tested, their numbers."""
 
     basis: Float[Array, "dimension dimension"]
     watched: System
@@ -231,7 +231,7 @@ def training_prompts(
 
 
 def tokens(prompts: Prompts, basis: Float[Array, "dimension dimension"], patterns: int) -> tuple[Array, Array, Array]:
-    """The columns p̃_i, the query p̃_query and the target z, written out: [prompts, columns, 2d], [prompts, 2d], [.., d]."""
+    """The columns p̃_i, the query p̃_query and the target z, written out in 2d, 2d and d numbers each."""
     pattern, encoding = basis.T[:patterns], basis.T[patterns:]
     attended = jnp.concatenate([pattern[prompts.input] + encoding[prompts.position], pattern[prompts.label]], axis=-1)
     asked = pattern[prompts.query] + encoding[prompts.query_position]

@@ -1,7 +1,7 @@
 """The experiments (section 7 and the claims register): settings, axes, seeds at `smoke`, `quick` and `paper` size.
 
-Everything that trials the model of run R shares its training, one for each seed: length, α', τ, ρ, constructor, noise and
-the moment of the weights are ordinary axes.
+Everything that tests the model of run R shares its training, one for each seed: length, α', τ, ρ, constructor, noise
+and the moment of the weights are ordinary axes.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ EXPERIMENTS = (
         "c1-pool",
         reference="Theorem 3",
         question="How many training tasks does it take for fresh ones to be no harder?",
-        plot=training.pool,
+        plot=lm.show("moment_loss", "pool_loss"),
         setting={**REFERENCE, "steps": 200, "measure_prompts": 4000},
         axes={"pool": [1, 20]},
         paper={"pool": [1, 2, 5, 10, 20, 50]},
@@ -138,7 +138,7 @@ EXPERIMENTS = (
         "c2-eta",
         reference="Theorem 3, T ∝ η^-1",
         question="Is the loss a function of η t?",
-        plot=training.clocks,
+        plot=lm.show("train_loss"),
         setting={"watch_prompts": 4000},
         axes={
             "clock": {
@@ -228,7 +228,7 @@ EXPERIMENTS = (
         "c12-noise",
         reference="Theorem 4, ‖δ‖ ≤ √2/2",
         question="Does noise of the testing tokens matter?",
-        plot=testing.noise,
+        plot=lm.show("cot_error"),
         setting={**REFERENCE, **SHORT, "track": "prompts"},
         axes={"noise": NOISE},
     ),
@@ -236,7 +236,7 @@ EXPERIMENTS = (
         "c13-span",
         reference="Theorem 4, (7.19)",
         question="Must testing patterns lie in the span of the training ones?",
-        plot=testing.span,
+        plot=lm.show("concentration"),
         setting={**REFERENCE, "dimension": 40, "token_noise": 0.0, "test_room": 20},
         axes={"pattern_law": ["haar", "outside"], "test_fraction": [0.2, 0.4, 0.8]},
         seeds=3,
@@ -245,7 +245,7 @@ EXPERIMENTS = (
         "c14-alpha-one",
         reference="footnote on α → 1",
         question="What is learnt when all training examples have the query's input?",
-        plot=testing.alpha_one,
+        plot=lm.show("pattern_gain", "step_gain"),
         setting={**REFERENCE, **SHORT, "steps": 300, "test_fraction": 0.4},
         axes={"fraction": [0.4, 1.0]},
         seeds=3,

@@ -117,7 +117,7 @@ def losses(attention: Array, prompts: Prompts, patterns: int) -> Float[Array, " 
 
 
 def gradient(W: Array, prompts: Prompts, patterns: int, steps: int) -> Float[Array, "tokens tokens"]:
-    """The mean of ∇_W ℓ over prompts in closed form (section 4): Σ_i s_i (a_i - ā) p̃_i p̃_queryᵀ, a_i = (F-z)ᵀ W_V p̃_i."""
+    """The mean of ∇_W ℓ over prompts in closed form: Σ_i s_i (a_i - ā) p̃_i p̃_queryᵀ, a_i = (F-z)ᵀ W_V p̃_i."""
     s, M, K, size = attend(W, prompts, patterns, steps), patterns, steps, W.shape[0]
     missing = count(s, prompts.label, M) - jax.nn.one_hot(prompts.target, M)
     a = jnp.take_along_axis(missing, prompts.label, axis=1)
@@ -194,7 +194,7 @@ def trial_attention(
 
 def answer_chain(table: Table, trials: Trials, equal: Array) -> Chains:
     """CoT inference: K steps of greedy decoding, each output appended to the prompt (section 4)."""
-    prompts, reached, room = trials.chain.shape
+    reached = trials.chain.shape[1]
     shown = table.leak.shape[1]
     input, label, step, weight = example_columns(trials)
     own = [trials.truth[:, 0]]

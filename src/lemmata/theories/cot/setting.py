@@ -1,4 +1,4 @@
-"""The settings of chain-of-thought inference: patterns, prompts and transitions (section 2), the model (3.1), training (4)."""
+"""The settings of chain-of-thought inference: prompts and transitions (section 2), the model (3.1), training (4)."""
 
 from __future__ import annotations
 
@@ -186,12 +186,11 @@ class Setting(PromptSetting):
                 f"dimension = {self.dimension} is not allowed: patterns outside the span need at least patterns + "
                 f"reasoning_steps + test_patterns = {self.dimension - free + shown}."
             )
-        elif self.token_noise > 0 and self.noise_law == "untrained" and self.defect != "noise inside":
-            if free - (shown if self.pattern_law == "outside" else 0) < 1:
-                yield (
-                    f"token_noise = {self.token_noise:g} is not allowed: no direction is left for it, dimension = "
-                    f"{self.dimension} must be larger."
-                )
+        elif self.token_noise and self.noise_law == "untrained" and free == (self.pattern_law == "outside") * shown:
+            yield (
+                f"token_noise = {self.token_noise:g} is not allowed: no direction is left for it, dimension = "
+                f"{self.dimension} must be larger."
+            )
         if self.test_room and self.test_room < self.test_examples:
             yield f"test_room = {self.test_room} is not allowed: it must hold test_examples = {self.test_examples}."
         if self.measure_prompts % self.chunk:
@@ -260,11 +259,12 @@ class Setting(PromptSetting):
             for k, p in enumerate(chances, start=1):
                 reason = transitions.infeasible(float(p), self.primacy, shown)
                 if reason:
-                    yield f"trajectory = {self.trajectory:g}, primacy = {self.primacy:g} are not feasible: {reason}, step {k}."
+                    given_numbers = f"trajectory = {self.trajectory:g}, primacy = {self.primacy:g}"
+                    yield f"{given_numbers} are not feasible: {reason}, step {k}."
         if self.transitions == "pairs" and (K != 3 or shown % 2 or shown < 4):
-            yield "transitions = pairs is not allowed here: it needs reasoning_steps = 3 and an even test_patterns from 4."
+            yield "transitions = pairs is not allowed: it needs reasoning_steps = 3 and test_patterns even, from 4."
         if self.transitions in ("example", "direct") and (K, shown) != (2, 2):
-            yield f"transitions = {self.transitions} is not allowed here: Example 1 has reasoning_steps = 2 and test_patterns = 2."
+            yield f"transitions = {self.transitions} is not allowed: Example 1 has reasoning_steps = test_patterns = 2."
 
     def warnings(self) -> list[str]:
         sentences = super().warnings()
@@ -273,5 +273,5 @@ class Setting(PromptSetting):
                 f"step_size = {self.step_size:g} is above 1; the theory asks for less (the loss is smooth)."
             )
         if self.test_examples > self.examples:
-            sentences.append("test_examples exceeds examples; the paper trials with at most as many.")
+            sentences.append("test_examples exceeds examples; the paper tests with at most as many.")
         return sentences

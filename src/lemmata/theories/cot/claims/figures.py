@@ -82,7 +82,7 @@ CLAIMS = (
     ),
     tested("f75-cot", "Figure 7.5", "ordering", source="figure")
     .states(
-        "With and without Condition 7.3.2 the CoT error falls: at 1280 examples at most 0.05, and a quarter of that at 20."
+        "With and without the condition the CoT error at 1280 examples is at most 0.05, and a quarter of that at 20."
     )
     .judged(
         chain_errors(),

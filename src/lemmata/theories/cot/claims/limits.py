@@ -102,8 +102,8 @@ _IDENTITY = lm.Control("the training patterns themselves", pattern_law="identity
 CLAIMS = (
     lm.Claim("c12-noise", "Theorem 4, ‖δ‖ ≤ √2/2", "comparison")
     .states(
-        "Noise orthogonal to the patterns is harmless: at ν = 0.2 and 0.7 the CoT error on the same prompts changes by at "
-        "most 3 standard errors, or 0.01 where that is more."
+        "Noise orthogonal to the patterns is harmless: at ν = 0.2 and 0.7 the CoT error on the same prompts changes by "
+        "at most 3 standard errors, or 0.01 where that is more."
     )
     .judged(
         noise_effect(),
@@ -137,8 +137,8 @@ CLAIMS = (
     .judged(blind_column(), lm.at_most(1e-2, by="every"), _HAAR),
     lm.Claim("c16-concentration", "C16, derived", "comparison", source="derived")
     .states(
-        "So its attention is spread evenly: with α' = 0.2 concentration is between 0.15 and 0.25 for this query, and at "
-        "least 0.8 for the others."
+        "So its attention is spread evenly: with α' = 0.2 concentration is between 0.15 and 0.25 for this query, and "
+        "at least 0.8 for the others."
     )
     .judged(
         blind_concentration(),
@@ -156,8 +156,8 @@ CLAIMS = (
     .judged(rare_error(), lm.at_most(0.02, by="mean"), _IDENTITY, expected=lm.FAILS),
     lm.Claim("c16-theorem4-corrected", "Theorem 4, corrected", "bound", corrects="c16-theorem4")
     .states(
-        "Corrected: for this query and α' < 1/M' CoT errs in at least 0.9 of the steps however many examples there are, "
-        "400 or 1600, where an ideal voter errs in at most 0.02."
+        "Corrected: for this query and α' < 1/M' CoT errs in at least 0.9 of the steps however many examples there "
+        "are, 400 or 1600, where an ideal voter errs in at most 0.02."
     )
     .judged(rare_errors(), lm.all_of(cot=lm.at_least(0.9, by="mean"), voter=lm.at_most(0.02, by="mean")), _IDENTITY),
     lm.Claim("c16-gain", "C16, derived", "comparison", source="derived")

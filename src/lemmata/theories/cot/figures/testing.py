@@ -112,43 +112,6 @@ def required(data: xr.Dataset) -> Figure:
     return figure
 
 
-def noise(data: xr.Dataset) -> Figure:
-    """CoT error by noise."""
-    figure, (ax,) = draw.panels(1)
-    draw.groups(ax, error(data), "noise")
-    draw.from_zero(ax)
-    draw.finish(ax, "noise of the testing tokens (inside: norm 2, in the span)", "CoT error", r"$\nu$")
-    return figure
-
-
-def span(data: xr.Dataset) -> Figure:
-    """First-step concentration by α' for patterns inside and outside the span."""
-    figure, (ax,) = draw.panels(1)
-    x = data.test_fraction.values
-    draw.curves(ax, data.concentration.isel(reasoning_step=0), "test_fraction", "pattern_law", "{} patterns")
-    draw.corrected(ax, x, r"no pattern logit: $\alpha'$", x)
-    u = float(data.pattern_gain.mean())
-    draw.corrected(ax, concentration(x, u), r"$\alpha'e^u/(\alpha'e^u+1-\alpha')$", x, linestyle=":")
-    draw.from_zero(ax, 1.05)
-    draw.finish(ax, "patterns in and outside the span", "first-step attention on matching columns", r"$\alpha'$")
-    return figure
-
-
-def alpha_one(data: xr.Dataset) -> Figure:
-    """Gains and concentration by the α of training."""
-    figure, axes = draw.panels(2)
-    both = lm.stack({r"patterns $u_\mu$": data.pattern_gain, "steps $u_c$": data.step_gain}, "gain")
-    draw.groups(axes[0], both, "fraction", "gain")
-    draw.from_zero(axes[0])
-    draw.finish(axes[0], "what is learnt", "gain", r"$\alpha$ of training")
-    draw.groups(axes[1], data.concentration.isel(reasoning_step=0), "fraction")
-    draw.from_zero(axes[1], 1.0)
-    draw.finish(
-        axes[1], r"first-step concentration, $\alpha'$ = 0.4", "attention on matching columns", r"$\alpha$ of training"
-    )
-    return figure
-
-
 def blind(data: xr.Dataset) -> Figure:
     """First-step concentration and CoT error by query, beside the ideal voter."""
     figure, axes = draw.panels(2, width=7.0)

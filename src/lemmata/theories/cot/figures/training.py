@@ -73,28 +73,6 @@ def _law(run: xr.Dataset) -> tuple[np.ndarray, np.ndarray]:
     )
 
 
-def pool(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
-    """Loss on fresh tasks over loss on the training tasks."""
-    figure, (ax,) = draw.panels(1)
-    last = data.sel(moment_read="end")
-    draw.groups(ax, last.moment_loss / last.pool_loss, "pool")
-    draw.claimed(ax, claims["c1-fresh-tasks"], words="claimed for 20 tasks")
-    draw.from_zero(ax, 1.3)
-    draw.finish(ax, "fresh tasks against training tasks", "ratio of losses", "training tasks")
-    return figure
-
-
-def clocks(data: xr.Dataset) -> Figure:
-    """The loss over ηt and over t."""
-    figure, axes = draw.panels(2, sharey=True)
-    for ax, clock, words in ((axes[0], data.time, TIME), (axes[1], data.step, "training step $t$")):
-        draw.paths(ax, data, "train_loss", "clock", clock=clock)
-        draw.log_y(ax)
-        ax.set_xscale("symlog", linthresh=1)
-        draw.finish(ax, f"loss over {words}", r"loss $\ell$", words)
-    return figure
-
-
 AXES = {
     "training_patterns": "training patterns $M$",
     "fraction": r"share of matching examples $\alpha$",

@@ -1,4 +1,4 @@
-"""A trained model on testing prompts (C7 to C16, figures 7.2 to 7.5): CoT, ICL, and the ideal voters on the same prompts.
+"""A trained model on testing prompts (C7 to C16, figures 7.2 to 7.5): CoT, ICL, and ideal voters on the same ones.
 
 How it is tested (length, α', transitions, patterns, noise, weights of which moment) are fields that training does not
 read, so that run R is trained once for all of these cells.

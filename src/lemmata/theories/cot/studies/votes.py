@@ -1,4 +1,4 @@
-"""How many examples are needed (C7, C10) and Example 1 (figure 7.1): ideal voters by counts, and the model beside them."""
+"""How many examples are needed (C7, C10), and Example 1 (figure 7.1): ideal voters, and the model beside them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array
 
 import lemmata as lm
-from lemmata.theories.cot import data, voters
+from lemmata.theories.cot import data, transitions, voters
 from lemmata.theories.cot.data import Prepared, System
 from lemmata.theories.cot.network import answer_chain, trial_table
 from lemmata.theories.cot.setting import Setting
@@ -22,22 +22,19 @@ VOTES = 5000
 STOP = 0.03
 """Lengths are tried until the error is below this."""
 LENGTHS = voters.length_grid()
-REAL = jax.ShapeDtypeStruct
 
 
-def _shapes(entropy: Any, matrices: Any, maps: Any, fraction: Any, lengths: Any, many: Any, stop: Any) -> Any:
-    kind = jnp.result_type(float)
-    return REAL((lengths.shape[0], matrices.shape[0]), kind), REAL((lengths.shape[0],), kind)
+def _shapes(entropy: Any, matrices: Any, maps: Any, fraction: Any, lengths: Any) -> Any:
+    return (jax.ShapeDtypeStruct((lengths.shape[0],), jnp.result_type(float)),) * 3
 
 
 @lm.host_piece(_shapes)
-def count_votes(
-    entropy: Any, matrices: Any, maps: Any, fraction: Any, lengths: Any, many: Any, stop: Any
-) -> tuple[np.ndarray, np.ndarray]:
-    """Errors of both ideal voters at every length."""
-    rng, exact = np.random.default_rng(entropy), np.asarray(matrices, float)
-    exact = exact / exact.sum(axis=2, keepdims=True)
-    return voters.errors_by_length(rng, exact, maps, float(fraction), lengths, int(many), float(stop))
+def count_votes(entropy: Any, matrices: Any, maps: Any, fraction: Any, lengths: Any) -> tuple[np.ndarray, ...]:
+    """The lengths, the ideal voter's CoT error (mean over steps) at each, and as many absent values."""
+    exact = np.asarray(matrices, float) / np.sum(matrices, axis=2, keepdims=True, dtype=float)
+    rng = np.random.default_rng(entropy)
+    cot, _ = voters.errors_by_length(rng, exact, maps, float(fraction), lengths, VOTES, STOP)
+    return lengths * 1.0, cot.mean(axis=1), np.full(len(lengths), np.nan)
 
 
 @lm.piece(*TESTED, once=True)
@@ -67,46 +64,24 @@ LENGTH = ("length_number",)
 )
 def search_length(problem: Setting, key: jax.Array, prepared: Prepared) -> dict[str, Any]:
     """Errors of the ideal voter on a grid of lengths, and, where `track` asks for it, of the trained model."""
-    entropy, system, lengths = prepared.entropy, prepared.tested.matrices, np.asarray(LENGTHS)
-    cot, _ = count_votes(entropy, system, prepared.maps, problem.test_fraction, lengths, VOTES, STOP)
-    means, grid, absent = summarise(problem, cot, lengths)
-    if problem.track != "prompts":
-        return {"lengths": grid, "voter_error": means, "model_error": absent}
-    _, kept, _ = train_network(problem, key, prepared)
-    found = answer_lengths(problem, key, kept, prepared.tested, lengths)
-    return {"lengths": grid, "voter_error": means, "model_error": found}
-
-
-@lm.piece(once=True)
-def summarise(problem: Setting, cot: Array, lengths: Array) -> tuple[Array, Array, Array]:
-    """The mean over steps, the lengths, and a column of the same length without values."""
-    return jnp.mean(cot, axis=1), lengths * 1.0, jnp.full(lengths.shape[0], jnp.nan)
+    system, lengths = prepared.tested, np.asarray(LENGTHS)
+    given = prepared.entropy, system.matrices, prepared.maps, problem.test_fraction
+    grid, voted, model = count_votes(*given, lengths)
+    if problem.track == "prompts":
+        model = answer_lengths(problem, key, train_network(problem, key, prepared)[1], system, lengths)
+    return {"lengths": grid, "voter_error": voted, "model_error": model}
 
 
 @lm.simulation(
     lm.Variable("cot_voter_error", ("reasoning_step",), "", "CoT error of the ideal voter at every step"),
     lm.Variable("icl_voter_error", (), "", "ICL error of the ideal voter"),
     lm.Variable("condition_share", (), "", "share of inputs for which Condition 7.3.2 holds"),
-    prepare=data.prepare,
+    host=True,
 )
-def vote_only(problem: Setting, key: jax.Array, prepared: Prepared) -> dict[str, Any]:
+def vote_only(setting: Setting, seed: int) -> dict[str, Any]:
     """Both ideal voters at one length; no model."""
-    lengths, many = one_length(problem)
-    given = prepared.tested.matrices, prepared.maps, problem.test_fraction
-    cot, icl = count_votes(prepared.entropy, *given, lengths, many, 0.0)
-    first = first_row(problem, cot, icl)
-    return {
-        "cot_voter_error": first[0],
-        "icl_voter_error": first[1],
-        **{n: prepared.numbers[n] for n in ("condition_share",)},
-    }
-
-
-@lm.piece("test_prompts", once=True)
-def one_length(problem: Setting) -> tuple[Array, Array]:
-    return jnp.asarray([problem.test_examples]), jnp.asarray(problem.test_prompts)
-
-
-@lm.piece(once=True)
-def first_row(problem: Setting, cot: Array, icl: Array) -> tuple[Array, Array]:
-    return cot[0], icl[0]
+    maps, matrices = data.draw_system(setting, lm.generator(seed, "testing task"))
+    lengths, rng = np.array([setting.test_examples]), lm.generator(seed, "votes")
+    cot, icl = voters.errors_by_length(rng, matrices, maps, setting.test_fraction, lengths, setting.test_prompts)
+    share = transitions.describe(matrices, maps).condition.mean()
+    return {"cot_voter_error": cot[0], "icl_voter_error": icl[0], "condition_share": share}
