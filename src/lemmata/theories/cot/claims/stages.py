@@ -245,6 +245,7 @@ def label_block(data: xr.Dataset, variant: str = "intact") -> dict[str, xr.DataA
 
 _BOUNDS = gradient_bounds(0.131171, ALPHA, DEFAULT.reasoning_steps, M)
 _PATTERN_TIMES = lm.Control("times over M", time_spread.of("c2-patterns")("training_patterns"))
+_PERMUTED = lm.Control("targets permuted", label_order="shuffled")
 _AT_ZERO = lm.Control("W = 0", times=(0,))
 
 CLAIMS = (
@@ -303,7 +304,7 @@ CLAIMS = (
     ),
     lm.Claim("c3-bounds", "Lemma F.3.5, (F.7)-(F.10)", "bound")
     .states("They satisfy the four bounds of the lemma at p = 0.1312.")
-    .judged(gradient_means(), lm.within(_BOUNDS), lm.Control("targets permuted", label_order="shuffled")),
+    .judged(gradient_means(), lm.within(_BOUNDS), _PERMUTED),
     lm.Claim("c4-off-step", "Lemma F.3.6", "limit")
     .states("Attention on other steps falls to 0.05 before ηt = 500 and stays there.")
     .judged(

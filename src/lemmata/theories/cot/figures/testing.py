@@ -62,15 +62,12 @@ def mechanism(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     """Attention on S_k* by step (Figure 7.2), first-step errors of model and voters, agreement."""
     figure, axes = draw.panels(3)
     end = data.sel(moment="end")
-    longest = end.isel(test_examples=-1)
     steps = [f"step {k + 1}" for k in range(data.sizes["reasoning_step"])]
     shown = data.isel(test_examples=-1).sel(test_fraction=data.test_fraction.values[-1]).concentration
     shown = shown.assign_coords(reasoning_step=steps)
     draw.groups(axes[0], shown, "reasoning_step", "moment", r"weights: {}")
-    for alpha, color in zip(end.test_fraction.values, (draw.GREY, "black"), strict=False):
-        u = float(longest.pattern_gain.mean())
-        said = rf"first step, $\alpha'$ = {alpha:g}: $\alpha'e^u/(\alpha'e^u+1-\alpha')$"
-        draw.corrected(axes[0], float(concentration(alpha, u)), said, color=color)
+    alpha, u = float(data.test_fraction.values[-1]), float(end.pattern_gain.mean())
+    draw.corrected(axes[0], float(concentration(alpha, u)), r"first step: $\alpha'e^u/(\alpha'e^u+1-\alpha')$")
     draw.claimed(axes[0], claims["c11-concentration"])
     draw.from_zero(axes[0], 1.1)
     draw.finish(axes[0], r"attention on matching columns of the step ($\alpha'$ = 0.8)", "attention", legend=1)

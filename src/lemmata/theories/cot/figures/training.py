@@ -25,35 +25,32 @@ def reference(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     """Figure 7.6 in one look: groups on testing and training prompts with boundary and late law; gains; losses."""
     figure, axes = draw.panels(4, rows=2)
     run = data.sel(variant=data.variant.values[0])
+    times, gain = _law(run)
     for ax, which, words in ((axes[0], "test_groups", "testing"), (axes[1], "train_groups", "training")):
         for i, group in enumerate(run.group.values.tolist()):
-            how = {"clock": run.time, "color": COLORS[i], "label": group}
-            draw.paths(ax, run, run[which].sel(group=group), **how)
+            draw.paths(ax, run, run[which].sel(group=group), label=group, clock=run.time, color=COLORS[i])
         ends = time_at(run, off_step(run, which), STAGE, logs=False)
         draw.moment(ax, float(ends.mean()), "first stage | second stage", height=0.5)
+        if which == "test_groups":
+            draw.claimed(ax, claims["f76-groups"], part="same", words="claimed at the end")
+            draw.claimed(ax, claims["f76-groups"], part="later", words="claimed for other steps")
+        elif times.size:
+            draw.corrected(ax, concentration(ALPHA, gain), LAW, times, color="black")
         draw.finish(ax, f"attention groups, {words} prompts", "attention of the query", TIME)
-    times, gain = _law(run)
     if times.size:
-        draw.corrected(axes[1], concentration(ALPHA, gain), LAW, times)
         draw.corrected(axes[2], gain, LAW, times)
         limit = late_gain(2.0, 500.0, times, M, ALPHA, EXAMPLES, kind="asymptote")
         draw.corrected(axes[2], limit, "its asymptote", times, linestyle=":")
-    draw.claimed(axes[0], claims["f76-groups"], part="same", words="claimed at the end")
-    draw.claimed(axes[0], claims["f76-groups"], part="later", words="claimed for other steps")
     draw.paths(axes[2], run, "pattern_gain", label=r"pattern gain $u_\mu$", clock=run.time, color=draw.GREEN)
     draw.paths(axes[2], run, "step_gain", label=r"step gain $u_c$", clock=run.time, color=draw.BLUE)
     draw.paths(axes[2], run, "label_own", label="label block, own entries", clock=run.time, color=draw.PURPLE)
     draw.finish(axes[2], "blocks of W", "gain", TIME)
     draw.paths(axes[3], data, "train_loss", "variant", clock=data.time, spread="")
     draw.claimed(axes[3], claims["c1-loss"], words=r"claimed at $\eta t=2000$")
-    late = run.time.where(run.time >= 1000).values
-    draw.law(
-        axes[3],
-        np.nanmean(late, 0),
-        run.train_loss.where(run.time >= 1000).values,
-        1 / np.nanmean(late, 0),
-        "paper: 1/t",
-    )
+    if times.size:
+        shown = run.isel(record=(run.time >= 1000).all("seed"))
+        clock = shown.time.isel(seed=0).values
+        draw.law(axes[3], clock, shown.train_loss.values, 1 / clock, "paper: 1/t")
     draw.log_y(axes[3])
     draw.finish(axes[3], "loss on fresh tasks", r"loss $\ell$", TIME)
     for ax in axes:
