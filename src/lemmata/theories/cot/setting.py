@@ -53,6 +53,11 @@ class PromptSetting(lm.Setting):
         return max(1, round(self.fraction * self.examples))
 
     @lm.fixed
+    def pooled(self) -> bool:
+        """Whether training tasks come from a pool."""
+        return self.pool > 0
+
+    @lm.fixed
     def example_capacity(self) -> int:
         """The examples that the programs of training have room for."""
         return self.example_room or self.examples

@@ -159,10 +159,11 @@ def simulate(problem: Setting, key: jax.Array, prepared: Prepared) -> dict[str, 
     """One run: train with records, and measure the kept weights on many fresh prompts."""
     run, kept, time = train_network(problem, key, prepared)
     found = measure(problem, key, kept, 0)
+    pooled = {"pool_loss": measure(problem, key, kept, problem.pool)["loss"]} if problem.pooled else {}
     return {
+        **pooled,
         **run.results(),
         "time": time,
         **{f"moment_{name}": found[name] for name in MEASURED},
         "projected": found["projected"],
-        "pool_loss": measure(problem, key, kept, problem.pool)["loss"],
     }
