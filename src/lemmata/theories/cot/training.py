@@ -88,9 +88,7 @@ def kept_weights(problem: Setting, run: lm.Run) -> tuple[Float[Array, "moment to
     return kept, run.step * problem.step_size
 
 
-@lm.piece(
-    *("patterns", "reasoning_steps", "example_capacity", "task_law", "measure_prompts", "chunk"),
-)
+@lm.piece(*("patterns", "reasoning_steps", "example_capacity", "task_law", "measure_prompts", "chunk"))
 def measure(problem: Setting, key: jax.Array, kept: Array, pool: Any) -> dict[str, Array]:
     """Loss, groups and mean projected gradient of every kept W, on fresh prompts of fresh tasks or of the pool."""
     M, K = problem.patterns, problem.reasoning_steps

@@ -75,11 +75,7 @@ CLAIMS = (
     _panel_claim("c", "rho", "the primacy ρ"),
     tested("f74-order", "Figure 7.4", "ordering", source="figure")
     .states("With 20 examples the ICL error falls along every panel: α', τ_o and ρ_o.")
-    .judged(
-        panels(),
-        lm.all_of(**{name: lm.decreasing(axis, by="mean") for name, axis in PANELS.items()}),
-        _REVERSED,
-    ),
+    .judged(panels(), lm.all_of(**{name: lm.decreasing(axis, by="mean") for name, axis in PANELS.items()}), _REVERSED),
     tested("f75-cot", "Figure 7.5", "ordering", source="figure")
     .states(
         "With and without the condition the CoT error at 1280 examples is at most 0.05, and a quarter of that at 20."

@@ -252,9 +252,7 @@ CLAIMS = (
     lm.Claim("c2-step-size", "Theorem 3", "comparison")
     .states("The loss is a function of ηt: with η = 1 and η = 10 it agrees within 5 % at ηt = 500, 1000 and 2000.")
     .judged(
-        loss_ratio(),
-        lm.within(0.95, 1.05, by="mean", predicted=1.0),
-        lm.Control("compared at equal t", clock="step"),
+        loss_ratio(), lm.within(0.95, 1.05, by="mean", predicted=1.0), lm.Control("compared at equal t", clock="step")
     ),
     lm.Claim("c2-loss-slope", "Theorem 3", "scaling")
     .states("Late in training the loss falls as 1/t.", formula="ℓ ∝ t^-1")
