@@ -37,7 +37,7 @@ def test_a_training_prompt_is_what_the_paper_defines() -> None:
         assert (drawn.label[n, : K * room].reshape(K, room)[:-1] == chain[1:-1]).all()
         k, matching = drawn.query_step[n], setting.matching
         assert (chain[k, :matching] == drawn.query[n]).all()  # an example matches at every step or at none
-        assert (chain[:, :matching].T == chain[:, 0]).all()
+        assert (chain[:, 0] == chain[:, :matching].T).all()
         assert not (chain[:, matching:] == chain[:, :1]).any()
         assert drawn.target[n] == chain[k + 1, 0]
         assert drawn.weight[n].sum() == K * room + k

@@ -84,6 +84,11 @@ def required_length(data: xr.Dataset, who: str = "voter", level: float = 0.05) -
     )  # fmt: skip
 
 
+def bare(values: xr.DataArray) -> xr.DataArray:
+    """Without the fields that the labels of an axis set."""
+    return values.drop_vars([name for name in values.coords if name not in values.dims])
+
+
 def numbered(values: xr.DataArray, along: str, field: str) -> xr.DataArray:
     """A named axis along one of the fields that it sets."""
     return values.swap_dims({along: field}).drop_vars(along) if along != field else values

@@ -24,7 +24,7 @@ import xarray as xr
 import lemmata as lm
 from lemmata.theories.cot import bounds
 from lemmata.theories.cot.data import draw_system
-from lemmata.theories.cot.measures import error, moments, required_length, reversed_labels, tested
+from lemmata.theories.cot.measures import bare, error, moments, required_length, reversed_labels, tested
 from lemmata.theories.cot.setting import Setting
 from lemmata.theories.cot.transitions import describe
 
@@ -99,33 +99,27 @@ def bound_share(data: xr.Dataset, exponent: float = -2.0) -> xr.DataArray:
     law = product**exponent
     at = data.cell.values.tolist().index(CALIBRATED)
     constant = 2 * needed.isel(cell=at, drop=True).mean("seed") / law.isel(cell=at, drop=True)
-    ratio = needed / (constant * law)
-    return ratio.drop_vars([name for name in ratio.coords if name not in ("cell", "seed")])
+    return bare(needed / (constant * law))
 
 
 @lm.evidence("f75-condition")
 def both_errors(data: xr.Dataset, condition: str = "fails, clear") -> dict[str, xr.DataArray]:
     """ICL and CoT error on the same prompts, 320 and 1280 examples."""
     chosen = lm.cells(data, condition=condition, test_length=[320, 1280])
-    return {"icl": _plain(error(chosen, "icl")), "cot": _plain(error(chosen))}
-
-
-def _plain(values: xr.DataArray) -> xr.DataArray:
-    """Without the fields that the labels of an axis set."""
-    return values.drop_vars([name for name in values.coords if name not in values.dims])
+    return {"icl": bare(error(chosen, "icl")), "cot": bare(error(chosen))}
 
 
 @lm.evidence("f75-condition")
 def direct_error(data: xr.Dataset, condition: str = "fails", lengths: tuple[int, ...] = LENGTHS) -> xr.DataArray:
     """ICL error by length."""
-    return _plain(error(lm.cells(data, condition=condition, test_length=list(lengths)), "icl"))
+    return bare(error(lm.cells(data, condition=condition, test_length=list(lengths)), "icl"))
 
 
 @lm.evidence("f75-condition")
 def beside_voter(data: xr.Dataset, voter: str = "fails") -> xr.DataArray:
     """ICL error of the model less that of the ideal voter, by length; voter: on which matrices."""
     model, ideal = (lm.cells(data, condition=name, test_length=list(LENGTHS)) for name in ("fails", voter))
-    return _plain(error(model, "icl")) - _plain(error(ideal, "icl_voter"))
+    return bare(error(model, "icl")) - bare(error(ideal, "icl_voter"))
 
 
 @lm.evidence("f74b-tau")
@@ -145,9 +139,9 @@ def falling_error(data: xr.Dataset, condition: str = "holds") -> dict[str, xr.Da
 def last_steps(data: xr.Dataset, who: str = "last") -> dict[str, xr.DataArray]:
     """Last-step CoT error (or another read in its place) and ICL error at 1280 examples."""
     data = lm.cells(data, test_length=1280)
-    icl = _plain(error(data, "icl"))
+    icl = bare(error(data, "icl"))
     return {
-        "cot": _plain(error(data, who)),
+        "cot": bare(error(data, who)),
         "fails": icl.sel(condition=["fails", "fails, clear"]),
         "holds": icl.sel(condition="holds", drop=True),
     }

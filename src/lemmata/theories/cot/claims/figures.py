@@ -6,7 +6,7 @@ import xarray as xr
 
 import lemmata as lm
 from lemmata.theories.cot.claims.stages import boundary
-from lemmata.theories.cot.measures import error, reversed_labels, tested
+from lemmata.theories.cot.measures import bare, error, reversed_labels, tested
 
 PANELS = {"alpha": "test_fraction", "tau": "trajectory", "rho": "primacy"}
 
@@ -36,8 +36,7 @@ def chain_errors(
     data: xr.Dataset, who: str = "cot", conditions: tuple[str, ...] = ("fails", "holds", "fails, clear")
 ) -> dict[str, xr.DataArray]:
     """Errors at 1280 examples, and over those at 20."""
-    chosen = error(lm.cells(data, condition=list(conditions)), who)
-    chosen = chosen.drop_vars([name for name in chosen.coords if name not in chosen.dims])
+    chosen = bare(error(lm.cells(data, condition=list(conditions)), who))
     long, short = (lm.cells(chosen, test_length=n) for n in (1280, 20))
     return {"long": long, "ratio": lm.ratio_of_means(long, short)}
 

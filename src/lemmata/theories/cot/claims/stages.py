@@ -12,6 +12,7 @@ from lemmata.theories.cot.bounds import follow_gain, gradient_bounds
 from lemmata.theories.cot.measures import (
     DEFAULT,
     STAGE,
+    bare,
     late,
     loss_time,
     moments,
@@ -134,8 +135,8 @@ def _along(data: xr.Dataset, name: str, times: Any, relation: str = "") -> xr.Da
     chosen = values.sel(moment_read=[str(t) for t in times])
     if bool(chosen.isnull().any()):
         raise lm.NotApplicable(f"not reached in this preset: ηt = {', '.join(map(str, times))}")
-    stacked = _bare(chosen).stack(at=("chain", "moment_read"))
-    labels = [f"K={K}, ηt={t}" for K, t in stacked["at"].values]
+    stacked = bare(chosen).stack(at=("chain", "moment_read"))
+    labels = [f"K={K:g}, ηt={t}" for K, t in stacked["at"].values]
     return stacked.drop_vars(["at", "chain", "moment_read"]).assign_coords(at=labels)
 
 
@@ -211,17 +212,12 @@ def law_gap(
     parts = {}
     for K in chains:
         run = lm.cells(data, chain=K)
-        gain, time = _bare(run.pattern_gain), _bare(run.time)
+        gain, time = bare(run.pattern_gain), bare(run.time)
         start = lm.at(gain, time, 500)
         for t in (1000, 2000, 4000, 8000):
             said = follow_gain(start, 500, t, M, ALPHA, EXAMPLES, divided=K if divided else 1.0, sigma=sigma)
             parts[f"K={K}, ηt={t}"] = lm.at(gain, time, t) - said
     return lm.stack(parts, "at")
-
-
-def _bare(values: xr.DataArray) -> xr.DataArray:
-    """Without the fields that the labels of an axis set."""
-    return values.drop_vars([name for name in values.coords if name not in values.dims])
 
 
 def _spread(times: xr.DataArray, along: str) -> xr.DataArray:
