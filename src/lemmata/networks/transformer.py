@@ -94,7 +94,7 @@ def self_attention(
 ) -> tuple[Float[Array, "*batch token width"], Float[Array, "*batch head query key"]]:
     """Multi-head softmax(q k / sqrt(width of a head)) v, projected attention_output; and the attention of every head.
 
-    All heads together are as wide as `query_key_value` makes them. causal: a query sees the keys up to its own position.
+    All heads together are as wide as `query_key_value` makes them. causal: a query sees keys up to its own position.
     """
     count, width = tokens.shape[-2], query_key_value.matrix.shape[-1] // 3
     assert width % heads == 0, f"{heads} heads do not divide the width {width}"

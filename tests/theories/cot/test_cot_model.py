@@ -29,7 +29,7 @@ def prompts_of(setting: Setting, count: int, seed: int = 0, pool: int = 0) -> Pr
 def test_a_training_prompt_is_what_the_paper_defines() -> None:
     setting = Setting(**{**SMALL, "reasoning_steps": 3})
     drawn = jax.tree.map(np.asarray, prompts_of(setting, 36))
-    K, room, M = 3, 6, 6
+    K, room = 3, 6
     for n in range(36):
         chain = np.concatenate(
             [drawn.input[n, : K * room].reshape(K, room), drawn.label[n, : K * room].reshape(K, room)[-1:]]
@@ -42,7 +42,8 @@ def test_a_training_prompt_is_what_the_paper_defines() -> None:
         assert drawn.target[n] == chain[k + 1, 0]
         assert drawn.weight[n].sum() == K * room + k
         own = slice(K * room, K * room + k)
-        assert (drawn.input[n, own] == chain[:k, 0]).all() and (drawn.label[n, own] == chain[1 : k + 1, 0]).all()
+        assert (drawn.input[n, own] == chain[:k, 0]).all()
+        assert (drawn.label[n, own] == chain[1 : k + 1, 0]).all()
         maps = {k: dict(zip(chain[k], chain[k + 1], strict=True)) for k in range(K)}
         assert all(len(set(step.values())) == len(step) for step in maps.values())
     assert np.bincount(drawn.query_step).tolist() == [12] * 3

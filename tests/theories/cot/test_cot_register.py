@@ -17,7 +17,8 @@ REGISTER = {
     "c2-patterns": "scaling", "c2-alpha": "ordering", "c2-stage1-steps": "ordering", "c2-stage1-alpha": "ordering",
     "c3-signs": "ordering", "c3-values": "comparison", "c3-bounds": "bound", "c4-off-step": "limit",
     "c5-same-same": "bound", "c5-same-same-corrected": "bound", "c5-other-pattern": "bound", "c5-other-step": "bound",
-    "c5-factor-two": "ordering", "c5-shared-block": "ordering", "c6-attention": "comparison", "c6-gain-slope": "scaling",
+    "c5-factor-two": "ordering", "c5-shared-block": "ordering", "c6-attention": "comparison",
+    "c6-gain-slope": "scaling",
     "c7-error": "limit", "c7-length-order": "ordering", "c7-bound": "bound", "c8-clear": "comparison",
     "c8-reference": "bound", "c8-voter": "comparison", "c9-single": "limit", "c9-decrease": "ordering",
     "c10-agreement": "comparison", "c10-exponent-alpha": "scaling", "c10-exponent-rho": "scaling",
@@ -53,7 +54,8 @@ def test_how_a_model_is_tested_does_not_train_it_again() -> None:
     base = cot.theory.experiments["f73a-alpha"].preset("smoke").setting
     cases: list[dict[str, Any]] = [
         {}, {"test_examples": 4}, {"test_fraction": 0.3}, {"transitions": "single"}, {"transitions": "pairs"},
-        {"token_noise": 0.7}, {"moment": "50"}, {"pattern_law": "blind"}, {"queries": "first"}, {"noise_law": "perp_tsr"},
+        {"token_noise": 0.7}, {"moment": "50"}, {"pattern_law": "blind"}, {"queries": "first"},
+        {"noise_law": "perp_tsr"},
     ]  # fmt: skip
     names = {chains.foresee(base.replace(**change), 0).trainings for change in cases}
     assert len(names) == 1
