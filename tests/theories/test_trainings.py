@@ -22,6 +22,7 @@ from lemmata.lab.theory import Experiment
 TRAINED = {
     "vit": "v1-zero-risk",
     "icl": "p1-default",
+    "cot": "c1-reference",
     "graph_transformer": "p7-training",
     "exp_regression": "x2-convergence",
     "teacher_student": "p1-pattern",

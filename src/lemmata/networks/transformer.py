@@ -94,9 +94,9 @@ def self_attention(
 ) -> tuple[Float[Array, "*batch token width"], Float[Array, "*batch head query key"]]:
     """Multi-head softmax(q k / sqrt(width of a head)) v, projected attention_output; and the attention of every head.
 
-    causal: a query sees the keys up to its own position only.
+    All heads together are as wide as `query_key_value` makes them. causal: a query sees keys up to its own position.
     """
-    count, width = tokens.shape[-2:]
+    count, width = tokens.shape[-2], query_key_value.matrix.shape[-1] // 3
     assert width % heads == 0, f"{heads} heads do not divide the width {width}"
     parts = dense(query_key_value, tokens).reshape(*tokens.shape[:-1], 3, heads, width // heads)
     query, key, value = (parts[..., i, :, :] for i in range(3))
@@ -109,7 +109,7 @@ def self_attention(
     else:
         attention = softmax_attention(logits, weight[..., None, :])
     mixed = jnp.einsum("...hqk,...khd->...qhd", attention, value)
-    return dense(attention_output, mixed.reshape(tokens.shape)), attention
+    return dense(attention_output, mixed.reshape(*tokens.shape[:-1], width)), attention
 
 
 def apply_block(

@@ -1,0 +1,225 @@
+"""The paper's calculators, and those derived beside them (section 6). Constants that the paper leaves open are 1."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import lemmata as lm
+from lemmata.theories.cot import transitions, voters
+from lemmata.theories.cot.tasks import shift_maps
+
+ONES = "constants that the paper does not give are 1 unless set"
+LOOSE = "the measured exponents of α' and τ are about -1 and -1.3 (c10-exponent-*), not -2"
+
+_C = lm.parameter(1.0, "C", "leading constant", low=0, open_ends="low")
+_ETA = lm.parameter(1.0, "η", "step size", low=0, open_ends="low")
+_ALPHA = lm.parameter(0.4, "α", "share of training examples with the query's input", low=0, high=1, open_ends="low")
+_TEST = lm.parameter(0.8, "α'", "share of testing examples with the query's input", low=0, high=1, open_ends="low")
+_K = lm.parameter(3, "K", "reasoning steps", low=1, integer=True)
+_M = lm.parameter(20, "M", "training patterns", low=2, integer=True)
+_SHOWN = lm.parameter(10, "M'", "testing patterns", low=2, integer=True)
+_EPS = lm.parameter(0.05, "ε", "wanted loss", low=0, high=1, open_ends="low high")
+_TAU = lm.parameter(0.5, "τ", "trajectory probability", low=0, high=1, open_ends="low")
+_RHO = lm.parameter(0.8, "ρ", "primacy", low=0, high=1, open_ends="low")
+_U = lm.parameter(2.0, "u_μ", "pattern gain")
+_P = lm.parameter(0.131171, "p_n", "attention on the same step and pattern", low=0, high=1)
+_EXAMPLES = lm.parameter(20, "l_tr", "examples of a training prompt", low=1, integer=True)
+
+
+@lm.bound("Theorem 3", ONES, eta=_ETA, alpha=_ALPHA, K=_K, eps=_EPS, C=_C)
+def T1(eta: Any, alpha: Any, K: Any, eps: Any, C: Any = 1.0) -> Any:
+    """Steps to learn the positions: C η^-1 α^-2 K³ log(K/ε)."""
+    return C / eta * np.asarray(alpha, float) ** -2 * np.asarray(K, float) ** 3 * np.log(K / np.asarray(eps, float))
+
+
+@lm.bound(
+    "Theorem 3", f"{ONES}; the factor K is not needed (c17-free-of-steps)", eta=_ETA, alpha=_ALPHA, K=_K, M=_M, C=_C
+)
+def T2(eta: Any, alpha: Any, K: Any, M: Any, C: Any = 1.0) -> Any:
+    """Steps to begin with the patterns: C η^-1 K M α^-1."""
+    return C / eta * np.asarray(K, float) * M / alpha
+
+
+@lm.bound("Theorem 3", f"{ONES}; the factor K is not needed (c17-free-of-steps)", eta=_ETA, K=_K, M=_M, eps=_EPS, C=_C)
+def T3(eta: Any, K: Any, M: Any, eps: Any, C: Any = 1.0) -> Any:
+    """Steps to learn the patterns: C η^-1 ε^-1 K M."""
+    return C / eta * np.asarray(K, float) * M / eps
+
+
+@lm.bound("Theorem 3", ONES, alpha=_ALPHA, C=_C)
+def required_ltr(alpha: Any, C: Any = 1.0) -> Any:
+    """Examples of a training prompt: C/α."""
+    return C / np.asarray(alpha, float)
+
+
+@lm.bound("Theorem 3", ONES, eps=_EPS, M=_M, C=_C)
+def required_B(eps: Any, M: Any, C: Any = 1.0) -> Any:
+    """Prompts of a batch: C max{ε^-2, M} log M."""
+    return C * np.maximum(np.asarray(eps, float) ** -2, M) * np.log(M)
+
+
+@lm.bound("Theorem 4", f"{ONES}; {LOOSE}", alpha_test=_TEST, tau=_TAU, rho=_RHO, M=_M, C=_C)
+def required_lts_cot(alpha_test: Any, tau: Any, rho: Any, M: Any, C: Any = 1.0) -> Any:
+    """Examples of a CoT testing prompt: C (α' τ ρ)^-2 log M."""
+    return C * (np.asarray(alpha_test, float) * tau * rho) ** -2 * np.log(M)
+
+
+@lm.bound(
+    "Theorem 5", f"{ONES}; {LOOSE}; only under Condition 7.3.2", alpha_test=_TEST, tau_o=_TAU, rho_o=_RHO, M=_M, C=_C
+)
+def required_lts_icl(alpha_test: Any, tau_o: Any, rho_o: Any, M: Any, C: Any = 1.0) -> Any:
+    """Examples of an ICL testing prompt: C (α' τ_o ρ_o)^-2 log M."""
+    return C * (np.asarray(alpha_test, float) * tau_o * rho_o) ** -2 * np.log(M)
+
+
+@lm.bound(
+    "C10, derived",
+    p=lm.parameter(0.5, "p", "probability of the right output", low=0, high=1, open_ends="low"),
+    rho=_RHO,
+    n=lm.parameter(16, "n", "voters", low=0, high=3000, integer=True),
+    shown=_SHOWN,
+    kind=lm.option("exact", "multinomial with random ties, or the Gaussian of the two leaders", "exact", "gaussian"),
+)
+def plurality_error(p: Any, rho: Any, n: Any, shown: Any, kind: str = "exact") -> Any:
+    """The probability that a plurality vote is wrong: right output p, runner-up (1-ρ)p, the rest even."""
+    if kind == "gaussian":
+        return voters.pairwise_error(p, rho, n)
+    return voters.plurality_error(even_row(float(p), float(rho), int(shown)), int(n))
+
+
+def even_row(p: float, rho: float, shown: int) -> np.ndarray:
+    """The chances of a step: right, runner-up, the rest."""
+    second = 1 - p if shown == 2 else (1 - rho) * p
+    return np.concatenate([[p, second], np.full(shown - 2, (1 - p - second) / max(shown - 2, 1))])
+
+
+def late_rate(u: Any, M: Any, alpha: float, examples: float, sigma: float | None = None) -> Any:
+    """du/d(ηt) = (1+σ)/(M-1) p(1-p)², p = αe^u/(αe^u+1-α); α is that of whole examples (C17)."""
+    matching = max(1, round(alpha * examples))
+    share, others = matching / examples, examples - matching
+    if sigma is None:
+        sigma = (1 + (others - 1) / (M - 1)) / others if others else 0.0
+    p = share * np.exp(u) / (share * np.exp(u) + 1 - share)
+    return (1 + sigma) / (M - 1) * p * (1 - p) ** 2
+
+
+def follow_gain(
+    u: Any, start: float, end: float, M: Any, alpha: float, examples: float, divided: float = 1.0, **more: Any
+) -> Any:
+    """u at ηt = `end` from u at `start`, by fourth-order steps even in log time; `divided`: the rate over this."""
+    times = np.geomspace(start, end, 201)
+    for h in np.diff(times):
+        rate = lambda v: late_rate(v, M, alpha, examples, **more) / divided  # noqa: E731
+        a = rate(u)
+        b = rate(u + h / 2 * a)
+        c = rate(u + h / 2 * b)
+        u = u + h / 6 * (a + 2 * b + 2 * c + rate(u + h * c))
+    return u
+
+
+@lm.bound(
+    "C17, derived",
+    u=_U,
+    start=lm.parameter(500.0, "", "η t at which the pattern gain is u", low=0, open_ends="low"),
+    time=lm.parameter(8000.0, "η t", "time of the answer", low=0, open_ends="low"),
+    M=_M,
+    alpha=_ALPHA,
+    examples=_EXAMPLES,
+    kind=lm.option("law", "from the law, or its asymptote", "law", "asymptote"),
+)
+def late_gain(u: Any, start: Any, time: Any, M: Any, alpha: Any, examples: Any, kind: str = "law") -> Any:
+    """The pattern gain u_μ late in training; the asymptote is ½ log(2(1+σ)(1-α)² ηt / (α²(M-1)))."""
+    if kind == "law":
+        return follow_gain(u, start, time, M, alpha, examples)
+    share = max(1, round(alpha * examples)) / examples
+    others = examples * (1 - share)
+    sigma = (1 + (others - 1) / (M - 1)) / others if others else 0.0
+    return 0.5 * np.log(2 * (1 + sigma) * (1 - share) ** 2 * time / (share**2 * (M - 1)))
+
+
+@lm.bound("Proposition 3, section 5", alpha_test=_TEST, u=_U)
+def concentration(alpha_test: Any, u: Any) -> Any:
+    """Attention on S_1*: α'e^u / (α'e^u + 1 - α')."""
+    mass = np.asarray(alpha_test, float) * np.exp(u)
+    return mass / (mass + 1 - np.asarray(alpha_test, float))
+
+
+def gradient_bounds(p: Any, alpha: Any, K: Any, M: Any) -> dict[str, tuple[Any, Any]]:
+    """Lower and upper bounds of the four projected gradients (F.7)-(F.10), as printed, η = 1."""
+    a2, q = (alpha / K) ** 2, 1 - p
+    other_step = (-4 - (3 * K - 2) * q * (1 + a2)) * p * q / (K * M)
+    other_pattern = (-a2 + (K - 1 + (2 * K - 1) * a2) * p) * q**2 / (K * M) - a2 / K * q**2
+    return {
+        "same pattern, same step": (
+            -np.inf,
+            q**2 / (K * M) * (-4 * p * (1 + a2) + a2 * (1 + 2 * (K - 1) / K)) - a2 / K * q**2,
+        ),
+        "same pattern, other step": (other_step + a2 / K * q**2, other_step + p * q**2 / K * (1 + a2)),
+        "other pattern, same step": (other_pattern + q**2 / K * (-p + q * a2), other_pattern),
+        "other, other": (
+            p * q**2 / (K * M) * (1 + (2 - K) * a2) + a2 / K * q**2,
+            p * q**2 / (K * M) * (2 - K + (2 - K) * a2) + p * q**2 / K * (1 + a2),
+        ),
+    }
+
+
+def _gradient_bound(name: str, relation: str, reference: str) -> lm.Bound:
+    def bound(p: Any, alpha: Any, K: Any, M: Any, end: str = "upper") -> Any:
+        return gradient_bounds(p, alpha, K, M)[relation][end == "upper"]
+
+    bound.__name__, bound.__doc__ = name, f"Bound of the projected gradient between columns of {relation}, η = 1."
+    end = lm.option("upper", "the upper or the lower bound", "upper", "lower")
+    note = "as printed, for p between α/K and α; orders only"
+    return lm.bound(f"Lemma F.3.5, {reference}", note, p=_P, alpha=_ALPHA, K=_K, M=_M, end=end)(bound)
+
+
+GRADIENTS = tuple(
+    _gradient_bound(name, relation, reference)
+    for name, relation, reference in (
+        ("gradient_same_same", "same pattern, same step", "(F.7)"),
+        ("gradient_same_other", "same pattern, other step", "(F.8)"),
+        ("gradient_other_same", "other pattern, same step", "(F.9)"),
+        ("gradient_other_other", "other, other", "(F.10)"),
+    )
+)
+
+_CHANCE = {"low": 0, "high": 1}
+_PAIRS: dict[str, Any] = {
+    "a": lm.parameter(0.6, "a", "first step right", **_CHANCE),
+    "b_u": lm.parameter(0.55, "b_u", "second step right, from u", **_CHANCE),
+    "b_s": lm.parameter(0.6407895, "b_s", "second step right, from s", **_CHANCE),
+    "c": lm.parameter(0.76, "c", "third step right", **_CHANCE),
+}
+
+
+@lm.bound("Condition 7.3.2", **_PAIRS, shown=_SHOWN)
+def condition_7_3_2(a: Any, b_u: Any, b_s: Any, c: Any, shown: Any) -> Any:
+    """The share of inputs at which the condition holds, for the constructor `pairs`."""
+    maps = np.stack(shift_maps(np.arange(int(shown)), 3))
+    return transitions.describe(transitions.pair_matrices(maps, a, b_u, b_s, c), maps).condition.mean()
+
+
+@lm.bound(
+    "(7.12) to (7.15)",
+    "of the task that shifts along the identity, with the next pattern as the runner-up",
+    tau=_TAU,
+    rho=_RHO,
+    K=_K,
+    shown=_SHOWN,
+    kind=lm.option("tau_o", "which number of the constructor `uniform`", "tau", "rho", "tau_o", "rho_o", "condition"),
+)
+def transition_stats(tau: Any, rho: Any, K: Any, shown: Any, kind: str = "tau_o") -> Any:
+    """τ, ρ, τ_o, ρ_o or the share of inputs with Condition 7.3.2."""
+    maps = np.stack(shift_maps(np.arange(int(shown)), int(K)))
+    p = transitions.step_probabilities("uniform", float(tau), int(K), 1)
+    numbers = transitions.describe(transitions.even_matrices(maps, p, float(rho), np.ones_like(maps)), maps)
+    shown_as = dict(zip(("tau", "rho", "tau_o", "rho_o"), numbers, strict=False))
+    return {**shown_as, "condition": numbers.condition.mean()}[kind]
+
+
+BOUNDS = (
+    *(T1, T2, T3, required_ltr, required_B, required_lts_cot, required_lts_icl),
+    *(plurality_error, late_gain, concentration, *GRADIENTS, condition_7_3_2, transition_stats),
+)

@@ -1,0 +1,380 @@
+"""The two stages of training: times (C2), gradients (C3, C5), attention (C4, C6), the late law (C17), labels (C18)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+import lemmata as lm
+from lemmata.theories.cot.bounds import follow_gain, gradient_bounds
+from lemmata.theories.cot.measures import (
+    DEFAULT,
+    STAGE,
+    bare,
+    late,
+    loss_time,
+    moments,
+    numbered,
+    off_step,
+    reversed_labels,
+    stage_time,
+)
+from lemmata.theories.cot.probes import RELATIONS
+
+M, ALPHA, EXAMPLES = DEFAULT.patterns, DEFAULT.fraction, DEFAULT.examples
+SAME, OTHER_STEP, OTHER_PATTERN, OTHER = RELATIONS
+FIRST = {SAME: -0.0325, OTHER_STEP: 0.0086, OTHER_PATTERN: -0.0272, OTHER: 0.0140}
+"""The mean projected gradients at W = 0 (O12)."""
+LEVEL, EARLY = 0.01, 0.3
+LATE = (1000, 2000, 8000)
+FINAL = (500, *LATE)
+CHAINS = (2, 3, 5)
+
+
+@lm.evidence("c2-eta")
+def loss_ratio(data: xr.Dataset, clock: str = "time") -> xr.DataArray:
+    """Loss with η = 1 over loss with η = 10, at equal η t, or at equal t."""
+    moments_read = {"time": (500, 1000, 2000), "step": (50, 100, 200)}[clock]
+    parts = {}
+    for t in moments_read:
+        slow, fast = (
+            lm.at(run.train_loss, run[clock], t) for run in (lm.cells(data, clock=label) for label in ("η=1", "η=10"))
+        )
+        parts[f"{t}"] = slow / fast
+    return lm.stack(parts, "at")
+
+
+@lm.evidence("c1-reference")
+def loss_slope(data: xr.Dataset, variant: str = "intact") -> xr.DataArray:
+    """The slope of log loss on log t, ηt from 1000 to 8000."""
+    chosen = lm.cells(data, variant=variant)
+    return _slope(chosen, chosen.train_loss, 1000, 8000, logs=True)
+
+
+def _slope(data: xr.Dataset, values: xr.DataArray, first: float, last: float, logs: bool) -> xr.DataArray:
+    """The slope of values (or their logarithms) on log t between two times."""
+    used = (data.time >= first) & (data.time <= last)
+    if not bool((data.time.max("record") >= last).all()):
+        raise lm.NotApplicable(f"training ends before ηt = {last:g}")
+    y = np.log(values.where(used)) if logs else values.where(used)
+    x = np.log(data.time.where(used))
+    centred = x - x.mean("record")
+    return (centred * y).sum("record") / (centred**2).sum("record")
+
+
+@lm.evidence("c2-patterns")
+def patterns_exponent(data: xr.Dataset, of: str = "loss") -> xr.DataArray:
+    """The exponent in M of the time to loss 0.01, or to off-step attention 0.3."""
+    times = loss_time(data, LEVEL) if of == "loss" else stage_time(data, EARLY)
+    return lm.log_slopes(numbered(times, "training_patterns", "patterns"), "patterns")
+
+
+@lm.evidence("c2-alpha")
+def alpha_times(data: xr.Dataset, reverse: bool = False) -> xr.DataArray:
+    """ηt at loss 0.02 along α."""
+    return reversed_labels(loss_time(data, 0.02), "fraction", reverse)
+
+
+@lm.evidence("c2-stage1")
+def stage_times(data: xr.Dataset, of: str, reverse: bool = False, level: float = EARLY) -> xr.DataArray:
+    """ηt at which off-step attention falls to a level, along K or along α."""
+    labels = [f"K={K}" for K in range(2, 7)] if of == "K" else [f"α={a:g}" for a in (0.1, 0.2, 0.4, 0.6, 0.8)]
+    return reversed_labels(stage_time(lm.cells(data, case=labels), level), "case", reverse)
+
+
+def _projected(data: xr.Dataset, moment: str) -> dict[str, xr.DataArray]:
+    found = moments(data, "projected", moment).isel(moment_read=0, drop=True)
+    if bool(found.isnull().all()):
+        raise lm.NotApplicable(f"not reached in this preset: ηt = {moment}")
+    return {name: found.sel(relation=name, drop=True) for name in RELATIONS}
+
+
+@lm.evidence("c3-gradient")
+def gradient_signs(data: xr.Dataset, moment: str = "0") -> dict[str, xr.DataArray]:
+    """Projected gradients of equal and of unequal steps, and how far same/same is below the others."""
+    found = _projected(lm.cells(data, label_order="true"), moment)
+    lead = lm.stack({name: found[name] - found[SAME] for name in RELATIONS[1:]}, "relation")
+    return {
+        "equal step": lm.stack({name: found[name] for name in (SAME, OTHER_PATTERN)}, "relation"),
+        "unequal step": lm.stack({name: found[name] for name in (OTHER_STEP, OTHER)}, "relation"),
+        "lead": lead,
+    }
+
+
+@lm.evidence("c3-gradient")
+def gradient_means(data: xr.Dataset, label_order: str = "true", over: bool = False) -> xr.DataArray:
+    """The four mean projected gradients at W = 0; over: over the reference values."""
+    found = _projected(lm.cells(data, label_order=label_order), "0")
+    return lm.stack({name: found[name].mean("seed") / (FIRST[name] if over else 1) for name in RELATIONS}, "relation")
+
+
+def _settles(data: xr.Dataset, which: str) -> dict[str, xr.DataArray]:
+    """Off-step attention: the least before ηt = 500, and the largest from the first record at the boundary on."""
+    off = off_step(data, which)
+    early = off.where(data.time < 500).min("record")
+    arrived = (off <= STAGE).where(data.time.notnull(), False).cumsum("record") > 0
+    later = off.where(arrived).max("record").fillna(np.inf)
+    return {"early": early, "later": later}
+
+
+@lm.evidence("c1-reference")
+def boundary(data: xr.Dataset, variant: str = "intact", which: str = "train_groups") -> dict[str, xr.DataArray]:
+    """Off-step attention before ηt = 500 and after the stage boundary."""
+    return _settles(lm.cells(data, variant=variant), which)
+
+
+def _late_gradient(data: xr.Dataset, relation: str, times: Any) -> xr.DataArray:
+    """A projected gradient at these times and chains, along `at`."""
+    return _along(lm.cells(data, chain=list(CHAINS)), "projected", times, relation)
+
+
+def _along(data: xr.Dataset, name: str, times: Any, relation: str = "") -> xr.DataArray:
+    values = data[name].sel(relation=relation, drop=True) if relation else data[name]
+    chosen = values.sel(moment_read=[str(t) for t in times])
+    if bool(chosen.isnull().any()):
+        raise lm.NotApplicable(f"not reached in this preset: ηt = {', '.join(map(str, times))}")
+    stacked = bare(chosen).stack(at=("chain", "moment_read"))
+    labels = [f"K={K:g}, ηt={t}" for K, t in stacked["at"].values]
+    return stacked.drop_vars(["at", "chain", "moment_read"]).assign_coords(at=labels)
+
+
+def _curvature(data: xr.Dataset, times: Any) -> xr.DataArray:
+    return _along(lm.cells(data, chain=list(CHAINS)), "moment_curvature", times)
+
+
+@lm.evidence("c17-steps")
+def over_bound(data: xr.Dataset, factor: float, relation: str = SAME, law: float | None = None) -> xr.DataArray:
+    """A projected gradient over -factor/M times the mean of p(1-p)²; law: put on this ratio with its residuals."""
+    ratio = _late_gradient(data, relation, FINAL) / (-factor / M * _curvature(data, FINAL))
+    return ratio if law is None else ratio - ratio.mean("seed") + law
+
+
+@lm.evidence("c17-steps")
+def other_pattern(data: xr.Dataset, times: tuple[int, ...] = LATE) -> xr.DataArray:
+    """|other pattern, same step| over mean p(1-p)² / (2M)."""
+    size = abs(_late_gradient(data, OTHER_PATTERN, times).mean("seed"))
+    return size / (_curvature(data, times).mean("seed") / (2 * M))
+
+
+@lm.evidence("c17-steps")
+def other_step(data: xr.Dataset, moment: str = "late") -> xr.DataArray:
+    """Both unequal-step gradients over the measured off-step mass; moment: gradients of W = 0 against later masses."""
+    parts = {}
+    mass = _along(lm.cells(data, chain=list(CHAINS)), "moment_off_step", LATE).mean("seed")
+    for name in (OTHER_STEP, OTHER):
+        if moment == "late":
+            size = abs(_late_gradient(data, name, LATE).mean("seed"))
+        else:
+            start = abs(_late_gradient(data, name, (0,)).mean("seed"))
+            size = xr.DataArray(np.repeat(start.values, len(LATE)), dims="at", coords={"at": mass["at"].values})
+        parts[name] = size / mass
+    return lm.stack(parts, "relation")
+
+
+@lm.evidence("c17-steps")
+def factor_two(data: xr.Dataset, times: tuple[int, ...] = LATE) -> xr.DataArray:
+    """|same/same| over |other pattern, same step|."""
+    return abs(_late_gradient(data, SAME, times)) / abs(_late_gradient(data, OTHER_PATTERN, times))
+
+
+@lm.evidence("c17-steps")
+def shared_block(data: xr.Dataset, times: tuple[int, ...] = (500, 1000, 2000)) -> xr.DataArray:
+    """Same pattern, other step at K = 3."""
+    return _along(lm.cells(data, chain=[3]), "projected", times, OTHER_STEP)
+
+
+@lm.evidence("c1-reference")
+def attention_from_gain(data: xr.Dataset, variant: str = "intact") -> xr.DataArray:
+    """p_n from u_μ less the measured one, the largest over the records from ηt = 1000 on."""
+    chosen = lm.cells(data, variant=variant)
+    mass = ALPHA * np.exp(chosen.pattern_gain)
+    gap = abs(mass / (mass + 1 - ALPHA) - chosen.train_groups.isel(group=0, drop=True)).mean("seed")
+    worst = gap.where(chosen.time.isel(seed=0) >= 1000).max("record")
+    if not np.isfinite(float(worst)):
+        raise lm.NotApplicable("training ends before ηt = 1000")
+    return worst
+
+
+@lm.evidence("c1-reference")
+def gain_slope(data: xr.Dataset, gain: str = "pattern_gain") -> xr.DataArray:
+    """The slope of a gain on log t, ηt from 2000 to 8000."""
+    chosen = lm.cells(data, variant="intact")
+    return _slope(chosen, chosen[gain], 2000, 8000, logs=False)
+
+
+@lm.evidence("c17-steps")
+def law_gap(
+    data: xr.Dataset, chains: tuple[int, ...] = (1, 3, 5), divided: bool = False, sigma: float | None = None
+) -> xr.DataArray:
+    """u_μ less what the law says from u_μ at ηt = 500; divided: its rate over K; sigma: in place of the derived one."""
+    parts = {}
+    for K in chains:
+        run = lm.cells(data, chain=K)
+        gain, time = bare(run.pattern_gain), bare(run.time)
+        start = lm.at(gain, time, 500)
+        for t in (1000, 2000, 4000, 8000):
+            said = follow_gain(start, 500, t, M, ALPHA, EXAMPLES, divided=K if divided else 1.0, sigma=sigma)
+            parts[f"K={K}, ηt={t}"] = lm.at(gain, time, t) - said
+    return lm.stack(parts, "at")
+
+
+def _spread(times: xr.DataArray, along: str) -> xr.DataArray:
+    """The largest over the smallest mean time."""
+    means = times.mean("seed")
+    return means.max(along) / means.min(along)
+
+
+@lm.evidence("c17-steps")
+def time_spread(data: xr.Dataset, along: str = "chain") -> xr.DataArray:
+    """ηt at loss 0.01: largest over smallest mean over an axis."""
+    return _spread(loss_time(data, LEVEL), along)
+
+
+@lm.evidence("c1-reference")
+def label_block(data: xr.Dataset, variant: str = "intact") -> dict[str, xr.DataArray]:
+    """The mean entries between labels and query patterns, own and other."""
+    chosen = lm.cells(data, variant=variant)
+    return {"own": lm.at_end(chosen.label_own), "other": lm.at_end(chosen.label_other)}
+
+
+_BOUNDS = gradient_bounds(0.131171, ALPHA, DEFAULT.reasoning_steps, M)
+_PATTERN_TIMES = lm.Control("times over M", time_spread.of("c2-patterns")("training_patterns"))
+_PERMUTED = lm.Control("targets permuted", label_order="shuffled")
+_AT_ZERO = lm.Control("W = 0", times=(0,))
+
+CLAIMS = (
+    lm.Claim("c2-step-size", "Theorem 3", "comparison")
+    .states("The loss is a function of ηt: with η = 1 and η = 10 it agrees within 5 % at ηt = 500, 1000 and 2000.")
+    .judged(
+        loss_ratio(), lm.within(0.95, 1.05, by="mean", predicted=1.0), lm.Control("compared at equal t", clock="step")
+    ),
+    lm.Claim("c2-loss-slope", "Theorem 3", "scaling")
+    .states("Late in training the loss falls as 1/t.", formula="ℓ ∝ t^-1")
+    .judged(loss_slope(), lm.within(-1.3, -0.7, predicted=-1.0), lm.Control("frozen W", variant="frozen")),
+    lm.Claim("c2-patterns", "Theorem 3", "scaling")
+    .states("The time to loss 0.01 is proportional to the number of patterns.", formula="T ∝ M")
+    .judged(
+        patterns_exponent(),
+        lm.within(0.7, 1.3, predicted=1.0),
+        lm.Control("time of the first stage in its place", of="stage"),
+    ),
+    lm.Claim("c2-alpha", "Theorem 3", "ordering")
+    .states("The time to loss 0.02 falls with the share of matching examples.")
+    .judged(alpha_times(), lm.decreasing("fraction", by="every"), lm.Control("α values reversed", reverse=True)),
+    lm.Claim("c2-stage1-steps", "Theorem 3", "ordering")
+    .states("The first stage lasts longer with more reasoning steps.")
+    .judged(stage_times("K"), lm.increasing("case", by="every"), lm.Control("K values reversed", reverse=True)),
+    lm.Claim("c2-stage1-alpha", "Theorem 3", "ordering")
+    .states("The first stage is shorter with more matching examples.")
+    .judged(
+        stage_times("α"),
+        lm.decreasing("case", by="mean"),
+        lm.Control("off-step attention 0.05 in place of 0.3", level=STAGE),
+    ),
+    lm.Claim("c3-signs", "Lemma F.3.5", "ordering")
+    .states(
+        "The first gradient raises the logits of the query's own step and lowers those of other steps, whatever the "
+        "pattern, and raises that of its own step and pattern most."
+    )
+    .judged(
+        gradient_signs(),
+        lm.all_of(
+            **{
+                "equal step": lm.at_most(0.0, by="every", strict=True),
+                "unequal step": lm.at_least(0.0, by="every", strict=True),
+                "lead": lm.at_least(0.0, by="every", strict=True),
+            }
+        ),
+        lm.Control("W at ηt = 500", moment="500"),
+    ),
+    lm.Claim("c3-values", "Lemma F.3.5", "comparison", source="derived")
+    .states("The four mean projected gradients at W = 0 are the reference values within 5 %.")
+    .judged(
+        gradient_means(over=True),
+        lm.within(0.95, 1.05, predicted=1.0),
+        lm.Control("targets permuted", label_order="shuffled"),
+    ),
+    lm.Claim("c3-bounds", "Lemma F.3.5, (F.7)-(F.10)", "bound")
+    .states("They satisfy the four bounds of the lemma at p = 0.1312.")
+    .judged(gradient_means(), lm.within(_BOUNDS), _PERMUTED),
+    lm.Claim("c4-off-step", "Lemma F.3.6", "limit")
+    .states("Attention on other steps falls to 0.05 before ηt = 500 and stays there.")
+    .judged(
+        boundary(),
+        lm.all_of(early=lm.at_most(STAGE, by="every"), later=lm.at_most(STAGE, by="every")),
+        lm.Control("all positional encodings equal", variant="equal positions"),
+    ),
+    late("c5-same-same", "Lemma F.3.7, (F.13)", "bound")
+    .states(
+        "As stated: in the second stage the projected gradient of same step, same pattern is at least 4/(2M) p(1-p)² "
+        "in size, K = 2, 3, 5.",
+        formula="p̃'ᵀ∇p̃ ≤ -(4/2M) mean p_n(1-p_n)²",
+    )
+    .judged(
+        over_bound(2.0),
+        lm.at_least(1.0),
+        lm.Control("gradients put on 1.2 times the bound", law=1.2),
+        expected=lm.FAILS,
+    ),
+    late("c5-same-same-corrected", "Lemma F.3.7, (F.13), corrected", "bound", corrects="c5-same-same")
+    .states(
+        "Corrected: it is at least 1/M p(1-p)² in size: all steps share the pattern block.",
+        formula="p̃'ᵀ∇p̃ ≤ -(1/M) mean p_n(1-p_n)²",
+    )
+    .judged(
+        over_bound(1.0), lm.at_least(1.0), lm.Control("other pattern, same step in its place", relation=OTHER_PATTERN)
+    ),
+    late("c5-other-pattern", "Lemma F.3.7, (F.14)", "bound")
+    .states("From ηt = 1000 on that of another pattern is at most 1/(2M) p(1-p)² in size.")
+    .judged(other_pattern(), lm.at_most(1.0), _AT_ZERO),
+    late("c5-other-step", "Lemma F.3.7, (F.15)", "bound")
+    .states("Those of other steps are at most the attention on other steps.")
+    .judged(other_step(), lm.at_most(1.0), lm.Control("gradients at W = 0 against the later masses", moment="start")),
+    late("c5-factor-two", "Lemma F.3.7", "ordering")
+    .states("The query's own pattern is pushed at least twice as much as another one.")
+    .judged(factor_two(), lm.at_least(2.0, by="every"), _AT_ZERO),
+    late("c5-shared-block", "Lemma F.3.7", "ordering", source="derived")
+    .states("The same pattern at another step is pushed up too (K = 3): the pattern block is shared by all steps.")
+    .judged(shared_block(), lm.at_most(0.0, by="every", strict=True), _AT_ZERO),
+    late("c6-attention", "(F.24)", "comparison")
+    .states(
+        "From ηt = 1000 on the attention on matching columns follows from the pattern gain within 0.02.",
+        formula="p_n = e^u / (e^u + (1-α)/α)",
+    )
+    .judged(attention_from_gain(), lm.at_most(0.02), lm.Control("frozen W", variant="frozen")),
+    late("c6-gain-slope", "(F.31)", "scaling")
+    .states("The pattern gain grows as half of log t: its slope from ηt = 2000 on is between 0.45 and 0.65.")
+    .judged(gain_slope(), lm.within(0.45, 0.65, predicted=0.5), lm.Control("step gain in its place", gain="step_gain")),
+    late("c17-law", "C17, derived", "comparison", source="derived")
+    .states(
+        "Late in training du/d(ηt) = (1+σ)/(M-1) p(1-p)², without K: from ηt = 500 it predicts u_μ within 0.1 up to "
+        "ηt = 8000, K = 1, 3, 5.",
+        formula="du/d(ηt) = (1+σ)/(M-1) p(1-p)²",
+    )
+    .judged(
+        law_gap(),
+        lm.within(-0.1, 0.1, by="mean", predicted=0.0),
+        lm.Control("rate divided by K, K = 3", chains=(3,), divided=True),
+    ),
+    late("c17-law-single-step", "C17, derived", "comparison", source="derived")
+    .states("With a single step the law predicts it within 0.02.")
+    .judged(law_gap((1,)), lm.within(-0.02, 0.02, by="mean", predicted=0.0), lm.Control("σ set to 0", sigma=0.0)),
+    late("c17-free-of-steps", "C17, derived", "comparison", source="derived")
+    .states("The time to loss 0.01 does not depend on K = 1, ..., 6: its means differ by at most 20 %.")
+    .judged(time_spread(), lm.at_most(1.2), _PATTERN_TIMES),
+    late("c17-free-of-examples", "C17, derived", "comparison", source="derived")
+    .states("Nor does it depend on the number of training examples, 5 to 40.")
+    .judged(time_spread.of("c17-examples")("examples"), lm.at_most(1.2), _PATTERN_TIMES),
+    late("c18-label-block", "C18, derived", "bound", source="derived")
+    .states(
+        "Votes for the query's own pattern are weighted down, since shift tasks have no fixed points: the entry "
+        "between a label and the same query pattern is between -0.35 and -0.12, and 0 within 0.03 for others."
+    )
+    .judged(
+        label_block(),
+        lm.all_of(own=lm.within(-0.35, -0.12), other=lm.within(-0.03, 0.03, predicted=0.0)),
+        lm.Control("trained on independent random permutations", variant="independent tasks"),
+    ),
+)

@@ -1,0 +1,297 @@
+"""Prompts (section 2): what is prepared for a run, training prompts, and testing prompts.
+
+In the basis of patterns μ_i, positions c_k and what is left, every column of a prompt is three one-hots: its input, its
+step and its label. So prompts are indices here; `tokens` writes them out for the plain network. Testing patterns are
+given by their coordinates, testing noise by its coordinates in the subspace that it is drawn from.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+import lemmata as lm
+from lemmata.theories.cot import transitions
+from lemmata.theories.cot.setting import PromptSetting, Setting
+from lemmata.theories.cot.tasks import images, shift_maps
+
+WATCHED = {"test_fraction": 0.8, "test_examples": 20, "trajectory": 0.5, "primacy": 0.8, "token_noise": 0.2}
+"""The testing prompts that are watched along training (Figure 7.6), whatever else is tested afterwards."""
+TASK, MARKS, OTHERS, PAIRING = range(4)
+"""Parts of the key of a batch."""
+WATCH, WATCH_TESTS, TEST, MEASURE, TIES, POOL = range(6)
+"""Parts of the random stream `test`; the last is the pool of training tasks."""
+
+
+class System(NamedTuple):
+    """What testing prompts are made of: patterns and noise directions by coordinates, transitions, the task."""
+
+    patterns: Float[Array, "shown dimension"]
+    noise: Float[Array, "directions dimension"]
+    matrices: Float[Array, "steps shown shown"]
+    images: Int[Array, "reached shown"]
+
+
+class Prepared(NamedTuple):
+    """What a run is made of: the basis (patterns, positions, the rest), systems watched and tested, their numbers."""
+
+    basis: Float[Array, "dimension dimension"]
+    watched: System
+    tested: System
+    maps: Int[Array, "steps shown"]
+    numbers: dict[str, Any]
+    entropy: Int[Array, " words"]
+
+
+def haar(rng: np.random.Generator, size: int) -> np.ndarray:
+    """A uniformly random orthogonal matrix."""
+    q, r = np.linalg.qr(rng.normal(size=(size, size)))
+    return q * np.sign(np.diag(r))
+
+
+def testing_patterns(
+    setting: Setting, rng: np.random.Generator, law: str, noise_law: str, inside_noise: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """μ'_1, ..., μ'_{M'} as coordinates (2.1), and the directions that the noise of their tokens is drawn from."""
+    M, K, d, shown = setting.patterns, setting.reasoning_steps, setting.dimension, setting.test_patterns
+    unit = np.eye(d)
+    inside, left = np.zeros((M, d)), unit[M + K :]
+    mixed = haar(rng, M)
+    if law == "blind":  # the first pattern is the mean direction, the others a random completion
+        start = np.column_stack([np.full(M, M**-0.5), rng.normal(size=(M, M - 1))])
+        q, r = np.linalg.qr(start)
+        mixed = (q * np.sign(np.diag(r))).T
+    elif law == "given":
+        q, _ = np.linalg.qr(np.concatenate([setting.given_patterns, rng.normal(size=(M - shown, M))]).T)
+        mixed = np.concatenate([setting.given_patterns, q.T[shown:]])
+    inside[:, :M] = np.eye(M) if law == "identity" else mixed
+    if law == "outside":
+        inside, left = haar(rng, d - M - K) @ unit[M + K :], None
+    chosen, others = inside[:shown], inside[shown:]
+    free = others if left is None else left
+    if inside_noise:
+        return chosen, chosen
+    if noise_law == "perp_tsr":
+        rest = unit[: M + K] if law == "outside" else unit[M : M + K]
+        return chosen, np.concatenate([others, rest, *([] if left is None else [left])])
+    return chosen, free
+
+
+def draw_maps(setting: Setting, rng: np.random.Generator) -> np.ndarray:
+    """The testing task: the user's own, Example 1, or shifts along a random permutation."""
+    if setting.given_maps is not None:
+        return np.asarray(setting.given_maps, int)
+    if setting.transitions in ("example", "direct"):
+        return transitions.EXAMPLE_MAPS
+    return np.stack(shift_maps(rng.permutation(setting.test_patterns), setting.reasoning_steps))
+
+
+def draw_system(setting: Setting, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """A testing task and its transition matrices (2.4); a task of `pairs` is drawn anew while votes coincide."""
+    while True:
+        maps = draw_maps(setting, rng)
+        if setting.transitions == "given":
+            return maps, np.asarray(setting.given_matrices, float)
+        if setting.transitions in ("example", "direct"):
+            return maps, transitions.EXAMPLE if setting.transitions == "example" else transitions.DIRECT
+        if setting.transitions != "pairs":
+            shape = maps.shape
+            runner = np.ones(shape, int) if setting.runner_up == "next" else rng.integers(1, shape[1], size=shape)
+            p = transitions.step_probabilities(
+                setting.transitions, setting.trajectory, shape[0], setting.wrong_step, setting.step_weights
+            )
+            return maps, transitions.even_matrices(maps, p, setting.primacy, runner)
+        chances = setting.first_right, setting.unsure_right, setting.sure_right, setting.last_right
+        matrices = transitions.pair_matrices(maps, *chances)
+        if setting.given_maps is not None or not transitions.coincide(matrices, maps):
+            return maps, matrices
+
+
+def prepare(setting: Setting, seed: int) -> Prepared:
+    """The host work of a run: a basis, testing patterns, a testing task and its transitions."""
+    basis = haar(lm.generator(seed, "basis"), setting.dimension)
+
+    def parts(law: str, noise_law: str, inside_noise: bool) -> tuple[np.ndarray, np.ndarray]:
+        return testing_patterns(setting, lm.generator(seed, "testing patterns"), law, noise_law, inside_noise)
+
+    maps, matrices = draw_system(setting, lm.generator(seed, "testing task"))
+    numbers = transitions.describe(matrices, maps)
+    shown, noise = parts(setting.pattern_law, setting.noise_law, setting.defect == "noise inside")
+    watched_maps = np.stack(shift_maps(lm.generator(seed, "watched task").permutation(len(maps[0])), len(maps)))
+    K = setting.reasoning_steps
+    even = transitions.step_probabilities("uniform", WATCHED["trajectory"], K, 1)
+    # from four steps on no even error has this primacy
+    feasible = not transitions.infeasible(float(even[0]), WATCHED["primacy"], setting.test_patterns)
+    p = even if feasible else transitions.step_probabilities("single", WATCHED["trajectory"], K, 1)
+    errs = transitions.even_matrices(watched_maps, p, WATCHED["primacy"], np.ones_like(watched_maps))
+    watched = System(*parts("haar", "untrained", False), errs, np.stack(images(list(watched_maps))))
+    return Prepared(
+        basis,
+        watched,
+        System(shown, noise, matrices, np.stack(images(list(maps)))),
+        maps,
+        {
+            "trajectory_probability": np.asarray(numbers.trajectory),
+            "step_primacy": np.asarray(numbers.primacy),
+            "label_probability": np.asarray(numbers.label_probability),
+            "label_primacy": np.asarray(numbers.label_primacy),
+            "condition_share": np.asarray(numbers.condition.mean()),
+        },
+        np.random.SeedSequence(seed).generate_state(4),
+    )
+
+
+class Prompts(NamedTuple):
+    """Training prompts as indices: attended columns, the query (its input, its step) and the target.
+
+    `position` is the positional encoding that a column or a query carries: its step, unless a defect makes all equal.
+    """
+
+    input: Int[Array, "prompts columns"]
+    label: Int[Array, "prompts columns"]
+    step: Int[Array, " columns"]
+    position: Int[Array, " columns"]
+    weight: Float[Array, "prompts columns"]
+    query: Int[Array, " prompts"]
+    query_step: Int[Array, " prompts"]
+    query_position: Int[Array, " prompts"]
+    target: Int[Array, " prompts"]
+
+
+def random_order(marks: Float[Array, " patterns"]) -> Int[Array, " patterns"]:
+    """The rank of every mark, equal ones in their order: a uniform permutation (eight times faster than sorting)."""
+    number = jnp.arange(marks.shape[0])
+    before = (marks < marks[:, None]) | ((marks == marks[:, None]) & (number < number[:, None]))
+    return jnp.sum(before, axis=1)
+
+
+def draw_tasks(problem: PromptSetting, key: jax.Array, pool_key: jax.Array, count: int, pool: Any) -> Array:
+    """Where every pattern is after 0, ..., K steps, [count, K+1, M]: fresh tasks, or drawn from a pool of so many."""
+    K, M = problem.reasoning_steps, problem.patterns
+    task_key, mark_key = jax.random.fold_in(key, TASK), jax.random.fold_in(key, MARKS)
+    number = jax.random.randint(task_key, (count,), 0, jnp.maximum(pool, 1))
+    orders = K if problem.task_law == "independent" else 1
+
+    def one(number: Array, fresh: Array) -> Array:
+        kept = jax.random.uniform(jax.random.fold_in(pool_key, number), (orders, M))
+        marks = jnp.where(pool > 0, kept, fresh)
+        ranks = [random_order(row) for row in marks]
+        if problem.task_law == "independent":
+            return jnp.stack(images(ranks))
+        order = jnp.zeros(M, int).at[ranks[0]].set(jnp.arange(M))
+        return jnp.stack(images(shift_maps(order, K, ranks[0])))
+
+    return jax.vmap(one)(number, jax.random.uniform(mark_key, (count, orders, M)))
+
+
+def balanced(key: jax.Array, count: int, steps: int, patterns: int) -> tuple[Array, Array]:
+    """Step and query pattern of every prompt of a batch (2.3): all pairs equally often if they fit, else each marginal
+    as even as possible, randomly paired."""
+    slot = jnp.arange(count)
+    if count % (steps * patterns) == 0:
+        return slot % steps, slot // steps % patterns
+    first, second, third = jax.random.split(key, 3)
+    step = jax.random.permutation(first, steps)[slot % steps]
+    pattern = jax.random.permutation(second, patterns)[slot % patterns]
+    return step, jax.random.permutation(third, pattern)
+
+
+def training_prompts(
+    problem: Setting | PromptSetting, key: jax.Array, pool_key: jax.Array, count: int, pool: Any, equal: Any = 0
+) -> Prompts:
+    """A balanced batch of noise-free training prompts of fresh or pooled tasks."""
+    K, M, room = problem.reasoning_steps, problem.patterns, problem.example_capacity
+    task = draw_tasks(problem, key, pool_key, count, pool)
+    k, x = balanced(jax.random.fold_in(key, PAIRING), count, K, M)
+    other = x[:, None] + jax.random.randint(jax.random.fold_in(key, OTHERS), (count, room), 1, M)
+    start = jnp.where(jnp.arange(room) < problem.matching, x[:, None], other % M)
+    chain = jnp.take_along_axis(task, start[:, None, :], axis=2)  # [prompts, K+1, examples]
+    own = jnp.take_along_axis(task, x[:, None, None], axis=2)[:, :, 0]
+
+    def columns(of_examples: Array, of_query: Array) -> Array:
+        return jnp.concatenate([of_examples.reshape(count, K * room), of_query], axis=1)
+
+    used = jnp.broadcast_to((jnp.arange(room) < problem.examples) * 1.0, (count, K, room))
+    step = jnp.concatenate([jnp.repeat(jnp.arange(K), room), jnp.arange(K - 1)])
+    return Prompts(
+        columns(chain[:, :-1], own[:, : K - 1]),
+        columns(chain[:, 1:], own[:, 1:K]),
+        step,
+        step * (1 - equal),
+        columns(used, (jnp.arange(K - 1) < k[:, None]) * 1.0),
+        jnp.take_along_axis(own, k[:, None], axis=1)[:, 0],
+        k,
+        k * (1 - equal),
+        jnp.take_along_axis(own, k[:, None] + 1, axis=1)[:, 0],
+    )
+
+
+def tokens(prompts: Prompts, basis: Float[Array, "dimension dimension"], patterns: int) -> tuple[Array, Array, Array]:
+    """The columns p̃_i, the query p̃_query and the target z, written out in 2d, 2d and d numbers each."""
+    pattern, encoding = basis.T[:patterns], basis.T[patterns:]
+    attended = jnp.concatenate([pattern[prompts.input] + encoding[prompts.position], pattern[prompts.label]], axis=-1)
+    asked = pattern[prompts.query] + encoding[prompts.query_position]
+    return attended, jnp.concatenate([asked, jnp.zeros_like(asked)], axis=-1), pattern[prompts.target]
+
+
+class Trials(NamedTuple):
+    """Testing prompts: chains of testing patterns by example, which examples are there, truth, and scaled noise."""
+
+    chain: Int[Array, "prompts reached examples"]
+    weight: Float[Array, "prompts examples"]
+    truth: Int[Array, "prompts reached"]
+    noise: Float[Array, "prompts reached examples directions"]
+
+
+def draw_trials(
+    key: jax.Array,
+    tested: System,
+    *,
+    count: int,
+    room: int,
+    length: Any,
+    matching: Any,
+    fraction: Any,
+    independent: Any,
+    noise: Any,
+    first: Any = 0,
+    kinds: Any = None,
+) -> Trials:
+    """Prompts of noisy, partly wrong examples (2.3), and a query among `kinds` patterns from `first` on."""
+    shown = tested.images.shape[1]
+    query_key, match_key, other_key, chain_key, noise_key = jax.random.split(key, 5)
+    query = first + jax.random.randint(query_key, (count,), 0, shown if kinds is None else kinds)
+    by_itself = jax.random.uniform(match_key, (count, room)) < fraction
+    match = jnp.where(independent > 0, by_itself, jnp.arange(room) < matching)
+    other = (query[:, None] + jax.random.randint(other_key, (count, room), 1, shown)) % shown
+    reached = [jnp.where(match, query[:, None], other)]
+    for k in range(tested.matrices.shape[0]):
+        total = jnp.cumsum(tested.matrices[k], axis=1)
+        ends = (total / total[:, -1:])[:, :-1]  # divided by itself the end is exactly 1
+        draw = jax.random.uniform(jax.random.fold_in(chain_key, k), (count, room, 1))
+        reached.append(jnp.sum(draw >= ends[reached[-1]], axis=2))
+    chain = jnp.stack(reached, axis=1)
+    direction = jax.random.normal(noise_key, (*chain.shape, tested.noise.shape[0]))
+    size = jnp.linalg.norm(direction, axis=-1, keepdims=True)
+    weight = jnp.broadcast_to((jnp.arange(room) < length) * 1.0, (count, room))
+    return Trials(chain, weight, tested.images.T[query], noise * direction / size)
+
+
+def watched_trials(problem: Setting, key: jax.Array, watched: System) -> Trials:
+    """The testing prompts of Figure 7.6."""
+    length = WATCHED["test_examples"]
+    return draw_trials(
+        lm.stream(key, "test", WATCH_TESTS),
+        watched,
+        count=problem.watch_tests,
+        room=length,
+        length=length,
+        matching=round(WATCHED["test_fraction"] * length),
+        fraction=1.0,
+        independent=0,
+        noise=WATCHED["token_noise"],
+    )

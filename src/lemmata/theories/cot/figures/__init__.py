@@ -1,0 +1,1 @@
+"""Figures of chain-of-thought inference: along training, and on testing prompts."""

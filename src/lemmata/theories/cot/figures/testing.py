@@ -1,0 +1,141 @@
+"""On testing prompts: errors by length (7.3 to 7.5), attention on matching columns (7.2), and where it ends."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import xarray as xr
+from matplotlib.figure import Figure
+
+import lemmata as lm
+from lemmata import figures as draw
+from lemmata.theories.cot.bounds import concentration
+from lemmata.theories.cot.measures import error, required_length
+from lemmata.theories.cot.theorem import SWEEPS
+
+LENGTH = r"examples of a testing prompt $l_{ts}$"
+PANEL = {"test_fraction": r"$\alpha'$ = {}", "trajectory": r"$\tau$ = {}", "primacy": r"$\rho$ = {}"}
+VOTER = {"linestyle": "none", "marker": "x", "spread": ""}
+
+
+def lengths(data: xr.Dataset) -> Figure:
+    """CoT and ICL error by length, a line for each value of the panel; crosses: the ideal voter on the same prompts."""
+    axis = next(name for name in PANEL if name in data.icl_error.dims)
+    figure, axes = draw.panels(3, sharey=True)
+    for ax, who, voter, words in (
+        (axes[0], "cot", "voter", "CoT, mean over steps"),
+        (axes[1], "last", "", "CoT, last step"),
+        (axes[2], "icl", "icl_voter", "ICL"),
+    ):
+        draw.curves(ax, error(data, who), "test_examples", axis, PANEL[axis])
+        if voter:
+            draw.curves(ax, error(data, voter), "test_examples", axis, f"voter, {PANEL[axis]}", **VOTER)
+        draw.loss_scale(ax)
+        draw.numbers(ax, data.test_examples.values)
+        draw.finish(ax, words, "error", LENGTH)
+    return figure
+
+
+def condition(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
+    """Figure 7.5: CoT and ICL by length with and without Condition 7.3.2, the voter, and where ICL must end."""
+    figure, axes = draw.panels(data.sizes["condition"], sharey=True)
+    x = data.test_length.values.astype(float)
+    for ax, name in zip(axes, data.condition.values.tolist(), strict=True):
+        cell = data.sel(condition=name)
+        for who, voter, words, color in (("cot", "voter", "CoT", draw.BLUE), ("icl", "icl_voter", "ICL", draw.RED)):
+            draw.curves(ax, error(cell, who), "test_length", label=words, color=color, x=x)
+            draw.curves(ax, error(cell, voter), "test_length", label=f"{words}, ideal voter", color=color, x=x, **VOTER)
+        limit = 1 - float(cell.condition_share.mean())
+        draw.predicted(ax, limit, f"where ICL must end: {limit:g} of the inputs fail")
+        if name == "fails, clear":
+            draw.claimed(ax, claims["c8-clear"], part="icl", words="claimed for ICL")
+        draw.loss_scale(ax)
+        draw.numbers(ax, x)
+        numbers = (
+            rf"$\tau_o$ = {float(cell.label_probability.mean()):.2g}, $\rho_o$ = {float(cell.label_primacy.mean()):.2g}"
+        )
+        draw.finish(ax, f"Condition 7.3.2: {name} ({numbers})", "error", LENGTH)
+    return figure
+
+
+def mechanism(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
+    """Attention on S_k* by step (Figure 7.2), first-step errors of model and voters, agreement."""
+    figure, axes = draw.panels(3)
+    end = data.sel(moment="end")
+    steps = [f"step {k + 1}" for k in range(data.sizes["reasoning_step"])]
+    shown = data.isel(test_examples=-1).sel(test_fraction=data.test_fraction.values[-1]).concentration
+    shown = shown.assign_coords(reasoning_step=steps)
+    draw.groups(axes[0], shown, "reasoning_step", "moment", r"weights: {}")
+    alpha, u = float(data.test_fraction.values[-1]), float(end.pattern_gain.mean())
+    draw.corrected(axes[0], float(concentration(alpha, u)), r"first step: $\alpha'e^u/(\alpha'e^u+1-\alpha')$")
+    draw.claimed(axes[0], claims["c11-concentration"])
+    draw.from_zero(axes[0], 1.1)
+    draw.finish(axes[0], r"attention on matching columns of the step ($\alpha'$ = 0.8)", "attention", legend=1)
+    first = end.isel(reasoning_step=0)
+    for alpha, color in zip(end.test_fraction.values, (draw.BLUE, draw.RED), strict=False):
+        cell, tag = first.sel(test_fraction=alpha), rf"$\alpha'$ = {alpha:g}"
+        draw.curves(axes[1], cell.cot_error, "test_examples", label=f"model, {tag}", color=color)
+        draw.curves(axes[1], cell.voter_error, "test_examples", label=f"ideal voter, {tag}", color=color, **VOTER)
+        how = {"linestyle": ":", "marker": "", "spread": ""}
+        draw.curves(axes[1], cell.blind_voter_error, "test_examples", label=f"all vote, {tag}", color=color, **how)
+    draw.loss_scale(axes[1])
+    draw.numbers(axes[1], data.test_examples.values)
+    draw.finish(axes[1], "first step", "error", LENGTH)
+    agreement = data.agreement.sel(test_fraction=data.test_fraction.values[-1])
+    draw.curves(axes[2], agreement, "test_examples", "moment", "weights: {}")
+    draw.claimed(axes[2], claims["c11-voter"])
+    draw.from_zero(axes[2], 1.05)
+    draw.finish(axes[2], "agreement with the ideal voter", "share of steps", LENGTH)
+    return figure
+
+
+def required(data: xr.Dataset) -> Figure:
+    """l*(0.05) along the three sweeps beside the paper's exponent -2."""
+    figure, axes = draw.panels(3, sharey=True)
+    fields = {"α'": "test_fraction", "ρ": "primacy", "τ": "trajectory"}
+    for ax, (of, cells) in zip(axes, SWEEPS.items(), strict=True):
+        chosen = data.sel(cell=[label for label in cells if label in data.cell.values])
+        x = chosen[fields[of]].values.astype(float)
+        needed = required_length(chosen).transpose("seed", "cell")
+        how = {"x": x, "middle": "geometric", "linestyle": "none"}
+        draw.curves(ax, needed, "cell", label="ideal voter", **how)
+        if of == "α'":
+            draw.curves(ax, required_length(chosen, "model"), "cell", label="model", color=draw.RED, **how)
+        draw.law(ax, x, needed.values, x**-2.0, f"paper: {of}^-2")
+        draw.fit(ax, x, needed.values, draw.ORANGE)
+        draw.numbers(ax, x)
+        draw.log_y(ax)
+        draw.finish(ax, f"examples for a CoT error of 0.05, by {of}", r"$l^*(0.05)$", of)
+    return figure
+
+
+def blind(data: xr.Dataset) -> Figure:
+    """First-step concentration and CoT error by query, beside the ideal voter."""
+    figure, axes = draw.panels(2, width=7.0)
+    words = {label: label.replace(", ", ",\n") for label in data.case.values.tolist()}
+    draw.groups(axes[0], data.concentration.isel(reasoning_step=0), "case", "pattern_law", words=words)
+    draw.from_zero(axes[0], 1.05)
+    draw.finish(axes[0], r"attention on matching columns; first: the query is $\mu'_1$", "first step")
+    draw.groups(axes[1], error(data), "case", "pattern_law", words=words)
+    for place in range(data.sizes["case"]):
+        ideal = float(error(data.isel(case=place), "voter").mean())
+        draw.corrected(axes[1], ideal, None if place else "ideal voter, mean", at=place)
+    draw.from_zero(axes[1], 1.05)
+    draw.finish(axes[1], "CoT error; blind: $\\mu'_1$ is the mean of all training patterns", "CoT error")
+    return figure
+
+
+def example(data: xr.Dataset) -> Figure:
+    """Example 1: both voters by length, and with a second step for which the condition holds."""
+    figure, axes = draw.panels(data.sizes["transitions"], sharey=True)
+    titles = {"example": r"Example 1: $A_2$ rows (.4, .6), (.8, .2)", "direct": "$A_2$ rows (.2, .8), (.8, .2)"}
+    for ax, name in zip(axes, data.transitions.values.tolist(), strict=True):
+        cell = data.sel(transitions=name)
+        draw.curves(ax, cell.cot_voter_error.mean("reasoning_step"), "test_examples", label="CoT")
+        draw.curves(ax, cell.icl_voter_error, "test_examples", label="ICL", color=draw.RED)
+        limit = 1 - float(cell.condition_share.mean())
+        draw.predicted(ax, limit, "where ICL must end: the share of failing inputs")
+        draw.numbers(ax, data.test_examples.values)
+        ax.set_ylim(-0.03, 0.75)
+        draw.finish(ax, titles.get(name, name), "error of the ideal voter", LENGTH)
+    return figure

@@ -1,0 +1,159 @@
+"""Along training: the attention groups with the late law (Figure 7.6), times of the stages, gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+import lemmata as lm
+from lemmata import figures as draw
+from lemmata.theories.cot.bounds import concentration, follow_gain, gradient_bounds, late_gain
+from lemmata.theories.cot.claims.stages import EARLY, FIRST, LEVEL
+from lemmata.theories.cot.measures import DEFAULT, STAGE, loss_time, off_step, stage_time, time_at
+
+TIME = r"$\eta t$"
+M, ALPHA, EXAMPLES = DEFAULT.patterns, DEFAULT.fraction, DEFAULT.examples
+LAW = r"derived: $\dot{u}=\frac{1+\sigma}{M-1}p(1-p)^2$ from $\eta t=500$"
+COLORS = dict(enumerate((draw.GREEN, draw.BLUE, draw.ORANGE, draw.RED)))
+
+
+def reference(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
+    """Figure 7.6 in one look: groups on testing and training prompts with boundary and late law; gains; losses."""
+    figure, axes = draw.panels(4, rows=2)
+    run = data.sel(variant=data.variant.values[0])
+    times, gain = _law(run)
+    for ax, which, words in ((axes[0], "test_groups", "testing"), (axes[1], "train_groups", "training")):
+        for i, group in enumerate(run.group.values.tolist()):
+            draw.paths(ax, run, run[which].sel(group=group), label=group, clock=run.time, color=COLORS[i])
+        ends = time_at(run, off_step(run, which), STAGE, logs=False)
+        draw.moment(ax, float(ends.mean()), "first stage | second stage", height=0.5)
+        if which == "test_groups":
+            draw.claimed(ax, claims["f76-groups"], part="same", words="claimed at the end")
+            draw.claimed(ax, claims["f76-groups"], part="later", words="claimed for other steps")
+        elif times.size:
+            draw.corrected(ax, concentration(ALPHA, gain), LAW, times, color="black")
+        draw.finish(ax, f"attention groups, {words} prompts", "attention of the query", TIME)
+    if times.size:
+        draw.corrected(axes[2], gain, LAW, times)
+        limit = late_gain(2.0, 500.0, times, M, ALPHA, EXAMPLES, kind="asymptote")
+        draw.corrected(axes[2], limit, "its asymptote", times, linestyle=":")
+    draw.paths(axes[2], run, "pattern_gain", label=r"pattern gain $u_\mu$", clock=run.time, color=draw.GREEN)
+    draw.paths(axes[2], run, "step_gain", label=r"step gain $u_c$", clock=run.time, color=draw.BLUE)
+    draw.paths(axes[2], run, "label_own", label="label block, own entries", clock=run.time, color=draw.PURPLE)
+    draw.finish(axes[2], "blocks of W", "gain", TIME)
+    draw.paths(axes[3], data, "train_loss", "variant", clock=data.time, spread="")
+    draw.claimed(axes[3], claims["c1-loss"], words=r"claimed at $\eta t=2000$")
+    if times.size:
+        shown = run.isel(record=(run.time >= 1000).all("seed"))
+        clock = shown.time.isel(seed=0).values
+        draw.law(axes[3], clock, shown.train_loss.values, 1 / clock, "paper: 1/t")
+    draw.log_y(axes[3])
+    draw.finish(axes[3], "loss on fresh tasks", r"loss $\ell$", TIME)
+    for ax in axes:
+        ax.set(xscale="log", xlim=(40, None))
+    return figure
+
+
+def _law(run: xr.Dataset) -> tuple[np.ndarray, np.ndarray]:
+    """The late law from the mean gain at ηt = 500; empty where a run is shorter."""
+    times, gain = run.time.mean("seed").values, run.pattern_gain.mean("seed").values
+    later = times[times >= 500]
+    if later.size < 2:
+        return np.empty(0), np.empty(0)
+    start = gain[times == later[0]][0]
+    return later, np.array(
+        [float(follow_gain(start, later[0], t, M, ALPHA, EXAMPLES)) if t > later[0] else start for t in later]
+    )
+
+
+AXES = {
+    "training_patterns": "training patterns $M$",
+    "fraction": r"share of matching examples $\alpha$",
+    "examples": r"examples $l_{tr}$",
+}
+
+
+def times(data: xr.Dataset) -> Figure:
+    """Times to a loss and to the end of the first stage over the axis of a sweep."""
+    axis = next(name for name in AXES if name in data.train_loss.dims)
+    level = 0.02 if axis == "fraction" else LEVEL
+    figure, (ax,) = draw.panels(1)
+    x = data[axis].values.astype(float)
+    found = loss_time(data, level)
+    _curve(ax, found, axis, f"to loss {level:g}", draw.BLUE)
+    _curve(ax, stage_time(data, EARLY), axis, f"to off-step attention {EARLY:g}", draw.ORANGE)
+    if axis == "training_patterns":
+        draw.law(ax, x, found.transpose("seed", axis).values, x, r"paper: $\propto M$")
+    draw.numbers(ax, x)
+    draw.log_y(ax)
+    draw.finish(ax, f"times by {AXES[axis]}", TIME, AXES[axis])
+    return figure
+
+
+def _curve(ax: Axes, values: xr.DataArray, axis: str, words: str, color: str) -> None:
+    draw.curves(ax, values, axis, label=words, color=color, middle="geometric")
+
+
+def stages(data: xr.Dataset) -> Figure:
+    """The end of the first stage by K and by α, at off-step attention 0.3 and 0.05."""
+    figure, axes = draw.panels(2)
+    for ax, mark, words in (
+        (axes[0], "K=", "reasoning steps $K$"),
+        (axes[1], "α=", r"share of matching examples $\alpha$"),
+    ):
+        chosen = data.sel(case=[label for label in data.case.values if label.startswith(mark)])
+        x = [float(label.removeprefix(mark)) for label in chosen.case.values]
+        for level, color in ((EARLY, draw.BLUE), (STAGE, draw.RED)):
+            draw.curves(ax, stage_time(chosen, level), "case", label=f"off-step attention {level:g}", color=color, x=x)
+        draw.log_y(ax)
+        draw.finish(ax, f"end of the first stage by {words}", TIME, words)
+    return figure
+
+
+def gradients(data: xr.Dataset) -> Figure:
+    """Projected gradients at W = 0 with true and with permuted targets, beside the bounds of Lemma F.3.5."""
+    figure, (ax,) = draw.panels(1, width=7.5)
+    at_zero = data.projected.sel(moment_read="0")
+    words = {label: label.replace(", ", ",\n") for label in at_zero.relation.values.tolist()}
+    draw.groups(ax, at_zero, "relation", "label_order", "targets {}", words=words)
+    for place, (relation, (low, high)) in enumerate(
+        gradient_bounds(0.131171, ALPHA, DEFAULT.reasoning_steps, M).items()
+    ):
+        shade = {"color": draw.GREY, "alpha": 0.2, "linewidth": 0}
+        ax.fill_between(
+            [place - 0.4, place + 0.4], max(low, -0.045), high, label=None if place else "paper: (F.7)-(F.10)", **shade
+        )
+        draw.predicted(ax, FIRST[relation], None if place else "reference values", at=place)
+    draw.finish(
+        ax, "projected gradients at W = 0 (negative: the logit rises)", r"mean $\tilde{p}'^\top\nabla\tilde{p}$"
+    )
+    return figure
+
+
+def late(data: xr.Dataset) -> Figure:
+    """Gains by K beside the law without K; times to loss 0.01; same/same over both bounds."""
+    figure, axes = draw.panels(3)
+    draw.paths(axes[0], data, "pattern_gain", "chain", "K = {}", clock=data.time, spread="")
+    times_, gain = _law(data.isel(chain=0))
+    if times_.size:
+        draw.corrected(axes[0], gain, LAW, times_)
+    axes[0].set(xscale="log", xlim=(40, None))
+    draw.finish(axes[0], "pattern gain by the number of steps", r"$u_\mu$", TIME)
+    draw.curves(axes[1], loss_time(data, LEVEL), "chain", label=f"to loss {LEVEL:g}")
+    draw.curves(axes[1], stage_time(data, STAGE), "chain", label=f"to off-step attention {STAGE:g}", color=draw.ORANGE)
+    draw.from_zero(axes[1])
+    draw.finish(axes[1], "times by the number of steps", TIME, "reasoning steps $K$")
+    ratio = data.projected.isel(relation=0) / (-2 / M * data.moment_curvature)
+    ratio = ratio.sel(moment_read=[m for m in ratio.moment_read.values if m not in ("0", "50", "end")])
+    x = ratio.moment_read.values.astype(float)
+    draw.curves(axes[2], ratio, "moment_read", "chain", "K = {}", x=x)
+    draw.predicted(axes[2], 1.0, r"paper: at least $\frac{4}{2M}\overline{p(1-p)^2}$ (F.13)")
+    draw.corrected(axes[2], 0.5, r"corrected: at least $\frac{1}{M}\overline{p(1-p)^2}$")
+    draw.from_zero(axes[2], 1.2)
+    axes[2].set_xscale("log")
+    draw.finish(axes[2], "same step and pattern, over the printed bound", "gradient over bound", TIME)
+    return figure

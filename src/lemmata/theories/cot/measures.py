@@ -1,0 +1,107 @@
+"""What claims and figures of this theory read off the data sets: times at a level, errors, required lengths, gates."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+import lemmata as lm
+from lemmata.theories.cot.setting import Setting
+from lemmata.theories.cot.voters import crossing
+
+DEFAULT = Setting()
+"""The setting whose numbers (M, K, α, l_tr, M') the register's criteria are written in."""
+STAGE = 0.05
+"""Off-step attention at the boundary of the two stages (Lemma F.3.6)."""
+FIRST_STAGE = lm.Gate(
+    f"attention on other steps is still above {STAGE:g} at the end of some intact run",
+    lambda data: lm.at_end(off_step(data)) <= STAGE,
+    intact={"variant": "intact"},
+)
+CONCENTRATED = lm.Gate(
+    "attention is not concentrated: at most 0.85 on the matching columns of the first step in some intact run",
+    lambda data: data.concentration.isel(reasoning_step=0) > 0.85,
+    intact={"moment": "end", "pattern_law": "identity", "noise": ["0", "0.2", "0.7"], "fraction": 0.4},
+)
+late = functools.partial(lm.Claim, gate=FIRST_STAGE)
+"""A claim about the second stage of training."""
+tested = functools.partial(lm.Claim, gate=CONCENTRATED)
+"""A claim about errors of models whose attention is concentrated."""
+
+
+def off_step(data: xr.Dataset, which: str = "train_groups") -> xr.DataArray:
+    """The attention on both groups of other steps, along `record`."""
+    return data[which].isel(group=[2, 3]).sum("group", skipna=False)
+
+
+def time_at(data: xr.Dataset, values: xr.DataArray, level: float, logs: bool) -> xr.DataArray:
+    """η t at which falling values reach a level, interpolated between records (logs: log values on log time)."""
+
+    def one(times: np.ndarray, path: np.ndarray) -> float:
+        below = np.flatnonzero(path <= level)
+        if not below.size:
+            return np.inf
+        i = below[0]
+        if i == 0:
+            return np.nan
+        (t0, t1), (y0, y1), goal = times[[i - 1, i]], path[[i - 1, i]], level
+        if logs and t0 > 0:
+            t0, t1, y0, y1, goal = np.log([t0, t1, y0, y1, goal])
+            return float(np.exp(t0 + (y0 - goal) / (y0 - y1) * (t1 - t0)))
+        return float(t0 + (y0 - goal) / (y0 - y1) * (t1 - t0))
+
+    return xr.apply_ufunc(one, data.time, values, input_core_dims=[["record"], ["record"]], vectorize=True)
+
+
+def loss_time(data: xr.Dataset, level: float) -> xr.DataArray:
+    """η t at which the loss on fresh tasks is at a level."""
+    return time_at(data, data.train_loss, level, logs=True)
+
+
+def stage_time(data: xr.Dataset, level: float) -> xr.DataArray:
+    """η t at which attention on other steps has fallen to a level."""
+    return time_at(data, off_step(data), level, logs=False)
+
+
+def error(data: xr.Dataset, who: str = "cot") -> xr.DataArray:
+    """CoT error as the mean over steps (of model or voter), its last step, or the ICL error."""
+    if who in ("icl", "icl_voter"):
+        return data[f"{who}_error"]
+    if who == "last":
+        return data.cot_error.isel(reasoning_step=-1, drop=True)
+    return data[f"{who}_error"].mean("reasoning_step")
+
+
+def required_length(data: xr.Dataset, who: str = "voter", level: float = 0.05) -> xr.DataArray:
+    """l*: the length at which the error falls to the level, log-log between lengths; inf: never."""
+    core = [["length_number"], ["length_number"]]
+    return xr.apply_ufunc(
+        lambda lengths, errors: crossing(lengths, errors, level),
+        data.lengths, data[f"{who}_error"], input_core_dims=core, vectorize=True,
+    )  # fmt: skip
+
+
+def bare(values: xr.DataArray) -> xr.DataArray:
+    """Without the fields that the labels of an axis set."""
+    return values.drop_vars([name for name in values.coords if name not in values.dims])
+
+
+def numbered(values: xr.DataArray, along: str, field: str) -> xr.DataArray:
+    """A named axis along one of the fields that it sets."""
+    return values.swap_dims({along: field}).drop_vars(along) if along != field else values
+
+
+def reversed_labels(values: xr.DataArray, along: str, reverse: bool) -> xr.DataArray:
+    """The values with the labels of an axis in the opposite order, which is what a control does."""
+    return values.isel({along: slice(None, None, -1)}) if reverse else values
+
+
+def moments(data: xr.Dataset, name: str, times: Any) -> xr.DataArray:
+    """A quantity at these η t, along `moment_read`; what was not reached leaves nothing to decide."""
+    found = data[name].sel(moment_read=[str(t) for t in np.atleast_1d(times)])
+    if bool(found.isnull().all(["seed"]).any()) and name != "projected":
+        raise lm.NotApplicable(f"not reached in this preset: η t = {times}")
+    return found

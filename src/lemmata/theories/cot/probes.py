@@ -1,0 +1,106 @@
+"""Tracked quantities (section 5): attention groups, projections of W and of gradients, voters on the same prompts."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+from lemmata.theories.cot.data import Prompts, Trials
+from lemmata.theories.cot.network import Table, attend, count, example_columns, trial_attention
+
+GROUPS = (
+    "same step, same pattern",
+    "same step, other pattern",
+    "other step, same pattern",
+    "other step, other pattern",
+)
+RELATIONS = ("same pattern, same step", "same pattern, other step", "other pattern, same step", "other, other")
+
+
+def group_masses(attention: Array, same_step: Array, same_pattern: Array) -> Float[Array, "prompts group"]:
+    """The attention on columns of the query's step or another, with its pattern or another (5.1); they sum to 1."""
+    step, pattern = same_step * 1.0, same_pattern * 1.0
+    kinds = (step * pattern, step * (1 - pattern), (1 - step) * pattern, (1 - step) * (1 - pattern))
+    return jnp.stack([jnp.sum(attention * kind, axis=1) for kind in kinds], axis=1)
+
+
+def training_groups(attention: Array, prompts: Prompts) -> Float[Array, "prompts group"]:
+    """The four groups of every training prompt; the first is p_n."""
+    same_step = prompts.step[None] == prompts.query_step[:, None]
+    return group_masses(attention, same_step, prompts.input == prompts.query[:, None])
+
+
+def testing_groups(table: Table, trials: Trials, equal: Array) -> tuple[Float[Array, " group"], Float[Array, ""]]:
+    """The four groups on testing prompts with the true earlier steps, mean over steps; and the share without S_k*."""
+    input, _, step, weight = example_columns(trials)
+    total, kept, steps = 0.0, 0.0, trials.truth.shape[1] - 1
+    for k in range(steps):
+        query = trials.truth[:, k]
+        on_examples, on_own, _ = trial_attention(table, trials, query, k, trials.truth, equal)
+        same = input == query[:, None]
+        masses = group_masses(on_examples, (step == k)[None], same)
+        if k:  # its own earlier columns are of other steps
+            masses = masses + group_masses(on_own, jnp.zeros((1, k), bool), trials.truth[:, :k] == query[:, None])
+        there = jnp.any(same & (step == k) & (weight > 0), axis=1) * 1.0
+        total, kept = total + there @ masses, kept + jnp.sum(there)
+    return total / kept, 1 - kept / (steps * trials.truth.shape[0])
+
+
+def diagonal_means(block: Float[Array, "size size"]) -> tuple[Array, Array]:
+    """The mean of the diagonal and of the rest; of one entry there is no rest: NaN."""
+    size = block.shape[0]
+    own, everything = jnp.trace(block), jnp.sum(block)
+    return own / size, (everything - own) / (size * (size - 1)) if size > 1 else jnp.asarray(jnp.nan, block.dtype)
+
+
+def gains(W: Array, patterns: int, steps: int) -> dict[str, Array]:
+    """Block projections of W (5.3): pattern gain u_μ, step gain u_c, and the label block's own and other entries."""
+    M, d = patterns, W.shape[0] // 2
+    own, other = diagonal_means(W[:M, :M])
+    step_own, step_other = diagonal_means(W[M : M + steps, M : M + steps])
+    label_own, label_other = diagonal_means(W[d : d + M, :M])
+    return {
+        "pattern_gain": own - other,
+        "step_gain": step_own - step_other,
+        "label_own": label_own,
+        "label_other": label_other,
+    }
+
+
+def relations(G: Array, patterns: int, steps: int) -> Float[Array, " relation"]:
+    """p̃'ᵀ ∇ p̃ with p̃ = (μ_i; 0) + c_k, mean over all index pairs of each of the four relations (5.4)."""
+    M = patterns
+    pattern, step = diagonal_means(G[:M, :M]), diagonal_means(G[M : M + steps, M : M + steps])
+    cross = jnp.mean(G[:M, M : M + steps]) + jnp.mean(G[M : M + steps, :M])
+    return jnp.stack([pattern[i] + step[j] + cross for i, j in ((0, 0), (0, 1), (1, 0), (1, 1))])
+
+
+def vote_chain(key: jax.Array, trials: Trials, shown: int, blind: bool = False) -> Int[Array, "prompts steps"]:
+    """The ideal voter on these prompts (3.3): the plurality of what examples did from the current pattern.
+
+    blind: all examples vote, whatever their input. Ties, and votes of nobody, are decided at random.
+    """
+    outputs, current = [], trials.truth[:, 0]
+    for k in range(trials.truth.shape[1] - 1):
+        voters = trials.weight * (1.0 if blind else trials.chain[:, k] == current[:, None])
+        current = _plurality(jax.random.fold_in(key, k), voters, trials.chain[:, k + 1], shown)
+        outputs.append(current)
+    return jnp.stack(outputs, axis=1)
+
+
+def vote_directly(key: jax.Array, trials: Trials, shown: int) -> Int[Array, " prompts"]:
+    """The ideal voter of ICL: the plurality of the final outputs of examples with the query's input."""
+    voters = trials.weight * (trials.chain[:, 0] == trials.truth[:, :1])
+    return _plurality(key, voters, trials.chain[:, -1], shown)
+
+
+def _plurality(key: jax.Array, voters: Array, output: Array, shown: int) -> Array:
+    votes = count(voters, output, shown)
+    return jnp.argmax(votes + 0.5 * jax.random.uniform(key, votes.shape), axis=1)
+
+
+def watch(W: Array, prompts: Prompts, patterns: int, steps: int) -> tuple[Array, Array]:
+    """Attention and groups of training prompts."""
+    attention = attend(W, prompts, patterns, steps)
+    return attention, training_groups(attention, prompts)

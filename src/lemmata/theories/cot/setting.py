@@ -1,0 +1,282 @@
+"""The settings of chain-of-thought inference: prompts and transitions (section 2), the model (3.1), training (4)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+import lemmata as lm
+from lemmata.theories.cot import transitions
+from lemmata.theories.cot.tasks import check_maps
+from lemmata.theories.cot.voters import matches
+
+MOMENTS = (50, 500, 1000, 2000, 8000)
+"""η t at which the weights are kept, where a run has a record there."""
+READ = ("0", *map(str, MOMENTS), "end")
+"""The weights that can be tested: W = 0, those kept along training, and the last."""
+PATTERN_LAWS = ("haar", "identity", "blind", "outside", "given")
+DEFECTS = ("none", "equal positions", "noise inside")
+INSIDE = 2.0
+"""The norm of the noise of the defect `noise inside`."""
+
+
+class PromptSetting(lm.Setting):
+    """Patterns, tasks and training prompts, whatever network sees them."""
+
+    fraction: float = lm.number(
+        0.4, "α", "share of training examples with the query's input", low=0, high=1, open_ends="low"
+    )
+    examples: int = lm.number(20, "l_tr", "examples of a training prompt", low=1, high=4096, integer=True)
+    pool: int = lm.number(0, "n", "number of training tasks (0: a fresh task for every prompt)", low=0, integer=True)
+    step_size: float = lm.number(1.0, "η", "step size", low=0, open_ends="low")
+    steps: int = lm.number(2000, "T", "training steps", low=0, high=10**6, integer=True)
+    record_every: int = lm.number(5, "", "steps between two records, at least", low=1, high=10**6, integer=True)
+
+    dimension: int = lm.size(30, "d_X", "dimension of a pattern", low=3)
+    patterns: int = lm.size(20, "M", "training patterns", low=2)
+    reasoning_steps: int = lm.size(3, "K", "reasoning steps")
+    batch: int = lm.size(240, "B", "prompts of a training step")
+    records: int = lm.size(226, "", "room for records", low=2)
+    watch_prompts: int = lm.size(1000, "", "fresh training prompts that are watched along training")
+    example_room: int = lm.size(0, "", "room for the examples of a training prompt (0: as many as there are)", low=0)
+
+    task_law: str = lm.choice(
+        "shift", "training tasks: cyclic shifts, or independent random permutations", "shift", "independent"
+    )
+
+    @lm.derived
+    def matching(self) -> int:
+        """How many training examples have the query's input."""
+        return max(1, round(self.fraction * self.examples))
+
+    @lm.fixed
+    def pooled(self) -> bool:
+        """Whether training tasks come from a pool."""
+        return self.pool > 0
+
+    @lm.fixed
+    def example_capacity(self) -> int:
+        """The examples that the programs of training have room for."""
+        return self.example_room or self.examples
+
+    def refusals(self, given: list[str]) -> Iterator[str]:
+        need = self.patterns + self.reasoning_steps
+        if self.dimension < need:
+            yield (
+                f"dimension = {self.dimension} is not allowed: patterns and positional encodings are orthonormal and "
+                f"need at least patterns + reasoning_steps = {need}."
+            )
+        if self.task_law == "shift" and self.patterns <= self.reasoning_steps:
+            yield (
+                f"patterns = {self.patterns} is not allowed: shift tasks need more than reasoning_steps = "
+                f"{self.reasoning_steps}, or some step is the identity."
+            )
+        if 0 < self.example_room < self.examples:
+            yield f"example_room = {self.example_room} is not allowed: it must hold examples = {self.examples}."
+
+    def warnings(self) -> list[str]:
+        sentences = []
+        if self.fraction > 0.95:
+            sentences.append(f"fraction = {self.fraction:g} is close to 1: then only positions are learnt.")
+        if self.examples < math.ceil(1 / self.fraction):
+            sentences.append(f"examples = {self.examples} is below 1/fraction, which the theory asks for.")
+        return sentences
+
+
+class Setting(PromptSetting):
+    """The one-layer attention model, and how it is tested; the defaults are those of the specification."""
+
+    test_fraction: float = lm.number(
+        0.8, "α'", "share of testing examples with the query's input", low=0, high=1, open_ends="low"
+    )
+    test_examples: int = lm.number(20, "l_ts", "examples of a testing prompt", low=1, high=10**5, integer=True)
+    token_noise: float = lm.number(0.2, "ν", "norm of the noise of a testing token", low=0, high=math.sqrt(2) / 2)
+    trajectory: float = lm.number(
+        0.5, "τ", "probability that a testing example is right at every step", low=0, high=1, open_ends="low"
+    )
+    primacy: float = lm.number(0.8, "ρ", "lead of the right output over the runner-up", low=0, high=1, open_ends="low")
+    wrong_step: int = lm.number(1, "k", "transitions=single: the step with all the error", low=1, integer=True)
+    first_right: float = lm.number(0.6, "a", "transitions=pairs: first step right", low=0, high=1)
+    unsure_right: float = lm.number(0.55, "b_u", "transitions=pairs: second step right, from u", low=0, high=1)
+    sure_right: float = lm.number(0.6407895, "b_s", "transitions=pairs: second step right, from s", low=0, high=1)
+    last_right: float = lm.number(0.76, "c", "transitions=pairs: third step right", low=0, high=1)
+    initial_scale: float = lm.number(0.01, "ξ", "standard deviation of the entries of W(0)", low=0)
+    train_attention: int = lm.number(1, "", "1: W is trained; 0: frozen", low=0, high=1, integer=True)
+    dense_records: int = lm.number(0, "", "records at every one of the first so many steps", low=0, integer=True)
+
+    test_patterns: int = lm.size(10, "M'", "testing patterns", low=2)
+    test_prompts: int = lm.size(500, "", "testing prompts")
+    test_room: int = lm.size(0, "", "room for the examples of a testing prompt (0: as many as there are)", low=0)
+    watch_tests: int = lm.size(200, "", "testing prompts that are watched along training")
+    measure_prompts: int = lm.size(2000, "", "fresh training prompts for loss and gradients at the kept weights")
+    chunk: int = lm.size(1000, "", "of these, how many at once")
+    key_width: int = lm.size(64, "m", "rows of W_K and W_Q where they are trained separately")
+
+    transitions: str = lm.choice("uniform", "how the steps of testing examples err", *transitions.CONSTRUCTORS)
+    runner_up: str = lm.choice("next", "the second most probable output: the next pattern, or any", "next", "random")
+    pattern_law: str = lm.choice(
+        "haar",
+        "testing patterns: random in the span of the training ones, these themselves, with their mean as the first, "
+        "outside the span, or given",
+        *PATTERN_LAWS,
+    )
+    noise_law: str = lm.choice(
+        "untrained", "noise orthogonal to all patterns and positions, or only to the testing patterns",
+        *("untrained", "perp_tsr"),
+    )  # fmt: skip
+    test_mode: str = lm.choice("exact", "matching testing examples: an exact count, or independent", "exact", "iid")
+    queries: str = lm.choice("all", "testing queries: any pattern, the first, or any other", "all", "first", "others")
+    moment: str = lm.choice("end", "η t of the weights that are tested", *READ)
+    label_order: str = lm.choice("true", "targets of the measured gradients: true, or shuffled", "true", "shuffled")
+    simulator: str = lm.choice("reduced", "training on one-hots (exact), or on the tokens", "reduced", "plain")
+    factored: bool = lm.flag(False, "train W_K and W_Q separately")
+    defect: str = lm.choice("none", "a broken assumption", *DEFECTS)
+    track: str = lm.choice("errors", "of testing: mean errors, or also those of every prompt", "errors", "prompts")
+
+    step_weights: Any = lm.array("w", "transitions=weighted: share of the error of every step (K, sum 1)")
+    given_matrices: Any = lm.array("A", "transitions=given: the step matrices (K x M' x M')")
+    given_maps: Any = lm.array("f", "the testing task as permutations, counted from 0 (K x M'; default a random shift)")
+    given_patterns: Any = lm.array("Λ", "pattern_law=given: testing patterns by their coefficients (M' x M)")
+
+    @lm.derived
+    def test_matching(self) -> int:
+        """How many testing examples have the query's input."""
+        return int(matches(self.test_fraction, self.test_examples))
+
+    @lm.derived
+    def independent_matches(self) -> int:
+        return int(self.test_mode == "iid")
+
+    @lm.derived
+    def noise_norm(self) -> float:
+        return INSIDE if self.defect == "noise inside" else self.token_noise
+
+    @lm.derived
+    def equal_positions(self) -> int:
+        return int(self.defect == "equal positions")
+
+    @lm.derived
+    def shuffled_targets(self) -> int:
+        return int(self.label_order == "shuffled")
+
+    @lm.derived
+    def read(self) -> int:
+        """Which of the weights `READ` is tested."""
+        return READ.index(self.moment)
+
+    @lm.derived
+    def first_query(self) -> int:
+        return int(self.queries == "others")
+
+    @lm.derived
+    def query_count(self) -> int:
+        return {"all": self.test_patterns, "first": 1, "others": self.test_patterns - 1}[self.queries]
+
+    @lm.fixed
+    def test_capacity(self) -> int:
+        """The examples that the programs of testing have room for."""
+        return self.test_room or self.test_examples
+
+    def refusals(self, given: list[str]) -> Iterator[str]:
+        yield from super().refusals(given)
+        K, shown = self.reasoning_steps, self.test_patterns
+        if shown > self.patterns:
+            yield f"test_patterns = {shown} is not allowed: it is at most patterns = {self.patterns}."
+        free = self.dimension - self.patterns - K
+        if self.pattern_law == "outside" and free < shown:
+            yield (
+                f"dimension = {self.dimension} is not allowed: patterns outside the span need at least patterns + "
+                f"reasoning_steps + test_patterns = {self.dimension - free + shown}."
+            )
+        elif self.token_noise and self.noise_law == "untrained" and free == (self.pattern_law == "outside") * shown:
+            yield (
+                f"token_noise = {self.token_noise:g} is not allowed: no direction is left for it, dimension = "
+                f"{self.dimension} must be larger."
+            )
+        if self.test_room and self.test_room < self.test_examples:
+            yield f"test_room = {self.test_room} is not allowed: it must hold test_examples = {self.test_examples}."
+        if self.measure_prompts % self.chunk:
+            yield f"measure_prompts = {self.measure_prompts} is not allowed: it is a multiple of chunk = {self.chunk}."
+        if self.factored and (self.initial_scale == 0 or self.key_width <= 2 * self.dimension):
+            yield (
+                "factored = true is not allowed here: it needs initial_scale > 0 (0 is a saddle) and key_width above "
+                f"2 dimension = {2 * self.dimension}."
+            )
+        if self.moment not in ("0", "end") and float(self.moment) not in self.kept_times():
+            yield f"moment = {self.moment} is not allowed: training has no record at that η t."
+        yield from self._array_refusals()
+        yield from self._transition_refusals()
+
+    def kept_times(self) -> list[float]:
+        """The moments at which this run has a record."""
+        found = []
+        for moment in MOMENTS:
+            step = moment / self.step_size
+            if step == round(step) <= self.steps and round(step) % self.record_every == 0:
+                found.append(float(moment))
+        return found
+
+    def _array_refusals(self) -> Iterator[str]:
+        K, shown = self.reasoning_steps, self.test_patterns
+        for choice, name, needs in (
+            ("pattern_law", "given_patterns", "given"),
+            ("transitions", "given_matrices", "given"),
+            ("transitions", "step_weights", "weighted"),
+        ):
+            if (getattr(self, choice) == needs) != (getattr(self, name) is not None):
+                yield f"{name} and {choice} = {needs} go together: give both or neither."
+        try:
+            if self.given_maps is not None:
+                check_maps(self.given_maps, K, shown)
+            if self.given_matrices is not None:
+                matrices = transitions.check_matrices(self.given_matrices, K, shown)
+                if self.given_maps is None:
+                    yield "given_maps is missing: matrices of your own come with the task that they err about."
+                else:
+                    transitions.check_primacy(matrices, np.asarray(self.given_maps, int))
+        except lm.UserError as error:
+            yield str(error)
+        if self.given_patterns is not None:
+            if self.given_patterns.shape != (shown, self.patterns):
+                yield f"given_patterns has shape {self.given_patterns.shape}; allowed is {(shown, self.patterns)}."
+            elif not np.allclose(self.given_patterns @ self.given_patterns.T, np.eye(shown), atol=1e-6):
+                yield "given_patterns is not allowed: its rows must be orthonormal."
+        weights = self.step_weights
+        if weights is not None and (weights.shape != (K,) or weights.min() < 0 or abs(weights.sum() - 1) > 1e-9):
+            yield f"step_weights is not allowed: it has one share of at least 0 for each of {K} steps, with sum 1."
+
+    def _transition_refusals(self) -> Iterator[str]:
+        K, shown = self.reasoning_steps, self.test_patterns
+        if self.transitions in ("uniform", "weighted", "single"):
+            if shown <= K and self.given_maps is None:
+                yield f"test_patterns = {shown} is not allowed: shift tasks need more than reasoning_steps = {K}."
+            if self.transitions == "single" and self.wrong_step > K:
+                yield f"wrong_step = {self.wrong_step} is not allowed: there are {K} reasoning steps."
+                return
+            if self.transitions == "weighted" and np.shape(self.step_weights) != (K,):
+                return
+            chances = transitions.step_probabilities(
+                self.transitions, self.trajectory, K, self.wrong_step, self.step_weights
+            )
+            for k, p in enumerate(chances, start=1):
+                reason = transitions.infeasible(float(p), self.primacy, shown)
+                if reason:
+                    given_numbers = f"trajectory = {self.trajectory:g}, primacy = {self.primacy:g}"
+                    yield f"{given_numbers} are not feasible: {reason}, step {k}."
+        if self.transitions == "pairs" and (K != 3 or shown % 2 or shown < 4):
+            yield "transitions = pairs is not allowed: it needs reasoning_steps = 3 and test_patterns even, from 4."
+        if self.transitions in ("example", "direct") and (K, shown) != (2, 2):
+            yield f"transitions = {self.transitions} is not allowed: Example 1 has reasoning_steps = test_patterns = 2."
+
+    def warnings(self) -> list[str]:
+        sentences = super().warnings()
+        if self.step_size > 1:
+            sentences.append(
+                f"step_size = {self.step_size:g} is above 1; the theory asks for less (the loss is smooth)."
+            )
+        if self.test_examples > self.examples:
+            sentences.append("test_examples exceeds examples; the paper tests with at most as many.")
+        return sentences

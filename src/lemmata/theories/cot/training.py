@@ -1,0 +1,167 @@
+"""Training by SGD on fresh prompts (section 4), what is measured of it, and the simulation of one run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import optax
+from jaxtyping import Array, Float
+
+import lemmata as lm
+from lemmata.theories.cot import data, probes
+from lemmata.theories.cot.data import Prepared, Prompts, System
+from lemmata.theories.cot.network import (
+    Factors,
+    Parameters,
+    gradient,
+    initialise,
+    losses,
+    plain_gradient,
+    trial_table,
+    weights,
+)
+from lemmata.theories.cot.probes import GROUPS, RELATIONS
+from lemmata.theories.cot.setting import MOMENTS, READ, Setting
+
+
+@lm.piece(
+    *("dimension", "patterns", "reasoning_steps", "batch", "records", "watch_prompts", "watch_tests"),
+    *("example_capacity", "task_law", "simulator"),
+)
+def train(problem: Setting, key: jax.Array, start: Parameters, basis: Array, watched: System) -> lm.Run:
+    """SGD with a fresh balanced batch at every step; the weights are kept at MOMENTS."""
+    M, K, equal = problem.patterns, problem.reasoning_steps, problem.equal_positions
+    pool_key = lm.stream(key, "test", data.POOL)
+
+    def draw(key: jax.Array, count: int = problem.batch) -> Prompts:
+        return data.training_prompts(problem, key, pool_key, count, problem.pool, equal)
+
+    def batch_gradient(parameters: Parameters, prompts: Prompts) -> Any:
+        W = weights(parameters)
+        G = gradient(W, prompts, M, K) if problem.simulator == "reduced" else plain_gradient(W, prompts, basis, M)
+        if isinstance(parameters, Factors):
+            return Factors(parameters.query @ G.T, parameters.key @ G)
+        return G
+
+    fresh = draw(lm.stream(key, "test", data.WATCH), problem.watch_prompts)
+    trials = data.watched_trials(problem, key, watched)
+
+    def probe(state: Any, previous: Any) -> dict[str, Array]:
+        W = weights(state.parameters)
+        attention, groups = probes.watch(W, fresh, M, K)
+        tested, empty = probes.testing_groups(trial_table(W, watched, M), trials, equal)
+        return {
+            "train_loss": jnp.mean(losses(attention, fresh, M)),
+            "train_groups": jnp.mean(groups, axis=0),
+            "test_groups": tested,
+            "empty_share": empty,
+            **probes.gains(W, M, K),
+        }
+
+    begin, step = lm.descent(
+        batch_gradient,
+        optax.sgd(problem.step_size),
+        lm.fresh(lm.stream(key, "batch"), draw),
+        trainable=problem.train_attention,
+    )
+    keep = jnp.round(jnp.asarray(MOMENTS) / problem.step_size).astype(jnp.int32)
+    return lm.loop(step, begin(start), probe, _moments(problem), keep=keep)
+
+
+def _moments(problem: Setting) -> Array:
+    """The steps of the records: even, or the first so many one by one and even after them."""
+    even = lm.record_steps(problem.steps, problem.records, problem.record_every)
+    index = jnp.arange(problem.records)
+    dense = problem.dense_records
+    later = dense + (index - dense) * problem.record_every
+    at = lm.without_repeats(jnp.minimum(jnp.where(index <= dense, index, later), problem.steps))
+    return jnp.where(dense > 0, at, even)
+
+
+@lm.piece(once=True)
+def kept_weights(problem: Setting, run: lm.Run) -> tuple[Float[Array, "moment tokens tokens"], Array]:
+    """W = 0, W at MOMENTS (NaN where a run has no record there) and W at the end; and η t of the records."""
+    last = weights(run.state.parameters)
+    kept = jnp.concatenate([jnp.zeros_like(last)[None], weights(run.kept.parameters), last[None]])
+    return kept, run.step * problem.step_size
+
+
+@lm.piece(*("patterns", "reasoning_steps", "example_capacity", "task_law", "measure_prompts", "chunk"))
+def measure(problem: Setting, key: jax.Array, kept: Array, pool: Any) -> dict[str, Array]:
+    """Loss, groups and mean projected gradient of every kept W, on fresh prompts of fresh tasks or of the pool."""
+    M, K = problem.patterns, problem.reasoning_steps
+    stream, pool_key = lm.stream(key, "test", data.MEASURE), lm.stream(key, "test", data.POOL)
+
+    def chunk(number: Array) -> dict[str, Array]:
+        part = jax.random.fold_in(stream, number)
+        prompts = data.training_prompts(problem, part, pool_key, problem.chunk, pool, problem.equal_positions)
+        order = jax.random.permutation(jax.random.fold_in(part, 1000), problem.chunk)
+        target = jnp.where(problem.shuffled_targets > 0, prompts.target[order], prompts.target)
+        prompts = prompts._replace(target=target)
+
+        def one(W: Array) -> dict[str, Array]:
+            attention, groups = probes.watch(W, prompts, M, K)
+            p = groups[:, 0]
+            return {
+                "loss": jnp.mean(losses(attention, prompts, M)),
+                "same_mass": jnp.mean(p),
+                "curvature": jnp.mean(p * (1 - p) ** 2),
+                "off_step": jnp.mean(groups[:, 2] + groups[:, 3]),
+                "projected": probes.relations(gradient(W, prompts, M, K), M, K),
+            }
+
+        return jax.lax.map(one, kept)
+
+    found = jax.lax.map(chunk, jnp.arange(problem.measure_prompts // problem.chunk))
+    return {name: jnp.mean(values, axis=0) for name, values in found.items()}
+
+
+def train_network(problem: Setting, key: jax.Array, prepared: Prepared) -> tuple[lm.Run, Array, Array]:
+    """Initialise and train: the run, its kept weights, and η t of its records."""
+    run = train(problem, key, initialise(problem, key), prepared.basis, prepared.watched)
+    return run, *kept_weights(problem, run)
+
+
+R, MOMENT = ("record",), ("moment_read",)
+GAINS = {
+    "pattern_gain": ("u_μ", "pattern gain: own less other entries of the pattern block"),
+    "step_gain": ("u_c", "step gain: the same of the position block (none for one step)"),
+    "label_own": ("(0;μ_a)ᵀW(μ_a;0)", "mean entry between a label and the same query pattern"),
+    "label_other": ("(0;μ_b)ᵀW(μ_a;0)", "mean entry between a label and another query pattern"),
+}
+MEASURED = {
+    "loss": ("ℓ", "loss on fresh prompts"),
+    "same_mass": ("p_n", "attention on columns of the same step and pattern"),
+    "curvature": ("p(1-p)²", "mean of p_n (1-p_n)²"),
+    "off_step": ("", "attention on other steps"),
+}
+
+
+@lm.simulation(
+    *lm.RUN,
+    lm.Variable("time", R, "ηt", "step size times training step of the record"),
+    lm.Variable("train_loss", R, "ℓ", "loss on watched training prompts of fresh tasks"),
+    lm.Variable("train_groups", ("record", "group"), "", "attention by group, training prompts"),
+    lm.Variable("test_groups", ("record", "group"), "", "attention by group, testing prompts"),
+    lm.Variable("empty_share", R, "", "share of watched testing prompts without a matching column"),
+    *(lm.Variable(name, R, *of, name == "step_gain") for name, of in GAINS.items()),
+    *(lm.Variable(f"moment_{name}", MOMENT, *of, True) for name, of in MEASURED.items()),
+    lm.Variable("projected", ("moment_read", "relation"), "p̃'ᵀ∇p̃", "mean projected gradient", True),
+    lm.Variable("pool_loss", MOMENT, "", "loss on fresh prompts of the training tasks", True),
+    labels={"group": GROUPS, "relation": RELATIONS, "moment_read": READ},
+    prepare=data.prepare,
+)
+def simulate(problem: Setting, key: jax.Array, prepared: Prepared) -> dict[str, Array]:
+    """One run: train with records, and measure the kept weights on many fresh prompts."""
+    run, kept, time = train_network(problem, key, prepared)
+    found = measure(problem, key, kept, 0)
+    pooled = {"pool_loss": measure(problem, key, kept, problem.pool)["loss"]} if problem.pooled else {}
+    return {
+        **pooled,
+        **run.results(),
+        "time": time,
+        **{f"moment_{name}": found[name] for name in MEASURED},
+        "projected": found["projected"],
+    }

@@ -1,0 +1,131 @@
+"""The ideal voters (3.3): what the trained model does when its attention is complete, without any training.
+
+Chain of thought: at every step the plurality of what the examples did from the current pattern. In-context learning:
+the plurality of the final outputs of the examples with the query's input. Ties are broken at random, and so is the
+answer where nobody votes. Examples are exchangeable and the chain is Markov, so that counts by pattern are all that
+matters: prompts of thousands of examples cost as much as short ones. Host work in NumPy; `plurality_error` is exact.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.stats import norm, poisson
+
+GRID, FIRST, RATIO = 20, 5, 1.35
+"""Lengths at which the required length is looked for: 20 of them, from 5 by factors of 1.35."""
+
+
+class Votes(NamedTuple):
+    """Errors of the voters on drawn prompts."""
+
+    cot: np.ndarray
+    """1 where step k is wrong, [prompts, steps]"""
+    icl: np.ndarray
+    """1 where the final answer is wrong, [prompts]"""
+
+
+def length_grid(count: int = GRID) -> np.ndarray:
+    """5 · 1.35^i, rounded."""
+    return np.round(FIRST * RATIO ** np.arange(count)).astype(int)
+
+
+def matches(fraction: float, length: Any) -> Any:
+    """⌈α' l⌉ examples have the query's input; less the rounding of a product that is whole."""
+    return np.ceil(np.round(fraction * np.asarray(length, float), 9)).astype(int)
+
+
+def plurality(rng: np.random.Generator, counts: np.ndarray) -> np.ndarray:
+    """The most frequent entry of every row, ties at random."""
+    return np.argmax(counts + 0.5 * rng.random(counts.shape), axis=-1)
+
+
+def vote(
+    rng: np.random.Generator, matrices: np.ndarray, maps: np.ndarray, length: int, matching: int, query: np.ndarray
+) -> Votes:
+    """Both voters on one fresh prompt for every query: `matching` of its `length` examples have the query's input."""
+    patterns, prompts = matrices.shape[1], len(query)
+    rows = np.arange(prompts)
+    mixture = (matrices[0].sum(axis=0) - matrices[0]) / (patterns - 1)  # first outputs of the other examples
+    mine = rng.multinomial(matching, _rows(matrices[0][query]))
+    others = rng.multinomial(length - matching, _rows(mixture[query]))
+    chosen, right = plurality(rng, mine), maps[0][query]
+    wrong = [chosen != right]
+    for matrix, step in zip(matrices[1:], maps[1:], strict=True):
+        from_mine, from_others = (rng.multinomial(counts, _rows(matrix)) for counts in (mine, others))
+        chosen = plurality(rng, from_mine[rows, chosen] + from_others[rows, chosen])
+        right = step[right]
+        wrong.append(chosen != right)
+        mine, others = from_mine.sum(axis=1), from_others.sum(axis=1)
+    return Votes(np.stack(wrong, axis=1) * 1.0, (plurality(rng, mine) != right) * 1.0)
+
+
+def _rows(rows: np.ndarray) -> np.ndarray:
+    """Rows that sum to one to the last bit, as NumPy wants them."""
+    return rows / rows.sum(axis=-1, keepdims=True)
+
+
+def errors_by_length(
+    rng: np.random.Generator,
+    matrices: np.ndarray,
+    maps: np.ndarray,
+    fraction: float,
+    lengths: np.ndarray,
+    prompts: int,
+    stop: float = 0.0,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Mean error of every CoT step, and of ICL, at every length; from the first CoT error below `stop` on: NaN."""
+    cot, icl = np.full((len(lengths), len(matrices)), np.nan), np.full(len(lengths), np.nan)
+    for i, length in enumerate(lengths):
+        query = rng.integers(matrices.shape[1], size=prompts)
+        votes = vote(rng, matrices, maps, int(length), int(matches(fraction, length)), query)
+        cot[i], icl[i] = votes.cot.mean(axis=0), votes.icl.mean()
+        if cot[i].mean() < stop:
+            break
+    return cot, icl
+
+
+def crossing(lengths: np.ndarray, errors: np.ndarray, level: float) -> float:
+    """l*: where the error falls to the level, interpolated in log-log between lengths; inf: never, NaN: before all."""
+    below = np.flatnonzero(errors <= level)
+    if not below.size:
+        return np.inf
+    i = below[0]
+    if i == 0:
+        return np.nan
+    (y0, y1), (x0, x1) = np.log(np.maximum(errors[[i - 1, i]], 1e-6)), np.log(lengths[[i - 1, i]])
+    return float(np.exp(x0 + (y0 - np.log(level)) / (y0 - y1) * (x1 - x0)))
+
+
+def plurality_error(chances: np.ndarray, voters: int, right: int = 0) -> float:
+    """The probability that `right` does not win the plurality of so many votes with these chances, ties at random.
+
+    Exact: multinomial counts are independent Poisson counts given their sum; a tie with t others is won with
+    probability 1/(t+1) = ∫ y^t dy, and the sum over all counts is a coefficient of a product of polynomials, taken by a
+    discrete Fourier transform.
+    """
+    if voters == 0:
+        return 1 - 1 / len(chances)
+    n, points = voters, 4 * voters + 64
+    counts = np.arange(n + 1)
+    roots = np.exp(-2j * np.pi * np.outer(counts, np.arange(points)) / points)
+    kinds, many = np.unique(np.delete(chances, right), return_counts=True)
+    nodes, weights = np.polynomial.legendre.leggauss(len(chances) // 2 + 1)
+    total = 0.0
+    for y, weight in zip((nodes + 1) / 2, weights / 2, strict=True):
+        product = np.ones((n + 1, points), complex)
+        for chance, times in zip(kinds, many, strict=True):
+            each = poisson.pmf(counts, n * chance)[:, None] * roots
+            up_to = np.cumsum(each, axis=0)
+            product *= (up_to - (1 - y) * each) ** times  # row a: fewer than a votes, or a of them with weight y
+        # the coefficient at n - a: all other votes together
+        coefficient = (product * np.conj(roots[n - counts])).sum(axis=1).real / points
+        total += weight * float(poisson.pmf(counts, n * chances[right]) @ coefficient)
+    return float(np.clip(1 - total / poisson.pmf(n, n), 0.0, 1.0))
+
+
+def pairwise_error(p: Any, rho: Any, voters: Any) -> Any:
+    """Φ(-√n ρp / √((2-ρ)p - ρ²p²)): the right output against the runner-up alone (C10)."""
+    p, rho = np.asarray(p, float), np.asarray(rho, float)
+    return norm.cdf(-np.sqrt(voters) * rho * p / np.sqrt((2 - rho) * p - (rho * p) ** 2))
