@@ -102,7 +102,7 @@ def late_rate(u: Any, M: Any, alpha: float, examples: float, sigma: float | None
     if sigma is None:
         sigma = (1 + (others - 1) / (M - 1)) / others if others else 0.0
     p = share * np.exp(u) / (share * np.exp(u) + 1 - share)
-    return (1 + sigma) / (M - 1) * p * (1 - p) ** 2
+    return (1 + sigma) / (M - 1) * p * (1 - p) ** 2  # pyright: ignore[reportOperatorIssue]
 
 
 def follow_gain(

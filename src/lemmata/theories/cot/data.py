@@ -128,12 +128,12 @@ def prepare(setting: Setting, seed: int) -> Prepared:
     feasible = not transitions.infeasible(float(even[0]), WATCHED["primacy"], setting.test_patterns)
     p = even if feasible else transitions.step_probabilities("single", WATCHED["trajectory"], K, 1)
     errs = transitions.even_matrices(watched_maps, p, WATCHED["primacy"], np.ones_like(watched_maps))
-    watched = System(*parts("haar", "untrained", False), errs, np.stack(images(list(watched_maps))))
+    watched = System(*parts("haar", "untrained", False), errs, np.stack(images(list(watched_maps))))  # pyright: ignore[reportArgumentType]
     return Prepared(
-        basis,
+        basis,  # pyright: ignore[reportArgumentType]
         watched,
-        System(shown, noise, matrices, np.stack(images(list(maps)))),
-        maps,
+        System(shown, noise, matrices, np.stack(images(list(maps)))),  # pyright: ignore[reportArgumentType]
+        maps,  # pyright: ignore[reportArgumentType]
         {
             "trajectory_probability": np.asarray(numbers.trajectory),
             "step_primacy": np.asarray(numbers.primacy),
@@ -141,7 +141,7 @@ def prepare(setting: Setting, seed: int) -> Prepared:
             "label_primacy": np.asarray(numbers.label_primacy),
             "condition_share": np.asarray(numbers.condition.mean()),
         },
-        np.random.SeedSequence(seed).generate_state(4),
+        np.random.SeedSequence(seed).generate_state(4),  # pyright: ignore[reportArgumentType]
     )
 
 

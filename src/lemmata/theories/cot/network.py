@@ -164,7 +164,7 @@ def example_columns(trials: Trials) -> tuple[Array, Array, Array, Array]:
     prompts, reached, room = trials.chain.shape
     K = reached - 1
     flat = [part.reshape(prompts, K * room) for part in (trials.chain[:, :-1], trials.chain[:, 1:])]
-    return *flat, jnp.repeat(jnp.arange(K), room), jnp.tile(trials.weight, (1, K))
+    return *flat, jnp.repeat(jnp.arange(K), room), jnp.tile(trials.weight, (1, K))  # pyright: ignore[reportReturnType]
 
 
 def trial_attention(

@@ -44,7 +44,7 @@ def testing_groups(table: Table, trials: Trials, equal: Array) -> tuple[Float[Ar
             masses = masses + group_masses(on_own, jnp.zeros((1, k), bool), trials.truth[:, :k] == query[:, None])
         there = jnp.any(same & (step == k) & (weight > 0), axis=1) * 1.0
         total, kept = total + there @ masses, kept + jnp.sum(there)
-    return total / kept, 1 - kept / (steps * trials.truth.shape[0])
+    return total / kept, 1 - kept / (steps * trials.truth.shape[0])  # pyright: ignore[reportReturnType]
 
 
 def diagonal_means(block: Float[Array, "size size"]) -> tuple[Array, Array]:

@@ -51,7 +51,7 @@ def train(problem: Setting, key: jax.Array, start: Parameters, basis: Array, wat
     def probe(state: Any, previous: Any) -> dict[str, Array]:
         W = weights(state.parameters)
         attention, groups = probes.watch(W, fresh, M, K)
-        tested, empty = probes.testing_groups(trial_table(W, watched, M), trials, equal)
+        tested, empty = probes.testing_groups(trial_table(W, watched, M), trials, equal)  # pyright: ignore[reportArgumentType]
         return {
             "train_loss": jnp.mean(losses(attention, fresh, M)),
             "train_groups": jnp.mean(groups, axis=0),

@@ -81,7 +81,7 @@ CLAIMS = (
     )
     .judged(
         chain_errors(),
-        lm.all_of(long=lm.at_most(0.05, **_MEAN), ratio=lm.at_most(0.25, **_MEAN)),
+        lm.all_of(long=lm.at_most(0.05, **_MEAN), ratio=lm.at_most(0.25, **_MEAN)),  # pyright: ignore[reportArgumentType]
         lm.Control("ICL error where the condition fails", who="icl", conditions=("fails",)),
     ),
     lm.Claim("f76-groups", "Figure 7.6", "limit", source="figure")
@@ -91,7 +91,7 @@ CLAIMS = (
     )
     .judged(
         final_groups(),
-        lm.all_of(same=lm.at_least(0.95, **_MEAN), early=lm.at_most(0.05, **_MEAN), later=lm.at_most(0.05, **_MEAN)),
+        lm.all_of(same=lm.at_least(0.95, **_MEAN), early=lm.at_most(0.05, **_MEAN), later=lm.at_most(0.05, **_MEAN)),  # pyright: ignore[reportArgumentType]
         lm.Control("all positional encodings equal", variant="equal positions"),
     ),
 )

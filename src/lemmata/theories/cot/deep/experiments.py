@@ -28,7 +28,7 @@ def attention_groups(data: xr.Dataset) -> Figure:
             parts = lm.stack({"untrained": first.isel(head=head), "trained": last.isel(head=head)}, "weights")
             how = {"marker": "os^D"[head % 4]}
             colors = {"untrained": draw.GREY, "trained": draw.PALETTE[head]}
-            draw.groups(ax, parts, "five_group", "weights", f"head {head + 1}, {{}}", colors, words=words, **how)
+            draw.groups(ax, parts, "five_group", "weights", f"head {head + 1}, {{}}", colors, words=words, **how)  # pyright: ignore[reportArgumentType]
         draw.from_zero(ax, 1.0)
         ax.tick_params(axis="x", labelsize=6.5)
         draw.finish(ax, f"layer {layer + 1}", "attention of the query (bars: means; points: seeds)")

@@ -128,7 +128,7 @@ class World(NamedTuple):
 
 def prepare(setting: DeepSetting, seed: int) -> World:
     """The basis of a run."""
-    return World(haar(lm.generator(seed, "basis"), setting.dimension))
+    return World(haar(lm.generator(seed, "basis"), setting.dimension))  # pyright: ignore[reportArgumentType]
 
 
 @lm.piece(

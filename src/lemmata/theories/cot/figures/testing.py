@@ -137,5 +137,5 @@ def example(data: xr.Dataset) -> Figure:
         draw.predicted(ax, limit, "where ICL must end: the share of failing inputs")
         draw.numbers(ax, data.test_examples.values)
         ax.set_ylim(-0.03, 0.75)
-        draw.finish(ax, titles.get(name, name), "error of the ideal voter", LENGTH)
+        draw.finish(ax, titles.get(name, name), "error of the ideal voter", LENGTH)  # pyright: ignore[reportArgumentType]
     return figure

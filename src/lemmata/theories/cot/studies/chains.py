@@ -48,10 +48,10 @@ def answer(problem: Setting, key: jax.Array, kept: Array, tested: System) -> dic
     trials = asked_trials(problem, key, tested, problem.test_examples, problem.test_matching)
     ties = lm.stream(key, "test", data.TIES)
     truth = trials.truth[:, 1:]
-    chains = answer_chain(table, trials, equal)
+    chains = answer_chain(table, trials, equal)  # pyright: ignore[reportArgumentType]
     voted = probes.vote_chain(ties, trials, shown)
     blind = probes.vote_chain(ties, trials, shown, blind=True)
-    direct, voted_direct = answer_directly(table, trials, equal), probes.vote_directly(ties, trials, shown)
+    direct, voted_direct = answer_directly(table, trials, equal), probes.vote_directly(ties, trials, shown)  # pyright: ignore[reportArgumentType]
     there = 1 - chains.empty
     wrong = (chains.outputs != truth) * 1.0
     block, known = W[:M, :M], tested.patterns[:, :M]

@@ -46,7 +46,7 @@ def answer_lengths(problem: Setting, key: jax.Array, kept: Array, tested: System
     def one(length: Array) -> Array:
         matching = jnp.ceil(problem.test_fraction * length * (1 - 1e-6))
         trials = asked_trials(problem, key, tested, length, matching)
-        outputs = answer_chain(table, trials, problem.equal_positions).outputs
+        outputs = answer_chain(table, trials, problem.equal_positions).outputs  # pyright: ignore[reportArgumentType]
         error = jnp.mean((outputs != trials.truth[:, 1:]) * 1.0)
         return jnp.where(length <= room, error, jnp.nan)
 
@@ -68,7 +68,7 @@ def search_length(problem: Setting, key: jax.Array, prepared: Prepared) -> dict[
     given = prepared.entropy, system.matrices, prepared.maps, problem.test_fraction
     grid, voted, model = count_votes(*given, lengths)
     if problem.track == "prompts":
-        model = answer_lengths(problem, key, train_network(problem, key, prepared)[1], system, lengths)
+        model = answer_lengths(problem, key, train_network(problem, key, prepared)[1], system, lengths)  # pyright: ignore[reportArgumentType]
     return {"lengths": grid, "voter_error": voted, "model_error": model}
 
 
