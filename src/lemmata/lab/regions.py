@@ -139,7 +139,8 @@ class Region:
         outcome = HOLDS if self._inside(np.asarray([value]), low - allowed, high + allowed).all() else FAILS
         floor = f", at least {self.floor:g}" if self.floor else ""
         spare = f" to {self.se:g} standard errors of {error:.3g}{floor}"
-        found = _Statistic("mean", value, value - self.se * error, value + self.se * error, self.rule)
+        ends = value - self.se * error, value + self.se * error
+        found = _Statistic("mean", value, *ends, self.rule, said="value")
         return self._verdict(outcome, low, high, found, spare)
 
     @staticmethod
@@ -159,7 +160,8 @@ class Region:
         by_value = self.by == "value"
         outcome = self._of_range(np.asarray([estimate.value] if by_value else [estimate.low, estimate.high]), low, high)
         rule = RULES["value"] if by_value else "95 % interval of the estimate"
-        found = _Statistic(estimate.statistic, estimate.value, estimate.low, estimate.high, rule)
+        said = "value" if estimate.statistic == "mean" else ""
+        found = _Statistic(estimate.statistic, estimate.value, estimate.low, estimate.high, rule, said=said)
         return self._verdict(outcome, low, high, found)
 
     def _decide(self, values: xr.DataArray, labels: tuple[str, ...]) -> Verdict:
@@ -245,6 +247,8 @@ class _Statistic:
     high: float = math.inf
     rule: str = ""
     seeds: int | None = None
+    said: str = ""
+    """how a note calls it, if not by its name"""
 
     def ends(self) -> tuple[float | None, float | None]:
         """None where there is none: a single run has no spread."""
@@ -255,11 +259,11 @@ class _Statistic:
     def words(self) -> str:
         low, high = self.ends()
         if low is None and high is None:
-            return f"{self.name} {self.value:.4g}"
+            return f"{self.said or self.name} {self.value:.4g}"
         said = [("-∞" if low is None else f"{low:.4g}"), ("∞" if high is None else f"{high:.4g}")]
         if self.name == "worst seed":
             return f"worst seed {self.value:.4g}, all in [{', '.join(said)}]"
-        return f"{self.name} {self.value:.4g} [{', '.join(said)}]"
+        return f"{self.said or self.name} {self.value:.4g} [{', '.join(said)}]"
 
 
 def check_rule(by: str) -> None:
