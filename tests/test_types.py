@@ -78,7 +78,7 @@ def reads(theory: str) -> Iterator[Read]:
             if not (isinstance(reader, type) and issubclass(reader, Setting)):
                 continue
             for node in ast.walk(function):
-                if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "problem":
+                if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "problem" and node.attr != "replace":
                     column = (node.end_col_offset or 0) - len(node.attr)
                     line = node.end_lineno or 0
                     yield Read(file, line, column, node.attr, reader, kind_of(reader, node.attr))
