@@ -295,13 +295,17 @@ def _judge(claim: Claim, datasets: Mapping[str, xr.Dataset], seed: int, evidence
         return undecided(claim, str(reason))
     assert verdict.outcome in OUTCOMES
     assert verdict.statistic in STATISTICS
-    if verdict.lost and any(np.isinf(datasets[name].to_array()).any() for name in evidence.reads):
+    if verdict.lost and any(_never_arrives(datasets[name]) for name in evidence.reads):
         # a ratio or an exponent of times has no value where a run never arrives (inf): nothing was lost
         verdict = replace(verdict, note=f"{verdict.note}: some runs never arrive", lost=False)
     seeds = verdict.seeds
     if seeds is None:
         seeds = max((datasets[name].sizes.get("seed", 0) for name in evidence.reads), default=0)
     return replace(verdict, note=verdict.note.strip(), rule=verdict.rule or rule_of(claim.judge), seeds=seeds)
+
+
+def _never_arrives(data: xr.Dataset) -> bool:
+    return any(bool(np.isinf(values).any()) for values in data.data_vars.values())
 
 
 def undecided(claim: Claim, reason: str, lost: bool = False) -> Verdict:

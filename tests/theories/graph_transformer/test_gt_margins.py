@@ -330,7 +330,10 @@ def test_the_bound_on_the_variance_is_that_of_the_shells():
     drawn = draw_graph(Setting(), 0)
     assert deltas[0] == drawn.adjacency.sum(axis=1).max()
     assert vary_masses(chapter, 0)["bound"] == pytest.approx(2 * (1 + sum(d * d for d in deltas)) / 1000)
-    assert np.isnan(vary_masses(chapter, 0)["mass_mean"]).all()
+    masses = vary_masses(chapter, 0)["mass_mean"]
+    measured = masses[~np.isnan(masses)]  # of the chapter's graph fewer are drawn
+    assert 1 < measured.size < variance.REDRAWS
+    assert measured.var() < vary_masses(chapter, 0)["bound"]
 
 
 def test_the_bound_is_known_for_any_number_of_nodes_that_the_chapters_graph_allows():
