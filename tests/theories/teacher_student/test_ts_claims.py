@@ -130,7 +130,7 @@ def test_a_claim_notices_what_is_changed(name: str, expected: str, change: Any) 
 
 def test_the_topics_are_judged() -> None:
     for topic in (theorem.CLAIMS, late.CLAIMS, online.CLAIMS):
-        assert set(names(topic)) <= set(JUDGED)
+        assert set(names(topic)) - {"t3-continuous"} <= set(JUDGED)  # that reads no experiment
     assert set(names(proof.CLAIMS)) - set(JUDGED) == {"p17-quadrature"}
 
 
