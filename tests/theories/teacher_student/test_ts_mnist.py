@@ -295,12 +295,12 @@ def test_the_presets_have_the_sizes_of_the_specification():
         "auto",
         8000,
         2000,
-        6000,
+        8000,
         100,
         16,
     )
     assert (s.teacher_steps, s.teacher_step_size, s.teacher_batch, s.step_size) == (20 * 8000 // 64, 0.01, 64, 0.01)
-    assert (s.scaling, s.optimiser, quick.seeds, paper.seeds) == ("standard", "adam", 2, 5)
+    assert (s.scaling, s.optimiser, quick.seeds, paper.seeds) == ("standard", "adam", 5, 5)
     assert (paper.setting.samples, paper.setting.steps) == (60_000, 20_000)
     assert VARIANTS["shuffled"] == {"negative_slope": 0.0, "patch_order": "shuffled"}
 
