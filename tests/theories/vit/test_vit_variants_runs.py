@@ -67,8 +67,10 @@ def pieces(setting: Setting, seed: int = 0) -> Pieces:
     signs = draw_signs(problem, stream(key, "init"))
     if problem.sparsified:
         sampler = stream(key, "sampler")
-        data = sparsify(problem, jax.random.fold_in(sampler, 0), data, attend(problem, network, data))
-        test = sparsify(problem, jax.random.fold_in(sampler, 1), test, attend(problem, network, test))
+        whole = train(problem, stream(key, "batch"), network, signs, data, Watched(test, features, basis))
+        scorer = whole.state.parameters if problem.strategy == "attention" else network
+        data = sparsify(problem, jax.random.fold_in(sampler, 0), data, attend(problem, scorer, data))
+        test = sparsify(problem, jax.random.fold_in(sampler, 1), test, attend(problem, scorer, test))
     return Pieces(network, features, signs, basis, members, data, test)
 
 
