@@ -274,7 +274,9 @@ def pruned_out_of_domain(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Fi
         title = rf"rise of the {unit} by pruning ($\alpha'$ = {float(dense.test_fraction):g})"
         draw.finish(ax, title, f"rise of the {unit}, out of domain", RATE, legend=0)
     draw.claimed(axes[0], claims["f65a-harmless"], words="claimed, smallest 15 %", at=0.15, half=0.06)
-    draw.claimed(axes[0], claims["f65a-error-rises-corrected"], words="corrected, smallest half", at=0.5, half=0.06)
+    draw.claimed(
+        axes[0], claims["f65a-error-rises-corrected"], "hinge", words="corrected, smallest half", at=0.5, half=0.06
+    )
     draw.claimed(axes[1], claims["f65a-error-rises"], words="claimed, smallest half", at=0.5, half=0.06)
     draw.from_zero(axes[0], 1.15)
     draw.loss_scale(axes[1])
