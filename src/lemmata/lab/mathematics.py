@@ -33,11 +33,11 @@ SIGNS = {
     "space": {",": " ", ";": " ", ":": " ", " ": " ", "quad": "  ", "qquad": "  ", "!": ""},
 }  # fmt: skip
 CHARACTERS = {
-    "relation": "=<>≤≥≠≈∝∈→⇔⇒~:",
+    "relation": "=<>≤≥≠≈∝∈→⇔⇒~",
     "binary": "+-·×",
     "open": "([",
     "close": ")]",
-    "comma": ",;",
+    "comma": ",;:",
 }
 ACCENTS = {
     "hat": "\u0302", "widehat": "\u0302", "tilde": "\u0303", "widetilde": "\u0303", "bar": "\u0304",
@@ -170,7 +170,10 @@ def _script(sign: str, atoms: list[Atom]) -> str:
     tight = text.replace(" ", "")
     if all(character in letters for character in tight) and not re.search("[a-z]{2}", tight):
         return "".join(letters[character] for character in tight)
-    return sign + (text if len(atoms) == 1 and "/" not in text else f"({tight})")
+    enclosed = re.fullmatch(r"\([^()]*\)", tight) or (len(atoms) == 1 and "/" not in text) or tight.isalnum()
+    if any(atom.kind == "text" for atom in atoms):
+        return sign + (text if enclosed else f"({text})")
+    return sign + (tight if enclosed else f"({tight})")
 
 
 def _bracketed(atoms: list[Atom], *, loose: bool = False) -> str:
@@ -198,7 +201,11 @@ def _joined(atoms: list[Atom]) -> str:
         else:
             apart = bool(text) and (text[-1].isalnum() or text[-1] in "*)′⟩#") and piece[:1].isalnum()
             named = before in ("word", "fraction") or (kind in ("word", "fraction") and before in ("letter", "close"))
-            written = re.search(r"[_^]\S*$", text) is not None and before == "letter" and kind == "letter"
+            written = (
+                re.search(r"[_^](?:\(\S*\)|[^\s()|‖⟨⟩]+)$", text) is not None
+                and before == "letter"
+                and kind == "letter"
+            )
             text += f" {piece}" if apart and (named or written) else piece
         before = "open" if unary else kind
     return text
