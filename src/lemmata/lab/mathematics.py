@@ -29,7 +29,9 @@ SIGNS = {
         "int": "∫", "ast": "*", "star": "⋆", "dagger": "†", "emptyset": "∅", "varepsilon": "ε", "epsilon": "ε",
         "varphi": "φ", "vartheta": "θ", "#": "#", "%": "%", "&": "&", "_": "_", "$": "$",
     },
-    "word": {name: name for name in ("log", "ln", "exp", "sin", "cos", "min", "max", "sup", "inf", "lim", "det", "Pr")},
+    "word": {
+        name: name for name in ("log", "ln", "exp", "sin", "cos", "sinh", "cosh", "min", "max", "sup", "inf", "lim", "Pr")
+    },
     "space": {",": " ", ";": " ", ":": " ", " ": " ", "quad": "  ", "qquad": "  ", "!": ""},
 }  # fmt: skip
 CHARACTERS = {
@@ -170,7 +172,9 @@ def _script(sign: str, atoms: list[Atom]) -> str:
     tight = text.replace(" ", "")
     if all(character in letters for character in tight) and not re.search("[a-z]{2}", tight):
         return "".join(letters[character] for character in tight)
-    enclosed = re.fullmatch(r"\([^()]*\)", tight) or (len(atoms) == 1 and "/" not in text) or tight.isalnum()
+    enclosed = (
+        re.fullmatch(r"\([^()]*\)", tight) or (len(atoms) == 1 and "/" not in text) or (sign == "_" and tight.isalnum())
+    )
     if any(atom.kind == "text" for atom in atoms):
         return sign + (text if enclosed else f"({text})")
     return sign + (tight if enclosed else f"({tight})")
@@ -182,7 +186,11 @@ def _bracketed(atoms: list[Atom], *, loose: bool = False) -> str:
     kinds = {atom.kind for atom in atoms}
     single = len(atoms) <= 1 and "fraction" not in kinds
     enclosed = re.fullmatch(r"‖[^‖]*‖[²]?|\|[^|]*\||⟨[^⟩]*⟩", text)
-    if single or enclosed or (loose and not kinds & {"relation", "binary", "fraction", "text", "word"}):
+    if (
+        single
+        or enclosed
+        or (loose and "/" not in text and not kinds & {"relation", "binary", "fraction", "text", "word"})
+    ):
         return text
     return f"({text})"
 
