@@ -15,7 +15,7 @@ SIGNS = {
         "sim": "~", "propto": "∝", "equiv": "≡", "in": "∈", "notin": "∉", "subset": "⊂", "subseteq": "⊆", "to": "→",
         "mapsto": "↦", "ll": "≪", "gg": "≫", "lesssim": "≲", "gtrsim": "≳", "Rightarrow": "⇒", "Leftrightarrow": "⇔",
         "perp": "⊥", "parallel": "∥", "mid": "|", "preceq": "⪯", "succeq": "⪰", "succ": "≻", "searrow": "↘",
-        "nearrow": "↗", "leftarrow": "←", "uparrow": "↑", "downarrow": "↓",
+        "nearrow": "↗", "leftarrow": "←", "leftrightarrow": "↔", "uparrow": "↑", "downarrow": "↓",
     },
     "binary": {
         "cdot": "·", "times": "×", "pm": "±", "mp": "∓", "cup": "∪", "cap": "∩", "setminus": "∖", "wedge": "∧",
@@ -30,7 +30,7 @@ SIGNS = {
         "varphi": "φ", "vartheta": "θ", "#": "#", "%": "%", "&": "&", "_": "_", "$": "$",
     },
     "word": {
-        name: name for name in ("log", "ln", "exp", "sin", "cos", "sinh", "cosh", "min", "max", "sup", "inf", "lim", "Pr")
+        name: name for name in ("log", "ln", "exp", "sin", "cos", "sinh", "cosh", "min", "max", "sup", "inf", "Pr")
     },
     "space": {",": " ", ";": " ", ":": " ", " ": " ", "quad": "  ", "qquad": "  ", "!": ""},
 }  # fmt: skip
