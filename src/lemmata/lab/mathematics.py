@@ -12,10 +12,10 @@ TOKEN = re.compile(r"\\[A-Za-z]+|\\.|\d+(?:\.\d+)?|\s+|.", re.DOTALL)
 SIGNS = {
     "relation": {
         "le": "≤", "leq": "≤", "ge": "≥", "geq": "≥", "ne": "≠", "neq": "≠", "lt": "<", "gt": ">", "approx": "≈",
-        "sim": "~", "propto": "∝", "equiv": "≡", "in": "∈", "notin": "∉", "subset": "⊂", "subseteq": "⊆", "to": "→",
-        "mapsto": "↦", "ll": "≪", "gg": "≫", "lesssim": "≲", "gtrsim": "≳", "Rightarrow": "⇒", "Leftrightarrow": "⇔",
-        "perp": "⊥", "parallel": "∥", "mid": "|", "preceq": "⪯", "succeq": "⪰", "succ": "≻", "searrow": "↘",
-        "nearrow": "↗", "leftarrow": "←", "leftrightarrow": "↔", "uparrow": "↑", "downarrow": "↓",
+        "simeq": "≃", "sim": "~", "propto": "∝", "equiv": "≡", "in": "∈", "notin": "∉", "subset": "⊂", "subseteq": "⊆",
+        "to": "→", "mapsto": "↦", "ll": "≪", "gg": "≫", "lesssim": "≲", "gtrsim": "≳", "Rightarrow": "⇒",
+        "Leftrightarrow": "⇔", "perp": "⊥", "parallel": "∥", "mid": "|", "preceq": "⪯", "succeq": "⪰", "succ": "≻",
+        "searrow": "↘", "nearrow": "↗", "leftarrow": "←", "leftrightarrow": "↔", "uparrow": "↑", "downarrow": "↓",
     },
     "binary": {
         "cdot": "·", "times": "×", "pm": "±", "mp": "∓", "cup": "∪", "cap": "∩", "setminus": "∖", "wedge": "∧",
@@ -30,7 +30,7 @@ SIGNS = {
         "varphi": "φ", "vartheta": "θ", "#": "#", "%": "%", "&": "&", "_": "_", "$": "$",
     },
     "word": {
-        name: name for name in ("log", "ln", "exp", "sin", "cos", "sinh", "cosh", "min", "max", "sup", "inf", "Pr")
+        name: name for name in ("log", "ln", "exp", "sin", "cos", "sinh", "cosh", "arctan", "min", "max", "inf", "Pr")
     },
     "space": {",": " ", ";": " ", ":": " ", " ": " ", "quad": "  ", "qquad": "  ", "!": ""},
 }  # fmt: skip
