@@ -55,3 +55,10 @@ def test_a_page_needs_no_escaping_of_signs() -> None:
 def test_a_formula_may_stand_as_a_block() -> None:
     assert 'display="block"' in mathml("x", display="block")
     assert mathml("  ") == ""
+
+
+def test_functions_stand_apart_and_bars_close() -> None:
+    assert mathml(r"2\log B").count("<mspace") == 2
+    assert mathml(r"\log(B)").count("<mspace") == 0
+    assert mathml(r"\log_2B").count("<mspace") == 0
+    assert mathml("|x|").count('lspace="0" rspace="0"') == 2

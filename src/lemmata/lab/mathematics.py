@@ -52,6 +52,16 @@ RAISED = dict(zip("0123456789+-=()niktsT⊤*′ ", "⁰¹²³⁴⁵⁶⁷⁸⁹�
 LOWERED = dict(zip("0123456789+-=()aehijklmnoprstuvx ", "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓ ", strict=True))
 
 
+SPACE = '<mspace width="0.167em" />'
+FUNCTION = "(<m[io]>(?:log|ln|exp|sin|cos|sinh|cosh|arctan)</m[io]>)"
+SPACING = [
+    (rf"(</m(?:i|n|sup|sub|subsup|row|frac|sqrt)>){FUNCTION}", rf"\1{SPACE}\2"),
+    (rf"(?<!<msub>)(?<!<msup>)(?<!<msubsup>){FUNCTION}(?=<m(?!o))", rf"\1{SPACE}"),
+    (r'<mo stretchy="false">(?=&#x0007C;)', '<mo stretchy="false" lspace="0" rspace="0">'),
+]
+"""Thin spaces around functions (2 log t), none around the bars of a size: the converter leaves both to the browser."""
+
+
 class Atom(NamedTuple):
     """A piece of Unicode text and what it is: letter, word, relation, binary, open, close, comma, space or text."""
 
@@ -71,6 +81,8 @@ def mathml(latex: str, display: str = "inline") -> str:
         element = "\\"
     if "\\" in element or '"' in latex:
         return f"<code>{escape(latex)}</code>"
+    for rule, better in SPACING:
+        element = re.sub(rule, better, element)
     return re.sub(r"&(?!#)", "&amp;", element)
 
 
