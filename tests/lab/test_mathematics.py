@@ -61,4 +61,13 @@ def test_functions_stand_apart_and_bars_close() -> None:
     assert mathml(r"2\log B").count("<mspace") == 2
     assert mathml(r"\log(B)").count("<mspace") == 0
     assert mathml(r"\log_2B").count("<mspace") == 0
+    assert mathml(r"\frac{\ln n}{m}").count("<mspace") == 1
     assert mathml("|x|").count('lspace="0" rspace="0"') == 2
+    assert '<mo lspace="0" rspace="0.25em">:</mo>' in mathml(r"\{i: x\}")
+    assert "<mo>∖</mo>" in mathml(r"A\setminus B")
+
+
+def test_primes_are_not_made_smaller() -> None:
+    assert "msup" not in mathml("x'")
+    assert [child.tag for child in ElementTree.fromstring(mathml("x_1'"))[0][0]] == ["msub", "mo"]
+    assert "".join(ElementTree.fromstring(mathml(r"\frac{1}{\alpha'_2}")).itertext()) == "1α2′"

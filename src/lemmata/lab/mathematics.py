@@ -6,6 +6,8 @@ import re
 import unicodedata
 from html import escape
 from typing import NamedTuple
+from xml.etree import ElementTree
+from xml.etree.ElementTree import Element
 
 TOKEN = re.compile(r"\\[A-Za-z]+|\\.|\d+(?:\.\d+)?|\s+|.", re.DOTALL)
 
@@ -52,14 +54,10 @@ RAISED = dict(zip("0123456789+-=()niktsT⊤*′ ", "⁰¹²³⁴⁵⁶⁷⁸⁹�
 LOWERED = dict(zip("0123456789+-=()aehijklmnoprstuvx ", "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓ ", strict=True))
 
 
-SPACE = '<mspace width="0.167em" />'
-FUNCTION = "(<m[io]>(?:log|ln|exp|sin|cos|sinh|cosh|arctan)</m[io]>)"
-SPACING = [
-    (rf"(</m(?:i|n|sup|sub|subsup|row|frac|sqrt)>){FUNCTION}", rf"\1{SPACE}\2"),
-    (rf"(?<!<msub>)(?<!<msup>)(?<!<msubsup>){FUNCTION}(?=<m(?!o))", rf"\1{SPACE}"),
-    (r'<mo stretchy="false">(?=&#x0007C;)', '<mo stretchy="false" lspace="0" rspace="0">'),
-]
-"""Thin spaces around functions (2 log t), none around the bars of a size: the converter leaves both to the browser."""
+FUNCTIONS = ("log", "ln", "exp", "sin", "cos", "sinh", "cosh", "arctan")
+CLOSE = {"lspace": "0", "rspace": "0"}
+OPERATORS = {"|": ("|", CLOSE), ":": (":", {"lspace": "0", "rspace": "0.25em"}), "⧵": ("∖", {}), "~": ("∼", {})}
+"""What the converter takes for letters, or leaves to the browser's idea of spaces: bars, colons, set minus, law."""
 
 
 class Atom(NamedTuple):
@@ -76,14 +74,36 @@ def mathml(latex: str, display: str = "inline") -> str:
     if not latex.strip():
         return ""
     try:
-        element = convert(latex.replace("<", r"\lt ").replace(">", r"\gt "), display=display)
+        text = convert(latex.replace("<", r"\lt ").replace(">", r"\gt "), xmlns="", display=display)
+        element = ElementTree.fromstring(re.sub(r"&(?!#)", "&amp;", text.replace(' xmlns=""', "")))
     except Exception:  # the converter has a dozen exceptions without a common base
-        element = "\\"
-    if "\\" in element or '"' in latex:
+        text, element = "\\", Element("math")
+    if "\\" in text or '"' in latex:
         return f"<code>{escape(latex)}</code>"
-    for rule, better in SPACING:
-        element = re.sub(rule, better, element)
-    return re.sub(r"&(?!#)", "&amp;", element)
+    _improve(element)
+    return ElementTree.tostring(element, encoding="unicode")
+
+
+def _improve(element: Element) -> None:
+    """Signs as operators with their spaces, primes at full size, thin spaces around functions (2 log t)."""
+    children = list(element)
+    for place, child in enumerate(children):
+        _improve(child)
+        if child.text in OPERATORS and child.get("fence") is None:
+            child.tag, (child.text, spaces) = "mo", OPERATORS[child.text]
+            child.attrib |= spaces
+        elif child.tag in ("msup", "msubsup") and child[-1].text == "′":
+            *base, prime = child
+            prime.tag, prime.attrib = "mo", dict(CLOSE)
+            if len(base) == 2:
+                below = Element("msub")
+                below.extend(base)
+                base = [below]
+            child.tag, child[:] = "mrow", [*base, prime]
+        elif child.text in FUNCTIONS and element.tag in ("mrow", "math", "msqrt", "mtd"):
+            for beside in (place - 1, place + 1):
+                if 0 <= beside < len(children) and children[beside].tag not in ("mo", "mspace"):
+                    element.insert(list(element).index(child) + (beside > place), Element("mspace", width="0.167em"))
 
 
 def plain(latex: str) -> str:
