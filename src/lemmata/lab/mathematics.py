@@ -11,6 +11,7 @@ from xml.etree.ElementTree import Element
 
 TOKEN = re.compile(r"\\[A-Za-z]+|\\.|\d+(?:\.\d+)?|\s+|.", re.DOTALL)
 
+FUNCTIONS = ("log", "ln", "exp", "sin", "cos", "sinh", "cosh", "arctan")
 SIGNS = {
     "relation": {
         "le": "≤", "leq": "≤", "ge": "≥", "geq": "≥", "ne": "≠", "neq": "≠", "lt": "<", "gt": ">", "approx": "≈",
@@ -31,9 +32,7 @@ SIGNS = {
         "int": "∫", "ast": "*", "star": "⋆", "dagger": "†", "emptyset": "∅", "varepsilon": "ε", "epsilon": "ε",
         "varphi": "φ", "vartheta": "θ", "#": "#", "%": "%", "&": "&", "_": "_", "$": "$",
     },
-    "word": {
-        name: name for name in ("log", "ln", "exp", "sin", "cos", "sinh", "cosh", "arctan", "min", "max", "inf", "Pr")
-    },
+    "word": {name: name for name in (*FUNCTIONS, "arg", "min", "max", "sup", "inf", "Pr")},
     "space": {",": " ", ";": " ", ":": " ", " ": " ", "quad": "  ", "qquad": "  ", "!": ""},
 }  # fmt: skip
 CHARACTERS = {
@@ -45,7 +44,7 @@ CHARACTERS = {
 }
 ACCENTS = {
     "hat": "\u0302", "widehat": "\u0302", "tilde": "\u0303", "widetilde": "\u0303", "bar": "\u0304",
-    "overline": "\u0304", "dot": "\u0307", "vec": "\u20d7",
+    "overline": "\u0304", "underline": "\u0332", "dot": "\u0307", "vec": "\u20d7",
 }  # fmt: skip
 FONTS = {"mathcal": "SCRIPT", "mathbb": "DOUBLE-STRUCK"}
 UPRIGHT = ("text", "mathrm", "operatorname", "mathbf", "mathsf", "boldsymbol", "textbf")
@@ -54,10 +53,17 @@ RAISED = dict(zip("0123456789+-=()niktsT⊤*′ ", "⁰¹²³⁴⁵⁶⁷⁸⁹�
 LOWERED = dict(zip("0123456789+-=()aehijklmnoprstuvx ", "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓ ", strict=True))
 
 
-FUNCTIONS = ("log", "ln", "exp", "sin", "cos", "sinh", "cosh", "arctan")
 CLOSE = {"lspace": "0", "rspace": "0"}
 OPERATORS = {"|": ("|", CLOSE), ":": (":", {"lspace": "0", "rspace": "0.25em"}), "⧵": ("∖", {}), "~": ("∼", {})}
 """What the converter takes for letters, or leaves to the browser's idea of spaces: bars, colons, set minus, law."""
+
+
+SEVERAL = {"^": "[/_]", "_": "/"}
+"""What makes one piece of a script look like two."""
+
+
+WRITTEN = re.compile(r"[_^](?:\([^()]*(?:\([^()]*\)[^()]*)*\)|[^\s()|‖⟨⟩]+)$")
+"""A script that stands after its sign: what follows keeps its distance."""
 
 
 class Atom(NamedTuple):
@@ -80,15 +86,15 @@ def mathml(latex: str, display: str = "inline") -> str:
         text, element = "\\", Element("math")
     if "\\" in text or '"' in latex:
         return f"<code>{escape(latex)}</code>"
-    _improve(element)
+    improve(element)
     return ElementTree.tostring(element, encoding="unicode")
 
 
-def _improve(element: Element) -> None:
+def improve(element: Element) -> None:
     """Signs as operators with their spaces, primes at full size, thin spaces around functions (2 log t)."""
     children = list(element)
     for place, child in enumerate(children):
-        _improve(child)
+        improve(child)
         if child.text in OPERATORS and child.get("fence") is None:
             child.tag, (child.text, spaces) = "mo", OPERATORS[child.text]
             child.attrib |= spaces
@@ -147,6 +153,9 @@ class _Reader:
     def argument(self) -> list[Atom]:
         while self.tokens and self.tokens[-1].isspace():
             self.tokens.pop()
+        if self.tokens and self.tokens[-1][0].isdigit():  # without braces, LaTeX takes one digit
+            number = self.tokens.pop()
+            self.tokens += [number[1:], number[0]] if number[1:] else [number]
         return self.next([]) if self.tokens else []
 
     def words(self) -> str:
@@ -176,7 +185,8 @@ class _Reader:
         if name in FONTS:
             return [Atom("".join(_in_font(letter, FONTS[name]) for letter in self.words()), "letter")]
         if name in UPRIGHT:
-            return [Atom(self.words(), "text" if name == "text" else "word" if name == "operatorname" else "letter")]
+            words = self.words()
+            return [Atom(words, "text" if name == "text" else "name" if len(words) > 1 else "letter")]
         capital = "CAPITAL" if name[:1].isupper() else "SMALL"
         greek = "LAMDA" if name.lower() == "lambda" else name.upper()
         try:
@@ -201,11 +211,13 @@ def _in_font(letter: str, font: str) -> str:
 def _script(sign: str, atoms: list[Atom]) -> str:
     """Raised or lowered, with Unicode's own characters where it has them all; words stay after _ or ^."""
     text, letters = _joined(atoms).strip(), RAISED if sign == "^" else LOWERED
-    tight = text.replace(" ", "")
+    tight = re.sub(r" ?([^\w\s()]) ?", r"\1", text)
     if all(character in letters for character in tight) and not re.search("[a-z]{2}", tight):
         return "".join(letters[character] for character in tight)
     enclosed = (
-        re.fullmatch(r"\([^()]*\)", tight) or (len(atoms) == 1 and "/" not in text) or (sign == "_" and tight.isalnum())
+        re.fullmatch(r"\([^()]*\)", tight)
+        or (len(atoms) == 1 and not re.search(SEVERAL[sign], text))
+        or (sign == "_" and tight.isalnum())
     )
     if any(atom.kind == "text" for atom in atoms):
         return sign + (text if enclosed else f"({text})")
@@ -231,7 +243,9 @@ def _joined(atoms: list[Atom]) -> str:
     """With spaces around relations and two-sided operators, after commas, and where two names would run together."""
     text, before = "", "open"
     for piece, kind in atoms:
-        unary = kind == "binary" and before not in ("letter", "word", "close", "fraction", "text")
+        if kind == "fraction" and before == "word":
+            piece = f"({piece})"
+        unary = kind == "binary" and before not in ("letter", "word", "name", "close", "fraction", "text")
         if kind == "relation" or (kind == "binary" and not unary):
             text = f"{text.rstrip()} {piece} "
         elif kind == "comma":
@@ -240,12 +254,11 @@ def _joined(atoms: list[Atom]) -> str:
             text = text.rstrip() + piece
         else:
             apart = bool(text) and (text[-1].isalnum() or text[-1] in "*)′⟩#") and piece[:1].isalnum()
-            named = before in ("word", "fraction") or (kind in ("word", "fraction") and before in ("letter", "close"))
-            written = (
-                re.search(r"[_^](?:\(\S*\)|[^\s()|‖⟨⟩]+)$", text) is not None
-                and before == "letter"
-                and kind == "letter"
+            apart_from = ("letter", "name", "close")
+            named = before in ("word", "name", "fraction") or (
+                kind in ("word", "name", "fraction") and before in apart_from
             )
+            written = re.search(WRITTEN, text) is not None and before == "letter" and kind == "letter"
             text += f" {piece}" if apart and (named or written) else piece
         before = "open" if unary else kind
     return text
