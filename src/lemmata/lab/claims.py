@@ -218,7 +218,7 @@ class Claim:
                 raise UserError(f"The claim {name} has the {what} '{value}'; allowed: {', '.join(allowed)}.")
 
     def states(self, statement: str, formula: str = "") -> Self:
-        """In words, and as a formula."""
+        """In words, and as a formula: LaTeX without $ signs, of what is judged."""
         self.statement, self.formula = statement, formula
         return self
 
