@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import lemmata as lm
-from lemmata.theories.cot import transitions, voters
+from lemmata.theories.cot import plurality, transitions, voters
 
 MOST = 3000
 """Voters for which a plurality is computed exactly; beyond, the Gaussian of the two leaders."""
@@ -58,10 +58,10 @@ def likely_maps(matrices: np.ndarray) -> np.ndarray:
 def vote_error(chances: np.ndarray, right: int, voters_count: int) -> float:
     """The probability that a plurality of so many votes is wrong: exact, or of the two leaders for very many."""
     if voters_count <= MOST:
-        return voters.plurality_error(chances, voters_count, right)
+        return plurality.plurality_error(chances, voters_count, right)
     second = np.delete(chances, right).max()
     p, rho = chances[right], 1 - second / chances[right]
-    return float(voters.pairwise_error(p, rho, voters_count)) if rho > 0 else 1.0
+    return float(plurality.pairwise_error(p, rho, voters_count)) if rho > 0 else 1.0
 
 
 def needed_votes(chances: np.ndarray, right: int, error: float) -> float:
