@@ -29,6 +29,7 @@ from lemmata.theories.cot.setting import Setting
 from lemmata.theories.cot.transitions import describe
 
 SWEEPS = {"α'": ("α'=0.2", "α'=0.4", "α'=0.8"), "ρ": ("ρ=0.15", "ρ=0.3", "ρ=0.6"), "τ": ("τ=0.25", "τ=0.4", "τ=0.62")}
+FIELDS = {"α'": "test_fraction", "ρ": "primacy", "τ": "trajectory"}
 LENGTHS = (20, 80, 320, 1280)
 CALIBRATED = "α'=0.8"
 """The cell of c10-voter at which the bound with constant C/2 is met with equality: single(0.5, 0.8), α' = 0.8."""

@@ -8,12 +8,11 @@ import xarray as xr
 import lemmata as lm
 from lemmata.theories.cot.bounds import concentration, plurality_error
 from lemmata.theories.cot.measures import DEFAULT, numbered, required_length, tested
-from lemmata.theories.cot.theorem import SWEEPS
+from lemmata.theories.cot.theorem import FIELDS, SWEEPS
 from lemmata.theories.cot.voters import matches
 
 CELLS = [(0.8, 5), (0.8, 10), (0.8, 20), (0.8, 40), (0.2, 40)]
 RIGHT = DEFAULT.trajectory ** (1 / DEFAULT.reasoning_steps)
-FIELDS = {"α'": "test_fraction", "ρ": "primacy", "τ": "trajectory"}
 
 
 @lm.evidence("c11-mechanism")
