@@ -19,7 +19,7 @@ theory = lm.Theory(
     Setting,
     simulate,
     (*EXPERIMENTS, *deep.EXPERIMENTS),
-    (*CLAIMS, *deep.CLAIMS),
+    CLAIMS,
     bounds.BOUNDS,
     source=__path__[0],
 )

@@ -102,6 +102,6 @@ def reversed_labels(values: xr.DataArray, along: str, reverse: bool) -> xr.DataA
 def moments(data: xr.Dataset, name: str, times: Any) -> xr.DataArray:
     """A quantity at these η t, along `moment_read`; what was not reached leaves nothing to decide."""
     found = data[name].sel(moment_read=[str(t) for t in np.atleast_1d(times)])
-    if bool(found.isnull().all(["seed"]).any()) and name != "projected":
+    if bool(found.isnull().all()):
         raise lm.NotApplicable(f"not reached in this preset: η t = {times}")
     return found

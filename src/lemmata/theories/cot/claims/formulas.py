@@ -6,7 +6,7 @@ attention on column i, off-step attention that on other steps; D: a projected gr
 """
 
 _R, _ICL, _COT = r"\bar{R}", r"\bar{R}_{\mathrm{ICL}}", r"\bar{R}_{\mathrm{CoT}}"
-_OFF, _P = r"\sum_{i \notin \mathrm{step}\,k} s_i", r"\overline{p_n(1-p_n)^2}"
+_OFF, _P = r"\sum_{i \notin \mathrm{step}\,k} s_i", r"\mathbb{E}[p_n(1-p_n)^2]"
 _S, _SAME = r"\sum_{i \in \mathcal{S}_1^*} s_i", r"D_{==}"
 
 FORMULAS = {
@@ -39,11 +39,11 @@ FORMULAS = {
     "c8-voter": rf"|{_ICL} - \bar{{V}}_{{\mathrm{{ICL}}}}| \le 0.06",
     "c9-single": rf"{_ICL}(l_{{ts}} = 40) \le 0.02",
     "c9-decrease": rf"l_1 < l_2 \Rightarrow {_ICL}(l_1) > {_ICL}(l_2), \quad {_ICL}(1280) \le 0.15",
-    "c10-agreement": rf"{_R}_1 = \bar{{V}}_1 = \Pr\left[\mathrm{arg}\max_j N_j \ne f_1(i)\right], \quad N \sim"
+    "c10-agreement": rf"{_R}_1 = \bar{{V}}_1 = \Pr\left[\mathrm{{arg}}\max_j N_j \ne f_1(i)\right], \quad N \sim"
     r" \mathrm{Mult}(n, A_{1(i,\cdot)})",
-    "c10-exponent-alpha": r"l^* \propto \alpha'^{\,-1}",
-    "c10-exponent-rho": r"l^* \propto \rho^{-2.2}",
-    "c10-exponent-tau": r"l^* \propto \tau^{-1.4}",
+    "c10-exponent-alpha": r"l^* \propto (\alpha')^{k}, \quad k \in [-1.3, -0.7]",
+    "c10-exponent-rho": r"l^* \propto \rho^{k}, \quad k \in [-2.6, -1.7]",
+    "c10-exponent-tau": r"l^* \propto \tau^{k}, \quad k \in [-1.9, -0.9]",
     "c11-concentration": r"\sum_{i \in \mathcal{S}_k^*} s_i \ge 0.95, \quad k = 1, 2, 3",
     "c11-formula": rf"{_S} = \frac{{\alpha' e^u}}{{\alpha' e^u + 1 - \alpha'}}",
     "c11-voter": r"\Pr[v_k = v_k^{\mathrm{voter}}] \ge 0.95",
