@@ -66,7 +66,7 @@ def stage_times(data: xr.Dataset, of: str, reverse: bool = False, level: float =
 
 
 def _projected(data: xr.Dataset, moment: str) -> dict[str, xr.DataArray]:
-    found = measures.moments(data, "projected", moment).isel(moment_read=0, drop=True)
+    found = measures.moment_of(data, "projected", moment)
     return {name: found.sel(relation=name, drop=True) for name in RELATIONS}
 
 
@@ -179,13 +179,10 @@ def time_spread(data: xr.Dataset, along: str = "chain") -> xr.DataArray:
     return means.max(along) / means.min(along)
 
 
-@lm.evidence("c1-reference")
-def label_block(data: xr.Dataset, variant: str = "intact") -> dict[str, xr.DataArray]:
-    """The mean entries between labels and query patterns, own and other."""
-    chosen = lm.cells(data, variant=variant)
-    return {"own": lm.at_end(chosen.label_own), "other": lm.at_end(chosen.label_other)}
-
-
+label_block = measures.reading(
+    "label_block", "c1-reference", "The mean entries between labels and query patterns, own and other, at the end.",
+    lambda run: {"own": lm.at_end(run.label_own), "other": lm.at_end(run.label_other)}, variant="intact",
+)  # fmt: skip
 _BOUNDS = gradient_bounds(0.131171, ALPHA, DEFAULT.reasoning_steps, M)
 _BELOW, _ABOVE = lm.at_most(0.0, by="every", strict=True), lm.at_least(0.0, by="every", strict=True)
 _SETTLED = lm.at_most(STAGE, by="every")

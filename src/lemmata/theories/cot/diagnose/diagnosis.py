@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
 import lemmata as lm
 from lemmata.theories.cot import transitions
 from lemmata.theories.cot.diagnose import figure, voting
-from lemmata.theories.cot.diagnose.reading import Chain, read_chain
+from lemmata.theories.cot.diagnose.reading import Chain, leads, read_chain
 from lemmata.theories.cot.diagnose.voting import BLOCKS, Needs, Simulated
 
 RESAMPLES = 400
@@ -39,43 +39,47 @@ def diagnose(
         if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or not 1 <= count <= high:
             raise lm.UserError(f"{name} = {count} is not allowed: it is an integer from 1 to {high}.")
     chain = read_chain(data)
-    maps = voting.likely_maps(chain.matrices)
-    lengths, rng = np.unique([*voting.LENGTHS, examples]), np.random.default_rng(seed)
-    seen = voting.simulate_errors(
-        chain.matrices, maps, alpha, lengths, prompts, rng, lambda share: progress(0.7 * share)
-    )
-    needs = voting.needed_examples(chain.matrices, maps, alpha, error)
+    given, rng = (chain.matrices, chain.maps, alpha), np.random.default_rng(seed)
+    lengths, told = np.unique([*voting.LENGTHS, examples]), lambda share: progress(0.7 * share)
+    seen = voting.simulate_errors(*given, lengths, prompts, rng, told)
+    needs = voting.needed_examples(*given, error)
     progress(1.0)
-    numbers = transitions.describe(chain.matrices, maps)
-    sure = None if chain.counts is None else resample(chain.counts, maps, rng)
+    sure = None if chain.counts is None else resample(chain.counts, chain.maps, rng)
     return lm.Diagnosis(
         kind="chain",
         source=chain.source,
-        sizes={"steps": len(maps), "states": maps.shape[1]},
-        findings=findings(seen, examples, numbers),
-        quantities=quantities(chain, maps, numbers, needs, seen, error, sure),
-        assumptions=assumptions(maps, numbers, sure),
+        sizes={"steps": len(chain.maps), "states": chain.maps.shape[1]},
+        findings=findings(seen, examples, chain.numbers.condition),
+        quantities=quantities(chain, needs, seen, error, sure),
+        assumptions=assumptions(chain, sure),
         files=chain.files,
-        draw=lambda: figure.draw(chain, maps, numbers, seen, error, examples),
+        draw=lambda: figure.draw(chain, seen, error, examples),
     )
 
 
-def resample(counts: np.ndarray, maps: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Tables drawn anew from the observed shares: how often each step's lead stays [K, M], and the condition [M]."""
+class Sure(NamedTuple):
+    """Of tables drawn anew: the share in which a step keeps its lead [K, M], and in which the condition holds [M]."""
+
+    leads: np.ndarray
+    condition: np.ndarray
+
+
+def resample(counts: np.ndarray, maps: np.ndarray, rng: np.random.Generator) -> Sure:
+    """Draw as many transitions of every step and state as were observed, with the observed shares."""
     right, observed = transitions.answers(maps), np.maximum(np.round(counts.sum(axis=2)), 1).astype(int)
     shares = counts / counts.sum(axis=2, keepdims=True)
-    leads, holds = np.zeros(maps.shape), np.zeros(len(right))
+    kept, holds = np.zeros(maps.shape), np.zeros(len(right))
     for _ in range(RESAMPLES):
         drawn = rng.multinomial(observed, shares) / observed[:, :, None]
-        leads += [transitions.primacy(A, step) > 0 for A, step in zip(drawn, maps, strict=True)]
+        kept += leads(drawn, maps) > 0
         holds += transitions.primacy(transitions.compose(drawn), right) > transitions.TOLERANCE
-    return leads / RESAMPLES, holds / RESAMPLES
+    return Sure(kept / RESAMPLES, holds / RESAMPLES)
 
 
-def findings(seen: Simulated, examples: int, numbers: transitions.Numbers) -> list[lm.Finding]:
+def findings(seen: Simulated, examples: int, condition: np.ndarray) -> list[lm.Finding]:
     """What showing the steps gains, and what more examples without steps gain, on the simulated prompts."""
     at, unit = int(np.flatnonzero(seen.lengths == examples)[0]), "share of right answers"
-    limit, longest = 1 - float(numbers.condition.mean()), int(seen.lengths[-1])
+    limit, longest = 1 - float(condition.mean()), int(seen.lengths[-1])
 
     def finding(advice: str, gain: np.ndarray, compared: tuple[str, str], why: str) -> lm.Finding:
         one = lm.Finding(advice, lm.mean_interval(gain), unit, compared, BLOCKS, "")
@@ -101,41 +105,25 @@ def findings(seen: Simulated, examples: int, numbers: transitions.Numbers) -> li
     return found
 
 
-def quantities(
-    chain: Chain,
-    maps: np.ndarray,
-    numbers: transitions.Numbers,
-    needs: Needs,
-    seen: Simulated,
-    error: float,
-    sure: tuple[np.ndarray, np.ndarray] | None,
-) -> dict[str, Any]:
+def quantities(chain: Chain, needs: Needs, seen: Simulated, error: float, sure: Sure | None) -> dict[str, Any]:
     """The theory's numbers, a row for every input and for every step; states and steps are counted from 1."""
-    whole, right = transitions.compose(chain.matrices), transitions.answers(maps)
-    leads = np.stack([transitions.primacy(A, step) for A, step in zip(chain.matrices, maps, strict=True)])
-    inputs, steps, needed = [], [], []
-    for i, answer in enumerate(right):
-        inputs.append(
-            {"input": i + 1, "answer": int(answer) + 1, "most_probable": int(whole[i].argmax()) + 1}
-            | {"condition": bool(numbers.condition[i])}
-            | ({} if sure is None else {"condition_in_resamples": float(sure[1][i])})
-            | {"cot_examples": _finite(needs.cot[i]), "icl_examples": _finite(needs.icl[i])}
-        )
-    for k, lead in enumerate(leads):
+    numbers, maps, inputs, steps, needed = chain.numbers, chain.maps, [], [], []
+    for i, answer in enumerate(transitions.answers(maps)):
+        row = {"input": i + 1, "answer": int(answer) + 1, "most_probable": int(chain.whole[i].argmax()) + 1}
+        row["condition"] = bool(numbers.condition[i])
+        if sure is not None:
+            row["condition_in_resamples"] = float(sure.condition[i])
+        inputs.append(row | {f"{who}_examples": _finite(exact[i]) for who, exact in needs._asdict().items()})
+    for k, lead in enumerate(leads(chain.matrices, maps)):
         state = int(lead.argmin())
-        row = chain.matrices[k, state]
-        second = np.delete(row, maps[k, state]).max()
-        steps.append(
-            {"step": k + 1, "weakest_state": state + 1, "output": int(maps[k, state]) + 1}
-            | {"probability": float(row[maps[k, state]]), "runner_up": float(second), "primacy": float(lead[state])}
-        )
-    for who, exact in needs._asdict().items():
+        chances, output = chain.matrices[k, state], int(maps[k, state])
+        row = {"step": k + 1, "weakest_state": state + 1, "output": output + 1, "probability": float(chances[output])}
+        steps.append(row | {"runner_up": float(np.delete(chances, output).max()), "primacy": float(lead[state])})
+    for who, words in (("cot", "CoT"), ("icl", "ICL")):
         found = seen.needed(who, error)
-        ends = {f"simulated{end}": _finite(getattr(found, of)) for end, of in (("_low", "low"), ("_high", "high"))}
-        needed.append(
-            {"prompts": {"cot": "CoT", "icl": "ICL"}[who], "by_votes_for_every_input": _finite(exact.max())}
-            | {"simulated": _finite(found.value), **ends}
-        )
+        row = {"prompts": words, "error": error, "by_votes_for_every_input": _finite(getattr(needs, who).max())}
+        ends = {"simulated": found.value, "simulated_low": found.low, "simulated_high": found.high}
+        needed.append(row | {name: _finite(value) for name, value in ends.items()})
     weakest = min(steps, key=lambda row: row["primacy"])
     where = f"step {weakest['step']} from state {weakest['weakest_state']}"
     lead = f"{weakest['probability']:.3g} for the right output, {weakest['runner_up']:.3g} for the runner-up"
@@ -152,7 +140,7 @@ def quantities(
         "rho_o": numbers.label_primacy,
         "condition_share": float(numbers.condition.mean()),
         "limit_of_the_icl_error": 1 - float(numbers.condition.mean()),
-        f"examples_for_an_error_of_{error:g}": needed,
+        "needed_examples": needed,
         "inputs": inputs,
         "steps": steps,
         "reading": [f"The chain is weakest at {where}: {lead}.", fails],
@@ -163,12 +151,10 @@ def _finite(value: float) -> int | None:
     return math.ceil(value) if math.isfinite(value) else None
 
 
-def assumptions(
-    maps: np.ndarray, numbers: transitions.Numbers, sure: tuple[np.ndarray, np.ndarray] | None
-) -> list[lm.Assumption]:
+def assumptions(chain: Chain, sure: Sure | None) -> list[lm.Assumption]:
     """What the theory takes for granted of a chain."""
-    merged = [k for k, step in enumerate(maps, start=1) if len(set(step.tolist())) < len(step)]
-    share = float(numbers.condition.mean())
+    merged = [k for k, step in enumerate(chain.maps, start=1) if len(set(step.tolist())) < len(step)]
+    share = float(chain.numbers.condition.mean())
     one_to_one = f"steps {', '.join(map(str, merged))} send two states to one" if merged else "no two states meet"
     found = [
         lm.Assumption("condition", share == 1, share, f"Condition 7.3.2 for all inputs (it holds for {share:.3g})"),
@@ -177,9 +163,7 @@ def assumptions(
         lm.Assumption("markov", None, None, "a step depends on the state before it, and on nothing earlier"),
     ]
     if sure is not None:
-        least = float(sure[0].min())
-        text = (
-            f"enough observations: drawn anew, every step keeps its most probable output in {least:.3g} of the tables"
-        )
+        least = float(sure.leads.min())
+        text = f"enough observations: every step keeps its most probable output in {least:.3g} of tables drawn anew"
         found.append(lm.Assumption("observations", least >= 0.95, least, text))
     return found

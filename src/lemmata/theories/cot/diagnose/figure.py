@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lemmata.theories.cot import transitions
-from lemmata.theories.cot.diagnose.reading import Chain
+from lemmata.theories.cot.diagnose.reading import Chain, leads
 from lemmata.theories.cot.diagnose.voting import Simulated
 
 if TYPE_CHECKING:
@@ -15,9 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def draw(
-    chain: Chain, maps: np.ndarray, numbers: transitions.Numbers, seen: Simulated, error: float, examples: int
-) -> Figure:
+def draw(chain: Chain, seen: Simulated, error: float, examples: int) -> Figure:
     """CoT and ICL by length with intervals; B with its right answers; primacy by step and state."""
     import lemmata as lm
     from lemmata import figures
@@ -29,24 +27,22 @@ def draw(
         middle, low, high = (np.array([getattr(one, end) for one in shares]) for end in ("value", "low", "high"))
         axes[0].fill_between(seen.lengths, low, high, color=color, alpha=0.25, linewidth=0)
         axes[0].plot(seen.lengths, middle, "o-", color=color, markersize=3.5, label=words)
-    limit = 1 - float(numbers.condition.mean())
+    condition, limit = chain.numbers.condition, 1 - float(chain.numbers.condition.mean())
     figures.predicted(axes[0], limit, f"where ICL must end: {limit:.2g} of the inputs fail")
     axes[0].axhline(error, color=figures.GREY, linestyle=":", label=f"error aimed at: {error:g}")
     figures.moment(axes[0], examples, f"{examples} examples", height=0.9)
     axes[0].set(xscale="log", ylim=(-0.02, None))
     figures.finish(axes[0], "measured: wrong answers (bands: 95 %)", "error of the answer", "examples of a prompt")
-    right = transitions.answers(maps)
-    whole = transitions.compose(chain.matrices)
-    _map(axes[1], whole, "answer", "input", float(whole.max()))
-    for i, (answer, holds) in enumerate(zip(right, numbers.condition, strict=True)):
+    _map(axes[1], chain.whole, "answer", "input", float(chain.whole.max()))
+    for i, (answer, holds) in enumerate(zip(transitions.answers(chain.maps), condition, strict=True)):
         axes[1].plot(answer, i, "o" if holds else "X", color=figures.GREEN if holds else figures.RED, markersize=7)
     figures.finish(axes[1], "all steps composed; o: right answer leads, x: it does not")
-    leads = np.stack([transitions.primacy(A, step) for A, step in zip(chain.matrices, maps, strict=True)])
-    _map(axes[2], leads, "state", "step", 1.0)
-    k, state = np.unravel_index(leads.argmin(), leads.shape)
+    lead = leads(chain.matrices, chain.maps)
+    _map(axes[2], lead, "state", "step", 1.0)
+    k, state = np.unravel_index(lead.argmin(), lead.shape)
     axes[2].plot(state, k, "s", color=figures.RED, markersize=12, fillstyle="none", markeredgewidth=2)
     figures.finish(axes[2], "lead of the right output by step (red: weakest)")
-    figure.suptitle(f"{chain.source}: {len(maps)} steps, {maps.shape[1]} states")
+    figure.suptitle(f"{chain.source}: {len(chain.maps)} steps, {chain.maps.shape[1]} states")
     return figure
 
 

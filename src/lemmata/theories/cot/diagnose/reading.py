@@ -4,24 +4,57 @@ from __future__ import annotations
 
 import csv
 import re
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 import lemmata as lm
-from lemmata.theories.cot.transitions import check_rows
+from lemmata.theories.cot import transitions
 
 COLUMNS = ("step", "from", "to", "count")
 
 
-class Chain(NamedTuple):
-    """The step matrices [K, M, M], how often each transition was observed where that is known, and the files."""
+@dataclass(frozen=True)
+class Chain:
+    """The step matrices [K, M, M], how often each transition was observed where that is known, and the files.
+
+    The right output of a step is the most probable one, which is how the paper reads a chain (7.12).
+    """
 
     matrices: np.ndarray
     counts: np.ndarray | None
     files: list[Path]
     source: str
+
+    @cached_property
+    def maps(self) -> np.ndarray:
+        """f_k; a tie for the most probable output is refused, since then no output is the right one."""
+        maps = self.matrices.argmax(axis=2)
+        lead = leads(self.matrices, maps)
+        if lead.min() <= 0:
+            k, state = np.argwhere(lead <= 0)[0] + 1
+            raise lm.UserError(
+                f"Step {k} from state {state} has no single most probable output, so none is the right one."
+            )
+        return maps
+
+    @cached_property
+    def numbers(self) -> transitions.Numbers:
+        """τ, ρ, τ_o, ρ_o, and Condition 7.3.2 by input."""
+        return transitions.describe(self.matrices, self.maps)
+
+    @cached_property
+    def whole(self) -> np.ndarray:
+        """B: all steps composed."""
+        return transitions.compose(self.matrices)
+
+
+def leads(matrices: np.ndarray, maps: np.ndarray) -> np.ndarray:
+    """The primacy of every step and state [K, M]."""
+    return np.stack([transitions.primacy(A, step) for A, step in zip(matrices, maps, strict=True)])
 
 
 def read_chain(data: Any) -> Chain:
@@ -86,7 +119,7 @@ def _stack(matrices: list[np.ndarray], name: str) -> np.ndarray:
         if matrix.shape != matrices[0].shape:
             raise lm.UserError(f"Step {k} has shape {matrix.shape}, but step 1 has {matrices[0].shape}.")
     chain = np.stack(matrices)
-    check_rows(chain)
+    transitions.check_rows(chain)
     return chain
 
 

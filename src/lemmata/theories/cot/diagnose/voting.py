@@ -1,7 +1,4 @@
-"""How many examples a chain needs: by the exact error of every vote (C10), and by simulation of both voters.
-
-The right output of a step is the most probable one, which is how the paper reads a chain (7.12).
-"""
+"""How many examples a chain needs: by the exact error of every vote (C10), and by simulation of both voters."""
 
 from __future__ import annotations
 
@@ -21,19 +18,6 @@ VOTERS, STATES = 400, 30
 BLOCKS = 10
 """Prompts are simulated in so many blocks, the unit of the intervals."""
 LENGTHS = np.unique(np.round(np.geomspace(2, 1500, 16)).astype(int))
-
-
-def likely_maps(matrices: np.ndarray) -> np.ndarray:
-    """f_k: the most probable output of every state; a tie for it is refused, since then no output is the right one."""
-    maps = matrices.argmax(axis=2)
-    for k, (matrix, step) in enumerate(zip(matrices, maps, strict=True), start=1):
-        lead = transitions.primacy(matrix, step)
-        if lead.min() <= 0:
-            state = int(lead.argmin()) + 1
-            raise lm.UserError(
-                f"Step {k} from state {state} has no single most probable output, so none is the right one."
-            )
-    return maps
 
 
 def vote_error(chances: np.ndarray, right: int, votes: int) -> float:
