@@ -40,9 +40,10 @@ def reading(name: str, experiment: str, words: str, quantity: Callable[[xr.Datas
     def function(data: xr.Dataset, **chosen: Any) -> Any:
         return quantity(lm.cells(data, **{**cells, **chosen}))
 
-    first, others = inspect.Parameter("data", 1), [inspect.Parameter(at, 3, default=cells[at]) for at in cells]
+    of = inspect.Parameter
+    arguments = [of(at, of.KEYWORD_ONLY, default=value) for at, value in cells.items()]
     function.__name__, function.__doc__ = name, words
-    function.__signature__ = inspect.Signature([first, *others])  # pyright: ignore[reportFunctionMemberAccess]
+    vars(function)["__signature__"] = inspect.Signature([of("data", of.POSITIONAL_OR_KEYWORD), *arguments])
     return lm.evidence(experiment)(function)
 
 

@@ -108,6 +108,7 @@ def findings(seen: Simulated, examples: int, condition: np.ndarray) -> list[lm.F
 def quantities(chain: Chain, needs: Needs, seen: Simulated, error: float, sure: Sure | None) -> dict[str, Any]:
     """The theory's numbers, a row for every input and for every step; states and steps are counted from 1."""
     numbers, maps, inputs, steps, needed = chain.numbers, chain.maps, [], [], []
+    row: dict[str, Any]
     for i, answer in enumerate(transitions.answers(maps)):
         row = {"input": i + 1, "answer": int(answer) + 1, "most_probable": int(chain.whole[i].argmax()) + 1}
         row["condition"] = bool(numbers.condition[i])

@@ -84,11 +84,12 @@ class Simulated(NamedTuple):
     def needed(self, who: str, error: float) -> lm.Estimate:
         """The length at which the error falls to the level, with the lengths of the ends of its interval."""
         shares = [lm.share_interval(row.sum() * self.prompts / BLOCKS, self.prompts) for row in getattr(self, who)]
-        ends = [
-            voters.crossing(self.lengths, np.array([getattr(one, end) for one in shares]), error)
-            for end in ("value", "low", "high")
-        ]
-        return lm.Estimate(*(float(self.lengths[0]) if np.isnan(at) else at for at in ends))
+
+        def crossed(end: str) -> float:
+            at = voters.crossing(self.lengths, np.array([getattr(one, end) for one in shares]), error)
+            return float(self.lengths[0]) if np.isnan(at) else at
+
+        return lm.Estimate(crossed("value"), crossed("low"), crossed("high"))
 
 
 def simulate_errors(
@@ -109,4 +110,4 @@ def simulate_errors(
             votes = voters.vote(rng, matrices, maps, int(length), int(voters.matches(fraction, length)), query)
             wrong[:, i, block] = votes.cot[:, -1].mean(), votes.icl.mean()
         told((i + 1) / len(lengths))
-    return Simulated(lengths, *wrong, size * BLOCKS)
+    return Simulated(lengths, wrong[0], wrong[1], size * BLOCKS)
