@@ -16,7 +16,7 @@ PRINTED = {
     "vit": "relevant_share",
     "exp_regression": "condition number",
     "icl": "condition satisfied: True",
-    "cot": "0.0190 of votes",
+    "cot": "Show the steps of the examples: gains",
     "graph_transformer": "core distance: 2",
     "teacher_student": "steps to escape from 1/D: 3155",
 }

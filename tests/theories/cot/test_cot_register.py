@@ -4,11 +4,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from latex2mathml.converter import convert
 
 import lemmata as lm
 from lemmata.lab.claims import FAILS, HOLDS
 from lemmata.lab.grid import make_grid
 from lemmata.theories import cot
+from lemmata.theories.cot.claims.formulas import FORMULAS
 from lemmata.theories.cot.setting import Setting
 from lemmata.theories.cot.studies.chains import answer_trials as chains
 
@@ -41,6 +43,14 @@ def test_the_register_is_complete_and_every_claim_has_its_control() -> None:
         assert claim.expected == (FAILS if name in FALLING else HOLDS), name
         assert [claim.expected_of(control) for control in claim.controls] == [HOLDS if name in FALLING else FAILS]
         assert (claim.corrects != "") == name.endswith("-corrected")
+
+
+def test_every_claim_has_a_formula_that_browsers_can_show() -> None:
+    for name, claim in cot.theory.claims.items():
+        shown = convert(claim.formula)
+        assert "$" not in claim.formula
+        assert "\\" not in shown, name  # no command is left over
+    assert set(FORMULAS) == set(cot.theory.claims)
 
 
 @pytest.mark.parametrize("preset", ["smoke", "quick", "paper"])

@@ -15,13 +15,7 @@ from lemmata.theories.cot.setting import Setting
 from lemmata.theories.cot.training import simulate
 
 theory = lm.Theory(
-    CARD,
-    Setting,
-    simulate,
-    (*EXPERIMENTS, *deep.EXPERIMENTS),
-    (*CLAIMS, *deep.CLAIMS),
-    bounds.BOUNDS,
-    source=__path__[0],
+    CARD, Setting, simulate, (*EXPERIMENTS, *deep.EXPERIMENTS), CLAIMS, bounds.BOUNDS, source=__path__[0]
 )
 
 __all__ = ["Setting", "bounds", "simulate", "theory"]

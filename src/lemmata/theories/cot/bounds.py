@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import lemmata as lm
-from lemmata.theories.cot import transitions, voters
+from lemmata.theories.cot import plurality, transitions
 from lemmata.theories.cot.tasks import shift_maps
 
 ONES = "constants that the paper does not give are 1 unless set"
@@ -85,8 +85,8 @@ def required_lts_icl(alpha_test: Any, tau_o: Any, rho_o: Any, M: Any, C: Any = 1
 def plurality_error(p: Any, rho: Any, n: Any, shown: Any, kind: str = "exact") -> Any:
     """The probability that a plurality vote is wrong: right output p, runner-up (1-ρ)p, the rest even."""
     if kind == "gaussian":
-        return voters.pairwise_error(p, rho, n)
-    return voters.plurality_error(even_row(float(p), float(rho), int(shown)), int(n))
+        return plurality.pairwise_error(p, rho, n)
+    return plurality.plurality_error(even_row(float(p), float(rho), int(shown)), int(n))
 
 
 def even_row(p: float, rho: float, shown: int) -> np.ndarray:
@@ -95,14 +95,25 @@ def even_row(p: float, rho: float, shown: int) -> np.ndarray:
     return np.concatenate([[p, second], np.full(shown - 2, (1 - p - second) / max(shown - 2, 1))])
 
 
-def late_rate(u: Any, M: Any, alpha: float, examples: float, sigma: float | None = None) -> Any:
-    """du/d(ηt) = (1+σ)/(M-1) p(1-p)², p = αe^u/(αe^u+1-α); α is that of whole examples (C17)."""
+@lm.bound("Proposition 3, section 5", alpha_test=_TEST, u=_U)
+def concentration(alpha_test: Any, u: Any) -> Any:
+    """Attention on S_1*: α'e^u / (α'e^u + 1 - α')."""
+    mass = np.asarray(alpha_test, float) * np.exp(u)
+    return mass / (mass + 1 - np.asarray(alpha_test, float))
+
+
+def whole_share(M: Any, alpha: float, examples: float) -> tuple[float, float]:
+    """α of whole examples, and σ = (1 + (n_o-1)/(M-1)) / n_o, n_o the examples that do not match (C17)."""
     matching = max(1, round(alpha * examples))
-    share, others = matching / examples, examples - matching
-    if sigma is None:
-        sigma = (1 + (others - 1) / (M - 1)) / others if others else 0.0
-    p = share * np.exp(u) / (share * np.exp(u) + 1 - share)
-    return (1 + sigma) / (M - 1) * p * (1 - p) ** 2  # pyright: ignore[reportOperatorIssue]
+    others = examples - matching
+    return matching / examples, (1 + (others - 1) / (M - 1)) / others if others else 0.0
+
+
+def late_rate(u: Any, M: Any, alpha: float, examples: float, sigma: float | None = None) -> Any:
+    """du/d(ηt) = (1+σ)/(M-1) p(1-p)², p = αe^u/(αe^u+1-α)."""
+    share, derived = whole_share(M, alpha, examples)
+    p = concentration(share, u)
+    return (1 + (derived if sigma is None else sigma)) / (M - 1) * p * (1 - p) ** 2
 
 
 def follow_gain(
@@ -133,17 +144,8 @@ def late_gain(u: Any, start: Any, time: Any, M: Any, alpha: Any, examples: Any, 
     """The pattern gain u_μ late in training; the asymptote is ½ log(2(1+σ)(1-α)² ηt / (α²(M-1)))."""
     if kind == "law":
         return follow_gain(u, start, time, M, alpha, examples)
-    share = max(1, round(alpha * examples)) / examples
-    others = examples * (1 - share)
-    sigma = (1 + (others - 1) / (M - 1)) / others if others else 0.0
+    share, sigma = whole_share(M, alpha, examples)
     return 0.5 * np.log(2 * (1 + sigma) * (1 - share) ** 2 * time / (share**2 * (M - 1)))
-
-
-@lm.bound("Proposition 3, section 5", alpha_test=_TEST, u=_U)
-def concentration(alpha_test: Any, u: Any) -> Any:
-    """Attention on S_1*: α'e^u / (α'e^u + 1 - α')."""
-    mass = np.asarray(alpha_test, float) * np.exp(u)
-    return mass / (mass + 1 - np.asarray(alpha_test, float))
 
 
 def gradient_bounds(p: Any, alpha: Any, K: Any, M: Any) -> dict[str, tuple[Any, Any]]:
@@ -185,16 +187,15 @@ GRADIENTS = tuple(
     )
 )
 
-_CHANCE = {"low": 0, "high": 1}
-_PAIRS: dict[str, Any] = {
-    "a": lm.parameter(0.6, "a", "first step right", **_CHANCE),
-    "b_u": lm.parameter(0.55, "b_u", "second step right, from u", **_CHANCE),
-    "b_s": lm.parameter(0.6407895, "b_s", "second step right, from s", **_CHANCE),
-    "c": lm.parameter(0.76, "c", "third step right", **_CHANCE),
-}
 
-
-@lm.bound("Condition 7.3.2", **_PAIRS, shown=_SHOWN)
+@lm.bound(
+    "Condition 7.3.2",
+    a=lm.parameter(0.6, "a", "first step right", low=0, high=1),
+    b_u=lm.parameter(0.55, "b_u", "second step right, from u", low=0, high=1),
+    b_s=lm.parameter(0.6407895, "b_s", "second step right, from s", low=0, high=1),
+    c=lm.parameter(0.76, "c", "third step right", low=0, high=1),
+    shown=_SHOWN,
+)
 def condition_7_3_2(a: Any, b_u: Any, b_s: Any, c: Any, shown: Any) -> Any:
     """The share of inputs at which the condition holds, for the constructor `pairs`."""
     maps = np.stack(shift_maps(np.arange(int(shown)), 3))

@@ -14,5 +14,6 @@ CARD = {
         "end-to-end output is wrong, however many examples there are. As printed two statements do not hold: the "
         "gradient bound of the second stage, and Theorem 4 for testing patterns along the mean of all training ones."
     ),
+    "diagnose": {"chain": "diagnose:diagnose"},
     "headlines": ["c8-clear", "c5-same-same", "c5-same-same-corrected"],
 }

@@ -25,32 +25,45 @@ TASK, MARKS, OTHERS, PAIRING = range(4)
 """Parts of the key of a batch."""
 WATCH, WATCH_TESTS, TEST, MEASURE, TIES, POOL = range(6)
 """Parts of the random stream `test`; the last is the pool of training tasks."""
+NUMBERS = {
+    "trajectory_probability": ("τ", "min-max trajectory probability of the testing examples"),
+    "step_primacy": ("ρ", "primacy of their steps"),
+    "label_probability": ("τ_o", "min-max input-label probability"),
+    "label_primacy": ("ρ_o", "primacy of the composed steps"),
+    "condition_share": ("", "share of inputs for which Condition 7.3.2 holds"),
+}
+"""What a run knows of its testing system, by variable."""
 
 
 class System(NamedTuple):
     """What testing prompts are made of: patterns and noise directions by coordinates, transitions, the task."""
 
-    patterns: Float[Array, "shown dimension"]
-    noise: Float[Array, "directions dimension"]
-    matrices: Float[Array, "steps shown shown"]
-    images: Int[Array, "reached shown"]
+    patterns: Float[Any, "shown dimension"]
+    noise: Float[Any, "directions dimension"]
+    matrices: Float[Any, "steps shown shown"]
+    images: Int[Any, "reached shown"]
 
 
 class Prepared(NamedTuple):
     """What a run is made of: the basis (patterns, positions, the rest), systems watched and tested, their numbers."""
 
-    basis: Float[Array, "dimension dimension"]
+    basis: Float[Any, "dimension dimension"]
     watched: System
     tested: System
-    maps: Int[Array, "steps shown"]
+    maps: Int[Any, "steps shown"]
     numbers: dict[str, Any]
-    entropy: Int[Array, " words"]
+    entropy: Int[Any, " words"]
+
+
+def orthonormal(columns: np.ndarray) -> np.ndarray:
+    """The columns made orthonormal one after the other."""
+    q, r = np.linalg.qr(columns)
+    return q * np.sign(np.diag(r))
 
 
 def haar(rng: np.random.Generator, size: int) -> np.ndarray:
     """A uniformly random orthogonal matrix."""
-    q, r = np.linalg.qr(rng.normal(size=(size, size)))
-    return q * np.sign(np.diag(r))
+    return orthonormal(rng.normal(size=(size, size)))
 
 
 def testing_patterns(
@@ -62,12 +75,9 @@ def testing_patterns(
     inside, left = np.zeros((M, d)), unit[M + K :]
     mixed = haar(rng, M)
     if law == "blind":  # the first pattern is the mean direction, the others a random completion
-        start = np.column_stack([np.full(M, M**-0.5), rng.normal(size=(M, M - 1))])
-        q, r = np.linalg.qr(start)
-        mixed = (q * np.sign(np.diag(r))).T
+        mixed = orthonormal(np.column_stack([np.full(M, M**-0.5), rng.normal(size=(M, M - 1))])).T
     elif law == "given":
-        q, _ = np.linalg.qr(np.concatenate([setting.given_patterns, rng.normal(size=(M - shown, M))]).T)
-        mixed = np.concatenate([setting.given_patterns, q.T[shown:]])
+        mixed = orthonormal(np.concatenate([setting.given_patterns, rng.normal(size=(M - shown, M))]).T).T
     inside[:, :M] = np.eye(M) if law == "identity" else mixed
     if law == "outside":
         inside, left = haar(rng, d - M - K) @ unit[M + K :], None
@@ -128,21 +138,11 @@ def prepare(setting: Setting, seed: int) -> Prepared:
     feasible = not transitions.infeasible(float(even[0]), WATCHED["primacy"], setting.test_patterns)
     p = even if feasible else transitions.step_probabilities("single", WATCHED["trajectory"], K, 1)
     errs = transitions.even_matrices(watched_maps, p, WATCHED["primacy"], np.ones_like(watched_maps))
-    watched = System(*parts("haar", "untrained", False), errs, np.stack(images(list(watched_maps))))  # pyright: ignore[reportArgumentType]
-    return Prepared(
-        basis,  # pyright: ignore[reportArgumentType]
-        watched,
-        System(shown, noise, matrices, np.stack(images(list(maps)))),  # pyright: ignore[reportArgumentType]
-        maps,  # pyright: ignore[reportArgumentType]
-        {
-            "trajectory_probability": np.asarray(numbers.trajectory),
-            "step_primacy": np.asarray(numbers.primacy),
-            "label_probability": np.asarray(numbers.label_probability),
-            "label_primacy": np.asarray(numbers.label_primacy),
-            "condition_share": np.asarray(numbers.condition.mean()),
-        },
-        np.random.SeedSequence(seed).generate_state(4),  # pyright: ignore[reportArgumentType]
-    )
+    watched = System(*parts("haar", "untrained", False), errs, np.stack(images(list(watched_maps))))
+    tested = System(shown, noise, matrices, np.stack(images(list(maps))))
+    described = (*numbers[:4], numbers.condition.mean())
+    said = {name: np.asarray(value) for name, value in zip(NUMBERS, described, strict=True)}
+    return Prepared(basis, watched, tested, maps, said, np.random.SeedSequence(seed).generate_state(4))
 
 
 class Prompts(NamedTuple):
@@ -228,6 +228,13 @@ def training_prompts(
         k * (1 - equal),
         jnp.take_along_axis(own, k[:, None] + 1, axis=1)[:, 0],
     )
+
+
+@lm.piece(*("patterns", "reasoning_steps", "watch_prompts", "example_capacity", "task_law"), once=True)
+def watched_prompts(problem: PromptSetting, key: jax.Array, equal: Any) -> Prompts:
+    """Fresh prompts of fresh or pooled tasks that are watched along training."""
+    keys = lm.stream(key, "test", WATCH), lm.stream(key, "test", POOL)
+    return training_prompts(problem, *keys, problem.watch_prompts, problem.pool, equal)
 
 
 def tokens(prompts: Prompts, basis: Float[Array, "dimension dimension"], patterns: int) -> tuple[Array, Array, Array]:

@@ -25,14 +25,18 @@ TINY: dict[str, Any] = {
 }
 """The sizes of every smoke preset, so that they share their programs."""
 
-experiment = functools.partial(lm.experiment, kind=Setting, tiny=TINY, seeds=3, paper_seeds=10)
-trained = functools.partial(experiment, simulation=simulate)
-answered = functools.partial(experiment, simulation=answer_trials, seeds=5)
 
+def experiment(name: str, reference: str, question: str, plot: Any, of: dict[str, Any], axes: Any, **more: Any) -> Any:
+    """An experiment on this theory's setting; `of` is what differs from its defaults."""
+    how = {"simulation": simulate, "seeds": 3, **more}
+    given = {"reference": reference, "question": question, "plot": plot, "setting": of, "axes": axes}
+    return lm.experiment(name, kind=Setting, tiny=TINY, paper_seeds=10, **given, **how)
+
+
+answered = functools.partial(experiment, simulation=answer_trials, seeds=5)
 LENGTHS = [2, 5, 10, 20, 40, 80]
-SHORT = {"test_room": 80}
-SINGLE = {"transitions": "single"}
-_TINY_LENGTHS = {"test_examples": [2, 5, 8]}
+QUERIES = ("first", "others")
+SHORT, SINGLE = {"test_room": 80}, {"transitions": "single"}
 VARIANTS: dict[str, dict[str, Any]] = {
     "intact": {},
     "frozen": {"train_attention": 0},
@@ -40,35 +44,16 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "independent tasks": {"task_law": "independent"},
 }
 MORE_VARIANTS = {**VARIANTS, "factored": {"factored": True}, "plain": {"simulator": "plain"}}
-
-
-def _patterns(counts: tuple[int, ...], more: int) -> dict[int, dict[str, Any]]:
-    return {M: {"patterns": M, "dimension": M + more} for M in counts}
-
-
-def _reasoning(long: tuple[int, ...], short: tuple[int, ...]) -> dict[int, dict[str, Any]]:
-    cases = {K: {"reasoning_steps": K, "steps": 800 if K in long else 150} for K in sorted((*long, *short))}
-    return cases
-
-
 ALPHAS = [0.1, 0.2, 0.4, 0.6, 0.8]
-_STAGE = {
+STAGE = {
     **{f"K={K}": {"reasoning_steps": K, "fraction": 0.4} for K in range(2, 7)},
     **{f"α={a:g}": {"reasoning_steps": 3, "fraction": a} for a in ALPHAS},
 }
-CELLS = {
-    **{
-        f"α'={a:g}": {"test_fraction": a, "trajectory": 0.5, "primacy": 0.8, "track": "prompts"}
-        for a in (0.2, 0.4, 0.8)
-    },
-    **{
-        f"ρ={r:g}": {"test_fraction": 0.8, "trajectory": 0.5, "primacy": r, "track": "errors"} for r in (0.15, 0.3, 0.6)
-    },
-    **{
-        f"τ={t:g}": {"test_fraction": 0.8, "trajectory": t, "primacy": 0.6, "track": "errors"}
-        for t in (0.25, 0.4, 0.62)
-    },
+CLOCK = {
+    "η=1": {"step_size": 1.0, "steps": 2000, "record_every": 50},
+    "η=10": {"step_size": 10.0, "steps": 200, "record_every": 5},
 }
+CHAINS = {K: {"reasoning_steps": K, "steps": 150 if K in (4, 6) else 800} for K in range(1, 7)}
 CONDITIONS = {
     "fails": {"unsure_right": 0.55, "sure_right": 0.6407895, "last_right": 0.76},
     "holds": {"unsure_right": 0.6315789, "sure_right": 0.6315789, "last_right": 0.76},
@@ -79,20 +64,36 @@ NOISE = {
     "perp_tsr": {"token_noise": 0.7, "noise_law": "perp_tsr", "defect": "none"},
     "inside": {"token_noise": 0.2, "noise_law": "untrained", "defect": "noise inside"},
 }
-_BLIND = {"test_fraction": 0.2, "test_examples": 20, "token_noise": 0.2, "test_prompts": 500, "test_room": 20}
-_LONG = {"test_fraction": 0.05, "token_noise": 0.0, "test_prompts": 200, "test_room": 1600}
-BLIND_CASES = {
-    **{queries: {"queries": queries, **_BLIND} for queries in ("first", "others")},
-    **{
-        f"{queries}, {length}": {"queries": queries, **_LONG, "test_examples": length}
-        for queries in ("first", "others")
-        for length in (400, 1600)
-    },
+
+
+def _patterns(counts: tuple[int, ...], more: int) -> dict[int, dict[str, Any]]:
+    return {M: {"patterns": M, "dimension": M + more} for M in counts}
+
+
+def _cells(symbol: str, field: str, values: tuple[float, ...], **others: Any) -> dict[str, dict[str, Any]]:
+    """Cells of c10-voter: τ = 0.5, ρ = 0.8 and α' = 0.8 but for one of them and what else is said."""
+    usual = {"test_fraction": 0.8, "trajectory": 0.5, "primacy": 0.8, "track": "errors", **others}
+    return {f"{symbol}={value:g}": {**usual, field: value} for value in values}
+
+
+CELLS = {
+    **_cells("α'", "test_fraction", (0.2, 0.4, 0.8), track="prompts"),
+    **_cells("ρ", "primacy", (0.15, 0.3, 0.6)),
+    **_cells("τ", "trajectory", (0.25, 0.4, 0.62), primacy=0.6),
 }
-_TINY_BLIND = {
-    label: {**case, "test_examples": min(case["test_examples"], 8), "test_prompts": 12, "test_room": 8}
-    for label, case in BLIND_CASES.items()
-}
+
+
+def _blind(small: bool = False) -> dict[str, dict[str, Any]]:
+    """Cases of c16-blind by query: one in five examples matching, or one in twenty of very many."""
+    sizes = {"test_prompts": 12, "test_room": 8} if small else {}
+    few = {"test_fraction": 0.2, "token_noise": 0.2, "test_prompts": 500, "test_room": 20, **sizes}
+    rare = {"test_fraction": 0.05, "token_noise": 0.0, "test_prompts": 200, "test_room": 1600, **sizes}
+    cases = {queries: (queries, few, 20) for queries in QUERIES}
+    cases |= {f"{queries}, {length}": (queries, rare, length) for queries in QUERIES for length in (400, 1600)}
+    return {
+        label: {"queries": queries, **case, "test_examples": min(length, case["test_room"])}
+        for label, (queries, case, length) in cases.items()
+    }
 
 
 def _lengths(prompts: int, room: int, *lengths: int) -> dict[int, dict[str, Any]]:
@@ -101,187 +102,109 @@ def _lengths(prompts: int, room: int, *lengths: int) -> dict[int, dict[str, Any]
 
 def _panel(letter: str, what: str, name: str, axis: str, values: list[float], setting: dict[str, Any]) -> Any:
     """A panel of Figure 7.3, and the same cells read for Figure 7.4."""
+    of, axes = {**REFERENCE, **SHORT, **setting}, {axis: values, "test_examples": LENGTHS}
     for figure, who in ((3, "CoT"), (4, "ICL")):
-        yield answered(
-            f"f7{figure}{letter}-{name}",
-            reference=f"Figure 7.{figure}({letter})",
-            question=f"How does the {who} error fall with the number of examples, by {what}?",
-            plot=testing.lengths,
-            setting={**REFERENCE, **SHORT, **setting},
-            axes={axis: values, "test_examples": LENGTHS},
-            smoke=_TINY_LENGTHS,
-        )
+        question = f"How does the {who} error fall with the number of examples, by {what}?"
+        given = f"f7{figure}{letter}-{name}", f"Figure 7.{figure}({letter})", question, testing.lengths, of, axes
+        yield answered(*given, smoke={"test_examples": [2, 5, 8]})
 
 
 EXPERIMENTS = (
-    trained(
-        "c1-reference",
-        reference="Theorem 3, Lemma F.3.6, Figure 7.6",
-        question="How do loss, attention and the blocks of W change along training?",
-        plot=training.reference,
-        setting=REFERENCE,
-        axes={"variant": VARIANTS},
-        seeds=5,
-        smoke={"variant": MORE_VARIANTS},
+    experiment(
+        "c1-reference", "Theorem 3, Lemma F.3.6, Figure 7.6",
+        "How do loss, attention and the blocks of W change along training?", training.reference,
+        REFERENCE, {"variant": VARIANTS}, seeds=5, smoke={"variant": MORE_VARIANTS},
         paper={"variant": MORE_VARIANTS, "measure_prompts": 10_000},
     ),
-    trained(
-        "c1-pool",
-        reference="Theorem 3",
-        question="How many training tasks does it take for fresh ones to be no harder?",
-        plot=lm.show("moment_loss", "pool_loss"),
-        setting={**REFERENCE, "steps": 200, "measure_prompts": 4000},
-        axes={"pool": [1, 20]},
+    experiment(
+        "c1-pool", "Theorem 3",
+        "How many training tasks does it take for fresh ones to be no harder?", training.pool,
+        {**REFERENCE, "steps": 200, "measure_prompts": 4000}, {"pool": [1, 20]},
         paper={"pool": [1, 2, 5, 10, 20, 50]},
     ),
-    trained(
-        "c2-eta",
-        reference="Theorem 3, T ∝ η^-1",
-        question="Is the loss a function of η t?",
-        plot=lm.show("train_loss"),
-        setting={"watch_prompts": 4000},
-        axes={
-            "clock": {
-                "η=1": {"step_size": 1.0, "steps": 2000, "record_every": 50},
-                "η=10": {"step_size": 10.0, "steps": 200, "record_every": 5},
-            }
-        },
-        smoke={
-            "clock": {
-                "η=1": {"step_size": 1.0, "steps": 12, "record_every": 5},
-                "η=10": {"step_size": 10.0, "steps": 12, "record_every": 5},
-            }
-        },
+    experiment(
+        "c2-eta", "Theorem 3, T ∝ η^-1", "Is the loss a function of η t?", training.clocks,
+        {"watch_prompts": 4000}, {"clock": CLOCK},
+        smoke={"clock": {label: {**case, "steps": 12, "record_every": 5} for label, case in CLOCK.items()}},
     ),
-    trained(
-        "c2-patterns",
-        reference="Theorem 3, T_3 ∝ M",
-        question="How does the time to a small loss depend on the number of patterns?",
-        plot=training.times,
-        setting={**REFERENCE, "steps": 250, "dense_records": 20},
-        axes={"training_patterns": _patterns((10, 20, 40), 10)},
+    experiment(
+        "c2-patterns", "Theorem 3, T_3 ∝ M",
+        "How does the time to a small loss depend on the number of patterns?", training.times,
+        {**REFERENCE, "steps": 250, "dense_records": 20}, {"training_patterns": _patterns((10, 20, 40), 10)},
         smoke={"training_patterns": _patterns((10, 12), 14)},
     ),
-    trained(
-        "c2-alpha",
-        reference="Theorem 3, α",
-        question="How does the time to a small loss depend on the share of matching examples?",
-        plot=training.times,
-        setting={**REFERENCE, "steps": 300, "record_every": 2},
-        axes={"fraction": ALPHAS},
+    experiment(
+        "c2-alpha", "Theorem 3, α",
+        "How does the time to a small loss depend on the share of matching examples?", training.times,
+        {**REFERENCE, "steps": 300, "record_every": 2}, {"fraction": ALPHAS},
     ),
-    trained(
-        "c2-stage1",
-        reference="Theorem 3, T_1",
-        question="How long does the first stage last, by K and by α?",
-        plot=training.stages,
-        setting={**SINGLE, "step_size": 1.0, "steps": 450, "record_every": 2},
-        axes={"case": _STAGE},
-        smoke={"case": {label: _STAGE[label] for label in ("K=2", "K=3", "α=0.2", "α=0.4")}},
+    experiment(
+        "c2-stage1", "Theorem 3, T_1", "How long does the first stage last, by K and by α?", training.stages,
+        {**SINGLE, "step_size": 1.0, "steps": 450, "record_every": 2}, {"case": STAGE},
+        smoke={"case": {label: STAGE[label] for label in ("K=2", "K=3", "α=0.2", "α=0.4")}},
     ),
-    trained(
-        "c3-gradient",
-        reference="Lemma F.3.5",
-        question="What does the first gradient do to the logits of equal and unequal steps and patterns?",
-        plot=training.gradients,
-        setting={**REFERENCE, "measure_prompts": 30_000},
-        axes={"label_order": ["true", "shuffled"]},
+    experiment(
+        "c3-gradient", "Lemma F.3.5",
+        "What does the first gradient do to the logits of equal and unequal steps and patterns?", training.gradients,
+        {**REFERENCE, "measure_prompts": 30_000}, {"label_order": ["true", "shuffled"]},
     ),
-    trained(
-        "c17-steps",
-        reference="Lemma F.3.7, (F.21)",
-        question="Does the second stage take longer with more reasoning steps?",
-        plot=training.late,
-        setting={**REFERENCE, **SINGLE, "measure_prompts": 10_000},
-        axes={"chain": _reasoning((1, 2, 3, 5), (4, 6))},
+    experiment(
+        "c17-steps", "Lemma F.3.7, (F.21)",
+        "Does the second stage take longer with more reasoning steps?", training.late,
+        {**REFERENCE, **SINGLE, "measure_prompts": 10_000}, {"chain": CHAINS},
         smoke={"chain": {K: {"reasoning_steps": K, "steps": 12} for K in (1, 2, 3)}},
     ),
-    trained(
-        "c17-examples",
-        reference="C17",
-        question="Does the second stage depend on the number of training examples?",
-        plot=training.times,
-        setting={**REFERENCE, "steps": 150, "example_room": 40},
-        axes={"examples": [5, 10, 20, 40]},
+    experiment(
+        "c17-examples", "C17", "Does the second stage depend on the number of training examples?", training.times,
+        {**REFERENCE, "steps": 150, "example_room": 40}, {"examples": [5, 10, 20, 40]},
         smoke={"examples": [5, 10, 20]},
     ),
     experiment(
-        "c10-voter",
-        reference="Theorem 4, l_ts",
-        question="How many examples does a vote need, by α', ρ and τ?",
-        simulation=search_length,
-        plot=testing.required,
-        setting={**REFERENCE, **SINGLE, "test_room": 184},
-        axes={"cell": CELLS},
-        seeds=5,
+        "c10-voter", "Theorem 4, l_ts", "How many examples does a vote need, by α', ρ and τ?", testing.required,
+        {**REFERENCE, **SINGLE, "test_room": 184}, {"cell": CELLS}, simulation=search_length, seeds=5,
     ),
     answered(
-        "c11-mechanism",
-        reference="Proposition 3, Figure 7.2",
-        question="Does attention concentrate on the matching columns of every step, so that the model votes?",
-        plot=testing.mechanism,
-        setting={**REFERENCE, **SHORT},
-        axes={"test_fraction": [0.2, 0.8], "test_examples": [5, 10, 20, 40], "moment": ["end", "50", "0"]},
+        "c11-mechanism", "Proposition 3, Figure 7.2",
+        "Does attention concentrate on the matching columns of every step, so that the model votes?",
+        testing.mechanism, {**REFERENCE, **SHORT},
+        {"test_fraction": [0.2, 0.8], "test_examples": [5, 10, 20, 40], "moment": ["end", "50", "0"]},
         smoke={"test_examples": [5, 8]},
     ),
     answered(
-        "c12-noise",
-        reference="Theorem 4, ‖δ‖ ≤ √2/2",
-        question="Does noise of the testing tokens matter?",
-        plot=lm.show("cot_error"),
-        setting={**REFERENCE, **SHORT, "track": "prompts"},
-        axes={"noise": NOISE},
+        "c12-noise", "Theorem 4, ‖δ‖ ≤ √2/2", "Does noise of the testing tokens matter?", testing.noise,
+        {**REFERENCE, **SHORT, "track": "prompts"}, {"noise": NOISE},
     ),
     answered(
-        "c13-span",
-        reference="Theorem 4, (7.19)",
-        question="Must testing patterns lie in the span of the training ones?",
-        plot=lm.show("concentration"),
-        setting={**REFERENCE, "dimension": 40, "token_noise": 0.0, "test_room": 20},
-        axes={"pattern_law": ["haar", "outside"], "test_fraction": [0.2, 0.4, 0.8]},
+        "c13-span", "Theorem 4, (7.19)", "Must testing patterns lie in the span of the training ones?", testing.span,
+        {**REFERENCE, "dimension": 40, "token_noise": 0.0, "test_room": 20},
+        {"pattern_law": ["haar", "outside"], "test_fraction": [0.2, 0.4, 0.8]}, seeds=3,
+    ),
+    answered(
+        "c14-alpha-one", "footnote on α → 1", "What is learnt when all training examples have the query's input?",
+        testing.alpha_one, {**REFERENCE, **SHORT, "steps": 300, "test_fraction": 0.4}, {"fraction": [0.4, 1.0]},
         seeds=3,
     ),
     answered(
-        "c14-alpha-one",
-        reference="footnote on α → 1",
-        question="What is learnt when all training examples have the query's input?",
-        plot=lm.show("pattern_gain", "step_gain"),
-        setting={**REFERENCE, **SHORT, "steps": 300, "test_fraction": 0.4},
-        axes={"fraction": [0.4, 1.0]},
-        seeds=3,
-    ),
-    answered(
-        "c16-blind",
-        reference="Theorem 4, (F.45)-(F.47)",
-        question="Is there a testing pattern in the span that training cannot see?",
-        plot=testing.blind,
-        setting={**REFERENCE, "initial_scale": 0.0},
-        axes={"pattern_law": ["blind", "haar", "identity"], "case": BLIND_CASES},
-        seeds=3,
-        smoke={"case": _TINY_BLIND},
-        precision="float64",
+        "c16-blind", "Theorem 4, (F.45)-(F.47)", "Is there a testing pattern in the span that training cannot see?",
+        testing.blind, {**REFERENCE, "initial_scale": 0.0},
+        {"pattern_law": ["blind", "haar", "identity"], "case": _blind()},
+        seeds=3, smoke={"case": _blind(small=True)}, precision="float64",
     ),
     experiment(
-        "f71-example",
-        reference="Example 1, Figure 7.1",
-        question="Can every step be right in most examples and the composition wrong?",
-        simulation=vote_only,
-        plot=testing.example,
-        setting={"transitions": "example", "reasoning_steps": 2, "test_patterns": 2, "test_prompts": 1000},
-        axes={"transitions": ["example", "direct"], "test_examples": [20, 80, 320, 1280]},
-        seeds=5,
+        "f71-example", "Example 1, Figure 7.1",
+        "Can every step be right in most examples and the composition wrong?", testing.example,
+        {"transitions": "example", "reasoning_steps": 2, "test_patterns": 2, "test_prompts": 1000},
+        {"transitions": ["example", "direct"], "test_examples": [20, 80, 320, 1280]},
+        simulation=vote_only, seeds=5,
         smoke={"reasoning_steps": 2, "test_patterns": 2, "test_room": 1280, "test_prompts": 100},
     ),
     *_panel("a", "α'", "alpha", "test_fraction", [0.4, 0.6, 0.8], {}),
     *_panel("b", "τ", "tau", "trajectory", [0.36, 0.5, 0.7], SINGLE),
     *_panel("c", "ρ", "rho", "primacy", [0.2, 0.5, 0.8], SINGLE),
     answered(
-        "f75-condition",
-        reference="Theorem 5, Figure 7.5",
-        question="How do CoT and ICL fare with and without Condition 7.3.2?",
-        plot=testing.condition,
-        setting={**REFERENCE, "transitions": "pairs"},
-        axes={"condition": CONDITIONS, "test_length": {**_lengths(500, 320, 20, 80, 320), **_lengths(200, 1280, 1280)}},
+        "f75-condition", "Theorem 5, Figure 7.5", "How do CoT and ICL fare with and without Condition 7.3.2?",
+        testing.condition, {**REFERENCE, "transitions": "pairs"},
+        {"condition": CONDITIONS, "test_length": {**_lengths(500, 320, 20, 80, 320), **_lengths(200, 1280, 1280)}},
         smoke={"test_length": _lengths(12, 8, 4, 8)},
     ),
-)
+)  # fmt: skip

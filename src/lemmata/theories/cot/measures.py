@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import inspect
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -23,13 +25,31 @@ FIRST_STAGE = lm.Gate(
 )
 CONCENTRATED = lm.Gate(
     "attention is not concentrated: at most 0.85 on the matching columns of the first step in some intact run",
-    lambda data: data.concentration.isel(reasoning_step=0) > 0.85,
+    lambda data: first_concentration(data) > 0.85,
     intact={"moment": "end", "pattern_law": "identity", "noise": ["0", "0.2", "0.7"], "fraction": 0.4},
 )
 late = functools.partial(lm.Claim, gate=FIRST_STAGE)
 """A claim about the second stage of training."""
 tested = functools.partial(lm.Claim, gate=CONCENTRATED)
 """A claim about errors of models whose attention is concentrated."""
+
+
+def reading(name: str, experiment: str, words: str, quantity: Callable[[xr.Dataset], Any], **cells: Any) -> Any:
+    """Evidence of one quantity of an experiment's cells; which cells are its arguments."""
+
+    def function(data: xr.Dataset, **chosen: Any) -> Any:
+        return quantity(lm.cells(data, **{**cells, **chosen}))
+
+    of = inspect.Parameter
+    arguments = [of(at, of.KEYWORD_ONLY, default=value) for at, value in cells.items()]
+    function.__name__, function.__doc__ = name, words
+    vars(function)["__signature__"] = inspect.Signature([of("data", of.POSITIONAL_OR_KEYWORD), *arguments])
+    return lm.evidence(experiment)(function)
+
+
+def first_concentration(data: xr.Dataset) -> xr.DataArray:
+    """Attention on S_1*."""
+    return data.concentration.isel(reasoning_step=0, drop=True)
 
 
 def off_step(data: xr.Dataset, which: str = "train_groups") -> xr.DataArray:
@@ -99,9 +119,9 @@ def reversed_labels(values: xr.DataArray, along: str, reverse: bool) -> xr.DataA
     return values.isel({along: slice(None, None, -1)}) if reverse else values
 
 
-def moments(data: xr.Dataset, name: str, times: Any) -> xr.DataArray:
-    """A quantity at these η t, along `moment_read`; what was not reached leaves nothing to decide."""
-    found = data[name].sel(moment_read=[str(t) for t in np.atleast_1d(times)])
-    if bool(found.isnull().all(["seed"]).any()) and name != "projected":
-        raise lm.NotApplicable(f"not reached in this preset: η t = {times}")
+def moment_of(data: xr.Dataset, name: str, moment: Any) -> xr.DataArray:
+    """A quantity of the weights of a moment, an η t or the end; what was not reached leaves nothing to decide."""
+    found = data[name].sel(moment_read=str(moment), drop=True)
+    if bool(found.isnull().all()):
+        raise lm.NotApplicable(f"not reached in this preset: η t = {moment}")
     return found

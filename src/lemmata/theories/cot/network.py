@@ -10,7 +10,7 @@ plain network, which multiplies tokens, is beside it as the other path.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -163,25 +163,28 @@ def example_columns(trials: Trials) -> tuple[Array, Array, Array, Array]:
     """Inputs, labels, steps and weights of all columns of the examples, step by step."""
     prompts, reached, room = trials.chain.shape
     K = reached - 1
-    flat = [part.reshape(prompts, K * room) for part in (trials.chain[:, :-1], trials.chain[:, 1:])]
-    return *flat, jnp.repeat(jnp.arange(K), room), jnp.tile(trials.weight, (1, K))  # pyright: ignore[reportReturnType]
+    input, label = (part.reshape(prompts, K * room) for part in (trials.chain[:, :-1], trials.chain[:, 1:]))
+    return input, label, jnp.repeat(jnp.arange(K), room), jnp.tile(trials.weight, (1, K))
+
+
+def noise_logits(table: Table, query: Array, position: Array, of_input: Array, of_label: Array) -> Array:
+    """What the noise of inputs and of labels, [prompts, ..., directions], adds to the logits."""
+    shown, parts = table.leak.shape[1], ((of_input, table.input_noise), (of_label, table.label_noise))
+    added = [jnp.einsum("p...d,pd->p...", at, (W[:, query] + W[:, shown + position]).T) for at, W in parts]
+    return added[0] + added[1]
 
 
 def trial_attention(
-    table: Table, trials: Trials, query: Array, k: int, own: Int[Array, "prompts reached"], equal: Array
+    table: Table, trials: Trials, query: Array, k: int, own: Int[Array, "prompts reached"], equal: Any
 ) -> tuple[Array, Array, Float[Array, "prompts directions"]]:
     """Attention of the query (v_{k-1}; 0) + c_k on all example columns and on its own earlier steps `own`; and the
     mean label noise under it."""
     prompts, reached, room = trials.chain.shape
-    K, shown = reached - 1, table.leak.shape[1]
+    K = reached - 1
     input, label, step, weight = example_columns(trials)
     position = jnp.full(prompts, k) * (1 - equal)
     scores = logits(table, query, position, input, step * (1 - equal), label)
-    of_input, of_label = (
-        (part[:, query] + part[:, shown + position]).T for part in (table.input_noise, table.label_noise)
-    )
-    noisy = jnp.einsum("pkld,pd->pkl", trials.noise[:, :-1], of_input)
-    noisy = noisy + jnp.einsum("pkld,pd->pkl", trials.noise[:, 1:], of_label)
+    noisy = noise_logits(table, query, position, trials.noise[:, :-1], trials.noise[:, 1:])
     scores = scores + noisy.reshape(prompts, K * room)
     if k:
         mine = logits(table, query, position, own[:, :k], jnp.arange(k) * (1 - equal), own[:, 1 : k + 1])
@@ -192,7 +195,7 @@ def trial_attention(
     return on_examples, s[:, K * room :], drift
 
 
-def answer_chain(table: Table, trials: Trials, equal: Array) -> Chains:
+def answer_chain(table: Table, trials: Trials, equal: Any) -> Chains:
     """CoT inference: K steps of greedy decoding, each output appended to the prompt (section 4)."""
     reached = trials.chain.shape[1]
     shown = table.leak.shape[1]
@@ -211,7 +214,7 @@ def answer_chain(table: Table, trials: Trials, equal: Array) -> Chains:
     return Chains(jnp.stack(own[1:], axis=1), jnp.stack(attended, axis=1), jnp.stack(absent, axis=1))
 
 
-def answer_directly(table: Table, trials: Trials, equal: Array) -> Int[Array, " prompts"]:
+def answer_directly(table: Table, trials: Trials, equal: Any) -> Int[Array, " prompts"]:
     """ICL inference: columns (x_i; y_{i,K}) + c_1, and K - 1 empty ones that carry their positions only."""
     prompts, reached, room = trials.chain.shape
     K, shown, query = reached - 1, table.leak.shape[1], trials.truth[:, 0]
@@ -220,11 +223,7 @@ def answer_directly(table: Table, trials: Trials, equal: Array) -> Int[Array, " 
     step = jnp.concatenate([jnp.zeros(room, int), jnp.arange(1, K)]) * (1 - equal)
     position = jnp.zeros(prompts, int)
     scores = logits(table, query, position, input, step, label)
-    of_input, of_label = (
-        (part[:, query] + part[:, shown + position]).T for part in (table.input_noise, table.label_noise)
-    )
-    noisy = jnp.einsum("pld,pd->pl", trials.noise[:, 0], of_input)
-    noisy = noisy + jnp.einsum("pld,pd->pl", trials.noise[:, K], of_label)
+    noisy = noise_logits(table, query, position, trials.noise[:, 0], trials.noise[:, K])
     scores = scores + jnp.pad(noisy, ((0, 0), (0, K - 1)))
     length = jnp.sum(trials.weight, axis=1, keepdims=True)
     weight = jnp.concatenate([trials.weight, jnp.broadcast_to(length, (prompts, K - 1))], axis=1)

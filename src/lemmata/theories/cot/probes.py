@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
@@ -31,10 +33,10 @@ def training_groups(attention: Array, prompts: Prompts) -> Float[Array, "prompts
     return group_masses(attention, same_step, prompts.input == prompts.query[:, None])
 
 
-def testing_groups(table: Table, trials: Trials, equal: Array) -> tuple[Float[Array, " group"], Float[Array, ""]]:
+def testing_groups(table: Table, trials: Trials, equal: Any) -> tuple[Float[Array, " group"], Float[Array, ""]]:
     """The four groups on testing prompts with the true earlier steps, mean over steps; and the share without S_k*."""
     input, _, step, weight = example_columns(trials)
-    total, kept, steps = 0.0, 0.0, trials.truth.shape[1] - 1
+    total, kept, steps = jnp.zeros(len(GROUPS)), jnp.zeros(()), trials.truth.shape[1] - 1
     for k in range(steps):
         query = trials.truth[:, k]
         on_examples, on_own, _ = trial_attention(table, trials, query, k, trials.truth, equal)
@@ -44,7 +46,7 @@ def testing_groups(table: Table, trials: Trials, equal: Array) -> tuple[Float[Ar
             masses = masses + group_masses(on_own, jnp.zeros((1, k), bool), trials.truth[:, :k] == query[:, None])
         there = jnp.any(same & (step == k) & (weight > 0), axis=1) * 1.0
         total, kept = total + there @ masses, kept + jnp.sum(there)
-    return total / kept, 1 - kept / (steps * trials.truth.shape[0])  # pyright: ignore[reportReturnType]
+    return total / kept, 1 - kept / (steps * trials.truth.shape[0])
 
 
 def diagonal_means(block: Float[Array, "size size"]) -> tuple[Array, Array]:

@@ -19,6 +19,7 @@ READ = ("0", *map(str, MOMENTS), "end")
 """The weights that can be tested: W = 0, those kept along training, and the last."""
 PATTERN_LAWS = ("haar", "identity", "blind", "outside", "given")
 DEFECTS = ("none", "equal positions", "noise inside")
+SHARE: Any = {"low": 0, "high": 1, "open_ends": "low"}
 INSIDE = 2.0
 """The norm of the noise of the defect `noise inside`."""
 
@@ -26,9 +27,7 @@ INSIDE = 2.0
 class PromptSetting(lm.Setting):
     """Patterns, tasks and training prompts, whatever network sees them."""
 
-    fraction: float = lm.number(
-        0.4, "α", "share of training examples with the query's input", low=0, high=1, open_ends="low"
-    )
+    fraction: float = lm.number(0.4, "α", "share of training examples with the query's input", **SHARE)
     examples: int = lm.number(20, "l_tr", "examples of a training prompt", low=1, high=4096, integer=True)
     pool: int = lm.number(0, "n", "number of training tasks (0: a fresh task for every prompt)", low=0, integer=True)
     step_size: float = lm.number(1.0, "η", "step size", low=0, open_ends="low")
@@ -43,9 +42,7 @@ class PromptSetting(lm.Setting):
     watch_prompts: int = lm.size(1000, "", "fresh training prompts that are watched along training")
     example_room: int = lm.size(0, "", "room for the examples of a training prompt (0: as many as there are)", low=0)
 
-    task_law: str = lm.choice(
-        "shift", "training tasks: cyclic shifts, or independent random permutations", "shift", "independent"
-    )
+    task_law: str = lm.choice("shift", "training tasks: cyclic shifts, or any permutations", "shift", "independent")
 
     @lm.derived
     def matching(self) -> int:
@@ -65,15 +62,10 @@ class PromptSetting(lm.Setting):
     def refusals(self, given: list[str]) -> Iterator[str]:
         need = self.patterns + self.reasoning_steps
         if self.dimension < need:
-            yield (
-                f"dimension = {self.dimension} is not allowed: patterns and positional encodings are orthonormal and "
-                f"need at least patterns + reasoning_steps = {need}."
-            )
+            yield f"dimension = {self.dimension} is not allowed: it is at least patterns + reasoning_steps = {need}."
         if self.task_law == "shift" and self.patterns <= self.reasoning_steps:
-            yield (
-                f"patterns = {self.patterns} is not allowed: shift tasks need more than reasoning_steps = "
-                f"{self.reasoning_steps}, or some step is the identity."
-            )
+            more = f"shift tasks need more than reasoning_steps = {self.reasoning_steps}"
+            yield f"patterns = {self.patterns} is not allowed: {more}, or some step is the identity."
         if 0 < self.example_room < self.examples:
             yield f"example_room = {self.example_room} is not allowed: it must hold examples = {self.examples}."
 
@@ -89,15 +81,11 @@ class PromptSetting(lm.Setting):
 class Setting(PromptSetting):
     """The one-layer attention model, and how it is tested; the defaults are those of the specification."""
 
-    test_fraction: float = lm.number(
-        0.8, "α'", "share of testing examples with the query's input", low=0, high=1, open_ends="low"
-    )
+    test_fraction: float = lm.number(0.8, "α'", "share of testing examples with the query's input", **SHARE)
     test_examples: int = lm.number(20, "l_ts", "examples of a testing prompt", low=1, high=10**5, integer=True)
     token_noise: float = lm.number(0.2, "ν", "norm of the noise of a testing token", low=0, high=math.sqrt(2) / 2)
-    trajectory: float = lm.number(
-        0.5, "τ", "probability that a testing example is right at every step", low=0, high=1, open_ends="low"
-    )
-    primacy: float = lm.number(0.8, "ρ", "lead of the right output over the runner-up", low=0, high=1, open_ends="low")
+    trajectory: float = lm.number(0.5, "τ", "probability that a testing example is right at every step", **SHARE)
+    primacy: float = lm.number(0.8, "ρ", "lead of the right output over the runner-up", **SHARE)
     wrong_step: int = lm.number(1, "k", "transitions=single: the step with all the error", low=1, integer=True)
     first_right: float = lm.number(0.6, "a", "transitions=pairs: first step right", low=0, high=1)
     unsure_right: float = lm.number(0.55, "b_u", "transitions=pairs: second step right, from u", low=0, high=1)
@@ -119,8 +107,7 @@ class Setting(PromptSetting):
     runner_up: str = lm.choice("next", "the second most probable output: the next pattern, or any", "next", "random")
     pattern_law: str = lm.choice(
         "haar",
-        "testing patterns: random in the span of the training ones, these themselves, with their mean as the first, "
-        "outside the span, or given",
+        "testing patterns: random in the span of the training ones, these, their mean first, outside it, or given",
         *PATTERN_LAWS,
     )
     noise_law: str = lm.choice(
@@ -187,24 +174,18 @@ class Setting(PromptSetting):
             yield f"test_patterns = {shown} is not allowed: it is at most patterns = {self.patterns}."
         free = self.dimension - self.patterns - K
         if self.pattern_law == "outside" and free < shown:
-            yield (
-                f"dimension = {self.dimension} is not allowed: patterns outside the span need at least patterns + "
-                f"reasoning_steps + test_patterns = {self.dimension - free + shown}."
-            )
+            need = f"patterns + reasoning_steps + test_patterns = {self.dimension - free + shown}"
+            yield f"dimension = {self.dimension} is not allowed: patterns outside the span need at least {need}."
         elif self.token_noise and self.noise_law == "untrained" and free == (self.pattern_law == "outside") * shown:
-            yield (
-                f"token_noise = {self.token_noise:g} is not allowed: no direction is left for it, dimension = "
-                f"{self.dimension} must be larger."
-            )
+            more = f"no direction is left for it, dimension = {self.dimension} must be larger"
+            yield f"token_noise = {self.token_noise:g} is not allowed: {more}."
         if self.test_room and self.test_room < self.test_examples:
             yield f"test_room = {self.test_room} is not allowed: it must hold test_examples = {self.test_examples}."
         if self.measure_prompts % self.chunk:
             yield f"measure_prompts = {self.measure_prompts} is not allowed: it is a multiple of chunk = {self.chunk}."
         if self.factored and (self.initial_scale == 0 or self.key_width <= 2 * self.dimension):
-            yield (
-                "factored = true is not allowed here: it needs initial_scale > 0 (0 is a saddle) and key_width above "
-                f"2 dimension = {2 * self.dimension}."
-            )
+            need = f"initial_scale > 0 (0 is a saddle) and key_width above 2 dimension = {2 * self.dimension}"
+            yield f"factored = true is not allowed here: it needs {need}."
         if self.moment not in ("0", "end") and float(self.moment) not in self.kept_times():
             yield f"moment = {self.moment} is not allowed: training has no record at that η t."
         yield from self._array_refusals()
@@ -212,12 +193,8 @@ class Setting(PromptSetting):
 
     def kept_times(self) -> list[float]:
         """The moments at which this run has a record."""
-        found = []
-        for moment in MOMENTS:
-            step = moment / self.step_size
-            if step == round(step) <= self.steps and round(step) % self.record_every == 0:
-                found.append(float(moment))
-        return found
+        steps = {float(moment): moment / self.step_size for moment in MOMENTS}
+        return [t for t, at in steps.items() if at == round(at) <= self.steps and round(at) % self.record_every == 0]
 
     def _array_refusals(self) -> Iterator[str]:
         K, shown = self.reasoning_steps, self.test_patterns
@@ -264,8 +241,8 @@ class Setting(PromptSetting):
             for k, p in enumerate(chances, start=1):
                 reason = transitions.infeasible(float(p), self.primacy, shown)
                 if reason:
-                    given_numbers = f"trajectory = {self.trajectory:g}, primacy = {self.primacy:g}"
-                    yield f"{given_numbers} are not feasible: {reason}, step {k}."
+                    numbers = f"trajectory = {self.trajectory:g}, primacy = {self.primacy:g}"
+                    yield f"{numbers} are not feasible: {reason}, step {k}."
         if self.transitions == "pairs" and (K != 3 or shown % 2 or shown < 4):
             yield "transitions = pairs is not allowed: it needs reasoning_steps = 3 and test_patterns even, from 4."
         if self.transitions in ("example", "direct") and (K, shown) != (2, 2):
@@ -274,9 +251,7 @@ class Setting(PromptSetting):
     def warnings(self) -> list[str]:
         sentences = super().warnings()
         if self.step_size > 1:
-            sentences.append(
-                f"step_size = {self.step_size:g} is above 1; the theory asks for less (the loss is smooth)."
-            )
+            sentences.append(f"step_size = {self.step_size:g} is above 1; the theory asks for less.")
         if self.test_examples > self.examples:
             sentences.append("test_examples exceeds examples; the paper tests with at most as many.")
         return sentences

@@ -12,46 +12,37 @@ from jaxtyping import Array, Float
 import lemmata as lm
 from lemmata.theories.cot import data, probes
 from lemmata.theories.cot.data import Prepared, Prompts, System
-from lemmata.theories.cot.network import (
-    Factors,
-    Parameters,
-    gradient,
-    initialise,
-    losses,
-    plain_gradient,
-    trial_table,
-    weights,
-)
+from lemmata.theories.cot.network import Factors, Parameters, gradient, initialise, losses, trial_table, weights
+from lemmata.theories.cot.network import plain_gradient as plain
 from lemmata.theories.cot.probes import GROUPS, RELATIONS
 from lemmata.theories.cot.setting import MOMENTS, READ, Setting
 
 
 @lm.piece(
-    *("dimension", "patterns", "reasoning_steps", "batch", "records", "watch_prompts", "watch_tests"),
+    *("dimension", "patterns", "reasoning_steps", "batch", "records", "watch_tests"),
     *("example_capacity", "task_law", "simulator"),
 )
-def train(problem: Setting, key: jax.Array, start: Parameters, basis: Array, watched: System) -> lm.Run:
+def train(problem: Setting, key: jax.Array, start: Parameters, basis: Array, fresh: Prompts, watched: System) -> lm.Run:
     """SGD with a fresh balanced batch at every step; the weights are kept at MOMENTS."""
     M, K, equal = problem.patterns, problem.reasoning_steps, problem.equal_positions
     pool_key = lm.stream(key, "test", data.POOL)
 
-    def draw(key: jax.Array, count: int = problem.batch) -> Prompts:
-        return data.training_prompts(problem, key, pool_key, count, problem.pool, equal)
+    def draw(key: jax.Array) -> Prompts:
+        return data.training_prompts(problem, key, pool_key, problem.batch, problem.pool, equal)
 
     def batch_gradient(parameters: Parameters, prompts: Prompts) -> Any:
         W = weights(parameters)
-        G = gradient(W, prompts, M, K) if problem.simulator == "reduced" else plain_gradient(W, prompts, basis, M)
+        G = gradient(W, prompts, M, K) if problem.simulator == "reduced" else plain(W, prompts, basis, M)
         if isinstance(parameters, Factors):
             return Factors(parameters.query @ G.T, parameters.key @ G)
         return G
 
-    fresh = draw(lm.stream(key, "test", data.WATCH), problem.watch_prompts)
     trials = data.watched_trials(problem, key, watched)
 
     def probe(state: Any, previous: Any) -> dict[str, Array]:
         W = weights(state.parameters)
         attention, groups = probes.watch(W, fresh, M, K)
-        tested, empty = probes.testing_groups(trial_table(W, watched, M), trials, equal)  # pyright: ignore[reportArgumentType]
+        tested, empty = probes.testing_groups(trial_table(W, watched, M), trials, equal)
         return {
             "train_loss": jnp.mean(losses(attention, fresh, M)),
             "train_groups": jnp.mean(groups, axis=0),
@@ -60,12 +51,8 @@ def train(problem: Setting, key: jax.Array, start: Parameters, basis: Array, wat
             **probes.gains(W, M, K),
         }
 
-    begin, step = lm.descent(
-        batch_gradient,
-        optax.sgd(problem.step_size),
-        lm.fresh(lm.stream(key, "batch"), draw),
-        trainable=problem.train_attention,
-    )
+    batches, trainable = lm.fresh(lm.stream(key, "batch"), draw), problem.train_attention
+    begin, step = lm.descent(batch_gradient, optax.sgd(problem.step_size), batches, trainable=trainable)
     keep = jnp.round(jnp.asarray(MOMENTS) / problem.step_size).astype(jnp.int32)
     return lm.loop(step, begin(start), probe, _moments(problem), keep=keep)
 
@@ -120,8 +107,11 @@ def measure(problem: Setting, key: jax.Array, kept: Array, pool: Any) -> dict[st
 
 def train_network(problem: Setting, key: jax.Array, prepared: Prepared) -> tuple[lm.Run, Array, Array]:
     """Initialise and train: the run, its kept weights, and η t of its records."""
-    run = train(problem, key, initialise(problem, key), prepared.basis, prepared.watched)
-    return run, *kept_weights(problem, run)
+    fresh, initial = data.watched_prompts(problem, key, problem.equal_positions), initialise(problem, key)
+    run = train(problem, key, initial, prepared.basis, fresh, prepared.watched)
+    kept, time = kept_weights(problem, run)
+    lm.keep(network=run.state.parameters, initial=initial, data=fresh, basis=prepared.basis, system=prepared.tested)
+    return run, kept, time
 
 
 R, MOMENT = ("record",), ("moment_read",)

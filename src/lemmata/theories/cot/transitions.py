@@ -6,11 +6,13 @@ it is host work in float64 and serves the user's own chains as well (`diagnose`)
 
 from __future__ import annotations
 
+import functools
 from typing import Any, NamedTuple
 
 import numpy as np
 
 import lemmata as lm
+from lemmata.theories.cot.tasks import images
 
 CONSTRUCTORS = ("uniform", "weighted", "single", "pairs", "example", "direct", "given")
 EXAMPLE = np.array([[[0.6, 0.4], [0.4, 0.6]], [[0.4, 0.6], [0.8, 0.2]]])
@@ -33,10 +35,7 @@ class Numbers(NamedTuple):
 
 def compose(matrices: np.ndarray) -> np.ndarray:
     """B = A_1 A_2 ... A_K."""
-    whole = matrices[0]
-    for matrix in matrices[1:]:
-        whole = whole @ matrix
-    return whole
+    return functools.reduce(np.matmul, matrices)
 
 
 def primacy(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
@@ -50,19 +49,13 @@ def primacy(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
 
 def trajectories(matrices: np.ndarray, maps: np.ndarray) -> np.ndarray:
     """The probability that an example with input i takes every step right."""
-    reached, chance = np.arange(matrices.shape[1]), np.ones(matrices.shape[1])
-    for matrix, step in zip(matrices, maps, strict=True):
-        chance = chance * matrix[reached, step[reached]]
-        reached = step[reached]
-    return chance
+    path = images(list(maps))
+    return np.prod([A[start, end] for A, start, end in zip(matrices, path, path[1:], strict=False)], axis=0)
 
 
 def answers(maps: np.ndarray) -> np.ndarray:
     """f(i) for every input."""
-    reached = np.arange(maps.shape[1])
-    for step in maps:
-        reached = step[reached]
-    return reached
+    return images(list(maps))[-1]
 
 
 def describe(matrices: np.ndarray, maps: np.ndarray) -> Numbers:
@@ -97,10 +90,9 @@ def infeasible(p: float, rho: float, patterns: int) -> str:
         return f"with two patterns p (2-ρ) must be 1, and is {p * (2 - rho):.4g}"
     if p * (2 - rho) > 1 + TOLERANCE:
         return f"p (2-ρ) = {p * (2 - rho):.4g} exceeds 1 (p = {p:.4g}, ρ = {rho:g})"
-    if p * (1 + (1 - rho) * (patterns - 1)) < 1 - TOLERANCE:
-        return (
-            f"p (1+(1-ρ)(M'-1)) = {p * (1 + (1 - rho) * (patterns - 1)):.4g} is less than 1 (p = {p:.4g}, ρ = {rho:g})"
-        )
+    most = p * (1 + (1 - rho) * (patterns - 1))
+    if most < 1 - TOLERANCE:
+        return f"p (1+(1-ρ)(M'-1)) = {most:.4g} is less than 1 (p = {p:.4g}, ρ = {rho:g})"
     return ""
 
 

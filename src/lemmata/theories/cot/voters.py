@@ -3,7 +3,7 @@
 Chain of thought: at every step the plurality of what the examples did from the current pattern. In-context learning:
 the plurality of the final outputs of the examples with the query's input. Ties are broken at random, and so is the
 answer where nobody votes. Examples are exchangeable and the chain is Markov, so that counts by pattern are all that
-matters: prompts of thousands of examples cost as much as short ones. Host work in NumPy; `plurality_error` is exact.
+matters: prompts of thousands of examples cost as much as short ones. Host work in NumPy.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.stats import norm, poisson
 
 GRID, FIRST, RATIO = 20, 5, 1.35
 """Lengths at which the required length is looked for: 20 of them, from 5 by factors of 1.35."""
@@ -96,36 +95,3 @@ def crossing(lengths: np.ndarray, errors: np.ndarray, level: float) -> float:
         return np.nan
     (y0, y1), (x0, x1) = np.log(np.maximum(errors[[i - 1, i]], 1e-6)), np.log(lengths[[i - 1, i]])
     return float(np.exp(x0 + (y0 - np.log(level)) / (y0 - y1) * (x1 - x0)))
-
-
-def plurality_error(chances: np.ndarray, voters: int, right: int = 0) -> float:
-    """The probability that `right` does not win the plurality of so many votes with these chances, ties at random.
-
-    Exact: multinomial counts are independent Poisson counts given their sum; a tie with t others is won with
-    probability 1/(t+1) = ∫ y^t dy, and the sum over all counts is a coefficient of a product of polynomials, taken by a
-    discrete Fourier transform.
-    """
-    if voters == 0:
-        return 1 - 1 / len(chances)
-    n, points = voters, 4 * voters + 64
-    counts = np.arange(n + 1)
-    roots = np.exp(-2j * np.pi * np.outer(counts, np.arange(points)) / points)
-    kinds, many = np.unique(np.delete(chances, right), return_counts=True)
-    nodes, weights = np.polynomial.legendre.leggauss(len(chances) // 2 + 1)
-    total = 0.0
-    for y, weight in zip((nodes + 1) / 2, weights / 2, strict=True):
-        product = np.ones((n + 1, points), complex)
-        for chance, times in zip(kinds, many, strict=True):
-            each = poisson.pmf(counts, n * chance)[:, None] * roots
-            up_to = np.cumsum(each, axis=0)
-            product *= (up_to - (1 - y) * each) ** times  # row a: fewer than a votes, or a of them with weight y
-        # the coefficient at n - a: all other votes together
-        coefficient = (product * np.conj(roots[n - counts])).sum(axis=1).real / points
-        total += weight * float(poisson.pmf(counts, n * chances[right]) @ coefficient)
-    return float(np.clip(1 - total / poisson.pmf(n, n), 0.0, 1.0))
-
-
-def pairwise_error(p: Any, rho: Any, voters: Any) -> Any:
-    """Φ(-√n ρp / √((2-ρ)p - ρ²p²)): the right output against the runner-up alone (C10)."""
-    p, rho = np.asarray(p, float), np.asarray(rho, float)
-    return norm.cdf(-np.sqrt(voters) * rho * p / np.sqrt((2 - rho) * p - (rho * p) ** 2))

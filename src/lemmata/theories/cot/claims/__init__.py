@@ -1,7 +1,9 @@
-"""The claims of the register: the headline theorems, then by topic."""
+"""The claims of the register: the headline theorems, then by topic, each with its formula."""
 
 from lemmata.theories.cot import theorem
 from lemmata.theories.cot.claims import figures, limits, mechanism, stages
+from lemmata.theories.cot.claims.formulas import FORMULAS
+from lemmata.theories.cot.deep import experiments as deep
 
-TOPICS = (theorem, stages, mechanism, limits, figures)
-CLAIMS = tuple(claim for topic in TOPICS for claim in topic.CLAIMS)
+TOPICS = (theorem, stages, mechanism, limits, figures, deep)
+CLAIMS = tuple(claim.states(claim.statement, FORMULAS[claim.name]) for topic in TOPICS for claim in topic.CLAIMS)

@@ -48,7 +48,7 @@ def final_groups(data: xr.Dataset, variant: str = "intact") -> dict[str, xr.Data
     return {"same": last, **boundary.function(data, variant, "test_groups")}
 
 
-_MEAN = {"by": "mean"}
+_SMALL = lm.at_most(0.05, by="mean")
 _REVERSED = lm.Control("values reversed", reverse=True)
 
 
@@ -81,7 +81,7 @@ CLAIMS = (
     )
     .judged(
         chain_errors(),
-        lm.all_of(long=lm.at_most(0.05, **_MEAN), ratio=lm.at_most(0.25, **_MEAN)),  # pyright: ignore[reportArgumentType]
+        lm.all_of(long=_SMALL, ratio=lm.at_most(0.25, by="mean")),
         lm.Control("ICL error where the condition fails", who="icl", conditions=("fails",)),
     ),
     lm.Claim("f76-groups", "Figure 7.6", "limit", source="figure")
@@ -91,7 +91,7 @@ CLAIMS = (
     )
     .judged(
         final_groups(),
-        lm.all_of(same=lm.at_least(0.95, **_MEAN), early=lm.at_most(0.05, **_MEAN), later=lm.at_most(0.05, **_MEAN)),  # pyright: ignore[reportArgumentType]
+        lm.all_of(same=lm.at_least(0.95, by="mean"), early=_SMALL, later=_SMALL),
         lm.Control("all positional encodings equal", variant="equal positions"),
     ),
 )

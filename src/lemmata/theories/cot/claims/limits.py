@@ -6,27 +6,37 @@ import numpy as np
 import xarray as xr
 
 import lemmata as lm
-from lemmata.theories.cot.measures import error
+from lemmata.theories.cot.measures import error, first_concentration, reading
 
 
 @lm.evidence("c12-noise")
 def noise_effect(data: xr.Dataset, noise: tuple[str, ...] = ("0.2", "0.7")) -> lm.Uncertain:
     """CoT error with noise less that without on the same prompts of all seeds, with its standard error."""
-    gaps, spreads = {}, {}
     quiet = lm.cells(data, noise="0").prompt_error.values
-    for label in noise:
-        change = (lm.cells(data, noise=label).prompt_error.values - quiet).ravel()
-        gaps[label], spreads[label] = change.mean(), change.std(ddof=1) / np.sqrt(change.size)
-    return lm.Uncertain(
-        *(xr.DataArray(list(v.values()), dims="noise", coords={"noise": list(noise)}) for v in (gaps, spreads))
-    )
+    changes = [(lm.cells(data, noise=label).prompt_error.values - quiet).ravel() for label in noise]
+    parts = [each.mean() for each in changes], [each.std(ddof=1) / np.sqrt(each.size) for each in changes]
+    return lm.Uncertain(*(xr.DataArray(part, dims="noise", coords={"noise": list(noise)}) for part in parts))
 
 
-@lm.evidence("c13-span")
-def span_gap(data: xr.Dataset, pattern_law: str = "outside") -> xr.DataArray:
-    """First-step concentration less α'."""
-    chosen = lm.cells(data, pattern_law=pattern_law, test_fraction=[0.2, 0.4, 0.8])
-    return chosen.concentration.isel(reasoning_step=0, drop=True) - chosen.test_fraction
+span_gap = reading(
+    "span_gap", "c13-span", "First-step concentration less α'.",
+    lambda cell: first_concentration(cell) - cell.test_fraction, pattern_law="outside", test_fraction=[0.2, 0.4, 0.8],
+)  # fmt: skip
+alpha_concentration = reading(
+    "alpha_concentration", "c14-alpha-one", "First-step concentration at α' = 0.4.", first_concentration, fraction=1.0
+)
+blind_row = reading(
+    "blind_row", "c16-blind", "The largest component of μ'_1ᵀ G^μ.",
+    lambda cell: cell.first_row, pattern_law="blind", case="first",
+)  # fmt: skip
+blind_column = reading(
+    "blind_column", "c16-blind", "The largest component of G^μ μ'_1 over u_μ.",
+    lambda cell: cell.first_column / cell.pattern_gain, pattern_law="blind", case="first",
+)  # fmt: skip
+rare_error = reading(
+    "rare_error", "c16-blind", "CoT error for the query μ'_1 with 1600 examples of which one in twenty matches.",
+    error, pattern_law="blind", case="first, 1600",
+)  # fmt: skip
 
 
 @lm.evidence("c14-alpha-one")
@@ -36,62 +46,31 @@ def gain_ratios(data: xr.Dataset, fraction: float = 1.0) -> dict[str, xr.DataArr
     return {"steps": one.step_gain / usual.step_gain, "patterns": one.pattern_gain / usual.pattern_gain}
 
 
-@lm.evidence("c14-alpha-one")
-def alpha_concentration(data: xr.Dataset, fraction: float = 1.0) -> xr.DataArray:
-    """First-step concentration at α' = 0.4."""
-    return lm.cells(data, fraction=fraction).concentration.isel(reasoning_step=0, drop=True)
-
-
-def _case(data: xr.Dataset, pattern_law: str, case: str) -> xr.Dataset:
-    return lm.cells(data, pattern_law=pattern_law, case=case)
-
-
-@lm.evidence("c16-blind")
-def blind_row(data: xr.Dataset, pattern_law: str = "blind") -> xr.DataArray:
-    """The largest component of μ'_1ᵀ G^μ."""
-    return _case(data, pattern_law, "first").first_row
-
-
-@lm.evidence("c16-blind")
-def blind_column(data: xr.Dataset, pattern_law: str = "blind") -> xr.DataArray:
-    """The largest component of G^μ μ'_1 over u_μ."""
-    chosen = _case(data, pattern_law, "first")
-    return chosen.first_column / chosen.pattern_gain
-
-
 @lm.evidence("c16-blind")
 def blind_concentration(data: xr.Dataset, pattern_law: str = "blind") -> dict[str, xr.DataArray]:
     """First-step concentration for the query μ'_1 and for the others, α' = 0.2."""
-    return {
-        name: _case(data, pattern_law, name).concentration.isel(reasoning_step=0, drop=True)
-        for name in ("first", "others")
-    }
+    found = first_concentration(lm.cells(data, pattern_law=pattern_law))
+    return {name: lm.cells(found, case=name) for name in ("first", "others")}
 
 
 @lm.evidence("c16-blind")
 def blind_error(data: xr.Dataset, pattern_law: str = "blind") -> dict[str, xr.DataArray]:
     """CoT error for the query μ'_1, and over that of the other queries, α' = 0.2."""
-    first, others = (error(_case(data, pattern_law, name)) for name in ("first", "others"))
+    first, others = (error(lm.cells(data, pattern_law=pattern_law, case=name)) for name in ("first", "others"))
     return {"first": first, "ratio": lm.ratio_of_means(first, others)}
 
 
 @lm.evidence("c16-blind")
-def rare_error(data: xr.Dataset, pattern_law: str = "blind") -> xr.DataArray:
-    """CoT error for the query μ'_1 with 1600 examples of which one in twenty matches."""
-    return error(_case(data, pattern_law, "first, 1600"))
-
-
-@lm.evidence("c16-blind")
-def rare_errors(data: xr.Dataset, pattern_law: str = "blind") -> dict[str, xr.DataArray]:
-    """The same of model and ideal voter, 400 and 1600 examples."""
-    cells = {f"{n}": _case(data, pattern_law, f"first, {n}") for n in (400, 1600)}
+def rare_errors(data: xr.Dataset, lengths: tuple[int, ...], pattern_law: str = "blind") -> dict[str, xr.DataArray]:
+    """CoT error for the query μ'_1, of model and ideal voter, with so many examples of which one in twenty matches."""
+    cells = {f"{n}": lm.cells(data, pattern_law=pattern_law, case=f"first, {n}") for n in lengths}
     return {who: lm.stack({n: error(cell, who) for n, cell in cells.items()}, "examples") for who in ("cot", "voter")}
 
 
 @lm.evidence("c16-blind")
 def gain_deviation(data: xr.Dataset, factor: str = "derived") -> xr.DataArray:
     """Mean over j of |μ'_jᵀGμ'_j - u_μ (1-(Σλ_ji)²/M)| / u_μ with Haar patterns; factor: as derived, or 1."""
-    chosen = _case(data, "haar", "first")
+    chosen = lm.cells(data, pattern_law="haar", case="first")
     said = chosen.gain_factor if factor == "derived" else 1.0
     return (abs(chosen.own_gain - chosen.pattern_gain * said) / chosen.pattern_gain).mean("test_pattern")
 
@@ -159,11 +138,12 @@ CLAIMS = (
         "Corrected: for this query and α' < 1/M' CoT errs in at least 0.9 of the steps however many examples there "
         "are, 400 or 1600, where an ideal voter errs in at most 0.02."
     )
-    .judged(rare_errors(), lm.all_of(cot=lm.at_least(0.9, by="mean"), voter=lm.at_most(0.02, by="mean")), _IDENTITY),
+    .judged(
+        rare_errors((400, 1600)),
+        lm.all_of(cot=lm.at_least(0.9, by="mean"), voter=lm.at_most(0.02, by="mean")),
+        _IDENTITY,
+    ),
     lm.Claim("c16-gain", "C16, derived", "comparison", source="derived")
-    .states(
-        "A testing pattern gets the pattern gain times 1-(Σλ_ji)²/M, within 2 % in the mean.",
-        formula="μ'_jᵀGμ'_j = u_μ (1-(Σ_i λ_ji)²/M)",
-    )
+    .states("A testing pattern gets the pattern gain times 1-(Σλ_ji)²/M, within 2 % in the mean.")
     .judged(gain_deviation(), lm.at_most(0.02, by="every"), lm.Control("factor 1 in its place", factor="one")),
 )

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import xarray as xr
 
 import lemmata as lm
 from lemmata.theories.cot.bounds import concentration, plurality_error
-from lemmata.theories.cot.measures import DEFAULT, numbered, required_length, tested
-from lemmata.theories.cot.theorem import SWEEPS
+from lemmata.theories.cot.measures import DEFAULT, first_concentration, numbered, reading, required_length, tested
+from lemmata.theories.cot.theorem import FIELDS, SWEEPS
 from lemmata.theories.cot.voters import matches
 
 CELLS = [(0.8, 5), (0.8, 10), (0.8, 20), (0.8, 40), (0.2, 40)]
 RIGHT = DEFAULT.trajectory ** (1 / DEFAULT.reasoning_steps)
-FIELDS = {"α'": "test_fraction", "ρ": "primacy", "τ": "trajectory"}
 
 
 @lm.evidence("c11-mechanism")
@@ -45,34 +46,25 @@ def length_exponent(data: xr.Dataset, of: str, law: float | None = None) -> xr.D
     return lm.log_slopes(needed if law is None else lm.on_law(needed, FIELDS[of], law), FIELDS[of])
 
 
-def _mechanism(data: xr.Dataset, moment: str, length: int = 20) -> xr.Dataset:
-    return lm.cells(data, test_fraction=0.8, test_examples=length, moment=moment)
+def _gap(cell: xr.Dataset) -> xr.DataArray:
+    return first_concentration(cell) - concentration(0.8, cell.pattern_gain)
 
 
-@lm.evidence("c11-mechanism")
-def concentrations(data: xr.Dataset, moment: str = "end") -> xr.DataArray:
-    """Attention on S_k* at every step, α' = 0.8, 20 examples."""
-    return _mechanism(data, moment).concentration
-
-
-@lm.evidence("c11-mechanism")
-def formula_gap(data: xr.Dataset) -> xr.DataArray:
-    """First-step concentration less α'e^u/(α'e^u+1-α'), α' = 0.8."""
-    chosen = _mechanism(data, "end")
-    return chosen.concentration.isel(reasoning_step=0, drop=True) - concentration(0.8, chosen.pattern_gain)
-
-
-@lm.evidence("c13-span")
-def outside_gap(data: xr.Dataset) -> xr.DataArray:
-    """The same for testing patterns outside the span."""
-    chosen = lm.cells(data, pattern_law="outside", test_fraction=0.8)
-    return chosen.concentration.isel(reasoning_step=0, drop=True) - concentration(0.8, chosen.pattern_gain)
-
-
-@lm.evidence("c11-mechanism")
-def agreement(data: xr.Dataset, moment: str = "end") -> xr.DataArray:
-    """Share of (prompt, step) pairs on which model and ideal voter agree."""
-    return _mechanism(data, moment).agreement
+_TWENTY: Any = {"test_fraction": 0.8, "test_examples": 20, "moment": "end"}
+concentrations = reading(
+    "concentrations", "c11-mechanism", "Attention on S_k* at every step, α' = 0.8, 20 examples.",
+    lambda cell: cell.concentration, **_TWENTY,
+)  # fmt: skip
+formula_gap = reading(
+    "formula_gap", "c11-mechanism", "First-step concentration less α'e^u/(α'e^u+1-α'), α' = 0.8.", _gap, **_TWENTY
+)
+outside_gap = reading(
+    "outside_gap", "c13-span", "The same outside the span.", _gap, test_fraction=0.8, pattern_law="outside"
+)
+agreement = reading(
+    "agreement", "c11-mechanism", "Share of (prompt, step) pairs on which model and ideal voter agree.",
+    lambda cell: cell.agreement, **_TWENTY,
+)  # fmt: skip
 
 
 def _exponent(of: str, words: str, low: float, high: float, law: float, wrong: str) -> lm.Claim:

@@ -23,15 +23,17 @@ def attention_groups(data: xr.Dataset) -> Figure:
     figure, axes = draw.panels(groups.sizes["layer"], sharey=True)
     words = {label: label.replace(", ", ",\n") for label in groups.five_group.values.tolist()}
     for layer, ax in enumerate(axes):
-        first, last = groups.isel(layer=layer, record=0), lm.at_end(groups.isel(layer=layer))
+        parts, colors = {}, {}
         for head in range(groups.sizes["head"]):
-            parts = lm.stack({"untrained": first.isel(head=head), "trained": last.isel(head=head)}, "weights")
-            how = {"marker": "os^D"[head % 4]}
-            colors = {"untrained": draw.GREY, "trained": draw.PALETTE[head]}
-            draw.groups(ax, parts, "five_group", "weights", f"head {head + 1}, {{}}", colors, words=words, **how)  # pyright: ignore[reportArgumentType]
+            mine = groups.isel(layer=layer, head=head)
+            both = {"untrained": (mine.isel(record=0), draw.GREY), "trained": (lm.at_end(mine), draw.PALETTE[head])}
+            for when, (values, color) in both.items():
+                label = f"head {head + 1}, {when}"
+                parts[label], colors[label] = values, color
+        draw.groups(ax, lm.stack(parts, "weights"), "five_group", "weights", "{}", colors, words=words)
         draw.from_zero(ax, 1.0)
         ax.tick_params(axis="x", labelsize=6.5)
-        draw.finish(ax, f"layer {layer + 1}", "attention of the query (bars: means; points: seeds)")
+        draw.finish(ax, f"layer {layer + 1}", "attention of the query")
     return figure
 
 

@@ -123,31 +123,30 @@ def head_groups(
 class World(NamedTuple):
     """What is prepared: the basis of patterns and positions."""
 
-    basis: Float[Array, "dimension dimension"]
+    basis: Float[Any, "dimension dimension"]
 
 
 def prepare(setting: DeepSetting, seed: int) -> World:
     """The basis of a run."""
-    return World(haar(lm.generator(seed, "basis"), setting.dimension))  # pyright: ignore[reportArgumentType]
+    return World(haar(lm.generator(seed, "basis"), setting.dimension))
 
 
 @lm.piece(
-    *("dimension", "patterns", "reasoning_steps", "batch", "records", "watch_prompts", "example_capacity", "task_law"),
-    *("heads", "positions"),
+    *("dimension", "patterns", "reasoning_steps", "batch", "records", "example_capacity", "task_law", "heads"),
+    "positions",
 )
-def train(problem: DeepSetting, key: jax.Array, network: Deep, basis: Array) -> lm.Run:
+def train(problem: DeepSetting, key: jax.Array, network: Deep, basis: Array, fresh: Prompts) -> lm.Run:
     """Adam on ½‖z - F‖² of a fresh batch at every step."""
     K, room = problem.reasoning_steps, problem.example_capacity
     pool_key = lm.stream(key, "test", data.POOL)
 
-    def draw(key: jax.Array, count: int = problem.batch) -> Prompts:
-        return data.training_prompts(problem, key, pool_key, count, problem.pool)
+    def draw(key: jax.Array) -> Prompts:
+        return data.training_prompts(problem, key, pool_key, problem.batch, problem.pool)
 
     def loss(network: Deep, prompts: Prompts) -> Array:
         columns, weight, target = sequence(problem, prompts, basis)
         return 0.5 * jnp.mean(jnp.sum((answer(network, columns, weight, problem.heads)[0] - target) ** 2, axis=1))
 
-    fresh = draw(lm.stream(key, "test", data.WATCH), problem.watch_prompts)
     order = column_order(K, room)
 
     def probe(state: Any, previous: Any) -> dict[str, Array]:
@@ -172,4 +171,7 @@ def train(problem: DeepSetting, key: jax.Array, network: Deep, basis: Array) -> 
 )
 def train_deep(problem: DeepSetting, key: jax.Array, prepared: World) -> dict[str, Array]:
     """Train, and look at the attention of every head."""
-    return train(problem, key, initialise(problem, key), prepared.basis).results()
+    fresh, initial = data.watched_prompts(problem, key, 0), initialise(problem, key)
+    run = train(problem, key, initial, prepared.basis, fresh)
+    lm.keep(network=run.state.parameters, initial=initial, data=fresh, basis=prepared.basis)
+    return run.results()

@@ -1,183 +1,170 @@
-"""What the theory says of a chain: for which inputs Condition 7.3.2 holds, how many examples CoT and ICL need, where it
-is weakest. The right output of a step is the most probable one, which is how the paper reads a chain (7.12)."""
+"""The diagnosis of a chain: whether examples should show their steps, how many it takes, and where it is weakest."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+import math
+from collections.abc import Callable
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
 import lemmata as lm
-from lemmata.theories.cot import transitions, voters
+from lemmata.theories.cot import transitions
+from lemmata.theories.cot.diagnose import figure, voting
+from lemmata.theories.cot.diagnose.reading import Chain, leads, read_chain
+from lemmata.theories.cot.diagnose.voting import BLOCKS, Needs, Simulated
 
-MOST = 3000
-"""Voters for which a plurality is computed exactly; beyond, the Gaussian of the two leaders."""
-
-
-@dataclass(frozen=True)
-class Input:
-    """One input of a chain: its path, whether Condition 7.3.2 holds, and how many examples both kinds need."""
-
-    path: tuple[int, ...]
-    condition: bool
-    favourite: int
-    step_primacy: tuple[float, ...]
-    cot_examples: float
-    icl_examples: float
-
-
-@dataclass(frozen=True)
-class Diagnosis:
-    """A chain, its numbers and its inputs; the errors of both voters by length with their standard errors."""
-
-    matrices: np.ndarray
-    maps: np.ndarray
-    numbers: transitions.Numbers
-    inputs: tuple[Input, ...]
-    weakest: tuple[int, int]
-    lengths: np.ndarray
-    cot_error: np.ndarray
-    icl_error: np.ndarray
-    prompts: int
-
-
-def likely_maps(matrices: np.ndarray) -> np.ndarray:
-    """f_k: the most probable output of every state; a tie for it is refused, since then no output is the right one."""
-    maps = matrices.argmax(axis=2)
-    for k, (matrix, step) in enumerate(zip(matrices, maps, strict=True), start=1):
-        lead = transitions.primacy(matrix, step)
-        if lead.min() <= 0:
-            state = int(lead.argmin()) + 1
-            raise lm.UserError(
-                f"Step {k} from state {state} has no single most probable output, so none is the right one."
-            )
-    return maps
-
-
-def vote_error(chances: np.ndarray, right: int, voters_count: int) -> float:
-    """The probability that a plurality of so many votes is wrong: exact, or of the two leaders for very many."""
-    if voters_count <= MOST:
-        return voters.plurality_error(chances, voters_count, right)
-    second = np.delete(chances, right).max()
-    p, rho = chances[right], 1 - second / chances[right]
-    return float(voters.pairwise_error(p, rho, voters_count)) if rho > 0 else 1.0
-
-
-def needed_votes(chances: np.ndarray, right: int, error: float) -> float:
-    """The fewest votes with at most this error, by bisection; inf where the right output does not lead."""
-    if transitions.primacy(chances[None], np.array([right]))[0] <= transitions.TOLERANCE:
-        return np.inf
-    high = 1
-    while vote_error(chances, right, high) > error:
-        high *= 2
-        if high > 2**22:
-            return np.inf
-    low = high // 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if vote_error(chances, right, middle) <= error else (middle, high)
-    return float(high)
-
-
-def needed_examples(matrices: np.ndarray, path: np.ndarray, fraction: float, error: float) -> float:
-    """Examples of a CoT prompt such that every step errs in at most `error` (C10).
-
-    About α' l Π A_j of l examples are still on the path at step k; others that come across it are left out, so that it
-    is on the safe side.
-    """
-    needed, reaching = 0.0, fraction
-    for matrix, start, end in zip(matrices, path[:-1], path[1:], strict=True):
-        needed = max(needed, needed_votes(matrix[start], int(end), error) / reaching)
-        reaching *= matrix[start, end]
-    return float(np.ceil(needed))
+RESAMPLES = 400
 
 
 def diagnose(
-    matrices: np.ndarray,
-    fraction: float = 0.8,
-    error: float = 0.05,
+    data: Annotated[
+        Any,
+        "A chain: an npz file of K step matrices (rows are states, entries probabilities), one csv file for each step, "
+        "or a csv table of observed transitions with the columns step, from, to, count.",
+    ],
+    *,
+    alpha: Annotated[float, "α': the share of the examples that have the query's input."] = 0.8,
+    error: Annotated[float, "The share of wrong answers that is aimed at."] = 0.05,
+    examples: Annotated[int, "Examples of a prompt at which showing the steps or not is compared."] = 40,
+    prompts: Annotated[int, "Prompts that are simulated for every number of examples."] = 4000,
     seed: int = 0,
-    prompts: int = 4000,
-    counts: np.ndarray | None = None,
-) -> Diagnosis:
-    """Everything about one chain: exact votes by input, and both ideal voters simulated by length."""
-    for name, value in (("alpha'", fraction), ("error", error)):
-        if not 0 < value <= 1:
-            raise lm.UserError(f"{name} = {value:g} is not allowed: it is above 0 and at most 1.")
-    maps = likely_maps(matrices)
-    numbers, whole, right = (
-        transitions.describe(matrices, maps),
-        transitions.compose(matrices),
-        transitions.answers(maps),
-    )
-    inputs = []
-    for i in range(matrices.shape[1]):
-        path = [i]
-        for step in maps:
-            path.append(int(step[path[-1]]))
-        lead = [transitions.primacy(A, f)[state] for A, f, state in zip(matrices, maps, path[:-1], strict=True)]
-        votes = needed_votes(whole[i], int(right[i]), error)
-        inputs.append(
-            Input(
-                tuple(path),
-                bool(numbers.condition[i]),
-                int(whole[i].argmax()),
-                tuple(float(value) for value in lead),
-                needed_examples(matrices, np.asarray(path), fraction, error),
-                float(np.ceil(votes / fraction)),
-            )
-        )
-    leads = np.stack([transitions.primacy(A, f) for A, f in zip(matrices, maps, strict=True)])
-    weakest = np.unravel_index(leads.argmin(), leads.shape)
-    lengths = np.unique(np.round(np.geomspace(4, 1500, 14)).astype(int))
-    rng = np.random.default_rng(seed)
-    cot, icl = voters.errors_by_length(rng, matrices, maps, fraction, lengths, prompts)
-    return Diagnosis(
-        matrices, maps, numbers, tuple(inputs), (int(weakest[0]), int(weakest[1])), lengths, cot[:, -1], icl, prompts
+    progress: Callable[[float], None] = lambda share: None,
+) -> lm.Diagnosis:
+    """Say whether examples of a reasoning chain should show their steps, and how many it takes."""
+    for name, share, most in (("alpha", alpha, 1.0), ("error", error, 0.5)):
+        if not 0 < share <= most:
+            raise lm.UserError(f"{name} = {share:g} is not allowed: it is above 0 and at most {most:g}.")
+    for name, count, high in (("examples", examples, 10**5), ("prompts", prompts, 10**6)):
+        if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or not 1 <= count <= high:
+            raise lm.UserError(f"{name} = {count} is not allowed: it is an integer from 1 to {high}.")
+    chain = read_chain(data)
+    given, rng = (chain.matrices, chain.maps, alpha), np.random.default_rng(seed)
+    lengths, told = np.unique([*voting.LENGTHS, examples]), lambda share: progress(0.7 * share)
+    seen = voting.simulate_errors(*given, lengths, prompts, rng, told)
+    needs = voting.needed_examples(*given, error)
+    progress(1.0)
+    sure = None if chain.counts is None else resample(chain.counts, chain.maps, rng)
+    return lm.Diagnosis(
+        kind="chain",
+        source=chain.source,
+        sizes={"steps": len(chain.maps), "states": chain.maps.shape[1]},
+        findings=findings(seen, examples, chain.numbers.condition),
+        quantities=quantities(chain, needs, seen, error, sure),
+        assumptions=assumptions(chain, sure),
+        files=chain.files,
+        draw=lambda: figure.draw(chain, seen, error, examples),
     )
 
 
-def quantities(found: Diagnosis) -> dict[str, Any]:
-    """The theory's numbers, and a row for every input; states and steps are counted from 1."""
-    rows = [
-        {
-            "input": i + 1,
-            "answer": each.path[-1] + 1,
-            "most probable answer": each.favourite + 1,
-            "condition 7.3.2": each.condition,
-            "examples for CoT": each.cot_examples,
-            "examples for ICL": each.icl_examples if np.isfinite(each.icl_examples) else None,
-        }
-        for i, each in enumerate(found.inputs)
-    ]
+class Sure(NamedTuple):
+    """Of tables drawn anew: the share in which a step keeps its lead [K, M], and in which the condition holds [M]."""
+
+    leads: np.ndarray
+    condition: np.ndarray
+
+
+def resample(counts: np.ndarray, maps: np.ndarray, rng: np.random.Generator) -> Sure:
+    """Draw as many transitions of every step and state as were observed, with the observed shares."""
+    right, observed = transitions.answers(maps), np.maximum(np.round(counts.sum(axis=2)), 1).astype(int)
+    shares = counts / counts.sum(axis=2, keepdims=True)
+    kept, holds = np.zeros(maps.shape), np.zeros(len(right))
+    for _ in range(RESAMPLES):
+        drawn = rng.multinomial(observed, shares) / observed[:, :, None]
+        kept += leads(drawn, maps) > 0
+        holds += transitions.primacy(transitions.compose(drawn), right) > transitions.TOLERANCE
+    return Sure(kept / RESAMPLES, holds / RESAMPLES)
+
+
+def findings(seen: Simulated, examples: int, condition: np.ndarray) -> list[lm.Finding]:
+    """What showing the steps gains, and what more examples without steps gain, on the simulated prompts."""
+    at, unit = int(np.flatnonzero(seen.lengths == examples)[0]), "share of right answers"
+    limit, longest = 1 - float(condition.mean()), int(seen.lengths[-1])
+
+    def finding(advice: str, gain: np.ndarray, compared: tuple[str, str], why: str) -> lm.Finding:
+        one = lm.Finding(advice, lm.mean_interval(gain), unit, compared, BLOCKS, "")
+        assert one.gain is not None
+        verb = {"follow": "gains", "avoid": "costs"}.get(one.does, "changes nothing that can be told from chance:")
+        size = one.gain.value if one.does != "avoid" else -one.gain.value
+        ends = sorted(abs(end) if one.does == "avoid" else end for end in (one.gain.low, one.gain.high))
+        text = f"{advice[0].upper()}{advice[1:]}: {verb} {size:.3f} [{ends[0]:.3f}, {ends[1]:.3f}] {unit}; {why}."
+        return lm.Finding(advice, one.gain, unit, compared, BLOCKS, text)
+
+    error = {who: getattr(seen, who)[at].mean() for who in ("cot", "icl")}
+    steps = f"with {examples} examples CoT errs in {error['cot']:.3f} of the answers and ICL in {error['icl']:.3f}"
+    more = (
+        f"where the condition fails, on {limit:.2g} of the inputs, no number of examples helps"
+        if limit
+        else f"with {longest} examples ICL errs in {seen.icl[-1].mean():.3f} of the answers"
+    )
+    found = [finding("show the steps of the examples", seen.icl[at] - seen.cot[at], ("CoT", "ICL"), steps)]
+    if longest > examples:
+        both = f"ICL, {longest}", f"ICL, {examples}"
+        advice = f"give {longest} examples without steps instead of {examples}"
+        found.append(finding(advice, seen.icl[at] - seen.icl[-1], both, more))
+    return found
+
+
+def quantities(chain: Chain, needs: Needs, seen: Simulated, error: float, sure: Sure | None) -> dict[str, Any]:
+    """The theory's numbers, a row for every input and for every step; states and steps are counted from 1."""
+    numbers, maps, inputs, steps, needed = chain.numbers, chain.maps, [], [], []
+    row: dict[str, Any]
+    for i, answer in enumerate(transitions.answers(maps)):
+        row = {"input": i + 1, "answer": int(answer) + 1, "most_probable": int(chain.whole[i].argmax()) + 1}
+        row["condition"] = bool(numbers.condition[i])
+        if sure is not None:
+            row["condition_in_resamples"] = float(sure.condition[i])
+        inputs.append(row | {f"{who}_examples": _finite(exact[i]) for who, exact in needs._asdict().items()})
+    for k, lead in enumerate(leads(chain.matrices, maps)):
+        state = int(lead.argmin())
+        chances, output = chain.matrices[k, state], int(maps[k, state])
+        row = {"step": k + 1, "weakest_state": state + 1, "output": output + 1, "probability": float(chances[output])}
+        steps.append(row | {"runner_up": float(np.delete(chances, output).max()), "primacy": float(lead[state])})
+    for who, words in (("cot", "CoT"), ("icl", "ICL")):
+        found = seen.needed(who, error)
+        row = {"prompts": words, "error": error, "by_votes_for_every_input": _finite(getattr(needs, who).max())}
+        ends = {"simulated": found.value, "simulated_low": found.low, "simulated_high": found.high}
+        needed.append(row | {name: _finite(value) for name, value in ends.items()})
+    weakest = min(steps, key=lambda row: row["primacy"])
+    where = f"step {weakest['step']} from state {weakest['weakest_state']}"
+    lead = f"{weakest['probability']:.3g} for the right output, {weakest['runner_up']:.3g} for the runner-up"
+    failing = [str(i + 1) for i in np.flatnonzero(~numbers.condition)]
+    fails = (
+        f"Without steps inputs {', '.join(failing)} stay wrong: their most probable composed answer is another one."
+        if failing
+        else "Without steps every input has the right answer as the most probable one; steps only save examples."
+    )
     return {
-        "tau": found.numbers.trajectory,
-        "rho": found.numbers.primacy,
-        "tau_o": found.numbers.label_probability,
-        "rho_o": found.numbers.label_primacy,
-        "share of inputs with condition 7.3.2": float(found.numbers.condition.mean()),
-        "limit of the ICL error": 1 - float(found.numbers.condition.mean()),
-        "weakest step": found.weakest[0] + 1,
-        "weakest state": found.weakest[1] + 1,
-        "inputs": rows,
+        "tau": numbers.trajectory,
+        "rho": numbers.primacy,
+        "tau_o": numbers.label_probability,
+        "rho_o": numbers.label_primacy,
+        "condition_share": float(numbers.condition.mean()),
+        "limit_of_the_icl_error": 1 - float(numbers.condition.mean()),
+        "needed_examples": needed,
+        "inputs": inputs,
+        "steps": steps,
+        "reading": [f"The chain is weakest at {where}: {lead}.", fails],
     }
 
 
-def advice(found: Diagnosis) -> dict[str, Any]:
-    """Whether examples should show their steps: ICL less CoT error (last step) at the longest simulated prompt."""
-    cot, icl = found.cot_error[-1], found.icl_error[-1]
-    spread = 1.96 * float(np.sqrt((cot * (1 - cot) + icl * (1 - icl)) / found.prompts))
-    gain = float(icl - cot)
-    does = "no difference" if abs(gain) <= spread else "follow" if gain > 0 else "avoid"
-    failing = len(found.inputs) - int(found.numbers.condition.sum())
-    text = f"Condition 7.3.2 fails for {failing} of {len(found.inputs)} inputs: " + (
-        "their answers stay wrong without the steps, however many examples there are."
-        if failing
-        else "the steps only save examples."
-    )
-    return {
-        "advice": "show the steps of the examples", "does": does, "gain": gain, "low": gain - spread,
-        "high": gain + spread, "unit": f"error at {found.lengths[-1]} examples", "compared": ["ICL", "CoT"],
-        "splits": 1, "text": text,
-    }  # fmt: skip
+def _finite(value: float) -> int | None:
+    return math.ceil(value) if math.isfinite(value) else None
+
+
+def assumptions(chain: Chain, sure: Sure | None) -> list[lm.Assumption]:
+    """What the theory takes for granted of a chain."""
+    merged = [k for k, step in enumerate(chain.maps, start=1) if len(set(step.tolist())) < len(step)]
+    share = float(chain.numbers.condition.mean())
+    one_to_one = f"steps {', '.join(map(str, merged))} send two states to one" if merged else "no two states meet"
+    found = [
+        lm.Assumption("condition", share == 1, share, f"Condition 7.3.2 for all inputs (it holds for {share:.3g})"),
+        lm.Assumption("bijections", not merged, len(merged), f"every step is a bijection of the states: {one_to_one}"),
+        lm.Assumption("right", None, None, "the most probable output of a step is the right one"),
+        lm.Assumption("markov", None, None, "a step depends on the state before it, and on nothing earlier"),
+    ]
+    if sure is not None:
+        least = float(sure.leads.min())
+        text = f"enough observations: every step keeps its most probable output in {least:.3g} of tables drawn anew"
+        found.append(lm.Assumption("observations", least >= 0.95, least, text))
+    return found

@@ -1,41 +1,105 @@
-"""Reading a user's chain: K step matrices (.npz, or one .csv for each step), or a table of observed transitions."""
+"""Reading a user's chain: K step matrices (.npz, a .csv for each step, arrays), or a table of observed transitions."""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
+import re
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 import lemmata as lm
-from lemmata.theories.cot.transitions import check_rows
+from lemmata.theories.cot import transitions
 
 COLUMNS = ("step", "from", "to", "count")
 
 
-def read_chain(files: Sequence[str | Path]) -> tuple[np.ndarray, np.ndarray | None]:
-    """The step matrices [K, M, M], and how often each transition was observed where the file is a table of counts."""
-    paths = [Path(file) for file in files]
+@dataclass(frozen=True)
+class Chain:
+    """The step matrices [K, M, M], how often each transition was observed where that is known, and the files.
+
+    The right output of a step is the most probable one, which is how the paper reads a chain (7.12).
+    """
+
+    matrices: np.ndarray
+    counts: np.ndarray | None
+    files: list[Path]
+    source: str
+
+    @cached_property
+    def maps(self) -> np.ndarray:
+        """f_k; a tie for the most probable output is refused, since then no output is the right one."""
+        maps = self.matrices.argmax(axis=2)
+        lead = leads(self.matrices, maps)
+        if lead.min() <= 0:
+            k, state = np.argwhere(lead <= 0)[0] + 1
+            raise lm.UserError(
+                f"Step {k} from state {state} has no single most probable output, so none is the right one."
+            )
+        return maps
+
+    @cached_property
+    def numbers(self) -> transitions.Numbers:
+        """τ, ρ, τ_o, ρ_o, and Condition 7.3.2 by input."""
+        return transitions.describe(self.matrices, self.maps)
+
+    @cached_property
+    def whole(self) -> np.ndarray:
+        """B: all steps composed."""
+        return transitions.compose(self.matrices)
+
+
+def leads(matrices: np.ndarray, maps: np.ndarray) -> np.ndarray:
+    """The primacy of every step and state [K, M]."""
+    return np.stack([transitions.primacy(A, step) for A, step in zip(matrices, maps, strict=True)])
+
+
+def read_chain(data: Any) -> Chain:
+    """A chain from what a user has: a path, several paths, or arrays."""
+    if isinstance(data, (str, Path)):
+        data = [data]
+    if not (isinstance(data, (list, tuple)) and data and all(isinstance(each, (str, Path)) for each in data)):
+        try:
+            steps = [np.asarray(step, float) for step in data]
+        except (TypeError, ValueError):
+            raise lm.UserError("A chain is a file, or K square matrices of numbers.") from None
+        return Chain(_stack(steps, "the chain"), None, [], "the chain")
+    paths = [Path(each) for each in data]
     for path in paths:
         if not path.is_file():
             raise lm.UserError(f"There is no file {path}.")
+    name = paths[0].name if len(paths) == 1 else "the chain"
     if len(paths) == 1 and paths[0].suffix == ".npz":
-        return _stack(_arrays(paths[0]), paths[0].name), None
-    if len(paths) == 1 and (rows := _table(paths[0])):
-        counts = count_transitions(rows, paths[0].name)
-        return counts / counts.sum(axis=2, keepdims=True), counts
-    return _stack([_matrix(path) for path in paths], "the chain"), None
+        return Chain(_stack(_arrays(paths[0]), name), None, paths, name)
+    if len(paths) == 1 and (rows := _table(paths[0])) is not None:
+        counts = count_transitions(rows, name)
+        return Chain(counts / counts.sum(axis=2, keepdims=True), counts, paths, name)
+    return Chain(_stack([_matrix(path) for path in paths], name), None, paths, name)
 
 
 def _arrays(path: Path) -> list[np.ndarray]:
-    """The matrices of an .npz, in the order of their names; or the one array of all steps."""
+    """The matrices of an .npz by the numbers in their names, or in the order of their names; or one array of all."""
     try:
         with np.load(path, allow_pickle=False) as content:
-            arrays = [np.asarray(content[name], float) for name in sorted(content.files)]
+            arrays = {name: np.asarray(content[name], float) for name in sorted(content.files)}
     except (ValueError, OSError, EOFError) as error:
         raise lm.UserError(f"{path.name} is no .npz of numbers: {error}") from None
-    return list(arrays[0]) if len(arrays) == 1 and arrays[0].ndim == 3 else arrays
+    numbers = {name: int(found.group()) for name in arrays if (found := re.search(r"\d+$", name))}
+    if len(numbers) == len(arrays) > 1:
+        arrays = {name: arrays[name] for name in sorted(numbers, key=lambda name: numbers[name])}
+        first, there = min(numbers.values()), set(numbers.values())
+        _refuse_missing({number - first for number in there}, path.name, first)
+    steps = list(arrays.values())
+    return list(steps[0]) if len(steps) == 1 and steps[0].ndim == 3 else steps
+
+
+def _refuse_missing(steps: set[int], name: str, first: int = 1) -> None:
+    missing = sorted(set(range(max(steps) + 1)) - steps)
+    if missing:
+        raise lm.UserError(f"{name} has no step {missing[0] + first}; it goes up to step {max(steps) + first}.")
 
 
 def _matrix(path: Path) -> np.ndarray:
@@ -55,18 +119,21 @@ def _stack(matrices: list[np.ndarray], name: str) -> np.ndarray:
         if matrix.shape != matrices[0].shape:
             raise lm.UserError(f"Step {k} has shape {matrix.shape}, but step 1 has {matrices[0].shape}.")
     chain = np.stack(matrices)
-    check_rows(chain)
+    transitions.check_rows(chain)
     return chain
 
 
-def _table(path: Path) -> list[dict[str, str]]:
-    """The rows of a table of observed transitions; empty if the file is something else."""
+def _table(path: Path) -> list[dict[str, str]] | None:
+    """The rows of a table of observed transitions; None if the file is something else."""
     try:
         with path.open(newline="", encoding="utf-8") as stream:
             rows = csv.DictReader(stream)
             names = [name.strip().lower() for name in rows.fieldnames or ()]
-            if set(COLUMNS) - set(names):
-                return []
+            if not set(names) & set(COLUMNS):
+                return None
+            missing = [name for name in COLUMNS if name not in names]
+            if missing:
+                raise lm.UserError(f"{path.name} has no column {missing[0]}; a table has {', '.join(COLUMNS)}.")
             return [dict(zip(names, row.values(), strict=False)) for row in rows]
     except UnicodeDecodeError:
         raise lm.UserError(f"{path.name} is no text.") from None
@@ -74,22 +141,20 @@ def _table(path: Path) -> list[dict[str, str]]:
 
 def count_transitions(rows: list[dict[str, str]], name: str) -> np.ndarray:
     """Counts [K, M, M] of a table with the columns step, from, to, count; steps and states are counted from 1."""
+    if not rows:
+        raise lm.UserError(f"{name} has no transitions.")
     try:
         found = np.array([[float(row[column]) for column in COLUMNS] for row in rows])
     except (TypeError, ValueError):
         raise lm.UserError(f"{name} has an entry that is not a number; its columns are {', '.join(COLUMNS)}.") from None
     places = found[:, :3]
-    if (places != np.round(places)).any() or places.min() < 1 or found[:, 3].min() < 0:
+    if not np.isfinite(found).all() or (places % 1).any() or places.min() < 1 or found[:, 3].min() < 0:
         raise lm.UserError(f"{name} is not allowed: steps and states are counted from 1, and no count is negative.")
     step, start, end = places.astype(int).T - 1
-    missing = sorted(set(range(step.max() + 1)) - set(step.tolist()))
-    if missing:
-        raise lm.UserError(f"{name} has no transition of step {missing[0] + 1}.")
-    states = max(start.max(), end.max()) + 1
-    counts = np.zeros((step.max() + 1, states, states))
+    _refuse_missing(set(step.tolist()), name)
+    counts = np.zeros((step.max() + 1, *[max(start.max(), end.max()) + 1] * 2))
     np.add.at(counts, (step, start, end), found[:, 3])
-    empty = np.argwhere(counts.sum(axis=2) == 0)
-    if empty.size:
-        k, i = empty[0]
-        raise lm.UserError(f"{name} has no transition of step {k + 1} from state {i + 1}.")
+    if (empty := np.argwhere(counts.sum(axis=2) == 0)).size:
+        k, i = empty[0] + 1
+        raise lm.UserError(f"{name} has no transition of step {k} from state {i}.")
     return counts

@@ -11,11 +11,12 @@ import lemmata as lm
 from lemmata import figures as draw
 from lemmata.theories.cot.bounds import concentration
 from lemmata.theories.cot.measures import error, required_length
-from lemmata.theories.cot.theorem import SWEEPS
+from lemmata.theories.cot.theorem import FIELDS, SWEEPS
 
 LENGTH = r"examples of a testing prompt $l_{ts}$"
 PANEL = {"test_fraction": r"$\alpha'$ = {}", "trajectory": r"$\tau$ = {}", "primacy": r"$\rho$ = {}"}
 VOTER = {"linestyle": "none", "marker": "x", "spread": ""}
+ENDS = "where ICL must end: {:g} of the inputs fail"
 
 
 def lengths(data: xr.Dataset) -> Figure:
@@ -42,60 +43,60 @@ def condition(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     x = data.test_length.values.astype(float)
     for ax, name in zip(axes, data.condition.values.tolist(), strict=True):
         cell = data.sel(condition=name)
-        for who, voter, words, color in (("cot", "voter", "CoT", draw.BLUE), ("icl", "icl_voter", "ICL", draw.RED)):
-            draw.curves(ax, error(cell, who), "test_length", label=words, color=color, x=x)
-            draw.curves(ax, error(cell, voter), "test_length", label=f"{words}, ideal voter", color=color, x=x, **VOTER)
         limit = 1 - float(cell.condition_share.mean())
-        draw.predicted(ax, limit, f"where ICL must end: {limit:g} of the inputs fail")
         if name == "fails, clear":
             draw.claimed(ax, claims["c8-clear"], part="icl", words="claimed for ICL")
-        draw.loss_scale(ax)
+        draw.predicted(ax, limit, ENDS.format(limit))
+        for who, voter, words, color in (("cot", "voter", "CoT", draw.BLUE), ("icl", "icl_voter", "ICL", draw.RED)):
+            draw.curves(ax, error(cell, who), "test_length", label=words, color=color, x=x)
+            how = {**VOTER, "color": color, "x": x, "markersize": 8}
+            draw.curves(ax, error(cell, voter), "test_length", label=f"{words}, ideal voter", **how)
         draw.numbers(ax, x)
-        numbers = (
-            rf"$\tau_o$ = {float(cell.label_probability.mean()):.2g}, $\rho_o$ = {float(cell.label_primacy.mean()):.2g}"
-        )
-        draw.finish(ax, f"Condition 7.3.2: {name} ({numbers})", "error", LENGTH)
+        ax.set_ylim(-0.02, 0.6)
+        tau, rho = (float(cell[each].mean()) for each in ("label_probability", "label_primacy"))
+        draw.finish(ax, rf"Condition 7.3.2: {name} ($\tau_o$ = {tau:.2g}, $\rho_o$ = {rho:.2g})", "error", LENGTH)
     return figure
 
 
 def mechanism(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     """Attention on S_k* by step (Figure 7.2), first-step errors of model and voters, agreement."""
     figure, axes = draw.panels(3)
-    end = data.sel(moment="end")
+    end, alpha = data.sel(moment="end"), float(data.test_fraction.values[-1])
+    many = data.sel(test_fraction=alpha)
     steps = [f"step {k + 1}" for k in range(data.sizes["reasoning_step"])]
-    shown = data.isel(test_examples=-1).sel(test_fraction=data.test_fraction.values[-1]).concentration
-    shown = shown.assign_coords(reasoning_step=steps)
-    draw.groups(axes[0], shown, "reasoning_step", "moment", r"weights: {}")
-    alpha, u = float(data.test_fraction.values[-1]), float(end.pattern_gain.mean())
-    draw.corrected(axes[0], float(concentration(alpha, u)), r"first step: $\alpha'e^u/(\alpha'e^u+1-\alpha')$")
+    shown = many.isel(test_examples=-1).concentration.assign_coords(reasoning_step=steps)
+    draw.groups(axes[0], shown, "reasoning_step", "moment", r"W at $\eta t$: {}")
+    formula = float(concentration(alpha, float(end.pattern_gain.mean())))
+    draw.corrected(axes[0], formula, r"first step: $\alpha'e^u/(\alpha'e^u+1-\alpha')$")
     draw.claimed(axes[0], claims["c11-concentration"])
     draw.from_zero(axes[0], 1.1)
-    draw.finish(axes[0], r"attention on matching columns of the step ($\alpha'$ = 0.8)", "attention", legend=1)
+    draw.finish(axes[0], rf"attention on matching columns of the step ($\alpha'$ = {alpha:g})", "attention")
     first = end.isel(reasoning_step=0)
-    for alpha, color in zip(end.test_fraction.values, (draw.BLUE, draw.RED), strict=False):
-        cell, tag = first.sel(test_fraction=alpha), rf"$\alpha'$ = {alpha:g}"
+    for value, color in zip(end.test_fraction.values, (draw.BLUE, draw.RED), strict=False):
+        cell, tag = first.sel(test_fraction=value), rf"$\alpha'$ = {value:g}"
         draw.curves(axes[1], cell.cot_error, "test_examples", label=f"model, {tag}", color=color)
         draw.curves(axes[1], cell.voter_error, "test_examples", label=f"ideal voter, {tag}", color=color, **VOTER)
         how = {"linestyle": ":", "marker": "", "spread": ""}
         draw.curves(axes[1], cell.blind_voter_error, "test_examples", label=f"all vote, {tag}", color=color, **how)
     draw.loss_scale(axes[1])
-    draw.numbers(axes[1], data.test_examples.values)
-    draw.finish(axes[1], "first step", "error", LENGTH)
-    agreement = data.agreement.sel(test_fraction=data.test_fraction.values[-1])
-    draw.curves(axes[2], agreement, "test_examples", "moment", "weights: {}")
+    draw.curves(axes[2], many.agreement, "test_examples", "moment", r"W at $\eta t$: {}")
     draw.claimed(axes[2], claims["c11-voter"])
     draw.from_zero(axes[2], 1.05)
-    draw.finish(axes[2], "agreement with the ideal voter", "share of steps", LENGTH)
+    for ax, words, y in (
+        (axes[1], "first step", "error"),
+        (axes[2], "agreement with the ideal voter", "share of steps"),
+    ):
+        draw.numbers(ax, data.test_examples.values)
+        draw.finish(ax, words, y, LENGTH)
     return figure
 
 
 def required(data: xr.Dataset) -> Figure:
     """l*(0.05) along the three sweeps beside the paper's exponent -2."""
     figure, axes = draw.panels(3, sharey=True)
-    fields = {"α'": "test_fraction", "ρ": "primacy", "τ": "trajectory"}
     for ax, (of, cells) in zip(axes, SWEEPS.items(), strict=True):
         chosen = data.sel(cell=[label for label in cells if label in data.cell.values])
-        x = chosen[fields[of]].values.astype(float)
+        x = chosen[FIELDS[of]].values.astype(float)
         needed = required_length(chosen).transpose("seed", "cell")
         how = {"x": x, "middle": "geometric", "linestyle": "none"}
         draw.curves(ax, needed, "cell", label="ideal voter", **how)
@@ -109,19 +110,61 @@ def required(data: xr.Dataset) -> Figure:
     return figure
 
 
+def noise(data: xr.Dataset) -> Figure:
+    """CoT error by the noise of the tokens."""
+    figure, (ax,) = draw.panels(1, width=7.0)
+    words = {"perp_tsr": "0.7, orthogonal to\n$\\mathcal{M}'$ only", "inside": "norm 2, inside\nspan$(\\mathcal{M}')$"}
+    draw.groups(ax, error(data), "noise", words={**{n: rf"$\nu$ = {n}" for n in data.noise.values.tolist()}, **words})
+    draw.from_zero(ax)
+    draw.finish(ax, "CoT error by the noise of the testing tokens", "error, mean over steps")
+    return figure
+
+
+def span(data: xr.Dataset) -> Figure:
+    """First-step concentration by α', testing patterns inside and outside the span."""
+    figure, (ax,) = draw.panels(1)
+    named = data.concentration.isel(reasoning_step=0).assign_coords(pattern_law=["inside", "outside"])
+    draw.curves(ax, named, "test_fraction", "pattern_law", "{} the span")
+    alpha = data.test_fraction.values.astype(float)
+    draw.corrected(ax, alpha, r"derived outside: $\alpha'$", alpha)
+    gain = float(data.sel(pattern_law="haar").pattern_gain.mean())
+    draw.corrected(ax, concentration(alpha, gain), r"derived inside: $\alpha'e^u/(\alpha'e^u+1-\alpha')$", alpha)
+    draw.from_zero(ax, 1.05)
+    draw.finish(ax, "attention on matching columns, first step", "attention", r"$\alpha'$")
+    return figure
+
+
+def alpha_one(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
+    """Gains and first-step concentration with and without examples of other inputs."""
+    figure, axes = draw.panels(2)
+    both = lm.stack({r"patterns $u_\mu$": data.pattern_gain, "steps $u_c$": data.step_gain}, "gain")
+    draw.groups(axes[0], both, "gain", "fraction", r"$\alpha$ = {}")
+    draw.from_zero(axes[0])
+    draw.finish(axes[0], r"what is learnt at $\eta t$ = 3000", "gain")
+    words = {value: rf"$\alpha$ = {value:g}" for value in data.fraction.values.tolist()}
+    draw.groups(axes[1], data.concentration.isel(reasoning_step=0), "fraction", words=words)
+    draw.claimed(axes[1], claims["c14-concentration"], words=r"claimed at $\alpha$ = 1")
+    draw.from_zero(axes[1], 1.05)
+    draw.finish(axes[1], r"attention on matching columns, first step, $\alpha'$ = 0.4", "attention")
+    return figure
+
+
 def blind(data: xr.Dataset) -> Figure:
     """First-step concentration and CoT error by query, beside the ideal voter."""
     figure, axes = draw.panels(2, width=7.0)
     words = {label: label.replace(", ", ",\n") for label in data.case.values.tolist()}
-    draw.groups(axes[0], data.concentration.isel(reasoning_step=0), "case", "pattern_law", words=words)
-    draw.from_zero(axes[0], 1.05)
-    draw.finish(axes[0], r"attention on matching columns; first: the query is $\mu'_1$", "first step")
-    draw.groups(axes[1], error(data), "case", "pattern_law", words=words)
+    for ax, values in zip(axes, (data.concentration.isel(reasoning_step=0), error(data)), strict=True):
+        draw.groups(ax, values, "case", "pattern_law", words=words)
     for place in range(data.sizes["case"]):
         ideal = float(error(data.isel(case=place), "voter").mean())
         draw.corrected(axes[1], ideal, None if place else "ideal voter, mean", at=place)
-    draw.from_zero(axes[1], 1.05)
-    draw.finish(axes[1], "CoT error; blind: $\\mu'_1$ is the mean of all training patterns", "CoT error")
+    titles = (
+        r"attention on matching columns; first: the query is $\mu'_1$",
+        r"blind: $\mu'_1$ is the mean of all $\mu_i$",
+    )
+    for ax, title, y in zip(axes, titles, ("attention, first step", "CoT error"), strict=True):
+        draw.from_zero(ax, 1.05)
+        draw.finish(ax, title, y)
     return figure
 
 
@@ -129,13 +172,13 @@ def example(data: xr.Dataset) -> Figure:
     """Example 1: both voters by length, and with a second step for which the condition holds."""
     figure, axes = draw.panels(data.sizes["transitions"], sharey=True)
     titles = {"example": r"Example 1: $A_2$ rows (.4, .6), (.8, .2)", "direct": "$A_2$ rows (.2, .8), (.8, .2)"}
-    for ax, name in zip(axes, data.transitions.values.tolist(), strict=True):
+    for ax, name in zip(axes, map(str, data.transitions.values), strict=True):
         cell = data.sel(transitions=name)
         draw.curves(ax, cell.cot_voter_error.mean("reasoning_step"), "test_examples", label="CoT")
         draw.curves(ax, cell.icl_voter_error, "test_examples", label="ICL", color=draw.RED)
         limit = 1 - float(cell.condition_share.mean())
-        draw.predicted(ax, limit, "where ICL must end: the share of failing inputs")
+        draw.predicted(ax, limit, ENDS.format(limit))
         draw.numbers(ax, data.test_examples.values)
         ax.set_ylim(-0.03, 0.75)
-        draw.finish(ax, titles.get(name, name), "error of the ideal voter", LENGTH)  # pyright: ignore[reportArgumentType]
+        draw.finish(ax, titles.get(name, name), "error of the ideal voter", LENGTH)
     return figure

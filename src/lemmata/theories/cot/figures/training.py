@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 import numpy as np
 import xarray as xr
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 import lemmata as lm
@@ -16,9 +15,9 @@ from lemmata.theories.cot.claims.stages import EARLY, FIRST, LEVEL
 from lemmata.theories.cot.measures import DEFAULT, STAGE, loss_time, off_step, stage_time, time_at
 
 TIME = r"$\eta t$"
-M, ALPHA, EXAMPLES = DEFAULT.patterns, DEFAULT.fraction, DEFAULT.examples
+M, K, ALPHA, EXAMPLES = DEFAULT.patterns, DEFAULT.reasoning_steps, DEFAULT.fraction, DEFAULT.examples
 LAW = r"derived: $\dot{u}=\frac{1+\sigma}{M-1}p(1-p)^2$ from $\eta t=500$"
-COLORS = dict(enumerate((draw.GREEN, draw.BLUE, draw.ORANGE, draw.RED)))
+COLORS = (draw.GREEN, draw.BLUE, draw.ORANGE, draw.RED)
 
 
 def reference(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
@@ -26,35 +25,40 @@ def reference(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     figure, axes = draw.panels(4, rows=2)
     run = data.sel(variant=data.variant.values[0])
     times, gain = _law(run)
-    for ax, which, words in ((axes[0], "test_groups", "testing"), (axes[1], "train_groups", "training")):
-        for i, group in enumerate(run.group.values.tolist()):
-            draw.paths(ax, run, run[which].sel(group=group), label=group, clock=run.time, color=COLORS[i])
+    for ax, which in ((axes[0], "test_groups"), (axes[1], "train_groups")):
+        for group, color in zip(run.group.values.tolist(), COLORS, strict=True):
+            draw.paths(ax, run, run[which].sel(group=group), label=group, clock=run.time, color=color)
         ends = time_at(run, off_step(run, which), STAGE, logs=False)
-        draw.moment(ax, float(ends.mean()), "first stage | second stage", height=0.5)
-        if which == "test_groups":
-            draw.claimed(ax, claims["f76-groups"], part="same", words="claimed at the end")
-            draw.claimed(ax, claims["f76-groups"], part="later", words="claimed for other steps")
-        elif times.size:
-            draw.corrected(ax, concentration(ALPHA, gain), LAW, times, color="black")
+        draw.moment(ax, float(ends.mean()), "first stage | second stage", height=0.45)
+    if times.size:
+        draw.corrected(axes[1], concentration(ALPHA, gain), LAW, times, color="black")
+    for part, words in (("same", "claimed at the end"), ("later", "claimed for other steps")):
+        draw.claimed(axes[0], claims["f76-groups"], part=part, words=words)
+    for ax, words in zip(axes, ("testing", "training"), strict=False):
+        ax.set_ylim(-0.03, 1.03)
         draw.finish(ax, f"attention groups, {words} prompts", "attention of the query", TIME)
+    for name, words, color in (
+        ("pattern_gain", r"pattern gain $u_\mu$", draw.GREEN),
+        ("step_gain", r"step gain $u_c$", draw.BLUE),
+        ("label_own", "label block, own entries", draw.PURPLE),
+    ):
+        draw.paths(axes[2], run, name, label=words, clock=run.time, color=color)
     if times.size:
         draw.corrected(axes[2], gain, LAW, times)
         limit = late_gain(2.0, 500.0, times, M, ALPHA, EXAMPLES, kind="asymptote")
         draw.corrected(axes[2], limit, "its asymptote", times, linestyle=":")
-    draw.paths(axes[2], run, "pattern_gain", label=r"pattern gain $u_\mu$", clock=run.time, color=draw.GREEN)
-    draw.paths(axes[2], run, "step_gain", label=r"step gain $u_c$", clock=run.time, color=draw.BLUE)
-    draw.paths(axes[2], run, "label_own", label="label block, own entries", clock=run.time, color=draw.PURPLE)
-    draw.finish(axes[2], "blocks of W", "gain", TIME)
-    draw.paths(axes[3], data, "train_loss", "variant", clock=data.time, spread="")
-    draw.claimed(axes[3], claims["c1-loss"], words=r"claimed at $\eta t=2000$")
-    if times.size:
+        bound = 0.5 * np.log((1 - ALPHA) ** 2 * times / (ALPHA**2 * K * M))
+        draw.predicted(axes[2], bound, "paper: lower bound (F.31)", times)
         shown = run.isel(record=(run.time >= 1000).all("seed"))
         clock = shown.time.isel(seed=0).values
         draw.law(axes[3], clock, shown.train_loss.values, 1 / clock, "paper: 1/t")
+    draw.finish(axes[2], "blocks of W", "gain", TIME)
+    draw.paths(axes[3], data, "train_loss", "variant", clock=data.time, spread="")
+    draw.claimed(axes[3], claims["c1-loss"], words=r"claimed at $\eta t=2000$")
     draw.log_y(axes[3])
     draw.finish(axes[3], "loss on fresh tasks", r"loss $\ell$", TIME)
     for ax in axes:
-        ax.set(xscale="log", xlim=(40, None))
+        ax.set(xscale="log", xlim=(50, None))
     return figure
 
 
@@ -65,9 +69,29 @@ def _law(run: xr.Dataset) -> tuple[np.ndarray, np.ndarray]:
     if later.size < 2:
         return np.empty(0), np.empty(0)
     start = gain[times == later[0]][0]
-    return later, np.array(
-        [float(follow_gain(start, later[0], t, M, ALPHA, EXAMPLES)) if t > later[0] else start for t in later]
-    )
+    said = [float(follow_gain(start, later[0], t, M, ALPHA, EXAMPLES)) for t in later[1:]]
+    return later, np.array([start, *said])
+
+
+def pool(data: xr.Dataset) -> Figure:
+    """Losses at the end on fresh tasks and on those of the pool, by the number of training tasks."""
+    figure, (ax,) = draw.panels(1)
+    both = {"tasks of the pool": data.pool_loss, "fresh tasks": data.moment_loss}
+    shown = lm.stack({words: loss.sel(moment_read="end") for words, loss in both.items()}, "on")
+    draw.groups(ax, shown, "pool", "on", words={n: f"training tasks: {n:g}" for n in data.pool.values.tolist()})
+    draw.from_zero(ax)
+    draw.finish(ax, "loss by the number of training tasks", r"loss $\ell$ at the end")
+    return figure
+
+
+def clocks(data: xr.Dataset) -> Figure:
+    """The loss with two step sizes over η t: one curve."""
+    figure, (ax,) = draw.panels(1)
+    draw.paths(ax, data, "train_loss", "clock", clock=data.time, spread="", linewidth=2.5)
+    ax.set(xscale="log", xlim=(50, None))
+    draw.log_y(ax)
+    draw.finish(ax, r"the loss is a function of $\eta t$", r"loss $\ell$ on fresh tasks", TIME)
+    return figure
 
 
 AXES = {
@@ -82,10 +106,10 @@ def times(data: xr.Dataset) -> Figure:
     axis = next(name for name in AXES if name in data.train_loss.dims)
     level = 0.02 if axis == "fraction" else LEVEL
     figure, (ax,) = draw.panels(1)
-    x = data[axis].values.astype(float)
-    found = loss_time(data, level)
-    _curve(ax, found, axis, f"to loss {level:g}", draw.BLUE)
-    _curve(ax, stage_time(data, EARLY), axis, f"to off-step attention {EARLY:g}", draw.ORANGE)
+    x, found = data[axis].values.astype(float), loss_time(data, level)
+    draw.curves(ax, found, axis, label=f"to loss {level:g}", middle="geometric")
+    early = {"label": f"to off-step attention {EARLY:g}", "color": draw.ORANGE, "middle": "geometric"}
+    draw.curves(ax, stage_time(data, EARLY), axis, **early)
     if axis == "training_patterns":
         draw.law(ax, x, found.transpose("seed", axis).values, x, r"paper: $\propto M$")
     draw.numbers(ax, x)
@@ -94,21 +118,15 @@ def times(data: xr.Dataset) -> Figure:
     return figure
 
 
-def _curve(ax: Axes, values: xr.DataArray, axis: str, words: str, color: str) -> None:
-    draw.curves(ax, values, axis, label=words, color=color, middle="geometric")
-
-
 def stages(data: xr.Dataset) -> Figure:
     """The end of the first stage by K and by α, at off-step attention 0.3 and 0.05."""
     figure, axes = draw.panels(2)
-    for ax, mark, words in (
-        (axes[0], "K=", "reasoning steps $K$"),
-        (axes[1], "α=", r"share of matching examples $\alpha$"),
-    ):
+    for ax, mark, words in ((axes[0], "K=", "reasoning steps $K$"), (axes[1], "α=", AXES["fraction"])):
         chosen = data.sel(case=[label for label in data.case.values if label.startswith(mark)])
         x = [float(label.removeprefix(mark)) for label in chosen.case.values]
         for level, color in ((EARLY, draw.BLUE), (STAGE, draw.RED)):
             draw.curves(ax, stage_time(chosen, level), "case", label=f"off-step attention {level:g}", color=color, x=x)
+        draw.numbers(ax, x)
         draw.log_y(ax)
         draw.finish(ax, f"end of the first stage by {words}", TIME, words)
     return figure
@@ -120,13 +138,9 @@ def gradients(data: xr.Dataset) -> Figure:
     at_zero = data.projected.sel(moment_read="0")
     words = {label: label.replace(", ", ",\n") for label in at_zero.relation.values.tolist()}
     draw.groups(ax, at_zero, "relation", "label_order", "targets {}", words=words)
-    for place, (relation, (low, high)) in enumerate(
-        gradient_bounds(0.131171, ALPHA, DEFAULT.reasoning_steps, M).items()
-    ):
-        shade = {"color": draw.GREY, "alpha": 0.2, "linewidth": 0}
-        ax.fill_between(
-            [place - 0.4, place + 0.4], max(low, -0.045), high, label=None if place else "paper: (F.7)-(F.10)", **shade
-        )
+    for place, (relation, (low, high)) in enumerate(gradient_bounds(0.131171, ALPHA, K, M).items()):
+        shade = {"color": draw.GREY, "alpha": 0.2, "linewidth": 0, "label": None if place else "paper: (F.7)-(F.10)"}
+        ax.fill_between([place - 0.4, place + 0.4], max(low, -0.045), high, **shade)
         draw.predicted(ax, FIRST[relation], None if place else "reference values", at=place)
     draw.finish(
         ax, "projected gradients at W = 0 (negative: the logit rises)", r"mean $\tilde{p}'^\top\nabla\tilde{p}$"
@@ -141,7 +155,7 @@ def late(data: xr.Dataset) -> Figure:
     times_, gain = _law(data.isel(chain=0))
     if times_.size:
         draw.corrected(axes[0], gain, LAW, times_)
-    axes[0].set(xscale="log", xlim=(40, None))
+    axes[0].set(xscale="log", xlim=(50, None))
     draw.finish(axes[0], "pattern gain by the number of steps", r"$u_\mu$", TIME)
     draw.curves(axes[1], loss_time(data, LEVEL), "chain", label=f"to loss {LEVEL:g}")
     draw.curves(axes[1], stage_time(data, STAGE), "chain", label=f"to off-step attention {STAGE:g}", color=draw.ORANGE)
@@ -154,6 +168,6 @@ def late(data: xr.Dataset) -> Figure:
     draw.predicted(axes[2], 1.0, r"paper: at least $\frac{4}{2M}\overline{p(1-p)^2}$ (F.13)")
     draw.corrected(axes[2], 0.5, r"corrected: at least $\frac{1}{M}\overline{p(1-p)^2}$")
     draw.from_zero(axes[2], 1.2)
-    axes[2].set_xscale("log")
+    draw.numbers(axes[2], x)
     draw.finish(axes[2], "same step and pattern, over the printed bound", "gradient over bound", TIME)
     return figure

@@ -48,10 +48,10 @@ def answer(problem: Setting, key: jax.Array, kept: Array, tested: System) -> dic
     trials = asked_trials(problem, key, tested, problem.test_examples, problem.test_matching)
     ties = lm.stream(key, "test", data.TIES)
     truth = trials.truth[:, 1:]
-    chains = answer_chain(table, trials, equal)  # pyright: ignore[reportArgumentType]
+    chains = answer_chain(table, trials, equal)
     voted = probes.vote_chain(ties, trials, shown)
     blind = probes.vote_chain(ties, trials, shown, blind=True)
-    direct, voted_direct = answer_directly(table, trials, equal), probes.vote_directly(ties, trials, shown)  # pyright: ignore[reportArgumentType]
+    direct, voted_direct = answer_directly(table, trials, equal), probes.vote_directly(ties, trials, shown)
     there = 1 - chains.empty
     wrong = (chains.outputs != truth) * 1.0
     block, known = W[:M, :M], tested.patterns[:, :M]
@@ -77,13 +77,6 @@ def answer(problem: Setting, key: jax.Array, kept: Array, tested: System) -> dic
 
 
 STEP = ("reasoning_step",)
-NUMBERS = {
-    "trajectory_probability": ("τ", "min-max trajectory probability of the testing examples"),
-    "step_primacy": ("ρ", "primacy of their steps"),
-    "label_probability": ("τ_o", "min-max input-label probability"),
-    "label_primacy": ("ρ_o", "primacy of the composed steps"),
-    "condition_share": ("", "share of inputs for which Condition 7.3.2 holds"),
-}
 
 
 @lm.simulation(
@@ -102,7 +95,7 @@ NUMBERS = {
     lm.Variable("gain_factor", ("test_pattern",), "1-(Σλ_ji)²/M", "what of u_μ testing patterns must get"),
     lm.Variable("prompts", (), "", "testing prompts"),
     lm.Variable("prompt_error", ("prompt",), "", "CoT error of every prompt, mean over steps"),
-    *(lm.Variable(name, (), *of) for name, of in NUMBERS.items()),
+    *(lm.Variable(name, (), *of) for name, of in data.NUMBERS.items()),
     prepare=data.prepare,
 )
 def answer_trials(problem: Setting, key: jax.Array, prepared: Prepared) -> dict[str, Array]:

@@ -38,7 +38,7 @@ def count_votes(entropy: Any, matrices: Any, maps: Any, fraction: Any, lengths: 
 
 
 @lm.piece(*TESTED, once=True)
-def answer_lengths(problem: Setting, key: jax.Array, kept: Array, tested: System, lengths: Array) -> Array:
+def answer_lengths(problem: Setting, key: jax.Array, kept: Array, tested: System, lengths: Any) -> Array:
     """The mean CoT error of the model at every length that there is room for; NaN beyond."""
     table = trial_table(kept[problem.read], tested, problem.patterns)
     room = problem.test_capacity
@@ -46,7 +46,7 @@ def answer_lengths(problem: Setting, key: jax.Array, kept: Array, tested: System
     def one(length: Array) -> Array:
         matching = jnp.ceil(problem.test_fraction * length * (1 - 1e-6))
         trials = asked_trials(problem, key, tested, length, matching)
-        outputs = answer_chain(table, trials, problem.equal_positions).outputs  # pyright: ignore[reportArgumentType]
+        outputs = answer_chain(table, trials, problem.equal_positions).outputs
         error = jnp.mean((outputs != trials.truth[:, 1:]) * 1.0)
         return jnp.where(length <= room, error, jnp.nan)
 
@@ -68,7 +68,7 @@ def search_length(problem: Setting, key: jax.Array, prepared: Prepared) -> dict[
     given = prepared.entropy, system.matrices, prepared.maps, problem.test_fraction
     grid, voted, model = count_votes(*given, lengths)
     if problem.track == "prompts":
-        model = answer_lengths(problem, key, train_network(problem, key, prepared)[1], system, lengths)  # pyright: ignore[reportArgumentType]
+        model = answer_lengths(problem, key, train_network(problem, key, prepared)[1], system, lengths)
     return {"lengths": grid, "voter_error": voted, "model_error": model}
 
 
