@@ -76,6 +76,10 @@ class Statement:
         return numbers.statistic(self.row)
 
     @property
+    def decided_by(self) -> str:
+        return numbers.decided_by(self.row)
+
+    @property
     def strip(self) -> Strip | None:
         return make_strip(self.row)
 
@@ -131,7 +135,7 @@ class Group:
     @property
     def words(self) -> str:
         """What a filter may ask for."""
-        found = dict.fromkeys(each.science for each in self if not each.is_correction or each is self.main)
+        found = dict.fromkeys(each.science for each in self if not each.is_correction)
         extra = ["corrected"] if self.corrections or self.main.is_correction else []
         return " ".join([*found, *extra, *(["attention"] if any(each.needs_attention for each in self) else [])])
 

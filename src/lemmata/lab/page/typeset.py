@@ -19,6 +19,8 @@ from lemmata.lab.page import numbers
 from lemmata.lab.page.formulas import prose, show
 
 FOLDER = Path(__file__).parent / "templates"
+FIRST = 'document.documentElement.classList.add("js")'
+"""The script that runs before anything is laid out, so that what is folded is never drawn."""
 
 
 @functools.cache
@@ -42,6 +44,8 @@ def environment() -> Environment:
     }
     style, script = (_file(name) for name in ("page.css", "page.js"))
     made.globals |= {
+        "first": Markup(FIRST),
+        "first_digest": _digest(FIRST),
         "style": Markup(style),
         "script": Markup(script),
         "style_digest": _digest(style),
