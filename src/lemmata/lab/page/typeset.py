@@ -40,7 +40,6 @@ def environment() -> Environment:
         "measured": numbers.measured,
         "short": lambda address: address.split("://", 1)[-1].removeprefix("www."),
         "sentences": lambda note: [numbers.in_words(part) for part in note.split("; ") if part],
-        "date": lambda stamp: (stamp or "").replace("T", " ").replace("+00:00", " UTC"),
     }
     style, script = (_file(name) for name in ("page.css", "page.js"))
     made.globals |= {
