@@ -130,8 +130,9 @@ def test_a_claim_says_in_how_many_blocks_it_was_replicated(tmp_path: Path) -> No
     def replicated(claim: str, share: float) -> dict[str, Any]:
         return {
             "theory": "toy", "claim": claim, "expected": "holds", "control_expected": "fails", "preset": "quick",
-            "blocks": 20, "seeds": [1], "as_expected": round(20 * share), "share": share, "share_low": 0, "share_high": 1,
-            "measured": [1.0], "median": 1.0, "low": 1.0, "high": 1.0, "odd": [], "seconds": 1,
+            "blocks": 20, "seeds": [1], "as_expected": round(20 * share), "share": share,
+            "share_low": 0, "share_high": 1, "measured": [1.0], "median": 1.0,
+            "low": 1.0, "high": 1.0, "odd": [], "seconds": 1,
         }  # fmt: skip
 
     table = [replicated("c1-first", 1.0), replicated("c2-shaky", 0.8)]
