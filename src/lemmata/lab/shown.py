@@ -6,6 +6,7 @@ import textwrap
 from typing import Any
 
 from lemmata.lab.descriptions import declaration
+from lemmata.lab.mathematics import plain
 
 SAID = {
     "paper": "stated in the paper",
@@ -76,7 +77,7 @@ def _claim(theory: str, item: dict[str, Any]) -> Shown:
     if item["replication"]:
         done = item["replication"]
         table["repeats"] = f"as expected in {done['as_expected']} of {done['blocks']} blocks of fresh seeds"
-    return [item["statement"], item["formula"]], table, f"lemmata verify {theory}/{item['name']}"
+    return [item["statement"], plain(item["formula"])], table, f"lemmata verify {theory}/{item['name']}"
 
 
 def _experiment(theory: str, item: dict[str, Any]) -> Shown:
