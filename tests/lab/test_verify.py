@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 from pathlib import Path
 from typing import Any
@@ -159,6 +160,7 @@ def test_a_verification_leaves_a_record_for_scripts() -> None:
     assert (found["exit"], found["page"], found["version"]) == (0, "out/index.html", lm.__version__)
     assert found["reason"] == "Everything ran; the preset smoke decides nothing."
     assert 0 < found["seconds"] < 600
+    assert datetime.datetime.fromisoformat(found["started"]).tzinfo is not None
 
 
 def test_the_record_says_what_is_not_as_expected_and_is_gone_while_a_verification_runs() -> None:

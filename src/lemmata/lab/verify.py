@@ -85,7 +85,8 @@ class Verification(Sequence[Row]):
             return self.broken[0]
         if any(row.preset == "smoke" for row in self.rows):
             return "Everything ran; the preset smoke decides nothing."
-        return f"All {len(self.rows)} claims and their controls came out as expected."
+        which = "The claim and its" if len(self.rows) == 1 else f"All {len(self.rows)} claims and their"
+        return f"{which} controls came out as expected."
 
 
 def select(names: Sequence[str] = (), everything: bool = False) -> Selection:
@@ -147,7 +148,7 @@ def verify(
     overall = _Overall(progress("all"), plans, sum(len(claims) for _, claims in selection))
     rows: list[Row] = []
     broken: list[str] = []
-    started, clock = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"), time.perf_counter()
+    moment, clock = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"), time.perf_counter()
     with lock(options.directory), open_engine(engine, options.timeout) as opened, Lanes(opened) as lanes:
         verdicts = Verdicts(options.directory, say)
         occasion = Occasion(command_of(selection, options), importlib.metadata.version("lemmata"), describe_machine())
@@ -178,7 +179,7 @@ def verify(
             if programs_are_many():
                 opened.forget_programs()
         done = Verification(rows, write_report(options.directory), broken)
-        _record(done, occasion, started, time.perf_counter() - clock)
+        _record(done, occasion, moment, time.perf_counter() - clock)
         return done
 
 

@@ -76,6 +76,8 @@ def claimed(row: Row) -> str:
     """What the number must be."""
     if row.relation == "in" and row.accept_low is not None and row.accept_low == row.accept_high:
         return f"= {number(row.accept_low)}"
+    if row.relation == "in" and row.accept_low is None and row.accept_high is None:
+        return ""
     if row.relation == "in":
         return f"in {interval(row.accept_low, row.accept_high)}"
     if row.relation in ("increasing", "decreasing"):
