@@ -270,7 +270,7 @@ def _part(rows: Sequence[Row], card: Card, directory: Path) -> Part:
 def _root(row: Row, there: Mapping[str, Statement]) -> str:
     """The claim in whose card a row stands: what it corrects, what that corrects, ..., as far as it is there."""
     seen = [row.claim]
-    while (target := there[seen[-1]].row.corrects) in there:
+    while (target := there[seen[-1]].row.corrects or "") in there:
         if target in seen:
             return row.claim
         seen.append(target)
