@@ -261,8 +261,10 @@ def test_every_file_that_a_simulation_can_call_makes_its_data_stale_and_no_claim
 
 def is_apart(file: Path) -> bool:
     """Whether a file only reads results."""
-    return file.as_posix() in READERS or (
-        file.parts[0] == "theories" and bool({"claims", "figures"} & {*file.parts[:-1], file.stem})
+    return (
+        file.as_posix() in READERS
+        or file.parent.as_posix() == "lab/page"
+        or (file.parts[0] == "theories" and bool({"claims", "figures"} & {*file.parts[:-1], file.stem}))
     )
 
 

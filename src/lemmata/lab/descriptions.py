@@ -37,7 +37,10 @@ def describe(theory: Theory) -> dict[str, Any]:
     used = [type(e.preset("quick").setting) for e in theory.experiments.values()]
     kinds: list[type[Setting]] = list(dict.fromkeys([theory.setting, *used]))
     return {
-        **{key: theory.card[key] for key in ("name", "title", "authors", "question", "answer")},
+        **{key: theory.card[key] for key in ("name", "title")},
+        "authors": theory.card["authors"] + (f" ({theory.card['venue']})" if theory.card.get("venue") else ""),
+        "link": theory.card.get("link", ""),
+        **{key: theory.card[key] for key in ("question", "answer")},
         "settings": [
             {key: row[key] for key in SHOWN} | {"choices": row["choices"] or None} for row in _rows(theory.setting)
         ],

@@ -170,9 +170,14 @@ class Outcome:
         return len(self.failures)
 
 
+def source_of(theory: Theory) -> str:
+    """What names a theory on the command line: its name, or the user's file."""
+    return str(theory.source) if theory.source is not None and theory.source.is_file() else theory.name
+
+
 def command(theory: Theory, what: str, options: Options, verb: str = "run") -> str:
     """The command line that reproduces this."""
-    name = str(theory.source) if theory.source is not None and theory.source.is_file() else theory.name
+    name = source_of(theory)
     parts = ["lemmata", verb, name if verb == "verify" and name.endswith(".py") else f"{name}/{what}"]
     if options.preset != "quick" or verb == "run":
         parts += ["--preset", options.preset]
