@@ -13,9 +13,9 @@ from dataclasses import asdict, replace
 from lemmata.lab.claims import INCONCLUSIVE
 from lemmata.lab.engines import Engine, open_engine
 from lemmata.lab.files import lock, write_json
+from lemmata.lab.plans import Options
 from lemmata.lab.replications import TABLE, Replication, read_table
 from lemmata.lab.rows import Row
-from lemmata.lab.runner import Options
 from lemmata.lab.sweep import OnProgress
 from lemmata.lab.verify import Selection, verify
 

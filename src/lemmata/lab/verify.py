@@ -15,10 +15,11 @@ from lemmata.lab.engines import Engine, open_engine
 from lemmata.lab.errors import Broken, describe_error, unknown
 from lemmata.lab.files import lock
 from lemmata.lab.lanes import Lanes
+from lemmata.lab.plans import Options, Plan, command, plan
 from lemmata.lab.programs import programs_are_many
 from lemmata.lab.report import write_report
 from lemmata.lab.rows import Row, Verdicts
-from lemmata.lab.runner import Options, Outcome, Plan, carry_out, command, plan
+from lemmata.lab.runner import Outcome, carry_out
 from lemmata.lab.sweep import OnProgress, Progress
 from lemmata.lab.theory import Theory
 
