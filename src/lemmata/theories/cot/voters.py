@@ -11,7 +11,6 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.stats import norm, poisson
 
 GRID, FIRST, RATIO = 20, 5, 1.35
 """Lengths at which the required length is looked for: 20 of them, from 5 by factors of 1.35."""
@@ -116,16 +115,25 @@ def plurality_error(chances: np.ndarray, voters: int, right: int = 0) -> float:
     for y, weight in zip((nodes + 1) / 2, weights / 2, strict=True):
         product = np.ones((n + 1, points), complex)
         for chance, times in zip(kinds, many, strict=True):
-            each = poisson.pmf(counts, n * chance)[:, None] * roots
+            each = _poisson(counts, n * chance)[:, None] * roots
             up_to = np.cumsum(each, axis=0)
             product *= (up_to - (1 - y) * each) ** times  # row a: fewer than a votes, or a of them with weight y
         # the coefficient at n - a: all other votes together
         coefficient = (product * np.conj(roots[n - counts])).sum(axis=1).real / points
-        total += weight * float(poisson.pmf(counts, n * chances[right]) @ coefficient)
-    return float(np.clip(1 - total / poisson.pmf(n, n), 0.0, 1.0))
+        total += weight * float(_poisson(counts, n * chances[right]) @ coefficient)
+    return float(np.clip(1 - total / _poisson(n, n), 0.0, 1.0))
+
+
+def _poisson(counts: Any, mean: float) -> Any:
+    """The chances of these counts: e^-mean mean^count / count!"""
+    from scipy.special import gammaln, xlogy
+
+    return np.exp(xlogy(counts, mean) - gammaln(np.asarray(counts) + 1) - mean)
 
 
 def pairwise_error(p: Any, rho: Any, voters: Any) -> Any:
     """Φ(-√n ρp / √((2-ρ)p - ρ²p²)): the right output against the runner-up alone (C10)."""
+    from scipy.special import ndtr
+
     p, rho = np.asarray(p, float), np.asarray(rho, float)
-    return norm.cdf(-np.sqrt(voters) * rho * p / np.sqrt((2 - rho) * p - (rho * p) ** 2))
+    return ndtr(-np.sqrt(voters) * rho * p / np.sqrt((2 - rho) * p - (rho * p) ** 2))
