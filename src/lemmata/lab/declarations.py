@@ -191,10 +191,15 @@ def name_of_symbol(declared: Mapping[str, Declaration], typed: str) -> str:
     """The declared name of what may be a symbol of the paper; what is no symbol stays as it is."""
     if typed in declared:
         return typed
-    meant = [name for name, each in declared.items() if each.symbol and _letters(each.symbol) == _letters(typed)]
+    meant = [name for name, each in declared.items() if same_symbol(typed, each.symbol)]
     if len(meant) > 1:
         raise UserError(f"{typed} is the symbol of {' and of '.join(meant)}; give the name.")
     return meant[0] if meant else typed
+
+
+def same_symbol(typed: str, symbol: str) -> bool:
+    """Whether this is typed for a symbol of the paper: η or eta."""
+    return bool(symbol) and _letters(symbol) == _letters(typed)
 
 
 def _letters(symbol: str) -> str:

@@ -81,7 +81,7 @@ def nearest(name: str, names: Sequence[str]) -> list[str]:
         return []
     same = [each for each in names if flat[each] == wanted]
     begin = [each for each in names if flat[each].startswith(wanted)]
-    slips = difflib.get_close_matches(wanted, list(flat.values()), n=1, cutoff=0.7)
+    slips = difflib.get_close_matches(wanted, list(flat.values()), n=1, cutoff=0.65)
     contain = [each for each in names if len(wanted) > 2 and wanted in flat[each]]
     return same or begin or [each for each in names if flat[each] in slips] or contain
 
