@@ -400,11 +400,20 @@ def _diagnosis(kind: str) -> Any:
 
 
 @app.command()
-def report(directory: Annotated[Path, typer.Argument(help="A folder that verify wrote.")]) -> None:
-    """Rebuild the page of a folder without computing anything."""
-    from lemmata.lab.report import write_report
+def report(
+    directory: Annotated[Path, typer.Argument(help="A folder that verify wrote.")],
+    other: Annotated[Path | None, typer.Argument(help="A second one: what changed from the first to it.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Rebuild the page of a folder without computing anything, or tell what changed between two folders."""
+    from lemmata.lab.report import CHANGES, write_changes, write_report
 
-    print(write_report(directory))
+    if other is None:
+        page = write_report(directory)
+        show_json({"page": str(page)}) if as_json else print(page)
+        return
+    changes = write_changes(directory, other)
+    show_json(changes.json()) if as_json else print(f"{changes.text()}\n{other / CHANGES}")
 
 
 @app.command()

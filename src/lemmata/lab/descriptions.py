@@ -40,7 +40,10 @@ def describe(theory: Theory) -> dict[str, Any]:
     used = [type(e.preset("quick").setting) for e in theory.experiments.values()]
     kinds: list[type[Setting]] = list(dict.fromkeys([theory.setting, *used]))
     return {
-        **{key: theory.card[key] for key in ("name", "title", "authors", "question", "answer")},
+        **{key: theory.card[key] for key in ("name", "title")},
+        "authors": theory.card["authors"] + (f" ({theory.card['venue']})" if theory.card.get("venue") else ""),
+        "link": theory.card.get("link", ""),
+        **{key: theory.card[key] for key in ("question", "answer")},
         "settings": [_shown(row) for row in _rows(theory.setting.declarations())],
         "experiments": [
             {
@@ -66,7 +69,6 @@ def describe(theory: Theory) -> dict[str, Any]:
         "bounds": [
             {"name": b.name, "reference": b.reference, "parameters": list(b.parameters)} for b in theory.bounds.values()
         ],
-        "link": theory.card.get("link", ""),
         "declared": [_rows(kind.declarations()) for kind in kinds],
         "calculators": {b.name: describe_bound(b) for b in theory.bounds.values()},
         "items": {

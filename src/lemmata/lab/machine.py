@@ -10,6 +10,7 @@ import contextlib
 import ctypes
 import functools
 import os
+import platform
 from collections.abc import Sequence
 
 try:
@@ -28,6 +29,16 @@ def core_numbers() -> list[int]:
 def cores() -> int:
     """How many cores this process may run on."""
     return len(core_numbers())
+
+
+def describe_machine() -> str:
+    """This machine in words: system, processor, cores and, where JAX computes on one, the accelerator."""
+    import jax
+
+    kinds = dict.fromkeys(device.device_kind for device in jax.local_devices() if device.platform != "cpu")
+    count = cores()
+    said = [f"{platform.system()} {platform.machine()}", f"{count} core{'s' * (count != 1)}", *kinds]
+    return ", ".join(said)
 
 
 def keep_to_cores(numbers: Sequence[int]) -> None:

@@ -114,7 +114,7 @@ class Plan:
 
 def command(theory: Theory, what: str, options: Options, verb: str = "run") -> str:
     """The command line that reproduces this."""
-    name = str(theory.source) if theory.source is not None and theory.source.is_file() else theory.name
+    name = theory.typed
     parts = ["lemmata", verb, name if verb == "verify" and name.endswith(".py") else f"{name}/{what}"]
     if options.preset != "quick" or verb == "run":
         parts += ["--preset", options.preset]

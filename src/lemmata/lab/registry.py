@@ -46,6 +46,11 @@ def _card(folder: Path) -> dict[str, Any]:
     return namespace["CARD"]
 
 
+def names() -> list[str]:
+    """The names of the theories."""
+    return list(_modules())
+
+
 def has(name: str) -> bool:
     """Whether a theory of this name is registered."""
     return name in _modules()

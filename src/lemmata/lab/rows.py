@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import datetime
 import itertools
 import json
 import math
 import textwrap
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,19 @@ from lemmata.lab.errors import UserError
 from lemmata.lab.files import format_json, is_sealed, sealed, write_whole, writing
 
 VERDICTS = "verdicts.json"
+
+
+class OldRows(UserError):
+    """Rows that another version of Lemmata left: none has a seal, or all lack a field."""
+
+
+@dataclass(frozen=True)
+class Occasion:
+    """A verification: the command that asks for it, the version of Lemmata, and the machine that judges."""
+
+    asked: str
+    version: str
+    machine: str
 
 
 @dataclass(frozen=True)
@@ -47,7 +61,8 @@ class Row:
 
     Numbers are finite or None. `accept_low` and `accept_high` are given for the relation `in`, `accept_high` for ==
     too; `control` is the outcome of the worst control; `lost` says that a value is not a number or a cell failed, in
-    the claim or a control; `sources` is the digest of what decided the verdict.
+    the claim or a control; `sources` is the digest of what decided the verdict; `judged` says when, in UTC, and the
+    last three on which occasion.
     """
 
     theory: str
@@ -80,9 +95,15 @@ class Row:
     command: str
     sources: str
     lost: bool
+    judged: str
+    asked: str
+    version: str
+    machine: str
 
     @classmethod
-    def of(cls, theory: str, finding: Finding, preset: str, seconds: float, command: str, sources: str) -> Row:
+    def of(
+        cls, theory: str, finding: Finding, preset: str, seconds: float, command: str, sources: str, during: Occasion
+    ) -> Row:
         """The row of a finding; NaN and infinities become None with a note."""
         claim, verdict = finding.claim, finding.verdict
         control, control_verdict = finding.worst_control
@@ -117,6 +138,8 @@ class Row:
             command=command,
             sources=sources,
             lost=any(each.lost for each in (verdict, *(verdict for _, verdict in finding.controls))),
+            judged=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+            **asdict(during),
         )
 
     @classmethod
@@ -164,20 +187,40 @@ def read_rows(directory: Path) -> list[Row]:
     path = directory / VERDICTS
     try:
         stored = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
-        if all(map(is_sealed, stored)):
+        old = _is_old(stored)
+        if not old and all(map(is_sealed, stored)):
             return [Row.read({name: value for name, value in row.items() if name != "seal"}) for row in stored]
         reason = "was changed after it was written"
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        reason = "cannot be read"
+        old, reason = False, "cannot be read"
+    if old:
+        raise OldRows(f"{path} was written by another version of Lemmata; run `lemmata verify` again.")
     raise UserError(f"{path} {reason}; remove it and run `lemmata verify` again.")
 
 
-class Verdicts:
-    """The rows of a results folder, kept on disk one by one as they are decided."""
+def _is_old(stored: Any) -> bool:
+    """Whether these are rows as another version wrote them: none has a seal, or all are sealed and lack a field."""
+    if not isinstance(stored, list) or not stored or not all(isinstance(row, dict) for row in stored):
+        return False
+    if not all("theory" in row and "claim" in row for row in stored):
+        return False
+    known = {field.name for field in fields(Row)} - {"accept_low", "accept_high"}
+    return all("seal" not in row for row in stored) or (
+        all(map(is_sealed, stored)) and any(known - row.keys() for row in stored)
+    )
 
-    def __init__(self, directory: Path) -> None:
+
+class Verdicts:
+    """The rows of a results folder, kept on disk one by one as they are decided; those of other versions are left."""
+
+    def __init__(self, directory: Path, say: Callable[[str], None] = lambda sentence: None) -> None:
         self._path = directory / VERDICTS
-        self._rows = {row.name: row for row in read_rows(directory)}
+        try:
+            kept = read_rows(directory)
+        except OldRows:
+            say(f"{self._path} was written by another version of Lemmata; the verdicts in it are left out.")
+            kept = []
+        self._rows = {row.name: row for row in kept}
         self._texts = {name: _text(row) for name, row in self._rows.items()}
 
     def keep(self, new: Row) -> None:

@@ -201,6 +201,11 @@ class Theory:
     def name(self) -> str:
         return self.card["name"]
 
+    @property
+    def typed(self) -> str:
+        """What names it on the command line: its name, or the user's file."""
+        return str(self.source) if self.source is not None and self.source.is_file() else self.name
+
     def digest(self) -> str:
         """A digest of the sources that its verdicts and figures depend on: all that its own module reaches."""
         if self.source is not None:
@@ -235,5 +240,4 @@ class Theory:
             "bound": dict.fromkeys(self.bounds, ()),
             "setting": dict.fromkeys(self.setting.declarations(), ()),
         }
-        file = self.source is not None and self.source.is_file()
-        return wrong_item(kind, name, str(self.source) if file else self.name, related)
+        return wrong_item(kind, name, self.typed, related)

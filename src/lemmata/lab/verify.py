@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import datetime
+import importlib.metadata
+import shlex
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -13,18 +16,22 @@ from lemmata.lab import registry
 from lemmata.lab.claims import Claim, Finding, examine, undecided
 from lemmata.lab.engines import Engine, open_engine
 from lemmata.lab.errors import Broken, describe_error, unknown
-from lemmata.lab.files import lock
+from lemmata.lab.files import lock, write_json, writing
 from lemmata.lab.lanes import Lanes
+from lemmata.lab.machine import describe_machine
+from lemmata.lab.page.cards import keep_cards
 from lemmata.lab.plans import Options, Plan, command, plan
 from lemmata.lab.programs import programs_are_many
 from lemmata.lab.report import write_report
-from lemmata.lab.rows import Row, Verdicts
+from lemmata.lab.rows import Occasion, Row, Verdicts
 from lemmata.lab.runner import Outcome, carry_out
 from lemmata.lab.sweep import OnProgress, Progress
 from lemmata.lab.theory import Theory
 
 Selection = Sequence[tuple[Theory, Sequence[Claim]]]
 """Theories, each with the claims to examine."""
+VERIFICATION = "verify.json"
+"""The last verification of a folder, for scripts."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +71,23 @@ class Verification(Sequence[Row]):
 
         return table(list(self.rows))
 
+    @property
+    def exit(self) -> int:
+        """What `lemmata verify` exits with."""
+        return int(bool(self.broken) or any(row.alarming for row in self.rows))
+
+    @property
+    def reason(self) -> str:
+        """Why it does, in a sentence."""
+        odd = [row.name for row in self.rows if row.alarming]
+        if odd:
+            return f"{len(odd)} of {len(self.rows)} claims not as expected: {', '.join(odd)}."
+        if self.broken:
+            return self.broken[0]
+        if any(row.preset == "smoke" for row in self.rows):
+            return "Everything ran; the preset smoke decides nothing."
+        return f"All {len(self.rows)} claims and their controls came out as expected."
+
 
 def select(names: Sequence[str] = (), everything: bool = False) -> Selection:
     """The theories and claims that these names name (THEORY, THEORY/CLAIM, FILE.py); none: the headlines of all.
@@ -87,6 +111,26 @@ def select(names: Sequence[str] = (), everything: bool = False) -> Selection:
     return [(theory, list(claims.values())) for theory, claims in selection.values()]
 
 
+def command_of(selection: Selection, options: Options) -> str:
+    """The command that asks for this: what is selected as shortly as it can be said, then the options."""
+    claims = {theory.name: [claim.name for claim in chosen] for theory, chosen in selection}
+    theories = {theory.name: theory for theory, _ in selection}
+    every = all(names == list(theories[name].claims) for name, names in claims.items())
+    said: list[str] = []
+    if set(claims) == set(registry.names()) and every:
+        said = ["--all"]
+    elif set(claims) != set(registry.names()) or any(
+        names != list(theories[name].card["headlines"]) for name, names in claims.items()
+    ):
+        for name, names in claims.items():
+            source = theories[name].typed
+            whole = source.endswith(".py") or names == list(theories[name].claims)
+            said += [source] if whole else [f"{source}/{each}" for each in names]
+    words = ["lemmata", "verify", *said, *(["--preset", options.preset] if options.preset != "quick" else [])]
+    words += ["--seed", str(options.seed)] if options.seed else []
+    return shlex.join([*words, *(["--out", str(options.out)] if options.out is not None else [])])
+
+
 def verify(
     selection: Selection,
     options: Options,
@@ -104,8 +148,13 @@ def verify(
     overall = _Overall(progress("all"), plans, sum(len(claims) for _, claims in selection))
     rows: list[Row] = []
     broken: list[str] = []
+    started, clock = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"), time.perf_counter()
     with lock(options.directory), open_engine(engine, options.timeout) as opened, Lanes(opened) as lanes:
-        verdicts = Verdicts(options.directory)
+        verdicts = Verdicts(options.directory, say)
+        occasion = Occasion(command_of(selection, options), importlib.metadata.version("lemmata"), describe_machine())
+        with writing(options.directory):
+            (options.directory / VERIFICATION).unlink(missing_ok=True)
+            keep_cards(options.directory, [theory for theory, _ in selection])
         began = time.perf_counter()
 
         def start(planned: Plan) -> Callable[[], Outcome]:
@@ -122,14 +171,31 @@ def verify(
                     broken.append(f"{theory.name}/{claim.name}: {reason}")
                 reproduce = command(theory, claim.name, options, verb="verify")
                 now = time.perf_counter()
-                rows.append(Row.of(theory.name, finding, options.preset, now - began, reproduce, sources))
+                rows.append(Row.of(theory.name, finding, options.preset, now - began, reproduce, sources, occasion))
                 began = now
                 verdicts.keep(rows[-1])
                 decided(rows[-1])
                 overall.decide()
             if programs_are_many():
                 opened.forget_programs()
-        return Verification(rows, write_report(options.directory), broken)
+        done = Verification(rows, write_report(options.directory), broken)
+        _record(done, occasion, started, time.perf_counter() - clock)
+        return done
+
+
+def _record(done: Verification, occasion: Occasion, started: str, seconds: float) -> None:
+    """Write `verify.json`, the verification for scripts; it is there only if the verification came to its end."""
+    content = {
+        "version": occasion.version,
+        "command": occasion.asked,
+        "started": started,
+        "seconds": round(seconds, 3),
+        "page": str(done.page),
+        "exit": done.exit,
+        "reason": done.reason,
+        "rows": [row.json() for row in done.rows],
+    }
+    write_json(done.page.parent / VERIFICATION, content)
 
 
 class _Overall:

@@ -3,7 +3,9 @@
 CARD = {
     "name": "cot",
     "title": "Training Nonlinear Transformers for Chain-of-Thought Inference: A Theoretical Generalization Analysis",
-    "authors": "H. Li, M. Wang, S. Lu, X. Cui, P.-Y. Chen (2024)",
+    "authors": "H. Li, M. Wang, S. Lu, X. Cui, P.-Y. Chen",
+    "venue": "arXiv preprint, 2024",
+    "link": "https://arxiv.org/abs/2410.02167",
     "question": (
         "Why does a transformer trained on prompts of multi-step examples generalise through chain of thought to new "
         "tasks, shifted patterns and partly wrong examples, and when does it beat plain in-context learning?"

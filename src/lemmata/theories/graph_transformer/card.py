@@ -4,7 +4,9 @@ CARD = {
     "name": "graph_transformer",
     "title": "What Improves the Generalization of Graph Transformer? A Theoretical Dive into Self-Attention and "
     "Positional Encoding",
-    "authors": "H. Li, M. Wang, T. Ma, S. Liu, Z. Zhang, P.-Y. Chen (ICML 2024)",
+    "authors": "H. Li, M. Wang, T. Ma, S. Liu, Z. Zhang, P.-Y. Chen",
+    "venue": "ICML 2024",
+    "link": "https://arxiv.org/abs/2406.01977",
     "question": (
         "When does a one-layer graph transformer trained by SGD generalise to unlabelled nodes, and what do "
         "self-attention and a learned distance encoding contribute?"

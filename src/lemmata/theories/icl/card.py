@@ -3,7 +3,9 @@
 CARD = {
     "name": "icl",
     "title": "How Do Nonlinear Transformers Learn and Generalize in In-Context Learning?",
-    "authors": "H. Li, M. Wang, S. Lu, X. Cui, P.-Y. Chen (ICML 2024)",
+    "authors": "H. Li, M. Wang, S. Lu, X. Cui, P.-Y. Chen",
+    "venue": "ICML 2024",
+    "link": "https://arxiv.org/abs/2402.15607",
     "question": (
         "Can a one-layer transformer, trained by plain SGD on prompts of a few tasks, solve unseen tasks in context, "
         "also on shifted patterns, and what does pruning do to it?"

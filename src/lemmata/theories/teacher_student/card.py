@@ -3,7 +3,9 @@
 CARD = {
     "name": "teacher_student",
     "title": "Transformers Trained via Gradient Descent Can Provably Learn a Class of Teacher Models",
-    "authors": "C. Zhang, Q. Zhao, Q. Gu, Y. Cao (2026)",
+    "authors": "C. Zhang, Q. Zhao, Q. Gu, Y. Cao",
+    "venue": "ICLR 2026",
+    "link": "https://arxiv.org/abs/2603.22801",
     "question": "Which functions does a one-layer transformer provably learn by gradient descent, and how fast?",
     "answer": (
         "Every bilinear teacher σ(V*XS*) that averages K tokens per output: convolution with pooling, graph "

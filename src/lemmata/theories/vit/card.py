@@ -5,7 +5,9 @@ CARD = {
     "title": (
         "A Theoretical Understanding of Shallow Vision Transformers: Learning, Generalization, and Sample Complexity"
     ),
-    "authors": "H. Li, M. Wang, S. Liu, P.-Y. Chen (ICLR 2023)",
+    "authors": "H. Li, M. Wang, S. Liu, P.-Y. Chen",
+    "venue": "ICLR 2023",
+    "link": "https://arxiv.org/abs/2302.06015",
     "question": "When does a transformer trained by plain SGD generalise, and what does self-attention contribute?",
     "answer": (
         "One softmax attention head and a ReLU perceptron, trained with hinge loss on tokens of which two patterns "

@@ -1,0 +1,138 @@
+"""Formulas: LaTeX to MathML when the page is written, so that a browser shows it without a network.
+
+What `latex2mathml` makes is not put on the page as it is: it lets text of a formula become tags, and addresses and
+styles become attributes. Its tree is copied, element by element, with what MathML needs and nothing else.
+"""
+
+from __future__ import annotations
+
+import functools
+import html
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from xml.etree.ElementTree import Element, tostring
+
+from markupsafe import Markup, escape
+
+PARTS = {
+    "mfrac": 2, "msub": 2, "msup": 2, "msubsup": 3, "munder": 2, "mover": 2, "munderover": 3, "mroot": 2,
+}  # fmt: skip
+"""Elements that need just so many parts."""
+ALLOWED = {
+    *PARTS, "math", "mrow", "mi", "mo", "mn", "mtext", "mspace", "msqrt", "mtable", "mtr", "mtd", "mstyle", "mpadded",
+    "mphantom", "menclose",
+}  # fmt: skip
+ATTRIBUTES = {
+    "accent", "accentunder", "columnalign", "columnlines", "columnspacing", "depth", "display", "displaystyle", "fence",
+    "form", "height", "largeop", "linethickness", "lspace", "mathvariant", "maxsize", "minsize", "movablelimits",
+    "rowspacing", "rspace", "scriptlevel", "separator", "stretchy", "symmetric", "voffset", "width",
+}  # fmt: skip
+VALUE = re.compile(r"[\w .%+-]*")
+DEPTH = 60
+"""Formulas are not nested deeper."""
+
+
+class NoFormula(ValueError):
+    """This is not LaTeX that can be shown."""
+
+
+@dataclass(frozen=True)
+class Formula:
+    """A formula as MathML, with the symbols that stand in it, as settings spell them: η, α_*, M_1."""
+
+    mathml: str
+    symbols: frozenset[str]
+
+
+@functools.lru_cache(maxsize=4096)
+def convert(latex: str) -> Formula:
+    """The formula; raises `NoFormula` with the reason where it is not LaTeX or cannot be converted."""
+    from latex2mathml.converter import convert_to_element
+
+    if not latex.isascii() and "\\" not in latex:
+        raise NoFormula("it is text with symbols, not LaTeX")
+    if latex.count("{") - latex.count(r"\{") != latex.count("}") - latex.count(r"\}"):
+        raise NoFormula("its braces do not match")
+    try:
+        tree = _copy(convert_to_element(latex, display="inline"))
+    except NoFormula:
+        raise
+    except Exception as error:  # whatever the converter stumbles over
+        raise NoFormula(f"{type(error).__name__}: {error}") from None
+    tree.attrib.pop("display", None)
+    return Formula(tostring(tree, encoding="unicode"), frozenset(_symbols(tree)))
+
+
+def show(formula: str) -> Markup:
+    """The formula for the page: MathML, or the text itself where it cannot be converted."""
+    if not formula:
+        return Markup("")
+    try:
+        return Markup(convert(formula).mathml)
+    except NoFormula:
+        return Markup("<code>{}</code>").format(formula)
+
+
+def symbols_of(formula: str) -> frozenset[str]:
+    """The symbols that stand in a formula; none where it cannot be converted."""
+    try:
+        return convert(formula).symbols if formula else frozenset()
+    except NoFormula:
+        return frozenset()
+
+
+def _copy(given: Element, depth: int = 0) -> Element:
+    if given.tag not in ALLOWED:
+        raise NoFormula(f"<{given.tag}> is not shown")
+    if depth > DEPTH:
+        raise NoFormula("it is nested too deeply")
+    if len(given) != PARTS.get(given.tag, len(given)):
+        raise NoFormula(f"a part of its {given.tag} is missing")
+    kept = {k: v for k, v in given.attrib.items() if k in ATTRIBUTES and VALUE.fullmatch(v)}
+    element = Element(given.tag, kept)
+    element.text = html.unescape(given.text or "")
+    if element.text.startswith("\\") and len(element.text) > 1:
+        raise NoFormula(f"{element.text} is unknown")
+    element.extend(_copy(child, depth + 1) for child in given)
+    return element
+
+
+def _symbols(element: Element) -> Iterator[str]:
+    """Letters alone and letters with an index; an index is no symbol of its own."""
+    if element.tag in ("msub", "msubsup"):
+        yield f"{_text(element[0])}_{_text(element[1])}"
+        if element.tag == "msubsup":
+            yield from _symbols(element[2])
+        return
+    if element.tag == "mi":
+        yield element.text or ""
+    for child in element:
+        yield from _symbols(child)
+
+
+def _text(element: Element) -> str:
+    return "".join(element.itertext())
+
+
+INDEXED = re.compile(
+    r"(?<![\w\\])([^\W\d_]['′*]?)_(\{[^{}]{1,12}\}|[*#+⋆]|\d{1,3}|[^\W\d_]{1,3})(?![\w])|(?<=[\w)\]*'′])\^(\{[^{}]{1,24}\}|\([^()]{1,16}\)|[-−+]?[\w./*]{1,6})"
+)
+
+
+def prose(text: str) -> Markup:
+    """A sentence with its indices and exponents set as such: α_*^-2 and T_0 of plain text become what a reader expects.
+
+    Only single letters carry indices, so that names of fields stay names.
+    """
+    parts, at = [], 0
+    for found in INDEXED.finditer(text):
+        parts.append(escape(text[at : found.start()]))
+        letter, index, power = found.groups()
+        if power is not None:
+            raised = power.strip("{}").replace("-", "−")
+            parts.append(Markup("<sup>{}</sup>").format(raised.rstrip(".")) + ("." if raised.endswith(".") else ""))
+        else:
+            parts.append(Markup("{}<sub>{}</sub>").format(letter, index.strip("{}")))
+        at = found.end()
+    return Markup("").join([*parts, escape(text[at:])])
