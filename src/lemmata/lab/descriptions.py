@@ -157,7 +157,20 @@ def item(name: str, what: str) -> dict[str, Any]:
     if len(matches) > 1:
         listed = " or ".join(f"{name}/{kind}:{what}" for kind in matches)
         raise UserError(f"'{what}' is several things in {name}: say {listed}.")
-    return next(iter(matches.values()))
+    chosen = next(iter(matches.values()))
+    return {**chosen, "replication": shipped_replication(name, what)} if chosen["type"] == "claim" else chosen
+
+
+def contract(found: Mapping[str, Any]) -> dict[str, Any]:
+    """What `lemmata show THEORY --json` prints of a description."""
+    hidden = ("declared", "items", "calculators")
+    experiments = [{key: value for key, value in row.items() if key != "setting"} for row in found["experiments"]]
+    return {key: value for key, value in found.items() if key not in hidden} | {"experiments": experiments}
+
+
+def with_details(theory: str, found: Mapping[str, Any]) -> dict[str, Any]:
+    """An item with what the command line shows of it beside its JSON."""
+    return {**found, **(description(theory)["calculators"][found["name"]] if found["type"] == "bound" else {})}
 
 
 def fields(found: Mapping[str, Any]) -> list[dict[str, Any]]:

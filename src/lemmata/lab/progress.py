@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import stat
+import sys
 import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TextIO
@@ -137,7 +138,10 @@ def _bars(stream: TextIO) -> Iterator[Reporter]:
 
     columns = (TextColumn("{task.description}"), BarColumn(bar_width=24), TextColumn("{task.fields[text]}"))
     show_cursor = Party(end=lambda: print("\x1b[?25h", end="", file=stream, flush=True))
-    with involve(show_cursor), Bars(*columns, console=Console(file=stream), transient=True) as bars:
+    # what is printed appears above the bars, unless stdout is no terminal: results never go to stderr then
+    above = sys.stdout.isatty()
+    bars = Bars(*columns, console=Console(file=stream), transient=True, redirect_stdout=above)
+    with involve(show_cursor), bars:
 
         def make(name: str) -> OnProgress:
             task = bars.add_task(name, total=None, text="")

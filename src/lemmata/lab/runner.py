@@ -50,6 +50,16 @@ class Outcome:
     def failed(self) -> int:
         return len(self.failures)
 
+    def json(self) -> dict[str, Any]:
+        """The answer of `lemmata run --json`."""
+        return {
+            "path": str(self.path),
+            "dims": {str(name): count for name, count in self.data.sizes.items()},
+            "variables": [str(name) for name in self.data.data_vars],
+            "seconds": round(self.seconds, 3),
+            "failed": self.failed,
+        }
+
 
 def run(
     theory: Theory,

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Sequence
-from typing import Any
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from lemmata.lab.declarations import spell
-from lemmata.lab.descriptions import declaration
-from lemmata.lab.terminal import NAME, QUIET, commands, entry, heading, line, table
+from lemmata.lab.descriptions import declaration, describe_bound
+from lemmata.lab.terminal import COMMAND, NAME, QUIET, commands, entry, heading, indent, line, table
+
+if TYPE_CHECKING:
+    from lemmata.lab.bounds import Bound
 
 SAID = {
     "paper": "stated in the paper",
@@ -25,12 +29,22 @@ LISTS = ("claims", "experiments", "bounds", "settings")
 """The long lists of a theory."""
 
 
-def theory_text(found: dict[str, Any], lists: Collection[str] = ()) -> RenderableType:
-    """A theory: its card, its headlines, what it has and what to type next; or these of its long lists."""
+def list_text(rows: Sequence[dict[str, Any]]) -> RenderableType:
+    """The theories, each with its paper and question."""
+    papers = [(line((row["name"], NAME)), line(row["title"], "\n", (row["question"], QUIET))) for row in rows]
+    return Group(table(papers), Text(), commands([("lemmata show NAME", "what a theory claims, and what to try")], 0))
+
+
+def theory_text(typed: str, found: dict[str, Any], lists: Collection[str] = ()) -> RenderableType:
+    """A theory: its card, its headlines, what it has and what to type next; or these of its long lists.
+
+    `typed` is what names it on the command line.
+    """
+    found = {**found, "typed": typed}
     if lists:
         parts = {"claims": _claims, "experiments": _experiments, "bounds": _bounds, "settings": _settings}
         return Group(*(part for each in LISTS if each in lists for part in parts[each](found)))
-    name, claims = found["typed"], found["items"]["claim"]
+    name, claims = typed, found["items"]["claim"]
     card = [
         line((f"{found['name']}: {found['title']}", NAME)),
         line((found["authors"], QUIET)),
@@ -40,7 +54,7 @@ def theory_text(found: dict[str, Any], lists: Collection[str] = ()) -> Renderabl
     ]
     headlines = [each for each in claims.values() if each["headline"]]
     for each in headlines:
-        card.append(heading("Headline claims") if each is headlines[0] else Text())
+        card += [heading("Headline claims")] if each is headlines[0] else []
         card.append(_claim_entry(each))
     rest = heading("It has"), _counts(name, found), heading("Next"), commands(_next(name, found, headlines))
     return Group(*card, *rest)
@@ -52,14 +66,14 @@ def _claim_entry(row: dict[str, Any]) -> RenderableType:
 
 def _counts(name: str, found: dict[str, Any]) -> RenderableType:
     outcomes = Counter(each["expected"] for each in found["items"]["claim"].values())
-    told = ", ".join(f"{outcomes[each]} expected {words}" for each, words in EXPECTED.items() if outcomes[each])
-    what = {"claims": f": {told}" if told else "", "experiments": "", "bounds": "", "settings": ""}
-    rows = [
-        (f"{len(found[each])} {each if len(found[each]) != 1 else each[:-1]}{more}", f"lemmata show {name} --{each}")
-        for each, more in what.items()
-        if found[each]
-    ]
-    return commands([(typed, text) for text, typed in rows])
+    told = ", ".join(f"{outcomes[each]} {words}" for each, words in EXPECTED.items() if outcomes[each])
+    more = {"claims": f"expected {told}" if told else "", "settings": "fields, each with its symbol and range"}
+    there = [each for each in LISTS if found[each]]
+    rows = [(_many(len(found[each]), each[:-1]), line((more.get(each, ""), QUIET))) for each in there]
+    others = ", ".join(f"--{each}" for each in there[1:])
+    so = f" lists them; so do {others}" if others else " lists them"
+    listed = line((f"lemmata show {name} --{there[0]}", COMMAND), (so, QUIET)) if there else Text()
+    return Group(table(rows, 2), indent(listed, 2))
 
 
 def _next(name: str, found: dict[str, Any], headlines: Sequence[dict[str, Any]]) -> list[tuple[str, str]]:
@@ -185,3 +199,18 @@ def _setting(theory: str, item: dict[str, Any]) -> Shown:
 
 def _many(count: int, what: str) -> str:
     return f"{count} {what}{'s' if count != 1 else ''}"
+
+
+def answer_text(bound: Bound, answer: dict[str, Any]) -> RenderableType:
+    """What `lemmata bound` prints: the value, the formula, and what it is a value at."""
+    value = "not finite" if answer["value"] is None else f"{answer['value']:.10g}"
+    if answer["value"] is None and answer["log10"] is not None:
+        value = f"10^{answer['log10']:.6g}"
+    inputs = [
+        (Text(name), Text(parameter_text({"name": name, **asdict(bound.parameters[name])}, given)))
+        for name, given in answer["inputs"].items()
+    ]
+    note = [Text(), Text(f"{answer['note'][:1].upper()}{answer['note'][1:]}.")] if answer["note"] else []
+    formula = describe_bound(bound)["formula"]
+    head = line((f"{bound.name} = {value}", NAME), (f"  {bound.reference}", QUIET))
+    return Group(head, Text(formula), Text(), table(inputs, 2), *note)

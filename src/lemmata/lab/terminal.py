@@ -40,7 +40,7 @@ def show(content: RenderableType, stream: IO[str]) -> None:
     print(text, file=stream, flush=True)
 
 
-def line(*parts: str | tuple[str, str]) -> Text:
+def line(*parts: str | Text | tuple[str, str]) -> Text:
     """A line, or a paragraph, of plain and styled parts."""
     return Text.assemble(*parts)
 

@@ -1,0 +1,77 @@
+"""What an experiment found, for whoever has just run it: its claims judged on these data, or its main variable."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import xarray as xr
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from lemmata.lab.declarations import spell
+from lemmata.lab.judged import row_text
+from lemmata.lab.page.numbers import number
+from lemmata.lab.plans import Plan
+from lemmata.lab.publish import FIGURES, TABLE
+from lemmata.lab.rows import Row
+from lemmata.lab.runner import Outcome
+from lemmata.lab.terminal import COMMAND, NAME, QUIET, line, table
+
+MOST = 8
+"""Rows of a table; further labels are left to the figure."""
+CLAIMS = 5
+"""So many claims are told in full."""
+
+
+def finding_text(plan: Plan, outcome: Outcome) -> RenderableType:
+    """The question, what was found, and where the figure lies."""
+    rows = judge(plan, outcome)
+    told: list[RenderableType] = [line((plan.experiment.question, NAME))]
+    if rows:
+        told += [row_text(row) for row in rows[:CLAIMS]]
+        if len(rows) > CLAIMS:
+            told.append(line((f"and {len(rows) - CLAIMS} more claims read it: lemmata show {_name(plan)}", QUIET)))
+        if plan.options.preset == "smoke":
+            told.append(line(("The preset smoke only shows that everything runs; try --preset quick.", QUIET)))
+    else:
+        told.append(variable_text(plan, outcome.data))
+        if plan.theory.readers(plan.name) and not plan.own:
+            told.append(line(("Its claims speak of the unchanged experiment and are not judged here.", QUIET)))
+    files = [name for name in (FIGURES[0], TABLE) if (outcome.path / name).exists()]
+    where = [(line((word, QUIET)), line((str(path), COMMAND))) for word, path in _places(outcome, files)]
+    return Group(*told, Text(), table(where))
+
+
+def _places(outcome: Outcome, files: Sequence[str]) -> list[tuple[str, object]]:
+    words = {FIGURES[0]: "figure", TABLE: "table"}
+    data = outcome.path / "data.zarr"
+    return [*((words[name], outcome.path / name) for name in files), ("data", data)]
+
+
+def _name(plan: Plan) -> str:
+    return f"{plan.theory.typed}/{plan.name}"
+
+
+def judge(plan: Plan, outcome: Outcome) -> list[Row]:
+    """The claims that read this experiment alone, judged on its data; none if the user has changed something."""
+    if not plan.own or outcome.failed or plan.options.seeds is not None:
+        return []
+    named = [f"{axis} = {spell(_plain(label))}" for label in labels[:MOST]]
+    shown = table([(name, _spread(values.isel({axis: i}))) for i, name in enumerate(named)], 2)
+    left = [line((f"  and {len(labels) - MOST} more", QUIET))] if len(labels) > MOST else []
+    return Group(head, shown, *left)
+
+
+def _spread(values: xr.DataArray) -> str:
+    """Mean and range of the numbers there are."""
+    known = values.values[np.isfinite(values.values)]
+    if not known.size:
+        return "no value"
+    low, high = float(known.min()), float(known.max())
+    told = number(float(known.mean()))
+    return told if low == high else f"mean {told}, from {number(low)} to {number(high)}"
+
+
+def _plain(label: object) -> object:
+    return label.item() if isinstance(label, np.generic) else label
