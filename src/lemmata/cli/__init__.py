@@ -26,30 +26,57 @@ USAGE: Any = next(base for base in typer.BadParameter.__mro__ if base.__name__ =
 app = typer.Typer(rich_markup_mode=None, context_settings=HELP)
 diagnose = typer.Typer(cls=Kinds, rich_markup_mode=None, context_settings=HELP)
 
-COMMANDS: dict[str, tuple[Any, list[str]]] = {
-    "list": (look.list_theories, ["lemmata list"]),
-    "show": (look.show, ["lemmata show vit", "lemmata show vit/v8-concentration", "lemmata show vit --settings"]),
-    "search": (look.search, ["lemmata search attention", "lemmata search step size"]),
+COMMANDS: dict[str, tuple[Any, str, list[str]]] = {
+    "list": (look.list_theories, "The theories: which papers, which questions.", ["lemmata list"]),
+    "show": (
+        look.show,
+        "A theory on one screen, or one of its claims in full.",
+        ["lemmata show vit", "lemmata show vit/v8-concentration", "lemmata show vit --settings"],
+    ),
+    "search": (
+        look.search,
+        "Find claims, experiments, bounds and fields.",
+        ["lemmata search attention", "lemmata search step size"],
+    ),
     "verify": (
         work.verify,
-        ["lemmata verify", "lemmata verify vit/v8-concentration", "lemmata verify my_theory.py --preset smoke"],
+        "Test claims with their controls, and write a page.",
+        ["lemmata verify", "lemmata verify vit/v8-concentration", "lemmata verify vit --preset smoke"],
     ),
     "run": (
         work.run,
+        "Run one experiment: data, figure, finding.",
         [
             "lemmata run vit/f4-attention",
-            "lemmata run vit/f4-attention --preset smoke --set η=0.2",
-            "lemmata run vit/f2-step-size --axis step_size=0.05,0.1,0.2 --seeds 10",
+            "lemmata run vit/f4-attention --preset smoke --set N=50",
+            "lemmata run vit/f2-step-size --axis η=0.1,0.2",
         ],
     ),
-    "replicate": (work.replicate, ["lemmata replicate vit/v8-concentration --blocks 20"]),
-    "bound": (look.bound, ["lemmata bound vit/samples_vit --set α_*=0.3 --set σ=0.05"]),
-    "report": (results.report, ["lemmata report results/quick", "lemmata report results/quick results/quick-seed1000"]),
-    "bench": (results.bench, ["lemmata bench", "lemmata bench start"]),
+    "replicate": (
+        work.replicate,
+        "How often does a verdict repeat on fresh seeds?",
+        ["lemmata replicate vit/v8-concentration --blocks 20"],
+    ),
+    "bound": (
+        look.bound,
+        "Evaluate a closed-form bound of a paper.",
+        ["lemmata bound vit/samples_vit --set α_*=0.3 --set σ=0.05"],
+    ),
+    "report": (
+        results.report,
+        "Rebuild a page, or compare two results folders.",
+        ["lemmata report results/quick", "lemmata report results/quick results/quick-seed7"],
+    ),
+    "bench": (
+        results.bench,
+        "Measure the laboratory against alternatives.",
+        ["lemmata bench", "lemmata bench start"],
+    ),
 }
-for _name, (_function, _examples) in COMMANDS.items():
-    app.command(_name, epilog=example(*_examples))(_function)
-app.add_typer(diagnose, name="diagnose")
+"""The commands, each with a few words and examples."""
+for _name, (_function, _words, _examples) in COMMANDS.items():
+    app.command(_name, short_help=_words, epilog=example(*_examples))(_function)
+app.add_typer(diagnose, name="diagnose", short_help="What helps on your own data?")
 
 
 def show_version(wanted: bool) -> None:

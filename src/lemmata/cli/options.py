@@ -21,7 +21,20 @@ Preset = Annotated[
         "--preset", help="How large: smoke (tiny, only shows that it runs), quick, or paper (the paper's sizes)."
     ),
 ]
-Seed = Annotated[int, typer.Option("--seed", help="The first seed; the runs take this one and those after it.")]
+
+
+def whole(text: str | int) -> int:
+    """A whole number."""
+    try:
+        return int(text)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is not a whole number") from None
+
+
+Seed = Annotated[
+    int,
+    typer.Option("--seed", metavar="S", parser=whole, help="The first seed; the runs take this one and the next ones."),
+]
 Set = Annotated[
     list[str] | None,
     typer.Option(
@@ -71,9 +84,21 @@ Item = Annotated[
     ),
 ]
 Experiment = Annotated[
-    str, typer.Argument(metavar="THEORY/EXPERIMENT", help="Which one.", autocompletion=complete_experiment)
+    str,
+    typer.Argument(
+        metavar="THEORY/EXPERIMENT",
+        help="The experiment; `lemmata show THEORY --experiments` lists them.",
+        autocompletion=complete_experiment,
+    ),
 ]
-Bound = Annotated[str, typer.Argument(metavar="THEORY/BOUND", help="Which one.", autocompletion=complete_bound)]
+Bound = Annotated[
+    str,
+    typer.Argument(
+        metavar="THEORY/BOUND",
+        help="The bound; `lemmata show THEORY --bounds` lists them.",
+        autocompletion=complete_bound,
+    ),
+]
 CLAIMS: Any = {"metavar": "[THEORY[/CLAIM] | FILE.py]...", "autocompletion": complete_claim}
 
 

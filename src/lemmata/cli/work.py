@@ -24,6 +24,7 @@ from lemmata.cli.options import (
     say,
     show_json,
     split,
+    whole,
 )
 
 
@@ -35,6 +36,7 @@ def run(
         typer.Option(
             "--seeds",
             metavar="K",
+            parser=whole,
             help="How many seeds: so many independent runs of every cell, each with data and weights of its own; "
             "default: the preset's.",
         ),
@@ -121,6 +123,7 @@ def verify(
     from lemmata.lab.judged import Judged, counted, odd_sentences
     from lemmata.lab.plans import Options
     from lemmata.lab.progress import reporting
+    from lemmata.lab.terminal import show
     from lemmata.lab.verify import select
     from lemmata.lab.verify import verify as examine_claims
 
@@ -131,7 +134,11 @@ def verify(
         judged = Judged(sum(len(claims) for _, claims in selection))
         decided = judged.pass_over if as_json else judged.add
         done = examine_claims(selection, options, reporter, say, engine, decided=decided)
-    show_json([row.json() for row in done.rows]) if as_json else print(f"\n{counted(done.rows)}\nReport: {done.page}")
+    if as_json:
+        show_json([row.json() for row in done.rows])
+    else:
+        print()
+        show(f"{counted(done.rows)}\nReport: {done.page}", sys.stdout)
     for sentence in odd_sentences(done):
         say(sentence)
     if done.exit:

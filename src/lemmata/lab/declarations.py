@@ -77,8 +77,10 @@ class Declaration:
         try:
             number = float(value)
         except OverflowError:
-            raise refusal from None
-        if not math.isfinite(number) or (self.integer and number != round(number)):
+            number = math.inf
+        if not math.isfinite(number):
+            raise UserError(f"{name} = {typed or spell(value)} is not allowed: {name} must be a finite number.")
+        if self.integer and number != round(number):
             raise refusal
         below = self.low is not None and (number < self.low or ("low" in self.open_ends and number == self.low))
         above = self.high is not None and (number > self.high or ("high" in self.open_ends and number == self.high))

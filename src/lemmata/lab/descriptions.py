@@ -153,7 +153,8 @@ def item(name: str, what: str) -> dict[str, Any]:
         field = name_of_symbol(declared, what)
         matches = {"setting": kinds["setting"][field]} if field in kinds["setting"] else {}
     if not matches:
-        raise unknown("item", what, {each for named in kinds.values() for each in named}, name)
+        more = f"Try: lemmata search {what}"
+        raise unknown("item", what, {each for named in kinds.values() for each in named}, name, more)
     if len(matches) > 1:
         listed = " or ".join(f"{name}/{kind}:{what}" for kind in matches)
         raise UserError(f"'{what}' is several things in {name}: say {listed}.")

@@ -64,7 +64,8 @@ def unknown(what: str, name: str, known: Iterable[str], place: str = "", more: s
     if meant:
         hint = f"did you mean {either(meant)}?"
     else:
-        hint = f"known: {', '.join(names[:FEW]) + (', ...' if len(names) > FEW else '') or 'none'}."
+        rest = f" and {len(names) - FEW} more" if len(names) > FEW else ""
+        hint = f"known: {', '.join(names[:FEW]) or 'none'}{rest}."
     where = f" in {place}" if place else ""
     return UserError(f"There is no {what} '{name}'{where}; {hint}{' ' + more if more else ''}")
 
@@ -86,12 +87,12 @@ def nearest(name: str, names: Sequence[str]) -> list[str]:
     return same or begin or [each for each in names if flat[each] in slips] or contain
 
 
-def either(names: Sequence[str], most: int = 6) -> str:
+def either(names: Sequence[str], joint: str = "or", most: int = 6) -> str:
     """These names in quotes, as alternatives: 'a', 'b' or 'c'."""
     quoted = [f"'{name}'" for name in names[:most]]
     if len(names) > most:
-        return f"{', '.join(quoted)} or {len(names) - most} more"
-    return " or ".join(filter(None, [", ".join(quoted[:-1]), quoted[-1]]))
+        return f"{', '.join(quoted)} {joint} {len(names) - most} more"
+    return f" {joint} ".join(filter(None, [", ".join(quoted[:-1]), quoted[-1]]))
 
 
 def _flat(name: str) -> str:

@@ -57,6 +57,36 @@ def judge(plan: Plan, outcome: Outcome) -> list[Row]:
     """The claims that read this experiment alone, judged on its data; none if the user has changed something."""
     if not plan.own or outcome.failed or plan.options.seeds is not None:
         return []
+    rows = []
+    for name in plan.theory.readers(plan.name):
+        claim = plan.theory.claim(name)
+        if list(claim.reads) != [plan.name]:
+            continue
+        try:
+            found = examine(claim, {plan.name: outcome.data}, plan.options.seed)
+        except Exception:  # noqa: S112: of a claim, which may be anybody's; `verify` tells what is wrong with it
+            continue
+        asked = command(plan.theory, name, plan.options, verb="verify")
+        rows.append(Row.of(plan.theory.name, found, plan.options.preset, 0.0, asked, "", Occasion(asked, "", "")))
+    return rows
+
+
+def variable_text(plan: Plan, data: xr.Dataset) -> RenderableType:
+    """The main variable, the first that is declared: its mean and range over the seeds along its longest axis."""
+    names = drawable(data)
+    if not names:
+        return Text(f"{len(data.data_vars)} variables: {', '.join(map(str, data.data_vars))}")
+    values = data[names[0]]
+    if "record" in values.dims:
+        values = values.isel(record=-1)
+    declared = plan.experiment.simulation.variable(names[0])
+    symbol = f"{declared.symbol}: " if declared.symbol else ""
+    head = line((names[0], NAME), f"  {symbol}{declared.meaning}")
+    axes = sorted((str(dim) for dim in values.dims if dim != "seed"), key=lambda axis: -values.sizes[axis])
+    if not axes:
+        return Group(head, indent(Text(_spread(values)), 2))
+    axis = axes[0]
+    labels = list(values[axis].values)
     named = [f"{axis} = {spell(_plain(label))}" for label in labels[:MOST]]
     shown = table([(name, _spread(values.isel({axis: i}))) for i, name in enumerate(named)], 2)
     left = [line((f"  and {len(labels) - MOST} more", QUIET))] if len(labels) > MOST else []

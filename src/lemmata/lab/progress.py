@@ -101,14 +101,27 @@ def _amounts(progress: Progress) -> str:
     return f"{parts}, {progress.runs}/{progress.all_runs} runs{inside}"
 
 
+def _short(progress: Progress) -> str:
+    """How far it is, in the room beside a bar."""
+    if not progress.all_cells:
+        return f"{progress.runs / progress.all_runs:.0%}"
+    inside = f", step {progress.steps[0][0]}/{progress.steps[0][1]}" if progress.steps else ""
+    failed = f", {progress.failed} failed" if progress.failed else ""
+    return f"{progress.cells}/{progress.all_cells} {progress.unit}{inside}{failed}"
+
+
 def _speed(progress: Progress, pace: dict[str, float | None]) -> str:
-    rate, left = pace["rate"], pace["seconds_left"]
-    if rate is None or left is None:
+    rate = pace["rate"]
+    runs = f"{rate:.3g} runs/s, " if progress.all_cells and rate is not None else ""
+    return f"{runs}{_left(pace)}"
+
+
+def _left(pace: dict[str, float | None]) -> str:
+    if pace["seconds_left"] is None:
         return "starting"
-    minutes, seconds = divmod(round(left), 60)
+    minutes, seconds = divmod(round(pace["seconds_left"]), 60)
     hours, minutes = divmod(minutes, 60)
-    runs = f"{rate:.3g} runs/s, " if progress.all_cells else ""
-    return f"{runs}{hours}:{minutes:02}:{seconds:02} left"
+    return f"{hours}:{minutes:02}:{seconds:02} left"
 
 
 def _now_and_then(
@@ -136,7 +149,7 @@ def _bars(stream: TextIO) -> Iterator[Reporter]:
     from rich.progress import BarColumn, TextColumn
     from rich.progress import Progress as Bars
 
-    columns = (TextColumn("{task.description}"), BarColumn(bar_width=24), TextColumn("{task.fields[text]}"))
+    columns = (TextColumn("{task.description}"), BarColumn(bar_width=16), TextColumn("{task.fields[text]}"))
     show_cursor = Party(end=lambda: print("\x1b[?25h", end="", file=stream, flush=True))
     # what is printed appears above the bars, unless stdout is no terminal: results never go to stderr then
     above = sys.stdout.isatty()
@@ -153,7 +166,7 @@ def _bars(stream: TextIO) -> Iterator[Reporter]:
                     completed=progress.runs + _under_way(progress),
                     total=progress.all_runs,
                     visible=progress.runs < progress.all_runs or progress.cells < progress.all_cells,
-                    text=f"{_amounts(progress)}, {_speed(progress, pace.see(progress))}",
+                    text=f"{_short(progress)}, {_left(pace.see(progress))}",
                 )
 
             return report

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Sequence
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Group, RenderableType
@@ -173,16 +172,16 @@ def _experiment(theory: str, item: dict[str, Any]) -> Shown:
 
 
 def _bound(theory: str, item: dict[str, Any]) -> Shown:
-    rows = {"reference": item["reference"], "note": item.get("note", "")}
-    rows |= {row["name"]: parameter_text(row, row["default"]) for row in item.get("declared", ())}
+    rows = {"reference": item["reference"], "note": item["note"]}
+    rows |= {row["name"]: f"{_parameter(row)}; default {spell(row['default'])}" for row in item["declared"]}
     first = f" --set {item['parameters'][0]}=..." if item["parameters"] else ""
-    return [item.get("formula", "")], rows, (f"lemmata bound {theory}/{item['name']}{first}", "evaluate it")
+    return [item["formula"]], rows, (f"lemmata bound {theory}/{item['name']}{first}", "evaluate it")
 
 
-def parameter_text(row: dict[str, Any], value: Any) -> str:
-    """A parameter of a bound with this value, in a line."""
+def _parameter(row: dict[str, Any]) -> str:
+    """A parameter of a bound: its symbol, where that is not its name, and meaning."""
     symbol = f"{row['symbol']}: " if row["symbol"] and row["symbol"] != row["name"] else ""
-    return f"{spell(value)}   {symbol}{row['meaning']}"
+    return f"{symbol}{row['meaning']}"
 
 
 def _setting(theory: str, item: dict[str, Any]) -> Shown:
@@ -206,11 +205,8 @@ def answer_text(bound: Bound, answer: dict[str, Any]) -> RenderableType:
     value = "not finite" if answer["value"] is None else f"{answer['value']:.10g}"
     if answer["value"] is None and answer["log10"] is not None:
         value = f"10^{answer['log10']:.6g}"
-    inputs = [
-        (Text(name), Text(parameter_text({"name": name, **asdict(bound.parameters[name])}, given)))
-        for name, given in answer["inputs"].items()
-    ]
+    described = describe_bound(bound)
+    inputs = [(row["name"], spell(answer["inputs"][row["name"]]), _parameter(row)) for row in described["declared"]]
     note = [Text(), Text(f"{answer['note'][:1].upper()}{answer['note'][1:]}.")] if answer["note"] else []
-    formula = describe_bound(bound)["formula"]
     head = line((f"{bound.name} = {value}", NAME), (f"  {bound.reference}", QUIET))
-    return Group(head, Text(formula), Text(), table(inputs, 2), *note)
+    return Group(head, Text(described["formula"]), Text(), table(inputs, 2), *note)

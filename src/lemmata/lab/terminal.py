@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import IO, Any
 
 from rich.console import Console, Group, RenderableType
@@ -60,13 +60,15 @@ def entry(name: str, more: str, text: str, by: int = 2) -> RenderableType:
     return indent(Group(head, indent(Text(text), 4)) if text else head, by)
 
 
-def table(rows: Iterable[tuple[Text | str, Text | str]], by: int = 0, gap: int = 2) -> RenderableType:
-    """Two columns; the second is wrapped."""
+def table(rows: Iterable[Sequence[Text | str]], by: int = 0, gap: int = 2) -> RenderableType:
+    """Columns, of which the last is wrapped."""
+    listed = list(rows)
     grid = Table.grid(padding=(0, gap, 0, 0), pad_edge=False)
-    grid.add_column(no_wrap=True)
-    grid.add_column()
-    for name, text in rows:
-        grid.add_row(name, text)
+    last = len(listed[0]) - 1 if listed else 0
+    for column in range(last + 1):
+        grid.add_column(no_wrap=column < last)
+    for row in listed:
+        grid.add_row(*row)
     return indent(grid, by)
 
 
