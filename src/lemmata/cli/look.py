@@ -63,15 +63,17 @@ def search(
 
 def bound(name: Bound, changes: Set = None, as_json: Json = False) -> None:
     """Evaluate a closed-form bound of a paper."""
-    from lemmata.lab.descriptions import check_bound
+    from lemmata.lab.descriptions import check_item
     from lemmata.lab.registry import load, load_room
 
     theory, bound_name = split(name, "bound")
     if theory.endswith(".py"):
         calculator = load(theory).bound(bound_name)
     else:
-        check_bound(theory, bound_name, changes or ())
-        calculator = next(each for each in load_room(theory, "bounds").BOUNDS if each.name == bound_name)
+        bounds = {each.name: each for each in load_room(theory, "bounds").BOUNDS}
+        if bound_name not in bounds:
+            check_item(theory, "bound", bound_name)
+        calculator = bounds[bound_name]
     answer = calculator.evaluate(**calculator.parse(changes or ()))
     if as_json:
         show_json(answer)

@@ -232,13 +232,6 @@ def check_item(name: str, kind: str, item: str) -> None:
         raise wrong_item(kind, item, name, _related(found))
 
 
-def check_bound(name: str, bound: str, assignments: Iterable[str]) -> None:
-    """Refuse a bound that there is not, a parameter that it does not have, a value outside its range."""
-    check_item(name, "bound", bound)
-    declared = {row["name"]: declaration(row) for row in description(name)["calculators"][bound]["declared"]}
-    parse_assignments("parameter", declared, assignments, bound)
-
-
 def _related(found: Mapping[str, Any]) -> Related:
     """What a theory has, for suggestions."""
     return {

@@ -10,13 +10,15 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from lemmata.lab.declarations import spell
+from lemmata.lab.default_figures import drawable
 from lemmata.lab.judged import row_text
 from lemmata.lab.page.numbers import number
-from lemmata.lab.plans import Plan
+from lemmata.lab.plans import Plan, command
 from lemmata.lab.publish import FIGURES, TABLE
-from lemmata.lab.rows import Row
+from lemmata.lab.rows import Occasion, Row
 from lemmata.lab.runner import Outcome
-from lemmata.lab.terminal import COMMAND, NAME, QUIET, line, table
+from lemmata.lab.terminal import COMMAND, NAME, QUIET, indent, line, table
+from lemmata.lab.verify import examine_with
 
 MOST = 8
 """Rows of a table; further labels are left to the figure."""
@@ -28,19 +30,26 @@ def finding_text(plan: Plan, outcome: Outcome) -> RenderableType:
     """The question, what was found, and where the figure lies."""
     rows = judge(plan, outcome)
     told: list[RenderableType] = [line((plan.experiment.question, NAME))]
-    if rows:
-        told += [row_text(row) for row in rows[:CLAIMS]]
-        if len(rows) > CLAIMS:
-            told.append(line((f"and {len(rows) - CLAIMS} more claims read it: lemmata show {_name(plan)}", QUIET)))
-        if plan.options.preset == "smoke":
-            told.append(line(("The preset smoke only shows that everything runs; try --preset quick.", QUIET)))
-    else:
-        told.append(variable_text(plan, outcome.data))
-        if plan.theory.readers(plan.name) and not plan.own:
-            told.append(line(("Its claims speak of the unchanged experiment and are not judged here.", QUIET)))
+    told += [row_text(row) for row in rows[:CLAIMS]] or [variable_text(plan, outcome.data)]
+    if remark := _remark(plan, rows):
+        told.append(line((remark, QUIET)))
     files = [name for name in (FIGURES[0], TABLE) if (outcome.path / name).exists()]
     where = [(line((word, QUIET)), line((str(path), COMMAND))) for word, path in _places(outcome, files)]
     return Group(*told, Text(), table(where))
+
+
+def _remark(plan: Plan, rows: Sequence[Row]) -> str:
+    """What is said of claims that are not shown."""
+    readers = plan.theory.readers(plan.name)
+    if len(rows) > CLAIMS:
+        return f"And {len(rows) - CLAIMS} more claims read it: lemmata show {plan.theory.typed}/{plan.name}"
+    if rows or not readers:
+        return ""
+    if not plan.own or plan.options.seeds is not None:
+        return "Its claims speak of the unchanged experiment and are not judged here."
+    if plan.options.preset == "smoke":
+        return "The preset smoke only shows that it runs; with --preset quick its claims are judged too."
+    return f"Claims that read it and others: {', '.join(readers)}."
 
 
 def _places(outcome: Outcome, files: Sequence[str]) -> list[tuple[str, object]]:
@@ -49,25 +58,20 @@ def _places(outcome: Outcome, files: Sequence[str]) -> list[tuple[str, object]]:
     return [*((words[name], outcome.path / name) for name in files), ("data", data)]
 
 
-def _name(plan: Plan) -> str:
-    return f"{plan.theory.typed}/{plan.name}"
-
-
 def judge(plan: Plan, outcome: Outcome) -> list[Row]:
-    """The claims that read this experiment alone, judged on its data; none if the user has changed something."""
-    if not plan.own or outcome.failed or plan.options.seeds is not None:
+    """The claims that read this experiment alone, judged on its data.
+
+    None at the preset smoke, which decides nothing, and none where the user has changed something.
+    """
+    if not plan.own or outcome.failed or plan.options.seeds is not None or plan.options.preset == "smoke":
         return []
     rows = []
     for name in plan.theory.readers(plan.name):
         claim = plan.theory.claim(name)
-        if list(claim.reads) != [plan.name]:
-            continue
-        try:
-            found = examine(claim, {plan.name: outcome.data}, plan.options.seed)
-        except Exception:  # noqa: S112: of a claim, which may be anybody's; `verify` tells what is wrong with it
-            continue
-        asked = command(plan.theory, name, plan.options, verb="verify")
-        rows.append(Row.of(plan.theory.name, found, plan.options.preset, 0.0, asked, "", Occasion(asked, "", "")))
+        if list(claim.reads) == [plan.name]:
+            found, _ = examine_with(claim, {plan.name: outcome}, plan.options.seed)
+            asked = command(plan.theory, name, plan.options, verb="verify")
+            rows.append(Row.of(plan.theory.name, found, plan.options.preset, 0.0, asked, "", Occasion(asked, "", "")))
     return rows
 
 

@@ -33,12 +33,8 @@ def _told(kind: str, other: str, name: str, theory: str, related: Sequence[str])
     if other == "experiment" and kind == "claim":
         if not related:
             return f"an experiment of {theory} that no claim reads; try: lemmata run {theory}/{name}"
-        many = (
-            f"the claims {either(related, 'and')} read it"
-            if len(related) > 1
-            else f"the claim {either(related)} reads it"
-        )
-        return f"an experiment of {theory}; {many}; try: lemmata verify {theory}/{related[0]}"
+        readers = f"read by the claim{'s' if len(related) > 1 else ''} {either(related, 'and')}"
+        return f"an experiment of {theory}, {readers}; try: lemmata verify {theory}/{related[0]}"
     if other == "bound":
         return f"a bound of {theory}, not {_a(kind)}; try: lemmata bound {theory}/{name}"
     word = "a field of the settings" if other == "setting" else _a(other)

@@ -170,7 +170,7 @@ def verify(
             sources = theory.digest()
             for claim in claims:
                 outcomes = {name: _outcome(running[name]) for name in claim.reads}
-                finding, reason = _examine(claim, outcomes, options.seed)
+                finding, reason = examine_with(claim, outcomes, options.seed)
                 if reason:
                     broken.append(f"{theory.name}/{claim.name}: {reason}")
                 reproduce = command(theory, claim.name, options, verb="verify")
@@ -260,7 +260,7 @@ def _outcome(running: Callable[[], Outcome]) -> Outcome | str:
         return str(error)
 
 
-def _examine(claim: Claim, outcomes: Mapping[str, Outcome | str], seed: int) -> tuple[Finding, str]:
+def examine_with(claim: Claim, outcomes: Mapping[str, Outcome | str], seed: int) -> tuple[Finding, str]:
     """Judge a claim; and why nothing can be said: cells of what it reads failed, or the theory is in error."""
     reasons = []
     for name, outcome in outcomes.items():
