@@ -60,7 +60,7 @@ def test_a_claim_that_does_not_repeat_is_named_with_its_seed_and_the_exit_code_i
     done = lemmata("replicate", "toy.py/c1-high", "--blocks", "4", "--preset", "smoke")
     odd = [line for line in done.sentences if line.startswith("toy/c1-high, seeds from")]
     assert done.code == 1
-    assert f"{4 - len(odd):>5} of 4" in done.out
+    assert f"{4 - len(odd)} of 4 as expected" in done.out
     assert len(odd) > 0
     assert "fails" in odd[0]
     assert "worst seed 5.99" in odd[0]
@@ -70,7 +70,7 @@ def test_the_page_says_how_often_a_verdict_repeated(lemmata: Lemmata, toy: Path)
     lemmata("replicate", "toy.py/c1-high", "--blocks", "2", "--preset", "smoke")
     lemmata("verify", "toy.py", "--preset", "smoke")
     page = Path("results/smoke/index.html").read_text()
-    assert page.count("as expected in 2 of 2 blocks of fresh seeds") == 1
+    assert "as expected in 2 of 2 blocks of fresh seeds" in page
 
 
 def test_a_damaged_table_is_one_sentence(lemmata: Lemmata, toy: Path) -> None:
@@ -88,7 +88,7 @@ def test_a_share_counts_claim_and_control_together() -> None:
             relation=">=", predicted=0, measured=measured, low=None, high=None, accept_low=None, accept_high=None,
             note="n", preset="quick", seconds=1, control=control, control_expected="fails", statistic="mean", rule="r",
             source="paper", seeds=3, corrects=None, formula="", reads=(), controls=(), command="", sources="",
-            lost=False,
+            lost=False, judged="", asked="", version="", machine="",
         )  # fmt: skip
 
     found = Replication.of({1: row(3.0), 2: row(1.0, "holds"), 3: row(None), 4: row(2.0)})

@@ -134,7 +134,7 @@ def main() -> None:
 def _main() -> None:
     try:
         with leaving_on_signals():
-            code = app(standalone_mode=False)
+            code = app(standalone_mode=False, prog_name="lemmata")
             sys.stdout.flush()
         sys.exit(code if isinstance(code, int) else 0)
     except UserError as error:

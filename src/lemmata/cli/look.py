@@ -18,7 +18,7 @@ def list_theories(as_json: Json = False) -> None:
     if as_json:
         show_json(rows)
         return
-    from lemmata.lab.shown import list_text
+    from lemmata.lab.listed import list_text
     from lemmata.lab.terminal import show as write
 
     write(list_text(rows), sys.stdout)
@@ -49,7 +49,7 @@ def show(
 
 
 def search(
-    words: Annotated[list[str], typer.Argument(metavar="WORD...", help="What to look for; all words must be there.")],
+    words: Annotated[list[str], typer.Argument(metavar="WORD", help="What to look for; all words must be there.")],
     everything: Annotated[bool, typer.Option("--all", help="Every hit, not only the first of each theory.")] = False,
     as_json: Json = False,
 ) -> None:

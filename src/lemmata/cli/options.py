@@ -99,7 +99,7 @@ Bound = Annotated[
         autocompletion=complete_bound,
     ),
 ]
-CLAIMS: Any = {"metavar": "[THEORY[/CLAIM] | FILE.py]...", "autocompletion": complete_claim}
+CLAIMS: Any = {"metavar": "THEORY[/CLAIM]|FILE.py", "autocompletion": complete_claim}
 
 
 def show_json(content: Any) -> None:

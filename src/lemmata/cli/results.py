@@ -14,7 +14,7 @@ from lemmata.cli.options import Json, show_json
 def report(
     directory: Annotated[Path, typer.Argument(metavar="DIR", help="A folder that verify wrote.")],
     other: Annotated[
-        Path | None, typer.Argument(metavar="[DIR2]", help="A second one: what changed from the first to it.")
+        Path | None, typer.Argument(metavar="DIR2", help="A second one: what changed from the first to it.")
     ] = None,
     as_json: Json = False,
 ) -> None:

@@ -164,7 +164,7 @@ def item(name: str, what: str) -> dict[str, Any]:
 
 def contract(found: Mapping[str, Any]) -> dict[str, Any]:
     """What `lemmata show THEORY --json` prints of a description."""
-    hidden = ("declared", "items", "calculators")
+    hidden = ("link", "declared", "items", "calculators")
     experiments = [{key: value for key, value in row.items() if key != "setting"} for row in found["experiments"]]
     return {key: value for key, value in found.items() if key not in hidden} | {"experiments": experiments}
 

@@ -57,17 +57,17 @@ def _is_installed(file: str) -> bool:
 
 
 def unknown(what: str, name: str, known: Iterable[str], place: str = "", more: str = "") -> UserError:
-    """The error for a name that does not exist in a place, with those that may be meant, or all of a few; `more` is
-    a further sentence."""
+    """The error for a name that does not exist in a place, with those that may be meant; if there are none, with a few
+    that exist and `more`, a further sentence."""
     names = sorted(known)
     meant = nearest(name, names)
     if meant:
         hint = f"did you mean {either(meant)}?"
     else:
         rest = f" and {len(names) - FEW} more" if len(names) > FEW else ""
-        hint = f"known: {', '.join(names[:FEW]) or 'none'}{rest}."
+        hint = f"known: {', '.join(names[:FEW]) or 'none'}{rest}." + (f" {more}" if more else "")
     where = f" in {place}" if place else ""
-    return UserError(f"There is no {what} '{name}'{where}; {hint}{' ' + more if more else ''}")
+    return UserError(f"There is no {what} '{name}'{where}; {hint}")
 
 
 FEW = 12

@@ -22,6 +22,9 @@ LINE_SECONDS = 30.0
 EVENT_SECONDS = 0.5
 """Between two JSON events at least; the first and the last of an experiment always appear."""
 
+WIDE = 110
+"""From this width on there is room beside a bar for runs and their rate."""
+
 Reporter = Callable[[str], "OnProgress | None"]
 """Makes what a sweep calls, from the name under which it appears."""
 
@@ -101,6 +104,13 @@ def _amounts(progress: Progress) -> str:
     return f"{parts}, {progress.runs}/{progress.all_runs} runs{inside}"
 
 
+def _beside(width: int, progress: Progress, pace: dict[str, float | None]) -> str:
+    """What stands beside a bar on a terminal of this width."""
+    if width >= WIDE:
+        return f"{_amounts(progress)}, {_speed(progress, pace)}"
+    return f"{_short(progress)}, {_left(pace)}"
+
+
 def _short(progress: Progress) -> str:
     """How far it is, in the room beside a bar."""
     if not progress.all_cells:
@@ -166,7 +176,7 @@ def _bars(stream: TextIO) -> Iterator[Reporter]:
                     completed=progress.runs + _under_way(progress),
                     total=progress.all_runs,
                     visible=progress.runs < progress.all_runs or progress.cells < progress.all_cells,
-                    text=f"{_short(progress)}, {_left(pace.see(progress))}",
+                    text=_beside(bars.console.width, progress, pace.see(progress)),
                 )
 
             return report

@@ -28,12 +28,6 @@ LISTS = ("claims", "experiments", "bounds", "settings")
 """The long lists of a theory."""
 
 
-def list_text(rows: Sequence[dict[str, Any]]) -> RenderableType:
-    """The theories, each with its paper and question."""
-    papers = [(line((row["name"], NAME)), line(row["title"], "\n", (row["question"], QUIET))) for row in rows]
-    return Group(table(papers), Text(), commands([("lemmata show NAME", "what a theory claims, and what to try")], 0))
-
-
 def theory_text(typed: str, found: dict[str, Any], lists: Collection[str] = ()) -> RenderableType:
     """A theory: its card, its headlines, what it has and what to type next; or these of its long lists.
 
