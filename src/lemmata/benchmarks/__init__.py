@@ -28,20 +28,27 @@ class Benchmark(NamedTuple):
 
 
 LISTED = (
-    Benchmark("cells", "time and memory of a sweep of 1,000 and of 10,000 cells, stored on disk", ""),
+    Benchmark("cells", "time and memory of a sweep of 1,000 and of 10,000 cells, stored on disk", "about 2 min"),
     Benchmark(
-        "compile", "the programs that `verify` at smoke compiles: how many, for how long", "", "compile_programs"
+        "compile",
+        "the programs that `verify` at smoke compiles: how many, for how long",
+        "several minutes",
+        "compile_programs",
     ),
-    Benchmark("coverage", "how often the interval of lm.find_threshold holds the true crossing", ""),
-    Benchmark("distances", "truncated distances of a graph of PubMed's size, against SciPy's search", ""),
-    Benchmark("divided", "a training in windows with checkpoints, against the same in one go", ""),
-    Benchmark("ensemble", "training shallow vision transformers, against eager and batched PyTorch", ""),
-    Benchmark("kernel", "the empirical tangent kernel, against its products and the Jacobian", ""),
-    Benchmark("layout", "threads, single calls or vmap: what decides the layout on this machine", ""),
-    Benchmark("recursion", "steps a second of the exact recursion of teacher_student", ""),
-    Benchmark("scaling", "one and two workers (processes, Dask), against the local engine", ""),
-    Benchmark("start", "`verify` of one claim with an empty and a warm cache, and `list`", ""),
-    Benchmark("threshold", "sample thresholds by adaptive runs, against the full grid", ""),
+    Benchmark("coverage", "how often the interval of lm.find_threshold holds the true crossing", "half a minute"),
+    Benchmark("distances", "truncated distances of a graph of PubMed's size, against SciPy's search", "half a minute"),
+    Benchmark("divided", "a training in windows with checkpoints, against the same in one go", "about 3 min"),
+    Benchmark(
+        "ensemble",
+        "training shallow vision transformers, against eager and batched PyTorch",
+        "several minutes; needs PyTorch",
+    ),
+    Benchmark("kernel", "the empirical tangent kernel, against its products and the Jacobian", "about 1 min"),
+    Benchmark("layout", "threads, single calls or vmap: what decides the layout on this machine", "about 4 min"),
+    Benchmark("recursion", "steps a second of the exact recursion of teacher_student", "10 s"),
+    Benchmark("scaling", "one and two workers (processes, Dask), against the local engine", "about 5 min"),
+    Benchmark("start", "`verify` of one claim with an empty and a warm cache, and `list`", "half a minute"),
+    Benchmark("threshold", "sample thresholds by adaptive runs, against the full grid", "many minutes"),
 )
 BENCHMARKS = {each.name: each for each in LISTED}
 

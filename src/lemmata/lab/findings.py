@@ -34,7 +34,7 @@ def finding_text(plan: Plan, outcome: Outcome) -> RenderableType:
     if remark := _remark(plan, rows):
         told.append(line((remark, QUIET)))
     files = [name for name in (FIGURES[0], TABLE) if (outcome.path / name).exists()]
-    where = [(line((word, QUIET)), line((str(path), COMMAND))) for word, path in _places(outcome, files)]
+    where = [(line((word, QUIET)), line((path, COMMAND))) for word, path in _places(outcome, files)]
     return Group(*told, Text(), table(where))
 
 
@@ -52,10 +52,11 @@ def _remark(plan: Plan, rows: Sequence[Row]) -> str:
     return f"Claims that read it and others: {', '.join(readers)}."
 
 
-def _places(outcome: Outcome, files: Sequence[str]) -> list[tuple[str, object]]:
+def _places(outcome: Outcome, files: Sequence[str]) -> list[tuple[str, str]]:
     words = {FIGURES[0]: "figure", TABLE: "table"}
-    data = outcome.path / "data.zarr"
-    return [*((words[name], outcome.path / name) for name in files), ("data", data)]
+    sizes = ", ".join(f"{name} {count}" for name, count in outcome.data.sizes.items())
+    data = f"{outcome.path / 'data.zarr'}  ({len(outcome.data.data_vars)} variables; {sizes})"
+    return [*((words[name], str(outcome.path / name)) for name in files), ("data", data)]
 
 
 def judge(plan: Plan, outcome: Outcome) -> list[Row]:
