@@ -22,6 +22,8 @@ LINE_SECONDS = 30.0
 EVENT_SECONDS = 0.5
 """Between two JSON events at least; the first and the last of an experiment always appear."""
 
+SOON = 0.05
+"""Runs that must be done before it is said how long the others take: at first there is compiling to do."""
 WIDE = 110
 """From this width on there is room beside a bar for runs and their rate."""
 
@@ -127,9 +129,10 @@ def _speed(progress: Progress, pace: dict[str, float | None]) -> str:
 
 
 def _left(pace: dict[str, float | None]) -> str:
-    if pace["seconds_left"] is None:
+    left, rate, seconds = pace["seconds_left"], pace["rate"] or 0.0, pace["seconds"] or 0.0
+    if left is None or rate * seconds < SOON:
         return "starting"
-    minutes, seconds = divmod(round(pace["seconds_left"]), 60)
+    minutes, seconds = divmod(round(left), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{seconds:02} left"
 
