@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lemmata as lm
@@ -131,6 +131,7 @@ def test_an_answer_is_json_without_nan_or_infinity(x):
         json.dumps(calculator.evaluate(**inputs), allow_nan=False)
 
 
+@settings(deadline=None)  # the first case loads libraries
 @given(st.sampled_from(vit.bounds.BOUNDS), st.data())
 def test_every_calculator_of_the_vision_transformer_answers_in_plain_json(calculator, data):
     inputs = {}
