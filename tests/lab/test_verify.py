@@ -15,10 +15,12 @@ import lemmata as lm
 from lemmata.lab import registry
 from lemmata.lab.claims import Reading
 from lemmata.lab.errors import UserError
-from lemmata.lab.files import lock
+from lemmata.lab.files import lock, sealed
+from lemmata.lab.page.cards import read_cards
+from lemmata.lab.report import write_report
 from lemmata.lab.rows import VERDICTS, Row, read_rows
 from lemmata.lab.runner import Options
-from lemmata.lab.verify import Selection, select, verify
+from lemmata.lab.verify import Selection, command_of, select, verify
 
 OPTIONS = Options("smoke", out=Path("out"), recompute_stale=True)
 CALLS: list[int] = []
@@ -54,8 +56,8 @@ def claim(name: str, evidence: Reading = height) -> lm.Claim:
     return lm.Claim(name, "Theorem 1", "bound").states("It is high.").judged(evidence(), lm.at_least(0.0), low)
 
 
-def selection(*claims: lm.Claim) -> Selection:
-    card = dict.fromkeys(("title", "authors", "question", "answer"), "") | {"name": "toy", "headlines": ["c1"]}
+def selection(*claims: lm.Claim, headline: str = "c1") -> Selection:
+    card = dict.fromkeys(("title", "authors", "question", "answer"), "") | {"name": "toy", "headlines": [headline]}
     experiments = [experiment("e1", "smoke"), experiment("e2", "quick")]
     theory = lm.Theory(card, Setting, simulate, experiments, claims)
     return [(theory, list(theory.claims.values()))]
@@ -108,13 +110,92 @@ def test_everything_that_claims_read_is_validated_before_anything_is_computed() 
     assert not Path("out").exists()
 
 
-@pytest.mark.parametrize("text", ["[{", '[{"theory": "toy"}]', '[{"controls": [], "reads": []}]'])
+@pytest.mark.parametrize("text", ["[{", '[{"theory": "toy"}]', '[{"controls": [], "reads": [], "seal": ""}]'])
 def test_verdicts_that_cannot_be_read_are_told_before_anything_is_computed(text: str) -> None:
     Path("out").mkdir()
     (Path("out") / VERDICTS).write_text(text)
     with pytest.raises(UserError, match=r"cannot be read|was changed after it was written"):
         verify(selection(claim("c1", height)), OPTIONS)
     assert CALLS == []
+
+
+def stored() -> list[dict[str, Any]]:
+    return json.loads((Path("out") / VERDICTS).read_text())
+
+
+@pytest.mark.parametrize("old", ["without a seal", "without a field"])
+def test_verdicts_of_another_version_are_left_out_and_told_and_the_claims_judged_anew(old: str) -> None:
+    verify(selection(claim("c1", height), claim("c2", height)), OPTIONS)
+    rows = [{name: value for name, value in row.items() if name not in ("seal", "judged")} for row in stored()]
+    rows = rows if old == "without a seal" else [sealed(row) for row in rows]
+    (Path("out") / VERDICTS).write_text(json.dumps(rows))
+    with pytest.raises(UserError, match="another version of Lemmata; run `lemmata verify` again"):
+        write_report(Path("out"))
+    told: list[str] = []
+    verify(selection(claim("c1", height)), OPTIONS, say=told.append)
+    assert "out/verdicts.json was written by another version of Lemmata; the verdicts in it are left out." in told
+    assert [row.name for row in read_rows(Path("out"))] == ["toy/c1"]
+
+
+def test_one_changed_row_is_no_old_version() -> None:
+    verify(selection(claim("c1", height), claim("c2", height)), OPTIONS)
+    rows = stored()
+    del rows[0]["seal"]
+    (Path("out") / VERDICTS).write_text(json.dumps(rows))
+    with pytest.raises(UserError, match="was changed after it was written"):
+        verify(selection(claim("c1", height)), OPTIONS)
+
+
+def recorded() -> dict[str, Any]:
+    return json.loads(Path("out/verify.json").read_text())
+
+
+def test_a_verification_leaves_a_record_for_scripts() -> None:
+    done = verify(selection(claim("c1", height)), OPTIONS)
+    found = recorded()
+    assert list(found) == ["version", "command", "started", "seconds", "page", "exit", "reason", "rows"]
+    assert found["rows"] == [row.json() for row in done.rows]
+    assert found["command"] == "lemmata verify toy --preset smoke --out out"
+    assert (found["exit"], found["page"], found["version"]) == (0, "out/index.html", lm.__version__)
+    assert found["reason"] == "Everything ran; the preset smoke decides nothing."
+    assert 0 < found["seconds"] < 600
+
+
+def test_the_record_says_what_is_not_as_expected_and_is_gone_while_a_verification_runs() -> None:
+    verify(selection(claim("c1", height)), OPTIONS)
+    with pytest.raises(KeyboardInterrupt):
+        verify(selection(claim("c1", interrupted)), OPTIONS)
+    assert not Path("out/verify.json").exists()
+    quick = Options("quick", out=Path("out"), recompute_stale=True)
+    low = lm.Control("higher", sign=2.0)
+    wrong = lm.Claim("c3", "Theorem 1", "bound").states("It is low.").judged(height.of("e2")(), lm.at_most(0.0), low)
+    verify(selection(wrong, headline="c3"), quick)
+    assert recorded()["exit"] == 1
+    assert recorded()["reason"] == "1 of 1 claims not as expected: toy/c3."
+
+
+def test_a_page_says_what_the_theory_and_the_occasion_were() -> None:
+    done = verify(selection(claim("c1", height)), OPTIONS)
+    (row,) = done.rows
+    assert row.asked == "lemmata verify toy --preset smoke --out out"
+    assert row.version == lm.__version__
+    assert "core" in row.machine
+    assert row.judged.endswith("+00:00")
+    cards, wrong = read_cards(Path("out"))
+    assert not wrong
+    assert cards["toy"].claims == 1
+    assert cards["toy"].symbols == {"a": "slope"}
+
+
+def test_the_command_says_what_was_selected_as_shortly_as_possible(monkeypatch: pytest.MonkeyPatch) -> None:
+    ((theory, _),) = selection(claim("c1", height), claim("c2", height))
+    first, every = [theory.claims["c1"]], list(theory.claims.values())
+    options = Options(seed=1000)
+    assert command_of([(theory, first)], options) == "lemmata verify toy/c1 --seed 1000"
+    assert command_of([(theory, every)], Options()) == "lemmata verify toy"
+    monkeypatch.setattr(registry, "names", lambda: ["toy"])
+    assert command_of([(theory, first)], Options()) == "lemmata verify", "the headlines of all"
+    assert command_of([(theory, every)], Options("paper")) == "lemmata verify --all --preset paper"
 
 
 def test_a_folder_in_use_is_refused() -> None:
@@ -128,7 +209,7 @@ FIELDS = [
     "low", "high", "note", "preset", "seconds", "control", "control_expected", "statistic",
     "rule", "source", "seeds", "corrects",
 ]  # fmt: skip
-PAGE = ["formula", "reads", "controls", "command", "sources", "lost"]
+PAGE = ["formula", "reads", "controls", "command", "sources", "lost", "judged", "asked", "version", "machine"]
 
 
 def test_a_row_is_printed_with_the_contracts_fields_and_kept_with_those_of_the_page() -> None:

@@ -18,7 +18,7 @@ from lemmata.lab.page.cards import Card, read_cards
 from lemmata.lab.page.formulas import symbols_of
 from lemmata.lab.page.runs import Run, read_run
 from lemmata.lab.page.strip import Strip, make_strip
-from lemmata.lab.replications import ENOUGH, Replication, known_replications
+from lemmata.lab.replications import Replication, known_replications
 from lemmata.lab.rows import Row
 from lemmata.lab.shown import SAID
 
@@ -30,11 +30,15 @@ SMOKE = "smoke"
 
 @dataclass(frozen=True)
 class Sign:
-    """One sign of health: what was looked at, whether it is in order, and what to read beside it."""
+    """One sign of health: what was looked at, in a sentence and in short, and whether it is good, bad or mild.
+
+    Mild: it is not as it should be, at the preset smoke, which is too small to decide anything.
+    """
 
     word: str
-    good: bool
+    state: str
     text: str
+    short: str
 
 
 @dataclass(frozen=True)
@@ -76,6 +80,10 @@ class Statement:
         return numbers.statistic(self.row)
 
     @property
+    def decided_by(self) -> str:
+        return numbers.decided_by(self.row)
+
+    @property
     def strip(self) -> Strip | None:
         return make_strip(self.row)
 
@@ -92,30 +100,27 @@ class Statement:
     @property
     def health(self) -> list[Sign]:
         row, repeated = self.row, self.replication
-        mild = row.preset == SMOKE  # too small to decide anything, so that nothing is wrong if it comes out otherwise
-        signs = [
-            Sign("control", row.control == row.control_expected or mild, self._control()),
-            Sign("predicted", row.outcome == row.expected or mild, self._predicted()),
-        ]
+
+        def sign(word: str, good: bool, text: str, short: str) -> Sign:
+            state = "good" if good else "mild" if row.preset == SMOKE else "bad"
+            return Sign(word, state, text, short if good else text)
+
+        right, known = row.control == row.control_expected, row.outcome == row.expected
+        judged = "judge validated by its control"
+        if not right:
+            judged = f"a control came out as {row.control} instead of {row.control_expected}"
+        came = "as predicted" if known else f"{row.outcome} instead of {row.expected}"
+        signs = [sign("control", right, judged, "control"), sign("predicted", known, came, "as predicted")]
         if row.lost and row.expected != INCONCLUSIVE:
-            signs.append(Sign("data", False, "a value was lost or a cell failed"))
+            signs.append(Sign("data", "bad", text := "a value was lost or a cell failed", text))
         if repeated is not None:
-            signs.append(Sign("replicated", repeated.share >= ENOUGH, repeated.words()))
+            short = f"{repeated.as_expected} of {repeated.blocks} blocks"
+            signs.append(sign("replicated", repeated.repeats, repeated.words(), short))
         return signs
-
-    def _control(self) -> str:
-        row = self.row
-        if row.control == row.control_expected:
-            return "judge validated by its control"
-        return f"a control came out as {row.control} instead of {row.control_expected}"
-
-    def _predicted(self) -> str:
-        row = self.row
-        return "as predicted" if row.outcome == row.expected else f"{row.outcome} instead of {row.expected}"
 
     @property
     def needs_attention(self) -> bool:
-        return not all(sign.good for sign in self.health)
+        return any(sign.state == "bad" for sign in self.health)
 
 
 @dataclass(frozen=True)
@@ -131,7 +136,7 @@ class Group:
     @property
     def words(self) -> str:
         """What a filter may ask for."""
-        found = dict.fromkeys(each.science for each in self if not each.is_correction or each is self.main)
+        found = dict.fromkeys(each.science for each in self if not each.is_correction)
         extra = ["corrected"] if self.corrections or self.main.is_correction else []
         return " ".join([*found, *extra, *(["attention"] if any(each.needs_attention for each in self) else [])])
 

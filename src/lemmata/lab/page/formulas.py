@@ -15,6 +15,8 @@ from xml.etree.ElementTree import Element, tostring
 
 from markupsafe import Markup, escape
 
+from lemmata.lab.page.numbers import in_words
+
 PARTS = {
     "mfrac": 2, "msub": 2, "msup": 2, "msubsup": 3, "munder": 2, "mover": 2, "munderover": 3, "mroot": 2,
 }  # fmt: skip
@@ -60,8 +62,7 @@ def convert(latex: str) -> Formula:
         raise
     except Exception as error:  # whatever the converter stumbles over
         raise NoFormula(f"{type(error).__name__}: {error}") from None
-    tree.attrib.pop("display", None)
-    return Formula(tostring(tree, encoding="unicode"), frozenset(_symbols(tree)))
+    return Formula("<wbr>".join(tostring(part, encoding="unicode") for part in _lines(tree)), frozenset(_symbols(tree)))
 
 
 def show(formula: str) -> Markup:
@@ -98,6 +99,31 @@ def _copy(given: Element, depth: int = 0) -> Element:
     return element
 
 
+RELATIONS = frozenset("=≠<>≤≥≪≫∝≈≃∼≍→↔⇒⇔∈∉⊂⊆+−±")
+"""Before these a long formula may go on in the next line, where they stand outside of brackets."""
+
+
+def _lines(tree: Element) -> list[Element]:
+    """The formula in pieces between which a line may end: browsers do not break lines inside of MathML."""
+    terms = list(tree[0]) if len(tree) == 1 and tree[0].tag == "mrow" else list(tree)
+    lines, depth = [[]], 0
+    for term in terms:
+        text = (term.text or "") if term.tag == "mo" else ""
+        if lines[-1] and not depth and text in RELATIONS:
+            term.set("form", "infix")
+            lines.append([])
+        lines[-1].append(term)
+        depth += (text in set("([{⌈⌊⟨")) - (text in set(")]}⌉⌋⟩"))
+        if not depth and (text in set(",;") or term.tag == "mspace"):
+            lines.append([])
+    pieces = []
+    for terms in filter(None, lines):
+        piece = Element("math")
+        piece.extend(terms)
+        pieces.append(piece)
+    return pieces
+
+
 def _symbols(element: Element) -> Iterator[str]:
     """Letters alone and letters with an index; an index is no symbol of its own."""
     if element.tag in ("msub", "msubsup"):
@@ -116,8 +142,10 @@ def _text(element: Element) -> str:
 
 
 INDEXED = re.compile(
-    r"(?<![\w\\])([^\W\d_]['′*]?)_(\{[^{}]{1,12}\}|[*#+⋆]|\d{1,3}|[^\W\d_]{1,3})(?![\w])|(?<=[\w)\]*'′])\^(\{[^{}]{1,24}\}|\([^()]{1,16}\)|[-−+]?[\w./*]{1,6})"
+    r"((?:(?<![\w\\])[^\W\d_]|[α-ωΑ-Ω])['′]?)_(\{[^{}]{1,12}\}|[*#+⋆]|\d{1,3}|[^\W\d_]{1,3})(?![\w])"
+    r"|(?<=[\w)\]*'′])\^(\{[^{}]{1,24}\}|\([^()]{1,16}\)|[-−+]?[\w./*]{1,6})"
 )
+"""A letter with its index, or an exponent."""
 
 
 def prose(text: str) -> Markup:
@@ -125,13 +153,16 @@ def prose(text: str) -> Markup:
 
     Only single letters carry indices, so that names of fields stay names.
     """
+    text = in_words(text)
     parts, at = [], 0
     for found in INDEXED.finditer(text):
         parts.append(escape(text[at : found.start()]))
         letter, index, power = found.groups()
         if power is not None:
             raised = power.strip("{}").replace("-", "−")
-            parts.append(Markup("<sup>{}</sup>").format(raised.rstrip(".")) + ("." if raised.endswith(".") else ""))
+            parts.append(
+                Markup("<sup>{}</sup>").format(prose(raised.rstrip("."))) + ("." if raised.endswith(".") else "")
+            )
         else:
             parts.append(Markup("{}<sub>{}</sub>").format(letter, index.strip("{}")))
         at = found.end()

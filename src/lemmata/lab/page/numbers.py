@@ -9,7 +9,7 @@ from lemmata.lab.rows import Row
 
 THIN = "\N{NARROW NO-BREAK SPACE}"
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-SCIENTIFIC = re.compile(r"(?<![\w.])(-?\d(?:\.\d+)?)e([+-]\d+)(?![\w.])")
+SCIENTIFIC = re.compile(r"(?<![\w.])(-?\d(?:\.\d+)?)e([+-]\d+)(?!\w|\.\d)")
 STATISTICS = {
     "worst seed": "worst of {}",
     "mean": "mean over {}",
@@ -60,7 +60,7 @@ def in_words(text: str) -> str:
 
 def interval(low: float | None, high: float | None) -> str:
     """[low, high]; what has no end says so."""
-    return f"[{number(low, 3) or '−∞'}, {number(high, 3) or '∞'}]"
+    return f"[{number(low) or '−∞'}, {number(high) or '∞'}]"
 
 
 def measured(row: Row) -> str:
@@ -74,6 +74,8 @@ def measured(row: Row) -> str:
 
 def claimed(row: Row) -> str:
     """What the number must be."""
+    if row.relation == "in" and row.accept_low is not None and row.accept_low == row.accept_high:
+        return f"= {number(row.accept_low)}"
     if row.relation == "in":
         return f"in {interval(row.accept_low, row.accept_high)}"
     if row.relation in ("increasing", "decreasing"):
@@ -92,9 +94,21 @@ def statistic(row: Row) -> str:
     return STATISTICS.get(row.statistic, row.statistic).format(seeds)
 
 
+def decided_by(row: Row) -> str:
+    """What the number is and which rule decided by it, without saying the same twice."""
+    number_is, rule = statistic(row), row.rule
+    if row.statistic in ("none", "largest difference") or not number_is:
+        return rule
+    return number_is if rule in (row.statistic, f"{row.statistic} over seeds") else f"{number_is}; rule: {rule}"
+
+
 def duration(seconds: float) -> str:
     """4.2 s, 3 min, 1 h 20 min."""
+    if seconds < 0.05:
+        return f"under 0.1{THIN}s"
     if seconds < 60:
-        return f"{seconds:.1f} s"
+        return f"{seconds:.1f}{THIN}s"
     minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+    if minutes < 60:
+        return f"{minutes}{THIN}min"
+    return f"{minutes // 60}{THIN}h {minutes % 60}{THIN}min"

@@ -52,6 +52,21 @@ class Run:
         return self.record.get("question", "")
 
     @property
+    def command(self) -> str:
+        return self.record.get("command", "")
+
+    @property
+    def warnings(self) -> Sequence[str]:
+        return self.record.get("warnings", ())
+
+    @property
+    def about(self) -> list[str]:
+        """What it is, of which seeds and when, as far as that is known."""
+        finished = self.record.get("finished", "").replace("T", " ").replace("+00:00", " UTC")
+        parts = [f"{self.theory}/{self.name}", self.record.get("reference", ""), self.seeds, finished]
+        return [part for part in parts if part]
+
+    @property
     def seeds(self) -> str:
         first, last = self.record.get("seeds", (0, -1))
         return "" if last < first else f"seed {first}" if first == last else f"seeds {first} to {last}"

@@ -34,7 +34,7 @@ def make_strip(row: Row) -> Strip | None:
     low, high = accepted(row)
     core = [v for v in (row.measured, row.low, row.high, row.predicted, low, high) if v is not None]
     span = max(core) - min(core) or abs(row.measured) or 1.0
-    if not math.isfinite(4 * span):
+    if not (math.isfinite(4 * span) and span > 1e-300):
         return None
     controls = [c.measured for c in row.controls if c.measured is not None]
     near = [c for c in controls if min(core) - 1.5 * span <= c <= max(core) + 1.5 * span]

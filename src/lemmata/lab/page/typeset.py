@@ -19,6 +19,8 @@ from lemmata.lab.page import numbers
 from lemmata.lab.page.formulas import prose, show
 
 FOLDER = Path(__file__).parent / "templates"
+FIRST = 'document.documentElement.classList.add("js")'
+"""The script that runs before anything is laid out, so that what is folded is never drawn."""
 
 
 @functools.cache
@@ -38,10 +40,11 @@ def environment() -> Environment:
         "measured": numbers.measured,
         "short": lambda address: address.split("://", 1)[-1].removeprefix("www."),
         "sentences": lambda note: [numbers.in_words(part) for part in note.split("; ") if part],
-        "date": lambda stamp: (stamp or "").replace("T", " ").replace("+00:00", " UTC"),
     }
     style, script = (_file(name) for name in ("page.css", "page.js"))
     made.globals |= {
+        "first": Markup(FIRST),
+        "first_digest": _digest(FIRST),
         "style": Markup(style),
         "script": Markup(script),
         "style_digest": _digest(style),

@@ -4,7 +4,6 @@
   const one = (selector, within = document) => within.querySelector(selector);
   const claims = all("tbody.claim");
   const order = ["refuted", "undecided", "confirmed"];
-  document.documentElement.classList.add("js");
 
   // Unfold a claim.
   const more = claim => one("tr.more", claim);
@@ -70,9 +69,9 @@
     const usual = all("tbody.claim", table);
     for (const head of all("th[data-sort]", table)) {
       const button = document.createElement("button");
-      button.textContent = head.textContent;
-      head.replaceChildren(button);
-      button.addEventListener("click", () => {
+      button.setAttribute("aria-label", "Sort by " + head.textContent);
+      head.append(" ", button);
+      head.addEventListener("click", () => {
         const next = {ascending: "descending", descending: "none"}[head.getAttribute("aria-sort")] ?? "ascending";
         all("th[data-sort]", table).forEach(other => other.removeAttribute("aria-sort"));
         head.setAttribute("aria-sort", next);
