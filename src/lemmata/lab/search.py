@@ -11,6 +11,7 @@ from rich.text import Text
 from lemmata.lab import registry
 from lemmata.lab.declarations import same_symbol
 from lemmata.lab.descriptions import description, fields
+from lemmata.lab.mathematics import plain
 from lemmata.lab.terminal import NAME, entry, line
 
 MOST = 6
@@ -57,7 +58,7 @@ def _things(found: Mapping[str, Any]) -> Iterator[tuple[Hit, str]]:
     """Everything that a theory has, each with further text to look into."""
     name = found["name"]
     for each in found["items"]["claim"].values():
-        yield Hit(name, "claim", each["name"], "", each["reference"], each["statement"]), each["formula"]
+        yield Hit(name, "claim", each["name"], "", each["reference"], each["statement"]), plain(each["formula"])
     for each in found["experiments"]:
         yield Hit(name, "experiment", each["name"], "", each["reference"], each["question"]), ""
     for bound, each in found["calculators"].items():

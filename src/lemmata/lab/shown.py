@@ -11,6 +11,7 @@ from rich.text import Text
 
 from lemmata.lab.declarations import spell
 from lemmata.lab.descriptions import declaration, describe_bound
+from lemmata.lab.mathematics import plain
 from lemmata.lab.terminal import COMMAND, NAME, QUIET, commands, entry, heading, indent, line, table
 
 if TYPE_CHECKING:
@@ -151,7 +152,7 @@ def _claim(theory: str, item: dict[str, Any]) -> Shown:
     if item["replication"]:
         done = item["replication"]
         rows["repeats"] = f"as expected in {done['as_expected']} of {done['blocks']} blocks of fresh seeds"
-    return [item["statement"], item["formula"]], rows, (f"lemmata verify {theory}/{item['name']}", "test it")
+    return [item["statement"], plain(item["formula"])], rows, (f"lemmata verify {theory}/{item['name']}", "test it")
 
 
 def _experiment(theory: str, item: dict[str, Any]) -> Shown:

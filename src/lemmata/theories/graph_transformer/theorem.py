@@ -156,7 +156,7 @@ CLAIMS = (
     .states(
         "More neurons never hurt: the number of seeds that reach loss .05 by η t = 30 does not fall with the width by "
         "more than one, and is at least 4 of 5 at m = 400.",
-        formula="m ≥ C M² log N",
+        formula=r"k(m_{i+1}) \ge k(m_i)-1,\ k(400) \ge 4, \quad k(m) = |\{\text{seeds}: \ell < 0.05\}|",
     )
     .judged(
         successes(),
@@ -164,21 +164,24 @@ CLAIMS = (
         lm.Control("m = 1 in the slot of m = 400", top=1),
     ),
     lm.Claim("p1-width-success", "Theorem 3.4.4", "bound")
-    .states("With m = 400 every seed reaches loss .05 by η t = 30.")
+    .states("With m = 400 every seed reaches loss .05 by η t = 30.", formula=r"\ell(\eta t=30) < 0.05 \quad (m=400)")
     .judged(final_loss(), lm.at_most(LEARNED, "every", strict=True), lm.Control("m = 1", neurons=1)),
     lm.Claim("p2-iterations-eta", "(3.8)", "scaling")
-    .states("As stated: the iterations grow as η^(-1/2).", formula="T ∝ η^-1/2")
+    .states("As stated: the iterations grow as η^(-1/2).", formula=r"T \propto \eta^{-1/2}")
     .judged(exponent("step_size"), PRINTED, lm.Control("T put on η^(-1/2)", law=-0.5), expected=lm.FAILS),
     lm.Claim("p2-iterations-eta-corrected", "(3.8), corrected", "scaling", corrects="p2-iterations-eta")
-    .states("Corrected: training depends on η t alone, so the iterations grow as η^-1.", formula="T ∝ η^-1")
+    .states("Corrected: training depends on η t alone, so the iterations grow as η^-1.", formula=r"T \propto \eta^{-1}")
     .judged(exponent("step_size"), lm.within(-1.15, -0.85, predicted=-1.0), lm.Control("T put on η^(-1/2)", law=-0.5)),
     lm.Claim("p2-iterations-eps0", "(3.8)", "scaling")
-    .states("As stated: the iterations grow as (1 - 2 ε_0)^(-1/2) with label noise.", formula="T ∝ (1-2ε_0)^-1/2")
+    .states(
+        "As stated: the iterations grow as (1 - 2 ε_0)^(-1/2) with label noise.",
+        formula=r"T \propto (1-2\epsilon_0)^{-1/2}",
+    )
     .judged(exponent("label_noise"), PRINTED, lm.Control("T put on (1 - 2 ε_0)^(-1/2)", law=-0.5), expected=lm.FAILS),
     lm.Claim("p2-iterations-eps0-corrected", "(3.8), corrected", "scaling", corrects="p2-iterations-eps0")
     .states(
         "Corrected: the iterations increase with ε_0 in every seed, with an exponent between -1.4 and -0.7.",
-        formula="T ∝ (1-2ε_0)^-1",
+        formula=r"T \propto (1-2\epsilon_0)^k, \quad -1.4 \le k \le -0.7",
     )
     .judged(
         slowed_by_noise(),
@@ -186,16 +189,24 @@ CLAIMS = (
         lm.Control("the ε_0 = 0 run in every cell", quiet=True),
     ),
     lm.Claim("p2-iterations-delta", "(3.8)", "scaling")
-    .states("As stated: the iterations grow as (1 - δ)^(-1/2) with the initial error.", formula="T ∝ (1-δ)^-1/2")
+    .states(
+        "As stated: the iterations grow as (1 - δ)^(-1/2) with the initial error.",
+        formula=r"T \propto (1-\delta)^{-1/2}",
+    )
     .judged(exponent("key_error"), PRINTED, lm.Control("T put on (1 - δ)^(-1/2)", law=-0.5), expected=lm.FAILS),
     lm.Claim("p2-iterations-delta-corrected", "(3.8), corrected", "limit", corrects="p2-iterations-delta")
-    .states("Corrected: the iterations do not depend on δ: T(.4)/T(0) is within a tenth of 1.", formula="T ∝ (1-δ)^0")
+    .states(
+        "Corrected: the iterations do not depend on δ: T(.4)/T(0) is within a tenth of 1.",
+        formula=r"T(\delta=0.4) = T(\delta=0)",
+    )
     .judged(
         error_ratio(), lm.within(0.9, 1.1, predicted=1.0), lm.Control("T put on (1 - δ)^(-1/2): ratio 1.29", law=-0.5)
     ),
     lm.Claim("p3-samples-bound", "(3.9)", "bound")
     .states(
-        "With as many labels as (3.9) asks for (γ_d = .4, measured δ_zm) every seed succeeds: full loss below 1e-3."
+        "With as many labels as (3.9) asks for (γ_d = .4, measured δ_zm) every seed succeeds: full loss below 1e-3.",
+        formula=r"|\mathcal{L}| \ge \max\left\{\frac{(1+\delta_{z_m}^2)\log "
+        r"N}{(1-2\epsilon_{\mathcal{S}}(1-\gamma_d)-\sigma)^2},\,BT\right\} \Rightarrow \ell < 10^{-3}",
     )
     .judged(
         samples_bound(),
@@ -206,7 +217,7 @@ CLAIMS = (
     lm.Claim("p3-samples-remark", "Remark 1", "scaling")
     .states(
         "As stated: the samples of (3.9) grow as γ_d^-2 (over γ_d = .25 to .8 at ε_S = .05, σ = .1).",
-        formula="|L| ∝ γ_d^-2",
+        formula=r"|\mathcal{L}| \propto \gamma_d^{-2}",
     )
     .judged(
         remark_exponent(),
@@ -217,7 +228,7 @@ CLAIMS = (
     lm.Claim("p4-loss-floor", "(3.10)", "bound")
     .states(
         "The loss ends at twice the share of flipped labels: at η t = 60 within .02 + .2 ε_0 of 2 ε̂_0.",
-        formula="2 ε_0 + ε",
+        formula=r"|\ell-2\hat{\epsilon}_0| \le 0.02+0.2\,\epsilon_0",
     )
     .judged(
         distance_to_floor(),
@@ -229,7 +240,8 @@ CLAIMS = (
         "The first term of (3.9), read as δ_zm² log N (the 1 of 1 + δ_zm² and the bracket left out, as the "
         "footnote does), dominates B T below ε_0 = 1/2 - 1/2 δ_zm^-4 ε^-4, which is .45237 for δ_zm = 3, ε = .6: "
         ".001 below it the terms, computed apart, order as stated.",
-        formula="ε_0 < 1/2 - 1/2 δ^-4 ε^-4",
+        formula=r"\epsilon_0 < \frac{1}{2}-\frac{1}{2}\delta_{z_m}^{-4}\epsilon^{-4} \Rightarrow \delta_{z_m}^2\log "
+        r"N \ge BT",
     )
     .judged(
         dominance(),

@@ -129,6 +129,17 @@ def limit_error(times: float = 1.0) -> xr.DataArray:
 FROZEN, RIGID = lm.Control("attention frozen", frozen="attention"), lm.Control("values frozen", frozen="values")
 
 
+SYMBOLS = {
+    "score_error": r"\lVert S-S^*\rVert_F",
+    "value_error": r"\lVert W_V-V^*\rVert_F",
+    "excess": r"\mathrm{Excess}",
+    "off_support": r"(1/K-p)",
+    "product": r"|pC_1-1/K|",
+    "epsilon": r"T_\epsilon",
+}
+"""The quantities of which a power of T or of D is claimed, in formulas."""
+
+
 def rate_claim(
     name: str, reference: str, what: str, quantity: str, exponent: float, width: float, control: lm.Control = FROZEN
 ) -> lm.Claim:
@@ -137,7 +148,7 @@ def rate_claim(
         lm.Claim(name, reference, "scaling", source="derived" if "derived" in reference else "paper")
         .states(
             f"{what} falls as T^{exponent:g} over [10², 10⁴] T*, all sizes and activations.",
-            formula=f"exponent {exponent:g} ± {width:g}",
+            formula=rf"{SYMBOLS[quantity]} \propto T^{{{exponent:g}\pm{width:g}}}",
         )
         .judged(rate(quantity), lm.within(exponent - width, exponent + width, by="every", predicted=exponent), control)
     )
@@ -171,7 +182,7 @@ def dimension_claims(
         exponent, width = power_of_D
         return (
             lm.Claim(name + suffix, f"{reference}, {said}", "scaling", **more)
-            .states(f"{what} grows as D^{exponent:g}.", formula=f"exponent in D {exponent:g} ± {width:g}")
+            .states(f"{what} grows as D^{exponent:g}.", rf"{SYMBOLS[quantity]} \propto D^{{{exponent:g}\pm{width:g}}}")
             .judged(
                 power(quantity),
                 lm.within(exponent - width, exponent + width, by="every", predicted=exponent),
@@ -195,7 +206,7 @@ CLAIMS = (
         "t1-constant",
         "Theorem 3.1(1), derived",
         "‖S - S*‖_F is D√((D-K)/(2a_κη‖V*‖²T)), to 3 % at 10³T*.",
-        "‖S - S*‖_F ≃ D√((D-K)/(2a_κη‖V*‖²T))",
+        r"\lVert S-S^*\rVert_F \simeq D\sqrt{\frac{D-K}{2a_\kappa\eta\lVert V^*\rVert_F^2T}}",
         "scores",
         (0.97, 1.03),
         RIGID,
@@ -215,8 +226,8 @@ CLAIMS = (
     constant_claim(
         "t2-constant",
         "Theorem 3.1(2), derived",
-        "‖W_V - V*‖_F is the odds times ‖V*‖_F, to 2 % at 10³T*.",
-        "‖W_V - V*‖_F/(o‖V*‖_F) in 1 ± 0.02",
+        "‖W_V - V*‖_F is the odds o = δ/(Kp) off the support times ‖V*‖_F, to 2 % at 10³T*.",
+        r"\lVert W_V-V^*\rVert_F \simeq o\,\lVert V^*\rVert_F, \quad o = \frac{\delta}{Kp}",
         "values",
         (0.98, 1.02),
         FROZEN,
@@ -229,7 +240,7 @@ CLAIMS = (
         "t3-constant",
         "Theorem 3.1(3), derived",
         "The excess loss is KD(D-K)/(4ηT), whatever κ and ‖V*‖² (two rows): to [0.99, 1.02] at 10³T*.",
-        "4ηT · excess/(KD(D-K))",
+        r"\mathrm{Excess} \simeq \frac{KD(D-K)}{4\eta T}",
         "excess",
         (0.99, 1.02),
         FROZEN,
@@ -239,7 +250,8 @@ CLAIMS = (
         "The continuous limit, from which the late rates and constants are read, follows the recursion: at 10³, "
         "10⁴ and 10⁵ steps of η = 0.05 C_1, p and the excess loss differ by at most η, relative, for three sizes and "
         "three activations.",
-        formula="|recursion / limit - 1| ≤ η",
+        formula=r"\left|\frac{\text{recursion}}{\text{continuous limit}}-1\right| \le \eta \quad \text{for } C_1,\ "
+        r"p,\ \mathrm{Excess}",
     )
     .judged(limit_error(), lm.at_most(ETA), lm.Control("the recursion with 2η", times=2.0)),
     *dimension_claims(

@@ -97,7 +97,8 @@ def _zero_risk_claim(name: str, variant: str, words: str) -> lm.Claim:
         lm.Claim(name, "Theorem 1", "bound")
         .states(
             f"Well above the sample threshold SGD reaches zero population risk ({words}): test hinge below 0.001 and "
-            "no test error in at least 95 % of the runs."
+            "no test error in at least 95 % of the runs.",
+            formula=r"\Pr(\ell_{\text{test}} < 10^{-3},\ \mathrm{err}_{\text{test}} = 0) \ge 0.95",
         )
         .judged(
             zero_risk(variant),
@@ -114,20 +115,22 @@ CLAIMS = (
     .states(
         "The condition on the relevant fraction and its form in the neutral fraction are the same condition: equally "
         "true or false at 10⁵ random inputs.",
-        formula="α_* ≥ α_# / (e^{-(δ+τ)} (1-σ-τ)) ⇔ α_* ≥ (1-α_nd) / (1 + e^{-(δ+τ)} (1-σ-τ))",
+        formula=r"\alpha_* \ge \frac{\alpha_\#}{e^{-(\delta+\tau)}(1-\sigma-\tau)} \Leftrightarrow \alpha_* \ge "
+        r"\frac{1-\alpha_{nd}}{1+e^{-(\delta+\tau)}(1-\sigma-\tau)}",
     )
     .judged(same_condition(), lm.equal(0.0), lm.Control("sign of δ+τ flipped in (A.138)", sign=-1.0)),
     lm.Claim("v17-finite-batch", "(A.137)", "bound")
     .states(
         "The condition for a finite batch implies (2.8): no exception among 10⁵ random inputs at B = 16, 64, 256.",
-        formula="e^{-(δ+τ)} (1-σ-τ) (α_* - √(log B/B) - σ - τ) ≥ √(log B/B) + α_#",
+        formula=r"e^{-(\delta+\tau)}(1-\sigma-\tau)(\alpha_*-\sqrt{\log B/B}-\sigma-\tau) \ge \sqrt{\log "
+        r"B/B}+\alpha_\# \Rightarrow \alpha_* \ge \frac{\alpha_\#}{e^{-(\delta+\tau)}(1-\sigma-\tau)}",
     )
     .judged(exceptions(), lm.at_most(0.0), lm.Control("both √(log B/B) with the opposite sign", sign=-1.0)),
     lm.Claim("v18-sign-average", "(A.75)", "bound", source="derived")
     .states(
         "The labels of a batch rarely lean to one side: over 10⁵ draws the mean of B fair signs reaches √(log B/B) "
         "with frequency at most 2 B^-1/2, at B = 16, 64, 256.",
-        formula="P(|1/B Σ y| ≥ √(log B/B)) ≤ 2 B^-1/2",
+        formula=r"\Pr\left(\left|\frac{1}{B}\sum_n y^n\right| \ge \sqrt{\log B/B}\right) \le 2B^{-1/2}",
     )
     .judged(
         leaning(),

@@ -200,20 +200,22 @@ NOT_TIGHT = lm.Control("<w_r, x> = ±0.5 for W = 0", projection=0.5)
 CLAIMS = (
     lm.Claim("q1-gradient-output", "Equation (1)", "identity")
     .states(
-        "The gradient of the output is a_r x φ'(<w_r, x>): equal to automatic differentiation to 1e-12, in ten draws, "
-        "for both initialisations, four activations and both scales.",
-        formula="∂F/∂w_r = κ a_r φ'(<w_r, x>) x",
+        "The gradient of the output is κ a_r φ'(<w_r, x>) x, κ the output scale: equal to automatic differentiation "
+        "to 1e-12, in ten draws, for both initialisations, four activations and both scales.",
+        formula=r"\frac{\partial F}{\partial w_r} = \kappa a_r\phi'(\langle w_r,x\rangle)\,x",
     )
     .judged(gradient_error("output"), lm.at_most(1e-12), lm.Control("a_r left out", defect=True)),
     lm.Claim("q1-gradient-loss", "Equation (1)", "identity")
     .states(
         "The gradient of the loss is Δw_r: equal to automatic differentiation to 1e-12, in ten draws.",
-        formula="∇_{w_r} L = κ a_r Σ_i (F_i - y_i) φ'(<w_r, x_i>) x_i",
+        formula=r"\nabla_{w_r}L = \kappa a_r\sum_i(F_i-y_i)\,\phi'(\langle w_r,x_i\rangle)\,x_i",
     )
     .judged(gradient_error("loss"), lm.at_most(1e-12), lm.Control("y - F for F - y", defect=True)),
     lm.Claim("q8-first-order", "Lemma 7.3, as printed", "identity")
     .states(
-        "‖e(t+1)‖² = ‖e‖² + C_1 + C_2 + C_3 with C_1 = -2η eᵀHe (without m), at every step, independent initialisation."
+        "‖e(t+1)‖² = ‖e‖² + C_1 + C_2 + C_3 with C_1 = -2η eᵀHe (without m), at every step, independent "
+        "initialisation.",
+        formula=r"\lVert e(t+1)\rVert^2 = \lVert e\rVert^2+C_1+C_2+C_3, \quad C_1 = -2\eta\,e^\top He",
     )
     .judged(
         decomposition_error("decomposition_first"),
@@ -222,7 +224,10 @@ CLAIMS = (
         expected=lm.FAILS,
     ),
     lm.Claim("q8-second-order-sign", "Lemma 7.3 and Claim 9.4, as printed", "identity")
-    .states("‖e(t+1)‖² = ‖e‖² + C_1 + C_2 + C_3 with C_2 = -2 eᵀv_2, at every step, independent initialisation.")
+    .states(
+        "‖e(t+1)‖² = ‖e‖² + C_1 + C_2 + C_3 with C_2 = -2 eᵀv_2, at every step, independent initialisation.",
+        formula=r"\lVert e(t+1)\rVert^2 = \lVert e\rVert^2+C_1+C_2+C_3, \quad C_2 = -2e^\top v_2",
+    )
     .judged(
         decomposition_error("decomposition_second"),
         lm.at_most(RESIDUAL, by="every"),
@@ -233,7 +238,8 @@ CLAIMS = (
     .states(
         "‖e(t+1)‖² = ‖e‖² + C_1 + C_2 + C_3 with C_1 = -2mη eᵀHe and C_2 = 2 eᵀv_2, at every step of every run, both "
         "initialisations, catapults (c ≤ 3) included.",
-        formula="residual ≤ 1e-10 max(1, ‖e‖² + |C_1| + |C_2| + C_3)",
+        formula=r"\lVert e(t+1)\rVert^2 = \lVert e\rVert^2+C_1+C_2+C_3, \quad C_1 = -2m\eta\,e^\top He,\ C_2 = "
+        r"2e^\top v_2",
     )
     .judged(
         worst_decomposition(),
@@ -246,6 +252,7 @@ CLAIMS = (
         "C_1 ≤ -mηλ‖e‖² at every step with λ_min(H(t)) ≥ λ/2.",
         ratio("first_order"),
         lm.Control("e := lowest eigenvector of H, λ := 2.1 λ_min(H)", variable="first_order_defect"),
+        formula=r"\lambda_{\min}(H(t)) \ge \lambda/2 \Rightarrow C_1 \le -m\eta\lambda\lVert e\rVert^2",
     ),
     at_most_one(
         "q10-asymmetric",
@@ -253,9 +260,13 @@ CLAIMS = (
         "No entry of H_asy exceeds e^{2(B+R)} at the final weights, for P uniform on [-1, 1] and P = ±1 at random.",
         ratio("asymmetric"),
         lm.Control("the tight case with half the bound", tight_ratio("asymmetric", divided=2.0)),
+        formula=r"\max_{i,j}|H_{\mathrm{asy}}(P)_{ij}| \le e^{2(B+R)}",
     ),
     lm.Claim("q10-tight", "Claim 8.4", "identity", source="derived")
-    .states("The bound on H_asy is reached in the tight case (W = 0, one point, P ≡ 1), to 1e-12.")
+    .states(
+        "The bound on H_asy is reached in the tight case (W = 0, one point, P ≡ 1), to 1e-12.",
+        formula=r"\max_{i,j}|H_{\mathrm{asy}}(P)_{ij}| = e^{2(B+R)}",
+    )
     .judged(tight_equality("asymmetric"), lm.equal(1e-12), lm.Control("P ≡ 0.5", mask=0.5)),
     at_most_one(
         "q11-second-order",
@@ -266,6 +277,7 @@ CLAIMS = (
             "coupled runs, steps with ‖e‖ ≤ √n and n ≤ 1.9e^{B-3R}", ratio("second_order_printed", init=["coupled"])
         ),
         expected=lm.FAILS,
+        formula=r"C_2 \le 2m\eta^2ne^{4B}\lVert e\rVert^2",
     ),
     at_most_one(
         "q11-second-order-corrected",
@@ -275,12 +287,19 @@ CLAIMS = (
         ratio_of_both("second_order"),
         lm.Control("the printed bound in the tight case", tight_ratio("second_order_printed")),
         corrects="q11-second-order",
+        formula=r"C_2 \le 2m\eta\,p_{\max}\,ne^{2(B+R)}\lVert e\rVert^2, \quad p_{\max} = \max\frac{|e^z-1-z|}{|z|}",
     ),
     lm.Claim("q11-remainder", "Claim 9.4", "bound", source="derived")
-    .states("|e^z - 1 - z|/|z| ≤ 0.51 |z| for |z| ≤ 0.05.")
+    .states(
+        "|e^z - 1 - z|/|z| ≤ 0.51 |z| for |z| ≤ 0.05.",
+        formula=r"\frac{|e^z-1-z|}{|z|} \le 0.51\,|z| \quad (|z|\le0.05)",
+    )
     .judged(remainder(0.05), lm.at_most(1.0), lm.Control("|z| ≤ 0.2", reach=0.2)),
     lm.Claim("q11-tight", "Claim 9.4, erratum 8", "identity", source="derived")
-    .states("The corrected bound on C_2 is reached in the tight case, to 1e-9.")
+    .states(
+        "The corrected bound on C_2 is reached in the tight case, to 1e-9.",
+        formula=r"C_2 = 2m\eta\,p_{\max}\,ne^{2(B+R)}\lVert e\rVert^2",
+    )
     .judged(tight_equality("second_order"), lm.equal(1e-9), NOT_TIGHT),
     at_most_one(
         "q12-third-term",
@@ -288,6 +307,7 @@ CLAIMS = (
         "C_3 ≤ 4m²η²n²e^{4(B+R)}‖e‖² at every step with η‖Δw_r‖ ≤ 0.01 (far from tight).",
         ratio("third_order"),
         lm.Control("the tight case with 4 replaced by 0.9", tight_ratio("third_order", divided=4 / 0.9)),
+        formula=r"\eta\lVert\Delta w_r\rVert \le 0.01 \Rightarrow C_3 \le 4m^2\eta^2n^2e^{4(B+R)}\lVert e\rVert^2",
     ),
     at_most_one(
         "q12-third-term-stated",
@@ -295,11 +315,15 @@ CLAIMS = (
         "C_3 ≤ m²η²n²e^{8B}‖e‖² at every step with η‖Δw_r‖ ≤ 0.01 and B ≥ 0.35 + R (far from tight).",
         ratio("third_order_stated"),
         lm.Control("the tight case, right side times 0.9, any B", tight_ratio("third_order_stated", divided=1 / 0.9)),
+        formula=r"\eta\lVert\Delta w_r\rVert \le 0.01,\ B \ge 0.35+R \Rightarrow C_3 \le m^2\eta^2n^2e^{8B}\lVert "
+        r"e\rVert^2",
     ),
     lm.Claim("q12-tight", "Claim 9.5", "limit", source="derived")
     .states(
         "In the tight case C_3 over its bound is ((1 - e^{-ηe})/2ηe)², to 1e-10, and tends to ¼: within "
-        "[0.2499, 0.25] at η = 1e-5."
+        "[0.2499, 0.25] at η = 1e-5.",
+        formula=r"\frac{C_3}{4m^2\eta^2n^2e^{4(B+R)}\lVert e\rVert^2} = \left(\frac{1-e^{-\eta e}}{2\eta e}\right)^2 "
+        r"\to \frac{1}{4}",
     )
     .judged(
         tight_third_term(), lm.all_of(formula=lm.equal(1e-10), limit=lm.within(0.2499, 0.25, predicted=0.25)), NOT_TIGHT
@@ -310,8 +334,12 @@ CLAIMS = (
         "‖Δw_r‖ ≤ e^{B+R} √n ‖e‖ at every step, for every neuron.",
         ratio_of_both("gradient_norm"),
         lm.Control("the tight case with half the bound", tight_ratio("gradient_norm", divided=2.0)),
+        formula=r"\lVert\Delta w_r\rVert \le e^{B+R}\sqrt{n}\,\lVert e\rVert",
     ),
     lm.Claim("q13-tight", "Lemma 8.5", "identity", source="derived")
-    .states("The bound on ‖Δw_r‖ is reached in the tight case, to 1e-12.")
+    .states(
+        "The bound on ‖Δw_r‖ is reached in the tight case, to 1e-12.",
+        formula=r"\lVert\Delta w_r\rVert = e^B\sqrt{n}\,\lVert e\rVert",
+    )
     .judged(tight_gradients(), lm.equal(1e-12), NOT_TIGHT),
 )

@@ -123,7 +123,7 @@ CLAIMS = (
     .states(
         "With B from the union bound, the share of initialisations with some |<w_r, x_i>| > B is at most δ = 0.05 at m "
         "= 64, 1024 and 16384.",
-        formula="B = σ √(2 ln(2mn/δ))",
+        formula=r"\Pr(\max_{r,i}|\langle w_r,x_i\rangle| > B) \le \delta, \quad B = \sigma\sqrt{2\ln(2mn/\delta)}",
     )
     .judged(
         beyond("union"),
@@ -132,13 +132,16 @@ CLAIMS = (
     ),
     lm.Claim("q2-projection-paper", "Definition 6.1, Lemma 6.2, part 1", "bound")
     .states(
-        "With the paper's B, C = 10, no initialisation exceeds B at m = 64, 1024 or 16384.", formula="B = C σ √ln(n/δ)"
+        "With the paper's B, C = 10, no initialisation exceeds B at m = 64, 1024 or 16384.",
+        formula=r"\max_{r,i}|\langle w_r,x_i\rangle| \le B, \quad B = C\sigma\sqrt{\ln(n/\delta)},\ C = 10",
     )
     .judged(beyond("paper"), lm.at_most(0.0, by="value"), lm.Control("C = 1.5", C=1.5)),
     lm.Claim("q2-projection-constant", "Lemma 6.2, part 1; erratum 3", "ordering", source="derived")
     .states(
         "A B without ln m fails as the network widens: with C = 2 the share beyond B is at most δ at the smallest "
-        "width and its interval lies above δ at the largest."
+        "width and its interval lies above δ at the largest.",
+        formula=r"\Pr(\max_{r,i}|\langle w_r,x_i\rangle| > B) \le \delta\ (m=64),\ > \delta\ (m=16384), \quad B = "
+        r"2\sigma\sqrt{\ln(n/\delta)}",
     )
     .judged(
         growing_share(),
@@ -146,17 +149,21 @@ CLAIMS = (
         lm.Control("C = 10", C=10.0),
     ),
     lm.Claim("q7-zero-output", "Claim 6.8", "identity")
-    .states("With coupled initialisation the initial output is exactly zero, in every seed.")
+    .states("With coupled initialisation the initial output is exactly zero, in every seed.", formula=r"F_i(0) = 0")
     .judged(largest_output(), lm.at_most(0.0, by="every"), INDEPENDENT),
     lm.Claim("q7-initial-loss", "Claim 6.8", "bound")
-    .states("With coupled initialisation ‖y - F(0)‖² = ‖y‖² ≤ n, in every seed.")
+    .states(
+        "With coupled initialisation ‖y - F(0)‖² = ‖y‖² ≤ n, in every seed.",
+        formula=r"\lVert y-F(0)\rVert^2 = \lVert y\rVert^2 \le n",
+    )
     .judged(
         initial_loss(), lm.all_of(equal=lm.at_most(0.0, by="every"), bound=lm.at_most(1.0, by="every")), INDEPENDENT
     ),
     lm.Claim("q7-independent-variance", "erratum 13", "identity", source="derived")
     .states(
         "With independent initialisation the mean of F_i(0)²/m is e^{2σ²‖x_i‖²} within 5 standard errors, at every "
-        "point."
+        "point.",
+        formula=r"\mathbb{E}F_i(0)^2 = m\,e^{2\sigma^2\lVert x_i\rVert^2}",
     )
     .judged(
         output_variance(),
@@ -164,7 +171,10 @@ CLAIMS = (
         lm.Control("coupled initialisation", init="coupled"),
     ),
     lm.Claim("x5-converge", "Definitions 4.2 and 4.3, experiment X5", "comparison", source="derived")
-    .states("Both initialisations reach ε within 5000 steps, in every seed and at every width.")
+    .states(
+        "Both initialisations reach ε within 5000 steps, in every seed and at every width.",
+        formula=r"\min\{t: \lVert e(t)\rVert^2 \le \epsilon\} \le 5000",
+    )
     .judged(
         steps_to_tolerance(),
         lm.at_most(5000.0, by="every"),
@@ -173,14 +183,18 @@ CLAIMS = (
     lm.Claim("x5-drift-ratio", "Definitions 4.2 and 4.3, experiment X5", "comparison", source="derived")
     .states(
         "With independent initialisation the weights move more than ten times as far as with the coupled one (median "
-        "over seeds of the paired ratio), at m = 256 and 1024."
+        "over seeds of the paired ratio), at m = 256 and 1024.",
+        formula=r"\max_r\lVert w_r-w_r(0)\rVert_{\text{independent}} > 10\,\max_r\lVert "
+        r"w_r-w_r(0)\rVert_{\text{coupled}}",
     )
     .judged(
         drift_ratio(), lm.at_least(10.0, by="median", strict=True), lm.Control("coupled in both places", init="coupled")
     ),
     lm.Claim("x5-not-lazy", "erratum 15, experiment X5", "comparison", source="derived")
     .states(
-        "With independent initialisation training is not lazy: the median largest drift is at least 0.3 at every width."
+        "With independent initialisation training is not lazy: the median largest drift is at least 0.3 at every "
+        "width.",
+        formula=r"\max_r\lVert w_r-w_r(0)\rVert_{\text{independent}} \ge 0.3",
     )
     .judged(drift(), lm.at_least(0.3, by="median"), lm.Control("coupled initialisation", init="coupled")),
     at_most_one(
@@ -190,6 +204,7 @@ CLAIMS = (
         "largest projection outward.",
         ratio("moved_projection"),
         lm.Control("outward shift of 1.1 R", **OUTWARD),
+        formula=r"\lVert v_r-w_r\rVert \le R \Rightarrow |\langle v_r,x_i\rangle| \le B+R",
     ),
     at_most_one(
         "q2-exponentials",
@@ -198,6 +213,7 @@ CLAIMS = (
         "projection.",
         ratio("moved_exponential"),
         lm.Control("upward shift of 1.1 R at the largest positive projection", **OUTWARD),
+        formula=r"e^{\langle w_r,x_i\rangle} \le e^B,\ e^{\langle v_r,x_i\rangle} \le e^{B+R}",
     ),
     at_most_one(
         "q2-difference",
@@ -205,6 +221,7 @@ CLAIMS = (
         "|<w_r - v_r, x_i + x_j>| ≤ 2R in every entry.",
         ratio("difference"),
         lm.Control("shift of 1.1 R along x_i (i = j)", **OUTWARD),
+        formula=r"|\langle w_r-v_r,x_i+x_j\rangle| \le 2R",
     ),
     at_most_one(
         "q2-exponential-difference",
@@ -212,6 +229,7 @@ CLAIMS = (
         "|e^{<w_r - v_r, x_i + x_j>} - 1| ≤ 4R in every entry, for R < 0.01.",
         ratio("exponential_difference"),
         lm.Control("shift of 2.1 R along x_i (i = j)", factor=2.1, shift="point"),
+        formula=r"|e^{\langle w_r-v_r,x_i+x_j\rangle}-1| \le 4R",
     ),
     at_most_one(
         "q6-frobenius",
@@ -220,6 +238,7 @@ CLAIMS = (
         "(far from tight).",
         ratio("frobenius_change", below=SMALL),
         lm.Control("one point, W = 0, shift of 1.6 R", one_point(1.6)),
+        formula=r"\lVert\tilde{w}_r-w_r\rVert \le R \Rightarrow \lVert H(\tilde{w})-H(w)\rVert_F \le 3nRe^{2B}",
     ),
     at_most_one(
         "q6-entrywise",
@@ -228,11 +247,13 @@ CLAIMS = (
         ratio("entry_change", below=SMALL),
         lm.Control("shift of 1.1 R along x_i + x_j", factor=1.1, shift="pair"),
         source="derived",
+        formula=r"|\Delta H_{ij}| \le (e^{R\lVert x_i+x_j\rVert}-1)|H_{ij}|",
     ),
     lm.Claim("q6-equality", "Lemma 6.7, sharpened", "identity", source="derived")
     .states(
         "Moving every weight by R along x_i + x_j reaches the bound (e^{R‖x_i+x_j‖} - 1) |H_ij| in the entry (i, j), "
-        "to 1e-10."
+        "to 1e-10.",
+        formula=r"|\Delta H_{ij}| = (e^{R\lVert x_i+x_j\rVert}-1)|H_{ij}|",
     )
     .judged(
         pair_ratio(),

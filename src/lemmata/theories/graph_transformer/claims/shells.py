@@ -92,8 +92,11 @@ NOT_NEGATIVE = lm.at_least(0.0, "every")
 CLAIMS = (
     lm.Claim("p17-variance", "(B.49)", "bound")
     .states(
-        "On the chapter's graph the variance of the mean of p_n(0) over fresh graphs is at most 2 (1 + sum δ_z²)/|L|, "
-        "where that is below the 1/4 that 0 ≤ p_n ≤ 1 gives."
+        "On the chapter's graph the variance of the mean over labelled nodes of p_n(0), the initial attention on "
+        "relevant nodes, over fresh graphs is at most 2 (1 + sum δ_z²)/|L|, where that is below the 1/4 that 0 ≤ p_n "
+        "≤ 1 gives.",
+        formula=r"\mathrm{Var}\left(\frac{1}{|\mathcal{L}|}\sum_{n\in\mathcal{L}}p_n(0)\right) \le "
+        r"\frac{2}{|\mathcal{L}|}\left(1+\sum_z\delta_z^2\right)",
     )
     .judged(
         mass_variance(generator="chapter"),
@@ -103,15 +106,17 @@ CLAIMS = (
     ),
     lm.Claim("p17-variance-cycle", "(B.49)", "bound")
     .states(
-        "On a ring the upper 95 % limit of the variance of the mean of p_n(0), patterns redrawn, is at most "
-        "2 (1 + sum δ_z²)/|L|."
+        "On a ring the upper 95 % limit of the variance of the mean over labelled nodes of p_n(0), the initial "
+        "attention on relevant nodes, patterns redrawn, is at most 2 (1 + sum δ_z²)/|L|.",
+        formula=r"\mathrm{Var}\left(\frac{1}{|\mathcal{L}|}\sum_{n\in\mathcal{L}}p_n(0)\right) \le "
+        r"\frac{2}{|\mathcal{L}|}\left(1+\sum_z\delta_z^2\right)",
     )
     .judged(mass_variance(), lm.at_most(1.0, "every"), lm.Control("one common coin", name="coin_mean")),
     lm.Claim("p18-mass", "(B.66), (B.67)", "scaling")
     .states(
         "On planted block graphs the share of class-relevant neighbours is (1 - ε_S) γ_d: a line through the origin "
         "with R² above .98 and slope within .02 of .95.",
-        formula="E[p_n(0)] = (1-ε_S) γ_d",
+        formula=r"\mathbb{E}[p_n(0)] = (1-\epsilon_{\mathcal{S}})\gamma_d",
     )
     .judged(
         relevant_shares(),
@@ -121,7 +126,10 @@ CLAIMS = (
     lm.Claim("p19-sampling", "(B.182)", "bound")
     .states(
         "A uniform sample of the whole graph shows every pattern in the shells 1 and 2 within √(log|S|/|S|), but for a "
-        "share of at most 2/|S|², |S| = 20 and 60, in every seed."
+        "share of at most 2/|S|², |S| = 20 and 60, in every seed.",
+        formula=r"\Pr\left(\left|\frac{|\mathcal{S}_i\cap\mathcal{N}_z|}{|\mathcal{S}|} "
+        r"-\frac{|\mathcal{D}_i\cap\mathcal{N}_z|}{N}\right| > "
+        r"\sqrt{\frac{\log|\mathcal{S}|}{|\mathcal{S}|}}\right) \le \frac{2}{|\mathcal{S}|^2}",
     )
     .judged(
         violations(),
@@ -129,15 +137,26 @@ CLAIMS = (
         lm.Control("a sample of the core shell", shells="single"),
     ),
     lm.Claim("p20-identity", "(B.199)", "identity")
-    .states("|D_*∩N||D_i\\N| - |D_i∩N||D_*\\N| = |D_*∩N||D_i| - |D_i∩N||D_*|, exactly on 1000 random set systems.")
+    .states(
+        "|D_*∩N||D_i\\N| - |D_i∩N||D_*\\N| = |D_*∩N||D_i| - |D_i∩N||D_*|, exactly on 1000 random set systems.",
+        formula=r"|\mathcal{D}_*\cap\mathcal{N}||\mathcal{D}_i\setminus\mathcal{N}| "
+        r"-|\mathcal{D}_i\cap\mathcal{N}||\mathcal{D}_*\setminus\mathcal{N}| = "
+        r"|\mathcal{D}_*\cap\mathcal{N}||\mathcal{D}_i|-|\mathcal{D}_i\cap\mathcal{N}||\mathcal{D}_*|",
+    )
     .judged(set_systems(), lm.equal(0.0), BROKEN),
     lm.Claim("p20-reduction", "(B.199)", "identity", source="derived")
-    .states("With uniform shells the value of (B.199) is exactly Δ_n(z)|D_i|/2.")
+    .states(
+        "With uniform shells the value |D_*∩N||D_i| - |D_i∩N||D_*| of (B.199) is exactly Δ_n(z)|D_i|/2.",
+        formula=r"|\mathcal{D}_*\cap\mathcal{N}_z||\mathcal{D}_i|-|\mathcal{D}_i\cap\mathcal{N}_z||\mathcal{D}_*| = "
+        r"\frac{1}{2}\Delta_n(z)|\mathcal{D}_i|",
+    )
     .judged(uniform_shells(), lm.equal(0.0), BROKEN),
     lm.Claim("p20-per-node", "(B.200)", "ordering")
     .states(
         "As printed: the value of (B.199) at z_m is at least that at every other distance, for every node and "
-        "pattern, on +++---+++---."
+        "pattern, on +++---+++---.",
+        formula=r"g_n^i(z_m) \ge g_n^i(z), \quad g_n^i(z) = "
+        r"|\mathcal{D}_*^n\cap\mathcal{N}_z^n||\mathcal{D}_i|-|\mathcal{D}_i\cap\mathcal{N}_z^n||\mathcal{D}_*^n|",
     )
     .judged(
         exchange_gain("least_exchange", "+++---+++---"),
@@ -148,7 +167,9 @@ CLAIMS = (
     lm.Claim("p20-per-node-corrected", "(B.200), corrected", "ordering", corrects="p20-per-node")
     .states(
         "Corrected: averaged over nodes and patterns the value of (B.199) at z_m is at least that at every other "
-        "distance, where shells are uniform (+++---+++---)."
+        "distance, where shells are uniform (+++---+++---).",
+        formula=r"\mathrm{mean}_{n,i}\,g_n^i(z_m) \ge \mathrm{mean}_{n,i}\,g_n^i(z), \quad g_n^i(z) = "
+        r"|\mathcal{D}_*^n\cap\mathcal{N}_z^n||\mathcal{D}_i|-|\mathcal{D}_i\cap\mathcal{N}_z^n||\mathcal{D}_*^n|",
     )
     .judged(
         exchange_gain("mean_exchange", "+++---+++---"),
@@ -158,7 +179,8 @@ CLAIMS = (
     lm.Claim("e5-literal-graph", "erratum 9.5", "bound")
     .states(
         "As printed: on the chapter's graph (no edges asked for inside a pattern) every node has a positive margin at "
-        "distance 1 (Assumption 3.4.2)."
+        "distance 1 (Assumption 3.4.2).",
+        formula=r"\Delta_n(1) > 0 \quad (n\in\mathcal{V})",
     )
     .judged(
         positive_share(0), lm.at_least(1.0, "every"), lm.Control("intra_degree = D", intra_degree=-1), expected=lm.FAILS

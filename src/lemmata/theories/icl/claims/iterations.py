@@ -62,7 +62,7 @@ CLAIMS = (
         _ETA,
         _near(-1.0, 0.15),
         lm.Control("η values in reversed order", reverse=True),
-        "T* ∝ η^-1",
+        r"T^* \propto \eta^{-1}",
     ),
     _claim(
         "p2-iterations-alpha",
@@ -70,7 +70,7 @@ CLAIMS = (
         _ALPHA,
         _near(-2 / 3),
         lm.Control("α values in reversed order", reverse=True),
-        "T* ∝ α^(-2/3)",
+        r"T^* \propto \alpha^{-2/3}",
     ),
     _claim(
         "p2-iterations-beta",
@@ -78,7 +78,7 @@ CLAIMS = (
         _BETA,
         _near(-2 / 3),
         _ON_BETA,
-        "T* ∝ β^(-2/3)",
+        r"T^* \propto \beta^{-2/3}",
         expected=lm.FAILS,
     ),
     _claim(
@@ -87,7 +87,7 @@ CLAIMS = (
         _BETA,
         lm.within(-2.3, -1.4),
         _ON_BETA,
-        "T* ∝ β^-1.9",
+        r"T^* \propto \beta^k, \quad -2.3 \le k \le -1.4",
         corrects="p2-iterations-beta",
     ),
     _claim(
@@ -96,7 +96,7 @@ CLAIMS = (
         _PATTERNS,
         _near(PATTERNS_SLOPE),
         _ON_PATTERNS,
-        "T* ∝ M_1 √log M_1",
+        r"T^* \propto M_1\sqrt{\log M_1}",
         expected=lm.FAILS,
     ),
     _claim(
@@ -105,7 +105,7 @@ CLAIMS = (
         _PATTERNS,
         lm.within(0.2, 0.8),
         _ON_PATTERNS,
-        "T* ∝ M_1^0.45",
+        r"T^* \propto M_1^k, \quad 0.2 \le k \le 0.8",
         corrects="p2-iterations-patterns",
     ),
     _claim(
@@ -114,7 +114,7 @@ CLAIMS = (
         _WIDTH,
         _near(0.0),
         _ON_WIDTH,
-        "T* ∝ m^0",
+        r"T^* \propto m^0",
         expected=lm.FAILS,
     ),
     _claim(
@@ -124,7 +124,7 @@ CLAIMS = (
         _WIDTH,
         lm.within(0.6, 1.2),
         _ON_WIDTH,
-        "T* ∝ m^0.9",
+        r"T^* \propto m^k, \quad 0.6 \le k \le 1.2",
         corrects="p2-iterations-width",
     ),
 )

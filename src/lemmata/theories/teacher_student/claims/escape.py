@@ -94,7 +94,7 @@ CLAIMS = (
     scaling(
         "p17-norm",
         "T* falls as the inverse of the sum of the norms of the rows of V*, when V* is scaled.",
-        "T* ∝ (Σ‖v_m‖)^-1 under V* → λV*, -1 ± 0.1",
+        r"T^* \propto \left(\sum_m\lVert v_m\rVert\right)^{-1\pm0.1}",
         exponent("norm", "row_norms"),
         -1.0,
         0.1,
@@ -105,7 +105,7 @@ CLAIMS = (
     scaling(
         "p17-norm-corrected",
         "T* falls as the inverse square of the Frobenius norm of V*.",
-        "T* ∝ ‖V*‖_F^-2, -2 ± 0.02",
+        r"T^* \propto \lVert V^*\rVert_F^{-2\pm0.02}",
         exponent("norm", "norm"),
         -2.0,
         0.02,
@@ -117,7 +117,7 @@ CLAIMS = (
     scaling(
         "p17-step-size",
         "T* falls as the inverse of the step size.",
-        "T* ∝ η^-1, -1 ± 0.02",
+        r"T^* \propto \eta^{-1\pm0.02}",
         exponent("step", "eta"),
         -1.0,
         0.02,
@@ -127,7 +127,7 @@ CLAIMS = (
     scaling(
         "p17-fixed-ratio",
         "At a fixed ratio D/K = 20, T* grows as D³.",
-        "T* ∝ D³ at D/K = 20, 3 ± 0.05",
+        r"T^* \propto D^{3\pm0.05} \quad (D/K=20)",
         exponent("ratio", "token_count"),
         3.0,
         0.05,
@@ -137,7 +137,7 @@ CLAIMS = (
     scaling(
         "p17-dimension-identity",
         "At fixed K = 1 and κ = 1, T* grows as D².",
-        "T* ∝ D² at K = 1, 2 ± 0.1",
+        r"T^* \propto D^{2\pm0.1} \quad (K=1,\ \kappa=1)",
         exponent("dimension", "token_count", [1.0]),
         2.0,
         0.1,
@@ -147,7 +147,7 @@ CLAIMS = (
     scaling(
         "p17-dimension-relu",
         "At fixed K = 1 and κ = 0, 0.1, T* grows as D² with a prefactor that still falls: exponent 1.75 to 2.05.",
-        "T* ∝ D^b at K = 1, b in [1.75, 2.05]",
+        r"T^* \propto D^k, \quad 1.75 \le k \le 2.05 \quad (K=1,\ \kappa=0,\,0.1)",
         exponent("dimension", "token_count", BENT),
         1.9,
         0.15,
@@ -157,7 +157,8 @@ CLAIMS = (
     .states(
         "The time of escape in units of KD²/(η‖V*‖²) tends to 1 for the identity and to 1/(1+κ²) for κ < 1 as D/K "
         "grows: its ratio to the limit at D/K = 10^9 is within 1 % of 1.",
-        formula="φ(D/K, κ) → 1 (κ = 1), 1/(1+κ²) (κ = 0, 0.1, 0.5)",
+        formula=r"\frac{\eta\lVert V^*\rVert_F^2T^*}{KD^2} \to 1\ (\kappa=1),\ \frac{1}{1+\kappa^2}\ (\kappa<1) "
+        r"\quad \text{as } D/K\to\infty",
     )
     .judged(
         prefactor_limit({1.0: 1.0} | {slope: 1 / (1 + slope**2) for slope in (0.0, 0.1, 0.5)}),
@@ -167,7 +168,7 @@ CLAIMS = (
     lm.Claim("c2-escape-identity", "proof of Lemma C.17", "scaling")
     .states(
         "For κ = 1 the score escapes cubically: the exponent of its growth at p = 2/D is 2.96 for D = 400.",
-        formula="d ln Δp / d ln p = 2.96 ± 0.1",
+        formula=r"\frac{d\ln\Delta p}{d\ln p} = 2.96\pm0.1 \quad (\kappa=1)",
     )
     .judged(
         escape_exponent([1.0]), lm.within(2.86, 3.06, by="every", predicted=2.96), lm.Control("ReLU", slopes=[0.0])
@@ -176,7 +177,7 @@ CLAIMS = (
     .states(
         "Also for κ = 0, 0.1 the growth of the score is at most of order p³: KΔp/(η‖V*‖²p³) at p = 1.1/D grows by "
         "less than 1.5 from D/K = 400 to 10⁴.",
-        formula="Δp ≤ c η‖V*‖²p³/K",
+        formula=r"\Delta p \le c\,\frac{\eta\lVert V^*\rVert_F^2p^3}{K}",
     )
     .judged(
         cubic_growth(BENT),
@@ -187,13 +188,13 @@ CLAIMS = (
     lm.Claim("c2-escape-corrected", "erratum 9", "scaling", corrects="c2-cubic-upper")
     .states(
         "For κ = 0, 0.1 the score escapes quadratically: the exponent at p = 2/D is 2.2 for D = 400.",
-        formula="d ln Δp / d ln p = 2.2 ± 0.1",
+        formula=r"\frac{d\ln\Delta p}{d\ln p} = 2.2\pm0.1 \quad (\kappa=0,\,0.1)",
     )
     .judged(escape_exponent(BENT), lm.within(2.1, 2.3, by="every", predicted=2.2), lm.Control("κ = 1", slopes=[1.0])),
     lm.Claim("c2-second-half", "C2, derived", "comparison", source="derived")
     .states(
-        "Later in the escape, at p = 0.4/K, the score grows as η‖V*‖²δ³/(K³D²p), times a_κ for κ < 1.",
-        formula="dp/dt over it in 1 ± 0.05",
+        "Later in the escape, at p = 0.4/K, the score grows as η‖V*‖²δ³/(K³D²p), times a_κ for κ < 1, to 5 %.",
+        formula=r"\frac{dp}{dt} \simeq \frac{a_\kappa\eta\lVert V^*\rVert_F^2\delta^3}{K^3D^2p}",
     )
     .judged(
         second_half(),

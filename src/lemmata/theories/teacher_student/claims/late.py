@@ -34,7 +34,7 @@ CLAIMS = (
     lm.Claim("p18a-off-support", "P18', derived", "limit", source="derived")
     .states(
         "The mass off the support is (D - K)√(K/(2a_κη‖V*‖²T)): to 3 % at 10³T*, to 1 % at 10⁴T*.",
-        formula="δ ≃ (D-K)√(K/(2a_κη‖V*‖²T))",
+        formula=r"\delta \simeq (D-K)\sqrt{\frac{K}{2a_\kappa\eta\lVert V^*\rVert_F^2T}}",
     )
     .judged(
         over_law("mass", moments={"10³T*": 1e3, "10⁴T*": 1e4}),
@@ -45,7 +45,7 @@ CLAIMS = (
         "p18a-odds",
         "P18', derived",
         "The odds off the support are (D - K)√(K/(2a_κη‖V*‖²T)), to 1 % at 10³T*.",
-        "o = δ/(Kp) ≃ (D-K)√(K/(2a_κη‖V*‖²T))",
+        r"o = \frac{\delta}{Kp} \simeq (D-K)\sqrt{\frac{K}{2a_\kappa\eta\lVert V^*\rVert_F^2T}}",
         "odds",
         (0.99, 1.01),
         RIGID,
@@ -54,7 +54,7 @@ CLAIMS = (
         "p18a-value",
         "P18', derived",
         "C_1 exceeds 1 by the odds off the support, to 2 % at 10³T*.",
-        "(C_1 - 1)/o in 1 ± 0.02",
+        r"C_1-1 \simeq o, \quad o = \frac{\delta}{Kp}",
         "overshoot",
         (0.98, 1.02),
         FROZEN,
@@ -70,8 +70,9 @@ CLAIMS = (
     ),
     lm.Claim("c1-no-log", "comparison with earlier work", "comparison")
     .states(
-        "The excess loss falls as 1/T, not as (log T)/T: excess · T is the same at 10⁴T* and at 10²T*.",
-        formula="ratio in [0.93, 1.02]",
+        "The excess loss falls as 1/T, not as (log T)/T: excess · T at 10⁴T* is 0.93 to 1.02 times its value at 10²T*.",
+        formula=r"0.93 \le \frac{10^4T^*\cdot\mathrm{Excess}(10^4T^*)}{10^2T^*\cdot\mathrm{Excess}(10^2T^*)} \le "
+        r"1.02",
     )
     .judged(
         growth(), lm.within(0.93, 1.02, by="every", predicted=1.0), lm.Control("a curve (log T)/T", curve="logarithm")

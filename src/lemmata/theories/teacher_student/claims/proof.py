@@ -142,10 +142,12 @@ def checked(
     )
 
 
-QUOTIENT = "(ΔC_2 + ΔC_3) K(D-K)Q / (η‖V*‖² √D p δ² C_1*)"
 CLAIMS = (
     lm.Claim("p3-attention-monotone", "Lemma C.2", "ordering")
-    .states("1/D ≤ p < 1/K, and p grows at every step from t = 1 on.", formula="1/D ≤ p(t) < p(t+1) < 1/K")
+    .states(
+        "1/D ≤ p < 1/K, and p grows at every step from t = 1 on.",
+        formula=r"\frac{1}{D} \le p(t) < p(t+1) < \frac{1}{K}",
+    )
     .judged(
         largest(checks=["score_range", "score_rise"]),
         lm.at_most({"score_range": SLACK, "score_rise": 0.0}, by="every", strict=True),
@@ -155,17 +157,24 @@ CLAIMS = (
         "p3-logit-monotone",
         "Lemma C.2",
         "C_2 and C_3 are not negative and never fall.",
-        "0 ≤ C(t) ≤ C(t+1)",
+        r"0 \le C_2(t) \le C_2(t+1),\ 0 \le C_3(t) \le C_3(t+1)",
         ["logit_sign", "logit_rise"],
         UNSTABLE,
         kind="ordering",
     ),
-    checked("p3-value-sign", "Lemma C.2", "C_1 is never negative.", "C_1 ≥ 0", ["value_sign"], UNSTABLE),
+    checked(
+        "p3-value-sign",
+        "Lemma C.2",
+        "C_1 is never negative.",
+        r"C_1 \ge 0",
+        ["value_sign"],
+        UNSTABLE,
+    ),
     checked(
         "p5-value-bound",
         "Lemma C.4",
         "C_1 stays between 0 and √((D+1)/K).",
-        "0 ≤ C_1 ≤ √((D+1)/K)",
+        r"0 \le C_1 \le \sqrt{(D+1)/K}",
         ["value_sign", "value_bound"],
         UNSTABLE,
     ),
@@ -173,7 +182,7 @@ CLAIMS = (
         "p6-deviation-upper",
         "Lemma C.5",
         "C_1 is above C_1* by at most four fifths of the proof's unit.",
-        "α ≤ 4/5",
+        r"\alpha \le \frac{4}{5}, \quad C_1 = (1+\alpha h)C_1^*",
         ["deviation"],
         broken("the recorded C_1 doubled"),
     ),
@@ -181,7 +190,7 @@ CLAIMS = (
         "p6-early-below",
         "Lemma C.5",
         "C_1 ≤ C_1* while p ≤ 1/(2√(πDK)), on R1 and R2 (R3 starts above).",
-        "C_1 ≤ C_1*",
+        r"p \le \frac{1}{2\sqrt{\pi DK}} \Rightarrow C_1 \le C_1^*",
         ["early"],
         broken("the recorded C_1 doubled"),
         variant=["R1", "R2"],
@@ -189,27 +198,37 @@ CLAIMS = (
     checked(
         "p8-logit-increment",
         "Lemma C.7, derived",
-        "The growth of C_2 + C_3 has a closed form, to 1e-9 of its size.",
-        "ΔC_2 + ΔC_3 = ηC_1‖V*‖²√D δ²(1-α)A / (K(D-K) KpQ)",
+        "The growth of the two logit scales C_2 + C_3 in a step has a closed form, to 1e-9 of its size.",
+        r"\Delta C_2+\Delta C_3 = \frac{\eta C_1\lVert "
+        r"V^*\rVert_F^2\sqrt{D}\,\delta^2(1-\alpha)A}{K(D-K)\,KpQ}",
         ["increment"],
         broken("Σ‖v_m‖ in the place of ‖V*‖²"),
         kind="identity",
     ),
     lm.Claim("p8b-increment-range", "(C.33)", "bound", gate=SEPARATED)
-    .states("From t_1 on the growth of C_2 + C_3 over its order stays in [19/200, 9(4π+1)/10].", formula=QUOTIENT)
+    .states(
+        "From t_1 on the growth of C_2 + C_3 over its order stays in [19/200, 9(4π+1)/10].",
+        formula=r"\frac{19}{200} \le \frac{(\Delta C_2+\Delta C_3)K(D-K)Q}{\eta\lVert "
+        r"V^*\rVert_F^2\sqrt{D}\,p\,\delta^2C_1^*} \le \frac{9(4\pi+1)}{10}",
+    )
     .judged(
         quotient(),
         lm.within(19 / 200, ALLOWED["quotient_high"], by="every"),
         lm.Control("R1 with attention frozen", variant=["frozen"]),
     ),
     lm.Claim("p8b-increment-sharp", "(C.33), derived", "bound", source="derived", gate=SEPARATED)
-    .states("From t_1 on the growth of C_2 + C_3 over its order stays in [0.23, 1.01].", formula=QUOTIENT)
+    .states(
+        "From t_1 on the growth of C_2 + C_3 over its order stays in [0.23, 1.01].",
+        formula=r"0.23 \le \frac{(\Delta C_2+\Delta C_3)K(D-K)Q}{\eta\lVert V^*\rVert_F^2\sqrt{D}\,p\,\delta^2C_1^*} "
+        r"\le 1.01",
+    )
     .judged(quotient(), lm.within(0.23, 1.01, by="every"), broken("Σ‖v_m‖ in the place of ‖V*‖², κ = 1", slopes=[1.0])),
     lm.Claim("p9-increment-bounds", "Lemma C.9", "bound")
     .states(
         "The growth of p lies between pδx/2 and D²/(D²-1) pδx at every step with x ≤ D^-2 (the share of the others is "
         "reported).",
-        formula="pδx/2 ≤ Δp ≤ D²/(D²-1) pδx, x = (ΔC_2 + ΔC_3)/√D",
+        formula=r"\frac{p\delta x}{2} \le \Delta p \le \frac{D^2}{D^2-1}p\delta x, \quad x = \frac{\Delta C_2+\Delta "
+        r"C_3}{\sqrt{D}}",
     )
     .judged(
         small_steps(),
@@ -219,8 +238,8 @@ CLAIMS = (
     checked(
         "p9-increment-exact",
         "Lemma C.9, derived",
-        "The growth of p follows exactly from that of the gap.",
-        "Δp = δ p(t+1) (1 - e^{-x}), to 1e-12 p",
+        "The growth of the score p follows exactly from the growth of the logit gap, to 1e-12 of p.",
+        r"\Delta p = \delta\,p(t+1)(1-e^{-x}), \quad x = \frac{\Delta C_2+\Delta C_3}{\sqrt{D}}",
         ["increment_exact"],
         broken("x without the division by √D"),
         kind="identity",
@@ -228,8 +247,8 @@ CLAIMS = (
     checked(
         "p9b-logit-step",
         "Lemma C.9",
-        "One step moves C_2 + C_3 by at most the proof's bound.",
-        "ΔC_2 + ΔC_3 ≤ η‖V*‖²D/(K²(D-K)) √((D+1)/(DK))",
+        "One step moves the two logit scales C_2 + C_3 by at most the proof's bound.",
+        r"\Delta C_2+\Delta C_3 \le \frac{\eta\lVert V^*\rVert_F^2D}{K^2(D-K)}\sqrt{\frac{D+1}{DK}}",
         ["logit_step"],
         broken("the bound times 0.01"),
     ),
@@ -237,7 +256,7 @@ CLAIMS = (
         "p11-value-drop",
         "Lemma C.11",
         "C_1* falls by at most a share 3DKpΔp/Q in a step.",
-        "C_1*(t+1) ≥ (1 - 3DKpΔp/Q) C_1*(t)",
+        r"C_1^*(t+1) \ge \left(1-\frac{3DKp\Delta p}{Q}\right)C_1^*(t)",
         ["value_drop"],
         broken("the constant 3 set to 0"),
     ),
@@ -245,18 +264,21 @@ CLAIMS = (
         "p12-width-drop",
         "Lemma C.12",
         "The unit h of the deviation falls by at most the proof's bound in a step.",
-        "h(t+1) ≥ h(t) - A/(A+B) 2DKpΔp/(K²p²(Dp-1)²)",
+        r"h(t+1) \ge h(t)-\frac{A}{A+B}\frac{2DKp\Delta p}{K^2p^2(Dp-1)^2}",
         ["width_drop"],
         broken("the constant 2 set to 0"),
     ),
     lm.Claim("p13-phase-one-length", "Lemma C.13", "scaling", gate=SEPARATED)
-    .states("Phase 1 ends at t_1 = ln 0.05 / ln(1 - ηa_κ), to 2 % and one step.", formula="|t_1 - t̂_1| ≤ 0.02 t̂_1 + 1")
+    .states(
+        "Phase 1 ends at t_1 = ln 0.05 / ln(1 - ηa_κ), to 2 % and one step.",
+        formula=r"|t_1-\hat{t}_1| \le 0.02\,\hat{t}_1+1, \quad \hat{t}_1 = \frac{\ln0.05}{\ln(1-\eta a_\kappa)}",
+    )
     .judged(first_phase(), lm.at_most(1.0, by="every"), WIDE),
     checked(
         "p13-value-path",
         "Lemma C.13, derived",
         "In phase 1 C_1 follows C_1*(1/D)(1 - (1 - ηa_κ)^t), to 1 %.",
-        "C_1(t) ≈ C_1*(1/D) (1 - (1 - ηa_κ)^t)",
+        r"C_1(t) \simeq C_1^*(1/D)\,(1-(1-\eta a_\kappa)^t)",
         ["value_path"],
         WIDE,
         kind="limit",
@@ -266,7 +288,7 @@ CLAIMS = (
         "p13-plateau",
         "Lemma C.13",
         "In phase 1 p stays below (1 + D^(-1/4))/D.",
-        "p ≤ (1 + D^(-1/4))/D",
+        r"p \le \frac{1+D^{-1/4}}{D} \quad (t\le t_1)",
         ["plateau"],
         WIDE,
         gate=SEPARATED,
@@ -274,20 +296,23 @@ CLAIMS = (
     lm.Claim("p14-flat-scale", "Lemma C.14", "bound", gate=SEPARATED)
     .states(
         "In phase 1 C_1* hardly moves: its largest value is at most 0.975/0.95 of its least.",
-        formula="0.975 C_1*(t') ≥ 0.95 C_1*(t'') for t', t'' ≤ t_1",
+        formula=r"0.975\,C_1^*(t') \ge 0.95\,C_1^*(t'') \quad (t',t''\le t_1)",
     )
     .judged(flatness(), lm.at_most(0.975 / 0.95, by="every"), WIDE),
     checked(
         "p15-value-lower",
         "Lemma C.15",
         "From t_1 on C_1 is at most 5 %, and four fifths of the proof's unit, below C_1*.",
-        "C_1 ≥ max{0.95, 1 - 4h/5} C_1*",
+        r"C_1 \ge \max\{0.95,\,1-4h/5\}\,C_1^* \quad (t\ge t_1)",
         ["value_lower"],
         lm.Control("‖V*‖² = 160, χ = 0.0195", variant=["fast"], slopes=[1.0]),
         gate=SEPARATED,
     ),
     lm.Claim("p15-conditions", "Lemmas C.13 to C.15", "comparison", source="derived")
-    .states("Where χ > 0.005 the phases are not separated, and the rows P13 to P15 say nothing.")
+    .states(
+        "Where χ > 0.005 the phases are not separated, and the lower bound on C_1 of Lemma C.15 says nothing.",
+        formula=r"\chi \le 0.005 \Rightarrow C_1 \ge \max\{0.95,\,1-4h/5\}\,C_1^*",
+    )
     .judged(
         largest(checks=["value_lower"], variant=["wide", "fast"], slopes=[1.0], separated_only=True),
         MET,
@@ -298,21 +323,21 @@ CLAIMS = (
         "p16-value-rise",
         "Lemma C.16",
         "C_1* rises by at most 3(D-K+KC_1*)Δp / (2(Q-KΔp)) in a step.",
-        "C_1*(t+1) ≤ C_1*(t) + 3(D-K+KC_1*)Δp/(2(Q-KΔp))",
+        r"C_1^*(t+1) \le C_1^*(t)+\frac{3(D-K+KC_1^*)\Delta p}{2(Q-K\Delta p)}",
         ["value_rise"],
         broken("the constant 3/2 set to 0"),
     ),
     lm.Claim("p17-quadrature", "Lemma C.17, derived", "comparison", source="derived")
     .states(
-        "ηT* exceeds the integral over the slow manifold by the length of phase 1.",
-        formula="ηT* - ∫ K²(D-K)Q/(‖V*‖²C_1*Aδ³) dp in [1.5, 6.5]",
+        "ηT* exceeds the integral over the slow manifold by the length of phase 1, between 1.5 and 6.5.",
+        formula=r"1.5 \le \eta T^*-\int\frac{K^2(D-K)Q}{\lVert V^*\rVert_F^2C_1^*A\delta^3}\,dp \le 6.5",
     )
     .judged(phase_one_offset(), lm.within(1.5, 6.5, by="every"), lm.Control("the integral with C_1* = 1", slow=False)),
     checked(
         "p18b-product-bound",
         "(C.35)",
-        "From T* on pC_1 is close to 1/K.",
-        "|pC_1 - 1/K| ≤ 2δ/D + δ²/K",
+        "From T* on pC_1 differs from 1/K by at most 2δ/D + δ²/K, δ = 1 - Kp the mass off the support.",
+        r"\left|pC_1-\frac{1}{K}\right| \le \frac{2\delta}{D}+\frac{\delta^2}{K} \quad (t\ge T^*)",
         ["product"],
         broken("the bound times 0.05"),
         gate=SEPARATED,
@@ -320,7 +345,8 @@ CLAIMS = (
     lm.Claim("t3a-upper", "proof of Theorem 3.1", "bound")
     .states(
         "The excess loss is at most the loss of the identity's form, and equal to it for κ = 1.",
-        formula="excess ≤ DK‖V*‖²/2 (1/K - C_1p)² + DC_1²δ²‖V*‖²/(2(D-K))",
+        formula=r"\mathrm{Excess} \le \frac{DK\lVert "
+        r"V^*\rVert_F^2}{2}\left(\frac{1}{K}-C_1p\right)^2+\frac{DC_1^2\delta^2\lVert V^*\rVert_F^2}{2(D-K)}",
     )
     .judged(
         above_identity(), lm.at_most(ALLOWED["upper"], by="every"), broken("the bound times 0.99, κ = 1", slopes=[1.0])
@@ -329,7 +355,7 @@ CLAIMS = (
         "t3a-lower",
         "proof of Theorem 3.1",
         "From T* on the excess loss is at least ‖V*‖²Dδ²/(16(D-K)).",
-        "excess ≥ ‖V*‖²D(1-Kp)²/(16(D-K))",
+        r"\mathrm{Excess} \ge \frac{\lVert V^*\rVert_F^2D(1-Kp)^2}{16(D-K)} \quad (t\ge T^*)",
         ["lower"],
         broken("the bound times 16"),
     ),
@@ -337,13 +363,15 @@ CLAIMS = (
         "c2-slow-manifold",
         "6.1, derived",
         "From t_1 on p grows as on the slow manifold C_1 = C_1*(p), to 2 %, where p ≥ 1.1/D.",
-        "Δp = η‖V*‖²C_1*Aδ³/(K²(D-K)Q)",
+        r"\Delta p \simeq \frac{\eta\lVert V^*\rVert_F^2C_1^*A\delta^3}{K^2(D-K)Q}",
         ["slow"],
         broken("the formula without δ³"),
         kind="comparison",
         gate=SEPARATED,
     ),
     lm.Claim("c2-overshoot", "proof of Theorem 3.1, derived", "limit", source="derived")
-    .states("For κ = 1 C_1 overshoots to (1 + √(D/K))/2, to 1 %.", formula="max C_1 / ((1 + √(D/K))/2) in 1 ± 0.01")
+    .states(
+        "For κ = 1 C_1 overshoots to (1 + √(D/K))/2, to 1 %.", formula=r"\max_tC_1 \simeq \frac{1}{2}(1+\sqrt{D/K})"
+    )
     .judged(overshoot(), lm.within(0.99, 1.01, by="every", predicted=1.0), lm.Control("ReLU", slope=0.0)),
 )

@@ -238,7 +238,7 @@ CLAIMS = (
     lm.Claim("p4-value-scale", "Lemma C.3", "bound")
     .states(
         "The quasi-stationary value scale lies between 1 and √(D/K) at every score, on a grid of p, D, K, κ.",
-        formula="1 ≤ C_1* < √(D/K) for 1/D ≤ p ≤ 1/K",
+        formula=r"1 \le C_1^* < \sqrt{D/K} \quad (1/D\le p\le1/K)",
     )
     .judged(
         value_range(),
@@ -252,21 +252,23 @@ CLAIMS = (
     ),
     lm.Claim("p7-support-identity", "Lemma C.7, first identity", "identity")
     .states(
-        "The bracket that drives C_2 is a product, whatever C_1, in 1000 random states with D ≤ 200: absolute error "
-        "below 1e-12.",
-        formula="F_4/p - F_3 - KC_1(F_{2,1} - pF_1) = δ²(1-α)A / (KpQ)",
+        "The bracket that drives C_2, the logits on the support, is a product, whatever C_1, in 1000 random states "
+        "with D ≤ 200: absolute error below 1e-12.",
+        formula=r"\frac{F_4}{p}-F_3-KC_1(F_{2,1}-pF_1) = \frac{\delta^2(1-\alpha)A}{KpQ}",
     )
     .judged(support_sides(), lm.equal(ROUNDING), lm.Control("plus sign before pF_1", sign=1.0)),
     lm.Claim("p7-off-support-identity", "Lemma C.7, second identity", "identity")
     .states(
-        "The bracket that drives C_3 is a product too, in the same 1000 states: absolute error below 1e-12.",
-        formula="F_3/(Kp) - (D-K)F_5/(Kpδ) - C_1(F_1 - (D-K)F_{2,2}/δ) = δ(1-α)A / (KpQ)",
+        "The bracket that drives C_3, the logits off the support, is a product, whatever C_1, in 1000 random states "
+        "with D ≤ 200: absolute error below 1e-12.",
+        formula=r"\frac{F_3}{Kp}-\frac{(D-K)F_5}{Kp\delta}-C_1\left(F_1-\frac{(D-K)F_{2,2}}{\delta}\right) = "
+        r"\frac{\delta(1-\alpha)A}{KpQ}",
     )
     .judged(off_support_sides(), lm.equal(ROUNDING), lm.Control("plus sign before (D-K)F_{2,2}/δ", sign=1.0)),
     lm.Claim("p10-rise", "Lemma C.10", "ordering")
     .states(
         "C_1* rises with p below 1/(2√(πDK)), for every κ and D > 4πK of the grid: least relative step.",
-        formula="C_1* increases on [1/D, 1/(2√(πDK))]",
+        formula=r"\frac{dC_1^*}{dp} > 0 \quad \left(\frac{1}{D}\le p\le\frac{1}{2\sqrt{\pi DK}}\right)",
     )
     .judged(
         least_step(1, 4 * math.pi),
@@ -276,7 +278,7 @@ CLAIMS = (
     lm.Claim("p10-fall", "Lemma C.16", "ordering")
     .states(
         "C_1* falls with p above 2/√(DK), for every κ and D > 4K of the grid: least relative step.",
-        formula="C_1* decreases on [2/√(DK), 1/K]",
+        formula=r"\frac{dC_1^*}{dp} < 0 \quad \left(\frac{2}{\sqrt{DK}}\le p\le\frac{1}{K}\right)",
     )
     .judged(
         least_step(-1, 4.0), lm.at_least(0.0, strict=True), lm.Control("decreases on all of [1/D, 1/K]", whole=True)
@@ -285,7 +287,7 @@ CLAIMS = (
     .states(
         "C_1* has one peak in p for every κ; for κ = 1 it is at 1/√(DK), to a relative 1e-3, with the value "
         "½(1 + √(D/K)), to 1e-6.",
-        formula="max C_1* = ½(1 + √(D/K)) at p = 1/√(DK) for κ = 1",
+        formula=r"\max_pC_1^* = \frac{1}{2}(1+\sqrt{D/K}) \text{ at } p = \frac{1}{\sqrt{DK}} \quad (\kappa=1)",
     )
     .judged(
         off_identity_peak(),
@@ -296,7 +298,8 @@ CLAIMS = (
     .states(
         "For ReLU and 2.5 ≤ D/K ≤ 1000 the one peak of C_1* is earlier than the identity's, by a factor of at least "
         "0.80, and higher, by at most 8.5 %.",
-        formula="κ = 0: √(DK) argmax C_1* in [0.80, 1], max C_1* / (½(1 + √(D/K))) in [1, 1.085]",
+        formula=r"0.80 \le \sqrt{DK}\,p_{\max} \le 1,\ 1 \le \frac{C_1^*(p_{\max})}{(1+\sqrt{D/K})/2} \le 1.085 "
+        r"\quad (\kappa=0)",
     )
     .judged(
         relu_peak(),
@@ -307,7 +310,7 @@ CLAIMS = (
     .states(
         "For the identity the weight KpC_1* that values and attention together give to the support is 1 less a term "
         "of the squared odds off it, exactly: on a grid of p, D, K, to a relative 1e-12.",
-        formula="κ = 1: KpC_1* = [1 + Kδ² / ((D-K)(Kp)²)]^{-1}",
+        formula=r"KpC_1^* = \left[1+\frac{K\delta^2}{(D-K)(Kp)^2}\right]^{-1} \quad (\kappa=1)",
     )
     .judged(product(), lm.equal(ROUNDING, relative=True), lm.Control("κ = 0", slope=0.0)),
 )

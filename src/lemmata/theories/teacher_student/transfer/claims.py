@@ -122,7 +122,8 @@ CLAIMS = (
     lm.Claim("t4-epsilon-formula", "Theorem 3.2, corrected", "comparison", source="corrected")
     .states(
         "At T_ε = KD(D-K)²ξ/(a_κη(√(R²+2ε)-R)²) the bound on the out-of-distribution excess is ε, to 2 %.",
-        formula="right side of B at T_ε over ε in [0.98, 1.02]",
+        formula=r"\frac{1}{2}\Delta^2+\Delta R = \epsilon \text{ at } T_\epsilon = "
+        r"\frac{KD(D-K)^2\xi}{a_\kappa\eta(\sqrt{R^2+2\epsilon}-R)^2}",
     )
     .judged(
         over_promise(), lm.within(0.98, 1.02, by="every", predicted=1.0), lm.Control("at T_ε/2", multiple=PROMISED / 2)
@@ -130,22 +131,26 @@ CLAIMS = (
     lm.Claim("t4-excess", "Theorem 3.2", "bound")
     .states(
         "At T_ε the out-of-distribution excess is at most ε, for every law, response and seed (far from tight).",
-        formula="excess / ε ≤ 1",
+        formula=r"\mathrm{Excess}_{\mathrm{OOD}}(T_\epsilon) \le \epsilon",
     )
     .judged(over_epsilon(), lm.at_most(1.0, by="every"), WITHOUT_CROSS_TERM),
     lm.Claim("b-ood-cross-term", "proof of Theorem 3.2", "bound")
     .states(
         "The out-of-distribution excess is at most ½Δ² + ΔR, for every law, record and seed.",
-        formula="excess / (½Δ² + ΔR) ≤ 1 + 1e-9",
+        formula=r"\mathrm{Excess}_{\mathrm{OOD}} \le \frac{1}{2}\Delta^2+\Delta R",
     )
     .judged(over_cross_term(), lm.at_most(1 + 1e-9, by="every"), WITHOUT_CROSS_TERM),
     lm.Claim("b-ood-student-gap", "proof of Theorem 3.2", "bound")
     .states(
-        "Student and teacher differ by at most Δ² ≤ 2Dξ‖V*‖²[K²(1/K-C_1p)² + C_1²δ²].", formula="Δ² over its bound ≤ 1"
+        "Student and teacher differ by at most Δ² ≤ 2Dξ‖V*‖²[K²(1/K-C_1p)² + C_1²δ²].",
+        formula=r"\Delta^2 \le 2D\xi\lVert "
+        r"V^*\rVert_F^2\left[K^2\left(\frac{1}{K}-C_1p\right)^2+C_1^2\delta^2\right]",
     )
     .judged(student_gap(), lm.at_most(1.0, by="every"), lm.Control("the bound times 0.001", factor=1e-3)),
     lm.Claim("b-ood-teacher-gap", "proof of Theorem 3.2", "bound")
-    .states("Responses and teacher differ by at most R² ≤ 2Dξ(1 + ‖V*‖²).", formula="R² over its bound ≤ 1")
+    .states(
+        "Responses and teacher differ by at most R² ≤ 2Dξ(1 + ‖V*‖²).", formula=r"R^2 \le 2D\xi(1+\lVert V^*\rVert_F^2)"
+    )
     .judged(
         teacher_gap(),
         lm.at_most(1.0, by="every"),
@@ -153,9 +158,10 @@ CLAIMS = (
     ),
     lm.Claim("t5-worst-case", "Section D, as printed", "ordering")
     .states(
-        "With the printed sign, Ỹ = f* + sign(u_out) on A, the student loses more than the teacher at every record of "
-        "[10², 10⁴] T*.",
-        formula="excess > 0",
+        "With the printed sign, Ỹ = f* + sign(u_out) on the event A of the paper's Section D, the student loses more "
+        "than the teacher at every record of [10², 10⁴] T*.",
+        formula=r"\mathrm{Excess}_{\mathrm{OOD}} > 0, \quad \tilde{Y} = f^*+\mathrm{sign}(u^{\mathrm{out}}) \text{ "
+        r"on } A",
     )
     .judged(
         least_late("worst_printed"),
@@ -165,9 +171,10 @@ CLAIMS = (
     ),
     lm.Claim("t5-worst-case-corrected", "Section D, erratum 4", "ordering", corrects="t5-worst-case")
     .states(
-        "With the minus sign, Ỹ = f* - sign(u_out) on A, the student loses more than the teacher at every record of "
-        "[10², 10⁴] T*, for every activation and seed.",
-        formula="excess > 0",
+        "With the minus sign, Ỹ = f* - sign(u_out) on the event A of the paper's Section D, the student loses more "
+        "than the teacher at every record of [10², 10⁴] T*, for every activation and seed.",
+        formula=r"\mathrm{Excess}_{\mathrm{OOD}} > 0, \quad \tilde{Y} = f^*-\mathrm{sign}(u^{\mathrm{out}}) \text{ "
+        r"on } A",
     )
     .judged(
         least_late("worst"),
@@ -177,7 +184,7 @@ CLAIMS = (
     lm.Claim("t5-slope", "Section D", "scaling")
     .states(
         "Against the worst-case response the excess falls as T^(-1/2), so that the rate of the bound is met.",
-        formula="exponent -0.5 ± 0.03",
+        formula=r"\mathrm{Excess}_{\mathrm{OOD}} \propto T^{-0.5\pm0.03}",
     )
     .judged(
         slope("worst", "ood_excess"),
@@ -187,18 +194,22 @@ CLAIMS = (
     lm.Claim("t5-relu-half", "Section D", "comparison")
     .states(
         "With ReLU the worst-case excess over δ is half of that with the identity, at 10³T*.",
-        formula="ratio in [0.47, 0.53]",
+        formula=r"0.47 \le \frac{E(\kappa=0)}{E(\kappa=1)} \le 0.53, \quad E = \mathrm{Excess}_{\mathrm{OOD}}/\delta",
     )
     .judged(
         over_identity(), lm.within(0.47, 0.53, by="every", predicted=0.5), lm.Control("κ = 1 over itself", kappa=1.0)
     ),
     lm.Claim("t6-exact-worst-case", "T6, derived", "identity", source="derived")
-    .states("The response f* + R(f* - TF)/Δ costs exactly ½Δ² + RΔ.", formula="relative difference ≤ 1e-10")
+    .states(
+        "The response f* + R(f* - TF)/Δ costs exactly ½Δ² + RΔ.",
+        formula=r"\tilde{Y} = f^*+R\,\frac{f^*-\mathrm{TF}}{\Delta} \Rightarrow \mathrm{Excess}_{\mathrm{OOD}} = "
+        r"\frac{1}{2}\Delta^2+R\Delta",
+    )
     .judged(off_exact(), lm.at_most(1e-10, by="every"), lm.Control("R doubled on one side", factor=2.0)),
     lm.Claim("t7-slope", "Figure 2(b), as stated", "scaling", source="figure")
     .states(
         "On exponential inputs with the teacher's responses the excess falls as T^(-1/2).",
-        formula="exponent -0.5 ± 0.05",
+        formula=r"\mathrm{Excess}_{\mathrm{OOD}} \propto T^{-0.5\pm0.05}",
     )
     .judged(
         slope("exponential", "half_gap"), lm.within(-0.55, -0.45, by="every", predicted=-0.5), EXACT, expected=lm.FAILS
@@ -206,14 +217,16 @@ CLAIMS = (
     lm.Claim("t7-slope-corrected", "T7, derived; erratum 10", "scaling", corrects="t7-slope")
     .states(
         "On exponential inputs with the teacher's responses the excess falls as 1/T, for every activation and seed.",
-        formula="exponent -1 ± 0.03",
+        formula=r"\mathrm{Excess}_{\mathrm{OOD}} \propto T^{-1\pm0.03}",
     )
     .judged(slope("exponential", "half_gap"), lm.within(-1.03, -0.97, by="every", predicted=-1.0), EXACT),
     lm.Claim("t7-identity-formula", "T7, derived", "identity", source="derived")
     .states(
         "For κ = 1 and independent columns of mean μ and covariance Σ, ½Δ² has a closed form; the sample is within 4 "
         "standard errors at every record.",
-        formula="½Δ² = D/2 Σ_m [v_mᵀΣv_m (K(1/K-C_1p)² + C_1²δ²/(D-K)) + (v_mᵀμ)²(1-C_1)²]",
+        formula=r"\frac{1}{2}\Delta^2 = \frac{D}{2}\sum_m\left[v_m^\top\Sigma "
+        r"v_m\left(K\left(\frac{1}{K}-C_1p\right)^2+\frac{C_1^2\delta^2}{D-K}\right) "
+        r"+(v_m^\top\mu)^2(1-C_1)^2\right]",
     )
     .judged(
         off_formula(),
@@ -223,7 +236,7 @@ CLAIMS = (
     lm.Claim("t7-batch-noise", "T7, derived", "comparison", source="derived")
     .states(
         "A fixed noisy batch of N pairs adds a term of spread σ_ξΔ_N/√N to the excess.",
-        formula="spread over 400 noise draws over it in [0.75, 1.25]",
+        formula=r"0.75 \le \frac{\mathrm{std}(\mathrm{Excess}_{\mathrm{OOD}})}{\sigma_\xi\Delta_N/\sqrt{N}} \le 1.25",
     )
     .judged(
         noise_spread(), lm.within(0.75, 1.25, by="every", predicted=1.0), lm.Control("√N left out", factor=BATCH**0.5)
@@ -232,7 +245,7 @@ CLAIMS = (
     .states(
         "On inputs with a mean, and κ = 1, the clean excess rises in phase 2, while C_1 overshoots, to at least 1.5 "
         "times its value at t_1.",
-        formula="max over [t_1, T*] / value at t_1 ≥ 1.5",
+        formula=r"\max_{t_1\le t\le T^*}\Delta^2(t) \ge 1.5\,\Delta^2(t_1)",
     )
     .judged(bump(), lm.at_least(1.5, by="every"), lm.Control("centred inputs", test_data="gaussian")),
 )
