@@ -15,7 +15,7 @@ from lemmata.lab.terminal import show
 ROW = Row(
     theory="exp_regression", claim="q8-second-order-sign-as-printed-in-the-paper", reference="(8)", kind="bound",
     statement="The number of steps that the network needs grows as the inverse of the step size, whatever the width.",
-    outcome="holds", expected="holds", relation=">=", predicted=0.75, measured=0.823456, low=0.8, high=0.9912,
+    outcome="holds", expected="holds", relation=">=", predicted=0.75, measured=0.823456, low=0.8, high=0.99,
     accept_low=None, accept_high=None, note="a second criterion: 3", preset="quick", seconds=1.0, control="fails",
     control_expected="fails", statistic="worst seed", rule="every seed", source="paper", seeds=5, corrects=None,
     formula="", reads=(), controls=(), command="", sources="", lost=False, judged="", asked="", version="", machine="",
@@ -50,7 +50,7 @@ def test_a_row_fits_the_terminal_and_shows_what_was_measured(columns: int, monke
     assert max(map(len, lines)) <= columns
     words = " ".join(" ".join(lines).split())
     assert "12/462 ✓ holds" in words
-    assert "measured 0.8235 [0.8, 0.991] (worst of 5 seeds); must be ≥ 0.75" in words
+    assert "measured 0.8235 [0.8, 0.99] (worst of 5 seeds); must be ≥ 0.75" in words
     assert ROW.statement in words
     assert ROW.name in words.replace(" ", "")
     assert "criterion" not in words, "notes of what is in order are left to the page"
