@@ -165,8 +165,8 @@ def verify(
 
             return lanes.start(task)
 
-        started = [{name: start(each) for name, each in planned.items()} for planned in plans]
-        for (theory, claims), running in zip(selection, started, strict=True):
+        under_way = [{name: start(each) for name, each in planned.items()} for planned in plans]
+        for (theory, claims), running in zip(selection, under_way, strict=True):
             sources = theory.digest()
             for claim in claims:
                 outcomes = {name: _outcome(running[name]) for name in claim.reads}
