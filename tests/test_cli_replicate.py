@@ -70,7 +70,7 @@ def test_the_page_says_how_often_a_verdict_repeated(lemmata: Lemmata, toy: Path)
     lemmata("replicate", "toy.py/c1-high", "--blocks", "2", "--preset", "smoke")
     lemmata("verify", "toy.py", "--preset", "smoke")
     page = Path("results/smoke/index.html").read_text()
-    assert "as expected in 2 of 2 blocks of fresh seeds" in page
+    assert page.count("<dd>as expected in 2 of 2 blocks of fresh seeds</dd>") == 1
 
 
 def test_a_damaged_table_is_one_sentence(lemmata: Lemmata, toy: Path) -> None:

@@ -1,12 +1,10 @@
-"""Formulas. A claim's formula is LaTeX without $ signs; a terminal shows it as Unicode text, the page as MathML."""
+"""Formulas. A claim's formula is LaTeX without $ signs: as Unicode text for a terminal, and how MathML looks best."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from html import escape
 from typing import NamedTuple
-from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
 TOKEN = re.compile(r"\\[A-Za-z]+|\\.|\d+(?:\.\d+)?|\s+|.", re.DOTALL)
@@ -73,25 +71,8 @@ class Atom(NamedTuple):
     kind: str
 
 
-def mathml(latex: str, display: str = "inline") -> str:
-    """The formula as a MathML element for a page (`display`: inline or block); what is no LaTeX stands as code."""
-    from latex2mathml.converter import convert
-
-    if not latex.strip():
-        return ""
-    try:
-        text = convert(latex.replace("<", r"\lt ").replace(">", r"\gt "), xmlns="", display=display)
-        element = ElementTree.fromstring(re.sub(r"&(?!#)", "&amp;", text.replace(' xmlns=""', "")))
-    except Exception:  # the converter has a dozen exceptions without a common base
-        text, element = "\\", Element("math")
-    if "\\" in text or '"' in latex:
-        return f"<code>{escape(latex)}</code>"
-    improve(element)
-    return ElementTree.tostring(element, encoding="unicode")
-
-
 def improve(element: Element) -> None:
-    """Signs as operators with their spaces, primes at full size, thin spaces around functions (2 log t)."""
+    """MathML with signs as operators with their spaces, primes at full size, thin spaces around functions (2 log t)."""
     children = list(element)
     for place, child in enumerate(children):
         improve(child)

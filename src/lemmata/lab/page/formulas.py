@@ -15,6 +15,7 @@ from xml.etree.ElementTree import Element, tostring
 
 from markupsafe import Markup, escape
 
+from lemmata.lab.mathematics import improve
 from lemmata.lab.page.numbers import in_words
 
 PARTS = {
@@ -41,9 +42,10 @@ class NoFormula(ValueError):
 
 @dataclass(frozen=True)
 class Formula:
-    """A formula as MathML, with the symbols that stand in it, as settings spell them: η, α_*, M_1."""
+    """A formula as MathML, whole and in lines, with the symbols in it, as settings spell them: η, α_*, M_1."""
 
-    mathml: str
+    whole: str
+    lines: str
     symbols: frozenset[str]
 
 
@@ -57,22 +59,26 @@ def convert(latex: str) -> Formula:
     if latex.count("{") - latex.count(r"\{") != latex.count("}") - latex.count(r"\}"):
         raise NoFormula("its braces do not match")
     try:
-        tree = _copy(convert_to_element(latex, display="inline"))
+        tree = _copy(convert_to_element(latex))
     except NoFormula:
         raise
     except Exception as error:  # whatever the converter stumbles over
         raise NoFormula(f"{type(error).__name__}: {error}") from None
-    return Formula("<wbr>".join(tostring(part, encoding="unicode") for part in _lines(tree)), frozenset(_symbols(tree)))
+    symbols = frozenset(_symbols(tree))
+    improve(tree)
+    whole = tostring(tree, encoding="unicode")
+    return Formula(whole, "<wbr>".join(tostring(part, encoding="unicode") for part in _lines(tree)), symbols)
 
 
-def show(formula: str) -> Markup:
-    """The formula for the page: MathML, or the text itself where it cannot be converted."""
-    if not formula:
+def show(formula: str, whole: bool = False) -> Markup:
+    """The formula for the page: MathML, in lines or whole, or the text itself where it cannot be converted."""
+    if not formula.strip():
         return Markup("")
     try:
-        return Markup(convert(formula).mathml)
+        found = convert(formula)
     except NoFormula:
         return Markup("<code>{}</code>").format(formula)
+    return Markup(found.whole if whole else found.lines)
 
 
 def symbols_of(formula: str) -> frozenset[str]:
@@ -90,7 +96,7 @@ def _copy(given: Element, depth: int = 0) -> Element:
         raise NoFormula("it is nested too deeply")
     if len(given) != PARTS.get(given.tag, len(given)):
         raise NoFormula(f"a part of its {given.tag} is missing")
-    kept = {k: v for k, v in given.attrib.items() if k in ATTRIBUTES and VALUE.fullmatch(v)}
+    kept = {k: v for k, v in given.attrib.items() if k in ATTRIBUTES and k != "display" and VALUE.fullmatch(v)}
     element = Element(given.tag, kept)
     element.text = html.unescape(given.text or "")
     if element.text.startswith("\\") and len(element.text) > 1:
@@ -114,7 +120,7 @@ def _lines(tree: Element) -> list[Element]:
             lines.append([])
         lines[-1].append(term)
         depth += (text in set("([{⌈⌊⟨")) - (text in set(")]}⌉⌋⟩"))
-        if not depth and (text in set(",;") or term.tag == "mspace"):
+        if not depth and (text in set(",;") or term.get("width", "") in ("1em", "2em")):
             lines.append([])
     pieces = []
     for terms in filter(None, lines):

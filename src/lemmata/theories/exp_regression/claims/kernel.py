@@ -374,7 +374,8 @@ CLAIMS = (
     _floor("antipodal", "sinh", r"\frac{(y_1+y_2)^2}{2}"),
     lm.Claim("x7-exp", "experiment X7", "comparison", source="derived")
     .states(
-        "The exponential network reaches ε on generic data, on the parallel and on the antipodal pair, in every seed.",
+        "The exponential network reaches ε within 4000 steps on generic data, on the parallel and on the antipodal "
+        "pair, in every seed.",
         formula=r"\min\{t: \lVert e(t)\rVert^2 \le \epsilon\} \le 4000",
     )
     .judged(

@@ -92,9 +92,9 @@ NOT_NEGATIVE = lm.at_least(0.0, "every")
 CLAIMS = (
     lm.Claim("p17-variance", "(B.49)", "bound")
     .states(
-        "On the chapter's graph the variance of the mean over labelled nodes of p_n(0), the initial attention on "
-        "relevant nodes, over fresh graphs is at most 2 (1 + sum δ_z²)/|L|, where that is below the 1/4 that 0 ≤ p_n "
-        "≤ 1 gives.",
+        "On the chapter's graph the variance of the mean over the nodes of p_n(0), the initial attention on relevant "
+        "nodes, over fresh graphs is at most 2 (1 + sum δ_z²)/|L|, where that is below the 1/4 that 0 ≤ p_n ≤ 1 "
+        "gives.",
         formula=r"\mathrm{Var}\left(\frac{1}{|\mathcal{L}|}\sum_{n\in\mathcal{L}}p_n(0)\right) \le "
         r"\frac{2}{|\mathcal{L}|}\left(1+\sum_z\delta_z^2\right)",
     )
@@ -106,8 +106,8 @@ CLAIMS = (
     ),
     lm.Claim("p17-variance-cycle", "(B.49)", "bound")
     .states(
-        "On a ring the upper 95 % limit of the variance of the mean over labelled nodes of p_n(0), the initial "
-        "attention on relevant nodes, patterns redrawn, is at most 2 (1 + sum δ_z²)/|L|.",
+        "On a ring the upper 95 % limit of the variance of the mean over the nodes of p_n(0), the initial attention "
+        "on relevant nodes, patterns redrawn, is at most 2 (1 + sum δ_z²)/|L|.",
         formula=r"\mathrm{Var}\left(\frac{1}{|\mathcal{L}|}\sum_{n\in\mathcal{L}}p_n(0)\right) \le "
         r"\frac{2}{|\mathcal{L}|}\left(1+\sum_z\delta_z^2\right)",
     )

@@ -229,8 +229,8 @@ CLAIMS = (
     .states(
         "Corrected: W_O grows along (μ̄; ±q) for both signs, slowly at first and then faster (the increment over "
         "[100, 200] is at least 1.5 times that over [0, 100]), to at least 0.05.",
-        formula=r"g_\pm(200)-g_\pm(100) \ge 1.5\,(g_\pm(100)-g_\pm(0)),\ g_\pm(T) \ge 0.05, \quad g_\pm(t) = "
-        r"\mathrm{mean}_{\pm a_i>0}(W_{O(i,\cdot)}^{(t)}-W_{O(i,\cdot)}^{(0)})(\bar{\mu};\pm q)",
+        formula=r"g_\pm(100) > 0,\ g_\pm(200)-g_\pm(100) \ge 1.5\,(g_\pm(100)-g_\pm(0)),\ g_\pm(T) \ge 0.05, \quad "
+        r"g_\pm(t) = \mathrm{mean}_{\pm a_i>0}(W_{O(i,\cdot)}^{(t)}-W_{O(i,\cdot)}^{(0)})(\bar{\mu};\pm q)",
     )
     .judged(
         convex_growth(),
