@@ -33,12 +33,16 @@ def show(
     as_json: Json = False,
 ) -> None:
     """Show a theory on one screen, or one of its claims, experiments, bounds or fields in full."""
+    from lemmata.lab.registry import check
+
+    theory, slash, name = what.rpartition("/")
+    one = bool(slash) and not what.endswith(".py")
+    check(theory if one else what)
     from lemmata.lab.descriptions import contract, description, item, with_details
     from lemmata.lab.shown import item_text, theory_text
     from lemmata.lab.terminal import show as write
 
-    theory, slash, name = what.rpartition("/")
-    if slash and not what.endswith(".py"):
+    if one:
         found = item(theory, name)
         show_json(found) if as_json else write(item_text(theory, with_details(theory, found)), sys.stdout)
         return
