@@ -33,7 +33,9 @@ def test_list_gives_name_title_and_question_of_every_theory(lemmata: Lemmata) ->
     plain = lemmata("list")
     assert plain.code == 0
     assert plain.err == ""
-    assert all(row["name"] in plain.out and row["question"] in plain.out for row in rows)
+    words = " ".join(plain.out.split())
+    assert all(row["name"] in words for row in rows)
+    assert all(row["question"][:40] in words for row in rows)
 
 
 @pytest.mark.parametrize("args", [["list"], ["list", "--json"], ["--help"], ["verify", "--help"]])
@@ -68,8 +70,12 @@ def test_show_describes_settings_experiments_claims_and_bounds(lemmata: Lemmata,
     assert [row["name"] for row in shown["claims"]] == ["c1-high", "c2-range", "c3-absent", "c4-other"]
     plain = lemmata("show", str(toy))
     assert plain.code == 0
-    for word in ("A toy", "slope of the line", "e1-line", "c4-other", "huge"):
+    for word in ("A toy", "Why?", "Because.", "c1-high", "4 claims", "lemmata verify toy.py/c1-high"):
         assert word in plain.out
+    listed = lemmata("show", str(toy), "--settings", "--experiments", "--claims", "--bounds").out
+    for word in ("slope of the line", "e1-line", "c4-other", "huge"):
+        assert word in listed
+        assert (word == "e1-line") == (word in plain.out), "a theory alone is short"
 
 
 def test_show_of_a_theory_of_the_package_is_strict_json(lemmata: Lemmata) -> None:
@@ -223,6 +229,30 @@ def test_axes_and_selections_are_those_of_the_command(lemmata: Lemmata, toy: Pat
     assert "no label '3' in the axis slope of e1-line" in refused.err
 
 
+def test_run_ends_with_its_claims_and_the_path_of_the_figure(lemmata: Lemmata, toy: Path) -> None:
+    told = lemmata("run", "toy.py/e1-line").out
+    assert told.startswith("How high?\n")
+    assert " holds        toy/c1-high" in told
+    assert "measured 60" in told
+    assert " fails        toy/c2-range" in told
+    assert "toy/c4-other" not in told, "which reads another experiment"
+    assert "figure  results/quick/toy/e1-line/figure.png" in told
+    assert Path("results/quick/toy/e1-line/figure.png").exists()
+    assert not Path("results/quick/verdicts.json").exists(), "a run verifies nothing"
+
+
+def test_run_of_something_changed_ends_with_its_main_variable(lemmata: Lemmata, toy: Path) -> None:
+    told = lemmata("run", "toy.py/e1-line", "--set", "points=2").out
+    assert "height  h: height at the end" in told
+    assert "slope = 0.5  mean 1" in told
+    assert "slope = 2    mean 4" in told
+    assert "Its claims speak of the unchanged experiment" in told
+    assert "c1-high" not in told
+    small = lemmata("run", "toy.py/e1-line", "--preset", "smoke").out
+    assert "slope = 0.5  mean 1.5" in small
+    assert "The preset smoke only shows that it runs" in small
+
+
 # bound
 
 
@@ -234,7 +264,9 @@ def test_bound_prints_the_contracts_answer(lemmata: Lemmata, toy: Path) -> None:
     }  # fmt: skip
     plain = lemmata("bound", "toy.py/samples")
     assert plain.code == 0
-    assert "samples(n=10, c=0.5) = 20" in plain.out
+    assert plain.out.startswith("samples = 20  (2)\nn / c.\n")
+    assert plain.out.split()[-3:] == ["Constants", "are", "1."]
+    assert "  c  0.5  gap" in plain.out
 
 
 def test_a_vacuous_or_enormous_bound_is_null_with_a_note(lemmata: Lemmata, toy: Path) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lemmata as lm
@@ -130,6 +131,7 @@ def test_an_answer_is_json_without_nan_or_infinity(x):
         json.dumps(calculator.evaluate(**inputs), allow_nan=False)
 
 
+@settings(deadline=None)  # the first case loads libraries
 @given(st.sampled_from(vit.bounds.BOUNDS), st.data())
 def test_every_calculator_of_the_vision_transformer_answers_in_plain_json(calculator, data):
     inputs = {}
@@ -148,3 +150,24 @@ def test_every_calculator_of_the_vision_transformer_answers_in_plain_json(calcul
     answer = calculator.evaluate(**inputs)
     json.dumps(answer, allow_nan=False)
     assert answer["vacuous"] == (answer["value"] is None)
+
+
+def test_a_bound_outside_its_domain_says_which_condition_is_not_met() -> None:
+    said = {
+        ("vit", "samples_vit", "sigma=0.5"): "α_* - c'(1-ζ) - c''(σ+τ) = -0.1 is not positive",
+        ("vit", "alpha_threshold", "tau=1"): "1-σ-τ = -0.1 is not positive",
+        ("graph_transformer", "gcn_samples", "sigma=0.9"): "γ_d² - σ = -0.74 is not positive",
+        ("teacher_student", "T_epsilon", "support=40"): "D - K = -4 is not positive",
+    }
+    for (theory, name, change), reason in said.items():
+        bound = lm.load(theory).bound(name)
+        answer = bound.evaluate(**bound.parse([change]))
+        assert answer["vacuous"]
+        assert f"vacuous here: {reason}" in answer["note"]
+        assert "vacuous here" not in bound.evaluate()["note"]
+
+
+def test_what_is_positive_is_not_blamed() -> None:
+    bound = lm.Bound("b", "(1)", lambda x, y: np.inf, {}, positive={"x": lambda x, y: x, "y - x": lambda x, y: y - x})
+    answer = dataclasses.replace(bound, parameters={n: lm.parameter(1.0, n, n) for n in "xy"}).evaluate()
+    assert answer["note"] == "vacuous here: y - x = 0 is not positive"

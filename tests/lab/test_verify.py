@@ -155,6 +155,7 @@ def test_a_verification_leaves_a_record_for_scripts() -> None:
     done = verify(selection(claim("c1", height)), OPTIONS)
     found = recorded()
     assert list(found) == ["version", "command", "started", "seconds", "page", "exit", "reason", "rows"]
+    assert datetime.datetime.fromisoformat(found["started"]) <= datetime.datetime.now(datetime.UTC)
     assert found["rows"] == [row.json() for row in done.rows]
     assert found["command"] == "lemmata verify toy --preset smoke --out out"
     assert (found["exit"], found["page"], found["version"]) == (0, "out/index.html", lm.__version__)

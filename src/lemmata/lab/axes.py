@@ -5,10 +5,20 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
-from lemmata.lab.declarations import spell
+from lemmata.lab.declarations import name_of_symbol, spell
 from lemmata.lab.errors import UserError, unknown
 from lemmata.lab.grid import Axes
 from lemmata.lab.setting import Setting
+
+
+def with_names(kind: type[Setting], axes: Axes, given: Sequence[str]) -> tuple[str, ...]:
+    """`NAME=...` of every `--set`, `--axis` or `--select`, a symbol of the paper replaced by the field's name."""
+    parts = [assignment.partition("=") for assignment in given]
+    declared = kind.declarations()
+    return tuple(
+        assignment if name.strip() in axes or not equals else f"{name_of_symbol(declared, name.strip())}={text}"
+        for assignment, (name, equals, text) in zip(given, parts, strict=True)
+    )
 
 
 def set_axes(axes: Axes, changes: Mapping[str, Any], where: str) -> dict[str, Any]:

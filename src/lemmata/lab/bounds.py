@@ -8,7 +8,7 @@ the number overflows) the value is infinite and the answer is called vacuous.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -44,6 +44,8 @@ class Bound:
     are); beyond it the bound is vacuous in practice."""
     remark: Callable[..., str] | None = None
     """A sentence for these inputs: which term decides, what is usable instead."""
+    positive: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+    """What must be positive for the bound to say anything: in symbols, and as a function of the inputs."""
 
     def __call__(self, *args: Any, **inputs: Any) -> Any:
         return self.function(*args, **inputs)
@@ -74,7 +76,7 @@ class Bound:
         useless = known and log10 is not None and log10 > math.log10(limit)
         notes = [self.note] if self.note else []
         if not known:
-            notes.append("vacuous here: the bound is not finite at these inputs")
+            notes.append(f"vacuous here: {self._reason(inputs)}")
         elif useless:
             notes.append(f"vacuous in practice: about 10^{log10:.1f}, and more than {limit:.3g} cannot be run")
         elif not math.isfinite(value):
@@ -90,6 +92,12 @@ class Bound:
             "note": "; ".join(notes),
         }
 
+    def _reason(self, inputs: Mapping[str, Any]) -> str:
+        """Why the bound says nothing at these inputs."""
+        values = {words: float(formula(**inputs)) for words, formula in self.positive.items()}
+        odd = [f"{words} = {value:.4g} is not positive" for words, value in values.items() if not value > 0]
+        return " and ".join(odd) or "the bound is not finite at these inputs"
+
 
 def bound(
     reference: str,
@@ -98,12 +106,18 @@ def bound(
     logarithmic: bool = False,
     limit: float | Callable[..., float] = math.inf,
     remark: Callable[..., str] | None = None,
+    positive: Mapping[str, Callable[..., Any]] | None = None,
     **parameters: Declaration,
 ) -> Callable[[Callable[..., Any]], Bound]:
-    """Declare a function as a calculator; its name is the function's."""
+    """Declare a function as a calculator; its name is the function's.
+
+    `positive={"α - σ": lambda alpha, sigma, **_: alpha - sigma}` says why the bound is vacuous where that is not so.
+    """
 
     def decorate(function: Callable[..., Any]) -> Bound:
-        return Bound(function.__name__, reference, function, parameters, note, logarithmic, limit, remark)
+        return Bound(
+            function.__name__, reference, function, parameters, note, logarithmic, limit, remark, positive or {}
+        )
 
     return decorate
 

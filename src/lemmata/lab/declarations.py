@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import numbers
+import unicodedata
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -44,9 +45,14 @@ class Declaration:
             ends.append(f"{'less than' if 'high' in self.open_ends else 'at most'} {spell(self.high)}")
         return " ".join([what, " and ".join(ends)]).strip()
 
-    def accept(self, name: str, value: Any) -> Any:
-        """`value` as the plain Python value that the setting stores, or a `UserError`."""
-        refusal = UserError(f"{name} = {spell(value)} is not allowed: {name} ({self.meaning}) is {self.allowed()}.")
+    def refusal(self, name: str, text: str) -> UserError:
+        """The error for a value that is spelled like this."""
+        return UserError(f"{name} = {text} is not allowed: {name} ({self.meaning}) is {self.allowed()}.")
+
+    def accept(self, name: str, value: Any, typed: str = "") -> Any:
+        """`value`, which the user may have `typed`, as the plain Python value that the setting stores, or a
+        `UserError`."""
+        refusal = self.refusal(name, typed or spell(value))
         if self.kind == "array":
             if value is None:
                 return None
@@ -71,8 +77,10 @@ class Declaration:
         try:
             number = float(value)
         except OverflowError:
-            raise refusal from None
-        if not math.isfinite(number) or (self.integer and number != round(number)):
+            number = math.inf
+        if not math.isfinite(number):
+            raise UserError(f"{name} = {typed or spell(value)} is not allowed: {name} must be a finite number.")
+        if self.integer and number != round(number):
             raise refusal
         below = self.low is not None and (number < self.low or ("low" in self.open_ends and number == self.low))
         above = self.high is not None and (number > self.high or ("high" in self.open_ends and number == self.high))
@@ -89,13 +97,12 @@ class Declaration:
                 if spell(option) == text.strip().lower() or option == text.strip():
                     return option
             return self.accept(name, text)
+        typed = text.strip()
         try:
-            whole = self.integer and text.strip().lstrip("+-").isdigit()
-            return self.accept(name, int(text) if whole else float(text))
-        except ValueError as error:
-            if isinstance(error, UserError):
-                raise
-            raise UserError(f"{name} = {text} is not allowed: {name} ({self.meaning}) is {self.allowed()}.") from None
+            value = int(typed) if self.integer and typed.lstrip("+-").isdigit() else float(typed)
+        except ValueError:
+            raise self.refusal(name, typed) from None
+        return self.accept(name, value, typed)
 
 
 def spell(value: Any) -> str:
@@ -104,7 +111,7 @@ def spell(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, float):
         short = f"{value:g}"
-        return short if float(short) == value else repr(float(value))
+        return short if float(short) == value and short != "-0" else repr(float(value))
     return str(value)
 
 
@@ -160,14 +167,52 @@ def array(symbol: str, meaning: str) -> Any:
 def parse_assignments(
     what: str, declared: Mapping[str, Declaration], assignments: Iterable[str], where: str = ""
 ) -> dict[str, Any]:
-    """`["samples=64", ...]` as values of the declared kinds."""
+    """`["samples=64", ...]` as values of the declared kinds; a name may be the paper's symbol."""
     values: dict[str, Any] = {}
     for assignment in assignments:
-        name, equals, text = assignment.partition("=")
-        name = name.strip()
+        typed, equals, text = assignment.partition("=")
         if not equals:
             raise UserError(f"'{assignment}' is not of the form name=value.")
-        if name not in declared:
-            raise unknown(what, name, declared, where)
+        name = find_name(what, declared, typed.strip(), where)
+        if name in values:
+            raise UserError(f"{name} is set twice; give it one value.")
         values[name] = declared[name].parse(name, text)
     return values
+
+
+def find_name(what: str, declared: Mapping[str, Declaration], typed: str, where: str = "") -> str:
+    """The declared name that is typed as itself or as its symbol in the paper: step_size, η, eta."""
+    name = name_of_symbol(declared, typed)
+    if name not in declared:
+        seeds = "Seeds are given by --seed and --seeds." if typed in ("seed", "seeds") else ""
+        raise unknown(what, typed, declared, where, seeds)
+    return name
+
+
+def name_of_symbol(declared: Mapping[str, Declaration], typed: str) -> str:
+    """The declared name of what may be a symbol of the paper; what is no symbol stays as it is."""
+    if typed in declared:
+        return typed
+    meant = [name for name, each in declared.items() if same_symbol(typed, each.symbol)]
+    if len(meant) > 1:
+        raise UserError(f"{typed} is the symbol of {' and of '.join(meant)}; give the name.")
+    return meant[0] if meant else typed
+
+
+def same_symbol(typed: str, symbol: str) -> bool:
+    """Whether this is typed for a symbol of the paper: η or eta."""
+    return bool(symbol) and _letters(symbol) == _letters(typed)
+
+
+def _letters(symbol: str) -> str:
+    """A symbol with every Greek letter spelled out, and its variants and subscripts as plain letters."""
+    plain = unicodedata.normalize("NFKC", symbol).replace(" ", "")
+    return "".join(_letter(each) for each in plain)
+
+
+def _letter(letter: str) -> str:
+    greek, _, name = unicodedata.name(letter, "").partition(" LETTER ")
+    if not greek.startswith("GREEK"):
+        return letter
+    word = name.replace("LAMDA", "LAMBDA").lower()
+    return word.capitalize() if "CAPITAL" in greek else word

@@ -38,7 +38,7 @@ def default_figure(
 ) -> Figure:
     """A panel for each of these variables, or for the first few that can be drawn; `first`: axes to be shown before
     others."""
-    shown = list(variables or _drawable(data))[:MOST]
+    shown = list(variables or drawable(data))[:MOST]
     figure, axes = draw.panels(len(shown) or 1, rows=2 if len(shown) > 3 else 1)
     for ax, name in zip(axes, shown, strict=False):
         _panel(ax, data, name, first)
@@ -48,7 +48,7 @@ def default_figure(
     return figure
 
 
-def _drawable(data: xr.Dataset) -> list[str]:
+def drawable(data: xr.Dataset) -> list[str]:
     """Variables of numbers by cell, seed and, maybe, record, in the order in which they are declared."""
     axes = {*(str(dim) for dim in data.sizes if dim in data.coords), "seed", "record"}
     names = [str(name) for name, values in data.data_vars.items() if set(values.dims) <= axes]

@@ -10,18 +10,20 @@ import dataclasses
 import hashlib
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lemmata.lab import registry
-from lemmata.lab.declarations import Declaration, parse_assignments, spell_argument
+from lemmata.lab.declarations import Declaration, name_of_symbol, parse_assignments, spell_argument
 from lemmata.lab.errors import UserError, unknown
 from lemmata.lab.files import write_whole
 from lemmata.lab.programs import cache_folder
 from lemmata.lab.sources import digest_of_files
+from lemmata.lab.suggestions import Related, wrong_item
 
 if TYPE_CHECKING:
+    from lemmata.lab.bounds import Bound
     from lemmata.lab.claims import Claim
     from lemmata.lab.setting import Setting
     from lemmata.lab.theory import Experiment, Theory
@@ -33,6 +35,7 @@ def describe(theory: Theory) -> dict[str, Any]:
     """A theory: its card, settings, experiments, claims and bounds.
 
     `declared`: all of the fields of every setting, the theory's own first. `items`: each claim and experiment in full.
+    `calculators`: each bound with its formula and parameters.
     """
     used = [type(e.preset("quick").setting) for e in theory.experiments.values()]
     kinds: list[type[Setting]] = list(dict.fromkeys([theory.setting, *used]))
@@ -41,9 +44,7 @@ def describe(theory: Theory) -> dict[str, Any]:
         "authors": theory.card["authors"] + (f" ({theory.card['venue']})" if theory.card.get("venue") else ""),
         "link": theory.card.get("link", ""),
         **{key: theory.card[key] for key in ("question", "answer")},
-        "settings": [
-            {key: row[key] for key in SHOWN} | {"choices": row["choices"] or None} for row in _rows(theory.setting)
-        ],
+        "settings": [_shown(row) for row in _rows(theory.setting.declarations())],
         "experiments": [
             {
                 "name": e.name,
@@ -68,7 +69,8 @@ def describe(theory: Theory) -> dict[str, Any]:
         "bounds": [
             {"name": b.name, "reference": b.reference, "parameters": list(b.parameters)} for b in theory.bounds.values()
         ],
-        "declared": [_rows(kind) for kind in kinds],
+        "declared": [_rows(kind.declarations()) for kind in kinds],
+        "calculators": {b.name: describe_bound(b) for b in theory.bounds.values()},
         "items": {
             "claim": {c.name: describe_claim(theory, c) for c in theory.claims.values()},
             "experiment": {e.name: describe_experiment(theory, e) for e in theory.experiments.values()},
@@ -118,6 +120,17 @@ def describe_experiment(theory: Theory, experiment: Experiment) -> dict[str, Any
     }
 
 
+def describe_bound(bound: Bound) -> dict[str, Any]:
+    """A calculator: what it computes and of what."""
+    words = (bound.function.__doc__ or "").strip().partition("\n\n")[0]
+    return {
+        "reference": bound.reference,
+        "formula": " ".join(words.split()),
+        "note": bound.note,
+        "declared": _rows(bound.parameters),
+    }
+
+
 def _plain(value: Any) -> Any:
     """A value as JSON has it: what is no number, text or truth value is spelled."""
     return value if value is None or isinstance(value, (str, int, float, bool)) else spell_argument(value)
@@ -129,22 +142,52 @@ def item(name: str, what: str) -> dict[str, Any]:
     kinds: dict[str, dict[str, dict[str, Any]]] = {
         **found["items"],
         "bound": {row["name"]: {"type": "bound", **row} for row in found["bounds"]},
-        "setting": {row["name"]: {"type": "setting", **row} for row in found["settings"]},
+        "setting": {row["name"]: {"type": "setting", **_shown(row)} for row in fields(found)},
     }
     kind, colon, rest = what.partition(":")
     if colon and kind in kinds:
         kinds, what = {kind: kinds[kind]}, rest
     matches = {kind: named[what] for kind, named in kinds.items() if what in named}
+    if not matches and "setting" in kinds:
+        declared = {row["name"]: declaration(row) for row in found["declared"][0]}
+        field = name_of_symbol(declared, what)
+        matches = {"setting": kinds["setting"][field]} if field in kinds["setting"] else {}
     if not matches:
-        raise unknown("item", what, {each for named in kinds.values() for each in named}, name)
+        more = f"Try: lemmata search {what}"
+        raise unknown("item", what, {each for named in kinds.values() for each in named}, name, more)
     if len(matches) > 1:
         listed = " or ".join(f"{name}/{kind}:{what}" for kind in matches)
         raise UserError(f"'{what}' is several things in {name}: say {listed}.")
-    return next(iter(matches.values()))
+    chosen = next(iter(matches.values()))
+    return {**chosen, "replication": shipped_replication(name, what)} if chosen["type"] == "claim" else chosen
 
 
-def _rows(kind: type[Setting]) -> list[dict[str, Any]]:
-    return [{"name": name, **dataclasses.asdict(each)} for name, each in kind.declarations().items()]
+def contract(found: Mapping[str, Any]) -> dict[str, Any]:
+    """What `lemmata show THEORY --json` prints of a description."""
+    hidden = ("link", "declared", "items", "calculators")
+    experiments = [{key: value for key, value in row.items() if key != "setting"} for row in found["experiments"]]
+    return {key: value for key, value in found.items() if key not in hidden} | {"experiments": experiments}
+
+
+def with_details(theory: str, found: Mapping[str, Any]) -> dict[str, Any]:
+    """An item with what the command line shows of it beside its JSON."""
+    return {**found, **(description(theory)["calculators"][found["name"]] if found["type"] == "bound" else {})}
+
+
+def fields(found: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The fields of every setting of a theory, each name once, those of its own setting first."""
+    named: dict[str, dict[str, Any]] = {}
+    for row in (row for kind in found["declared"] for row in kind):
+        named.setdefault(row["name"], row)
+    return list(named.values())
+
+
+def _shown(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: row[key] for key in SHOWN} | {"choices": row["choices"] or None}
+
+
+def _rows(declared: Mapping[str, Declaration]) -> list[dict[str, Any]]:
+    return [{"name": name, **dataclasses.asdict(each)} for name, each in declared.items()]
 
 
 def description(name: str) -> dict[str, Any]:
@@ -184,9 +227,19 @@ def shipped_replication(theory: str, claim: str) -> dict[str, Any] | None:
 
 def check_item(name: str, kind: str, item: str) -> None:
     """Refuse an experiment, claim or bound that the theory of this name does not have."""
-    named = [row["name"] for row in description(name)[f"{kind}s"]]
-    if item not in named:
-        raise unknown(kind, item, named, name)
+    found = description(name)
+    if item not in {row["name"] for row in found[f"{kind}s"]}:
+        raise wrong_item(kind, item, name, _related(found))
+
+
+def _related(found: Mapping[str, Any]) -> Related:
+    """What a theory has, for suggestions."""
+    return {
+        "experiment": {name: row["claims"] for name, row in found["items"]["experiment"].items()},
+        "claim": {name: row["reads"] for name, row in found["items"]["claim"].items()},
+        "bound": dict.fromkeys(found["calculators"], ()),
+        "setting": {row["name"]: () for row in found["settings"]},
+    }
 
 
 def check_changes(name: str, experiment: str, assignments: Iterable[str]) -> None:

@@ -23,11 +23,13 @@ from lemmata.lab.engines import Engine, open_engine
 from lemmata.lab.errors import AssumptionWarning, FailedCells, UserError, unknown
 from lemmata.lab.files import lock, write_json
 from lemmata.lab.grid import Axes
+from lemmata.lab.plans import Options, Plan, plan
 from lemmata.lab.programs import OF_PRESET
 from lemmata.lab.progress import Reporter, reporting
+from lemmata.lab.publish import record
 from lemmata.lab.replicate import replicate as replicate_claims
 from lemmata.lab.replications import Replication
-from lemmata.lab.runner import Options, Plan, carry_out, compute, plan, record
+from lemmata.lab.runner import carry_out, compute
 from lemmata.lab.setting import Setting
 from lemmata.lab.simulation import Simulation
 from lemmata.lab.sweep import OnProgress, check_seeds

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import sys
 import traceback
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -56,13 +56,47 @@ def _is_installed(file: str) -> bool:
     return file.startswith((LABORATORY, sys.prefix, sys.base_prefix, "<")) or "site-packages" in file
 
 
-def unknown(what: str, name: str, known: Iterable[str], place: str = "") -> UserError:
-    """The error for a name that does not exist in a place, with the nearest one that does, or all of a few."""
+def unknown(what: str, name: str, known: Iterable[str], place: str = "", more: str = "") -> UserError:
+    """The error for a name that does not exist in a place, with those that may be meant; if there are none, with a few
+    that exist and `more`, a further sentence."""
     names = sorted(known)
-    near = difflib.get_close_matches(name, names, n=1, cutoff=0.4)
-    shown = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
-    hint = f"; did you mean '{near[0]}'?" if near else f"; known: {shown or 'none'}."
-    return UserError(f"There is no {what} '{name}'{' in ' + place if place else ''}{hint}")
+    meant = nearest(name, names)
+    if meant:
+        hint = f"did you mean {either(meant)}?"
+    else:
+        rest = f" and {len(names) - FEW} more" if len(names) > FEW else ""
+        hint = f"known: {', '.join(names[:FEW]) or 'none'}{rest}." + (f" {more}" if more else "")
+    where = f" in {place}" if place else ""
+    return UserError(f"There is no {what} '{name}'{where}; {hint}")
+
+
+FEW = 12
+"""So many names are listed where none is near."""
+
+
+def nearest(name: str, names: Sequence[str]) -> list[str]:
+    """The names that may be meant by one that does not exist: the same in other letters or signs, those that begin
+    with it, the one it is a slip of, those that contain it."""
+    flat, wanted = {each: _flat(each) for each in names}, _flat(name)
+    if not wanted:
+        return []
+    same = [each for each in names if flat[each] == wanted]
+    begin = [each for each in names if flat[each].startswith(wanted)]
+    slips = difflib.get_close_matches(wanted, list(flat.values()), n=1, cutoff=0.65)
+    contain = [each for each in names if len(wanted) > 2 and wanted in flat[each]]
+    return same or begin or [each for each in names if flat[each] in slips] or contain
+
+
+def either(names: Sequence[str], joint: str = "or", most: int = 6) -> str:
+    """These names in quotes, as alternatives: 'a', 'b' or 'c'."""
+    quoted = [f"'{name}'" for name in names[:most]]
+    if len(names) > most:
+        return f"{', '.join(quoted)} {joint} {len(names) - most} more"
+    return f" {joint} ".join(filter(None, [", ".join(quoted[:-1]), quoted[-1]]))
+
+
+def _flat(name: str) -> str:
+    return name.casefold().replace("-", "_").replace(" ", "_")
 
 
 def printable(message: str) -> str:

@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import stat
+import sys
 import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TextIO
@@ -20,6 +21,11 @@ LINE_SECONDS = 30.0
 """Between two lines of a log; work that is shorter leaves none."""
 EVENT_SECONDS = 0.5
 """Between two JSON events at least; the first and the last of an experiment always appear."""
+
+SOON = 0.05
+"""Runs that must be done before it is said how long the others take: at first there is compiling to do."""
+WIDE = 110
+"""From this width on there is room beside a bar for runs and their rate."""
 
 Reporter = Callable[[str], "OnProgress | None"]
 """Makes what a sweep calls, from the name under which it appears."""
@@ -100,14 +106,35 @@ def _amounts(progress: Progress) -> str:
     return f"{parts}, {progress.runs}/{progress.all_runs} runs{inside}"
 
 
+def _beside(width: int, progress: Progress, pace: dict[str, float | None]) -> str:
+    """What stands beside a bar on a terminal of this width."""
+    if width >= WIDE:
+        return f"{_amounts(progress)}, {_speed(progress, pace)}"
+    return f"{_short(progress)}, {_left(pace)}"
+
+
+def _short(progress: Progress) -> str:
+    """How far it is, in the room beside a bar."""
+    if not progress.all_cells:
+        return f"{progress.runs / progress.all_runs:.0%}"
+    inside = f", step {progress.steps[0][0]}/{progress.steps[0][1]}" if progress.steps else ""
+    failed = f", {progress.failed} failed" if progress.failed else ""
+    return f"{progress.cells}/{progress.all_cells} {progress.unit}{inside}{failed}"
+
+
 def _speed(progress: Progress, pace: dict[str, float | None]) -> str:
-    rate, left = pace["rate"], pace["seconds_left"]
-    if rate is None or left is None:
+    rate = pace["rate"]
+    runs = f"{rate:.3g} runs/s, " if progress.all_cells and rate is not None else ""
+    return f"{runs}{_left(pace)}"
+
+
+def _left(pace: dict[str, float | None]) -> str:
+    left, rate, seconds = pace["seconds_left"], pace["rate"] or 0.0, pace["seconds"] or 0.0
+    if left is None or rate * seconds < SOON:
         return "starting"
     minutes, seconds = divmod(round(left), 60)
     hours, minutes = divmod(minutes, 60)
-    runs = f"{rate:.3g} runs/s, " if progress.all_cells else ""
-    return f"{runs}{hours}:{minutes:02}:{seconds:02} left"
+    return f"{hours}:{minutes:02}:{seconds:02} left"
 
 
 def _now_and_then(
@@ -135,9 +162,12 @@ def _bars(stream: TextIO) -> Iterator[Reporter]:
     from rich.progress import BarColumn, TextColumn
     from rich.progress import Progress as Bars
 
-    columns = (TextColumn("{task.description}"), BarColumn(bar_width=24), TextColumn("{task.fields[text]}"))
+    columns = (TextColumn("{task.description}"), BarColumn(bar_width=16), TextColumn("{task.fields[text]}"))
     show_cursor = Party(end=lambda: print("\x1b[?25h", end="", file=stream, flush=True))
-    with involve(show_cursor), Bars(*columns, console=Console(file=stream), transient=True) as bars:
+    # what is printed appears above the bars, unless stdout is no terminal: results never go to stderr then
+    above = sys.stdout.isatty()
+    bars = Bars(*columns, console=Console(file=stream), transient=True, redirect_stdout=above)
+    with involve(show_cursor), bars:
 
         def make(name: str) -> OnProgress:
             task = bars.add_task(name, total=None, text="")
@@ -149,7 +179,7 @@ def _bars(stream: TextIO) -> Iterator[Reporter]:
                     completed=progress.runs + _under_way(progress),
                     total=progress.all_runs,
                     visible=progress.runs < progress.all_runs or progress.cells < progress.all_cells,
-                    text=f"{_amounts(progress)}, {_speed(progress, pace.see(progress))}",
+                    text=_beside(bars.console.width, progress, pace.see(progress)),
                 )
 
             return report

@@ -7,16 +7,21 @@ that an interrupted replication goes on. Each theory ships the table of its last
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
+
+from rich.console import Group, RenderableType
+from rich.text import Text
 
 from lemmata.lab.claims import INCONCLUSIVE
 from lemmata.lab.engines import Engine, open_engine
 from lemmata.lab.files import lock, write_json
-from lemmata.lab.replications import TABLE, Replication, read_table
+from lemmata.lab.page.numbers import interval, number
+from lemmata.lab.plans import Options
+from lemmata.lab.replications import ENOUGH, TABLE, Replication, read_table
 from lemmata.lab.rows import Row
-from lemmata.lab.runner import Options
 from lemmata.lab.sweep import OnProgress
+from lemmata.lab.terminal import BAD, GOOD, NAME, indent, line
 from lemmata.lab.verify import Selection, verify
 
 FOLDER = "replicate"
@@ -55,3 +60,18 @@ def replicate(
             kept |= {each.name: each for each in found}
             write_json(options.directory / TABLE, [asdict(each) for each in kept.values()])
     return found, lost
+
+
+def replication_text(found: Sequence[Replication], options: Options) -> RenderableType:
+    """What `lemmata replicate` prints: how often each claim came out as expected, and what was measured."""
+    told = []
+    for each in found:
+        sure = f"95 % interval {each.share_low:.2f} to {each.share_high:.2f}"
+        share = f"{each.as_expected} of {each.blocks} as expected ({sure})"
+        numbers = f"{number(each.median)}, {interval(each.low, each.high)}"
+        spread = "" if each.median is None else f"; median {numbers} over blocks"
+        mark, style = ("✓", GOOD) if each.repeats else ("!", BAD)
+        told += [line((mark, style), " ", (each.name, NAME)), indent(Text(share + spread), 4)]
+    repeated = sum(each.repeats for each in found)
+    end = f"{repeated} of {len(found)} as expected in at least {ENOUGH:.0%}. Table: {options.directory / TABLE}"
+    return Group(*told, Text(), Text(end))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import io
 import os
 import sys
@@ -13,47 +12,50 @@ class Closed(Exception):
     """Nobody reads the results any more."""
 
 
-class Results:
+class _Guarded:
+    """A stream whose failures to write are met by `failed`."""
+
+    failures: tuple[type[Exception], ...]
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        try:
+            return self._stream.write(text)
+        except self.failures:
+            return self.failed(text)
+
+    def flush(self) -> None:
+        try:
+            self._stream.flush()
+        except self.failures:
+            self.failed("")
+
+    def failed(self, text: str) -> int:
+        raise NotImplementedError
+
+
+class Results(_Guarded):
     """stdout; raises `Closed` where its reader has gone, which no library between here and `main` mistakes for its
     own."""
 
-    def __init__(self, stream: Any) -> None:
-        self._stream = stream
+    failures = (BrokenPipeError,)
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
-
-    def write(self, text: str) -> int:
-        try:
-            return self._stream.write(text)
-        except BrokenPipeError:
-            raise Closed from None
-
-    def flush(self) -> None:
-        try:
-            self._stream.flush()
-        except BrokenPipeError:
-            raise Closed from None
+    def failed(self, text: str) -> int:
+        raise Closed from None
 
 
-class Remarks:
+class Remarks(_Guarded):
     """stderr; what cannot be said is not said."""
 
-    def __init__(self, stream: Any) -> None:
-        self._stream = stream
+    failures = (OSError, ValueError)
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
-
-    def write(self, text: str) -> int:
-        try:
-            return self._stream.write(text)
-        except (OSError, ValueError):
-            return len(text)
-
-    def flush(self) -> None:
-        with contextlib.suppress(OSError, ValueError):
-            self._stream.flush()
+    def failed(self, text: str) -> int:
+        return len(text)
 
 
 def guard() -> None:

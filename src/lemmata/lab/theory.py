@@ -18,6 +18,7 @@ from lemmata.lab.grid import Axes
 from lemmata.lab.setting import Setting
 from lemmata.lab.simulation import Simulation
 from lemmata.lab.sources import digest_from, digest_of
+from lemmata.lab.suggestions import wrong_item
 from lemmata.lab.tables import Table
 
 if TYPE_CHECKING:
@@ -200,6 +201,11 @@ class Theory:
     def name(self) -> str:
         return self.card["name"]
 
+    @property
+    def typed(self) -> str:
+        """What names it on the command line: its name, or the user's file."""
+        return str(self.source) if self.source is not None and self.source.is_file() else self.name
+
     def digest(self) -> str:
         """A digest of the sources that its verdicts and figures depend on: all that its own module reaches."""
         if self.source is not None:
@@ -210,15 +216,28 @@ class Theory:
 
     def experiment(self, name: str) -> Experiment:
         if name not in self.experiments:
-            raise unknown("experiment", name, self.experiments, self.name)
+            raise self._wrong("experiment", name)
         return self.experiments[name]
 
     def claim(self, name: str) -> Claim:
         if name not in self.claims:
-            raise unknown("claim", name, self.claims, self.name)
+            raise self._wrong("claim", name)
         return self.claims[name]
 
     def bound(self, name: str) -> Bound:
         if name not in self.bounds:
-            raise unknown("bound", name, self.bounds, self.name)
+            raise self._wrong("bound", name)
         return self.bounds[name]
+
+    def readers(self, experiment: str) -> list[str]:
+        """The claims that read an experiment."""
+        return [claim.name for claim in self.claims.values() if experiment in claim.reads]
+
+    def _wrong(self, kind: str, name: str) -> UserError:
+        related = {
+            "experiment": {each: self.readers(each) for each in self.experiments},
+            "claim": {each.name: list(each.reads) for each in self.claims.values()},
+            "bound": dict.fromkeys(self.bounds, ()),
+            "setting": dict.fromkeys(self.setting.declarations(), ()),
+        }
+        return wrong_item(kind, name, self.typed, related)

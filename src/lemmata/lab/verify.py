@@ -20,10 +20,11 @@ from lemmata.lab.files import lock, write_json, writing
 from lemmata.lab.lanes import Lanes
 from lemmata.lab.machine import describe_machine
 from lemmata.lab.page.cards import keep_cards
+from lemmata.lab.plans import Options, Plan, command, plan
 from lemmata.lab.programs import programs_are_many
 from lemmata.lab.report import write_report
 from lemmata.lab.rows import Occasion, Row, Verdicts
-from lemmata.lab.runner import Options, Outcome, Plan, carry_out, command, plan, source_of
+from lemmata.lab.runner import Outcome, carry_out
 from lemmata.lab.sweep import OnProgress, Progress
 from lemmata.lab.theory import Theory
 
@@ -123,7 +124,7 @@ def command_of(selection: Selection, options: Options) -> str:
         names != list(theories[name].card["headlines"]) for name, names in claims.items()
     ):
         for name, names in claims.items():
-            source = source_of(theories[name])
+            source = theories[name].typed
             whole = source.endswith(".py") or names == list(theories[name].claims)
             said += [source] if whole else [f"{source}/{each}" for each in names]
     words = ["lemmata", "verify", *said, *(["--preset", options.preset] if options.preset != "quick" else [])]
@@ -158,15 +159,19 @@ def verify(
         began = time.perf_counter()
 
         def start(planned: Plan) -> Callable[[], Outcome]:
-            name = f"{planned.theory.name}/{planned.name}"
-            return lanes.start(lambda: carry_out(planned, opened, overall.watch(name, progress(name)), say))
+            def task() -> Outcome:
+                outcome = carry_out(planned, opened, overall.watch(planned, progress(_name(planned))), say)
+                overall.finish(planned)
+                return outcome
 
-        started = [{name: start(each) for name, each in planned.items()} for planned in plans]
-        for (theory, claims), running in zip(selection, started, strict=True):
+            return lanes.start(task)
+
+        under_way = [{name: start(each) for name, each in planned.items()} for planned in plans]
+        for (theory, claims), running in zip(selection, under_way, strict=True):
             sources = theory.digest()
             for claim in claims:
                 outcomes = {name: _outcome(running[name]) for name in claim.reads}
-                finding, reason = _examine(claim, outcomes, options.seed)
+                finding, reason = examine_with(claim, outcomes, options.seed)
                 if reason:
                     broken.append(f"{theory.name}/{claim.name}: {reason}")
                 reproduce = command(theory, claim.name, options, verb="verify")
@@ -199,27 +204,38 @@ def _record(done: Verification, occasion: Occasion, started: str, seconds: float
 
 
 class _Overall:
-    """How far a verification is: claims decided and runs done, of all."""
+    """How far a verification is: claims decided and runs done, of all that are to be computed now."""
 
     def __init__(self, report: OnProgress | None, plans: Sequence[Mapping[str, Plan]], claims: int) -> None:
         self._report, self._claims, self._decided, self._turn = report, claims, 0, threading.Lock()
         each = [plan for planned in plans for plan in planned.values()]
-        self._all = sum(len(plan.grid.cells) * len(plan.seeds) for plan in each)
-        self._runs: dict[str, float] = {}
+        self._all = {_name(plan): len(plan.grid.cells) * len(plan.seeds) for plan in each}
+        self._stored: dict[str, int] = {}
+        self._runs: dict[str, int] = {}
 
-    def watch(self, name: str, report: OnProgress | None) -> OnProgress | None:
+    def watch(self, plan: Plan, report: OnProgress | None) -> OnProgress | None:
         """Report on an experiment, and on all."""
         if self._report is None:
             return report
+        name = _name(plan)
 
         def both(progress: Progress) -> None:
             if report:
                 report(progress)
             with self._turn:
+                self._stored.setdefault(name, progress.runs)
                 self._runs[name] = progress.runs
                 self._tell()
 
         return both
+
+    def finish(self, plan: Plan) -> None:
+        """All of an experiment is there, whether it was computed or stored."""
+        with self._turn:
+            name = _name(plan)
+            self._stored.setdefault(name, self._all[name])
+            self._runs[name] = self._all[name]
+            self._tell()
 
     def decide(self) -> None:
         with self._turn:
@@ -228,8 +244,13 @@ class _Overall:
 
     def _tell(self) -> None:
         if self._report:
-            runs = int(sum(self._runs.values()))
-            self._report(Progress(self._decided, self._claims, 0, runs, self._all, unit="claims"))
+            stored = sum(self._stored.values())
+            done, every = sum(self._runs.values()) - stored, sum(self._all.values()) - stored
+            self._report(Progress(self._decided, self._claims, 0, done, every, unit="claims"))
+
+
+def _name(plan: Plan) -> str:
+    return f"{plan.theory.name}/{plan.name}"
 
 
 def _outcome(running: Callable[[], Outcome]) -> Outcome | str:
@@ -240,7 +261,7 @@ def _outcome(running: Callable[[], Outcome]) -> Outcome | str:
         return str(error)
 
 
-def _examine(claim: Claim, outcomes: Mapping[str, Outcome | str], seed: int) -> tuple[Finding, str]:
+def examine_with(claim: Claim, outcomes: Mapping[str, Outcome | str], seed: int) -> tuple[Finding, str]:
     """Judge a claim; and why nothing can be said: cells of what it reads failed, or the theory is in error."""
     reasons = []
     for name, outcome in outcomes.items():

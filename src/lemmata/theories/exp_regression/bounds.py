@@ -10,15 +10,14 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 import lemmata as lm
-from lemmata.theories.exp_regression.setting import PROJECTION_SOURCES
+from lemmata.lab.arrays import library_of
 
 RUNNABLE = 1e7
 """More neurons or steps than this cannot be run."""
+PROJECTION_SOURCES = ("paper", "union", "empirical")
 
 _N = lm.parameter(10, "n", "data points", low=1, integer=True)
 _M = lm.parameter(1024, "m", "width", low=1)
@@ -33,11 +32,6 @@ _B = lm.parameter(1.0, "B", "largest projection, for projection_source=empirical
 _SOURCE = lm.option("paper", "where B comes from", *PROJECTION_SOURCES)
 _INIT = lm.option("coupled", "initialisation", "coupled", "independent")
 _PROJECTIONS: Any = {"n": _N, "m": _M, "delta": _DELTA, "sigma": _SIGMA, "C": _C, "projection_source": _SOURCE, "B": _B}
-
-
-def _xp(*values: Any) -> Any:
-    """The array module of these numbers: JAX inside a simulation, NumPy elsewhere."""
-    return jnp if any(isinstance(value, jax.Array) for value in values) else np
 
 
 def _log10(natural: Any) -> Any:
@@ -55,7 +49,7 @@ def projection_bound(
     B: Any = 1.0,
 ) -> Any:
     """B with |<w_r, x_i>| ≤ B: `paper` C σ √ln(n/δ); `union` σ √(2 ln(2mn/δ)); `empirical` the given one."""
-    xp = _xp(n, m, delta, sigma, C, B)
+    xp = library_of(n, m, delta, sigma, C, B)
     if projection_source == "paper":
         return C * sigma * xp.sqrt(xp.log(n / delta))
     return sigma * xp.sqrt(2 * xp.log(2 * m * n / delta)) if projection_source == "union" else B
@@ -76,24 +70,24 @@ def tail_width(n: Any, delta: Any = 0.05, C: Any = 10.0) -> Any:
 
 def ln_step_size(n: Any, m: Any, lam: Any, B: Any) -> Any:
     """ln of η = 0.01 λ / (m n² e^{4B})."""
-    xp = _xp(n, m, lam, B)
+    xp = library_of(n, m, lam, B)
     return xp.log(lam) + math.log(0.01) - xp.log(m) - 2 * xp.log(n) - 4 * B
 
 
 def ln_radius(n: Any, lam: Any, B: Any, power: int = 2) -> Any:
     """ln of R = 0.01 λ / (n e^{power B}): 1 as printed, 2 as Lemma 6.7 needs it (erratum 5)."""
-    xp = _xp(n, lam, B)
+    xp = library_of(n, lam, B)
     return xp.log(lam) + math.log(0.01) - xp.log(n) - power * B
 
 
 def ln_drift(n: Any, m: Any, lam: Any, B: Any, R: Any, error: Any) -> Any:
     """ln of D = 8 λ^-1 e^{B+R} √n/m ‖y - F(0)‖ (Lemma 7.2 with its factor m, erratum 6)."""
-    return _xp(n, m, lam, B, R, error).log(8 * n**0.5 * error / (lam * m)) + B + R
+    return library_of(n, m, lam, B, R, error).log(8 * n**0.5 * error / (lam * m)) + B + R
 
 
 def step_count(rate: Any, lam: Any, square: Any, epsilon: Any) -> Any:
     """T = ⌈2 / (m η λ) ln(‖y - F(0)‖²/ε)⌉, 0 if ‖y - F(0)‖² ≤ ε already; rate = m η."""
-    xp = _xp(rate, lam, square, epsilon)
+    xp = library_of(rate, lam, square, epsilon)
     return xp.ceil(2 / (rate * lam) * xp.log(xp.maximum(square / epsilon, 1.0)))
 
 

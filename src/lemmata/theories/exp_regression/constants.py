@@ -10,10 +10,10 @@ from jaxtyping import Array, Float
 import lemmata as lm
 from lemmata.networks.activations import ACTIVATIONS
 from lemmata.networks.kernels import Spectrum, limit_kernel, spectrum
-from lemmata.theories.exp_regression.bounds import ln_step_size, projection_bound, step_count
+from lemmata.theories.exp_regression.bounds import PROJECTION_SOURCES, ln_step_size, projection_bound, step_count
 from lemmata.theories.exp_regression.data import Data
 from lemmata.theories.exp_regression.network import Head, Weights, kernel, largest_projection, project, read_out
-from lemmata.theories.exp_regression.setting import PROJECTION_SOURCES, STEPS, Setting
+from lemmata.theories.exp_regression.setting import STEPS, Setting
 
 
 class Constants(NamedTuple):

@@ -9,9 +9,9 @@ import numpy as np
 
 import lemmata as lm
 from lemmata.networks.activations import ACTIVATIONS
+from lemmata.theories.exp_regression.bounds import PROJECTION_SOURCES
 
 DATA_LAWS = ("sphere", "ball", "orthonormal", "random_labels", "teacher", "clustered", "given")
-PROJECTION_SOURCES = ("paper", "union", "empirical")
 STEPS = ("practical", "theory", "given")
 SHIFTS = ("random", "point", "pair")
 FLOOR = 1e-20

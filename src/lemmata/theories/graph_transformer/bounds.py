@@ -46,12 +46,12 @@ def _nodes(N: float = 1000, **_: Any) -> float:
     return N
 
 
-def bracket(gamma_d: Any, eps_S: Any, sigma: Any) -> Any:
+def bracket(gamma_d: Any, eps_S: Any, sigma: Any, **_: Any) -> Any:
     """1 - 2 ε_S (1 - γ_d) - σ: Theorem 3.4.4 speaks only where it is positive."""
     return 1 - 2 * eps_S * (1 - np.asarray(gamma_d)) - sigma
 
 
-def gcn_bracket(gamma_d: Any, sigma: Any) -> Any:
+def gcn_bracket(gamma_d: Any, sigma: Any, **_: Any) -> Any:
     """γ_d² - σ: Theorem 3.4.6 speaks only where it is positive."""
     return np.asarray(gamma_d) ** 2.0 - sigma
 
@@ -66,6 +66,7 @@ def first_term(N: Any, delta_zm: Any, room: Any, C: Any = 1.0) -> Any:
     "(3.9)",
     OPEN,
     limit=_nodes,
+    positive={"1 - 2 ε_S (1 - γ_d) - σ": bracket},
     N=_NODES,
     delta_zm=_SHELL,
     gamma_d=_FRACTION,
@@ -96,7 +97,16 @@ def gcn_iterations(
 
 
 @lm.bound(
-    "Theorem 3.4.6", OPEN, limit=_nodes, N=_NODES, delta_zm=_SHELL, gamma_d=_FRACTION, sigma=_SIGMA, seen=_SEEN, C=_C
+    "Theorem 3.4.6",
+    OPEN,
+    limit=_nodes,
+    positive={"γ_d² - σ": gcn_bracket},
+    N=_NODES,
+    delta_zm=_SHELL,
+    gamma_d=_FRACTION,
+    sigma=_SIGMA,
+    seen=_SEEN,
+    C=_C,
 )
 def gcn_samples(
     N: Any = 1000, delta_zm: Any = 120, gamma_d: Any = 0.4, sigma: Any = 0.1, seen: Any = 0, C: Any = 1.0

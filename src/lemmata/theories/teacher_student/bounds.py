@@ -58,6 +58,8 @@ STEP = lm.parameter(0.05, "η", "step size", low=1e-12, high=1e3)
 STEPS = lm.parameter(1e6, "T", "training steps", low=1, high=1e18)
 MOMENT = lm.parameter(10.0, "ξ", "largest second moment of a test input or response", low=0, open_ends="low")
 TASK: dict[str, Any] = {"tokens": TOKENS, "support": SUPPORT, "strength": STRENGTH, "slope": SLOPE, "step_size": STEP}
+LEARNS: Any = {"D - K": lambda tokens, support, **_: tokens - support}
+"""with K ≥ D attention has nothing to learn"""
 
 
 def _task(tokens: float, support: float, strength: float = 1.0, slope: float = 1.0, step_size: float = 1.0) -> Task:
@@ -70,6 +72,7 @@ def _task(tokens: float, support: float, strength: float = 1.0, slope: float = 1
 @lm.bound(
     "6.1",
     "by the continuous limit of the recursion",
+    positive=LEARNS,
     steps=STEPS,
     quantity=lm.option("excess", "what to return", "excess", "value", "score", "mass", "score_error"),
     **TASK,
@@ -83,7 +86,13 @@ def reduced_run(steps: float, quantity: str = "excess", **given: float) -> float
     return float((computed | {"value": value, "score": at.score, "mass": at.mass})[quantity])
 
 
-@lm.bound("Lemma C.13, derived", "for χ = ‖V*‖²/(KD²) up to 0.005", slope=SLOPE, step_size=STEP)
+@lm.bound(
+    "Lemma C.13, derived",
+    "for χ = ‖V*‖²/(KD²) up to 0.005",
+    positive={"1 - η a_κ": lambda slope, step_size, **_: 1 - step_size * mean_square_slope(slope)},
+    slope=SLOPE,
+    step_size=STEP,
+)
 def t1_estimate(slope: float, step_size: float) -> float:
     """Steps until C_1 reaches 0.95 C_1*: ln 0.05 / ln(1 - ηa_κ)."""
     if step_size * mean_square_slope(slope) >= 1:
@@ -91,7 +100,7 @@ def t1_estimate(slope: float, step_size: float) -> float:
     return float(reduced.first_phase(Task(2.0, 1.0, 1.0, slope, step_size)))
 
 
-@lm.bound("Lemma C.17, derived", "of order KD²/(η‖V*‖²); phase 1 adds 2 to 6 over η", **TASK)
+@lm.bound("Lemma C.17, derived", "of order KD²/(η‖V*‖²); phase 1 adds 2 to 6 over η", positive=LEARNS, **TASK)
 def T_star_estimate(**given: float) -> float:
     """Steps until p = 1/(2K), by quadrature on the slow manifold; 0 for D ≤ 2K."""
     task = _task(**given)
@@ -101,6 +110,7 @@ def T_star_estimate(**given: float) -> float:
 @lm.bound(
     "Theorem 3.1, derived",
     "for T far beyond T*; independent of κ, M and V*",
+    positive=LEARNS,
     tokens=TOKENS,
     support=SUPPORT,
     step_size=STEP,
@@ -112,7 +122,7 @@ def excess_asymptote(tokens: float, support: float, step_size: float, steps: flo
     return task.support * task.tokens * task.rest / (4 * step_size * steps)
 
 
-@lm.bound("Lemma C.18, derived", "for T far beyond T*", steps=STEPS, **TASK)
+@lm.bound("Lemma C.18, derived", "for T far beyond T*", positive=LEARNS, steps=STEPS, **TASK)
 def delta_asymptote(steps: float, **given: float) -> float:
     """The mass off the support, (D - K) √(K / (2a_κη‖V*‖²T))."""
     return float(late_mass(_task(**given), steps))
@@ -126,6 +136,7 @@ def late_mass(task: Task, steps: Any) -> Any:
 
 @lm.bound(
     "Theorem 3.2, corrected",
+    positive=LEARNS,
     moment=MOMENT,
     epsilon=lm.parameter(1.0, "ε", "excess loss that may remain", low=0, open_ends="low"),
     **TASK,
@@ -135,7 +146,14 @@ def T_epsilon(moment: float, epsilon: float, **given: float) -> float:
     return float(steps_for(_task(**given), moment, epsilon))
 
 
-@lm.bound("proof of Theorem 3.2", "by the continuous limit of the recursion", moment=MOMENT, steps=STEPS, **TASK)
+@lm.bound(
+    "proof of Theorem 3.2",
+    "by the continuous limit of the recursion",
+    positive=LEARNS,
+    moment=MOMENT,
+    steps=STEPS,
+    **TASK,
+)
 def ood_bound(moment: float, steps: float, **given: float) -> float:
     """The largest excess loss after T steps on any data with second moments ξ."""
     task = _task(**given)

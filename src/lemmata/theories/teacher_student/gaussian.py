@@ -10,14 +10,12 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
-import jax
-import jax.numpy as jnp
-import numpy as np
+from lemmata.lab.arrays import library_of
 
 
 def _either(name: str) -> Callable[..., Any]:
     """A function of NumPy, or of JAX where one of the arguments is an array of it."""
-    return lambda *values: getattr(jnp if any(isinstance(value, jax.Array) for value in values) else np, name)(*values)
+    return lambda *values: getattr(library_of(*values), name)(*values)
 
 
 FUNCTIONS = ("sqrt", "exp", "expm1", "log1p", "arctan", "arctan2", "minimum", "maximum", "where")

@@ -28,6 +28,8 @@ _RELEVANT = lm.parameter(25, "|S_1|", "label-relevant tokens of the sample", low
 _LOGIT = lm.parameter(1.0, "‖q_1‖", "norm of the discriminative query feature", low=0)
 _ETA = lm.parameter(0.1, "η", "step size", low=0, open_ends="low")
 
+_CONDITION: Any = {"1-σ-τ": lambda sigma, tau, **_: 1 - sigma - tau}
+
 
 def _inverse_square(base: Any) -> Any:
     """base^-2, and inf where the base is not positive."""
@@ -43,6 +45,7 @@ def width_bound(M: Any, N: Any, C: Any = 1.0) -> Any:
 
 @lm.bound(
     "(2.8)",
+    positive=_CONDITION,
     alpha_conf=lm.parameter(0.1, "α_#", "fraction of confusion tokens", low=0, high=1),
     sigma=_SIGMA,
     delta=_DELTA,
@@ -56,6 +59,7 @@ def alpha_threshold(alpha_conf: Any, sigma: Any, delta: Any, tau: Any = 0.0) -> 
 
 @lm.bound(
     "(A.138)",
+    positive=_CONDITION,
     alpha_nd=lm.parameter(0.5, "α_nd", "fraction of non-discriminative tokens", low=0, high=1),
     sigma=_SIGMA,
     delta=_DELTA,
@@ -67,9 +71,15 @@ def alpha_threshold_nd(alpha_nd: Any, sigma: Any, delta: Any, tau: Any = 0.0) ->
     return np.where(factor > 0, (1 - np.asarray(alpha_nd, float)) / (1 + factor), np.inf)[()]
 
 
+def _concentrated(alpha: Any, sigma: Any, tau: Any, zeta: Any, c1: Any, c2: Any, **_: Any) -> Any:
+    """α_* - c'(1-ζ) - c''(σ+τ), the base of (2.11)."""
+    return np.asarray(alpha, float) - c1 * (1 - np.asarray(zeta, float)) - c2 * (sigma + tau)
+
+
 @lm.bound(
     "(2.11)",
     ONES,
+    positive={"α_* - c'(1-ζ) - c''(σ+τ)": _concentrated},
     alpha=_ALPHA,
     sigma=_SIGMA,
     tau=_TAU,
@@ -80,10 +90,18 @@ def alpha_threshold_nd(alpha_nd: Any, sigma: Any, delta: Any, tau: Any = 0.0) ->
 )
 def samples_vit(alpha: Any, sigma: Any, tau: Any, zeta: Any = 1.0, C: Any = 1.0, c1: Any = 1.0, c2: Any = 1.0) -> Any:
     """Samples that suffice with trained attention: C (α_* - c'(1-ζ) - c''(σ+τ))^-2."""
-    return C * _inverse_square(np.asarray(alpha, float) - c1 * (1 - np.asarray(zeta, float)) - c2 * (sigma + tau))
+    return C * _inverse_square(_concentrated(alpha, sigma, tau, zeta, c1, c2))
 
 
-@lm.bound("(2.13)", ONES, alpha=_ALPHA, sigma=_SIGMA, tau=_TAU, C=_C)
+@lm.bound(
+    "(2.13)",
+    ONES,
+    positive={"α_* - σ - τ": lambda alpha, sigma, tau, **_: alpha - sigma - tau},
+    alpha=_ALPHA,
+    sigma=_SIGMA,
+    tau=_TAU,
+    C=_C,
+)
 def samples_cnn(alpha: Any, sigma: Any, tau: Any, C: Any = 1.0) -> Any:
     """Samples that suffice with frozen attention: C (α_* (α_* - σ - τ))^-2."""
     alpha = np.asarray(alpha, float)

@@ -17,8 +17,8 @@ from jaxtyping import Array, Float, Int
 
 import lemmata as lm
 from lemmata.networks.orthonormal import orthonormal, orthonormalise
-from lemmata.theories.vit.setting import Setting
-from lemmata.theories.vit.sparsification import STRATEGIES, keep_best, score
+from lemmata.theories.vit.setting import STRATEGIES, Setting
+from lemmata.theories.vit.sparsification import keep_best, score
 
 RELEVANT = 0
 """Role of a token of the sample's own pattern; 1 .. classes-1 are the confusion patterns counted on from it, and the

@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 
 import lemmata as lm
-from lemmata.theories.vit.sparsification import STRATEGIES
 
 KAPPA = math.sqrt(2)
 """Smallest distance between two orthonormal patterns."""
+STRATEGIES = ("random", "irrelevant", "nondiscriminative", "noisy", "attention", "relevant")
+"""What is dropped first: tokens at random, label-irrelevant, non-discriminative, or noisy ones, those that attract the
+least attention, or (a control) the label-relevant ones. Images have one more: `spurious`, the background tokens."""
 SMALL_LOSS = 1e-3
 """ε of T_ε, and the paper's success threshold for the test hinge."""
 

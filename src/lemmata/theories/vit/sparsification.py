@@ -10,10 +10,6 @@ from typing import Any
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-STRATEGIES = ("random", "irrelevant", "nondiscriminative", "noisy", "attention", "relevant")
-"""What is dropped first: tokens at random, label-irrelevant, non-discriminative, or noisy ones, those that attract the
-least attention, or (a control) the label-relevant ones. Images have one more: `spurious`, the background tokens."""
-
 
 def score(strategy: str, uniform: Float[Array, "*samples tokens"], **known: Any) -> Float[Array, "*samples tokens"]:
     """The worth of every token. `uniform` in [0, 1) orders the tokens of a tier at random.

@@ -6,7 +6,7 @@ from functools import partial
 
 from lemmata.theories.vit.experiments.presets import ATTENTION, WIDE, experiment, fraction_axis, samples_axis
 from lemmata.theories.vit.figures import samples as figures
-from lemmata.theories.vit.sparsification import STRATEGIES
+from lemmata.theories.vit.setting import STRATEGIES
 
 _DATA = {"relevant_fraction": 0.36, "confusion_fraction": 0.14, "samples": 64}
 _F1 = {**_DATA, "output": "per_token", "step_size": 2.0, "neurons": 100}
