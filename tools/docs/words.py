@@ -1,0 +1,79 @@
+"""Words and cells that the pages share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+SIGNS = {"<=": "≤", ">=": "≥", "==": "="}
+SAID = {
+    "paper": "the paper",
+    "figure": "a figure or table of the paper",
+    "corrected": "our correction",
+    "derived": "derived",
+}
+
+
+def number(value: float | None) -> str:
+    """Four digits; whole numbers as such."""
+    if value is None:
+        return "–"
+    return f"{value:.0f}" if value == round(value) and abs(value) < 1e6 else f"{value:.4g}"
+
+
+def measured(row: Mapping[str, Any]) -> str:
+    """The number that decided, with its interval or range: "mean -0.994 [-1, -0.986]"."""
+    if row["measured"] is None:
+        return "–"
+    low, high = row["low"], row["high"]
+    interval = f" [{low:.3g}, {high:.3g}]" if low is not None and high is not None and low < high else ""
+    return f"{row['statistic']} {number(row['measured'])}{interval}".removeprefix("none ")
+
+
+def claimed(row: Mapping[str, Any]) -> str:
+    """The condition in signs."""
+    if row["relation"] == "in":
+        return f"{number(row.get('accept_low'))} to {number(row.get('accept_high'))}"
+    if row["relation"] == "==" and row.get("accept_high") is not None:
+        return f"≤ {number(row['accept_high'])}"
+    if row["relation"] in SIGNS:
+        return f"{SIGNS[row['relation']]} {number(row['predicted'])}" if row["predicted"] is not None else "–"
+    return row["relation"]
+
+
+def rule(row: Mapping[str, Any]) -> str:
+    """Who decides, over how many seeds."""
+    seeds = f", {row['seeds']} seeds" if row["seeds"] else ""
+    return row["rule"] + seeds
+
+
+def cell(text: str) -> str:
+    """Text inside a table."""
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def plain(text: str) -> str:
+    """Text in which nothing is Markdown: no emphasis by `α_*`, no tags."""
+    for sign in "\\*_<>|[]":
+        text = text.replace(sign, f"\\{sign}" if sign not in "<>" else {"<": "&lt;", ">": "&gt;"}[sign])
+    return " ".join(text.split())
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table; cells must not have bare pipes."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def code(text: str, language: str = "") -> str:
+    return f"```{language}\n{text.rstrip()}\n```"
+
+
+def folded(summary: str, text: str) -> str:
+    """Text behind a line that opens it."""
+    return f'<details markdown="1"><summary>{summary}</summary>\n\n{text}\n\n</details>'
+
+
+def page(title: str, *parts: str) -> str:
+    """A page of parts; empty ones are left out."""
+    return "\n\n".join([f"# {title}", *filter(None, parts)]) + "\n"
