@@ -46,6 +46,10 @@ def write(out: Path, theories: list[Known]) -> None:
     shutil.copytree(DOCS, pages, ignore=shutil.ignore_patterns("verdicts"))
     for source, target in COPIED.items():
         (pages / target).write_text(at_home((ROOT / source).read_text(encoding="utf-8")), encoding="utf-8")
+    for known in theories:
+        own = pages / "theories" / f"{known.name}.md"
+        if own.exists():
+            own.write_text(with_links(own.read_text(encoding="utf-8"), known.name), encoding="utf-8")
     for path, text in generated(theories):
         (pages / path).parent.mkdir(parents=True, exist_ok=True)
         (pages / path).write_text(text, encoding="utf-8")
@@ -60,6 +64,14 @@ def generated(theories: list[Known]) -> Iterator[tuple[str, str]]:
     yield from gallery.pages(theories)
     yield from reference.pages(theories)
     yield "errata.md", errata.render(theories)
+
+
+def with_links(text: str, name: str) -> str:
+    """A theory's own page with links to what is generated about it, before its first section."""
+    folders = {"claims": "Claims", "gallery": "figures", "settings": "settings", "bounds": "bounds"}
+    links = " · ".join(f"[{words}](../{folder}/{name}.md)" for folder, words in folders.items())
+    opening, heading, rest = text.partition("\n## ")
+    return f"{opening}\n{links} · [errata](../errata.md#{name.replace('_', '-')})\n{heading}{rest}"
 
 
 def at_home(text: str) -> str:

@@ -65,17 +65,25 @@ def _theory(known: Known) -> list[str]:
     falling = _falling(known)
     link = card.get("link") or card.get("url") or ""
     title = f"[{card['title']}]({link})" if link else f"*{card['title']}*"
-    parts = [f"## `{known.name}`", f"{title}, {card['authors']}. [All of its claims](claims/{known.name}.md)."]
+    parts = [
+        f"## `{known.name}` {{#{known.name.replace('_', '-')}}}",
+        f"{title}, {card['authors']}. [All of its claims](claims/{known.name}.md).",
+    ]
     standing = section(known.page, "What stands and what falls")
-    parts.append(standing or plain(card["answer"]))
+    parts.append(at_root(standing, known.name) or plain(card["answer"]))
     if not falling:
         parts.append("No statement of this paper falls as printed.")
     for claim in falling:
         parts += _entry(known, claim)
     slips = section(known.page, "Where the paper needs correcting")
     if slips:
-        parts.append(folded("All that we would correct in this paper, slips included", slips.replace("](../", "](")))
+        parts.append(folded("All that we would correct in this paper, slips included", at_root(slips, known.name)))
     return parts
+
+
+def at_root(text: str, name: str) -> str:
+    """Text of a theory's page with its links as they are here."""
+    return text.replace("](../", "](").replace("](#", f"](theories/{name}.md#")
 
 
 def _entry(known: Known, claim: Claim) -> list[str]:
@@ -96,30 +104,29 @@ def _entry(known: Known, claim: Claim) -> list[str]:
     parts.append(f"**Replicated:** {known.replicated(claim.name)}.")
     corrections = known.corrections(claim.name)
     for each in corrections:
+        parts.append(f"**Corrected** (`{each.name}`): {plain(each.statement.removeprefix('Corrected: '))}")
         other = known.rows.get(each.name)
-        found = (
-            f" Measured: {plain(measured(other))}, claimed {plain(claimed(other))}: **{other['outcome']}**"
-            if other
-            else ""
-        )
-        parts.append(
-            f"**Corrected** (`{each.name}`): {plain(each.statement.removeprefix('Corrected: '))}{found}; "
-            f"replicated: {known.replicated(each.name)}."
-        )
+        found = f"{plain(measured(other))}, claimed {plain(claimed(other))}: **{other['outcome']}**; " if other else ""
+        parts.append(f"Measured: {found}replicated: {known.replicated(each.name)}.")
     if not corrections:
         parts.append("**Corrected:** we have no corrected statement to offer.")
-    remarks = known.remarks(claim.name)
+    remarks = known.remarks(claim)
     if remarks:
-        parts += ["**Why:** " + " ".join(remarks)]
-    stand = [
-        each for each in known.relatives(claim.name) if each not in corrections and known.outcome(each.name) == "holds"
-    ]
-    if stand:
-        listed = "; ".join(f"{plain(each.statement).rstrip('.')} (`{each.name}`)" for each in stand)
-        parts.append(folded(f"What still stands beside it ({len(stand)})", f"{listed}."))
+        parts.append("**In our words:** " + " ".join(remarks))
+    parts.append(_standing(known, claim))
     names = " ".join(f"{known.name}/{each.name}" for each in (claim, *corrections))
     parts.append(code(f"lemmata verify {names}"))
     return parts
+
+
+def _standing(known: Known, claim: Claim) -> str:
+    """What was examined of the same entry of the register and holds, our corrections aside."""
+    others = [each for each in known.relatives(claim.name) if each.source != "corrected"]
+    stand = [each for each in others if known.outcome(each.name) == "holds"]
+    if not stand:
+        return ""
+    listed = "\n".join(f"- {plain(each.statement)} (`{each.name}`)" for each in stand)
+    return folded(f"What still stands beside it ({len(stand)})", listed)
 
 
 def _plain_outside_code(text: str) -> str:

@@ -24,7 +24,8 @@ ROOT = Path(__file__).parent.parent.parent
 DOCS = ROOT / "docs"
 NOT_RUN = "not computed for this page"
 NOT_REPLICATED = "not replicated yet"
-SIGNS = {"<=": "≤", ">=": "≥", "==": "="}
+PLUMBING = re.compile(r"records|record_every|track|stop|\w+_room")
+"""Fields that say what is looked at and kept, not what is learnt."""
 
 
 @dataclass(frozen=True)
@@ -105,17 +106,24 @@ class Known:
         changed = [
             f"{name} = {spell_argument(value)}"
             for name, value in values.items()
-            if declared[name].kind != "array" and value != declared[name].default and name not in preset.axes
+            if declared[name].kind != "array"
+            and value != declared[name].default
+            and name not in preset.axes
+            and not PLUMBING.fullmatch(name)
         ]
         axes = [f"{axis} in {spell_argument(list(labels))}" for axis, labels in preset.axes.items()]
         seeds = f"{preset.seeds} seed{'s' if preset.seeds > 1 else ''}"
         return f"`{experiment}`: {'; '.join([*changed, *axes, seeds])}"
 
-    def remarks(self, claim: str) -> list[str]:
-        """What its page says of the claim under "Where the paper needs correcting": the points that name it."""
-        return [
-            point for point in points(section(self.page, "Where the paper needs correcting")) if names(point, claim)
-        ]
+    def remarks(self, claim: Claim) -> list[str]:
+        """What its page says of the claim under "Where the paper needs correcting".
+
+        The points that name the claim, else those about the same place of the paper.
+        """
+        found = points(section(self.page, "Where the paper needs correcting"))
+        named = [text for whole, _, text in found if names(whole, claim.name)]
+        places = places_of(claim.reference)
+        return named or [text for _, where, text in found if where and places & places_of(where)]
 
 
 def all_known() -> list[Known]:
@@ -133,22 +141,26 @@ def section(text: str, title: str) -> str:
     return rest[: end.start() if end else None].strip()
 
 
-def points(text: str) -> list[str]:
-    """The points of a list, or the rows of a table without its head, as one line each."""
-    found: list[str] = []
+def points(text: str) -> list[tuple[str, str, str]]:
+    """The points of a list, or the rows of a table without its head: (all of it, the first cell, the last cell)."""
+    found: list[list[str]] = []
     for line in text.splitlines():
         if line.startswith("- "):
-            found.append(line[2:])
-        elif line.startswith("  ") and found:
-            found[-1] += " " + line.strip()
+            found.append([line[2:]])
+        elif line.startswith("  ") and found and len(found[-1]) == 1:
+            found[-1][0] += " " + line.strip()
         elif line.startswith("|") and not set(line) <= set("|-: "):
-            found.append(" → ".join(cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]).replace("\\|", "|"))
-    return found
+            found.append([cell.strip().replace("\\|", "|") for cell in re.split(r"(?<!\\)\|", line)[1:-1]])
+    return [(" ".join(cells), cells[0] if len(cells) > 1 else "", cells[-1]) for cells in found]
 
 
 def names(point: str, claim: str) -> bool:
-    """Whether a point names the claim, in full or by its family: `v8-*` or, behind the full name, `-corrected`."""
-    for name in re.findall(r"`([\w*-]+)`", point):
-        if name == claim or (name.endswith("*") and claim.startswith(name[:-1])):
-            return True
-    return False
+    """Whether a point names the claim, in full or by its family (`v8-*`)."""
+    named = re.findall(r"`([\w*-]+)`", point)
+    return any(name == claim or (name.endswith("*") and claim.startswith(name[:-1])) for name in named)
+
+
+def places_of(reference: str) -> set[str]:
+    """The places that a reference names: equations in brackets, and numbered theorems, lemmas, figures, ..."""
+    numbered = r"(?:Theorem|Lemma|Proposition|Figure|Remark|Claim|Fact|Section|Table|Assumption) [A-Z]?[\d.]*\d"
+    return set(re.findall(rf"{numbered}|\([A-Z\d][\w.]*\)", reference))

@@ -21,13 +21,17 @@ def number(value: float | None) -> str:
     return f"{value:.0f}" if value == round(value) and abs(value) < 1e6 else f"{value:.4g}"
 
 
+def interval(row: Mapping[str, Any]) -> str:
+    """The interval or range of the number that decided, where it has one."""
+    low, high = row["low"], row["high"]
+    return f" [{low:.3g}, {high:.3g}]" if low is not None and high is not None and low < high else ""
+
+
 def measured(row: Mapping[str, Any]) -> str:
     """The number that decided, with its interval or range: "mean -0.994 [-1, -0.986]"."""
     if row["measured"] is None:
         return "–"
-    low, high = row["low"], row["high"]
-    interval = f" [{low:.3g}, {high:.3g}]" if low is not None and high is not None and low < high else ""
-    return f"{row['statistic']} {number(row['measured'])}{interval}".removeprefix("none ")
+    return f"{row['statistic']} {number(row['measured'])}{interval(row)}".removeprefix("none ")
 
 
 def claimed(row: Mapping[str, Any]) -> str:
