@@ -23,6 +23,7 @@ import gallery
 import reference
 import yaml
 from facts import DOCS, ROOT, Known, all_known
+from stars import literal
 
 COPIED = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
 
@@ -53,6 +54,8 @@ def write(out: Path, theories: list[Known]) -> None:
     for path, text in generated(theories):
         (pages / path).parent.mkdir(parents=True, exist_ok=True)
         (pages / path).write_text(text, encoding="utf-8")
+    for path in pages.rglob("*.md"):
+        path.write_text(literal(path.read_text(encoding="utf-8")), encoding="utf-8")
     settings = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
     settings["nav"] = [entry for each in settings["nav"] for entry in expanded(each, pages)]
     (out / "mkdocs.yml").write_text(yaml.safe_dump(settings, sort_keys=False, allow_unicode=True), encoding="utf-8")
