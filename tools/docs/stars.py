@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 
 CODE = re.compile(r"^```.*?^```$|^(?: {4}|\t)[^\n]*$|`[^`\n]+`", flags=re.MULTILINE | re.DOTALL)
-EMPHASIS = re.compile(
-    r"(?<![\w*\\_])(\*{1,2})(?=[^\s*])((?:[^*\n]|(?<=\w)\*(?=\w)|\n(?!\s*\n))+?)(?<=[^\s*])\1(?![\w*])"
-)
+LINE = r"|\n(?!\s*\n)"
+STRONG = rf"(?<![\w*\\_])\*\*(?=[^\s*])(?P<strong>(?:[^*\n]|\*(?!\*){LINE})+?)(?<=\S)\*\*(?![\w*])"
+WEAK = rf"(?<![\w*\\_])\*(?=[^\s*])(?P<weak>(?:[^*\n]|(?<=\w)\*(?=\w){LINE})+?)(?<=[^\s*])\*(?![\w*])"
+EMPHASIS = re.compile(f"{STRONG}|{WEAK}")
 
 
 def literal(text: str) -> str:
@@ -26,7 +27,7 @@ def literal(text: str) -> str:
 def _escaped(text: str) -> str:
     done, at = [], 0
     for emphasis in re.finditer(EMPHASIS, text):
-        sign, inside = emphasis.groups()
+        sign, inside = ("**", emphasis["strong"]) if emphasis["strong"] else ("*", emphasis["weak"])
         done += [_stars(text[at : emphasis.start()]), sign, _escaped(inside), sign]
         at = emphasis.end()
     return "".join([*done, _stars(text[at:])])
