@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -55,6 +56,9 @@ def test_the_page_of_a_theory_has_every_claim_and_every_figure(name: str) -> Non
     rows = dict(re.findall(r"^\| `([\w-]+)` \|.*?\| \*\*(\w+)\*\* \|", text, flags=re.MULTILINE))
     assert rows.keys() == theory.claims.keys()
     assert set(rows.values()) <= {"holds", "fails", "inconclusive"}
+    verified = ROOT / "docs" / "verdicts" / f"{name}.json"
+    if verified.exists():  # what the page says is what was computed
+        assert rows == {row["claim"]: row["outcome"] for row in json.loads(verified.read_text())}
     for experiment in theory.experiments:
         assert f"lemmata run {name}/{experiment}\n" in text, f"no command for {experiment}"
     for image in re.findall(r"\]\((\.\./images/[^)]+)\)", text):

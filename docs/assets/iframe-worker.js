@@ -2,28 +2,30 @@
 if (location.protocol === "file:") {
   window.Worker = class {
     constructor(url) {
-      this.waiting = [];
       this.frame = document.createElement("iframe");
       this.frame.hidden = true;
       document.body.append(this.frame);
       const inside = this.frame.contentWindow;
-      inside.postMessage = (data) => this.onmessage && this.onmessage({ data });
-      const script = inside.document.createElement("script");
-      script.src = new URL(url, document.baseURI).href;
-      script.onload = () => {
-        const waiting = this.waiting;
-        this.waiting = null;
-        waiting.forEach((data) => this.postMessage(data));
-      };
-      script.onerror = (error) => this.onerror && this.onerror(error);
-      inside.document.body.append(script);
+      inside.postMessage = (data) => later(data, (copy) => this.onmessage && this.onmessage({ data: copy }));
+      this.ready = new Promise((resolve) => {
+        const script = inside.document.createElement("script");
+        script.src = new URL(url, document.baseURI).href;
+        script.onload = resolve;
+        script.onerror = () => this.onerror && this.onerror(new Event("error"));
+        inside.document.body.append(script);
+      });
     }
     postMessage(data) {
-      if (this.waiting) this.waiting.push(data);
-      else this.frame.contentWindow.onmessage({ data });
+      const inside = this.frame.contentWindow;
+      this.ready.then(() => later(data, (copy) => inside.onmessage({ data: copy })));
     }
     terminate() {
       this.frame.remove();
     }
   };
+  /* A worker is given copies, after the caller has finished. */
+  function later(data, receive) {
+    const copy = structuredClone(data);
+    setTimeout(() => receive(copy));
+  }
 }
