@@ -52,10 +52,12 @@ def listed(known: Known) -> str:
         f"{known.theory.card['title']} ({known.theory.card['authors']}). [What was found](../theories/{known.name}.md)."
     ]
     parts.append(_when(known))
-    for title, chosen in (("What falls", falling), ("Undecided", undecided), ("All claims", claims)):
+    odd = [claim for claim in claims if known.odd(claim.name)]
+    sections = {"Not as expected": odd, "What falls": falling, "Undecided": undecided, "All claims": claims}
+    for title, chosen in sections.items():
         if chosen:
             parts += [f"## {title}", _table(known, [claim.name for claim in chosen], anchors=title == "All claims")]
-    return page(f"Claims of {known.name}", *parts)
+    return page(f"Claims of {known.name}", *parts, wide=True)
 
 
 def _when(known: Known) -> str:
@@ -71,10 +73,9 @@ def _table(known: Known, names: list[str], anchors: bool) -> str:
     for name in names:
         claim, row = known.theory.claims[name], known.rows.get(name)
         anchor = f'<a id="{name}"></a>' if anchors else ""
-        odd = bool(row) and (row["outcome"], row["control"]) != (row["expected"], row["control_expected"])
         outcome = f"**{row['outcome']}**" if row else f"{NOT_RUN} (expected: {claim.expected})"
         found = f"{measured(row)}; claimed {claimed(row)}; {rule(row)}" if row else "–"
-        if odd and row:
+        if row and known.odd(name):
             outcome += f" (expected {row['expected']}, control {row['control']})"
         rows.append(
             [

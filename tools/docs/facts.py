@@ -69,9 +69,15 @@ class Known:
         row = self.rows.get(claim)
         return row["outcome"] if row else self.theory.claims[claim].expected
 
+    def odd(self, claim: str) -> bool:
+        """Whether it or its control did not come out as expected."""
+        row = self.rows.get(claim)
+        return row is not None and (row["outcome"], row["control"]) != (row["expected"], row["control_expected"])
+
     def falls(self, claim: Claim) -> bool:
-        """Whether the paper states it and it does not hold."""
-        return claim.source in ("paper", "figure") and self.outcome(claim.name) == "fails"
+        """Whether the paper states it and it was found not to hold, with a control that answers for the judge."""
+        known = claim.expected == self.outcome(claim.name) == "fails" and not self.odd(claim.name)
+        return known and claim.source in ("paper", "figure")
 
     def corrections(self, claim: str) -> list[Claim]:
         return [each for each in self.theory.claims.values() if each.corrects == claim]

@@ -52,7 +52,7 @@ def settings(known: Known) -> str:
             ]
         rows = [_declared(name, each) for name, each in kind.declarations().items()]
         parts.append(table(["field", "symbol", "meaning", "kind", "default", "allowed"], rows))
-    return page(f"Settings of {known.name}", *parts)
+    return page(f"Settings of {known.name}", *parts, wide=True)
 
 
 def _declared(name: str, each: Declaration) -> list[str]:
@@ -122,7 +122,8 @@ def _help(path: list[str]) -> str:
     done = subprocess.run(
         command, capture_output=True, text=True, check=True, env={**os.environ, "COLUMNS": str(WIDTH), "NO_COLOR": "1"}
     )
-    return "\n".join(line.rstrip() for line in done.stdout.strip().splitlines())
+    shown = done.stdout.replace("python -m lemmata", "lemmata").strip()
+    return "\n".join(line.rstrip() for line in shown.splitlines())
 
 
 def python_names() -> str:
@@ -185,7 +186,9 @@ def _entry(name: str, each: Any) -> str:
 
 def _wrapped(signature: str) -> str:
     """A long signature with an argument on each line."""
-    signature = signature.replace("lemmata.lab.", "").replace("'", "")
+    signature = (
+        re.sub(r"""ForwardRef\((['"])(.*?)\1[^()]*?\)""", r"\2", signature).replace("lemmata.lab.", "").replace("'", "")
+    )
     if len(signature) <= WIDTH:
         return signature
     inside, _, result = signature[1:].rpartition(")")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 SIGNS = {"<=": "≤", ">=": "≥", "==": "="}
+PLAIN = str.maketrans({**{sign: f"\\{sign}" for sign in "\\*_|[]"}, "<": "&lt;", ">": "&gt;"})
 SAID = {
     "paper": "the paper",
     "figure": "a figure or table of the paper",
@@ -57,10 +59,9 @@ def cell(text: str) -> str:
 
 
 def plain(text: str) -> str:
-    """Text in which nothing is Markdown: no emphasis by `α_*`, no tags."""
-    for sign in "\\*_<>|[]":
-        text = text.replace(sign, f"\\{sign}" if sign not in "<>" else {"<": "&lt;", ">": "&gt;"}[sign])
-    return " ".join(text.split())
+    """Text in which nothing but code in backticks is Markdown: no emphasis by `α_*`, no tags."""
+    parts = re.split(r"(`[^`]*`)", " ".join(text.split()))
+    return "".join(part if part.startswith("`") else part.translate(PLAIN) for part in parts)
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -78,6 +79,7 @@ def folded(summary: str, text: str) -> str:
     return f'<details markdown="1"><summary>{summary}</summary>\n\n{text}\n\n</details>'
 
 
-def page(title: str, *parts: str) -> str:
-    """A page of parts; empty ones are left out."""
-    return "\n\n".join([f"# {title}", *filter(None, parts)]) + "\n"
+def page(title: str, *parts: str, wide: bool = False) -> str:
+    """A page of parts; empty ones are left out. Wide pages have no contents at the right."""
+    opening = ["---\nhide:\n  - toc\n---"] if wide else []
+    return "\n\n".join([*opening, f"# {title}", *filter(None, parts)]) + "\n"
