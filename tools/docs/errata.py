@@ -63,11 +63,11 @@ def said(claim: Claim) -> str:
 def _theory(known: Known) -> list[str]:
     card = known.theory.card
     falling = _falling(known)
-    link = card.get("link") or card.get("url") or ""
+    link, venue = card.get("link", ""), card.get("venue", "")
     title = f"[{card['title']}]({link})" if link else f"*{card['title']}*"
     parts = [
         f"## `{known.name}` {{#{known.name.replace('_', '-')}}}",
-        f"{title}, {card['authors']}. [All of its claims](claims/{known.name}.md).",
+        f"{title}, {card['authors']}{f', {venue}' if venue else ''}. [All of its claims](claims/{known.name}.md).",
     ]
     standing = section(known.page, "What stands and what falls")
     parts.append(at_root(standing, known.name) or plain(card["answer"]))
