@@ -53,6 +53,12 @@ def rule(row: Mapping[str, Any]) -> str:
     return row["rule"] + seeds
 
 
+def decided_by(row: Mapping[str, Any]) -> str:
+    """What the number is and by which rule it was judged, each once."""
+    statistic = "" if row["statistic"] == "none" or row["statistic"] in row["rule"] else f"{row['statistic']}: "
+    return statistic + rule(row)
+
+
 def cell(text: str) -> str:
     """Text inside a table."""
     return " ".join(text.split()).replace("|", "\\|")
