@@ -1,16 +1,19 @@
-# `make verify` and `make test` need Python 3.11+ and nothing else; both create the environment in .venv first.
+# `make verify`, `make test` and `make docs` need Python 3.11+ and nothing else; each creates the environment in .venv first.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: verify test lint install clean
+.PHONY: verify test lint docs install clean
 
 verify: install
 	$(BIN)/lemmata verify
 
 test: install
 	$(BIN)/pytest --numprocesses 2 --dist loadgroup
+
+docs: install
+	$(BIN)/python tools/docs build/docs
 
 lint: install
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/basedpyright
@@ -25,4 +28,4 @@ $(VENV)/installed: pyproject.toml
 	touch $@
 
 clean:
-	rm -rf $(VENV) results
+	rm -rf $(VENV) results build

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 from command import Lemmata
 from smoke import each_theory
 
-from lemmata.lab.registry import load
+from lemmata.lab.registry import load, load_all
 
 ROOT = Path(__file__).parent.parent
 PRINTED = {
@@ -55,7 +56,32 @@ def test_the_page_of_a_theory_has_every_claim_and_every_figure(name: str) -> Non
     rows = dict(re.findall(r"^\| `([\w-]+)` \|.*?\| \*\*(\w+)\*\* \|", text, flags=re.MULTILINE))
     assert rows.keys() == theory.claims.keys()
     assert set(rows.values()) <= {"holds", "fails", "inconclusive"}
+    verified = ROOT / "docs" / "verdicts" / f"{name}.json"
+    if verified.exists():  # what the page says is what was computed
+        computed = {row["claim"]: row["outcome"] for row in json.loads(verified.read_text())}
+        assert rows == rows | computed
     for experiment in theory.experiments:
         assert f"lemmata run {name}/{experiment}\n" in text, f"no command for {experiment}"
     for image in re.findall(r"\]\((\.\./images/[^)]+)\)", text):
         assert (ROOT / "docs" / "theories" / image).exists(), image
+
+
+ITEMS = {"run": ("experiment",), "bound": ("bound",), "verify": ("claim",), "replicate": ("claim",)}
+"""What the commands are given; `show` takes anything."""
+
+
+def test_every_command_of_the_documentation_names_things_that_exist() -> None:
+    theories = {theory.name: theory for theory in load_all()}
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+    seen = 0
+    for page in pages:
+        for command, words in re.findall(r"\blemmata (run|bound|verify|replicate|show) ([^`\n#]+)", page.read_text()):
+            for name, item in re.findall(r"(?<![\w/])(\w+)/([\w.-]+)", words):
+                if name not in theories or item.isupper():
+                    continue
+                kinds = ITEMS.get(command, ("experiment", "bound", "claim"))
+                known = {each for kind in kinds for each in getattr(theories[name], f"{kind}s")}
+                fields = theories[name].setting.declarations() if command == "show" else {}
+                assert item in known | fields.keys(), f"{page.name}: lemmata {command} {name}/{item}"
+                seen += 1
+    assert seen > 100

@@ -1,0 +1,135 @@
+"""Errata: every statement of the papers that falls as printed, beside its correction and what still stands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from facts import Known, section
+from words import claimed, code, folded, measured, page, plain, rule, table
+
+from lemmata.lab.claims import Claim
+
+OPENING = """
+The statements below are false as printed, as far as our runs can tell. This page is meant to be fair to the papers:
+
+- **What falls is narrow.** It is the statement with the number that is given, tried in the setting that is given. A
+  wrong exponent, sign or constant rarely touches a paper's main message: each theory begins with its whole picture,
+  and *what still stands* lists for each entry what was examined beside it and holds.
+- **Nothing is decided by eye.** A rule that was fixed before the run decides, and the same rule must say *holds* of a
+  case that satisfies the statement (the control). *Replicated* says in how many further blocks of fresh seeds both the
+  statement and its control came out the same.
+- **Everything can be repeated** with the command below each entry. If we misread a paper, or if a run is not what its
+  authors mean, please say so, and the entry will be corrected or removed.
+""".strip()
+
+
+def render(theories: Iterable[Known]) -> str:
+    """The page."""
+    theories = list(theories)
+    parts = [OPENING, "## Overview", _overview(theories)]
+    for known in theories:
+        parts += _theory(known)
+    return page("Errata", *parts)
+
+
+def _falling(known: Known) -> list[Claim]:
+    return [claim for claim in known.theory.claims.values() if known.falls(claim)]
+
+
+def _overview(theories: list[Known]) -> str:
+    rows = []
+    for known in theories:
+        for claim in _falling(known):
+            row = known.rows.get(claim.name)
+            found = f"{measured(row)}, claimed {claimed(row)}" if row else "–"
+            link = f"[{plain(claim.reference)}](#{anchor(known, claim)})"
+            rows.append([f"`{known.name}`", link, plain(said(claim)), plain(found), known.replicated(claim.name)])
+    return table(["theory", "where", "what the paper says", "measured", "replicated"], rows)
+
+
+def anchor(known: Known, claim: Claim) -> str:
+    return f"{known.name}-{claim.name}".replace("_", "-")
+
+
+def said(claim: Claim) -> str:
+    """The statement without the words that mark it as the paper's: the heading says so already."""
+    for opening in ("As stated: ", "As printed: ", "As reported: ", "As stated, ", "As printed, ", "As reported, "):
+        if claim.statement.startswith(opening):
+            rest = claim.statement.removeprefix(opening)
+            return rest[0].upper() + rest[1:]
+    return claim.statement
+
+
+def _theory(known: Known) -> list[str]:
+    card = known.theory.card
+    falling = _falling(known)
+    link, venue = card.get("link", ""), card.get("venue", "")
+    title = f"[{card['title']}]({link})" if link else f"*{card['title']}*"
+    parts = [
+        f"## `{known.name}` {{#{known.name.replace('_', '-')}}}",
+        f"{title}, {card['authors']}{f', {venue}' if venue else ''}. [All of its claims](claims/{known.name}.md).",
+    ]
+    standing = section(known.page, "What stands and what falls")
+    parts.append(at_root(standing, known.name) or plain(card["answer"]))
+    if not falling:
+        parts.append("No statement of this paper falls as printed.")
+    for claim in falling:
+        parts += _entry(known, claim)
+    slips = section(known.page, "Where the paper needs correcting")
+    if slips:
+        parts.append(folded("All that we would correct in this paper, slips included", at_root(slips, known.name)))
+    return parts
+
+
+def at_root(text: str, name: str) -> str:
+    """Text of a theory's page with its links as they are here."""
+    return text.replace("](../", "](").replace("](#", f"](theories/{name}.md#")
+
+
+def _entry(known: Known, claim: Claim) -> list[str]:
+    """One statement: what the paper says, where it was tried, what came out, the correction, what stands."""
+    row = known.rows.get(claim.name)
+    parts = [
+        f"### {plain(claim.reference)}: `{claim.name}` {{#{anchor(known, claim)}}}",
+        f"**The paper says:** {plain(said(claim))}",
+        "**Tried in:** " + ("; ".join(_plain_outside_code(each) for each in known.tried(claim))) + ".",
+    ]
+    found = (
+        f"{plain(measured(row))}, claimed {plain(claimed(row))} ({plain(rule(row))}): **{row['outcome']}**."
+        if row
+        else "not computed yet."
+    )
+    control = f" (**{row['control']}**)" if row else ""
+    parts.append(f"**Measured:** {found} Control: {plain(claim.controls[0].case)}{control}.")
+    parts.append(f"**Replicated:** {known.replicated(claim.name)}.")
+    corrections = known.corrections(claim.name)
+    for each in corrections:
+        parts.append(f"**Corrected** (`{each.name}`): {plain(each.statement.removeprefix('Corrected: '))}")
+        other = known.rows.get(each.name)
+        found = f"{plain(measured(other))}, claimed {plain(claimed(other))}: **{other['outcome']}**; " if other else ""
+        parts.append(f"Measured: {found}replicated: {known.replicated(each.name)}.")
+    if not corrections:
+        parts.append("**Corrected:** we have no corrected statement to offer.")
+    remarks = known.remarks(claim)
+    if remarks:
+        parts.append("**In our words:** " + " ".join(remarks))
+    parts.append(_standing(known, claim))
+    names = " ".join(f"{known.name}/{each.name}" for each in (claim, *corrections))
+    parts.append(code(f"lemmata verify {names}"))
+    return parts
+
+
+def _standing(known: Known, claim: Claim) -> str:
+    """What was examined of the same entry of the register and holds, our corrections aside."""
+    others = [each for each in known.relatives(claim.name) if each.source != "corrected"]
+    stand = [each for each in others if known.outcome(each.name) == "holds"]
+    if not stand:
+        return ""
+    listed = "\n".join(f"- {plain(each.statement)} (`{each.name}`)" for each in stand)
+    return folded(f"What still stands beside it ({len(stand)})", listed)
+
+
+def _plain_outside_code(text: str) -> str:
+    """Plain text behind the name in backticks."""
+    name, colon, rest = text.partition("`: ")
+    return f"{name}{colon}{plain(rest)}" if colon else plain(text)
