@@ -162,7 +162,7 @@ def test_a_run_can_be_looked_at_and_has_only_what_is_used() -> None:
     assert t.data.position.shape == t.weights.shape == (5, 2)
     assert t.data.label.tolist() == [0, 1, 2, 3, 4]
     assert (t.seed, t.setting.samples) == (3, 5)
-    assert set(dir(t)) == {"setting", "seed", "records", "data", "weights", "rate"}
+    assert set(dir(t)) == {"setting", "seed", "records", "save", "data", "weights", "rate"}
     assert float(t.records.height) == float(lm.sweep(grow, Toy(samples=5), seed=3, seeds=1).height[0])
     assert "position (5, 2)" in repr(t)
     with pytest.raises(AttributeError, match="it has data, rate, weights"):

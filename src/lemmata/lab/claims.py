@@ -73,6 +73,11 @@ class Verdict:
     seeds: int | None = None
     lost: bool = False
 
+    def _repr_html_(self) -> str:
+        from lemmata.lab.notebook import verdict
+
+        return verdict(self)
+
 
 STATISTICS = ("worst seed", "mean", "median", "value", "share", "largest difference", "none")
 Judge = Callable[[Any], Verdict]
@@ -237,6 +242,11 @@ class Claim:
 
     def __repr__(self) -> str:
         return f"Claim({self.name})"
+
+    def _repr_html_(self) -> str:
+        from lemmata.lab.notebook import claim
+
+        return claim(self)
 
     @property
     def reads(self) -> tuple[str, ...]:

@@ -66,6 +66,8 @@ class Declaration:
             if not match:
                 raise refusal
             return match[0]
+        if isinstance(value, bool) and (self.low, self.high) == (0, 1):
+            value = int(value)  # an on/off that is a number
         if isinstance(value, bool) or not isinstance(value, numbers.Real):
             raise refusal
         try:

@@ -69,12 +69,15 @@ def within(
 
 
 def increasing(along: str, by: str = "interval", *, slack: float | None = None) -> Judge:
-    """The values rise along a dimension: each step > 0, or >= -slack where a slack is given."""
+    """The values rise along a dimension: each step > 0, or >= -slack where a slack is given.
+
+    lm.increasing("samples", by="mean")
+    """
     return Monotone("increasing", along, by, slack)
 
 
 def decreasing(along: str, by: str = "interval", *, slack: float | None = None) -> Judge:
-    """The values fall along a dimension."""
+    """The values fall along a dimension: `lm.decreasing("samples")`; otherwise like `lm.increasing`."""
     return Monotone("decreasing", along, by, slack)
 
 
@@ -194,6 +197,10 @@ class Monotone:
 
     def __init__(self, relation: str, along: str, by: str, slack: float | None) -> None:
         check_rule(by)
+        if not isinstance(along, str):
+            raise UserError(f"The judge {relation} goes along {along!r}; give the name of a dimension.")
+        if slack is not None and not slack >= 0:
+            raise UserError(f"The judge {relation} has the slack {slack}; allowed is a number at least 0.")
         self.relation, self.along, self.by, self.slack = relation, along, by, slack
 
     def __call__(self, values: xr.DataArray) -> Verdict:

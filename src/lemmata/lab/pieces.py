@@ -23,6 +23,7 @@ from jax.custom_batching import custom_vmap
 
 from lemmata.lab import live, names, programs
 from lemmata.lab.room import bytes_of_program
+from lemmata.lab.setting import Setting
 from lemmata.lab.sources import by_reference, digest_of
 
 P = ParamSpec("P")
@@ -100,7 +101,7 @@ class Piece(Generic[P, R]):
         return self._jit(self._trace_window, static_argnames=self._keywords, donate_argnums=2)
 
     def __call__(self, problem: Any, *args: Any, **statics: Any) -> Any:
-        problem = problem.only(self._static)
+        problem = (problem.problem() if isinstance(problem, Setting) else problem).only(self._static)
         if live.is_tracing():
             return self._inner(problem, *args, **statics)
         leaves = jax.tree.leaves((problem, args))

@@ -84,6 +84,8 @@ class Region:
         check_rule(by)
         for label in low if isinstance(low, Mapping) else high if isinstance(high, Mapping) else ("",):
             ends = self._limit(low, (f"={label}",)), self._limit(high, (f"={label}",))
+            if not all(isinstance(end, (float, int, np.number)) for end in ends):
+                raise UserError(f"A judge has the limits {ends[0]!r} and {ends[1]!r}; allowed are numbers.")
             if math.isnan(ends[0]) or math.isnan(ends[1]) or ends[0] > ends[1]:
                 raise UserError(f"A judge has the limits {ends[0]:g} and {ends[1]:g}; the first may not be larger.")
         self.relation, self.low, self.high, self.by = relation, low, high, by

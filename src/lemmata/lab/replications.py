@@ -45,6 +45,11 @@ class Replication:
     def name(self) -> str:
         return f"{self.theory}/{self.claim}"
 
+    def _repr_html_(self) -> str:
+        from lemmata.lab.notebook import replications
+
+        return replications([self])
+
     @property
     def repeats(self) -> bool:
         return self.share >= ENOUGH

@@ -130,6 +130,11 @@ class Row:
     def name(self) -> str:
         return f"{self.theory}/{self.claim}"
 
+    def _repr_html_(self) -> str:
+        from lemmata.lab.notebook import row
+
+        return row(self)
+
     @property
     def as_expected(self) -> bool:
         """The verdict and the control came out as the specification says."""

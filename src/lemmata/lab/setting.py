@@ -60,11 +60,13 @@ class Setting:
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        dataclasses.dataclass(frozen=True, kw_only=True, eq=False, init=False)(cls)
+        dataclasses.dataclass(frozen=True, kw_only=True, eq=False, init=False, repr=False)(cls)
         clash = {f.name for f in dataclasses.fields(cls)} & cls.derivations().keys()  # pyright: ignore[reportArgumentType]
         assert not clash, f"derived values shadow fields: {clash}"
 
-    def __init__(self, **given: Any) -> None:
+    def __init__(self, *unnamed: Any, **given: Any) -> None:
+        if unnamed:
+            raise UserError(f"Give the fields of a setting by name, not as {unnamed[0]!r}.")
         for name in given:
             self.declaration(name)
         for name, declaration in self.declarations().items():
@@ -136,6 +138,27 @@ class Setting:
         """The declared attributes that follow from the fields, by name; a subclass may declare one anew."""
         attributes = {name: value for base in reversed(cls.__mro__) for name, value in vars(base).items()}
         return {name: value for name, value in attributes.items() if isinstance(value, Derivation)}
+
+    def changed(self) -> dict[str, Any]:
+        """The fields that differ from their defaults."""
+        given = {name: getattr(self, name) for name in self.declarations()}
+        return {
+            name: value
+            for name, value in given.items()
+            if isinstance(value, np.ndarray) or value != self.declaration(name).default
+        }
+
+    def __repr__(self) -> str:
+        fields = ", ".join(
+            f"{name}=array{value.shape}" if isinstance(value, np.ndarray) else f"{name}={value!r}"
+            for name, value in self.changed().items()
+        )
+        return f"{type(self).__qualname__}({fields})"
+
+    def _repr_html_(self) -> str:
+        from lemmata.lab.notebook import setting
+
+        return setting(self)
 
     def values(self) -> dict[str, Any]:
         """The fields as plain values; an array as its shape and digest."""

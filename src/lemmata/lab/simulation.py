@@ -20,7 +20,7 @@ import numpy as np
 from jax.core import Tracer
 
 from lemmata.lab import live, names
-from lemmata.lab.errors import UserError
+from lemmata.lab.errors import UserError, unknown
 from lemmata.lab.pieces import host_piece, piece
 from lemmata.lab.precision import numerics
 from lemmata.lab.prepared import prepare_once
@@ -36,7 +36,12 @@ STREAMS = {"graph": 0, "data": 1, "init": 2, "batch": 3, "sampler": 4, "test": 5
 
 
 def stream(key: jax.Array, name: str, *parts: int) -> jax.Array:
-    """The key of one named stream of a run, or of a numbered part of it."""
+    """The key of one named stream of a run, or of a numbered part of it: `lm.stream(key, "data")`.
+
+    The streams are graph, data, init, batch, sampler, test and noise.
+    """
+    if name not in STREAMS:
+        raise unknown("stream", name, STREAMS)
     if isinstance(key, Tracer):
         return _fold(key, STREAMS[name], *parts)
     with jax.ensure_compile_time_eval():  # also while a run is foreseen: keys are known before anything is computed

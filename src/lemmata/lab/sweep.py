@@ -187,6 +187,8 @@ def sweep(
     if not isinstance(simulation, Simulation) or not isinstance(setting, Setting):
         raise UserError("A sweep needs a simulation and a setting: lm.sweep(vit.simulate, vit.Setting(), ...).")
     check_seeds(seed, seeds)
+    if progress is not None and not isinstance(progress, bool) and not callable(progress):
+        raise UserError(f"progress = {progress!r} is not allowed: give True, False or a function.")
     precision = precision or simulation.precision
     if precision not in PRECISIONS:
         raise unknown("precision", precision, PRECISIONS)

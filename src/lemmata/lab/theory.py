@@ -81,6 +81,11 @@ class Experiment:
     def __post_init__(self) -> None:
         object.__setattr__(self, "precision", self.precision or self.simulation.precision)
 
+    def _repr_html_(self) -> str:
+        from lemmata.lab.notebook import experiment
+
+        return experiment(self)
+
     def preset(self, name: str) -> Preset:
         if name not in self.presets:
             raise unknown("preset", name, self.presets, self.name)
@@ -138,9 +143,12 @@ def _check_name(what: str, name: Any) -> None:
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Theory:
-    """One document: card, setting, simulation, experiments, claims, bounds.
+    """One paper: card, setting, simulation, experiments, claims, bounds.
+
+        theory = lm.Theory(card, Setting, simulate, [experiment], [claim])
+        lm.verify(theory)
 
     `card` has name, title, authors, question, answer and headlines (the claims that a plain `lemmata verify` checks).
     `source` is the theory's folder or file.
@@ -199,6 +207,15 @@ class Theory:
     @property
     def name(self) -> str:
         return self.card["name"]
+
+    def __repr__(self) -> str:
+        counts = f"{len(self.experiments)} experiments, {len(self.claims)} claims, {len(self.bounds)} bounds"
+        return f"<theory {self.name}: {self.card['title']}; {counts}>"
+
+    def _repr_html_(self) -> str:
+        from lemmata.lab.notebook import theory
+
+        return theory(self)
 
     def digest(self) -> str:
         """A digest of the sources that its verdicts and figures depend on: all that its own module reaches."""

@@ -59,9 +59,9 @@ class Verification(Sequence[Row]):
         return len(self.rows)
 
     def _repr_html_(self) -> str:
-        from lemmata.lab.report import table
+        from lemmata.lab.notebook import rows
 
-        return table(list(self.rows))
+        return rows(self.rows, str(self.page))
 
 
 def select(names: Sequence[str] = (), everything: bool = False) -> Selection:
