@@ -18,6 +18,7 @@ import numpy as np
 
 from lemmata.lab.declarations import Declaration, choice, number, parse_assignments, spell
 from lemmata.lab.errors import UserError, unknown
+from lemmata.lab.looks import in_notebook
 
 
 def parameter(default: float, symbol: str, meaning: str, **valid: Any) -> Declaration:
@@ -112,9 +113,7 @@ class Bound:
         return f"<bound {self.name}{self._signature()}>"
 
     def _repr_html_(self) -> str:
-        from lemmata.lab.notebook import bound
-
-        return bound(self)
+        return in_notebook("bound", self)
 
     def parse(self, assignments: Iterable[str]) -> dict[str, Any]:
         """`["alpha=.4", ...]` as inputs."""

@@ -34,6 +34,7 @@ import xarray as xr
 
 from lemmata.lab.errors import UserError
 from lemmata.lab.intervals import CannotFit
+from lemmata.lab.looks import in_notebook
 from lemmata.lab.precision import numerics
 
 HOLDS, FAILS, INCONCLUSIVE = "holds", "fails", "inconclusive"
@@ -74,9 +75,7 @@ class Verdict:
     lost: bool = False
 
     def _repr_html_(self) -> str:
-        from lemmata.lab.notebook import verdict
-
-        return verdict(self)
+        return in_notebook("verdict", self)
 
 
 STATISTICS = ("worst seed", "mean", "median", "value", "share", "largest difference", "none")
@@ -244,9 +243,7 @@ class Claim:
         return f"Claim({self.name})"
 
     def _repr_html_(self) -> str:
-        from lemmata.lab.notebook import claim
-
-        return claim(self)
+        return in_notebook("claim", self)
 
     @property
     def reads(self) -> tuple[str, ...]:

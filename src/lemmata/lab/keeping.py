@@ -16,6 +16,7 @@ import numpy as np
 
 from lemmata.lab.errors import UserError
 
+
 class _Thread(threading.local):
     kept: dict[str, Any] | None = None
     given: Any = None

@@ -128,7 +128,11 @@ def replications(shown: Sequence[Replication]) -> str:
 def experiment(shown: Experiment) -> str:
     """The question, and how large every preset is."""
     listed = [
-        [name, " × ".join(f"{axis} ({len(values)})" for axis, values in preset.axes.items()) or "one cell", preset.seeds]
+        [
+            name,
+            " × ".join(f"{axis} ({len(values)})" for axis, values in preset.axes.items()) or "one cell",
+            preset.seeds,
+        ]
         for name, preset in shown.presets.items()
     ]
     head = f"{_title(shown.name, shown.reference)}<p>{escape(shown.question)}</p>"
@@ -212,4 +216,3 @@ def _value(value: Any) -> str:
     if isinstance(value, np.ndarray):
         return f"array {value.shape}"
     return "none" if value is None else spell(value)
-

@@ -12,6 +12,7 @@ from typing import Any
 from lemmata.lab import registry
 from lemmata.lab.errors import UserError
 from lemmata.lab.intervals import share_interval
+from lemmata.lab.looks import in_notebook
 from lemmata.lab.rows import Row
 
 TABLE, SHIPPED = "replicate.json", "replication.json"
@@ -46,9 +47,7 @@ class Replication:
         return f"{self.theory}/{self.claim}"
 
     def _repr_html_(self) -> str:
-        from lemmata.lab.notebook import replications
-
-        return replications([self])
+        return in_notebook("replications", [self])
 
     @property
     def repeats(self) -> bool:

@@ -25,6 +25,7 @@ import numpy as np
 
 from lemmata.lab.declarations import Declaration, parse_assignments
 from lemmata.lab.errors import UserError, unknown
+from lemmata.lab.looks import in_notebook
 
 T = TypeVar("T")
 
@@ -156,9 +157,7 @@ class Setting:
         return f"{type(self).__qualname__}({fields})"
 
     def _repr_html_(self) -> str:
-        from lemmata.lab.notebook import setting
-
-        return setting(self)
+        return in_notebook("setting", self)
 
     def values(self) -> dict[str, Any]:
         """The fields as plain values; an array as its shape and digest."""

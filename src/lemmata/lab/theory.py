@@ -15,6 +15,7 @@ from lemmata.lab.bounds import Bound
 from lemmata.lab.claims import Claim
 from lemmata.lab.errors import UserError, unknown
 from lemmata.lab.grid import Axes
+from lemmata.lab.looks import in_notebook
 from lemmata.lab.setting import Setting
 from lemmata.lab.simulation import Simulation
 from lemmata.lab.sources import digest_from, digest_of
@@ -82,9 +83,7 @@ class Experiment:
         object.__setattr__(self, "precision", self.precision or self.simulation.precision)
 
     def _repr_html_(self) -> str:
-        from lemmata.lab.notebook import experiment
-
-        return experiment(self)
+        return in_notebook("experiment", self)
 
     def preset(self, name: str) -> Preset:
         if name not in self.presets:
@@ -213,9 +212,7 @@ class Theory:
         return f"<theory {self.name}: {self.card['title']}; {counts}>"
 
     def _repr_html_(self) -> str:
-        from lemmata.lab.notebook import theory
-
-        return theory(self)
+        return in_notebook("theory", self)
 
     def digest(self) -> str:
         """A digest of the sources that its verdicts and figures depend on: all that its own module reaches."""

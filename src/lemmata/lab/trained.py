@@ -11,6 +11,7 @@ import xarray as xr
 
 from lemmata.lab.errors import UserError
 from lemmata.lab.keeping import Watching
+from lemmata.lab.looks import in_notebook
 from lemmata.lab.setting import Setting
 from lemmata.lab.simulation import Simulation
 from lemmata.lab.sweep import check_seeds
@@ -50,9 +51,7 @@ class Trained:
         return "\n".join([*lines, f"  records: {', '.join(map(str, self.records.data_vars))}"])
 
     def _repr_html_(self) -> str:
-        from lemmata.lab.notebook import trained
-
-        return trained(self, list(self._contents()))
+        return in_notebook("trained", self, list(self._contents()))
 
     def _contents(self) -> list[tuple[str, str]]:
         return [(name, _shape(value)) for name, value in self._made.items()]

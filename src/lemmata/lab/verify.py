@@ -15,6 +15,7 @@ from lemmata.lab.engines import Engine, open_engine
 from lemmata.lab.errors import Broken, describe_error, unknown
 from lemmata.lab.files import lock
 from lemmata.lab.lanes import Lanes
+from lemmata.lab.looks import in_notebook
 from lemmata.lab.programs import programs_are_many
 from lemmata.lab.report import write_report
 from lemmata.lab.rows import Row, Verdicts
@@ -59,9 +60,7 @@ class Verification(Sequence[Row]):
         return len(self.rows)
 
     def _repr_html_(self) -> str:
-        from lemmata.lab.notebook import rows
-
-        return rows(self.rows, str(self.page))
+        return in_notebook("rows", self.rows, str(self.page))
 
 
 def select(names: Sequence[str] = (), everything: bool = False) -> Selection:

@@ -202,9 +202,7 @@ class Students(NamedTuple):
 
 
 @lm.piece("dynamics", "student", "track", "batch", "test_samples", "map_room")
-def train(
-    problem: Setting, key: jax.Array, prepared: Prepared, given: Any = None
-) -> tuple[dict[str, Array], Students]:
+def train(problem: Setting, key: jax.Array, prepared: Prepared, given: Any = None) -> tuple[dict[str, Array], Students]:
     """Population gradient descent or online SGD in full matrices; `given`: weights to start from."""
     teacher, moving = prepared.teacher, choose_dynamics(problem, key, prepared, given)
     assert teacher is not None
