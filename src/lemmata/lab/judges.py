@@ -37,6 +37,8 @@ def at_least(
 ) -> Judge:
     """Every criterion is >= bound (> if strict). A mapping gives one bound per label of the evidence's dimension.
 
+        lm.at_least(0.9, by="every")
+
     se: of `Uncertain` evidence, how many standard errors it may lie beyond the bound, or `floor` where that is more.
     fails_if: with "all", the claim fails only if every criterion does; some that do make it inconclusive.
     """
@@ -46,7 +48,10 @@ def at_least(
 def at_most(
     bound: Bound, by: str = "interval", *, strict: bool = False, fails_if: str = "any", se: float = 0, floor: float = 0
 ) -> Judge:
-    """Every criterion is <= bound (< if strict); otherwise like `at_least`."""
+    """Every criterion is <= bound (< if strict); otherwise like `at_least`.
+
+    lm.at_most(0.05)
+    """
     return Region("<=", -math.inf, bound, by, strict, fails_if, None, se, floor)
 
 
@@ -59,7 +64,10 @@ def within(
     se: float = 0,
     floor: float = 0,
 ) -> Judge:
-    """Every criterion lies in [low, high]; or, with a mapping {label: (low, high)}, in the range of its label."""
+    """Every criterion lies in [low, high]; or, with a mapping {label: (low, high)}, in the range of its label.
+
+    lm.within(-2.2, -1.8)
+    """
     if isinstance(low, Mapping):
         lows, highs = ({label: ends[i] for label, ends in low.items()} for i in (0, 1))
         return Region("in", lows, highs, by, False, "any", predicted, se, floor)
@@ -82,7 +90,10 @@ def decreasing(along: str, by: str = "interval", *, slack: float | None = None) 
 
 
 def equal(tolerance: float, *, relative: bool = False) -> Judge:
-    """Two paths agree: evidence is {"measured": array, "predicted": array}; 0 means to the bit."""
+    """Two paths agree: evidence is {"measured": array, "predicted": array}; 0 means to the bit.
+
+    lm.equal(1e-6, relative=True)
+    """
     if not tolerance >= 0:
         raise UserError(f"The judge equal has the tolerance {tolerance}; allowed is a number at least 0.")
     return Equal(tolerance, relative)
@@ -134,7 +145,10 @@ class Equal:
 
 
 def all_of(**judges: Judge) -> Judge:
-    """Several criteria, each on its own part of the evidence (a mapping with the same names); all must hold."""
+    """Several criteria, each on its own part of the evidence (a mapping with the same names); all must hold.
+
+    lm.all_of(exponent=lm.within(-2.2, -1.8), fit=lm.at_least(0.9))
+    """
     return AllOf(judges)
 
 
@@ -157,7 +171,10 @@ class AllOf:
 
 
 def stating(judge: Judge) -> Judge:
-    """The judge of evidence that comes with words, (evidence, words): they stand in its note."""
+    """The judge of evidence that comes with words, (evidence, words): they stand in its note.
+
+    lm.stating(lm.at_least(0.9))  # of evidence like (values, "without the smallest graph")
+    """
     return Stating(judge)
 
 

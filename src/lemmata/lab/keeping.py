@@ -103,6 +103,8 @@ def _put(room: Any, shape: str | None, given: Any, used: Used, name: str) -> Any
         hints = _shapes(type(room))
         pairs = zip(fields, room, given, strict=True)
         return type(room)(*(_put(r, hints.get(field), g, used, f"{name}.{field}") for field, r, g in pairs))
+    if room is None and given is None:
+        return None
     if _is_shaped(room):
         room, shape = room
     whole = np.zeros(room.shape, room.dtype) if isinstance(room, jax.ShapeDtypeStruct) else np.array(room)

@@ -31,7 +31,10 @@ Bound = float | Mapping[str, float]
 
 @dataclass(frozen=True)
 class Uncertain:
-    """Evidence with its own standard error, for judges with `se`: labelled arrays without a dimension `seed`."""
+    """Evidence with its own standard error, for judges with `se`: labelled arrays without a dimension `seed`.
+
+    lm.Uncertain(value, error)  # judged by lm.at_most(0.5, se=3)
+    """
 
     value: xr.DataArray
     error: xr.DataArray

@@ -55,13 +55,18 @@ def _fold(key: jax.Array, *parts: int) -> jax.Array:
 
 
 def generator(seed: int, *purpose: str) -> np.random.Generator:
-    """An independent stream of the run for every purpose of its host work."""
+    """An independent stream of the run for every purpose of its host work.
+
+    lm.generator(seed, "graph").permutation(10)
+    """
     return np.random.default_rng([seed, *(zlib.crc32(word.encode()) for word in purpose)])
 
 
 @dataclass(frozen=True)
 class Variable:
     """A returned quantity: name, dimensions besides the axes and the seed, symbol, meaning.
+
+        lm.Variable("train_loss", ("record",), "L(t)", "training loss")
 
     `optional`: NaN is a legitimate value (absent), also at the first record. `never`: so is inf, where what it waits
     for never happens; of a first passage (`reached_step`, `WHAT_step`) that is understood.
@@ -105,6 +110,9 @@ def seed_of(key: Any) -> int:
 @dataclass(frozen=True)
 class Simulation:
     """A simulation with its declared variables.
+
+        isinstance(vit.simulate, lm.Simulation)
+        vit.simulate(vit.Setting(samples=32), 0)["train_loss"]  # a setting and a seed
 
     Traceable: `function(problem, key, prepared) -> dict of arrays`; `prepare(setting, seed)` does host work before it
     (graph search, files) and returns NumPy arrays whose shapes depend on sizes only. Not traceable: `host` is true and
@@ -177,7 +185,12 @@ def simulation(
     host: bool = False,
     precision: str = "float32",
 ) -> Callable[[Callable[..., Mapping[str, Any]]], Simulation]:
-    """Declare a function's variables (and the labels of their extra dimensions) and make it a `Simulation`."""
+    """Declare a function's variables (and the labels of their extra dimensions) and make it a `Simulation`.
+
+    @lm.simulation(*lm.RUN, lm.Variable("gap", ("record",), "", "distance from the limit"))
+    def simulate(problem: Setting, key, prepared=None):
+        return train(problem, lm.stream(key, "data")).results()
+    """
 
     def decorate(function: Callable[..., Mapping[str, Any]]) -> Simulation:
         return Simulation(function, variables, dict(labels or {}), prepare, host, precision)

@@ -27,7 +27,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Preset:
-    """The size of an experiment: base setting, axes, number of seeds."""
+    """The size of an experiment: base setting, axes, number of seeds.
+
+    lm.Preset(Setting(steps=100), {"step_size": [0.1, 0.2]}, seeds=5)
+    """
 
     setting: Setting
     axes: Axes
@@ -65,6 +68,9 @@ def make_presets(
 @dataclass(frozen=True)
 class Experiment:
     """A named question. `name` begins with the specification's row id.
+
+        asked: lm.Experiment = vit.theory.experiments["f4-attention"]
+        asked.presets["smoke"].setting
 
     `plot(data)` or `plot(data, claims)` draws measurement and prediction; without one the default figure is drawn.
     `table(data)` gives a table instead of a figure. `precision` is the simulation's unless given.
@@ -118,6 +124,11 @@ def experiment(
     precision: str = "",
 ) -> Experiment:
     """An experiment whose presets come from its `quick` setting and axes (`make_presets`).
+
+        lm.experiment(
+            "margin", reference="Theorem 3", question="Does the direction converge?", kind=Setting,
+            simulation=simulate, axes={"loss": ["logistic", "squared"]}, seeds=5,
+        )
 
     A theory gives its own `kind`, `simulation` and `tiny` once, with `functools.partial`.
     """

@@ -49,6 +49,10 @@ def find_threshold(
 ) -> xr.Dataset:
     """Where P(success) crosses `target` along a field, with a credible interval, in every cell of the grid of `axes`.
 
+        found = lm.find_threshold(
+            vit.simulate, vit.Setting(), "samples", 0.5, success=lambda data: data.test_error == 0, between=(8, 512)
+        )
+
     `success(data)` is 0 or 1 for every run of a sweep, over (run, seed); `data` has the values tried and the labels of
     the axes as coordinates. The rate must rise with the field: where it falls, count failures and ask for 1 - target.
 
