@@ -76,6 +76,7 @@ _ROOMS = {
     "trained": "Trained trained",
     "training": "RUN Run descent loop record_steps without_repeats",
 }
+__version__: str
 _HOME = {name: f"lemmata.lab.{room}" for room, names in _ROOMS.items() for name in names.split()}
 
 __all__ = [
@@ -186,11 +187,13 @@ def __dir__() -> list[str]:
     return sorted([*__all__, "__version__"])
 
 
-def __getattr__(name: str) -> Any:
-    if name == "__version__":
-        return importlib.metadata.version("lemmata")
-    if name == "figures":
-        return importlib.import_module("lemmata.lab.figures")
-    if name not in _HOME:
-        raise AttributeError(f"module 'lemmata' has no attribute '{name}'")
-    return getattr(importlib.import_module(_HOME[name]), name)
+if not TYPE_CHECKING:  # a type checker would believe in every name
+
+    def __getattr__(name: str) -> Any:
+        if name == "__version__":
+            return importlib.metadata.version("lemmata")
+        if name == "figures":
+            return importlib.import_module("lemmata.lab.figures")
+        if name not in _HOME:
+            raise AttributeError(f"module 'lemmata' has no attribute '{name}'")
+        return getattr(importlib.import_module(_HOME[name]), name)

@@ -1,4 +1,4 @@
-"""Code without a file, as in a notebook: known again when it is the same, and another when anything it names differs."""
+"""Code without a file, as in a notebook: known when it is the same, another when anything that it names differs."""
 
 from __future__ import annotations
 

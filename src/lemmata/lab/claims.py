@@ -27,7 +27,7 @@ import functools
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
 import xarray as xr
@@ -40,8 +40,9 @@ from lemmata.lab.precision import numerics
 HOLDS, FAILS, INCONCLUSIVE = "holds", "fails", "inconclusive"
 OUTCOMES = (HOLDS, FAILS, INCONCLUSIVE)
 OPPOSITE = {HOLDS: FAILS, FAILS: HOLDS}
-KINDS = ("identity", "bound", "scaling", "ordering", "limit", "comparison")
-SOURCES = ("paper", "figure", "corrected", "derived")
+Kind = Literal["identity", "bound", "scaling", "ordering", "limit", "comparison"]
+Source = Literal["paper", "figure", "corrected", "derived"]
+KINDS, SOURCES = get_args(Kind), get_args(Source)
 """Who says so: the paper's text, one of its figures or tables, our correction of it, or what follows from it."""
 
 
@@ -243,7 +244,14 @@ class Claim:
     controls: tuple[Control, ...]
 
     def __init__(
-        self, name: str, reference: str, kind: str, *, source: str = "", corrects: str = "", gate: Gate | None = None
+        self,
+        name: str,
+        reference: str,
+        kind: Kind,
+        *,
+        source: Source | Literal[""] = "",
+        corrects: str = "",
+        gate: Gate | None = None,
     ) -> None:
         self.name, self.reference, self.kind, self.corrects, self.gate = name, reference, kind, corrects, gate
         self.source = source or ("corrected" if corrects else "paper")

@@ -13,7 +13,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import xarray as xr
 
@@ -36,12 +36,13 @@ from lemmata.lab.verify import Selection, Verification, select
 from lemmata.lab.verify import verify as verify_claims
 
 Named = str | Theory
+PresetName = Literal["smoke", "quick", "paper"]
 Values = Mapping[str, Any]
 
 
 def run(
     experiment: str,
-    preset: str = "quick",
+    preset: PresetName = "quick",
     seed: int = 0,
     seeds: int | None = None,
     set: Values | None = None,
@@ -83,7 +84,7 @@ def run(
 def verify(
     *names: Named,
     everything: bool = False,
-    preset: str = "quick",
+    preset: PresetName = "quick",
     seed: int = 0,
     out: Path | str | None = None,
     engine: str | Engine = "local",
@@ -105,7 +106,7 @@ def verify(
 def replicate(
     *names: Named,
     blocks: int = 5,
-    preset: str = "quick",
+    preset: PresetName = "quick",
     out: Path | str | None = None,
     engine: str | Engine = "local",
     progress: bool = False,

@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import xarray as xr
@@ -29,11 +29,12 @@ from lemmata.lab.claims import FAILS, HOLDS, INCONCLUSIVE, Judge, NotApplicable,
 from lemmata.lab.errors import UserError
 from lemmata.lab.regions import RULES, Bound, Region, check_rule, combine
 
+Rule = Literal["interval", "mean", "median", "clear", "every", "value"]
 Range = Mapping[str, tuple[float, float]]
 
 
 def at_least(
-    bound: Bound, by: str = "interval", *, strict: bool = False, fails_if: str = "any", se: float = 0, floor: float = 0
+    bound: Bound, by: Rule = "interval", *, strict: bool = False, fails_if: str = "any", se: float = 0, floor: float = 0
 ) -> Judge:
     """Every criterion is >= bound (> if strict). A mapping gives one bound per label of the evidence's dimension.
 
@@ -46,7 +47,7 @@ def at_least(
 
 
 def at_most(
-    bound: Bound, by: str = "interval", *, strict: bool = False, fails_if: str = "any", se: float = 0, floor: float = 0
+    bound: Bound, by: Rule = "interval", *, strict: bool = False, fails_if: str = "any", se: float = 0, floor: float = 0
 ) -> Judge:
     """Every criterion is <= bound (< if strict); otherwise like `at_least`.
 
@@ -58,7 +59,7 @@ def at_most(
 def within(
     low: float | Range,
     high: float | None = None,
-    by: str = "interval",
+    by: Rule = "interval",
     *,
     predicted: float | None = None,
     se: float = 0,
@@ -76,7 +77,7 @@ def within(
     return Region("in", low, high, by, False, "any", predicted, se, floor)
 
 
-def increasing(along: str, by: str = "interval", *, slack: float | None = None) -> Judge:
+def increasing(along: str, by: Rule = "interval", *, slack: float | None = None) -> Judge:
     """The values rise along a dimension: each step > 0, or >= -slack where a slack is given.
 
     lm.increasing("samples", by="mean")
@@ -84,7 +85,7 @@ def increasing(along: str, by: str = "interval", *, slack: float | None = None) 
     return Monotone("increasing", along, by, slack)
 
 
-def decreasing(along: str, by: str = "interval", *, slack: float | None = None) -> Judge:
+def decreasing(along: str, by: Rule = "interval", *, slack: float | None = None) -> Judge:
     """The values fall along a dimension: `lm.decreasing("samples")`; otherwise like `lm.increasing`."""
     return Monotone("decreasing", along, by, slack)
 
@@ -212,7 +213,7 @@ def level_of(judge: Judge, part: str = "", label: str = "") -> tuple[float, floa
 class Monotone:
     """The judge of `increasing` and `decreasing`: the smallest step between neighbours decides."""
 
-    def __init__(self, relation: str, along: str, by: str, slack: float | None) -> None:
+    def __init__(self, relation: str, along: str, by: Rule, slack: float | None) -> None:
         check_rule(by)
         if not isinstance(along, str):
             raise UserError(f"The judge {relation} goes along {along!r}; give the name of a dimension.")
@@ -223,7 +224,7 @@ class Monotone:
     def __call__(self, values: xr.DataArray) -> Verdict:
         sign = 1 if self.relation == "increasing" else -1
         least = -self.slack if self.slack else 0.0
-        by = self.by
+        by: Rule = self.by
         if by == "median" and "seed" in values.dims:
             # the steps of the medians, not the medians of the steps
             values, by = values.median("seed", skipna=False), "mean"

@@ -77,7 +77,7 @@ Used = Mapping[str, Any]
 
 
 def _used(counts: Mapping[str, Any] | None) -> Used:
-    known = {axis: count() if callable(count) else count for axis, count in (counts or {}).items()}
+    known: dict[str, Any] = {axis: count() if callable(count) else count for axis, count in (counts or {}).items()}
     return {axis: np.asarray(count) if np.ndim(count) else slice(int(count)) for axis, count in known.items()}
 
 
@@ -104,9 +104,8 @@ def _put(room: Any, shape: str | None, given: Any, used: Used, name: str) -> Any
         pairs = zip(fields, room, given, strict=True)
         return type(room)(*(_put(r, hints.get(field), g, used, f"{name}.{field}") for field, r, g in pairs))
     if room is None and given is None:
-        return None
-    if _is_shaped(room):
-        room, shape = room
+        return room
+    room, shape = room if _is_shaped(room) else (room, shape)
     whole = np.zeros(room.shape, room.dtype) if isinstance(room, jax.ShapeDtypeStruct) else np.array(room)
     places = _index(whole.ndim, shape, used)
     if np.shape(given) != whole[places].shape:

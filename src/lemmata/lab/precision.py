@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from typing import Literal, get_args
 
 import jax
 
-PRECISIONS = ("float32", "float64")
+Precision = Literal["float32", "float64"]
+PRECISIONS = get_args(Precision)
 
 
 @contextlib.contextmanager

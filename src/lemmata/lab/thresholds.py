@@ -20,6 +20,7 @@ from lemmata.lab.engines import Engine, open_engine
 from lemmata.lab.errors import UserError
 from lemmata.lab.grid import Axes, Grid, make_grid
 from lemmata.lab.intervals import Array
+from lemmata.lab.precision import Precision
 from lemmata.lab.setting import Setting
 from lemmata.lab.simulation import Simulation
 from lemmata.lab.sweep import OnProgress, Progress, sweep
@@ -43,7 +44,7 @@ def find_threshold(
     runs: int = 20,
     level: float = 0.95,
     seed: int = 0,
-    precision: str | None = None,
+    precision: Precision | None = None,
     engine: str | Engine = "local",
     progress: OnProgress | None = None,
 ) -> xr.Dataset:
