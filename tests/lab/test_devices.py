@@ -15,7 +15,7 @@ from lemmata.lab.ensemble import GPU, default_layout
 from lemmata.lab.errors import UserError
 from lemmata.lab.room import operations_of_step
 
-LARGE = Needs(room=10**6, work=1e16, together=1000)
+LARGE = Needs(room=10**6, work=1e16, step=1e11)
 
 
 @pytest.fixture(autouse=True)
@@ -28,8 +28,8 @@ def _sixteen_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     ("needs", "chosen"),
     [
         (LARGE, "gpu"),
-        (LARGE._replace(work=1e13), "cpu"),  # compiled for longer than it is computed
-        (LARGE._replace(together=4), "cpu"),  # too few runs to stack
+        (LARGE._replace(work=1e12), "cpu"),  # compiled for longer than it is computed
+        (LARGE._replace(step=1e8), "cpu"),  # too few runs to stack, or too small ones
         (Needs(), "cpu"),
     ],
 )

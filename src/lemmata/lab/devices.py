@@ -19,24 +19,26 @@ from lemmata.lab import machine
 from lemmata.lab.errors import UserError
 
 VARIABLE = "LEMMATA_DEVICE"
-WORTH = 2e12
-"""Operations of training per core of the CPU from which a GPU is worth its compiling: about 40 s of a core."""
-TOGETHER = 8
-"""Runs that share a program, at least; fewer leave a GPU idle."""
+WORTH = 3e11
+"""Operations of training per core of the CPU from which a GPU is worth its compiling: about 15 s of a core."""
+BUSY = 5e7
+"""Operations of a step of all runs that share a program, per core of the CPU, from which a GPU has enough to do: about
+1 ms of a core. A step takes a GPU 0.2 ms, however small it is."""
 SPARE = 2.5
 """A stack may need so many times the bytes that are known of it (measured: 1.9)."""
 
 
 class Needs(NamedTuple):
-    """What a sweep needs: bytes of its largest run at least, operations of its trainings, runs that share a program."""
+    """What a sweep needs: bytes of its largest run at least, operations of all its trainings, and of a step of the runs
+    that share a program."""
 
     room: int = 0
     work: float = 0.0
-    together: float = 0.0
+    step: float = 0.0
 
     def times(self, seeds: int) -> Needs:
         """What so many seeds of it need."""
-        return Needs(self.room, seeds * self.work, seeds * self.together)
+        return Needs(self.room, seeds * self.work, seeds * self.step)
 
 
 def platform() -> str:
@@ -71,7 +73,7 @@ def choose(backend: str, needs: Needs) -> str:
         return "cpu"
     if asked == "gpu" or device("cpu") is None:  # JAX_PLATFORMS may name others alone
         return backend
-    worth = needs.work >= WORTH * machine.cores() and needs.together >= TOGETHER
+    worth = needs.work >= WORTH * machine.cores() and needs.step >= BUSY * machine.cores()
     return backend if worth and asked != "cpu" else "cpu"
 
 

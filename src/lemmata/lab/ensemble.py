@@ -139,7 +139,8 @@ def _stack(simulation: Simulation, runs: Sequence[tuple[Setting, int]]) -> dict[
     problems = [setting.problem() for setting, _ in runs]
     assert len({problem.static for problem in problems}) == 1, "runs of one call must share their static fields"
     keys = jax.vmap(jax.random.key)(jnp.asarray([seed for _, seed in runs]))
-    stack = lambda *leaves: jnp.stack([jnp.asarray(leaf) for leaf in leaves])  # noqa: E731
+    # on the host: a device would be sent every number by itself
+    stack = lambda *leaves: jnp.asarray(np.stack([np.asarray(leaf) for leaf in leaves]))  # noqa: E731
     prepared = None
     if simulation.prepare:
         prepared = jax.tree.map(stack, *[simulation.prepared(setting, seed) for setting, seed in runs])

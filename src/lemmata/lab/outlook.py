@@ -101,7 +101,7 @@ def find_shapes(simulation: Simulation, grid: Grid, seed: int, precision: str) -
 def check_runs(simulation: Simulation, grid: Grid, seed: int, precision: str) -> Needs:
     """What one seed of this grid needs; cells whose runs do not fit into memory are refused, before anything is
     compiled. A broken cell is none of these."""
-    most, steps, operations = 0, collections.Counter[Any](), dict[Any, float]()
+    most, steps, cells, operations = 0, collections.Counter[Any](), collections.Counter[Any](), dict[Any, float]()
 
     def needs(setting: Setting) -> int:
         try:
@@ -114,6 +114,7 @@ def check_runs(simulation: Simulation, grid: Grid, seed: int, precision: str) ->
             break
         try:
             static = setting.problem().static
+            cells[static] += 1
             steps[static] += getattr(setting, "steps", 0)
             if static not in operations and len(operations) < LOOKED_AT:
                 operations[static] = 0.0
@@ -127,7 +128,8 @@ def check_runs(simulation: Simulation, grid: Grid, seed: int, precision: str) ->
         except (Exception, SystemExit):
             continue
     work = sum(steps[static] * each for static, each in operations.items())
-    return Needs(most, work, len(grid.cells) / max(1, len(steps)))
+    step = max((cells[static] * each for static, each in operations.items()), default=0.0)
+    return Needs(most, work, step)
 
 
 def check_results(shapes: Mapping[str, tuple[int, ...]], grid: Grid, seeds: int, precision: str) -> None:
