@@ -41,7 +41,8 @@ def setting(shown: Setting) -> str:
 
     others = [name for name in declared if name not in changed]
     first = table(head, rows(changed)) if changed else "<p>Every field has its default.</p>"
-    title = _title(type(shown).__module__.removesuffix(".setting").rpartition(".")[2], "setting")
+    module = type(shown).__module__.removesuffix(".setting").rpartition(".")[2]
+    title = _title(type(shown).__name__, "" if module == "__main__" else module)
     warned = "".join(f"<p>⚠ {escape(sentence)}</p>" for sentence in shown.warnings())
     return f"{title}{first}{warned}{_folded(f'{len(others)} fields with their defaults', table(head, rows(others)))}"
 
@@ -75,7 +76,7 @@ def claim(shown: Claim) -> str:
             ["reads", ", ".join(shown.reads) or "no experiment"],
             ["expected", _badge(shown.expected)],
         ]
-        rows += [[f"control: {each.case}", _badge(shown.expected_of(each))] for each in shown.controls]
+        rows += [["control", Html(f"{escape(c.case)}: {_badge(shown.expected_of(c))}")] for c in shown.controls]
     return _title(shown.name, f"{shown.reference}, {shown.kind}, {shown.source}") + table([], rows)
 
 
@@ -97,7 +98,10 @@ def row(shown: Row) -> str:
         [shown.statistic if shown.statistic != "none" else "measured", _measured(shown)],
         ["claimed", _claimed(shown)],
         ["rule", f"{shown.rule}; {shown.seeds} seeds, preset {shown.preset}"],
-        *[[f"control: {c.case}", Html(f"{_badge(c.outcome)}, expected {_badge(c.expected)}")] for c in shown.controls],
+        *[
+            ["control", Html(f"{escape(c.case)}: {_badge(c.outcome)}, expected {_badge(c.expected)}")]
+            for c in shown.controls
+        ],
         ["note", shown.note],
     ]
     head = f"{_title(shown.name, shown.reference)}<p>{escape(shown.statement)}</p>"
