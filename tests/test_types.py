@@ -25,6 +25,7 @@ from lemmata.theories.graph_transformer.probes import mean_over
 SOURCES = Path(lemmata.__file__).parents[1]
 THEORIES = SOURCES / "lemmata" / "theories"
 NAMES = sorted(folder.name for folder in THEORIES.iterdir() if (folder / "card.py").exists())
+USES = Path(__file__).parent / "typing" / "uses.py"
 KINDS = ("field", "derived", "fixed")
 
 CALLS = """
@@ -100,6 +101,7 @@ def diagnostics(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[int]]
     options |= {"include": ["."], "extraPaths": [str(SOURCES)]}
     (folder / "pyrightconfig.json").write_text(json.dumps({k: v for k, v in options.items() if "venv" not in k}))
     (folder / "calls.py").write_text(CALLS)
+    (folder / "uses.py").write_text(USES.read_text())
     misspellings: dict[Path, list[Read]] = defaultdict(list)
     for theory in NAMES:
         for read in chosen(theory):
@@ -115,7 +117,7 @@ def diagnostics(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[int]]
         (folder / copy_of(file, "right")).write_text(file.read_text())
     command = [sys.executable, "-m", "basedpyright", "--outputjson", "--pythonpath", sys.executable, "-p", str(folder)]
     answer = json.loads(subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder).stdout)
-    assert answer["summary"]["filesAnalyzed"] == 2 * len(misspellings) + 1
+    assert answer["summary"]["filesAnalyzed"] == 2 * len(misspellings) + 2
     errors: dict[str, set[int]] = defaultdict(set)
     for each in answer["generalDiagnostics"]:
         if each["severity"] == "error":
@@ -144,6 +146,12 @@ def test_a_problem_is_only_asked_for_what_its_setting_declares(theory):
 
 def test_a_piece_keeps_the_signature_of_its_function(diagnostics):
     assert diagnostics["calls.py"] == {n for n, line in enumerate(CALLS.splitlines(), 1) if "# wrong" in line}
+
+
+def test_a_wrong_use_of_the_laboratory_is_an_error_at_its_line_and_a_right_one_is_none(diagnostics):
+    wrong = {n for n, line in enumerate(USES.read_text().splitlines(), 1) if line.endswith("# wrong")}
+    assert len(wrong) > 40
+    assert diagnostics["uses.py"] == wrong
 
 
 def test_an_array_of_another_shape_than_annotated_is_an_error_in_tests():

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from lemmata.lab.fits import Threshold, line, offset_power_law, power_law, slope, threshold
     from lemmata.lab.intervals import CannotFit, Estimate, mean_interval, share_interval, spearman
     from lemmata.lab.judges import all_of, at_least, at_most, decreasing, equal, increasing, stating, within
+    from lemmata.lab.keeping import keep, starting
     from lemmata.lab.measures import at, at_end, cells, log_slope, log_slopes, on_law, ratio_of_means, stack
     from lemmata.lab.precision import numerics
     from lemmata.lab.regions import Uncertain
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
     from lemmata.lab.tables import Table
     from lemmata.lab.theory import Experiment, Preset, Theory, experiment
     from lemmata.lab.thresholds import find_threshold
-    from lemmata.lab.trained import keep, trained
+    from lemmata.lab.trained import Trained, trained
     from lemmata.lab.training import RUN, Run, descent, loop, record_steps, without_repeats
 
 _ROOMS = {
@@ -61,6 +62,7 @@ _ROOMS = {
     "fits": "Threshold line offset_power_law power_law slope threshold",
     "intervals": "CannotFit Estimate mean_interval share_interval spearman",
     "judges": "all_of at_least at_most decreasing equal increasing stating within",
+    "keeping": "keep starting",
     "measures": "at at_end cells log_slope log_slopes on_law ratio_of_means stack",
     "precision": "numerics",
     "regions": "Uncertain",
@@ -71,9 +73,10 @@ _ROOMS = {
     "tables": "Table",
     "theory": "Experiment Preset Theory experiment",
     "thresholds": "find_threshold",
-    "trained": "keep trained",
+    "trained": "Trained trained",
     "training": "RUN Run descent loop record_steps without_repeats",
 }
+__version__: str
 _HOME = {name: f"lemmata.lab.{room}" for room, names in _ROOMS.items() for name in names.split()}
 
 __all__ = [
@@ -105,6 +108,7 @@ __all__ = [
     "Table",
     "Theory",
     "Threshold",
+    "Trained",
     "Uncertain",
     "UserError",
     "Variable",
@@ -166,6 +170,7 @@ __all__ = [
     "slope",
     "spearman",
     "stack",
+    "starting",
     "stating",
     "stream",
     "sweep",
@@ -182,11 +187,13 @@ def __dir__() -> list[str]:
     return sorted([*__all__, "__version__"])
 
 
-def __getattr__(name: str) -> Any:
-    if name == "__version__":
-        return importlib.metadata.version("lemmata")
-    if name == "figures":
-        return importlib.import_module("lemmata.lab.figures")
-    if name not in _HOME:
-        raise AttributeError(f"module 'lemmata' has no attribute '{name}'")
-    return getattr(importlib.import_module(_HOME[name]), name)
+if not TYPE_CHECKING:  # a type checker would believe in every name
+
+    def __getattr__(name: str) -> Any:
+        if name == "__version__":
+            return importlib.metadata.version("lemmata")
+        if name == "figures":
+            return importlib.import_module("lemmata.lab.figures")
+        if name not in _HOME:
+            raise AttributeError(f"module 'lemmata' has no attribute '{name}'")
+        return getattr(importlib.import_module(_HOME[name]), name)

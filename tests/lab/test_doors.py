@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import warnings
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import jax
 import jax.numpy as jnp
@@ -21,13 +21,6 @@ import lemmata as lm
 @pytest.fixture
 def toy() -> Path:
     return write_toy()
-
-
-def test_every_public_name_completes_and_has_a_docstring() -> None:
-    assert {"run", "verify", "sweep", "trained", "replicate", "Setting", "__version__"} <= set(dir(lm))
-    for name in dir(lm):
-        thing = getattr(lm, name)
-        assert name.startswith("__") or name.isupper() or thing.__doc__, name
 
 
 def test_both_doors_find_each_others_data(lemmata: Lemmata, toy: Path) -> None:
@@ -82,7 +75,40 @@ def test_a_theory_of_ones_own_needs_no_file(toy: Path) -> None:
     assert [each.blocks for each in lm.replicate(theory, blocks=2, preset="smoke", out="mine")] == [2, 2, 2, 2]
 
 
+WRONG: Any = 3
+"""Something of the wrong kind."""
 MISUSE = {
+    "a path that is not there": (lambda: lm.load(Path("nothing.py")), "There is no file nothing.py"),
+    "no name": (lambda: lm.load(WRONG), "3 is no theory"),
+    "a theory instead of its simulation": (
+        lambda: lm.sweep(cast("Any", lm.load("toy.py")), Toy()),
+        "needs a simulation and a setting",
+    ),
+    "labels without fields": (lambda: lm.sweep(grow, Toy(), {"room": cast("Any", {"a": 8})}), "give it fields to set"),
+    "axes that are no mapping": (lambda: lm.sweep(grow, Toy(), cast("Any", ["rate"])), "give a mapping"),
+    "no engine": (lambda: lm.sweep(grow, Toy(), engine=cast("Any", None)), "None is no engine"),
+    "no engine to verify": (lambda: lm.verify("toy.py", engine=cast("Any", None)), "None is no engine"),
+    "a reversed range": (lambda: lm.within(2, 1), "the first may not be larger"),
+    "a limit that is no number": (lambda: lm.at_least(float("nan")), "the first may not be larger"),
+    "a limit in words": (lambda: lm.at_most(cast("Any", "x")), "allowed are numbers"),
+    "a value twice": (lambda: lm.sweep(grow, Toy(), {"rate": [0.5, 0.50]}), "the value 0.5 twice"),
+    "progress in words": (lambda: lm.sweep(grow, Toy(), progress=cast("Any", "yes")), "give True, False or a function"),
+    "a number as experiment": (lambda: lm.run(WRONG), "not of the form THEORY/EXPERIMENT"),
+    "a number as preset": (lambda: lm.run("toy.py/e1-line", preset=WRONG), "There is no preset '3'"),
+    "a number as folder": (lambda: lm.run("toy.py/e1-line", out=WRONG), "give a folder"),
+    "no folder": (lambda: lm.run("toy.py/e1-line", out=""), "give a folder"),
+    "a number as changes": (lambda: lm.run("toy.py/e1-line", set=WRONG), "give a mapping"),
+    "fields without names": (lambda: Toy(cast("Any", 3)), "by name"),
+    "a field that is not there": (lambda: Toy(sampels=3), "did you mean 'samples'"),
+    "a seed below 0": (lambda: lm.sweep(grow, Toy(), seed=-1), "seed = -1 is not allowed"),
+    "a seed of a second round": (lambda: lm.sweep(grow, Toy(), seed=2**32, seeds=1), "the last seed is at most"),
+    "yes as a count": (lambda: Toy(samples=True), "samples = true is not allowed"),
+    "no file of a run": (lambda: lm.trained("nothing.npz"), "There is no file nothing.npz"),
+    "a file of another kind": (lambda: lm.trained("toy.py"), "ends in .npz"),
+    "a network of nothing": (
+        lambda: lm.trained(grow, Toy(), network=np.zeros(3)),
+        "starts from no given network",
+    ),
     "no experiment": (lambda: lm.run("vit"), "not of the form THEORY/EXPERIMENT"),
     "no such preset": (lambda: lm.verify("vit", preset="quik"), "did you mean 'quick'"),
     "not a theory": (lambda: lm.verify(3), "3 is no theory"),  # pyright: ignore[reportArgumentType]
@@ -162,7 +188,7 @@ def test_a_run_can_be_looked_at_and_has_only_what_is_used() -> None:
     assert t.data.position.shape == t.weights.shape == (5, 2)
     assert t.data.label.tolist() == [0, 1, 2, 3, 4]
     assert (t.seed, t.setting.samples) == (3, 5)
-    assert set(dir(t)) == {"setting", "seed", "records", "data", "weights", "rate"}
+    assert set(dir(t)) == {"setting", "seed", "records", "save", "data", "weights", "rate"}
     assert float(t.records.height) == float(lm.sweep(grow, Toy(samples=5), seed=3, seeds=1).height[0])
     assert "position (5, 2)" in repr(t)
     with pytest.raises(AttributeError, match="it has data, rate, weights"):

@@ -236,7 +236,7 @@ def test_a_setting_is_frozen():
     setting = Problem()
     with pytest.raises(dataclasses.FrozenInstanceError):
         setting.fraction = 0.1  # pyright: ignore[reportAttributeAccessIssue]
-    with pytest.raises(TypeError):
+    with pytest.raises(lm.UserError, match="by name"):
         Problem(0.1)  # pyright: ignore[reportCallIssue]
 
 

@@ -81,7 +81,7 @@ def test_streams_of_one_seed_and_of_different_seeds_are_distinct():
 
 
 def test_an_unknown_stream_is_an_error():
-    with pytest.raises(KeyError):
+    with pytest.raises(lm.UserError, match="did you mean 'data'"):
         lm.stream(jax.random.key(0), "date")
 
 

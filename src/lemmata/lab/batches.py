@@ -15,7 +15,11 @@ import jax.numpy as jnp
 
 
 class Batch(NamedTuple):
-    """Samples of one step. `rows` is None for all of them in order; `weight` adds up to 1."""
+    """Samples of one step. `rows` is None for all of them in order; `weight` adds up to 1.
+
+    batch: lm.Batch
+    chosen = batch.take(data)
+    """
 
     rows: jax.Array | None
     weight: jax.Array
@@ -28,14 +32,20 @@ class Batch(NamedTuple):
 
 
 class Batches(NamedTuple):
-    """A scheme: `draw(state, t) -> (state, batch)`."""
+    """A scheme: `draw(state, t) -> (state, batch)`.
+
+    scheme: lm.Batches = lm.full(samples, room)
+    """
 
     start: Callable[[], Any]
     draw: Callable[[Any, jax.Array], tuple[Any, Any]]
 
 
 def full(samples: Any, capacity: int) -> Batches:
-    """All samples at every step."""
+    """All samples at every step.
+
+    lm.full(problem.samples, problem.room)
+    """
     weight = (jnp.arange(capacity) < samples) / jnp.maximum(samples, 1)
     batch = Batch(None, weight.astype(jnp.result_type(float)))
     return Batches(lambda: (), lambda state, t: (state, batch))
@@ -54,7 +64,10 @@ def _permutation(key: jax.Array, samples: Any, capacity: int) -> jax.Array:
 
 
 def epochs(key: jax.Array, samples: Any, capacity: int, batch: int) -> Batches:
-    """Without replacement: every epoch a new permutation, cut into batches; a partial last batch is dropped."""
+    """Without replacement: every epoch a new permutation, cut into batches; a partial last batch is dropped.
+
+    lm.epochs(lm.stream(key, "batch"), problem.samples, problem.room, problem.batch)
+    """
     per_epoch = jnp.maximum(samples // batch, 1)
     slots = jnp.arange(batch)
     weight = _slots(batch, samples)
@@ -74,7 +87,10 @@ def epochs(key: jax.Array, samples: Any, capacity: int, batch: int) -> Batches:
 
 
 def independent(key: jax.Array, samples: Any, batch: int) -> Batches:
-    """With replacement: every slot of every step an independent uniform sample."""
+    """With replacement: every slot of every step an independent uniform sample.
+
+    lm.independent(lm.stream(key, "batch"), problem.samples, problem.batch)
+    """
     weight = _slots(batch, samples)
 
     def draw(state: Any, t: jax.Array) -> tuple[Any, Batch]:
@@ -84,7 +100,10 @@ def independent(key: jax.Array, samples: Any, batch: int) -> Batches:
 
 
 def one_pass(samples: Any, capacity: int, batch: int) -> Batches:
-    """Each sample once, in order (the samples are exchangeable); train for samples // batch steps."""
+    """Each sample once, in order (the samples are exchangeable); train for samples // batch steps.
+
+    lm.one_pass(problem.samples, problem.room, problem.batch)
+    """
     slots = jnp.arange(batch)
     weight = _slots(batch, samples)
 
@@ -95,12 +114,18 @@ def one_pass(samples: Any, capacity: int, batch: int) -> Batches:
 
 
 def fresh(key: jax.Array, sample: Callable[[jax.Array], Any]) -> Batches:
-    """New samples at every step: the batch is `sample(key of step t)`, whatever the theory's gradient takes."""
+    """New samples at every step: the batch is `sample(key of step t)`, whatever the theory's gradient takes.
+
+    lm.fresh(lm.stream(key, "batch"), lambda key: draw_sample(problem, key))
+    """
     return Batches(lambda: (), lambda state, t: (state, sample(jax.random.fold_in(key, t))))
 
 
 def with_key(batches: Batches, key: jax.Array) -> Batches:
-    """The batches of another scheme, each with a key of its step, for what is drawn anew besides."""
+    """The batches of another scheme, each with a key of its step, for what is drawn anew besides.
+
+    lm.with_key(lm.full(problem.samples, problem.room), lm.stream(key, "noise"))
+    """
 
     def draw(state: Any, t: jax.Array) -> tuple[Any, tuple[Any, jax.Array]]:
         state, batch = batches.draw(state, t)

@@ -7,30 +7,46 @@ the number overflows) the value is infinite and the answer is called vacuous.
 
 from __future__ import annotations
 
+import inspect
 import math
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+import numbers
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from lemmata.lab.declarations import Declaration, choice, number, parse_assignments
-from lemmata.lab.errors import unknown
+from lemmata.lab.declarations import Declaration, choice, number, parse_assignments, spell
+from lemmata.lab.errors import UserError, unknown
+from lemmata.lab.looks import in_notebook
 
 
 def parameter(default: float, symbol: str, meaning: str, **valid: Any) -> Declaration:
-    """Declare one parameter of a calculator, as `number` declares a field of a setting."""
+    """Declare one parameter of a calculator, as `number` declares a field of a setting.
+
+    alpha = lm.parameter(0.4, "α", "fraction of relevant tokens", low=0, high=1)
+    """
     return number(default, symbol, meaning, **valid).metadata["declaration"]
 
 
 def option(default: str, meaning: str, *options: str) -> Declaration:
-    """Declare a parameter that is one of several words, as `choice` declares a field of a setting."""
+    """Declare a parameter that is one of several words, as `choice` declares a field of a setting.
+
+    kind = lm.option("order", "which formula", "order", "exact")
+    """
     return choice(default, meaning, *options).metadata["declaration"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Bound:
-    """A calculator with its reference and declared parameters; calling it calls the function."""
+    """A closed-form calculator with its reference and declared parameters.
+
+        vit.bounds.samples_vit(alpha=0.4)       # isinstance(..., lm.Bound): called like a function
+        vit.bounds.samples_vit.evaluate(alpha=0.4)["vacuous"]
+
+    What is not given has the declared default, what is not allowed is an `lm.UserError`; numbers may be arrays.
+    `evaluate` is the whole answer of `lemmata bound`. `help(bound)` shows formula and parameters.
+    """
 
     name: str
     reference: str
@@ -47,8 +63,59 @@ class Bound:
     positive: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
     """What must be positive for the bound to say anything: in symbols, and as a function of the inputs."""
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "__doc__", "\n".join(self._lines()))
+        object.__setattr__(self, "__name__", self.name)
+        object.__setattr__(self, "__signature__", self._signature())
+
     def __call__(self, *args: Any, **inputs: Any) -> Any:
-        return self.function(*args, **inputs)
+        """The value (log10 of it if `logarithmic`) at these parameters, the others at their defaults."""
+        given = {**self._named(args, inputs), **inputs}
+        for name, value in given.items():
+            if name not in self.parameters:
+                raise unknown("parameter", name, self.parameters, self.name)
+            _check(name, value, self.parameters[name])
+        complete = {name: given.get(name, p.default) for name, p in self.parameters.items()}
+        try:
+            with np.errstate(all="ignore"):
+                return self.function(**complete)
+        except (OverflowError, ZeroDivisionError):
+            return math.inf
+
+    def _named(self, args: tuple[Any, ...], inputs: Mapping[str, Any]) -> dict[str, Any]:
+        """Arguments without a name, by the name that the function gives them."""
+        kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        names = [p.name for p in inspect.signature(self.function).parameters.values() if p.kind in kinds]
+        if len(args) > len(names):
+            raise UserError(f"{self.name} has {len(names)} parameters in order ({', '.join(names)}), not {len(args)}.")
+        named = dict(zip(names, args, strict=False))
+        if twice := sorted(named.keys() & inputs.keys()):
+            raise UserError(f"{self.name} was given {twice[0]} twice.")
+        return named
+
+    def _signature(self) -> inspect.Signature:
+        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        return inspect.Signature([inspect.Parameter(n, kind, default=p.default) for n, p in self.parameters.items()])
+
+    def _lines(self) -> Iterator[str]:
+        """What it computes, where that stands, and its parameters."""
+        yield inspect.getdoc(self.function) or self.name
+        yield ""
+        yield f"Reference: {self.reference}"
+        if self.logarithmic:
+            yield "Called, it returns log10 of the value."
+        if self.note:
+            yield f"Note: {self.note}."
+        yield "Parameters:"
+        for name, p in self.parameters.items():
+            symbol = f"{p.symbol}, " if p.symbol else ""
+            yield f"  {name} = {spell(p.default)}: {symbol}{p.meaning} ({p.allowed()})"
+
+    def __repr__(self) -> str:
+        return f"<bound {self.name}{self._signature()}>"
+
+    def _repr_html_(self) -> str:
+        return in_notebook("bound", self)
 
     def parse(self, assignments: Iterable[str]) -> dict[str, Any]:
         """`["alpha=.4", ...]` as inputs."""
@@ -109,8 +176,14 @@ def bound(
     positive: Mapping[str, Callable[..., Any]] | None = None,
     **parameters: Declaration,
 ) -> Callable[[Callable[..., Any]], Bound]:
-    """Declare a function as a calculator; its name is the function's.
+    """Declare a function as a calculator; its name is the function's, its docstring begins with the formula.
 
+        @lm.bound("Theorem 1", M=lm.parameter(5, "M", "patterns", low=1), N=lm.parameter(100, "N", "samples", low=1))
+        def width(M, N):
+            "M² log N."
+            return M**2 * np.log(N)
+
+    note: a remark for every answer. limit: beyond it nobody could run it. remark: a sentence for these inputs.
     `positive={"α - σ": lambda alpha, sigma, **_: alpha - sigma}` says why the bound is vacuous where that is not so.
     """
 
@@ -120,6 +193,19 @@ def bound(
         )
 
     return decorate
+
+
+def _check(name: str, value: Any, declaration: Declaration) -> None:
+    """Refuse what is not allowed; of an array its ends, where it has any. What JAX traces is not known."""
+    if isinstance(value, (str, numbers.Real, np.generic)) or value is None:
+        declaration.accept(name, value)
+    elif isinstance(value, (np.ndarray, list, tuple)) or hasattr(value, "dims"):
+        array = np.asarray(value)
+        if array.dtype.kind not in "iuf":
+            declaration.accept(name, value)
+        known = array[np.isfinite(array)]
+        for end in (known.min(), known.max()) if known.size else ():
+            replace(declaration, integer=False).accept(name, end)
 
 
 def _as_number(value: Any) -> Any:

@@ -27,30 +27,38 @@ import functools
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
 import xarray as xr
 
 from lemmata.lab.errors import UserError
 from lemmata.lab.intervals import CannotFit
+from lemmata.lab.looks import in_notebook
 from lemmata.lab.precision import numerics
 
 HOLDS, FAILS, INCONCLUSIVE = "holds", "fails", "inconclusive"
 OUTCOMES = (HOLDS, FAILS, INCONCLUSIVE)
 OPPOSITE = {HOLDS: FAILS, FAILS: HOLDS}
-KINDS = ("identity", "bound", "scaling", "ordering", "limit", "comparison")
-SOURCES = ("paper", "figure", "corrected", "derived")
+Kind = Literal["identity", "bound", "scaling", "ordering", "limit", "comparison"]
+Source = Literal["paper", "figure", "corrected", "derived"]
+KINDS, SOURCES = get_args(Kind), get_args(Source)
 """Who says so: the paper's text, one of its figures or tables, our correction of it, or what follows from it."""
 
 
 class NotApplicable(Exception):
-    """Raised by evidence that cannot be taken (not converged, censored, vacuous here): the verdict is inconclusive."""
+    """Raised by evidence that cannot be taken (not converged, censored, vacuous here): the verdict is inconclusive.
+
+    raise lm.NotApplicable("no run has converged")
+    """
 
 
 @dataclass(frozen=True)
 class Verdict:
     """An outcome with its evidence.
+
+        verdict: lm.Verdict = lm.at_least(0.5)(values)
+        verdict.outcome, verdict.measured
 
     `relation` is one of ==, <=, >=, in, increasing, decreasing; `measured` is the criterion with the least margin, the
     number that decided, and `statistic` what it is; `low` and `high` are the range over seeds of a worst seed, the
@@ -73,6 +81,9 @@ class Verdict:
     seeds: int | None = None
     lost: bool = False
 
+    def _repr_html_(self) -> str:
+        return in_notebook("verdict", self)
+
 
 STATISTICS = ("worst seed", "mean", "median", "value", "share", "largest difference", "none")
 Judge = Callable[[Any], Verdict]
@@ -80,7 +91,10 @@ Judge = Callable[[Any], Verdict]
 
 @dataclass(frozen=True)
 class Evidence:
-    """A function of the data sets of the experiments it reads, with the values of its further arguments."""
+    """A function of the data sets of the experiments it reads, with the values of its further arguments.
+
+    taken: lm.Evidence = rise(["relevant"])  # `rise` was decorated with @lm.evidence("dynamics")
+    """
 
     function: Callable[..., Any]
     reads: tuple[str, ...] = ()
@@ -142,6 +156,12 @@ class Reading:
 def evidence(*reads: str, precision: str = "") -> Callable[[Callable[..., Any]], Reading]:
     """Declare evidence: the decorated function takes the data sets of these experiments, then its arguments.
 
+        @lm.evidence("dynamics")
+        def rise(data, attention="trained"):
+            "The rise of the attention."
+            path = lm.cells(data, attention=attention).concentration
+            return lm.at_end(path) - path.isel(record=0)
+
     precision: that in which it computes with JAX, if it does. An argument `seed` is given by the laboratory, for
     evidence that draws random numbers of its own.
     """
@@ -149,15 +169,22 @@ def evidence(*reads: str, precision: str = "") -> Callable[[Callable[..., Any]],
 
 
 def fact(function: Callable[..., Any]) -> Reading:
-    """Declare evidence that reads no experiment."""
+    """Declare evidence that reads no experiment.
+
+    @lm.fact
+    def exponent():
+        "The exponent of the closed form."
+        return lm.Estimate(-2.0, -2.0, -2.0)
+    """
     return Reading(function, ())
 
 
 class Control:
     """A case that the claim's judge must get right.
 
-    `Control("frozen attention", attention="frozen")`: the claim's evidence with this argument changed.
-    `Control("an exact law", exact_law())`: other evidence.
+        lm.Control("frozen attention", attention="frozen")  # the claim's evidence with this argument changed
+        lm.Control("an exact law", exact_law())  # other evidence
+
     `expected`: the outcome it must give, the opposite of the claim's if not given.
     """
 
@@ -174,6 +201,8 @@ class Control:
 @dataclass(frozen=True)
 class Gate:
     """What must be so in the intact cells, in every run of the data sets that a claim's own evidence reads.
+
+        lm.Gate("not converged", lambda data: data.last_loss < 0.01, {"attention": "trained"})
 
     `passed` maps a data set to a labelled array of booleans; `intact` are labels of axes (an axis that a data set
     lacks is left out), `reason` is the note of a claim that cannot be decided.
@@ -198,6 +227,12 @@ class Gate:
 class Claim:
     """One statement of the paper: `Claim(name, reference, kind).states(words).judged(evidence, judge, controls)`.
 
+        claim = (
+            lm.Claim("v8-rise", "Proposition 2", "ordering")
+            .states("Attention on relevant tokens rises.")
+            .judged(rise(), lm.at_least(0.03), lm.Control("frozen attention", attention="frozen"))
+        )
+
     `name` begins with the specification's row id. `source`: paper, figure, corrected or derived; `corrects`: the claim
     that this one puts right; `gate`: what must be so before anything can be said.
     """
@@ -209,7 +244,14 @@ class Claim:
     controls: tuple[Control, ...]
 
     def __init__(
-        self, name: str, reference: str, kind: str, *, source: str = "", corrects: str = "", gate: Gate | None = None
+        self,
+        name: str,
+        reference: str,
+        kind: Kind,
+        *,
+        source: Source | Literal[""] = "",
+        corrects: str = "",
+        gate: Gate | None = None,
     ) -> None:
         self.name, self.reference, self.kind, self.corrects, self.gate = name, reference, kind, corrects, gate
         self.source = source or ("corrected" if corrects else "paper")
@@ -237,6 +279,9 @@ class Claim:
 
     def __repr__(self) -> str:
         return f"Claim({self.name})"
+
+    def _repr_html_(self) -> str:
+        return in_notebook("claim", self)
 
     @property
     def reads(self) -> tuple[str, ...]:

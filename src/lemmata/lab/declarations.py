@@ -72,6 +72,8 @@ class Declaration:
             if not match:
                 raise refusal
             return match[0]
+        if isinstance(value, bool) and (self.low, self.high) == (0, 1) and (self.integer or self.default in (0, 1)):
+            value = int(value)  # an on/off that is a number
         if isinstance(value, bool) or not isinstance(value, numbers.Real):
             raise refusal
         try:
@@ -140,27 +142,42 @@ def number(
     open_ends: str = "",
     integer: bool = False,
 ) -> Any:
-    """A traced scalar. `open_ends` names the ends ("low", "high", "low high") that are excluded."""
+    """A traced scalar. `open_ends` names the ends ("low", "high", "low high") that are excluded.
+
+    step_size: float = lm.number(0.1, "η", "step size", low=0, open_ends="low")
+    """
     return _field(Declaration("number", default, symbol, meaning, low, high, open_ends, integer))
 
 
 def size(default: int, symbol: str, meaning: str, *, low: int = 1, high: int | None = None) -> Any:
-    """A static integer that fixes shapes."""
+    """A static integer that fixes shapes.
+
+    neurons: int = lm.size(64, "m", "neurons")
+    """
     return _field(Declaration("size", default, symbol, meaning, low, high, integer=True))
 
 
 def choice(default: Any, meaning: str, *options: Any, symbol: str = "") -> Any:
-    """A static alternative; the default is the first option unless it is among them elsewhere."""
+    """A static alternative; the default is the first option unless it is among them elsewhere.
+
+    loss: str = lm.choice("hinge", "training loss", "hinge", "logistic")
+    """
     return _field(Declaration("choice", default, symbol, meaning, choices=options))
 
 
 def flag(default: bool, meaning: str) -> Any:
-    """A static yes or no."""
+    """A static yes or no.
+
+    skip: bool = lm.flag(False, "a skip connection")
+    """
     return choice(default, meaning, False, True)
 
 
 def array(symbol: str, meaning: str) -> Any:
-    """The user's own data; absent (None) unless given from Python."""
+    """The user's own data; absent (None) unless given from Python.
+
+    tokens: Any = lm.array("X", "tokens of one's own (N x L x d)")
+    """
     return _field(Declaration("array", None, symbol, meaning))
 
 

@@ -22,7 +22,10 @@ MOST = 6
 
 
 def show(*variables: str, levels: Mapping[str, str] | None = None) -> Callable[..., Figure]:
-    """The default figure of these variables; `levels`: variable -> the claim whose level is drawn in its panel."""
+    """The default figure of these variables; `levels`: variable -> the claim whose level is drawn in its panel.
+
+    plot = lm.show("gap", levels={"gap": "margin-rate"})
+    """
 
     def plot(data: xr.Dataset, claims: Mapping[str, Claim]) -> Figure:
         return default_figure(data, variables, {variable: claims[name] for variable, name in (levels or {}).items()})

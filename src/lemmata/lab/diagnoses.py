@@ -38,6 +38,9 @@ Told = Callable[[float], None]
 class Finding:
     """A piece of advice and what following it gained on the user's own data.
 
+        gain = lm.Estimate(0.1, low=0.05, high=0.15)
+        lm.Finding("use attention", gain, "accuracy", ("attention", "mean"), splits=5, text="It gains 10 %.")
+
     `gain` is the mean over splits of the first of `compared` less the second, with the interval that decides; None
     where nothing could be measured, and `text` says why.
     """
@@ -72,7 +75,10 @@ class Finding:
 
 @dataclass(frozen=True)
 class Assumption:
-    """Something the theory assumes, and whether these data have it (None: cannot be told)."""
+    """Something the theory assumes, and whether these data have it (None: cannot be told).
+
+    lm.Assumption("balanced", holds=True, value=0.52, text="Both labels are about as frequent.")
+    """
 
     name: str
     holds: bool | None
@@ -83,6 +89,9 @@ class Assumption:
 @dataclass(frozen=True)
 class Diagnosis:
     """What was found in a user's data. `print(found.text)`; `found.figure()`; a notebook shows both.
+
+        found: lm.Diagnosis = lm.diagnose("graph", "cora.npz")
+        print(found.text)
 
     `quantities` are the theory's numbers: numbers and words, lists of rows (dicts with the same keys) as tables, and
     lists of sentences.
@@ -189,6 +198,9 @@ def diagnose(
     kind: str, data: Any, *, seed: int = 0, out: str | Path | None = None, progress: Told | None = None, **given: Any
 ) -> Diagnosis:
     """Diagnose data of one's own: `kind` as in `lemmata diagnose`, data a path, a name or an object of Python.
+
+        found = lm.diagnose("graph", "cora.npz", seed=1)
+        print(found.text)
 
     Further arguments are the options of that kind. With `out`, figure.png and diagnosis.json are written there.
     """

@@ -13,7 +13,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import xarray as xr
 
@@ -38,15 +38,16 @@ from lemmata.lab.verify import Selection, Verification, select
 from lemmata.lab.verify import verify as verify_claims
 
 Named = str | Theory
+PresetName = Literal["smoke", "quick", "paper"]
 Values = Mapping[str, Any]
 
 
 def run(
     experiment: str,
-    preset: str = "quick",
+    preset: PresetName = "quick",
     seed: int = 0,
     seeds: int | None = None,
-    set: Values | None = None,  # noqa: A002: the command's own word
+    set: Values | None = None,
     axes: Mapping[str, Iterable[Any]] | None = None,
     select: Mapping[str, Iterable[Any]] | None = None,
     out: Path | str | None = None,
@@ -60,18 +61,18 @@ def run(
 
     Failed cells raise `lm.FailedCells`, after all others are stored.
     """
-    theory, slash, name = experiment.rpartition("/")
+    theory, slash, name = experiment.rpartition("/") if isinstance(experiment, str) else ("", "", "")
     if not slash:
-        raise UserError(f"'{experiment}' is not of the form THEORY/EXPERIMENT.")
+        raise UserError(f"{experiment!r} is not of the form THEORY/EXPERIMENT.")
     options = Options(
         _preset(preset),
         seed,
         seeds,
-        changes=[f"{field}={spell(value)}" for field, value in (set or {}).items()],
-        out=None if out is None else Path(out),
+        changes=[f"{field}={spell(value)}" for field, value in _mapping("set", set).items()],
+        out=_folder(out),
         overwrite=overwrite,
-        axes=_listed(axes),
-        select=_listed(select),
+        axes=_listed("axes", axes),
+        select=_listed("select", select),
     )
     planned = plan(registry.load(theory), name, options)
     with open_engine(engine) as opened, _reporter(progress) as reporter:
@@ -85,7 +86,7 @@ def run(
 def verify(
     *names: Named,
     everything: bool = False,
-    preset: str = "quick",
+    preset: PresetName = "quick",
     seed: int = 0,
     out: Path | str | None = None,
     engine: str | Engine = "local",
@@ -99,7 +100,7 @@ def verify(
     It never raises because a claim fails.
     """
     check_seeds(seed, 1)
-    options = Options(_preset(preset), seed, out=None if out is None else Path(out), recompute_stale=True)
+    options = Options(_preset(preset), seed, out=_folder(out), recompute_stale=True)
     with _reporter(progress) as reporter:
         return verify_claims(_selection(names, everything), options, reporter, _warn, engine)
 
@@ -107,15 +108,15 @@ def verify(
 def replicate(
     *names: Named,
     blocks: int = 5,
-    preset: str = "quick",
+    preset: PresetName = "quick",
     out: Path | str | None = None,
     engine: str | Engine = "local",
     progress: bool = False,
 ) -> list[Replication]:
     """Judge claims again on further blocks of seeds: `lm.replicate("vit/v8-concentration", blocks=20)[0].share`."""
-    if not isinstance(blocks, int) or blocks < 1:
+    if isinstance(blocks, bool) or not isinstance(blocks, int) or blocks < 1:
         raise UserError(f"blocks = {blocks} is not allowed: blocks is an integer at least 1.")
-    options = Options(_preset(preset), out=None if out is None else Path(out))
+    options = Options(_preset(preset), out=_folder(out))
     with _reporter(progress) as reporter:
         return replicate_claims(_selection(names, True), blocks, options, reporter, _warn, engine)[0]
 
@@ -133,15 +134,27 @@ def _selection(names: Iterable[Named], everything: bool) -> Selection:
 
 def _preset(name: str) -> str:
     if name not in OF_PRESET:
-        raise unknown("preset", name, OF_PRESET)
+        raise unknown("preset", str(name), OF_PRESET)
     return name
 
 
-def _listed(values: Mapping[str, Iterable[Any]] | None) -> list[str]:
+def _folder(out: Path | str | None) -> Path | None:
+    if out is not None and not (isinstance(out, (str, Path)) and str(out)):
+        raise UserError(f"out = {out!r} is not allowed: give a folder.")
+    return None if out is None else Path(out)
+
+
+def _mapping(name: str, given: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    if given is not None and not isinstance(given, Mapping):
+        raise UserError(f"{name} = {given!r} is not allowed: give a mapping from names to values.")
+    return given or {}
+
+
+def _listed(option: str, values: Mapping[str, Any] | None) -> list[str]:
     """`{"samples": [8, 16]}` as the command line has it; a single value is a list of one."""
     several = {
         name: [each] if isinstance(each, str) or not isinstance(each, Iterable) else list(each)
-        for name, each in (values or {}).items()
+        for name, each in _mapping(option, values).items()
     }
     return [f"{name}={','.join(map(spell, each))}" for name, each in several.items()]
 

@@ -13,15 +13,31 @@ LABORATORY = str(Path(__file__).parent)
 
 
 class UserError(ValueError):
-    """A sentence for the user: what was given, what is allowed, what to do."""
+    """A sentence for the user: what was given, what is allowed, what to do.
+
+    try:
+        vit.Setting(samples=-1)
+    except lm.UserError as error:
+        print(error)
+    """
 
 
 class AssumptionWarning(UserWarning):
-    """A setting breaks an assumption of its theorem and is worth running anyway."""
+    """A setting breaks an assumption of its theorem and is worth running anyway.
+
+    warnings.simplefilter("error", lm.AssumptionWarning)  # a broken assumption stops the script
+    """
 
 
 class FailedCells(RuntimeError):
-    """Some cells of a sweep failed; `failures` says which and why, `data` are the others."""
+    """Some cells of a sweep failed; `failures` says which and why, `data` are the others.
+
+    try:
+        data = lm.sweep(simulate, setting, axes)
+    except lm.FailedCells as failed:
+        print(failed.failures)
+        data = failed.data
+    """
 
     def __init__(self, failures: Mapping[str, str], data: Any = None) -> None:
         self.failures, self.data = dict(failures), data

@@ -1,5 +1,8 @@
 """Figures: one vocabulary. A plot takes a data set (and the theory's claims) and returns a figure of a few panels.
 
+    figure, (ax,) = lm.figures.panels(1)
+    lm.figures.paths(ax, data, "train_loss", "attention", "{} attention")
+
 What is measured: `paths` along training, `curves` over a numeric axis, `groups` of runs at the places of a categorical
 one, `success_map` over two axes. What stands beside it: `predicted` (the paper's value or curve), `corrected` (ours in
 its place), `law` (the paper's power of x, its constant put through the data), `fit` (a fit, labelled as one), `claimed`

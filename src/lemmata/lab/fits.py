@@ -45,20 +45,29 @@ class OffsetPowerLaw:
 @dataclass(frozen=True)
 class Threshold:
     """Where a success rate crosses its target. Censored: the crossing lies 'below' or 'above' the grid, and the value
-    is 0 or inf, so that it ranks before or after every grid value."""
+    is 0 or inf, so that it ranks before or after every grid value.
+
+        found: lm.Threshold = lm.threshold([8, 16, 32], success)
+        found.estimate.value, found.censored
+    """
 
     estimate: Estimate
     censored: Literal["", "below", "above"]
 
 
 def slope(x: ArrayLike, y: ArrayLike, level: float = 0.95) -> Estimate:
-    """Mean over seeds of the least-squares slope of y[seed, x] on x, with its t interval. Two x values are enough."""
+    """Mean over seeds of the least-squares slope of y[seed, x] on x, with its t interval. Two x values are enough.
+
+    lm.slope([0.1, 0.2], [[1.0, 2.1], [1.1, 1.9]])
+    """
     x, y = _cells(x, y, points=2)
     return mean_interval(_least_squares(x, y)[0], level)
 
 
 def line(x: ArrayLike, y: ArrayLike, through_origin: bool = False, level: float = 0.95) -> Line:
     """Least-squares line of the seed means (the mean of the seeds' lines), with t intervals over seeds.
+
+        lm.line([1, 2, 3], [[2.0, 4.1, 6.0], [2.1, 3.9, 6.2]])
 
     R^2 = 1 - sum (y - fit)^2 / sum (y - mean y)^2 of the seed means, also for a line through the origin.
     """
@@ -73,7 +82,10 @@ def line(x: ArrayLike, y: ArrayLike, through_origin: bool = False, level: float 
 
 def power_law(x: ArrayLike, y: ArrayLike, level: float = 0.95) -> PowerLaw:
     """y = C x^p as a straight line in logarithms: the exponent is the mean over seeds of the log-log slopes, which is
-    the slope of the mean logarithm, with its t interval over seeds."""
+    the slope of the mean logarithm, with its t interval over seeds.
+
+        lm.power_law([1, 2, 4], [[1.0, 0.5, 0.26], [1.1, 0.5, 0.24]])
+    """
     x, y = _cells(x, y, points=3, positive=True)
     fit = line(np.log(x), np.log(y), level=level)
     return PowerLaw(fit.slope, float(np.exp(fit.intercept.value)), fit.r_squared)
@@ -85,6 +97,8 @@ def offset_power_law(
     """y = C (x - c)^p with c < min x, for a given exponent p or a free one: least squares of the mean log y on
     log(x - c), profiled over c. The fit is refused where c runs to the ends, min x - c outside [1e-4, 1e2] (max x -
     min x): there the data follow an exponential (c -> -inf) or one point only.
+
+        lm.offset_power_law(x, y, exponent=-2)
 
     `nonnegative` restricts c to [0, min x). Intervals are jackknife-t over seeds, cut to the range allowed to c; they
     are those of the unrestricted fit, since at c = 0 the restricted one does not move.
@@ -123,6 +137,8 @@ def put_on_law(x: ArrayLike, y: ArrayLike, exponent: float) -> Array:
 def threshold(x: ArrayLike, success: ArrayLike, target: float = 0.5, level: float = 0.95) -> Threshold:
     """Where the mean of success[seed, x] (0/1, or rates) over seeds crosses `target`: increasing regression of the
     mean on log2 x, then linear interpolation in log2 x; the middle where the fit is flat at the target.
+
+        lm.threshold([8, 16, 32], [[0, 1, 1], [0, 0, 1]])
 
     The interval counts seeds at the grid points and needs no model of the curve. With r_j the fitted rate and n
     seeds, the lower limit is the last x_j at which a rate of `target` or more is excluded, P(Bin(n, target) <= n r_j)

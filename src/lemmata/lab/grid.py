@@ -74,18 +74,27 @@ def _as_coordinate(labels: Sequence[Any]) -> np.ndarray:
 def make_grid(setting: Setting, axes: Axes) -> Grid:
     """Validate every cell of the product of `axes` around `setting`."""
     changes: dict[str, list[tuple[Any, dict[str, Any]]]] = {}
+    if not isinstance(axes, Mapping):
+        raise UserError(f"The axes {axes} are not allowed: give a mapping from fields to lists of values.")
     for name, values in axes.items():
         if name in RESERVED:
             raise UserError(f"An axis cannot be called {name}, which every data set has.")
         if isinstance(values, str) or not isinstance(values, (Mapping, Sequence, np.ndarray)):
             raise UserError(f"The axis {name} = {values} is not allowed: give a list of values, or labels with fields.")
         if isinstance(values, Mapping):
+            for label, fields in values.items():
+                if not isinstance(fields, Mapping):
+                    raise UserError(f"The label {label} of the axis {name} is {spell(fields)}: give it fields to set.")
             changes[name] = [(label, dict(fields)) for label, fields in values.items()]
         else:
             declaration = setting.declaration(name)
             if declaration.kind == "array":
                 raise UserError(f"{name} is an array and cannot be an axis.")
             changes[name] = [(value, {name: value}) for value in values]
+            accepted = [declaration.accept(name, value) for value in values]
+            for place, value in enumerate(accepted):
+                if value in accepted[:place]:
+                    raise UserError(f"The axis {name} has the value {spell(value)} twice.")
         if not changes[name]:
             raise UserError(f"The axis {name} has no values.")
     cells = {}

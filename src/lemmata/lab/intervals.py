@@ -16,12 +16,20 @@ Array = NDArray[np.float64]
 
 
 class CannotFit(ValueError):
-    """The data do not determine what was asked for; the message is one sentence for the user."""
+    """The data do not determine what was asked for; the message is one sentence for the user.
+
+    try:
+        lm.power_law(x, y)
+    except lm.CannotFit as reason:
+        print(reason)
+    """
 
 
 @dataclass(frozen=True)
 class Estimate:
     """A number with its interval, low <= value <= high. `value` is NaN only when nothing can be said.
+
+        lm.Estimate(0.5, low=0.4, high=0.6)
 
     `statistic`: of what kind it is: a mean (also a fit to means), a median or a share.
     """
@@ -41,6 +49,8 @@ def t_quantile(seeds: int, level: float) -> float:
 
 def mean_interval(values: ArrayLike, level: float = 0.95) -> Estimate:
     """Mean over seeds, mean +- t_{n-1} s / sqrt(n), of values[seed].
+
+        lm.mean_interval([0.9, 0.8, 1.0])
 
     Identical values give zero width. A value that is not finite leaves the mean it leads to and no interval.
     """
@@ -88,7 +98,10 @@ def median_interval(values: ArrayLike, level: float = 0.95) -> Estimate:
 
 
 def share_interval(successes: float, trials: float, level: float = 0.95) -> Estimate:
-    """Wilson's interval of a share p = k / n: all p with |k/n - p| <= z sqrt(p (1 - p) / n)."""
+    """Wilson's interval of a share p = k / n: all p with |k/n - p| <= z sqrt(p (1 - p) / n).
+
+    lm.share_interval(19, 20)
+    """
     from scipy.special import ndtri
 
     if not 0 <= successes <= trials or trials < 1:
@@ -120,7 +133,10 @@ def jackknife(statistic: Callable[[Array], float], data: ArrayLike, level: float
 
 
 def spearman(x: ArrayLike, y: ArrayLike) -> float:
-    """Spearman's rank correlation of two vectors; ties share their mean rank, +inf ranks above every number."""
+    """Spearman's rank correlation of two vectors; ties share their mean rank, +inf ranks above every number.
+
+    lm.spearman([1, 2, 3], [1, 3, 2])
+    """
     from scipy.stats import spearmanr
 
     x, y = _vector(x), _vector(y)

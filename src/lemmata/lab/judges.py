@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import xarray as xr
@@ -29,13 +29,16 @@ from lemmata.lab.claims import FAILS, HOLDS, INCONCLUSIVE, Judge, NotApplicable,
 from lemmata.lab.errors import UserError
 from lemmata.lab.regions import RULES, Bound, Region, check_rule, combine
 
+Rule = Literal["interval", "mean", "median", "clear", "every", "value"]
 Range = Mapping[str, tuple[float, float]]
 
 
 def at_least(
-    bound: Bound, by: str = "interval", *, strict: bool = False, fails_if: str = "any", se: float = 0, floor: float = 0
+    bound: Bound, by: Rule = "interval", *, strict: bool = False, fails_if: str = "any", se: float = 0, floor: float = 0
 ) -> Judge:
     """Every criterion is >= bound (> if strict). A mapping gives one bound per label of the evidence's dimension.
+
+        lm.at_least(0.9, by="every")
 
     se: of `Uncertain` evidence, how many standard errors it may lie beyond the bound, or `floor` where that is more.
     fails_if: with "all", the claim fails only if every criterion does; some that do make it inconclusive.
@@ -44,22 +47,28 @@ def at_least(
 
 
 def at_most(
-    bound: Bound, by: str = "interval", *, strict: bool = False, fails_if: str = "any", se: float = 0, floor: float = 0
+    bound: Bound, by: Rule = "interval", *, strict: bool = False, fails_if: str = "any", se: float = 0, floor: float = 0
 ) -> Judge:
-    """Every criterion is <= bound (< if strict); otherwise like `at_least`."""
+    """Every criterion is <= bound (< if strict); otherwise like `at_least`.
+
+    lm.at_most(0.05)
+    """
     return Region("<=", -math.inf, bound, by, strict, fails_if, None, se, floor)
 
 
 def within(
     low: float | Range,
     high: float | None = None,
-    by: str = "interval",
+    by: Rule = "interval",
     *,
     predicted: float | None = None,
     se: float = 0,
     floor: float = 0,
 ) -> Judge:
-    """Every criterion lies in [low, high]; or, with a mapping {label: (low, high)}, in the range of its label."""
+    """Every criterion lies in [low, high]; or, with a mapping {label: (low, high)}, in the range of its label.
+
+    lm.within(-2.2, -1.8)
+    """
     if isinstance(low, Mapping):
         lows, highs = ({label: ends[i] for label, ends in low.items()} for i in (0, 1))
         return Region("in", lows, highs, by, False, "any", predicted, se, floor)
@@ -68,18 +77,24 @@ def within(
     return Region("in", low, high, by, False, "any", predicted, se, floor)
 
 
-def increasing(along: str, by: str = "interval", *, slack: float | None = None) -> Judge:
-    """The values rise along a dimension: each step > 0, or >= -slack where a slack is given."""
+def increasing(along: str, by: Rule = "interval", *, slack: float | None = None) -> Judge:
+    """The values rise along a dimension: each step > 0, or >= -slack where a slack is given.
+
+    lm.increasing("samples", by="mean")
+    """
     return Monotone("increasing", along, by, slack)
 
 
-def decreasing(along: str, by: str = "interval", *, slack: float | None = None) -> Judge:
-    """The values fall along a dimension."""
+def decreasing(along: str, by: Rule = "interval", *, slack: float | None = None) -> Judge:
+    """The values fall along a dimension: `lm.decreasing("samples")`; otherwise like `lm.increasing`."""
     return Monotone("decreasing", along, by, slack)
 
 
 def equal(tolerance: float, *, relative: bool = False) -> Judge:
-    """Two paths agree: evidence is {"measured": array, "predicted": array}; 0 means to the bit."""
+    """Two paths agree: evidence is {"measured": array, "predicted": array}; 0 means to the bit.
+
+    lm.equal(1e-6, relative=True)
+    """
     if not tolerance >= 0:
         raise UserError(f"The judge equal has the tolerance {tolerance}; allowed is a number at least 0.")
     return Equal(tolerance, relative)
@@ -131,7 +146,10 @@ class Equal:
 
 
 def all_of(**judges: Judge) -> Judge:
-    """Several criteria, each on its own part of the evidence (a mapping with the same names); all must hold."""
+    """Several criteria, each on its own part of the evidence (a mapping with the same names); all must hold.
+
+    lm.all_of(exponent=lm.within(-2.2, -1.8), fit=lm.at_least(0.9))
+    """
     return AllOf(judges)
 
 
@@ -154,7 +172,10 @@ class AllOf:
 
 
 def stating(judge: Judge) -> Judge:
-    """The judge of evidence that comes with words, (evidence, words): they stand in its note."""
+    """The judge of evidence that comes with words, (evidence, words): they stand in its note.
+
+    lm.stating(lm.at_least(0.9))  # of evidence like (values, "without the smallest graph")
+    """
     return Stating(judge)
 
 
@@ -192,14 +213,18 @@ def level_of(judge: Judge, part: str = "", label: str = "") -> tuple[float, floa
 class Monotone:
     """The judge of `increasing` and `decreasing`: the smallest step between neighbours decides."""
 
-    def __init__(self, relation: str, along: str, by: str, slack: float | None) -> None:
+    def __init__(self, relation: str, along: str, by: Rule, slack: float | None) -> None:
         check_rule(by)
+        if not isinstance(along, str):
+            raise UserError(f"The judge {relation} goes along {along!r}; give the name of a dimension.")
+        if slack is not None and not slack >= 0:
+            raise UserError(f"The judge {relation} has the slack {slack}; allowed is a number at least 0.")
         self.relation, self.along, self.by, self.slack = relation, along, by, slack
 
     def __call__(self, values: xr.DataArray) -> Verdict:
         sign = 1 if self.relation == "increasing" else -1
         least = -self.slack if self.slack else 0.0
-        by = self.by
+        by: Rule = self.by
         if by == "median" and "seed" in values.dims:
             # the steps of the medians, not the medians of the steps
             values, by = values.median("seed", skipna=False), "mean"

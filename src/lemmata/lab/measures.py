@@ -24,6 +24,8 @@ CENTRES: Mapping[str, Callable[[np.ndarray], np.ndarray]] = {
 def cells(data: Data, **where: Any) -> Data:
     """The cells with these labels, or with these values of a field that a named axis sets.
 
+        lm.cells(data, attention="trained", samples=[16, 32])
+
     One label of an axis drops that axis, a list keeps it. A preset that lacks a label leaves nothing to decide.
     """
     for name, wanted in where.items():
@@ -41,13 +43,19 @@ def cells(data: Data, **where: Any) -> Data:
 
 
 def at_end(values: xr.DataArray) -> xr.DataArray:
-    """The value at the last used record of every run."""
+    """The value at the last used record of every run.
+
+    lm.at_end(data.train_loss)
+    """
     numbers = xr.DataArray(np.arange(values.sizes["record"]), dims="record")
     return values.isel(record=numbers.where(values.notnull(), 0).max("record").astype(int))
 
 
 def at(values: xr.DataArray, clock: xr.DataArray, moment: float) -> xr.DataArray:
-    """The value at the record at which the clock (a step, η t, a multiple of T*) shows this moment, in every run."""
+    """The value at the record at which the clock (a step, η t, a multiple of T*) shows this moment, in every run.
+
+    lm.at(data.train_loss, data.step, 100)
+    """
     off = abs(clock - moment).fillna(np.inf)
     if not bool((off.min("record") <= 1e-3 * max(abs(moment), 1e-9)).all()):
         raise NotApplicable(f"no record at {clock.name or 'time'} = {moment:g} in some run")
@@ -58,6 +66,8 @@ def log_slopes(
     values: xr.DataArray, along: str, x: xr.DataArray | None = None, where: xr.DataArray | None = None
 ) -> xr.DataArray:
     """The exponent of `values` in `x` (the coordinate `along` if not given), one per seed: least squares on logarithms.
+
+        lm.log_slopes(data.reached_step, "step_size")
 
     `where` chooses places along the dimension. A seed with a value there that is not positive and finite (never
     reached) has none: NaN.
@@ -72,7 +82,10 @@ def log_slopes(
 
 
 def log_slope(values: xr.DataArray, along: str, centre: str = "geometric") -> float:
-    """The exponent in `along` of the geometric mean, the median or the root mean square over seeds."""
+    """The exponent in `along` of the geometric mean, the median or the root mean square over seeds.
+
+    lm.log_slope(data.reached_step, "step_size")
+    """
     with np.errstate(divide="ignore"):
         y = CENTRES[centre](values.transpose("seed", along).values)
     if not np.all(np.isfinite(y) & (y > 0)):
@@ -81,17 +94,26 @@ def log_slope(values: xr.DataArray, along: str, centre: str = "geometric") -> fl
 
 
 def ratio_of_means(above: xr.DataArray, below: xr.DataArray) -> xr.DataArray:
-    """One value per seed whose mean is exactly mean(above) / mean(below), with its linearised spread."""
+    """One value per seed whose mean is exactly mean(above) / mean(below), with its linearised spread.
+
+    lm.ratio_of_means(data.test_error, data.untrained_test_error)
+    """
     ratio = above.mean("seed") / below.mean("seed")
     return ratio + (above - ratio * below) / below.mean("seed")
 
 
 def on_law(values: xr.DataArray, along: str, exponent: float) -> xr.DataArray:
-    """Residuals put on a law: the fitted power of `along` divided out and the given one multiplied in."""
+    """Residuals put on a law: the fitted power of `along` divided out and the given one multiplied in.
+
+    lm.on_law(data.reached_step, "step_size", -1.0)
+    """
     ordered = values.transpose("seed", along)
     return ordered.copy(data=put_on_law(ordered[along].values, ordered.values, exponent))
 
 
 def stack(parts: Mapping[str, xr.DataArray], dim: str) -> xr.DataArray:
-    """Several criteria along one named dimension."""
+    """Several criteria along one named dimension.
+
+    lm.stack({"seen": data.seen_error, "unseen": data.unseen_error}, "tasks")
+    """
     return xr.concat(list(parts.values()), dim, coords="minimal", compat="override").assign_coords({dim: list(parts)})

@@ -23,6 +23,7 @@ from jax.custom_batching import custom_vmap
 
 from lemmata.lab import devices, live, names, programs
 from lemmata.lab.room import bytes_of_program, operations_of_step
+from lemmata.lab.setting import Setting
 from lemmata.lab.sources import by_reference, digest_of
 
 P = ParamSpec("P")
@@ -45,6 +46,10 @@ class Known(NamedTuple):
 
 def piece(*static: str, once: bool = False) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Compile a pure function of (problem, ...) that reads only these static fields; its keyword arguments are static.
+
+        @lm.piece("neurons")
+        def initialise(problem: Setting, key):
+            return jax.random.normal(key, (problem.neurons, 2))
 
     `once`: the piece runs once in a run (drawing, initialising), so compiling it fast matters more than its speed.
     A piece that calls `lab.training.loop` and is not `once` is a training: it is shared and can be divided.
@@ -102,7 +107,7 @@ class Piece(Generic[P, R]):
         return self._jit(self._trace_window, static_argnames=self._keywords, donate_argnums=2)
 
     def __call__(self, problem: Any, *args: Any, **statics: Any) -> Any:
-        problem = problem.only(self._static)
+        problem = (problem.problem() if isinstance(problem, Setting) else problem).only(self._static)
         if live.is_tracing():
             return self._inner(problem, *args, **statics)
         leaves = jax.tree.leaves((problem, args))
@@ -337,6 +342,10 @@ def _spec(leaf: Any) -> Any:
 
 def host_piece(shapes: Callable[..., Any]) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Host work inside a run: a pure function of NumPy arrays that returns a tree of arrays.
+
+        @lm.host_piece(lambda cost: jax.ShapeDtypeStruct(cost.shape[:1], "int32"))
+        def assign(cost):
+            return linear_sum_assignment(cost)[1].astype("int32")
 
     `shapes(*arrays)` declares what it returns as a tree of `jax.ShapeDtypeStruct`; it may read shapes and types alone.
     Legal wherever a piece is, also under `vmap`, where it is called run by run, and inside a piece.

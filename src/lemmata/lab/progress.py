@@ -7,8 +7,10 @@ import json
 import os
 import stat
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
+from html import escape
 from typing import TYPE_CHECKING, Any, TextIO
 
 from lemmata.lab.interrupts import Party, involve
@@ -41,11 +43,20 @@ def choose_style(stream: TextIO) -> str:
         return "quiet"
 
 
+def is_notebook() -> bool:
+    """Whether this is the kernel of a notebook, whose output is a page and no terminal."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return getattr(shell, "kernel", None) is not None
+
+
 @contextlib.contextmanager
 def reporting(style: str, stream: TextIO) -> Iterator[Reporter]:
-    """The reporter of a style; "auto" looks at the stream."""
+    """The reporter of a style; "auto" looks at the stream. A bar in a notebook is one of its page."""
     style = choose_style(stream) if style == "auto" else style
-    if style == "bar":
+    if style == "bar" and is_notebook():
+        with _shown_bars() as reporter:
+            yield reporter
+    elif style == "bar":
         with _bars(stream) as reporter:
             yield reporter
     elif style == "quiet":
@@ -185,3 +196,35 @@ def _bars(stream: TextIO) -> Iterator[Reporter]:
             return report
 
         yield make
+
+
+@contextlib.contextmanager
+def _shown_bars() -> Iterator[Reporter]:
+    """Bars on the page of a notebook, one below the other in one output; it is empty when all is done."""
+    from IPython.display import HTML, display  # pyright: ignore[reportMissingImports]
+
+    bars: dict[str, str] = {}
+    shown: Any = display(HTML(""), display_id=True)
+    turn, last = threading.Lock(), [0.0]
+
+    def make(name: str) -> OnProgress:
+        pace = Pace()
+
+        def report(progress: Progress) -> None:
+            done, finished = progress.runs + _under_way(progress), progress.cells == progress.all_cells
+            text = escape(f"{name}: {_amounts(progress)}, {_speed(progress, pace.see(progress))}")
+            with turn:
+                if finished and progress.runs == progress.all_runs:
+                    bars.pop(name, None)
+                else:
+                    bars[name] = f"<div><progress value={done:.3f} max={progress.all_runs}></progress> {text}</div>"
+                if name not in bars or time.monotonic() - last[0] >= EVENT_SECONDS:
+                    last[0] = time.monotonic()
+                    shown.update(HTML("".join(bars.values())))
+
+        return report
+
+    try:
+        yield make
+    finally:
+        shown.update(HTML(""))

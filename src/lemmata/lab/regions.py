@@ -31,7 +31,10 @@ Bound = float | Mapping[str, float]
 
 @dataclass(frozen=True)
 class Uncertain:
-    """Evidence with its own standard error, for judges with `se`: labelled arrays without a dimension `seed`."""
+    """Evidence with its own standard error, for judges with `se`: labelled arrays without a dimension `seed`.
+
+    lm.Uncertain(value, error)  # judged by lm.at_most(0.5, se=3)
+    """
 
     value: xr.DataArray
     error: xr.DataArray
@@ -84,6 +87,8 @@ class Region:
         check_rule(by)
         for label in low if isinstance(low, Mapping) else high if isinstance(high, Mapping) else ("",):
             ends = self._limit(low, (f"={label}",)), self._limit(high, (f"={label}",))
+            if not all(isinstance(end, (float, int, np.number)) for end in ends):
+                raise UserError(f"A judge has the limits {ends[0]!r} and {ends[1]!r}; allowed are numbers.")
             if math.isnan(ends[0]) or math.isnan(ends[1]) or ends[0] > ends[1]:
                 raise UserError(f"A judge has the limits {ends[0]:g} and {ends[1]:g}; the first may not be larger.")
         self.relation, self.low, self.high, self.by = relation, low, high, by

@@ -82,8 +82,12 @@ def load_room(name: str, room: str) -> ModuleType:
         del sys.modules[package]
 
 
-def load(name: str) -> Theory:
-    """The theory of this name, or the one defined in this file."""
+def load(name: str | Path) -> Theory:
+    """The theory of this name, or the one defined in this file: `lm.load("vit").claims`, `lm.load("max_margin.py")`."""
+    if isinstance(name, Path):
+        name = str(name)
+    if not isinstance(name, str):
+        raise UserError(f"{name!r} is no theory: give its name or a FILE.py.")
     if name.endswith(".py"):
         return _load_file(Path(name))
     modules = _modules()

@@ -12,6 +12,7 @@ from typing import Any
 from lemmata.lab import registry
 from lemmata.lab.errors import UserError
 from lemmata.lab.intervals import share_interval
+from lemmata.lab.looks import in_notebook
 from lemmata.lab.rows import Row
 
 TABLE, SHIPPED = "replicate.json", "replication.json"
@@ -44,6 +45,9 @@ class Replication:
     @property
     def name(self) -> str:
         return f"{self.theory}/{self.claim}"
+
+    def _repr_html_(self) -> str:
+        return in_notebook("replications", [self])
 
     @property
     def repeats(self) -> bool:

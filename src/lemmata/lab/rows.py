@@ -16,6 +16,7 @@ from lemmata.lab.claims import INCONCLUSIVE, Claim, Control, Finding, Verdict
 from lemmata.lab.declarations import spell_argument
 from lemmata.lab.errors import UserError
 from lemmata.lab.files import format_json, is_sealed, sealed, write_whole, writing
+from lemmata.lab.looks import in_notebook
 
 VERDICTS = "verdicts.json"
 
@@ -152,6 +153,9 @@ class Row:
     @property
     def name(self) -> str:
         return f"{self.theory}/{self.claim}"
+
+    def _repr_html_(self) -> str:
+        return in_notebook("row", self)
 
     @property
     def as_expected(self) -> bool:

@@ -25,6 +25,7 @@ import numpy as np
 
 from lemmata.lab.declarations import Declaration, parse_assignments
 from lemmata.lab.errors import UserError, unknown
+from lemmata.lab.looks import in_notebook
 
 T = TypeVar("T")
 
@@ -46,25 +47,44 @@ class Derivation(Generic[T]):
 
 class derived(Derivation[T]):
     """`@derived def relevant_tokens(self) -> int`: a number or array computed on the host in float64 (a count from a
-    fraction) that compiled code sees traced; None where the setting has none."""
+    fraction) that compiled code sees traced; None where the setting has none.
+
+        @lm.derived
+        def relevant_tokens(self) -> int:
+            return round(self.relevant_fraction * self.tokens)
+    """
 
 
 class fixed(Derivation[T]):
     """`@fixed def capacity(self) -> int`: a static value that follows from the fields (capacities, what a program does
-    or leaves out); one compilation per value."""
+    or leaves out); one compilation per value.
+
+        @lm.fixed
+        def room(self) -> int:
+            return lm.capacity(self.samples)
+    """
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True, eq_default=False, field_specifiers=(dataclasses.field,))
 class Setting:
-    """Base of every theory's setting. Subclass it and declare fields; it becomes a frozen keyword-only dataclass."""
+    """Base of every theory's setting. Subclass it and declare fields; it becomes a frozen keyword-only dataclass.
+
+    class Setting(lm.Setting):
+        steps: int = lm.number(100, "T", "training steps", low=1, integer=True)
+        neurons: int = lm.size(64, "m", "neurons")
+
+    Setting(steps=500).replace(neurons=128)
+    """
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        dataclasses.dataclass(frozen=True, kw_only=True, eq=False, init=False)(cls)
+        dataclasses.dataclass(frozen=True, kw_only=True, eq=False, init=False, repr=False)(cls)
         clash = {f.name for f in dataclasses.fields(cls)} & cls.derivations().keys()  # pyright: ignore[reportArgumentType]
         assert not clash, f"derived values shadow fields: {clash}"
 
-    def __init__(self, **given: Any) -> None:
+    def __init__(self, *unnamed: Any, **given: Any) -> None:
+        if unnamed:
+            raise UserError(f"Give the fields of a setting by name, not as {unnamed[0]!r}.")
         for name in given:
             self.declaration(name)
         for name, declaration in self.declarations().items():
@@ -137,6 +157,25 @@ class Setting:
         attributes = {name: value for base in reversed(cls.__mro__) for name, value in vars(base).items()}
         return {name: value for name, value in attributes.items() if isinstance(value, Derivation)}
 
+    def changed(self) -> dict[str, Any]:
+        """The fields that differ from their defaults."""
+        given = {name: getattr(self, name) for name in self.declarations()}
+        return {
+            name: value
+            for name, value in given.items()
+            if isinstance(value, np.ndarray) or value != self.declaration(name).default
+        }
+
+    def __repr__(self) -> str:
+        fields = ", ".join(
+            f"{name}=array{value.shape}" if isinstance(value, np.ndarray) else f"{name}={value!r}"
+            for name, value in self.changed().items()
+        )
+        return f"{type(self).__qualname__}({fields})"
+
+    def _repr_html_(self) -> str:
+        return in_notebook("setting", self)
+
     def values(self) -> dict[str, Any]:
         """The fields as plain values; an array as its shape and digest."""
         plain = {}
@@ -176,6 +215,9 @@ else:
 
 class Problem(_Anything):
     """A setting as compiled code sees it: attributes that are arrays (numbers) or static Python values.
+
+        problem: lm.Problem = vit.Setting(samples=32).problem()
+        problem.samples
 
     It stands in for its setting: functions that are given one are annotated with the setting's class.
     """
@@ -224,7 +266,10 @@ def _introduce_problems() -> None:
 
 
 def capacity(count: int, ratio: float = 2 ** (1 / 3)) -> int:
-    """The smallest term of ceil(ratio^k) that is at least `count`: few programs, at most about 1.3 times the work."""
+    """The smallest term of ceil(ratio^k) that is at least `count`: few programs, at most about 1.3 times the work.
+
+    lm.capacity(100)  # 102
+    """
     assert count >= 1
     power = max(0, math.floor(math.log(count, ratio)) - 1)
     while math.ceil(ratio**power - 1e-9) < count:

@@ -20,7 +20,7 @@ import numpy as np
 from jax.core import Tracer
 
 from lemmata.lab import live, names
-from lemmata.lab.errors import UserError
+from lemmata.lab.errors import UserError, unknown
 from lemmata.lab.pieces import host_piece, piece
 from lemmata.lab.precision import numerics
 from lemmata.lab.prepared import prepare_once
@@ -36,7 +36,12 @@ STREAMS = {"graph": 0, "data": 1, "init": 2, "batch": 3, "sampler": 4, "test": 5
 
 
 def stream(key: jax.Array, name: str, *parts: int) -> jax.Array:
-    """The key of one named stream of a run, or of a numbered part of it."""
+    """The key of one named stream of a run, or of a numbered part of it: `lm.stream(key, "data")`.
+
+    The streams are graph, data, init, batch, sampler, test and noise.
+    """
+    if name not in STREAMS:
+        raise unknown("stream", name, STREAMS)
     if isinstance(key, Tracer):
         return _fold(key, STREAMS[name], *parts)
     with jax.ensure_compile_time_eval():  # also while a run is foreseen: keys are known before anything is computed
@@ -50,13 +55,18 @@ def _fold(key: jax.Array, *parts: int) -> jax.Array:
 
 
 def generator(seed: int, *purpose: str) -> np.random.Generator:
-    """An independent stream of the run for every purpose of its host work."""
+    """An independent stream of the run for every purpose of its host work.
+
+    lm.generator(seed, "graph").permutation(10)
+    """
     return np.random.default_rng([seed, *(zlib.crc32(word.encode()) for word in purpose)])
 
 
 @dataclass(frozen=True)
 class Variable:
     """A returned quantity: name, dimensions besides the axes and the seed, symbol, meaning.
+
+        lm.Variable("train_loss", ("record",), "L(t)", "training loss")
 
     `optional`: NaN is a legitimate value (absent), also at the first record. `never`: so is inf, where what it waits
     for never happens; of a first passage (`reached_step`, `WHAT_step`) that is understood.
@@ -100,6 +110,9 @@ def seed_of(key: Any) -> int:
 @dataclass(frozen=True)
 class Simulation:
     """A simulation with its declared variables.
+
+        isinstance(vit.simulate, lm.Simulation)
+        vit.simulate(vit.Setting(samples=32), 0)["train_loss"]  # a setting and a seed
 
     Traceable: `function(problem, key, prepared) -> dict of arrays`; `prepare(setting, seed)` does host work before it
     (graph search, files) and returns NumPy arrays whose shapes depend on sizes only. Not traceable: `host` is true and
@@ -172,7 +185,12 @@ def simulation(
     host: bool = False,
     precision: str = "float32",
 ) -> Callable[[Callable[..., Mapping[str, Any]]], Simulation]:
-    """Declare a function's variables (and the labels of their extra dimensions) and make it a `Simulation`."""
+    """Declare a function's variables (and the labels of their extra dimensions) and make it a `Simulation`.
+
+    @lm.simulation(*lm.RUN, lm.Variable("gap", ("record",), "", "distance from the limit"))
+    def simulate(problem: Setting, key, prepared=None):
+        return train(problem, lm.stream(key, "data")).results()
+    """
 
     def decorate(function: Callable[..., Mapping[str, Any]]) -> Simulation:
         return Simulation(function, variables, dict(labels or {}), prepare, host, precision)

@@ -24,6 +24,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from lemmata.lab.codes import Codes
+
 PACKAGE = Path(__file__).parent.parent
 FILE_MODULE = "lemmata_file_"
 """How the names of modules begin that were loaded from a user's file."""
@@ -85,8 +87,27 @@ def digest_of_files(folder: Path = PACKAGE) -> str:
 
 
 def digest_of(*objects: Any) -> str:
-    """A digest of the sources that these functions or classes reach from the files that define them."""
-    return digest_from(*(file for each in objects if (file := defining_file(each))))
+    """A digest of the sources that these functions or classes reach from the files that define them.
+
+    Those of a notebook have no file: their code counts, with that of all that they name.
+    """
+    given = [each for each in objects if each is not None]
+    files = [file for each in given if (file := defining_file(each))]
+    if len(files) == len(given):
+        return digest_from(*files)
+    codes = Codes([each for each in given if defining_file(each) is None], defining_file)
+    whole = digest_from(*files, *_own(codes.files))
+    return hashlib.sha256(whole.encode() + codes.digest()).hexdigest()[:16]
+
+
+def _own(files: Iterable[Path]) -> Iterator[Path]:
+    """Those that are no libraries: Lemmata's and the user's."""
+    libraries = {"site-packages", "dist-packages"}
+    outside = (Path(sys.prefix).resolve(), Path(sys.base_prefix).resolve())
+    for file in dict.fromkeys(each.resolve() for each in files):
+        within = any(file.is_relative_to(folder) for folder in outside) or libraries & set(file.parts)
+        if file.is_relative_to(PACKAGE) or not within:
+            yield file
 
 
 def digest_from(*files: Path) -> str:
@@ -100,7 +121,7 @@ def defining_file(thing: Any) -> Path | None:
         thing = thing.func if isinstance(thing, functools.partial) else thing.__wrapped__
     try:
         file = inspect.getsourcefile(thing)
-    except TypeError:  # nothing that has a source
+    except (TypeError, OSError):  # nothing that has a source, or code of a command line
         return None
     return Path(file) if file and Path(file).is_file() else None
 

@@ -27,7 +27,7 @@ from lemmata.lab.ensemble import Layout, default_layout
 from lemmata.lab.errors import AssumptionWarning, FailedCells, UserError, unknown
 from lemmata.lab.grid import Axes, Grid, make_grid
 from lemmata.lab.outlook import check_results, check_runs, find_shapes, look_ahead
-from lemmata.lab.precision import PRECISIONS
+from lemmata.lab.precision import PRECISIONS, Precision
 from lemmata.lab.progress import reporting
 from lemmata.lab.setting import Setting
 from lemmata.lab.simulation import Simulation
@@ -166,7 +166,7 @@ def sweep(
     seeds: int = 20,
     *,
     seed: int = 0,
-    precision: str | None = None,
+    precision: Precision | None = None,
     engine: str | Engine = "local",
     out: Path | str | None = None,
     folder: Path | str | None = None,
@@ -187,9 +187,11 @@ def sweep(
     if not isinstance(simulation, Simulation) or not isinstance(setting, Setting):
         raise UserError("A sweep needs a simulation and a setting: lm.sweep(vit.simulate, vit.Setting(), ...).")
     check_seeds(seed, seeds)
-    precision = precision or simulation.precision
-    if precision not in PRECISIONS:
-        raise unknown("precision", precision, PRECISIONS)
+    if progress is not None and not isinstance(progress, bool) and not callable(progress):
+        raise UserError(f"progress = {progress!r} is not allowed: give True, False or a function.")
+    chosen_precision = precision or simulation.precision
+    if chosen_precision not in PRECISIONS:
+        raise unknown("precision", chosen_precision, PRECISIONS)
     grid = make_grid(setting, axes or {})
     with contextlib.ExitStack() as stack:
         if isinstance(progress, bool):
@@ -198,23 +200,23 @@ def sweep(
             from lemmata.lab.doors import sweep_into
 
             chosen = range(seed, seed + seeds)
-            return sweep_into(Path(out), simulation, setting, axes or {}, chosen, precision, engine, progress)
+            return sweep_into(Path(out), simulation, setting, axes or {}, chosen, chosen_precision, engine, progress)
         for sentence in dict.fromkeys(each for cell in grid.cells.values() for each in cell.warnings()):
             warnings.warn(sentence, AssumptionWarning, stacklevel=2)
         opened = stack.enter_context(open_engine(engine))
-        needs = check_runs(simulation, grid, seed, precision).times(seeds)
-        outlook = look_ahead(simulation, grid, seed, precision)
+        needs = check_runs(simulation, grid, seed, chosen_precision).times(seeds)
+        outlook = look_ahead(simulation, grid, seed, chosen_precision)
         layout = default_layout(seeds, outlook.families, opened.backend(needs), room=needs.room)
-        shapes = find_shapes(simulation, grid, seed, precision)
-        check_results(shapes, grid, seeds, precision)
+        shapes = find_shapes(simulation, grid, seed, chosen_precision)
+        check_results(shapes, grid, seeds, chosen_precision)
         path = None
         if opened.remote:
             path = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="lemmata-", dir=folder))) / "data.zarr"
         chosen = range(seed, seed + seeds)
-        store = Store.create(path, simulation, grid, chosen, layout.block, shapes, precision, {})
-        work = Work(simulation, store, layout, precision)
+        store = Store.create(path, simulation, grid, chosen, layout.block, shapes, chosen_precision, {})
+        work = Work(simulation, store, layout, chosen_precision)
         failures = execute(work, grid, opened, outlook.family, seeds, progress).failures
-        data = store.dataset().assign_attrs(_attributes(simulation, setting, chosen, precision, layout))
+        data = store.dataset().assign_attrs(_attributes(simulation, setting, chosen, chosen_precision, layout))
         if failures:
             raise FailedCells({grid.describe(place[:-1]): message for place, message in failures.items()}, data)
         return data

@@ -11,7 +11,10 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Table:
-    """A caption, the heads of the columns, and rows of words and numbers."""
+    """A caption, the heads of the columns, and rows of words and numbers.
+
+    lm.Table("Test error", ["network", "error"], [["trained", 0.01], ["frozen", 0.3]])
+    """
 
     caption: str
     columns: Sequence[str]

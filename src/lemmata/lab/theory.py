@@ -15,6 +15,7 @@ from lemmata.lab.bounds import Bound
 from lemmata.lab.claims import Claim
 from lemmata.lab.errors import UserError, unknown
 from lemmata.lab.grid import Axes
+from lemmata.lab.looks import in_notebook
 from lemmata.lab.setting import Setting
 from lemmata.lab.simulation import Simulation
 from lemmata.lab.sources import digest_from, digest_of
@@ -27,7 +28,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Preset:
-    """The size of an experiment: base setting, axes, number of seeds."""
+    """The size of an experiment: base setting, axes, number of seeds.
+
+    lm.Preset(Setting(steps=100), {"step_size": [0.1, 0.2]}, seeds=5)
+    """
 
     setting: Setting
     axes: Axes
@@ -66,6 +70,9 @@ def make_presets(
 class Experiment:
     """A named question. `name` begins with the specification's row id.
 
+        asked: lm.Experiment = vit.theory.experiments["f4-attention"]
+        asked.presets["smoke"].setting
+
     `plot(data)` or `plot(data, claims)` draws measurement and prediction; without one the default figure is drawn.
     `table(data)` gives a table instead of a figure. `precision` is the simulation's unless given.
     """
@@ -81,6 +88,9 @@ class Experiment:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "precision", self.precision or self.simulation.precision)
+
+    def _repr_html_(self) -> str:
+        return in_notebook("experiment", self)
 
     def preset(self, name: str) -> Preset:
         if name not in self.presets:
@@ -116,6 +126,11 @@ def experiment(
 ) -> Experiment:
     """An experiment whose presets come from its `quick` setting and axes (`make_presets`).
 
+        lm.experiment(
+            "margin", reference="Theorem 3", question="Does the direction converge?", kind=Setting,
+            simulation=simulate, axes={"loss": ["logistic", "squared"]}, seeds=5,
+        )
+
     A theory gives its own `kind`, `simulation` and `tiny` once, with `functools.partial`.
     """
     sizes = {"tiny": tiny or {}, "smoke": smoke, "paper": paper, "paper_seeds": paper_seeds}
@@ -139,9 +154,12 @@ def _check_name(what: str, name: Any) -> None:
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Theory:
-    """One document: card, setting, simulation, experiments, claims, bounds.
+    """One paper: card, setting, simulation, experiments, claims, bounds.
+
+        theory = lm.Theory(card, Setting, simulate, [experiment], [claim])
+        lm.verify(theory)
 
     `card` has name, title, authors, question, answer and headlines (the claims that a plain `lemmata verify` checks).
     `source` is the theory's folder or file.
@@ -205,6 +223,13 @@ class Theory:
     def typed(self) -> str:
         """What names it on the command line: its name, or the user's file."""
         return str(self.source) if self.source is not None and self.source.is_file() else self.name
+
+    def __repr__(self) -> str:
+        counts = f"{len(self.experiments)} experiments, {len(self.claims)} claims, {len(self.bounds)} bounds"
+        return f"<theory {self.name}: {self.card['title']}; {counts}>"
+
+    def _repr_html_(self) -> str:
+        return in_notebook("theory", self)
 
     def digest(self) -> str:
         """A digest of the sources that its verdicts and figures depend on: all that its own module reaches."""

@@ -20,6 +20,7 @@ from lemmata.lab.engines import Engine, open_engine
 from lemmata.lab.errors import UserError
 from lemmata.lab.grid import Axes, Grid, make_grid
 from lemmata.lab.intervals import Array
+from lemmata.lab.precision import Precision
 from lemmata.lab.setting import Setting
 from lemmata.lab.simulation import Simulation
 from lemmata.lab.sweep import OnProgress, Progress, sweep
@@ -43,11 +44,15 @@ def find_threshold(
     runs: int = 20,
     level: float = 0.95,
     seed: int = 0,
-    precision: str | None = None,
+    precision: Precision | None = None,
     engine: str | Engine = "local",
     progress: OnProgress | None = None,
 ) -> xr.Dataset:
     """Where P(success) crosses `target` along a field, with a credible interval, in every cell of the grid of `axes`.
+
+        found = lm.find_threshold(
+            vit.simulate, vit.Setting(), "samples", 0.5, success=lambda data: data.test_error == 0, between=(8, 512)
+        )
 
     `success(data)` is 0 or 1 for every run of a sweep, over (run, seed); `data` has the values tried and the labels of
     the axes as coordinates. The rate must rise with the field: where it falls, count failures and ask for 1 - target.

@@ -1,44 +1,30 @@
-"""A trained network to look at: `lm.trained(simulate, setting, seed)` is one run with everything that it made.
-
-A simulation names what it makes, `lm.keep({"samples": problem.samples}, data=data, signs=(signs, "neurons"))`. The
-counts say how much of an axis is used where a program has room for more; axes are known by the shapes that the fields
-of a NamedTuple are annotated with, or by the shape beside an array. Outside `lm.trained`, naming costs nothing.
-"""
+"""A trained network to look at: `lm.trained(simulate, setting, seed)` is one run with everything that it made."""
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator, Mapping
-from typing import Any, get_type_hints
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, overload
 
-import jax
 import numpy as np
 import xarray as xr
 
 from lemmata.lab.errors import UserError
+from lemmata.lab.keeping import Watching
+from lemmata.lab.looks import in_notebook
 from lemmata.lab.setting import Setting
 from lemmata.lab.simulation import Simulation
-
-
-class _Thread(threading.local):
-    kept: dict[str, Any] | None = None
-
-
-_here = _Thread()
-
-
-def keep(counts: Mapping[str, Any] | None = None, /, **made: Any) -> None:
-    """Name what a run has made, for `lm.trained`; `counts`: how many entries of an axis are used, by its name."""
-    if _here.kept is not None:
-        used = {axis: int(count) for axis, count in (counts or {}).items()}
-        _here.kept |= {name: _cut(value, used) for name, value in made.items()}
+from lemmata.lab.sweep import check_seeds
 
 
 class Trained:
     """One run: `setting`, `seed`, `records` (a data set of all that the simulation returns), and what it named.
 
+        t = lm.trained(vit.simulate, vit.Setting(samples=32, steps=200))
+        isinstance(t, lm.Trained), dir(t)
+
     Usual names are `network` (trained), `initial`, `data` and `test`; `dir(t)` lists them all. Arrays are NumPy arrays,
-    without room that the setting does not use.
+    without room that the setting does not use. `t.save("run.npz")` writes it, `lm.trained("run.npz")` reads it again.
     """
 
     def __init__(self, setting: Setting, seed: int, records: xr.Dataset, made: Mapping[str, Any]) -> None:
@@ -51,30 +37,55 @@ class Trained:
         raise AttributeError(f"This run has no '{name}'; it has {', '.join(sorted(made)) or 'named nothing'}.")
 
     def __dir__(self) -> list[str]:
-        return ["setting", "seed", "records", *self._made]
+        return ["setting", "seed", "records", "save", *self._made]
+
+    def save(self, path: Path | str) -> None:
+        """Write the run into one file, an `.npz` of arrays and a description: `t.save("run.npz")`."""
+        from lemmata.lab.saved import write
+
+        write(_npz(path), self.setting, self.seed, self.records, self._made)
 
     def __repr__(self) -> str:
         lines = [f"One run of {type(self.setting).__module__}, seed {self.seed}:"]
-        lines += [f"  {name}: {_shape(value)}" for name, value in self._made.items()]
+        lines += [f"  {name}: {words}" for name, words in self._contents()]
         return "\n".join([*lines, f"  records: {', '.join(map(str, self.records.data_vars))}"])
 
+    def _repr_html_(self) -> str:
+        return in_notebook("trained", self, list(self._contents()))
 
-def trained(simulate: Simulation, setting: Setting, seed: int = 0) -> Trained:
-    """Simulate one run and keep what it made.
+    def _contents(self) -> list[tuple[str, str]]:
+        return [(name, _shape(value)) for name, value in self._made.items()]
 
-    t = lm.trained(vit.simulate, vit.Setting(samples=32, steps=200))
-    t.network.output.shape, t.records.train_loss
+
+@overload
+def trained(simulate: Simulation, setting: Setting, seed: int = 0, *, network: Any = None) -> Trained: ...
+@overload
+def trained(simulate: Path | str) -> Trained: ...
+def trained(
+    simulate: Simulation | Path | str, setting: Setting | None = None, seed: int = 0, *, network: Any = None
+) -> Trained:
+    """Simulate one run and keep what it made; or read the run that `t.save(path)` wrote.
+
+        t = lm.trained(vit.simulate, vit.Setting(samples=32, steps=200))
+        t.network.output.shape, t.records.train_loss
+        more = lm.trained(vit.simulate, t.setting, network=t.network)
+
+    network: the network that training starts from, instead of the setting's initial one.
     """
+    if isinstance(simulate, (str, Path)) and setting is None and network is None:
+        from lemmata.lab.saved import read
+
+        return Trained(*read(_npz(simulate)))
     if not isinstance(simulate, Simulation) or not isinstance(setting, Setting):
         raise UserError("lm.trained needs a simulation and a setting: lm.trained(vit.simulate, vit.Setting()).")
     if simulate.host:
         raise UserError(f"{simulate.name} is computed on the host: it has no network to look at.")
-    before, _here.kept = _here.kept, {}
-    try:
+    check_seeds(seed, 1)
+    watching = Watching(network)
+    with watching as made:
         results = simulate(setting, seed)
-        made = _here.kept
-    finally:
-        _here.kept = before
+    if network is not None and not watching.started:
+        raise UserError(f"{simulate.name} starts from no given network.")
     variables = {v.name: v for v in simulate.variables if v.name in results}
     about = {name: {"symbol": v.symbol, "long_name": v.meaning} for name, v in variables.items()}
     records = xr.Dataset(
@@ -86,37 +97,10 @@ def trained(simulate: Simulation, setting: Setting, seed: int = 0) -> Trained:
     return Trained(setting, seed, records, made)
 
 
-def _cut(value: Any, counts: Mapping[str, int]) -> Any:
-    """The same on the host, with the axes of annotated fields cut to what is used."""
-    fields = getattr(value, "_fields", None)
-    if fields is not None:
-        hints = get_type_hints(type(value), include_extras=True)
-        return type(value)(
-            *(_cut_field(each, hints.get(name), counts) for name, each in zip(fields, value, strict=True))
-        )
-    if isinstance(value, tuple) and len(value) == 2 and isinstance(value[1], str):
-        return _cut_array(value[0], value[1], counts)
-    return jax.tree.map(np.asarray, value)
-
-
-def _cut_field(value: Any, hint: Any, counts: Mapping[str, int]) -> Any:
-    names = getattr(hint, "dim_str", None)
-    if names is None or not hasattr(value, "shape"):
-        return _cut(value, counts)
-    return _cut_array(value, names, counts)
-
-
-def _cut_array(value: Any, names: str, counts: Mapping[str, int]) -> np.ndarray:
-    return np.asarray(value)[tuple(_slices(names.split(), np.ndim(value), counts))]
-
-
-def _slices(names: list[str], dims: int, counts: Mapping[str, int]) -> Iterator[slice]:
-    """One slice per dimension; a name that stands for several (`...`, `*heads`) stands for those that are left over."""
-    for name in names:
-        if name == "..." or name.startswith("*"):
-            yield from [slice(None)] * (dims - len(names) + 1)
-        else:
-            yield slice(counts.get(name))
+def _npz(path: Path | str) -> Path:
+    if not isinstance(path, (str, Path)) or Path(path).suffix != ".npz":
+        raise UserError(f"A run is saved in a file that ends in .npz, and {path!r} does not.")
+    return Path(path)
 
 
 def _shape(value: Any) -> str:

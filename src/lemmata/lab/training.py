@@ -49,6 +49,9 @@ def descent(
 ) -> tuple[Callable[[Any], Descent], Callable[[jax.Array, Descent], Descent]]:
     """`start(parameters)` and `step(t, state)` of gradient descent.
 
+        start, step = lm.descent(gradient, optax.sgd(0.1), lm.full(samples, room))
+        run = lm.loop(step, start(network), probe, at)
+
     gradient: (parameters, batch) -> gradient of the batch loss, by autodiff or in closed form.
     optimiser: any `optax` transformation; `optax.sgd(eta)` is the plain step. Step sizes that change with t (stages)
         are `optax` schedules.
@@ -90,6 +93,8 @@ def _add_noise(gradients: Any, noise: Any, key: jax.Array) -> Any:
 def record_steps(steps: Any, records: int, every: Any = 1, spacing: str = "even") -> jax.Array:
     """The steps at which records 0..records-1 are taken; -1 marks a record that is not used.
 
+        lm.record_steps(1000, 20, spacing="log")
+
     "even": every `every` steps (more, if the records would not reach the end), and the last step; "log": 0 and then
     geometric up to `steps`. Both start at 0, are strictly increasing while used, and end with `steps`.
     """
@@ -107,7 +112,10 @@ def record_steps(steps: Any, records: int, every: Any = 1, spacing: str = "even"
 
 
 def without_repeats(at: jax.Array) -> jax.Array:
-    """Steps of records in order, those that repeat the one before marked as not used."""
+    """Steps of records in order, those that repeat the one before marked as not used.
+
+    lm.without_repeats(jnp.array([0, 1, 1, 2]))
+    """
     repeated = jnp.concatenate([jnp.zeros(1, bool), at[1:] == at[:-1]])
     return jnp.where(repeated, -1, at).astype(jnp.int32)
 
@@ -122,6 +130,9 @@ class Best(NamedTuple):
 
 class Run(NamedTuple):
     """What a training loop leaves: the last state, the records, the last record, first-passage steps and flags.
+
+        run: lm.Run = train(problem, data)
+        run.state, run.results()
 
     `kept`: the states at the steps that were asked for, stacked in that order (NaN, in integers 0, where a run has no
     record at that step). `best`: the record with the smallest value. None where nothing was asked for.
@@ -175,6 +186,8 @@ def loop(
     best: Callable[[Mapping[str, jax.Array]], jax.Array] | None = None,
 ) -> Run:
     """Train from step `at[0]` to the last used record, or until `stop`.
+
+        run = lm.loop(step, start(network), probe, lm.record_steps(100, 11), stop=lambda probed: probed["loss"] < 0.01)
 
     step(t, state): one step.
     probe(state, previous): the recorded quantities; `previous` is the state at the previous record.

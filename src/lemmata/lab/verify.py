@@ -18,6 +18,7 @@ from lemmata.lab.engines import Engine, open_engine
 from lemmata.lab.errors import Broken, describe_error, unknown
 from lemmata.lab.files import lock, write_json, writing
 from lemmata.lab.lanes import Lanes
+from lemmata.lab.looks import in_notebook
 from lemmata.lab.machine import describe_machine
 from lemmata.lab.page.cards import keep_cards
 from lemmata.lab.plans import Options, Plan, command, plan
@@ -67,9 +68,7 @@ class Verification(Sequence[Row]):
         return len(self.rows)
 
     def _repr_html_(self) -> str:
-        from lemmata.lab.report import table
-
-        return table(list(self.rows))
+        return in_notebook("rows", self.rows, str(self.page))
 
     @property
     def exit(self) -> int:

@@ -77,8 +77,8 @@ def test_the_exact_dynamics_reach_the_late_laws(slope: float) -> None:
 
 def test_the_start_of_the_exact_dynamics() -> None:
     early = {"steps": 1e-6, **GIVEN}
-    assert bounds.reduced_run(quantity="excess", **early) == near(0.5 * 36 * 10 / (2 * 4), 1e-5)
-    assert bounds.reduced_run(quantity="score", **early) == near(1 / 36, 1e-9)
+    assert bounds.reduced_run.function(quantity="excess", **early) == near(0.5 * 36 * 10 / (2 * 4), 1e-5)
+    assert bounds.reduced_run.function(quantity="score", **early) == near(1 / 36, 1e-9)
 
 
 def test_the_noise_floor_has_its_two_terms() -> None:

@@ -39,7 +39,7 @@ def test_constants_default_to_one_and_enter_where_the_formula_puts_them() -> Non
     # (0.5 - 2 * 0.1 - 3 * 0.05)^-2 = 0.15^-2
     assert bounds.samples_vit(0.5, 0.04, 0.01, zeta=0.9, C=7, c1=2, c2=3) == pytest.approx(7 / 0.15**2, rel=1e-12)
     assert bounds.samples_cnn(0.5, 0.1, 0.0, C=3) == pytest.approx(3 / 0.2**2, rel=1e-12)
-    assert bounds.width_bound(3, math.e, C=2) == pytest.approx(18, rel=1e-12)
+    assert bounds.width_bound.function(3, math.e, C=2) == pytest.approx(18, rel=1e-12)
     assert bounds.iterations(0.5, 0.01, C=3, exponent=1) == pytest.approx(600, rel=1e-12)
 
 

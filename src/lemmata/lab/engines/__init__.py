@@ -72,9 +72,14 @@ def check_engine(name: str) -> tuple[str, str]:
 def open_engine(engine: str | Engine = "local", timeout: float | None = None) -> Iterator[Engine]:
     """The engine of this name, closed at the end; an open engine is handed through and stays open.
 
+        with lm.open_engine("processes:2") as engine:
+            data = lm.sweep(vit.simulate, vit.Setting(), seeds=4, engine=engine)
+
     timeout: seconds without any sign of life after which a worker is given up; default: it is waited for, and said so.
     """
     if not isinstance(engine, str):
+        if not callable(getattr(engine, "run", None)):
+            raise UserError(f"{engine!r} is no engine: give one of {', '.join(ENGINES)}, or an open one.")
         yield engine
         return
     kind, argument = check_engine(engine)

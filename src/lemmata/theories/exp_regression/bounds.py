@@ -235,7 +235,7 @@ def _even(ln_m: float) -> float:
 
 
 def _usable_width(n: int, lam: float, sigma: float, **given: Any) -> str:
-    usable = float(width_for_kernel(1.0, lam, orthonormal_variance(n, sigma)))
+    usable = float(width_for_kernel.function(1.0, lam, orthonormal_variance(n, sigma)))
     if not math.isfinite(usable):
         return "width_for_kernel is beyond floating point too: use a smaller σ"
     return f"usable instead: width_for_kernel, on orthonormal data {usable:.6g} neurons"

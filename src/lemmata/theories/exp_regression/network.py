@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 import lemmata as lm
@@ -62,6 +63,12 @@ def initialise(problem: Setting, key: jax.Array) -> tuple[Weights, Head]:
     index = jnp.concatenate([2 * jnp.arange(half), 2 * jnp.arange(half) + 1])
     signs = jnp.concatenate([signs, partner_signs]) * (index < problem.neurons)
     return weights, Head(signs, scale)
+
+
+def places(problem: Setting) -> np.ndarray:
+    """Where the neurons are that are used: the first members of the pairs, then the second ones."""
+    m, half = problem.neurons, problem.capacity // 2
+    return np.concatenate([np.arange((m + 1) // 2), half + np.arange(m // 2)])
 
 
 def project(weights: Weights, x: Float[Array, "points dimension"]) -> ByPoint:

@@ -29,6 +29,7 @@ from lemmata.theories.exp_regression.network import (
     lengths,
     longest,
     loss_gradient,
+    places,
     project,
     read_out,
 )
@@ -140,10 +141,11 @@ def simulate(problem: Setting, key: jax.Array, prepared: None = None) -> dict[st
     """One run: draw, initialise, train, compare with what the paper predicts."""
     data = draw(problem, key)
     weights, head = initialise(problem, lm.stream(key, "init"))
+    used, shape = {"neurons": lambda: places(problem)}, "dimension neurons"
+    weights = lm.starting((weights, shape), used)
     constants = find_constants(problem, data, weights, head)
     run = train(problem, data, weights, head, constants)
     state: State = run.state
-    used, shape = {"neurons": problem.neurons}, "dimension neurons"
     lm.keep(used, network=(state.weights, shape), initial=(weights, shape), head=head)
     lm.keep(data=data, constants=constants)
     records = {name: value for name, value in run.results().items() if name != "stopped"}

@@ -148,6 +148,7 @@ QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 def train_network(problem: Setting, key: jax.Array, world: World) -> tuple[Parameters, Array, probes.Watched, lm.Run]:
     """Initial parameters, output weights, what was watched, and the run."""
     parameters, signs = initialise(problem, key, world.directions)
+    parameters = lm.starting(parameters, {"neurons": problem.neurons, "bins": problem.bins})
     watched = probes.draw_watched(problem, key, world)
     return parameters, signs, watched, train(problem, key, world, parameters, signs, watched)
 

@@ -113,6 +113,7 @@ def train_network(problem: Setting, key: jax.Array) -> tuple[World, Network, Arr
     """Draw everything and train: the world, the initial network, the output layer and the run."""
     world = data.draw_world(problem, key)
     network, signs = initialise(problem, key)
+    network = lm.starting(network)
     run = train(problem, key, network, signs, world, data.draw_watched(problem, key, world))
     return world, network, signs, run
 
@@ -218,7 +219,9 @@ def simulate(problem: Setting, key: jax.Array, prepared: None = None) -> dict[st
     trained: Network = run.state.parameters
     new = data.testing_prompts(problem, key, world, data.UNSEEN)
     lm.keep({"contexts": problem.test_contexts}, test=new)
-    lm.keep(network=trained, initial=network, signs=signs, world=world)
+    lm.keep({"contexts": problem.contexts}, data=lambda: data.trained_prompts(problem, key, world))
+    lm.keep({"tasks": problem.total}, world=world)
+    lm.keep(network=trained, initial=network, signs=signs)
     on_new = evaluate(problem, trained, signs, new)
     on_old = evaluate(problem, trained, signs, data.testing_prompts(problem, key, world, data.SEEN))
     known = describe(problem, maps(network), maps(trained), world, on_new["concentration"])

@@ -16,9 +16,9 @@ from jaxtyping import Array, Float, Int
 
 import lemmata as lm
 from lemmata.theories.teacher_student.bounds import noise_floor
-from lemmata.theories.teacher_student.data import draw_sample
+from lemmata.theories.teacher_student.data import Sample, draw_sample
 from lemmata.theories.teacher_student.dynamics import online
-from lemmata.theories.teacher_student.dynamics.descent import population, reduced_matrices
+from lemmata.theories.teacher_student.dynamics.descent import Dynamics, population, reduced_matrices
 from lemmata.theories.teacher_student.dynamics.limit import follow_limit
 from lemmata.theories.teacher_student.dynamics.reduced import Scalars, Task, from_gap, task_of
 from lemmata.theories.teacher_student.dynamics.times import event_steps, follow_recursion, record_steps
@@ -185,15 +185,27 @@ def _part_norms(values: Array, attention: Array) -> Float[Array, "*record part"]
     return jnp.stack([norms.get(name, jnp.zeros_like(values)) for name in online.PARTS], axis=-1)
 
 
-@lm.piece("dynamics", "student", "track", "batch", "test_samples", "map_room")
-def train(problem: Setting, key: jax.Array, prepared: Prepared) -> dict[str, Array]:
-    """Population gradient descent or online SGD in full matrices."""
+def choose_dynamics(problem: Setting, key: jax.Array, prepared: Prepared, given: Any = None) -> Dynamics:
+    """Population gradient descent or online SGD, from the setting's start or from given weights."""
     teacher, task = prepared.teacher, task_of(problem, prepared.events["squared_norm"])
     assert teacher is not None
     if problem.dynamics == "online":
-        moving = online.online(problem, key, task, teacher)
-    else:
-        moving = population(problem, task, teacher)
+        return online.online(problem, key, task, teacher, given)
+    return population(problem, task, teacher, given)
+
+
+class Students(NamedTuple):
+    """The student before and after training."""
+
+    initial: Any
+    network: Any
+
+
+@lm.piece("dynamics", "student", "track", "batch", "test_samples", "map_room")
+def train(problem: Setting, key: jax.Array, prepared: Prepared, given: Any = None) -> tuple[dict[str, Array], Students]:
+    """Population gradient descent or online SGD in full matrices; `given`: weights to start from."""
+    teacher, moving = prepared.teacher, choose_dynamics(problem, key, prepared, given)
+    assert teacher is not None
 
     def answer(state: Any, inputs: Array) -> Array:
         if problem.dynamics == "online":
@@ -214,7 +226,7 @@ def train(problem: Setting, key: jax.Array, prepared: Prepared) -> dict[str, Arr
     results = run.results() | {f"worst_{name}": off for name, off in moving.worst(run.state).items()}
     if outputs is not None:
         results |= _maps(problem, teacher, moving.matrices(run.state)[1])
-    return results
+    return results, Students(moving.weights(moving.start), moving.weights(run.state))
 
 
 @lm.piece("track", "test_samples", "map_room")
@@ -244,6 +256,21 @@ def follow(problem: Setting, key: jax.Array, prepared: Prepared) -> dict[str, Ar
     return results | flags | {"worst_values": jnp.zeros(()), "worst_scores": jnp.zeros(())}
 
 
+def _initial_shapes(problem: Setting, key: jax.Array, prepared: Prepared) -> Any:
+    def initial() -> Any:
+        moving = choose_dynamics(problem, key, prepared)
+        return moving.weights(moving.start)
+
+    return jax.eval_shape(initial)
+
+
+def _test_sample(problem: Setting, key: jax.Array, prepared: Prepared) -> Sample:
+    """The clean test data of `output_probe`."""
+    assert prepared.teacher is not None
+    clean_key, _ = jax.random.split(lm.stream(key, "test"))
+    return draw_sample(clean_key, prepared.teacher, problem.test_samples, problem.negative_slope, 0.0)
+
+
 @lm.simulation(
     *lm.RUN,
     *SCALARS,
@@ -257,5 +284,12 @@ def follow(problem: Setting, key: jax.Array, prepared: Prepared) -> dict[str, Ar
 )
 def simulate(problem: Setting, key: jax.Array, prepared: Prepared) -> dict[str, Array]:
     """One run: its records and event times, and with track=outputs what it answers on test data."""
-    run = follow if problem.dynamics in ("recursion", "limit") else train
-    return run(problem, key, prepared) | prepared.events | {"noise_floor": prepared.noise_floor}
+    lm.keep(teacher=prepared.teacher)
+    if problem.dynamics in ("recursion", "limit"):
+        results = follow(problem, key, prepared)
+        lm.keep(path=prepared.path)
+    else:
+        given = lm.starting(None, like=lambda: _initial_shapes(problem, key, prepared))
+        results, students = train(problem, key, prepared, given)
+        lm.keep(**students._asdict(), test=lambda: _test_sample(problem, key, prepared))
+    return results | prepared.events | {"noise_floor": prepared.noise_floor}

@@ -254,6 +254,7 @@ def simulate(problem: Setting, key: jax.Array, prepared: None = None) -> dict[st
     data = draw(problem, lm.stream(key, "data"), members, count=problem.drawn_room)
     test = draw(problem, lm.stream(key, "test"), members, count=problem.drawn_test_room)
     network, features = initialise(problem, lm.stream(key, "init"), basis)
+    network = lm.starting(network)
     signs = draw_signs(problem, lm.stream(key, "init"))
     if problem.sparsified:
         scorer = network

@@ -39,7 +39,7 @@ def calculate(setting: Setting, seed: int) -> dict[str, float]:
     of_B: dict[str, Any] = {"delta": setting.failure_probability, "sigma": sigma, "C": setting.tail_constant}
     lam = math.exp(2 * sigma**2)
     log_width = float(required_width(n, lam, **of_B))
-    practical = float(width_for_kernel(1.0, lam, orthonormal_variance(n, sigma)))
+    practical = float(width_for_kernel.function(1.0, lam, orthonormal_variance(n, sigma)))
     rate = setting.step_constant / lam
     return {
         "log_width": log_width,

@@ -38,6 +38,8 @@ class Dynamics(NamedTuple):
     """W_V and S"""
     worst: Callable[[Any], dict[str, Array]]
     """the largest distances of values and scores from the recursion's at any step so far"""
+    weights: Callable[[Any], Any]
+    """what is trained"""
 
 
 class Descending(NamedTuple):
@@ -72,6 +74,7 @@ def recursion(problem: Setting, task: Task, teacher: Teacher | None = None) -> D
         lambda state: reduced_probe(task, state),
         lambda state: reduced_matrices(task, teacher, state),
         lambda state: {"values": nothing, "scores": nothing},
+        lambda state: state,
     )
 
 
@@ -83,8 +86,8 @@ def start_weights(problem: Setting, task: Task, teacher: Teacher) -> Weights:
     return Weights(problem.start_scale * teacher.values, attention)
 
 
-def population(problem: Setting, task: Task, teacher: Teacher) -> Dynamics:
-    """Gradient descent on the exact population loss, in full matrices."""
+def population(problem: Setting, task: Task, teacher: Teacher, given: Weights | None = None) -> Dynamics:
+    """Gradient descent on the exact population loss, in full matrices, from the setting's start or given weights."""
     trained, kink = (problem.train_values, problem.train_attention), problem.first_slope
 
     def scores_of(weights: Weights) -> Array:
@@ -114,11 +117,13 @@ def population(problem: Setting, task: Task, teacher: Teacher) -> Dynamics:
         return {"values": ever.off_values, "scores": ever.off_scores}
 
     zero = jnp.zeros(())
+    exact = start_scalars(problem, task) if given is None else read_scalars(task, teacher, *given)
     return Dynamics(
-        Descending(start_weights(problem, task, teacher), start_scalars(problem, task), zero, zero),
+        Descending(given or start_weights(problem, task, teacher), exact, zero, zero),
         step,
         lambda state: read_scalars(task, teacher, state.weights.values, state.weights.attention),
         lambda state: matrix_probe(task, teacher, state.weights, scores_of(state.weights)),
         lambda state: (state.weights.values, scores_of(state.weights)),
         worst,
+        lambda state: state.weights,
     )

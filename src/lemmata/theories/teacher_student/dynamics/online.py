@@ -86,8 +86,8 @@ def gradient_of(problem: Setting, teacher: Teacher) -> Callable[[Any, Sample], A
     return jax.grad(loss)
 
 
-def online(problem: Setting, key: jax.Array, task: Task, teacher: Teacher) -> Dynamics:
-    """Online SGD in the form of `descent`; the state is that of `lab.training`."""
+def online(problem: Setting, key: jax.Array, task: Task, teacher: Teacher, given: Any = None) -> Dynamics:
+    """Online SGD in the form of `descent`, from given weights if there are any; the state is that of `lab.training`."""
     features = teacher.values.shape[1]
     positions = teacher.positions
 
@@ -95,7 +95,7 @@ def online(problem: Setting, key: jax.Array, task: Task, teacher: Teacher) -> Dy
         return draw_sample(key, teacher, problem.batch, problem.negative_slope, problem.label_noise)
 
     attention, values = problem.train_attention, problem.train_values
-    weights = initial(problem, lm.stream(key, "init"), teacher, start_weights(problem, task, teacher))
+    weights = given or initial(problem, lm.stream(key, "init"), teacher, start_weights(problem, task, teacher))
     start, step = lm.descent(
         gradient_of(problem, teacher),
         optax.sgd(problem.step_size),
@@ -132,4 +132,5 @@ def online(problem: Setting, key: jax.Array, task: Task, teacher: Teacher) -> Dy
         probe,
         lambda state: (position_part(state).values, scores_of(position_part(state))),
         lambda state: {"values": jnp.full((), jnp.nan), "scores": jnp.full((), jnp.nan)},  # noisy: not followed
+        lambda state: state.parameters,
     )
