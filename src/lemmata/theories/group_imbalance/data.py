@@ -1,7 +1,7 @@
 """The data of the paper: a mixture of L Gaussian groups, a ground truth W*, labels y ~ Bernoulli(H(W*, x)).
 
-Every purpose (truth, rotation, groups, inputs, labels) has its own stream of the seed on the host, so that a seed the
-same W* and the same standard normals in every cell, and sample i depends on the seed and i alone.
+Every purpose (truth, rotation, groups, inputs, labels) has its own stream of the seed on the host, so that a seed has
+the same W* and the same standard normals in every cell, and sample i depends on the seed and i alone.
 """
 
 from __future__ import annotations

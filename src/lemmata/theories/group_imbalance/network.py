@@ -130,9 +130,10 @@ def risk(W: Weights, x: Inputs, y: Labels, activation: Activation = SIGMOID) -> 
 
 
 class Local(NamedTuple):
-    """What the derivatives of the loss are made of: (2y - 1), φ'/P, φ''/P and φ'''/P at t = (2y - 1) Wᵀx."""
+    """What the derivatives of the loss are made of: (2y - 1), P, φ'/P, φ''/P and φ'''/P at t = (2y - 1) Wᵀx."""
 
     sign: Float[Array, " samples"]
+    probability: Float[Array, " samples"]
     first: Float[Array, "samples neurons"]
     second: Float[Array, "samples neurons"]
     third: Float[Array, "samples neurons"]
@@ -147,7 +148,7 @@ def local(W: Weights, x: Inputs, y: Labels, activation: Activation = SIGMOID, or
     first = activation.first(t) / P
     second = activation.second(t) / P if order > 1 else first * 0
     third = activation.third(t) / P if order > 2 else first * 0
-    return Local(sign, first, second, third)
+    return Local(sign, P[:, 0], first, second, third)
 
 
 def gradient(W: Weights, x: Inputs, y: Labels, activation: Activation = SIGMOID, weights: Any = None) -> Weights:
@@ -176,7 +177,7 @@ def third_factors(
     """T_jlk: ∂ξ_jl/∂w_k = T_jlk x."""
     K = W.shape[1]
     xp = namespace(x)
-    sign, u, v, w = local(W, x, y, activation, order=3)
+    sign, _, u, v, w = local(W, x, y, activation, order=3)
     same = np.eye(K)
     triple = -2 / K**3 * xp.einsum("nj,nl,nk->njlk", u, u, u)
     pair = xp.einsum("nj,nk,jl->njlk", v, u, same)
@@ -196,6 +197,26 @@ def assemble(xi: Float[Array, "samples neurons neurons"], x: Inputs) -> Float[Ar
     upper = {(j, k): (x * xi[:, j, k][:, None]).T @ x for j in range(K) for k in range(j, K)}
     rows = [[upper[min(j, k), max(j, k)] for k in range(K)] for j in range(K)]
     return namespace(x).block(rows).reshape(d * K, d * K)
+
+
+class Expansion(NamedTuple):
+    """f_n, ∇f_n and ∇²f_n at one W, from one forward pass."""
+
+    risk: Array
+    gradient: Weights
+    hessian: Float[Array, "dk dk"]
+
+
+def expand(
+    W: Weights, x: Inputs, y: Labels, weights: Float[Array, " samples"], activation: Activation = SIGMOID
+) -> Expansion:
+    """The expansion of Σ_i weights_i ℓ_i."""
+    K = W.shape[1]
+    xp = namespace(x)
+    at = local(W, x, y, activation)
+    slope = -(at.sign * weights)[:, None] * at.first / K
+    xi = at.first[:, :, None] * at.first[:, None, :] / K**2 - at.second[:, :, None] * np.eye(K) / K
+    return Expansion(-weights @ xp.log(at.probability), x.T @ slope, assemble(xi * weights[:, None, None], x))
 
 
 def flatten(W: Weights) -> Float[Array, " dk"]:
