@@ -1,4 +1,4 @@
-"""What the theory assumes of the groups, in plain sentences: separation, covariance norms, effective rank, label noise."""
+"""What the theory assumes of groups, in plain sentences: separation, covariance norms, effective rank, label noise."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Array = np.ndarray
 
 
 def group_rows(data: Columns, w: Array, at: Fitted) -> list[dict[str, Any]]:
-    """A row a group: its share, risk, predicted excess, label rate, and the size and effective rank of its covariance."""
+    """A row a group: share, label rate, risk, excess by the theory, norm and effective rank of its covariance."""
     mixture = known_mixture(data.x[:, 1:], data.members)
     inverse = np.linalg.inv(at.total)
     rows = []
@@ -64,9 +64,8 @@ def assumptions(data: Columns, w: Array, at: Fitted) -> list[lm.Assumption]:
             "separation",
             None,
             apart,
-            f"groups are Gaussians with different means: the largest distance of two means is {apart:.2f} of the largest "
-            "standard deviation; inputs with words are no Gaussians, so the prediction uses the information of the rows "
-            "themselves",
+            f"groups are Gaussians with different means: two means are at most {apart:.2f} of the largest standard "
+            "deviation apart; words are no Gaussians, so the prediction uses the information of the rows themselves",
         ),
         lm.Assumption(
             "covariance norms",
@@ -78,15 +77,15 @@ def assumptions(data: Columns, w: Array, at: Fitted) -> list[lm.Assumption]:
             "effective rank",
             bool(ranks.min() >= 2),
             float(ranks.min()),
-            f"inputs spread over many directions: the effective rank tr Σ/‖Σ‖ is {ranks.min():.1f} to {ranks.max():.1f} "
-            f"of {data.x.shape[1] - 1}",
+            f"inputs spread over many directions: the effective rank tr Σ/‖Σ‖ is {ranks.min():.1f} to "
+            f"{ranks.max():.1f} of {data.x.shape[1] - 1}",
         ),
         lm.Assumption(
             "label noise",
             bool(noise > 0.01),
             noise,
-            f"labels are random, so that the fit stays finite: the best guess is wrong for {noise:.1%} of the rows by the "
-            "fitted model",
+            f"labels are random, so that the fit stays finite: by the fitted model the best guess is wrong for "
+            f"{noise:.1%} of the rows",
         ),
     ]
 

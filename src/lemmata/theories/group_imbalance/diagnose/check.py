@@ -1,4 +1,4 @@
-"""The check on the user's own rows: refit on subsamples, with and without more rows of a group, and look at held-out ones.
+"""The check on the user's own rows: refits on subsamples, with and without more of a group, judged on held-out rows.
 
 Every split holds out a share of the rows of each group. From the others a base of some size is drawn with the groups'
 own shares, and for each group as many further rows of it as the base has: its count is doubled. The change of the
@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 import lemmata as lm
 from lemmata.lab.intervals import t_quantile
@@ -47,10 +47,15 @@ class Check(NamedTuple):
         mean = float(values.mean())
         return lm.Estimate(mean, mean - half, mean + half)
 
-    def agrees(self, size: int, doubled: int, judged: int) -> bool:
-        """Whether the mean prediction lies in the interval of the measured change."""
+    def agrees(self, size: int, doubled: int, judged: int, by: str = "predicted") -> bool:
+        """Whether the mean prediction (or the theory's part alone) lies in the interval of the measured change."""
         found = self.interval(self.measured[:, size, doubled, judged])
-        return bool(found.low <= self.predicted[:, size, doubled, judged].mean() <= found.high)
+        return bool(found.low <= getattr(self, by)[:, size, doubled, judged].mean() <= found.high)
+
+    def agreement(self, by: str = "predicted") -> Bool[Array, "sizes doubled judged"]:
+        """`agrees` for every one."""
+        places = np.ndindex(*self.measured.shape[1:])
+        return np.array([self.agrees(*place, by=by) for place in places]).reshape(self.measured.shape[1:])
 
 
 def check(data: Columns, seed: int, progress: Callable[[float], None], splits: int = SPLITS) -> Check:

@@ -42,7 +42,7 @@ class Columns(NamedTuple):
 
 
 def read_columns(data: Any, label: str | None, group: str | None, ignore: Sequence[str]) -> Columns:
-    """From a file, a table or columns by name (then `label` and `group` name columns), or from arrays (x, y, groups)."""
+    """From a file, a table or columns by name, where `label` and `group` name two, or from arrays (x, y, groups)."""
     import pandas as pd
 
     files: list[Path] = []
@@ -115,7 +115,7 @@ def _prepare(frame: pd.DataFrame, label: str, group: str, source: str, files: li
 
 
 def _inputs(frame: pd.DataFrame) -> tuple[np.ndarray, list[str], list[str]]:
-    """Numbers standardised, words one-hot without their most frequent one, and what depends on other columns dropped."""
+    """Numbers standardised, words one-hot without the most frequent one; what follows from other columns is dropped."""
     import pandas as pd
 
     parts, names, notes = [np.ones(len(frame))], ["constant"], []

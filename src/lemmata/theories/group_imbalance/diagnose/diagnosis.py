@@ -49,8 +49,8 @@ def diagnose(
         findings=findings(columns, found),
         quantities={
             "groups": group_rows(columns, w, at),
-            "one_more_row, change of the log loss in millionths": one_more_row(columns, at, errors),
-            "check, change of the log loss in thousandths when a group's count is doubled": check_rows(judged, found),
+            "one_more_row_in_millionths_of_log_loss": one_more_row(columns, at, errors),
+            "count_doubled_in_thousandths_of_log_loss": check_rows(judged, found),
             "reading": columns.notes + reading(columns, found),
         },
         assumptions=assumptions(columns, w, at),
@@ -64,10 +64,10 @@ def one_more_row(columns: Columns, at: Fitted, errors: np.ndarray) -> list[dict[
     shares, rows = at.counts / at.counts.sum(), []
     for g, name in enumerate(columns.groups):
         found = change(at, g, 1.0)
-        sizes = [*zip(columns.groups, found.theory, found.shift, errors[:, g], strict=True)]
-        average_error = float(np.sqrt((shares**2) @ errors[:, g] ** 2))
-        sizes.append((AVERAGE, float(shares @ found.theory), float(shares @ found.shift), average_error))
-        for judged, theory, shift, error in sizes:
+        theories, shifts = (np.append(part, shares @ part) for part in found)
+        for judged, theory, shift, error in zip(
+            [*columns.groups, AVERAGE], theories, shifts, errors[:, g], strict=True
+        ):
             both = theory + shift
             rows.append(
                 {
@@ -117,8 +117,8 @@ def findings(columns: Columns, found: Check) -> list[lm.Finding]:
             agree = "as predicted" if found.agrees(last, g, k) else "not as predicted"
             text = (
                 f"More {name}: doubling their count at {found.rows[last]:.0f} rows {effect} {whose}: "
-                f"{1e3 * gain.value:+.3f} [{1e3 * gain.low:+.3f}, {1e3 * gain.high:+.3f}] thousandths of {UNIT} gained, "
-                f"{agree} ({1e3 * predicted:+.3f})."
+                f"{1e3 * gain.value:+.3f} [{1e3 * gain.low:+.3f}, {1e3 * gain.high:+.3f}] thousandths of {UNIT} "
+                f"gained, {agree} ({1e3 * predicted:+.3f})."
             )
             pair = (f"{name} not doubled", f"{name} doubled")
             said.append(lm.Finding(f"collect more of {name}, for {whose}", gain, UNIT, pair, splits, text))
@@ -127,21 +127,21 @@ def findings(columns: Columns, found: Check) -> list[lm.Finding]:
 
 def reading(columns: Columns, found: Check) -> list[str]:
     """Where the prediction is to be trusted, and what the theory's part of it says."""
-    groups, sizes = len(columns.groups), range(len(SIZES))
-    good = np.array([[[found.agrees(s, g, k) for k in range(groups + 1)] for g in range(groups)] for s in sizes])
+    good, theory_alone = found.agreement(), found.agreement("theory")
     shares = [f"{share:.0%} at {rows:.0f} rows" for share, rows in zip(good.mean((1, 2)), found.rows, strict=True)]
     said = [
-        f"Of the predictions {', '.join(shares)} lie in the measured interval (95 % intervals; 95 % are expected to).",
+        f"Predictions inside the 95 % interval of the refits: {', '.join(shares)}; of the theory's part alone "
+        f"{theory_alone.mean():.0%}.",
     ]
     for g, name in enumerate(columns.groups):
-        trusted = [f"{found.rows[s]:.0f}" for s in sizes if good[s, g].all()]
+        trusted = [f"{found.rows[s]:.0f}" for s in range(len(SIZES)) if good[s, g].all()]
         where = "at " + ", ".join(trusted) + " rows" if trusted else "at no size that was tried"
         said.append(f"More {name}: every prediction agrees with the refits {where}.")
     theory, whole = (abs(part[:, -1, :, :-1].mean(0)) for part in (found.theory, found.predicted))
     if np.median(theory / np.maximum(whole, 1e-300)) < 0.5:
         said.append(
-            "Most of the change is a shift: the groups do not share one best model, so more of one pulls the fit towards "
-            "it. The theory, in which more data of any group lowers every risk, does not speak about that part."
+            "Most of the change is a shift: the groups do not share one best model, so more of one pulls the fit "
+            "towards it. The theory, in which more data of any group lowers every risk, is silent about that part."
         )
     else:
         said.append("Most of the change is the theory's: less noise in a fit that serves all groups.")

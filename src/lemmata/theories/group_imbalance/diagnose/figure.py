@@ -1,4 +1,4 @@
-"""The figure of the diagnosis: risks along the learning curve, one more row of each group, predicted against measured."""
+"""The figure of the diagnosis: risks along the learning curve, one more row of a group, predicted against measured."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _one_more(ax: Axes, data: Columns, at: Fitted, errors: np.ndarray) -> None:
         found = change(at, g, 1.0)
         place = -np.arange(groups) + 0.6 * ((groups - 1) / 2 - g) / groups
         ax.errorbar(
-            1e6 * found.both, place, xerr=1.96e6 * errors[:, g], fmt="o", color=color, markersize=4, capsize=2,
+            1e6 * found.both, place, xerr=1.96e6 * errors[:-1, g], fmt="o", color=color, markersize=4, capsize=2,
             label=f"one more of {data.groups[g]}",
         )  # fmt: skip
         ax.plot(1e6 * found.theory, place, "|", color=color, markersize=9)

@@ -2,10 +2,10 @@
 
 The model is the theory's with one neuron (logistic regression). With N = Σ n_g F_g the theory says that the risk of
 group l is its floor plus tr(F_l N⁻¹)/2, so m more samples of group g change it by ½ tr(F_l (N + m F_g)⁻¹) less
-½ tr(F_l N⁻¹): never upwards. That takes for granted that one W* serves every group. Where it does not, the gradients b_l
-of the groups at the fit are not zero, and more of group g also *shifts* the fit towards it, by -m (N + m F_g)⁻¹ b_g: of
-either sign for the others. Estimated gradients carry noise, Cov(ĝ_l, ĝ_k) = 1[l=k] F_l/n_l - F_l N⁻¹ F_k, whose part in
-each product is taken off. Prediction = theory + shift.
+½ tr(F_l N⁻¹): never upwards. That takes for granted that one W* serves every group. Where it does not, the gradients
+b_l of the groups at the fit are not zero, and more of group g also *shifts* the fit, by -m (N + m F_g)⁻¹ b_g, towards
+it and perhaps away from the others. Estimated gradients carry noise, Cov(ĝ_l, ĝ_k) = 1[l=k] F_l/n_l - F_l N⁻¹ F_k, whose part
+in each product is taken off. Prediction = theory + shift.
 """
 
 from __future__ import annotations
@@ -22,9 +22,7 @@ RIDGE = 1.0
 Array = np.ndarray
 
 
-def fit(
-    x: Float[Array, "rows inputs"], y: Float[Array, " rows"], start: Array | None = None
-) -> Float[Array, " inputs"]:
+def fit(x: Float[Array, "rows inputs"], y: Float[Array, " rows"], start: Array | None = None) -> Array:
     """The minimum of the summed loss and the small ridge, by damped Newton steps."""
     w = np.zeros(x.shape[1]) if start is None else start
     penalty = ridge(x.shape[1])
@@ -110,10 +108,10 @@ def change(at: Fitted, group: int, more: float) -> Change:
 
 def spread_of_changes(
     w: Array, x: Array, y: Array, members: Array, at: Fitted, more: float, seed: int, draws: int = 100, blocks: int = 20
-) -> Float[Array, "groups groups"]:
-    """Standard errors [l, g] of what `more` samples of g do to l: bootstrap of blocks of rows inside every group.
+) -> Float[Array, "judged groups"]:
+    """Standard errors [l, g] of what `more` samples of g do to l; the last l is the average over all rows.
 
-    The fit follows the weights of a draw by one Newton step.
+    A bootstrap of blocks of rows inside every group. The fit follows the weights of a draw by one Newton step.
     """
     rng = np.random.default_rng(seed)
     groups = len(at.counts)
@@ -132,5 +130,6 @@ def spread_of_changes(
         drawn = Fitted(at.counts, information, gradients)
         move = -np.linalg.solve(drawn.total, at.counts @ gradients + ridge(x.shape[1]) * w)
         drawn = drawn._replace(gradients=gradients + information @ move)
-        found.append([change(drawn, group, more).both for group in range(groups)])
+        each = [change(drawn, group, more).both for group in range(groups)]
+        found.append([np.append(one, at.counts @ one / at.counts.sum()) for one in each])
     return np.std(found, axis=0, ddof=1).T
