@@ -35,6 +35,8 @@ def read_table(file: str | Path) -> pd.DataFrame:
         if endings.endswith((".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt", ".data")):
             separator = "\t" if ".tsv" in endings else ","
             return pd.read_csv(path, sep=separator, na_values=MISSING, skipinitialspace=True)
+    except UserError:
+        raise
     except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile) as error:
         first = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise UserError(f"{path.name} cannot be read as a table: {first}.") from None

@@ -4,8 +4,8 @@ The model is the theory's with one neuron (logistic regression). With N = Σ n_g
 group l is its floor plus tr(F_l N⁻¹)/2, so m more samples of group g change it by ½ tr(F_l (N + m F_g)⁻¹) less
 ½ tr(F_l N⁻¹): never upwards. That takes for granted that one W* serves every group. Where it does not, the gradients
 b_l of the groups at the fit are not zero, and more of group g also *shifts* the fit, by -m (N + m F_g)⁻¹ b_g, towards
-it and perhaps away from the others. Estimated gradients carry noise, Cov(ĝ_l, ĝ_k) = 1[l=k] F_l/n_l - F_l N⁻¹ F_k, whose part
-in each product is taken off. Prediction = theory + shift.
+it and perhaps away from the others. Estimated gradients carry noise, Cov(ĝ_l, ĝ_k) = 1[l=k] F_l/n_l - F_l N⁻¹ F_k,
+whose part in each product is taken off. Prediction = theory + shift.
 """
 
 from __future__ import annotations
