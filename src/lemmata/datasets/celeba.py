@@ -6,7 +6,6 @@ image: its name and 1 or -1 for every attribute. Images are cut to their middle 
 
 from __future__ import annotations
 
-import functools
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +13,7 @@ from jaxtyping import Bool, Float
 
 from lemmata.datasets import files
 from lemmata.lab.errors import UserError
+from lemmata.lab.inputs import remember
 
 FOLDER, ATTRIBUTES = "img_align_celeba", "list_attr_celeba.txt"
 ALLOWED = f"CelebA is a folder with {FOLDER} and {ATTRIBUTES}"
@@ -47,7 +47,7 @@ def _parse(text: str, names: tuple[str, ...]) -> tuple[list[str], np.ndarray]:
     return [row[0] for row in rows], np.array([[row[place] == "1" for row in rows] for place in places])
 
 
-@functools.lru_cache(maxsize=20_000)
+@remember(20_000)
 def pixels(folder: Path, name: str, side: int) -> Float[np.ndarray, "side side 3"]:
     """One image, cut to its middle square, side x side, values in [0, 1]."""
     from PIL import Image

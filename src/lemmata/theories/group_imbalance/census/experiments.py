@@ -26,7 +26,7 @@ EXPERIMENTS = (
             title="Adult",
             split="minority",
             scale="symlog",
-        ),  # fmt: skip
+        ),
     ),
     experiment(
         "f48-adult",

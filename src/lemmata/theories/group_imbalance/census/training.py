@@ -5,7 +5,7 @@ Beside the measured risks stands the theory's predictor at the fit, tr(F_l Nâ»Â
 
 from __future__ import annotations
 
-import functools
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,13 +21,16 @@ HELD_OUT = 0.3
 """Share of the rows of each group that are for the test."""
 
 
-@remember
-@functools.lru_cache(maxsize=4)
 def load(column: str) -> Columns:
     """Adult with groups by this column, from $LEMMATA_DATA/tabular/adult.npz."""
     place = files.home("Adult", "tabular", "Adult is the file adult.npz") / "adult.npz"
     if not place.is_file():
         raise lm.UserError(f"There is no Adult at {place}: it is an npz with num, cat, their names, and y.")
+    return _remembered(place, column, place.stat().st_mtime_ns)
+
+
+@remember(4)
+def _remembered(place: Path, column: str, changed: int) -> Columns:
     return read_columns(place, "y", column, ["is_test"])
 
 
