@@ -24,19 +24,13 @@ FIRST = 20
 """Every one of the first steps is recorded."""
 
 
-def moment_norm(mixture: Mixture, power: float) -> float:
-    """M_m(Ψ) = Σ_l λ_l (‖μ_l‖ + ‖Σ_l^{1/2}‖)^m."""
-    sizes = np.linalg.norm(mixture.means, axis=1) + np.sqrt(np.linalg.norm(mixture.covariances, 2, axis=(1, 2)))
-    return float(mixture.weights @ sizes**power)
-
-
 def step_of(setting: Setting, mixture: Mixture, at_start: float, at_limit: float) -> float:
     """η₀ by the rule of the setting; `at_start` and `at_limit` are λ_max(∇²f_n) there."""
     constant = setting.step_constant or 4 * setting.neurons
     rules = {
         "hessian": 1 / at_start,
         "limit": 1 / at_limit,
-        "theory": constant / moment_norm(mixture, 2),
+        "theory": constant / mixture.moment(2),
         "fixed": setting.step_size,
     }
     return setting.step_factor * rules[setting.step_rule]
@@ -68,9 +62,9 @@ def mean_noise(setting: Setting, slowest: Array, seed: int) -> Array:
     if not setting.noise_level or setting.noise_law == "fresh":
         return np.zeros((d, K))
     rng, total = lm.generator(seed, "noise"), np.zeros((d, K))
-    for count in np.diff(np.unique(np.append(np.arange(0, setting.samples, 10_000), setting.samples))):
+    for count in np.diff(np.unique(np.append(np.arange(0, setting.count, 10_000), setting.count))):
         total += rng.uniform(-1, 1, (count, d, K)).sum(0)
-    centred = setting.noise_level * total / setting.samples
+    centred = setting.noise_level * total / setting.count
     if setting.noise_law == "biased":
         return centred + setting.noise_level / 2 * np.sign(unflatten(slowest, K))
     return centred
@@ -100,7 +94,7 @@ def prepare(setting: Setting, seed: int) -> dict[str, Any]:
     wanted = setting.horizon / (step * max(values[0], 1e-12))
     steps = int(min(setting.steps, np.ceil(wanted))) if setting.horizon else setting.steps
     noise = mean_noise(setting, vectors[:, 0], seed)
-    n, room = setting.samples, setting.sample_room
+    n, room = setting.count, setting.sample_room
     fill = lambda rows: np.concatenate([rows, np.zeros((room - n, *rows.shape[1:]))])  # noqa: E731
     tests = [
         draw_sample(world.mixture, world.truth, setting.test_points, seed, "test", str(g), activation=phi, group=g).x
@@ -118,7 +112,7 @@ def prepare(setting: Setting, seed: int) -> dict[str, Any]:
         "noise_norm": np.linalg.norm(noise),
         "capped": float(bool(setting.horizon) and wanted > setting.steps),
         "minimum_found": float(found.converged),
-        "second_moment": moment_norm(world.mixture, 2),
+        "second_moment": world.mixture.moment(2),
     }
     return {
         "x": fill(sample.x),
