@@ -1,7 +1,7 @@
 """The experiments: every figure of the paper (section 7) and every table that a claim reads.
 
-Gradient descent is compiled; limits, success maps and spectra are host work in float64, one draw a call and one thread a
-core (docs/theories/group_imbalance.md has the measurement of the layouts).
+Gradient descent is compiled; limits, success maps and spectra are host work in float64, one draw a call and one thread
+a core (docs/theories/group_imbalance.md has the measurement of the layouts).
 """
 
 from __future__ import annotations

@@ -19,7 +19,9 @@ class Setting(lm.Setting):
     """One learning problem of the paper; the defaults are those of the specification."""
 
     samples: int = lm.number(10_000, "n", "training samples", low=1, high=10**8, integer=True)
-    samples_per_dimension: int = lm.number(0, "n/d", "n = this times d (0: n is samples)", low=0, high=10**7, integer=True)
+    samples_per_dimension: int = lm.number(
+        0, "n/d", "n = this times d (0: n is samples)", low=0, high=10**7, integer=True
+    )
     fraction: float = lm.number(0.5, "λ₂", "fraction of the second group", low=0, high=1, open_ends="low high")
     first_mean: float = lm.number(1.0, "", "μ₁ is this times the vector of ones")
     second_mean: float = lm.number(0.0, "", "μ₂ is this times the vector of ones")

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import lemmata as lm
+from lemmata.theories.group_imbalance.bounds import Constants
 from lemmata.theories.group_imbalance.data import Mixture, Sample, World, draw_data, draw_sample, draw_world
 from lemmata.theories.group_imbalance.initialisation import tensor_start
 from lemmata.theories.group_imbalance.minimum import Minimum, distance, matching, minimise
@@ -55,6 +56,11 @@ def initialise(setting: Setting, world: World, sample: Sample, limit: Array, slo
     return limit + offset
 
 
+def draw_noise(rng: np.random.Generator, level: float, count: int, shape: tuple[int, int]) -> Array:
+    """ν_i, uniform on [-ξ, ξ] in every entry."""
+    return rng.uniform(-level, level, (count, *shape))
+
+
 def mean_noise(setting: Setting, slowest: Array, seed: int) -> Array:
     """The mean over samples of ν_i, uniform on [-ξ, ξ]; biased: with the mean ξ/2 along the signs of the slowest
     direction. For noise_law=fresh it is drawn anew at each step, as its normal limit (the kurtosis is off by 1.2/n)."""
@@ -63,8 +69,8 @@ def mean_noise(setting: Setting, slowest: Array, seed: int) -> Array:
         return np.zeros((d, K))
     rng, total = lm.generator(seed, "noise"), np.zeros((d, K))
     for count in np.diff(np.unique(np.append(np.arange(0, setting.count, 10_000), setting.count))):
-        total += rng.uniform(-1, 1, (count, d, K)).sum(0)
-    centred = setting.noise_level * total / setting.count
+        total += draw_noise(rng, setting.noise_level, count, (d, K)).sum(0)
+    centred = total / setting.count
     if setting.noise_law == "biased":
         return centred + setting.noise_level / 2 * np.sign(unflatten(slowest, K))
     return centred
@@ -83,7 +89,7 @@ def prepare(setting: Setting, seed: int) -> dict[str, Any]:
     """The data of a run, padded to their room, with its start, its minimum and the curvature there."""
     world = draw_world(setting, seed)
     sample = draw_data(setting, world, seed)
-    phi = setting.phi
+    phi, n = setting.phi, setting.count
     found: Minimum = minimise(sample.x, sample.y, world.truth, phi, centre=world.truth)
     curvature = hessian(found.weights, sample.x, sample.y, phi)
     values, vectors = np.linalg.eigh(curvature)
@@ -94,7 +100,7 @@ def prepare(setting: Setting, seed: int) -> dict[str, Any]:
     wanted = setting.horizon / (step * max(values[0], 1e-12))
     steps = int(min(setting.steps, np.ceil(wanted))) if setting.horizon else setting.steps
     noise = mean_noise(setting, vectors[:, 0], seed)
-    n, room = setting.count, setting.sample_room
+    room = setting.sample_room
     fill = lambda rows: np.concatenate([rows, np.zeros((room - n, *rows.shape[1:]))])  # noqa: E731
     tests = [
         draw_sample(world.mixture, world.truth, setting.test_points, seed, "test", str(g), activation=phi, group=g).x
@@ -112,7 +118,8 @@ def prepare(setting: Setting, seed: int) -> dict[str, Any]:
         "noise_norm": np.linalg.norm(noise),
         "capped": float(bool(setting.horizon) and wanted > setting.steps),
         "minimum_found": float(found.converged),
-        "second_moment": world.mixture.moment(2),
+        "noise_radius": np.sqrt(world.truth.size * np.log(n) / n),
+        "rate_factor": Constants(world.mixture, world.truth).rate_factor,
     }
     return {
         "x": fill(sample.x),
@@ -174,7 +181,8 @@ def train(problem: Setting, prepared: dict[str, Any], key: jax.Array) -> lm.Run:
     lm.Variable("noise_norm", (), "‖ν̄‖", "norm of the mean noise"),
     lm.Variable("capped", (), "", "1 if the run is shorter than its horizon"),
     lm.Variable("minimum_found", (), "", "1 if Newton's method arrived"),
-    lm.Variable("second_moment", (), "M₂", "Σ_l λ_l (‖μ_l‖ + ‖Σ_l^{1/2}‖)²"),
+    lm.Variable("noise_radius", (), "√(dK log n/n)", "what bounds the mean noise, over ξ"),
+    lm.Variable("rate_factor", (), "q", "factor of the paper's rate, v = 1 - q/K²"),
     prepare=prepare,
     precision="float64",
 )

@@ -47,6 +47,7 @@ def risks(setting: Setting, world: World, weights: np.ndarray, seed: int) -> dic
     lm.Variable("floor", ("group",), "f̄_l(W*)", "noise floor of the group, exact"),
     lm.Variable("factor", ("group",), "tr(F_l F⁻¹)", "2n times the predicted excess risk of the group, exact"),
     lm.Variable("inverse_trace", (), "tr F⁻¹", "n times the predicted squared error, exact"),
+    lm.Variable("count", (), "n", "samples"),
     lm.Variable("diverged", (), "", "1 if the minimum was not found or lies at infinity"),
     labels={"group": GROUPS},
     host=True,
@@ -61,6 +62,7 @@ def limit(setting: Setting, seed: int) -> dict[str, Any]:
         "floor": exact.floors(world, setting.phi),
         "factor": population.group_risk_factors(share, each),
         "inverse_trace": population.parameter_variance(share, each),
+        "count": np.float64(setting.count),
     }
     if setting.optimiser == "none":
         nothing = dict.fromkeys(("error", "relative_error", "average_excess", "average_raw_risk"), np.nan)
