@@ -157,7 +157,7 @@ def _decay(what: str) -> float:
 
 
 @lm.fact
-def moment_factors(reverse: bool = False, *, seed: int) -> dict[str, float]:
+def moment_factors(reverse: bool = False, *, seed: int) -> xr.DataArray:
     """The largest left side over right side of every inequality over 300 random Ψ; by how much Γ falls."""
     rng = np.random.default_rng([seed, 21])
     worst: dict[str, float] = {}
@@ -183,11 +183,12 @@ def moment_factors(reverse: bool = False, *, seed: int) -> dict[str, float]:
         for name, ratio in sides.items():
             worst[name] = max(worst.get(name, 0.0), float(1 / ratio if reverse else ratio))
     decays = {f"Γ, {what}": 1e3 / _decay(what) for what in ("means", "scales")}
-    return {**worst, **{name: 1 / ratio if reverse else ratio for name, ratio in decays.items()}}
+    worst |= {name: 1 / ratio if reverse else ratio for name, ratio in decays.items()}
+    return xr.DataArray(list(worst.values()), coords={"inequality": list(worst)})
 
 
-def _near(**targets: tuple[float, float]) -> lm.Evidence:
-    return lm.all_of(**{name: lm.within(k - off, k + off, predicted=k) for name, (k, off) in targets.items()})  # pyright: ignore[reportReturnType]
+def _near(**targets: tuple[float, float]) -> Any:
+    return lm.all_of(**{name: lm.within(k - off, k + off, predicted=k) for name, (k, off) in targets.items()})
 
 
 REVERSED = lm.Control("the axis reversed", reverse=True)

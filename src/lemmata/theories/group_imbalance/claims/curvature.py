@@ -70,7 +70,7 @@ def _odd(count: int) -> int:
 
 
 @lm.fact
-def moment_ratios(zero: bool = False, odd: bool = True, dimension: bool = True, *, seed: int) -> dict[str, float]:
+def moment_ratios(zero: bool = False, odd: bool = True, dimension: bool = True, *, seed: int) -> xr.DataArray:
     """The largest moment over its bound at 300 random Ψ, along a direction (often an axis) and of the norm.
 
     odd=False: (2t-1)!! replaced by 1, t ≥ 2; dimension=False: d^t dropped; zero: zero means."""
@@ -98,7 +98,7 @@ def moment_ratios(zero: bool = False, odd: bool = True, dimension: bool = True, 
             for order in (2, np.inf):
                 bound = (d**t if dimension else 1) * _odd(t) * mixture.moment(2 * t, order)
                 norm.append(mixture.weights @ moment / bound)
-    return {"direction": float(max(along)), "norm": float(max(norm))}
+    return xr.DataArray([max(along), max(norm)], coords={"moment": ["direction", "norm"]})
 
 
 @lm.fact

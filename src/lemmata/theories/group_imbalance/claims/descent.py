@@ -15,7 +15,7 @@ SMALL, LARGE = 0.03, 0.25
 
 def _shift(data: xr.Dataset, law: str, level: float) -> xr.Dataset:
     runs = lm.cells(data, noise=f"{law} {level:g}")
-    return runs.assign(shift=lm.at_end(runs.limit_distance))
+    return runs.assign(moved=lm.at_end(runs.limit_distance))
 
 
 @lm.evidence("g2-noise")
@@ -26,7 +26,7 @@ def shift_error(data: xr.Dataset, prediction: str = "solved") -> xr.DataArray:
         runs = _shift(data, "fixed", level)
         predicted = runs.predicted_shift if prediction == "solved" else runs.noise_norm / runs.rate_largest
         allowed = xr.where(predicted <= SMALL, 0.05, 0.25).where(predicted <= LARGE)
-        found.append(abs(runs.shift / predicted - 1) / allowed)
+        found.append(abs(runs.moved / predicted - 1) / allowed)
     both = xr.concat(found, "level")
     if bool(both.isnull().all("level").any()):
         raise lm.NotApplicable("a seed has no cell with a predicted shift of at most 0.25")
@@ -40,9 +40,9 @@ def shift_over_bound(data: xr.Dataset, law: str = "fixed", fresh: str = "fresh")
     parts = {}
     for level in LEVELS if law == "fixed" else LEVELS[:1]:
         runs, again = _shift(data, law, level), _shift(data, fresh, level)
-        parts[f"bound {level:g}"] = runs.shift * runs.rate_least / (level * runs.noise_radius)
+        parts[f"bound {level:g}"] = runs.moved * runs.rate_least / (level * runs.noise_radius)
         late = again.limit_distance.where(again.step > again.last_step / 2)
-        parts[f"fresh {level:g}"] = 2 * np.sqrt((late**2).mean("record")) / _shift(data, "fixed", level).shift
+        parts[f"fresh {level:g}"] = 2 * np.sqrt((late**2).mean("record")) / _shift(data, "fixed", level).moved
     return lm.stack({name: part.drop_vars("noise", errors="ignore") for name, part in parts.items()}, "criterion")
 
 

@@ -11,7 +11,7 @@ from lemmata.theories.group_imbalance.measures import median_slope
 from lemmata.theories.group_imbalance.moments import Exact, averages
 
 CASES = 200
-DATA = ("two groups", "one Gaussian")
+INPUTS = ("two groups", "one Gaussian")
 MOMENTS = {"two groups": ("first", "second", "projected"), "one Gaussian": ("first", "contracted")}
 """The moments of the Q₂ path and of the symmetric path that are judged."""
 UNINFORMED = 0.9
@@ -28,7 +28,7 @@ def last_error(data: xr.Dataset, magnitudes: str = "literal") -> xr.DataArray:
 def error_path(data: xr.Dataset, magnitudes: str = "corrected") -> dict[str, object]:
     """The slope in n of the median relative error of the start, and its value at n = 10⁶, for both mixtures."""
     error = data.relative_error.sel(magnitudes=magnitudes)
-    slopes = {f"slope, {name}": median_slope(lm.cells(error, data=name), "samples") for name in DATA}
+    slopes = {f"slope, {name}": median_slope(lm.cells(error, inputs=name), "samples") for name in INPUTS}
     return {**slopes, "level": lm.cells(error, samples=1_000_000)}
 
 
@@ -37,8 +37,8 @@ def moment_slopes(data: xr.Dataset, scores: str = "true") -> dict[str, lm.Estima
     """The slope in n of the median error of every moment."""
     error = data.moment_error.sel(scores=scores)
     return {
-        f"{moment}, {name}": median_slope(lm.cells(error, data=name).sel(moment=moment), "samples")
-        for name in DATA
+        f"{moment}, {name}": median_slope(lm.cells(error, inputs=name).sel(moment=moment), "samples")
+        for name in INPUTS
         for moment in MOMENTS[name]
     }
 
@@ -111,15 +111,16 @@ def small_perturbations(target: str = "norm", *, seed: int) -> float:
 
 
 @lm.fact
-def perturbations(target: str = "own", *, seed: int) -> dict[str, float]:
+def perturbations(target: str = "own", *, seed: int) -> xr.DataArray:
     """The same relative to its own target, at these γ and at γ₁, γ₂ up to 0.1/(κ²√K), γ₃ up to 1/4."""
-    return {"small": magnitude_ratios(target, False, seed), "large": magnitude_ratios(target, True, seed)}
+    ratios = [magnitude_ratios(target, large, seed) for large in (False, True)]
+    return xr.DataArray(ratios, coords={"perturbation": ["small", "large"]})
 
 
 @lm.evidence("fc1-document", "fc1-feasible")
 def reported_error(document: xr.Dataset, feasible: xr.Dataset, panel: str = "document") -> xr.DataArray:
     """The relative error of the tensor start, where it has found the subspace at all."""
-    runs = document if panel == "document" else lm.cells(feasible, data="two groups", samples=1_000_000)
+    runs = document if panel == "document" else lm.cells(feasible, inputs="two groups", samples=1_000_000)
     lost = float(runs.subspace_error.median())
     if lost > UNINFORMED:
         raise lm.NotApplicable(f"not informative: the median subspace error is {lost:.3f}, above {UNINFORMED:g}")
@@ -151,7 +152,7 @@ CLAIMS = (
     .judged(
         error_path(),
         lm.all_of(
-            **{f"slope, {name}": SLOPE for name in DATA},
+            **{f"slope, {name}": SLOPE for name in INPUTS},
             level=lm.at_most({"two groups": 0.3, "one Gaussian": 0.15}, by="median", strict=True),
         ),
         lm.Control("literal magnitudes", magnitudes="literal"),
@@ -167,7 +168,7 @@ CLAIMS = (
         lm.all_of(
             **{
                 f"{moment}, {name}": lm.within(-0.6, -0.4, by="value", predicted=-0.5)
-                for name in DATA
+                for name in INPUTS
                 for moment in MOMENTS[name]
             }
         ),

@@ -12,10 +12,10 @@ from lemmata import figures as draw
 
 def feasible(data: xr.Dataset) -> Figure:
     """The feasible panel of Figure C.1: relative error of the start against the number of samples."""
-    figure, axes = draw.panels(data.sizes["data"])
+    figure, axes = draw.panels(data.sizes["inputs"])
     n = data.samples.values.astype(float)
-    for ax, name in zip(axes, data.data.values, strict=True):
-        runs = data.sel(data=name)
+    for ax, name in zip(axes, data.inputs.values, strict=True):
+        runs = data.sel(inputs=name)
         draw.curves(ax, runs.relative_error, "samples", "magnitudes", "{} magnitudes", middle="median")
         draw.curves(
             ax, runs.subspace_error, "samples", label="subspace error", color=draw.GREEN, middle="median", spread=""
@@ -52,10 +52,10 @@ def document(data: xr.Dataset) -> Figure:
 
 def moments(data: xr.Dataset) -> Figure:
     """Row 31: errors of the moments against the number of samples, with true and with wrong scores."""
-    figure, axes = draw.panels(data.sizes["data"])
+    figure, axes = draw.panels(data.sizes["inputs"])
     n = data.samples.values.astype(float)
-    for ax, name in zip(axes, data.data.values, strict=True):
-        errors = data.moment_error.sel(data=name)
+    for ax, name in zip(axes, data.inputs.values, strict=True):
+        errors = data.moment_error.sel(inputs=name)
         for i, moment in enumerate(data.moment.values):
             part = errors.sel(moment=moment)
             if bool(part.isnull().all()):
