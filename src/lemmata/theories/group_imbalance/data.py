@@ -64,6 +64,11 @@ class Mixture:
                     balance.append(sign * weight)
         return max(abs(value) for value in balance) <= tolerance
 
+    def moment(self, power: float, order: float = 2) -> float:
+        """M_m = Σ_l λ_l (‖μ_l‖ + ‖Σ_l^{1/2}‖)^m; order=inf: M'_m, with ‖μ_l‖_∞."""
+        sizes = np.linalg.norm(self.means, ord=order, axis=1)
+        return float(self.weights @ (sizes + np.sqrt(np.linalg.eigvalsh(self.covariances)[:, -1])) ** power)
+
     def second_moment(self) -> Float[Array, "dimension dimension"]:
         """E[xxᵀ]."""
         spread = self.covariances + self.means[:, :, None] * self.means[:, None, :]
@@ -203,9 +208,9 @@ def draw_world(setting: Setting, seed: int) -> World:
     return World(Mixture(weights, means, scales[:, None, None] ** 2 * base), truth)
 
 
-def draw_data(setting: Setting, world: World, seed: int, count: int | None = None) -> Sample:
+def draw_data(setting: Setting, world: World, seed: int) -> Sample:
     """The training sample of a run."""
-    count = setting.samples if count is None else count
+    count = setting.count
     teacher = world.truth
     if setting.defect == "other_teacher":
         teacher = draw_truth(lm.generator(seed, "other"), "gaussian", *teacher.shape)

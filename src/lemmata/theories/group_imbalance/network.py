@@ -65,6 +65,17 @@ class Activation(NamedTuple):
             ratio = self._inside(t) ** 2 - 1
         return self.scale**2 * ratio * self.first(t)
 
+    def derivatives(self, t: Array, order: int) -> tuple[Array, ...]:
+        """φ, φ', ... up to this order; of the logistic function from one exponential."""
+        value = self.value(t)
+        if self.base != "logistic":
+            return (value, *(each(t) for each in (self.first, self.second, self.third)[:order]))
+        first = self.scale * value * (1 - value)
+        if order == 1:
+            return value, first
+        second = self.scale * (1 - 2 * value) * first
+        return (value, first, second, self.scale * ((1 - 2 * value) * second - 2 * first * first))[: order + 1]
+
     def log_value(self, t: Array) -> Array:
         """log φ(t), without underflow."""
         t = self._inside(t)
@@ -135,20 +146,18 @@ class Local(NamedTuple):
     sign: Float[Array, " samples"]
     probability: Float[Array, " samples"]
     first: Float[Array, "samples neurons"]
-    second: Float[Array, "samples neurons"]
-    third: Float[Array, "samples neurons"]
+    second: Float[Array, "samples neurons"] | None = None
+    third: Float[Array, "samples neurons"] | None = None
 
 
 def local(W: Weights, x: Inputs, y: Labels, activation: Activation = SIGMOID, order: int = 2) -> Local:
-    """The ratios up to this order; those beyond it are zero."""
+    """The ratios up to this order."""
     sign = 2 * y - 1
     xp = namespace(x)
     t = xp.maximum(sign[:, None] * (x @ W), activation.floor)
-    P = activation.value(t).mean(-1, keepdims=True)
-    first = activation.first(t) / P
-    second = activation.second(t) / P if order > 1 else first * 0
-    third = activation.third(t) / P if order > 2 else first * 0
-    return Local(sign, P[:, 0], first, second, third)
+    value, *derivatives = activation.derivatives(t, order)
+    P = value.mean(-1, keepdims=True)
+    return Local(sign, P[:, 0], *(each / P for each in derivatives))
 
 
 def gradient(W: Weights, x: Inputs, y: Labels, activation: Activation = SIGMOID, weights: Any = None) -> Weights:
@@ -188,15 +197,7 @@ def third_factors(
 
 def hessian(W: Weights, x: Inputs, y: Labels, activation: Activation = SIGMOID) -> Float[Array, "dk dk"]:
     """∇²f_n(W) in the order (w_1, ..., w_K)."""
-    return assemble(curvatures(W, x, y, activation) / len(x), x)
-
-
-def assemble(xi: Float[Array, "samples neurons neurons"], x: Inputs) -> Float[Array, "dk dk"]:
-    """Σ_i ξ_i ⊗ x_i x_iᵀ."""
-    (_, d), K = x.shape, xi.shape[1]
-    upper = {(j, k): (x * xi[:, j, k][:, None]).T @ x for j in range(K) for k in range(j, K)}
-    rows = [[upper[min(j, k), max(j, k)] for k in range(K)] for j in range(K)]
-    return namespace(x).block(rows).reshape(d * K, d * K)
+    return expand(W, x, y, namespace(x).full(len(x), 1 / len(x)), activation).hessian
 
 
 class Expansion(NamedTuple):
@@ -211,12 +212,15 @@ def expand(
     W: Weights, x: Inputs, y: Labels, weights: Float[Array, " samples"], activation: Activation = SIGMOID
 ) -> Expansion:
     """The expansion of Σ_i weights_i ℓ_i."""
-    K = W.shape[1]
+    (_, d), K = x.shape, W.shape[1]
     xp = namespace(x)
     at = local(W, x, y, activation)
     slope = -(at.sign * weights)[:, None] * at.first / K
-    xi = at.first[:, :, None] * at.first[:, None, :] / K**2 - at.second[:, :, None] * np.eye(K) / K
-    return Expansion(-weights @ xp.log(at.probability), x.T @ slope, assemble(xi * weights[:, None, None], x))
+    spread = (at.first[:, :, None] * x[:, None, :]).reshape(len(x), K * d)
+    curvature = (spread * (weights / K**2)[:, None]).T @ spread
+    own = [(x * (at.second[:, j] * weights / K)[:, None]).T @ x for j in range(K)]
+    rows = [[own[j] if j == k else np.zeros((d, d)) for k in range(K)] for j in range(K)]
+    return Expansion(-weights @ xp.log(at.probability), x.T @ slope, curvature - xp.block(rows))
 
 
 def flatten(W: Weights) -> Float[Array, " dk"]:

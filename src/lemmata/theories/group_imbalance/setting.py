@@ -19,6 +19,9 @@ class Setting(lm.Setting):
     """One learning problem of the paper; the defaults are those of the specification."""
 
     samples: int = lm.number(10_000, "n", "training samples", low=1, high=10**8, integer=True)
+    samples_per_dimension: int = lm.number(
+        0, "n/d", "n = this times d (0: n is samples)", low=0, high=10**7, integer=True
+    )
     fraction: float = lm.number(0.5, "λ₂", "fraction of the second group", low=0, high=1, open_ends="low high")
     first_mean: float = lm.number(1.0, "", "μ₁ is this times the vector of ones")
     second_mean: float = lm.number(0.0, "", "μ₂ is this times the vector of ones")
@@ -52,7 +55,9 @@ class Setting(lm.Setting):
     noise_law: str = lm.choice(
         "fixed", "gradient noise: one draw, a new one each step, or one with a mean", "fixed", "fresh", "biased"
     )
-    optimiser: str = lm.choice("newton", "how a success map looks for the minimum", "newton", "descent")
+    optimiser: str = lm.choice(
+        "newton", "how a minimum is looked for (none: only what is exact)", "newton", "descent", "none"
+    )
     magnitudes: str = lm.choice("corrected", "magnitudes of the tensor start", "corrected", "literal")
     stratified: bool = lm.flag(False, "exactly round(λ_l n) samples of each group")
     defect: str = lm.choice("none", "a case broken on purpose, for controls", *DEFECTS)
@@ -67,10 +72,15 @@ class Setting(lm.Setting):
         """φ."""
         return ACTIVATIONS[self.activation]
 
+    @property
+    def count(self) -> int:
+        """n."""
+        return self.samples_per_dimension * self.dimension or self.samples
+
     @lm.fixed
     def sample_room(self) -> int:
         """Room for samples: counts up to it share one program."""
-        return lm.capacity(self.samples)
+        return lm.capacity(self.count)
 
     def warnings(self) -> list[str]:
         found = []

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import lemmata as lm
+from lemmata.theories.group_imbalance.bounds import Constants
 from lemmata.theories.group_imbalance.data import Mixture, Sample, World, draw_data, draw_sample, draw_world
 from lemmata.theories.group_imbalance.initialisation import tensor_start
 from lemmata.theories.group_imbalance.minimum import Minimum, distance, matching, minimise
@@ -24,19 +25,13 @@ FIRST = 20
 """Every one of the first steps is recorded."""
 
 
-def moment_norm(mixture: Mixture, power: float) -> float:
-    """M_m(Ψ) = Σ_l λ_l (‖μ_l‖ + ‖Σ_l^{1/2}‖)^m."""
-    sizes = np.linalg.norm(mixture.means, axis=1) + np.sqrt(np.linalg.norm(mixture.covariances, 2, axis=(1, 2)))
-    return float(mixture.weights @ sizes**power)
-
-
 def step_of(setting: Setting, mixture: Mixture, at_start: float, at_limit: float) -> float:
     """η₀ by the rule of the setting; `at_start` and `at_limit` are λ_max(∇²f_n) there."""
     constant = setting.step_constant or 4 * setting.neurons
     rules = {
         "hessian": 1 / at_start,
         "limit": 1 / at_limit,
-        "theory": constant / moment_norm(mixture, 2),
+        "theory": constant / mixture.moment(2),
         "fixed": setting.step_size,
     }
     return setting.step_factor * rules[setting.step_rule]
@@ -61,6 +56,11 @@ def initialise(setting: Setting, world: World, sample: Sample, limit: Array, slo
     return limit + offset
 
 
+def draw_noise(rng: np.random.Generator, level: float, count: int, shape: tuple[int, int]) -> Array:
+    """ν_i, uniform on [-ξ, ξ] in every entry."""
+    return rng.uniform(-level, level, (count, *shape))
+
+
 def mean_noise(setting: Setting, slowest: Array, seed: int) -> Array:
     """The mean over samples of ν_i, uniform on [-ξ, ξ]; biased: with the mean ξ/2 along the signs of the slowest
     direction. For noise_law=fresh it is drawn anew at each step, as its normal limit (the kurtosis is off by 1.2/n)."""
@@ -68,9 +68,9 @@ def mean_noise(setting: Setting, slowest: Array, seed: int) -> Array:
     if not setting.noise_level or setting.noise_law == "fresh":
         return np.zeros((d, K))
     rng, total = lm.generator(seed, "noise"), np.zeros((d, K))
-    for count in np.diff(np.unique(np.append(np.arange(0, setting.samples, 10_000), setting.samples))):
-        total += rng.uniform(-1, 1, (count, d, K)).sum(0)
-    centred = setting.noise_level * total / setting.samples
+    for count in np.diff(np.unique(np.append(np.arange(0, setting.count, 10_000), setting.count))):
+        total += draw_noise(rng, setting.noise_level, count, (d, K)).sum(0)
+    centred = total / setting.count
     if setting.noise_law == "biased":
         return centred + setting.noise_level / 2 * np.sign(unflatten(slowest, K))
     return centred
@@ -89,7 +89,7 @@ def prepare(setting: Setting, seed: int) -> dict[str, Any]:
     """The data of a run, padded to their room, with its start, its minimum and the curvature there."""
     world = draw_world(setting, seed)
     sample = draw_data(setting, world, seed)
-    phi = setting.phi
+    phi, n = setting.phi, setting.count
     found: Minimum = minimise(sample.x, sample.y, world.truth, phi, centre=world.truth)
     curvature = hessian(found.weights, sample.x, sample.y, phi)
     values, vectors = np.linalg.eigh(curvature)
@@ -100,7 +100,7 @@ def prepare(setting: Setting, seed: int) -> dict[str, Any]:
     wanted = setting.horizon / (step * max(values[0], 1e-12))
     steps = int(min(setting.steps, np.ceil(wanted))) if setting.horizon else setting.steps
     noise = mean_noise(setting, vectors[:, 0], seed)
-    n, room = setting.samples, setting.sample_room
+    room = setting.sample_room
     fill = lambda rows: np.concatenate([rows, np.zeros((room - n, *rows.shape[1:]))])  # noqa: E731
     tests = [
         draw_sample(world.mixture, world.truth, setting.test_points, seed, "test", str(g), activation=phi, group=g).x
@@ -118,7 +118,8 @@ def prepare(setting: Setting, seed: int) -> dict[str, Any]:
         "noise_norm": np.linalg.norm(noise),
         "capped": float(bool(setting.horizon) and wanted > setting.steps),
         "minimum_found": float(found.converged),
-        "second_moment": moment_norm(world.mixture, 2),
+        "noise_radius": np.sqrt(world.truth.size * np.log(n) / n),
+        "rate_factor": Constants(world.mixture, world.truth).rate_factor,
     }
     return {
         "x": fill(sample.x),
@@ -180,7 +181,8 @@ def train(problem: Setting, prepared: dict[str, Any], key: jax.Array) -> lm.Run:
     lm.Variable("noise_norm", (), "‖ν̄‖", "norm of the mean noise"),
     lm.Variable("capped", (), "", "1 if the run is shorter than its horizon"),
     lm.Variable("minimum_found", (), "", "1 if Newton's method arrived"),
-    lm.Variable("second_moment", (), "M₂", "Σ_l λ_l (‖μ_l‖ + ‖Σ_l^{1/2}‖)²"),
+    lm.Variable("noise_radius", (), "√(dK log n/n)", "what bounds the mean noise, over ξ"),
+    lm.Variable("rate_factor", (), "q", "factor of the paper's rate, v = 1 - q/K²"),
     prepare=prepare,
     precision="float64",
 )
