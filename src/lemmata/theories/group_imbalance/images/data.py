@@ -21,7 +21,7 @@ Array = np.ndarray
 class Set(NamedTuple):
     """Images in random order, padded with empty ones of weight 0; the weights of the others add up to 1."""
 
-    pixels: Float[Array, "images side side channels"]
+    pixels: Float[Array, "images side side colours"]
     label: Float[Array, " images"]
     minority: Float[Array, " images"]
     weight: Float[Array, " images"]

@@ -23,7 +23,8 @@ POOLED = (1, 4, 5)
 RESIDUAL = {3: 1, 7: 5}
 """The second convolution of a residual block, and after which one its skip connection starts."""
 EPSILON = 1e-5
-Statistics = list[tuple[Float[Array, " channels"], Float[Array, " channels"]]]
+Statistics = list[tuple[Array, Array]]
+"""Mean and variance of every channel after each convolution."""
 
 
 class Convolution(NamedTuple):
@@ -54,7 +55,7 @@ def draw_network(problem: ImageSetting, key: jax.Array) -> ResNet9:
 
 
 def classify(
-    network: ResNet9, pixels: Float[Array, "images side side channels"], known: Statistics | None = None
+    network: ResNet9, pixels: Float[Array, "images side side colours"], known: Statistics | None = None
 ) -> tuple[Float[Array, " images"], Float[Array, "images features"], Statistics]:
     """Logits, penultimate features, and the statistics that batch norm used: of these images unless they are known."""
     x = jnp.moveaxis(pixels - 0.5, -1, 1)
