@@ -34,7 +34,7 @@ def group_rows(data: Columns, w: Array, at: Fitted) -> list[dict[str, Any]]:
                 f"label {data.positive}": float(data.y[mine].mean()),
                 "log loss": float(losses(w, data.x[mine], data.y[mine]).mean()),
                 "excess by the theory": float(np.trace(at.information[group] @ inverse) / 2),
-                "tr(F_l F^-1)": float(np.trace(at.information[group] @ inverse) * at.counts.sum()),
+                "excess times 2n": float(np.trace(at.information[group] @ inverse) * at.counts.sum()),
                 "covariance norm": float(spread[-1]),
                 "effective rank": float(spread.sum() / spread[-1]),
             }
