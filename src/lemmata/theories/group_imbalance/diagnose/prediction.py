@@ -4,8 +4,9 @@ The model is the theory's with one neuron (logistic regression). With N = Σ n_g
 group l is its floor plus tr(F_l N⁻¹)/2, so m more samples of group g change it by ½ tr(F_l (N + m F_g)⁻¹) less
 ½ tr(F_l N⁻¹): never upwards. That takes for granted that one W* serves every group. Where it does not, the gradients
 b_l of the groups at the fit are not zero, and more of group g also *shifts* the fit, by -m (N + m F_g)⁻¹ b_g, towards
-it and perhaps away from the others. Estimated gradients carry noise, Cov(ĝ_l, ĝ_k) = 1[l=k] F_l/n_l - F_l N⁻¹ F_k,
-whose part in each product is taken off. Prediction = theory + shift.
+it and perhaps away from the others. Estimated gradients carry noise, whose part in each product is taken off; and the
+noise J_l of a row's gradient is F_l only where the model is right, so the variance of the fit is N⁻¹ (Σ n_g J_g) N⁻¹.
+Both belong to the shift. Prediction = theory + shift.
 """
 
 from __future__ import annotations
@@ -60,6 +61,8 @@ class Fitted(NamedTuple):
     counts: Float[Array, " groups"]
     information: Float[Array, "groups inputs inputs"]
     gradients: Float[Array, "groups inputs"]
+    noise: Float[Array, "groups inputs inputs"]
+    """J_l: the covariance of one row's gradient, F_l where the model is right."""
 
     @property
     def total(self) -> Float[Array, "inputs inputs"]:
@@ -73,8 +76,10 @@ def fitted(w: Array, x: Array, y: Array, members: Int[Array, " rows"], groups: i
     p = SIGMOID.value(x @ w)
     parts = [members == group for group in range(groups)]
     information = [(x[mine] * (p * (1 - p))[mine, None]).T @ x[mine] / mine.sum() for mine in parts]
-    gradients = [x[mine].T @ (p - y)[mine] / mine.sum() for mine in parts]
-    return Fitted(np.array([mine.sum() for mine in parts], float), np.stack(information), np.stack(gradients))
+    gradients = np.stack([x[mine].T @ (p - y)[mine] / mine.sum() for mine in parts])
+    squares = [(x[mine] * ((p - y) ** 2)[mine, None]).T @ x[mine] / mine.sum() for mine in parts]
+    noise = np.stack(squares) - gradients[:, :, None] * gradients[:, None, :]
+    return Fitted(np.array([mine.sum() for mine in parts], float), np.stack(information), gradients, noise)
 
 
 class Change(NamedTuple):
@@ -90,19 +95,22 @@ class Change(NamedTuple):
 
 def change(at: Fitted, group: int, more: float) -> Change:
     """What `more` samples of a group do to the risk of every group."""
-    F, n = at.information, at.counts
+    F, J, n = at.information, at.noise, at.counts
     before = np.linalg.inv(at.total)
     after = np.linalg.inv(at.total + more * F[group])
     theory = np.einsum("lij,ji->l", F, after - before) / 2
-    # b_lᵀ M_l b_g and ½ bᵀ_g after F_l after b_g, each less the noise that the estimated gradients bring
-    own = F[group] / n[group] - F[group] @ before @ F[group]
-    quadratic = more**2 * np.einsum("ij,ljk,km->lim", after, F, after) / 2
-    shift = np.einsum("i,lij,j->l", at.gradients[group], quadratic, at.gradients[group])
-    shift -= np.einsum("lij,ji->l", quadratic, own)
-    shift -= more * np.einsum("li,ij,j->l", at.gradients, after, at.gradients[group])
-    noise = -F @ before @ F[group]
-    noise[group] += F[group] / n[group]
+    # E ĝ_l ĝ_gᵀ = b_l b_gᵀ + Cov_l: products of estimated gradients less the noise that they bring
+    whole = np.einsum("g,gij->ij", n, J)
+    noise = F @ (before @ whole @ before) @ F[group] - J @ before @ F[group] - F @ before @ J[group]
+    noise[group] += J[group] / n[group]
+    quadratic = more**2 * after @ F @ after / 2
+    shift = at.gradients[group] @ (quadratic @ at.gradients[group]).T
+    shift -= np.einsum("lij,ji->l", quadratic, noise[group])
+    shift -= more * at.gradients @ (after @ at.gradients[group])
     shift += more * np.einsum("ij,lji->l", after, noise)
+    # the variance of the fit with J in place of F, where the model is not right
+    variance = after @ (whole + more * J[group]) @ after - before @ whole @ before
+    shift += np.einsum("lij,ji->l", F, variance - (after - before)) / 2
     return Change(theory, shift)
 
 
@@ -127,7 +135,7 @@ def spread_of_changes(
             [np.einsum("b,bij->ij", a, p.information) / a.sum() for a, p in zip(weights, parts, strict=True)]
         )
         gradients = np.stack([a @ p.gradients / a.sum() for a, p in zip(weights, parts, strict=True)])
-        drawn = Fitted(at.counts, information, gradients)
+        drawn = Fitted(at.counts, information, gradients, at.noise)
         move = -np.linalg.solve(drawn.total, at.counts @ gradients + ridge(x.shape[1]) * w)
         drawn = drawn._replace(gradients=gradients + information @ move)
         each = [change(drawn, group, more).both for group in range(groups)]
