@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -15,7 +16,7 @@ from lemmata.theories.group_imbalance.images.network import classify, draw_netwo
 from lemmata.theories.group_imbalance.images.setting import ImageSetting
 from lemmata.theories.group_imbalance.images.training import simulate
 
-TINY = {"samples": 40, "batch": 10, "epochs": 1, "width": 2, "side": 8, "test_samples": 20}
+TINY: Any = {"samples": 40, "batch": 10, "epochs": 1, "width": 2, "side": 8, "test_samples": 20}
 
 
 def adult():

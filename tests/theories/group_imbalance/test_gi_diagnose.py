@@ -1,6 +1,7 @@
 """The diagnosis of groups: the prediction against refits on sampled data, reading of tables, and what is refused."""
 
 import json
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -114,7 +115,7 @@ def test_columns_are_standardised_or_one_hot_and_missing_rows_are_counted():
 def test_csv_parquet_npz_and_python_give_the_same_columns(tmp_path):
     frame = table()
     frame.to_csv(tmp_path / "t.csv", index=False)
-    arrays = {name: np.array(frame[name].tolist()) for name in frame}
+    arrays: Any = {name: np.array(frame[name].tolist()) for name in frame}
     np.savez(tmp_path / "t.npz", **arrays)
     given = [tmp_path / "t.csv", tmp_path / "t.npz", frame, arrays]
     if pytest.importorskip("pyarrow", reason="the extra `tables` is not installed"):

@@ -54,7 +54,7 @@ class Constants:
     @property
     def eta(self) -> float:
         """η = Π δ_i/δ_K."""
-        return np.prod(self.delta / self.delta[-1])
+        return float(np.prod(self.delta / self.delta[-1]))
 
     @cached_property
     def _deviations(self) -> Float[np.ndarray, "groups dimension"]:
@@ -82,11 +82,11 @@ class Constants:
 
     def moment(self, power: float) -> float:
         """M_m = Σ λ_l (‖μ_l‖ + ‖Σ_l^½‖)^m."""
-        return self.mixture.weights @ self.norms**power
+        return float(self.mixture.weights @ self.norms**power)
 
     def relative_moment(self, power: float) -> float:
         """D_m = Σ λ_l (‖μ_l‖/σ_{l,min} + 1)^m."""
-        return self.mixture.weights @ (np.linalg.norm(self.mixture.means, axis=1) / self.sigma_min + 1) ** power
+        return float(self.mixture.weights @ (np.linalg.norm(self.mixture.means, axis=1) / self.sigma_min + 1) ** power)
 
     @cached_property
     def plain_rhos(self) -> PerGroup:
@@ -116,7 +116,7 @@ class Constants:
     @property
     def _curvature(self) -> float:
         """Σ λ_l σ²_{l,min} ρ_l."""
-        return self.mixture.weights @ (self.sigma_min**2 * self.rhos)
+        return np.float64(self.mixture.weights @ (self.sigma_min**2 * self.rhos))  # its inverse may be inf
 
     @property
     def convexity(self) -> float:

@@ -6,7 +6,7 @@ EM is scikit-learn's: full covariances, logarithms of densities, k-means++ start
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -43,7 +43,7 @@ def estimate_mixture(
     from sklearn.mixture import GaussianMixture
 
     _check(x, groups)
-    model = GaussianMixture(
+    model: Any = GaussianMixture(
         groups,
         init_params="k-means++",
         n_init=restarts,
@@ -104,7 +104,7 @@ def log_density(mixture: Mixture, x: Float[Array, "samples dimension"]) -> Float
 
     parts = zip(mixture.means, mixture.covariances, strict=True)
     each = [np.atleast_1d(multivariate_normal(mean, covariance).logpdf(x)) for mean, covariance in parts]
-    return logsumexp(np.log(mixture.weights) + np.stack(each, 1), axis=1)
+    return np.asarray(logsumexp(np.log(mixture.weights) + np.stack(each, 1), axis=1))
 
 
 def _check(x: Array, groups: int) -> None:

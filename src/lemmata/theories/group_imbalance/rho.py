@@ -7,6 +7,7 @@ mass, refined around 0 at scale 1/σ; relative accuracy 10⁻⁶ for σ in [10�
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -72,7 +73,7 @@ def moments(u: float, sigma: float, activation: Activation = SIGMOID) -> Moments
     return found._replace(alpha=(a0, -a1, a2), beta=(b0, -b1, b2))
 
 
-def rho(u: Float[np.ndarray, " k"] | float, sigma: float, activation: Activation = SIGMOID) -> float:
+def rho(u: Float[np.ndarray, " k"] | Sequence[float] | float, sigma: float, activation: Activation = SIGMOID) -> float:
     """ρ(u, σ) = min over i ≠ j of (u_j²+1)(β_0(i) - α_0(i)²) and β_2(i) - α_2(i)²/(u_i²+1); k = 1: the second alone."""
     u = np.atleast_1d(np.asarray(u, float))
     each = [moments(float(one), sigma, activation) for one in u]

@@ -85,13 +85,11 @@ def _listed(names: Any) -> str:
     return ", ".join(shown) + (", ..." if len(names) > 20 else "")
 
 
-def _prepare(frame: pd.DataFrame, label: str, group: str, source: str, files: list[Path]) -> Columns:
+def _prepare(table: pd.DataFrame, label: str, group: str, source: str, files: list[Path]) -> Columns:
     notes = []
-    frame = frame.replace([np.inf, -np.inf], np.nan)
-    whole = frame.dropna()
-    if len(whole) < len(frame):
-        notes.append(f"{len(frame) - len(whole)} of {len(frame)} rows have missing values and are left out.")
-    frame = whole
+    frame: Any = table.replace([np.inf, -np.inf], np.nan).dropna()
+    if len(frame) < len(table):
+        notes.append(f"{len(table) - len(frame)} of {len(table)} rows have missing values and are left out.")
     sizes = frame[group].astype(str).value_counts()
     kept = sorted(sizes.index[sizes >= FEWEST])
     if len(kept) < len(sizes):

@@ -6,7 +6,7 @@ image scales the same normals, so that cells of one seed are paired.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
@@ -21,10 +21,10 @@ Array = np.ndarray
 class Set(NamedTuple):
     """Images in random order, padded with empty ones of weight 0; the weights of the others add up to 1."""
 
-    pixels: Float[Array, "images side side colours"]
-    label: Float[Array, " images"]
-    minority: Float[Array, " images"]
-    weight: Float[Array, " images"]
+    pixels: Float[Any, "images side side colours"]
+    label: Float[Any, " images"]
+    minority: Float[Any, " images"]
+    weight: Float[Any, " images"]
 
 
 def draw_sets(setting: ImageSetting, seed: int) -> tuple[Set, Set]:
@@ -50,9 +50,12 @@ def _joined(parts: list[tuple[Array, Array, Array]], seed: int, room: int) -> Se
     pixels, label, minority = (np.concatenate(each).astype(np.float32) for each in zip(*parts, strict=True))
     order = lm.generator(seed, "order").permutation(len(label))
     gap = room - len(label)
-    padded = [np.concatenate([a[order], np.zeros((gap, *a.shape[1:]), a.dtype)]) for a in (pixels, label, minority)]
+
+    def padded(part: Array) -> Array:
+        return np.concatenate([part[order], np.zeros((gap, *part.shape[1:]), part.dtype)])
+
     weight = np.where(np.arange(room) < len(label), 1 / len(label), 0.0).astype(np.float32)
-    return Set(*padded, weight)
+    return Set(padded(pixels), padded(label), padded(minority), weight)
 
 
 def draw_group(setting: ImageSetting, group: int, count: int, seed: int) -> tuple[Array, Array]:

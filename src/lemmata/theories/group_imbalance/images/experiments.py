@@ -6,6 +6,7 @@ The paper states no numbers, so these are experiments without claims.
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import lemmata as lm
 from lemmata.theories.group_imbalance.images import figures
@@ -21,8 +22,8 @@ FRACTIONS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5]
 experiment = partial(lm.experiment, kind=ImageSetting, simulation=simulate, tiny=TINY, seeds=5, paper_seeds=5)
 noise_plot = partial(figures.sweep, along="noise_variance", x=r"noise of the extra images $\delta^2$", scale="symlog")
 fraction_plot = partial(figures.sweep, along="fraction", x=r"fraction of the minority $\lambda$", split="minority")
-_NOISE = {"axes": {"noise_variance": [0.0, 1e-2, 1e-1, 1.0]}, "smoke": {"noise_variance": [0.0, 1.0], "extra": 4}}
-_FRACTION = {
+_NOISE: Any = {"axes": {"noise_variance": [0.0, 1e-2, 1e-1, 1.0]}, "smoke": {"noise_variance": [0.0, 1.0], "extra": 4}}
+_FRACTION: Any = {
     "axes": {"minority": ["male", "female"], "fraction": [0.02, 0.1, 0.3, 0.5]},
     "smoke": {"minority": ["male"], "fraction": [0.1, 0.5]},
 }
@@ -32,7 +33,7 @@ EXPERIMENTS = (
         "f41-rendered",
         reference="Figure 4.1",
         question="Does noise on added minority images first help and then hurt (stand-in: rendered patterns)?",
-        setting={"extra": 36},
+        setting={"extra": 24},
         plot=partial(noise_plot, title="rendered stand-in"),
         **_NOISE,
     ),
