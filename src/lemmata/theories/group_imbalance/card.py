@@ -14,5 +14,6 @@ CARD = {
         "group with the largest covariance should hurt. Trained to the end it helps: the excess risk of group l is "
         "tr(F_l F⁻¹)/2n, and the average dK/2n whatever the mixture."
     ),
+    "diagnose": {"groups": "diagnose:diagnose"},
     "headlines": ["g1-rate", "g10-group-risk", "g10-group-risk-corrected"],
 }

@@ -92,8 +92,12 @@ def _reduce(mean: Vector, covariance: Matrix, weights: Weights) -> tuple[Array, 
 
 def _parts(phi: Activation, s: Array) -> tuple[Array, Array, Array]:
     """φ, 1 - φ and φ', which keep their digits where the neuron saturates on either side."""
-    value, rest = phi.value(s), phi._replace(shift=-phi.shift).value(-s)
-    return value, rest, phi.scale * value * rest if phi.base == "logistic" else phi.first(s)
+    if phi.base == "logistic":
+        odds = np.exp(np.minimum(-phi.shift - phi.scale * s, 700.0))  # (1 - φ)/φ
+        value = 1 / (1 + odds)
+        rest = odds * value
+        return value, rest, phi.scale * value * rest
+    return phi.value(s), phi._replace(shift=-phi.shift).value(-s), phi.first(s)
 
 
 def _probabilities(phi: Activation, inputs: list[Array]) -> tuple[Array, Array, list[Array]]:
@@ -120,13 +124,13 @@ def fisher(
         steep = slopes[-1] * density
         by_power = [density @ up, steep @ up, (slopes[-1] * steep) @ up]
         affine = np.concatenate([np.ones((len(grid.rows), 1)), grid.rows], 1)
+        products = (affine[:, :, None] * affine[:, None, :]).reshape(len(affine), -1)
         for place, (j, k) in enumerate(pairs):
             both = (j == neurons - 1) + (k == neurons - 1)
             factor = grid.row_weights
             for other in (j, k):
                 factor = factor if other == neurons - 1 else factor * slopes[other][:, 0]
-            weighted = affine * factor[:, None]
-            moments[place] += np.einsum("ra,rb,rq->abq", weighted, affine, by_power[both], optimize=True)
+            moments[place] += (products.T @ (factor[:, None] * by_power[both])).reshape(neurons, neurons, 3)
     blocks = np.zeros((neurons, dimension, neurons, dimension))
     frame = np.concatenate([mean[:, None], lift], 1)
     for (j, k), found in zip(pairs, moments, strict=True):

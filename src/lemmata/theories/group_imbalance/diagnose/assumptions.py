@@ -13,11 +13,13 @@ from lemmata.theories.group_imbalance.mixture import known_mixture
 from lemmata.theories.group_imbalance.network import SIGMOID
 
 Array = np.ndarray
+FLOOR = 1e-9
+"""Added to every variance: a word may be absent from a group."""
 
 
 def group_rows(data: Columns, w: Array, at: Fitted) -> list[dict[str, Any]]:
     """A row a group: share, label rate, risk, excess by the theory, norm and effective rank of its covariance."""
-    mixture = known_mixture(data.x[:, 1:], data.members)
+    mixture = known_mixture(data.x[:, 1:], data.members, FLOOR)
     inverse = np.linalg.inv(at.total)
     rows = []
     for group, name in enumerate(data.groups):
@@ -32,7 +34,7 @@ def group_rows(data: Columns, w: Array, at: Fitted) -> list[dict[str, Any]]:
                 f"label {data.positive}": float(data.y[mine].mean()),
                 "log loss": float(losses(w, data.x[mine], data.y[mine]).mean()),
                 "excess by the theory": float(np.trace(at.information[group] @ inverse) / 2),
-                "tr(F_l F^-1)": float(np.trace(at.information[group] @ inverse) * at.counts.sum()),
+                "excess times 2n": float(np.trace(at.information[group] @ inverse) * at.counts.sum()),
                 "covariance norm": float(spread[-1]),
                 "effective rank": float(spread.sum() / spread[-1]),
             }
@@ -43,7 +45,7 @@ def group_rows(data: Columns, w: Array, at: Fitted) -> list[dict[str, Any]]:
 def assumptions(data: Columns, w: Array, at: Fitted) -> list[lm.Assumption]:
     """Whether these data have what the paper's theorem takes for granted."""
     rows = group_rows(data, w, at)
-    mixture = known_mixture(data.x[:, 1:], data.members)
+    mixture = known_mixture(data.x[:, 1:], data.members, FLOOR)
     norms = np.array([row["covariance norm"] for row in rows])
     ranks = np.array([row["effective rank"] for row in rows])
     apart = max(float(np.linalg.norm(a - b)) for a in mixture.means for b in mixture.means) / float(

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 
 import lemmata as lm
 from lemmata.lab.intervals import t_quantile
@@ -27,6 +27,7 @@ MOST = 40_000
 FEWEST_TESTED = 20
 """Held-out rows that a group needs for its risk to be looked at."""
 Array = np.ndarray
+YES, NO, CANNOT_TELL = "yes", "no", "cannot tell"
 
 
 class Check(NamedTuple):
@@ -47,15 +48,22 @@ class Check(NamedTuple):
         mean = float(values.mean())
         return lm.Estimate(mean, mean - half, mean + half)
 
-    def agrees(self, size: int, doubled: int, judged: int, by: str = "predicted") -> bool:
-        """Whether the mean prediction (or the theory's part alone) lies in the interval of the measured change."""
-        found = self.interval(self.measured[:, size, doubled, judged])
-        return bool(found.low <= getattr(self, by)[:, size, doubled, judged].mean() <= found.high)
+    def says(self, size: int, doubled: int, judged: int, by: str = "predicted") -> str:
+        """What the refits say of the mean prediction (or of the theory's part alone).
 
-    def agreement(self, by: str = "predicted") -> Bool[Array, "sizes doubled judged"]:
-        """`agrees` for every one."""
+        `no`: it lies outside the interval of the measured change; `yes`: inside, and no change lies outside;
+        `cannot tell`: both lie inside.
+        """
+        found = self.interval(self.measured[:, size, doubled, judged])
+        predicted = getattr(self, by)[:, size, doubled, judged].mean()
+        if not found.low <= predicted <= found.high:
+            return NO
+        return CANNOT_TELL if found.low <= 0 <= found.high else YES
+
+    def tally(self, by: str = "predicted") -> Array:
+        """`says` for every one."""
         places = np.ndindex(*self.measured.shape[1:])
-        return np.array([self.agrees(*place, by=by) for place in places]).reshape(self.measured.shape[1:])
+        return np.array([self.says(*place, by=by) for place in places]).reshape(self.measured.shape[1:])
 
 
 def check(data: Columns, seed: int, progress: Callable[[float], None], splits: int = SPLITS) -> Check:

@@ -11,13 +11,14 @@ from threadpoolctl import threadpool_limits
 import lemmata as lm
 from lemmata.theories.group_imbalance.diagnose import figure
 from lemmata.theories.group_imbalance.diagnose.assumptions import assumptions, group_rows
-from lemmata.theories.group_imbalance.diagnose.check import SIZES, Check, check
+from lemmata.theories.group_imbalance.diagnose.check import CANNOT_TELL, NO, SIZES, YES, Check, check
 from lemmata.theories.group_imbalance.diagnose.columns import Columns, read_columns
 from lemmata.theories.group_imbalance.diagnose.prediction import Fitted, change, fit, fitted, spread_of_changes
 
 AVERAGE = "average"
 MILLION = 1e6
 UNIT = "log loss"
+SAID = {YES: "as predicted", NO: "not as predicted", CANNOT_TELL: "too little to confirm what is predicted"}
 
 
 def diagnose(
@@ -100,7 +101,7 @@ def check_rows(judged: list[str], found: Check) -> list[dict[str, Any]]:
                         "measured": 1e3 * measured.value,
                         "measured_low": 1e3 * measured.low,
                         "measured_high": 1e3 * measured.high,
-                        "agrees": found.agrees(size, g, k),
+                        "confirmed": found.says(size, g, k),
                     }
                 )
     return rows
@@ -114,7 +115,7 @@ def findings(columns: Columns, found: Check) -> list[lm.Finding]:
             gain = found.interval(-found.measured[:, last, g, k])
             predicted = -float(found.predicted[:, last, g, k].mean())
             effect = "lowers" if gain.low > 0 else "raises" if gain.high < 0 else "makes no measurable difference to"
-            agree = "as predicted" if found.agrees(last, g, k) else "not as predicted"
+            agree = SAID[found.says(last, g, k)]
             text = (
                 f"More {name}: doubling their count at {found.rows[last]:.0f} rows {effect} {whose}: "
                 f"{1e3 * gain.value:+.3f} [{1e3 * gain.low:+.3f}, {1e3 * gain.high:+.3f}] thousandths of {UNIT} "
@@ -127,22 +128,31 @@ def findings(columns: Columns, found: Check) -> list[lm.Finding]:
 
 def reading(columns: Columns, found: Check) -> list[str]:
     """Where the prediction is to be trusted, and what the theory's part of it says."""
-    good, theory_alone = found.agreement(), found.agreement("theory")
-    shares = [f"{share:.0%} at {rows:.0f} rows" for share, rows in zip(good.mean((1, 2)), found.rows, strict=True)]
-    said = [
-        f"Predictions inside the 95 % interval of the refits: {', '.join(shares)}; of the theory's part alone "
-        f"{theory_alone.mean():.0%}.",
-    ]
+    said, alone = found.tally(), found.tally("theory")
+    sentences = []
+    for s, rows in enumerate(found.rows):
+        yes, no = (int((said[s] == word).sum()) for word in (YES, NO))
+        sentences.append(
+            f"At {rows:.0f} rows the refits confirm {yes} of {said[s].size} predictions, contradict {no}, and cannot "
+            f"tell the others from no change; of the theory's part alone they confirm {int((alone[s] == YES).sum())} "
+            f"and contradict {int((alone[s] == NO).sum())}."
+        )
     for g, name in enumerate(columns.groups):
-        trusted = [f"{found.rows[s]:.0f}" for s in range(len(SIZES)) if good[s, g].all()]
-        where = "at " + ", ".join(trusted) + " rows" if trusted else "at no size that was tried"
-        said.append(f"More {name}: every prediction agrees with the refits {where}.")
+        wrong = [f"{found.rows[s]:.0f}" for s in range(len(SIZES)) if (said[s, g] == NO).any()]
+        right = [
+            f"{found.rows[s]:.0f}"
+            for s in range(len(SIZES))
+            if (said[s, g] == YES).any() and not (said[s, g] == NO).any()
+        ]
+        trust = f"to be trusted at {', '.join(right)} rows" if right else "confirmed at no size that was tried"
+        doubt = f", contradicted at {', '.join(wrong)} rows" if wrong else ""
+        sentences.append(f"The prediction for more {name} is {trust}{doubt}.")
     theory, whole = (abs(part[:, -1, :, :-1].mean(0)) for part in (found.theory, found.predicted))
     if np.median(theory / np.maximum(whole, 1e-300)) < 0.5:
-        said.append(
+        sentences.append(
             "Most of the change is a shift: the groups do not share one best model, so more of one pulls the fit "
             "towards it. The theory, in which more data of any group lowers every risk, is silent about that part."
         )
     else:
-        said.append("Most of the change is the theory's: less noise in a fit that serves all groups.")
-    return said
+        sentences.append("Most of the change is the theory's: less noise in a fit that serves all groups.")
+    return sentences
