@@ -26,9 +26,12 @@ SUM = 1e-8
 class Mixture:
     """Ψ = {λ_l, μ_l, Σ_l}: weights, means and covariances of the groups."""
 
-    weights: Float[Array, " groups"]
-    means: Float[Array, "groups dimension"]
-    covariances: Float[Array, "groups dimension dimension"]
+    weights: Array
+    """[groups]"""
+    means: Array
+    """[groups, dimension]"""
+    covariances: Array
+    """[groups, dimension, dimension]"""
 
     def __post_init__(self) -> None:
         for name in ("weights", "means", "covariances"):

@@ -11,13 +11,15 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
-from lemmata.theories.group_imbalance.network import SIGMOID, Activation, expand, flatten, losses, unflatten
+from lemmata.theories.group_imbalance.network import SIGMOID, Activation, expand_in_chunks, flatten, losses, unflatten
 
 Array = np.ndarray
 FAR = 50.0
 """A run this far from the ground truth has diverged."""
 POLISHED = 1e-12
 NEWTON_STEPS = 60
+NEAR = 1e-6
+"""The last Newton step is at most this long."""
 LONGEST = 2.0
 """No Newton step is longer."""
 
@@ -42,22 +44,25 @@ def minimise(
     """A local minimum of Σ_i weights_i ℓ_i (the mean unless given) near `start`; `centre` is what it must stay near."""
     weights = np.full(len(x), 1 / len(x)) if weights is None else weights
     centre = start if centre is None else centre
-    W, size = start, np.inf
+    W, size, arrived = start, np.inf, False
     for _ in range(NEWTON_STEPS):
-        at = expand(W, x, y, weights, activation)
+        at = expand_in_chunks(W, x, y, weights, activation)
         slope = flatten(at.gradient)
         before, size = size, float(np.linalg.norm(slope))
-        if size <= POLISHED or (size <= 1e-9 and size >= before / 2):  # rounding ends the polish
-            break
         values, vectors = np.linalg.eigh(at.hessian)
         curved = np.maximum(np.abs(values), 1e-9 * max(abs(values[-1]), 1e-300))
         move = -vectors @ (vectors.T @ slope / curved)
-        move *= min(1.0, LONGEST / np.linalg.norm(move))
+        length = float(np.linalg.norm(move))
+        # a vanishing gradient is no minimum where the next step is still long: it lies at infinity then
+        arrived = size <= 1e-8 and length <= NEAR and bool(values[0] > 0)
+        if arrived and (size <= POLISHED or size >= before / 2):  # rounding ends the polish
+            break
+        move *= min(1.0, LONGEST / max(length, 1e-300))
         scale = 1.0 if size < 1e-6 else _armijo(W, move, at.risk, slope @ move, x, y, weights, activation)
         W = W + scale * unflatten(move, W.shape[1])
         if not np.linalg.norm(W - centre) <= FAR:
             return Minimum(W, False, size, True)
-    return Minimum(W, size <= 1e-8 and _curved(W, x, y, weights, activation), size, False)
+    return Minimum(W, arrived, size, False)
 
 
 def _armijo(
@@ -71,11 +76,6 @@ def _armijo(
             break
         scale /= 2
     return scale
-
-
-def _curved(W: Array, x: Array, y: Array, weights: Array, activation: Activation) -> bool:
-    """Whether it is a minimum, not a saddle."""
-    return bool(np.linalg.eigvalsh(expand(W, x, y, weights, activation).hessian)[0] > 0)
 
 
 def matching(W: Float[Array, "dimension neurons"], other: Float[Array, "dimension neurons"]) -> Int[Array, " neurons"]:

@@ -165,6 +165,18 @@ def gradient(W: Weights, x: Inputs, y: Labels, activation: Activation = SIGMOID,
     return x.T @ (slopes(W, x, y, activation) * (1 / len(x) if weights is None else weights[:, None]))
 
 
+def signed_gradient(
+    W: Weights,
+    signed: Float[Array, "dimension samples"],
+    weights: Float[Array, " samples"],
+    activation: Activation = SIGMOID,
+) -> Weights:
+    """∇f_n(W) from the columns (2y - 1)x: the layout in which a compiled step takes half the time."""
+    t = namespace(signed).maximum(W.T @ signed, activation.floor)
+    value, first = activation.derivatives(t, 1)
+    return -(signed @ (first * (weights / value.mean(0))).T) / W.shape[1]
+
+
 def slopes(W: Weights, x: Inputs, y: Labels, activation: Activation = SIGMOID) -> Float[Array, "samples neurons"]:
     """ζ_j = -(1/K) (y - H)/(H(1 - H)) φ'(w_jᵀx)."""
     at = local(W, x, y, activation, order=1)
@@ -189,8 +201,8 @@ def third_factors(
     sign, _, u, v, w = local(W, x, y, activation, order=3)
     same = np.eye(K)
     triple = -2 / K**3 * xp.einsum("nj,nl,nk->njlk", u, u, u)
-    pair = xp.einsum("nj,nk,jl->njlk", v, u, same)
-    pairs = (pair + xp.swapaxes(pair, 2, 3) + xp.moveaxis(pair, 1, 3)) / K**2
+    places = ("nj,nk,jl->njlk", "nj,nl,jk->njlk", "nl,nj,lk->njlk")
+    pairs = sum(xp.einsum(place, v, u, same) for place in places) / K**2
     single = -xp.einsum("nj,jl,jk->njlk", w, same, same) / K
     return sign[:, None, None, None] * (triple + pairs + single)
 
@@ -211,16 +223,31 @@ class Expansion(NamedTuple):
 def expand(
     W: Weights, x: Inputs, y: Labels, weights: Float[Array, " samples"], activation: Activation = SIGMOID
 ) -> Expansion:
-    """The expansion of Σ_i weights_i ℓ_i."""
+    """The expansion of Σ_i weights_i ℓ_i; samples run along the rows, which vectorises better than many short rows."""
     (_, d), K = x.shape, W.shape[1]
     xp = namespace(x)
-    at = local(W, x, y, activation)
-    slope = -(at.sign * weights)[:, None] * at.first / K
-    spread = (at.first[:, :, None] * x[:, None, :]).reshape(len(x), K * d)
-    curvature = (spread * (weights / K**2)[:, None]).T @ spread
-    own = [(x * (at.second[:, j] * weights / K)[:, None]).T @ x for j in range(K)]
+    signed = ((2 * y - 1)[:, None] * x).T
+    value, first, second = activation.derivatives(xp.maximum(W.T @ signed, activation.floor), 2)
+    P = value.mean(0)
+    first = first / P
+    spread = (first[:, None] * signed[None]).reshape(K * d, -1)
+    curvature = (spread * (weights / K**2)) @ spread.T
+    own = [(signed * (each * weights / (K * P))) @ signed.T for each in second]
     rows = [[own[j] if j == k else np.zeros((d, d)) for k in range(K)] for j in range(K)]
-    return Expansion(-weights @ xp.log(at.probability), x.T @ slope, curvature - xp.block(rows))
+    return Expansion(-weights @ xp.log(P), -(signed @ (first * weights).T) / K, curvature - xp.block(rows))
+
+
+CHUNK = 4000
+"""Samples that are expanded together on the host: they stay in a core's cache."""
+
+
+def expand_in_chunks(
+    W: Weights, x: Inputs, y: Labels, weights: Float[Array, " samples"], activation: Activation = SIGMOID
+) -> Expansion:
+    """The same as `expand`, for many samples on the host."""
+    parts = [slice(begin, begin + CHUNK) for begin in range(0, len(x), CHUNK)]
+    found = [expand(W, x[part], y[part], weights[part], activation) for part in parts]
+    return Expansion(*(sum(terms) for terms in zip(*found, strict=True)))  # pyright: ignore[reportArgumentType]
 
 
 def flatten(W: Weights) -> Float[Array, " dk"]:

@@ -16,7 +16,15 @@ from lemmata.theories.group_imbalance.bounds import Constants
 from lemmata.theories.group_imbalance.data import Mixture, Sample, World, draw_data, draw_sample, draw_world
 from lemmata.theories.group_imbalance.initialisation import tensor_start
 from lemmata.theories.group_imbalance.minimum import Minimum, distance, matching, minimise
-from lemmata.theories.group_imbalance.network import ACTIVATIONS, flatten, gradient, hessian, losses, unflatten
+from lemmata.theories.group_imbalance.network import (
+    ACTIVATIONS,
+    flatten,
+    gradient,
+    hessian,
+    losses,
+    signed_gradient,
+    unflatten,
+)
 from lemmata.theories.group_imbalance.probes import excess
 from lemmata.theories.group_imbalance.setting import Setting
 
@@ -140,6 +148,7 @@ def train(problem: Setting, prepared: dict[str, Any], key: jax.Array) -> lm.Run:
     """W_{t+1} = W_t - η₀ (∇f_n(W_t) + mean_i ν_i), recorded against Ŵ_n and W*."""
     phi = ACTIVATIONS[problem.activation]
     x, y, weights = prepared["x"], prepared["y"], prepared["weights"]
+    signed = ((2 * y - 1)[:, None] * x).T
     step_size = prepared["scalars"]["step_used"]
     # the mean of n uniforms on [-ξ, ξ] has the variance ξ²/(3n)
     deviation = problem.noise_level * jnp.sqrt(jnp.sum(weights**2) / 3)
@@ -148,14 +157,14 @@ def train(problem: Setting, prepared: dict[str, Any], key: jax.Array) -> lm.Run:
         noise = prepared["noise"]
         if problem.noise_law == "fresh":
             noise = deviation * jax.random.normal(jax.random.fold_in(key, t), W.shape)
-        return W - step_size * (gradient(W, x, y, phi, weights) + noise)
+        return W - step_size * (signed_gradient(W, signed, weights, phi) + noise)
 
     def probe(W: jax.Array, previous: jax.Array) -> dict[str, jax.Array]:
         return {
             "limit_distance": jnp.linalg.norm(W - prepared["limit"]),
             "truth_distance": jnp.linalg.norm(W - prepared["truth"]),
             "train_loss": weights @ losses(W, x, y, phi),
-            "gradient_norm": jnp.linalg.norm(gradient(W, x, y, phi, weights)),
+            "gradient_norm": jnp.linalg.norm(signed_gradient(W, signed, weights, phi)),
             "group_excess": jax.vmap(lambda test: excess(W, prepared["truth"], test, phi))(prepared["tests"]),
         }
 

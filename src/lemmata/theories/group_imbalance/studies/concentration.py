@@ -11,11 +11,11 @@ import lemmata as lm
 from lemmata.theories.group_imbalance import exact
 from lemmata.theories.group_imbalance.bounds import Constants
 from lemmata.theories.group_imbalance.data import World, draw_data, draw_sample, draw_world
-from lemmata.theories.group_imbalance.network import curvatures, expand, flatten, output, slopes
+from lemmata.theories.group_imbalance.network import Activation, curvatures, expand_in_chunks, flatten, output, slopes
 from lemmata.theories.group_imbalance.setting import Setting
 
 Array = np.ndarray
-CHUNK = 10_000
+CHUNK = 2000
 DISTANCES = (1e-6, 1e-4, 1e-2, 1.0, 3.0)
 DIRECTIONS = 10
 AWAY = 0.5
@@ -26,13 +26,9 @@ RADII = ("0", "r", "0.01", "0.02", "0.05", "0.1", "0.2", "0.5")
 
 
 def expansion(W: Array, x: Array, y: Array, setting: Setting) -> tuple[Array, Array]:
-    """∇f_n and ∇²f_n over many samples, chunk by chunk."""
-    gradient, curvature = 0.0, 0.0
-    for begin in range(0, len(y), CHUNK):
-        part = slice(begin, begin + CHUNK)
-        at = expand(W, x[part], y[part], np.full(len(y[part]), 1 / len(y)), setting.phi)
-        gradient, curvature = gradient + flatten(at.gradient), curvature + at.hessian
-    return np.asarray(gradient), np.asarray(curvature)
+    """∇f_n and ∇²f_n."""
+    at = expand_in_chunks(W, x, y, np.full(len(y), 1 / len(y)), setting.phi)
+    return flatten(at.gradient), at.hessian
 
 
 def moved(world: World, distance: float, seed: int, direction: int = 0) -> Array:
@@ -47,9 +43,9 @@ def reference(setting: Setting, samples: int) -> tuple[Array, Array, Array]:
     world = draw_world(setting, setting.data_seed)
     W = moved(world, AWAY, setting.data_seed)
     gradient, curvature = 0.0, 0.0
-    blocks = max(1, samples // (10 * CHUNK))
+    blocks = max(1, samples // (50 * CHUNK))
     for block in range(blocks):
-        many = draw_sample(world.mixture, world.truth, 10 * CHUNK, setting.data_seed, "reference", str(block))
+        many = draw_sample(world.mixture, world.truth, 50 * CHUNK, setting.data_seed, "reference", str(block))
         found = expansion(W, many.x, many.y, setting)
         gradient, curvature = gradient + found[0] / blocks, curvature + found[1] / blocks
     return W, np.asarray(gradient), np.asarray(curvature)
@@ -94,7 +90,6 @@ def smoothness(setting: Setting, seed: int) -> dict[str, Any]:
     world = draw_world(setting, seed)
     mixture, (d, K) = world.mixture, world.truth.shape
     x, n, phi = draw_data(setting, world, seed).x, setting.count, setting.phi
-    squares, norms = (x**2).sum(1), np.linalg.norm(x, axis=1)
     flat = [mixture.moment(m, order=np.inf) for m in (2, 4)]
     full = [mixture.moment(m) for m in (4, 8)]
     limits = np.array(
@@ -104,26 +99,38 @@ def smoothness(setting: Setting, seed: int) -> dict[str, Any]:
             2 * d * flat[0],
         ]
     )
-    labels = (np.ones(n), np.zeros(n))
-    chances = output(world.truth, x, phi)
-    chances = (chances, 1 - chances)
-    bent = [curvatures(world.truth, x, y, phi) for y in labels]
-    steep = [slopes(world.truth, x, y, phi) for y in labels]
-    ratios = []
-    for distance in DISTANCES:
-        mean_change, largest, slope = 0.0, np.zeros(n), np.zeros(n)
-        for direction in range(DIRECTIONS):
-            W = moved(world, distance, seed, direction)
-            changes = [curvatures(W, x, y, phi) - before for y, before in zip(labels, bent, strict=True)]
-            average = sum(p[:, None, None] * change for p, change in zip(chances, changes, strict=True)) / n
-            mean_change = max(mean_change, np.linalg.norm(_assemble(np.asarray(average), x), 2))
-            sizes = [np.linalg.norm(change, axis=(1, 2)) * squares for change in changes]
-            largest = np.maximum(largest, sum(p * size for p, size in zip(chances, sizes, strict=True)))
-            tilts = [slopes(W, x, y, phi) - before for y, before in zip(labels, steep, strict=True)]
-            sizes = [np.linalg.norm(tilt, axis=1) * norms for tilt in tilts]
-            slope = np.maximum(slope, sum(p * size for p, size in zip(chances, sizes, strict=True)))
-        ratios.append(np.array([mean_change, largest.mean(), slope.mean()]) / limits / distance)
-    return {"ratio": np.stack(ratios, 1)}
+    points = [[moved(world, distance, seed, direction) for direction in range(DIRECTIONS)] for distance in DISTANCES]
+    changes = np.zeros((len(DISTANCES), DIRECTIONS, d * K, d * K))
+    largest = np.zeros((2, len(DISTANCES)))
+    for begin in range(0, n, CHUNK):
+        part = x[begin : begin + CHUNK]
+        chance = output(world.truth, part, phi)
+        sides = [(p, np.full(len(part), label)) for p, label in ((chance, 1.0), (1 - chance, 0.0))]
+        before = [_factors(world.truth, part, y, phi) for _, y in sides]
+        norms = np.linalg.norm(part, axis=1)
+        for i, around in enumerate(points):
+            most = np.zeros((2, len(part)))
+            for k, W in enumerate(around):
+                after = [_factors(W, part, y, phi) for _, y in sides]
+                pairs = list(zip(sides, before, after, strict=True))
+                bent = [(p, new[0] - old[0]) for (p, _), old, new in pairs]
+                tilted = [(p, new[1] - old[1]) for (p, _), old, new in pairs]
+                changes[i, k] += _assemble(sum(p[:, None, None] * change for p, change in bent), part) / n
+                sizes = [sum(p * _lengths(change) for p, change in each) for each in (bent, tilted)]
+                most = np.maximum(most, np.stack([sizes[0] * norms**2, sizes[1] * norms]))
+            largest[:, i] += most.sum(1) / n
+    whole = np.linalg.norm(changes, 2, axis=(2, 3)).max(1)
+    return {"ratio": np.stack([whole, *largest]) / limits[:, None] / np.array(DISTANCES)}
+
+
+def _factors(W: Array, x: Array, y: Array, phi: Activation) -> tuple[Array, Array]:
+    """ξ and ζ of every sample."""
+    return curvatures(W, x, y, phi), slopes(W, x, y, phi)
+
+
+def _lengths(values: Array) -> Array:
+    """The Frobenius norm of every sample's array."""
+    return np.sqrt((values.reshape(len(values), -1) ** 2).sum(1))
 
 
 def _assemble(xi: Array, x: Array) -> Array:
