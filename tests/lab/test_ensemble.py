@@ -207,7 +207,7 @@ def test_more_seeds_leave_the_calls_of_the_earlier_ones_as_they_were():
 def test_a_sweep_does_not_depend_on_blocks_and_threads(monkeypatch, block, threads):
     axes = {"step_size": [0.05, 0.1], "scheme": ["epochs", "iid"]}
     reference = lm.sweep(regress, Regression(), axes, seeds=7)
-    monkeypatch.setattr(sweep_module, "default_layout", lambda *_: Layout("threads", 1, block))
+    monkeypatch.setattr(sweep_module, "default_layout", lambda *_, **__: Layout("threads", 1, block))
     monkeypatch.setattr(local, "workers", lambda layout: threads)
     assert lm.sweep(regress, Regression(), axes, seeds=7).equals(reference)
 
@@ -215,7 +215,7 @@ def test_a_sweep_does_not_depend_on_blocks_and_threads(monkeypatch, block, threa
 def test_a_stacked_sweep_fills_every_cell_with_its_own_runs(monkeypatch):
     axes = {"step_size": [0.05, 0.1], "labels": {"clean": {"noise": 0.0}, "noisy": {"noise": 1.0}}, "scheme": ["iid"]}
     reference = lm.sweep(regress, Regression(), axes, seeds=5)
-    monkeypatch.setattr(sweep_module, "default_layout", lambda *_: Layout("vmap", 6, 2))
+    monkeypatch.setattr(sweep_module, "default_layout", lambda *_, **__: Layout("vmap", 6, 2))
     stacked = lm.sweep(regress, Regression(), axes, seeds=5)
     for name in reference.data_vars:
         np.testing.assert_allclose(stacked[name], reference[name], rtol=1e-4, atol=1e-5)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -122,7 +123,7 @@ def test_hundreds_of_seeds_come_in_about_twenty_blocks_and_few_runs_in_six_tasks
 
 def test_a_gpu_keeps_its_layout_whatever_the_seeds(monkeypatch):
     monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
-    assert default_layout(1) == default_layout(2000) == GPU
+    assert default_layout(1) == default_layout(2000) == dataclasses.replace(GPU, platform="gpu")
 
 
 def test_a_sweep_whose_last_block_is_not_full_is_complete():

@@ -2,13 +2,15 @@
 
 On a GPU runs are stacked under `vmap`. On a CPU every run is its own call and one thread per core makes calls: small
 steps then keep every core busy, and `vmap` there only spills the caches (docs/performance.md has the measurement).
-The layout is stored with the data and reused on resume; within one layout results are bit-identical on every engine.
+Which of the two computes follows from the work (`lab.devices`). The layout is stored with the data and reused on
+resume; within one layout results are bit-identical on every engine.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -16,7 +18,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from lemmata.lab import live, programs
+from lemmata.lab import devices, live, programs
 from lemmata.lab.machine import cores
 from lemmata.lab.precision import numerics
 from lemmata.lab.setting import Setting
@@ -28,7 +30,8 @@ class Layout:
     """How runs are arranged: `threads` (one run per call) or `vmap` (up to `runs` per call); seeds come in blocks.
 
     `shared_by`: how many threads of XLA and BLAS may share a sum on a CPU, which decides its last bits; 0: not said.
-    `effort`: how hard the compiler tries (`lab.programs`), which decides them too.
+    `effort`: how hard the compiler tries (`lab.programs`), which decides them too. `platform` and `device`: the kind of
+    device and its model; empty: the usual one.
     """
 
     kind: str
@@ -36,6 +39,8 @@ class Layout:
     block: int
     shared_by: int = 0
     effort: str = programs.USUAL
+    platform: str = ""
+    device: str = ""
 
     def asdict(self) -> dict[str, Any]:
         return asdict(self)
@@ -51,13 +56,23 @@ TASKS = 6
 """On a CPU an experiment of few runs is cut into so many tasks at least, lest one core wait for the other."""
 
 
-def default_layout(seeds: int = 1, cells: int = 1, backend: str = "", effort: str = "") -> Layout:
-    """The layout of this backend, or this machine's, for this many seeds in this many cells."""
-    effort = effort or programs.effort()
-    if (backend or jax.default_backend()) != "cpu":
-        return replace(GPU, effort=effort)
+def default_layout(seeds: int = 1, cells: int = 1, backend: str = "", effort: str = "", room: int = 0) -> Layout:
+    """The layout of this backend, or this machine's, for this many seeds in this many cells; runs that need so much
+    room."""
+    platform = backend or jax.default_backend()
+    device = getattr(devices.device(platform), "device_kind", "")
+    about: Any = {"effort": effort or programs.effort(), "platform": platform, "device": device}
+    if platform != "cpu":
+        return replace(GPU, runs=devices.fitting(GPU.runs, room, platform), **about)
     block = min(CPU.block, max(1, cells * seeds // TASKS))
-    return replace(CPU, block=max(block, -(-seeds // BLOCKS)), shared_by=threads_of_xla(), effort=effort)
+    return replace(CPU, block=max(block, -(-seeds // BLOCKS)), shared_by=threads_of_xla(), **about)
+
+
+@contextlib.contextmanager
+def laid_out(layout: Layout, precision: str) -> Iterator[None]:
+    """Compile and compute as this layout says."""
+    with devices.computing(layout.platform), numerics(precision), programs.compiling(layout.effort):
+        yield
 
 
 def threads_of_xla() -> int:
@@ -80,7 +95,7 @@ def simulate_runs(
     simulation: Simulation, runs: Sequence[tuple[Setting, int]], layout: Layout, precision: str
 ) -> list[dict[str, np.ndarray]]:
     """The results of these (setting, seed) runs, in order, as NumPy arrays."""
-    with numerics(precision), programs.compiling(layout.effort):
+    with laid_out(layout, precision):
         if layout.kind == "vmap" and not simulation.host:
             return _stacked(simulation, runs)
         return [_single(simulation, setting, seed) for setting, seed in runs]
@@ -92,7 +107,7 @@ def foresee_runs(
     """The pieces that these runs will call, each with what compiles its program; none of a host simulation."""
     if simulation.host:
         return []
-    with numerics(precision), programs.compiling(layout.effort):
+    with laid_out(layout, precision):
         if layout.kind == "threads":
             return simulation.foresee(*runs[0], precision).pieces
         with live.foreseeing() as pieces:
@@ -102,7 +117,7 @@ def foresee_runs(
 
 def compile_piece(piece: live.Foreseen, layout: Layout, precision: str) -> None:
     """Compile the program of a piece that runs of this layout will call."""
-    with numerics(precision), programs.compiling(layout.effort):
+    with laid_out(layout, precision):
         piece.compile()
 
 
@@ -124,7 +139,8 @@ def _stack(simulation: Simulation, runs: Sequence[tuple[Setting, int]]) -> dict[
     problems = [setting.problem() for setting, _ in runs]
     assert len({problem.static for problem in problems}) == 1, "runs of one call must share their static fields"
     keys = jax.vmap(jax.random.key)(jnp.asarray([seed for _, seed in runs]))
-    stack = lambda *leaves: jnp.stack([jnp.asarray(leaf) for leaf in leaves])  # noqa: E731
+    # on the host: a device would be sent every number by itself
+    stack = lambda *leaves: jnp.asarray(np.stack([np.asarray(leaf) for leaf in leaves]))  # noqa: E731
     prepared = None
     if simulation.prepare:
         prepared = jax.tree.map(stack, *[simulation.prepared(setting, seed) for setting, seed in runs])

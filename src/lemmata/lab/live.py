@@ -83,6 +83,8 @@ class Foreseen:
     compile: Callable[[], None] = field(compare=False)
     room: int = field(default=0, compare=False)
     """bytes that its program needs at least"""
+    operations: float = field(default=0.0, compare=False)
+    """of a step of its training"""
 
 
 def repeat(unfinished: Callable[[C], Any], advance: Callable[[C, Any], C], begin: C, last: jax.Array) -> C:

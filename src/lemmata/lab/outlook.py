@@ -7,6 +7,7 @@ and changes no result, since a training is recognised by its very own name.
 
 from __future__ import annotations
 
+import collections
 import functools
 import math
 import sys
@@ -17,6 +18,7 @@ import jax
 from jax.interpreters.partial_eval import dce_jaxpr
 
 from lemmata.lab import names, room
+from lemmata.lab.devices import Needs
 from lemmata.lab.ensemble import result_shapes
 from lemmata.lab.errors import Broken, UserError, describe_error
 from lemmata.lab.grid import Grid
@@ -96,8 +98,10 @@ def find_shapes(simulation: Simulation, grid: Grid, seed: int, precision: str) -
     raise Broken(f"every cell failed; first, at {reasons[0]}")
 
 
-def check_runs(simulation: Simulation, grid: Grid, seed: int, precision: str) -> None:
-    """Refuse cells whose runs do not fit into memory, before anything is compiled; a broken cell is none of these."""
+def check_runs(simulation: Simulation, grid: Grid, seed: int, precision: str) -> Needs:
+    """What one seed of this grid needs; cells whose runs do not fit into memory are refused, before anything is
+    compiled. A broken cell is none of these."""
+    most, steps, cells, operations = 0, collections.Counter[Any](), collections.Counter[Any](), dict[Any, float]()
 
     def needs(setting: Setting) -> int:
         try:
@@ -105,20 +109,27 @@ def check_runs(simulation: Simulation, grid: Grid, seed: int, precision: str) ->
         except OverflowError:  # sizes that no array has
             return sys.maxsize
 
-    seen: set[Any] = set()
     for cell, setting in grid.cells.items():
-        if simulation.host or len(seen) == LOOKED_AT:
-            return
+        if simulation.host:
+            break
         try:
             static = setting.problem().static
-            if static not in seen:
-                seen.add(static)
+            cells[static] += 1
+            steps[static] += getattr(setting, "steps", 0)
+            if static not in operations and len(operations) < LOOKED_AT:
+                operations[static] = 0.0
                 lower = functools.partial(room.field_to_lower, setting, needs)
                 room.check(f"A run at {grid.describe(cell)}", needs(setting), lower)
+                pieces = simulation.foresee(setting, seed, precision).pieces
+                operations[static] = sum(piece.operations for piece in pieces)
+                most = max([most, *(piece.room for piece in pieces)])
         except UserError:
             raise
         except (Exception, SystemExit):
             continue
+    work = sum(steps[static] * each for static, each in operations.items())
+    step = max((cells[static] * each for static, each in operations.items()), default=0.0)
+    return Needs(most, work, step)
 
 
 def check_results(shapes: Mapping[str, tuple[int, ...]], grid: Grid, seeds: int, precision: str) -> None:

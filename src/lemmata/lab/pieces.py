@@ -21,8 +21,8 @@ import numpy as np
 from jax.core import Tracer
 from jax.custom_batching import custom_vmap
 
-from lemmata.lab import live, names, programs
-from lemmata.lab.room import bytes_of_program
+from lemmata.lab import devices, live, names, programs
+from lemmata.lab.room import bytes_of_program, operations_of_step
 from lemmata.lab.sources import by_reference, digest_of
 
 P = ParamSpec("P")
@@ -39,6 +39,8 @@ class Known(NamedTuple):
     """compiles it, once, whoever asks first"""
     room: int
     """bytes that it needs at least"""
+    operations: float
+    """of a step of its training"""
 
 
 def piece(*static: str, once: bool = False) -> Callable[[Callable[P, R]], Callable[P, R]]:
@@ -86,7 +88,7 @@ class Piece(Generic[P, R]):
     def _jit(self, function: Callable[..., Any], *which: Any, **arguments: Any) -> Any:
         """The function compiled with the effort of this thread; `which` tells it from others of this piece."""
         chosen = programs.effort()
-        key = function.__name__, chosen, *which
+        key = function.__name__, chosen, devices.platform(), *which
         with self._lock:
             if key not in self._compiled:
                 options = programs.options(chosen, self._once)
@@ -162,9 +164,9 @@ class Piece(Generic[P, R]):
     def _know(self, leaves: list[Any], problem: Any, args: Any, statics: Mapping[str, Any]) -> Known:
         """What is known for inputs of these shapes; found by tracing, once."""
         numerics = jax.config.jax_enable_x64, jax.config.jax_default_matmul_precision  # pyright: ignore[reportAttributeAccessIssue]
-        chosen = programs.effort()
+        chosen, here = programs.effort(), (programs.effort(), devices.platform())
         key = (jax.tree.structure((problem, args)), names.kinds(leaves), tuple(sorted(statics.items())), numerics)
-        known = self._known.get((*key, chosen))
+        known = self._known.get((*key, *here))
         if known is None:
             carry = None
             # by shapes alone, so that a foreseen run has the programs of a real one
@@ -181,8 +183,9 @@ class Piece(Generic[P, R]):
             options = repr(programs.options(chosen, self._once)).encode()
             program = program._replace(digest=names.digest(program.digest, options))
             compiler = self._compiler(lambda: traced.lower())
-            known = Known(program, carry, live.Pace(), compiler, bytes_of_program(traced))
-            known = self._known.setdefault((*key, chosen), known)
+            operations = 0.0 if carry is None else operations_of_step(traced.jaxpr.jaxpr)
+            known = Known(program, carry, live.Pace(), compiler, bytes_of_program(traced), operations)
+            known = self._known.setdefault((*key, *here), known)
         return known
 
     def _foresee(self, leaves: list[Any], problem: Any, args: Any, statics: Mapping[str, Any]) -> Any:
@@ -194,7 +197,8 @@ class Piece(Generic[P, R]):
             name = None
         listed = live.foreseen()
         assert listed is not None
-        listed.append(live.Foreseen(self.name, known.carry is not None, name, known.compile, known.room))
+        about = name, known.compile, known.room, known.operations
+        listed.append(live.Foreseen(self.name, known.carry is not None, *about))
         results = jax.tree.map(_pretend, known.program.out)
         if name is not None:
             names.give_names(results, name)
@@ -274,7 +278,7 @@ class Piece(Generic[P, R]):
             mapped = jax.vmap(window, in_axes=(list(axes), 0, None, None))
             compiled = self._jit(mapped, axes, known.program.digest, donate_argnums=1)
         compile_stack = self._stacks.setdefault(
-            (programs.effort(), known.program.digest, size, axes),
+            (programs.effort(), devices.platform(), known.program.digest, size, axes),
             self._compiler(lambda: compiled.lower(*specs)),
         )
         if listed is not None:

@@ -39,9 +39,7 @@ EFFORTS: Mapping[str, tuple[Options, Options]] = {"fast": (FAST, FAST), "mid": (
 """The options on a CPU of pieces that run once in a run, and of all others. At `mid` both are the same: `fast` for the
 first saves two seconds of compiling an experiment and loses a tenth of a second in every run, of which there are up to
 a thousand; and they must be alike in all experiments of a preset, which share trainings by what went into them."""
-GPU_EFFORTS: Mapping[str, tuple[Options, Options]] = {
-    "fast": (GPU_LIGHT, GPU_LIGHT), "mid": (GPU_LIGHT, GPU_LIGHT), "full": (GPU_LIGHT, {}),
-}  # fmt: skip
+GPU_EFFORTS: Mapping[str, tuple[Options, Options]] = dict.fromkeys(EFFORTS, (GPU_LIGHT, GPU_LIGHT))
 OF_PRESET = {"smoke": "fast", "quick": "mid", "paper": "full"}
 USUAL = "mid"
 """The effort of a run that no preset speaks of: called from Python."""
@@ -74,10 +72,10 @@ def compiling(chosen: str) -> Iterator[None]:
 
 
 def options(chosen: str, once: bool) -> dict[str, int | bool]:
-    """What the compiler of this process's backend is told: of the effort's options those that it knows."""
-    import jax
+    """What the compiler of this thread's device is told: of the effort's options those that it knows."""
+    from lemmata.lab import devices
 
-    efforts = EFFORTS if jax.default_backend() == "cpu" else GPU_EFFORTS
+    efforts = EFFORTS if devices.platform() == "cpu" else GPU_EFFORTS
     dropped = _dropped_options()
     return {name: value for name, value in efforts[chosen][0 if once else 1].items() if name not in dropped}
 

@@ -1,4 +1,5 @@
-"""Room: how many bytes a run needs at least, known before anything is compiled, and whether the machine has them.
+"""Room: how many bytes a run needs at least, and how many operations a step of its training, known before anything is
+compiled; and whether the machine has these bytes.
 
 A bound from below, by abstract evaluation: what a program is given and returns (the carry of a training among both),
 and beside it the largest operation whose operands and results must lie in memory: products, sorts, decompositions,
@@ -9,12 +10,12 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import jax
 
-from lemmata.lab import machine, names
+from lemmata.lab import devices, names
 from lemmata.lab.errors import UserError
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ SOLID = {
 }  # fmt: skip
 """Operations that read from memory and write into it."""
 LOOPS = {"while", "scan"}
+FREE = {"broadcast_in_dim", "reshape", "squeeze", "transpose", "slice", "convert_element_type", "iota", "copy"}
+"""Operations that compute nothing."""
 
 
 def bytes_of(spec: Any) -> int:
@@ -52,20 +55,43 @@ def _largest(jaxpr: Any) -> int:
             most = max(most, _total(equation.invars), _total(equation.outvars))
         elif equation.primitive.name in SOLID:
             most = max(most, _total(equation.invars) + _total(equation.outvars))
-        for inner in jax.tree.leaves(list(equation.params.values()), is_leaf=lambda leaf: hasattr(leaf, "eqns")):
-            body = getattr(inner, "jaxpr", inner)
-            if hasattr(body, "eqns"):
-                most = max(most, _largest(body))
+        most = max([most, *map(_largest, _bodies(equation))])
     return most
 
 
-def available() -> int | None:
-    """Bytes that the device has which computes; None if nobody tells."""
-    device = jax.devices()[0]
-    if device.platform == "cpu":
-        return machine.memory()
-    stats = device.memory_stats() or {}
-    return stats.get("bytes_limit")
+def _bodies(equation: Any) -> Iterator[Any]:
+    """The programs inside an operation."""
+    for inner in jax.tree.leaves(list(equation.params.values()), is_leaf=lambda leaf: hasattr(leaf, "eqns")):
+        body = getattr(inner, "jaxpr", inner)
+        if hasattr(body, "eqns"):
+            yield body
+
+
+def operations_of_step(jaxpr: Any) -> float:
+    """The operations of a step of a training, about: those in the body of its innermost loop; 0 without a loop."""
+    most = 0.0
+    for equation in jaxpr.eqns:
+        inner = max(map(operations_of_step, _bodies(equation)), default=0.0)
+        if equation.primitive.name == "while":
+            inner = inner or max(map(_operations, _bodies(equation)))
+        most = max(most, inner)
+    return most
+
+
+def _operations(jaxpr: Any) -> float:
+    """Additions and multiplications of a program that is run once; those of loops of unknown length are left out."""
+    total = 0.0
+    for equation in jaxpr.eqns:
+        name, bodies = equation.primitive.name, list(_bodies(equation))
+        results = sum(math.prod(getattr(each.aval, "shape", ())) for each in equation.outvars)
+        if name == "dot_general":
+            (contracted, _), _ = equation.params["dimension_numbers"]
+            total += 2 * results * math.prod(equation.invars[0].aval.shape[axis] for axis in contracted)
+        elif bodies and name != "while":
+            total += sum(map(_operations, bodies)) * equation.params.get("length", 1)
+        elif not bodies and name not in FREE:
+            total += results
+    return total
 
 
 def spelled(count: float) -> str:
@@ -79,7 +105,7 @@ def spelled(count: float) -> str:
 
 def check(what: str, needed: int, lower: Callable[[], str]) -> None:
     """Refuse what does not fit into memory; `lower` finds out which field should be lower."""
-    limit = available()
+    limit = devices.memory()
     if limit is None or needed <= limit:
         return
     hint = lower()

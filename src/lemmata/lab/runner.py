@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
-from lemmata.lab import inputs, programs
+from lemmata.lab import devices, inputs, programs
 from lemmata.lab.axes import change_axes, select_labels, set_axes
 from lemmata.lab.engines import Engine
 from lemmata.lab.engines.local import Local
@@ -241,6 +241,9 @@ def compute(plan: Plan, engine: Engine, progress: OnProgress | None, say: Callab
         store = None
     if store and np.all(store.status() == DONE):
         return Computed(store, {}, False, began, time.perf_counter() - began)
+    if store and not engine.remote and devices.device(store.fingerprint["layout"]["platform"]) is None:
+        _give_up(plan, f"device ({store.fingerprint['layout']['device']}), which is not there", say)
+        store = None
     if store is None:
         store = _create(plan, engine, say)
     layout = Layout(**store.fingerprint["layout"])
@@ -283,7 +286,7 @@ def _create(plan: Plan, engine: Engine, say: Callable[[str], None]) -> Store:
     simulation, given = experiment.simulation, (seeds.start, experiment.precision)
     effort = programs.OF_PRESET[plan.options.preset]
     with programs.compiling(effort), inputs.noting() as read:
-        check_runs(simulation, grid, *given)
+        needs = check_runs(simulation, grid, *given).times(len(seeds))
         outlook = look_ahead(simulation, grid, *given)
         idle = [*outlook.idle, *idle_fields(simulation, plan.preset.setting, plan.usual, plan.changed, *given)]
         shapes = find_shapes(simulation, grid, *given)
@@ -291,7 +294,7 @@ def _create(plan: Plan, engine: Engine, say: Callable[[str], None]) -> Store:
     remarks = [f"{name} has no effect here." for name in idle]
     for sentence in remarks:
         say(f"{plan.name}: {sentence}")
-    layout = default_layout(len(seeds), outlook.families, engine.backend(), effort)
+    layout = default_layout(len(seeds), outlook.families, engine.backend(needs), effort, needs.room)
     notes = {"families": outlook.numbers(), "remarks": remarks, INPUTS: {**plan.theory.inputs, **read}}
     of = (simulation, grid, seeds, layout.block, shapes, experiment.precision, plan.fingerprint(layout))
     with writing(path):

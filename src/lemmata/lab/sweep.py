@@ -202,9 +202,9 @@ def sweep(
         for sentence in dict.fromkeys(each for cell in grid.cells.values() for each in cell.warnings()):
             warnings.warn(sentence, AssumptionWarning, stacklevel=2)
         opened = stack.enter_context(open_engine(engine))
-        check_runs(simulation, grid, seed, precision)
+        needs = check_runs(simulation, grid, seed, precision).times(seeds)
         outlook = look_ahead(simulation, grid, seed, precision)
-        layout = default_layout(seeds, outlook.families, opened.backend())
+        layout = default_layout(seeds, outlook.families, opened.backend(needs), room=needs.room)
         shapes = find_shapes(simulation, grid, seed, precision)
         check_results(shapes, grid, seeds, precision)
         path = None

@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-import jax
 import numpy as np
 
-from lemmata.lab import live, names
+from lemmata.lab import devices, live, names
 from lemmata.lab.ensemble import Layout, compile_piece, foresee_runs, simulate_runs
 from lemmata.lab.errors import Interrupted, UserError, describe_error
 from lemmata.lab.inputs import noting
@@ -106,11 +105,10 @@ class Work:
 
     def _stamp(self) -> bytes:
         """What decides bits beside programs and their inputs."""
-        device = jax.devices()[0]
-        used = numeric_versions()
-        return names.stamp(
-            tuple(used.items()), device.platform, device.device_kind, self.layout.kind, self.layout.shared_by
-        )
+        with devices.computing(self.layout.platform):
+            device = devices.device()
+        used = tuple(numeric_versions().items())
+        return names.stamp(used, device.platform, device.device_kind, self.layout.kind, self.layout.shared_by)
 
     def _compute_layer(self, layer: Sequence[Chunk]) -> list[str]:
         """An exception fails the chunk; chunks that are stacked are then tried alone, so that it hits only its own."""

@@ -26,6 +26,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from lemmata.lab import devices
+
 LONGEST, WIDEST = 128, 64
 """Tokens and dimension whose tiles fit into the shared memory of a program."""
 
@@ -62,7 +64,7 @@ def applies(output: Array, signs: Array, tokens: Array) -> bool:
     single = all(array.dtype == jnp.float32 for array in (output, signs, tokens))
     if route.value != "auto":
         return route.value != "plain" and fits and single
-    able = getattr(jax.devices()[0], "compute_capability", "") in CAPABILITIES
+    able = getattr(devices.device(), "compute_capability", "") in CAPABILITIES
     return fits and single and able and length >= SHORTEST
 
 

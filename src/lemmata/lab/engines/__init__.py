@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 from lemmata.lab.errors import UserError, unknown
 
 if TYPE_CHECKING:
+    from lemmata.lab.devices import Needs
     from lemmata.lab.work import Call, Ended, Report, Work
 
 ENGINES = {
@@ -33,8 +34,8 @@ class Engine(Protocol):
         """How many sweeps it can compute at once."""
         ...
 
-    def backend(self) -> str:
-        """The JAX backend that computes."""
+    def backend(self, needs: Needs) -> str:
+        """The kind of device that computes what needs this."""
         ...
 
     def run(self, work: Work, calls: Sequence[Call], report: Report) -> Ended:

@@ -20,6 +20,7 @@ from typing import Any
 
 import jax
 
+from lemmata.lab.devices import Needs
 from lemmata.lab.engines.processes import lose_call, share_machine
 from lemmata.lab.ensemble import thread_variables, threads_of_xla
 from lemmata.lab.errors import UserError
@@ -77,7 +78,7 @@ class Dask:
             reason = (str(error) or type(error).__name__).splitlines()[0]
             raise UserError(f"No Dask scheduler answers at {address}: {reason}.") from None
 
-    def backend(self) -> str:
+    def backend(self, needs: Needs) -> str:
         with self._scheduler():
             try:
                 self.client.wait_for_workers(1, timeout=PATIENCE)

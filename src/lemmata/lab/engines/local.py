@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import concurrent.futures
+import contextlib
 import functools
 import threading
 from collections.abc import Callable, Sequence
 
 import jax
 
+from lemmata.lab.devices import Needs, choose
 from lemmata.lab.ensemble import workers
 from lemmata.lab.interrupts import is_stopping
 from lemmata.lab.live import Foreseen
@@ -31,6 +33,7 @@ class Local:
     def __init__(self, threads: int | None = None) -> None:
         self._threads = threads
         self._slots = threading.BoundedSemaphore(threads or cores())
+        self._card = threading.Lock()  # a stack may fill the memory of a GPU
         self._ending = threading.Event()
 
     @property
@@ -38,8 +41,8 @@ class Local:
         """Sweeps at once: while one is planned or drawn, which is work of one core, the others compute."""
         return min(LANES, cores()) if self._threads is None else 1
 
-    def backend(self) -> str:
-        return jax.default_backend()
+    def backend(self, needs: Needs) -> str:
+        return choose(jax.default_backend(), needs)
 
     def run(self, work: Work, calls: Sequence[Call], report: Report) -> Ended:
         stop, ending = threading.Event(), self._ending
@@ -48,7 +51,7 @@ class Local:
             return stop.is_set() or ending.is_set() or is_stopping()
 
         def compute(call: Call) -> Answer:
-            with self._slots:
+            with self._card if work.layout.kind == "vmap" else contextlib.nullcontext(), self._slots:
                 return work.compute(call, is_leaving, functools.partial(report, call))
 
         def compile_ahead(piece: Foreseen) -> None:

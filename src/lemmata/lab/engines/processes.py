@@ -20,6 +20,7 @@ from typing import Any
 
 import jax
 
+from lemmata.lab.devices import Needs
 from lemmata.lab.engines.local import from_threads
 from lemmata.lab.engines.worker import CORES, ERROR, READY, STEP
 from lemmata.lab.ensemble import thread_variables, threads_of_xla
@@ -132,7 +133,7 @@ class Processes:
         for worker in self.workers:
             self._idle.put(worker)
 
-    def backend(self) -> str:
+    def backend(self, needs: Needs) -> str:
         return jax.default_backend()
 
     def run(self, work: Work, calls: Sequence[Call], report: Report) -> Ended:

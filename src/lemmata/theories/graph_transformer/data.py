@@ -24,7 +24,7 @@ from lemmata.theories.graph_transformer.margins import (
     mean_margins,
     winning_margins,
 )
-from lemmata.theories.graph_transformer.sampling import order_by_distance
+from lemmata.theories.graph_transformer.sampling import Ordered, order_by_distance
 from lemmata.theories.graph_transformer.setting import FAR, STRATA, NetworkSetting, Setting
 
 
@@ -66,18 +66,28 @@ GRAPH_FIELDS = (
 )  # fmt: skip
 
 
-@functools.lru_cache(maxsize=16)
-def _remembered(setting: Setting, seed: int) -> tuple[Drawn, np.ndarray]:
-    """The graph of a setting that has its graph fields alone, and its distances: cells of one seed share them."""
-    drawn = draw_graph(setting, seed)
-    return drawn, distance_table(as_graph(drawn), depth(setting))
+class Found(NamedTuple):
+    """A graph, its truncated distances, and its nodes by distance."""
+
+    drawn: Drawn
+    table: UInt8[np.ndarray, "nodes nodes"]
+    ordered: Ordered
 
 
-def draw(setting: Setting, seed: int) -> tuple[Drawn, np.ndarray]:
-    """The graph of the run and its truncated distances."""
+def _find(setting: Setting, seed: int) -> Found:
+    drawn, cap = draw_graph(setting, seed), depth(setting)
+    table = distance_table(as_graph(drawn), cap)
+    return Found(drawn, table, order_by_distance(table, cap))
+
+
+_remembered = functools.lru_cache(maxsize=32)(_find)
+"""The graph of a setting that has its graph fields alone: cells of one seed share it, and a stack has twenty seeds."""
+
+
+def draw(setting: Setting, seed: int) -> Found:
+    """The graph of the run."""
     if setting.generator == "given" or setting.cluster_signs is not None:
-        drawn = draw_graph(setting, seed)
-        return drawn, distance_table(as_graph(drawn), depth(setting))
+        return _find(setting, seed)
     alone: dict[str, Any] = {name: getattr(setting, name) for name in GRAPH_FIELDS}
     rest: dict[str, Any] = {"labelled": 1, "dimension": max(setting.patterns, 2)}
     return _remembered(Setting(**alone, **rest), seed)
@@ -134,7 +144,7 @@ def shell_range(setting: Setting, core: int) -> tuple[int, int]:
 
 def prepare(setting: Setting, seed: int) -> World:
     """Everything that one run needs of its graph."""
-    drawn, table = draw(setting, seed)
+    drawn, table, ordered = draw(setting, seed)
     pattern, label = drawn.pattern, drawn.label
     if setting.defect == "patterns":
         pattern = lm.generator(seed, "permuted patterns").permutation(pattern)
@@ -149,8 +159,10 @@ def prepare(setting: Setting, seed: int) -> World:
     cap = depth(setting)
     shells = shells_of(table, pattern, cap)
     facts, core = measure_graph(setting, shells, observed)
-    seen = permuted_distances(table, seed) if setting.defect == "distances" else table
-    ordered = order_by_distance(seen, cap)
+    seen = table
+    if setting.defect == "distances":
+        seen = permuted_distances(table, seed)
+        ordered = order_by_distance(seen, cap)
     nearest, farthest = shell_range(setting, core)
     first = ordered.start[:, nearest]
     count = ordered.start[:, min(farthest, cap) + 1] - first

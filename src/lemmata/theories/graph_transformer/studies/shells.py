@@ -49,7 +49,7 @@ def exchange_values(shells: Shells, label: np.ndarray, sizes: np.ndarray) -> Int
 )
 def examine_shells(setting: Setting, seed: int) -> dict[str, Any]:
     """The margins of a graph, and how uniform its shells are (probe 13); bins beyond Z are 0. It needs M >= 3."""
-    drawn, table = data.draw(setting, seed)
+    drawn, table, _ = data.draw(setting, seed)
     cap, bins, room = data.depth(setting), setting.bins, setting.bin_room
     everything = [(np.arange(setting.nodes), table)]
     by_pattern = count_shells(everything, drawn.pattern, setting.patterns, cap).lumped(bins)
@@ -88,7 +88,7 @@ REDRAWS, FRESH = 200, 20
 
 def largest_shells(setting: Setting, seed: int) -> list[int]:
     """δ_z, z = 1 .. Z - 1."""
-    _, table = data.draw(setting, seed)
+    table = data.draw(setting, seed).table
     return [int((table == z).sum(axis=1).max()) for z in range(1, setting.bins)]
 
 
@@ -116,7 +116,7 @@ def ring_masses(setting: Setting, logits: np.ndarray, draws: np.random.Generator
 
 def graph_masses(setting: Setting, logits: np.ndarray, seed: int) -> np.ndarray:
     """p_n(0) of every node of a fresh graph, distances 1 .. Z - 1 as keys."""
-    drawn, table = data.draw(setting, seed)
+    drawn, table, _ = data.draw(setting, seed)
     near = (table >= 1) & (table < setting.bins)
     mass = near * np.exp(logits[drawn.pattern][:, drawn.pattern]).T
     relevant = drawn.pattern == ((1 - drawn.label) // 2)[:, None]
