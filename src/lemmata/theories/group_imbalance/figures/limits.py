@@ -31,12 +31,14 @@ def estimation(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
         draw.curves(left, found, "case", label=words, color=color, x=np.sqrt(np.log(n) / n), middle="median")
     expected = np.sqrt(intact.inverse_trace.median("seed").values / n)
     draw.corrected(left, expected, r"$\sqrt{\mathrm{tr}F^{-1}/n}$", np.sqrt(np.log(n) / n))
-    left.set(xscale="log", yscale="log")
+    draw.log_x(left)
+    draw.log_y(left)
     draw.finish(left, "Figure 4.5 (b)", r"$\|\hat{W}_n-W^*\|_F$", r"$\sqrt{\log n/n}$")
     ratio = (intact["count"] * intact.error**2 / intact.inverse_trace).where(intact.diverged == 0)
     draw.curves(right, ratio, "case", label="measured", x=n)
     draw.claimed(right, claims["g3-estimation-constant"], words="claimed at n = 240000")
-    right.set(xscale="log", yscale="log")
+    draw.log_x(right)
+    draw.log_y(right)
     draw.finish(right, "squared error over its prediction", r"$n\|\hat{W}_n-W^*\|^2/\mathrm{tr}F^{-1}$", "samples $n$")
     return figure
 
@@ -47,7 +49,7 @@ def risk(data: xr.Dataset) -> Figure:
     draw.curves(left, data.average_raw_risk, "samples", label="raw risk")
     floor = data.floor.mean("group").median("seed").values
     draw.corrected(left, floor, "noise floor, exact", data.samples.values)
-    left.set(xscale="log")
+    draw.log_x(left)
     draw.finish(left, "raw risk", r"$\bar f(\hat{W}_n)$", "samples $n$")
     draw.curves(right, data.average_excess, "samples", label="excess risk", middle="geometric")
     draw.corrected(right, 15 / (2 * data.samples.values), "dK/2n", data.samples.values)
@@ -58,7 +60,8 @@ def risk(data: xr.Dataset) -> Figure:
         data.samples.values**-0.5,
         "paper: order $n^{-1/2}$",
     )
-    right.set(xscale="log", yscale="log")
+    draw.log_x(right)
+    draw.log_y(right)
     draw.finish(right, "excess risk", r"$\bar f(\hat{W}_n)-\bar f(W^*)$", "samples $n$")
     return figure
 
@@ -87,7 +90,7 @@ def sweep(data: xr.Dataset, along: str, words: str) -> Figure:
     _three(axes, data, along, data[along].values.astype(float), words)
     if along == "second_scale":
         for ax in axes:
-            ax.set(xscale="log")
+            draw.log_x(ax)
     return figure
 
 

@@ -57,7 +57,8 @@ def covariance(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
         color=draw.ORANGE, middle="median", spread="",
     )  # fmt: skip
     draw.claimed(ax, claims["f44b-peak"], "place", words="claimed peak", across=True)
-    ax.set(xscale="log", yscale="log")
+    draw.log_x(ax)
+    draw.log_y(ax)
     draw.finish(ax, "Figure 4.4 (b), exact information", "median over $W^*$", r"scale $\sigma$")
     return figure
 
@@ -69,7 +70,8 @@ def width(data: xr.Dataset) -> Figure:
     K = data.neurons.values.astype(float)
     draw.curves(left, ratio, "neurons", label="exact", middle="median")
     draw.law(left, K, ratio.median("seed").values, K**-2, "paper: $K^{-2}$")
-    left.set(xscale="log", yscale="log")
+    draw.log_x(left)
+    draw.log_y(left)
     draw.finish(left, "Figure 4.5 (a)", r"$\lambda_{\min}/\lambda_{\max}(F)$", "neurons $K$")
     draw.curves(right, 1 - ratio, "neurons", label="exact", x=-1 / K**2, middle="median")
     draw.finish(right, "as the paper plots it", "$v$", "$-1/K^2$")
@@ -96,7 +98,8 @@ def smoothness(data: xr.Dataset) -> Figure:
     figure, (ax,) = draw.panels(1)
     draw.curves(ax, data.ratio, "distance", "lemma", x=np.array(DISTANCES))
     draw.predicted(ax, 1.0, "bound")
-    ax.set(xscale="log", yscale="log")
+    draw.log_x(ax)
+    draw.log_y(ax)
     draw.finish(ax, "Lemmas C.4.2 and C.4.3", "left side / right side", r"$\|W-W^*\|_F$")
     return figure
 
@@ -114,7 +117,8 @@ def concentration(data: xr.Dataset) -> Figure:
         draw.curves(ax, broken, "samples", label="500 samples repeated", color=draw.GREY, middle="median", spread="")
         intact = errors.sel(place="truth", defect="none").median("seed").values
         draw.law(ax, n, intact, np.sqrt(np.log(n) / n), r"paper: $\sqrt{\log n/n}$")
-        ax.set(xscale="log", yscale="log")
+        draw.log_x(ax)
+        draw.log_y(ax)
         draw.finish(ax, f"error of the {name}", "median", "samples $n$")
     return figure
 

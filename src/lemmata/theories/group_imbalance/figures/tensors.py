@@ -23,7 +23,8 @@ def feasible(data: xr.Dataset) -> Figure:
         draw.law(
             ax, n, runs.relative_error.sel(magnitudes="corrected").median("seed").values, n**-0.5, "paper: $n^{-1/2}$"
         )
-        ax.set(xscale="log", yscale="log")
+        draw.log_x(ax)
+        draw.log_y(ax)
         draw.finish(ax, f"tensor start, {name}", "error", "samples $n$")
     return figure
 
@@ -67,7 +68,8 @@ def moments(data: xr.Dataset) -> Figure:
             wrong = part.sel(scores="wrong").median("seed").values
             ax.plot(n, wrong, ":", color=color, label=f"{moment}, wrong scores")
         draw.law(ax, n, errors.sel(moment="first", scores="true").median("seed").values, n**-0.5, "paper: $n^{-1/2}$")
-        ax.set(xscale="log", yscale="log")
+        draw.log_x(ax)
+        draw.log_y(ax)
         draw.finish(ax, f"moments, {name}", "median error", "samples $n$")
     return figure
 

@@ -43,7 +43,8 @@ def noise(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
         ax.plot(predicted, lm.at_end(runs.limit_distance), kind.marker, color=kind.color, label=str(label))
     ends = np.array([1e-4, 1.0])
     draw.predicted(ax, ends, r"shift = $\|\nabla^2f_n^{-1}\bar\nu\|$", ends)
-    ax.set(xscale="log", yscale="log")
+    draw.log_x(ax)
+    draw.log_y(ax)
     draw.finish(
         ax, "shift of the limit by gradient noise", r"$\|W_T-\hat{W}_n\|_F$", "predicted shift (fresh: noise size)"
     )
