@@ -23,6 +23,6 @@ def sweep(data: xr.Dataset, along: str, x: str, title: str, split: str | None = 
             )
             values = values.assign_coords(group=list(WORDS.values()))
             draw.curves(ax, values, along, "group")
-            ax.set_xscale(scale)
+            ax.set_xscale(scale, **({"linthresh": 1e-3} if scale == "symlog" else {}))
             draw.finish(ax, head, f"test {what}", x)
     return figure
