@@ -5,7 +5,14 @@ from __future__ import annotations
 import pytest
 from smoke import each_theory
 
-PROGRAMS = {"exp_regression": 60, "graph_transformer": 45, "icl": 33, "teacher_student": 45, "vit": 65}
+PROGRAMS = {
+    "exp_regression": 60,
+    "graph_transformer": 45,
+    "group_imbalance": 60,
+    "icl": 33,
+    "teacher_student": 45,
+    "vit": 65,
+}
 """Programs that the verification of a theory may compile at smoke: compiling is most of its bill."""
 NEW = 50
 """The same for any further theory."""

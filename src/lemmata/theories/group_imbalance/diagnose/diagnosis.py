@@ -1,0 +1,158 @@
+"""The diagnosis of a table with groups: what more rows of each group do, predicted by the theory and measured."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+import lemmata as lm
+from lemmata.theories.group_imbalance.diagnose import figure
+from lemmata.theories.group_imbalance.diagnose.assumptions import assumptions, group_rows
+from lemmata.theories.group_imbalance.diagnose.check import CANNOT_TELL, NO, SIZES, YES, Check, check
+from lemmata.theories.group_imbalance.diagnose.columns import Columns, read_columns
+from lemmata.theories.group_imbalance.diagnose.prediction import Fitted, change, fit, fitted, spread_of_changes
+
+AVERAGE = "average"
+MILLION = 1e6
+UNIT = "log loss"
+SAID = {YES: "as predicted", NO: "not as predicted", CANNOT_TELL: "too little to confirm what is predicted"}
+
+
+def diagnose(
+    data: Annotated[Any, "A table: csv, parquet (extra `tables`) or npz."],
+    *,
+    label: Annotated[str | None, "Column of the label; it has two values."] = None,
+    group: Annotated[str | None, "Column of the group; the model never sees it."] = None,
+    ignore: Annotated[str, "Columns to leave out, separated by commas."] = "",
+    splits: Annotated[int, "Splits of the rows for the check by refitting."] = 10,
+    seed: int = 0,
+    progress: Callable[[float], None] = lambda share: None,
+) -> lm.Diagnosis:
+    """Say what more data of each group would do to every group's risk."""
+    if isinstance(splits, bool) or not isinstance(splits, int) or not 3 <= splits <= 1000:
+        raise lm.UserError(f"splits = {splits} is not allowed: splits is an integer from 3 to 1000.")
+    left_out = [name.strip() for name in ignore.split(",") if name.strip()]
+    columns = read_columns(data, label, group, left_out)
+    groups = len(columns.groups)
+    with threadpool_limits(1):
+        w = fit(columns.x, columns.y)
+        at = fitted(w, columns.x, columns.y, columns.members, groups)
+        errors = spread_of_changes(w, columns.x, columns.y, columns.members, at, 1.0, seed)
+        found = check(columns, seed, progress, splits)
+    judged = [*columns.groups, AVERAGE]
+    return lm.Diagnosis(
+        kind="groups",
+        source=columns.source,
+        sizes={"rows": len(columns.y), "inputs": columns.x.shape[1], "groups": groups},
+        findings=findings(columns, found),
+        quantities={
+            "groups": group_rows(columns, w, at),
+            "one_more_row_in_millionths_of_log_loss": one_more_row(columns, at, errors),
+            "count_doubled_in_thousandths_of_log_loss": check_rows(judged, found),
+            "reading": columns.notes + reading(columns, found),
+        },
+        assumptions=assumptions(columns, w, at),
+        files=columns.files,
+        draw=lambda: figure.draw(columns, found, at, errors),
+    )
+
+
+def one_more_row(columns: Columns, at: Fitted, errors: np.ndarray) -> list[dict[str, Any]]:
+    """[who gets a row, whose risk]: theory, shift and both, in millionths, with the interval of both."""
+    shares, rows = at.counts / at.counts.sum(), []
+    for g, name in enumerate(columns.groups):
+        found = change(at, g, 1.0)
+        theories, shifts = (np.append(part, shares @ part) for part in found)
+        for judged, theory, shift, error in zip(
+            [*columns.groups, AVERAGE], theories, shifts, errors[:, g], strict=True
+        ):
+            both = theory + shift
+            rows.append(
+                {
+                    "one more of": name,
+                    "risk of": judged,
+                    "theory": theory * MILLION,
+                    "shift": shift * MILLION,
+                    "predicted": both * MILLION,
+                    "predicted_low": (both - 1.96 * error) * MILLION,
+                    "predicted_high": (both + 1.96 * error) * MILLION,
+                }
+            )
+    return rows
+
+
+def check_rows(judged: list[str], found: Check) -> list[dict[str, Any]]:
+    """Predicted against measured change when a group's count is doubled, at every size of the base."""
+    rows = []
+    for size, count in enumerate(found.rows):
+        for g, name in enumerate(judged[:-1]):
+            for k, whose in enumerate(judged):
+                measured = found.interval(found.measured[:, size, g, k])
+                rows.append(
+                    {
+                        "rows": int(count),
+                        "doubled": name,
+                        "risk of": whose,
+                        "theory": 1e3 * float(found.theory[:, size, g, k].mean()),
+                        "predicted": 1e3 * float(found.predicted[:, size, g, k].mean()),
+                        "measured": 1e3 * measured.value,
+                        "measured_low": 1e3 * measured.low,
+                        "measured_high": 1e3 * measured.high,
+                        "confirmed": found.says(size, g, k),
+                    }
+                )
+    return rows
+
+
+def findings(columns: Columns, found: Check) -> list[lm.Finding]:
+    """For each group: what doubling its count at the largest base did to its own risk, and to the average."""
+    said, last, splits = [], len(SIZES) - 1, len(found.measured)
+    for g, name in enumerate(columns.groups):
+        for k, whose in ((g, "its own risk"), (len(columns.groups), "the average risk")):
+            gain = found.interval(-found.measured[:, last, g, k])
+            predicted = -float(found.predicted[:, last, g, k].mean())
+            effect = "lowers" if gain.low > 0 else "raises" if gain.high < 0 else "makes no measurable difference to"
+            agree = SAID[found.says(last, g, k)]
+            text = (
+                f"More {name}: doubling their count at {found.rows[last]:.0f} rows {effect} {whose}: "
+                f"{1e3 * gain.value:+.3f} [{1e3 * gain.low:+.3f}, {1e3 * gain.high:+.3f}] thousandths of {UNIT} "
+                f"gained, {agree} ({1e3 * predicted:+.3f})."
+            )
+            pair = (f"{name} not doubled", f"{name} doubled")
+            said.append(lm.Finding(f"collect more of {name}, for {whose}", gain, UNIT, pair, splits, text))
+    return said
+
+
+def reading(columns: Columns, found: Check) -> list[str]:
+    """Where the prediction is to be trusted, and what the theory's part of it says."""
+    said, alone = found.tally(), found.tally("theory")
+    sentences = []
+    for s, rows in enumerate(found.rows):
+        yes, no = (int((said[s] == word).sum()) for word in (YES, NO))
+        sentences.append(
+            f"At {rows:.0f} rows the refits confirm {yes} of {said[s].size} predictions, contradict {no}, and cannot "
+            f"tell the others from no change; of the theory's part alone they confirm {int((alone[s] == YES).sum())} "
+            f"and contradict {int((alone[s] == NO).sum())}."
+        )
+    for g, name in enumerate(columns.groups):
+        wrong = [f"{found.rows[s]:.0f}" for s in range(len(SIZES)) if (said[s, g] == NO).any()]
+        right = [
+            f"{found.rows[s]:.0f}"
+            for s in range(len(SIZES))
+            if (said[s, g] == YES).any() and not (said[s, g] == NO).any()
+        ]
+        trust = f"to be trusted at {', '.join(right)} rows" if right else "confirmed at no size that was tried"
+        doubt = f", contradicted at {', '.join(wrong)} rows" if wrong else ""
+        sentences.append(f"The prediction for more {name} is {trust}{doubt}.")
+    theory, whole = (abs(part[:, -1, :, :-1].mean(0)) for part in (found.theory, found.predicted))
+    if np.median(theory / np.maximum(whole, 1e-300)) < 0.5:
+        sentences.append(
+            "Most of the change is a shift: the groups do not share one best model, so more of one pulls the fit "
+            "towards it. The theory, in which more data of any group lowers every risk, is silent about that part."
+        )
+    else:
+        sentences.append("Most of the change is the theory's: less noise in a fit that serves all groups.")
+    return sentences

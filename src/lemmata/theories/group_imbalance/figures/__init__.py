@@ -1,0 +1,1 @@
+"""The figures, by topic: training, limits, mixtures (maps, spectra, concentration), tensors."""

@@ -1,0 +1,163 @@
+"""Subroutine 1, the tensor initialisation: subspace, directions and magnitudes of W* from moments (4.3).
+
+Least squares on Q_1 gives z_j E[φ'(z_j w̄_jᵀx)] / K, not the magnitude z_j: the literal mode takes it for z_j, the
+corrected mode solves for z_j, of the two possible roots the one whose third moment fits.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+import lemmata as lm
+from lemmata.theories.group_imbalance.data import Mixture
+from lemmata.theories.group_imbalance.decompositions import Decomposition, jennrich, kcl, power
+from lemmata.theories.group_imbalance.moments import DENSITY, NODES, Moments, sampled
+from lemmata.theories.group_imbalance.network import SIGMOID, Activation
+
+Array = np.ndarray
+LONGEST = 50.0
+"""No magnitude is looked for beyond it."""
+GRID = np.geomspace(1e-3, LONGEST, 400)
+
+
+class Magnitude(NamedTuple):
+    """z_j, the other root (NaN if there is none), whether α̂_j lay above the peak, and the amplification A_j."""
+
+    value: float
+    other: float
+    clipped: bool
+    amplification: float
+
+
+class Start(NamedTuple):
+    """What Subroutine 1 returns, with its diagnostics."""
+
+    weights: Float[Array, "dimension neurons"]
+    literal: Float[Array, "dimension neurons"]
+    directions: Float[Array, "dimension neurons"]
+    subspace: Float[Array, "dimension neurons"]
+    eigenvalues: Float[Array, " dimension"]
+    residual: float
+    slopes: Float[Array, " neurons"]
+    """α̂"""
+    magnitudes: tuple[Magnitude, ...]
+
+
+class Ray(NamedTuple):
+    """The mixture along one unit vector: weights, means and deviations of w̄ᵀx in every group."""
+
+    weights: Float[Array, " groups"]
+    means: Float[Array, " groups"]
+    deviations: Float[Array, " groups"]
+
+    @staticmethod
+    def along(mixture: Mixture, direction: Float[Array, " dimension"]) -> Ray:
+        spread = np.sqrt(np.einsum("i,lij,j->l", direction, mixture.covariances, direction))
+        return Ray(mixture.weights, mixture.means @ direction, spread)
+
+    def average(self, z: Float[Array, " count"], activation: Activation, order: int) -> Float[Array, " count"]:
+        """E[φ^(order)(z w̄ᵀx)]."""
+        derivative = (activation.value, activation.first, activation.second, activation.third)[order]
+        points = self.means[:, None] + self.deviations[:, None] * NODES
+        inner = np.stack([derivative(size * points) @ DENSITY for size in np.atleast_1d(z)])
+        return inner @ self.weights
+
+
+def slope_of(ray: Ray, z: Float[Array, " count"], neurons: int, activation: Activation) -> Float[Array, " count"]:
+    """h_j(z) = (z/K) E[φ'(z w̄_jᵀx)]."""
+    return np.atleast_1d(z) * ray.average(z, activation, 1) / neurons
+
+
+def magnitude(ray: Ray, slope: float, weight: float, neurons: int, activation: Activation = SIGMOID) -> Magnitude:
+    """The root of h_j(z) = α̂_j whose predicted third moment is nearest to the fitted weight c_j."""
+    from scipy.optimize import brentq, minimize_scalar
+
+    def off(z: float) -> float:
+        return float(slope_of(ray, np.array([z]), neurons, activation)[0]) - slope
+
+    values = slope_of(ray, GRID, neurons, activation) - slope
+    roots = [GRID[i] for i in np.flatnonzero(values == 0)]
+    crossings = np.flatnonzero(values[:-1] * values[1:] < 0)
+    roots += [brentq(off, GRID[i], GRID[i + 1], xtol=1e-13, rtol=1e-14) for i in crossings]
+    clipped = not roots
+    if clipped and values[0] > 0:
+        roots = [GRID[0] * slope / (slope + values[0])]  # so small that h is linear
+        clipped = False
+    elif clipped:
+        top = int(np.argmax(values))
+        ends = GRID[max(top - 1, 0)], GRID[min(top + 1, len(GRID) - 1)]
+        roots = [float(minimize_scalar(lambda z: -off(z), bounds=ends, method="bounded").x)]
+    at = np.array(roots)
+    third = at**3 * ray.average(at, activation, 3) / neurons
+    order = np.argsort(abs(third - weight))
+    best = float(at[order[0]])
+    step = 1e-4 * best
+    rise = (off(best + step) - off(best - step)) / (2 * step)
+    amplification = abs((off(best) + slope) / (best * rise)) if rise else np.inf
+    return Magnitude(best, float(at[order[1]]) if len(at) > 1 else np.nan, clipped, amplification)
+
+
+BACKENDS = ("kcl", "jennrich", "power")
+
+
+def decompose(
+    moments: Moments,
+    mixture: Mixture,
+    neurons: int,
+    rng: np.random.Generator,
+    *,
+    backend: str = "kcl",
+    activation: Activation = SIGMOID,
+    tries: int = 5,
+) -> Start:
+    """Steps 2 to 9 of Subroutine 1 from the moments; `tries` random α for a symmetric mixture."""
+    if mixture.is_symmetric():
+        directions = rng.standard_normal((tries, mixture.dimension))
+        directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+        candidates = moments.contracted(directions)
+        M = max(candidates, key=lambda each: np.sort(np.abs(np.linalg.eigvalsh(each)))[-neurons])
+    else:
+        M = moments.second()
+    values, vectors = np.linalg.eigh(M)
+    largest = np.argsort(-np.abs(values))
+    U = vectors[:, largest[:neurons]]
+    R = moments.projected(U)
+    found = _decomposed(R, U.T @ M @ U, rng, backend)
+    q = moments.first()
+    slopes = np.linalg.lstsq(U @ found.vectors, q, rcond=None)[0]
+    signs = np.where(slopes < 0, -1.0, 1.0)  # φ' > 0, so that α̂_j ≥ 0 gives the sign
+    directions, slopes, weights = U @ (found.vectors * signs), slopes * signs, found.weights * signs
+    sizes = tuple(
+        magnitude(Ray.along(mixture, w), float(a), float(c), neurons, activation)
+        for w, a, c in zip(directions.T, slopes, weights, strict=True)
+    )
+    corrected = directions * np.array([size.value for size in sizes])
+    return Start(corrected, directions * slopes, directions, U, values[largest], found.residual, slopes, sizes)
+
+
+def _decomposed(R: Array, M: Array, rng: np.random.Generator, backend: str) -> Decomposition:
+    if backend == "power":
+        return power(R, M, rng)
+    if backend not in BACKENDS:
+        raise lm.UserError(f"backend = {backend} is not allowed: it is one of {', '.join(BACKENDS)}.")
+    return (kcl if backend == "kcl" else jennrich)(R, rng)
+
+
+def tensor_start(
+    mixture: Mixture,
+    x: Float[Array, "samples dimension"],
+    y: Float[Array, " samples"],
+    neurons: int,
+    seed: int = 0,
+    *,
+    backend: str = "kcl",
+    activation: Activation = SIGMOID,
+    centre: float = 0.5,
+) -> Start:
+    """Subroutine 1 on a sample; centre=0 is the literal version of the moments."""
+    rng = lm.generator(seed, "tensor")
+    moments = sampled(mixture, x, y, rng, centre)
+    return decompose(moments, mixture, neurons, rng, backend=backend, activation=activation)

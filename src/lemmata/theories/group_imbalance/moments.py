@@ -1,0 +1,207 @@
+"""Score tensors of a Gaussian mixture and the moments Q_j = E[y S_j(x)] of Subroutine 1, sampled and exact (4.3).
+
+S_m = (-1)^m ∇^m p / p. The third one is never formed: it is contracted with a direction, or projected on a subspace,
+sample by sample. By Stein's identity Q_j = (1/K) Σ_i E[φ^(j)(w_i*ᵀx)] w_i*^⊗j, which gives the exact moments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from jaxtyping import Float
+
+from lemmata.theories.group_imbalance.data import Mixture
+from lemmata.theories.group_imbalance.network import SIGMOID, Activation
+
+Array = np.ndarray
+Samples = Iterable[tuple[Array, Array]]
+"""Chunks of inputs and centred labels."""
+CHUNK = 50_000
+NODES = np.linspace(-9, 9, 4001)
+DENSITY = np.exp(-(NODES**2) / 2) / np.exp(-(NODES**2) / 2).sum()
+"""The trapezoid rule for a standard normal: exponentially accurate while the integrand is wider than 0.02."""
+
+
+class Terms(NamedTuple):
+    """What scores are made of: a_l = Σ_l⁻¹(x - μ_l) and the responsibilities γ_l, group by group."""
+
+    a: Float[Array, "groups samples dimension"]
+    responsibility: Float[Array, "groups samples"]
+
+
+def terms(mixture: Mixture, x: Float[Array, "samples dimension"]) -> Terms:
+    """In the log domain, so that far points have responsibilities too."""
+    roots = np.linalg.cholesky(mixture.covariances)
+    a, logs = [], []
+    for weight, mean, root in zip(mixture.weights, mixture.means, roots, strict=True):
+        inverse = np.linalg.inv(root)
+        z = (x - mean) @ inverse.T
+        a.append(z @ inverse)
+        logs.append(np.log(weight) - np.log(np.diag(root)).sum() - (z**2).sum(1) / 2)
+    logs = np.stack(logs)
+    shares = np.exp(logs - logs.max(0))
+    return Terms(np.stack(a), shares / shares.sum(0))
+
+
+def precisions(mixture: Mixture) -> Float[Array, "groups dimension dimension"]:
+    """Σ_l⁻¹."""
+    return np.linalg.inv(mixture.covariances)
+
+
+def first_score(mixture: Mixture, x: Float[Array, "samples dimension"]) -> Float[Array, "samples dimension"]:
+    """S_1 = Σ_l γ_l a_l = -∇ log p."""
+    at = terms(mixture, x)
+    return np.einsum("ln,lni->ni", at.responsibility, at.a)
+
+
+def second_score(mixture: Mixture, x: Float[Array, "samples dimension"]) -> Float[Array, "samples dimension dimension"]:
+    """S_2 = Σ_l γ_l (a_l a_lᵀ - Σ_l⁻¹)."""
+    at = terms(mixture, x)
+    both = np.einsum("ln,lni,lnj->nij", at.responsibility, at.a, at.a)
+    return both - np.einsum("ln,lij->nij", at.responsibility, precisions(mixture))
+
+
+class Moments(Protocol):
+    """The four moments that the tensor start asks for."""
+
+    def second(self) -> Float[Array, "dimension dimension"]:
+        """Q_2."""
+        ...
+
+    def contracted(self, directions: Float[Array, "count dimension"]) -> Float[Array, "count dimension dimension"]:
+        """Q_3(I, I, α) for several α."""
+        ...
+
+    def projected(self, U: Float[Array, "dimension neurons"]) -> Float[Array, "neurons neurons neurons"]:
+        """Q_3(U, U, U)."""
+        ...
+
+    def first(self) -> Float[Array, " dimension"]:
+        """Q_1."""
+        ...
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """Means over three disjoint parts of the samples: D1 for the subspace, D2 for the tensor, D3 for the magnitudes."""
+
+    mixture: Mixture
+    parts: tuple[Callable[[], Samples], Callable[[], Samples], Callable[[], Samples]]
+
+    def second(self) -> Array:
+        total, count = 0.0, 0
+        inverse = precisions(self.mixture)
+        for x, t in self.parts[0]():
+            at = terms(self.mixture, x)
+            for a, share, precision in zip(at.a, t * at.responsibility, inverse, strict=True):
+                total = total + (a * share[:, None]).T @ a - share.sum() * precision
+            count += len(t)
+        return np.asarray(total) / count
+
+    def contracted(self, directions: Array) -> Array:
+        d = self.mixture.dimension
+        total, count = np.zeros((len(directions), d, d)), 0
+        inverse = precisions(self.mixture)
+        for x, t in self.parts[0]():
+            at = terms(self.mixture, x)
+            for a, share, precision in zip(at.a, t * at.responsibility, inverse, strict=True):
+                mean = share @ a
+                for k, alpha in enumerate(directions):
+                    along, turned = a @ alpha, np.outer(mean, precision @ alpha)
+                    total[k] += (a * (share * along)[:, None]).T @ a - (share @ along) * precision - turned - turned.T
+            count += len(t)
+        return total / count
+
+    def projected(self, U: Array) -> Array:
+        K = U.shape[1]
+        total, count = np.zeros((K, K, K)), 0
+        inverse = precisions(self.mixture)
+        for x, t in self.parts[1]():
+            at = terms(self.mixture, x)
+            for a, share, precision in zip(at.a, t * at.responsibility, inverse, strict=True):
+                b = a @ U
+                pairs = (b[:, :, None] * b[:, None, :]).reshape(len(b), -1)
+                total += (pairs.T @ (b * share[:, None])).reshape(K, K, K) - _symmetric(share @ b, U.T @ precision @ U)
+            count += len(t)
+        return total / count
+
+    def first(self) -> Array:
+        total, count = np.zeros(self.mixture.dimension), 0
+        for x, t in self.parts[2]():
+            total += t @ first_score(self.mixture, x)
+            count += len(t)
+        return total / count
+
+
+def _symmetric(v: Array, M: Array) -> Array:
+    """sym(v ⊗ M)_ijk = v_i M_jk + v_j M_ik + v_k M_ij."""
+    product = np.einsum("i,jk->ijk", v, M)
+    return product + product.transpose(1, 0, 2) + product.transpose(1, 2, 0)
+
+
+def chunks(x: Array, y: Array, centre: float = 0.5) -> Callable[[], Iterator[tuple[Array, Array]]]:
+    """The samples in chunks, their labels less `centre`: E[S_j] = 0, so that the moments stay and their noise falls."""
+
+    def produce() -> Iterator[tuple[Array, Array]]:
+        for begin in range(0, len(y), CHUNK):
+            yield x[begin : begin + CHUNK], y[begin : begin + CHUNK] - centre
+
+    return produce
+
+
+def sampled(mixture: Mixture, x: Array, y: Array, rng: np.random.Generator, centre: float = 0.5) -> Sampled:
+    """The moments of a sample, cut into random thirds."""
+    first, second, third = np.array_split(rng.permutation(len(y)), 3)
+    return Sampled(
+        mixture,
+        (chunks(x[first], y[first], centre), chunks(x[second], y[second], centre), chunks(x[third], y[third], centre)),
+    )
+
+
+def averages(
+    mixture: Mixture, directions: Float[Array, "dimension count"], activation: Activation = SIGMOID, order: int = 1
+) -> Float[Array, " count"]:
+    """E[φ^(order)(wᵀx)] for every column w, by one-dimensional quadrature group by group."""
+    derivative = (activation.value, activation.first, activation.second, activation.third)[order]
+    centres = mixture.means @ directions
+    widths = np.sqrt(np.einsum("ik,lij,jk->lk", directions, mixture.covariances, directions))
+    inner = derivative(centres[..., None] + widths[..., None] * NODES) @ DENSITY
+    return mixture.weights @ inner
+
+
+@dataclass(frozen=True)
+class Exact:
+    """The moments of the population."""
+
+    mixture: Mixture
+    truth: Float[Array, "dimension neurons"]
+    activation: Activation = SIGMOID
+
+    def _weights(self, order: int) -> Array:
+        return averages(self.mixture, self.truth, self.activation, order) / self.truth.shape[1]
+
+    def second(self) -> Array:
+        return (self.truth * self._weights(2)) @ self.truth.T
+
+    def contracted(self, directions: Array) -> Array:
+        along = directions @ self.truth
+        return np.einsum("ik,ck,jk->cij", self.truth, along * self._weights(3), self.truth)
+
+    def projected(self, U: Array) -> Array:
+        v = U.T @ self.truth
+        return np.einsum("ai,bi,ci->abc", v * self._weights(3), v, v)
+
+    def first(self) -> Array:
+        return self.truth @ self._weights(1)
+
+
+def assumption_report(
+    mixture: Mixture, truth: Float[Array, "dimension neurons"], activation: Activation = SIGMOID
+) -> dict[str, Float[Array, " neurons"]]:
+    """E φ'_i, E φ''_i and E φ'''_i of every neuron: where one is near zero, the tensor start must fail."""
+    return {
+        name: averages(mixture, truth, activation, order) for order, name in enumerate(("first", "second", "third"), 1)
+    }

@@ -1,0 +1,161 @@
+"""How far empirical derivatives are from their population's, and how smooth they are (rows 24-28)."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+import lemmata as lm
+from lemmata.theories.group_imbalance import exact
+from lemmata.theories.group_imbalance.bounds import Constants
+from lemmata.theories.group_imbalance.data import World, draw_data, draw_sample, draw_world
+from lemmata.theories.group_imbalance.network import Activation, curvatures, expand_in_chunks, flatten, output, slopes
+from lemmata.theories.group_imbalance.setting import Setting
+
+Array = np.ndarray
+CHUNK = 2000
+DISTANCES = (1e-6, 1e-4, 1e-2, 1.0, 3.0)
+DIRECTIONS = 10
+AWAY = 0.5
+REFERENCE = 4_000_000
+"""Samples behind the population derivatives away from W*."""
+LIPSCHITZ = 6 * 3**0.5
+RADII = ("0", "r", "0.01", "0.02", "0.05", "0.1", "0.2", "0.5")
+
+
+def expansion(W: Array, x: Array, y: Array, setting: Setting) -> tuple[Array, Array]:
+    """∇f_n and ∇²f_n."""
+    at = expand_in_chunks(W, x, y, np.full(len(y), 1 / len(y)), setting.phi)
+    return flatten(at.gradient), at.hessian
+
+
+def moved(world: World, distance: float, seed: int, direction: int = 0) -> Array:
+    """W* moved by `distance` in a random direction."""
+    noise = lm.generator(seed, "direction", str(direction)).standard_normal(world.truth.shape)
+    return world.truth + distance * noise / np.linalg.norm(noise)
+
+
+@cache
+def reference(setting: Setting, samples: int) -> tuple[Array, Array, Array]:
+    """W at distance 0.5 of W*, and the population derivatives there from many samples."""
+    world = draw_world(setting, setting.data_seed)
+    W = moved(world, AWAY, setting.data_seed)
+    gradient, curvature = 0.0, 0.0
+    blocks = max(1, samples // (50 * CHUNK))
+    for block in range(blocks):
+        many = draw_sample(world.mixture, world.truth, 50 * CHUNK, setting.data_seed, "reference", str(block))
+        found = expansion(W, many.x, many.y, setting)
+        gradient, curvature = gradient + found[0] / blocks, curvature + found[1] / blocks
+    return W, np.asarray(gradient), np.asarray(curvature)
+
+
+@lm.simulation(
+    lm.Variable("hessian_error", ("place",), "‖∇²f_n - ∇²f̄‖", "spectral distance of the Hessians"),
+    lm.Variable("gradient_error", ("place",), "‖∇f_n - ∇f̄‖", "distance of the gradients"),
+    lm.Variable("second_moment", (), "M₂", "Σ_l λ_l (‖μ_l‖ + ‖Σ_l^{1/2}‖)²"),
+    labels={"place": ("truth", "away")},
+    host=True,
+    precision="float64",
+)
+def concentration(setting: Setting, seed: int) -> dict[str, Any]:
+    """Rows 26, 27: at W* against the exact F and the gradient 0, away from it against many samples."""
+    world = draw_world(setting, seed)
+    sample = draw_data(setting, world, seed)
+    fixed = setting.replace(samples=1, samples_per_dimension=0, defect="none")
+    W, *population = reference(fixed, min(REFERENCE, 400 * setting.test_points))
+    pairs = [
+        (expansion(world.truth, sample.x, sample.y, setting), (0.0, exact.average_fisher(world, setting.phi))),
+        (expansion(W, sample.x, sample.y, setting), population),
+    ]
+    return {
+        "hessian_error": np.array([np.linalg.norm(found[1] - true[1], 2) for found, true in pairs]),
+        "gradient_error": np.array([np.linalg.norm(found[0] - true[0]) for found, true in pairs]),
+        "second_moment": np.float64(world.mixture.moment(2)),
+    }
+
+
+@lm.simulation(
+    lm.Variable("ratio", ("lemma", "distance"), "", "left side over right side of the inequality"),
+    labels={"lemma": ("population", "samples", "gradient"), "distance": tuple(f"{each:g}" for each in DISTANCES)},
+    host=True,
+    precision="float64",
+)
+def smoothness(setting: Setting, seed: int) -> dict[str, Any]:
+    """Rows 24, 25 and the companion for the gradient, on common samples: the largest ratio over ten directions.
+
+    The Hessian of one sample is ξ ⊗ xxᵀ, so that its change has at most the norm ‖ξ - ξ'‖_F ‖x‖².
+    """
+    world = draw_world(setting, seed)
+    mixture, (d, K) = world.mixture, world.truth.shape
+    x, n, phi = draw_data(setting, world, seed).x, setting.count, setting.phi
+    flat = [mixture.moment(m, order=np.inf) for m in (2, 4)]
+    full = [mixture.moment(m) for m in (4, 8)]
+    limits = np.array(
+        [
+            LIPSCHITZ * K**1.5 * (full[0] * full[1]) ** 0.25,
+            LIPSCHITZ * d**1.5 * K**2.5 * np.sqrt(flat[0] * flat[1]),
+            2 * d * flat[0],
+        ]
+    )
+    points = [[moved(world, distance, seed, direction) for direction in range(DIRECTIONS)] for distance in DISTANCES]
+    changes = np.zeros((len(DISTANCES), DIRECTIONS, d * K, d * K))
+    largest = np.zeros((2, len(DISTANCES)))
+    for begin in range(0, n, CHUNK):
+        part = x[begin : begin + CHUNK]
+        chance = output(world.truth, part, phi)
+        sides = [(p, np.full(len(part), label)) for p, label in ((chance, 1.0), (1 - chance, 0.0))]
+        before = [_factors(world.truth, part, y, phi) for _, y in sides]
+        norms = np.linalg.norm(part, axis=1)
+        for i, around in enumerate(points):
+            most = np.zeros((2, len(part)))
+            for k, W in enumerate(around):
+                after = [_factors(W, part, y, phi) for _, y in sides]
+                pairs = list(zip(sides, before, after, strict=True))
+                bent = [(p, new[0] - old[0]) for (p, _), old, new in pairs]
+                tilted = [(p, new[1] - old[1]) for (p, _), old, new in pairs]
+                changes[i, k] += _assemble(sum(p[:, None, None] * change for p, change in bent), part) / n
+                sizes = [sum(p * _lengths(change) for p, change in each) for each in (bent, tilted)]
+                most = np.maximum(most, np.stack([sizes[0] * norms**2, sizes[1] * norms]))
+            largest[:, i] += most.sum(1) / n
+    whole = np.linalg.norm(changes, 2, axis=(2, 3)).max(1)
+    return {"ratio": np.stack([whole, *largest]) / limits[:, None] / np.array(DISTANCES)}
+
+
+def _factors(W: Array, x: Array, y: Array, phi: Activation) -> tuple[Array, Array]:
+    """ξ and ζ of every sample."""
+    return curvatures(W, x, y, phi), slopes(W, x, y, phi)
+
+
+def _lengths(values: Array) -> Array:
+    """The Frobenius norm of every sample's array."""
+    return np.sqrt((values.reshape(len(values), -1) ** 2).sum(1))
+
+
+def _assemble(xi: Array, x: Array) -> Array:
+    """Σ_i ξ_i ⊗ x_i x_iᵀ."""
+    K = xi.shape[1]
+    return np.block([[(x * xi[:, j, k][:, None]).T @ x for k in range(K)] for j in range(K)])
+
+
+@lm.simulation(
+    lm.Variable("least", ("radius",), "λ_min(∇²f_n)", "least eigenvalue over ten directions", optional=True),
+    lm.Variable("ball", (), "r", "radius of local convexity, C₃ = 4/(6√3), ε₀ = 0.2"),
+    labels={"radius": RADII},
+    host=True,
+    precision="float64",
+)
+def radius(setting: Setting, seed: int) -> dict[str, Any]:
+    """Row 28: the least eigenvalue of ∇²f_n at W* and around it."""
+    world = draw_world(setting, seed)
+    sample = draw_data(setting, world, seed)
+    broken = setting.defect == "equal_columns"
+    ball = 0.0 if broken else Constants(world.mixture, world.truth).radius(epsilon=0.2, C=4 / LIPSCHITZ)
+    least = np.full(len(RADII), np.nan)
+    for place, word in enumerate(RADII[: 1 if broken else None]):
+        size = ball if word == "r" else float(word)
+        points = [moved(world, size, seed, direction) for direction in range(DIRECTIONS if size else 1)]
+        spectra = [np.linalg.eigvalsh(expansion(W, sample.x, sample.y, setting)[1]) for W in points]
+        least[place] = min(values[0] for values in spectra)
+    return {"least": least, "ball": np.float64(ball)}

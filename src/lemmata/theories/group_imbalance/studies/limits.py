@@ -1,0 +1,76 @@
+"""The limit of training, found by Newton's method, beside its exact predictors (F4.5-F4.7, rows 3, 4).
+
+Raw risk, floor and excess stand apart: the raw cross entropy moves with the floor, which no training can change.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import lemmata as lm
+from lemmata.theories.group_imbalance import exact, population
+from lemmata.theories.group_imbalance.data import World, draw_data, draw_sample, draw_world
+from lemmata.theories.group_imbalance.minimum import distance, minimise
+from lemmata.theories.group_imbalance.probes import entropy, excess
+from lemmata.theories.group_imbalance.setting import Setting
+
+GROUPS = ("first", "second")
+
+
+def test_inputs(setting: Setting, world: World, seed: int) -> list[np.ndarray]:
+    """Test points of every group, without labels."""
+    drawn = [
+        draw_sample(world.mixture, world.truth, setting.test_points, seed, "test", str(g), group=g)
+        for g in range(world.mixture.groups)
+    ]
+    return [sample.x for sample in drawn]
+
+
+def risks(setting: Setting, world: World, weights: np.ndarray, seed: int) -> dict[str, Any]:
+    """Excess and raw risk of a network, by group and on average."""
+    tests = test_inputs(setting, world, seed)
+    over = np.array([excess(weights, world.truth, x, setting.phi) for x in tests])
+    raw = over + [entropy(world.truth, x, setting.phi) for x in tests]
+    share = world.mixture.weights
+    return {"excess": over, "raw_risk": raw, "average_excess": share @ over, "average_raw_risk": share @ raw}
+
+
+@lm.simulation(
+    lm.Variable("error", (), "‖Ŵ_n - W*‖", "distance of the minimum from the ground truth", optional=True),
+    lm.Variable("relative_error", (), "", "that distance over ‖W*‖", optional=True),
+    lm.Variable("excess", ("group",), "f̄_l(Ŵ_n) - f̄_l(W*)", "excess risk of the group", optional=True),
+    lm.Variable("raw_risk", ("group",), "f̄_l(Ŵ_n)", "cross entropy of the group", optional=True),
+    lm.Variable("average_excess", (), "f̄(Ŵ_n) - f̄(W*)", "average excess risk", optional=True),
+    lm.Variable("average_raw_risk", (), "f̄(Ŵ_n)", "average cross entropy", optional=True),
+    lm.Variable("floor", ("group",), "f̄_l(W*)", "noise floor of the group, exact"),
+    lm.Variable("factor", ("group",), "tr(F_l F⁻¹)", "2n times the predicted excess risk of the group, exact"),
+    lm.Variable("inverse_trace", (), "tr F⁻¹", "n times the predicted squared error, exact"),
+    lm.Variable("count", (), "n", "samples"),
+    lm.Variable("diverged", (), "", "1 if the minimum was not found or lies at infinity"),
+    labels={"group": GROUPS},
+    host=True,
+    precision="float64",
+)
+def limit(setting: Setting, seed: int) -> dict[str, Any]:
+    """Ŵ_n of one draw, its errors and risks, and the exact predictors."""
+    world = draw_world(setting, seed)
+    each = exact.fishers(world, setting.phi)
+    share = world.mixture.weights
+    results = {
+        "floor": exact.floors(world, setting.phi),
+        "factor": population.group_risk_factors(share, each),
+        "inverse_trace": population.parameter_variance(share, each),
+        "count": np.float64(setting.count),
+    }
+    if setting.optimiser == "none":
+        nothing = dict.fromkeys(("error", "relative_error", "average_excess", "average_raw_risk"), np.nan)
+        return {**results, **nothing, "excess": share * np.nan, "raw_risk": share * np.nan, "diverged": np.float64(0)}
+    sample = draw_data(setting, world, seed)
+    found = minimise(sample.x, sample.y, world.truth, setting.phi, centre=world.truth)
+    error = distance(found.weights, world.truth)
+    measured = risks(setting, world, found.weights, seed)
+    relative = error / np.linalg.norm(world.truth)
+    flag = np.float64(not found.converged)
+    return {**results, **measured, "error": np.float64(error), "relative_error": relative, "diverged": flag}

@@ -1,0 +1,63 @@
+"""Success maps (F4.2, F4.3): do several starts of the same data agree on one minimum?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import lemmata as lm
+from lemmata.theories.group_imbalance import exact, population
+from lemmata.theories.group_imbalance.data import Sample, draw_data, draw_world
+from lemmata.theories.group_imbalance.minimum import Minimum, minimise, spread
+from lemmata.theories.group_imbalance.network import gradient, hessian
+from lemmata.theories.group_imbalance.setting import Setting
+
+AGREE = 1e-3
+"""V_W up to which the starts have found one minimum."""
+
+
+def _descend(setting: Setting, sample: Sample, start: np.ndarray) -> Minimum:
+    """Plain gradient descent for `steps` steps, step 1/λ_max at the start; a run at the cap has not converged."""
+    step = 1 / np.linalg.eigvalsh(hessian(start, sample.x, sample.y, setting.phi))[-1]
+    W = start
+    for _ in range(setting.steps):
+        slope = gradient(W, sample.x, sample.y, setting.phi)
+        W = W - step * slope
+    size = float(np.linalg.norm(slope))
+    return Minimum(W, size <= 1e-8, size, False)
+
+
+@lm.simulation(
+    lm.Variable("success", (), "", "1 if all starts agree on one minimum: V_W ≤ 10⁻³"),
+    lm.Variable("spread", (), "V_W", "root mean square distance of the minima from their mean", optional=True),
+    lm.Variable("walked_away", (), "", "1 if a start ran off to infinity"),
+    lm.Variable("stopped_early", (), "", "1 if a start did not arrive at a minimum"),
+    lm.Variable("inverse_trace", (), "tr F⁻¹", "n times the predicted squared error, exact", optional=True),
+    host=True,
+    precision="float64",
+)
+def success(setting: Setting, seed: int) -> dict[str, Any]:
+    """M random starts near W* on the same data."""
+    world = draw_world(setting, seed)
+    sample = draw_data(setting, world, seed)
+    found = []
+    for m in range(setting.starts):
+        noise = lm.generator(seed, "start", str(m)).standard_normal(world.truth.shape)
+        start = world.truth + setting.start_distance * noise / np.linalg.norm(noise)
+        if setting.optimiser == "descent":
+            found.append(_descend(setting, sample, start))
+        else:
+            found.append(minimise(sample.x, sample.y, start, setting.phi, centre=world.truth))
+    away, early = (
+        any(each) for each in zip(*((f.diverged, not (f.converged or f.diverged)) for f in found), strict=True)
+    )
+    apart = np.nan if away else spread([each.weights for each in found])
+    trace = population.parameter_variance(world.mixture.weights, exact.fishers(world, setting.phi))
+    return {
+        "success": np.float64(not away and not early and apart <= AGREE),
+        "spread": np.float64(apart),
+        "walked_away": np.float64(away),
+        "stopped_early": np.float64(early),
+        "inverse_trace": np.float64(trace),
+    }

@@ -1,0 +1,109 @@
+"""Tensor starts (FC.1, row 30) and the moments behind them (row 31), on samples that are drawn chunk by chunk."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+import lemmata as lm
+from lemmata.theories.group_imbalance.data import Mixture, World, draw_sample, draw_world
+from lemmata.theories.group_imbalance.initialisation import decompose
+from lemmata.theories.group_imbalance.minimum import distance
+from lemmata.theories.group_imbalance.moments import CHUNK, Exact, Sampled
+from lemmata.theories.group_imbalance.setting import Setting
+
+Array = np.ndarray
+
+
+def _part(world: World, setting: Setting, seed: int, part: int, count: int) -> Callable[[], Iterator[Any]]:
+    """A third of the samples, drawn again whenever it is read; sample i is the same for every count."""
+
+    def produce() -> Iterator[tuple[Array, Array]]:
+        for block, begin in enumerate(range(0, count, CHUNK)):
+            size = min(CHUNK, count - begin)
+            words = "part", str(part), str(block)
+            sample = draw_sample(world.mixture, world.truth, size, seed, *words, activation=setting.phi)
+            yield sample.x, sample.y - 0.5
+
+    return produce
+
+
+def drawn_moments(world: World, setting: Setting, seed: int, model: Mixture | None = None) -> Sampled:
+    """The moments of n samples in thirds; `model` is the mixture whose scores are taken, if not the true one."""
+    sizes = [len(each) for each in np.array_split(np.empty(setting.count), 3)]
+    first, second, third = (_part(world, setting, seed, part, size) for part, size in enumerate(sizes))
+    return Sampled(model or world.mixture, (first, second, third))
+
+
+@lm.simulation(
+    lm.Variable("relative_error", ("magnitudes",), "‖W₀ - W*‖/‖W*‖", "relative error of the tensor start"),
+    lm.Variable("subspace_error", (), "‖ÛÛᵀ - UUᵀ‖", "spectral error of the subspace"),
+    lm.Variable("residual", (), "", "relative residual of the decomposition"),
+    lm.Variable("clipped", (), "", "columns whose magnitude lay beyond the peak"),
+    lm.Variable("amplification", (), "max A_j", "largest amplification of an error by solving for a magnitude"),
+    lm.Variable("signal", (), "‖Q₂‖/‖Q̂₂ - Q₂‖", "signal-to-noise ratio of the matrix of the subspace"),
+    lm.Variable("seconds", (), "", "time of the tensor step"),
+    labels={"magnitudes": ("corrected", "literal")},
+    host=True,
+    precision="float64",
+)
+def tensor(setting: Setting, seed: int) -> dict[str, Any]:
+    """Subroutine 1 on one draw, corrected and literal magnitudes from one pass."""
+    world = draw_world(setting, seed)
+    moments = drawn_moments(world, setting, seed)
+    began = time.perf_counter()
+    found = decompose(moments, world.mixture, setting.neurons, lm.generator(seed, "tensor"), activation=setting.phi)
+    seconds = time.perf_counter() - began
+    basis = np.linalg.qr(world.truth)[0]
+    exact = Exact(world.mixture, world.truth, setting.phi)
+    signal = np.nan
+    if not world.mixture.is_symmetric():
+        signal = np.linalg.norm(exact.second(), 2) / np.linalg.norm(moments.second() - exact.second(), 2)
+    size = np.linalg.norm(world.truth)
+    amplification = max(each.amplification for each in found.magnitudes)
+    return {
+        "relative_error": np.array([distance(W, world.truth) / size for W in (found.weights, found.literal)]),
+        "subspace_error": np.float64(np.linalg.norm(found.subspace @ found.subspace.T - basis @ basis.T, 2)),
+        "residual": np.float64(found.residual),
+        "clipped": np.float64(sum(each.clipped for each in found.magnitudes)),
+        "amplification": np.float64(min(amplification, 1e6)),
+        "signal": np.float64(0.0 if np.isnan(signal) else signal),
+        "seconds": np.float64(seconds),
+    }
+
+
+def wrong_model(world: World) -> Mixture:
+    """The weights exchanged; of a single Gaussian the covariance times 1.5."""
+    mixture = world.mixture
+    if mixture.groups == 1:
+        return Mixture(mixture.weights, mixture.means, 1.5 * mixture.covariances)
+    return Mixture(mixture.weights[::-1], mixture.means, mixture.covariances)
+
+
+@lm.simulation(
+    lm.Variable("moment_error", ("scores", "moment"), "‖Q̂ - Q‖", "error of the moment", optional=True),
+    labels={"scores": ("true", "wrong"), "moment": ("first", "second", "contracted", "projected")},
+    host=True,
+    precision="float64",
+)
+def moment_errors(setting: Setting, seed: int) -> dict[str, Any]:
+    """Row 31: sampled moments against their quadrature; those that the mixture does not need are absent."""
+    world = draw_world(setting, seed)
+    exact = Exact(world.mixture, world.truth, setting.phi)
+    U = np.linalg.qr(world.truth)[0]
+    alpha = lm.generator(max(setting.data_seed, 0), "alpha").standard_normal((1, setting.dimension))
+    alpha /= np.linalg.norm(alpha)
+    symmetric = world.mixture.is_symmetric()
+    errors = np.full((2, 4), np.nan)
+    for row, model in enumerate((world.mixture, wrong_model(world))):
+        found = drawn_moments(world, setting, seed, model)
+        errors[row, 0] = np.linalg.norm(found.first() - exact.first())
+        if symmetric:
+            errors[row, 2] = np.linalg.norm(found.contracted(alpha)[0] - exact.contracted(alpha)[0], 2)
+        else:
+            errors[row, 1] = np.linalg.norm(found.second() - exact.second(), 2)
+            errors[row, 3] = np.linalg.norm(found.projected(U) - exact.projected(U))
+    return {"moment_error": errors}
