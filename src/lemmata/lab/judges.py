@@ -227,7 +227,8 @@ class Monotone:
         by: Rule = self.by
         if by == "median" and "seed" in values.dims:
             # the steps of the medians, not the medians of the steps
-            values, by = values.median("seed", skipna=False), "mean"
+            values = values.median("seed", skipna=False)
+            by = "mean"
         before, after = (values.isel({self.along: part}) for part in (slice(None, -1), slice(1, None)))
         with np.errstate(invalid="ignore"):
             # two cells that never arrive (inf) are equal

@@ -105,7 +105,8 @@ def _put(room: Any, shape: str | None, given: Any, used: Used, name: str) -> Any
         return type(room)(*(_put(r, hints.get(field), g, used, f"{name}.{field}") for field, r, g in pairs))
     if room is None and given is None:
         return room
-    room, shape = room if _is_shaped(room) else (room, shape)
+    if _is_shaped(room):
+        room, shape = room
     whole = np.zeros(room.shape, room.dtype) if isinstance(room, jax.ShapeDtypeStruct) else np.array(room)
     places = _index(whole.ndim, shape, used)
     if np.shape(given) != whole[places].shape:

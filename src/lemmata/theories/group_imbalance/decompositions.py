@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
@@ -49,7 +49,8 @@ def _refined(R: Cube, found: Decomposition) -> Decomposition:
         one = np.einsum("ad,bci->abcdi", same, pairs)
         return (one + one.transpose(1, 0, 2, 3, 4) + one.transpose(1, 2, 0, 3, 4)).reshape(K**3, K * K)
 
-    u = least_squares(miss, start.ravel(), jacobian, method="lm", xtol=1e-15, ftol=1e-15, gtol=1e-15).x.reshape(K, K)
+    exact: Any = {"jac": jacobian, "xtol": 1e-15, "ftol": 1e-15, "gtol": 1e-15}
+    u = least_squares(miss, start.ravel(), method="lm", **exact).x.reshape(K, K)
     norms = np.linalg.norm(u, axis=0)
     if not (np.isfinite(u).all() and norms.min() > 0):
         return found
@@ -63,8 +64,8 @@ def jennrich(R: Cube, rng: np.random.Generator, tries: int = 10) -> Decompositio
     for _ in range(tries):
         a, b = rng.standard_normal((2, len(R)))
         vectors = np.linalg.eig((R @ a) @ np.linalg.pinv(R @ b))[1]
-        if np.isrealobj(vectors) or abs(vectors.imag).max() < 1e-9:
-            found = _fitted(R, vectors.real)
+        if np.isrealobj(vectors) or abs(np.imag(vectors)).max() < 1e-9:
+            found = _fitted(R, np.real(vectors))
             best = found if best is None or found.residual < best.residual else best
     if best is None:  # noise has made every pair complex
         best = _fitted(R, np.linalg.eigh(R @ rng.standard_normal(len(R)))[1])

@@ -6,7 +6,7 @@ corrected mode solves for z_j, of the two possible roots the one whose third mom
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
@@ -81,7 +81,7 @@ def magnitude(ray: Ray, slope: float, weight: float, neurons: int, activation: A
     values = slope_of(ray, GRID, neurons, activation) - slope
     roots = [GRID[i] for i in np.flatnonzero(values == 0)]
     crossings = np.flatnonzero(values[:-1] * values[1:] < 0)
-    roots += [brentq(off, GRID[i], GRID[i + 1], xtol=1e-13, rtol=1e-14) for i in crossings]
+    roots += [brentq(off, GRID[i], GRID[i + 1], xtol=1e-13, rtol=np.float64(1e-14)) for i in crossings]
     clipped = not roots
     if clipped and values[0] > 0:
         roots = [GRID[0] * slope / (slope + values[0])]  # so small that h is linear
@@ -89,7 +89,8 @@ def magnitude(ray: Ray, slope: float, weight: float, neurons: int, activation: A
     elif clipped:
         top = int(np.argmax(values))
         ends = GRID[max(top - 1, 0)], GRID[min(top + 1, len(GRID) - 1)]
-        roots = [float(minimize_scalar(lambda z: -off(z), bounds=ends, method="bounded").x)]
+        lowest: Any = minimize_scalar(lambda z: -off(z), bounds=ends, method="bounded")
+        roots = [float(lowest.x)]
     at = np.array(roots)
     third = at**3 * ray.average(at, activation, 3) / neurons
     order = np.argsort(abs(third - weight))

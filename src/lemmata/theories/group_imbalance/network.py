@@ -189,6 +189,7 @@ def curvatures(
     """ξ_jl: the Hessian of one sample's loss is ξ ⊗ xxᵀ."""
     K = W.shape[1]
     at = local(W, x, y, activation)
+    assert at.second is not None
     return at.first[:, :, None] * at.first[:, None, :] / K**2 - at.second[:, :, None] * np.eye(K) / K
 
 

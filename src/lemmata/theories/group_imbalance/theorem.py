@@ -111,7 +111,7 @@ def risk_over_predictor(data: xr.Dataset, risk: str = "excess") -> xr.DataArray:
     return 2 * runs["count"] * lm.stack(parts, "risk")
 
 
-def _theorem(name: str, kind: str, part: str = "", **how: Any) -> lm.Claim:
+def _theorem(name: str, kind: Any, part: str = "", **how: Any) -> lm.Claim:
     return lm.Claim(name, f"Theorem 2, {part}", kind, **how)
 
 

@@ -34,7 +34,7 @@ def peak(data: xr.Dataset, quantity: str = "rate") -> dict[str, float]:
     middle = medians(values)
     low, high = (float(lm.cells(middle, scale=end)) for end in (0.3, 5.0))
     top = float(middle.max())
-    return {"place": float(middle.scale.values[int(middle.argmax())]), "small": top / low, "large": top / high}
+    return {"place": float(middle.scale.values[int(np.argmax(middle.values))]), "small": top / low, "large": top / high}
 
 
 @lm.evidence("f45a-width")

@@ -115,7 +115,8 @@ def smoothness(setting: Setting, seed: int) -> dict[str, Any]:
                 pairs = list(zip(sides, before, after, strict=True))
                 bent = [(p, new[0] - old[0]) for (p, _), old, new in pairs]
                 tilted = [(p, new[1] - old[1]) for (p, _), old, new in pairs]
-                changes[i, k] += _assemble(sum(p[:, None, None] * change for p, change in bent), part) / n
+                expected = np.sum([p[:, None, None] * change for p, change in bent], axis=0)
+                changes[i, k] += _assemble(expected, part) / n
                 sizes = [sum(p * _lengths(change) for p, change in each) for each in (bent, tilted)]
                 most = np.maximum(most, np.stack([sizes[0] * norms**2, sizes[1] * norms]))
             largest[:, i] += most.sum(1) / n

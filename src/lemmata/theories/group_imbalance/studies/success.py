@@ -20,7 +20,7 @@ AGREE = 1e-3
 def _descend(setting: Setting, sample: Sample, start: np.ndarray) -> Minimum:
     """Plain gradient descent for `steps` steps, step 1/λ_max at the start; a run at the cap has not converged."""
     step = 1 / np.linalg.eigvalsh(hessian(start, sample.x, sample.y, setting.phi))[-1]
-    W = start
+    W, slope = start, np.full_like(start, np.inf)
     for _ in range(setting.steps):
         slope = gradient(W, sample.x, sample.y, setting.phi)
         W = W - step * slope
