@@ -219,7 +219,8 @@ class Monotone:
             raise UserError(f"The judge {relation} goes along {along!r}; give the name of a dimension.")
         if slack is not None and not slack >= 0:
             raise UserError(f"The judge {relation} has the slack {slack}; allowed is a number at least 0.")
-        self.relation, self.along, self.by, self.slack = relation, along, by, slack
+        self.relation, self.along, self.slack = relation, along, slack
+        self.by: Rule = by
 
     def __call__(self, values: xr.DataArray) -> Verdict:
         sign = 1 if self.relation == "increasing" else -1

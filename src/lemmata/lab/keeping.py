@@ -103,10 +103,9 @@ def _put(room: Any, shape: str | None, given: Any, used: Used, name: str) -> Any
         hints = _shapes(type(room))
         pairs = zip(fields, room, given, strict=True)
         return type(room)(*(_put(r, hints.get(field), g, used, f"{name}.{field}") for field, r, g in pairs))
-    if room is None and given is None:
-        return room
-    if _is_shaped(room):
-        room, shape = room
+    if room is None:  # a part that this network does not have
+        return given
+    room, shape = room if _is_shaped(room) else (room, shape)
     whole = np.zeros(room.shape, room.dtype) if isinstance(room, jax.ShapeDtypeStruct) else np.array(room)
     places = _index(whole.ndim, shape, used)
     if np.shape(given) != whole[places].shape:

@@ -27,7 +27,7 @@ def shift_error(data: xr.Dataset, prediction: str = "solved") -> xr.DataArray:
         predicted = runs.predicted_shift if prediction == "solved" else runs.noise_norm / runs.rate_largest
         allowed = xr.where(predicted <= SMALL, 0.05, 0.25).where(predicted <= LARGE)
         found.append(abs(runs.moved / predicted - 1) / allowed)
-    both: xr.DataArray = xr.concat(found, "level")
+    both = lm.stack({f"{level:g}": each for level, each in zip(LEVELS, found, strict=True)}, "level")
     if bool(both.isnull().all("level").any()):
         raise lm.NotApplicable("a seed has no cell with a predicted shift of at most 0.25")
     return both.max("level")
