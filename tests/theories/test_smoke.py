@@ -9,7 +9,7 @@ PROGRAMS = {
     "exp_regression": 60,
     "graph_transformer": 45,
     "group_imbalance": 60,
-    "icl": 33,
+    "icl": 32,
     "teacher_student": 45,
     "vit": 65,
 }

@@ -140,7 +140,7 @@ def _stack(simulation: Simulation, runs: Sequence[tuple[Setting, int]]) -> dict[
     assert len({problem.static for problem in problems}) == 1, "runs of one call must share their static fields"
     keys = jax.vmap(jax.random.key)(jnp.asarray([seed for _, seed in runs]))
     # on the host: a device would be sent every number by itself
-    stack = lambda *leaves: jnp.asarray(np.stack([np.asarray(leaf) for leaf in leaves]))  # noqa: E731
+    stack = lambda *leaves: jax.device_put(np.stack([np.asarray(leaf) for leaf in leaves]))  # noqa: E731
     prepared = None
     if simulation.prepare:
         prepared = jax.tree.map(stack, *[simulation.prepared(setting, seed) for setting, seed in runs])

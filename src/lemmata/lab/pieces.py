@@ -377,7 +377,7 @@ class HostPiece(Generic[P, R]):
                 names.give_names(results, self._name(leaves))
             return results
         around = live.current()
-        results = jax.tree.map(jnp.asarray, self._compute(*args))
+        results = jax.tree.map(jax.device_put, self._compute(*args))  # `asarray` compiles a program
         if around is not None and around.naming:
             names.give_names(results, self._name(leaves))
         return results

@@ -2,7 +2,7 @@
 
 CARD = {
     "name": "graph_transformer",
-    "title": "What Improves the Generalization of Graph Transformer? A Theoretical Dive into Self-Attention and "
+    "title": "What Improves the Generalization of Graph Transformers? A Theoretical Dive into the Self-attention and "
     "Positional Encoding",
     "authors": "H. Li, M. Wang, T. Ma, S. Liu, Z. Zhang, P.-Y. Chen",
     "venue": "ICML 2024",

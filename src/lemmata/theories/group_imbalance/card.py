@@ -3,10 +3,12 @@
 CARD = {
     "name": "group_imbalance",
     "title": (
-        "How does promoting the minority fraction affect generalization? A theoretical study of one-hidden-layer "
-        "neural network on group imbalance"
+        "How does promoting the minority fraction affect generalization? A theoretical study of the "
+        "one-hidden-layer neural network on group imbalance"
     ),
-    "authors": "H. Li, S. Zhang, Y. Zhang, M. Wang, S. Liu, P.-Y. Chen (IEEE J. Sel. Top. Signal Process. 2024)",
+    "authors": "H. Li, S. Zhang, Y. Zhang, M. Wang, S. Liu, P.-Y. Chen",
+    "venue": "IEEE Journal of Selected Topics in Signal Processing, 2024",
+    "link": "https://arxiv.org/abs/2403.07310",
     "question": "What do mean, covariance and fraction of each hidden group do to the risk of every group?",
     "answer": (
         "A tensor start and gradient descent converge linearly to a minimum near the ground truth once the samples "
