@@ -166,7 +166,7 @@ CLAIMS = (
     .states(
         "By the paper's step gradient descent is fastest at a covariance near 1: the median of λ_min/M₂ peaks at σ in "
         "[0.7, 1.5] and is at least 2 times lower at 0.3 and at 5.",
-        formula=r"\arg\max_\sigma \lambda_{\min}(F)/M_2 \approx 1",
+        formula=r"\operatorname{argmax}_\sigma \lambda_{\min}(F)/M_2 \approx 1",
     )
     .judged(
         peak(),

@@ -238,7 +238,7 @@ CLAIMS = (
     lm.Claim("g15-peak", "Proposition 4, row 15", "limit", source="derived")
     .states(
         "ρ(0, σ) has one maximum over σ, at 1.45; σρ has it at 2.07 and σ²ρ at 3.29, to 0.03.",
-        formula=r"\arg\max_\sigma\rho(0,\sigma)\approx 1.45",
+        formula=r"\operatorname{argmax}_\sigma\rho(0,\sigma)\approx 1.45",
     )
     .judged(
         peaks(),
