@@ -12,6 +12,7 @@ from rich.text import Text
 from lemmata.lab.declarations import spell
 from lemmata.lab.default_figures import drawable
 from lemmata.lab.judged import row_text
+from lemmata.lab.measures import at_end
 from lemmata.lab.page.numbers import number
 from lemmata.lab.plans import Plan, command
 from lemmata.lab.publish import FIGURES, TABLE
@@ -77,13 +78,14 @@ def judge(plan: Plan, outcome: Outcome) -> list[Row]:
 
 
 def variable_text(plan: Plan, data: xr.Dataset) -> RenderableType:
-    """The main variable, the first that is declared: its mean and range over the seeds along its longest axis."""
+    """The main variable, the first that is declared: its mean and range over the seeds along its longest axis, at the end
+    of every run."""
     names = drawable(data)
     if not names:
         return Text(f"{len(data.data_vars)} variables: {', '.join(map(str, data.data_vars))}")
     values = data[names[0]]
     if "record" in values.dims:
-        values = values.isel(record=-1)
+        values = at_end(values)
     declared = plan.experiment.simulation.variable(names[0])
     symbol = f"{declared.symbol}: " if declared.symbol else ""
     head = line((names[0], NAME), f"  {symbol}{declared.meaning}")
