@@ -78,8 +78,8 @@ def judge(plan: Plan, outcome: Outcome) -> list[Row]:
 
 
 def variable_text(plan: Plan, data: xr.Dataset) -> RenderableType:
-    """The main variable, the first that is declared: its mean and range over the seeds along its longest axis, at the end
-    of every run."""
+    """The main variable, the first that is declared, at the end of every run: its mean and range over the seeds along its
+    longest axis."""
     names = drawable(data)
     if not names:
         return Text(f"{len(data.data_vars)} variables: {', '.join(map(str, data.data_vars))}")
