@@ -78,7 +78,7 @@ def judge(plan: Plan, outcome: Outcome) -> list[Row]:
 
 
 def variable_text(plan: Plan, data: xr.Dataset) -> RenderableType:
-    """The main variable, the first that is declared, at the end of every run: its mean and range over the seeds along its
+    """The main variable (the first that is declared) at the end of every run: mean and range over the seeds along its
     longest axis."""
     names = drawable(data)
     if not names:
