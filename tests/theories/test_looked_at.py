@@ -19,6 +19,7 @@ NAMED = {
     "graph_transformer": {"network", "initial", "data", "test", "signs"},
     "exp_regression": {"network", "initial", "data", "head", "constants"},
     "teacher_student": {"network", "initial", "test", "teacher"},
+    "cot": {"network", "initial", "data", "basis", "system"},
 }
 """What a run of the theory's own simulation names."""
 

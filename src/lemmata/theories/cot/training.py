@@ -107,7 +107,7 @@ def measure(problem: Setting, key: jax.Array, kept: Array, pool: Any) -> dict[st
 
 def train_network(problem: Setting, key: jax.Array, prepared: Prepared) -> tuple[lm.Run, Array, Array]:
     """Initialise and train: the run, its kept weights, and η t of its records."""
-    fresh, initial = data.watched_prompts(problem, key, problem.equal_positions), initialise(problem, key)
+    fresh, initial = data.watched_prompts(problem, key, problem.equal_positions), lm.starting(initialise(problem, key))
     run = train(problem, key, initial, prepared.basis, fresh, prepared.watched)
     kept, time = kept_weights(problem, run)
     lm.keep(network=run.state.parameters, initial=initial, data=fresh, basis=prepared.basis, system=prepared.tested)

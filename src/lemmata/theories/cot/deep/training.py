@@ -171,7 +171,7 @@ def train(problem: DeepSetting, key: jax.Array, network: Deep, basis: Array, fre
 )
 def train_deep(problem: DeepSetting, key: jax.Array, prepared: World) -> dict[str, Array]:
     """Train, and look at the attention of every head."""
-    fresh, initial = data.watched_prompts(problem, key, 0), initialise(problem, key)
+    fresh, initial = data.watched_prompts(problem, key, 0), lm.starting(initialise(problem, key))
     run = train(problem, key, initial, prepared.basis, fresh)
     lm.keep(network=run.state.parameters, initial=initial, data=fresh, basis=prepared.basis)
     return run.results()
