@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lemmata.lab.declarations import spell
+from lemmata.lab.page.formulas import prose, show
 
 if TYPE_CHECKING:
     from lemmata.lab.bounds import Bound
@@ -50,7 +51,7 @@ def setting(shown: Setting) -> str:
 def theory(shown: Theory) -> str:
     """The card, and what there is to run and to verify."""
     card = shown.card
-    text = f"{_title(card['title'], card['authors'])}<p><b>{escape(card['question'])}</b> {escape(card['answer'])}</p>"
+    text = f"{_title(card['title'], card['authors'])}<p><b>{prose(card['question'])}</b> {prose(card['answer'])}</p>"
     claims = [[_code(c.name), c.reference, c.statement, c.expected] for c in shown.claims.values()]
     experiments = [[_code(e.name), e.reference, e.question] for e in shown.experiments.values()]
     bounds = [[_code(b.name), b.reference, _first_line(b.function.__doc__)] for b in shown.bounds.values()]
@@ -66,9 +67,9 @@ def claim(shown: Claim) -> str:
     """What is stated, how it is judged, and its controls."""
     from lemmata.lab.claims import rule_of, words_of
 
-    rows: list[list[Any]] = [["states", shown.statement or "nothing yet"]]
+    rows: list[list[Any]] = [["states", Html(prose(shown.statement or "nothing yet"))]]
     if shown.formula:
-        rows.append(["formula", shown.formula])
+        rows.append(["formula", Html(show(shown.formula, whole=True))])
     if hasattr(shown, "evidence"):
         rows += [
             ["evidence", f"{shown.evidence.name}: {shown.evidence.words}"],
@@ -104,7 +105,7 @@ def row(shown: Row) -> str:
         ],
         ["note", shown.note],
     ]
-    head = f"{_title(shown.name, shown.reference)}<p>{escape(shown.statement)}</p>"
+    head = f"{_title(shown.name, shown.reference)}<p>{prose(shown.statement)}</p>"
     return head + table([], rows) + f"<p><code>{escape(shown.command)}</code></p>"
 
 
@@ -113,7 +114,14 @@ def rows(shown: Sequence[Row], page: str) -> str:
     odd = [each.name for each in shown if not each.as_expected]
     said = "Everything came out as expected." if not odd else f"Not as expected: {', '.join(odd)}."
     listed = [
-        [_code(each.name), each.statement, _badge(each.outcome), _badge(each.control), _measured(each), _claimed(each)]
+        [
+            _code(each.name),
+            Html(prose(each.statement)),
+            _badge(each.outcome),
+            _badge(each.control),
+            _measured(each),
+            _claimed(each),
+        ]
         for each in shown
     ]
     head = ["claim", "statement", "outcome", "control", "measured", "claimed"]
