@@ -84,8 +84,7 @@ def test_whatever_is_changed_in_a_results_folder_gives_right_data_or_one_sentenc
         assert len(found.sentences) <= 2
         tally["said" if found.sentences else "rewritten" if changed else "same bytes"] += 1
     print(dict(tally))
-    assert tally["said"] > 50
-    assert tally["refused"] > 2
+    assert tally["said"] > 100
 
 
 @pytest.mark.parametrize("name", ["loss/0.0.0", "place/2.1.0.0", "digest/1.0.0", "seed/0", "rate/0", "status/0.0.0"])

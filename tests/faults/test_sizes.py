@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import pytest
 from command import Lemmata
 
-from lemmata.lab import room, sweep
+from lemmata.lab import devices, room, sweep
 from lemmata.lab.errors import UserError
 from lemmata.lab.registry import load
 from lemmata.lab.runner import Options, run
@@ -54,7 +54,7 @@ def test_a_size_that_no_machine_has_is_refused_with_the_numbers_and_the_field(va
 
 
 def test_seeds_without_end_are_refused_at_once(lemmata: Lemmata, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(room, "available", lambda: 2**30)
+    monkeypatch.setattr(devices, "memory", lambda kind="": 2**30)
     assert "--seeds 1000000000000 is not allowed" in lemmata("run", "toy.py/e1", "--seeds", str(10**12)).err
     done = lemmata("run", "toy.py/e1", "--preset", "smoke", "--seeds", str(2**30))
     assert done.code == 2
@@ -62,9 +62,9 @@ def test_seeds_without_end_are_refused_at_once(lemmata: Lemmata, monkeypatch: py
 
 
 def test_what_fits_is_not_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(room, "available", lambda: 16 * 1024)
+    monkeypatch.setattr(devices, "memory", lambda kind="": 16 * 1024)
     assert not run(load("toy.py"), "e1", Options("smoke", out=Path("out"))).failed
-    monkeypatch.setattr(room, "available", lambda: 100)
+    monkeypatch.setattr(devices, "memory", lambda kind="": 100)
     with pytest.raises(UserError, match=r"needs at least 160 bytes of memory, but 100 bytes is all there is"):
         run(load("toy.py"), "e1", Options("smoke", out=Path("other")))
 

@@ -92,7 +92,7 @@ def test_seeds_are_paired_over_cells_and_independent_of_the_first_seed() -> None
 def test_results_do_not_depend_on_the_size_of_a_block(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
     axes = {"rate": [0.25, 0.5], "mode": ["plain", "other"]}
     usual = lm.sweep(traced, Setting(), axes=axes, seeds=7)
-    monkeypatch.setattr(sweeps, "default_layout", lambda *_: Layout("threads", 1, block))
+    monkeypatch.setattr(sweeps, "default_layout", lambda *_, **__: Layout("threads", 1, block))
     xr.testing.assert_equal(lm.sweep(traced, Setting(), axes=axes, seeds=7), usual)
 
 
@@ -100,7 +100,7 @@ def test_results_do_not_depend_on_the_size_of_a_block(block: int, monkeypatch: p
 def test_stacked_runs_equal_single_ones_to_rounding(runs: int, monkeypatch: pytest.MonkeyPatch) -> None:
     axes = {"rate": [0.25, 0.5], "mode": ["plain", "other"]}
     usual = lm.sweep(traced, Setting(), axes=axes, seeds=5)
-    monkeypatch.setattr(sweeps, "default_layout", lambda *_: Layout("vmap", runs, 2))
+    monkeypatch.setattr(sweeps, "default_layout", lambda *_, **__: Layout("vmap", runs, 2))
     xr.testing.assert_allclose(lm.sweep(traced, Setting(), axes=axes, seeds=5), usual, rtol=1e-6)
 
 
@@ -142,7 +142,7 @@ def test_a_failing_preparation_spares_the_other_cells_of_a_stacked_call(monkeypa
         return np.zeros(2, np.float32)
 
     simulation = dataclasses.replace(traced, prepare=prepare)
-    monkeypatch.setattr(sweeps, "default_layout", lambda *_: Layout("vmap", 512, 2))
+    monkeypatch.setattr(sweeps, "default_layout", lambda *_, **__: Layout("vmap", 512, 2))
     with pytest.raises(RuntimeError, match=r"^1 chunks failed; first, at rate=0.25: ArithmeticError: no graph"):
         lm.sweep(simulation, Setting(), axes={"rate": [0.5, 0.25]}, seeds=2)
 
@@ -155,7 +155,7 @@ def test_what_the_user_must_put_right_in_a_later_cell_is_no_failed_cell(layout, 
         return np.zeros(2, np.float32)
 
     simulation = dataclasses.replace(traced, prepare=prepare)
-    monkeypatch.setattr(sweeps, "default_layout", lambda *_: layout)
+    monkeypatch.setattr(sweeps, "default_layout", lambda *_, **__: layout)
     with pytest.raises(UserError, match=r"^There is no graph at /nowhere\.$"):
         lm.sweep(simulation, Setting(), axes={"rate": [0.5, 0.25]}, seeds=2)
 

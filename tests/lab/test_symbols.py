@@ -45,7 +45,10 @@ def test_a_field_is_named_by_its_name_or_its_symbol(typed: str, values: dict[str
         (["first=1", "first=1"], "first is set twice"),
         (["n=5"], "There is no field 'n'; known"),
         (["seed=3"], "Seeds are given by --seed and --seeds."),
-        (["η=1e400"], "step_size = 1e400 is not allowed: step_size must be a finite number."),
+        (
+            ["η=1e400"],
+            "step_size = 1e400 is not allowed: step_size (step size) is a number greater than 0, and finite.",
+        ),
         (["η=-0.0"], "step_size = -0.0 is not allowed: step_size (step size) is a number greater than 0."),
         (["N=1e3000"], "samples = 1e3000 is not allowed"),
         (["η= steep"], "step_size = steep is not allowed"),

@@ -367,7 +367,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "choice": ({"along": "mode"}, "along = mode is not allowed"),
     "also an axis": ({"axes": {"samples": [2, 4]}}, "samples is one of the axes too"),
     "set twice": ({"axes": {"case": {"a": {"samples": 4}}}}, "Two axes set the field samples"),
-    "label twice": ({"axes": {"need": [3.0, 3.0]}}, "need has a value twice"),
+    "label twice": ({"axes": {"need": [3.0, 3.0]}}, "need has the value 3 twice"),
     "target": ({"target": 1.0}, "target = 1.0 is not allowed"),
     "level": ({"level": 0}, "level = 0 is not allowed"),
     "reversed": ({"between": (128, 2)}, r"between = \(128, 2\) is not allowed"),

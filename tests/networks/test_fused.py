@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lemmata.lab import devices
 from lemmata.lab.precision import numerics
 from lemmata.networks import fused
 from lemmata.networks.shallow import Network, gradient
@@ -177,7 +178,7 @@ def test_a_gpu_that_can_uses_the_kernels_unless_sequences_are_short(
     capability: str, tokens: int, used: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     network, signs, x, _, _ = draw(0, 2, tokens, 4, 10, False)
-    monkeypatch.setattr(jax, "devices", lambda: [SimpleNamespace(compute_capability=capability)])
+    monkeypatch.setattr(devices, "device", lambda: SimpleNamespace(compute_capability=capability))
     assert fused.applies(network.output, signs, x) == used
     with fused.route("plain"):
         assert not fused.applies(network.output, signs, x)

@@ -14,8 +14,6 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 PLAIN = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis), slice, range)
 
 
@@ -42,8 +40,8 @@ class Codes:
             thing = thing.__wrapped__
         if isinstance(thing, PLAIN):
             self._add(thing)
-        elif isinstance(thing, np.ndarray):
-            self._add(thing.dtype, thing.shape, hashlib.sha256(np.ascontiguousarray(thing).tobytes()).hexdigest())
+        elif type(thing).__module__ == "numpy" and type(thing).__name__ == "ndarray":  # NumPy is not loaded for it
+            self._add(thing.dtype, thing.shape, hashlib.sha256(thing.tobytes()).hexdigest())
         elif isinstance(thing, types.ModuleType):
             self._add("module", thing.__name__)
         elif id(thing) in self._seen:

@@ -81,7 +81,7 @@ class Declaration:
         except OverflowError:
             number = math.inf
         if not math.isfinite(number):
-            raise UserError(f"{name} = {typed or spell(value)} is not allowed: {name} must be a finite number.")
+            raise UserError(f"{str(refusal)[:-1]}, and finite.")
         if self.integer and number != round(number):
             raise refusal
         below = self.low is not None and (number < self.low or ("low" in self.open_ends and number == self.low))

@@ -201,7 +201,7 @@ def test_assignments_are_read_as_the_declared_kinds() -> None:
     for wrong, said in (
         ("inputs=1", "inputs is an array and can only be given from Python."),
         ("neurons=many", "neurons = many is not allowed"),
-        ("sigma=1", "There is no field 'sigma'"),
+        ("spread=1", "There is no field 'spread'"),
     ):
         with pytest.raises(UserError) as caught:
             Setting.parse([wrong])

@@ -295,7 +295,7 @@ def test_assignments_are_read_as_the_declared_kinds() -> None:
         ("support=few", "support = few is not allowed"),
         ("support=2.5", "support = 2.5 is not allowed"),
         ("negative_slope=2", "negative_slope = 2 is not allowed"),
-        ("kappa=0", "There is no field 'kappa'"),
+        ("slope=0", "There is no field 'slope'"),
         ("tokens", "'tokens' is not of the form name=value."),
     ):
         with pytest.raises(UserError, match=re.escape(said)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import types
 from functools import partial
 from typing import Any
 
@@ -259,7 +260,7 @@ def test_the_condition_is_often_true_and_often_false():
     ids=["no noise in the exponent", "no noise in the factor", "another constant", "shifted"],
 )
 def test_another_threshold_is_another_condition(monkeypatch, threshold):
-    monkeypatch.setattr(theorem, "alpha_threshold_nd", threshold)
+    monkeypatch.setattr(theorem, "alpha_threshold_nd", types.SimpleNamespace(function=threshold))
     assert outcome("v17-condition") == FAILS
 
 

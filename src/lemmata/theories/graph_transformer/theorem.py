@@ -122,7 +122,7 @@ def samples_bound(data: xr.Dataset, shell: float | None = None) -> xr.DataArray:
     """Success at the labelled count that (3.9) asks for; `shell`: δ_zm, measured unless given."""
     data = lm.cells(data, discriminative=DEFAULT)
     shell = float(data.largest_shell.isel(bin=1).max()) if shell is None else shell
-    return at_or_above(succeeds(data.full_loss), float(bounds.samples(delta_zm=shell)))
+    return at_or_above(succeeds(data.full_loss), float(bounds.samples.function(delta_zm=shell)))
 
 
 @lm.fact

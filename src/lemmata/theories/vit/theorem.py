@@ -64,7 +64,7 @@ def same_condition(sign: float = 1.0, *, seed: int) -> dict[str, Any]:
     given = random_problems(seed)
     alpha, sigma, delta, tau = (given[name] for name in ("alpha", "sigma", "delta", "tau"))
     neutral = 1 - alpha - given["confusion"]
-    by_neutral = alpha - alpha_threshold_nd(neutral, sigma, sign * (delta + tau) - tau, tau)
+    by_neutral = alpha - alpha_threshold_nd.function(neutral, sigma, sign * (delta + tau) - tau, tau)
     by_confusion = condition_slack(**given)
     clear = np.minimum(np.abs(by_neutral), np.abs(by_confusion)) > 1e-12
     return {"measured": by_neutral[clear] >= 0, "predicted": by_confusion[clear] >= 0}

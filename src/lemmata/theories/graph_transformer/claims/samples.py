@@ -40,7 +40,7 @@ def gcn_bound(data: xr.Dataset, shell: float | None = None, sigma: float = 0.1, 
     """Success of a GCN at the labelled count that Theorem 3.4.6 asks for; `shell`: δ_zm, measured unless given."""
     shell = float(lm.cells(data, discriminative=DEFAULT).largest_shell.isel(bin=1).max()) if shell is None else shell
     cells = lm.cells(data, discriminative=DEFAULT, defect=defect).swap_dims(variant="labelled")
-    return at_or_above(succeeds(cells.full_loss), float(bounds.gcn_samples(delta_zm=shell, sigma=sigma)))
+    return at_or_above(succeeds(cells.full_loss), float(bounds.gcn_samples.function(delta_zm=shell, sigma=sigma)))
 
 
 def line_of_counts(x: xr.DataArray, counts: xr.DataArray, inside: xr.DataArray) -> dict[str, float]:

@@ -228,7 +228,7 @@ def output_growth(ax: Axes, data: xr.Dataset, shuffled: xr.Dataset, claims: Mapp
     t = data.step.mean("seed")
     delta = float(own_entries(data.key_patterns.isel(record=0)).mean())
     scales = {"beta": DEFAULT.pattern_norm, "alpha": DEFAULT.fraction, "eta": DEFAULT.step_size}
-    law = bounds.output_growth(delta=delta, t=t, m=data.sizes["neuron"], **scales)
+    law = bounds.output_growth.function(delta=delta, t=t, m=data.sizes["neuron"], **scales)
     draw.predicted(ax, law, r"paper: $\geq\delta(\beta^2+1)\alpha\eta t/(2m)$", t)
     steps = [step for step in READ if step <= t.max()]
     least = [level_of(claims["p15-linear"].judge, label=f"t={step}")[0] for step in steps]
