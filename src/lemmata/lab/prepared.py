@@ -54,8 +54,10 @@ def prepare_once(prepare: Callable[[Any, int], Any], setting: Setting, seed: int
                     tell(known.opened)
                     return known.content
         noting = note_reads(setting)
-        with opening() as opened, jax.ensure_compile_time_eval():  # also while a stack is foreseen
-            content = jax.tree.map(_to_jax, prepare(noting, seed))
+        with opening() as opened:
+            made = prepare(noting, seed)
+        with jax.ensure_compile_time_eval():  # no tracers, also while a stack is foreseen
+            content = jax.tree.map(_to_jax, made)
         read = {name: values[name] for name in reads(noting)}
         size = sum(getattr(leaf, "nbytes", 0) for leaf in jax.tree.leaves(content))
         with _memory.lock:
