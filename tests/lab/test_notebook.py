@@ -82,7 +82,7 @@ def height(data: Any, rate: float = 0.5) -> Any:
 
 
 def evil_claim() -> lm.Claim:
-    claim = lm.Claim("c1", f"Theorem {EVIL}", "bound").states(f"It {EVIL} holds.", "a < b")
+    claim = lm.Claim("c1", f"Theorem {EVIL}", "bound").states(f"It {EVIL} holds.").in_symbols("a < b")
     return claim.judged(height(), lm.at_least(4.0), lm.Control(EVIL, rate=2.0))
 
 

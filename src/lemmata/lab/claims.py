@@ -1,4 +1,4 @@
-"""Claims: one statement of a paper, how it is judged, and the control that keeps the judge honest.
+r"""Claims: one statement of a paper, how it is judged, and the control that keeps the judge honest.
 
 A claim is declared, not programmed:
 
@@ -7,14 +7,10 @@ A claim is declared, not programmed:
         "Attention on relevant tokens at the last record less that at the first."
         ...
 
-    lm.Claim(
-        "v8-rise", "Proposition 2", "ordering",
-        "Attention on relevant tokens rises by at least 0.03.",
-        rise(["relevant"]),
-        lm.at_least(0.03, by="every"),
-        lm.Control("frozen attention", attention="frozen"),
-        gate=CONVERGED,
-    )
+    lm.Claim("v8-rise", "Proposition 2", "ordering", gate=CONVERGED)
+    .states("Attention on relevant tokens rises by at least 0.03.")
+    .in_symbols(r"\alpha(T) - \alpha(0) \ge 0.03")
+    .judged(rise(["relevant"]), lm.at_least(0.03, by="every"), lm.Control("frozen attention", attention="frozen"))
 
 *Evidence* is a named function of the data sets it reads, with arguments. A *control* is the same evidence with an
 argument changed, or, where no argument says it, other evidence; the same judge must get it right, which means the
@@ -225,11 +221,12 @@ class Gate:
 
 
 class Claim:
-    """One statement of the paper: `Claim(name, reference, kind).states(words).judged(evidence, judge, controls)`.
+    r"""One statement of the paper, in words and in symbols, with what judges it.
 
         claim = (
             lm.Claim("v8-rise", "Proposition 2", "ordering")
             .states("Attention on relevant tokens rises.")
+            .in_symbols(r"\Delta\alpha > 0.03")
             .judged(rise(), lm.at_least(0.03), lm.Control("frozen attention", attention="frozen"))
         )
 
@@ -259,9 +256,14 @@ class Claim:
             if value not in allowed:
                 raise UserError(f"The claim {name} has the {what} '{value}'; allowed: {', '.join(allowed)}.")
 
-    def states(self, statement: str, formula: str = "") -> Self:
-        """In words, and as a formula: LaTeX without $ signs, of what is judged."""
-        self.statement, self.formula = statement, formula
+    def states(self, statement: str) -> Self:
+        """In words; how they are broken into lines does not matter."""
+        self.statement = " ".join(statement.split())
+        return self
+
+    def in_symbols(self, formula: str) -> Self:
+        """As a formula: LaTeX without $ signs, of what is judged."""
+        self.formula = " ".join(formula.split())
         return self
 
     def judged(self, evidence: Evidence, judge: Judge, *controls: Control, expected: str = HOLDS) -> Self:

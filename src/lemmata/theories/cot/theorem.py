@@ -159,10 +159,8 @@ CLAIMS = (
     .states("It never exceeds C (α'τρ)^-2 log M, C twice the value that gives equality at single(0.5, 0.8), α' = 0.8.")
     .judged(bound_share(), lm.at_most(1.0, by="mean"), lm.Control("exponent -1, same calibration", exponent=-1.0)),
     tested("c8-clear", "Theorem 5(a)", "comparison")
-    .states(
-        "Where Condition 7.3.2 clearly fails on half of the inputs, the ICL error stays between 0.4 and 0.55 at 320 "
-        "and 1280 examples, while CoT errs in at most 5 % of the steps on the same prompts."
-    )
+    .states("""Where Condition 7.3.2 clearly fails on half of the inputs, the ICL error stays between 0.4 and 0.55 at
+        320 and 1280 examples, while CoT errs in at most 5 % of the steps on the same prompts.""")
     .judged(both_errors(), lm.all_of(icl=lm.within(0.4, 0.55, by="mean"), cot=_SMALL), _HOLDS),
     tested("c8-reference", "Theorem 5(a)", "bound")
     .states("With the reference matrices that fail (τ_o = 0.4, ρ_o = 0.1) the ICL error is at least 0.3 at any length.")
@@ -182,19 +180,16 @@ CLAIMS = (
         lm.Control("condition clearly failing, 320 examples", direct_error("fails, clear", (320,))),
     ),
     tested("c9-decrease", "Theorem 5(b)", "ordering")
-    .states(
-        "With the matrices that satisfy it the ICL error falls with every length, to 0.15 or less at 1280 examples."
-    )
+    .states("""With the matrices that satisfy it the ICL error falls with every length, to 0.15 or less at 1280
+        examples.""")
     .judged(
         falling_error(),
         lm.all_of(path=lm.decreasing("test_length", by="mean"), last=lm.at_most(0.15, by="mean")),
         lm.Control("condition clearly failing", condition="fails, clear"),
     ),
     tested("c15-last-step", "Theorems 4 and 5, remark", "comparison")
-    .states(
-        "The same is true of the last step: with 1280 examples its CoT error is at most 0.05 for all three systems, "
-        "while the ICL error is at least 0.3 where the condition fails and at most 0.15 where it holds."
-    )
+    .states("""The same is true of the last step: with 1280 examples its CoT error is at most 0.05 for all three
+        systems, while the ICL error is at least 0.3 where the condition fails and at most 0.15 where it holds.""")
     .judged(
         last_steps(),
         lm.all_of(cot=_SMALL, fails=lm.at_least(0.3, by="mean"), holds=lm.at_most(0.15, by="mean")),

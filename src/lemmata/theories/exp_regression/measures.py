@@ -42,7 +42,8 @@ def at_most_one(
     """Left side / right side is at most 1 in every seed."""
     return (
         lm.Claim(name, reference, "bound", **rest)
-        .states(statement, formula)
+        .states(statement)
+        .in_symbols(formula)
         .judged(evidence, lm.at_most(SLACK, by="every"), control, expected=expected)
     )
 

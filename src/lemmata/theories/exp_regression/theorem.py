@@ -116,12 +116,10 @@ def initial_distance(data: xr.Dataset, weight_scale: float | None = None) -> xr.
 
 CLAIMS = (
     lm.Claim("q17-paper-width", "Theorem 7.1, as stated", "bound")
-    .states(
-        "The printed width, step size and T (C = 10, n = 10, δ = 0.05, σ = 1) can be run, which means at most 10⁷ "
-        "neurons and steps, and ‖e‖² ≤ ε is reached by T.",
-        formula=r"m = \Omega(\lambda^{-2}n^{2+o(1)}\log(n/\delta)),\ \eta = \Theta(\lambda/(mn^{2+o(1)})),\ T = "
-        r"\Omega(\lambda^{-2}n^{2+o(1)}\log(n/\epsilon)) \Rightarrow \lVert F(T)-y\rVert^2 \le \epsilon",
-    )
+    .states("""The printed width, step size and T (C = 10, n = 10, δ = 0.05, σ = 1) can be run, which means at most 10⁷
+        neurons and steps, and ‖e‖² ≤ ε is reached by T.""")
+    .in_symbols(r"""m = \Omega(\lambda^{-2}n^{2+o(1)}\log(n/\delta)),\ \eta = \Theta(\lambda/(mn^{2+o(1)})),\ T =
+        \Omega(\lambda^{-2}n^{2+o(1)}\log(n/\epsilon)) \Rightarrow \lVert F(T)-y\rVert^2 \le \epsilon""")
     .judged(
         reached(),
         lm.at_most(1.0, by="every"),
@@ -129,60 +127,48 @@ CLAIMS = (
         expected=lm.INCONCLUSIVE,
     ),
     lm.Claim("x9-reached", "Theorem 7.1", "bound")
-    .states(
-        "On two orthonormal points with σ = 0.05 and on one with σ = 0.2 (the theorem has σ = 1), at the width from "
-        "the proof's explicit inequalities and with the paper's step, both with the union bound's B, ‖e‖² ≤ ε is "
-        "reached by T in every seed. R < 10⁻³ is not met in either case, 1 ≤ B not in the first.",
-        formula=r"\min\{t: \lVert e(t)\rVert^2 \le \epsilon\} \le T",
-    )
+    .states("""On two orthonormal points with σ = 0.05 and on one with σ = 0.2 (the theorem has σ = 1), at the width
+        from the proof's explicit inequalities and with the paper's step, both with the union bound's B, ‖e‖² ≤ ε is
+        reached by T in every seed. R < 10⁻³ is not met in either case, 1 ≤ B not in the first.""")
+    .in_symbols(r"\min\{t: \lVert e(t)\rVert^2 \le \epsilon\} \le T")
     .judged(time_share(), lm.at_most(1.0, by="every"), lm.Control("T/5 steps", times=5)),
     lm.Claim("x9-contraction", "Lemma 9.2", "bound")
-    .states(
-        "On one or two orthonormal points, at the width from the proof's explicit inequalities and with the paper's "
-        "step, ‖e(t)‖² ≤ (1 - mηλ/2)^t ‖e(0)‖² with λ of the limit kernel, at every step.",
-        formula=r"\lVert e(t)\rVert^2 \le (1-m\eta\lambda/2)^t\,\lVert e(0)\rVert^2",
-    )
+    .states("""On one or two orthonormal points, at the width from the proof's explicit inequalities and with the
+        paper's step, ‖e(t)‖² ≤ (1 - mηλ/2)^t ‖e(0)‖² with λ of the limit kernel, at every step.""")
+    .in_symbols(r"\lVert e(t)\rVert^2 \le (1-m\eta\lambda/2)^t\,\lVert e(0)\rVert^2")
     .judged(contracts(), lm.at_most(SLACK, by="every"), lm.Control("rate 1 - 3mηλ", rate="limit, 3 m η λ")),
     lm.Claim("x9-drift", "Lemma 7.2", "bound")
-    .states(
-        "On one or two orthonormal points, at the width from the proof's explicit inequalities and with the paper's "
-        "step, no weight moves farther than D, and D < R, both with the union bound's B.",
-        formula=r"\max_r\lVert w_r(t)-w_r(0)\rVert \le D < R",
-    )
+    .states("""On one or two orthonormal points, at the width from the proof's explicit inequalities and with the
+        paper's step, no weight moves farther than D, and D < R, both with the union bound's B.""")
+    .in_symbols(r"\max_r\lVert w_r(t)-w_r(0)\rVert \le D < R")
     .judged(
         drift_within(),
         lm.all_of(drift=lm.at_most(SLACK, by="every"), radius=lm.at_most(1.0, by="every", strict=True)),
         lm.Control("D/1000", divided=1000),
     ),
     lm.Claim("x9-step", "Lemma 7.4", "bound")
-    .states(
-        "On one or two orthonormal points, at the width from the proof's explicit inequalities and with the paper's "
-        "step, η‖Δw_r‖ ≤ 0.01 at every step (far from tight).",
-        formula=r"\eta\lVert\Delta w_r(t)\rVert \le 0.01",
-    )
+    .states("""On one or two orthonormal points, at the width from the proof's explicit inequalities and with the
+        paper's step, η‖Δw_r‖ ≤ 0.01 at every step (far from tight).""")
+    .in_symbols(r"\eta\lVert\Delta w_r(t)\rVert \le 0.01")
     .judged(
         longest_step(),
         lm.at_most(SMALL_STEP * SLACK, by="every"),
         lm.Control("practical step, c = 2.5", longest_step.of("x6-stability")(2.5)),
     ),
     lm.Claim("x9-kernel", "Lemma 6.3", "bound")
-    .states(
-        "On one or two orthonormal points, at the width from the proof's explicit inequalities and with the paper's "
-        "step, the initial kernel is within λ/4 of its limit.",
-        formula=r"\lVert H(0)-H^{\mathrm{cts}}\rVert_F \le \lambda/4",
-    )
+    .states("""On one or two orthonormal points, at the width from the proof's explicit inequalities and with the
+        paper's step, the initial kernel is within λ/4 of its limit.""")
+    .in_symbols(r"\lVert H(0)-H^{\mathrm{cts}}\rVert_F \le \lambda/4")
     .judged(
         initial_distance(),
         lm.at_most(SLACK, by="every"),
         lm.Control("σ = 1 at m = 456", initial_distance.of("q5-width")(1.0)),
     ),
     lm.Claim("x9-hitting", "Theorem 7.1", "identity", source="derived")
-    .states(
-        "On one or two orthonormal points, at the width from the proof's explicit inequalities and with the paper's "
-        "step, ε is hit at T/4, since the true rate is 2mηλ: 4·hit/T in [0.97, 1.03] in every seed.",
-        formula=r"0.97 \le \frac{4t_\epsilon}{T} \le 1.03, \quad t_\epsilon = \min\{t: \lVert e(t)\rVert^2 \le "
-        r"\epsilon\}",
-    )
+    .states("""On one or two orthonormal points, at the width from the proof's explicit inequalities and with the
+        paper's step, ε is hit at T/4, since the true rate is 2mηλ: 4·hit/T in [0.97, 1.03] in every seed.""")
+    .in_symbols(r"""0.97 \le \frac{4t_\epsilon}{T} \le 1.03, \quad t_\epsilon = \min\{t: \lVert e(t)\rVert^2 \le
+        \epsilon\}""")
     .judged(
         time_share(4),
         lm.within(0.97, 1.03, by="every", predicted=1.0),

@@ -153,61 +153,53 @@ PRINTED = lm.within(-0.55, -0.45, predicted=-0.5)
 
 CLAIMS = (
     lm.Claim("p1-width-order", "Theorem 3.4.4", "ordering")
-    .states(
-        "More neurons never hurt: the number of seeds that reach loss .05 by η t = 30 does not fall with the width by "
-        "more than one, and is at least 4 of 5 at m = 400.",
-        formula=r"k(m_{i+1}) \ge k(m_i)-1,\ k(400) \ge 4, \quad k(m) = |\{\text{seeds}: \ell < 0.05\}|",
-    )
+    .states("""More neurons never hurt: the number of seeds that reach loss .05 by η t = 30 does not fall with the width
+        by more than one, and is at least 4 of 5 at m = 400.""")
+    .in_symbols(r"k(m_{i+1}) \ge k(m_i)-1,\ k(400) \ge 4, \quad k(m) = |\{\text{seeds}: \ell < 0.05\}|")
     .judged(
         successes(),
         lm.all_of(order=lm.increasing("neurons", "mean", slack=1.0), top=lm.at_least(0.8)),
         lm.Control("m = 1 in the slot of m = 400", top=1),
     ),
     lm.Claim("p1-width-success", "Theorem 3.4.4", "bound")
-    .states("With m = 400 every seed reaches loss .05 by η t = 30.", formula=r"\ell(\eta t=30) < 0.05 \quad (m=400)")
+    .states("With m = 400 every seed reaches loss .05 by η t = 30.")
+    .in_symbols(r"\ell(\eta t=30) < 0.05 \quad (m=400)")
     .judged(final_loss(), lm.at_most(LEARNED, "every", strict=True), lm.Control("m = 1", neurons=1)),
     lm.Claim("p2-iterations-eta", "(3.8)", "scaling")
-    .states("As stated: the iterations grow as η^(-1/2).", formula=r"T \propto \eta^{-1/2}")
+    .states("As stated: the iterations grow as η^(-1/2).")
+    .in_symbols(r"T \propto \eta^{-1/2}")
     .judged(exponent("step_size"), PRINTED, lm.Control("T put on η^(-1/2)", law=-0.5), expected=lm.FAILS),
     lm.Claim("p2-iterations-eta-corrected", "(3.8), corrected", "scaling", corrects="p2-iterations-eta")
-    .states("Corrected: training depends on η t alone, so the iterations grow as η^-1.", formula=r"T \propto \eta^{-1}")
+    .states("Corrected: training depends on η t alone, so the iterations grow as η^-1.")
+    .in_symbols(r"T \propto \eta^{-1}")
     .judged(exponent("step_size"), lm.within(-1.15, -0.85, predicted=-1.0), lm.Control("T put on η^(-1/2)", law=-0.5)),
     lm.Claim("p2-iterations-eps0", "(3.8)", "scaling")
-    .states(
-        "As stated: the iterations grow as (1 - 2 ε_0)^(-1/2) with label noise.",
-        formula=r"T \propto (1-2\epsilon_0)^{-1/2}",
-    )
+    .states("As stated: the iterations grow as (1 - 2 ε_0)^(-1/2) with label noise.")
+    .in_symbols(r"T \propto (1-2\epsilon_0)^{-1/2}")
     .judged(exponent("label_noise"), PRINTED, lm.Control("T put on (1 - 2 ε_0)^(-1/2)", law=-0.5), expected=lm.FAILS),
     lm.Claim("p2-iterations-eps0-corrected", "(3.8), corrected", "scaling", corrects="p2-iterations-eps0")
-    .states(
-        "Corrected: the iterations increase with ε_0 in every seed, with an exponent between -1.4 and -0.7.",
-        formula=r"T \propto (1-2\epsilon_0)^k, \quad -1.4 \le k \le -0.7",
-    )
+    .states("Corrected: the iterations increase with ε_0 in every seed, with an exponent between -1.4 and -0.7.")
+    .in_symbols(r"T \propto (1-2\epsilon_0)^k, \quad -1.4 \le k \le -0.7")
     .judged(
         slowed_by_noise(),
         lm.all_of(order=lm.increasing("base", "every"), exponent=lm.within(-1.4, -0.7)),
         lm.Control("the ε_0 = 0 run in every cell", quiet=True),
     ),
     lm.Claim("p2-iterations-delta", "(3.8)", "scaling")
-    .states(
-        "As stated: the iterations grow as (1 - δ)^(-1/2) with the initial error.",
-        formula=r"T \propto (1-\delta)^{-1/2}",
-    )
+    .states("As stated: the iterations grow as (1 - δ)^(-1/2) with the initial error.")
+    .in_symbols(r"T \propto (1-\delta)^{-1/2}")
     .judged(exponent("key_error"), PRINTED, lm.Control("T put on (1 - δ)^(-1/2)", law=-0.5), expected=lm.FAILS),
     lm.Claim("p2-iterations-delta-corrected", "(3.8), corrected", "limit", corrects="p2-iterations-delta")
-    .states(
-        "Corrected: the iterations do not depend on δ: T(.4)/T(0) is within a tenth of 1.",
-        formula=r"T(\delta=0.4) = T(\delta=0)",
-    )
+    .states("Corrected: the iterations do not depend on δ: T(.4)/T(0) is within a tenth of 1.")
+    .in_symbols(r"T(\delta=0.4) = T(\delta=0)")
     .judged(
         error_ratio(), lm.within(0.9, 1.1, predicted=1.0), lm.Control("T put on (1 - δ)^(-1/2): ratio 1.29", law=-0.5)
     ),
     lm.Claim("p3-samples-bound", "(3.9)", "bound")
-    .states(
-        "With as many labels as (3.9) asks for (γ_d = .4, measured δ_zm) every seed succeeds: full loss below 1e-3.",
-        formula=r"|\mathcal{L}| \ge \max\left\{\frac{(1+\delta_{z_m}^2)\log "
-        r"N}{(1-2\epsilon_{\mathcal{S}}(1-\gamma_d)-\sigma)^2},\,BT\right\} \Rightarrow \ell < 10^{-3}",
-    )
+    .states("""With as many labels as (3.9) asks for (γ_d = .4, measured δ_zm) every seed succeeds: full loss below
+        1e-3.""")
+    .in_symbols(r"""|\mathcal{L}| \ge \max\left\{\frac{(1+\delta_{z_m}^2)\log
+        N}{(1-2\epsilon_{\mathcal{S}}(1-\gamma_d)-\sigma)^2},\,BT\right\} \Rightarrow \ell < 10^{-3}""")
     .judged(
         samples_bound(),
         lm.at_least(1.0, "every"),
@@ -215,10 +207,8 @@ CLAIMS = (
         expected=lm.INCONCLUSIVE,
     ),
     lm.Claim("p3-samples-remark", "Remark 1", "scaling")
-    .states(
-        "As stated: the samples of (3.9) grow as γ_d^-2 (over γ_d = .25 to .8 at ε_S = .05, σ = .1).",
-        formula=r"|\mathcal{L}| \propto \gamma_d^{-2}",
-    )
+    .states("As stated: the samples of (3.9) grow as γ_d^-2 (over γ_d = .25 to .8 at ε_S = .05, σ = .1).")
+    .in_symbols(r"|\mathcal{L}| \propto \gamma_d^{-2}")
     .judged(
         remark_exponent(),
         lm.within(-2.2, -1.8, predicted=-2.0),
@@ -226,23 +216,19 @@ CLAIMS = (
         expected=lm.FAILS,
     ),
     lm.Claim("p4-loss-floor", "(3.10)", "bound")
-    .states(
-        "The loss ends at twice the share of flipped labels: at η t = 60 within .02 + .2 ε_0 of 2 ε̂_0.",
-        formula=r"|\ell-2\hat{\epsilon}_0| \le 0.02+0.2\,\epsilon_0",
-    )
+    .states("The loss ends at twice the share of flipped labels: at η t = 60 within .02 + .2 ε_0 of 2 ε̂_0.")
+    .in_symbols(r"|\ell-2\hat{\epsilon}_0| \le 0.02+0.2\,\epsilon_0")
     .judged(
         distance_to_floor(),
         lm.at_most({f"{noise:.4g}": 0.02 + 0.2 * noise for noise in (0.0, 0.05, 0.1, 0.2)}, "clear"),
         lm.Control("clean test labels", loss="clean_loss"),
     ),
     lm.Claim("p5-dominance", "Remark 1, footnote", "identity")
-    .states(
-        "The first term of (3.9), read as δ_zm² log N (the 1 of 1 + δ_zm² and the bracket left out, as the "
-        "footnote does), dominates B T below ε_0 = 1/2 - 1/2 δ_zm^-4 ε^-4, which is .45237 for δ_zm = 3, ε = .6: "
-        ".001 below it the terms, computed apart, order as stated.",
-        formula=r"\epsilon_0 < \frac{1}{2}-\frac{1}{2}\delta_{z_m}^{-4}\epsilon^{-4} \Rightarrow \delta_{z_m}^2\log "
-        r"N \ge BT",
-    )
+    .states("""The first term of (3.9), read as δ_zm² log N (the 1 of 1 + δ_zm² and the bracket left out, as the
+        footnote does), dominates B T below ε_0 = 1/2 - 1/2 δ_zm^-4 ε^-4, which is .45237 for δ_zm = 3, ε = .6: .001
+        below it the terms, computed apart, order as stated.""")
+    .in_symbols(r"""\epsilon_0 < \frac{1}{2}-\frac{1}{2}\delta_{z_m}^{-4}\epsilon^{-4} \Rightarrow \delta_{z_m}^2\log N
+        \ge BT""")
     .judged(
         dominance(),
         lm.all_of(threshold=lm.equal(1e-5), terms=lm.at_least(1.0)),

@@ -117,64 +117,53 @@ def _theorem(name: str, kind: Any, part: str = "", **how: Any) -> lm.Claim:
 
 CLAIMS = (
     _theorem("g1-monotone", "ordering", "(4.8)")
-    .states(
-        "From a random start at distance 0.1 of the minimum the distance falls from record to record, down to 10⁻⁶ "
-        "or the end of the run, in every seed.",
-        formula=r"\|W_{t+1}-\widehat{W}_n\|_F < \|W_t-\widehat{W}_n\|_F",
-    )
+    .states("""From a random start at distance 0.1 of the minimum the distance falls from record to record, down to 10⁻⁶
+        or the end of the run, in every seed.""")
+    .in_symbols(r"\|W_{t+1}-\widehat{W}_n\|_F < \|W_t-\widehat{W}_n\|_F")
     .judged(
         largest_ratio("random"),
         lm.at_most(1.0, by="every", strict=True),
         lm.Control("step 2.5/λ_max", case="long step"),
     ),
     _theorem("g1-rate", "identity", "(4.9)")
-    .states(
-        "Along the slowest direction the fitted rate is η₀ times the least eigenvalue of the Hessian at the minimum, "
-        "to 1 %, in every seed whose condition number is at most 3000.",
-        formula=r"1-\hat v = \eta_0\,\lambda_{\min}(\nabla^2 f_n(\widehat{W}_n))",
-    )
+    .states("""Along the slowest direction the fitted rate is η₀ times the least eigenvalue of the Hessian at the
+        minimum, to 1 %, in every seed whose condition number is at most 3000.""")
+    .in_symbols(r"1-\hat v = \eta_0\,\lambda_{\min}(\nabla^2 f_n(\widehat{W}_n))")
     .judged(
         rate_ratio(),
         lm.within(0.99, 1.01, by="every", predicted=1.0),
         lm.Control("the second-smallest eigenvalue in the prediction", eigenvalue="second"),
     ),
     _theorem("g1-rate-bound", "bound", "(4.9)")
-    .states(
-        "With zero means q lies between 0 and 1 and the fitted rate is at least q/K², in every seed.",
-        formula=r"1-\hat v \ge K^{-2} q,\quad 0 < q < 1",
-    )
+    .states("With zero means q lies between 0 and 1 and the fitted rate is at least q/K², in every seed.")
+    .in_symbols(r"1-\hat v \ge K^{-2} q,\quad 0 < q < 1")
     .judged(
         rate_over_bound(),
         lm.all_of(factor=lm.within(1e-300, 1 - 1e-12, by="every"), rate=lm.at_least(1.0, by="every")),
         lm.Control("right side times 1000", factor=1e3),
     ),
     _theorem("g3-estimation-slope", "scaling", "(4.10)")
-    .states(
-        "The median distance of the minimum from the ground truth falls with the number of samples with an exponent in "
-        "[-0.75, -0.45], from 2·10³ to 6·10⁴.",
-        formula=r"\|\widehat{W}_n-W^*\|_F = O\left(\sqrt{d\log n/n}\right)",
-    )
+    .states("""The median distance of the minimum from the ground truth falls with the number of samples with an
+        exponent in [-0.75, -0.45], from 2·10³ to 6·10⁴.""")
+    .in_symbols(r"\|\widehat{W}_n-W^*\|_F = O\left(\sqrt{d\log n/n}\right)")
     .judged(
         error_slope(),
         lm.within(-0.75, -0.45, by="value", predicted=-0.5),
         lm.Control("labels of another teacher", defect="other_teacher"),
     ),
     _theorem("g3-estimation-constant", "limit", "(4.10)", source="derived")
-    .states(
-        "At n = 2.4·10⁵ the squared distance from the ground truth is tr F⁻¹/n: the mean ratio lies in [0.55, 1.45].",
-        formula=r"n\,E\|\widehat{W}_n-W^*\|_F^2 / \mathrm{tr} F^{-1} \to 1",
-    )
+    .states("""At n = 2.4·10⁵ the squared distance from the ground truth is tr F⁻¹/n: the mean ratio lies in [0.55,
+        1.45].""")
+    .in_symbols(r"n\,E\|\widehat{W}_n-W^*\|_F^2 / \mathrm{tr} F^{-1} \to 1")
     .judged(
         error_constant(),
         lm.within(0.55, 1.45, by="mean", predicted=1.0),
         lm.Control("F without its factor 1/K²", factor=9.0),
     ),
     _theorem("g4-risk", "bound", "(4.11)")
-    .states(
-        "As stated, the risk vanishes like √(d log n/n): the average cross entropy over that does not grow with n "
-        "(slope at most 0.1).",
-        formula=r"\bar f(\widehat{W}_n) = O\left(\sqrt{d\log n/n}\right)",
-    )
+    .states("""As stated, the risk vanishes like √(d log n/n): the average cross entropy over that does not grow with n
+        (slope at most 0.1).""")
+    .in_symbols(r"\bar f(\widehat{W}_n) = O\left(\sqrt{d\log n/n}\right)")
     .judged(
         risk_slope(),
         lm.at_most(0.1, by="value"),
@@ -182,11 +171,9 @@ CLAIMS = (
         expected=lm.FAILS,
     ),
     _theorem("g4-risk-corrected", "limit", "(4.11), (4.12), erratum E1", corrects="g4-risk")
-    .states(
-        "Above the noise floor the risk of group l is tr(F_l F⁻¹)/2n and the average dK/2n: mean ratios within 0.35 "
-        "of 1 at λ₂ = 0.02 and 0.5.",
-        formula=r"2n\,E[\bar f_l(\widehat{W}_n)-\bar f_l(W^*)] \to \mathrm{tr}(F_l F^{-1})",
-    )
+    .states("""Above the noise floor the risk of group l is tr(F_l F⁻¹)/2n and the average dK/2n: mean ratios within
+        0.35 of 1 at λ₂ = 0.02 and 0.5.""")
+    .in_symbols(r"2n\,E[\bar f_l(\widehat{W}_n)-\bar f_l(W^*)] \to \mathrm{tr}(F_l F^{-1})")
     .judged(
         risk_over_predictor(),
         lm.within(0.65, 1.35, by="mean", predicted=1.0),

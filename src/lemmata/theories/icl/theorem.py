@@ -54,23 +54,17 @@ def unseen_gap(data: xr.Dataset, axis: str = "variant", label: str = "intact") -
 
 CLAIMS = (
     learnt("p1-unseen-error", "Theorem 6.3.3", "limit")
-    .states(
-        "Trained on 6 of 30 tasks, the network errs on the unseen ones in at most 0.5 % of the prompts.",
-        formula=r"\Pr_{f\in\mathcal{T}\setminus\mathcal{T}_{tr}}(zF \le 0) \le 0.005",
-    )
+    .states("Trained on 6 of 30 tasks, the network errs on the unseen ones in at most 0.5 % of the prompts.")
+    .in_symbols(r"\Pr_{f\in\mathcal{T}\setminus\mathcal{T}_{tr}}(zF \le 0) \le 0.005")
     .judged(unseen("error"), lm.at_most(0.005), lm.Control("frozen attention", variant="frozen")),
     learnt("p1-unseen-hinge", "Theorem 6.3.3", "limit")
-    .states(
-        "Trained on 6 of 30 tasks, the network has a hinge loss of at most 0.02 on the unseen ones.",
-        formula=r"\mathbb{E}_{f\in\mathcal{T}\setminus\mathcal{T}_{tr}}\max\{0,1-zF\} \le 0.02",
-    )
+    .states("Trained on 6 of 30 tasks, the network has a hinge loss of at most 0.02 on the unseen ones.")
+    .in_symbols(r"\mathbb{E}_{f\in\mathcal{T}\setminus\mathcal{T}_{tr}}\max\{0,1-zF\} \le 0.02")
     .judged(unseen("hinge"), lm.at_most(0.02), lm.Control("query labels shuffled", variant="shuffled")),
     learnt("p1-seen-unseen", "Theorem 6.3.3", "comparison")
-    .states(
-        "Unseen tasks are no harder than seen ones: the mean difference of the sign errors, with its whole interval "
-        "over seeds, lies within 0.002 of 0.",
-        formula=r"|\mathrm{err}_{\text{unseen}}-\mathrm{err}_{\text{seen}}| \le 0.002",
-    )
+    .states("""Unseen tasks are no harder than seen ones: the mean difference of the sign errors, with its whole
+        interval over seeds, lies within 0.002 of 0.""")
+    .in_symbols(r"|\mathrm{err}_{\text{unseen}}-\mathrm{err}_{\text{seen}}| \le 0.002")
     .judged(
         unseen_gap(),
         lm.within(-0.002, 0.002, predicted=0.0),

@@ -146,10 +146,8 @@ def rate_claim(
     """A quantity falls as this power of T."""
     return (
         lm.Claim(name, reference, "scaling", source="derived" if "derived" in reference else "paper")
-        .states(
-            f"{what} falls as T^{exponent:g} over [10², 10⁴] T*, all sizes and activations.",
-            formula=rf"{SYMBOLS[quantity]} \propto T^{{{exponent:g}\pm{width:g}}}",
-        )
+        .states(f"{what} falls as T^{exponent:g} over [10², 10⁴] T*, all sizes and activations.")
+        .in_symbols(rf"{SYMBOLS[quantity]} \propto T^{{{exponent:g}\pm{width:g}}}")
         .judged(rate(quantity), lm.within(exponent - width, exponent + width, by="every", predicted=exponent), control)
     )
 
@@ -161,7 +159,8 @@ def constant_claim(
     judge = lm.within(*ends, by="every", predicted=1.0)
     return (
         lm.Claim(name, reference, "limit", source="derived")
-        .states(statement, formula=formula)
+        .states(statement)
+        .in_symbols(formula)
         .judged(over_law(quantity), judge, control)
     )
 
@@ -182,7 +181,8 @@ def dimension_claims(
         exponent, width = power_of_D
         return (
             lm.Claim(name + suffix, f"{reference}, {said}", "scaling", **more)
-            .states(f"{what} grows as D^{exponent:g}.", rf"{SYMBOLS[quantity]} \propto D^{{{exponent:g}\pm{width:g}}}")
+            .states(f"{what} grows as D^{exponent:g}.")
+            .in_symbols(rf"{SYMBOLS[quantity]} \propto D^{{{exponent:g}\pm{width:g}}}")
             .judged(
                 power(quantity),
                 lm.within(exponent - width, exponent + width, by="every", predicted=exponent),
@@ -246,13 +246,11 @@ CLAIMS = (
         FROZEN,
     ),
     lm.Claim("t3-continuous", "Theorem 3.1, derived", "limit", source="derived")
-    .states(
-        "The continuous limit, from which the late rates and constants are read, follows the recursion: at 10³, "
-        "10⁴ and 10⁵ steps of η = 0.05 C_1, p and the excess loss differ by at most η/10, relative, for three sizes "
-        "and three activations.",
-        formula=r"\left|\frac{\text{recursion}}{\text{continuous limit}}-1\right| \le \eta/10 \quad \text{for } C_1,\ "
-        r"p,\ \mathrm{Excess}",
-    )
+    .states("""The continuous limit, from which the late rates and constants are read, follows the recursion: at 10³,
+        10⁴ and 10⁵ steps of η = 0.05 C_1, p and the excess loss differ by at most η/10, relative, for three sizes and
+        three activations.""")
+    .in_symbols(r"""\left|\frac{\text{recursion}}{\text{continuous limit}}-1\right| \le \eta/10 \quad \text{for } C_1,\
+        p,\ \mathrm{Excess}""")
     .judged(limit_error(), lm.at_most(ETA / 10), lm.Control("the recursion with 2η", times=2.0)),
     *dimension_claims(
         "t3-dimension", "Theorem 3.1(3)", "At fixed ηT and K, the excess loss", "excess", (4.0, 0.4), (2.0, 0.05)

@@ -95,11 +95,9 @@ def leaning(positive: float = 0.5, *, seed: int) -> xr.DataArray:
 def _zero_risk_claim(name: str, variant: str, words: str) -> lm.Claim:
     return (
         lm.Claim(name, "Theorem 1", "bound")
-        .states(
-            f"Well above the sample threshold SGD reaches zero population risk ({words}): test hinge below 0.001 and "
-            "no test error in at least 95 % of the runs.",
-            formula=r"\Pr(\ell_{\text{test}} < 10^{-3},\ \mathrm{err}_{\text{test}} = 0) \ge 0.95",
-        )
+        .states(f"""Well above the sample threshold SGD reaches zero population risk ({words}): test hinge below 0.001
+            and no test error in at least 95 % of the runs.""")
+        .in_symbols(r"\Pr(\ell_{\text{test}} < 10^{-3},\ \mathrm{err}_{\text{test}} = 0) \ge 0.95")
         .judged(
             zero_risk(variant),
             lm.at_least(0.95, by="value"),
@@ -112,26 +110,20 @@ CLAIMS = (
     _zero_risk_claim("v1-zero-risk-shared", "shared", "shared output signs, N = 16"),
     _zero_risk_claim("v1-zero-risk-per-token", "per_token", "per-token output signs, N = 256"),
     lm.Claim("v17-condition", "(2.8), (A.138)", "identity")
-    .states(
-        "The condition on the relevant fraction and its form in the neutral fraction are the same condition: equally "
-        "true or false at 10⁵ random inputs.",
-        formula=r"\alpha_* \ge \frac{\alpha_\#}{e^{-(\delta+\tau)}(1-\sigma-\tau)} \Leftrightarrow \alpha_* \ge "
-        r"\frac{1-\alpha_{nd}}{1+e^{-(\delta+\tau)}(1-\sigma-\tau)}",
-    )
+    .states("""The condition on the relevant fraction and its form in the neutral fraction are the same condition:
+        equally true or false at 10⁵ random inputs.""")
+    .in_symbols(r"""\alpha_* \ge \frac{\alpha_\#}{e^{-(\delta+\tau)}(1-\sigma-\tau)} \Leftrightarrow \alpha_* \ge
+        \frac{1-\alpha_{nd}}{1+e^{-(\delta+\tau)}(1-\sigma-\tau)}""")
     .judged(same_condition(), lm.equal(0.0), lm.Control("sign of δ+τ flipped in (A.138)", sign=-1.0)),
     lm.Claim("v17-finite-batch", "(A.137)", "bound")
-    .states(
-        "The condition for a finite batch implies (2.8): no exception among 10⁵ random inputs at B = 16, 64, 256.",
-        formula=r"e^{-(\delta+\tau)}(1-\sigma-\tau)(\alpha_*-\sqrt{\log B/B}-\sigma-\tau) \ge \sqrt{\log "
-        r"B/B}+\alpha_\# \Rightarrow \alpha_* \ge \frac{\alpha_\#}{e^{-(\delta+\tau)}(1-\sigma-\tau)}",
-    )
+    .states("The condition for a finite batch implies (2.8): no exception among 10⁵ random inputs at B = 16, 64, 256.")
+    .in_symbols(r"""e^{-(\delta+\tau)}(1-\sigma-\tau)(\alpha_*-\sqrt{\log B/B}-\sigma-\tau) \ge \sqrt{\log
+        B/B}+\alpha_\# \Rightarrow \alpha_* \ge \frac{\alpha_\#}{e^{-(\delta+\tau)}(1-\sigma-\tau)}""")
     .judged(exceptions(), lm.at_most(0.0), lm.Control("both √(log B/B) with the opposite sign", sign=-1.0)),
     lm.Claim("v18-sign-average", "(A.75)", "bound", source="derived")
-    .states(
-        "The labels of a batch rarely lean to one side: over 10⁵ draws the mean of B fair signs reaches √(log B/B) "
-        "with frequency at most 2 B^-1/2, at B = 16, 64, 256.",
-        formula=r"\Pr\left(\left|\frac{1}{B}\sum_n y^n\right| \ge \sqrt{\log B/B}\right) \le 2B^{-1/2}",
-    )
+    .states("""The labels of a batch rarely lean to one side: over 10⁵ draws the mean of B fair signs reaches √(log B/B)
+        with frequency at most 2 B^-1/2, at B = 16, 64, 256.""")
+    .in_symbols(r"\Pr\left(\left|\frac{1}{B}\sum_n y^n\right| \ge \sqrt{\log B/B}\right) \le 2B^{-1/2}")
     .judged(
         leaning(),
         lm.at_most({str(batch): 2 / math.sqrt(batch) for batch in BATCHES}),

@@ -6,4 +6,6 @@ from lemmata.theories.cot.claims.formulas import FORMULAS
 from lemmata.theories.cot.deep import experiments as deep
 
 TOPICS = (theorem, stages, mechanism, limits, figures, deep)
-CLAIMS = tuple(claim.states(claim.statement, FORMULAS[claim.name]) for topic in TOPICS for claim in topic.CLAIMS)
+CLAIMS = tuple(
+    claim.states(claim.statement).in_symbols(FORMULAS[claim.name]) for topic in TOPICS for claim in topic.CLAIMS
+)

@@ -76,19 +76,16 @@ CLAIMS = (
     .states("With 20 examples the ICL error falls along every panel: α', τ_o and ρ_o.")
     .judged(panels(), lm.all_of(**{name: lm.decreasing(axis, by="mean") for name, axis in PANELS.items()}), _REVERSED),
     tested("f75-cot", "Figure 7.5", "ordering", source="figure")
-    .states(
-        "With and without the condition the CoT error at 1280 examples is at most 0.05, and a quarter of that at 20."
-    )
+    .states("""With and without the condition the CoT error at 1280 examples is at most 0.05, and a quarter of that at
+        20.""")
     .judged(
         chain_errors(),
         lm.all_of(long=_SMALL, ratio=lm.at_most(0.25, by="mean")),
         lm.Control("ICL error where the condition fails", who="icl", conditions=("fails",)),
     ),
     lm.Claim("f76-groups", "Figure 7.6", "limit", source="figure")
-    .states(
-        "On testing prompts attention ends with at least 0.95 on the same step and pattern; both groups of other steps "
-        "together are at most 0.05 from a time before ηt = 500 on."
-    )
+    .states("""On testing prompts attention ends with at least 0.95 on the same step and pattern; both groups of other
+        steps together are at most 0.05 from a time before ηt = 500 on.""")
     .judged(
         final_groups(),
         lm.all_of(same=lm.at_least(0.95, by="mean"), early=_SMALL, later=_SMALL),

@@ -80,10 +80,8 @@ _IDENTITY = lm.Control("the training patterns themselves", pattern_law="identity
 
 CLAIMS = (
     lm.Claim("c12-noise", "Theorem 4, ‖δ‖ ≤ √2/2", "comparison")
-    .states(
-        "Noise orthogonal to the patterns is harmless: at ν = 0.2 and 0.7 the CoT error on the same prompts changes by "
-        "at most 3 standard errors, or 0.01 where that is more."
-    )
+    .states("""Noise orthogonal to the patterns is harmless: at ν = 0.2 and 0.7 the CoT error on the same prompts
+        changes by at most 3 standard errors, or 0.01 where that is more.""")
     .judged(
         noise_effect(),
         lm.within(0.0, 0.0, predicted=0.0, se=3, floor=0.01),
@@ -97,9 +95,8 @@ CLAIMS = (
         lm.Control("patterns inside the span", pattern_law="haar"),
     ),
     lm.Claim("c14-positions", "footnote on α → 1", "comparison")
-    .states(
-        "With α = 1 positions are learnt (step gain at least 0.8 of that at α = 0.4), patterns hardly (at most 0.25)."
-    )
+    .states("""With α = 1 positions are learnt (step gain at least 0.8 of that at α = 0.4), patterns hardly (at most
+        0.25).""")
     .judged(
         gain_ratios(),
         lm.all_of(steps=lm.at_least(0.8), patterns=lm.at_most(0.25)),
@@ -115,10 +112,8 @@ CLAIMS = (
     .states("As a query it gets next to no logits: every component of Gμ'_1 is at most 0.01 of the pattern gain.")
     .judged(blind_column(), lm.at_most(1e-2, by="every"), _HAAR),
     lm.Claim("c16-concentration", "C16, derived", "comparison", source="derived")
-    .states(
-        "So its attention is spread evenly: with α' = 0.2 concentration is between 0.15 and 0.25 for this query, and "
-        "at least 0.8 for the others."
-    )
+    .states("""So its attention is spread evenly: with α' = 0.2 concentration is between 0.15 and 0.25 for this query,
+        and at least 0.8 for the others.""")
     .judged(
         blind_concentration(),
         lm.all_of(first=lm.within(0.15, 0.25, by="mean"), others=lm.at_least(0.8, by="mean")),
@@ -128,16 +123,12 @@ CLAIMS = (
     .states("And CoT errs: at least 0.4 for this query, at least 1.5 times as often as for the others.")
     .judged(blind_error(), lm.all_of(first=lm.at_least(0.4, by="mean"), ratio=lm.at_least(1.5, by="mean")), _HAAR),
     lm.Claim("c16-theorem4", "Theorem 4", "limit")
-    .states(
-        "As stated, patterns in the span suffice: for the mean of all training patterns as a query the CoT error is at "
-        "most 0.02 with 1600 examples, one in twenty matching."
-    )
+    .states("""As stated, patterns in the span suffice: for the mean of all training patterns as a query the CoT error
+        is at most 0.02 with 1600 examples, one in twenty matching.""")
     .judged(rare_error(), lm.at_most(0.02, by="mean"), _IDENTITY, expected=lm.FAILS),
     lm.Claim("c16-theorem4-corrected", "Theorem 4, corrected", "bound", corrects="c16-theorem4")
-    .states(
-        "Corrected: for this query and α' < 1/M' CoT errs in at least 0.9 of the steps however many examples there "
-        "are, 400 or 1600, where an ideal voter errs in at most 0.02."
-    )
+    .states("""Corrected: for this query and α' < 1/M' CoT errs in at least 0.9 of the steps however many examples there
+        are, 400 or 1600, where an ideal voter errs in at most 0.02.""")
     .judged(
         rare_errors((400, 1600)),
         lm.all_of(cot=lm.at_least(0.9, by="mean"), voter=lm.at_most(0.02, by="mean")),

@@ -78,10 +78,8 @@ def _exponent(of: str, words: str, low: float, high: float, law: float, wrong: s
 
 CLAIMS = (
     tested("c10-agreement", "C10, derived", "comparison", source="derived")
-    .states(
-        "First-step errors of model, ideal voter and the exact plurality probability agree within 3 standard errors of "
-        "the difference and 0.01, for 4 to 32 voters."
-    )
+    .states("""First-step errors of model, ideal voter and the exact plurality probability agree within 3 standard
+        errors of the difference and 0.01, for 4 to 32 voters.""")
     .judged(
         disagreement(),
         lm.within(0.0, 0.0, predicted=0.0, se=3),

@@ -213,10 +213,8 @@ CLAIMS = (
     .states("The first stage is shorter with more matching examples.")
     .judged(stage_times("α"), lm.decreasing("case", by="mean"), lm.Control("off-step attention 0.05", level=STAGE)),
     lm.Claim("c3-signs", "Lemma F.3.5", "ordering")
-    .states(
-        "The first gradient raises the logits of the query's own step and lowers those of other steps, whatever the "
-        "pattern, and raises that of its own step and pattern most."
-    )
+    .states("""The first gradient raises the logits of the query's own step and lowers those of other steps, whatever
+        the pattern, and raises that of its own step and pattern most.""")
     .judged(
         gradient_signs(),
         lm.all_of(**{"equal step": _BELOW, "unequal step": _ABOVE, "lead": _ABOVE}),
@@ -236,10 +234,8 @@ CLAIMS = (
         lm.Control("all positional encodings equal", variant="equal positions"),
     ),
     late("c5-same-same", "Lemma F.3.7, (F.13)", "bound")
-    .states(
-        "As stated: in the second stage the projected gradient of same step, same pattern is at least 4/(2M) p(1-p)² "
-        "in size, K = 2, 3, 5."
-    )
+    .states("""As stated: in the second stage the projected gradient of same step, same pattern is at least 4/(2M)
+        p(1-p)² in size, K = 2, 3, 5.""")
     .judged(over_bound(2.0), lm.at_least(1.0), lm.Control("put on 1.2 times the bound", law=1.2), expected=lm.FAILS),
     late("c5-same-same-corrected", "Lemma F.3.7, (F.13), corrected", "bound", corrects="c5-same-same")
     .states("Corrected: it is at least 1/M p(1-p)² in size: all steps share the pattern block.")
@@ -267,10 +263,8 @@ CLAIMS = (
         lm.Control("step gain in its place", of="step_gain"),
     ),
     late("c17-law", "C17, derived", "comparison", source="derived")
-    .states(
-        "Late in training du/d(ηt) = (1+σ)/(M-1) p(1-p)², without K: from ηt = 500 it predicts u_μ within 0.1 up to "
-        "ηt = 8000, K = 1, 3, 5."
-    )
+    .states("""Late in training du/d(ηt) = (1+σ)/(M-1) p(1-p)², without K: from ηt = 500 it predicts u_μ within 0.1 up
+        to ηt = 8000, K = 1, 3, 5.""")
     .judged(
         law_gap(),
         lm.within(-0.1, 0.1, by="mean", predicted=0.0),
@@ -286,10 +280,8 @@ CLAIMS = (
     .states("Nor does it depend on the number of training examples, 5 to 40.")
     .judged(time_spread.of("c17-examples")("examples"), lm.at_most(1.2), _PATTERN_TIMES),
     late("c18-label-block", "C18, derived", "bound", source="derived")
-    .states(
-        "Votes for the query's own pattern are weighted down, since shift tasks have no fixed points: the entry "
-        "between a label and the same query pattern is between -0.35 and -0.12, and 0 within 0.03 for others."
-    )
+    .states("""Votes for the query's own pattern are weighted down, since shift tasks have no fixed points: the entry
+        between a label and the same query pattern is between -0.35 and -0.12, and 0 within 0.03 for others.""")
     .judged(
         label_block(),
         lm.all_of(own=lm.within(-0.35, -0.12), other=lm.within(-0.03, 0.03, predicted=0.0)),

@@ -94,10 +94,8 @@ _UNTRAINED = lm.Control("untrained network", moment="start")
 
 CLAIMS = (
     lm.Claim("f77-heads", "Figure 7.7", "comparison", source="figure")
-    .states(
-        "In every layer some head has its largest attention on the same step and pattern, and at least twice as much "
-        "as before training."
-    )
+    .states("""In every layer some head has its largest attention on the same step and pattern, and at least twice as
+        much as before training.""")
     .judged(
         best_head(),
         lm.all_of(lead=lm.at_least(0.0, by="every", strict=True), growth=lm.at_least(2.0, by="every")),

@@ -152,33 +152,28 @@ SCALED = lm.Control("output scale 1/√m", scale="inv_sqrt_m")
 def _slope(statistic: str, words: str, symbol: str, low: float, high: float) -> lm.Claim:
     return (
         lm.Claim(f"x3-{statistic}", "Lemma 7.2, experiment X3", "scaling", source="derived")
-        .states(
-            f"The {words} drift falls with the width: exponent of its geometric mean over seeds in [{low}, {high}].",
-            formula=rf"{symbol}_r\lVert w_r-w_r(0)\rVert \propto m^k, \quad {low} \le k \le {high}",
-        )
+        .states(f"""The {words} drift falls with the width: exponent of its geometric mean over seeds in [{low},
+            {high}].""")
+        .in_symbols(rf"{symbol}_r\lVert w_r-w_r(0)\rVert \propto m^k, \quad {low} \le k \le {high}")
         .judged(drift_slope(statistic), lm.within(low, high, by="mean"), SCALED)
     )
 
 
 CLAIMS = (
     lm.Claim("q14-step", "Lemmas 7.4 and 8.6", "bound")
-    .states(
-        "With the paper's step size, whose B is the run's own largest projection (q16-theory) or the union bound's "
-        "(x9-theorem) and not the paper's, η‖Δw_r‖ ≤ 0.01 and ‖e(t)‖ ≤ √n at every step.",
-        formula=r"\eta\lVert\Delta w_r(t)\rVert \le 0.01,\ \lVert e(t)\rVert \le \sqrt{n}",
-    )
+    .states("""With the paper's step size, whose B is the run's own largest projection (q16-theory) or the union bound's
+        (x9-theorem) and not the paper's, η‖Δw_r‖ ≤ 0.01 and ‖e(t)‖ ≤ √n at every step.""")
+    .in_symbols(r"\eta\lVert\Delta w_r(t)\rVert \le 0.01,\ \lVert e(t)\rVert \le \sqrt{n}")
     .judged(
         longest_steps(),
         lm.all_of(length=lm.at_most(SMALL_STEP * SLACK, by="every"), error=lm.at_most(SLACK, by="every")),
         lm.Control("practical step, c = 2.5", longest_unstable_steps(2.5)),
     ),
     lm.Claim("q16-contraction-dis", "Lemmas 7.3 and 9.2", "bound")
-    .states(
-        "‖e(t)‖² ≤ (1 - mηλ/2)^t ‖e(0)‖² with λ = λ_min(H(0)), at every step of every run (practical step with c ≤ 1, "
-        "and the paper's step).",
-        formula=r"\lVert e(t)\rVert^2 \le (1-m\eta\lambda/2)^t\,\lVert e(0)\rVert^2, \quad \lambda = "
-        r"\lambda_{\min}(H(0))",
-    )
+    .states("""‖e(t)‖² ≤ (1 - mηλ/2)^t ‖e(0)‖² with λ = λ_min(H(0)), at every step of every run (practical step with c ≤
+        1, and the paper's step).""")
+    .in_symbols(r"""\lVert e(t)\rVert^2 \le (1-m\eta\lambda/2)^t\,\lVert e(0)\rVert^2, \quad \lambda =
+        \lambda_{\min}(H(0))""")
     .judged(
         worst_contraction(),
         lm.at_most(
@@ -194,24 +189,20 @@ CLAIMS = (
         lm.Control("c = 2.5", constants=(2.5, 2.5)),
     ),
     lm.Claim("q16-contraction-cts", "Lemmas 7.3 and 9.2", "bound")
-    .states(
-        "‖e(t)‖² ≤ (1 - mηλ/2)^t ‖e(0)‖² with λ of the limit kernel, at every step of every run that keeps "
-        "λ_min(H(t)) ≥ λ/2.",
-        formula=r"\lVert e(t)\rVert^2 \le (1-m\eta\lambda/2)^t\,\lVert e(0)\rVert^2, \quad \lambda = "
-        r"\lambda_{\min}(H^{\mathrm{cts}})",
-    )
+    .states("""‖e(t)‖² ≤ (1 - mηλ/2)^t ‖e(0)‖² with λ of the limit kernel, at every step of every run that keeps
+        λ_min(H(t)) ≥ λ/2.""")
+    .in_symbols(r"""\lVert e(t)\rVert^2 \le (1-m\eta\lambda/2)^t\,\lVert e(0)\rVert^2, \quad \lambda =
+        \lambda_{\min}(H^{\mathrm{cts}})""")
     .judged(
         contraction_where_kept(),
         lm.at_most(SLACK, by="every"),
         lm.Control("c = 2.5 at the largest width", unstable_contraction()),
     ),
     lm.Claim("q16-contraction-narrow", "Lemmas 7.3 and 9.2", "bound")
-    .states(
-        "‖e(t)‖² ≤ (1 - mηλ/2)^t ‖e(0)‖² with λ of the limit kernel at n = d = 20 and m = 64, a width at which the "
-        "kernel rarely keeps λ/2.",
-        formula=r"\lVert e(t)\rVert^2 \le (1-m\eta\lambda/2)^t\,\lVert e(0)\rVert^2, \quad \lambda = "
-        r"\lambda_{\min}(H^{\mathrm{cts}})",
-    )
+    .states("""‖e(t)‖² ≤ (1 - mηλ/2)^t ‖e(0)‖² with λ of the limit kernel at n = d = 20 and m = 64, a width at which the
+        kernel rarely keeps λ/2.""")
+    .in_symbols(r"""\lVert e(t)\rVert^2 \le (1-m\eta\lambda/2)^t\,\lVert e(0)\rVert^2, \quad \lambda =
+        \lambda_{\min}(H^{\mathrm{cts}})""")
     .judged(
         contraction_where_kept(samples=20, neurons=64),
         lm.at_most(SLACK, by="every"),
@@ -219,48 +210,36 @@ CLAIMS = (
         expected=lm.INCONCLUSIVE,
     ),
     lm.Claim("q17-hitting", "Theorems 1.1 and 7.1", "bound")
-    .states(
-        "‖e‖² ≤ ε by T = ⌈2 ln(‖y‖²/ε)/(mηλ)⌉ with the practical step, in every run that keeps λ/2 (T ≤ 20000).",
-        formula=r"\min\{t: \lVert e(t)\rVert^2 \le \epsilon\} \le T = \left\lceil\frac{2}{m\eta\lambda}\ln(\lVert "
-        r"y\rVert^2/\epsilon)\right\rceil",
-    )
+    .states("‖e‖² ≤ ε by T = ⌈2 ln(‖y‖²/ε)/(mηλ)⌉ with the practical step, in every run that keeps λ/2 (T ≤ 20000).")
+    .in_symbols(r"""\min\{t: \lVert e(t)\rVert^2 \le \epsilon\} \le T = \left\lceil\frac{2}{m\eta\lambda}\ln(\lVert
+        y\rVert^2/\epsilon)\right\rceil""")
     .judged(
         hitting(), lm.at_most(1.0, by="every"), lm.Control("T/10 on orthonormal data, c = 0.5", orthonormal_hitting(10))
     ),
     lm.Claim("q18-deviation", "Theorem 7.1 (T does not depend on m)", "limit", source="derived")
-    .states(
-        "At fixed mη training tends to the linearised dynamics: ‖e(20)‖² deviates from it by less than 1e-3 in the "
-        "median at m ≥ 1024, for all three (n, d).",
-        formula=r"\frac{|\lVert e(20)\rVert^2-\lVert(I-m\eta H(0))^{20}e(0)\rVert^2|}{\lVert(I-m\eta "
-        r"H(0))^{20}e(0)\rVert^2} < 10^{-3} \quad (m\ge1024)",
-    )
+    .states("""At fixed mη training tends to the linearised dynamics: ‖e(20)‖² deviates from it by less than 1e-3 in the
+        median at m ≥ 1024, for all three (n, d).""")
+    .in_symbols(r"""\frac{|\lVert e(20)\rVert^2-\lVert(I-m\eta H(0))^{20}e(0)\rVert^2|}{\lVert(I-m\eta
+        H(0))^{20}e(0)\rVert^2} < 10^{-3} \quad (m\ge1024)""")
     .judged(deviation(), lm.at_most(1e-3, by="median", strict=True), INDEPENDENT),
     lm.Claim("q18-slope", "Theorem 7.1 (T does not depend on m)", "scaling", source="derived")
-    .states(
-        "The deviation of ‖e(20)‖² from the linearised dynamics falls at least like m^-0.9 (median over seeds), for "
-        "all three (n, d).",
-        formula=r"|\lVert e(20)\rVert^2-\lVert(I-m\eta H(0))^{20}e(0)\rVert^2| \propto m^k, \quad k \le -0.9",
-    )
+    .states("""The deviation of ‖e(20)‖² from the linearised dynamics falls at least like m^-0.9 (median over seeds),
+        for all three (n, d).""")
+    .in_symbols(r"|\lVert e(20)\rVert^2-\lVert(I-m\eta H(0))^{20}e(0)\rVert^2| \propto m^k, \quad k \le -0.9")
     .judged(deviation_slope(), lm.at_most(-0.9, by="value"), INDEPENDENT),
     lm.Claim("q15-drift-bound", "Lemma 7.2, erratum 6", "bound", source="corrected")
-    .states(
-        "‖w_r(t) - w_r(0)‖ ≤ D = 8λ^-1 e^{B+R} √n/m ‖y‖ at every step, in runs that keep λ/2 and contract.",
-        formula=r"\lVert w_r(t)-w_r(0)\rVert \le D = 8\lambda^{-1}e^{B+R}\frac{\sqrt{n}}{m}\lVert y\rVert",
-    )
+    .states("‖w_r(t) - w_r(0)‖ ≤ D = 8λ^-1 e^{B+R} √n/m ‖y‖ at every step, in runs that keep λ/2 and contract.")
+    .in_symbols(r"\lVert w_r(t)-w_r(0)\rVert \le D = 8\lambda^{-1}e^{B+R}\frac{\sqrt{n}}{m}\lVert y\rVert")
     .judged(drift_within(), lm.at_most(SLACK), lm.Control("D/1000", divided=1000)),
     lm.Claim("q15-lazy-drift", "Lemma 7.2, sharpened", "identity", source="derived")
-    .states(
-        "The weights end where the linearised dynamics takes them: relative Frobenius error below 2 % at the smallest "
-        "width, m = 128, in every seed.",
-        formula=r"w_r(T)-w_r(0) \approx \frac{1}{m}a_r\sum_i(H(0)^{-1}(y-F(0)))_i\,x_ie^{\langle w_r(0),x_i\rangle}",
-    )
+    .states("""The weights end where the linearised dynamics takes them: relative Frobenius error below 2 % at the
+        smallest width, m = 128, in every seed.""")
+    .in_symbols(r"w_r(T)-w_r(0) \approx \frac{1}{m}a_r\sum_i(H(0)^{-1}(y-F(0)))_i\,x_ie^{\langle w_r(0),x_i\rangle}")
     .judged(lazy_error(), lm.at_most(0.02, by="every", strict=True), SCALED),
     lm.Claim("q15-lazy-drift-width", "Lemma 7.2, sharpened", "scaling", source="derived")
-    .states(
-        "The error of the lazy prediction of the weights falls nearly like 1/m: exponent of its geometric mean in "
-        "[-1.1, -0.75].",
-        formula=r"\text{relative error of the lazy drift} \propto m^k, \quad -1.1 \le k \le -0.75",
-    )
+    .states("""The error of the lazy prediction of the weights falls nearly like 1/m: exponent of its geometric mean in
+        [-1.1, -0.75].""")
+    .in_symbols(r"\text{relative error of the lazy drift} \propto m^k, \quad -1.1 \le k \le -0.75")
     .judged(lazy_slope(), lm.within(-1.1, -0.75, by="mean"), SCALED),
     _slope("mean", "mean", r"\mathrm{mean}", -1.2, -0.9),
     _slope("median", "median", r"\mathrm{median}", -1.2, -0.9),

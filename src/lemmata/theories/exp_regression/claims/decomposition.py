@@ -199,24 +199,18 @@ NOT_TIGHT = lm.Control("<w_r, x> = ±0.5 for W = 0", projection=0.5)
 
 CLAIMS = (
     lm.Claim("q1-gradient-output", "Equation (1)", "identity")
-    .states(
-        "The gradient of the output is κ a_r φ'(<w_r, x>) x, κ the output scale: equal to automatic differentiation "
-        "to 1e-12, in ten draws, for both initialisations, four activations and both scales.",
-        formula=r"\frac{\partial F}{\partial w_r} = \kappa a_r\phi'(\langle w_r,x\rangle)\,x",
-    )
+    .states("""The gradient of the output is κ a_r φ'(<w_r, x>) x, κ the output scale: equal to automatic
+        differentiation to 1e-12, in ten draws, for both initialisations, four activations and both scales.""")
+    .in_symbols(r"\frac{\partial F}{\partial w_r} = \kappa a_r\phi'(\langle w_r,x\rangle)\,x")
     .judged(gradient_error("output"), lm.at_most(1e-12), lm.Control("a_r left out", defect=True)),
     lm.Claim("q1-gradient-loss", "Equation (1)", "identity")
-    .states(
-        "The gradient of the loss is Δw_r: equal to automatic differentiation to 1e-12, in ten draws.",
-        formula=r"\nabla_{w_r}L = \kappa a_r\sum_i(F_i-y_i)\,\phi'(\langle w_r,x_i\rangle)\,x_i",
-    )
+    .states("The gradient of the loss is Δw_r: equal to automatic differentiation to 1e-12, in ten draws.")
+    .in_symbols(r"\nabla_{w_r}L = \kappa a_r\sum_i(F_i-y_i)\,\phi'(\langle w_r,x_i\rangle)\,x_i")
     .judged(gradient_error("loss"), lm.at_most(1e-12), lm.Control("y - F for F - y", defect=True)),
     lm.Claim("q8-first-order", "Lemma 7.3, as printed", "identity")
-    .states(
-        "‖e(t+1)‖² = ‖e‖² + C_1 + C_2 + C_3 with C_1 = -2η eᵀHe (without m), at every step, independent "
-        "initialisation.",
-        formula=r"\lVert e(t+1)\rVert^2 = \lVert e\rVert^2+C_1+C_2+C_3, \quad C_1 = -2\eta\,e^\top He",
-    )
+    .states("""‖e(t+1)‖² = ‖e‖² + C_1 + C_2 + C_3 with C_1 = -2η eᵀHe (without m), at every step, independent
+        initialisation.""")
+    .in_symbols(r"\lVert e(t+1)\rVert^2 = \lVert e\rVert^2+C_1+C_2+C_3, \quad C_1 = -2\eta\,e^\top He")
     .judged(
         decomposition_error("decomposition_first"),
         lm.at_most(RESIDUAL, by="every"),
@@ -224,10 +218,8 @@ CLAIMS = (
         expected=lm.FAILS,
     ),
     lm.Claim("q8-second-order-sign", "Lemma 7.3 and Claim 9.4, as printed", "identity")
-    .states(
-        "‖e(t+1)‖² = ‖e‖² + C_1 + C_2 + C_3 with C_2 = -2 eᵀv_2, at every step, independent initialisation.",
-        formula=r"\lVert e(t+1)\rVert^2 = \lVert e\rVert^2+C_1+C_2+C_3, \quad C_2 = -2e^\top v_2",
-    )
+    .states("‖e(t+1)‖² = ‖e‖² + C_1 + C_2 + C_3 with C_2 = -2 eᵀv_2, at every step, independent initialisation.")
+    .in_symbols(r"\lVert e(t+1)\rVert^2 = \lVert e\rVert^2+C_1+C_2+C_3, \quad C_2 = -2e^\top v_2")
     .judged(
         decomposition_error("decomposition_second"),
         lm.at_most(RESIDUAL, by="every"),
@@ -235,12 +227,10 @@ CLAIMS = (
         expected=lm.FAILS,
     ),
     lm.Claim("q8-decomposition-corrected", "Lemma 9.1, errata 6 and 7", "identity", corrects="q8-second-order-sign")
-    .states(
-        "‖e(t+1)‖² = ‖e‖² + C_1 + C_2 + C_3 with C_1 = -2mη eᵀHe and C_2 = 2 eᵀv_2, at every step of every run, both "
-        "initialisations, catapults (c ≤ 3) included.",
-        formula=r"\lVert e(t+1)\rVert^2 = \lVert e\rVert^2+C_1+C_2+C_3, \quad C_1 = -2m\eta\,e^\top He,\ C_2 = "
-        r"2e^\top v_2",
-    )
+    .states("""‖e(t+1)‖² = ‖e‖² + C_1 + C_2 + C_3 with C_1 = -2mη eᵀHe and C_2 = 2 eᵀv_2, at every step of every run,
+        both initialisations, catapults (c ≤ 3) included.""")
+    .in_symbols(r"""\lVert e(t+1)\rVert^2 = \lVert e\rVert^2+C_1+C_2+C_3, \quad C_1 = -2m\eta\,e^\top He,\ C_2 = 2e^\top
+        v_2""")
     .judged(
         worst_decomposition(),
         lm.at_most(RESIDUAL, by="every"),
@@ -263,10 +253,8 @@ CLAIMS = (
         formula=r"\max_{i,j}|H_{\mathrm{asy}}(P)_{ij}| \le e^{2(B+R)}",
     ),
     lm.Claim("q10-tight", "Claim 8.4", "identity", source="derived")
-    .states(
-        "The bound on H_asy is reached in the tight case (W = 0, one point, P ≡ 1), to 1e-12.",
-        formula=r"\max_{i,j}|H_{\mathrm{asy}}(P)_{ij}| = e^{2(B+R)}",
-    )
+    .states("The bound on H_asy is reached in the tight case (W = 0, one point, P ≡ 1), to 1e-12.")
+    .in_symbols(r"\max_{i,j}|H_{\mathrm{asy}}(P)_{ij}| = e^{2(B+R)}")
     .judged(tight_equality("asymmetric"), lm.equal(1e-12), lm.Control("P ≡ 0.5", mask=0.5)),
     at_most_one(
         "q11-second-order",
@@ -290,16 +278,12 @@ CLAIMS = (
         formula=r"C_2 \le 2m\eta\,p_{\max}\,ne^{2(B+R)}\lVert e\rVert^2, \quad p_{\max} = \max\frac{|e^z-1-z|}{|z|}",
     ),
     lm.Claim("q11-remainder", "Claim 9.4", "bound", source="derived")
-    .states(
-        "|e^z - 1 - z|/|z| ≤ 0.51 |z| for |z| ≤ 0.05.",
-        formula=r"\frac{|e^z-1-z|}{|z|} \le 0.51\,|z| \quad (|z|\le0.05)",
-    )
+    .states("|e^z - 1 - z|/|z| ≤ 0.51 |z| for |z| ≤ 0.05.")
+    .in_symbols(r"\frac{|e^z-1-z|}{|z|} \le 0.51\,|z| \quad (|z|\le0.05)")
     .judged(remainder(0.05), lm.at_most(1.0), lm.Control("|z| ≤ 0.2", reach=0.2)),
     lm.Claim("q11-tight", "Claim 9.4, erratum 8", "identity", source="derived")
-    .states(
-        "The corrected bound on C_2 is reached in the tight case, to 1e-9.",
-        formula=r"C_2 = 2m\eta\,p_{\max}\,ne^{2(B+R)}\lVert e\rVert^2",
-    )
+    .states("The corrected bound on C_2 is reached in the tight case, to 1e-9.")
+    .in_symbols(r"C_2 = 2m\eta\,p_{\max}\,ne^{2(B+R)}\lVert e\rVert^2")
     .judged(tight_equality("second_order"), lm.equal(1e-9), NOT_TIGHT),
     at_most_one(
         "q12-third-term",
@@ -319,12 +303,10 @@ CLAIMS = (
         r"e\rVert^2",
     ),
     lm.Claim("q12-tight", "Claim 9.5", "limit", source="derived")
-    .states(
-        "In the tight case C_3 over its bound is ((1 - e^{-ηe})/2ηe)², to 1e-10, and tends to ¼: within "
-        "[0.2499, 0.25] at η = 1e-5.",
-        formula=r"\frac{C_3}{4m^2\eta^2n^2e^{4(B+R)}\lVert e\rVert^2} = \left(\frac{1-e^{-\eta e}}{2\eta e}\right)^2 "
-        r"\to \frac{1}{4}",
-    )
+    .states("""In the tight case C_3 over its bound is ((1 - e^{-ηe})/2ηe)², to 1e-10, and tends to ¼: within [0.2499,
+        0.25] at η = 1e-5.""")
+    .in_symbols(r"""\frac{C_3}{4m^2\eta^2n^2e^{4(B+R)}\lVert e\rVert^2} = \left(\frac{1-e^{-\eta e}}{2\eta e}\right)^2
+        \to \frac{1}{4}""")
     .judged(
         tight_third_term(), lm.all_of(formula=lm.equal(1e-10), limit=lm.within(0.2499, 0.25, predicted=0.25)), NOT_TIGHT
     ),
@@ -337,9 +319,7 @@ CLAIMS = (
         formula=r"\lVert\Delta w_r\rVert \le e^{B+R}\sqrt{n}\,\lVert e\rVert",
     ),
     lm.Claim("q13-tight", "Lemma 8.5", "identity", source="derived")
-    .states(
-        "The bound on ‖Δw_r‖ is reached in the tight case, to 1e-12.",
-        formula=r"\lVert\Delta w_r\rVert = e^B\sqrt{n}\,\lVert e\rVert",
-    )
+    .states("The bound on ‖Δw_r‖ is reached in the tight case, to 1e-12.")
+    .in_symbols(r"\lVert\Delta w_r\rVert = e^B\sqrt{n}\,\lVert e\rVert")
     .judged(tight_gradients(), lm.equal(1e-12), NOT_TIGHT),
 )

@@ -41,29 +41,24 @@ DROPPED = lm.Control("a_r dropped from the denominator", formula="a_r dropped")
 
 CLAIMS = (
     lm.Claim("q21-limit", "Q21, derived", "identity", source="derived")
-    .states(
-        "On one point gradient descent with c = 1e-3 ends at the weights of gradient flow: <w_r, x> to 1e-6, in every "
-        "seed.",
-        formula=r"e^{-\langle w_r(\infty),x\rangle} = c_r+a_r\lVert x\rVert^2\mathcal{E}_\infty, \quad "
-        r"F(\mathcal{E}_\infty) = y",
-    )
+    .states("""On one point gradient descent with c = 1e-3 ends at the weights of gradient flow: <w_r, x> to 1e-6, in
+        every seed.""")
+    .in_symbols(r"""e^{-\langle w_r(\infty),x\rangle} = c_r+a_r\lVert x\rVert^2\mathcal{E}_\infty, \quad
+        F(\mathcal{E}_\infty) = y""")
     .judged(error_at_finest(), lm.at_most(1e-6, by="every"), DROPPED),
     lm.Claim("q21-order", "Q21, derived", "scaling", source="derived")
-    .states(
-        "On one point, dividing the step by ten divides the distance of gradient descent's final <w_r, x> from "
-        "gradient flow's by about ten: ratio in [8, 12], in every seed.",
-        formula=r"8 \le \frac{\mathrm{error}(c)}{\mathrm{error}(c/10)} \le 12",
-    )
+    .states("""On one point, dividing the step by ten divides the distance of gradient descent's final <w_r, x> from
+        gradient flow's by about ten: ratio in [8, 12], in every seed.""")
+    .in_symbols(r"8 \le \frac{\mathrm{error}(c)}{\mathrm{error}(c/10)} \le 12")
     .judged(error_ratio(), lm.within(8.0, 12.0, by="every", predicted=10.0), DROPPED),
     lm.Claim("q21-line", "Q21, derived", "identity", source="derived")
-    .states("On one point every weight moves along x only, to 1e-12.", formula=r"w_r(t)-w_r(0) \parallel x")
+    .states("On one point every weight moves along x only, to 1e-12.")
+    .in_symbols(r"w_r(t)-w_r(0) \parallel x")
     .judged(off_the_line(), lm.at_most(1e-12, by="every"), lm.Control("a second, generic point", samples=2)),
     lm.Claim("q21-decoupling", "Q21, orthonormal data", "identity", source="derived")
-    .states(
-        "Gradient descent on orthonormal points is one separate run per point: outputs and projections agree to 1e-12 "
-        "after 50 steps.",
-        formula=r"F_i^{\text{joint}} = F_i^{\text{separate}},\ \langle w_r,x_i\rangle^{\text{joint}} = \langle "
-        r"w_r,x_i\rangle^{\text{separate}}",
-    )
+    .states("""Gradient descent on orthonormal points is one separate run per point: outputs and projections agree to
+        1e-12 after 50 steps.""")
+    .in_symbols(r"""F_i^{\text{joint}} = F_i^{\text{separate}},\ \langle w_r,x_i\rangle^{\text{joint}} = \langle
+        w_r,x_i\rangle^{\text{separate}}""")
     .judged(joint_less_separate(), lm.at_most(1e-12), lm.Control("points of the sphere", data_law="sphere")),
 )

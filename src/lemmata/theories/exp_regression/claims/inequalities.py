@@ -144,108 +144,88 @@ DOUBLED = lm.Control("exponent doubled", exponent=2.0)
 
 CLAIMS = (
     lm.Claim("q20-exponential", "Fact 4.7, as printed", "bound")
-    .states("|e^x - 1| ≤ 2x for |x| ≤ 0.1.", formula=r"|e^x-1| \le 2x \quad (|x|\le0.1)")
+    .states("|e^x - 1| ≤ 2x for |x| ≤ 0.1.")
+    .in_symbols(r"|e^x-1| \le 2x \quad (|x|\le0.1)")
     .judged(excess("|e^x - 1|", "2x"), lm.at_most(0.0), lm.Control("x ≥ 0", low=0.0), expected=lm.FAILS),
     lm.Claim("q20-exponential-corrected", "Fact 4.7, erratum 11", "bound", corrects="q20-exponential")
-    .states("|e^x - 1| ≤ 2|x| for |x| ≤ 0.1.", formula=r"|e^x-1| \le 2|x| \quad (|x|\le0.1)")
+    .states("|e^x - 1| ≤ 2|x| for |x| ≤ 0.1.")
+    .in_symbols(r"|e^x-1| \le 2|x| \quad (|x|\le0.1)")
     .judged(excess("|e^x - 1|", "2|x|"), lm.at_most(0.0), lm.Control("≤ |x|", right="|x|")),
     lm.Claim("q20-cosh", "Fact 4.7", "bound")
-    .states("|cosh x - 1| ≤ x² for |x| ≤ 0.1.", formula=r"|\cosh x-1| \le x^2 \quad (|x|\le0.1)")
+    .states("|cosh x - 1| ≤ x² for |x| ≤ 0.1.")
+    .in_symbols(r"|\cosh x-1| \le x^2 \quad (|x|\le0.1)")
     .judged(excess("|cosh x - 1|", "x²"), lm.at_most(0.0), lm.Control("≤ x²/4", right="x²/4")),
     lm.Claim("q20-remainder", "Fact 4.7", "bound")
-    .states(
-        "(e^x - 1 - x)/x² lies in [0.4837, 0.5171] for |x| ≤ 0.1.",
-        formula=r"0.4837 \le \frac{e^x-1-x}{x^2} \le 0.5171 \quad (|x|\le0.1)",
-    )
+    .states("(e^x - 1 - x)/x² lies in [0.4837, 0.5171] for |x| ≤ 0.1.")
+    .in_symbols(r"0.4837 \le \frac{e^x-1-x}{x^2} \le 0.5171 \quad (|x|\le0.1)")
     .judged(
         remainder(0.1),
         lm.all_of(least=lm.at_least(0.4837), largest=lm.at_most(0.5171)),
         lm.Control("|x| ≤ 0.2", reach=0.2),
     ),
     lm.Claim("q20-taylor", "Fact 4.4", "identity")
-    .states(
-        "30 terms of the series of exp, cosh and sinh equal the functions on |x| ≤ 3, to 1e-12.",
-        formula=r"e^x = \sum_i\frac{x^i}{i!},\ \cosh x = \sum_i\frac{x^{2i}}{(2i)!},\ \sinh x = "
-        r"\sum_i\frac{x^{2i+1}}{(2i+1)!}",
-    )
+    .states("30 terms of the series of exp, cosh and sinh equal the functions on |x| ≤ 3, to 1e-12.")
+    .in_symbols(r"""e^x = \sum_i\frac{x^i}{i!},\ \cosh x = \sum_i\frac{x^{2i}}{(2i)!},\ \sinh x =
+        \sum_i\frac{x^{2i+1}}{(2i+1)!}""")
     .judged(series(), lm.equal(1e-12, relative=True), lm.Control("cosh's terms for sinh", sinh_parity=0)),
     lm.Claim("q20-cauchy", "Fact 4.5", "bound")
-    .states(
-        "|<x, y>| ≤ ‖x‖ ‖y‖ in 200 cases, parallel vectors included.",
-        formula=r"|\langle x,y\rangle| \le \lVert x\rVert\,\lVert y\rVert",
-    )
+    .states("|<x, y>| ≤ ‖x‖ ‖y‖ in 200 cases, parallel vectors included.")
+    .in_symbols(r"|\langle x,y\rangle| \le \lVert x\rVert\,\lVert y\rVert")
     .judged(cauchy(), lm.at_most(SLACK), LESS),
     lm.Claim("q20-norms", "Fact 4.6, erratum 11", "bound")
-    .states(
-        "‖B‖ ≤ ‖B‖_F ≤ n max |B_ij| in 200 cases and for 11ᵀ.",
-        formula=r"\lVert B\rVert \le \lVert B\rVert_F \le n\max_{i,j}|B_{ij}|",
-    )
+    .states("‖B‖ ≤ ‖B‖_F ≤ n max |B_ij| in 200 cases and for 11ᵀ.")
+    .in_symbols(r"\lVert B\rVert \le \lVert B\rVert_F \le n\max_{i,j}|B_{ij}|")
     .judged(
         norms(),
         lm.all_of(spectral=lm.at_most(SLACK), entries=lm.at_most(SLACK)),
         lm.Control("right sides times 0.9", right=0.9),
     ),
     lm.Claim("q20-quadratic-form", "Fact 4.6", "bound")
-    .states(
-        "xᵀBx ≤ ‖x‖² ‖B‖ in 200 cases, the top eigenvector of a positive B included.",
-        formula=r"x^\top Bx \le \lVert x\rVert^2\,\lVert B\rVert",
-    )
+    .states("xᵀBx ≤ ‖x‖² ‖B‖ in 200 cases, the top eigenvector of a positive B included.")
+    .in_symbols(r"x^\top Bx \le \lVert x\rVert^2\,\lVert B\rVert")
     .judged(quadratic_form(), lm.at_most(SLACK), LESS),
     lm.Claim("q20-weyl", "Fact 4.6", "bound")
-    .states(
-        "λ_min(A + E) ≥ λ_min(A) - ‖E‖ in 200 cases, E = -tI included.",
-        formula=r"\lambda_{\min}(A+E) \ge \lambda_{\min}(A)-\lVert E\rVert",
-    )
+    .states("λ_min(A + E) ≥ λ_min(A) - ‖E‖ in 200 cases, E = -tI included.")
+    .in_symbols(r"\lambda_{\min}(A+E) \ge \lambda_{\min}(A)-\lVert E\rVert")
     .judged(weyl(), lm.at_most(SLACK), lm.Control("0.9 ‖E‖", right=0.9)),
     lm.Claim("q20-root", "Fact 4.7", "bound")
-    .states("√(1 - x) ≤ 1 - x/2 on [0, 1].", formula=r"\sqrt{1-x} \le 1-\frac{x}{2} \quad (0\le x\le1)")
+    .states("√(1 - x) ≤ 1 - x/2 on [0, 1].")
+    .in_symbols(r"\sqrt{1-x} \le 1-\frac{x}{2} \quad (0\le x\le1)")
     .judged(
         excess("√(1 - x)", "1 - x/2", low=0.0, high=1.0, points=1001),
         lm.at_most(0.0),
         lm.Control("≤ 1 - x", right="1 - x"),
     ),
     lm.Claim("q20-geometric", "Fact 4.7", "identity")
-    .states(
-        "Σ x^i = 1/(1 - x) on [0, 0.9], to 1e-12 with 2000 terms.",
-        formula=r"\sum_{i=0}^{\infty}x^i = \frac{1}{1-x} \quad (0\le x\le0.9)",
-    )
+    .states("Σ x^i = 1/(1 - x) on [0, 0.9], to 1e-12 with 2000 terms.")
+    .in_symbols(r"\sum_{i=0}^{\infty}x^i = \frac{1}{1-x} \quad (0\le x\le0.9)")
     .judged(geometric_series(), lm.equal(1e-12, relative=True), lm.Control("sum from i = 1", first=1)),
     lm.Claim("q20-hoeffding", "Fact 4.9", "bound")
-    .states(
-        "The exact two-sided tail of Bin(50, ½) is at most 2e^{-2t²/50}, t = 1, ..., 20.",
-        formula=r"\Pr(|X-25| \ge t) \le 2e^{-2t^2/50}, \quad X \sim \mathrm{Bin}(50,1/2)",
-    )
+    .states("The exact two-sided tail of Bin(50, ½) is at most 2e^{-2t²/50}, t = 1, ..., 20.")
+    .in_symbols(r"\Pr(|X-25| \ge t) \le 2e^{-2t^2/50}, \quad X \sim \mathrm{Bin}(50,1/2)")
     .judged(binomial_tail("Hoeffding"), lm.at_most(1.0), DOUBLED),
     lm.Claim("q20-bernstein", "Fact 4.8", "bound")
-    .states(
-        "The exact upper tail of Bin(200, 0.1) is at most exp(-(t²/2)/(18 + 0.3t)), t = 1, ..., 20.",
-        formula=r"\Pr(X-20 \ge t) \le \exp\left(-\frac{t^2/2}{18+0.3t}\right), \quad X \sim \mathrm{Bin}(200,0.1)",
-    )
+    .states("The exact upper tail of Bin(200, 0.1) is at most exp(-(t²/2)/(18 + 0.3t)), t = 1, ..., 20.")
+    .in_symbols(r"\Pr(X-20 \ge t) \le \exp\left(-\frac{t^2/2}{18+0.3t}\right), \quad X \sim \mathrm{Bin}(200,0.1)")
     .judged(binomial_tail("Bernstein"), lm.at_most(1.0), DOUBLED),
     lm.Claim("q20-laurent-massart-tails", "Fact 4.10", "bound")
-    .states(
-        "Pr[X - k ≥ 2√(kt) + 2t] and Pr[k - X ≥ 2√(kt)] are at most e^{-t} for X ~ χ²_k, k = 4, 10, 100.",
-        formula=r"\Pr(X-k \ge 2\sqrt{kt}+2t) \le e^{-t},\ \Pr(k-X \ge 2\sqrt{kt}) \le e^{-t}, \quad X \sim \chi^2_k",
-    )
+    .states("Pr[X - k ≥ 2√(kt) + 2t] and Pr[k - X ≥ 2√(kt)] are at most e^{-t} for X ~ χ²_k, k = 4, 10, 100.")
+    .in_symbols(r"\Pr(X-k \ge 2\sqrt{kt}+2t) \le e^{-t},\ \Pr(k-X \ge 2\sqrt{kt}) \le e^{-t}, \quad X \sim \chi^2_k")
     .judged(
         chi_square_tails(),
         lm.all_of(above=lm.at_most(1.0), below=lm.at_most(1.0)),
         lm.Control("both deviations quartered", deviation=0.25),
     ),
     lm.Claim("q20-laurent-massart", "Fact 4.10, corollary as printed", "bound")
-    .states(
-        "As printed: Pr[|X - k| ≤ εk] ≤ δ for X ~ χ²_k, ε = 0.5, δ = 0.05, k = ⌈16ε^-2 ln(2/δ)⌉.",
-        formula=r"\Pr(|X-k| \le \epsilon k) \le \delta, \quad X \sim \chi^2_k,\ k = "
-        r"\lceil16\epsilon^{-2}\ln(2/\delta)\rceil",
-    )
+    .states("As printed: Pr[|X - k| ≤ εk] ≤ δ for X ~ χ²_k, ε = 0.5, δ = 0.05, k = ⌈16ε^-2 ln(2/δ)⌉.")
+    .in_symbols(r"""\Pr(|X-k| \le \epsilon k) \le \delta, \quad X \sim \chi^2_k,\ k =
+        \lceil16\epsilon^{-2}\ln(2/\delta)\rceil""")
     .judged(
         chi_square_share(), lm.at_most(0.05), lm.Control("the complementary event", complement=True), expected=lm.FAILS
     ),
     lm.Claim("q20-laurent-massart-corrected", "Fact 4.10, erratum 11", "bound", corrects="q20-laurent-massart")
-    .states(
-        "Corrected: Pr[|X - k| ≤ εk] ≥ 1 - δ for X ~ χ²_k, ε = 0.5, δ = 0.05, k = ⌈16ε^-2 ln(2/δ)⌉.",
-        formula=r"\Pr(|X-k| \le \epsilon k) \ge 1-\delta, \quad X \sim \chi^2_k,\ k = "
-        r"\lceil16\epsilon^{-2}\ln(2/\delta)\rceil",
-    )
+    .states("Corrected: Pr[|X - k| ≤ εk] ≥ 1 - δ for X ~ χ²_k, ε = 0.5, δ = 0.05, k = ⌈16ε^-2 ln(2/δ)⌉.")
+    .in_symbols(r"""\Pr(|X-k| \le \epsilon k) \ge 1-\delta, \quad X \sim \chi^2_k,\ k =
+        \lceil16\epsilon^{-2}\ln(2/\delta)\rceil""")
     .judged(chi_square_share(), lm.at_least(0.95), lm.Control("k = 4", degrees=4)),
 )

@@ -120,82 +120,67 @@ def one_point(factor: float) -> float:
 
 CLAIMS = (
     lm.Claim("q2-projection-union", "Lemma 6.2, part 1; erratum 3", "bound", source="corrected")
-    .states(
-        "With B from the union bound, the share of initialisations with some |<w_r, x_i>| > B is at most δ = 0.05 at m "
-        "= 64, 1024 and 16384.",
-        formula=r"\Pr(\max_{r,i}|\langle w_r,x_i\rangle| > B) \le \delta, \quad B = \sigma\sqrt{2\ln(2mn/\delta)}",
-    )
+    .states("""With B from the union bound, the share of initialisations with some |<w_r, x_i>| > B is at most δ = 0.05
+        at m = 64, 1024 and 16384.""")
+    .in_symbols(r"\Pr(\max_{r,i}|\langle w_r,x_i\rangle| > B) \le \delta, \quad B = \sigma\sqrt{2\ln(2mn/\delta)}")
     .judged(
         beyond("union"),
         lm.at_most(DELTA, by="value"),
         lm.Control("the paper's B with C = 1.5, which lacks ln m", projection_source="paper", C=1.5),
     ),
     lm.Claim("q2-projection-paper", "Definition 6.1, Lemma 6.2, part 1", "bound")
-    .states(
-        "With the paper's B, C = 10, no initialisation exceeds B at m = 64, 1024 or 16384.",
-        formula=r"\max_{r,i}|\langle w_r,x_i\rangle| \le B, \quad B = C\sigma\sqrt{\ln(n/\delta)},\ C = 10",
-    )
+    .states("With the paper's B, C = 10, no initialisation exceeds B at m = 64, 1024 or 16384.")
+    .in_symbols(r"\max_{r,i}|\langle w_r,x_i\rangle| \le B, \quad B = C\sigma\sqrt{\ln(n/\delta)},\ C = 10")
     .judged(beyond("paper"), lm.at_most(0.0, by="value"), lm.Control("C = 1.5", C=1.5)),
     lm.Claim("q2-projection-constant", "Lemma 6.2, part 1; erratum 3", "ordering", source="derived")
-    .states(
-        "A B without ln m fails as the network widens: with C = 2 the share beyond B is at most δ at the smallest "
-        "width and its interval lies above δ at the largest.",
-        formula=r"\Pr(\max_{r,i}|\langle w_r,x_i\rangle| > B) \le \delta\ (m=64),\ > \delta\ (m=16384), \quad B = "
-        r"2\sigma\sqrt{\ln(n/\delta)}",
-    )
+    .states("""A B without ln m fails as the network widens: with C = 2 the share beyond B is at most δ at the smallest
+        width and its interval lies above δ at the largest.""")
+    .in_symbols(r"""\Pr(\max_{r,i}|\langle w_r,x_i\rangle| > B) \le \delta\ (m=64),\ > \delta\ (m=16384), \quad B =
+        2\sigma\sqrt{\ln(n/\delta)}""")
     .judged(
         growing_share(),
         lm.all_of(narrow=lm.at_most(DELTA, by="value"), wide=lm.at_least(DELTA, strict=True)),
         lm.Control("C = 10", C=10.0),
     ),
     lm.Claim("q7-zero-output", "Claim 6.8", "identity")
-    .states("With coupled initialisation the initial output is exactly zero, in every seed.", formula=r"F_i(0) = 0")
+    .states("With coupled initialisation the initial output is exactly zero, in every seed.")
+    .in_symbols(r"F_i(0) = 0")
     .judged(largest_output(), lm.at_most(0.0, by="every"), INDEPENDENT),
     lm.Claim("q7-initial-loss", "Claim 6.8", "bound")
-    .states(
-        "With coupled initialisation ‖y - F(0)‖² = ‖y‖² ≤ n, in every seed.",
-        formula=r"\lVert y-F(0)\rVert^2 = \lVert y\rVert^2 \le n",
-    )
+    .states("With coupled initialisation ‖y - F(0)‖² = ‖y‖² ≤ n, in every seed.")
+    .in_symbols(r"\lVert y-F(0)\rVert^2 = \lVert y\rVert^2 \le n")
     .judged(
         initial_loss(), lm.all_of(equal=lm.at_most(0.0, by="every"), bound=lm.at_most(1.0, by="every")), INDEPENDENT
     ),
     lm.Claim("q7-independent-variance", "erratum 13", "identity", source="derived")
-    .states(
-        "With independent initialisation the mean of F_i(0)²/m is e^{2σ²‖x_i‖²} within 5 standard errors, at every "
-        "point.",
-        formula=r"\mathbb{E}F_i(0)^2 = m\,e^{2\sigma^2\lVert x_i\rVert^2}",
-    )
+    .states("""With independent initialisation the mean of F_i(0)²/m is e^{2σ²‖x_i‖²} within 5 standard errors, at every
+        point.""")
+    .in_symbols(r"\mathbb{E}F_i(0)^2 = m\,e^{2\sigma^2\lVert x_i\rVert^2}")
     .judged(
         output_variance(),
         lm.within(0.0, 0.0, predicted=0.0, se=STANDARD_ERRORS),
         lm.Control("coupled initialisation", init="coupled"),
     ),
     lm.Claim("x5-converge", "Definitions 4.2 and 4.3, experiment X5", "comparison", source="derived")
-    .states(
-        "Both initialisations reach ε within 5000 steps, in every seed and at every width.",
-        formula=r"\min\{t: \lVert e(t)\rVert^2 \le \epsilon\} \le 5000",
-    )
+    .states("Both initialisations reach ε within 5000 steps, in every seed and at every width.")
+    .in_symbols(r"\min\{t: \lVert e(t)\rVert^2 \le \epsilon\} \le 5000")
     .judged(
         steps_to_tolerance(),
         lm.at_most(5000.0, by="every"),
         lm.Control("frozen weights: the initial record", trained=False),
     ),
     lm.Claim("x5-drift-ratio", "Definitions 4.2 and 4.3, experiment X5", "comparison", source="derived")
-    .states(
-        "With independent initialisation the weights move more than ten times as far as with the coupled one (median "
-        "over seeds of the paired ratio), at m = 256 and 1024.",
-        formula=r"\max_r\lVert w_r-w_r(0)\rVert_{\text{independent}} > 10\,\max_r\lVert "
-        r"w_r-w_r(0)\rVert_{\text{coupled}}",
-    )
+    .states("""With independent initialisation the weights move more than ten times as far as with the coupled one
+        (median over seeds of the paired ratio), at m = 256 and 1024.""")
+    .in_symbols(r"""\max_r\lVert w_r-w_r(0)\rVert_{\text{independent}} > 10\,\max_r\lVert
+        w_r-w_r(0)\rVert_{\text{coupled}}""")
     .judged(
         drift_ratio(), lm.at_least(10.0, by="median", strict=True), lm.Control("coupled in both places", init="coupled")
     ),
     lm.Claim("x5-not-lazy", "erratum 15, experiment X5", "comparison", source="derived")
-    .states(
-        "With independent initialisation training is not lazy: the median largest drift is at least 0.3 at every "
-        "width.",
-        formula=r"\max_r\lVert w_r-w_r(0)\rVert_{\text{independent}} \ge 0.3",
-    )
+    .states("""With independent initialisation training is not lazy: the median largest drift is at least 0.3 at every
+        width.""")
+    .in_symbols(r"\max_r\lVert w_r-w_r(0)\rVert_{\text{independent}} \ge 0.3")
     .judged(drift(), lm.at_least(0.3, by="median"), lm.Control("coupled initialisation", init="coupled")),
     at_most_one(
         "q2-moved-projection",
@@ -250,11 +235,9 @@ CLAIMS = (
         formula=r"|\Delta H_{ij}| \le (e^{R\lVert x_i+x_j\rVert}-1)|H_{ij}|",
     ),
     lm.Claim("q6-equality", "Lemma 6.7, sharpened", "identity", source="derived")
-    .states(
-        "Moving every weight by R along x_i + x_j reaches the bound (e^{R‖x_i+x_j‖} - 1) |H_ij| in the entry (i, j), "
-        "to 1e-10.",
-        formula=r"|\Delta H_{ij}| = (e^{R\lVert x_i+x_j\rVert}-1)|H_{ij}|",
-    )
+    .states("""Moving every weight by R along x_i + x_j reaches the bound (e^{R‖x_i+x_j‖} - 1) |H_ij| in the entry (i,
+        j), to 1e-10.""")
+    .in_symbols(r"|\Delta H_{ij}| = (e^{R\lVert x_i+x_j\rVert}-1)|H_{ij}|")
     .judged(
         pair_ratio(),
         lm.within(1 - 1e-10, 1 + 1e-10, by="every", predicted=1.0),

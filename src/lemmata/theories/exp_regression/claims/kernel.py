@@ -184,11 +184,9 @@ def rms_slope(data: xr.Dataset, power: float = 0.0, same_width: bool = False) ->
 def _closed_form(activation: str, words: str, formula: str, *controls: lm.Control) -> lm.Claim:
     return (
         lm.Claim(f"q3-kernel-{activation}", "Q3, derived", "identity", source="derived")
-        .states(
-            f"The infinite-width kernel of {activation} is {words}: Monte Carlo with 10⁶ weights agrees within 5 "
-            "exact standard errors in every entry, at σ = 0.25 and 0.5.",
-            formula=rf"H^{{\mathrm{{cts}}}}_{{ij}} = {formula}",
-        )
+        .states(f"""The infinite-width kernel of {activation} is {words}: Monte Carlo with 10⁶ weights agrees within 5
+            exact standard errors in every entry, at σ = 0.25 and 0.5.""")
+        .in_symbols(rf"H^{{\mathrm{{cts}}}}_{{ij}} = {formula}")
         .judged(closed_form_error(activation), lm.within(0.0, 0.0, predicted=0.0, se=STANDARD_ERRORS), *controls)
     )
 
@@ -196,7 +194,8 @@ def _closed_form(activation: str, words: str, formula: str, *controls: lm.Contro
 def _singular(activation: str, statement: str, points: list[str], words: str, regular: str) -> lm.Claim:
     return (
         lm.Claim(f"q4-{activation}-singular", "Q4, derived", "identity", source="derived")
-        .states(statement, r"\lambda_{\min}(H^{\mathrm{cts}}) = 0")
+        .states(statement)
+        .in_symbols(r"\lambda_{\min}(H^{\mathrm{cts}}) = 0")
         .judged(
             eigenvalue_ratio(activation, points),
             lm.within(-SINGULAR, SINGULAR, by="every", predicted=0.0),
@@ -222,11 +221,9 @@ def _floor(pair: str, activation: str, formula: str) -> lm.Claim:
     floor = FLOORS[pair, activation]
     return (
         lm.Claim(f"x7-floor-{activation}", "experiment X7", "limit", source="derived")
-        .states(
-            f"On {'two points of one direction' if pair == 'parallel' else 'an antipodal pair'} the loss of "
-            f"{activation} cannot go below a closed form and converges to it: within 1 % of {floor:.3f} in every seed.",
-            formula=rf"\lVert e(T)\rVert^2 = {formula}",
-        )
+        .states(f"""On {"two points of one direction" if pair == "parallel" else "an antipodal pair"} the loss of
+            {activation} cannot go below a closed form and converges to it: within 1 % of {floor:.3f} in every seed.""")
+        .in_symbols(rf"\lVert e(T)\rVert^2 = {formula}")
         .judged(
             final_error(activation, pair),
             lm.within(0.99 * floor, 1.01 * floor, by="every", predicted=floor),
@@ -259,11 +256,9 @@ CLAIMS = (
         "relu", "G (π - θ)/2π", r"G_{ij}\frac{\pi-\theta_{ij}}{2\pi}", lm.Control("θ for π - θ", formula="θ for π - θ")
     ),
     lm.Claim("q4-exp-definite", "Q4, derived", "identity", source="derived")
-    .states(
-        "The exponential kernel is positive definite on distinct non-zero points, parallel and antipodal ones "
-        "included: λ_min/λ_max > 1e-12 in ten draws.",
-        formula=r"\lambda_{\min}(H^{\mathrm{cts}})/\lambda_{\max}(H^{\mathrm{cts}}) > 10^{-12}",
-    )
+    .states("""The exponential kernel is positive definite on distinct non-zero points, parallel and antipodal ones
+        included: λ_min/λ_max > 1e-12 in ten draws.""")
+    .in_symbols(r"\lambda_{\min}(H^{\mathrm{cts}})/\lambda_{\max}(H^{\mathrm{cts}}) > 10^{-12}")
     .judged(
         eigenvalue_ratio("exp", ["generic", "parallel", "antipodal"]),
         lm.at_least(SINGULAR, by="every", strict=True),
@@ -287,10 +282,9 @@ CLAIMS = (
     _singular("cosh", "The cosh kernel is singular on an antipodal pair.", ["antipodal"], "generic points", "generic"),
     _singular("sinh", "The sinh kernel is singular on an antipodal pair.", ["antipodal"], "generic points", "generic"),
     lm.Claim("q4-crowded", "Q4, derived", "identity", source="derived")
-    .states(
-        "The exponential kernel is positive definite on 40 distinct points of the circle, as far as float64 can tell.",
-        formula=r"\lambda_{\min}(H^{\mathrm{cts}})/\lambda_{\max}(H^{\mathrm{cts}}) > 10^{-12}",
-    )
+    .states("""The exponential kernel is positive definite on 40 distinct points of the circle, as far as float64 can
+        tell.""")
+    .in_symbols(r"\lambda_{\min}(H^{\mathrm{cts}})/\lambda_{\max}(H^{\mathrm{cts}}) > 10^{-12}")
     .judged(
         eigenvalue_ratio("exp", ["crowded"], tell=True),
         lm.at_least(SINGULAR, by="every", strict=True),
@@ -298,12 +292,10 @@ CLAIMS = (
         expected=lm.INCONCLUSIVE,
     ),
     lm.Claim("q5-entrywise", "Lemma 6.3, as printed", "bound")
-    .states(
-        "The largest entry of H^dis - H^cts is at most e^{2B} √ln(n/δ)/m in 95 % of draws, at σ = 0.25 with the "
-        "empirical B, at the largest width.",
-        formula=r"\Pr\left(\max_{i,j}|H^{\mathrm{dis}}_{ij}-H^{\mathrm{cts}}_{ij}| \le "
-        r"\frac{e^{2B}\sqrt{\ln(n/\delta)}}{m}\right) \ge 0.95",
-    )
+    .states("""The largest entry of H^dis - H^cts is at most e^{2B} √ln(n/δ)/m in 95 % of draws, at σ = 0.25 with the
+        empirical B, at the largest width.""")
+    .in_symbols(r"""\Pr\left(\max_{i,j}|H^{\mathrm{dis}}_{ij}-H^{\mathrm{cts}}_{ij}| \le
+        \frac{e^{2B}\sqrt{\ln(n/\delta)}}{m}\right) \ge 0.95""")
     .judged(
         entries_within(printed=True, scales=[0.25], largest=True),
         lm.at_least(1 - DELTA, by="value"),
@@ -311,46 +303,36 @@ CLAIMS = (
         expected=lm.FAILS,
     ),
     lm.Claim("q5-entrywise-corrected", "Lemma 6.3, erratum 1", "bound", corrects="q5-entrywise")
-    .states(
-        "The largest entry of H^dis - H^cts is at most e^{2B} √(ln(2n²/δ)/2m_eff) in 95 % of draws, at every width and "
-        "σ ≤ 0.5.",
-        formula=r"\Pr\left(\max_{i,j}|H^{\mathrm{dis}}_{ij}-H^{\mathrm{cts}}_{ij}| \le "
-        r"e^{2B}\sqrt{\frac{\ln(2n^2/\delta)}{2m_{\mathrm{eff}}}}\right) \ge 0.95",
-    )
+    .states("""The largest entry of H^dis - H^cts is at most e^{2B} √(ln(2n²/δ)/2m_eff) in 95 % of draws, at every width
+        and σ ≤ 0.5.""")
+    .in_symbols(r"""\Pr\left(\max_{i,j}|H^{\mathrm{dis}}_{ij}-H^{\mathrm{cts}}_{ij}| \le
+        e^{2B}\sqrt{\frac{\ln(2n^2/\delta)}{2m_{\mathrm{eff}}}}\right) \ge 0.95""")
     .judged(
         entries_within(printed=False, scales=SMALL),
         lm.at_least(1 - DELTA, by="value"),
         lm.Control("the printed rate 1/m for 1/√m, σ = 0.25", printed=True, scales=[0.25]),
     ),
     lm.Claim("q5-weyl", "Lemma 6.3, part 2", "bound")
-    .states(
-        "Every draw with ‖H^dis - H^cts‖_F ≤ λ/4 has λ_min(H^dis) ≥ ¾ λ.",
-        formula=r"\lVert H^{\mathrm{dis}}-H^{\mathrm{cts}}\rVert_F \le \lambda/4 \Rightarrow "
-        r"\lambda_{\min}(H^{\mathrm{dis}}) \ge \frac{3}{4}\lambda",
-    )
+    .states("Every draw with ‖H^dis - H^cts‖_F ≤ λ/4 has λ_min(H^dis) ≥ ¾ λ.")
+    .in_symbols(r"""\lVert H^{\mathrm{dis}}-H^{\mathrm{cts}}\rVert_F \le \lambda/4 \Rightarrow
+        \lambda_{\min}(H^{\mathrm{dis}}) \ge \frac{3}{4}\lambda""")
     .judged(least_kept(), lm.at_least(0.75 / SLACK), lm.Control("¾ replaced by 1.3", kept=1.3)),
     lm.Claim("q5-width-chebyshev", "Lemma 6.3 (conclusion, by the exact variance)", "bound", source="derived")
-    .states(
-        "At C = 10 the printed width with constant 1 exceeds what Chebyshev's inequality needs, for n = 10, 100, 1000, "
-        "δ = 0.1, 0.05, 0.01 and σ = 1, 0.25, 0.05.",
-        formula=r"e^{2B}\sqrt{\ln(n/\delta)} \ge 32\,e^{8\sigma^2}(1-e^{-4\sigma^2})/\delta",
-    )
+    .states("""At C = 10 the printed width with constant 1 exceeds what Chebyshev's inequality needs, for n = 10, 100,
+        1000, δ = 0.1, 0.05, 0.01 and σ = 1, 0.25, 0.05.""")
+    .in_symbols(r"e^{2B}\sqrt{\ln(n/\delta)} \ge 32\,e^{8\sigma^2}(1-e^{-4\sigma^2})/\delta")
     .judged(width_to_spare(), lm.at_least(0.0), lm.Control("C = 1, σ = 1", C=1.0, scales=(1.0,))),
     lm.Claim("q5-width-draw", "Lemma 6.3 (conclusion)", "bound")
-    .states(
-        "At the printed width with constant 1 (orthonormal n = d = 5, σ = 0.05, m = 456) the kernel is within λ/4 of "
-        "its limit and keeps ¾ λ in at least 95 % of 200 draws.",
-        formula=r"\Pr\left(\lVert H^{\mathrm{dis}}-H^{\mathrm{cts}}\rVert_F \le \lambda/4,\ "
-        r"\lambda_{\min}(H^{\mathrm{dis}}) \ge \frac{3}{4}\lambda\right) \ge 0.95",
-    )
+    .states("""At the printed width with constant 1 (orthonormal n = d = 5, σ = 0.05, m = 456) the kernel is within λ/4
+        of its limit and keeps ¾ λ in at least 95 % of 200 draws.""")
+    .in_symbols(r"""\Pr\left(\lVert H^{\mathrm{dis}}-H^{\mathrm{cts}}\rVert_F \le \lambda/4,\
+        \lambda_{\min}(H^{\mathrm{dis}}) \ge \frac{3}{4}\lambda\right) \ge 0.95""")
     .judged(draws_close(), lm.at_least(1 - DELTA, by="value"), lm.Control("σ = 1 at the same width", weight_scale=1.0)),
     lm.Claim("x1-ratio", "Lemma 6.3, exact variance", "identity", source="derived")
-    .states(
-        "The root mean square of ‖H^dis - H^cts‖_F over draws is √(Σ Var_ij/m_eff), m_eff = m/2 in pairs: ratio in "
-        "[0.9, 1.1] at every width and σ ≤ 0.5.",
-        formula=r"\mathbb{E}\lVert H^{\mathrm{dis}}-H^{\mathrm{cts}}\rVert_F^2 = "
-        r"\frac{1}{m_{\mathrm{eff}}}\sum_{i,j}\langle x_i,x_j\rangle^2(e^{2\sigma^2s_+}-e^{\sigma^2s_+})",
-    )
+    .states("""The root mean square of ‖H^dis - H^cts‖_F over draws is √(Σ Var_ij/m_eff), m_eff = m/2 in pairs: ratio in
+        [0.9, 1.1] at every width and σ ≤ 0.5.""")
+    .in_symbols(r"""\mathbb{E}\lVert H^{\mathrm{dis}}-H^{\mathrm{cts}}\rVert_F^2 =
+        \frac{1}{m_{\mathrm{eff}}}\sum_{i,j}\langle x_i,x_j\rangle^2(e^{2\sigma^2s_+}-e^{\sigma^2s_+})""")
     .judged(
         rms_ratio(),
         lm.within(0.9, 1.1, predicted=1.0),
@@ -358,10 +340,8 @@ CLAIMS = (
         lm.Control("m_eff = m for coupled pairs (arithmetic)", times=math.sqrt(2)),
     ),
     lm.Claim("x1-slope", "Lemma 6.3, erratum 1", "scaling", source="corrected")
-    .states(
-        "The root mean square of ‖H^dis - H^cts‖_F falls like m^-1/2, at σ = 0.25 and 0.5.",
-        formula=r"(\mathbb{E}\lVert H^{\mathrm{dis}}-H^{\mathrm{cts}}\rVert_F^2)^{1/2} \propto m^{-1/2}",
-    )
+    .states("The root mean square of ‖H^dis - H^cts‖_F falls like m^-1/2, at σ = 0.25 and 0.5.")
+    .in_symbols(r"(\mathbb{E}\lVert H^{\mathrm{dis}}-H^{\mathrm{cts}}\rVert_F^2)^{1/2} \propto m^{-1/2}")
     .judged(
         rms_slope(),
         lm.within(-0.55, -0.45, predicted=-0.5, by="value"),
@@ -373,11 +353,9 @@ CLAIMS = (
     _floor("antipodal", "cosh", r"\frac{(y_1-y_2)^2}{2}"),
     _floor("antipodal", "sinh", r"\frac{(y_1+y_2)^2}{2}"),
     lm.Claim("x7-exp", "experiment X7", "comparison", source="derived")
-    .states(
-        "The exponential network reaches ε within 4000 steps on generic data, on the parallel and on the antipodal "
-        "pair, in every seed.",
-        formula=r"\min\{t: \lVert e(t)\rVert^2 \le \epsilon\} \le 4000",
-    )
+    .states("""The exponential network reaches ε within 4000 steps on generic data, on the parallel and on the antipodal
+        pair, in every seed.""")
+    .in_symbols(r"\min\{t: \lVert e(t)\rVert^2 \le \epsilon\} \le 4000")
     .judged(
         steps_to_tolerance(),
         lm.at_most(4000.0, by="every"),

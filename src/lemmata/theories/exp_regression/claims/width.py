@@ -27,10 +27,8 @@ def exponent(data: xr.Dataset, along: str, trained: int = 1) -> xr.DataArray:
 def _claim(name: str, along: str, words: str, formula: str) -> lm.Claim:
     return (
         lm.Claim(name, "Theorem 1.1, experiment X4", "bound")
-        .states(
-            f"The width at which 90 % of the seeds reach ε within T grows at most like the square of {words}.",
-            formula=formula,
-        )
+        .states(f"The width at which 90 % of the seeds reach ε within T grows at most like the square of {words}.")
+        .in_symbols(formula)
         .judged(
             exponent.of(name)(along), lm.at_most(2.0), lm.Control("frozen weights", trained=0, expected=lm.INCONCLUSIVE)
         )
@@ -88,40 +86,31 @@ CLAIMS = (
     _claim("x4-frontier-n", "samples", "the number of points", r"m_{90\,\%} \propto n^k, \quad k \le 2"),
     _claim("x4-frontier-lambda", "pair_angle", "1/λ", r"m_{90\,\%} \propto \lambda^{-k}, \quad k \le 2"),
     lm.Claim("q9-radius", "Claim 9.3, as printed", "bound")
-    .states(
-        "With R = 0.01λ/(ne^B) the kernel may move by at most λ/4: 3nRe^{2B} ≤ λ/4 at n = 10, δ = 0.05, C = 10, σ = 1.",
-        formula=r"3nRe^{2B} \le \frac{\lambda}{4}, \quad R = \frac{0.01\lambda}{ne^B}",
-    )
+    .states("""With R = 0.01λ/(ne^B) the kernel may move by at most λ/4: 3nRe^{2B} ≤ λ/4 at n = 10, δ = 0.05, C = 10, σ
+        = 1.""")
+    .in_symbols(r"3nRe^{2B} \le \frac{\lambda}{4}, \quad R = \frac{0.01\lambda}{ne^B}")
     .judged(kernel_budget(1), lm.at_most(0.0), lm.Control("σ = 0.05, where e^B < 25/3", sigma=0.05), expected=lm.FAILS),
     lm.Claim("q9-radius-corrected", "Claim 9.3, erratum 5", "bound", corrects="q9-radius")
-    .states(
-        "Corrected: with R = 0.01λ/(ne^{2B}) the kernel may move by at most λ/4: 3nRe^{2B} ≤ λ/4 at n = 10, δ = 0.05, "
-        "C = 10, σ = 1.",
-        formula=r"3nRe^{2B} \le \frac{\lambda}{4}, \quad R = \frac{0.01\lambda}{ne^{2B}}",
-    )
+    .states("""Corrected: with R = 0.01λ/(ne^{2B}) the kernel may move by at most λ/4: 3nRe^{2B} ≤ λ/4 at n = 10, δ =
+        0.05, C = 10, σ = 1.""")
+    .in_symbols(r"3nRe^{2B} \le \frac{\lambda}{4}, \quad R = \frac{0.01\lambda}{ne^{2B}}")
     .judged(kernel_budget(2), lm.at_most(0.0), lm.Control("the printed R", power=1)),
     lm.Claim("q18-iterations", "Theorem 7.1", "identity")
-    .states(
-        "With the paper's step and B = 1, T is the same for m = 64, ..., 65536 and at most "
-        "⌈200 λ^-2 n² e^{4B} ln(n/ε)⌉.",
-        formula=r"T(m) = T(m') \le \lceil200\lambda^{-2}n^2e^{4B}\ln(n/\epsilon)\rceil",
-    )
+    .states("""With the paper's step and B = 1, T is the same for m = 64, ..., 65536 and at most ⌈200 λ^-2 n² e^{4B}
+        ln(n/ε)⌉.""")
+    .in_symbols(r"T(m) = T(m') \le \lceil200\lambda^{-2}n^2e^{4B}\ln(n/\epsilon)\rceil")
     .judged(
         step_counts(),
         lm.all_of(varies=lm.at_most(0.0), limit=lm.at_most(1.0)),
         lm.Control("the union bound's B, which contains m", projection_source="union"),
     ),
     lm.Claim("q19-crossing", "Theorem 1.1, n^{o(1)}", "identity", source="derived")
-    .states(
-        "The n at which e^{4B} falls below n, by bracketing, is its closed form to 1e-6, for C = 1, 2, 10.",
-        formula=r"e^{4B} = n \Leftrightarrow \ln n = 8C^2\sigma^2+\sqrt{64C^4\sigma^4+16C^2\sigma^2\ln(1/\delta)}",
-    )
+    .states("The n at which e^{4B} falls below n, by bracketing, is its closed form to 1e-6, for C = 1, 2, 10.")
+    .in_symbols(r"e^{4B} = n \Leftrightarrow \ln n = 8C^2\sigma^2+\sqrt{64C^4\sigma^4+16C^2\sigma^2\ln(1/\delta)}")
     .judged(crossings(), lm.equal(1e-6, relative=True), lm.Control("δ ignored", delta=False)),
     lm.Claim("q19-decay", "Theorem 1.1, n^{o(1)}", "limit")
-    .states(
-        "e^{4B} is n^{o(1)}: 4B/ln n falls strictly, only like 4Cσ/√ln n.",
-        formula=r"\frac{4B}{\ln n} \text{ decreases},\ \frac{4B}{\sqrt{\ln n}} \to 4C\sigma",
-    )
+    .states("e^{4B} is n^{o(1)}: 4B/ln n falls strictly, only like 4Cσ/√ln n.")
+    .in_symbols(r"\frac{4B}{\ln n} \text{ decreases},\ \frac{4B}{\sqrt{\ln n}} \to 4C\sigma")
     .judged(
         decay(),
         lm.all_of(falls=lm.decreasing("ln_n", by="mean"), limit=lm.within(-1e-3, 1e-3, predicted=0.0)),

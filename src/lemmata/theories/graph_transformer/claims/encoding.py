@@ -92,33 +92,25 @@ CHANCE = lm.at_least(0.9, "clear")
 
 CLAIMS = (
     lm.Claim("p9-core-g1", "Lemma 3.4.7", "limit")
-    .states(
-        "On the chapter's graph b is largest at the core distance 1 and leads every other distance by more than .5 at "
-        "η t = 30, in every seed.",
-        formula=r"b_{z_m}-\max_{z\ne z_m}b_z > 0.5 \quad (z_m=1)",
-    )
+    .states("""On the chapter's graph b is largest at the core distance 1 and leads every other distance by more than .5
+        at η t = 30, in every seed.""")
+    .in_symbols(r"b_{z_m}-\max_{z\ne z_m}b_z > 0.5 \quad (z_m=1)")
     .judged(chapter_lead(), LEAD, lm.Control("distances permuted", variant="permuted")),
     lm.Claim("p9-core-g3", "Lemma 3.4.7", "limit")
-    .states(
-        "On cycles with planted core distances 2, 4 and 6 b is largest there and leads by more than .5 at η t = 40, in "
-        "every seed.",
-        formula=r"b_{z_m}-\max_{z\ne z_m}b_z > 0.5 \quad (z_m=2,4,6)",
-    )
+    .states("""On cycles with planted core distances 2, 4 and 6 b is largest there and leads by more than .5 at η t =
+        40, in every seed.""")
+    .in_symbols(r"b_{z_m}-\max_{z\ne z_m}b_z > 0.5 \quad (z_m=2,4,6)")
     .judged(planted_leads(), LEAD, lm.Control("distances permuted", model="permuted")),
     lm.Claim("p9-early-signs", "Lemma 3.4.7", "ordering")
-    .states(
-        "Early (last record with training loss above .9) b has the sign of the count margin in every bin with a margin "
-        "above 20 % of the largest, on all six graphs, in every seed.",
-        formula=r"\mathrm{sign}(b_z) = \mathrm{sign}(\bar{\Delta}(z)) \quad (|\bar{\Delta}(z)| > "
-        r"0.2\,\max_z|\bar{\Delta}(z)|)",
-    )
+    .states("""Early (last record with training loss above .9) b has the sign of the count margin in every bin with a
+        margin above 20 % of the largest, on all six graphs, in every seed.""")
+    .in_symbols(r"""\mathrm{sign}(b_z) = \mathrm{sign}(\bar{\Delta}(z)) \quad (|\bar{\Delta}(z)| >
+        0.2\,\max_z|\bar{\Delta}(z)|)""")
     .judged(early_signs(), lm.at_least(1.0, "every"), lm.Control("margins from negated labels", sign=-1.0)),
     lm.Claim("p9-late-counts", "Lemma 3.4.7", "limit")
-    .states(
-        "As stated: on planted block graphs b is largest at the distance of the largest count margin, with a lead "
-        "above .25 at η t = 60.",
-        formula=r"b_{z_m}-\max_{z\ne z_m}b_z > 0.25, \quad \bar{\Delta}(z_m) = \max_z\bar{\Delta}(z)",
-    )
+    .states("""As stated: on planted block graphs b is largest at the distance of the largest count margin, with a lead
+        above .25 at η t = 60.""")
+    .in_symbols(r"b_{z_m}-\max_{z\ne z_m}b_z > 0.25, \quad \bar{\Delta}(z_m) = \max_z\bar{\Delta}(z)")
     .judged(
         late_leads("count_margin", INTACT),
         LATE_LEAD,
@@ -129,20 +121,16 @@ CLAIMS = (
         expected=lm.FAILS,
     ),
     lm.Claim("p9-late-counts-corrected", "Lemma 3.4.7, corrected", "limit", corrects="p9-late-counts")
-    .states(
-        "Corrected: on planted block graphs b is largest at the distance of the largest normalised margin, with a lead "
-        "above .25 at η t = 60.",
-        formula=r"b_{z_m}-\max_{z\ne z_m}b_z > 0.25, \quad \bar{\Delta}^{\mathrm{nrm}}(z_m) = "
-        r"\max_z\bar{\Delta}^{\mathrm{nrm}}(z),\ \bar{\Delta}^{\mathrm{nrm}}(z) = "
-        r"\mathrm{mean}_n\frac{\Delta_n(z)}{|\mathcal{N}_z^n|}",
-    )
+    .states("""Corrected: on planted block graphs b is largest at the distance of the largest normalised margin, with a
+        lead above .25 at η t = 60.""")
+    .in_symbols(r"""b_{z_m}-\max_{z\ne z_m}b_z > 0.25, \quad \bar{\Delta}^{\mathrm{nrm}}(z_m) =
+        \max_z\bar{\Delta}^{\mathrm{nrm}}(z),\ \bar{\Delta}^{\mathrm{nrm}}(z) =
+        \mathrm{mean}_n\frac{\Delta_n(z)}{|\mathcal{N}_z^n|}""")
     .judged(late_leads("normalised_margin", INTACT), LATE_LEAD, lm.Control("distances permuted", variants=PERMUTED)),
     lm.Claim("p10-known-core", "Theorem 3.4.8", "comparison")
-    .states(
-        "Training with the encoding is as good as knowing the core distance: on the chapter's graph the losses differ "
-        "by at most .05 at η t = 40.",
-        formula=r"|\ell_{\text{encoding}}-\ell_{\text{core}}| \le 0.05 \quad (\eta t=40)",
-    )
+    .states("""Training with the encoding is as good as knowing the core distance: on the chapter's graph the losses
+        differ by at most .05 at η t = 40.""")
+    .in_symbols(r"|\ell_{\text{encoding}}-\ell_{\text{core}}| \le 0.05 \quad (\eta t=40)")
     .judged(
         loss_difference(),
         lm.at_most(0.05, "clear"),
@@ -151,17 +139,13 @@ CLAIMS = (
         ),
     ),
     lm.Claim("p10-no-pe-g1", "Theorem 3.4.8", "limit", source="derived")
-    .states(
-        "Without the encoding the loss of nodes that are not discriminative stays at .9 or more on the chapter's graph "
-        "(η t = 40).",
-        formula=r"\ell_{\text{other}}(\eta t=40) \ge 0.9",
-    )
+    .states("""Without the encoding the loss of nodes that are not discriminative stays at .9 or more on the chapter's
+        graph (η t = 40).""")
+    .in_symbols(r"\ell_{\text{other}}(\eta t=40) \ge 0.9")
     .judged(value_at("other_loss", 40, "no PE"), CHANCE, lm.Control("with the encoding", variant=LEARNT)),
     lm.Claim("p10-no-pe-g3", "Theorem 3.4.8", "limit", source="derived")
-    .states(
-        "Without the encoding the loss of nodes that are not discriminative stays at .9 or more on each of the cycles "
-        "with core distances 2, 4 and 6 (η t = 40).",
-        formula=r"\ell_{\text{other}}(\eta t=40) \ge 0.9",
-    )
+    .states("""Without the encoding the loss of nodes that are not discriminative stays at .9 or more on each of the
+        cycles with core distances 2, 4 and 6 (η t = 40).""")
+    .in_symbols(r"\ell_{\text{other}}(\eta t=40) \ge 0.9")
     .judged(other_losses(), CHANCE, lm.Control("with the encoding", model=LEARNT)),
 )

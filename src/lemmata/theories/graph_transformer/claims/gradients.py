@@ -148,46 +148,36 @@ NOT_CENTRED = lm.Control("the formula without -F", centred=False)
 
 CLAIMS = (
     lm.Claim("p13-gradient", "Lemma B.3.3", "identity", source="derived")
-    .states(
-        "∂F/∂b_z is the attention in bin z times how far its scores exceed F: equal to automatic differentiation to "
-        "1e-10 at 20 random draws.",
-        formula=r"\frac{\partial F}{\partial b_z} = \sum_{s\in\mathcal{N}_z}\alpha_s(e_s-F)",
-    )
+    .states("""∂F/∂b_z is the attention in bin z times how far its scores exceed F: equal to automatic differentiation
+        to 1e-10 at 20 random draws.""")
+    .in_symbols(r"\frac{\partial F}{\partial b_z} = \sum_{s\in\mathcal{N}_z}\alpha_s(e_s-F)")
     .judged(derivatives(), lm.equal(1e-10), NOT_CENTRED),
     lm.Claim("p13-sum", "Lemma B.3.3", "identity", source="derived")
-    .states(
-        "The sum of the encoding b never changes: below 1e-5 at every record of training (float32), below 1e-10 in "
-        "the formula for its gradient.",
-        formula=r"\sum_zb_z(t) = 0,\ \sum_z\frac{\partial F}{\partial b_z} = 0",
-    )
+    .states("""The sum of the encoding b never changes: below 1e-5 at every record of training (float32), below 1e-10 in
+        the formula for its gradient.""")
+    .in_symbols(r"\sum_zb_z(t) = 0,\ \sum_z\frac{\partial F}{\partial b_z} = 0")
     .judged(
         encoding_sums(),
         lm.all_of(path=lm.at_most(1e-5, "every", strict=True), formula=lm.at_most(1e-10, strict=True)),
         NOT_CENTRED,
     ),
     lm.Claim("p14-update", "Lemma B.3.4", "identity")
-    .states(
-        "One step of SGD moves W_V μ_j by -η Σ_i V_i^(j) W_O,i exactly (1e-10, float64, c_0 = 0).",
-        formula=r"(W_V^{(t+1)}-W_V^{(t)})\mu_j = -\eta\sum_iV_i^{(j)}W_{O,i}^\top",
-    )
+    .states("One step of SGD moves W_V μ_j by -η Σ_i V_i^(j) W_O,i exactly (1e-10, float64, c_0 = 0).")
+    .in_symbols(r"(W_V^{(t+1)}-W_V^{(t)})\mu_j = -\eta\sum_iV_i^{(j)}W_{O,i}^\top")
     .judged(value_update(), lm.equal(1e-10), lm.Control("W_O updated before W_V", head_first=True)),
     lm.Claim("p16-slope", "(B.63)", "scaling")
-    .states(
-        "The relative deviation of a batch gradient falls as B^(-1/2): exponent in [-.6, -.4] for each of the five "
-        "parameters, at the start and at η t = 15.",
-        formula=r"\frac{\lVert\hat{g}_B-g\rVert}{\lVert g\rVert} \propto B^{-1/2}",
-    )
+    .states("""The relative deviation of a batch gradient falls as B^(-1/2): exponent in [-.6, -.4] for each of the five
+        parameters, at the start and at η t = 15.""")
+    .in_symbols(r"\frac{\lVert\hat{g}_B-g\rVert}{\lVert g\rVert} \propto B^{-1/2}")
     .judged(
         batch_exponent(),
         lm.within(-0.6, -0.4, "clear", predicted=-0.5),
         lm.Control("B copies of one sample", name="copies"),
     ),
     lm.Claim("p16-probability", "(B.63)", "bound")
-    .states(
-        "As stated: a batch gradient deviates by more than ε with probability at most e^{-B ε²} (W_O at the start, "
-        "B = 100, ε = .5; lower 95 % limit of the frequency).",
-        formula=r"\Pr\left(\frac{\lVert\hat{g}_B-g\rVert}{\lVert g\rVert} > \epsilon\right) \le e^{-B\epsilon^2}",
-    )
+    .states("""As stated: a batch gradient deviates by more than ε with probability at most e^{-B ε²} (W_O at the start,
+        B = 100, ε = .5; lower 95 % limit of the frequency).""")
+    .in_symbols(r"\Pr\left(\frac{\lVert\hat{g}_B-g\rVert}{\lVert g\rVert} > \epsilon\right) \le e^{-B\epsilon^2}")
     .judged(
         tail_frequency(),
         lm.at_most(math.exp(-BATCH * LIMIT**2)),

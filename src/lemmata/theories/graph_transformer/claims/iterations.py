@@ -78,43 +78,35 @@ def line_in_time(data: xr.Dataset, variant: str = "") -> dict[str, float]:
 
 CLAIMS = (
     lm.Claim("p6-sampler-ratio", "Remark 2", "identity", source="derived")
-    .states(
-        "A sampler that prefers class-relevant nodes by β has confusion ratio ε_S/(ε_S + β(1 - ε_S)), for β = 1, 3, 10 "
-        "at ε_S = .2 within 3 standard errors.",
-        formula=r"\epsilon_{\mathcal{S}}' = "
-        r"\frac{\epsilon_{\mathcal{S}}}{\epsilon_{\mathcal{S}}+\beta(1-\epsilon_{\mathcal{S}})}",
-    )
+    .states("""A sampler that prefers class-relevant nodes by β has confusion ratio ε_S/(ε_S + β(1 - ε_S)), for β = 1,
+        3, 10 at ε_S = .2 within 3 standard errors.""")
+    .in_symbols(r"""\epsilon_{\mathcal{S}}' =
+        \frac{\epsilon_{\mathcal{S}}}{\epsilon_{\mathcal{S}}+\beta(1-\epsilon_{\mathcal{S}})}""")
     .judged(
         confusion_ratios(),
         lm.within({f"{beta:g}": (ratio, ratio) for beta, ratio in EXACT_RATIOS.items()}, se=3),
         lm.Control("β = 10 drawn without replacement", preferences=[10.0], draw="biased_apart"),
     ),
     lm.Claim("p6-sampler-iterations", "Remark 2", "ordering")
-    .states(
-        "The more a sampler prefers class-relevant nodes, the fewer iterations are needed: over β = 1, 3, 10 the mean "
-        "rises by at most one record, and from β = 1 to 10 it falls by at least one.",
-        formula=r"T(\beta_{i+1}) \le T(\beta_i)+1,\ T(\beta=10) \le T(\beta=1)-1 \quad \text{(in records)}",
-    )
+    .states("""The more a sampler prefers class-relevant nodes, the fewer iterations are needed: over β = 1, 3, 10 the
+        mean rises by at most one record, and from β = 1 to 10 it falls by at least one.""")
+    .in_symbols(r"T(\beta_{i+1}) \le T(\beta_i)+1,\ T(\beta=10) \le T(\beta=1)-1 \quad \text{(in records)}")
     .judged(
         sampler_times(),
         lm.all_of(order=lm.decreasing("preference", "mean", slack=1.0), fall=lm.at_least(1.0, "mean")),
         lm.Control("confusing nodes preferred (weights 1/β)", preferences=[1.0, 1 / 3, 0.1]),
     ),
     lm.Claim("p8-gt-exponent", "Theorem 3.4.6, Figure B.6a", "scaling")
-    .states(
-        "The iterations of the graph transformer hardly depend on γ_d: |exponent| below .6 (core sampling).",
-        formula=r"T_{\text{GT}} \propto \gamma_d^k, \quad |k| < 0.6",
-    )
+    .states("The iterations of the graph transformer hardly depend on γ_d: |exponent| below .6 (core sampling).")
+    .in_symbols(r"T_{\text{GT}} \propto \gamma_d^k, \quad |k| < 0.6")
     .judged(
         fraction_exponent("GT core", size=True),
         lm.at_most(0.6, "clear", strict=True),
         lm.Control("GCN", variant="GCN core"),
     ),
     lm.Claim("p8-gcn-exponent", "Theorem 3.4.6", "scaling")
-    .states(
-        "As stated: the iterations of a GCN that is told the core grow as γ_d^-2.",
-        formula=r"T_{\text{GCN}} \propto \gamma_d^{-2}",
-    )
+    .states("As stated: the iterations of a GCN that is told the core grow as γ_d^-2.")
+    .in_symbols(r"T_{\text{GCN}} \propto \gamma_d^{-2}")
     .judged(
         fraction_exponent("GCN core"),
         lm.within(-2.2, -1.8, predicted=-2.0),
@@ -122,49 +114,39 @@ CLAIMS = (
         expected=lm.FAILS,
     ),
     lm.Claim("p8-gcn-exponent-corrected", "Theorem 3.4.6, corrected", "scaling", corrects="p8-gcn-exponent")
-    .states(
-        "Corrected: the iterations of a GCN that is told the core have an exponent in γ_d below -1.",
-        formula=r"T_{\text{GCN}} \propto \gamma_d^k, \quad k < -1",
-    )
+    .states("Corrected: the iterations of a GCN that is told the core have an exponent in γ_d below -1.")
+    .in_symbols(r"T_{\text{GCN}} \propto \gamma_d^k, \quad k < -1")
     .judged(
         fraction_exponent("GCN core"),
         lm.at_most(-1.0, "clear", strict=True),
         lm.Control("graph transformer", variant="GT core"),
     ),
     lm.Claim("p8-ratio-start", "Theorem 3.4.6", "comparison")
-    .states(
-        "At γ_d = .25 a GCN needs more than 1.5 times the iterations of a graph transformer.",
-        formula=r"T_{\text{GCN}}/T_{\text{GT}} > 1.5 \quad (\gamma_d=0.25)",
-    )
+    .states("At γ_d = .25 a GCN needs more than 1.5 times the iterations of a graph transformer.")
+    .in_symbols(r"T_{\text{GCN}}/T_{\text{GT}} > 1.5 \quad (\gamma_d=0.25)")
     .judged(
         ratio_at_start(),
         lm.at_least(1.5, "clear", strict=True),
         lm.Control("graph transformer in both slots", above="GT core"),
     ),
     lm.Claim("p8-ratio-order", "Theorem 3.4.6", "ordering")
-    .states(
-        "The iterations of a GCN over those of a graph transformer do not rise with γ_d by more than .3, and "
-        "fall by at least 1 from .25 to .8.",
-        formula=r"\rho(\gamma_{i+1}) \le \rho(\gamma_i)+0.3,\ \rho(0.8) \le \rho(0.25)-1, \quad \rho(\gamma_d) = "
-        r"T_{\text{GCN}}/T_{\text{GT}}",
-    )
+    .states("""The iterations of a GCN over those of a graph transformer do not rise with γ_d by more than .3, and fall
+        by at least 1 from .25 to .8.""")
+    .in_symbols(r"""\rho(\gamma_{i+1}) \le \rho(\gamma_i)+0.3,\ \rho(0.8) \le \rho(0.25)-1, \quad \rho(\gamma_d) =
+        T_{\text{GCN}}/T_{\text{GT}}""")
     .judged(
         ratio_order(),
         lm.all_of(order=lm.decreasing("discriminative", "mean", slack=0.3), fall=lm.at_least(1.0, "clear")),
         lm.Control("graph transformer in both slots", above="GT core"),
     ),
     lm.Claim("p8-gcn-chance", "Theorem 3.4.6", "limit", source="derived")
-    .states(
-        "A GCN that samples distances 1 and 2 stays at chance on the chapter's graph: loss .9 or more at η t = 40.",
-        formula=r"\ell_{\text{GCN}}(\eta t=40) \ge 0.9",
-    )
+    .states("A GCN that samples distances 1 and 2 stays at chance on the chapter's graph: loss .9 or more at η t = 40.")
+    .in_symbols(r"\ell_{\text{GCN}}(\eta t=40) \ge 0.9")
     .judged(value_at("loss", 40, "GCN"), lm.at_least(0.9, "clear"), lm.Control("GCN on the core", variant="GCN core")),
     lm.Claim("f37-linear", "Figure 3.7", "scaling", source="figure")
-    .states(
-        "As reported: the iterations of a GCN are linear in γ_d^-2: R² ≥ .9 and T(.25)/T(.8) at least 2.5.",
-        formula=r"R^2(T_{\text{GCN}} \text{ against } \gamma_d^{-2}) \ge 0.9,\ "
-        r"T_{\text{GCN}}(0.25)/T_{\text{GCN}}(0.8) \ge 2.5",
-    )
+    .states("As reported: the iterations of a GCN are linear in γ_d^-2: R² ≥ .9 and T(.25)/T(.8) at least 2.5.")
+    .in_symbols(r"""R^2(T_{\text{GCN}} \text{ against } \gamma_d^{-2}) \ge 0.9,\
+        T_{\text{GCN}}(0.25)/T_{\text{GCN}}(0.8) \ge 2.5""")
     .judged(
         line_in_time(),
         lm.all_of(fit=lm.at_least(0.9), ratio=lm.at_least(2.5)),

@@ -164,149 +164,113 @@ FROZEN_VALUES = lm.Control("W_V frozen", variant="frozen values")
 
 CLAIMS = (
     lm.Claim("p7-mass-increase", "Lemma 3.4.5", "ordering")
-    .states(
-        "Attention on class-relevant nodes rises by at least .1 to η t = 30, for discriminative and for other nodes, "
-        "in every seed.",
-        formula=r"p_n(T)-p_n(0) \ge 0.1, \quad p_n(t) = \sum_{s\in\mathcal{S}_*^n}\alpha_s(t)",
-    )
+    .states("""Attention on class-relevant nodes rises by at least .1 to η t = 30, for discriminative and for other
+        nodes, in every seed.""")
+    .in_symbols(r"p_n(T)-p_n(0) \ge 0.1, \quad p_n(t) = \sum_{s\in\mathcal{S}_*^n}\alpha_s(t)")
     .judged(mass_rise(), lm.at_least(0.1, "every"), lm.Control("attention frozen", variant="frozen")),
     lm.Claim("p7-core-ratio", "Lemma 3.4.5", "limit")
-    .states(
-        "Inside the core shell the share of relevant among decisive attention stays within .02 of 1 - ε_S for other "
-        "nodes, at every record up to η t = 60.",
-        formula=r"\left|\frac{\alpha(\mathcal{D}_*^n\cap\mathcal{N}_{z_m}^n)} "
-        r"{\alpha((\mathcal{D}_*^n\cup\mathcal{D}_\#^n)\cap\mathcal{N}_{z_m}^n)}-(1-\epsilon_{\mathcal{S}})\right| "
-        r"\le 0.02",
-    )
+    .states("""Inside the core shell the share of relevant among decisive attention stays within .02 of 1 - ε_S for
+        other nodes, at every record up to η t = 60.""")
+    .in_symbols(r"""\left|\frac{\alpha(\mathcal{D}_*^n\cap\mathcal{N}_{z_m}^n)}
+        {\alpha((\mathcal{D}_*^n\cup\mathcal{D}_\#^n)\cap\mathcal{N}_{z_m}^n)}-(1-\epsilon_{\mathcal{S}})\right| \le
+        0.02""")
     .judged(
         core_ratio(),
         lm.within(1 - CONFUSION - 0.02, 1 - CONFUSION + 0.02, "clear", predicted=1 - CONFUSION),
         lm.Control("labels permuted", variant="permuted"),
     ),
     lm.Claim("p7-limit", "Lemma 3.4.5", "limit")
-    .states(
-        "As stated, with margin 1: at η t = 60 the relevant mass exceeds .9 for discriminative nodes and is within .06 "
-        "of 1 - ε_S for others.",
-        formula=r"p_n \to 1-\eta^C \text{ (discriminative)},\ p_n \to 1-\epsilon_{\mathcal{S}}-\eta^C \text{ "
-        r"(other)}, \quad p_n(t) = \sum_{s\in\mathcal{S}_*^n}\alpha_s(t)",
-    )
+    .states("""As stated, with margin 1: at η t = 60 the relevant mass exceeds .9 for discriminative nodes and is within
+        .06 of 1 - ε_S for others.""")
+    .in_symbols(r"""p_n \to 1-\eta^C \text{ (discriminative)},\ p_n \to 1-\epsilon_{\mathcal{S}}-\eta^C \text{ (other)},
+        \quad p_n(t) = \sum_{s\in\mathcal{S}_*^n}\alpha_s(t)""")
     .judged(mass_limits("intact"), LIMITS, lm.Control("margin 10", variant="margin 10"), expected=lm.FAILS),
     lm.Claim("p7-limit-corrected", "Lemma 3.4.5, corrected", "limit", corrects="p7-limit")
-    .states(
-        "Corrected, with margin 10: at η t = 60 the relevant mass exceeds .9 for discriminative nodes and is "
-        "within .06 of 1 - ε_S for others.",
-        formula=r"p_n > 0.9 \text{ (discriminative)},\ |p_n-(1-\epsilon_{\mathcal{S}})| \le 0.06 \text{ (other)}, "
-        r"\quad p_n(t) = \sum_{s\in\mathcal{S}_*^n}\alpha_s(t)",
-    )
+    .states("""Corrected, with margin 10: at η t = 60 the relevant mass exceeds .9 for discriminative nodes and is
+        within .06 of 1 - ε_S for others.""")
+    .in_symbols(r"""p_n > 0.9 \text{ (discriminative)},\ |p_n-(1-\epsilon_{\mathcal{S}})| \le 0.06 \text{ (other)},
+        \quad p_n(t) = \sum_{s\in\mathcal{S}_*^n}\alpha_s(t)""")
     .judged(mass_limits("margin 10"), LIMITS, lm.Control("margin 1", variant="intact")),
     lm.Claim("p7-plateau-margin", "Lemma 3.4.5", "ordering", source="derived")
-    .states(
-        "The relevant attention of discriminative and of other nodes at η t = 60 is larger by at least .05 at margin "
-        "10 than at margin 1, in every seed.",
-        formula=r"p_n(\text{margin }10)-p_n(\text{margin }1) \ge 0.05, \quad p_n(t) = "
-        r"\sum_{s\in\mathcal{S}_*^n}\alpha_s(t)",
-    )
+    .states("""The relevant attention of discriminative and of other nodes at η t = 60 is larger by at least .05 at
+        margin 10 than at margin 1, in every seed.""")
+    .in_symbols(r"""p_n(\text{margin }10)-p_n(\text{margin }1) \ge 0.05, \quad p_n(t) =
+        \sum_{s\in\mathcal{S}_*^n}\alpha_s(t)""")
     .judged(
         margin_gain(),
         lm.at_least(0.05, "every"),
         lm.Control("attention frozen at both margins", high="frozen, margin 10", low="frozen"),
     ),
     lm.Claim("f35-close-to-one", "Figure 3.5", "limit", source="figure")
-    .states(
-        "As reported: with margin 1 the attention on class-relevant nodes ends close to 1 (at least .9), over all "
-        "labelled nodes.",
-        formula=r"\mathrm{mean}_n\,p_n(T) \ge 0.9, \quad p_n(t) = \sum_{s\in\mathcal{S}_*^n}\alpha_s(t)",
-    )
+    .states("""As reported: with margin 1 the attention on class-relevant nodes ends close to 1 (at least .9), over all
+        labelled nodes.""")
+    .in_symbols(r"\mathrm{mean}_n\,p_n(T) \ge 0.9, \quad p_n(t) = \sum_{s\in\mathcal{S}_*^n}\alpha_s(t)")
     .judged(end_mass(), lm.at_least(0.9, "clear"), lm.Control("margin 10", margin=10.0), expected=lm.FAILS),
     lm.Claim("p11-lucky-directions", "Lemma B.3.1", "ordering")
-    .states(
-        "Lucky neurons point to their own pattern: at η t = 30 the mean of W_O,i p̂_1 over W exceeds 3 times that along "
-        "every other direction, and the same for U, in every seed.",
-        formula=r"\mathrm{mean}_{i\in\mathcal{W}}W_{O,i}\hat{p}_1 > "
-        r"3\,\mathrm{mean}_{i\in\mathcal{W}}|W_{O,i}\hat{p}_j|\ (j\ge3),\ "
-        r"\mathrm{mean}_{i\in\mathcal{W}}W_{O,i}\hat{p}_1 > "
-        r"3\,\mathrm{mean}_{i\in\mathcal{W}}W_{O,i}\hat{p}_2; \quad \text{with } \mathcal{U}: 1 "
-        r"\leftrightarrow 2",
-    )
+    .states("""Lucky neurons point to their own pattern: at η t = 30 the mean of W_O,i p̂_1 over W exceeds 3 times that
+        along every other direction, and the same for U, in every seed.""")
+    .in_symbols(r"""\mathrm{mean}_{i\in\mathcal{W}}W_{O,i}\hat{p}_1 >
+        3\,\mathrm{mean}_{i\in\mathcal{W}}|W_{O,i}\hat{p}_j|\ (j\ge3),\ \mathrm{mean}_{i\in\mathcal{W}}W_{O,i}\hat{p}_1
+        > 3\,\mathrm{mean}_{i\in\mathcal{W}}W_{O,i}\hat{p}_2; \quad \text{with } \mathcal{U}: 1 \leftrightarrow 2""")
     .judged(lucky_directions(), lm.at_least(0.0, "every", strict=True), lm.Control(WRONG, first="wrong W")),
     lm.Claim("p11-superlinear", "Lemma B.3.1", "scaling")
-    .states(
-        "Lucky neurons grow faster than linearly before saturation: exponent above 1.2 in every seed.",
-        formula=r"\mathrm{mean}_{i\in\mathcal{W}}(W_{O,i}^{(t)}-W_{O,i}^{(0)})\hat{p}_1 \propto t^k, \quad k > 1.2",
-    )
+    .states("Lucky neurons grow faster than linearly before saturation: exponent above 1.2 in every seed.")
+    .in_symbols(r"\mathrm{mean}_{i\in\mathcal{W}}(W_{O,i}^{(t)}-W_{O,i}^{(0)})\hat{p}_1 \propto t^k, \quad k > 1.2")
     .judged(
         growth_exponent(),
         lm.at_least(1.2, "every", strict=True),
         lm.Control("only W_O is trained", variant="only head"),
     ),
     lm.Claim("p11-unlucky-norms", "Lemma B.3.1", "ordering")
-    .states(
-        "Unlucky neurons stay smaller: mean squared row norm below .7 of the lucky one at η t = 30, in every seed.",
-        formula=r"\mathrm{mean}_{\text{unlucky}}\lVert W_{O,i}\rVert^2 < 0.7\,\mathrm{mean}_{\text{lucky}}\lVert "
-        r"W_{O,i}\rVert^2",
-    )
+    .states("Unlucky neurons stay smaller: mean squared row norm below .7 of the lucky one at η t = 30, in every seed.")
+    .in_symbols(r"""\mathrm{mean}_{\text{unlucky}}\lVert W_{O,i}\rVert^2 < 0.7\,\mathrm{mean}_{\text{lucky}}\lVert
+        W_{O,i}\rVert^2""")
     .judged(
         at_end("norm_ratio", END, "intact"),
         lm.at_most(0.7, "every", strict=True),
         lm.Control("before training", time=0),
     ),
     lm.Claim("p12-growth", "Lemma B.3.2", "ordering")
-    .states(
-        "Keys and queries of both discriminative patterns grow in at least 90 % of the records until the training loss "
-        "is below .1, in every seed.",
-        formula=r"\Pr_t(\lVert q_k(t+1)\rVert > \lVert q_k(t)\rVert) \ge 0.9,\ \Pr_t(\lVert r_k(t+1)\rVert > \lVert "
-        r"r_k(t)\rVert) \ge 0.9 \quad (k=1,2)",
-    )
+    .states("""Keys and queries of both discriminative patterns grow in at least 90 % of the records until the training
+        loss is below .1, in every seed.""")
+    .in_symbols(r"""\Pr_t(\lVert q_k(t+1)\rVert > \lVert q_k(t)\rVert) \ge 0.9,\ \Pr_t(\lVert r_k(t+1)\rVert > \lVert
+        r_k(t)\rVert) \ge 0.9 \quad (k=1,2)""")
     .judged(growing_share(), lm.at_least(0.9, "every"), FROZEN),
     lm.Claim("p12-disc-exceeds", "Lemma B.3.2", "ordering")
-    .states(
-        "Keys and queries of both discriminative patterns grow by a factor that exceeds the mean one of the other "
-        "patterns by more than .1, in every seed.",
-        formula=r"\frac{\lVert q_k(T)\rVert}{\lVert q_k(0)\rVert} > \mathrm{mean}_{j\ge3}\frac{\lVert "
-        r"q_j(T)\rVert}{\lVert q_j(0)\rVert}+0.1 \quad (k=1,2), \text{ the same with } r",
-    )
+    .states("""Keys and queries of both discriminative patterns grow by a factor that exceeds the mean one of the other
+        patterns by more than .1, in every seed.""")
+    .in_symbols(r"""\frac{\lVert q_k(T)\rVert}{\lVert q_k(0)\rVert} > \mathrm{mean}_{j\ge3}\frac{\lVert
+        q_j(T)\rVert}{\lVert q_j(0)\rVert}+0.1 \quad (k=1,2), \text{ the same with } r""")
     .judged(growth_excess(), lm.at_least(0.1, "every", strict=True), FROZEN),
     lm.Claim("p12-cross-logit", "Lemma B.3.2", "limit")
-    .states(
-        "The logit of a discriminative key and another node's query rises above 0: by more than .03, to more than .03, "
-        "at η t = 30.",
-        formula=r"c(T) > 0.03,\ c(T)-c(0) > 0.03, \quad c = \mathrm{mean}_{k\le2<j}\langle W_K\mu_k,W_Q\mu_j\rangle",
-    )
+    .states("""The logit of a discriminative key and another node's query rises above 0: by more than .03, to more than
+        .03, at η t = 30.""")
+    .in_symbols(r"c(T) > 0.03,\ c(T)-c(0) > 0.03, \quad c = \mathrm{mean}_{k\le2<j}\langle W_K\mu_k,W_Q\mu_j\rangle")
     .judged(cross_logit(), lm.at_least(0.03, "clear", strict=True), FROZEN),
     lm.Claim("p14-value-growth", "Lemma B.3.4", "ordering")
-    .states(
-        "The value of μ_1 grows along its own direction by more than .3 to η t = 30, in every seed.",
-        formula=r"\langle W_V^{(T)}\mu_1,p_1\rangle-\langle W_V^{(0)}\mu_1,p_1\rangle > 0.3",
-    )
+    .states("The value of μ_1 grows along its own direction by more than .3 to η t = 30, in every seed.")
+    .in_symbols(r"\langle W_V^{(T)}\mu_1,p_1\rangle-\langle W_V^{(0)}\mu_1,p_1\rangle > 0.3")
     .judged(value_growth(), lm.at_least(0.3, "every", strict=True), FROZEN_VALUES),
     lm.Claim("p14-opposition", "Lemma B.3.4", "ordering")
-    .states(
-        "The values of μ_1 and μ_2 move against each other: ⟨dV_1, dV_2⟩ < -.1 in every seed.",
-        formula=r"\langle dV_1,dV_2\rangle < -0.1, \quad dV_j = (W_V^{(T)}-W_V^{(0)})\mu_j",
-    )
+    .states("The values of μ_1 and μ_2 move against each other: ⟨dV_1, dV_2⟩ < -.1 in every seed.")
+    .in_symbols(r"\langle dV_1,dV_2\rangle < -0.1, \quad dV_j = (W_V^{(T)}-W_V^{(0)})\mu_j")
     .judged(at_end("value_opposition", END, "intact"), lm.at_most(-0.1, "every", strict=True), FROZEN_VALUES),
     lm.Claim("p14-lucky", "Lemma B.3.4", "ordering")
-    .states(
-        "The values of μ_1 and μ_2 move along their lucky neurons: the means of W_O,i dV_1 over W and of W_O,i "
-        "dV_2 over U exceed .05 in every seed.",
-        formula=r"\mathrm{mean}_{i\in\mathcal{W}}W_{O,i}\,dV_1 > 0.05,\ \mathrm{mean}_{i\in\mathcal{U}}W_{O,i}\,dV_2 "
-        r"> 0.05, \quad dV_j = (W_V^{(T)}-W_V^{(0)})\mu_j",
-    )
+    .states("""The values of μ_1 and μ_2 move along their lucky neurons: the means of W_O,i dV_1 over W and of W_O,i
+        dV_2 over U exceed .05 in every seed.""")
+    .in_symbols(r"""\mathrm{mean}_{i\in\mathcal{W}}W_{O,i}\,dV_1 > 0.05,\ \mathrm{mean}_{i\in\mathcal{U}}W_{O,i}\,dV_2 >
+        0.05, \quad dV_j = (W_V^{(T)}-W_V^{(0)})\mu_j""")
     .judged(at_end("lucky_value", END, "intact"), lm.at_least(0.05, "every", strict=True), FROZEN_VALUES),
     lm.Claim("p14-others-small", "Lemma B.3.4", "bound")
-    .states(
-        "The values of all other patterns move by less than a fifth of that of μ_1, in every seed.",
-        formula=r"\lVert dV_j\rVert < 0.2\,\lVert dV_1\rVert \quad (j\ge3), \quad dV_j = (W_V^{(T)}-W_V^{(0)})\mu_j",
-    )
+    .states("The values of all other patterns move by less than a fifth of that of μ_1, in every seed.")
+    .in_symbols(r"\lVert dV_j\rVert < 0.2\,\lVert dV_1\rVert \quad (j\ge3), \quad dV_j = (W_V^{(T)}-W_V^{(0)})\mu_j")
     .judged(
         other_movement(), lm.at_most(0.2, "every", strict=True), lm.Control("pattern 2 in the place of j", patterns=[2])
     ),
     lm.Claim("p14-sign", "(B.32)", "ordering")
-    .states(
-        "As printed: the coefficient V_i^(2) is positive for at least 90 % of U, mean over records with training loss "
-        "above .1.",
-        formula=r"\Pr_{i\in\mathcal{U}}(V_i^{(2)} > 0) \ge 0.9",
-    )
+    .states("""As printed: the coefficient V_i^(2) is positive for at least 90 % of U, mean over records with training
+        loss above .1.""")
+    .in_symbols(r"\Pr_{i\in\mathcal{U}}(V_i^{(2)} > 0) \ge 0.9")
     .judged(
         coefficient_share("positive", ["-1"]),
         lm.at_least(0.9, "clear"),
@@ -314,41 +278,33 @@ CLAIMS = (
         expected=lm.FAILS,
     ),
     lm.Claim("p14-sign-corrected", "(B.32), corrected", "ordering", corrects="p14-sign")
-    .states(
-        "Corrected: the coefficients V_i^(1) on W and V_i^(2) on U are negative for at least 90 % of the neurons, "
-        "mean over records with training loss above .1.",
-        formula=r"\Pr_{i\in\mathcal{W}}(V_i^{(1)} < 0) \ge 0.9,\ \Pr_{i\in\mathcal{U}}(V_i^{(2)} < 0) \ge 0.9",
-    )
+    .states("""Corrected: the coefficients V_i^(1) on W and V_i^(2) on U are negative for at least 90 % of the neurons,
+        mean over records with training loss above .1.""")
+    .in_symbols(r"\Pr_{i\in\mathcal{W}}(V_i^{(1)} < 0) \ge 0.9,\ \Pr_{i\in\mathcal{U}}(V_i^{(2)} < 0) \ge 0.9")
     .judged(
         coefficient_share("negative", ["+1", "-1"]),
         lm.at_least(0.9, "clear"),
         lm.Control("coefficients times -1", sign="positive"),
     ),
     lm.Claim("p15-init-fraction", "Lemma B.3.5", "bound")
-    .states(
-        "Before training the share of neurons active on a node, averaged over nodes, lies between .35 and .65 in "
-        "every seed.",
-        formula=r"0.35 \le \mathrm{mean}_n\frac{|\{i: W_{O,i}^{(0)}V_n(0)>0\}|}{m} \le 0.65",
-    )
+    .states("""Before training the share of neurons active on a node, averaged over nodes, lies between .35 and .65 in
+        every seed.""")
+    .in_symbols(r"0.35 \le \mathrm{mean}_n\frac{|\{i: W_{O,i}^{(0)}V_n(0)>0\}|}{m} \le 0.65")
     .judged(
         at_start("active_fraction"),
         lm.within(0.35, 0.65, "every", predicted=0.5),
         lm.Control("all rows of W_O equal", name="active_fraction_alike"),
     ),
     lm.Claim("p15-persistence", "Lemma B.3.6", "bound")
-    .states(
-        "Lucky neurons stay active on the nodes of their pattern: at least .9 of the pairs, at every record up to "
-        "η t = 30, in every seed.",
-        formula=r"\Pr_{i\in\mathcal{W},\,n\in\mathcal{D}_1}(W_{O,i}^{(t)}V_n(t)>0) \ge 0.9,\ "
-        r"\Pr_{i\in\mathcal{U},\,n\in\mathcal{D}_2}(W_{O,i}^{(t)}V_n(t)>0) \ge 0.9",
-    )
+    .states("""Lucky neurons stay active on the nodes of their pattern: at least .9 of the pairs, at every record up to
+        η t = 30, in every seed.""")
+    .in_symbols(r"""\Pr_{i\in\mathcal{W},\,n\in\mathcal{D}_1}(W_{O,i}^{(t)}V_n(t)>0) \ge 0.9,\
+        \Pr_{i\in\mathcal{U},\,n\in\mathcal{D}_2}(W_{O,i}^{(t)}V_n(t)>0) \ge 0.9""")
     .judged(least_persistence(["W", "U"]), lm.at_least(0.9, "every"), lm.Control(WRONG, crowds=["wrong W"])),
     lm.Claim("e4-literal-init", "erratum 9.4", "comparison")
-    .states(
-        "As printed: with W_Q = W_K = δ²/c_0² I and W_V = σ²/c_0² U training reaches accuracy .95 by η t = 30.",
-        formula=r"W_Q = W_K = \frac{\delta^2}{c_0^2}I,\ W_V = \frac{\sigma^2}{c_0^2}U: \quad \mathrm{acc}(\eta t=30) "
-        r"\ge 0.95",
-    )
+    .states("As printed: with W_Q = W_K = δ²/c_0² I and W_V = σ²/c_0² U training reaches accuracy .95 by η t = 30.")
+    .in_symbols(r"""W_Q = W_K = \frac{\delta^2}{c_0^2}I,\ W_V = \frac{\sigma^2}{c_0^2}U: \quad \mathrm{acc}(\eta t=30)
+        \ge 0.95""")
     .judged(
         at_end("accuracy", END, "literal init"),
         lm.at_least(0.95, "clear"),

@@ -108,33 +108,28 @@ QUIET = lm.Control("the ε_0 = 0 run in every cell", quiet=True)
 
 CLAIMS = (
     lm.Claim("p3-samples-loss", "(3.9)", "ordering")
-    .states(
-        "More labels do not hurt: the median full loss does not rise with the labelled count by more than .03 at any "
-        "ε_S, and is at most .05 at the largest count for ε_S ≤ .2.",
-        formula=r"\ell(|\mathcal{L}|_{i+1}) \le \ell(|\mathcal{L}|_i)+0.03, \quad \ell(|\mathcal{L}|_{\max}) \le "
-        r"0.05\ (\epsilon_{\mathcal{S}}\le0.2)",
-    )
+    .states("""More labels do not hurt: the median full loss does not rise with the labelled count by more than .03 at
+        any ε_S, and is at most .05 at the largest count for ε_S ≤ .2.""")
+    .in_symbols(r"""\ell(|\mathcal{L}|_{i+1}) \le \ell(|\mathcal{L}|_i)+0.03, \quad \ell(|\mathcal{L}|_{\max}) \le 0.05\
+        (\epsilon_{\mathcal{S}}\le0.2)""")
     .judged(
         losses(),
         lm.all_of(order=lm.decreasing("labelled", "median", slack=0.03), end=lm.at_most(0.05, "median")),
         PERMUTED,
     ),
     lm.Claim("p3-samples-eps", "(3.9)", "ordering")
-    .states(
-        "More confusion needs more labels: the smallest labelled count that succeeds (full loss below 1e-3) does not "
-        "fall with ε_S by more than one grid step, and at least 90 % succeed at the largest count for ε_S ≤ .1.",
-        formula=r"|\mathcal{L}|_{\min}(\epsilon_{i+1}) \ge |\mathcal{L}|_{\min}(\epsilon_i) \text{ less one grid "
-        r"step}, \quad \Pr(\ell(|\mathcal{L}|_{\max}) < 10^{-3}) \ge 0.9\ (\epsilon_{\mathcal{S}}\le0.1)",
-    )
+    .states("""More confusion needs more labels: the smallest labelled count that succeeds (full loss below 1e-3) does
+        not fall with ε_S by more than one grid step, and at least 90 % succeed at the largest count for ε_S ≤ .1.""")
+    .in_symbols(r"""|\mathcal{L}|_{\min}(\epsilon_{i+1}) \ge |\mathcal{L}|_{\min}(\epsilon_i) \text{ less one grid
+        step}, \quad \Pr(\ell(|\mathcal{L}|_{\max}) < 10^{-3}) \ge 0.9\ (\epsilon_{\mathcal{S}}\le0.1)""")
     .judged(
         count_places(), lm.all_of(order=lm.increasing("confusion", "mean", slack=1.0), top=lm.at_least(0.9)), PERMUTED
     ),
     lm.Claim("p8-samples-bound", "Theorem 3.4.6", "bound")
-    .states(
-        "With as many labels as the theorem asks for (γ_d = .4) a GCN succeeds in every seed: full loss below 1e-3.",
-        formula=r"|\mathcal{L}| \ge \max\{(\gamma_d^2-\sigma)^{-2}(1+\delta_{z_m}^2)\log N,\,BT\} \Rightarrow "
-        r"\ell_{\text{GCN}} < 10^{-3}",
-    )
+    .states("""With as many labels as the theorem asks for (γ_d = .4) a GCN succeeds in every seed: full loss below
+        1e-3.""")
+    .in_symbols(r"""|\mathcal{L}| \ge \max\{(\gamma_d^2-\sigma)^{-2}(1+\delta_{z_m}^2)\log N,\,BT\} \Rightarrow
+        \ell_{\text{GCN}} < 10^{-3}""")
     .judged(
         gcn_bound(),
         lm.at_least(1.0, "every"),
@@ -148,12 +143,10 @@ CLAIMS = (
         expected=lm.INCONCLUSIVE,
     ),
     lm.Claim("f33a-linear", "Figure 3.3a", "scaling", source="figure")
-    .states(
-        "As reported: the minimal labelled count is linear in γ_d^-2: positive slope, R² ≥ .9, and "
-        "count(.25)/count(.8) in [5, 20].",
-        formula=r"|\mathcal{L}|_{\min} = a+c\,\gamma_d^{-2}, \quad c > 0,\ R^2 \ge 0.9,\ 5 \le "
-        r"|\mathcal{L}|_{\min}(0.25)/|\mathcal{L}|_{\min}(0.8) \le 20",
-    )
+    .states("""As reported: the minimal labelled count is linear in γ_d^-2: positive slope, R² ≥ .9, and
+        count(.25)/count(.8) in [5, 20].""")
+    .in_symbols(r"""|\mathcal{L}|_{\min} = a+c\,\gamma_d^{-2}, \quad c > 0,\ R^2 \ge 0.9,\ 5 \le
+        |\mathcal{L}|_{\min}(0.25)/|\mathcal{L}|_{\min}(0.8) \le 20""")
     .judged(
         fraction_line(),
         lm.all_of(
@@ -163,10 +156,8 @@ CLAIMS = (
         expected=lm.FAILS,
     ),
     lm.Claim("f33b-linear", "Figure 3.3b", "scaling", source="figure")
-    .states(
-        "As reported: the minimal labelled count is linear in (1 - ε_S)^-2: positive slope and R² ≥ .9.",
-        formula=r"|\mathcal{L}|_{\min} = a+c\,(1-\epsilon_{\mathcal{S}})^{-2}, \quad c > 0,\ R^2 \ge 0.9",
-    )
+    .states("As reported: the minimal labelled count is linear in (1 - ε_S)^-2: positive slope and R² ≥ .9.")
+    .in_symbols(r"|\mathcal{L}|_{\min} = a+c\,(1-\epsilon_{\mathcal{S}})^{-2}, \quad c > 0,\ R^2 \ge 0.9")
     .judged(
         confusion_line(),
         lm.all_of(slope=lm.at_least(0.0, strict=True), fit=lm.at_least(0.9)),
@@ -174,28 +165,23 @@ CLAIMS = (
         expected=lm.INCONCLUSIVE,
     ),
     lm.Claim("f34-slower-loss", "Figure 3.4", "ordering", source="figure")
-    .states(
-        "Flipped labels slow training: the loss at η t = 10 rises by at least .05 with every step of ε_0, in "
-        "every seed.",
-        formula=r"\ell(\epsilon_{0,i+1}) \ge \ell(\epsilon_{0,i})+0.05 \quad (\eta t=10)",
-    )
+    .states("""Flipped labels slow training: the loss at η t = 10 rises by at least .05 with every step of ε_0, in every
+        seed.""")
+    .in_symbols(r"\ell(\epsilon_{0,i+1}) \ge \ell(\epsilon_{0,i})+0.05 \quad (\eta t=10)")
     .judged(early_rise(), lm.at_least(0.05, "every"), QUIET),
     lm.Claim("f34-slower-time", "Figure 3.4", "ordering", source="figure")
-    .states(
-        "The first record with loss at most 2 ε̂_0 + .05 does not come earlier as ε_0 grows, and at ε_0 = .2 at least "
-        "two records later than at 0, in every seed.",
-        formula=r"t_*(\epsilon_{0,i+1}) \ge t_*(\epsilon_{0,i}),\ t_*(0.2) \ge t_*(0)+2, \quad t_* = \min\{t: "
-        r"\ell(t) \le 2\hat{\epsilon}_0+0.05\} \text{ in records}",
-    )
+    .states("""The first record with loss at most 2 ε̂_0 + .05 does not come earlier as ε_0 grows, and at ε_0 = .2 at
+        least two records later than at 0, in every seed.""")
+    .in_symbols(r"""t_*(\epsilon_{0,i+1}) \ge t_*(\epsilon_{0,i}),\ t_*(0.2) \ge t_*(0)+2, \quad t_* = \min\{t: \ell(t)
+        \le 2\hat{\epsilon}_0+0.05\} \text{ in records}""")
     .judged(
         floor_times(),
         lm.all_of(order=lm.increasing("label_noise", "every", slack=0.0), delay=lm.at_least(2.0, "every")),
         QUIET,
     ),
     lm.Claim("f36-linear", "Figure 3.6", "scaling", source="figure")
-    .states(
-        "As reported: the minimal labelled count of a GCN is linear in γ_d^-4: count(.25)/count(.8) is at least 20.",
-        formula=r"|\mathcal{L}|_{\min}(0.25)/|\mathcal{L}|_{\min}(0.8) \ge 20",
-    )
+    .states("""As reported: the minimal labelled count of a GCN is linear in γ_d^-4: count(.25)/count(.8) is at least
+        20.""")
+    .in_symbols(r"|\mathcal{L}|_{\min}(0.25)/|\mathcal{L}|_{\min}(0.8) \ge 20")
     .judged(gcn_ratio(), lm.at_least(20.0), lm.Control("counts put on 2 γ_d^-4", law=2.0), expected=lm.FAILS),
 )

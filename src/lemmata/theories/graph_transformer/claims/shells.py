@@ -91,13 +91,11 @@ NOT_NEGATIVE = lm.at_least(0.0, "every")
 
 CLAIMS = (
     lm.Claim("p17-variance", "(B.49)", "bound")
-    .states(
-        "On the chapter's graph the variance of the mean over the nodes of p_n(0), the initial attention on relevant "
-        "nodes, over fresh graphs is at most 2 (1 + sum δ_z²)/|L|, where that is below the 1/4 that 0 ≤ p_n ≤ 1 "
-        "gives.",
-        formula=r"\mathrm{Var}\left(\frac{1}{|\mathcal{L}|}\sum_{n\in\mathcal{L}}p_n(0)\right) \le "
-        r"\frac{2}{|\mathcal{L}|}\left(1+\sum_z\delta_z^2\right)",
-    )
+    .states("""On the chapter's graph the variance of the mean over the nodes of p_n(0), the initial attention on
+        relevant nodes, over fresh graphs is at most 2 (1 + sum δ_z²)/|L|, where that is below the 1/4 that 0 ≤ p_n ≤ 1
+        gives.""")
+    .in_symbols(r"""\mathrm{Var}\left(\frac{1}{|\mathcal{L}|}\sum_{n\in\mathcal{L}}p_n(0)\right) \le
+        \frac{2}{|\mathcal{L}|}\left(1+\sum_z\delta_z^2\right)""")
     .judged(
         mass_variance(generator="chapter"),
         lm.at_most(1.0, "every"),
@@ -105,59 +103,47 @@ CLAIMS = (
         expected=lm.INCONCLUSIVE,
     ),
     lm.Claim("p17-variance-cycle", "(B.49)", "bound")
-    .states(
-        "On a ring the upper 95 % limit of the variance of the mean over the nodes of p_n(0), the initial attention "
-        "on relevant nodes, patterns redrawn, is at most 2 (1 + sum δ_z²)/|L|.",
-        formula=r"\mathrm{Var}\left(\frac{1}{|\mathcal{L}|}\sum_{n\in\mathcal{L}}p_n(0)\right) \le "
-        r"\frac{2}{|\mathcal{L}|}\left(1+\sum_z\delta_z^2\right)",
-    )
+    .states("""On a ring the upper 95 % limit of the variance of the mean over the nodes of p_n(0), the initial
+        attention on relevant nodes, patterns redrawn, is at most 2 (1 + sum δ_z²)/|L|.""")
+    .in_symbols(r"""\mathrm{Var}\left(\frac{1}{|\mathcal{L}|}\sum_{n\in\mathcal{L}}p_n(0)\right) \le
+        \frac{2}{|\mathcal{L}|}\left(1+\sum_z\delta_z^2\right)""")
     .judged(mass_variance(), lm.at_most(1.0, "every"), lm.Control("one common coin", name="coin_mean")),
     lm.Claim("p18-mass", "(B.66), (B.67)", "scaling")
-    .states(
-        "On planted block graphs the share of class-relevant neighbours is (1 - ε_S) γ_d: a line through the origin "
-        "with R² above .98 and slope within .02 of .95.",
-        formula=r"\mathbb{E}[p_n(0)] = (1-\epsilon_{\mathcal{S}})\gamma_d",
-    )
+    .states("""On planted block graphs the share of class-relevant neighbours is (1 - ε_S) γ_d: a line through the
+        origin with R² above .98 and slope within .02 of .95.""")
+    .in_symbols(r"\mathbb{E}[p_n(0)] = (1-\epsilon_{\mathcal{S}})\gamma_d")
     .judged(
         relevant_shares(),
         lm.all_of(fit=lm.at_least(0.98, strict=True), slope=lm.within(0.93, 0.97, "value", predicted=1 - CONFUSION)),
         lm.Control("the chapter's graph", generator="chapter"),
     ),
     lm.Claim("p19-sampling", "(B.182)", "bound")
-    .states(
-        "A uniform sample of the whole graph shows every pattern in the shells 1 and 2 within √(log|S|/|S|), but for a "
-        "share of at most 2/|S|², |S| = 20 and 60, in every seed.",
-        formula=r"\Pr\left(\left|\frac{|\mathcal{S}_i\cap\mathcal{N}_z|}{|\mathcal{S}|} "
-        r"-\frac{|\mathcal{D}_i\cap\mathcal{N}_z|}{N}\right| > "
-        r"\sqrt{\frac{\log|\mathcal{S}|}{|\mathcal{S}|}}\right) \le \frac{2}{|\mathcal{S}|^2}",
-    )
+    .states("""A uniform sample of the whole graph shows every pattern in the shells 1 and 2 within √(log|S|/|S|), but
+        for a share of at most 2/|S|², |S| = 20 and 60, in every seed.""")
+    .in_symbols(r"""\Pr\left(\left|\frac{|\mathcal{S}_i\cap\mathcal{N}_z|}{|\mathcal{S}|}
+        -\frac{|\mathcal{D}_i\cap\mathcal{N}_z|}{N}\right| > \sqrt{\frac{\log|\mathcal{S}|}{|\mathcal{S}|}}\right) \le
+        \frac{2}{|\mathcal{S}|^2}""")
     .judged(
         violations(),
         lm.at_most({f"{size}": 2 / size**2 for size in SAMPLES}, "every"),
         lm.Control("a sample of the core shell", shells="single"),
     ),
     lm.Claim("p20-identity", "(B.199)", "identity")
-    .states(
-        "|D_*∩N||D_i\\N| - |D_i∩N||D_*\\N| = |D_*∩N||D_i| - |D_i∩N||D_*|, exactly on 1000 random set systems.",
-        formula=r"|\mathcal{D}_*\cap\mathcal{N}||\mathcal{D}_i\setminus\mathcal{N}| "
-        r"-|\mathcal{D}_i\cap\mathcal{N}||\mathcal{D}_*\setminus\mathcal{N}| = "
-        r"|\mathcal{D}_*\cap\mathcal{N}||\mathcal{D}_i|-|\mathcal{D}_i\cap\mathcal{N}||\mathcal{D}_*|",
-    )
+    .states("|D_*∩N||D_i\\N| - |D_i∩N||D_*\\N| = |D_*∩N||D_i| - |D_i∩N||D_*|, exactly on 1000 random set systems.")
+    .in_symbols(r"""|\mathcal{D}_*\cap\mathcal{N}||\mathcal{D}_i\setminus\mathcal{N}|
+        -|\mathcal{D}_i\cap\mathcal{N}||\mathcal{D}_*\setminus\mathcal{N}| =
+        |\mathcal{D}_*\cap\mathcal{N}||\mathcal{D}_i|-|\mathcal{D}_i\cap\mathcal{N}||\mathcal{D}_*|""")
     .judged(set_systems(), lm.equal(0.0), BROKEN),
     lm.Claim("p20-reduction", "(B.199)", "identity", source="derived")
-    .states(
-        "With uniform shells the value |D_*∩N||D_i| - |D_i∩N||D_*| of (B.199) is exactly Δ_n(z)|D_i|/2.",
-        formula=r"|\mathcal{D}_*\cap\mathcal{N}_z||\mathcal{D}_i|-|\mathcal{D}_i\cap\mathcal{N}_z||\mathcal{D}_*| = "
-        r"\frac{1}{2}\Delta_n(z)|\mathcal{D}_i|",
-    )
+    .states("With uniform shells the value |D_*∩N||D_i| - |D_i∩N||D_*| of (B.199) is exactly Δ_n(z)|D_i|/2.")
+    .in_symbols(r"""|\mathcal{D}_*\cap\mathcal{N}_z||\mathcal{D}_i|-|\mathcal{D}_i\cap\mathcal{N}_z||\mathcal{D}_*| =
+        \frac{1}{2}\Delta_n(z)|\mathcal{D}_i|""")
     .judged(uniform_shells(), lm.equal(0.0), BROKEN),
     lm.Claim("p20-per-node", "(B.200)", "ordering")
-    .states(
-        "As printed: the value of (B.199) at z_m is at least that at every other distance, for every node and "
-        "pattern, on +++---+++---.",
-        formula=r"g_n^i(z_m) \ge g_n^i(z), \quad g_n^i(z) = "
-        r"|\mathcal{D}_*^n\cap\mathcal{N}_z^n||\mathcal{D}_i|-|\mathcal{D}_i\cap\mathcal{N}_z^n||\mathcal{D}_*^n|",
-    )
+    .states("""As printed: the value of (B.199) at z_m is at least that at every other distance, for every node and
+        pattern, on +++---+++---.""")
+    .in_symbols(r"""g_n^i(z_m) \ge g_n^i(z), \quad g_n^i(z) =
+        |\mathcal{D}_*^n\cap\mathcal{N}_z^n||\mathcal{D}_i|-|\mathcal{D}_i\cap\mathcal{N}_z^n||\mathcal{D}_*^n|""")
     .judged(
         exchange_gain("least_exchange", "+++---+++---"),
         NOT_NEGATIVE,
@@ -165,23 +151,19 @@ CLAIMS = (
         expected=lm.FAILS,
     ),
     lm.Claim("p20-per-node-corrected", "(B.200), corrected", "ordering", corrects="p20-per-node")
-    .states(
-        "Corrected: averaged over nodes and patterns the value of (B.199) at z_m is at least that at every other "
-        "distance, where shells are uniform (+++---+++---).",
-        formula=r"\mathrm{mean}_{n,i}\,g_n^i(z_m) \ge \mathrm{mean}_{n,i}\,g_n^i(z), \quad g_n^i(z) = "
-        r"|\mathcal{D}_*^n\cap\mathcal{N}_z^n||\mathcal{D}_i|-|\mathcal{D}_i\cap\mathcal{N}_z^n||\mathcal{D}_*^n|",
-    )
+    .states("""Corrected: averaged over nodes and patterns the value of (B.199) at z_m is at least that at every other
+        distance, where shells are uniform (+++---+++---).""")
+    .in_symbols(r"""\mathrm{mean}_{n,i}\,g_n^i(z_m) \ge \mathrm{mean}_{n,i}\,g_n^i(z), \quad g_n^i(z) =
+        |\mathcal{D}_*^n\cap\mathcal{N}_z^n||\mathcal{D}_i|-|\mathcal{D}_i\cap\mathcal{N}_z^n||\mathcal{D}_*^n|""")
     .judged(
         exchange_gain("mean_exchange", "+++---+++---"),
         NOT_NEGATIVE,
         lm.Control("planted block graph, z_m = 2 against distance 1 (shells not uniform)", graph="G2", distances=[1]),
     ),
     lm.Claim("e5-literal-graph", "erratum 9.5", "bound")
-    .states(
-        "As printed: on the chapter's graph (no edges asked for inside a pattern) every node has a positive margin at "
-        "distance 1 (Assumption 3.4.2).",
-        formula=r"\Delta_n(1) > 0 \quad (n\in\mathcal{V})",
-    )
+    .states("""As printed: on the chapter's graph (no edges asked for inside a pattern) every node has a positive margin
+        at distance 1 (Assumption 3.4.2).""")
+    .in_symbols(r"\Delta_n(1) > 0 \quad (n\in\mathcal{V})")
     .judged(
         positive_share(0), lm.at_least(1.0, "every"), lm.Control("intra_degree = D", intra_degree=-1), expected=lm.FAILS
     ),

@@ -95,24 +95,18 @@ def joint(data: xr.Dataset, variant: str = "joint") -> dict[str, xr.DataArray]:
 
 CLAIMS = (
     lm.Claim("p21-four-core", "(B.225) - (B.232)", "limit")
-    .states(
-        "With four classes b of the two networks is largest at their own core distances, 4 and 2, in every seed (loss "
-        "of each coordinate).",
-        formula=r"b^{(1)}_4 > \max_{z\ne4}b^{(1)}_z,\ b^{(2)}_2 > \max_{z\ne2}b^{(2)}_z",
-    )
+    .states("""With four classes b of the two networks is largest at their own core distances, 4 and 2, in every seed
+        (loss of each coordinate).""")
+    .in_symbols(r"b^{(1)}_4 > \max_{z\ne4}b^{(1)}_z,\ b^{(2)}_2 > \max_{z\ne2}b^{(2)}_z")
     .judged(leads(), lm.at_least(0.0, "every", strict=True), lm.Control("distances permuted", variant="permuted")),
     lm.Claim("p21-four-accuracy", "(B.225) - (B.232)", "comparison", corrects="p21-four-joint")
-    .states(
-        "With four classes and the loss of each coordinate the class accuracy is at least .93.",
-        formula=r"\mathrm{acc} \ge 0.93",
-    )
+    .states("With four classes and the loss of each coordinate the class accuracy is at least .93.")
+    .in_symbols(r"\mathrm{acc} \ge 0.93")
     .judged(accuracy(), lm.at_least(0.93, "clear"), lm.Control("joint loss", variant="joint")),
     lm.Claim("p21-four-joint", "(B.225) - (B.232)", "comparison")
-    .states(
-        "As printed: with four classes and the joint loss max{1 - yᵀF, 0} the loss falls below .02 and the class "
-        "accuracy is at least .93.",
-        formula=r"\max\{1-y^\top F,0\} < 0.02,\ \mathrm{acc} \ge 0.93",
-    )
+    .states("""As printed: with four classes and the joint loss max{1 - yᵀF, 0} the loss falls below .02 and the class
+        accuracy is at least .93.""")
+    .in_symbols(r"\max\{1-y^\top F,0\} < 0.02,\ \mathrm{acc} \ge 0.93")
     .judged(
         joint(),
         lm.all_of(loss=lm.at_most(0.02, "clear", strict=True), accuracy=lm.at_least(0.93, "clear")),

@@ -84,10 +84,8 @@ def drawn_margins(data: xr.Dataset, label: int = 1) -> dict[str, Any]:
 
 CLAIMS = (
     lm.Claim("f32-margins", "Figure 3.2", "identity", source="figure")
-    .states(
-        "The node of Figure 3.2 has winning margins -2 at distance 1 and 3 at distance 2.",
-        formula=r"\Delta_n(1) = -2,\ \Delta_n(2) = 3",
-    )
+    .states("The node of Figure 3.2 has winning margins -2 at distance 1 and 3 at distance 2.")
+    .in_symbols(r"\Delta_n(1) = -2,\ \Delta_n(2) = 3")
     .judged(drawn_margins(), lm.equal(0.0), lm.Control("y = -1", label=-1)),
 )
 

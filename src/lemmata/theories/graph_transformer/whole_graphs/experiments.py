@@ -51,17 +51,13 @@ def accuracy(data: xr.Dataset, train_encoding: int, beyond_counting: bool = Fals
 
 CLAIMS = (
     lm.Claim("p21-graph-pe", "(B.224)", "comparison")
-    .states(
-        "Whole graphs are classified with the encoding: accuracy at least .95.",
-        formula=r"\mathrm{acc}_{\text{encoding}} \ge 0.95",
-    )
+    .states("Whole graphs are classified with the encoding: accuracy at least .95.")
+    .in_symbols(r"\mathrm{acc}_{\text{encoding}} \ge 0.95")
     .judged(accuracy(1), lm.at_least(0.95, "clear"), lm.Control("without the encoding", train_encoding=0)),
     lm.Claim("p21-graph-without", "(B.224)", "comparison", source="derived")
-    .states(
-        "Without the encoding whole graphs are classified no better than by counting patterns: accuracy at most "
-        "that of counting plus .05.",
-        formula=r"\mathrm{acc}_{\text{no encoding}} \le \mathrm{acc}_{\text{counting}}+0.05",
-    )
+    .states("""Without the encoding whole graphs are classified no better than by counting patterns: accuracy at most
+        that of counting plus .05.""")
+    .in_symbols(r"\mathrm{acc}_{\text{no encoding}} \le \mathrm{acc}_{\text{counting}}+0.05")
     .judged(
         accuracy(0, beyond_counting=True), lm.at_most(0.05, "clear"), lm.Control("with the encoding", train_encoding=1)
     ),

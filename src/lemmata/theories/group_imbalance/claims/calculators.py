@@ -198,22 +198,18 @@ FALLING = r"\mathcal{E}_w,\ \mathcal{E}_2,\ \mathcal{B}"
 
 CLAIMS = (
     lm.Claim("g6-samples-exponent", "Corollary (i)", "scaling")
-    .states(
-        "As one covariance shrinks, with every τ = 1, the less relaxed n_sc and D₆ grow with the exponent -3 in "
-        "‖Σ_l‖ and B with -6; B with its τ grows with -12.",
-        formula=r"n_{sc} = O(\|\Sigma_l\|^{-3})",
-    )
+    .states("""As one covariance shrinks, with every τ = 1, the less relaxed n_sc and D₆ grow with the exponent -3 in
+        ‖Σ_l‖ and B with -6; B with its τ grows with -12.""")
+    .in_symbols(r"n_{sc} = O(\|\Sigma_l\|^{-3})")
     .judged(
         small_exponents(),
         _near(**{"samples": (-3, 0.15), "D6": (-3, 0.15), "B": (-6, 0.15), "B with τ": (-12, 0.15)}),
         lm.Control("μ_l = 0", mean=0.0),
     ),
     lm.Claim("g6-rate", "Corollary (i)", "scaling")
-    .states(
-        "As stated, the rate is 1 - Θ(‖Σ_l‖³) for a non-zero mean: the exponent of q is within 0.3 of 3, with or "
-        "without τ.",
-        formula=r"v = 1-\Theta(\|\Sigma_l\|^3)",
-    )
+    .states("""As stated, the rate is 1 - Θ(‖Σ_l‖³) for a non-zero mean: the exponent of q is within 0.3 of 3, with or
+        without τ.""")
+    .in_symbols(r"v = 1-\Theta(\|\Sigma_l\|^3)")
     .judged(
         rate_exponent(),
         lm.within(2.7, 3.3, predicted=3.0),
@@ -221,32 +217,26 @@ CLAIMS = (
         expected=lm.FAILS,
     ),
     lm.Claim("g6-rate-corrected", "Corollary (i), erratum E15", "scaling", corrects="g6-rate")
-    .states(
-        "The exponent of q is 0 with every τ = 1 and K/2 with its τ; that of the group's own term is 1, and 3 where "
-        "its mean is 0.",
-        formula=r"q \to \mathrm{const},\quad q \propto \|\Sigma_l\|^{K/2},\quad \sigma_l^2\rho_l \propto \|\Sigma_l\|",
-    )
+    .states("""The exponent of q is 0 with every τ = 1 and K/2 with its τ; that of the group's own term is 1, and 3
+        where its mean is 0.""")
+    .in_symbols(r"q \to \mathrm{const},\quad q \propto \|\Sigma_l\|^{K/2},\quad \sigma_l^2\rho_l \propto \|\Sigma_l\|")
     .judged(
         rate_exponents(),
         _near(**{"q": (0, 0.15), "q with τ": (1.5, 0.15), "own term": (1, 0.15), "own term, zero mean": (3, 0.15)}),
         lm.Control("the two means exchanged", exchanged=True),
     ),
     lm.Claim("g7-exponents", "Corollary (ii)", "scaling")
-    .states(
-        "As one covariance grows from 10 to 1000, with every τ = 1, n_sc, q, E_w, E and E_l have the exponents 3, "
-        "-1, 1/2, 1 and 1.",
-        formula=r"n_{sc}=O(\|\Sigma_l\|^3),\ \mathcal{E}_w=O(\sqrt{\|\Sigma_l\|}),\ \mathcal{E}=O(\|\Sigma_l\|)",
-    )
+    .states("""As one covariance grows from 10 to 1000, with every τ = 1, n_sc, q, E_w, E and E_l have the exponents 3,
+        -1, 1/2, 1 and 1.""")
+    .in_symbols(r"n_{sc}=O(\|\Sigma_l\|^3),\ \mathcal{E}_w=O(\sqrt{\|\Sigma_l\|}),\ \mathcal{E}=O(\|\Sigma_l\|)")
     .judged(
         large_exponents(),
         _near(samples=(3, 0.4), q=(-1, 0.2), E_w=(0.5, 0.1), E=(1, 0.2), E_1=(1, 0.2)),
         REVERSED,
     ),
     lm.Claim("g8-samples-exponent", "Corollary (iii)", "scaling")
-    .states(
-        "As stated, n_sc grows like ‖μ‖¹² from ‖μ‖ = 1 on: the exponent of D₁₂ over [1, 8] is within 1.2 of 12.",
-        formula=r"n_{sc} = O(\|\mu\|^{12}),\quad \|\mu\|\ge 1",
-    )
+    .states("As stated, n_sc grows like ‖μ‖¹² from ‖μ‖ = 1 on: the exponent of D₁₂ over [1, 8] is within 1.2 of 12.")
+    .in_symbols(r"n_{sc} = O(\|\mu\|^{12}),\quad \|\mu\|\ge 1")
     .judged(
         mean_growth(),
         lm.within(10.8, 13.2, predicted=12.0),
@@ -254,42 +244,32 @@ CLAIMS = (
         expected=lm.FAILS,
     ),
     lm.Claim("g8-samples-exponent-corrected", "Corollary (iii), row 8", "scaling", corrects="g8-samples-exponent")
-    .states(
-        "The exponent of D₁₂ lies in [5, 7] over [1, 8] and is 12 to 0.2 over [100, 1000].",
-        formula=r"D_{12} \propto \|\mu\|^{12}\ \mathrm{only\ for}\ \|\mu\|\gg\sigma",
-    )
+    .states("The exponent of D₁₂ lies in [5, 7] over [1, 8] and is 12 to 0.2 over [100, 1000].")
+    .in_symbols(r"D_{12} \propto \|\mu\|^{12}\ \mathrm{only\ for}\ \|\mu\|\gg\sigma")
     .judged(
         mean_regimes(),
         lm.all_of(near=lm.within(5.0, 7.0), far=lm.within(11.8, 12.2, predicted=12.0)),
         lm.Control("D₆ in place of D₁₂", power=6),
     ),
     lm.Claim("g9-bounds", "Corollary (iv), Table 4.1", "ordering")
-    .states(
-        "As stated, E_w, E_2 and B fall as the group with the smallest covariance grows from λ₂ = 0.02 to 0.5 (20 "
-        "gaussian W*).",
-        formula=rf"{FALLING}\ \mathrm{{fall\ in}}\ \lambda_2",
-    )
+    .states("""As stated, E_w, E_2 and B fall as the group with the smallest covariance grows from λ₂ = 0.02 to 0.5 (20
+        gaussian W*).""")
+    .in_symbols(rf"{FALLING}\ \mathrm{{fall\ in}}\ \lambda_2")
     .judged(bound_trends("a", 20), lm.at_most(0.0), REVERSED, expected=lm.FAILS),
     lm.Claim("g9-bounds-corrected", "Corollary (iv), (v), erratum E2", "ordering", corrects="g9-bounds")
-    .states(
-        "The sign depends on where δ_Kσ lies: for an orthogonal W* of scale 1 E_w, E_2 and B rise with λ₂ in Figure "
-        "4.7 (a) and fall in (b), at scale 5 the other way round.",
-        formula=rf"{FALLING}\ \mathrm{{follow}}\ 1/(\sigma^2\rho)",
-    )
+    .states("""The sign depends on where δ_Kσ lies: for an orthogonal W* of scale 1 E_w, E_2 and B rise with λ₂ in
+        Figure 4.7 (a) and fall in (b), at scale 5 the other way round.""")
+    .in_symbols(rf"{FALLING}\ \mathrm{{follow}}\ 1/(\sigma^2\rho)")
     .judged(bound_signs(), lm.at_least(0.0, strict=True), lm.Control("scales exchanged", exchanged=True)),
     lm.Claim("g10-bounds", "Corollary (v), Table 4.1", "ordering")
-    .states(
-        "As stated, E_w, E_2 and B rise as the group with the largest covariance grows from λ₂ = 0.02 to 0.5 (40 "
-        "gaussian W*).",
-        formula=rf"{FALLING}\ \mathrm{{rise\ in}}\ \lambda_2",
-    )
+    .states("""As stated, E_w, E_2 and B rise as the group with the largest covariance grows from λ₂ = 0.02 to 0.5 (40
+        gaussian W*).""")
+    .in_symbols(rf"{FALLING}\ \mathrm{{rise\ in}}\ \lambda_2")
     .judged(bound_trends("b", 40), lm.at_least(0.0), REVERSED, expected=lm.FAILS),
     lm.Claim("g21-moment-factors", "Proposition 10", "bound")
-    .states(
-        "At 300 random Ψ: D_mD_2m ≤ D_3m, D_m² ≤ D_2m, D_m ≥ 1, D_m grows with a mean and falls with a scale, the "
-        "less relaxed n_sc is at most the relaxed one; Γ falls a thousandfold as all means or all scales grow from 1 "
-        "to 100.",
-        formula=r"D_mD_{2m}\le D_{3m},\quad D_m^2\le D_{2m},\quad D_m\ge 1",
-    )
+    .states("""At 300 random Ψ: D_mD_2m ≤ D_3m, D_m² ≤ D_2m, D_m ≥ 1, D_m grows with a mean and falls with a scale, the
+        less relaxed n_sc is at most the relaxed one; Γ falls a thousandfold as all means or all scales grow from 1 to
+        100.""")
+    .in_symbols(r"D_mD_{2m}\le D_{3m},\quad D_m^2\le D_{2m},\quad D_m\ge 1")
     .judged(moment_factors(), lm.at_most(1 + 1e-12), lm.Control("the inequalities reversed", reverse=True)),
 )

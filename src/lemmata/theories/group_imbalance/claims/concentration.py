@@ -49,31 +49,23 @@ REPEATED = lm.Control("500 samples repeated to fill n", defect="repeated")
 
 CLAIMS = (
     lm.Claim("g24-lipschitz", "Lemmas C.4.2, C.4.3", "bound")
-    .states(
-        "With the constant 6√3 the Hessian of the population, the Hessian of a sample and its gradient change no "
-        "faster than the lemmas say, at distances from 10⁻⁶ to 3.",
-        formula=r"\|\nabla^2\bar f(W)-\nabla^2\bar f(W^*)\|\le 6\sqrt3\,K^{3/2}(M_4M_8)^{1/4}\|W-W^*\|_F",
-    )
+    .states("""With the constant 6√3 the Hessian of the population, the Hessian of a sample and its gradient change no
+        faster than the lemmas say, at distances from 10⁻⁶ to 3.""")
+    .in_symbols(r"\|\nabla^2\bar f(W)-\nabla^2\bar f(W^*)\|\le 6\sqrt3\,K^{3/2}(M_4M_8)^{1/4}\|W-W^*\|_F")
     .judged(lipschitz(), lm.at_most(1.0, by="every"), lm.Control("‖W - W'‖² on the right", power=2)),
     lm.Claim("g26-hessian", "Lemma C.4.5", "scaling")
-    .states(
-        "The empirical Hessian approaches the population's like n^-1/2, at W* and at distance 0.5: slopes in [-0.6, "
-        "-0.4], ratios to the bound that do not grow.",
-        formula=r"\|\nabla^2 f_n-\nabla^2\bar f\|\le C_6M_2\sqrt{dK\log n/n}",
-    )
+    .states("""The empirical Hessian approaches the population's like n^-1/2, at W* and at distance 0.5: slopes in
+        [-0.6, -0.4], ratios to the bound that do not grow.""")
+    .in_symbols(r"\|\nabla^2 f_n-\nabla^2\bar f\|\le C_6M_2\sqrt{dK\log n/n}")
     .judged(derivative_slopes("hessian"), SLOPES, REPEATED),
     lm.Claim("g27-gradient", "Lemma C.5.1", "scaling")
-    .states(
-        "The empirical gradient approaches the population's like n^-1/2, at W* and at distance 0.5, without noise.",
-        formula=r"\|\nabla f_n-\nabla\bar f\|\le C_{13}\sqrt{KM_2}\sqrt{d\log n/n}",
-    )
+    .states("The empirical gradient approaches the population's like n^-1/2, at W* and at distance 0.5, without noise.")
+    .in_symbols(r"\|\nabla f_n-\nabla\bar f\|\le C_{13}\sqrt{KM_2}\sqrt{d\log n/n}")
     .judged(derivative_slopes("gradient"), SLOPES, REPEATED),
     lm.Claim("g28-empirical-convexity", "Lemma C.3.1", "bound")
-    .states(
-        "The empirical risk is convex at the ground truth and on the ball of radius r around it: the least "
-        "eigenvalue is positive along ten directions, in every seed.",
-        formula=r"\nabla^2 f_n(W)\succ 0,\quad \|W-W^*\|_F\le r",
-    )
+    .states("""The empirical risk is convex at the ground truth and on the ball of radius r around it: the least
+        eigenvalue is positive along ten directions, in every seed.""")
+    .in_symbols(r"\nabla^2 f_n(W)\succ 0,\quad \|W-W^*\|_F\le r")
     .judged(
         least_around(),
         lm.at_least(0.0, by="every", strict=True),

@@ -157,28 +157,22 @@ LOWER = r"\lambda_{\min}(F)\ge\frac{4}{K^2}\underline{h}"
 
 CLAIMS = (
     lm.Claim("g7-rate", "Corollary (ii)", "ordering")
-    .states(
-        "A large covariance slows gradient descent down: λ_min/M₂ and λ_min/λ_max of F fall from σ = 2 to 5.",
-        formula=r"v = 1-\Theta\Big(\frac{1}{1+\|\Sigma_l\|}\Big)",
-    )
+    .states("A large covariance slows gradient descent down: λ_min/M₂ and λ_min/λ_max of F fall from σ = 2 to 5.")
+    .in_symbols(r"v = 1-\Theta\Big(\frac{1}{1+\|\Sigma_l\|}\Big)")
     .judged(rate_falls(), lm.at_most(0.0), REVERSED),
     lm.Claim("f44b-peak", "Figure 4.4 (b)", "limit", source="figure")
-    .states(
-        "By the paper's step gradient descent is fastest at a covariance near 1: the median of λ_min/M₂ peaks at σ in "
-        "[0.7, 1.5] and is at least 2 times lower at 0.3 and at 5.",
-        formula=r"\operatorname{argmax}_\sigma \lambda_{\min}(F)/M_2 \approx 1",
-    )
+    .states("""By the paper's step gradient descent is fastest at a covariance near 1: the median of λ_min/M₂ peaks at σ
+        in [0.7, 1.5] and is at least 2 times lower at 0.3 and at 5.""")
+    .in_symbols(r"\operatorname{argmax}_\sigma \lambda_{\min}(F)/M_2 \approx 1")
     .judged(
         peak(),
         lm.all_of(place=lm.within(0.7, 1.5, predicted=1.0), small=lm.at_least(2.0), large=lm.at_least(2.0)),
         lm.Control("M₂ in place of λ_min/M₂", quantity="moment"),
     ),
     lm.Claim("g11-rate-width", "(4.9), Figure 4.5 (a)", "scaling")
-    .states(
-        "The rate falls like K⁻²: the median of λ_min/λ_max of F has an exponent in [-2.3, -1.5] in K, and K² times it "
-        "varies by at most a factor 4.",
-        formula=r"1-v\propto K^{-2}",
-    )
+    .states("""The rate falls like K⁻²: the median of λ_min/λ_max of F has an exponent in [-2.3, -1.5] in K, and K²
+        times it varies by at most a factor 4.""")
+    .in_symbols(r"1-v\propto K^{-2}")
     .judged(
         width(),
         lm.all_of(slope=lm.within(-2.3, -1.5, by="value", predicted=-2.0), range=lm.at_most(4.0)),
@@ -186,22 +180,18 @@ CLAIMS = (
         lm.Control("put on the law K⁻³", law=-3.0),
     ),
     lm.Claim("g17-even", "Proposition 5", "identity")
-    .states(
-        "A group and its mirror image have the same information: F(μ) by quadrature is F(-μ) by simulation within 4 "
-        "standard errors and by quadrature to 10⁻⁹, in 10 random cases.",
-        formula=r"F_l(\mu)=F_l(-\mu)",
-    )
+    .states("""A group and its mirror image have the same information: F(μ) by quadrature is F(-μ) by simulation within
+        4 standard errors and by quadrature to 10⁻⁹, in 10 random cases.""")
+    .in_symbols(r"F_l(\mu)=F_l(-\mu)")
     .judged(
         mirrored(),
         lm.all_of(simulated=lm.at_most(4.0), exact=lm.at_most(1e-9)),
         lm.Control("sigmoid(t+1), whose derivative is not even", shift=1.0),
     ),
     lm.Claim("g18-moments", "Propositions 6-8", "bound")
-    .states(
-        "Moments of a mixture are within their bounds at 300 random Ψ: along a direction for t = 1 to 4, of the norm "
-        "for t = 1, 2.",
-        formula=r"E(u^\top x)^{2t}\le(2t-1)!!\,\|u\|^{2t}M_{2t},\quad E\|x\|^{2t}\le d^t(2t-1)!!\,M_{2t}",
-    )
+    .states("""Moments of a mixture are within their bounds at 300 random Ψ: along a direction for t = 1 to 4, of the
+        norm for t = 1, 2.""")
+    .in_symbols(r"E(u^\top x)^{2t}\le(2t-1)!!\,\|u\|^{2t}M_{2t},\quad E\|x\|^{2t}\le d^t(2t-1)!!\,M_{2t}")
     .judged(
         moment_ratios(),
         lm.at_most(1 + 1e-12),
@@ -209,17 +199,13 @@ CLAIMS = (
         lm.Control("zero means, d^t dropped", zero=True, dimension=False),
     ),
     lm.Claim("g20-noise-norm", "Proposition 2", "bound")
-    .states(
-        "No draw of the gradient noise is longer than ξ√(dK): the largest of 10⁴.",
-        formula=r"\|\nu_i\|_F\le\xi\sqrt{dK}",
-    )
+    .states("No draw of the gradient noise is longer than ξ√(dK): the largest of 10⁴.")
+    .in_symbols(r"\|\nu_i\|_F\le\xi\sqrt{dK}")
     .judged(noise_norm(), lm.at_most(1.0), lm.Control("Gaussian noise of the deviation ξ", law="gaussian")),
     lm.Claim("g23-lower", "Lemma C.4.4", "bound")
-    .states(
-        "As stated, for any means: the curvature at the ground truth is at least 4h/K², in 60 random problems with "
-        "means of scale 2.",
-        formula=LOWER,
-    )
+    .states("""As stated, for any means: the curvature at the ground truth is at least 4h/K², in 60 random problems with
+        means of scale 2.""")
+    .in_symbols(LOWER)
     .judged(
         above_lower("means of scale 2"),
         lm.at_least(1 - 1e-6, by="every"),
@@ -227,38 +213,34 @@ CLAIMS = (
         expected=lm.FAILS,
     ),
     lm.Claim("g23-lower-corrected", "Lemma C.4.4, erratum E3", "bound", corrects="g23-lower")
-    .states("It is for zero means, in 60 random problems.", formula=LOWER + r",\quad \mu_l=0")
+    .states("It is for zero means, in 60 random problems.")
+    .in_symbols(LOWER + r",\quad \mu_l=0")
     .judged(
         above_lower("zero means"),
         lm.at_least(1 - 1e-6, by="every"),
         lm.Control("8/K², a small orthogonal W*", case="small, lower", factor=2.0),
     ),
     lm.Claim("g23-upper", "Lemma C.4.4, constant 1/4K", "bound", source="derived")
-    .states(
-        "The curvature at the ground truth is at most λ_max(E xxᵀ)/4K, and that at most M₂/4K, in every draw.",
-        formula=r"\lambda_{\max}(F)\le\frac{\lambda_{\max}(E[xx^\top])}{4K}\le\frac{M_2}{4K}",
-    )
+    .states("The curvature at the ground truth is at most λ_max(E xxᵀ)/4K, and that at most M₂/4K, in every draw.")
+    .in_symbols(r"\lambda_{\max}(F)\le\frac{\lambda_{\max}(E[xx^\top])}{4K}\le\frac{M_2}{4K}")
     .judged(
         below_upper(),
         lm.at_most(1 + 1e-9, by="every"),
         lm.Control("1/8K, a small orthogonal W*", cases=("small, upper",), factor=0.5),
     ),
     lm.Claim("g34-labels", "Proposition 1", "identity")
-    .states(
-        "Labels depend on the projection on the span of W* alone: H is the same to 10⁻¹² at 1000 points, noise "
-        "floors to 10⁻⁹.",
-        formula=r"H(W^*,x)=H(W^*,UU^\top x)",
-    )
+    .states("""Labels depend on the projection on the span of W* alone: H is the same to 10⁻¹² at 1000 points, noise
+        floors to 10⁻⁹.""")
+    .in_symbols(r"H(W^*,x)=H(W^*,UU^\top x)")
     .judged(
         same_labels(),
         lm.all_of(labels=lm.at_most(1e-12), floor=lm.at_most(1e-9)),
         lm.Control("projection on a random subspace", random=True),
     ),
     lm.Claim("g34-equivalent", "Proposition 1", "identity")
-    .states(
-        "As stated, means may be taken in the span of W*: F for μ and for its projection agree to 10⁻⁶, in 10 draws.",
-        formula=r"F(\mu)=F(UU^\top\mu)",
-    )
+    .states("""As stated, means may be taken in the span of W*: F for μ and for its projection agree to 10⁻⁶, in 10
+        draws.""")
+    .in_symbols(r"F(\mu)=F(UU^\top\mu)")
     .judged(
         same_information(),
         lm.at_most(1e-6, by="every"),

@@ -64,20 +64,16 @@ def straightness(data: xr.Dataset, distance: str = "limit_distance") -> xr.DataA
 
 CLAIMS = (
     lm.Claim("g2-noise-shift", "Theorem 2, gradient noise", "identity")
-    .states(
-        "Fixed noise moves the limit by ‖∇²f_n⁻¹ν̄‖: to 5 % where that is at most 0.03, to 25 % up to 0.25, in every "
-        "seed.",
-        formula=r"\|W_\infty-\widehat{W}_n\|_F = \|(\nabla^2 f_n)^{-1}\bar\nu\|",
-    )
+    .states("""Fixed noise moves the limit by ‖∇²f_n⁻¹ν̄‖: to 5 % where that is at most 0.03, to 25 % up to 0.25, in
+        every seed.""")
+    .in_symbols(r"\|W_\infty-\widehat{W}_n\|_F = \|(\nabla^2 f_n)^{-1}\bar\nu\|")
     .judged(
         shift_error(), lm.at_most(1.0, by="every"), lm.Control("prediction ‖ν̄‖/λ_max", prediction="largest eigenvalue")
     ),
     lm.Claim("g2-noise-bound", "Theorem 2, (4.8)", "bound")
-    .states(
-        "Fixed noise moves the limit by at most the paper's bound, and fresh noise by less than half as much as fixed, "
-        "in every seed, at ξ = 10⁻³ and 10⁻².",
-        formula=r"\|W_\infty-\widehat{W}_n\|_F \le \frac{\eta_0\xi}{1-v}\sqrt{\frac{dK\log n}{n}}",
-    )
+    .states("""Fixed noise moves the limit by at most the paper's bound, and fresh noise by less than half as much as
+        fixed, in every seed, at ξ = 10⁻³ and 10⁻².""")
+    .in_symbols(r"\|W_\infty-\widehat{W}_n\|_F \le \frac{\eta_0\xi}{1-v}\sqrt{\frac{dK\log n}{n}}")
     .judged(
         shift_over_bound(),
         lm.at_most(1.0, by="every"),
@@ -85,17 +81,13 @@ CLAIMS = (
         lm.Control("fixed noise in the place of fresh", fresh="fixed"),
     ),
     lm.Claim("g8-rate", "Corollary (iii)", "ordering")
-    .states(
-        "Gradient descent is slower when the means lie further out: the fitted 1 - v̂ falls from C = 0.25 to 1.5.",
-        formula=r"v = 1-\Theta\left(\frac{1}{1+\|\mu\|^2}\right)",
-    )
+    .states("Gradient descent is slower when the means lie further out: the fitted 1 - v̂ falls from C = 0.25 to 1.5.")
+    .in_symbols(r"v = 1-\Theta\left(\frac{1}{1+\|\mu\|^2}\right)")
     .judged(rate_trend(), lm.at_most(0.0), lm.Control("the axis reversed", reverse=True)),
     lm.Claim("f44a-straight", "Figure 4.4 (a)", "comparison", source="figure")
-    .states(
-        "The logarithm of the distance from the minimum is a straight line: R² above 0.99 over the last 40 % of "
-        "every run.",
-        formula=r"\log\|W_t-\widehat{W}_n\|_F \approx a - b\,t",
-    )
+    .states("""The logarithm of the distance from the minimum is a straight line: R² above 0.99 over the last 40 % of
+        every run.""")
+    .in_symbols(r"\log\|W_t-\widehat{W}_n\|_F \approx a - b\,t")
     .judged(
         straightness(),
         lm.at_least(0.99, by="every", strict=True),

@@ -102,29 +102,23 @@ RISK = r"\bar f_2(\widehat{W}_n)-\bar f_2(W^*)"
 
 CLAIMS = (
     lm.Claim("g8-group-risk", "Corollary (iii), Figure 4.6 (b)", "ordering")
-    .states(
-        "As stated, the risk of a group grows with its mean: the excess risk of group 2 rises from s = 0 to 2 (mean "
-        "-(2+s)1).",
-        formula=rf"{RISK} = O(1+\|\mu_2\|^2)",
-    )
+    .states("""As stated, the risk of a group grows with its mean: the excess risk of group 2 rises from s = 0 to 2
+        (mean -(2+s)1).""")
+    .in_symbols(rf"{RISK} = O(1+\|\mu_2\|^2)")
     .judged(mean_trend(), lm.at_least(0.0), REVERSED, expected=lm.FAILS),
     lm.Claim("g8-group-risk-corrected", "Corollary (iii), erratum E2", "ordering", corrects="g8-group-risk")
-    .states(
-        "The predictor of the group's risk is dK where its mean is minus the other's, falls as it moves out, and on "
-        "the literal path is larger at 1, 2, 3 than at 0 and 4.",
-        formula=r"2n\,(\bar f_2(\widehat{W}_n)-\bar f_2(W^*)) \approx \mathrm{tr}(F_2F^{-1})",
-    )
+    .states("""The predictor of the group's risk is dK where its mean is minus the other's, falls as it moves out, and
+        on the literal path is larger at 1, 2, 3 than at 0 and 4.""")
+    .in_symbols(r"2n\,(\bar f_2(\widehat{W}_n)-\bar f_2(W^*)) \approx \mathrm{tr}(F_2F^{-1})")
     .judged(
         mean_predictor(),
         lm.all_of(anchor=lm.at_most(1e-6), falls=lm.decreasing("s", by="mean"), literal=lm.at_least(0.0, strict=True)),
         REVERSED,
     ),
     lm.Claim("g9-group-risk", "Corollary (iv), Figure 4.7 (a)", "ordering")
-    .states(
-        "As stated, more of the group with the smallest covariance lowers its risk: the log ratio of its excess risk "
-        "at λ₂ = 0.5 and 0.02 is below -0.2 (fails above 0.2, flat between).",
-        formula=rf"{RISK} = O\left(\frac{{1}}{{1+\sqrt{{\lambda_2}}}}\right)",
-    )
+    .states("""As stated, more of the group with the smallest covariance lowers its risk: the log ratio of its excess
+        risk at λ₂ = 0.5 and 0.02 is below -0.2 (fails above 0.2, flat between).""")
+    .in_symbols(rf"{RISK} = O\left(\frac{{1}}{{1+\sqrt{{\lambda_2}}}}\right)")
     .judged(
         clear_trend(),
         lm.at_most({"falls": -0.2, "does not rise": 0.2}, fails_if="all"),
@@ -132,39 +126,32 @@ CLAIMS = (
         expected=lm.INCONCLUSIVE,
     ),
     lm.Claim("g9-group-risk-corrected", "Corollary (iv), erratum E2", "comparison", corrects="g9-group-risk")
-    .states(
-        "The predictor of its risk hardly moves: the median of tr(F₂F⁻¹) stays within 15 % of its value at λ₂ = 0.02.",
-        formula=r"\mathrm{tr}(F_2F^{-1})(\lambda_2) \approx \mathrm{tr}(F_2F^{-1})(0.02)",
-    )
+    .states("""The predictor of its risk hardly moves: the median of tr(F₂F⁻¹) stays within 15 % of its value at λ₂ =
+        0.02.""")
+    .in_symbols(r"\mathrm{tr}(F_2F^{-1})(\lambda_2) \approx \mathrm{tr}(F_2F^{-1})(0.02)")
     .judged(
         predictor_ratio(),
         lm.within(0.85, 1.15, predicted=1.0),
         lm.Control("the group with the larger covariance", predictor_ratio.of("f47b-fraction")()),
     ),
     lm.Claim("g10-group-risk", "Corollary (v), Figure 4.7 (b)", "ordering")
-    .states(
-        "As stated, more of the group with the largest covariance raises its risk: the excess risk of group 2 rises "
-        "from λ₂ = 0.02 to 0.5.",
-        formula=rf"{RISK} = O(1+\sqrt{{\lambda_2}})",
-    )
+    .states("""As stated, more of the group with the largest covariance raises its risk: the excess risk of group 2
+        rises from λ₂ = 0.02 to 0.5.""")
+    .in_symbols(rf"{RISK} = O(1+\sqrt{{\lambda_2}})")
     .judged(fraction_trend.of("f47b-fraction")(), lm.at_least(0.0), REVERSED, expected=lm.FAILS),
     lm.Claim("g10-group-risk-corrected", "Corollary (v), erratum E2", "comparison", corrects="g10-group-risk")
-    .states(
-        "It lowers its risk: tr(F₂F⁻¹) falls by at least 2.5 from λ₂ = 0.02 to 0.5 for every W*, and so does the mean "
-        "measured excess risk.",
-        formula=r"\mathrm{tr}(F_2F^{-1})(0.02) \ge 2.5\,\mathrm{tr}(F_2F^{-1})(0.5)",
-    )
+    .states("""It lowers its risk: tr(F₂F⁻¹) falls by at least 2.5 from λ₂ = 0.02 to 0.5 for every W*, and so does the
+        mean measured excess risk.""")
+    .in_symbols(r"\mathrm{tr}(F_2F^{-1})(0.02) \ge 2.5\,\mathrm{tr}(F_2F^{-1})(0.5)")
     .judged(
         falls(),
         lm.all_of(predicted=lm.at_least(2.5, by="every"), measured=lm.at_least(2.5)),
         lm.Control("the group with the smaller covariance", falls.of("f47a-fraction")()),
     ),
     lm.Claim("f46a-ushape", "Figure 4.6 (a)", "comparison", source="figure")
-    .states(
-        "As reported, the median cross entropy of group 2 first falls and then rises with σ₂: a least value inside, "
-        "both ends higher by 0.005.",
-        formula=r"\min(\bar f_2(0.2),\bar f_2(4)) - \min_{\sigma_2}\bar f_2(\sigma_2) \ge 0.005",
-    )
+    .states("""As reported, the median cross entropy of group 2 first falls and then rises with σ₂: a least value
+        inside, both ends higher by 0.005.""")
+    .in_symbols(r"\min(\bar f_2(0.2),\bar f_2(4)) - \min_{\sigma_2}\bar f_2(\sigma_2) \ge 0.005")
     .judged(
         dip(),
         lm.at_least(0.005),
@@ -172,26 +159,22 @@ CLAIMS = (
         expected=lm.FAILS,
     ),
     lm.Claim("f46a-ushape-corrected", "Figure 4.6 (a), erratum E2", "ordering", corrects="f46a-ushape")
-    .states(
-        "Above the floor the risk of group 2 rises with σ₂: the predictor for every W*, and the mean measured one by a "
-        "factor of at least 5 from 0.2 to 4.",
-        formula=r"\mathrm{tr}(F_2F^{-1})\ \mathrm{increases\ in}\ \sigma_2",
-    )
+    .states("""Above the floor the risk of group 2 rises with σ₂: the predictor for every W*, and the mean measured one
+        by a factor of at least 5 from 0.2 to 4.""")
+    .in_symbols(r"\mathrm{tr}(F_2F^{-1})\ \mathrm{increases\ in}\ \sigma_2")
     .judged(
         rises(),
         lm.all_of(predicted=lm.increasing("second_scale", by="every"), measured=lm.at_least(5.0)),
         REVERSED,
     ),
     lm.Claim("f47a-raw", "Figure 4.7 (a)", "ordering", source="figure")
-    .states(
-        "As reported, the average cross entropy falls from λ₂ = 0.02 to 0.5 where group 2 has the smaller covariance.",
-        formula=r"\bar f(\widehat{W}_n)\ \mathrm{falls\ in}\ \lambda_2",
-    )
+    .states("""As reported, the average cross entropy falls from λ₂ = 0.02 to 0.5 where group 2 has the smaller
+        covariance.""")
+    .in_symbols(r"\bar f(\widehat{W}_n)\ \mathrm{falls\ in}\ \lambda_2")
     .judged(raw_trend(), lm.at_most(0.0), REVERSED, expected=lm.FAILS),
     lm.Claim("f47b-raw", "Figure 4.7 (b)", "ordering", source="figure")
-    .states(
-        "As reported, the average cross entropy rises from λ₂ = 0.02 to 0.5 where group 2 has the larger covariance.",
-        formula=r"\bar f(\widehat{W}_n)\ \mathrm{rises\ in}\ \lambda_2",
-    )
+    .states("""As reported, the average cross entropy rises from λ₂ = 0.02 to 0.5 where group 2 has the larger
+        covariance.""")
+    .in_symbols(r"\bar f(\widehat{W}_n)\ \mathrm{rises\ in}\ \lambda_2")
     .judged(raw_trend.of("f47b-fraction")(), lm.at_least(0.0), REVERSED, expected=lm.FAILS),
 )

@@ -169,20 +169,16 @@ LEMMA = r"E\Big(\sum_i r_i^\top x\,\phi'(\sigma x_i)\Big)^2 \ge \rho(\mu,\sigma)
 
 CLAIMS = (
     lm.Claim("g12-rho-positive", "Proposition 3.1, 3.2", "bound")
-    .states(
-        "ρ is positive at every mean and scale of a grid, above the rounding of 0, and continuous at zero mean.",
-        formula=r"\rho(u,\sigma) > 0,\quad \rho(u,\sigma)\to\rho(0,\sigma)",
-    )
+    .states("ρ is positive at every mean and scale of a grid, above the rounding of 0, and continuous at zero mean.")
+    .in_symbols(r"\rho(u,\sigma) > 0,\quad \rho(u,\sigma)\to\rho(0,\sigma)")
     .judged(
         positivity(),
         lm.all_of(least=lm.at_least(-25.0, strict=True), jump=lm.at_most(1e-4)),
         lm.Control("a constant φ', for which ρ = 0", constant=True),
     ),
     lm.Claim("g14-limit", "Proposition 3.3, as printed", "limit")
-    .states(
-        "ρ(u/σ, σ) tends to the least φ'²(u_i) as σ vanishes: within 5 % at u = (1, 2), σ = 0.01.",
-        formula=r"\rho(u/\sigma,\sigma)\to\min_i\phi'(u_i)^2",
-    )
+    .states("ρ(u/σ, σ) tends to the least φ'²(u_i) as σ vanishes: within 5 % at u = (1, 2), σ = 0.01.")
+    .in_symbols(r"\rho(u/\sigma,\sigma)\to\min_i\phi'(u_i)^2")
     .judged(
         printed_limit(),
         lm.within(0.95, 1.05, predicted=1.0),
@@ -190,21 +186,17 @@ CLAIMS = (
         expected=lm.FAILS,
     ),
     lm.Claim("g14-limit-corrected", "Proposition 3.3, erratum E4", "limit", corrects="g14-limit")
-    .states(
-        "It tends to the least of u_j²φ''(u_i)² and u_i²φ''(u_i)², to 1 % at σ = 0.03 and 0.01; and to 0 where some "
-        "u_i is 0.",
-        formula=r"\rho(u/\sigma,\sigma)\to\min_{i\ne j}\{u_j^2\phi''(u_i)^2,\ u_i^2\phi''(u_i)^2\}",
-    )
+    .states("""It tends to the least of u_j²φ''(u_i)² and u_i²φ''(u_i)², to 1 % at σ = 0.03 and 0.01; and to 0 where
+        some u_i is 0.""")
+    .in_symbols(r"\rho(u/\sigma,\sigma)\to\min_{i\ne j}\{u_j^2\phi''(u_i)^2,\ u_i^2\phi''(u_i)^2\}")
     .judged(
         vanishing_limit(),
         lm.all_of(ratio=ONE, zero=lm.at_most(1e-6, strict=True)),
         lm.Control("the printed limit", limit="printed"),
     ),
     lm.Claim("g15-small-scale", "Proposition 4, as printed", "limit")
-    .states(
-        "The second variance of ρ is 9σ²/64 for small σ: within 5 % at σ = 0.01, u = 0.",
-        formula=r"\beta_2-\frac{\alpha_2^2}{1+u^2}\to\frac{9}{64}\sigma^2",
-    )
+    .states("The second variance of ρ is 9σ²/64 for small σ: within 5 % at σ = 0.01, u = 0.")
+    .in_symbols(r"\beta_2-\frac{\alpha_2^2}{1+u^2}\to\frac{9}{64}\sigma^2")
     .judged(
         printed_small(),
         lm.within(0.95, 1.05, predicted=1.0),
@@ -212,17 +204,14 @@ CLAIMS = (
         expected=lm.FAILS,
     ),
     lm.Claim("g15-small-scale-corrected", "Proposition 4, erratum E4", "limit", corrects="g15-small-scale")
-    .states(
-        "Both variances are of order σ⁴, with the coefficients of the exact moments, to 1 % at σ = 0.01, u = 0, 1, 2.",
-        formula=r"\frac{\sigma^4}{256}(2+4u^2),\qquad \frac{\sigma^4}{256}\Big(m_6-\frac{m_4^2}{m_2}\Big)",
-    )
+    .states("""Both variances are of order σ⁴, with the coefficients of the exact moments, to 1 % at σ = 0.01, u = 0, 1,
+        2.""")
+    .in_symbols(r"\frac{\sigma^4}{256}(2+4u^2),\qquad \frac{\sigma^4}{256}\Big(m_6-\frac{m_4^2}{m_2}\Big)")
     .judged(small_scale(), ONE, lm.Control("9σ²/64 for the second", printed=True)),
     lm.Claim("g15-large", "Proposition 4 (2), (3)", "limit")
-    .states(
-        "For large σ the variances fall like 1/σ and 1/σ³ (3 % at σ = 200); for large u like e^{-2σu} (2 % and 15 % at "
-        "u = 40), and ρ stays above e^{-u²/2}u⁻³.",
-        formula=r"\frac{\varphi(u)}{6\sigma},\quad\frac{\varphi(u)}{\sigma^3}\Big(\frac{\pi^2}{18}-\frac13\Big)",
-    )
+    .states("""For large σ the variances fall like 1/σ and 1/σ³ (3 % at σ = 200); for large u like e^{-2σu} (2 % and 15
+        % at u = 40), and ρ stays above e^{-u²/2}u⁻³.""")
+    .in_symbols(r"\frac{\varphi(u)}{6\sigma},\quad\frac{\varphi(u)}{\sigma^3}\Big(\frac{\pi^2}{18}-\frac13\Big)")
     .judged(
         large_arguments(),
         lm.all_of(
@@ -236,10 +225,8 @@ CLAIMS = (
         lm.Control("the second on σ⁻²", second_power=2),
     ),
     lm.Claim("g15-peak", "Proposition 4, row 15", "limit", source="derived")
-    .states(
-        "ρ(0, σ) has one maximum over σ, at 1.45; σρ has it at 2.07 and σ²ρ at 3.29, to 0.03.",
-        formula=r"\operatorname{argmax}_\sigma\rho(0,\sigma)\approx 1.45",
-    )
+    .states("ρ(0, σ) has one maximum over σ, at 1.45; σρ has it at 2.07 and σ²ρ at 3.29, to 0.03.")
+    .in_symbols(r"\operatorname{argmax}_\sigma\rho(0,\sigma)\approx 1.45")
     .judged(
         peaks(),
         lm.all_of(
@@ -253,24 +240,18 @@ CLAIMS = (
         lm.Control("σ²ρ in place of ρ", shift=2),
     ),
     lm.Claim("g16-minorant-mean", "Proposition 3.4", "bound")
-    .states(
-        "L_m is positive, at most ρ and does not increase as a coordinate of the mean grows from 0 to 8.",
-        formula=r"0 < \mathcal{L}_m \le \rho",
-    )
+    .states("L_m is positive, at most ρ and does not increase as a coordinate of the mean grows from 0 to 8.")
+    .in_symbols(r"0 < \mathcal{L}_m \le \rho")
     .judged(along_mean(), BELOW, lm.Control("ρ itself along u = (t, t), t up to 2", itself=True)),
     lm.Claim("g16-minorant-scale", "Proposition 3.5", "bound")
-    .states(
-        "L_s is positive and at most ρ for scales from 0.01 to 100; L_s/σ does not decrease below ζ_s, L_s does not "
-        "increase above it (δ_K = 0.3 and 2).",
-        formula=r"0 < \mathcal{L}_s \le \rho",
-    )
+    .states("""L_s is positive and at most ρ for scales from 0.01 to 100; L_s/σ does not decrease below ζ_s, L_s does
+        not increase above it (δ_K = 0.3 and 2).""")
+    .in_symbols(r"0 < \mathcal{L}_s \le \rho")
     .judged(along_scale(), BELOW, lm.Control("σ min ρ without the factor 1/ζ", scaled=False)),
     lm.Claim("g22-lemma", "Lemma C.4.1", "bound")
-    .states(
-        "As stated, for any mean: the least eigenvalue of E[vvᵀ ⊗ xxᵀ] is at least ρ(μ, σ), at μ = (1,1), (2,2), σ = 1 "
-        "and (10,10), σ = 0.1.",
-        formula=LEMMA,
-    )
+    .states("""As stated, for any mean: the least eigenvalue of E[vvᵀ ⊗ xxᵀ] is at least ρ(μ, σ), at μ = (1,1), (2,2), σ
+        = 1 and (10,10), σ = 0.1.""")
+    .in_symbols(LEMMA)
     .judged(
         lemma_ratio(STATED),
         lm.at_least(1 - 1e-5),
@@ -278,10 +259,8 @@ CLAIMS = (
         expected=lm.FAILS,
     ),
     lm.Claim("g22-lemma-corrected", "Lemma C.4.1, erratum E3", "bound", corrects="g22-lemma")
-    .states(
-        "It is, where at most one coordinate of the mean is not 0: 25 means (t, 0) and scales.",
-        formula=LEMMA + r",\quad \mu=(t,0)",
-    )
+    .states("It is, where at most one coordinate of the mean is not 0: 25 means (t, 0) and scales.")
+    .in_symbols(LEMMA + r",\quad \mu=(t,0)")
     .judged(
         lemma_ratio(ONE_COORDINATE),
         lm.at_least(1 - 1e-5),

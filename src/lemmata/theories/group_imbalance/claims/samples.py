@@ -56,11 +56,9 @@ REVERSED = lm.Control("the axis reversed", reverse=True)
 
 CLAIMS = (
     lm.Claim("g5-samples-dimension", "(4.7), Figure 4.2", "scaling")
-    .states(
-        "The samples at which half of the draws succeed grow about linearly with the dimension: n_50/d varies by at "
-        "most a factor 2 over d = 3, 5, 8, 12.",
-        formula=r"n_{sc} \propto d\log^2 d",
-    )
+    .states("""The samples at which half of the draws succeed grow about linearly with the dimension: n_50/d varies by
+        at most a factor 2 over d = 3, 5, 8, 12.""")
+    .in_symbols(r"n_{sc} \propto d\log^2 d")
     .judged(
         samples_per_dimension(),
         lm.at_most(2.0),
@@ -68,35 +66,27 @@ CLAIMS = (
         lm.Control("n_50 put on the law d²", power=2),
     ),
     lm.Claim("g6-samples-measured", "Corollary (i), Figure 4.3 (b)", "ordering")
-    .states(
-        "A small covariance needs more samples: n_50 and tr F⁻¹ are larger at σ = 0.1 than at 1.",
-        formula=r"n_{50}(\sigma=0.1) > n_{50}(\sigma=1)",
-    )
+    .states("A small covariance needs more samples: n_50 and tr F⁻¹ are larger at σ = 0.1 than at 1.")
+    .in_symbols(r"n_{50}(\sigma=0.1) > n_{50}(\sigma=1)")
     .judged(
         small_covariance(),
         lm.all_of(samples=lm.at_least(0.0, strict=True), error=lm.at_least(0.0)),
         REVERSED,
     ),
     lm.Claim("g7-error", "Corollary (ii)", "ordering")
-    .states(
-        "As stated, the error grows with a large covariance: tr F⁻¹ rises from σ = 1 to 10.",
-        formula=r"\mathcal{E}_w = O(\sqrt{\|\Sigma_l\|})",
-    )
+    .states("As stated, the error grows with a large covariance: tr F⁻¹ rises from σ = 1 to 10.")
+    .in_symbols(r"\mathcal{E}_w = O(\sqrt{\|\Sigma_l\|})")
     .judged(large_covariance(), lm.at_least(0.0), REVERSED, expected=lm.FAILS),
     lm.Claim("g7-error-corrected", "Corollary (ii), row 7", "comparison", corrects="g7-error")
-    .states(
-        "On the large side it is flat: the median of tr F⁻¹ at σ = 10 over that at 4 lies in [0.6, 1.7].",
-        formula=r"\mathrm{tr}F^{-1}(10)/\mathrm{tr}F^{-1}(4) \in [0.6, 1.7]",
-    )
+    .states("On the large side it is flat: the median of tr F⁻¹ at σ = 10 over that at 4 lies in [0.6, 1.7].")
+    .in_symbols(r"\mathrm{tr}F^{-1}(10)/\mathrm{tr}F^{-1}(4) \in [0.6, 1.7]")
     .judged(
         flat_ratio(),
         lm.within(0.6, 1.7, by="median", predicted=1.0),
         lm.Control("ratios put on the law of E_w², ∝ ‖Σ_l‖", claimed=True),
     ),
     lm.Claim("g8-samples-measured", "Corollary (iii), Figure 4.3 (a)", "ordering")
-    .states(
-        "A mean further out needs more samples: n_50 is larger at ‖μ₁‖ = 5 than at 0.",
-        formula=r"n_{50}(\|\mu_1\|=5) > n_{50}(\|\mu_1\|=0)",
-    )
+    .states("A mean further out needs more samples: n_50 is larger at ‖μ₁‖ = 5 than at 0.")
+    .in_symbols(r"n_{50}(\|\mu_1\|=5) > n_{50}(\|\mu_1\|=0)")
     .judged(mean_samples(), lm.at_least(0.0, strict=True), REVERSED),
 )

@@ -132,11 +132,9 @@ ERROR = r"\|W_0-W^*P^*\|\lesssim\kappa^6K^3\tau^6\sqrt{D_6}\sqrt{d\log n/n}\,\|W
 
 CLAIMS = (
     lm.Claim("g30-tensor", "Lemma C.3.3, as printed", "bound")
-    .states(
-        "With the magnitudes as printed the tensor start approaches the ground truth: median relative error below "
-        "0.3 at n = 4·10⁶, both mixtures.",
-        formula=ERROR,
-    )
+    .states("""With the magnitudes as printed the tensor start approaches the ground truth: median relative error below
+        0.3 at n = 4·10⁶, both mixtures.""")
+    .in_symbols(ERROR)
     .judged(
         last_error(),
         lm.at_most(0.3, by="median", strict=True),
@@ -144,11 +142,9 @@ CLAIMS = (
         expected=lm.FAILS,
     ),
     lm.Claim("g30-tensor-corrected", "Lemma C.3.3, erratum E5", "scaling", corrects="g30-tensor")
-    .states(
-        "With corrected magnitudes the median relative error falls with an exponent in [-0.75, -0.3] and is below "
-        "0.3 (Q₂ path) and 0.15 (symmetric path) at n = 10⁶.",
-        formula=ERROR,
-    )
+    .states("""With corrected magnitudes the median relative error falls with an exponent in [-0.75, -0.3] and is below
+        0.3 (Q₂ path) and 0.15 (symmetric path) at n = 10⁶.""")
+    .in_symbols(ERROR)
     .judged(
         error_path(),
         lm.all_of(
@@ -158,11 +154,9 @@ CLAIMS = (
         lm.Control("literal magnitudes", magnitudes="literal"),
     ),
     lm.Claim("g31-moments", "Lemmas C.6.1-C.6.3", "scaling")
-    .states(
-        "The sampled moments approach the exact ones like n^-1/2: slopes of the median errors of Q₁, Q₂, R₃ and of Q₁, "
-        "Q₃(I, I, α) in [-0.6, -0.4].",
-        formula=r"\|\widehat{Q}_j-Q_j\|\lesssim\sqrt{d\log n/n}",
-    )
+    .states("""The sampled moments approach the exact ones like n^-1/2: slopes of the median errors of Q₁, Q₂, R₃ and of
+        Q₁, Q₃(I, I, α) in [-0.6, -0.4].""")
+    .in_symbols(r"\|\widehat{Q}_j-Q_j\|\lesssim\sqrt{d\log n/n}")
     .judged(
         moment_slopes(),
         lm.all_of(
@@ -175,11 +169,9 @@ CLAIMS = (
         lm.Control("scores of a wrong mixture", scores="wrong"),
     ),
     lm.Claim("g32-subspace", "Lemma C.6.4", "bound")
-    .states(
-        "An error E of at most a tenth of δ_K moves the subspace of the K eigenvalues largest in absolute value by at "
-        "most (10/9)‖E‖/δ_K, in 200 cases with eigenvalues of both signs.",
-        formula=r"\|\widehat{U}\widehat{U}^\top-UU^\top\|\le\frac{10}{9}\frac{\|E\|}{\delta_K}",
-    )
+    .states("""An error E of at most a tenth of δ_K moves the subspace of the K eigenvalues largest in absolute value by
+        at most (10/9)‖E‖/δ_K, in 200 cases with eigenvalues of both signs.""")
+    .in_symbols(r"\|\widehat{U}\widehat{U}^\top-UU^\top\|\le\frac{10}{9}\frac{\|E\|}{\delta_K}")
     .judged(
         subspace_ratio(),
         lm.at_most(1.0),
@@ -187,10 +179,8 @@ CLAIMS = (
         lm.Control("‖E‖ = 0.6 δ_K", relative=0.6, expected=lm.INCONCLUSIVE),
     ),
     lm.Claim("g33-magnitude", "Lemma C.6.5, as printed", "bound")
-    .states(
-        "α̂_i estimates ‖w_i*‖ within the bound (constant 1), in 200 draws with small perturbations.",
-        formula=r"|\hat\alpha_i-\|w_i^*\||\le(\kappa^4K^{3/2}(\gamma_1+\gamma_2)+\kappa^2K^{1/2}\gamma_3)\|w_i^*\|",
-    )
+    .states("α̂_i estimates ‖w_i*‖ within the bound (constant 1), in 200 draws with small perturbations.")
+    .in_symbols(r"|\hat\alpha_i-\|w_i^*\||\le(\kappa^4K^{3/2}(\gamma_1+\gamma_2)+\kappa^2K^{1/2}\gamma_3)\|w_i^*\|")
     .judged(
         small_perturbations(),
         lm.at_most(1.0),
@@ -198,17 +188,13 @@ CLAIMS = (
         expected=lm.FAILS,
     ),
     lm.Claim("g33-magnitude-corrected", "Lemma C.6.5, erratum E5", "bound", corrects="g33-magnitude")
-    .states(
-        "α̂_i estimates ‖w_i*‖E[φ'_i]/K within the bound, in 200 draws with small and with large perturbations.",
-        formula=r"|\hat\alpha_i-a_i|\le(\kappa^4K^{3/2}(\gamma_1+\gamma_2)+\kappa^2K^{1/2}\gamma_3)a_i",
-    )
+    .states("α̂_i estimates ‖w_i*‖E[φ'_i]/K within the bound, in 200 draws with small and with large perturbations.")
+    .in_symbols(r"|\hat\alpha_i-a_i|\le(\kappa^4K^{3/2}(\gamma_1+\gamma_2)+\kappa^2K^{1/2}\gamma_3)a_i")
     .judged(perturbations(), lm.at_most(1.0), lm.Control("target ‖w_i*‖", target="norm")),
     lm.Claim("fc1-relative-error", "Figure C.1", "limit", source="figure")
-    .states(
-        "As reported, the relative error of the tensor start is 0.65 (to 0.15); it says nothing where the subspace "
-        "is not found (median error above 0.9).",
-        formula=r"\|W_0-W^*\|_F/\|W^*\|_F\approx 0.65",
-    )
+    .states("""As reported, the relative error of the tensor start is 0.65 (to 0.15); it says nothing where the subspace
+        is not found (median error above 0.9).""")
+    .in_symbols(r"\|W_0-W^*\|_F/\|W^*\|_F\approx 0.65")
     .judged(
         reported_error(),
         lm.within(0.5, 0.8, by="median", predicted=0.65),

@@ -171,48 +171,38 @@ PARTNERS = lm.Control("updates of partners read in their place", kind="partners"
 
 CLAIMS = (
     learnt("p6-own", "Proposition 6.4.1", "bound")
-    .states(
-        "Query and key maps grow along every relevant pattern: the smallest own entry of G^Q and of G^K is at least "
-        "3 times the initial one, δ.",
-        formula=r"\min_jG^Q_{jj} \ge 3\delta,\ \min_jG^K_{jj} \ge 3\delta",
-    )
+    .states("""Query and key maps grow along every relevant pattern: the smallest own entry of G^Q and of G^K is at
+        least 3 times the initial one, δ.""")
+    .in_symbols(r"\min_jG^Q_{jj} \ge 3\delta,\ \min_jG^K_{jj} \ge 3\delta")
     .judged(least_own(), lm.at_least(3.0), lm.Control("weights of step 0", moment="start")),
     learnt("p6-irrelevant", "Proposition 6.4.1", "bound")
-    .states(
-        "Query and key maps do not move along irrelevant patterns: every entry of both ν blocks stays within "
-        "0.005 of δI.",
-        formula=r"\max_{j,k}|\beta^{-2}\nu_j^\top W\nu_k-\delta I_{jk}| \le 0.005 \quad (W=W_Q,W_K)",
-    )
+    .states("""Query and key maps do not move along irrelevant patterns: every entry of both ν blocks stays within 0.005
+        of δI.""")
+    .in_symbols(r"\max_{j,k}|\beta^{-2}\nu_j^\top W\nu_k-\delta I_{jk}| \le 0.005 \quad (W=W_Q,W_K)")
     .judged(
         off_identity(), lm.at_most(0.005, by="every"), lm.Control("μ block read in its place", patterns="patterns")
     ),
     learnt("p6-non-partners", "Proposition 6.4.1, (6.18)", "bound")
-    .states(
-        "Patterns that form no training task stay apart: their entries of G^Q, G^K are at most 0.08 in size, and 0 "
-        "within 0.02 in the mean.",
-        formula=r"|G_{jk}| \le 0.08,\ |\mathrm{mean}\,G_{jk}| \le 0.02 \quad ((j,k),(k,j)\notin\mathcal{T}_{tr})",
-    )
+    .states("""Patterns that form no training task stay apart: their entries of G^Q, G^K are at most 0.08 in size, and 0
+        within 0.02 in the mean.""")
+    .in_symbols(r"|G_{jk}| \le 0.08,\ |\mathrm{mean}\,G_{jk}| \le 0.02 \quad ((j,k),(k,j)\notin\mathcal{T}_{tr})")
     .judged(
         foreign_entries(),
         lm.all_of(largest=lm.at_most(0.08, by="every"), mean=lm.within(-0.02, 0.02, by="every", predicted=0.0)),
         lm.Control("entries of partners read in their place", partners=True),
     ),
     learnt("p6-logit-order", "Proposition 6.4.1", "ordering")
-    .states(
-        "A pattern's logit with itself exceeds that with every other pattern.",
-        formula=r"\mu_j^\top W_K^\top W_Q\mu_j > \mu_k^\top W_K^\top W_Q\mu_j \quad (k\ne j)",
-    )
+    .states("A pattern's logit with itself exceeds that with every other pattern.")
+    .in_symbols(r"\mu_j^\top W_K^\top W_Q\mu_j > \mu_k^\top W_K^\top W_Q\mu_j \quad (k\ne j)")
     .judged(
         logit_margin(),
         lm.at_least(0.0, by="every", strict=True),
         lm.Control("rows of G^K shifted by one pattern", rolled=1),
     ),
     learnt("p6-partners", "Proposition 6.4.1, (6.18)", "bound")
-    .states(
-        "As stated: entries of task partners are smaller than the own entry by a factor M_1: the mean of M_1 |G_jk| / "
-        "G_jj is at most 1.",
-        formula=r"\mathrm{mean}\frac{M_1|G_{jk}|}{G_{jj}} \le 1 \quad (j,k\text{ task partners})",
-    )
+    .states("""As stated: entries of task partners are smaller than the own entry by a factor M_1: the mean of M_1
+        |G_jk| / G_jj is at most 1.""")
+    .in_symbols(r"\mathrm{mean}\frac{M_1|G_{jk}|}{G_{jj}} \le 1 \quad (j,k\text{ task partners})")
     .judged(
         partner_ratio(size=True),
         lm.at_most(1.0),
@@ -220,81 +210,64 @@ CLAIMS = (
         expected=lm.FAILS,
     ),
     learnt("p6-partners-corrected", "Proposition 6.4.1, (6.18), corrected", "bound", corrects="p6-partners")
-    .states(
-        "Corrected: with one cycle of tasks the mean entry of task partners is between -0.55 and -0.35 of the own one.",
-        formula=r"-0.55 \le \mathrm{mean}\frac{G_{jk}}{G_{jj}} \le -0.35 \quad (j,k\text{ task partners})",
-    )
+    .states("""Corrected: with one cycle of tasks the mean entry of task partners is between -0.55 and -0.35 of the own
+        one.""")
+    .in_symbols(r"-0.55 \le \mathrm{mean}\frac{G_{jk}}{G_{jj}} \le -0.35 \quad (j,k\text{ task partners})")
     .judged(
         partner_ratio(), lm.within(-0.55, -0.35), lm.Control("trained on all tasks (U = 5)", spread_partner_ratio())
     ),
     learnt("p7-concentration", "Corollary 6.4.3", "limit")
-    .states(
-        "Attention concentrates on contexts with the query's pattern: they get at least 0.95 of it, and 0.3 more than "
-        "at the start.",
-        formula=r"A(T) \ge 0.95,\ A(T)-A(0) \ge 0.3, \quad A = \sum_{s\in\mathcal{N}_*}\mathrm{attn}_s",
-    )
+    .states("""Attention concentrates on contexts with the query's pattern: they get at least 0.95 of it, and 0.3 more
+        than at the start.""")
+    .in_symbols(r"A(T) \ge 0.95,\ A(T)-A(0) \ge 0.3, \quad A = \sum_{s\in\mathcal{N}_*}\mathrm{attn}_s")
     .judged(
         concentration(),
         lm.all_of(value=lm.at_least(0.95), rise=lm.at_least(0.3)),
         lm.Control("frozen attention", variant="frozen"),
     ),
     learnt("p13-own-update", "Lemma E.4.5", "bound")
-    .states(
-        "While attention grows (half of the prompts have loss, t ≥ max(100, T*/3)), gradient descent on W_Q and on W_K "
-        "pushes patterns along themselves: the update of the own entries, averaged over patterns, is positive.",
-        formula=r"\mathrm{mean}_j\,D_{jj} > 0, \quad D_{jk} = \beta^{-2}\mu_j^\top(-\nabla_W)\mu_k",
-    )
+    .states("""While attention grows (half of the prompts have loss, t ≥ max(100, T*/3)), gradient descent on W_Q and on
+        W_K pushes patterns along themselves: the update of the own entries, averaged over patterns, is positive.""")
+    .in_symbols(r"\mathrm{mean}_j\,D_{jj} > 0, \quad D_{jk} = \beta^{-2}\mu_j^\top(-\nabla_W)\mu_k")
     .judged(
         least_own_update(),
         lm.at_least(0.0, by="every", strict=True),
         lm.Control("gradients with z negated", labels="negated"),
     ),
     learnt("p13-non-partners", "Lemma E.4.5", "bound")
-    .states(
-        "While attention grows, updates along patterns that are no partners cancel: their mean over all such pairs, "
-        "with its sign, is in size at most 1/M_1 of the mean own one (M_1 times the ratio is at most 1).",
-        formula=r"|\mathrm{mean}\,D_{jk}| \le \frac{1}{M_1}\mathrm{mean}\,D_{jj}, \quad D_{jk} = "
-        r"\beta^{-2}\mu_j^\top(-\nabla_W)\mu_k",
-    )
+    .states("""While attention grows, updates along patterns that are no partners cancel: their mean over all such
+        pairs, with its sign, is in size at most 1/M_1 of the mean own one (M_1 times the ratio is at most 1).""")
+    .in_symbols(r"""|\mathrm{mean}\,D_{jk}| \le \frac{1}{M_1}\mathrm{mean}\,D_{jj}, \quad D_{jk} =
+        \beta^{-2}\mu_j^\top(-\nabla_W)\mu_k""")
     .judged(relative_update("non-partners"), lm.at_most(1.0), PARTNERS),
     learnt("p13-irrelevant", "Lemma E.4.5", "bound")
-    .states(
-        "While attention grows, the mean size of the updates along irrelevant patterns is at most 1/M_2 of the mean "
-        "own one (M_2 times the ratio is at most 1).",
-        formula=r"\mathrm{mean}|\beta^{-2}\nu_k^\top(-\nabla_W)\mu_j| \le \frac{1}{M_2}\mathrm{mean}\,D_{jj}, \quad "
-        r"D_{jk} = \beta^{-2}\mu_j^\top(-\nabla_W)\mu_k",
-    )
+    .states("""While attention grows, the mean size of the updates along irrelevant patterns is at most 1/M_2 of the
+        mean own one (M_2 times the ratio is at most 1).""")
+    .in_symbols(r"""\mathrm{mean}|\beta^{-2}\nu_k^\top(-\nabla_W)\mu_j| \le \frac{1}{M_2}\mathrm{mean}\,D_{jj}, \quad
+        D_{jk} = \beta^{-2}\mu_j^\top(-\nabla_W)\mu_k""")
     .judged(relative_update("irrelevant"), lm.at_most(1.0), PARTNERS),
     learnt("p13-conservation", "oracle O3", "identity", source="derived")
-    .states(
-        "W_K keeps the sum of all relevant patterns: at every record of training W_K(Σ_j μ_j; 0) = δ(Σ_j μ_j; 0), to "
-        "10⁻⁵ of its size (float32).",
-        formula=r"W_K\left(\sum_j\mu_j;\,0\right) = \delta\left(\sum_j\mu_j;\,0\right)",
-    )
+    .states("""W_K keeps the sum of all relevant patterns: at every record of training W_K(Σ_j μ_j; 0) = δ(Σ_j μ_j; 0),
+        to 10⁻⁵ of its size (float32).""")
+    .in_symbols(r"W_K\left(\sum_j\mu_j;\,0\right) = \delta\left(\sum_j\mu_j;\,0\right)")
     .judged(moved_sum(), lm.equal(1e-5), lm.Control("W_Q of the same runs, which nothing protects", map="query")),
     learnt("p13-label-columns", "Lemma E.4.5", "identity")
-    .states(
-        "The label columns of the gradient of W_Q are exactly 0 at every record.",
-        formula=r"\nabla_{W_Q}(0;\,v) = 0 \quad (v\in\mathbb{R}^{d_y})",
-    )
+    .states("The label columns of the gradient of W_Q are exactly 0 at every record.")
+    .in_symbols(r"\nabla_{W_Q}(0;\,v) = 0 \quad (v\in\mathbb{R}^{d_y})")
     .judged(label_columns(), lm.equal(0.0), lm.Control("label columns of the gradient of W_K", map="key")),
     learnt("p13-growth-stops", "Lemma E.4.5", "limit")
-    .states(
-        "The growth of W_Q and W_K along the own pattern stops: the mean own update at the last record is at most a "
-        "tenth of the largest.",
-        formula=r"\mathrm{mean}_j\,D_{jj}(T) \le 0.1\,\max_t\mathrm{mean}_j\,D_{jj}(t), \quad D_{jk} = "
-        r"\beta^{-2}\mu_j^\top(-\nabla_W)\mu_k",
-    )
+    .states("""The growth of W_Q and W_K along the own pattern stops: the mean own update at the last record is at most
+        a tenth of the largest.""")
+    .in_symbols(r"""\mathrm{mean}_j\,D_{jj}(T) \le 0.1\,\max_t\mathrm{mean}_j\,D_{jj}(t), \quad D_{jk} =
+        \beta^{-2}\mu_j^\top(-\nabla_W)\mu_k""")
     .judged(
         last_own_update(), lm.at_most(0.1), lm.Control("last growth record in place of the last one", moment="growth")
     ),
     learnt("p13-partners", "(E.7), (E.11)", "bound")
-    .states(
-        "As stated: updates along task partners are suppressed; at the last record at which attention grows their mean "
-        "is at most 0.1 of the own one.",
-        formula=r"|\mathrm{mean}\,D_{jk}| \le 0.1\,\mathrm{mean}\,D_{jj} \quad (j,k\text{ task partners}), \quad "
-        r"D_{jk} = \beta^{-2}\mu_j^\top(-\nabla_W)\mu_k",
-    )
+    .states("""As stated: updates along task partners are suppressed; at the last record at which attention grows their
+        mean is at most 0.1 of the own one.""")
+    .in_symbols(r"""|\mathrm{mean}\,D_{jk}| \le 0.1\,\mathrm{mean}\,D_{jj} \quad (j,k\text{ task partners}), \quad
+        D_{jk} = \beta^{-2}\mu_j^\top(-\nabla_W)\mu_k""")
     .judged(
         last_update(),
         lm.within(-0.1, 0.1, predicted=0.0),
@@ -303,21 +276,18 @@ CLAIMS = (
         expected=lm.FAILS,
     ),
     learnt("p13-partners-corrected", "(E.7), (E.11), corrected", "bound", corrects="p13-partners")
-    .states(
-        "Corrected: while attention grows the mean update along task partners is between -0.7 and -0.3 of the own one.",
-        formula=r"-0.7 \le \frac{\mathrm{mean}\,D_{jk}}{\mathrm{mean}\,D_{jj}} \le -0.3 \quad (j,k\text{ task "
-        r"partners}), \quad D_{jk} = \beta^{-2}\mu_j^\top(-\nabla_W)\mu_k",
-    )
+    .states("""Corrected: while attention grows the mean update along task partners is between -0.7 and -0.3 of the own
+        one.""")
+    .in_symbols(r"""-0.7 \le \frac{\mathrm{mean}\,D_{jk}}{\mathrm{mean}\,D_{jj}} \le -0.3 \quad (j,k\text{ task
+        partners}), \quad D_{jk} = \beta^{-2}\mu_j^\top(-\nabla_W)\mu_k""")
     .judged(
         update_range("partners"),
         lm.within(-0.7, -0.3),
         lm.Control("updates of non-partners read in their place", kind="non-partners"),
     ),
     learnt("p13-label-key", "(E.161)", "bound")
-    .states(
-        "Keys hardly see labels: β‖W_K(0;q)‖ is at most √(log B / B) of every ‖W_K(μ_j;0)‖.",
-        formula=r"\beta\lVert W_K(0;q)\rVert \le \sqrt{\log B/B}\,\lVert W_K(\mu_j;0)\rVert",
-    )
+    .states("Keys hardly see labels: β‖W_K(0;q)‖ is at most √(log B / B) of every ‖W_K(μ_j;0)‖.")
+    .in_symbols(r"\beta\lVert W_K(0;q)\rVert \le \sqrt{\log B/B}\,\lVert W_K(\mu_j;0)\rVert")
     .judged(
         label_key(),
         lm.at_most(math.sqrt(math.log(B) / B)),

@@ -39,33 +39,25 @@ SHORT = lm.Control("in domain, l = 5", domain="in-domain", lengths=[5])
 
 CLAIMS = (
     learnt("f64-advantage", "Figure 6.4(b)", "comparison", source="figure")
-    .states(
-        "Out of domain at α' = 0.6 the network is more sample efficient than any baseline: at l = 10 and 20 its error "
-        "is below 0.7 times that of the best.",
-        formula=r"\mathrm{err}_{\text{network}} < 0.7\,\min_{\text{baselines}}\mathrm{err} \quad (\alpha'=0.6,\ "
-        r"l_{ts}=10,20)",
-    )
+    .states("""Out of domain at α' = 0.6 the network is more sample efficient than any baseline: at l = 10 and 20 its
+        error is below 0.7 times that of the best.""")
+    .in_symbols(r"""\mathrm{err}_{\text{network}} < 0.7\,\min_{\text{baselines}}\mathrm{err} \quad (\alpha'=0.6,\
+        l_{ts}=10,20)""")
     .judged(advantage(0.6, [10, 20]), lm.at_most(0.0, strict=True), SHORT),
     learnt("f64-no-advantage", "Figure 6.4(a)", "comparison", source="figure")
-    .states(
-        "As reported, in a figure that does not say in which domain: at α' = 0.8 the network is not more sample "
-        "efficient than the baselines. Out of domain, at l = 10, its error is at least 0.7 times that of the best "
-        "baseline.",
-        formula=r"\mathrm{err}_{\text{network}} \ge 0.7\,\min_{\text{baselines}}\mathrm{err} \quad (\alpha'=0.8,\ "
-        r"l_{ts}=10)",
-    )
+    .states("""As reported, in a figure that does not say in which domain: at α' = 0.8 the network is not more sample
+        efficient than the baselines. Out of domain, at l = 10, its error is at least 0.7 times that of the best
+        baseline.""")
+    .in_symbols(r"""\mathrm{err}_{\text{network}} \ge 0.7\,\min_{\text{baselines}}\mathrm{err} \quad (\alpha'=0.8,\
+        l_{ts}=10)""")
     .judged(advantage(0.8, [10]), lm.at_least(0.0), SHORT, expected=lm.FAILS),
     lm.Claim("f64-nearest", "oracle O10", "identity", source="derived")
-    .states(
-        "In domain the nearest neighbour never errs when a context holds the query's pattern.",
-        formula=r"\Pr(\text{nearest neighbour errs} \mid \mathcal{N}_*\ne\emptyset) = 0",
-    )
+    .states("In domain the nearest neighbour never errs when a context holds the query's pattern.")
+    .in_symbols(r"\Pr(\text{nearest neighbour errs} \mid \mathcal{N}_*\ne\emptyset) = 0")
     .judged(nearest_errors(), lm.equal(0.0), lm.Control("out of domain, K' = 5", domain="out of domain")),
     lm.Claim("f64-oracle", "3.5, derived", "identity", source="derived")
-    .states(
-        "The oracle predictor errs with probability (1-α')^l / 2: the difference is 0 within 4 standard errors.",
-        formula=r"\mathrm{err}_{\text{oracle}} = \frac{1}{2}(1-\alpha')^{l_{ts}}",
-    )
+    .states("The oracle predictor errs with probability (1-α')^l / 2: the difference is 0 within 4 standard errors.")
+    .in_symbols(r"\mathrm{err}_{\text{oracle}} = \frac{1}{2}(1-\alpha')^{l_{ts}}")
     .judged(
         off_law(), lm.within(0.0, 0.0, predicted=0.0, se=4), lm.Control("the law without the factor 1/2", factor=1.0)
     ),

@@ -122,82 +122,62 @@ def fixed_length(data: xr.Dataset, length: int = 1, fractions: list[float] | Non
 
 CLAIMS = (
     learnt("p4-match", "P4, derived", "bound", source="derived")
-    .states(
-        "Whenever some context holds the query's pattern the answer is right: pooled error at most 0.005 for every α' "
-        "and length.",
-        formula=r"\Pr(zF \le 0 \mid \mathcal{N}_*\ne\emptyset) \le 0.005",
-    )
+    .states("""Whenever some context holds the query's pattern the answer is right: pooled error at most 0.005 for every
+        α' and length.""")
+    .in_symbols(r"\Pr(zF \le 0 \mid \mathcal{N}_*\ne\emptyset) \le 0.005")
     .judged(error_with_match(), lm.at_most(0.005), FROZEN),
     learnt("p4-no-match", "P4, derived", "bound", source="derived")
-    .states(
-        "Without a context that holds the query's pattern the answer is wrong at least every second time: pooled error "
-        "at least 1/2 within 3 standard errors, in cells with 50 or more such prompts.",
-        formula=r"\Pr(zF \le 0 \mid \mathcal{N}_*=\emptyset) \ge \frac{1}{2}",
-    )
+    .states("""Without a context that holds the query's pattern the answer is wrong at least every second time: pooled
+        error at least 1/2 within 3 standard errors, in cells with 50 or more such prompts.""")
+    .in_symbols(r"\Pr(zF \le 0 \mid \mathcal{N}_*=\emptyset) \ge \frac{1}{2}")
     .judged(
         error_without_match(),
         lm.at_least(0.5, se=3),
         lm.Control("prompts with a match in place of those without", matched=True),
     ),
     learnt("p4-total", "P4, derived", "bound", source="derived")
-    .states(
-        "The error on unseen tasks lies between π/2 and π within 3 standard errors, π = (1-α'/2)^l the probability "
-        "that no context holds the query's pattern.",
-        formula=r"\frac{\pi}{2} \le \mathrm{err}_{\text{unseen}} \le \pi, \quad \pi = (1-\alpha'/2)^{l_{ts}}",
-    )
+    .states("""The error on unseen tasks lies between π/2 and π within 3 standard errors, π = (1-α'/2)^l the probability
+        that no context holds the query's pattern.""")
+    .in_symbols(r"\frac{\pi}{2} \le \mathrm{err}_{\text{unseen}} \le \pi, \quad \pi = (1-\alpha'/2)^{l_{ts}}")
     .judged(total_error(), lm.within({at: (pi / 2, pi) for at, pi in NO_MATCH.items()}, se=3), FROZEN),
     learnt("p4-pure-contexts", "P4, derived", "limit", source="derived")
-    .states(
-        "With decisive contexts only (α' = 1) the error on unseen tasks is 2^-l within 3 standard errors.",
-        formula=r"\mathrm{err}_{\text{unseen}} = 2^{-l_{ts}} \quad (\alpha'=1)",
-    )
+    .states("With decisive contexts only (α' = 1) the error on unseen tasks is 2^-l within 3 standard errors.")
+    .in_symbols(r"\mathrm{err}_{\text{unseen}} = 2^{-l_{ts}} \quad (\alpha'=1)")
     .judged(pure_error(), lm.within({f"l={n}": (2.0**-n, 2.0**-n) for n in PURE}, se=3), FROZEN),
     learnt("p4-one-match", "P4, derived", "limit", source="derived")
-    .states(
-        "A few matches suffice: on exact prompts with α' = 0.2, which hold ⌈l/10⌉ contexts with the query's pattern "
-        "(one up to l = 10, two at 20, four at 40), the pooled error is at most 0.005.",
-        formula=r"|\mathcal{N}_*| = \lceil l_{ts}/10\rceil: \quad \mathrm{err} \le 0.005",
-    )
+    .states("""A few matches suffice: on exact prompts with α' = 0.2, which hold ⌈l/10⌉ contexts with the query's
+        pattern (one up to l = 10, two at 20, four at 40), the pooled error is at most 0.005.""")
+    .in_symbols(r"|\mathcal{N}_*| = \lceil l_{ts}/10\rceil: \quad \mathrm{err} \le 0.005")
     .judged(exact_error(), lm.at_most(0.005), FROZEN),
     learnt("p4-length", "(6.9), l_ts ≥ 1/α'", "scaling")
-    .states(
-        "The length of a testing prompt at which the error is 0.05 is inversely proportional to α'.",
-        formula=r"l_{ts}(\mathrm{err}=0.05) \propto \frac{1}{\alpha'}",
-    )
+    .states("The length of a testing prompt at which the error is 0.05 is inversely proportional to α'.")
+    .in_symbols(r"l_{ts}(\mathrm{err}=0.05) \propto \frac{1}{\alpha'}")
     .judged(
         length_exponent(),
         lm.within(-1.2, -0.8, predicted=-1.0),
         lm.Control("α' values in reversed order", reverse=True),
     ),
     lm.Claim("p16-tail", "(E.42)", "bound")
-    .states(
-        "As printed: the share of contexts with one of the two decisive patterns, say μ_a, falls to (1-c) α/2 with "
-        "probability at most exp(-l c² α/2): the exact probability over this bound is at most 1.",
-        formula=r"\Pr\left(\frac{n_a}{l} \le (1-c)\frac{\alpha}{2}\right) \le e^{-lc^2\alpha/2}, \quad n_a \sim "
-        r"\mathrm{Bin}(l,\alpha/2)",
-    )
+    .states("""As printed: the share of contexts with one of the two decisive patterns, say μ_a, falls to (1-c) α/2 with
+        probability at most exp(-l c² α/2): the exact probability over this bound is at most 1.""")
+    .in_symbols(r"""\Pr\left(\frac{n_a}{l} \le (1-c)\frac{\alpha}{2}\right) \le e^{-lc^2\alpha/2}, \quad n_a \sim
+        \mathrm{Bin}(l,\alpha/2)""")
     .judged(tail_ratio("printed"), lm.at_most(1.0), lm.Control("α = 1", alphas=(1.0,)), expected=lm.FAILS),
     lm.Claim("p16-tail-corrected", "(E.42), corrected", "bound", corrects="p16-tail")
-    .states(
-        "Corrected: the share of contexts with one of the two decisive patterns, say μ_a, falls to (1-c) α/2 with "
-        "probability at most exp(-l c² α/4), Chernoff's bound: the exact probability over this bound is at most 1.",
-        formula=r"\Pr\left(\frac{n_a}{l} \le (1-c)\frac{\alpha}{2}\right) \le e^{-lc^2\alpha/4}, \quad n_a \sim "
-        r"\mathrm{Bin}(l,\alpha/2)",
-    )
+    .states("""Corrected: the share of contexts with one of the two decisive patterns, say μ_a, falls to (1-c) α/2 with
+        probability at most exp(-l c² α/4), Chernoff's bound: the exact probability over this bound is at most 1.""")
+    .in_symbols(r"""\Pr\left(\frac{n_a}{l} \le (1-c)\frac{\alpha}{2}\right) \le e^{-lc^2\alpha/4}, \quad n_a \sim
+        \mathrm{Bin}(l,\alpha/2)""")
     .judged(tail_ratio("corrected"), lm.at_most(1.0), lm.Control("printed exponent", kind="printed")),
     lm.Claim("e1-context-order", "(6.9), Figure E.1", "ordering", source="figure")
-    .states(
-        "At a fixed budget of iterations, rarer decisive contexts need longer training prompts: at α = 0.2 at least "
-        "twice the length at α = 0.8.",
-        formula=r"\frac{l_{tr}(\alpha=0.2)}{l_{tr}(\alpha=0.8)} \ge 2",
-    )
+    .states("""At a fixed budget of iterations, rarer decisive contexts need longer training prompts: at α = 0.2 at
+        least twice the length at α = 0.8.""")
+    .in_symbols(r"\frac{l_{tr}(\alpha=0.2)}{l_{tr}(\alpha=0.8)} \ge 2")
     .judged(length_ratio(), lm.at_least(2.0, by="every"), lm.Control("α values reversed", above=0.8, below=0.2)),
     lm.Claim("e1-context-single", "section 4", "limit", source="derived")
-    .states(
-        "With a single context attention is constant: W_Q and W_K never change, to the bit, and the hinge loss stays "
-        "at 0.9 or more, at both budgets and every α.",
-        formula=r"l_{tr} = 1: \quad W_Q^{(T)} = W_Q^{(0)},\ W_K^{(T)} = W_K^{(0)},\ \ell \ge 0.9",
-    )
+    .states("""With a single context attention is constant: W_Q and W_K never change, to the bit, and the hinge loss
+        stays at 0.9 or more, at both budgets and every α.""")
+    .in_symbols(r"l_{tr} = 1: \quad W_Q^{(T)} = W_Q^{(0)},\ W_K^{(T)} = W_K^{(0)},\ \ell \ge 0.9")
     .judged(
         fixed_length(),
         lm.all_of(moved=lm.equal(0.0), hinge=lm.at_least(0.9, by="every")),

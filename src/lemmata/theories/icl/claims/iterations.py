@@ -36,7 +36,8 @@ def _claim(
     reference = "(6.10), corrected" if "corrects" in more else "(6.10)"
     return (
         lm.Claim(name, reference, "scaling", **more)
-        .states(statement, formula=formula)
+        .states(statement)
+        .in_symbols(formula)
         .judged(of, judge, control, expected=expected)
     )
 

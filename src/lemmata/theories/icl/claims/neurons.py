@@ -127,11 +127,9 @@ PLANTED = lm.Control("rows of W_O planted as (μ̄; sign(a_i) q) at every record
 def _lucky_claim(name: str, sign: str, label: str, symbol: str) -> lm.Claim:
     return (
         lm.Claim(f"p11-lucky-{name}", "Lemma E.4.9", "identity", source="derived")
-        .states(
-            f"The lucky neurons of a {label} prompt are an eighth of all: the binomial p-value of their number in all "
-            "draws is above 0.001.",
-            formula=rf"\mathbb{{E}}|\mathcal{{{symbol}}}_n|/m = 1/8",
-        )
+        .states(f"""The lucky neurons of a {label} prompt are an eighth of all: the binomial p-value of their number in
+            all draws is above 0.001.""")
+        .in_symbols(rf"\mathbb{{E}}|\mathcal{{{symbol}}}_n|/m = 1/8")
         .judged(
             lucky_chance(sign),
             lm.stating(lm.at_least(0.001, strict=True)),
@@ -142,61 +140,47 @@ def _lucky_claim(name: str, sign: str, label: str, symbol: str) -> lm.Claim:
 
 CLAIMS = (
     learnt("p8-large-neurons", "Theorem 6.3.7", "bound")
-    .states(
-        "A constant share of the neurons becomes large: between 0.5 and 0.85 of them, with a median norm at least 3 "
-        "times that of the others.",
-        formula=r"0.5 \le \frac{|\mathcal{L}|}{m} \le 0.85,\ \mathrm{median}_{i\in\mathcal{L}}\lVert r_i\rVert \ge "
-        r"3\,\mathrm{median}_{i\notin\mathcal{L}}\lVert r_i\rVert",
-    )
+    .states("""A constant share of the neurons becomes large: between 0.5 and 0.85 of them, with a median norm at least
+        3 times that of the others.""")
+    .in_symbols(r"""0.5 \le \frac{|\mathcal{L}|}{m} \le 0.85,\ \mathrm{median}_{i\in\mathcal{L}}\lVert r_i\rVert \ge
+        3\,\mathrm{median}_{i\notin\mathcal{L}}\lVert r_i\rVert""")
     .judged(large_neurons(), lm.all_of(share=lm.within(0.5, 0.85), ratio=lm.at_least(3.0)), SHUFFLED),
     learnt("p9-feature-block", "Proposition 6.4.5", "limit")
-    .states(
-        "Large neurons point to the mean pattern: median cosine of the feature block with μ̄ at least 0.95.",
-        formula=r"\mathrm{median}_{i\in\mathcal{L}}\cos(r_{i,d_x},\bar{\mu}) \ge 0.95",
-    )
+    .states("Large neurons point to the mean pattern: median cosine of the feature block with μ̄ at least 0.95.")
+    .in_symbols(r"\mathrm{median}_{i\in\mathcal{L}}\cos(r_{i,d_x},\bar{\mu}) \ge 0.95")
     .judged(feature_cosine(), lm.at_least(0.95), SHUFFLED),
     learnt("p9-label-block", "Proposition 6.4.5", "limit")
-    .states(
-        "Large neurons point to their label: median cosine of the label block with sign(a_i) q at least 0.95, all "
-        "signs right.",
-        formula=r"\mathrm{median}_{i\in\mathcal{L}}\cos(r_{i,d_y},\mathrm{sign}(a_i)q) \ge 0.95,\ "
-        r"\mathrm{sign}(r_{i,d_y}^\top q) = \mathrm{sign}(a_i)\ (i\in\mathcal{L})",
-    )
+    .states("""Large neurons point to their label: median cosine of the label block with sign(a_i) q at least 0.95, all
+        signs right.""")
+    .in_symbols(r"""\mathrm{median}_{i\in\mathcal{L}}\cos(r_{i,d_y},\mathrm{sign}(a_i)q) \ge 0.95,\
+        \mathrm{sign}(r_{i,d_y}^\top q) = \mathrm{sign}(a_i)\ (i\in\mathcal{L})""")
     .judged(label_cosine(), lm.all_of(median=lm.at_least(0.95), signs=lm.at_least(1.0, by="every")), SHUFFLED),
     _lucky_claim("positive", "plus", "+1", "W"),
     _lucky_claim("negative", "minus", "-1", "U"),
     learnt("p12-own-active", "Lemma E.4.10", "bound")
-    .states(
-        "As stated: lucky neurons stay active on their prompt throughout training (at least 0.95 of them).",
-        formula=r"\Pr_{i\in\mathcal{W}_n\cup\,\mathcal{U}_n}(W_{O(i,\cdot)}^{(t)}V^n(t) > 0) \ge 0.95",
-    )
+    .states("As stated: lucky neurons stay active on their prompt throughout training (at least 0.95 of them).")
+    .in_symbols(r"\Pr_{i\in\mathcal{W}_n\cup\,\mathcal{U}_n}(W_{O(i,\cdot)}^{(t)}V^n(t) > 0) \ge 0.95")
     .judged(least_active("own"), lm.at_least(0.95), PLANTED, expected=lm.FAILS),
     learnt("p12-all-active", "Lemma E.4.10", "bound")
-    .states(
-        "As stated: from step 10 on all of W, the lucky neurons of +1 prompts, are active on every +1 prompt and all "
-        "of U, those of -1 prompts, on every -1 prompt (at least 0.95 of them).",
-        formula=r"\Pr_{i\in\mathcal{W},\,z^n=1}(W_{O(i,\cdot)}^{(t)}V^n(t) > 0) \ge 0.95,\ "
-        r"\Pr_{i\in\mathcal{U},\,z^n=-1}(W_{O(i,\cdot)}^{(t)}V^n(t) > 0) \ge 0.95 \quad (t\ge10)",
-    )
+    .states("""As stated: from step 10 on all of W, the lucky neurons of +1 prompts, are active on every +1 prompt and
+        all of U, those of -1 prompts, on every -1 prompt (at least 0.95 of them).""")
+    .in_symbols(r"""\Pr_{i\in\mathcal{W},\,z^n=1}(W_{O(i,\cdot)}^{(t)}V^n(t) > 0) \ge 0.95,\
+        \Pr_{i\in\mathcal{U},\,z^n=-1}(W_{O(i,\cdot)}^{(t)}V^n(t) > 0) \ge 0.95 \quad (t\ge10)""")
     .judged(least_active("all", since=10), lm.at_least(0.95), PLANTED, expected=lm.FAILS),
     learnt("p14-sign", "Lemma E.4.6", "ordering")
-    .states(
-        "While attention grows, W_V moves towards the neurons of the label's sign: the mean coefficient of its update "
-        "on a_i > 0 is positive.",
-        formula=r"\mathrm{mean}_{a_i>0}V_i > 0, \quad -\nabla_{W_V}p_j = \sum_iV_iW_{O(i,\cdot)}^\top",
-    )
+    .states("""While attention grows, W_V moves towards the neurons of the label's sign: the mean coefficient of its
+        update on a_i > 0 is positive.""")
+    .in_symbols(r"\mathrm{mean}_{a_i>0}V_i > 0, \quad -\nabla_{W_V}p_j = \sum_iV_iW_{O(i,\cdot)}^\top")
     .judged(
         least_coefficient(),
         lm.at_least(0.0, by="every", strict=True),
         lm.Control("z negated in the formula", labels="negated"),
     ),
     learnt("p14-coefficient", "Lemma E.4.6", "bound")
-    .states(
-        "As stated: the mean coefficient of W_V's update on a_i > 0 is of the order β²(1-γ)/m as long as half of the "
-        "prompts have loss (within a factor 3), and the one on a_i < 0 at most 1/(β²+1) of it.",
-        formula=r"\mathrm{mean}_{a_i>0}V_i = \Theta\left(\frac{\beta^2(1-\gamma_t)}{m}\right),\ "
-        r"|\mathrm{mean}_{a_i<0}V_i| \le \frac{1}{\beta^2+1}\mathrm{mean}_{a_i>0}V_i",
-    )
+    .states("""As stated: the mean coefficient of W_V's update on a_i > 0 is of the order β²(1-γ)/m as long as half of
+        the prompts have loss (within a factor 3), and the one on a_i < 0 at most 1/(β²+1) of it.""")
+    .in_symbols(r"""\mathrm{mean}_{a_i>0}V_i = \Theta\left(\frac{\beta^2(1-\gamma_t)}{m}\right),\
+        |\mathrm{mean}_{a_i<0}V_i| \le \frac{1}{\beta^2+1}\mathrm{mean}_{a_i>0}V_i""")
     .judged(
         coefficient_order(),
         lm.all_of(even=lm.at_least(1 / 3), others=lm.at_most(0.0)),
@@ -204,21 +188,17 @@ CLAIMS = (
         expected=lm.FAILS,
     ),
     learnt("p14-coefficient-corrected", "Lemma E.4.6, corrected", "ordering", corrects="p14-coefficient")
-    .states(
-        "Corrected: the mean coefficient of W_V's update on a_i > 0, over β²(1-γ)/m, grows while attention does: its "
-        "largest value is at least 5 times that at step 100.",
-        formula=r"\max_tv(t) \ge 5\,v(100), \quad v(t) = \frac{m\,\mathrm{mean}_{a_i>0}V_i(t)}{\beta^2(1-\gamma_t)}",
-    )
+    .states("""Corrected: the mean coefficient of W_V's update on a_i > 0, over β²(1-γ)/m, grows while attention does:
+        its largest value is at least 5 times that at step 100.""")
+    .in_symbols(r"\max_tv(t) \ge 5\,v(100), \quad v(t) = \frac{m\,\mathrm{mean}_{a_i>0}V_i(t)}{\beta^2(1-\gamma_t)}")
     .judged(
         coefficient_growth(), lm.at_least(5.0), lm.Control("the records up to step 100 in their place", records="early")
     ),
     learnt("p15-linear", "Lemma E.4.7", "bound")
-    .states(
-        "As stated: W_O of lucky neurons grows at least linearly along (μ̄; q); at t = 50, 100, 200 by at least a "
-        "tenth of δ(β²+1)αηt/(2m).",
-        formula=r"\mathrm{mean}_{i\in\mathcal{W}}(W_{O(i,\cdot)}^{(t)}-W_{O(i,\cdot)}^{(0)})(\bar{\mu};q) \ge "
-        r"0.1\,\frac{\delta(\beta^2+1)\alpha\eta t}{2m} \quad (t=50,100,200)",
-    )
+    .states("""As stated: W_O of lucky neurons grows at least linearly along (μ̄; q); at t = 50, 100, 200 by at least a
+        tenth of δ(β²+1)αηt/(2m).""")
+    .in_symbols(r"""\mathrm{mean}_{i\in\mathcal{W}}(W_{O(i,\cdot)}^{(t)}-W_{O(i,\cdot)}^{(0)})(\bar{\mu};q) \ge
+        0.1\,\frac{\delta(\beta^2+1)\alpha\eta t}{2m} \quad (t=50,100,200)""")
     .judged(
         lucky_growth(),
         lm.at_least({at: 0.1 * claimed for at, claimed in LINEAR.items()}),
@@ -226,12 +206,10 @@ CLAIMS = (
         expected=lm.FAILS,
     ),
     learnt("p15-linear-corrected", "Lemma E.4.7, corrected", "ordering", corrects="p15-linear")
-    .states(
-        "Corrected: W_O grows along (μ̄; ±q) for both signs, slowly at first and then faster (the increment over "
-        "[100, 200] is at least 1.5 times that over [0, 100]), to at least 0.05.",
-        formula=r"g_\pm(100) > 0,\ g_\pm(200)-g_\pm(100) \ge 1.5\,(g_\pm(100)-g_\pm(0)),\ g_\pm(T) \ge 0.05, \quad "
-        r"g_\pm(t) = \mathrm{mean}_{\pm a_i>0}(W_{O(i,\cdot)}^{(t)}-W_{O(i,\cdot)}^{(0)})(\bar{\mu};\pm q)",
-    )
+    .states("""Corrected: W_O grows along (μ̄; ±q) for both signs, slowly at first and then faster (the increment over
+        [100, 200] is at least 1.5 times that over [0, 100]), to at least 0.05.""")
+    .in_symbols(r"""g_\pm(100) > 0,\ g_\pm(200)-g_\pm(100) \ge 1.5\,(g_\pm(100)-g_\pm(0)),\ g_\pm(T) \ge 0.05, \quad
+        g_\pm(t) = \mathrm{mean}_{\pm a_i>0}(W_{O(i,\cdot)}^{(t)}-W_{O(i,\cdot)}^{(0)})(\bar{\mu};\pm q)""")
     .judged(
         convex_growth(),
         lm.all_of(positive=lm.at_least(0.0, strict=True), convex=lm.at_least(1.5), last=lm.at_least(0.05)),

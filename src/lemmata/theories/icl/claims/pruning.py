@@ -93,54 +93,40 @@ INSTEAD = lm.Control("smallest first in place of random", order="smallest")
 
 CLAIMS = (
     learnt("p10-harmless", "Theorem 6.3.7", "bound")
-    .states(
-        "Pruning small neurons is harmless: the hinge rises by at most 0.01 without the smallest 20 %, and without "
-        "exactly the small ones.",
-        formula=r"\ell_{\text{pruned}}-\ell \le 0.01",
-    )
+    .states("""Pruning small neurons is harmless: the hinge rises by at most 0.01 without the smallest 20 %, and without
+        exactly the small ones.""")
+    .in_symbols(r"\ell_{\text{pruned}}-\ell \le 0.01")
     .judged(rise(), lm.at_most(0.01), lm.Control("largest first", first="largest")),
     learnt("p10-formula", "Theorem 6.3.7, P10", "comparison", source="derived")
-    .states(
-        "Pruning a share R of neurons, random large ones, scales the output down: the hinge is max{0, 1 - F(1 - "
-        "Rm/|L|)} within 0.05.",
-        formula=r"\ell_R = \max\{0,\ 1-\bar{F}(1-Rm/|\mathcal{L}|)\}",
-    )
+    .states("""Pruning a share R of neurons, random large ones, scales the output down: the hinge is max{0, 1 - F(1 -
+        Rm/|L|)} within 0.05.""")
+    .in_symbols(r"\ell_R = \max\{0,\ 1-\bar{F}(1-Rm/|\mathcal{L}|)\}")
     .judged(off_formula(), lm.at_most(0.05, by="mean"), INSTEAD),
     learnt("p10-order", "Theorem 6.3.7", "ordering")
-    .states(
-        "Pruning the smallest neurons first costs no more hinge loss than pruning random large ones, and this no more "
-        "than pruning the largest first, at every rate.",
-        formula=r"\ell_{\text{smallest first}}(R) \le \ell_{\text{random large}}(R) \le \ell_{\text{largest "
-        r"first}}(R)",
-    )
+    .states("""Pruning the smallest neurons first costs no more hinge loss than pruning random large ones, and this no
+        more than pruning the largest first, at every rate.""")
+    .in_symbols(r"\ell_{\text{smallest first}}(R) \le \ell_{\text{random large}}(R) \le \ell_{\text{largest first}}(R)")
     .judged(
         order_gaps(), lm.at_least(0.0), lm.Control("largest and smallest exchanged", first="largest", last="smallest")
     ),
     learnt("p10-upper", "(E.107)", "bound")
-    .states(
-        "Without the small neurons the hinge is below the proof's bound (E.107) with ε = 0.05, which is far from "
-        "tight: their ratio is at most 1.",
-        formula=r"\ell_{\text{large only}} \le 1-\left(1-\frac{2}{\alpha'M_1}\right)\frac{1-\epsilon}{1-2/(\alpha "
-        r"M_1)}(1-M_1^{-1/2})",
-    )
+    .states("""Without the small neurons the hinge is below the proof's bound (E.107) with ε = 0.05, which is far from
+        tight: their ratio is at most 1.""")
+    .in_symbols(r"""\ell_{\text{large only}} \le 1-\left(1-\frac{2}{\alpha'M_1}\right)\frac{1-\epsilon}{1-2/(\alpha
+        M_1)}(1-M_1^{-1/2})""")
     .judged(hinge_of_large(), lm.at_most(1.0), lm.Control("largest half pruned instead", pruned="largest half")),
     learnt("p10-lower", "(E.109)", "bound")
-    .states(
-        "Without a share R of neurons, random large ones, the hinge is above the proof's bound (E.109) with ε = 0.05.",
-        formula=r"\ell_R \ge 1-\left(1-\frac{2}{\alpha'M_1}\right)\frac{1+\epsilon}{1-2/(\alpha M_1)}(1-R)",
-    )
+    .states("""Without a share R of neurons, random large ones, the hinge is above the proof's bound (E.109) with ε =
+        0.05.""")
+    .in_symbols(r"\ell_R \ge 1-\left(1-\frac{2}{\alpha'M_1}\right)\frac{1+\epsilon}{1-2/(\alpha M_1)}(1-R)")
     .judged(hinge_after(), lm.at_least(LOWER), INSTEAD),
     learnt("f65a-harmless", "Figure 6.5(a)", "bound", source="figure")
-    .states(
-        "Out of domain pruning the smallest 15 % raises the hinge by at most 0.03.",
-        formula=r"\ell_{\text{out}}(15\,\%)-\ell_{\text{out}}(0) \le 0.03",
-    )
+    .states("Out of domain pruning the smallest 15 % raises the hinge by at most 0.03.")
+    .in_symbols(r"\ell_{\text{out}}(15\,\%)-\ell_{\text{out}}(0) \le 0.03")
     .judged(shifted_rise("hinge", "0.15"), lm.at_most(0.03), lm.Control("largest first", order="largest")),
     learnt("f65a-error-rises", "Figure 6.5(a)", "bound", source="figure")
-    .states(
-        "As reported: out of domain, pruning the smallest half raises the classification error by at least 0.02.",
-        formula=r"\mathrm{err}_{\text{out}}(50\,\%)-\mathrm{err}_{\text{out}}(0) \ge 0.02",
-    )
+    .states("As reported: out of domain, pruning the smallest half raises the classification error by at least 0.02.")
+    .in_symbols(r"\mathrm{err}_{\text{out}}(50\,\%)-\mathrm{err}_{\text{out}}(0) \ge 0.02")
     .judged(
         shifted_rise("error", "0.5"),
         lm.at_least(0.02),
@@ -148,23 +134,19 @@ CLAIMS = (
         expected=lm.FAILS,
     ),
     learnt("f65a-error-rises-corrected", "Figure 6.5(a), corrected", "bound", corrects="f65a-error-rises")
-    .states(
-        "Corrected: out of domain, pruning the smallest half raises the hinge loss by at least 0.1, and the "
-        "classification error by less than 0.02.",
-        formula=r"\ell_{\text{out}}(50\,\%)-\ell_{\text{out}}(0) \ge 0.1,\ "
-        r"\mathrm{err}_{\text{out}}(50\,\%)-\mathrm{err}_{\text{out}}(0) < 0.02",
-    )
+    .states("""Corrected: out of domain, pruning the smallest half raises the hinge loss by at least 0.1, and the
+        classification error by less than 0.02.""")
+    .in_symbols(r"""\ell_{\text{out}}(50\,\%)-\ell_{\text{out}}(0) \ge 0.1,\
+        \mathrm{err}_{\text{out}}(50\,\%)-\mathrm{err}_{\text{out}}(0) < 0.02""")
     .judged(
         shifted_rises(),
         lm.all_of(hinge=lm.at_least(0.1), error=lm.at_most(0.02, strict=True)),
         lm.Control("smallest first at rate 0.15", rate="0.15"),
     ),
     learnt("f65b-context-order", "Figure 6.5(b)", "ordering", source="figure")
-    .states(
-        "Out of domain the pruned network (without the smallest 20 %) errs less with more decisive contexts: more at "
-        "α' = 0.2 than at 0.4, and there more than at 0.8.",
-        formula=r"\mathrm{err}_{\text{out}}(\alpha'=0.2) > \mathrm{err}_{\text{out}}(\alpha'=0.4) > "
-        r"\mathrm{err}_{\text{out}}(\alpha'=0.8)",
-    )
+    .states("""Out of domain the pruned network (without the smallest 20 %) errs less with more decisive contexts: more
+        at α' = 0.2 than at 0.4, and there more than at 0.8.""")
+    .in_symbols(r"""\mathrm{err}_{\text{out}}(\alpha'=0.2) > \mathrm{err}_{\text{out}}(\alpha'=0.4) >
+        \mathrm{err}_{\text{out}}(\alpha'=0.8)""")
     .judged(steps_of_alpha(), lm.at_least(0.0, strict=True), lm.Control("α' values reversed", alphas=(0.8, 0.4, 0.2))),
 )

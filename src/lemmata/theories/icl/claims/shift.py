@@ -54,35 +54,27 @@ ONE_CYCLE = lm.Control("trained on one cycle (U = 1)", variant="U=1")
 
 CLAIMS = (
     learnt("p5-sign", "Theorem 6.3.4", "bound")
-    .states(
-        "Patterns out of domain with coefficient sums S_j ≥ 1 are classified with at most 1 % error (branch A, S_1 = "
-        "1.28, 1.16, 1.00).",
-        formula=r"S_j \ge 1 \Rightarrow \mathrm{err}_{\text{out}} \le 0.01",
-    )
+    .states("""Patterns out of domain with coefficient sums S_j ≥ 1 are classified with at most 1 % error (branch A, S_1
+        = 1.28, 1.16, 1.00).""")
+    .in_symbols(r"S_j \ge 1 \Rightarrow \mathrm{err}_{\text{out}} \le 0.01")
     .judged(shifted("error", LARGE), lm.at_most(0.01), lm.Control("trained on 3 tasks", variant="3 tasks")),
     learnt("p5-outside-span", "Theorem 6.3.4", "bound")
-    .states(
-        "Out of domain the network needs patterns in the span of the relevant ones: at S_1 = 1.28 its sign error is at "
-        "most 1 %, in the span of the irrelevant ones it is not.",
-        formula=r"\mu'_j\in\mathrm{span}\{\mu_i\},\ S_1 = 1.28: \quad \mathrm{err}_{\text{out}} \le 0.01",
-    )
+    .states("""Out of domain the network needs patterns in the span of the relevant ones: at S_1 = 1.28 its sign error
+        is at most 1 %, in the span of the irrelevant ones it is not.""")
+    .in_symbols(r"\mu'_j\in\mathrm{span}\{\mu_i\},\ S_1 = 1.28: \quad \mathrm{err}_{\text{out}} \le 0.01")
     .judged(
         shifted("error", ["45"]),
         lm.at_most(0.01),
         lm.Control("patterns in the span of the irrelevant ones", shifts=[OUTSIDE]),
     ),
     learnt("p5-coefficient-sum", "Theorem 6.3.4", "ordering")
-    .states(
-        "The coefficient sum decides the hinge loss of its pattern: with S_1 = 0 the loss on queries with μ'_1 is "
-        "larger by at least 0.15 than at every S_1 ≥ 1.",
-        formula=r"\ell_{\mu'_1}(S_1=0) \ge \ell_{\mu'_1}(S_1\ge1)+0.15",
-    )
+    .states("""The coefficient sum decides the hinge loss of its pattern: with S_1 = 0 the loss on queries with μ'_1 is
+        larger by at least 0.15 than at every S_1 ≥ 1.""")
+    .in_symbols(r"\ell_{\mu'_1}(S_1=0) \ge \ell_{\mu'_1}(S_1\ge1)+0.15")
     .judged(lift(), lm.at_least(0.15), lm.Control("20 degrees presented as S_1 = 0", zero="20")),
     learnt("p5-hinge", "Theorem 6.3.4", "bound")
-    .states(
-        "As stated: with the M_1 tasks of one cycle the hinge loss out of domain is at most 0.05 for S_j ≥ 1.",
-        formula=r"S_j \ge 1 \Rightarrow \ell_{\text{out}} \le 0.05 \quad (U=1)",
-    )
+    .states("As stated: with the M_1 tasks of one cycle the hinge loss out of domain is at most 0.05 for S_j ≥ 1.")
+    .in_symbols(r"S_j \ge 1 \Rightarrow \ell_{\text{out}} \le 0.05 \quad (U=1)")
     .judged(
         shifted("hinge", LARGE),
         lm.at_most(0.05),
@@ -90,47 +82,37 @@ CLAIMS = (
         expected=lm.FAILS,
     ),
     learnt("p5-hinge-corrected", "Theorem 6.3.4, corrected", "bound", corrects="p5-hinge")
-    .states(
-        "Corrected: trained on every task (U = 5), the hinge loss out of domain is at most 0.05 for S_j ≥ 1.",
-        formula=r"S_j \ge 1 \Rightarrow \ell_{\text{out}} \le 0.05 \quad (U=5)",
-    )
+    .states("Corrected: trained on every task (U = 5), the hinge loss out of domain is at most 0.05 for S_j ≥ 1.")
+    .in_symbols(r"S_j \ge 1 \Rightarrow \ell_{\text{out}} \le 0.05 \quad (U=5)")
     .judged(shifted("hinge", LARGE, "U=5"), lm.at_most(0.05), ONE_CYCLE),
     learnt("p5-attention", "Theorem 6.3.4, Proposition 6.4.1", "comparison", source="derived")
-    .states(
-        "The sign errors at S_1 = 0 (both branches) of a network trained on one cycle come from its attention: with "
-        "W_Q and W_K of a network trained on all tasks in place of its own they fall by at least 0.015, to at most "
-        "0.005.",
-        formula=r"\mathrm{err}_{\text{out}}-\mathrm{err}_{\text{exchanged}} \ge 0.015,\ "
-        r"\mathrm{err}_{\text{exchanged}} \le 0.005 \quad (S_1=0)",
-    )
+    .states("""The sign errors at S_1 = 0 (both branches) of a network trained on one cycle come from its attention:
+        with W_Q and W_K of a network trained on all tasks in place of its own they fall by at least 0.015, to at most
+        0.005.""")
+    .in_symbols(r"""\mathrm{err}_{\text{out}}-\mathrm{err}_{\text{exchanged}} \ge 0.015,\
+        \mathrm{err}_{\text{exchanged}} \le 0.005 \quad (S_1=0)""")
     .judged(
         exchanged(),
         lm.all_of(fall=lm.at_least(0.015), left=lm.at_most(0.005)),
         lm.Control("all weights but W_Q and W_K exchanged instead", what="rest"),
     ),
     learnt("p5-sign-unneeded", "Theorem 6.3.4", "bound", source="derived")
-    .states(
-        "S_1 ≥ 1 is not needed for the sign: with S_1 = 0 queries with μ'_1 are classified with at most 1 % error on "
-        "both branches.",
-        formula=r"\mathrm{err}_{\mu'_1}(S_1=0) \le 0.01",
-    )
+    .states("""S_1 ≥ 1 is not needed for the sign: with S_1 = 0 queries with μ'_1 are classified with at most 1 % error
+        on both branches.""")
+    .in_symbols(r"\mathrm{err}_{\mu'_1}(S_1=0) \le 0.01")
     .judged(first_error([ZERO, ZERO_B]), lm.at_most(0.01), lm.Control("S_1 = -1.28", shifts=[LEAST])),
     learnt("p7-concentration-shifted", "Corollary 6.4.3", "limit")
-    .states(
-        "Out of domain, S_1 ≥ 1, attention concentrates too: at least 0.8 on contexts with the query's pattern, and "
-        "0.3 more than at the start.",
-        formula=r"A(T) \ge 0.8,\ A(T)-A(0) \ge 0.3, \quad A = \sum_{s\in\mathcal{N}_*}\mathrm{attn}_s",
-    )
+    .states("""Out of domain, S_1 ≥ 1, attention concentrates too: at least 0.8 on contexts with the query's pattern,
+        and 0.3 more than at the start.""")
+    .in_symbols(r"A(T) \ge 0.8,\ A(T)-A(0) \ge 0.3, \quad A = \sum_{s\in\mathcal{N}_*}\mathrm{attn}_s")
     .judged(
         concentration(),
         lm.all_of(value=lm.at_least(0.8), rise=lm.at_least(0.3)),
         lm.Control("weights of step 0", moment="start"),
     ),
     learnt("p7-concentration-spread", "Corollary 6.4.3", "limit")
-    .states(
-        "Trained on every task (U = 5), attention out of domain, S_1 ≥ 1, puts at least 0.97 on contexts with the "
-        "query's pattern.",
-        formula=r"\sum_{s\in\mathcal{N}_*}\mathrm{attn}_s \ge 0.97 \quad (S_1\ge1,\ U=5)",
-    )
+    .states("""Trained on every task (U = 5), attention out of domain, S_1 ≥ 1, puts at least 0.97 on contexts with the
+        query's pattern.""")
+    .in_symbols(r"\sum_{s\in\mathcal{N}_*}\mathrm{attn}_s \ge 0.97 \quad (S_1\ge1,\ U=5)")
     .judged(shifted("concentration", LARGE, "U=5"), lm.at_least(0.97), ONE_CYCLE),
 )

@@ -57,21 +57,17 @@ def of_sets(data: xr.Dataset, task_sets: list[str]) -> xr.DataArray:
 
 CLAIMS = (
     lm.Claim("p3-minimal-count", "Lemma E.4.11", "identity")
-    .states(
-        "No set of fewer than M_1 tasks satisfies Condition 6.3.2 (all sets for M_1 = 3, 4), and every cyclic set does "
-        "(M_1 = 3 to 8, every U).",
-        formula=r"\min\{|\mathcal{T}_{tr}|: \mathcal{T}_{tr}\text{ satisfies Condition 6.3.2}\} = M_1",
-    )
+    .states("""No set of fewer than M_1 tasks satisfies Condition 6.3.2 (all sets for M_1 = 3, 4), and every cyclic set
+        does (M_1 = 3 to 8, every U).""")
+    .in_symbols(r"\min\{|\mathcal{T}_{tr}|: \mathcal{T}_{tr}\text{ satisfies Condition 6.3.2}\} = M_1")
     .judged(
         violations(),
         lm.equal(0.0),
         lm.Control("condition weakened to: every pattern occurs in some task", weakened=True),
     ),
     lm.Claim("p3-task-fraction", "6.3, E.3.2", "identity")
-    .states(
-        "As printed: the fraction of training tasks is (M_1-1)^(-1/2), M_1 = 3 to 20.",
-        formula=r"\frac{|\mathcal{T}_{tr}|}{|\mathcal{T}|} = (M_1-1)^{-1/2}",
-    )
+    .states("As printed: the fraction of training tasks is (M_1-1)^(-1/2), M_1 = 3 to 20.")
+    .in_symbols(r"\frac{|\mathcal{T}_{tr}|}{|\mathcal{T}|} = (M_1-1)^{-1/2}")
     .judged(
         task_fraction(-0.5),
         lm.equal(1e-12, relative=True),
@@ -79,46 +75,35 @@ CLAIMS = (
         expected=lm.FAILS,
     ),
     lm.Claim("p3-task-fraction-corrected", "6.3, E.3.2, corrected", "identity", corrects="p3-task-fraction")
-    .states(
-        "Corrected: the fraction of training tasks is (M_1-1)^-1, M_1 = 3 to 20.",
-        formula=r"\frac{|\mathcal{T}_{tr}|}{|\mathcal{T}|} = (M_1-1)^{-1}",
-    )
+    .states("Corrected: the fraction of training tasks is (M_1-1)^-1, M_1 = 3 to 20.")
+    .in_symbols(r"\frac{|\mathcal{T}_{tr}|}{|\mathcal{T}|} = (M_1-1)^{-1}")
     .judged(task_fraction(-1.0), lm.equal(1e-12, relative=True), lm.Control("exponent -1/2", exponent=-0.5)),
     lm.Claim("p3-sufficient", "Condition 6.3.2, Figure E.2", "bound")
-    .states(
-        "M_1 training tasks suffice: the unseen hinge is at most 0.02 for M_1 = 4, 6, 8.",
-        formula=r"|\mathcal{T}_{tr}| = M_1: \quad \ell_{\text{unseen}} \le 0.02",
-    )
+    .states("M_1 training tasks suffice: the unseen hinge is at most 0.02 for M_1 = 4, 6, 8.")
+    .in_symbols(r"|\mathcal{T}_{tr}| = M_1: \quad \ell_{\text{unseen}} \le 0.02")
     .judged(
         of_the_cycle("unseen_hinge", "M_1"),
         lm.at_most(0.02),
         lm.Control("M_1 - 1 tasks presented as M_1", tasks="M_1 - 1"),
     ),
     lm.Claim("p3-necessary", "Condition 6.3.2, Figure E.2", "bound")
-    .states(
-        "M_1 - 1 training tasks do not suffice: the unseen hinge is at least 0.05 for M_1 = 4, 6, 8.",
-        formula=r"|\mathcal{T}_{tr}| = M_1-1: \quad \ell_{\text{unseen}} \ge 0.05",
-    )
+    .states("M_1 - 1 training tasks do not suffice: the unseen hinge is at least 0.05 for M_1 = 4, 6, 8.")
+    .in_symbols(r"|\mathcal{T}_{tr}| = M_1-1: \quad \ell_{\text{unseen}} \ge 0.05")
     .judged(
         of_the_cycle("unseen_hinge", "M_1 - 1"),
         lm.at_least(0.05),
         lm.Control("M_1 tasks presented as M_1 - 1", tasks="M_1"),
     ),
     lm.Claim("p3-half", "Condition 6.3.2, Figure E.2", "bound", source="figure")
-    .states(
-        "With M_1/2 training tasks at least 20 % of the unseen prompts get the wrong sign, M_1 = 4, 6, 8.",
-        formula=r"|\mathcal{T}_{tr}| = M_1/2: \quad \mathrm{err}_{\text{unseen}} \ge 0.2",
-    )
+    .states("With M_1/2 training tasks at least 20 % of the unseen prompts get the wrong sign, M_1 = 4, 6, 8.")
+    .in_symbols(r"|\mathcal{T}_{tr}| = M_1/2: \quad \mathrm{err}_{\text{unseen}} \ge 0.2")
     .judged(
         of_the_cycle("unseen_error", "M_1/2"), lm.at_least(0.2), lm.Control("M_1 tasks presented as M_1/2", tasks="M_1")
     ),
     lm.Claim("p3-disconnected", "Condition 6.3.2", "comparison", source="derived")
-    .states(
-        "The condition is about counts, not about connected tasks: two disconnected sets of 6 tasks reach an unseen "
-        "hinge of at most 0.02.",
-        formula=r"|\mathcal{T}_{tr}| = M_1,\ \mathcal{T}_{tr}\text{ disconnected}: \quad \ell_{\text{unseen}} \le "
-        r"0.02",
-    )
+    .states("""The condition is about counts, not about connected tasks: two disconnected sets of 6 tasks reach an
+        unseen hinge of at most 0.02.""")
+    .in_symbols(r"|\mathcal{T}_{tr}| = M_1,\ \mathcal{T}_{tr}\text{ disconnected}: \quad \ell_{\text{unseen}} \le 0.02")
     .judged(
         of_sets(["swaps", "triangles"]), lm.at_most(0.02), lm.Control("3 tasks of the cycle", task_sets=["M_1=6, n=3"])
     ),

@@ -60,17 +60,13 @@ BOTH_FROZEN = lm.Control("both heads frozen", variant="frozen")
 
 CLAIMS = (
     learnt("p17-error", "E.2.2", "limit")
-    .states(
-        "Two heads solve unseen tasks as one does: error at most 0.005, hinge at most 0.02.",
-        formula=r"\mathrm{err}_{\text{unseen}} \le 0.005,\ \ell_{\text{unseen}} \le 0.02 \quad (H=2)",
-    )
+    .states("Two heads solve unseen tasks as one does: error at most 0.005, hinge at most 0.02.")
+    .in_symbols(r"\mathrm{err}_{\text{unseen}} \le 0.005,\ \ell_{\text{unseen}} \le 0.02 \quad (H=2)")
     .judged(heads_errors(), lm.all_of(error=lm.at_most(0.005), hinge=lm.at_most(0.02)), BOTH_FROZEN),
     learnt("p17-each-head", "E.2.2", "limit")
-    .states(
-        "As stated: each head concentrates on contexts with the query's pattern: both reach at least 0.85 in at least "
-        "95 % of the runs.",
-        formula=r"\Pr(\min_hA_h \ge 0.85) \ge 0.95, \quad A_h = \sum_{s\in\mathcal{N}_*}\mathrm{attn}_s^{(h)}",
-    )
+    .states("""As stated: each head concentrates on contexts with the query's pattern: both reach at least 0.85 in at
+        least 95 % of the runs.""")
+    .in_symbols(r"\Pr(\min_hA_h \ge 0.85) \ge 0.95, \quad A_h = \sum_{s\in\mathcal{N}_*}\mathrm{attn}_s^{(h)}")
     .judged(
         sharp_share(),
         lm.at_least(0.95, by="value"),
@@ -78,28 +74,21 @@ CLAIMS = (
         expected=lm.FAILS,
     ),
     learnt("p17-each-head-corrected", "E.2.2, corrected", "limit", corrects="p17-each-head")
-    .states(
-        "Corrected: the better of two heads concentrates on contexts with the query's pattern: at least 0.95 in every "
-        "seed.",
-        formula=r"\max_hA_h \ge 0.95, \quad A_h = \sum_{s\in\mathcal{N}_*}\mathrm{attn}_s^{(h)}",
-    )
+    .states("""Corrected: the better of two heads concentrates on contexts with the query's pattern: at least 0.95 in
+        every seed.""")
+    .in_symbols(r"\max_hA_h \ge 0.95, \quad A_h = \sum_{s\in\mathcal{N}_*}\mathrm{attn}_s^{(h)}")
     .judged(better_head(), lm.at_least(0.95, by="every"), BOTH_FROZEN),
     learnt("p18-error", "E.2.3", "bound")
-    .states(
-        "With two patterns in each class only prompts without a match go wrong: the error is at most their share.",
-        formula=r"\mathrm{err}_{\text{unseen}} \le \Pr(\mathcal{N}_*=\emptyset)",
-    )
+    .states("With two patterns in each class only prompts without a match go wrong: the error is at most their share.")
+    .in_symbols(r"\mathrm{err}_{\text{unseen}} \le \Pr(\mathcal{N}_*=\emptyset)")
     .judged(errors_beyond_matches(), lm.at_most(0.0), FROZEN),
     learnt("p18-concentration", "E.2.3", "limit")
-    .states(
-        "With two patterns in each class attention concentrates on contexts with the query's pattern: at least 0.95.",
-        formula=r"\sum_{s\in\mathcal{N}_*}\mathrm{attn}_s \ge 0.95",
-    )
+    .states("""With two patterns in each class attention concentrates on contexts with the query's pattern: at least
+        0.95.""")
+    .in_symbols(r"\sum_{s\in\mathcal{N}_*}\mathrm{attn}_s \ge 0.95")
     .judged(classes_attention(), lm.at_least(0.95), FROZEN),
     learnt("p18-long", "E.2.3", "limit")
-    .states(
-        "With two patterns in each class and 60 contexts the error on unseen tasks is at most 0.002.",
-        formula=r"\mathrm{err}_{\text{unseen}} \le 0.002 \quad (l_{ts}=60)",
-    )
+    .states("With two patterns in each class and 60 contexts the error on unseen tasks is at most 0.002.")
+    .in_symbols(r"\mathrm{err}_{\text{unseen}} \le 0.002 \quad (l_{ts}=60)")
     .judged(long_error(), lm.at_most(0.002), FROZEN),
 )

@@ -85,7 +85,8 @@ def scaling(
     judge = lm.within(centre - width, centre + width, by="every", predicted=centre)
     return (
         lm.Claim(name, reference, "scaling", **more)
-        .states(statement, formula=formula)
+        .states(statement)
+        .in_symbols(formula)
         .judged(taken, judge, *controls, expected=expected)
     )
 
@@ -154,31 +155,25 @@ CLAIMS = (
         lm.Control("the sweep at fixed D/K", sweep="ratio"),
     ),
     lm.Claim("p17-prefactor-limit", "Lemma C.17, derived", "limit", source="derived")
-    .states(
-        "The time of escape in units of KD²/(η‖V*‖²) tends to 1 for the identity and to 1/(1+κ²) for κ < 1 as D/K "
-        "grows: its ratio to the limit at D/K = 10^9 is within 1 % of 1.",
-        formula=r"\frac{\eta\lVert V^*\rVert_F^2T^*}{KD^2} \to 1\ (\kappa=1),\ \frac{1}{1+\kappa^2}\ (\kappa<1) "
-        r"\quad \text{as } D/K\to\infty",
-    )
+    .states("""The time of escape in units of KD²/(η‖V*‖²) tends to 1 for the identity and to 1/(1+κ²) for κ < 1 as D/K
+        grows: its ratio to the limit at D/K = 10^9 is within 1 % of 1.""")
+    .in_symbols(r"""\frac{\eta\lVert V^*\rVert_F^2T^*}{KD^2} \to 1\ (\kappa=1),\ \frac{1}{1+\kappa^2}\ (\kappa<1) \quad
+        \text{as } D/K\to\infty""")
     .judged(
         prefactor_limit({1.0: 1.0} | {slope: 1 / (1 + slope**2) for slope in (0.0, 0.1, 0.5)}),
         lm.within(0.99, 1.01, predicted=1.0),
         lm.Control("limit 1 for κ = 0.5", limits={0.5: 1.0}),
     ),
     lm.Claim("c2-escape-identity", "proof of Lemma C.17", "scaling")
-    .states(
-        "For κ = 1 the score escapes cubically: the exponent of its growth at p = 2/D is 2.96 for D = 400.",
-        formula=r"\frac{d\ln\Delta p}{d\ln p} = 2.96\pm0.1 \quad (\kappa=1)",
-    )
+    .states("For κ = 1 the score escapes cubically: the exponent of its growth at p = 2/D is 2.96 for D = 400.")
+    .in_symbols(r"\frac{d\ln\Delta p}{d\ln p} = 2.96\pm0.1 \quad (\kappa=1)")
     .judged(
         escape_exponent([1.0]), lm.within(2.86, 3.06, by="every", predicted=2.96), lm.Control("ReLU", slopes=[0.0])
     ),
     lm.Claim("c2-cubic-upper", "Lemma C.17, as printed", "bound")
-    .states(
-        "Also for κ = 0, 0.1 the growth of the score is at most of order p³: KΔp/(η‖V*‖²p³) at p = 1.1/D grows by "
-        "less than 1.5 from D/K = 400 to 10⁴.",
-        formula=r"\Delta p \le c\,\frac{\eta\lVert V^*\rVert_F^2p^3}{K}",
-    )
+    .states("""Also for κ = 0, 0.1 the growth of the score is at most of order p³: KΔp/(η‖V*‖²p³) at p = 1.1/D grows by
+        less than 1.5 from D/K = 400 to 10⁴.""")
+    .in_symbols(r"\Delta p \le c\,\frac{\eta\lVert V^*\rVert_F^2p^3}{K}")
     .judged(
         cubic_growth(BENT),
         lm.at_most(1.5, by="every", strict=True),
@@ -186,16 +181,12 @@ CLAIMS = (
         expected=lm.FAILS,
     ),
     lm.Claim("c2-escape-corrected", "erratum 9", "scaling", corrects="c2-cubic-upper")
-    .states(
-        "For κ = 0, 0.1 the score escapes quadratically: the exponent at p = 2/D is 2.2 for D = 400.",
-        formula=r"\frac{d\ln\Delta p}{d\ln p} = 2.2\pm0.1 \quad (\kappa=0,\,0.1)",
-    )
+    .states("For κ = 0, 0.1 the score escapes quadratically: the exponent at p = 2/D is 2.2 for D = 400.")
+    .in_symbols(r"\frac{d\ln\Delta p}{d\ln p} = 2.2\pm0.1 \quad (\kappa=0,\,0.1)")
     .judged(escape_exponent(BENT), lm.within(2.1, 2.3, by="every", predicted=2.2), lm.Control("κ = 1", slopes=[1.0])),
     lm.Claim("c2-second-half", "C2, derived", "comparison", source="derived")
-    .states(
-        "Later in the escape, at p = 0.4/K, the score grows as η‖V*‖²δ³/(K³D²p), times a_κ for κ < 1, to 5 %.",
-        formula=r"\frac{dp}{dt} \simeq \frac{a_\kappa\eta\lVert V^*\rVert_F^2\delta^3}{K^3D^2p}",
-    )
+    .states("Later in the escape, at p = 0.4/K, the score grows as η‖V*‖²δ³/(K³D²p), times a_κ for κ < 1, to 5 %.")
+    .in_symbols(r"\frac{dp}{dt} \simeq \frac{a_\kappa\eta\lVert V^*\rVert_F^2\delta^3}{K^3D^2p}")
     .judged(
         second_half(),
         lm.within(0.95, 1.05, by="every", predicted=1.0),

@@ -205,11 +205,10 @@ def closed_form(name: str, control: lm.Control) -> lm.Claim:
     what = EXPECTATIONS[name]
     return (
         lm.Claim(f"lem-{name}-closed-form", lemma(name), "identity")
-        .states(
-            f"The closed form of {what.words}, x_1, x_2, x_3 centred normals of variances a, b, c: against quadrature "
-            "to 1e-8 and against 10^6 draws within 4 standard errors, for κ = 0, 0.1, 1 and 20 draws of the variances.",
-            formula=what.equation,
-        )
+        .states(f"""The closed form of {what.words}, x_1, x_2, x_3 centred normals of variances a, b, c: against
+            quadrature to 1e-8 and against 10^6 draws within 4 standard errors, for κ = 0, 0.1, 1 and 20 draws of the
+            variances.""")
+        .in_symbols(what.equation)
         .judged(compared(name), AGREES, control)
     )
 
@@ -256,11 +255,9 @@ def bounds(name: str, reference: str, formula: str) -> lm.Claim:
     """The bounds of a lemma hold."""
     return (
         lm.Claim(f"lem-{name}b-bounds", f"{lemma(name)}, bounds{reference}", "bound")
-        .states(
-            f"The bounds on {EXPECTATIONS[name].words}, taken by quadrature, hold in 2000 draws of the variances for κ "
-            "= 0 and 0.1, to a relative 1e-12.",
-            formula=formula,
-        )
+        .states(f"""The bounds on {EXPECTATIONS[name].words}, taken by quadrature, hold in 2000 draws of the variances
+            for κ = 0 and 0.1, to a relative 1e-12.""")
+        .in_symbols(formula)
         .judged(
             violation(name),
             lm.at_most(ROUNDING),
@@ -283,7 +280,8 @@ def inequality(name: str, words: str, formula: str) -> lm.Claim:
     """An inequality of fractions holds."""
     return (
         lm.Claim(f"lem-{name}-inequality", lemma(name), "bound")
-        .states(f"{words}, without a violation in 2000 draws.", formula=formula)
+        .states(f"{words}, without a violation in 2000 draws.")
+        .in_symbols(formula)
         .judged(fraction(name), lm.at_most(ROUNDING), lm.Control("correction term halved", correction=0.5))
     )
 
@@ -296,10 +294,8 @@ CLAIMS = (
     closed_form("e1", PRINTED),
     closed_form("e2", PRINTED),
     lm.Claim("lem-e1-leaky-constant", "Lemma E.1, leaky case as printed (9.8)", "identity")
-    .states(
-        "E[x_1 σ(x_1) σ'(x_1)] = (1+κ)²/2 a at κ = 0.1; the right constant is (1+κ²)/2.",
-        formula=r"\mathbb{E}[x_1\sigma(x_1)\sigma'(x_1)] = \frac{(1+\kappa)^2}{2}a",
-    )
+    .states("E[x_1 σ(x_1) σ'(x_1)] = (1+κ)²/2 a at κ = 0.1; the right constant is (1+κ²)/2.")
+    .in_symbols(r"\mathbb{E}[x_1\sigma(x_1)\sigma'(x_1)] = \frac{(1+\kappa)^2}{2}a")
     .judged(compared("e1", (0.1,), "printed"), AGREES, lm.Control("κ = 0", slopes=(0.0,)), expected=lm.FAILS),
     *(closed_form(name, INVERSE) for name in ("e3", "e5", "e6")),
     *(closed_form(name, NEGATIVE) for name in ("e4", "e7")),

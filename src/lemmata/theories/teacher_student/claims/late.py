@@ -32,10 +32,8 @@ CLAIMS = (
         "p18-dimension", "Lemma C.18", "At fixed ηT and K, 1/K - p", "off_support", (2.0, 0.2), (1.0, 0.1)
     ),
     lm.Claim("p18a-off-support", "P18', derived", "limit", source="derived")
-    .states(
-        "The mass off the support is (D - K)√(K/(2a_κη‖V*‖²T)): to 3 % at 10³T*, to 1 % at 10⁴T*.",
-        formula=r"\delta \simeq (D-K)\sqrt{\frac{K}{2a_\kappa\eta\lVert V^*\rVert_F^2T}}",
-    )
+    .states("The mass off the support is (D - K)√(K/(2a_κη‖V*‖²T)): to 3 % at 10³T*, to 1 % at 10⁴T*.")
+    .in_symbols(r"\delta \simeq (D-K)\sqrt{\frac{K}{2a_\kappa\eta\lVert V^*\rVert_F^2T}}")
     .judged(
         over_law("mass", moments={"10³T*": 1e3, "10⁴T*": 1e4}),
         lm.within({"10³T*": (0.97, 1.03), "10⁴T*": (0.99, 1.01)}, by="every", predicted=1.0),
@@ -69,11 +67,9 @@ CLAIMS = (
         (4.0, 0.1),
     ),
     lm.Claim("c1-no-log", "comparison with earlier work", "comparison")
-    .states(
-        "The excess loss falls as 1/T, not as (log T)/T: excess · T at 10⁴T* is 0.93 to 1.02 times its value at 10²T*.",
-        formula=r"0.93 \le \frac{10^4T^*\cdot\mathrm{Excess}(10^4T^*)}{10^2T^*\cdot\mathrm{Excess}(10^2T^*)} \le "
-        r"1.02",
-    )
+    .states("""The excess loss falls as 1/T, not as (log T)/T: excess · T at 10⁴T* is 0.93 to 1.02 times its value at
+        10²T*.""")
+    .in_symbols(r"0.93 \le \frac{10^4T^*\cdot\mathrm{Excess}(10^4T^*)}{10^2T^*\cdot\mathrm{Excess}(10^2T^*)} \le 1.02")
     .judged(
         growth(), lm.within(0.93, 1.02, by="every", predicted=1.0), lm.Control("a curve (log T)/T", curve="logarithm")
     ),

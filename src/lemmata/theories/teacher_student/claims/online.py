@@ -44,12 +44,11 @@ def block_claim(name: str, variant: str, words: str, control: lm.Control) -> lm.
                 intact={"variant": [variant]},
             ),
         )
-        .states(
-            f"In the full transformer with {words}, only W_V^x and W^pp train: after 10⁴ steps the other blocks of "
-            "W_KQ are at most 0.02 of W^pp, W_V^p at most 0.1 of W_V^x, and W^pp has grown at least 50 times.",
-            formula=r"\max(\lVert W^{xx}\rVert,\lVert W^{xp}\rVert,\lVert W^{px}\rVert) \le 0.02\,\lVert W^{pp}\rVert,"
-            r"\ \lVert W_V^p\rVert \le 0.1\,\lVert W_V^x\rVert,\ \lVert W^{pp}(0)\rVert \le 0.02\,\lVert W^{pp}\rVert",
-        )
+        .states(f"""In the full transformer with {words}, only W_V^x and W^pp train: after 10⁴ steps the other blocks of
+            W_KQ are at most 0.02 of W^pp, W_V^p at most 0.1 of W_V^x, and W^pp has grown at least 50 times.""")
+        .in_symbols(r"""\max(\lVert W^{xx}\rVert,\lVert W^{xp}\rVert,\lVert W^{px}\rVert) \le 0.02\,\lVert
+            W^{pp}\rVert,\ \lVert W_V^p\rVert \le 0.1\,\lVert W_V^x\rVert,\ \lVert W^{pp}(0)\rVert \le 0.02\,\lVert
+            W^{pp}\rVert""")
         .judged(
             blocks(variant), lm.at_most({"inactive": 0.02, "positional": 0.1, "initial": 1 / 50}, by="every"), control
         )
@@ -97,11 +96,9 @@ def excess_claim(name: str, variants: list[str], words: str, control: lm.Control
     """Online SGD follows the recursion down to the floor of its noise."""
     return (
         lm.Claim(name, "Figure 2(a)", "comparison", source="figure", gate=long_enough(variants))
-        .states(
-            f"The excess loss of online SGD on {words} is that of the recursion plus the floor of the noise, to 10 % "
-            "at every mark from T* on.",
-            formula=r"0.9 \le \frac{\mathrm{Excess}}{\mathrm{Excess}_{\text{recursion}}+\text{floor}} \le 1.1",
-        )
+        .states(f"""The excess loss of online SGD on {words} is that of the recursion plus the floor of the noise, to 10
+            % at every mark from T* on.""")
+        .in_symbols(r"0.9 \le \frac{\mathrm{Excess}}{\mathrm{Excess}_{\text{recursion}}+\text{floor}} \le 1.1")
         .judged(over_recursion(variants), lm.within(0.9, 1.1, by="every", predicted=1.0), control)
     )
 
@@ -159,25 +156,20 @@ CLAIMS = (
     excess_claim("exp-e2-excess-sts", ["STS"], "token selection", frozen("STS")),
     excess_claim("exp-e2-excess-gslp", ["GSLP"], "group-sparse regression", frozen("GSLP")),
     lm.Claim("exp-e2-cosine", "Figure 2(c)", "bound", source="figure", gate=long_enough(SIX))
-    .states(
-        "W_V points along V*: the cosine is at least 0.95 after 100 steps and 0.999 from T* on, on all six teachers.",
-        formula=r"\cos(W_V,V^*) \ge 0.95\ (t=100),\ \ge 0.999\ (t\ge T^*)",
-    )
+    .states("""W_V points along V*: the cosine is at least 0.95 after 100 steps and 0.999 from T* on, on all six
+        teachers.""")
+    .in_symbols(r"\cos(W_V,V^*) \ge 0.95\ (t=100),\ \ge 0.999\ (t\ge T^*)")
     .judged(
         cosines(),
         lm.at_least({"late": 0.999, "early": 0.95}, by="every"),
         lm.Control("V* with its columns rolled by one", variable="rolled_cosine"),
     ),
     lm.Claim("exp-e3-mean-score", "Figure 3", "comparison", source="figure")
-    .states(
-        "At the last step the mean score on the supports is the exact p(T), to 0.01, on all six teachers.",
-        formula=r"|\mathrm{mean}_{j\in G^i}S_{ji}-p(T)| \le 0.01",
-    )
+    .states("At the last step the mean score on the supports is the exact p(T), to 0.01, on all six teachers.")
+    .in_symbols(r"|\mathrm{mean}_{j\in G^i}S_{ji}-p(T)| \le 0.01")
     .judged(mean_score(), lm.at_most(0.01, by="every"), TRANSPOSED),
     lm.Claim("exp-e3-support-order", "Figure 3", "ordering", source="figure")
-    .states(
-        "At the last step every score on the supports is above every other one, on all six teachers.",
-        formula=r"\min_{i,\,j\in G^i}S_{ji} > \max_{i,\,j\notin G^i}S_{ji}",
-    )
+    .states("At the last step every score on the supports is above every other one, on all six teachers.")
+    .in_symbols(r"\min_{i,\,j\in G^i}S_{ji} > \max_{i,\,j\notin G^i}S_{ji}")
     .judged(order(), lm.at_least(0.0, by="every", strict=True), TRANSPOSED),
 )

@@ -137,17 +137,16 @@ def checked(
     taken = largest(checks=checks, variant=variant)
     return (
         lm.Claim(name, reference, kind, source=source, **more)
-        .states(statement, formula=formula)
+        .states(statement)
+        .in_symbols(formula)
         .judged(taken, judge, control, expected=expected)
     )
 
 
 CLAIMS = (
     lm.Claim("p3-attention-monotone", "Lemma C.2", "ordering")
-    .states(
-        "1/D ≤ p < 1/K, and p grows at every step from t = 1 on.",
-        formula=r"\frac{1}{D} \le p(t) < p(t+1) < \frac{1}{K}",
-    )
+    .states("1/D ≤ p < 1/K, and p grows at every step from t = 1 on.")
+    .in_symbols(r"\frac{1}{D} \le p(t) < p(t+1) < \frac{1}{K}")
     .judged(
         largest(checks=["score_range", "score_rise"]),
         lm.at_most({"score_range": SLACK, "score_rise": 0.0}, by="every", strict=True),
@@ -206,30 +205,24 @@ CLAIMS = (
         kind="identity",
     ),
     lm.Claim("p8b-increment-range", "(C.33)", "bound", gate=SEPARATED)
-    .states(
-        "From t_1 on the growth of C_2 + C_3 over its order stays in [19/200, 9(4π+1)/10].",
-        formula=r"\frac{19}{200} \le \frac{(\Delta C_2+\Delta C_3)K(D-K)Q}{\eta\lVert "
-        r"V^*\rVert_F^2\sqrt{D}\,p\,\delta^2C_1^*} \le \frac{9(4\pi+1)}{10}",
-    )
+    .states("From t_1 on the growth of C_2 + C_3 over its order stays in [19/200, 9(4π+1)/10].")
+    .in_symbols(r"""\frac{19}{200} \le \frac{(\Delta C_2+\Delta C_3)K(D-K)Q}{\eta\lVert
+        V^*\rVert_F^2\sqrt{D}\,p\,\delta^2C_1^*} \le \frac{9(4\pi+1)}{10}""")
     .judged(
         quotient(),
         lm.within(19 / 200, ALLOWED["quotient_high"], by="every"),
         lm.Control("R1 with attention frozen", variant=["frozen"]),
     ),
     lm.Claim("p8b-increment-sharp", "(C.33), derived", "bound", source="derived", gate=SEPARATED)
-    .states(
-        "From t_1 on the growth of C_2 + C_3 over its order stays in [0.23, 1.01].",
-        formula=r"0.23 \le \frac{(\Delta C_2+\Delta C_3)K(D-K)Q}{\eta\lVert V^*\rVert_F^2\sqrt{D}\,p\,\delta^2C_1^*} "
-        r"\le 1.01",
-    )
+    .states("From t_1 on the growth of C_2 + C_3 over its order stays in [0.23, 1.01].")
+    .in_symbols(r"""0.23 \le \frac{(\Delta C_2+\Delta C_3)K(D-K)Q}{\eta\lVert V^*\rVert_F^2\sqrt{D}\,p\,\delta^2C_1^*}
+        \le 1.01""")
     .judged(quotient(), lm.within(0.23, 1.01, by="every"), broken("Σ‖v_m‖ in the place of ‖V*‖², κ = 1", slopes=[1.0])),
     lm.Claim("p9-increment-bounds", "Lemma C.9", "bound")
-    .states(
-        "The growth of p lies between pδx/2 and D²/(D²-1) pδx at every step with x ≤ D^-2 (the share of the others is "
-        "reported).",
-        formula=r"\frac{p\delta x}{2} \le \Delta p \le \frac{D^2}{D^2-1}p\delta x, \quad x = \frac{\Delta C_2+\Delta "
-        r"C_3}{\sqrt{D}}",
-    )
+    .states("""The growth of p lies between pδx/2 and D²/(D²-1) pδx at every step with x ≤ D^-2 (the share of the others
+        is reported).""")
+    .in_symbols(r"""\frac{p\delta x}{2} \le \Delta p \le \frac{D^2}{D^2-1}p\delta x, \quad x = \frac{\Delta C_2+\Delta
+        C_3}{\sqrt{D}}""")
     .judged(
         small_steps(),
         lm.stating(lm.at_most({check: ALLOWED[check] for check in SMALL_STEPS}, by="every")),
@@ -269,10 +262,8 @@ CLAIMS = (
         broken("the constant 2 set to 0"),
     ),
     lm.Claim("p13-phase-one-length", "Lemma C.13", "scaling", gate=SEPARATED)
-    .states(
-        "Phase 1 ends at t_1 = ln 0.05 / ln(1 - ηa_κ), to 2 % and one step.",
-        formula=r"|t_1-\hat{t}_1| \le 0.02\,\hat{t}_1+1, \quad \hat{t}_1 = \frac{\ln0.05}{\ln(1-\eta a_\kappa)}",
-    )
+    .states("Phase 1 ends at t_1 = ln 0.05 / ln(1 - ηa_κ), to 2 % and one step.")
+    .in_symbols(r"|t_1-\hat{t}_1| \le 0.02\,\hat{t}_1+1, \quad \hat{t}_1 = \frac{\ln0.05}{\ln(1-\eta a_\kappa)}")
     .judged(first_phase(), lm.at_most(1.0, by="every"), WIDE),
     checked(
         "p13-value-path",
@@ -294,10 +285,8 @@ CLAIMS = (
         gate=SEPARATED,
     ),
     lm.Claim("p14-flat-scale", "Lemma C.14", "bound", gate=SEPARATED)
-    .states(
-        "In phase 1 C_1* hardly moves: its largest value is at most 0.975/0.95 of its least.",
-        formula=r"0.975\,C_1^*(t') \ge 0.95\,C_1^*(t'') \quad (t',t''\le t_1)",
-    )
+    .states("In phase 1 C_1* hardly moves: its largest value is at most 0.975/0.95 of its least.")
+    .in_symbols(r"0.975\,C_1^*(t') \ge 0.95\,C_1^*(t'') \quad (t',t''\le t_1)")
     .judged(flatness(), lm.at_most(0.975 / 0.95, by="every"), WIDE),
     checked(
         "p15-value-lower",
@@ -309,10 +298,8 @@ CLAIMS = (
         gate=SEPARATED,
     ),
     lm.Claim("p15-conditions", "Lemmas C.13 to C.15", "comparison", source="derived")
-    .states(
-        "Where χ > 0.005 the phases are not separated, and the lower bound on C_1 of Lemma C.15 says nothing.",
-        formula=r"\chi \le 0.005 \Rightarrow C_1 \ge \max\{0.95,\,1-4h/5\}\,C_1^*",
-    )
+    .states("Where χ > 0.005 the phases are not separated, and the lower bound on C_1 of Lemma C.15 says nothing.")
+    .in_symbols(r"\chi \le 0.005 \Rightarrow C_1 \ge \max\{0.95,\,1-4h/5\}\,C_1^*")
     .judged(
         largest(checks=["value_lower"], variant=["wide", "fast"], slopes=[1.0], separated_only=True),
         MET,
@@ -328,10 +315,8 @@ CLAIMS = (
         broken("the constant 3/2 set to 0"),
     ),
     lm.Claim("p17-quadrature", "Lemma C.17, derived", "comparison", source="derived")
-    .states(
-        "ηT* exceeds the integral over the slow manifold by the length of phase 1, between 1.5 and 6.5.",
-        formula=r"1.5 \le \eta T^*-\int\frac{K^2(D-K)Q}{\lVert V^*\rVert_F^2C_1^*A\delta^3}\,dp \le 6.5",
-    )
+    .states("ηT* exceeds the integral over the slow manifold by the length of phase 1, between 1.5 and 6.5.")
+    .in_symbols(r"1.5 \le \eta T^*-\int\frac{K^2(D-K)Q}{\lVert V^*\rVert_F^2C_1^*A\delta^3}\,dp \le 6.5")
     .judged(phase_one_offset(), lm.within(1.5, 6.5, by="every"), lm.Control("the integral with C_1* = 1", slow=False)),
     checked(
         "p18b-product-bound",
@@ -343,11 +328,9 @@ CLAIMS = (
         gate=SEPARATED,
     ),
     lm.Claim("t3a-upper", "proof of Theorem 3.1", "bound")
-    .states(
-        "The excess loss is at most the loss of the identity's form, and equal to it for κ = 1.",
-        formula=r"\mathrm{Excess} \le \frac{DK\lVert "
-        r"V^*\rVert_F^2}{2}\left(\frac{1}{K}-C_1p\right)^2+\frac{DC_1^2\delta^2\lVert V^*\rVert_F^2}{2(D-K)}",
-    )
+    .states("The excess loss is at most the loss of the identity's form, and equal to it for κ = 1.")
+    .in_symbols(r"""\mathrm{Excess} \le \frac{DK\lVert
+        V^*\rVert_F^2}{2}\left(\frac{1}{K}-C_1p\right)^2+\frac{DC_1^2\delta^2\lVert V^*\rVert_F^2}{2(D-K)}""")
     .judged(
         above_identity(), lm.at_most(ALLOWED["upper"], by="every"), broken("the bound times 0.99, κ = 1", slopes=[1.0])
     ),
@@ -370,8 +353,7 @@ CLAIMS = (
         gate=SEPARATED,
     ),
     lm.Claim("c2-overshoot", "proof of Theorem 3.1, derived", "limit", source="derived")
-    .states(
-        "For κ = 1 C_1 overshoots to (1 + √(D/K))/2, to 1 %.", formula=r"\max_tC_1 \simeq \frac{1}{2}(1+\sqrt{D/K})"
-    )
+    .states("For κ = 1 C_1 overshoots to (1 + √(D/K))/2, to 1 %.")
+    .in_symbols(r"\max_tC_1 \simeq \frac{1}{2}(1+\sqrt{D/K})")
     .judged(overshoot(), lm.within(0.99, 1.01, by="every", predicted=1.0), lm.Control("ReLU", slope=0.0)),
 )

@@ -156,29 +156,23 @@ SEQUENCES_OF = (
 
 CLAIMS = (
     lm.Claim("lem-e10-upper", "Lemma E.10", "bound")
-    .states(
-        "A sequence with increments between ηc_1x^q and ηc_2x^q passes v no later than the bound (ζ = 0.1): "
-        f"{SEQUENCES_OF}.",
-        formula=r"T_v \le \frac{1+\zeta}{\eta "
-        r"c_1x_0^{q-1}}+(1+\zeta)^q\,\frac{c_2}{c_1}\left(\frac{\ln(v/x_0)}{\ln(1+\zeta)}+1\right)",
-    )
+    .states(f"""A sequence with increments between ηc_1x^q and ηc_2x^q passes v no later than the bound (ζ = 0.1):
+        {SEQUENCES_OF}.""")
+    .in_symbols(r"""T_v \le \frac{1+\zeta}{\eta
+        c_1x_0^{q-1}}+(1+\zeta)^q\,\frac{c_2}{c_1}\left(\frac{\ln(v/x_0)}{\ln(1+\zeta)}+1\right)""")
     .judged(
         over_bound("upper"), lm.at_most(1.0), lm.Control("increments ¼ηc_1x^q, v = 100x_0", increment=0.25, far=True)
     ),
     lm.Claim("lem-e10-lower", "Lemma E.10, safe form (9.14)", "bound", corrects="lem-e10-lower-printed")
-    .states(
-        f"A sequence with increments between ηc_1x^q and ηc_2x^q does not pass v earlier than at the largest "
-        f"continuous pace: {SEQUENCES_OF}.",
-        formula=r"T_v \ge \frac{x_0^{1-q}-v^{1-q}}{(q-1)\eta c_2}",
-    )
+    .states(f"""A sequence with increments between ηc_1x^q and ηc_2x^q does not pass v earlier than at the largest
+        continuous pace: {SEQUENCES_OF}.""")
+    .in_symbols(r"T_v \ge \frac{x_0^{1-q}-v^{1-q}}{(q-1)\eta c_2}")
     .judged(over_bound("lower"), lm.at_least(1.0), lm.Control("increments 2ηc_2x^q", increment=2 * RATIO)),
     lm.Claim("lem-e10-lower-printed", "Lemma E.10, as printed (9.14)", "bound")
-    .states(
-        "As printed: a sequence with increments between ηc_1x^q and ηc_2x^q does not pass v earlier than a bound "
-        "whose leading term does not know v (ζ = 0.1); it cannot hold where v is close to x_0.",
-        formula=r"T_v \ge \frac{1}{(1+\zeta)^q\eta "
-        r"c_2x_0^{q-1}}-(1+\zeta)^{1-q}\left(\frac{\ln(v/x_0)}{\ln(1+\zeta)}+1\right)",
-    )
+    .states("""As printed: a sequence with increments between ηc_1x^q and ηc_2x^q does not pass v earlier than a bound
+        whose leading term does not know v (ζ = 0.1); it cannot hold where v is close to x_0.""")
+    .in_symbols(r"""T_v \ge \frac{1}{(1+\zeta)^q\eta
+        c_2x_0^{q-1}}-(1+\zeta)^{1-q}\left(\frac{\ln(v/x_0)}{\ln(1+\zeta)}+1\right)""")
     .judged(
         over_bound("lower_printed"),
         lm.at_least(1.0),
@@ -186,17 +180,13 @@ CLAIMS = (
         expected=lm.FAILS,
     ),
     lm.Claim("lem-e11-lower", "Lemma E.11", "bound")
-    .states(
-        "x_{t+1} = x_t + c_1 e^{-c_2 x_t} stays above its logarithm at each of 10^5 steps, in 100 draws with "
-        "c_1c_2e^{-c_2x_0} ≤ 0.1.",
-        formula=r"x_t \ge \frac{1}{c_2}\ln(c_1c_2t+e^{c_2x_0})",
-    )
+    .states("""x_{t+1} = x_t + c_1 e^{-c_2 x_t} stays above its logarithm at each of 10^5 steps, in 100 draws with
+        c_1c_2e^{-c_2x_0} ≤ 0.1.""")
+    .in_symbols(r"x_t \ge \frac{1}{c_2}\ln(c_1c_2t+e^{c_2x_0})")
     .judged(left("below"), lm.at_most(ROUNDING), lm.Control("increments ½c_1e^{-c_2x}", factor=0.5)),
     lm.Claim("lem-e11-upper", "Lemma E.11", "bound")
-    .states(
-        "x_{t+1} = x_t + c_1 e^{-c_2 x_t} stays below its logarithm plus its first increment at each of 10^5 steps, in "
-        "100 draws.",
-        formula=r"x_t \le c_1e^{-c_2x_0}+\frac{1}{c_2}\ln(c_1c_2t+e^{c_2x_0})",
-    )
+    .states("""x_{t+1} = x_t + c_1 e^{-c_2 x_t} stays below its logarithm plus its first increment at each of 10^5
+        steps, in 100 draws.""")
+    .in_symbols(r"x_t \le c_1e^{-c_2x_0}+\frac{1}{c_2}\ln(c_1c_2t+e^{c_2x_0})")
     .judged(left("above"), lm.at_most(ROUNDING), lm.Control("increments 2c_1e^{-c_2x}", factor=2.0)),
 )

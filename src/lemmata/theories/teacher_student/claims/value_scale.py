@@ -236,10 +236,8 @@ def product(slope: float = 1.0) -> dict[str, Any]:
 
 CLAIMS = (
     lm.Claim("p4-value-scale", "Lemma C.3", "bound")
-    .states(
-        "The quasi-stationary value scale lies between 1 and √(D/K) at every score, on a grid of p, D, K, κ.",
-        formula=r"1 \le C_1^* < \sqrt{D/K} \quad (1/D\le p\le1/K)",
-    )
+    .states("The quasi-stationary value scale lies between 1 and √(D/K) at every score, on a grid of p, D, K, κ.")
+    .in_symbols(r"1 \le C_1^* < \sqrt{D/K} \quad (1/D\le p\le1/K)")
     .judged(
         value_range(),
         lm.all_of(least=lm.at_least(1 - ROUNDING), largest=lm.at_most(1.0, strict=True)),
@@ -251,66 +249,52 @@ CLAIMS = (
         ),
     ),
     lm.Claim("p7-support-identity", "Lemma C.7, first identity", "identity")
-    .states(
-        "The bracket that drives C_2, the logits on the support, is a product, whatever C_1, in 1000 random states "
-        "with D ≤ 200: absolute error below 1e-12.",
-        formula=r"\frac{F_4}{p}-F_3-KC_1(F_{2,1}-pF_1) = \frac{\delta^2(1-\alpha)A}{KpQ}",
-    )
+    .states("""The bracket that drives C_2, the logits on the support, is a product, whatever C_1, in 1000 random states
+        with D ≤ 200: absolute error below 1e-12.""")
+    .in_symbols(r"\frac{F_4}{p}-F_3-KC_1(F_{2,1}-pF_1) = \frac{\delta^2(1-\alpha)A}{KpQ}")
     .judged(support_sides(), lm.equal(ROUNDING), lm.Control("plus sign before pF_1", sign=1.0)),
     lm.Claim("p7-off-support-identity", "Lemma C.7, second identity", "identity")
-    .states(
-        "The bracket that drives C_3, the logits off the support, is a product, whatever C_1, in 1000 random states "
-        "with D ≤ 200: absolute error below 1e-12.",
-        formula=r"\frac{F_3}{Kp}-\frac{(D-K)F_5}{Kp\delta}-C_1\left(F_1-\frac{(D-K)F_{2,2}}{\delta}\right) = "
-        r"\frac{\delta(1-\alpha)A}{KpQ}",
-    )
+    .states("""The bracket that drives C_3, the logits off the support, is a product, whatever C_1, in 1000 random
+        states with D ≤ 200: absolute error below 1e-12.""")
+    .in_symbols(r"""\frac{F_3}{Kp}-\frac{(D-K)F_5}{Kp\delta}-C_1\left(F_1-\frac{(D-K)F_{2,2}}{\delta}\right) =
+        \frac{\delta(1-\alpha)A}{KpQ}""")
     .judged(off_support_sides(), lm.equal(ROUNDING), lm.Control("plus sign before (D-K)F_{2,2}/δ", sign=1.0)),
     lm.Claim("p10-rise", "Lemma C.10", "ordering")
-    .states(
-        "C_1* rises with p below 1/(2√(πDK)), for every κ and D > 4πK of the grid: least relative step.",
-        formula=r"\frac{dC_1^*}{dp} > 0 \quad \left(\frac{1}{D}\le p\le\frac{1}{2\sqrt{\pi DK}}\right)",
-    )
+    .states("C_1* rises with p below 1/(2√(πDK)), for every κ and D > 4πK of the grid: least relative step.")
+    .in_symbols(r"\frac{dC_1^*}{dp} > 0 \quad \left(\frac{1}{D}\le p\le\frac{1}{2\sqrt{\pi DK}}\right)")
     .judged(
         least_step(1, 4 * math.pi),
         lm.at_least(0.0, strict=True),
         lm.Control("increases on all of [1/D, 1/K]", whole=True),
     ),
     lm.Claim("p10-fall", "Lemma C.16", "ordering")
-    .states(
-        "C_1* falls with p above 2/√(DK), for every κ and D > 4K of the grid: least relative step.",
-        formula=r"\frac{dC_1^*}{dp} < 0 \quad \left(\frac{2}{\sqrt{DK}}\le p\le\frac{1}{K}\right)",
-    )
+    .states("C_1* falls with p above 2/√(DK), for every κ and D > 4K of the grid: least relative step.")
+    .in_symbols(r"\frac{dC_1^*}{dp} < 0 \quad \left(\frac{2}{\sqrt{DK}}\le p\le\frac{1}{K}\right)")
     .judged(
         least_step(-1, 4.0), lm.at_least(0.0, strict=True), lm.Control("decreases on all of [1/D, 1/K]", whole=True)
     ),
     lm.Claim("p10-peak-identity", "Lemmas C.10 and C.16, derived", "identity", source="derived")
-    .states(
-        "C_1* has one peak in p for every κ; for κ = 1 it is at 1/√(DK), to a relative 1e-3, with the value "
-        "½(1 + √(D/K)), to 1e-6.",
-        formula=r"\max_pC_1^* = \frac{1}{2}(1+\sqrt{D/K}) \text{ at } p = \frac{1}{\sqrt{DK}} \quad (\kappa=1)",
-    )
+    .states("""C_1* has one peak in p for every κ; for κ = 1 it is at 1/√(DK), to a relative 1e-3, with the value ½(1 +
+        √(D/K)), to 1e-6.""")
+    .in_symbols(r"\max_pC_1^* = \frac{1}{2}(1+\sqrt{D/K}) \text{ at } p = \frac{1}{\sqrt{DK}} \quad (\kappa=1)")
     .judged(
         off_identity_peak(),
         lm.all_of(turns=lm.at_most(0.0), position=lm.at_most(1e-3), value=lm.at_most(1e-6)),
         lm.Control("κ = 0 judged by the identity's peak", slope=0.0),
     ),
     lm.Claim("p10-peak-relu", "Lemmas C.10 and C.16, derived", "bound", source="derived")
-    .states(
-        "For ReLU and 2.5 ≤ D/K ≤ 1000 the one peak of C_1* is earlier than the identity's, by a factor of at least "
-        "0.80, and higher, by at most 8.5 %.",
-        formula=r"0.80 \le \sqrt{DK}\,p_{\max} \le 1,\ 1 \le \frac{C_1^*(p_{\max})}{(1+\sqrt{D/K})/2} \le 1.085 "
-        r"\quad (\kappa=0)",
-    )
+    .states("""For ReLU and 2.5 ≤ D/K ≤ 1000 the one peak of C_1* is earlier than the identity's, by a factor of at
+        least 0.80, and higher, by at most 8.5 %.""")
+    .in_symbols(r"""0.80 \le \sqrt{DK}\,p_{\max} \le 1,\ 1 \le \frac{C_1^*(p_{\max})}{(1+\sqrt{D/K})/2} \le 1.085 \quad
+        (\kappa=0)""")
     .judged(
         relu_peak(),
         lm.all_of(turns=lm.at_most(0.0), position=lm.within(0.80, 1.0), value=lm.within(1.0, 1.085)),
         lm.Control("peak of 2C_1*", factor=2.0),
     ),
     lm.Claim("p18a-identity", "Lemma C.18, derived", "identity", source="derived")
-    .states(
-        "For the identity the weight KpC_1* that values and attention together give to the support is 1 less a term "
-        "of the squared odds off it, exactly: on a grid of p, D, K, to a relative 1e-12.",
-        formula=r"KpC_1^* = \left[1+\frac{K\delta^2}{(D-K)(Kp)^2}\right]^{-1} \quad (\kappa=1)",
-    )
+    .states("""For the identity the weight KpC_1* that values and attention together give to the support is 1 less a
+        term of the squared odds off it, exactly: on a grid of p, D, K, to a relative 1e-12.""")
+    .in_symbols(r"KpC_1^* = \left[1+\frac{K\delta^2}{(D-K)(Kp)^2}\right]^{-1} \quad (\kappa=1)")
     .judged(product(), lm.equal(ROUNDING, relative=True), lm.Control("κ = 0", slope=0.0)),
 )

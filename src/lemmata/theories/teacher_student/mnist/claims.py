@@ -78,26 +78,20 @@ def mass_ratio(data: xr.Dataset, variants: Sequence[str] = INTACT, when: Sequenc
 SHUFFLED = lm.Control("patches shuffled in every image, ReLU", variants=["shuffled"])
 CLAIMS = (
     lm.Claim("exp-e4-cosine", "Figure 4(b)", "bound", source="figure", gate=LEARNED)
-    .states(
-        "On MNIST a student that starts at W_V = 0 and trains by Adam for 8000 steps ends with a cosine above 0.9 "
-        "between its values and the teacher's kernels, with ReLU and with leaky ReLU, in every seed.",
-        formula=r"\cos(W_V,V^*) > 0.9",
-    )
+    .states("""On MNIST a student that starts at W_V = 0 and trains by Adam for 8000 steps ends with a cosine above 0.9
+        between its values and the teacher's kernels, with ReLU and with leaky ReLU, in every seed.""")
+    .in_symbols(r"\cos(W_V,V^*) > 0.9")
     .judged(final_cosine(), lm.stating(lm.at_least(SHARP, by="every", strict=True)), SHUFFLED),
     lm.Claim("exp-e4-loss", "Figure 4(a)", "bound", source="figure", gate=LEARNED)
-    .states(
-        "On MNIST the training loss of a student that starts at W_V = 0 and trains by Adam ends below a tenth of its "
-        "first value, in every seed.",
-        formula=r"\mathcal{L}(T) < 0.1\,\mathcal{L}(0)",
-    )
+    .states("""On MNIST the training loss of a student that starts at W_V = 0 and trains by Adam ends below a tenth of
+        its first value, in every seed.""")
+    .in_symbols(r"\mathcal{L}(T) < 0.1\,\mathcal{L}(0)")
     .judged(loss_left(), lm.stating(lm.at_most(0.1, by="every", strict=True)), SHUFFLED),
     lm.Claim("exp-e4-mass", "Figure 5", "ordering", source="figure", gate=LEARNED)
-    .states(
-        "On MNIST attention finds the groups inside the image first (start W_V = 0, Adam): when the cosine has passed "
-        "0.9 for good (digits: at the end), the relative mass of interior patches is more than 1.5 times that of the "
-        "first and last row, in every seed.",
-        formula=r"\mathrm{mass}_{\text{interior}} > 1.5\,\mathrm{mass}_{\text{boundary}}",
-    )
+    .states("""On MNIST attention finds the groups inside the image first (start W_V = 0, Adam): when the cosine has
+        passed 0.9 for good (digits: at the end), the relative mass of interior patches is more than 1.5 times that of
+        the first and last row, in every seed.""")
+    .in_symbols(r"\mathrm{mass}_{\text{interior}} > 1.5\,\mathrm{mass}_{\text{boundary}}")
     .judged(
         mass_ratio(),
         lm.stating(lm.at_least(1.5, by="every", strict=True)),

@@ -120,49 +120,37 @@ WITHOUT_CROSS_TERM = lm.Control(
 EXACT = lm.Control("the exact worst case", test_data="exact", variable="ood_excess")
 CLAIMS = (
     lm.Claim("t4-epsilon-formula", "Theorem 3.2, corrected", "comparison", source="corrected")
-    .states(
-        "At T_ε = KD(D-K)²ξ/(a_κη(√(R²+2ε)-R)²) the bound on the out-of-distribution excess is ε, to 2 %.",
-        formula=r"\frac{1}{2}\Delta^2+\Delta R = \epsilon \text{ at } T_\epsilon = "
-        r"\frac{KD(D-K)^2\xi}{a_\kappa\eta(\sqrt{R^2+2\epsilon}-R)^2}",
-    )
+    .states("At T_ε = KD(D-K)²ξ/(a_κη(√(R²+2ε)-R)²) the bound on the out-of-distribution excess is ε, to 2 %.")
+    .in_symbols(r"""\frac{1}{2}\Delta^2+\Delta R = \epsilon \text{ at } T_\epsilon =
+        \frac{KD(D-K)^2\xi}{a_\kappa\eta(\sqrt{R^2+2\epsilon}-R)^2}""")
     .judged(
         over_promise(), lm.within(0.98, 1.02, by="every", predicted=1.0), lm.Control("at T_ε/2", multiple=PROMISED / 2)
     ),
     lm.Claim("t4-excess", "Theorem 3.2", "bound")
-    .states(
-        "At T_ε the out-of-distribution excess is at most ε, for every law, response and seed (far from tight).",
-        formula=r"\mathrm{Excess}_{\mathrm{OOD}}(T_\epsilon) \le \epsilon",
-    )
+    .states("At T_ε the out-of-distribution excess is at most ε, for every law, response and seed (far from tight).")
+    .in_symbols(r"\mathrm{Excess}_{\mathrm{OOD}}(T_\epsilon) \le \epsilon")
     .judged(over_epsilon(), lm.at_most(1.0, by="every"), WITHOUT_CROSS_TERM),
     lm.Claim("b-ood-cross-term", "proof of Theorem 3.2", "bound")
-    .states(
-        "The out-of-distribution excess is at most ½Δ² + ΔR, for every law, record and seed.",
-        formula=r"\mathrm{Excess}_{\mathrm{OOD}} \le \frac{1}{2}\Delta^2+\Delta R",
-    )
+    .states("The out-of-distribution excess is at most ½Δ² + ΔR, for every law, record and seed.")
+    .in_symbols(r"\mathrm{Excess}_{\mathrm{OOD}} \le \frac{1}{2}\Delta^2+\Delta R")
     .judged(over_cross_term(), lm.at_most(1 + 1e-9, by="every"), WITHOUT_CROSS_TERM),
     lm.Claim("b-ood-student-gap", "proof of Theorem 3.2", "bound")
-    .states(
-        "Student and teacher differ by at most Δ² ≤ 2Dξ‖V*‖²[K²(1/K-C_1p)² + C_1²δ²].",
-        formula=r"\Delta^2 \le 2D\xi\lVert "
-        r"V^*\rVert_F^2\left[K^2\left(\frac{1}{K}-C_1p\right)^2+C_1^2\delta^2\right]",
-    )
+    .states("Student and teacher differ by at most Δ² ≤ 2Dξ‖V*‖²[K²(1/K-C_1p)² + C_1²δ²].")
+    .in_symbols(r"\Delta^2 \le 2D\xi\lVert V^*\rVert_F^2\left[K^2\left(\frac{1}{K}-C_1p\right)^2+C_1^2\delta^2\right]")
     .judged(student_gap(), lm.at_most(1.0, by="every"), lm.Control("the bound times 0.001", factor=1e-3)),
     lm.Claim("b-ood-teacher-gap", "proof of Theorem 3.2", "bound")
-    .states(
-        "Responses and teacher differ by at most R² ≤ 2Dξ(1 + ‖V*‖²).", formula=r"R^2 \le 2D\xi(1+\lVert V^*\rVert_F^2)"
-    )
+    .states("Responses and teacher differ by at most R² ≤ 2Dξ(1 + ‖V*‖²).")
+    .in_symbols(r"R^2 \le 2D\xi(1+\lVert V^*\rVert_F^2)")
     .judged(
         teacher_gap(),
         lm.at_most(1.0, by="every"),
         lm.Control("the bound times 0.01, independent responses", factor=1e-2, test_data="independent"),
     ),
     lm.Claim("t5-worst-case", "Section D, as printed", "ordering")
-    .states(
-        "With the printed sign, Ỹ = f* + sign(u_out) on the event A of the paper's Section D, the student loses more "
-        "than the teacher at every record of [10², 10⁴] T*.",
-        formula=r"\mathrm{Excess}_{\mathrm{OOD}} > 0, \quad \tilde{Y} = f^*+\mathrm{sign}(u^{\mathrm{out}}) \text{ "
-        r"on } A",
-    )
+    .states("""With the printed sign, Ỹ = f* + sign(u_out) on the event A of the paper's Section D, the student loses
+        more than the teacher at every record of [10², 10⁴] T*.""")
+    .in_symbols(r"""\mathrm{Excess}_{\mathrm{OOD}} > 0, \quad \tilde{Y} = f^*+\mathrm{sign}(u^{\mathrm{out}}) \text{ on
+        } A""")
     .judged(
         least_late("worst_printed"),
         lm.at_least(0.0, by="every", strict=True),
@@ -170,82 +158,64 @@ CLAIMS = (
         expected=lm.FAILS,
     ),
     lm.Claim("t5-worst-case-corrected", "Section D, erratum 4", "ordering", corrects="t5-worst-case")
-    .states(
-        "With the minus sign, Ỹ = f* - sign(u_out) on the event A of the paper's Section D, the student loses more "
-        "than the teacher at every record of [10², 10⁴] T*, for every activation and seed.",
-        formula=r"\mathrm{Excess}_{\mathrm{OOD}} > 0, \quad \tilde{Y} = f^*-\mathrm{sign}(u^{\mathrm{out}}) \text{ "
-        r"on } A",
-    )
+    .states("""With the minus sign, Ỹ = f* - sign(u_out) on the event A of the paper's Section D, the student loses more
+        than the teacher at every record of [10², 10⁴] T*, for every activation and seed.""")
+    .in_symbols(r"""\mathrm{Excess}_{\mathrm{OOD}} > 0, \quad \tilde{Y} = f^*-\mathrm{sign}(u^{\mathrm{out}}) \text{ on
+        } A""")
     .judged(
         least_late("worst"),
         lm.at_least(0.0, by="every", strict=True),
         lm.Control("plus sign", test_data="worst_printed"),
     ),
     lm.Claim("t5-slope", "Section D", "scaling")
-    .states(
-        "Against the worst-case response the excess falls as T^(-1/2), so that the rate of the bound is met.",
-        formula=r"\mathrm{Excess}_{\mathrm{OOD}} \propto T^{-0.5\pm0.03}",
-    )
+    .states("Against the worst-case response the excess falls as T^(-1/2), so that the rate of the bound is met.")
+    .in_symbols(r"\mathrm{Excess}_{\mathrm{OOD}} \propto T^{-0.5\pm0.03}")
     .judged(
         slope("worst", "ood_excess"),
         lm.within(-0.53, -0.47, by="every", predicted=-0.5),
         lm.Control("the clean excess", variable="half_gap"),
     ),
     lm.Claim("t5-relu-half", "Section D", "comparison")
-    .states(
-        "With ReLU the worst-case excess over δ is half of that with the identity, at 10³T*.",
-        formula=r"0.47 \le \frac{E(\kappa=0)}{E(\kappa=1)} \le 0.53, \quad E = \mathrm{Excess}_{\mathrm{OOD}}/\delta",
-    )
+    .states("With ReLU the worst-case excess over δ is half of that with the identity, at 10³T*.")
+    .in_symbols(r"0.47 \le \frac{E(\kappa=0)}{E(\kappa=1)} \le 0.53, \quad E = \mathrm{Excess}_{\mathrm{OOD}}/\delta")
     .judged(
         over_identity(), lm.within(0.47, 0.53, by="every", predicted=0.5), lm.Control("κ = 1 over itself", kappa=1.0)
     ),
     lm.Claim("t6-exact-worst-case", "T6, derived", "identity", source="derived")
-    .states(
-        "The response f* + R(f* - TF)/Δ costs exactly ½Δ² + RΔ.",
-        formula=r"\tilde{Y} = f^*+R\,\frac{f^*-\mathrm{TF}}{\Delta} \Rightarrow \mathrm{Excess}_{\mathrm{OOD}} = "
-        r"\frac{1}{2}\Delta^2+R\Delta",
-    )
+    .states("The response f* + R(f* - TF)/Δ costs exactly ½Δ² + RΔ.")
+    .in_symbols(r"""\tilde{Y} = f^*+R\,\frac{f^*-\mathrm{TF}}{\Delta} \Rightarrow \mathrm{Excess}_{\mathrm{OOD}} =
+        \frac{1}{2}\Delta^2+R\Delta""")
     .judged(off_exact(), lm.at_most(1e-10, by="every"), lm.Control("R doubled on one side", factor=2.0)),
     lm.Claim("t7-slope", "Figure 2(b), as stated", "scaling", source="figure")
-    .states(
-        "On exponential inputs with the teacher's responses the excess falls as T^(-1/2).",
-        formula=r"\mathrm{Excess}_{\mathrm{OOD}} \propto T^{-0.5\pm0.05}",
-    )
+    .states("On exponential inputs with the teacher's responses the excess falls as T^(-1/2).")
+    .in_symbols(r"\mathrm{Excess}_{\mathrm{OOD}} \propto T^{-0.5\pm0.05}")
     .judged(
         slope("exponential", "half_gap"), lm.within(-0.55, -0.45, by="every", predicted=-0.5), EXACT, expected=lm.FAILS
     ),
     lm.Claim("t7-slope-corrected", "T7, derived; erratum 10", "scaling", corrects="t7-slope")
-    .states(
-        "On exponential inputs with the teacher's responses the excess falls as 1/T, for every activation and seed.",
-        formula=r"\mathrm{Excess}_{\mathrm{OOD}} \propto T^{-1\pm0.03}",
-    )
+    .states("""On exponential inputs with the teacher's responses the excess falls as 1/T, for every activation and
+        seed.""")
+    .in_symbols(r"\mathrm{Excess}_{\mathrm{OOD}} \propto T^{-1\pm0.03}")
     .judged(slope("exponential", "half_gap"), lm.within(-1.03, -0.97, by="every", predicted=-1.0), EXACT),
     lm.Claim("t7-identity-formula", "T7, derived", "identity", source="derived")
-    .states(
-        "For κ = 1 and independent columns of mean μ and covariance Σ, ½Δ² has a closed form; the sample is within 4 "
-        "standard errors at every record.",
-        formula=r"\frac{1}{2}\Delta^2 = \frac{D}{2}\sum_m\left[v_m^\top\Sigma "
-        r"v_m\left(K\left(\frac{1}{K}-C_1p\right)^2+\frac{C_1^2\delta^2}{D-K}\right) "
-        r"+(v_m^\top\mu)^2(1-C_1)^2\right]",
-    )
+    .states("""For κ = 1 and independent columns of mean μ and covariance Σ, ½Δ² has a closed form; the sample is within
+        4 standard errors at every record.""")
+    .in_symbols(r"""\frac{1}{2}\Delta^2 = \frac{D}{2}\sum_m\left[v_m^\top\Sigma
+        v_m\left(K\left(\frac{1}{K}-C_1p\right)^2+\frac{C_1^2\delta^2}{D-K}\right) +(v_m^\top\mu)^2(1-C_1)^2\right]""")
     .judged(
         off_formula(),
         lm.at_most(4.0, by="every"),
         lm.Control("the term of the mean left out, at the largest C_1", test_data="exponential", terms="without_mean"),
     ),
     lm.Claim("t7-batch-noise", "T7, derived", "comparison", source="derived")
-    .states(
-        "A fixed noisy batch of N pairs adds a term of spread σ_ξΔ_N/√N to the excess.",
-        formula=r"0.75 \le \frac{\mathrm{std}(\mathrm{Excess}_{\mathrm{OOD}})}{\sigma_\xi\Delta_N/\sqrt{N}} \le 1.25",
-    )
+    .states("A fixed noisy batch of N pairs adds a term of spread σ_ξΔ_N/√N to the excess.")
+    .in_symbols(r"0.75 \le \frac{\mathrm{std}(\mathrm{Excess}_{\mathrm{OOD}})}{\sigma_\xi\Delta_N/\sqrt{N}} \le 1.25")
     .judged(
         noise_spread(), lm.within(0.75, 1.25, by="every", predicted=1.0), lm.Control("√N left out", factor=BATCH**0.5)
     ),
     lm.Claim("t7-bump", "T7, derived", "ordering", source="derived")
-    .states(
-        "On inputs with a mean, and κ = 1, the clean excess rises in phase 2, while C_1 overshoots, to at least 1.5 "
-        "times its value at t_1.",
-        formula=r"\max_{t_1\le t\le T^*}\Delta^2(t) \ge 1.5\,\Delta^2(t_1)",
-    )
+    .states("""On inputs with a mean, and κ = 1, the clean excess rises in phase 2, while C_1 overshoots, to at least
+        1.5 times its value at t_1.""")
+    .in_symbols(r"\max_{t_1\le t\le T^*}\Delta^2(t) \ge 1.5\,\Delta^2(t_1)")
     .judged(bump(), lm.at_least(1.5, by="every"), lm.Control("centred inputs", test_data="gaussian")),
 )

@@ -83,11 +83,9 @@ figure = partial(lm.Claim, source="figure", gate=CONVERGED)
 
 CLAIMS = (
     lm.Claim("v8-concentration", "Proposition 2, (2.15)", "limit", gate=CONVERGED)
-    .states(
-        "As stated: attention on label-relevant tokens tends to 1 for every query; at T_0 its mean over all queries "
-        "is at least 0.99.",
-        formula=r"\mathrm{conc}_l^n(t) = \sum_{i\in\mathcal{S}_*^n} w_{l,i}^n(t) \to 1-\eta^C",
-    )
+    .states("""As stated: attention on label-relevant tokens tends to 1 for every query; at T_0 its mean over all
+        queries is at least 0.99.""")
+    .in_symbols(r"\mathrm{conc}_l^n(t) = \sum_{i\in\mathcal{S}_*^n} w_{l,i}^n(t) \to 1-\eta^C")
     .judged(final(), lm.at_least(0.99, fails_if="all"), MODEL, expected=lm.FAILS),
     lm.Claim(
         "v8-concentration-corrected",
@@ -96,60 +94,44 @@ CLAIMS = (
         corrects="v8-concentration",
         gate=CONVERGED,
     )
-    .states(
-        "Corrected: up to T_0 attention on relevant tokens rises for relevant and for neutral queries, by at least "
-        "0.03 (shared signs) or 0.1 (per-token signs).",
-        formula=r"\mathrm{conc}_l(T_0)-\mathrm{conc}_l(0) \ge 0.03 \text{ (shared)},\ 0.1 \text{ (per token)}, \quad "
-        r"l \text{ relevant or neutral}",
-    )
+    .states("""Corrected: up to T_0 attention on relevant tokens rises for relevant and for neutral queries, by at least
+        0.03 (shared signs) or 0.1 (per-token signs).""")
+    .in_symbols(r"""\mathrm{conc}_l(T_0)-\mathrm{conc}_l(0) \ge 0.03 \text{ (shared)},\ 0.1 \text{ (per token)}, \quad l
+        \text{ relevant or neutral}""")
     .judged(rise(["relevant", "neutral"]), lm.at_least({"shared": 0.03, "per_token": 0.1}, by="every"), FROZEN),
     lm.Claim("v8-concentration-margin", "Proposition 2, errata E6", "comparison", source="derived")
-    .states(
-        "The hinge stops attention: with margin 10 in place of 1 the attention on relevant tokens ends higher by at "
-        "least 0.1.",
-        formula=r"\mathrm{conc}_{\text{margin 10}}-\mathrm{conc}_{\text{margin 1}} \ge 0.1",
-    )
+    .states("""The hinge stops attention: with margin 10 in place of 1 the attention on relevant tokens ends higher by
+        at least 0.1.""")
+    .in_symbols(r"\mathrm{conc}_{\text{margin 10}}-\mathrm{conc}_{\text{margin 1}} \ge 0.1")
     .judged(
         margin_gain(), lm.at_least(0.1, by="every"), lm.Control("margin 10 with frozen attention", attention="frozen")
     ),
     figure("f4-complement", "Figure 2.4", "identity")
-    .states(
-        "Attention on relevant tokens and on all others, summed separately, add up to 1 at every record.",
-        formula=r"\sum_{i\in\mathcal{S}_*}w_{l,i}+\sum_{i\notin\mathcal{S}_*}w_{l,i} = 1",
-    )
+    .states("Attention on relevant tokens and on all others, summed separately, add up to 1 at every record.")
+    .in_symbols(r"\sum_{i\in\mathcal{S}_*}w_{l,i}+\sum_{i\notin\mathcal{S}_*}w_{l,i} = 1")
     .judged(sums(), lm.equal(1e-6), lm.Control("confusion tokens left out of the second sum", without_confusion=True)),
     figure("f4-rise", "Figure 2.4", "ordering")
-    .states(
-        "Attention on relevant tokens, averaged over all queries, rises over 400 steps by at least 0.15 (per-token "
-        "signs) or 0.03 (shared signs).",
-        formula=r"\mathrm{conc}(400)-\mathrm{conc}(0) \ge 0.15 \text{ (per token)},\ 0.03 \text{ (shared)}",
-    )
+    .states("""Attention on relevant tokens, averaged over all queries, rises over 400 steps by at least 0.15 (per-token
+        signs) or 0.03 (shared signs).""")
+    .in_symbols(r"\mathrm{conc}(400)-\mathrm{conc}(0) \ge 0.15 \text{ (per token)},\ 0.03 \text{ (shared)}")
     .judged(rise.of("f4-attention")(["all"]), lm.at_least({"shared": 0.03, "per_token": 0.15}, by="every"), FROZEN),
     figure("f4-freeze", "Figure 2.4, errata E6", "identity")
-    .states(
-        "Once the training loss is 0 nothing moves: the parameters are constant to the bit after T_0.",
-        formula=r"W^{(t)} = W^{(T_0)} \quad (t \ge T_0)",
-    )
+    .states("Once the training loss is 0 nothing moves: the parameters are constant to the bit after T_0.")
+    .in_symbols(r"W^{(t)} = W^{(T_0)} \quad (t \ge T_0)")
     .judged(movement(), lm.equal(0.0), lm.Control("at all records from the start", from_start=True)),
     figure("f4-below-one", "Figure 2.4, errata E6", "bound")
-    .states(
-        "Under the hinge loss the attention on relevant tokens, averaged over all queries, stays below 0.95 at every "
-        "record.",
-        formula=r"\max_t\mathrm{conc}(t) < 0.95",
-    )
+    .states("""Under the hinge loss the attention on relevant tokens, averaged over all queries, stays below 0.95 at
+        every record.""")
+    .in_symbols(r"\max_t\mathrm{conc}(t) < 0.95")
     .judged(highest(), lm.at_most(0.95, by="every", strict=True), MODEL),
     figure("f4-frozen-constant", "Figure 2.4", "identity")
-    .states(
-        "With frozen attention the attention on relevant tokens is constant to the bit.",
-        formula=r"\mathrm{conc}(t) = \mathrm{conc}(0)",
-    )
+    .states("With frozen attention the attention on relevant tokens is constant to the bit.")
+    .in_symbols(r"\mathrm{conc}(t) = \mathrm{conc}(0)")
     .judged(path(), lm.equal(0.0), lm.Control("trained attention", attention="trained")),
     lm.Claim("v24-attention-pn", "(A.15), (A.175)", "bound")
-    .states(
-        "As stated: initially every relevant query puts at least p_n on the relevant tokens, p_n the bound (A.15) "
-        "with the measured ‖q_1‖.",
-        formula=r"\mathrm{conc}_l^n(0) \ge p_n(0) \quad (l\in\mathcal{S}_*^n)",
-    )
+    .states("""As stated: initially every relevant query puts at least p_n on the relevant tokens, p_n the bound (A.15)
+        with the measured ‖q_1‖.""")
+    .in_symbols(r"\mathrm{conc}_l^n(0) \ge p_n(0) \quad (l\in\mathcal{S}_*^n)")
     .judged(
         excess("paper"),
         lm.at_least(-1e-6, by="every"),
@@ -157,12 +139,10 @@ CLAIMS = (
         expected=lm.FAILS,
     ),
     lm.Claim("v24-attention-pn-corrected", "(A.15) corrected", "bound", corrects="v24-attention-pn")
-    .states(
-        "Corrected: with D = δ + max(|W_K|, |W_Q|) τ every relevant query puts at least n_1 e^s / (n_1 e^s + n_0 e^c) "
-        "on the relevant tokens, s = 1 - 2D - D², c = 2D + D².",
-        formula=r"\mathrm{conc}_l^n(0) \ge \frac{n_1e^{1-2D-D^2}}{n_1e^{1-2D-D^2}+n_0e^{2D+D^2}}, \quad D = "
-        r"\delta+\max(\lVert W_K\rVert,\lVert W_Q\rVert)\,\tau",
-    )
+    .states("""Corrected: with D = δ + max(|W_K|, |W_Q|) τ every relevant query puts at least n_1 e^s / (n_1 e^s + n_0
+        e^c) on the relevant tokens, s = 1 - 2D - D², c = 2D + D².""")
+    .in_symbols(r"""\mathrm{conc}_l^n(0) \ge \frac{n_1e^{1-2D-D^2}}{n_1e^{1-2D-D^2}+n_0e^{2D+D^2}}, \quad D =
+        \delta+\max(\lVert W_K\rVert,\lVert W_Q\rVert)\,\tau""")
     .judged(
         excess("theorem"),
         lm.at_least(-1e-6, by="every"),

@@ -126,45 +126,35 @@ _SHARED = converged(attention="trained", variant="shared")
 
 CLAIMS = (
     lm.Claim("v12-recursion-log", "(A.34), (A.45), (A.48)", "limit")
-    .states(
-        "The recursion of the logit grows like log t: ‖q_1‖² / log(η t) falls and stays above 1 at t = 10³, 10⁴, 10⁵.",
-        formula=r"\lVert q_1(t+1)\rVert^2 = \lVert q_1\rVert^2(1+\eta e^{-\lVert q_1\rVert^2+(\delta+\tau)\lVert "
-        r"q_1\rVert}) \Rightarrow \lVert q_1(t)\rVert^2 = \Theta(\log t)",
-    )
+    .states("""The recursion of the logit grows like log t: ‖q_1‖² / log(η t) falls and stays above 1 at t = 10³, 10⁴,
+        10⁵.""")
+    .in_symbols(r"""\lVert q_1(t+1)\rVert^2 = \lVert q_1\rVert^2(1+\eta e^{-\lVert q_1\rVert^2+(\delta+\tau)\lVert
+        q_1\rVert}) \Rightarrow \lVert q_1(t)\rVert^2 = \Theta(\log t)""")
     .judged(logarithm(), lm.all_of(falls=lm.decreasing("steps"), stays=lm.at_least(1.0, strict=True)), _FASTER),
     lm.Claim("v12-recursion-rate", "(A.49)", "limit")
-    .states(
-        "On the recursion of the logit (A.34) attention tends to 1 at rate 1/t: t (1-p) falls, and its product with η "
-        "‖q_1‖² lies in [1, 1.4].",
-        formula=r"1-p_n(t) = O(1/t), \quad 1 \le t(1-p_n(t))\,\eta\lVert q_1\rVert^2 \le 1.4",
-    )
+    .states("""On the recursion of the logit (A.34) attention tends to 1 at rate 1/t: t (1-p) falls, and its product
+        with η ‖q_1‖² lies in [1, 1.4].""")
+    .in_symbols(r"1-p_n(t) = O(1/t), \quad 1 \le t(1-p_n(t))\,\eta\lVert q_1\rVert^2 \le 1.4")
     .judged(rate(), lm.all_of(falls=lm.decreasing("steps"), product=lm.within(1.0, 1.4)), _FASTER),
     lm.Claim("v12-growth-net", "Claim 2, (A.170)-(A.173)", "ordering", gate=CONVERGED)
-    .states(
-        "Up to T_0 the query and key maps grow along the discriminative features: <W_Q μ_k, q_k> and <W_K μ_k, q_k> "
-        "end higher than they began, k = 1, 2.",
-        formula=r"\langle W_Q^{(T_0)}\mu_k,q_k\rangle > \langle W_Q^{(0)}\mu_k,q_k\rangle,\ \langle "
-        r"W_K^{(T_0)}\mu_k,q_k\rangle > \langle W_K^{(0)}\mu_k,q_k\rangle \quad (k=1,2)",
-    )
+    .states("""Up to T_0 the query and key maps grow along the discriminative features: <W_Q μ_k, q_k> and <W_K μ_k,
+        q_k> end higher than they began, k = 1, 2.""")
+    .in_symbols(r"""\langle W_Q^{(T_0)}\mu_k,q_k\rangle > \langle W_Q^{(0)}\mu_k,q_k\rangle,\ \langle
+        W_K^{(T_0)}\mu_k,q_k\rangle > \langle W_K^{(0)}\mu_k,q_k\rangle \quad (k=1,2)""")
     .judged(net_growth(), lm.at_least(0.0, by="every", strict=True), FROZEN),
     lm.Claim("v12-growth-steps", "Claim 2, (A.170)-(A.173)", "bound", gate=converged(attention="trained"))
-    .states(
-        "The growth factors K of the query map and Q of the key map are positive on at least 90 % of the steps with "
-        "non-zero training loss (shared signs), 80 % (shared signs, B = 20), 70 % (per-token signs).",
-        formula=r"\text{share of }K(t),Q(t)>0 \text{ is } \ge 0.9 \text{ (shared)},\ 0.8 \text{ (shared, }B=20),\ "
-        r"0.7 \text{ (per token)}",
-    )
+    .states("""The growth factors K of the query map and Q of the key map are positive on at least 90 % of the steps
+        with non-zero training loss (shared signs), 80 % (shared signs, B = 20), 70 % (per-token signs).""")
+    .in_symbols(r"""\text{share of }K(t),Q(t)>0 \text{ is } \ge 0.9 \text{ (shared)},\ 0.8 \text{ (shared, }B=20),\ 0.7
+        \text{ (per token)}""")
     .judged(growth_steps(), lm.at_least({"shared": 0.9, "shared-b20": 0.8, "per_token": 0.7}, by="every"), FROZEN),
     lm.Claim("v13-increment", "(A.31), (A.33)", "bound")
-    .states(
-        "As stated: in one step attention on a relevant token rises, and on any other falls, by at least the printed "
-        "increment, at 20000 draws with ‖q_1‖ in [0.3, 3].",
-        formula=r"\Delta w_i \ge "
-        r"\frac{(|\mathcal{S}|-|\mathcal{S}_1|)e^gK}{(|\mathcal{S}_1|e^{g'}+|\mathcal{S}|-|\mathcal{S}_1|)^2}\ "
-        r"(i\in\mathcal{S}_1), \quad -\Delta w_i \ge "
-        r"\frac{|\mathcal{S}_1|e^gK}{(|\mathcal{S}_1|e^{g'}+|\mathcal{S}|-|\mathcal{S}_1|)^2}\ "
-        r"(i\notin\mathcal{S}_1)",
-    )
+    .states("""As stated: in one step attention on a relevant token rises, and on any other falls, by at least the
+        printed increment, at 20000 draws with ‖q_1‖ in [0.3, 3].""")
+    .in_symbols(r"""\Delta w_i \ge
+        \frac{(|\mathcal{S}|-|\mathcal{S}_1|)e^gK}{(|\mathcal{S}_1|e^{g'}+|\mathcal{S}|-|\mathcal{S}_1|)^2}\
+        (i\in\mathcal{S}_1), \quad -\Delta w_i \ge
+        \frac{|\mathcal{S}_1|e^gK}{(|\mathcal{S}_1|e^{g'}+|\mathcal{S}|-|\mathcal{S}_1|)^2}\ (i\notin\mathcal{S}_1)""")
     .judged(
         increments(0.3, 3.0),
         lm.at_least(1.0),
@@ -172,23 +162,18 @@ CLAIMS = (
         expected=lm.FAILS,
     ),
     lm.Claim("v13-increment-corrected", "(A.31), (A.33), errata E24", "bound", corrects="v13-increment")
-    .states(
-        "Corrected: the exact increments are at least the printed ones wherever ‖q_1‖ ≥ 1 (20000 draws with ‖q_1‖ in "
-        "[1, 3]).",
-        formula=r"\lVert q_1\rVert \ge 1: \quad \Delta w_i \ge "
-        r"\frac{(|\mathcal{S}|-|\mathcal{S}_1|)e^gK}{(|\mathcal{S}_1|e^{g'}+|\mathcal{S}|-|\mathcal{S}_1|)^2}\ "
-        r"(i\in\mathcal{S}_1), \quad -\Delta w_i \ge "
-        r"\frac{|\mathcal{S}_1|e^gK}{(|\mathcal{S}_1|e^{g'}+|\mathcal{S}|-|\mathcal{S}_1|)^2}\ "
-        r"(i\notin\mathcal{S}_1)",
-    )
+    .states("""Corrected: the exact increments are at least the printed ones wherever ‖q_1‖ ≥ 1 (20000 draws with ‖q_1‖
+        in [1, 3]).""")
+    .in_symbols(r"""\lVert q_1\rVert \ge 1: \quad \Delta w_i \ge
+        \frac{(|\mathcal{S}|-|\mathcal{S}_1|)e^gK}{(|\mathcal{S}_1|e^{g'}+|\mathcal{S}|-|\mathcal{S}_1|)^2}\
+        (i\in\mathcal{S}_1), \quad -\Delta w_i \ge
+        \frac{|\mathcal{S}_1|e^gK}{(|\mathcal{S}_1|e^{g'}+|\mathcal{S}|-|\mathcal{S}_1|)^2}\ (i\notin\mathcal{S}_1)""")
     .judged(increments(1.0, 3.0), lm.at_least(1.0), lm.Control("‖q_1‖ in [0.3, 1)", low=0.3, high=1.0)),
     lm.Claim("v13-rise-steps", "(A.31), (A.33)", "bound", gate=CONVERGED)
-    .states(
-        "Attention of relevant and of neutral queries on relevant tokens rises on at least 90 % of the steps up to T_0 "
-        "and never drops by 0.001 (shared signs); on 75 %, never by 0.05 (per-token signs).",
-        formula=r"\text{share of }\Delta\mathrm{conc}(t)>0 \text{ is } \ge 0.9 \text{ (shared)},\ 0.75 \text{ (per "
-        r"token)}; \quad \Delta\mathrm{conc}(t) > -10^{-3} \text{ (shared)},\ -0.05 \text{ (per token)}",
-    )
+    .states("""Attention of relevant and of neutral queries on relevant tokens rises on at least 90 % of the steps up to
+        T_0 and never drops by 0.001 (shared signs); on 75 %, never by 0.05 (per-token signs).""")
+    .in_symbols(r"""\text{share of }\Delta\mathrm{conc}(t)>0 \text{ is } \ge 0.9 \text{ (shared)},\ 0.75 \text{ (per
+        token)}; \quad \Delta\mathrm{conc}(t) > -10^{-3} \text{ (shared)},\ -0.05 \text{ (per token)}""")
     .judged(
         rise_steps(),
         lm.all_of(
@@ -198,19 +183,15 @@ CLAIMS = (
         FROZEN,
     ),
     lm.Claim("v25-cross-growth", "(A.126), (A.131), (A.132)", "ordering", gate=_SHARED)
-    .states(
-        "In more than half of the runs the query map of both discriminative patterns gains most along their own "
-        "feature, more than it gains or loses along any other, and on average loses along the neutral ones.",
-        formula=r"\Pr\{\Delta C_Q[k,k] > \max_{l\ne k}|\Delta C_Q[l,k]|,\ \mathrm{mean}_{l\ge3}\,\Delta C_Q[l,k] < "
-        r"0,\ k=1,2\} > \frac{1}{2}",
-    )
+    .states("""In more than half of the runs the query map of both discriminative patterns gains most along their own
+        feature, more than it gains or loses along any other, and on average loses along the neutral ones.""")
+    .in_symbols(r"""\Pr\{\Delta C_Q[k,k] > \max_{l\ne k}|\Delta C_Q[l,k]|,\ \mathrm{mean}_{l\ge3}\,\Delta C_Q[l,k] < 0,\
+        k=1,2\} > \frac{1}{2}""")
     .judged(cross_growth(), lm.at_least(0.5, strict=True), FROZEN),
     lm.Claim("v25-key-growth", "(A.147)-(A.150)", "comparison", gate=_SHARED)
-    .states(
-        "Keys grow with queries: the growth factors K of the query map and Q of the key map, cumulated over the run, "
-        "are positive, and cumulated Q is at least 0.5 (1-λ) times cumulated K.",
-        formula=r"\sum_tK(t) > 0,\ \sum_tQ(t) > 0,\ \sum_tQ(t) \ge \frac{1-\lambda}{2}\sum_tK(t)",
-    )
+    .states("""Keys grow with queries: the growth factors K of the query map and Q of the key map, cumulated over the
+        run, are positive, and cumulated Q is at least 0.5 (1-λ) times cumulated K.""")
+    .in_symbols(r"\sum_tK(t) > 0,\ \sum_tQ(t) > 0,\ \sum_tQ(t) \ge \frac{1-\lambda}{2}\sum_tK(t)")
     .judged(
         key_growth(),
         lm.all_of(cumulated=lm.at_least(0.0, by="every", strict=True), key=lm.at_least(0.0, by="every")),

@@ -131,81 +131,60 @@ _STATED_LAW = lm.Control("residuals put on η^(-3/5)", law=-0.6)
 
 CLAIMS = (
     lm.Claim("v3-iterations-eta", "(2.10)", "scaling")
-    .states(
-        "As stated: the number of steps grows as η^(-3/5) when the step size falls.",
-        formula=r"T_\varepsilon \propto \eta^{-3/5}",
-    )
+    .states("As stated: the number of steps grows as η^(-3/5) when the step size falls.")
+    .in_symbols(r"T_\varepsilon \propto \eta^{-3/5}")
     .judged(step_slopes(), lm.within(-0.66, -0.54, predicted=-0.6), _STATED_LAW, expected=lm.FAILS),
     lm.Claim("v3-iterations-eta-corrected", "(2.10), corrected", "scaling", corrects="v3-iterations-eta")
-    .states(
-        "Corrected: the number of steps grows as η^-1 when the step size falls.",
-        formula=r"T_\varepsilon \propto \eta^{-1} \quad (\eta\to0)",
-    )
+    .states("Corrected: the number of steps grows as η^-1 when the step size falls.")
+    .in_symbols(r"T_\varepsilon \propto \eta^{-1} \quad (\eta\to0)")
     .judged(step_slopes(), lm.within(-1.05, -0.93, predicted=-1.0), _STATED_LAW),
     lm.Claim("v3-iterations-alpha", "(2.10)", "scaling")
-    .states(
-        "The number of steps grows as the inverse of the relevant fraction (exponent between -1.4 and -0.6).",
-        formula=r"T_\varepsilon \propto \alpha_*^{-1}",
-    )
+    .states("The number of steps grows as the inverse of the relevant fraction (exponent between -1.4 and -0.6).")
+    .in_symbols(r"T_\varepsilon \propto \alpha_*^{-1}")
     .judged(fraction_slopes(), lm.within(-1.4, -0.6, predicted=-1.0), lm.Control("residuals put on α_*^-2", law=-2.0)),
     lm.Claim("v4-iterations-order", "Proposition 1", "ordering", source="derived")
-    .states(
-        "Frozen attention never trains in fewer steps: the seed mean of T_ε is at least that of trained attention at "
-        "every α_*.",
-        formula=r"T_\varepsilon^{\text{frozen}}(\alpha_*) \ge T_\varepsilon^{\text{trained}}(\alpha_*)",
-    )
+    .states("""Frozen attention never trains in fewer steps: the seed mean of T_ε is at least that of trained attention
+        at every α_*.""")
+    .in_symbols(r"T_\varepsilon^{\text{frozen}}(\alpha_*) \ge T_\varepsilon^{\text{trained}}(\alpha_*)")
     .judged(delay(), lm.at_least(0.0, by="mean"), lm.Control("trained and frozen exchanged", exchanged=True)),
     lm.Claim("v4-iterations-same", "Proposition 1", "scaling")
-    .states(
-        "As stated: frozen and trained attention have the same scale of T, so the exponents in α_* agree (within 0.1).",
-        formula=r"T_\varepsilon \propto \alpha_*^{k}: \quad k_{\text{frozen}} = k_{\text{trained}}",
-    )
+    .states("""As stated: frozen and trained attention have the same scale of T, so the exponents in α_* agree (within
+        0.1).""")
+    .in_symbols(r"T_\varepsilon \propto \alpha_*^{k}: \quad k_{\text{frozen}} = k_{\text{trained}}")
     .judged(slope_difference(), lm.within(-0.1, 0.1, predicted=0.0), _SAME_LAW, expected=lm.FAILS),
     lm.Claim("v4-iterations-same-corrected", "Proposition 1, corrected", "scaling", corrects="v4-iterations-same")
-    .states(
-        "Corrected: the gap grows as α_* falls; the exponent of frozen attention is lower by at least 0.15.",
-        formula=r"T_\varepsilon \propto \alpha_*^{k}: \quad k_{\text{frozen}} \le k_{\text{trained}}-0.15",
-    )
+    .states("Corrected: the gap grows as α_* falls; the exponent of frozen attention is lower by at least 0.15.")
+    .in_symbols(r"T_\varepsilon \propto \alpha_*^{k}: \quad k_{\text{frozen}} \le k_{\text{trained}}-0.15")
     .judged(slope_difference(), lm.at_most(-0.15), _SAME_LAW),
     lm.Claim("f2-line", "Figure 2.2", "scaling", source="figure")
-    .states(
-        "The seed mean of T_ε is a straight line in 1/α_*: R² at least 0.9, trained and frozen.",
-        formula=r"R^2(T_\varepsilon \text{ against } 1/\alpha_*) \ge 0.9",
-    )
+    .states("The seed mean of T_ε is a straight line in 1/α_*: R² at least 0.9, trained and frozen.")
+    .in_symbols(r"R^2(T_\varepsilon \text{ against } 1/\alpha_*) \ge 0.9")
     .judged(line_fits(), lm.at_least(0.9), lm.Control("residuals put on a T_ε that does not depend on α_*", flat=True)),
     lm.Claim("f2-ratio-small", "Figure 2.2", "comparison", source="figure")
-    .states(
-        "At α_* = 0.15 frozen attention needs at least 1.3 times as many steps T_ε as trained attention.",
-        formula=r"\frac{T_\varepsilon^{\text{frozen}}}{T_\varepsilon^{\text{trained}}} \ge 1.3 \quad (\alpha_*=0.15)",
-    )
+    .states("At α_* = 0.15 frozen attention needs at least 1.3 times as many steps T_ε as trained attention.")
+    .in_symbols(r"\frac{T_\varepsilon^{\text{frozen}}}{T_\varepsilon^{\text{trained}}} \ge 1.3 \quad (\alpha_*=0.15)")
     .judged(step_ratio(0.15), lm.at_least(1.3, by="mean"), lm.Control("read at α_* = 0.8", fraction=0.8)),
     lm.Claim("f2-ratio-large", "Figure 2.2", "comparison", source="figure")
-    .states(
-        "At α_* = 0.8 the steps T_ε of frozen attention are between 0.95 and 1.1 times those of trained attention.",
-        formula=r"0.95 \le \frac{T_\varepsilon^{\text{frozen}}}{T_\varepsilon^{\text{trained}}} \le 1.1 \quad "
-        r"(\alpha_*=0.8)",
-    )
+    .states("At α_* = 0.8 the steps T_ε of frozen attention are between 0.95 and 1.1 times those of trained attention.")
+    .in_symbols(r"""0.95 \le \frac{T_\varepsilon^{\text{frozen}}}{T_\varepsilon^{\text{trained}}} \le 1.1 \quad
+        (\alpha_*=0.8)""")
     .judged(
         step_ratio(0.8), lm.within(0.95, 1.1, by="mean", predicted=1.0), lm.Control("read at α_* = 0.15", fraction=0.15)
     ),
     lm.Claim("v7-initial-sigma", "Remark 3", "ordering", gate=converged(value_error_law="confuse", attention_error=0.2))
-    .states(
-        "A larger error of the initial value map slows training: the seed mean of T_0 increases along "
-        "σ = 0, 0.2, 0.4, 0.6 with confusing error directions, in total by at least 15 %.",
-        formula=r"T_0(\sigma=0) < T_0(0.2) < T_0(0.4) < T_0(0.6),\quad T_0(0.6) \ge 1.15\,T_0(0)",
-    )
+    .states("""A larger error of the initial value map slows training: the seed mean of T_0 increases along σ = 0, 0.2,
+        0.4, 0.6 with confusing error directions, in total by at least 15 %.""")
+    .in_symbols(r"T_0(\sigma=0) < T_0(0.2) < T_0(0.4) < T_0(0.6),\quad T_0(0.6) \ge 1.15\,T_0(0)")
     .judged(
         slowing(),
         lm.all_of(order=lm.increasing("value_error", by="mean"), total=lm.at_least(1.15, by="mean")),
         lm.Control("random error directions", directions="random"),
     ),
     lm.Claim("v16-margin", "(A.51)", "identity", source="derived")
-    .states(
-        "The calculator of the margin bound gives three numbers that we worked out by hand (to 10⁻⁶) and, at 100 "
-        "random inputs, the sum of its terms evaluated by logarithms (to 10⁻⁹).",
-        formula=r"yF \gtrsim a_0\eta^3t^5+a_1\eta t^2,\quad a_1 = \alpha^2p(\alpha p/4-\sigma-\tau),\ a_0 = "
-        r"\alpha^6p^3/64",
-    )
+    .states("""The calculator of the margin bound gives three numbers that we worked out by hand (to 10⁻⁶) and, at 100
+        random inputs, the sum of its terms evaluated by logarithms (to 10⁻⁹).""")
+    .in_symbols(r"""yF \gtrsim a_0\eta^3t^5+a_1\eta t^2,\quad a_1 = \alpha^2p(\alpha p/4-\sigma-\tau),\ a_0 =
+        \alpha^6p^3/64""")
     .judged(
         margins(),
         lm.all_of(numbers=lm.equal(1e-6, relative=True), random=lm.equal(1e-9, relative=True)),

@@ -174,45 +174,35 @@ trained = partial(lm.Claim, gate=converged(attention="trained", variant="shared"
 
 CLAIMS = (
     trained("v9-lucky-alignment", _LEMMA, "bound")
-    .states(
-        "At T_0 the lucky neurons point along the feature of their class: the mean cosine of lucky_plus with p_1 and "
-        "of lucky_minus with p_2 exceeds 0.8.",
-        formula=r"\mathrm{mean}_{i\in\mathcal{W}}\cos(W_{O,i},p_1) > 0.8,\ "
-        r"\mathrm{mean}_{i\in\mathcal{U}}\cos(W_{O,i},p_2) > 0.8",
-    )
+    .states("""At T_0 the lucky neurons point along the feature of their class: the mean cosine of lucky_plus with p_1
+        and of lucky_minus with p_2 exceeds 0.8.""")
+    .in_symbols(r"""\mathrm{mean}_{i\in\mathcal{W}}\cos(W_{O,i},p_1) > 0.8,\
+        \mathrm{mean}_{i\in\mathcal{U}}\cos(W_{O,i},p_2) > 0.8""")
     .judged(alignment(), lm.at_least(0.8, by="every", strict=True), _UNTRAINED),
     trained("v9-lucky-components", _LEMMA, "comparison")
-    .states(
-        "At T_0 the lucky neurons' mean component along their own feature is at least twice that along any other.",
-        formula=r"\mathrm{mean}_{i\in\mathcal{W}}|W_{O,i}p_1| \ge 2\,\mathrm{mean}_{i\in\mathcal{W}}|W_{O,i}p_j|\ "
-        r"(j\ne1), \quad \mathrm{mean}_{i\in\mathcal{U}}|W_{O,i}p_2| \ge "
-        r"2\,\mathrm{mean}_{i\in\mathcal{U}}|W_{O,i}p_j|\ (j\ne2)",
-    )
+    .states("At T_0 the lucky neurons' mean component along their own feature is at least twice that along any other.")
+    .in_symbols(r"""\mathrm{mean}_{i\in\mathcal{W}}|W_{O,i}p_1| \ge 2\,\mathrm{mean}_{i\in\mathcal{W}}|W_{O,i}p_j|\
+        (j\ne1), \quad \mathrm{mean}_{i\in\mathcal{U}}|W_{O,i}p_2| \ge 2\,\mathrm{mean}_{i\in\mathcal{U}}|W_{O,i}p_j|\
+        (j\ne2)""")
     .judged(components(), lm.at_least(2.0, by="every"), _UNTRAINED),
     trained("v9-lucky-norms", _LEMMA, "comparison")
-    .states(
-        "At T_0 the mean squared norm of the unlucky neurons is less than half that of the lucky ones.",
-        formula=r"\mathrm{mean}_{\text{unlucky}}\lVert W_{O,i}\rVert^2 < 0.5\,\mathrm{mean}_{\text{lucky}}\lVert "
-        r"W_{O,i}\rVert^2",
-    )
+    .states("At T_0 the mean squared norm of the unlucky neurons is less than half that of the lucky ones.")
+    .in_symbols(r"""\mathrm{mean}_{\text{unlucky}}\lVert W_{O,i}\rVert^2 < 0.5\,\mathrm{mean}_{\text{lucky}}\lVert
+        W_{O,i}\rVert^2""")
     .judged(norms(), lm.at_most(0.5, by="every", strict=True), _UNTRAINED),
     lm.Claim("v9-noise-bound", _LEMMA, "bound", source="derived")
-    .states(
-        "Initially no neuron responds to the noise of any token by more than (σ + |W_V| τ) |W_O,i|.",
-        formula=r"|W_{O,i}(W_Vx_l-p_{z(l)})| \le (\sigma+\lVert W_V\rVert\tau)\lVert W_{O,i}\rVert",
-    )
+    .states("Initially no neuron responds to the noise of any token by more than (σ + |W_V| τ) |W_O,i|.")
+    .in_symbols(r"|W_{O,i}(W_Vx_l-p_{z(l)})| \le (\sigma+\lVert W_V\rVert\tau)\lVert W_{O,i}\rVert")
     .judged(
         noise_response(),
         lm.at_most(1.0, by="every"),
         lm.Control("the bound with σ = 0", ratio="noise_ratio_without_error"),
     ),
     lm.Claim("v10-lucky-single", "Lemma A.5.1", "bound")
-    .states(
-        "Half of the neurons are active on a given relevant token, a quarter are so and have the sign of its class: "
-        "within 4 standard deviations of the binomial.",
-        formula=r"\frac{|\mathcal{W}_{l,n}(0)|}{m} = \frac{1}{2},\ \frac{|\mathcal{W}_{l,n}(0)\cap\{i: a_i>0\}|}{m} "
-        r"= \frac{1}{4}, \quad \mathcal{W}_{l,n}(0) = \{i: W_{O,i}V_l^n>0\}",
-    )
+    .states("""Half of the neurons are active on a given relevant token, a quarter are so and have the sign of its
+        class: within 4 standard deviations of the binomial.""")
+    .in_symbols(r"""\frac{|\mathcal{W}_{l,n}(0)|}{m} = \frac{1}{2},\ \frac{|\mathcal{W}_{l,n}(0)\cap\{i: a_i>0\}|}{m} =
+        \frac{1}{4}, \quad \mathcal{W}_{l,n}(0) = \{i: W_{O,i}V_l^n>0\}""")
     .judged(
         active_on_one(),
         lm.all_of(
@@ -222,41 +212,32 @@ CLAIMS = (
         _SHIFTED,
     ),
     lm.Claim("v10-lucky-all", "Lemma A.5.1", "bound")
-    .states(
-        "A constant share of the neurons is lucky: at least 0.2 are active on all relevant tokens of a class and have "
-        "its sign (mean over both classes).",
-        formula=r"\frac{|\mathcal{W}|+|\mathcal{U}|}{2m} \ge 0.2",
-    )
+    .states("""A constant share of the neurons is lucky: at least 0.2 are active on all relevant tokens of a class and
+        have its sign (mean over both classes).""")
+    .in_symbols(r"\frac{|\mathcal{W}|+|\mathcal{U}|}{2m} \ge 0.2")
     .judged(lucky_share(), lm.at_least(0.2, by="every"), _SHIFTED),
     lm.Claim("v10-cap-probability", "Lemma A.5.1, (A.189)", "identity")
-    .states(
-        "The share of 2·10⁵ uniform directions inside a cap of colatitude π/2 - 0.15 equals its closed form within 4 "
-        "standard errors, in 5, 10 and 20 dimensions.",
-        formula=r"\Pr(\text{colatitude} \le \phi) = "
-        r"\frac{1}{2}I_{\sin^2\phi}\left(\frac{m_a-1}{2},\frac{1}{2}\right)",
-    )
+    .states("""The share of 2·10⁵ uniform directions inside a cap of colatitude π/2 - 0.15 equals its closed form within
+        4 standard errors, in 5, 10 and 20 dimensions.""")
+    .in_symbols(r"\Pr(\text{colatitude} \le \phi) = \frac{1}{2}I_{\sin^2\phi}\left(\frac{m_a-1}{2},\frac{1}{2}\right)")
     .judged(
         cap_share(),
         lm.within(0.0, 0.0, predicted=0.0, se=4),
         lm.Control("the formula without the factor 1/2", factor=2.0),
     ),
     trained("v11-gate-persistence", "Lemma A.5.2", "bound")
-    .states(
-        "Lucky neurons stay active on relevant tokens: at every record up to T_0 in at least 0.99 of the pairs of a "
-        "lucky neuron and a relevant token.",
-        formula=r"\Pr_{i\text{ lucky},\,l\in\mathcal{S}_*^n}(W_{O,i}^{(t)}V_l^n(t) > 0) \ge 0.99 \quad (t \le T_0)",
-    )
+    .states("""Lucky neurons stay active on relevant tokens: at every record up to T_0 in at least 0.99 of the pairs of
+        a lucky neuron and a relevant token.""")
+    .in_symbols(r"\Pr_{i\text{ lucky},\,l\in\mathcal{S}_*^n}(W_{O,i}^{(t)}V_l^n(t) > 0) \ge 0.99 \quad (t \le T_0)")
     .judged(
         persistence(),
         lm.at_least(0.99, by="every"),
         lm.Control("a random half of the neurons of each sign instead", neurons="random"),
     ),
     trained("v14-value-own", "(A.17), (A.178)", "ordering")
-    .states(
-        "As stated: the coefficient V^(2) of the lucky_minus neurons is positive at every step at which a quarter of "
-        "each class has loss.",
-        formula=r"\mathrm{mean}_{i\in\mathcal{U}}V_i^{(2)}(t) > 0",
-    )
+    .states("""As stated: the coefficient V^(2) of the lucky_minus neurons is positive at every step at which a quarter
+        of each class has loss.""")
+    .in_symbols(r"\mathrm{mean}_{i\in\mathcal{U}}V_i^{(2)}(t) > 0")
     .judged(
         stated_value(),
         lm.at_least(0.0, by="every", strict=True),
@@ -264,36 +245,28 @@ CLAIMS = (
         expected=lm.FAILS,
     ),
     trained("v14-value-own-corrected", "Claim 3 (A.36)-(A.39), errata E23", "ordering", corrects="v14-value-own")
-    .states(
-        "Corrected: own-pattern coefficients are negative, V^(1) on lucky_plus and V^(2) on lucky_minus, at every step "
-        "at which a quarter of each class has loss.",
-        formula=r"\mathrm{mean}_{i\in\mathcal{W}}V_i^{(1)}(t) < 0,\ \mathrm{mean}_{i\in\mathcal{U}}V_i^{(2)}(t) < 0",
-    )
+    .states("""Corrected: own-pattern coefficients are negative, V^(1) on lucky_plus and V^(2) on lucky_minus, at every
+        step at which a quarter of each class has loss.""")
+    .in_symbols(r"\mathrm{mean}_{i\in\mathcal{W}}V_i^{(1)}(t) < 0,\ \mathrm{mean}_{i\in\mathcal{U}}V_i^{(2)}(t) < 0")
     .judged(own_value(), lm.at_most(0.0, by="every", strict=True), _EXCHANGED),
     trained("v14-value-cross", "Claim 3 (A.36)-(A.39)", "ordering")
-    .states(
-        "Initially the cross coefficients, V^(1) on lucky_minus and V^(2) on lucky_plus, are positive.",
-        formula=r"\mathrm{mean}_{i\in\mathcal{U}}V_i^{(1)}(0) > 0,\ \mathrm{mean}_{i\in\mathcal{W}}V_i^{(2)}(0) > 0",
-    )
+    .states("Initially the cross coefficients, V^(1) on lucky_minus and V^(2) on lucky_plus, are positive.")
+    .in_symbols(r"\mathrm{mean}_{i\in\mathcal{U}}V_i^{(1)}(0) > 0,\ \mathrm{mean}_{i\in\mathcal{W}}V_i^{(2)}(0) > 0")
     .judged(cross_value(), lm.at_least(0.0, by="every", strict=True), _EXCHANGED),
     trained("v14-value-unlucky", "Claim 3, (A.179)", "comparison")
-    .states(
-        "The coefficients of unlucky neurons are small: less than half the own-pattern magnitude on average over the "
-        "steps at which a quarter of each class has loss.",
-        formula=r"\mathrm{mean}_t\frac{\mathrm{mean}_{\text{unlucky}}|V_i^{(k)}(t)|}{\mathrm{mean}_{\text{own "
-        r"lucky}}|V_i^{(k)}(t)|} < 0.5 \quad (k=1,2)",
-    )
+    .states("""The coefficients of unlucky neurons are small: less than half the own-pattern magnitude on average over
+        the steps at which a quarter of each class has loss.""")
+    .in_symbols(r"""\mathrm{mean}_t\frac{\mathrm{mean}_{\text{unlucky}}|V_i^{(k)}(t)|}{\mathrm{mean}_{\text{own
+        lucky}}|V_i^{(k)}(t)|} < 0.5 \quad (k=1,2)""")
     .judged(
         small_value(),
         lm.at_most(0.5, by="every", strict=True),
         lm.Control("lucky neurons of the other class at t = 0", group="other class", records=slice(1)),
     ),
     trained("v14-value-growth", "Claim 3 (A.36)-(A.39)", "comparison")
-    .states(
-        "Up to T_0 the value map grows along the discriminative features by at least 30 % and changes along the others "
-        "by at most 20 %.",
-        formula=r"\frac{C_V(T_0)[k,k]}{C_V(0)[k,k]} \ge 1.3\ (k=1,2),\ \in[0.8,1.2]\ (k\ge3)",
-    )
+    .states("""Up to T_0 the value map grows along the discriminative features by at least 30 % and changes along the
+        others by at most 20 %.""")
+    .in_symbols(r"\frac{C_V(T_0)[k,k]}{C_V(0)[k,k]} \ge 1.3\ (k=1,2),\ \in[0.8,1.2]\ (k\ge3)")
     .judged(
         value_growth(),
         lm.all_of(
@@ -303,10 +276,8 @@ CLAIMS = (
         lm.Control("entries 1, 2 exchanged with 3, 4", exchanged=True),
     ),
     trained("v15-output-ratio", "(A.43)", "bound")
-    .states(
-        "At T_0, on samples of class +1, the output of the lucky_minus neurons over that of the lucky_plus neurons is "
-        "at most 1.5 times α_#/α_*.",
-        formula=r"\frac{F_{\mathcal{U}}}{F_{\mathcal{W}}} \le 1.5\,\frac{\alpha_\#}{\alpha_*} \quad (y=+1)",
-    )
+    .states("""At T_0, on samples of class +1, the output of the lucky_minus neurons over that of the lucky_plus neurons
+        is at most 1.5 times α_#/α_*.""")
+    .in_symbols(r"\frac{F_{\mathcal{U}}}{F_{\mathcal{W}}} \le 1.5\,\frac{\alpha_\#}{\alpha_*} \quad (y=+1)")
     .judged(output_ratio(), lm.at_most(1.5, by="every"), _UNTRAINED),
 )

@@ -148,12 +148,10 @@ sparsified = partial(lm.Claim, gate=IN_BETWEEN)
 
 CLAIMS = (
     lm.Claim("v2-samples-decrease", "Theorem 1, (2.11)", "ordering")
-    .states(
-        "The number of samples needed falls as the relevant fraction grows: Spearman correlation of N_50 and α_* at "
-        "most -0.8, and no rise by more than a factor 2 between neighbours.",
-        formula=r"\rho_{\text{Spearman}}(\alpha_*, N_{50}) \le -0.8,\quad N_{50}(\alpha_*^{(i+1)}) \le "
-        r"2\,N_{50}(\alpha_*^{(i)})",
-    )
+    .states("""The number of samples needed falls as the relevant fraction grows: Spearman correlation of N_50 and α_*
+        at most -0.8, and no rise by more than a factor 2 between neighbours.""")
+    .in_symbols(r"""\rho_{\text{Spearman}}(\alpha_*, N_{50}) \le -0.8,\quad N_{50}(\alpha_*^{(i+1)}) \le
+        2\,N_{50}(\alpha_*^{(i)})""")
     .judged(
         decrease(),
         lm.all_of(spearman=lm.at_most(-0.8), rise=lm.at_most(2.0)),
@@ -165,11 +163,9 @@ CLAIMS = (
         ),
     ),
     lm.Claim("v4-samples-gap", "Proposition 1, (2.13)", "ordering")
-    .states(
-        "Frozen attention needs at least as many samples: N_50 frozen ≥ N_50 trained at every α_* with slack of (2.8) "
-        "at least 0.05.",
-        formula=r"N_{50}^{\text{frozen}}(\alpha_*) \ge N_{50}^{\text{trained}}(\alpha_*)",
-    )
+    .states("""Frozen attention needs at least as many samples: N_50 frozen ≥ N_50 trained at every α_* with slack of
+        (2.8) at least 0.05.""")
+    .in_symbols(r"N_{50}^{\text{frozen}}(\alpha_*) \ge N_{50}^{\text{trained}}(\alpha_*)")
     .judged(
         gap(),
         lm.at_least(0.0),
@@ -182,17 +178,14 @@ CLAIMS = (
         ),
     ),
     lm.Claim("v5-bound-ratio", "Remark 1", "identity")
-    .states(
-        "Without errors the bound of the frozen model exceeds that of the transformer by exactly the factor α_*^-2.",
-        formula=r"\frac{N_{(2.13)}}{N_{(2.11)}} = \alpha_*^{-2} \quad (\sigma=\tau=0,\ \zeta=1)",
-    )
+    .states("""Without errors the bound of the frozen model exceeds that of the transformer by exactly the factor
+        α_*^-2.""")
+    .in_symbols(r"\frac{N_{(2.13)}}{N_{(2.11)}} = \alpha_*^{-2} \quad (\sigma=\tau=0,\ \zeta=1)")
     .judged(bound_ratio(), lm.equal(1e-12, relative=True), lm.Control("inner exponent 3 instead of 2", exponent=3.0)),
     lm.Claim("v23-share", "Remark 1, Figure 2.3", "identity")
-    .states(
-        "As stated: freezing keys and queries removes only 1 % of the parameters, as a rounded percentage of those "
-        "counted on the network at d = m_a = m_b = 10, m = 1000.",
-        formula=r"\frac{2m_bd}{mm_a+m_ad+2m_bd} \approx 1\,\%",
-    )
+    .states("""As stated: freezing keys and queries removes only 1 % of the parameters, as a rounded percentage of those
+        counted on the network at d = m_a = m_b = 10, m = 1000.""")
+    .in_symbols(r"\frac{2m_bd}{mm_a+m_ad+2m_bd} \approx 1\,\%")
     .judged(
         frozen_percentage(),
         lm.within(0.5, 1.5, predicted=1.0),
@@ -200,19 +193,15 @@ CLAIMS = (
         expected=lm.FAILS,
     ),
     lm.Claim("v23-share-corrected", "Remark 1, errata E9", "identity", corrects="v23-share")
-    .states(
-        "Corrected: the counted parameters are exactly m m_a + m_a d + 2 m_b d, those of keys and queries 2 m_b d "
-        "(10300 and 200: 1.94 %).",
-        formula=r"|W_O|+|W_V|+|W_K|+|W_Q| = mm_a+m_ad+2m_bd,\quad |W_K|+|W_Q| = 2m_bd",
-    )
+    .states("""Corrected: the counted parameters are exactly m m_a + m_a d + 2 m_b d, those of keys and queries 2 m_b d
+        (10300 and 200: 1.94 %).""")
+    .in_symbols(r"|W_O|+|W_V|+|W_K|+|W_Q| = mm_a+m_ad+2m_bd,\quad |W_K|+|W_Q| = 2m_bd")
     .judged(parameter_counts(), lm.equal(0.0), lm.Control("m_b d in place of 2 m_b d", maps=1)),
     lm.Claim("v6-token-noise", "Remark 2", "ordering")
-    .states(
-        "Lowering the token noise lowers the test loss: at N = 64 the median test hinge is below 0.001 at c_0 = 0.01, "
-        "above 0.003 at c_0 = 0.3, and does not fall by more than 0.001 in between.",
-        formula=r"\ell_{\text{test}}(c_0=0.01) < 10^{-3},\ \ell_{\text{test}}(c_0=0.3) > 3\cdot10^{-3},\ "
-        r"\ell_{\text{test}}(c_{0,i}) \le \ell_{\text{test}}(c_{0,i+1})+10^{-3}",
-    )
+    .states("""Lowering the token noise lowers the test loss: at N = 64 the median test hinge is below 0.001 at c_0 =
+        0.01, above 0.003 at c_0 = 0.3, and does not fall by more than 0.001 in between.""")
+    .in_symbols(r"""\ell_{\text{test}}(c_0=0.01) < 10^{-3},\ \ell_{\text{test}}(c_0=0.3) > 3\cdot10^{-3},\
+        \ell_{\text{test}}(c_{0,i}) \le \ell_{\text{test}}(c_{0,i+1})+10^{-3}""")
     .judged(
         noise(),
         lm.all_of(
@@ -223,34 +212,26 @@ CLAIMS = (
         lm.Control("noise axis reversed", reverse=True),
     ),
     sparsified("v6-sparsify-irrelevant", "Remark 2", "comparison")
-    .states(
-        "Dropping label-irrelevant tokens down to 70 % at least halves the test loss (seed means).",
-        formula=r"\ell_{\text{irrelevant}}(70\,\%) \le 0.5\,\ell(100\,\%)",
-    )
+    .states("Dropping label-irrelevant tokens down to 70 % at least halves the test loss (seed means).")
+    .in_symbols(r"\ell_{\text{irrelevant}}(70\,\%) \le 0.5\,\ell(100\,\%)")
     .judged(relative_loss("irrelevant"), lm.at_most(0.5, by="mean"), _RELEVANT_FIRST),
     sparsified("v6-sparsify-noisy", "Remark 2", "comparison")
-    .states(
-        "Dropping the noisiest tokens down to 70 % lowers the test loss to at most 0.8 of the loss with all tokens "
-        "(seed means).",
-        formula=r"\ell_{\text{noisy}}(70\,\%) \le 0.8\,\ell(100\,\%)",
-    )
+    .states("""Dropping the noisiest tokens down to 70 % lowers the test loss to at most 0.8 of the loss with all tokens
+        (seed means).""")
+    .in_symbols(r"\ell_{\text{noisy}}(70\,\%) \le 0.8\,\ell(100\,\%)")
     .judged(relative_loss("noisy"), lm.at_most(0.8, by="mean"), _RELEVANT_FIRST),
     sparsified("f5-order", "Figure 2.5", "ordering", source="figure")
-    .states(
-        "With 70 % of the tokens kept, the test loss is lowest after dropping irrelevant tokens, then noisy ones, then "
-        "random ones (seed means).",
-        formula=r"\ell_{\text{irrelevant}}(70\,\%) < \ell_{\text{noisy}}(70\,\%) < \ell_{\text{random}}(70\,\%)",
-    )
+    .states("""With 70 % of the tokens kept, the test loss is lowest after dropping irrelevant tokens, then noisy ones,
+        then random ones (seed means).""")
+    .in_symbols(r"\ell_{\text{irrelevant}}(70\,\%) < \ell_{\text{noisy}}(70\,\%) < \ell_{\text{random}}(70\,\%)")
     .judged(
         losses(),
         lm.increasing("strategy", by="mean"),
         lm.Control("irrelevant and random exchanged", strategies=("random", "noisy", "irrelevant")),
     ),
     sparsified("f5-random-flat", "Figure 2.5", "comparison", source="figure")
-    .states(
-        "Dropping tokens at random down to 70 % leaves the test loss between 0.65 and 1.15 times the loss with all "
-        "tokens (seed means).",
-        formula=r"0.65\,\ell(100\,\%) \le \ell_{\text{random}}(70\,\%) \le 1.15\,\ell(100\,\%)",
-    )
+    .states("""Dropping tokens at random down to 70 % leaves the test loss between 0.65 and 1.15 times the loss with all
+        tokens (seed means).""")
+    .in_symbols(r"0.65\,\ell(100\,\%) \le \ell_{\text{random}}(70\,\%) \le 1.15\,\ell(100\,\%)")
     .judged(relative_loss("random"), lm.within(0.65, 1.15, by="mean", predicted=1.0), _RELEVANT_FIRST),
 )

@@ -73,10 +73,8 @@ claim = partial(lm.Claim, gate=converged(attention="trained"))
 def _risk_claim(name: str, experiment: str, reference: str, words: str) -> lm.Claim:
     return (
         claim(name, reference, "bound")
-        .states(
-            f"{words}, SGD still reaches zero risk: test hinge below 0.001 at T_0.",
-            r"\ell_{\text{test}}(T_0) < 10^{-3}",
-        )
+        .states(f"{words}, SGD still reaches zero risk: test hinge below 0.001 at T_0.")
+        .in_symbols(r"\ell_{\text{test}}(T_0) < 10^{-3}")
         .judged(risk.of(experiment)(), lm.at_most(SMALL_LOSS, by="every", strict=True), _UNTRAINED)
     )
 
@@ -84,11 +82,9 @@ def _risk_claim(name: str, experiment: str, reference: str, words: str) -> lm.Cl
 def _rise_claim(name: str, experiment: str, reference: str, words: str) -> lm.Claim:
     return (
         claim(name, reference, "ordering")
-        .states(
-            f"{words}, attention still concentrates: that of relevant queries on relevant tokens rises by at least "
-            "0.03 up to T_0.",
-            formula=r"\mathrm{conc}_l(T_0)-\mathrm{conc}_l(0) \ge 0.03 \quad (l\in\mathcal{S}_*)",
-        )
+        .states(f"""{words}, attention still concentrates: that of relevant queries on relevant tokens rises by at least
+            0.03 up to T_0.""")
+        .in_symbols(r"\mathrm{conc}_l(T_0)-\mathrm{conc}_l(0) \ge 0.03 \quad (l\in\mathcal{S}_*)")
         .judged(
             rise.of(experiment)(), lm.at_least(0.03, by="every"), lm.Control("frozen attention", attention="frozen")
         )
@@ -97,12 +93,10 @@ def _rise_claim(name: str, experiment: str, reference: str, words: str) -> lm.Cl
 
 CLAIMS = (
     claim("v19-multiclass-table", "Appendix A.6.1, (A.217)-(A.224)", "ordering")
-    .states(
-        "With four classes the neurons of a class grow along its pattern, shrink along the opposite one, and move "
-        "along the two adjacent ones by less than 0.3 of that.",
-        formula=r"\Delta_{kk} > 0,\ \Delta_{k\bar{k}} < 0,\ |\Delta_{kj}| < 0.3\,\Delta_{kk}\ (j\ne k,\bar{k}), "
-        r"\quad \Delta_{kj} = \mathrm{mean}_{i\in\mathcal{W}_k}\Delta W_{O,i}\,p_j",
-    )
+    .states("""With four classes the neurons of a class grow along its pattern, shrink along the opposite one, and move
+        along the two adjacent ones by less than 0.3 of that.""")
+    .in_symbols(r"""\Delta_{kk} > 0,\ \Delta_{k\bar{k}} < 0,\ |\Delta_{kj}| < 0.3\,\Delta_{kk}\ (j\ne k,\bar{k}), \quad
+        \Delta_{kj} = \mathrm{mean}_{i\in\mathcal{W}_k}\Delta W_{O,i}\,p_j""")
     .judged(
         class_table(),
         lm.all_of(
@@ -113,10 +107,8 @@ CLAIMS = (
         lm.Control("patterns rotated by one class", rotation=1),
     ),
     claim("v19-multiclass-risk", "Appendix A.6.1", "bound")
-    .states(
-        "With four classes SGD still learns: no test error and test hinge below 0.005.",
-        formula=r"\mathrm{err}_{\text{test}} = 0,\ \ell_{\text{test}} < 5\cdot10^{-3}",
-    )
+    .states("With four classes SGD still learns: no test error and test hinge below 0.005.")
+    .in_symbols(r"\mathrm{err}_{\text{test}} = 0,\ \ell_{\text{test}} < 5\cdot10^{-3}")
     .judged(
         class_risk(),
         lm.all_of(error=lm.at_most(0.0, by="every"), hinge=lm.at_most(5e-3, by="every", strict=True)),
@@ -125,20 +117,16 @@ CLAIMS = (
     _risk_claim("v20-patterns-risk", "v20-patterns", "Appendix A.6.2", "With sets of patterns"),
     _rise_claim("v20-patterns-concentration", "v20-patterns", "Appendix A.6.2", "With sets of patterns"),
     claim("v20-patterns-direction", "Appendix A.6.2", "comparison")
-    .states(
-        "Queries of two members of a set move in the same direction: cosine at least 0.99.",
-        formula=r"\cos(\Delta W_Q\,\mu_{1,1},\ \Delta W_Q\,\mu_{1,2}) \ge 0.99",
-    )
+    .states("Queries of two members of a set move in the same direction: cosine at least 0.99.")
+    .in_symbols(r"\cos(\Delta W_Q\,\mu_{1,1},\ \Delta W_Q\,\mu_{1,2}) \ge 0.99")
     .judged(
         direction(), lm.at_least(0.99, by="every"), lm.Control("members of two different sets", pair="different sets")
     ),
     _risk_claim("v21-heads-risk", "v21-heads", "Appendix A.6.3", "With 1, 2 and 4 heads"),
     claim("v21-heads-alignment", "Appendix A.6.3", "bound")
-    .states(
-        "With 1, 2 and 4 heads the lucky neurons learn all heads' features: mean cosine of lucky_plus with the "
-        "concatenation of the p_1 at least 0.8 at T_0.",
-        formula=r"\mathrm{mean}_{i\in\mathcal{W}}\cos(W_{O,i},\,(p_{1,1};\ldots;p_{H,1})) \ge 0.8",
-    )
+    .states("""With 1, 2 and 4 heads the lucky neurons learn all heads' features: mean cosine of lucky_plus with the
+        concatenation of the p_1 at least 0.8 at T_0.""")
+    .in_symbols(r"\mathrm{mean}_{i\in\mathcal{W}}\cos(W_{O,i},\,(p_{1,1};\ldots;p_{H,1})) \ge 0.8")
     .judged(alignment(), lm.at_least(0.8, by="every"), _UNTRAINED),
     _risk_claim("v22-skip-risk", "v22-skip", "Appendix A.6.4", "With a skip connection"),
     _rise_claim("v22-skip-concentration", "v22-skip", "Appendix A.6.4", "With a skip connection"),

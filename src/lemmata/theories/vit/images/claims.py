@@ -90,17 +90,13 @@ two_classes = partial(lm.Claim, source="figure", gate=TWO_CLASSES)
 
 CLAIMS = (
     ten_classes("f6a-samples", "Figure 2.6 (a)", "ordering")
-    .states(
-        "Test accuracy rises with the number of training images, at each relevant fraction (stand-in: digits).",
-        formula=r"N < N' \Rightarrow \mathrm{acc}(N) < \mathrm{acc}(N')",
-    )
+    .states("Test accuracy rises with the number of training images, at each relevant fraction (stand-in: digits).")
+    .in_symbols(r"N < N' \Rightarrow \mathrm{acc}(N) < \mathrm{acc}(N')")
     .judged(by_samples(), lm.stating(lm.increasing("samples", by="mean")), lm.Control("N axis reversed", reverse=True)),
     ten_classes("f6a-fraction", "Figure 2.6 (a)", "comparison")
-    .states(
-        "Test accuracy is higher without background tokens (α_* = 1) than with all of them (α_* = 0.656), averaged "
-        "over the numbers of training images (stand-in: digits).",
-        formula=r"\mathrm{acc}(\alpha_*=1) > \mathrm{acc}(\alpha_*=0.656)",
-    )
+    .states("""Test accuracy is higher without background tokens (α_* = 1) than with all of them (α_* = 0.656), averaged
+        over the numbers of training images (stand-in: digits).""")
+    .in_symbols(r"\mathrm{acc}(\alpha_*=1) > \mathrm{acc}(\alpha_*=0.656)")
     .judged(
         fraction_gain(),
         ABOVE_ZERO,
@@ -108,33 +104,27 @@ CLAIMS = (
         expected=lm.INCONCLUSIVE,
     ),
     two_classes("f6c-initial", "Figure 2.6 (c), Remark 3", "comparison")
-    .states(
-        "With correlated backgrounds a better initial model gives a higher test accuracy, at each relevant fraction "
-        "(stand-in: digits).",
-        formula=r"\mathrm{acc}_{\text{good}} > \mathrm{acc}_{\text{poor}}",
-    )
+    .states("""With correlated backgrounds a better initial model gives a higher test accuracy, at each relevant
+        fraction (stand-in: digits).""")
+    .in_symbols(r"\mathrm{acc}_{\text{good}} > \mathrm{acc}_{\text{poor}}")
     .judged(
         model_gain(),
         ABOVE_ZERO,
         lm.Control("good and poor exchanged", better="poor", worse="good"),
     ),
     two_classes("f6c-background", "Figure 2.6 (c), Remark 2", "comparison")
-    .states(
-        "With correlated backgrounds test accuracy is higher without background tokens than with them, averaged over "
-        "the two initial models (stand-in: digits).",
-        formula=r"\mathrm{acc}(\alpha_*=1) > \mathrm{acc}(\alpha_*=0.656)",
-    )
+    .states("""With correlated backgrounds test accuracy is higher without background tokens than with them, averaged
+        over the two initial models (stand-in: digits).""")
+    .in_symbols(r"\mathrm{acc}(\alpha_*=1) > \mathrm{acc}(\alpha_*=0.656)")
     .judged(
         background_gain(),
         ABOVE_ZERO,
         lm.Control("α_* axis reversed", reverse=True),
     ),
     two_classes("f6c-shortcut", "Figure 2.6 (c)", "comparison")
-    .states(
-        "With all tokens and the poor initial model, training on backgrounds that do not depend on the class gives a "
-        "test accuracy higher by at least 0.1 than training on correlated ones (stand-in: digits).",
-        formula=r"\mathrm{acc}_{\text{uncorrelated}}-\mathrm{acc}_{\text{correlated}} \ge 0.1",
-    )
+    .states("""With all tokens and the poor initial model, training on backgrounds that do not depend on the class gives
+        a test accuracy higher by at least 0.1 than training on correlated ones (stand-in: digits).""")
+    .in_symbols(r"\mathrm{acc}_{\text{uncorrelated}}-\mathrm{acc}_{\text{correlated}} \ge 0.1")
     .judged(
         balance_gain(),
         lm.stating(lm.at_least(0.1)),
