@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 import runpy
@@ -18,6 +19,7 @@ import pytest
 
 from lemmata.lab import registry
 from lemmata.lab.descriptions import describe
+from lemmata.lab.page.formulas import show
 
 ROOT = Path(__file__).parent.parent
 TOOLS = ROOT / "tools" / "docs"
@@ -103,6 +105,13 @@ def test_the_errata_have_every_statement_of_the_papers_that_fell_as_expected_and
             fell = as_expected and row["outcome"] == "fails" and claim["source"] in ("paper", "figure")
             place = f"{theory['name']}-{name}".replace("_", "-")
             assert (place in page.places) == fell, place
+
+
+def test_every_claim_with_a_formula_has_it_set_on_the_page_of_claims(site: Path) -> None:
+    for theory in registry.load_all():
+        page = html.unescape((site / "claims" / f"{theory.name}.html").read_text(encoding="utf-8"))
+        for claim in theory.claims.values():
+            assert html.unescape(str(show(claim.formula))) in page, claim.name
 
 
 SEARCH = """<script>

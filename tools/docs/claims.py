@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from facts import NOT_RUN, Known
-from words import SAID, cell, claimed, measured, page, plain, rule, table
+from words import SAID, cell, claimed, formula, measured, page, plain, rule, table
 
 OUTCOMES = ("holds", "fails", "inconclusive")
 
@@ -80,7 +80,8 @@ def _table(known: Known, names: list[str], anchors: bool) -> str:
         rows.append(
             [
                 f"{anchor}`{name}`",
-                f"{cell(plain(claim.statement))} *{cell(plain(claim.reference))}; {SAID[claim.source]}.*",
+                f"{cell(plain(claim.statement))} *{cell(plain(claim.reference))}; {SAID[claim.source]}.*"
+                + formula(claim.formula),
                 outcome,
                 cell(plain(found)),
                 known.replicated(name),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from facts import Known, section
-from words import claimed, code, folded, measured, page, plain, rule, table
+from words import claimed, code, folded, formula, measured, page, plain, rule, table
 
 from lemmata.lab.claims import Claim
 
@@ -92,6 +92,7 @@ def _entry(known: Known, claim: Claim) -> list[str]:
     parts = [
         f"### {plain(claim.reference)}: `{claim.name}` {{#{anchor(known, claim)}}}",
         f"**The paper says:** {plain(said(claim))}",
+        formula(claim.formula),
         "**Tried in:** " + ("; ".join(_plain_outside_code(each) for each in known.tried(claim))) + ".",
     ]
     found = (
@@ -105,6 +106,7 @@ def _entry(known: Known, claim: Claim) -> list[str]:
     corrections = known.corrections(claim.name)
     for each in corrections:
         parts.append(f"**Corrected** (`{each.name}`): {plain(each.statement.removeprefix('Corrected: '))}")
+        parts.append(formula(each.formula))
         other = known.rows.get(each.name)
         found = f"{plain(measured(other))}, claimed {plain(claimed(other))}: **{other['outcome']}**; " if other else ""
         parts.append(f"Measured: {found}replicated: {known.replicated(each.name)}.")

@@ -6,8 +6,11 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from lemmata.lab.page.formulas import show
+
 SIGNS = {"<=": "≤", ">=": "≥", "==": "="}
 PLAIN = str.maketrans({**{sign: f"\\{sign}" for sign in "\\*_|[]"}, "<": "&lt;", ">": "&gt;"})
+MARKS = str.maketrans({mark: f"&#{ord(mark)};" for mark in "\\*_|[]`~^"})
 SAID = {
     "paper": "the paper",
     "figure": "a figure or table of the paper",
@@ -60,14 +63,19 @@ def decided_by(row: Mapping[str, Any]) -> str:
 
 
 def cell(text: str) -> str:
-    """Text inside a table."""
-    return " ".join(text.split()).replace("|", "\\|")
+    """Text inside a table: every pipe is escaped, once."""
+    return re.sub(r"(?<!\\)\|", r"\\|", " ".join(text.split()))
 
 
 def plain(text: str) -> str:
     """Text in which nothing but code in backticks is Markdown: no emphasis by `α_*`, no tags."""
     parts = re.split(r"(`[^`]*`)", " ".join(text.split()))
     return "".join(part if part.startswith("`") else part.translate(PLAIN) for part in parts)
+
+
+def formula(latex: str) -> str:
+    """LaTeX as MathML that Markdown leaves alone, also inside a table; empty if there is none."""
+    return f'<span class="formula">{show(latex).translate(MARKS)}</span>' if latex else ""
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
