@@ -78,10 +78,10 @@ def carry_out(plan: Plan, engine: Engine, progress: OnProgress | None, say: Call
     began = time.perf_counter()
     for sentence in plan.warnings:
         say(f"{plan.name}: {sentence}")
-    with lock(plan.directory), prints_aside():
+    with lock(plan.directory) as held, prints_aside():
         computed = compute(plan, engine, progress, say)
         data = computed.store.dataset(len(plan.seeds))
-        publish(plan, computed, data, say)
+        publish(plan, computed, data, say, held)
     return Outcome(data, plan.directory, time.perf_counter() - began, computed.failures, plan.warnings)
 
 
