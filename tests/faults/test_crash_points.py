@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +15,9 @@ from disk import DISK, Killed
 from toys import HOST, OUT, Said, run_toy, verify_toy, write_theory
 
 from lemmata.lab.files import PARTIAL
+from lemmata.lab.runner import Options
 from lemmata.lab.theory import Theory
+from lemmata.lab.verify import verify
 
 
 def extend(theory: Theory) -> Said:
@@ -98,22 +102,54 @@ def test_after_a_loss_of_power_what_was_not_synced_is_computed_again() -> None:
     assert again.rows == right.rows
 
 
-def test_complete_results_are_read_from_a_disk_that_cannot_be_written(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As a disk that is mounted for reading alone refuses it, root included."""
-    theory = write_theory()
-    right = run_toy(theory)
-    (HOST / ".lock").unlink()
-    opened = __import__("os").open
+@pytest.fixture
+def make_readonly(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """From then on the disk is as one that is mounted for reading alone, for root too."""
+    opened = os.open
 
     def refuse(path: object, flags: int, *more: int, **given: int) -> int:
-        import errno
-        import os
-
         if flags & (os.O_CREAT | os.O_WRONLY | os.O_RDWR) and str(OUT) in str(path):
             raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(path))
         return opened(path, flags, *more, **given)
 
-    monkeypatch.setattr("os.open", refuse)
+    def refuse_change(path: object, *more: object, **given: object) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(path))
+
+    def make() -> None:
+        monkeypatch.setattr("os.open", refuse)
+        for name in ("os.unlink", "os.rename", "os.replace", "os.mkdir"):
+            monkeypatch.setattr(name, refuse_change)
+
+    return make
+
+
+@pytest.mark.parametrize("lost", ["", "figure.png", "../../index.html", "../../verdicts.json"])
+def test_complete_results_are_verified_where_nothing_can_be_written(
+    lost: str, make_readonly: Callable[[], None]
+) -> None:
+    theory = write_theory()
+    right = verify_toy(theory)
+    (OUT / ".lock").unlink()
+    if lost:
+        (HOST / lost).unlink()
+    before = {file: file.read_bytes() for file in OUT.rglob("*") if file.is_file()}
+    said: list[str] = []
+    make_readonly()
+    options = Options("smoke", out=OUT, recompute_stale=True)
+    done = verify([(theory, list(theory.claims.values()))], options, say=said.append)
+    assert [row.outcome for row in done.rows] == [row["outcome"] for row in right.rows]
+    assert not done.kept
+    assert said[-1] == "out can only be read: these verdicts are not kept, and no page is written."
+    drawn = "e1-host: out/toy/e1-host can only be read: its figure and record are not made anew."
+    assert said[:-1] == ([drawn] if lost == "figure.png" else [])
+    assert {file: file.read_bytes() for file in OUT.rglob("*") if file.is_file()} == before
+
+
+def test_complete_results_are_read_from_a_disk_that_cannot_be_written(make_readonly: Callable[[], None]) -> None:
+    theory = write_theory()
+    right = run_toy(theory)
+    (HOST / ".lock").unlink()
+    make_readonly()
     found = run_toy(theory)
     assert found.data is not None, found.refused
     assert right.data is not None

@@ -232,9 +232,7 @@ def _has_other_fields(row: Mapping[str, Any]) -> bool:
 class Verdicts:
     """The rows of a results folder, kept on disk one by one as they are decided; those of other versions are left."""
 
-    def __init__(
-        self, directory: Path, say: Callable[[str], None] = lambda sentence: None, keeps: bool = True
-    ) -> None:
+    def __init__(self, directory: Path, say: Callable[[str], None] = lambda sentence: None, keeps: bool = True) -> None:
         self._path, self._keeps = directory / VERDICTS, keeps
         try:
             kept = read_rows(directory)
