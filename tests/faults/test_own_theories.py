@@ -96,7 +96,8 @@ PLANS = {
         "The axis slope has no values. (toy.py:{})",
     ),
     "a rule that raises": (
-        "    def warnings", "    def refusals(self, given):\n        yield from [1 / (self.slope - 2)][:0]\n\n    def warnings",
+        "    def warnings",
+        "    def refusals(self, given):\n        yield from [1 / (self.slope - 2)][:0]\n\n    def warnings",
         "ZeroDivisionError: float division by zero (toy.py:{})",
     ),
 }  # fmt: skip

@@ -110,11 +110,8 @@ def check(what: str, needed: int, lower: Callable[[], str]) -> None:
     if limit is None or needed <= limit:
         return
     hint = lower()
-    known = needed < sys.maxsize
-    raise UserError(
-        f"{what} needs {f'at least {spelled(needed)} of memory' if known else 'more bytes than can be counted'}, but {spelled(limit)} is all there is"
-        f"{'; lower ' + hint if hint else ''}."
-    )
+    least = f"at least {spelled(needed)} of memory" if needed < sys.maxsize else "more bytes than can be counted"
+    raise UserError(f"{what} needs {least}, but {spelled(limit)} is all there is{'; lower ' + hint if hint else ''}.")
 
 
 def field_to_lower(setting: Setting, needs: Callable[[Setting], int]) -> str:

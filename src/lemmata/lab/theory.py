@@ -255,7 +255,7 @@ class Theory:
         return self.bounds[name]
 
     def place_of(self, name: str) -> str:
-        """Where the user's file names an experiment or a claim, as sentences end with it; empty for a theory of ours."""
+        """Where the user's file names an experiment, as sentences end with it; empty for a theory of ours."""
         if self.source is None or not self.source.is_file():
             return ""
         lines = self.source.read_text(encoding="utf-8").splitlines()

@@ -144,8 +144,8 @@ def verify(
     """Examine the claims one by one, holding the results folder; `decided` is called with every row.
 
     What the claims read is planned, and so validated, before anything is computed; an experiment that is in error makes
-    the claims that read it inconclusive. A row is on disk when `decided` is called: whatever happens later, it stays. In
-    a folder that can only be read nothing is kept.
+    the claims that read it inconclusive. A row is on disk when `decided` is called: whatever happens later, it stays.
+    In a folder that can only be read nothing is kept.
     """
     planned = [
         {name: _plan(theory, name, options) for claim in claims for name in claim.reads} for theory, claims in selection
