@@ -57,7 +57,9 @@ def test_wherever_the_disk_fails_the_same_command_goes_on(
     assert right.data is not None
     assert operations > 5
     every = request.config.getoption("--long")
-    at = range(1, operations + 1) if every else sorted({*np.linspace(1, operations, 4).astype(int).tolist()})
+    ends = {"kill": (0.02, 0.9), "full": (0.1, 0.95), "error": (0.06, 1.0)}[fault]  # three faults, other places
+    some = sorted({*np.linspace(*(1 + end * (operations - 1) for end in ends), 3).astype(int).tolist()})
+    at = range(1, operations + 1) if every else some
     for number in at:
         shutil.rmtree(OUT, ignore_errors=True)
         if missing is not None:
@@ -78,6 +80,7 @@ def test_wherever_the_disk_fails_the_same_command_goes_on(
         left = [file.name for file in OUT.rglob("*") if file.name.endswith((PARTIAL, ".new", ".old"))]
         assert not left, place
         assert (HOST / "figure.png").read_bytes().startswith(b"\x89PNG"), place
+    print(f"{case} {fault}: {len(at)} of {operations} operations")
 
 
 def plain(data: xr.Dataset) -> xr.Dataset:
