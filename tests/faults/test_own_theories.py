@@ -182,6 +182,14 @@ def test_what_is_infinite_and_not_declared_so_is_flagged(lemmata: Lemmata) -> No
     assert "infinite" not in done.err
 
 
+def test_what_is_declared_and_not_returned_is_told(lemmata: Lemmata) -> None:
+    more = '"height at the end"), lm.Variable("depth", (), "d", "depth")'
+    Path("toy.py").write_text(THEORY.replace('"height at the end")', more))
+    done = lemmata("run", "toy.py/e1-line", "--preset", "smoke", "--out", "out")
+    assert done.code == 0
+    assert "e1-line: depth is declared, and simulate does not return it." in done.sentences
+
+
 def test_a_figure_in_error_is_said_and_the_default_one_is_drawn(lemmata: Lemmata) -> None:
     text = THEORY.replace("return Figure(figsize=(1, 1))", "return data.nothing")
     Path("toy.py").write_text(text)
