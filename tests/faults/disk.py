@@ -2,12 +2,15 @@
 
 Operations are seen by an audit hook (opening to write, renaming, removing, making and removing folders) and, for what
 is written into files, by a stand-in for `os.write` and `os.fsync`; so nothing in Lemmata has to be prepared for it.
+Workers are other processes: their disk (`FarDisk`) is set up when Python starts, and fails as `Orders` say.
 """
 
 from __future__ import annotations
 
 import errno
+import json
 import os
+import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -27,6 +30,7 @@ class Disk:
     def __init__(self) -> None:
         self.below = ""
         self.count, self.at, self.fault, self.last = 0, 0, "", ""
+        self.dead: Path | None = None
         self.written: set[str] = set()
         self.synced: set[str] = set()
         self._write, self._fsync = os.write, os.fsync
@@ -56,6 +60,8 @@ class Disk:
         if not os.path.abspath(path).startswith(self.below) or path.endswith(".lock"):
             return
         self.count += 1
+        if self.dead is not None and self.dead.exists():
+            raise Killed
         if not self.at or self.count < self.at:
             return
         self.last = self.last or f"{event} {os.path.basename(path)}"
@@ -83,9 +89,12 @@ class Disk:
         self._fsync(handle)
 
     @contextmanager
-    def failing(self, below: Path, at: int = 0, fault: str = "") -> Iterator[Disk]:
-        """Operations below this folder are counted; from number `at` on they go wrong in this way (0: none does)."""
-        self.count, self.at, self.fault, self.last = 0, at, fault, ""
+    def failing(self, below: Path, at: int = 0, fault: str = "", dead: Path | None = None) -> Iterator[Disk]:
+        """Operations below this folder are counted; from number `at` on they go wrong in this way (0: none does).
+
+        `dead`: a file; as soon as it is there, this process is as good as dead.
+        """
+        self.count, self.at, self.fault, self.last, self.dead = 0, at, fault, "", dead
         self.written.clear()
         self.synced.clear()
         os.write, os.fsync = self.write, self.fsync
@@ -93,8 +102,67 @@ class Disk:
         try:
             yield self
         finally:
-            self.below = ""
+            self.below, self.dead = "", None
             os.write, os.fsync = self._write, self._fsync
+
+
+class Orders:
+    """What the disks of all workers are to do; a file that they read before every operation."""
+
+    def __init__(self, file: Path) -> None:
+        self.file, self._number = file, 0
+        self.fired, self.counted = file.with_suffix(".fired"), file.with_suffix(".counted")
+
+    def give(self, below: Path, at: int = 0, fault: str = "") -> None:
+        """From now on: operations below this folder are counted anew, and number `at` goes wrong in this way."""
+        self._number += 1
+        for file in (self.fired, self.counted):
+            file.unlink(missing_ok=True)
+        order = {"number": self._number, "below": str(below.resolve()), "at": at, "fault": fault}
+        new = self.file.with_suffix(".new")
+        new.write_text(json.dumps(order))
+        new.replace(self.file)
+
+    @property
+    def count(self) -> int:
+        """The operations of the workers since then."""
+        return self.counted.stat().st_size if self.counted.exists() else 0
+
+
+class FarDisk(Disk):
+    """The disk of a worker. What kills it does so once, and without a last word; so does an I/O error."""
+
+    def __init__(self, orders: Path) -> None:
+        super().__init__()
+        self._orders, self._number = Orders(orders), 0
+        self.below = "/"  # until there are orders: only to be asked
+        os.write, os.fsync = self.write, self.fsync
+
+    def _count(self, event: str, path: str) -> None:
+        order = json.loads(self._orders.file.read_text())
+        if not os.path.abspath(path).startswith(order["below"]) or path.endswith(".lock"):
+            return
+        if order["number"] != self._number:
+            self._number, self.count = order["number"], 0
+        self.count, at, fault = self.count + 1, order["at"], order["fault"]
+        if not at:
+            handle = os.open(self._orders.counted, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+            self._write(handle, b"x")
+            os.close(handle)
+        elif self.count >= at and fault == "full" and event != "os.remove":
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)
+        elif self.count == at and fault != "full" and self._first():
+            if fault == "error":
+                raise OSError(errno.EIO, os.strerror(errno.EIO), path)
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def _first(self) -> bool:
+        """Whether no worker before has failed by these orders."""
+        try:
+            os.close(os.open(self._orders.fired, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
+        except FileExistsError:
+            return False
+        return True
 
 
 DISK = Disk()

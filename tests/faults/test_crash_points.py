@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +15,9 @@ from disk import DISK, Killed
 from toys import HOST, OUT, Said, run_toy, verify_toy, write_theory
 
 from lemmata.lab.files import PARTIAL
+from lemmata.lab.runner import Options
 from lemmata.lab.theory import Theory
+from lemmata.lab.verify import verify
 
 
 def extend(theory: Theory) -> Said:
@@ -53,7 +57,9 @@ def test_wherever_the_disk_fails_the_same_command_goes_on(
     assert right.data is not None
     assert operations > 5
     every = request.config.getoption("--long")
-    at = range(1, operations + 1) if every else sorted({*np.linspace(1, operations, 4).astype(int).tolist()})
+    ends = {"kill": (0.02, 0.9), "full": (0.1, 0.95), "error": (0.06, 1.0)}[fault]  # three faults, other places
+    some = sorted({*np.linspace(*(1 + end * (operations - 1) for end in ends), 3).astype(int).tolist()})
+    at = range(1, operations + 1) if every else some
     for number in at:
         shutil.rmtree(OUT, ignore_errors=True)
         if missing is not None:
@@ -74,6 +80,7 @@ def test_wherever_the_disk_fails_the_same_command_goes_on(
         left = [file.name for file in OUT.rglob("*") if file.name.endswith((PARTIAL, ".new", ".old"))]
         assert not left, place
         assert (HOST / "figure.png").read_bytes().startswith(b"\x89PNG"), place
+    print(f"{case} {fault}: {len(at)} of {operations} operations")
 
 
 def plain(data: xr.Dataset) -> xr.Dataset:
@@ -98,22 +105,54 @@ def test_after_a_loss_of_power_what_was_not_synced_is_computed_again() -> None:
     assert again.rows == right.rows
 
 
-def test_complete_results_are_read_from_a_disk_that_cannot_be_written(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As a disk that is mounted for reading alone refuses it, root included."""
-    theory = write_theory()
-    right = run_toy(theory)
-    (HOST / ".lock").unlink()
-    opened = __import__("os").open
+@pytest.fixture
+def make_readonly(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """From then on the disk is as one that is mounted for reading alone, for root too."""
+    opened = os.open
 
     def refuse(path: object, flags: int, *more: int, **given: int) -> int:
-        import errno
-        import os
-
         if flags & (os.O_CREAT | os.O_WRONLY | os.O_RDWR) and str(OUT) in str(path):
             raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(path))
         return opened(path, flags, *more, **given)
 
-    monkeypatch.setattr("os.open", refuse)
+    def refuse_change(path: object, *more: object, **given: object) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(path))
+
+    def make() -> None:
+        monkeypatch.setattr("os.open", refuse)
+        for name in ("os.unlink", "os.rename", "os.replace", "os.mkdir"):
+            monkeypatch.setattr(name, refuse_change)
+
+    return make
+
+
+@pytest.mark.parametrize("lost", ["", "figure.png", "../../index.html", "../../verdicts.json"])
+def test_complete_results_are_verified_where_nothing_can_be_written(
+    lost: str, make_readonly: Callable[[], None]
+) -> None:
+    theory = write_theory()
+    right = verify_toy(theory)
+    (OUT / ".lock").unlink()
+    if lost:
+        (HOST / lost).unlink()
+    before = {file: file.read_bytes() for file in OUT.rglob("*") if file.is_file()}
+    said: list[str] = []
+    make_readonly()
+    options = Options("smoke", out=OUT, recompute_stale=True)
+    done = verify([(theory, list(theory.claims.values()))], options, say=said.append)
+    assert [row.outcome for row in done.rows] == [row["outcome"] for row in right.rows]
+    assert not done.kept
+    assert said[-1] == "out can only be read: these verdicts are not kept, and no page is written."
+    drawn = "e1-host: out/toy/e1-host can only be read: its figure and record are not made anew."
+    assert said[:-1] == ([drawn] if lost == "figure.png" else [])
+    assert {file: file.read_bytes() for file in OUT.rglob("*") if file.is_file()} == before
+
+
+def test_complete_results_are_read_from_a_disk_that_cannot_be_written(make_readonly: Callable[[], None]) -> None:
+    theory = write_theory()
+    right = run_toy(theory)
+    (HOST / ".lock").unlink()
+    make_readonly()
     found = run_toy(theory)
     assert found.data is not None, found.refused
     assert right.data is not None

@@ -19,10 +19,13 @@ def line_of(text: str, part: str) -> int:
     return 1 + text[: text.index(part)].count("\n")
 
 
+FUNCTIONS = {"evidence": line_of(THEORY, '@lm.evidence("e1-line")'), "simulation": line_of(THEORY, "@lm.simulation")}
+"""Where the functions begin that are at fault for what they return."""
 CLAIMS = {
     "evidence raises": ((HEIGHT, 'raise KeyError("evidence boom")'), "KeyError: 'evidence boom' (toy.py:{})"),
     "evidence has a typo": ((HEIGHT, "return data.heigth"), "has no attribute 'heigth' (toy.py:{})"),
-    "evidence is a text": ((HEIGHT, 'return "x"'), "Error: "),
+    "evidence is a text": ((HEIGHT, 'return "x"'), "the evidence height gives 'x', no values (toy.py:{evidence})"),
+    "evidence is nothing": ((HEIGHT, "pass"), "the evidence height gives None, no values (toy.py:{evidence})"),
     "a judge raises": (
         (C1, 'claim("c1-high", high, lambda evidence: 1 / 0, low)'),
         "ZeroDivisionError: division by zero (toy.py:{})",
@@ -42,7 +45,7 @@ def test_a_claim_in_error_is_inconclusive_and_the_others_go_on(mistake: str, lem
     rows = {row["claim"]: row for row in done.json}
     assert rows["c4-other"]["outcome"] == "holds", "it reads something else"
     assert rows["c1-high"]["outcome"] == "inconclusive"
-    assert said.format(line_of(text, after.splitlines()[0])) in rows["c1-high"]["note"]
+    assert said.format(line_of(text, after.splitlines()[0]), **FUNCTIONS) in rows["c1-high"]["note"]
     assert any("toy/c1-high: " in line and rows["c1-high"]["note"] in line for line in done.sentences)
     assert "c1-high" in Path("out/index.html").read_text()
 
@@ -52,7 +55,11 @@ RUNS = {
     "raises in one cell": ((RETURN, "1 / (setting.slope - 2); " + RETURN), "slope=2, seed block 0: ZeroDivisionError"),
     "is NaN": ((RETURN, 'return {"height": np.float64("nan")}'), "height is NaN"),
     "returns more": ((RETURN, RETURN[:-1] + ', "zzz": np.float64(0)}'), "undeclared variables: zzz"),
-    "returns a text": ((RETURN, 'return {"height": "x"}'), "not floating point"),
+    "returns a text": (
+        (RETURN, 'return {"height": "x"}'),
+        "height = 'x', which is not floating point (toy.py:{simulation})",
+    ),
+    "returns nothing": ((RETURN, "return None"), "returned None, no dictionary of arrays (toy.py:{simulation})"),
     "has another shape": ((RETURN, 'return {"height": np.zeros(2)}'), "has shape (2,), its dimensions are ()"),
     "exits": ((RETURN, 'sys.exit("over")'), "SystemExit: over (toy.py:{})"),
 }
@@ -64,7 +71,7 @@ def test_a_run_in_error_says_why_in_run_and_in_verify(mistake: str, lemmata: Lem
     text = THEORY.replace(before, after, 1)
     assert text != THEORY
     Path("toy.py").write_text(text)
-    said = said.format(line_of(text, after))
+    said = said.format(line_of(text, after), **FUNCTIONS)
     run = lemmata("run", "toy.py/e1-line", "--preset", "smoke")
     assert run.code == 1, run.err
     assert said in run.err
@@ -79,11 +86,54 @@ def test_a_run_in_error_says_why_in_run_and_in_verify(mistake: str, lemmata: Lem
     assert Path("out/index.html").exists()
 
 
+PLANS = {
+    "an axis of no field": (
+        '{"slope": slopes}, 3', '{"slop" if name == "e1-line" else "slope": slopes}, 3',
+        "There is no field 'slop'; did you mean 'slope'? (toy.py:{})",
+    ),
+    "an axis without values": (
+        '{"slope": slopes}, 3', '{"slope": [] if name == "e1-line" else slopes}, 3',
+        "The axis slope has no values. (toy.py:{})",
+    ),
+    "a rule that raises": (
+        "    def warnings",
+        "    def refusals(self, given):\n        yield from [1 / (self.slope - 2)][:0]\n\n    def warnings",
+        "ZeroDivisionError: float division by zero (toy.py:{})",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("mistake", PLANS)
+def test_an_experiment_in_error_ends_its_own_claims_alone(mistake: str, lemmata: Lemmata) -> None:
+    Path("good.py").write_text(THEORY.replace(CARD_NAME, '"name": "good"'))
+    before, after, said = PLANS[mistake]
+    text = THEORY.replace(before, after)
+    assert text != THEORY
+    Path("toy.py").write_text(text)
+    done = lemmata("verify", "toy.py", "good.py", "--preset", "smoke", "--json", "--out", "out")
+    assert done.code == 1, done.err
+    rows = {f"{row['theory']}/{row['claim']}": row for row in done.json}
+    where = line_of(text, "1 / (self" if "raises" in mistake else '"e1-line"')
+    assert rows["toy/c1-high"]["outcome"] == "inconclusive"
+    assert f"e1-line: {said.format(where)}" in rows["toy/c1-high"]["note"]
+    assert rows["good/c1-high"]["outcome"] != "inconclusive"
+    assert Path("out/index.html").exists()
+    assert "Traceback" not in done.err
+
+
+def test_what_the_user_asks_for_and_is_not_there_is_refused_before_anything_is_written(lemmata: Lemmata) -> None:
+    Path("toy.py").write_text(THEORY)
+    done = lemmata("verify", "toy.py", "--preset", "smoke", "--seed", str(2**32 - 1), "--out", "out")
+    assert (done.code, len(done.sentences)) == (2, 1)
+    assert not Path("out").exists()
+
+
 LOADS = {
     "raises": ("raise ValueError('boom')", "ValueError: boom (toy.py:1)"),
     "interrupts": ("raise KeyboardInterrupt", "KeyboardInterrupt: no message (toy.py:1)"),
     "is no theory": ("theory = 3", "does not define `theory`"),
     "is no text": ("\x00\x01", "cannot be loaded"),
+    "is no Python": ("import jax\ntheory = = 3", "SyntaxError: invalid syntax (toy.py:2)"),
     "leaves its folder": (
         THEORY.replace(CARD_NAME, '"name": "../../escape"'),
         "'../../escape' is not allowed as a name",
@@ -95,9 +145,15 @@ LOADS = {
         "'../e1' is not allowed as a name of experiments",
     ),
     "has a claim twice": (THEORY.replace('"c2-range"', '"c1-high"'), "Two claims of this theory share a name"),
-    "lacks a title": (THEORY.replace('"title": "A toy", ', ""), "lacks title"),
+    "lacks a title": (
+        THEORY.replace('"title": "A toy", ', ""),
+        f"lacks title. (toy.py:{line_of(THEORY, 'theory = lm.Theory(')})",
+    ),
     "has no judge": (THEORY.replace("high, lm.at_least(4.0)", 'high, "within"'), "no judge"),
-    "has an unknown kind": (THEORY.replace('"Theorem 1", "bound"', '"Theorem 1", "limt"'), "has the kind 'limt'"),
+    "has an unknown kind": (
+        THEORY.replace('"Theorem 1", "bound"', '"Theorem 1", "limt"'),
+        f"limit, comparison. (toy.py:{line_of(THEORY, 'made = lm.Claim')})",
+    ),
     "sets no field": (THEORY.replace("Setting(points=30)", "Setting(pionts=30)"), "did you mean 'points'?"),
 }
 
@@ -124,6 +180,14 @@ def test_what_is_infinite_and_not_declared_so_is_flagged(lemmata: Lemmata) -> No
     Path("toy.py").write_text(declared.replace(RETURN, 'return {"height": np.float64("inf")}', 1))
     done = lemmata("run", "toy.py/e1-line", "--preset", "smoke", "--out", "out", "--overwrite")
     assert "infinite" not in done.err
+
+
+def test_what_is_declared_and_not_returned_is_told(lemmata: Lemmata) -> None:
+    more = '"height at the end"), lm.Variable("depth", (), "d", "depth")'
+    Path("toy.py").write_text(THEORY.replace('"height at the end")', more))
+    done = lemmata("run", "toy.py/e1-line", "--preset", "smoke", "--out", "out")
+    assert done.code == 0
+    assert "e1-line: depth is declared, and simulate does not return it." in done.sentences
 
 
 def test_a_figure_in_error_is_said_and_the_default_one_is_drawn(lemmata: Lemmata) -> None:

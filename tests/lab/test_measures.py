@@ -40,6 +40,14 @@ def test_the_end_is_the_last_used_record_also_where_the_first_is_absent() -> Non
     assert lm.at_end(PATH).values.tolist() == [3.0, 7.0]
 
 
+def test_a_value_that_is_lost_at_the_end_of_a_run_is_not_replaced_by_an_earlier_one() -> None:
+    ratio = PATH.where(PATH != 7)
+    assert lm.at_end(ratio).values.tolist() == [3.0, 5.0], "nothing says here that the run went on"
+    ended = lm.at_end(ratio, STEPS)
+    assert ended.values[0] == 3.0, "this one has stopped there"
+    assert np.isnan(ended.values[1])
+
+
 def test_a_moment_is_a_record_of_every_run() -> None:
     assert lm.at(PATH, STEPS, 20).values.tolist() == [3.0, 5.0]
     assert lm.at(PATH, STEPS, 0).values.tolist()[1] == 1.0

@@ -135,6 +135,27 @@ def test_a_failing_first_cell_is_reported_like_any_other(fault: str) -> None:
     assert FAULTS[fault] in str(caught.value)
 
 
+@pytest.mark.parametrize("lost", [1, 2, 3])
+def test_a_value_lost_while_a_run_went_on_fails_its_cell_and_a_stop_does_not(lost: int) -> None:
+    """The clock of a run says at which records it was; this one stops before the last."""
+    path = lm.Variable("path", ("record",), "x", "where it is")
+
+    @lm.simulation(lm.Variable("step", ("record",), "t", "step"), path, host=True)
+    def stopping(setting: Setting, seed: int) -> dict[str, np.ndarray]:
+        step = np.array([0.0, 1.0, 2.0, np.nan])
+        return {"step": step, "path": np.where(np.arange(4) == lost, np.nan, 1.0) + 0 * step}
+
+    if lost == 3:
+        assert int(lm.sweep(stopping, Setting(), seeds=1).path.notnull().sum()) == 3
+        return
+    with pytest.raises(lm.FailedCells, match="path is NaN at a record that the run has taken"):
+        lm.sweep(stopping, Setting(), seeds=1)
+    declared = dataclasses.replace(
+        stopping, variables=(stopping.variables[0], dataclasses.replace(path, optional=True))
+    )
+    assert int(lm.sweep(declared, Setting(), seeds=1).path.notnull().sum()) == 2
+
+
 def test_a_failing_preparation_spares_the_other_cells_of_a_stacked_call(monkeypatch: pytest.MonkeyPatch) -> None:
     def prepare(setting: Setting, seed: int) -> np.ndarray:
         if setting.rate == 0.25:

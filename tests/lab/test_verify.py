@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -111,7 +112,9 @@ def test_everything_that_claims_read_is_validated_before_anything_is_computed() 
     assert not Path("out").exists()
 
 
-@pytest.mark.parametrize("text", ["[{", '[{"theory": "toy"}]', '[{"controls": [], "reads": [], "seal": ""}]'])
+@pytest.mark.parametrize(
+    "text", ["[{", "{}", "null", '[{"theory": "toy"}]', '[{"controls": [], "reads": [], "seal": ""}]']
+)
 def test_verdicts_that_cannot_be_read_are_told_before_anything_is_computed(text: str) -> None:
     Path("out").mkdir()
     (Path("out") / VERDICTS).write_text(text)
@@ -124,11 +127,19 @@ def stored() -> list[dict[str, Any]]:
     return json.loads((Path("out") / VERDICTS).read_text())
 
 
-@pytest.mark.parametrize("old", ["without a seal", "without a field"])
+OLD: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
+    "without a seal": lambda row: row,
+    "without a field": lambda row: sealed({name: value for name, value in row.items() if name != "judged"}),
+    "with a field more": lambda row: sealed({**row, "mood": "good"}),
+    "with other controls": lambda row: sealed({**row, "controls": [{"case": "low", "verdict": "fails"}]}),
+    "with one control": lambda row: sealed({**row, "controls": {"case": "low"}}),
+}
+
+
+@pytest.mark.parametrize("old", OLD)
 def test_verdicts_of_another_version_are_left_out_and_told_and_the_claims_judged_anew(old: str) -> None:
     verify(selection(claim("c1", height), claim("c2", height)), OPTIONS)
-    rows = [{name: value for name, value in row.items() if name not in ("seal", "judged")} for row in stored()]
-    rows = rows if old == "without a seal" else [sealed(row) for row in rows]
+    rows = [OLD[old]({name: value for name, value in row.items() if name != "seal"}) for row in stored()]
     (Path("out") / VERDICTS).write_text(json.dumps(rows))
     with pytest.raises(UserError, match="another version of Lemmata; run `lemmata verify` again"):
         write_report(Path("out"))

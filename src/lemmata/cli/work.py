@@ -138,7 +138,7 @@ def verify(
         show_json([row.json() for row in done.rows])
     else:
         print()
-        show(f"{counted(done.rows)}\nReport: {done.page}", sys.stdout)
+        show(counted(done.rows) + (f"\nReport: {done.page}" if done.kept else ""), sys.stdout)
     for sentence in odd_sentences(done):
         say(sentence)
     if done.exit:

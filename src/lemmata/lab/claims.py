@@ -337,7 +337,7 @@ def _judge(claim: Claim, datasets: Mapping[str, xr.Dataset], seed: int, evidence
         if claim.gate is not None:
             for name in claim.evidence.reads:
                 claim.gate.check(datasets[name])
-        verdict = claim.judge(evidence(datasets, seed))
+        verdict = claim.judge(_taken(evidence, datasets, seed))
     except (NotApplicable, CannotFit) as reason:
         return undecided(claim, str(reason))
     assert verdict.outcome in OUTCOMES
@@ -349,6 +349,13 @@ def _judge(claim: Claim, datasets: Mapping[str, xr.Dataset], seed: int, evidence
     if seeds is None:
         seeds = max((datasets[name].sizes.get("seed", 0) for name in evidence.reads), default=0)
     return replace(verdict, note=verdict.note.strip(), rule=verdict.rule or rule_of(claim.judge), seeds=seeds)
+
+
+def _taken(evidence: Evidence, datasets: Mapping[str, xr.Dataset], seed: int) -> Any:
+    found = evidence(datasets, seed)
+    if found is None or isinstance(found, str):
+        raise TypeError(f"the evidence {evidence.name} gives {found!r}, no values")
+    return found
 
 
 def _never_arrives(data: xr.Dataset) -> bool:

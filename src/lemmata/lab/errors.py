@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import difflib
+import inspect
 import sys
 import traceback
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -53,12 +54,21 @@ class Broken(RuntimeError):
     """Nothing of an experiment could be computed, or nothing said of a claim: a theory's error, with its place."""
 
 
-def describe_error(error: BaseException) -> str:
-    """An exception in one line, with the place that raised it: the last one in somebody's own file, if there is any."""
+def describe_error(error: BaseException, function: Callable[..., Any] | None = None) -> str:
+    """An exception in one line, with the place that raised it: the last one in somebody's own file, if there is any.
+
+    `function` is the one whose result is at fault where nothing of its own was running any more.
+    """
     frames = traceback.extract_tb(error.__traceback__)
-    own = [frame for frame in frames if not _is_installed(frame.filename)]
-    place = f" ({Path(frame.filename).name}:{frame.lineno})" if (frame := (own or frames or [None])[-1]) else ""
+    own = [(frame.filename, frame.lineno) for frame in frames if not _is_installed(frame.filename)]
     words = str(error) or "no message"
+    if isinstance(error, SyntaxError) and error.filename:
+        own, words = [(error.filename, error.lineno)], error.msg
+    code = getattr(inspect.unwrap(function), "__code__", None) if function else None
+    if not own and code:
+        own = [(code.co_filename, code.co_firstlineno)]
+    places = own or [(frame.filename, frame.lineno) for frame in frames]
+    place = f" ({Path(places[-1][0]).name}:{places[-1][1]})" if places else ""
     return printable(f"{type(error).__name__}: {words}{place}")
 
 

@@ -126,17 +126,17 @@ def write_json(path: Path, content: Any) -> None:
 
 
 @contextlib.contextmanager
-def lock(directory: Path) -> Iterator[None]:
+def lock(directory: Path) -> Iterator[bool]:
     """Hold the directory for this process; a second process is refused while the first lives.
 
     Folders that were made for it and into which nothing was written are removed again. A folder that can only be read
-    is not held: nobody changes it from here.
+    is not held, which is what this gives: nobody changes it from here.
     """
     handle, new = _take(directory)
     try:
         if handle is not None:
             remove_partials(directory)
-        yield
+        yield handle is not None
     finally:
         if handle is not None:
             if new and [entry.name for entry in directory.iterdir()] == [LOCK]:

@@ -42,13 +42,19 @@ def cells(data: Data, **where: Any) -> Data:
     return data
 
 
-def at_end(values: xr.DataArray) -> xr.DataArray:
+def at_end(values: xr.DataArray, step: xr.DataArray | None = None) -> xr.DataArray:
     """The value at the last used record of every run.
 
-    lm.at_end(data.train_loss)
+        lm.at_end(data.train_loss)
+        lm.at_end(data.error / data.norm, data.step)
+
+    `step`: the clock of the runs, which says where each has ended; a value that is absent there is absent. Without it
+    the last record that has a value counts. That is the same for what a training records, since a run whose recorded
+    value is no longer a number ends there; not for what evidence computes and for what is declared optional.
     """
+    used = values if step is None else step
     numbers = xr.DataArray(np.arange(values.sizes["record"]), dims="record")
-    return values.isel(record=numbers.where(values.notnull(), 0).max("record").astype(int))
+    return values.isel(record=numbers.where(used.notnull(), 0).max("record").astype(int))
 
 
 def at(values: xr.DataArray, clock: xr.DataArray, moment: float) -> xr.DataArray:

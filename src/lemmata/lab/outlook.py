@@ -88,7 +88,7 @@ def find_shapes(simulation: Simulation, grid: Grid, seed: int, precision: str) -
         except UserError:
             raise
         except (Exception, SystemExit) as error:
-            reasons.append(f"{grid.describe(cell)}: {describe_error(error)}")
+            reasons.append(f"{grid.describe(cell)}: {describe_error(error, simulation.function)}")
             continue
         wrong = [name for name, shape in shapes.items() if len(shape) != len(simulation.variable(name).dims)]
         if not wrong:

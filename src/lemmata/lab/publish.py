@@ -47,9 +47,16 @@ class Computed:
     reused: int = 0
 
 
-def publish(plan: Plan, computed: Computed, data: xr.Dataset, say: Callable[[str], None]) -> None:
-    """Draw the figure and write `run.json`, unless those of this very command, by these sources, are there."""
+def publish(
+    plan: Plan, computed: Computed, data: xr.Dataset, say: Callable[[str], None], writable: bool = True
+) -> None:
+    """Draw the figure and write `run.json`, unless those of this very command, by these sources, are there, or the
+    folder can only be read."""
     drawn = {"command": command(plan.theory, plan.name, plan.options), "drawn_by": plan.theory.digest()}
+    if not writable:
+        if not _is_drawn(plan.directory, drawn, plan.options.draw):
+            say(f"{plan.name}: {plan.directory} can only be read: its figure and record are not made anew.")
+        return
     computed.store.finish()
     infinite = [] if not computed.new else _infinite(plan, data)
     for sentence in infinite:
@@ -131,7 +138,7 @@ def _draw(plan: Plan, computed: Computed, data: xr.Dataset, say: Callable[[str],
             content = table(data).asdict()
         except Exception as error:
             (plan.directory / TABLE).unlink(missing_ok=True)
-            say(f"{plan.name}: no table could be made of these data ({describe_error(error)}).")
+            say(f"{plan.name}: no table could be made of these data ({describe_error(error, table)}).")
             return
         write_json(plan.directory / TABLE, content)
         return
@@ -141,10 +148,10 @@ def _draw(plan: Plan, computed: Computed, data: xr.Dataset, say: Callable[[str],
         lambda: default_figure(data, first=changed),
     ):
         try:
-            pictures = _render(draw(), _stamp(plan))
+            pictures = _render(_figure(draw()), _stamp(plan))
             break
         except Exception as error:
-            reason = describe_error(error)
+            reason = describe_error(error, plan.experiment.plot)
             if plan.own and not computed.failures:
                 say(f"{plan.name}: its own figure could not be drawn ({reason}); trying the default one.")
     else:
@@ -155,6 +162,12 @@ def _draw(plan: Plan, computed: Computed, data: xr.Dataset, say: Callable[[str],
     for name, picture in pictures.items():
         with writing(plan.directory / name):
             write_whole(plan.directory / name, picture)
+
+
+def _figure(drawn: Any) -> Figure:
+    if not hasattr(drawn, "savefig"):
+        raise TypeError(f"{drawn!r} is no figure")
+    return drawn
 
 
 def _render(figure: Figure, stamp: str) -> dict[str, bytes]:

@@ -127,7 +127,7 @@ def _load_file(path: Path) -> Theory:
 
 def _line(error: BaseException, path: Path) -> str:
     """Where in a file an error arose."""
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename) == path]
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename) == path.absolute()]
     return f" ({path.name}:{frames[-1].lineno})" if frames else ""
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -96,11 +97,11 @@ def _operations(jaxpr: Any) -> float:
 
 def spelled(count: float) -> str:
     """Bytes as people say them."""
-    for unit in ("bytes", "KiB", "MiB", "GiB", "TiB"):
-        if count < 1024:
+    for unit in ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB"):
+        if count < 1000:
             return f"{count:.3g} {unit}"
         count /= 1024
-    return f"{count:.3g} PiB"
+    return f"{count:.3g} EiB"
 
 
 def check(what: str, needed: int, lower: Callable[[], str]) -> None:
@@ -109,21 +110,22 @@ def check(what: str, needed: int, lower: Callable[[], str]) -> None:
     if limit is None or needed <= limit:
         return
     hint = lower()
-    raise UserError(
-        f"{what} needs at least {spelled(needed)} of memory, but {spelled(limit)} is all there is"
-        f"{'; lower ' + hint if hint else ''}."
-    )
+    least = f"at least {spelled(needed)} of memory" if needed < sys.maxsize else "more bytes than can be counted"
+    raise UserError(f"{what} needs {least}, but {spelled(limit)} is all there is{'; lower ' + hint if hint else ''}.")
 
 
 def field_to_lower(setting: Setting, needs: Callable[[Setting], int]) -> str:
-    """The field, with its value, that makes a run smallest when it is halved."""
-    gains: dict[str, int] = {}
+    """The field, with its value, that makes a run smallest when it is halved, or when only a little of it is left: a
+    size that no array has may need several halvings until anything is known of it."""
     now = needs(setting)
-    for name in setting.declarations():
-        value = getattr(setting, name)
-        if isinstance(value, bool) or not isinstance(value, int) or value < 2:
-            continue
-        with contextlib.suppress(Exception):  # half of it is not allowed, or not possible for other reasons
-            gains[name] = now - needs(setting.replace(**{name: value // 2}))
-    best = max(gains, key=lambda name: gains[name], default="")
-    return f"{best} = {getattr(setting, best)}" if best and gains[best] > 0 else ""
+    sizes = {name: getattr(setting, name) for name in setting.declarations()}
+    sizes = {name: n for name, n in sizes.items() if isinstance(n, int) and not isinstance(n, bool) and n > 1}
+    for part in (2, 2**10, 2**20, 2**40):
+        gains: dict[str, int] = {}
+        for name, value in sizes.items():
+            with contextlib.suppress(Exception):  # so little of it is not allowed, or not possible for other reasons
+                gains[name] = now - needs(setting.replace(**{name: max(1, value // part)}))
+        best = max(gains, key=lambda name: gains[name], default="")
+        if best and gains[best] > 0:
+            return f"{best} = {sizes[best]}"
+    return ""

@@ -195,7 +195,7 @@ def read_rows(directory: Path) -> list[Row]:
         if not old and all(map(is_sealed, stored)):
             return [Row.read({name: value for name, value in row.items() if name != "seal"}) for row in stored]
         reason = "was changed after it was written"
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         old, reason = False, "cannot be read"
     if old:
         raise OldRows(f"{path} was written by another version of Lemmata; run `lemmata verify` again.")
@@ -203,22 +203,37 @@ def read_rows(directory: Path) -> list[Row]:
 
 
 def _is_old(stored: Any) -> bool:
-    """Whether these are rows as another version wrote them: none has a seal, or all are sealed and lack a field."""
-    if not isinstance(stored, list) or not stored or not all(isinstance(row, dict) for row in stored):
+    """Whether these are rows as another version wrote them: none has a seal, or all are sealed and some have other
+    fields than ours."""
+    if not isinstance(stored, list):
+        raise ValueError("no rows")
+    if not stored or not all(isinstance(row, dict) for row in stored):
         return False
     if not all("theory" in row and "claim" in row for row in stored):
         return False
-    known = {field.name for field in fields(Row)} - {"accept_low", "accept_high"}
-    return all("seal" not in row for row in stored) or (
-        all(map(is_sealed, stored)) and any(known - row.keys() for row in stored)
-    )
+    if all("seal" not in row for row in stored):
+        return True
+    return all(map(is_sealed, stored)) and any(_has_other_fields(row) for row in stored)
+
+
+def _has_other_fields(row: Mapping[str, Any]) -> bool:
+    """Whether a row, or one of its controls, lacks a field or has one that is not known here."""
+
+    def differ(found: Any, kind: type, may: set[str]) -> bool:
+        known = {field.name for field in fields(kind)}
+        return not isinstance(found, dict) or not (known - may <= found.keys() <= known | {"seal"})
+
+    controls = row.get("controls", ())
+    if not isinstance(controls, list) or not isinstance(row.get("reads"), list):
+        return True
+    return differ(row, Row, {"accept_low", "accept_high"}) or any(differ(c, ControlRow, set()) for c in controls)
 
 
 class Verdicts:
     """The rows of a results folder, kept on disk one by one as they are decided; those of other versions are left."""
 
-    def __init__(self, directory: Path, say: Callable[[str], None] = lambda sentence: None) -> None:
-        self._path = directory / VERDICTS
+    def __init__(self, directory: Path, say: Callable[[str], None] = lambda sentence: None, keeps: bool = True) -> None:
+        self._path, self._keeps = directory / VERDICTS, keeps
         try:
             kept = read_rows(directory)
         except OldRows:
@@ -233,6 +248,8 @@ class Verdicts:
             if row.theory == new.theory and row.sources != new.sources:
                 del self._rows[row.name], self._texts[row.name]
         self._rows[new.name], self._texts[new.name] = new, _text(new)
+        if not self._keeps:  # the folder can only be read
+            return
         with writing(self._path):
             write_whole(self._path, ("[\n" + ",\n".join(self._texts.values()) + "\n]\n").encode(), lasting=True)
 

@@ -78,10 +78,10 @@ def carry_out(plan: Plan, engine: Engine, progress: OnProgress | None, say: Call
     began = time.perf_counter()
     for sentence in plan.warnings:
         say(f"{plan.name}: {sentence}")
-    with lock(plan.directory), prints_aside():
+    with lock(plan.directory) as held, prints_aside():
         computed = compute(plan, engine, progress, say)
         data = computed.store.dataset(len(plan.seeds))
-        publish(plan, computed, data, say)
+        publish(plan, computed, data, say, held)
     return Outcome(data, plan.directory, time.perf_counter() - began, computed.failures, plan.warnings)
 
 
@@ -151,6 +151,11 @@ def _create(plan: Plan, engine: Engine, say: Callable[[str], None]) -> Store:
         shapes = find_shapes(simulation, grid, *given)
     check_results(shapes, grid, len(seeds), experiment.precision)
     remarks = [f"{name} has no effect here." for name in idle]
+    if plan.theory.typed.endswith(".py"):  # studies of ours share one list of variables
+        declared = [each.name for each in simulation.variables]
+        remarks += [
+            f"{name} is declared, and {simulation.name} does not return it." for name in declared if name not in shapes
+        ]
     for sentence in remarks:
         say(f"{plan.name}: {sentence}")
     layout = default_layout(len(seeds), outlook.families, engine.backend(needs), effort, needs.room)

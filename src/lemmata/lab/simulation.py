@@ -171,10 +171,16 @@ class Simulation:
 
     def run(self, *given: Any) -> dict[str, Any]:
         """The bare function of (problem, key, prepared), or of (setting, seed) on the host: what the ensemble calls."""
-        results = dict(self.function(*given))
+        results = self.function(*given)
+        if not isinstance(results, Mapping):
+            raise TypeError(f"{self.name} returned {results!r}, no dictionary of arrays")
+        results = dict(results)
         undeclared = results.keys() - {v.name for v in self.variables}
         if undeclared:
             raise KeyError(f"{self.name} returned undeclared variables: {', '.join(sorted(undeclared))}")
+        for name, value in results.items():
+            if value is None or isinstance(value, (str, Mapping)):
+                raise TypeError(f"{self.name} returned {name} = {value!r}, which is not floating point")
         return results
 
 

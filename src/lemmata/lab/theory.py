@@ -254,6 +254,15 @@ class Theory:
             raise self._wrong("bound", name)
         return self.bounds[name]
 
+    def place_of(self, name: str) -> str:
+        """Where the user's file names an experiment, as sentences end with it; empty for a theory of ours."""
+        if self.source is None or not self.source.is_file():
+            return ""
+        lines = self.source.read_text(encoding="utf-8").splitlines()
+        found = [number for number, line in enumerate(lines, 1) if f'"{name}"' in line or f"'{name}'" in line]
+        own = [number for number in found if "evidence" not in lines[number - 1]]
+        return f" ({self.source.name}:{(own or found or [1])[0]})"
+
     def readers(self, experiment: str) -> list[str]:
         """The claims that read an experiment."""
         return [claim.name for claim in self.claims.values() if experiment in claim.reads]

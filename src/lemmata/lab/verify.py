@@ -15,7 +15,7 @@ from typing import overload
 from lemmata.lab import registry
 from lemmata.lab.claims import Claim, Finding, examine, undecided
 from lemmata.lab.engines import Engine, open_engine
-from lemmata.lab.errors import Broken, describe_error, unknown
+from lemmata.lab.errors import Broken, UserError, describe_error, unknown
 from lemmata.lab.files import lock, write_json, writing
 from lemmata.lab.lanes import Lanes
 from lemmata.lab.looks import in_notebook
@@ -23,10 +23,10 @@ from lemmata.lab.machine import describe_machine
 from lemmata.lab.page.cards import keep_cards
 from lemmata.lab.plans import Options, Plan, command, plan
 from lemmata.lab.programs import programs_are_many
-from lemmata.lab.report import write_report
+from lemmata.lab.report import INDEX, write_report
 from lemmata.lab.rows import Occasion, Row, Verdicts
 from lemmata.lab.runner import Outcome, carry_out
-from lemmata.lab.sweep import OnProgress, Progress
+from lemmata.lab.sweep import OnProgress, Progress, check_seeds
 from lemmata.lab.theory import Theory
 
 Selection = Sequence[tuple[Theory, Sequence[Claim]]]
@@ -46,6 +46,8 @@ class Verification(Sequence[Row]):
     page: Path
     broken: Sequence[str] = ()
     """sentences on what could not be computed or judged: failed cells, errors of a theory"""
+    kept: bool = True
+    """whether the rows and the page are on the disk; they are not where the folder can only be read"""
 
     @property
     def as_expected(self) -> bool:
@@ -141,20 +143,25 @@ def verify(
 ) -> Verification:
     """Examine the claims one by one, holding the results folder; `decided` is called with every row.
 
-    What the claims read is planned, and so validated, before anything is computed. A row is on disk when `decided` is
-    called: whatever happens later, it stays.
+    What the claims read is planned, and so validated, before anything is computed; an experiment that is in error makes
+    the claims that read it inconclusive. A row is on disk when `decided` is called: whatever happens later, it stays.
+    In a folder that can only be read nothing is kept.
     """
-    plans = [{name: plan(theory, name, options) for c in claims for name in c.reads} for theory, claims in selection]
+    planned = [
+        {name: _plan(theory, name, options) for claim in claims for name in claim.reads} for theory, claims in selection
+    ]
+    plans = [{name: each for name, each in found.items() if isinstance(each, Plan)} for found in planned]
     overall = _Overall(progress("all"), plans, sum(len(claims) for _, claims in selection))
     rows: list[Row] = []
     broken: list[str] = []
     moment, clock = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"), time.perf_counter()
-    with lock(options.directory), open_engine(engine, options.timeout) as opened, Lanes(opened) as lanes:
-        verdicts = Verdicts(options.directory, say)
+    with lock(options.directory) as held, open_engine(engine, options.timeout) as opened, Lanes(opened) as lanes:
+        verdicts = Verdicts(options.directory, say, keeps=held)
         occasion = Occasion(command_of(selection, options), importlib.metadata.version("lemmata"), describe_machine())
-        with writing(options.directory):
-            (options.directory / VERIFICATION).unlink(missing_ok=True)
-            keep_cards(options.directory, [theory for theory, _ in selection])
+        if held:
+            with writing(options.directory):
+                (options.directory / VERIFICATION).unlink(missing_ok=True)
+                keep_cards(options.directory, [theory for theory, _ in selection])
         began = time.perf_counter()
 
         def start(planned: Plan) -> Callable[[], Outcome]:
@@ -165,7 +172,9 @@ def verify(
 
             return lanes.start(task)
 
-        under_way = [{name: start(each) for name, each in planned.items()} for planned in plans]
+        under_way = [
+            {name: start(each) if isinstance(each, Plan) else each for name, each in found.items()} for found in planned
+        ]
         for (theory, claims), running in zip(selection, under_way, strict=True):
             sources = theory.digest()
             for claim in claims:
@@ -182,6 +191,9 @@ def verify(
                 overall.decide()
             if programs_are_many():
                 opened.forget_programs()
+        if not held:
+            say(f"{options.directory} can only be read: these verdicts are not kept, and no page is written.")
+            return Verification(rows, options.directory / INDEX, broken, kept=False)
         done = Verification(rows, write_report(options.directory), broken)
         _record(done, occasion, moment, time.perf_counter() - clock)
         return done
@@ -252,8 +264,23 @@ def _name(plan: Plan) -> str:
     return f"{plan.theory.name}/{plan.name}"
 
 
-def _outcome(running: Callable[[], Outcome]) -> Outcome | str:
+def _plan(theory: Theory, name: str, options: Options) -> Plan | str:
+    """The plan of an experiment, or what is wrong with the experiment. What the user asks for is refused instead."""
+    experiment = theory.experiment(name)
+    preset = experiment.preset(options.preset)
+    check_seeds(options.seed, preset.seeds)
+    try:
+        return plan(theory, name, options)
+    except UserError as error:
+        return f"{error}{theory.place_of(name)}"
+    except Exception as error:
+        return describe_error(error, experiment.simulation.function)
+
+
+def _outcome(running: Callable[[], Outcome] | str) -> Outcome | str:
     """What an experiment gave, or why nothing of it could be computed."""
+    if isinstance(running, str):
+        return running
     try:
         return running()
     except Broken as error:
@@ -274,6 +301,6 @@ def examine_with(claim: Claim, outcomes: Mapping[str, Outcome | str], seed: int)
             data = {name: outcome.data for name, outcome in outcomes.items() if isinstance(outcome, Outcome)}
             return examine(claim, data, seed), ""
         except Exception as error:  # of a claim, which may be anybody's; the others are examined
-            reasons.append(describe_error(error))
+            reasons.append(describe_error(error, claim.evidence.function))
     verdict = undecided(claim, "; ".join(reasons), lost=True)
     return Finding(claim, verdict, tuple((control, verdict) for control in claim.controls)), "; ".join(reasons)

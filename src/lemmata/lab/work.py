@@ -125,8 +125,9 @@ class Work:
         except (Exception, SystemExit) as error:
             if len(layer) > 1:
                 return [reason for chunk in layer for reason in self._compute_layer([chunk])]
-            self.store.fail(layer[0], describe_error(error))
-            return [describe_error(error)]
+            reason = describe_error(error, self.simulation.function)
+            self.store.fail(layer[0], reason)
+            return [reason]
         reasons = []
         for chunk in layer:
             mine = [next(results) for _ in chunk.seeds]
@@ -150,7 +151,17 @@ class Work:
                     return f"{name} is {value.dtype}, not floating point"
                 if value.shape != shapes[name]:
                     return f"{name} has shape {value.shape}, but the first cell has {shapes[name]}"
-                first = value[0] if variable.dims[:1] == ("record",) else value
-                if not variable.optional and np.isnan(first).any():
+                along = variable.dims[:1] == ("record",)
+                if not variable.optional and np.isnan(value[0] if along else value).any():
                     return f"{name} is NaN"
+                if not variable.optional and along and np.isnan(value[_taken(result, value)]).any():
+                    return f"{name} is NaN at a record that the run has taken"
         return ""
+
+
+def _taken(result: Mapping[str, np.ndarray], value: np.ndarray) -> np.ndarray:
+    """The records that a run has taken, by its clock; without one only the first is sure."""
+    step = result.get("step", np.empty(0))
+    if step.dtype.kind == "f" and step.shape == value.shape[:1]:
+        return np.isfinite(step)
+    return np.arange(len(value)) < 1
