@@ -350,7 +350,7 @@ def test_runs_are_classed_by_peak_end_and_divergence():
 
 def test_the_linearised_dynamics_decays_or_diverges():
     data = xr.Dataset({"linear_final_ratio": seeds(1e-30, 0.9, 1.005, 5.0, 1e9)})
-    names = [measures.CLASSES[i] for i in measures.linear_classes(data).values]
+    names = [measures.CLASSES[i] for i in measures.classes(data, "linearised").values]
     assert names == ["monotone", "monotone", "monotone", "unfinished", "diverged"]
 
 

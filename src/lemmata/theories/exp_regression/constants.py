@@ -12,7 +12,16 @@ from lemmata.networks.activations import ACTIVATIONS
 from lemmata.networks.kernels import Spectrum, limit_kernel, spectrum
 from lemmata.theories.exp_regression.bounds import PROJECTION_SOURCES, ln_step_size, projection_bound, step_count
 from lemmata.theories.exp_regression.data import Data
-from lemmata.theories.exp_regression.network import Head, Weights, kernel, largest_projection, project, read_out
+from lemmata.theories.exp_regression.network import (
+    Head,
+    Scalar,
+    Vector,
+    Weights,
+    kernel,
+    largest_projection,
+    project,
+    read_out,
+)
 from lemmata.theories.exp_regression.setting import STEPS, Setting
 
 
@@ -27,16 +36,16 @@ class Constants(NamedTuple):
     """H(0)."""
     limit_kernel: Float[Array, "points points"]
     """H^cts."""
-    largest_projection: Float[Array, ""]
+    largest_projection: Scalar
     """The empirical B: the largest |<w_r(0), x_i>|."""
-    B: Float[Array, ""]
+    B: Scalar
     """B by the setting's `projection_source`."""
-    eta: Float[Array, ""]
-    rate: Float[Array, ""]
+    eta: Scalar
+    rate: Scalar
     """κ² m η."""
-    residual: Float[Array, " points"]
+    residual: Vector
     """e(0)."""
-    predicted_steps: Float[Array, ""]
+    predicted_steps: Scalar
     """T of Q17 with λ of H^cts; inf where the kernel is singular."""
     steps: Array
     """Steps to be taken: `steps` or, with horizon=predicted, T within its limits."""

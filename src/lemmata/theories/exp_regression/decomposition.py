@@ -8,20 +8,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from lemmata.theories.exp_regression.network import (
-    ByPoint,
-    Head,
-    Weights,
-    kernel,
-    longest,
-    loss_gradient,
-    project,
-    read_out,
-)
-
-Points = Float[Array, "points dimension"]
-Vector = Float[Array, " points"]
-Scalar = Float[Array, ""]
+from lemmata.theories.exp_regression import network
+from lemmata.theories.exp_regression.network import ByPoint, Head, Points, Scalar, Vector, Weights, project, read_out
 
 
 class Terms(NamedTuple):
@@ -44,12 +32,12 @@ class Terms(NamedTuple):
     """v_2."""
 
 
-SERIES_REACH = 0.05
-
-
 def exponential_excess(z: Array) -> Array:
     """e^z - 1 - z."""
     return jnp.expm1(z) - z
+
+
+SERIES_REACH = 0.05
 
 
 def series_excess(z: Array) -> Array:
@@ -91,7 +79,7 @@ def step_terms(head: Head, x: Points, y: Vector, step: Step, kernel: Array, eta:
         second=2 * residual @ second_order,
         third=jnp.sum((step.next_outputs - step.outputs) ** 2),
         remainder=jnp.max(share),
-        steepest=longest(step.gradient),
+        steepest=network.longest(step.gradient),
         vector=second_order,
     )
 
@@ -100,10 +88,10 @@ def take_step(weights: Weights, head: Head, x: Points, y: Vector, eta: Scalar) -
     """The terms of one step of the exponential network from the given weights, and its gradient."""
     values = jnp.exp(project(weights, x))
     outputs = read_out(head, values)
-    gradient = loss_gradient(head, values, x, outputs - y)
+    gradient = network.loss_gradient(head, values, x, outputs - y)
     moved = read_out(head, jnp.exp(project(weights - eta * gradient, x)))
     step = Step(values, outputs, gradient, moved)
-    return step_terms(head, x, y, step, kernel(head, values, x), eta), gradient
+    return step_terms(head, x, y, step, network.kernel(head, values, x), eta), gradient
 
 
 def decomposition_errors(terms: Terms, width: Scalar) -> dict[str, Scalar]:

@@ -9,34 +9,26 @@ import functools
 import math
 from typing import Any
 
-import numpy as np
-
 import lemmata as lm
 from lemmata.theories.exp_regression.bounds import explicit_width
-from lemmata.theories.exp_regression.figures import convergence, flow, initialisation, kernel, stability, theorem, width
+from lemmata.theories.exp_regression.figures import convergence, initialisation, kernel, step_size, width
 from lemmata.theories.exp_regression.setting import Setting
 from lemmata.theories.exp_regression.studies.initial import measure_initial, sample_kernel
 from lemmata.theories.exp_regression.studies.perturbation import perturb_weights
 from lemmata.theories.exp_regression.studies.vacuity import calculate
 from lemmata.theories.exp_regression.training import simulate
 
-TINY = {
-    "samples": 2,
-    "dimension": 4,
-    "neurons": 64,
-    "neuron_room": 64,
-    "steps": 30,
-    "least_steps": 0,
-    "records": 8,
-    "weight_samples": 10**4,
-}
+TINY = {"samples": 2, "dimension": 4, "neurons": 64, "neuron_room": 64, "steps": 30, "least_steps": 0, "records": 8}
 """The sizes of every smoke preset, so that they share their programs."""
 
 experiment = functools.partial(lm.experiment, kind=Setting, simulation=simulate, tiny=TINY)
+initial = functools.partial(experiment, simulation=measure_initial)
 
 INITS = ["coupled", "independent"]
 ACTIVATIONS = ["exp", "cosh", "sinh", "relu"]
+PAIRS = {"generic": {"pair": "none"}, "parallel": {"pair": "parallel"}, "antipodal": {"pair": "antipodal"}}
 LONG = {"horizon": "predicted", "least_steps": 600, "steps": 20_000}
+THEOREM = {"data_law": "orthonormal", "step": "theory", "projection_source": "union", "horizon": "predicted"}
 FRONTIER = {"horizon": "predicted", "steps": 20_000, "neurons": 512, "neuron_room": 512}
 
 
@@ -60,12 +52,11 @@ def flows(*constants: float) -> dict[str, dict[str, Any]]:
 
 
 EXPERIMENTS = (
-    experiment(
+    initial(
         "x1-kernel",
         reference="Lemma 6.3",
         question="How fast does the kernel of a random network approach its infinite-width limit?",
         plot=kernel.concentration,
-        simulation=measure_initial,
         setting={"data_seed": 0},
         axes={"neurons": [100, 1000, 10_000], "weight_scale": [0.25, 0.5, 1.0]},
         seeds=400,
@@ -82,37 +73,35 @@ EXPERIMENTS = (
         setting={"data_seed": 0},
         axes={"activation": ACTIVATIONS, "weight_scale": [0.25, 0.5]},
         seeds=1,
+        smoke={"weight_samples": 10**4},
         paper={"weight_samples": 10**7},
         paper_seeds=1,
     ),
-    experiment(
+    initial(
         "q5-width",
         reference="Lemma 6.3",
         question="Does the printed width bring the kernel within λ/4 of its limit?",
         plot=kernel.printed_width,
-        simulation=measure_initial,
         setting={"samples": 5, "dimension": 5, "data_law": "orthonormal", "neurons": 456},
         axes={"weight_scale": [0.05, 1.0]},
         seeds=200,
         paper_seeds=1000,
     ),
-    experiment(
+    initial(
         "q2-tails",
         reference="Definition 6.1, Lemma 6.2",
         question="Does the paper's B, which does not contain the width, bound every projection?",
         plot=initialisation.tails,
-        simulation=measure_initial,
         axes={"neurons": [64, 1024, 16384]},
         seeds=200,
         smoke={"neurons": [16, 32, 64]},
         paper_seeds=1000,
     ),
-    experiment(
+    initial(
         "q7-initial",
         reference="Claim 6.8",
         question="Is the initial output zero in pairs, and of variance m e^{2σ²‖x‖²} without?",
         plot=initialisation.outputs,
-        simulation=measure_initial,
         setting={"weight_scale": 0.5, "data_seed": 0},
         axes={"neurons": [64, 1024], "init": INITS},
         seeds=2000,
@@ -232,7 +221,7 @@ EXPERIMENTS = (
         "x6-stability",
         reference="linearised dynamics, m η λ_max < 2",
         question="What happens beyond the edge of stability?",
-        plot=stability.edge,
+        plot=step_size.edge,
         setting={"stop": "rounding", "track": "bounds", "steps": 2000, "neuron_room": 1024},
         axes={"neurons": [64, 1024], "step_constant": [0.5, 1.0, 1.5, 1.9, 2.1, 2.5, 3.0, 4.0]},
         seeds=6,
@@ -242,12 +231,9 @@ EXPERIMENTS = (
         "x6-phase-map",
         reference="linearised dynamics, m η λ_max < 2",
         question="Where do convergence, catapult and divergence lie, by step size and width?",
-        plot=stability.phase_map,
+        plot=step_size.phase_map,
         setting={"stop": "rounding", "steps": 1000, "neuron_room": 1024},
-        axes={
-            "neurons": [16, 32, 64, 128, 256, 512, 1024],
-            "step_constant": [round(float(c), 2) for c in np.arange(0.4, 6.01, 0.4)],
-        },
+        axes={"neurons": [2**k for k in range(4, 11)], "step_constant": [round(0.4 * k, 2) for k in range(1, 16)]},
         seeds=10,
         smoke={"neurons": [16, 64], "step_constant": [0.5, 2.5, 8.0], "track": "bounds"},
     ),
@@ -257,10 +243,7 @@ EXPERIMENTS = (
         question="Which activations can tell parallel and antipodal points apart?",
         plot=kernel.floors,
         setting={"stop": "rounding", "steps": 4000},
-        axes={
-            "pair": {"generic": {"pair": "none"}, "parallel": {"pair": "parallel"}, "antipodal": {"pair": "antipodal"}},
-            "activation": ACTIVATIONS,
-        },
+        axes={"pair": PAIRS, "activation": ACTIVATIONS},
         seeds=5,
     ),
     experiment(
@@ -284,16 +267,8 @@ EXPERIMENTS = (
         "x9-theorem",
         reference="Theorem 7.1",
         question="Does the theorem hold at the width that follows from its explicit inequalities?",
-        plot=theorem.end_to_end,
-        setting={
-            "data_law": "orthonormal",
-            "step": "theory",
-            "projection_source": "union",
-            "track": "bounds",
-            "horizon": "predicted",
-            "steps": 100_000,
-            "least_target": 0.1,
-        },
+        plot=width.end_to_end,
+        setting={**THEOREM, "track": "bounds", "steps": 100_000, "least_target": 0.1},
         axes={"problem": {"n=2, σ=0.05": explicit(2, 0.05), "n=1, σ=0.2": explicit(1, 0.2)}},
         seeds=5,
         smoke={"problem": {f"n={n}, σ={s}": {"samples": n, "weight_scale": s} for n, s in ((2, 0.05), (1, 0.2))}},
@@ -302,7 +277,7 @@ EXPERIMENTS = (
         "q21-flow",
         reference="n = 1 gradient flow",
         question="Does gradient descent on one point end where gradient flow does?",
-        plot=flow.one_point,
+        plot=step_size.one_point,
         setting={"dimension": 5, "neurons": 40, "stop": "never", "compare": "flow"},
         axes={"variant": flows(0.1, 0.01, 0.001)},
         seeds=5,

@@ -12,16 +12,14 @@ from jaxtyping import Array, Float
 
 import lemmata as lm
 from lemmata.theories.exp_regression.data import Data
-from lemmata.theories.exp_regression.network import Head, Weights, longest, loss_gradient, project, read_out
+from lemmata.theories.exp_regression.network import ByNeuron, Head, Weights, longest, loss_gradient, project, read_out
 from lemmata.theories.exp_regression.setting import Setting
 
 STEPS = 50
 """After so many steps a joint run is compared with separate ones."""
 
 
-def flow_limit(
-    signs: Float[Array, " neurons"], start: Float[Array, " neurons"], square: Array, y: Array
-) -> Float[Array, ""]:
+def flow_limit(signs: ByNeuron, start: ByNeuron, square: Array, y: Array) -> Float[Array, ""]:
     """ℰ_∞: the root of Σ_r a_r / (c_r + a_r ‖x‖² ℰ) = y where all denominators are positive; `start` are <w_r(0), x>.
 
     With both signs present F falls there from +∞ to -∞, so there is exactly one root, found by bisection.

@@ -19,21 +19,25 @@ from lemmata.theories.exp_regression.setting import Setting
 
 Weights = Float[Array, "dimension neurons"]
 """W = [w_1, ..., w_m], one column a neuron, as in the paper."""
+Points = Float[Array, "points dimension"]
+Vector = Float[Array, " points"]
 ByPoint = Float[Array, "points neurons"]
+ByNeuron = Float[Array, " neurons"]
+Scalar = Float[Array, ""]
 
 
 class Head(NamedTuple):
     """What is fixed: signs a_r (0 where the room is not used) and the output scale κ."""
 
-    signs: Float[Array, " neurons"]
-    scale: Float[Array, ""]
+    signs: ByNeuron
+    scale: Scalar
 
     @property
-    def used(self) -> Float[Array, " neurons"]:
+    def used(self) -> ByNeuron:
         return jnp.abs(self.signs)
 
     @property
-    def width(self) -> Float[Array, ""]:
+    def width(self) -> Scalar:
         """m."""
         return jnp.sum(self.used)
 
@@ -71,55 +75,49 @@ def places(problem: Setting) -> np.ndarray:
     return np.concatenate([np.arange((m + 1) // 2), half + np.arange(m // 2)])
 
 
-def project(weights: Weights, x: Float[Array, "points dimension"]) -> ByPoint:
+def project(weights: Weights, x: Points) -> ByPoint:
     """<w_r, x_i>."""
     return x @ weights
 
 
-def lengths(weights: Weights) -> Float[Array, " neurons"]:
+def lengths(weights: Weights) -> ByNeuron:
     """‖w_r‖."""
     return jnp.sqrt(jnp.sum(weights**2, axis=0))
 
 
-def longest(weights: Weights) -> Float[Array, ""]:
+def longest(weights: Weights) -> Scalar:
     """max_r ‖w_r‖, one root for all of them."""
     return jnp.sqrt(jnp.max(jnp.sum(weights**2, axis=0)))
 
 
-def read_out(head: Head, values: ByPoint) -> Float[Array, " points"]:
+def read_out(head: Head, values: ByPoint) -> Vector:
     """F_i = κ Σ_r a_r φ(<w_r, x_i>), the members of a pair first."""
     terms = head.signs * values
     half = terms.shape[-1] // 2
     return head.scale * jnp.sum(terms[..., :half] + terms[..., half:], axis=-1)
 
 
-def forward(
-    weights: Weights, head: Head, x: Float[Array, "points dimension"], activation: Activation
-) -> Float[Array, " points"]:
+def forward(weights: Weights, head: Head, x: Points, activation: Activation) -> Vector:
     """F(W, x, a)."""
     return read_out(head, activation.value(project(weights, x)))
 
 
-def output_gradient(
-    head: Head, slopes: ByPoint, x: Float[Array, "points dimension"]
-) -> Float[Array, "points dimension neurons"]:
+def output_gradient(head: Head, slopes: ByPoint, x: Points) -> Float[Array, "points dimension neurons"]:
     """∂F_i/∂w_r = κ a_r φ'(<w_r, x_i>) x_i (Eq. 1)."""
     return head.scale * (head.signs * slopes)[:, None, :] * x[:, :, None]
 
 
-def loss_gradient(
-    head: Head, slopes: ByPoint, x: Float[Array, "points dimension"], residual: Float[Array, " points"]
-) -> Weights:
+def loss_gradient(head: Head, slopes: ByPoint, x: Points, residual: Vector) -> Weights:
     """Δw_r = κ a_r Σ_i (F_i - y_i) φ'(<w_r, x_i>) x_i, the gradient of L = ½ ‖F - y‖²."""
     return head.scale * head.signs * (x.T @ (residual[:, None] * slopes))
 
 
-def kernel(head: Head, slopes: ByPoint, x: Float[Array, "points dimension"]) -> Float[Array, "points points"]:
+def kernel(head: Head, slopes: ByPoint, x: Points) -> Float[Array, "points points"]:
     """H_ij = <x_i, x_j> / m Σ_r φ'(<w_r, x_i>) φ'(<w_r, x_j>): no κ; J Jᵀ = κ² m H."""
     used = head.used * slopes
     return (x @ x.T) * (used @ used.T) / head.width
 
 
-def largest_projection(head: Head, projections: ByPoint) -> Float[Array, ""]:
+def largest_projection(head: Head, projections: ByPoint) -> Scalar:
     """The empirical B: max over neurons and points of |<w_r, x_i>|."""
     return jnp.max(head.used * jnp.abs(projections))

@@ -11,20 +11,12 @@ from jaxtyping import Array, Float
 import lemmata as lm
 from lemmata.networks.activations import ACTIVATIONS
 from lemmata.networks.kernels import Spectrum, spectrum
+from lemmata.theories.exp_regression import decomposition
 from lemmata.theories.exp_regression.bounds import ln_drift, ln_radius
 from lemmata.theories.exp_regression.constants import Constants
 from lemmata.theories.exp_regression.data import Data
-from lemmata.theories.exp_regression.decomposition import (
-    Points,
-    Scalar,
-    Step,
-    Vector,
-    asymmetric_kernel,
-    decomposition_errors,
-    step_bounds,
-    step_terms,
-)
-from lemmata.theories.exp_regression.network import ByPoint, Head, Weights, kernel, project
+from lemmata.theories.exp_regression.decomposition import Step
+from lemmata.theories.exp_regression.network import ByPoint, Head, Points, Scalar, Vector, Weights, kernel, project
 from lemmata.theories.exp_regression.setting import Setting
 
 NONE = -1e37
@@ -67,6 +59,12 @@ class State(NamedTuple):
     diverged: Array
 
 
+def keep_ratio(ratio: Array, moves: Array) -> Array:
+    """A ratio as a running maximum keeps it, finite; 0/0 in a step of size 0 is not judged, any other is broken."""
+    undefined = jnp.where(moves, BROKEN, NONE)
+    return jnp.where(jnp.isnan(ratio), undefined, jnp.clip(ratio, NONE, -NONE))
+
+
 def judge_step(
     head: Head, data: Data, constants: Constants, step: Step, R: Scalar, drift: Scalar, t: Array | int
 ) -> dict[str, Array]:
@@ -78,8 +76,8 @@ def judge_step(
     B = constants.largest_projection
     now = kernel(head, step.values, data.x)
     least = jnp.linalg.eigvalsh(now)[0]
-    terms = step_terms(head, data.x, data.y, step, now, constants.eta)
-    ratios = step_bounds(terms, head, points, constants.eta, B, R)
+    terms = decomposition.step_terms(head, data.x, data.y, step, now, constants.eta)
+    ratios = decomposition.step_bounds(terms, head, points, constants.eta, B, R)
     length = constants.eta * terms.steepest
     lam = constants.limit.least
     short = length <= SMALL_STEP
@@ -96,8 +94,8 @@ def judge_step(
     decay = constants.rate * jnp.stack([start, lam, start, lam]) * jnp.array([0.5, 0.5, 3, 3])
     claimed = (t + 1) * jnp.log1p(-jnp.minimum(decay, 1.0))
     achieved = jnp.log(terms.next_square) - jnp.log(jnp.sum(constants.residual**2))
-    return {
-        **decomposition_errors(terms, width),
+    found = {
+        **decomposition.decomposition_errors(terms, width),
         **{name: jnp.where(allowed.get(name, True), ratio, NONE) for name, ratio in ratios.items()},
         "first_order": jnp.where(least >= lam / 2, constants.rate * lam * terms.square / -terms.first, NONE),
         "step_length": length,
@@ -107,12 +105,7 @@ def judge_step(
         "step_contraction": terms.next_square / terms.square,
         "kernel_loss": -least / lam,
     }
-
-
-def keep_ratio(ratio: Array, moves: Array) -> Array:
-    """A ratio as a running maximum keeps it, finite; 0/0 in a step of size 0 is not judged, any other is broken."""
-    undefined = jnp.where(moves, BROKEN, NONE)
-    return jnp.where(jnp.isnan(ratio), undefined, jnp.clip(ratio, NONE, -NONE))
+    return {name: keep_ratio(ratio, constants.eta > 0) for name, ratio in found.items()}
 
 
 CONDITIONAL = ("first_order", "second_order_printed", "third_order", "third_order_stated")
@@ -210,7 +203,7 @@ def judge_end(
     uniform, signs = jax.random.split(key)
     masks = (jax.random.uniform(uniform, shape, minval=-1), jax.random.rademacher(signs, shape, values.dtype))
     bound = jnp.exp(2 * (constants.largest_projection + state.watched.drift))
-    asymmetric = jnp.stack([jnp.max(jnp.abs(asymmetric_kernel(head, values, data.x, p))) for p in masks]) / bound
+    asymmetric = [decomposition.asymmetric_kernel(head, values, data.x, p) for p in masks]
     now = kernel(head, values, data.x)
     lowest = spectrum(now)
     vector = lowest.vectors[:, 0]
@@ -220,7 +213,7 @@ def judge_end(
     return {
         **extremes,
         "kernel_kept": jnp.minimum(-kernel_loss, lowest.least / constants.limit.least),
-        "asymmetric": asymmetric,
+        "asymmetric": jnp.stack([jnp.max(jnp.abs(each)) for each in asymmetric]) / bound,
         "first_order_defect": 2.1 * lowest.least / (2 * vector @ now @ vector),
     }
 
@@ -234,8 +227,26 @@ def follow_modes(problem: Setting, data: Data, constants: Constants, steps: Arra
 
 
 RECORD = ("record",)
-
-TRAINED = (
+JUDGED = (
+    lm.Variable("decomposition", (), "", "Q8: largest error of ‖e(t+1)‖² = ‖e‖² + C_1 + C_2 + C_3, relative", True),
+    lm.Variable("decomposition_first", (), "", "the same with C_1 as printed, without m", True),
+    lm.Variable("decomposition_second", (), "", "the same with C_2 as printed, of opposite sign", True),
+    lm.Variable("first_order", (), "", "Q9: largest mηλ‖e‖²/(-C_1) over steps with λ_min(H(t)) ≥ λ/2", True),
+    lm.Variable("first_order_defect", (), "", "Q9 with e the lowest eigenvector and 2.1 times its eigenvalue", True),
+    lm.Variable("second_order", (), "", "Q11: largest C_2 / corrected bound", True),
+    lm.Variable("second_order_printed", (), "", "Q11: the same, printed bound, ‖e‖ ≤ √n and n ≤ 1.9e^{B-3R}", True),
+    lm.Variable("third_order", (), "", "Q12: largest C_3 / bound, over steps with η‖Δw_r‖ ≤ 0.01", True),
+    lm.Variable("third_order_stated", (), "", "Q12: largest C_3 / stated bound, over those with B ≥ 0.35 + R", True),
+    lm.Variable("gradient_norm", (), "", "Q13: largest ‖Δw_r‖ / bound", True),
+    lm.Variable("step_length", (), "max η‖Δw_r‖", "Q14: longest step of any weight", True),
+    lm.Variable("error_norm", (), "max ‖e‖/√n", "Q14: largest error", True),
+    lm.Variable("drift_ratio", (), "", "Q15: largest drift / D", True),
+    lm.Variable("contraction", ("rate_of",), "", "Q16: largest ‖e(t)‖² / (1-mηλ/2)ᵗ‖e(0)‖², by λ and rate", True),
+    lm.Variable("step_contraction", (), "", "largest ‖e(t+1)‖²/‖e(t)‖² of one step (claimed: at most 1-mηλ/2)", True),
+    lm.Variable("kernel_kept", (), "", "smallest λ_min(H(t))/λ over all steps", True),
+    lm.Variable("asymmetric", ("mask",), "", "Q10: largest entry of H_asy / bound at the final weights"),
+)
+VARIABLES = (
     *lm.RUN,
     lm.Variable("square", RECORD, "‖e(t)‖²", "squared error"),
     lm.Variable("linear_square", RECORD, "‖(I-mηH(0))ᵗe(0)‖²", "squared error of the linearised dynamics"),
@@ -276,27 +287,7 @@ TRAINED = (
     lm.Variable(
         "linear_deviation", (), "", "relative deviation of ‖e‖² from its linearised value at compare_step", True
     ),
-)
-JUDGED = (
-    lm.Variable("decomposition", (), "", "Q8: largest error of ‖e(t+1)‖² = ‖e‖² + C_1 + C_2 + C_3, relative", True),
-    lm.Variable("decomposition_first", (), "", "the same with C_1 as printed, without m", True),
-    lm.Variable("decomposition_second", (), "", "the same with C_2 as printed, of opposite sign", True),
-    lm.Variable("first_order", (), "", "Q9: largest mηλ‖e‖²/(-C_1) over steps with λ_min(H(t)) ≥ λ/2", True),
-    lm.Variable("first_order_defect", (), "", "Q9 with e the lowest eigenvector and 2.1 times its eigenvalue", True),
-    lm.Variable("second_order", (), "", "Q11: largest C_2 / corrected bound", True),
-    lm.Variable("second_order_printed", (), "", "Q11: the same, printed bound, ‖e‖ ≤ √n and n ≤ 1.9e^{B-3R}", True),
-    lm.Variable("third_order", (), "", "Q12: largest C_3 / bound, over steps with η‖Δw_r‖ ≤ 0.01", True),
-    lm.Variable("third_order_stated", (), "", "Q12: largest C_3 / stated bound, over those with B ≥ 0.35 + R", True),
-    lm.Variable("gradient_norm", (), "", "Q13: largest ‖Δw_r‖ / bound", True),
-    lm.Variable("step_length", (), "max η‖Δw_r‖", "Q14: longest step of any weight", True),
-    lm.Variable("error_norm", (), "max ‖e‖/√n", "Q14: largest error", True),
-    lm.Variable("drift_ratio", (), "", "Q15: largest drift / D", True),
-    lm.Variable("contraction", ("rate_of",), "", "Q16: largest ‖e(t)‖² / (1-mηλ/2)ᵗ‖e(0)‖², by λ and rate", True),
-    lm.Variable("step_contraction", (), "", "largest ‖e(t+1)‖²/‖e(t)‖² of one step (claimed: at most 1-mηλ/2)", True),
-    lm.Variable("kernel_kept", (), "", "smallest λ_min(H(t))/λ over all steps", True),
-    lm.Variable("asymmetric", ("mask",), "", "Q10: largest entry of H_asy / bound at the final weights"),
-)
-COMPARED = (
+    *JUDGED,
     lm.Variable("flow_error", ("formula",), "", "Q21: largest error of <w_r, x> against gradient flow"),
     lm.Variable("flow_across", (), "", "Q21: largest part of a weight's path orthogonal to x"),
     lm.Variable("separate_difference", (), "", "largest difference from separate runs of the points after 50 steps"),

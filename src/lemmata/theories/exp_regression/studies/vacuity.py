@@ -10,15 +10,7 @@ import math
 from typing import Any
 
 import lemmata as lm
-from lemmata.theories.exp_regression.bounds import (
-    explicit_width,
-    iterations,
-    orthonormal_variance,
-    required_width,
-    step_count,
-    step_size,
-    width_for_kernel,
-)
+from lemmata.theories.exp_regression import bounds
 from lemmata.theories.exp_regression.setting import Setting
 
 
@@ -38,16 +30,16 @@ def calculate(setting: Setting, seed: int) -> dict[str, float]:
     n, sigma = setting.samples, setting.weight_scale
     of_B: dict[str, Any] = {"delta": setting.failure_probability, "sigma": sigma, "C": setting.tail_constant}
     lam = math.exp(2 * sigma**2)
-    log_width = float(required_width(n, lam, **of_B))
-    practical = float(width_for_kernel.function(1.0, lam, orthonormal_variance(n, sigma)))
+    log_width = float(bounds.required_width(n, lam, **of_B))
+    practical = float(bounds.width_for_kernel.function(1.0, lam, bounds.orthonormal_variance(n, sigma)))
     rate = setting.step_constant / lam
     return {
         "log_width": log_width,
-        "log_explicit_width": explicit_width(n, lam, **of_B).ln_m / math.log(10),
+        "log_explicit_width": bounds.explicit_width(n, lam, **of_B).ln_m / math.log(10),
         # η is proportional to 1/m, and T does not contain m
-        "log_step": float(step_size(n, 1.0, lam, **of_B)) - log_width,
-        "log_iterations": float(iterations(n, 1.0, lam, n, setting.tolerance, **of_B)),
+        "log_step": float(bounds.step_size(n, 1.0, lam, **of_B)) - log_width,
+        "log_iterations": float(bounds.iterations(n, 1.0, lam, n, setting.tolerance, **of_B)),
         "practical_width": practical,
         "practical_step": rate / practical,
-        "practical_iterations": float(step_count(rate, lam, n, setting.tolerance)),
+        "practical_iterations": float(bounds.step_count(rate, lam, n, setting.tolerance)),
     }
