@@ -11,9 +11,7 @@ from lemmata.lab.claims import INCONCLUSIVE, OUTCOMES, NotApplicable
 from lemmata.lab.grid import Grid, make_grid
 from lemmata.theories import exp_regression
 from lemmata.theories.exp_regression import measures
-from lemmata.theories.exp_regression.studies.initial import measure_initial, sample_kernel
-from lemmata.theories.exp_regression.studies.perturbation import perturb_weights
-from lemmata.theories.exp_regression.studies.vacuity import calculate
+from lemmata.theories.exp_regression.studies import calculate, measure_initial, perturb_weights, sample_kernel
 from lemmata.theories.exp_regression.theorem import kernel_kept
 from lemmata.theories.exp_regression.training import simulate
 

@@ -5,8 +5,6 @@ Constants that the paper leaves open are 1. They are for the exponential activat
 `of_B` are the further arguments of `projection_bound`: delta, sigma, C, projection_source, B.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any, NamedTuple
 

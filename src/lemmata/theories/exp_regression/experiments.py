@@ -3,8 +3,6 @@
 The paper has no experiments of its own; `paper` has the specification's largest widths and more seeds.
 """
 
-from __future__ import annotations
-
 import functools
 import math
 from typing import Any
@@ -13,16 +11,16 @@ import lemmata as lm
 from lemmata.theories.exp_regression.bounds import explicit_width
 from lemmata.theories.exp_regression.figures import convergence, initialisation, kernel, step_size, width
 from lemmata.theories.exp_regression.setting import Setting
-from lemmata.theories.exp_regression.studies.initial import measure_initial, sample_kernel
-from lemmata.theories.exp_regression.studies.perturbation import perturb_weights
-from lemmata.theories.exp_regression.studies.vacuity import calculate
+from lemmata.theories.exp_regression.studies import calculate, measure_initial, perturb_weights, sample_kernel
 from lemmata.theories.exp_regression.training import simulate
 
 TINY = {"samples": 2, "dimension": 4, "neurons": 64, "neuron_room": 64, "steps": 30, "least_steps": 0, "records": 8}
 """The sizes of every smoke preset, so that they share their programs."""
 
-experiment = functools.partial(lm.experiment, kind=Setting, simulation=simulate, tiny=TINY)
-initial = functools.partial(experiment, simulation=measure_initial)
+experiment = functools.partial(lm.experiment, kind=Setting, simulation=simulate, tiny=TINY, seeds=5)
+initial = functools.partial(experiment, simulation=measure_initial, seeds=200, paper_seeds=1000)
+once = functools.partial(experiment, seeds=1, paper_seeds=1)
+frontier = functools.partial(experiment, reference="Theorem 1.1", seeds=20)
 
 INITS = ["coupled", "independent"]
 ACTIVATIONS = ["exp", "cosh", "sinh", "relu"]
@@ -64,7 +62,7 @@ EXPERIMENTS = (
         paper={"neurons": [100, 1000, 10_000, 100_000]},
         paper_seeds=400,
     ),
-    experiment(
+    once(
         "q3-montecarlo",
         reference="Q3, derived",
         question="Are the closed forms of the infinite-width kernels right?",
@@ -72,10 +70,8 @@ EXPERIMENTS = (
         simulation=sample_kernel,
         setting={"data_seed": 0},
         axes={"activation": ACTIVATIONS, "weight_scale": [0.25, 0.5]},
-        seeds=1,
         smoke={"weight_samples": 10**4},
         paper={"weight_samples": 10**7},
-        paper_seeds=1,
     ),
     initial(
         "q5-width",
@@ -84,8 +80,6 @@ EXPERIMENTS = (
         plot=kernel.printed_width,
         setting={"samples": 5, "dimension": 5, "data_law": "orthonormal", "neurons": 456},
         axes={"weight_scale": [0.05, 1.0]},
-        seeds=200,
-        paper_seeds=1000,
     ),
     initial(
         "q2-tails",
@@ -93,9 +87,7 @@ EXPERIMENTS = (
         question="Does the paper's B, which does not contain the width, bound every projection?",
         plot=initialisation.tails,
         axes={"neurons": [64, 1024, 16384]},
-        seeds=200,
         smoke={"neurons": [16, 32, 64]},
-        paper_seeds=1000,
     ),
     initial(
         "q7-initial",
@@ -126,7 +118,6 @@ EXPERIMENTS = (
         simulation=perturb_weights,
         setting={"neurons": 256},
         axes={"radius": [1e-4, 9e-4, 9e-3], "shift": ["random", "point", "pair"], "factor": [1.0, 1.1, 1.6, 2.1]},
-        seeds=5,
         smoke={"neurons": 16, "radius": [9e-4, 9e-3], "factor": [1.0, 1.1, 2.1]},
     ),
     experiment(
@@ -177,7 +168,6 @@ EXPERIMENTS = (
         plot=convergence.other_data,
         setting={"stop": "rounding", "track": "bounds"},
         axes={"data_law": ["ball", "random_labels", "teacher"]},
-        seeds=5,
     ),
     experiment(
         "q16-theory",
@@ -185,7 +175,6 @@ EXPERIMENTS = (
         question="Does the paper's step size keep its promises?",
         plot=convergence.paper_step,
         setting={"stop": "never", "track": "bounds", "steps": 1000, "step": "theory", "projection_source": "empirical"},
-        seeds=5,
     ),
     experiment(
         "x3-drift",
@@ -194,27 +183,22 @@ EXPERIMENTS = (
         plot=convergence.by_width,
         setting={"stop": "never", "track": "bounds", "steps": 300},
         axes={"neurons": [128, 512, 2048, 8192], "scale": ["one", "inv_sqrt_m"]},
-        seeds=5,
         smoke={"neurons": [16, 32, 64]},
     ),
-    experiment(
+    frontier(
         "x4-frontier-n",
-        reference="Theorem 1.1",
         question="How does the width that suffices grow with the number of points?",
         plot=width.points,
         setting={**FRONTIER, "dimension": 20},
         axes={"samples": [5, 10, 20], "variant": widths(512)},
-        seeds=20,
         smoke={"samples": [1, 2], "variant": widths(64), "steps": 100, "track": "bounds"},
     ),
-    experiment(
+    frontier(
         "x4-frontier-lambda",
-        reference="Theorem 1.1",
         question="How does the width that suffices grow as the kernel becomes singular?",
         plot=width.eigenvalue,
         setting={**FRONTIER, "samples": 8, "dimension": 10, "data_law": "clustered"},
         axes={"pair_angle": [1.0, 0.5, 0.25], "variant": widths(512)},
-        seeds=20,
         smoke={"pair_angle": [1.0, 0.5], "variant": widths(64), "steps": 100, "track": "bounds"},
     ),
     experiment(
@@ -244,9 +228,8 @@ EXPERIMENTS = (
         plot=kernel.floors,
         setting={"stop": "rounding", "steps": 4000},
         axes={"pair": PAIRS, "activation": ACTIVATIONS},
-        seeds=5,
     ),
-    experiment(
+    once(
         "x8-vacuity",
         reference="Theorem 7.1",
         question="How large are the width, step size and iterations that the paper asks for?",
@@ -259,9 +242,7 @@ EXPERIMENTS = (
             "tail_constant": [1.0, 2.0, 10.0],
             "weight_scale": [1.0, 0.25, 0.05],
         },
-        seeds=1,
         smoke={"samples": [10, 100], "dimension": 1000, "failure_probability": [0.05], "tail_constant": [1.0, 10.0]},
-        paper_seeds=1,
     ),
     experiment(
         "x9-theorem",
@@ -270,7 +251,6 @@ EXPERIMENTS = (
         plot=width.end_to_end,
         setting={**THEOREM, "track": "bounds", "steps": 100_000, "least_target": 0.1},
         axes={"problem": {"n=2, σ=0.05": explicit(2, 0.05), "n=1, σ=0.2": explicit(1, 0.2)}},
-        seeds=5,
         smoke={"problem": {f"n={n}, σ={s}": {"samples": n, "weight_scale": s} for n, s in ((2, 0.05), (1, 0.2))}},
     ),
     experiment(
@@ -280,7 +260,6 @@ EXPERIMENTS = (
         plot=step_size.one_point,
         setting={"dimension": 5, "neurons": 40, "stop": "never", "compare": "flow"},
         axes={"variant": flows(0.1, 0.01, 0.001)},
-        seeds=5,
         smoke={"variant": flows(0.1, 0.01), "track": "bounds"},
     ),
 )

@@ -1,7 +1,5 @@
 """What claims and figures of this theory read off the data sets: worst cells, classes, frontiers, shares."""
 
-from __future__ import annotations
-
 import numpy as np
 import xarray as xr
 
@@ -76,10 +74,8 @@ def step_constants(data: xr.Dataset, low: float, high: float) -> xr.Dataset:
 
 
 def width_exponents(values: xr.DataArray, by: str, centre: str) -> dict[str, lm.Estimate]:
-    """The exponent in m of the median or root mean square over seeds, by label.
-
-    Its interval is the jackknife's; a median is not smooth enough for that: the interval of the seeds' median exponent.
-    """
+    """The exponent in m of the median or root mean square over seeds, by label, with the jackknife's interval; a median
+    is not smooth enough for that: the interval of the seeds' median exponent."""
 
     def estimate(table: xr.DataArray) -> lm.Estimate:
         table = table.transpose("seed", "neurons")

@@ -1,7 +1,5 @@
 """What is looked at along a run and read off its end (section 5), and every variable of the training simulation."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import jax
@@ -11,12 +9,11 @@ from jaxtyping import Array, Float
 import lemmata as lm
 from lemmata.networks.activations import ACTIVATIONS
 from lemmata.networks.kernels import Spectrum, spectrum
-from lemmata.theories.exp_regression import decomposition
+from lemmata.theories.exp_regression import decomposition, network
 from lemmata.theories.exp_regression.bounds import ln_drift, ln_radius
-from lemmata.theories.exp_regression.constants import Constants
 from lemmata.theories.exp_regression.data import Data
 from lemmata.theories.exp_regression.decomposition import Step
-from lemmata.theories.exp_regression.network import ByPoint, Head, Points, Scalar, Vector, Weights, kernel, project
+from lemmata.theories.exp_regression.network import ByPoint, Constants, Head, Points, Scalar, Vector, Weights
 from lemmata.theories.exp_regression.setting import Setting
 
 NONE = -1e37
@@ -27,33 +24,27 @@ SMALL_STEP = 0.01
 """The η ‖Δw_r‖ of Lemma 7.4."""
 RATES = ("H(0)", "limit", "H(0), 3 m η λ", "limit, 3 m η λ")
 """Whose λ, and which rate, ‖e(t)‖² is compared with: 1 - m η λ/2 as claimed, or 1 - 3 m η λ (for controls)."""
-MASKS = ("uniform", "signs")
 
 
 class Watched(NamedTuple):
-    """What is looked at along training, at every step."""
+    """What is looked at along training, at every step: the largest ‖w_r(s) - w_r(0)‖ up to now, R of the bounds; the
+    first step with ‖e‖² ≤ ε; the largest ‖e‖² up to now; ‖e‖² at the step `compare_step` (NONE: not yet); and running
+    maxima of what `judge_step` gives, empty unless track=bounds."""
 
     drift: Scalar
-    """Largest ‖w_r(s) - w_r(0)‖ up to now: the R of the bounds."""
     reached: Scalar
-    """First step with ‖e‖² ≤ ε (NONE: not yet)."""
     peak: Scalar
-    """Largest ‖e‖² up to now."""
     compared: Scalar
-    """‖e‖² at the step `compare_step` (NONE: not yet)."""
     extremes: dict[str, Array]
-    """Running maxima of what `judge_step` gives; empty unless track=bounds."""
 
 
 class State(NamedTuple):
-    """A run between two steps."""
+    """A run between two steps, of which `done` are taken; the values are φ(<w_r, x_i>)."""
 
     weights: Weights
     values: ByPoint
-    """φ(<w_r, x_i>)."""
     outputs: Vector
     done: Scalar
-    """Steps taken."""
     watched: Watched
     stopped: Array
     diverged: Array
@@ -68,13 +59,11 @@ def keep_ratio(ratio: Array, moves: Array) -> Array:
 def judge_step(
     head: Head, data: Data, constants: Constants, step: Step, R: Scalar, drift: Scalar, t: Array | int
 ) -> dict[str, Array]:
-    """Left side / right side of every bound at step t; NONE where its hypothesis fails.
-
-    R is the largest drift up to step t, `drift` that after it.
-    """
+    """Left side / right side of every bound at step t, NONE where its hypothesis fails; R is the largest drift up to
+    step t, `drift` that after it."""
     points, width = data.x.shape[0], head.width
     B = constants.largest_projection
-    now = kernel(head, step.values, data.x)
+    now = network.kernel(head, step.values, data.x)
     least = jnp.linalg.eigvalsh(now)[0]
     terms = decomposition.step_terms(head, data.x, data.y, step, now, constants.eta)
     ratios = decomposition.step_bounds(terms, head, points, constants.eta, B, R)
@@ -139,20 +128,16 @@ def linear_square(start: Spectrum, rate: Scalar, residual: Vector, step: Array) 
 def summarise(
     problem: Setting, data: Data, before: Weights, head: Head, constants: Constants, state: State, steps: Array
 ) -> dict[str, Array]:
-    """What is read off the end of a run: its first passage, its peak, the lazy and the linearised prediction.
-
-    `steps` are those of the records, at which the linearised error is given.
-    """
+    """What is read off the end of a run: its first passage, its peak, the lazy and the linearised prediction (at
+    `steps`, those of the records)."""
     activation = ACTIVATIONS[problem.activation]
     after, watched = state.weights, state.watched
     square = jnp.sum((state.outputs - data.y) ** 2)
     tiny = jnp.finfo(constants.residual.dtype).tiny
     # targets that are all 0 are fitted from the start; every ratio is then 0
     initial = jnp.maximum(jnp.sum(constants.residual**2), tiny)
-    slopes = activation.slope(project(before, data.x))
-    end_kernel = kernel(head, activation.slope(project(after, data.x)), data.x)
+    slopes, end_slopes = (activation.slope(network.project(weights, data.x)) for weights in (before, after))
     predicted = lazy_drift(head, slopes, data.x, -constants.residual, constants.start)
-    moved = after - before
     linear = linear_square(constants.start, constants.rate, constants.residual, jnp.asarray(problem.compare_step))
     at_records = linear_square(constants.start, constants.rate, constants.residual, steps)
     # a sum of geometric terms is convex in t: its peak is at an end
@@ -183,12 +168,12 @@ def summarise(
         "singular": constants.limit.singular * 1.0,
         "start_least": constants.start.least,
         "start_largest": constants.start.largest,
-        "end_largest": jnp.linalg.eigvalsh(end_kernel)[-1],
+        "end_largest": jnp.linalg.eigvalsh(network.kernel(head, end_slopes, data.x))[-1],
         "kernel_error": jnp.linalg.norm(constants.kernel - constants.limit_kernel),
         "largest_drift": watched.drift,
         "ball_radius": radius,
         "drift_bound": jnp.exp(ln_drift(points, head.width, lam, constants.B, radius, jnp.sqrt(initial))),
-        "lazy_error": jnp.linalg.norm(moved - predicted) / jnp.linalg.norm(predicted),
+        "lazy_error": jnp.linalg.norm(after - before - predicted) / jnp.linalg.norm(predicted),
         "linear_deviation": jnp.where(watched.compared < 0, jnp.nan, jnp.abs(watched.compared / linear - 1)),
     }
 
@@ -198,13 +183,13 @@ def judge_end(
     problem: Setting, key: jax.Array, data: Data, head: Head, constants: Constants, state: State
 ) -> dict[str, Array]:
     """Q10 at the final weights, and the broken case of Q9; the running extremes with absent ones as NaN."""
-    values = jnp.exp(project(state.weights, data.x))
+    values = jnp.exp(network.project(state.weights, data.x))
     shape = values.shape
     uniform, signs = jax.random.split(key)
     masks = (jax.random.uniform(uniform, shape, minval=-1), jax.random.rademacher(signs, shape, values.dtype))
     bound = jnp.exp(2 * (constants.largest_projection + state.watched.drift))
     asymmetric = [decomposition.asymmetric_kernel(head, values, data.x, p) for p in masks]
-    now = kernel(head, values, data.x)
+    now = network.kernel(head, values, data.x)
     lowest = spectrum(now)
     vector = lowest.vectors[:, 0]
     extremes = {name: read_extreme(name, value) for name, value in state.watched.extremes.items()}
@@ -257,6 +242,7 @@ VARIABLES = (
     lm.Variable("outputs", ("record", "point"), "F(t)", "outputs"),
     lm.Variable("terms", ("record", "term"), "C_1, C_2, C_3", "terms of the next step's change of ‖e‖²", True),
     lm.Variable("second_order_norm", RECORD, "‖v_2‖", "second-order change of the outputs in it", True),
+    lm.Variable("second_order_change", ("record", "point"), "v_2", "the same by point (track=points)", True),
     lm.Variable("mode_residual", ("record", "mode"), "<q_k, e(t)>", "residual along the eigenvectors of H(0)", True),
     lm.Variable("linear_mode_residual", ("record", "mode"), "(1-mηλ_k)ᵗ<q_k, e(0)>", "the same, linearised", True),
     lm.Variable("mode_value", ("mode",), "λ_k(H(0))", "eigenvalues of H(0), ascending"),
@@ -293,6 +279,6 @@ VARIABLES = (
     lm.Variable("separate_difference", (), "", "largest difference from separate runs of the points after 50 steps"),
 )
 LABELS = {
-    "statistic": ("max", "mean", "median"), "rate_of": RATES, "mask": MASKS, "formula": ("exact", "a_r dropped"),
-    "term": ("C_1", "C_2", "C_3"),
+    "statistic": ("max", "mean", "median"), "rate_of": RATES, "mask": ("uniform", "signs"),
+    "formula": ("exact", "a_r dropped"), "term": ("C_1", "C_2", "C_3"),
 }  # fmt: skip

@@ -16,8 +16,6 @@ STEPS = ("practical", "theory", "given")
 SHIFTS = ("random", "point", "pair")
 FLOOR = 1e-20
 """Below this ‖e‖² there is only rounding."""
-LEAST_ROOM = 1024
-"""Narrower networks share one program: compiling another takes longer than the neurons that are not used."""
 SINGULAR_STEP = (
     "the kernel is numerically singular (λ ≤ 1e-12 λ_max): the paper's step size does not exist, it is taken as 0 and "
     "nothing is trained; fewer points, more dimensions or step=practical."
@@ -153,7 +151,8 @@ class Setting(lm.Setting):
         """Room for neurons, an even number."""
         if self.neuron_room:
             return max(2, self.neuron_room + self.neuron_room % 2)
-        return max(LEAST_ROOM, 1 << (self.neurons - 1).bit_length())
+        # narrow networks share one program: compiling another takes longer than the neurons that are not used
+        return max(1024, 1 << (self.neurons - 1).bit_length())
 
     def warnings(self) -> list[str]:
         unstable = "beyond it the linearised dynamics is unstable; expect a catapult or divergence."
@@ -205,15 +204,15 @@ class Setting(lm.Setting):
         if self.data_law == "given":
             yield from self.misshapen("inputs", (self.samples, self.dimension))
             yield from self.misshapen("targets", (self.samples,))
-            yield from self._bounded()
+            yield from self._out_of_bounds()
         if self.init == "given":
             yield from self.misshapen("weights", (self.neurons, self.dimension))
             yield from self.misshapen("output_signs", (self.neurons,))
             if not np.all(np.abs(self.output_signs) == 1):
                 yield "output_signs is not allowed: every output sign is 1 or -1."
 
-    def _bounded(self) -> Iterator[str]:
-        """‖x_i‖ ≤ 1 and |y_i| ≤ 1."""
+    def _out_of_bounds(self) -> Iterator[str]:
+        """Where ‖x_i‖ ≤ 1 or |y_i| ≤ 1 is broken, and where the paper's step does not exist."""
         largest = float(np.max(np.linalg.norm(self.inputs, axis=1)))
         if largest > 1 + ROUNDING and not self.normalise:
             yield f"inputs has a row of norm {largest:.6g}: norms are at most 1; normalise=True divides by the largest."

@@ -13,8 +13,6 @@ further conditions R < 10^-3 is not met there, and R ≤ 1 ≤ B in one of the t
 the probability, Theorem 1.1 speaks of independent signs: errata 10, 15 and 16.)
 """
 
-from __future__ import annotations
-
 import numpy as np
 import xarray as xr
 

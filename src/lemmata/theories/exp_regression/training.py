@@ -5,8 +5,6 @@ step looks at: the loss alone, or every bound of Q8-Q16 as a running extreme of 
 judged up to the first step with ‖e‖² < 1e-20, below which there is only rounding.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import jax
@@ -18,11 +16,10 @@ import lemmata as lm
 from lemmata.networks.activations import ACTIVATIONS
 from lemmata.networks.kernels import kernel_drift
 from lemmata.theories.exp_regression import network, probes
-from lemmata.theories.exp_regression.constants import Constants, find_constants
 from lemmata.theories.exp_regression.data import Data, draw
 from lemmata.theories.exp_regression.decomposition import Step, take_step
 from lemmata.theories.exp_regression.flow import compare_flow, compare_separate
-from lemmata.theories.exp_regression.network import Head, Weights, kernel, loss_gradient, project, read_out
+from lemmata.theories.exp_regression.network import Constants, Head, Weights, kernel, loss_gradient, project, read_out
 from lemmata.theories.exp_regression.probes import NONE, State, Watched
 from lemmata.theories.exp_regression.setting import FLOOR, SINGULAR_STEP, Setting
 
@@ -67,8 +64,7 @@ def train(problem: Setting, data: Data, weights: Weights, head: Head, constants:
             peak=jnp.maximum(before.peak, square),
             compared=jnp.where(t + 1 == problem.compare_step, square, before.compared),
             extremes={
-                name: jnp.where(judged, jnp.maximum(extreme, ratios[name]), extreme)
-                for name, extreme in before.extremes.items()
+                name: jnp.where(judged, jnp.maximum(old, ratios[name]), old) for name, old in before.extremes.items()
             },
         )
         next_state = State(moved, values, outputs, t + 1.0, watched, square <= problem.wanted_square, state.diverged)
@@ -94,10 +90,12 @@ def train(problem: Setting, data: Data, weights: Weights, head: Head, constants:
         }
         if problem.track == "points":
             probed["outputs"] = state.outputs
-        if problem.track == "bounds":
+        if problem.track != "loss" and problem.activation == "exp":
             terms, _ = take_step(state.weights, head, data.x, data.y, constants.eta)
             probed["terms"] = jnp.stack([terms.first, terms.second, terms.third])
             probed["second_order_norm"] = jnp.linalg.norm(terms.vector)
+            if problem.track == "points":
+                probed["second_order_change"] = terms.vector
         return probed
 
     values, outputs = forward(weights)
@@ -119,7 +117,7 @@ def simulate(problem: Setting, key: jax.Array, prepared: None = None) -> dict[st
     weights, head = network.initialise(problem, lm.stream(key, "init"))
     used, shape = {"neurons": lambda: network.places(problem)}, "dimension neurons"
     weights = lm.starting((weights, shape), used)
-    constants = find_constants(problem, data, weights, head)
+    constants = network.find_constants(problem, data, weights, head)
     run = train(problem, data, weights, head, constants)
     state: State = run.state
     lm.keep(used, network=(state.weights, shape), initial=(weights, shape), head=head)

@@ -1,8 +1,6 @@
 """Convergence: steps (Q14), contraction (Q16), hitting time (Q17), the linearised limit (Q18); drift: the bound D, the
 lazy prediction (Q15), exponents in the width ("x3-drift")."""
 
-from __future__ import annotations
-
 import numpy as np
 import xarray as xr
 
@@ -125,10 +123,8 @@ def lazy_error(data: xr.Dataset, scale: str = "one") -> xr.DataArray:
 
 @lm.evidence("x3-drift")
 def slope(data: xr.Dataset, of: str, scale: str = "one") -> xr.DataArray:
-    """Exponent in m of the relative error of the lazy drift, or of a statistic of the drift at the end.
-
-    Its mean is that of the geometric mean.
-    """
+    """Exponent in m of the relative error of the lazy drift, or of a statistic of the drift at the end; its mean is
+    that of the geometric mean."""
     data = lm.cells(data, scale=scale)
     values = data.lazy_error if of == "lazy" else lm.at_end(data.drift.sel(statistic=of, drop=True))
     return lm.log_slopes(values, "neurons")

@@ -1,8 +1,6 @@
 """The tangent kernel: closed forms (Q3), when it is definite (Q4) and what a singular one cannot fit (X7), how fast a
 finite network approaches it (Q5, X1)."""
 
-from __future__ import annotations
-
 import math
 
 import jax
@@ -54,19 +52,14 @@ def _points(kind: str, rng: np.random.Generator) -> np.ndarray:
     return np.concatenate([x, -x]) if kind in PAIRED else x
 
 
-ROOM = (40, 10)
-"""Points and dimensions of the largest of them: rows and columns of zeros change no entry of a kernel."""
-
-
 @jax.jit
 def _limits(x: jax.Array) -> dict[str, jax.Array]:
     return {activation: limit_kernel(activation, x) for activation in ACTIVATIONS}
 
 
 def _limit(activation: str, x: np.ndarray) -> np.ndarray:
-    """The infinite-width kernel, by one program for all points and activations."""
-    room = np.zeros(ROOM)
-    room[: len(x), : x.shape[1]] = x
+    """The infinite-width kernel, by one program for all: points and coordinates that are 0 change no entry."""
+    room = np.pad(x, ((0, 40 - len(x)), (0, 10 - x.shape[1])))
     return np.asarray(_limits(room)[activation])[: len(x), : len(x)]
 
 

@@ -1,8 +1,6 @@
 """The width that suffices, against the number of points and against λ (X4); and statements about the calculators alone:
 the radius (Q9), iterations without m (Q18), n^{o(1)} (Q19)."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,8 +1,6 @@
 """Large steps and small ones: beyond the edge of stability (X6): peaks, ends, flatter kernels, the map of classes over
 step size and width; and one point against gradient flow in closed form (Q21)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np
@@ -11,7 +9,7 @@ from matplotlib.figure import Figure
 
 import lemmata as lm
 from lemmata import figures as draw
-from lemmata.theories.exp_regression.measures import CLASSES, classes, relative_square
+from lemmata.theories.exp_regression.measures import classes, relative_square
 
 EDGE = 2.0
 """The linearised dynamics is stable below m η λ_max(H(0)) = 2."""
@@ -40,29 +38,23 @@ def edge(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     draw.paths(runs, wide, relative_square(wide), "step_constant", "$c$ = {}", clock=clock, spread="")
     draw.log_x(runs)
     draw.log_y(runs)
-    draw.finish(
-        runs, f"$m$ = {float(wide.neurons):g}, first seed", r"$\|e(t)\|^2/\|e(0)\|^2$", "training step $t$", legend=4
-    )
+    title = f"$m$ = {float(wide.neurons):g}, first seed"
+    draw.finish(runs, title, r"$\|e(t)\|^2/\|e(0)\|^2$", "training step $t$", legend=4)
     return figure
 
 
 def phase_map(data: xr.Dataset) -> Figure:
     """The share of seeds of every class over step constant and width."""
     kind = classes(data).where(data.peak_ratio.notnull())
-    shown = {
-        "monotone": kind == CLASSES.index("monotone"),
-        "catapult": kind == CLASSES.index("catapult"),
-        "diverged or unfinished": kind >= CLASSES.index("diverged"),
-    }
+    shown = {"monotone": kind == 0, "catapult": kind == 1, "diverged or unfinished": kind >= 2}
     figure, axes = draw.panels(len(shown), width=5.6, height=4.2)
     c = data.step_constant.values
     for ax, (name, found) in zip(axes, shown.items(), strict=True):
         draw.success_map(ax, found * 1.0, "step_constant", "neurons", "share of seeds")
         if c.min() < EDGE < c.max():
             place = float(np.interp(EDGE, c, np.arange(len(c))))
-            ax.axvline(
-                place, color=draw.RED, linestyle="--", linewidth=2, label="linearised: stable to the left of $c$ = 2"
-            )
+            label = "linearised: stable to the left of $c$ = 2"
+            ax.axvline(place, color=draw.RED, linestyle="--", linewidth=2, label=label)
         draw.finish(ax, name, "width $m$", CONSTANT)
     return figure
 

@@ -1,13 +1,10 @@
 """The width that suffices, against the number of points and against λ (X4); the numbers that the paper asks for beside
 those one would run (X8), and the theorem at the width that follows from the inequalities of its proof (X9)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np
 import xarray as xr
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 import lemmata as lm
@@ -35,32 +32,27 @@ def _frontier(data: xr.Dataset, along: str, x: xr.DataArray, label: str, words: 
     if trained.sizes["variant"]:
         draw.curves(left, trained.swap_dims(variant="neurons"), "neurons", along, label, spread="")
     for width in frozen.neurons.values:
-        left.plot(
-            np.full(frozen.size, width), frozen.values.ravel(), "x", color=draw.GREY, label="frozen weights (control)"
-        )
+        places = np.full(frozen.size, width)
+        left.plot(places, frozen.values.ravel(), "x", color=draw.GREY, label="frozen weights (control)")
     left.axhline(REACHED, label=f"wanted: {100 * REACHED:.0f} % of the seeds", **draw.CLAIMED)
     draw.numbers(left, trained.neurons.values)
     left.set_ylim(-0.03, 1.05)
     draw.finish(left, "success", r"share of seeds that reach $\varepsilon$ within $T$", "width $m$")
-    _law(right, x.transpose(along), frontier(data).transpose(along))
-    draw.finish(right, "width that suffices", "smallest sufficient width $m$", words)
-    return figure
-
-
-def _law(ax: Axes, x: xr.DataArray, edge: xr.DataArray) -> None:
-    """The width that suffices beside the paper's second power, which is an upper bound."""
-    along = str(edge.dims[0])
+    x, edge = x.transpose(along), frontier(data).transpose(along)
     slope = float(lm.log_slopes(edge, along, x))
     label = f"{100 * REACHED:.0f} % of the seeds" + (f": exponent {draw.signed(slope)}" if np.isfinite(slope) else "")
-    draw.curves(ax, edge, along, label=label, x=x.values, linestyle="-")
+    draw.curves(right, edge, along, label=label, x=x.values, linestyle="-")
     places = np.sort(x.values[np.isfinite(x.values)])
     if places.size:
         start = edge.values[np.nanargmin(x.values)]
-        base = start if np.isfinite(start) else 1.0
-        draw.predicted(ax, base * (places / places[0]) ** 2, "paper: exponent at most 2", x=places)
-        draw.numbers(ax, np.round(places, 2))
-        ax.set_yscale("log", base=2)
-        ax.yaxis.set_major_formatter("{x:g}")
+        # the paper's second power is an upper bound
+        law = (start if np.isfinite(start) else 1.0) * (places / places[0]) ** 2
+        draw.predicted(right, law, "paper: exponent at most 2", x=places)
+        draw.numbers(right, np.round(places, 2))
+        right.set_yscale("log", base=2)
+        right.yaxis.set_major_formatter("{x:g}")
+    draw.finish(right, "width that suffices", "smallest sufficient width $m$", words)
+    return figure
 
 
 def asked(data: xr.Dataset) -> Figure:
@@ -68,11 +60,8 @@ def asked(data: xr.Dataset) -> Figure:
     scales = data.weight_scale.values
     figure, axes = draw.panels(2 * len(scales), rows=2, width=4.6, height=3.6)
     n = data.samples.values
-    rows = (
-        ("width $m$", data.log_width, data.practical_width),
-        ("steps $T$", data.log_iterations, data.practical_iterations),
-    )
-    for k, (what, printed, practical) in enumerate(rows):
+    for k, (what, name) in enumerate({"width $m$": "width", "steps $T$": "iterations"}.items()):
+        printed, practical = data[f"log_{name}"], data[f"practical_{name}"]
         printed = printed.where(np.isfinite(printed)).mean("seed")
         for i, sigma in enumerate(scales):
             ax = axes[k * len(scales) + i]
