@@ -15,6 +15,7 @@ import pytest
 
 import lemmata as lm
 from lemmata.lab import live, names, programs
+from lemmata.lab.inputs import noting
 from lemmata.lab.shelf import Shelf
 
 SOURCE = """
@@ -253,6 +254,17 @@ def test_keys_and_small_numbers_come_back_from_the_shelf_as_they_were(shelf: She
     for name, value in tree.items():
         assert found[name].dtype == value.dtype
         np.testing.assert_array_equal(names.plain(found[name]), names.plain(value))
+
+
+def test_what_lies_on_the_shelf_is_no_data_file_of_a_run(shelf: Shelf, tmp_path: Path) -> None:
+    (tmp_path / "table.csv").write_text("1,2")
+    shelf.write(b"name", jnp.zeros(3))
+    with noting() as inputs:
+        assert shelf.read(b"absent", jnp.zeros(3)) is None
+        assert shelf.read(b"name", jnp.zeros(3)) is not None
+        shelf.write(b"absent", jnp.zeros(3))
+        (tmp_path / "table.csv").read_text()
+    assert [Path(name).name for name in inputs] == ["table.csv"]
 
 
 def test_the_shelf_is_bounded_and_the_oldest_go_first(tmp_path: Path) -> None:

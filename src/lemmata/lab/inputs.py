@@ -48,6 +48,16 @@ def opening() -> Iterator[set[str]]:
         tell(opened)
 
 
+@contextlib.contextmanager
+def unheard() -> Iterator[None]:
+    """What this thread opens meanwhile is the laboratory's own and no data file."""
+    before, _here.opened = _here.opened, None
+    try:
+        yield
+    finally:
+        _here.opened = before
+
+
 def tell(opened: Iterable[str]) -> None:
     """Whoever listens in this thread has read these files: it is given what was made of them before."""
     if _here.opened is not None:

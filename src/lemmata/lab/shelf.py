@@ -20,10 +20,13 @@ import numpy as np
 
 from lemmata.lab import names
 from lemmata.lab.files import remove_partials, write_whole
+from lemmata.lab.inputs import unheard
 
 ROOM = 2**30
 """Bytes that a folder may hold."""
 UNFINISHED = ".part"
+_written = itertools.count()
+"""How many files this process has written: now and then their folder is tidied."""
 
 
 @dataclass(frozen=True)
@@ -35,13 +38,13 @@ class Shelf:
     room: int = ROOM
     damaged: list[str] = field(default_factory=list, compare=False)
     """what was found there and is not what was put there"""
-    _written: itertools.count = field(default_factory=itertools.count, compare=False, repr=False)
 
     def read(self, name: bytes, shapes: Any, part: bool = False) -> Any:
         """What lies there under this name, as arrays of these shapes; None if nothing usable does."""
         path = self._path(name, part)
         try:
-            content = path.read_bytes()
+            with unheard():
+                content = path.read_bytes()
         except OSError:
             return None
         specs, tree = jax.tree.flatten(shapes)
@@ -70,8 +73,9 @@ class Shelf:
         with contextlib.suppress(OSError):
             self.folder.mkdir(parents=True, exist_ok=True)
             write_whole(self._path(name, part), names.digest(payload) + payload)
-            if next(self._written) % 64 == 0:
-                self.tidy()
+            if next(_written) % 64 == 0:
+                with unheard():
+                    self.tidy()
 
     def drop(self, name: bytes) -> None:
         """An unfinished training is finished."""

@@ -9,10 +9,9 @@ import numpy as np
 from lemmata.lab.precision import numerics
 from lemmata.lab.simulation import stream
 from lemmata.lab.training import Run
-from lemmata.theories.exp_regression.constants import Constants, find_constants
 from lemmata.theories.exp_regression.data import draw
 from lemmata.theories.exp_regression.experiments import TINY
-from lemmata.theories.exp_regression.network import initialise
+from lemmata.theories.exp_regression.network import Constants, find_constants, initialise
 from lemmata.theories.exp_regression.setting import Setting
 from lemmata.theories.exp_regression.training import simulate, train
 

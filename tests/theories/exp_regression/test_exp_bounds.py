@@ -10,7 +10,7 @@ import pytest
 
 from lemmata.theories.exp_regression import bounds
 from lemmata.theories.exp_regression.setting import Setting
-from lemmata.theories.exp_regression.studies.vacuity import calculate
+from lemmata.theories.exp_regression.studies import calculate
 
 E2 = math.exp(2)
 LN10 = math.log(10)

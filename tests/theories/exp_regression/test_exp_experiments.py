@@ -11,9 +11,7 @@ from lemmata.lab.claims import INCONCLUSIVE, OUTCOMES, NotApplicable
 from lemmata.lab.grid import Grid, make_grid
 from lemmata.theories import exp_regression
 from lemmata.theories.exp_regression import measures
-from lemmata.theories.exp_regression.studies.initial import measure_initial, sample_kernel
-from lemmata.theories.exp_regression.studies.perturbation import perturb_weights
-from lemmata.theories.exp_regression.studies.vacuity import calculate
+from lemmata.theories.exp_regression.studies import calculate, measure_initial, perturb_weights, sample_kernel
 from lemmata.theories.exp_regression.theorem import kernel_kept
 from lemmata.theories.exp_regression.training import simulate
 
@@ -350,7 +348,7 @@ def test_runs_are_classed_by_peak_end_and_divergence():
 
 def test_the_linearised_dynamics_decays_or_diverges():
     data = xr.Dataset({"linear_final_ratio": seeds(1e-30, 0.9, 1.005, 5.0, 1e9)})
-    names = [measures.CLASSES[i] for i in measures.linear_classes(data).values]
+    names = [measures.CLASSES[i] for i in measures.classes(data, "linearised").values]
     assert names == ["monotone", "monotone", "monotone", "unfinished", "diverged"]
 
 

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from lemmata.lab.figures import NEVER
 from lemmata.theories import exp_regression
 from lemmata.theories.exp_regression import measures
-from lemmata.theories.exp_regression.figures import stability, width
+from lemmata.theories.exp_regression.figures import step_size, width
 
 EXPERIMENTS = exp_regression.theory.experiments
 NAMES = list(EXPERIMENTS)
@@ -139,7 +139,7 @@ def test_the_phase_map_shows_the_share_of_every_class():
     data = xr.Dataset(
         {"peak_ratio": runs(1, 50, 9, 30), "final_ratio": runs(0, 1e-9, 9, 0.5), "diverged": runs(0, 0, 1, 0)}
     )
-    axes = panels(stability.phase_map(data))
+    axes = panels(step_size.phase_map(data))
     shown = {ax.get_title(): np.asarray(ax.images[0].get_array())[0].tolist() for ax in axes}
     assert shown == {"monotone": [1, 0, 0, 0], "catapult": [0, 1, 0, 0], "diverged or unfinished": [0, 0, 1, 1]}
     for ax in axes:

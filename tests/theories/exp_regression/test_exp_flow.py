@@ -17,7 +17,7 @@ from lemmata.theories.exp_regression.decomposition import asymmetric_kernel
 from lemmata.theories.exp_regression.flow import compare_flow, compare_separate, flow_limit, flow_weights
 from lemmata.theories.exp_regression.network import Head, initialise
 from lemmata.theories.exp_regression.setting import Setting
-from lemmata.theories.exp_regression.studies.perturbation import moved_ratios, perturb_weights
+from lemmata.theories.exp_regression.studies import moved_ratios, perturb_weights
 
 PROBLEM = Setting(samples=3, dimension=4, neurons=8, neuron_room=8).problem()
 

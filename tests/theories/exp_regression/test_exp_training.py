@@ -25,6 +25,7 @@ from exp_runs import (
     trained,
 )
 
+import lemmata as lm
 from lemmata.lab.ensemble import CPU, GPU, simulate_runs
 from lemmata.lab.errors import UserError
 from lemmata.lab.precision import numerics
@@ -379,3 +380,12 @@ def test_a_run_on_crowded_points_says_that_its_kernel_is_singular_and_stays_put(
     assert simulated(SMALL)["singular"] == 0
     values = np.linalg.eigvalsh(plain_limit(started(SMALL)[0]))
     assert simulated(SMALL)["limit_condition"] == pytest.approx(values[-1] / values[0], rel=1e-9)
+
+
+def test_the_second_order_change_is_recorded_by_point_and_its_product_with_the_error_is_half_of_the_second_term():
+    t = lm.trained(simulate, SMALL.replace(track="points"))
+    v_2, errors = t.records.second_order_change.values, t.records.outputs.values - t.data.y
+    np.testing.assert_allclose(
+        2 * np.sum(errors * v_2, axis=1), t.records.terms.sel(term="C_2"), rtol=1e-9, atol=1e-300
+    )
+    np.testing.assert_allclose(np.linalg.norm(v_2, axis=1), t.records.second_order_norm, rtol=1e-12)

@@ -1,7 +1,7 @@
 """Over-parameterised exponential regression: the tangent kernel of a two-layer exponential network.
 
-In reading order: setting, data, network, constants (kernels, step size, horizon), training, decomposition (one step
-taken apart), probes, flow (one point in closed form), bounds, theorem; then studies, claims, experiments and figures.
+In reading order: setting, data, network (with kernels, step size, horizon), training, decomposition (one step taken
+apart), probes, flow (one point in closed form), bounds, theorem; then studies, claims, experiments and figures.
 """
 
 import lemmata as lm

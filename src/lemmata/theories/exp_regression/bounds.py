@@ -5,8 +5,6 @@ Constants that the paper leaves open are 1. They are for the exponential activat
 `of_B` are the further arguments of `projection_bound`: delta, sigma, C, projection_source, B.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any, NamedTuple
 
@@ -31,7 +29,9 @@ _C = lm.parameter(10.0, "C", "constant of the paper's B", low=0, open_ends="low"
 _B = lm.parameter(1.0, "B", "largest projection, for projection_source=empirical", low=0)
 _SOURCE = lm.option("paper", "where B comes from", *PROJECTION_SOURCES)
 _INIT = lm.option("coupled", "initialisation", "coupled", "independent")
-_PROJECTIONS: Any = {"n": _N, "m": _M, "delta": _DELTA, "sigma": _SIGMA, "C": _C, "projection_source": _SOURCE, "B": _B}
+_OF_B: Any = {"delta": _DELTA, "sigma": _SIGMA, "C": _C, "projection_source": _SOURCE, "B": _B}
+_PROJECTIONS: Any = {"n": _N, "m": _M, **_OF_B}
+_RUN: Any = {"logarithmic": True, "limit": RUNNABLE}
 
 
 def _log10(natural: Any) -> Any:
@@ -39,15 +39,7 @@ def _log10(natural: Any) -> Any:
 
 
 @lm.bound("Definition 6.1; union bound", **_PROJECTIONS)
-def projection_bound(
-    n: Any,
-    m: Any = 1024,
-    delta: Any = 0.05,
-    sigma: Any = 1.0,
-    C: Any = 10.0,
-    projection_source: str = "paper",
-    B: Any = 1.0,
-) -> Any:
+def projection_bound(n: Any, m: Any, delta: Any, sigma: Any, C: Any, projection_source: str, B: Any) -> Any:
     """B with |<w_r, x_i>| ≤ B: `paper` C σ √ln(n/δ); `union` σ √(2 ln(2mn/δ)); `empirical` the given one."""
     xp = library_of(n, m, delta, sigma, C, B)
     if projection_source == "paper":
@@ -63,7 +55,7 @@ def projection_bound(
     delta=_DELTA,
     C=_C,
 )
-def tail_width(n: Any, delta: Any = 0.05, C: Any = 10.0) -> Any:
+def tail_width(n: Any, delta: Any, C: Any) -> Any:
     """log10 of the largest m for which the `paper` B is guaranteed: ½ (n/δ)^{C²/2-1}."""
     return _log10((np.asarray(C, float) ** 2 / 2 - 1) * np.log(n / np.asarray(delta)) - math.log(2))
 
@@ -106,17 +98,11 @@ def _practical_steps(lam: Any, square: Any, epsilon: Any, **_: Any) -> str:
     return f"usable instead: with the step c/(m λ_max), c = 0.5, orthonormal data need at most {usable:.0f} steps"
 
 
-@lm.bound(
-    "Theorem 7.1",
-    logarithmic=True,
-    limit=RUNNABLE,
-    remark=_practical_steps,
-    lam=_LAMBDA,
-    square=lm.parameter(10.0, "‖y - F(0)‖²", "initial squared error (at most n)", low=0),
-    epsilon=_EPSILON,
-    **_PROJECTIONS,
-)
-def iterations(n: Any, m: Any, lam: Any, square: Any, epsilon: Any = 1e-3, **of_B: Any) -> Any:
+_SQUARE = lm.parameter(10.0, "‖y - F(0)‖²", "initial squared error (at most n)", low=0)
+
+
+@lm.bound("Theorem 7.1", **_RUN, remark=_practical_steps, lam=_LAMBDA, square=_SQUARE, epsilon=_EPSILON, **_PROJECTIONS)
+def iterations(n: Any, m: Any, lam: Any, square: Any, epsilon: Any, **of_B: Any) -> Any:
     """log10 of T = ⌈2 / (m η λ) ln(‖y - F(0)‖²/ε)⌉ with the paper's step; -inf where no step is needed.
 
     It is 200 λ^-2 n² e^{4B} ln(·): independent of m unless B contains it.
@@ -136,13 +122,13 @@ def iterations(n: Any, m: Any, lam: Any, square: Any, epsilon: Any = 1e-3, **of_
     lam=_LAMBDA,
     **_PROJECTIONS,
 )
-def ball_radius(n: Any, lam: Any, m: Any = 1024, **of_B: Any) -> Any:
+def ball_radius(n: Any, lam: Any, m: Any, **of_B: Any) -> Any:
     """log10 of R = 0.01 λ / (n e^B)."""
     return _log10(ln_radius(n, lam, projection_bound(n, m, **of_B), 1))
 
 
 @lm.bound("Claim 9.3, erratum 5", logarithmic=True, lam=_LAMBDA, **_PROJECTIONS)
-def ball_radius_consistent(n: Any, lam: Any, m: Any = 1024, **of_B: Any) -> Any:
+def ball_radius_consistent(n: Any, lam: Any, m: Any, **of_B: Any) -> Any:
     """log10 of R = 0.01 λ / (n e^{2B}), which keeps 3nRe^{2B} ≤ λ/4."""
     return _log10(ln_radius(n, lam, projection_bound(n, m, **of_B), 2))
 
@@ -162,7 +148,7 @@ def _usable_drift(n: Any, lam: Any, m: Any, error: Any, R: Any, **of_B: Any) -> 
     R=lm.parameter(0.0, "R", "largest drift", low=0),
     **_PROJECTIONS,
 )
-def drift_bound(n: Any, m: Any, lam: Any, error: Any, R: Any = 0.0, **of_B: Any) -> Any:
+def drift_bound(n: Any, m: Any, lam: Any, error: Any, R: Any, **of_B: Any) -> Any:
     """log10 of D = 8 λ^-1 e^{B+R} √n/m ‖y - F(0)‖."""
     return _log10(ln_drift(n, m, lam, projection_bound(n, m, **of_B), R, error))
 
@@ -194,30 +180,26 @@ def explicit_width(
     """
     error = math.sqrt(n) if error is None else error
     pairs = 16 if init == "coupled" else 8
-
-    def bound_at(ln_m: float) -> float:
-        """B at the width e^{ln_m}, which may be beyond floating point."""
-        if of_B.get("projection_source") == "union":
-            return sigma * math.sqrt(2 * (ln_m + math.log(2 * n / delta)))
-        return float(projection_bound(n, 1.0, delta, sigma, **of_B))
-
-    def conditions(B: float, ln_R: float) -> dict[str, float]:
-        """ln of the width that each condition asks for."""
-        return {
-            "Hoeffding": math.log(pairs * n**2 * math.log(2 * n**2 / delta)) - 2 * math.log(lam) + 4 * B,
-            "D < R": math.log(8 * math.sqrt(n) * error) - math.log(lam) + B + math.exp(ln_R) - ln_R,
-            "Lemma 6.7's printed proof": math.log(10 * math.log(3 * n**2 / delta)) - ln_R,
-        }
-
     wanted = math.log(2)
     while True:
-        ln_m, B = wanted, bound_at(wanted)
+        ln_m = wanted
+        if of_B.get("projection_source") == "union":  # at a width that may be beyond floating point
+            B = sigma * math.sqrt(2 * (ln_m + math.log(2 * n / delta)))
+        else:
+            B = float(projection_bound(n, 1.0, delta, sigma, **of_B))
         ln_R = float(ln_radius(n, lam, B))
-        asked = conditions(B, ln_R)
-        wanted = _even(max(asked.values()))
+        R = math.exp(ln_R)
+        # ln of the width that each condition asks for
+        asked = {
+            "Hoeffding": math.log(pairs * n**2 * math.log(2 * n**2 / delta)) - 2 * math.log(lam) + 4 * B,
+            "D < R": math.log(8 * math.sqrt(n) * error) - math.log(lam) + B + R - ln_R,
+            "Lemma 6.7's printed proof": math.log(10 * math.log(3 * n**2 / delta)) - ln_R,
+        }
+        most = max(asked.values())
+        # the smallest even integer that is at least e^most; past 2^53 parity means nothing
+        wanted = math.log(2 * max(1, math.ceil(math.exp(most) / 2 - 1e-9))) if most < 36 else most
         if not wanted > ln_m * (1 + 1e-15):  # this width meets what it asks for, which can be less than it
             break
-    R = math.exp(ln_R)
     ln_D = float(ln_drift(n, 1.0, lam, B, R, error)) - ln_m
     met = {"D < R": ln_D < ln_R, "R < 1e-3": R < 1e-3, "R ≤ 1 ≤ B": R <= 1 <= B}
     return Width(ln_m, B, R, max(asked, key=asked.__getitem__), met)
@@ -227,11 +209,6 @@ def orthonormal_variance(n: int, sigma: float) -> float:
     """Σ_ij Var_ij of one neuron's kernel on orthonormal points: n (e^{8σ²} - e^{4σ²}); inf beyond floating point."""
     exponent = 4 * np.square(sigma)
     return n * np.exp(exponent) * np.expm1(exponent)
-
-
-def _even(ln_m: float) -> float:
-    """ln of the smallest even integer that is at least e^{ln_m}; past 2^53 parity means nothing."""
-    return math.log(2 * max(1, math.ceil(math.exp(ln_m) / 2 - 1e-9))) if ln_m < 36 else ln_m
 
 
 def _usable_width(n: int, lam: float, sigma: float, **given: Any) -> str:
@@ -250,8 +227,7 @@ def _explicit_remark(**inputs: Any) -> str:
 @lm.bound(
     "Lemma 9.2; Theorem 7.1 prints the logarithm squared",
     "the constant that the paper does not give is 1 unless set",
-    logarithmic=True,
-    limit=RUNNABLE,
+    **_RUN,
     remark=_usable_width,
     lam=_LAMBDA,
     constant=lm.parameter(1.0, "c", "leading constant", low=0, open_ends="low"),
@@ -260,30 +236,15 @@ def _explicit_remark(**inputs: Any) -> str:
     ),
     **_PROJECTIONS,
 )
-def required_width(
-    n: Any, lam: Any, delta: Any = 0.05, m: Any = 1024, constant: Any = 1.0, log_power: Any = 1, **of_B: Any
-) -> Any:
+def required_width(n: Any, lam: Any, delta: Any, m: Any, constant: Any, log_power: Any, **of_B: Any) -> Any:
     """log10 of m = c λ^-2 n² e^{4B} ln(n/δ)^power. (`m` enters only through the union bound's B.)"""
     B = projection_bound(n, m, delta, **of_B)
     ln_m = np.log(constant) + 2 * np.log(n) - 2 * np.log(np.asarray(lam, float)) + 4 * B
     return _log10(ln_m + log_power * np.log(np.log(n / np.asarray(delta))))
 
 
-@lm.bound(
-    "the listed conditions of the proof",
-    logarithmic=True,
-    limit=RUNNABLE,
-    remark=_explicit_remark,
-    n=_N,
-    lam=_LAMBDA,
-    delta=_DELTA,
-    sigma=_SIGMA,
-    C=_C,
-    projection_source=_SOURCE,
-    B=_B,
-    init=_INIT,
-)
-def required_width_explicit(n: int, lam: float, init: str = "coupled", **of_B: Any) -> float:
+@lm.bound("the listed conditions of the proof", **_RUN, remark=_explicit_remark, n=_N, lam=_LAMBDA, **_OF_B, init=_INIT)
+def required_width_explicit(n: int, lam: float, init: str, **of_B: Any) -> float:
     """log10 of the smallest even m that meets every explicit condition, with ‖y‖ ≤ √n (see `explicit_width`)."""
     return _log10(explicit_width(n, lam, init=init, **of_B).ln_m)
 
@@ -296,20 +257,21 @@ def required_width_explicit(n: int, lam: float, init: str = "coupled", **of_B: A
     sigma=_SIGMA,
     init=_INIT,
 )
-def kernel_mc_std(inner: Any, square_sum: Any, m: Any, sigma: Any = 1.0, init: str = "coupled") -> Any:
+def kernel_mc_std(inner: Any, square_sum: Any, m: Any, sigma: Any, init: str) -> Any:
     """Standard deviation of H^dis_ij: √(G² (e^{2σ²s} - e^{σ²s}) / m_eff), m_eff = m or, in pairs, m/2."""
     exponent = np.asarray(sigma, float) ** 2 * square_sum
     effective = np.asarray(m, float) / (2 if init == "coupled" else 1)
     return np.abs(inner) * np.sqrt(np.exp(exponent) * np.expm1(exponent) / effective)
 
 
+_VARIANCE = lm.parameter(10 * (math.exp(8) - math.exp(4)), "Σ Var_ij", "summed variances of one neuron's kernel", low=0)
+
+
 @lm.bound(
     "exact variance with Markov's inequality: rigorous, needs no B",
     p=lm.parameter(1.0, "p", "allowed probability of a kernel error above λ/4", low=0, high=1, open_ends="low"),
     lam=_LAMBDA,
-    variance=lm.parameter(
-        10 * (math.exp(8) - math.exp(4)), "Σ Var_ij", "summed variances of one neuron's kernel", low=0
-    ),
+    variance=_VARIANCE,
     init=_INIT,
 )
 def width_for_kernel(p: Any, lam: Any, variance: Any, init: str = "coupled") -> Any:
@@ -323,23 +285,11 @@ def width_for_kernel(p: Any, lam: Any, variance: Any, init: str = "coupled") -> 
 
 
 @lm.bound("n^{o(1)} = e^{4B}", logarithmic=True, delta=_DELTA, sigma=_SIGMA, C=_C)
-def crossing(delta: Any = 0.1, sigma: Any = 1.0, C: Any = 10.0) -> Any:
+def crossing(delta: Any, sigma: Any, C: Any) -> Any:
     """log10 of the n from which e^{4B} < n: ln n = 8C²σ² + √(64C⁴σ⁴ + 16C²σ² ln(1/δ))."""
     square = (np.asarray(C, float) * sigma) ** 2
     return _log10(8 * square + np.sqrt(64 * square**2 - 16 * square * np.log(delta)))
 
 
-BOUNDS = (
-    projection_bound,
-    tail_width,
-    required_width,
-    required_width_explicit,
-    step_size,
-    iterations,
-    ball_radius,
-    ball_radius_consistent,
-    drift_bound,
-    kernel_mc_std,
-    width_for_kernel,
-    crossing,
-)
+BOUNDS = tuple(each for each in globals().values() if isinstance(each, lm.Bound))
+"""Every calculator of this file, in reading order."""

@@ -1,7 +1,5 @@
 """The data of section 2: points in the unit ball and targets in [-1, 1], by the law they are drawn from."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import jax

@@ -1,34 +1,21 @@
 """One step of gradient descent taken apart: its three terms (Lemma 9.1), their bounds (Q8-Q13), the kernel H_asy."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from lemmata.theories.exp_regression.network import (
-    ByPoint,
-    Head,
-    Weights,
-    kernel,
-    longest,
-    loss_gradient,
-    project,
-    read_out,
-)
-
-Points = Float[Array, "points dimension"]
-Vector = Float[Array, " points"]
-Scalar = Float[Array, ""]
+from lemmata.theories.exp_regression import network
+from lemmata.theories.exp_regression.network import ByPoint, Head, Points, Scalar, Vector, Weights, project, read_out
 
 
 class Terms(NamedTuple):
     """One step of gradient descent of the exponential network, taken apart (Lemma 9.1).
 
     ‖e(t+1)‖² = ‖e(t)‖² + first + second + third, with first = -2 κ² m η eᵀ H e, second = 2 eᵀ v_2,
-    third = ‖F(t+1) - F(t)‖² and v_{2,i} = κ Σ_r a_r e^{<w_r, x_i>} (e^z - 1 - z), z = -η <Δw_r, x_i>.
+    third = ‖F(t+1) - F(t)‖² and v_{2,i} = κ Σ_r a_r e^{<w_r, x_i>} (e^z - 1 - z), z = -η <Δw_r, x_i> (vector: v_2,
+    remainder: p_max = max |e^z - 1 - z| / |z|, 0 at z = 0, steepest: max_r ‖Δw_r‖).
     """
 
     square: Scalar
@@ -37,19 +24,8 @@ class Terms(NamedTuple):
     second: Scalar
     third: Scalar
     remainder: Scalar
-    """p_max = max |e^z - 1 - z| / |z| (0 at z = 0)."""
     steepest: Scalar
-    """max_r ‖Δw_r‖."""
     vector: Vector
-    """v_2."""
-
-
-SERIES_REACH = 0.05
-
-
-def exponential_excess(z: Array) -> Array:
-    """e^z - 1 - z."""
-    return jnp.expm1(z) - z
 
 
 def series_excess(z: Array) -> Array:
@@ -61,16 +37,12 @@ def series_excess(z: Array) -> Array:
 
 
 class Step(NamedTuple):
-    """A step of the exponential network from W(t) to W(t+1)."""
+    """A step of the exponential network from W(t) to W(t+1): e^{<w_r(t), x_i>}, F(t), Δw_r(t), F(t+1)."""
 
     values: ByPoint
-    """e^{<w_r(t), x_i>}."""
     outputs: Vector
-    """F(t)."""
     gradient: Weights
-    """Δw_r(t)."""
     next_outputs: Vector
-    """F(t+1)."""
 
 
 def step_terms(head: Head, x: Points, y: Vector, step: Step, kernel: Array, eta: Scalar) -> Terms:
@@ -79,11 +51,11 @@ def step_terms(head: Head, x: Points, y: Vector, step: Step, kernel: Array, eta:
     z = -eta * project(step.gradient, x)
     ends = jnp.stack([jnp.min(head.used * z), jnp.max(head.used * z)])
     # by its series where that is exact to rounding: faster, and without cancellation
-    short = jnp.max(jnp.abs(ends)) <= SERIES_REACH
-    excess = jax.lax.cond(short, series_excess, exponential_excess, z)
+    short = jnp.max(jnp.abs(ends)) <= 0.05
+    excess = jax.lax.cond(short, series_excess, lambda z: jnp.expm1(z) - z, z)
     second_order = read_out(head, step.values * excess)
     # |e^z - 1 - z|/|z| grows with |z| on either side of 0
-    share = jnp.where(short, series_excess(ends), exponential_excess(ends)) / jnp.where(ends == 0, 1.0, jnp.abs(ends))
+    share = jnp.where(short, series_excess(ends), jnp.expm1(ends) - ends) / jnp.where(ends == 0, 1.0, jnp.abs(ends))
     return Terms(
         square=jnp.sum(residual**2),
         next_square=jnp.sum((step.next_outputs - y) ** 2),
@@ -91,7 +63,7 @@ def step_terms(head: Head, x: Points, y: Vector, step: Step, kernel: Array, eta:
         second=2 * residual @ second_order,
         third=jnp.sum((step.next_outputs - step.outputs) ** 2),
         remainder=jnp.max(share),
-        steepest=longest(step.gradient),
+        steepest=network.longest(step.gradient),
         vector=second_order,
     )
 
@@ -100,28 +72,23 @@ def take_step(weights: Weights, head: Head, x: Points, y: Vector, eta: Scalar) -
     """The terms of one step of the exponential network from the given weights, and its gradient."""
     values = jnp.exp(project(weights, x))
     outputs = read_out(head, values)
-    gradient = loss_gradient(head, values, x, outputs - y)
+    gradient = network.loss_gradient(head, values, x, outputs - y)
     moved = read_out(head, jnp.exp(project(weights - eta * gradient, x)))
     step = Step(values, outputs, gradient, moved)
-    return step_terms(head, x, y, step, kernel(head, values, x), eta), gradient
+    return step_terms(head, x, y, step, network.kernel(head, values, x), eta), gradient
 
 
 def decomposition_errors(terms: Terms, width: Scalar) -> dict[str, Scalar]:
-    """Q8: what is missing in ‖e(t+1)‖² = ‖e‖² + C_1 + C_2 + C_3, relative to max(1, ‖e‖² + |C_1| + |C_2| + C_3).
-
-    As corrected; as printed with C_1 lacking its factor m; as printed with the sign of C_2 reversed.
-    """
+    """Q8: what is missing in ‖e(t+1)‖² = ‖e‖² + C_1 + C_2 + C_3, relative to max(1, ‖e‖² + |C_1| + |C_2| + C_3): as
+    corrected, as printed with C_1 lacking its factor m, as printed with the sign of C_2 reversed."""
     size = jnp.maximum(1.0, terms.square + jnp.abs(terms.first) + jnp.abs(terms.second) + terms.third)
     change = terms.next_square - terms.square
-
-    def error(first: Scalar, second: Scalar) -> Scalar:
-        return jnp.abs(change - first - second - terms.third) / size
-
-    return {
-        "decomposition": error(terms.first, terms.second),
-        "decomposition_first": error(terms.first / width, terms.second),
-        "decomposition_second": error(terms.first, -terms.second),
+    versions = {
+        "decomposition": (terms.first, terms.second),
+        "decomposition_first": (terms.first / width, terms.second),
+        "decomposition_second": (terms.first, -terms.second),
     }
+    return {name: jnp.abs(change - C_1 - C_2 - terms.third) / size for name, (C_1, C_2) in versions.items()}
 
 
 def step_bounds(terms: Terms, head: Head, points: int, eta: Scalar, B: Scalar, R: Scalar) -> dict[str, Scalar]:

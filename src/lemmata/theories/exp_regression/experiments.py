@@ -3,40 +3,30 @@
 The paper has no experiments of its own; `paper` has the specification's largest widths and more seeds.
 """
 
-from __future__ import annotations
-
 import functools
 import math
 from typing import Any
 
-import numpy as np
-
 import lemmata as lm
 from lemmata.theories.exp_regression.bounds import explicit_width
-from lemmata.theories.exp_regression.figures import convergence, flow, initialisation, kernel, stability, theorem, width
+from lemmata.theories.exp_regression.figures import convergence, initialisation, kernel, step_size, width
 from lemmata.theories.exp_regression.setting import Setting
-from lemmata.theories.exp_regression.studies.initial import measure_initial, sample_kernel
-from lemmata.theories.exp_regression.studies.perturbation import perturb_weights
-from lemmata.theories.exp_regression.studies.vacuity import calculate
+from lemmata.theories.exp_regression.studies import calculate, measure_initial, perturb_weights, sample_kernel
 from lemmata.theories.exp_regression.training import simulate
 
-TINY = {
-    "samples": 2,
-    "dimension": 4,
-    "neurons": 64,
-    "neuron_room": 64,
-    "steps": 30,
-    "least_steps": 0,
-    "records": 8,
-    "weight_samples": 10**4,
-}
+TINY = {"samples": 2, "dimension": 4, "neurons": 64, "neuron_room": 64, "steps": 30, "least_steps": 0, "records": 8}
 """The sizes of every smoke preset, so that they share their programs."""
 
-experiment = functools.partial(lm.experiment, kind=Setting, simulation=simulate, tiny=TINY)
+experiment = functools.partial(lm.experiment, kind=Setting, simulation=simulate, tiny=TINY, seeds=5)
+initial = functools.partial(experiment, simulation=measure_initial, seeds=200, paper_seeds=1000)
+once = functools.partial(experiment, seeds=1, paper_seeds=1)
+frontier = functools.partial(experiment, reference="Theorem 1.1", seeds=20)
 
 INITS = ["coupled", "independent"]
 ACTIVATIONS = ["exp", "cosh", "sinh", "relu"]
+PAIRS = {"generic": {"pair": "none"}, "parallel": {"pair": "parallel"}, "antipodal": {"pair": "antipodal"}}
 LONG = {"horizon": "predicted", "least_steps": 600, "steps": 20_000}
+THEOREM = {"data_law": "orthonormal", "step": "theory", "projection_source": "union", "horizon": "predicted"}
 FRONTIER = {"horizon": "predicted", "steps": 20_000, "neurons": 512, "neuron_room": 512}
 
 
@@ -60,12 +50,11 @@ def flows(*constants: float) -> dict[str, dict[str, Any]]:
 
 
 EXPERIMENTS = (
-    experiment(
+    initial(
         "x1-kernel",
         reference="Lemma 6.3",
         question="How fast does the kernel of a random network approach its infinite-width limit?",
         plot=kernel.concentration,
-        simulation=measure_initial,
         setting={"data_seed": 0},
         axes={"neurons": [100, 1000, 10_000], "weight_scale": [0.25, 0.5, 1.0]},
         seeds=400,
@@ -73,7 +62,7 @@ EXPERIMENTS = (
         paper={"neurons": [100, 1000, 10_000, 100_000]},
         paper_seeds=400,
     ),
-    experiment(
+    once(
         "q3-montecarlo",
         reference="Q3, derived",
         question="Are the closed forms of the infinite-width kernels right?",
@@ -81,38 +70,30 @@ EXPERIMENTS = (
         simulation=sample_kernel,
         setting={"data_seed": 0},
         axes={"activation": ACTIVATIONS, "weight_scale": [0.25, 0.5]},
-        seeds=1,
+        smoke={"weight_samples": 10**4},
         paper={"weight_samples": 10**7},
-        paper_seeds=1,
     ),
-    experiment(
+    initial(
         "q5-width",
         reference="Lemma 6.3",
         question="Does the printed width bring the kernel within λ/4 of its limit?",
         plot=kernel.printed_width,
-        simulation=measure_initial,
         setting={"samples": 5, "dimension": 5, "data_law": "orthonormal", "neurons": 456},
         axes={"weight_scale": [0.05, 1.0]},
-        seeds=200,
-        paper_seeds=1000,
     ),
-    experiment(
+    initial(
         "q2-tails",
         reference="Definition 6.1, Lemma 6.2",
         question="Does the paper's B, which does not contain the width, bound every projection?",
         plot=initialisation.tails,
-        simulation=measure_initial,
         axes={"neurons": [64, 1024, 16384]},
-        seeds=200,
         smoke={"neurons": [16, 32, 64]},
-        paper_seeds=1000,
     ),
-    experiment(
+    initial(
         "q7-initial",
         reference="Claim 6.8",
         question="Is the initial output zero in pairs, and of variance m e^{2σ²‖x‖²} without?",
         plot=initialisation.outputs,
-        simulation=measure_initial,
         setting={"weight_scale": 0.5, "data_seed": 0},
         axes={"neurons": [64, 1024], "init": INITS},
         seeds=2000,
@@ -137,7 +118,6 @@ EXPERIMENTS = (
         simulation=perturb_weights,
         setting={"neurons": 256},
         axes={"radius": [1e-4, 9e-4, 9e-3], "shift": ["random", "point", "pair"], "factor": [1.0, 1.1, 1.6, 2.1]},
-        seeds=5,
         smoke={"neurons": 16, "radius": [9e-4, 9e-3], "factor": [1.0, 1.1, 2.1]},
     ),
     experiment(
@@ -188,7 +168,6 @@ EXPERIMENTS = (
         plot=convergence.other_data,
         setting={"stop": "rounding", "track": "bounds"},
         axes={"data_law": ["ball", "random_labels", "teacher"]},
-        seeds=5,
     ),
     experiment(
         "q16-theory",
@@ -196,7 +175,6 @@ EXPERIMENTS = (
         question="Does the paper's step size keep its promises?",
         plot=convergence.paper_step,
         setting={"stop": "never", "track": "bounds", "steps": 1000, "step": "theory", "projection_source": "empirical"},
-        seeds=5,
     ),
     experiment(
         "x3-drift",
@@ -205,34 +183,29 @@ EXPERIMENTS = (
         plot=convergence.by_width,
         setting={"stop": "never", "track": "bounds", "steps": 300},
         axes={"neurons": [128, 512, 2048, 8192], "scale": ["one", "inv_sqrt_m"]},
-        seeds=5,
         smoke={"neurons": [16, 32, 64]},
     ),
-    experiment(
+    frontier(
         "x4-frontier-n",
-        reference="Theorem 1.1",
         question="How does the width that suffices grow with the number of points?",
         plot=width.points,
         setting={**FRONTIER, "dimension": 20},
         axes={"samples": [5, 10, 20], "variant": widths(512)},
-        seeds=20,
         smoke={"samples": [1, 2], "variant": widths(64), "steps": 100, "track": "bounds"},
     ),
-    experiment(
+    frontier(
         "x4-frontier-lambda",
-        reference="Theorem 1.1",
         question="How does the width that suffices grow as the kernel becomes singular?",
         plot=width.eigenvalue,
         setting={**FRONTIER, "samples": 8, "dimension": 10, "data_law": "clustered"},
         axes={"pair_angle": [1.0, 0.5, 0.25], "variant": widths(512)},
-        seeds=20,
         smoke={"pair_angle": [1.0, 0.5], "variant": widths(64), "steps": 100, "track": "bounds"},
     ),
     experiment(
         "x6-stability",
         reference="linearised dynamics, m η λ_max < 2",
         question="What happens beyond the edge of stability?",
-        plot=stability.edge,
+        plot=step_size.edge,
         setting={"stop": "rounding", "track": "bounds", "steps": 2000, "neuron_room": 1024},
         axes={"neurons": [64, 1024], "step_constant": [0.5, 1.0, 1.5, 1.9, 2.1, 2.5, 3.0, 4.0]},
         seeds=6,
@@ -242,12 +215,9 @@ EXPERIMENTS = (
         "x6-phase-map",
         reference="linearised dynamics, m η λ_max < 2",
         question="Where do convergence, catapult and divergence lie, by step size and width?",
-        plot=stability.phase_map,
+        plot=step_size.phase_map,
         setting={"stop": "rounding", "steps": 1000, "neuron_room": 1024},
-        axes={
-            "neurons": [16, 32, 64, 128, 256, 512, 1024],
-            "step_constant": [round(float(c), 2) for c in np.arange(0.4, 6.01, 0.4)],
-        },
+        axes={"neurons": [2**k for k in range(4, 11)], "step_constant": [round(0.4 * k, 2) for k in range(1, 16)]},
         seeds=10,
         smoke={"neurons": [16, 64], "step_constant": [0.5, 2.5, 8.0], "track": "bounds"},
     ),
@@ -257,13 +227,9 @@ EXPERIMENTS = (
         question="Which activations can tell parallel and antipodal points apart?",
         plot=kernel.floors,
         setting={"stop": "rounding", "steps": 4000},
-        axes={
-            "pair": {"generic": {"pair": "none"}, "parallel": {"pair": "parallel"}, "antipodal": {"pair": "antipodal"}},
-            "activation": ACTIVATIONS,
-        },
-        seeds=5,
+        axes={"pair": PAIRS, "activation": ACTIVATIONS},
     ),
-    experiment(
+    once(
         "x8-vacuity",
         reference="Theorem 7.1",
         question="How large are the width, step size and iterations that the paper asks for?",
@@ -276,36 +242,24 @@ EXPERIMENTS = (
             "tail_constant": [1.0, 2.0, 10.0],
             "weight_scale": [1.0, 0.25, 0.05],
         },
-        seeds=1,
         smoke={"samples": [10, 100], "dimension": 1000, "failure_probability": [0.05], "tail_constant": [1.0, 10.0]},
-        paper_seeds=1,
     ),
     experiment(
         "x9-theorem",
         reference="Theorem 7.1",
         question="Does the theorem hold at the width that follows from its explicit inequalities?",
-        plot=theorem.end_to_end,
-        setting={
-            "data_law": "orthonormal",
-            "step": "theory",
-            "projection_source": "union",
-            "track": "bounds",
-            "horizon": "predicted",
-            "steps": 100_000,
-            "least_target": 0.1,
-        },
+        plot=width.end_to_end,
+        setting={**THEOREM, "track": "bounds", "steps": 100_000, "least_target": 0.1},
         axes={"problem": {"n=2, σ=0.05": explicit(2, 0.05), "n=1, σ=0.2": explicit(1, 0.2)}},
-        seeds=5,
         smoke={"problem": {f"n={n}, σ={s}": {"samples": n, "weight_scale": s} for n, s in ((2, 0.05), (1, 0.2))}},
     ),
     experiment(
         "q21-flow",
         reference="n = 1 gradient flow",
         question="Does gradient descent on one point end where gradient flow does?",
-        plot=flow.one_point,
+        plot=step_size.one_point,
         setting={"dimension": 5, "neurons": 40, "stop": "never", "compare": "flow"},
         axes={"variant": flows(0.1, 0.01, 0.001)},
-        seeds=5,
         smoke={"variant": flows(0.1, 0.01), "track": "bounds"},
     ),
 )

@@ -4,28 +4,19 @@ For n = 1 the flow conserves e^{-<w_r, x>} - a_r ‖x‖² ℰ(t), ℰ(t) = ∫ 
 F = Σ_r a_r / (c_r + a_r ‖x‖² ℰ) with c_r = e^{-<w_r(0), x>}, and the limit is the root of F(ℰ) = y.
 """
 
-from __future__ import annotations
-
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 import lemmata as lm
 from lemmata.theories.exp_regression.data import Data
-from lemmata.theories.exp_regression.network import Head, Weights, longest, loss_gradient, project, read_out
+from lemmata.theories.exp_regression.network import ByNeuron, Head, Weights, longest, loss_gradient, project, read_out
 from lemmata.theories.exp_regression.setting import Setting
 
-STEPS = 50
-"""After so many steps a joint run is compared with separate ones."""
 
-
-def flow_limit(
-    signs: Float[Array, " neurons"], start: Float[Array, " neurons"], square: Array, y: Array
-) -> Float[Array, ""]:
+def flow_limit(signs: ByNeuron, start: ByNeuron, square: Array, y: Array) -> Float[Array, ""]:
     """ℰ_∞: the root of Σ_r a_r / (c_r + a_r ‖x‖² ℰ) = y where all denominators are positive; `start` are <w_r(0), x>.
-
-    With both signs present F falls there from +∞ to -∞, so there is exactly one root, found by bisection.
-    """
+    With both signs present F falls there from +∞ to -∞, so there is exactly one root, found by bisection."""
     c = jnp.exp(-start)
     low = -jnp.min(jnp.where(signs > 0, c, jnp.inf)) / square
     high = jnp.min(jnp.where(signs < 0, c, jnp.inf)) / square
@@ -51,14 +42,11 @@ def compare_flow(problem: Setting, data: Data, before: Weights, after: Weights, 
     square = x @ x
     signs, start, end = head.signs, x @ before, x @ after
     limit = flow_limit(signs, start, square, y)
-
-    def error(defect: bool) -> Array:
-        predicted = flow_weights(signs, start, square, limit, defect)
-        return jnp.max(jnp.where(head.used > 0, jnp.abs(end - predicted), 0.0))
-
+    predicted = [flow_weights(signs, start, square, limit, defect) for defect in (False, True)]
+    errors = [jnp.max(jnp.where(head.used > 0, jnp.abs(end - each), 0.0)) for each in predicted]
     moved = after - before
     across = moved - jnp.outer(x, x @ moved) / square
-    return {"flow_error": jnp.stack([error(False), error(True)]), "flow_across": longest(across)}
+    return {"flow_error": jnp.stack(errors), "flow_across": longest(across)}
 
 
 @lm.piece(once=True)
@@ -70,7 +58,7 @@ def compare_separate(problem: Setting, data: Data, weights: Weights, head: Head,
             values = jnp.exp(project(weights, x))
             return weights - eta * loss_gradient(head, values, x, read_out(head, values) - y)
 
-        projections = project(jax.lax.fori_loop(0, STEPS, step, weights), x)
+        projections = project(jax.lax.fori_loop(0, 50, step, weights), x)
         return head.used * projections, read_out(head, jnp.exp(projections))
 
     joint, outputs = descend(data.x, data.y)

@@ -1,9 +1,5 @@
 """What claims and figures of this theory read off the data sets: worst cells, classes, frontiers, shares."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import xarray as xr
 
@@ -14,6 +10,8 @@ from lemmata.theories.exp_regression.setting import FLOOR
 
 SLACK = 1 + 1e-9
 """Bounds are compared with this relative slack."""
+MET = lm.at_most(SLACK, by="every")
+"""A bound is met: left side / right side is at most 1 in every seed."""
 STANDARD_ERRORS = 5
 """How many of them an estimate may lie from its closed form (Q3, Q7)."""
 CLASSES = ("monotone", "catapult", "diverged", "unfinished")
@@ -27,25 +25,6 @@ FLOORS = {
     ("antipodal", "sinh"): (PAIR_TARGETS[0] + PAIR_TARGETS[1]) ** 2 / 2,
 }
 """The squared error that remains where the kernel is singular, by pair and activation."""
-
-
-def at_most_one(
-    name: str,
-    reference: str,
-    statement: str,
-    evidence: lm.Evidence,
-    control: lm.Control,
-    formula: str = "",
-    expected: str = lm.HOLDS,
-    **rest: Any,
-) -> lm.Claim:
-    """Left side / right side is at most 1 in every seed."""
-    return (
-        lm.Claim(name, reference, "bound", **rest)
-        .states(statement)
-        .in_symbols(formula)
-        .judged(evidence, lm.at_most(SLACK, by="every"), control, expected=expected)
-    )
 
 
 def worst(values: xr.DataArray) -> xr.DataArray:
@@ -72,21 +51,14 @@ def relative_square(data: xr.Dataset, name: str = "square") -> xr.DataArray:
     return (data[name] / data.initial_square).where((data[name] > 0.01 * FLOOR) & np.isfinite(data[name]))
 
 
-def stability_class(peak: xr.DataArray, final: xr.DataArray, diverged: xr.DataArray) -> xr.DataArray:
-    """X6: 0 monotone (peak ≤ 1.01), 1 catapult (then below 1e-3 of the start), 2 diverged, 3 unfinished."""
-    settled = xr.where(peak <= 1.01, 0, xr.where(final < 1e-3, 1, 3))
-    return xr.where(diverged > 0, 2, settled)
-
-
-def classes(data: xr.Dataset) -> xr.DataArray:
-    """The class of every run."""
-    return stability_class(data.peak_ratio, data.final_ratio, data.diverged)
-
-
-def linear_classes(data: xr.Dataset) -> xr.DataArray:
-    """The class of the linearised dynamics beside every run: a sum of geometric terms, so its peak is at an end."""
-    final = data.linear_final_ratio
-    return stability_class(np.maximum(final, 1.0), final, (final > 1e8) * 1.0)
+def classes(data: xr.Dataset, dynamics: str = "trained") -> xr.DataArray:
+    """X6's class of every run: 0 monotone (peak ≤ 1.01), 1 catapult (then below 1e-3 of the start), 2 diverged, or 3
+    unfinished; or of the linearised dynamics beside it, a sum of geometric terms, whose peak is at an end."""
+    peak, final, diverged = data.peak_ratio, data.final_ratio, data.diverged > 0
+    if dynamics == "linearised":
+        final = data.linear_final_ratio
+        peak, diverged = np.maximum(final, 1.0), final > 1e8
+    return xr.where(diverged, 2, xr.where(peak <= 1.01, 0, xr.where(final < 1e-3, 1, 3)))
 
 
 def farthest(difference: xr.DataArray, error: xr.DataArray, *dims: str) -> lm.Uncertain:
@@ -102,10 +74,8 @@ def step_constants(data: xr.Dataset, low: float, high: float) -> xr.Dataset:
 
 
 def width_exponents(values: xr.DataArray, by: str, centre: str) -> dict[str, lm.Estimate]:
-    """The exponent in m of the median or root mean square over seeds, by label.
-
-    Its interval is the jackknife's; a median is not smooth enough for that: the interval of the seeds' median exponent.
-    """
+    """The exponent in m of the median or root mean square over seeds, by label, with the jackknife's interval; a median
+    is not smooth enough for that: the interval of the seeds' median exponent."""
 
     def estimate(table: xr.DataArray) -> lm.Estimate:
         table = table.transpose("seed", "neurons")

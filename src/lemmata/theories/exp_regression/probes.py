@@ -1,7 +1,5 @@
 """What is looked at along a run and read off its end (section 5), and every variable of the training simulation."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import jax
@@ -11,20 +9,11 @@ from jaxtyping import Array, Float
 import lemmata as lm
 from lemmata.networks.activations import ACTIVATIONS
 from lemmata.networks.kernels import Spectrum, spectrum
+from lemmata.theories.exp_regression import decomposition, network
 from lemmata.theories.exp_regression.bounds import ln_drift, ln_radius
-from lemmata.theories.exp_regression.constants import Constants
 from lemmata.theories.exp_regression.data import Data
-from lemmata.theories.exp_regression.decomposition import (
-    Points,
-    Scalar,
-    Step,
-    Vector,
-    asymmetric_kernel,
-    decomposition_errors,
-    step_bounds,
-    step_terms,
-)
-from lemmata.theories.exp_regression.network import ByPoint, Head, Weights, kernel, project
+from lemmata.theories.exp_regression.decomposition import Step
+from lemmata.theories.exp_regression.network import ByPoint, Constants, Head, Points, Scalar, Vector, Weights
 from lemmata.theories.exp_regression.setting import Setting
 
 NONE = -1e37
@@ -35,51 +24,49 @@ SMALL_STEP = 0.01
 """The η ‖Δw_r‖ of Lemma 7.4."""
 RATES = ("H(0)", "limit", "H(0), 3 m η λ", "limit, 3 m η λ")
 """Whose λ, and which rate, ‖e(t)‖² is compared with: 1 - m η λ/2 as claimed, or 1 - 3 m η λ (for controls)."""
-MASKS = ("uniform", "signs")
 
 
 class Watched(NamedTuple):
-    """What is looked at along training, at every step."""
+    """What is looked at along training, at every step: the largest ‖w_r(s) - w_r(0)‖ up to now, R of the bounds; the
+    first step with ‖e‖² ≤ ε; the largest ‖e‖² up to now; ‖e‖² at the step `compare_step` (NONE: not yet); and running
+    maxima of what `judge_step` gives, empty unless track=bounds."""
 
     drift: Scalar
-    """Largest ‖w_r(s) - w_r(0)‖ up to now: the R of the bounds."""
     reached: Scalar
-    """First step with ‖e‖² ≤ ε (NONE: not yet)."""
     peak: Scalar
-    """Largest ‖e‖² up to now."""
     compared: Scalar
-    """‖e‖² at the step `compare_step` (NONE: not yet)."""
     extremes: dict[str, Array]
-    """Running maxima of what `judge_step` gives; empty unless track=bounds."""
 
 
 class State(NamedTuple):
-    """A run between two steps."""
+    """A run between two steps, of which `done` are taken; the values are φ(<w_r, x_i>)."""
 
     weights: Weights
     values: ByPoint
-    """φ(<w_r, x_i>)."""
     outputs: Vector
     done: Scalar
-    """Steps taken."""
     watched: Watched
     stopped: Array
     diverged: Array
 
 
+def keep_ratio(ratio: Array, moves: Array) -> Array:
+    """A ratio as a running maximum keeps it, finite; 0/0 in a step of size 0 is not judged, any other is broken."""
+    undefined = jnp.where(moves, BROKEN, NONE)
+    return jnp.where(jnp.isnan(ratio), undefined, jnp.clip(ratio, NONE, -NONE))
+
+
 def judge_step(
     head: Head, data: Data, constants: Constants, step: Step, R: Scalar, drift: Scalar, t: Array | int
 ) -> dict[str, Array]:
-    """Left side / right side of every bound at step t; NONE where its hypothesis fails.
-
-    R is the largest drift up to step t, `drift` that after it.
-    """
+    """Left side / right side of every bound at step t, NONE where its hypothesis fails; R is the largest drift up to
+    step t, `drift` that after it."""
     points, width = data.x.shape[0], head.width
     B = constants.largest_projection
-    now = kernel(head, step.values, data.x)
+    now = network.kernel(head, step.values, data.x)
     least = jnp.linalg.eigvalsh(now)[0]
-    terms = step_terms(head, data.x, data.y, step, now, constants.eta)
-    ratios = step_bounds(terms, head, points, constants.eta, B, R)
+    terms = decomposition.step_terms(head, data.x, data.y, step, now, constants.eta)
+    ratios = decomposition.step_bounds(terms, head, points, constants.eta, B, R)
     length = constants.eta * terms.steepest
     lam = constants.limit.least
     short = length <= SMALL_STEP
@@ -96,8 +83,8 @@ def judge_step(
     decay = constants.rate * jnp.stack([start, lam, start, lam]) * jnp.array([0.5, 0.5, 3, 3])
     claimed = (t + 1) * jnp.log1p(-jnp.minimum(decay, 1.0))
     achieved = jnp.log(terms.next_square) - jnp.log(jnp.sum(constants.residual**2))
-    return {
-        **decomposition_errors(terms, width),
+    found = {
+        **decomposition.decomposition_errors(terms, width),
         **{name: jnp.where(allowed.get(name, True), ratio, NONE) for name, ratio in ratios.items()},
         "first_order": jnp.where(least >= lam / 2, constants.rate * lam * terms.square / -terms.first, NONE),
         "step_length": length,
@@ -107,12 +94,7 @@ def judge_step(
         "step_contraction": terms.next_square / terms.square,
         "kernel_loss": -least / lam,
     }
-
-
-def keep_ratio(ratio: Array, moves: Array) -> Array:
-    """A ratio as a running maximum keeps it, finite; 0/0 in a step of size 0 is not judged, any other is broken."""
-    undefined = jnp.where(moves, BROKEN, NONE)
-    return jnp.where(jnp.isnan(ratio), undefined, jnp.clip(ratio, NONE, -NONE))
+    return {name: keep_ratio(ratio, constants.eta > 0) for name, ratio in found.items()}
 
 
 CONDITIONAL = ("first_order", "second_order_printed", "third_order", "third_order_stated")
@@ -146,20 +128,16 @@ def linear_square(start: Spectrum, rate: Scalar, residual: Vector, step: Array) 
 def summarise(
     problem: Setting, data: Data, before: Weights, head: Head, constants: Constants, state: State, steps: Array
 ) -> dict[str, Array]:
-    """What is read off the end of a run: its first passage, its peak, the lazy and the linearised prediction.
-
-    `steps` are those of the records, at which the linearised error is given.
-    """
+    """What is read off the end of a run: its first passage, its peak, the lazy and the linearised prediction (at
+    `steps`, those of the records)."""
     activation = ACTIVATIONS[problem.activation]
     after, watched = state.weights, state.watched
     square = jnp.sum((state.outputs - data.y) ** 2)
     tiny = jnp.finfo(constants.residual.dtype).tiny
     # targets that are all 0 are fitted from the start; every ratio is then 0
     initial = jnp.maximum(jnp.sum(constants.residual**2), tiny)
-    slopes = activation.slope(project(before, data.x))
-    end_kernel = kernel(head, activation.slope(project(after, data.x)), data.x)
+    slopes, end_slopes = (activation.slope(network.project(weights, data.x)) for weights in (before, after))
     predicted = lazy_drift(head, slopes, data.x, -constants.residual, constants.start)
-    moved = after - before
     linear = linear_square(constants.start, constants.rate, constants.residual, jnp.asarray(problem.compare_step))
     at_records = linear_square(constants.start, constants.rate, constants.residual, steps)
     # a sum of geometric terms is convex in t: its peak is at an end
@@ -190,12 +168,12 @@ def summarise(
         "singular": constants.limit.singular * 1.0,
         "start_least": constants.start.least,
         "start_largest": constants.start.largest,
-        "end_largest": jnp.linalg.eigvalsh(end_kernel)[-1],
+        "end_largest": jnp.linalg.eigvalsh(network.kernel(head, end_slopes, data.x))[-1],
         "kernel_error": jnp.linalg.norm(constants.kernel - constants.limit_kernel),
         "largest_drift": watched.drift,
         "ball_radius": radius,
         "drift_bound": jnp.exp(ln_drift(points, head.width, lam, constants.B, radius, jnp.sqrt(initial))),
-        "lazy_error": jnp.linalg.norm(moved - predicted) / jnp.linalg.norm(predicted),
+        "lazy_error": jnp.linalg.norm(after - before - predicted) / jnp.linalg.norm(predicted),
         "linear_deviation": jnp.where(watched.compared < 0, jnp.nan, jnp.abs(watched.compared / linear - 1)),
     }
 
@@ -205,13 +183,13 @@ def judge_end(
     problem: Setting, key: jax.Array, data: Data, head: Head, constants: Constants, state: State
 ) -> dict[str, Array]:
     """Q10 at the final weights, and the broken case of Q9; the running extremes with absent ones as NaN."""
-    values = jnp.exp(project(state.weights, data.x))
+    values = jnp.exp(network.project(state.weights, data.x))
     shape = values.shape
     uniform, signs = jax.random.split(key)
     masks = (jax.random.uniform(uniform, shape, minval=-1), jax.random.rademacher(signs, shape, values.dtype))
     bound = jnp.exp(2 * (constants.largest_projection + state.watched.drift))
-    asymmetric = jnp.stack([jnp.max(jnp.abs(asymmetric_kernel(head, values, data.x, p))) for p in masks]) / bound
-    now = kernel(head, values, data.x)
+    asymmetric = [decomposition.asymmetric_kernel(head, values, data.x, p) for p in masks]
+    now = network.kernel(head, values, data.x)
     lowest = spectrum(now)
     vector = lowest.vectors[:, 0]
     extremes = {name: read_extreme(name, value) for name, value in state.watched.extremes.items()}
@@ -220,7 +198,7 @@ def judge_end(
     return {
         **extremes,
         "kernel_kept": jnp.minimum(-kernel_loss, lowest.least / constants.limit.least),
-        "asymmetric": asymmetric,
+        "asymmetric": jnp.stack([jnp.max(jnp.abs(each)) for each in asymmetric]) / bound,
         "first_order_defect": 2.1 * lowest.least / (2 * vector @ now @ vector),
     }
 
@@ -234,8 +212,26 @@ def follow_modes(problem: Setting, data: Data, constants: Constants, steps: Arra
 
 
 RECORD = ("record",)
-
-TRAINED = (
+JUDGED = (
+    lm.Variable("decomposition", (), "", "Q8: largest error of ‖e(t+1)‖² = ‖e‖² + C_1 + C_2 + C_3, relative", True),
+    lm.Variable("decomposition_first", (), "", "the same with C_1 as printed, without m", True),
+    lm.Variable("decomposition_second", (), "", "the same with C_2 as printed, of opposite sign", True),
+    lm.Variable("first_order", (), "", "Q9: largest mηλ‖e‖²/(-C_1) over steps with λ_min(H(t)) ≥ λ/2", True),
+    lm.Variable("first_order_defect", (), "", "Q9 with e the lowest eigenvector and 2.1 times its eigenvalue", True),
+    lm.Variable("second_order", (), "", "Q11: largest C_2 / corrected bound", True),
+    lm.Variable("second_order_printed", (), "", "Q11: the same, printed bound, ‖e‖ ≤ √n and n ≤ 1.9e^{B-3R}", True),
+    lm.Variable("third_order", (), "", "Q12: largest C_3 / bound, over steps with η‖Δw_r‖ ≤ 0.01", True),
+    lm.Variable("third_order_stated", (), "", "Q12: largest C_3 / stated bound, over those with B ≥ 0.35 + R", True),
+    lm.Variable("gradient_norm", (), "", "Q13: largest ‖Δw_r‖ / bound", True),
+    lm.Variable("step_length", (), "max η‖Δw_r‖", "Q14: longest step of any weight", True),
+    lm.Variable("error_norm", (), "max ‖e‖/√n", "Q14: largest error", True),
+    lm.Variable("drift_ratio", (), "", "Q15: largest drift / D", True),
+    lm.Variable("contraction", ("rate_of",), "", "Q16: largest ‖e(t)‖² / (1-mηλ/2)ᵗ‖e(0)‖², by λ and rate", True),
+    lm.Variable("step_contraction", (), "", "largest ‖e(t+1)‖²/‖e(t)‖² of one step (claimed: at most 1-mηλ/2)", True),
+    lm.Variable("kernel_kept", (), "", "smallest λ_min(H(t))/λ over all steps", True),
+    lm.Variable("asymmetric", ("mask",), "", "Q10: largest entry of H_asy / bound at the final weights"),
+)
+VARIABLES = (
     *lm.RUN,
     lm.Variable("square", RECORD, "‖e(t)‖²", "squared error"),
     lm.Variable("linear_square", RECORD, "‖(I-mηH(0))ᵗe(0)‖²", "squared error of the linearised dynamics"),
@@ -246,6 +242,7 @@ TRAINED = (
     lm.Variable("outputs", ("record", "point"), "F(t)", "outputs"),
     lm.Variable("terms", ("record", "term"), "C_1, C_2, C_3", "terms of the next step's change of ‖e‖²", True),
     lm.Variable("second_order_norm", RECORD, "‖v_2‖", "second-order change of the outputs in it", True),
+    lm.Variable("second_order_change", ("record", "point"), "v_2", "the same by point (track=points)", True),
     lm.Variable("mode_residual", ("record", "mode"), "<q_k, e(t)>", "residual along the eigenvectors of H(0)", True),
     lm.Variable("linear_mode_residual", ("record", "mode"), "(1-mηλ_k)ᵗ<q_k, e(0)>", "the same, linearised", True),
     lm.Variable("mode_value", ("mode",), "λ_k(H(0))", "eigenvalues of H(0), ascending"),
@@ -276,32 +273,12 @@ TRAINED = (
     lm.Variable(
         "linear_deviation", (), "", "relative deviation of ‖e‖² from its linearised value at compare_step", True
     ),
-)
-JUDGED = (
-    lm.Variable("decomposition", (), "", "Q8: largest error of ‖e(t+1)‖² = ‖e‖² + C_1 + C_2 + C_3, relative", True),
-    lm.Variable("decomposition_first", (), "", "the same with C_1 as printed, without m", True),
-    lm.Variable("decomposition_second", (), "", "the same with C_2 as printed, of opposite sign", True),
-    lm.Variable("first_order", (), "", "Q9: largest mηλ‖e‖²/(-C_1) over steps with λ_min(H(t)) ≥ λ/2", True),
-    lm.Variable("first_order_defect", (), "", "Q9 with e the lowest eigenvector and 2.1 times its eigenvalue", True),
-    lm.Variable("second_order", (), "", "Q11: largest C_2 / corrected bound", True),
-    lm.Variable("second_order_printed", (), "", "Q11: the same, printed bound, ‖e‖ ≤ √n and n ≤ 1.9e^{B-3R}", True),
-    lm.Variable("third_order", (), "", "Q12: largest C_3 / bound, over steps with η‖Δw_r‖ ≤ 0.01", True),
-    lm.Variable("third_order_stated", (), "", "Q12: largest C_3 / stated bound, over those with B ≥ 0.35 + R", True),
-    lm.Variable("gradient_norm", (), "", "Q13: largest ‖Δw_r‖ / bound", True),
-    lm.Variable("step_length", (), "max η‖Δw_r‖", "Q14: longest step of any weight", True),
-    lm.Variable("error_norm", (), "max ‖e‖/√n", "Q14: largest error", True),
-    lm.Variable("drift_ratio", (), "", "Q15: largest drift / D", True),
-    lm.Variable("contraction", ("rate_of",), "", "Q16: largest ‖e(t)‖² / (1-mηλ/2)ᵗ‖e(0)‖², by λ and rate", True),
-    lm.Variable("step_contraction", (), "", "largest ‖e(t+1)‖²/‖e(t)‖² of one step (claimed: at most 1-mηλ/2)", True),
-    lm.Variable("kernel_kept", (), "", "smallest λ_min(H(t))/λ over all steps", True),
-    lm.Variable("asymmetric", ("mask",), "", "Q10: largest entry of H_asy / bound at the final weights"),
-)
-COMPARED = (
+    *JUDGED,
     lm.Variable("flow_error", ("formula",), "", "Q21: largest error of <w_r, x> against gradient flow"),
     lm.Variable("flow_across", (), "", "Q21: largest part of a weight's path orthogonal to x"),
     lm.Variable("separate_difference", (), "", "largest difference from separate runs of the points after 50 steps"),
 )
 LABELS = {
-    "statistic": ("max", "mean", "median"), "rate_of": RATES, "mask": MASKS, "formula": ("exact", "a_r dropped"),
-    "term": ("C_1", "C_2", "C_3"),
+    "statistic": ("max", "mean", "median"), "rate_of": RATES, "mask": ("uniform", "signs"),
+    "formula": ("exact", "a_r dropped"), "term": ("C_1", "C_2", "C_3"),
 }  # fmt: skip

@@ -16,8 +16,6 @@ STEPS = ("practical", "theory", "given")
 SHIFTS = ("random", "point", "pair")
 FLOOR = 1e-20
 """Below this ‖e‖² there is only rounding."""
-LEAST_ROOM = 1024
-"""Narrower networks share one program: compiling another takes longer than the neurons that are not used."""
 SINGULAR_STEP = (
     "the kernel is numerically singular (λ ≤ 1e-12 λ_max): the paper's step size does not exist, it is taken as 0 and "
     "nothing is trained; fewer points, more dimensions or step=practical."
@@ -151,33 +149,31 @@ class Setting(lm.Setting):
     @lm.fixed
     def capacity(self) -> int:
         """Room for neurons, an even number."""
-        return (
-            max(2, self.neuron_room + self.neuron_room % 2)
-            if self.neuron_room
-            else max(LEAST_ROOM, _power_of_two(self.neurons))
-        )
+        if self.neuron_room:
+            return max(2, self.neuron_room + self.neuron_room % 2)
+        # narrow networks share one program: compiling another takes longer than the neurons that are not used
+        return max(1024, 1 << (self.neurons - 1).bit_length())
 
     def warnings(self) -> list[str]:
-        found = []
-        if self.step == "practical" and self.step_constant >= 2:
-            found.append(
-                "step_constant is at least 2: beyond it the linearised dynamics is unstable; expect a catapult or "
-                "divergence."
-            )
-        if self.pair == "parallel" and self.pair_ratio == 1:
-            found.append(
-                "pair_ratio = 1 repeats the first point: the kernel is singular (λ = 0) and the theory says nothing."
-            )
-        if self.given_inputs is not None and _degenerate(self.given_inputs):
-            found.append(
-                "inputs contain a zero or a repeated row: the kernel is singular (λ = 0) and the theory says nothing."
-            )
-        if self.step == "theory" and self.data_law not in ("orthonormal", "given") and self._crowded():
-            found.append(f"on data like these {SINGULAR_STEP}")
-        return found
+        unstable = "beyond it the linearised dynamics is unstable; expect a catapult or divergence."
+        silent = "the kernel is singular (λ = 0) and the theory says nothing."
+        found = {
+            f"step_constant is at least 2: {unstable}": self.step == "practical" and self.step_constant >= 2,
+            f"pair_ratio = 1 repeats the first point: {silent}": self.pair == "parallel" and self.pair_ratio == 1,
+            f"inputs contain a zero or a repeated row: {silent}": self._degenerate(),
+            f"on data like these {SINGULAR_STEP}": self._crowded(),
+        }
+        return [sentence for sentence, warned in found.items() if warned]
+
+    def _degenerate(self) -> bool:
+        """Whether the user's points contain a zero or a repeated row."""
+        x = self.given_inputs
+        return x is not None and (bool(np.any(np.all(x == 0, axis=1))) or len(np.unique(x, axis=0)) < len(x))
 
     def _crowded(self) -> bool:
-        """Whether float64 takes the limit kernel of as many random points of the sphere for singular."""
+        """Whether the paper's step meets a limit kernel (of as many points of the sphere) singular in float64."""
+        if self.step != "theory" or self.data_law in ("orthonormal", "given"):
+            return False
         x = np.random.default_rng(0).standard_normal((min(self.samples, 500), self.dimension))
         x /= np.linalg.norm(x, axis=1, keepdims=True)
         kernel = (x @ x.T) * np.exp(self.weight_scale**2 * (1 + x @ x.T))
@@ -208,32 +204,23 @@ class Setting(lm.Setting):
         if self.data_law == "given":
             yield from self.misshapen("inputs", (self.samples, self.dimension))
             yield from self.misshapen("targets", (self.samples,))
-            yield from self._bounded()
+            yield from self._out_of_bounds()
         if self.init == "given":
             yield from self.misshapen("weights", (self.neurons, self.dimension))
             yield from self.misshapen("output_signs", (self.neurons,))
             if not np.all(np.abs(self.output_signs) == 1):
                 yield "output_signs is not allowed: every output sign is 1 or -1."
 
-    def _bounded(self) -> Iterator[str]:
-        """‖x_i‖ ≤ 1 and |y_i| ≤ 1."""
+    def _out_of_bounds(self) -> Iterator[str]:
+        """Where ‖x_i‖ ≤ 1 or |y_i| ≤ 1 is broken, and where the paper's step does not exist."""
         largest = float(np.max(np.linalg.norm(self.inputs, axis=1)))
         if largest > 1 + ROUNDING and not self.normalise:
             yield f"inputs has a row of norm {largest:.6g}: norms are at most 1; normalise=True divides by the largest."
         size = float(np.max(np.abs(self.targets)))
         if size > 1 and not self.rescale:
             yield f"targets has an entry of size {size:.6g}: sizes are at most 1; rescale=True divides by the largest."
-        if self.step == "theory" and self.given_inputs is not None and _degenerate(self.given_inputs):
+        if self.step == "theory" and self._degenerate():
             yield (
                 "step = theory is not allowed here: inputs contain a zero or a repeated row, so the kernel is singular "
                 "(λ = 0) and the paper's step size does not exist."
             )
-
-
-def _power_of_two(count: int) -> int:
-    return 1 << (count - 1).bit_length()
-
-
-def _degenerate(x: np.ndarray) -> bool:
-    """A zero or a repeated row."""
-    return bool(np.any(np.all(x == 0, axis=1))) or len(np.unique(x, axis=0)) < len(x)

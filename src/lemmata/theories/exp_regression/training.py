@@ -5,8 +5,6 @@ step looks at: the loss alone, or every bound of Q8-Q16 as a running extreme of 
 judged up to the first step with ‖e‖² < 1e-20, below which there is only rounding.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import jax
@@ -17,36 +15,12 @@ from jaxtyping import Array
 import lemmata as lm
 from lemmata.networks.activations import ACTIVATIONS
 from lemmata.networks.kernels import kernel_drift
-from lemmata.theories.exp_regression.constants import Constants, find_constants
+from lemmata.theories.exp_regression import network, probes
 from lemmata.theories.exp_regression.data import Data, draw
 from lemmata.theories.exp_regression.decomposition import Step, take_step
 from lemmata.theories.exp_regression.flow import compare_flow, compare_separate
-from lemmata.theories.exp_regression.network import (
-    Head,
-    Weights,
-    initialise,
-    kernel,
-    lengths,
-    longest,
-    loss_gradient,
-    places,
-    project,
-    read_out,
-)
-from lemmata.theories.exp_regression.probes import (
-    COMPARED,
-    JUDGED,
-    LABELS,
-    NONE,
-    TRAINED,
-    State,
-    Watched,
-    follow_modes,
-    judge_end,
-    judge_step,
-    keep_ratio,
-    summarise,
-)
+from lemmata.theories.exp_regression.network import Constants, Head, Weights, kernel, loss_gradient, project, read_out
+from lemmata.theories.exp_regression.probes import NONE, State, Watched
 from lemmata.theories.exp_regression.setting import FLOOR, SINGULAR_STEP, Setting
 
 GUARD = 1e8
@@ -71,8 +45,7 @@ def train(problem: Setting, data: Data, weights: Weights, head: Head, constants:
         if problem.track != "bounds":
             return {}
         step = Step(state.values, state.outputs, gradient, next_outputs)
-        ratios = judge_step(head, data, constants, step, state.watched.drift, drift, t)
-        return {name: keep_ratio(ratio, constants.eta > 0) for name, ratio in ratios.items()}
+        return probes.judge_step(head, data, constants, step, state.watched.drift, drift, t)
 
     def advance(t: Array, state: State) -> State:
         gradient = loss_gradient(head, slopes_of(state), data.x, state.outputs - data.y)
@@ -82,7 +55,7 @@ def train(problem: Setting, data: Data, weights: Weights, head: Head, constants:
         # a weight too large for its exponential shows here, before anything that is not finite is kept
         broken = ~(square <= GUARD * initial)
         before = state.watched
-        drift = jnp.maximum(before.drift, longest(head.used * (moved - weights)))
+        drift = jnp.maximum(before.drift, network.longest(head.used * (moved - weights)))
         ratios = judge(t, state, gradient, outputs, drift)
         judged = (jnp.sum((state.outputs - data.y) ** 2) >= FLOOR) & ~broken
         watched = Watched(
@@ -91,8 +64,7 @@ def train(problem: Setting, data: Data, weights: Weights, head: Head, constants:
             peak=jnp.maximum(before.peak, square),
             compared=jnp.where(t + 1 == problem.compare_step, square, before.compared),
             extremes={
-                name: jnp.where(judged, jnp.maximum(extreme, ratios[name]), extreme)
-                for name, extreme in before.extremes.items()
+                name: jnp.where(judged, jnp.maximum(old, ratios[name]), old) for name, old in before.extremes.items()
             },
         )
         next_state = State(moved, values, outputs, t + 1.0, watched, square <= problem.wanted_square, state.diverged)
@@ -103,7 +75,7 @@ def train(problem: Setting, data: Data, weights: Weights, head: Head, constants:
         return jax.lax.cond(state.stopped, lambda: state, lambda: advance(t, state))
 
     def probe(state: State, previous: State) -> dict[str, Array]:
-        moved = lengths(state.weights - weights)
+        moved = network.lengths(state.weights - weights)
         used = jnp.where(head.used > 0, moved, jnp.nan)
         now = kernel(head, slopes_of(state), data.x)
         eigenvalues = jnp.linalg.eigvalsh(now)
@@ -118,10 +90,12 @@ def train(problem: Setting, data: Data, weights: Weights, head: Head, constants:
         }
         if problem.track == "points":
             probed["outputs"] = state.outputs
-        if problem.track == "bounds":
+        if problem.track != "loss" and problem.activation == "exp":
             terms, _ = take_step(state.weights, head, data.x, data.y, constants.eta)
             probed["terms"] = jnp.stack([terms.first, terms.second, terms.third])
             probed["second_order_norm"] = jnp.linalg.norm(terms.vector)
+            if problem.track == "points":
+                probed["second_order_change"] = terms.vector
         return probed
 
     values, outputs = forward(weights)
@@ -136,25 +110,25 @@ def train(problem: Setting, data: Data, weights: Weights, head: Head, constants:
     return lm.loop(step, begin, probe, at, stop=lambda probed: probed["stopped"] > 0)
 
 
-@lm.simulation(*TRAINED, *JUDGED, *COMPARED, labels=LABELS, precision="float64")
+@lm.simulation(*probes.VARIABLES, labels=probes.LABELS, precision="float64")
 def simulate(problem: Setting, key: jax.Array, prepared: None = None) -> dict[str, Array]:
     """One run: draw, initialise, train, compare with what the paper predicts."""
     data = draw(problem, key)
-    weights, head = initialise(problem, lm.stream(key, "init"))
-    used, shape = {"neurons": lambda: places(problem)}, "dimension neurons"
+    weights, head = network.initialise(problem, lm.stream(key, "init"))
+    used, shape = {"neurons": lambda: network.places(problem)}, "dimension neurons"
     weights = lm.starting((weights, shape), used)
-    constants = find_constants(problem, data, weights, head)
+    constants = network.find_constants(problem, data, weights, head)
     run = train(problem, data, weights, head, constants)
     state: State = run.state
     lm.keep(used, network=(state.weights, shape), initial=(weights, shape), head=head)
     lm.keep(data=data, constants=constants)
     records = {name: value for name, value in run.results().items() if name != "stopped"}
     records["step"] = run.records["step"]
-    results = {**records, **summarise(problem, data, weights, head, constants, state, records["step"])}
+    results = {**records, **probes.summarise(problem, data, weights, head, constants, state, records["step"])}
     if problem.track == "bounds":
-        results |= judge_end(problem, lm.stream(key, "test"), data, head, constants, state)
+        results |= probes.judge_end(problem, lm.stream(key, "test"), data, head, constants, state)
     if problem.track == "points":
-        results |= follow_modes(problem, data, constants, records["step"], run.records["outputs"])
+        results |= probes.follow_modes(problem, data, constants, records["step"], run.records["outputs"])
     if problem.compare == "flow":
         results |= compare_flow(problem, data, weights, state.weights, head)
     if problem.compare == "separate":

@@ -4,23 +4,12 @@ from lemmata.theories.exp_regression import theorem
 from lemmata.theories.exp_regression.claims import (
     convergence,
     decomposition,
-    flow,
     inequalities,
     initialisation,
     kernel,
-    stability,
+    step_size,
     width,
 )
 
-TOPICS = (
-    theorem,
-    kernel,
-    initialisation,
-    decomposition,
-    convergence,
-    width,
-    stability,
-    flow,
-    inequalities,
-)
+TOPICS = (theorem, kernel, initialisation, decomposition, convergence, width, step_size, inequalities)
 CLAIMS = tuple(claim for topic in TOPICS for claim in topic.CLAIMS)

@@ -1,30 +1,27 @@
 """Convergence: steps (Q14), contraction (Q16), hitting time (Q17), the linearised limit (Q18); drift: the bound D, the
-lazy prediction (Q15), exponents in the width (X3)."""
-
-from __future__ import annotations
+lazy prediction (Q15), exponents in the width ("x3-drift")."""
 
 import numpy as np
 import xarray as xr
 
 import lemmata as lm
-from lemmata.theories.exp_regression.measures import SLACK, step_constants, width_exponents, worst, worst_where
+from lemmata.theories.exp_regression.measures import MET, SLACK, step_constants, width_exponents, worst, worst_where
 from lemmata.theories.exp_regression.probes import SMALL_STEP
 from lemmata.theories.exp_regression.theorem import contraction, kernel_kept, time_used
 
-ENOUGH = 0.5
-"""The share of runs that must keep their kernel."""
-CAP = 20_000
+
+def _from_width(values: xr.DataArray, least: int) -> xr.DataArray:
+    """At the widths from `least` on, or at the largest."""
+    return values.sel(neurons=values.neurons[values.neurons >= min(least, float(values.neurons.max()))])
 
 
 @lm.evidence("q16-theory", "x9-theorem")
 def longest_steps(theory: xr.Dataset, theorem: xr.Dataset) -> dict[str, xr.DataArray]:
     """η‖Δw_r‖ and ‖e‖/√n at their largest over all steps, by experiment."""
     runs = {"q16-theory": theory, "x9-theorem": theorem}
-    variables = {"length": "step_length", "error": "error_norm"}
-    return {
-        part: lm.stack({name: worst(data[variable]) for name, data in runs.items()}, "experiment")
-        for part, variable in variables.items()
-    }
+    lengths = lm.stack({name: worst(data.step_length) for name, data in runs.items()}, "experiment")
+    errors = lm.stack({name: worst(data.error_norm) for name, data in runs.items()}, "experiment")
+    return {"length": lengths, "error": errors}
 
 
 @lm.evidence("x6-stability")
@@ -61,21 +58,15 @@ def contraction_where_kept(data: xr.Dataset, samples: int | None = None, neurons
 
     Their share stands in the label; with less than half of them at m ≥ 256 nothing is decided.
     """
-    data = lm.cells(data, init="coupled")
-    if samples is not None:
-        data = lm.cells(data, samples=samples, neurons=[neurons])
+    data = lm.cells(data, init="coupled", **({} if samples is None else {"samples": samples, "neurons": [neurons]}))
     kept, ratio = xr.broadcast(kernel_kept(data), contraction(data))
-    wide = kept.sel(neurons=kept.neurons[kept.neurons >= min(256, float(kept.neurons.max()))])
-    if float(wide.mean()) < ENOUGH:
-        raise lm.NotApplicable(f"conditions not met: λ_min(H(t)) ≥ λ/2 in only {float(wide.mean()):.0%} of the runs")
-    largest = {
-        f"{m:g} ({float(here.mean()):.0%} gated)": ratio.sel(neurons=m, drop=True)
-        .where(here, -np.inf)
-        .max(skipna=False)
-        for m in kept.neurons.values
-        if bool((here := kept.sel(neurons=m, drop=True)).any())
-    }
-    return lm.stack(largest, "m")
+    share = float(_from_width(kept, 256).mean())
+    if share < 0.5:
+        raise lm.NotApplicable(f"conditions not met: λ_min(H(t)) ≥ λ/2 in only {share:.0%} of the runs")
+    largest = ratio.where(kept, -np.inf).max([dim for dim in ratio.dims if dim != "neurons"], skipna=False)
+    shares = kept.mean([dim for dim in kept.dims if dim != "neurons"])
+    named = largest.assign_coords(neurons=[f"{m:g} ({float(shares.sel(neurons=m)):.0%} gated)" for m in kept.neurons])
+    return named.isel(neurons=np.flatnonzero(shares)).rename(neurons="m")
 
 
 @lm.evidence("x6-stability")
@@ -90,7 +81,7 @@ def unstable_contraction(data: xr.Dataset) -> xr.DataArray:
 def hitting(data: xr.Dataset) -> xr.DataArray:
     """Steps to ε / T in the runs that keep their kernel and have T within the cap."""
     data = lm.cells(data, init="coupled")
-    sound = kernel_kept(data) & (data.predicted_steps <= CAP)
+    sound = kernel_kept(data) & (data.predicted_steps <= 20_000)
     return worst_where(time_used(data), sound, "the kernel keeps λ/2 and T ≤ 20000")
 
 
@@ -103,17 +94,13 @@ def orthonormal_hitting(data: xr.Dataset, divided: float) -> xr.DataArray:
 @lm.evidence("x2-convergence")
 def deviation(data: xr.Dataset, init: str = "coupled") -> xr.DataArray:
     """Relative deviation of ‖e(20)‖² from the linearised value, at the widths from 1024 on."""
-    values = lm.cells(data, init=init).linear_deviation
-    return values.sel(neurons=values.neurons[values.neurons >= min(1024, float(values.neurons.max()))])
+    return _from_width(lm.cells(data, init=init).linear_deviation, 1024)
 
 
 @lm.evidence("x2-convergence")
 def deviation_slope(data: xr.Dataset, init: str = "coupled") -> dict[str, lm.Estimate]:
     """Exponent in m of the median over seeds of that deviation, by (n, d)."""
     return width_exponents(lm.cells(data, init=init).linear_deviation, "problem", "median")
-
-
-INDEPENDENT = lm.Control("independent initialisation", init="independent")
 
 
 @lm.evidence("x2-convergence", "x3-drift")
@@ -135,17 +122,19 @@ def lazy_error(data: xr.Dataset, scale: str = "one") -> xr.DataArray:
 
 
 @lm.evidence("x3-drift")
-def lazy_slope(data: xr.Dataset, scale: str = "one") -> xr.DataArray:
-    """Exponent in m of the relative error of the lazy drift; its mean is that of the geometric mean."""
-    return lm.log_slopes(lm.cells(data, scale=scale).lazy_error, "neurons")
+def slope(data: xr.Dataset, of: str, scale: str = "one") -> xr.DataArray:
+    """Exponent in m of the relative error of the lazy drift, or of a statistic of the drift at the end; its mean is
+    that of the geometric mean."""
+    data = lm.cells(data, scale=scale)
+    values = data.lazy_error if of == "lazy" else lm.at_end(data.drift.sel(statistic=of, drop=True))
+    return lm.log_slopes(values, "neurons")
 
 
-@lm.evidence("x3-drift")
-def drift_slope(data: xr.Dataset, statistic: str, scale: str = "one") -> xr.DataArray:
-    """Exponent in m of the drift at the end; its mean is that of the geometric mean."""
-    return lm.log_slopes(lm.at_end(lm.cells(data, scale=scale).drift.sel(statistic=statistic, drop=True)), "neurons")
-
-
+CONTRACTS = r"\lVert e(t)\rVert^2 \le (1-m\eta\lambda/2)^t\,\lVert e(0)\rVert^2, \quad \lambda = "
+SLACKS = dict.fromkeys(["x2-convergence", "q16-samplers", "x6-stability", "x2-orthonormal"], SLACK) | {
+    "q16-theory": 1 + 1e-12
+}
+INDEPENDENT = lm.Control("independent initialisation", init="independent")
 SCALED = lm.Control("output scale 1/√m", scale="inv_sqrt_m")
 
 
@@ -155,7 +144,7 @@ def _slope(statistic: str, words: str, symbol: str, low: float, high: float) -> 
         .states(f"""The {words} drift falls with the width: exponent of its geometric mean over seeds in [{low},
             {high}].""")
         .in_symbols(rf"{symbol}_r\lVert w_r-w_r(0)\rVert \propto m^k, \quad {low} \le k \le {high}")
-        .judged(drift_slope(statistic), lm.within(low, high, by="mean"), SCALED)
+        .judged(slope(statistic), lm.within(low, high, by="mean"), SCALED)
     )
 
 
@@ -166,46 +155,31 @@ CLAIMS = (
     .in_symbols(r"\eta\lVert\Delta w_r(t)\rVert \le 0.01,\ \lVert e(t)\rVert \le \sqrt{n}")
     .judged(
         longest_steps(),
-        lm.all_of(length=lm.at_most(SMALL_STEP * SLACK, by="every"), error=lm.at_most(SLACK, by="every")),
+        lm.all_of(length=lm.at_most(SMALL_STEP * SLACK, by="every"), error=MET),
         lm.Control("practical step, c = 2.5", longest_unstable_steps(2.5)),
     ),
     lm.Claim("q16-contraction-dis", "Lemmas 7.3 and 9.2", "bound")
     .states("""‖e(t)‖² ≤ (1 - mηλ/2)^t ‖e(0)‖² with λ = λ_min(H(0)), at every step of every run (practical step with c ≤
         1, and the paper's step).""")
-    .in_symbols(r"""\lVert e(t)\rVert^2 \le (1-m\eta\lambda/2)^t\,\lVert e(0)\rVert^2, \quad \lambda =
-        \lambda_{\min}(H(0))""")
+    .in_symbols(CONTRACTS + r"\lambda_{\min}(H(0))")
     .judged(
         worst_contraction(),
-        lm.at_most(
-            {
-                "x2-convergence": SLACK,
-                "q16-samplers": SLACK,
-                "q16-theory": 1 + 1e-12,
-                "x6-stability": SLACK,
-                "x2-orthonormal": SLACK,
-            }
-        ),
+        lm.at_most(SLACKS),
         lm.Control("rate 1 - 3mηλ, orthonormal data, c = 0.05", fast_contraction()),
         lm.Control("c = 2.5", constants=(2.5, 2.5)),
     ),
     lm.Claim("q16-contraction-cts", "Lemmas 7.3 and 9.2", "bound")
     .states("""‖e(t)‖² ≤ (1 - mηλ/2)^t ‖e(0)‖² with λ of the limit kernel, at every step of every run that keeps
         λ_min(H(t)) ≥ λ/2.""")
-    .in_symbols(r"""\lVert e(t)\rVert^2 \le (1-m\eta\lambda/2)^t\,\lVert e(0)\rVert^2, \quad \lambda =
-        \lambda_{\min}(H^{\mathrm{cts}})""")
-    .judged(
-        contraction_where_kept(),
-        lm.at_most(SLACK, by="every"),
-        lm.Control("c = 2.5 at the largest width", unstable_contraction()),
-    ),
+    .in_symbols(CONTRACTS + r"\lambda_{\min}(H^{\mathrm{cts}})")
+    .judged(contraction_where_kept(), MET, lm.Control("c = 2.5 at the largest width", unstable_contraction())),
     lm.Claim("q16-contraction-narrow", "Lemmas 7.3 and 9.2", "bound")
     .states("""‖e(t)‖² ≤ (1 - mηλ/2)^t ‖e(0)‖² with λ of the limit kernel at n = d = 20 and m = 64, a width at which the
         kernel rarely keeps λ/2.""")
-    .in_symbols(r"""\lVert e(t)\rVert^2 \le (1-m\eta\lambda/2)^t\,\lVert e(0)\rVert^2, \quad \lambda =
-        \lambda_{\min}(H^{\mathrm{cts}})""")
+    .in_symbols(CONTRACTS + r"\lambda_{\min}(H^{\mathrm{cts}})")
     .judged(
         contraction_where_kept(samples=20, neurons=64),
-        lm.at_most(SLACK, by="every"),
+        MET,
         lm.Control("n = d = 20, m = 1024", neurons=1024, expected=lm.HOLDS),
         expected=lm.INCONCLUSIVE,
     ),
@@ -240,7 +214,7 @@ CLAIMS = (
     .states("""The error of the lazy prediction of the weights falls nearly like 1/m: exponent of its geometric mean in
         [-1.1, -0.75].""")
     .in_symbols(r"\text{relative error of the lazy drift} \propto m^k, \quad -1.1 \le k \le -0.75")
-    .judged(lazy_slope(), lm.within(-1.1, -0.75, by="mean"), SCALED),
+    .judged(slope("lazy"), lm.within(-1.1, -0.75, by="mean"), SCALED),
     _slope("mean", "mean", r"\mathrm{mean}", -1.2, -0.9),
     _slope("median", "median", r"\mathrm{median}", -1.2, -0.9),
     _slope("max", "largest", r"\max", -0.9, -0.55),

@@ -1,7 +1,5 @@
 """One step taken apart: its gradient (Q1), the decomposition (Q8) and its terms (Q9, Q11, Q12), H_asy (Q10), Q13."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
@@ -12,52 +10,33 @@ import xarray as xr
 
 import lemmata as lm
 from lemmata.networks.activations import ACTIVATIONS, Activation
+from lemmata.theories.exp_regression import decomposition, network
 from lemmata.theories.exp_regression.data import draw
-from lemmata.theories.exp_regression.decomposition import (
-    asymmetric_kernel,
-    decomposition_errors,
-    step_bounds,
-    take_step,
-)
-from lemmata.theories.exp_regression.measures import at_most_one, step_constants, worst, worst_where
-from lemmata.theories.exp_regression.network import (
-    Head,
-    forward,
-    initialise,
-    lengths,
-    loss_gradient,
-    output_gradient,
-    project,
-)
+from lemmata.theories.exp_regression.measures import MET, step_constants, worst, worst_where
 from lemmata.theories.exp_regression.setting import Setting
 
-RESIDUAL = 1e-10
+EXACT = lm.at_most(1e-10, by="every")
 """Q8: allowed error of the decomposition, relative to max(1, ‖e‖² + |C_1| + |C_2| + C_3)."""
-DRAWS = 10
-INITS = ("coupled", "independent")
-SCALES = ("one", "inv_sqrt_m")
 
 
 @lm.piece("init", "capacity", "data_law", "samples", "dimension", "teacher_neurons", once=True)
 def gradient_errors(problem: Setting, key: jax.Array) -> dict[str, Any]:
-    """max |closed form - autodiff| / max |autodiff| of every gradient in one draw, by activation.
-
-    The gradient of the outputs and of the loss, each also with its defect: a_r left out, and y - F for F - y.
-    """
+    """max |closed form - autodiff| / max |autodiff| in one draw, by activation, of the gradient of the outputs and of
+    the loss, each also with its defect: a_r left out, and y - F for F - y."""
     data = draw(problem, key)
-    weights, head = initialise(problem, lm.stream(key, "init"))
+    weights, head = network.initialise(problem, lm.stream(key, "init"))
     signless = head._replace(signs=head.used)
 
     def errors(activation: Activation) -> dict[str, Any]:
-        outputs = lambda w: forward(w, head, data.x, activation)  # noqa: E731
-        slopes, residual = activation.slope(project(weights, data.x)), outputs(weights) - data.y
+        outputs = lambda w: network.forward(w, head, data.x, activation)  # noqa: E731
+        slopes, residual = activation.slope(network.project(weights, data.x)), outputs(weights) - data.y
         jacobian = jax.jacrev(outputs)(weights)
         gradient = jax.grad(lambda w: jnp.sum((outputs(w) - data.y) ** 2) / 2)(weights)
         return {
-            "output": (output_gradient(head, slopes, data.x), jacobian),
-            "output, defect": (output_gradient(signless, slopes, data.x), jacobian),
-            "loss": (loss_gradient(head, slopes, data.x, residual), gradient),
-            "loss, defect": (loss_gradient(head, slopes, data.x, -residual), gradient),
+            "output": (network.output_gradient(head, slopes, data.x), jacobian),
+            "output, defect": (network.output_gradient(signless, slopes, data.x), jacobian),
+            "loss": (network.loss_gradient(head, slopes, data.x, residual), gradient),
+            "loss, defect": (network.loss_gradient(head, slopes, data.x, -residual), gradient),
         }
 
     far = lambda closed, exact: jnp.max(jnp.abs(closed - exact)) / jnp.max(jnp.abs(exact))  # noqa: E731
@@ -68,71 +47,53 @@ def gradient_errors(problem: Setting, key: jax.Array) -> dict[str, Any]:
 @lm.evidence(precision="float64")
 def gradient_error(of: str, defect: bool = False, seed: int = 0) -> xr.DataArray:
     """The largest relative error of a gradient over ten draws, by initialisation, scale and activation."""
-    kind = f"{of}, defect" if defect else of
+    cases = {"init": ["coupled", "independent"], "scale": ["one", "inv_sqrt_m"]}
 
     def largest(init: str, scale: str) -> np.ndarray:
         problem = Setting(neurons=64, neuron_room=64, init=init, scale=scale).problem()
-        keys = map(jax.random.key, range(seed, seed + DRAWS))
-        return np.max([np.asarray(gradient_errors(problem, key)[kind]) for key in keys], axis=0)
+        draws = [gradient_errors(problem, jax.random.key(each)) for each in range(seed, seed + 10)]
+        return np.max([np.asarray(errors[f"{of}, defect" if defect else of]) for errors in draws], axis=0)
 
-    errors = [[largest(i, s) for s in SCALES] for i in INITS]
-    return xr.DataArray(errors, {"init": list(INITS), "scale": list(SCALES), "activation": list(ACTIVATIONS)})
+    errors = [[largest(init, scale) for scale in cases["scale"]] for init in cases["init"]]
+    return xr.DataArray(errors, {**cases, "activation": list(ACTIVATIONS)})
 
 
 @jax.jit
-def _take_apart(weights: Any, signs: Any, x: Any, y: Any, eta: Any, B: Any, mask: Any) -> dict[str, Any]:
+def take_apart(weights: Any, signs: Any, x: Any, y: Any, eta: Any, B: Any = 0.0, mask: Any = 1.0) -> dict[str, Any]:
     """One step of a small network with output scale 1: its terms, Q8, the bounds with R = 0, ‖Δw_r‖, max H_asy."""
-    head = Head(signs, jnp.asarray(1.0))
-    terms, gradient = take_step(weights, head, x, y, eta)
-    values = jnp.exp(project(weights, x))
+    head = network.Head(signs, jnp.asarray(1.0))
+    terms, gradient = decomposition.take_step(weights, head, x, y, eta)
+    values = jnp.exp(network.project(weights, x))
     return {
         **terms._asdict(),
-        **decomposition_errors(terms, head.width),
-        **step_bounds(terms, head, len(y), eta, B, jnp.asarray(0.0)),
-        "lengths": lengths(gradient),
-        "asymmetric": jnp.max(asymmetric_kernel(head, values, x, jnp.full_like(values, mask))),
+        **decomposition.decomposition_errors(terms, head.width),
+        **decomposition.step_bounds(terms, head, len(y), eta, B, jnp.asarray(0.0)),
+        "lengths": network.lengths(gradient),
+        "asymmetric": jnp.max(decomposition.asymmetric_kernel(head, values, x, jnp.full_like(values, mask))),
     }
 
 
-def take_apart(
-    weights: Any, signs: Any, x: Any, y: Any, eta: float, B: float = 0.0, mask: float = 1.0
-) -> dict[str, np.ndarray]:
-    """The same on the host; `weights` has one row a neuron."""
-    arrays = (np.asarray(value, float) for value in (np.transpose(weights), signs, x, y, eta, B, mask))
-    return jax.device_get(_take_apart(*arrays))
-
-
-def two_point_step(weights: Any, signs: Any, eta: float) -> dict[str, np.ndarray]:
-    """The first step of a small network on the two points of section 8."""
-    return take_apart(weights, signs, [[1.0, 0.0], [0.6, 0.8]], [0.5, -0.25], eta)
-
-
 def tight_step(projection: float = 0.0, eta: float = 1e-3, mask: float = 1.0) -> dict[str, np.ndarray]:
-    """One step of the tight case: m = 8, a_r = 1, n = 1, x = (1), y = 0.3, with B the projection.
-
-    W = 0, or <w_r, x> = ±projection for its controls.
-    """
-    weights = [[projection * (-1) ** r] for r in range(8)]
-    return take_apart(weights, np.ones(8), [[1.0]], [0.3], eta, projection, mask)
+    """One step of the tight case: m = 8, a_r = 1, n = 1, x = (1), y = 0.3, W = 0 (or <w_r, x> = ±projection = ±B)."""
+    weights = projection * (-1.0) ** np.arange(8)[None]
+    return jax.device_get(take_apart(weights, np.ones(8), np.ones((1, 1)), np.array([0.3]), eta, projection, mask))
 
 
 @lm.evidence("x5-initialisation")
-def decomposition_error(data: xr.Dataset, variable: str) -> xr.DataArray:
+def residual(data: xr.Dataset, variable: str) -> xr.DataArray:
     """The largest error of the decomposition over all steps with independent initialisation, by width."""
     return lm.cells(data, init="independent")[variable]
 
 
 @lm.evidence(precision="float64")
-def one_neuron() -> float:
-    """C_1 without m where m = 1: the first step of one neuron on the two points."""
-    return float(two_point_step([[0.5, 0], [0, 0], [0, 0], [0, 0]], [1, 0, 0, 0], 0.01)["decomposition_first"])
+def two_point_error(variable: str, weights: list[list[float]], signs: list[int], eta: float) -> float:
+    """The error of the decomposition in the first step of a small network on the two points of section 8."""
+    x, y = np.array([[1.0, 0.0], [0.6, 0.8]]), np.array([0.5, -0.25])
+    return float(take_apart(np.array(weights, float).T, np.array(signs, float), x, y, eta)[variable])
 
 
-@lm.evidence(precision="float64")
-def small_second_term() -> float:
-    """C_2 reversed where it is 1.6e-13: the first step of the two-point network with η = 1e-4."""
-    pairs = [[0.5, 0], [0, -1], [0.5, 0], [0, -1]]
-    return float(two_point_step(pairs, [1, -1, -1, 1], 1e-4)["decomposition_second"])
+LONE = two_point_error("decomposition_first", [[0.5, 0], [0, 0], [0, 0], [0, 0]], [1, 0, 0, 0], 0.01)
+TWO_PAIRS = two_point_error("decomposition_second", [[0.5, 0], [0, -1], [0.5, 0], [0, -1]], [1, -1, -1, 1], 1e-4)
 
 
 @lm.evidence("x2-convergence", "x5-initialisation", "x6-stability")
@@ -158,9 +119,9 @@ def ratio_of_both(convergence: xr.Dataset, initialisation: xr.Dataset, variable:
 
 
 @lm.evidence(precision="float64")
-def tight_ratio(variable: str, divided: float = 1.0) -> float:
-    """Left side / right side in the tight case, the right side `divided` by so much."""
-    return divided * float(tight_step()[variable])
+def tight(variable: str, times: float = 1.0) -> float:
+    """Left side / right side in the tight case, `times` over."""
+    return times * float(tight_step()[variable])
 
 
 @lm.evidence(precision="float64")
@@ -211,19 +172,14 @@ CLAIMS = (
     .states("""‖e(t+1)‖² = ‖e‖² + C_1 + C_2 + C_3 with C_1 = -2η eᵀHe (without m), at every step, independent
         initialisation.""")
     .in_symbols(r"\lVert e(t+1)\rVert^2 = \lVert e\rVert^2+C_1+C_2+C_3, \quad C_1 = -2\eta\,e^\top He")
-    .judged(
-        decomposition_error("decomposition_first"),
-        lm.at_most(RESIDUAL, by="every"),
-        lm.Control("one neuron, where m = 1", one_neuron()),
-        expected=lm.FAILS,
-    ),
+    .judged(residual("decomposition_first"), EXACT, lm.Control("one neuron, where m = 1", LONE), expected=lm.FAILS),
     lm.Claim("q8-second-order-sign", "Lemma 7.3 and Claim 9.4, as printed", "identity")
     .states("‖e(t+1)‖² = ‖e‖² + C_1 + C_2 + C_3 with C_2 = -2 eᵀv_2, at every step, independent initialisation.")
     .in_symbols(r"\lVert e(t+1)\rVert^2 = \lVert e\rVert^2+C_1+C_2+C_3, \quad C_2 = -2e^\top v_2")
     .judged(
-        decomposition_error("decomposition_second"),
-        lm.at_most(RESIDUAL, by="every"),
-        lm.Control("the first step of the two-point network at η = 1e-4, C_2 ≈ -1.6e-13", small_second_term()),
+        residual("decomposition_second"),
+        EXACT,
+        lm.Control("the first step of the two-point network at η = 1e-4, C_2 ≈ -1.6e-13", TWO_PAIRS),
         expected=lm.FAILS,
     ),
     lm.Claim("q8-decomposition-corrected", "Lemma 9.1, errata 6 and 7", "identity", corrects="q8-second-order-sign")
@@ -233,49 +189,44 @@ CLAIMS = (
         v_2""")
     .judged(
         worst_decomposition(),
-        lm.at_most(RESIDUAL, by="every"),
-        lm.Control("C_2 reversed, independent initialisation", decomposition_error("decomposition_second")),
+        EXACT,
+        lm.Control("C_2 reversed, independent initialisation", residual("decomposition_second")),
     ),
-    at_most_one(
-        "q9-first-order-bound",
-        "Claim 9.3",
-        "C_1 ≤ -mηλ‖e‖² at every step with λ_min(H(t)) ≥ λ/2.",
+    lm.Claim("q9-first-order-bound", "Claim 9.3", "bound")
+    .states("C_1 ≤ -mηλ‖e‖² at every step with λ_min(H(t)) ≥ λ/2.")
+    .in_symbols(r"\lambda_{\min}(H(t)) \ge \lambda/2 \Rightarrow C_1 \le -m\eta\lambda\lVert e\rVert^2")
+    .judged(
         ratio("first_order"),
+        MET,
         lm.Control("e := lowest eigenvector of H, λ := 2.1 λ_min(H)", variable="first_order_defect"),
-        formula=r"\lambda_{\min}(H(t)) \ge \lambda/2 \Rightarrow C_1 \le -m\eta\lambda\lVert e\rVert^2",
     ),
-    at_most_one(
-        "q10-asymmetric",
-        "Claim 8.4",
-        "No entry of H_asy exceeds e^{2(B+R)} at the final weights, for P uniform on [-1, 1] and P = ±1 at random.",
-        ratio("asymmetric"),
-        lm.Control("the tight case with half the bound", tight_ratio("asymmetric", divided=2.0)),
-        formula=r"\max_{i,j}|H_{\mathrm{asy}}(P)_{ij}| \le e^{2(B+R)}",
-    ),
+    lm.Claim("q10-asymmetric", "Claim 8.4", "bound")
+    .states("No entry of H_asy exceeds e^{2(B+R)} at the final weights, for P uniform on [-1, 1] and P = ±1 at random.")
+    .in_symbols(r"\max_{i,j}|H_{\mathrm{asy}}(P)_{ij}| \le e^{2(B+R)}")
+    .judged(ratio("asymmetric"), MET, lm.Control("the tight case with half the bound", tight("asymmetric", times=2))),
     lm.Claim("q10-tight", "Claim 8.4", "identity", source="derived")
     .states("The bound on H_asy is reached in the tight case (W = 0, one point, P ≡ 1), to 1e-12.")
     .in_symbols(r"\max_{i,j}|H_{\mathrm{asy}}(P)_{ij}| = e^{2(B+R)}")
     .judged(tight_equality("asymmetric"), lm.equal(1e-12), lm.Control("P ≡ 0.5", mask=0.5)),
-    at_most_one(
-        "q11-second-order",
-        "Claim 9.4, as printed",
-        "C_2 ≤ 2mη²ne^{4B}‖e‖², in the tight case.",
-        tight_ratio("second_order_printed"),
+    lm.Claim("q11-second-order", "Claim 9.4, as printed", "bound")
+    .states("C_2 ≤ 2mη²ne^{4B}‖e‖², in the tight case.")
+    .in_symbols(r"C_2 \le 2m\eta^2ne^{4B}\lVert e\rVert^2")
+    .judged(
+        tight("second_order_printed"),
+        MET,
         lm.Control(
             "coupled runs, steps with ‖e‖ ≤ √n and n ≤ 1.9e^{B-3R}", ratio("second_order_printed", init=["coupled"])
         ),
         expected=lm.FAILS,
-        formula=r"C_2 \le 2m\eta^2ne^{4B}\lVert e\rVert^2",
     ),
-    at_most_one(
-        "q11-second-order-corrected",
-        "Claim 9.4, erratum 8",
-        "C_2 ≤ 2mη p_max n e^{2(B+R)}‖e‖² with p_max = max |e^z - 1 - z|/|z|, at every step, both initialisations "
-        "(far from tight, but in the tight case).",
+    lm.Claim("q11-second-order-corrected", "Claim 9.4, erratum 8", "bound", corrects="q11-second-order")
+    .states("""C_2 ≤ 2mη p_max n e^{2(B+R)}‖e‖² with p_max = max |e^z - 1 - z|/|z|, at every step, both initialisations
+        (far from tight, but in the tight case).""")
+    .in_symbols(r"C_2 \le 2m\eta\,p_{\max}\,ne^{2(B+R)}\lVert e\rVert^2, \quad p_{\max} = \max\frac{|e^z-1-z|}{|z|}")
+    .judged(
         ratio_of_both("second_order"),
-        lm.Control("the printed bound in the tight case", tight_ratio("second_order_printed")),
-        corrects="q11-second-order",
-        formula=r"C_2 \le 2m\eta\,p_{\max}\,ne^{2(B+R)}\lVert e\rVert^2, \quad p_{\max} = \max\frac{|e^z-1-z|}{|z|}",
+        MET,
+        lm.Control("the printed bound in the tight case", tight("second_order_printed")),
     ),
     lm.Claim("q11-remainder", "Claim 9.4", "bound", source="derived")
     .states("|e^z - 1 - z|/|z| ≤ 0.51 |z| for |z| ≤ 0.05.")
@@ -285,22 +236,22 @@ CLAIMS = (
     .states("The corrected bound on C_2 is reached in the tight case, to 1e-9.")
     .in_symbols(r"C_2 = 2m\eta\,p_{\max}\,ne^{2(B+R)}\lVert e\rVert^2")
     .judged(tight_equality("second_order"), lm.equal(1e-9), NOT_TIGHT),
-    at_most_one(
-        "q12-third-term",
-        "Claim 9.5, as proved",
-        "C_3 ≤ 4m²η²n²e^{4(B+R)}‖e‖² at every step with η‖Δw_r‖ ≤ 0.01 (far from tight).",
+    lm.Claim("q12-third-term", "Claim 9.5, as proved", "bound")
+    .states("C_3 ≤ 4m²η²n²e^{4(B+R)}‖e‖² at every step with η‖Δw_r‖ ≤ 0.01 (far from tight).")
+    .in_symbols(r"\eta\lVert\Delta w_r\rVert \le 0.01 \Rightarrow C_3 \le 4m^2\eta^2n^2e^{4(B+R)}\lVert e\rVert^2")
+    .judged(
         ratio("third_order"),
-        lm.Control("the tight case with 4 replaced by 0.9", tight_ratio("third_order", divided=4 / 0.9)),
-        formula=r"\eta\lVert\Delta w_r\rVert \le 0.01 \Rightarrow C_3 \le 4m^2\eta^2n^2e^{4(B+R)}\lVert e\rVert^2",
+        MET,
+        lm.Control("the tight case with 4 replaced by 0.9", tight("third_order", times=4 / 0.9)),
     ),
-    at_most_one(
-        "q12-third-term-stated",
-        "Claim 9.5, as stated",
-        "C_3 ≤ m²η²n²e^{8B}‖e‖² at every step with η‖Δw_r‖ ≤ 0.01 and B ≥ 0.35 + R (far from tight).",
+    lm.Claim("q12-third-term-stated", "Claim 9.5, as stated", "bound")
+    .states("C_3 ≤ m²η²n²e^{8B}‖e‖² at every step with η‖Δw_r‖ ≤ 0.01 and B ≥ 0.35 + R (far from tight).")
+    .in_symbols(r"""\eta\lVert\Delta w_r\rVert \le 0.01,\ B \ge 0.35+R \Rightarrow C_3 \le m^2\eta^2n^2e^{8B}\lVert
+        e\rVert^2""")
+    .judged(
         ratio("third_order_stated"),
-        lm.Control("the tight case, right side times 0.9, any B", tight_ratio("third_order_stated", divided=1 / 0.9)),
-        formula=r"\eta\lVert\Delta w_r\rVert \le 0.01,\ B \ge 0.35+R \Rightarrow C_3 \le m^2\eta^2n^2e^{8B}\lVert "
-        r"e\rVert^2",
+        MET,
+        lm.Control("the tight case, right side times 0.9, any B", tight("third_order_stated", times=1 / 0.9)),
     ),
     lm.Claim("q12-tight", "Claim 9.5", "limit", source="derived")
     .states("""In the tight case C_3 over its bound is ((1 - e^{-ηe})/2ηe)², to 1e-10, and tends to ¼: within [0.2499,
@@ -310,13 +261,13 @@ CLAIMS = (
     .judged(
         tight_third_term(), lm.all_of(formula=lm.equal(1e-10), limit=lm.within(0.2499, 0.25, predicted=0.25)), NOT_TIGHT
     ),
-    at_most_one(
-        "q13-gradient-norm",
-        "Lemma 8.5",
-        "‖Δw_r‖ ≤ e^{B+R} √n ‖e‖ at every step, for every neuron.",
+    lm.Claim("q13-gradient-norm", "Lemma 8.5", "bound")
+    .states("‖Δw_r‖ ≤ e^{B+R} √n ‖e‖ at every step, for every neuron.")
+    .in_symbols(r"\lVert\Delta w_r\rVert \le e^{B+R}\sqrt{n}\,\lVert e\rVert")
+    .judged(
         ratio_of_both("gradient_norm"),
-        lm.Control("the tight case with half the bound", tight_ratio("gradient_norm", divided=2.0)),
-        formula=r"\lVert\Delta w_r\rVert \le e^{B+R}\sqrt{n}\,\lVert e\rVert",
+        MET,
+        lm.Control("the tight case with half the bound", tight("gradient_norm", times=2)),
     ),
     lm.Claim("q13-tight", "Lemma 8.5", "identity", source="derived")
     .states("The bound on ‖Δw_r‖ is reached in the tight case, to 1e-12.")

@@ -1,7 +1,5 @@
 """The facts that the paper uses (Facts 4.4-4.10): series, norms, inequalities and tail bounds (Q20)."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
@@ -10,8 +8,8 @@ import numpy as np
 import lemmata as lm
 
 CASES = 200
-SLACK = 1 + 1e-12
-
+MET = lm.at_most(1 + 1e-12)
+"""Left side / right side is at most 1."""
 
 SIDES = {
     "|e^x - 1|": lambda x: np.abs(np.expm1(x)),
@@ -35,7 +33,7 @@ def excess(left: str, right: str, low: float = -0.1, high: float = 0.1, points: 
 
 
 @lm.fact
-def remainder(reach: float) -> dict[str, float]:
+def rest(reach: float) -> dict[str, float]:
     """(e^x - 1 - x)/x² at its extremes over |x| ≤ reach."""
     x = np.linspace(-reach, reach, 2000)
     ratio = (np.expm1(x) - x) / x**2
@@ -159,9 +157,7 @@ CLAIMS = (
     .states("(e^x - 1 - x)/x² lies in [0.4837, 0.5171] for |x| ≤ 0.1.")
     .in_symbols(r"0.4837 \le \frac{e^x-1-x}{x^2} \le 0.5171 \quad (|x|\le0.1)")
     .judged(
-        remainder(0.1),
-        lm.all_of(least=lm.at_least(0.4837), largest=lm.at_most(0.5171)),
-        lm.Control("|x| ≤ 0.2", reach=0.2),
+        rest(0.1), lm.all_of(least=lm.at_least(0.4837), largest=lm.at_most(0.5171)), lm.Control("|x| ≤ 0.2", reach=0.2)
     ),
     lm.Claim("q20-taylor", "Fact 4.4", "identity")
     .states("30 terms of the series of exp, cosh and sinh equal the functions on |x| ≤ 3, to 1e-12.")
@@ -171,30 +167,24 @@ CLAIMS = (
     lm.Claim("q20-cauchy", "Fact 4.5", "bound")
     .states("|<x, y>| ≤ ‖x‖ ‖y‖ in 200 cases, parallel vectors included.")
     .in_symbols(r"|\langle x,y\rangle| \le \lVert x\rVert\,\lVert y\rVert")
-    .judged(cauchy(), lm.at_most(SLACK), LESS),
+    .judged(cauchy(), MET, LESS),
     lm.Claim("q20-norms", "Fact 4.6, erratum 11", "bound")
     .states("‖B‖ ≤ ‖B‖_F ≤ n max |B_ij| in 200 cases and for 11ᵀ.")
     .in_symbols(r"\lVert B\rVert \le \lVert B\rVert_F \le n\max_{i,j}|B_{ij}|")
-    .judged(
-        norms(),
-        lm.all_of(spectral=lm.at_most(SLACK), entries=lm.at_most(SLACK)),
-        lm.Control("right sides times 0.9", right=0.9),
-    ),
+    .judged(norms(), lm.all_of(spectral=MET, entries=MET), lm.Control("right sides times 0.9", right=0.9)),
     lm.Claim("q20-quadratic-form", "Fact 4.6", "bound")
     .states("xᵀBx ≤ ‖x‖² ‖B‖ in 200 cases, the top eigenvector of a positive B included.")
     .in_symbols(r"x^\top Bx \le \lVert x\rVert^2\,\lVert B\rVert")
-    .judged(quadratic_form(), lm.at_most(SLACK), LESS),
+    .judged(quadratic_form(), MET, LESS),
     lm.Claim("q20-weyl", "Fact 4.6", "bound")
     .states("λ_min(A + E) ≥ λ_min(A) - ‖E‖ in 200 cases, E = -tI included.")
     .in_symbols(r"\lambda_{\min}(A+E) \ge \lambda_{\min}(A)-\lVert E\rVert")
-    .judged(weyl(), lm.at_most(SLACK), lm.Control("0.9 ‖E‖", right=0.9)),
+    .judged(weyl(), MET, lm.Control("0.9 ‖E‖", right=0.9)),
     lm.Claim("q20-root", "Fact 4.7", "bound")
     .states("√(1 - x) ≤ 1 - x/2 on [0, 1].")
     .in_symbols(r"\sqrt{1-x} \le 1-\frac{x}{2} \quad (0\le x\le1)")
     .judged(
-        excess("√(1 - x)", "1 - x/2", low=0.0, high=1.0, points=1001),
-        lm.at_most(0.0),
-        lm.Control("≤ 1 - x", right="1 - x"),
+        excess("√(1 - x)", "1 - x/2", low=0, high=1, points=1001), lm.at_most(0.0), lm.Control("≤ 1 - x", right="1 - x")
     ),
     lm.Claim("q20-geometric", "Fact 4.7", "identity")
     .states("Σ x^i = 1/(1 - x) on [0, 0.9], to 1e-12 with 2000 terms.")

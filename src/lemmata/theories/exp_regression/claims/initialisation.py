@@ -1,8 +1,6 @@
 """Random networks: projections (Q2, part 1), initial outputs (Q7), what the coupled pairs contribute (X5); and weights
 that move by at most R: projections and exponentials (Q2, parts 2-6) and the kernel (Q6)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import jax
@@ -11,32 +9,30 @@ import xarray as xr
 
 import lemmata as lm
 from lemmata.theories.exp_regression.bounds import projection_bound
-from lemmata.theories.exp_regression.measures import STANDARD_ERRORS, at_most_one, farthest, share, worst
+from lemmata.theories.exp_regression.measures import MET, STANDARD_ERRORS, farthest, share, worst
 from lemmata.theories.exp_regression.network import Head
-from lemmata.theories.exp_regression.studies.perturbation import moved_ratios
+from lemmata.theories.exp_regression.studies import moved_ratios
 
 DELTA = 0.05
 
 
-def _beyond(data: xr.Dataset, projection_source: str, C: float) -> list[lm.Estimate]:
-    """The share of initialisations in which some projection exceeds B, by width."""
+def _beyond(data: xr.Dataset, projection_source: str, C: float) -> dict[str, lm.Estimate]:
     B = projection_bound(data.sizes["point"], data.neurons, DELTA, 1.0, C, projection_source)
     beyond = (data.projection > B).where(data.projection.notnull())
-    return [share(beyond.sel(neurons=m)) for m in data.neurons]
+    return {f"m = {m:g}": share(beyond.sel(neurons=m)) for m in data.neurons.values}
 
 
 @lm.evidence("q2-tails")
 def beyond(data: xr.Dataset, projection_source: str = "paper", C: float = 10.0) -> dict[str, lm.Estimate]:
     """The share of initialisations with some |<w_r, x_i>| > B, by width."""
-    shares = _beyond(data, projection_source, C)
-    return {f"m = {m:g}": estimate for m, estimate in zip(data.neurons.values, shares, strict=True)}
+    return _beyond(data, projection_source, C)
 
 
 @lm.evidence("q2-tails")
 def growing_share(data: xr.Dataset, C: float = 2.0) -> dict[str, lm.Estimate | float]:
     """The share beyond the paper's B at the smallest width, and the low end of its interval at the largest."""
-    shares = _beyond(data, "paper", C)
-    return {"narrow": shares[0], "wide": shares[-1].low}
+    narrow, *_, wide = _beyond(data, "paper", C).values()
+    return {"narrow": narrow, "wide": wide.low}
 
 
 @lm.evidence("q7-initial")
@@ -63,51 +59,35 @@ def output_variance(data: xr.Dataset, init: str = "independent") -> lm.Uncertain
 
 
 @lm.evidence("x5-initialisation")
-def steps_to_tolerance(data: xr.Dataset, trained: bool = True) -> xr.DataArray:
+def hitting_time(data: xr.Dataset, trained: bool = True) -> xr.DataArray:
     """The first step with ‖e‖² ≤ ε; of frozen weights, the initial record in place of the last, 0 or never."""
     return data.reached_step if trained else xr.where(data.square.isel(record=0) <= 1e-3, 0.0, np.inf)
 
 
-def _drift(data: xr.Dataset, init: str) -> xr.DataArray:
-    return lm.at_end(lm.cells(data, init=init).drift.sel(statistic="max", drop=True))
-
-
 @lm.evidence("x5-initialisation")
-def drift(data: xr.Dataset, init: str = "independent") -> xr.DataArray:
-    """The largest drift at the first hit of ε, by width."""
-    return _drift(data, init)
-
-
-@lm.evidence("x5-initialisation")
-def drift_ratio(data: xr.Dataset, init: str = "independent") -> xr.DataArray:
-    """That drift over the one with coupled initialisation, same seed, at the widths from the second on."""
-    return (_drift(data, init) / _drift(data, "coupled").values).isel(neurons=slice(1, None))
-
-
-INDEPENDENT = lm.Control("independent initialisation", init="independent")
+def drift(data: xr.Dataset, init: str = "independent", relative: bool = False) -> xr.DataArray:
+    """The largest drift at the first hit of ε, by width; or over that with coupled initialisation, same seed, from the
+    second width on."""
+    drifts = lm.at_end(data.drift.sel(statistic="max", drop=True))
+    found = lm.cells(drifts, init=init)
+    return (found / lm.cells(drifts, init="coupled").values).isel(neurons=slice(1, None)) if relative else found
 
 
 SMALL = 1e-3
 """The R of Lemma 6.7."""
-OUTWARD = {"factor": 1.1, "shift": "point"}
-
-
-def _moved(data: xr.Dataset, factor: float, shift: str, below: float) -> xr.Dataset:
-    """Every weight moved by `factor` R, R < below: in every direction, or in one."""
-    data = lm.cells(data, factor=factor, radius=data.radius.values[data.radius.values < below])
-    return lm.cells(data, shift=shift) if shift else data
 
 
 @lm.evidence("q6-perturbation")
 def ratio(data: xr.Dataset, variable: str, factor: float = 1.0, shift: str = "", below: float = 0.01) -> xr.DataArray:
-    """The largest left side / right side over R and the directions."""
-    return worst(_moved(data, factor, shift, below)[variable])
+    """The largest left side / right side over R and the directions (or in one), of a move by `factor` R."""
+    data = lm.cells(data, factor=factor, radius=data.radius.values[data.radius.values < below])
+    return worst((lm.cells(data, shift=shift) if shift else data)[variable])
 
 
 @lm.evidence("q6-perturbation")
 def pair_ratio(data: xr.Dataset, shift: str = "pair") -> xr.DataArray:
     """|ΔH_ij| over its bound in the entry (i, j) of the pair that is aimed at, by R."""
-    return _moved(data, 1.0, shift, SMALL).pair_change
+    return lm.cells(data, factor=1.0, radius=data.radius.values[data.radius.values < SMALL], shift=shift).pair_change
 
 
 @lm.evidence(precision="float64")
@@ -117,6 +97,9 @@ def one_point(factor: float) -> float:
     weights, head, R = np.zeros((1, 8)), Head(ones, ones[0]), 9e-4
     return float(jax.jit(moved_ratios)(head, np.ones((1, 1)), weights, weights + factor * R, R)["frobenius_change"])
 
+
+INDEPENDENT = lm.Control("independent initialisation", init="independent")
+OUTWARD = {"factor": 1.1, "shift": "point"}
 
 CLAIMS = (
     lm.Claim("q2-projection-union", "Lemma 6.2, part 1; erratum 3", "bound", source="corrected")
@@ -165,9 +148,7 @@ CLAIMS = (
     .states("Both initialisations reach ε within 5000 steps, in every seed and at every width.")
     .in_symbols(r"\min\{t: \lVert e(t)\rVert^2 \le \epsilon\} \le 5000")
     .judged(
-        steps_to_tolerance(),
-        lm.at_most(5000.0, by="every"),
-        lm.Control("frozen weights: the initial record", trained=False),
+        hitting_time(), lm.at_most(5000.0, by="every"), lm.Control("frozen weights: the initial record", trained=False)
     ),
     lm.Claim("x5-drift-ratio", "Definitions 4.2 and 4.3, experiment X5", "comparison", source="derived")
     .states("""With independent initialisation the weights move more than ten times as far as with the coupled one
@@ -175,64 +156,51 @@ CLAIMS = (
     .in_symbols(r"""\max_r\lVert w_r-w_r(0)\rVert_{\text{independent}} > 10\,\max_r\lVert
         w_r-w_r(0)\rVert_{\text{coupled}}""")
     .judged(
-        drift_ratio(), lm.at_least(10.0, by="median", strict=True), lm.Control("coupled in both places", init="coupled")
+        drift(relative=True),
+        lm.at_least(10.0, by="median", strict=True),
+        lm.Control("coupled in both places", init="coupled"),
     ),
     lm.Claim("x5-not-lazy", "erratum 15, experiment X5", "comparison", source="derived")
     .states("""With independent initialisation training is not lazy: the median largest drift is at least 0.3 at every
         width.""")
     .in_symbols(r"\max_r\lVert w_r-w_r(0)\rVert_{\text{independent}} \ge 0.3")
     .judged(drift(), lm.at_least(0.3, by="median"), lm.Control("coupled initialisation", init="coupled")),
-    at_most_one(
-        "q2-moved-projection",
-        "Lemma 6.2, part 2",
-        "Weights within R of the initial ones have |<v_r, x_i>| ≤ B + R, for random shifts and for those that push the "
-        "largest projection outward.",
-        ratio("moved_projection"),
-        lm.Control("outward shift of 1.1 R", **OUTWARD),
-        formula=r"\lVert v_r-w_r\rVert \le R \Rightarrow |\langle v_r,x_i\rangle| \le B+R",
-    ),
-    at_most_one(
-        "q2-exponentials",
-        "Lemma 6.2, parts 4 and 5",
-        "Exponentials of projections are at most e^B, and e^{B+R} after a move of R, with B even the largest positive "
-        "projection.",
+    lm.Claim("q2-moved-projection", "Lemma 6.2, part 2", "bound")
+    .states("""Weights within R of the initial ones have |<v_r, x_i>| ≤ B + R, for random shifts and for those that push
+        the largest projection outward.""")
+    .in_symbols(r"\lVert v_r-w_r\rVert \le R \Rightarrow |\langle v_r,x_i\rangle| \le B+R")
+    .judged(ratio("moved_projection"), MET, lm.Control("outward shift of 1.1 R", **OUTWARD)),
+    lm.Claim("q2-exponentials", "Lemma 6.2, parts 4 and 5", "bound")
+    .states("""Exponentials of projections are at most e^B, and e^{B+R} after a move of R, with B even the largest
+        positive projection.""")
+    .in_symbols(r"e^{\langle w_r,x_i\rangle} \le e^B,\ e^{\langle v_r,x_i\rangle} \le e^{B+R}")
+    .judged(
         ratio("moved_exponential"),
+        MET,
         lm.Control("upward shift of 1.1 R at the largest positive projection", **OUTWARD),
-        formula=r"e^{\langle w_r,x_i\rangle} \le e^B,\ e^{\langle v_r,x_i\rangle} \le e^{B+R}",
     ),
-    at_most_one(
-        "q2-difference",
-        "Lemma 6.2, part 3",
-        "|<w_r - v_r, x_i + x_j>| ≤ 2R in every entry.",
-        ratio("difference"),
-        lm.Control("shift of 1.1 R along x_i (i = j)", **OUTWARD),
-        formula=r"|\langle w_r-v_r,x_i+x_j\rangle| \le 2R",
+    lm.Claim("q2-difference", "Lemma 6.2, part 3", "bound")
+    .states("|<w_r - v_r, x_i + x_j>| ≤ 2R in every entry.")
+    .in_symbols(r"|\langle w_r-v_r,x_i+x_j\rangle| \le 2R")
+    .judged(ratio("difference"), MET, lm.Control("shift of 1.1 R along x_i (i = j)", **OUTWARD)),
+    lm.Claim("q2-exponential-difference", "Lemma 6.2, part 6", "bound")
+    .states("|e^{<w_r - v_r, x_i + x_j>} - 1| ≤ 4R in every entry, for R < 0.01.")
+    .in_symbols(r"|e^{\langle w_r-v_r,x_i+x_j\rangle}-1| \le 4R")
+    .judged(
+        ratio("exponential_difference"), MET, lm.Control("shift of 2.1 R along x_i (i = j)", factor=2.1, shift="point")
     ),
-    at_most_one(
-        "q2-exponential-difference",
-        "Lemma 6.2, part 6",
-        "|e^{<w_r - v_r, x_i + x_j>} - 1| ≤ 4R in every entry, for R < 0.01.",
-        ratio("exponential_difference"),
-        lm.Control("shift of 2.1 R along x_i (i = j)", factor=2.1, shift="point"),
-        formula=r"|e^{\langle w_r-v_r,x_i+x_j\rangle}-1| \le 4R",
+    lm.Claim("q6-frobenius", "Lemma 6.7", "bound")
+    .states("""Moving every weight by at most R < 10^-3 changes the kernel by at most 3nRe^{2B} in Frobenius norm (far
+        from tight).""")
+    .in_symbols(r"\lVert\tilde{w}_r-w_r\rVert \le R \Rightarrow \lVert H(\tilde{w})-H(w)\rVert_F \le 3nRe^{2B}")
+    .judged(
+        ratio("frobenius_change", below=SMALL), MET, lm.Control("one point, W = 0, shift of 1.6 R", one_point(1.6))
     ),
-    at_most_one(
-        "q6-frobenius",
-        "Lemma 6.7",
-        "Moving every weight by at most R < 10^-3 changes the kernel by at most 3nRe^{2B} in Frobenius norm "
-        "(far from tight).",
-        ratio("frobenius_change", below=SMALL),
-        lm.Control("one point, W = 0, shift of 1.6 R", one_point(1.6)),
-        formula=r"\lVert\tilde{w}_r-w_r\rVert \le R \Rightarrow \lVert H(\tilde{w})-H(w)\rVert_F \le 3nRe^{2B}",
-    ),
-    at_most_one(
-        "q6-entrywise",
-        "Lemma 6.7, sharpened",
-        "|ΔH_ij| ≤ (e^{R‖x_i+x_j‖} - 1) |H_ij| in every entry and case.",
-        ratio("entry_change", below=SMALL),
-        lm.Control("shift of 1.1 R along x_i + x_j", factor=1.1, shift="pair"),
-        source="derived",
-        formula=r"|\Delta H_{ij}| \le (e^{R\lVert x_i+x_j\rVert}-1)|H_{ij}|",
+    lm.Claim("q6-entrywise", "Lemma 6.7, sharpened", "bound", source="derived")
+    .states("|ΔH_ij| ≤ (e^{R‖x_i+x_j‖} - 1) |H_ij| in every entry and case.")
+    .in_symbols(r"|\Delta H_{ij}| \le (e^{R\lVert x_i+x_j\rVert}-1)|H_{ij}|")
+    .judged(
+        ratio("entry_change", below=SMALL), MET, lm.Control("shift of 1.1 R along x_i + x_j", factor=1.1, shift="pair")
     ),
     lm.Claim("q6-equality", "Lemma 6.7, sharpened", "identity", source="derived")
     .states("""Moving every weight by R along x_i + x_j reaches the bound (e^{R‖x_i+x_j‖} - 1) |H_ij| in the entry (i,

@@ -1,8 +1,6 @@
 """The tangent kernel: closed forms (Q3), when it is definite (Q4) and what a singular one cannot fit (X7), how fast a
 finite network approaches it (Q5, X1)."""
 
-from __future__ import annotations
-
 import math
 
 import jax
@@ -19,64 +17,39 @@ from lemmata.theories.exp_regression.theorem import kernel_distance
 DELTA = 0.05
 SMALL = [0.25, 0.5]
 """The σ at which the kernel's tails are light enough to judge."""
-DRAWS = 10
-
-
-def _exponential(data: xr.Dataset, squares: str, half: float = 0.5) -> xr.DataArray:
-    return np.exp(half * data.weight_scale**2 * data[squares])
-
-
-FORMULAS = {
-    "exponent without the ½": lambda data: data.inner * _exponential(data, "square_sum", 1.0),
-    "s_- for s_+": lambda data: data.inner * _exponential(data, "square_difference"),
-    "cosh": lambda data: data.inner * (_exponential(data, "square_sum") - _exponential(data, "square_difference")) / 2,
-    "sinh": lambda data: data.inner * (_exponential(data, "square_sum") + _exponential(data, "square_difference")) / 2,
-    "θ for π - θ": lambda data: data.inner * data.angle / (2 * np.pi),
-}
-"""Kernels that are not the one in question."""
 
 
 @lm.evidence("q3-montecarlo")
 def closed_form_error(data: xr.Dataset, activation: str, formula: str = "") -> lm.Uncertain:
-    """Monte Carlo less closed form in the entry that is most standard errors away, by σ."""
+    """Monte Carlo less closed form, or less another formula, in the entry that is most standard errors away, by σ."""
     data = lm.cells(data, activation=activation).isel(seed=0, drop=True)
-    difference = data.estimate - (FORMULAS[formula](data) if formula else data.closed_form)
-    return farthest(difference, data.standard_error, "point", "other")
+    plus, minus = (np.exp(data.weight_scale**2 * data[s] / 2) for s in ("square_sum", "square_difference"))
+    others = {
+        "exponent without the ½": np.exp(data.weight_scale**2 * data.square_sum),
+        "s_- for s_+": minus,
+        "cosh": (plus - minus) / 2,
+        "sinh": (plus + minus) / 2,
+        "θ for π - θ": data.angle / (2 * np.pi),
+    }
+    predicted = data.inner * others[formula] if formula else data.closed_form
+    return farthest(data.estimate - predicted, data.standard_error, "point", "other")
 
 
-def _unit(rng: np.random.Generator, n: int, d: int) -> np.ndarray:
-    x = rng.standard_normal((n, d))
-    return x / np.linalg.norm(x, axis=1, keepdims=True)
+TIED = {"parallel": 0.5, "antipodal": -1.0, "duplicate": 1.0, "zero": 0.0}
+"""The second of six points in six dimensions is so many times the first."""
+PAIRED = {"d + 1 antipodal pairs": (4, 3), "a lone antipodal pair": (1, 3)}
+"""Antipodal pairs in three dimensions."""
 
 
-def _tied(rng: np.random.Generator, factor: float) -> np.ndarray:
-    """Six points in six dimensions, the second `factor` times the first."""
-    x = _unit(rng, 6, 6)
-    x[1] = factor * x[0]
-    return x
-
-
-def _antipodal(rng: np.random.Generator, pairs: int) -> np.ndarray:
-    """Antipodal pairs in three dimensions."""
-    x = _unit(rng, pairs, 3)
-    return np.concatenate([x, -x])
-
-
-POINTS = {
-    "generic": lambda rng: _unit(rng, 6, 6),
-    "parallel": lambda rng: _tied(rng, 0.5),
-    "antipodal": lambda rng: _tied(rng, -1.0),
-    "duplicate": lambda rng: _tied(rng, 1.0),
-    "zero": lambda rng: _tied(rng, 0.0),
-    "d + 1 antipodal pairs": lambda rng: _antipodal(rng, 4),
-    "a lone antipodal pair": lambda rng: _antipodal(rng, 1),
-    "crowded": lambda rng: _unit(rng, 40, 2),
-    "orthonormal": lambda rng: np.eye(10),
-}
-
-
-ROOM = (40, 10)
-"""Points and dimensions of the largest of them: rows and columns of zeros change no entry of a kernel."""
+def _points(kind: str, rng: np.random.Generator) -> np.ndarray:
+    """Unit vectors of this kind: ten orthonormal ones, tied, paired, 40 of the circle (crowded) or generic."""
+    if kind == "orthonormal":
+        return np.eye(10)
+    x = rng.standard_normal({"crowded": (40, 2), **PAIRED}.get(kind, (6, 6)))
+    x /= np.linalg.norm(x, axis=1, keepdims=True)
+    if kind in TIED:
+        x[1] = TIED[kind] * x[0]
+    return np.concatenate([x, -x]) if kind in PAIRED else x
 
 
 @jax.jit
@@ -85,22 +58,18 @@ def _limits(x: jax.Array) -> dict[str, jax.Array]:
 
 
 def _limit(activation: str, x: np.ndarray) -> np.ndarray:
-    """The infinite-width kernel, by one program for all points and activations."""
-    room = np.zeros(ROOM)
-    room[: len(x), : x.shape[1]] = x
+    """The infinite-width kernel, by one program for all: points and coordinates that are 0 change no entry."""
+    room = np.pad(x, ((0, 40 - len(x)), (0, 10 - x.shape[1])))
     return np.asarray(_limits(room)[activation])[: len(x), : len(x)]
 
 
 @lm.evidence(precision="float64")
 def eigenvalue_ratio(activation: str, points: list[str], tell: bool = False, seed: int = 0) -> xr.DataArray:
-    """λ_min/λ_max of the infinite-width kernel over ten draws, by kind of points.
-
-    tell: only if float64 can tell it from zero.
-    """
+    """λ_min/λ_max of the infinite-width kernel over ten draws, by kind of points; `tell`: if it is told from zero."""
     ratios = []
-    for name in points:
+    for kind in points:
         rng = np.random.default_rng(seed)
-        values = [np.linalg.eigvalsh(_limit(activation, POINTS[name](rng))) for _ in range(DRAWS)]
+        values = [np.linalg.eigvalsh(_limit(activation, _points(kind, rng))) for _ in range(10)]
         ratios.append([float(each[0] / each[-1]) for each in values])
     if tell and np.min(ratios) <= SINGULAR:
         raise lm.NotApplicable(
@@ -191,15 +160,13 @@ def _closed_form(activation: str, words: str, formula: str, *controls: lm.Contro
     )
 
 
-def _singular(activation: str, statement: str, points: list[str], words: str, regular: str) -> lm.Claim:
+def _singular(activation: str, statement: str, points: list[str], control: lm.Control) -> lm.Claim:
     return (
         lm.Claim(f"q4-{activation}-singular", "Q4, derived", "identity", source="derived")
         .states(statement)
         .in_symbols(r"\lambda_{\min}(H^{\mathrm{cts}}) = 0")
         .judged(
-            eigenvalue_ratio(activation, points),
-            lm.within(-SINGULAR, SINGULAR, by="every", predicted=0.0),
-            lm.Control(words, points=[regular]),
+            eigenvalue_ratio(activation, points), lm.within(-SINGULAR, SINGULAR, by="every", predicted=0.0), control
         )
     )
 
@@ -232,6 +199,10 @@ def _floor(pair: str, activation: str, formula: str) -> lm.Claim:
     )
 
 
+DISTINCT = lm.Control("distinct points", points=["generic"])
+GENERIC = lm.Control("generic points", points=["generic"])
+TELLS = r"\lambda_{\min}(H^{\mathrm{cts}})/\lambda_{\max}(H^{\mathrm{cts}}) > 10^{-12}"
+
 CLAIMS = (
     _closed_form(
         "exp",
@@ -258,7 +229,7 @@ CLAIMS = (
     lm.Claim("q4-exp-definite", "Q4, derived", "identity", source="derived")
     .states("""The exponential kernel is positive definite on distinct non-zero points, parallel and antipodal ones
         included: λ_min/λ_max > 1e-12 in ten draws.""")
-    .in_symbols(r"\lambda_{\min}(H^{\mathrm{cts}})/\lambda_{\max}(H^{\mathrm{cts}}) > 10^{-12}")
+    .in_symbols(TELLS)
     .judged(
         eigenvalue_ratio("exp", ["generic", "parallel", "antipodal"]),
         lm.at_least(SINGULAR, by="every", strict=True),
@@ -266,25 +237,20 @@ CLAIMS = (
         lm.Control("a zero row", points=["zero"]),
     ),
     _singular(
-        "exp",
-        "The exponential kernel is singular with a repeated or a zero row.",
-        ["duplicate", "zero"],
-        "distinct points",
-        "generic",
+        "exp", "The exponential kernel is singular with a repeated or a zero row.", ["duplicate", "zero"], DISTINCT
     ),
     _singular(
         "relu",
         "The ReLU kernel is singular on two points of one direction, and on d + 1 antipodal pairs.",
         ["parallel", "d + 1 antipodal pairs"],
-        "a lone antipodal pair",
-        "a lone antipodal pair",
+        lm.Control("a lone antipodal pair", points=["a lone antipodal pair"]),
     ),
-    _singular("cosh", "The cosh kernel is singular on an antipodal pair.", ["antipodal"], "generic points", "generic"),
-    _singular("sinh", "The sinh kernel is singular on an antipodal pair.", ["antipodal"], "generic points", "generic"),
+    _singular("cosh", "The cosh kernel is singular on an antipodal pair.", ["antipodal"], GENERIC),
+    _singular("sinh", "The sinh kernel is singular on an antipodal pair.", ["antipodal"], GENERIC),
     lm.Claim("q4-crowded", "Q4, derived", "identity", source="derived")
     .states("""The exponential kernel is positive definite on 40 distinct points of the circle, as far as float64 can
         tell.""")
-    .in_symbols(r"\lambda_{\min}(H^{\mathrm{cts}})/\lambda_{\max}(H^{\mathrm{cts}}) > 10^{-12}")
+    .in_symbols(TELLS)
     .judged(
         eigenvalue_ratio("exp", ["crowded"], tell=True),
         lm.at_least(SINGULAR, by="every", strict=True),

@@ -1,8 +1,6 @@
 """The width that suffices, against the number of points and against λ (X4); and statements about the calculators alone:
 the radius (Q9), iterations without m (Q18), n^{o(1)} (Q19)."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
@@ -35,8 +33,6 @@ def _claim(name: str, along: str, words: str, formula: str) -> lm.Claim:
     )
 
 
-WIDTHS = [64, 256, 1024, 4096, 16384, 65536]
-CONSTANTS = (1.0, 2.0, 10.0)
 DELTA = 0.1
 
 
@@ -58,7 +54,7 @@ def kernel_budget(power: int, sigma: float = 1.0) -> float:
 def step_counts(projection_source: str = "empirical") -> dict[str, float]:
     """T at widths 64 to 65536: how much it varies, and its largest value over ⌈200 λ^-2 n² e^{4B} ln(n/ε)⌉."""
     n, lam, epsilon = 10, math.exp(2), 1e-3
-    logs = [iterations(n, m, lam, n, epsilon, projection_source=projection_source, B=1.0) for m in WIDTHS]
+    logs = [iterations(n, m, lam, n, epsilon, projection_source=projection_source, B=1.0) for m in 4 ** np.arange(3, 9)]
     limit = math.ceil(200 * n**2 * math.exp(4) * math.log(n / epsilon) / lam**2)
     counts = [round(10 ** float(log)) for log in logs]
     return {"varies": float(max(counts) - min(counts)), "limit": max(counts) / limit}
@@ -69,8 +65,9 @@ def crossings(delta: bool = True) -> dict[str, Any]:
     """ln n from which e^{4B} < n: by bracketing, and in closed form, with δ or without."""
     from scipy.optimize import brentq
 
-    closed = [float(crossing(DELTA, 1.0, C)) * math.log(10) if delta else 16 * C**2 for C in CONSTANTS]
-    roots = [brentq(lambda ln_n, C=C: _fourfold(ln_n, C) - ln_n, 1.0, 1e6, xtol=1e-9) for C in CONSTANTS]
+    constants = (1.0, 2.0, 10.0)
+    closed = [float(crossing(DELTA, 1.0, C)) * math.log(10) if delta else 16 * C**2 for C in constants]
+    roots = [brentq(lambda ln_n, C=C: _fourfold(ln_n, C) - ln_n, 1.0, 1e6, xtol=1e-9) for C in constants]
     return {"measured": roots, "predicted": closed}
 
 

@@ -1,7 +1,5 @@
 """Along training: convergence, orthonormal points and modes (X2), other data and the paper's step (Q16), drift (X3)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np
@@ -18,6 +16,7 @@ from lemmata.theories.exp_regression.measures import claimed_decay, relative_squ
 from lemmata.theories.exp_regression.theorem import contraction, kernel_kept, step_used, time_used
 
 ERROR = r"$\|e(t)\|^2/\|e(0)\|^2$"
+WORST = r"$\max_t\|e(t)\|^2/(1-m\eta\lambda/2)^t\|e(0)\|^2$"
 LINEARISED = {"color": "black", "linestyle": ":", "linewidth": 1.2}
 
 
@@ -30,19 +29,16 @@ def decay(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
         _in_claimed_time(ax, coupled.sel(problem=problem), "neurons", "$m$ = {}")
         draw.finish(ax, f"{problem}: first seed")
     worst, deviation, hits = axes[len(problems) :]
+    _deviation(deviation, data, claims)
     kept = kernel_kept(coupled)
     draw.groups(worst, contraction(coupled).where(kept), "neurons", "problem", middle="median")
     draw.claimed(worst, claims["q16-contraction-cts"], words="paper")
-    draw.finish(
-        worst, r"worst step of runs that keep $\lambda/2$", r"$\max_t\|e(t)\|^2/(1-m\eta\lambda/2)^t\|e(0)\|^2$"
-    )
-    _deviation(deviation, data, claims)
+    draw.finish(worst, r"worst step of runs that keep $\lambda/2$", WORST, "width $m$", legend=3)
     draw.groups(hits, time_used(coupled).where(kept), "neurons", "problem", middle="median")
     draw.claimed(hits, claims["q17-hitting"], words="paper: within $T$")
     draw.log_y(hits)
-    draw.finish(hits, r"hitting time of runs that keep $\lambda/2$", r"steps to $\varepsilon$ / predicted $T$")
-    for ax in (worst, hits):
-        draw.finish(ax, x="width $m$", legend=3)
+    y = r"steps to $\varepsilon$ / predicted $T$"
+    draw.finish(hits, r"hitting time of runs that keep $\lambda/2$", y, "width $m$", legend=3)
     return figure
 
 
@@ -115,14 +111,13 @@ def modes(data: xr.Dataset) -> Figure:
     for ax, m in zip(axes, widths, strict=False):
         part = data.sel(neurons=m).isel(seed=0)
         floor = 1e-15 * float(np.sqrt((part.mode_residual.isel(record=0) ** 2).sum()))
-        for j in range(data.sizes["mode"]):
-            mode, first = part.isel(mode=j), j == 0
-            measured, linear = np.abs(mode.mode_residual), np.abs(mode.linear_mode_residual)
-            color = shade(norm(float(draw.positive(mode.mode_value).fillna(low))))
-            label = "measured" if first else None
-            ax.plot(mode.step, measured.where(measured > floor), color=color, linewidth=2, alpha=0.85, label=label)
-            words = r"linearised: $(1-m\eta\lambda_k)^t$" if first else None
-            draw.predicted(ax, linear.where(linear > floor), words, x=mode.step)
+        found = (part[name] for name in ("mode_residual", "linear_mode_residual"))
+        measured, linear = (abs(residual).where(abs(residual) > floor) for residual in found)
+        labels = ["measured", r"linearised: $(1-m\eta\lambda_k)^t$"]
+        for j, color in enumerate(shade(norm(draw.positive(part.mode_value).fillna(low)))):
+            ax.plot(part.step, measured.isel(mode=j), color=color, linewidth=2, alpha=0.85, label=labels[0])
+            draw.predicted(ax, linear.isel(mode=j), labels[1], x=part.step)
+            labels = [None, None]
         draw.log_y(ax)
         draw.finish(ax, f"$m$ = {m:g}, first seed", r"$|\langle q_k,e(t)\rangle|$", "training step $t$")
     figure.colorbar(ScalarMappable(norm, shade), ax=axes[len(widths) - 1], label=r"eigenvalue $\lambda_k$ of $H(0)$")
@@ -137,15 +132,14 @@ def _mode_rates(ax: Axes, data: xr.Dataset) -> None:
     above = (size > 1e-3 * start).astype(int).cumprod("record") > 0
     span = data.step.where(above & (data.step > 0) & (start > 0))
     slope = -np.log(draw.positive(size / start)) / span
-    measured = slope.where(span == span.max("record")).mean("record")
-    rate = -np.log(draw.positive(np.abs(1 - data.rate * data.mode_value)))
+    measured = draw.positive(slope.where(span == span.max("record")).mean("record"))
+    rate = draw.positive(-np.log(draw.positive(np.abs(1 - data.rate * data.mode_value))))
     for i, m in enumerate(data.neurons.values):
-        x, y = (draw.positive(v.sel(neurons=m).transpose("seed", "mode").values.ravel()) for v in (rate, measured))
+        x, y = (values.sel(neurons=m).transpose("seed", "mode").values.ravel() for values in (rate, measured))
         how = {"color": draw.look(i).color, "markersize": 4, "alpha": 0.7}
         ax.plot(x, y, draw.look(i).marker, label=f"$m$ = {m:g}, every seed", **how)
-    ends = draw.positive(rate)
-    if bool(ends.notnull().any()):
-        line = np.array([float(ends.min()), float(ends.max())])
+    line = np.array([float(rate.min()), float(rate.max())])
+    if np.isfinite(line).all():
         draw.predicted(ax, line, "linearised: equal", x=line)
     draw.log_x(ax)
     draw.log_y(ax)
@@ -160,7 +154,7 @@ def other_data(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     rates = data.contraction.sel(rate_of=["H(0)", "limit"])
     draw.groups(right, draw.positive(rates), "data_law", "rate_of", r"$\lambda$ of {}", middle="median")
     draw.claimed(right, claims["q16-contraction-dis"], label="q16-samplers", words="paper")
-    draw.finish(right, "worst step of every run", r"$\max_t\|e(t)\|^2/(1-m\eta\lambda/2)^t\|e(0)\|^2$", "data")
+    draw.finish(right, "worst step of every run", WORST, "data")
     return figure
 
 
@@ -168,7 +162,7 @@ def paper_step(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     """The paper's step is tiny: how much of the error is gone, and what Lemma 7.4 promises of every step."""
     figure, (left, right) = draw.panels(2, height=4.2)
     claimed = draw.positive(-np.expm1(-claimed_decay(data) * data.step))
-    gone, linear = ((1 - data[name] / data.initial_square) for name in ("square", "linear_square"))
+    gone, linear = (1 - data[name] / data.initial_square for name in ("square", "linear_square"))
     ends = lm.at_end(gone)
     words = f"seeds and mean (at the end {float(ends.min()):.0e} to {float(ends.max()):.0e} of the error is gone)"
     draw.paths(left, data, gone / claimed, label=words)
@@ -182,45 +176,40 @@ def paper_step(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
         r"$\|e(t)\|$ / $\sqrt{n}$": data.error_norm,
         "drift / $D$": data.drift_ratio,
     }
-    draw.groups(
-        right, draw.positive(lm.stack(ratios, "inequality")), "inequality", label="runs and median", middle="median"
-    )
+    values = draw.positive(lm.stack(ratios, "inequality"))
+    draw.groups(right, values, "inequality", label="runs and median", middle="median")
     draw.claimed(right, claims["q14-step"], part="error", words="paper")
     draw.log_y(right)
     draw.finish(right, "Lemmas 7.2, 7.4 and 8.6", "left side / right side, worst step", legend=1)
     return figure
 
 
-SCALES = {"one": "1", "inv_sqrt_m": "1/√m"}
-
-
 def by_width(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     """How far the weights move over the width, beside the paper's D, for both output scales; the lazy prediction."""
-    scales = data.scale.values
-    figure, axes = draw.panels(len(scales) + 1, width=4.8, height=4.4)
+    kappa = {"one": "1", "inv_sqrt_m": "1/√m"}
+    named = data.assign_coords(scale=[rf"$\kappa$ = {kappa[scale]}" for scale in draw.labels_of(data, "scale")])
+    figure, axes = draw.panels(data.sizes["scale"] + 1, width=4.8, height=4.4)
     m = data.neurons.values
-    for ax, scale in zip(axes, scales, strict=False):
-        part = data.sel(scale=scale)
-        values = draw.positive(lm.at_end(part.drift))
-        for i, statistic in enumerate(values.statistic.values):
-            rows = values.sel(statistic=statistic)
-            words = f"{statistic}: exponent {draw.stated(lm.log_slopes(rows, 'neurons'))}"
-            kind = draw.look(i)
-            draw.curves(ax, rows, "neurons", label=words, color=kind.color, middle="geometric", marker=kind.marker)
+    for ax, scale in zip(axes, named.scale.values, strict=False):
+        part = named.sel(scale=scale)
+        _powers(ax, lm.at_end(part.drift), "statistic")
         D = draw.positive(part.largest_drift / part.drift_ratio)
         words = f"paper: $D$, exponent {draw.stated(lm.log_slopes(D, 'neurons'))}"
         draw.predicted(ax, D.median("seed"), words, x=m)
-        draw.finish(ax, rf"drift, $\kappa$ = {SCALES[str(scale)]}", r"$\|w_r(t)-w_r(0)\|$ over the neurons $r$")
-    lazy = draw.positive(data.lazy_error)
-    last = axes[-1]
-    for i, scale in enumerate(scales):
-        rows, kind = lazy.sel(scale=scale), draw.look(i)
-        words = rf"$\kappa$ = {SCALES[str(scale)]}: exponent {draw.stated(lm.log_slopes(rows, 'neurons'))}"
-        draw.curves(last, rows, "neurons", label=words, color=kind.color, middle="geometric", marker=kind.marker)
-    draw.claimed(last, claims["q15-lazy-drift"], words=r"claimed, $\kappa$ = 1, $m$ = 128")
-    draw.finish(last, "lazy prediction of the final weights", "relative Frobenius error")
+        draw.finish(ax, f"drift, {scale}", r"$\|w_r(t)-w_r(0)\|$ over the neurons $r$")
+    _powers(axes[-1], named.lazy_error, "scale")
+    draw.claimed(axes[-1], claims["q15-lazy-drift"], words=r"claimed, $\kappa$ = 1, $m$ = 128")
+    draw.finish(axes[-1], "lazy prediction of the final weights", "relative Frobenius error")
     for ax in axes:
         draw.numbers(ax, m)
         draw.log_y(ax)
         draw.finish(ax, x="width $m$", legend=1)
     return figure
+
+
+def _powers(ax: Axes, values: xr.DataArray, by: str) -> None:
+    """Geometric means over the width by label, their exponents in the legend."""
+    for i, name in enumerate(values[by].values):
+        rows, kind = draw.positive(values.sel({by: name})), draw.look(i)
+        words = f"{name}: exponent {draw.stated(lm.log_slopes(rows, 'neurons'))}"
+        draw.curves(ax, rows, "neurons", label=words, color=kind.color, middle="geometric", marker=kind.marker)

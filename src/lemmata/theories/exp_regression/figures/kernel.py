@@ -1,8 +1,6 @@
 """The tangent kernel of random networks: concentration (X1), Monte Carlo (Q3), the printed width (Q5); and activations
 whose kernel is singular on parallel or antipodal points (X7)."""
 
-from __future__ import annotations
-
 import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
@@ -16,9 +14,8 @@ def concentration(data: xr.Dataset) -> Figure:
     """Distance of the kernel from its limit over the width, and how often it is close enough for the proof."""
     figure, (left, right) = draw.panels(2, height=4.4)
     m, lam = data.neurons.values, data.limit_least
-    draw.curves(
-        left, np.sqrt((data.kernel_error**2).mean("seed")), "neurons", "weight_scale", r"$\sigma$ = {}", spread=""
-    )
+    rms = np.sqrt((data.kernel_error**2).mean("seed"))
+    draw.curves(left, rms, "neurons", "weight_scale", r"$\sigma$ = {}", spread="")
     for close, words, style in (
         (data.kernel_least >= 0.75 * lam, "least eigenvalue at least ¾λ", "-"),
         (data.kernel_error <= lam / 4, "distance at most λ/4", ":"),
@@ -68,30 +65,20 @@ def printed_width(data: xr.Dataset) -> Figure:
     """Kernel error and least eigenvalue at the printed width, and how many draws meet the lemma."""
     figure, axes = draw.panels(2, height=4.2)
     distance, least = data.kernel_error / data.limit_least, data.kernel_least / data.limit_least
-    shown = (
-        ("kernel error", r"$\|H^\mathrm{dis}-H^\mathrm{cts}\|_F\,/\,\lambda$", distance, distance <= 0.25),
-        ("least eigenvalue", r"$\lambda_\min(H^\mathrm{dis})\,/\,\lambda$", least, least >= 0.75),
-    )
-    for ax, (title, quantity, ratio, met) in zip(axes, shown, strict=True):
-        shares = met.mean("seed")
-        words = {
-            s: f"$\\sigma$ = {s:g}\n{100 * float(shares.sel(weight_scale=s)):.0f} % of the draws"
-            for s in data.weight_scale.values
-        }
+    for ax, ratio, met in zip(axes, (distance, least), (distance <= 0.25, least >= 0.75), strict=True):
+        shares = met.mean("seed").values
+        labels = zip(data.weight_scale.values, shares, strict=True)
+        words = {s: f"$\\sigma$ = {s:g}\n{100 * share:.0f} % of the draws" for s, share in labels}
         how = {"words": words, "middle": "median", "markersize": 3}
         draw.groups(ax, draw.positive(ratio), "weight_scale", label="draws and median", **how)
-        draw.finish(ax, title, quantity)
     draw.predicted(axes[0], 0.25, r"paper: at most $\lambda/4$")
     draw.predicted(axes[1], 0.75, r"paper: at least $\frac{3}{4}\lambda$")
     for i, exact in enumerate((data.predicted_error / data.limit_least).mean("seed").values):
         draw.corrected(axes[0], exact, "exact RMS" if i == 0 else None, at=i)
     draw.log_y(axes[0])
-    for ax in axes:
-        draw.finish(ax)
+    draw.finish(axes[0], "kernel error", r"$\|H^\mathrm{dis}-H^\mathrm{cts}\|_F\,/\,\lambda$")
+    draw.finish(axes[1], "least eigenvalue", r"$\lambda_\min(H^\mathrm{dis})\,/\,\lambda$")
     return figure
-
-
-PAIRS = {"generic": "generic", "parallel": r"parallel, $x_2=\rho x_1$", "antipodal": "antipodal, $x_2=-x_1$"}
 
 
 def floors(data: xr.Dataset) -> Figure:
@@ -103,8 +90,9 @@ def floors(data: xr.Dataset) -> Figure:
         (steps, data.reached_step, "training time", r"steps to $\|e\|^2\leq\varepsilon$"),
         (kernels, least, "which kernels are singular", r"$\lambda/\lambda_\max$ of the infinite-width kernel"),
     )
+    pairs = {"generic": "generic", "parallel": r"parallel, $x_2=\rho x_1$", "antipodal": "antipodal, $x_2=-x_1$"}
     for ax, values, *_ in shown:
-        draw.groups(ax, values, "pair", "activation", words=PAIRS, middle="median", markersize=4)
+        draw.groups(ax, values, "pair", "activation", words=pairs, middle="median", markersize=4)
     names, words = draw.labels_of(data, "activation"), "closed-form floor (singular kernel)"
     for i, pair in enumerate(draw.labels_of(data, "pair")):
         for name, shift in zip(names, draw.dodge(len(names)), strict=True):

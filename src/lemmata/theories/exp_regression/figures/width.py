@@ -1,17 +1,17 @@
-"""The width that suffices, against the number of points and against λ (X4), and the numbers that the paper asks for
-beside those one would run (X8)."""
+"""The width that suffices, against the number of points and against λ (X4); the numbers that the paper asks for beside
+those one would run (X8), and the theorem at the width that follows from the inequalities of its proof (X9)."""
 
-from __future__ import annotations
+from collections.abc import Mapping
 
 import numpy as np
 import xarray as xr
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 import lemmata as lm
 from lemmata import figures as draw
+from lemmata.theories.exp_regression import theorem
 from lemmata.theories.exp_regression.bounds import RUNNABLE
-from lemmata.theories.exp_regression.measures import REACHED, frontier, successes
+from lemmata.theories.exp_regression.measures import REACHED, claimed_decay, frontier, relative_square, successes
 
 
 def points(data: xr.Dataset) -> Figure:
@@ -32,32 +32,27 @@ def _frontier(data: xr.Dataset, along: str, x: xr.DataArray, label: str, words: 
     if trained.sizes["variant"]:
         draw.curves(left, trained.swap_dims(variant="neurons"), "neurons", along, label, spread="")
     for width in frozen.neurons.values:
-        left.plot(
-            np.full(frozen.size, width), frozen.values.ravel(), "x", color=draw.GREY, label="frozen weights (control)"
-        )
+        places = np.full(frozen.size, width)
+        left.plot(places, frozen.values.ravel(), "x", color=draw.GREY, label="frozen weights (control)")
     left.axhline(REACHED, label=f"wanted: {100 * REACHED:.0f} % of the seeds", **draw.CLAIMED)
     draw.numbers(left, trained.neurons.values)
     left.set_ylim(-0.03, 1.05)
     draw.finish(left, "success", r"share of seeds that reach $\varepsilon$ within $T$", "width $m$")
-    _law(right, x.transpose(along), frontier(data).transpose(along))
-    draw.finish(right, "width that suffices", "smallest sufficient width $m$", words)
-    return figure
-
-
-def _law(ax: Axes, x: xr.DataArray, edge: xr.DataArray) -> None:
-    """The width that suffices beside the paper's second power, which is an upper bound."""
-    along = str(edge.dims[0])
+    x, edge = x.transpose(along), frontier(data).transpose(along)
     slope = float(lm.log_slopes(edge, along, x))
     label = f"{100 * REACHED:.0f} % of the seeds" + (f": exponent {draw.signed(slope)}" if np.isfinite(slope) else "")
-    draw.curves(ax, edge, along, label=label, x=x.values, linestyle="-")
+    draw.curves(right, edge, along, label=label, x=x.values, linestyle="-")
     places = np.sort(x.values[np.isfinite(x.values)])
     if places.size:
         start = edge.values[np.nanargmin(x.values)]
-        base = start if np.isfinite(start) else 1.0
-        draw.predicted(ax, base * (places / places[0]) ** 2, "paper: exponent at most 2", x=places)
-        draw.numbers(ax, np.round(places, 2))
-        ax.set_yscale("log", base=2)
-        ax.yaxis.set_major_formatter("{x:g}")
+        # the paper's second power is an upper bound
+        law = (start if np.isfinite(start) else 1.0) * (places / places[0]) ** 2
+        draw.predicted(right, law, "paper: exponent at most 2", x=places)
+        draw.numbers(right, np.round(places, 2))
+        right.set_yscale("log", base=2)
+        right.yaxis.set_major_formatter("{x:g}")
+    draw.finish(right, "width that suffices", "smallest sufficient width $m$", words)
+    return figure
 
 
 def asked(data: xr.Dataset) -> Figure:
@@ -65,11 +60,8 @@ def asked(data: xr.Dataset) -> Figure:
     scales = data.weight_scale.values
     figure, axes = draw.panels(2 * len(scales), rows=2, width=4.6, height=3.6)
     n = data.samples.values
-    rows = (
-        ("width $m$", data.log_width, data.practical_width),
-        ("steps $T$", data.log_iterations, data.practical_iterations),
-    )
-    for k, (what, printed, practical) in enumerate(rows):
+    for k, (what, name) in enumerate({"width $m$": "width", "steps $T$": "iterations"}.items()):
+        printed, practical = data[f"log_{name}"], data[f"practical_{name}"]
         printed = printed.where(np.isfinite(printed)).mean("seed")
         for i, sigma in enumerate(scales):
             ax = axes[k * len(scales) + i]
@@ -83,4 +75,41 @@ def asked(data: xr.Dataset) -> Figure:
             ax.set_ylim(-1, 1.05 * max(float(printed.max().fillna(1.0)), 1.0))
             quantity = rf"$\log_{{10}}$ of the {what}"
             draw.finish(ax, rf"{what}, $\sigma$ = {sigma:g}", quantity, "points $n$", legend=2 if k else 0)
+    return figure
+
+
+INEQUALITIES = {
+    "steps\n/ $T$": theorem.time_used,
+    "$\\|e\\|^2$\n/ bound": theorem.contraction,
+    "drift\n/ $D$": theorem.drift_used,
+    "$D$ / $R$": theorem.radius_used,
+    "step\n/ 0.01": theorem.step_used,
+    "kernel\n/ $\\lambda/4$": theorem.kernel_distance,
+}
+
+
+def end_to_end(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
+    """The error beside its bound until ε, and every inequality of the proof at its worst step."""
+    problems = draw.labels_of(data, "problem")
+    figure, axes = draw.panels(len(problems) + 1, width=5.0, height=4.3)
+    for ax, problem in zip(axes, problems, strict=False):
+        part = data.sel(problem=problem)
+        T = draw.positive(part.predicted_steps)
+        draw.paths(ax, part, relative_square(part), label="seeds and mean", clock=part.step / T)
+        end = float((-claimed_decay(part) * T).median())
+        grid = np.linspace(0, 1, 2)
+        draw.predicted(ax, np.exp(grid * end), r"paper: at most $(1-m\eta\lambda/2)^t$", x=grid)
+        draw.corrected(ax, np.exp(4 * grid * end), r"true rate $2m\eta\lambda$", x=grid)
+        draw.moment(ax, 0.25, "$T/4$")
+        draw.moment(ax, 1.0, "$T$", left=True)
+        ax.set_xlim(-0.02, 1.05)
+        draw.log_y(ax)
+        ax.set_ylim(bottom=float(relative_square(part).min().fillna(1e-4)) / 10)
+        draw.finish(ax, f"{problem}: error until $\\varepsilon$", r"$\|e(t)\|^2/\|e(0)\|^2$", "training step $t$ / $T$")
+    last = axes[-1]
+    ratios = lm.stack({name: ratio(data) for name, ratio in INEQUALITIES.items()}, "inequality")
+    draw.groups(last, ratios.where(ratios > 0), "inequality", "problem", middle="median")
+    draw.claimed(last, claims["x9-reached"], words="paper")
+    draw.log_y(last)
+    draw.finish(last, "inequalities of the proof, worst step", "left side / right side", legend=3)
     return figure

@@ -1,1 +1,0 @@
-"""Other simulations of the same setting: random networks, Monte Carlo, moved weights, the calculators."""
