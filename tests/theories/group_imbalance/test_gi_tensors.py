@@ -7,9 +7,10 @@ import pytest
 from scipy.stats import norm
 
 import lemmata as lm
-from lemmata.theories.group_imbalance import decompositions, initialisation, moments
+from lemmata.theories.group_imbalance import decompositions, moments
 from lemmata.theories.group_imbalance.data import Mixture, draw_sample, draw_truth
-from lemmata.theories.group_imbalance.initialisation import BACKENDS, Ray, decompose, magnitude, tensor_start
+from lemmata.theories.group_imbalance.decompositions import BACKENDS
+from lemmata.theories.group_imbalance.initialisation import GRID, decompose, magnitude, slope_of, tensor_start
 from lemmata.theories.group_imbalance.minimum import distance
 from lemmata.theories.group_imbalance.moments import Exact, averages, sampled
 from lemmata.theories.group_imbalance.network import ACTIVATIONS
@@ -116,11 +117,11 @@ def test_far_means_need_the_falling_branch():
 
 
 def test_a_slope_beyond_the_peak_is_clipped():
-    ray = Ray.along(FAR, np.full(5, 5**-0.5))
-    top = initialisation.slope_of(ray, initialisation.GRID, 3, ACTIVATIONS["sigmoid"]).max()
-    assert magnitude(ray, 1.2 * top, 0.0, 3).clipped
-    assert not magnitude(ray, 0.8 * top, 0.0, 3).clipped
-    assert magnitude(ray, 1e-9, 0.0, 3).value < 1e-3
+    direction = np.full(5, 5**-0.5)
+    top = slope_of(FAR, direction, GRID, 3).max()
+    assert magnitude(FAR, direction, 1.2 * top, 0.0, 3).clipped
+    assert not magnitude(FAR, direction, 0.8 * top, 0.0, 3).clipped
+    assert magnitude(FAR, direction, 1e-9, 0.0, 3).value < 1e-3
 
 
 def test_decompositions_agree_on_an_exact_tensor():
