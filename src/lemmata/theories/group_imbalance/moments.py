@@ -26,10 +26,11 @@ DENSITY = np.exp(-(NODES**2) / 2) / np.exp(-(NODES**2) / 2).sum()
 
 
 class Terms(NamedTuple):
-    """What scores are made of: a_l = Σ_l⁻¹(x - μ_l) and the responsibilities γ_l, group by group."""
+    """What scores are made of: a_l = Σ_l⁻¹(x - μ_l) and the responsibilities γ_l, group by group; and log p(x)."""
 
     a: Float[Array, "groups samples dimension"]
     responsibility: Float[Array, "groups samples"]
+    log_density: Float[Array, " samples"]
 
 
 def terms(mixture: Mixture, x: Float[Array, "samples dimension"]) -> Terms:
@@ -42,8 +43,10 @@ def terms(mixture: Mixture, x: Float[Array, "samples dimension"]) -> Terms:
         a.append(z @ inverse)
         logs.append(np.log(weight) - np.log(np.diag(root)).sum() - (z**2).sum(1) / 2)
     logs = np.stack(logs)
-    shares = np.exp(logs - logs.max(0))
-    return Terms(np.stack(a), shares / shares.sum(0))
+    top = logs.max(0)
+    shares = np.exp(logs - top)
+    total = shares.sum(0)
+    return Terms(np.stack(a), shares / total, top + np.log(total) - x.shape[1] / 2 * np.log(2 * np.pi))
 
 
 def first_score(mixture: Mixture, x: Float[Array, "samples dimension"]) -> Float[Array, "samples dimension"]:
