@@ -73,7 +73,8 @@ def test_rows_that_fill_the_room_count_for_nothing():
     ready = training.prepare(setting, 0)
     assert len(ready["x"]) == setting.sample_room > 2999
     assert ready["weights"].sum() == pytest.approx(1.0)
-    whole = network.gradient(ready["start"], ready["x"], ready["y"], weights=ready["weights"])
+    signed = ((2 * ready["y"] - 1)[:, None] * ready["x"]).T
+    whole = network.signed_gradient(ready["start"], signed, ready["weights"])
     np.testing.assert_allclose(
         whole, network.gradient(ready["start"], ready["x"][:2999], ready["y"][:2999]), atol=1e-15
     )

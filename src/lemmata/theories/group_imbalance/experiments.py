@@ -13,6 +13,7 @@ import lemmata as lm
 from lemmata.theories.group_imbalance.baselines import baselines
 from lemmata.theories.group_imbalance.figures import limits as limit_figures
 from lemmata.theories.group_imbalance.figures import mixtures, tensors, training
+from lemmata.theories.group_imbalance.mixture import estimation
 from lemmata.theories.group_imbalance.setting import Setting
 from lemmata.theories.group_imbalance.studies.concentration import concentration, radius, smoothness
 from lemmata.theories.group_imbalance.studies.limits import limit
@@ -71,6 +72,15 @@ FEASIBLE: dict[str, Any] = {
     "one Gaussian": {"mixture": "single", "fraction": 0.5, "second_scale": 1.0, **CENTRED},
 }
 """The Q_2 path and the symmetric path of the feasible panel of FC.1."""
+SCALE_PATHS: dict[str, Any] = {
+    **{f"truth {c:g}": {"truth_scale": 2 * c} for c in (1.0, 0.5, 0.25, 0.125)},
+    **{
+        f"inputs {s:g}": {"truth_scale": 2 / s, "first_mean": s, "second_mean": -0.2 * s}
+        | {"first_scale": s, "second_scale": s * 1.5**0.5}
+        for s in (0.5, 1.0, 2.0, 4.0)
+    },
+}
+"""W* -> cW*; and x -> sx, W* -> W*/s, which leaves the labels as they are."""
 FEW: dict[str, Any] = {"neurons": 2, "truth": "orthogonal", "truth_scale": 2.0}
 DOCUMENT: dict[str, Any] = {"dimension": 50, "neurons": 2, "first_mean": -0.3, "second_mean": 0.0, "samples": 200_000}
 DOCUMENT |= {"truth": "uniform", "truth_scale": 0.1}
@@ -365,6 +375,27 @@ TENSORS = (
         seeds=20,
         smoke={"samples": [2500, 10_000]},
         plot=tensors.moments,
+    ),
+    experiment(
+        "g31-scales",
+        simulation=moment_errors,
+        reference="Lemmas C.6.1-C.6.3, row 31",
+        question="Do errors and bounds of the moments scale alike in W* and in the inputs?",
+        setting={**FEW, **FEASIBLE["two groups"], "data_seed": 0, "samples": 100_000},
+        axes={"path": SCALE_PATHS},
+        seeds=10,
+        smoke={"path": SCALE_PATHS, "samples": 4000},
+        plot=tensors.scale_paths,
+    ),
+    experiment(
+        "s2-mixture",
+        simulation=estimation,
+        reference="section 4.2, estimation of the mixture",
+        question="How well does EM estimate the mixture, with the true number of components and with one too many?",
+        axes={"samples": [1000, 4000, 16_000]},
+        seeds=10,
+        smoke={"samples": [400, 1600]},
+        plot=limit_figures.components,
     ),
     experiment(
         "t41-table",

@@ -6,13 +6,14 @@ corrected mode solves for z_j, of the two possible roots the one whose third mom
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
 
 import lemmata as lm
-from lemmata.theories.group_imbalance.data import Mixture
+from lemmata.theories.group_imbalance.data import Mixture, check_labels
 from lemmata.theories.group_imbalance.decompositions import decomposed
 from lemmata.theories.group_imbalance.moments import Moments, averages, sampled
 from lemmata.theories.group_imbalance.network import SIGMOID, Activation
@@ -136,7 +137,13 @@ def tensor_start(
     activation: Activation = SIGMOID,
     centre: float = 0.5,
 ) -> Start:
-    """Subroutine 1 on a sample; centre=0 is the literal version of the moments."""
+    """Subroutine 1 on a sample; centre=0 is the literal version of the moments. A clipped magnitude is warned of."""
+    if not np.isfinite(x).all():
+        raise lm.UserError("The samples of a tensor start must be finite numbers.")
     rng = lm.generator(seed, "tensor")
-    moments = sampled(mixture, x, y, rng, centre)
-    return decompose(moments, mixture, neurons, rng, backend=backend, activation=activation)
+    moments = sampled(mixture, x, check_labels(y), rng, centre)
+    found = decompose(moments, mixture, neurons, rng, backend=backend, activation=activation)
+    if clipped := [str(column) for column, size in enumerate(found.magnitudes, 1) if size.clipped]:
+        beyond = f"no magnitude fits column {', '.join(clipped)} of W_0: the largest slope that can be is taken instead"
+        warnings.warn(beyond, lm.AssumptionWarning, stacklevel=2)
+    return found

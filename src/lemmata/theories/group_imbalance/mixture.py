@@ -12,8 +12,9 @@ import numpy as np
 from jaxtyping import Float, Int
 
 import lemmata as lm
-from lemmata.theories.group_imbalance.data import Mixture
+from lemmata.theories.group_imbalance.data import Mixture, draw_data, draw_sample, draw_world
 from lemmata.theories.group_imbalance.moments import terms
+from lemmata.theories.group_imbalance.setting import Setting
 
 Array = np.ndarray
 
@@ -97,3 +98,21 @@ def density_error(estimate: Mixture, truth: Mixture, x: Float[Array, "samples di
 def log_density(mixture: Mixture, x: Float[Array, "samples dimension"]) -> Float[Array, " samples"]:
     """log p(x), with the normaliser (2π)^{-d/2} |Σ|^{-1/2} (E7)."""
     return terms(mixture, x).log_density
+
+
+@lm.simulation(
+    lm.Variable("error", ("components",), "", "largest error of a weight, a mean or a covariance, groups matched"),
+    lm.Variable("density_error", ("components",), "KL(p ‖ p̂)", "divergence of the estimated density, on test points"),
+    labels={"components": ("true number", "one too many")},
+    host=True,
+    precision="float64",
+)
+def estimation(setting: Setting, seed: int) -> dict[str, Any]:
+    """EM on the inputs of one draw, with the true number of components and with one more."""
+    world = draw_world(setting, seed)
+    x, truth = draw_data(setting, world, seed).x, world.mixture
+    points = draw_sample(truth, world.truth, setting.test_points, seed, "test").x
+    found = [estimate_mixture(x, truth.groups + more, seed, restarts=2).mixture for more in (0, 1)]
+    errors = {"error": [mixture_error(each, truth) for each in found]}
+    errors |= {"density_error": [density_error(each, truth, points) for each in found]}
+    return {name: np.array(values) for name, values in errors.items()}

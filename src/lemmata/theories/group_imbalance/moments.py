@@ -67,15 +67,19 @@ class Moments(Protocol):
 
     def second(self) -> Float[Array, "dimension dimension"]:
         """Q_2."""
+        ...
 
     def contracted(self, directions: Float[Array, "count dimension"]) -> Float[Array, "count dimension dimension"]:
         """Q_3(I, I, α) for several α."""
+        ...
 
     def projected(self, U: Float[Array, "dimension neurons"]) -> Float[Array, "neurons neurons neurons"]:
         """Q_3(U, U, U)."""
+        ...
 
     def first(self) -> Float[Array, " dimension"]:
         """Q_1."""
+        ...
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import jax
@@ -57,7 +58,8 @@ def initialise(setting: Setting, world: World, sample: Sample, limit: Array, slo
     if setting.start == "far":
         return 5.0 * noise
     if setting.start == "tensor":
-        found = tensor_start(world.mixture, sample.x, sample.y, setting.neurons, seed, activation=setting.phi)
+        with warnings.catch_warnings(action="ignore", category=lm.AssumptionWarning):
+            found = tensor_start(world.mixture, sample.x, sample.y, setting.neurons, seed, activation=setting.phi)
         return found.weights if setting.magnitudes == "corrected" else found.literal
     if setting.start == "slowest":
         return limit + setting.start_distance * unflatten(slowest, setting.neurons)

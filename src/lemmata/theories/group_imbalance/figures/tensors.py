@@ -63,6 +63,30 @@ def moments(data: xr.Dataset) -> Figure:
     return figure
 
 
+def scale_paths(data: xr.Dataset) -> Figure:
+    """Row 31: error over bound as W* shrinks, and errors as the inputs grow and W* shrinks with them."""
+    figure, (left, right) = draw.panels(2)
+    errors = data.moment_error.sel(scores="true")
+    known = {"middle": "median", "spread": ""}
+    for ax, moves, values, powers in (
+        (left, "truth", errors / data.moment_bound, dict.fromkeys(("second", "projected"), -2)),
+        (right, "inputs", errors, {"first": -1, "second": -2, "projected": -3}),
+    ):
+        runs = values.sel(path=[label for label in data.path.values if str(label).startswith(moves)])
+        x = (runs.truth_scale / 2 if moves == "truth" else runs.first_scale).values.astype(float)
+        for (moment, symbol), color in zip(MOMENTS.items(), draw.PALETTE, strict=False):
+            if moment == "contracted":
+                continue
+            part = runs.sel(moment=moment)
+            draw.curves(ax, part, "path", label=symbol, x=x, color=color, **known)
+            if power := powers.get(moment):
+                words = f"slope {power}" if list(powers).index(moment) == 0 or moves == "inputs" else None
+                draw.law(ax, x, part.median("seed").values, x**power, words, color=color)
+    log_log(left, "row 31: W* shrinks", "error / bound (median)", r"$c$, ground truth $cW^*$")
+    log_log(right, "row 31: inputs grow", r"$\|\hat{Q}-Q\|$ (median)", r"$s$, inputs $sx$, ground truth $W^*/s$")
+    return figure
+
+
 PRINTED = {
     "small covariance": ("-3", "3", "", "", ""),
     "large covariance": ("3", "-1", "1/2", "1", "1"),

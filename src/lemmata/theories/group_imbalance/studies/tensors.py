@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 import lemmata as lm
+from lemmata.theories.group_imbalance.bounds import Constants
 from lemmata.theories.group_imbalance.data import Mixture, World, draw_sample, draw_world
 from lemmata.theories.group_imbalance.initialisation import decompose
 from lemmata.theories.group_imbalance.minimum import distance
@@ -79,6 +80,7 @@ def wrong_model(world: World) -> Mixture:
 
 @lm.simulation(
     lm.Variable("moment_error", ("scores", "moment"), "‖Q̂ - Q‖", "error of the moment", optional=True),
+    lm.Variable("moment_bound", ("moment",), "", "bound of the paper on that error, constant 1"),
     labels={"scores": ("true", "wrong"), "moment": ("first", "second", "contracted", "projected")},
     host=True,
     precision="float64",
@@ -100,4 +102,8 @@ def moment_errors(setting: Setting, seed: int) -> dict[str, Any]:
         else:
             errors[row, 1] = np.linalg.norm(found.second() - exact.second(), 2)
             errors[row, 3] = np.linalg.norm(found.projected(U) - exact.projected(U))
-    return {"moment_error": errors}
+    known, (d, n) = Constants(world.mixture, world.truth), (setting.dimension, setting.count)
+    D = {m: known.relative_moment(m) for m in (2, 4, 6)}
+    matrix, cube = known.tau**6 * known.delta[0] ** 2 * np.sqrt([D[2] * D[4], D[6] / d])
+    factors = np.array([known.tau**2 * np.sqrt(D[2]), matrix, matrix, cube])
+    return {"moment_error": errors, "moment_bound": factors * np.sqrt(d * np.log(n) / n)}
