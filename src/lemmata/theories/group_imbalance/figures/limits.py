@@ -64,7 +64,7 @@ def _three(axes: Any, data: xr.Dataset, along: str, x: np.ndarray, words: str) -
         draw.curves(axes[1], runs.floor, along, label=name, middle="median", spread="", **how)
         draw.curves(axes[2], excess, along, label=f"{name}, measured", spread="interval", linestyle="none", **how)
         exact = rf"{name}, exact $\mathrm{{tr}}(F_lF^{{-1}})$"
-        axes[2].plot(x, runs.factor.mean("seed").values, color=how["color"], linestyle="--", label=exact)
+        axes[2].plot(x, runs.factor.where(known).mean("seed").values, color=how["color"], linestyle="--", label=exact)
     draw.finish(axes[0], f"raw risk (median){left_out}", r"$\bar f_l(\hat{W}_n)$", words)
     draw.finish(axes[1], "noise floor, exact (median)", r"$\bar f_l(W^*)$", words)
     axes[2].set(yscale="log")
@@ -90,7 +90,9 @@ def paths(data: xr.Dataset) -> Figure:
     draw.curves(axes[3], factor, "path", label="group 2, exact", x=literal.second_mean.values + 2, **how)
     draw.corrected(axes[3], 15.0, "dK")
     axes[3].set(yscale="log")
-    draw.finish(axes[3], "literal axis", r"$\mathrm{tr}(F_2F^{-1})$", "scalar, mean (scalar - 2)$\\mathbf{1}$")
+    draw.finish(
+        axes[3], "exact predictor, literal axis", r"$\mathrm{tr}(F_2F^{-1})$", "scalar, mean (scalar - 2)$\\mathbf{1}$"
+    )
     return figure
 
 
