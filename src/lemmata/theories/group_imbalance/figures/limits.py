@@ -109,12 +109,12 @@ def components(data: xr.Dataset) -> Figure:
     """EM: errors of the estimated mixture against the number of samples."""
     figure, (left, right) = draw.panels(2)
     n = data.samples.values.astype(float)
-    draw.curves(left, data.error, "samples", "components", "{} of components", middle="median")
+    draw.curves(left, data.error, "samples", "components", "components: {}", middle="median")
     for words, power, label in (("true number", -1 / 2, "$n^{-1/2}$"), ("one too many", -1 / 4, "$n^{-1/4}$")):
         rows = data.error.sel(components=words).median("seed").values
         draw.law(left, n, rows, n**power, f"paper: {label}", linestyle=":" if power > -0.5 else "--")
     log_log(left, "largest error of a matched component", "error (median)", "samples $n$")
-    draw.curves(right, data.density_error, "samples", "components", "{} of components", middle="median")
+    draw.curves(right, data.density_error, "samples", "components", "components: {}", middle="median")
     log_log(right, "estimated density", r"$\mathrm{KL}(p\,\|\,\hat p)$ (median)", "samples $n$")
     return figure
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import xarray as xr
 from matplotlib.figure import Figure
 
@@ -67,11 +69,11 @@ def scale_paths(data: xr.Dataset) -> Figure:
     """Row 31: error over bound as W* shrinks, and errors as the inputs grow and W* shrinks with them."""
     figure, (left, right) = draw.panels(2)
     errors = data.moment_error.sel(scores="true")
-    known = {"middle": "median", "spread": ""}
-    for ax, moves, values, powers in (
-        (left, "truth", errors / data.moment_bound, dict.fromkeys(("second", "projected"), -2)),
-        (right, "inputs", errors, {"first": -1, "second": -2, "projected": -3}),
-    ):
+    known: dict[str, Any] = {"middle": "median", "spread": ""}
+    flat: dict[str, int] = {"second": -2, "projected": -2}
+    steep: dict[str, int] = {"first": -1, "second": -2, "projected": -3}
+    shown = (left, "truth", errors / data.moment_bound, flat), (right, "inputs", errors, steep)
+    for ax, moves, values, powers in shown:
         runs = values.sel(path=[label for label in data.path.values if str(label).startswith(moves)])
         x = (runs.truth_scale / 2 if moves == "truth" else runs.first_scale).values.astype(float)
         for (moment, symbol), color in zip(MOMENTS.items(), draw.PALETTE, strict=False):
@@ -80,8 +82,7 @@ def scale_paths(data: xr.Dataset) -> Figure:
             part = runs.sel(moment=moment)
             draw.curves(ax, part, "path", label=symbol, x=x, color=color, **known)
             if power := powers.get(moment):
-                words = f"slope {power}" if list(powers).index(moment) == 0 or moves == "inputs" else None
-                draw.law(ax, x, part.median("seed").values, x**power, words, color=color)
+                draw.law(ax, x, part.median("seed").values, x**power, f"{symbol}, slope {power}", color=color)
     log_log(left, "row 31: W* shrinks", "error / bound (median)", r"$c$, ground truth $cW^*$")
     log_log(right, "row 31: inputs grow", r"$\|\hat{Q}-Q\|$ (median)", r"$s$, inputs $sx$, ground truth $W^*/s$")
     return figure
