@@ -151,3 +151,15 @@ def test_assumptions_are_reported_by_neuron():
     report = moments.assumption_report(FAR, truth)
     np.testing.assert_allclose(report["second"], 0, atol=1e-15)
     assert np.all(report["first"] > 0)
+
+
+def test_a_tensor_start_refuses_what_is_no_label_and_warns_of_a_clipped_magnitude():
+    x = 2 * np.random.default_rng(0).standard_normal((3000, 5))  # wider than the mixture says
+    y = (x[:, 0] > 0).astype(float)
+    with pytest.warns(lm.AssumptionWarning, match="column 1"):
+        found = tensor_start(GAUSSIAN, x, y, 1)
+    assert found.magnitudes[0].clipped
+    with pytest.raises(lm.UserError, match="0 or 1"):
+        tensor_start(GAUSSIAN, x, y + 1, 1)
+    with pytest.raises(lm.UserError, match="finite"):
+        tensor_start(GAUSSIAN, np.where(x > 3, np.nan, x), y, 1)

@@ -7,6 +7,7 @@ import lemmata as lm
 from lemmata.theories.group_imbalance import baselines, minimum, network, probes, training
 from lemmata.theories.group_imbalance.data import draw_data, draw_sample, draw_world
 from lemmata.theories.group_imbalance.setting import STARTS, Setting
+from lemmata.theories.group_imbalance.studies import success
 from lemmata.theories.group_imbalance.theorem import hypotheses
 
 SMALL = Setting(
@@ -216,3 +217,17 @@ def test_where_no_minimum_is_found_small_steps_walk_on_past_a_lower_risk(seed):
     assert max(risks[1:]) < risks[0]
     sizes = np.linalg.norm(careful.weights, axis=0) / np.linalg.norm(world.truth, axis=0)
     assert np.sum(sizes > 5) == 1  # one neuron has run away, the others have stayed
+
+
+def test_the_control_of_the_success_map_is_plain_gradient_descent():
+    setting = Setting(samples=500, steps=7)
+    world = draw_world(setting, 0)
+    sample = draw_data(setting, world, 0)
+    W = world.truth + 0.1
+    step = 1 / np.linalg.eigvalsh(network.hessian(W, sample.x, sample.y))[-1]
+    with lm.numerics("float64"):
+        found = success.descend(setting, sample, W)
+    for _ in range(7):
+        W = W - step * network.gradient(W, sample.x, sample.y)
+    np.testing.assert_allclose(found.weights, W, atol=1e-12)
+    assert not found.converged

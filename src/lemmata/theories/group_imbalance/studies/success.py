@@ -30,7 +30,7 @@ def _steps(signed: Any, weights: Any, start: Any, step: float, steps: int, phi: 
     return jax.lax.fori_loop(0, steps, one, (start, start))
 
 
-def _descend(setting: Setting, sample: Sample, start: np.ndarray) -> Minimum:
+def descend(setting: Setting, sample: Sample, start: np.ndarray) -> Minimum:
     """Plain gradient descent for `steps` steps, step 1/λ_max at the start; a run at the cap has not converged."""
     n = len(sample.y)
     room = lm.capacity(n, ratio=4)  # few programs: the control is small
@@ -60,7 +60,7 @@ def success(setting: Setting, seed: int) -> dict[str, Any]:
         noise = lm.generator(seed, "start", str(m)).standard_normal(world.truth.shape)
         start = world.truth + setting.start_distance * noise / np.linalg.norm(noise)
         if setting.optimiser == "descent":
-            found.append(_descend(setting, sample, start))
+            found.append(descend(setting, sample, start))
         else:
             found.append(minimise(sample.x, sample.y, start, setting.phi, centre=world.truth))
     away, early = (
