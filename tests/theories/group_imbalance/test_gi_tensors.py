@@ -7,9 +7,10 @@ import pytest
 from scipy.stats import norm
 
 import lemmata as lm
-from lemmata.theories.group_imbalance import decompositions, initialisation, moments
+from lemmata.theories.group_imbalance import decompositions, moments
 from lemmata.theories.group_imbalance.data import Mixture, draw_sample, draw_truth
-from lemmata.theories.group_imbalance.initialisation import BACKENDS, Ray, decompose, magnitude, tensor_start
+from lemmata.theories.group_imbalance.decompositions import BACKENDS
+from lemmata.theories.group_imbalance.initialisation import GRID, decompose, magnitude, slope_of, tensor_start
 from lemmata.theories.group_imbalance.minimum import distance
 from lemmata.theories.group_imbalance.moments import Exact, averages, sampled
 from lemmata.theories.group_imbalance.network import ACTIVATIONS
@@ -116,11 +117,11 @@ def test_far_means_need_the_falling_branch():
 
 
 def test_a_slope_beyond_the_peak_is_clipped():
-    ray = Ray.along(FAR, np.full(5, 5**-0.5))
-    top = initialisation.slope_of(ray, initialisation.GRID, 3, ACTIVATIONS["sigmoid"]).max()
-    assert magnitude(ray, 1.2 * top, 0.0, 3).clipped
-    assert not magnitude(ray, 0.8 * top, 0.0, 3).clipped
-    assert magnitude(ray, 1e-9, 0.0, 3).value < 1e-3
+    direction = np.full(5, 5**-0.5)
+    top = slope_of(FAR, direction, GRID, 3).max()
+    assert magnitude(FAR, direction, 1.2 * top, 0.0, 3).clipped
+    assert not magnitude(FAR, direction, 0.8 * top, 0.0, 3).clipped
+    assert magnitude(FAR, direction, 1e-9, 0.0, 3).value < 1e-3
 
 
 def test_decompositions_agree_on_an_exact_tensor():
@@ -150,3 +151,15 @@ def test_assumptions_are_reported_by_neuron():
     report = moments.assumption_report(FAR, truth)
     np.testing.assert_allclose(report["second"], 0, atol=1e-15)
     assert np.all(report["first"] > 0)
+
+
+def test_a_tensor_start_refuses_what_is_no_label_and_warns_of_a_clipped_magnitude():
+    x = 2 * np.random.default_rng(0).standard_normal((3000, 5))  # wider than the mixture says
+    y = (x[:, 0] > 0).astype(float)
+    with pytest.warns(lm.AssumptionWarning, match="column 1"):
+        found = tensor_start(GAUSSIAN, x, y, 1)
+    assert found.magnitudes[0].clipped
+    with pytest.raises(lm.UserError, match="0 or 1"):
+        tensor_start(GAUSSIAN, x, y + 1, 1)
+    with pytest.raises(lm.UserError, match="finite"):
+        tensor_start(GAUSSIAN, np.where(x > 3, np.nan, x), y, 1)

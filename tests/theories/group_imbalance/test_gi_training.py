@@ -7,6 +7,7 @@ import lemmata as lm
 from lemmata.theories.group_imbalance import baselines, minimum, network, probes, training
 from lemmata.theories.group_imbalance.data import draw_data, draw_sample, draw_world
 from lemmata.theories.group_imbalance.setting import STARTS, Setting
+from lemmata.theories.group_imbalance.studies import success
 from lemmata.theories.group_imbalance.theorem import hypotheses
 
 SMALL = Setting(
@@ -73,7 +74,8 @@ def test_rows_that_fill_the_room_count_for_nothing():
     ready = training.prepare(setting, 0)
     assert len(ready["x"]) == setting.sample_room > 2999
     assert ready["weights"].sum() == pytest.approx(1.0)
-    whole = network.gradient(ready["start"], ready["x"], ready["y"], weights=ready["weights"])
+    signed = ((2 * ready["y"] - 1)[:, None] * ready["x"]).T
+    whole = network.signed_gradient(ready["start"], signed, ready["weights"])
     np.testing.assert_allclose(
         whole, network.gradient(ready["start"], ready["x"][:2999], ready["y"][:2999]), atol=1e-15
     )
@@ -200,3 +202,32 @@ def test_the_hypotheses_of_the_theorem_are_told():
 def test_a_trained_run_can_be_looked_at():
     found = lm.trained(training.simulate, SMALL, 0)
     assert found.records.limit_distance.sizes["record"] == 24
+
+
+@pytest.mark.parametrize("seed", [10, 13])
+def test_where_no_minimum_is_found_small_steps_walk_on_past_a_lower_risk(seed):
+    setting = Setting(samples=20_000, fraction=0.2, first_mean=2.0, second_mean=-2.0)  # Figure 4.6
+    world = draw_world(setting, seed)
+    sample = draw_data(setting, world, seed)
+    quick = minimum.minimise(sample.x, sample.y, world.truth)
+    careful = minimum.minimise(sample.x, sample.y, world.truth, steps=400, longest=0.25)
+    risks = [network.risk(W, sample.x, sample.y) for W in (world.truth, quick.weights, careful.weights)]
+    assert quick.diverged
+    assert careful.diverged
+    assert max(risks[1:]) < risks[0]
+    sizes = np.linalg.norm(careful.weights, axis=0) / np.linalg.norm(world.truth, axis=0)
+    assert np.sum(sizes > 5) == 1  # one neuron has run away, the others have stayed
+
+
+def test_the_control_of_the_success_map_is_plain_gradient_descent():
+    setting = Setting(samples=500, steps=7)
+    world = draw_world(setting, 0)
+    sample = draw_data(setting, world, 0)
+    W = world.truth + 0.1
+    step = 1 / np.linalg.eigvalsh(network.hessian(W, sample.x, sample.y))[-1]
+    with lm.numerics("float64"):
+        found = success.descend(setting, sample, W)
+    for _ in range(7):
+        W = W - step * network.gradient(W, sample.x, sample.y)
+    np.testing.assert_allclose(found.weights, W, atol=1e-12)
+    assert not found.converged

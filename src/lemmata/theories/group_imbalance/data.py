@@ -223,3 +223,9 @@ def draw_data(setting: Setting, world: World, seed: int) -> Sample:
         again = np.arange(count) % len(few.y)
         return Sample(*(part[again] for part in few))
     return draw_sample(world.mixture, teacher, count, seed, **how)
+
+
+def draw_tests(setting: Setting, world: World, seed: int) -> Float[Array, "groups points dimension"]:
+    """Test points of every group, without labels."""
+    what = world.mixture, world.truth, setting.test_points, seed, "test"
+    return np.stack([draw_sample(*what, str(group), group=group).x for group in range(world.mixture.groups)])

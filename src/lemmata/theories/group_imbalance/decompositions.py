@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
+import lemmata as lm
+
 Array = np.ndarray
 Cube = Float[Array, "neurons neurons neurons"]
 
@@ -135,3 +137,13 @@ def power(R: Cube, M: Float[Array, "neurons neurons"], rng: np.random.Generator,
         found.append(best)
         left = left - value * np.einsum("a,b,c->abc", best, best, best)
     return _refined(R, _fitted(R, np.linalg.pinv(whiten.T) @ np.stack(found, 1)))
+
+
+BACKENDS = ("kcl", "jennrich", "power")
+
+
+def decomposed(R: Cube, M: Array, rng: np.random.Generator, backend: str) -> Decomposition:
+    """R by one of the three; M, the matrix of the subspace, is what `power` whitens by."""
+    if backend not in BACKENDS:
+        raise lm.UserError(f"backend = {backend} is not allowed: it is one of {', '.join(BACKENDS)}.")
+    return power(R, M, rng) if backend == "power" else {"kcl": kcl, "jennrich": jennrich}[backend](R, rng)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
@@ -15,42 +16,21 @@ from lemmata.theories.group_imbalance.network import SIGMOID, Activation
 Array = np.ndarray
 
 
-class Key(NamedTuple):
-    """One group and a ground truth, hashable."""
-
-    dimension: int
-    mean: bytes
-    covariance: bytes
-    truth: bytes
-    activation: Activation
-
-    def arrays(self) -> tuple[Array, Array, Array]:
-        d = self.dimension
-        mean, covariance, truth = (np.frombuffer(each) for each in (self.mean, self.covariance, self.truth))
-        return mean, covariance.reshape(d, d), truth.reshape(d, -1)
+@lru_cache(maxsize=8192)
+def _known(quantity: Callable[..., Any], activation: Activation, *group: bytes) -> Any:
+    mean, covariance, truth = (np.frombuffer(each) for each in group)
+    return quantity(mean, covariance.reshape(len(mean), -1), truth.reshape(len(mean), -1), activation)
 
 
-def _keys(world: World, activation: Activation) -> list[Key]:
-    d, truth = world.mixture.dimension, np.ascontiguousarray(world.truth).tobytes()
+def _of_groups(quantity: Callable[..., Any], world: World, activation: Activation) -> Array:
     pairs = zip(world.mixture.means, world.mixture.covariances, strict=True)
-    return [Key(d, mean.tobytes(), np.ascontiguousarray(spread).tobytes(), truth, activation) for mean, spread in pairs]
-
-
-@lru_cache(maxsize=8192)
-def _fisher(key: Key) -> Array:
-    mean, covariance, truth = key.arrays()
-    return population.fishers(mean[None], covariance[None], truth, key.activation)[0]
-
-
-@lru_cache(maxsize=8192)
-def _floor(key: Key) -> float:
-    mean, covariance, truth = key.arrays()
-    return population.noise_floor(mean, covariance, truth, key.activation)
+    groups = [[each.tobytes() for each in (mean, covariance, world.truth)] for mean, covariance in pairs]
+    return np.stack([_known(quantity, activation, *group) for group in groups])
 
 
 def fishers(world: World, activation: Activation = SIGMOID) -> Float[Array, "groups dk dk"]:
     """F_l of every group."""
-    return np.stack([_fisher(key) for key in _keys(world, activation)])
+    return _of_groups(population.information, world, activation)
 
 
 def average_fisher(world: World, activation: Activation = SIGMOID) -> Float[Array, "dk dk"]:
@@ -60,4 +40,4 @@ def average_fisher(world: World, activation: Activation = SIGMOID) -> Float[Arra
 
 def floors(world: World, activation: Activation = SIGMOID) -> Float[Array, " groups"]:
     """The noise floor f̄_l(W*) of every group."""
-    return np.array([_floor(key) for key in _keys(world, activation)])
+    return _of_groups(population.noise_floor, world, activation)

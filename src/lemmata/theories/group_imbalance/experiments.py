@@ -13,6 +13,7 @@ import lemmata as lm
 from lemmata.theories.group_imbalance.baselines import baselines
 from lemmata.theories.group_imbalance.figures import limits as limit_figures
 from lemmata.theories.group_imbalance.figures import mixtures, tensors, training
+from lemmata.theories.group_imbalance.mixture import estimation
 from lemmata.theories.group_imbalance.setting import Setting
 from lemmata.theories.group_imbalance.studies.concentration import concentration, radius, smoothness
 from lemmata.theories.group_imbalance.studies.limits import limit
@@ -25,7 +26,20 @@ from lemmata.theories.group_imbalance.training import simulate
 TINY: dict[str, Any] = {"samples": 400, "test_points": 200, "steps": 40, "records": 24}
 """The one set of sizes of every smoke preset."""
 experiment = partial(lm.experiment, kind=Setting, tiny=TINY)
-descent = partial(experiment, simulation=simulate)
+descents = partial(experiment, simulation=simulate)
+limits = partial(experiment, simulation=limit)
+maps = partial(experiment, simulation=success)
+
+
+def scaled(*scales: float) -> dict[float, dict[str, Any]]:
+    """Both groups with the covariance of this scale."""
+    return {scale: {"first_scale": scale, "second_scale": scale} for scale in scales}
+
+
+def apart(*sizes: float) -> dict[float, dict[str, Any]]:
+    """The means ±C1."""
+    return {size: {"first_mean": size, "second_mean": -size} for size in sizes}
+
 
 OPPOSITE: dict[str, Any] = {"first_mean": 1.0, "second_mean": -1.0}
 """μ = ±1, Σ = I."""
@@ -42,27 +56,39 @@ PATHS: dict[str, Any] = {
     **{f"literal {s}": {"second_mean": s - 2.0, "optimiser": "none"} for s in range(6)},
 }
 """Both readings of F4.6(b): the mean -(2+s)1, and (s-2)1, of which only the exact predictor is asked."""
-FRACTIONS = [0.02, 0.1, 0.2, 0.3, 0.5]
+FRACTION: Any = {
+    "axes": {"fraction": [0.02, 0.1, 0.2, 0.3, 0.5]},
+    "smoke": {"fraction": [0.1, 0.5], "samples": 2000},
+    "plot": partial(limit_figures.sweep, along="fraction", words="minority fraction $\\lambda_2$"),
+}
 FEASIBLE: dict[str, Any] = {
     "two groups": {
-        **{"mixture": "pair", "fraction": 0.7, "first_mean": 1.0, "second_mean": -0.2},
-        **{"first_scale": 1.0, "second_scale": 1.5**0.5},
+        "mixture": "pair",
+        "fraction": 0.7,
+        "second_scale": 1.5**0.5,
+        "first_mean": 1.0,
+        "second_mean": -0.2,
     },
-    "one Gaussian": {
-        **{"mixture": "single", "fraction": 0.5, "first_mean": 0.0, "second_mean": 0.0},
-        **{"first_scale": 1.0, "second_scale": 1.0},
-    },
+    "one Gaussian": {"mixture": "single", "fraction": 0.5, "second_scale": 1.0, **CENTRED},
 }
 """The Q_2 path and the symmetric path of the feasible panel of FC.1."""
-FEW: dict[str, Any] = {"neurons": 2, "truth": "orthogonal", "truth_scale": 2.0}
-DOCUMENT: dict[str, Any] = {
-    **{"dimension": 50, "neurons": 2, "truth": "uniform", "truth_scale": 0.1},
-    **{"first_mean": -0.3, "second_mean": 0.0, "samples": 200_000},
+SCALE_PATHS: dict[str, Any] = {
+    **{f"truth {c:g}": {"truth_scale": 2 * c} for c in (1.0, 0.5, 0.25, 0.125)},
+    **{
+        f"inputs {s:g}": {"truth_scale": 2 / s, "first_mean": s, "second_mean": -0.2 * s}
+        | {"first_scale": s, "second_scale": s * 1.5**0.5}
+        for s in (0.5, 1.0, 2.0, 4.0)
+    },
 }
-SUCCESS_SMOKE: dict[str, Any] = {"samples": [400, 1600]}
+"""W* -> cW*; and x -> sx, W* -> W*/s, which leaves the labels as they are."""
+FEW: dict[str, Any] = {"neurons": 2, "truth": "orthogonal", "truth_scale": 2.0}
+DOCUMENT: dict[str, Any] = {"dimension": 50, "neurons": 2, "first_mean": -0.3, "second_mean": 0.0, "samples": 200_000}
+DOCUMENT |= {"truth": "uniform", "truth_scale": 0.1}
+SAMPLES = [400, 800, 1600, 3200, 6400]
+NORMS: dict[float, Any] = {norm: {"first_mean": mean} for norm, mean in ((0.0, 0.0), (2.236, 1.0), (5.0, 5**0.5))}
 
 DESCENTS = (
-    descent(
+    descents(
         "g1-descent",
         reference="Theorem 2, (4.8)-(4.9)",
         question="Does gradient descent converge linearly, at the rate of the least eigenvalue?",
@@ -78,7 +104,7 @@ DESCENTS = (
         seeds=5,
         plot=training.descent,
     ),
-    descent(
+    descents(
         "g2-noise",
         reference="Theorem 2, gradient noise",
         question="How far does gradient noise move the limit?",
@@ -87,31 +113,28 @@ DESCENTS = (
         seeds=3,
         plot=training.noise,
     ),
-    descent(
+    descents(
         "f44a-mean",
         reference="Figure 4.4 (a)",
         question="Is gradient descent slower when the means lie further out?",
         setting={**AT_LIMIT, "samples": 10_000, "covariance": "rotated", "start": "slowest"},
-        axes={"mean": {c: {"first_mean": c, "second_mean": -c} for c in (0.25, 0.5, 1.0, 1.5)}},
+        axes={"mean": apart(0.25, 0.5, 1.0, 1.5)},
         seeds=5,
-        smoke={"mean": {c: {"first_mean": c, "second_mean": -c} for c in (0.25, 1.5)}},
+        smoke={"mean": apart(0.25, 1.5)},
         plot=training.means,
     ),
-    descent(
+    descents(
         "f44b-descent",
         reference="Figure 4.4 (b)",
         question="How fast is gradient descent at three covariances, by the paper's step and by the Hessian's?",
         setting={**OPPOSITE, "samples": 50_000, "covariance": "rotated", "horizon": 0.0, "steps": 1000},
-        axes={
-            "scale": {s: {"first_scale": s, "second_scale": s} for s in (0.5, 1.0, 2.0)},
-            "step_rule": ["theory", "hessian"],
-        },
+        axes={"scale": scaled(0.5, 1.0, 2.0), "step_rule": ["theory", "hessian"]},
         seeds=1,
-        smoke={"scale": {s: {"first_scale": s, "second_scale": s} for s in (1.0, 2.0)}},
+        smoke={"scale": scaled(1.0, 2.0)},
         paper={"steps": 10_000},
         plot=training.scales,
     ),
-    descent(
+    descents(
         "fc1-descent",
         reference="Figure C.1",
         question="Does gradient descent converge from the tensor start, from nearby, from far away?",
@@ -125,9 +148,8 @@ DESCENTS = (
 )
 
 LIMITS = (
-    experiment(
+    limits(
         "f45b-estimation",
-        simulation=limit,
         reference="Figure 4.5 (b)",
         question="How does the error of the minimum fall with the number of samples?",
         setting={**OPPOSITE, "first_scale": 3.0, "second_scale": 3.0},
@@ -136,9 +158,8 @@ LIMITS = (
         smoke={"case": {label: ESTIMATION[label] for label in ("2000", "4000")}},
         plot=limit_figures.estimation,
     ),
-    experiment(
+    limits(
         "g4-risk",
-        simulation=limit,
         reference="Theorem 2, (4.11)",
         question="Does the risk vanish with the number of samples?",
         setting={**CENTRED, "second_scale": WIDE},
@@ -147,9 +168,8 @@ LIMITS = (
         smoke={"samples": [1000, 4000]},
         plot=limit_figures.risk,
     ),
-    experiment(
+    limits(
         "f46a-covariance",
-        simulation=limit,
         reference="Figure 4.6 (a)",
         question="How does the covariance of the minority move the risks?",
         setting={"samples": 20_000, "fraction": 0.2, "first_mean": 2.0, "second_mean": -2.0},
@@ -158,9 +178,8 @@ LIMITS = (
         smoke={"second_scale": [0.5, 1.0], "samples": 2000},
         plot=partial(limit_figures.sweep, along="second_scale", words="minority scale $\\sigma_2$"),
     ),
-    experiment(
+    limits(
         "f46b-mean",
-        simulation=limit,
         reference="Figure 4.6 (b)",
         question="How does the mean of the minority move the risks?",
         setting={"samples": 20_000, "fraction": 0.2, "first_mean": 2.0},
@@ -169,31 +188,24 @@ LIMITS = (
         smoke={"path": {label: PATHS[label] for label in ("away 0", "away 1", "literal 0")}, "samples": 2000},
         plot=limit_figures.paths,
     ),
-    experiment(
+    limits(
         "f47a-fraction",
-        simulation=limit,
         reference="Figure 4.7 (a)",
         question="What does more of the group with the smaller covariance do?",
         setting={**CENTRED, "samples": 20_000, "first_scale": WIDE},
-        axes={"fraction": FRACTIONS},
         seeds=40,
-        smoke={"fraction": [0.1, 0.5], "samples": 2000},
-        plot=partial(limit_figures.sweep, along="fraction", words="minority fraction $\\lambda_2$"),
+        **FRACTION,
     ),
-    experiment(
+    limits(
         "f47b-fraction",
-        simulation=limit,
         reference="Figure 4.7 (b)",
         question="What does more of the group with the larger covariance do?",
         setting={**CENTRED, "samples": 20_000, "second_scale": WIDE},
-        axes={"fraction": FRACTIONS},
         seeds=60,
-        smoke={"fraction": [0.1, 0.5], "samples": 2000},
-        plot=partial(limit_figures.sweep, along="fraction", words="minority fraction $\\lambda_2$"),
+        **FRACTION,
     ),
-    experiment(
+    limits(
         "s3-activations",
-        simulation=limit,
         reference="section 4.2, activations",
         question="Do students with other activations follow the same predictors?",
         setting={**CENTRED, "samples": 20_000, "fraction": 0.2, "second_scale": 2.0},
@@ -215,9 +227,8 @@ LIMITS = (
 )
 
 MAPS = (
-    experiment(
+    maps(
         "f42-success",
-        simulation=success,
         reference="Figure 4.2",
         question="How many samples are needed as the dimension grows?",
         setting={"steps": 50},
@@ -231,32 +242,32 @@ MAPS = (
         paper={"dimension": [3, 5, 8, 12, 16, 20], "starts": 20},
         plot=mixtures.success_map,
     ),
-    experiment(
+    maps(
         "f43a-mean",
-        simulation=success,
         reference="Figure 4.3 (a)",
         question="How many samples are needed as a mean moves out?",
         setting={"second_mean": -1.0},
-        axes={
-            "mean_norm": {0.0: {"first_mean": 0.0}, 2.236: {"first_mean": 1.0}, 5.0: {"first_mean": 5**0.5}},
-            "samples": [400, 800, 1600, 3200, 6400],
-        },
+        axes={"mean_norm": NORMS, "samples": SAMPLES},
         seeds=40,
-        smoke={"mean_norm": {0.0: {"first_mean": 0.0}, 5.0: {"first_mean": 5**0.5}}, **SUCCESS_SMOKE},
-        paper={"samples": [400, 800, 1600, 3200, 6400, 12_800], "starts": 20},
-        plot=partial(mixtures.thresholds, along="mean_norm", words="$\\|\\mu_1\\|$"),
+        smoke={"mean_norm": {norm: NORMS[norm] for norm in (0.0, 5.0)}, "samples": [400, 1600]},
+        paper={"samples": [*SAMPLES, 12_800], "starts": 20},
+        plot=partial(mixtures.thresholds, along="mean_norm", words="$\\|\\mu_1\\|$", title="Figure 4.3 (a)"),
     ),
-    experiment(
+    maps(
         "f43b-covariance",
-        simulation=success,
         reference="Figure 4.3 (b)",
         question="How many samples are needed as a covariance shrinks or grows?",
         setting=OPPOSITE,
-        axes={"first_scale": [0.1, 0.3, 1.0, 2.0, 4.0, 10.0], "samples": [400, 800, 1600, 3200, 6400]},
+        axes={"first_scale": [0.1, 0.3, 1.0, 2.0, 4.0, 10.0], "samples": SAMPLES},
         seeds=20,
-        smoke={"first_scale": [0.3, 1.0], **SUCCESS_SMOKE},
-        paper={"samples": [400, 800, 1600, 3200, 6400, 12_800], "starts": 20},
-        plot=partial(mixtures.thresholds, along="first_scale", words="scale $\\sigma_1$ of the first group"),
+        smoke={"first_scale": [0.3, 1.0], "samples": [400, 1600]},
+        paper={"samples": [*SAMPLES, 12_800], "starts": 20},
+        plot=partial(
+            mixtures.thresholds,
+            along="first_scale",
+            words="scale $\\sigma_1$ of the first group",
+            title="Figure 4.3 (b)",
+        ),
     ),
 )
 
@@ -267,11 +278,9 @@ SPECTRA = (
         reference="Figure 4.4 (b)",
         question="At which covariance is gradient descent fastest?",
         setting={**OPPOSITE, "covariance": "rotated"},
-        axes={
-            "scale": {s: {"first_scale": s, "second_scale": s} for s in (0.3, 0.5, 0.7, 0.85, 1.0, 1.5, 2.0, 3.0, 5.0)}
-        },
+        axes={"scale": scaled(0.3, 0.5, 0.7, 0.85, 1.0, 1.5, 2.0, 3.0, 5.0)},
         seeds=20,
-        smoke={"scale": {s: {"first_scale": s, "second_scale": s} for s in (0.5, 1.0, 2.0)}},
+        smoke={"scale": scaled(0.5, 1.0, 2.0)},
         plot=mixtures.covariance,
     ),
     experiment(
@@ -366,6 +375,27 @@ TENSORS = (
         seeds=20,
         smoke={"samples": [2500, 10_000]},
         plot=tensors.moments,
+    ),
+    experiment(
+        "g31-scales",
+        simulation=moment_errors,
+        reference="Lemmas C.6.1-C.6.3, row 31",
+        question="Do errors and bounds of the moments scale alike in W* and in the inputs?",
+        setting={**FEW, **FEASIBLE["two groups"], "data_seed": 0, "samples": 100_000},
+        axes={"path": SCALE_PATHS},
+        seeds=10,
+        smoke={"path": SCALE_PATHS, "samples": 4000},
+        plot=tensors.scale_paths,
+    ),
+    experiment(
+        "s2-mixture",
+        simulation=estimation,
+        reference="section 4.2, estimation of the mixture",
+        question="How well does EM estimate the mixture, with the true number of components and with one too many?",
+        axes={"samples": [1000, 4000, 16_000]},
+        seeds=10,
+        smoke={"samples": [400, 1600]},
+        plot=limit_figures.components,
     ),
     experiment(
         "t41-table",

@@ -6,15 +6,16 @@ corrected mode solves for z_j, of the two possible roots the one whose third mom
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
 
 import lemmata as lm
-from lemmata.theories.group_imbalance.data import Mixture
-from lemmata.theories.group_imbalance.decompositions import Decomposition, jennrich, kcl, power
-from lemmata.theories.group_imbalance.moments import DENSITY, NODES, Moments, sampled
+from lemmata.theories.group_imbalance.data import Mixture, check_labels
+from lemmata.theories.group_imbalance.decompositions import decomposed
+from lemmata.theories.group_imbalance.moments import Moments, averages, sampled
 from lemmata.theories.group_imbalance.network import SIGMOID, Activation
 
 Array = np.ndarray
@@ -46,39 +47,29 @@ class Start(NamedTuple):
     magnitudes: tuple[Magnitude, ...]
 
 
-class Ray(NamedTuple):
-    """The mixture along one unit vector: weights, means and deviations of w̄ᵀx in every group."""
-
-    weights: Float[Array, " groups"]
-    means: Float[Array, " groups"]
-    deviations: Float[Array, " groups"]
-
-    @staticmethod
-    def along(mixture: Mixture, direction: Float[Array, " dimension"]) -> Ray:
-        spread = np.sqrt(np.einsum("i,lij,j->l", direction, mixture.covariances, direction))
-        return Ray(mixture.weights, mixture.means @ direction, spread)
-
-    def average(self, z: Float[Array, " count"], activation: Activation, order: int) -> Float[Array, " count"]:
-        """E[φ^(order)(z w̄ᵀx)]."""
-        derivative = (activation.value, activation.first, activation.second, activation.third)[order]
-        points = self.means[:, None] + self.deviations[:, None] * NODES
-        inner = np.stack([derivative(size * points) @ DENSITY for size in np.atleast_1d(z)])
-        return inner @ self.weights
-
-
-def slope_of(ray: Ray, z: Float[Array, " count"], neurons: int, activation: Activation) -> Float[Array, " count"]:
+def slope_of(
+    mixture: Mixture, direction: Float[Array, " dimension"], z: Any, neurons: int, activation: Activation = SIGMOID
+) -> Float[Array, " count"]:
     """h_j(z) = (z/K) E[φ'(z w̄_jᵀx)]."""
-    return np.atleast_1d(z) * ray.average(z, activation, 1) / neurons
+    z = np.atleast_1d(z)
+    return z * averages(mixture, np.outer(direction, z), activation) / neurons
 
 
-def magnitude(ray: Ray, slope: float, weight: float, neurons: int, activation: Activation = SIGMOID) -> Magnitude:
+def magnitude(
+    mixture: Mixture,
+    direction: Float[Array, " dimension"],
+    slope: float,
+    weight: float,
+    neurons: int,
+    activation: Activation = SIGMOID,
+) -> Magnitude:
     """The root of h_j(z) = α̂_j whose predicted third moment is nearest to the fitted weight c_j."""
     from scipy.optimize import brentq, minimize_scalar
 
-    def off(z: float) -> float:
-        return float(slope_of(ray, np.array([z]), neurons, activation)[0]) - slope
+    def off(z: Any) -> Any:
+        return slope_of(mixture, direction, z, neurons, activation)[0] - slope
 
-    values = slope_of(ray, GRID, neurons, activation) - slope
+    values = slope_of(mixture, direction, GRID, neurons, activation) - slope
     roots = [GRID[i] for i in np.flatnonzero(values == 0)]
     crossings = np.flatnonzero(values[:-1] * values[1:] < 0)
     roots += [brentq(off, GRID[i], GRID[i + 1], xtol=1e-13, rtol=np.float64(1e-14)) for i in crossings]
@@ -92,16 +83,13 @@ def magnitude(ray: Ray, slope: float, weight: float, neurons: int, activation: A
         lowest: Any = minimize_scalar(lambda z: -off(z), bounds=ends, method="bounded")
         roots = [float(lowest.x)]
     at = np.array(roots)
-    third = at**3 * ray.average(at, activation, 3) / neurons
+    third = at**3 * averages(mixture, np.outer(direction, at), activation, 3) / neurons
     order = np.argsort(abs(third - weight))
     best = float(at[order[0]])
     step = 1e-4 * best
     rise = (off(best + step) - off(best - step)) / (2 * step)
     amplification = abs((off(best) + slope) / (best * rise)) if rise else np.inf
     return Magnitude(best, float(at[order[1]]) if len(at) > 1 else np.nan, clipped, amplification)
-
-
-BACKENDS = ("kcl", "jennrich", "power")
 
 
 def decompose(
@@ -125,26 +113,17 @@ def decompose(
     values, vectors = np.linalg.eigh(M)
     largest = np.argsort(-np.abs(values))
     U = vectors[:, largest[:neurons]]
-    R = moments.projected(U)
-    found = _decomposed(R, U.T @ M @ U, rng, backend)
+    found = decomposed(moments.projected(U), U.T @ M @ U, rng, backend)
     q = moments.first()
     slopes = np.linalg.lstsq(U @ found.vectors, q, rcond=None)[0]
     signs = np.where(slopes < 0, -1.0, 1.0)  # φ' > 0, so that α̂_j ≥ 0 gives the sign
     directions, slopes, weights = U @ (found.vectors * signs), slopes * signs, found.weights * signs
     sizes = tuple(
-        magnitude(Ray.along(mixture, w), float(a), float(c), neurons, activation)
+        magnitude(mixture, w, float(a), float(c), neurons, activation)
         for w, a, c in zip(directions.T, slopes, weights, strict=True)
     )
     corrected = directions * np.array([size.value for size in sizes])
     return Start(corrected, directions * slopes, directions, U, values[largest], found.residual, slopes, sizes)
-
-
-def _decomposed(R: Array, M: Array, rng: np.random.Generator, backend: str) -> Decomposition:
-    if backend == "power":
-        return power(R, M, rng)
-    if backend not in BACKENDS:
-        raise lm.UserError(f"backend = {backend} is not allowed: it is one of {', '.join(BACKENDS)}.")
-    return (kcl if backend == "kcl" else jennrich)(R, rng)
 
 
 def tensor_start(
@@ -158,7 +137,13 @@ def tensor_start(
     activation: Activation = SIGMOID,
     centre: float = 0.5,
 ) -> Start:
-    """Subroutine 1 on a sample; centre=0 is the literal version of the moments."""
+    """Subroutine 1 on a sample; centre=0 is the literal version of the moments. A clipped magnitude is warned of."""
+    if not np.isfinite(x).all():
+        raise lm.UserError("The samples of a tensor start must be finite numbers.")
     rng = lm.generator(seed, "tensor")
-    moments = sampled(mixture, x, y, rng, centre)
-    return decompose(moments, mixture, neurons, rng, backend=backend, activation=activation)
+    moments = sampled(mixture, x, check_labels(y), rng, centre)
+    found = decompose(moments, mixture, neurons, rng, backend=backend, activation=activation)
+    if clipped := [str(column) for column, size in enumerate(found.magnitudes, 1) if size.clipped]:
+        beyond = f"no magnitude fits column {', '.join(clipped)} of W_0: the largest slope that can be is taken instead"
+        warnings.warn(beyond, lm.AssumptionWarning, stacklevel=2)
+    return found

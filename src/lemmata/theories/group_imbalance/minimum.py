@@ -40,12 +40,14 @@ def minimise(
     activation: Activation = SIGMOID,
     weights: Float[Array, " samples"] | None = None,
     centre: Float[Array, "dimension neurons"] | None = None,
+    steps: int = NEWTON_STEPS,
+    longest: float = LONGEST,
 ) -> Minimum:
     """A local minimum of Σ_i weights_i ℓ_i (the mean unless given) near `start`; `centre` is what it must stay near."""
     weights = np.full(len(x), 1 / len(x)) if weights is None else weights
     centre = start if centre is None else centre
     W, size, arrived = start, np.inf, False
-    for _ in range(NEWTON_STEPS):
+    for _ in range(steps):
         at = expand_in_chunks(W, x, y, weights, activation)
         slope = flatten(at.gradient)
         before, size = size, float(np.linalg.norm(slope))
@@ -57,7 +59,7 @@ def minimise(
         arrived = size <= 1e-8 and length <= NEAR and bool(values[0] > 0)
         if arrived and (size <= POLISHED or size >= before / 2):  # rounding ends the polish
             break
-        move *= min(1.0, LONGEST / max(length, 1e-300))
+        move *= min(1.0, longest / max(length, 1e-300))
         scale = 1.0 if size < 1e-6 else _armijo(W, move, at.risk, slope @ move, x, y, weights, activation)
         W = W + scale * unflatten(move, W.shape[1])
         if not np.linalg.norm(W - centre) <= FAR:

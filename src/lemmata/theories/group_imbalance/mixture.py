@@ -12,7 +12,9 @@ import numpy as np
 from jaxtyping import Float, Int
 
 import lemmata as lm
-from lemmata.theories.group_imbalance.data import Mixture
+from lemmata.theories.group_imbalance.data import Mixture, draw_data, draw_sample, draw_world
+from lemmata.theories.group_imbalance.moments import terms
+from lemmata.theories.group_imbalance.setting import Setting
 
 Array = np.ndarray
 
@@ -42,16 +44,12 @@ def estimate_mixture(
     """
     from sklearn.mixture import GaussianMixture
 
-    _check(x, groups)
-    model: Any = GaussianMixture(
-        groups,
-        init_params="k-means++",
-        n_init=restarts,
-        reg_covar=floor,
-        max_iter=steps,
-        tol=tolerance,
-        random_state=seed,
-    ).fit(x)
+    if not np.isfinite(x).all():
+        raise lm.UserError("The samples of a mixture must be finite numbers.")
+    if groups < 1 or len(x) < 2 * groups:
+        raise lm.UserError(f"groups = {groups} is not allowed: it is from 1 to half of the {len(x)} samples.")
+    how: Any = {"n_init": restarts, "reg_covar": floor, "max_iter": steps, "tol": tolerance, "random_state": seed}
+    model: Any = GaussianMixture(groups, init_params="k-means++", **how).fit(x)
     weights = model.weights_ / model.weights_.sum()
     covariances = (model.covariances_ + model.covariances_.swapaxes(1, 2)) / 2
     mixture = Mixture(weights, model.means_, covariances)
@@ -99,16 +97,22 @@ def density_error(estimate: Mixture, truth: Mixture, x: Float[Array, "samples di
 
 def log_density(mixture: Mixture, x: Float[Array, "samples dimension"]) -> Float[Array, " samples"]:
     """log p(x), with the normaliser (2π)^{-d/2} |Σ|^{-1/2} (E7)."""
-    from scipy.special import logsumexp
-    from scipy.stats import multivariate_normal
-
-    parts = zip(mixture.means, mixture.covariances, strict=True)
-    each = [np.atleast_1d(multivariate_normal(mean, covariance).logpdf(x)) for mean, covariance in parts]
-    return np.asarray(logsumexp(np.log(mixture.weights) + np.stack(each, 1), axis=1))
+    return terms(mixture, x).log_density
 
 
-def _check(x: Array, groups: int) -> None:
-    if not np.isfinite(x).all():
-        raise lm.UserError("The samples of a mixture must be finite numbers.")
-    if groups < 1 or len(x) < 2 * groups:
-        raise lm.UserError(f"groups = {groups} is not allowed: it is from 1 to half of the {len(x)} samples.")
+@lm.simulation(
+    lm.Variable("error", ("components",), "", "largest error of a weight, a mean or a covariance, groups matched"),
+    lm.Variable("density_error", ("components",), "KL(p ‖ p̂)", "divergence of the estimated density, on test points"),
+    labels={"components": ("true number", "one too many")},
+    host=True,
+    precision="float64",
+)
+def estimation(setting: Setting, seed: int) -> dict[str, Any]:
+    """EM on the inputs of one draw, with the true number of components and with one more."""
+    world = draw_world(setting, seed)
+    x, truth = draw_data(setting, world, seed).x, world.mixture
+    points = draw_sample(truth, world.truth, setting.test_points, seed, "test").x
+    found = [estimate_mixture(x, truth.groups + more, seed, restarts=2).mixture for more in (0, 1)]
+    errors = {"error": [mixture_error(each, truth) for each in found]}
+    errors |= {"density_error": [density_error(each, truth, points) for each in found]}
+    return {name: np.array(values) for name, values in errors.items()}

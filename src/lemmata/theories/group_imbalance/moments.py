@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from jaxtyping import Float
@@ -26,10 +26,11 @@ DENSITY = np.exp(-(NODES**2) / 2) / np.exp(-(NODES**2) / 2).sum()
 
 
 class Terms(NamedTuple):
-    """What scores are made of: a_l = Σ_l⁻¹(x - μ_l) and the responsibilities γ_l, group by group."""
+    """What scores are made of: a_l = Σ_l⁻¹(x - μ_l) and the responsibilities γ_l, group by group; and log p(x)."""
 
     a: Float[Array, "groups samples dimension"]
     responsibility: Float[Array, "groups samples"]
+    log_density: Float[Array, " samples"]
 
 
 def terms(mixture: Mixture, x: Float[Array, "samples dimension"]) -> Terms:
@@ -42,13 +43,10 @@ def terms(mixture: Mixture, x: Float[Array, "samples dimension"]) -> Terms:
         a.append(z @ inverse)
         logs.append(np.log(weight) - np.log(np.diag(root)).sum() - (z**2).sum(1) / 2)
     logs = np.stack(logs)
-    shares = np.exp(logs - logs.max(0))
-    return Terms(np.stack(a), shares / shares.sum(0))
-
-
-def precisions(mixture: Mixture) -> Float[Array, "groups dimension dimension"]:
-    """Σ_l⁻¹."""
-    return np.linalg.inv(mixture.covariances)
+    top = logs.max(0)
+    shares = np.exp(logs - top)
+    total = shares.sum(0)
+    return Terms(np.stack(a), shares / total, top + np.log(total) - x.shape[1] / 2 * np.log(2 * np.pi))
 
 
 def first_score(mixture: Mixture, x: Float[Array, "samples dimension"]) -> Float[Array, "samples dimension"]:
@@ -61,7 +59,7 @@ def second_score(mixture: Mixture, x: Float[Array, "samples dimension"]) -> Floa
     """S_2 = Σ_l γ_l (a_l a_lᵀ - Σ_l⁻¹)."""
     at = terms(mixture, x)
     both = np.einsum("ln,lni,lnj->nij", at.responsibility, at.a, at.a)
-    return both - np.einsum("ln,lij->nij", at.responsibility, precisions(mixture))
+    return both - np.einsum("ln,lij->nij", at.responsibility, np.linalg.inv(mixture.covariances))
 
 
 class Moments(Protocol):
@@ -91,49 +89,41 @@ class Sampled:
     mixture: Mixture
     parts: tuple[Callable[[], Samples], Callable[[], Samples], Callable[[], Samples]]
 
-    def second(self) -> Array:
+    def _mean(self, part: int, term: Callable[[Array, Array, Array], Any]) -> Array:
+        """The mean over a part of the sum over groups of term(a_l, t γ_l, Σ_l⁻¹)."""
         total, count = 0.0, 0
-        inverse = precisions(self.mixture)
-        for x, t in self.parts[0]():
+        inverse = np.linalg.inv(self.mixture.covariances)
+        for x, t in self.parts[part]():
             at = terms(self.mixture, x)
             for a, share, precision in zip(at.a, t * at.responsibility, inverse, strict=True):
-                total = total + (a * share[:, None]).T @ a - share.sum() * precision
+                total = total + term(a, share, precision)
             count += len(t)
         return np.asarray(total) / count
 
+    def second(self) -> Array:
+        return self._mean(0, lambda a, share, precision: (a * share[:, None]).T @ a - share.sum() * precision)
+
     def contracted(self, directions: Array) -> Array:
-        d = self.mixture.dimension
-        total, count = np.zeros((len(directions), d, d)), 0
-        inverse = precisions(self.mixture)
-        for x, t in self.parts[0]():
-            at = terms(self.mixture, x)
-            for a, share, precision in zip(at.a, t * at.responsibility, inverse, strict=True):
-                mean = share @ a
-                for k, alpha in enumerate(directions):
-                    along, turned = a @ alpha, np.outer(mean, precision @ alpha)
-                    total[k] += (a * (share * along)[:, None]).T @ a - (share @ along) * precision - turned - turned.T
-            count += len(t)
-        return total / count
+        def term(a: Array, share: Array, precision: Array) -> Array:
+            mean, found = share @ a, []
+            for alpha in directions:
+                along, turned = a @ alpha, np.outer(mean, precision @ alpha)
+                found.append((a * (share * along)[:, None]).T @ a - (share @ along) * precision - turned - turned.T)
+            return np.stack(found)
+
+        return self._mean(0, term)
 
     def projected(self, U: Array) -> Array:
-        K = U.shape[1]
-        total, count = np.zeros((K, K, K)), 0
-        inverse = precisions(self.mixture)
-        for x, t in self.parts[1]():
-            at = terms(self.mixture, x)
-            for a, share, precision in zip(at.a, t * at.responsibility, inverse, strict=True):
-                b = a @ U
-                pairs = (b[:, :, None] * b[:, None, :]).reshape(len(b), -1)
-                total += (pairs.T @ (b * share[:, None])).reshape(K, K, K) - _symmetric(share @ b, U.T @ precision @ U)
-            count += len(t)
-        return total / count
+        def term(a: Array, share: Array, precision: Array) -> Array:
+            b = a @ U
+            pairs = (b[:, :, None] * b[:, None, :]).reshape(len(b), -1)
+            cubes = (pairs.T @ (b * share[:, None])).reshape((U.shape[1],) * 3)
+            return cubes - _symmetric(share @ b, U.T @ precision @ U)
+
+        return self._mean(1, term)
 
     def first(self) -> Array:
-        total, count = np.zeros(self.mixture.dimension), 0
-        for x, t in self.parts[2]():
-            total += t @ first_score(self.mixture, x)
-            count += len(t)
-        return total / count
+        return self._mean(2, lambda a, share, precision: share @ a)
 
 
 def _symmetric(v: Array, M: Array) -> Array:
@@ -154,11 +144,8 @@ def chunks(x: Array, y: Array, centre: float = 0.5) -> Callable[[], Iterator[tup
 
 def sampled(mixture: Mixture, x: Array, y: Array, rng: np.random.Generator, centre: float = 0.5) -> Sampled:
     """The moments of a sample, cut into random thirds."""
-    first, second, third = np.array_split(rng.permutation(len(y)), 3)
-    return Sampled(
-        mixture,
-        (chunks(x[first], y[first], centre), chunks(x[second], y[second], centre), chunks(x[third], y[third], centre)),
-    )
+    first, second, third = (chunks(x[part], y[part], centre) for part in np.array_split(rng.permutation(len(y)), 3))
+    return Sampled(mixture, (first, second, third))
 
 
 def averages(

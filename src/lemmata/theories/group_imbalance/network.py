@@ -140,29 +140,18 @@ def risk(W: Weights, x: Inputs, y: Labels, activation: Activation = SIGMOID) -> 
     return losses(W, x, y, activation).mean()
 
 
-class Local(NamedTuple):
-    """What the derivatives of the loss are made of: (2y - 1), P, φ'/P, φ''/P and φ'''/P at t = (2y - 1) Wᵀx."""
-
-    sign: Float[Array, " samples"]
-    probability: Float[Array, " samples"]
-    first: Float[Array, "samples neurons"]
-    second: Float[Array, "samples neurons"] | None = None
-    third: Float[Array, "samples neurons"] | None = None
-
-
-def local(W: Weights, x: Inputs, y: Labels, activation: Activation = SIGMOID, order: int = 2) -> Local:
-    """The ratios up to this order."""
+def local(W: Weights, x: Inputs, y: Labels, activation: Activation = SIGMOID, order: int = 2) -> tuple[Array, ...]:
+    """What the derivatives of the loss are made of: (2y - 1), and φ'/P, φ''/P, ... up to this order at (2y - 1) Wᵀx."""
     sign = 2 * y - 1
-    xp = namespace(x)
-    t = xp.maximum(sign[:, None] * (x @ W), activation.floor)
+    t = namespace(x).maximum(sign[:, None] * (x @ W), activation.floor)
     value, *derivatives = activation.derivatives(t, order)
     P = value.mean(-1, keepdims=True)
-    return Local(sign, P[:, 0], *(each / P for each in derivatives))
+    return sign, *(each / P for each in derivatives)
 
 
-def gradient(W: Weights, x: Inputs, y: Labels, activation: Activation = SIGMOID, weights: Any = None) -> Weights:
-    """∇f_n(W) = Σ_i x_i ζ_iᵀ / n; `weights` in place of 1/n (0 for rows that only fill the room)."""
-    return x.T @ (slopes(W, x, y, activation) * (1 / len(x) if weights is None else weights[:, None]))
+def gradient(W: Weights, x: Inputs, y: Labels, activation: Activation = SIGMOID) -> Weights:
+    """∇f_n(W) = Σ_i x_i ζ_iᵀ / n."""
+    return x.T @ slopes(W, x, y, activation) / len(x)
 
 
 def signed_gradient(
@@ -179,8 +168,8 @@ def signed_gradient(
 
 def slopes(W: Weights, x: Inputs, y: Labels, activation: Activation = SIGMOID) -> Float[Array, "samples neurons"]:
     """ζ_j = -(1/K) (y - H)/(H(1 - H)) φ'(w_jᵀx)."""
-    at = local(W, x, y, activation, order=1)
-    return -at.sign[:, None] * at.first / W.shape[1]
+    sign, first = local(W, x, y, activation, order=1)
+    return -sign[:, None] * first / W.shape[1]
 
 
 def curvatures(
@@ -188,9 +177,8 @@ def curvatures(
 ) -> Float[Array, "samples neurons neurons"]:
     """ξ_jl: the Hessian of one sample's loss is ξ ⊗ xxᵀ."""
     K = W.shape[1]
-    at = local(W, x, y, activation)
-    assert at.second is not None
-    return at.first[:, :, None] * at.first[:, None, :] / K**2 - at.second[:, :, None] * np.eye(K) / K
+    _, first, second = local(W, x, y, activation)
+    return first[:, :, None] * first[:, None, :] / K**2 - second[:, :, None] * np.eye(K) / K
 
 
 def third_factors(
@@ -199,7 +187,7 @@ def third_factors(
     """T_jlk: ∂ξ_jl/∂w_k = T_jlk x."""
     K = W.shape[1]
     xp = namespace(x)
-    sign, _, u, v, w = local(W, x, y, activation, order=3)
+    sign, u, v, w = local(W, x, y, activation, order=3)
     same = np.eye(K)
     triple = -2 / K**3 * xp.einsum("nj,nl,nk->njlk", u, u, u)
     places = ("nj,nk,jl->njlk", "nj,nl,jk->njlk", "nl,nj,lk->njlk")

@@ -10,7 +10,7 @@ Plain float64 NumPy throughout. The order of the d K parameters is w_1, ..., w_K
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -164,29 +164,48 @@ def sampled_fisher(
     return total / (2 * len(normals) * neurons**2)
 
 
+def information(
+    mean: Vector, covariance: Matrix, truth: Weights, activation: Activation = SIGMOID, points: int = 200_000
+) -> Array:
+    """F_l: exact up to three neurons, else from `points` antithetic points, the same for all groups."""
+    if truth.shape[1] <= EXACT_NEURONS:
+        return fisher(mean, covariance, truth, activation)
+    normals = np.random.default_rng(0).standard_normal((points // 2, truth.shape[0]))
+    return sampled_fisher(mean, covariance, truth, normals, activation)
+
+
 def fishers(
     means: Float[np.ndarray, "groups d"],
     covariances: Float[np.ndarray, "groups d d"],
     truth: Weights,
     activation: Activation = SIGMOID,
     points: int = 200_000,
-    seed: int = 0,
 ) -> Float[np.ndarray, "groups p p"]:
-    """F_l of every group: exact up to three neurons, else from `points` antithetic points, the same for all groups."""
-    if truth.shape[1] <= EXACT_NEURONS:
-        return np.stack([fisher(m, c, truth, activation) for m, c in zip(means, covariances, strict=True)])
-    normals = np.random.default_rng(seed).standard_normal((points // 2, truth.shape[0]))
-    return np.stack([sampled_fisher(m, c, truth, normals, activation) for m, c in zip(means, covariances, strict=True)])
+    """F_l of every group."""
+    groups = zip(means, covariances, strict=True)
+    return np.stack([information(mean, covariance, truth, activation, points) for mean, covariance in groups])
+
+
+def _expectation(
+    mean: Vector, covariance: Matrix, weights: Weights, integrand: Callable[[list[Array]], Array]
+) -> float:
+    """E of a function of the inputs s = Wᵀx."""
+    centre, triangle, _, _ = _reduce(mean, covariance, weights)
+    total = 0.0
+    for grid in _blocks(centre, triangle, 1.0):
+        values = np.broadcast_to(integrand(grid.inputs), (len(grid.rows), len(grid.last)))
+        total += float(grid.row_weights @ values @ grid.last_weights)
+    return total
 
 
 def noise_floor(mean: Vector, covariance: Matrix, truth: Weights, activation: Activation = SIGMOID) -> float:
     """f̄_l(W*) = E[binary entropy of H*]: the risk that no training can take away (E1)."""
-    centre, triangle, _, _ = _reduce(mean, covariance, truth)
-    total = 0.0
-    for grid in _blocks(centre, triangle, 1.0):
-        one, zero, _ = _probabilities(activation, grid.inputs)
-        total += float(grid.row_weights @ (-_times_log(one, one) - _times_log(zero, zero)) @ grid.last_weights)
-    return total
+
+    def entropy(inputs: list[Array]) -> Array:
+        one, zero, _ = _probabilities(activation, inputs)
+        return -_times_log(one, one) - _times_log(zero, zero)
+
+    return _expectation(mean, covariance, truth, entropy)
 
 
 def excess_risk(
@@ -195,14 +214,13 @@ def excess_risk(
     """f̄_l(W) - f̄_l(W*) = E KL(Bern(H*) ‖ Bern(H)), exact; s is extended by Wᵀx, so K is at most 2."""
     count = truth.shape[1]
     assert 2 * count <= 4, "beyond K = 2 the excess risk is measured on test points"
-    centre, triangle, _, _ = _reduce(mean, covariance, np.concatenate([truth, weights], 1))
-    total = 0.0
-    for grid in _blocks(centre, triangle, 1.0):
-        one, zero, _ = _probabilities(activation, grid.inputs[:count])
-        fit_one, fit_zero, _ = _probabilities(activation, grid.inputs[count:])
-        gap = _times_log(one, one) - _times_log(one, fit_one) + _times_log(zero, zero) - _times_log(zero, fit_zero)
-        total += float(grid.row_weights @ np.broadcast_to(gap, (len(grid.rows), len(grid.last))) @ grid.last_weights)
-    return total
+
+    def divergence(inputs: list[Array]) -> Array:
+        one, zero, _ = _probabilities(activation, inputs[:count])
+        fit_one, fit_zero, _ = _probabilities(activation, inputs[count:])
+        return _times_log(one, one) - _times_log(one, fit_one) + _times_log(zero, zero) - _times_log(zero, fit_zero)
+
+    return _expectation(mean, covariance, np.concatenate([truth, weights], 1), divergence)
 
 
 def _times_log(p: Array, q: Array) -> Array:

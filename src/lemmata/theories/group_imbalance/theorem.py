@@ -46,9 +46,8 @@ def hypotheses(setting: Setting, seed: int = 0, epsilon: float = 0.1) -> dict[st
 def largest_ratio(data: xr.Dataset, case: str) -> xr.DataArray:
     """The largest ratio of the distances of two records in turn, down to a distance of 10⁻⁶."""
     path = lm.cells(data, case=case).limit_distance
-    before, after = path.isel(record=slice(None, -1)), path.isel(record=slice(1, None))
-    ratio = after.drop_vars("record", errors="ignore") / before.drop_vars("record", errors="ignore")
-    return ratio.where(before.drop_vars("record", errors="ignore") > 1e-6).max("record")
+    before = path.shift(record=1)
+    return (path / before).where(before > 1e-6).max("record")
 
 
 @lm.evidence("g1-descent")
@@ -101,13 +100,12 @@ def risk_over_predictor(data: xr.Dataset, risk: str = "excess") -> xr.DataArray:
     """2n times the risk over its predictor: of both groups over tr(F_l F⁻¹), on average over dK."""
     runs = lm.cells(data, fraction=[0.02, 0.5])
     check_diverged(runs.diverged)
-    share = runs.fraction
-    predicted = (1 - share) * runs.factor.sel(group="first") + share * runs.factor.sel(group="second")
+    first, second = (runs.factor.sel(group=name, drop=True) for name in ("first", "second"))
     parts = {
-        name: runs[risk].sel(group=name, drop=True) / runs.factor.sel(group=name, drop=True)
-        for name in ("first", "second")
+        "first": runs[risk].sel(group="first", drop=True) / first,
+        "second": runs[risk].sel(group="second", drop=True) / second,
+        "average": runs[f"average_{risk}"] / ((1 - runs.fraction) * first + runs.fraction * second),
     }
-    parts["average"] = runs[f"average_{risk}"] / predicted.drop_vars("group", errors="ignore")
     return 2 * runs["count"] * lm.stack(parts, "risk")
 
 

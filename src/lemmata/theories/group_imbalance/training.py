@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import jax
@@ -13,7 +14,7 @@ import numpy as np
 
 import lemmata as lm
 from lemmata.theories.group_imbalance.bounds import Constants
-from lemmata.theories.group_imbalance.data import Mixture, Sample, World, draw_data, draw_sample, draw_world
+from lemmata.theories.group_imbalance.data import Mixture, Sample, World, draw_data, draw_tests, draw_world
 from lemmata.theories.group_imbalance.initialisation import tensor_start
 from lemmata.theories.group_imbalance.minimum import Minimum, distance, matching, minimise
 from lemmata.theories.group_imbalance.network import (
@@ -57,7 +58,8 @@ def initialise(setting: Setting, world: World, sample: Sample, limit: Array, slo
     if setting.start == "far":
         return 5.0 * noise
     if setting.start == "tensor":
-        found = tensor_start(world.mixture, sample.x, sample.y, setting.neurons, seed, activation=setting.phi)
+        with warnings.catch_warnings(action="ignore", category=lm.AssumptionWarning):
+            found = tensor_start(world.mixture, sample.x, sample.y, setting.neurons, seed, activation=setting.phi)
         return found.weights if setting.magnitudes == "corrected" else found.literal
     if setting.start == "slowest":
         return limit + setting.start_distance * unflatten(slowest, setting.neurons)
@@ -78,10 +80,8 @@ def mean_noise(setting: Setting, slowest: Array, seed: int) -> Array:
     rng, total = lm.generator(seed, "noise"), np.zeros((d, K))
     for count in np.diff(np.unique(np.append(np.arange(0, setting.count, 10_000), setting.count))):
         total += draw_noise(rng, setting.noise_level, count, (d, K)).sum(0)
-    centred = total / setting.count
-    if setting.noise_law == "biased":
-        return centred + setting.noise_level / 2 * np.sign(unflatten(slowest, K))
-    return centred
+    bias = setting.noise_level / 2 * np.sign(unflatten(slowest, K)) if setting.noise_law == "biased" else 0.0
+    return total / setting.count + bias
 
 
 def record_at(steps: int, records: int) -> Array:
@@ -110,10 +110,6 @@ def prepare(setting: Setting, seed: int) -> dict[str, Any]:
     noise = mean_noise(setting, vectors[:, 0], seed)
     room = setting.sample_room
     fill = lambda rows: np.concatenate([rows, np.zeros((room - n, *rows.shape[1:]))])  # noqa: E731
-    tests = [
-        draw_sample(world.mixture, world.truth, setting.test_points, seed, "test", str(g), activation=phi, group=g).x
-        for g in range(world.mixture.groups)
-    ]
     scalars = {
         "rate_least": values[0],
         "rate_second": values[1],
@@ -133,7 +129,7 @@ def prepare(setting: Setting, seed: int) -> dict[str, Any]:
         "x": fill(sample.x),
         "y": fill(sample.y),
         "weights": fill(np.full(n, 1 / n)),
-        "tests": np.stack(tests),
+        "tests": draw_tests(setting, world, seed),
         "truth": world.truth[:, matching(found.weights, world.truth)],
         "limit": found.weights,
         "start": start,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import xarray as xr
@@ -78,8 +79,7 @@ def moment_ratios(zero: bool = False, odd: bool = True, dimension: bool = True, 
     along, norm = [], []
     for _ in range(300):
         mixture = random_mixture(rng)
-        means = 0 * mixture.means if zero else mixture.means
-        mixture = type(mixture)(mixture.weights, means, mixture.covariances)
+        mixture = replace(mixture, means=0 * mixture.means) if zero else mixture
         d = mixture.dimension
         direction = rng.standard_normal(d)
         if rng.random() < 0.5:

@@ -36,21 +36,24 @@ def positivity(constant: bool = False) -> dict[str, float]:
     return {"least": float(np.log10(max(least, 1e-300))), "jump": jump}
 
 
+def over_limit(u: np.ndarray, scale: float, printed: bool) -> float:
+    """ρ(u/σ, σ) over its limit for σ → 0, as printed or corrected."""
+    limit = functions.printed_scale_limit if printed else functions.vanishing_scale_limit
+    return rho(u / scale, scale) / limit(u)
+
+
 @lm.fact
 def printed_limit(on_law: bool = False) -> float:
     """ρ((1,2)/σ, σ) at σ = 0.01 over the printed limit; on_law: its residual put on that limit."""
-    u, s = np.array([1.0, 2.0]), 0.01
-    limit = functions.vanishing_scale_limit(u) if on_law else functions.printed_scale_limit(u)
-    return rho(u / s, s) / limit
+    return over_limit(np.array([1.0, 2.0]), 0.01, printed=not on_law)
 
 
 @lm.fact
 def vanishing_limit(limit: str = "corrected") -> dict[str, Any]:
     """ρ((1,2)/σ, σ) over its limit at σ = 0.03 and 0.01, and ρ((1,0)/σ, σ) at 0.01."""
-    u = np.array([1.0, 2.0])
-    value = functions.vanishing_scale_limit(u) if limit == "corrected" else functions.printed_scale_limit(u)
-    ratios = xr.DataArray([rho(u / s, s) / value for s in (0.03, 0.01)], coords={"σ": [0.03, 0.01]})
-    return {"ratio": ratios, "zero": rho(np.array([1.0, 0.0]) / 0.01, 0.01)}
+    ratios = [over_limit(np.array([1.0, 2.0]), s, printed=limit == "printed") for s in (0.03, 0.01)]
+    zero = rho(np.array([1.0, 0.0]) / 0.01, 0.01)
+    return {"ratio": xr.DataArray(ratios, coords={"σ": [0.03, 0.01]}), "zero": zero}
 
 
 @lm.fact
@@ -82,12 +85,9 @@ def large_arguments(second_power: int = 3) -> dict[str, Any]:
         found, (first, second) = moments(40.0, s), functions.large_mean_families(40.0, s)
         far.append((found.variance / first, found.weighted_variance / second))
         margin.append(np.log(rho(np.full(2, 40.0), s)) + 40.0**2 / 2 + 3 * np.log(40.0))
-    return {
-        "wide": xr.DataArray(wide, dims="case"),
-        "far, first": xr.DataArray([a for a, _ in far], dims="case"),
-        "far, second": xr.DataArray([b for _, b in far], dims="case"),
-        "above": float(min(margin)),
-    }
+    ratios = {"wide": wide, "far, first": [a for a, _ in far], "far, second": [b for _, b in far]}
+    cases = {name: xr.DataArray(each, dims="case") for name, each in ratios.items()}
+    return cases | {"above": float(min(margin))}
 
 
 @lm.fact
@@ -99,13 +99,14 @@ def peaks(shift: int = 0) -> dict[str, float]:
     return {"maxima": float(inside.sum()), **at}
 
 
-def _worst(values: np.ndarray, roof: np.ndarray, rising: np.ndarray, falling: np.ndarray) -> dict[str, float]:
-    """Least value, largest value over its roof, and the largest relative step against each monotony."""
-    drops, gains = rising[:-1] / rising[1:], falling[1:] / falling[:-1]
+def _worst(*paths: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]) -> dict[str, float]:
+    """Over paths of (values, their roof, what must rise, what must fall): least value, largest value over its roof, and
+    the largest relative step against each monotony."""
+    steps = [step for _, _, up, down in paths for step in (*up[:-1] / up[1:], *down[1:] / down[:-1])]
     return {
-        "positive": float(values.min()),
-        "below": float((values / roof).max()),
-        "monotone": float(max([1.0, *drops, *gains])),
+        "positive": float(min(values.min() for values, *_ in paths)),
+        "below": float(max((values / roof).max() for values, roof, *_ in paths)),
+        "monotone": float(max(1.0, *steps)),
     }
 
 
@@ -114,30 +115,27 @@ def along_mean(itself: bool = False) -> dict[str, float]:
     """L_m along u₁ from 0 to 8 (u₂ = 0 and 1, σ = 1); itself: ρ offered in its place along u = (t, t), t up to 2."""
     if itself:
         values = np.array([rho(np.full(2, t), 1.0) for t in np.linspace(0, 2, 41)])
-        return _worst(values, values, values[:1], values)
-    found = []
+        return _worst((values, values, values[:1], values))
+    paths = []
     for second in (0.0, 1.0):
         means = [np.array([t, second]) for t in np.linspace(0, 8, 33)]
-        values = np.array([mean_minorant(mean, 1.0, np.eye(2)) for mean in means])
-        found.append(_worst(values, np.array([group_rho(mean, 1.0, np.eye(2)) for mean in means]), values[:1], values))
-    return {name: (min if name == "positive" else max)(each[name] for each in found) for name in found[0]}
+        values, roof = (np.array([each(m, 1.0, np.eye(2)) for m in means]) for each in (mean_minorant, group_rho))
+        paths.append((values, roof, values[:1], values))
+    return _worst(*paths)
 
 
 @lm.fact
 def along_scale(scaled: bool = True, small: float = 0.3) -> dict[str, float]:
     """L_s along the scale from 0.01 to 100, zero mean, δ_K = 0.3 and 2; scaled=False: σ min ρ without 1/ζ."""
-    found = []
+    paths = []
     for delta in (small, 2.0):
         truth, mean = delta * np.eye(2), np.zeros(2)
         edge = peak_scale(mean, truth)
         lows = np.array([scale_minorant(mean, float(s), truth, edge) for s in GRID])
-        if not scaled:
-            lows = np.where(edge > GRID, lows * edge, lows)
-        below = edge >= GRID
-        found.append(
-            _worst(lows, np.array([group_rho(mean, float(s), truth) for s in GRID]), (lows / GRID)[below], lows[~below])
-        )
-    return {name: (min if name == "positive" else max)(each[name] for each in found) for name in found[0]}
+        lows = lows if scaled else np.where(edge > GRID, lows * edge, lows)
+        roof, below = np.array([group_rho(mean, float(s), truth) for s in GRID]), edge >= GRID
+        paths.append((lows, roof, (lows / GRID)[below], lows[~below]))
+    return _worst(*paths)
 
 
 def least_curvature(mu: tuple[float, float], sigma: float) -> float:
@@ -163,6 +161,8 @@ def lemma_ratio(cases: tuple[Any, ...]) -> xr.DataArray:
     return xr.DataArray(ratios, coords={"case": [f"({a:g}, {b:g}), {s:g}" for (a, b), s in cases]})
 
 
+PEAKS = {"peak 0": 1.45, "peak 1": 2.07, "peak 2": 3.29}
+LARGE = {"wide": 0.03, "far, first": 0.02, "far, second": 0.15}
 ONE = lm.within(0.99, 1.01, predicted=1.0)
 BELOW = lm.all_of(positive=lm.at_least(0.0, strict=True), below=lm.at_most(1 + 1e-9), monotone=lm.at_most(1 + 1e-9))
 LEMMA = r"E\Big(\sum_i r_i^\top x\,\phi'(\sigma x_i)\Big)^2 \ge \rho(\mu,\sigma)\|R\|_F^2"
@@ -215,12 +215,8 @@ CLAIMS = (
     .judged(
         large_arguments(),
         lm.all_of(
-            **{
-                "wide": lm.within(0.97, 1.03, predicted=1.0),
-                "far, first": lm.within(0.98, 1.02, predicted=1.0),
-                "far, second": lm.within(0.85, 1.15, predicted=1.0),
-                "above": lm.at_least(0.0, strict=True),
-            }
+            **{name: lm.within(1 - off, 1 + off, predicted=1.0) for name, off in LARGE.items()},
+            above=lm.at_least(0.0, strict=True),
         ),
         lm.Control("the second on σ⁻²", second_power=2),
     ),
@@ -230,12 +226,8 @@ CLAIMS = (
     .judged(
         peaks(),
         lm.all_of(
-            **{
-                "maxima": lm.within(1.0, 1.0),
-                "peak 0": lm.within(1.42, 1.48, predicted=1.45),
-                "peak 1": lm.within(2.04, 2.10, predicted=2.07),
-                "peak 2": lm.within(3.26, 3.32, predicted=3.29),
-            }
+            maxima=lm.within(1.0, 1.0),
+            **{name: lm.within(round(at - 0.03, 2), round(at + 0.03, 2), predicted=at) for name, at in PEAKS.items()},
         ),
         lm.Control("σ²ρ in place of ρ", shift=2),
     ),

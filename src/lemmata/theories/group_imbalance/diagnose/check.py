@@ -83,11 +83,9 @@ def check(data: Columns, seed: int, progress: Callable[[float], None], splits: i
             base_rows[index] = len(base)
             w = fit(data.x[base], data.y[base])
             at = fitted(w, data.x[base], data.y[base], data.members[base], groups)
-            before = _risks(w, data, held, shares)
-            risk[split, index] = before
-            excess[split, index] = _with_average(
-                np.einsum("lij,ji->l", at.information, np.linalg.inv(at.total)) / 2, shares
-            )
+            risk[split, index] = before = _risks(w, data, held, shares)
+            factors = np.einsum("lij,ji->l", at.information, np.linalg.inv(at.total))
+            excess[split, index] = _with_average(factors / 2, shares)
             for group, (pool, count) in enumerate(zip(pools, taken, strict=True)):
                 more = pool[count : 2 * count]
                 rows = np.concatenate([base, more])

@@ -62,48 +62,30 @@ def diagnose(
 
 def one_more_row(columns: Columns, at: Fitted, errors: np.ndarray) -> list[dict[str, Any]]:
     """[who gets a row, whose risk]: theory, shift and both, in millionths, with the interval of both."""
-    shares, rows = at.counts / at.counts.sum(), []
+    shares, judged, rows = at.counts / at.counts.sum(), [*columns.groups, AVERAGE], []
+    words = ("theory", "shift", "predicted", "predicted_low", "predicted_high")
     for g, name in enumerate(columns.groups):
-        found = change(at, g, 1.0)
-        theories, shifts = (np.append(part, shares @ part) for part in found)
-        for judged, theory, shift, error in zip(
-            [*columns.groups, AVERAGE], theories, shifts, errors[:, g], strict=True
-        ):
-            both = theory + shift
-            rows.append(
-                {
-                    "one more of": name,
-                    "risk of": judged,
-                    "theory": theory * MILLION,
-                    "shift": shift * MILLION,
-                    "predicted": both * MILLION,
-                    "predicted_low": (both - 1.96 * error) * MILLION,
-                    "predicted_high": (both + 1.96 * error) * MILLION,
-                }
-            )
+        theory, shift = (np.append(part, shares @ part) for part in change(at, g, 1.0))
+        both, wide = theory + shift, 1.96 * errors[:, g]
+        values = MILLION * np.stack([theory, shift, both, both - wide, both + wide], 1)
+        rows += [
+            {"one more of": name, "risk of": whose} | dict(zip(words, row, strict=True))
+            for whose, row in zip(judged, values, strict=True)
+        ]
     return rows
 
 
 def check_rows(judged: list[str], found: Check) -> list[dict[str, Any]]:
     """Predicted against measured change when a group's count is doubled, at every size of the base."""
     rows = []
-    for size, count in enumerate(found.rows):
-        for g, name in enumerate(judged[:-1]):
-            for k, whose in enumerate(judged):
-                measured = found.interval(found.measured[:, size, g, k])
-                rows.append(
-                    {
-                        "rows": int(count),
-                        "doubled": name,
-                        "risk of": whose,
-                        "theory": 1e3 * float(found.theory[:, size, g, k].mean()),
-                        "predicted": 1e3 * float(found.predicted[:, size, g, k].mean()),
-                        "measured": 1e3 * measured.value,
-                        "measured_low": 1e3 * measured.low,
-                        "measured_high": 1e3 * measured.high,
-                        "confirmed": found.says(size, g, k),
-                    }
-                )
+    for place in np.ndindex(*found.measured.shape[1:]):
+        size, g, k = place
+        of = slice(None), *place
+        measured = found.interval(found.measured[of])
+        row = {"rows": int(found.rows[size]), "doubled": judged[g], "risk of": judged[k]}
+        row |= {name: 1e3 * float(getattr(found, name)[of].mean()) for name in ("theory", "predicted")}
+        row |= {"measured": 1e3 * measured.value, "measured_low": 1e3 * measured.low}
+        rows.append(row | {"measured_high": 1e3 * measured.high, "confirmed": found.says(*place)})
     return rows
 
 
@@ -138,12 +120,8 @@ def reading(columns: Columns, found: Check) -> list[str]:
             f"and contradict {int((alone[s] == NO).sum())}."
         )
     for g, name in enumerate(columns.groups):
-        wrong = [f"{found.rows[s]:.0f}" for s in range(len(SIZES)) if (said[s, g] == NO).any()]
-        right = [
-            f"{found.rows[s]:.0f}"
-            for s in range(len(SIZES))
-            if (said[s, g] == YES).any() and not (said[s, g] == NO).any()
-        ]
+        yes, no = ((said[:, g] == word).any(1) for word in (YES, NO))
+        wrong, right = ([f"{rows:.0f}" for rows in found.rows[chosen]] for chosen in (no, yes & ~no))
         trust = f"to be trusted at {', '.join(right)} rows" if right else "confirmed at no size that was tried"
         doubt = f", contradicted at {', '.join(wrong)} rows" if wrong else ""
         sentences.append(f"The prediction for more {name} is {trust}{doubt}.")

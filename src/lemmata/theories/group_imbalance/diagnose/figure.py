@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
+import lemmata as lm
+from lemmata import figures
 from lemmata.theories.group_imbalance.diagnose.check import Check
 from lemmata.theories.group_imbalance.diagnose.columns import Columns
 from lemmata.theories.group_imbalance.diagnose.prediction import Fitted, change
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
 
 def draw(data: Columns, found: Check, at: Fitted, errors: np.ndarray) -> Figure:
     """Three panels: the learning curve, what one more row does, and the check."""
-    from lemmata import figures
-
     figure, axes = figures.panels(3, width=5.2, height=4.5)
     _curve(axes[0], data, found)
     _one_more(axes[1], data, at, errors)
@@ -28,23 +24,23 @@ def draw(data: Columns, found: Check, at: Fitted, errors: np.ndarray) -> Figure:
 
 
 def _colors(count: int) -> list[str]:
-    from lemmata import figures
-
     known = [figures.BLUE, figures.ORANGE, figures.GREEN, figures.RED, figures.GREY]
     return [known[i % len(known)] for i in range(count)]
 
 
+def _bars(ends: list[lm.Estimate]) -> tuple[np.ndarray, np.ndarray]:
+    """The values of intervals, and how far they reach below and above."""
+    low, value, high = (np.array([getattr(end, name) for end in ends]) for name in ("low", "value", "high"))
+    return value, np.stack([value - low, high - value])
+
+
 def _curve(ax: Axes, data: Columns, found: Check) -> None:
     """Held-out risk less that of the largest base, against rows; dashed: the theory's tr(F_l N⁻¹)/2, less the same."""
-    from lemmata import figures
-
     for k, (name, color) in enumerate(zip(data.groups, _colors(len(data.groups)), strict=True)):
         relative = 1e3 * (found.risk - found.risk[:, -1:])[:, :, k]
         theory = 1e3 * (found.expected_excess - found.expected_excess[:, -1:])[:, :, k].mean(0)
-        ends = [found.interval(relative[:, s]) for s in range(len(found.rows) - 1)]
+        value, bars = _bars([found.interval(relative[:, s]) for s in range(len(found.rows) - 1)])
         known = found.rows[:-1] * (1 + 0.03 * k)
-        value = np.array([end.value for end in ends])
-        bars = np.array([[end.value - end.low for end in ends], [end.high - end.value for end in ends]])
         ax.errorbar(known, value, bars, fmt="o", color=color, markersize=4, capsize=2.5, label=name)
         ax.plot(found.rows, theory, "--", color=color, linewidth=1)
     ax.axhline(0, color="black", linewidth=0.7)
@@ -55,8 +51,6 @@ def _curve(ax: Axes, data: Columns, found: Check) -> None:
 
 def _one_more(ax: Axes, data: Columns, at: Fitted, errors: np.ndarray) -> None:
     """A line a pair: whose risk, when one more row of the coloured group is added."""
-    from lemmata import figures
-
     groups = len(data.groups)
     for g, color in enumerate(_colors(groups)):
         found = change(at, g, 1.0)
@@ -74,17 +68,13 @@ def _one_more(ax: Axes, data: Columns, at: Fitted, errors: np.ndarray) -> None:
 
 def _agreement(ax: Axes, data: Columns, found: Check) -> None:
     """Measured against predicted change when a group's count is doubled, a point a pair of groups and size."""
-    from lemmata import figures
-
     groups, marks = len(data.groups), "v^o"
     every = 1e3 * np.concatenate([found.measured.mean(0).ravel(), found.predicted.mean(0).ravel()])
     ends = np.array([every.min(), every.max()])
     small = float(np.median(np.abs(every))) or 1.0
     for g, color in enumerate(_colors(groups)):
         for s, rows in enumerate(found.rows):
-            intervals = [found.interval(1e3 * found.measured[:, s, g, k]) for k in range(groups)]
-            value = np.array([one.value for one in intervals])
-            bars = np.array([[one.value - one.low for one in intervals], [one.high - one.value for one in intervals]])
+            value, bars = _bars([found.interval(1e3 * found.measured[:, s, g, k]) for k in range(groups)])
             predicted = 1e3 * found.predicted[:, s, g, :-1].mean(0)
             ax.errorbar(predicted, value, bars, fmt=marks[s], color=color, markersize=4, capsize=2, linewidth=0.8,
                         label=f"{rows:.0f} rows" if g == 0 else None)  # fmt: skip

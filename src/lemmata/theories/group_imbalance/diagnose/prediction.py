@@ -27,7 +27,8 @@ def fit(x: Float[Array, "rows inputs"], y: Float[Array, " rows"], start: Array |
     """The minimum of the summed loss and the small ridge, by damped Newton steps."""
     w = np.zeros(x.shape[1]) if start is None else start
     penalty = ridge(x.shape[1])
-    value = _summed_loss(w, x, y, penalty)
+    summed = lambda w: float(losses(w, x, y).sum() + (penalty * w * w).sum() / 2)  # noqa: E731
+    value = summed(w)
     for _ in range(50):
         p = SIGMOID.value(x @ w)
         slope = x.T @ (p - y) + penalty * w
@@ -36,14 +37,10 @@ def fit(x: Float[Array, "rows inputs"], y: Float[Array, " rows"], start: Array |
         if slope @ move < 1e-9:
             break
         scale = 1.0
-        while (after := _summed_loss(w - scale * move, x, y, penalty)) > value and scale > 1e-6:
+        while (after := summed(w - scale * move)) > value and scale > 1e-6:
             scale /= 2
         w, value = w - scale * move, after
     return w
-
-
-def _summed_loss(w: Array, x: Array, y: Array, penalty: Array) -> float:
-    return float(losses(w, x, y).sum() + (penalty * w * w).sum() / 2)
 
 
 def ridge(inputs: int) -> Float[Array, " inputs"]:
@@ -75,11 +72,13 @@ def fitted(w: Array, x: Array, y: Array, members: Int[Array, " rows"], groups: i
     """Sums over the rows of each group."""
     p = SIGMOID.value(x @ w)
     parts = [members == group for group in range(groups)]
-    information = [(x[mine] * (p * (1 - p))[mine, None]).T @ x[mine] / mine.sum() for mine in parts]
     gradients = np.stack([x[mine].T @ (p - y)[mine] / mine.sum() for mine in parts])
-    squares = [(x[mine] * ((p - y) ** 2)[mine, None]).T @ x[mine] / mine.sum() for mine in parts]
-    noise = np.stack(squares) - gradients[:, :, None] * gradients[:, None, :]
-    return Fitted(np.array([mine.sum() for mine in parts], float), np.stack(information), gradients, noise)
+    information, squares = (
+        np.stack([(x[mine] * weights[mine, None]).T @ x[mine] / mine.sum() for mine in parts])
+        for weights in (p * (1 - p), (p - y) ** 2)
+    )
+    noise = squares - gradients[:, :, None] * gradients[:, None, :]
+    return Fitted(np.array([mine.sum() for mine in parts], float), information, gradients, noise)
 
 
 class Change(NamedTuple):

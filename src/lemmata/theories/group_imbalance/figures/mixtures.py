@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 
 import lemmata as lm
 from lemmata import figures as draw
+from lemmata.theories.group_imbalance.figures import log_log
 from lemmata.theories.group_imbalance.measures import half, ranked
 from lemmata.theories.group_imbalance.studies.concentration import DISTANCES
 
@@ -20,59 +21,50 @@ def success_map(data: xr.Dataset) -> Figure:
     for ax, optimiser in zip(axes, data.optimiser.values, strict=True):
         draw.success_map(ax, data.success.sel(optimiser=optimiser), "dimension", "samples_per_dimension")
         title = "Newton" if optimiser == "newton" else "50 steps of descent (control)"
-        draw.finish(ax, f"Figure 4.2, {title}", "$n/d$", "dimension $d$", legend=0)
+        draw.finish(ax, f"Figure 4.2, {title}", "samples per dimension $n/d$", "dimension $d$", legend=0)
     return figure
 
 
-def thresholds(data: xr.Dataset, along: str, words: str) -> Figure:
+def thresholds(data: xr.Dataset, along: str, words: str, title: str) -> Figure:
     """Figure 4.3: the success map, and n_50 beside the exact tr F⁻¹."""
     figure, (left, right) = draw.panels(2)
     draw.success_map(left, data.success, along, "samples")
-    draw.finish(left, "Figure 4.3", "samples $n$", words, legend=0)
-    grid = data.samples.values
+    draw.finish(left, title, "samples $n$", words, legend=0)
+    found = [half(data.sel({along: value})) for value in data[along].values]
+    counts = [ranked(each, data.samples.values) for each in found]
     places = np.arange(data.sizes[along])
-    counts = [ranked(half(data.sel({along: value})), grid) for value in data[along].values]
     right.plot(places, counts, "o-", color=draw.BLUE, label="$n_{50}$, measured")
+    for place, count, each in zip(places, counts, found, strict=True):
+        if each.censored:
+            right.annotate(f"{each.censored} the grid", (place, count), (0, 6), textcoords="offset points", fontsize=8)
     trace = data.inverse_trace.isel(samples=0).median("seed").values
     right.plot(places, trace, "s--", color=draw.ORANGE, label=r"$\mathrm{tr}F^{-1}$, exact (median)")
     draw.names(right, [draw.word(value) for value in data[along].values])
     right.set(yscale="log")
-    draw.finish(right, "samples needed", "", words)
+    draw.finish(right, "samples needed", "samples $n$", words)
     return figure
 
 
 def covariance(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     """Figure 4.4 (b), exact: the rate by the paper's step and by the Hessian's, against the covariance."""
     figure, (ax,) = draw.panels(1)
-    draw.curves(
-        ax,
-        data.least / data.second_moment,
-        "scale",
-        label=r"$\lambda_{\min}/M_2$ (the paper's step)",
-        middle="median",
-        spread="",
-    )
-    draw.curves(
-        ax, data.least / data.largest, "scale", label=r"$\lambda_{\min}/\lambda_{\max}$ (step $1/\lambda_{\max}$)",
-        color=draw.ORANGE, middle="median", spread="",
-    )  # fmt: skip
+    for below, words, color in (
+        (data.second_moment, r"$\lambda_{\min}/M_2$ (the paper's step)", draw.BLUE),
+        (data.largest, r"$\lambda_{\min}/\lambda_{\max}$ (step $1/\lambda_{\max}$)", draw.ORANGE),
+    ):
+        draw.curves(ax, data.least / below, "scale", label=words, color=color, middle="median", spread="")
     draw.claimed(ax, claims["f44b-peak"], "place", words="claimed peak", across=True)
-    draw.log_x(ax)
-    draw.log_y(ax)
-    draw.finish(ax, "Figure 4.4 (b), exact information", "median over $W^*$", r"scale $\sigma$")
+    log_log(ax, "Figure 4.4 (b), exact information", "rate of the slowest direction, median", r"scale $\sigma$")
     return figure
 
 
 def width(data: xr.Dataset) -> Figure:
     """Figure 4.5 (a): the rate against the number of neurons."""
     figure, (left, right) = draw.panels(2)
-    ratio = data.least / data.largest
-    K = data.neurons.values.astype(float)
+    ratio, K = data.least / data.largest, data.neurons.values.astype(float)
     draw.curves(left, ratio, "neurons", label="exact", middle="median")
     draw.law(left, K, ratio.median("seed").values, K**-2, "paper: $K^{-2}$")
-    draw.log_x(left)
-    draw.log_y(left)
-    draw.finish(left, "Figure 4.5 (a)", r"$\lambda_{\min}/\lambda_{\max}(F)$", "neurons $K$")
+    log_log(left, "Figure 4.5 (a)", r"$\lambda_{\min}/\lambda_{\max}(F)$", "neurons $K$")
     draw.curves(right, 1 - ratio, "neurons", label="exact", x=-1 / K**2, middle="median")
     draw.finish(right, "as the paper plots it", "$v$", "$-1/K^2$")
     return figure
@@ -84,23 +76,21 @@ def convexity(data: xr.Dataset) -> Figure:
     draw.groups(left, data.least / data.lower, "case", middle="median")
     draw.predicted(left, 1.0, "lower bound $4h/K^2$")
     left.set(yscale="log")
-    draw.finish(left, "least curvature over its bound", r"$\lambda_{\min}(F)K^2/4h$")
+    draw.finish(left, "least curvature over its bound", r"$\lambda_{\min}(F)K^2/4h$", "random problems")
     draw.groups(right, data.largest / data.upper, "case", middle="median")
     draw.predicted(right, 1.0, r"upper bound $\lambda_{\max}(E\,xx^\top)/4K$")
-    draw.finish(right, "largest curvature over its bound", "ratio")
-    for ax in (left, right):
-        ax.tick_params(axis="x", labelsize=8)
+    ratio = r"$4K\lambda_{\max}(F)/\lambda_{\max}(E\,xx^\top)$"
+    draw.finish(right, "largest curvature over its bound", ratio, "random problems")
     return figure
 
 
 def smoothness(data: xr.Dataset) -> Figure:
     """Rows 24, 25: left side over right side against the distance."""
     figure, (ax,) = draw.panels(1)
-    draw.curves(ax, data.ratio, "distance", "lemma", x=np.array(DISTANCES))
+    said = ["Hessian, population", "Hessian, one sample", "gradient, one sample"]
+    draw.curves(ax, data.ratio.assign_coords(lemma=said), "distance", "lemma", x=np.array(DISTANCES))
     draw.predicted(ax, 1.0, "bound")
-    draw.log_x(ax)
-    draw.log_y(ax)
-    draw.finish(ax, "Lemmas C.4.2 and C.4.3", "left side / right side", r"$\|W-W^*\|_F$")
+    log_log(ax, "Lemmas C.4.2 and C.4.3", "left side / right side", r"$\|W-W^*\|_F$")
     return figure
 
 
@@ -108,28 +98,28 @@ def concentration(data: xr.Dataset) -> Figure:
     """Rows 26, 27: errors of Hessian and gradient against the number of samples."""
     figure, axes = draw.panels(2)
     n = data.samples.values.astype(float)
-    for ax, name in zip(axes, ("hessian", "gradient"), strict=True):
-        errors = data[f"{name}_error"]
-        for i, place in enumerate(("truth", "away")):
-            part = errors.sel(place=place, defect="none")
-            draw.curves(ax, part, "samples", label=f"at {place}", color=draw.PALETTE[i], middle="median", spread="")
-        broken = errors.sel(place="truth", defect="repeated")
-        draw.curves(ax, broken, "samples", label="500 samples repeated", color=draw.GREY, middle="median", spread="")
+    shown = (
+        ("truth", "none", "at $W^*$", draw.PALETTE[0]),
+        ("away", "none", "at distance 0.5 of it", draw.PALETTE[1]),
+        ("truth", "repeated", "500 samples repeated", draw.GREY),
+    )
+    for ax, name, symbol in zip(axes, ("Hessian", "gradient"), (r"\nabla^2", r"\nabla"), strict=True):
+        errors = data[f"{name.lower()}_error"]
+        for place, defect, words, color in shown:
+            part = errors.sel(place=place, defect=defect)
+            draw.curves(ax, part, "samples", label=words, color=color, middle="median", spread="")
         intact = errors.sel(place="truth", defect="none").median("seed").values
         draw.law(ax, n, intact, np.sqrt(np.log(n) / n), r"paper: $\sqrt{\log n/n}$")
-        draw.log_x(ax)
-        draw.log_y(ax)
-        draw.finish(ax, f"error of the {name}", "median", "samples $n$")
+        log_log(ax, f"error of the {name}", rf"$\|{symbol} f_n-{symbol}\bar f\|$ (median)", "samples $n$")
     return figure
 
 
 def radius(data: xr.Dataset) -> Figure:
     """Row 28: the least eigenvalue of the empirical Hessian around W*."""
     figure, (ax,) = draw.panels(1)
-    least = data.least.sel(defect="none")
-    draw.groups(ax, least, "radius", words={"0": "0", "r": f"r = {float(data.ball.sel(defect='none').median()):.1g}"})
+    intact = data.sel(defect="none")
+    draw.groups(ax, intact.least, "radius", words={"0": "0", "r": f"r = {float(intact.ball.median()):.1g}"})
     ax.axhline(0.0, color=draw.GREY, linewidth=1)
-    draw.finish(
-        ax, "empirical convexity around the ground truth", r"least $\lambda_{\min}(\nabla^2f_n)$", "radius", legend=0
-    )
+    said = r"least $\lambda_{\min}(\nabla^2f_n)$", r"distance from $W^*$"
+    draw.finish(ax, "empirical convexity around the ground truth", *said, legend=0)
     return figure

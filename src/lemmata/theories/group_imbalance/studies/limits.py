@@ -11,7 +11,7 @@ import numpy as np
 
 import lemmata as lm
 from lemmata.theories.group_imbalance import exact, population
-from lemmata.theories.group_imbalance.data import World, draw_data, draw_sample, draw_world
+from lemmata.theories.group_imbalance.data import World, draw_data, draw_tests, draw_world
 from lemmata.theories.group_imbalance.minimum import distance, minimise
 from lemmata.theories.group_imbalance.probes import entropy, excess
 from lemmata.theories.group_imbalance.setting import Setting
@@ -19,18 +19,9 @@ from lemmata.theories.group_imbalance.setting import Setting
 GROUPS = ("first", "second")
 
 
-def test_inputs(setting: Setting, world: World, seed: int) -> list[np.ndarray]:
-    """Test points of every group, without labels."""
-    drawn = [
-        draw_sample(world.mixture, world.truth, setting.test_points, seed, "test", str(g), group=g)
-        for g in range(world.mixture.groups)
-    ]
-    return [sample.x for sample in drawn]
-
-
 def risks(setting: Setting, world: World, weights: np.ndarray, seed: int) -> dict[str, Any]:
     """Excess and raw risk of a network, by group and on average."""
-    tests = test_inputs(setting, world, seed)
+    tests = draw_tests(setting, world, seed)
     over = np.array([excess(weights, world.truth, x, setting.phi) for x in tests])
     raw = over + [entropy(world.truth, x, setting.phi) for x in tests]
     share = world.mixture.weights
@@ -62,15 +53,13 @@ def limit(setting: Setting, seed: int) -> dict[str, Any]:
         "floor": exact.floors(world, setting.phi),
         "factor": population.group_risk_factors(share, each),
         "inverse_trace": population.parameter_variance(share, each),
-        "count": np.float64(setting.count),
+        "count": float(setting.count),
     }
     if setting.optimiser == "none":
         nothing = dict.fromkeys(("error", "relative_error", "average_excess", "average_raw_risk"), np.nan)
-        return {**results, **nothing, "excess": share * np.nan, "raw_risk": share * np.nan, "diverged": np.float64(0)}
+        return {**results, **nothing, "excess": share * np.nan, "raw_risk": share * np.nan, "diverged": 0.0}
     sample = draw_data(setting, world, seed)
     found = minimise(sample.x, sample.y, world.truth, setting.phi, centre=world.truth)
     error = distance(found.weights, world.truth)
-    measured = risks(setting, world, found.weights, seed)
-    relative = error / np.linalg.norm(world.truth)
-    flag = np.float64(not found.converged)
-    return {**results, **measured, "error": np.float64(error), "relative_error": relative, "diverged": flag}
+    results |= {"error": error, "relative_error": error / np.linalg.norm(world.truth)}
+    return results | risks(setting, world, found.weights, seed) | {"diverged": float(not found.converged)}

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 import lemmata as lm
+from lemmata.theories.group_imbalance.bounds import Constants
 from lemmata.theories.group_imbalance.data import Mixture, World, draw_sample, draw_world
 from lemmata.theories.group_imbalance.initialisation import decompose
 from lemmata.theories.group_imbalance.minimum import distance
@@ -18,24 +20,20 @@ from lemmata.theories.group_imbalance.setting import Setting
 Array = np.ndarray
 
 
-def _part(world: World, setting: Setting, seed: int, part: int, count: int) -> Callable[[], Iterator[Any]]:
-    """A third of the samples, drawn again whenever it is read; sample i is the same for every count."""
+def drawn_moments(world: World, setting: Setting, seed: int, model: Mixture | None = None) -> Sampled:
+    """The moments of n samples in thirds; `model` is the mixture whose scores are taken, if not the true one.
 
-    def produce() -> Iterator[tuple[Array, Array]]:
+    A third is drawn again whenever it is read; sample i is the same for every count.
+    """
+
+    def third(part: int) -> Iterator[tuple[Array, Array]]:
+        count = (setting.count + 2 - part) // 3
         for block, begin in enumerate(range(0, count, CHUNK)):
-            size = min(CHUNK, count - begin)
-            words = "part", str(part), str(block)
-            sample = draw_sample(world.mixture, world.truth, size, seed, *words, activation=setting.phi)
+            what = world.mixture, world.truth, min(CHUNK, count - begin), seed, "part", str(part), str(block)
+            sample = draw_sample(*what, activation=setting.phi)
             yield sample.x, sample.y - 0.5
 
-    return produce
-
-
-def drawn_moments(world: World, setting: Setting, seed: int, model: Mixture | None = None) -> Sampled:
-    """The moments of n samples in thirds; `model` is the mixture whose scores are taken, if not the true one."""
-    sizes = [len(each) for each in np.array_split(np.empty(setting.count), 3)]
-    first, second, third = (_part(world, setting, seed, part, size) for part, size in enumerate(sizes))
-    return Sampled(model or world.mixture, (first, second, third))
+    return Sampled(model or world.mixture, (partial(third, 0), partial(third, 1), partial(third, 2)))
 
 
 @lm.simulation(
@@ -58,20 +56,17 @@ def tensor(setting: Setting, seed: int) -> dict[str, Any]:
     found = decompose(moments, world.mixture, setting.neurons, lm.generator(seed, "tensor"), activation=setting.phi)
     seconds = time.perf_counter() - began
     basis = np.linalg.qr(world.truth)[0]
-    exact = Exact(world.mixture, world.truth, setting.phi)
-    signal = np.nan
-    if not world.mixture.is_symmetric():
-        signal = np.linalg.norm(exact.second(), 2) / np.linalg.norm(moments.second() - exact.second(), 2)
+    exact = Exact(world.mixture, world.truth, setting.phi).second()
+    noise = np.inf if world.mixture.is_symmetric() else np.linalg.norm(moments.second() - exact, 2)
     size = np.linalg.norm(world.truth)
-    amplification = max(each.amplification for each in found.magnitudes)
     return {
         "relative_error": np.array([distance(W, world.truth) / size for W in (found.weights, found.literal)]),
-        "subspace_error": np.float64(np.linalg.norm(found.subspace @ found.subspace.T - basis @ basis.T, 2)),
-        "residual": np.float64(found.residual),
-        "clipped": np.float64(sum(each.clipped for each in found.magnitudes)),
-        "amplification": np.float64(min(amplification, 1e6)),
-        "signal": np.float64(0.0 if np.isnan(signal) else signal),
-        "seconds": np.float64(seconds),
+        "subspace_error": np.linalg.norm(found.subspace @ found.subspace.T - basis @ basis.T, 2),
+        "residual": found.residual,
+        "clipped": float(sum(each.clipped for each in found.magnitudes)),
+        "amplification": min(max(each.amplification for each in found.magnitudes), 1e6),
+        "signal": np.linalg.norm(exact, 2) / noise,
+        "seconds": seconds,
     }
 
 
@@ -85,6 +80,7 @@ def wrong_model(world: World) -> Mixture:
 
 @lm.simulation(
     lm.Variable("moment_error", ("scores", "moment"), "‖Q̂ - Q‖", "error of the moment", optional=True),
+    lm.Variable("moment_bound", ("moment",), "", "bound of the paper on that error, constant 1"),
     labels={"scores": ("true", "wrong"), "moment": ("first", "second", "contracted", "projected")},
     host=True,
     precision="float64",
@@ -106,4 +102,8 @@ def moment_errors(setting: Setting, seed: int) -> dict[str, Any]:
         else:
             errors[row, 1] = np.linalg.norm(found.second() - exact.second(), 2)
             errors[row, 3] = np.linalg.norm(found.projected(U) - exact.projected(U))
-    return {"moment_error": errors}
+    known, (d, n) = Constants(world.mixture, world.truth), (setting.dimension, setting.count)
+    D = {m: known.relative_moment(m) for m in (2, 4, 6)}
+    matrix, cube = known.tau**6 * known.delta[0] ** 2 * np.sqrt([D[2] * D[4], D[6] / d])
+    factors = np.array([known.tau**2 * np.sqrt(D[2]), matrix, matrix, cube])
+    return {"moment_error": errors, "moment_bound": factors * np.sqrt(d * np.log(n) / n)}

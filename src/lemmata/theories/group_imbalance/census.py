@@ -1,10 +1,13 @@
-"""One run on Adult: rows of two groups, logistic regression (the theory with one neuron), held-out risks by group.
+"""Figures 4.1 and 4.8 on the Adult census table, read from $LEMMATA_DATA/tabular, with logistic regression.
 
-Beside the measured risks stands the theory's predictor at the fit, tr(F_l N⁻¹)/2, the excess over the best model.
+The paper says nothing about it, so there is no claim. Beside the measured risks stands the theory's predictor at the
+fit, tr(F_l N⁻¹)/2, the excess over the best model.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +16,34 @@ import numpy as np
 import lemmata as lm
 from lemmata.datasets import files
 from lemmata.lab.inputs import remember
-from lemmata.theories.group_imbalance.census.setting import PAIRS, CensusSetting
 from lemmata.theories.group_imbalance.diagnose.columns import Columns, read_columns
 from lemmata.theories.group_imbalance.diagnose.prediction import fit, fitted, losses
+from lemmata.theories.group_imbalance.images.figures import sweep
+
+PAIRS = {
+    "Female": ("sex", "Male"), "Male": ("sex", "Female"), "Black": ("race", "White"), "White": ("race", "Black")
+}  # fmt: skip
+"""The minority -> the column of groups and the majority."""
+
+
+class CensusSetting(lm.Setting):
+    """One problem on Adult: income above 50K, two groups, a fixed number of rows."""
+
+    minority: str = lm.choice("Female", "the group that is the minority", *PAIRS)
+    samples: int = lm.number(4000, "n", "training rows without the extra ones", low=100, high=40_000, integer=True)
+    fraction: float = lm.number(0.2, "λ", "fraction of the minority", low=0, high=1, open_ends="low high")
+    extra: int = lm.number(0, "", "minority rows that come once more, with noise", low=0, high=10_000, integer=True)
+    noise_variance: float = lm.number(0.0, "δ²", "variance of the noise on every input of the extra rows", low=0)
+
+    @property
+    def minority_samples(self) -> int:
+        """How many of the training rows are of the minority."""
+        return max(2, round(self.fraction * self.samples))
+
+    def refusals(self, given: list[str]) -> Iterator[str]:
+        if self.extra > self.minority_samples:
+            yield f"extra = {self.extra} is not allowed: the minority has {self.minority_samples} training rows."
+
 
 HELD_OUT = 0.3
 """Share of the rows of each group that are for the test."""
@@ -78,3 +106,28 @@ def simulate(setting: CensusSetting, seed: int) -> dict[str, Any]:
     for what in ("accuracy", "loss"):
         found[f"test_{what}"] = (found[f"minority_{what}"] + found[f"majority_{what}"]) / 2
     return found
+
+
+experiment = partial(lm.experiment, kind=CensusSetting, simulation=simulate, tiny={}, seeds=10, paper_seeds=20)
+
+adult = partial(sweep, title="Adult", split="minority")
+
+EXPERIMENTS = (
+    experiment(
+        "f41-adult",
+        reference="Figure 4.1",
+        question="Does noise on added minority rows of Adult first help and then hurt?",
+        axes={"minority": ["Female", "Black"], "noise_variance": [0.0, 1e-2, 1e-1, 1.0, 10.0]},
+        setting={"extra": 300},
+        smoke={"minority": ["Female"], "noise_variance": [0.0, 1.0], "samples": 400, "extra": 40},
+        plot=partial(adult, along="noise_variance", x=r"noise of the extra rows $\delta^2$", scale="symlog"),
+    ),
+    experiment(
+        "f48-adult",
+        reference="Figure 4.8",
+        question="What does a larger share of one group do to both groups of Adult?",
+        axes={"minority": ["Female", "Male"], "fraction": [0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5]},
+        smoke={"minority": ["Female"], "fraction": [0.1, 0.5], "samples": 400},
+        plot=partial(adult, along="fraction", x=r"fraction of the minority $\lambda$"),
+    ),
+)
