@@ -98,7 +98,7 @@ def length_exponent(data: xr.Dataset, reverse: bool = False) -> xr.DataArray:
 def tail_ratio(kind: str, alphas: tuple[float, ...] = TAILS["alpha"]) -> xr.DataArray:
     """The exact tail of the number of contexts with a decisive pattern, over its bound, on a grid of l, α, c."""
     grid = list(itertools.product(TAILS["length"], alphas, TAILS["c"]))
-    ratios = [context_tail(int(n), a, c) / float(chernoff(n, a, c, kind=kind)) for n, a, c in grid]
+    ratios = [context_tail(n, a, c) / float(chernoff(n, a, c, kind=kind)) for n, a, c in grid]
     return xr.DataArray(ratios, coords={"at": [f"l={n}, α={a}, c={c}" for n, a, c in grid]}, dims="at")
 
 

@@ -65,20 +65,16 @@ def hinge_after(data: xr.Dataset, order: str = "random large") -> xr.DataArray:
 
 
 @lm.evidence("f65-pruning")
-def shifted_rises(data: xr.Dataset, rate: str = "0.5") -> dict[str, xr.DataArray]:
-    """The rise of hinge and of error out of domain after pruning the smallest first, α' = 0.8."""
-    return {what: _shifted_rise(data, what, rate) for what in ("hinge", "error")}
+def shifted_rise(data: xr.Dataset, what: str, rate: str, order: str = "smallest") -> xr.DataArray:
+    """The rise of hinge or error out of domain after pruning, α' = 0.8."""
+    values = lm.cells(data, test_fraction=0.8, order=order)[f"pruned_{what}"]
+    return lm.cells(values, rate=rate) - lm.cells(values, rate="0")
 
 
 @lm.evidence("f65-pruning")
-def shifted_rise(data: xr.Dataset, what: str, rate: str, order: str = "smallest") -> xr.DataArray:
-    """The rise of hinge or error out of domain after pruning, α' = 0.8."""
-    return _shifted_rise(data, what, rate, order)
-
-
-def _shifted_rise(data: xr.Dataset, what: str, rate: str, order: str = "smallest") -> xr.DataArray:
-    values = lm.cells(data, test_fraction=0.8, order=order)[f"pruned_{what}"]
-    return lm.cells(values, rate=rate) - lm.cells(values, rate="0")
+def shifted_rises(data: xr.Dataset, rate: str = "0.5") -> dict[str, xr.DataArray]:
+    """The rise of hinge and of error out of domain after pruning the smallest first, α' = 0.8."""
+    return {what: shifted_rise.function(data, what, rate) for what in ("hinge", "error")}
 
 
 @lm.evidence("f65-pruning")

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 import lemmata as lm
 from lemmata import figures as draw
 from lemmata.theories.icl.claims.variants import SHARP
-from lemmata.theories.icl.measures import both_maps, mean_entry, other_entries, own_entries
+from lemmata.theories.icl.measures import both_maps, other_entries, own_entries
 from lemmata.theories.icl.setting import REACHED
 from lemmata.theories.icl.tasks import coefficient_sum
 
@@ -193,8 +193,8 @@ def _over(ax: Axes, values: xr.DataArray, title: str, words: str) -> None:
 def _partners(ax: Axes, data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> None:
     """Mean entry of task partners over the mean own entry, by training."""
     maps = both_maps(data)
-    ratio = mean_entry(other_entries(maps, data.partner, True)) / own_entries(maps).mean("pattern")
-    draw.groups(ax, ratio, "variant", "map", "{} map (points: seeds)")
+    partners = other_entries(maps, data.partner, True).mean(["pattern", "other"])
+    draw.groups(ax, partners / own_entries(maps).mean("pattern"), "variant", "map", "{} map (points: seeds)")
     for sign, words in ((1, r"paper (6.18): $|\cdot|\leq1/M_1$"), (-1, None)):
         draw.predicted(ax, sign / data.sizes["pattern"], words)
     draw.claimed(ax, claims["p6-partners-corrected"], words="corrected, U=1")
