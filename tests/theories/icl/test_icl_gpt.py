@@ -206,7 +206,7 @@ def test_the_defaults_are_those_of_the_specification():
     base = GptSetting()
     assert (base.width, base.blocks, base.heads, base.positions, base.step_size) == (64, 3, 2, "learned", 1e-3)
     assert (base.rounds, base.batch, base.steps, base.contexts, base.rows) == (4, 96, 3000, 20, 41)
-    assert base.batch % (2 * base.seen_tasks()) == 0
+    assert base.batch % (2 * base.seen) == 0
     assert base.warnings() == []
 
 

@@ -109,13 +109,13 @@ def seen_hinge(problem: Setting, key: jax.Array, network: Network, signs: Array,
     return evaluate(problem, network, signs, data.trained_prompts(problem, key, world))["hinge"]
 
 
-def train_network(problem: Setting, key: jax.Array) -> tuple[World, Network, Array, lm.Run]:
-    """Draw everything and train: the world, the initial network, the output layer and the run."""
+def train_network(problem: Setting, key: jax.Array) -> tuple[World, Network, Network, Array, lm.Run]:
+    """Draw everything and train: the world, the initial and the trained network, the output layer and the run."""
     world = data.draw_world(problem, key)
-    network, signs = initialise(problem, key)
-    network = lm.starting(network)
+    drawn, signs = initialise(problem, key)
+    network = lm.starting(drawn)
     run = train(problem, key, network, signs, world, data.draw_watched(problem, key, world))
-    return world, network, signs, run
+    return world, network, run.state.parameters, signs, run
 
 
 MATCHES = ("no_match", "error_match", "error_no_match")
@@ -215,8 +215,7 @@ GROWTH = ("lucky", "plus", "minus")
 )
 def simulate(problem: Setting, key: jax.Array, prepared: None = None) -> dict[str, Array]:
     """One run: draw, initialise, train, evaluate on unseen and seen tasks and out of domain, and describe."""
-    world, network, signs, run = train_network(problem, key)
-    trained: Network = run.state.parameters
+    world, network, trained, signs, run = train_network(problem, key)
     new = data.testing_prompts(problem, key, world, data.UNSEEN)
     lm.keep({"contexts": problem.test_contexts}, test=new)
     lm.keep({"contexts": problem.contexts}, data=lambda: data.trained_prompts(problem, key, world))

@@ -1,7 +1,5 @@
 """Attention: what the query and key maps have learnt (P6, P7) and what drives them (P13)."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Variants: two heads (P17), classes of two patterns (P18). Rivals: classical predictors, the oracle (figure 6.4)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

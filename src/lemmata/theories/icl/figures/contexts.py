@@ -1,8 +1,6 @@
 """Prompts: one of them (figure 6.1); how long they must be in testing (P4), in training (figure E.1, left) and for
 classical predictors (figure 6.4)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,7 +14,7 @@ from matplotlib.path import Path
 import lemmata as lm
 from lemmata import figures as draw
 from lemmata.theories.icl.bounds import no_match_probability
-from lemmata.theories.icl.claims.contexts import ENOUGH
+from lemmata.theories.icl.claims.testing import ENOUGH
 from lemmata.theories.icl.measures import BUDGETS, DEFAULT, by_length, crossing, required_length
 from lemmata.theories.icl.setting import REACHED
 

@@ -1,8 +1,6 @@
 """What is learnt: the default run (P1, P6 to P10, P12, P13, P15), growth along training (figure 6.2), attention by the
 number of patterns (6.18), lucky neurons (P11), pruning in domain (P10) and out of domain (figure 6.5)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

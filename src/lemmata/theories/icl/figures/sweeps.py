@@ -1,8 +1,6 @@
 """Sweeps and variants: iterations (P2; over α figure E.1, right), tasks (figure E.2), patterns out of domain by their
 coefficient sum S_1 (P5, figure 6.3(A) for the one-layer network), heads (P17), classes (P18)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 import numpy as np

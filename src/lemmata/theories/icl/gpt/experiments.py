@@ -1,7 +1,5 @@
 """Figures 6.3(A) and 6.3(B) with the causal transformer."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np

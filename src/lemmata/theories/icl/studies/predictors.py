@@ -18,7 +18,6 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Num
 
 import lemmata as lm
-from lemmata.networks.shallow import Network
 from lemmata.theories.icl import data
 from lemmata.theories.icl.data import Prompts
 from lemmata.theories.icl.setting import Setting
@@ -225,8 +224,7 @@ _CELL = ("domain", "predictor")
 def compare(problem: Setting, key: jax.Array, prepared: None = None) -> dict[str, Any]:
     """Train; ask every predictor on the same prompts, in and out of domain."""
     data.require_shiftable(problem)
-    world, _, signs, run = train_network(problem, key)
-    network: Network = run.state.parameters
+    world, _, network, signs, _ = train_network(problem, key)
     inside = data.testing_prompts(problem, key, world, data.UNSEEN)
     outside, _ = data.draw_shifted(problem, key, world)
     asked = [
