@@ -3,8 +3,6 @@
 Constants inside Theta, Omega and O are never given by the paper; they are the parameter C, which defaults to 1.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What claims and figures of this theory read off the data sets: learnt runs, blocks of G, growth records, lengths."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable
 from typing import Any

@@ -149,10 +149,8 @@ class PromptSetting(lm.Setting):
 
     def refusals(self, given: list[str]) -> Iterator[str]:
         if self.patterns + self.irrelevant != self.dimension:
-            yield (
-                f"patterns + irrelevant = {self.patterns + self.irrelevant} is not allowed: together they are a basis "
-                f"and add up to dimension = {self.dimension}."
-            )
+            basis = f"together they are a basis and add up to dimension = {self.dimension}"
+            yield f"patterns + irrelevant = {self.patterns + self.irrelevant} is not allowed: {basis}."
         decisive = 2 * self.class_size
         if decisive > self.patterns:
             yield f"class_size = {self.class_size} is not allowed: two disjoint classes need {decisive} patterns."
@@ -160,10 +158,8 @@ class PromptSetting(lm.Setting):
             yield f"class_size = {self.class_size} is not allowed here: there are more than 100000 tasks."
         for name in ("fraction", "test_fraction"):
             if decisive == self.patterns and getattr(self, name) < 1:
-                yield (
-                    f"{name} = {getattr(self, name):g} is not allowed: with {self.patterns} patterns every one is "
-                    "decisive, so it must be 1."
-                )
+                must = f"with {self.patterns} patterns every one is decisive, so it must be 1"
+                yield f"{name} = {getattr(self, name):g} is not allowed: {must}."
         if self.strict and self.amplitude > 0.5:
             yield f"amplitude = {self.amplitude:g} is not allowed: the theory needs at most 1/2 (unless strict=false)."
         if self.label_embedding is not None:
@@ -178,10 +174,8 @@ class PromptSetting(lm.Setting):
             yield "odr and odi must be given together: the reference family, for the other one, needs 6 and 3 patterns."
         yield from shift_refusals(self.odr, self.odi, self.patterns, self.dimension, self.strict)
         if self.defect != "none" and (self.irrelevant < 6 or self.odr is not None or not self.shiftable):
-            yield (
-                f"defect = {self.defect} is not allowed here: it is for class_size = 1, at least 6 relevant and 6 "
-                "irrelevant patterns, and no odr of your own."
-            )
+            needs = "class_size = 1, at least 6 relevant and 6 irrelevant patterns, and no odr of your own"
+            yield f"defect = {self.defect} is not allowed here: it is for {needs}."
         if self.odr is not None and len(self.odr) < (2 if self.test_fraction == 1 else 3):
             yield f"odr has {len(self.odr)} patterns; allowed are at least 3 (2 with test_fraction = 1)."
 

@@ -8,8 +8,6 @@ Patterns out of domain are rows of coefficients k of all d_x patterns (Î¼_1 .. Î
 family, and what the theory asks of any other.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterator, Sequence
@@ -98,9 +96,8 @@ def shuffle_roles(key: jax.Array, roles: Float[Array, "tasks patterns"]) -> Floa
     """The M_1 tasks of the cycle in random order, then all others in random order: any first n are `subsampled`."""
     patterns = roles.shape[1]
     cycle, rest = jax.random.split(key)
-    return jnp.concatenate(
-        [jax.random.permutation(cycle, roles[:patterns]), jax.random.permutation(rest, roles[patterns:])]
-    )
+    parts = (cycle, roles[:patterns]), (rest, roles[patterns:])
+    return jnp.concatenate([jax.random.permutation(part, rows) for part, rows in parts])
 
 
 def subsampled_tasks(patterns: int, count: int, seed: int = 0) -> list[Task]:
@@ -148,10 +145,8 @@ def reference_family(patterns: int, dimension: int, angle: float) -> tuple[Coeff
 def require_family(patterns: int, irrelevant: int) -> None:
     """Refuse too few patterns for the reference family."""
     if patterns < 6 or irrelevant < 3:
-        raise lm.UserError(
-            f"patterns = {patterns}, irrelevant = {irrelevant} is not allowed here: out of domain there must be at "
-            "least 6 relevant and 3 irrelevant patterns."
-        )
+        needs = "out of domain there must be at least 6 relevant and 3 irrelevant patterns"
+        raise lm.UserError(f"patterns = {patterns}, irrelevant = {irrelevant} is not allowed here: {needs}.")
 
 
 def irrelevant_family(patterns: int, dimension: int) -> Coefficients:

@@ -1,7 +1,5 @@
 """Training by SGD on fresh prompts (section 4), evaluation, and the simulation of one run."""
 
-from __future__ import annotations
-
 import functools
 from typing import Any
 
@@ -30,8 +28,7 @@ def train(problem: Setting, key: jax.Array, network: Network, signs: Array, worl
     proof = probes.record_proof(problem, network, signs, world, watched) if problem.track == "proof" else None
 
     def probe(state: Any, previous: Any) -> dict[str, Array]:
-        now: Network = state.parameters
-        exact = watched.exact
+        now, exact = state.parameters, watched.exact
         probed = {"watch_hinge": jnp.mean(loss.value(exact.label * run_forward(now, signs, exact, include).output))}
         if problem.track == "mechanism":
             probed |= probes.record_mechanism(now, signs, world, watched, include)

@@ -39,7 +39,7 @@ def shift(data: xr.Dataset) -> Figure:
 def contexts(data: xr.Dataset) -> Figure:
     """Error against the number of contexts, in and out of domain, a panel for each α', with what is possible."""
     figure, axes = draw.panels(data.sizes["test_fraction"], rows=2, sharey=True)
-    fine = np.linspace(*data.test_contexts.values[[0, -1]], 100)
+    fine = np.linspace(data.test_contexts.values.min(), data.test_contexts.values.max(), 100)
     domains = {"in domain": data.unseen_error.isel(shift_amplitude=0, drop=True)}
     for amplitude in data.shift_amplitude.values:
         domains[f"out of domain, K'={amplitude:g}"] = data.shift_error.sel(shift_amplitude=amplitude, drop=True)

@@ -4,8 +4,6 @@ One token is one column of the prompt, the query the last; the answer F is read 
 `lemmata.networks.causal` with one output.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from functools import partial
@@ -109,7 +107,7 @@ def margins(problem: GptSetting, network: Causal, prompts: Prompts) -> Float[Arr
 
 @lm.piece("heads", "positions", once=True)
 def evaluate(problem: GptSetting, network: Causal, prompts: Prompts) -> dict[str, Array]:
-    """Sign error and hinge loss, also by the query's pattern (of three out of domain), and the share without a match."""
+    """Sign error, hinge loss, both also by the query's pattern (of three out of domain); the share without a match."""
     judged = judge_margins(margins(problem, network, prompts))
     own = [prompts.query_pattern == j for j in range(len(ODR))]
     return {

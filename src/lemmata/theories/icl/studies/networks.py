@@ -4,8 +4,6 @@ How it is tested (`test_fraction`, `test_contexts`, `test_mode`, the shift `angl
 setting. The seed draws the same prompts whatever they are, as far as they can be the same.
 """
 
-from __future__ import annotations
-
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array

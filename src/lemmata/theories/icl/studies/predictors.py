@@ -7,8 +7,6 @@ method on scikit-learn's objective), support vectors by scikit-learn's libsvm wi
 fits the estimators themselves; the answers agree, which tests and every stored comparison check.
 """
 
-from __future__ import annotations
-
 import warnings
 from typing import Any
 
