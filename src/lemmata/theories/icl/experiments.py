@@ -25,19 +25,15 @@ TINY = {
     **{**TINY_PROMPTS, "neurons": 16, "key_width": 14, "value_width": 14, "records": 14, "watch_contexts": 20},
     **{"context_room": 20, "test_context_room": 20, "task_room": 90},
 }
-
-experiment = functools.partial(lm.experiment, kind=Setting, simulation=simulate, tiny=TINY)
+experiment = functools.partial(lm.experiment, kind=Setting, simulation=simulate, tiny=TINY, seeds=8)
 
 _FROZEN: dict[str, Any] = {"train_attention": 0}
 _ATTENTION = {"trained": {"train_attention": 1}, "frozen": _FROZEN}
 _CONTROLS = {"intact": {}, "frozen": _FROZEN, "shuffled": {"label_order": "shuffled"}}
 _LAZY = {"a_scale": "1/sqrt(m)"}
 _VARIANTS = {**_CONTROLS, "include_query": {"include_query": True}, "1/sqrt(m)": {**_LAZY, "steps": 500}}
-_HEADS = {"independent": {}, "equal": {"equal_heads": True}, "frozen": _FROZEN}
 _LENGTHS = {n: {"test_contexts": int(n), "test_prompts": prompts} for n, prompts in (("20", 10_000), ("60", 2400))}
 _TRAININGS = {"U=1": {"rounds": 1}, "U=5": {"rounds": 5}, "3 tasks": {"tasks": "subsampled", "task_count": 3}}
-_FEW_SHIFTS = {label: SHIFTS[label] for label in ("45", "20", "6.35", "-45", "135", "-135", "defect")}
-_ZERO_SHIFTS = {label: SHIFTS[label] for label in ("-45", "135")}
 
 
 def _sweep(name: str, depends: str, axis: str, quick: Any, paper: Any = None, smoke: Any = None) -> lm.Experiment:
@@ -95,7 +91,6 @@ EXPERIMENTS = (
         plot=mechanism.default,
         setting={"steps": 600, "track": "proof", "moments": "register"},
         axes={"variant": _VARIANTS},
-        seeds=8,
         smoke={"variant": {**_CONTROLS, "1/sqrt(m)": _LAZY}},
         paper={"steps": 1500},
     ),
@@ -144,8 +139,7 @@ EXPERIMENTS = (
         question="Does every one of two heads concentrate?",
         plot=sweeps.heads,
         setting={"steps": 600, "heads": 2},
-        axes={"variant": _HEADS},
-        seeds=8,
+        axes={"variant": {"independent": {}, "equal": {"equal_heads": True}, "frozen": _FROZEN}},
         paper={"steps": 1500},
     ),
     experiment(
@@ -155,7 +149,6 @@ EXPERIMENTS = (
         plot=sweeps.classes,
         setting={"steps": 1000, "class_size": 2},
         axes={"attention": _ATTENTION, "test_length": _LENGTHS},
-        seeds=8,
         smoke={"test_length": {"20": {"test_contexts": 6}, "60": {"test_contexts": 8}}},
         paper={"steps": 1500},
     ),
@@ -178,7 +171,6 @@ EXPERIMENTS = (
         plot=sweeps.tasks,
         setting={"fraction": 0.6, "steps": 1000},
         axes={"task_set": _task_sets((4, 6, 8))},
-        seeds=8,
         smoke={"task_set": _task_sets((4, 6), 12)},
         paper={"task_set": _task_sets((4, 6, 8, 10))},
     ),
@@ -195,7 +187,6 @@ EXPERIMENTS = (
             "test_fraction": [0.2, 0.4, 0.8, 1.0],
             "test_contexts": [1, 2, 3, 5, 10, 20, 40],
         },
-        seeds=8,
         smoke={"test_fraction": [0.4, 1.0], "test_contexts": [1, 2, 3, 5]},
     ),
     experiment(
@@ -221,8 +212,7 @@ EXPERIMENTS = (
         plot=sweeps.shift,
         setting={"steps": 600},
         axes={"variant": _TRAININGS, "shift": SHIFTS},
-        seeds=8,
-        smoke={"shift": _FEW_SHIFTS},
+        smoke={"shift": {label: SHIFTS[label] for label in ("45", "20", "6.35", "-45", "135", "-135", "defect")}},
     ),
     experiment(
         "p5-exchange",
@@ -231,8 +221,7 @@ EXPERIMENTS = (
         simulation=networks.exchange_attention,
         plot=lm.show("exchanged_error"),
         setting={"steps": 600},
-        axes={"shift": _ZERO_SHIFTS},
-        seeds=8,
+        axes={"shift": {label: SHIFTS[label] for label in ("-45", "135")}},
     ),
     experiment(
         "f64-baselines",
@@ -266,7 +255,6 @@ EXPERIMENTS = (
         plot=mechanism.pruned_out_of_domain,
         setting={"fraction": 0.6, "steps": 1000},
         axes={"test_fraction": [0.2, 0.4, 0.6, 0.8]},
-        seeds=8,
         smoke={"test_fraction": [0.2, 0.4, 0.8]},
     ),
 )

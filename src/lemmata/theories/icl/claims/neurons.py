@@ -142,31 +142,29 @@ LOWER = {rate: float(bounds.pruning_lower(float(rate), *_SHARES)) for rate in RA
 
 
 def _pruned(data: xr.Dataset, order: str, rate: str | list[str] = RATES) -> xr.DataArray:
-    """The hinge after pruning so many neurons of the intact network in this order."""
-    return lm.cells(data, variant="intact", order=order, rate=rate).pruned_hinge
+    """The hinge after pruning so many neurons in this order."""
+    return lm.cells(data, order=order, rate=rate).pruned_hinge
 
 
-@lm.evidence("p1-default")
+@intact
 def rise(data: xr.Dataset, first: str = "smallest") -> xr.DataArray:
     """The rise of the hinge after pruning the smallest 20 %, and exactly the small neurons.
 
     first: with "largest", the largest 20 % and 30 % (about as many as there are small ones) instead.
     """
-    small = lm.cells(data, variant="intact").large_hinge if first == "smallest" else _pruned(data, first, "0.3")
+    small = data.large_hinge if first == "smallest" else _pruned(data, first, "0.3")
     pruned = lm.stack({"20 %": _pruned(data, first, "0.2"), "all small": small}, "pruned")
     return pruned - _pruned(data, "smallest", "0")
 
 
-@lm.evidence("p1-default")
+@intact
 def off_formula(data: xr.Dataset, order: str = "random large") -> xr.DataArray:
     """|hinge - max{0, 1 - F (1 - R m/|L|)}| after pruning a share R of all neurons, F the mean margin before."""
-    intact = lm.cells(data, variant="intact")
     rate = xr.DataArray([float(r) for r in RATES], coords={"rate": RATES}, dims="rate")
-    left = 1 - rate / intact.pruned_large_share
-    return abs(_pruned(data, order) - np.maximum(0, 1 - intact.unseen_margin * left))
+    return abs(_pruned(data, order) - np.maximum(0, 1 - data.unseen_margin * (1 - rate / data.pruned_large_share)))
 
 
-@lm.evidence("p1-default")
+@intact
 def order_gaps(data: xr.Dataset, first: str = "smallest", last: str = "largest") -> xr.DataArray:
     """Hinge of random in L less the one that should be smaller, and of the one that should be larger less it."""
     middle = _pruned(data, "random large")
@@ -174,14 +172,14 @@ def order_gaps(data: xr.Dataset, first: str = "smallest", last: str = "largest")
     return lm.stack({f"over {first}": below, f"{last} over it": above}, "pair")
 
 
-@lm.evidence("p1-default")
+@intact
 def hinge_of_large(data: xr.Dataset, pruned: str = "small") -> xr.DataArray:
     """The hinge without the small neurons, or without the largest half, over the proof's bound."""
-    small = lm.cells(data, variant="intact").large_hinge
+    small = data.large_hinge
     return (small if pruned == "small" else _pruned(data, "largest", "0.5")) / UPPER
 
 
-@lm.evidence("p1-default")
+@intact
 def hinge_after(data: xr.Dataset, order: str = "random large") -> xr.DataArray:
     """The hinge without a share R of neurons."""
     return _pruned(data, order)

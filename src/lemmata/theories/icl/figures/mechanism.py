@@ -12,6 +12,7 @@ import lemmata as lm
 from lemmata import figures as draw
 from lemmata.lab.judges import level_of
 from lemmata.theories.icl import bounds
+from lemmata.theories.icl.claims.neurons import RATES
 from lemmata.theories.icl.measures import DEFAULT, both_maps, growth_records, mean_updates, other_entries, own_entries
 
 STEP = "training step $t$"
@@ -21,7 +22,17 @@ def default(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     """What is solved and attended to; the attention maps; single neurons; pruning."""
     figure, axes = draw.panels(8, rows=4, height=4.2)
     intact, shuffled = (data.sel(variant=name) for name in ("intact", "shuffled"))
-    _solved(axes[0], data.sel(variant=["intact", "frozen", "shuffled"]), claims)
+    draw.paths(
+        axes[0], data.sel(variant=["intact", "frozen", "shuffled"]), "unseen_hinge_path", "variant", "hinge loss, {}"
+    )
+    draw.paths(
+        axes[0], intact, "seen_hinge_path", label="hinge loss, intact, seen tasks", color=draw.SKY, linestyle=":"
+    )
+    draw.paths(axes[0], intact, "unseen_error_path", label="sign error, intact", color=draw.PURPLE, linestyle="-.")
+    draw.claimed(axes[0], claims["p1-unseen-hinge"], words=r"paper: $O(\epsilon)$; claimed, hinge")
+    draw.claimed(axes[0], claims["p1-unseen-error"], words="claimed, sign error")
+    draw.loss_scale(axes[0])
+    draw.finish(axes[0], "unseen tasks along training", "hinge loss, sign error", STEP)
     draw.paths(axes[1], data, "concentration_path", "variant")
     draw.claimed(axes[1], claims["p7-concentration"], part="value", words=r"paper: $1-\Theta(M_1^{-C})$; claimed")
     draw.from_zero(axes[1], 1.05)
@@ -34,18 +45,6 @@ def default(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     output_growth(axes[6], intact, shuffled, claims)
     pruned_in_domain(axes[7], intact, claims)
     return figure
-
-
-def _solved(ax: Axes, data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> None:
-    """Hinge loss and sign error on unseen tasks along training, and the hinge loss on seen ones."""
-    intact = data.sel(variant="intact")
-    draw.paths(ax, data, "unseen_hinge_path", "variant", "hinge loss, {}")
-    draw.paths(ax, intact, "seen_hinge_path", label="hinge loss, intact, seen tasks", color=draw.SKY, linestyle=":")
-    draw.paths(ax, intact, "unseen_error_path", label="sign error, intact", color=draw.PURPLE, linestyle="-.")
-    draw.claimed(ax, claims["p1-unseen-hinge"], words=r"paper: $O(\epsilon)$; claimed, hinge")
-    draw.claimed(ax, claims["p1-unseen-error"], words="claimed, sign error")
-    draw.loss_scale(ax)
-    draw.finish(ax, "unseen tasks along training", "hinge loss, sign error", STEP)
 
 
 def growth(data: xr.Dataset) -> Figure:
@@ -77,8 +76,8 @@ def growth(data: xr.Dataset) -> Figure:
     _turns(axes[3], label, first.shown_label_norm, sign)
     for angle, words in ((0, r"paper: turn to $\mathrm{sign}(a_i)q$"), (180, None)):
         axes[3].axvline(angle, label=words, **draw.PREDICTED)
-    across = r"angle of $r_{i,d_y}$ to $q$ (degrees)"
-    draw.finish(axes[3], "(d) label blocks of the same neurons", r"norm $\|r_{i,d_y}\|$", across)
+    title, across = "(d) label blocks of the same neurons", r"angle of $r_{i,d_y}$ to $q$ (degrees)"
+    draw.finish(axes[3], title, r"norm $\|r_{i,d_y}\|$", across)
     return figure
 
 
@@ -156,10 +155,6 @@ def updates(ax: Axes, data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> None:
     draw.finish(ax, title, r"$-\nabla W_Q,\,-\nabla W_K$ on patterns, relative", STEP)
 
 
-READ = (50, 100, 200)
-"""The steps at which linear growth is claimed."""
-
-
 def lucky(data: xr.Dataset) -> Figure:
     """How many neurons of a random network are lucky for one prompt, over draws, beside the binomial laws."""
     from scipy.stats import binom
@@ -228,7 +223,7 @@ def output_growth(ax: Axes, data: xr.Dataset, shuffled: xr.Dataset, claims: Mapp
     scales = {"beta": DEFAULT.pattern_norm, "alpha": DEFAULT.fraction, "eta": DEFAULT.step_size}
     law = bounds.output_growth.function(delta=delta, t=t, m=data.sizes["neuron"], **scales)
     draw.predicted(ax, law, r"paper: $\geq\delta(\beta^2+1)\alpha\eta t/(2m)$", t)
-    steps = [step for step in READ if step <= t.max()]
+    steps = [step for step in (50, 100, 200) if step <= t.max()]
     least = [level_of(claims["p15-linear"].judge, label=f"t={step}")[0] for step in steps]
     draw.predicted(ax, least, "claimed: at least a tenth of it", steps, **draw.CLAIMED)
     draw.claimed(ax, claims["p15-linear-corrected"], part="last", words="corrected, at the end")
@@ -238,8 +233,6 @@ def output_growth(ax: Axes, data: xr.Dataset, shuffled: xr.Dataset, claims: Mapp
 
 
 RATE = "share $R$ of all neurons that is pruned"
-BOUNDED = ("0.1", "0.2", "0.3", "0.5")
-"""The rates at which the lower bound is claimed."""
 
 
 def pruned_in_domain(ax: Axes, data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> None:
@@ -253,9 +246,9 @@ def pruned_in_domain(ax: Axes, data: xr.Dataset, claims: Mapping[str, lm.Claim])
     formula = np.maximum(0, 1 - data.unseen_margin * (1 - rate / share)).where(rate <= share)
     draw.predicted(ax, formula.mean("seed"), r"formula: $(1-\bar F(1-Rm/|\mathcal{L}|))_+$", rates)
     draw.claimed(ax, claims["p10-upper"], words=r"paper (E.107) at $\mathcal{L}^c$", at=small, half=0.06)
-    least = [level_of(claims["p10-lower"].judge, label=rate)[0] for rate in BOUNDED]
+    least = [level_of(claims["p10-lower"].judge, label=rate)[0] for rate in RATES]
     words = "paper (E.109): random large, at least"
-    draw.predicted(ax, least, words, [float(rate) for rate in BOUNDED], linestyle=":", linewidth=2)
+    draw.predicted(ax, least, words, np.asarray(RATES, float), linestyle=":", linewidth=2)
     draw.from_zero(ax, 1.05)
     draw.finish(ax, "hinge loss after pruning", "hinge loss, unseen tasks", RATE)
 

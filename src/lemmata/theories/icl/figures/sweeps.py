@@ -1,6 +1,7 @@
 """Sweeps and variants: iterations (P2; over α figure E.1, right), tasks (figure E.2), patterns out of domain by their
 coefficient sum S_1 (P5, figure 6.3(A) for the one-layer network), heads (P17), classes (P18)."""
 
+import contextlib
 from collections.abc import Callable, Mapping
 
 import numpy as np
@@ -48,11 +49,8 @@ def _straight(ax: Axes, alpha: np.ndarray, times: xr.DataArray) -> None:
     """Figure E.1, right: T* against α^(-2/3), where the paper has a straight line."""
     x = alpha ** (-2 / 3)
     draw.curves(ax, times, "fraction", label="mean over seeds", x=x, linestyle="none", markersize=7)
-    try:
+    with contextlib.suppress(lm.CannotFit):
         fit = lm.line(x, times.values)
-    except lm.CannotFit:
-        pass
-    else:
         ends = np.array([x.min(), x.max()])
         label = f"paper: a straight line (fit, $R^2$ = {fit.r_squared:.3f})"
         draw.predicted(ax, fit.intercept.value + fit.slope.value * ends, label, ends)
@@ -118,10 +116,9 @@ def classes(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     words = {name: f"$l_{{ts}}$ = {name}" for name in data.test_length.values.tolist()}
     kinds = lm.stack({f"error, {kind} attention": data.unseen_error.sel(attention=kind) for kind in KINDS}, "kind")
     draw.groups(left, kinds, "test_length", "kind", words=words)
-    for i, length in enumerate(words):
-        level = float(data.unseen_no_match.sel(attention="trained", test_length=length).mean())
-        label = None if i else "paper: at most the share without a match"
-        draw.predicted(left, level, label, at=i)
+    levels = data.unseen_no_match.sel(attention="trained").transpose("test_length", "seed").mean("seed").values
+    for i, level in enumerate(levels):
+        draw.predicted(left, float(level), None if i else "paper: at most the share without a match", at=i)
     draw.claimed(left, claims["p18-long"], words=f"claimed at {list(words.values())[-1]}", at=len(words) - 1)
     draw.loss_scale(left)
     draw.finish(left, "errors beside prompts without a match", "share of unseen-task prompts")
@@ -176,9 +173,8 @@ def _over(ax: Axes, values: xr.DataArray, title: str, words: str) -> None:
         sums = [coefficient_sum(float(degrees)) for degrees in part.angle]
         draw.curves(ax, part, "shift", "variant", f"{{}}, branch {branch}", x=sums, **how)
     outside = values.isel(shift=~inside)
-    for i, (variant, aside) in enumerate(
-        zip(values.variant.values, draw.dodge(values.sizes["variant"], 0.3), strict=True)
-    ):
+    asides = draw.dodge(values.sizes["variant"], 0.3)
+    for i, (variant, aside) in enumerate(zip(values.variant.values, asides, strict=True)):
         label = r"control: $\mu'$ in span($\nu$)" if i == 0 else None
         how = {"marker": "*", "markersize": 9, "width": 0.02}
         draw.strip(ax, OUTSIDE + aside, outside.sel(variant=variant), draw.look(i).color, label, **how)
