@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import lemmata as lm
-from lemmata.theories.icl.figures import contexts, mechanism, sweeps
+from lemmata.theories.icl.figures import mechanism, sweeps
 from lemmata.theories.icl.measures import BUDGETS
 from lemmata.theories.icl.setting import Setting
 from lemmata.theories.icl.studies import networks, predictors
@@ -119,7 +119,7 @@ EXPERIMENTS = (
         reference="Figure 6.1",
         question="What does the trained network do with one short prompt?",
         simulation=networks.illustrate,
-        plot=contexts.prompt,
+        plot=mechanism.prompt,
         setting={"steps": 600},
         seeds=1,
         paper_seeds=1,
@@ -179,7 +179,7 @@ EXPERIMENTS = (
         reference="Theorem 6.3.3, l_ts ≥ 1/α'",
         question="How long must a testing prompt be?",
         simulation=networks.answer_prompts,
-        plot=contexts.contexts,
+        plot=sweeps.contexts,
         setting={"steps": 600, "test_context_room": 40},
         axes={
             "attention": _ATTENTION,
@@ -193,7 +193,7 @@ EXPERIMENTS = (
         "e1-context",
         reference="(6.9), Figure E.1",
         question="How long must training prompts be, by the share of decisive contexts?",
-        plot=contexts.training_contexts,
+        plot=sweeps.training_contexts,
         setting={"context_room": 12, "contexts": 12},
         axes={"variant": _budgets((1, 2, 3, 4, 6, 8, 12), (1, 2, 3)), "fraction": [0.2, 0.4, 0.8]},
         seeds=3,
@@ -228,7 +228,7 @@ EXPERIMENTS = (
         reference="Figure 6.4",
         question="Is the network more sample efficient than classical predictors fitted to each prompt?",
         simulation=predictors.compare,
-        plot=contexts.baselines,
+        plot=sweeps.baselines,
         setting={"steps": 600, "test_prompts": 1000, "test_context_room": 60},
         axes={"test_fraction": [0.6, 0.8], "test_contexts": [5, 10, 20, 40, 60]},
         seeds=4,
@@ -241,7 +241,7 @@ EXPERIMENTS = (
         reference="3.5, Figure 6.4",
         question="How often must even a predictor err that is told all patterns?",
         simulation=predictors.ask_oracle,
-        plot=contexts.oracle,
+        plot=sweeps.oracle,
         setting={"test_prompts": 4000, "test_contexts": 10, "test_context_room": 10},
         axes={"test_fraction": [0.2, 0.4], "test_contexts": [2, 5, 10]},
         seeds=4,
