@@ -18,7 +18,7 @@ from lemmata.lab.figures import NEVER
 from lemmata.lab.grid import make_grid
 from lemmata.lab.judges import level_of
 from lemmata.theories import icl
-from lemmata.theories.icl.figures import contexts, sweeps
+from lemmata.theories.icl.figures import mechanism, sweeps
 from lemmata.theories.icl.tasks import coefficient_sum
 
 EXPERIMENTS, CLAIMS = icl.theory.experiments, icl.theory.claims
@@ -221,7 +221,7 @@ def test_the_default_figure_shows_the_means_of_the_data_and_the_pruning_formula(
 def test_the_prompt_is_written_as_patterns_with_the_attention_beside_it(smoke, drawn):
     row = np.zeros(12)
     row[[0, 10]] = 1, -0.3
-    assert contexts.decompose(row, patterns=6) == r"$\mu_{1}-0.30\,\nu_{5}$"
+    assert mechanism.decompose(row, patterns=6) == r"$\mu_{1}-0.30\,\nu_{5}$"
     data = smoke["f61-prompt"]
     words = [text.get_text() for text in drawn("f61-prompt").axes[0].texts]
     for share in data.attention.values[0]:
@@ -291,7 +291,7 @@ def test_the_required_length_is_the_shortest_that_suffices_and_never_reached_whe
             **{name: ("variant", numbers) for name, numbers in fields.items()},
         },
     )
-    last = contexts.training_contexts(data, CLAIMS).axes[1]
+    last = sweeps.training_contexts(data, CLAIMS).axes[1]
     assert values(line(last, "short budget")) == pytest.approx(3.0)
     assert np.isnan(values(line(last, "long budget"))).all()
     assert line(last, NEVER)

@@ -10,6 +10,7 @@ import pytest
 
 import lemmata as lm
 from lemmata.lab.errors import UserError
+from lemmata.lab.grid import make_grid
 from lemmata.lab.simulation import stream
 from lemmata.networks.causal import Causal, forward
 from lemmata.theories.icl.data import Prompts, World, draw_exact, draw_prompts, draw_world, seen, training_prompts
@@ -188,25 +189,24 @@ def test_without_learned_positions_prompts_may_be_longer_than_the_table():
     assert GptSetting(positions="none", test_contexts=60).test_contexts == 60
 
 
-def test_a_table_too_short_for_the_tested_lengths_is_refused():
-    short = SMALL.replace(rows=40).problem()
-    with pytest.raises(UserError, match=r"^rows = 40 .* with a tested length = 40 and the query a prompt needs 41 "):
-        jax.eval_shape(training.contexts_gpt.run, short, KEY)
-    jax.eval_shape(training.shift_gpt.run, short, KEY)
+def test_a_table_too_short_for_the_tested_lengths_is_refused_before_anything_runs():
+    smoke = BY_NAME["f63b-gpt-contexts"].presets["smoke"]
+    with pytest.raises(UserError, match=r"^rows = 40 .* with test_contexts = 40 and the query a prompt needs 41 "):
+        make_grid(smoke.setting.replace(rows=40, test_context_room=0), {"test_contexts": smoke.axes["test_contexts"]})
+    assert make_grid(SMALL.replace(rows=40), BY_NAME["f63a-gpt-shift"].presets["smoke"].axes).cells
 
 
 def test_too_few_patterns_for_the_shifted_ones_are_refused():
     few = SMALL.replace(patterns=5, irrelevant=7)
-    for simulation in (training.shift_gpt, training.contexts_gpt):
-        with pytest.raises(UserError, match="at least 6 relevant and 3 irrelevant"):
-            jax.eval_shape(simulation.run, few.problem(), KEY)
+    with pytest.raises(UserError, match="at least 6 relevant and 3 irrelevant"):
+        jax.eval_shape(training.simulate.run, few.problem(), KEY)
 
 
 def test_the_defaults_are_those_of_the_specification():
     base = GptSetting()
     assert (base.width, base.blocks, base.heads, base.positions, base.step_size) == (64, 3, 2, "learned", 1e-3)
     assert (base.rounds, base.batch, base.steps, base.contexts, base.rows) == (4, 96, 3000, 20, 41)
-    assert base.batch % (2 * base.seen_tasks()) == 0
+    assert base.batch % (2 * base.seen) == 0
     assert base.warnings() == []
 
 
@@ -219,35 +219,39 @@ def test_the_presets_have_the_sizes_of_the_register(experiment):
 
 @pytest.mark.parametrize("name", BY_NAME)
 def test_an_experiment_runs_at_smoke_and_its_errors_are_shares(name, left):
-    data = left(name)
+    data, axes = left(name), BY_NAME[name].presets["smoke"].axes
     for variable in BY_NAME[name].simulation.variables:
-        assert data[variable.name].dims == ("seed", *variable.dims)
+        assert data[variable.name].dims == (*axes, "seed", *variable.dims)
         assert np.isfinite(data[variable.name]).all(), variable.name
-        if "error" in variable.name or variable.name == "no_match":
+        if "error" in variable.name or "no_match" in variable.name:
             assert data[variable.name].min() >= 0
             assert data[variable.name].max() <= 1
-    assert data.step.values.tolist() == [[0, 3, 6, 9, 12]] * 2
+    assert data.step.values.reshape(-1, 5).tolist() == [[0, 3, 6, 9, 12]] * (data.step.size // 5)
+    # one training and one set of prompts in domain, however patterns out of domain are tested
+    for variable in ("seen_hinge", "unseen_error", "unseen_no_match"):
+        assert (data[variable] == data[variable].isel(shift_amplitude=0)).all()
 
 
 def test_both_branches_start_at_the_same_patterns_and_end_at_the_same(left):
-    data = left("f63a-gpt-shift")
-    turns = [float(turn) for turn in data.turn.values]
-    assert len(turns) == 13
-    sums = [[coefficient_sum(45 + side * turn) for turn in turns] for side in training.BRANCHES.values()]
+    angles = np.asarray(BY_NAME["f63a-gpt-shift"].presets["quick"].axes["angle"], float)
+    sums = [
+        [coefficient_sum(angle) for angle in branch] for branch in (angles[angles <= 45][::-1], angles[angles >= 45])
+    ]
+    assert len(sums[0]) == 13
     np.testing.assert_allclose(sums[0], sums[1], atol=1e-12)
-    for turn in ("0", "180"):  # 225 and -135 degrees are one angle
-        a, b = (data.shift_hinge.sel(branch=branch, turn=turn) for branch in "AB")
-        np.testing.assert_allclose(a, b, rtol=1e-5)
-    middle = [data.shift_hinge.sel(branch=branch, turn="90") for branch in "AB"]
-    assert (np.abs(middle[0] - middle[1]) > 1e-7).all()
+    hinge = left("f63a-gpt-shift").shift_hinge
+    # 225 and -135 degrees are one angle
+    np.testing.assert_allclose(hinge.sel(angle=225), hinge.sel(angle=-135), rtol=1e-5)
+    assert (np.abs(hinge.sel(angle=-45) - hinge.sel(angle=135)) > 1e-7).all()
 
 
 def test_prompts_without_a_match_are_as_frequent_as_the_law_says(left):
-    data = left("f63b-gpt-contexts")
-    for alpha in data.test_alpha.values:
-        for length in data.length.values:
-            expected = (1 - float(alpha) / 2) ** float(length)
-            pooled = data.no_match.sel(test_alpha=alpha, length=length, domain=["in", "K'=0.5"])
+    data = left("f63b-gpt-contexts").isel(shift_amplitude=0)
+    for alpha in data.test_fraction.values:
+        for length in data.test_contexts.values:
+            expected = (1 - alpha / 2) ** length
+            cell = data.sel(test_fraction=alpha, test_contexts=length)
+            pooled = np.stack([cell.unseen_no_match, cell.shift_no_match])
             spread = (expected * (1 - expected) / (pooled.size * 48)) ** 0.5
             assert abs(float(pooled.mean()) - expected) < 4.5 * spread + 1e-6
 

@@ -41,8 +41,8 @@ class Trained(NamedTuple):
 @functools.cache
 def trained(setting: Setting, seed: int = 0) -> Trained:
     with jax.default_matmul_precision("highest"):
-        world, before, signs, run = train_network(setting.problem(), jax.random.key(seed))
-    return Trained(*jax.device_get((world, before, run.state.parameters, signs)))
+        world, before, after, signs, _ = train_network(setting.problem(), jax.random.key(seed))
+    return Trained(*jax.device_get((world, before, after, signs)))
 
 
 @functools.partial(jax.jit, static_argnames="include_query", **FAST)

@@ -8,8 +8,8 @@ import xarray as xr
 
 from lemmata.lab.claims import NotApplicable
 from lemmata.theories.icl import measures
-from lemmata.theories.icl.claims.contexts import length_ratio
-from lemmata.theories.icl.claims.tasks import of_the_cycle
+from lemmata.theories.icl.claims.testing import length_ratio
+from lemmata.theories.icl.claims.training import of_the_cycle
 from lemmata.theories.icl.measures import DEFAULT
 
 inf, nan = float("inf"), float("nan")
@@ -107,14 +107,14 @@ def test_task_sets_are_found_by_the_number_of_tasks() -> None:
 
     data = made(sizes, ["subsampled"] * 9 + ["swaps", "triangles"])
     for tasks, first in (("M_1/2", [0, 6, 12]), ("M_1 - 1", [2, 8, 14]), ("M_1", [4, 10, 16])):
-        found = of_the_cycle.function(data, "hinge", tasks)
+        found = of_the_cycle.function(data, tasks, "hinge")
         assert found.dims == ("patterns", "seed")
         assert found.patterns.values.tolist() == [4, 6, 10]
         assert found.values[:, 0].tolist() == first
     # with M_1 = 4 tasks of 5 patterns n is M_1 - 1, not M_1
     odd = made([(5, 4), (4, 4)], ["subsampled"] * 2)
-    assert of_the_cycle.function(odd, "hinge", "M_1").patterns.values.tolist() == [4]
-    assert of_the_cycle.function(odd, "hinge", "M_1 - 1").patterns.values.tolist() == [5]
+    assert of_the_cycle.function(odd, "M_1", "hinge").patterns.values.tolist() == [4]
+    assert of_the_cycle.function(odd, "M_1 - 1", "hinge").patterns.values.tolist() == [5]
 
 
 # Records
@@ -189,9 +189,8 @@ def test_the_other_entries_are_those_of_partners_or_of_strangers_and_never_the_d
     partners, strangers = (measures.other_entries(MATRIX, PARTNER, partners=flag) for flag in (True, False))
     assert partners.values[~np.isnan(partners.values)].tolist() == [1, 3, 4, 6, 9, 11, 12, 14]
     assert strangers.values[~np.isnan(strangers.values)].tolist() == [2, 7, 8, 13]
-    assert float(measures.mean_entry(strangers)) == 7.5
-    assert float(measures.mean_entry(partners)) == 7.5
-    assert float(measures.mean_entry(MATRIX.where(MATRIX > 13))) == 14.5
+    assert float(strangers.mean(["pattern", "other"])) == 7.5
+    assert float(partners.mean(["pattern", "other"])) == 7.5
 
 
 def test_both_maps_stand_side_by_side() -> None:

@@ -195,7 +195,7 @@ def test_the_disconnected_sets_are_those_of_the_specification() -> None:
         zip(grid("e2-tasks", "quick").labels["task_set"], grid("e2-tasks", "quick").cells.values(), strict=True)
     )
     for name, tasks in (("swaps", SWAPS), ("triangles", TRIANGLES)):
-        assert settings[name].ordered_tasks()[: settings[name].seen_tasks()] == tasks
+        assert settings[name].training_tasks() == tasks
     # two 3-cycles on disjoint patterns
     assert [set(task) for task in TRIANGLES[:3]] == [{1, 2}, {2, 3}, {1, 3}]
     assert {pattern for task in TRIANGLES[3:] for pattern in task} == {4, 5, 6}
@@ -222,7 +222,7 @@ def test_every_cell_of_every_preset_is_valid(name: str, preset: str) -> None:
     for setting in found.cells.values():
         assert setting.problem() is not None
         if setting.class_size == 1:
-            assert setting.ordered_tasks()[: setting.seen_tasks()]
+            assert setting.training_tasks()
 
 
 @pytest.mark.parametrize("name", NAMES)

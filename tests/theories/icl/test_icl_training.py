@@ -50,7 +50,7 @@ class Trained(NamedTuple):
 
 @functools.cache
 def trained(setting: Setting, seed: int = 0) -> Trained:
-    world, network, signs, run = train_network(setting.problem(), jax.random.key(seed))
+    world, network, _, signs, run = train_network(setting.problem(), jax.random.key(seed))
     run = run._replace(state=run.state._replace(batches=None))
     return Trained(*jax.device_get((world, network, signs, run)))
 

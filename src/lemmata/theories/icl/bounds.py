@@ -3,8 +3,6 @@
 Constants inside Theta, Omega and O are never given by the paper; they are the parameter C, which defaults to 1.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
@@ -29,6 +27,12 @@ _NEURONS = lm.parameter(200, "m", "hidden neurons", low=1, integer=True)
 _GAMMA = lm.parameter(0.0, "γ", "attention on other contexts", low=0, high=1)
 _RATE = lm.parameter(0.2, "R", "pruned share of all neurons, taken from the large ones", low=0, high=1)
 _GROWTH: dict[str, Any] = {"delta": _DELTA, "beta": _BETA, "alpha": _ALPHA, "eta": _ETA}
+_TESTED = lm.parameter(20, "l_ts", "contexts of a testing prompt", low=0, integer=True)
+_GAP = lm.parameter(3.0, "g", "common gap between the logit of a match and of any other context")
+_CONTEXTS = lm.parameter(100, "l", "contexts", low=1, integer=True)
+_SHORTFALL = lm.parameter(0.5, "c", "relative shortfall", low=0, high=1)
+_ORDER = "the paper's order 1/α', or enough iid contexts for a match with probability 1-ε", "order", "iid"
+_EXPONENT = "the exponent that Chernoff's bound gives, or the printed one", "corrected", "printed"
 _FACTOR = lm.parameter(1.0, "δ", "diagonal of the initial maps, for (E.62); 1: without", low=0, open_ends="low")
 
 
@@ -53,16 +57,10 @@ def required_ltr(alpha: Any, beta: Any, M1: Any, C: Any = 1.0) -> Any:
     return C / np.asarray(alpha, float) * np.maximum(np.log(M1), np.asarray(beta, float) ** -2)
 
 
-@lm.bound(
-    "(6.9)",
-    f"{ONES}; the order 1/α' says nothing about prompts without a match; kind=iid does",
-    alpha_test=_TEST,
-    eps=_EPS,
-    C=_C,
-    kind=lm.option(
-        "order", "the paper's order 1/α', or enough iid contexts for a match with probability 1-ε", "order", "iid"
-    ),
-)
+_NOTE = f"{ONES}; the order 1/α' says nothing about prompts without a match; kind=iid does"
+
+
+@lm.bound("(6.9)", _NOTE, alpha_test=_TEST, eps=_EPS, C=_C, kind=lm.option("order", *_ORDER))
 def required_lts(alpha_test: Any, eps: Any = 0.05, C: Any = 1.0, kind: str = "order") -> Any:
     """Contexts of a testing prompt: C/α'; or ⌈log ε / log(1 - α'/2)⌉, beyond which fewer than ε lack a match."""
     alpha_test = np.asarray(alpha_test, float)
@@ -89,11 +87,7 @@ def min_train_tasks(M1: Any) -> Any:
     return np.asarray(M1)[()]
 
 
-@lm.bound(
-    "P4, derived",
-    alpha_test=_TEST,
-    length=lm.parameter(20, "l_ts", "contexts of a testing prompt", low=0, integer=True),
-)
+@lm.bound("P4, derived", alpha_test=_TEST, length=_TESTED)
 def no_match_probability(alpha_test: Any, length: Any) -> Any:
     """The probability that no iid context holds the query's pattern: (1 - α'/2)^l. The error lies between half and all
     of it."""
@@ -149,11 +143,7 @@ def pruning_bounds(
     }
 
 
-@lm.bound(
-    "(E.55)",
-    gap=lm.parameter(3.0, "g", "common gap between the logit of a match and of any other context"),
-    alpha=_ALPHA,
-)
+@lm.bound("(E.55)", gap=_GAP, alpha=_ALPHA)
 def concentration_from_gap(gap: Any, alpha: Any) -> Any:
     """Attention on the contexts with the query's pattern: 1/(1 + (2-α)/α e^-g)."""
     alpha = np.asarray(alpha, float)
@@ -163,9 +153,7 @@ def concentration_from_gap(gap: Any, alpha: Any) -> Any:
 @lm.bound(
     "(E.61)", f"{ONES}; a proof-level order, for plots", **_GROWTH, T=_STEPS, M1=_M1, m=_NEURONS, gamma=_GAMMA, C=_C
 )
-def output_bound(
-    delta: Any, beta: Any, alpha: Any, eta: Any, T: Any, M1: Any, m: Any, gamma: Any = 0.0, C: Any = 1.0
-) -> Any:
+def output_bound(delta: Any, beta: Any, alpha: Any, eta: Any, T: Any, M1: Any, m: Any, gamma: Any, C: Any) -> Any:
     """F at least: C (1-γ) (δ²(β²+1) α η T/(2m) + δ²(β²+1) α² (η T)³ M_1/m²)."""
     time = np.asarray(eta, float) * T
     scale = np.asarray(delta, float) ** 2 * (np.asarray(beta, float) ** 2 + 1)
@@ -178,13 +166,7 @@ def output_growth(delta: Any, beta: Any, alpha: Any, eta: Any, t: Any, m: Any, C
     return C * np.asarray(delta, float) * (np.asarray(beta, float) ** 2 + 1) * alpha * eta * t / (2 * m)
 
 
-@lm.bound(
-    "(E.42)",
-    length=lm.parameter(100, "l", "contexts", low=1, integer=True),
-    alpha=_ALPHA,
-    c=lm.parameter(0.5, "c", "relative shortfall", low=0, high=1),
-    kind=lm.option("corrected", "the exponent that Chernoff's bound gives, or the printed one", "corrected", "printed"),
-)
+@lm.bound("(E.42)", length=_CONTEXTS, alpha=_ALPHA, c=_SHORTFALL, kind=lm.option("corrected", *_EXPONENT))
 def chernoff(length: Any, alpha: Any, c: Any, kind: str = "corrected") -> Any:
     """Pr(share of contexts with μ_a ≤ (1-c) α/2), at most: exp(-l c² α/4); as printed exp(-l c² α/2)."""
     return np.exp(-np.asarray(length, float) * np.asarray(c, float) ** 2 * alpha / (4 if kind == "corrected" else 2))

@@ -5,8 +5,6 @@ z = f(x) is to be found. All patterns are orthogonal and have norm β. Below: wh
 prompts are drawn from it, and which prompts a run sees: in training, in testing, and along training (`Watched`).
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import jax
@@ -82,12 +80,6 @@ def draw_basis(problem: PromptSetting, key: jax.Array) -> Float[Array, "dimensio
     return problem.pattern_norm * orthonormal(key, problem.dimension, problem.dimension)
 
 
-def in_domain(problem: PromptSetting, basis: Array) -> Patterns:
-    """The patterns of training; the piece that calls this declares `patterns`."""
-    m = problem.patterns
-    return Patterns(basis[:, :m], basis[:, m:], jnp.asarray(problem.amplitude))
-
-
 def out_of_domain(basis: Array, odr: Any, odi: Any, amplitude: Any) -> Patterns:
     """Linear combinations of the patterns, by rows of coefficients."""
     return Patterns(basis @ jnp.asarray(odr).T, basis @ jnp.asarray(odi).T, jnp.asarray(amplitude))
@@ -108,8 +100,8 @@ def draw_world(problem: PromptSetting, key: jax.Array) -> World:
     """Patterns and tasks of a run."""
     basis = draw_basis(problem, lm.stream(key, "data"))
     roles = draw_roles(problem, lm.stream(key, "sampler"))
-    q = jnp.asarray(problem.q, basis.dtype)
-    return World(basis, in_domain(problem, basis), q, roles)
+    patterns = Patterns(basis[:, : problem.patterns], basis[:, problem.patterns :], jnp.asarray(problem.amplitude))
+    return World(basis, patterns, jnp.asarray(problem.q, basis.dtype), roles)
 
 
 def seen(problem: PromptSetting, roles: Array) -> Tasks:
@@ -138,8 +130,7 @@ def batch_slots(key: jax.Array, tasks: Tasks, count: int) -> tuple[Int[Array, " 
     pairs = 2 * tasks.roles.shape[0]
     marks = jnp.where(jnp.arange(pairs) < 2 * number, jax.random.uniform(key, (pairs,)), jnp.inf)
     order = jnp.argsort(marks)
-    slot = jnp.arange(count)
-    even = (count // (2 * number)) * 2 * number
+    slot, even = jnp.arange(count), (count // (2 * number)) * 2 * number
     pair = jnp.where(slot < even, slot % (2 * number), order[jnp.maximum(slot - even, 0) % pairs])
     return tasks.first + pair // 2, 1.0 - 2 * (pair % 2)
 
@@ -173,7 +164,6 @@ def draw_prompts(
     roles = tasks.roles[task]
     own = roles == label[:, None]
     query_pattern = _pick(_uniform(query_key, count, 1), own * 1.0)[:, 0]
-    used = jnp.arange(room) < length
     if mode == "iid":
         pattern = _iid(role_key, roles, fraction, room)
     else:
@@ -181,11 +171,10 @@ def draw_prompts(
     role = jnp.take_along_axis(roles, pattern, axis=1)
     coin = jax.random.rademacher(coin_key, (room, count), role.dtype).T
     context_label = jnp.where(role == 0, coin, role)
-    everything = jnp.concatenate([query_pattern[:, None], pattern], axis=1)
-    x = _inputs(part_key, patterns, everything)
+    x = _inputs(part_key, patterns, jnp.concatenate([query_pattern[:, None], pattern], axis=1))
     y = jnp.concatenate([jnp.zeros((count, 1), role.dtype), context_label], axis=1)[:, :, None] * q
     tokens = jnp.concatenate([x, y.astype(x.dtype)], axis=2)
-    weight = jnp.broadcast_to(used * 1.0, (count, room)).astype(x.dtype)
+    weight = jnp.broadcast_to((jnp.arange(room) < length) * 1.0, (count, room)).astype(x.dtype)
     return Prompts(tokens[:, 1:], tokens[:, 0], weight, label, pattern, query_pattern, context_label, role, task)
 
 
@@ -280,8 +269,7 @@ def testing_prompts(problem: PromptSetting, key: jax.Array, world: World, which:
 
 def trained_prompts(problem: PromptSetting, key: jax.Array, world: World) -> Prompts:
     """Testing prompts on seen tasks with the contexts of training."""
-    count, room = problem.test_prompts, problem.context_capacity
-    sizes: Any = {"count": count, "room": room, "mode": "iid"}
+    sizes: Any = {"count": problem.test_prompts, "room": problem.context_capacity, "mode": "iid"}
     return draw_tests(problem, key, world, TRAINED, problem.fraction, problem.contexts, **sizes)
 
 
@@ -295,9 +283,8 @@ def require_shiftable(problem: PromptSetting) -> None:
     """Refuse a setting that has no prompts out of domain."""
     if not problem.shiftable:
         require_family(problem.patterns, problem.irrelevant)
-        raise lm.UserError(
-            f"class_size = {problem.class_size} is not allowed here: out of domain classes have one pattern."
-        )
+        size = problem.class_size
+        raise lm.UserError(f"class_size = {size} is not allowed here: out of domain classes have one pattern.")
 
 
 def shifted_patterns(problem: PromptSetting, world: World) -> Patterns:
@@ -368,20 +355,17 @@ def given(
     if not (np.isfinite(features).all() and np.isfinite(query).all() and np.isfinite(q).all()):
         raise lm.UserError("features, query and q must be arrays of finite numbers.")
     for name, values in (("labels", labels), ("answer", answer)):
-        if not np.isin(values, (-1, 1)).all():
-            raise lm.UserError(
-                f"{name} is not allowed: a label is +1 or -1, not {values[~np.isin(values, (-1, 1))][0]:g}."
-            )
+        wrong = values[~np.isin(values, (-1, 1))]
+        if wrong.size:
+            raise lm.UserError(f"{name} is not allowed: a label is +1 or -1, not {wrong[0]:g}.")
     known = pattern is not None and query_pattern is not None
     pattern = np.asarray(pattern, int) if known else np.zeros(shape, int)
     query_pattern = np.asarray(query_pattern, int) if known else np.full(shape[0], -1)
     if pattern.shape != shape or query_pattern.shape != shape[:1]:
-        raise lm.UserError(
-            f"pattern {pattern.shape} and query_pattern {query_pattern.shape} do not fit: allowed are {shape} and "
-            f"{shape[:1]}."
-        )
+        found = f"pattern {pattern.shape} and query_pattern {query_pattern.shape}"
+        raise lm.UserError(f"{found} do not fit: allowed are {shape} and {shape[:1]}.")
     contexts = np.concatenate([features, labels[:, :, None] * q], axis=2)
     asked = np.concatenate([query, np.zeros((shape[0], len(q)))], axis=1)
     unknown = np.zeros(shape), np.zeros(shape[0], int)
     parts = (contexts, asked, np.ones(shape), answer, pattern, query_pattern, labels, *unknown)
-    return Prompts(*(jnp.asarray(part) for part in parts))
+    return Prompts(*map(jnp.asarray, parts))

@@ -4,28 +4,18 @@ Cells of p4-contexts, p5-shift and figures 6.4, 6.5 differ in how a network is t
 all lengths fill the same room.
 """
 
-from __future__ import annotations
-
 import functools
+from collections.abc import Sequence
 from typing import Any
 
 import lemmata as lm
-from lemmata.theories.icl.figures import contexts, mechanism, sweeps
+from lemmata.theories.icl.figures import mechanism, sweeps
 from lemmata.theories.icl.measures import BUDGETS
 from lemmata.theories.icl.setting import Setting
-from lemmata.theories.icl.studies.networks import (
-    answer_prompts,
-    draw_lucky,
-    exchange_attention,
-    illustrate,
-    prune_neurons,
-    shift_patterns,
-)
-from lemmata.theories.icl.studies.predictors import ask_oracle, compare
+from lemmata.theories.icl.studies import networks, predictors
 from lemmata.theories.icl.tasks import SHIFTS
 from lemmata.theories.icl.training import simulate
 
-ATTENTION = {"trained": {"train_attention": 1}, "frozen": {"train_attention": 0}}
 TINY_PROMPTS = {
     **{"patterns": 6, "irrelevant": 6, "dimension": 12, "label_dimension": 2, "batch": 24, "contexts": 6, "steps": 12},
     **{"test_prompts": 48, "test_contexts": 6, "watch_prompts": 48, "watch_contexts": 6},
@@ -35,10 +25,15 @@ TINY = {
     **{**TINY_PROMPTS, "neurons": 16, "key_width": 14, "value_width": 14, "records": 14, "watch_contexts": 20},
     **{"context_room": 20, "test_context_room": 20, "task_room": 90},
 }
+experiment = functools.partial(lm.experiment, kind=Setting, simulation=simulate, tiny=TINY, seeds=8)
 
-experiment = functools.partial(lm.experiment, kind=Setting, simulation=simulate, tiny=TINY)
-
-_CONTROLS = {"intact": {}, "frozen": {"train_attention": 0}, "shuffled": {"label_order": "shuffled"}}
+_FROZEN: dict[str, Any] = {"train_attention": 0}
+_ATTENTION = {"trained": {"train_attention": 1}, "frozen": _FROZEN}
+_CONTROLS = {"intact": {}, "frozen": _FROZEN, "shuffled": {"label_order": "shuffled"}}
+_LAZY = {"a_scale": "1/sqrt(m)"}
+_VARIANTS = {**_CONTROLS, "include_query": {"include_query": True}, "1/sqrt(m)": {**_LAZY, "steps": 500}}
+_LENGTHS = {n: {"test_contexts": int(n), "test_prompts": prompts} for n, prompts in (("20", 10_000), ("60", 2400))}
+_TRAININGS = {"U=1": {"rounds": 1}, "U=5": {"rounds": 5}, "3 tasks": {"tasks": "subsampled", "task_count": 3}}
 
 
 def _sweep(name: str, depends: str, axis: str, quick: Any, paper: Any = None, smoke: Any = None) -> lm.Experiment:
@@ -57,7 +52,11 @@ def _sweep(name: str, depends: str, axis: str, quick: Any, paper: Any = None, sm
     )
 
 
-_PATTERNS = {m: {"patterns": m, "irrelevant": 30 - m, "batch": 20 * m} for m in (4, 6, 8, 12, 16)}
+def _patterns(*counts: int) -> dict[int, dict[str, int]]:
+    """So many relevant patterns in 30 dimensions, and a batch in proportion."""
+    return {m: {"patterns": m, "irrelevant": 30 - m, "batch": 20 * m} for m in counts}
+
+
 _FEW_PATTERNS = {m: {"patterns": m, "irrelevant": 12 - m} for m in (4, 6)}
 
 
@@ -71,14 +70,14 @@ def _task_sets(patterns: tuple[int, ...], dimension: int = 30) -> dict[str, dict
     return cycle | {"swaps": {"tasks": "swaps"}, "triangles": {"tasks": "triangles"}}
 
 
-_SHORT = {"initial_scale": BUDGETS["short"], "steps": 600}
-_LONG = {"initial_scale": BUDGETS["long"], "neurons": 100, "steps": 1500}
-
-
-def _budgets(short: tuple[int, ...], long: tuple[int, ...]) -> dict[str, dict[str, Any]]:
+def _budgets(short: Sequence[int], long: Sequence[int]) -> dict[str, dict[str, Any]]:
     """Two budgets of training, each with its context lengths."""
-    variants = {f"short, {length}": {**_SHORT, "contexts": length} for length in short}
-    return variants | {f"long, {length}": {**_LONG, "contexts": length} for length in long}
+    budgets = {"short": ({"steps": 600}, short), "long": ({"neurons": 100, "steps": 1500}, long)}
+    return {
+        f"{budget}, {length}": {"initial_scale": BUDGETS[budget], **more, "contexts": length}
+        for budget, (more, lengths) in budgets.items()
+        for length in lengths
+    }
 
 
 _TINY_BUDGETS = {f"{b}, {n}": {"initial_scale": delta, "contexts": n} for b, delta in BUDGETS.items() for n in (1, 2)}
@@ -91,15 +90,8 @@ EXPERIMENTS = (
         question="Does the network solve tasks that it has not been trained on, and what has it learnt?",
         plot=mechanism.default,
         setting={"steps": 600, "track": "proof", "moments": "register"},
-        axes={
-            "variant": {
-                **_CONTROLS,
-                "include_query": {"include_query": True},
-                "1/sqrt(m)": {"a_scale": "1/sqrt(m)", "steps": 500},
-            }
-        },
-        seeds=8,
-        smoke={"variant": {**_CONTROLS, "1/sqrt(m)": {"a_scale": "1/sqrt(m)"}}},
+        axes={"variant": _VARIANTS},
+        smoke={"variant": {**_CONTROLS, "1/sqrt(m)": _LAZY}},
         paper={"steps": 1500},
     ),
     experiment(
@@ -117,7 +109,7 @@ EXPERIMENTS = (
         question="How do the entries of task partners and the attention depend on the number of patterns?",
         plot=mechanism.patterns,
         setting={"steps": 1200},
-        axes={"relevant_patterns": {m: {"patterns": m, "irrelevant": 30 - m, "batch": 20 * m} for m in (6, 12, 20)}},
+        axes={"relevant_patterns": _patterns(6, 12, 20)},
         seeds=3,
         smoke={"relevant_patterns": _FEW_PATTERNS},
         paper_seeds=5,
@@ -126,8 +118,8 @@ EXPERIMENTS = (
         "f61-prompt",
         reference="Figure 6.1",
         question="What does the trained network do with one short prompt?",
-        simulation=illustrate,
-        plot=contexts.prompt,
+        simulation=networks.illustrate,
+        plot=mechanism.prompt,
         setting={"steps": 600},
         seeds=1,
         paper_seeds=1,
@@ -136,7 +128,7 @@ EXPERIMENTS = (
         "p11-lucky",
         reference="Lemma E.4.9",
         question="How many neurons of a random network are lucky for a prompt?",
-        simulation=draw_lucky,
+        simulation=networks.draw_lucky,
         plot=mechanism.lucky,
         seeds=200,
         paper_seeds=1000,
@@ -147,8 +139,7 @@ EXPERIMENTS = (
         question="Does every one of two heads concentrate?",
         plot=sweeps.heads,
         setting={"steps": 600, "heads": 2},
-        axes={"variant": {"independent": {}, "equal": {"equal_heads": True}, "frozen": {"train_attention": 0}}},
-        seeds=8,
+        axes={"variant": {"independent": {}, "equal": {"equal_heads": True}, "frozen": _FROZEN}},
         paper={"steps": 1500},
     ),
     experiment(
@@ -157,21 +148,20 @@ EXPERIMENTS = (
         question="Does the mechanism work with two patterns in each class?",
         plot=sweeps.classes,
         setting={"steps": 1000, "class_size": 2},
-        axes={
-            "attention": ATTENTION,
-            "test_length": {
-                "20": {"test_contexts": 20, "test_prompts": 10_000},
-                "60": {"test_contexts": 60, "test_prompts": 2400},
-            },
-        },
-        seeds=8,
+        axes={"attention": _ATTENTION, "test_length": _LENGTHS},
         smoke={"test_length": {"20": {"test_contexts": 6}, "60": {"test_contexts": 8}}},
         paper={"steps": 1500},
     ),
     _sweep("p2-eta", "η (claimed: η^-1)", "step_size", [0.25, 0.5, 1.0], [0.125, 0.25, 0.5, 1.0]),
     _sweep("p2-alpha", "α (claimed: α^(-2/3))", "fraction", [0.2, 0.4, 0.6, 0.8, 1.0]),
     _sweep("p2-beta", "β (claimed: β^(-2/3))", "pattern_norm", [1.5, 2.0, 3.0, 4.0]),
-    _sweep("p2-patterns", "M_1 (claimed: M_1 √log M_1)", "relevant_patterns", _PATTERNS, smoke=_FEW_PATTERNS),
+    _sweep(
+        "p2-patterns",
+        "M_1 (claimed: M_1 √log M_1)",
+        "relevant_patterns",
+        _patterns(4, 6, 8, 12, 16),
+        smoke=_FEW_PATTERNS,
+    ),
     _sweep("p2-width", "m (claimed: not at all)", "neurons", [50, 200, 800], [50, 100, 200, 400, 800], [8, 16]),
     _sweep("p2-delta", "δ (proof: δ^(-2/3))", "initial_scale", [0.05, 0.1, 0.2], [0.05, 0.1, 0.15, 0.2]),
     experiment(
@@ -181,7 +171,6 @@ EXPERIMENTS = (
         plot=sweeps.tasks,
         setting={"fraction": 0.6, "steps": 1000},
         axes={"task_set": _task_sets((4, 6, 8))},
-        seeds=8,
         smoke={"task_set": _task_sets((4, 6), 12)},
         paper={"task_set": _task_sets((4, 6, 8, 10))},
     ),
@@ -189,29 +178,28 @@ EXPERIMENTS = (
         "p4-contexts",
         reference="Theorem 6.3.3, l_ts ≥ 1/α'",
         question="How long must a testing prompt be?",
-        simulation=answer_prompts,
-        plot=contexts.contexts,
+        simulation=networks.answer_prompts,
+        plot=sweeps.contexts,
         setting={"steps": 600, "test_context_room": 40},
         axes={
-            "attention": ATTENTION,
+            "attention": _ATTENTION,
             "test_mode": ["iid", "exact"],
             "test_fraction": [0.2, 0.4, 0.8, 1.0],
             "test_contexts": [1, 2, 3, 5, 10, 20, 40],
         },
-        seeds=8,
         smoke={"test_fraction": [0.4, 1.0], "test_contexts": [1, 2, 3, 5]},
     ),
     experiment(
         "e1-context",
         reference="(6.9), Figure E.1",
         question="How long must training prompts be, by the share of decisive contexts?",
-        plot=contexts.training_contexts,
+        plot=sweeps.training_contexts,
         setting={"context_room": 12, "contexts": 12},
         axes={"variant": _budgets((1, 2, 3, 4, 6, 8, 12), (1, 2, 3)), "fraction": [0.2, 0.4, 0.8]},
         seeds=3,
         smoke={"variant": _TINY_BUDGETS, "fraction": [0.2, 0.8]},
         paper={
-            "variant": _budgets(tuple(range(1, 13)), (1, 2, 3, 4)),
+            "variant": _budgets(range(1, 13), (1, 2, 3, 4)),
             "fraction": [0.2, 0.3, 0.4, 0.6, 0.8, 1.0],
         },
         paper_seeds=5,
@@ -220,36 +208,27 @@ EXPERIMENTS = (
         "p5-shift",
         reference="Theorem 6.3.4, Figure 6.3(A)",
         question="Does the network work on new patterns that are combinations of the old ones?",
-        simulation=shift_patterns,
+        simulation=networks.shift_patterns,
         plot=sweeps.shift,
         setting={"steps": 600},
-        axes={
-            "variant": {
-                "U=1": {"rounds": 1},
-                "U=5": {"rounds": 5},
-                "3 tasks": {"tasks": "subsampled", "task_count": 3},
-            },
-            "shift": SHIFTS,
-        },
-        seeds=8,
+        axes={"variant": _TRAININGS, "shift": SHIFTS},
         smoke={"shift": {label: SHIFTS[label] for label in ("45", "20", "6.35", "-45", "135", "-135", "defect")}},
     ),
     experiment(
         "p5-exchange",
         reference="Theorem 6.3.4, Proposition 6.4.1",
         question="Is it attention or the rest of the network that errs on patterns with a small coefficient sum?",
-        simulation=exchange_attention,
+        simulation=networks.exchange_attention,
         plot=lm.show("exchanged_error"),
         setting={"steps": 600},
         axes={"shift": {label: SHIFTS[label] for label in ("-45", "135")}},
-        seeds=8,
     ),
     experiment(
         "f64-baselines",
         reference="Figure 6.4",
         question="Is the network more sample efficient than classical predictors fitted to each prompt?",
-        simulation=compare,
-        plot=contexts.baselines,
+        simulation=predictors.compare,
+        plot=sweeps.baselines,
         setting={"steps": 600, "test_prompts": 1000, "test_context_room": 60},
         axes={"test_fraction": [0.6, 0.8], "test_contexts": [5, 10, 20, 40, 60]},
         seeds=4,
@@ -261,8 +240,8 @@ EXPERIMENTS = (
         "f64-oracle-law",
         reference="3.5, Figure 6.4",
         question="How often must even a predictor err that is told all patterns?",
-        simulation=ask_oracle,
-        plot=contexts.oracle,
+        simulation=predictors.ask_oracle,
+        plot=sweeps.oracle,
         setting={"test_prompts": 4000, "test_contexts": 10, "test_context_room": 10},
         axes={"test_fraction": [0.2, 0.4], "test_contexts": [2, 5, 10]},
         seeds=4,
@@ -272,11 +251,10 @@ EXPERIMENTS = (
         "f65-pruning",
         reference="Theorem 6.3.7, Figure 6.5",
         question="What does pruning cost out of domain, in hinge loss and in sign error?",
-        simulation=prune_neurons,
+        simulation=networks.prune_neurons,
         plot=mechanism.pruned_out_of_domain,
         setting={"fraction": 0.6, "steps": 1000},
         axes={"test_fraction": [0.2, 0.4, 0.6, 0.8]},
-        seeds=8,
         smoke={"test_fraction": [0.2, 0.4, 0.8]},
     ),
 )

@@ -1,8 +1,8 @@
 """What claims and figures of this theory read off the data sets: learnt runs, blocks of G, growth records, lengths."""
 
-from __future__ import annotations
-
 import functools
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -25,6 +25,18 @@ LEARNT = lm.Gate(
 learnt = functools.partial(lm.Claim, gate=LEARNT)
 """A claim about networks that have learnt the seen tasks."""
 FROZEN = lm.Control("frozen attention", attention="frozen")
+SHUFFLED = lm.Control("query labels shuffled", variant="shuffled")
+POSITIVE = lm.at_least(0.0, by="every", strict=True)
+
+
+def intact(function: Callable[..., Any]) -> Any:
+    """Evidence of the intact cells of the default run."""
+
+    @functools.wraps(function)
+    def taken(data: xr.Dataset, **arguments: Any) -> Any:
+        return function(lm.cells(data, variant="intact"), **arguments)
+
+    return lm.evidence("p1-default")(taken)
 
 
 def own_entries(blocks: xr.DataArray) -> xr.DataArray:
@@ -39,11 +51,6 @@ def other_entries(blocks: xr.DataArray, partner: xr.DataArray, partners: bool) -
     return blocks.where(partner > 0 if partners else (partner == 0) & ~diagonal)
 
 
-def mean_entry(blocks: xr.DataArray) -> xr.DataArray:
-    """The mean over the entries that are there."""
-    return blocks.mean(["pattern", "other"], skipna=True)
-
-
 def both_maps(data: xr.Dataset, patterns: str = "patterns") -> xr.DataArray:
     """G^Q and G^K on the relevant (or the irrelevant) patterns, along `map`."""
     return lm.stack({name: data[f"{name}_{patterns}"] for name in ("query", "key")}, "map")
@@ -51,11 +58,10 @@ def both_maps(data: xr.Dataset, patterns: str = "patterns") -> xr.DataArray:
 
 def mean_updates(data: xr.Dataset) -> dict[str, xr.DataArray]:
     """The mean update of the attention maps by kind of entry, along `map` and `record`."""
-    update = data.map_update
+    others = {"partners": True, "non-partners": False}
     return {
-        "own": own_entries(update).mean("pattern"),
-        "partners": mean_entry(other_entries(update, data.partner, partners=True)),
-        "non-partners": mean_entry(other_entries(update, data.partner, partners=False)),
+        "own": own_entries(data.map_update).mean("pattern"),
+        **{k: other_entries(data.map_update, data.partner, v).mean(["pattern", "other"]) for k, v in others.items()},
         "irrelevant": data.irrelevant_update,
     }
 

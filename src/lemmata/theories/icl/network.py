@@ -4,8 +4,6 @@ It is `lemmata.networks.shallow` with one query, the contexts as keys and output
 are stacked; concatenating their outputs before W_O is adding up W_O,h V_h.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import jax

@@ -4,8 +4,6 @@ some of them costs; 5.4 to 5.6), errors, attention, pattern coordinates, gradien
 The last two functions gather what is recorded along training: for figure 6.2, and for the proof.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -20,6 +18,7 @@ from lemmata.theories.icl.data import Patterns, Prompts, Watched, World
 from lemmata.theories.icl.network import attention_on, gradient, neurons, run_forward
 from lemmata.theories.icl.setting import Setting
 
+LOSS = hinge()
 ORDERS = ("smallest", "random", "largest", "random large")
 RATES = (0.0, 0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 0.8)
 RATE_LABELS = tuple(f"{rate:g}" for rate in RATES)
@@ -104,7 +103,7 @@ def prune(
     few = removed <= jnp.sum(large)
     masks = jnp.concatenate([kept.reshape(-1, m), large[None]]) * signs
     margin = prompts.label[:, None] * (jnp.maximum(run.hidden[:, 0], 0.0) @ masks.T)
-    losses, errors = jnp.mean(hinge().value(margin), axis=0), jnp.mean((margin <= 0) * 1.0, axis=0)
+    losses, errors = jnp.mean(LOSS.value(margin), axis=0), jnp.mean((margin <= 0) * 1.0, axis=0)
     absent = jnp.where((jnp.arange(len(ORDERS)) == 3)[:, None] & ~few, jnp.nan, 0.0)
     shape = (len(ORDERS), len(RATES))
     return {
@@ -116,7 +115,6 @@ def prune(
     }
 
 
-LOSS = hinge()
 LUCKY_PROMPTS = 600
 SHOWN = 5
 """Neurons of each sign of a_i that figure 6.2 shows."""
@@ -164,13 +162,10 @@ def scores_by_query(run: Pass, prompts: Prompts, relevant: int) -> dict[str, Arr
     return each
 
 
-def block(
-    matrix: Array, left: Float[Array, "dimension left"], right: Array | None = None
-) -> Float[Array, "left right"]:
+def block(matrix: Array, left: Float[Array, "dimension left"], right: Any = None) -> Float[Array, "left right"]:
     """v_j^T W[:d_x, :d_x] u_k / β² for all pairs of patterns; u = v unless given."""
-    right = left if right is None else right
     dimension = left.shape[0]
-    return left.T @ matrix[:dimension, :dimension] @ right / jnp.sum(left[:, 0] ** 2)
+    return left.T @ matrix[:dimension, :dimension] @ (left if right is None else right) / jnp.sum(left[:, 0] ** 2)
 
 
 def pattern_blocks(network: Network, world: World) -> dict[str, Array]:
@@ -274,9 +269,8 @@ def output_growth(before: Array, after: Array, signs: Array, lucky: Array, world
 def planted_activity(network: Network, signs: Array, world: World, run: Pass) -> Bool[Array, "prompts neurons"]:
     """Which neurons would be active with the rows of W_O replaced by (μ̄; sign(a_i) q): the ideal of the proof."""
     mean = jnp.mean(world.patterns.relevant, axis=1)
-    rows = jnp.concatenate(
-        [jnp.broadcast_to(mean, (signs.shape[0], mean.shape[0])), jnp.sign(signs)[:, None] * world.q], axis=1
-    )
+    means = jnp.broadcast_to(mean, (signs.shape[0], mean.shape[0]))
+    rows = jnp.concatenate([means, jnp.sign(signs)[:, None] * world.q], axis=1)
     return run.mixed[:, 0] @ products(network._replace(output=rows))[0].T > 0
 
 
@@ -318,15 +312,12 @@ def record_proof(
         blocks = neuron_blocks(neurons(network), signs, world)
         large = otsu(blocks["neuron_norm"])
         groups = jnp.stack([large, ~large]) * 1.0
-        attention = attention_on(run, fixed.matches() * 1.0)[0]
-        matched = jnp.any(fixed.matches(), axis=1)
-        sharp = mean_where(attention, matched)
-        hidden = run.hidden[:, 0]
+        attention, matched = attention_on(run, fixed.matches() * 1.0)[0], jnp.any(fixed.matches(), axis=1)
+        sharp, hidden = mean_where(attention, matched), run.hidden[:, 0]
         planted = lucky_activity(planted_activity(network, signs, world, few), some, lucky)
         medians = jnp.nanmedian(jnp.where(groups > 0, blocks["neuron_norm"], jnp.nan), axis=1)
         new, old = (scores(run_forward(network, signs, p, include), p) for p in (unseen_prompts, seen_prompts))
-        coefficients = value_coefficients(run, signs, fixed, world)
-        negated = value_coefficients(run, signs, fixed, world, negated=True)
+        coefficients = [value_coefficients(run, signs, fixed, world, negated) for negated in (False, True)]
         return {
             **{f"unseen_{what}_path": new[what] for what in ("hinge", "error")},
             **{f"seen_{what}_path": old[what] for what in ("hinge", "error")},
@@ -335,8 +326,8 @@ def record_proof(
             "active_hinge": jnp.mean(fixed.label * run.output < 1),
             **pattern_blocks(network, world),
             **updates(network, signs, fixed, world, include),
-            "value_coefficient": coefficients * factor / sharp,
-            "negated_value_coefficient": negated * factor / sharp,
+            "value_coefficient": coefficients[0] * factor / sharp,
+            "negated_value_coefficient": coefficients[1] * factor / sharp,
             "output_growth": output_growth(initial.output, network.output, signs, lucky.union[0], world),
             "zeta": jnp.min(jnp.where(hidden > 0, hidden, jnp.inf)),
             "active_share": group_mean(jnp.mean((hidden > 0) * 1.0, axis=0), groups),

@@ -14,10 +14,9 @@ from lemmata.theories.icl.tasks import DEFECTS, irrelevant_family, reference_fam
 
 REACHED = 0.2
 """The hinge loss on watched prompts below which training is done (P2)."""
-
-
 REGISTER = (0, 10, 50, 100, 150, 200, 225, 250, 275, 300, 350, 400, 600)
 """Steps of the records that the claims register reads."""
+POSITIVE: Any = {"low": 0, "open_ends": "low"}
 
 
 class PromptSetting(lm.Setting):
@@ -26,10 +25,10 @@ class PromptSetting(lm.Setting):
     pattern_norm: float = lm.number(3.0, "β", "norm of every pattern", low=1)
     amplitude: float = lm.number(0.5, "K", "largest amplitude of the irrelevant part", low=0)
     fraction: float = lm.number(
-        0.8, "α", "probability that a training context holds a decisive pattern", low=0, high=1, open_ends="low"
+        0.8, "α", "probability that a training context holds a decisive pattern", high=1, **POSITIVE
     )
     test_fraction: float = lm.number(
-        0.8, "α'", "probability that a testing context holds a decisive pattern", low=0, high=1, open_ends="low"
+        0.8, "α'", "probability that a testing context holds a decisive pattern", high=1, **POSITIVE
     )
     shift_amplitude: float = lm.number(5.0, "K'", "largest amplitude of the irrelevant part out of domain", low=0)
     angle: float = lm.number(45.0, "θ", "angle of the reference family out of domain, in degrees")
@@ -61,7 +60,9 @@ class PromptSetting(lm.Setting):
     test_mode: str = lm.choice("iid", "contexts of testing prompts: independent, or exact counts", "iid", "exact")
     label_order: str = lm.choice("true", "query labels in training: true, or fair coins", "true", "shuffled")
     defect: str = lm.choice(
-        "none", "a broken assumption: relevant patterns out of domain in the span of the irrelevant ones", *DEFECTS
+        "none",
+        "a broken assumption: relevant patterns out of domain in the span of the irrelevant ones",
+        *DEFECTS,
     )
     strict: bool = lm.flag(True, "refuse an amplitude above 1/2 and shifted patterns that break the theory")
 
@@ -80,21 +81,16 @@ class PromptSetting(lm.Setting):
         family = self.patterns >= 6 and self.irrelevant >= 3
         return int(self.class_size == 1 and (family or (self.odr is not None and self.odi is not None)))
 
-    def seen_tasks(self) -> int:
-        if self.tasks == "given":
-            return len(self.given_tasks)
-        if self.class_size > 1:
-            return self.patterns
-        return {"cyclic": self.rounds * self.patterns, "subsampled": self.task_count}.get(self.tasks, 6)
-
     def ordered_tasks(self) -> list[tasks.Task]:
         """All tasks, the training tasks first (which of them are subsampled depends on the seed)."""
-        sets = {"swaps": tasks.SWAPS, "triangles": tasks.TRIANGLES}
-        if self.tasks == "given":
-            return tasks.seen_first([(int(a), int(b)) for a, b in self.given_tasks], self.patterns)
-        if self.tasks in sets:
-            return tasks.seen_first(sets[self.tasks], self.patterns)
-        return tasks.set_tasks(self.patterns, self.class_size)
+        if self.tasks in ("cyclic", "subsampled"):
+            return tasks.set_tasks(self.patterns, self.class_size)
+        listed: Any = {"swaps": tasks.SWAPS, "triangles": tasks.TRIANGLES}.get(self.tasks, self.given_tasks)
+        return tasks.seen_first([(int(a), int(b)) for a, b in listed], self.patterns)
+
+    def training_tasks(self) -> list[tasks.Task]:
+        """The tasks that are trained on."""
+        return self.ordered_tasks()[: self.seen]
 
     @lm.derived
     def roles(self) -> np.ndarray:
@@ -111,7 +107,11 @@ class PromptSetting(lm.Setting):
     @lm.derived
     def seen(self) -> int:
         """How many of the tasks are trained on."""
-        return self.seen_tasks()
+        if self.tasks == "given":
+            return len(self.given_tasks)
+        if self.class_size > 1:
+            return self.patterns
+        return {"cyclic": self.rounds * self.patterns, "subsampled": self.task_count}.get(self.tasks, 6)
 
     @lm.derived
     def subsample(self) -> int:
@@ -131,15 +131,11 @@ class PromptSetting(lm.Setting):
         """The relevant patterns out of domain; with the defect they lie in the span of the irrelevant ones."""
         if self.shiftable and self.defect != "none":
             return irrelevant_family(self.patterns, self.dimension)
-        return self._shifted(self.odr, 0)
+        return reference_family(self.patterns, self.dimension, self.angle)[0] if self.odr is None else self.odr
 
     @lm.derived
     def shift_irrelevant(self) -> np.ndarray:
-        return self._shifted(self.odi, 1)
-
-    def _shifted(self, given: Any, which: int) -> np.ndarray:
-        """The given patterns, or those of the reference family."""
-        return reference_family(self.patterns, self.dimension, self.angle)[which] if given is None else given
+        return reference_family(self.patterns, self.dimension, self.angle)[1] if self.odi is None else self.odi
 
     @lm.fixed
     def context_capacity(self) -> int:
@@ -153,10 +149,8 @@ class PromptSetting(lm.Setting):
 
     def refusals(self, given: list[str]) -> Iterator[str]:
         if self.patterns + self.irrelevant != self.dimension:
-            yield (
-                f"patterns + irrelevant = {self.patterns + self.irrelevant} is not allowed: together they are a basis "
-                f"and add up to dimension = {self.dimension}."
-            )
+            basis = f"together they are a basis and add up to dimension = {self.dimension}"
+            yield f"patterns + irrelevant = {self.patterns + self.irrelevant} is not allowed: {basis}."
         decisive = 2 * self.class_size
         if decisive > self.patterns:
             yield f"class_size = {self.class_size} is not allowed: two disjoint classes need {decisive} patterns."
@@ -164,10 +158,8 @@ class PromptSetting(lm.Setting):
             yield f"class_size = {self.class_size} is not allowed here: there are more than 100000 tasks."
         for name in ("fraction", "test_fraction"):
             if decisive == self.patterns and getattr(self, name) < 1:
-                yield (
-                    f"{name} = {getattr(self, name):g} is not allowed: with {self.patterns} patterns every one is "
-                    "decisive, so it must be 1."
-                )
+                must = f"with {self.patterns} patterns every one is decisive, so it must be 1"
+                yield f"{name} = {getattr(self, name):g} is not allowed: {must}."
         if self.strict and self.amplitude > 0.5:
             yield f"amplitude = {self.amplitude:g} is not allowed: the theory needs at most 1/2 (unless strict=false)."
         if self.label_embedding is not None:
@@ -182,10 +174,8 @@ class PromptSetting(lm.Setting):
             yield "odr and odi must be given together: the reference family, for the other one, needs 6 and 3 patterns."
         yield from shift_refusals(self.odr, self.odi, self.patterns, self.dimension, self.strict)
         if self.defect != "none" and (self.irrelevant < 6 or self.odr is not None or not self.shiftable):
-            yield (
-                f"defect = {self.defect} is not allowed here: it is for class_size = 1, at least 6 relevant and 6 "
-                "irrelevant patterns, and no odr of your own."
-            )
+            needs = "class_size = 1, at least 6 relevant and 6 irrelevant patterns, and no odr of your own"
+            yield f"defect = {self.defect} is not allowed here: it is for {needs}."
         if self.odr is not None and len(self.odr) < (2 if self.test_fraction == 1 else 3):
             yield f"odr has {len(self.odr)} patterns; allowed are at least 3 (2 with test_fraction = 1)."
 
@@ -193,10 +183,8 @@ class PromptSetting(lm.Setting):
         if self.tasks == "cyclic" and not self.rounds < self.patterns:
             yield f"rounds = {self.rounds} is not allowed: it is less than patterns = {self.patterns}."
         if self.tasks == "subsampled" and not self.task_count < tasks.count_tasks(self.patterns):
-            yield (
-                f"task_count = {self.task_count} is not allowed: it is less than the number of all tasks, "
-                f"{tasks.count_tasks(self.patterns)}."
-            )
+            every = tasks.count_tasks(self.patterns)
+            yield f"task_count = {self.task_count} is not allowed: it is less than the number of all tasks, {every}."
         if self.tasks in ("swaps", "triangles") and self.patterns != 6:
             yield f"tasks = {self.tasks} is not allowed: it is a set of tasks on patterns = 6."
         if self.class_size > 1 and (self.tasks != "cyclic" or self.rounds != 1):
@@ -222,8 +210,7 @@ class PromptSetting(lm.Setting):
         if least < 1:
             sentences.append(f"odr has a coefficient sum {least:g}; the theory asks for at least 1.")
         if self.class_size == 1:
-            chosen = self.ordered_tasks()[: self.seen_tasks()]
-            balanced = tasks.check_condition(chosen, self.patterns).satisfied
+            balanced = tasks.check_condition(self.training_tasks(), self.patterns).satisfied
             if not balanced or (self.tasks == "subsampled" and self.task_count != self.patterns):
                 sentences.append("the training tasks do not satisfy Condition 6.3.2.")
         return sentences
@@ -232,12 +219,10 @@ class PromptSetting(lm.Setting):
 class Setting(PromptSetting):
     """The one-layer transformer on such prompts; the defaults are those of the specification."""
 
-    initial_scale: float = lm.number(
-        0.1, "δ", "diagonal of the initial attention and value maps", low=0, high=0.2, open_ends="low"
-    )
-    step_size: float = lm.number(1.0, "η", "step size", low=0, open_ends="low")
+    initial_scale: float = lm.number(0.1, "δ", "diagonal of the initial attention and value maps", high=0.2, **POSITIVE)
+    step_size: float = lm.number(1.0, "η", "step size", **POSITIVE)
     stop_at_loss: float = lm.number(
-        REACHED, "", "training is done (T*) when the hinge on the watched prompts is below this", low=0, open_ends="low"
+        REACHED, "", "training is done (T*) when the hinge on the watched prompts is below this", **POSITIVE
     )
     train_attention: int = lm.number(1, "", "1: keys and queries are trained; 0: frozen", low=0, high=1, integer=True)
 

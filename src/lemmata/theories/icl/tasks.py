@@ -8,8 +8,6 @@ Patterns out of domain are rows of coefficients k of all d_x patterns (μ_1 .. �
 family, and what the theory asks of any other.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterator, Sequence
@@ -64,9 +62,8 @@ def check_condition(tasks: Sequence[Task], patterns: int) -> Coverage:
 def cyclic_tasks(patterns: int, rounds: int = 1) -> list[Task]:
     """U M_1 tasks: number (k-1) M_1 + j is (j, j ⊕ k); U = 1 is the smallest set, U = M_1 - 1 all tasks."""
     if not 1 <= rounds < patterns:
-        raise lm.UserError(
-            f"rounds = {rounds} is not allowed: with {patterns} patterns it is between 1 and {patterns - 1}."
-        )
+        allowed = f"with {patterns} patterns it is between 1 and {patterns - 1}"
+        raise lm.UserError(f"rounds = {rounds} is not allowed: {allowed}.")
     return [(j, (j + k - 1) % patterns + 1) for k in range(1, rounds + 1) for j in range(1, patterns + 1)]
 
 
@@ -81,13 +78,8 @@ def set_tasks(patterns: int, size: int) -> list[Task]:
         return tuple(sorted((j + step - 1) % patterns + 1 for step in steps))
 
     first = [(turn(j, range(size)), turn(j, range(size, 2 * size))) for j in range(1, patterns + 1)]
-    numbers = range(1, patterns + 1)
-    every = [
-        (a, b)
-        for a in itertools.combinations(numbers, size)
-        for b in itertools.combinations([n for n in numbers if n not in a], size)
-    ]
-    return first + [task for task in every if task not in first]
+    sides = list(itertools.combinations(range(1, patterns + 1), size))
+    return first + [(a, b) for a in sides for b in sides if not {*a} & {*b} and (a, b) not in first]
 
 
 def count_tasks(patterns: int, size: int = 1) -> int:
@@ -104,18 +96,15 @@ def shuffle_roles(key: jax.Array, roles: Float[Array, "tasks patterns"]) -> Floa
     """The M_1 tasks of the cycle in random order, then all others in random order: any first n are `subsampled`."""
     patterns = roles.shape[1]
     cycle, rest = jax.random.split(key)
-    return jnp.concatenate(
-        [jax.random.permutation(cycle, roles[:patterns]), jax.random.permutation(rest, roles[patterns:])]
-    )
+    parts = (cycle, roles[:patterns]), (rest, roles[patterns:])
+    return jnp.concatenate([jax.random.permutation(part, rows) for part, rows in parts])
 
 
 def subsampled_tasks(patterns: int, count: int, seed: int = 0) -> list[Task]:
     """n random members of the cycle; beyond M_1 the whole cycle and n - M_1 random others (balance broken, covered)."""
     if not 1 <= count < patterns * (patterns - 1):
-        raise lm.UserError(
-            f"count = {count} is not allowed: with {patterns} patterns it is between 1 and "
-            f"{patterns * (patterns - 1) - 1}."
-        )
+        most = patterns * (patterns - 1) - 1
+        raise lm.UserError(f"count = {count} is not allowed: with {patterns} patterns it is between 1 and {most}.")
     roles = task_roles(cyclic_tasks(patterns, patterns - 1), patterns)
     chosen = np.asarray(shuffle_roles(jax.random.key(seed), jnp.asarray(roles)))[:count]
     return [(int(np.argmax(row)) + 1, int(np.argmin(row)) + 1) for row in chosen]
@@ -126,13 +115,10 @@ Coefficients = Float[np.ndarray, "shifted dimension"]
 DEFECT = "irrelevant span"
 DEFECTS = ("none", DEFECT)
 """None, or the one whose relevant patterns out of domain lie in the span of the irrelevant ones."""
-BRANCH_A = (45.0, 20.0, 6.35, 0.0, -45.0, -90.0, -135.0)
-BRANCH_B = (70.0, 83.65, 135.0, 180.0)
-SHIFTS = {
-    **{f"{angle:g}": {"angle": angle} for angle in (*BRANCH_A, *BRANCH_B)},
-    "defect": {"angle": 45.0, "defect": DEFECT},
-}
-"""The shifts of P5: angles of the reference family, both branches, and the defect."""
+BRANCHES = (45.0, 20.0, 6.35, 0.0, -45.0, -90.0, -135.0), (70.0, 83.65, 135.0, 180.0)
+SHIFTS: dict[str, dict[str, Any]] = {f"{angle:g}": {"angle": angle} for branch in BRANCHES for angle in branch}
+SHIFTS["defect"] = {"angle": 45.0, "defect": DEFECT}
+"""The shifts of P5: angles of the reference family, branches A and B, and the defect."""
 RADIUS = 0.82
 """a² + b² of the reference family, so that μ'_1 has the norm of a pattern."""
 
@@ -147,52 +133,45 @@ def reference_family(patterns: int, dimension: int, angle: float) -> tuple[Coeff
 
     With fewer than 6 or 3 patterns there is none: zeros.
     """
-    odr, odi = np.zeros((3, dimension)), np.zeros((3, dimension))
+    odr, odi = np.zeros((3, dimension)), np.eye(3, dimension, patterns)
     if patterns < 6 or dimension - patterns < 3:
-        return odr, odi
+        return odr, 0 * odi
     a, b = (math.sqrt(RADIUS) * f(math.radians(angle)) for f in (math.cos, math.sin))
     odr[0, [0, 1, 4, 5]] = 0.3, -0.3, a, b
     odr[1, :2] = odr[2, 2:4] = math.sqrt(0.5)
-    odi[range(3), range(patterns, patterns + 3)] = 1
     return odr, odi
 
 
 def require_family(patterns: int, irrelevant: int) -> None:
     """Refuse too few patterns for the reference family."""
     if patterns < 6 or irrelevant < 3:
-        raise lm.UserError(
-            f"patterns = {patterns}, irrelevant = {irrelevant} is not allowed here: out of domain there must be at "
-            "least 6 relevant and 3 irrelevant patterns."
-        )
+        needs = "out of domain there must be at least 6 relevant and 3 irrelevant patterns"
+        raise lm.UserError(f"patterns = {patterns}, irrelevant = {irrelevant} is not allowed here: {needs}.")
 
 
 def irrelevant_family(patterns: int, dimension: int) -> Coefficients:
     """A deliberate break: μ'_j = ν_{3+j}, in the span of the irrelevant patterns."""
-    odr = np.zeros((3, dimension))
-    odr[range(3), range(patterns + 3, patterns + 6)] = 1
-    return odr
+    return np.eye(3, dimension, patterns + 3)
 
 
 def shift_refusals(
     odr: np.ndarray | None, odi: np.ndarray | None, patterns: int, dimension: int, strict: bool = True
 ) -> Iterator[str]:
     """What is wrong with given patterns out of domain: their shape and number; if strict, norm, angles and span."""
-    spans = {"odr": ("relevant", patterns), "odi": ("irrelevant", dimension - patterns)}
-    for name, rows in (("odr", odr), ("odi", odi)):
+    relevant = np.arange(dimension) < patterns
+    for name, rows, kind, span in (("odr", odr, "relevant", relevant), ("odi", odi, "irrelevant", ~relevant)):
         if rows is None:
             continue
-        rows = np.asarray(rows, float)
-        kind, most = spans[name]
+        rows, most = np.asarray(rows, float), np.sum(span)
         if rows.ndim != 2 or rows.shape[1] != dimension or not 1 <= len(rows) <= most:
             yield f"{name} has shape {rows.shape}; allowed are at most {most} rows of {dimension} coefficients."
             return
-        gram = rows @ rows.T
-        foreign = rows[:, patterns:] if name == "odr" else rows[:, :patterns]
         if not strict:
             continue
+        gram = rows @ rows.T
         if np.abs(np.sqrt(np.diag(gram)) - 1).max() > 1e-6:
             yield f"{name} is not allowed: its patterns must have the norm β, so squared coefficients that add up to 1."
         if np.abs(gram - np.diag(np.diag(gram))).max() > 1e-6:
             yield f"{name} is not allowed: its patterns must be orthogonal to each other."
-        if np.abs(foreign).max(initial=0) > 1e-6:
+        if np.abs(rows[:, ~span]).max(initial=0) > 1e-6:
             yield f"{name} is not allowed: its patterns must lie in the span of the {kind} patterns."

@@ -9,11 +9,9 @@ prompt l_ts ≥ 1/α' (6.9). Then after
 
 steps of SGD the expected hinge loss over all tasks, those that were never trained on included, is at most O(ε).
 
-Its exponents are tested in `claims.iterations`, the condition in `claims.tasks`, the lengths in `claims.contexts`; what
-the proof says of attention, neurons and pruning in the topics of these names.
+Its exponents and the condition are tested in `claims.training`, the lengths in `claims.testing`; what the proof says of
+attention and of neurons, pruning included, in the topics of these names.
 """
-
-from __future__ import annotations
 
 import xarray as xr
 
@@ -27,7 +25,6 @@ from lemmata.theories.icl.tasks import check_condition
 def hypotheses(setting: Setting, eps: float = 0.05, C: float = 1.0) -> dict[str, bool]:
     """Which conditions of the theorem a setting meets (tasks of one pattern a class), with C for every constant."""
     M1, alpha, beta = setting.patterns, setting.fraction, setting.pattern_norm
-    training_tasks = setting.ordered_tasks()[: setting.seen_tasks()]
     needed = {
         "m": (setting.neurons, bounds.required_m(M1, C)),
         "B (6.8)": (setting.batch, bounds.required_B(eps, M1, C)),
@@ -36,7 +33,7 @@ def hypotheses(setting: Setting, eps: float = 0.05, C: float = 1.0) -> dict[str,
         "T (6.10)": (setting.steps, bounds.required_T(setting.step_size, M1, alpha, beta, C)),
     }
     met = {name: bool(there >= least) for name, (there, least) in needed.items()}
-    return {"Condition 6.3.2": check_condition(training_tasks, M1).satisfied, **met}
+    return {"Condition 6.3.2": check_condition(setting.training_tasks(), M1).satisfied, **met}
 
 
 @lm.evidence("p1-default")

@@ -1,7 +1,5 @@
 """Training by SGD on fresh prompts (section 4), evaluation, and the simulation of one run."""
 
-from __future__ import annotations
-
 import functools
 from typing import Any
 
@@ -30,8 +28,7 @@ def train(problem: Setting, key: jax.Array, network: Network, signs: Array, worl
     proof = probes.record_proof(problem, network, signs, world, watched) if problem.track == "proof" else None
 
     def probe(state: Any, previous: Any) -> dict[str, Array]:
-        now: Network = state.parameters
-        exact = watched.exact
+        now, exact = state.parameters, watched.exact
         probed = {"watch_hinge": jnp.mean(loss.value(exact.label * run_forward(now, signs, exact, include).output))}
         if problem.track == "mechanism":
             probed |= probes.record_mechanism(now, signs, world, watched, include)
@@ -109,13 +106,13 @@ def seen_hinge(problem: Setting, key: jax.Array, network: Network, signs: Array,
     return evaluate(problem, network, signs, data.trained_prompts(problem, key, world))["hinge"]
 
 
-def train_network(problem: Setting, key: jax.Array) -> tuple[World, Network, Array, lm.Run]:
-    """Draw everything and train: the world, the initial network, the output layer and the run."""
+def train_network(problem: Setting, key: jax.Array) -> tuple[World, Network, Network, Array, lm.Run]:
+    """Draw everything and train: the world, the initial and the trained network, the output layer and the run."""
     world = data.draw_world(problem, key)
-    network, signs = initialise(problem, key)
-    network = lm.starting(network)
+    drawn, signs = initialise(problem, key)
+    network = lm.starting(drawn)
     run = train(problem, key, network, signs, world, data.draw_watched(problem, key, world))
-    return world, network, signs, run
+    return world, network, run.state.parameters, signs, run
 
 
 MATCHES = ("no_match", "error_match", "error_no_match")
@@ -215,8 +212,7 @@ GROWTH = ("lucky", "plus", "minus")
 )
 def simulate(problem: Setting, key: jax.Array, prepared: None = None) -> dict[str, Array]:
     """One run: draw, initialise, train, evaluate on unseen and seen tasks and out of domain, and describe."""
-    world, network, signs, run = train_network(problem, key)
-    trained: Network = run.state.parameters
+    world, network, trained, signs, run = train_network(problem, key)
     new = data.testing_prompts(problem, key, world, data.UNSEEN)
     lm.keep({"contexts": problem.test_contexts}, test=new)
     lm.keep({"contexts": problem.contexts}, data=lambda: data.trained_prompts(problem, key, world))

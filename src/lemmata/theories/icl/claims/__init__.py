@@ -1,17 +1,7 @@
 """The claims of the register: the headline theorem, then by topic."""
 
 from lemmata.theories.icl import theorem
-from lemmata.theories.icl.claims import (
-    attention,
-    baselines,
-    contexts,
-    iterations,
-    neurons,
-    pruning,
-    shift,
-    tasks,
-    variants,
-)
+from lemmata.theories.icl.claims import attention, neurons, testing, training, variants
 
-TOPICS = (theorem, iterations, tasks, contexts, shift, attention, neurons, pruning, variants, baselines)
+TOPICS = (theorem, training, testing, attention, neurons, variants)
 CLAIMS = tuple(claim for topic in TOPICS for claim in topic.CLAIMS)

@@ -1,19 +1,22 @@
-"""What is learnt: the default run (P1, P6 to P10, P12, P13, P15), growth along training (figure 6.2), attention by the
-number of patterns (6.18), lucky neurons (P11), pruning in domain (P10) and out of domain (figure 6.5)."""
-
-from __future__ import annotations
+"""What is learnt: one prompt (figure 6.1), the default run (P1, P6 to P10, P12, P13, P15), growth along training
+(figure 6.2), attention by the number of patterns (6.18), lucky neurons (P11), pruning in and out of domain (P10, figure
+6.5)."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
+from matplotlib.path import Path
 
 import lemmata as lm
 from lemmata import figures as draw
 from lemmata.lab.judges import level_of
 from lemmata.theories.icl import bounds
+from lemmata.theories.icl.claims.neurons import RATES
 from lemmata.theories.icl.measures import DEFAULT, both_maps, growth_records, mean_updates, other_entries, own_entries
 
 STEP = "training step $t$"
@@ -23,7 +26,17 @@ def default(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     """What is solved and attended to; the attention maps; single neurons; pruning."""
     figure, axes = draw.panels(8, rows=4, height=4.2)
     intact, shuffled = (data.sel(variant=name) for name in ("intact", "shuffled"))
-    _solved(axes[0], data.sel(variant=["intact", "frozen", "shuffled"]), claims)
+    draw.paths(
+        axes[0], data.sel(variant=["intact", "frozen", "shuffled"]), "unseen_hinge_path", "variant", "hinge loss, {}"
+    )
+    draw.paths(
+        axes[0], intact, "seen_hinge_path", label="hinge loss, intact, seen tasks", color=draw.SKY, linestyle=":"
+    )
+    draw.paths(axes[0], intact, "unseen_error_path", label="sign error, intact", color=draw.PURPLE, linestyle="-.")
+    draw.claimed(axes[0], claims["p1-unseen-hinge"], words=r"paper: $O(\epsilon)$; claimed, hinge")
+    draw.claimed(axes[0], claims["p1-unseen-error"], words="claimed, sign error")
+    draw.loss_scale(axes[0])
+    draw.finish(axes[0], "unseen tasks along training", "hinge loss, sign error", STEP)
     draw.paths(axes[1], data, "concentration_path", "variant")
     draw.claimed(axes[1], claims["p7-concentration"], part="value", words=r"paper: $1-\Theta(M_1^{-C})$; claimed")
     draw.from_zero(axes[1], 1.05)
@@ -36,18 +49,6 @@ def default(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     output_growth(axes[6], intact, shuffled, claims)
     pruned_in_domain(axes[7], intact, claims)
     return figure
-
-
-def _solved(ax: Axes, data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> None:
-    """Hinge loss and sign error on unseen tasks along training, and the hinge loss on seen ones."""
-    intact = data.sel(variant="intact")
-    draw.paths(ax, data, "unseen_hinge_path", "variant", "hinge loss, {}")
-    draw.paths(ax, intact, "seen_hinge_path", label="hinge loss, intact, seen tasks", color=draw.SKY, linestyle=":")
-    draw.paths(ax, intact, "unseen_error_path", label="sign error, intact", color=draw.PURPLE, linestyle="-.")
-    draw.claimed(ax, claims["p1-unseen-hinge"], words=r"paper: $O(\epsilon)$; claimed, hinge")
-    draw.claimed(ax, claims["p1-unseen-error"], words="claimed, sign error")
-    draw.loss_scale(ax)
-    draw.finish(ax, "unseen tasks along training", "hinge loss, sign error", STEP)
 
 
 def growth(data: xr.Dataset) -> Figure:
@@ -79,8 +80,8 @@ def growth(data: xr.Dataset) -> Figure:
     _turns(axes[3], label, first.shown_label_norm, sign)
     for angle, words in ((0, r"paper: turn to $\mathrm{sign}(a_i)q$"), (180, None)):
         axes[3].axvline(angle, label=words, **draw.PREDICTED)
-    across = r"angle of $r_{i,d_y}$ to $q$ (degrees)"
-    draw.finish(axes[3], "(d) label blocks of the same neurons", r"norm $\|r_{i,d_y}\|$", across)
+    title, across = "(d) label blocks of the same neurons", r"angle of $r_{i,d_y}$ to $q$ (degrees)"
+    draw.finish(axes[3], title, r"norm $\|r_{i,d_y}\|$", across)
     return figure
 
 
@@ -158,10 +159,6 @@ def updates(ax: Axes, data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> None:
     draw.finish(ax, title, r"$-\nabla W_Q,\,-\nabla W_K$ on patterns, relative", STEP)
 
 
-READ = (50, 100, 200)
-"""The steps at which linear growth is claimed."""
-
-
 def lucky(data: xr.Dataset) -> Figure:
     """How many neurons of a random network are lucky for one prompt, over draws, beside the binomial laws."""
     from scipy.stats import binom
@@ -230,7 +227,7 @@ def output_growth(ax: Axes, data: xr.Dataset, shuffled: xr.Dataset, claims: Mapp
     scales = {"beta": DEFAULT.pattern_norm, "alpha": DEFAULT.fraction, "eta": DEFAULT.step_size}
     law = bounds.output_growth.function(delta=delta, t=t, m=data.sizes["neuron"], **scales)
     draw.predicted(ax, law, r"paper: $\geq\delta(\beta^2+1)\alpha\eta t/(2m)$", t)
-    steps = [step for step in READ if step <= t.max()]
+    steps = [step for step in (50, 100, 200) if step <= t.max()]
     least = [level_of(claims["p15-linear"].judge, label=f"t={step}")[0] for step in steps]
     draw.predicted(ax, least, "claimed: at least a tenth of it", steps, **draw.CLAIMED)
     draw.claimed(ax, claims["p15-linear-corrected"], part="last", words="corrected, at the end")
@@ -240,8 +237,6 @@ def output_growth(ax: Axes, data: xr.Dataset, shuffled: xr.Dataset, claims: Mapp
 
 
 RATE = "share $R$ of all neurons that is pruned"
-BOUNDED = ("0.1", "0.2", "0.3", "0.5")
-"""The rates at which the lower bound is claimed."""
 
 
 def pruned_in_domain(ax: Axes, data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> None:
@@ -255,9 +250,9 @@ def pruned_in_domain(ax: Axes, data: xr.Dataset, claims: Mapping[str, lm.Claim])
     formula = np.maximum(0, 1 - data.unseen_margin * (1 - rate / share)).where(rate <= share)
     draw.predicted(ax, formula.mean("seed"), r"formula: $(1-\bar F(1-Rm/|\mathcal{L}|))_+$", rates)
     draw.claimed(ax, claims["p10-upper"], words=r"paper (E.107) at $\mathcal{L}^c$", at=small, half=0.06)
-    least = [level_of(claims["p10-lower"].judge, label=rate)[0] for rate in BOUNDED]
+    least = [level_of(claims["p10-lower"].judge, label=rate)[0] for rate in RATES]
     words = "paper (E.109): random large, at least"
-    draw.predicted(ax, least, words, [float(rate) for rate in BOUNDED], linestyle=":", linewidth=2)
+    draw.predicted(ax, least, words, np.asarray(RATES, float), linestyle=":", linewidth=2)
     draw.from_zero(ax, 1.05)
     draw.finish(ax, "hinge loss after pruning", "hinge loss, unseen tasks", RATE)
 
@@ -298,3 +293,71 @@ def pruned_out_of_domain(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Fi
     across = "neurons, smallest to largest (share of all)"
     draw.finish(axes[3], "norms of the neurons", r"row norm $\|W_{O,i}\|$", across)
     return figure
+
+
+TOP = 0.95
+"""Where arrows begin and end: just above the boxes."""
+COLORS = {1: draw.BLUE, -1: draw.RED, 0: draw.GREY}
+SIGNS = {1: "+1", -1: "−1", 0: "0"}
+PAPER = (
+    "paper: attention concentrates on contexts with the query's pattern\n"
+    r"($\mu$: relevant, $\nu$: irrelevant patterns); their label decides the output"
+)
+
+
+def prompt(data: xr.Dataset) -> Figure:
+    """Contexts and query as boxes, arrows from the query to every context as wide as its attention, and the output."""
+    first = data.isel(seed=0)
+    figure, (ax,) = draw.panels(1, width=10.0, height=4.6)
+    inputs, attention = first.coefficients.values, first.attention.values
+    relevant = np.argmax(np.nan_to_num(inputs[:, : DEFAULT.patterns]), axis=1)
+    count = len(attention)
+    places = np.arange(count + 1) * 2.4
+    for i, label in enumerate(map(_sign, first.context_label.values)):
+        title = f"context {i + 1}" + (": the query's pattern" if relevant[i] == relevant[-1] else "")
+        _box(ax, places[i], title, decompose(inputs[i]), f"label $f(x_{i + 1})$ = {SIGNS[label]}", COLORS[label])
+        _arrow(ax, places[-1] - 0.25 * i, places[i], 0.15 + 0.42 * (count - i), float(attention[i]))
+    _box(ax, places[-1], "query", decompose(inputs[-1]), "label: asked for", draw.GREY)
+    output, truth = float(first.output), _sign(first.label)
+    verdict = "right" if _sign(output) == truth else "wrong"
+    words = f"output $F$ = {output:+.2f}\ntruth $z$ = {SIGNS[truth]}: {verdict}".replace("-", "−")
+    how: dict[str, Any] = {"ha": "center", "va": "top"}
+    ax.text(places[-1], -0.75, words, fontsize=11, color=COLORS[_sign(output)], fontweight="bold", **how)
+    ax.text(places[:-1].mean(), -0.75, PAPER, fontsize=9, **how)
+    ax.set_xlim(-1.25, places[-1] + 1.25)
+    ax.set_ylim(-1.4, TOP + 0.3 + 0.42 * count)
+    ax.set_axis_off()
+    draw.finish(ax, "a prompt of an unseen task, and the attention of a trained network (first seed)")
+    return figure
+
+
+def decompose(row: np.ndarray, patterns: int = DEFAULT.patterns, least: float = 5e-3) -> str:
+    """An input as a combination of relevant and irrelevant patterns, in mathematical type."""
+    terms = ""
+    for k in np.flatnonzero(np.abs(row) > least):
+        name = rf"\mu_{{{k + 1}}}" if k < patterns else rf"\nu_{{{k + 1 - patterns}}}"
+        size = abs(float(row[k]))
+        factor = "" if abs(size - 1) < least else f"{size:.2f}\\,"
+        terms += ("-" if row[k] < 0 else "+" if terms else "") + factor + name
+    return f"${terms or 0}$"
+
+
+def _sign(value: float) -> int:
+    return int(np.sign(np.nan_to_num(value)))
+
+
+def _box(ax: Axes, x: float, title: str, content: str, label: str, color: str) -> None:
+    how = {"boxstyle": "round,pad=0.08", "facecolor": color, "alpha": 0.12, "edgecolor": color, "linewidth": 1.5}
+    ax.add_patch(FancyBboxPatch((x - 0.95, -0.5), 1.9, 1.3, **how))
+    for y, words, size, ink in ((0.68, title, 9, "black"), (0.2, content, 14, "black"), (-0.3, label, 10, color)):
+        ax.text(x, y, words, ha="center", va="center", fontsize=size, color=ink)
+
+
+def _arrow(ax: Axes, start: float, end: float, height: float, attention: float) -> None:
+    """An arc from the query to a context; its width is the attention, and the number stands beside its head."""
+    share = float(np.nan_to_num(attention))
+    bend = [(start, TOP), ((start + end) / 2, TOP + 2 * height), (end, TOP)]
+    arc = Path(bend, [Path.MOVETO, Path.CURVE3, Path.CURVE3])
+    how: dict[str, Any] = {"mutation_scale": 12 + 8 * share, "linewidth": 0.8 + 6 * share, "alpha": 0.35 + 0.55 * share}
+    ax.add_patch(FancyArrowPatch(path=arc, arrowstyle="-|>", color="black", **how))
+    ax.text(end - 0.15, TOP + 0.08, f"attention\n{attention:.3f}", ha="right", va="bottom", fontsize=10)

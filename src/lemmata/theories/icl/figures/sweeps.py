@@ -1,8 +1,8 @@
-"""Sweeps and variants: iterations (P2; over α figure E.1, right), tasks (figure E.2), patterns out of domain by their
-coefficient sum S_1 (P5, figure 6.3(A) for the one-layer network), heads (P17), classes (P18)."""
+"""Sweeps and variants: iterations (P2; over α figure E.1, right), tasks (figure E.2), heads (P17), classes (P18),
+patterns out of domain by their coefficient sum S_1 (P5, figure 6.3(A) for the one-layer network); how long prompts must
+be in testing (P4), in training (figure E.1, left) and for classical predictors (figure 6.4)."""
 
-from __future__ import annotations
-
+import contextlib
 from collections.abc import Callable, Mapping
 
 import numpy as np
@@ -12,8 +12,11 @@ from matplotlib.figure import Figure
 
 import lemmata as lm
 from lemmata import figures as draw
+from lemmata.theories.icl import measures
+from lemmata.theories.icl.bounds import no_match_probability
+from lemmata.theories.icl.claims.testing import ENOUGH
 from lemmata.theories.icl.claims.variants import SHARP
-from lemmata.theories.icl.measures import both_maps, mean_entry, other_entries, own_entries
+from lemmata.theories.icl.measures import BUDGETS, by_length, crossing, required_length
 from lemmata.theories.icl.setting import REACHED
 from lemmata.theories.icl.tasks import coefficient_sum
 
@@ -50,11 +53,8 @@ def _straight(ax: Axes, alpha: np.ndarray, times: xr.DataArray) -> None:
     """Figure E.1, right: T* against α^(-2/3), where the paper has a straight line."""
     x = alpha ** (-2 / 3)
     draw.curves(ax, times, "fraction", label="mean over seeds", x=x, linestyle="none", markersize=7)
-    try:
+    with contextlib.suppress(lm.CannotFit):
         fit = lm.line(x, times.values)
-    except lm.CannotFit:
-        pass
-    else:
         ends = np.array([x.min(), x.max()])
         label = f"paper: a straight line (fit, $R^2$ = {fit.r_squared:.3f})"
         draw.predicted(ax, fit.intercept.value + fit.slope.value * ends, label, ends)
@@ -120,10 +120,9 @@ def classes(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     words = {name: f"$l_{{ts}}$ = {name}" for name in data.test_length.values.tolist()}
     kinds = lm.stack({f"error, {kind} attention": data.unseen_error.sel(attention=kind) for kind in KINDS}, "kind")
     draw.groups(left, kinds, "test_length", "kind", words=words)
-    for i, length in enumerate(words):
-        level = float(data.unseen_no_match.sel(attention="trained", test_length=length).mean())
-        label = None if i else "paper: at most the share without a match"
-        draw.predicted(left, level, label, at=i)
+    levels = data.unseen_no_match.sel(attention="trained").transpose("test_length", "seed").mean("seed").values
+    for i, level in enumerate(levels):
+        draw.predicted(left, float(level), None if i else "paper: at most the share without a match", at=i)
     draw.claimed(left, claims["p18-long"], words=f"claimed at {list(words.values())[-1]}", at=len(words) - 1)
     draw.loss_scale(left)
     draw.finish(left, "errors beside prompts without a match", "share of unseen-task prompts")
@@ -178,9 +177,8 @@ def _over(ax: Axes, values: xr.DataArray, title: str, words: str) -> None:
         sums = [coefficient_sum(float(degrees)) for degrees in part.angle]
         draw.curves(ax, part, "shift", "variant", f"{{}}, branch {branch}", x=sums, **how)
     outside = values.isel(shift=~inside)
-    for i, (variant, aside) in enumerate(
-        zip(values.variant.values, draw.dodge(values.sizes["variant"], 0.3), strict=True)
-    ):
+    asides = draw.dodge(values.sizes["variant"], 0.3)
+    for i, (variant, aside) in enumerate(zip(values.variant.values, asides, strict=True)):
         label = r"control: $\mu'$ in span($\nu$)" if i == 0 else None
         how = {"marker": "*", "markersize": 9, "width": 0.02}
         draw.strip(ax, OUTSIDE + aside, outside.sel(variant=variant), draw.look(i).color, label, **how)
@@ -192,10 +190,152 @@ def _over(ax: Axes, values: xr.DataArray, title: str, words: str) -> None:
 
 def _partners(ax: Axes, data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> None:
     """Mean entry of task partners over the mean own entry, by training."""
-    maps = both_maps(data)
-    ratio = mean_entry(other_entries(maps, data.partner, True)) / own_entries(maps).mean("pattern")
-    draw.groups(ax, ratio, "variant", "map", "{} map (points: seeds)")
+    maps = measures.both_maps(data)
+    partners = measures.other_entries(maps, data.partner, True).mean(["pattern", "other"])
+    draw.groups(ax, partners / measures.own_entries(maps).mean("pattern"), "variant", "map", "{} map (points: seeds)")
     for sign, words in ((1, r"paper (6.18): $|\cdot|\leq1/M_1$"), (-1, None)):
         draw.predicted(ax, sign / data.sizes["pattern"], words)
     draw.claimed(ax, claims["p6-partners-corrected"], words="corrected, U=1")
     draw.finish(ax, "attention maps: task partners, by training", "mean partner entry / own entry")
+
+
+LENGTH = r"contexts of a testing prompt $l_{ts}$"
+ERROR = "sign error, unseen tasks"
+
+
+def contexts(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
+    """Error by length beside [π/2, π]; with and without a match; exact prompts; the length that is needed."""
+    figure, axes = draw.panels(4, rows=2)
+    iid, exact = (data.sel(test_mode=mode) for mode in ("iid", "exact"))
+    trained = iid.sel(attention="trained")
+    _by_length(axes[0], iid)
+    _matches(axes[1], trained, claims)
+    rare = exact.isel(test_fraction=0)
+    draw.curves(axes[2], rare.unseen_error, "test_contexts", "attention", "{} attention")
+    draw.claimed(axes[2], claims["p4-one-match"], words="predicted: 0 at every length; claimed")
+    draw.loss_scale(axes[2])
+    title = rf"exact prompts, $\alpha'$ = {float(rare.test_fraction):g}: always a match"
+    draw.finish(axes[2], title, ERROR, LENGTH)
+    for ax in axes[:3]:
+        draw.numbers(ax, data.test_contexts.values)
+    _needed(axes[3], trained)
+    return figure
+
+
+def _by_length(ax: Axes, data: xr.Dataset) -> None:
+    """The error by length for every α', beside the band that follows from the prompts without a match."""
+    grid = np.geomspace(data.test_contexts.min(), data.test_contexts.max(), 60)
+    trained, frozen = (data.unseen_error.sel(attention=kind) for kind in ("trained", "frozen"))
+    draw.curves(ax, trained, "test_contexts", "test_fraction", r"$\alpha'$ = {}")
+    for i, alpha in enumerate(data.test_fraction.values):
+        most = no_match_probability(alpha, grid)
+        ax.fill_between(grid, most / 2, most, color=draw.look(i).color, alpha=0.2, linewidth=0)
+    words = r"predicted: $\pi/2$ to $\pi=(1-\alpha'/2)^l$, $\alpha'=1$: $\pi$"
+    ax.fill_between([], [], [], color=draw.GREY, alpha=0.3, linewidth=0, label=words)
+    how = {"color": draw.GREY, "linestyle": ":", "marker": "", "spread": ""}
+    words = r"frozen attention, mean over $\alpha'$"
+    draw.curves(ax, frozen.mean("test_fraction"), "test_contexts", label=words, **how)
+    draw.loss_scale(ax)
+    draw.finish(ax, "error by length and decisive share", ERROR, LENGTH)
+
+
+def _matches(ax: Axes, data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> None:
+    """Errors given a context with the query's pattern and given none, all seeds together."""
+    missing = data.unseen_no_match.fillna(0)
+    given = data.unseen_error_match.weighted(1 - missing).mean("seed")
+    absent = data.unseen_error_no_match.weighted(missing).mean("seed")
+    absent = absent.where((missing * data.prompts).sum("seed") >= ENOUGH)
+    draw.curves(ax, absent, "test_contexts", "test_fraction", r"no match, $\alpha'$ = {}", linestyle="-")
+    worst = given.max("test_fraction")
+    draw.curves(ax, worst, "test_contexts", label=r"match, worst $\alpha'$", color=draw.GREY, linestyle=":")
+    draw.claimed(ax, claims["p4-no-match"], words="claimed without a match")
+    draw.claimed(ax, claims["p4-match"], words="claimed with a match")
+    draw.loss_scale(ax)
+    draw.finish(ax, "with and without a context of the query's pattern", "sign error of such prompts", LENGTH)
+
+
+def _needed(ax: Axes, data: xr.Dataset, level: float = 0.05) -> None:
+    """The length at which the error falls to 0.05 by α', and the claimed exponent -1."""
+    errors = data.unseen_error.isel(test_fraction=data.test_fraction < 1)
+    lengths, x = crossing(errors, level).transpose("seed", "test_fraction"), errors.test_fraction.values
+    draw.curves(ax, lengths, "test_fraction", label="geometric mean", middle="geometric", linestyle="none")
+    draw.law(ax, x, lengths.values, 1 / x, r"paper: $\propto1/\alpha'$")
+    draw.fit(ax, x, lengths.values, draw.ORANGE)
+    draw.numbers(ax, x)
+    draw.log_y(ax)
+    words = f"length at which the error is {level:g}"
+    draw.finish(ax, "required length", words, r"decisive share of testing contexts $\alpha'$")
+
+
+def training_contexts(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
+    """The hinge after a fixed number of steps by length of the training prompts, and the length that is needed."""
+    figure, (left, right) = draw.panels(2)
+    x = 1 / data.fraction.values
+    for (budget, delta), line, mark, color in zip(BUDGETS.items(), "-:", "os", (draw.BLUE, draw.RED), strict=True):
+        how = {"middle": "median", "linestyle": line, "marker": mark}
+        hinge = by_length(data.last_watch_hinge, budget)
+        draw.curves(left, hinge, "contexts", "fraction", rf"$\alpha$ = {{}}, {budget} budget", **how)
+        needed = required_length(data, budget).transpose("seed", "fraction")
+        words = rf"{budget} budget ($\delta$ = {delta:g})"
+        draw.curves(right, needed, "fraction", label=words, color=color, x=x, **how)
+        if budget == "short":
+            draw.law(right, x, needed.values, x, rf"paper: $\propto\alpha^{{-1}}$ ({budget} budget)")
+    draw.predicted(left, REACHED, f"long enough: below {REACHED:g}")
+    draw.claimed(left, claims["e1-context-single"], part="hinge", words="claimed at $l_{tr}$ = 1")
+    draw.from_zero(left, 1.05)
+    left.set_xticks(np.unique(data.contexts))
+    title = "hinge loss after training, exact prompts"
+    draw.finish(left, title, "hinge loss (medians; points: seeds)", r"contexts of a training prompt $l_{tr}$")
+    draw.from_zero(right, 7)
+    right.set_xticks(x, [rf"1/{alpha:g}" for alpha in data.fraction.values])
+    words = r"required $l_{tr}$ (medians; points: seeds)"
+    draw.finish(right, "required contexts (Figure E.1, left)", words, r"$1/\alpha$")
+    return figure
+
+
+LAW = r"oracle, exact: $(1-\alpha')^l/2$"
+
+
+def baselines(data: xr.Dataset) -> Figure:
+    """Error of every predictor by length, in and out of domain, and errors despite a match; a column for each α'."""
+    alphas, domains, lengths = data.test_fraction.values, data.domain.values, data.test_contexts.values
+    figure, axes = draw.panels(len(alphas) * (len(domains) + 1), rows=len(domains) + 1)
+    rivals, oracle = data.prompt_error.drop_sel(predictor="oracle"), data.prompt_error.sel(predictor="oracle")
+    share = (data.prompt_error_match / (1 - data.prompt_no_match)).sel(predictor=["one-layer", "1-NN"])
+    for column, alpha in enumerate(alphas):
+        for row, domain in enumerate(domains):
+            ax, cell = axes[row * len(alphas) + column], {"test_fraction": alpha, "domain": domain}
+            draw.curves(ax, rivals.sel(cell), "test_contexts", "predictor")
+            ax.lines[0].set(linewidth=3)
+            how = {"linestyle": "none", "color": "black", "marker": "x"}
+            draw.curves(ax, oracle.sel(cell), "test_contexts", label="oracle", **how)
+            draw.predicted(ax, 0.5 * (1 - alpha) ** lengths, LAW, lengths)
+            draw.finish(ax, rf"{domain}, $\alpha'$ = {alpha:g}", "sign error", LENGTH, legend=3)
+        ax = axes[len(domains) * len(alphas) + column]
+        for domain, line in zip(domains, ("-", ":"), strict=False):
+            cell = share.sel(test_fraction=alpha, domain=domain)
+            draw.curves(
+                ax, cell, "test_contexts", "predictor", f"{{}}, {domain}", {"1-NN": draw.PURPLE}, linestyle=line
+            )
+        draw.predicted(ax, 0.0, "exact: 1-NN in-domain never errs")
+        title = rf"errors although there is a match, $\alpha'$ = {alpha:g}"
+        draw.finish(ax, title, "sign error given a match", LENGTH)
+    for ax in axes:
+        draw.loss_scale(ax)
+        draw.numbers(ax, lengths)
+    return figure
+
+
+def oracle(data: xr.Dataset) -> Figure:
+    """The error of the oracle predictor by length, a line for every α', beside its law."""
+    figure, (ax,) = draw.panels(1)
+    lengths = data.test_contexts
+    draw.curves(ax, data.oracle_error, "test_contexts", "test_fraction", r"oracle, $\alpha'$ = {}", linestyle="none")
+    for i, alpha in enumerate(data.test_fraction.values):
+        law = 0.5 * (1 - alpha) ** lengths
+        draw.predicted(ax, law, None if i else r"exact: $(1-\alpha')^l/2$", lengths)
+        draw.predicted(ax, 2 * law, None if i else "control: without the factor 1/2", lengths, **draw.CLAIMED)
+    draw.loss_scale(ax)
+    draw.numbers(ax, lengths)
+    draw.finish(ax, "the oracle predictor and its law", "sign error, in-domain", LENGTH)
+    return figure

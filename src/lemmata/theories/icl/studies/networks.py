@@ -4,55 +4,25 @@ How it is tested (`test_fraction`, `test_contexts`, `test_mode`, the shift `angl
 setting. The seed draws the same prompts whatever they are, as far as they can be the same.
 """
 
-from __future__ import annotations
-
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
 import lemmata as lm
 from lemmata.networks.shallow import Network
-from lemmata.theories.icl import probes
-from lemmata.theories.icl.data import (
-    UNSEEN,
-    Patterns,
-    Prompts,
-    World,
-    draw_prompts,
-    draw_shifted,
-    draw_world,
-    require_shiftable,
-    seen,
-    testing_prompts,
-    trained_prompts,
-    unseen,
-)
+from lemmata.theories.icl import data, probes, training
+from lemmata.theories.icl.data import Patterns, Prompts, World
 from lemmata.theories.icl.network import initialise, maps, run_forward
-from lemmata.theories.icl.probes import ORDERS, RATE_LABELS, SIGNS, find_lucky
+from lemmata.theories.icl.probes import ORDERS, RATE_LABELS, SIGNS
 from lemmata.theories.icl.setting import Setting
-from lemmata.theories.icl.training import (
-    ERRORS,
-    MATCHES,
-    SEEN_HINGE,
-    UNSEEN_ERRORS,
-    describe,
-    evaluate,
-    prune_network,
-    seen_hinge,
-    train_network,
-)
+from lemmata.theories.icl.training import ERRORS, MATCHES, SEEN_HINGE, evaluate, seen_hinge, train_network
 
 
-@lm.simulation(
-    *UNSEEN_ERRORS,
-    lm.Variable("prompts", (), "", "testing prompts"),
-    SEEN_HINGE,
-)
+@lm.simulation(*training.UNSEEN_ERRORS, lm.Variable("prompts", (), "", "testing prompts"), SEEN_HINGE)
 def answer_prompts(problem: Setting, key: jax.Array, prepared: None = None) -> dict[str, Array]:
     """Train, and test on unseen tasks (P4)."""
-    world, _, signs, run = train_network(problem, key)
-    trained: Network = run.state.parameters
-    tested = evaluate(problem, trained, signs, testing_prompts(problem, key, world, UNSEEN))
+    world, _, trained, signs, _ = train_network(problem, key)
+    tested = evaluate(problem, trained, signs, data.testing_prompts(problem, key, world, data.UNSEEN))
     errors = {f"unseen_{name}": tested[name] for name in ("error", "hinge", *MATCHES)}
     return {**errors, "prompts": tested["prompts"], "seen_hinge": seen_hinge(problem, key, trained, signs, world)}
 
@@ -90,13 +60,12 @@ def try_shift(
 )
 def shift_patterns(problem: Setting, key: jax.Array, prepared: None = None) -> dict[str, Array]:
     """Train, and test on shifted patterns (P5)."""
-    require_shiftable(problem)
-    world, network, signs, run = train_network(problem, key)
-    trained: Network = run.state.parameters
-    known = evaluate(problem, trained, signs, trained_prompts(problem, key, world))
-    learnt = describe(problem, maps(network), maps(trained), world, known["concentration"])
+    data.require_shiftable(problem)
+    world, initial, trained, signs, _ = train_network(problem, key)
+    known = evaluate(problem, trained, signs, data.trained_prompts(problem, key, world))
+    learnt = training.describe(problem, maps(initial), maps(trained), world, known["concentration"])
     return {
-        **try_shift(problem, network, trained, signs, *draw_shifted(problem, key, world)),
+        **try_shift(problem, initial, trained, signs, *data.draw_shifted(problem, key, world)),
         **{name: learnt[name] for name in ("query_patterns", "key_patterns", "partner")},
         "seen_hinge": known["hinge"],
     }
@@ -108,14 +77,10 @@ TASKS = ("one cycle", "all tasks")
 @lm.piece("include_query", once=True)
 def exchange(problem: Setting, few: Network, every: Network, signs: Array, prompts: Prompts) -> Array:
     """Sign errors by whose W_Q, W_K and by whose other weights a network has."""
-    errors = [
-        probes.scores(
-            run_forward(rest._replace(query=maps.query, key=maps.key), signs, prompts, problem.include_query), prompts
-        )["error"]
-        for maps in (few, every)
-        for rest in (few, every)
-    ]
-    return jnp.stack(errors).reshape(2, 2)
+    pairs = [(attention, rest) for attention in (few, every) for rest in (few, every)]
+    mixed = [rest._replace(query=attention.query, key=attention.key) for attention, rest in pairs]
+    runs = [run_forward(network, signs, prompts, problem.include_query) for network in mixed]
+    return jnp.stack([probes.scores(run, prompts)["error"] for run in runs]).reshape(2, 2)
 
 
 @lm.simulation(
@@ -126,13 +91,12 @@ def exchange(problem: Setting, few: Network, every: Network, signs: Array, promp
 )
 def exchange_attention(problem: Setting, key: jax.Array, prepared: None = None) -> dict[str, Array]:
     """Train on the setting's tasks and on all of them, exchange W_Q and W_K, test on shifted patterns (P5)."""
-    require_shiftable(problem)
+    data.require_shiftable(problem)
     everything = problem.replace(seen=problem.total)
-    world, _, signs, run = train_network(problem, key)
-    few: Network = run.state.parameters
-    every: Network = train_network(everything, key)[3].state.parameters
+    world, _, few, signs, _ = train_network(problem, key)
+    every = train_network(everything, key)[2]
     return {
-        "exchanged_error": exchange(problem, few, every, signs, draw_shifted(problem, key, world)[0]),
+        "exchanged_error": exchange(problem, few, every, signs, data.draw_shifted(problem, key, world)[0]),
         "seen_hinge": seen_hinge(problem, key, few, signs, world),
         "every_hinge": seen_hinge(everything, key, every, signs, world),
     }
@@ -147,29 +111,26 @@ def exchange_attention(problem: Setting, key: jax.Array, prepared: None = None) 
 )
 def prune_neurons(problem: Setting, key: jax.Array, prepared: None = None) -> dict[str, Array]:
     """Train, prune in every order and rate, and test out of domain (figure 6.5)."""
-    require_shiftable(problem)
-    world, _, signs, run = train_network(problem, key)
-    trained: Network = run.state.parameters
-    pruned = prune_network(problem, key, trained, signs, draw_shifted(problem, key, world)[0], 1)
+    data.require_shiftable(problem)
+    world, _, trained, signs, _ = train_network(problem, key)
+    pruned = training.prune_network(problem, key, trained, signs, data.draw_shifted(problem, key, world)[0], 1)
     tested = {name: pruned[name] for name in ("pruned_hinge", "pruned_error", "output_norm")}
     return tested | {"seen_hinge": seen_hinge(problem, key, trained, signs, world)}
-
-
-LENGTH, FRACTION = 3, 2 / 3
 
 
 @lm.piece("include_query", once=True)
 def show_prompt(problem: Setting, key: jax.Array, network: Network, signs: Array, world: World) -> dict[str, Array]:
     """An exact prompt of an unseen task: one context with the query's pattern, one with the other decisive one."""
-    test, tasks = lm.stream(key, "test"), unseen(problem, world.roles)
-    prompt = draw_prompts(test, world.patterns, world.q, tasks, FRACTION, LENGTH, count=1, room=LENGTH, mode="exact")
+    test, tasks, length = lm.stream(key, "test"), data.unseen(problem, world.roles), 3
+    of = (test, world.patterns, world.q, tasks, 2 / 3, length)
+    prompt = data.draw_prompts(*of, count=1, room=length, mode="exact")
     run = run_forward(network, signs, prompt, problem.include_query)
     dimension = world.basis.shape[0]
     inputs = jnp.concatenate([prompt.contexts[0], prompt.query])[:, :dimension]
     return {
         "coefficients": inputs @ world.basis / problem.pattern_norm**2,
         "context_label": prompt.context_label[0],
-        "attention": run.attention[0][0, 0, :LENGTH],
+        "attention": run.attention[0][0, 0, :length],
         "label": prompt.label[0],
         "output": run.output[0],
     }
@@ -186,17 +147,17 @@ def show_prompt(problem: Setting, key: jax.Array, network: Network, signs: Array
 )
 def illustrate(problem: Setting, key: jax.Array, prepared: None = None) -> dict[str, Array]:
     """Train, and look at one prompt."""
-    world, _, signs, run = train_network(problem, key)
-    return show_prompt(problem, key, run.state.parameters, signs, world)
+    world, _, trained, signs, _ = train_network(problem, key)
+    return show_prompt(problem, key, trained, signs, world)
 
 
 @lm.piece("context_capacity", "include_query", once=True)
 def count_lucky(problem: Setting, key: jax.Array, network: Network, signs: Array, world: World) -> dict[str, Array]:
     """|W_n| of a +1 prompt and |U_n| of a -1 prompt, with and without the condition on the sign of a_i."""
-    test, tasks, sizes = lm.stream(key, "test"), seen(problem, world.roles), (problem.fraction, problem.contexts)
-    prompts = draw_prompts(test, world.patterns, world.q, tasks, *sizes, count=2, room=problem.context_capacity)
+    test, tasks, sizes = lm.stream(key, "test"), data.seen(problem, world.roles), (problem.fraction, problem.contexts)
+    prompts = data.draw_prompts(test, world.patterns, world.q, tasks, *sizes, count=2, room=problem.context_capacity)
     run = run_forward(network, signs, prompts, problem.include_query)
-    lucky = find_lucky(network, signs, prompts, run, world)
+    lucky = probes.find_lucky(network, signs, prompts, run, world)
     return {
         "lucky": jnp.sum(lucky.own, axis=1) * 1.0,
         "unsigned_lucky": jnp.sum(lucky.unsigned, axis=1) * 1.0,
@@ -212,4 +173,4 @@ def count_lucky(problem: Setting, key: jax.Array, network: Network, signs: Array
 )
 def draw_lucky(problem: Setting, key: jax.Array, prepared: None = None) -> dict[str, Array]:
     """Lucky neurons at initialisation."""
-    return count_lucky(problem, key, *initialise(problem, key), draw_world(problem, key))
+    return count_lucky(problem, key, *initialise(problem, key), data.draw_world(problem, key))

@@ -7,10 +7,8 @@ method on scikit-learn's objective), support vectors by scikit-learn's libsvm wi
 fits the estimators themselves; the answers agree, which tests and every stored comparison check.
 """
 
-from __future__ import annotations
-
 import warnings
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -18,7 +16,6 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Num
 
 import lemmata as lm
-from lemmata.networks.shallow import Network
 from lemmata.theories.icl import data
 from lemmata.theories.icl.data import Prompts
 from lemmata.theories.icl.setting import Setting
@@ -42,15 +39,11 @@ def predict(x: Features, y: Labels, query: Queries) -> dict[str, Answers]:
     answers = {name: y[:, 0].copy() for name in BASELINES}
     if mixed.any():
         x, y, query = x[mixed], y[mixed], query[mixed]
-        fitted = {
-            "logistic": _logistic(x, y, query),
-            "linear SVM": _support_vectors("linear", x, y, query),
-            "Gaussian SVM": _support_vectors("rbf", x, y, query),
-            "1-NN": _neighbours(1, x, y, query),
-            "3-NN": _neighbours(3, x, y, query),
-        }
-        for name, answer in fitted.items():
-            answers[name][mixed] = answer
+        answers["logistic"][mixed] = _logistic(x, y, query)
+        for name, kernel in (("linear SVM", "linear"), ("Gaussian SVM", "rbf")):
+            answers[name][mixed] = _support_vectors(kernel, x, y, query)
+        for count in (1, 3):
+            answers[f"{count}-NN"][mixed] = _neighbours(count, x, y, query)
     return answers
 
 
@@ -127,20 +120,15 @@ def fit_estimators(x: Features, y: Labels, query: Queries) -> dict[str, Answers]
     def nearest(count: int) -> Any:
         return KNeighborsClassifier(min(count, x.shape[1]), algorithm="kd_tree", weights=weights)
 
-    estimators: dict[str, Any] = {
-        "logistic": LogisticRegression(),
-        "linear SVM": SVC(kernel="linear", max_iter=LIMIT),
-        "Gaussian SVM": SVC(max_iter=LIMIT),
-        "1-NN": nearest(1),
-        "3-NN": nearest(3),
-    }
+    vectors = SVC(kernel="linear", max_iter=LIMIT), SVC(max_iter=LIMIT)
+    estimators = dict(zip(BASELINES, (LogisticRegression(), *vectors, nearest(1), nearest(3)), strict=True))
     answers = {name: np.empty(len(x)) for name in estimators}
     with warnings.catch_warnings(), threadpool_limits(1):
         warnings.simplefilter("ignore", ConvergenceWarning)  # the limit was reached: the answer is what it is
         for i, (points, labels, at) in enumerate(zip(x, y, query, strict=True)):
             for name, estimator in estimators.items():
-                one = len(np.unique(labels)) == 1
-                answers[name][i] = labels[0] if one else estimator.fit(points, labels).predict(at[None])[0]
+                mixed = len(np.unique(labels)) > 1
+                answers[name][i] = estimator.fit(points, labels).predict(at[None])[0] if mixed else labels[0]
     return answers
 
 
@@ -165,12 +153,8 @@ AUDITED = 10
 """Prompts of every domain on which scikit-learn's estimators are fitted too."""
 
 
-class Asked(NamedTuple):
-    """What predictors are asked, with the answers that need no fit: of the network and the oracle."""
-
-    prompts: Prompts
-    network: Float[Array, " prompts"]
-    oracle: Float[Array, " prompts"]
+Asked = tuple[Prompts, Float[Array, " prompts"], Float[Array, " prompts"]]
+"""What predictors are asked, with the answers that need no fit: of the network and the oracle."""
 
 
 @lm.piece(once=True)
@@ -183,11 +167,10 @@ def ask(problem: Setting, key: jax.Array, prompts: Prompts) -> dict[str, Array]:
 
 
 def _scored(length: Any, dimension: Any, *asked: Asked) -> dict[str, jax.ShapeDtypeStruct]:
-    each, one = (len(DOMAINS), len(PREDICTORS)), asked[0].network.dtype
+    each, one = (len(DOMAINS), len(PREDICTORS)), asked[0][1].dtype
     shapes = {"prompt_error": each, "prompt_error_match": each, "prompt_no_match": each[:1]}
-    return {
-        name: jax.ShapeDtypeStruct(shape, one) for name, shape in (shapes | {"agreement": (len(BASELINES),)}).items()
-    }
+    shapes["agreement"] = (len(BASELINES),)
+    return {name: jax.ShapeDtypeStruct(shape, one) for name, shape in shapes.items()}
 
 
 @lm.host_piece(_scored)
@@ -225,12 +208,11 @@ _CELL = ("domain", "predictor")
 def compare(problem: Setting, key: jax.Array, prepared: None = None) -> dict[str, Any]:
     """Train; ask every predictor on the same prompts, in and out of domain."""
     data.require_shiftable(problem)
-    world, _, signs, run = train_network(problem, key)
-    network: Network = run.state.parameters
+    world, _, network, signs, _ = train_network(problem, key)
     inside = data.testing_prompts(problem, key, world, data.UNSEEN)
     outside, _ = data.draw_shifted(problem, key, world)
     asked = [
-        Asked(prompts, evaluate(problem, network, signs, prompts)["output"], ask(problem, key, prompts)["answers"])
+        (prompts, evaluate(problem, network, signs, prompts)["output"], ask(problem, key, prompts)["answers"])
         for prompts in (inside, outside)
     ]
     scored = score_predictors(problem.test_contexts, problem.dimension, *asked)
