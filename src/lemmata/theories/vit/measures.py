@@ -30,12 +30,12 @@ def share_of_runs(passed: xr.DataArray, measured: xr.DataArray) -> lm.Estimate:
     return lm.share_interval(int(passed.sum()), passed.sizes["seed"])
 
 
-def half_thresholds(data: xr.Dataset) -> dict[float, lm.Threshold]:
-    """N_50 for every relevant fraction."""
-    rates = success(data).transpose("relevant_fraction", "seed", "samples")
+def half_thresholds(data: xr.Dataset, along: str = "relevant_fraction") -> dict[float, lm.Threshold]:
+    """N_50 for every relevant fraction, or along another axis."""
+    rates = success(data).transpose(along, "seed", "samples").values
     return {
-        float(alpha): lm.threshold(data.samples.values, rates.sel(relevant_fraction=alpha).values)
-        for alpha in data.relevant_fraction.values
+        each: lm.threshold(data.samples.values, rows)
+        for each, rows in zip(data[along].values.tolist(), rates, strict=True)
     }
 
 
