@@ -16,6 +16,9 @@ SOME_LOSS = 0.25
 """The share of each class with loss at which value growth is read: with one class solved the other's sign may turn."""
 READINGS = ["shared", "per_token"]
 """The two readings of the output signs, as variants of the experiments on training."""
+POSITIVE, NEGATIVE = lm.at_least(0.0, by="every", strict=True), lm.at_most(0.0, by="every", strict=True)
+UNTRAINED = lm.Control("untrained", untrained=True)
+FROZEN = lm.Control("frozen attention", attention="frozen")
 
 
 def success(data: xr.Dataset) -> xr.DataArray:
