@@ -54,6 +54,11 @@ def converged(**intact: Any) -> lm.Gate:
     return lm.Gate(reason, lambda data: np.isfinite(data.reached_step), intact)
 
 
+def at_end_or_start(values: xr.DataArray, untrained: bool) -> xr.DataArray:
+    """At T_0, the last record, or at t = 0."""
+    return values.isel(record=0) if untrained else lm.at_end(values)
+
+
 def own_coordinates(features: xr.DataArray) -> xr.DataArray:
     """<W μ_k, q_k> for the two discriminative patterns: the first two diagonal entries of C_Q, C_K or C_V."""
     return by_side([features.isel(feature=k, pattern=k) for k in (0, 1)])
