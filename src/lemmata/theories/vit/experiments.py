@@ -68,7 +68,49 @@ sample_map = partial(
     },
 )
 
-SAMPLES = (
+
+_F2 = {
+    **{"value_error": 0.1, "attention_error": 0.4, "confusion_fraction": 0.05, "tokens": 20, "samples": 40},
+    **{"neurons": 100, "steps": 1500, "records": 1501, "stop": "small_loss"},
+}
+_STEP_SIZES = {"shared": (0.02, 0.05, 0.1, 0.2, 0.5), "per_token": (0.25, 0.5, 1.0, 2.0)}
+
+
+_F4 = {
+    **{"relevant_fraction": 0.5, "confusion_fraction": 0.05, "samples": 200, "batch": 20, "neurons": 1000},
+    **{"steps": 400, "record_every": 4, "records": 101, "stop": "never", "track": "attention"},
+}
+_DIRECTIONS = {
+    f"{law} {delta:g}": {"attention_error_law": law, "attention_error": delta, "noise_radius": 0.05 if delta else 0.0}
+    for law in ("random", "confuse")
+    for delta in (0.0, 0.2, 0.4)
+}
+_FULL = {variant: {**fields, "batch": 0} for variant, fields in VARIANTS.items()}
+
+
+def _counter_example(delta: float = 0.4) -> dict[str, Any]:
+    """W_Q μ_1 = q_1 + δ q_3, W_K μ_3 = q_3 + δ q_1, only μ_1 and μ_3 present, no noise: the logit gap of a μ_1 query is
+    1 - 2δ, less than the 1 - δ that p_n supposes (V24)."""
+    identity = np.eye(10)
+    query, key = identity.copy(), identity.copy()
+    query[2, 0] = key[0, 2] = delta
+    data = {"patterns": 3, "pattern_basis": "canonical", "relevant_fraction": 0.5, "confusion_fraction": 0.0}
+    maps = {"init": "given", "value_map": identity, "key_map": key, "query_map": query}
+    return {**data, **maps, "attention_error": delta, "noise_radius": 0.0}
+
+
+_SMALL = {"tokens": 40, "samples": 60, "track": "attention"}
+_CLASSES = {"classes": 4, "patterns": 7, "tokens": 40, "samples": 80, "neurons": 400, "steps": 400, "records": 401}
+
+
+def _widths(width: int) -> dict[str, int]:
+    """d = m_a = m_b."""
+    return {"dimension": width, "value_width": width, "key_width": width}
+
+
+variant = partial(experiment, seeds=3, paper=WIDE)
+
+EXPERIMENTS = (
     experiment(
         "v1-zero-risk",
         reference="Theorem 1",
@@ -161,15 +203,6 @@ SAMPLES = (
         seeds=8,
         paper={**FINE, "keep": [1.0, 0.9, 0.8, 0.7, 0.65], "strategy": list(STRATEGIES)},
     ),
-)
-
-_F2 = {
-    **{"value_error": 0.1, "attention_error": 0.4, "confusion_fraction": 0.05, "tokens": 20, "samples": 40},
-    **{"neurons": 100, "steps": 1500, "records": 1501, "stop": "small_loss"},
-}
-_STEP_SIZES = {"shared": (0.02, 0.05, 0.1, 0.2, 0.5), "per_token": (0.25, 0.5, 1.0, 2.0)}
-
-ITERATIONS = (
     experiment(
         "f2-iterations",
         reference="Figure 2.2",
@@ -211,32 +244,6 @@ ITERATIONS = (
         seeds=5,
         paper=WIDE,
     ),
-)
-
-_F4 = {
-    **{"relevant_fraction": 0.5, "confusion_fraction": 0.05, "samples": 200, "batch": 20, "neurons": 1000},
-    **{"steps": 400, "record_every": 4, "records": 101, "stop": "never", "track": "attention"},
-}
-_DIRECTIONS = {
-    f"{law} {delta:g}": {"attention_error_law": law, "attention_error": delta, "noise_radius": 0.05 if delta else 0.0}
-    for law in ("random", "confuse")
-    for delta in (0.0, 0.2, 0.4)
-}
-_FULL = {variant: {**fields, "batch": 0} for variant, fields in VARIANTS.items()}
-
-
-def _counter_example(delta: float = 0.4) -> dict[str, Any]:
-    """W_Q μ_1 = q_1 + δ q_3, W_K μ_3 = q_3 + δ q_1, only μ_1 and μ_3 present, no noise: the logit gap of a μ_1 query is
-    1 - 2δ, less than the 1 - δ that p_n supposes (V24)."""
-    identity = np.eye(10)
-    query, key = identity.copy(), identity.copy()
-    query[2, 0] = key[0, 2] = delta
-    data = {"patterns": 3, "pattern_basis": "canonical", "relevant_fraction": 0.5, "confusion_fraction": 0.0}
-    maps = {"init": "given", "value_map": identity, "key_map": key, "query_map": query}
-    return {**data, **maps, "attention_error": delta, "noise_radius": 0.0}
-
-
-DYNAMICS = (
     experiment(
         "f4-attention",
         reference="Figure 2.4",
@@ -303,20 +310,6 @@ DYNAMICS = (
         axes={"defect": ["none", "shifted"]},
         seeds=3,
     ),
-)
-
-_SMALL = {"tokens": 40, "samples": 60, "track": "attention"}
-_CLASSES = {"classes": 4, "patterns": 7, "tokens": 40, "samples": 80, "neurons": 400, "steps": 400, "records": 401}
-
-
-def _widths(width: int) -> dict[str, int]:
-    """d = m_a = m_b."""
-    return {"dimension": width, "value_width": width, "key_width": width}
-
-
-variant = partial(experiment, seeds=3, paper=WIDE)
-
-OTHERS = (
     variant(
         "v19-multiclass",
         reference="Appendix A.6.1, (A.217)-(A.224)",
@@ -385,6 +378,5 @@ OTHERS = (
             }
         },
     ),
+    *images.EXPERIMENTS,
 )
-
-EXPERIMENTS = (*SAMPLES, *ITERATIONS, *DYNAMICS, *OTHERS, *images.EXPERIMENTS)

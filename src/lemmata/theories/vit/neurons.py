@@ -23,7 +23,7 @@ GROUPS = ("plus", "minus", "unlucky")
 GATE_GROUPS = ("plus", "minus", "random plus", "random minus")
 SIDES = ("plus", "minus")
 """The two classes, or the two groups of lucky neurons."""
-LABELS = {"group": GROUPS, "gate_group": GATE_GROUPS, "side": SIDES}
+LABELS = {"group": GROUPS, "gate_group": GATE_GROUPS, "side": SIDES, "pair": ("same set", "different sets")}
 BY_GROUP = ("record", "group")
 
 NEURONS = (

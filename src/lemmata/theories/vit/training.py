@@ -209,9 +209,6 @@ def attend(problem: Setting, network: Network, data: Data) -> Array:
     return attention(network, data.tokens, data.weight)
 
 
-PAIRS = ("same set", "different sets")
-
-
 @lm.simulation(
     *lm.RUN,
     lm.Variable("train_loss", ("record",), "L(t)", "training loss"),
@@ -239,13 +236,7 @@ PAIRS = ("same set", "different sets")
     lm.Variable("noise_norm", (), "max |x - μ|", "largest distance of a kept training token from its pattern"),
     *probes.DATA,
     lm.Variable("condition_slack", (), "", "slack of condition (2.8)"),
-    labels={
-        "query": probes.QUERIES,
-        "group": neurons.GROUPS,
-        "gate_group": neurons.GATE_GROUPS,
-        "side": neurons.SIDES,
-        "pair": PAIRS,
-    },
+    labels={"query": probes.QUERIES, **neurons.LABELS},
 )
 def simulate(problem: Setting, key: jax.Array, prepared: None = None) -> dict[str, Array]:
     """One run: draw, initialise, sparsify, train, evaluate."""

@@ -131,9 +131,7 @@ def tokenise(
     count = len(places)
 
     def padded(values: np.ndarray, dtype: type) -> np.ndarray:
-        full = np.zeros((room, *values.shape[1:]), dtype)
-        full[:count] = values
-        return full
+        return np.pad(values.astype(dtype), [(0, room - count), *[(0, 0)] * (values.ndim - 1)])
 
     return Tokens(
         padded(np.take_along_axis(patches, places[..., None], axis=1), np.float32),

@@ -15,13 +15,7 @@ TINY = {"width": 8, "heads": 2, "blocks": 2, "batch": 2, "samples": 20, "epochs"
 """The one set of sizes of every smoke preset; 18 and 20 images share their programs."""
 
 experiment = partial(
-    lm.experiment,
-    reference="Figure 2.6",
-    kind=ImageSetting,
-    simulation=simulate,
-    tiny=TINY,
-    seeds=3,
-    paper_seeds=5,
+    lm.experiment, reference="Figure 2.6", kind=ImageSetting, simulation=simulate, tiny=TINY, seeds=3, paper_seeds=5
 )
 
 
