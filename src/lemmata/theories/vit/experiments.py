@@ -14,7 +14,7 @@ from lemmata.theories.vit.setting import STRATEGIES, Setting
 from lemmata.theories.vit.studies.initial import measure_initial
 from lemmata.theories.vit.training import simulate
 
-ATTENTION = {"trained": {"train_attention": 1}, "frozen": {"train_attention": 0}}
+ATTENTION = {"attention": {"trained": {"train_attention": 1}, "frozen": {"train_attention": 0}}}
 VARIANTS = {"shared": {"output": "shared", "step_size": 0.1}, "per_token": {"output": "per_token", "step_size": 1.0}}
 """The two readings of the output signs, each with its step size."""
 TINY = {
@@ -27,68 +27,28 @@ FINE = {"test_samples": 1000}
 WIDE = {**FINE, "neurons": 1000}
 """The same, and the width of the paper."""
 
-experiment = partial(lm.experiment, kind=Setting, simulation=simulate, tiny=TINY)
-initial = partial(experiment, simulation=measure_initial)
+experiment = partial(lm.experiment, kind=Setting, simulation=simulate, tiny=TINY, seeds=3, paper=WIDE)
+initial = partial(experiment, simulation=measure_initial, paper=None)
 
 
-def samples_axis(*counts: int) -> dict[int, dict[str, Any]]:
+def samples_axis(*counts: int) -> dict[str, Any]:
     """N with its batch rule: full batch up to 64, else B = 64 with a record every 10 steps."""
     full, small = {"batch": 0, "record_every": 1}, {"batch": 64, "record_every": 10}
-    return {n: {"samples": n, **(full if n <= 64 else small)} for n in counts}
+    return {"samples": {n: {"samples": n, **(full if n <= 64 else small)} for n in counts}}
 
 
-def fraction_axis(*fractions: float, neutral: float = 0.5) -> dict[float, dict[str, Any]]:
-    """α_* with α_nd fixed, so that α_# = 1 - α_nd - α_*."""
-    return {a: {"relevant_fraction": a, "confusion_fraction": round(1 - neutral - a, 9)} for a in fractions}
+def fraction_axis(*fractions: float) -> dict[str, Any]:
+    """α_* with α_nd fixed to 1/2, so that α_# = 1/2 - α_*."""
+    fields = {a: {"relevant_fraction": a, "confusion_fraction": round(0.5 - a, 9)} for a in fractions}
+    return {"relevant_fraction": fields}
 
 
-_V7 = {"relevant_fraction": 0.36, "confusion_fraction": 0.14, "neurons": 100}
-_F1 = {**_V7, "output": "per_token", "step_size": 2.0, "samples": 64}
-_RISK = {"shared": {"output": "shared", "step_size": 0.3}, "per_token": {"output": "per_token", "step_size": 2.0}}
-_FEW = {"samples": samples_axis(14, 16)}
-_FEW_CELLS = {"relevant_fraction": fraction_axis(0.30, 0.40), **_FEW}
-_F5 = {
-    **{"samples": 80, "relevant_fraction": 0.6, "confusion_fraction": 0.05, "noisy_fraction": 0.3, "noisy_level": 0.3},
-    **{"output": "per_token", "step_size": 1.0, "attention_error": 0.5, "normalise": "yes"},
-    **{"steps": 75, "records": 2, "record_every": 75, "stop": "never"},
-}
-sample_map = partial(
-    experiment,
-    axes={
-        "relevant_fraction": fraction_axis(0.30, 0.32, 0.34, 0.36, 0.40, 0.48),
-        "samples": samples_axis(2, 4, 8, 16, 32, 64, 128),
-    },
-    seeds=5,
-    smoke=_FEW_CELLS,
-    paper={
-        **WIDE,
-        "tokens": 100,
-        "relevant_fraction": fraction_axis(0.30, 0.32, 0.34, 0.36, 0.38, 0.40, 0.44, 0.48),
-        "samples": samples_axis(2, 4, 8, 16, 32, 64, 128, 256),
-    },
-)
+def widths(width: int) -> dict[str, int]:
+    """d = m_a = m_b."""
+    return {"dimension": width, "value_width": width, "key_width": width}
 
 
-_F2 = {
-    **{"value_error": 0.1, "attention_error": 0.4, "confusion_fraction": 0.05, "tokens": 20, "samples": 40},
-    **{"neurons": 100, "steps": 1500, "records": 1501, "stop": "small_loss"},
-}
-_STEP_SIZES = {"shared": (0.02, 0.05, 0.1, 0.2, 0.5), "per_token": (0.25, 0.5, 1.0, 2.0)}
-
-
-_F4 = {
-    **{"relevant_fraction": 0.5, "confusion_fraction": 0.05, "samples": 200, "batch": 20, "neurons": 1000},
-    **{"steps": 400, "record_every": 4, "records": 101, "stop": "never", "track": "attention"},
-}
-_DIRECTIONS = {
-    f"{law} {delta:g}": {"attention_error_law": law, "attention_error": delta, "noise_radius": 0.05 if delta else 0.0}
-    for law in ("random", "confuse")
-    for delta in (0.0, 0.2, 0.4)
-}
-_FULL = {variant: {**fields, "batch": 0} for variant, fields in VARIANTS.items()}
-
-
-def _counter_example(delta: float = 0.4) -> dict[str, Any]:
+def counter_example(delta: float = 0.4) -> dict[str, Any]:
     """W_Q μ_1 = q_1 + δ q_3, W_K μ_3 = q_3 + δ q_1, only μ_1 and μ_3 present, no noise: the logit gap of a μ_1 query is
     1 - 2δ, less than the 1 - δ that p_n supposes (V24)."""
     identity = np.eye(10)
@@ -99,16 +59,42 @@ def _counter_example(delta: float = 0.4) -> dict[str, Any]:
     return {**data, **maps, "attention_error": delta, "noise_radius": 0.0}
 
 
-_SMALL = {"tokens": 40, "samples": 60, "track": "attention"}
-_CLASSES = {"classes": 4, "patterns": 7, "tokens": 40, "samples": 80, "neurons": 400, "steps": 400, "records": 401}
+V7 = {"relevant_fraction": 0.36, "confusion_fraction": 0.14, "neurons": 100}
+F1 = {**V7, "output": "per_token", "step_size": 2.0, "samples": 64}
+F2 = {
+    **{"value_error": 0.1, "attention_error": 0.4, "confusion_fraction": 0.05, "tokens": 20, "samples": 40},
+    **{"neurons": 100, "steps": 1500, "records": 1501, "stop": "small_loss"},
+}
+F4 = {
+    **{"relevant_fraction": 0.5, "confusion_fraction": 0.05, "samples": 200, "batch": 20, "neurons": 1000},
+    **{"steps": 400, "record_every": 4, "records": 101, "stop": "never", "track": "attention"},
+}
+F5 = {
+    **{"samples": 80, "relevant_fraction": 0.6, "confusion_fraction": 0.05, "noisy_fraction": 0.3, "noisy_level": 0.3},
+    **{"output": "per_token", "step_size": 1.0, "attention_error": 0.5, "normalise": "yes"},
+    **{"steps": 75, "records": 2, "record_every": 75, "stop": "never"},
+}
+CLASSES = {"classes": 4, "patterns": 7, "tokens": 40, "samples": 80, "neurons": 400, "steps": 400, "records": 401}
+VARIED = {"tokens": 40, "samples": 60, "track": "attention"}
+RISK = {"shared": {"output": "shared", "step_size": 0.3}, "per_token": {"output": "per_token", "step_size": 2.0}}
+STEP_SIZES = {"shared": (0.02, 0.05, 0.1, 0.2, 0.5), "per_token": (0.25, 0.5, 1.0, 2.0)}
+FULL_BATCH = {variant: {**fields, "batch": 0} for variant, fields in VARIANTS.items()}
+DIRECTIONS = {
+    f"{law} {delta:g}": {"attention_error_law": law, "attention_error": delta, "noise_radius": 0.05 if delta else 0.0}
+    for law in ("random", "confuse")
+    for delta in (0.0, 0.2, 0.4)
+}
+HEADS = {"alignment": "v21-heads-alignment", "test_hinge": "v21-heads-risk"}
+FEW_CELLS = {**fraction_axis(0.30, 0.40), **samples_axis(14, 16)}
+PAPER_FRACTIONS = fraction_axis(0.30, 0.32, 0.34, 0.36, 0.38, 0.40, 0.44, 0.48)
 
-
-def _widths(width: int) -> dict[str, int]:
-    """d = m_a = m_b."""
-    return {"dimension": width, "value_width": width, "key_width": width}
-
-
-variant = partial(experiment, seeds=3, paper=WIDE)
+sample_map = partial(
+    experiment,
+    axes={**fraction_axis(0.30, 0.32, 0.34, 0.36, 0.40, 0.48), **samples_axis(2, 4, 8, 16, 32, 64, 128)},
+    seeds=5,
+    smoke=FEW_CELLS,
+    paper={**WIDE, "tokens": 100, **PAPER_FRACTIONS, **samples_axis(2, 4, 8, 16, 32, 64, 128, 256)},
+)
 
 EXPERIMENTS = (
     experiment(
@@ -119,13 +105,13 @@ EXPERIMENTS = (
         setting={"neurons": 200, "test_samples": 1000},
         axes={
             "variant": {
-                "shared": {**_RISK["shared"], "samples": 16, "batch": 0, "record_every": 1},
-                "per_token": {**_RISK["per_token"], "samples": 256, "batch": 64, "record_every": 10},
+                "shared": {**RISK["shared"], "samples": 16, "batch": 0, "record_every": 1},
+                "per_token": {**RISK["per_token"], "samples": 256, "batch": 64, "record_every": 10},
             },
             "label_order": ["true", "shuffled"],
         },
         seeds=20,
-        smoke={"variant": _RISK},
+        smoke={"variant": RISK},
         paper={"neurons": 1000},
     ),
     sample_map(
@@ -133,28 +119,24 @@ EXPERIMENTS = (
         reference="Figure 2.1 (a)",
         question="How many samples does the transformer need as the relevant fraction falls?",
         plot=partial(samples.sample_map, power=2, who="attention trained"),
-        setting=_F1,
+        setting=F1,
     ),
     sample_map(
         "f3-samples-frozen",
         reference="Figure 2.3",
         question="How many samples are needed when attention stays frozen (the CNN baseline)?",
         plot=partial(samples.sample_map, power=4, who="attention frozen"),
-        setting={**_F1, "train_attention": 0},
+        setting={**F1, "train_attention": 0},
     ),
     experiment(
         "f1a-samples-shared",
         reference="Figure 2.1 (a), errata E4",
         question="Is there a sample threshold at all when the output signs are shared?",
         plot=samples.shared,
-        setting={**_F1, "output": "shared", "step_size": 0.3},
-        axes={
-            "relevant_fraction": fraction_axis(0.32, 0.36, 0.48),
-            "samples": samples_axis(2, 8, 32),
-            "attention": ATTENTION,
-        },
+        setting={**F1, "output": "shared", "step_size": 0.3},
+        axes={**fraction_axis(0.32, 0.36, 0.48), **samples_axis(2, 8, 32), **ATTENTION},
         seeds=5,
-        smoke=_FEW_CELLS,
+        smoke=FEW_CELLS,
         paper={**WIDE, "tokens": 100},
     ),
     experiment(
@@ -162,33 +144,31 @@ EXPERIMENTS = (
         reference="Figure 2.1 (b)",
         question="How many samples are needed as the initial value error grows?",
         plot=partial(samples.initial_error, error="value_error"),
-        setting={**_F1, "relevant_fraction": 0.3, "confusion_fraction": 0.2},
+        setting={**F1, "relevant_fraction": 0.3, "confusion_fraction": 0.2},
         axes={
             "value_error": [0.0, 0.2, 0.6],
             "value_error_law": ["random", "confuse"],
-            "samples": samples_axis(32, 64, 128, 256),
+            **samples_axis(32, 64, 128, 256),
         },
-        seeds=3,
-        smoke={"value_error": [0.0, 0.6], **_FEW},
-        paper={**WIDE, "value_error": [0.0, 0.1, 0.2, 0.4, 0.6, 0.8], "samples": samples_axis(8, 16, 32, 64, 128, 256)},
+        smoke={"value_error": [0.0, 0.6], **samples_axis(14, 16)},
+        paper={**WIDE, "value_error": [0.0, 0.1, 0.2, 0.4, 0.6, 0.8], **samples_axis(8, 16, 32, 64, 128, 256)},
     ),
     experiment(
         "v7-samples",
         reference="Remark 3",
         question="How many samples are needed as the initial error of keys and queries grows?",
         plot=partial(samples.initial_error, error="attention_error"),
-        setting=_F1,
-        axes={"attention_error": [0.0, 0.2, 0.4], "samples": samples_axis(8, 16, 32, 64, 128)},
-        seeds=3,
-        smoke=_FEW,
-        paper={**WIDE, "samples": samples_axis(4, 8, 16, 32, 64, 128, 256)},
+        setting=F1,
+        axes={"attention_error": [0.0, 0.2, 0.4], **samples_axis(8, 16, 32, 64, 128)},
+        smoke=samples_axis(14, 16),
+        paper={**WIDE, **samples_axis(4, 8, 16, 32, 64, 128, 256)},
     ),
     experiment(
         "v6-token-noise",
         reference="Remark 2, Figure 2.1 (b)",
         question="Does token noise raise the test loss at a fixed number of samples?",
         plot=samples.token_noise,
-        setting={**_F1, "step_size": 1.0, "normalise": "yes"},
+        setting={**F1, "step_size": 1.0, "normalise": "yes"},
         axes={"token_noise": [0.01, 0.1, 0.2, 0.3]},
         seeds=7,
         paper=FINE,
@@ -198,7 +178,7 @@ EXPERIMENTS = (
         reference="Figure 2.5",
         question="Which tokens can be removed without loss, and which removals help?",
         plot=samples.sparsification,
-        setting=_F5,
+        setting=F5,
         axes={"keep": [1.0, 0.8, 0.7], "strategy": ["random", "irrelevant", "noisy", "attention", "relevant"]},
         seeds=8,
         paper={**FINE, "keep": [1.0, 0.9, 0.8, 0.7, 0.65], "strategy": list(STRATEGIES)},
@@ -208,8 +188,8 @@ EXPERIMENTS = (
         reference="Figure 2.2",
         question="How does the number of steps grow as the relevant fraction falls, attention trained or frozen?",
         plot=iterations.iterations,
-        setting=_F2,
-        axes={"relevant_fraction": [0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8], "variant": VARIANTS, "attention": ATTENTION},
+        setting=F2,
+        axes={"relevant_fraction": [0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8], "variant": VARIANTS, **ATTENTION},
         seeds=5,
         smoke={"relevant_fraction": [0.15, 0.4, 0.8]},
         paper={**WIDE, "tokens": 100, "samples": 100},
@@ -219,11 +199,11 @@ EXPERIMENTS = (
         reference="(2.10)",
         question="How does the number of steps depend on the step size?",
         plot=iterations.step_size,
-        setting={**_F2, "relevant_fraction": 0.4, "confusion_fraction": 0.1, "samples": 20},
+        setting={**F2, "relevant_fraction": 0.4, "confusion_fraction": 0.1, "samples": 20},
         axes={
             "variant": {
                 f"{output} {eta:g}": {"output": output, "step_size": eta}
-                for output, sizes in _STEP_SIZES.items()
+                for output, sizes in STEP_SIZES.items()
                 for eta in sizes
             }
         },
@@ -235,23 +215,21 @@ EXPERIMENTS = (
         reference="Remark 3",
         question="Does a worse initial model slow training down?",
         plot=iterations.initial_model,
-        setting={**_V7, "samples": 24},
+        setting={**V7, "samples": 24},
         axes={
             "value_error": [0.0, 0.2, 0.4, 0.6],
             "value_error_law": ["confuse", "random"],
             "attention_error": [0.2, 0.0, 0.4],
         },
         seeds=5,
-        paper=WIDE,
     ),
     experiment(
         "f4-attention",
         reference="Figure 2.4",
         question="How far does attention concentrate on the label-relevant tokens?",
         plot=dynamics.concentration,
-        setting=_F4,
-        axes={"variant": VARIANTS, "attention": ATTENTION},
-        seeds=3,
+        setting=F4,
+        axes={"variant": VARIANTS, **ATTENTION},
         paper=FINE,
     ),
     experiment(
@@ -259,17 +237,15 @@ EXPERIMENTS = (
         reference="Proposition 2, errata E6",
         question="Does attention go on concentrating when the loss does not saturate?",
         plot=dynamics.losses,
-        setting={**_F4, "neurons": 200, "steps": 1000, "record_every": 10},
+        setting={**F4, "neurons": 200, "steps": 1000, "record_every": 10},
         axes={
             "loss": {
                 "hinge margin 1": {"loss": "hinge", "margin": 1.0},
                 "hinge margin 10": {"loss": "hinge", "margin": 10.0},
                 "logistic": {"loss": "logistic", "margin": 1.0},
             },
-            "attention": ATTENTION,
+            **ATTENTION,
         },
-        seeds=3,
-        paper=WIDE,
     ),
     initial(
         "v24-initial-attention",
@@ -277,7 +253,7 @@ EXPERIMENTS = (
         question="Does the initial attention respect its lower bounds, the paper's and the one that is a theorem?",
         plot=dynamics.initial_bounds,
         setting={"samples": 20, "noise_law": "ball", "normalise": "yes", "neurons": 50},
-        axes={"variant": {**_DIRECTIONS, "counter-example": _counter_example()}},
+        axes={"variant": {**DIRECTIONS, "counter-example": counter_example()}},
         seeds=20,
     ),
     experiment(
@@ -286,10 +262,8 @@ EXPERIMENTS = (
         question="What happens to loss, attention, features and neurons along training, step by step?",
         plot=dynamics.dynamics,
         setting={"track": "neurons"},
-        axes={"variant": {**_FULL, "shared-b20": {**VARIANTS["shared"], "batch": 20}}, "attention": ATTENTION},
-        seeds=3,
-        smoke={"variant": {**_FULL, "shared-b20": {**VARIANTS["shared"], "batch": 4}}},
-        paper=WIDE,
+        axes={"variant": {**FULL_BATCH, "shared-b20": {**VARIANTS["shared"], "batch": 20}}, **ATTENTION},
+        smoke={"variant": {**FULL_BATCH, "shared-b20": {**VARIANTS["shared"], "batch": 4}}},
     ),
     experiment(
         "v25-cross",
@@ -297,9 +271,8 @@ EXPERIMENTS = (
         question="In how many runs does the query map gain most along the own feature?",
         plot=lm.show("query_features"),
         setting={"track": "neurons"},
-        axes={"variant": {"shared": _FULL["shared"]}, "attention": ATTENTION},
+        axes={"variant": {"shared": FULL_BATCH["shared"]}, **ATTENTION},
         seeds=20,
-        paper=WIDE,
     ),
     initial(
         "v10-lucky-sets",
@@ -308,58 +281,52 @@ EXPERIMENTS = (
         plot=dynamics.lucky_sets,
         setting={"neurons": 1000},
         axes={"defect": ["none", "shifted"]},
-        seeds=3,
     ),
-    variant(
+    experiment(
         "v19-multiclass",
         reference="Appendix A.6.1, (A.217)-(A.224)",
         question="Do the neurons of each of four classes learn the pattern of their class?",
         plot=variants.multiclass,
-        setting={**_widths(12), **_CLASSES},
+        setting={**widths(12), **CLASSES},
         smoke={"track": "loss"},
         paper=FINE,
     ),
-    variant(
+    experiment(
         "v20-patterns",
         reference="Appendix A.6.2",
         question="Does training still work when every pattern is a set of nearby vectors?",
         plot=variants.pattern_sets,
-        setting={**_SMALL, **_widths(20), "members": 2, "member_shares": [[0.7, 0.3]] * 5},
-        axes={"attention": ATTENTION},
+        setting={**VARIED, **widths(20), "members": 2, "member_shares": [[0.7, 0.3]] * 5},
+        axes=ATTENTION,
         smoke={"track": "attention"},
     ),
-    variant(
+    experiment(
         "v21-heads",
         reference="Appendix A.6.3",
         question="Does training still work with several attention heads, and do neurons learn all of them?",
-        plot=lm.show(
-            "alignment",
-            "test_hinge",
-            "reached_step",
-            levels={"alignment": "v21-heads-alignment", "test_hinge": "v21-heads-risk"},
-        ),
-        setting={**_SMALL, "track": "neurons"},
+        plot=lm.show("alignment", "test_hinge", "reached_step", levels=HEADS),
+        setting={**VARIED, "track": "neurons"},
         axes={"heads": [1, 2, 4]},
         smoke={"heads": [1, 2]},
     ),
-    variant(
+    experiment(
         "v22-skip",
         reference="Appendix A.6.4",
         question="Does training still work with a skip connection?",
         plot=variants.skip,
-        setting={**_SMALL, "skip": True},
-        axes={"attention": ATTENTION},
+        setting={**VARIED, "skip": True},
+        axes=ATTENTION,
         smoke={"track": "attention"},
     ),
-    variant(
+    experiment(
         "v22-normalisation",
         reference="Appendix A.6.4",
         question="Does normalising the tokens, to unit norm or by layer norm, change the training?",
         plot=lm.show("reached_step", "test_hinge"),
-        setting=_SMALL,
+        setting=VARIED,
         axes={"normalise": ["no", "yes", "layer"], "variant": {"plain": {"skip": False}, "skip": {"skip": True}}},
     ),
-    variant(
+    experiment(
         "e1-initialisation",
         reference="Section 2.4, errata E1 and E2",
         question="How do the initialisations that the paper names compare?",
