@@ -233,13 +233,8 @@ def _random_roles(problem: Setting, key: jax.Array) -> Int[Array, " tokens"]:
     """
     classes = problem.classes
     neutral = (1 - problem.relevant_fraction - problem.confusion_fraction) / (problem.patterns - classes)
-    mean = jnp.concatenate(
-        [
-            jnp.full(1, problem.relevant_fraction),
-            jnp.full(classes - 1, problem.confusion_fraction / (classes - 1)),
-            jnp.full(problem.patterns - classes, neutral),
-        ]
-    ).astype(jnp.result_type(float))
+    role, confusion = jnp.arange(problem.patterns), problem.confusion_fraction / (classes - 1)
+    mean = jnp.where(role == RELEVANT, problem.relevant_fraction, jnp.where(role < classes, confusion, neutral))
     mean = jnp.maximum(mean, 1e-12)
 
     def attempt(key: jax.Array) -> Array:

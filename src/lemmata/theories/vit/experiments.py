@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import lemmata as lm
-from lemmata.theories.vit.figures import dynamics, iterations, samples, variants
+from lemmata.theories.vit.figures import dynamics, samples, variants
 from lemmata.theories.vit.images import experiments as images
 from lemmata.theories.vit.setting import STRATEGIES, Setting
 from lemmata.theories.vit.studies.initial import measure_initial
@@ -77,7 +77,11 @@ F5 = {
 CLASSES = {"classes": 4, "patterns": 7, "tokens": 40, "samples": 80, "neurons": 400, "steps": 400, "records": 401}
 VARIED = {"tokens": 40, "samples": 60, "track": "attention"}
 RISK = {"shared": {"output": "shared", "step_size": 0.3}, "per_token": {"output": "per_token", "step_size": 2.0}}
-STEP_SIZES = {"shared": (0.02, 0.05, 0.1, 0.2, 0.5), "per_token": (0.25, 0.5, 1.0, 2.0)}
+STEP_SIZES = {
+    f"{output} {eta:g}": {"output": output, "step_size": eta}
+    for output, sizes in (("shared", (0.02, 0.05, 0.1, 0.2, 0.5)), ("per_token", (0.25, 0.5, 1.0, 2.0)))
+    for eta in sizes
+}
 FULL_BATCH = {variant: {**fields, "batch": 0} for variant, fields in VARIANTS.items()}
 DIRECTIONS = {
     f"{law} {delta:g}": {"attention_error_law": law, "attention_error": delta, "noise_radius": 0.05 if delta else 0.0}
@@ -187,7 +191,7 @@ EXPERIMENTS = (
         "f2-iterations",
         reference="Figure 2.2",
         question="How does the number of steps grow as the relevant fraction falls, attention trained or frozen?",
-        plot=iterations.iterations,
+        plot=samples.iterations,
         setting=F2,
         axes={"relevant_fraction": [0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8], "variant": VARIANTS, **ATTENTION},
         seeds=5,
@@ -198,15 +202,9 @@ EXPERIMENTS = (
         "f2-step-size",
         reference="(2.10)",
         question="How does the number of steps depend on the step size?",
-        plot=iterations.step_size,
+        plot=samples.step_size,
         setting={**F2, "relevant_fraction": 0.4, "confusion_fraction": 0.1, "samples": 20},
-        axes={
-            "variant": {
-                f"{output} {eta:g}": {"output": output, "step_size": eta}
-                for output, sizes in STEP_SIZES.items()
-                for eta in sizes
-            }
-        },
+        axes={"variant": STEP_SIZES},
         seeds=5,
         paper={**WIDE, "tokens": 100},
     ),
@@ -214,7 +212,7 @@ EXPERIMENTS = (
         "v7-initial-model",
         reference="Remark 3",
         question="Does a worse initial model slow training down?",
-        plot=iterations.initial_model,
+        plot=samples.initial_model,
         setting={**V7, "samples": 24},
         axes={
             "value_error": [0.0, 0.2, 0.4, 0.6],

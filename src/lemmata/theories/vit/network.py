@@ -39,12 +39,7 @@ def aim(signs: Array, label: Float[Array, "samples ..."]) -> tuple[Array, Float[
 
 
 def margins(
-    network: Network,
-    signs: Array,
-    label: Float[Array, "samples ..."],
-    tokens: Array,
-    weight: Array,
-    skip: bool = False,
+    network: Network, signs: Array, label: Float[Array, "samples ..."], tokens: Array, weight: Array, skip: bool = False
 ) -> Float[Array, " samples"]:
     """y^T F of every sample."""
     aimed, factor = aim(signs, label)

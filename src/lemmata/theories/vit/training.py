@@ -35,9 +35,8 @@ class Watched(NamedTuple):
 
 def training_loss(problem: Setting) -> losses.MarginLoss:
     """The loss that is trained on, as a function of the margin y F."""
-    return {"hinge": losses.hinge(problem.margin), "logistic": losses.logistic(), "linear": losses.linear()}[
-        problem.loss
-    ]
+    known = {"hinge": losses.hinge(problem.margin), "logistic": losses.logistic(), "linear": losses.linear()}
+    return known[problem.loss]
 
 
 def training_batches(problem: Setting, key: jax.Array) -> lm.Batches:

@@ -1,4 +1,5 @@
-"""Samples and risk: zero risk, Figures 2.1 and 2.3, token noise, sparsification (Figure 2.5)."""
+"""Samples and steps: zero risk, Figures 2.1 and 2.3, token noise, sparsification (Figure 2.5); steps to small loss
+(Figure 2.2, the step-size sweep) and to zero loss (the initial model)."""
 
 from __future__ import annotations
 
@@ -11,12 +12,13 @@ from matplotlib.figure import Figure
 
 import lemmata as lm
 from lemmata import figures as draw
-from lemmata.theories.vit.figures import SUCCESS, VARIANT_NAMES
-from lemmata.theories.vit.measures import half_thresholds, success
+from lemmata.theories.vit.figures import ATTENTION_COLORS, SUCCESS, VARIANT_NAMES
+from lemmata.theories.vit.measures import by_reading, half_thresholds, success
 from lemmata.theories.vit.training import SMALL_LOSS
 
 SAMPLES = "training samples $N$"
 RATE = "success rate over seeds"
+STEPS = r"steps $T_\varepsilon$ to training loss 0.001"
 HALF = "samples at which half of the seeds succeed"
 ERRORS = {
     "value_error": (r"\sigma", HALF, r"initial value error $\sigma$"),
@@ -85,20 +87,17 @@ def _fits(ax: Axes, alpha: np.ndarray, lead: np.ndarray, counts: np.ndarray, pow
         margin = lm.power_law(lead, counts)
     except lm.CannotFit:
         return
-    shift = offset.offset.value
-    curves = (
-        (rf"\alpha_*^{{{pure.exponent.value:.1f}}}", pure.prefactor * alpha**pure.exponent.value, pure),
-        (rf"(\alpha_*-{shift:.2f})^{{-2}}", offset.prefactor * (alpha - shift) ** -2.0, offset),
-        (
-            rf"(\alpha_*-\alpha_\#)^{{{margin.exponent.value:.1f}}}",
-            margin.prefactor * lead**margin.exponent.value,
-            margin,
-        ),
+    shift, power, lead_power = offset.offset.value, pure.exponent.value, margin.exponent.value
+    shapes = (
+        (rf"\alpha_*^{{{power:.1f}}}", alpha**power, pure),
+        (rf"(\alpha_*-{shift:.2f})^{{-2}}", (alpha - shift) ** -2.0, offset),
+        (rf"(\alpha_*-\alpha_\#)^{{{lead_power:.1f}}}", lead**lead_power, margin),
     )
-    for i, (words, fitted, law) in enumerate(curves, 1):
-        kind, order = draw.look(i), np.argsort(x)
+    order = np.argsort(x)
+    for i, (words, shape, law) in enumerate(shapes, 1):
+        how = {"color": draw.look(i).color, "linestyle": draw.look(i).linestyle, "linewidth": 1.2}
         label = rf"fit: $N \propto {words}$, $R^2$ = {law.r_squared:.2f}"
-        ax.plot(x[order], fitted[order], color=kind.color, linestyle=kind.linestyle, linewidth=1.2, label=label)
+        ax.plot(x[order], law.prefactor * shape[order], label=label, **how)
 
 
 def _rates(ax: Axes, rates: xr.DataArray, by: str, label: str, title: str) -> None:
@@ -176,4 +175,60 @@ def sparsification(data: xr.Dataset) -> Figure:
         draw.from_zero(ax, 1.05 if name == "relevant_share" else 0.0)
         ax.set_xticks(removed, [f"{share:g}" for share in removed])
         draw.finish(ax, title, y, "fraction of removed tokens")
+    return figure
+
+
+def iterations(data: xr.Dataset) -> Figure:
+    """Mean T_ε against 1/α_* beside the paper's proportionality and straight-line fits."""
+    figure, axes = draw.panels(data.sizes["variant"])
+    x = 1 / data.relevant_fraction.values
+    for ax, variant in zip(axes, draw.labels_of(data, "variant"), strict=True):
+        times = data.small_loss_step.sel(variant=variant)
+        how = {"x": x, "linestyle": "none"}
+        draw.curves(ax, times, "relevant_fraction", "attention", "attention {}", ATTENTION_COLORS, **how)
+        times = times.transpose("attention", "seed", "relevant_fraction")
+        for attention in draw.labels_of(data, "attention"):
+            _line_fit(ax, x, times.sel(attention=attention).values, attention)
+        trained = times.sel(attention=draw.present(data, "attention", ["trained"]))
+        draw.law(ax, x, trained, x, r"paper: $T \propto 1/\alpha_*$")
+        draw.from_zero(ax)
+        draw.finish(ax, VARIANT_NAMES.get(variant, variant), STEPS, r"$1/\alpha_*$")
+    return figure
+
+
+def _line_fit(ax: Axes, x: np.ndarray, times: np.ndarray, attention: str) -> None:
+    try:
+        line = lm.line(x, times)
+    except lm.CannotFit:
+        return
+    ends = np.asarray([x.min(), x.max()])
+    label = f"fit: straight line, $R^2$ = {line.r_squared:.3f}"
+    how = {"color": ATTENTION_COLORS.get(attention, draw.GREY), "linewidth": 1.2}
+    ax.plot(ends, line.intercept.value + line.slope.value * ends, label=label, **how)
+
+
+def step_size(data: xr.Dataset) -> Figure:
+    """T_ε against the step size, with the paper's exponent and gradient flow's through the smallest step."""
+    sweeps = by_reading(data)
+    figure, axes = draw.panels(len(sweeps))
+    for ax, (reading, runs) in zip(axes, sweeps.items(), strict=True):
+        x = runs.step_size.values
+        draw.curves(ax, runs.small_loss_step, "step_size", label="measured", linestyle="none")
+        first = float(runs.small_loss_step.isel(step_size=0).mean("seed"))
+        draw.predicted(ax, first * (x / x[0]) ** -0.6, r"paper: $\eta^{-3/5}$", x)
+        draw.corrected(ax, first * (x / x[0]) ** -1.0, r"gradient flow: $\eta^{-1}$", x)
+        draw.numbers(ax, x)
+        draw.log_y(ax)
+        draw.finish(ax, VARIANT_NAMES.get(reading, reading), STEPS, r"step size $\eta$")
+    return figure
+
+
+def initial_model(data: xr.Dataset) -> Figure:
+    """T_0 against σ for both directions of the error and every δ."""
+    figure, axes = draw.panels(data.sizes["value_error_law"], sharey=True)
+    for ax, law in zip(axes, draw.labels_of(data, "value_error_law"), strict=True):
+        times = data.reached_step.sel(value_error_law=law).sortby("attention_error")
+        draw.curves(ax, times, "value_error", "attention_error", r"$\delta$ = {}")
+        title = f"{law} directions of the error (paper: rises)"
+        draw.finish(ax, title, "steps $T_0$ to training loss 0", r"initial value error $\sigma$", legend=3)
     return figure

@@ -49,8 +49,8 @@ class ImageSetting(lm.Setting):
         0,
         "",
         "images of the other classes for the initial model (0: random initial model)",
-        high=50_000,
         low=0,
+        high=50_000,
         integer=True,
     )
     pretraining_epochs: int = lm.number(0, "", "epochs on them", high=10_000, low=0, integer=True)

@@ -19,10 +19,6 @@ BOUNDS = ("paper", "theorem", "theorem, δ = 0")
 with the error of the maps left out (a control)."""
 
 
-TOLERANCE = 1e-6
-"""What an attention bound may be missed by (rounding)."""
-
-
 @lm.piece("sample_room", "neurons", "init", once=True)
 def measure(
     problem: Setting, network: Network, features: Features, basis: Array, signs: Array, data: Data
@@ -96,7 +92,7 @@ def attention_bounds(
     # the directions of a given model concern the class +1 alone
     judged = used[:, None] & (data.relevant() > 0) & ((data.vote > 0)[:, None] | (problem.init != "given"))
     excess = jnp.where(judged, on_relevant - bounds[:, :, None], jnp.inf)
-    broken = jnp.sum((excess < -TOLERANCE) & judged, axis=(1, 2)) / jnp.sum(judged)
+    broken = jnp.sum((excess < -1e-6) & judged, axis=(1, 2)) / jnp.sum(judged)  # but for rounding
     return {
         "attention_excess": jnp.min(excess, axis=(1, 2)),
         "attention_broken": broken,
