@@ -28,7 +28,7 @@ from lemmata.theories.vit import data as vit_data
 from lemmata.theories.vit.data import Data, draw, draw_members, draw_patterns, sparsify
 from lemmata.theories.vit.network import draw_signs, initialise
 from lemmata.theories.vit.setting import STRATEGIES, Setting
-from lemmata.theories.vit.sparsification import keep_best, score
+from lemmata.theories.vit.data import keep_best, score
 from lemmata.theories.vit.training import simulate, train
 
 SMALL = Setting(

@@ -4,6 +4,9 @@ Patterns μ_1..μ_M are orthonormal; with two classes μ_1 votes +1, μ_2 votes 
 classes (2.4) the first 2^k patterns are discriminative and labels lie in {±1}^k; with several members (2.3) a pattern
 is a set of nearby unit vectors. Sample i depends on the key and on i alone, never on how many are drawn, and labels
 come in balanced groups (± pairs), so every prefix is balanced.
+
+Sparsification (2.5) says which tokens of a sample are kept; a dropped one is masked: neither query nor key. A strategy
+is named by what it drops first. It gives every token a score; the `kept` tokens of largest score stay.
 """
 
 from __future__ import annotations
@@ -18,13 +21,10 @@ from jaxtyping import Array, Float, Int
 import lemmata as lm
 from lemmata.networks.orthonormal import orthonormal, orthonormalise
 from lemmata.theories.vit.setting import STRATEGIES, Setting
-from lemmata.theories.vit.sparsification import keep_best, score
 
 RELEVANT = 0
 """Role of a token of the sample's own pattern; 1 .. classes-1 are the confusion patterns counted on from it, and the
 roles from `classes` on are the neutral patterns themselves."""
-
-
 MEMBERS, BASIS, VOTES, SHUFFLED = 2**31 - 4, 2**31 - 3, 2**31 - 2, 2**31 - 1
 """Sub-keys of a data stream besides those of the samples, which are 0, 1, 2, ..."""
 
@@ -285,6 +285,30 @@ def _pattern_samples(problem: Setting, basis: Array) -> Data:
     pattern = jnp.broadcast_to(jnp.arange(problem.patterns), (2, problem.patterns))
     weight: Any = jnp.stack([counts, swapped])
     return Data(tokens, vote, vote, pattern, weight, jnp.zeros((2, problem.patterns)))
+
+
+def score(strategy: str, uniform: Float[Array, "*samples tokens"], **known: Any) -> Float[Array, "*samples tokens"]:
+    """The worth of every token. `uniform` in [0, 1) orders the tokens of a tier at random.
+
+    known, as far as the strategy reads it: relevant, discriminative, background: 1 on tokens of that kind. noise: the
+    distance of a token from its pattern. attention: w_{l,s} under a given model; token s is worth sum_l w_{l,s}.
+    """
+    return {
+        "random": lambda: uniform,
+        "irrelevant": lambda: known["relevant"] + uniform,
+        "nondiscriminative": lambda: known["discriminative"] + uniform,
+        "noisy": lambda: -known["noise"],
+        "attention": lambda: jnp.sum(known["attention"], axis=-2),
+        "relevant": lambda: uniform - known["relevant"],
+        "spurious": lambda: uniform - known["background"],
+    }[strategy]()
+
+
+def keep_best(worth: Float[Array, "*samples tokens"], kept: int | Array) -> Float[Array, "*samples tokens"]:
+    """1 on the `kept` tokens of largest worth, 0 on the others; of equal ones the first stays."""
+    order = jnp.argsort(-worth, axis=-1)
+    rank = jnp.argsort(order, axis=-1)
+    return (rank < kept) * 1.0
 
 
 @lm.piece(once=True)

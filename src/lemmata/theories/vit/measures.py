@@ -67,12 +67,3 @@ def own_coordinates(features: xr.DataArray) -> xr.DataArray:
 def by_side(values: Sequence[xr.DataArray]) -> xr.DataArray:
     """What belongs to the class +1 and to the class -1, along the dimension side."""
     return lm.stack(dict(zip(SIDES, values, strict=True)), "side")
-
-
-def growth(data: xr.Dataset) -> xr.DataArray:
-    """The growth factors K(t) of the query map and Q(t) of the key map (probe 5.5) at every step, along record."""
-    factors = {}
-    for factor, name in (("K", "query_features"), ("Q", "key_features")):
-        own = own_coordinates(data[name])
-        factors[factor] = own.isel(record=slice(1, None)) / own.isel(record=slice(None, -1)).values - 1
-    return lm.stack(factors, "factor")

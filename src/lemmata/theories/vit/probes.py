@@ -58,11 +58,8 @@ def attention_by_query(
     types = [data.weight, data.relevant() * data.weight, data.confusion() * data.weight, data.neutral() * data.weight]
 
     def mean(per_query: Array) -> Array:
-        def over(chosen: Array) -> Array:
-            total = jnp.sum(sample_weight[:, None] * chosen)
-            return jnp.sum(sample_weight[:, None] * chosen * per_query) / total
-
-        return jnp.stack([over(chosen) for chosen in types])
+        chosen = [sample_weight[:, None] * queries for queries in types]
+        return jnp.stack([jnp.sum(each * per_query) / jnp.sum(each) for each in chosen])
 
     on_relevant = concentration(weights, data.relevant())
     used = (data.weight > 0) & (sample_weight[:, None] > 0)

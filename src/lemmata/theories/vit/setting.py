@@ -20,6 +20,7 @@ SMALL_LOSS = 1e-3
 """ε of T_ε, and the paper's success threshold for the test hinge."""
 
 share = partial(lm.number, low=0, high=1)
+count = partial(lm.number, low=0, integer=True)
 
 
 def discount(sigma: Any, delta: Any, tau: Any) -> Any:
@@ -61,7 +62,7 @@ class Setting(lm.Setting):
     output_scale: float = lm.number(0.01, "ξ", "standard deviation of the initial output weights", low=0)
     samples: int = lm.number(100, "N", "training samples", low=1, high=4096, integer=True)
     step_size: float = lm.number(0.1, "η", "step size", low=0, open_ends="low")
-    steps: int = lm.number(600, "T", "cap on the training steps", low=0, high=10**6, integer=True)
+    steps: int = count(600, "T", "cap on the training steps", high=10**6)
     record_every: int = lm.number(1, "", "steps between two records", low=1, high=10**6, integer=True)
     train_attention: int = share(1, "", "1: keys and queries are trained; 0: frozen (the CNN baseline)", integer=True)
     margin: float = lm.number(1.0, "γ", "margin of the hinge loss", low=0, open_ends="low")

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from functools import partial
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -17,16 +16,7 @@ import xarray as xr
 
 import lemmata as lm
 from lemmata.theories.vit.bounds import nu_n, q_recursion
-from lemmata.theories.vit.measures import (
-    FROZEN,
-    POSITIVE,
-    READINGS,
-    by_side,
-    converged,
-    growth,
-    own_coordinates,
-    share_of_runs,
-)
+from lemmata.theories.vit.measures import FROZEN, POSITIVE, READINGS, by_side, converged, own_coordinates, share_of_runs
 
 
 @lm.evidence("dynamics")
@@ -77,9 +67,9 @@ def path(data: xr.Dataset, attention: str = "frozen") -> dict[str, Any]:
 
 
 @lm.evidence("v24-initial-attention")
-def excess(data: xr.Dataset, bound: str, where: Mapping[str, Any] = MappingProxyType({})) -> xr.DataArray:
+def excess(data: xr.Dataset, bound: str, where: Mapping[str, Any] | None = None) -> xr.DataArray:
     """The smallest attention of a relevant query minus its lower bound, in these cells."""
-    return lm.cells(data.attention_excess, bound=bound, **where)
+    return lm.cells(data.attention_excess, bound=bound, **(where or {}))
 
 
 ERROR, ETA = 0.2, 0.1
@@ -142,6 +132,15 @@ def net_growth(data: xr.Dataset, attention: str = "trained") -> xr.DataArray:
     runs = lm.cells(data, attention=attention, variant=READINGS)
     own = {name: own_coordinates(runs[f"{name}_features"]) for name in ("query", "key")}
     return lm.stack({name: lm.at_end(values) - values.isel(record=0) for name, values in own.items()}, "map")
+
+
+def growth(data: xr.Dataset) -> xr.DataArray:
+    """The growth factors K(t) of the query map and Q(t) of the key map (probe 5.5) at every step, along record."""
+    factors = {}
+    for factor, name in (("K", "query_features"), ("Q", "key_features")):
+        own = own_coordinates(data[name])
+        factors[factor] = own.isel(record=slice(1, None)) / own.isel(record=slice(None, -1)).values - 1
+    return lm.stack(factors, "factor")
 
 
 @lm.evidence("dynamics")

@@ -87,9 +87,9 @@ def _fits(ax: Axes, alpha: np.ndarray, lead: np.ndarray, counts: np.ndarray, pow
         margin = lm.power_law(lead, counts)
     except lm.CannotFit:
         return
-    shift, power, lead_power = offset.offset.value, pure.exponent.value, margin.exponent.value
+    shift, own_power, lead_power = offset.offset.value, pure.exponent.value, margin.exponent.value
     shapes = (
-        (rf"\alpha_*^{{{power:.1f}}}", alpha**power, pure),
+        (rf"\alpha_*^{{{own_power:.1f}}}", alpha**own_power, pure),
         (rf"(\alpha_*-{shift:.2f})^{{-2}}", (alpha - shift) ** -2.0, offset),
         (rf"(\alpha_*-\alpha_\#)^{{{lead_power:.1f}}}", lead**lead_power, margin),
     )

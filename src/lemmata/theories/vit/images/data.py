@@ -17,8 +17,8 @@ from jaxtyping import Bool, Float, Int
 import lemmata as lm
 from lemmata.datasets import cifar10, digits
 from lemmata.datasets.images import Images, resized, unsplit
+from lemmata.theories.vit.data import score
 from lemmata.theories.vit.images.setting import CANVAS, FOREGROUND, PLACES, ImageSetting
-from lemmata.theories.vit.sparsification import score
 
 GREEN = (0.6, 1.0, 0.4)
 

@@ -61,11 +61,8 @@ def _examples(ax: Axes, setting: ImageSetting, count: int = 5) -> None:
         ax.set_visible(False)
         return
     whole = setting.relevant_tokens / setting.tokens
-    rows = []
-    for fraction in (whole, 1.0):
-        chosen = setting.replace(relevant_fraction=fraction)
-        tokens, _ = task_sets(original, chosen, seed=0)
-        rows.append(np.concatenate(list(_canvases(tokens, count, setting.patch)), axis=1))
+    sets = [task_sets(original, setting.replace(relevant_fraction=share), seed=0)[0] for share in (whole, 1.0)]
+    rows = [np.concatenate(list(_canvases(tokens, count, setting.patch)), axis=1) for tokens in sets]
     montage = np.concatenate(rows, axis=0)
     ax.grid(False)
     ax.spines[:].set_visible(False)

@@ -14,7 +14,7 @@ import numpy as np
 
 import lemmata as lm
 from lemmata.datasets.digits import CLASS_SIZES
-from lemmata.theories.vit.setting import share
+from lemmata.theories.vit.setting import count, share
 
 CANVAS, FOREGROUND = 32, 26
 PLACES = {4: ((1, 5), (0, 2, 3, 4, 6)), 2: ((0, 2, 4, 6), (0, 2, 4, 6))}
@@ -44,16 +44,11 @@ class ImageSetting(lm.Setting):
     relevant_fraction: float = share(1.0, "α_*", "target fraction of label-relevant tokens", open_ends="low")
     plants_first: float = share(0.9, "", "share of the first class's training images on plants (task pair)")
     plants_second: float = share(0.1, "", "share of the second class's training images on plants (task pair)")
-    epochs: int = lm.number(40, "", "training epochs", high=10_000, low=0, integer=True)
-    pretraining_samples: int = lm.number(
-        0,
-        "",
-        "images of the other classes for the initial model (0: random initial model)",
-        low=0,
-        high=50_000,
-        integer=True,
+    epochs: int = count(40, "", "training epochs", high=10_000)
+    pretraining_samples: int = count(
+        0, "", "images of the other classes for the initial model (0: random initial model)", high=50_000
     )
-    pretraining_epochs: int = lm.number(0, "", "epochs on them", high=10_000, low=0, integer=True)
+    pretraining_epochs: int = count(0, "", "epochs on them", high=10_000)
     step_size: float = lm.number(1e-3, "η", "step size of AdamW", low=0, open_ends="low")
     weight_decay: float = lm.number(1e-2, "", "weight decay of AdamW", low=0)
 
