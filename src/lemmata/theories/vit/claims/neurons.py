@@ -145,7 +145,7 @@ def cap_share(factor: float = 1.0, *, seed: int) -> lm.Uncertain:
     normals = [draw.standard_normal((draws, width)) for width in widths]
     inside = [np.mean(normal[:, 0] / np.linalg.norm(normal, axis=1) >= math.cos(COLATITUDE)) for normal in normals]
     share = xr.DataArray(inside, coords={"m_a": widths})
-    return lm.Uncertain(share - factor * cap_probability(widths, COLATITUDE), np.sqrt(share * (1 - share) / draws))
+    return lm.Uncertain(share - factor * cap_probability(widths, COLATITUDE), (share * (1 - share) / draws) ** 0.5)
 
 
 def near(value: float) -> Any:

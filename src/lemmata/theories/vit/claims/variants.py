@@ -19,15 +19,15 @@ def class_table(data: xr.Dataset, rotation: int = 0) -> dict[str, xr.DataArray]:
     classes = range(table.sizes["own"])
     opposite = classes[::-1]
 
-    def entries(*pairs: tuple[int, int]) -> xr.DataArray:
-        return xr.concat([table.isel({"own": own, "class": other}) for own, other in pairs], "entry")
+    def entry(own: int, other: int) -> xr.DataArray:
+        return table.isel({"own": own, "class": other})
 
-    adjacent = [(k, j) for k in classes for j in classes if j not in (k, opposite[k])]
-    return {
-        "own": entries(*((k, k) for k in classes)),
-        "opposite": entries(*zip(classes, opposite, strict=True)),
-        "adjacent": np.abs(entries(*adjacent)) / entries(*((k, k) for k, _ in adjacent)),
+    entries = {
+        "own": [entry(k, k) for k in classes],
+        "opposite": [entry(k, opposite[k]) for k in classes],
+        "adjacent": [np.abs(entry(k, j)) / entry(k, k) for k in classes for j in classes if j not in (k, opposite[k])],
     }
+    return {name: xr.concat(values, "entry") for name, values in entries.items()}
 
 
 @lm.evidence("v19-multiclass")
