@@ -28,6 +28,7 @@ WIDE = {**FINE, "neurons": 1000}
 """The same, and the width of the paper."""
 
 experiment = partial(lm.experiment, kind=Setting, simulation=simulate, tiny=TINY, seeds=3, paper=WIDE)
+with_attention = partial(experiment, axes=ATTENTION, smoke={"track": "attention"})
 initial = partial(experiment, simulation=measure_initial, paper=None)
 
 
@@ -289,14 +290,12 @@ EXPERIMENTS = (
         smoke={"track": "loss"},
         paper=FINE,
     ),
-    experiment(
+    with_attention(
         "v20-patterns",
         reference="Appendix A.6.2",
         question="Does training still work when every pattern is a set of nearby vectors?",
         plot=variants.pattern_sets,
         setting={**VARIED, **widths(20), "members": 2, "member_shares": [[0.7, 0.3]] * 5},
-        axes=ATTENTION,
-        smoke={"track": "attention"},
     ),
     experiment(
         "v21-heads",
@@ -307,14 +306,12 @@ EXPERIMENTS = (
         axes={"heads": [1, 2, 4]},
         smoke={"heads": [1, 2]},
     ),
-    experiment(
+    with_attention(
         "v22-skip",
         reference="Appendix A.6.4",
         question="Does training still work with a skip connection?",
         plot=variants.skip,
         setting={**VARIED, "skip": True},
-        axes=ATTENTION,
-        smoke={"track": "attention"},
     ),
     experiment(
         "v22-normalisation",

@@ -69,9 +69,7 @@ def bound_ratio(exponent: float = 2.0) -> dict[str, Any]:
 @lm.evidence("v6-token-noise")
 def noise(data: xr.Dataset, reverse: bool = False) -> dict[str, xr.DataArray]:
     """Test hinge at the least and at the most token noise, and along it."""
-    loss = data.test_hinge
-    if reverse:
-        loss = loss.copy(data=np.flip(loss.values, loss.get_axis_num("token_noise")))
+    loss = data.test_hinge.isel(token_noise=slice(None, None, -1 if reverse else 1))
     return {"least": loss.isel(token_noise=0), "most": loss.isel(token_noise=-1), "order": loss}
 
 

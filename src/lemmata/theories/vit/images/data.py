@@ -88,10 +88,9 @@ def split(
     train = _in_turn(pools)
     own = len(images.test_labels) > 0
     if count > len(train) - (not own):
-        raise lm.UserError(
-            f"{field} = {count} is not allowed: {images.source} has {len(train)} training images of these classes"
-            f"{'' if own else ', at least one of them for the test'}."
-        )
+        there = f"{images.source} has {len(train)} training images of these classes"
+        rest = "" if own else ", at least one of them for the test"
+        raise lm.UserError(f"{field} = {count} is not allowed: {there}{rest}.")
     train = train[:count]
     if own:
         test = _in_turn(groups(images.test_labels))
