@@ -4,8 +4,6 @@ Constants inside Theta, Omega are never given by the paper; they are parameters 
 returns inf where its base is not positive.
 """
 
-from __future__ import annotations
-
 import inspect
 import math
 from collections.abc import Callable

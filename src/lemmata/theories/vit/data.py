@@ -9,8 +9,6 @@ Sparsification (2.5) says which tokens of a sample are kept; a dropped one is ma
 is named by what it drops first. It gives every token a score; the `kept` tokens of largest score stay.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import jax

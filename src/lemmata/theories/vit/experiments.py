@@ -1,7 +1,5 @@
 """The experiments (section 7, claims register): samples, steps, attention and training step by step, variants."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What claims and figures of this theory read off the data sets: successes, thresholds, growth factors, the gate."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -6,8 +6,6 @@ Forward pass and gradient are those of `lemmata.networks.shallow`. Variants (3.2
 up; a skip connection, V_l = W_V X w_l + x_l; several classes, with one set of output signs per coordinate of the label.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import jax

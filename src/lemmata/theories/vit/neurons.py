@@ -5,8 +5,6 @@ sample of that class; likewise for class -1 with a_i < 0 (Definition A.2.3, with
 other neurons are unlucky. Only output signs shared by all positions make this a property of a neuron.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import jax

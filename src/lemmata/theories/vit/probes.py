@@ -3,8 +3,6 @@
 The probes of single neurons are in `neurons`; losses and margins are taken where training and evaluation have them.
 """
 
-from __future__ import annotations
-
 import math
 
 import jax

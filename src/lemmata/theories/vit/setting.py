@@ -1,7 +1,5 @@
 """The setting of the shallow vision transformer: data model (2), network and variants (3) and training (4)."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from functools import partial

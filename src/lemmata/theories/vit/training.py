@@ -3,8 +3,6 @@
 The frozen-attention ("CNN") baseline multiplies the updates of W_K, W_Q by `train_attention` = 0.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NamedTuple
 

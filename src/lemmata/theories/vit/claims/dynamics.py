@@ -4,8 +4,6 @@ along their own features (V12), attention in single steps (V13), cross terms (V2
 The recursion and the increments are closed forms: they read no experiment.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from functools import partial

@@ -1,7 +1,5 @@
 """Steps: V3 (step size, relevant fraction), V4 (frozen attention), V7 (initial model), V16 (margins); Figure 2.2."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

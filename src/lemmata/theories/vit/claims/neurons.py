@@ -1,7 +1,5 @@
 """Lucky neurons: their alignment and norms (V9), number (V10) and gates (V11), value growth (V14), outputs (V15)."""
 
-from __future__ import annotations
-
 import math
 from functools import partial
 from typing import Any

@@ -1,8 +1,6 @@
 """Samples: V2 (trained attention), V4 and V23 (frozen attention), V5 (the ratio of their bounds), V6
 (token noise; sparsification, Figure 2.5)."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Other data and networks: four classes (V19), pattern sets (V20), heads (V21), skip connection (V22)."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np

@@ -4,8 +4,6 @@ The first row of `dynamics` has every variant with trained attention, the second
 shared signs. Another figure has the lucky sets before training, and their response to token noise.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 

@@ -1,8 +1,6 @@
 """Samples and steps: zero risk, Figures 2.1 and 2.3, token noise, sparsification (Figure 2.5); steps to small loss
 (Figure 2.2, the step-size sweep) and to zero loss (the initial model)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

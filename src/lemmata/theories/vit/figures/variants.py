@@ -1,7 +1,5 @@
 """General data, other networks and other initialisations."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import xarray as xr

@@ -4,8 +4,6 @@ All of it is judged on the stand-in, digits over procedural plants, never on CIF
 nothing says nothing: below a gate on the best cell's accuracy every verdict is inconclusive.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

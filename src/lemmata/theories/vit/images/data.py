@@ -5,8 +5,6 @@ cells of one seed are paired: more training images extend the same set, a larger
 the same images. A dropped token is not stored: every token carries its place on the canvas.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """The image experiments (7.F6): the stand-ins that claims read, and the same questions on the user's own CIFAR-10."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """The figures of the image experiments: accuracy with the chance level, F6b's heat map, and examples of the images."""
 
-from __future__ import annotations
-
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes

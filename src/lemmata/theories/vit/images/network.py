@@ -5,8 +5,6 @@ gives no other size and no initial scale: the widths are those of the scaled-dow
 Only kept tokens come in, so that dropped ones are neither keys nor pooled.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from typing import NamedTuple
 

@@ -4,8 +4,6 @@ An image of 26 x 26 pixels lies on a canvas of 32 x 32, over a textured backgrou
 patches, the tokens. The target fraction of label-relevant tokens is reached by dropping background tokens.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from typing import Any

@@ -5,8 +5,6 @@ and a new optimiser. An initial model depends on the seed and on few fields of t
 for the other cells that start from it.
 """
 
-from __future__ import annotations
-
 import functools
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """What the initial network satisfies before any training: lucky sets (V10), noise (V9) and attention bounds (V24)."""
 
-from __future__ import annotations
-
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool
