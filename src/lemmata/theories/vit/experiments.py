@@ -21,9 +21,8 @@ TINY = {
 }
 """The one set of sizes of every smoke preset; from 14 to 16 samples share their programs."""
 FINE = {"test_samples": 1000}
-"""A finer estimate of the risk."""
 WIDE = {**FINE, "neurons": 1000}
-"""The same, and the width of the paper."""
+"""A finer estimate of the risk, and the same at the width of the paper."""
 
 experiment = partial(lm.experiment, kind=Setting, simulation=simulate, tiny=TINY, seeds=3, paper=WIDE)
 with_attention = partial(experiment, axes=ATTENTION, smoke={"track": "attention"})

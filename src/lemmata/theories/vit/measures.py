@@ -33,11 +33,8 @@ def share_of_runs(passed: xr.DataArray, measured: xr.DataArray) -> lm.Estimate:
 
 def half_thresholds(data: xr.Dataset, along: str = "relevant_fraction") -> dict[float, lm.Threshold]:
     """N_50 for every relevant fraction, or along another axis."""
-    rates = success(data).transpose(along, "seed", "samples").values
-    return {
-        each: lm.threshold(data.samples.values, rows)
-        for each, rows in zip(data[along].values.tolist(), rates, strict=True)
-    }
+    counts, rates = data.samples.values, success(data).transpose(along, "seed", "samples").values
+    return {each: lm.threshold(counts, rows) for each, rows in zip(data[along].values.tolist(), rates, strict=True)}
 
 
 def by_reading(data: xr.Dataset) -> dict[str, xr.Dataset]:

@@ -46,10 +46,8 @@ def margins(
 
 @lm.piece("tokens", "neurons", "output", "outputs", "balanced_signs", once=True)
 def draw_signs(problem: Setting, key: jax.Array) -> Array:
-    """The fixed output layer: entries ±1/sqrt(m), per neuron [m] or per token and neuron [L, m].
-
-    With 2^k classes one layer per coordinate of the label: [k, 1, m] or [k, L, m].
-    """
+    """The fixed output layer: entries ±1/sqrt(m), per neuron [m] or per token and neuron [L, m]. With 2^k classes one
+    layer per coordinate of the label: [k, 1, m] or [k, L, m]."""
     key = jax.random.fold_in(key, SIGNS)
     if problem.outputs == 1:
         return _signs(problem, key)

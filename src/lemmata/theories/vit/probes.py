@@ -75,10 +75,8 @@ def attention_by_query(
 
 
 def feature_coordinates(network: Network, features: Features, basis: Array, skip: bool = False) -> dict[str, Array]:
-    """Probe 5.5: C_Q = Q^T W_Q U, C_K = Q^T W_K U, C_V = P^T W_V U and the pattern logits G = U^T W_K^T W_Q U.
-
-    Means over the heads, if there are several.
-    """
+    """Probe 5.5: C_Q = Q^T W_Q U, C_K = Q^T W_K U, C_V = P^T W_V U and the pattern logits G = U^T W_K^T W_Q U. Means
+    over the heads, if there are several."""
     keys, queries = network.key @ basis, network.query @ basis
     coordinates = {
         "query_features": features.key.mT @ queries,
@@ -95,11 +93,8 @@ def token_shares(data: Data, sample_weight: Float[Array, " samples"]) -> dict[st
     def share(chosen: Array) -> Array:
         return jnp.sum(sample_weight * jnp.sum(chosen * data.weight, axis=1) / jnp.sum(data.weight, axis=1))
 
-    return {
-        "relevant_share": share(data.relevant()),
-        "confusion_share": share(data.confusion()),
-        "neutral_share": share(data.neutral()),
-    }
+    parts = {"relevant": data.relevant(), "confusion": data.confusion(), "neutral": data.neutral()}
+    return {f"{part}_share": share(chosen) for part, chosen in parts.items()}
 
 
 def similarities(data: Data, sample_weight: Float[Array, " samples"]) -> dict[str, Float[Array, ""]]:

@@ -241,9 +241,9 @@ class Setting(lm.Setting):
         if self.reduction == "patterns":
             noiseless = self.radius == 0 and self.noisy_fraction == 0
             plain = self.output == "shared" and self.fractions == "fixed" and self.label_balance == "exact"
-            even = self.samples % 2 == 0 and self.batch == 0
-            whole = self.keep == 1 and self.classes == 2 and self.members == 1
-            if not (noiseless and plain and even and whole and self.label_order == "true"):
+            whole = self.samples % 2 == 0 and self.batch == 0 and self.keep == 1
+            two = self.classes == 2 and self.members == 1 and self.label_order == "true"
+            if not (noiseless and plain and whole and two):
                 yield (
                     "reduction = patterns is not allowed here: it is exact only without noise and sparsification, for "
                     "two classes and plain patterns, with output = shared, fixed fractions, label_balance = exact, "

@@ -12,7 +12,6 @@ from lemmata.theories.vit.bounds import samples_cnn, samples_vit
 from lemmata.theories.vit.measures import half_thresholds
 
 SIZES: dict[str, Any] = {"dimension": 10, "value_width": 10, "key_width": 10, "neurons": 1000}
-"""Those of V23."""
 
 
 def _grid(data: xr.Dataset, attention: str) -> xr.Dataset:
@@ -124,6 +123,7 @@ def _in_between(data: xr.Dataset) -> xr.DataArray:
     return (mean >= 0.15) & (mean <= 0.8)
 
 
+SHARED = "f1a-samples-shared"
 RELEVANT_FIRST = lm.Control("relevant tokens dropped first", strategy="relevant")
 sparsified = partial(
     lm.Claim, gate=lm.Gate("not applicable: the mean of the unsparsified loss is outside [0.15, 0.8]", _in_between)
@@ -139,9 +139,7 @@ CLAIMS = (
         decrease(),
         lm.all_of(spearman=lm.at_most(-0.8), rise=lm.at_most(2.0)),
         lm.Control("α_* axis reversed", reverse=True),
-        lm.Control(
-            "shared output signs in its place", decrease.of("f1a-samples-shared")(needed=3), expected=lm.INCONCLUSIVE
-        ),
+        lm.Control("shared output signs in its place", decrease.of(SHARED)(needed=3), expected=lm.INCONCLUSIVE),
     ),
     lm.Claim("v4-samples-gap", "Proposition 1, (2.13)", "ordering")
     .states("""Frozen attention needs at least as many samples: N_50 frozen ≥ N_50 trained at every α_* with slack of
@@ -152,11 +150,7 @@ CLAIMS = (
         lm.at_least(0.0),
         lm.Control("trained and frozen exchanged", exchanged=True),
         # three values of α_*, two of them with enough slack: both must be decided
-        lm.Control(
-            "shared output signs in their place",
-            gap.of("f1a-samples-shared", "f1a-samples-shared")(needed=2),
-            expected=lm.INCONCLUSIVE,
-        ),
+        lm.Control("shared output signs in their place", gap.of(SHARED, SHARED)(needed=2), expected=lm.INCONCLUSIVE),
     ),
     lm.Claim("v5-bound-ratio", "Remark 1", "identity")
     .states("""Without errors the bound of the frozen model exceeds that of the transformer by exactly the factor

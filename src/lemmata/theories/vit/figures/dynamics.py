@@ -188,6 +188,5 @@ def lucky_sets(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     draw.groups(right, responses, "bound", "defect")
     draw.claimed(right, claims["v9-noise-bound"], words="claimed")
     draw.from_zero(right)
-    title = "response to token noise at $t=0$"
-    draw.finish(right, title, r"largest $|W_{O,i}(W_Vx_l-p_{z(l)})|$ / bound", legend=1)
+    draw.finish(right, "response to token noise at $t=0$", r"largest $|W_{O,i}(W_Vx_l-p_{z(l)})|$ / bound", legend=1)
     return figure

@@ -17,14 +17,11 @@ from lemmata.theories.vit.training import SMALL_LOSS
 SAMPLES = "training samples $N$"
 RATE = "success rate over seeds"
 STEPS = r"steps $T_\varepsilon$ to training loss 0.001"
+SMALLER = r"paper (Remark 3): smaller $\delta$ needs fewer samples"
 HALF = "samples at which half of the seeds succeed"
 ERRORS = {
     "value_error": (r"\sigma", HALF, r"initial value error $\sigma$"),
-    "attention_error": (
-        r"\delta",
-        r"paper (Remark 3): smaller $\delta$ needs fewer samples",
-        r"initial error $\delta$ of keys and queries",
-    ),
+    "attention_error": (r"\delta", SMALLER, r"initial error $\delta$ of keys and queries"),
 }
 """Field -> symbol, the title of N_50, and its axis."""
 
@@ -117,10 +114,8 @@ def shared(data: xr.Dataset) -> Figure:
 
 
 def initial_error(data: xr.Dataset, error: str) -> Figure:
-    """Success rate against N for every size of an initial error and its directions, and N_50 against the size.
-
-    Beside N_50 stands what the paper says: its law of σ, or that a smaller δ needs fewer samples.
-    """
+    """Success rate against N for every size of an initial error and its directions, and N_50 against the size. Beside
+    N_50 stands what the paper says: its law of σ, or that a smaller δ needs fewer samples."""
     if "value_error_law" not in data.dims:
         data = data.expand_dims(value_error_law=["random"])
     symbol, title, x = ERRORS[error]

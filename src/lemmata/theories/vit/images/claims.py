@@ -46,9 +46,9 @@ def fraction_gain(data: xr.Dataset, lift: float | None = None) -> Stated:
 
 
 @lm.evidence("f6c-spurious")
-def model_gain(data: xr.Dataset, better: str = "good", worse: str = "poor", fractions: Any = (WHOLE, SPARSE)) -> Stated:
+def model_gain(data: xr.Dataset, better: str = "good", worse: str = "poor", alpha: Any = (WHOLE, SPARSE)) -> Stated:
     """Accuracy from one initial model minus that from another, at each relevant fraction or at one."""
-    accuracy = lm.cells(data.test_accuracy, relevant_fraction=fractions)
+    accuracy = lm.cells(data.test_accuracy, relevant_fraction=alpha)
     return _stated(lm.cells(accuracy, variant=better) - lm.cells(accuracy, variant=worse), data)
 
 
@@ -104,7 +104,7 @@ CLAIMS = (
         a test accuracy higher by at least 0.1 than training on correlated ones (stand-in: digits).""")
     .in_symbols(r"\mathrm{acc}_{\text{uncorrelated}}-\mathrm{acc}_{\text{correlated}} \ge 0.1")
     .judged(
-        model_gain("poor, balanced", fractions=WHOLE),
+        model_gain("poor, balanced", alpha=WHOLE),
         lm.stating(lm.at_least(0.1)),
         lm.Control("correlated backgrounds in both places", better="poor"),
     ),

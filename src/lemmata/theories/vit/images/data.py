@@ -71,11 +71,9 @@ def pretraining_sets(images: Images, setting: ImageSetting, seed: int) -> tuple[
 def split(
     images: Images, classes: Sequence[int], field: str, setting: ImageSetting, seed: int
 ) -> tuple[Chosen, Chosen]:
-    """Training images, as many as `field` says, and test images of these classes, balanced as far as they last.
-
-    A source without a split of its own is shuffled by the seed; within a class training images are then taken from
-    the front and test images from the back, so that the test set is the same for every number of training images.
-    """
+    """Training images, as many as `field` says, and test images of these classes, balanced as far as they last. A
+    source without a split of its own is shuffled by the seed; within a class training images are then taken from the
+    front and test images from the back, so that the test set is the same for every number of training images."""
     shuffle = lm.generator(seed, "split", field)
 
     def groups(labels: np.ndarray) -> list[np.ndarray]:
@@ -167,10 +165,8 @@ def compose(
 
 
 def textures(count: int, channels: int, draws: np.random.Generator) -> np.ndarray:
-    """Procedural plants: noise whose amplitude falls as 1/frequency, as in photographs, stretched over [0, 1].
-
-    Grey, or (three channels) a green of that brightness.
-    """
+    """Procedural plants: noise whose amplitude falls as 1/frequency, as in photographs, stretched over [0, 1]. Grey, or
+    (three channels) a green of that brightness."""
     frequency = np.hypot(*np.meshgrid(np.fft.fftfreq(CANVAS), np.fft.fftfreq(CANVAS)))
     frequency[0, 0] = np.inf  # no mean
     waves = np.fft.fft2(draws.standard_normal((count, CANVAS, CANVAS))) / frequency

@@ -60,8 +60,7 @@ def _examples(ax: Axes, setting: ImageSetting, count: int = 5) -> None:
         return
     whole = setting.relevant_tokens / setting.tokens
     sets = [task_sets(original, setting.replace(relevant_fraction=share), seed=0)[0] for share in (whole, 1.0)]
-    rows = [np.concatenate(list(_canvases(tokens, count, setting.patch)), axis=1) for tokens in sets]
-    montage = np.concatenate(rows, axis=0)
+    montage = np.concatenate([np.concatenate(list(_canvases(each, count, setting.patch)), axis=1) for each in sets])
     ax.grid(False)
     ax.spines[:].set_visible(False)
     ax.imshow(montage if montage.shape[-1] == 3 else montage[..., 0], cmap="gray", vmin=0, vmax=1)

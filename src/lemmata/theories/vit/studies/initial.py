@@ -49,9 +49,7 @@ def noise_bound(
     network: Network, features: Features, basis: Array, data: Data, used: Bool[Array, " samples"]
 ) -> dict[str, Array]:
     """The largest |W_O,i (W_V x_l - p_z(l))| over all neurons and tokens, relative to its Cauchy-Schwarz bound
-
-    (σ + |W_V| τ) |W_O,i| (V9) with the empirical τ, and to the same with σ = 0.
-    """
+    (σ + |W_V| τ) |W_O,i| (V9) with the empirical τ, and to the same with σ = 0."""
     sigma, _ = initial_errors(network, features, basis)
     tau = jnp.max(used[:, None] * data.noise)
     rest = data.tokens @ network.value.T - features.value.T[data.pattern]
