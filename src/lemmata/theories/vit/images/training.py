@@ -119,10 +119,9 @@ def prepare(setting: ImageSetting, seed: int) -> Prepared:
         "kept_tokens": setting.kept_tokens,
         "source_images": len(images.train_labels) + len(images.test_labels),
     }
-    train, test = jax.device_put((train, test))
-    return Prepared(
-        train, test, initial, jax.device_put({name: np.asarray(each, real) for name, each in known.items()})
-    )
+    known = {name: np.asarray(value, real) for name, value in known.items()}
+    train, test, known = jax.device_put((train, test, known))
+    return Prepared(train, test, initial, known)
 
 
 @lm.simulation(

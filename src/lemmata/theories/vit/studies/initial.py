@@ -113,10 +113,8 @@ def measure_initial(problem: Setting, key: jax.Array, prepared: None = None) -> 
     """Draw data and an initial network, and measure; nothing is trained."""
     plain = problem.heads == 1 and problem.classes == 2 and problem.members == 1 and problem.output == "shared"
     if not plain or problem.skip or problem.sparsified:
-        raise lm.UserError(
-            "The initial network is measured with heads = 1, skip = false, classes = 2, members = 1, keep = 1 and "
-            "output = shared only."
-        )
+        allowed = "heads = 1, skip = false, classes = 2, members = 1, keep = 1 and output = shared"
+        raise lm.UserError(f"The initial network is measured with {allowed} only.")
     basis = draw_patterns(problem, lm.stream(key, "data"))
     data = draw(problem, lm.stream(key, "data"), basis, count=problem.drawn_room)
     network, features = initialise(problem, lm.stream(key, "init"), basis)
