@@ -28,8 +28,8 @@ def multiclass(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     draw.finish(left, "(A.217)-(A.224)", r"mean displacement $\Delta W_{O,i}\,p_k$", "pattern of class $k$")
     draw.paths(right, data, "train_loss", label="training loss")
     start = 0 * data.last_step
-    right.plot(data.last_step, data.test_hinge, "o", color=draw.RED, label="test hinge, trained")
-    right.plot(start, data.untrained_test_hinge, "o", color=draw.GREY, label="test hinge, untrained")
+    right.plot(data.last_step, data.test_hinge, "o", color=draw.RED, markersize=5, label="test hinge, trained")
+    right.plot(start, data.untrained_test_hinge, "o", color=draw.GREY, markersize=5, label="test hinge, untrained")
     draw.claimed(right, claims["v19-multiclass-risk"], "hinge", words="paper: 0; claimed of the test")
     draw.loss_scale(right, 1e-4)
     draw.finish(right, f"loss with {len(classes)} classes", "hinge loss", UP_TO)
