@@ -72,7 +72,7 @@ def threshold(quiet: bool = False, blocks: Sequence[int] = BLOCKS) -> list[dict[
     from lemmata.lab.sweep import sweep
     from lemmata.lab.thresholds import find_threshold
     from lemmata.theories import vit
-    from lemmata.theories.vit.experiments.presets import samples_axis
+    from lemmata.theories.vit.experiments import samples_axis
     from lemmata.theories.vit.measures import half_thresholds, success
 
     preset = vit.theory.experiments["f1a-samples"].presets["quick"]
@@ -92,8 +92,8 @@ def threshold(quiet: bool = False, blocks: Sequence[int] = BLOCKS) -> list[dict[
         )
         began = time.perf_counter()
         find_threshold(
-            vit.simulate, preset.setting, "samples", success=success, values=samples_axis(*CANDIDATES), axes=fractions,
-            until=goals, runs=MOST, seed=seed,
+            vit.simulate, preset.setting, "samples", success=success, values=samples_axis(*CANDIDATES)["samples"],
+            axes=fractions, until=goals, runs=MOST, seed=seed,
         )  # fmt: skip
         seconds = {"grid": grid_seconds, "adaptive": time.perf_counter() - began}
         rows.append(_rows(seed, data.relevant_fraction.values, outcomes[0].size, goals, seconds))

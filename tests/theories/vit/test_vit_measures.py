@@ -6,7 +6,8 @@ import xarray as xr
 
 from lemmata.lab.claims import NotApplicable
 from lemmata.lab.measures import at_end, log_slopes, ratio_of_means
-from lemmata.theories.vit.measures import by_reading, converged, growth, half_thresholds, own_coordinates, success
+from lemmata.theories.vit.claims.dynamics import growth
+from lemmata.theories.vit.measures import by_reading, converged, half_thresholds, own_coordinates, success
 
 nan, inf = float("nan"), float("inf")
 

@@ -25,10 +25,9 @@ from lemmata.lab.setting import Problem
 from lemmata.lab.simulation import stream
 from lemmata.networks.shallow import Network, attention, forward, gradient
 from lemmata.theories.vit import data as vit_data
-from lemmata.theories.vit.data import Data, draw, draw_members, draw_patterns, sparsify
+from lemmata.theories.vit.data import Data, draw, draw_members, draw_patterns, keep_best, score, sparsify
 from lemmata.theories.vit.network import draw_signs, initialise
 from lemmata.theories.vit.setting import STRATEGIES, Setting
-from lemmata.theories.vit.sparsification import keep_best, score
 from lemmata.theories.vit.training import simulate, train
 
 SMALL = Setting(

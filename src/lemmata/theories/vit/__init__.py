@@ -1,6 +1,6 @@
 """The shallow vision transformer: sample complexity, attention concentration, token sparsification.
 
-In reading order: `setting`, `data`, `sparsification`, `network`, `training`, `probes` and `neurons` (what is measured
+In reading order: `setting`, `data`, `network`, `training`, `probes` and `neurons` (what is measured
 along training), `bounds`, `theorem`. `studies` has the simulations without training, `images` the experiment on real
 images with its own setting; `experiments`, `claims` and `figures` go by topic.
 """

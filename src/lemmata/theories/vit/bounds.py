@@ -4,9 +4,9 @@ Constants inside Theta, Omega are never given by the paper; they are parameters 
 returns inf where its base is not positive.
 """
 
-from __future__ import annotations
-
+import inspect
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,19 +16,44 @@ from lemmata.theories.vit.setting import discount
 
 ONES = "constants that the paper does not give are 1 unless set"
 
-_ALPHA = lm.parameter(0.4, "α_*", "fraction of label-relevant tokens", low=0, high=1, open_ends="low")
-_SIGMA = lm.parameter(0.1, "σ", "error of the initial value map", low=0)
-_DELTA = lm.parameter(0.2, "δ", "error of the initial key and query maps", low=0)
-_TAU = lm.parameter(0.0, "τ", "token noise radius", low=0)
-_C = lm.parameter(1.0, "C", "leading constant", low=0, open_ends="low")
-_PATTERNS = lm.parameter(5, "M", "number of patterns", low=1, integer=True)
-_SAMPLES = lm.parameter(100, "N", "training samples", low=1, integer=True)
-_TOKENS = lm.parameter(50, "|S|", "tokens of the sample", low=1, integer=True)
-_RELEVANT = lm.parameter(25, "|S_1|", "label-relevant tokens of the sample", low=0, integer=True)
-_LOGIT = lm.parameter(1.0, "‖q_1‖", "norm of the discriminative query feature", low=0)
-_ETA = lm.parameter(0.1, "η", "step size", low=0, open_ends="low")
+PARAMETERS = {
+    "alpha": lm.parameter(0.4, "α_*", "fraction of label-relevant tokens", low=0, high=1, open_ends="low"),
+    "alpha_conf": lm.parameter(0.1, "α_#", "fraction of confusion tokens", low=0, high=1),
+    "alpha_nd": lm.parameter(0.5, "α_nd", "fraction of non-discriminative tokens", low=0, high=1),
+    "sigma": lm.parameter(0.1, "σ", "error of the initial value map", low=0),
+    "delta": lm.parameter(0.2, "δ", "error of the initial key and query maps", low=0),
+    "tau": lm.parameter(0.0, "τ", "token noise radius", low=0),
+    "zeta": lm.parameter(1.0, "ζ", "final attention concentration", low=0, high=1),
+    "C": lm.parameter(1.0, "C", "leading constant", low=0, open_ends="low"),
+    "c1": lm.parameter(1.0, "c'", "constant of 1-ζ", low=0),
+    "c2": lm.parameter(1.0, "c''", "constant of σ+τ", low=0),
+    "M": lm.parameter(5, "M", "number of patterns", low=1, integer=True),
+    "N": lm.parameter(100, "N", "training samples", low=1, integer=True),
+    "tokens": lm.parameter(50, "|S|", "tokens of the sample", low=1, integer=True),
+    "relevant": lm.parameter(25, "|S_1|", "label-relevant tokens of the sample", low=0, integer=True),
+    "q_norm": lm.parameter(1.0, "‖q_1‖", "norm of the discriminative query feature", low=0),
+    "eta": lm.parameter(0.1, "η", "step size", low=0, open_ends="low"),
+    "exponent": lm.parameter(0.6, "", "exponent of 1/η", low=0),
+    "steps": lm.parameter(1000, "t", "steps", low=0, high=10**6, integer=True),
+    "t": lm.parameter(100, "t", "steps", low=0, high=10**6, integer=True),
+    "start": lm.parameter(1.0, "‖q(0)‖²", "initial squared norm", low=0),
+    "p": lm.parameter(0.9, "p", "attention on label-relevant tokens", low=0, high=1, open_ends="low"),
+    "m_a": lm.parameter(10, "m_a", "dimension of the directions", low=2, integer=True),
+    "phi": lm.parameter(math.pi / 2 - 0.1, "φ", "colatitude of the cap", low=0, high=math.pi),
+}
+CONDITION: Any = {"1-σ-τ": lambda sigma, tau, **_: 1 - sigma - tau}
 
-_CONDITION: Any = {"1-σ-τ": lambda sigma, tau, **_: 1 - sigma - tau}
+
+def calculator(
+    reference: str, note: str = "", positive: Any = None, **own: Any
+) -> Callable[[Callable[..., Any]], lm.Bound]:
+    """A bound whose parameters are those of the function: its `own`, the others as all calculators have them."""
+
+    def declare(function: Callable[..., Any]) -> lm.Bound:
+        parameters = {name: {**PARAMETERS, **own}[name] for name in inspect.signature(function).parameters}
+        return lm.bound(reference, note, positive=positive, **parameters)(function)
+
+    return declare
 
 
 def _inverse_square(base: Any) -> Any:
@@ -37,34 +62,20 @@ def _inverse_square(base: Any) -> Any:
     return np.where(base > 0, np.where(base > 0, base, 1.0) ** -2, np.inf)[()]
 
 
-@lm.bound("Theorem 1, m ≳ M² log N", ONES, M=_PATTERNS, N=_SAMPLES, C=_C)
+@calculator("Theorem 1, m ≳ M² log N", ONES)
 def width_bound(M: Any, N: Any, C: Any = 1.0) -> Any:
     """Neurons that suffice: C M² log N."""
     return C * np.asarray(M, float) ** 2 * np.log(N)
 
 
-@lm.bound(
-    "(2.8)",
-    positive=_CONDITION,
-    alpha_conf=lm.parameter(0.1, "α_#", "fraction of confusion tokens", low=0, high=1),
-    sigma=_SIGMA,
-    delta=_DELTA,
-    tau=_TAU,
-)
+@calculator("(2.8)", positive=CONDITION)
 def alpha_threshold(alpha_conf: Any, sigma: Any, delta: Any, tau: Any = 0.0) -> Any:
     """Smallest α_* of the theorem: α_# / (e^{-(δ+τ)} (1-σ-τ))."""
     factor = discount(sigma, delta, tau)
     return np.where(factor > 0, alpha_conf / np.where(factor > 0, factor, 1.0), np.inf)[()]
 
 
-@lm.bound(
-    "(A.138)",
-    positive=_CONDITION,
-    alpha_nd=lm.parameter(0.5, "α_nd", "fraction of non-discriminative tokens", low=0, high=1),
-    sigma=_SIGMA,
-    delta=_DELTA,
-    tau=_TAU,
-)
+@calculator("(A.138)", positive=CONDITION)
 def alpha_threshold_nd(alpha_nd: Any, sigma: Any, delta: Any, tau: Any = 0.0) -> Any:
     """The same threshold for a given α_nd: (1-α_nd) / (1 + e^{-(δ+τ)} (1-σ-τ))."""
     factor = discount(sigma, delta, tau)
@@ -76,46 +87,20 @@ def _concentrated(alpha: Any, sigma: Any, tau: Any, zeta: Any, c1: Any, c2: Any,
     return np.asarray(alpha, float) - c1 * (1 - np.asarray(zeta, float)) - c2 * (sigma + tau)
 
 
-@lm.bound(
-    "(2.11)",
-    ONES,
-    positive={"α_* - c'(1-ζ) - c''(σ+τ)": _concentrated},
-    alpha=_ALPHA,
-    sigma=_SIGMA,
-    tau=_TAU,
-    zeta=lm.parameter(1.0, "ζ", "final attention concentration", low=0, high=1),
-    C=_C,
-    c1=lm.parameter(1.0, "c'", "constant of 1-ζ", low=0),
-    c2=lm.parameter(1.0, "c''", "constant of σ+τ", low=0),
-)
+@calculator("(2.11)", ONES, positive={"α_* - c'(1-ζ) - c''(σ+τ)": _concentrated})
 def samples_vit(alpha: Any, sigma: Any, tau: Any, zeta: Any = 1.0, C: Any = 1.0, c1: Any = 1.0, c2: Any = 1.0) -> Any:
     """Samples that suffice with trained attention: C (α_* - c'(1-ζ) - c''(σ+τ))^-2."""
     return C * _inverse_square(_concentrated(alpha, sigma, tau, zeta, c1, c2))
 
 
-@lm.bound(
-    "(2.13)",
-    ONES,
-    positive={"α_* - σ - τ": lambda alpha, sigma, tau, **_: alpha - sigma - tau},
-    alpha=_ALPHA,
-    sigma=_SIGMA,
-    tau=_TAU,
-    C=_C,
-)
+@calculator("(2.13)", ONES, positive={"α_* - σ - τ": lambda alpha, sigma, tau, **_: alpha - sigma - tau})
 def samples_cnn(alpha: Any, sigma: Any, tau: Any, C: Any = 1.0) -> Any:
     """Samples that suffice with frozen attention: C (α_* (α_* - σ - τ))^-2."""
     alpha = np.asarray(alpha, float)
     return C * _inverse_square(alpha * (alpha - sigma - tau))
 
 
-@lm.bound(
-    "(2.10)",
-    f"{ONES}; the paper's exponent of η, 3/5, is refuted by measurement (gradient flow forces 1)",
-    alpha=_ALPHA,
-    eta=_ETA,
-    C=_C,
-    exponent=lm.parameter(0.6, "", "exponent of 1/η", low=0),
-)
+@calculator("(2.10)", f"{ONES}; the paper's exponent of η, 3/5, is refuted by measurement (gradient flow forces 1)")
 def iterations(alpha: Any, eta: Any, C: Any = 1.0, exponent: Any = 0.6) -> Any:
     """Steps to zero loss: C η^-exponent / α_*."""
     return C * np.asarray(eta, float) ** -np.asarray(exponent, float) / np.asarray(alpha, float)
@@ -130,22 +115,19 @@ def _log_masses(tokens: Any, relevant: Any, q_norm: Any, error: Any) -> tuple[An
         return np.log(relevant) + q**2 + error * q, np.log(tokens - relevant)
 
 
-_SAMPLE: Any = {"tokens": _TOKENS, "relevant": _RELEVANT, "q_norm": _LOGIT, "delta": _DELTA, "tau": _TAU}
-
-
-@lm.bound("Definition A.2.2", **_SAMPLE)
+@calculator("Definition A.2.2")
 def phi_n(tokens: Any, relevant: Any, q_norm: Any, delta: Any, tau: Any) -> Any:
     """φ_n = (|S_1| e^{‖q‖² + (δ+τ)‖q‖} + |S| - |S_1|)^-1."""
     return np.exp(-np.logaddexp(*_log_masses(tokens, relevant, q_norm, delta + tau)))
 
 
-@lm.bound("Definition A.2.2", **_SAMPLE)
+@calculator("Definition A.2.2")
 def nu_n(tokens: Any, relevant: Any, q_norm: Any, delta: Any, tau: Any) -> Any:
     """ν_n = (|S_1| e^{‖q‖² - (δ+τ)‖q‖} + |S| - |S_1|)^-1."""
     return np.exp(-np.logaddexp(*_log_masses(tokens, relevant, q_norm, -(delta + tau))))
 
 
-@lm.bound("Definition A.2.2", **_SAMPLE)
+@calculator("Definition A.2.2")
 def p_n(tokens: Any, relevant: Any, q_norm: Any, delta: Any, tau: Any) -> Any:
     """p_n = |S_1| e^{‖q‖² - (δ+τ)‖q‖} ν_n: the attention that the paper promises on relevant tokens."""
     from scipy.special import expit
@@ -154,12 +136,9 @@ def p_n(tokens: Any, relevant: Any, q_norm: Any, delta: Any, tau: Any) -> Any:
     return expit(relevant - others)
 
 
-@lm.bound(
+@calculator(
     "(A.34), (A.48) with equality and constant 1",
-    "a lower-lm.bound model of the logit, not the training",
-    steps=lm.parameter(1000, "t", "steps", low=0, high=10**6, integer=True),
-    eta=_ETA,
-    start=lm.parameter(1.0, "‖q(0)‖²", "initial squared norm", low=0),
+    "a lower-bound model of the logit, not the training",
     error=lm.parameter(0.2, "δ+τ", "total error", low=0),
 )
 def q_recursion(steps: Any, eta: Any, start: Any = 1.0, error: Any = 0.2) -> Any:
@@ -173,11 +152,7 @@ def q_recursion(steps: Any, eta: Any, start: Any = 1.0, error: Any = 0.2) -> Any
     return reached[()]
 
 
-@lm.bound(
-    "Lemma A.5.1",
-    m_a=lm.parameter(10, "m_a", "dimension of the directions", low=2, integer=True),
-    phi=lm.parameter(math.pi / 2 - 0.1, "φ", "colatitude of the cap", low=0, high=math.pi),
-)
+@calculator("Lemma A.5.1")
 def cap_probability(m_a: Any, phi: Any) -> Any:
     """Probability that a uniform direction lies within the angle φ of a given one: I_{sin² φ}((m_a-1)/2, 1/2) / 2.
 
@@ -190,14 +165,10 @@ def cap_probability(m_a: Any, phi: Any) -> Any:
     return np.where(phi > math.pi / 2, 1 - cap, cap)[()]
 
 
-@lm.bound(
+@calculator(
     "(A.51)",
     f"{ONES}; refuted as η → 0, where the margin is a function of η t (gradient flow)",
-    alpha=_ALPHA,
-    p=lm.parameter(0.9, "p", "attention on label-relevant tokens", low=0, high=1, open_ends="low"),
     error=lm.parameter(0.05, "σ+τ", "total error of the values", low=0),
-    eta=_ETA,
-    t=lm.parameter(100, "t", "steps", low=0, high=10**6, integer=True),
 )
 def margin_lower_bound(alpha: Any, p: Any, error: Any, eta: Any, t: Any) -> Any:
     """Margin y F after t steps: a_0 η³ t⁵ + a_1 η t², a_1 = α² p (α p/4 - σ - τ), a_0 = α⁶ p³/64.

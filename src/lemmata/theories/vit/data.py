@@ -4,9 +4,10 @@ Patterns μ_1..μ_M are orthonormal; with two classes μ_1 votes +1, μ_2 votes 
 classes (2.4) the first 2^k patterns are discriminative and labels lie in {±1}^k; with several members (2.3) a pattern
 is a set of nearby unit vectors. Sample i depends on the key and on i alone, never on how many are drawn, and labels
 come in balanced groups (± pairs), so every prefix is balanced.
-"""
 
-from __future__ import annotations
+Sparsification (2.5) says which tokens of a sample are kept; a dropped one is masked: neither query nor key. A strategy
+is named by what it drops first. It gives every token a score; the `kept` tokens of largest score stay.
+"""
 
 from typing import Any, NamedTuple
 
@@ -18,22 +19,17 @@ from jaxtyping import Array, Float, Int
 import lemmata as lm
 from lemmata.networks.orthonormal import orthonormal, orthonormalise
 from lemmata.theories.vit.setting import STRATEGIES, Setting
-from lemmata.theories.vit.sparsification import keep_best, score
 
 RELEVANT = 0
 """Role of a token of the sample's own pattern; 1 .. classes-1 are the confusion patterns counted on from it, and the
 roles from `classes` on are the neutral patterns themselves."""
-
-
 MEMBERS, BASIS, VOTES, SHUFFLED = 2**31 - 4, 2**31 - 3, 2**31 - 2, 2**31 - 1
 """Sub-keys of a data stream besides those of the samples, which are 0, 1, 2, ..."""
 
 
 class Data(NamedTuple):
-    """Samples. `label` is what training sees, `vote` the true label (the majority vote of the tokens).
-
-    Labels are ±1, or vectors in {±1}^k for 2^k classes. `weight` is the multiplicity of a token: 0 masks it.
-    """
+    """Samples. `label` is what training sees, `vote` the true label (the majority vote of the tokens). Labels are ±1,
+    or vectors in {±1}^k for 2^k classes. `weight` is the multiplicity of a token: 0 masks it."""
 
     tokens: Float[Array, "samples tokens dimension"]
     label: Float[Array, "samples ..."]
@@ -82,10 +78,8 @@ def label_of(own: Int[Array, " samples"], outputs: int) -> Float[Array, "samples
 
 
 def given(tokens: Any, label: Any, pattern: Any, *, mask: Any = None, noise: Any = None) -> Data:
-    """The user's own samples as `Data`, checked: labels ±1, patterns counted from 0, a mask that keeps some token.
-
-    noise: the distance of every token from its pattern, where it is known (for the strategy `noisy`).
-    """
+    """The user's own samples as `Data`, checked: labels ±1, patterns counted from 0, a mask that keeps some token;
+    noise: the distance of every token from its pattern, where it is known (for the strategy `noisy`)."""
     tokens, label, pattern = np.asarray(tokens, float), np.asarray(label, float), np.asarray(pattern)
     fits = tokens.ndim == 3 and label.ndim in (1, 2)
     if not fits or pattern.shape != tokens.shape[:2] or label.shape[:1] != tokens.shape[:1]:
@@ -124,10 +118,8 @@ def draw_patterns(problem: Setting, key: jax.Array) -> Float[Array, "dimension p
 
 @lm.piece("dimension", "patterns", "members", once=True)
 def draw_members(problem: Setting, key: jax.Array, basis: Array) -> Float[Array, "dimension patterns members"]:
-    """The members of every pattern set: μ_{l,b} = normalise(μ_l + ε u_{l,b}); a plain pattern is its only member.
-
-    All u are orthonormal to each other and to the μ_l (2.3).
-    """
+    """The members of every pattern set: μ_{l,b} = normalise(μ_l + ε u_{l,b}); a plain pattern is its only member. All u
+    are orthonormal to each other and to the μ_l (2.3)."""
     if problem.members == 1:
         return basis[:, :, None]
     m, b = problem.patterns, problem.members
@@ -148,10 +140,8 @@ def _unit(tokens: Array) -> Array:
 @lm.piece("dimension", "patterns", "tokens", "label_balance", "shuffle", "fractions", "noise_law", "reduction",
           "classes", "outputs", once=True)  # fmt: skip
 def draw(problem: Setting, key: jax.Array, members: Array, *, count: int) -> Data:
-    """`count` samples of the paper's generator (steps 2 to 7 of 2.2, and 2.3, 2.4).
-
-    members: the vectors μ_{l,b} [dimension, patterns, members], or plain patterns [dimension, patterns].
-    """
+    """`count` samples of the paper's generator (steps 2 to 7 of 2.2, and 2.3, 2.4). members: the vectors μ_{l,b}
+    [dimension, patterns, members], or plain patterns [dimension, patterns]."""
     members = members if members.ndim == 3 else members[:, :, None]
     if problem.reduction == "patterns":
         return _pattern_samples(problem, members[:, :, 0])
@@ -216,9 +206,7 @@ def _members(problem: Setting, key: jax.Array, pattern: Array, count: int) -> In
 
 def _fixed_roles(problem: Setting, key: jax.Array) -> Int[Array, " tokens"]:
     """n_* relevant, n_# confusion, the rest spread over the neutral patterns with left-overs to the lowest indices.
-
-    With more than two classes every confusion token has a uniformly random other class.
-    """
+    With more than two classes every confusion token has a uniformly random other class."""
     position = jnp.arange(problem.tokens)
     rest = position - problem.relevant_tokens - problem.confusion_tokens
     neutral = problem.classes + rest % (problem.patterns - problem.classes)
@@ -228,18 +216,11 @@ def _fixed_roles(problem: Setting, key: jax.Array) -> Int[Array, " tokens"]:
 
 def _random_roles(problem: Setting, key: jax.Array) -> Int[Array, " tokens"]:
     """Multinomial roles (Dirichlet-multinomial with `fraction_concentration` > 0); without a strict plurality redrawn.
-
-    With two classes a lost vote swaps the roles; with more it is redrawn.
-    """
+    With two classes a lost vote swaps the roles; with more it is redrawn."""
     classes = problem.classes
     neutral = (1 - problem.relevant_fraction - problem.confusion_fraction) / (problem.patterns - classes)
-    mean = jnp.concatenate(
-        [
-            jnp.full(1, problem.relevant_fraction),
-            jnp.full(classes - 1, problem.confusion_fraction / (classes - 1)),
-            jnp.full(problem.patterns - classes, neutral),
-        ]
-    ).astype(jnp.result_type(float))
+    role, confusion = jnp.arange(problem.patterns), problem.confusion_fraction / (classes - 1)
+    mean = jnp.where(role == RELEVANT, problem.relevant_fraction, jnp.where(role < classes, confusion, neutral))
     mean = jnp.maximum(mean, 1e-12)
 
     def attempt(key: jax.Array) -> Array:
@@ -292,12 +273,32 @@ def _pattern_samples(problem: Setting, basis: Array) -> Data:
     return Data(tokens, vote, vote, pattern, weight, jnp.zeros((2, problem.patterns)))
 
 
+def score(strategy: str, uniform: Float[Array, "*samples tokens"], **known: Any) -> Float[Array, "*samples tokens"]:
+    """The worth of every token. `uniform` in [0, 1) orders the tokens of a tier at random. known, as far as the
+    strategy reads it: relevant, discriminative, background: 1 on tokens of that kind. noise: the distance of a token
+    from its pattern. attention: w_{l,s} under a given model; token s is worth sum_l w_{l,s}."""
+    return {
+        "random": lambda: uniform,
+        "irrelevant": lambda: known["relevant"] + uniform,
+        "nondiscriminative": lambda: known["discriminative"] + uniform,
+        "noisy": lambda: -known["noise"],
+        "attention": lambda: jnp.sum(known["attention"], axis=-2),
+        "relevant": lambda: uniform - known["relevant"],
+        "spurious": lambda: uniform - known["background"],
+    }[strategy]()
+
+
+def keep_best(worth: Float[Array, "*samples tokens"], kept: int | Array) -> Float[Array, "*samples tokens"]:
+    """1 on the `kept` tokens of largest worth, 0 on the others; of equal ones the first stays."""
+    order = jnp.argsort(-worth, axis=-1)
+    rank = jnp.argsort(order, axis=-1)
+    return (rank < kept) * 1.0
+
+
 @lm.piece(once=True)
 def sparsify(problem: Setting, key: jax.Array, data: Data, attention: Array) -> Data:
-    """Keep `kept_tokens` tokens of every sample and mask the others (2.5).
-
-    attention: w_{l,s} of a given model, read by the strategy `attention` alone.
-    """
+    """Keep `kept_tokens` tokens of every sample and mask the others (2.5). attention: w_{l,s} of a given model, read by
+    the strategy `attention` alone."""
     count, length = data.pattern.shape
     keys = jax.vmap(lambda i: jax.random.fold_in(key, i))(jnp.arange(count))
     uniform = jax.vmap(lambda k: jax.random.uniform(k, (length,)))(keys)

@@ -1,7 +1,5 @@
 """What claims and figures of this theory read off the data sets: successes, thresholds, growth factors, the gate."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,6 +14,9 @@ SOME_LOSS = 0.25
 """The share of each class with loss at which value growth is read: with one class solved the other's sign may turn."""
 READINGS = ["shared", "per_token"]
 """The two readings of the output signs, as variants of the experiments on training."""
+POSITIVE, NEGATIVE = lm.at_least(0.0, by="every", strict=True), lm.at_most(0.0, by="every", strict=True)
+UNTRAINED = lm.Control("untrained", untrained=True)
+FROZEN = lm.Control("frozen attention", attention="frozen")
 
 
 def success(data: xr.Dataset) -> xr.DataArray:
@@ -30,13 +31,10 @@ def share_of_runs(passed: xr.DataArray, measured: xr.DataArray) -> lm.Estimate:
     return lm.share_interval(int(passed.sum()), passed.sizes["seed"])
 
 
-def half_thresholds(data: xr.Dataset) -> dict[float, lm.Threshold]:
-    """N_50 for every relevant fraction."""
-    rates = success(data).transpose("relevant_fraction", "seed", "samples")
-    return {
-        float(alpha): lm.threshold(data.samples.values, rates.sel(relevant_fraction=alpha).values)
-        for alpha in data.relevant_fraction.values
-    }
+def half_thresholds(data: xr.Dataset, along: str = "relevant_fraction") -> dict[float, lm.Threshold]:
+    """N_50 for every relevant fraction, or along another axis."""
+    counts, rates = data.samples.values, success(data).transpose(along, "seed", "samples").values
+    return {each: lm.threshold(counts, rows) for each, rows in zip(data[along].values.tolist(), rates, strict=True)}
 
 
 def by_reading(data: xr.Dataset) -> dict[str, xr.Dataset]:
@@ -51,6 +49,11 @@ def converged(**intact: Any) -> lm.Gate:
     return lm.Gate(reason, lambda data: np.isfinite(data.reached_step), intact)
 
 
+def at_end_or_start(values: xr.DataArray, untrained: bool) -> xr.DataArray:
+    """At T_0, the last record, or at t = 0."""
+    return values.isel(record=0) if untrained else lm.at_end(values)
+
+
 def own_coordinates(features: xr.DataArray) -> xr.DataArray:
     """<W μ_k, q_k> for the two discriminative patterns: the first two diagonal entries of C_Q, C_K or C_V."""
     return by_side([features.isel(feature=k, pattern=k) for k in (0, 1)])
@@ -59,12 +62,3 @@ def own_coordinates(features: xr.DataArray) -> xr.DataArray:
 def by_side(values: Sequence[xr.DataArray]) -> xr.DataArray:
     """What belongs to the class +1 and to the class -1, along the dimension side."""
     return lm.stack(dict(zip(SIDES, values, strict=True)), "side")
-
-
-def growth(data: xr.Dataset) -> xr.DataArray:
-    """The growth factors K(t) of the query map and Q(t) of the key map (probe 5.5) at every step, along record."""
-    factors = {}
-    for factor, name in (("K", "query_features"), ("Q", "key_features")):
-        own = own_coordinates(data[name])
-        factors[factor] = own.isel(record=slice(1, None)) / own.isel(record=slice(None, -1)).values - 1
-    return lm.stack(factors, "factor")

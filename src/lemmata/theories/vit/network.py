@@ -6,8 +6,6 @@ Forward pass and gradient are those of `lemmata.networks.shallow`. Variants (3.2
 up; a skip connection, V_l = W_V X w_l + x_l; several classes, with one set of output signs per coordinate of the label.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import jax
@@ -39,12 +37,7 @@ def aim(signs: Array, label: Float[Array, "samples ..."]) -> tuple[Array, Float[
 
 
 def margins(
-    network: Network,
-    signs: Array,
-    label: Float[Array, "samples ..."],
-    tokens: Array,
-    weight: Array,
-    skip: bool = False,
+    network: Network, signs: Array, label: Float[Array, "samples ..."], tokens: Array, weight: Array, skip: bool = False
 ) -> Float[Array, " samples"]:
     """y^T F of every sample."""
     aimed, factor = aim(signs, label)
@@ -53,10 +46,8 @@ def margins(
 
 @lm.piece("tokens", "neurons", "output", "outputs", "balanced_signs", once=True)
 def draw_signs(problem: Setting, key: jax.Array) -> Array:
-    """The fixed output layer: entries ±1/sqrt(m), per neuron [m] or per token and neuron [L, m].
-
-    With 2^k classes one layer per coordinate of the label: [k, 1, m] or [k, L, m].
-    """
+    """The fixed output layer: entries ±1/sqrt(m), per neuron [m] or per token and neuron [L, m]. With 2^k classes one
+    layer per coordinate of the label: [k, 1, m] or [k, L, m]."""
     key = jax.random.fold_in(key, SIGNS)
     if problem.outputs == 1:
         return _signs(problem, key)

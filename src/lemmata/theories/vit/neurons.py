@@ -5,8 +5,6 @@ sample of that class; likewise for class -1 with a_i < 0 (Definition A.2.3, with
 other neurons are unlucky. Only output signs shared by all positions make this a property of a neuron.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import jax
@@ -23,7 +21,7 @@ GROUPS = ("plus", "minus", "unlucky")
 GATE_GROUPS = ("plus", "minus", "random plus", "random minus")
 SIDES = ("plus", "minus")
 """The two classes, or the two groups of lucky neurons."""
-LABELS = {"group": GROUPS, "gate_group": GATE_GROUPS, "side": SIDES}
+LABELS = {"group": GROUPS, "gate_group": GATE_GROUPS, "side": SIDES, "pair": ("same set", "different sets")}
 BY_GROUP = ("record", "group")
 
 NEURONS = (

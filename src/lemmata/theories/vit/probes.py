@@ -3,8 +3,6 @@
 The probes of single neurons are in `neurons`; losses and margins are taken where training and evaluation have them.
 """
 
-from __future__ import annotations
-
 import math
 
 import jax
@@ -58,11 +56,8 @@ def attention_by_query(
     types = [data.weight, data.relevant() * data.weight, data.confusion() * data.weight, data.neutral() * data.weight]
 
     def mean(per_query: Array) -> Array:
-        def over(chosen: Array) -> Array:
-            total = jnp.sum(sample_weight[:, None] * chosen)
-            return jnp.sum(sample_weight[:, None] * chosen * per_query) / total
-
-        return jnp.stack([over(chosen) for chosen in types])
+        chosen = [sample_weight[:, None] * queries for queries in types]
+        return jnp.stack([jnp.sum(each * per_query) / jnp.sum(each) for each in chosen])
 
     on_relevant = concentration(weights, data.relevant())
     used = (data.weight > 0) & (sample_weight[:, None] > 0)
@@ -80,10 +75,8 @@ def attention_by_query(
 
 
 def feature_coordinates(network: Network, features: Features, basis: Array, skip: bool = False) -> dict[str, Array]:
-    """Probe 5.5: C_Q = Q^T W_Q U, C_K = Q^T W_K U, C_V = P^T W_V U and the pattern logits G = U^T W_K^T W_Q U.
-
-    Means over the heads, if there are several.
-    """
+    """Probe 5.5: C_Q = Q^T W_Q U, C_K = Q^T W_K U, C_V = P^T W_V U and the pattern logits G = U^T W_K^T W_Q U. Means
+    over the heads, if there are several."""
     keys, queries = network.key @ basis, network.query @ basis
     coordinates = {
         "query_features": features.key.mT @ queries,
@@ -100,11 +93,8 @@ def token_shares(data: Data, sample_weight: Float[Array, " samples"]) -> dict[st
     def share(chosen: Array) -> Array:
         return jnp.sum(sample_weight * jnp.sum(chosen * data.weight, axis=1) / jnp.sum(data.weight, axis=1))
 
-    return {
-        "relevant_share": share(data.relevant()),
-        "confusion_share": share(data.confusion()),
-        "neutral_share": share(data.neutral()),
-    }
+    parts = {"relevant": data.relevant(), "confusion": data.confusion(), "neutral": data.neutral()}
+    return {f"{part}_share": share(chosen) for part, chosen in parts.items()}
 
 
 def similarities(data: Data, sample_weight: Float[Array, " samples"]) -> dict[str, Float[Array, ""]]:

@@ -1,9 +1,8 @@
 """The setting of the shallow vision transformer: data model (2), network and variants (3) and training (4)."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,9 @@ STRATEGIES = ("random", "irrelevant", "nondiscriminative", "noisy", "attention",
 least attention, or (a control) the label-relevant ones. Images have one more: `spurious`, the background tokens."""
 SMALL_LOSS = 1e-3
 """ε of T_ε, and the paper's success threshold for the test hinge."""
+
+share = partial(lm.number, low=0, high=1)
+count = partial(lm.number, low=0, integer=True)
 
 
 def discount(sigma: Any, delta: Any, tau: Any) -> Any:
@@ -42,16 +44,14 @@ def coarse_room(count: int) -> int:
 class Setting(lm.Setting):
     """One learning problem of the paper; the defaults are those of the dynamics rows."""
 
-    relevant_fraction: float = lm.number(
-        0.4, "α_*", "fraction of label-relevant tokens", low=0, high=1, open_ends="low"
-    )
-    confusion_fraction: float = lm.number(0.1, "α_#", "fraction of confusion tokens", low=0, high=1, open_ends="high")
+    relevant_fraction: float = share(0.4, "α_*", "fraction of label-relevant tokens", open_ends="low")
+    confusion_fraction: float = share(0.1, "α_#", "fraction of confusion tokens", open_ends="high")
     token_noise: float = lm.number(0.01, "c_0", "standard deviation of Gaussian token noise", low=0)
     noise_radius: float = lm.number(0.0, "τ", "radius of ball or sphere token noise", low=0)
-    noisy_fraction: float = lm.number(0.0, "ρ", "fraction of tokens with the large noise", low=0, high=1)
+    noisy_fraction: float = share(0.0, "ρ", "fraction of tokens with the large noise")
     noisy_level: float = lm.number(0.3, "c_big", "standard deviation of the large token noise", low=0)
     member_spread: float = lm.number(0.3, "ε_Δ", "distance of the members of a pattern set from its centre", low=0)
-    keep: float = lm.number(1.0, "", "fraction of tokens kept by sparsification", low=0, high=1, open_ends="low")
+    keep: float = share(1.0, "", "fraction of tokens kept by sparsification", open_ends="low")
     fraction_concentration: float = lm.number(
         0.0, "conc", "Dirichlet concentration of random fractions (0: multinomial)", low=0
     )
@@ -60,11 +60,9 @@ class Setting(lm.Setting):
     output_scale: float = lm.number(0.01, "ξ", "standard deviation of the initial output weights", low=0)
     samples: int = lm.number(100, "N", "training samples", low=1, high=4096, integer=True)
     step_size: float = lm.number(0.1, "η", "step size", low=0, open_ends="low")
-    steps: int = lm.number(600, "T", "cap on the training steps", low=0, high=10**6, integer=True)
+    steps: int = count(600, "T", "cap on the training steps", high=10**6)
     record_every: int = lm.number(1, "", "steps between two records", low=1, high=10**6, integer=True)
-    train_attention: int = lm.number(
-        1, "", "1: keys and queries are trained; 0: frozen (the CNN baseline)", low=0, high=1, integer=True
-    )
+    train_attention: int = share(1, "", "1: keys and queries are trained; 0: frozen (the CNN baseline)", integer=True)
     margin: float = lm.number(1.0, "γ", "margin of the hinge loss", low=0, open_ends="low")
 
     dimension: int = lm.size(10, "d", "token dimension")
@@ -88,10 +86,7 @@ class Setting(lm.Setting):
     normalise: str = lm.choice(
         "auto",
         "tokens rescaled to unit norm (auto: if any noise level exceeds 0.05), or layer norm (centred first)",
-        "auto",
-        "yes",
-        "no",
-        "layer",
+        *("auto", "yes", "no", "layer"),
     )
     strategy: str = lm.choice("random", "which tokens sparsification drops first", *STRATEGIES)
     label_order: str = lm.choice("true", "training labels as generated, or shuffled afterwards", "true", "shuffled")
@@ -121,9 +116,7 @@ class Setting(lm.Setting):
     track: str = lm.choice(
         "loss",
         "recorded along training: the loss, the attention too, or features and neurons as well",
-        "loss",
-        "attention",
-        "neurons",
+        *("loss", "attention", "neurons"),
     )
 
     member_shares: Any = lm.array("", "mixing proportions of the members, one row per set (M x l_m; default even)")
@@ -132,22 +125,30 @@ class Setting(lm.Setting):
     query_map: Any = lm.array("W_Q", "initial query map for init=given (m_b x d)")
     value_error_directions: Any = lm.array("E_V", "unit columns for value_error_law=given (m_a x M)")
 
-    @lm.derived
-    def relevant_tokens(self) -> int:
-        return token_count(self.relevant_fraction, self.tokens)
-
-    @lm.derived
-    def confusion_tokens(self) -> int:
-        return token_count(self.confusion_fraction, self.tokens)
-
-    @lm.derived
-    def kept_tokens(self) -> int:
-        return token_count(self.keep, self.tokens)
-
-    @lm.fixed
-    def outputs(self) -> int:
-        """Coordinates of the label: the classes are coded in {±1}^k."""
-        return self.classes.bit_length() - 1
+    relevant_tokens = lm.derived(lambda self: token_count(self.relevant_fraction, self.tokens))
+    confusion_tokens = lm.derived(lambda self: token_count(self.confusion_fraction, self.tokens))
+    kept_tokens = lm.derived(lambda self: token_count(self.keep, self.tokens))
+    sparsified = lm.fixed(lambda self: int(self.keep < 1))
+    scored_by_training = lm.fixed(lambda self: int(self.sparsified and self.strategy == "attention"))
+    """1 if tokens are dropped by the attention of a trained network (2.5)."""
+    dropped_first = lm.derived(lambda self: STRATEGIES.index(self.strategy))
+    """The number of the strategy of sparsification."""
+    outputs = lm.fixed(lambda self: self.classes.bit_length() - 1)
+    """Coordinates of the label: the classes are coded in {±1}^k."""
+    shuffled_labels = lm.derived(lambda self: int(self.label_order == "shuffled"))
+    layer_tokens = lm.derived(lambda self: int(self.normalise == "layer"))
+    """1 if tokens are centred before they are rescaled."""
+    bent_patterns = lm.fixed(lambda self: int(self.normalise == "layer"))
+    """1 if layer norm bends the patterns, which are orthonormal otherwise."""
+    given_errors = lm.fixed(lambda self: int(self.value_error_law == "given"))
+    output_shift = lm.derived(lambda self: 2 * self.output_std if self.defect == "shifted" else 0.0)
+    """What the defect takes off the initial output weights, along p_1."""
+    training_samples = lm.derived(lambda self: 2 if self.reduction == "patterns" else self.samples)
+    sample_room = lm.fixed(lambda self: lm.capacity(self.training_samples))
+    drawn_room = lm.fixed(lambda self: coarse_room(self.samples))
+    drawn_test_room = lm.fixed(lambda self: coarse_room(min(self.test_samples, 4096)))
+    each_step = lm.fixed(lambda self: int(self.record_every == 1 and self.steps <= self.records - 1))
+    """1 if every step is recorded."""
 
     @lm.derived
     def unit_tokens(self) -> int:
@@ -155,11 +156,6 @@ class Setting(lm.Setting):
         noisy = self.noisy_level if self.noisy_fraction > 0 else 0.0
         largest = max(self.token_noise, noisy) if self.noise_law == "gaussian" else self.noise_radius
         return int(self.normalise in ("yes", "layer") or (self.normalise == "auto" and largest > 0.05))
-
-    @lm.derived
-    def layer_tokens(self) -> int:
-        """1 if tokens are centred before."""
-        return int(self.normalise == "layer")
 
     @property
     def member_distance(self) -> float:
@@ -189,28 +185,9 @@ class Setting(lm.Setting):
         return scale[self.output_rule]
 
     @lm.derived
-    def output_shift(self) -> float:
-        """What the defect takes off the initial output weights, along p_1."""
-        return 2 * self.output_std if self.defect == "shifted" else 0.0
-
-    @lm.derived
     def confused(self) -> np.ndarray:
         """1 where the errors of the value map, and of the key and query maps, confuse the patterns."""
         return np.asarray([self.value_error_law == "confuse", self.attention_error_law == "confuse"], float)
-
-    @lm.fixed
-    def given_errors(self) -> int:
-        return int(self.value_error_law == "given")
-
-    @lm.fixed
-    def bent_patterns(self) -> int:
-        """1 if layer norm bends the patterns, which are orthonormal otherwise."""
-        return int(self.normalise == "layer")
-
-    @lm.derived
-    def dropped_first(self) -> int:
-        """The number of the strategy of sparsification."""
-        return STRATEGIES.index(self.strategy)
 
     @lm.derived
     def stop_loss(self) -> float:
@@ -218,61 +195,25 @@ class Setting(lm.Setting):
         never = self.stop == "never" or self.loss == "linear"
         return -math.inf if never else {"zero_loss": 0.0, "small_loss": SMALL_LOSS}[self.stop]
 
-    @lm.derived
-    def shuffled_labels(self) -> int:
-        return int(self.label_order == "shuffled")
-
-    @lm.derived
-    def training_samples(self) -> int:
-        return 2 if self.reduction == "patterns" else self.samples
-
-    @lm.fixed
-    def sample_room(self) -> int:
-        """Room for the training samples."""
-        return lm.capacity(self.training_samples)
-
-    @lm.fixed
-    def drawn_room(self) -> int:
-        return coarse_room(self.samples)
-
-    @lm.fixed
-    def drawn_test_room(self) -> int:
-        return coarse_room(min(self.test_samples, 4096))
-
-    @lm.fixed
-    def sparsified(self) -> int:
-        return int(self.keep < 1)
-
-    @lm.fixed
-    def scored_by_training(self) -> int:
-        """1 if tokens are dropped by the attention of a trained network (2.5)."""
-        return int(self.sparsified and self.strategy == "attention")
-
-    @lm.fixed
-    def each_step(self) -> int:
-        """1 if every step is recorded."""
-        return int(self.record_every == 1 and self.steps <= self.records - 1)
-
     def refusals(self, given: list[str]) -> Iterator[str]:
         if self.relevant_fraction + self.confusion_fraction > 1 + 1e-12:
-            yield (
-                f"relevant_fraction + confusion_fraction = {self.relevant_fraction + self.confusion_fraction:g} "
-                "is not allowed: the two fractions add up to at most 1."
-            )
+            total = f"relevant_fraction + confusion_fraction = {self.relevant_fraction + self.confusion_fraction:g}"
+            yield f"{total} is not allowed: the two fractions add up to at most 1."
         if self.relevant_fraction <= self.confusion_fraction:
             yield self._wrong("relevant_fraction", f"it must exceed confusion_fraction = {self.confusion_fraction:g}")
         if self.relevant_tokens <= self.confusion_tokens:
-            yield (
-                f"relevant_fraction = {self.relevant_fraction:g} gives {self.relevant_tokens} of {self.tokens} tokens, "
-                f"no more than the {self.confusion_tokens} confusion tokens; the relevant ones must be more."
+            found = (
+                f"relevant_fraction = {self.relevant_fraction:g} gives {self.relevant_tokens} of {self.tokens} tokens"
             )
+            yield f"{found}, no more than the {self.confusion_tokens} confusion tokens; the relevant ones must be more."
         if self.relevant_tokens + self.confusion_tokens > self.tokens:
             yield f"relevant and confusion tokens after rounding exceed tokens = {self.tokens}."
         if self.classes != 2**self.outputs:
             yield self._wrong("classes", "classes is a power of two (labels are coded in ±1)")
         if self.patterns <= self.classes:
-            why = f"besides the {self.classes} discriminative patterns there is at least one other"
-            yield self._wrong("patterns", why)
+            yield self._wrong(
+                "patterns", f"besides the {self.classes} discriminative patterns there is at least one other"
+            )
         if self.dimension < self.patterns:
             yield self._wrong("dimension", f"orthonormal patterns need dimension at least patterns = {self.patterns}")
         if self.kept_tokens < 1:
@@ -300,9 +241,9 @@ class Setting(lm.Setting):
         if self.reduction == "patterns":
             noiseless = self.radius == 0 and self.noisy_fraction == 0
             plain = self.output == "shared" and self.fractions == "fixed" and self.label_balance == "exact"
-            even = self.samples % 2 == 0 and self.batch == 0
-            whole = self.keep == 1 and self.classes == 2 and self.members == 1
-            if not (noiseless and plain and even and whole and self.label_order == "true"):
+            whole = self.samples % 2 == 0 and self.batch == 0 and self.keep == 1
+            two = self.classes == 2 and self.members == 1 and self.label_order == "true"
+            if not (noiseless and plain and whole and two):
                 yield (
                     "reduction = patterns is not allowed here: it is exact only without noise and sparsification, for "
                     "two classes and plain patterns, with output = shared, fixed fractions, label_balance = exact, "
@@ -333,10 +274,8 @@ class Setting(lm.Setting):
             if np.any(shares < 0) or not np.allclose(shares.sum(-1), 1):
                 yield "member_shares is not allowed: every row must be non-negative and add up to 1."
         if self.normalise == "layer" and self.dimension <= self.patterns:
-            yield (
-                f"dimension = {self.dimension} is not allowed with normalise = layer, which loses one direction: it "
-                f"must exceed patterns = {self.patterns}."
-            )
+            what = f"dimension = {self.dimension} is not allowed with normalise = layer, which loses one direction"
+            yield f"{what}: it must exceed patterns = {self.patterns}."
         if self.heads > 1 and (self.init != "assumption" or self.skip):
             yield f"heads = {self.heads} is not allowed here: several heads need init = assumption and skip = false."
         if self.skip and self.value_width != self.dimension:

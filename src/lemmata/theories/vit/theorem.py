@@ -14,8 +14,6 @@ Here the risk itself is judged (V1) and the condition on the fractions: its two 
 finite batch (V17, V18). The number of samples is judged in `claims.samples`, that of steps in `claims.iterations`.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

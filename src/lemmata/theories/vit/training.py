@@ -3,8 +3,6 @@
 The frozen-attention ("CNN") baseline multiplies the updates of W_K, W_Q by `train_attention` = 0.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -35,9 +33,8 @@ class Watched(NamedTuple):
 
 def training_loss(problem: Setting) -> losses.MarginLoss:
     """The loss that is trained on, as a function of the margin y F."""
-    return {"hinge": losses.hinge(problem.margin), "logistic": losses.logistic(), "linear": losses.linear()}[
-        problem.loss
-    ]
+    known = {"hinge": losses.hinge(problem.margin), "logistic": losses.logistic(), "linear": losses.linear()}
+    return known[problem.loss]
 
 
 def training_batches(problem: Setting, key: jax.Array) -> lm.Batches:
@@ -209,9 +206,6 @@ def attend(problem: Setting, network: Network, data: Data) -> Array:
     return attention(network, data.tokens, data.weight)
 
 
-PAIRS = ("same set", "different sets")
-
-
 @lm.simulation(
     *lm.RUN,
     lm.Variable("train_loss", ("record",), "L(t)", "training loss"),
@@ -239,13 +233,7 @@ PAIRS = ("same set", "different sets")
     lm.Variable("noise_norm", (), "max |x - μ|", "largest distance of a kept training token from its pattern"),
     *probes.DATA,
     lm.Variable("condition_slack", (), "", "slack of condition (2.8)"),
-    labels={
-        "query": probes.QUERIES,
-        "group": neurons.GROUPS,
-        "gate_group": neurons.GATE_GROUPS,
-        "side": neurons.SIDES,
-        "pair": PAIRS,
-    },
+    labels={"query": probes.QUERIES, **neurons.LABELS},
 )
 def simulate(problem: Setting, key: jax.Array, prepared: None = None) -> dict[str, Array]:
     """One run: draw, initialise, sparsify, train, evaluate."""

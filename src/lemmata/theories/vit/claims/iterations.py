@@ -1,7 +1,5 @@
 """Steps: V3 (step size, relevant fraction), V4 (frozen attention), V7 (initial model), V16 (margins); Figure 2.2."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
@@ -13,14 +11,17 @@ from lemmata.theories.vit.bounds import margin_lower_bound
 from lemmata.theories.vit.measures import by_reading, converged
 
 
+def _slopes(sweeps: dict[str, xr.DataArray], along: str, law: float | None) -> xr.DataArray:
+    """The slope of log T_ε, per seed and variant; `law`: residuals put on it."""
+    put = {name: times if law is None else lm.on_law(times, along, law) for name, times in sweeps.items()}
+    return lm.stack({name: lm.log_slopes(times, along) for name, times in put.items()}, "variant")
+
+
 @lm.evidence("f2-step-size")
 def step_slopes(data: xr.Dataset, law: float | None = None) -> xr.DataArray:
     """The slope of log T_ε between the two smallest step sizes, per seed and variant; `law`: residuals put on it."""
-    slopes = {}
-    for variant, runs in by_reading(data).items():
-        times = runs.small_loss_step.isel(step_size=slice(0, 2))
-        slopes[variant] = lm.log_slopes(times if law is None else lm.on_law(times, "step_size", law), "step_size")
-    return lm.stack(slopes, "variant")
+    sweeps = {name: runs.small_loss_step.isel(step_size=slice(0, 2)) for name, runs in by_reading(data).items()}
+    return _slopes(sweeps, "step_size", law)
 
 
 def _times(data: xr.Dataset, attention: str) -> xr.DataArray:
@@ -31,12 +32,8 @@ def _times(data: xr.Dataset, attention: str) -> xr.DataArray:
 def fraction_slopes(data: xr.Dataset, law: float | None = None) -> xr.DataArray:
     """The slope of log T_ε in log α_* with trained attention, per seed and variant; `law`: residuals put on it."""
     times = _times(data, "trained")
-    if law is not None:
-        variants = times.variant.values.tolist()
-        times = lm.stack(
-            {v: lm.on_law(lm.cells(times, variant=v), "relevant_fraction", law) for v in variants}, "variant"
-        )
-    return lm.log_slopes(times, "relevant_fraction")
+    sweeps = {variant: lm.cells(times, variant=variant) for variant in times.variant.values.tolist()}
+    return _slopes(sweeps, "relevant_fraction", law)
 
 
 @lm.evidence("f2-iterations")
@@ -62,24 +59,22 @@ def slope_difference(data: xr.Dataset, replaced: bool = False) -> xr.DataArray:
 @lm.evidence("f2-iterations")
 def line_fits(data: xr.Dataset, flat: bool = False) -> xr.DataArray:
     """R² of the seed mean of T_ε against 1/α_*. `flat`: residuals around a constant instead of the fitted line."""
-    times = data.small_loss_step.transpose("variant", "attention", "seed", "relevant_fraction")
-    x = 1 / times.relevant_fraction.values
-    r_squared = np.empty(times.shape[:2])
-    for index in np.ndindex(r_squared.shape):
-        values = times.values[index]
-        if flat:
-            values = values - lm.line(x, values).slope.value * (x - x.mean())
-        r_squared[index] = lm.line(x, values).r_squared
-    return xr.DataArray(r_squared, coords={axis: times[axis].values for axis in ("variant", "attention")})
+    x = 1 / data.relevant_fraction.values
+
+    def r_squared(times: np.ndarray) -> float:
+        rest = lm.line(x, times).slope.value * (x - x.mean()) if flat else 0.0
+        return lm.line(x, times - rest).r_squared
+
+    return xr.apply_ufunc(
+        r_squared, data.small_loss_step, input_core_dims=[["seed", "relevant_fraction"]], vectorize=True
+    )
 
 
 @lm.evidence("f2-iterations")
 def step_ratio(data: xr.Dataset, fraction: float) -> xr.DataArray:
     """Seed mean of T_ε frozen / trained at one α_*."""
-    numerator, denominator = (
-        lm.cells(_times(data, attention), relevant_fraction=fraction) for attention in ("frozen", "trained")
-    )
-    return lm.ratio_of_means(numerator, denominator)
+    at = lm.cells(data, relevant_fraction=fraction)
+    return lm.ratio_of_means(_times(at, "frozen"), _times(at, "trained"))
 
 
 @lm.evidence("v7-initial-model")

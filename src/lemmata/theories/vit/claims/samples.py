@@ -1,8 +1,6 @@
 """Samples: V2 (trained attention), V4 and V23 (frozen attention), V5 (the ratio of their bounds), V6
 (token noise; sparsification, Figure 2.5)."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 
@@ -13,10 +11,7 @@ import lemmata as lm
 from lemmata.theories.vit.bounds import samples_cnn, samples_vit
 from lemmata.theories.vit.measures import half_thresholds
 
-ENOUGH_SLACK = 0.05
-"""Slack of (2.8) from which on trained and frozen attention are compared."""
 SIZES: dict[str, Any] = {"dimension": 10, "value_width": 10, "key_width": 10, "neurons": 1000}
-"""Those of V23."""
 
 
 def _grid(data: xr.Dataset, attention: str) -> xr.Dataset:
@@ -39,12 +34,8 @@ def decrease(data: xr.Dataset, reverse: bool = False, needed: int = 4) -> dict[s
     uncensored = sum(not threshold.censored for threshold in thresholds.values())
     if uncensored < needed:
         raise lm.NotApplicable(f"censored: only {uncensored} of {len(thresholds)} thresholds lie inside the grid")
-    counts = np.asarray([_ranked(threshold, data) for threshold in thresholds.values()])
-    counts = counts[::-1] if reverse else counts
-    return {
-        "spearman": round(lm.spearman(list(thresholds), counts), 12),
-        "rise": float(np.max(counts[1:] / counts[:-1])),
-    }
+    counts = np.asarray([_ranked(threshold, data) for threshold in thresholds.values()])[:: -1 if reverse else 1]
+    return {"spearman": round(lm.spearman(list(thresholds), counts), 12), "rise": (counts[1:] / counts[:-1]).max()}
 
 
 @lm.evidence("f1a-samples", "f3-samples-frozen")
@@ -57,7 +48,7 @@ def gap(trained: xr.Dataset, frozen: xr.Dataset, exchanged: bool = False, needed
     ratios = {}
     for alpha in fewer:
         decided = not fewer[alpha].censored or fewer[alpha].censored != more[alpha].censored
-        if decided and float(slack.sel(relevant_fraction=alpha)) >= ENOUGH_SLACK:
+        if decided and float(slack.sel(relevant_fraction=alpha)) >= 0.05:
             ratios[alpha] = np.log2(_ranked(more[alpha], above) / _ranked(fewer[alpha], below))
     if len(ratios) < needed:
         raise lm.NotApplicable(f"censored: only {len(ratios)} pairs of thresholds are decided")
@@ -75,9 +66,7 @@ def bound_ratio(exponent: float = 2.0) -> dict[str, Any]:
 @lm.evidence("v6-token-noise")
 def noise(data: xr.Dataset, reverse: bool = False) -> dict[str, xr.DataArray]:
     """Test hinge at the least and at the most token noise, and along it."""
-    loss = data.test_hinge
-    if reverse:
-        loss = loss.copy(data=np.flip(loss.values, loss.get_axis_num("token_noise")))
+    loss = data.test_hinge.isel(token_noise=slice(None, None, -1 if reverse else 1))
     return {"least": loss.isel(token_noise=0), "most": loss.isel(token_noise=-1), "order": loss}
 
 
@@ -107,44 +96,38 @@ def parameter_counts(maps: int = 2) -> dict[str, Any]:
     counts = _count()
     frozen = maps * SIZES["key_width"] * SIZES["dimension"]
     trained = SIZES["value_width"] * (SIZES["neurons"] + SIZES["dimension"])
-    return {
-        "measured": [sum(counts.values()), counts["key"] + counts["query"]],
-        "predicted": [trained + frozen, frozen],
-    }
+    measured = [sum(counts.values()), counts["key"] + counts["query"]]
+    return {"measured": measured, "predicted": [trained + frozen, frozen]}
 
 
-def _kept(data: xr.Dataset, strategy: str | list[str]) -> xr.DataArray:
-    """Test loss with 70 % of the tokens kept."""
-    return lm.cells(data.test_hinge, keep=0.7, strategy=strategy)
-
-
-def _whole(data: xr.Dataset) -> xr.DataArray:
-    """Test loss without sparsification."""
-    return lm.cells(data.test_hinge, keep=1.0, strategy="random")
+def _loss(data: xr.Dataset, keep: float, strategy: str | list[str] = "random") -> xr.DataArray:
+    """Test loss with this share of the tokens kept."""
+    return lm.cells(data.test_hinge, keep=keep, strategy=strategy)
 
 
 @lm.evidence("f5-sparsification")
 def relative_loss(data: xr.Dataset, strategy: str) -> xr.DataArray:
     """Seed-mean loss at keep 0.7 relative to the unsparsified one."""
-    return lm.ratio_of_means(_kept(data, strategy), _whole(data))
+    return lm.ratio_of_means(_loss(data, 0.7, strategy), _loss(data, 1.0))
 
 
 @lm.evidence("f5-sparsification")
 def losses(data: xr.Dataset, strategies: tuple[str, ...] = ("irrelevant", "noisy", "random")) -> xr.DataArray:
     """Loss at keep 0.7, in this order of strategies."""
-    return _kept(data, list(strategies))
+    return _loss(data, 0.7, list(strategies))
 
 
 def _in_between(data: xr.Dataset) -> xr.DataArray:
     """The unsparsified loss has neither vanished nor stayed where it began."""
-    mean = _whole(data).mean("seed")
+    mean = _loss(data, 1.0).mean("seed")
     return (mean >= 0.15) & (mean <= 0.8)
 
 
-IN_BETWEEN = lm.Gate("not applicable: the mean of the unsparsified loss is outside [0.15, 0.8]", _in_between)
-_RELEVANT_FIRST = lm.Control("relevant tokens dropped first", strategy="relevant")
-
-sparsified = partial(lm.Claim, gate=IN_BETWEEN)
+SHARED = "f1a-samples-shared"
+RELEVANT_FIRST = lm.Control("relevant tokens dropped first", strategy="relevant")
+sparsified = partial(
+    lm.Claim, gate=lm.Gate("not applicable: the mean of the unsparsified loss is outside [0.15, 0.8]", _in_between)
+)
 
 CLAIMS = (
     lm.Claim("v2-samples-decrease", "Theorem 1, (2.11)", "ordering")
@@ -156,11 +139,7 @@ CLAIMS = (
         decrease(),
         lm.all_of(spearman=lm.at_most(-0.8), rise=lm.at_most(2.0)),
         lm.Control("α_* axis reversed", reverse=True),
-        lm.Control(
-            "shared output signs in its place",
-            decrease.of("f1a-samples-shared")(needed=3),
-            expected=lm.INCONCLUSIVE,
-        ),
+        lm.Control("shared output signs in its place", decrease.of(SHARED)(needed=3), expected=lm.INCONCLUSIVE),
     ),
     lm.Claim("v4-samples-gap", "Proposition 1, (2.13)", "ordering")
     .states("""Frozen attention needs at least as many samples: N_50 frozen ≥ N_50 trained at every α_* with slack of
@@ -171,11 +150,7 @@ CLAIMS = (
         lm.at_least(0.0),
         lm.Control("trained and frozen exchanged", exchanged=True),
         # three values of α_*, two of them with enough slack: both must be decided
-        lm.Control(
-            "shared output signs in their place",
-            gap.of("f1a-samples-shared", "f1a-samples-shared")(needed=2),
-            expected=lm.INCONCLUSIVE,
-        ),
+        lm.Control("shared output signs in their place", gap.of(SHARED, SHARED)(needed=2), expected=lm.INCONCLUSIVE),
     ),
     lm.Claim("v5-bound-ratio", "Remark 1", "identity")
     .states("""Without errors the bound of the frozen model exceeds that of the transformer by exactly the factor
@@ -214,12 +189,12 @@ CLAIMS = (
     sparsified("v6-sparsify-irrelevant", "Remark 2", "comparison")
     .states("Dropping label-irrelevant tokens down to 70 % at least halves the test loss (seed means).")
     .in_symbols(r"\ell_{\text{irrelevant}}(70\,\%) \le 0.5\,\ell(100\,\%)")
-    .judged(relative_loss("irrelevant"), lm.at_most(0.5, by="mean"), _RELEVANT_FIRST),
+    .judged(relative_loss("irrelevant"), lm.at_most(0.5, by="mean"), RELEVANT_FIRST),
     sparsified("v6-sparsify-noisy", "Remark 2", "comparison")
     .states("""Dropping the noisiest tokens down to 70 % lowers the test loss to at most 0.8 of the loss with all tokens
         (seed means).""")
     .in_symbols(r"\ell_{\text{noisy}}(70\,\%) \le 0.8\,\ell(100\,\%)")
-    .judged(relative_loss("noisy"), lm.at_most(0.8, by="mean"), _RELEVANT_FIRST),
+    .judged(relative_loss("noisy"), lm.at_most(0.8, by="mean"), RELEVANT_FIRST),
     sparsified("f5-order", "Figure 2.5", "ordering", source="figure")
     .states("""With 70 % of the tokens kept, the test loss is lowest after dropping irrelevant tokens, then noisy ones,
         then random ones (seed means).""")
@@ -233,5 +208,5 @@ CLAIMS = (
     .states("""Dropping tokens at random down to 70 % leaves the test loss between 0.65 and 1.15 times the loss with all
         tokens (seed means).""")
     .in_symbols(r"0.65\,\ell(100\,\%) \le \ell_{\text{random}}(70\,\%) \le 1.15\,\ell(100\,\%)")
-    .judged(relative_loss("random"), lm.within(0.65, 1.15, by="mean", predicted=1.0), _RELEVANT_FIRST),
+    .judged(relative_loss("random"), lm.within(0.65, 1.15, by="mean", predicted=1.0), RELEVANT_FIRST),
 )

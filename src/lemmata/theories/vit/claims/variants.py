@@ -1,14 +1,12 @@
 """Other data and networks: four classes (V19), pattern sets (V20), heads (V21), skip connection (V22)."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np
 import xarray as xr
 
 import lemmata as lm
-from lemmata.theories.vit.measures import converged
+from lemmata.theories.vit.measures import FROZEN, NEGATIVE, POSITIVE, UNTRAINED, at_end_or_start, converged
 from lemmata.theories.vit.training import SMALL_LOSS
 
 
@@ -22,11 +20,10 @@ def class_table(data: xr.Dataset, rotation: int = 0) -> dict[str, xr.DataArray]:
     def entry(own: int, other: int) -> xr.DataArray:
         return table.isel({"own": own, "class": other})
 
-    pairs = [(k, j) for k in classes for j in classes if j not in (k, opposite[k])]
     entries = {
         "own": [entry(k, k) for k in classes],
         "opposite": [entry(k, opposite[k]) for k in classes],
-        "adjacent": [np.abs(entry(k, j)) / entry(k, k) for k, j in pairs],
+        "adjacent": [np.abs(entry(k, j)) / entry(k, k) for k in classes for j in classes if j not in (k, opposite[k])],
     }
     return {name: xr.concat(values, "entry") for name, values in entries.items()}
 
@@ -34,9 +31,8 @@ def class_table(data: xr.Dataset, rotation: int = 0) -> dict[str, xr.DataArray]:
 @lm.evidence("v19-multiclass")
 def class_risk(data: xr.Dataset, untrained: bool = False) -> dict[str, xr.DataArray]:
     """0-1 error and hinge loss on the test samples."""
-    if untrained:
-        return {"error": data.untrained_test_error, "hinge": data.untrained_test_hinge}
-    return {"error": data.test_error, "hinge": data.test_hinge}
+    network = "untrained_test" if untrained else "test"
+    return {"error": data[f"{network}_error"], "hinge": data[f"{network}_hinge"]}
 
 
 @lm.evidence("v20-patterns")
@@ -62,11 +58,9 @@ def direction(data: xr.Dataset, pair: str = "same set") -> xr.DataArray:
 @lm.evidence("v21-heads")
 def alignment(data: xr.Dataset, untrained: bool = False) -> xr.DataArray:
     """Mean cosine of lucky_plus with the concatenation of the heads' p_1."""
-    values = lm.cells(data.alignment, side="plus")
-    return values.isel(record=0) if untrained else lm.at_end(values)
+    return at_end_or_start(lm.cells(data.alignment, side="plus"), untrained)
 
 
-_UNTRAINED = lm.Control("untrained", untrained=True)
 claim = partial(lm.Claim, gate=converged(attention="trained"))
 
 
@@ -75,7 +69,7 @@ def _risk_claim(name: str, experiment: str, reference: str, words: str) -> lm.Cl
         claim(name, reference, "bound")
         .states(f"{words}, SGD still reaches zero risk: test hinge below 0.001 at T_0.")
         .in_symbols(r"\ell_{\text{test}}(T_0) < 10^{-3}")
-        .judged(risk.of(experiment)(), lm.at_most(SMALL_LOSS, by="every", strict=True), _UNTRAINED)
+        .judged(risk.of(experiment)(), lm.at_most(SMALL_LOSS, by="every", strict=True), UNTRAINED)
     )
 
 
@@ -85,9 +79,7 @@ def _rise_claim(name: str, experiment: str, reference: str, words: str) -> lm.Cl
         .states(f"""{words}, attention still concentrates: that of relevant queries on relevant tokens rises by at least
             0.03 up to T_0.""")
         .in_symbols(r"\mathrm{conc}_l(T_0)-\mathrm{conc}_l(0) \ge 0.03 \quad (l\in\mathcal{S}_*)")
-        .judged(
-            rise.of(experiment)(), lm.at_least(0.03, by="every"), lm.Control("frozen attention", attention="frozen")
-        )
+        .judged(rise.of(experiment)(), lm.at_least(0.03, by="every"), FROZEN)
     )
 
 
@@ -99,11 +91,7 @@ CLAIMS = (
         \Delta_{kj} = \mathrm{mean}_{i\in\mathcal{W}_k}\Delta W_{O,i}\,p_j""")
     .judged(
         class_table(),
-        lm.all_of(
-            own=lm.at_least(0.0, by="every", strict=True),
-            opposite=lm.at_most(0.0, by="every", strict=True),
-            adjacent=lm.at_most(0.3, by="every", strict=True),
-        ),
+        lm.all_of(own=POSITIVE, opposite=NEGATIVE, adjacent=lm.at_most(0.3, by="every", strict=True)),
         lm.Control("patterns rotated by one class", rotation=1),
     ),
     claim("v19-multiclass-risk", "Appendix A.6.1", "bound")
@@ -112,7 +100,7 @@ CLAIMS = (
     .judged(
         class_risk(),
         lm.all_of(error=lm.at_most(0.0, by="every"), hinge=lm.at_most(5e-3, by="every", strict=True)),
-        _UNTRAINED,
+        UNTRAINED,
     ),
     _risk_claim("v20-patterns-risk", "v20-patterns", "Appendix A.6.2", "With sets of patterns"),
     _rise_claim("v20-patterns-concentration", "v20-patterns", "Appendix A.6.2", "With sets of patterns"),
@@ -127,7 +115,7 @@ CLAIMS = (
     .states("""With 1, 2 and 4 heads the lucky neurons learn all heads' features: mean cosine of lucky_plus with the
         concatenation of the p_1 at least 0.8 at T_0.""")
     .in_symbols(r"\mathrm{mean}_{i\in\mathcal{W}}\cos(W_{O,i},\,(p_{1,1};\ldots;p_{H,1})) \ge 0.8")
-    .judged(alignment(), lm.at_least(0.8, by="every"), _UNTRAINED),
+    .judged(alignment(), lm.at_least(0.8, by="every"), UNTRAINED),
     _risk_claim("v22-skip-risk", "v22-skip", "Appendix A.6.4", "With a skip connection"),
     _rise_claim("v22-skip-concentration", "v22-skip", "Appendix A.6.4", "With a skip connection"),
 )

@@ -1,11 +1,10 @@
-"""The dynamics figure: what the paper says of loss, attention, maps and neurons at every step.
+"""Attention and its bounds, and what the paper says of loss, maps and neurons at every step (`dynamics`).
 
-The first row has every variant with trained attention, the second the lucky neurons of the runs with shared signs.
-Another figure has the lucky sets before training, and their response to token noise.
+The first row of `dynamics` has every variant with trained attention, the second the lucky neurons of the runs with
+shared signs. Another figure has the lucky sets before training, and their response to token noise.
 """
 
-from __future__ import annotations
-
+import re
 from collections.abc import Mapping
 
 import numpy as np
@@ -15,12 +14,15 @@ from matplotlib.figure import Figure
 
 import lemmata as lm
 from lemmata import figures as draw
-from lemmata.theories.vit.figures import TIME, VARIANT_NAMES
+from lemmata.theories.vit.figures import TIME, UP_TO, VARIANT_NAMES
 from lemmata.theories.vit.measures import SOME_LOSS, own_coordinates
 
-UP_TO = f"{TIME}, up to $T_0$"
+ATTENTION_BOUNDS = {
+    "paper": ("paper: $p_n$ (A.15)", draw.BLUE),
+    "theorem": ("corrected: the theorem with $D$", draw.GREEN),
+    "theorem, δ = 0": (r"control: the theorem with $\delta=0$", draw.GREY),
+}
 LUCKY = {"plus": "lucky +", "minus": "lucky −", "unlucky": "unlucky"}
-
 DEFECTS = {"none": "Gaussian $W_O$", "shifted": r"control: $W_O$ shifted by $-2\xi p_1$"}
 SHARES = {
     "active_on_one": "active on one\nrelevant token",
@@ -28,36 +30,84 @@ SHARES = {
     "active_on_all": "active on all\nrelevant tokens",
     "lucky_on_all": "... and of the\nclass's sign: lucky",
 }
-BOUNDS = {
+NOISE_BOUNDS = {
     "noise_ratio": r"$(\sigma+\|W_V\|\tau)\,\|W_{O,i}\|$",
     "noise_ratio_without_error": "control: $\\sigma=0$,\n$\\|W_V\\|\\tau\\,\\|W_{O,i}\\|$",
 }
 
 
+def concentration(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
+    """Attention on relevant tokens by type of query along training, its complement, T_0 and the paper's limit."""
+    figure, axes = draw.panels(data.sizes["variant"], sharey=True, width=5.8, height=4.2)
+    for ax, variant in zip(axes, draw.labels_of(data, "variant"), strict=True):
+        runs = data.sel(variant=variant)
+        trained, frozen = (runs.sel(attention=kind) for kind in ("trained", "frozen"))
+        draw.paths(ax, trained, "concentration", "query", "on relevant tokens, {} queries")
+        others = trained.complement.sel(query="all")
+        draw.paths(ax, trained, others, label="on all others, all queries", color=draw.GREY, linestyle=":")
+        frozen_path = frozen.concentration.sel(query="all")
+        draw.paths(ax, frozen, frozen_path, label="on relevant tokens, attention frozen", color=draw.PURPLE, spread="")
+        draw.predicted(ax, 1.0, "paper: limit 1, every query")
+        draw.claimed(ax, claims["f4-below-one"], words="claimed, all queries")
+        draw.moment(ax, float(trained.reached_step.mean("seed")), "$T_0$: training loss 0")
+        ax.set_ylim(0, 1.05)
+        draw.finish(ax, VARIANT_NAMES.get(variant, variant), "mean attention", f"{TIME} (lines: mean and seeds)")
+    return figure
+
+
+def losses(data: xr.Dataset) -> Figure:
+    """All-query concentration for losses that saturate and losses that do not."""
+    figure, (ax,) = draw.panels(1, width=6.4)
+    trained, frozen = (data.sel(attention=kind, query="all") for kind in ("trained", "frozen"))
+    draw.paths(ax, trained, "concentration", "loss")
+    still = frozen.isel(loss=0)
+    draw.paths(ax, still, "concentration", label="any loss, attention frozen", color=draw.GREY, linestyle=":")
+    draw.predicted(ax, 1.0, "paper: limit 1")
+    ax.set_ylim(0, 1.05)
+    draw.finish(ax, "concentration under other losses", "attention on relevant tokens,\nall queries", TIME)
+    return figure
+
+
+def initial_bounds(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
+    """By how much the attention of relevant queries exceeds its lower bounds, and how often it does not."""
+    figure, (left, right) = draw.panels(2, width=6.6, height=4.4)
+    words = {variant: re.sub("[ -]", "\n", variant) for variant in draw.labels_of(data, "variant")}
+    shown = data.assign_coords(bound=[ATTENTION_BOUNDS[bound][0] for bound in draw.labels_of(data, "bound")])
+    for ax, name in ((left, "attention_excess"), (right, "attention_broken")):
+        colors = dict(ATTENTION_BOUNDS.values())
+        draw.groups(ax, shown[name], "variant", "bound", color=colors, words=words, markersize=3.5)
+    x = r"directions of the errors of keys and queries, and $\delta$"
+    draw.claimed(left, claims["v24-attention-pn"], words="respected")
+    title = "attention of relevant queries on relevant tokens, $t=0$"
+    draw.finish(left, title, "smallest attention minus bound", x, legend=1)
+    draw.predicted(right, 0.0, "paper: none")
+    right.set_ylim(-0.05, 1.05)
+    draw.finish(right, "violations", "share of relevant queries below the bound", x, legend=1)
+    return figure
+
+
 def dynamics(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     """Loss, attention and growth of the maps; alignment, unlucky neurons and value coefficients."""
     figure, axes = draw.panels(6, rows=2, width=5.0, height=4.0)
+    named = data.assign_coords(variant=[VARIANT_NAMES.get(each, each) for each in draw.labels_of(data, "variant")])
     kinds = draw.labels_of(data, "attention")
-    trained = data.sel(attention="trained" if "trained" in kinds else kinds[0])
-    names = [VARIANT_NAMES.get(variant, variant) for variant in draw.labels_of(data, "variant")]
+    trained = named.sel(attention="trained" if "trained" in kinds else kinds[0])
     # lucky neurons exist where a neuron has one sign
     known = trained.persistence.notnull().any(["seed", "record", "gate_group"]).values
     lucky = trained.isel(variant=int(np.argmax(known)))
-    named = trained.assign_coords(variant=names)
-    draw.paths(axes[0], named, "train_loss", "variant")
+    draw.paths(axes[0], trained, "train_loss", "variant")
     if "frozen" in kinds:
-        slower = data.sel(attention="frozen").assign_coords(variant=names)
+        slower = named.sel(attention="frozen")
         draw.paths(axes[0], slower, "train_loss", "variant", "", spread="", alpha=0.5, linewidth=0.9)
     draw.predicted(axes[0], 0, "paper: 0 after $T$ steps")
     draw.finish(axes[0], "training loss (thin: attention frozen)", "training hinge loss", UP_TO)
-    draw.paths(axes[1], named, named.concentration.sel(query="relevant"), "variant")
+    draw.paths(axes[1], trained, trained.concentration.sel(query="relevant"), "variant")
     draw.predicted(axes[1], 1.0, "paper: limit 1")
     axes[1].set_ylim(0, 1.05)
     draw.finish(axes[1], "attention of relevant queries (2.15)", "attention on label-relevant tokens", UP_TO)
-    panels = (_growth, _alignment, _ratios, _coefficients)
-    for ax, panel in zip(axes[2:], panels, strict=True):
+    for ax, panel in zip(axes[2:], (_growth, _alignment, _ratios, _coefficients), strict=True):
         panel(ax, lucky, claims)
-        ax.set_title(f"{ax.get_title()}: {VARIANT_NAMES.get(str(lucky.variant.item()), '')}", fontsize=10)
+        ax.set_title(f"{ax.get_title()}: {lucky.variant.item()}", fontsize=10)
     return figure
 
 
@@ -121,24 +171,22 @@ def _coefficients(ax: Axes, data: xr.Dataset, claims: Mapping[str, lm.Claim]) ->
 def lucky_sets(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     """Shares of active and lucky neurons beside 1/2 and 1/4, and their largest response to noise beside its bound."""
     figure, (left, right) = draw.panels(2, width=6.2, height=4.4)
-    data = data.assign_coords(defect=[DEFECTS.get(str(defect), str(defect)) for defect in data.defect.values])
+    data = data.assign_coords(defect=[DEFECTS[defect] for defect in draw.labels_of(data, "defect")])
     neurons = float(data.neurons.max())
     shares = lm.stack({words: data[name] for name, words in SHARES.items()}, "share")
     draw.groups(left, shares, "share", "defect")
-    for place, (share, variance) in enumerate(((0.5, 0.25), (0.25, 0.1875))):
-        draw.predicted(
-            left, share, "exact: $1/2$, $1/4$ (band: 4 standard deviations)" if place == 0 else None, at=place
-        )
-        spread = 4 * np.sqrt(variance / neurons)
+    words = ("exact: $1/2$, $1/4$ (band: 4 standard deviations)", None)
+    for place, share in enumerate((0.5, 0.25)):
+        draw.predicted(left, share, words[place], at=place)
+        spread = 4 * np.sqrt(share * (1 - share) / neurons)
         left.fill_between([place - 0.42, place + 0.42], share - spread, share + spread, color=draw.GREY, alpha=0.2)
     draw.claimed(left, claims["v10-lucky-all"], words=r"paper: $\Omega(m)$ are lucky; claimed of the mean", at=3)
     draw.from_zero(left)
     title = "lucky neurons at $t=0$ (Lemma A.5.1), both classes"
     draw.finish(left, title, f"share of the $m={neurons:g}$ neurons", legend=1)
-    responses = lm.stack({words: data[name] for name, words in BOUNDS.items()}, "bound")
+    responses = lm.stack({words: data[name] for name, words in NOISE_BOUNDS.items()}, "bound")
     draw.groups(right, responses, "bound", "defect")
     draw.claimed(right, claims["v9-noise-bound"], words="claimed")
     draw.from_zero(right)
-    title = "response to token noise at $t=0$"
-    draw.finish(right, title, r"largest $|W_{O,i}(W_Vx_l-p_{z(l)})|$ / bound", legend=1)
+    draw.finish(right, "response to token noise at $t=0$", r"largest $|W_{O,i}(W_Vx_l-p_{z(l)})|$ / bound", legend=1)
     return figure

@@ -1,7 +1,5 @@
 """General data, other networks and other initialisations."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import xarray as xr
@@ -10,11 +8,9 @@ from matplotlib.figure import Figure
 
 import lemmata as lm
 from lemmata import figures as draw
-from lemmata.theories.vit.figures import ATTENTION_COLORS, SUCCESS, TIME
+from lemmata.theories.vit.figures import ATTENTION_COLORS, SUCCESS, UP_TO
 from lemmata.theories.vit.training import SMALL_LOSS
 
-UP_TO = f"{TIME}, up to $T_0$"
-MAPS = "attention maps"
 PAIRS = {
     "same set": "of one set\n" r"$\mu_{1,1},\mu_{1,2}$",
     "different sets": "control: of two sets\n" r"$\mu_{1,1},\mu_{2,1}$",
@@ -25,18 +21,15 @@ def multiclass(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     """Displacements of the neurons of a class along the class patterns, and the loss."""
     figure, (left, right) = draw.panels(2, width=6.0, height=4.2)
     table = data.class_displacement
-    classes = range(1, table.sizes["own"] + 1)
-    table = table.assign_coords({"own": list(classes), "class": list(classes)})
+    classes = list(range(1, table.sizes["own"] + 1))
+    table = table.assign_coords({"own": classes, "class": classes})
     draw.groups(left, table, "class", "own", "neurons of class {}", words={k: f"$p_{k}$" for k in classes})
     draw.predicted(left, 0, r"paper: own $>0>$ opposite ($k+k'=5$), adjacent $\approx 0$")
     draw.finish(left, "(A.217)-(A.224)", r"mean displacement $\Delta W_{O,i}\,p_k$", "pattern of class $k$")
     draw.paths(right, data, "train_loss", label="training loss")
-    ends = (
-        (data.last_step, data.test_hinge, draw.RED, "trained"),
-        (0 * data.last_step, data.untrained_test_hinge, draw.GREY, "untrained"),
-    )
-    for step, hinge, color, words in ends:
-        right.plot(step, hinge, "o", color=color, markersize=5, label=f"test hinge, {words}")
+    start = 0 * data.last_step
+    right.plot(data.last_step, data.test_hinge, "o", color=draw.RED, markersize=5, label="test hinge, trained")
+    right.plot(start, data.untrained_test_hinge, "o", color=draw.GREY, markersize=5, label="test hinge, untrained")
     draw.claimed(right, claims["v19-multiclass-risk"], "hinge", words="paper: 0; claimed of the test")
     draw.loss_scale(right, 1e-4)
     draw.finish(right, f"loss with {len(classes)} classes", "hinge loss", UP_TO)
@@ -48,8 +41,7 @@ def pattern_sets(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     figure, (left, middle, right) = draw.panels(3, width=4.7, height=4.0)
     _rise(left, data, claims["v20-patterns-concentration"])
     _risk(middle, data)
-    label = "attention {}"
-    draw.groups(right, data.member_cosine, "pair", "attention", label, ATTENTION_COLORS, words=PAIRS)
+    draw.groups(right, data.member_cosine, "pair", "attention", "attention {}", ATTENTION_COLORS, words=PAIRS)
     draw.claimed(right, claims["v20-patterns-direction"], words="paper: same direction; claimed", at=0)
     title = "directions in which queries move (frozen: none, 0)"
     draw.finish(right, title, r"cosine of $\Delta W_Q\,\mu$ of two members", legend=1)
@@ -82,7 +74,7 @@ def _risk(ax: Axes, data: xr.Dataset) -> None:
     draw.groups(ax, risk, "attention", "network", color={"untrained": draw.GREY, "trained": draw.BLUE})
     draw.predicted(ax, SMALL_LOSS, SUCCESS)
     draw.loss_scale(ax, 1e-4)
-    draw.finish(ax, "risk", "test hinge loss", MAPS, legend=1)
+    draw.finish(ax, "risk", "test hinge loss", "attention maps", legend=1)
 
 
 def initialisations(data: xr.Dataset) -> Figure:
@@ -92,11 +84,9 @@ def initialisations(data: xr.Dataset) -> Figure:
     draw.groups(times, data.reached_step, "variant", sideways=True)
     draw.groups(risk, data.test_hinge, "variant", sideways=True)
     for ax, name in ((mass, "concentration"), (tokens, "attended")):
-        values = data[name].sel(query="relevant")
-        ends = {"before training": values.isel(record=0), "after": lm.at_end(values)}
-        draw.groups(
-            ax, lm.stack(ends, "moment"), "variant", "moment", color={"before training": draw.GREY}, sideways=True
-        )
+        values, before = data[name].sel(query="relevant"), "before training"
+        ends = lm.stack({before: values.isel(record=0), "after": lm.at_end(values)}, "moment")
+        draw.groups(ax, ends, "variant", "moment", color={before: draw.GREY}, sideways=True)
     times.invert_yaxis()
     draw.finish(times, "training time", "initial model", "steps $T_0$ to training loss 0", legend=1)
     risk.axvline(SMALL_LOSS, label=SUCCESS, **draw.PREDICTED)

@@ -5,8 +5,6 @@ cells of one seed are paired: more training images extend the same set, a larger
 the same images. A dropped token is not stored: every token carries its place on the canvas.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -17,8 +15,8 @@ from jaxtyping import Bool, Float, Int
 import lemmata as lm
 from lemmata.datasets import cifar10, digits
 from lemmata.datasets.images import Images, resized, unsplit
+from lemmata.theories.vit.data import score
 from lemmata.theories.vit.images.setting import CANVAS, FOREGROUND, PLACES, ImageSetting
-from lemmata.theories.vit.sparsification import score
 
 GREEN = (0.6, 1.0, 0.4)
 
@@ -73,11 +71,9 @@ def pretraining_sets(images: Images, setting: ImageSetting, seed: int) -> tuple[
 def split(
     images: Images, classes: Sequence[int], field: str, setting: ImageSetting, seed: int
 ) -> tuple[Chosen, Chosen]:
-    """Training images, as many as `field` says, and test images of these classes, balanced as far as they last.
-
-    A source without a split of its own is shuffled by the seed; within a class training images are then taken from
-    the front and test images from the back, so that the test set is the same for every number of training images.
-    """
+    """Training images, as many as `field` says, and test images of these classes, balanced as far as they last. A
+    source without a split of its own is shuffled by the seed; within a class training images are then taken from the
+    front and test images from the back, so that the test set is the same for every number of training images."""
     shuffle = lm.generator(seed, "split", field)
 
     def groups(labels: np.ndarray) -> list[np.ndarray]:
@@ -88,10 +84,9 @@ def split(
     train = _in_turn(pools)
     own = len(images.test_labels) > 0
     if count > len(train) - (not own):
-        raise lm.UserError(
-            f"{field} = {count} is not allowed: {images.source} has {len(train)} training images of these classes"
-            f"{'' if own else ', at least one of them for the test'}."
-        )
+        there = f"{images.source} has {len(train)} training images of these classes"
+        rest = "" if own else ", at least one of them for the test"
+        raise lm.UserError(f"{field} = {count} is not allowed: {there}{rest}.")
     train = train[:count]
     if own:
         test = _in_turn(groups(images.test_labels))
@@ -131,9 +126,7 @@ def tokenise(
     count = len(places)
 
     def padded(values: np.ndarray, dtype: type) -> np.ndarray:
-        full = np.zeros((room, *values.shape[1:]), dtype)
-        full[:count] = values
-        return full
+        return np.pad(values.astype(dtype), [(0, room - count), *[(0, 0)] * (values.ndim - 1)])
 
     return Tokens(
         padded(np.take_along_axis(patches, places[..., None], axis=1), np.float32),
@@ -172,10 +165,8 @@ def compose(
 
 
 def textures(count: int, channels: int, draws: np.random.Generator) -> np.ndarray:
-    """Procedural plants: noise whose amplitude falls as 1/frequency, as in photographs, stretched over [0, 1].
-
-    Grey, or (three channels) a green of that brightness.
-    """
+    """Procedural plants: noise whose amplitude falls as 1/frequency, as in photographs, stretched over [0, 1]. Grey, or
+    (three channels) a green of that brightness."""
     frequency = np.hypot(*np.meshgrid(np.fft.fftfreq(CANVAS), np.fft.fftfreq(CANVAS)))
     frequency[0, 0] = np.inf  # no mean
     waves = np.fft.fft2(draws.standard_normal((count, CANVAS, CANVAS))) / frequency

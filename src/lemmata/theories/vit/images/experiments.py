@@ -1,7 +1,5 @@
 """The image experiments (7.F6): the stand-ins that claims read, and the same questions on the user's own CIFAR-10."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
@@ -15,38 +13,30 @@ TINY = {"width": 8, "heads": 2, "blocks": 2, "batch": 2, "samples": 20, "epochs"
 """The one set of sizes of every smoke preset; 18 and 20 images share their programs."""
 
 experiment = partial(
-    lm.experiment,
-    reference="Figure 2.6",
-    kind=ImageSetting,
-    simulation=simulate,
-    tiny=TINY,
-    seeds=3,
-    paper_seeds=5,
+    lm.experiment, reference="Figure 2.6", kind=ImageSetting, simulation=simulate, tiny=TINY, seeds=3, paper_seeds=5
 )
 
 
-def samples_axis(epochs: Mapping[int, int]) -> dict[int, dict[str, int]]:
+FRACTIONS = {"relevant_fraction": [0.656, 1.0]}
+PAPER_FRACTIONS = {"relevant_fraction": [0.656, 0.8, 1.0]}
+
+
+def samples_axis(epochs: Mapping[int, int]) -> dict[str, Any]:
     """N with its number of epochs."""
-    return {n: {"samples": n, "epochs": count} for n, count in epochs.items()}
+    return {"samples": {n: {"samples": n, "epochs": count} for n, count in epochs.items()}}
 
 
-def initial_axis(good: tuple[int, int], poor: tuple[int, int]) -> dict[str, dict[str, Any]]:
+def initial_axis(good: tuple[int, int], poor: tuple[int, int]) -> dict[str, Any]:
     """Initial models by (images, epochs) of pre-training; the last one is fine-tuned on uncorrelated backgrounds."""
-
-    def model(images: int, epochs: int, first: float = 0.9, second: float = 0.1) -> dict[str, Any]:
-        pretraining = {"pretraining_samples": images, "pretraining_epochs": epochs}
-        return {**pretraining, "plants_first": first, "plants_second": second}
-
-    return {"good": model(*good), "poor": model(*poor), "poor, balanced": model(*poor, 0.5, 0.5)}
+    fields = ("pretraining_samples", "pretraining_epochs", "plants_first", "plants_second")
+    models = {"good": (*good, 0.9, 0.1), "poor": (*poor, 0.9, 0.1), "poor, balanced": (*poor, 0.5, 0.5)}
+    return {"variant": {name: dict(zip(fields, values, strict=True)) for name, values in models.items()}}
 
 
-_SAMPLES = {
-    "axes": {"samples": samples_axis({150: 40, 600: 20}), "relevant_fraction": [0.656, 1.0]},
-    "smoke": {"samples": samples_axis({18: 1, 20: 1})},
-}
+_SAMPLES = {"axes": {**samples_axis({150: 40, 600: 20}), **FRACTIONS}, "smoke": samples_axis({18: 1, 20: 1})}
 _INITIAL = {
-    "axes": {"relevant_fraction": [0.656, 1.0], "variant": initial_axis(good=(1000, 15), poor=(80, 60))},
-    "smoke": {"variant": initial_axis(good=(20, 1), poor=(18, 1))},
+    "axes": {**FRACTIONS, **initial_axis(good=(1000, 15), poor=(80, 60))},
+    "smoke": initial_axis(good=(20, 1), poor=(18, 1)),
 }
 _PAIR = {"task": "pair", "samples": 200, "epochs": 15}
 
@@ -56,7 +46,7 @@ EXPERIMENTS = (
         question="Do more images and fewer background tokens raise the accuracy of a deep transformer (stand-in: "
         "digits)?",
         plot=partial(figures.samples, image_source="digits"),
-        paper={"samples": samples_axis({150: 40, 300: 30, 600: 20}), "relevant_fraction": [0.656, 0.8, 1.0]},
+        paper={**samples_axis({150: 40, 300: 30, 600: 20}), **PAPER_FRACTIONS},
         **_SAMPLES,
     ),
     experiment(
@@ -74,11 +64,7 @@ EXPERIMENTS = (
         question="The question of f6a-images on CIFAR-10, read from $LEMMATA_DATA/cifar10.",
         plot=partial(figures.samples, image_source="cifar10"),
         setting={"image_source": "cifar10"},
-        paper={
-            "test_samples": 10_000,
-            "samples": samples_axis({600: 20, 1000: 20, 5000: 20}),
-            "relevant_fraction": [0.656, 0.8, 1.0],
-        },
+        paper={"test_samples": 10_000, **samples_axis({600: 20, 1000: 20, 5000: 20}), **PAPER_FRACTIONS},
         **_SAMPLES,
     ),
     experiment(
@@ -86,7 +72,7 @@ EXPERIMENTS = (
         question="The question of f6c-spurious on CIFAR-10 (bird against airplane), read from $LEMMATA_DATA/cifar10.",
         plot=partial(figures.spurious, image_source="cifar10"),
         setting={"image_source": "cifar10", **_PAIR},
-        paper={"test_samples": 2000, "samples": 1000, "variant": initial_axis(good=(4000, 15), poor=(80, 60))},
+        paper={"test_samples": 2000, "samples": 1000, **initial_axis(good=(4000, 15), poor=(80, 60))},
         **_INITIAL,
     ),
 )

@@ -1,7 +1,5 @@
 """The figures of the image experiments: accuracy with the chance level, F6b's heat map, and examples of the images."""
 
-from __future__ import annotations
-
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
@@ -61,12 +59,8 @@ def _examples(ax: Axes, setting: ImageSetting, count: int = 5) -> None:
         ax.set_visible(False)
         return
     whole = setting.relevant_tokens / setting.tokens
-    rows = []
-    for fraction in (whole, 1.0):
-        chosen = setting.replace(relevant_fraction=fraction)
-        tokens, _ = task_sets(original, chosen, seed=0)
-        rows.append(np.concatenate(list(_canvases(tokens, count, setting.patch)), axis=1))
-    montage = np.concatenate(rows, axis=0)
+    sets = [task_sets(original, setting.replace(relevant_fraction=share), seed=0)[0] for share in (whole, 1.0)]
+    montage = np.concatenate([np.concatenate(list(_canvases(each, count, setting.patch)), axis=1) for each in sets])
     ax.grid(False)
     ax.spines[:].set_visible(False)
     ax.imshow(montage if montage.shape[-1] == 3 else montage[..., 0], cmap="gray", vmin=0, vmax=1)

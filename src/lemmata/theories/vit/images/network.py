@@ -5,8 +5,6 @@ gives no other size and no initial scale: the widths are those of the scaled-dow
 Only kept tokens come in, so that dropped ones are neither keys nor pooled.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from typing import NamedTuple
 
@@ -34,15 +32,15 @@ class DeepTransformer(NamedTuple):
     head: Dense
 
 
-@lm.piece("width", "blocks", "positions", "token_values", "class_room", once=True)
+@lm.piece("width", "blocks", "tokens", "token_values", "source_classes", once=True)
 def draw_network(problem: ImageSetting, key: jax.Array, *, classes: int) -> DeepTransformer:
     """A random initial network with an output layer for so many classes; the rest does not depend on their number."""
     embedding, positions, blocks, head = jax.random.split(key, 4)
     matrix, bias = draw_dense(head, problem.width, classes)
-    absent = (0, problem.class_room - classes)
+    absent = (0, problem.source_classes - classes)
     return DeepTransformer(
         draw_dense(embedding, problem.token_values, problem.width),
-        POSITION_SCALE * jax.random.normal(positions, (problem.positions, problem.width)),
+        POSITION_SCALE * jax.random.normal(positions, (problem.tokens, problem.width)),
         transformer.draw_blocks(blocks, blocks=problem.blocks, width=problem.width),
         transformer.draw_norm(problem.width),
         Dense(jnp.pad(matrix, ((0, 0), absent)), jnp.pad(bias, absent, constant_values=ABSENT)),

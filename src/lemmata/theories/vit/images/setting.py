@@ -4,8 +4,6 @@ An image of 26 x 26 pixels lies on a canvas of 32 x 32, over a textured backgrou
 patches, the tokens. The target fraction of label-relevant tokens is reached by dropping background tokens.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from typing import Any
@@ -14,6 +12,7 @@ import numpy as np
 
 import lemmata as lm
 from lemmata.datasets.digits import CLASS_SIZES
+from lemmata.theories.vit.setting import count, share
 
 CANVAS, FOREGROUND = 32, 26
 PLACES = {4: ((1, 5), (0, 2, 3, 4, 6)), 2: ((0, 2, 4, 6), (0, 2, 4, 6))}
@@ -40,25 +39,14 @@ class ImageSetting(lm.Setting):
     patch: int = lm.choice(4, "patch size", 2, 4)
 
     samples: int = lm.number(150, "N", "training images", low=1, high=50_000, integer=True)
-    relevant_fraction: float = lm.number(
-        1.0, "α_*", "target fraction of label-relevant tokens", low=0, high=1, open_ends="low"
+    relevant_fraction: float = share(1.0, "α_*", "target fraction of label-relevant tokens", open_ends="low")
+    plants_first: float = share(0.9, "", "share of the first class's training images on plants (task pair)")
+    plants_second: float = share(0.1, "", "share of the second class's training images on plants (task pair)")
+    epochs: int = count(40, "", "training epochs", high=10_000)
+    pretraining_samples: int = count(
+        0, "", "images of the other classes for the initial model (0: random initial model)", high=50_000
     )
-    plants_first: float = lm.number(
-        0.9, "", "share of the first class's training images on plants (task pair)", low=0, high=1
-    )
-    plants_second: float = lm.number(
-        0.1, "", "share of the second class's training images on plants (task pair)", low=0, high=1
-    )
-    epochs: int = lm.number(40, "", "training epochs", low=0, high=10_000, integer=True)
-    pretraining_samples: int = lm.number(
-        0,
-        "",
-        "images of the other classes for the initial model (0: random initial model)",
-        low=0,
-        high=50_000,
-        integer=True,
-    )
-    pretraining_epochs: int = lm.number(0, "", "epochs on them", low=0, high=10_000, integer=True)
+    pretraining_epochs: int = count(0, "", "epochs on them", high=10_000)
     step_size: float = lm.number(1e-3, "η", "step size of AdamW", low=0, open_ends="low")
     weight_decay: float = lm.number(1e-2, "", "weight decay of AdamW", low=0)
 
@@ -72,23 +60,20 @@ class ImageSetting(lm.Setting):
     pixels: Any = lm.array("", "for image_source = given: [images, height, width, channels], values in [0, 1]")
     labels: Any = lm.array("", "for image_source = given: [images], classes numbered from 0")
 
-    @property
-    def tokens(self) -> int:
-        return (CANVAS // self.patch) ** 2
-
-    @property
-    def relevant_tokens(self) -> int:
-        return RELEVANT[self.patch]
+    tokens = lm.fixed(lambda self: (CANVAS // self.patch) ** 2)
+    relevant_tokens = lm.fixed(lambda self: RELEVANT[self.patch])
+    source_classes = lm.fixed(lambda self: 10 if self.image_source != "given" else int(self.labels.max()) + 1)
+    """How many classes the source has: those of the task, and those of pre-training."""
+    class_count = lm.fixed(lambda self: len(self.classes))
+    batch_size = lm.fixed(lambda self: even_batch(self.samples, self.batch))
+    sample_room = lm.fixed(lambda self: lm.capacity(self.samples))
+    token_values = lm.fixed(lambda self: self.patch**2 * self.channels)
+    """Numbers of a patch."""
 
     @lm.fixed
     def kept_tokens(self) -> int:
         """rint(relevant tokens / α_*), half to even after removing floating noise; at most all of them."""
         return min(self.tokens, int(np.rint(round(self.relevant_tokens / self.relevant_fraction, 9))))
-
-    @property
-    def source_classes(self) -> int:
-        """How many classes the source has."""
-        return 10 if self.image_source != "given" else int(self.labels.max()) + 1
 
     @property
     def classes(self) -> tuple[int, ...]:
@@ -114,50 +99,19 @@ class ImageSetting(lm.Setting):
     def channels(self) -> int:
         return {"digits": 1, "cifar10": 3}.get(self.image_source) or self.pixels.shape[-1]
 
-    @lm.fixed
-    def token_values(self) -> int:
-        """Numbers of a patch."""
-        return self.patch**2 * self.channels
-
-    @lm.fixed
-    def positions(self) -> int:
-        return self.tokens
-
-    @lm.fixed
-    def class_count(self) -> int:
-        return len(self.classes)
-
-    @lm.fixed
-    def class_room(self) -> int:
-        """Room for classes: those of the task, and those of pre-training."""
-        return self.source_classes
-
-    @lm.fixed
-    def batch_size(self) -> int:
-        return even_batch(self.samples, self.batch)
-
-    @lm.fixed
-    def sample_room(self) -> int:
-        """Room for the training images."""
-        return lm.capacity(self.samples)
-
     def refusals(self, given: list[str]) -> Iterator[str]:
         if self.image_source == "given":
             yield from self._given_refusals()
         elif self.pixels is not None or self.labels is not None:
-            yield (
-                f"pixels and labels are not allowed with image_source = {self.image_source}: they need "
-                "image_source = given."
-            )
+            what = f"pixels and labels are not allowed with image_source = {self.image_source}"
+            yield f"{what}: they need image_source = given."
         yield from self.indivisible("heads", "width")
         yield from self.exceeding("batch", "samples", given)
         if self.image_source != "cifar10":  # how many images of CIFAR-10 there are is known when its files are read
             yield from self._too_many()
         if self.pretraining_samples and not self.other_classes:
-            yield (
-                f"pretraining_samples = {self.pretraining_samples} is not allowed with task = {self.task}: "
-                "pre-training uses the classes that the task leaves over, and there are none."
-            )
+            what = f"pretraining_samples = {self.pretraining_samples} is not allowed with task = {self.task}"
+            yield f"{what}: pre-training uses the classes that the task leaves over, and there are none."
 
     def _given_refusals(self) -> Iterator[str]:
         if self.pixels is None or self.labels is None:
@@ -177,10 +131,8 @@ class ImageSetting(lm.Setting):
         for field, classes in (("samples", self.classes), ("pretraining_samples", self.other_classes)):
             asked, there = getattr(self, field), int(sum(sizes[c] for c in classes))
             if there and asked >= there:
-                yield (
-                    f"{field} = {asked} is not allowed: there are {there} {what} of these classes, and at least one of "
-                    "them is for the test."
-                )
+                refused = f"{field} = {asked} is not allowed: there are {there} {what} of these classes"
+                yield f"{refused}, and at least one of them is for the test."
 
     def warnings(self) -> list[str]:
         sentences = []
@@ -188,10 +140,8 @@ class ImageSetting(lm.Setting):
             sentences.append("the images are the built-in stand-in (scikit-learn digits), not CIFAR-10.")
         whole = self.relevant_tokens / self.tokens
         if self.relevant_fraction < round(whole, 3):
-            sentences.append(
-                f"relevant_fraction = {self.relevant_fraction:g} is out of reach: whole images have {whole:.3f}, "
-                "and all their tokens are kept."
-            )
+            out = f"relevant_fraction = {self.relevant_fraction:g} is out of reach: whole images have {whole:.3f}"
+            sentences.append(f"{out}, and all their tokens are kept.")
         if self.strategy == "random" and self.kept_tokens < self.tokens:
             sentences.append("tokens dropped at random leave the relevant fraction as it is.")
         return sentences

@@ -5,8 +5,6 @@ and a new optimiser. An initial model depends on the seed and on few fields of t
 for the other cells that start from it.
 """
 
-from __future__ import annotations
-
 import functools
 from typing import Any, NamedTuple
 
@@ -132,9 +130,7 @@ def prepare(setting: ImageSetting, seed: int) -> Prepared:
     lm.Variable("train_accuracy", ("record",), "", "share of the training images that are classified right"),
     lm.Variable("test_accuracy", (), "", "share of the test images that are classified right"),
     lm.Variable("chance", (), "", "accuracy of guessing: 1 / number of classes"),
-    lm.Variable(
-        "pretraining_accuracy", (), "", "test accuracy on the classes of pre-training, after it", optional=True
-    ),
+    lm.Variable("pretraining_accuracy", (), "", "test accuracy on the classes of pre-training, after it", True),
     lm.Variable("relevant_share", (), "α_*", "realised fraction of label-relevant tokens among the kept ones"),
     lm.Variable("kept_tokens", (), "", "tokens kept of every image"),
     lm.Variable("source_images", (), "", "images that the source has"),
@@ -147,8 +143,4 @@ def simulate(problem: ImageSetting, key: jax.Array, prepared: Prepared) -> dict[
         network = prepared.initial._replace(head=network.head)
     start = (lm.stream(key, "batch"), network, prepared.train, problem.samples, problem.epochs)
     run = train(problem, *start, batch=problem.batch_size, records=problem.records)
-    return {
-        **run.results(),
-        "test_accuracy": accuracy(problem, run.state.parameters, prepared.test),
-        **prepared.known,
-    }
+    return {**run.results(), "test_accuracy": accuracy(problem, run.state.parameters, prepared.test), **prepared.known}

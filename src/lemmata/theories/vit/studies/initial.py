@@ -1,7 +1,5 @@
 """What the initial network satisfies before any training: lucky sets (V10), noise (V9) and attention bounds (V24)."""
 
-from __future__ import annotations
-
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool
@@ -17,10 +15,6 @@ from lemmata.theories.vit.setting import Setting
 BOUNDS = ("paper", "theorem", "theorem, δ = 0")
 """Lower bounds on the attention on relevant tokens: p_n of Definition A.2.2, the one that is a theorem, and the latter
 with the error of the maps left out (a control)."""
-
-
-TOLERANCE = 1e-6
-"""What an attention bound may be missed by (rounding)."""
 
 
 @lm.piece("sample_room", "neurons", "init", once=True)
@@ -55,9 +49,7 @@ def noise_bound(
     network: Network, features: Features, basis: Array, data: Data, used: Bool[Array, " samples"]
 ) -> dict[str, Array]:
     """The largest |W_O,i (W_V x_l - p_z(l))| over all neurons and tokens, relative to its Cauchy-Schwarz bound
-
-    (σ + |W_V| τ) |W_O,i| (V9) with the empirical τ, and to the same with σ = 0.
-    """
+    (σ + |W_V| τ) |W_O,i| (V9) with the empirical τ, and to the same with σ = 0."""
     sigma, _ = initial_errors(network, features, basis)
     tau = jnp.max(used[:, None] * data.noise)
     rest = data.tokens @ network.value.T - features.value.T[data.pattern]
@@ -96,7 +88,7 @@ def attention_bounds(
     # the directions of a given model concern the class +1 alone
     judged = used[:, None] & (data.relevant() > 0) & ((data.vote > 0)[:, None] | (problem.init != "given"))
     excess = jnp.where(judged, on_relevant - bounds[:, :, None], jnp.inf)
-    broken = jnp.sum((excess < -TOLERANCE) & judged, axis=(1, 2)) / jnp.sum(judged)
+    broken = jnp.sum((excess < -1e-6) & judged, axis=(1, 2)) / jnp.sum(judged)  # but for rounding
     return {
         "attention_excess": jnp.min(excess, axis=(1, 2)),
         "attention_broken": broken,
@@ -121,10 +113,8 @@ def measure_initial(problem: Setting, key: jax.Array, prepared: None = None) -> 
     """Draw data and an initial network, and measure; nothing is trained."""
     plain = problem.heads == 1 and problem.classes == 2 and problem.members == 1 and problem.output == "shared"
     if not plain or problem.skip or problem.sparsified:
-        raise lm.UserError(
-            "The initial network is measured with heads = 1, skip = false, classes = 2, members = 1, keep = 1 and "
-            "output = shared only."
-        )
+        allowed = "heads = 1, skip = false, classes = 2, members = 1, keep = 1 and output = shared"
+        raise lm.UserError(f"The initial network is measured with {allowed} only.")
     basis = draw_patterns(problem, lm.stream(key, "data"))
     data = draw(problem, lm.stream(key, "data"), basis, count=problem.drawn_room)
     network, features = initialise(problem, lm.stream(key, "init"), basis)
