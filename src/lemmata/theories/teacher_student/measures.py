@@ -13,6 +13,11 @@ from lemmata.theories.teacher_student import bounds
 from lemmata.theories.teacher_student.dynamics.reduced import Pattern, Task, at_score
 
 
+def around(centre: float, width: float) -> Callable[[Any], lm.Verdict]:
+    """The judge of what lies in `centre` ± `width` in every cell and seed."""
+    return lm.within(centre - width, centre + width, by="every", predicted=centre)
+
+
 def task_of(data: xr.Dataset) -> Task:
     """The reduced problem of every run."""
     return Task(data.token_count, data.support_count, data.squared_norm, data.slope, data.eta)

@@ -15,10 +15,7 @@ from lemmata.theories.teacher_student.teachers import Teacher
 
 
 def read_scalars(
-    task: Task,
-    teacher: Teacher,
-    values: Float[Array, "output feature"],
-    attention: Float[Array, "position position"],
+    task: Task, teacher: Teacher, values: Float[Array, "output feature"], attention: Float[Array, "position position"]
 ) -> Scalars:
     """C_1, C_2, C_3 of full matrices: the component of W_V along V*, means of P^T W_KQ P on and off the supports."""
     inside = teacher.scores > 0

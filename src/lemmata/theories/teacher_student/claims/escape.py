@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -14,6 +13,7 @@ from lemmata.theories.teacher_student.dynamics.limit import escape_integral
 from lemmata.theories.teacher_student.dynamics.reduced import Task
 from lemmata.theories.teacher_student.experiments import SLOPES, SWEEPS
 from lemmata.theories.teacher_student.gaussian import mean_square_slope
+from lemmata.theories.teacher_student.measures import around
 
 BENT = [0.1, 0.0]
 """κ of the activations that are not the identity."""
@@ -69,91 +69,57 @@ def prefactor_limit(limits: Mapping[float, float]) -> xr.DataArray:
     return xr.DataArray(ratios, coords={"κ": list(limits)})
 
 
-def scaling(
-    name: str,
-    statement: str,
-    formula: str,
-    taken: lm.Evidence,
-    centre: float,
-    width: float,
-    *controls: lm.Control,
-    reference: str = "Lemma C.17",
-    expected: str = lm.HOLDS,
-    **more: Any,
-) -> lm.Claim:
-    """T* grows as this power."""
-    judge = lm.within(centre - width, centre + width, by="every", predicted=centre)
-    return (
-        lm.Claim(name, reference, "scaling", **more)
-        .states(statement)
-        .in_symbols(formula)
-        .judged(taken, judge, *controls, expected=expected)
-    )
-
-
+FIXED_RATIO, IDENTITY = lm.Control("the sweep at fixed D/K", sweep="ratio"), lm.Control("κ = 1", slopes=[1.0])
 CLAIMS = (
-    scaling(
-        "p17-norm",
-        "T* falls as the inverse of the sum of the norms of the rows of V*, when V* is scaled.",
-        r"T^* \propto \left(\sum_m\lVert v_m\rVert\right)^{-1\pm0.1}",
+    lm.Claim("p17-norm", "Lemma C.17, as printed", "scaling")
+    .states("T* falls as the inverse of the sum of the norms of the rows of V*, when V* is scaled.")
+    .in_symbols(r"T^* \propto \left(\sum_m\lVert v_m\rVert\right)^{-1\pm0.1}")
+    .judged(
         exponent("norm", "row_norms"),
-        -1.0,
-        0.1,
+        around(-1.0, 0.1),
         lm.Control("unit rows, M = 1, 2, 4", sweep="rows"),
-        reference="Lemma C.17, as printed",
         expected=lm.FAILS,
     ),
-    scaling(
-        "p17-norm-corrected",
-        "T* falls as the inverse square of the Frobenius norm of V*.",
-        r"T^* \propto \lVert V^*\rVert_F^{-2\pm0.02}",
+    lm.Claim("p17-norm-corrected", "Lemma C.17, erratum 3", "scaling", corrects="p17-norm")
+    .states("T* falls as the inverse square of the Frobenius norm of V*.")
+    .in_symbols(r"T^* \propto \lVert V^*\rVert_F^{-2\pm0.02}")
+    .judged(
         exponent("norm", "norm"),
-        -2.0,
-        0.02,
+        around(-2.0, 0.02),
         lm.Control("η swept in the place of V*", sweep="step", of="eta"),
         lm.Control("judged against -1 (arithmetic)", shift=1.0),
-        reference="Lemma C.17, erratum 3",
-        corrects="p17-norm",
     ),
-    scaling(
-        "p17-step-size",
-        "T* falls as the inverse of the step size.",
-        r"T^* \propto \eta^{-1\pm0.02}",
+    lm.Claim("p17-step-size", "Lemma C.17", "scaling")
+    .states("T* falls as the inverse of the step size.")
+    .in_symbols(r"T^* \propto \eta^{-1\pm0.02}")
+    .judged(
         exponent("step", "eta"),
-        -1.0,
-        0.02,
+        around(-1.0, 0.02),
         lm.Control("V* scaled in the place of η", sweep="norm", of="norm"),
         lm.Control("judged against -2 (arithmetic)", shift=-1.0),
     ),
-    scaling(
-        "p17-fixed-ratio",
-        "At a fixed ratio D/K = 20, T* grows as D³.",
-        r"T^* \propto D^{3\pm0.05} \quad (D/K=20)",
+    lm.Claim("p17-fixed-ratio", "Lemma C.17", "scaling")
+    .states("At a fixed ratio D/K = 20, T* grows as D³.")
+    .in_symbols(r"T^* \propto D^{3\pm0.05} \quad (D/K=20)")
+    .judged(
         exponent("ratio", "token_count"),
-        3.0,
-        0.05,
+        around(3.0, 0.05),
         lm.Control("the sweep at fixed K", sweep="dimension"),
         lm.Control("judged against 4 (arithmetic)", shift=1.0),
     ),
-    scaling(
-        "p17-dimension-identity",
-        "At fixed K = 1 and κ = 1, T* grows as D².",
-        r"T^* \propto D^{2\pm0.1} \quad (K=1,\ \kappa=1)",
+    lm.Claim("p17-dimension-identity", "Lemma C.17", "scaling")
+    .states("At fixed K = 1 and κ = 1, T* grows as D².")
+    .in_symbols(r"T^* \propto D^{2\pm0.1} \quad (K=1,\ \kappa=1)")
+    .judged(
         exponent("dimension", "token_count", [1.0]),
-        2.0,
-        0.1,
-        lm.Control("the sweep at fixed D/K", sweep="ratio"),
+        around(2.0, 0.1),
+        FIXED_RATIO,
         lm.Control("judged against 4 (arithmetic)", shift=2.0),
     ),
-    scaling(
-        "p17-dimension-relu",
-        "At fixed K = 1 and κ = 0, 0.1, T* grows as D² with a prefactor that still falls: exponent 1.75 to 2.05.",
-        r"T^* \propto D^k, \quad 1.75 \le k \le 2.05 \quad (K=1,\ \kappa=0,\,0.1)",
-        exponent("dimension", "token_count", BENT),
-        1.9,
-        0.15,
-        lm.Control("the sweep at fixed D/K", sweep="ratio"),
-    ),
+    lm.Claim("p17-dimension-relu", "Lemma C.17", "scaling")
+    .states("At fixed K = 1 and κ = 0, 0.1, T* grows as D² with a prefactor that still falls: exponent 1.75 to 2.05.")
+    .in_symbols(r"T^* \propto D^k, \quad 1.75 \le k \le 2.05 \quad (K=1,\ \kappa=0,\,0.1)")
+    .judged(exponent("dimension", "token_count", BENT), around(1.9, 0.15), FIXED_RATIO),
     lm.Claim("p17-prefactor-limit", "Lemma C.17, derived", "limit", source="derived")
     .states("""The time of escape in units of KD²/(η‖V*‖²) tends to 1 for the identity and to 1/(1+κ²) for κ < 1 as D/K
         grows: its ratio to the limit at D/K = 10^9 is within 1 % of 1.""")
@@ -167,29 +133,18 @@ CLAIMS = (
     lm.Claim("c2-escape-identity", "proof of Lemma C.17", "scaling")
     .states("For κ = 1 the score escapes cubically: the exponent of its growth at p = 2/D is 2.96 for D = 400.")
     .in_symbols(r"\frac{d\ln\Delta p}{d\ln p} = 2.96\pm0.1 \quad (\kappa=1)")
-    .judged(
-        escape_exponent([1.0]), lm.within(2.86, 3.06, by="every", predicted=2.96), lm.Control("ReLU", slopes=[0.0])
-    ),
+    .judged(escape_exponent([1.0]), around(2.96, 0.1), lm.Control("ReLU", slopes=[0.0])),
     lm.Claim("c2-cubic-upper", "Lemma C.17, as printed", "bound")
     .states("""Also for κ = 0, 0.1 the growth of the score is at most of order p³: KΔp/(η‖V*‖²p³) at p = 1.1/D grows by
         less than 1.5 from D/K = 400 to 10⁴.""")
     .in_symbols(r"\Delta p \le c\,\frac{\eta\lVert V^*\rVert_F^2p^3}{K}")
-    .judged(
-        cubic_growth(BENT),
-        lm.at_most(1.5, by="every", strict=True),
-        lm.Control("κ = 1", slopes=[1.0]),
-        expected=lm.FAILS,
-    ),
+    .judged(cubic_growth(BENT), lm.at_most(1.5, by="every", strict=True), IDENTITY, expected=lm.FAILS),
     lm.Claim("c2-escape-corrected", "erratum 9", "scaling", corrects="c2-cubic-upper")
     .states("For κ = 0, 0.1 the score escapes quadratically: the exponent at p = 2/D is 2.2 for D = 400.")
     .in_symbols(r"\frac{d\ln\Delta p}{d\ln p} = 2.2\pm0.1 \quad (\kappa=0,\,0.1)")
-    .judged(escape_exponent(BENT), lm.within(2.1, 2.3, by="every", predicted=2.2), lm.Control("κ = 1", slopes=[1.0])),
+    .judged(escape_exponent(BENT), lm.within(2.1, 2.3, by="every", predicted=2.2), IDENTITY),
     lm.Claim("c2-second-half", "C2, derived", "comparison", source="derived")
     .states("Later in the escape, at p = 0.4/K, the score grows as η‖V*‖²δ³/(K³D²p), times a_κ for κ < 1, to 5 %.")
     .in_symbols(r"\frac{dp}{dt} \simeq \frac{a_\kappa\eta\lVert V^*\rVert_F^2\delta^3}{K^3D^2p}")
-    .judged(
-        second_half(),
-        lm.within(0.95, 1.05, by="every", predicted=1.0),
-        lm.Control("without a_κ, ReLU", slopes=[0.0], factor=False),
-    ),
+    .judged(second_half(), around(1.0, 0.05), lm.Control("without a_κ, ReLU", slopes=[0.0], factor=False)),
 )

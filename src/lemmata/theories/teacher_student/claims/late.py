@@ -6,15 +6,8 @@ import numpy as np
 import xarray as xr
 
 import lemmata as lm
-from lemmata.theories.teacher_student.measures import extremes, multiples
-from lemmata.theories.teacher_student.theorem import (
-    FROZEN,
-    RIGID,
-    constant_claim,
-    dimension_claims,
-    over_law,
-    rate_claim,
-)
+from lemmata.theories.teacher_student.measures import around, extremes, multiples
+from lemmata.theories.teacher_student.theorem import FROZEN, RIGID, dimension_claims, over_law, rate_claim
 
 
 @lm.evidence("t3-late")
@@ -26,6 +19,7 @@ def growth(data: xr.Dataset, curve: str = "measured") -> xr.DataArray:
     return extremes(lm.at(scaled, clock, 1e4) / lm.at(scaled, clock, 1e2))
 
 
+LATE_MASS = r"(D-K)\sqrt{\frac{K}{2a_\kappa\eta\lVert V^*\rVert_F^2T}}"
 CLAIMS = (
     rate_claim("p18-time", "Lemma C.18", "The missing score 1/K - p", "off_support", -0.5, 0.02),
     *dimension_claims(
@@ -33,30 +27,20 @@ CLAIMS = (
     ),
     lm.Claim("p18a-off-support", "P18', derived", "limit", source="derived")
     .states("The mass off the support is (D - K)√(K/(2a_κη‖V*‖²T)): to 3 % at 10³T*, to 1 % at 10⁴T*.")
-    .in_symbols(r"\delta \simeq (D-K)\sqrt{\frac{K}{2a_\kappa\eta\lVert V^*\rVert_F^2T}}")
+    .in_symbols(rf"\delta \simeq {LATE_MASS}")
     .judged(
         over_law("mass", moments={"10³T*": 1e3, "10⁴T*": 1e4}),
         lm.within({"10³T*": (0.97, 1.03), "10⁴T*": (0.99, 1.01)}, by="every", predicted=1.0),
         lm.Control("values frozen at V*", frozen="values"),
     ),
-    constant_claim(
-        "p18a-odds",
-        "P18', derived",
-        "The odds off the support are (D - K)√(K/(2a_κη‖V*‖²T)), to 1 % at 10³T*.",
-        r"o = \frac{\delta}{Kp} \simeq (D-K)\sqrt{\frac{K}{2a_\kappa\eta\lVert V^*\rVert_F^2T}}",
-        "odds",
-        (0.99, 1.01),
-        RIGID,
-    ),
-    constant_claim(
-        "p18a-value",
-        "P18', derived",
-        "C_1 exceeds 1 by the odds off the support, to 2 % at 10³T*.",
-        r"C_1-1 \simeq o, \quad o = \frac{\delta}{Kp}",
-        "overshoot",
-        (0.98, 1.02),
-        FROZEN,
-    ),
+    lm.Claim("p18a-odds", "P18', derived", "limit", source="derived")
+    .states("The odds off the support are (D - K)√(K/(2a_κη‖V*‖²T)), to 1 % at 10³T*.")
+    .in_symbols(rf"o = \frac{{\delta}}{{Kp}} \simeq {LATE_MASS}")
+    .judged(over_law("odds"), around(1.0, 0.01), RIGID),
+    lm.Claim("p18a-value", "P18', derived", "limit", source="derived")
+    .states("C_1 exceeds 1 by the odds off the support, to 2 % at 10³T*.")
+    .in_symbols(r"C_1-1 \simeq o, \quad o = \frac{\delta}{Kp}")
+    .judged(over_law("overshoot"), around(1.0, 0.02), FROZEN),
     rate_claim("p18a-product", "P18', derived", "|pC_1 - 1/K|", "product", -1.0, 0.03),
     *dimension_claims(
         "t4-epsilon-dimension",

@@ -77,48 +77,32 @@ def off_norm(data: xr.Dataset, variants: Sequence[str] = TEACHERS) -> xr.DataArr
     return worst(abs(data.score_error / formula - 1).where(K * data.score < 0.99))
 
 
+EQUAL_SUM = lm.Control("the same Σ‖v_m‖ and another ‖V*‖²", variants=["cnn", "equal_sum"])
+UNEVEN = lm.Control("uneven weights of the teacher", variants=["uneven_weights"])
+UNEQUAL = lm.Control("features of unequal variance", variants=["coloured_inputs"])
+ROUNDING = lm.at_most(1e-10, by="every", strict=True)
 CLAIMS = (
     lm.Claim("p1-pattern", "Lemmas C.2, C.4, C.8", "identity")
     .states("""From zero, W_V = C_1V* and S has two values, p on the supports and δ/(D - K) off them, at every step of
         population gradient descent, for every teacher, activation and basis of positions.""")
     .in_symbols(r"W_V = C_1V^*,\ S_{ji} = p\ (j\in G^i),\ S_{ji} = \frac{\delta}{D-K}\ (j\notin G^i)")
-    .judged(
-        residual(),
-        lm.at_most(1e-10, by="every", strict=True),
-        *(lm.Control(f"defect {name}", defect=name) for name in DEFECTS),
-    ),
+    .judged(residual(), ROUNDING, *(lm.Control(f"defect {name}", defect=name) for name in DEFECTS)),
     lm.Claim("p1-recursion", "Lemma C.2", "identity")
     .states("""Population gradient descent in full matrices and the recursion of three scalars are one: C_1, C_2, C_3, p
         agree to 1e-10 and the excess loss to 1e-10 of its size.""")
     .in_symbols(r"""(C_1,C_2,C_3,p,\mathrm{Excess})_{\text{full matrices}} =
         (C_1,C_2,C_3,p,\mathrm{Excess})_{\text{recursion}}""")
-    .judged(
-        against_recursion(),
-        lm.at_most(1e-10, by="every", strict=True),
-        lm.Control("softmax over rows, token selection", variants=["row_softmax"]),
-    ),
+    .judged(against_recursion(), ROUNDING, lm.Control("softmax over rows, token selection", variants=["row_softmax"])),
     lm.Claim("p2-universality", "P2, derived", "identity", source="derived")
     .states("With the same D, K, κ, η and ‖V*‖² all teachers and all bases have the same C_1, p and excess loss.")
     .in_symbols(r"(C_1,p,\mathrm{Excess})(t) \text{ depend on } D,K,\kappa,\eta,\lVert V^*\rVert_F^2 \text{ alone}")
-    .judged(
-        spread(),
-        lm.at_most(1e-9, by="every", strict=True),
-        lm.Control("the same Σ‖v_m‖ and another ‖V*‖²", variants=["cnn", "equal_sum"]),
-    ),
+    .judged(spread(), lm.at_most(1e-9, by="every", strict=True), EQUAL_SUM),
     lm.Claim("t1-identity", "Theorem 3.1(1)", "identity")
     .states("The error of the scores is Dδ/√(K(D - K)), in full matrices while Kp < 0.99.")
     .in_symbols(r"\lVert S-S^*\rVert_F = \frac{D(1-Kp)}{\sqrt{K(D-K)}}")
-    .judged(
-        off_norm(),
-        lm.at_most(1e-10, by="every"),
-        lm.Control("uneven weights of the teacher", variants=["uneven_weights"]),
-    ),
+    .judged(off_norm(), lm.at_most(1e-10, by="every"), UNEVEN),
     lm.Claim("c2-cosine", "Figure 2(c)", "identity", source="figure")
     .states("W_V points along V* from the first step on.")
     .in_symbols(r"\cos(W_V,V^*) = 1 \quad (t\ge1)")
-    .judged(
-        off_direction(),
-        lm.at_most(1e-12, by="every"),
-        lm.Control("features of unequal variance", variants=["coloured_inputs"]),
-    ),
+    .judged(off_direction(), lm.at_most(1e-12, by="every"), UNEQUAL),
 )

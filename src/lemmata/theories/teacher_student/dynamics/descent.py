@@ -17,12 +17,7 @@ from lemmata.theories.teacher_student.dynamics import reduced
 from lemmata.theories.teacher_student.dynamics.population import population_gradient
 from lemmata.theories.teacher_student.dynamics.reduced import Scalars, Task
 from lemmata.theories.teacher_student.network import Weights, position_scores
-from lemmata.theories.teacher_student.probes import (
-    matrix_probe,
-    pattern_matrix,
-    read_scalars,
-    reduced_probe,
-)
+from lemmata.theories.teacher_student.probes import matrix_probe, pattern_matrix, read_scalars, reduced_probe
 from lemmata.theories.teacher_student.setting import Setting
 from lemmata.theories.teacher_student.teachers import Teacher
 

@@ -28,10 +28,7 @@ EXPERIMENTS = (
         plot=figures.phases,
         setting={**REDUCED, "support": 1, "dynamics": "limit"},
         axes={
-            "size": {
-                "D=400": {"tokens": 400, "strength": 160.0},
-                "D=10000": {"tokens": 10_000, "strength": 1e5},
-            },
+            "size": {"D=400": {"tokens": 400, "strength": 160.0}, "D=10000": {"tokens": 10_000, "strength": 1e5}},
             "negative_slope": SLOPES,
         },
         seeds=1,

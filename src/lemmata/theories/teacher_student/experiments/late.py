@@ -5,11 +5,7 @@ from __future__ import annotations
 from lemmata.theories.teacher_student.experiments import REDUCED, SLOPES, experiment
 from lemmata.theories.teacher_student.figures import late as figures
 
-FROZEN = {
-    "none": {},
-    "attention": {"train_attention": 0.0},
-    "values": {"train_values": 0.0, "start_scale": 1.0},
-}
+FROZEN = {"none": {}, "attention": {"train_attention": 0.0}, "values": {"train_values": 0.0, "start_scale": 1.0}}
 LATE = {
     f"D={D}, K={K}, ‖V*‖²={strength}": {"tokens": D, "support": K, "strength": float(strength)}
     for D, K, strength in ((20, 1, 10), (20, 4, 10), (36, 4, 40), (64, 2, 40), (160, 2, 40), (30, 12, 10))
