@@ -11,9 +11,8 @@ import xarray as xr
 import lemmata as lm
 from lemmata.theories.teacher_student.dynamics.limit import escape_integral
 from lemmata.theories.teacher_student.dynamics.reduced import Task
-from lemmata.theories.teacher_student.experiments import SLOPES, SWEEPS
 from lemmata.theories.teacher_student.gaussian import mean_square_slope
-from lemmata.theories.teacher_student.measures import around
+from lemmata.theories.teacher_student.measures import SLOPES, SWEEPS, around
 
 BENT = [0.1, 0.0]
 """κ of the activations that are not the identity."""

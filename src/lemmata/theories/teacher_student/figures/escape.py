@@ -14,9 +14,9 @@ import lemmata as lm
 from lemmata import figures as draw
 from lemmata.theories.teacher_student.dynamics.limit import escape_integral
 from lemmata.theories.teacher_student.dynamics.reduced import slow_rate
-from lemmata.theories.teacher_student.experiments import SWEEPS
 from lemmata.theories.teacher_student.figures import named, plain_task
 from lemmata.theories.teacher_student.gaussian import mean_square_slope
+from lemmata.theories.teacher_student.measures import SWEEPS
 
 
 class Sweep(NamedTuple):

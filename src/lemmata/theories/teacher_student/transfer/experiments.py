@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from lemmata.theories.teacher_student.experiments import SLOPES, TINY_MATRICES, experiment
+from lemmata.theories.teacher_student.experiments import TINY_MATRICES, experiment
+from lemmata.theories.teacher_student.measures import SLOPES
 from lemmata.theories.teacher_student.transfer import figures
 from lemmata.theories.teacher_student.transfer.setting import TransferSetting
 from lemmata.theories.teacher_student.transfer.training import simulate
