@@ -1,4 +1,4 @@
-"""The experiments of the claims register and of section 7: the pattern, the proof, the escape, late times, online SGD."""
+"""The experiments of the claims register and of section 7: pattern, proof, escape, late times, online SGD."""
 
 from __future__ import annotations
 

@@ -52,22 +52,13 @@ def make_teacher(setting: Setting, seed: int) -> Teacher:
     elif setting.defect == "coloured_inputs":
         covariance = np.linspace(*COLOURS, setting.dimension)
     elif setting.defect == "uneven_weights":
-        scores = _uneven(scores)
+        for i, column in enumerate(scores.T):
+            scores[np.flatnonzero(column), i] = UNEVEN
     elif setting.defect == "extra_support":
         column = scores[:, 0] > 0
         column[np.argmin(column)] = True
         scores = np.column_stack([column / column.sum(), scores[:, 1:]])
     return Teacher(value_matrix(setting, seed), scores, positions, covariance)
-
-
-def _uneven(scores: Float[np.ndarray, "token token"]) -> Float[np.ndarray, "token token"]:
-    uneven = np.zeros_like(scores)
-    for i, column in enumerate(scores.T):
-        uneven[np.flatnonzero(column), i] = UNEVEN
-    return uneven
-
-
-# Scores
 
 
 def from_supports(supports: Int[np.ndarray, "token support"]) -> Float[np.ndarray, "token token"]:
@@ -89,7 +80,8 @@ def score_matrix(setting: Setting, seed: int) -> Float[np.ndarray, "token token"
             height, width, window = _grid(setting)
             return pooling_2d(height, width, window)
         case "gcn":
-            return graph_scores(_adjacency(setting, rng))
+            loops = _adjacency(setting, rng) + np.eye(D)  # (A + I) / K of a (K-1)-regular graph
+            return loops / loops[0].sum()
         case "sts" | "gslp":
             chosen = np.isin(np.arange(D), rng.choice(D, K, replace=False))
             return np.outer(chosen / K, np.ones(D))
@@ -112,12 +104,6 @@ def pooling_2d(height: int, width: int, window: int) -> Float[np.ndarray, "token
     row, column = np.divmod(np.arange(height * width), width)
     group = (row // window) * width + column // window
     return (group[:, None] == group) / window**2
-
-
-def graph_scores(adjacency: Bool[np.ndarray, "token token"]) -> Float[np.ndarray, "token token"]:
-    """S* = (A + I) / K of a (K-1)-regular graph."""
-    loops = adjacency.astype(float) + np.eye(len(adjacency))
-    return loops / loops[0].sum()
 
 
 def _adjacency(setting: Setting, rng: np.random.Generator) -> Bool[np.ndarray, "token token"]:
@@ -160,9 +146,6 @@ def _grid(setting: Setting) -> tuple[int, int, int]:
     return height, setting.tokens // height, math.isqrt(setting.support)
 
 
-# Values
-
-
 def law_of_values(setting: Setting) -> str:
     """How V* is drawn: as the setting or its teacher says."""
     teachers = "identity" if setting.teacher == "sts" else "gaussian"
@@ -171,9 +154,7 @@ def law_of_values(setting: Setting) -> str:
 
 def value_matrix(setting: Setting, seed: int) -> Float[np.ndarray, "output feature"]:
     """V* of the setting: drawn, its rows normalised if asked, then rescaled to `strength`."""
-    rng = lm.generator(seed, "values")
-    M, d = setting.outputs, setting.dimension
-    kind = law_of_values(setting)
+    M, d, kind = setting.outputs, setting.dimension, law_of_values(setting)
     match kind:
         case "identity":
             values = np.eye(M, d)
@@ -182,7 +163,7 @@ def value_matrix(setting: Setting, seed: int) -> Float[np.ndarray, "output featu
         case "two_rows":
             values = np.eye(M, d) * np.sqrt(SHARES)[:, None]
         case _:
-            values = rng.standard_normal((M, d))
+            values = lm.generator(seed, "values").standard_normal((M, d))
     if kind == "positive":
         values = np.abs(values)
     if kind in ("scaled_rows", "equal_rows"):
@@ -207,9 +188,6 @@ def known_strength(setting: Setting) -> float:
     if setting.value_law == "given":
         return float(np.sum(np.asarray(setting.given_values, float) ** 2))
     return float(setting.outputs) if law_of_values(setting) == "identity" else 0.0
-
-
-# Positions
 
 
 def position_matrix(setting: Setting, seed: int) -> Float[np.ndarray, "position token"]:
@@ -245,18 +223,30 @@ def fourier(tokens: int) -> Float[np.ndarray, "position token"]:
     return np.stack([wave / np.linalg.norm(wave) for wave in waves])
 
 
-# Validation
-
-
 def refusals(setting: Setting) -> Iterator[str]:
     """What is wrong with the teacher of a setting (section 2.5)."""
-    D, K = setting.tokens, setting.support
+    D, K, M, d = setting.tokens, setting.support, setting.outputs, setting.dimension
     if K > D:
         yield f"support = {K} is not allowed: at most tokens = {D}."
         return
     yield from _score_refusals(setting)
-    yield from _value_refusals(setting)
-    yield from _position_refusals(setting)
+    if setting.teacher == "gcn":
+        yield from _graph_refusals(setting)
+    if law_of_values(setting) == "identity" and d != M:
+        yield f"outputs = {M} is not allowed: with V* the identity it equals dimension = {d}."
+    if setting.value_law == "two_rows" and (len(SHARES) != M or d < M):
+        yield f"value_law = two_rows has outputs = {len(SHARES)} and at least as many features, not {M} and {d}."
+    if setting.value_law == "given":
+        yield from setting.misshapen("given_values", (M, d))
+        if not np.any(setting.given_values, axis=1).all():
+            yield "given_values is not allowed: a row of V* is zero."
+    if setting.positions == "hadamard" and D & (D - 1):
+        yield f"tokens = {D} is not allowed: positions=hadamard needs a power of two."
+    if setting.positions == "given":
+        yield from setting.misshapen("given_positions", (D, D))
+        P = np.asarray(setting.given_positions, float)
+        if np.abs(P.T @ P - np.eye(D)).max() > ORTHOGONAL:
+            yield f"given_positions is not orthogonal to {ORTHOGONAL}."
     if setting.defect == "uneven_weights" and len(UNEVEN) != K:
         yield f"defect = uneven_weights needs support = {len(UNEVEN)}, not {K}."
     if setting.defect == "extra_support" and K == D:
@@ -275,14 +265,17 @@ def _score_refusals(setting: Setting) -> Iterator[str]:
             yield f"support = {K} is not allowed: a square window has 1, 4, 9, ... patches."
         elif height % window or width % window:
             yield f"a grid of {height} x {width} patches is not divisible into windows of {window} x {window}."
-    if setting.teacher == "gcn":
-        yield from _graph_refusals(setting)
     if setting.teacher in ("gslp", "layer") and K != 1:
         yield f"support = {K} is not allowed: teacher={setting.teacher} has support 1."
     if setting.teacher == "gslp" and setting.outputs != 1:
         yield f"outputs = {setting.outputs} is not allowed: teacher=gslp has one output."
     if setting.teacher == "supports" and setting.supports is not None:
-        yield from _support_refusals(setting)
+        yield from setting.misshapen("supports", (D, K))
+        given = np.asarray(setting.supports)
+        if (given != np.round(given)).any() or (given < 0).any() or (given >= D).any():
+            yield f"supports is not allowed: indices are whole numbers from 0 to {D - 1}."
+        elif any(len(set(row)) != K for row in given.tolist()):
+            yield f"supports is not allowed: every column needs {K} different indices."
     if setting.teacher == "scores":
         yield from setting.misshapen("given_scores", (D, D))
         scores = np.asarray(setting.given_scores, float)
@@ -307,36 +300,3 @@ def _graph_refusals(setting: Setting) -> Iterator[str]:
         yield "adjacency is not allowed: it must be symmetric, of zeros and ones, with a zero diagonal."
     elif (A.sum(axis=0) != degree).any():
         yield f"adjacency is not allowed: every node must have support - 1 = {degree} neighbours."
-
-
-def _support_refusals(setting: Setting) -> Iterator[str]:
-    D, K = setting.tokens, setting.support
-    yield from setting.misshapen("supports", (D, K))
-    given = np.asarray(setting.supports)
-    if (given != np.round(given)).any() or (given < 0).any() or (given >= D).any():
-        yield f"supports is not allowed: indices are whole numbers from 0 to {D - 1}."
-    elif any(len(set(row)) != K for row in given.tolist()):
-        yield f"supports is not allowed: every column needs {K} different indices."
-
-
-def _value_refusals(setting: Setting) -> Iterator[str]:
-    M, d = setting.outputs, setting.dimension
-    if law_of_values(setting) == "identity" and d != M:
-        yield f"outputs = {M} is not allowed: with V* the identity it equals dimension = {d}."
-    if setting.value_law == "two_rows" and (len(SHARES) != M or d < M):
-        yield f"value_law = two_rows has outputs = {len(SHARES)} and at least as many features, not {M} and {d}."
-    if setting.value_law == "given":
-        yield from setting.misshapen("given_values", (M, d))
-        if not np.any(setting.given_values, axis=1).all():
-            yield "given_values is not allowed: a row of V* is zero."
-
-
-def _position_refusals(setting: Setting) -> Iterator[str]:
-    D = setting.tokens
-    if setting.positions == "hadamard" and D & (D - 1):
-        yield f"tokens = {D} is not allowed: positions=hadamard needs a power of two."
-    if setting.positions == "given":
-        yield from setting.misshapen("given_positions", (D, D))
-        P = np.asarray(setting.given_positions, float)
-        if np.abs(P.T @ P - np.eye(D)).max() > ORTHOGONAL:
-            yield f"given_positions is not orthogonal to {ORTHOGONAL}."

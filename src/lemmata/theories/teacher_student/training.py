@@ -126,14 +126,9 @@ def prepare(setting: Setting, seed: int, schedule: Schedule | None = None) -> Pr
 
 
 def _limit_path(setting: Setting, task: Task, at: np.ndarray) -> Scalars:
-    path = follow_limit(
-        task,
-        at[at >= 0],
-        value=setting.start_scale,
-        gap=setting.start_gap,
-        train_values=setting.train_values,
-        train_attention=setting.train_attention,
-    )
+    start: Any = {"value": setting.start_scale, "gap": setting.start_gap}
+    trained: Any = {"train_values": setting.train_values, "train_attention": setting.train_attention}
+    path = follow_limit(task, at[at >= 0], **start, **trained)
     unused = (0, len(at) - len(path.gap))
     value, gap = (np.pad(scalar, unused, constant_values=np.nan) for scalar in (path.value, path.gap))
     return from_gap(task, value, gap)
@@ -147,6 +142,12 @@ def _recursion_path(setting: Setting, task: Task, at: Int[np.ndarray, " record"]
         return Scalars(**jax.device_get(run.records)), float(run.diverged)
 
 
+def clean_sample(problem: Setting, key: jax.Array, teacher: Teacher) -> Sample:
+    """The fixed Gaussian test data."""
+    clean_key = jax.random.split(lm.stream(key, "test"))[0]
+    return draw_sample(clean_key, teacher, problem.test_samples, problem.negative_slope, 0.0)
+
+
 Answer = Callable[[Any, Float[Array, "feature sample token"]], Float[Array, "output sample token"]]
 
 
@@ -154,10 +155,9 @@ def output_probe(
     problem: Setting, key: jax.Array, teacher: Teacher, answer: Answer, values: Callable[[Any], Array]
 ) -> Callable[[Any], dict[str, Array]]:
     """A probe of outputs on fixed test data; `answer(state, inputs)` is the student's, `values(state)` its W_V."""
-    slope, samples = problem.negative_slope, problem.test_samples
-    clean_key, shifted_key = jax.random.split(lm.stream(key, "test"))
-    clean = draw_sample(clean_key, teacher, samples, slope, 0.0)
-    shifted = draw_sample(shifted_key, teacher, samples, slope, problem.label_noise, "exponential")
+    slope, clean = problem.negative_slope, clean_sample(problem, key, teacher)
+    shifted_key = jax.random.split(lm.stream(key, "test"))[1]
+    shifted = draw_sample(shifted_key, teacher, problem.test_samples, slope, problem.label_noise, "exponential")
     target = respond(teacher.values, teacher.scores, shifted.inputs, slope)
     rolled = jnp.roll(teacher.values, 1, axis=1)
 
@@ -210,7 +210,8 @@ def train(problem: Setting, key: jax.Array, prepared: Prepared, given: Any = Non
     def answer(state: Any, inputs: Array) -> Array:
         if problem.dynamics == "online":
             return online.answer(problem, teacher, state.parameters, inputs)
-        return respond(*moving.matrices(state), inputs, problem.negative_slope)
+        values, scores = moving.matrices(state)
+        return respond(values, scores, inputs, problem.negative_slope)
 
     outputs = None
     if problem.track == "outputs":
@@ -235,9 +236,7 @@ def follow(problem: Setting, key: jax.Array, prepared: Prepared) -> dict[str, Ar
     task, states = task_of(problem, prepared.events["squared_norm"]), prepared.path
     assert states is not None
     results = jax.vmap(lambda state: reduced_probe(task, state))(states)
-    if problem.track == "outputs":
-        teacher = prepared.teacher
-        assert teacher is not None
+    if (teacher := prepared.teacher) is not None and problem.track == "outputs":
 
         def answer(state: Scalars, inputs: Array) -> Array:
             return respond(*reduced_matrices(task, teacher, state), inputs, problem.negative_slope)
@@ -256,40 +255,25 @@ def follow(problem: Setting, key: jax.Array, prepared: Prepared) -> dict[str, Ar
     return results | flags | {"worst_values": jnp.zeros(()), "worst_scores": jnp.zeros(())}
 
 
-def _initial_shapes(problem: Setting, key: jax.Array, prepared: Prepared) -> Any:
-    def initial() -> Any:
-        moving = choose_dynamics(problem, key, prepared)
-        return moving.weights(moving.start)
-
-    return jax.eval_shape(initial)
+VARIABLES = (*lm.RUN, *SCALARS, *EVENTS, NOISE_FLOOR, *WORST, *OUTPUTS)
 
 
-def _test_sample(problem: Setting, key: jax.Array, prepared: Prepared) -> Sample:
-    """The clean test data of `output_probe`."""
-    assert prepared.teacher is not None
-    clean_key, _ = jax.random.split(lm.stream(key, "test"))
-    return draw_sample(clean_key, prepared.teacher, problem.test_samples, problem.negative_slope, 0.0)
-
-
-@lm.simulation(
-    *lm.RUN,
-    *SCALARS,
-    *EVENTS,
-    NOISE_FLOOR,
-    *WORST,
-    *OUTPUTS,
-    labels={"part": online.PARTS},
-    prepare=prepare,
-    precision="float64",
-)
+@lm.simulation(*VARIABLES, labels={"part": online.PARTS}, prepare=prepare, precision="float64")
 def simulate(problem: Setting, key: jax.Array, prepared: Prepared) -> dict[str, Array]:
     """One run: its records and event times, and with track=outputs what it answers on test data."""
-    lm.keep(teacher=prepared.teacher)
+    teacher = prepared.teacher
+    lm.keep(teacher=teacher)
     if problem.dynamics in ("recursion", "limit"):
         results = follow(problem, key, prepared)
         lm.keep(path=prepared.path)
     else:
-        given = lm.starting(None, like=lambda: _initial_shapes(problem, key, prepared))
+        assert teacher is not None
+
+        def initial() -> Any:
+            moving = choose_dynamics(problem, key, prepared)
+            return moving.weights(moving.start)
+
+        given = lm.starting(None, like=lambda: jax.eval_shape(initial))
         results, students = train(problem, key, prepared, given)
-        lm.keep(**students._asdict(), test=lambda: _test_sample(problem, key, prepared))
+        lm.keep(**students._asdict(), test=lambda: clean_sample(problem, key, teacher))
     return results | prepared.events | {"noise_floor": prepared.noise_floor}

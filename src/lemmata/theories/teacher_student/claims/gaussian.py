@@ -20,18 +20,7 @@ import xarray as xr
 from jaxtyping import Float
 
 import lemmata as lm
-from lemmata.theories.teacher_student.gaussian import (
-    angle_part,
-    even_part,
-    f1,
-    f2,
-    f3,
-    f3_other,
-    f3_own,
-    f4,
-    f5,
-    mean_square_slope,
-)
+from lemmata.theories.teacher_student import gaussian as forms
 
 SLOPES = (0.0, 0.1, 1.0)
 BENT = (0.0, 0.1)
@@ -70,34 +59,34 @@ class Expectation(NamedTuple):
 
 ONE, TWO, PAIR, ALL = (1, 0, 0), (0, 1, 0), (1, 1, 0), (1, 1, 1)
 EXPECTATIONS = {
-    "e1": Expectation(ONE, ONE, ONE, lambda a, b, c, slope: f1(a, slope), r"\frac{1+\kappa^2}{2}a"),
-    "e2": Expectation(ONE, PAIR, PAIR, lambda a, b, c, slope: f2(a, b, slope), r"\frac{1+\kappa^2}{2}a"),
+    "e1": Expectation(ONE, ONE, ONE, lambda a, b, c, slope: forms.f1(a, slope), r"\frac{1+\kappa^2}{2}a"),
+    "e2": Expectation(ONE, PAIR, PAIR, lambda a, b, c, slope: forms.f2(a, b, slope), r"\frac{1+\kappa^2}{2}a"),
     "e3": Expectation(
         ONE,
         ONE,
         PAIR,
-        lambda a, b, c, slope: f3_own(a, b, slope),
+        lambda a, b, c, slope: forms.f3_own(a, b, slope),
         r"\frac{(1+\kappa)^2a}{4}+\frac{(1-\kappa)^2a}{2\pi}\left(\arctan\sqrt{a/b}+\frac{\sqrt{ab}}{a+b}\right)",
     ),
     "e4": Expectation(
-        TWO, ONE, PAIR, lambda a, b, c, slope: f3_other(a, b, slope), r"\frac{(1-\kappa)^2b\sqrt{ab}}{2\pi(a+b)}"
+        TWO, ONE, PAIR, lambda a, b, c, slope: forms.f3_other(a, b, slope), r"\frac{(1-\kappa)^2b\sqrt{ab}}{2\pi(a+b)}"
     ),
     "e5": Expectation(
         PAIR,
         ONE,
         PAIR,
-        lambda a, b, c, slope: f3(a, b, slope),
+        lambda a, b, c, slope: forms.f3(a, b, slope),
         r"\frac{(1+\kappa)^2a}{4}+\frac{(1-\kappa)^2}{2\pi}(a\arctan\sqrt{a/b}+\sqrt{ab})",
     ),
     "e6": Expectation(
         ONE,
         PAIR,
         ALL,
-        f4,
+        forms.f4,
         r"\frac{(1+\kappa)^2a}{4}+\frac{(1-\kappa)^2a}{2\pi}"
         r"\left(\arctan\sqrt{(a+b)/c}+\frac{\sqrt{(a+b)c}}{a+b+c}\right)",
     ),
-    "e7": Expectation(TWO, ONE, ALL, f5, r"\frac{(1-\kappa)^2b\sqrt{a(b+c)}}{2\pi(a+b+c)}"),
+    "e7": Expectation(TWO, ONE, ALL, forms.f5, r"\frac{(1-\kappa)^2b\sqrt{a(b+c)}}{2\pi(a+b+c)}"),
 }
 
 
@@ -169,7 +158,7 @@ def formula_of(name: str, form: str) -> Formula:
             return (1 + slope) ** 2 / 2 * a
         if form == "inverted":
             angle = np.arctan(np.sqrt((a + b) / c if name == "e6" else a / b))
-            return closed(a, b, c, slope) + angle_part(slope) * a * (math.pi / 2 - 2 * angle)
+            return closed(a, b, c, slope) + forms.angle_part(slope) * a * (math.pi / 2 - 2 * angle)
         return closed(a, b, c, -slope if form == "negative" else slope)
 
     return formula
@@ -216,7 +205,7 @@ def closed_form(name: str, control: lm.Control) -> lm.Claim:
 
 def pairs_around(name: str, value: Any, a: Any, b: Any, c: Any, slope: float) -> list[tuple[Any, Any]]:
     """The bounds of Lemma E.3, E.5 or E.6 on a value."""
-    whole, even, turn = mean_square_slope(slope) * a, even_part(slope) * a, angle_part(slope)
+    whole, even, turn = forms.mean_square_slope(slope) * a, forms.even_part(slope) * a, forms.angle_part(slope)
     if name == "e3":
         part = turn * np.sqrt(a * b) / (a + b)
         return [(even + part * a, value), (whole - part * b, value), (value, whole)]

@@ -23,18 +23,19 @@ from lemmata.theories.teacher_student.teachers import Teacher
 
 
 class Dynamics(NamedTuple):
-    """A run that is taken step by step: start and step, and what is read off a state."""
+    """A run that is taken step by step: start and step, and what is read off a state.
+
+    `matrices` are W_V and S, `weights` what is trained (the recursion has neither), `worst` the largest distances of
+    values and scores from the recursion's at any step so far (online SGD is noisy, so they are not followed there).
+    """
 
     start: Any
     step: Callable[[Any, Any], Any]
     scalars: Callable[[Any], Scalars]
     probe: Callable[[Any], dict[str, Array]]
-    matrices: Callable[[Any], tuple[Array, Array]]
-    """W_V and S"""
-    worst: Callable[[Any], dict[str, Array]]
-    """the largest distances of values and scores from the recursion's at any step so far"""
-    weights: Callable[[Any], Any]
-    """what is trained"""
+    matrices: Any = None
+    weights: Any = None
+    worst: Callable[[Any], dict[str, Array]] = lambda state: dict.fromkeys(("values", "scores"), jnp.full((), jnp.nan))
 
 
 class Descending(NamedTuple):
@@ -58,18 +59,14 @@ def start_scalars(problem: Setting, task: Task) -> Scalars:
     return Scalars(*(jnp.asarray(c, float) for c in reduced.from_gap(task, problem.start_scale, problem.start_gap)))
 
 
-def recursion(problem: Setting, task: Task, teacher: Teacher | None = None) -> Dynamics:
-    """The exact recursion of (C_1, C_2, C_3), step by step."""
+def recursion(problem: Setting, task: Task) -> Dynamics:
+    """The exact recursion of (C_1, C_2, C_3), step by step; it has no matrices."""
     trained = problem.train_values, problem.train_attention
-    nothing = jnp.zeros(())
     return Dynamics(
         start_scalars(problem, task),
         lambda t, state: reduced.step(task, state, trained, problem.first_slope),
         lambda state: state,
         lambda state: reduced_probe(task, state),
-        lambda state: reduced_matrices(task, teacher, state),
-        lambda state: {"values": nothing, "scores": nothing},
-        lambda state: state,
     )
 
 
@@ -91,10 +88,9 @@ def population(problem: Setting, task: Task, teacher: Teacher, given: Weights | 
     def look(state: Descending, scores: Array) -> Descending:
         """The state with its distance from C_1V* and the matrix of two values of the recursion."""
         values, two = reduced_matrices(task, teacher, state.exact)
-        off_values = jnp.max(jnp.abs(state.weights.values - values))
-        off_scores = jnp.max(jnp.abs(scores - two))
+        off_values = jnp.maximum(state.off_values, jnp.max(jnp.abs(state.weights.values - values)))
         return state._replace(
-            off_values=jnp.maximum(state.off_values, off_values), off_scores=jnp.maximum(state.off_scores, off_scores)
+            off_values=off_values, off_scores=jnp.maximum(state.off_scores, jnp.max(jnp.abs(scores - two)))
         )
 
     def step(t: Any, state: Descending) -> Descending:
@@ -119,6 +115,6 @@ def population(problem: Setting, task: Task, teacher: Teacher, given: Weights | 
         lambda state: read_scalars(task, teacher, state.weights.values, state.weights.attention),
         lambda state: matrix_probe(task, teacher, state.weights, scores_of(state.weights)),
         lambda state: (state.weights.values, scores_of(state.weights)),
-        worst,
         lambda state: state.weights,
+        worst,
     )

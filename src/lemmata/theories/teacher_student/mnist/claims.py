@@ -36,11 +36,6 @@ def said(data: xr.Dataset) -> str:
     return f"{source}, teacher's accuracy {float(accuracy.min()):.3f} to {float(accuracy.max()):.3f}"
 
 
-def last_record(values: xr.DataArray) -> xr.DataArray:
-    """The index of the last used record of every run."""
-    return values.notnull().sum("record") - 1
-
-
 def record_from_which_above(values: xr.DataArray, limit: float) -> xr.DataArray:
     """The index of the first record from which the values stay above a limit; past the end if there is none."""
     above = ((values > limit) | values.isnull()).astype(int)
@@ -67,7 +62,7 @@ def loss_left(data: xr.Dataset, variants: Sequence[str] = INTACT) -> Stated:
 def mass_ratio(data: xr.Dataset, variants: Sequence[str] = INTACT, when: Sequence[str] = INTACT) -> Stated:
     """Interior over boundary mass of `variants`, at the record that the cosine of the variants `when` decides."""
     cosine = lm.cells(data, variant=when).cosine
-    last = last_record(cosine)
+    last = cosine.notnull().sum("record") - 1
     record = last if is_stand_in(data) else record_from_which_above(cosine, SHARP)
     if bool((record > last).any()):
         raise lm.NotApplicable(f"the cosine does not stay above {SHARP:g} in every run")

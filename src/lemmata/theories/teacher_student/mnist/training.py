@@ -14,9 +14,8 @@ import optax
 from jaxtyping import Array, Float
 
 import lemmata as lm
-from lemmata.theories.teacher_student.mnist.data import Prepared, group_of_token, prepare, target_scores
+from lemmata.theories.teacher_student.mnist.data import Prepared, boundary, group_of_token, prepare, target_scores
 from lemmata.theories.teacher_student.mnist.network import Teacher, hidden, initialise, outputs
-from lemmata.theories.teacher_student.mnist.probes import probes
 from lemmata.theories.teacher_student.mnist.setting import EXTRA, MnistSetting
 from lemmata.theories.teacher_student.network import Weights, batch_gradient, half_mean_square, position_scores, respond
 
@@ -62,6 +61,36 @@ def shuffled(key: jax.Array, inputs: Float[Array, "feature image token"]) -> Flo
     return jnp.take_along_axis(inputs, order[None], axis=-1)
 
 
+def probes(
+    values: Float[Array, "kernel feature"],
+    scores: Float[Array, "token token"],
+    kernels: Float[Array, "kernel feature"],
+    energy: Float[Array, " token"],
+) -> dict[str, Array]:
+    """Of W_V and S against the kernels V* and S*; `energy` is E‖x_i‖² of every patch."""
+    target, edge = jnp.asarray(target_scores(), scores.dtype), jnp.asarray(boundary())
+    inside = jnp.where(target > 0, scores, 0)
+    mass = inside.sum(1) / target.sum(1)
+    spread, lifted = mass - mass.mean(), energy - energy.mean()
+    # equal masses, as at the start, have no correlation with anything
+    even = jnp.linalg.norm(spread) < 1e-5 * jnp.linalg.norm(mass)
+    row_products = (values * kernels).sum(1)
+    row_norms = jnp.linalg.norm(values, axis=1) * jnp.linalg.norm(kernels, axis=1)
+    return {
+        # values that have not moved from 0 point nowhere: cosine 0
+        "cosine": row_products.sum() / jnp.maximum(jnp.linalg.norm(values) * jnp.linalg.norm(kernels), 1e-30),
+        "row_cosine": jnp.median(row_products / jnp.maximum(row_norms, 1e-30)),
+        "group_mass": inside.sum(0).mean(),
+        "relative_mass": mass,
+        "interior_mass": jnp.sum(jnp.where(edge, 0, mass)) / jnp.sum(~edge),
+        "boundary_mass": jnp.sum(jnp.where(edge, mass, 0)) / jnp.sum(edge),
+        "mass_energy": jnp.where(
+            even, jnp.nan, (spread @ lifted) / (jnp.linalg.norm(spread) * jnp.linalg.norm(lifted))
+        ),
+        "score_error": jnp.linalg.norm(scores - target),
+    }
+
+
 @lm.piece("optimiser", "patch_order", "batch", "records")
 def train(
     problem: MnistSetting,
@@ -74,23 +103,19 @@ def train(
 ) -> tuple[lm.Run, Array]:
     """The student on half the squared distance to the teacher's hidden outputs, copied to every patch of a group.
 
-    With the run come the scores at its end.
-
-    Shuffled patches have a new order in every image at every step, which only the student sees; orders that stayed
-    could be learned by heart.
+    With the run come the scores at its end. Shuffled patches have a new order in every image at every step, which only
+    the student sees; orders that stayed could be learned by heart.
     """
     slope, inputs, count = problem.negative_slope, data.inputs, data.inputs.shape[1]
     group = jnp.asarray(group_of_token())
     order_key, step_key, batch_key = jax.random.split(lm.stream(key, "batch"), 3)
-    optimiser = {"adam": optax.adam, "sgd": optax.sgd}[problem.optimiser](problem.step_size)
 
     def seen(inputs: Array, key: jax.Array) -> Array:
         return shuffled(key, inputs) if problem.patch_order == "shuffled" else inputs
 
     def gradient(weights: Weights, drawn: tuple[lm.Batch, jax.Array]) -> Weights:
         rows, key = drawn[0].rows, drawn[1]
-        labels = taught[:, rows][..., group]
-        return batch_gradient(weights, positions, seen(inputs[:, rows], key), labels, slope)
+        return batch_gradient(weights, positions, seen(inputs[:, rows], key), taught[:, rows][..., group], slope)
 
     evaluated = seen(inputs[:, :EVALUATED], order_key)
 
@@ -101,6 +126,7 @@ def train(
         return {"loss": half_mean_square(error), **probes(values, scores, kernels, data.energy)}
 
     scheme = lm.epochs(batch_key, count, count, min(problem.batch, count))
+    optimiser = {"adam": optax.adam, "sgd": optax.sgd}[problem.optimiser](problem.step_size)
     start, step = lm.descent(gradient, optimiser, lm.with_key(scheme, step_key))
     run = lm.loop(step, start(weights), probe, recorded_steps(problem.steps, problem.records, problem.every))
     return run, position_scores(run.state.parameters.attention, positions)
@@ -113,22 +139,23 @@ def in_basin(problem: MnistSetting, cosine: Float[Array, " record"]) -> Array:
     return (cosine[last] > SHARP) * 1.0
 
 
+R = ("record",)
+
+
 @lm.simulation(
     *lm.RUN,
-    lm.Variable(
-        "loss", ("record",), "½‖f* - TF‖²", f"mean over the first {EVALUATED} training images, summed over entries"
-    ),
-    lm.Variable("cosine", ("record",), "cos(W_V, V*)", "cosine between values and kernels, as vectors"),
-    lm.Variable("row_cosine", ("record",), "", "cosine between a row of the values and its kernel, median over rows"),
-    lm.Variable("group_mass", ("record",), "", "attention that stays in the output's own group, mean over columns"),
+    lm.Variable("loss", R, "½‖f* - TF‖²", f"mean over the first {EVALUATED} training images, summed over entries"),
+    lm.Variable("cosine", R, "cos(W_V, V*)", "cosine between values and kernels, as vectors"),
+    lm.Variable("row_cosine", R, "", "cosine between a row of the values and its kernel, median over rows"),
+    lm.Variable("group_mass", R, "", "attention that stays in the output's own group, mean over columns"),
     lm.Variable(
         "relative_mass", ("record", "token"), "", "attention that a patch gets from its group, over the teacher's"
     ),
-    lm.Variable("interior_mass", ("record",), "", "relative mass, mean over the seven inner rows of patches"),
-    lm.Variable("boundary_mass", ("record",), "", "relative mass, mean over the first and the last row of patches"),
-    lm.Variable("mass_energy", ("record",), "", "correlation of relative mass and energy over patches", optional=True),
+    lm.Variable("interior_mass", R, "", "relative mass, mean over the seven inner rows of patches"),
+    lm.Variable("boundary_mass", R, "", "relative mass, mean over the first and the last row of patches"),
+    lm.Variable("mass_energy", R, "", "correlation of relative mass and energy over patches", optional=True),
     lm.Variable("in_basin", (), "", f"1 if the cosine ends above {SHARP:g}: the teacher's kernels, not others' signs"),
-    lm.Variable("score_error", ("record",), "‖S - S*‖", "distance of the scores from the teacher's"),
+    lm.Variable("score_error", R, "‖S - S*‖", "distance of the scores from the teacher's"),
     lm.Variable("scores", ("key_token", "query_token"), "S", "scores after training"),
     lm.Variable("target_scores", ("key_token", "query_token"), "S*", "the teacher's scores"),
     lm.Variable("energy", ("token",), "E‖x_i‖²", "mean squared norm of the patch over the training images"),

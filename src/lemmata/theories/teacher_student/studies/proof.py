@@ -82,10 +82,8 @@ def checks_of(
     same("score_range", always, jnp.maximum(1 - D * p, -delta))
     same("score_rise", t >= 1, -rise / p)
     same("logit_sign", always, jnp.maximum(-then.support, -then.rest))
-    falls = (
-        (before - after) / jnp.maximum(jnp.abs(after), 1e-300) for before, after in zip(now[1:], then[1:], strict=True)
-    )
-    same("logit_rise", always, jnp.maximum(*falls))
+    logits = zip(now[1:], then[1:], strict=True)
+    same("logit_rise", always, jnp.maximum(*((old - new) / jnp.maximum(jnp.abs(new), 1e-300) for old, new in logits)))
     same("value_sign", always, -now.value)
     same("value_bound", always, now.value / jnp.sqrt((D + 1) / K) - 1)
     # P6: the control doubles the recorded C_1
@@ -197,19 +195,16 @@ def examine(problem: Setting, prepared: Prepared) -> dict[str, Array]:
     }
 
 
+C = ("check", "form")
+
+
 @lm.simulation(
     *lm.RUN,
     *SCALARS,
     *EVENTS,
-    lm.Variable(
-        "worst",
-        ("check", "form"),
-        "",
-        "largest number of a check along the run (absent: never looked at, or lost)",
-        True,
-    ),
-    lm.Variable("violated_step", ("check",), "", "first step at which a check is above what is allowed (inf: never)"),
-    lm.Variable("counted", ("check",), "", "steps that a check looked at"),
+    lm.Variable("worst", C, "", "largest number of a check along the run (absent: never looked at, or lost)", True),
+    lm.Variable("violated_step", C[:1], "", "first step at which a check is above what is allowed (inf: never)"),
+    lm.Variable("counted", C[:1], "", "steps that a check looked at"),
     labels={"check": tuple(ALLOWED), "form": FORMS},
     prepare=prepare,
     precision="float64",
