@@ -143,3 +143,11 @@ def crossing(times: Any, values: Any, level: float) -> float:
     i = above[-1]
     share = (v[i] - np.log(level)) / (v[i] - v[i + 1])
     return float(np.exp(t[i] + share * (t[i + 1] - t[i])))
+
+
+SIDES: dict[str, Callable[[xr.Dataset], tuple[xr.DataArray, xr.DataArray]]] = {
+    "cross_term": lambda data: (data.ood_excess, data.half_gap + np.sqrt(2 * data.half_gap * data.teacher_gap)),
+    "student": lambda data: (2 * data.half_gap, data.gap_bound),
+    "teacher": lambda data: (data.teacher_gap, data.teacher_gap_bound),
+}
+"""Both sides of the parts of row B: the excess and ½Δ² + ΔR of the sample, Δ² and R² and their bounds."""

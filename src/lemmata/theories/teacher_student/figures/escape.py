@@ -14,7 +14,7 @@ import lemmata as lm
 from lemmata import figures as draw
 from lemmata.theories.teacher_student.dynamics.limit import escape_integral
 from lemmata.theories.teacher_student.dynamics.reduced import slow_rate
-from lemmata.theories.teacher_student.figures import named, plain_task
+from lemmata.theories.teacher_student.figures import loglog, named, plain_task
 from lemmata.theories.teacher_student.gaussian import mean_square_slope
 from lemmata.theories.teacher_student.measures import SWEEPS
 
@@ -83,51 +83,44 @@ def _prefactor(ax: Axes, data: xr.Dataset) -> None:
     draw.predicted(ax, 1.0, r"derived limit for $\kappa$ = 0 and 1", **draw.CLAIMED)
     draw.numbers(ax, x, "$D/K$")
     draw.from_zero(ax)
-    draw.finish(
-        ax, r"paper: $T^*=\Theta(KD^2/(\eta\|V^*\|_F^2))$, all runs", r"$\eta\|V^*\|_F^2\,T^*/(KD^2)$", legend=1
-    )
+    title = r"paper: $T^*=\Theta(KD^2/(\eta\|V^*\|_F^2))$, all runs"
+    draw.finish(ax, title, r"$\eta\|V^*\|_F^2\,T^*/(KD^2)$", legend=1)
 
 
-BELOW, ABOVE, FIRST, LATE = "1.9/D", "2.1/D", "1.1/D", "0.4/K"
-"""Levels of p: on both sides of 2/D, just after the start, and late in the escape."""
+PLACES = "size of the problem, $K=1$"
 
 
 def phases(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     """How the speed of the escape depends on p: along p, its local exponent, its size at the start and late."""
     figure, (speeds, exponent, start, late) = draw.panels(4, rows=2, width=5.2, height=4.2)
     data = named(data.assign(slope=data.negative_slope))
-    D, K, p = data.token_count, data.support_count, data.score
+    D, K = data.token_count, data.support_count
     unit = data.eta * data.squared_norm / K
     _speeds(speeds, data.isel(size=0, seed=0))
-    rate = {level: data.rate.sel(level=level, drop=True) for level in (BELOW, ABOVE, FIRST, LATE)}
-    local = np.log(rate[ABOVE] / rate[BELOW]) / np.log(p.sel(level=ABOVE, drop=True) / p.sel(level=BELOW, drop=True))
-    draw.groups(exponent, local, "size", "activation")
+    # on both sides of 2/D, just after the start, and late in the escape
+    below, above, first, last = (data.sel(level=level, drop=True) for level in ("1.9/D", "2.1/D", "1.1/D", "0.4/K"))
+    draw.groups(exponent, np.log(above.rate / below.rate) / np.log(above.score / below.score), "size", "activation")
     draw.predicted(exponent, 3.0, "paper: cubic, 3")
     draw.corrected(exponent, 2.0, r"derived for $\kappa<1$, $D\gg K$: 2")
     draw.claimed(exponent, claims["c2-escape-identity"], words="claimed at $D=400$, identity")
     draw.claimed(exponent, claims["c2-escape-corrected"], words=r"claimed at $D=400$, $\kappa<1$")
     exponent.set_ylim(1.7, 3.3)
-    draw.finish(
-        exponent, "local exponent of the escape", r"$d\ln\dot p/d\ln p$ at $p=2/D$", "size of the problem, $K=1$"
-    )
-    first = rate[FIRST] / (unit * p.sel(level=FIRST) ** 3)
+    draw.finish(exponent, "local exponent of the escape", r"$d\ln\dot p/d\ln p$ at $p=2/D$", PLACES)
+    cubic = first.rate / (unit * first.score**3)
     x = (D / K).isel(seed=0, activation=0).values
-    draw.curves(start, first / first.isel(size=0), "size", "activation", x=x)
+    draw.curves(start, cubic / cubic.isel(size=0), "size", "activation", x=x)
     draw.predicted(start, 1.0, "paper: one constant")
     draw.claimed(start, claims["c2-cubic-upper"])
     draw.numbers(start, x, "$D/K$")
     draw.from_zero(start)
     words = rf"$K\dot p/(\eta\|V^*\|_F^2p^3)$ over that at $D/K$ = {x[0]:g}"
     draw.finish(start, r"is $\dot p\leq c\,\eta\|V^*\|_F^2p^3/K$ with one $c$? At $p=1.1/D$", words)
-    last = p.sel(level=LATE)
-    law = unit * (1 - K * last) ** 3 / (K**2 * D**2 * last) * mean_square_slope(data.slope)
-    draw.groups(late, rate[LATE] / law, "size", "activation")
+    law = unit * (1 - K * last.score) ** 3 / (K**2 * D**2 * last.score) * mean_square_slope(data.slope)
+    draw.groups(late, last.rate / law, "size", "activation")
     draw.corrected(late, 1.0, r"derived: $a_\kappa\eta\|V^*\|_F^2\delta^3/(K^3D^2p)$")
     draw.claimed(late, claims["c2-second-half"], words="claimed at $D=400$")
     late.set_ylim(0.8, 1.2)
-    draw.finish(
-        late, "second half of the escape, at $p=0.4/K$", r"$\dot p$ over the derived law", "size of the problem, $K=1$"
-    )
+    draw.finish(late, "second half of the escape, at $p=0.4/K$", r"$\dot p$ over the derived law", PLACES)
     return figure
 
 
@@ -139,13 +132,12 @@ def _speeds(ax: Axes, data: xr.Dataset) -> None:
         scale = task.step_size * task.strength / task.support
         ax.plot(cell.score, cell.rate / scale, look.marker, color=look.color, markersize=7, label=f"measured, {name}")
         p = np.geomspace(1.02 / task.tokens, 0.9 / task.support, 200)
-        how = {"color": look.color, "linewidth": 1}
-        draw.corrected(ax, slow_rate(task, p) / scale, f"derived: slow manifold, {name}", p, **how)
+        words = f"derived: slow manifold, {name}"
+        draw.corrected(ax, slow_rate(task, p) / scale, words, p, color=look.color, linewidth=1)
         span = p[p <= 2 / np.sqrt(task.tokens * task.support)]
-        start = float(cell.rate.sel(level=FIRST)) / scale
+        start = float(cell.rate.sel(level="1.1/D")) / scale
         draw.predicted(ax, start * (span * task.tokens / 1.1) ** 3, None if i else r"paper: $\dot p\propto p^3$", span)
-    draw.log_x(ax)
-    draw.log_y(ax)
+    loglog(ax)
     ratio = float((data.token_count / data.support_count).isel(activation=0))
     title = f"speed of the escape at $D/K$ = {ratio:g}: cubic for the identity alone"
     draw.finish(ax, title, r"$K\dot p/(\eta\|V^*\|_F^2)$", "score $p$ on the supports")

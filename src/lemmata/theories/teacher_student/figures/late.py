@@ -12,16 +12,9 @@ from matplotlib.figure import Figure
 
 import lemmata as lm
 from lemmata import figures as draw
-from lemmata.theories.teacher_student.figures import EXCESS, IN_TIME, clock, exponents, named
-from lemmata.theories.teacher_student.measures import (
-    EPSILON,
-    MOMENT,
-    READ_AT,
-    at_fixed_time,
-    excess_law,
-    passage,
-    score_law,
-)
+from lemmata.theories.teacher_student import measures
+from lemmata.theories.teacher_student.figures import EXCESS, IN_TIME, clock, exponents, loglog, named
+from lemmata.theories.teacher_student.measures import excess_law, score_law
 
 
 class Law(NamedTuple):
@@ -43,10 +36,7 @@ LAWS = (
     Law("value_error", lambda data: data.odds, -0.5, VALUES, r"$\delta/(Kp)$ of the run", "the values", "t2-constant"),
     Law("excess", excess_law, -1.0, EXCESS, r"$KD(D-K)/(4\eta T)$", "the excess loss", "t3-constant"),
 )
-INTACT = "none"
 FROZEN = {"attention": ("attention", draw.GREY, ":"), "values": ("values, at $V^*$", draw.RED, "--")}
-JUDGED = 1e3
-"""Where the constants are judged, in units of T*."""
 ROUNDING = 1e-9
 """Below this an error is none: with frozen attention the identity has C_1 = 1."""
 
@@ -71,15 +61,14 @@ def _runs(ax: Axes, data: xr.Dataset, values: xr.DataArray, label: str, color: s
 
 
 def _rates(ax: Axes, data: xr.Dataset, law: Law) -> None:
-    for kind in draw.present(data, "frozen", [INTACT]):
+    for kind in draw.present(data, "frozen", ["none"]):
         cells = data.sel(frozen=kind)
         values = cells[law.quantity].where(cells.step > 0)
         _runs(ax, cells, values, f"all sizes and $\\kappa$: slope {exponents(values, cells)}", draw.BLUE)
         _runs(ax, cells, law.derived(cells).isel(activation=[-1]), f"derived: {law.words}", draw.ORANGE, "-.")
         x = np.nanquantile(clock(cells), [0, 1])
-        draw.predicted(
-            ax, 2 * float(values.max()) * (x / x[0]) ** law.power, f"paper: slope {draw.signed(law.power)}", x
-        )
+        y = 2 * float(values.max()) * (x / x[0]) ** law.power
+        draw.predicted(ax, y, f"paper: slope {draw.signed(law.power)}", x)
     # one size is enough to see that the controls do not follow
     for kind in draw.present(data, "frozen", list(FROZEN)):
         words, color, style = FROZEN[kind]
@@ -87,16 +76,15 @@ def _rates(ax: Axes, data: xr.Dataset, law: Law) -> None:
         values = cells[law.quantity].where((cells[law.quantity] > ROUNDING) & (cells.step > 0))
         if bool(values.notnull().any()):
             _runs(ax, cells, values, f"control: frozen {words}", color, style)
-    draw.log_x(ax)
-    draw.log_y(ax)
+    loglog(ax)
     draw.finish(ax, f"rate of {law.title}", law.symbol, IN_TIME, legend=1)
 
 
 def _constants(ax: Axes, data: xr.Dataset, law: Law) -> None:
     """Measured over derived: 1 in all cells, if the constant does not depend on anything else."""
-    for kind in draw.present(data, "frozen", [INTACT]):
+    for kind in draw.present(data, "frozen", ["none"]):
         cells = data.sel(frozen=kind)
-        draw.groups(ax, lm.at(cells[law.quantity] / law.derived(cells), clock(cells), JUDGED), "size", "activation")
+        draw.groups(ax, lm.at(cells[law.quantity] / law.derived(cells), clock(cells), 1e3), "size", "activation")
         draw.names(ax, [f"{D:g}, {K:g}" for D, K in zip(cells.tokens.values, cells.support.values, strict=True)])
     draw.corrected(ax, 1.0, f"derived: {law.words}")
     ax.set_ylim(0.95, 1.05)
@@ -116,11 +104,12 @@ def dimension(data: xr.Dataset) -> Figure:
     """The loss and the passage of B against D, and the exponents of all late quantities."""
     figure, (loss, time, powers) = draw.panels(3, width=4.5, height=4.2)
     data = named(data)
-    values = {**at_fixed_time(data), "passage": passage(data) * data.eta}
+    values = {**measures.at_fixed_time(data), "passage": measures.passage(data) * data.eta}
     _over_tokens(loss, values["excess"], *POWERS["excess"][1:])
-    draw.finish(loss, rf"excess loss at $\eta T=10^{{{np.log10(READ_AT):g}}}$", EXCESS)
+    draw.finish(loss, rf"excess loss at $\eta T=10^{{{np.log10(measures.READ_AT):g}}}$", EXCESS)
     _over_tokens(time, values["passage"], *POWERS["passage"][1:])
-    draw.finish(time, rf"when the bound B is {EPSILON:g}, for moments $\xi$ = {MOMENT:g}", r"$\eta T_\epsilon$")
+    level, moment = measures.EPSILON, measures.MOMENT
+    draw.finish(time, rf"when the bound B is {level:g}, for moments $\xi$ = {moment:g}", r"$\eta T_\epsilon$")
     fits = lm.stack({name: lm.log_slopes(values[name], "tokens") for name in POWERS}, "quantity")
     words = {name: symbol for name, (symbol, *_) in POWERS.items()}
     draw.groups(powers, fits, "quantity", "activation", "fit, {}", words=words)
@@ -132,11 +121,11 @@ def dimension(data: xr.Dataset) -> Figure:
     return figure
 
 
-def _over_tokens(ax: Axes, values: xr.DataArray, printed: float, corrected: float) -> None:
+def _over_tokens(ax: Axes, values: xr.DataArray, *powers: float) -> None:
     D: Any = values.tokens.values
     draw.curves(ax, values, "tokens", "activation", middle="geometric")
-    rows = values.transpose(..., "tokens").values
-    draw.law(ax, D, rows, D**printed, rf"paper: $\propto D^{{{printed:g}}}$")
-    draw.law(ax, D, rows, D**corrected, rf"corrected: $\propto D^{{{corrected:g}}}$", **draw.CORRECTED)
+    for power, words, style in zip(powers, ("paper", "corrected"), ({}, draw.CORRECTED), strict=True):
+        law = rf"{words}: $\propto D^{{{power:g}}}$"
+        draw.law(ax, D, values.transpose(..., "tokens").values, D**power, law, **style)
     draw.numbers(ax, D, "tokens $D$")
     draw.log_y(ax)

@@ -11,7 +11,7 @@ from matplotlib.patches import Patch
 
 from lemmata import figures as draw
 from lemmata.theories.teacher_student.dynamics.reduced import at_score, quasi_scale
-from lemmata.theories.teacher_student.figures import EXCESS, named, plain_task
+from lemmata.theories.teacher_student.figures import EXCESS, loglog, named, plain_task
 from lemmata.theories.teacher_student.measures import excess_law
 from lemmata.theories.teacher_student.setting import SEPARATED
 
@@ -88,8 +88,7 @@ def _phases(ax: Axes, run: xr.Dataset) -> None:
             ax.axvspan(left, right, color=color, alpha=0.12, linewidth=0)
             # a phase that is too short for its name has its number
             shown = words if right > 2.5 * left else words.split(":")[0].removeprefix("phase ")
-            middle = right > 8 * left
-            x, side = (np.sqrt(left * right), "center") if middle else (1.07 * left, "left")
+            x, side = (np.sqrt(left * right), "center") if right > 8 * left else (1.07 * left, "left")
             ax.text(x, 0.985, shown, transform=ax.get_xaxis_transform(), fontsize=8, va="top", ha=side)
     draw.moment(ax, fitted, f"$t_1$ = {fitted:,.0f}", left=escape < 10 * fitted)
     draw.moment(ax, escape, f"$T^*$ = {escape:,.0f}", left=escape >= 10 * fitted)
@@ -98,14 +97,9 @@ def _phases(ax: Axes, run: xr.Dataset) -> None:
 
 def _loss(ax: Axes, run: xr.Dataset, words: str) -> None:
     draw.paths(ax, run, draw.positive(run.excess), label="excess loss", marker="o", markersize=3, spread="")
-    draw.corrected(
-        ax,
-        excess_law(run.where(run.step >= 0.6 * run.escape_step)),
-        r"derived, $T\gg T^*$: $KD(D-K)/(4\eta T)$",
-        run.step,
-    )
-    draw.log_x(ax)
-    draw.log_y(ax)
+    late = excess_law(run.where(run.step >= 0.6 * run.escape_step))
+    draw.corrected(ax, late, r"derived, $T\gg T^*$: $KD(D-K)/(4\eta T)$", run.step)
+    loglog(ax)
     low, high = ax.get_ylim()
     ax.set_ylim(low / 1.5, 6 * high)
     _phases(ax, run)
@@ -129,10 +123,8 @@ def _orbit(ax: Axes, run: xr.Dataset, words: str, look: draw.Look) -> None:
     """The way of one run through (p, C_1), the curve C_1*(p) of its activation, and where it is at t_1 and T*."""
     task = plain_task(run)
     # records far apart are not joined: the chords would leave the way
-    line = 0.6 if run.sizes["record"] >= 100 else 0.0
-    ax.plot(
-        run.score, run.value, color=look.color, marker=look.marker, markersize=3, linewidth=line, label=f"run, {words}"
-    )
+    how = {"marker": look.marker, "markersize": 3, "linewidth": 0.6 if run.sizes["record"] >= 100 else 0.0}
+    ax.plot(run.score, run.value, color=look.color, label=f"run, {words}", **how)
     if np.isfinite(task.tokens):
         p = np.geomspace(1 / task.tokens, 1 / task.support, 200)
         known = "paper: $C_1^*(p)$" in ax.get_legend_handles_labels()[1]
@@ -161,10 +153,9 @@ def _twin(ax: Axes, data: xr.Dataset) -> None:
     shown = {"value": ("$C_1$", 1.0), "score": ("$Kp$", K), "excess": ("excess / excess(0)", 1 / start)}
     for i, (name, (words, factor)) in enumerate(shown.items()):
         apart = factor * float(abs(full[name] - exact[name]).max())
-        look = draw.look(i)
-        how = {"color": look.color, "markersize": 4, "markerfacecolor": "none"}
+        how = {"color": draw.look(i).color, "markersize": 4, "markerfacecolor": "none"}
         label = rf"{words}, full matrices (apart $\leq$ {apart:.0e})"
-        ax.plot(draw.positive(full.step), factor * full[name], look.marker, label=label, **how)
+        ax.plot(draw.positive(full.step), factor * full[name], draw.look(i).marker, label=label, **how)
         draw.predicted(ax, factor * exact[name], None if i else "paper: the recursion", draw.positive(exact.step))
     draw.log_x(ax)
     title = f"{_words(TWIN_OF, exact)}: full matrices"
@@ -186,8 +177,7 @@ def _checks(ax: Axes, data: xr.Dataset) -> None:
     state = xr.where(seen, xr.where(np.isfinite(first), 2, 1), 0)
     ax.imshow(state, cmap=ListedColormap(list(STATES.values())), vmin=0, vmax=2, aspect="auto")
     for row, column in zip(*np.nonzero(state.values == 2), strict=True):
-        step = float(first[row, column])
-        ax.text(column, row, f"t={step:.0f}", ha="center", va="center", fontsize=8)
+        ax.text(column, row, f"t={float(first[row, column]):.0f}", ha="center", va="center", fontsize=8)
     separation = data.separation.sel(variant=runs).isel(activation=0).values
     words = [BROKEN.get(name, f"{chi:.1g}") for name, chi in zip(runs, separation, strict=True)]
     ax.set_xticks(range(len(runs)), [f"{name}\n{what}" for name, what in zip(runs, words, strict=True)], fontsize=8)

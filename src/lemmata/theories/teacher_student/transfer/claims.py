@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import xarray as xr
 
 import lemmata as lm
-from lemmata.theories.teacher_student.measures import around, extremes, late_slope, multiples, over_slopes, window_of
+from lemmata.theories.teacher_student.measures import (
+    SIDES,
+    around,
+    extremes,
+    late_slope,
+    multiples,
+    over_slopes,
+    window_of,
+)
 from lemmata.theories.teacher_student.transfer.setting import TransferSetting
 from lemmata.theories.teacher_student.transfer.training import MIDDLE, PROMISED
 
@@ -34,14 +42,6 @@ def over_epsilon(data: xr.Dataset, test_data: str = "", limit: str = "promise") 
     """The excess over ε (or over ½Δ²) at T_ε, by law."""
     data = lm.cells(data, test_data=test_data) if test_data else data
     return over_slopes(lm.at(data.ood_excess / data[limit], multiples(data), PROMISED))
-
-
-SIDES: dict[str, Callable[[xr.Dataset], tuple[xr.DataArray, xr.DataArray]]] = {
-    "cross_term": lambda data: (data.ood_excess, data.half_gap + np.sqrt(2 * data.half_gap * data.teacher_gap)),
-    "student": lambda data: (2 * data.half_gap, data.gap_bound),
-    "teacher": lambda data: (data.teacher_gap, data.teacher_gap_bound),
-}
-"""Both sides of the parts of row B: the excess and ½Δ² + ΔR of the sample, Δ² and R² and their bounds."""
 
 
 @lm.evidence("t5-ood")
