@@ -12,9 +12,8 @@ from lemmata.theories.teacher_student.claims import CLAIMS
 from lemmata.theories.teacher_student.mnist import experiments as mnist
 from lemmata.theories.teacher_student.setting import Setting
 from lemmata.theories.teacher_student.training import simulate
-from lemmata.theories.teacher_student.transfer import experiments as transfer
 
-EXPERIMENTS = (*experiments.EXPERIMENTS, *transfer.EXPERIMENTS, *mnist.EXPERIMENTS)
+EXPERIMENTS = (*experiments.EXPERIMENTS, *mnist.EXPERIMENTS)
 theory = lm.Theory(CARD, Setting, simulate, EXPERIMENTS, CLAIMS, bounds.BOUNDS, source=__path__[0])
 
 __all__ = ["Setting", "bounds", "simulate", "theory"]

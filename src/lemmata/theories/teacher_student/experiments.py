@@ -7,12 +7,15 @@ from functools import partial
 from typing import Any
 
 import lemmata as lm
-from lemmata.theories.teacher_student.figures import escape, late, online, pattern, proof
+from lemmata.theories.teacher_student.figures import late, online, proof
 from lemmata.theories.teacher_student.measures import SLOPES, SWEEPS, sized
 from lemmata.theories.teacher_student.setting import Setting
 from lemmata.theories.teacher_student.studies.escape import escape_rates
 from lemmata.theories.teacher_student.studies.proof import check_run
 from lemmata.theories.teacher_student.training import simulate
+from lemmata.theories.teacher_student.transfer import figures as transfer
+from lemmata.theories.teacher_student.transfer.setting import TransferSetting
+from lemmata.theories.teacher_student.transfer.training import simulate as test_student
 
 TINY = {"steps": 40, "records": 14}
 """What every smoke preset has in common."""
@@ -100,6 +103,22 @@ SHORT = {**TINY_MATRICES, "token_room": 12, "steps": 400}
 BOTH = ["online", "recursion"]
 
 
+FEW = {"whole_path": False}
+TEST_DATA: dict[str, dict[str, Any]] = {
+    "exponential": {"test_law": "exponential"},
+    "gaussian": {"test_law": "gaussian"},
+    "worst": {"test_law": "gaussian", "response": "worst"},
+    "worst_printed": {"test_law": "gaussian", "response": "worst_printed"},
+    "exact": {"test_law": "exponential", "response": "exact"},
+    "uniform": {"test_law": "uniform", **FEW},
+    "student_t": {"test_law": "student_t", **FEW},
+    "rademacher": {"test_law": "rademacher", **FEW},
+    "correlated": {"test_law": "correlated", **FEW},
+    "independent": {"test_law": "gaussian", "response": "independent", **FEW},
+}
+"""Laws of the inputs with the teacher's noisy responses, the responses of T5 with both signs and of T6, and (c)."""
+
+
 def shortened(variants: dict[str, dict[str, Any]], *names: str, **sizes: int) -> dict[str, dict[str, Any]]:
     """These variants, or all, with smaller sizes where they set their own."""
     small = SHORT | sizes
@@ -112,7 +131,7 @@ EXPERIMENTS = (
         "p1-pattern",
         reference="Lemmas C.2, C.4, C.8",
         question="Do the matrices keep the two-scalar pattern, for every teacher and every basis of positions?",
-        plot=pattern.pattern,
+        plot=proof.pattern,
         setting={**PATTERN, "steps": 3000, "records": 30},
         axes={"variant": VARIANTS, "negative_slope": SLOPES, "positions": ["haar", "dct"]},
         smoke={**TINY_MATRICES, "negative_slope": [1.0, 0.0]},
@@ -122,7 +141,7 @@ EXPERIMENTS = (
         "p1-temperature",
         reference="extra: another softmax temperature",
         question="Does another temperature only change how fast attention moves?",
-        plot=pattern.temperature,
+        plot=proof.temperature,
         setting={**PATTERN, "teacher": "cnn", "negative_slope": 0.0, "steps": 20_000, "records": 60},
         axes={"temperature": [0.5, 1.0, 2.0], "dynamics": ["population", "recursion"]},
         smoke=TINY_MATRICES,
@@ -153,7 +172,7 @@ EXPERIMENTS = (
         "p17-escape",
         reference="Lemma C.17",
         question="How does the end T* of the second phase scale?",
-        plot=escape.escape,
+        plot=late.escape,
         setting={**REDUCED, "dynamics": "recursion", "steps": 0, "records": 2},
         axes={"variant": {k: cell for cells in SWEEPS.values() for k, cell in cells.items()}, "negative_slope": SLOPES},
         smoke={"steps": 0, "negative_slope": [1.0]},
@@ -162,7 +181,7 @@ EXPERIMENTS = (
         "c2-phases",
         reference="proof of Theorem 3.1; 9.9",
         question="How fast does the score escape from 1/D: cubically, as printed?",
-        plot=escape.phases,
+        plot=late.phases,
         setting={**REDUCED, "support": 1, "dynamics": "limit"},
         axes={"size": PHASES, "negative_slope": SLOPES},
         simulation=escape_rates,
@@ -187,6 +206,21 @@ EXPERIMENTS = (
         axes={"tokens": [40, 80, 160, 320], "negative_slope": SLOPES},
         smoke={"steps": 10**16, "spacing": "log", "tokens": [40, 80], "negative_slope": [1.0]},
         paper={"tokens": [40, 80, 160, 320, 640, 1280]},
+    ),
+    experiment(
+        "t5-ood",
+        reference="Theorem 3.2, Section D",
+        question="How much does the student lose on other data, and at which rate?",
+        plot=transfer.shifted,
+        setting={"dynamics": "limit", "teacher": "cnn", "tokens": 12, "support": 2, "dimension": 4, "outputs": 3}
+        | {"value_law": "positive", "strength": 10.0},
+        axes={"test_data": TEST_DATA, "negative_slope": SLOPES},
+        seeds=3,
+        smoke={**TINY_MATRICES, "batch": 100, "test_inputs": 1000, "noise_draws": 150, "negative_slope": [1.0, 0.0]},
+        paper={"test_inputs": 200_000},
+        paper_seeds=10,
+        kind=TransferSetting,
+        simulation=test_student,
     ),
     online_sgd(
         "exp-e1-blocks",

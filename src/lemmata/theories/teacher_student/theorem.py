@@ -22,9 +22,8 @@ import numpy as np
 import xarray as xr
 
 import lemmata as lm
-from lemmata.theories.teacher_student.dynamics.limit import follow_limit
+from lemmata.theories.teacher_student.dynamics.follow import follow_limit, follow_recursion
 from lemmata.theories.teacher_student.dynamics.reduced import Scalars, Task, excess, gap, pattern
-from lemmata.theories.teacher_student.dynamics.times import follow_recursion
 from lemmata.theories.teacher_student.measures import (
     QUANTITIES,
     around,
