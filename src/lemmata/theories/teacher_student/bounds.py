@@ -70,6 +70,7 @@ def _task(tokens: float, support: float, strength: float = 1.0, slope: float = 1
 
 QUANTITY = lm.option("excess", "what to return", "excess", "value", "score", "mass", "score_error")
 EPSILON = lm.parameter(1.0, "ε", "excess loss that may remain", low=0, open_ends="low")
+LATE = "for T far beyond T*; independent of κ, M and V*"
 learned = partial(lm.bound, positive=LEARNS)
 
 
@@ -99,9 +100,6 @@ def T_star_estimate(**given: float) -> float:
     """Steps until p = 1/(2K), by quadrature on the slow manifold; 0 for D ≤ 2K."""
     task = _task(**given)
     return escape_integral(task) / task.step_size
-
-
-LATE = "for T far beyond T*; independent of κ, M and V*"
 
 
 @learned("Theorem 3.1, derived", LATE, tokens=TOKENS, support=SUPPORT, step_size=STEP, steps=STEPS)

@@ -11,6 +11,7 @@ from lemmata.theories.teacher_student.figures import late, online, proof
 from lemmata.theories.teacher_student.measures import SLOPES, SWEEPS, sized
 from lemmata.theories.teacher_student.setting import Setting
 from lemmata.theories.teacher_student.studies.escape import escape_rates
+from lemmata.theories.teacher_student.studies.native import native_teachers
 from lemmata.theories.teacher_student.studies.proof import check_run
 from lemmata.theories.teacher_student.training import simulate
 from lemmata.theories.teacher_student.transfer import figures as transfer
@@ -126,7 +127,17 @@ def shortened(variants: dict[str, dict[str, Any]], *names: str, **sizes: int) ->
     return {name: {field: small.get(field, value) for field, value in kept[name].items()} for name in kept}
 
 
+NATIVE = {name: fields for name, fields in TEACHERS.items() if "frozen" not in name}
+NATIVE |= {"CNN on a grid": {**CNN, "teacher": "cnn_2d"}, "one layer": {**RELU, "teacher": "layer", "support": 1}}
+
 EXPERIMENTS = (
+    sampled(
+        "ex2-native",
+        reference="Examples 2.1 to 2.4",
+        question="Is every teacher, computed by its own definition, the bilinear σ(V*XS*)?",
+        axes={"variant": NATIVE},
+        simulation=native_teachers,
+    ),
     sampled(
         "p1-pattern",
         reference="Lemmas C.2, C.4, C.8",

@@ -25,13 +25,6 @@ def read_scalars(
     return Scalars(jnp.sum(values * teacher.values) / task.strength, on, -off)
 
 
-def read_pattern(teacher: Teacher, scores: Float[Array, "token token"]) -> tuple[Array, Array]:
-    """p, the mean score on the supports, and δ, the mean mass of a column off its support."""
-    inside = teacher.scores > 0
-    on = jnp.sum(jnp.where(inside, scores, 0.0)) / jnp.sum(inside)
-    return on, jnp.sum(jnp.where(inside, 0.0, scores)) / scores.shape[0]
-
-
 def pattern_matrix(
     task: Task, teacher: Teacher, score: Float[Array, ""], mass: Float[Array, ""]
 ) -> Float[Array, "token token"]:
@@ -60,24 +53,18 @@ def reduced_probe(task: Task, state: Scalars) -> dict[str, Array]:
     c = reduced.gap(task, state)
     at = reduced.pattern(task, c)
     distances = dict.fromkeys(("off_values", "off_scores", "support_spread", "rest_spread"), jnp.zeros(()))
-    return (
-        _shared(task, state, c, at)
-        | distances
-        | {
-            "excess": reduced.excess(task, state.value, at),
-            "score_error": reduced.score_error(task, at),
-            "value_error": jnp.abs(state.value - 1),
-            "cosine": jnp.sign(state.value),
-            "row_cosine": jnp.sign(state.value),
-        }
-    )
+    errors = {"score_error": reduced.score_error(task, at), "value_error": jnp.abs(state.value - 1)}
+    cosines = dict.fromkeys(("cosine", "row_cosine"), jnp.sign(state.value))
+    excess = {"excess": reduced.excess(task, state.value, at)}
+    return _shared(task, state, c, at) | distances | errors | cosines | excess
 
 
 def matrix_probe(task: Task, teacher: Teacher, weights: Weights, scores: Array) -> dict[str, Array]:
-    """The probes of full matrices; S is `scores`."""
+    """The probes of full matrices; S is `scores`, p its mean on the supports, δ the mean mass of a column off it."""
     values, target, inside = weights.values, teacher.values, teacher.scores > 0
     state = read_scalars(task, teacher, values, weights.attention)
-    at = reduced.at_score(task, *read_pattern(teacher, scores))
+    on = jnp.sum(jnp.where(inside, scores, 0.0)) / jnp.sum(inside)
+    at = reduced.at_score(task, on, jnp.sum(jnp.where(inside, 0.0, scores)) / scores.shape[0])
     return _shared(task, state, reduced.gap(task, state), at) | {
         "excess": population_excess(teacher, values, scores, task.slope),
         "score_error": jnp.linalg.norm(scores - teacher.scores),

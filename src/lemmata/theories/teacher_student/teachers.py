@@ -25,12 +25,10 @@ POSITIONS = ("haar", "identity", "hadamard", "dct", "fourier", "given")
 DEFECTS = ("row_softmax", "skew_positions", "extra_support", "uneven_weights", "coloured_inputs")
 ORTHOGONAL = 1e-6
 """How far P^T P may be from the identity, entry by entry."""
-UNEVEN = (0.5, 0.3, 0.2)
-"""The unequal weights of defect=uneven_weights, which needs K = 3."""
+UNEVEN, COLOURS = (0.5, 0.3, 0.2), (0.5, 2.0)
+"""The weights of defect=uneven_weights (K = 3); least and largest variance of a feature of defect=coloured_inputs."""
 SHARES = (0.9, 0.1)
 """The shares of ‖V*‖² of the rows of value_law=two_rows."""
-COLOURS = (0.5, 2.0)
-"""The least and the largest variance of a feature under defect=coloured_inputs."""
 
 
 class Teacher(NamedTuple):
@@ -77,10 +75,10 @@ def score_matrix(setting: Setting, seed: int) -> Float[np.ndarray, "token token"
         case "cnn":
             return pooling(D, K)
         case "cnn_2d":
-            height, width, window = _grid(setting)
+            height, width, window = grid(setting)
             return pooling_2d(height, width, window)
         case "gcn":
-            loops = _adjacency(setting, rng) + np.eye(D)  # (A + I) / K of a (K-1)-regular graph
+            loops = adjacency(setting, rng) + np.eye(D)  # (A + I) / K of a (K-1)-regular graph
             return loops / loops[0].sum()
         case "sts" | "gslp":
             chosen = np.isin(np.arange(D), rng.choice(D, K, replace=False))
@@ -106,7 +104,7 @@ def pooling_2d(height: int, width: int, window: int) -> Float[np.ndarray, "token
     return (group[:, None] == group) / window**2
 
 
-def _adjacency(setting: Setting, rng: np.random.Generator) -> Bool[np.ndarray, "token token"]:
+def adjacency(setting: Setting, rng: np.random.Generator) -> Bool[np.ndarray, "token token"]:
     D, degree = setting.tokens, setting.support - 1
     match setting.graph:
         case "given":
@@ -140,7 +138,7 @@ def random_regular(nodes: int, degree: int, rng: np.random.Generator) -> Bool[np
     return adjacency
 
 
-def _grid(setting: Setting) -> tuple[int, int, int]:
+def grid(setting: Setting) -> tuple[int, int, int]:
     """Height, width and window of the grid of patches."""
     height = setting.height or math.isqrt(setting.tokens)
     return height, setting.tokens // height, math.isqrt(setting.support)
@@ -192,18 +190,17 @@ def known_strength(setting: Setting) -> float:
 
 def position_matrix(setting: Setting, seed: int) -> Float[np.ndarray, "position token"]:
     """P with orthonormal columns."""
+    import scipy.fft
+    import scipy.linalg
+
     D = setting.tokens
     match setting.positions:
         case "identity":
             return np.eye(D)
         case "hadamard":
-            from scipy.linalg import hadamard
-
-            return hadamard(D) / math.sqrt(D)
+            return scipy.linalg.hadamard(D) / math.sqrt(D)
         case "dct":
-            from scipy.fft import dct
-
-            return np.asarray(dct(np.eye(D), norm="ortho", axis=0))
+            return np.asarray(scipy.fft.dct(np.eye(D), norm="ortho", axis=0))
         case "fourier":
             return fourier(D)
         case "given":
@@ -258,7 +255,7 @@ def _score_refusals(setting: Setting) -> Iterator[str]:
     if setting.teacher == "cnn" and D % K:
         yield f"tokens = {D} is not a multiple of support = {K}, the pooling group."
     if setting.teacher == "cnn_2d":
-        height, width, window = _grid(setting)
+        height, width, window = grid(setting)
         if height * width != D:
             yield f"tokens = {D} do not fill a grid of {height} rows; set height to a divisor of tokens."
         elif window**2 != K:

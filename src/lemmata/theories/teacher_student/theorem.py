@@ -22,21 +22,10 @@ import numpy as np
 import xarray as xr
 
 import lemmata as lm
+from lemmata.theories.teacher_student import measures
 from lemmata.theories.teacher_student.dynamics.follow import follow_limit, follow_recursion
 from lemmata.theories.teacher_student.dynamics.reduced import Scalars, Task, excess, gap, pattern
-from lemmata.theories.teacher_student.measures import (
-    QUANTITIES,
-    around,
-    at_fixed_time,
-    at_multiple,
-    excess_law,
-    extremes,
-    late_mass,
-    late_slope,
-    multiples,
-    passage,
-    score_law,
-)
+from lemmata.theories.teacher_student.measures import QUANTITIES, around, extremes, multiples
 from lemmata.theories.teacher_student.setting import SEPARATED, largest_score_step, largest_value_step
 
 
@@ -57,15 +46,15 @@ def rate(
 ) -> xr.DataArray:
     """The least and the largest exponent in T over [10², 10⁴] T*, over sizes and activations."""
     data = lm.cells(data, frozen=frozen, negative_slope=slopes)
-    return extremes(late_slope(QUANTITIES[quantity](data), data))
+    return extremes(measures.late_slope(QUANTITIES[quantity](data), data))
 
 
 OVER_LAW: dict[str, Callable[[xr.Dataset], xr.DataArray]] = {
-    "scores": lambda data: data.score_error / score_law(data),
+    "scores": lambda data: data.score_error / measures.score_law(data),
     "values": lambda data: data.value_error / data.odds,
-    "excess": lambda data: data.excess / excess_law(data),
-    "mass": lambda data: data.mass / late_mass(data),
-    "odds": lambda data: data.odds / late_mass(data),
+    "excess": lambda data: data.excess / measures.excess_law(data),
+    "mass": lambda data: data.mass / measures.late_mass(data),
+    "odds": lambda data: data.odds / measures.late_mass(data),
     "overshoot": lambda data: (data.value - 1) / data.odds,
 }
 """Late quantities over their derived laws: ‖S - S*‖, ‖W_V - V*‖/‖V*‖, the excess, δ, δ/(Kp), C_1 - 1."""
@@ -92,9 +81,9 @@ def power(
     time in units of T*: at 10³T*, or T_ε/T*.
     """
     if quantity == "epsilon":
-        values = passage(data) / (data.escape_step if by_escape else 1.0)
+        values = measures.passage(data) / (data.escape_step if by_escape else 1.0)
     else:
-        values = QUANTITIES[quantity](at_multiple(data, 1e3) if by_escape else at_fixed_time(data))
+        values = QUANTITIES[quantity](measures.at_multiple(data, 1e3) if by_escape else measures.at_fixed_time(data))
     if law is not None:
         each = [lm.on_law(values.sel(negative_slope=slope), "tokens", law) for slope in values.negative_slope]
         values = xr.concat(each, "negative_slope")

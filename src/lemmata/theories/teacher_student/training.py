@@ -17,8 +17,8 @@ from jaxtyping import Array, Float, Int
 import lemmata as lm
 from lemmata.theories.teacher_student.bounds import noise_floor
 from lemmata.theories.teacher_student.data import Sample, draw_sample
-from lemmata.theories.teacher_student.dynamics import online
-from lemmata.theories.teacher_student.dynamics.descent import Dynamics, population, reduced_matrices
+from lemmata.theories.teacher_student.dynamics import descent
+from lemmata.theories.teacher_student.dynamics.descent import Dynamics, reduced_matrices
 from lemmata.theories.teacher_student.dynamics.follow import event_steps, follow_limit, follow_recursion, record_steps
 from lemmata.theories.teacher_student.dynamics.reduced import Scalars, Task, from_gap, task_of
 from lemmata.theories.teacher_student.network import half_mean_square, respond
@@ -76,19 +76,18 @@ OUTPUTS = (
 
 
 class Prepared(NamedTuple):
-    """What a run starts from."""
+    """What a run starts from. `at`: the steps of the records, -1 where one is not used.
+
+    The teacher is absent where the exact dynamics need no matrices. `path` has the exact dynamics at the records, and
+    `diverged` is 1 if they left the finite numbers.
+    """
 
     teacher: Teacher | None
-    """absent where the exact dynamics need no matrices"""
     events: dict[str, Float[Any, ""]]
-    """sizes and event times of the run, as declared"""
     noise_floor: Float[Any, ""]
     at: Float[Any, " record"]
-    """the steps of the records, -1 where one is not used"""
     path: Scalars | None
-    """the exact dynamics at the records"""
     diverged: Float[Any, ""]
-    """1 if the exact dynamics left the finite numbers"""
 
 
 Schedule = Callable[[float, float], np.ndarray]
@@ -181,7 +180,7 @@ def _maps(problem: Setting, teacher: Teacher, scores: Array) -> dict[str, Array]
 def _part_norms(values: Array, attention: Array) -> Float[Array, "*record part"]:
     """The norms of the blocks of a student that has W_V^x and W^pp only."""
     norms = {"values_x": values, "pp": attention}
-    return jnp.stack([norms.get(name, jnp.zeros_like(values)) for name in online.PARTS], axis=-1)
+    return jnp.stack([norms.get(name, jnp.zeros_like(values)) for name in descent.PARTS], axis=-1)
 
 
 def choose_dynamics(problem: Setting, key: jax.Array, prepared: Prepared, given: Any = None) -> Dynamics:
@@ -189,28 +188,20 @@ def choose_dynamics(problem: Setting, key: jax.Array, prepared: Prepared, given:
     teacher, task = prepared.teacher, task_of(problem, prepared.events["squared_norm"])
     assert teacher is not None
     if problem.dynamics == "online":
-        return online.online(problem, key, task, teacher, given)
-    return population(problem, task, teacher, given)
-
-
-class Students(NamedTuple):
-    """The student before and after training."""
-
-    initial: Any
-    network: Any
+        return descent.online(problem, key, task, teacher, given)
+    return descent.population(problem, task, teacher, given)
 
 
 @lm.piece("dynamics", "student", "track", "batch", "test_samples", "map_room")
-def train(problem: Setting, key: jax.Array, prepared: Prepared, given: Any = None) -> tuple[dict[str, Array], Students]:
-    """Population gradient descent or online SGD in full matrices; `given`: weights to start from."""
+def train(problem: Setting, key: jax.Array, prepared: Prepared, given: Any = None) -> tuple[dict[str, Array], Any, Any]:
+    """Population gradient descent or online SGD in full matrices, from `given` weights; with the first and last."""
     teacher, moving = prepared.teacher, choose_dynamics(problem, key, prepared, given)
     assert teacher is not None
 
     def answer(state: Any, inputs: Array) -> Array:
         if problem.dynamics == "online":
-            return online.answer(problem, teacher, state.parameters, inputs)
-        values, scores = moving.matrices(state)
-        return respond(values, scores, inputs, problem.negative_slope)
+            return descent.answer(problem, teacher, state.parameters, inputs)
+        return respond(*moving.matrices(state), inputs, problem.negative_slope)
 
     outputs = None
     if problem.track == "outputs":
@@ -226,7 +217,7 @@ def train(problem: Setting, key: jax.Array, prepared: Prepared, given: Any = Non
     results = run.results() | {f"worst_{name}": off for name, off in moving.worst(run.state).items()}
     if outputs is not None:
         results |= _maps(problem, teacher, moving.matrices(run.state)[1])
-    return results, Students(moving.weights(moving.start), moving.weights(run.state))
+    return results, moving.weights(moving.start), moving.weights(run.state)
 
 
 @lm.piece("track", "test_samples", "map_room")
@@ -257,7 +248,7 @@ def follow(problem: Setting, key: jax.Array, prepared: Prepared) -> dict[str, Ar
 VARIABLES = (*lm.RUN, *SCALARS, *EVENTS, NOISE_FLOOR, *WORST, *OUTPUTS)
 
 
-@lm.simulation(*VARIABLES, labels={"part": online.PARTS}, prepare=prepare, precision="float64")
+@lm.simulation(*VARIABLES, labels={"part": descent.PARTS}, prepare=prepare, precision="float64")
 def simulate(problem: Setting, key: jax.Array, prepared: Prepared) -> dict[str, Array]:
     """One run: its records and event times, and with track=outputs what it answers on test data."""
     teacher = prepared.teacher
@@ -273,6 +264,6 @@ def simulate(problem: Setting, key: jax.Array, prepared: Prepared) -> dict[str, 
             return moving.weights(moving.start)
 
         given = lm.starting(None, like=lambda: jax.eval_shape(initial))
-        results, students = train(problem, key, prepared, given)
-        lm.keep(**students._asdict(), test=lambda: clean_sample(problem, key, teacher))
+        results, first, last = train(problem, key, prepared, given)
+        lm.keep(initial=first, network=last, test=lambda: clean_sample(problem, key, teacher))
     return results | prepared.events | {"noise_floor": prepared.noise_floor}

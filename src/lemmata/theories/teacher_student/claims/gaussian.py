@@ -22,15 +22,10 @@ from jaxtyping import Float
 import lemmata as lm
 from lemmata.theories.teacher_student import gaussian as forms
 
-SLOPES = (0.0, 0.1, 1.0)
-BENT = (0.0, 0.1)
-"""Slopes at which the angle counts: at κ = 1 it has no weight."""
-DRAWS = 20
-SAMPLES = 1_000_000
-BLOCK = 50_000
-NODES = 24
-CASES = 2000
-ROUNDING = 1e-12
+SLOPES, BENT = (0.0, 0.1, 1.0), (0.0, 0.1)
+"""κ, and those at which the angle counts: at κ = 1 it has no weight."""
+DRAWS, CASES, NODES, ROUNDING = 20, 2000, 24, 1e-12
+SAMPLES, BLOCK = 1_000_000, 50_000
 
 Variances = Float[np.ndarray, "draw 3"]
 Formula = Callable[[Any, Any, Any, float], Any]
@@ -182,25 +177,17 @@ def compared(name: str, slopes: Sequence[float] = SLOPES, form: str = "closed", 
 AGREES = lm.all_of(quadrature=lm.equal(1e-8), monte_carlo=lm.at_most(4.0))
 
 
-def lemma(name: str) -> str:
-    """E.1 for e1."""
-    return f"Lemma E.{name[1:]}"
-
-
 def closed_form(name: str, control: lm.Control) -> lm.Claim:
     """A closed form is that of its lemma."""
     what = EXPECTATIONS[name]
     return (
-        lm.Claim(f"lem-{name}-closed-form", lemma(name), "identity")
+        lm.Claim(f"lem-{name}-closed-form", f"Lemma E.{name[1:]}", "identity")
         .states(f"""The closed form of {what.words}, x_1, x_2, x_3 centred normals of variances a, b, c: against
             quadrature to 1e-8 and against 10^6 draws within 4 standard errors, for κ = 0, 0.1, 1 and 20 draws of the
             variances.""")
         .in_symbols(what.equation)
         .judged(compared(name), AGREES, control)
     )
-
-
-# Bounds: pairs (smaller, larger) around an expectation
 
 
 def pairs_around(name: str, value: Any, a: Any, b: Any, c: Any, slope: float) -> list[tuple[Any, Any]]:
@@ -252,7 +239,7 @@ BOUNDED = {
 
 def bounds(name: str) -> lm.Claim:
     """The bounds of a lemma hold; those of E.5 stand beside another expectation in the paper (9.14)."""
-    reference = f"{lemma(name)}, bounds" + (" (9.14)" if name == "e5" else "")
+    reference = f"Lemma E.{name[1:]}, bounds" + (" (9.14)" if name == "e5" else "")
     control = lm.Control("arctangent of the inverse in the bounded quantity", form="inverted")
     return (
         lm.Claim(f"lem-{name}b-bounds", reference, "bound")
@@ -276,7 +263,7 @@ def fraction(name: str, correction: float = 1.0, *, seed: int) -> float:
 def inequality(name: str, words: str, formula: str) -> lm.Claim:
     """An inequality of fractions holds."""
     return (
-        lm.Claim(f"lem-{name}-inequality", lemma(name), "bound")
+        lm.Claim(f"lem-{name}-inequality", f"Lemma E.{name[1:]}", "bound")
         .states(f"{words}, without a violation in 2000 draws.")
         .in_symbols(formula)
         .judged(fraction(name), lm.at_most(ROUNDING), lm.Control("correction term halved", correction=0.5))

@@ -18,10 +18,7 @@ SLOPES = (0.0, 0.1, 0.5, 1.0)
 SUPPORTS = (1, 2, 5, 20)
 RATIOS = (1.05, 1.5, 2.0, 2.5, 4.5, 6.0, 13.0, 20.0, 64.0, 100.0, 400.0, 1000.0, 10_000.0)
 """D/K of the grids, D rounded to an integer; D = K is left out."""
-POINTS = 400
-FINE = 4001
-ROUNDING = 1e-12
-DRAWS = 1000
+POINTS, FINE, DRAWS, ROUNDING = 400, 4001, 1000, 1e-12
 
 Grid = Float[np.ndarray, " point"]
 

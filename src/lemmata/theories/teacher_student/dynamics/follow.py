@@ -17,16 +17,8 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 import lemmata as lm
-from lemmata.theories.teacher_student.dynamics.reduced import (
-    Scalars,
-    Task,
-    gap,
-    pattern,
-    quasi_scale,
-    rates,
-    slow_rate,
-    step,
-)
+from lemmata.theories.teacher_student.dynamics import reduced
+from lemmata.theories.teacher_student.dynamics.reduced import Scalars, Task, gap, pattern, quasi_scale
 from lemmata.theories.teacher_student.setting import Setting
 
 TOLERANCE = 1e-11
@@ -71,7 +63,7 @@ def _follow(
     from scipy.integrate import solve_ivp
 
     def moving(s: float, state: np.ndarray) -> list[float]:
-        by_value, by_gap = rates(task, *state.tolist())
+        by_value, by_gap = reduced.rates(task, *state.tolist())
         return [trained[0] * by_value, trained[1] * by_gap]
 
     def fitting(s: float, state: np.ndarray) -> float:
@@ -84,9 +76,8 @@ def _follow(
     for event in events:
         setattr(event, "direction", 1)  # noqa: B010
     ends = task.step_size * np.asarray(times, float)
-    solution = solve_ivp(
-        moving, (0.0, ends[-1]), start, "LSODA", t_eval=ends, events=events, rtol=TOLERANCE, atol=TOLERANCE
-    )
+    limits = {"rtol": TOLERANCE, "atol": TOLERANCE}
+    solution = solve_ivp(moving, (0.0, ends[-1]), start, "LSODA", t_eval=ends, events=events, **limits)
     assert solution.success, solution.message
     fitted, escape = (passed[0] / task.step_size if len(passed) else math.inf for passed in solution.t_events[:2])
     if escape_gap(task) <= start[1]:
@@ -114,15 +105,11 @@ def escape_integral(task: Task, slow: bool = True) -> float:
     nodes, weights = np.polynomial.legendre.leggauss(20)
     half = np.diff(edges)[:, None] / 2
     p = np.exp(edges[:-1, None] + half * (1 + nodes))
-    return float(np.sum(half * weights * task.step_size * p / slow_rate(task, p, None if slow else 1.0)))
+    return float(np.sum(half * weights * task.step_size * p / reduced.slow_rate(task, p, None if slow else 1.0)))
 
 
-LONGEST = 10**7
-"""Steps up to which event times are found by the recursion; beyond, by its continuous limit."""
-BLOCK = 4096
-"""Steps that are skipped at a time on the way to T*."""
-TENTHS = (0.01, 0.03, 0.06, *(k / 10 for k in range(1, 11)))
-"""Where spacing=tenths records, as shares of the steps."""
+LONGEST, BLOCK = 10**7, 4096
+"""Steps up to which event times are found by the recursion (beyond, by its limit), skipped so many at a time."""
 
 
 @jax.jit
@@ -132,7 +119,7 @@ def follow_recursion(
     """The recursion, step by step, with C_1, C_2, C_3 at the records."""
     first = Scalars(*(jnp.asarray(scalar, float) for scalar in start))
     return lm.loop(
-        lambda t, state: step(task, state, trained, kink), first, lambda state, previous: state._asdict(), at
+        lambda t, state: reduced.step(task, state, trained, kink), first, lambda state, previous: state._asdict(), at
     )
 
 
@@ -169,7 +156,7 @@ def _until(task: Task, done: Callable[[Scalars], jax.Array], start: Any, block: 
     """The first step at which a state is `done`, or the last multiple of `block` steps before it, with the state."""
 
     def ahead(state: Scalars) -> Scalars:
-        return jax.lax.fori_loop(0, block, lambda t, state: step(task, state), state)
+        return jax.lax.fori_loop(0, block, lambda t, state: reduced.step(task, state), state)
 
     def going(carry: Any) -> jax.Array:
         t, state, following = carry
@@ -202,7 +189,7 @@ def record_steps(setting: Setting, task: Task, escape_step: float) -> Int[np.nda
             marks = 100 * 10 ** (np.arange(0, 200) / 10)
             marks = np.append(marks[marks < last], escape_step)
         case _:
-            marks = last * np.asarray(TENTHS)
+            marks = last * np.asarray([0.01, 0.03, 0.06, *(k / 10 for k in range(1, 11))])
     marks = np.round(marks[np.isfinite(marks)]).astype(np.int64)
     at = np.unique(np.concatenate([[0], marks[marks < last], [last]]))
     if len(at) > room:

@@ -174,7 +174,15 @@ def late(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     data = named(data)
     for ax, below, law in zip(axes[:3], axes[3:], LAWS, strict=True):
         _rates(ax, data, law)
-        _constants(below, data, law)
+        # measured over derived: 1 in all cells, if the constant does not depend on anything else
+        for kind in draw.present(data, "frozen", ["none"]):
+            cells = data.sel(frozen=kind)
+            ratio = cells[law.quantity] / law.derived(cells)
+            draw.groups(below, lm.at(ratio, clock(cells), 1e3), "size", "activation")
+            sizes = zip(cells.tokens.values, cells.support.values, strict=True)
+            draw.names(below, [f"{D:g}, {K:g}" for D, K in sizes])
+        draw.corrected(below, 1.0, f"derived: {law.words}")
+        below.set_ylim(0.95, 1.05)
         draw.claimed(below, claims[law.constant])
         draw.finish(below, f"constant of {law.title} at $10^3T^*$", "measured / derived", "tokens $D$, support $K$")
     return figure
@@ -205,16 +213,6 @@ def _rates(ax: Axes, data: xr.Dataset, law: Law) -> None:
             _runs(ax, cells, values, f"control: frozen {words}", color, style)
     loglog(ax)
     draw.finish(ax, f"rate of {law.title}", law.symbol, IN_TIME, legend=1)
-
-
-def _constants(ax: Axes, data: xr.Dataset, law: Law) -> None:
-    """Measured over derived: 1 in all cells, if the constant does not depend on anything else."""
-    for kind in draw.present(data, "frozen", ["none"]):
-        cells = data.sel(frozen=kind)
-        draw.groups(ax, lm.at(cells[law.quantity] / law.derived(cells), clock(cells), 1e3), "size", "activation")
-        draw.names(ax, [f"{D:g}, {K:g}" for D, K in zip(cells.tokens.values, cells.support.values, strict=True)])
-    draw.corrected(ax, 1.0, f"derived: {law.words}")
-    ax.set_ylim(0.95, 1.05)
 
 
 POWERS: dict[str, tuple[str, float, float]] = {

@@ -16,16 +16,10 @@ from jaxtyping import Array, Float
 
 import lemmata as lm
 from lemmata.networks.orthonormal import orthonormal
+from lemmata.theories.teacher_student import network
 from lemmata.theories.teacher_student.mnist.data import Prepared, boundary, group_of_token, prepare, target_scores
 from lemmata.theories.teacher_student.mnist.setting import EXTRA, FEATURES, GROUPS, TOKENS, MnistSetting
-from lemmata.theories.teacher_student.network import (
-    Weights,
-    activate,
-    batch_gradient,
-    half_mean_square,
-    position_scores,
-    respond,
-)
+from lemmata.theories.teacher_student.network import Weights, activate, batch_gradient, position_scores
 
 CLASSES = 10
 
@@ -51,27 +45,18 @@ def outputs(teacher: Teacher, pooled: Float[Array, "feature image group"], slope
 
 @lm.piece("kernels", once=True)
 def initialise(problem: MnistSetting, key: jax.Array) -> tuple[Teacher, Array, Weights]:
-    """The first teacher; P, Haar orthogonal; the first student: small Gaussian values, no attention."""
+    """The first teacher, uniform within 1/√(inputs of a layer); P, Haar orthogonal; the student, without attention."""
     teacher_key, student_key = jax.random.split(lm.stream(key, "init"))
-    positions, values = jax.random.split(student_key)
-    first = problem.initial_scale * jax.random.normal(values, (problem.kernels, FEATURES))
-    student = Weights(first, jnp.zeros((TOKENS, TOKENS)))
-    return _draw_teacher(problem, teacher_key), orthonormal(positions, TOKENS, TOKENS), student
-
-
-def _draw_teacher(problem: MnistSetting, key: jax.Array) -> Teacher:
-    """Uniform weights within 1/√(inputs of the layer)."""
-    kernels, matrix, bias = jax.random.split(key, 3)
+    kernels, wide = problem.kernels, problem.kernels * GROUPS
 
     def uniform(key: jax.Array, shape: tuple[int, ...], inputs: int) -> Array:
         return jax.random.uniform(key, shape, minval=-1.0, maxval=1.0) / jnp.sqrt(inputs)
 
-    wide = problem.kernels * GROUPS
-    return Teacher(
-        uniform(kernels, (problem.kernels, FEATURES), FEATURES),
-        uniform(matrix, (problem.kernels, GROUPS, CLASSES), wide),
-        uniform(bias, (CLASSES,), wide),
-    )
+    layers = ((kernels, FEATURES), FEATURES), ((kernels, GROUPS, CLASSES), wide), ((CLASSES,), wide)
+    drawn = (uniform(key, *layer) for key, layer in zip(jax.random.split(teacher_key, 3), layers, strict=True))
+    positions, values = jax.random.split(student_key)
+    first = problem.initial_scale * jax.random.normal(values, (kernels, FEATURES))
+    return Teacher(*drawn), orthonormal(positions, TOKENS, TOKENS), Weights(first, jnp.zeros((TOKENS, TOKENS)))
 
 
 EVALUATED = 1000
@@ -177,8 +162,8 @@ def train(
     def probe(state: Any, previous: Any) -> dict[str, Array]:
         values, attention = state.parameters
         scores = position_scores(attention, positions)
-        error = respond(values, scores, evaluated, slope) - taught[:, :EVALUATED][..., group]
-        return {"loss": half_mean_square(error), **probes(values, scores, kernels, data.energy)}
+        error = network.respond(values, scores, evaluated, slope) - taught[:, :EVALUATED][..., group]
+        return {"loss": network.half_mean_square(error), **probes(values, scores, kernels, data.energy)}
 
     scheme = lm.epochs(batch_key, count, count, min(problem.batch, count))
     optimiser = {"adam": optax.adam, "sgd": optax.sgd}[problem.optimiser](problem.step_size)

@@ -144,13 +144,6 @@ FAR = 1e300
 """Stands for infinity in what is kept: a training state must be finite."""
 
 
-def no_extremes() -> Extremes:
-    """Before the first step."""
-    count = len(ALLOWED)
-    worst = jnp.full((count, len(FORMS)), -FAR)
-    return Extremes(worst, jnp.full(count, FAR), jnp.zeros(count), jnp.zeros_like(worst))
-
-
 def extended(extremes: Extremes, t: Any, checks: dict[str, Check]) -> Extremes:
     """The extremes with those of one more step."""
     applies: Bool[Array, " check"] = jnp.stack([jnp.asarray(checks[name].applies) for name in ALLOWED])
@@ -184,8 +177,11 @@ def examine(problem: Setting, prepared: Prepared) -> dict[str, Array]:
         then = moving.step(t, now)
         return then, extended(extremes, t, checks_of(*known, t, moving.scalars(now), moving.scalars(then)))
 
+    zero = jnp.zeros(len(ALLOWED))
+    by_form = zero[:, None] * jnp.zeros(len(FORMS))
+    nothing = Extremes(by_form - FAR, zero + FAR, zero, by_form)
     at = prepared.at.astype(jnp.int32)
-    run = lm.loop(step, (moving.start, no_extremes()), lambda state, previous: moving.probe(state[0]), at)
+    run = lm.loop(step, (moving.start, nothing), lambda state, previous: moving.probe(state[0]), at)
     # the last state is looked at too
     _, extremes = step(jnp.max(at), run.state)
     return run.results() | {

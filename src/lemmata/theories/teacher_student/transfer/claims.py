@@ -8,15 +8,8 @@ import numpy as np
 import xarray as xr
 
 import lemmata as lm
-from lemmata.theories.teacher_student.measures import (
-    SIDES,
-    around,
-    extremes,
-    late_slope,
-    multiples,
-    over_slopes,
-    window_of,
-)
+from lemmata.theories.teacher_student import measures
+from lemmata.theories.teacher_student.measures import around, extremes, multiples, over_slopes
 from lemmata.theories.teacher_student.transfer.setting import TransferSetting
 from lemmata.theories.teacher_student.transfer.training import MIDDLE, PROMISED
 
@@ -47,7 +40,7 @@ def over_epsilon(data: xr.Dataset, test_data: str = "", limit: str = "promise") 
 @lm.evidence("t5-ood")
 def over_bound(data: xr.Dataset, part: str, factor: float = 1.0, test_data: str = "") -> xr.DataArray:
     """The left side of a part of row B over its bound (times a factor), by law."""
-    left, right = SIDES[part](lm.cells(data, test_data=test_data) if test_data else data)
+    left, right = measures.SIDES[part](lm.cells(data, test_data=test_data) if test_data else data)
     return largest(left / (factor * right))
 
 
@@ -55,14 +48,14 @@ def over_bound(data: xr.Dataset, part: str, factor: float = 1.0, test_data: str 
 def least_late(data: xr.Dataset, test_data: str) -> xr.DataArray:
     """The least excess over [10², 10⁴] T*."""
     data = lm.cells(data, test_data=test_data)
-    return data.ood_excess.where(window_of(data)).min("record")
+    return data.ood_excess.where(measures.window_of(data)).min("record")
 
 
 @lm.evidence("t5-ood")
 def slope(data: xr.Dataset, test_data: str, variable: str) -> xr.DataArray:
     """The exponent in T over [10², 10⁴] T*, by activation and seed."""
     data = lm.cells(data, test_data=test_data)
-    return late_slope(data[variable], data)
+    return measures.late_slope(data[variable], data)
 
 
 @lm.evidence("t5-ood")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 import xarray as xr
@@ -48,18 +48,12 @@ def shifted(data: xr.Dataset, claims: Claims) -> Figure:
         (noise, _noise, CLEAN),
     )
     for ax, panel, wanted in shown:
-        cells = _called(named(data), wanted)
-        if cells.sizes["test_data"]:
-            panel(ax, cells, claims)
+        if known := draw.present(data, "test_data", wanted):
+            names = [NAMES[name] for name in known]
+            panel(ax, named(data).sel(test_data=known).assign_coords(test_data=names), claims)
         else:
             ax.set_axis_off()
     return figure
-
-
-def _called(data: xr.Dataset, wanted: Sequence[str]) -> xr.Dataset:
-    """The data of these laws and responses, called by their names."""
-    known = draw.present(data, "test_data", wanted)
-    return data.sel(test_data=known).assign_coords(test_data=[NAMES[name] for name in known])
 
 
 def _finish(ax: Axes, title: str, y: str, columns: int = 2) -> None:

@@ -83,8 +83,6 @@ MIDDLE, PROMISED = 1e3, 2e3
 EARLY_RECORDS, LATE_RECORDS = 30, 20
 RECORD_ROOM = EARLY_RECORDS + LATE_RECORDS + 7
 """For both windows, the start, t_1, T*, and four multiples of it."""
-BLOCK = 500
-"""Samples that are looked at together, so that they stay in the cache."""
 
 
 def prepare_student(setting: TransferSetting, seed: int) -> Prepared:
@@ -109,7 +107,7 @@ def measure(problem: TransferSetting, prepared: Prepared, frozen: Frozen) -> dic
     assert path is not None
     count = problem.test_inputs
     # sums over blocks of samples that fit into the cache
-    size = math.gcd(count, BLOCK)
+    size = math.gcd(count, 500)
     blocks = {
         name: jnp.moveaxis(whole.reshape(whole.shape[0], count // size, size, -1), 1, 0)
         for name, whole in frozen._asdict().items()
