@@ -28,7 +28,6 @@ sampled = partial(experiment, seeds=2, paper_seeds=5)
 online_sgd = partial(sampled, precision="float32")
 
 PATTERN = {"tokens": 24, "support": 3, "dimension": 5, "outputs": 3, "value_law": "scaled_rows", "strength": 26.0}
-"""The sizes of p1-pattern."""
 DEFECTS = ("skew_positions", "extra_support", "uneven_weights", "coloured_inputs")
 VARIANTS: dict[str, dict[str, Any]] = {
     "cnn": {"teacher": "cnn"},
@@ -43,6 +42,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
 
 REDUCED: dict[str, Any] = {"outputs": 2, "dimension": 2, "value_law": "two_rows", "teacher": "supports"}
 """Two orthogonal rows of V* with 0.9 and 0.1 of ‖V*‖²; the recursion needs no S*."""
+BIG = ("wide", "fast")
 RUNS = {
     "R1": sized(20, 1, 2.0, 0.05),
     "R2": sized(64, 2, 4.0, 0.02),
@@ -55,11 +55,7 @@ RUNS = {
     "twin": sized(20, 1, 2.0, 0.05, dynamics="population"),
 }
 """The reference runs of 6.2, the broken ones, and the full-matrix twin of R1."""
-SMALL_RUNS = {
-    name: {**run, "tokens": 12, "strength": 20.0 * run["strength"]}
-    for name, run in RUNS.items()
-    if name not in ("wide", "fast")
-}
+SMALL_RUNS = {k: run | {"tokens": 12, "strength": 20.0 * run["strength"]} for k, run in RUNS.items() if k not in BIG}
 CHI = {f"χ={chi:g}": {"strength": chi * 4 * 36**2} for chi in (0.0025, 0.025, 0.25, 1.0)}
 
 PHASES = {"D=400": {"tokens": 400, "strength": 160.0}, "D=10000": {"tokens": 10_000, "strength": 1e5}}
@@ -101,7 +97,6 @@ BLOCKS: dict[str, dict[str, Any]] = {
 }
 CURVES = {"dynamics": "online", "start": "slope", "track": "outputs", "spacing": "decades", "records": 30}
 SHORT = {**TINY_MATRICES, "token_room": 12, "steps": 400}
-BOTH = ["online", "recursion"]
 
 
 FEW = {"whole_path": False}
@@ -251,7 +246,7 @@ EXPERIMENTS = (
         question="Does online SGD follow the exact dynamics, down to the floor of its noise?",
         plot=online.curves,
         setting={**CURVES, "token_room": 36, "steps": 10_000},
-        axes={"variant": TEACHERS, "dynamics": BOTH},
+        axes={"variant": TEACHERS, "dynamics": ["online", "recursion"]},
         smoke={**SHORT, "variant": shortened(TEACHERS, *list(TEACHERS)[:5], "CNN ReLU, frozen")},
         paper={"variant": LONG, "records": 40},
     ),
@@ -261,7 +256,7 @@ EXPERIMENTS = (
         question="Is the slope -1 seen once the floor is a hundred times lower?",
         plot=online.curves,
         setting={**CURVES, "token_room": 36, "steps": 20_000, "label_noise": 0.1},
-        axes={"variant": {name: TEACHERS[name] for name in ("GCN ReLU", "GSLP")}, "dynamics": BOTH},
+        axes={"variant": {name: TEACHERS[name] for name in ("GCN ReLU", "GSLP")}, "dynamics": ["online", "recursion"]},
         smoke={**SHORT, "variant": shortened(TEACHERS, "GCN ReLU")},
         paper={"variant": LONG, "records": 40},
     ),

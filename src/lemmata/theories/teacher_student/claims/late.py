@@ -69,6 +69,14 @@ def prefactor_limit(limits: Mapping[float, float]) -> xr.DataArray:
     return xr.DataArray(ratios, coords={"κ": list(limits)})
 
 
+def against(other: float, shift: float) -> lm.Control:
+    return lm.Control(f"judged against {other:g} (arithmetic)", shift=shift)
+
+
+STEP_SWEPT = lm.Control("η swept in the place of V*", sweep="step", of="eta")
+NORM_SWEPT = lm.Control("V* scaled in the place of η", sweep="norm", of="norm")
+UNIT_ROWS = lm.Control("unit rows, M = 1, 2, 4", sweep="rows")
+FIXED_SUPPORT = lm.Control("the sweep at fixed K", sweep="dimension")
 FIXED_RATIO, IDENTITY = lm.Control("the sweep at fixed D/K", sweep="ratio"), lm.Control("κ = 1", slopes=[1.0])
 
 
@@ -86,48 +94,23 @@ CLAIMS = (
     lm.Claim("p17-norm", "Lemma C.17, as printed", "scaling")
     .states("T* falls as the inverse of the sum of the norms of the rows of V*, when V* is scaled.")
     .in_symbols(r"T^* \propto \left(\sum_m\lVert v_m\rVert\right)^{-1\pm0.1}")
-    .judged(
-        exponent("norm", "row_norms"),
-        around(-1.0, 0.1),
-        lm.Control("unit rows, M = 1, 2, 4", sweep="rows"),
-        expected=lm.FAILS,
-    ),
+    .judged(exponent("norm", "row_norms"), around(-1.0, 0.1), UNIT_ROWS, expected=lm.FAILS),
     lm.Claim("p17-norm-corrected", "Lemma C.17, erratum 3", "scaling", corrects="p17-norm")
     .states("T* falls as the inverse square of the Frobenius norm of V*.")
     .in_symbols(r"T^* \propto \lVert V^*\rVert_F^{-2\pm0.02}")
-    .judged(
-        exponent("norm", "norm"),
-        around(-2.0, 0.02),
-        lm.Control("η swept in the place of V*", sweep="step", of="eta"),
-        lm.Control("judged against -1 (arithmetic)", shift=1.0),
-    ),
+    .judged(exponent("norm", "norm"), around(-2.0, 0.02), STEP_SWEPT, against(-1, 1.0)),
     lm.Claim("p17-step-size", "Lemma C.17", "scaling")
     .states("T* falls as the inverse of the step size.")
     .in_symbols(r"T^* \propto \eta^{-1\pm0.02}")
-    .judged(
-        exponent("step", "eta"),
-        around(-1.0, 0.02),
-        lm.Control("V* scaled in the place of η", sweep="norm", of="norm"),
-        lm.Control("judged against -2 (arithmetic)", shift=-1.0),
-    ),
+    .judged(exponent("step", "eta"), around(-1.0, 0.02), NORM_SWEPT, against(-2, -1.0)),
     lm.Claim("p17-fixed-ratio", "Lemma C.17", "scaling")
     .states("At a fixed ratio D/K = 20, T* grows as D³.")
     .in_symbols(r"T^* \propto D^{3\pm0.05} \quad (D/K=20)")
-    .judged(
-        exponent("ratio", "token_count"),
-        around(3.0, 0.05),
-        lm.Control("the sweep at fixed K", sweep="dimension"),
-        lm.Control("judged against 4 (arithmetic)", shift=1.0),
-    ),
+    .judged(exponent("ratio", "token_count"), around(3.0, 0.05), FIXED_SUPPORT, against(4, 1.0)),
     lm.Claim("p17-dimension-identity", "Lemma C.17", "scaling")
     .states("At fixed K = 1 and κ = 1, T* grows as D².")
     .in_symbols(r"T^* \propto D^{2\pm0.1} \quad (K=1,\ \kappa=1)")
-    .judged(
-        exponent("dimension", "token_count", [1.0]),
-        around(2.0, 0.1),
-        FIXED_RATIO,
-        lm.Control("judged against 4 (arithmetic)", shift=2.0),
-    ),
+    .judged(exponent("dimension", "token_count", [1.0]), around(2.0, 0.1), FIXED_RATIO, against(4, 2.0)),
     lm.Claim("p17-dimension-relu", "Lemma C.17", "scaling")
     .states("At fixed K = 1 and κ = 0, 0.1, T* grows as D² with a prefactor that still falls: exponent 1.75 to 2.05.")
     .in_symbols(r"T^* \propto D^k, \quad 1.75 \le k \le 2.05 \quad (K=1,\ \kappa=0,\,0.1)")

@@ -23,8 +23,6 @@ from lemmata.theories.teacher_student.teachers import DEFECTS
 from lemmata.theories.teacher_student.theorem import phases_separate
 
 TEACHERS = ["cnn", "regular", "sts", "supports"]
-EXTREMES = [1.0, 0.0]
-"""κ of the cells with a defect."""
 NAMES = ("value", "support_logit", "rest_logit", "score")
 
 
@@ -37,7 +35,7 @@ def worst(values: xr.DataArray) -> xr.DataArray:
 def residual(data: xr.Dataset, defect: str = "") -> xr.DataArray:
     """The largest distance of W_V and S from the pattern at any step; of a defect, where it is least visible."""
     if defect:
-        data = lm.cells(data, variant=defect, negative_slope=EXTREMES)
+        data = lm.cells(data, variant=defect, negative_slope=[1.0, 0.0])
         return np.maximum(data.worst_values, data.worst_scores).min(["negative_slope", "positions"])
     data = lm.cells(data, variant=TEACHERS)
     return lm.stack({"values": worst(data.worst_values), "scores": worst(data.worst_scores)}, "of")

@@ -41,7 +41,7 @@ class Dynamics(NamedTuple):
     probe: Callable[[Any], dict[str, Array]]
     matrices: Callable[[Any], tuple[Array, Array]]
     weights: Callable[[Any], Any]
-    worst: Callable[[Any], dict[str, Array]] = lambda state: dict.fromkeys(("values", "scores"), jnp.full((), jnp.nan))
+    worst: Callable[[Any], dict[str, Array]] = lambda state: {k: jnp.full((), jnp.nan) for k in ("values", "scores")}
 
 
 class Descending(NamedTuple):
@@ -107,7 +107,7 @@ def population(problem: Setting, task: Task, teacher: Teacher, given: Weights | 
         return look(state, scores)._replace(weights=moved, exact=reduced.step(task, state.exact, trained, kink))
 
     exact = start_scalars(problem, task) if given is None else read_scalars(task, teacher, *given)
-    never = dict.fromkeys(("values", "scores"), jnp.zeros(()))
+    never = {name: jnp.zeros(()) for name in ("values", "scores")}
     return Dynamics(
         Descending(given or start_weights(problem, task, teacher), exact, never),
         step,

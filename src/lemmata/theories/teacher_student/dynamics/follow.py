@@ -76,7 +76,7 @@ def _follow(
     for event in events:
         setattr(event, "direction", 1)  # noqa: B010
     ends = task.step_size * np.asarray(times, float)
-    limits = {"rtol": TOLERANCE, "atol": TOLERANCE}
+    limits: Any = {"rtol": TOLERANCE, "atol": TOLERANCE}
     solution = solve_ivp(moving, (0.0, ends[-1]), start, "LSODA", t_eval=ends, events=events, **limits)
     assert solution.success, solution.message
     fitted, escape = (passed[0] / task.step_size if len(passed) else math.inf for passed in solution.t_events[:2])

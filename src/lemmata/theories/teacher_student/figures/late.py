@@ -20,23 +20,15 @@ from lemmata.theories.teacher_student.gaussian import mean_square_slope
 from lemmata.theories.teacher_student.measures import SWEEPS, excess_law, score_law
 
 
-class Sweep(NamedTuple):
-    """A sweep of p17-escape: over what it is drawn, and the law of the paper."""
-
-    along: str
-    words: str
-    title: str
-    printed: float
-    formula: str
-
-
 SWEPT = {
-    "norm": Sweep("norm", r"$\|V^*\|_F$", "the scale of $V^*$", -1.0, r"(\sum\|v_m^*\|)^{-1}"),
-    "rows": Sweep("row_norms", r"$\sum\|v_m^*\|=M$", "the number of unit rows", -1.0, r"(\sum\|v_m^*\|)^{-1}"),
-    "step": Sweep("eta", r"step size $\eta$", "the step size", -1.0, r"\eta^{-1}"),
-    "ratio": Sweep("token_count", "tokens $D$, $D/K=20$", "tokens at fixed $D/K$", 3.0, r"KD^2\propto D^3"),
-    "dimension": Sweep("token_count", "tokens $D$, $K=1$", "tokens at fixed $K$", 2.0, "D^2"),
+    "norm": ("norm", r"$\|V^*\|_F$", "the scale of $V^*$", -1.0, r"(\sum\|v_m^*\|)^{-1}"),
+    "rows": ("row_norms", r"$\sum\|v_m^*\|=M$", "the number of unit rows", -1.0, r"(\sum\|v_m^*\|)^{-1}"),
+    "step": ("eta", r"step size $\eta$", "the step size", -1.0, r"\eta^{-1}"),
+    "ratio": ("token_count", "tokens $D$, $D/K=20$", "tokens at fixed $D/K$", 3.0, r"KD^2\propto D^3"),
+    "dimension": ("token_count", "tokens $D$, $K=1$", "tokens at fixed $K$", 2.0, "D^2"),
 }
+"""By sweep of p17-escape: over what it is drawn, what that and the sweep are called, the power of the paper, its law."""
+PLACES = "size of the problem, $K=1$"
 
 
 def escape(data: xr.Dataset) -> Figure:
@@ -50,25 +42,25 @@ def escape(data: xr.Dataset) -> Figure:
     for ax, (name, sweep) in zip(axes, SWEPT.items(), strict=False):
         labels = draw.present(data, "variant", list(SWEEPS[name]))
         if labels:
-            _times(ax, data.sel(variant=labels), sweep)
+            _times(ax, data.sel(variant=labels), *sweep)
         else:
             ax.set_axis_off()
     _prefactor(axes[-1], data)
     return figure
 
 
-def _times(ax: Axes, data: xr.Dataset, sweep: Sweep) -> None:
-    data = data.isel(variant=np.argsort(data[sweep.along].isel(seed=0, activation=0).values))
-    x = data[sweep.along].isel(seed=0, activation=0).values
+def _times(ax: Axes, data: xr.Dataset, along: str, words: str, title: str, power: float, law: str) -> None:
+    data = data.isel(variant=np.argsort(data[along].isel(seed=0, activation=0).values))
+    x = data[along].isel(seed=0, activation=0).values
     draw.curves(ax, data.escape_step, "variant", "activation", "", x=x, middle="geometric", linestyle="none")
     for i, name in enumerate(data.activation.values):
         cells = data.sel(activation=name)
         draw.fit(ax, x, cells.escape_step.transpose("seed", "variant").values, draw.look(i).color, f"fit, {name}")
         draw.corrected(ax, cells.quadrature, None if i else "derived: quadrature", x)
-    draw.law(ax, x, data.escape_step.transpose(..., "variant"), x**sweep.printed, rf"paper: $\propto {sweep.formula}$")
-    draw.numbers(ax, x, sweep.words)
+    draw.law(ax, x, data.escape_step.transpose(..., "variant"), x**power, rf"paper: $\propto {law}$")
+    draw.numbers(ax, x, words)
     draw.log_y(ax)
-    draw.finish(ax, f"end of phase 2 by {sweep.title}", r"$T^*$, first step with $p\geq1/(2K)$", legend=1)
+    draw.finish(ax, f"end of phase 2 by {title}", r"$T^*$, first step with $p\geq1/(2K)$", legend=1)
 
 
 def _prefactor(ax: Axes, data: xr.Dataset) -> None:
@@ -86,9 +78,6 @@ def _prefactor(ax: Axes, data: xr.Dataset) -> None:
     draw.from_zero(ax)
     title = r"paper: $T^*=\Theta(KD^2/(\eta\|V^*\|_F^2))$, all runs"
     draw.finish(ax, title, r"$\eta\|V^*\|_F^2\,T^*/(KD^2)$", legend=1)
-
-
-PLACES = "size of the problem, $K=1$"
 
 
 def phases(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:

@@ -47,7 +47,6 @@ def blocks(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     return figure
 
 
-FROZEN = ", frozen"
 MAPPED = ("CNN ReLU", "GCN ReLU", "STS", "GSLP")
 """The teachers whose scores are drawn; with leaky ReLU they look the same."""
 
@@ -57,7 +56,7 @@ def curves(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     figure, (excess, ratio, shifted, cosine, score, maps) = draw.panels(6, rows=2, width=4.6, height=4.5)
     kinds = draw.labels_of(data, "dynamics")
     sgd, exact = data.sel(dynamics=min(kinds)), data.sel(dynamics=max(kinds))  # what is not there is the other
-    frozen = [name for name in draw.labels_of(data, "variant") if name.endswith(FROZEN)]
+    frozen = [name for name in draw.labels_of(data, "variant") if name.endswith(", frozen")]
     teachers = [name for name in draw.labels_of(data, "variant") if name not in frozen] or frozen
     controls, sgd, exact = sgd.sel(variant=frozen), sgd.sel(variant=teachers), exact.sel(variant=teachers)
     late = sgd.step >= sgd.escape_step

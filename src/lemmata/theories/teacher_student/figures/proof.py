@@ -23,7 +23,6 @@ TEACHERS = {"cnn": "CNN", "regular": "regular graph", "sts": "token selection", 
 """Teachers with equal ‖V*‖²."""
 RECURSION, OTHER = "recursion", "equal_sum"
 POINTS: dict[str, Any] = {"linestyle": "none", "markersize": 5, "markerfacecolor": "none"}
-TINY = 1e-17
 
 
 def pattern(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
@@ -46,7 +45,7 @@ def pattern(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
         symbol = "$C_1$ in $W_V=C_1V^*$" if name == "value" else "score $p$ on the supports"
         draw.finish(ax, title, symbol, "training step $t$")
     kept = [variant for variant in draw.labels_of(data, "variant") if variant not in (RECURSION, OTHER)]
-    worst = np.maximum(data.worst_values, data.worst_scores).clip(TINY).sel(variant=kept)
+    worst = np.maximum(data.worst_values, data.worst_scores).clip(1e-17).sel(variant=kept)
     draw.groups(
         off, worst, "variant", label="every run", words=TEACHERS, sideways=True, middle="median", markersize=3.5
     )

@@ -59,10 +59,8 @@ def initialise(problem: MnistSetting, key: jax.Array) -> tuple[Teacher, Array, W
     return Teacher(*drawn), orthonormal(positions, TOKENS, TOKENS), Weights(first, jnp.zeros((TOKENS, TOKENS)))
 
 
-EVALUATED = 1000
-"""The loss is that of the first so many training images."""
-SHARP = 0.9
-"""The cosine that the student must pass."""
+EVALUATED, SHARP = 1000, 0.9
+"""The loss is that of the first so many training images; the cosine that the student must pass."""
 
 
 @lm.piece("teacher_batch")

@@ -22,10 +22,8 @@ from lemmata.theories.teacher_student.gaussian import mean_square_slope
 from lemmata.theories.teacher_student.setting import Setting
 from lemmata.theories.teacher_student.training import EVENTS, SCALARS, Prepared, prepare
 
-SLACK = 1e-12
-"""How far an inequality may be missed, relative to what is compared (6.2)."""
-STARTED = 1e-6
-"""Rows that divide by Dp - 1 look at steps where it is above this."""
+SLACK, STARTED = 1e-12, 1e-6
+"""How far an inequality may be missed (relative, 6.2); rows that divide by Dp - 1 look at steps where it is larger."""
 ALLOWED = {
     "score_range": SLACK, "score_rise": -1e-300, "logit_sign": SLACK, "logit_rise": SLACK, "value_sign": SLACK,
     "value_bound": SLACK, "deviation": 0.8 + SLACK, "early": SLACK, "increment": 1e-9,

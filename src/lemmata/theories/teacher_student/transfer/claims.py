@@ -100,9 +100,9 @@ def bump(data: xr.Dataset, test_data: str = "exponential") -> xr.DataArray:
     return data.half_gap.where(between).max("record") / first
 
 
-WITHOUT_CROSS_TERM = lm.Control(
-    "the exact worst case against ½Δ² alone", over_epsilon(test_data="exact", limit="half_gap")
-)
+HALF_GAP = over_epsilon(test_data="exact", limit="half_gap")
+WITHOUT_CROSS_TERM = lm.Control("the exact worst case against ½Δ² alone", HALF_GAP)
+HUNDREDTH = lm.Control("the bound times 0.01, independent responses", factor=1e-2, test_data="independent")
 POSITIVE = lm.at_least(0.0, by="every", strict=True)
 EXACT = lm.Control("the exact worst case", test_data="exact", variable="ood_excess")
 CLAIMS = (
@@ -126,11 +126,7 @@ CLAIMS = (
     lm.Claim("b-ood-teacher-gap", "proof of Theorem 3.2", "bound")
     .states("Responses and teacher differ by at most R² ≤ 2Dξ(1 + ‖V*‖²).")
     .in_symbols(r"R^2 \le 2D\xi(1+\lVert V^*\rVert_F^2)")
-    .judged(
-        over_bound("teacher"),
-        lm.at_most(1.0, by="every"),
-        lm.Control("the bound times 0.01, independent responses", factor=1e-2, test_data="independent"),
-    ),
+    .judged(over_bound("teacher"), lm.at_most(1.0, by="every"), HUNDREDTH),
     lm.Claim("t5-worst-case", "Section D, as printed", "ordering")
     .states("""With the printed sign, Ỹ = f* + sign(u_out) on the event A of the paper's Section D, the student loses
         more than the teacher at every record of [10², 10⁴] T*.""")

@@ -31,8 +31,6 @@ CLEAN, ADVERSARIAL = list(NAMES)[:6], ["worst", "worst_printed", "exact"]
 CLEAN_EXCESS = r"clean excess loss $\frac{1}{2}\Delta^2$"
 LATE = np.array([1e2, 1e4])
 """The late window, in units of T*."""
-
-
 Claims = Mapping[str, lm.Claim]
 
 
