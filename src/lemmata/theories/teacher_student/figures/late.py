@@ -19,7 +19,6 @@ from lemmata.theories.teacher_student.figures import EXCESS, IN_TIME, clock, exp
 from lemmata.theories.teacher_student.gaussian import mean_square_slope
 from lemmata.theories.teacher_student.measures import SWEEPS, excess_law, score_law
 
-
 SWEPT = {
     "norm": ("norm", r"$\|V^*\|_F$", "the scale of $V^*$", -1.0, r"(\sum\|v_m^*\|)^{-1}"),
     "rows": ("row_norms", r"$\sum\|v_m^*\|=M$", "the number of unit rows", -1.0, r"(\sum\|v_m^*\|)^{-1}"),
@@ -27,7 +26,7 @@ SWEPT = {
     "ratio": ("token_count", "tokens $D$, $D/K=20$", "tokens at fixed $D/K$", 3.0, r"KD^2\propto D^3"),
     "dimension": ("token_count", "tokens $D$, $K=1$", "tokens at fixed $K$", 2.0, "D^2"),
 }
-"""By sweep of p17-escape: over what it is drawn, what that and the sweep are called, the power of the paper, its law."""
+"""By sweep of p17-escape: over what it is drawn, what that and the sweep are called, the power and law of the paper."""
 PLACES = "size of the problem, $K=1$"
 
 
