@@ -49,8 +49,8 @@ def recursion(quiet: bool = False) -> list[dict[str, Any]]:
 
     from lemmata.lab.machine import core_numbers
     from lemmata.lab.precision import numerics
+    from lemmata.theories.teacher_student.dynamics.follow import follow_recursion
     from lemmata.theories.teacher_student.dynamics.reduced import Scalars, Task
-    from lemmata.theories.teacher_student.dynamics.times import follow_recursion
 
     cores, can_choose = core_numbers(), hasattr(os, "sched_setaffinity")
     if can_choose:

@@ -8,7 +8,11 @@ import pytest
 import xarray as xr
 
 from lemmata.lab.grid import make_grid
+from lemmata.lab.sweep import sweep
 from lemmata.theories import teacher_student
+from lemmata.theories.teacher_student.experiments import NATIVE
+from lemmata.theories.teacher_student.studies import native
+from lemmata.theories.teacher_student.teachers import Teacher
 
 EXPERIMENTS = teacher_student.theory.experiments
 NAMES = [name for name in EXPERIMENTS if not name.startswith("exp-e4")]
@@ -106,3 +110,24 @@ def test_an_experiment_leaves_what_it_declares(name: str, smoke: Any) -> None:
         if not variable.optional and variable.name not in ("violated_step", "fitted_step"):
             there = np.isfinite(values) | (~used if "record" in values.dims else False)
             assert bool(there.all()), label
+
+
+def test_every_teacher_by_its_own_definition_is_the_bilinear_one(smoke: Any) -> None:
+    data = smoke("teacher_student").data("ex2-native")
+    assert {"CNN ReLU", "CNN on a grid", "GCN leaky", "STS", "GSLP", "one layer"} <= set(data.variant.values.tolist())
+    assert float(data.output_size.min()) > 0.3
+    assert float((data.apart / data.output_size).max()) < 1e-14
+
+
+@pytest.mark.parametrize("cell", ["CNN ReLU", "CNN on a grid", "GCN ReLU", "STS", "GSLP"])
+def test_a_layer_over_other_tokens_is_not_the_teacher(cell: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    other = native.make_teacher
+    monkeypatch.setattr(native, "make_teacher", lambda *given: rolled(other(*given)))
+    preset = EXPERIMENTS["ex2-native"].preset("smoke")
+    data = sweep(native.native_teachers, preset.setting, {"variant": {cell: NATIVE[cell]}}, 1)
+    assert float(data.apart.max()) > 0.1
+
+
+def rolled(teacher: Teacher) -> Teacher:
+    """Every column averages the tokens after its own."""
+    return teacher._replace(scores=np.roll(teacher.scores, 1, axis=0))

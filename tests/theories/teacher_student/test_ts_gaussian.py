@@ -76,7 +76,7 @@ def test_every_lemma_and_its_controls_come_out_as_expected_at_another_seed():
 
 VARIANCES = st.lists(st.floats(1e-3, 1e3), min_size=3, max_size=3).map(lambda row: np.array([row]))
 SLOPE = st.floats(0.0, 1.0)
-UNUSED = (lambda a, b, c, slope: a, "")
+UNUSED = (lambda a, b, c, slope: a,)
 
 
 @pytest.mark.parametrize("slope", [0.0, 0.1, 1.0])

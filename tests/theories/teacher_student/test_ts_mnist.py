@@ -20,10 +20,17 @@ from lemmata.lab.runner import Options, run
 from lemmata.theories.teacher_student.mnist import data as real
 from lemmata.theories.teacher_student.mnist.claims import CLAIMS, record_from_which_above
 from lemmata.theories.teacher_student.mnist.experiments import EXPERIMENTS, VARIANTS
-from lemmata.theories.teacher_student.mnist.network import Teacher, hidden, initialise, outputs
-from lemmata.theories.teacher_student.mnist.probes import probes
 from lemmata.theories.teacher_student.mnist.setting import MnistSetting
-from lemmata.theories.teacher_student.mnist.training import recorded_steps, shuffled, simulate
+from lemmata.theories.teacher_student.mnist.training import (
+    Teacher,
+    hidden,
+    initialise,
+    outputs,
+    probes,
+    recorded_steps,
+    shuffled,
+    simulate,
+)
 from lemmata.theories.teacher_student.network import Weights, batch_gradient, position_scores, respond
 
 EXPERIMENT = EXPERIMENTS[0]

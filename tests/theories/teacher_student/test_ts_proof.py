@@ -15,8 +15,8 @@ import pytest
 from ts_cases import SLOPES, iterate, near
 
 from lemmata.lab.precision import numerics
+from lemmata.theories.teacher_student.dynamics.follow import event_steps
 from lemmata.theories.teacher_student.dynamics.reduced import Scalars, Task
-from lemmata.theories.teacher_student.dynamics.times import event_steps
 from lemmata.theories.teacher_student.setting import Setting
 from lemmata.theories.teacher_student.studies.proof import (
     ALLOWED,

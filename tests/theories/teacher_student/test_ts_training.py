@@ -17,9 +17,9 @@ from lemmata.lab.precision import numerics
 from lemmata.lab.simulation import stream
 from lemmata.theories.teacher_student import bounds
 from lemmata.theories.teacher_student.data import draw_sample
-from lemmata.theories.teacher_student.dynamics import times
+from lemmata.theories.teacher_student.dynamics import follow as times
+from lemmata.theories.teacher_student.dynamics.follow import event_steps, record_steps
 from lemmata.theories.teacher_student.dynamics.reduced import Task, task_of
-from lemmata.theories.teacher_student.dynamics.times import event_steps, record_steps
 from lemmata.theories.teacher_student.setting import Setting
 from lemmata.theories.teacher_student.teachers import make_teacher
 from lemmata.theories.teacher_student.training import OUTPUTS, SCALARS, simulate

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lemmata.lab.claims import FAILS, HOLDS, examine
-from lemmata.theories.teacher_student.claims import escape
+from lemmata.theories.teacher_student.claims import late
 from lemmata.theories.teacher_student.claims import value_scale as formulas
 from lemmata.theories.teacher_student.claims.value_scale import (
     draw_states,
@@ -23,7 +23,7 @@ from lemmata.theories.teacher_student.claims.value_scale import (
 )
 from lemmata.theories.teacher_student.dynamics.reduced import Task, at_score, quasi_scale, start_scale
 
-CLAIMS = {claim.name: claim for claim in (*formulas.CLAIMS, *escape.CLAIMS) if not claim.reads}
+CLAIMS = {claim.name: claim for claim in (*formulas.CLAIMS, *late.CLAIMS) if not claim.reads}
 
 # The register's rows: claim -> kind, expected outcome, outcomes of the controls
 
@@ -186,7 +186,7 @@ def test_neither_the_rise_nor_the_fall_reaches_beyond_the_peak():
 )  # fmt: skip
 def test_the_prefactor_of_the_escape_gives_the_oracles(ratio, values):
     for slope, value in zip((1.0, 0.1, 0.0), values, strict=True):
-        assert escape.prefactor(ratio, slope) == pytest.approx(value, abs=1e-7)
+        assert late.prefactor(ratio, slope) == pytest.approx(value, abs=1e-7)
 
 
 @pytest.mark.parametrize("slope", [1.0, 0.5, 0.1, 0.0])
@@ -204,12 +204,12 @@ def test_the_quadrature_of_the_escape_is_right_at_a_large_ratio(slope):
     B = turn * p * delta / math.sqrt(D - 1)
     scale = (A + B) * (D - 1) / (p * (1 + slope**2) / 2 * Q)
     integrand = (D - 1) * Q / (scale * A * delta**3) * p * delta
-    assert escape.prefactor(D, slope) == pytest.approx(np.sum(half * weights * integrand) / D**2, rel=1e-9)
+    assert late.prefactor(D, slope) == pytest.approx(np.sum(half * weights * integrand) / D**2, rel=1e-9)
 
 
 def test_a_limit_two_per_cent_away_fails():
-    assert outcome("p17-prefactor-limit", escape.prefactor_limit({1.0: 1.02})) == FAILS
-    assert outcome("p17-prefactor-limit", escape.prefactor_limit({0.0: 0.98})) == FAILS
+    assert outcome("p17-prefactor-limit", late.prefactor_limit({1.0: 1.02})) == FAILS
+    assert outcome("p17-prefactor-limit", late.prefactor_limit({0.0: 0.98})) == FAILS
 
 
 def test_the_product_identity_fails_at_any_other_slope():

@@ -6,17 +6,14 @@ In reading order: `setting`, `teachers` and `data` (section 2), `network` (3), `
 """
 
 import lemmata as lm
-from lemmata.theories.teacher_student import bounds
+from lemmata.theories.teacher_student import bounds, experiments
 from lemmata.theories.teacher_student.card import CARD
 from lemmata.theories.teacher_student.claims import CLAIMS
-from lemmata.theories.teacher_student.experiments import escape, late, online, pattern, proof
 from lemmata.theories.teacher_student.mnist import experiments as mnist
 from lemmata.theories.teacher_student.setting import Setting
 from lemmata.theories.teacher_student.training import simulate
-from lemmata.theories.teacher_student.transfer import experiments as transfer
 
-TOPICS = (pattern, proof, escape, late, transfer, online, mnist)
-EXPERIMENTS = [experiment for topic in TOPICS for experiment in topic.EXPERIMENTS]
+EXPERIMENTS = (*experiments.EXPERIMENTS, *mnist.EXPERIMENTS)
 theory = lm.Theory(CARD, Setting, simulate, EXPERIMENTS, CLAIMS, bounds.BOUNDS, source=__path__[0])
 
 __all__ = ["Setting", "bounds", "simulate", "theory"]

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import lemmata as lm
 from lemmata.theories.teacher_student.dynamics import reduced
-from lemmata.theories.teacher_student.dynamics.limit import escape_integral, follow_limit
+from lemmata.theories.teacher_student.dynamics.follow import escape_integral, follow_limit
 from lemmata.theories.teacher_student.dynamics.reduced import Pattern, Task
 from lemmata.theories.teacher_student.gaussian import mean_square_slope, xp
-
-# Row B, on arrays of any kind
 
 
 def gap_bound(task: Task, moment: Any, value: Any, at: Pattern) -> Any:
@@ -69,14 +68,13 @@ def _task(tokens: float, support: float, strength: float = 1.0, slope: float = 1
     return Task(float(tokens), float(support), float(strength), float(slope), float(step_size))
 
 
-@lm.bound(
-    "6.1",
-    "by the continuous limit of the recursion",
-    positive=LEARNS,
-    steps=STEPS,
-    quantity=lm.option("excess", "what to return", "excess", "value", "score", "mass", "score_error"),
-    **TASK,
-)
+QUANTITY = lm.option("excess", "what to return", "excess", "value", "score", "mass", "score_error")
+EPSILON = lm.parameter(1.0, "ε", "excess loss that may remain", low=0, open_ends="low")
+LATE = "for T far beyond T*; independent of κ, M and V*"
+learned = partial(lm.bound, positive=LEARNS)
+
+
+@learned("6.1", "by the continuous limit of the recursion", steps=STEPS, quantity=QUANTITY, **TASK)
 def reduced_run(steps: float, quantity: str = "excess", **given: float) -> float:
     """The exact dynamics after T steps: excess loss, C_1, p, δ or ‖S - S*‖."""
     task = _task(**given)
@@ -86,13 +84,10 @@ def reduced_run(steps: float, quantity: str = "excess", **given: float) -> float
     return float((computed | {"value": value, "score": at.score, "mass": at.mass})[quantity])
 
 
-@lm.bound(
-    "Lemma C.13, derived",
-    "for χ = ‖V*‖²/(KD²) up to 0.005",
-    positive={"1 - η a_κ": lambda slope, step_size, **_: 1 - step_size * mean_square_slope(slope)},
-    slope=SLOPE,
-    step_size=STEP,
-)
+STABLE: Any = {"1 - η a_κ": lambda slope, step_size, **_: 1 - step_size * mean_square_slope(slope)}
+
+
+@lm.bound("Lemma C.13, derived", "for χ = ‖V*‖²/(KD²) up to 0.005", positive=STABLE, slope=SLOPE, step_size=STEP)
 def t1_estimate(slope: float, step_size: float) -> float:
     """Steps until C_1 reaches 0.95 C_1*: ln 0.05 / ln(1 - ηa_κ)."""
     if step_size * mean_square_slope(slope) >= 1:
@@ -100,29 +95,21 @@ def t1_estimate(slope: float, step_size: float) -> float:
     return float(reduced.first_phase(Task(2.0, 1.0, 1.0, slope, step_size)))
 
 
-@lm.bound("Lemma C.17, derived", "of order KD²/(η‖V*‖²); phase 1 adds 2 to 6 over η", positive=LEARNS, **TASK)
+@learned("Lemma C.17, derived", "of order KD²/(η‖V*‖²); phase 1 adds 2 to 6 over η", **TASK)
 def T_star_estimate(**given: float) -> float:
     """Steps until p = 1/(2K), by quadrature on the slow manifold; 0 for D ≤ 2K."""
     task = _task(**given)
     return escape_integral(task) / task.step_size
 
 
-@lm.bound(
-    "Theorem 3.1, derived",
-    "for T far beyond T*; independent of κ, M and V*",
-    positive=LEARNS,
-    tokens=TOKENS,
-    support=SUPPORT,
-    step_size=STEP,
-    steps=STEPS,
-)
+@learned("Theorem 3.1, derived", LATE, tokens=TOKENS, support=SUPPORT, step_size=STEP, steps=STEPS)
 def excess_asymptote(tokens: float, support: float, step_size: float, steps: float) -> float:
     """The excess loss KD(D - K) / (4ηT)."""
     task = _task(tokens, support)
     return task.support * task.tokens * task.rest / (4 * step_size * steps)
 
 
-@lm.bound("Lemma C.18, derived", "for T far beyond T*", positive=LEARNS, steps=STEPS, **TASK)
+@learned("Lemma C.18, derived", "for T far beyond T*", steps=STEPS, **TASK)
 def delta_asymptote(steps: float, **given: float) -> float:
     """The mass off the support, (D - K) √(K / (2a_κη‖V*‖²T))."""
     return float(late_mass(_task(**given), steps))
@@ -134,26 +121,13 @@ def late_mass(task: Task, steps: Any) -> Any:
     return (task.tokens - task.support) * xp.sqrt(task.support / pace)
 
 
-@lm.bound(
-    "Theorem 3.2, corrected",
-    positive=LEARNS,
-    moment=MOMENT,
-    epsilon=lm.parameter(1.0, "ε", "excess loss that may remain", low=0, open_ends="low"),
-    **TASK,
-)
+@learned("Theorem 3.2, corrected", moment=MOMENT, epsilon=EPSILON, **TASK)
 def T_epsilon(moment: float, epsilon: float, **given: float) -> float:
     """Steps after which the excess loss on any data with second moments ξ is at most ε."""
     return float(steps_for(_task(**given), moment, epsilon))
 
 
-@lm.bound(
-    "proof of Theorem 3.2",
-    "by the continuous limit of the recursion",
-    positive=LEARNS,
-    moment=MOMENT,
-    steps=STEPS,
-    **TASK,
-)
+@learned("proof of Theorem 3.2", "by the continuous limit of the recursion", moment=MOMENT, steps=STEPS, **TASK)
 def ood_bound(moment: float, steps: float, **given: float) -> float:
     """The largest excess loss after T steps on any data with second moments ξ."""
     task = _task(**given)
@@ -177,13 +151,5 @@ def noise_floor(outputs: Any, dimension: Any, batch: Any, label_noise: Any, **gi
     return pace * (outputs * dimension * D + given["strength"] * (K - 1) / K)
 
 
-BOUNDS = (
-    reduced_run,
-    t1_estimate,
-    T_star_estimate,
-    excess_asymptote,
-    delta_asymptote,
-    T_epsilon,
-    ood_bound,
-    noise_floor,
-)
+LATE_TIMES = (excess_asymptote, delta_asymptote, T_epsilon, ood_bound, noise_floor)
+BOUNDS = (reduced_run, t1_estimate, T_star_estimate, *LATE_TIMES)

@@ -14,10 +14,8 @@ from lemmata.theories.teacher_student.network import respond
 from lemmata.theories.teacher_student.teachers import Teacher
 
 LAWS = ("gaussian", "exponential", "uniform", "student_t", "rademacher", "correlated")
-FREEDOM = 6
-"""Degrees of freedom of the Student law."""
-MEAN, CORRELATION = 0.5, 0.5
-"""Mean of the correlated Gaussian law, and its correlation of neighbouring features (AR(1))."""
+FREEDOM, MEAN, CORRELATION = 6, 0.5, 0.5
+"""Degrees of freedom of the Student law; mean of the correlated law, and correlation of its neighbours (AR(1))."""
 
 
 class Sample(NamedTuple):

@@ -1,4 +1,4 @@
-"""What claims and figures of this theory read off the data sets: windows of time, late exponents, reduced problems."""
+"""What experiments, claims and figures share: sweeps, windows of time, late exponents, reduced problems of the data."""
 
 from __future__ import annotations
 
@@ -11,6 +11,31 @@ import xarray as xr
 import lemmata as lm
 from lemmata.theories.teacher_student import bounds
 from lemmata.theories.teacher_student.dynamics.reduced import Pattern, Task, at_score
+
+SLOPES = [1.0, 0.1, 0.0]
+"""κ of identity, leaky ReLU and ReLU."""
+
+
+def sized(tokens: int, support: int, strength: float, step_size: float, **more: Any) -> dict[str, Any]:
+    """The fields of a cell by D, K, ‖V*‖² and η."""
+    return {"tokens": tokens, "support": support, "strength": strength, "step_size": step_size, **more}
+
+
+UNIT_ROWS = {"dimension": 4, "value_law": "gaussian", "normalise_rows": True}
+SWEEPS: dict[str, dict[str, dict[str, Any]]] = {
+    "norm": {f"λ={factor:g}": sized(64, 2, 40 * factor**2, 0.05) for factor in (0.25, 0.5, 1.0)},
+    "step": {f"η={step:g}": sized(64, 2, 4.0, step) for step in (0.0125, 0.025, 0.05)},
+    "rows": {f"M={count}": sized(64, 2, 0.0, 0.05, outputs=count, **UNIT_ROWS) for count in (1, 2, 4)},
+    "ratio": {f"D={D}, K=D/20": sized(D, D // 20, 2.0, 0.05) for D in (20, 40, 80, 160)},
+    # K = 1: η below 2K/(a_κD), the limit of stability, for every D
+    "dimension": {f"D={D}, K=1": sized(D, 1, 4.0, 0.001) for D in (40, 100, 320, 1000)},
+}
+"""What T* depends on (P17), by sweep; the labels of all sweeps make one axis."""
+
+
+def around(centre: float, width: float) -> Callable[[Any], lm.Verdict]:
+    """The judge of what lies in `centre` ± `width` in every cell and seed."""
+    return lm.within(centre - width, centre + width, by="every", predicted=centre)
 
 
 def task_of(data: xr.Dataset) -> Task:
@@ -118,3 +143,11 @@ def crossing(times: Any, values: Any, level: float) -> float:
     i = above[-1]
     share = (v[i] - np.log(level)) / (v[i] - v[i + 1])
     return float(np.exp(t[i] + share * (t[i + 1] - t[i])))
+
+
+SIDES: dict[str, Callable[[xr.Dataset], tuple[xr.DataArray, xr.DataArray]]] = {
+    "cross_term": lambda data: (data.ood_excess, data.half_gap + np.sqrt(2 * data.half_gap * data.teacher_gap)),
+    "student": lambda data: (2 * data.half_gap, data.gap_bound),
+    "teacher": lambda data: (data.teacher_gap, data.teacher_gap_bound),
+}
+"""Both sides of the parts of row B: the excess and ½Δ² + ΔR of the sample, Δ² and R² and their bounds."""

@@ -117,10 +117,8 @@ def concatenated(
     inputs: Float[Array, "feature *batch token"], positions: Float[Array, "position token"]
 ) -> Float[Array, "width *batch token"]:
     """Z = [X; P]."""
-    batch = inputs.shape[1:-1]
-    shape = (positions.shape[0], *batch, positions.shape[1])
-    spread = jnp.broadcast_to(positions.reshape(shape[0], *(1 for _ in batch), shape[-1]), shape)
-    return jnp.concatenate([inputs, spread])
+    spread = jnp.expand_dims(positions, tuple(range(1, inputs.ndim - 1)))
+    return jnp.concatenate([inputs, jnp.broadcast_to(spread, (positions.shape[0], *inputs.shape[1:]))])
 
 
 def full_respond(

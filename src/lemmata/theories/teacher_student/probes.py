@@ -15,10 +15,7 @@ from lemmata.theories.teacher_student.teachers import Teacher
 
 
 def read_scalars(
-    task: Task,
-    teacher: Teacher,
-    values: Float[Array, "output feature"],
-    attention: Float[Array, "position position"],
+    task: Task, teacher: Teacher, values: Float[Array, "output feature"], attention: Float[Array, "position position"]
 ) -> Scalars:
     """C_1, C_2, C_3 of full matrices: the component of W_V along V*, means of P^T W_KQ P on and off the supports."""
     inside = teacher.scores > 0
@@ -26,13 +23,6 @@ def read_scalars(
     on = jnp.sum(jnp.where(inside, logits, 0.0)) / jnp.sum(inside)
     off = jnp.sum(jnp.where(inside, 0.0, logits)) / jnp.maximum(jnp.sum(~inside), 1)
     return Scalars(jnp.sum(values * teacher.values) / task.strength, on, -off)
-
-
-def read_pattern(teacher: Teacher, scores: Float[Array, "token token"]) -> tuple[Array, Array]:
-    """p, the mean score on the supports, and δ, the mean mass of a column off its support."""
-    inside = teacher.scores > 0
-    on = jnp.sum(jnp.where(inside, scores, 0.0)) / jnp.sum(inside)
-    return on, jnp.sum(jnp.where(inside, 0.0, scores)) / scores.shape[0]
 
 
 def pattern_matrix(
@@ -63,24 +53,18 @@ def reduced_probe(task: Task, state: Scalars) -> dict[str, Array]:
     c = reduced.gap(task, state)
     at = reduced.pattern(task, c)
     distances = dict.fromkeys(("off_values", "off_scores", "support_spread", "rest_spread"), jnp.zeros(()))
-    return (
-        _shared(task, state, c, at)
-        | distances
-        | {
-            "excess": reduced.excess(task, state.value, at),
-            "score_error": reduced.score_error(task, at),
-            "value_error": jnp.abs(state.value - 1),
-            "cosine": jnp.sign(state.value),
-            "row_cosine": jnp.sign(state.value),
-        }
-    )
+    errors = {"score_error": reduced.score_error(task, at), "value_error": jnp.abs(state.value - 1)}
+    cosines = dict.fromkeys(("cosine", "row_cosine"), jnp.sign(state.value))
+    excess = {"excess": reduced.excess(task, state.value, at)}
+    return _shared(task, state, c, at) | distances | errors | cosines | excess
 
 
 def matrix_probe(task: Task, teacher: Teacher, weights: Weights, scores: Array) -> dict[str, Array]:
-    """The probes of full matrices; S is `scores`."""
+    """The probes of full matrices; S is `scores`, p its mean on the supports, δ the mean mass of a column off it."""
     values, target, inside = weights.values, teacher.values, teacher.scores > 0
     state = read_scalars(task, teacher, values, weights.attention)
-    at = reduced.at_score(task, *read_pattern(teacher, scores))
+    on = jnp.sum(jnp.where(inside, scores, 0.0)) / jnp.sum(inside)
+    at = reduced.at_score(task, on, jnp.sum(jnp.where(inside, 0.0, scores)) / scores.shape[0])
     return _shared(task, state, reduced.gap(task, state), at) | {
         "excess": population_excess(teacher, values, scores, task.slope),
         "score_error": jnp.linalg.norm(scores - teacher.scores),

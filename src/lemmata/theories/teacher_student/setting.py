@@ -10,8 +10,6 @@ import lemmata as lm
 from lemmata.theories.teacher_student import teachers
 from lemmata.theories.teacher_student.gaussian import mean_square_slope
 
-DYNAMICS = ("population", "recursion", "limit", "online")
-STUDENTS = ("position", "full", "standard", "factored")
 SEPARATED = 0.005
 """The largest separation number χ = ‖V*‖²/(K D²) at which phases 1 and 2 count as separated."""
 
@@ -60,13 +58,13 @@ class Setting(lm.Setting):
         "population",
         "gradient descent on the exact population loss, the exact recursion of (C_1, C_2, C_3), its continuous limit "
         "in ηt, or online SGD on fresh samples",
-        *DYNAMICS,
+        *("population", "recursion", "limit", "online"),
     )
     student: str = lm.choice(
         "position",
         "attention from positions alone, from [X; P], with separate keys and queries over [X; P], or from positions "
         "with separate keys and queries",
-        *STUDENTS,
+        *("position", "full", "standard", "factored"),
     )
     teacher: str = lm.choice("gcn", "which scores S*", *teachers.TEACHERS)
     graph: str = lm.choice("cycle", "graph of teacher=gcn", *teachers.GRAPHS)
@@ -137,8 +135,7 @@ class Setting(lm.Setting):
         return (self.token_room or self.tokens) if self.track == "outputs" else 0
 
     def warnings(self) -> list[str]:
-        sentences = []
-        D, K = self.tokens, self.support
+        D, K, sentences = self.tokens, self.support, []
         if K == D:
             sentences.append("support = tokens: uniform attention is already optimal.")
         elif D <= 2 * K:
@@ -150,9 +147,8 @@ class Setting(lm.Setting):
             strength = teachers.known_strength(self)
             scores = largest_score_step(D, K, self.negative_slope, strength) if strength > 0 else math.inf
             if self.step_size > scores:
-                sentences.append(
-                    f"step_size is above 2DK²/(a_κ‖V*‖²) = {scores:.3g}: equal scores in a support are unstable."
-                )
+                limit = f"2DK²/(a_κ‖V*‖²) = {scores:.3g}"
+                sentences.append(f"step_size is above {limit}: equal scores in a support are unstable.")
         zero = self.initial_scale == 0 and self.start_scale == 0
         if self.kink == 0 and zero and (self.start == "slope" or self.dynamics == "online"):
             sentences.append("σ'(0) = 0 and W_V = 0: the student never moves.")

@@ -25,12 +25,10 @@ POSITIONS = ("haar", "identity", "hadamard", "dct", "fourier", "given")
 DEFECTS = ("row_softmax", "skew_positions", "extra_support", "uneven_weights", "coloured_inputs")
 ORTHOGONAL = 1e-6
 """How far P^T P may be from the identity, entry by entry."""
-UNEVEN = (0.5, 0.3, 0.2)
-"""The unequal weights of defect=uneven_weights, which needs K = 3."""
+UNEVEN, COLOURS = (0.5, 0.3, 0.2), (0.5, 2.0)
+"""The weights of defect=uneven_weights (K = 3); least and largest variance of a feature of defect=coloured_inputs."""
 SHARES = (0.9, 0.1)
 """The shares of ‖V*‖² of the rows of value_law=two_rows."""
-COLOURS = (0.5, 2.0)
-"""The least and the largest variance of a feature under defect=coloured_inputs."""
 
 
 class Teacher(NamedTuple):
@@ -52,22 +50,13 @@ def make_teacher(setting: Setting, seed: int) -> Teacher:
     elif setting.defect == "coloured_inputs":
         covariance = np.linspace(*COLOURS, setting.dimension)
     elif setting.defect == "uneven_weights":
-        scores = _uneven(scores)
+        for i, column in enumerate(scores.T):
+            scores[np.flatnonzero(column), i] = UNEVEN
     elif setting.defect == "extra_support":
         column = scores[:, 0] > 0
         column[np.argmin(column)] = True
         scores = np.column_stack([column / column.sum(), scores[:, 1:]])
     return Teacher(value_matrix(setting, seed), scores, positions, covariance)
-
-
-def _uneven(scores: Float[np.ndarray, "token token"]) -> Float[np.ndarray, "token token"]:
-    uneven = np.zeros_like(scores)
-    for i, column in enumerate(scores.T):
-        uneven[np.flatnonzero(column), i] = UNEVEN
-    return uneven
-
-
-# Scores
 
 
 def from_supports(supports: Int[np.ndarray, "token support"]) -> Float[np.ndarray, "token token"]:
@@ -86,10 +75,11 @@ def score_matrix(setting: Setting, seed: int) -> Float[np.ndarray, "token token"
         case "cnn":
             return pooling(D, K)
         case "cnn_2d":
-            height, width, window = _grid(setting)
+            height, width, window = grid(setting)
             return pooling_2d(height, width, window)
         case "gcn":
-            return graph_scores(_adjacency(setting, rng))
+            loops = adjacency(setting, rng) + np.eye(D)  # (A + I) / K of a (K-1)-regular graph
+            return loops / loops[0].sum()
         case "sts" | "gslp":
             chosen = np.isin(np.arange(D), rng.choice(D, K, replace=False))
             return np.outer(chosen / K, np.ones(D))
@@ -114,13 +104,7 @@ def pooling_2d(height: int, width: int, window: int) -> Float[np.ndarray, "token
     return (group[:, None] == group) / window**2
 
 
-def graph_scores(adjacency: Bool[np.ndarray, "token token"]) -> Float[np.ndarray, "token token"]:
-    """S* = (A + I) / K of a (K-1)-regular graph."""
-    loops = adjacency.astype(float) + np.eye(len(adjacency))
-    return loops / loops[0].sum()
-
-
-def _adjacency(setting: Setting, rng: np.random.Generator) -> Bool[np.ndarray, "token token"]:
+def adjacency(setting: Setting, rng: np.random.Generator) -> Bool[np.ndarray, "token token"]:
     D, degree = setting.tokens, setting.support - 1
     match setting.graph:
         case "given":
@@ -154,13 +138,10 @@ def random_regular(nodes: int, degree: int, rng: np.random.Generator) -> Bool[np
     return adjacency
 
 
-def _grid(setting: Setting) -> tuple[int, int, int]:
+def grid(setting: Setting) -> tuple[int, int, int]:
     """Height, width and window of the grid of patches."""
     height = setting.height or math.isqrt(setting.tokens)
     return height, setting.tokens // height, math.isqrt(setting.support)
-
-
-# Values
 
 
 def law_of_values(setting: Setting) -> str:
@@ -171,9 +152,7 @@ def law_of_values(setting: Setting) -> str:
 
 def value_matrix(setting: Setting, seed: int) -> Float[np.ndarray, "output feature"]:
     """V* of the setting: drawn, its rows normalised if asked, then rescaled to `strength`."""
-    rng = lm.generator(seed, "values")
-    M, d = setting.outputs, setting.dimension
-    kind = law_of_values(setting)
+    M, d, kind = setting.outputs, setting.dimension, law_of_values(setting)
     match kind:
         case "identity":
             values = np.eye(M, d)
@@ -182,7 +161,7 @@ def value_matrix(setting: Setting, seed: int) -> Float[np.ndarray, "output featu
         case "two_rows":
             values = np.eye(M, d) * np.sqrt(SHARES)[:, None]
         case _:
-            values = rng.standard_normal((M, d))
+            values = lm.generator(seed, "values").standard_normal((M, d))
     if kind == "positive":
         values = np.abs(values)
     if kind in ("scaled_rows", "equal_rows"):
@@ -209,23 +188,19 @@ def known_strength(setting: Setting) -> float:
     return float(setting.outputs) if law_of_values(setting) == "identity" else 0.0
 
 
-# Positions
-
-
 def position_matrix(setting: Setting, seed: int) -> Float[np.ndarray, "position token"]:
     """P with orthonormal columns."""
+    import scipy.fft
+    import scipy.linalg
+
     D = setting.tokens
     match setting.positions:
         case "identity":
             return np.eye(D)
         case "hadamard":
-            from scipy.linalg import hadamard
-
-            return hadamard(D) / math.sqrt(D)
+            return scipy.linalg.hadamard(D) / math.sqrt(D)
         case "dct":
-            from scipy.fft import dct
-
-            return np.asarray(dct(np.eye(D), norm="ortho", axis=0))
+            return np.asarray(scipy.fft.dct(np.eye(D), norm="ortho", axis=0))
         case "fourier":
             return fourier(D)
         case "given":
@@ -245,18 +220,30 @@ def fourier(tokens: int) -> Float[np.ndarray, "position token"]:
     return np.stack([wave / np.linalg.norm(wave) for wave in waves])
 
 
-# Validation
-
-
 def refusals(setting: Setting) -> Iterator[str]:
     """What is wrong with the teacher of a setting (section 2.5)."""
-    D, K = setting.tokens, setting.support
+    D, K, M, d = setting.tokens, setting.support, setting.outputs, setting.dimension
     if K > D:
         yield f"support = {K} is not allowed: at most tokens = {D}."
         return
     yield from _score_refusals(setting)
-    yield from _value_refusals(setting)
-    yield from _position_refusals(setting)
+    if setting.teacher == "gcn":
+        yield from _graph_refusals(setting)
+    if law_of_values(setting) == "identity" and d != M:
+        yield f"outputs = {M} is not allowed: with V* the identity it equals dimension = {d}."
+    if setting.value_law == "two_rows" and (len(SHARES) != M or d < M):
+        yield f"value_law = two_rows has outputs = {len(SHARES)} and at least as many features, not {M} and {d}."
+    if setting.value_law == "given":
+        yield from setting.misshapen("given_values", (M, d))
+        if not np.any(setting.given_values, axis=1).all():
+            yield "given_values is not allowed: a row of V* is zero."
+    if setting.positions == "hadamard" and D & (D - 1):
+        yield f"tokens = {D} is not allowed: positions=hadamard needs a power of two."
+    if setting.positions == "given":
+        yield from setting.misshapen("given_positions", (D, D))
+        P = np.asarray(setting.given_positions, float)
+        if np.abs(P.T @ P - np.eye(D)).max() > ORTHOGONAL:
+            yield f"given_positions is not orthogonal to {ORTHOGONAL}."
     if setting.defect == "uneven_weights" and len(UNEVEN) != K:
         yield f"defect = uneven_weights needs support = {len(UNEVEN)}, not {K}."
     if setting.defect == "extra_support" and K == D:
@@ -268,21 +255,24 @@ def _score_refusals(setting: Setting) -> Iterator[str]:
     if setting.teacher == "cnn" and D % K:
         yield f"tokens = {D} is not a multiple of support = {K}, the pooling group."
     if setting.teacher == "cnn_2d":
-        height, width, window = _grid(setting)
+        height, width, window = grid(setting)
         if height * width != D:
             yield f"tokens = {D} do not fill a grid of {height} rows; set height to a divisor of tokens."
         elif window**2 != K:
             yield f"support = {K} is not allowed: a square window has 1, 4, 9, ... patches."
         elif height % window or width % window:
             yield f"a grid of {height} x {width} patches is not divisible into windows of {window} x {window}."
-    if setting.teacher == "gcn":
-        yield from _graph_refusals(setting)
     if setting.teacher in ("gslp", "layer") and K != 1:
         yield f"support = {K} is not allowed: teacher={setting.teacher} has support 1."
     if setting.teacher == "gslp" and setting.outputs != 1:
         yield f"outputs = {setting.outputs} is not allowed: teacher=gslp has one output."
     if setting.teacher == "supports" and setting.supports is not None:
-        yield from _support_refusals(setting)
+        yield from setting.misshapen("supports", (D, K))
+        given = np.asarray(setting.supports)
+        if (given != np.round(given)).any() or (given < 0).any() or (given >= D).any():
+            yield f"supports is not allowed: indices are whole numbers from 0 to {D - 1}."
+        elif any(len(set(row)) != K for row in given.tolist()):
+            yield f"supports is not allowed: every column needs {K} different indices."
     if setting.teacher == "scores":
         yield from setting.misshapen("given_scores", (D, D))
         scores = np.asarray(setting.given_scores, float)
@@ -307,36 +297,3 @@ def _graph_refusals(setting: Setting) -> Iterator[str]:
         yield "adjacency is not allowed: it must be symmetric, of zeros and ones, with a zero diagonal."
     elif (A.sum(axis=0) != degree).any():
         yield f"adjacency is not allowed: every node must have support - 1 = {degree} neighbours."
-
-
-def _support_refusals(setting: Setting) -> Iterator[str]:
-    D, K = setting.tokens, setting.support
-    yield from setting.misshapen("supports", (D, K))
-    given = np.asarray(setting.supports)
-    if (given != np.round(given)).any() or (given < 0).any() or (given >= D).any():
-        yield f"supports is not allowed: indices are whole numbers from 0 to {D - 1}."
-    elif any(len(set(row)) != K for row in given.tolist()):
-        yield f"supports is not allowed: every column needs {K} different indices."
-
-
-def _value_refusals(setting: Setting) -> Iterator[str]:
-    M, d = setting.outputs, setting.dimension
-    if law_of_values(setting) == "identity" and d != M:
-        yield f"outputs = {M} is not allowed: with V* the identity it equals dimension = {d}."
-    if setting.value_law == "two_rows" and (len(SHARES) != M or d < M):
-        yield f"value_law = two_rows has outputs = {len(SHARES)} and at least as many features, not {M} and {d}."
-    if setting.value_law == "given":
-        yield from setting.misshapen("given_values", (M, d))
-        if not np.any(setting.given_values, axis=1).all():
-            yield "given_values is not allowed: a row of V* is zero."
-
-
-def _position_refusals(setting: Setting) -> Iterator[str]:
-    D = setting.tokens
-    if setting.positions == "hadamard" and D & (D - 1):
-        yield f"tokens = {D} is not allowed: positions=hadamard needs a power of two."
-    if setting.positions == "given":
-        yield from setting.misshapen("given_positions", (D, D))
-        P = np.asarray(setting.given_positions, float)
-        if np.abs(P.T @ P - np.eye(D)).max() > ORTHOGONAL:
-            yield f"given_positions is not orthogonal to {ORTHOGONAL}."

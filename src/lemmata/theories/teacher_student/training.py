@@ -17,11 +17,10 @@ from jaxtyping import Array, Float, Int
 import lemmata as lm
 from lemmata.theories.teacher_student.bounds import noise_floor
 from lemmata.theories.teacher_student.data import Sample, draw_sample
-from lemmata.theories.teacher_student.dynamics import online
-from lemmata.theories.teacher_student.dynamics.descent import Dynamics, population, reduced_matrices
-from lemmata.theories.teacher_student.dynamics.limit import follow_limit
+from lemmata.theories.teacher_student.dynamics import descent
+from lemmata.theories.teacher_student.dynamics.descent import Dynamics, reduced_matrices
+from lemmata.theories.teacher_student.dynamics.follow import event_steps, follow_limit, follow_recursion, record_steps
 from lemmata.theories.teacher_student.dynamics.reduced import Scalars, Task, from_gap, task_of
-from lemmata.theories.teacher_student.dynamics.times import event_steps, follow_recursion, record_steps
 from lemmata.theories.teacher_student.network import half_mean_square, respond
 from lemmata.theories.teacher_student.probes import cosine, reduced_probe
 from lemmata.theories.teacher_student.setting import Setting
@@ -77,19 +76,18 @@ OUTPUTS = (
 
 
 class Prepared(NamedTuple):
-    """What a run starts from."""
+    """What a run starts from. `at`: the steps of the records, -1 where one is not used.
+
+    The teacher is absent where the exact dynamics need no matrices. `path` has the exact dynamics at the records, and
+    `diverged` is 1 if they left the finite numbers.
+    """
 
     teacher: Teacher | None
-    """absent where the exact dynamics need no matrices"""
     events: dict[str, Float[Any, ""]]
-    """sizes and event times of the run, as declared"""
     noise_floor: Float[Any, ""]
     at: Float[Any, " record"]
-    """the steps of the records, -1 where one is not used"""
     path: Scalars | None
-    """the exact dynamics at the records"""
     diverged: Float[Any, ""]
-    """1 if the exact dynamics left the finite numbers"""
 
 
 Schedule = Callable[[float, float], np.ndarray]
@@ -126,14 +124,9 @@ def prepare(setting: Setting, seed: int, schedule: Schedule | None = None) -> Pr
 
 
 def _limit_path(setting: Setting, task: Task, at: np.ndarray) -> Scalars:
-    path = follow_limit(
-        task,
-        at[at >= 0],
-        value=setting.start_scale,
-        gap=setting.start_gap,
-        train_values=setting.train_values,
-        train_attention=setting.train_attention,
-    )
+    start: Any = {"value": setting.start_scale, "gap": setting.start_gap}
+    trained: Any = {"train_values": setting.train_values, "train_attention": setting.train_attention}
+    path = follow_limit(task, at[at >= 0], **start, **trained)
     unused = (0, len(at) - len(path.gap))
     value, gap = (np.pad(scalar, unused, constant_values=np.nan) for scalar in (path.value, path.gap))
     return from_gap(task, value, gap)
@@ -147,6 +140,12 @@ def _recursion_path(setting: Setting, task: Task, at: Int[np.ndarray, " record"]
         return Scalars(**jax.device_get(run.records)), float(run.diverged)
 
 
+def clean_sample(problem: Setting, key: jax.Array, teacher: Teacher) -> Sample:
+    """The fixed Gaussian test data."""
+    clean_key = jax.random.split(lm.stream(key, "test"))[0]
+    return draw_sample(clean_key, teacher, problem.test_samples, problem.negative_slope, 0.0)
+
+
 Answer = Callable[[Any, Float[Array, "feature sample token"]], Float[Array, "output sample token"]]
 
 
@@ -154,10 +153,9 @@ def output_probe(
     problem: Setting, key: jax.Array, teacher: Teacher, answer: Answer, values: Callable[[Any], Array]
 ) -> Callable[[Any], dict[str, Array]]:
     """A probe of outputs on fixed test data; `answer(state, inputs)` is the student's, `values(state)` its W_V."""
-    slope, samples = problem.negative_slope, problem.test_samples
-    clean_key, shifted_key = jax.random.split(lm.stream(key, "test"))
-    clean = draw_sample(clean_key, teacher, samples, slope, 0.0)
-    shifted = draw_sample(shifted_key, teacher, samples, slope, problem.label_noise, "exponential")
+    slope, clean = problem.negative_slope, clean_sample(problem, key, teacher)
+    shifted_key = jax.random.split(lm.stream(key, "test"))[1]
+    shifted = draw_sample(shifted_key, teacher, problem.test_samples, slope, problem.label_noise, "exponential")
     target = respond(teacher.values, teacher.scores, shifted.inputs, slope)
     rolled = jnp.roll(teacher.values, 1, axis=1)
 
@@ -182,7 +180,7 @@ def _maps(problem: Setting, teacher: Teacher, scores: Array) -> dict[str, Array]
 def _part_norms(values: Array, attention: Array) -> Float[Array, "*record part"]:
     """The norms of the blocks of a student that has W_V^x and W^pp only."""
     norms = {"values_x": values, "pp": attention}
-    return jnp.stack([norms.get(name, jnp.zeros_like(values)) for name in online.PARTS], axis=-1)
+    return jnp.stack([norms.get(name, jnp.zeros_like(values)) for name in descent.PARTS], axis=-1)
 
 
 def choose_dynamics(problem: Setting, key: jax.Array, prepared: Prepared, given: Any = None) -> Dynamics:
@@ -190,26 +188,19 @@ def choose_dynamics(problem: Setting, key: jax.Array, prepared: Prepared, given:
     teacher, task = prepared.teacher, task_of(problem, prepared.events["squared_norm"])
     assert teacher is not None
     if problem.dynamics == "online":
-        return online.online(problem, key, task, teacher, given)
-    return population(problem, task, teacher, given)
-
-
-class Students(NamedTuple):
-    """The student before and after training."""
-
-    initial: Any
-    network: Any
+        return descent.online(problem, key, task, teacher, given)
+    return descent.population(problem, task, teacher, given)
 
 
 @lm.piece("dynamics", "student", "track", "batch", "test_samples", "map_room")
-def train(problem: Setting, key: jax.Array, prepared: Prepared, given: Any = None) -> tuple[dict[str, Array], Students]:
-    """Population gradient descent or online SGD in full matrices; `given`: weights to start from."""
+def train(problem: Setting, key: jax.Array, prepared: Prepared, given: Any = None) -> tuple[dict[str, Array], Any, Any]:
+    """Population gradient descent or online SGD in full matrices, from `given` weights; with the first and last."""
     teacher, moving = prepared.teacher, choose_dynamics(problem, key, prepared, given)
     assert teacher is not None
 
     def answer(state: Any, inputs: Array) -> Array:
         if problem.dynamics == "online":
-            return online.answer(problem, teacher, state.parameters, inputs)
+            return descent.answer(problem, teacher, state.parameters, inputs)
         return respond(*moving.matrices(state), inputs, problem.negative_slope)
 
     outputs = None
@@ -226,7 +217,7 @@ def train(problem: Setting, key: jax.Array, prepared: Prepared, given: Any = Non
     results = run.results() | {f"worst_{name}": off for name, off in moving.worst(run.state).items()}
     if outputs is not None:
         results |= _maps(problem, teacher, moving.matrices(run.state)[1])
-    return results, Students(moving.weights(moving.start), moving.weights(run.state))
+    return results, moving.weights(moving.start), moving.weights(run.state)
 
 
 @lm.piece("track", "test_samples", "map_room")
@@ -235,9 +226,7 @@ def follow(problem: Setting, key: jax.Array, prepared: Prepared) -> dict[str, Ar
     task, states = task_of(problem, prepared.events["squared_norm"]), prepared.path
     assert states is not None
     results = jax.vmap(lambda state: reduced_probe(task, state))(states)
-    if problem.track == "outputs":
-        teacher = prepared.teacher
-        assert teacher is not None
+    if (teacher := prepared.teacher) is not None and problem.track == "outputs":
 
         def answer(state: Scalars, inputs: Array) -> Array:
             return respond(*reduced_matrices(task, teacher, state), inputs, problem.negative_slope)
@@ -256,40 +245,25 @@ def follow(problem: Setting, key: jax.Array, prepared: Prepared) -> dict[str, Ar
     return results | flags | {"worst_values": jnp.zeros(()), "worst_scores": jnp.zeros(())}
 
 
-def _initial_shapes(problem: Setting, key: jax.Array, prepared: Prepared) -> Any:
-    def initial() -> Any:
-        moving = choose_dynamics(problem, key, prepared)
-        return moving.weights(moving.start)
-
-    return jax.eval_shape(initial)
+VARIABLES = (*lm.RUN, *SCALARS, *EVENTS, NOISE_FLOOR, *WORST, *OUTPUTS)
 
 
-def _test_sample(problem: Setting, key: jax.Array, prepared: Prepared) -> Sample:
-    """The clean test data of `output_probe`."""
-    assert prepared.teacher is not None
-    clean_key, _ = jax.random.split(lm.stream(key, "test"))
-    return draw_sample(clean_key, prepared.teacher, problem.test_samples, problem.negative_slope, 0.0)
-
-
-@lm.simulation(
-    *lm.RUN,
-    *SCALARS,
-    *EVENTS,
-    NOISE_FLOOR,
-    *WORST,
-    *OUTPUTS,
-    labels={"part": online.PARTS},
-    prepare=prepare,
-    precision="float64",
-)
+@lm.simulation(*VARIABLES, labels={"part": descent.PARTS}, prepare=prepare, precision="float64")
 def simulate(problem: Setting, key: jax.Array, prepared: Prepared) -> dict[str, Array]:
     """One run: its records and event times, and with track=outputs what it answers on test data."""
-    lm.keep(teacher=prepared.teacher)
+    teacher = prepared.teacher
+    lm.keep(teacher=teacher)
     if problem.dynamics in ("recursion", "limit"):
         results = follow(problem, key, prepared)
         lm.keep(path=prepared.path)
     else:
-        given = lm.starting(None, like=lambda: _initial_shapes(problem, key, prepared))
-        results, students = train(problem, key, prepared, given)
-        lm.keep(**students._asdict(), test=lambda: _test_sample(problem, key, prepared))
+        assert teacher is not None
+
+        def initial() -> Any:
+            moving = choose_dynamics(problem, key, prepared)
+            return moving.weights(moving.start)
+
+        given = lm.starting(None, like=lambda: jax.eval_shape(initial))
+        results, first, last = train(problem, key, prepared, given)
+        lm.keep(initial=first, network=last, test=lambda: clean_sample(problem, key, teacher))
     return results | prepared.events | {"noise_floor": prepared.noise_floor}

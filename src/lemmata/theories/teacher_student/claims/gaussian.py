@@ -20,28 +20,12 @@ import xarray as xr
 from jaxtyping import Float
 
 import lemmata as lm
-from lemmata.theories.teacher_student.gaussian import (
-    angle_part,
-    even_part,
-    f1,
-    f2,
-    f3,
-    f3_other,
-    f3_own,
-    f4,
-    f5,
-    mean_square_slope,
-)
+from lemmata.theories.teacher_student import gaussian as forms
 
-SLOPES = (0.0, 0.1, 1.0)
-BENT = (0.0, 0.1)
-"""Slopes at which the angle counts: at κ = 1 it has no weight."""
-DRAWS = 20
-SAMPLES = 1_000_000
-BLOCK = 50_000
-NODES = 24
-CASES = 2000
-ROUNDING = 1e-12
+SLOPES, BENT = (0.0, 0.1, 1.0), (0.0, 0.1)
+"""κ, and those at which the angle counts: at κ = 1 it has no weight."""
+DRAWS, CASES, NODES, ROUNDING = 20, 2000, 24, 1e-12
+SAMPLES, BLOCK = 1_000_000, 50_000
 
 Variances = Float[np.ndarray, "draw 3"]
 Formula = Callable[[Any, Any, Any, float], Any]
@@ -54,53 +38,35 @@ class Expectation(NamedTuple):
     activated: tuple[int, int, int]
     sloped: tuple[int, int, int]
     closed: Formula
-    formula: str
 
     @property
     def words(self) -> str:
         """The expectation as it is written."""
-        u, v, w = (
-            "+".join(x for x, in_it in zip(("x_1", "x_2", "x_3"), which, strict=True) if in_it) for which in self[:3]
-        )
+        u, v, w = ("+".join(f"x_{i + 1}" for i in range(3) if which[i]) for which in self[:3])
         return f"E[{f'({u})' if '+' in u else u} σ({v}) σ'({w})]"
-
-    @property
-    def equation(self) -> str:
-        """The expectation and its closed form, in LaTeX."""
-        return self.words.replace("E", r"\mathbb{E}", 1).replace(" σ", r"\,\sigma") + " = " + self.formula
 
 
 ONE, TWO, PAIR, ALL = (1, 0, 0), (0, 1, 0), (1, 1, 0), (1, 1, 1)
 EXPECTATIONS = {
-    "e1": Expectation(ONE, ONE, ONE, lambda a, b, c, slope: f1(a, slope), r"\frac{1+\kappa^2}{2}a"),
-    "e2": Expectation(ONE, PAIR, PAIR, lambda a, b, c, slope: f2(a, b, slope), r"\frac{1+\kappa^2}{2}a"),
-    "e3": Expectation(
-        ONE,
-        ONE,
-        PAIR,
-        lambda a, b, c, slope: f3_own(a, b, slope),
-        r"\frac{(1+\kappa)^2a}{4}+\frac{(1-\kappa)^2a}{2\pi}\left(\arctan\sqrt{a/b}+\frac{\sqrt{ab}}{a+b}\right)",
-    ),
-    "e4": Expectation(
-        TWO, ONE, PAIR, lambda a, b, c, slope: f3_other(a, b, slope), r"\frac{(1-\kappa)^2b\sqrt{ab}}{2\pi(a+b)}"
-    ),
-    "e5": Expectation(
-        PAIR,
-        ONE,
-        PAIR,
-        lambda a, b, c, slope: f3(a, b, slope),
-        r"\frac{(1+\kappa)^2a}{4}+\frac{(1-\kappa)^2}{2\pi}(a\arctan\sqrt{a/b}+\sqrt{ab})",
-    ),
-    "e6": Expectation(
-        ONE,
-        PAIR,
-        ALL,
-        f4,
-        r"\frac{(1+\kappa)^2a}{4}+\frac{(1-\kappa)^2a}{2\pi}"
-        r"\left(\arctan\sqrt{(a+b)/c}+\frac{\sqrt{(a+b)c}}{a+b+c}\right)",
-    ),
-    "e7": Expectation(TWO, ONE, ALL, f5, r"\frac{(1-\kappa)^2b\sqrt{a(b+c)}}{2\pi(a+b+c)}"),
+    "e1": Expectation(ONE, ONE, ONE, lambda a, b, c, slope: forms.f1(a, slope)),
+    "e2": Expectation(ONE, PAIR, PAIR, lambda a, b, c, slope: forms.f2(a, b, slope)),
+    "e3": Expectation(ONE, ONE, PAIR, lambda a, b, c, slope: forms.f3_own(a, b, slope)),
+    "e4": Expectation(TWO, ONE, PAIR, lambda a, b, c, slope: forms.f3_other(a, b, slope)),
+    "e5": Expectation(PAIR, ONE, PAIR, lambda a, b, c, slope: forms.f3(a, b, slope)),
+    "e6": Expectation(ONE, PAIR, ALL, forms.f4),
+    "e7": Expectation(TWO, ONE, ALL, forms.f5),
 }
+FORMULAS = {
+    "e1": r"\frac{1+\kappa^2}{2}a",
+    "e2": r"\frac{1+\kappa^2}{2}a",
+    "e3": r"\frac{(1+\kappa)^2a}{4}+\frac{(1-\kappa)^2a}{2\pi}\left(\arctan\sqrt{a/b}+\frac{\sqrt{ab}}{a+b}\right)",
+    "e4": r"\frac{(1-\kappa)^2b\sqrt{ab}}{2\pi(a+b)}",
+    "e5": r"\frac{(1+\kappa)^2a}{4}+\frac{(1-\kappa)^2}{2\pi}(a\arctan\sqrt{a/b}+\sqrt{ab})",
+    "e6": r"\frac{(1+\kappa)^2a}{4}+\frac{(1-\kappa)^2a}{2\pi}"
+    r"\left(\arctan\sqrt{(a+b)/c}+\frac{\sqrt{(a+b)c}}{a+b+c}\right)",
+    "e7": r"\frac{(1-\kappa)^2b\sqrt{a(b+c)}}{2\pi(a+b+c)}",
+}
+"""The closed forms, in LaTeX."""
 
 
 def draw_variances(seed: int, purpose: str, count: int, reach: float) -> Variances:
@@ -171,7 +137,7 @@ def formula_of(name: str, form: str) -> Formula:
             return (1 + slope) ** 2 / 2 * a
         if form == "inverted":
             angle = np.arctan(np.sqrt((a + b) / c if name == "e6" else a / b))
-            return closed(a, b, c, slope) + angle_part(slope) * a * (math.pi / 2 - 2 * angle)
+            return closed(a, b, c, slope) + forms.angle_part(slope) * a * (math.pi / 2 - 2 * angle)
         return closed(a, b, c, -slope if form == "negative" else slope)
 
     return formula
@@ -195,30 +161,23 @@ def compared(name: str, slopes: Sequence[float] = SLOPES, form: str = "closed", 
 AGREES = lm.all_of(quadrature=lm.equal(1e-8), monte_carlo=lm.at_most(4.0))
 
 
-def lemma(name: str) -> str:
-    """E.1 for e1."""
-    return f"Lemma E.{name[1:]}"
-
-
 def closed_form(name: str, control: lm.Control) -> lm.Claim:
     """A closed form is that of its lemma."""
-    what = EXPECTATIONS[name]
+    what = EXPECTATIONS[name].words
+    left = what.replace("E", r"\mathbb{E}", 1).replace(" σ", r"\,\sigma")
     return (
-        lm.Claim(f"lem-{name}-closed-form", lemma(name), "identity")
-        .states(f"""The closed form of {what.words}, x_1, x_2, x_3 centred normals of variances a, b, c: against
+        lm.Claim(f"lem-{name}-closed-form", f"Lemma E.{name[1:]}", "identity")
+        .states(f"""The closed form of {what}, x_1, x_2, x_3 centred normals of variances a, b, c: against
             quadrature to 1e-8 and against 10^6 draws within 4 standard errors, for κ = 0, 0.1, 1 and 20 draws of the
             variances.""")
-        .in_symbols(what.equation)
+        .in_symbols(f"{left} = {FORMULAS[name]}")
         .judged(compared(name), AGREES, control)
     )
 
 
-# Bounds: pairs (smaller, larger) around an expectation
-
-
 def pairs_around(name: str, value: Any, a: Any, b: Any, c: Any, slope: float) -> list[tuple[Any, Any]]:
     """The bounds of Lemma E.3, E.5 or E.6 on a value."""
-    whole, even, turn = mean_square_slope(slope) * a, even_part(slope) * a, angle_part(slope)
+    whole, even, turn = forms.mean_square_slope(slope) * a, forms.even_part(slope) * a, forms.angle_part(slope)
     if name == "e3":
         part = turn * np.sqrt(a * b) / (a + b)
         return [(even + part * a, value), (whole - part * b, value), (value, whole)]
@@ -242,27 +201,37 @@ def violation(name: str, form: str = "quadrature", *, seed: int) -> xr.DataArray
     a, b, c = variances.T
 
     def worst(slope: float) -> float:
-        measured = form == "quadrature"
-        formula = (
-            quadrature(EXPECTATIONS[name], variances, slope) if measured else formula_of(name, form)(a, b, c, slope)
-        )
-        return excess_of(pairs_around(name, formula, a, b, c, slope))
+        if form == "quadrature":
+            value = quadrature(EXPECTATIONS[name], variances, slope)
+        else:
+            value = formula_of(name, form)(a, b, c, slope)
+        return excess_of(pairs_around(name, value, a, b, c, slope))
 
     return xr.DataArray([worst(slope) for slope in BENT], coords={"κ": list(BENT)})
 
 
-def bounds(name: str, reference: str, formula: str) -> lm.Claim:
-    """The bounds of a lemma hold."""
+BOUNDED = {
+    "e3": r"""\max\left\{\frac{(1+\kappa)^2a}{4}+\frac{(1-\kappa)^2a\sqrt{ab}}{2\pi(a+b)},\,a_\kappa
+        a-\frac{(1-\kappa)^2b\sqrt{ab}}{2\pi(a+b)}\right\} \le \mathbb{E}[x_1\,\sigma(x_1)\,\sigma'(x_1+x_2)] \le
+        a_\kappa a""",
+    "e5": r"""\max\left\{a_\kappa a,\,\frac{(1+\kappa)^2a}{4}+\frac{(1-\kappa)^2\sqrt{ab}}{2\pi}\right\} \le F_3 \le
+        a_\kappa a+\frac{(1-\kappa)^2b\sqrt{ab}}{2\pi(a+b)} \le a_\kappa a+\frac{(1-\kappa)^2b}{4\pi}""",
+    "e6": r"""\max\left\{\frac{(1+\kappa)^2a}{4}+\frac{(1-\kappa)^2a\sqrt{(a+b)c}}{2\pi(a+b+c)},\,a_\kappa
+        a-\frac{(1-\kappa)^2ac^{3/2}}{2\pi\sqrt{a+b}\,(a+b+c)}\right\} \le F_4 \le a_\kappa a""",
+}
+"""The bounds of the lemmas that have some, in LaTeX."""
+
+
+def bounds(name: str) -> lm.Claim:
+    """The bounds of a lemma hold; those of E.5 stand beside another expectation in the paper (9.14)."""
+    reference = f"Lemma E.{name[1:]}, bounds" + (" (9.14)" if name == "e5" else "")
+    control = lm.Control("arctangent of the inverse in the bounded quantity", form="inverted")
     return (
-        lm.Claim(f"lem-{name}b-bounds", f"{lemma(name)}, bounds{reference}", "bound")
+        lm.Claim(f"lem-{name}b-bounds", reference, "bound")
         .states(f"""The bounds on {EXPECTATIONS[name].words}, taken by quadrature, hold in 2000 draws of the variances
             for κ = 0 and 0.1, to a relative 1e-12.""")
-        .in_symbols(formula)
-        .judged(
-            violation(name),
-            lm.at_most(ROUNDING),
-            lm.Control("arctangent of the inverse in the bounded quantity", form="inverted"),
-        )
+        .in_symbols(BOUNDED[name])
+        .judged(violation(name), lm.at_most(ROUNDING), control)
     )
 
 
@@ -279,7 +248,7 @@ def fraction(name: str, correction: float = 1.0, *, seed: int) -> float:
 def inequality(name: str, words: str, formula: str) -> lm.Claim:
     """An inequality of fractions holds."""
     return (
-        lm.Claim(f"lem-{name}-inequality", lemma(name), "bound")
+        lm.Claim(f"lem-{name}-inequality", f"Lemma E.{name[1:]}", "bound")
         .states(f"{words}, without a violation in 2000 draws.")
         .in_symbols(formula)
         .judged(fraction(name), lm.at_most(ROUNDING), lm.Control("correction term halved", correction=0.5))
@@ -299,25 +268,7 @@ CLAIMS = (
     .judged(compared("e1", (0.1,), "printed"), AGREES, lm.Control("κ = 0", slopes=(0.0,)), expected=lm.FAILS),
     *(closed_form(name, INVERSE) for name in ("e3", "e5", "e6")),
     *(closed_form(name, NEGATIVE) for name in ("e4", "e7")),
-    bounds(
-        "e3",
-        "",
-        r"\max\left\{\frac{(1+\kappa)^2a}{4}+\frac{(1-\kappa)^2a\sqrt{ab}}{2\pi(a+b)},\,"
-        r"a_\kappa a-\frac{(1-\kappa)^2b\sqrt{ab}}{2\pi(a+b)}\right\} \le "
-        r"\mathbb{E}[x_1\,\sigma(x_1)\,\sigma'(x_1+x_2)] \le a_\kappa a",
-    ),
-    bounds(
-        "e5",
-        " (9.14)",
-        r"\max\left\{a_\kappa a,\,\frac{(1+\kappa)^2a}{4}+\frac{(1-\kappa)^2\sqrt{ab}}{2\pi}\right\} \le F_3 \le "
-        r"a_\kappa a+\frac{(1-\kappa)^2b\sqrt{ab}}{2\pi(a+b)} \le a_\kappa a+\frac{(1-\kappa)^2b}{4\pi}",
-    ),
-    bounds(
-        "e6",
-        "",
-        r"\max\left\{\frac{(1+\kappa)^2a}{4}+\frac{(1-\kappa)^2a\sqrt{(a+b)c}}{2\pi(a+b+c)},\,"
-        r"a_\kappa a-\frac{(1-\kappa)^2ac^{3/2}}{2\pi\sqrt{a+b}\,(a+b+c)}\right\} \le F_4 \le a_\kappa a",
-    ),
+    *map(bounds, BOUNDED),
     inequality("e8", "c/(a+b) ≥ c/a - bc/a² for positive a, b, c", r"\frac{c}{a+b} \ge \frac{c}{a}-\frac{bc}{a^2}"),
     inequality(
         "e9", "c/(a-b) ≤ c/a + bc/(a-b)² for a > b > 0, c > 0", r"\frac{c}{a-b} \le \frac{c}{a}+\frac{bc}{(a-b)^2}"

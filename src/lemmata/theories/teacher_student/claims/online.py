@@ -8,12 +8,9 @@ import numpy as np
 import xarray as xr
 
 import lemmata as lm
+from lemmata.theories.teacher_student.measures import around
 
 SIX = ["CNN ReLU", "CNN leaky", "GCN ReLU", "GCN leaky", "STS", "GSLP"]
-RANK_ONE = ["STS", "GSLP"]
-"""Teachers whose S* is not its own transpose."""
-CONVERGED = 0.2
-"""Share of the initial excess above which E1 is not judged."""
 
 
 @lm.evidence("exp-e1-blocks")
@@ -32,35 +29,27 @@ def blocks(data: xr.Dataset, variant: str, step: float | None = None) -> xr.Data
 
 def block_claim(name: str, variant: str, words: str, control: lm.Control) -> lm.Claim:
     """Only two blocks train."""
+    converged = lm.Gate(
+        "not converged: more than 0.2 of the initial excess is left",
+        lambda data: lm.at_end(data.batch_excess) <= 0.2 * data.batch_excess.isel(record=0),
+        intact={"variant": [variant]},
+    )
+    limits = {"inactive": 0.02, "positional": 0.1, "initial": 1 / 50}
     return (
-        lm.Claim(
-            name,
-            "Figure 1",
-            "ordering",
-            source="figure",
-            gate=lm.Gate(
-                f"not converged: more than {CONVERGED:g} of the initial excess is left",
-                lambda data: lm.at_end(data.batch_excess) <= CONVERGED * data.batch_excess.isel(record=0),
-                intact={"variant": [variant]},
-            ),
-        )
+        lm.Claim(name, "Figure 1", "ordering", source="figure", gate=converged)
         .states(f"""In the full transformer with {words}, only W_V^x and W^pp train: after 10⁴ steps the other blocks of
             W_KQ are at most 0.02 of W^pp, W_V^p at most 0.1 of W_V^x, and W^pp has grown at least 50 times.""")
         .in_symbols(r"""\max(\lVert W^{xx}\rVert,\lVert W^{xp}\rVert,\lVert W^{px}\rVert) \le 0.02\,\lVert
             W^{pp}\rVert,\ \lVert W_V^p\rVert \le 0.1\,\lVert W_V^x\rVert,\ \lVert W^{pp}(0)\rVert \le 0.02\,\lVert
             W^{pp}\rVert""")
-        .judged(
-            blocks(variant), lm.at_most({"inactive": 0.02, "positional": 0.1, "initial": 1 / 50}, by="every"), control
-        )
+        .judged(blocks(variant), lm.at_most(limits, by="every"), control)
     )
 
 
 def long_enough(variants: Sequence[str]) -> lm.Gate:
     """Runs that end before 3T* have no verdict."""
     return lm.Gate(
-        "a run ends before 3 T*",
-        lambda data: data.step.max("record") >= 3 * data.escape_step,
-        intact={"variant": list(variants)},
+        "a run ends before 3 T*", lambda data: data.step.max("record") >= 3 * data.escape_step, {"variant": variants}
     )
 
 
@@ -87,9 +76,8 @@ def over_recursion(
         between, run.step, exact.step, exact.excess, input_core_dims=core, output_core_dims=[["record"]], vectorize=True
     )
     ratio = (run.excess / (expected + floor * run.noise_floor)).where(run.step >= run.escape_step)
-    if last:
-        return lm.at_end(ratio)
-    return lm.stack({"least": ratio.min("record"), "largest": ratio.max("record")}, "mark")
+    ends = {"least": ratio.min("record"), "largest": ratio.max("record")}
+    return lm.at_end(ratio) if last else lm.stack(ends, "mark")
 
 
 def excess_claim(name: str, variants: list[str], words: str, control: lm.Control) -> lm.Claim:
@@ -99,12 +87,8 @@ def excess_claim(name: str, variants: list[str], words: str, control: lm.Control
         .states(f"""The excess loss of online SGD on {words} is that of the recursion plus the floor of the noise, to 10
             % at every mark from T* on.""")
         .in_symbols(r"0.9 \le \frac{\mathrm{Excess}}{\mathrm{Excess}_{\text{recursion}}+\text{floor}} \le 1.1")
-        .judged(over_recursion(variants), lm.within(0.9, 1.1, by="every", predicted=1.0), control)
+        .judged(over_recursion(variants), around(1.0, 0.1), control)
     )
-
-
-def frozen(variant: str) -> lm.Control:
-    return lm.Control("attention frozen", variants=[variant], frozen=True)
 
 
 @lm.evidence("exp-e2-curves")
@@ -140,30 +124,24 @@ def order(data: xr.Dataset, variants: Sequence[str] = SIX, transposed: bool = Fa
     return scores.where(target > 0).min(MATRIX) - scores.where(target == 0).max(MATRIX)
 
 
+UNTRAINED = {v: lm.Control("attention frozen", variants=[v], frozen=True) for v in ("CNN ReLU", "STS", "GSLP")}
+ROLLED = lm.Control("V* with its columns rolled by one", variable="rolled_cosine")
+NO_FLOOR = lm.Control("the floor left out, last mark", variants=["GCN ReLU"], floor=False, last=True)
 EARLY = lm.Control("at t = 300", step=300.0)
-TRANSPOSED = lm.Control("the transposed matrix, STS and GSLP", variants=RANK_ONE, transposed=True)
+TRANSPOSED = lm.Control("the transposed matrix, STS and GSLP", variants=["STS", "GSLP"], transposed=True)
 CLAIMS = (
     block_claim("exp-e1-identity", "identity", "κ = 1", EARLY),
     block_claim("exp-e1-relu", "ReLU", "ReLU", lm.Control("teacher of uniform scores, K = D", variant="ReLU, K = D")),
     block_claim("exp-e1-leaky", "leaky", "leaky ReLU", EARLY),
-    excess_claim("exp-e2-excess-cnn", SIX[:2], "CNN teachers", frozen("CNN ReLU")),
-    excess_claim(
-        "exp-e2-excess-gcn",
-        SIX[2:4],
-        "graph teachers",
-        lm.Control("the floor left out, last mark", variants=["GCN ReLU"], floor=False, last=True),
-    ),
-    excess_claim("exp-e2-excess-sts", ["STS"], "token selection", frozen("STS")),
-    excess_claim("exp-e2-excess-gslp", ["GSLP"], "group-sparse regression", frozen("GSLP")),
+    excess_claim("exp-e2-excess-cnn", SIX[:2], "CNN teachers", UNTRAINED["CNN ReLU"]),
+    excess_claim("exp-e2-excess-gcn", SIX[2:4], "graph teachers", NO_FLOOR),
+    excess_claim("exp-e2-excess-sts", ["STS"], "token selection", UNTRAINED["STS"]),
+    excess_claim("exp-e2-excess-gslp", ["GSLP"], "group-sparse regression", UNTRAINED["GSLP"]),
     lm.Claim("exp-e2-cosine", "Figure 2(c)", "bound", source="figure", gate=long_enough(SIX))
     .states("""W_V points along V*: the cosine is at least 0.95 after 100 steps and 0.999 from T* on, on all six
         teachers.""")
     .in_symbols(r"\cos(W_V,V^*) \ge 0.95\ (t=100),\ \ge 0.999\ (t\ge T^*)")
-    .judged(
-        cosines(),
-        lm.at_least({"late": 0.999, "early": 0.95}, by="every"),
-        lm.Control("V* with its columns rolled by one", variable="rolled_cosine"),
-    ),
+    .judged(cosines(), lm.at_least({"late": 0.999, "early": 0.95}, by="every"), ROLLED),
     lm.Claim("exp-e3-mean-score", "Figure 3", "comparison", source="figure")
     .states("At the last step the mean score on the supports is the exact p(T), to 0.01, on all six teachers.")
     .in_symbols(r"|\mathrm{mean}_{j\in G^i}S_{ji}-p(T)| \le 0.01")

@@ -13,23 +13,16 @@ from jaxtyping import Float
 
 import lemmata as lm
 
-POWERS = (2, 3)
-SEQUENCES = 200
-ZETA = 0.1
-RATIO = 2.0
-"""c_2 / c_1"""
-FIRST = 1e-3
-"""η c_1 x_0^{q-1}, the first relative increment at the lower edge."""
+POWERS, SEQUENCES, ZETA = (2, 3), 200, 0.1
+RATIO, FIRST = 2.0, 1e-3
+"""c_2 / c_1, and η c_1 x_0^{q-1}, the first relative increment at the lower edge."""
 NEAR, FAR = 1.05, 100.0
 """Least and largest v / x_0."""
 CAP = 20_000
 """Steps after which a sequence counts as one that never arrives; at the lower edge the longest takes about 1000."""
 
-DRAWS = 100
-STEPS = 100_000
-BLOCK = 1000
-FACTORS = (1.0, 0.5, 2.0)
-ROUNDING = 1e-12
+DRAWS, STEPS, BLOCK = 100, 100_000, 1000
+FACTORS, ROUNDING = (1.0, 0.5, 2.0), 1e-12
 
 
 class Growth(NamedTuple):

@@ -18,10 +18,7 @@ SLOPES = (0.0, 0.1, 0.5, 1.0)
 SUPPORTS = (1, 2, 5, 20)
 RATIOS = (1.05, 1.5, 2.0, 2.5, 4.5, 6.0, 13.0, 20.0, 64.0, 100.0, 400.0, 1000.0, 10_000.0)
 """D/K of the grids, D rounded to an integer; D = K is left out."""
-POINTS = 400
-FINE = 4001
-ROUNDING = 1e-12
-DRAWS = 1000
+POINTS, FINE, DRAWS, ROUNDING = 400, 4001, 1000, 1e-12
 
 Grid = Float[np.ndarray, " point"]
 
@@ -53,37 +50,25 @@ def by_slope(slopes: Sequence[float], value: Callable[[float], float]) -> xr.Dat
     return xr.DataArray([float(value(slope)) for slope in slopes], coords={"κ": list(slopes)})
 
 
-# P4: 1 ≤ C_1* < √(D/K)
-
-
-def printed_mean_square(a: Any, slope: float) -> Any:
-    """F_1 with the printed leaky constant (1+κ)²/2 (9.8)."""
-    return (1 + slope) ** 2 / 2 * a
-
-
 @lm.fact
 def value_range(
     slopes: Sequence[float] = SLOPES, printed: bool = False, only_end: bool = False
 ) -> dict[str, xr.DataArray]:
-    """The least C_1* and the largest C_1* √(K/D) over the grid, or at p = 1/K only; F_1 as it is or as printed."""
-    mean_square = printed_mean_square if printed else f1
+    """The least C_1* and the largest C_1* √(K/D) over the grid, or at p = 1/K; F_1 as it is or as printed (9.8)."""
 
     def scale(D: int, K: int, slope: float) -> Any:
+        mean_square = (lambda a, slope: (1 + slope) ** 2 / 2 * a) if printed else f1
         return value_scale(D, K, np.array([1 / K]) if only_end else scores(D, K), slope, mean_square)
 
-    return {
-        "least": by_slope(slopes, lambda slope: min(scale(D, K, slope).min() for D, K in places())),
-        "largest": by_slope(
-            slopes, lambda slope: max(scale(D, K, slope).max() * math.sqrt(K / D) for D, K in places())
-        ),
-    }
+    def largest(slope: float) -> float:
+        return max(scale(D, K, slope).max() * math.sqrt(K / D) for D, K in places())
 
-
-# P7: the increments of C_2 and C_3
+    least = by_slope(slopes, lambda slope: min(scale(D, K, slope).min() for D, K in places()))
+    return {"least": least, "largest": by_slope(slopes, largest)}
 
 
 class States(NamedTuple):
-    """Random states (D, K, κ, p, α) and C_1 written with α."""
+    """Random states (D, K, κ, p, α), C_1 written with α, A and Q."""
 
     tokens: Any
     support: Any
@@ -93,7 +78,6 @@ class States(NamedTuple):
     value: Any
     A: Any
     column_square: Any
-    """Q"""
 
     @property
     def delta(self) -> Any:
@@ -152,9 +136,6 @@ def off_support_sides(sign: float = -1.0, *, seed: int) -> dict[str, Any]:
     return {"measured": left, "predicted": s.predicted}
 
 
-# P10: C_1* as a function of p
-
-
 @lm.fact
 def least_step(direction: int, least: float, whole: bool = False, reach: float = 1.0) -> xr.DataArray:
     """The smallest relative step of C_1* between neighbours of the grid, rising (1) or falling (-1), for D/K > `least`.
@@ -191,9 +172,9 @@ def rises_after_fall(values: Grid) -> int:
     return int(np.sum(up[1:] & ~up[:-1]))
 
 
-def identity_peak(tokens: int, support: int) -> tuple[float, float]:
-    """1/√(DK) and ½(1 + √(D/K)): the peak for κ = 1."""
-    return 1 / math.sqrt(tokens * support), (1 + math.sqrt(tokens / support)) / 2
+def identity_peak(D: int, K: int) -> tuple[float, float]:
+    """The peak for κ = 1."""
+    return 1 / math.sqrt(D * K), (1 + math.sqrt(D / K)) / 2
 
 
 def turns(slopes: Sequence[float], where: Iterable[tuple[int, int]]) -> float:
@@ -214,13 +195,9 @@ def relu_peak(factor: float = 1.0) -> dict[str, Any]:
     """κ = 0: rises after a fall, and the peak of `factor` C_1* relative to the identity's, at its extremes."""
     wide = [(D, K) for D, K in places(largest=1000.0) if D / K >= 2.5]
     ratios = np.array([np.divide(peak(D, K, 0.0), identity_peak(D, K)) for D, K in wide])
-    ends = xr.DataArray(
-        [ratios.min(0), ratios.max(0)], coords={"over D/K": ["least", "largest"]}, dims=("over D/K", "of")
-    )
-    return {"turns": turns((0.0,), wide), "position": ends.isel(of=0), "value": factor * ends.isel(of=1)}
-
-
-# P18'
+    coords = {"over D/K": ["least", "largest"]}
+    position, value = (xr.DataArray([each.min(), each.max()], coords=coords) for each in ratios.T)
+    return {"turns": turns((0.0,), wide), "position": position, "value": factor * value}
 
 
 @lm.fact
@@ -234,6 +211,7 @@ def product(slope: float = 1.0) -> dict[str, Any]:
     return {"measured": np.concatenate(measured), "predicted": np.concatenate(predicted)}
 
 
+POSITIVE = lm.at_least(0.0, strict=True)
 CLAIMS = (
     lm.Claim("p4-value-scale", "Lemma C.3", "bound")
     .states("The quasi-stationary value scale lies between 1 and √(D/K) at every score, on a grid of p, D, K, κ.")
@@ -241,12 +219,7 @@ CLAIMS = (
     .judged(
         value_range(),
         lm.all_of(least=lm.at_least(1 - ROUNDING), largest=lm.at_most(1.0, strict=True)),
-        lm.Control(
-            "F_1 with the printed leaky constant, κ = 0.1, p = 1/K",
-            slopes=(0.1,),
-            printed=True,
-            only_end=True,
-        ),
+        lm.Control("F_1 with the printed leaky constant, κ = 0.1, p = 1/K", slopes=(0.1,), printed=True, only_end=True),
     ),
     lm.Claim("p7-support-identity", "Lemma C.7, first identity", "identity")
     .states("""The bracket that drives C_2, the logits on the support, is a product, whatever C_1, in 1000 random states
@@ -262,17 +235,11 @@ CLAIMS = (
     lm.Claim("p10-rise", "Lemma C.10", "ordering")
     .states("C_1* rises with p below 1/(2√(πDK)), for every κ and D > 4πK of the grid: least relative step.")
     .in_symbols(r"\frac{dC_1^*}{dp} > 0 \quad \left(\frac{1}{D}\le p\le\frac{1}{2\sqrt{\pi DK}}\right)")
-    .judged(
-        least_step(1, 4 * math.pi),
-        lm.at_least(0.0, strict=True),
-        lm.Control("increases on all of [1/D, 1/K]", whole=True),
-    ),
+    .judged(least_step(1, 4 * math.pi), POSITIVE, lm.Control("increases on all of [1/D, 1/K]", whole=True)),
     lm.Claim("p10-fall", "Lemma C.16", "ordering")
     .states("C_1* falls with p above 2/√(DK), for every κ and D > 4K of the grid: least relative step.")
     .in_symbols(r"\frac{dC_1^*}{dp} < 0 \quad \left(\frac{2}{\sqrt{DK}}\le p\le\frac{1}{K}\right)")
-    .judged(
-        least_step(-1, 4.0), lm.at_least(0.0, strict=True), lm.Control("decreases on all of [1/D, 1/K]", whole=True)
-    ),
+    .judged(least_step(-1, 4.0), POSITIVE, lm.Control("decreases on all of [1/D, 1/K]", whole=True)),
     lm.Claim("p10-peak-identity", "Lemmas C.10 and C.16, derived", "identity", source="derived")
     .states("""C_1* has one peak in p for every κ; for κ = 1 it is at 1/√(DK), to a relative 1e-3, with the value ½(1 +
         √(D/K)), to 1e-6.""")

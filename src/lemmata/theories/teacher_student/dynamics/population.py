@@ -47,27 +47,21 @@ def align(
     return Alignment(length, target_length, unit, target_unit, cosine, jnp.sqrt(inner(across, across)))
 
 
-def _both(rows: Alignment, columns: Alignment) -> tuple[Array, Array]:
-    """Cosine ρ and sine of the angle between ⟨w_m, X S_i⟩ and its target, for all (m, i)."""
-    cosine = jnp.outer(rows.cosine, columns.cosine)
-    return cosine, jnp.sqrt((rows.sine**2)[:, None] + jnp.outer(rows.cosine**2, columns.sine**2))
-
-
 def alignments(
     teacher: Teacher, values: Float[Array, "output feature"], scores: Float[Array, "token token"]
-) -> tuple[Alignment, Alignment]:
-    """Of the rows of W_V and of the columns of S."""
-    flat = jnp.ones(scores.shape[0])
+) -> tuple[Alignment, Alignment, Array, Array]:
+    """Of the rows of W_V and the columns of S; cosine ρ and sine between ⟨w_m, X S_i⟩ and its target, by (m, i)."""
     rows = align(values, teacher.values, teacher.covariance)
-    return rows, align(scores.T, teacher.scores.T, flat)
+    columns = align(scores.T, teacher.scores.T, jnp.ones(scores.shape[0]))
+    sine = jnp.sqrt((rows.sine**2)[:, None] + jnp.outer(rows.cosine**2, columns.sine**2))
+    return rows, columns, jnp.outer(rows.cosine, columns.cosine), sine
 
 
 def population_excess(
     teacher: Teacher, values: Float[Array, "output feature"], scores: Float[Array, "token token"], slope: Any
 ) -> Float[Array, ""]:
     """½ Σ_{m,i} [a_κ(τ² + τ_*²) - 2J_{mi}], written so that nothing cancels near the optimum."""
-    rows, columns = alignments(teacher, values, scores)
-    cosine, sine = _both(rows, columns)
+    rows, columns, cosine, sine = alignments(teacher, values, scores)
     tau, target = jnp.outer(rows.length, columns.length), jnp.outer(rows.target_length, columns.target_length)
     # 1 - ρ = sin² / (1 + ρ) away from ρ = -1
     apart = jnp.where(cosine > 0, sine**2 / (1 + jnp.maximum(cosine, 0.0)), 1 - cosine)
@@ -93,8 +87,7 @@ def population_gradient(
 
     Rows of W_V that are zero take the one-sided derivative along v_m*, or that of σ'(0) = `kink` if it is a number.
     """
-    rows, columns = alignments(teacher, weights.values, scores)
-    cosine, sine = _both(rows, columns)
+    rows, columns, cosine, sine = alignments(teacher, weights.values, scores)
     square, part = mean_square_slope(slope), angle_part(slope)
     target = jnp.outer(rows.target_length, columns.target_length)
     by_product = even_part(slope) + part * jnp.arctan2(cosine, sine)  # ∂J/∂r, with arcsin ρ

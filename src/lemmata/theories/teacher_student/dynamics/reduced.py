@@ -10,38 +10,24 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from lemmata.theories.teacher_student.gaussian import (
-    angle_part,
-    even_part,
-    f1,
-    f2,
-    f3,
-    f4,
-    f5,
-    mean_square_slope,
-    root_angle,
-    xp,
-)
+from lemmata.theories.teacher_student.gaussian import angle_part, even_part, f1, f2, f3, f4, f5, mean_square_slope, xp
 
 if TYPE_CHECKING:
     from lemmata.theories.teacher_student.setting import Setting
 
 
 class Task(NamedTuple):
-    """What the reduced dynamics knows of a teacher and of training."""
+    """What the reduced dynamics knows of a teacher and of training: D, K, ‖V*‖_F², κ, η, and what multiplies √D.
+
+    For ‖V*‖_F² the paper writes M or the sum of the norms of the rows (9.3).
+    """
 
     tokens: Any
-    """D"""
     support: Any
-    """K"""
     strength: Any
-    """‖V*‖_F², for which the paper writes M or the sum of the norms of the rows (9.3)"""
     slope: Any
-    """κ"""
     step_size: Any
-    """η"""
     temperature: Any = 1.0
-    """multiplies √D in the softmax"""
 
     @property
     def rest(self) -> Any:
@@ -66,14 +52,8 @@ class Task(NamedTuple):
 
 def task_of(setting: Setting, strength: Any) -> Task:
     """The reduced problem of a setting whose teacher has this ‖V*‖²."""
-    return Task(
-        setting.token_count,
-        setting.support_count,
-        strength,
-        setting.negative_slope,
-        setting.step_size,
-        setting.temperature,
-    )
+    pace = setting.negative_slope, setting.step_size, setting.temperature
+    return Task(setting.token_count, setting.support_count, strength, *pace)
 
 
 class Scalars(NamedTuple):
@@ -85,16 +65,12 @@ class Scalars(NamedTuple):
 
 
 class Pattern(NamedTuple):
-    """The two values of S at a moment."""
+    """The two values of S at a moment: p, δ = 1 - Kp, Q = DKp² - 2Kp + 1 = (D - K)‖S_i‖², Dp - 1."""
 
     score: Any
-    """p"""
     mass: Any
-    """δ = 1 - Kp"""
     column_square: Any
-    """Q = DKp² - 2Kp + 1 = (D - K)‖S_i‖²"""
     over_uniform: Any
-    """Dp - 1"""
 
 
 def gap(task: Task, state: Scalars) -> Any:
@@ -212,7 +188,7 @@ def step(task: Task, state: Scalars, trained: tuple[Any, Any] = (1.0, 1.0), kink
     inside, outside = p**2, (delta / rest) ** 2  # variances of the two kinds of summand
     F1 = f1(K * inside + rest * outside, kappa)
     F21, F22 = f2(inside, outside, kappa), f2(outside, inside, kappa)
-    turn = root_angle(K * inside, rest * outside)
+    turn = xp.arctan2(xp.sqrt(K * inside), xp.sqrt(rest * outside))
     F3 = f3(K * inside, rest * outside, kappa, turn)
     F4 = f4(inside, (K - 1) * inside, rest * outside, kappa, turn)
     F5 = f5(K * inside, outside, (rest - 1) * outside, kappa)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import xarray as xr
+from matplotlib.axes import Axes
 
 import lemmata as lm
 from lemmata import figures as draw
@@ -19,6 +20,11 @@ def named(data: xr.Dataset) -> xr.Dataset:
     names = {1.0: "identity", 0.0: "ReLU"}
     words = [names.get(kappa, f"leaky, $\\kappa$ = {kappa:g}") for kappa in data.negative_slope.values.tolist()]
     return data.assign_coords(activation=("negative_slope", words)).swap_dims(negative_slope="activation")
+
+
+def loglog(ax: Axes) -> None:
+    draw.log_x(ax)
+    draw.log_y(ax)
 
 
 def clock(data: xr.Dataset) -> xr.DataArray:

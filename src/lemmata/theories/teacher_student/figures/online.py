@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 import lemmata as lm
 from lemmata import figures as draw
-from lemmata.theories.teacher_student.figures import EXCESS, IN_TIME, clock, exponents
+from lemmata.theories.teacher_student.figures import EXCESS, IN_TIME, clock, exponents, loglog
 
 PARTS = {"values_x": "$W_V^x$", "values_p": "$W_V^p$"} | {part: f"$W^{{{part}}}$" for part in ("pp", "xx", "xp", "px")}
 SHOWN = ("identity", "ReLU", "ReLU, K = D", "ReLU, standard")
@@ -26,29 +26,27 @@ def blocks(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
         cell = data.sel(variant=name)
         norms = draw.positive(cell.part_norm.sel(part=list(PARTS))).assign_coords(part=list(PARTS.values()))
         draw.paths(ax, cell, norms, "part", clock=draw.positive(cell.step))
-        draw.log_x(ax)
-        draw.log_y(ax)
+        loglog(ax)
         draw.finish(ax, f"{name}: norms of the blocks", "Frobenius norm of a block", "training step $t$", legend=3)
     for ax in axes[len(shown) : len(SHOWN)]:
         ax.set_axis_off()
-    final = {part: lm.at_end(data.part_norm.sel(part=part, drop=True)) for part in PARTS}
-    inactive = xr.concat([final[part] for part in ("xx", "xp", "px")], "part").max("part")
-    _ratios(axes[-2], inactive / final["pp"], claims["exp-e1-relu"], "inactive")
+    final = lm.at_end(data.part_norm)
+    active, values = final.sel(part="pp", drop=True), final.sel(part="values_x", drop=True)
+    inactive = final.sel(part=["xx", "xp", "px"]).max("part", skipna=False) / active
     title = r"max($\|W^{xx}\|$, $\|W^{xp}\|$, $\|W^{px}\|$) / $\|W^{pp}\|$ at the end"
-    draw.finish(axes[-2], title, "", "inactive over active block of the attention", legend=1)
-    _ratios(axes[-1], final["values_p"] / final["values_x"], claims["exp-e1-relu"], "positional")
-    draw.finish(axes[-1], r"$\|W_V^p\|/\|W_V^x\|$ at the end", "", "inactive over active block of the values", legend=1)
+    for ax, name, ratio, words, of in (
+        (axes[-2], "inactive", inactive, title, "attention"),
+        (axes[-1], "positional", final.sel(part="values_p") / values, r"$\|W_V^p\|/\|W_V^x\|$ at the end", "values"),
+    ):
+        draw.groups(ax, draw.positive(ratio), "variant", label="every seed", sideways=True, middle="median")
+        said = "paper: only $W_V^x$, $W^{pp}$ train; claimed"
+        draw.claimed(ax, claims["exp-e1-relu"], label=name, words=said, across=True)
+        ax.invert_yaxis()
+        draw.log_x(ax)
+        draw.finish(ax, words, "", f"inactive over active block of the {of}", legend=1)
     return figure
 
 
-def _ratios(ax: Axes, ratio: xr.DataArray, claim: lm.Claim, label: str) -> None:
-    draw.groups(ax, draw.positive(ratio), "variant", label="every seed", sideways=True, middle="median")
-    draw.claimed(ax, claim, label=label, words="paper: only $W_V^x$, $W^{pp}$ train; claimed", across=True)
-    ax.invert_yaxis()
-    draw.log_x(ax)
-
-
-FROZEN = ", frozen"
 MAPPED = ("CNN ReLU", "GCN ReLU", "STS", "GSLP")
 """The teachers whose scores are drawn; with leaky ReLU they look the same."""
 
@@ -56,11 +54,9 @@ MAPPED = ("CNN ReLU", "GCN ReLU", "STS", "GSLP")
 def curves(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     """All teachers together: excess loss, out-of-distribution loss, cosine, and the learned scores beside S*."""
     figure, (excess, ratio, shifted, cosine, score, maps) = draw.panels(6, rows=2, width=4.6, height=4.5)
-    kinds = {kind: data.sel(dynamics=kind) for kind in draw.labels_of(data, "dynamics")}
-    sgd, exact = kinds.get("online", kinds.get("recursion")), kinds.get("recursion", kinds.get("online"))
-    assert sgd is not None
-    assert exact is not None
-    frozen = [name for name in draw.labels_of(data, "variant") if name.endswith(FROZEN)]
+    kinds = draw.labels_of(data, "dynamics")
+    sgd, exact = data.sel(dynamics=min(kinds)), data.sel(dynamics=max(kinds))  # what is not there is the other
+    frozen = [name for name in draw.labels_of(data, "variant") if name.endswith(", frozen")]
     teachers = [name for name in draw.labels_of(data, "variant") if name not in frozen] or frozen
     controls, sgd, exact = sgd.sel(variant=frozen), sgd.sel(variant=teachers), exact.sel(variant=teachers)
     late = sgd.step >= sgd.escape_step
@@ -104,8 +100,7 @@ def curves(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
 
 def _teachers(ax: Axes, data: xr.Dataset, values: xr.DataArray) -> None:
     draw.paths(ax, data, draw.positive(values), "variant", clock=clock(data))
-    draw.log_x(ax)
-    draw.log_y(ax)
+    loglog(ax)
 
 
 def _recursions(ax: Axes, data: xr.Dataset, values: xr.DataArray) -> None:

@@ -1,6 +1,9 @@
-"""The three phases: on the loss curve, in (C_1, p), in full matrices, and which steps of the proof hold on the way."""
+"""The pattern of 6.1 in full matrices and what breaks it, the three phases, and which steps of the proof hold."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -9,11 +12,78 @@ from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
+import lemmata as lm
 from lemmata import figures as draw
 from lemmata.theories.teacher_student.dynamics.reduced import at_score, quasi_scale
-from lemmata.theories.teacher_student.figures import EXCESS, named, plain_task
+from lemmata.theories.teacher_student.figures import EXCESS, loglog, named, plain_task
 from lemmata.theories.teacher_student.measures import excess_law
 from lemmata.theories.teacher_student.setting import SEPARATED
+
+TEACHERS = {"cnn": "CNN", "regular": "regular graph", "sts": "token selection", "supports": "random supports"}
+"""Teachers with equal ‖V*‖²."""
+RECURSION, OTHER = "recursion", "equal_sum"
+POINTS: dict[str, Any] = {"linestyle": "none", "markersize": 5, "markerfacecolor": "none"}
+
+
+def pattern(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
+    """C_1 and p of every teacher and basis on the recursion, and the distance of all variants from it."""
+    figure, (value, score, off) = draw.panels(3, width=4.6, height=4.4)
+    data = named(data)
+    for ax, name in ((value, "value"), (score, "score")):
+        intact = data.sel(variant=draw.present(data, "variant", list(TEACHERS)))
+        if intact.sizes["variant"]:
+            draw.paths(ax, intact, name, "activation", clock=draw.positive(intact.step), marker="o", **POINTS)
+        for variant in draw.present(data, "variant", [OTHER]):
+            cells = data.sel(variant=variant).isel(activation=-1)
+            words = f"control: other $\\|V^*\\|_F^2$, {cells.activation.item()}"
+            draw.paths(ax, cells, name, "", words, draw.GREY, clock=draw.positive(cells.step), marker="x", **POINTS)
+        for variant in draw.present(data, "variant", [RECURSION]):
+            _recursions(ax, data.sel(variant=variant).isel(positions=0), name, "activation")
+        draw.log_x(ax)
+        bases = " and ".join(draw.labels_of(data, "positions"))
+        title = f"{intact.sizes['variant']} teachers, bases {bases}: one recursion"
+        symbol = "$C_1$ in $W_V=C_1V^*$" if name == "value" else "score $p$ on the supports"
+        draw.finish(ax, title, symbol, "training step $t$")
+    kept = [variant for variant in draw.labels_of(data, "variant") if variant not in (RECURSION, OTHER)]
+    worst = np.maximum(data.worst_values, data.worst_scores).clip(1e-17).sel(variant=kept)
+    draw.groups(
+        off, worst, "variant", label="every run", words=TEACHERS, sideways=True, middle="median", markersize=3.5
+    )
+    draw.claimed(off, claims["p1-pattern"], words="paper: teachers keep it; claimed", across=True)
+    off.invert_yaxis()
+    draw.log_x(off)
+    words = r"largest $|W_V-C_1V^*|$ or $|S-$pattern$|$ at any step"
+    draw.finish(off, "what keeps the pattern, and what breaks it", "", words)
+    return figure
+
+
+def _recursions(ax: Axes, data: xr.Dataset, name: str, by: str, pace: Any = 1.0) -> None:
+    """The recursion of the first seed at every label of an axis, over t / pace."""
+    for i, label in enumerate(data[by].values):
+        cell = data.sel({by: label}).isel(seed=0)
+        x = draw.positive(cell.step) / (pace.sel({by: label}) if isinstance(pace, xr.DataArray) else pace)
+        draw.predicted(ax, cell[name], None if i else "paper: the recursion", x)
+
+
+def temperature(data: xr.Dataset) -> Figure:
+    """Scores over steps and over steps by temperature squared: full matrices on the recursion at every temperature."""
+    figure, (plain, scaled) = draw.panels(2, width=5.2, height=4.2)
+    for ax, pace, words in (
+        (plain, xr.ones_like(data.temperature), "training step $t$"),
+        (scaled, data.temperature**2, r"steps over squared temperature, $t/τ^2$"),
+    ):
+        for kind in draw.present(data, "dynamics", ["population"]):
+            cells = data.sel(dynamics=kind)
+            times = draw.positive(cells.step) / pace
+            draw.paths(ax, cells, "score", "temperature", "full matrices, τ = {}", clock=times, marker="o", **POINTS)
+        for kind in draw.present(data, "dynamics", [RECURSION]):
+            _recursions(ax, data.sel(dynamics=kind), "score", "temperature", pace)
+        draw.predicted(ax, float(1 / data.support_count.max()), "target $1/K$", **draw.CLAIMED)
+        draw.log_x(ax)
+        title = r"softmax of logits / (τ$\sqrt{D}$)" if ax is plain else "in its own time: phase 2 collapses"
+        draw.finish(ax, title, "score $p$ on the supports", words)
+    return figure
+
 
 REFERENCE = ("R2", "R1", "R3")
 """The reference runs, the one with the best separated phases first."""
@@ -88,8 +158,7 @@ def _phases(ax: Axes, run: xr.Dataset) -> None:
             ax.axvspan(left, right, color=color, alpha=0.12, linewidth=0)
             # a phase that is too short for its name has its number
             shown = words if right > 2.5 * left else words.split(":")[0].removeprefix("phase ")
-            middle = right > 8 * left
-            x, side = (np.sqrt(left * right), "center") if middle else (1.07 * left, "left")
+            x, side = (np.sqrt(left * right), "center") if right > 8 * left else (1.07 * left, "left")
             ax.text(x, 0.985, shown, transform=ax.get_xaxis_transform(), fontsize=8, va="top", ha=side)
     draw.moment(ax, fitted, f"$t_1$ = {fitted:,.0f}", left=escape < 10 * fitted)
     draw.moment(ax, escape, f"$T^*$ = {escape:,.0f}", left=escape >= 10 * fitted)
@@ -98,14 +167,9 @@ def _phases(ax: Axes, run: xr.Dataset) -> None:
 
 def _loss(ax: Axes, run: xr.Dataset, words: str) -> None:
     draw.paths(ax, run, draw.positive(run.excess), label="excess loss", marker="o", markersize=3, spread="")
-    draw.corrected(
-        ax,
-        excess_law(run.where(run.step >= 0.6 * run.escape_step)),
-        r"derived, $T\gg T^*$: $KD(D-K)/(4\eta T)$",
-        run.step,
-    )
-    draw.log_x(ax)
-    draw.log_y(ax)
+    late = excess_law(run.where(run.step >= 0.6 * run.escape_step))
+    draw.corrected(ax, late, r"derived, $T\gg T^*$: $KD(D-K)/(4\eta T)$", run.step)
+    loglog(ax)
     low, high = ax.get_ylim()
     ax.set_ylim(low / 1.5, 6 * high)
     _phases(ax, run)
@@ -129,10 +193,8 @@ def _orbit(ax: Axes, run: xr.Dataset, words: str, look: draw.Look) -> None:
     """The way of one run through (p, C_1), the curve C_1*(p) of its activation, and where it is at t_1 and T*."""
     task = plain_task(run)
     # records far apart are not joined: the chords would leave the way
-    line = 0.6 if run.sizes["record"] >= 100 else 0.0
-    ax.plot(
-        run.score, run.value, color=look.color, marker=look.marker, markersize=3, linewidth=line, label=f"run, {words}"
-    )
+    how = {"marker": look.marker, "markersize": 3, "linewidth": 0.6 if run.sizes["record"] >= 100 else 0.0}
+    ax.plot(run.score, run.value, color=look.color, label=f"run, {words}", **how)
     if np.isfinite(task.tokens):
         p = np.geomspace(1 / task.tokens, 1 / task.support, 200)
         known = "paper: $C_1^*(p)$" in ax.get_legend_handles_labels()[1]
@@ -161,10 +223,9 @@ def _twin(ax: Axes, data: xr.Dataset) -> None:
     shown = {"value": ("$C_1$", 1.0), "score": ("$Kp$", K), "excess": ("excess / excess(0)", 1 / start)}
     for i, (name, (words, factor)) in enumerate(shown.items()):
         apart = factor * float(abs(full[name] - exact[name]).max())
-        look = draw.look(i)
-        how = {"color": look.color, "markersize": 4, "markerfacecolor": "none"}
+        how = {"color": draw.look(i).color, "markersize": 4, "markerfacecolor": "none"}
         label = rf"{words}, full matrices (apart $\leq$ {apart:.0e})"
-        ax.plot(draw.positive(full.step), factor * full[name], look.marker, label=label, **how)
+        ax.plot(draw.positive(full.step), factor * full[name], draw.look(i).marker, label=label, **how)
         draw.predicted(ax, factor * exact[name], None if i else "paper: the recursion", draw.positive(exact.step))
     draw.log_x(ax)
     title = f"{_words(TWIN_OF, exact)}: full matrices"
@@ -186,8 +247,7 @@ def _checks(ax: Axes, data: xr.Dataset) -> None:
     state = xr.where(seen, xr.where(np.isfinite(first), 2, 1), 0)
     ax.imshow(state, cmap=ListedColormap(list(STATES.values())), vmin=0, vmax=2, aspect="auto")
     for row, column in zip(*np.nonzero(state.values == 2), strict=True):
-        step = float(first[row, column])
-        ax.text(column, row, f"t={step:.0f}", ha="center", va="center", fontsize=8)
+        ax.text(column, row, f"t={float(first[row, column]):.0f}", ha="center", va="center", fontsize=8)
     separation = data.separation.sel(variant=runs).isel(activation=0).values
     words = [BROKEN.get(name, f"{chi:.1g}") for name, chi in zip(runs, separation, strict=True)]
     ax.set_xticks(range(len(runs)), [f"{name}\n{what}" for name, what in zip(runs, words, strict=True)], fontsize=8)

@@ -14,11 +14,9 @@ import lemmata as lm
 from lemmata.theories.teacher_student.mnist.training import SHARP
 
 INTACT = ("ReLU", "leaky")
-CLASSIFIES = 0.5
-"""The teacher's accuracy from which on claims are judged."""
 LEARNED = lm.Gate(
-    f"the teacher has not learned enough: its accuracy is below {CLASSIFIES:g} in some run",
-    lambda data: data.teacher_accuracy >= CLASSIFIES,
+    "the teacher has not learned enough: its accuracy is below 0.5 in some run",
+    lambda data: data.teacher_accuracy >= 0.5,
     intact={"variant": INTACT},
 )
 Stated = tuple[xr.DataArray, str]
@@ -34,11 +32,6 @@ def said(data: xr.Dataset) -> str:
     accuracy = lm.cells(data, variant=INTACT).teacher_accuracy
     source = "stand-in digits" if is_stand_in(data) else "MNIST"
     return f"{source}, teacher's accuracy {float(accuracy.min()):.3f} to {float(accuracy.max()):.3f}"
-
-
-def last_record(values: xr.DataArray) -> xr.DataArray:
-    """The index of the last used record of every run."""
-    return values.notnull().sum("record") - 1
 
 
 def record_from_which_above(values: xr.DataArray, limit: float) -> xr.DataArray:
@@ -67,7 +60,7 @@ def loss_left(data: xr.Dataset, variants: Sequence[str] = INTACT) -> Stated:
 def mass_ratio(data: xr.Dataset, variants: Sequence[str] = INTACT, when: Sequence[str] = INTACT) -> Stated:
     """Interior over boundary mass of `variants`, at the record that the cosine of the variants `when` decides."""
     cosine = lm.cells(data, variant=when).cosine
-    last = last_record(cosine)
+    last = cosine.notnull().sum("record") - 1
     record = last if is_stand_in(data) else record_from_which_above(cosine, SHARP)
     if bool((record > last).any()):
         raise lm.NotApplicable(f"the cosine does not stay above {SHARP:g} in every run")

@@ -19,10 +19,8 @@ from lemmata.theories.teacher_student.teachers import pooling_2d
 
 MEAN, DEVIATION = 0.1307, 0.3081
 """Of MNIST's training pixels."""
-DIGIT, CORNER = 20, 3
-"""Side of an enlarged digit of the stand-in, and where it begins on the canvas."""
-HELD_OUT = 5
-"""Of a source without a split one image in so many is for the test."""
+DIGIT, CORNER, HELD_OUT = 20, 3, 5
+"""Of the stand-in: side of an enlarged digit, where it begins on the canvas, and one image in so many for the test."""
 
 
 class Chosen(NamedTuple):
@@ -104,9 +102,8 @@ def choose(images: Images, samples: int, test_samples: int, seed: int) -> Chosen
         held = max(1, len(order) // HELD_OUT)
         order, test, pixels, labels = order[:-held], order[-held:][::-1], images.train_pixels, images.train_labels
     train, test = order[:samples], test[:test_samples]
-    return Chosen(
-        on_canvas(images.train_pixels[train]), images.train_labels[train], on_canvas(pixels[test]), labels[test]
-    )
+    first = on_canvas(images.train_pixels[train]), images.train_labels[train]
+    return Chosen(*first, on_canvas(pixels[test]), labels[test])
 
 
 def prepare(setting: MnistSetting, seed: int) -> Prepared:
@@ -118,13 +115,7 @@ def prepare(setting: MnistSetting, seed: int) -> Prepared:
         return patches(values.astype(np.float32))
 
     inputs, test = scaled(chosen.train), scaled(chosen.test)
-    return Prepared(
-        inputs=inputs,
-        pooled=pool(inputs),
-        labels=chosen.train_labels,
-        test_pooled=pool(test),
-        test_labels=chosen.test_labels,
-        energy=np.mean(np.sum(inputs**2, axis=0), axis=0),
-        example=chosen.train[0].astype(np.float32),
-        is_digits=np.asarray(setting.resolved_source == "digits", np.float32),
-    )
+    energy, example = np.mean(np.sum(inputs**2, axis=0), axis=0), chosen.train[0].astype(np.float32)
+    is_digits = np.asarray(setting.resolved_source == "digits", np.float32)
+    taught = inputs, pool(inputs), chosen.train_labels
+    return Prepared(*taught, pool(test), chosen.test_labels, energy, example, is_digits)

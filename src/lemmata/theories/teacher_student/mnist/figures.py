@@ -49,15 +49,11 @@ def mnist(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     draw.predicted(within, GROUP / TOKENS, "uniform: $K/D$", **draw.CLAIMED)
     draw.finish(within, f"inside and boundary along training, {run.variant.item()}", "relative mass in the group", STEP)
     _example(example, first.example.isel(variant=0))
-    figure.suptitle(_source(data), fontsize=11)
+    source = "stand-in: scikit-learn digits, no MNIST" if bool(data.is_digits.max()) else "MNIST"
+    right = 100 * data.teacher_accuracy
+    words = f"teacher's test accuracy {float(right.min()):.0f} to {float(right.max()):.0f} % (paper: about 71 %)"
+    figure.suptitle(f"{source}, {int(data.train_images.min())} training images; {words}", fontsize=11)
     return figure
-
-
-def _source(data: xr.Dataset) -> str:
-    name = "stand-in: scikit-learn digits, no MNIST" if bool(data.is_digits.max()) else "MNIST"
-    low, high = (100 * float(end) for end in (data.teacher_accuracy.min(), data.teacher_accuracy.max()))
-    images = int(data.train_images.min())
-    return f"{name}, {images} training images; teacher's test accuracy {low:.0f} to {high:.0f} % (paper: about 71 %)"
 
 
 def _energies(ax: Axes, run: xr.Dataset) -> None:
@@ -68,11 +64,8 @@ def _energies(ax: Axes, run: xr.Dataset) -> None:
         ax.plot(x, y, marker, color=color, alpha=0.6, markersize=4, label=f"{words}, every seed")
     draw.predicted(ax, 1.0, "paper: the teacher's")
     correlation = float(lm.at_end(run.mass_energy).mean("seed"))
-    title, y = (
-        f"mass and energy: correlation {draw.signed(correlation)}",
-        f"relative mass after training, {run.variant.item()}",
-    )
-    draw.finish(ax, title, y, r"energy of the patch $E\|x_i\|^2$")
+    title, x = f"mass and energy: correlation {draw.signed(correlation)}", r"energy of the patch $E\|x_i\|^2$"
+    draw.finish(ax, title, f"relative mass after training, {run.variant.item()}", x)
 
 
 def _scores(ax: Axes, scores: xr.DataArray, title: str) -> AxesImage:

@@ -26,9 +26,7 @@ class MnistSetting(lm.Setting):
     image_source: str = lm.choice(
         "auto",
         "images: mnist is read from $LEMMATA_DATA/mnist, digits are scikit-learn's; auto takes what is there",
-        "auto",
-        "mnist",
-        "digits",
+        *("auto", "mnist", "digits"),
     )
     scaling: str = lm.choice(
         "standard", "pixels: standardised by MNIST's mean and deviation, or left in [0, 1]", "standard", "unit"
@@ -36,8 +34,7 @@ class MnistSetting(lm.Setting):
     patch_order: str = lm.choice(
         "ordered",
         "order of the patches that the student sees: the teacher's, or another one in every image",
-        "ordered",
-        "shuffled",
+        *("ordered", "shuffled"),
     )
     optimiser: str = lm.choice("adam", "optimiser of the student", "adam", "sgd")
 

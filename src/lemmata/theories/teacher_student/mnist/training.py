@@ -1,11 +1,12 @@
 """One run of E4: a two-layer convolutional classifier is trained, then a student on what its hidden layer says.
 
+The teacher averages patches before the activation, so it is a network of 81 inputs, the mean patches of nine groups.
 The student sees all 81 patches and must find the groups: S -> S*, W_V -> V* (sections 3.1, 4.3).
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -14,16 +15,52 @@ import optax
 from jaxtyping import Array, Float
 
 import lemmata as lm
-from lemmata.theories.teacher_student.mnist.data import Prepared, group_of_token, prepare, target_scores
-from lemmata.theories.teacher_student.mnist.network import Teacher, hidden, initialise, outputs
-from lemmata.theories.teacher_student.mnist.probes import probes
-from lemmata.theories.teacher_student.mnist.setting import EXTRA, MnistSetting
-from lemmata.theories.teacher_student.network import Weights, batch_gradient, half_mean_square, position_scores, respond
+from lemmata.networks.orthonormal import orthonormal
+from lemmata.theories.teacher_student import network
+from lemmata.theories.teacher_student.mnist.data import Prepared, boundary, group_of_token, prepare, target_scores
+from lemmata.theories.teacher_student.mnist.setting import EXTRA, FEATURES, GROUPS, TOKENS, MnistSetting
+from lemmata.theories.teacher_student.network import Weights, activate, batch_gradient, position_scores
 
-EVALUATED = 1000
-"""The loss is that of the first so many training images."""
-SHARP = 0.9
-"""The cosine that the student must pass."""
+CLASSES = 10
+
+
+class Teacher(NamedTuple):
+    """Convolution without bias, and the linear layer above it."""
+
+    kernels: Float[Array, "kernel feature"]
+    matrix: Float[Array, "kernel group class"]
+    bias: Float[Array, " class"]
+
+
+def hidden(
+    kernels: Float[Array, "kernel feature"], pooled: Float[Array, "feature image group"], slope: Any
+) -> Float[Array, "kernel image group"]:
+    """σ(V* X [1_g/K ...]): the layer that the student learns, one column for each group."""
+    return activate(jnp.einsum("mf,fng->mng", kernels, pooled), slope)
+
+
+def outputs(teacher: Teacher, pooled: Float[Array, "feature image group"], slope: Any) -> Float[Array, "image class"]:
+    return jnp.einsum("mng,mgc->nc", hidden(teacher.kernels, pooled, slope), teacher.matrix) + teacher.bias
+
+
+@lm.piece("kernels", once=True)
+def initialise(problem: MnistSetting, key: jax.Array) -> tuple[Teacher, Array, Weights]:
+    """The first teacher, uniform within 1/√(inputs of a layer); P, Haar orthogonal; the student, without attention."""
+    teacher_key, student_key = jax.random.split(lm.stream(key, "init"))
+    kernels, wide = problem.kernels, problem.kernels * GROUPS
+
+    def uniform(key: jax.Array, shape: tuple[int, ...], inputs: int) -> Array:
+        return jax.random.uniform(key, shape, minval=-1.0, maxval=1.0) / jnp.sqrt(inputs)
+
+    layers = ((kernels, FEATURES), FEATURES), ((kernels, GROUPS, CLASSES), wide), ((CLASSES,), wide)
+    drawn = (uniform(key, *layer) for key, layer in zip(jax.random.split(teacher_key, 3), layers, strict=True))
+    positions, values = jax.random.split(student_key)
+    first = problem.initial_scale * jax.random.normal(values, (kernels, FEATURES))
+    return Teacher(*drawn), orthonormal(positions, TOKENS, TOKENS), Weights(first, jnp.zeros((TOKENS, TOKENS)))
+
+
+EVALUATED, SHARP = 1000, 0.9
+"""The loss is that of the first so many training images; the cosine that the student must pass."""
 
 
 @lm.piece("teacher_batch")
@@ -62,6 +99,36 @@ def shuffled(key: jax.Array, inputs: Float[Array, "feature image token"]) -> Flo
     return jnp.take_along_axis(inputs, order[None], axis=-1)
 
 
+def probes(
+    values: Float[Array, "kernel feature"],
+    scores: Float[Array, "token token"],
+    kernels: Float[Array, "kernel feature"],
+    energy: Float[Array, " token"],
+) -> dict[str, Array]:
+    """Of W_V and S against the kernels V* and S*; `energy` is E‖x_i‖² of every patch."""
+    target, edge = jnp.asarray(target_scores(), scores.dtype), jnp.asarray(boundary())
+    inside = jnp.where(target > 0, scores, 0)
+    mass = inside.sum(1) / target.sum(1)
+    spread, lifted = mass - mass.mean(), energy - energy.mean()
+    # equal masses, as at the start, have no correlation with anything
+    even = jnp.linalg.norm(spread) < 1e-5 * jnp.linalg.norm(mass)
+    row_products = (values * kernels).sum(1)
+    row_norms = jnp.linalg.norm(values, axis=1) * jnp.linalg.norm(kernels, axis=1)
+    return {
+        # values that have not moved from 0 point nowhere: cosine 0
+        "cosine": row_products.sum() / jnp.maximum(jnp.linalg.norm(values) * jnp.linalg.norm(kernels), 1e-30),
+        "row_cosine": jnp.median(row_products / jnp.maximum(row_norms, 1e-30)),
+        "group_mass": inside.sum(0).mean(),
+        "relative_mass": mass,
+        "interior_mass": jnp.sum(jnp.where(edge, 0, mass)) / jnp.sum(~edge),
+        "boundary_mass": jnp.sum(jnp.where(edge, mass, 0)) / jnp.sum(edge),
+        "mass_energy": jnp.where(
+            even, jnp.nan, (spread @ lifted) / (jnp.linalg.norm(spread) * jnp.linalg.norm(lifted))
+        ),
+        "score_error": jnp.linalg.norm(scores - target),
+    }
+
+
 @lm.piece("optimiser", "patch_order", "batch", "records")
 def train(
     problem: MnistSetting,
@@ -74,33 +141,30 @@ def train(
 ) -> tuple[lm.Run, Array]:
     """The student on half the squared distance to the teacher's hidden outputs, copied to every patch of a group.
 
-    With the run come the scores at its end.
-
-    Shuffled patches have a new order in every image at every step, which only the student sees; orders that stayed
-    could be learned by heart.
+    With the run come the scores at its end. Shuffled patches have a new order in every image at every step, which only
+    the student sees; orders that stayed could be learned by heart.
     """
     slope, inputs, count = problem.negative_slope, data.inputs, data.inputs.shape[1]
     group = jnp.asarray(group_of_token())
     order_key, step_key, batch_key = jax.random.split(lm.stream(key, "batch"), 3)
-    optimiser = {"adam": optax.adam, "sgd": optax.sgd}[problem.optimiser](problem.step_size)
 
     def seen(inputs: Array, key: jax.Array) -> Array:
         return shuffled(key, inputs) if problem.patch_order == "shuffled" else inputs
 
     def gradient(weights: Weights, drawn: tuple[lm.Batch, jax.Array]) -> Weights:
         rows, key = drawn[0].rows, drawn[1]
-        labels = taught[:, rows][..., group]
-        return batch_gradient(weights, positions, seen(inputs[:, rows], key), labels, slope)
+        return batch_gradient(weights, positions, seen(inputs[:, rows], key), taught[:, rows][..., group], slope)
 
     evaluated = seen(inputs[:, :EVALUATED], order_key)
 
     def probe(state: Any, previous: Any) -> dict[str, Array]:
         values, attention = state.parameters
         scores = position_scores(attention, positions)
-        error = respond(values, scores, evaluated, slope) - taught[:, :EVALUATED][..., group]
-        return {"loss": half_mean_square(error), **probes(values, scores, kernels, data.energy)}
+        error = network.respond(values, scores, evaluated, slope) - taught[:, :EVALUATED][..., group]
+        return {"loss": network.half_mean_square(error), **probes(values, scores, kernels, data.energy)}
 
     scheme = lm.epochs(batch_key, count, count, min(problem.batch, count))
+    optimiser = {"adam": optax.adam, "sgd": optax.sgd}[problem.optimiser](problem.step_size)
     start, step = lm.descent(gradient, optimiser, lm.with_key(scheme, step_key))
     run = lm.loop(step, start(weights), probe, recorded_steps(problem.steps, problem.records, problem.every))
     return run, position_scores(run.state.parameters.attention, positions)
@@ -113,22 +177,23 @@ def in_basin(problem: MnistSetting, cosine: Float[Array, " record"]) -> Array:
     return (cosine[last] > SHARP) * 1.0
 
 
+R = ("record",)
+
+
 @lm.simulation(
     *lm.RUN,
-    lm.Variable(
-        "loss", ("record",), "½‖f* - TF‖²", f"mean over the first {EVALUATED} training images, summed over entries"
-    ),
-    lm.Variable("cosine", ("record",), "cos(W_V, V*)", "cosine between values and kernels, as vectors"),
-    lm.Variable("row_cosine", ("record",), "", "cosine between a row of the values and its kernel, median over rows"),
-    lm.Variable("group_mass", ("record",), "", "attention that stays in the output's own group, mean over columns"),
+    lm.Variable("loss", R, "½‖f* - TF‖²", f"mean over the first {EVALUATED} training images, summed over entries"),
+    lm.Variable("cosine", R, "cos(W_V, V*)", "cosine between values and kernels, as vectors"),
+    lm.Variable("row_cosine", R, "", "cosine between a row of the values and its kernel, median over rows"),
+    lm.Variable("group_mass", R, "", "attention that stays in the output's own group, mean over columns"),
     lm.Variable(
         "relative_mass", ("record", "token"), "", "attention that a patch gets from its group, over the teacher's"
     ),
-    lm.Variable("interior_mass", ("record",), "", "relative mass, mean over the seven inner rows of patches"),
-    lm.Variable("boundary_mass", ("record",), "", "relative mass, mean over the first and the last row of patches"),
-    lm.Variable("mass_energy", ("record",), "", "correlation of relative mass and energy over patches", optional=True),
+    lm.Variable("interior_mass", R, "", "relative mass, mean over the seven inner rows of patches"),
+    lm.Variable("boundary_mass", R, "", "relative mass, mean over the first and the last row of patches"),
+    lm.Variable("mass_energy", R, "", "correlation of relative mass and energy over patches", optional=True),
     lm.Variable("in_basin", (), "", f"1 if the cosine ends above {SHARP:g}: the teacher's kernels, not others' signs"),
-    lm.Variable("score_error", ("record",), "‖S - S*‖", "distance of the scores from the teacher's"),
+    lm.Variable("score_error", R, "‖S - S*‖", "distance of the scores from the teacher's"),
     lm.Variable("scores", ("key_token", "query_token"), "S", "scores after training"),
     lm.Variable("target_scores", ("key_token", "query_token"), "S*", "the teacher's scores"),
     lm.Variable("energy", ("token",), "E‖x_i‖²", "mean squared norm of the patch over the training images"),

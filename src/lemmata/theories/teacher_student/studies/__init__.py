@@ -1,1 +1,1 @@
-"""Further simulations of the same setting: `proof` (every step against the lemmas), `escape` (rates before T*)."""
+"""Further simulations of the setting: `proof` (all steps against the lemmas), `escape` (rates before T*), `native`."""

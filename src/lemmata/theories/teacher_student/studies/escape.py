@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import lemmata as lm
-from lemmata.theories.teacher_student.dynamics.limit import escape_integral, follow_limit, gap_at
+from lemmata.theories.teacher_student.dynamics.follow import escape_integral, follow_limit, gap_at
 from lemmata.theories.teacher_student.dynamics.reduced import pattern, rates, task_of
 from lemmata.theories.teacher_student.setting import Setting
 from lemmata.theories.teacher_student.teachers import value_matrix
@@ -38,8 +38,6 @@ def escape_rates(setting: Setting, seed: int) -> dict[str, np.ndarray]:
     value = follow_limit(task, [past], gaps=gaps).value_at
     _, by_gap = rates(task, value, np.asarray(gaps))
     at = pattern(task, np.asarray(gaps))
-    return {
-        "score": score,
-        "value": value,
-        "rate": task.step_size * by_gap * at.score * at.mass,
-    } | dict(zip(SIZES, map(np.asarray, (*task[:3], task.step_size, task.separation)), strict=True))
+    return {"score": score, "value": value, "rate": task.step_size * by_gap * at.score * at.mass} | dict(
+        zip(SIZES, map(np.asarray, (*task[:3], task.step_size, task.separation)), strict=True)
+    )

@@ -22,10 +22,8 @@ from lemmata.theories.teacher_student.gaussian import mean_square_slope
 from lemmata.theories.teacher_student.setting import Setting
 from lemmata.theories.teacher_student.training import EVENTS, SCALARS, Prepared, prepare
 
-SLACK = 1e-12
-"""How far an inequality may be missed, relative to what is compared (6.2)."""
-STARTED = 1e-6
-"""Rows that divide by Dp - 1 look at steps where it is above this."""
+SLACK, STARTED = 1e-12, 1e-6
+"""How far an inequality may be missed (relative, 6.2); rows that divide by Dp - 1 look at steps where it is larger."""
 ALLOWED = {
     "score_range": SLACK, "score_rise": -1e-300, "logit_sign": SLACK, "logit_rise": SLACK, "value_sign": SLACK,
     "value_bound": SLACK, "deviation": 0.8 + SLACK, "early": SLACK, "increment": 1e-9,
@@ -82,10 +80,8 @@ def checks_of(
     same("score_range", always, jnp.maximum(1 - D * p, -delta))
     same("score_rise", t >= 1, -rise / p)
     same("logit_sign", always, jnp.maximum(-then.support, -then.rest))
-    falls = (
-        (before - after) / jnp.maximum(jnp.abs(after), 1e-300) for before, after in zip(now[1:], then[1:], strict=True)
-    )
-    same("logit_rise", always, jnp.maximum(*falls))
+    logits = zip(now[1:], then[1:], strict=True)
+    same("logit_rise", always, jnp.maximum(*((old - new) / jnp.maximum(jnp.abs(new), 1e-300) for old, new in logits)))
     same("value_sign", always, -now.value)
     same("value_bound", always, now.value / jnp.sqrt((D + 1) / K) - 1)
     # P6: the control doubles the recorded C_1
@@ -146,13 +142,6 @@ FAR = 1e300
 """Stands for infinity in what is kept: a training state must be finite."""
 
 
-def no_extremes() -> Extremes:
-    """Before the first step."""
-    count = len(ALLOWED)
-    worst = jnp.full((count, len(FORMS)), -FAR)
-    return Extremes(worst, jnp.full(count, FAR), jnp.zeros(count), jnp.zeros_like(worst))
-
-
 def extended(extremes: Extremes, t: Any, checks: dict[str, Check]) -> Extremes:
     """The extremes with those of one more step."""
     applies: Bool[Array, " check"] = jnp.stack([jnp.asarray(checks[name].applies) for name in ALLOWED])
@@ -186,8 +175,11 @@ def examine(problem: Setting, prepared: Prepared) -> dict[str, Array]:
         then = moving.step(t, now)
         return then, extended(extremes, t, checks_of(*known, t, moving.scalars(now), moving.scalars(then)))
 
+    zero = jnp.zeros(len(ALLOWED))
+    by_form = zero[:, None] * jnp.zeros(len(FORMS))
+    nothing = Extremes(by_form - FAR, zero + FAR, zero, by_form)
     at = prepared.at.astype(jnp.int32)
-    run = lm.loop(step, (moving.start, no_extremes()), lambda state, previous: moving.probe(state[0]), at)
+    run = lm.loop(step, (moving.start, nothing), lambda state, previous: moving.probe(state[0]), at)
     # the last state is looked at too
     _, extremes = step(jnp.max(at), run.state)
     return run.results() | {
@@ -197,19 +189,16 @@ def examine(problem: Setting, prepared: Prepared) -> dict[str, Array]:
     }
 
 
+C = ("check", "form")
+
+
 @lm.simulation(
     *lm.RUN,
     *SCALARS,
     *EVENTS,
-    lm.Variable(
-        "worst",
-        ("check", "form"),
-        "",
-        "largest number of a check along the run (absent: never looked at, or lost)",
-        True,
-    ),
-    lm.Variable("violated_step", ("check",), "", "first step at which a check is above what is allowed (inf: never)"),
-    lm.Variable("counted", ("check",), "", "steps that a check looked at"),
+    lm.Variable("worst", C, "", "largest number of a check along the run (absent: never looked at, or lost)", True),
+    lm.Variable("violated_step", C[:1], "", "first step at which a check is above what is allowed (inf: never)"),
+    lm.Variable("counted", C[:1], "", "steps that a check looked at"),
     labels={"check": tuple(ALLOWED), "form": FORMS},
     prepare=prepare,
     precision="float64",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 import xarray as xr
@@ -11,7 +11,8 @@ from matplotlib.figure import Figure
 
 import lemmata as lm
 from lemmata import figures as draw
-from lemmata.theories.teacher_student.figures import IN_TIME, clock, exponents, named
+from lemmata.theories.teacher_student.figures import IN_TIME, clock, exponents, loglog, named
+from lemmata.theories.teacher_student.measures import SIDES
 
 NAMES = {
     "exponential": "Exp(1)",
@@ -30,8 +31,6 @@ CLEAN, ADVERSARIAL = list(NAMES)[:6], ["worst", "worst_printed", "exact"]
 CLEAN_EXCESS = r"clean excess loss $\frac{1}{2}\Delta^2$"
 LATE = np.array([1e2, 1e4])
 """The late window, in units of T*."""
-
-
 Claims = Mapping[str, lm.Claim]
 
 
@@ -47,23 +46,16 @@ def shifted(data: xr.Dataset, claims: Claims) -> Figure:
         (noise, _noise, CLEAN),
     )
     for ax, panel, wanted in shown:
-        cells = _called(named(data), wanted)
-        if cells.sizes["test_data"]:
-            panel(ax, cells, claims)
+        if known := draw.present(data, "test_data", wanted):
+            names = [NAMES[name] for name in known]
+            panel(ax, named(data).sel(test_data=known).assign_coords(test_data=names), claims)
         else:
             ax.set_axis_off()
     return figure
 
 
-def _called(data: xr.Dataset, wanted: Sequence[str]) -> xr.Dataset:
-    """The data of these laws and responses, called by their names."""
-    known = draw.present(data, "test_data", wanted)
-    return data.sel(test_data=known).assign_coords(test_data=[NAMES[name] for name in known])
-
-
 def _finish(ax: Axes, title: str, y: str, columns: int = 2) -> None:
-    draw.log_x(ax)
-    draw.log_y(ax)
+    loglog(ax)
     draw.moment(ax, 1.0, "$T^*$")
     draw.finish(ax, title, y, IN_TIME, legend=columns)
 
@@ -110,14 +102,11 @@ def _responses(ax: Axes, data: xr.Dataset, claims: Claims) -> None:
 
 def _bounds(ax: Axes, data: xr.Dataset, claims: Claims) -> None:
     """Left side over right side of the parts of row B and of T4, every law, record, activation and seed."""
-    limit = data.half_gap + np.sqrt(2 * data.half_gap * data.teacher_gap)
+    words = r"excess $\leq\frac{1}{2}\Delta^2+\Delta R$", r"$\Delta^2\leq$ its bound", r"$R^2\leq2D\xi(1+\|V^*\|^2)$"
+    pairs = {said: sides(data) for said, sides in zip(words, SIDES.values(), strict=True)}
     promised = data.ood_excess.where(abs(clock(data) / 2e3 - 1) < 1e-3)
-    sides = {
-        r"excess $\leq\frac{1}{2}\Delta^2+\Delta R$": data.ood_excess / limit,
-        r"$\Delta^2\leq$ its bound": 2 * data.half_gap / data.gap_bound,
-        r"$R^2\leq2D\xi(1+\|V^*\|^2)$": data.teacher_gap / data.teacher_gap_bound,
-        r"excess at $T_\epsilon\leq\epsilon$": promised / data.promise,
-    }
+    pairs[r"excess at $T_\epsilon\leq\epsilon$"] = promised, data.promise
+    sides = {said: left / right for said, (left, right) in pairs.items()}
     how = {"sideways": True, "middle": "median", "markersize": 2.5, "alpha": 0.35}
     draw.groups(ax, draw.positive(lm.stack(sides, "side")), "test_data", "side", **how)
     ax.axvline(1.0, label="paper: at most 1", **draw.PREDICTED)

@@ -1,9 +1,14 @@
-"""Out of distribution (T4 to T7, row B): what the exact student loses along its path on other data."""
+"""Out of distribution (T4 to T7, row B): test inputs and responses, and what the exact student loses on them.
+
+The student is on its pattern, so that its outputs follow from two sums per entry, u_in over the support of column i
+and u_out over the rest: TF = σ(C_1 (p u_in + δ u_out / (D - K))), f* = σ(u_in / K).
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -12,12 +17,64 @@ from jaxtyping import Array, Float
 
 import lemmata as lm
 from lemmata.theories.teacher_student.bounds import epsilon_at, gap_bound, teacher_gap_bound
+from lemmata.theories.teacher_student.data import draw_inputs
 from lemmata.theories.teacher_student.dynamics import reduced
-from lemmata.theories.teacher_student.dynamics.reduced import Pattern, Scalars, task_of
-from lemmata.theories.teacher_student.network import half_mean_square
+from lemmata.theories.teacher_student.dynamics.reduced import Pattern, Scalars, Task, task_of
+from lemmata.theories.teacher_student.network import activate, half_mean_square
 from lemmata.theories.teacher_student.training import EVENTS, Prepared, prepare
-from lemmata.theories.teacher_student.transfer.data import Frozen, draw_frozen, responses, student
 from lemmata.theories.teacher_student.transfer.setting import RESPONSES, TransferSetting
+
+
+class Frozen(NamedTuple):
+    """Test data that are the same at all times: the two sums, the teacher's answers, noise and free responses."""
+
+    inside: Float[Array, "output sample token"]
+    outside: Float[Array, "output sample token"]
+    target: Float[Array, "output sample token"]
+    free: Float[Array, "output sample token"]
+    input_moment: Float[Array, ""]
+
+
+@lm.piece("test_inputs", once=True)
+def draw_frozen(problem: TransferSetting, key: jax.Array, prepared: Prepared) -> Frozen:
+    """Inputs of the law, reduced to what the student and the teacher see of them."""
+    teacher = prepared.teacher
+    assert teacher is not None
+    shape = (teacher.values.shape[1], problem.test_inputs, teacher.scores.shape[0])
+    inputs = draw_inputs(lm.stream(key, "test"), problem.law_number, shape)
+    mapped = jnp.einsum("mf,fnt->mnt", teacher.values, inputs)
+    inside = mapped @ (teacher.scores > 0).astype(mapped.dtype)
+    outside = jnp.sum(mapped, axis=-1, keepdims=True) - inside
+    target = activate(inside / problem.support_count, problem.negative_slope)
+    free = jax.random.normal(lm.stream(key, "noise"), target.shape)
+    return Frozen(inside, outside, target, free, jnp.max(jnp.sum(jnp.mean(inputs**2, axis=1), axis=0)))
+
+
+def student(task: Task, frozen: Frozen, value: Any, at: Pattern) -> Float[Array, "output sample token"]:
+    """TF on the frozen inputs."""
+    return activate(value * (at.score * frozen.inside + at.mass / task.rest * frozen.outside), task.slope)
+
+
+def responses(
+    problem: TransferSetting, task: Task, frozen: Frozen, value: Any, at: Pattern, difference: Array, distance: Any
+) -> Float[Array, "output sample token"]:
+    """Ỹ of the setting; `difference` is f* - TF and `distance` its root mean square Δ."""
+
+    def worst(sign: float) -> Array:
+        """T5: ± sign(u_out) where u_out decides the sign of the difference; the printed sign is +."""
+        ratio = jnp.abs(reduced.product_gap(task, value, at)) * task.rest / (value * at.mass)
+        decided = jnp.abs(frozen.outside) >= jnp.maximum(2 * ratio * jnp.abs(frozen.inside), 1.0)
+        return frozen.target + sign * jnp.sign(frozen.outside) * decided
+
+    given = {
+        "teacher": lambda: frozen.target + problem.label_noise * frozen.free,
+        "independent": lambda: frozen.free,
+        "worst": lambda: worst(-1.0),
+        "worst_printed": lambda: worst(1.0),
+        "exact": lambda: frozen.target + problem.budget * difference / distance,
+    }
+    return jax.lax.switch(problem.response_number, [given[name] for name in RESPONSES])
+
 
 LATE = (1e2, 1e4)
 """The window of the late laws, in units of T*."""
@@ -26,8 +83,6 @@ MIDDLE, PROMISED = 1e3, 2e3
 EARLY_RECORDS, LATE_RECORDS = 30, 20
 RECORD_ROOM = EARLY_RECORDS + LATE_RECORDS + 7
 """For both windows, the start, t_1, T*, and four multiples of it."""
-BLOCK = 500
-"""Samples that are looked at together, so that they stay in the cache."""
 
 
 def prepare_student(setting: TransferSetting, seed: int) -> Prepared:
@@ -52,7 +107,7 @@ def measure(problem: TransferSetting, prepared: Prepared, frozen: Frozen) -> dic
     assert path is not None
     count = problem.test_inputs
     # sums over blocks of samples that fit into the cache
-    size = math.gcd(count, BLOCK)
+    size = math.gcd(count, 500)
     blocks = {
         name: jnp.moveaxis(whole.reshape(whole.shape[0], count // size, size, -1), 1, 0)
         for name, whole in frozen._asdict().items()
