@@ -434,6 +434,6 @@ def test_the_figure_is_drawn_without_warnings(name, outcomes, tmp_path):
 
 def test_every_named_graph_has_a_title():
     from lemmata.theories.graph_transformer.deep.setting import GRAPHS
-    from lemmata.theories.graph_transformer.real_graphs.setting import NAMES
+    from lemmata.theories.graph_transformer.real_graphs.tables import NAMES
 
     assert set(GRAPHS) <= set(NAMES) == {*graphs.KNOWN, "standin"}

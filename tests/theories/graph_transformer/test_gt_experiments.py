@@ -12,22 +12,20 @@ import xarray as xr
 from lemmata.lab.grid import Grid, make_grid
 from lemmata.lab.runner import Options, run
 from lemmata.theories import graph_transformer
-from lemmata.theories.graph_transformer import experiments, four_classes, hand_made, whole_graphs
+from lemmata.theories.graph_transformer import experiments
 from lemmata.theories.graph_transformer.data import prepare
-from lemmata.theories.graph_transformer.four_classes.training import simulate as simulate_four
+from lemmata.theories.graph_transformer.extensions.four_classes import simulate as simulate_four
+from lemmata.theories.graph_transformer.extensions.whole_graphs import simulate as simulate_graphs
 from lemmata.theories.graph_transformer.hand_made.data import count_margins
 from lemmata.theories.graph_transformer.setting import Setting
 from lemmata.theories.graph_transformer.studies.batch_gradients import simulate_batches
 from lemmata.theories.graph_transformer.studies.sampler import sample_shells, simulate_sampler
 from lemmata.theories.graph_transformer.studies.shells import examine_shells, vary_masses
 from lemmata.theories.graph_transformer.training import simulate
-from lemmata.theories.graph_transformer.whole_graphs.training import simulate as simulate_graphs
 
 CLAIMS = graph_transformer.theory.claims
-EXPERIMENTS = {
-    one.name: one
-    for one in (*experiments.EXPERIMENTS, *four_classes.EXPERIMENTS, *whole_graphs.EXPERIMENTS, *hand_made.EXPERIMENTS)
-}
+ROOMS = (experiments.needs, experiments.encoding, experiments.proof, experiments.steps, experiments.extensions)
+EXPERIMENTS = {one.name: one for room in (*ROOMS, experiments.hand_made) for one in room.EXPERIMENTS}
 PRESETS = ("smoke", "quick", "paper")
 FRACTIONS = [0.25, 0.3, 0.4, 0.5, 0.6, 0.8]
 COUNTS = [10, 20, 40, 80, 160, 320, 640]

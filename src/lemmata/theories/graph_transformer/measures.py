@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import xarray as xr
 
 import lemmata as lm
 from lemmata.theories.graph_transformer.setting import SUCCESS
 
-CONFUSION = 0.05
-"""ε_S of the default graph."""
+CONFUSION, SAMPLER_CONFUSION = 0.05, 0.2
+"""ε_S of the default graph, and of that on which samplers are compared."""
+LEARNED = 0.05
+"""Sampled test loss that counts as learned."""
+COMMON = {"step_size": 0.2, "label_noise": 0.0, "key_error": 0.2}
+"""The cell that the three sweeps of p2-step share."""
 
 
 def up_to(values: xr.DataArray, clock: xr.DataArray, moment: float) -> xr.DataArray:
@@ -47,8 +53,23 @@ def by_count(values: xr.DataArray) -> xr.DataArray:
     return intact.set_index(variant=["discriminative", "labelled"]).unstack("variant")
 
 
-@lm.evidence("p10-known-core")
-def value_at(data: xr.Dataset, name: str, time: float, variant: str) -> xr.DataArray:
-    """A variable at this η t, of one variant."""
-    cell = lm.cells(data, variant=variant)
-    return lm.at(cell[name], cell.time, time)
+def step_cells(data: xr.Dataset, along: str) -> xr.Dataset:
+    """The cells of p2-step along one field, the others as in the common cell."""
+    rest = {field: value for field, value in COMMON.items() if field != along}
+    return lm.cells(data, **rest).swap_dims(variant=along).sortby(along)
+
+
+def power_base(along: str, values: xr.DataArray) -> xr.DataArray:
+    """What (3.8) has a power of: η, 1 - 2 ε_0 or 1 - δ."""
+    return {"step_size": values, "label_noise": 1 - 2 * values, "key_error": 1 - values}[along]
+
+
+@lm.evidence("p7-training")
+def value_at(
+    data: xr.Dataset, name: str, time: float | None = None, variant: Any = "intact", axis: str = "variant"
+) -> xr.DataArray:
+    """A variable in the cells of one label of an axis, at this η t; None: at the end of the run."""
+    cell = lm.cells(data, **{axis: variant})
+    if time is not None:
+        return lm.at(cell[name], cell.time, time)
+    return lm.at_end(cell[name]) if "record" in cell[name].dims else cell[name]

@@ -24,15 +24,11 @@ import lemmata as lm
 from lemmata.theories.graph_transformer import bounds
 from lemmata.theories.graph_transformer.bounds import bracket
 from lemmata.theories.graph_transformer.experiments.presets import FRACTIONS
-from lemmata.theories.graph_transformer.measures import succeeds
+from lemmata.theories.graph_transformer.measures import CONFUSION, LEARNED, power_base, step_cells, succeeds, value_at
 
 WIDTHS = [4, 20, 50, 100, 400]
-LEARNED = 0.05
-"""Test loss that counts as learned."""
-COMMON = {"step_size": 0.2, "label_noise": 0.0, "key_error": 0.2}
-"""The cell that the three sweeps of p2-step share."""
-DEFAULT, NODES = 0.4, 1000
-"""γ_d of the cells that the bounds are compared with, and N of their graphs."""
+DEFAULT, NODES, SIGMA = 0.4, 1000, 0.1
+"""γ_d and σ of the cells that the bounds are compared with, and N of their graphs."""
 TERMS = {"delta_zm": 3, "epsilon": 0.6}
 """Where the terms of (3.9) are compared: their threshold is ε_0 = .45237."""
 
@@ -46,11 +42,6 @@ def hypotheses(M: int, N: int, m: int, B: int, epsilon: float, gamma_d: float, e
     """Whether width, batch and bracket are as the theorem asks for, with constants C = 1."""
     needed = np.array([bounds.required_width(M, N), bounds.required_batch(epsilon, N)])
     return bool((np.array([m, B]) >= needed).all() and bracket(gamma_d, eps_S, sigma) > 0)
-
-
-def power_base(along: str, values: xr.DataArray) -> xr.DataArray:
-    """What (3.8) has a power of: η, 1 - 2 ε_0 or 1 - δ."""
-    return {"step_size": values, "label_noise": 1 - 2 * values, "key_error": 1 - values}[along]
 
 
 def uncensored(times: xr.DataArray, along: str, cap: xr.DataArray) -> xr.DataArray:
@@ -80,16 +71,9 @@ def successes(data: xr.Dataset, top: int = WIDTHS[-1]) -> dict[str, xr.DataArray
     return {"order": count, "top": count.isel(neurons=-1, drop=True) / loss.sizes["seed"]}
 
 
-@lm.evidence("p1-width")
-def final_loss(data: xr.Dataset, neurons: int = WIDTHS[-1]) -> xr.DataArray:
-    """Test loss at the end, at one width."""
-    return lm.cells(data.final_loss, neurons=neurons)
-
-
 def times_along(data: xr.Dataset, along: str) -> xr.DataArray:
     """T along one field of p2-step, the others as in the common cell; the coordinate `base` is what T is a power of."""
-    rest = {field: value for field, value in COMMON.items() if field != along}
-    data = lm.cells(data, **rest).swap_dims(variant=along).sortby(along)
+    data = step_cells(data, along)
     times = uncensored(data.trained_step, along, data.last_step)
     return times.reset_coords(drop=True).assign_coords({along: power_base(along, data[along])}).rename({along: "base"})
 
@@ -122,7 +106,9 @@ def samples_bound(data: xr.Dataset, shell: float | None = None) -> xr.DataArray:
     """Success at the labelled count that (3.9) asks for; `shell`: δ_zm, measured unless given."""
     data = lm.cells(data, discriminative=DEFAULT)
     shell = float(data.largest_shell.isel(bin=1).max()) if shell is None else shell
-    return at_or_above(succeeds(data.full_loss), float(bounds.samples.function(delta_zm=shell)))
+    return at_or_above(
+        succeeds(data.full_loss), float(bounds.first_term(NODES, shell, bracket(DEFAULT, CONFUSION, SIGMA)))
+    )
 
 
 @lm.fact
@@ -164,7 +150,11 @@ CLAIMS = (
     lm.Claim("p1-width-success", "Theorem 3.4.4", "bound")
     .states("With m = 400 every seed reaches loss .05 by η t = 30.")
     .in_symbols(r"\ell(\eta t=30) < 0.05 \quad (m=400)")
-    .judged(final_loss(), lm.at_most(LEARNED, "every", strict=True), lm.Control("m = 1", neurons=1)),
+    .judged(
+        value_at.of("p1-width")("final_loss", None, WIDTHS[-1], "neurons"),
+        lm.at_most(LEARNED, "every", strict=True),
+        lm.Control("m = 1", variant=1),
+    ),
     lm.Claim("p2-iterations-eta", "(3.8)", "scaling")
     .states("As stated: the iterations grow as η^(-1/2).")
     .in_symbols(r"T \propto \eta^{-1/2}")

@@ -9,8 +9,9 @@ import xarray as xr
 import lemmata as lm
 from lemmata.theories.graph_transformer.measures import CONFUSION, up_to, value_at
 
-LATE = 60
+END, LATE = 30, 60
 SPLIT = ["discriminative", "other"]
+NORMS = ("key_norm", "query_norm")
 
 
 def masses(data: xr.Dataset, variant: str, time: float) -> xr.DataArray:
@@ -51,16 +52,6 @@ def margin_gain(data: xr.Dataset, high: str = "margin 10", low: str = "intact") 
 def end_mass(data: xr.Dataset, margin: float = 1.0) -> xr.DataArray:
     """The relevant mass of all labelled nodes at the end, on the graph with edges inside patterns."""
     return lm.at_end(lm.cells(data, margin=margin, intra_degree=-1).relevant_mass.sel(group="all", drop=True))
-
-
-LIMITS = lm.all_of(
-    discriminative=lm.at_least(0.9, "clear", strict=True),
-    other=lm.within(1 - CONFUSION - 0.06, 1 - CONFUSION + 0.06, "clear", predicted=1 - CONFUSION),
-)
-
-
-END = 30
-NORMS = ("key_norm", "query_norm")
 
 
 @lm.evidence("p7-training")
@@ -145,29 +136,27 @@ def coefficient_share(data: xr.Dataset, sign: str, labels: list[str]) -> xr.Data
 
 
 @lm.evidence("p7-training")
-def at_start(data: xr.Dataset, name: str) -> xr.DataArray:
-    """A variable before training."""
-    return lm.cells(data, variant="intact")[name].isel(record=0)
-
-
-@lm.evidence("p7-training")
 def least_persistence(data: xr.Dataset, crowds: list[str]) -> xr.DataArray:
     """The smallest share of active pairs of a neuron and a node at any record up to η t = 30."""
     data = lm.cells(data, variant="intact")
     return up_to(data.persistence.sel(crowd=crowds), data.time, END).min("record")
 
 
-at_end = value_at.of("p7-training")
 WRONG = "neurons with a_i < 0 that are active on D_1, in the place of W"
 FROZEN = lm.Control("attention frozen", variant="frozen")
 FROZEN_VALUES = lm.Control("W_V frozen", variant="frozen values")
+LIMITS = lm.all_of(
+    discriminative=lm.at_least(0.9, "clear", strict=True),
+    other=lm.within(1 - CONFUSION - 0.06, 1 - CONFUSION + 0.06, "clear", predicted=1 - CONFUSION),
+)
+NEGATED = "coefficients times -1"
 
 CLAIMS = (
     lm.Claim("p7-mass-increase", "Lemma 3.4.5", "ordering")
     .states("""Attention on class-relevant nodes rises by at least .1 to η t = 30, for discriminative and for other
         nodes, in every seed.""")
     .in_symbols(r"p_n(T)-p_n(0) \ge 0.1, \quad p_n(t) = \sum_{s\in\mathcal{S}_*^n}\alpha_s(t)")
-    .judged(mass_rise(), lm.at_least(0.1, "every"), lm.Control("attention frozen", variant="frozen")),
+    .judged(mass_rise(), lm.at_least(0.1, "every"), FROZEN),
     lm.Claim("p7-core-ratio", "Lemma 3.4.5", "limit")
     .states("""Inside the core shell the share of relevant among decisive attention stays within .02 of 1 - ε_S for
         other nodes, at every record up to η t = 60.""")
@@ -225,11 +214,7 @@ CLAIMS = (
     .states("Unlucky neurons stay smaller: mean squared row norm below .7 of the lucky one at η t = 30, in every seed.")
     .in_symbols(r"""\mathrm{mean}_{\text{unlucky}}\lVert W_{O,i}\rVert^2 < 0.7\,\mathrm{mean}_{\text{lucky}}\lVert
         W_{O,i}\rVert^2""")
-    .judged(
-        at_end("norm_ratio", END, "intact"),
-        lm.at_most(0.7, "every", strict=True),
-        lm.Control("before training", time=0),
-    ),
+    .judged(value_at("norm_ratio", END), lm.at_most(0.7, "every", strict=True), lm.Control("before training", time=0)),
     lm.Claim("p12-growth", "Lemma B.3.2", "ordering")
     .states("""Keys and queries of both discriminative patterns grow in at least 90 % of the records until the training
         loss is below .1, in every seed.""")
@@ -254,13 +239,13 @@ CLAIMS = (
     lm.Claim("p14-opposition", "Lemma B.3.4", "ordering")
     .states("The values of μ_1 and μ_2 move against each other: ⟨dV_1, dV_2⟩ < -.1 in every seed.")
     .in_symbols(r"\langle dV_1,dV_2\rangle < -0.1, \quad dV_j = (W_V^{(T)}-W_V^{(0)})\mu_j")
-    .judged(at_end("value_opposition", END, "intact"), lm.at_most(-0.1, "every", strict=True), FROZEN_VALUES),
+    .judged(value_at("value_opposition", END), lm.at_most(-0.1, "every", strict=True), FROZEN_VALUES),
     lm.Claim("p14-lucky", "Lemma B.3.4", "ordering")
     .states("""The values of μ_1 and μ_2 move along their lucky neurons: the means of W_O,i dV_1 over W and of W_O,i
         dV_2 over U exceed .05 in every seed.""")
     .in_symbols(r"""\mathrm{mean}_{i\in\mathcal{W}}W_{O,i}\,dV_1 > 0.05,\ \mathrm{mean}_{i\in\mathcal{U}}W_{O,i}\,dV_2 >
         0.05, \quad dV_j = (W_V^{(T)}-W_V^{(0)})\mu_j""")
-    .judged(at_end("lucky_value", END, "intact"), lm.at_least(0.05, "every", strict=True), FROZEN_VALUES),
+    .judged(value_at("lucky_value", END), lm.at_least(0.05, "every", strict=True), FROZEN_VALUES),
     lm.Claim("p14-others-small", "Lemma B.3.4", "bound")
     .states("The values of all other patterns move by less than a fifth of that of μ_1, in every seed.")
     .in_symbols(r"\lVert dV_j\rVert < 0.2\,\lVert dV_1\rVert \quad (j\ge3), \quad dV_j = (W_V^{(T)}-W_V^{(0)})\mu_j")
@@ -274,7 +259,7 @@ CLAIMS = (
     .judged(
         coefficient_share("positive", ["-1"]),
         lm.at_least(0.9, "clear"),
-        lm.Control("coefficients times -1", sign="negative"),
+        lm.Control(NEGATED, sign="negative"),
         expected=lm.FAILS,
     ),
     lm.Claim("p14-sign-corrected", "(B.32), corrected", "ordering", corrects="p14-sign")
@@ -282,16 +267,14 @@ CLAIMS = (
         mean over records with training loss above .1.""")
     .in_symbols(r"\Pr_{i\in\mathcal{W}}(V_i^{(1)} < 0) \ge 0.9,\ \Pr_{i\in\mathcal{U}}(V_i^{(2)} < 0) \ge 0.9")
     .judged(
-        coefficient_share("negative", ["+1", "-1"]),
-        lm.at_least(0.9, "clear"),
-        lm.Control("coefficients times -1", sign="positive"),
+        coefficient_share("negative", ["+1", "-1"]), lm.at_least(0.9, "clear"), lm.Control(NEGATED, sign="positive")
     ),
     lm.Claim("p15-init-fraction", "Lemma B.3.5", "bound")
     .states("""Before training the share of neurons active on a node, averaged over nodes, lies between .35 and .65 in
         every seed.""")
     .in_symbols(r"0.35 \le \mathrm{mean}_n\frac{|\{i: W_{O,i}^{(0)}V_n(0)>0\}|}{m} \le 0.65")
     .judged(
-        at_start("active_fraction"),
+        value_at("active_fraction", 0),
         lm.within(0.35, 0.65, "every", predicted=0.5),
         lm.Control("all rows of W_O equal", name="active_fraction_alike"),
     ),
@@ -306,7 +289,7 @@ CLAIMS = (
     .in_symbols(r"""W_Q = W_K = \frac{\delta^2}{c_0^2}I,\ W_V = \frac{\sigma^2}{c_0^2}U: \quad \mathrm{acc}(\eta t=30)
         \ge 0.95""")
     .judged(
-        at_end("accuracy", END, "literal init"),
+        value_at("accuracy", END, "literal init"),
         lm.at_least(0.95, "clear"),
         lm.Control("intact", variant="intact"),
         expected=lm.FAILS,

@@ -15,7 +15,7 @@ import lemmata as lm
 from lemmata import figures as draw
 from lemmata.theories.graph_transformer.deep.setting import DeepSetting
 from lemmata.theories.graph_transformer.deep.training import simulate
-from lemmata.theories.graph_transformer.real_graphs.setting import NAMES
+from lemmata.theories.graph_transformer.real_graphs.tables import NAMES
 
 SAMPLERS = {"stratified": "near shells and some of the graph", "whole": "whole graph, as printed"}
 

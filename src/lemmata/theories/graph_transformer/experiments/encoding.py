@@ -2,49 +2,40 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import lemmata as lm
 from lemmata.theories.graph_transformer.experiments.presets import (
     BLOCKS,
+    CORE,
     CYCLES,
+    NEXT,
     RECORDS,
     SLOW,
     SMALL,
     experiment,
+    ten_times,
     with_fields,
 )
 from lemmata.theories.graph_transformer.figures import encoding as figures
 
-ON_CYCLES = {
+ON_CYCLES: dict[str, dict[str, Any]] = {
     "GT+PE": {"model": "gt"},
     "no PE": {"model": "no_pe"},
-    "z=1": {"model": "no_pe", "shells": "single", "distance": 1},
-    "core": {"model": "no_pe", "shells": "core"},
+    "z=1": {"model": "no_pe", **NEXT},
+    "core": {"model": "no_pe", **CORE},
     "permuted": {"model": "gt", "defect": "distances"},
 }
-PLANTED = {
-    "G2": {**BLOCKS, "steps": 600},
-    "G2, heterophilous": {**BLOCKS, "steps": 600, "heterophily": True, "degree": 8},
-}
-CORES = {
-    **{
-        f"{name} {model}": {**graph, "steps": 400, **fields}
-        for name, graph in CYCLES.items()
-        for model, fields in ON_CYCLES.items()
-    },
-    **{
-        f"{name} {model}": {**graph, **ON_CYCLES[model]}
-        for name, graph in PLANTED.items()
-        for model in ("GT+PE", "permuted")
-    },
-}
+PLANTED = {"G2": BLOCKS, "G2, heterophilous": {**BLOCKS, "heterophily": True, "degree": 8}}
+CORES = {f"{g} {m}": {**graph, "steps": 400, **ON_CYCLES[m]} for g, graph in CYCLES.items() for m in ON_CYCLES}
+CORES |= {f"{g} {m}": {**PLANTED[g], "steps": 600, **ON_CYCLES[m]} for g in PLANTED for m in ("GT+PE", "permuted")}
 """All models on the three cycles; the encoding, intact and with distances permuted, on the planted graphs."""
-MODELS = {
+MODELS: dict[str, dict[str, Any]] = {
     "GT+PE": {"model": "gt"},
     "no PE": {"model": "no_pe"},
-    "GT core": {"model": "no_pe", "shells": "core"},
-    "GCN core": {"model": "gcn", "shells": "core"},
+    "GT core": {"model": "no_pe", **CORE},
+    "GCN core": {"model": "gcn", **CORE},
     "GCN": {"model": "gcn"},
     "permuted": {"model": "gt", "defect": "distances"},
 }
@@ -54,13 +45,17 @@ CHOICES: dict[str, dict[str, Any]] = {
     "all candidates": {"draw": "all"},
     "by strata": {"draw": "stratified", "per_shell": 25, "extra": 10},
     "by the encoding": {"draw": "encoding"},
-    "GCN frozen at its start": {"model": "frozen_init", "shells": "core"},
+    "GCN frozen at its start": {"model": "frozen_init", **CORE},
     "exact initial weights": {"init": "identity"},
     "Gaussian initial weights": {"init": "gaussian"},
     "W_O scaled by rows": {"row_norm": True},
     "W_O trained first": {"pretraining": 100},
 }
 """What the paper leaves open or mentions in passing: samplers (section 4), initial weights (3.2), (B.66), (9.8)."""
+
+of_400_steps = partial(
+    experiment, setting={"steps": 400, "records": RECORDS}, paper={**SLOW, "steps": 4000}, paper_seeds=5
+)
 
 EXPERIMENTS = (
     experiment(
@@ -71,27 +66,21 @@ EXPERIMENTS = (
         setting={"records": RECORDS},
         axes={"variant": CORES},
         smoke={"variant": with_fields(CORES, **SMALL)},
-        paper={**SLOW, "variant": with_fields(CORES, steps=lambda steps: 10 * steps)},
+        paper=ten_times(CORES),
         paper_seeds=5,
     ),
-    experiment(
+    of_400_steps(
         "p10-known-core",
         reference="Theorem 3.4.8",
         question="Is training with the encoding as good as knowing the core distance?",
         plot=figures.known_core,
-        setting={"steps": 400, "records": RECORDS},
         axes={"variant": MODELS},
-        paper={**SLOW, "steps": 4000},
-        paper_seeds=5,
     ),
-    experiment(
+    of_400_steps(
         "p10-variants",
         reference="sections 3.2, 3.3, 4",
         question="What do other samplers, initial weights and models do?",
         plot=lm.show("reached_step", "final_loss"),
-        setting={"steps": 400, "records": RECORDS},
         axes={"variant": CHOICES},
-        paper={**SLOW, "steps": 4000},
-        paper_seeds=5,
     ),
 )

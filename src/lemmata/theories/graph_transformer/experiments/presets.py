@@ -42,11 +42,9 @@ BLOCKS = {
 }  # fmt: skip
 """G2 with its training defaults (2.3)."""
 CYCLES = {"+-+-": cycle("+-+-", 120), "++--++--": cycle("++--++--"), "+++---+++---": cycle("+++---+++---")}
-
+CORE = {"shells": "core"}
 NEXT = {"shells": "single", "distance": 1}
 """The core of a planted block graph in the sense of its proof: distance 1 (P18); all that a GAT attends to."""
-GCN_CORE = {"model": "gcn", "shells": "core"}
-
 
 experiment = partial(lm.experiment, kind=Setting, simulation=simulate, tiny=TINY, seeds=3)
 """Three seeds at `quick` unless said."""
@@ -59,3 +57,8 @@ def with_fields(variants: Mapping[str, Mapping[str, Any]], **fields: Any) -> dic
         new = {name: value(variant.get(name)) if callable(value) else value for name, value in fields.items()}
         changed[label] = {**variant, **new}
     return changed
+
+
+def ten_times(variants: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """The paper's preset of variants that have numbers of steps of their own."""
+    return {**SLOW, "variant": with_fields(variants, steps=lambda steps: 10 * steps)}

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from lemmata.theories.graph_transformer.experiments.presets import RECORDS, SLOW, experiment, with_fields
+from lemmata.theories.graph_transformer.experiments.presets import RECORDS, SLOW, experiment, ten_times, with_fields
 from lemmata.theories.graph_transformer.figures import proof as figures
 
+FROZEN = {"train_attention": 0, "train_encoding": 0}
 VARIANTS = {
     "intact": {"steps": 600},
     "margin 10": {"steps": 600, "margin": 10.0},
-    "frozen": {"steps": 600, "train_attention": 0, "train_encoding": 0},
-    "frozen, margin 10": {"steps": 600, "train_attention": 0, "train_encoding": 0, "margin": 10.0},
+    "frozen": {"steps": 600, **FROZEN},
+    "frozen, margin 10": {"steps": 600, **FROZEN, "margin": 10.0},
     "frozen values": {"steps": 300, "train_values": 0},
-    "only head": {"steps": 300, "train_attention": 0, "train_encoding": 0, "train_values": 0},
+    "only head": {"steps": 300, **FROZEN, "train_values": 0},
     "permuted": {"steps": 600, "defect": "labels"},
     "literal init": {"steps": 300, "init": "literal"},
 }
-TEN_TIMES = {"steps": lambda steps: 10 * steps}
+AS_PRINTED = {"discriminative": 0.2, "confusion": 0.0, "on_infeasible": "cap"}
 
 EXPERIMENTS = (
     experiment(
@@ -23,14 +24,7 @@ EXPERIMENTS = (
         reference="Figure 3.5",
         question="How much attention ends on class-relevant nodes?",
         plot=figures.attention,
-        setting={
-            "discriminative": 0.2,
-            "confusion": 0.0,
-            "on_infeasible": "cap",
-            "steps": 800,
-            "records": 81,
-            "track": "masses",
-        },
+        setting={**AS_PRINTED, "steps": 800, "records": 81, "track": "masses"},
         axes={"margin": [1.0, 10.0], "intra_degree": [-1, 0]},
         paper={**SLOW, "steps": 8000},
         paper_seeds=5,
@@ -43,7 +37,7 @@ EXPERIMENTS = (
         setting={"track": "proof", "records": RECORDS},
         axes={"variant": VARIANTS},
         smoke={"variant": with_fields(VARIANTS, steps=4)},
-        paper={**SLOW, "variant": with_fields(VARIANTS, **TEN_TIMES)},
+        paper=ten_times(VARIANTS),
         paper_seeds=5,
     ),
 )

@@ -1,4 +1,4 @@
-"""What the distance encoding learns: on the chapter's graph (P10) and on graphs with planted core distances (P9)."""
+"""What the distance encoding learns: on the paper's graph (P10) and on graphs with planted core distances (P9)."""
 
 from __future__ import annotations
 
@@ -20,13 +20,8 @@ MODELS = {
     "GCN": "GCN, distances 1 and 2",
     "permuted": "GT with encoding, distances permuted",
 }
-GRAPHS = {
-    "+-+-": "cycle +-+-",
-    "++--++--": "cycle ++--++--",
-    "+++---+++---": "cycle +++---+++---",
-    "G2": "planted blocks G2",
-    "G2, heterophilous": "heterophilous G2",
-}
+GRAPHS = {name: f"cycle {name}" for name in ("+-+-", "++--++--", "+++---+++---")}
+GRAPHS |= {"G2": "planted blocks G2", "G2, heterophilous": "heterophilous G2"}
 KINDS = {
     "GT+PE": "with encoding",
     "core": "core only",
@@ -75,8 +70,7 @@ def cores(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
             draw.claimed(last, claims["p10-no-pe-g3"], words="claimed without encoding", at=place)
     draw.names(last, [graph.replace(", ", ",\n") for graph in GRAPHS])
     draw.from_zero(last, 1.15)
-    y = "test loss of other nodes at the end"
-    draw.finish(last, "nodes that are not discriminative", y)
+    draw.finish(last, "nodes that are not discriminative", "test loss of other nodes at the end")
     return figure
 
 

@@ -1,4 +1,4 @@
-"""G1, the graph of the chapter's synthetic experiments (2.2): non-discriminative nodes see discriminative ones."""
+"""G1, the graph of the paper's synthetic experiments (2.2): non-discriminative nodes see discriminative ones."""
 
 from __future__ import annotations
 

@@ -32,8 +32,7 @@ from lemmata.theories.graph_transformer.diagnose.arms import (
 )
 from lemmata.theories.graph_transformer.diagnose.findings import findings
 from lemmata.theories.graph_transformer.diagnose.trial import Trial, try_arms
-from lemmata.theories.graph_transformer.real_graphs.setting import RealSetting
-from lemmata.theories.graph_transformer.real_graphs.tables import chosen, measured
+from lemmata.theories.graph_transformer.real_graphs.tables import RealSetting, chosen, measured
 
 QUESTIONS = ("use the graph", "give counts", "go farther", "quotas", "tell apart", "whole graph")
 ARMS = arms_for(list(range(1, FARTHEST + 1)))

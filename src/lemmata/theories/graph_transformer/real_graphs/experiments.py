@@ -19,7 +19,7 @@ from lemmata import figures as draw
 from lemmata.datasets.graphs import HETEROPHILOUS
 from lemmata.theories.graph_transformer.real_graphs import tables
 from lemmata.theories.graph_transformer.real_graphs.advice import ARMS, measure_advice
-from lemmata.theories.graph_transformer.real_graphs.setting import NAMES, RealSetting
+from lemmata.theories.graph_transformer.real_graphs.tables import NAMES, RealSetting
 
 
 def _classes(data: xr.Dataset) -> xr.Dataset:

@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 
 import lemmata as lm
-from lemmata.datasets.graphs import Graph, find, load, standins
+from lemmata.datasets.graphs import HETEROPHILOUS, Graph, find, load, standins
 from lemmata.theories.graph_transformer.graphs.discriminative import (
     LEADING,
     QUARTER_ANGLE,
+    THRESHOLD,
     class_spectra,
     find_discriminative,
     share_per_class,
@@ -27,7 +28,17 @@ from lemmata.theories.graph_transformer.margins import (
     shells_from,
     winning_margins,
 )
-from lemmata.theories.graph_transformer.real_graphs.setting import RealSetting
+
+NAMES = {
+    "standin": "stand-in",
+    "cora": "Cora",
+    "citeseer": "CiteSeer",
+    "pubmed": "PubMed",
+    "actor": "Actor",
+    "pascal": "PascalVOC-SP-1G",
+    "arxiv": "Ogbn-Arxiv",
+    **{name: name for name in HETEROPHILOUS},
+}
 
 DISCRIMINATIVE = {
     "cora": (82.05, 88.02, 82.54, 78.12, 78.17, 83.56, 76.11),
@@ -66,6 +77,17 @@ READINGS = {
     "all nodes, core by normalised": (False, True),
 }
 """The four natural readings of table B.5 (9.22): which neighbours vote, and which margin chooses the core distance."""
+
+
+class RealSetting(lm.Setting):
+    """A real graph on the user's disk, or the stand-in that is always there."""
+
+    graph: str = lm.choice("standin", "which graph; the stand-in is a citation-like one made by the program", *NAMES)
+    threshold: float = lm.number(
+        THRESHOLD, "τ", "cosine above which a node is discriminative", low=-1.0, high=1.0, open_ends="low high"
+    )
+    labels: str = lm.choice("all", "labels that a diagnosis is given: all, or 20 nodes of a class", "all", "few")
+    bins: int = lm.size(13, "Z", "distances of the margins are 1 to Z - 1", low=2, high=255)
 
 
 def chosen(setting: RealSetting) -> Graph:

@@ -2,7 +2,7 @@
 
 Each mass p_n depends on few others, so their mean is concentrated. The implied bound is Var(mean of p_n) <= 2 (1 +
 sum_z δ_z²)/|L|. Since 0 <= p_n <= 1 gives 1/4 already, it says something only where shells are small: on a ring, but
-not on the chapter's graph.
+not on the paper's graph.
 """
 
 from __future__ import annotations

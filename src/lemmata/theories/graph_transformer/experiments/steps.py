@@ -1,36 +1,48 @@
-"""Shells of graphs and of samples, without training (P17 - P20, 9.5)."""
+"""Single steps of the proof: gradients of batches (P16), shells of graphs and of samples (P17 - P20, 9.5)."""
 
 from __future__ import annotations
 
 from functools import partial
 
-from lemmata.theories.graph_transformer.experiments.presets import BLOCKS, CYCLES, SMALL, experiment, with_fields
-from lemmata.theories.graph_transformer.figures import shells as figures
+from lemmata.theories.graph_transformer.experiments.presets import (
+    BLOCKS,
+    CYCLES,
+    RECORDS,
+    SLOW,
+    SMALL,
+    experiment,
+    with_fields,
+)
+from lemmata.theories.graph_transformer.figures import steps as figures
+from lemmata.theories.graph_transformer.studies.batch_gradients import simulate_batches
 from lemmata.theories.graph_transformer.studies.sampler import sample_shells
 from lemmata.theories.graph_transformer.studies.shells import examine_shells, vary_masses
 
+G2 = {name: BLOCKS[name] for name in ("generator", "nodes", "degree")}
 MASSES = {
-    **{
-        f"G2 {g:g}": {"generator": "blocks", "nodes": 600, "degree": 40, "discriminative": g}
-        for g in (0.2, 0.3, 0.4, 0.6, 0.8)
-    },
-    **{f"G1 {g:g}": {"discriminative": g} for g in (0.25, 0.4, 0.6, 0.8)},
+    **{f"G2 {fraction:g}": {**G2, "discriminative": fraction} for fraction in (0.2, 0.3, 0.4, 0.6, 0.8)},
+    **{f"G1 {fraction:g}": {"discriminative": fraction} for fraction in (0.25, 0.4, 0.6, 0.8)},
 }
-SHELLS = {
-    "+++---+++---": CYCLES["+++---+++---"],
-    "++--++--": CYCLES["++--++--"],
-    "G2": {name: BLOCKS[name] for name in ("generator", "nodes", "degree", "bins")},
-}
+SHELLS = {**{name: CYCLES[name] for name in ("+++---+++---", "++--++--")}, "G2": {**G2, "bins": BLOCKS["bins"]}}
 SAMPLES = {
-    "whole, 20": {"shells": "whole", "sample": 20},
-    "whole, 60": {"shells": "whole", "sample": 60},
-    "core, 20": {"shells": "single", "sample": 20},
-    "core, 60": {"shells": "single", "sample": 60},
+    f"{name}, {sample}": {"shells": shells, "sample": sample}
+    for name, shells in (("whole", "whole"), ("core", "single"))
+    for sample in (20, 60)
 }
 
 examine = partial(experiment, simulation=examine_shells, paper_seeds=10)
 
 EXPERIMENTS = (
+    experiment(
+        "p16-batch",
+        reference="(B.63)",
+        question="How far does a batch gradient lie from the mean one?",
+        plot=figures.batches,
+        setting={"steps": 150, "records": RECORDS, "record_every": 50, "test_draws": 1},
+        paper={**SLOW, "steps": 1500, "record_every": 500},
+        paper_seeds=10,
+        simulation=simulate_batches,
+    ),
     experiment(
         "p17-variance",
         reference="(B.49)",
