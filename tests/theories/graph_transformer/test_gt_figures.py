@@ -24,13 +24,14 @@ PANELS = {
     "p1-width": 2, "p2-step": 3, "p6-sampler": 2, "p7-training": 6, "p10-known-core": 4, "p10-variants": 2,
     "p16-batch": 4,
     "f32-margins": 2, "p9-core": 6, "p17-variance": 1, "p18-mass": 1, "p19-sampling": 1, "p20-shells": 3,
-    "e5-literal-graph": 2, "p21-absolute": 2, "p21-encodings": 1, "p21-graph": 4, "p21-graph-strict": 4, "p21-four": 4,
-    "p21-gat": 4, "f33a-samples": 2, "f33b-samples": 3, "f34-noise": 2, "f35-attention": 4, "f36-gcn-samples": 2,
+    "e5-literal-graph": 2, "initial-norms": 3,
+    "p21-absolute": 2, "p21-encodings": 1, "p21-graph": 4, "p21-graph-strict": 4, "p21-four": 4,
+    "p21-gat": 4, "f33a-samples": 2, "f33b-samples": 3, "f34-noise": 3, "f35-attention": 4, "f36-gcn-samples": 2,
     "f37-gcn-iterations": 2, "b6a-iterations": 2, "p3-error": 2, "p8-blocks": 2,
 }  # fmt: skip
 KINDS = [name for name in PANELS if name not in ("p21-graph-strict", "p8-blocks")]
 """One experiment of every figure."""
-PLAIN = ("f32-margins", "p10-variants", "p21-encodings")
+PLAIN = ("f32-margins", "p10-variants", "p21-encodings", "initial-norms")
 """A drawing, and default figures of experiments that no claim reads."""
 SIZES = {"record": 3, "bin": 7, "pattern": 4, "other": 4, "redraw": 20, "watched": 12, "distance": 3}
 SIGNED = ("distance_bias", "count_margin", "normalised_margin", "least_exchange", "mean_exchange", "value_opposition")
@@ -245,10 +246,12 @@ def test_the_gcn_is_compared_with_the_graph_transformer_seed_by_seed(smoke):
 def test_the_loss_ends_beside_twice_the_flipped_labels(smoke):
     data = smoke("f34-noise")
     flipped = xr.full_like(data.flipped, 0.0) + data.label_noise + 0.01
-    left, right = draw("f34-noise", data.assign(flipped=flipped)).axes
+    left, right, last = draw("f34-noise", data.assign(flipped=flipped)).axes
     np.testing.assert_allclose(levels(left), [0.02, 0.12, 0.22, 0.42])
     limits = [values(found)[0] for found in right.get_lines() if found.get_linestyle() == ":"]
     np.testing.assert_allclose(limits, [0.02, 0.03, 0.04, 0.06])
+    slopes = np.diff(np.log(values(line(last, "paper")))) / np.diff(np.log(places(line(last, "paper"))))
+    np.testing.assert_allclose(slopes, 3)
 
 
 def test_attention_is_drawn_towards_its_limits(smoke, drawn):

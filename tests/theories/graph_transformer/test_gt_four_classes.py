@@ -7,14 +7,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from gt_graphs import expected_margins
 from gt_slow import Weights, answer, in_float64, slopes, weights
 
 from lemmata.lab import batches
 from lemmata.lab.precision import numerics
 from lemmata.lab.simulation import stream
+from lemmata.theories.graph_transformer.extensions.experiments import tiny
 from lemmata.theories.graph_transformer.extensions.four_classes import CLASSES, FourSetting, draw_tokens, prepare, train
 from lemmata.theories.graph_transformer.extensions.four_classes import slopes as loss_slopes
-from lemmata.theories.graph_transformer.graphs.cycle import expected_margins
 from lemmata.theories.graph_transformer.network import Tokens, initialise
 
 FIELDS = Weights._fields

@@ -13,6 +13,7 @@ from lemmata.lab import batches
 from lemmata.lab.precision import numerics
 from lemmata.lab.simulation import stream
 from lemmata.theories.graph_transformer.extensions import whole_graphs as network
+from lemmata.theories.graph_transformer.extensions.experiments import tiny
 from lemmata.theories.graph_transformer.extensions.whole_graphs import (
     NODES,
     GraphSetting,

@@ -6,12 +6,12 @@ import numpy as np
 import xarray as xr
 
 import lemmata as lm
-from lemmata.theories.graph_transformer.measures import lead, value_at
+from lemmata.theories.graph_transformer.measures import CHANCE, above, lead, value_at
 
 CYCLES = ["+-+-", "++--++--", "+++---+++---"]
 """With planted core distances 2, 4 and 6."""
 PLANTED = ["G2", "G2, heterophilous"]
-LEARNT = "GT+PE"
+LEARNT, KNOWN, SHUFFLED = "GT+PE", "p10-known-core", "distances permuted"
 
 
 def on(graphs: list[str], model: str = LEARNT) -> list[str]:
@@ -47,7 +47,7 @@ def leads(data: xr.Dataset, core: str | list[int], variants: list[str], time: fl
     return lead(lm.at(cells.distance_bias, cells.time, time), bins, cells.bins_used)
 
 
-@lm.evidence("p9-core", "p10-known-core")
+@lm.evidence("p9-core", KNOWN)
 def early_signs(cores: xr.Dataset, paper: xr.Dataset, sign: float = 1.0) -> xr.DataArray:
     """Agreement of the early b with the count margins, or with those of negated labels, on all six graphs."""
     cells = {name: lm.cells(cores, variant=f"{name} {LEARNT}") for name in (*CYCLES, *PLANTED)}
@@ -55,34 +55,27 @@ def early_signs(cores: xr.Dataset, paper: xr.Dataset, sign: float = 1.0) -> xr.D
     return lm.stack({name: early_agreement(cell, sign * cell.count_margin) for name, cell in cells.items()}, "graph")
 
 
-@lm.evidence("p10-known-core")
+@lm.evidence(KNOWN)
 def loss_difference(data: xr.Dataset, one: str = LEARNT, other: str = "GT core") -> xr.DataArray:
     """How far the losses of two variants are apart at η t = 40."""
     first, second = (lm.at(cell.loss, cell.time, 40) for cell in (lm.cells(data, variant=v) for v in (one, other)))
     return abs(first - second)
 
 
-LEAD = lm.at_least(0.5, "every", strict=True)
-LATE_LEAD = lm.at_least(0.25, "every", strict=True)
-CHANCE = lm.at_least(0.9, "clear")
+LEAD, LATE_LEAD = above(0.5), above(0.25)
+WITH = "with the encoding"
 
 CLAIMS = (
     lm.Claim("p9-core-g1", "Lemma 3.4.7", "limit")
     .states("""On the paper's graph b is largest at the core distance 1 and leads every other distance by more than .5
         at η t = 30, in every seed.""")
     .in_symbols(r"b_{z_m}-\max_{z\ne z_m}b_z > 0.5 \quad (z_m=1)")
-    .judged(
-        leads.of("p10-known-core")([1], [LEARNT], 30), LEAD, lm.Control("distances permuted", variants=["permuted"])
-    ),
+    .judged(leads.of(KNOWN)([1], [LEARNT], 30), LEAD, lm.Control(SHUFFLED, variants=["permuted"])),
     lm.Claim("p9-core-g3", "Lemma 3.4.7", "limit")
     .states("""On cycles with planted core distances 2, 4 and 6 b is largest there and leads by more than .5 at η t =
         40, in every seed.""")
     .in_symbols(r"b_{z_m}-\max_{z\ne z_m}b_z > 0.5 \quad (z_m=2,4,6)")
-    .judged(
-        leads([2, 4, 6], on(CYCLES), 40),
-        LEAD,
-        lm.Control("distances permuted", variants=on(CYCLES, "permuted")),
-    ),
+    .judged(leads([2, 4, 6], on(CYCLES), 40), LEAD, lm.Control(SHUFFLED, variants=on(CYCLES, "permuted"))),
     lm.Claim("p9-early-signs", "Lemma 3.4.7", "ordering")
     .states("""Early (last record with training loss above .9) b has the sign of the count margin in every bin with a
         margin above 20 % of the largest, on all six graphs, in every seed.""")
@@ -109,9 +102,7 @@ CLAIMS = (
         \max_z\bar{\Delta}^{\mathrm{nrm}}(z),\ \bar{\Delta}^{\mathrm{nrm}}(z) =
         \mathrm{mean}_n\frac{\Delta_n(z)}{|\mathcal{N}_z^n|}""")
     .judged(
-        leads("normalised_margin", on(PLANTED), 60),
-        LATE_LEAD,
-        lm.Control("distances permuted", variants=on(PLANTED, "permuted")),
+        leads("normalised_margin", on(PLANTED), 60), LATE_LEAD, lm.Control(SHUFFLED, variants=on(PLANTED, "permuted"))
     ),
     lm.Claim("p10-known-core", "Theorem 3.4.8", "comparison")
     .states("""Training with the encoding is as good as knowing the core distance: on the paper's graph the losses
@@ -128,18 +119,12 @@ CLAIMS = (
     .states("""Without the encoding the loss of nodes that are not discriminative stays at .9 or more on the paper's
         graph (η t = 40).""")
     .in_symbols(r"\ell_{\text{other}}(\eta t=40) \ge 0.9")
-    .judged(
-        value_at.of("p10-known-core")("other_loss", 40, "no PE"),
-        CHANCE,
-        lm.Control("with the encoding", variant=LEARNT),
-    ),
+    .judged(value_at.of(KNOWN)("other_loss", 40, "no PE"), CHANCE, lm.Control(WITH, variant=LEARNT)),
     lm.Claim("p10-no-pe-g3", "Theorem 3.4.8", "limit", source="derived")
     .states("""Without the encoding the loss of nodes that are not discriminative stays at .9 or more on each of the
         cycles with core distances 2, 4 and 6 (η t = 40).""")
     .in_symbols(r"\ell_{\text{other}}(\eta t=40) \ge 0.9")
     .judged(
-        value_at.of("p9-core")("other_loss", 40, on(CYCLES, "no PE")),
-        CHANCE,
-        lm.Control("with the encoding", variant=on(CYCLES)),
+        value_at.of("p9-core")("other_loss", 40, on(CYCLES, "no PE")), CHANCE, lm.Control(WITH, variant=on(CYCLES))
     ),
 )

@@ -14,11 +14,11 @@ import lemmata as lm
 from lemmata.networks.losses import hinge
 from lemmata.networks.shallow import Network
 from lemmata.theories.graph_transformer.data import World, prepare
-from lemmata.theories.graph_transformer.measures import CONFUSION, value_at
+from lemmata.theories.graph_transformer.measures import CONFUSION, below, value_at
 from lemmata.theories.graph_transformer.network import Parameters, Tokens, gradient, initialise, run_sampled, tokens_of
 from lemmata.theories.graph_transformer.probes import draw_watched, value_coefficients
 from lemmata.theories.graph_transformer.setting import Setting
-from lemmata.theories.graph_transformer.studies.batch_gradients import DRAWS, LIMIT
+from lemmata.theories.graph_transformer.studies.draws import DRAWS, LIMIT
 
 CASES = 20
 BINS, KEYS, WIDTH, NEURONS = 4, 9, 5, 30
@@ -40,7 +40,7 @@ BATCH = 100
 """The batch whose tail is judged."""
 
 
-def random_cases(seed: int) -> tuple[Parameters, np.ndarray, Tokens]:
+def random_cases(seed: int) -> Any:
     """Random parameters, output weights and one node with its keys, stacked."""
     draws = np.random.default_rng(seed)
     cases = [_random_case(draws) for _ in range(CASES)]
@@ -63,8 +63,7 @@ def encoding_derivatives(seed: int, centred: bool = True) -> np.ndarray:
 
     Written out in NumPy, apart from the network's own code; `centred` = False leaves -F out.
     """
-    cases: Any = random_cases(seed)
-    ((w_o, w_v, w_k, w_q), b, _), a, (query, keys, _, bins) = cases
+    ((w_o, w_v, w_k, w_q), b, _), a, (query, keys, _, bins) = random_cases(seed)
     keys, bins = keys[:, 0], bins[:, 0]
     logits = np.einsum("cki,cwi,cwj,cj->ck", keys, w_k, w_q, query[:, 0]) + np.take_along_axis(b, bins, axis=1)
     alpha = np.exp(logits - logits.max(axis=1, keepdims=True))
@@ -181,28 +180,24 @@ def violations(data: xr.Dataset, shells: str = "whole") -> xr.DataArray:
 def set_systems(seed: int, broken: int = 0) -> dict[str, np.ndarray]:
     """Both sides of (B.199) on 1000 random set systems; `broken` is added to one count."""
     draws = np.random.default_rng(seed)
-    left, right = [], []
+    sides = []
     for _ in range(1000):
         kind, near = draws.integers(0, 3, 60), draws.random(60) < draws.random()
         star, plain = kind == 0, kind == 1
-        inside = int(np.sum(star & near)) + broken
-        left.append(inside * int(np.sum(plain & ~near)) - int(np.sum(plain & near)) * int(np.sum(star & ~near)))
-        right.append((inside - broken) * int(np.sum(plain)) - int(np.sum(plain & near)) * int(np.sum(star)))
-    return {"measured": np.array(left), "predicted": np.array(right)}
+        inside, beside = np.sum(star & near), np.sum(plain & near)
+        left = (inside + broken) * np.sum(plain & ~near) - beside * np.sum(star & ~near)
+        sides.append((left, inside * np.sum(plain) - beside * np.sum(star)))
+    return dict(zip(("measured", "predicted"), np.array(sides).T, strict=True))
 
 
 @lm.fact
 def uniform_shells(broken: int = 0) -> dict[str, np.ndarray]:
     """(B.199) on counts with uniform shells, against Δ_n(z)|D_i|/2; `broken` is added to one count."""
-    left, right = [], []
     nodes, share, plain = 200, 0.4, 40
-    half = int(share * nodes / 2)
-    for shell in (20, 40, 60):
-        for margin in (-4, 0, 2, 6):
-            star, other = (int(share * shell) + margin) // 2 + broken, plain * shell // nodes
-            left.append(star * (plain - other) - other * (half - star))
-            right.append(margin * plain / 2)
-    return {"measured": np.array(left), "predicted": np.array(right)}
+    shell, margin = np.array([20, 40, 60])[:, None], np.array([-4, 0, 2, 6])
+    star, other = ((share * shell).astype(int) + margin) // 2 + broken, plain * shell // nodes
+    left = star * (plain - other) - other * (int(share * nodes / 2) - star)
+    return {"measured": left.ravel(), "predicted": np.tile(margin * plain / 2, 3)}
 
 
 @lm.evidence("p20-shells")
@@ -215,6 +210,7 @@ def exchange_gain(data: xr.Dataset, name: str, graph: str, distances: list[int] 
     return values.sel(bin=distances or [z for z in range(1, bins) if (data.core_distance != z).all()])
 
 
+HALF = lm.within(-0.6, -0.4, "clear", predicted=-0.5)
 NOT_CENTRED = lm.Control("the formula without -F", centred=False)
 SAMPLES = [20, 60]
 BROKEN = lm.Control("one count changed by 1", broken=1)
@@ -230,11 +226,7 @@ CLAIMS = (
     .states("""The sum of the encoding b never changes: below 1e-5 at every record of training (float32), below 1e-10 in
         the formula for its gradient.""")
     .in_symbols(r"\sum_zb_z(t) = 0,\ \sum_z\frac{\partial F}{\partial b_z} = 0")
-    .judged(
-        encoding_sums(),
-        lm.all_of(path=lm.at_most(1e-5, "every", strict=True), formula=lm.at_most(1e-10, strict=True)),
-        NOT_CENTRED,
-    ),
+    .judged(encoding_sums(), lm.all_of(path=below(1e-5), formula=lm.at_most(1e-10, strict=True)), NOT_CENTRED),
     lm.Claim("p14-update", "Lemma B.3.4", "identity")
     .states("One step of SGD moves W_V μ_j by -η Σ_i V_i^(j) W_O,i exactly (1e-10, float64, c_0 = 0).")
     .in_symbols(r"(W_V^{(t+1)}-W_V^{(t)})\mu_j = -\eta\sum_iV_i^{(j)}W_{O,i}^\top")
@@ -243,11 +235,7 @@ CLAIMS = (
     .states("""The relative deviation of a batch gradient falls as B^(-1/2): exponent in [-.6, -.4] for each of the five
         parameters, at the start and at η t = 15.""")
     .in_symbols(r"\frac{\lVert\hat{g}_B-g\rVert}{\lVert g\rVert} \propto B^{-1/2}")
-    .judged(
-        batch_exponent(),
-        lm.within(-0.6, -0.4, "clear", predicted=-0.5),
-        lm.Control("B copies of one sample", name="copies"),
-    ),
+    .judged(batch_exponent(), HALF, lm.Control("B copies of one sample", name="copies")),
     lm.Claim("p16-probability", "(B.63)", "bound")
     .states("""As stated: a batch gradient deviates by more than ε with probability at most e^{-B ε²} (W_O at the start,
         B = 100, ε = .5; lower 95 % limit of the frequency).""")

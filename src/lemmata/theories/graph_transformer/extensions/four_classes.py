@@ -39,9 +39,7 @@ class FourSetting(NetworkSetting):
     patterns: int = lm.size(12, "M", "number of patterns; the first four decide the label", low=5)
     neurons: int = lm.number(200, "m", "width of the hidden layer of each network", low=1, integer=True)
     bins: int = lm.number(5, "Z", "bins of the distance encoding", low=2, high=200, integer=True)
-    discriminative: float = lm.number(
-        0.4, "γ_d", "fraction of nodes with a discriminative pattern", low=0, high=1, open_ends="low high"
-    )
+    discriminative: float = lm.number(0.4, "γ_d", "share of discriminative nodes", low=0, high=1, open_ends="low high")
     first: str = lm.choice("++--++--", "first coordinate of the clusters' labels", *SEQUENCES)
     second: str = lm.choice("+-+-+-+-", "second coordinate of the clusters' labels", *SEQUENCES)
     labelled: int = lm.number(240, "|L|", "labelled nodes", low=1, integer=True)
@@ -50,9 +48,7 @@ class FourSetting(NetworkSetting):
     steps: int = lm.number(1000, "T", "training steps", low=1, integer=True)
     record_every: int = lm.number(50, "", "steps between records", low=1, integer=True)
     records: int = lm.size(21, "", "room for records", low=2)
-    loss: str = lm.choice(
-        "coordinates", "training loss: of each coordinate, or joint as printed", "coordinates", "joint"
-    )
+    loss: str = lm.choice("coordinates", "loss of each coordinate, or joint as printed", "coordinates", "joint")
     defect: str = lm.choice("none", "a deliberate break, for controls", "none", "distances")
 
     @lm.derived
@@ -106,17 +102,11 @@ def prepare(setting: FourSetting, seed: int) -> World:
     if setting.defect == "distances":
         table = data.permuted_distances(table, seed)
     features, directions = data.draw_patterns(setting, pattern, seed)
-    return World(
-        data.unit_rows(features).astype(np.float32),
-        directions.astype(np.float32),
-        pattern.astype(np.int32),
-        label.astype(np.float32),
-        lm.generator(seed, "split").permutation(setting.nodes).astype(np.int32),
-        table,
-        order_by_distance(table, setting.bins).node,
-        np.pad(np.stack(margins), ((0, 0), (0, setting.bin_room - setting.bins))).astype(np.float32),
-        np.float32(setting.bins),
-    )
+    order = lm.generator(seed, "split").permutation(setting.nodes)
+    node = order_by_distance(table, setting.bins).node
+    known = np.stack([data.padded(each, setting.bin_room) for each in margins])
+    features = data.unit_rows(features)
+    return data.narrow(World(features, directions, pattern, label * 1.0, order, table, node, known, setting.bins * 1.0))
 
 
 def draw_tokens(problem: FourSetting, key: jax.Array, world: World, rows: Array) -> Tokens:

@@ -104,8 +104,7 @@ def prepare(setting: GraphSetting, seed: int) -> World:
     features = data.unit_rows(features).reshape(*pattern.shape, -1)
     lead = np.sign((pattern == 0).sum(axis=1) - (pattern == 1).sum(axis=1))
     counting = np.where(lead == 0, 0.5, lead == label)[setting.samples :].mean()
-    label, bins, table = label.astype(np.float32), np.float32(setting.bins), layers().astype(np.int32)
-    return World(features.astype(np.float32), label, np.float32(counting), directions.astype(np.float32), bins, table)
+    return data.narrow(World(features, label * 1.0, counting, directions, setting.bins * 1.0, layers().astype(int)))
 
 
 def answers(
@@ -151,9 +150,8 @@ def train(problem: GraphSetting, key: jax.Array, world: World, parameters: Param
     moving = Parameters(Network(one, one, one, one), problem.train_encoding * one, one)
     scheme = lm.epochs(lm.stream(key, "batch"), problem.samples, problem.samples, problem.batch)
     start, step = lm.descent(batch_gradient, optax.sgd(problem.step_size), scheme, trainable=moving)
-    return lm.loop(
-        step, start(parameters), probe, lm.record_steps(problem.steps, problem.records, problem.record_every)
-    )
+    at = lm.record_steps(problem.steps, problem.records, problem.record_every)
+    return lm.loop(step, start(parameters), probe, at)
 
 
 R = ("record",)

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 import lemmata as lm
 from lemmata import figures as draw
 from lemmata.theories.graph_transformer.figures import TIME, finish_distances, over_distance
+from lemmata.theories.graph_transformer.measures import rank_correlation, settled_time
 
 MODELS = {
     "GT+PE": "GT with encoding",
@@ -47,7 +48,8 @@ def known_core(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     shuffled = permuted.distance_bias.isel(bin=slice(1, None))
     draw.paths(axes[2], permuted, shuffled, label="distances permuted", color=draw.GREY, clock=permuted.time)
     core = f"$z_m$ = {float(intact.core_distance.max()):g}"
-    draw.finish(axes[2], f"paper: $b_z$ is largest at the core distance {core}", "distance encoding $b_z$", TIME)
+    title = f"paper: $b_z$ is largest at the core distance {core}\n{_ranks(intact)}"
+    draw.finish(axes[2], title, "distance encoding $b_z$", TIME)
     gap = abs(intact.loss - data.loss.sel(variant="GT core"))
     draw.paths(axes[3], intact, gap, label="|GT with encoding − GT on the core|", clock=intact.time)
     draw.predicted(axes[3], 0, "paper: no difference at the end")
@@ -88,4 +90,10 @@ def _profile(ax: Axes, intact: xr.Dataset, permuted: xr.Dataset, words: str) -> 
         tell(ax, margin * float(encoding.max() / margin.max()), label, margin.bin)
     core, end = float(intact.core_distance.max()), float(intact.time.max())
     title = rf"{words}: largest count margin at $z$ = {core:g}, $\eta t$ = {end:g}"
-    finish_distances(ax, title, "distance encoding $b_z$")
+    finish_distances(ax, f"{title}\n{_ranks(intact)}", "distance encoding $b_z$")
+
+
+def _ranks(data: xr.Dataset) -> str:
+    """How the early encoding ranks the distances, and since when it is largest at the same one."""
+    rank, since = draw.stated(rank_correlation(data)), float(settled_time(data).mean())
+    return rf"early ranks as $\bar\Delta$: {rank}, same $z$ largest from $\eta t$ = {since:.3g}"

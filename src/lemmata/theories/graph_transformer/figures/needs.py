@@ -13,20 +13,12 @@ from matplotlib.figure import Figure
 
 import lemmata as lm
 from lemmata import figures as draw
-from lemmata.theories.graph_transformer import bounds
+from lemmata.theories.graph_transformer import bounds, measures
 from lemmata.theories.graph_transformer.figures import TIME, straight
 from lemmata.theories.graph_transformer.figures.encoding import MODELS
-from lemmata.theories.graph_transformer.measures import (
-    LEARNED,
-    SAMPLER_CONFUSION,
-    by_count,
-    minimal_counts,
-    power_base,
-    step_cells,
-    succeeds,
-)
+from lemmata.theories.graph_transformer.measures import LEARNED, SAMPLER_CONFUSION, minimal_counts, succeeds
 from lemmata.theories.graph_transformer.setting import SUCCESS, TIGHT, TRAINED
-from lemmata.theories.graph_transformer.studies.sampler import preferred_ratio
+from lemmata.theories.graph_transformer.studies.draws import preferred_ratio
 
 GAMMA = r"discriminative fraction $\gamma_d$"
 MEANS = "geometric mean, and every seed"
@@ -43,8 +35,8 @@ def steps(data: xr.Dataset) -> Figure:
     """T against η, 1 - 2 ε_0 and 1 - δ with the printed exponent -1/2, the corrected one and the measured one."""
     figure, axes = draw.panels(3, width=3.55, height=4.8)
     for ax, (field, (title, words, formula, corrected)) in zip(axes, POWERS.items(), strict=True):
-        times = step_cells(data, field).trained_step.transpose("seed", field)
-        x = power_base(field, times[field]).values
+        times = measures.step_cells(data, field).trained_step.transpose("seed", field)
+        x = measures.power_base(field, times[field]).values
         draw.curves(ax, times, field, label=MEANS, x=x, middle="geometric", linestyle="none")
         better = rf"corrected: $\propto{formula}^{{-1}}$" if corrected else r"corrected: no change with $\delta$"
         draw.law(ax, x, times, x**-0.5, rf"paper: $\propto{formula}^{{-1/2}}$")
@@ -133,6 +125,11 @@ def samples_fraction(data: xr.Dataset) -> Figure:
     gamma = data.discriminative.values
     laws = {r"paper: $|L|\propto\gamma_d^{-2}$": gamma**-2.0, FIRST_TERM: bounds.samples(gamma_d=gamma)}
     _counts(axes, data.full_loss, gamma**-2.0, r"$\gamma_d^{-2}$", "graph transformer (Figure 3.3a)", laws)
+    counts = minimal_counts(succeeds(data.full_loss)).values
+    bracket = bounds.bracket(gamma, measures.CONFUSION, measures.SIGMA)
+    parts = {r"$\gamma_d^{-2}$": gamma**-2.0, "the bracket of (3.9)": bracket**-2.0}
+    words = ", ".join(f"{measures.explained(x, counts):.2f} in {name}" for name, x in parts.items())
+    draw.finish(axes[1], f"minimal labelled count, $R^2$ of a line:\n{words}", legend=1)
     return figure
 
 
@@ -164,7 +161,7 @@ def samples_error(data: xr.Dataset) -> Figure:
 def gcn_samples(data: xr.Dataset) -> Figure:
     """The same for a GCN on the core against γ_d^-4."""
     figure, axes = draw.panels(2, height=4.4)
-    loss = by_count(data.full_loss).sortby("discriminative", ascending=False)
+    loss = measures.by_count(data.full_loss).sortby("discriminative", ascending=False)
     x = loss.discriminative.values**-4.0
     title = f"GCN on the core (Figure 3.6)\n{_control(data)}"
     _counts(axes, loss, x, r"$\gamma_d^{-4}$", title, {r"paper: $|L|\propto\gamma_d^{-4}$": x})
@@ -201,8 +198,9 @@ def _counts(
 
 
 def noise(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
-    """Test loss by share of flipped labels with the floor twice that share, and how far from it the loss ends."""
-    figure, (left, right) = draw.panels(2, height=4.6)
+    """Test loss by share of flipped labels with the floor twice that share, how far from it the loss ends, and the lead
+    of the encoding at small η t."""
+    figure, (left, right, last) = draw.panels(3, width=3.55, height=4.6)
     draw.paths(left, data, "loss", "label_noise", r"$\epsilon_0$ = {}", clock=data.time)
     floor = 2 * data.flipped
     for i, level in enumerate(floor.mean("seed").values):
@@ -219,4 +217,10 @@ def noise(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     draw.finish(left, title, "test loss (hinge, noisy labels)", TIME)
     y = r"|test loss − $2\hat\epsilon_0$| at the end"
     draw.finish(right, "how far from the floor the loss ends", y, r"label noise $\epsilon_0$")
+    leads, base = measures.small_leads(data).transpose("seed", "label_noise"), 1 - 2 * data.label_noise.values
+    draw.curves(last, leads, "label_noise", x=base, label=MEANS, middle="geometric", linestyle="none")
+    draw.law(last, base, leads, base**3.0, r"paper (B.24): $\propto(1-2\epsilon_0)^3$")
+    draw.fit(last, base, leads.values, draw.BLUE)
+    draw.numbers(last, base, r"$1-2\epsilon_0$")
+    draw.finish(last, r"encoding at $\eta t$ = 5", r"$b_{z_m}$ less the largest other $b_z$", legend=1)
     return figure
