@@ -24,14 +24,13 @@ PANELS = {
     "p1-width": 2, "p2-step": 3, "p6-sampler": 2, "p7-training": 6, "p10-known-core": 4, "p10-variants": 2,
     "p16-batch": 4,
     "f32-margins": 2, "p9-core": 6, "p17-variance": 1, "p18-mass": 1, "p19-sampling": 1, "p20-shells": 3,
-    "e5-literal-graph": 2, "initial-norms": 3,
-    "p21-absolute": 2, "p21-encodings": 1, "p21-graph": 4, "p21-graph-strict": 4, "p21-four": 4,
+    "e5-literal-graph": 2, "p21-absolute": 2, "p21-encodings": 1, "p21-graph": 4, "p21-graph-strict": 4, "p21-four": 4,
     "p21-gat": 4, "f33a-samples": 2, "f33b-samples": 3, "f34-noise": 3, "f35-attention": 4, "f36-gcn-samples": 2,
     "f37-gcn-iterations": 2, "b6a-iterations": 2, "p3-error": 2, "p8-blocks": 2,
 }  # fmt: skip
 KINDS = [name for name in PANELS if name not in ("p21-graph-strict", "p8-blocks")]
 """One experiment of every figure."""
-PLAIN = ("f32-margins", "p10-variants", "p21-encodings", "initial-norms")
+PLAIN = ("f32-margins", "p10-variants", "p21-encodings")
 """A drawing, and default figures of experiments that no claim reads."""
 SIZES = {"record": 3, "bin": 7, "pattern": 4, "other": 4, "redraw": 20, "watched": 12, "distance": 3}
 SIGNED = ("distance_bias", "count_margin", "normalised_margin", "least_exchange", "mean_exchange", "value_opposition")
@@ -359,3 +358,17 @@ def test_tables_have_the_computed_and_the_printed_numbers_side_by_side():
     assert isinstance(found, lm.Table)
     assert list(found.columns) == ["graph", "source", "average", "largest gap", "10 √N"]
     assert found.rows == [["Cora", "computed", "2.00", "1.00", "5.00"], ["Cora", "paper", "2.00", "–", "4.50"]]
+
+
+def test_the_table_of_initial_weights_has_means_over_the_seeds():
+    norms = np.array([[[1.0, 2, 3], [3, 4, 5]], [[1, 1, 1], [1, 1, 1]]])
+    facts = {
+        "pattern_distance": (("init", "seed"), [[1.0, 2.0]] * 2),
+        "pattern_product": (("init", "seed"), [[0.0, 0.5]] * 2),
+    }
+    data = xr.Dataset(
+        {"spectral_norm": (("init", "seed", "matrix"), norms), **facts}, {"init": ["assumption", "identity"]}
+    )
+    table = theory.experiments["initial-norms"].table
+    assert table is not None
+    assert table(data).rows == [["assumption", 2.0, 3.0, 4.0, 1.5, 0.25], ["identity", 1.0, 1.0, 1.0, 1.5, 0.25]]

@@ -386,7 +386,7 @@ EXPERIMENTS = (
         "initial-norms",
         reference="(3.2)",
         question="Are patterns as far apart and initial weights as small as the theory wants?",
-        plot=lm.show("spectral_norm", "pattern_distance", "pattern_product"),
+        table=steps.norms,
         axes={"init": ["assumption", "identity", "literal", "gaussian"]},
         simulation=examine_start,
     ),

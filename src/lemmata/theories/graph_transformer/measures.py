@@ -18,9 +18,10 @@ LEARNED = 0.05
 COMMON = {"step_size": 0.2, "label_noise": 0.0, "key_error": 0.2}
 """The cell that the three sweeps of p2-step share."""
 above, below = partial(lm.at_least, by="every", strict=True), partial(lm.at_most, by="every", strict=True)
-CHANCE = lm.at_least(0.9, "clear")
+"""More, or less, than this in every seed."""
 clearly_below = partial(lm.at_most, by="clear", strict=True)
-"""In every seed more, or less, than this; a loss as of nothing learnt; less by the whole interval."""
+CHANCE, SQUARE = lm.at_least(0.9, "clear"), lm.within(-2.2, -1.8, predicted=-2.0)
+"""The loss of a network that has learnt nothing; the exponent -2."""
 
 
 def up_to(values: xr.DataArray, clock: xr.DataArray, moment: float) -> xr.DataArray:

@@ -197,10 +197,7 @@ CLAIMS = (
     .states("As stated: the samples of (3.9) grow as γ_d^-2 (over γ_d = .25 to .8 at ε_S = .05, σ = .1).")
     .in_symbols(r"|\mathcal{L}| \propto \gamma_d^{-2}")
     .judged(
-        remark_exponent(),
-        lm.within(-2.2, -1.8, predicted=-2.0),
-        lm.Control("ε_S = .499, σ = 0", eps_S=0.499, sigma=0.0),
-        expected=lm.FAILS,
+        remark_exponent(), measures.SQUARE, lm.Control("ε_S = .499, σ = 0", eps_S=0.499, sigma=0.0), expected=lm.FAILS
     ),
     lm.Claim("p4-loss-floor", "(3.10)", "bound")
     .states("The loss ends at twice the share of flipped labels: at η t = 60 within .02 + .2 ε_0 of 2 ε̂_0.")

@@ -8,7 +8,7 @@ import xarray as xr
 
 import lemmata as lm
 from lemmata.theories.graph_transformer import bounds, measures
-from lemmata.theories.graph_transformer.measures import SIGMA, by_count, in_records, minimal_counts, succeeds, value_at
+from lemmata.theories.graph_transformer.measures import CHANCE, SIGMA, by_count, minimal_counts, succeeds, value_at
 from lemmata.theories.graph_transformer.studies.draws import preferred_ratio
 from lemmata.theories.graph_transformer.theorem import DEFAULT, NODES, at_or_above, uncensored
 
@@ -30,7 +30,7 @@ def confusion_ratios(data: xr.Dataset, preferences: list[float] = PREFERENCES, d
 @lm.evidence("p6-sampler")
 def sampler_times(data: xr.Dataset, preferences: list[float] = PREFERENCES) -> dict[str, xr.DataArray]:
     """T in records, in the order of these β, and how much it falls from the first to the last."""
-    times = lm.cells(in_records(data, data.reached_step), draw="biased").swap_dims(variant="preference")
+    times = lm.cells(measures.in_records(data, data.reached_step), draw="biased").swap_dims(variant="preference")
     times = lm.cells(times, preference=preferences)
     return {"order": times, "fall": times.isel(preference=0, drop=True) - times.isel(preference=-1, drop=True)}
 
@@ -148,7 +148,9 @@ def early_rise(data: xr.Dataset, quiet: bool = False) -> xr.DataArray:
 def floor_times(data: xr.Dataset, quiet: bool = False) -> dict[str, xr.DataArray]:
     """First record with loss at most 2 ε̂_0 + .05, counted in records, and how much later it is at the largest ε_0."""
     data = quieted(data, quiet)
-    order = in_records(data, data.step.where(data.loss <= 2 * data.flipped + 0.05).min("record").fillna(np.inf))
+    order = measures.in_records(
+        data, data.step.where(data.loss <= 2 * data.flipped + 0.05).min("record").fillna(np.inf)
+    )
     return {"order": order, "delay": order.isel(label_noise=-1, drop=True) - order.isel(label_noise=0, drop=True)}
 
 
@@ -187,12 +189,7 @@ CLAIMS = (
     lm.Claim("p8-gcn-exponent", "Theorem 3.4.6", "scaling")
     .states("As stated: the iterations of a GCN that is told the core grow as γ_d^-2.")
     .in_symbols(r"T_{\text{GCN}} \propto \gamma_d^{-2}")
-    .judged(
-        fraction_exponent("GCN core"),
-        lm.within(-2.2, -1.8, predicted=-2.0),
-        lm.Control("T put on γ_d^-2", law=-2.0),
-        expected=lm.FAILS,
-    ),
+    .judged(fraction_exponent("GCN core"), measures.SQUARE, lm.Control("T put on γ_d^-2", law=-2.0), expected=lm.FAILS),
     lm.Claim("p8-gcn-exponent-corrected", "Theorem 3.4.6, corrected", "scaling", corrects="p8-gcn-exponent")
     .states("Corrected: the iterations of a GCN that is told the core have an exponent in γ_d below -1.")
     .in_symbols(r"T_{\text{GCN}} \propto \gamma_d^k, \quad k < -1")
@@ -217,9 +214,7 @@ CLAIMS = (
     .states("A GCN that samples distances 1 and 2 stays at chance on the paper's graph: loss .9 or more at η t = 40.")
     .in_symbols(r"\ell_{\text{GCN}}(\eta t=40) \ge 0.9")
     .judged(
-        value_at.of("p10-known-core")("loss", 40, "GCN"),
-        measures.CHANCE,
-        lm.Control("GCN on the core", variant="GCN core"),
+        value_at.of("p10-known-core")("loss", 40, "GCN"), CHANCE, lm.Control("GCN on the core", variant="GCN core")
     ),
     lm.Claim("f37-linear", "Figure 3.7", "scaling", source="figure")
     .states("As reported: the iterations of a GCN are linear in γ_d^-2: R² ≥ .9 and T(.25)/T(.8) at least 2.5.")

@@ -171,7 +171,7 @@ def joint(data: xr.Dataset, variant: str = "joint") -> dict[str, xr.DataArray]:
     return {"loss": lm.at_end(data.joint_loss), "accuracy": lm.at_end(data.accuracy)}
 
 
-four_at, gat_at, held_out = value_at.of("p21-four"), value_at.of("p21-gat"), value_at.of("p21-absolute")
+four, gat, held_out = value_at.of("p21-four"), value_at.of("p21-gat"), value_at.of("p21-absolute")
 EACH, OTHER, SHUFFLED = "per coordinate", "other_accuracy", "patterns permuted"
 ZERO_MARGIN = lm.Control("++--++--", variant="++--++--, dot")
 
@@ -192,21 +192,19 @@ CLAIMS = (
     .states("""Where the core distance is 1 a graph attention network suffices: loss below .05 at η t = 30 on the
         paper's graph.""")
     .in_symbols(r"\ell_{\text{GAT}}(\eta t=30) < 0.05")
-    .judged(gat_at("loss", 30, "G1, dot"), lm.at_most(0.05, "clear", strict=True), ZERO_MARGIN),
+    .judged(gat("loss", 30, "G1, dot"), lm.at_most(0.05, "clear", strict=True), ZERO_MARGIN),
     lm.Claim("p21-gat-zero-margin", "B.5.3", "limit", source="derived")
     .states("""Where the margin at distance 1 is zero (++--++--) the loss of a graph attention network on other nodes
         stays at .9 or more.""")
     .in_symbols(r"\Delta_n(1) = 0: \quad \ell_{\text{GAT, other}} \ge 0.9")
     .judged(
-        gat_at("other_loss", 40, "++--++--, dot"),
-        CHANCE,
-        lm.Control("restricted to distance 4", variant="++--++--, z=4"),
+        gat("other_loss", 40, "++--++--, dot"), CHANCE, lm.Control("restricted to distance 4", variant="++--++--, z=4")
     ),
     lm.Claim("p21-gat-opposite", "B.5.3", "comparison", source="derived")
     .states("""Where the margin at distance 1 is negative everywhere (+-+-) a graph attention network learns the
         opposite sign: accuracy at least .95.""")
     .in_symbols(r"\Delta_n(1) < 0: \quad \mathrm{acc}_{\text{GAT}} \ge 0.95")
-    .judged(gat_at("accuracy", 40, "+-+-, dot"), lm.at_least(0.95, "clear"), ZERO_MARGIN),
+    .judged(gat("accuracy", 40, "+-+-, dot"), lm.at_least(0.95, "clear"), ZERO_MARGIN),
     lm.Claim("p21-graph-pe", "(B.224)", "comparison")
     .states("Whole graphs are classified with the encoding: accuracy at least .95.")
     .in_symbols(r"\mathrm{acc}_{\text{encoding}} \ge 0.95")
@@ -226,7 +224,7 @@ CLAIMS = (
     lm.Claim("p21-four-accuracy", "(B.225) - (B.232)", "comparison", corrects="p21-four-joint")
     .states("With four classes and the loss of each coordinate the class accuracy is at least .93.")
     .in_symbols(r"\mathrm{acc} \ge 0.93")
-    .judged(four_at("accuracy", None, EACH), lm.at_least(0.93, "clear"), lm.Control("joint loss", variant="joint")),
+    .judged(four("accuracy", None, EACH), lm.at_least(0.93, "clear"), lm.Control("joint loss", variant="joint")),
     lm.Claim("p21-four-joint", "(B.225) - (B.232)", "comparison")
     .states("""As printed: with four classes and the joint loss max{1 - yᵀF, 0} the loss falls below .02 and the class
         accuracy is at least .93.""")

@@ -124,3 +124,11 @@ def sampling(data: xr.Dataset) -> Figure:
     y = r"share outside $\pm\sqrt{\log|S|/|S|}$ of (B.182)"
     draw.finish(ax, "samples of shells 1 and 2, every node and pattern", y)
     return figure
+
+
+def norms(data: xr.Dataset) -> lm.Table:
+    """Spectral norms of the initial matrices, which the theory wants to be at most 1, and κ and λ of the patterns."""
+    cells = {init: data.sel(init=init).mean("seed") for init in draw.labels_of(data, "init")}
+    patterns = {init: [float(cell.pattern_distance), float(cell.pattern_product)] for init, cell in cells.items()}
+    rows = [[init, *cell.spectral_norm.values.tolist(), *patterns[init]] for init, cell in cells.items()]
+    return lm.Table("Initial weights and patterns", ("init", "‖W_K‖", "‖W_Q‖", "‖W_V‖", "κ", "λ"), rows)

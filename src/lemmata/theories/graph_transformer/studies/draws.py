@@ -139,8 +139,7 @@ def violations(problem: Setting, key: jax.Array, world: World) -> Float[Array, "
 
 
 @lm.simulation(
-    lm.Variable("violating_share", (), "", "share of (node, pattern, distance) outside the interval of (B.182)"),
-    prepare=prepare,
+    lm.Variable("violating_share", (), "", "share of (node, pattern, distance) outside (B.182)"), prepare=prepare
 )
 def sample_shells(problem: Setting, key: jax.Array, world: World) -> dict[str, Array]:
     return {"violating_share": violations(problem, key, world)}
