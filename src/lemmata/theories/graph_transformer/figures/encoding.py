@@ -95,5 +95,7 @@ def _profile(ax: Axes, intact: xr.Dataset, permuted: xr.Dataset, words: str) -> 
 
 def _ranks(data: xr.Dataset) -> str:
     """How the early encoding ranks the distances, and since when it is largest at the same one."""
-    rank, since = draw.stated(rank_correlation(data)), float(settled_time(data).mean())
-    return rf"early ranks as $\bar\Delta$: {rank}, same $z$ largest from $\eta t$ = {since:.3g}"
+    rank, since = (float(values.mean()) for values in (rank_correlation(data), settled_time(data)))
+    return (
+        rf"early rank correlation with $\bar\Delta$: {draw.signed(rank)}, same $z$ largest from $\eta t$ = {since:.3g}"
+    )
