@@ -22,7 +22,7 @@ from lemmata.theories.graph_transformer.graphs.positions import encode, unit_row
 from lemmata.theories.graph_transformer.sampling import Ordered, order_by_distance
 from lemmata.theories.graph_transformer.setting import FAR, STRATA, NetworkSetting, Setting
 
-Tuple = TypeVar("Tuple", bound=NamedTuple)
+Tuple = TypeVar("Tuple")
 
 
 class World(NamedTuple):

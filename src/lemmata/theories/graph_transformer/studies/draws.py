@@ -52,7 +52,7 @@ def deviate(
     """Mean relative deviation of batches drawn with replacement, how often it exceeds ε; that of B copies of a node."""
     keys = jax.vmap(partial(jax.random.fold_in, lm.stream(key, "sampler")))(jnp.arange(len(moments)))
     stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *moments)
-    return jax.lax.map(lambda now: deviate_now(problem, *now, signs, world, watched), (keys, stacked))
+    return jax.lax.map(lambda now: deviate_now(problem, now[0], now[1], signs, world, watched), (keys, stacked))
 
 
 def deviate_now(

@@ -87,7 +87,7 @@ def examine_shells(setting: Setting, seed: int) -> dict[str, Any]:
 def examine_start(setting: Setting, seed: int) -> dict[str, Any]:
     """How far the patterns are apart, and whether the initial matrices have spectral norms of at most 1 (3.2)."""
     mu = data.draw_patterns(setting, np.zeros(1, int), seed)[1].astype(np.float32)
-    network = initialise(setting.problem(), jax.random.key(seed), mu)[0].network
+    network = initialise(setting.problem(), jax.random.key(seed), jax.numpy.asarray(mu))[0].network
     products = mu.T @ mu
     square = np.diag(products)[:, None] + np.diag(products) - 2 * products
     apart = ~np.eye(len(products), dtype=bool)
