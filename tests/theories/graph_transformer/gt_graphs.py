@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from jaxtyping import Float, Int
 
 from lemmata.theories.graph_transformer.graphs import draw_graph
+from lemmata.theories.graph_transformer.graphs.cycle import cluster_margins
 from lemmata.theories.graph_transformer.graphs.drawn import Drawn
 from lemmata.theories.graph_transformer.setting import Setting
 
@@ -58,3 +60,12 @@ def own_counts(drawn: Drawn) -> tuple[np.ndarray, np.ndarray]:
 
 def graph_of(seed: int = 0, **given: Any) -> Drawn:
     return draw_graph(Setting(**given), seed)
+
+
+def expected_margins(
+    signs: Int[np.ndarray, " clusters"], marked: int, per_cluster: int
+) -> Float[np.ndarray, " distance"]:
+    """Δ̄(z), z = 1 .. C/2, exact for p = 1: the node itself is missing from its own cluster."""
+    mean = marked * cluster_margins(signs).mean(axis=1)
+    mean[1] -= marked / per_cluster
+    return mean

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from gt_graphs import CORES, LISTED, distances, graph_of, margins, simple
+from gt_graphs import CORES, LISTED, distances, expected_margins, graph_of, margins, simple
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lemmata.lab.errors import UserError
 from lemmata.theories.graph_transformer.data import prepare
-from lemmata.theories.graph_transformer.graphs.cycle import expected_margins, plan_cycle
+from lemmata.theories.graph_transformer.graphs.cycle import plan_cycle
 from lemmata.theories.graph_transformer.graphs.drawn import Drawn
 from lemmata.theories.graph_transformer.setting import Setting
 

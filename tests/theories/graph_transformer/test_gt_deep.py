@@ -21,6 +21,7 @@ from lemmata.lab.runner import Options, Outcome, run
 from lemmata.networks.transformer import Dense
 from lemmata.theories.graph_transformer.deep import data as deep_data
 from lemmata.theories.graph_transformer.deep.data import (
+    DeepSetting,
     Entries,
     draw_split,
     laid_out,
@@ -29,22 +30,25 @@ from lemmata.theories.graph_transformer.deep.data import (
     shared_shells,
 )
 from lemmata.theories.graph_transformer.deep.experiments import EXPERIMENTS
-from lemmata.theories.graph_transformer.deep.network import (
+from lemmata.theories.graph_transformer.deep.training import (
+    CHECK,
+    SAMPLER,
     Sample,
     convolve,
     count_parameters,
     draw_gcn,
+    draw_keys,
     draw_sample,
     draw_transformer,
     kept,
     matching_width,
     propagate,
     read_features,
+    simulate,
+    train,
     transform,
     transformer_parameters,
 )
-from lemmata.theories.graph_transformer.deep.setting import DeepSetting
-from lemmata.theories.graph_transformer.deep.training import CHECK, SAMPLER, draw_keys, simulate, train
 from lemmata.theories.graph_transformer.deep.training import test as try_out
 
 BY_NAME = {experiment.name: experiment for experiment in EXPERIMENTS}
@@ -433,7 +437,7 @@ def test_the_figure_is_drawn_without_warnings(name, outcomes, tmp_path):
 
 
 def test_every_named_graph_has_a_title():
-    from lemmata.theories.graph_transformer.deep.setting import GRAPHS
-    from lemmata.theories.graph_transformer.real_graphs.setting import NAMES
+    from lemmata.theories.graph_transformer.deep.data import GRAPHS
+    from lemmata.theories.graph_transformer.real_graphs.tables import NAMES
 
     assert set(GRAPHS) <= set(NAMES) == {*graphs.KNOWN, "standin"}

@@ -12,22 +12,20 @@ import xarray as xr
 from lemmata.lab.grid import Grid, make_grid
 from lemmata.lab.runner import Options, run
 from lemmata.theories import graph_transformer
-from lemmata.theories.graph_transformer import experiments, four_classes, hand_made, whole_graphs
+from lemmata.theories.graph_transformer import experiments, hand_made
 from lemmata.theories.graph_transformer.data import prepare
-from lemmata.theories.graph_transformer.four_classes.training import simulate as simulate_four
-from lemmata.theories.graph_transformer.hand_made.data import count_margins
+from lemmata.theories.graph_transformer.extensions import experiments as extensions
+from lemmata.theories.graph_transformer.extensions.four_classes import simulate as simulate_four
+from lemmata.theories.graph_transformer.extensions.whole_graphs import simulate as simulate_graphs
+from lemmata.theories.graph_transformer.hand_made import count_margins
 from lemmata.theories.graph_transformer.setting import Setting
-from lemmata.theories.graph_transformer.studies.batch_gradients import simulate_batches
-from lemmata.theories.graph_transformer.studies.sampler import sample_shells, simulate_sampler
+from lemmata.theories.graph_transformer.studies.draws import sample_shells, simulate_batches, simulate_sampler
 from lemmata.theories.graph_transformer.studies.shells import examine_shells, vary_masses
 from lemmata.theories.graph_transformer.training import simulate
-from lemmata.theories.graph_transformer.whole_graphs.training import simulate as simulate_graphs
 
 CLAIMS = graph_transformer.theory.claims
-EXPERIMENTS = {
-    one.name: one
-    for one in (*experiments.EXPERIMENTS, *four_classes.EXPERIMENTS, *whole_graphs.EXPERIMENTS, *hand_made.EXPERIMENTS)
-}
+ROOMS = (experiments, hand_made, extensions)
+EXPERIMENTS = {one.name: one for room in ROOMS for one in room.EXPERIMENTS}
 PRESETS = ("smoke", "quick", "paper")
 FRACTIONS = [0.25, 0.3, 0.4, 0.5, 0.6, 0.8]
 COUNTS = [10, 20, 40, 80, 160, 320, 640]
@@ -158,6 +156,7 @@ QUICK: dict[str, tuple[int, dict[str, Any], dict[str, Any]]] = {
         "G2": {"generator": "blocks", "nodes": 600, "degree": 40, "heterophily": False},
     }}),
     "e5-literal-graph": (3, {**G1}, {"intra_degree": [0, -1]}),
+    "initial-norms": (3, {**G1}, {"init": ["assumption", "identity", "literal", "gaussian"]}),
     "f33a-samples": (5, SUCCESS, {"discriminative": FRACTIONS, "labelled": COUNTS}),
     "f33b-samples": (15, SUCCESS, {"variant": {
         **{f"{e:g}": {"confusion": e, "defect": "none"} for e in (0.0, 0.1, 0.2, 0.3, 0.4)},

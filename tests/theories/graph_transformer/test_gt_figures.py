@@ -25,7 +25,7 @@ PANELS = {
     "p16-batch": 4,
     "f32-margins": 2, "p9-core": 6, "p17-variance": 1, "p18-mass": 1, "p19-sampling": 1, "p20-shells": 3,
     "e5-literal-graph": 2, "p21-absolute": 2, "p21-encodings": 1, "p21-graph": 4, "p21-graph-strict": 4, "p21-four": 4,
-    "p21-gat": 4, "f33a-samples": 2, "f33b-samples": 3, "f34-noise": 2, "f35-attention": 4, "f36-gcn-samples": 2,
+    "p21-gat": 4, "f33a-samples": 2, "f33b-samples": 3, "f34-noise": 3, "f35-attention": 4, "f36-gcn-samples": 2,
     "f37-gcn-iterations": 2, "b6a-iterations": 2, "p3-error": 2, "p8-blocks": 2,
 }  # fmt: skip
 KINDS = [name for name in PANELS if name not in ("p21-graph-strict", "p8-blocks")]
@@ -245,10 +245,12 @@ def test_the_gcn_is_compared_with_the_graph_transformer_seed_by_seed(smoke):
 def test_the_loss_ends_beside_twice_the_flipped_labels(smoke):
     data = smoke("f34-noise")
     flipped = xr.full_like(data.flipped, 0.0) + data.label_noise + 0.01
-    left, right = draw("f34-noise", data.assign(flipped=flipped)).axes
+    left, right, last = draw("f34-noise", data.assign(flipped=flipped)).axes
     np.testing.assert_allclose(levels(left), [0.02, 0.12, 0.22, 0.42])
     limits = [values(found)[0] for found in right.get_lines() if found.get_linestyle() == ":"]
     np.testing.assert_allclose(limits, [0.02, 0.03, 0.04, 0.06])
+    slopes = np.diff(np.log(values(line(last, "paper")))) / np.diff(np.log(places(line(last, "paper"))))
+    np.testing.assert_allclose(slopes, 3)
 
 
 def test_attention_is_drawn_towards_its_limits(smoke, drawn):
@@ -356,3 +358,17 @@ def test_tables_have_the_computed_and_the_printed_numbers_side_by_side():
     assert isinstance(found, lm.Table)
     assert list(found.columns) == ["graph", "source", "average", "largest gap", "10 √N"]
     assert found.rows == [["Cora", "computed", "2.00", "1.00", "5.00"], ["Cora", "paper", "2.00", "–", "4.50"]]
+
+
+def test_the_table_of_initial_weights_has_means_over_the_seeds():
+    norms = np.array([[[1.0, 2, 3], [3, 4, 5]], [[1, 1, 1], [1, 1, 1]]])
+    facts = {
+        "pattern_distance": (("init", "seed"), [[1.0, 2.0]] * 2),
+        "pattern_product": (("init", "seed"), [[0.0, 0.5]] * 2),
+    }
+    data = xr.Dataset(
+        {"spectral_norm": (("init", "seed", "matrix"), norms), **facts}, {"init": ["assumption", "identity"]}
+    )
+    table = theory.experiments["initial-norms"].table
+    assert table is not None
+    assert table(data).rows == [["assumption", 2.0, 3.0, 4.0, 1.5, 0.25], ["identity", 1.0, 1.0, 1.0, 1.5, 0.25]]

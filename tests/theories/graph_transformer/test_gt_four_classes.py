@@ -7,17 +7,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from gt_graphs import expected_margins
 from gt_slow import Weights, answer, in_float64, slopes, weights
 
 from lemmata.lab import batches
 from lemmata.lab.precision import numerics
 from lemmata.lab.simulation import stream
-from lemmata.theories.graph_transformer.four_classes.data import CLASSES, prepare
-from lemmata.theories.graph_transformer.four_classes.experiments import TINY
-from lemmata.theories.graph_transformer.four_classes.setting import FourSetting
-from lemmata.theories.graph_transformer.four_classes.training import draw_tokens, train
-from lemmata.theories.graph_transformer.four_classes.training import slopes as loss_slopes
-from lemmata.theories.graph_transformer.graphs.cycle import expected_margins
+from lemmata.theories.graph_transformer.extensions.experiments import tiny
+from lemmata.theories.graph_transformer.extensions.four_classes import CLASSES, FourSetting, draw_tokens, prepare, train
+from lemmata.theories.graph_transformer.extensions.four_classes import slopes as loss_slopes
 from lemmata.theories.graph_transformer.network import Tokens, initialise
 
 FIELDS = Weights._fields
@@ -35,7 +33,7 @@ def hinge(margin: np.ndarray) -> np.ndarray:
 
 def four_case(**changed: Any) -> tuple[FourSetting, Any, Any, Any]:
     """Setting, key, world, and both networks with their output signs, as NumPy arrays."""
-    setting = FourSetting(**{**TINY, "output_scale": 6.0, "step_size": 0.5, **changed})
+    setting = FourSetting(**{**tiny(FourSetting), "output_scale": 6.0, "step_size": 0.5, **changed})
     key = jax.random.key(0)
     world = in_float64(prepare(setting, 0))
     pairs = [initialise(setting.problem(), jax.random.fold_in(key, 1000 + j), world.directions) for j in range(2)]

@@ -11,10 +11,22 @@ import xarray as xr
 from lemmata import NotApplicable
 from lemmata.theories.graph_transformer.claims.encoding import early_agreement, largest_bin
 from lemmata.theories.graph_transformer.data import prepare
-from lemmata.theories.graph_transformer.measures import by_count, in_records, lead, minimal_counts, up_to
+from lemmata.theories.graph_transformer.measures import (
+    approach,
+    by_count,
+    explained,
+    in_records,
+    lead,
+    minimal_counts,
+    rank_correlation,
+    settled_time,
+    small_leads,
+    up_to,
+)
 from lemmata.theories.graph_transformer.sampling import SAMPLER
 from lemmata.theories.graph_transformer.setting import Setting
-from lemmata.theories.graph_transformer.studies.sampler import preferred_ratio, sampled_ratios
+from lemmata.theories.graph_transformer.studies.draws import preferred_ratio, sampled_ratios
+from lemmata.theories.graph_transformer.studies.shells import examine_start
 from lemmata.theories.graph_transformer.theorem import hypotheses, satisfies_assumption, uncensored
 
 inf, nan = np.inf, np.nan
@@ -166,3 +178,75 @@ def test_samples_with_a_preference_have_the_confusion_ratio_of_remark_2() -> Non
     mean, error = mean_ratio(60, draw="biased", preference=3.0)
     assert error < 0.005
     assert abs(mean - 0.2 / (0.2 + 3 * 0.8)) < 4 * error
+
+
+# What is reported and never judged
+
+
+def encoded(b: list, loss: list | None = None) -> xr.Dataset:
+    """Two seeds with four records of b at bins 0 to 4, of which 4 is out of reach; margins 10, -4, 1 at 1 to 3."""
+    data = path(train_loss=loss or [[1, 0.95, 0.9, 0.5]] * 2, time=[[0, 5, 10, 15]] * 2)
+    data["distance_bias"] = ("seed", "record", "bin"), np.array([b, b], float)
+    data["reached_bins"] = ("seed", "bin"), np.tile([1.0, 1, 1, 1, 0], (2, 1))
+    data["count_margin"] = ("seed", "bin"), np.tile([99.0, 10, -4, 1, -90], (2, 1))
+    return data
+
+
+def test_the_rank_correlation_is_that_of_the_last_early_record_over_the_reached_distances() -> None:
+    zeros = [0] * 5
+    data = encoded([zeros, [-9, 3, 1, 2, 9], [9, 1, 3, 2, 9], [9, 1, 3, 2, 9]])
+    np.testing.assert_allclose(rank_correlation(data), [1, 1])
+    later = data.assign(train_loss=(("seed", "record"), [[1, 1, 1, 0.5], [1, 1, 1, 1]]))
+    np.testing.assert_allclose(rank_correlation(later), [-1, -1])
+    none = data.assign(train_loss=(("seed", "record"), [[0.9] * 4, [1, 0, 0, 0]]))  # too late; b = 0 has no order
+    assert np.isnan(rank_correlation(none)).all()
+
+
+def test_the_encoding_has_settled_when_the_same_distance_stays_the_largest() -> None:
+    first, second = [9, 2, 1, 0, 0], [9, 1, 2, 0, 0]
+    for order, time in (([first, second, first, first], 10), ([second] * 4, 0), ([second, second, first, second], 15)):
+        np.testing.assert_array_equal(settled_time(encoded(order)), [time, time])
+
+
+def test_the_lead_at_small_time_has_the_power_of_the_noise_that_it_is_made_with() -> None:
+    noise, time = np.array([0.0, 0.1, 0.2]), np.array([0.0, 4, 5, 6])
+    b = np.zeros((3, 1, 4, 4))
+    b[..., 1], b[..., 2] = ((1 - 2 * noise) ** 3)[:, None, None] * time**2, -99.0 * (time > 5)
+    data = xr.Dataset(
+        {
+            "distance_bias": (("label_noise", "seed", "record", "bin"), b),
+            "time": (("label_noise", "seed", "record"), np.broadcast_to(time, (3, 1, 4))),
+            **{
+                name: (("label_noise", "seed"), np.full((3, 1), k))
+                for name, k in (("core_distance", 1), ("bins_used", 4))
+            },
+        },
+        {"label_noise": noise},
+    )
+    np.testing.assert_allclose(small_leads(data)[:, 0], 25 * (1 - 2 * noise) ** 3)
+
+
+def test_the_exponent_of_the_approach_to_a_limit_is_that_of_the_rest_below_it_from_time_10_on() -> None:
+    time = np.array([1.0, 5, 10, 20, 40])
+    rest = np.stack([2 / time, 3 / time**2])
+    rest[0, 1], rest[1, 3] = 7.0, -0.1  # before, and beyond the limit
+    data = path(time=[time, time])
+    data["relevant_mass"] = ("seed", "record", "group"), (0.95 - rest)[..., None]
+    np.testing.assert_allclose(approach(data.assign_coords(group=["other"]), "other", 0.95), [-1, -2])
+
+
+def test_the_share_that_a_line_explains_leaves_out_counts_beyond_the_grid() -> None:
+    x = np.array([1.0, 2, 3, 4])
+    assert explained(x, 5 + 10 * x) == pytest.approx(1)
+    assert explained(x, np.array([inf, 20, 40, 30])) == pytest.approx(0.25)
+    assert np.isnan(explained(x, np.array([inf, inf, 40, 30])))
+
+
+def test_patterns_are_orthonormal_and_initial_norms_are_those_of_their_construction() -> None:
+    for init, (keys, values) in {"identity": (1, 1), "literal": (400, 100)}.items():
+        found = examine_start(Setting(init=init), 0)
+        assert found["pattern_distance"] == pytest.approx(np.sqrt(2), rel=1e-5)
+        assert found["pattern_product"] == pytest.approx(0, abs=1e-6)
+        np.testing.assert_allclose(found["spectral_norm"], [keys, keys, values], rtol=1e-4)
+    near = examine_start(Setting(), 0)["spectral_norm"]
+    assert ((near > 1) & (near < 1.5)).all()

@@ -13,8 +13,7 @@ from lemmata.lab.errors import UserError
 from lemmata.lab.runner import Options, run
 from lemmata.theories.graph_transformer.real_graphs import tables as printed
 from lemmata.theories.graph_transformer.real_graphs.experiments import EXPERIMENTS
-from lemmata.theories.graph_transformer.real_graphs.setting import RealSetting
-from lemmata.theories.graph_transformer.real_graphs.tables import measure_statistics
+from lemmata.theories.graph_transformer.real_graphs.tables import RealSetting, measure_statistics
 
 THEORY = lm.Theory(
     dict.fromkeys(("title", "authors", "question", "answer"), "") | {"name": "real", "headlines": []},

@@ -28,11 +28,11 @@ from lemmata.lab.setting import Problem
 from lemmata.lab.simulation import stream
 from lemmata.networks.shallow import Network
 from lemmata.theories.graph_transformer.data import World, prepare
-from lemmata.theories.graph_transformer.network import Parameters, tokens_of
-from lemmata.theories.graph_transformer.probes import Watched, draw_watched, full, sampled
+from lemmata.theories.graph_transformer.network import Parameters, run_sampled, tokens_of
+from lemmata.theories.graph_transformer.probes import Watched, draw_watched, full
 from lemmata.theories.graph_transformer.sampling import SAMPLER, draw_positions, draw_tokens, order_by_distance
 from lemmata.theories.graph_transformer.setting import Setting
-from lemmata.theories.graph_transformer.studies.sampler import violations
+from lemmata.theories.graph_transformer.studies.draws import violations
 
 FAST: dict[str, Any] = {"compiler_options": {"xla_backend_optimization_level": 0}}
 NODES, MANY = 15, 20_000
@@ -395,7 +395,7 @@ def both_ways(problem: Problem, world: World, parameters: Parameters, signs: Any
     rows = jnp.arange(NODES)
     keys, weight = draw_tokens(problem, jax.random.key(0), world, rows, parameters.encoding)
     tokens = tokens_of(world, rows, keys, weight, problem.bins)
-    by_sample = sampled(problem, parameters, signs, tokens).answer[:, 0]
+    by_sample = run_sampled(parameters, signs, tokens, problem.scores).answer[:, 0]
     by_all = full(problem, parameters, signs, world, Watched(rows, rows > 5, rows <= 5, keys[None], weight[None]))
     return keys, weight, by_sample, by_all.answer[0], by_all.attention[0][0]
 

@@ -12,12 +12,17 @@ from gt_slow import Weights, answer, in_float64, weights
 from lemmata.lab import batches
 from lemmata.lab.precision import numerics
 from lemmata.lab.simulation import stream
+from lemmata.theories.graph_transformer.extensions import whole_graphs as network
+from lemmata.theories.graph_transformer.extensions.experiments import tiny
+from lemmata.theories.graph_transformer.extensions.whole_graphs import (
+    NODES,
+    GraphSetting,
+    draw_patterns,
+    layers,
+    prepare,
+    train,
+)
 from lemmata.theories.graph_transformer.network import Parameters, Tokens, initialise, run_sampled
-from lemmata.theories.graph_transformer.whole_graphs import training as network
-from lemmata.theories.graph_transformer.whole_graphs.data import draw_patterns, layers, prepare
-from lemmata.theories.graph_transformer.whole_graphs.experiments import TINY
-from lemmata.theories.graph_transformer.whole_graphs.setting import NODES, GraphSetting
-from lemmata.theories.graph_transformer.whole_graphs.training import train
 
 FIELDS = Weights._fields
 
@@ -41,7 +46,7 @@ answers = jax.jit(network.answers)
 
 
 def graph_case(**changed: Any) -> tuple[GraphSetting, Any, Any, Any, Any]:
-    setting = GraphSetting(**{**TINY, "output_scale": 0.5, **changed})
+    setting = GraphSetting(**{**tiny(GraphSetting, samples=20, test_samples=10), "output_scale": 0.5, **changed})
     key = jax.random.key(0)
     data = jax.tree.map(jnp.asarray, in_float64(prepare(setting, 0)))
     return setting, key, data, *initialise(setting.problem(), key, data.directions)

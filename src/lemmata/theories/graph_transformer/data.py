@@ -7,25 +7,22 @@ same nodes are labelled first whatever their number, and the same labels are fli
 from __future__ import annotations
 
 import functools
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
+import jax
 import numpy as np
 from jaxtyping import Float, Int, UInt8, UInt16
 
 import lemmata as lm
 from lemmata.datasets.graphs.distances import distance_table
 from lemmata.datasets.graphs.graph import Graph, make_graph
+from lemmata.theories.graph_transformer import margins
 from lemmata.theories.graph_transformer.graphs import Drawn, draw_graph
 from lemmata.theories.graph_transformer.graphs.positions import encode, unit_rows
-from lemmata.theories.graph_transformer.margins import (
-    Shells,
-    core_distance,
-    count_shells,
-    mean_margins,
-    winning_margins,
-)
 from lemmata.theories.graph_transformer.sampling import Ordered, order_by_distance
 from lemmata.theories.graph_transformer.setting import FAR, STRATA, NetworkSetting, Setting
+
+Tuple = TypeVar("Tuple")
 
 
 class World(NamedTuple):
@@ -93,9 +90,9 @@ def draw(setting: Setting, seed: int) -> Found:
     return _remembered(Setting(**alone, **rest), seed)
 
 
-def shells_of(table: UInt8[np.ndarray, "nodes nodes"], pattern: np.ndarray, cap: int) -> Shells:
+def shells_of(table: UInt8[np.ndarray, "nodes nodes"], pattern: np.ndarray, cap: int) -> margins.Shells:
     """The shells of all nodes, the discriminative nodes of the two labels as groups."""
-    return count_shells([(np.arange(len(table)), table)], np.where(pattern < 2, pattern, -1), 2, cap)
+    return margins.count_shells([(np.arange(len(table)), table)], np.where(pattern < 2, pattern, -1), 2, cap)
 
 
 def flip(label: np.ndarray, fraction: float, seed: int) -> np.ndarray:
@@ -170,27 +167,22 @@ def prepare(setting: Setting, seed: int) -> World:
     lonely = int((count[known] == 0).sum())
     if setting.require_candidates and lonely:
         raise lm.UserError(f"{lonely} of {setting.labelled} labelled nodes have no node at the sampled distances.")
-    facts["lonely"] = np.float32(lonely)
     reached = reached_bins(setting.bins, ordered.start[known], first[known], count[known])
-    facts["reached_bins"] = _padded(setting, reached)
-    return World(
-        features=features.astype(np.float32),
-        directions=directions.astype(np.float32),
-        pattern=pattern.astype(np.int32),
-        label=observed.astype(np.float32),
-        clean=label.astype(np.float32),
-        taught=taught.astype(np.float32),
-        order=order.astype(np.int32),
-        table=seen,
-        node=ordered.node,
-        first=first.astype(np.int32),
-        count=count.astype(np.int32),
-        nearest=np.int32(nearest),
-        farthest=np.int32(farthest),
-        shell=strata_starts(ordered.start).astype(np.int32),
-        core=np.int32(core),
-        facts=facts,
-    )
+    facts |= {"lonely": np.float32(lonely), "reached_bins": padded(reached, setting.bin_room)}
+    labels = (observed * 1.0, label * 1.0, taught * 1.0)
+    shells_at = (ordered.node, first, count, nearest, farthest, strata_starts(ordered.start), core)
+    return narrow(World(features, directions, pattern, *labels, order, seen, *shells_at, facts))
+
+
+def narrow(world: Tuple) -> Tuple:
+    """All numbers in 32 bits, small unsigned ones as they are."""
+    kinds = {"f": np.float32, "i": np.int32}
+    return jax.tree.map(lambda each: np.asarray(each, kinds.get(np.asarray(each).dtype.kind)), world)
+
+
+def padded(values: np.ndarray, room: int) -> Float[np.ndarray, " room"]:
+    """The values of the bins that there are, in the room of the bins."""
+    return np.pad(np.float32(values), (0, room - len(values)))
 
 
 def strata_starts(start: np.ndarray) -> np.ndarray:
@@ -210,17 +202,17 @@ def node_features(setting: Setting, drawn: Drawn, pattern: np.ndarray, seed: int
     return np.concatenate([features, beside], axis=1), np.concatenate([directions, blank])
 
 
-def measure_graph(setting: Setting, shells: Shells, label: np.ndarray) -> tuple[dict[str, Any], int]:
+def measure_graph(setting: Setting, shells: margins.Shells, label: np.ndarray) -> tuple[dict[str, Any], int]:
     """What is known of the graph before training (probe 1), in the room of the bins, and the core distance."""
-    bins, classes = setting.bins, (1 - label) // 2
-    delta, share = winning_margins(shells, classes)
-    core = core_distance(mean_margins(delta, share)[0], bins)
+    bins, room, classes = setting.bins, setting.bin_room, (1 - label) // 2
+    delta, share = margins.winning_margins(shells, classes)
+    core = margins.core_distance(margins.mean_margins(delta, share)[0], bins)
     lumped = shells.lumped(bins)
-    mean, normalised = mean_margins(*winning_margins(lumped, classes))
+    mean, normalised = margins.mean_margins(*margins.winning_margins(lumped, classes))
     facts = {
-        "count_margin": _padded(setting, mean),
-        "normalised_margin": _padded(setting, normalised),
-        "largest_shell": _padded(setting, lumped.size.max(axis=0)),
+        "count_margin": padded(mean, room),
+        "normalised_margin": padded(normalised, room),
+        "largest_shell": padded(lumped.size.max(axis=0), room),
         "core_distance": np.float32(core),
         "positive_share": np.float32(np.mean(delta[:, core] > 0)),
         "bins_used": np.float32(bins),
@@ -233,8 +225,3 @@ def reached_bins(bins: int, start: np.ndarray, first: np.ndarray, count: np.ndar
     ends = np.concatenate([start[:, :bins], start[:, -1:]], axis=1)
     overlap = np.minimum(ends[:, 1:], (first + count)[:, None]) - np.maximum(ends[:, :-1], first[:, None])
     return np.asarray((overlap > 0).any(axis=0))
-
-
-def _padded(setting: Setting, values: np.ndarray) -> np.ndarray:
-    room = setting.bin_room
-    return np.concatenate([values, np.zeros(room - len(values))]).astype(np.float32)

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Any
+
 import numpy as np
 import xarray as xr
 
 import lemmata as lm
 from lemmata.theories.graph_transformer.setting import SUCCESS
 
-CONFUSION = 0.05
-"""ε_S of the default graph."""
+CONFUSION, SAMPLER_CONFUSION, SIGMA = 0.05, 0.2, 0.1
+"""ε_S of the default graph, and of that on which samplers are compared; σ of the default initial weights."""
+LEARNED = 0.05
+"""Sampled test loss that counts as learned."""
+COMMON = {"step_size": 0.2, "label_noise": 0.0, "key_error": 0.2}
+"""The cell that the three sweeps of p2-step share."""
+above, below = partial(lm.at_least, by="every", strict=True), partial(lm.at_most, by="every", strict=True)
+"""More, or less, than this in every seed."""
+clearly_below = partial(lm.at_most, by="clear", strict=True)
+CHANCE, SQUARE = lm.at_least(0.9, "clear"), lm.within(-2.2, -1.8, predicted=-2.0)
+"""The loss of a network that has learnt nothing; the exponent -2."""
 
 
 def up_to(values: xr.DataArray, clock: xr.DataArray, moment: float) -> xr.DataArray:
@@ -27,6 +39,45 @@ def lead(encoding: xr.DataArray, bin: xr.DataArray | int, bins: xr.DataArray) ->
     z = xr.DataArray(np.arange(encoding.sizes["bin"]), dims="bin")
     other = encoding.where((z >= 1) & (z < bins) & (z != bin)).max("bin")
     return encoding.where(z == bin).max("bin") - other
+
+
+def rank_correlation(data: xr.Dataset) -> xr.DataArray:
+    """Spearman's correlation of the early b with the count margins over the reached bins z >= 1, NaN without order."""
+
+    def of_run(loss: np.ndarray, b: np.ndarray, margin: np.ndarray, reached: np.ndarray) -> float:
+        known = (reached > 0) & (np.arange(len(margin)) >= 1)
+        try:
+            return lm.spearman(b[loss > 0.9][-1][known], margin[known])
+        except (IndexError, lm.CannotFit):
+            return np.nan
+
+    given = (data.train_loss, data.distance_bias, data.count_margin, data.reached_bins)
+    dims = [["record"], ["record", "bin"], ["bin"], ["bin"]]
+    return xr.apply_ufunc(of_run, *given, input_core_dims=dims, vectorize=True)
+
+
+def settled_time(data: xr.Dataset) -> xr.DataArray:
+    """η t from which on b is largest at the same distance z >= 1."""
+    largest = data.distance_bias.isel(bin=slice(1, None)).fillna(-np.inf).argmax("bin")
+    stays = (largest == largest.isel(record=-1)).isel(record=slice(None, None, -1)).cumprod("record")
+    return data.time.where(stays.isel(record=slice(None, None, -1)) > 0).min("record")
+
+
+def small_leads(data: xr.Dataset) -> xr.DataArray:
+    """b at the core distance less the largest other one at η t = 5: a power of 1 - 2 ε_0 by (B.24), (9.33)."""
+    return lead(lm.at_end(up_to(data.distance_bias, data.time, 5)), data.core_distance, data.bins_used)
+
+
+def approach(data: xr.Dataset, group: str, limit: float) -> xr.DataArray:
+    """The exponent in t of how far the relevant mass is below its limit, from η t = 10 on: -1 by Lemma 3.4.5."""
+    rest = limit - data.relevant_mass.sel(group=group, drop=True)
+    return lm.log_slopes(rest, "record", x=data.time, where=(data.time >= 10) & (rest > 0))
+
+
+def explained(x: np.ndarray, counts: np.ndarray) -> float:
+    """R² of the line of the minimal counts that are on the grid against x; NaN for fewer than three."""
+    known = np.isfinite(counts)
+    return lm.line(x[known], counts[known]).r_squared if known.sum() > 2 else np.nan
 
 
 def succeeds(loss: xr.DataArray) -> xr.DataArray:
@@ -47,8 +98,23 @@ def by_count(values: xr.DataArray) -> xr.DataArray:
     return intact.set_index(variant=["discriminative", "labelled"]).unstack("variant")
 
 
-@lm.evidence("p10-known-core")
-def value_at(data: xr.Dataset, name: str, time: float, variant: str) -> xr.DataArray:
-    """A variable at this η t, of one variant."""
-    cell = lm.cells(data, variant=variant)
-    return lm.at(cell[name], cell.time, time)
+def step_cells(data: xr.Dataset, along: str) -> xr.Dataset:
+    """The cells of p2-step along one field, the others as in the common cell."""
+    rest = {field: value for field, value in COMMON.items() if field != along}
+    return lm.cells(data, **rest).swap_dims(variant=along).sortby(along)
+
+
+def power_base(along: str, values: xr.DataArray) -> xr.DataArray:
+    """What (3.8) has a power of: η, 1 - 2 ε_0 or 1 - δ."""
+    return {"step_size": values, "label_noise": 1 - 2 * values, "key_error": 1 - values}[along]
+
+
+@lm.evidence("p7-training")
+def value_at(
+    data: xr.Dataset, name: str, time: float | None = None, variant: Any = "intact", axis: str = "variant"
+) -> xr.DataArray:
+    """A variable in the cells of one label of an axis, at this η t; None: at the end of the run."""
+    cell = lm.cells(data, **{axis: variant})
+    if time is not None:
+        return lm.at(cell[name], cell.time, time)
+    return lm.at_end(cell[name]) if "record" in cell[name].dims else cell[name]

@@ -105,9 +105,8 @@ def offsets(parameters: Parameters, query: Array, keys: Array, bins: Array, scor
 def matrices(parameters: Parameters, scores: str) -> Network:
     """The matrices of the forward pass; with additive scores there are no products."""
     network = parameters.network
-    if scores == "dot":
-        return network
-    return network._replace(key=jnp.zeros_like(network.key), query=jnp.zeros_like(network.query))
+    none = {"key": jnp.zeros_like(network.key), "query": jnp.zeros_like(network.query)}
+    return network if scores == "dot" else network._replace(**none)
 
 
 def run_sampled(parameters: Parameters, signs: Array, tokens: Tokens, scores: str = "dot") -> Pass:
@@ -118,19 +117,13 @@ def run_sampled(parameters: Parameters, signs: Array, tokens: Tokens, scores: st
 
 
 def run_full(
-    parameters: Parameters,
-    signs: Array,
-    query: Array,
-    features: Array,
-    bins: Array,
-    allowed: Array,
-    scores: str = "dot",
+    parameters: Parameters, signs: Array, query: Array, keys: Array, bins: Array, allowed: Array, scores: str = "dot"
 ) -> Pass:
     """The same with all nodes as keys of every query, as far as `allowed`: `answer[0]`, `attention[0][0]`."""
-    offset = offsets(parameters, query, features, bins, scores)
-    weight = jnp.ones((1, features.shape[0]), features.dtype)
+    offset = offsets(parameters, query, keys, bins, scores)
+    weight = jnp.ones((1, keys.shape[0]), keys.dtype)
     network, offset = products(matrices(parameters, scores)), jnp.where(allowed, offset, -jnp.inf)[None]
-    return shallow.run_forward(network, signs, features[None], weight, queries=query[None], offset=offset)
+    return shallow.run_forward(network, signs, keys[None], weight, queries=query[None], offset=offset)
 
 
 def gradient(parameters: Parameters, signs: Array, tokens: Tokens, slope: Any, scores: str = "dot") -> Parameters:
@@ -142,18 +135,12 @@ def gradient(parameters: Parameters, signs: Array, tokens: Tokens, slope: Any, s
             return jnp.sum(jax.lax.stop_gradient(slope(f)) * f)
 
         return jax.grad(total)(parameters)
-    network, tilt = shallow.gradient_with_offset(
-        parameters.network,
-        signs,
-        tokens.keys,
-        tokens.weight,
-        slope,
-        parameters.encoding[tokens.bins][:, None],
-        queries=tokens.query[:, None],
+    network, b, c = parameters
+    offset, queries = b[tokens.bins][:, None], tokens.query[:, None]
+    change, tilt = shallow.gradient_with_offset(
+        network, signs, tokens.keys, tokens.weight, slope, offset, queries=queries
     )
-    return Parameters(
-        network, by_bin(tilt[:, 0], tokens.bins, parameters.encoding.shape[0]), jnp.zeros_like(parameters.additive)
-    )
+    return Parameters(change, by_bin(tilt[:, 0], tokens.bins, b.shape[0]), jnp.zeros_like(c))
 
 
 def by_bin(values: Float[Array, "rows keys"], bins: Int[Array, "rows keys"], room: int) -> Float[Array, " bins"]:

@@ -14,9 +14,9 @@ from jaxtyping import Array, Bool, Float, Int
 import lemmata as lm
 from lemmata.networks.losses import hinge
 from lemmata.networks.neurons import group_mean
-from lemmata.networks.shallow import Pass
+from lemmata.networks.shallow import Network, Pass
 from lemmata.theories.graph_transformer.data import World
-from lemmata.theories.graph_transformer.network import Parameters, Tokens, run_full, run_sampled, tokens_of
+from lemmata.theories.graph_transformer.network import Parameters, Tokens, run_full, tokens_of
 from lemmata.theories.graph_transformer.sampling import SAMPLER, draw_tokens
 from lemmata.theories.graph_transformer.setting import Setting
 
@@ -59,10 +59,6 @@ def all_tokens(problem: Setting, world: World, watched: Watched) -> Tokens:
     draws, _, width = watched.keys.shape
     nodes = jnp.tile(watched.node, draws)
     return tokens_of(world, nodes, watched.keys.reshape(-1, width), watched.weight.reshape(-1, width), problem.bins)
-
-
-def sampled(problem: Setting, parameters: Parameters, signs: Array, tokens: Tokens) -> Pass:
-    return run_sampled(parameters, signs, tokens, problem.scores)
 
 
 def full(problem: Setting, parameters: Parameters, signs: Array, world: World, watched: Watched) -> Pass:
@@ -134,12 +130,24 @@ def masses(
     def on(mask: Array) -> Array:
         return jnp.sum(attention * mask, axis=1)
 
+    def predict(error: Any) -> Float[Array, " rows"]:
+        """p_n of Definition B.2.3 from ||q_1||^2 = <W_K μ_1, W_Q μ_1> and b.
+
+        Keys with the factor e^{||q_1||^2 - error ||q_1||}: S_* of a discriminative node, S_* and S_# of any other.
+        """
+        network = parameters.network
+        square = (network.key @ world.directions[:, 0]) @ (network.query @ world.directions[:, 0])
+        boost = jnp.exp(square - error * jnp.sqrt(jnp.maximum(square, 0.0)))
+        other = jnp.tile(world.pattern[watched.node] >= 2, watched.keys.shape[0])[:, None]
+        boosted = jnp.where(other, relevant + confusing, relevant)
+        mass = tokens.weight * jnp.exp(parameters.encoding[tokens.bins]) * jnp.where(boosted > 0, boost, 1.0)
+        return jnp.sum(mass * relevant, axis=1) / jnp.sum(mass, axis=1)
+
+    predicted = [predict(error) for error in (problem.value_error, problem.key_error)]
     exact = world.table[jnp.tile(watched.node, watched.keys.shape[0])[:, None], watched.keys.reshape(attention.shape)]
     core = (exact == world.core) * 1.0
     at_core = on(relevant * core), on(confusing * core)
-    entropy = -jnp.sum(
-        jnp.where(attention > 0, attention * jnp.log(jnp.where(attention > 0, attention, 1.0)), 0.0), axis=1
-    )
+    entropy = -jnp.sum(attention * jnp.log(jnp.where(attention > 0, attention, 1.0)), axis=1)
     per_bin = jnp.stack([on(tokens.bins == z) for z in range(problem.bin_room)], axis=1)
     confused = jnp.sum(confusing * core * tokens.weight, axis=1)
     decisive = confused + jnp.sum(relevant * core * tokens.weight, axis=1)
@@ -151,36 +159,8 @@ def masses(
         "undecided": means((decisive == 0) * 1.0, chosen)[1],
         "bin_mass": means(per_bin, chosen),
         "entropy": means(entropy, chosen),
-        "predicted_mass": jnp.stack(
-            [
-                means(predicted_mass(parameters, world, watched, tokens, relevant, confusing, error), chosen)
-                for error in (problem.value_error, problem.key_error)
-            ],
-            axis=1,
-        ),
+        "predicted_mass": jnp.stack([means(p, chosen) for p in predicted], axis=1),
     }
-
-
-def predicted_mass(
-    parameters: Parameters,
-    world: World,
-    watched: Watched,
-    tokens: Tokens,
-    relevant: Array,
-    confusing: Array,
-    error: Any,
-) -> Float[Array, " rows"]:
-    """p_n of Definition B.2.3 from ||q_1||^2 = <W_K μ_1, W_Q μ_1> and b.
-
-    Keys with the factor e^{||q_1||^2 - error ||q_1||}: S_* of a discriminative node, S_* and S_# of any other.
-    """
-    network = parameters.network
-    square = (network.key @ world.directions[:, 0]) @ (network.query @ world.directions[:, 0])
-    boost = jnp.exp(square - error * jnp.sqrt(jnp.maximum(square, 0.0)))
-    other = jnp.tile(world.pattern[watched.node] >= 2, watched.keys.shape[0])[:, None]
-    boosted = jnp.where(other, relevant + confusing, relevant)
-    mass = tokens.weight * jnp.exp(parameters.encoding[tokens.bins]) * jnp.where(boosted > 0, boost, 1.0)
-    return jnp.sum(mass * relevant, axis=1) / jnp.sum(mass, axis=1)
 
 
 class Start(NamedTuple):
@@ -236,8 +216,7 @@ def follow_proof(
         pairs = (pattern == j)[:, None] * group
         return jnp.sum(pairs * active) / jnp.sum(pairs)
 
-    coefficient = value_coefficients(problem, signs, world, watched, run)
-    own = jnp.stack([coefficient[:, 0], coefficient[:, 1]])
+    own = value_coefficients(problem, signs, world, watched, run)[:, :2].T
 
     def share(neurons: Array) -> Array:
         return jnp.sum(start.lucky[:2] * neurons, axis=1) / jnp.sum(start.lucky[:2], axis=1)
@@ -260,8 +239,8 @@ def follow_proof(
         "lucky_value": jnp.stack([_mean(network.output @ moved[:, j], start.lucky[j]) for j in range(2)]),
         "coefficient_negative": share(own < 0),
         "coefficient_positive": share(own > 0),
-        "drift_ov": jnp.linalg.norm(conserved_ov(parameters) - conserved_ov(start.parameters)),
-        "drift_qk": jnp.linalg.norm(conserved_qk(parameters) - conserved_qk(start.parameters)),
+        "drift_ov": jnp.linalg.norm(conserved(network)[0] - conserved(before)[0]),
+        "drift_qk": jnp.linalg.norm(conserved(network)[1] - conserved(before)[1]),
     }
 
 
@@ -280,16 +259,10 @@ def value_coefficients(
     return -gate.T @ (push[:, None] * (mixed @ world.directions)) / problem.seen
 
 
-def conserved_ov(parameters: Parameters) -> Float[Array, "width width"]:
-    """W_O^T W_O - W_V W_V^T, constant in gradient flow."""
-    network = parameters.network
-    return network.output.T @ network.output - network.value @ network.value.T
-
-
-def conserved_qk(parameters: Parameters) -> Float[Array, "width width"]:
-    """W_Q W_Q^T - W_K W_K^T, constant in gradient flow."""
-    network = parameters.network
-    return network.query @ network.query.T - network.key @ network.key.T
+def conserved(network: Network) -> tuple[Float[Array, "width width"], Float[Array, "width width"]]:
+    """W_O^T W_O - W_V W_V^T and W_Q W_Q^T - W_K W_K^T, constant in gradient flow."""
+    o, v, k, q = network
+    return o.T @ o - v @ v.T, q @ q.T - k @ k.T
 
 
 def _mean(values: Array, group: Array) -> Array:

@@ -154,10 +154,5 @@ def _encoding(problem: Setting, key: jax.Array, world: World, rows: Array, encod
     return _weighted_apart(key, nodes, jnp.where(jnp.isfinite(logits), encoding[bins], -jnp.inf), problem.sample)
 
 
-DRAWS: dict[str, Callable[..., tuple[Array, Array]]] = {
-    "uniform": _uniform,
-    "stratified": _stratified,
-    "biased": _biased,
-    "biased_apart": _biased_apart,
-    "encoding": _encoding,
-}
+SAMPLERS = (_uniform, _stratified, _biased, _biased_apart, _encoding)
+DRAWS: dict[str, Callable[..., tuple[Array, Array]]] = {draw.__name__[1:]: draw for draw in SAMPLERS}

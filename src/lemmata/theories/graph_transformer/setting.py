@@ -14,6 +14,10 @@ SEQUENCES = ("+-+-", "++--++--", "+++---+++---", "++--++--++--", "++++-+-+----",
 GENERATORS = ("chapter", "blocks", "cycle", "ring", "structures", "given")
 DRAWS = ("uniform", "all", "stratified", "biased", "biased_apart", "encoding")
 STOPS = ("never", "reached", "tight", "success", "trained")
+STRUCTURES = ("clusters", "cycles", "degrees", "rings")
+POSITIONS = ("none", "laplacian", "walk", "degree", "centroid")
+SHELLS = ("near", "whole", "core", "single")
+DEFECTS = ("none", "labels", "training_labels", "distances", "patterns")
 MODELS = ("gt", "no_pe", "gcn", "frozen_init")
 NEURON_ROOM = 400
 """Neurons that programs have room for; up to this width all widths share one program."""
@@ -82,28 +86,24 @@ class NetworkSetting(lm.Setting):
 
 
 class Setting(NetworkSetting):
-    """Defaults: the chapter's graph with the step size of quick runs (section 7)."""
+    """Defaults: the paper's graph with the step size of quick runs (section 7)."""
 
     generator: str = lm.choice("chapter", "where the graph comes from (2.2 - 2.5, 3.7)", *GENERATORS)
     nodes: int = lm.size(1000, "N", "number of nodes")
-    discriminative: float = lm.number(
-        0.4, "γ_d", "fraction of nodes with a discriminative pattern", low=0, high=1, open_ends="low"
+    discriminative: float = lm.number(0.4, "γ_d", "share of discriminative nodes", low=0, high=1, open_ends="low")
+    degree: int = lm.number(
+        120, "D", "degree (chapter: the paper's graph), expected degree (blocks)", low=1, integer=True
     )
-    degree: int = lm.number(120, "D", "degree (chapter), expected degree (blocks)", low=1, integer=True)
     confusion: float = lm.number(0.05, "ε_S", "fraction of confusing neighbours", low=0, high=0.5, open_ends="high")
     label_noise: float = lm.number(0.0, "ε_0", "fraction of flipped labels", low=0, high=0.5, open_ends="high")
-    intra_degree: int = lm.number(
-        -1, "", "least number of neighbours with one's own discriminative pattern; -1: the degree", low=-1, integer=True
-    )
+    intra_degree: int = lm.number(-1, "", "least neighbours of one's own pattern; -1: the degree", low=-1, integer=True)
     on_infeasible: str = lm.choice("error", "a degree that too few discriminative nodes allow", "error", "cap")
-    normalise: str = lm.choice("auto", "unit feature vectors; auto: all but the chapter's graph", "auto", "yes", "no")
+    normalise: str = lm.choice("auto", "unit feature vectors; auto: all but the paper's graph", "auto", "yes", "no")
     heterophily: bool = lm.flag(False, "blocks whose edges join different labels")
     sequence: str = lm.choice("++--++--", "labels of the clusters of a cycle (2.4)", *SEQUENCES)
     edge_probability: float = lm.number(1.0, "p", "edges between neighbouring clusters", low=0, high=1, open_ends="low")
     cluster_signs: Any = lm.array("s", "labels of the clusters of a cycle, instead of a sequence")
-    structure: str = lm.choice(
-        "clusters", "what decides the label in a graph of structures (3.7)", "clusters", "cycles", "degrees", "rings"
-    )
+    structure: str = lm.choice("clusters", "what decides the label in a graph of structures (3.7)", *STRUCTURES)
     adjacency: Any = lm.array("A", "adjacency matrix of a given graph")
     features: Any = lm.array("X", "features of a given graph")
     labels: Any = lm.array("y", "labels (+1, -1) of a given graph")
@@ -112,18 +112,12 @@ class Setting(NetworkSetting):
 
     model: str = lm.choice("gt", "graph transformer, without encoding, or a GCN (frozen attention)", *MODELS)
     scores: str = lm.choice("dot", "attention logits: products, or additive as in GAT", "dot", "additive")
-    positions: str = lm.choice(
-        "none", "absolute encoding beside the features (3.7)", "none", "laplacian", "walk", "degree", "centroid"
-    )
+    positions: str = lm.choice("none", "absolute encoding beside the features (3.7)", *POSITIONS)
     position_width: int = lm.size(7, "", "length of the absolute encoding")
     position_scale: float = lm.number(1.0, "", "factor of the absolute encoding; 0: its columns are zero", low=0)
-    positions_in_values: float = lm.number(
-        1.0, "", "1: the absolute encoding enters the values; 0: it does not", low=0, high=1
-    )
+    positions_in_values: float = lm.number(1.0, "", "1: the absolute encoding enters the values; 0: not", low=0, high=1)
 
-    shells: str = lm.choice(
-        "near", "distances that are sampled: 1 to reach, all, the core, one", "near", "whole", "core", "single"
-    )
+    shells: str = lm.choice("near", "distances that are sampled: 1 to reach, all, the core, one", *SHELLS)
     reach: int = lm.number(2, "", "largest distance that is sampled (near)", low=1, high=250, integer=True)
     distance: int = lm.number(1, "z", "the distance that is sampled (single)", low=1, high=250, integer=True)
     draw: str = lm.choice("uniform", "how nodes are drawn (section 4)", *DRAWS)
@@ -146,16 +140,12 @@ class Setting(NetworkSetting):
     freeze_zero_bin: float = lm.number(0, "", "1: the entry of distance 0 is frozen", low=0, high=1)
 
     test_draws: int = lm.size(3, "", "samples of every node in sampled evaluation")
-    test_from: int = lm.size(
-        0, "", "test on the nodes from this place of the order on; 0: on all that are not labelled", low=0
-    )
+    test_from: int = lm.size(0, "", "first place in the order to test on; 0: test on all that are not labelled", low=0)
     watch: str = lm.choice("sampled", "aggregation whose loss is recorded", "sampled", "full")
     stop: str = lm.choice("never", "stop at the tolerance, at .01, at full loss below 1e-3, or when trained", *STOPS)
     tolerance: float = lm.number(0.05, "", "test loss that counts as reached", low=0, open_ends="low")
     track: str = lm.choice("losses", "what is recorded besides losses", "losses", "masses", "proof")
-    defect: str = lm.choice(
-        "none", "a deliberate break, for controls", "none", "labels", "training_labels", "distances", "patterns"
-    )
+    defect: str = lm.choice("none", "a deliberate break, for controls", *DEFECTS)
 
     def refusals(self, given: list[str]) -> Iterator[str]:
         yield from super().refusals(given)
@@ -180,12 +170,9 @@ class Setting(NetworkSetting):
         yield from refusals(self)
 
     def warnings(self) -> list[str]:
-        sentences = super().warnings()
-        if self.generator == "chapter" and self.on_infeasible == "cap" and self.capped:
-            sentences.append(
-                "D is infeasible at this γ_d: neighbours are capped at the discriminative nodes there are."
-            )
-        return sentences
+        capped = self.generator == "chapter" and self.on_infeasible == "cap" and self.capped
+        words = "D is infeasible at this γ_d: neighbours are capped at the discriminative nodes there are."
+        return [*super().warnings(), *[words] * capped]
 
     @property
     def pairs(self) -> int:

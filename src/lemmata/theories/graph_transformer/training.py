@@ -15,7 +15,7 @@ from lemmata.networks.losses import hinge
 from lemmata.networks.shallow import Network
 from lemmata.theories.graph_transformer import probes
 from lemmata.theories.graph_transformer.data import World, prepare
-from lemmata.theories.graph_transformer.network import Parameters, gradient, initialise, tokens_of
+from lemmata.theories.graph_transformer.network import Parameters, gradient, initialise, run_sampled, tokens_of
 from lemmata.theories.graph_transformer.sampling import SAMPLER, draw_tokens
 from lemmata.theories.graph_transformer.setting import SUCCESS, TIGHT, TRAINED, Setting
 
@@ -28,22 +28,22 @@ def train(
 ) -> lm.Run:
     """Plain SGD on the labelled nodes; the last state, records and first passages."""
     tokens = probes.all_tokens(problem, world, watched)
-    start = probes.remember_start(parameters, signs, world, watched, probes.sampled(problem, parameters, signs, tokens))
-    draws = watched.keys.shape[0]
+    before = run_sampled(parameters, signs, tokens, problem.scores)
+    start = probes.remember_start(parameters, signs, world, watched, before)
 
     def probe(state: Any, previous: Any) -> dict[str, Array]:
         now: Parameters = state.parameters
         if problem.watch == "full":
-            return {
-                **probes.losses(world, watched, probes.full(problem, now, signs, world, watched).answer),
-                "distance_bias": now.encoding,
-            }
+            by_all = probes.full(problem, now, signs, world, watched).answer
+            return probes.losses(world, watched, by_all) | {"distance_bias": now.encoding}
         # a sampler that draws by the encoding is watched on the samples of its encoding now
         moving = problem.draw == "encoding"
         seen = probes.draw_watched(problem, key, world, now.encoding) if moving else watched
         seen_tokens = probes.all_tokens(problem, world, seen) if moving else tokens
-        run = probes.sampled(problem, now, signs, seen_tokens)
-        probed = probes.losses(world, watched, run.answer.reshape(draws, -1)) | {"distance_bias": now.encoding}
+        run = run_sampled(now, signs, seen_tokens, problem.scores)
+        probed = probes.losses(world, watched, run.answer.reshape(watched.keys.shape[0], -1)) | {
+            "distance_bias": now.encoding
+        }
         if problem.track in ("masses", "proof"):
             probed |= probes.masses(problem, now, world, seen, seen_tokens, run)
         if problem.track == "proof":
@@ -94,9 +94,8 @@ def step_gradient(problem: Setting, world: World, signs: Array, watched: probes.
             keys, weight = draw_tokens(problem, key, world, rows, parameters.encoding)
         else:
             keys, weight = watched.keys[0, places], watched.weight[0, places]
-        label = world.taught[rows]
         tokens = tokens_of(world, rows, keys, weight, problem.bins)
-        return gradient(parameters, signs, tokens, loss.push(label, batch.weight), problem.scores)
+        return gradient(parameters, signs, tokens, loss.push(world.taught[rows], batch.weight), problem.scores)
 
     return batch_gradient
 
@@ -105,11 +104,8 @@ def trainable(problem: Setting, t: Any) -> Parameters:
     """0/1 multipliers of every update: models, frozen parts, and the first steps in which W_O alone is trained."""
     later = (t >= problem.pretraining) * 1.0
     qk = later * problem.update_attention
-    b = (
-        later
-        * problem.update_encoding
-        * jnp.where(jnp.arange(problem.bin_room) == 0, 1.0 - problem.freeze_zero_bin, 1.0)
-    )
+    free = jnp.where(jnp.arange(problem.bin_room) == 0, 1.0 - problem.freeze_zero_bin, 1.0)
+    b = later * problem.update_encoding * free
     v = later * problem.train_values * problem.value_columns
     return Parameters(Network(problem.train_output, v, qk, qk), b, qk)  # pyright: ignore[reportArgumentType]
 
@@ -119,7 +115,7 @@ def finish(
     problem: Setting, step: Array, parameters: Parameters, signs: Array, world: World, watched: probes.Watched
 ) -> dict[str, Array]:
     """Sampled and full evaluation of the trained network, how its margins y F are spread, and clocks of the records."""
-    run = probes.sampled(problem, parameters, signs, probes.all_tokens(problem, world, watched))
+    run = run_sampled(parameters, signs, probes.all_tokens(problem, world, watched), problem.scores)
     by_sample = run.answer.reshape(watched.keys.shape[0], -1)
     by_all = probes.full(problem, parameters, signs, world, watched).answer
     on_sample, on_all = probes.losses(world, watched, by_sample), probes.losses(world, watched, by_all)
@@ -194,9 +190,7 @@ FACTS = (
 MASSES = (
     lm.Variable("relevant_mass", G, "", "attention on class-relevant keys, labelled nodes", True),
     lm.Variable("confusing_mass", G, "", "attention on confusing keys", True),
-    lm.Variable(
-        "core_ratio", R, "", "relevant over relevant and confusing attention in the core shell, other nodes", True
-    ),
+    lm.Variable("core_ratio", R, "", "relevant share of the decisive attention in the core shell, other nodes", True),
     lm.Variable("confusion_ratio", R, "ε_S", "share of confusing keys among the decisive ones in the core shell", True),
     lm.Variable("undecided", R, "", "share of other nodes without a decisive key in the core shell", True),
     lm.Variable("bin_mass", ("record", "group", "bin"), "α(N_z)", "attention on every bin", True),

@@ -3,26 +3,28 @@ printed initial weights (9.4)."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import xarray as xr
 
 import lemmata as lm
-from lemmata.theories.graph_transformer.measures import CONFUSION, up_to, value_at
+from lemmata.theories.graph_transformer.measures import CONFUSION, above, below, up_to, value_at
 
-LATE = 60
+END, LATE = 30, 60
 SPLIT = ["discriminative", "other"]
+NORMS = ("key_norm", "query_norm")
 
 
 def masses(data: xr.Dataset, variant: str, time: float) -> xr.DataArray:
     """The relevant masses of discriminative and other labelled nodes at this η t."""
-    cell = lm.cells(data, variant=variant)
-    return lm.at(cell.relevant_mass, cell.time, time).sel(group=SPLIT)
+    return value_at.function(data, "relevant_mass", time, variant).sel(group=SPLIT)
 
 
 @lm.evidence("p7-training")
 def mass_rise(data: xr.Dataset, variant: str = "intact") -> xr.DataArray:
     """How much the relevant masses rise to η t = 30."""
-    return masses(data, variant, 30) - masses(data, variant, 0)
+    return masses(data, variant, END) - masses(data, variant, 0)
 
 
 @lm.evidence("p7-training")
@@ -30,15 +32,13 @@ def core_ratio(data: xr.Dataset, variant: str = "intact") -> xr.DataArray:
     """Relevant among decisive attention in the core shell, at the record where its mean is farthest from 1 - ε_S."""
     cell = lm.cells(data, variant=variant)
     ratio = up_to(cell.core_ratio, cell.time, LATE)
-    worst = abs(ratio.mean("seed") - (1 - CONFUSION)).argmax("record")
-    return ratio.isel(record=worst, drop=True)
+    return ratio.isel(record=abs(ratio.mean("seed") - (1 - CONFUSION)).argmax("record"), drop=True)
 
 
 @lm.evidence("p7-training")
 def mass_limits(data: xr.Dataset, variant: str) -> dict[str, xr.DataArray]:
     """The relevant masses at η t = 60."""
-    late = masses(data, variant, LATE)
-    return {group: late.sel(group=group, drop=True) for group in SPLIT}
+    return {group: masses(data, variant, LATE).sel(group=group, drop=True) for group in SPLIT}
 
 
 @lm.evidence("p7-training")
@@ -51,16 +51,6 @@ def margin_gain(data: xr.Dataset, high: str = "margin 10", low: str = "intact") 
 def end_mass(data: xr.Dataset, margin: float = 1.0) -> xr.DataArray:
     """The relevant mass of all labelled nodes at the end, on the graph with edges inside patterns."""
     return lm.at_end(lm.cells(data, margin=margin, intra_degree=-1).relevant_mass.sel(group="all", drop=True))
-
-
-LIMITS = lm.all_of(
-    discriminative=lm.at_least(0.9, "clear", strict=True),
-    other=lm.within(1 - CONFUSION - 0.06, 1 - CONFUSION + 0.06, "clear", predicted=1 - CONFUSION),
-)
-
-
-END = 30
-NORMS = ("key_norm", "query_norm")
 
 
 @lm.evidence("p7-training")
@@ -93,8 +83,8 @@ def growing_share(data: xr.Dataset, variant: str = "intact") -> xr.DataArray:
     """The share of records, until the training loss is below .1, in which each of four norms rose."""
     data = lm.cells(data, variant=variant)
     going = (data.train_loss >= 0.1).cumprod("record").isel(record=slice(None, -1)) > 0
-    rose = {name: data[name].isel(pattern=slice(2)).diff("record") > 0 for name in NORMS}
-    return _by_norm({name: (up & going).sum("record") / going.sum("record") for name, up in rose.items()})
+    rose = {name: (data[name].diff("record") > 0) & going for name in NORMS}
+    return _by_norm({name: up.sum("record") / going.sum("record") for name, up in rose.items()})
 
 
 @lm.evidence("p7-training")
@@ -107,9 +97,8 @@ def growth_excess(data: xr.Dataset, variant: str = "intact") -> xr.DataArray:
 
 def _by_norm(values: dict[str, xr.DataArray]) -> xr.DataArray:
     """Both discriminative patterns of every norm as criteria."""
-    return lm.stack(
-        {f"{name} {j + 1}": each.isel(pattern=j, drop=True) for name, each in values.items() for j in range(2)}, "norm"
-    )
+    parts = {f"{name} {j + 1}": each.isel(pattern=j, drop=True) for name, each in values.items() for j in range(2)}
+    return lm.stack(parts, "norm")
 
 
 @lm.evidence("p7-training")
@@ -145,40 +134,37 @@ def coefficient_share(data: xr.Dataset, sign: str, labels: list[str]) -> xr.Data
 
 
 @lm.evidence("p7-training")
-def at_start(data: xr.Dataset, name: str) -> xr.DataArray:
-    """A variable before training."""
-    return lm.cells(data, variant="intact")[name].isel(record=0)
-
-
-@lm.evidence("p7-training")
 def least_persistence(data: xr.Dataset, crowds: list[str]) -> xr.DataArray:
     """The smallest share of active pairs of a neuron and a node at any record up to η t = 30."""
     data = lm.cells(data, variant="intact")
     return up_to(data.persistence.sel(crowd=crowds), data.time, END).min("record")
 
 
-at_end = value_at.of("p7-training")
+def near(distance: float) -> Any:
+    """Within this distance of 1 - ε_S."""
+    return lm.within(1 - CONFUSION - distance, 1 - CONFUSION + distance, "clear", predicted=1 - CONFUSION)
+
+
 WRONG = "neurons with a_i < 0 that are active on D_1, in the place of W"
 FROZEN = lm.Control("attention frozen", variant="frozen")
 FROZEN_VALUES = lm.Control("W_V frozen", variant="frozen values")
+LIMITS = lm.all_of(discriminative=lm.at_least(0.9, "clear", strict=True), other=near(0.06))
+MOST = lm.at_least(0.9, "clear")
+NEGATED = "coefficients times -1"
 
 CLAIMS = (
     lm.Claim("p7-mass-increase", "Lemma 3.4.5", "ordering")
     .states("""Attention on class-relevant nodes rises by at least .1 to η t = 30, for discriminative and for other
         nodes, in every seed.""")
     .in_symbols(r"p_n(T)-p_n(0) \ge 0.1, \quad p_n(t) = \sum_{s\in\mathcal{S}_*^n}\alpha_s(t)")
-    .judged(mass_rise(), lm.at_least(0.1, "every"), lm.Control("attention frozen", variant="frozen")),
+    .judged(mass_rise(), lm.at_least(0.1, "every"), FROZEN),
     lm.Claim("p7-core-ratio", "Lemma 3.4.5", "limit")
     .states("""Inside the core shell the share of relevant among decisive attention stays within .02 of 1 - ε_S for
         other nodes, at every record up to η t = 60.""")
     .in_symbols(r"""\left|\frac{\alpha(\mathcal{D}_*^n\cap\mathcal{N}_{z_m}^n)}
         {\alpha((\mathcal{D}_*^n\cup\mathcal{D}_\#^n)\cap\mathcal{N}_{z_m}^n)}-(1-\epsilon_{\mathcal{S}})\right| \le
         0.02""")
-    .judged(
-        core_ratio(),
-        lm.within(1 - CONFUSION - 0.02, 1 - CONFUSION + 0.02, "clear", predicted=1 - CONFUSION),
-        lm.Control("labels permuted", variant="permuted"),
-    ),
+    .judged(core_ratio(), near(0.02), lm.Control("labels permuted", variant="permuted")),
     lm.Claim("p7-limit", "Lemma 3.4.5", "limit")
     .states("""As stated, with margin 1: at η t = 60 the relevant mass exceeds .9 for discriminative nodes and is within
         .06 of 1 - ε_S for others.""")
@@ -205,31 +191,23 @@ CLAIMS = (
     .states("""As reported: with margin 1 the attention on class-relevant nodes ends close to 1 (at least .9), over all
         labelled nodes.""")
     .in_symbols(r"\mathrm{mean}_n\,p_n(T) \ge 0.9, \quad p_n(t) = \sum_{s\in\mathcal{S}_*^n}\alpha_s(t)")
-    .judged(end_mass(), lm.at_least(0.9, "clear"), lm.Control("margin 10", margin=10.0), expected=lm.FAILS),
+    .judged(end_mass(), MOST, lm.Control("margin 10", margin=10.0), expected=lm.FAILS),
     lm.Claim("p11-lucky-directions", "Lemma B.3.1", "ordering")
     .states("""Lucky neurons point to their own pattern: at η t = 30 the mean of W_O,i p̂_1 over W exceeds 3 times that
         along every other direction, and the same for U, in every seed.""")
     .in_symbols(r"""\mathrm{mean}_{i\in\mathcal{W}}W_{O,i}\hat{p}_1 >
         3\,\mathrm{mean}_{i\in\mathcal{W}}|W_{O,i}\hat{p}_j|\ (j\ge3),\ \mathrm{mean}_{i\in\mathcal{W}}W_{O,i}\hat{p}_1
         > 3\,\mathrm{mean}_{i\in\mathcal{W}}W_{O,i}\hat{p}_2; \quad \text{with } \mathcal{U}: 1 \leftrightarrow 2""")
-    .judged(lucky_directions(), lm.at_least(0.0, "every", strict=True), lm.Control(WRONG, first="wrong W")),
+    .judged(lucky_directions(), above(0.0), lm.Control(WRONG, first="wrong W")),
     lm.Claim("p11-superlinear", "Lemma B.3.1", "scaling")
     .states("Lucky neurons grow faster than linearly before saturation: exponent above 1.2 in every seed.")
     .in_symbols(r"\mathrm{mean}_{i\in\mathcal{W}}(W_{O,i}^{(t)}-W_{O,i}^{(0)})\hat{p}_1 \propto t^k, \quad k > 1.2")
-    .judged(
-        growth_exponent(),
-        lm.at_least(1.2, "every", strict=True),
-        lm.Control("only W_O is trained", variant="only head"),
-    ),
+    .judged(growth_exponent(), above(1.2), lm.Control("only W_O is trained", variant="only head")),
     lm.Claim("p11-unlucky-norms", "Lemma B.3.1", "ordering")
     .states("Unlucky neurons stay smaller: mean squared row norm below .7 of the lucky one at η t = 30, in every seed.")
     .in_symbols(r"""\mathrm{mean}_{\text{unlucky}}\lVert W_{O,i}\rVert^2 < 0.7\,\mathrm{mean}_{\text{lucky}}\lVert
         W_{O,i}\rVert^2""")
-    .judged(
-        at_end("norm_ratio", END, "intact"),
-        lm.at_most(0.7, "every", strict=True),
-        lm.Control("before training", time=0),
-    ),
+    .judged(value_at("norm_ratio", END), below(0.7), lm.Control("before training", time=0)),
     lm.Claim("p12-growth", "Lemma B.3.2", "ordering")
     .states("""Keys and queries of both discriminative patterns grow in at least 90 % of the records until the training
         loss is below .1, in every seed.""")
@@ -241,7 +219,7 @@ CLAIMS = (
         patterns by more than .1, in every seed.""")
     .in_symbols(r"""\frac{\lVert q_k(T)\rVert}{\lVert q_k(0)\rVert} > \mathrm{mean}_{j\ge3}\frac{\lVert
         q_j(T)\rVert}{\lVert q_j(0)\rVert}+0.1 \quad (k=1,2), \text{ the same with } r""")
-    .judged(growth_excess(), lm.at_least(0.1, "every", strict=True), FROZEN),
+    .judged(growth_excess(), above(0.1), FROZEN),
     lm.Claim("p12-cross-logit", "Lemma B.3.2", "limit")
     .states("""The logit of a discriminative key and another node's query rises above 0: by more than .03, to more than
         .03, at η t = 30.""")
@@ -250,48 +228,37 @@ CLAIMS = (
     lm.Claim("p14-value-growth", "Lemma B.3.4", "ordering")
     .states("The value of μ_1 grows along its own direction by more than .3 to η t = 30, in every seed.")
     .in_symbols(r"\langle W_V^{(T)}\mu_1,p_1\rangle-\langle W_V^{(0)}\mu_1,p_1\rangle > 0.3")
-    .judged(value_growth(), lm.at_least(0.3, "every", strict=True), FROZEN_VALUES),
+    .judged(value_growth(), above(0.3), FROZEN_VALUES),
     lm.Claim("p14-opposition", "Lemma B.3.4", "ordering")
     .states("The values of μ_1 and μ_2 move against each other: ⟨dV_1, dV_2⟩ < -.1 in every seed.")
     .in_symbols(r"\langle dV_1,dV_2\rangle < -0.1, \quad dV_j = (W_V^{(T)}-W_V^{(0)})\mu_j")
-    .judged(at_end("value_opposition", END, "intact"), lm.at_most(-0.1, "every", strict=True), FROZEN_VALUES),
+    .judged(value_at("value_opposition", END), below(-0.1), FROZEN_VALUES),
     lm.Claim("p14-lucky", "Lemma B.3.4", "ordering")
     .states("""The values of μ_1 and μ_2 move along their lucky neurons: the means of W_O,i dV_1 over W and of W_O,i
         dV_2 over U exceed .05 in every seed.""")
     .in_symbols(r"""\mathrm{mean}_{i\in\mathcal{W}}W_{O,i}\,dV_1 > 0.05,\ \mathrm{mean}_{i\in\mathcal{U}}W_{O,i}\,dV_2 >
         0.05, \quad dV_j = (W_V^{(T)}-W_V^{(0)})\mu_j""")
-    .judged(at_end("lucky_value", END, "intact"), lm.at_least(0.05, "every", strict=True), FROZEN_VALUES),
+    .judged(value_at("lucky_value", END), above(0.05), FROZEN_VALUES),
     lm.Claim("p14-others-small", "Lemma B.3.4", "bound")
     .states("The values of all other patterns move by less than a fifth of that of μ_1, in every seed.")
     .in_symbols(r"\lVert dV_j\rVert < 0.2\,\lVert dV_1\rVert \quad (j\ge3), \quad dV_j = (W_V^{(T)}-W_V^{(0)})\mu_j")
-    .judged(
-        other_movement(), lm.at_most(0.2, "every", strict=True), lm.Control("pattern 2 in the place of j", patterns=[2])
-    ),
+    .judged(other_movement(), below(0.2), lm.Control("pattern 2 in the place of j", patterns=[2])),
     lm.Claim("p14-sign", "(B.32)", "ordering")
     .states("""As printed: the coefficient V_i^(2) is positive for at least 90 % of U, mean over records with training
         loss above .1.""")
     .in_symbols(r"\Pr_{i\in\mathcal{U}}(V_i^{(2)} > 0) \ge 0.9")
-    .judged(
-        coefficient_share("positive", ["-1"]),
-        lm.at_least(0.9, "clear"),
-        lm.Control("coefficients times -1", sign="negative"),
-        expected=lm.FAILS,
-    ),
+    .judged(coefficient_share("positive", ["-1"]), MOST, lm.Control(NEGATED, sign="negative"), expected=lm.FAILS),
     lm.Claim("p14-sign-corrected", "(B.32), corrected", "ordering", corrects="p14-sign")
     .states("""Corrected: the coefficients V_i^(1) on W and V_i^(2) on U are negative for at least 90 % of the neurons,
         mean over records with training loss above .1.""")
     .in_symbols(r"\Pr_{i\in\mathcal{W}}(V_i^{(1)} < 0) \ge 0.9,\ \Pr_{i\in\mathcal{U}}(V_i^{(2)} < 0) \ge 0.9")
-    .judged(
-        coefficient_share("negative", ["+1", "-1"]),
-        lm.at_least(0.9, "clear"),
-        lm.Control("coefficients times -1", sign="positive"),
-    ),
+    .judged(coefficient_share("negative", ["+1", "-1"]), MOST, lm.Control(NEGATED, sign="positive")),
     lm.Claim("p15-init-fraction", "Lemma B.3.5", "bound")
     .states("""Before training the share of neurons active on a node, averaged over nodes, lies between .35 and .65 in
         every seed.""")
     .in_symbols(r"0.35 \le \mathrm{mean}_n\frac{|\{i: W_{O,i}^{(0)}V_n(0)>0\}|}{m} \le 0.65")
     .judged(
-        at_start("active_fraction"),
+        value_at("active_fraction", 0),
         lm.within(0.35, 0.65, "every", predicted=0.5),
         lm.Control("all rows of W_O equal", name="active_fraction_alike"),
     ),
@@ -306,7 +273,7 @@ CLAIMS = (
     .in_symbols(r"""W_Q = W_K = \frac{\delta^2}{c_0^2}I,\ W_V = \frac{\sigma^2}{c_0^2}U: \quad \mathrm{acc}(\eta t=30)
         \ge 0.95""")
     .judged(
-        at_end("accuracy", END, "literal init"),
+        value_at("accuracy", END, "literal init"),
         lm.at_least(0.95, "clear"),
         lm.Control("intact", variant="intact"),
         expected=lm.FAILS,

@@ -13,9 +13,9 @@ from matplotlib.ticker import MaxNLocator
 
 import lemmata as lm
 from lemmata import figures as draw
-from lemmata.theories.graph_transformer.deep.setting import DeepSetting
+from lemmata.theories.graph_transformer.deep.data import DeepSetting
 from lemmata.theories.graph_transformer.deep.training import simulate
-from lemmata.theories.graph_transformer.real_graphs.setting import NAMES
+from lemmata.theories.graph_transformer.real_graphs.tables import NAMES
 
 SAMPLERS = {"stratified": "near shells and some of the graph", "whole": "whole graph, as printed"}
 
@@ -41,10 +41,9 @@ def distances(data: xr.Dataset) -> Figure:
     for left, right, graph in zip(axes[::2], axes[1::2], data.graph.values, strict=True):
         part = data.sel(graph=graph).assign_coords(bin=np.arange(bins))
         alone = lm.cells(part, sampler="single").test_accuracy
-        draw.curves(
-            right, alone, "variant", x=alone.distance.values, label="keys at distance $z$ only", color=draw.GREEN
-        )
-        inside = alone.isel(variant=alone.distance.values < bins)  # b has entries for z = 0 ... Z - 1
+        z, words = alone.distance.values, "keys at distance $z$ only"
+        draw.curves(right, alone, "variant", x=z, label=words, color=draw.GREEN)
+        inside = alone.isel(variant=z < bins)  # b has entries for z = 0 ... Z - 1
         shared = {}
         for i, (sampler, words) in enumerate(SAMPLERS.items()):
             color = draw.look(i).color
@@ -73,18 +72,8 @@ def _title(data: xr.Dataset, graph: str) -> str:
     return f"{NAMES[graph]}: {float(data.last_step.max()):g} steps, {data.sizes['seed']} splits"
 
 
-TINY = {
-    "layers": 2,
-    "heads": 2,
-    "width": 8,
-    "feedforward": 8,
-    "bins": 6,
-    "sample": 6,
-    "per_shell": 2,
-    "steps": 4,
-    "eval_samples": 2,
-    "records": 3,
-}
+NETWORK = {"layers": 2, "heads": 2, "width": 8, "feedforward": 8, "bins": 6}
+TINY = {**NETWORK, "sample": 6, "per_shell": 2, "steps": 4, "eval_samples": 2, "records": 3}
 """The one set of sizes of every smoke preset."""
 
 
@@ -94,17 +83,11 @@ def budgets_axis(shares: Iterable[float]) -> dict[str, dict[str, Any]]:
     return few | {f"{100 * share:g} %": {"labelled": share} for share in shares}
 
 
-def _transformer(sampler: str, encoding: int) -> dict[str, Any]:
-    return {"model": "gt", "sampler": sampler, "train_encoding": encoding}
-
-
-VARIANTS: dict[str, dict[str, Any]] = {
-    "GCN": {"model": "gcn"},
-    **{
-        f"{name}, {sampler}": _transformer(sampler, encoding)
-        for sampler in ("whole", "stratified")
-        for name, encoding in (("GT+PE", 1), ("GT", 0))
-    },
+VARIANTS: dict[str, dict[str, Any]] = {"GCN": {"model": "gcn"}}
+VARIANTS |= {
+    f"{name}, {sampler}": {"model": "gt", "sampler": sampler, "train_encoding": encoding}
+    for sampler in ("whole", "stratified")
+    for name, encoding in (("GT+PE", 1), ("GT", 0))
 }
 """The compared networks; the first is also run to learn the shapes of the results, and is the cheapest."""
 
@@ -117,9 +100,9 @@ def samplers_axis(distances: Iterable[int]) -> dict[str, dict[str, Any]]:
 
 experiment = partial(lm.experiment, kind=DeepSetting, simulation=simulate, tiny=TINY, paper_seeds=5)
 by_distance, by_budget = partial(experiment, plot=distances, seeds=2), partial(experiment, plot=budgets, seeds=3)
-_GRAPHS = ["cora", "pubmed", "actor"]
-_SHARES = (0.2, 0.4, 0.6, 0.8)
-_TINY_DISTANCES = samplers_axis((1, 3))
+GRAPHS = ["cora", "pubmed", "actor"]
+SHARES = (0.2, 0.4, 0.6, 0.8)
+FEW_DISTANCES = samplers_axis((1, 3))
 
 EXPERIMENTS = (
     by_distance(
@@ -128,8 +111,8 @@ EXPERIMENTS = (
         question="Does b_z of a deep graph transformer follow the accuracy of keys at distance z only?",
         setting={"steps": 40},
         axes={"graph": ["cora"], "variant": samplers_axis((1, 2, 3, 4, 6, 8, 12, 16, 19))},
-        smoke={"graph": ["standin"], "variant": _TINY_DISTANCES},
-        paper={"steps": 200, "graph": _GRAPHS, "variant": samplers_axis(range(1, 21))},
+        smoke={"graph": ["standin"], "variant": FEW_DISTANCES},
+        paper={"steps": 200, "graph": GRAPHS, "variant": samplers_axis(range(1, 21))},
     ),
     by_budget(
         "f39-budgets",
@@ -138,7 +121,7 @@ EXPERIMENTS = (
         setting={"steps": 40},
         axes={"graph": ["cora"], "budget": budgets_axis((0.2,)), "variant": VARIANTS},
         smoke={"graph": ["standin"]},
-        paper={"steps": 200, "graph": _GRAPHS, "budget": budgets_axis(_SHARES)},
+        paper={"steps": 200, "graph": GRAPHS, "budget": budgets_axis(SHARES)},
     ),
     by_distance(
         "b7-distances",
@@ -146,7 +129,7 @@ EXPERIMENTS = (
         question="The question of f38-distances on Ogbn-Arxiv, read from $LEMMATA_DATA/graphs.",
         setting={"steps": 40, "bins": 5},
         axes={"graph": ["arxiv"], "variant": samplers_axis(range(1, 6))},
-        smoke={"variant": _TINY_DISTANCES},
+        smoke={"variant": FEW_DISTANCES},
         paper={"steps": 200},
     ),
     by_budget(
@@ -155,6 +138,6 @@ EXPERIMENTS = (
         question="The question of f39-budgets on Ogbn-Arxiv, read from $LEMMATA_DATA/graphs.",
         setting={"steps": 40, "bins": 5},
         axes={"graph": ["arxiv"], "budget": budgets_axis((0.2,)), "variant": VARIANTS},
-        paper={"steps": 200, "budget": budgets_axis(_SHARES)},
+        paper={"steps": 200, "budget": budgets_axis(SHARES)},
     ),
 )

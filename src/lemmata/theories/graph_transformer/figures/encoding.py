@@ -1,4 +1,4 @@
-"""What the distance encoding learns: on the chapter's graph (P10) and on graphs with planted core distances (P9)."""
+"""What the distance encoding learns: on the paper's graph (P10) and on graphs with planted core distances (P9)."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 import lemmata as lm
 from lemmata import figures as draw
 from lemmata.theories.graph_transformer.figures import TIME, finish_distances, over_distance
+from lemmata.theories.graph_transformer.measures import rank_correlation, settled_time
 
 MODELS = {
     "GT+PE": "GT with encoding",
@@ -20,13 +21,8 @@ MODELS = {
     "GCN": "GCN, distances 1 and 2",
     "permuted": "GT with encoding, distances permuted",
 }
-GRAPHS = {
-    "+-+-": "cycle +-+-",
-    "++--++--": "cycle ++--++--",
-    "+++---+++---": "cycle +++---+++---",
-    "G2": "planted blocks G2",
-    "G2, heterophilous": "heterophilous G2",
-}
+GRAPHS = {name: f"cycle {name}" for name in ("+-+-", "++--++--", "+++---+++---")}
+GRAPHS |= {"G2": "planted blocks G2", "G2, heterophilous": "heterophilous G2"}
 KINDS = {
     "GT+PE": "with encoding",
     "core": "core only",
@@ -52,7 +48,8 @@ def known_core(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     shuffled = permuted.distance_bias.isel(bin=slice(1, None))
     draw.paths(axes[2], permuted, shuffled, label="distances permuted", color=draw.GREY, clock=permuted.time)
     core = f"$z_m$ = {float(intact.core_distance.max()):g}"
-    draw.finish(axes[2], f"paper: $b_z$ is largest at the core distance {core}", "distance encoding $b_z$", TIME)
+    title = f"paper: $b_z$ is largest at the core distance {core}\n{_ranks(intact)}"
+    draw.finish(axes[2], title, "distance encoding $b_z$", TIME)
     gap = abs(intact.loss - data.loss.sel(variant="GT core"))
     draw.paths(axes[3], intact, gap, label="|GT with encoding − GT on the core|", clock=intact.time)
     draw.predicted(axes[3], 0, "paper: no difference at the end")
@@ -75,8 +72,7 @@ def cores(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
             draw.claimed(last, claims["p10-no-pe-g3"], words="claimed without encoding", at=place)
     draw.names(last, [graph.replace(", ", ",\n") for graph in GRAPHS])
     draw.from_zero(last, 1.15)
-    y = "test loss of other nodes at the end"
-    draw.finish(last, "nodes that are not discriminative", y)
+    draw.finish(last, "nodes that are not discriminative", "test loss of other nodes at the end")
     return figure
 
 
@@ -94,4 +90,12 @@ def _profile(ax: Axes, intact: xr.Dataset, permuted: xr.Dataset, words: str) -> 
         tell(ax, margin * float(encoding.max() / margin.max()), label, margin.bin)
     core, end = float(intact.core_distance.max()), float(intact.time.max())
     title = rf"{words}: largest count margin at $z$ = {core:g}, $\eta t$ = {end:g}"
-    finish_distances(ax, title, "distance encoding $b_z$")
+    finish_distances(ax, f"{title}\n{_ranks(intact)}", "distance encoding $b_z$")
+
+
+def _ranks(data: xr.Dataset) -> str:
+    """How the early encoding ranks the distances, and since when it is largest at the same one."""
+    rank, since = (float(values.mean()) for values in (rank_correlation(data), settled_time(data)))
+    return (
+        rf"early rank correlation with $\bar\Delta$: {draw.signed(rank)}, same $z$ largest from $\eta t$ = {since:.3g}"
+    )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
-from typing import Any
 
 import xarray as xr
 from matplotlib.axes import Axes
@@ -14,17 +13,16 @@ import lemmata as lm
 from lemmata import figures as draw
 from lemmata.lab.figures import BLUE, GREEN, GREY, ORANGE, PURPLE, RED
 from lemmata.theories.graph_transformer.figures import TIME
-from lemmata.theories.graph_transformer.measures import CONFUSION
+from lemmata.theories.graph_transformer.measures import CONFUSION, approach
 
-COLORS = {"discriminative": draw.GREEN, "other": draw.ORANGE, "all": draw.BLUE}
+COLORS = {"discriminative": GREEN, "other": ORANGE, "all": BLUE}
 GRAPHS = {-1: "default graph", 0: "graph as printed"}
 
 
 def attention(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     """Attention on class-relevant keys and on all others, one panel for a margin of the loss and a graph."""
-    rows, columns = data.sizes["intra_degree"], data.sizes["margin"]
-    figure, axes = draw.panels(rows * columns, rows=rows, height=4.1)
-    cells = itertools.product(data.intra_degree.values, data.margin.values)
+    cells = [*itertools.product(data.intra_degree.values, data.margin.values)]
+    figure, axes = draw.panels(len(cells), rows=data.sizes["intra_degree"], height=4.1)
     for ax, (intra, margin) in zip(axes, cells, strict=True):
         part = data.sel(intra_degree=intra, margin=margin)
         rest = 1 - part.relevant_mass.sel(group="all")
@@ -50,7 +48,6 @@ SHOWN = {
 """The variants whose attention is drawn; that of the others is as frozen."""
 OTHERS = slice(2, None)
 """The patterns that are not discriminative."""
-Line = tuple[str, xr.DataArray, str, Any]
 
 
 def training(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
@@ -62,7 +59,9 @@ def training(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
         draw.predicted(ax, limit, f"paper: to {limit:g}")
         draw.claimed(ax, claims["p7-limit"], group)
         ax.set_ylim(-0.03, 1.06)
-        draw.finish(ax, f"attention of {group} nodes", "attention on class-relevant keys", TIME)
+        power = draw.stated(approach(data.sel(variant="margin 10"), group, limit))
+        title = f"attention of {group} nodes\nexponent in $t$ below the limit, margin 10: {power} (paper: −1)"
+        draw.finish(ax, title, "attention on class-relevant keys", TIME)
     intact = data.sel(variant="intact")
     _keys(axes[2], intact, data.sel(variant="frozen"), claims)
     _neurons(axes[3], intact)
@@ -71,7 +70,7 @@ def training(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     return figure
 
 
-def _draw(ax: Axes, data: xr.Dataset, *lines: Line) -> None:
+def _draw(ax: Axes, data: xr.Dataset, *lines: tuple[str, xr.DataArray, str, str]) -> None:
     for words, values, color, linestyle in lines:
         draw.paths(ax, data, values, label=words, color=color, linestyle=linestyle, clock=data.time)
 
@@ -83,15 +82,8 @@ def _keys(ax: Axes, data: xr.Dataset, frozen: xr.Dataset, claims: Mapping[str, l
         growth = norms / norms.isel(record=0)
         return growth.isel(pattern=pattern) - growth.isel(pattern=OTHERS).mean("pattern", skipna=False)
 
-    _draw(
-        ax,
-        data,
-        *(
-            (rf"$\|{letter}_{j + 1}\|$", lead(norms, j), (BLUE, RED)[j], dash)
-            for letter, norms, dash in (("q", data.key_norm, "-"), ("r", data.query_norm, "--"))
-            for j in (0, 1)
-        ),
-    )
+    for letter, norms, dash in (("q", data.key_norm, "-"), ("r", data.query_norm, "--")):
+        _draw(ax, data, *((rf"$\|{letter}_{j + 1}\|$", lead(norms, j), (BLUE, RED)[j], dash) for j in (0, 1)))
     _draw(ax, frozen, (r"$\|q_1\|$, attention frozen", lead(frozen.key_norm, 0), GREY, "-"))
     draw.claimed(ax, claims["p12-disc-exceeds"])
     y = r"growth factor less that of $j\geq3$"

@@ -25,14 +25,8 @@ def draw(setting: Setting, draws: np.random.Generator) -> Drawn:
     nodes, half = setting.nodes, setting.pairs
     plus = nodes - nodes // 2
     label = np.repeat([1, -1], [plus, nodes - plus])
-    pattern = np.concatenate(
-        [
-            np.repeat(0, half),
-            spread_evenly(plus - half, setting.patterns, draws),
-            np.repeat(1, half),
-            spread_evenly(nodes - plus - half, setting.patterns, draws),
-        ]
-    )
+    others = (spread_evenly(side - half, setting.patterns, draws) for side in (plus, nodes - plus))
+    pattern = np.concatenate([part for k, rest in enumerate(others) for part in (np.repeat(k, half), rest)])
     agree = label[:, None] == label
     confusion = 1 - setting.confusion if setting.heterophily else setting.confusion
     factor = np.where(agree, 2 * (1 - confusion), 2 * confusion)

@@ -1,4 +1,4 @@
-"""G1, the graph of the chapter's synthetic experiments (2.2): non-discriminative nodes see discriminative ones."""
+"""G1, the graph of the paper's synthetic experiments (2.2): non-discriminative nodes see discriminative ones."""
 
 from __future__ import annotations
 
@@ -17,11 +17,9 @@ def refusals(setting: Setting) -> Iterator[str]:
     if setting.on_infeasible == "cap" or not setting.capped:
         return
     needed = max(setting.relevant_neighbours, setting.intra + 1)
-    what = (
-        f"degree = {setting.degree} with confusion = {setting.confusion:g} needs {setting.relevant_neighbours}"
-        if setting.relevant_neighbours > setting.pairs
-        else f"intra_degree = {setting.intra} needs {setting.intra + 1}"
-    )
+    what = f"intra_degree = {setting.intra} needs {setting.intra + 1}"
+    if setting.relevant_neighbours > setting.pairs:
+        what = f"degree = {setting.degree} with confusion = {setting.confusion:g} needs {setting.relevant_neighbours}"
     yield (
         f"{what} nodes of each discriminative pattern, but discriminative = {setting.discriminative:g} gives "
         f"{setting.pairs}: the smallest feasible γ_d is {2 * needed / setting.nodes:g} (or on_infeasible = cap)."
@@ -59,9 +57,8 @@ def draw(setting: Setting, draws: np.random.Generator) -> Drawn:
             free = first + np.flatnonzero(~own)
             free = free[free != node]
             if missing > len(free) and setting.on_infeasible == "error":
-                raise lm.UserError(
-                    f"degree = {setting.degree} is not allowed: a discriminative node cannot have so many neighbours."
-                )
+                what = "a discriminative node cannot have so many neighbours"
+                raise lm.UserError(f"degree = {setting.degree} is not allowed: {what}.")
             chosen = draws.choice(free, min(missing, len(free)), replace=False)
             adjacency[node, chosen] = adjacency[chosen, node] = True
     return Drawn(adjacency, pattern, label)

@@ -27,17 +27,11 @@ def draw(setting: Setting, draws: np.random.Generator) -> Drawn:
     signs = setting.cluster_labels
     clusters, per_cluster = len(signs), setting.nodes // len(signs)
     marked = round(setting.discriminative * per_cluster)
-    parts = [
-        np.concatenate(
-            [np.repeat((1 - sign) // 2, marked), spread_evenly(per_cluster - marked, setting.patterns, draws)]
-        )
-        for sign in signs
-    ]
-    return Drawn(
-        cluster_ring(clusters, per_cluster, setting.edge_probability, draws),
-        np.concatenate(parts).astype(int),
-        np.repeat(signs, per_cluster).astype(int),
-    )
+    parts = []
+    for sign in signs:
+        parts += [np.repeat((1 - sign) // 2, marked), spread_evenly(per_cluster - marked, setting.patterns, draws)]
+    adjacency = cluster_ring(clusters, per_cluster, setting.edge_probability, draws)
+    return Drawn(adjacency, np.concatenate(parts).astype(int), np.repeat(signs, per_cluster).astype(int))
 
 
 def cluster_ring(clusters: int, per_cluster: int, probability: float, draws: np.random.Generator) -> np.ndarray:
@@ -59,15 +53,6 @@ def cluster_margins(signs: Int[np.ndarray, " clusters"]) -> Float[np.ndarray, "d
     return np.stack(margins).astype(float)
 
 
-def expected_margins(
-    signs: Int[np.ndarray, " clusters"], marked: int, per_cluster: int
-) -> Float[np.ndarray, " distance"]:
-    """Δ̄(z), z = 1 .. C/2, exact for p = 1: the node itself is missing from its own cluster."""
-    mean = marked * cluster_margins(signs).mean(axis=1)
-    mean[1] -= marked / per_cluster
-    return mean
-
-
 def plan_cycle(clusters: int, core: int) -> str:
     """The sequence of `clusters` labels that plants this core distance with the largest gap to all other distances.
 
@@ -78,9 +63,8 @@ def plan_cycle(clusters: int, core: int) -> str:
     if clusters % 2 or not 4 <= clusters <= 14:
         raise lm.UserError(f"clusters = {clusters} is not allowed: an even number from 4 to 14.")
     if not 1 <= core <= clusters // 2:
-        raise lm.UserError(
-            f"core = {core} is not allowed: a cycle of {clusters} clusters has distances 1 to {clusters // 2}."
-        )
+        there = f"a cycle of {clusters} clusters has distances 1 to {clusters // 2}"
+        raise lm.UserError(f"core = {core} is not allowed: {there}.")
     best, best_gap = "", 0.0
     for plus in itertools.combinations(range(1, clusters), clusters // 2 - 1):
         signs = np.full(clusters, -1)

@@ -16,14 +16,10 @@ Encoding = Float[np.ndarray, "nodes width"]
 def encode(graph: Graph, kind: str, width: int) -> Encoding:
     """The encoding of every node, rows of norm √2; zero rows stay zero."""
     adjacency = graph.adjacency.toarray() > 0
-    if kind == "laplacian":
-        rows = laplacian(adjacency, width)
-    elif kind == "walk":
-        rows = return_probabilities(adjacency, width)
-    elif kind == "degree":
-        rows = binned(graph.degree, width)
+    if kind in ("laplacian", "walk"):
+        rows = {"laplacian": laplacian, "walk": return_probabilities}[kind](adjacency, width)
     else:
-        rows = binned(distance_from_centroid(graph, width), width)
+        rows = binned(graph.degree if kind == "degree" else distance_from_centroid(graph), width)
     return LENGTH * unit_rows(rows)
 
 
@@ -60,7 +56,7 @@ def binned(values: np.ndarray, width: int) -> Encoding:
     return np.eye(width)[np.minimum(place, width - 1)]
 
 
-def distance_from_centroid(graph: Graph, width: int) -> np.ndarray:
+def distance_from_centroid(graph: Graph) -> np.ndarray:
     """The distance to the node of smallest eccentricity, the first one where several share it."""
     table = distance_table(graph, 254)
     return table[np.argmin(table.max(axis=1))].astype(int)

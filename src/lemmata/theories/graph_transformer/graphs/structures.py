@@ -37,12 +37,10 @@ def draw(setting: Setting, draws: np.random.Generator) -> Drawn:
     structure = np.repeat(np.arange(COUNT), each)
     label = np.where(structure % 2 == 0, 1, -1)
     marked = round(setting.discriminative * each)
-    wrong = round(OTHERS * marked)
+    counts = [marked - round(OTHERS * marked), round(OTHERS * marked)]
     parts = []
-    for k in range(COUNT):
-        own = k % 2
-        parts += [np.repeat([own, 1 - own], [marked - wrong, wrong])]
-        parts += [spread_evenly(each - marked, setting.patterns, draws)]
+    for own in [0, 1] * (COUNT // 2):
+        parts += [np.repeat([own, 1 - own], counts), spread_evenly(each - marked, setting.patterns, draws)]
     adjacency = {"clusters": _clusters, "cycles": _cycles, "degrees": _degrees, "rings": _rings}[setting.structure]
     return Drawn(adjacency(structure, each, draws), np.concatenate(parts), label, _order(structure, draws))
 

@@ -18,46 +18,37 @@ from threadpoolctl import threadpool_limits
 
 import lemmata as lm
 from lemmata.datasets.graphs.graph import Graph
-from lemmata.theories.graph_transformer.deep.data import normalised_edges
-from lemmata.theories.graph_transformer.diagnose.arms import (
-    DRAWN,
-    FARTHEST,
-    Arm,
-    Drawn,
-    arms_for,
-    block,
-    draw_neighbours,
-    mean_of,
-    represent,
-)
+from lemmata.theories.graph_transformer.deep.data import normalised_edges, read
+from lemmata.theories.graph_transformer.diagnose import arms as ways
+from lemmata.theories.graph_transformer.diagnose.arms import DRAWN, Arm, Drawn, block, mean_of
 from lemmata.theories.graph_transformer.diagnose.findings import findings
 from lemmata.theories.graph_transformer.diagnose.trial import Trial, try_arms
-from lemmata.theories.graph_transformer.real_graphs.setting import RealSetting
-from lemmata.theories.graph_transformer.real_graphs.tables import chosen, measured
+from lemmata.theories.graph_transformer.real_graphs.tables import RealSetting, measured
 
 QUESTIONS = ("use the graph", "give counts", "go farther", "quotas", "tell apart", "whole graph")
-ARMS = arms_for(list(range(1, FARTHEST + 1)))
+ARMS = ways.arms_for(list(range(1, ways.FARTHEST + 1)))
 MODELS = ("scikit-learn", "graph transformer", "GCN")
 NODES, SPLITS, TRAINED = 600, 4, 0.6
 """Nodes that are drawn for the fresh splits, how many splits, and which share of the nodes is trained on."""
 COMPONENTS, WIDTH, STEPS, STEP_SIZE, DECAY = 48, 32, 60, 1e-2, 5e-4
+TOLD = ("does", "gain", "gain_low", "gain_high", "first", "second")
 DOES = {"follow": 1.0, "avoid": -1.0, "no difference": 0.0}
 
 
 @measured(
-    lm.Variable("does", ("question",), "", "1 follow, -1 avoid, 0 no difference", optional=True),
-    lm.Variable("gain", ("question",), "", "gain that the diagnosis reports", optional=True),
-    lm.Variable("gain_low", ("question",), "", "lower end of its interval", optional=True),
-    lm.Variable("gain_high", ("question",), "", "upper end of its interval", optional=True),
-    lm.Variable("first", ("question",), "", "which of the arms is followed", optional=True),
-    lm.Variable("second", ("question",), "", "which arm it is compared with", optional=True),
-    lm.Variable("fresh", ("question", "model"), "", "mean gain on fresh splits", optional=True),
-    lm.Variable("fresh_error", ("question", "model"), "", "standard error of it over the splits", optional=True),
+    lm.Variable("does", ("question",), "", "1 follow, -1 avoid, 0 no difference", True),
+    lm.Variable("gain", ("question",), "", "gain that the diagnosis reports", True),
+    lm.Variable("gain_low", ("question",), "", "lower end of its interval", True),
+    lm.Variable("gain_high", ("question",), "", "upper end of its interval", True),
+    lm.Variable("first", ("question",), "", "which of the arms is followed", True),
+    lm.Variable("second", ("question",), "", "which arm it is compared with", True),
+    lm.Variable("fresh", ("question", "model"), "", "mean gain on fresh splits", True),
+    lm.Variable("fresh_error", ("question", "model"), "", "standard error of it over the splits", True),
     labels={"question": QUESTIONS, "model": MODELS},
 )
 def measure_advice(setting: RealSetting, seed: int) -> dict[str, Any]:
     """Diagnose the graph, then follow each finding and not follow it."""
-    graph = chosen(setting)
+    graph = read(setting.graph)
     with threadpool_limits(1):
         given = _few_labels(graph, seed) if setting.labels == "few" else graph
         trial = try_arms(given, seed, lambda share: None)
@@ -65,25 +56,19 @@ def measure_advice(setting: RealSetting, seed: int) -> dict[str, Any]:
         found = findings(trial)
         named = {arm.name: arm for arm in trial.arms}
         pairs = [(named[one.compared[0]], named[one.compared[1]]) for one in found]
-        scores = _scores(
-            graph, setting, trial, sorted({arm for pair in pairs for arm in pair}, key=trial.arms.index), seed
-        )
-    result = {
-        name: np.full(len(QUESTIONS), np.nan) for name in ("does", "gain", "gain_low", "gain_high", "first", "second")
-    }
-    result |= {name: np.full((len(QUESTIONS), len(MODELS)), np.nan) for name in ("fresh", "fresh_error")}
+        asked = sorted({arm for pair in pairs for arm in pair}, key=trial.arms.index)
+        scores = _scores(graph, setting, trial, asked, seed)
+    told = np.full((len(QUESTIONS), len(TOLD)), np.nan)
+    fresh, error = np.full((2, len(QUESTIONS), len(MODELS)), np.nan)
     for n, (one, pair) in enumerate(zip(found, pairs, strict=True)):
         assert one.gain is not None
         i = QUESTIONS.index(_question(*pair)) if n else 0
-        result["does"][i] = DOES[one.does]
-        result["gain"][i], result["gain_low"][i], result["gain_high"][i] = one.gain.value, one.gain.low, one.gain.high
-        result["first"][i], result["second"][i] = (ARMS.index(arm) for arm in pair)
+        told[i] = DOES[one.does], one.gain.value, one.gain.low, one.gain.high, *(ARMS.index(arm) for arm in pair)
         gains = scores[pair[0]] - scores[pair[1]]
         if n:
             gains[:, 2] = np.nan  # a GCN takes all neighbours: it can be asked the first question only
-        result["fresh"][i] = gains.mean(axis=0)
-        result["fresh_error"][i] = gains.std(axis=0, ddof=1) / np.sqrt(len(gains))
-    return result
+        fresh[i], error[i] = gains.mean(axis=0), gains.std(axis=0, ddof=1) / np.sqrt(len(gains))
+    return {**dict(zip(TOLD, told.T, strict=True)), "fresh": fresh, "fresh_error": error}
 
 
 def _question(first: Arm, second: Arm) -> str:
@@ -118,31 +103,36 @@ def _scores(graph: Graph, setting: RealSetting, trial: Trial, arms: list[Arm], s
     labelled = np.flatnonzero(graph.labels >= 0)
     roots = np.sort(rng.choice(labelled, min(NODES, len(labelled)), replace=False))
     label = np.unique(graph.labels[roots], return_inverse=True)[1]
-    drawn = draw_neighbours(graph, roots, rng, lambda share: None)
-    features = represent(graph.features)[:, :COMPONENTS].astype(np.float32)
+    drawn = ways.draw_neighbours(graph, roots, rng, lambda share: None)
+    features = ways.represent(graph.features)[:, :COMPONENTS].astype(np.float32)
     features = features / np.sqrt(np.square(features).sum(axis=1).mean())
-    splits = []
-    for _ in range(SPLITS):
-        if setting.labels == "few":
-            inside = np.zeros(len(roots), bool)
-            inside[_per_class(label, 20, rng)] = True
-        else:
-            inside = rng.random(len(roots)) < TRAINED
-        splits.append(inside)
+    splits = [(_split(label, setting, rng), jax.random.key(seed + s)) for s in range(SPLITS)]
     judge = partial(_judge, label, area=trial.unit != "accuracy")
     scores = {arm: np.full((SPLITS, len(MODELS)), np.nan) for arm in arms}
-    networks = {graphed: _gcn(graph, features, roots, label, splits, graphed, seed) for graphed in (0.0, 1.0)}
+    scale, size = features.shape[1] ** 0.5, int(label.max()) + 1
+    source, target, weight = normalised_edges(graph)
+    gcn = partial(_train_gcn, features * scale, source, target, classes=size)
+    # without the graph, and with it
+    networks = [[gcn(w, roots, label, inside, key) for inside, key in splits] for w in (0 * weight, weight)]
     for arm in arms:
-        own, tokens = _tokens(arm, drawn, features, rng)
+        own, nodes = _tokens(arm, drawn, features, rng)
         means = [block(mean_of(features, table)) for table in drawn.of(arm, rng)]
         inputs = np.concatenate([block(own), *means], axis=1)
-        for s, inside in enumerate(splits):
-            scores[arm][s, 0] = judge(_logistic(inputs, label, inside), inside)
-            scores[arm][s, 1] = judge(
-                _attend(own, features, tokens, label, inside, arm.how == "blocks", seed + s), inside
-            )
-            scores[arm][s, 2] = judge(networks[float(arm != Arm())][s], inside)
+        seen, told = np.where(nodes[:, :, :1] >= 0, features[nodes[:, :, 0]], 0.0), np.float32(arm.how == "blocks")
+        given = np.float32(own * scale), np.float32(seen * scale), nodes[:, :, 0] >= 0, np.maximum(nodes[:, :, 1], 0)
+        for s, (inside, key) in enumerate(splits):
+            attended = np.asarray(_train_attention(*given, label, inside, told, key, classes=size))
+            convolved = np.asarray(networks[int(arm != Arm())][s])
+            answers = (_logistic(inputs, label, inside), attended, convolved)
+            scores[arm][s] = [judge(answer, inside) for answer in answers]
     return scores
+
+
+def _split(label: np.ndarray, setting: RealSetting, rng: np.random.Generator) -> np.ndarray:
+    """Which nodes are trained on: 20 of a class, or a share of all."""
+    if setting.labels == "few":
+        return np.isin(np.arange(len(label)), _per_class(label, 20, rng))
+    return rng.random(len(label)) < TRAINED
 
 
 def _judge(label: np.ndarray, answer: np.ndarray, inside: np.ndarray, *, area: bool) -> float:
@@ -167,13 +157,9 @@ def _tokens(arm: Arm, drawn: Drawn, features: np.ndarray, rng: np.random.Generat
     """A node's own input, and the nodes that it attends to with their distances, [root, drawn, 2], -1 for none."""
     own = np.concatenate([features[drawn.root], *(block(each) for each in drawn.counts(arm))], axis=1)
     own = np.concatenate([own, np.zeros((len(own), features.shape[1] + 2 - own.shape[1]))], axis=1)
-    tables = drawn.of(arm, rng)
-    tokens = np.full((len(drawn.root), DRAWN, 2), -1)
-    at = 0
-    for place, table in enumerate(tables):
-        tokens[:, at : at + table.shape[1], 0], tokens[:, at : at + table.shape[1], 1] = table, place
-        at += table.shape[1]
-    return own, tokens
+    listed = [np.stack([table, np.full_like(table, place)], axis=2) for place, table in enumerate(drawn.of(arm, rng))]
+    tokens = np.concatenate([np.full((len(own), 0, 2), -1), *listed], axis=1)
+    return own, np.pad(tokens, ((0, 0), (0, DRAWN - tokens.shape[1]), (0, 0)), constant_values=-1)
 
 
 @partial(jax.jit, static_argnames="classes")
@@ -212,29 +198,6 @@ def _adam(network: Any, answer: Any, label: jax.Array, inside: jax.Array) -> Any
     return jax.lax.fori_loop(0, STEPS, step, (network, adam.init(network)))[0]
 
 
-def _attend(
-    own: np.ndarray,
-    features: np.ndarray,
-    tokens: np.ndarray,
-    label: np.ndarray,
-    inside: np.ndarray,
-    told: bool,
-    seed: int,
-) -> np.ndarray:
-    scale = features.shape[1] ** 0.5
-    nodes = np.where(tokens[:, :, :1] >= 0, features[tokens[:, :, 0]], 0.0) * scale
-    given = _single(own * scale, nodes), (tokens[:, :, 0] >= 0, np.maximum(tokens[:, :, 1], 0), label, inside)
-    classes = int(label.max()) + 1
-    told_apart = np.float32(told)
-    return np.asarray(
-        _train_attention(*given[0], *map(jnp.asarray, given[1]), told_apart, jax.random.key(seed), classes)
-    )
-
-
-def _single(*arrays: np.ndarray) -> list[jax.Array]:
-    return [jnp.asarray(each, jnp.float32) for each in arrays]
-
-
 @partial(jax.jit, static_argnames="classes")
 def _train_gcn(
     x: jax.Array, source: jax.Array, target: jax.Array, weight: jax.Array, roots: jax.Array, label: jax.Array,
@@ -257,23 +220,3 @@ def _train_gcn(
         return (hidden @ own2 + spread(hidden @ near2) + d)[roots]
 
     return answer(_adam(network, answer, label, inside))
-
-
-def _gcn(
-    graph: Graph,
-    features: np.ndarray,
-    roots: np.ndarray,
-    label: np.ndarray,
-    splits: list[np.ndarray],
-    seen: float,
-    seed: int,
-) -> list[np.ndarray]:
-    """Answers on every split, with the graph (seen = 1) or without."""
-    source, target, weight = normalised_edges(graph)
-    inputs, weights = _single(features * features.shape[1] ** 0.5, weight * seen)
-    given = inputs, jnp.asarray(source), jnp.asarray(target), weights, jnp.asarray(roots), jnp.asarray(label)
-    classes = int(label.max()) + 1
-    return [
-        np.asarray(_train_gcn(*given, jnp.asarray(inside), jax.random.key(seed + s), classes))
-        for s, inside in enumerate(splits)
-    ]

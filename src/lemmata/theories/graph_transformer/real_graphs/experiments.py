@@ -18,18 +18,13 @@ import lemmata as lm
 from lemmata import figures as draw
 from lemmata.datasets.graphs import HETEROPHILOUS
 from lemmata.theories.graph_transformer.real_graphs import tables
-from lemmata.theories.graph_transformer.real_graphs.advice import ARMS, measure_advice
-from lemmata.theories.graph_transformer.real_graphs.setting import NAMES, RealSetting
-
-
-def _classes(data: xr.Dataset) -> xr.Dataset:
-    """The classes that the graph has."""
-    return data.isel(seed=0).dropna("class", subset=["class_size"])
+from lemmata.theories.graph_transformer.real_graphs.advice import ARMS, DOES, measure_advice
+from lemmata.theories.graph_transformer.real_graphs.tables import NAMES, RealSetting
 
 
 def spectrum(data: xr.Dataset) -> Figure:
     """The leading eigenvalues of every class, and which share of the whole the first three hold."""
-    data = _classes(data)
+    data = data.isel(seed=0).dropna("class", subset=["class_size"])
     figure, (left, right) = draw.panels(2)
     ranks = np.arange(1, data.sizes["rank"] + 1)
     draw.curves(left, draw.positive(data.eigenvalue), "rank", "class", "class {}", x=ranks, markersize=3)
@@ -73,7 +68,7 @@ def margins(data: xr.Dataset) -> Figure:
 
 def discriminative(data: xr.Dataset) -> lm.Table:
     """Per cent of every class at both thresholds, and the printed number."""
-    data = _classes(data)
+    data = data.isel(seed=0).dropna("class", subset=["class_size"])
     shares = [map(_number, data[name].values) for name in ("computed", "quarter", "printed")]
     rows = [*zip(draw.labels_of(data, "class"), data.class_size.values.tolist(), *shares, strict=True)]
     heads = ("class", "nodes", "computed", "computed, angle below π/4", "paper")
@@ -92,17 +87,7 @@ def core(data: xr.Dataset) -> lm.Table:
     return lm.Table(caption, ("graph", "reading", "z_m", "computed", "paper"), rows)
 
 
-def statistics(data: xr.Dataset) -> lm.Table:
-    """Nodes, edges, classes and features, computed and printed."""
-    return _beside(data, "statistic", "The real graphs", "{:,.0f}")
-
-
-def balance(data: xr.Dataset) -> lm.Table:
-    """The average class, the largest gap to it and 10 √N, computed and printed."""
-    return _beside(data, "quantity", "Nodes of a class: on average, their largest gap to it, and 10 √N")
-
-
-def _beside(data: xr.Dataset, dimension: str, caption: str, form: str = "{:,.2f}") -> lm.Table:
+def beside(data: xr.Dataset, dimension: str, caption: str, form: str = "{:,.2f}") -> lm.Table:
     """A row of computed numbers and a row of printed ones for every graph."""
     rows = []
     for graph in draw.labels_of(data, "graph"):
@@ -118,7 +103,7 @@ def _number(value: Any, form: str = "{:.2f}") -> str:
 
 def advice(data: xr.Dataset) -> lm.Table:
     """Every finding with what it gains: as reported, and followed on fresh splits by three models."""
-    rows = []
+    rows, says = [], {number: word for word, number in DOES.items()}
     for graph in draw.labels_of(data, "variant"):
         cell = data.isel(seed=0).sel(variant=graph)
         for question in draw.labels_of(data, "question"):
@@ -128,18 +113,16 @@ def advice(data: xr.Dataset) -> lm.Table:
             fresh = [_gain(one.fresh[m], one.fresh_error[m]) for m in range(data.sizes["model"])]
             reported = f"{float(one.gain):+.3f} [{float(one.gain_low):+.3f}, {float(one.gain_high):+.3f}]"
             first, second = (ARMS[int(one[name])].name for name in ("first", "second"))
-            rows.append([graph, question, f"{first}; {second}", SAYS[int(one.does)], reported, *fresh])
+            rows.append([graph, question, f"{first}; {second}", says[float(one.does)], reported, *fresh])
     heads = ("graph", "question", "compared", "says", "reported gain", *draw.labels_of(data, "model"))
     return lm.Table("Following a finding less not following it", heads, rows)
-
-
-SAYS = {1: "follow", -1: "avoid", 0: "no difference"}
 
 
 def _gain(value: Any, error: Any) -> str:
     return f"{float(value):+.3f} ± {float(error):.3f}" if np.isfinite(value) else "–"
 
 
+BALANCE = "Nodes of a class: on average, their largest gap to it, and 10 √N"
 APPENDIX = ["cora", "pubmed", "actor", "pascal"]
 """The graphs of tables B.1 to B.4, in that order."""
 
@@ -151,19 +134,11 @@ experiment = partial(
     lm.experiment, kind=RealSetting, seeds=1, paper_seeds=1, tiny={"graph": "standin"}, smoke={"graph": ["standin"]}
 )
 several = partial(experiment, axes={"graph": APPENDIX[:3]}, paper={"graph": APPENDIX})
+RANK = "Are the features of each class of {} near low rank?"
+SHARE = "Which share of each class of {} is discriminative?"
 BY_CLASS = (
-    (
-        "b{}-spectrum",
-        "Figure",
-        "Are the features of each class of {} near low rank?",
-        {"plot": spectrum, "simulation": tables.measure_spectrum},
-    ),
-    (
-        "tb{}-discriminative",
-        "Table",
-        "Which share of each class of {} is discriminative?",
-        {"table": discriminative, "simulation": tables.measure_discriminative},
-    ),
+    ("b{}-spectrum", "Figure", RANK, {"plot": spectrum, "simulation": tables.measure_spectrum}),
+    ("tb{}-discriminative", "Table", SHARE, {"table": discriminative, "simulation": tables.measure_discriminative}),
 )
 """Of each graph of the appendix."""
 
@@ -198,7 +173,7 @@ EXPERIMENTS = (
         "tb6-statistics",
         reference="Table B.6",
         question="How large are the real graphs?",
-        table=statistics,
+        table=partial(beside, dimension="statistic", caption="The real graphs", form="{:,.0f}"),
         simulation=tables.measure_statistics,
         paper={"graph": [*APPENDIX, "arxiv"]},
     ),
@@ -206,7 +181,7 @@ EXPERIMENTS = (
         "tb8-balance",
         reference="Table B.8",
         question="Are the classes balanced up to 10 √N?",
-        table=balance,
+        table=partial(beside, dimension="quantity", caption=BALANCE),
         simulation=tables.measure_balance,
         axes={"graph": ["cora", "actor"]},
         paper={},

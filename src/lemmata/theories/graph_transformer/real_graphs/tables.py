@@ -12,22 +12,22 @@ from typing import Any
 import numpy as np
 
 import lemmata as lm
-from lemmata.datasets.graphs import Graph, find, load, standins
-from lemmata.theories.graph_transformer.graphs.discriminative import (
-    LEADING,
-    QUARTER_ANGLE,
-    class_spectra,
-    find_discriminative,
-    share_per_class,
-)
-from lemmata.theories.graph_transformer.margins import (
-    choose_roots,
-    core_distance,
-    mean_margins,
-    shells_from,
-    winning_margins,
-)
-from lemmata.theories.graph_transformer.real_graphs.setting import RealSetting
+from lemmata.datasets.graphs import HETEROPHILOUS, Graph
+from lemmata.theories.graph_transformer import margins
+from lemmata.theories.graph_transformer.deep.data import read
+from lemmata.theories.graph_transformer.graphs import discriminative
+from lemmata.theories.graph_transformer.graphs.discriminative import THRESHOLD, find_discriminative
+
+NAMES = {
+    "standin": "stand-in",
+    "cora": "Cora",
+    "citeseer": "CiteSeer",
+    "pubmed": "PubMed",
+    "actor": "Actor",
+    "pascal": "PascalVOC-SP-1G",
+    "arxiv": "Ogbn-Arxiv",
+    **{name: name for name in HETEROPHILOUS},
+}
 
 DISCRIMINATIVE = {
     "cora": (82.05, 88.02, 82.54, 78.12, 78.17, 83.56, 76.11),
@@ -68,9 +68,13 @@ READINGS = {
 """The four natural readings of table B.5 (9.22): which neighbours vote, and which margin chooses the core distance."""
 
 
-def chosen(setting: RealSetting) -> Graph:
-    """The graph that the setting names."""
-    return standins.citation(0) if setting.graph == "standin" else load(find(setting.graph))
+class RealSetting(lm.Setting):
+    """A real graph on the user's disk, or the stand-in that is always there."""
+
+    graph: str = lm.choice("standin", "which graph; the stand-in is a citation-like one made by the program", *NAMES)
+    threshold: float = lm.number(THRESHOLD, "τ", "discriminative: cosine above τ", low=-1, high=1, open_ends="low high")
+    labels: str = lm.choice("all", "labels that a diagnosis is given: all, or 20 nodes of a class", "all", "few")
+    bins: int = lm.size(13, "Z", "distances of the margins are 1 to Z - 1", low=2, high=255)
 
 
 def padded(values: Any, room: int = CLASSES) -> np.ndarray:
@@ -85,135 +89,113 @@ def class_sizes(graph: Graph) -> np.ndarray:
 
 
 measured = partial(lm.simulation, host=True, precision="float64")
-_LABELS = {"class": tuple(str(c) for c in range(CLASSES))}
+LABELS = {"class": tuple(str(c) for c in range(CLASSES))}
 
 
 @measured(
-    lm.Variable("eigenvalue", ("class", "rank"), "λ", "eigenvalues of the second moment, largest first", optional=True),
-    lm.Variable("leading_share", ("class",), "", "share of the three largest eigenvalues in their sum", optional=True),
-    lm.Variable("class_size", ("class",), "", "nodes of the class", optional=True),
-    labels=_LABELS,
+    lm.Variable("eigenvalue", ("class", "rank"), "λ", "eigenvalues of the second moment, largest first", True),
+    lm.Variable("leading_share", ("class",), "", "share of the three largest eigenvalues in their sum", True),
+    lm.Variable("class_size", ("class",), "", "nodes of the class", True),
+    labels=LABELS,
 )
 def measure_spectrum(setting: RealSetting, seed: int) -> dict[str, Any]:
     """Figures B.1 to B.4: eigenvalues of every class's features (probe 9)."""
-    graph = chosen(setting)
-    spectra = class_spectra(graph, RANKS)
-    eigenvalue = np.full((CLASSES, RANKS), np.nan)
-    for row, (spectrum, _) in zip(eigenvalue, spectra, strict=False):
-        row[: len(spectrum)] = spectrum
-    share = [spectrum[:LEADING].sum() / total if total > 0 else np.nan for spectrum, total in spectra]
+    graph = read(setting.graph)
+    spectra = discriminative.class_spectra(graph, RANKS)
+    rows = [padded(spectrum, RANKS) for spectrum, _ in spectra]
+    eigenvalue = np.pad(rows, ((0, CLASSES - len(rows)), (0, 0)), constant_values=np.nan)
+    share = [spectrum[: discriminative.LEADING].sum() / total if total > 0 else np.nan for spectrum, total in spectra]
     return {"eigenvalue": eigenvalue, "leading_share": padded(share), "class_size": padded(class_sizes(graph))}
 
 
 @measured(
-    lm.Variable("computed", ("class",), "", "per cent of the class that is discriminative", optional=True),
-    lm.Variable("printed", ("class",), "", "the same as the paper prints it", optional=True),
-    lm.Variable("quarter", ("class",), "", "per cent at an angle below π/4", optional=True),
-    lm.Variable("class_size", ("class",), "", "nodes of the class", optional=True),
-    labels=_LABELS,
+    lm.Variable("computed", ("class",), "", "per cent of the class that is discriminative", True),
+    lm.Variable("printed", ("class",), "", "the same as the paper prints it", True),
+    lm.Variable("quarter", ("class",), "", "per cent at an angle below π/4", True),
+    lm.Variable("class_size", ("class",), "", "nodes of the class", True),
+    labels=LABELS,
 )
 def measure_discriminative(setting: RealSetting, seed: int) -> dict[str, Any]:
     """Tables B.1 to B.4: how many nodes of every class are discriminative (probe 9, 9.15)."""
-    graph = chosen(setting)
+    graph = read(setting.graph)
     cosine = find_discriminative(graph, setting.threshold).cosine
     return {
-        "computed": padded(100 * share_per_class(graph, cosine, setting.threshold)),
+        "computed": padded(100 * discriminative.share_per_class(graph, cosine, setting.threshold)),
         "printed": padded(DISCRIMINATIVE.get(setting.graph, ())),
-        "quarter": padded(100 * share_per_class(graph, cosine, QUARTER_ANGLE)),
+        "quarter": padded(100 * discriminative.share_per_class(graph, cosine, discriminative.QUARTER_ANGLE)),
         "class_size": padded(class_sizes(graph)),
     }
 
 
 @measured(
     lm.Variable("margin", ("distance",), "Δ̄(z)", "mean winning margin"),
-    lm.Variable("normalised", ("distance",), "Δ̄(z)/|N_z|", "mean margin as a share of the shell", optional=True),
+    lm.Variable("normalised", ("distance",), "Δ̄(z)/|N_z|", "mean margin as a share of the shell", True),
     lm.Variable("reached", ("distance",), "", "share of the nodes that have a node at this distance"),
     lm.Variable("distance_value", ("distance",), "z", "distance"),
 )
 def measure_margins(setting: RealSetting, seed: int) -> dict[str, Any]:
     """Figure B.5: winning margins over the distances 1 to Z - 1 (probe 1)."""
-    graph = chosen(setting)
+    graph = read(setting.graph)
     group = find_discriminative(graph, setting.threshold).group
-    shells = shells_from(graph, group, setting.bins, choose_roots(graph, None, 0))
-    delta, share = winning_margins(shells, graph.labels)
-    margin, normalised = mean_margins(delta, share)
+    shells = margins.shells_from(graph, group, setting.bins, margins.choose_roots(graph, None, 0))
+    delta, share = margins.winning_margins(shells, graph.labels)
+    margin, normalised = margins.mean_margins(delta, share)
     reached = np.mean(shells.size > 0, axis=0)
-    kept = slice(1, setting.bins)
-    return {
-        "margin": margin[kept],
-        "normalised": np.where(reached > 0, normalised, np.nan)[kept],
-        "reached": reached[kept],
-        "distance_value": np.arange(1.0, setting.bins),
-    }
+    found = {"margin": margin, "normalised": np.where(reached > 0, normalised, np.nan), "reached": reached}
+    kept = {name: values[1 : setting.bins] for name, values in found.items()}
+    return {**kept, "distance_value": np.arange(1.0, setting.bins)}
 
 
 @measured(
-    lm.Variable(
-        "computed", ("reading",), "", "per cent of nodes with a positive margin at the core distance", optional=True
-    ),
+    lm.Variable("computed", ("reading",), "", "per cent of nodes with a positive margin at the core distance", True),
     lm.Variable("core", ("reading",), "z_m", "core distance, from 1 to Z - 1"),
     lm.Variable("with_shell", ("reading",), "", "per cent of the nodes that have a node at the core distance"),
-    lm.Variable("printed", (), "", "table B.5", optional=True),
+    lm.Variable("printed", (), "", "table B.5", True),
     lm.Variable("nearest", ("reading",), "", "1 for the reading nearest to the printed number, else 0"),
     labels={"reading": tuple(READINGS)},
 )
 def measure_core(setting: RealSetting, seed: int) -> dict[str, Any]:
     """Table B.5: Δ_n(z_m) > 0, as a share of the nodes whose shell at z_m is not empty."""
-    graph = chosen(setting)
-    roots = choose_roots(graph, None, 0)
+    graph = read(setting.graph)
+    roots = margins.choose_roots(graph, None, 0)
     groups = {True: find_discriminative(graph, setting.threshold).group, False: graph.labels}
-    margins = {
-        disc: winning_margins(shells_from(graph, group, setting.bins, roots), graph.labels)
-        for disc, group in groups.items()
-    }
-    share, core, with_shell = [], [], []
+    shells = {disc: margins.shells_from(graph, group, setting.bins, roots) for disc, group in groups.items()}
+    found = []
     for disc, by_normalised in READINGS.values():
-        delta, normalised = margins[disc]
-        z = core_distance(mean_margins(delta, normalised)[int(by_normalised)], setting.bins)
+        delta, normalised = margins.winning_margins(shells[disc], graph.labels)
+        z = margins.core_distance(margins.mean_margins(delta, normalised)[int(by_normalised)], setting.bins)
         known = np.isfinite(normalised[:, z])
-        share.append(100 * np.mean(delta[known, z] > 0) if known.any() else np.nan)
-        core.append(float(z))
-        with_shell.append(100 * known.mean())
+        found.append((100 * np.mean(delta[known, z] > 0) if known.any() else np.nan, z, 100 * known.mean()))
+    share, core, with_shell = np.array(found, float).T
     target = CORE_SHARE.get(setting.graph, np.nan)
-    gap = np.abs(np.asarray(share) - target)
-    nearest = gap == np.min(gap)
-    return {
-        "computed": np.asarray(share),
-        "core": np.asarray(core),
-        "with_shell": np.asarray(with_shell),
-        "printed": np.asarray(target),
-        "nearest": nearest.astype(float),
-    }
+    gap = np.abs(share - target)
+    nearest = (gap == np.min(gap)).astype(float)
+    found = {"computed": share, "core": core, "with_shell": with_shell, "nearest": nearest}
+    return {**found, "printed": np.asarray(target)}
 
 
 @measured(
     lm.Variable("computed", ("statistic",), "", "of the graph as loaded"),
-    lm.Variable("printed", ("statistic",), "", "as the paper prints it", optional=True),
+    lm.Variable("printed", ("statistic",), "", "as the paper prints it", True),
     labels={"statistic": STATISTICS},
 )
 def measure_statistics(setting: RealSetting, seed: int) -> dict[str, Any]:
     """Table B.6: nodes, undirected edges, classes and features."""
-    graph = chosen(setting)
-    computed = [graph.nodes, len(graph.edges), graph.classes, graph.features.shape[1]]
-    return {
-        "computed": np.asarray(computed, float),
-        "printed": padded(PRINTED_STATISTICS.get(setting.graph, ()), len(STATISTICS)),
-    }
+    graph = read(setting.graph)
+    computed = np.array([graph.nodes, len(graph.edges), graph.classes, graph.features.shape[1]], float)
+    return {"computed": computed, "printed": padded(PRINTED_STATISTICS.get(setting.graph, ()), len(STATISTICS))}
 
 
 @measured(
-    lm.Variable("class_size", ("class",), "", "nodes of the class", optional=True),
+    lm.Variable("class_size", ("class",), "", "nodes of the class", True),
     lm.Variable("computed", ("quantity",), "", "average class, largest gap of a class to it, and the allowed gap"),
-    lm.Variable("printed", ("quantity",), "", "as the paper prints it", optional=True),
-    labels={**_LABELS, "quantity": BALANCE},
+    lm.Variable("printed", ("quantity",), "", "as the paper prints it", True),
+    labels={**LABELS, "quantity": BALANCE},
 )
 def measure_balance(setting: RealSetting, seed: int) -> dict[str, Any]:
     """Table B.8: are the classes balanced up to 10 √N (probe 10)?"""
-    graph = chosen(setting)
+    graph = read(setting.graph)
     sizes = class_sizes(graph)
-    average = sizes.mean()
-    return {
-        "class_size": padded(sizes),
-        "computed": np.asarray([average, np.abs(sizes - average).max(), 10 * np.sqrt(sizes.sum())]),
-        "printed": padded(PRINTED_BALANCE.get(setting.graph, ()), len(BALANCE)),
-    }
+    computed = np.array([sizes.mean(), np.abs(sizes - sizes.mean()).max(), 10 * np.sqrt(sizes.sum())])
+    printed = padded(PRINTED_BALANCE.get(setting.graph, ()), len(BALANCE))
+    return {"class_size": padded(sizes), "computed": computed, "printed": printed}

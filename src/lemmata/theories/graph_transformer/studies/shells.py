@@ -1,31 +1,29 @@
-"""Graphs without training: what the proofs assume of shells (P18, P20, 9.5, 9.32), how initial masses vary (B.49, P17).
+"""Without training: what the proofs assume of shells (P18, P20, 9.5, 9.32), of patterns and initial weights (3.2), and
+how initial masses vary (B.49, P17).
 
 Each mass p_n depends on few others, so their mean is concentrated. The implied bound is Var(mean of p_n) <= 2 (1 +
 sum_z δ_z²)/|L|. Since 0 <= p_n <= 1 gives 1/4 already, it says something only where shells are small: on a ring, but
-not on the chapter's graph.
+not on the paper's graph.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+import jax
 import numpy as np
 from jaxtyping import Int
 
 import lemmata as lm
-from lemmata.theories.graph_transformer import data
+from lemmata.theories.graph_transformer import data, margins
 from lemmata.theories.graph_transformer.graphs import ring
-from lemmata.theories.graph_transformer.margins import (
-    Shells,
-    core_distance,
-    count_shells,
-    mean_margins,
-    winning_margins,
-)
+from lemmata.theories.graph_transformer.network import initialise
 from lemmata.theories.graph_transformer.setting import Setting
 
 
-def exchange_values(shells: Shells, label: np.ndarray, sizes: np.ndarray) -> Int[np.ndarray, "node distance pattern"]:
+def exchange_values(
+    shells: margins.Shells, label: np.ndarray, sizes: np.ndarray
+) -> Int[np.ndarray, "node distance pattern"]:
     """|D_* ∩ N_z||D_i \\ N_z| - |D_i ∩ N_z||D_* \\ N_z| for every node, distance and pattern i >= 3 (B.199)."""
     own = (1 - label) // 2
     relevant = np.take_along_axis(shells.members, own[:, None, None], axis=2)
@@ -39,9 +37,7 @@ def exchange_values(shells: Shells, label: np.ndarray, sizes: np.ndarray) -> Int
     lm.Variable("core_distance", (), "z_m", "distance with the largest mean margin"),
     lm.Variable("positive_first", (), "", "share of nodes with a positive margin at distance 1"),
     lm.Variable("relevant_share", (), "E[p_n]", "mean share of class-relevant nodes among the nodes at distance 1"),
-    lm.Variable(
-        "least_exchange", ("bin",), "", "(B.200): smallest value at z_m minus that at z, over nodes and patterns"
-    ),
+    lm.Variable("least_exchange", ("bin",), "", "(B.200): smallest value at z_m less that at z, over nodes, patterns"),
     lm.Variable("mean_exchange", ("bin",), "", "its mean over nodes and patterns"),
     lm.Variable("marked_share_error", ("bin",), "", "mean of | |(D_1 ∪ D_2) ∩ N_z|/|N_z| - γ_d |", True),
     lm.Variable("plain_share_error", ("bin",), "", "mean of | |D_i ∩ N_z|/|D_i| - |N_z|/N |, i >= 3", True),
@@ -50,13 +46,13 @@ def exchange_values(shells: Shells, label: np.ndarray, sizes: np.ndarray) -> Int
 def examine_shells(setting: Setting, seed: int) -> dict[str, Any]:
     """The margins of a graph, and how uniform its shells are (probe 13); bins beyond Z are 0. It needs M >= 3."""
     drawn, table, _ = data.draw(setting, seed)
-    cap, bins, room = data.depth(setting), setting.bins, setting.bin_room
+    cap, bins = data.depth(setting), setting.bins
     everything = [(np.arange(setting.nodes), table)]
-    by_pattern = count_shells(everything, drawn.pattern, setting.patterns, cap).lumped(bins)
+    by_pattern = margins.count_shells(everything, drawn.pattern, setting.patterns, cap).lumped(bins)
     shells = data.shells_of(table, drawn.pattern, cap).lumped(bins)
-    delta, relative = winning_margins(shells, (1 - drawn.label) // 2)
-    mean, share = mean_margins(delta, relative)
-    core = core_distance(mean, bins)
+    delta, relative = margins.winning_margins(shells, (1 - drawn.label) // 2)
+    mean, share = margins.mean_margins(delta, relative)
+    core = margins.core_distance(mean, bins)
     sizes = np.bincount(drawn.pattern, minlength=setting.patterns)
     values = exchange_values(by_pattern, drawn.label, sizes)
     gain = values[:, [core]] - values
@@ -66,20 +62,38 @@ def examine_shells(setting: Setting, seed: int) -> dict[str, Any]:
         marked = np.abs(shells.members.sum(axis=2) / shells.size - setting.discriminative)
         plain = np.abs(by_pattern.members[:, :, 2:] / sizes[2:] - (shells.size / setting.nodes)[:, :, None])
 
-    def padded(values: np.ndarray) -> np.ndarray:
-        return np.concatenate([values, np.zeros(room - bins)]).astype(np.float32)
-
-    return {
-        "count_margin": padded(mean),
-        "normalised_margin": padded(share),
-        "core_distance": np.float32(core),
-        "positive_first": np.float32(np.mean(delta[:, 1] > 0)),
-        "relevant_share": np.float32(np.nanmean(near)),
-        "least_exchange": padded(gain.min(axis=(0, 2))),
-        "mean_exchange": padded(gain.mean(axis=(0, 2))),
-        "marked_share_error": padded(mean_margins(marked, marked)[1]),
-        "plain_share_error": padded(plain.mean(axis=(0, 2))),
+    by_bin = {
+        "count_margin": mean,
+        "normalised_margin": share,
+        "least_exchange": gain.min(axis=(0, 2)),
+        "mean_exchange": gain.mean(axis=(0, 2)),
+        "marked_share_error": margins.mean_margins(marked, marked)[1],
+        "plain_share_error": plain.mean(axis=(0, 2)),
     }
+    facts = {"core_distance": core, "positive_first": np.mean(delta[:, 1] > 0), "relevant_share": np.nanmean(near)}
+    return {
+        **{name: data.padded(values, setting.bin_room) for name, values in by_bin.items()},
+        **{name: np.float32(value) for name, value in facts.items()},
+    }
+
+
+@lm.simulation(
+    lm.Variable("pattern_distance", (), "κ", "smallest distance of two patterns"),
+    lm.Variable("pattern_product", (), "λ", "largest inner product of two patterns"),
+    lm.Variable("spectral_norm", ("matrix",), "‖W‖", "largest singular value of the initial matrix"),
+    labels={"matrix": ("W_K", "W_Q", "W_V")},
+    host=True,
+)
+def examine_start(setting: Setting, seed: int) -> dict[str, Any]:
+    """How far the patterns are apart, and whether the initial matrices have spectral norms of at most 1 (3.2)."""
+    mu = data.draw_patterns(setting, np.zeros(1, int), seed)[1].astype(np.float32)
+    network = initialise(setting.problem(), jax.random.key(seed), jax.numpy.asarray(mu))[0].network
+    products = mu.T @ mu
+    square = np.diag(products)[:, None] + np.diag(products) - 2 * products
+    apart = ~np.eye(len(products), dtype=bool)
+    norms = [np.linalg.norm(matrix, 2) for matrix in (network.key, network.query, network.value)]
+    found = {"pattern_distance": np.sqrt(square[apart].min()), "pattern_product": products[apart].max()}
+    return {name: np.float32(value) for name, value in {**found, "spectral_norm": norms}.items()}
 
 
 REDRAWS, FRESH = 200, 20
@@ -135,10 +149,10 @@ def vary_masses(setting: Setting, seed: int) -> dict[str, Any]:
     means, coins = np.full((2, REDRAWS), np.nan)
     draws = lm.generator(seed, "graph")
     logits = initial_logits(setting, draws)
-    if setting.generator != "ring":
+    if setting.generator == "ring":
+        means[:] = [ring_masses(setting, logits, draws).mean() for _ in means]
+        coins[:] = draws.integers(0, 2, REDRAWS)
+    else:
         fresh = draws.integers(0, 2**31, FRESH)
         means[:FRESH] = [graph_masses(setting, logits, int(each)).mean() for each in fresh]
-    else:
-        means = np.array([ring_masses(setting, logits, draws).mean() for _ in range(REDRAWS)])
-        coins = draws.integers(0, 2, REDRAWS)
-    return {"bound": np.float32(bound), "mass_mean": means.astype(np.float32), "coin_mean": coins.astype(np.float32)}
+    return {"bound": np.float32(bound), "mass_mean": np.float32(means), "coin_mean": np.float32(coins)}

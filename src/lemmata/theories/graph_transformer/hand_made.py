@@ -1,4 +1,4 @@
-"""Figure 3.2 with its claim."""
+"""The drawing of a winning margin (Figure 3.2): one node, five neighbours at distance 1 and more at distance 2."""
 
 from __future__ import annotations
 
@@ -12,29 +12,39 @@ from matplotlib.patches import Circle
 
 import lemmata as lm
 from lemmata import figures as draw
-from lemmata.theories.graph_transformer.hand_made.data import EDGES, PATTERN, HandSetting, count_margins
+from lemmata.datasets.graphs.distances import distance_blocks
+from lemmata.datasets.graphs.graph import make_graph
+from lemmata.theories.graph_transformer.margins import count_shells, winning_margins
 
-KINDS = {
-    r"pattern $\mu_1$ (label $+1$)": draw.BLUE,
-    r"pattern $\mu_2$ (label $-1$)": draw.RED,
-    "node $n$, other pattern": draw.GREY,
-}
+KINDS = (r"pattern $\mu_1$ (label $+1$)", r"pattern $\mu_2$ (label $-1$)", "node $n$, other pattern")
 PRINTED = {1: -2, 2: 3}
 """The margins of the paper at label +1."""
+PATTERN = np.array([2, 0, 1, 1, 1, 0, 0, 0, 0, 1])
+"""Patterns from 0: the node, at distance 1 one μ_1 and three μ_2, at distance 2 four μ_1 and one μ_2."""
+EDGES = np.array([[0, 1], [0, 2], [0, 3], [0, 4], [1, 5], [2, 6], [3, 7], [4, 8], [4, 9]])
+
+
+class HandSetting(lm.Setting):
+    """The hand-made graph; its node's label is +1, or -1 for the control."""
+
+    label: int = lm.choice(1, "label of the node", 1, -1, symbol="y_n")
+
+
+@lm.simulation(lm.Variable("margin", ("distance",), "Δ_n(z)", "winning margin at distances 0, 1, 2"), host=True)
+def count_margins(setting: HandSetting, seed: int) -> dict[str, Any]:
+    """Δ_n(z) by breadth-first search and counting."""
+    classes = np.full(len(PATTERN), (1 - setting.label) // 2)
+    graph = make_graph(EDGES, None, classes, "hand-made graph")
+    group = np.where(PATTERN < 2, PATTERN, -1)
+    shells = count_shells(distance_blocks(graph, 3, np.array([0])), group, 2, 3)
+    return {"margin": winning_margins(shells, classes)[0][0, :3].astype(np.float32)}
 
 
 def positions() -> np.ndarray:
     """The node in the middle, its neighbours on the inner circle, theirs on the outer one, near those they hang on."""
-    place = np.zeros((len(PATTERN), 2))
-    near = EDGES[EDGES[:, 0] == 0][:, 1]
-    for i, node in enumerate(near):
-        angle = np.pi / 2 - 2 * np.pi * i / len(near)
-        beyond = EDGES[EDGES[:, 0] == node][:, 1]
-        place[node] = np.cos(angle), np.sin(angle)
-        for j, leaf in enumerate(beyond):
-            turn = angle + 0.5 * (j - (len(beyond) - 1) / 2)
-            place[leaf] = 2 * np.cos(turn), 2 * np.sin(turn)
-    return place
+    turn = np.pi / 2 * np.array([1, 0, -1, -2, 1, 0, -1, -2, -2]) + np.array([0, 0, 0, 0, 0, 0, 0, -0.25, 0.25])
+    around = np.stack([np.cos(turn), np.sin(turn)], axis=1)
+    return np.concatenate([np.zeros((1, 2)), np.repeat([1, 2], [4, 5])[:, None] * around])
 
 
 def hand_margins(data: xr.Dataset) -> Figure:
@@ -59,7 +69,7 @@ def _draw(ax: Axes, label: int, margin: np.ndarray) -> None:
         ax.text(turn, turn, f"distance {z}", fontsize=8, color=draw.GREY, bbox=box, **centred)
     for edge in EDGES:
         ax.plot(*place[edge].T, color="#8a8a8a", linewidth=1.2, zorder=1)
-    for kind, (words, color) in enumerate(KINDS.items()):
+    for kind, (words, color) in enumerate(zip(KINDS, (draw.BLUE, draw.RED, draw.GREY), strict=True)):
         mine = place[np.minimum(PATTERN, 2) == kind]
         ax.plot(*mine.T, "o", color=color, markersize=17, markeredgecolor="white", label=words, zorder=2)
     for node, (x, y) in enumerate(place):
@@ -88,7 +98,6 @@ CLAIMS = (
     .in_symbols(r"\Delta_n(1) = -2,\ \Delta_n(2) = 3")
     .judged(drawn_margins(), lm.equal(0.0), lm.Control("y = -1", label=-1)),
 )
-
 
 EXPERIMENTS = (
     lm.experiment(

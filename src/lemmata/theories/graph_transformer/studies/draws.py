@@ -1,6 +1,9 @@
-"""How far a batch gradient lies from the mean one (B.63, P16), by Monte Carlo over the per-node gradients."""
+"""What draws show: how far a batch gradient lies from the mean one (B.63, P16), by Monte Carlo over nodes;
+the oracle sampler of Remark 2 (P6); whether a sample shows every shell as it is (B.182, P19)."""
 
 from __future__ import annotations
+
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -11,8 +14,9 @@ from lemmata.networks.losses import hinge
 from lemmata.theories.graph_transformer.data import World, prepare
 from lemmata.theories.graph_transformer.network import Parameters, Tokens, gradient, tokens_of
 from lemmata.theories.graph_transformer.probes import Watched
+from lemmata.theories.graph_transformer.sampling import SAMPLER, draw_tokens
 from lemmata.theories.graph_transformer.setting import Setting
-from lemmata.theories.graph_transformer.training import train_network
+from lemmata.theories.graph_transformer.training import simulate, train_network
 
 BATCHES = (25, 50, 100, 200, 400)
 DRAWS = 200
@@ -20,6 +24,8 @@ LIMIT = 0.5
 """ε: the relative deviation whose frequency is compared with e^{-B ε²}."""
 PARTS = ("W_O", "W_V", "W_K", "W_Q", "b")
 MOMENTS = ("start", "later")
+COUNT = 200
+"""Non-discriminative nodes on which the ratio is measured."""
 
 
 def node_gradients(
@@ -35,8 +41,7 @@ def node_gradients(
         return gradient(parameters, signs, alone, loss.push(y))
 
     each = jax.vmap(one)(tokens, label)
-    network = each.network
-    parts = (network.output, network.value, network.key, network.query, each.encoding)
+    parts = (*each.network, each.encoding)
     return {name: part.reshape(part.shape[0], -1) for name, part in zip(PARTS, parts, strict=True)}
 
 
@@ -45,13 +50,9 @@ def deviate(
     problem: Setting, key: jax.Array, moments: list[Parameters], signs: Array, world: World, watched: Watched
 ) -> dict[str, Float[Array, "moment part batch"]]:
     """Mean relative deviation of batches drawn with replacement, how often it exceeds ε; that of B copies of a node."""
-    sampler = lm.stream(key, "sampler")
-
-    def one(moment: tuple[Array, Parameters]) -> dict[str, Array]:
-        return deviate_now(problem, jax.random.fold_in(sampler, moment[0]), moment[1], signs, world, watched)
-
+    keys = jax.vmap(partial(jax.random.fold_in, lm.stream(key, "sampler")))(jnp.arange(len(moments)))
     stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *moments)
-    return jax.lax.map(one, (jnp.arange(len(moments)), stacked))
+    return jax.lax.map(lambda now: deviate_now(problem, now[0], now[1], signs, world, watched), (keys, stacked))
 
 
 def deviate_now(
@@ -92,3 +93,53 @@ def simulate_batches(problem: Setting, key: jax.Array, world: World) -> dict[str
     """Before training and after it."""
     before, signs, watched, run = train_network(problem, key, world)
     return deviate(problem, key, [before, run.state.parameters], signs, world, watched)
+
+
+def preferred_ratio(confusion: float, preference: float) -> float:
+    """ε_S' = ε_S / (ε_S + β (1 - ε_S)), exact for sampling with replacement."""
+    return confusion / (confusion + preference * (1 - confusion))
+
+
+@lm.piece(*SAMPLER, "bin_room", once=True)
+def sampled_ratios(problem: Setting, key: jax.Array, world: World) -> Float[Array, " watched"]:
+    """|S_# ∩ N_zm| / |(S_* ∪ S_#) ∩ N_zm| of one sample of every node (3.7); NaN without a decisive node."""
+    last = jnp.argsort(world.pattern[world.order] < 2, stable=True)
+    rows = world.order[last[: min(COUNT, last.shape[0])]]
+    keys, weight = draw_tokens(problem, lm.stream(key, "sampler"), world, rows, jnp.zeros(problem.bin_room))
+    core = weight * (world.table[rows[:, None], keys] == world.core)
+    own = ((1 - world.label[rows]) / 2).astype(jnp.int32)[:, None]
+    relevant, confusing = (jnp.sum(core * (world.pattern[keys] == kind), axis=1) for kind in (own, 1 - own))
+    return jnp.where(world.pattern[rows] >= 2, confusing / (relevant + confusing), jnp.nan)
+
+
+@lm.simulation(
+    *simulate.variables,
+    lm.Variable("node_ratio", ("watched",), "ε_S'", "confusion ratio of one sample of a node", True),
+    labels=simulate.labels,
+    prepare=prepare,
+)
+def simulate_sampler(problem: Setting, key: jax.Array, world: World) -> dict[str, Array]:
+    """One run, and the confusion ratios of its sampler."""
+    return {**simulate.run(problem, key, world), "node_ratio": sampled_ratios(problem, key, world)}
+
+
+@lm.piece(*SAMPLER, "patterns", once=True)
+def violations(problem: Setting, key: jax.Array, world: World) -> Float[Array, ""]:
+    """The share of (node, pattern, z in {1, 2}) with | |S_i ∩ N_z|/|S| - |D_i ∩ N_z|/N | > √(log|S|/|S|) (B.182)."""
+    nodes = world.order.shape[0]
+    rows = jnp.arange(nodes)
+    keys, weight = draw_tokens(problem, lm.stream(key, "sampler"), world, rows, jnp.zeros(1))
+    limit = jnp.sqrt(jnp.log(problem.sample) / problem.sample)
+    kind = jax.nn.one_hot(world.pattern, problem.patterns)
+    outside = []
+    for z in (1, 2):
+        sampled = jnp.einsum("nk,nkp->np", weight * (world.table[rows[:, None], keys] == z), kind[keys])
+        outside.append(jnp.abs(sampled / problem.sample - (world.table == z) @ kind / nodes) > limit)
+    return jnp.mean(jnp.stack(outside))
+
+
+@lm.simulation(
+    lm.Variable("violating_share", (), "", "share of (node, pattern, distance) outside (B.182)"), prepare=prepare
+)
+def sample_shells(problem: Setting, key: jax.Array, world: World) -> dict[str, Array]:
+    return {"violating_share": violations(problem, key, world)}
