@@ -1,7 +1,5 @@
 """The calculators of Theorems 3.4.4 and 3.4.6 and of Remark 1. Free constants are C = 1 unless given."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -4,8 +4,6 @@ Graph, features, split and noise come from separate streams of the seed, so that
 same nodes are labelled first whatever their number, and the same labels are flipped whatever the model.
 """
 
-from __future__ import annotations
-
 import functools
 from typing import Any, NamedTuple, TypeVar
 

@@ -4,8 +4,6 @@ First what several of them share: sizes of presets, and graphs that they train o
 (neurons, iterations, labels), what the encoding learns, what the proof follows, and its single steps.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """The drawing of a winning margin (Figure 3.2): one node, five neighbours at distance 1 and more at distance 2."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What several rooms of claims and figures read off the data sets of this theory."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

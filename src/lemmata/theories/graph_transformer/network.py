@@ -7,8 +7,6 @@ is the same network with W_K = W_Q = 0 and b = 0, frozen. With additive scores (
 LeakyReLU(c^T [W x_n, W x_s]) instead; W is kept in the place of W_K and c beside it.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import jax

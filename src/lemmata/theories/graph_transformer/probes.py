@@ -3,8 +3,6 @@
 Watched are the nodes to evaluate with samples that stay the same; all probes read the forward pass of these samples.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import jax

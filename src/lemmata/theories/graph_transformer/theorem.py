@@ -12,8 +12,6 @@ place of the bracket (Theorem 3.4.6: `claims.iterations`, `claims.samples`); tra
 distances is as good as knowing the core distance (Theorem 3.4.8: `claims.encoding`).
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Training by SGD with a fresh sample of every node at every step (section 4), and the simulation of one run."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The calculators (end of 6.2): event times, late-time laws, and what may be lost out of distribution."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

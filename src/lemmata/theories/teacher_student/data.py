@@ -1,7 +1,5 @@
 """Inputs and labels: the Gaussian training law (2.2) and the laws outside it (2.4). X[feature, sample, token]."""
 
-from __future__ import annotations
-
 import math
 from typing import Any, NamedTuple
 

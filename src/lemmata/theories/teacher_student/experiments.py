@@ -1,7 +1,5 @@
 """The experiments of the claims register and of section 7: pattern, proof, escape, late times, online SGD."""
 
-from __future__ import annotations
-
 import math
 from functools import partial
 from typing import Any

@@ -3,8 +3,6 @@
 One formula serves compiled code and the host: arrays of JAX stay there, anything else is NumPy's.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """What experiments, claims and figures share: sweeps, windows of time, late exponents, reduced problems of the data."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

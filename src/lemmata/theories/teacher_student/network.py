@@ -4,8 +4,6 @@ Inputs are stored feature first, X[feature, ..., token]: a batch is then one mat
 Row = key, column = query: S[i_1, i] is the weight that output column i gives to token i_1, and columns of S add to 1.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import jax

@@ -1,7 +1,5 @@
 """What is recorded along a run (section 5), of full matrices and of the reduced dynamics alike."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import jax.numpy as jnp

@@ -13,8 +13,6 @@ The powers of T and T* are right; D^(5/2), D² and D⁴ should be D^(3/2), D and
 of norm 1 ‖V*‖_F² stands in the place of M (erratum 3). With constants: `bounds.delta_asymptote`, `excess_asymptote`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 

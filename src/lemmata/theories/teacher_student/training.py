@@ -4,8 +4,6 @@
 where the run is the exact theory itself, its path.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NamedTuple
 

@@ -290,12 +290,13 @@ class Setting(lm.Setting):
     def hypotheses(self) -> dict[str, bool]:
         """What Theorem 1 supposes and whether it is so here, by the sentence that says that it is not."""
         sigma, delta, tau = self.value_error, self.attention_error, self.radius
+        width = self.patterns**2 * math.log(self.samples)
         return {
             "condition (2.8) is violated: too few label-relevant tokens for the theorem.": self.condition_slack >= 0,
             "the initial value error σ exceeds 1/M.": sigma <= 1 / self.patterns,
             "the initial key and query error δ is not below 1/2.": delta < 0.5,
             "the token noise τ exceeds min(σ, δ).": tau <= min(sigma, delta),
-            "the number of neurons m is below M² log N.": self.neurons >= self.patterns**2 * math.log(self.samples),
+            f"the number of neurons m is below M² log N: {self.neurons} < {width:.4g}.": self.neurons >= width,
             "the number of patterns M is not below the widths m_a, m_b.": self.patterns
             < min(self.value_width, self.key_width),
         }

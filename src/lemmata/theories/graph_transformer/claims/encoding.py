@@ -1,7 +1,5 @@
 """What the distance encoding learns (P9), and whether that is as good as knowing the core distance (P10)."""
 
-from __future__ import annotations
-
 import numpy as np
 import xarray as xr
 

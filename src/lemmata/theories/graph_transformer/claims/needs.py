@@ -1,8 +1,6 @@
 """How many iterations a graph transformer and a GCN need (P8, Figures 3.7, B.6a), what an oracle sampler gains (P6),
 how many labels are needed (P3, P8, Figures 3.3, 3.6), and what flipped labels do (Figure 3.4)."""
 
-from __future__ import annotations
-
 import numpy as np
 import xarray as xr
 

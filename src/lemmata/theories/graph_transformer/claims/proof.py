@@ -1,8 +1,6 @@
 """What the proof follows: attention (P7, Figure 3.5), neurons (P11, P15), keys and queries (P12), values (P14), and
 printed initial weights (9.4)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

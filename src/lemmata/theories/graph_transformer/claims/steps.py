@@ -1,8 +1,6 @@
 """Single steps of the proof: gradients as identities in float64 (P13, P14), how far a batch lies from the mean (P16),
 and what holds of the shells of graphs and of samples without training (P17 - P20, 9.5)."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -5,8 +5,6 @@ A graph is large and the same for all runs of a cell, so it is put on the device
 unstacked; runs therefore follow one another also on a GPU.
 """
 
-from __future__ import annotations
-
 import functools
 import threading
 from collections.abc import Iterator

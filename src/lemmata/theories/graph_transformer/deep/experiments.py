@@ -1,7 +1,5 @@
 """Deep networks on real graphs, figures 3.8 and 3.9, and the same for Ogbn-Arxiv (B.7, B.8). No claim reads them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from functools import partial
 from typing import Any

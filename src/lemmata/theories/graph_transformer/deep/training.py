@@ -8,8 +8,6 @@ The GCN: H' = relu(D^-1/2 (A + I) D^-1/2 H W + c), the last layer without relu.
 A step is a pass over the whole graph: cross-entropy of the labelled nodes, with a fresh sample that all layers share.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from functools import partial

@@ -6,8 +6,6 @@ the union of several as they come, or from the whole graph. Without features, th
 in the training part take their place.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple

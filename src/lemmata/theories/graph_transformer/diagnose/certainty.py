@@ -9,8 +9,6 @@ at all distances at once, 95 % of the graphs so made; its centre is what unequal
 whatever the graph is. Where permuting is costly it is made from some of the roots alone, which only widens it.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

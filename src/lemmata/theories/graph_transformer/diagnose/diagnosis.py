@@ -1,7 +1,5 @@
 """The diagnosis of a graph: what helps on it, as measured, with the theory's quantities beside it."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from collections.abc import Callable

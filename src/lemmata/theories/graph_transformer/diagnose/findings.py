@@ -1,7 +1,5 @@
 """Sentences from measured gains: each finding compares two arms on the user's own labelled nodes."""
 
-from __future__ import annotations
-
 import lemmata as lm
 from lemmata.theories.graph_transformer.diagnose.arms import DRAWN, Arm, spelled
 from lemmata.theories.graph_transformer.diagnose.trial import FEWEST, FOLDS, LEVEL, Trial

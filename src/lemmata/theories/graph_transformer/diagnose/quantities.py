@@ -5,8 +5,6 @@ shell (so that they do not shrink with the share of labels), with two answers to
 interval over connected blocks and a null band from permuted labels (`certainty`).
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """The theory's quantities beside what was tried: tables, what margins do and do not say, and what the paper assumes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import lemmata as lm

@@ -5,8 +5,6 @@ With X = U S Vᵀ and H = X (XᵀX + λ)⁻¹ Xᵀ, the residual of the nodes of
 leave-one-out errors of the nodes outside it.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

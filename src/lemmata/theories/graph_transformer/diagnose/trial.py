@@ -7,8 +7,6 @@ mean over nodes drawn from this graph, widened by how much it differs from repea
 cross-validated differences of stable models are so distributed).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 

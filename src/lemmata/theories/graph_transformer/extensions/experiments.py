@@ -1,7 +1,5 @@
 """Extensions (P21): absolute encodings, GAT, whole graphs and four classes: experiments, a figure, claims."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import partial
 from typing import Any

@@ -4,8 +4,6 @@ The graph is a cluster cycle whose nodes have two labels, one for each sign sequ
 printed, or the sum of the coordinates' hinges: y^T F >= 1 does not mean that both signs are right (9.20).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 

@@ -7,8 +7,6 @@ A graph is a root and three layers, each joined to the next; the second decides 
 over all nodes n and s of the graph. It is `networks.shallow` with the nodes as their own queries.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """The figures of the experiments, by topic; here what topics share: the clock, axes of distances, straight lines."""
 
-from __future__ import annotations
-
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes

@@ -1,7 +1,5 @@
 """What the distance encoding learns: on the paper's graph (P10) and on graphs with planted core distances (P9)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import xarray as xr

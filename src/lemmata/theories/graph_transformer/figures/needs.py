@@ -1,8 +1,6 @@
 """What training needs: iterations by η, ε_0 and δ (P2) and by γ_d (P8), a sampler that prefers (P6), labels (Figures
 3.3, 3.6: success maps and minimal counts); and what flipped labels do (Figure 3.4)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

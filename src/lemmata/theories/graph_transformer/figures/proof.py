@@ -1,7 +1,5 @@
 """The quantities of the proof along training (Lemmas 3.4.5, B.3.1 - B.3.6); attention on nodes (Figure 3.5)."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Mapping
 

@@ -1,8 +1,6 @@
 """Single steps of the proof: batch gradients (P16); graphs and samples without training: masses (P17), shares (P18),
 samples (P19), exchanges (P20), margins (9.5)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

@@ -3,8 +3,6 @@
 `positions` has absolute encodings of a node's place, `discriminative` tells the discriminative nodes of any graph.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from types import ModuleType
 

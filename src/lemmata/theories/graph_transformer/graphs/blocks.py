@@ -1,7 +1,5 @@
 """G2, the planted block graph (2.3): every neighbourhood holds a fraction γ_d of discriminative nodes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -1,7 +1,5 @@
 """G1, the graph of the paper's synthetic experiments (2.2): non-discriminative nodes see discriminative ones."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -1,7 +1,5 @@
 """G3, the cluster cycle (2.4), which plants an even core distance; its margins in closed form; and a planner."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator
 

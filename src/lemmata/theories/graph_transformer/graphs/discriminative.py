@@ -5,8 +5,6 @@ eigenvectors V_3 of the second moment X_cᵀ X_c / n_c, represent R = X_c V_3 wi
 if cos∠(R_i, r̄) > τ. The paper says an angle below π/4; its tables correspond to τ = 0.7 (9.15).
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """What a generator gives: edges, patterns and clean labels; and how patterns are spread."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

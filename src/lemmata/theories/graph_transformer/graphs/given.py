@@ -1,7 +1,5 @@
 """The user's own graph from arrays (2.5): adjacency, features, labels, and patterns where they are known."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

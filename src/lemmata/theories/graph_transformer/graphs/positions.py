@@ -1,7 +1,5 @@
 """Absolute positional encodings (3.7): vectors that tell a node's place in the graph, beside its features."""
 
-from __future__ import annotations
-
 import numpy as np
 from jaxtyping import Bool, Float
 

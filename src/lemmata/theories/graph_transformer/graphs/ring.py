@@ -1,7 +1,5 @@
 """A ring of nodes with patterns drawn independently (P17): shells have two nodes, so masses hardly depend on others."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -8,8 +8,6 @@ for label +1 and 5 for label -1 (return probabilities of a random walk). degrees
 (degree classes). rings: layers around a centre, completely joined to the next ones (distance to the centroid).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

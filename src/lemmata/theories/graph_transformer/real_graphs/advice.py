@@ -5,8 +5,6 @@ graph transformer of one layer that attends to the drawn nodes (logits q k / sqr
 arm tells distances apart), and, for the first finding, by a GCN that sees the graph against one that does not.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

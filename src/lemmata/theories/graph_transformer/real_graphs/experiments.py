@@ -4,8 +4,6 @@ Graphs are read from $LEMMATA_DATA/graphs; `smoke` takes the stand-in, which nee
 so one seed says all. No claim reads them.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

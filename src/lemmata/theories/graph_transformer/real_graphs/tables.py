@@ -4,8 +4,6 @@ A graph does not depend on the seed: every table is a function of the setting al
 NaN to the classes of the largest of these graphs.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

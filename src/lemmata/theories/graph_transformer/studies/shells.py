@@ -6,8 +6,6 @@ sum_z δ_z²)/|L|. Since 0 <= p_n <= 1 gives 1/4 already, it says something only
 not on the paper's graph.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import jax

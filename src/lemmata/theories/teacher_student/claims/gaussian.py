@@ -8,8 +8,6 @@ sample for all variances, slopes and lemmas. These comparisons at four standard 
 a false alarm anywhere is less likely than the 2.6 % of as many independent ones.
 """
 
-from __future__ import annotations
-
 import functools
 import math
 from collections.abc import Callable, Sequence

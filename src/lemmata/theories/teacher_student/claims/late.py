@@ -1,7 +1,5 @@
 """The second phase (its end T*, P17; the escape, C2), and the late one beyond Theorem 3.1 (P18, T4, C1)."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 

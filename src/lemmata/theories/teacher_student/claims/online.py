@@ -1,7 +1,5 @@
 """Online SGD: which blocks train (E1), the excess and the direction (E2), the learned scores (E3)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -4,8 +4,6 @@
 purpose or another run. Where the paper needs separated phases, runs with χ > 0.005 have no verdict.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """First passage of sequences that grow like a power (Lemma E.10), and sequences of decaying increments (E.11)."""
 
-from __future__ import annotations
-
 import functools
 import math
 from collections.abc import Sequence

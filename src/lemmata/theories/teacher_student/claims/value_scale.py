@@ -1,7 +1,5 @@
 """The value scale C_1* as a formula of p, D, K and κ (P4, P10, P18'), and the increments written with it (P7)."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple

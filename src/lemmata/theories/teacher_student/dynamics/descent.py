@@ -6,8 +6,6 @@ Lemma C.1, the others by autodiff. Where nothing but the records of the exact th
 follows it beforehand on the host.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NamedTuple
 

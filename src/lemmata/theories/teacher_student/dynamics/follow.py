@@ -4,8 +4,6 @@ In s = ηt the limit is an ordinary differential equation of (C_1, c), soon stif
 and more) at the same cost; against the recursion it is off by O(η).
 """
 
-from __future__ import annotations
-
 import functools
 import math
 from collections.abc import Callable, Sequence

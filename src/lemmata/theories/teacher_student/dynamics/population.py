@@ -5,8 +5,6 @@ its length and its angle to S_i*. Angles come from components, not from arccos, 
 With inputs of covariance Σ (a defect) the inner products of features are ⟨·, Σ·⟩.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp

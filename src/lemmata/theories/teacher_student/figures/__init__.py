@@ -1,7 +1,5 @@
 """The figures, by topic; here what the topics share: names of activations, the clock T/T*, exponents in T."""
 
-from __future__ import annotations
-
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes

@@ -1,7 +1,5 @@
 """How the score escapes and T* scales (P17, C2), and the late times of Theorem 3.1: rates, constants, powers of D."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 

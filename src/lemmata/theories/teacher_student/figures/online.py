@@ -1,7 +1,5 @@
 """The figures of online SGD: blocks that train (Figure 1), curves and scores (Figures 2, 3), the floor of the noise."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The pattern of 6.1 in full matrices and what breaks it, the three phases, and which steps of the proof hold."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

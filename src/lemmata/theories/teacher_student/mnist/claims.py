@@ -4,8 +4,6 @@ A teacher that has learned nothing says nothing: with an accuracy below one half
 stand-in, scikit-learn's digits, the cosine is not judged, and the masses are compared at the last record.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import xarray as xr

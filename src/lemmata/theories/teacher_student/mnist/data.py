@@ -3,8 +3,6 @@
 MNIST is resized from 28 x 28 to 27 x 27; the stand-in's digits lie, enlarged to 20 x 20, on an empty canvas.
 """
 
-from __future__ import annotations
-
 import functools
 from typing import Any, NamedTuple
 

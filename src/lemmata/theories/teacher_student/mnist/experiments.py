@@ -1,7 +1,5 @@
 """Experiment E4 (Figures 4 and 5), read from $LEMMATA_DATA/mnist; `smoke` takes the stand-in, which needs no file."""
 
-from __future__ import annotations
-
 import functools
 
 import lemmata as lm

@@ -1,7 +1,5 @@
 """The figure of E4: the paper's Figures 4 and 5, and where and when attention finds the groups."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

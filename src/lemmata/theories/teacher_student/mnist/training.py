@@ -4,8 +4,6 @@ The teacher averages patches before the activation, so it is a network of 81 inp
 The student sees all 81 patches and must find the groups: S -> S*, W_V -> V* (sections 3.1, 4.3).
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import jax

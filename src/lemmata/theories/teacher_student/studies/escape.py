@@ -1,7 +1,5 @@
 """How fast the score grows on its way from 1/D to 1/K (rows C2, P17): rates of the continuous limit at levels of p."""
 
-from __future__ import annotations
-
 import numpy as np
 
 import lemmata as lm

@@ -1,7 +1,5 @@
 """The teachers by their own definitions (Examples 2.1 to 2.4), as layers that know no S*, against σ(V*XS*)."""
 
-from __future__ import annotations
-
 import numpy as np
 from jaxtyping import Float
 

@@ -5,8 +5,6 @@ once in a form broken on purpose (the control). Along the run only the largest n
 which it is above what is allowed.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """Out of distribution: the bound (T4, B), worst cases (T5, T6), and independent noise (T7)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What is lost on other data (T4 to T7, row B): laws of the inputs, adversarial responses, bounds and their parts."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

@@ -4,8 +4,6 @@ The student is on its pattern, so that its outputs follow from two sums per entr
 and u_out over the rest: TF = σ(C_1 (p u_in + δ u_out / (D - K))), f* = σ(u_in / K).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
