@@ -1,7 +1,5 @@
 """How often a plurality vote is wrong (C10): exactly, or by the Gaussian of the two leaders."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

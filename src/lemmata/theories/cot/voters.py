@@ -6,8 +6,6 @@ answer where nobody votes. Examples are exchangeable and the chain is Markov, so
 matters: prompts of thousands of examples cost as much as short ones. Host work in NumPy.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

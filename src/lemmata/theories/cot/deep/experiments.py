@@ -1,7 +1,5 @@
 """Figures 7.7 and F.1 with the three-layer model: experiments, their figure and their claims."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import xarray as xr

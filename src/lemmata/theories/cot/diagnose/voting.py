@@ -1,7 +1,5 @@
 """How many examples a chain needs: by the exact error of every vote (C10), and by simulation of both voters."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """On testing prompts: errors by length (7.3 to 7.5), attention on matching columns (7.2), and where it ends."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import xarray as xr

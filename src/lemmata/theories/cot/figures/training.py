@@ -1,7 +1,5 @@
 """Along training: the attention groups with the late law (Figure 7.6), times of the stages, gradients."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np
@@ -41,6 +39,7 @@ def reference(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
         ("pattern_gain", r"pattern gain $u_\mu$", draw.GREEN),
         ("step_gain", r"step gain $u_c$", draw.BLUE),
         ("label_own", "label block, own entries", draw.PURPLE),
+        ("pattern_step", "cross block, patterns and steps", draw.GREY),
     ):
         draw.paths(axes[2], run, name, label=words, clock=run.time, color=color)
     if times.size:
