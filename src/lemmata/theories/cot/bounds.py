@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import lemmata as lm
-from lemmata.theories.cot import plurality, transitions
+from lemmata.theories.cot import transitions, voters
 from lemmata.theories.cot.tasks import shift_maps
 
 ONES = "constants that the paper does not give are 1 unless set"
@@ -98,8 +98,8 @@ def required_lts_icl(alpha_test: Any, tau_o: Any, rho_o: Any, M: Any, C: Any = 1
 def plurality_error(p: Any, rho: Any, n: Any, shown: Any, kind: str = "exact") -> Any:
     """The probability that a plurality vote is wrong: right output p, runner-up (1-ρ)p, the rest even."""
     if kind == "gaussian":
-        return plurality.pairwise_error(p, rho, n)
-    return plurality.plurality_error(even_row(float(p), float(rho), int(shown)), int(n))
+        return voters.pairwise_error(p, rho, n)
+    return voters.plurality_error(even_row(float(p), float(rho), int(shown)), int(n))
 
 
 def even_row(p: float, rho: float, shown: int) -> np.ndarray:

@@ -19,7 +19,6 @@ VOTES = 5000
 """Prompts of a length for the ideal voter."""
 STOP = 0.03
 """Lengths are tried until the error is below this."""
-LENGTHS = voters.length_grid()
 
 
 def _shapes(entropy: Any, matrices: Any, maps: Any, fraction: Any, lengths: Any) -> Any:
@@ -65,7 +64,7 @@ LENGTH = ("length_number",)
 )
 def search_length(problem: Setting, key: jax.Array, prepared: Prepared) -> dict[str, Any]:
     """Errors of the ideal voter on a grid of lengths, and, where `track` asks for it, of the trained model."""
-    system, lengths = prepared.tested, np.asarray(LENGTHS)
+    system, lengths = prepared.tested, voters.LENGTHS
     given = prepared.entropy, system.matrices, prepared.maps, problem.test_fraction
     grid, voted, model = count_votes(*given, lengths)
     if problem.track == "prompts":
