@@ -13,7 +13,12 @@ from lemmata.theories.cot.theorem import FIELDS, SWEEPS
 from lemmata.theories.cot.voters import matches
 
 CELLS = [(0.8, 5), (0.8, 10), (0.8, 20), (0.8, 40), (0.2, 40)]
-RIGHT = DEFAULT.trajectory ** (1 / DEFAULT.reasoning_steps)
+
+
+def vote_error(fraction: float, length: int) -> float:
+    """The exact plurality probability of an error at the first step, uniform(0.5, 0.8)."""
+    right, voters = DEFAULT.trajectory ** (1 / DEFAULT.reasoning_steps), int(matches(fraction, length))
+    return float(plurality_error(right, DEFAULT.primacy, voters, DEFAULT.test_patterns))
 
 
 @lm.evidence("c11-mechanism")
@@ -26,8 +31,7 @@ def disagreement(
         cell = lm.cells(data, test_fraction=fraction, test_examples=length, moment="end").isel(reasoning_step=0)
         prompts = float(cell.prompts.sum())
         rates = {who: float(cell[f"{who}_error"].mean()) for who in (model, "voter")}
-        voters = int(matches(fraction, length))
-        rates["exact"] = float(plurality_error(RIGHT, DEFAULT.primacy, voters, DEFAULT.test_patterns))
+        rates["exact"] = vote_error(fraction, length)
         variance = {who: rate * (1 - rate) / prompts for who, rate in rates.items()} | {"exact": 0.0}
         for one, other in ((model, "voter"), (model, "exact"), ("voter", "exact")):
             label = f"α'={fraction:g}, l={length}: {one} - {other}"

@@ -7,7 +7,7 @@ import xarray as xr
 
 import lemmata as lm
 from lemmata.theories.cot import measures
-from lemmata.theories.cot.bounds import follow_gain, gradient_bounds
+from lemmata.theories.cot.bounds import concentration, follow_gain, gradient_bounds
 from lemmata.theories.cot.measures import DEFAULT, STAGE, bare, between, falling, late
 from lemmata.theories.cot.probes import RELATIONS
 
@@ -38,9 +38,7 @@ def slope(
     if not bool((run.time.max("record") >= 8000).all()):
         raise lm.NotApplicable("training ends before ηt = 8000")
     used = (run.time >= first) & (run.time <= 8000)
-    y, x = run[of].where(used), np.log(run.time.where(used))
-    centred = x - x.mean("record")
-    return (centred * (np.log(y) if logs else y)).sum("record") / (centred**2).sum("record")
+    return lm.log_slopes(run[of] if logs else np.e ** run[of], "record", run.time, used)
 
 
 @lm.evidence("c2-patterns")
@@ -97,13 +95,12 @@ def boundary(data: xr.Dataset, variant: str = "intact", which: str = "train_grou
 def _along(data: xr.Dataset, name: str, times: Any, chains: Any = CHAINS) -> xr.DataArray:
     """A moment's quantity, or the projected gradient of a relation, at these times and chains, along `at`."""
     data = lm.cells(data, chain=list(chains))
-    values = data.projected.sel(relation=name, drop=True) if name in RELATIONS else data[name]
-    chosen = values.sel(moment_read=[str(t) for t in times])
-    if bool(chosen.isnull().any()):
+    values = bare(data.projected.sel(relation=name, drop=True) if name in RELATIONS else data[name])
+    cells = {f"K={K}, ηt={t}": values.sel(chain=K, moment_read=f"{t}", drop=True) for K in chains for t in times}
+    found = lm.stack(cells, "at")
+    if bool(found.isnull().any()):
         raise lm.NotApplicable(f"not reached in this preset: ηt = {', '.join(map(str, times))}")
-    stacked = bare(chosen).stack(at=("chain", "moment_read"))
-    labels = [f"K={K:g}, ηt={t}" for K, t in stacked["at"].values]
-    return stacked.drop_vars(["at", "chain", "moment_read"]).assign_coords(at=labels)
+    return found
 
 
 @lm.evidence("c17-steps")
@@ -146,8 +143,7 @@ def shared_block(data: xr.Dataset, times: tuple[int, ...] = (500, 1000, 2000)) -
 def attention_from_gain(data: xr.Dataset, variant: str = "intact") -> xr.DataArray:
     """p_n from u_μ less the measured one, the largest over the records from ηt = 1000 on."""
     chosen = lm.cells(data, variant=variant)
-    mass = ALPHA * np.exp(chosen.pattern_gain)
-    gap = abs(mass / (mass + 1 - ALPHA) - chosen.train_groups.isel(group=0, drop=True)).mean("seed")
+    gap = abs(concentration(ALPHA, chosen.pattern_gain) - chosen.train_groups.isel(group=0, drop=True)).mean("seed")
     worst = gap.where(chosen.time.isel(seed=0) >= 1000).max("record")
     if not np.isfinite(float(worst)):
         raise lm.NotApplicable("training ends before ηt = 1000")
