@@ -14,7 +14,7 @@ from lemmata.theories.cot.theorem import FIELDS, SWEEPS
 
 LENGTH = r"examples of a testing prompt $l_{ts}$"
 PANEL = {"test_fraction": r"$\alpha'$ = {}", "trajectory": r"$\tau$ = {}", "primacy": r"$\rho$ = {}"}
-SYMBOLS = {"α'": r"(\alpha')", "ρ": r"\rho", "τ": r"\tau"}
+SYMBOLS = {"α'": r"{\alpha'}", "ρ": r"\rho", "τ": r"\tau"}
 VOTER = {"linestyle": "none", "marker": "x", "spread": ""}
 ENDS = "where ICL must end: {:g} of the inputs fail"
 
