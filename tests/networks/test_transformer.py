@@ -87,6 +87,22 @@ def test_masking_tokens_equals_deleting_them(causal: bool) -> None:
     assert np.isfinite(masked).all()
 
 
+@pytest.mark.parametrize("causal", [False, True])
+def test_to_ask_the_last_token_only_gives_its_answer_attention_and_gradient(causal: bool) -> None:
+    blocks, x = perturbed(), jnp.asarray(tokens())
+    mask = jnp.asarray(ones(tokens())).at[:, 1].set(0)
+
+    def answer(blocks: Block, last: bool) -> Any:
+        how: dict[str, Any] = {"heads": HEADS, "causal": causal, "last": last, "show": ("attention", "tokens")}
+        found, shown = transform(blocks, x, mask, **how)
+        return jnp.sum(found[:, -1] ** 3), jax.tree.map(lambda part: part[..., -1:, :], (found, shown))
+
+    (slope, whole), (slope_last, alone) = (jax.grad(answer, has_aux=True)(blocks, last) for last in (False, True))
+    assert transform(blocks, x, mask, heads=HEADS, causal=causal, last=True)[0].shape == (x.shape[0], 1, WIDTH)
+    for one, other in zip(jax.tree.leaves((slope, whole)), jax.tree.leaves((slope_last, alone)), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-12)
+
+
 def test_masked_tokens_leave_finite_gradients_in_the_causal_transformer() -> None:
     blocks, x = perturbed(), tokens()
     mask = ones(x)

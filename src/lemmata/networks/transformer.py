@@ -91,17 +91,27 @@ def self_attention(
     *,
     heads: int,
     causal: bool = False,
-) -> tuple[Float[Array, "*batch token width"], Float[Array, "*batch head query key"]]:
+    last: bool = False,
+) -> tuple[Float[Array, "*batch query width"], Float[Array, "*batch head query key"]]:
     """Multi-head softmax(q k / sqrt(width of a head)) v, projected attention_output; and the attention of every head.
 
     All heads together are as wide as `query_key_value` makes them. causal: a query sees keys up to its own position.
+    last: the last token alone is a query; it sees every key.
     """
     count, width = tokens.shape[-2], query_key_value.matrix.shape[-1] // 3
     assert width % heads == 0, f"{heads} heads do not divide the width {width}"
-    parts = dense(query_key_value, tokens).reshape(*tokens.shape[:-1], 3, heads, width // heads)
-    query, key, value = (parts[..., i, :, :] for i in range(3))
+
+    def split(x: Array, parts: slice) -> list[Array]:
+        layer = Dense(query_key_value.matrix[:, parts], query_key_value.bias[parts])
+        by_head = dense(layer, x).reshape(*x.shape[:-1], -1, heads, width // heads)
+        return [by_head[..., i, :, :] for i in range(by_head.shape[-3])]
+
+    if last:
+        (query,), (key, value) = split(tokens[..., -1:, :], slice(width)), split(tokens, slice(width, None))
+    else:
+        query, key, value = split(tokens, slice(None))
     logits = jnp.einsum("...qhd,...khd->...hqk", query, key) / math.sqrt(width // heads)
-    if causal:
+    if causal and not last:
         past, itself = jnp.tri(count, dtype=weight.dtype), jnp.eye(count, dtype=weight.dtype)
         # a masked query would see no key at all; it sees itself instead and nobody reads it
         seen = past * weight[..., None, :] + itself * (weight[..., None] == 0)
@@ -109,7 +119,7 @@ def self_attention(
     else:
         attention = softmax_attention(logits, weight[..., None, :])
     mixed = jnp.einsum("...hqk,...khd->...qhd", attention, value)
-    return dense(attention_output, mixed.reshape(*tokens.shape[:-1], width)), attention
+    return dense(attention_output, mixed.reshape(*mixed.shape[:-2], width)), attention
 
 
 def apply_block(
@@ -119,14 +129,15 @@ def apply_block(
     *,
     heads: int,
     causal: bool = False,
+    last: bool = False,
     activation: Callable[[Array], Array] = jax.nn.relu,
-) -> tuple[Float[Array, "*batch token width"], Float[Array, "*batch head query key"]]:
-    """x + attention(norm(x)), then x + mlp(norm(x)); and the attention."""
+) -> tuple[Float[Array, "*batch query width"], Float[Array, "*batch head query key"]]:
+    """x + attention(norm(x)), then x + mlp(norm(x)); and the attention. last: of the last token alone."""
     normed = layer_norm(block.attention_norm, tokens)
     mixed, attention = self_attention(
-        block.query_key_value, block.attention_output, normed, weight, heads=heads, causal=causal
+        block.query_key_value, block.attention_output, normed, weight, heads=heads, causal=causal, last=last
     )
-    tokens = tokens + mixed
+    tokens = (tokens[..., -1:, :] if last else tokens) + mixed
     hidden = activation(dense(block.mlp, layer_norm(block.mlp_norm, tokens)))
     return tokens + (hidden if block.mlp_output is None else dense(block.mlp_output, hidden)), attention
 
@@ -138,17 +149,25 @@ def transform(
     *,
     heads: int,
     causal: bool = False,
+    last: bool = False,
     activation: Callable[[Array], Array] = jax.nn.relu,
     show: Collection[str] = (),
-) -> tuple[Float[Array, "*batch token width"], dict[str, Array]]:
+) -> tuple[Float[Array, "*batch query width"], dict[str, Array]]:
     """The tokens after all blocks, and the named intermediates of `show`, stacked over blocks.
 
     "attention" [blocks *batch head query key]; "tokens" [blocks *batch token width], after each block.
+    last: only the last token is asked for, and shown; the last block then computes nothing else.
     """
 
-    def step(tokens: Array, block: Block) -> tuple[Array, dict[str, Array]]:
-        tokens, attention = apply_block(block, tokens, weight, heads=heads, causal=causal, activation=activation)
+    def step(tokens: Array, block: Block, last_block: bool = False) -> tuple[Array, dict[str, Array]]:
+        tokens, attention = apply_block(
+            block, tokens, weight, heads=heads, causal=causal, last=last_block, activation=activation
+        )
         named = {"attention": attention, "tokens": tokens}
-        return tokens, {name: named[name] for name in show}
+        return tokens, {name: named[name][..., -1:, :] if last else named[name] for name in show}
 
-    return jax.lax.scan(step, tokens, blocks)
+    if not last:
+        return jax.lax.scan(step, tokens, blocks)
+    tokens, shown = jax.lax.scan(step, tokens, jax.tree.map(lambda leaf: leaf[:-1], blocks))
+    tokens, shown_last = step(tokens, jax.tree.map(lambda leaf: leaf[-1], blocks), last_block=True)
+    return tokens, {name: jnp.concatenate([shown[name], shown_last[name][None]]) for name in show}

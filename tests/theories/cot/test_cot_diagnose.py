@@ -10,7 +10,7 @@ from command import Lemmata
 from test_cot_systems import random_system, vote_by_examples
 
 import lemmata as lm
-from lemmata.theories.cot import plurality, transitions, voters
+from lemmata.theories.cot import transitions, voters
 from lemmata.theories.cot.diagnose import diagnose
 from lemmata.theories.cot.diagnose.reading import read_chain
 from lemmata.theories.cot.diagnose.voting import Simulated, needed_examples, needed_votes, simulate_errors, vote_error
@@ -55,7 +55,7 @@ def test_simulated_and_exact_errors_are_those_of_prompts_made_example_by_example
     assert seen.cot.mean() == pytest.approx(cot, abs=spread)
     assert seen.icl.mean() == pytest.approx(icl, abs=spread)
     whole, right = transitions.compose(matrices), transitions.answers(maps)
-    exact = np.mean([plurality.plurality_error(row, matching, int(j)) for row, j in zip(whole, right, strict=True)])
+    exact = np.mean([voters.plurality_error(row, matching, int(j)) for row, j in zip(whole, right, strict=True)])
     assert seen.icl.mean() == pytest.approx(exact, abs=4 * np.sqrt(0.25 / 30_000))
 
 
@@ -65,7 +65,7 @@ def test_the_fewest_votes_are_the_fewest_and_rivals_one_by_one_are_on_the_safe_s
     assert vote_error(chances, 0, n) <= 0.05 < vote_error(chances, 0, n - 1)
     assert needed_votes(chances, 1, 0.05) == np.inf
     even = np.array([0.28, 0.24, 0.24, 0.24])
-    exact, bound = plurality.plurality_error(even, 401), vote_error(even, 0, 401)
+    exact, bound = voters.plurality_error(even, 401), vote_error(even, 0, 401)
     assert exact < bound < 2 * exact
 
 

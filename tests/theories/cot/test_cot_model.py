@@ -11,8 +11,8 @@ import lemmata as lm
 from lemmata.theories.cot import data, network, probes
 from lemmata.theories.cot.data import Prompts, System
 from lemmata.theories.cot.setting import Setting
-from lemmata.theories.cot.studies.chains import asked_trials
-from lemmata.theories.cot.tasks import images, shift_maps
+from lemmata.theories.cot.studies.chains import asked_trials, draw_noise
+from lemmata.theories.cot.tasks import images, shift_maps, shifted_images
 from lemmata.theories.cot.training import simulate, train_network
 
 SMALL: dict[str, Any] = {
@@ -170,8 +170,9 @@ def answers_of(setting: Setting, W: Any, trials: data.Trials, tested: System) ->
 
 
 def trials_of(setting: Setting, seed: int = 0, fresh: int = 0) -> tuple[System, data.Trials]:
-    tested, problem = system_of(setting, seed), setting.problem()
-    return tested, asked_trials(problem, jax.random.key(fresh), tested, problem.test_examples, problem.test_matching)
+    tested, problem, key = system_of(setting, seed), setting.problem(), jax.random.key(fresh)
+    noise = draw_noise(problem, key, tested.noise)
+    return tested, asked_trials(problem, key, tested, noise, problem.test_examples, problem.test_matching)
 
 
 def test_complete_attention_is_the_ideal_voter_wherever_no_vote_is_tied() -> None:
@@ -301,6 +302,34 @@ def test_the_four_groups_add_up_on_training_and_testing_prompts() -> None:
     masses, empty = probes.testing_groups(network.trial_table(W, tested, 20), trials, 0)
     assert float(jnp.sum(masses)) == pytest.approx(1, abs=1e-5)
     assert float(empty) == 0
+
+
+def test_block_projections_are_those_of_w_between_tokens() -> None:
+    M, K, d, rng = 5, 2, 9, np.random.default_rng(0)
+    W, basis, none = rng.normal(size=(2 * d, 2 * d)), data.haar(rng, d), np.zeros((9, 9))
+    upper, lower = np.concatenate([basis, none]), np.concatenate([none, basis])
+    written = np.concatenate([upper, lower], axis=1) @ W @ np.concatenate([upper, lower], axis=1).T  # W on tokens
+    patterns, positions, labels = upper.T[:M], upper.T[M : M + K], lower.T[:M]
+    between = {
+        "pattern_step": patterns @ written @ positions.T,
+        "step_pattern": positions @ written @ patterns.T,
+        "label_step": labels @ written @ positions.T,
+    }
+    found = probes.gains(jnp.asarray(W), M, K)
+    for name, block in between.items():
+        assert float(found[name]) == pytest.approx(np.sqrt(np.mean(block**2)), rel=1e-5), name
+    pattern, step = patterns @ written @ patterns.T, positions @ written @ positions.T
+    for name, block in (("pattern_gain", pattern), ("step_gain", step)):
+        other = block[~np.eye(len(block), dtype=bool)].mean()
+        assert float(found[name]) == pytest.approx(np.trace(block) / len(block) - other, rel=1e-5), name
+    block = labels @ written @ patterns.T
+    assert float(found["label_own"]) == pytest.approx(np.trace(block) / M, rel=1e-5)
+    assert float(found["label_other"]) == pytest.approx((block.sum() - np.trace(block)) / (M * (M - 1)), rel=1e-5)
+
+
+def test_images_of_shifts_are_those_of_the_maps_one_after_the_other() -> None:
+    order = np.random.default_rng(0).permutation(7)
+    np.testing.assert_array_equal(shifted_images(order, order.argsort(), 4), images(shift_maps(order, 4)))
 
 
 def test_a_composed_task_is_its_images() -> None:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lemmata as lm
-from lemmata.theories.cot import plurality, transitions, voters
+from lemmata.theories.cot import transitions, voters
 from lemmata.theories.cot.bounds import even_row
 from lemmata.theories.cot.tasks import images, shift_maps
 
@@ -143,8 +143,8 @@ def test_a_step_without_a_lead_is_refused() -> None:
 def test_plurality_errors_are_the_oracles(
     p: float, rho: float, n: int, patterns: int, exact: float, gaussian: float
 ) -> None:
-    assert plurality.plurality_error(even_row(p, rho, patterns), n) == pytest.approx(exact, abs=6e-7)
-    assert plurality.pairwise_error(p, rho, n) == pytest.approx(gaussian, abs=6e-7)
+    assert voters.plurality_error(even_row(p, rho, patterns), n) == pytest.approx(exact, abs=6e-7)
+    assert voters.pairwise_error(p, rho, n) == pytest.approx(gaussian, abs=6e-7)
 
 
 @settings(max_examples=8, deadline=None)
@@ -154,7 +154,7 @@ def test_exact_plurality_errors_are_what_simulation_gives(seed: int, n: int) -> 
     chances = rng.dirichlet(np.ones(4))
     counts = rng.multinomial(n, chances, size=40_000)
     rate = np.mean(voters.plurality(rng, counts) != 1)
-    exact = plurality.plurality_error(chances, n, right=1)
+    exact = voters.plurality_error(chances, n, right=1)
     assert abs(rate - exact) < 5 * np.sqrt(max(exact * (1 - exact), 1e-4) / 40_000)
 
 

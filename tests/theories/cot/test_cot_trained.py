@@ -15,7 +15,7 @@ from lemmata.theories.cot import data, network, probes
 from lemmata.theories.cot.deep import training as deep
 from lemmata.theories.cot.deep.experiments import TINY
 from lemmata.theories.cot.setting import Setting
-from lemmata.theories.cot.studies.chains import answer_trials, asked_trials
+from lemmata.theories.cot.studies.chains import answer_trials, asked_trials, draw_noise
 
 
 def test_the_first_gradient_has_the_projections_and_blocks_of_the_oracle() -> None:
@@ -65,7 +65,8 @@ def test_the_attention_of_a_trained_network_takes_three_lines() -> None:
 def test_a_tested_model_answers_again_from_what_was_kept() -> None:
     t = lm.trained(answer_trials, Setting(**SMALL, step_size=10.0, steps=60))
     problem, table = t.setting.problem(), network.trial_table(t.network, t.system, t.setting.patterns)
-    trials = asked_trials(problem, jax.random.key(0), t.system, problem.test_examples, problem.test_matching)
+    noise = draw_noise(problem, jax.random.key(0), t.system.noise)
+    trials = asked_trials(problem, jax.random.key(0), t.system, noise, problem.test_examples, problem.test_matching)
     outputs = network.answer_chain(table, trials, 0).outputs
     wrong = np.mean(np.asarray(outputs) != np.asarray(trials.truth)[:, 1:], axis=0)
     np.testing.assert_allclose(wrong, t.records.cot_error, atol=1e-6)

@@ -5,8 +5,6 @@ step and its label. So prompts are indices here; `tokens` writes them out for th
 given by their coordinates, testing noise by its coordinates in the subspace that it is drawn from.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import jax
@@ -17,7 +15,7 @@ from jaxtyping import Array, Float, Int
 import lemmata as lm
 from lemmata.theories.cot import transitions
 from lemmata.theories.cot.setting import PromptSetting, Setting
-from lemmata.theories.cot.tasks import images, shift_maps
+from lemmata.theories.cot.tasks import images, shift_maps, shifted_images
 
 WATCHED = {"test_fraction": 0.8, "test_examples": 20, "trajectory": 0.5, "primacy": 0.8, "token_noise": 0.2}
 """The testing prompts that are watched along training (Figure 7.6), whatever else is tested afterwards."""
@@ -176,16 +174,18 @@ def draw_tasks(problem: PromptSetting, key: jax.Array, pool_key: jax.Array, coun
     number = jax.random.randint(task_key, (count,), 0, jnp.maximum(pool, 1))
     orders = K if problem.task_law == "independent" else 1
 
-    def one(number: Array, fresh: Array) -> Array:
-        kept = jax.random.uniform(jax.random.fold_in(pool_key, number), (orders, M))
-        marks = jnp.where(pool > 0, kept, fresh)
+    def kept(number: Array) -> Array:
+        return jax.random.uniform(jax.random.fold_in(pool_key, number), (orders, M))
+
+    def one(marks: Array) -> Array:
         ranks = [random_order(row) for row in marks]
         if problem.task_law == "independent":
             return jnp.stack(images(ranks))
-        order = jnp.zeros(M, int).at[ranks[0]].set(jnp.arange(M))
-        return jnp.stack(images(shift_maps(order, K, ranks[0])))
+        order = jnp.zeros(M, int).at[ranks[0]].set(jnp.arange(M), unique_indices=True)
+        return shifted_images(order, ranks[0], K)
 
-    return jax.vmap(one)(number, jax.random.uniform(mark_key, (count, orders, M)))
+    fresh = lambda: jax.random.uniform(mark_key, (count, orders, M))  # noqa: E731
+    return jax.vmap(one)(jax.lax.cond(pool > 0, lambda: jax.vmap(kept)(number), fresh))
 
 
 def balanced(key: jax.Array, count: int, steps: int, patterns: int) -> tuple[Array, Array]:
@@ -246,7 +246,7 @@ def tokens(prompts: Prompts, basis: Float[Array, "dimension dimension"], pattern
 
 
 class Trials(NamedTuple):
-    """Testing prompts: chains of testing patterns by example, which examples are there, truth, and scaled noise."""
+    """Testing prompts: chains of testing patterns by example, which examples are there, truth, and noise."""
 
     chain: Int[Array, "prompts reached examples"]
     weight: Float[Array, "prompts examples"]
@@ -254,51 +254,47 @@ class Trials(NamedTuple):
     noise: Float[Array, "prompts reached examples directions"]
 
 
+def draw_directions(
+    key: jax.Array, prompts: int, steps: int, room: int, directions: int
+) -> Float[Array, "prompts reached examples directions"]:
+    """The direction of the noise of every testing token: uniform on the sphere of the subspace it is drawn from."""
+    drawn = jax.random.normal(jax.random.split(key, 5)[4], (prompts, steps + 1, room, directions))
+    return drawn / jnp.linalg.norm(drawn, axis=-1, keepdims=True)
+
+
 def draw_trials(
     key: jax.Array,
     tested: System,
+    noise: Float[Array, "prompts reached examples directions"],
     *,
-    count: int,
-    room: int,
     length: Any,
     matching: Any,
-    fraction: Any,
-    independent: Any,
-    noise: Any,
+    fraction: Any = 1.0,
+    independent: Any = 0,
     first: Any = 0,
     kinds: Any = None,
 ) -> Trials:
     """Prompts of noisy, partly wrong examples (2.3), and a query among `kinds` patterns from `first` on."""
-    shown = tested.images.shape[1]
-    query_key, match_key, other_key, chain_key, noise_key = jax.random.split(key, 5)
+    shown, (count, reaches, room, _) = tested.images.shape[1], noise.shape
+    query_key, match_key, other_key, chain_key, _ = jax.random.split(key, 5)
     query = first + jax.random.randint(query_key, (count,), 0, shown if kinds is None else kinds)
     by_itself = jax.random.uniform(match_key, (count, room)) < fraction
     match = jnp.where(independent > 0, by_itself, jnp.arange(room) < matching)
     other = (query[:, None] + jax.random.randint(other_key, (count, room), 1, shown)) % shown
     reached = [jnp.where(match, query[:, None], other)]
-    for k in range(tested.matrices.shape[0]):
+    for k in range(reaches - 1):
         total = jnp.cumsum(tested.matrices[k], axis=1)
         ends = (total / total[:, -1:])[:, :-1]  # divided by itself the end is exactly 1
         draw = jax.random.uniform(jax.random.fold_in(chain_key, k), (count, room, 1))
         reached.append(jnp.sum(draw >= ends[reached[-1]], axis=2))
-    chain = jnp.stack(reached, axis=1)
-    direction = jax.random.normal(noise_key, (*chain.shape, tested.noise.shape[0]))
-    size = jnp.linalg.norm(direction, axis=-1, keepdims=True)
     weight = jnp.broadcast_to((jnp.arange(room) < length) * 1.0, (count, room))
-    return Trials(chain, weight, tested.images.T[query], noise * direction / size)
+    return Trials(jnp.stack(reached, axis=1), weight, tested.images.T[query], noise)
 
 
 def watched_trials(problem: Setting, key: jax.Array, watched: System) -> Trials:
     """The testing prompts of Figure 7.6."""
-    length = WATCHED["test_examples"]
-    return draw_trials(
-        lm.stream(key, "test", WATCH_TESTS),
-        watched,
-        count=problem.watch_tests,
-        room=length,
-        length=length,
-        matching=round(WATCHED["test_fraction"] * length),
-        fraction=1.0,
-        independent=0,
-        noise=WATCHED["token_noise"],
-    )
+    length, own = WATCHED["test_examples"], lm.stream(key, "test", WATCH_TESTS)
+    sizes = problem.watch_tests, problem.reasoning_steps, length, watched.noise.shape[0]
+    noise = WATCHED["token_noise"] * draw_directions(own, *sizes)
+    matching = round(WATCHED["test_fraction"] * length)
+    return draw_trials(own, watched, noise, length=length, matching=matching)

@@ -4,8 +4,6 @@ Everything that tests the model of run R shares its training, one for each seed:
 and the moment of the weights are ordinary axes.
 """
 
-from __future__ import annotations
-
 import functools
 from typing import Any
 

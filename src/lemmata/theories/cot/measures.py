@@ -1,7 +1,5 @@
 """What claims and figures of this theory read off the data sets: times at a level, errors, required lengths, gates."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 from collections.abc import Callable
@@ -32,6 +30,10 @@ late = functools.partial(lm.Claim, gate=FIRST_STAGE)
 """A claim about the second stage of training."""
 tested = functools.partial(lm.Claim, gate=CONCENTRATED)
 """A claim about errors of models whose attention is concentrated."""
+above, below, between, falling = (
+    functools.partial(judge, by="mean") for judge in (lm.at_least, lm.at_most, lm.within, lm.decreasing)
+)
+"""Judges of the mean over seeds."""
 
 
 def reading(name: str, experiment: str, words: str, quantity: Callable[[xr.Dataset], Any], **cells: Any) -> Any:

@@ -8,8 +8,6 @@ scalars (the exact reduction). Testing patterns and noise are rows of coordinate
 plain network, which multiplies tokens, is beside it as the other path.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import jax

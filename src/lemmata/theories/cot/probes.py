@@ -1,7 +1,5 @@
 """Tracked quantities (section 5): attention groups, projections of W and of gradients, voters on the same prompts."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import jax
@@ -57,16 +55,19 @@ def diagonal_means(block: Float[Array, "size size"]) -> tuple[Array, Array]:
 
 
 def gains(W: Array, patterns: int, steps: int) -> dict[str, Array]:
-    """Block projections of W (5.3): pattern gain u_μ, step gain u_c, and the label block's own and other entries."""
-    M, d = patterns, W.shape[0] // 2
-    own, other = diagonal_means(W[:M, :M])
-    step_own, step_other = diagonal_means(W[M : M + steps, M : M + steps])
-    label_own, label_other = diagonal_means(W[d : d + M, :M])
+    """Block projections of W (5.3): pattern gain u_μ, step gain u_c, the label block's own and other entries, and how
+    large the cross blocks are, whose sums over attended columns never change (root mean squares)."""
+    d = W.shape[0] // 2
+    pattern, step, label = slice(patterns), slice(patterns, patterns + steps), slice(d, d + patterns)
+    (own, other), (step_own, step_other) = (diagonal_means(W[part, part]) for part in (pattern, step))
+    label_own, label_other = diagonal_means(W[label, pattern])
+    crossed = {"pattern_step": W[pattern, step], "step_pattern": W[step, pattern], "label_step": W[label, step]}
     return {
         "pattern_gain": own - other,
         "step_gain": step_own - step_other,
         "label_own": label_own,
         "label_other": label_other,
+        **{name: jnp.sqrt(jnp.mean(block**2)) for name, block in crossed.items()},
     }
 
 

@@ -1,7 +1,5 @@
 """The settings of chain-of-thought inference: prompts and transitions (section 2), the model (3.1), training (4)."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from typing import Any

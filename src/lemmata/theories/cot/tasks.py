@@ -4,8 +4,6 @@ A map is an array of images: `f[i]` is the pattern that pattern i is sent to, co
 NumPy arrays and inside compiled code alike.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,13 +12,16 @@ import numpy as np
 import lemmata as lm
 
 
-def shift_maps(order: Any, steps: int, place: Any = None) -> list[Any]:
-    """The paper's generator: f_k moves every pattern by k places along `order`, a permutation p of the patterns.
+def shift_maps(order: np.ndarray, steps: int) -> list[np.ndarray]:
+    """The paper's generator: f_k moves every pattern by k places along `order`, a permutation p of the patterns."""
+    place = order.argsort()
+    return [order[(place + k) % len(order)] for k in range(1, steps + 1)]
 
-    place: the inverse of p, where it is known.
-    """
-    place = order.argsort() if place is None else place
-    return [order[(place + k) % order.shape[0]] for k in range(1, steps + 1)]
+
+def shifted_images(order: Any, place: Any, steps: int) -> Any:
+    """Where these maps have brought every pattern after 0, 1, ..., K steps: k(k+1)/2 places further; `place`: p^-1."""
+    moved = np.cumsum(np.arange(steps + 1))[:, None]
+    return order[(place + moved) % order.shape[0]]
 
 
 def images(maps: Sequence[Any]) -> list[Any]:

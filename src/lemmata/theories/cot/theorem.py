@@ -15,16 +15,14 @@ Orders leave constants open; `hypotheses` takes C for all of them. What the two 
 `claims.limits`, and what the figures show in `claims.figures`.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import xarray as xr
 
 import lemmata as lm
-from lemmata.theories.cot import bounds
+from lemmata.theories.cot import bounds, measures
 from lemmata.theories.cot.data import draw_system
-from lemmata.theories.cot.measures import bare, error, moment_of, reading, required_length, reversed_labels, tested
+from lemmata.theories.cot.measures import above, below, between, error, falling, reading, tested
 from lemmata.theories.cot.setting import Setting
 from lemmata.theories.cot.transitions import describe
 
@@ -58,11 +56,11 @@ def hypotheses(setting: Setting, eps: float = 0.05, C: float = 1.0, seed: int = 
 
 loss = reading(
     "loss", "c1-reference", "The loss on fresh tasks at ηt = 2000.",
-    lambda run: moment_of(run, "moment_loss", 2000), variant="intact",
+    lambda run: measures.moment_of(run, "moment_loss", 2000), variant="intact",
 )  # fmt: skip
 fresh_over_pool = reading(
     "fresh_over_pool", "c1-pool", "The loss on fresh tasks over that on the training tasks, at the end.",
-    lambda run: moment_of(run, "moment_loss", "end") / moment_of(run, "pool_loss", "end"), pool=20,
+    lambda run: measures.moment_of(run, "moment_loss", "end") / measures.moment_of(run, "pool_loss", "end"), pool=20,
 )  # fmt: skip
 default_error = reading(
     "default_error", "c11-mechanism", "CoT error of uniform(0.5, 0.8), α' = 0.8, 40 examples.",
@@ -80,63 +78,61 @@ def lengths(data: xr.Dataset, reverse: bool = False) -> dict[str, xr.DataArray]:
     found = {}
     for who, sweeps in (("voter", SWEEPS), ("model", {"α'": SWEEPS["α'"]})):
         for name, cells in sweeps.items():
-            chosen = required_length(lm.cells(data, cell=list(cells)), who)
-            found[f"{who}, {name}"] = reversed_labels(chosen, "cell", reverse)
+            chosen = measures.required_length(lm.cells(data, cell=list(cells)), who)
+            found[f"{who}, {name}"] = measures.reversed_labels(chosen, "cell", reverse)
     return found
 
 
 @lm.evidence("c10-voter")
 def bound_share(data: xr.Dataset, exponent: float = -2.0) -> xr.DataArray:
     """l*(0.05) of the voter over C(α'τρ)^exponent log M, C twice what gives equality at the calibrated cell."""
-    needed = required_length(data)
+    needed = measures.required_length(data)
     product = data.test_fraction * data.trajectory * data.primacy
     law = product**exponent
     at = data.cell.values.tolist().index(CALIBRATED)
     constant = 2 * needed.isel(cell=at, drop=True).mean("seed") / law.isel(cell=at, drop=True)
-    return bare(needed / (constant * law))
+    return measures.bare(needed / (constant * law))
+
+
+def along(data: xr.Dataset, condition: Any, lengths: Any, who: str = "icl") -> xr.DataArray:
+    """An error of f75-condition by length (and by condition, if there are several)."""
+    return measures.bare(error(lm.cells(data, condition=condition, test_length=lengths), who))
 
 
 @lm.evidence("f75-condition")
 def both_errors(data: xr.Dataset, condition: str = "fails, clear") -> dict[str, xr.DataArray]:
     """ICL and CoT error on the same prompts, 320 and 1280 examples."""
-    chosen = lm.cells(data, condition=condition, test_length=[320, 1280])
-    return {"icl": bare(error(chosen, "icl")), "cot": bare(error(chosen))}
+    return {who: along(data, condition, [320, 1280], who) for who in ("icl", "cot")}
 
 
 @lm.evidence("f75-condition")
 def direct_error(data: xr.Dataset, condition: str = "fails", lengths: tuple[int, ...] = LENGTHS) -> xr.DataArray:
     """ICL error by length."""
-    return bare(error(lm.cells(data, condition=condition, test_length=list(lengths)), "icl"))
+    return along(data, condition, list(lengths))
 
 
 @lm.evidence("f75-condition")
 def beside_voter(data: xr.Dataset, voter: str = "fails") -> xr.DataArray:
     """ICL error of the model less that of the ideal voter, by length; voter: on which matrices."""
-    model, ideal = (lm.cells(data, condition=name, test_length=list(LENGTHS)) for name in ("fails", voter))
-    return bare(error(model, "icl")) - bare(error(ideal, "icl_voter"))
+    return along(data, "fails", list(LENGTHS)) - along(data, voter, list(LENGTHS), "icl_voter")
 
 
 @lm.evidence("f75-condition")
 def falling_error(data: xr.Dataset, condition: str = "holds") -> dict[str, xr.DataArray]:
     """ICL error along the lengths, and at the last."""
-    path = direct_error.function(data, condition)
-    return {"path": path, "last": path.isel(test_length=-1, drop=True)}
+    return {"path": along(data, condition, list(LENGTHS)), "last": along(data, condition, LENGTHS[-1])}
 
 
 @lm.evidence("f75-condition")
 def last_steps(data: xr.Dataset, who: str = "last") -> dict[str, xr.DataArray]:
     """Last-step CoT error (or another read in its place) and ICL error at 1280 examples."""
-    data = lm.cells(data, test_length=1280)
-    icl = bare(error(data, "icl"))
-    return {
-        "cot": bare(error(data, who)),
-        "fails": icl.sel(condition=["fails", "fails, clear"]),
-        "holds": icl.sel(condition="holds", drop=True),
-    }
+    fails = ["fails", "fails, clear"]
+    icl = {name: along(data, which, 1280) for name, which in (("fails", fails), ("holds", "holds"))}
+    return {"cot": along(data, data.condition.values.tolist(), 1280, who), **icl}
 
 
 _ORDER: Any = {name: lm.decreasing("cell", by="every") for name in ("voter, α'", "voter, ρ", "voter, τ")}
-_SMALL, _HOLDS = lm.at_most(0.05, by="mean"), lm.Control("matrices that satisfy the condition", condition="holds")
+_SMALL, _HOLDS = below(0.05), lm.Control("matrices that satisfy the condition", condition="holds")
 
 CLAIMS = (
     lm.Claim("c1-loss", "Theorem 3", "limit")
@@ -144,39 +140,39 @@ CLAIMS = (
     .judged(loss(), lm.at_most(0.01), lm.Control("frozen W", variant="frozen")),
     lm.Claim("c1-fresh-tasks", "Theorem 3", "comparison")
     .states("Trained on 20 tasks, the loss on fresh tasks is at most 15 % above that on the training tasks.")
-    .judged(fresh_over_pool(), lm.at_most(1.15, by="mean"), lm.Control("trained on one task", pool=1)),
+    .judged(fresh_over_pool(), below(1.15), lm.Control("trained on one task", pool=1)),
     tested("c7-error", "Theorem 4", "limit")
     .states("With 40 examples of uniform(0.5, 0.8), α' = 0.8, the CoT error is at most 0.02.")
-    .judged(default_error(), lm.at_most(0.02, by="mean"), lm.Control("W = 0", moment="0")),
+    .judged(default_error(), below(0.02), lm.Control("W = 0", moment="0")),
     lm.Claim("c7-length-order", "Theorem 4", "ordering")
     .states("The number of examples that CoT needs falls with α', with ρ and with τ.")
     .judged(
         lengths(),
-        lm.all_of(**_ORDER, **{"model, α'": lm.decreasing("cell", by="mean")}),
+        lm.all_of(**_ORDER, **{"model, α'": falling("cell")}),
         lm.Control("values of every sweep reversed", reverse=True),
     ),
     lm.Claim("c7-bound", "Theorem 4", "bound")
     .states("It never exceeds C (α'τρ)^-2 log M, C twice the value that gives equality at single(0.5, 0.8), α' = 0.8.")
-    .judged(bound_share(), lm.at_most(1.0, by="mean"), lm.Control("exponent -1, same calibration", exponent=-1.0)),
+    .judged(bound_share(), below(1.0), lm.Control("exponent -1, same calibration", exponent=-1.0)),
     tested("c8-clear", "Theorem 5(a)", "comparison")
     .states("""Where Condition 7.3.2 clearly fails on half of the inputs, the ICL error stays between 0.4 and 0.55 at
         320 and 1280 examples, while CoT errs in at most 5 % of the steps on the same prompts.""")
-    .judged(both_errors(), lm.all_of(icl=lm.within(0.4, 0.55, by="mean"), cot=_SMALL), _HOLDS),
+    .judged(both_errors(), lm.all_of(icl=between(0.4, 0.55), cot=_SMALL), _HOLDS),
     tested("c8-reference", "Theorem 5(a)", "bound")
     .states("With the reference matrices that fail (τ_o = 0.4, ρ_o = 0.1) the ICL error is at least 0.3 at any length.")
-    .judged(direct_error(), lm.at_least(0.3, by="mean"), _HOLDS),
+    .judged(direct_error(), above(0.3), _HOLDS),
     tested("c8-voter", "Theorem 5(a)", "comparison")
     .states("There the ICL error is that of the ideal voter within 0.06.")
     .judged(
         beside_voter(),
-        lm.within(-0.06, 0.06, by="mean", predicted=0.0),
+        between(-0.06, 0.06, predicted=0.0),
         lm.Control("voter on the matrices that satisfy the condition", voter="holds"),
     ),
     tested("c9-single", "Theorem 5(b)", "limit")
     .states("Where the condition holds (single(0.5, 0.8)) the ICL error is at most 0.02 with 40 examples.")
     .judged(
         single_error(),
-        lm.at_most(0.02, by="mean"),
+        below(0.02),
         lm.Control("condition clearly failing, 320 examples", direct_error("fails, clear", (320,))),
     ),
     tested("c9-decrease", "Theorem 5(b)", "ordering")
@@ -184,7 +180,7 @@ CLAIMS = (
         examples.""")
     .judged(
         falling_error(),
-        lm.all_of(path=lm.decreasing("test_length", by="mean"), last=lm.at_most(0.15, by="mean")),
+        lm.all_of(path=falling("test_length"), last=below(0.15)),
         lm.Control("condition clearly failing", condition="fails, clear"),
     ),
     tested("c15-last-step", "Theorems 4 and 5, remark", "comparison")
@@ -192,7 +188,7 @@ CLAIMS = (
         systems, while the ICL error is at least 0.3 where the condition fails and at most 0.15 where it holds.""")
     .judged(
         last_steps(),
-        lm.all_of(cot=_SMALL, fails=lm.at_least(0.3, by="mean"), holds=lm.at_most(0.15, by="mean")),
+        lm.all_of(cot=_SMALL, fails=above(0.3), holds=below(0.15)),
         lm.Control("ICL error read as the CoT error", who="icl"),
     ),
 )

@@ -1,7 +1,5 @@
 """Training by SGD on fresh prompts (section 4), what is measured of it, and the simulation of one run."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import jax
@@ -120,6 +118,9 @@ GAINS = {
     "step_gain": ("u_c", "step gain: the same of the position block (none for one step)"),
     "label_own": ("(0;μ_a)ᵀW(μ_a;0)", "mean entry between a label and the same query pattern"),
     "label_other": ("(0;μ_b)ᵀW(μ_a;0)", "mean entry between a label and another query pattern"),
+    "pattern_step": ("(μ_i;0)ᵀWc_k", "entries between an input pattern and the query's step, root mean square"),
+    "step_pattern": ("c_kᵀW(μ_j;0)", "entries between a step and the query's pattern, root mean square"),
+    "label_step": ("(0;μ_a)ᵀWc_k", "entries between a label and the query's step, root mean square"),
 }
 MEASURED = {
     "loss": ("ℓ", "loss on fresh prompts"),

@@ -4,8 +4,6 @@ A_k[i, j] is the probability that step k of an example goes from pattern i to pa
 it is host work in float64 and serves the user's own chains as well (`diagnose`).
 """
 
-from __future__ import annotations
-
 import functools
 from typing import Any, NamedTuple
 

@@ -3,17 +3,18 @@
 Chain of thought: at every step the plurality of what the examples did from the current pattern. In-context learning:
 the plurality of the final outputs of the examples with the query's input. Ties are broken at random, and so is the
 answer where nobody votes. Examples are exchangeable and the chain is Markov, so that counts by pattern are all that
-matters: prompts of thousands of examples cost as much as short ones. Host work in NumPy.
+matters: prompts of thousands of examples cost as much as short ones. How often one vote is wrong is also known exactly
+(C10). Host work in NumPy.
 """
-
-from __future__ import annotations
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
-GRID, FIRST, RATIO = 20, 5, 1.35
+LENGTHS = np.round(5 * 1.35 ** np.arange(20)).astype(int)
 """Lengths at which the required length is looked for: 20 of them, from 5 by factors of 1.35."""
+SPREAD = 10
+"""Standard deviations of the right output's votes that are looked at: what lies beyond is below rounding."""
 
 
 class Votes(NamedTuple):
@@ -23,11 +24,6 @@ class Votes(NamedTuple):
     """1 where step k is wrong, [prompts, steps]"""
     icl: np.ndarray
     """1 where the final answer is wrong, [prompts]"""
-
-
-def length_grid(count: int = GRID) -> np.ndarray:
-    """5 · 1.35^i, rounded."""
-    return np.round(FIRST * RATIO ** np.arange(count)).astype(int)
 
 
 def matches(fraction: float, length: Any) -> Any:
@@ -95,3 +91,44 @@ def crossing(lengths: np.ndarray, errors: np.ndarray, level: float) -> float:
         return np.nan
     (y0, y1), (x0, x1) = np.log(np.maximum(errors[[i - 1, i]], 1e-6)), np.log(lengths[[i - 1, i]])
     return float(np.exp(x0 + (y0 - np.log(level)) / (y0 - y1) * (x1 - x0)))
+
+
+def plurality_error(chances: np.ndarray, voters: int, right: int = 0) -> float:
+    """The probability that `right` does not win the plurality of so many votes with these chances, ties at random.
+
+    Exact: multinomial counts are independent Poisson counts given their sum; a tie with t others is won with
+    probability 1/(t+1) = ∫ y^t dy, and the sum over all counts is a coefficient of a product of polynomials, taken by
+    fast Fourier transforms.
+    """
+    n, p = voters, float(chances[right])
+    if n == 0:
+        return 1 - 1 / len(chances)
+    reach = SPREAD * (np.sqrt(n * p * (1 - p)) + 1)
+    own = np.arange(max(0, int(n * p - reach)), min(n, int(n * p + reach)) + 1)
+    counts, points = np.arange(n + 1), n + 64
+    fewer, as_many = counts < own[:, None], counts == own[:, None]
+    kinds, many = np.unique(np.delete(chances, right), return_counts=True)
+    nodes, weights = np.polynomial.legendre.leggauss(len(chances) // 2 + 1)
+    won = 0.0
+    for y, weight in zip((nodes + 1) / 2, weights / 2, strict=True):
+        product = np.ones((len(own), points // 2 + 1), complex)
+        for chance, times in zip(kinds, many, strict=True):  # fewer votes than `right`, or as many with weight y
+            product *= np.fft.rfft(_poisson(counts, n * chance) * (fewer + y * as_many), points, axis=1) ** times
+        others = np.fft.irfft(product, points, axis=1)[np.arange(len(own)), n - own]  # all other votes together
+        won += weight * float(_poisson(own, n * p) @ others)
+    return float(np.clip(1 - won / _poisson(n, n), 0.0, 1.0))
+
+
+def _poisson(counts: Any, mean: float) -> Any:
+    """The chances of these counts: e^-mean mean^count / count!"""
+    from scipy.special import gammaln, xlogy  # its `stats` take four times as long to import
+
+    return np.exp(xlogy(counts, mean) - gammaln(np.asarray(counts) + 1) - mean)
+
+
+def pairwise_error(p: Any, rho: Any, voters: Any) -> Any:
+    """Φ(-√n ρp / √((2-ρ)p - ρ²p²)): the right output against the runner-up alone (C10)."""
+    from scipy.special import ndtr
+
+    p, rho = np.asarray(p, float), np.asarray(rho, float)
+    return ndtr(-np.sqrt(voters) * rho * p / np.sqrt((2 - rho) * p - (rho * p) ** 2))

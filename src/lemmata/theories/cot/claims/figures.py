@@ -1,12 +1,11 @@
 """What the paper's figures show: Example 1 (7.1), panels of 7.3 and 7.4, CoT in 7.5, attention groups in 7.6."""
 
-from __future__ import annotations
-
 import xarray as xr
 
 import lemmata as lm
 from lemmata.theories.cot.claims.stages import boundary
-from lemmata.theories.cot.measures import bare, error, reversed_labels, tested
+from lemmata.theories.cot.measures import above, below, between, error, falling, reversed_labels, tested
+from lemmata.theories.cot.theorem import along
 
 PANELS = {"alpha": "test_fraction", "tau": "trajectory", "rho": "primacy"}
 
@@ -36,8 +35,7 @@ def chain_errors(
     data: xr.Dataset, who: str = "cot", conditions: tuple[str, ...] = ("fails", "holds", "fails, clear")
 ) -> dict[str, xr.DataArray]:
     """Errors at 1280 examples, and over those at 20."""
-    chosen = bare(error(lm.cells(data, condition=list(conditions)), who))
-    long, short = (lm.cells(chosen, test_length=n) for n in (1280, 20))
+    long, short = (along(data, list(conditions), n, who) for n in (1280, 20))
     return {"long": long, "ratio": lm.ratio_of_means(long, short)}
 
 
@@ -48,7 +46,7 @@ def final_groups(data: xr.Dataset, variant: str = "intact") -> dict[str, xr.Data
     return {"same": last, **boundary.function(data, variant, "test_groups")}
 
 
-_SMALL = lm.at_most(0.05, by="mean")
+_SMALL = below(0.05)
 _REVERSED = lm.Control("values reversed", reverse=True)
 
 
@@ -57,7 +55,7 @@ def _panel_claim(letter: str, name: str, words: str) -> lm.Claim:
     return (
         tested(f"f73{letter}-{name}", f"Figure 7.3({letter})", "ordering", source="figure")
         .states(f"With 20 examples the CoT error falls with {words}.")
-        .judged(panel.of(f"f73{letter}-{name}")(axis), lm.decreasing(axis, by="mean"), _REVERSED)
+        .judged(panel.of(f"f73{letter}-{name}")(axis), falling(axis), _REVERSED)
     )
 
 
@@ -66,7 +64,7 @@ CLAIMS = (
     .states("In Example 1 ICL errs on one of two inputs (error 0.45 to 0.55 with 1280 examples), CoT on none (0.02).")
     .judged(
         example_errors(),
-        lm.all_of(icl=lm.within(0.45, 0.55, by="mean", predicted=0.5), cot=lm.at_most(0.02, by="mean")),
+        lm.all_of(icl=between(0.45, 0.55, predicted=0.5), cot=below(0.02)),
         lm.Control("second step (0.2, 0.8), (0.8, 0.2): the condition holds", transitions="direct"),
     ),
     _panel_claim("a", "alpha", "the share α' of matching examples"),
@@ -74,13 +72,13 @@ CLAIMS = (
     _panel_claim("c", "rho", "the primacy ρ"),
     tested("f74-order", "Figure 7.4", "ordering", source="figure")
     .states("With 20 examples the ICL error falls along every panel: α', τ_o and ρ_o.")
-    .judged(panels(), lm.all_of(**{name: lm.decreasing(axis, by="mean") for name, axis in PANELS.items()}), _REVERSED),
+    .judged(panels(), lm.all_of(**{name: falling(axis) for name, axis in PANELS.items()}), _REVERSED),
     tested("f75-cot", "Figure 7.5", "ordering", source="figure")
     .states("""With and without the condition the CoT error at 1280 examples is at most 0.05, and a quarter of that at
         20.""")
     .judged(
         chain_errors(),
-        lm.all_of(long=_SMALL, ratio=lm.at_most(0.25, by="mean")),
+        lm.all_of(long=_SMALL, ratio=below(0.25)),
         lm.Control("ICL error where the condition fails", who="icl", conditions=("fails",)),
     ),
     lm.Claim("f76-groups", "Figure 7.6", "limit", source="figure")
@@ -88,7 +86,7 @@ CLAIMS = (
         steps together are at most 0.05 from a time before ηt = 500 on.""")
     .judged(
         final_groups(),
-        lm.all_of(same=lm.at_least(0.95, by="mean"), early=_SMALL, later=_SMALL),
+        lm.all_of(same=above(0.95), early=_SMALL, later=_SMALL),
         lm.Control("all positional encodings equal", variant="equal positions"),
     ),
 )

@@ -1,12 +1,10 @@
 """How far the theorems reach: noise (C12), patterns outside the span (C13), α = 1 (C14), blind patterns (C16)."""
 
-from __future__ import annotations
-
 import numpy as np
 import xarray as xr
 
 import lemmata as lm
-from lemmata.theories.cot.measures import error, first_concentration, reading
+from lemmata.theories.cot.measures import above, below, between, error, first_concentration, reading
 
 
 @lm.evidence("c12-noise")
@@ -90,9 +88,7 @@ CLAIMS = (
     lm.Claim("c13-outside-span", "Theorem 4, (7.19)", "limit", source="derived")
     .states("Patterns outside the span get no pattern logit: first-step concentration is α' within 0.03.")
     .judged(
-        span_gap(),
-        lm.within(-0.03, 0.03, by="mean", predicted=0.0),
-        lm.Control("patterns inside the span", pattern_law="haar"),
+        span_gap(), between(-0.03, 0.03, predicted=0.0), lm.Control("patterns inside the span", pattern_law="haar")
     ),
     lm.Claim("c14-positions", "footnote on α → 1", "comparison")
     .states("""With α = 1 positions are learnt (step gain at least 0.8 of that at α = 0.4), patterns hardly (at most
@@ -104,7 +100,7 @@ CLAIMS = (
     ),
     lm.Claim("c14-concentration", "footnote on α → 1", "limit")
     .states("Then the first-step concentration at α' = 0.4 stays between 0.4 and 0.6.")
-    .judged(alpha_concentration(), lm.within(0.4, 0.6, by="mean"), lm.Control("α = 0.4", fraction=0.4)),
+    .judged(alpha_concentration(), between(0.4, 0.6), lm.Control("α = 0.4", fraction=0.4)),
     lm.Claim("c16-blind-law", "C16, derived", "identity", source="derived")
     .states("Along the mean of all training patterns W never learns: every component of μ'_1ᵀG is below 10^-6.")
     .judged(blind_row(), lm.at_most(1e-6, by="every"), _HAAR),
@@ -114,26 +110,18 @@ CLAIMS = (
     lm.Claim("c16-concentration", "C16, derived", "comparison", source="derived")
     .states("""So its attention is spread evenly: with α' = 0.2 concentration is between 0.15 and 0.25 for this query,
         and at least 0.8 for the others.""")
-    .judged(
-        blind_concentration(),
-        lm.all_of(first=lm.within(0.15, 0.25, by="mean"), others=lm.at_least(0.8, by="mean")),
-        _HAAR,
-    ),
+    .judged(blind_concentration(), lm.all_of(first=between(0.15, 0.25), others=above(0.8)), _HAAR),
     lm.Claim("c16-error", "C16, derived", "comparison", source="derived")
     .states("And CoT errs: at least 0.4 for this query, at least 1.5 times as often as for the others.")
-    .judged(blind_error(), lm.all_of(first=lm.at_least(0.4, by="mean"), ratio=lm.at_least(1.5, by="mean")), _HAAR),
+    .judged(blind_error(), lm.all_of(first=above(0.4), ratio=above(1.5)), _HAAR),
     lm.Claim("c16-theorem4", "Theorem 4", "limit")
     .states("""As stated, patterns in the span suffice: for the mean of all training patterns as a query the CoT error
         is at most 0.02 with 1600 examples, one in twenty matching.""")
-    .judged(rare_error(), lm.at_most(0.02, by="mean"), _IDENTITY, expected=lm.FAILS),
+    .judged(rare_error(), below(0.02), _IDENTITY, expected=lm.FAILS),
     lm.Claim("c16-theorem4-corrected", "Theorem 4, corrected", "bound", corrects="c16-theorem4")
     .states("""Corrected: for this query and α' < 1/M' CoT errs in at least 0.9 of the steps however many examples there
         are, 400 or 1600, where an ideal voter errs in at most 0.02.""")
-    .judged(
-        rare_errors((400, 1600)),
-        lm.all_of(cot=lm.at_least(0.9, by="mean"), voter=lm.at_most(0.02, by="mean")),
-        _IDENTITY,
-    ),
+    .judged(rare_errors((400, 1600)), lm.all_of(cot=above(0.9), voter=below(0.02)), _IDENTITY),
     lm.Claim("c16-gain", "C16, derived", "comparison", source="derived")
     .states("A testing pattern gets the pattern gain times 1-(Σλ_ji)²/M, within 2 % in the mean.")
     .judged(gain_deviation(), lm.at_most(0.02, by="every"), lm.Control("factor 1 in its place", factor="one")),

@@ -1,20 +1,24 @@
 """Attention on matching columns makes CoT a vote by step (C11), and votes say how many examples are needed (C10)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
 import lemmata as lm
+from lemmata.theories.cot import measures
 from lemmata.theories.cot.bounds import concentration, plurality_error
-from lemmata.theories.cot.measures import DEFAULT, first_concentration, numbered, reading, required_length, tested
+from lemmata.theories.cot.measures import DEFAULT, above, between, first_concentration, reading, tested
 from lemmata.theories.cot.theorem import FIELDS, SWEEPS
 from lemmata.theories.cot.voters import matches
 
 CELLS = [(0.8, 5), (0.8, 10), (0.8, 20), (0.8, 40), (0.2, 40)]
-RIGHT = DEFAULT.trajectory ** (1 / DEFAULT.reasoning_steps)
+
+
+def vote_error(fraction: float, length: int) -> float:
+    """The exact plurality probability of an error at the first step, uniform(0.5, 0.8)."""
+    right, voters = DEFAULT.trajectory ** (1 / DEFAULT.reasoning_steps), int(matches(fraction, length))
+    return float(plurality_error(right, DEFAULT.primacy, voters, DEFAULT.test_patterns))
 
 
 @lm.evidence("c11-mechanism")
@@ -27,8 +31,7 @@ def disagreement(
         cell = lm.cells(data, test_fraction=fraction, test_examples=length, moment="end").isel(reasoning_step=0)
         prompts = float(cell.prompts.sum())
         rates = {who: float(cell[f"{who}_error"].mean()) for who in (model, "voter")}
-        voters = int(matches(fraction, length))
-        rates["exact"] = float(plurality_error(RIGHT, DEFAULT.primacy, voters, DEFAULT.test_patterns))
+        rates["exact"] = vote_error(fraction, length)
         variance = {who: rate * (1 - rate) / prompts for who, rate in rates.items()} | {"exact": 0.0}
         for one, other in ((model, "voter"), (model, "exact"), ("voter", "exact")):
             label = f"α'={fraction:g}, l={length}: {one} - {other}"
@@ -41,8 +44,8 @@ def disagreement(
 @lm.evidence("c10-voter")
 def length_exponent(data: xr.Dataset, of: str, law: float | None = None) -> xr.DataArray:
     """The exponent of the voter's l*(0.05) in α', ρ or τ; law: residuals put on that exponent."""
-    chosen = required_length(lm.cells(data, cell=list(SWEEPS[of])))
-    needed = numbered(chosen, "cell", FIELDS[of])
+    chosen = measures.required_length(lm.cells(data, cell=list(SWEEPS[of])))
+    needed = measures.numbered(chosen, "cell", FIELDS[of])
     return lm.log_slopes(needed if law is None else lm.on_law(needed, FIELDS[of], law), FIELDS[of])
 
 
@@ -95,10 +98,10 @@ CLAIMS = (
     .states("At the first step it is α'e^u/(α'e^u+1-α') within 0.02, u the pattern gain.")
     .judged(
         formula_gap(),
-        lm.within(-0.02, 0.02, by="mean", predicted=0.0),
+        between(-0.02, 0.02, predicted=0.0),
         lm.Control("testing patterns outside the span", outside_gap()),
     ),
     lm.Claim("c11-voter", "Proposition 3", "comparison")
     .states("So the model votes: it gives the ideal voter's output at 0.95 or more of all steps, 20 examples.")
-    .judged(agreement(), lm.at_least(0.95, by="mean"), lm.Control("W = 0", moment="0")),
+    .judged(agreement(), above(0.95), lm.Control("W = 0", moment="0")),
 )

@@ -1,7 +1,5 @@
 """Figures 7.7 and F.1 with the three-layer model: experiments, their figure and their claims."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import xarray as xr
@@ -20,7 +18,7 @@ TINY = {
 def attention_groups(data: xr.Dataset) -> Figure:
     """The query's attention by group at the start and at the end, a panel for every layer, heads side by side."""
     groups = data.head_groups.isel(positions=0, drop=True) if "positions" in data.dims else data.head_groups
-    figure, axes = draw.panels(groups.sizes["layer"], sharey=True)
+    figure, axes = draw.panels(groups.sizes["layer"], sharey=True, width=6.2)
     words = {label: label.replace(", ", ",\n") for label in groups.five_group.values.tolist()}
     for layer, ax in enumerate(axes):
         parts, colors = {}, {}
@@ -31,8 +29,7 @@ def attention_groups(data: xr.Dataset) -> Figure:
                 label = f"head {head + 1}, {when}"
                 parts[label], colors[label] = values, color
         draw.groups(ax, lm.stack(parts, "weights"), "five_group", "weights", "{}", colors, words=words)
-        draw.from_zero(ax, 1.0)
-        ax.tick_params(axis="x", labelsize=6.5)
+        draw.from_zero(ax, 1.05)
         draw.finish(ax, f"layer {layer + 1}", "attention of the query")
     return figure
 

@@ -4,8 +4,6 @@ Pre-norm blocks of causal attention with H heads of width d_X and a ReLU percept
 is read from the query, the last column. Its columns stand example by example, as in the paper.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import jax
@@ -101,7 +99,7 @@ def sequence(problem: DeepSetting, prompts: Prompts, basis: Array) -> tuple[Arra
 
 def answer(network: Deep, columns: Array, weight: Array, heads: int, show: tuple[str, ...] = ()) -> tuple[Array, Any]:
     """F(P): what the network says at the query, and what is shown of its blocks."""
-    states, shown = transform(network.blocks, columns, weight, heads=heads, causal=True, show=show)
+    states, shown = transform(network.blocks, columns, weight, heads=heads, causal=True, last=True, show=show)
     return dense(network.readout, layer_norm(network.last_norm, states[:, -1])), shown
 
 

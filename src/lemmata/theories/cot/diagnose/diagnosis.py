@@ -1,7 +1,5 @@
 """The diagnosis of a chain: whether examples should show their steps, how many it takes, and where it is weakest."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Annotated, Any, NamedTuple

@@ -1,7 +1,5 @@
 """Reading a user's chain: K step matrices (.npz, a .csv for each step, arrays), or a table of observed transitions."""
 
-from __future__ import annotations
-
 import csv
 import re
 from dataclasses import dataclass

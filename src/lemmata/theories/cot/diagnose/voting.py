@@ -1,7 +1,5 @@
 """How many examples a chain needs: by the exact error of every vote (C10), and by simulation of both voters."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable
 from typing import NamedTuple
@@ -10,7 +8,6 @@ import numpy as np
 
 import lemmata as lm
 from lemmata.theories.cot import transitions, voters
-from lemmata.theories.cot.plurality import plurality_error
 from lemmata.theories.cot.tasks import images
 
 VOTERS, STATES = 400, 30
@@ -23,7 +20,7 @@ LENGTHS = np.unique(np.round(np.geomspace(2, 1500, 16)).astype(int))
 def vote_error(chances: np.ndarray, right: int, votes: int) -> float:
     """The probability that a plurality of so many votes is wrong: exact, or a bound by the sum over all rivals."""
     if votes <= VOTERS and len(chances) <= STATES:
-        return plurality_error(chances, votes, right)
+        return voters.plurality_error(chances, votes, right)
     from scipy.stats import norm
 
     p, rivals = chances[right], np.delete(chances, right)

@@ -1,7 +1,5 @@
 """On testing prompts: errors by length (7.3 to 7.5), attention on matching columns (7.2), and where it ends."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import xarray as xr
@@ -10,11 +8,13 @@ from matplotlib.figure import Figure
 import lemmata as lm
 from lemmata import figures as draw
 from lemmata.theories.cot.bounds import concentration
+from lemmata.theories.cot.claims.mechanism import vote_error
 from lemmata.theories.cot.measures import error, required_length
 from lemmata.theories.cot.theorem import FIELDS, SWEEPS
 
 LENGTH = r"examples of a testing prompt $l_{ts}$"
 PANEL = {"test_fraction": r"$\alpha'$ = {}", "trajectory": r"$\tau$ = {}", "primacy": r"$\rho$ = {}"}
+SYMBOLS = {"α'": r"{\alpha'}", "ρ": r"\rho", "τ": r"\tau"}
 VOTER = {"linestyle": "none", "marker": "x", "spread": ""}
 ENDS = "where ICL must end: {:g} of the inputs fail"
 
@@ -78,14 +78,15 @@ def mechanism(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
         draw.curves(axes[1], cell.voter_error, "test_examples", label=f"ideal voter, {tag}", color=color, **VOTER)
         how = {"linestyle": ":", "marker": "", "spread": ""}
         draw.curves(axes[1], cell.blind_voter_error, "test_examples", label=f"all vote, {tag}", color=color, **how)
+        exact = [vote_error(float(value), int(length)) for length in data.test_examples.values]
+        words = "derived: exact plurality" if color == draw.BLUE else None
+        draw.corrected(axes[1], exact, words, data.test_examples.values, color="black")
     draw.loss_scale(axes[1])
     draw.curves(axes[2], many.agreement, "test_examples", "moment", r"W at $\eta t$: {}")
     draw.claimed(axes[2], claims["c11-voter"])
     draw.from_zero(axes[2], 1.05)
-    for ax, words, y in (
-        (axes[1], "first step", "error"),
-        (axes[2], "agreement with the ideal voter", "share of steps"),
-    ):
+    titles = ("error of the first step", "error"), ("agreement with the ideal voter", "share of steps")
+    for ax, (words, y) in zip(axes[1:], titles, strict=True):
         draw.numbers(ax, data.test_examples.values)
         draw.finish(ax, words, y, LENGTH)
     return figure
@@ -102,11 +103,11 @@ def required(data: xr.Dataset) -> Figure:
         draw.curves(ax, needed, "cell", label="ideal voter", **how)
         if of == "α'":
             draw.curves(ax, required_length(chosen, "model"), "cell", label="model", color=draw.RED, **how)
-        draw.law(ax, x, needed.values, x**-2.0, f"paper: {of}^-2")
+        draw.law(ax, x, needed.values, x**-2.0, rf"paper: $\propto {SYMBOLS[of]}^{{-2}}$")
         draw.fit(ax, x, needed.values, draw.ORANGE)
         draw.numbers(ax, x)
         draw.log_y(ax)
-        draw.finish(ax, f"examples for a CoT error of 0.05, by {of}", r"$l^*(0.05)$", of)
+        draw.finish(ax, f"examples for a CoT error of 0.05, by ${SYMBOLS[of]}$", r"$l^*(0.05)$", f"${SYMBOLS[of]}$")
     return figure
 
 
@@ -152,16 +153,16 @@ def alpha_one(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
 def blind(data: xr.Dataset) -> Figure:
     """First-step concentration and CoT error by query, beside the ideal voter."""
     figure, axes = draw.panels(2, width=7.0)
-    words = {label: label.replace(", ", ",\n") for label in data.case.values.tolist()}
+    words = {}
+    for label, case in ((label, data.sel(case=label)) for label in data.case.values.tolist()):
+        query, share = r"$\mu'_1$" if label.startswith("first") else "others", float(case.test_fraction)
+        words[label] = f"{query}\n{int(case.test_examples)} examples\n" + rf"$\alpha'$ = {share:g}"
     for ax, values in zip(axes, (data.concentration.isel(reasoning_step=0), error(data)), strict=True):
         draw.groups(ax, values, "case", "pattern_law", words=words)
     for place in range(data.sizes["case"]):
         ideal = float(error(data.isel(case=place), "voter").mean())
         draw.corrected(axes[1], ideal, None if place else "ideal voter, mean", at=place)
-    titles = (
-        r"attention on matching columns; first: the query is $\mu'_1$",
-        r"blind: $\mu'_1$ is the mean of all $\mu_i$",
-    )
+    titles = "attention on matching columns, by query", r"blind: $\mu'_1$ is the mean of all $\mu_i$"
     for ax, title, y in zip(axes, titles, ("attention, first step", "CoT error"), strict=True):
         draw.from_zero(ax, 1.05)
         draw.finish(ax, title, y)

@@ -1,7 +1,5 @@
 """Along training: the attention groups with the late law (Figure 7.6), times of the stages, gradients."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np
@@ -41,6 +39,7 @@ def reference(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
         ("pattern_gain", r"pattern gain $u_\mu$", draw.GREEN),
         ("step_gain", r"step gain $u_c$", draw.BLUE),
         ("label_own", "label block, own entries", draw.PURPLE),
+        ("pattern_step", "cross block, patterns and steps", draw.GREY),
     ):
         draw.paths(axes[2], run, name, label=words, clock=run.time, color=color)
     if times.size:
@@ -154,7 +153,7 @@ def late(data: xr.Dataset) -> Figure:
     draw.paths(axes[0], data, "pattern_gain", "chain", "K = {}", clock=data.time, spread="")
     times_, gain = _law(data.isel(chain=0))
     if times_.size:
-        draw.corrected(axes[0], gain, LAW, times_)
+        draw.corrected(axes[0], gain, LAW, times_, color="black")
     axes[0].set(xscale="log", xlim=(50, None))
     draw.finish(axes[0], "pattern gain by the number of steps", r"$u_\mu$", TIME)
     draw.curves(axes[1], loss_time(data, LEVEL), "chain", label=f"to loss {LEVEL:g}")
@@ -166,7 +165,7 @@ def late(data: xr.Dataset) -> Figure:
     x = ratio.moment_read.values.astype(float)
     draw.curves(axes[2], ratio, "moment_read", "chain", "K = {}", x=x)
     draw.predicted(axes[2], 1.0, r"paper: at least $\frac{4}{2M}\overline{p(1-p)^2}$ (F.13)")
-    draw.corrected(axes[2], 0.5, r"corrected: at least $\frac{1}{M}\overline{p(1-p)^2}$")
+    draw.corrected(axes[2], 0.5, r"corrected: at least $\frac{1}{M}\overline{p(1-p)^2}$", color="black")
     draw.from_zero(axes[2], 1.2)
     draw.numbers(axes[2], x)
     draw.finish(axes[2], "same step and pattern, over the printed bound", "gradient over bound", TIME)

@@ -4,8 +4,6 @@ How it is tested (length, α', transitions, patterns, noise, weights of which mo
 read, so that run R is trained once for all of these cells.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import jax
@@ -22,30 +20,37 @@ from lemmata.theories.cot.training import train_network
 TESTED = ("patterns", "reasoning_steps", "test_patterns", "test_prompts", "test_capacity")
 
 
-def asked_trials(problem: Setting, key: jax.Array, tested: System, length: Any, matching: Any) -> data.Trials:
-    """Testing prompts as the setting asks for them."""
+@lm.piece("reasoning_steps", "test_prompts", "test_capacity", once=True)
+def draw_noise(problem: Setting, key: jax.Array, directions: Array) -> Array:
+    """The direction of the noise of every token of testing prompts, drawn once for all cells of a seed."""
+    sizes = problem.test_prompts, problem.reasoning_steps, problem.test_capacity, directions.shape[0]
+    return data.draw_directions(lm.stream(key, "test", data.TEST), *sizes)
+
+
+def asked_trials(
+    problem: Setting, key: jax.Array, tested: System, noise: Array, length: Any, matching: Any
+) -> data.Trials:
+    """Testing prompts as the setting asks for them, with noise in these directions."""
     return data.draw_trials(
         lm.stream(key, "test", data.TEST),
         tested,
-        count=problem.test_prompts,
-        room=problem.test_capacity,
+        problem.noise_norm * noise,
         length=length,
         matching=matching,
         fraction=problem.test_fraction,
         independent=problem.independent_matches,
-        noise=problem.noise_norm,
         first=problem.first_query,
         kinds=problem.query_count,
     )
 
 
 @lm.piece(*TESTED, once=True)
-def answer(problem: Setting, key: jax.Array, kept: Array, tested: System) -> dict[str, Array]:
+def answer(problem: Setting, key: jax.Array, kept: Array, tested: System, noise: Array) -> dict[str, Array]:
     """Errors of model and voters, by step and in the end; attention on S_k*; what W knows of the testing patterns."""
     M, shown, equal = problem.patterns, problem.test_patterns, problem.equal_positions
     W = kept[problem.read]
     table = trial_table(W, tested, M)
-    trials = asked_trials(problem, key, tested, problem.test_examples, problem.test_matching)
+    trials = asked_trials(problem, key, tested, noise, problem.test_examples, problem.test_matching)
     ties = lm.stream(key, "test", data.TIES)
     truth = trials.truth[:, 1:]
     chains = answer_chain(table, trials, equal)
@@ -101,7 +106,8 @@ STEP = ("reasoning_step",)
 def answer_trials(problem: Setting, key: jax.Array, prepared: Prepared) -> dict[str, Array]:
     """Train, and test by CoT and by ICL."""
     _, kept, _ = train_network(problem, key, prepared)
-    tested = answer(problem, key, kept, prepared.tested)
+    noise = draw_noise(problem, key, prepared.tested.noise)
+    tested = answer(problem, key, kept, prepared.tested, noise)
     if problem.track != "prompts":
         tested = {name: value for name, value in tested.items() if name != "prompt_error"}
     return {**tested, **prepared.numbers}

@@ -1,7 +1,5 @@
 """How many examples are needed (C7, C10), and Example 1 (figure 7.1): ideal voters, and the model beside them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import jax
@@ -14,14 +12,13 @@ from lemmata.theories.cot import data, transitions, voters
 from lemmata.theories.cot.data import Prepared, System
 from lemmata.theories.cot.network import answer_chain, trial_table
 from lemmata.theories.cot.setting import Setting
-from lemmata.theories.cot.studies.chains import TESTED, asked_trials
+from lemmata.theories.cot.studies.chains import TESTED, asked_trials, draw_noise
 from lemmata.theories.cot.training import train_network
 
 VOTES = 5000
 """Prompts of a length for the ideal voter."""
 STOP = 0.03
 """Lengths are tried until the error is below this."""
-LENGTHS = voters.length_grid()
 
 
 def _shapes(entropy: Any, matrices: Any, maps: Any, fraction: Any, lengths: Any) -> Any:
@@ -38,19 +35,22 @@ def count_votes(entropy: Any, matrices: Any, maps: Any, fraction: Any, lengths: 
 
 
 @lm.piece(*TESTED, once=True)
-def answer_lengths(problem: Setting, key: jax.Array, kept: Array, tested: System, lengths: Any) -> Array:
-    """The mean CoT error of the model at every length that there is room for; NaN beyond."""
+def answer_lengths(problem: Setting, key: jax.Array, kept: Array, tested: System, noise: Array, lengths: Any) -> Array:
+    """The mean CoT error of the model at every length that there is room for, until it is below `STOP`; NaN beyond."""
     table = trial_table(kept[problem.read], tested, problem.patterns)
-    room = problem.test_capacity
 
     def one(length: Array) -> Array:
         matching = jnp.ceil(problem.test_fraction * length * (1 - 1e-6))
-        trials = asked_trials(problem, key, tested, length, matching)
+        trials = asked_trials(problem, key, tested, noise, length, matching)
         outputs = answer_chain(table, trials, problem.equal_positions).outputs
-        error = jnp.mean((outputs != trials.truth[:, 1:]) * 1.0)
-        return jnp.where(length <= room, error, jnp.nan)
+        return jnp.mean((outputs != trials.truth[:, 1:]) * 1.0)
 
-    return jax.lax.map(one, lengths)
+    def following(arrived: Array, length: Array) -> tuple[Array, Array]:
+        beyond = arrived | (length > problem.test_capacity)
+        error = jax.lax.cond(beyond, lambda: jnp.asarray(jnp.nan), lambda: one(length))
+        return arrived | (error < STOP), error
+
+    return jax.lax.scan(following, jnp.asarray(False), lengths)[1]
 
 
 LENGTH = ("length_number",)
@@ -64,11 +64,12 @@ LENGTH = ("length_number",)
 )
 def search_length(problem: Setting, key: jax.Array, prepared: Prepared) -> dict[str, Any]:
     """Errors of the ideal voter on a grid of lengths, and, where `track` asks for it, of the trained model."""
-    system, lengths = prepared.tested, np.asarray(LENGTHS)
+    system, lengths = prepared.tested, voters.LENGTHS
     given = prepared.entropy, system.matrices, prepared.maps, problem.test_fraction
     grid, voted, model = count_votes(*given, lengths)
     if problem.track == "prompts":
-        model = answer_lengths(problem, key, train_network(problem, key, prepared)[1], system, lengths)
+        noise = draw_noise(problem, key, system.noise)
+        model = answer_lengths(problem, key, train_network(problem, key, prepared)[1], system, noise, lengths)
     return {"lengths": grid, "voter_error": voted, "model_error": model}
 
 
