@@ -4,8 +4,6 @@ All of them minimise Σ_l q_l f_{n,l}: up-weighting with equal q, down-sampling 
 smallest has, group-DRO with the q that makes the worst group's risk least (exponentiated gradient on q).
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -6,8 +6,6 @@ same for the two groups that a setting describes. Constants that the paper leave
 large, and only ratios along a sweep mean something. Where curvature underflows a value is infinite, and called vacuous.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any

@@ -4,8 +4,6 @@ The paper says nothing about it, so there is no claim. Beside the measured risks
 fit, tr(F_l N⁻¹)/2, the excess over the best model.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path

@@ -4,8 +4,6 @@ Every purpose (truth, rotation, groups, inputs, labels) has its own stream of th
 the same W* and the same standard normals in every cell, and sample i depends on the seed and i alone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple

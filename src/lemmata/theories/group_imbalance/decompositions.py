@@ -1,7 +1,5 @@
 """Non-orthogonal symmetric decomposition of a small tensor, R = Σ_i c_i v_i^⊗3, three ways (4.3, step 6)."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

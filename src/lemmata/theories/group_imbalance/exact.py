@@ -1,7 +1,5 @@
 """Exact population quantities of a world, computed once for every group and ground truth: cells share them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any

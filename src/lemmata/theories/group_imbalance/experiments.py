@@ -4,8 +4,6 @@ Gradient descent is compiled; limits, success maps and spectra are host work in 
 a core (docs/theories/group_imbalance.md has the measurement of the layouts).
 """
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

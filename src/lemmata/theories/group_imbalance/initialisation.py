@@ -4,8 +4,6 @@ Least squares on Q_1 gives z_j E[φ'(z_j w̄_jᵀx)] / K, not the magnitude z_j:
 corrected mode solves for z_j, of the two possible roots the one whose third moment fits.
 """
 
-from __future__ import annotations
-
 import warnings
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """What claims and figures read off the data: fitted rates, thresholds, slopes of medians, paired trends."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

@@ -4,8 +4,6 @@ A saddle is left by taking eigenvalues in absolute value; a run that walks away 
 averaged: for small n the minimum of some draws lies at infinity.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -4,8 +4,6 @@ The paper allows Ψ to be estimated: with the true number of groups the error is
 EM is scikit-learn's: full covariances, logarithms of densities, k-means++ starts, several of them, a covariance floor.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

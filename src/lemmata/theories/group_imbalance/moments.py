@@ -4,8 +4,6 @@ S_m = (-1)^m ∇^m p / p. The third one is never formed: it is contracted with a
 sample by sample. By Stein's identity Q_j = (1/K) Σ_i E[φ^(j)(w_i*ᵀx)] w_i*^⊗j, which gives the exact moments.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol

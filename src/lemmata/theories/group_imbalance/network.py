@@ -5,8 +5,6 @@ With t = (2y - 1) Wᵀx and P = (1/K) Σ_j φ(t_j), the probability of the label
 NumPy arrays (host work in float64) and JAX arrays (compiled training).
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import jax

@@ -8,8 +8,6 @@ trapezoid rule on a uniform grid converges exponentially; Gauss-Hermite does not
 Plain float64 NumPy throughout. The order of the d K parameters is w_1, ..., w_K: entry j d + i is W_ij.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """What is measured of a network: excess risks without labels, spectra, fitted rates (5)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -5,8 +5,6 @@ computed as variances, never as differences of moments, on Gauss-Legendre panels
 mass, refined around 0 at scale 1/σ; relative accuracy 10⁻⁶ for σ in [10⁻³, 10³].
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple

@@ -12,8 +12,6 @@ minimum Ŵ_n lies within E_w poly(K) √(d log n/n) of W* (4.10), and the risks 
 false: labels are random, and the cross entropy at W* itself is not 0 (E1).
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

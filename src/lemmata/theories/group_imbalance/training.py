@@ -3,8 +3,6 @@
 `prepare` draws the run and finds the minimum Ŵ_n on the host; `train` is the compiled descent; `simulate` is one run.
 """
 
-from __future__ import annotations
-
 import warnings
 from typing import Any
 

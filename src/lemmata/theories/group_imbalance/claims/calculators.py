@@ -1,7 +1,5 @@
 """What the paper's calculators say along the sweeps of Table 4.1 (rows 6-10), and the factors D_m and Γ (row 21)."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

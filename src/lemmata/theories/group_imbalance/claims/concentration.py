@@ -1,7 +1,5 @@
 """Smoothness of the risk and concentration of its derivatives (rows 24-28)."""
 
-from __future__ import annotations
-
 import numpy as np
 import xarray as xr
 

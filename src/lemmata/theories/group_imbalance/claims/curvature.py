@@ -1,7 +1,5 @@
 """Curvature of the risk: against covariance and width (rows 7, 11), its bounds and symmetries (rows 17-23, 34)."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

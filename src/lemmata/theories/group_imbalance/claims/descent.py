@@ -1,7 +1,5 @@
 """Gradient descent: what noise does to the limit (row 2), and how the means slow it down (row 8, Figure 4.4 a)."""
 
-from __future__ import annotations
-
 import numpy as np
 import xarray as xr
 

@@ -2,8 +2,6 @@
 
 As stated the claims are about upper bounds read as behaviour; the corrected ones follow tr(F_l F⁻¹)."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

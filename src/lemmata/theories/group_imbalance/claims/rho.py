@@ -1,7 +1,5 @@
 """The function ρ: positivity and limits (rows 12-15), its monotone minorants (row 16), Lemma C.4.1 (row 22)."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """How many samples are needed: against the dimension (row 5), covariance (rows 6, 7) and mean (row 8)."""
 
-from __future__ import annotations
-
 import numpy as np
 import xarray as xr
 

@@ -1,7 +1,5 @@
 """The tensor start (rows 30-33, Figure C.1): its error, its moments, its subspace and its magnitudes."""
 
-from __future__ import annotations
-
 import numpy as np
 import xarray as xr
 

@@ -1,7 +1,5 @@
 """What the theory assumes of groups, in plain sentences: separation, covariance norms, effective rank, label noise."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -5,8 +5,6 @@ own shares, and for each group as many further rows of it as the base has: its c
 held-out risk of every group is measured, and predicted from the base alone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple
 

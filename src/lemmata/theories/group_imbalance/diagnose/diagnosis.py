@@ -1,7 +1,5 @@
 """The diagnosis of a table with groups: what more rows of each group do, predicted by the theory and measured."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Annotated, Any
 

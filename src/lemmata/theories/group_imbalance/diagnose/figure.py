@@ -1,7 +1,5 @@
 """The figure of the diagnosis: risks along the learning curve, one more row of a group, predicted against measured."""
 
-from __future__ import annotations
-
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure

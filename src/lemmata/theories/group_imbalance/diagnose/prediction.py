@@ -9,8 +9,6 @@ noise J_l of a row's gradient is F_l only where the model is right, so the varia
 Both belong to the shift. Prediction = theory + shift.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -2,8 +2,6 @@
 
 Raw risk, noise floor and excess risk have panels of their own: the raw cross entropy moves with the floor."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

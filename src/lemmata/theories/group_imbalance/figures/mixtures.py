@@ -1,7 +1,5 @@
 """Figures of mixtures: success maps (4.2, 4.3), spectra (4.4 b, 4.5 a), the lemmas on curvature and concentration."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Figures of the tensor start (C.1) and its moments, and Table 4.1."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import xarray as xr

@@ -1,7 +1,5 @@
 """Figures of gradient descent: rates and noise (Theorem 2), means and covariances (4.4), starts (C.1)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

@@ -4,8 +4,6 @@ Host work in NumPy from the run's seed. Image i of a group depends on the seed a
 image scales the same normals, so that cells of one seed are paired.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -3,8 +3,6 @@
 The paper states no numbers, so these are experiments without claims.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Figures 4.1 and 4.8: accuracy of minority, majority and both along a sweep, and the cross entropy beside it."""
 
-from __future__ import annotations
-
 import xarray as xr
 from matplotlib.figure import Figure
 

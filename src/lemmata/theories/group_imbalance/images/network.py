@@ -4,8 +4,6 @@ The layout is the common one; `width` is 64 there. Batch norm takes the statisti
 those of a batch of training images when it is tested.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import equinox as eqx

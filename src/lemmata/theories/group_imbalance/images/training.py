@@ -1,7 +1,5 @@
 """One run of F4.1 or F4.8: ResNet-9 by SGD with momentum 0.9 and a cosine step, tested on either group."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import jax

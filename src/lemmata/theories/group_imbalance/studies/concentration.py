@@ -1,7 +1,5 @@
 """How far empirical derivatives are from their population's, and how smooth they are (rows 24-28)."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 

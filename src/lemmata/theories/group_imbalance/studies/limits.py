@@ -3,8 +3,6 @@
 Raw risk, floor and excess stand apart: the raw cross entropy moves with the floor, which no training can change.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

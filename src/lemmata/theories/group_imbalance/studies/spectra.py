@@ -1,7 +1,5 @@
 """Exact spectra of the Fisher information: against covariance (F4.4b), width (F4.5a) and the bounds of row 23."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

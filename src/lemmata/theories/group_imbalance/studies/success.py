@@ -1,7 +1,5 @@
 """Success maps (F4.2, F4.3): do several starts of the same data agree on one minimum?"""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

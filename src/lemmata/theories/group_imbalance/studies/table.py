@@ -1,7 +1,5 @@
 """Table 4.1: what each change of the mixture does, by the paper's bounds, exactly, and measured (rows 6-10, P1-P5)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

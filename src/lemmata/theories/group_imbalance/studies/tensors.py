@@ -1,7 +1,5 @@
 """Tensor starts (FC.1, row 30) and the moments behind them (row 31), on samples that are drawn chunk by chunk."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from functools import partial
