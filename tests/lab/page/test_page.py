@@ -99,7 +99,7 @@ def test_an_expected_refutation_is_no_alarm(tmp_path: Path) -> None:
 
 
 def test_what_is_not_in_order_is_loud_at_the_top_in_the_table_and_in_its_evidence(tmp_path: Path) -> None:
-    wrong = [{"case": "broken", "outcome": "holds", "expected": "fails", "measured": 2.0, "note": ""}]
+    wrong = [{"case": "broken", "outcome": "holds", "expected": "fails", "measured": 2.0, "note": "", "changed": ""}]
     page = page_of(
         tmp_path, row(), row("c2-outcome", outcome="fails"), row("c3-control", control="holds", controls=wrong),
         row("c4-lost", lost=True),

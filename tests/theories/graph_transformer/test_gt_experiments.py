@@ -12,12 +12,13 @@ import xarray as xr
 from lemmata.lab.grid import Grid, make_grid
 from lemmata.lab.runner import Options, run
 from lemmata.theories import graph_transformer
-from lemmata.theories.graph_transformer import experiments, hand_made
+from lemmata.theories.graph_transformer import experiments
 from lemmata.theories.graph_transformer.data import prepare
 from lemmata.theories.graph_transformer.extensions import experiments as extensions
 from lemmata.theories.graph_transformer.extensions.four_classes import simulate as simulate_four
 from lemmata.theories.graph_transformer.extensions.whole_graphs import simulate as simulate_graphs
-from lemmata.theories.graph_transformer.hand_made import count_margins
+from lemmata.theories.graph_transformer.hand_made import experiments as hand_made
+from lemmata.theories.graph_transformer.hand_made.data import count_margins
 from lemmata.theories.graph_transformer.setting import Setting
 from lemmata.theories.graph_transformer.studies.draws import sample_shells, simulate_batches, simulate_sampler
 from lemmata.theories.graph_transformer.studies.shells import examine_shells, vary_masses

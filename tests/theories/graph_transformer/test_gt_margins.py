@@ -18,7 +18,7 @@ from lemmata.datasets.graphs.distances import distance_blocks, distance_table
 from lemmata.datasets.graphs.graph import Graph, make_graph
 from lemmata.theories.graph_transformer.data import prepare, shells_of
 from lemmata.theories.graph_transformer.graphs import draw_graph
-from lemmata.theories.graph_transformer.hand_made import HandSetting, count_margins
+from lemmata.theories.graph_transformer.hand_made.data import HandSetting, count_margins
 from lemmata.theories.graph_transformer.margins import (
     Shells,
     core_distance,

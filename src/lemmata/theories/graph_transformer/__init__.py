@@ -14,7 +14,7 @@ from lemmata.theories.graph_transformer.deep.experiments import EXPERIMENTS as D
 from lemmata.theories.graph_transformer.experiments import EXPERIMENTS as ONE_LAYER
 from lemmata.theories.graph_transformer.extensions.experiments import EXPERIMENTS as EXTENSIONS
 from lemmata.theories.graph_transformer.graphs.cycle import plan_cycle
-from lemmata.theories.graph_transformer.hand_made import EXPERIMENTS as HAND_MADE
+from lemmata.theories.graph_transformer.hand_made.experiments import EXPERIMENTS as HAND_MADE
 from lemmata.theories.graph_transformer.real_graphs.experiments import EXPERIMENTS as REAL
 from lemmata.theories.graph_transformer.setting import Setting
 from lemmata.theories.graph_transformer.training import simulate

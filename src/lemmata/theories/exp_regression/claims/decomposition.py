@@ -67,7 +67,7 @@ def take_apart(weights: Any, signs: Any, x: Any, y: Any, eta: Any, B: Any = 0.0,
     return {
         **terms._asdict(),
         **decomposition.decomposition_errors(terms, head.width),
-        **decomposition.step_bounds(terms, head, len(y), eta, B, jnp.asarray(0.0)),
+        **decomposition.step_bounds(terms, head, len(y), eta, jnp.asarray(B), jnp.asarray(0.0)),
         "lengths": network.lengths(gradient),
         "asymmetric": jnp.max(decomposition.asymmetric_kernel(head, values, x, jnp.full_like(values, mask))),
     }

@@ -62,7 +62,7 @@ def variance(data: xr.Dataset) -> Figure:
 def shares(data: xr.Dataset) -> Figure:
     """The share of class-relevant neighbours by γ_d beside (1 - ε_S) γ_d, on planted blocks and the paper's graph."""
     figure, (ax,) = draw.panels(1, width=6.4, height=4.4)
-    graphs = {"blocks": "planted blocks (G2)", "chapter": "paper's graph (G1, control)"}
+    graphs = {"blocks": "planted blocks (G2)", "chapter": "the paper's graph (G1, control)"}
     for i, (generator, words) in enumerate(graphs.items()):
         shown = lm.cells(data, generator=generator).sortby("discriminative").relevant_share.transpose("seed", "variant")
         x, color = shown.discriminative.values, draw.look(i).color

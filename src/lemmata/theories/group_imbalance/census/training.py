@@ -1,11 +1,9 @@
-"""Figures 4.1 and 4.8 on the Adult census table, read from $LEMMATA_DATA/tabular, with logistic regression.
+"""Logistic regression on two groups of the Adult census table, read from $LEMMATA_DATA/tabular.
 
-The paper says nothing about it, so there is no claim. Beside the measured risks stands the theory's predictor at the
-fit, tr(F_l N⁻¹)/2, the excess over the best model.
+Beside the measured risks stands the theory's predictor at the fit, tr(F_l N⁻¹)/2, the excess over the best model.
 """
 
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +14,6 @@ from lemmata.datasets import files
 from lemmata.lab.inputs import remember
 from lemmata.theories.group_imbalance.diagnose.columns import Columns, read_columns
 from lemmata.theories.group_imbalance.diagnose.prediction import fit, fitted, losses
-from lemmata.theories.group_imbalance.images.figures import sweep
 
 PAIRS = {
     "Female": ("sex", "Male"), "Male": ("sex", "Female"), "Black": ("race", "White"), "White": ("race", "Black")
@@ -104,28 +101,3 @@ def simulate(setting: CensusSetting, seed: int) -> dict[str, Any]:
     for what in ("accuracy", "loss"):
         found[f"test_{what}"] = (found[f"minority_{what}"] + found[f"majority_{what}"]) / 2
     return found
-
-
-experiment = partial(lm.experiment, kind=CensusSetting, simulation=simulate, tiny={}, seeds=10, paper_seeds=20)
-
-adult = partial(sweep, title="Adult", split="minority")
-
-EXPERIMENTS = (
-    experiment(
-        "f41-adult",
-        reference="Figure 4.1",
-        question="Does noise on added minority rows of Adult first help and then hurt?",
-        axes={"minority": ["Female", "Black"], "noise_variance": [0.0, 1e-2, 1e-1, 1.0, 10.0]},
-        setting={"extra": 300},
-        smoke={"minority": ["Female"], "noise_variance": [0.0, 1.0], "samples": 400, "extra": 40},
-        plot=partial(adult, along="noise_variance", x=r"noise of the extra rows $\delta^2$", scale="symlog"),
-    ),
-    experiment(
-        "f48-adult",
-        reference="Figure 4.8",
-        question="What does a larger share of one group do to both groups of Adult?",
-        axes={"minority": ["Female", "Male"], "fraction": [0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5]},
-        smoke={"minority": ["Female"], "fraction": [0.1, 0.5], "samples": 400},
-        plot=partial(adult, along="fraction", x=r"fraction of the minority $\lambda$"),
-    ),
-)

@@ -1,0 +1,1 @@
+"""The hand-made graph of Figure 3.2."""
