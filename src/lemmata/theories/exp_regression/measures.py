@@ -54,10 +54,11 @@ def relative_square(data: xr.Dataset, name: str = "square") -> xr.DataArray:
 def classes(data: xr.Dataset, dynamics: str = "trained") -> xr.DataArray:
     """X6's class of every run: 0 monotone (peak ≤ 1.01), 1 catapult (then below 1e-3 of the start), 2 diverged, or 3
     unfinished; or of the linearised dynamics beside it, a sum of geometric terms, whose peak is at an end."""
-    peak, final, diverged = data.peak_ratio, data.final_ratio, data.diverged > 0
     if dynamics == "linearised":
         final = data.linear_final_ratio
         peak, diverged = np.maximum(final, 1.0), final > 1e8
+    else:
+        peak, final, diverged = data.peak_ratio, data.final_ratio, data.diverged > 0
     return xr.where(diverged, 2, xr.where(peak <= 1.01, 0, xr.where(final < 1e-3, 1, 3)))
 
 
