@@ -24,7 +24,7 @@ from lemmata.lab.claims import (
 )
 from lemmata.lab.errors import UserError
 from lemmata.lab.intervals import CannotFit
-from lemmata.lab.judges import all_of, at_least, at_most, increasing, within
+from lemmata.lab.judges import all_of, at_least, at_most, decreasing, increasing, within
 
 DATA = {
     "sweep": xr.Dataset(
@@ -144,6 +144,29 @@ def test_evidence_that_cannot_be_taken_is_inconclusive_with_the_reason(reason):
     finding = examine(claim(refuse(reason), at_least(3), Control("frozen", read("frozen"))), DATA)
     assert (finding.verdict.outcome, finding.verdict.note) == (INCONCLUSIVE, str(reason))
     assert not finding.as_expected
+
+
+@pytest.mark.parametrize(
+    ("judge", "wanted"),
+    [
+        (at_least(3), (">=", 3, None, None)),
+        (at_most(3, by="every"), ("<=", 3, None, None)),
+        (within(1, 3, predicted=2), ("in", 2, 1, 3)),
+        (within({"a": (1, 3), "b": (2, 4)}), ("in", None, None, None)),
+        (increasing("x"), ("increasing", 0, None, None)),
+        (increasing("x", slack=0.5), ("increasing", -0.5, None, None)),
+        (decreasing("x", slack=0.5), ("decreasing", 0.5, None, None)),
+        (lm.equal(0.1), ("==", 0, None, 0.1)),
+        (lm.stating(at_most(3)), ("<=", 3, None, None)),
+        (all_of(slope=within(1, 3), fit=at_least(0.9)), ("in", None, 1, 3)),
+    ],
+)
+def test_where_nothing_could_be_judged_the_verdict_still_says_what_must_be_so(judge, wanted):
+    vacuous = refuse(NotApplicable("vacuous"))
+    verdict = examine(judged_by(claim(vacuous, at_least(3), Control("no less", vacuous)), judge), DATA).verdict
+    assert (verdict.relation, verdict.predicted, verdict.accept_low, verdict.accept_high) == wanted
+    assert (verdict.outcome, verdict.measured, verdict.statistic) == (INCONCLUSIVE, None, "none")
+    assert verdict.rule
 
 
 def test_a_reason_may_come_from_the_judge_as_well():

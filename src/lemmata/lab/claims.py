@@ -363,13 +363,18 @@ def _never_arrives(data: xr.Dataset) -> bool:
 
 
 def undecided(claim: Claim, reason: str, lost: bool = False) -> Verdict:
-    """The verdict where nothing was judged."""
-    return Verdict(INCONCLUSIVE, "==", note=reason, rule=rule_of(claim.judge), seeds=0, lost=lost)
+    """The verdict where nothing was judged; what its judge asks for is still said."""
+    return replace(wanted_by(claim.judge), note=reason, rule=rule_of(claim.judge), seeds=0, lost=lost)
 
 
 def rule_of(judge: Judge) -> str:
     """Who decides, in words."""
     return getattr(judge, "rule", "") or _own_words(judge)
+
+
+def wanted_by(judge: Judge) -> Verdict:
+    """The verdict before anything is measured: the relation, and the limits if they are one pair of numbers."""
+    return getattr(judge, "wanted", Verdict(INCONCLUSIVE, "==", 0.0))
 
 
 def words_of(judge: Judge) -> str:

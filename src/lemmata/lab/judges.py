@@ -25,7 +25,7 @@ from typing import Any, Literal
 import numpy as np
 import xarray as xr
 
-from lemmata.lab.claims import FAILS, HOLDS, INCONCLUSIVE, Judge, NotApplicable, Verdict, rule_of, words_of
+from lemmata.lab.claims import FAILS, HOLDS, INCONCLUSIVE, Judge, NotApplicable, Verdict, rule_of, wanted_by, words_of
 from lemmata.lab.errors import UserError
 from lemmata.lab.regions import RULES, Bound, Region, check_rule, combine
 
@@ -115,6 +115,10 @@ class Equal:
     def rule(self) -> str:
         return f"largest {'relative ' * self.relative}difference over all values"
 
+    @property
+    def wanted(self) -> Verdict:
+        return Verdict(INCONCLUSIVE, "==", 0.0, accept_high=self.tolerance, rule=self.rule)
+
     def __call__(self, evidence: Mapping[str, Any]) -> Verdict:
         measured, predicted = np.broadcast_arrays(
             np.asarray(evidence["measured"], float), np.asarray(evidence["predicted"], float)
@@ -122,7 +126,7 @@ class Equal:
         if measured.size == 0:
             raise NotApplicable("there is nothing to compare")
         if np.isnan(measured).any() or np.isnan(predicted).any():
-            return Verdict(INCONCLUSIVE, "==", 0.0, note="not measured everywhere", rule=self.rule, lost=True)
+            return replace(self.wanted, note="not measured everywhere", lost=True)
         with np.errstate(all="ignore"):
             error = np.abs(measured - predicted) / (np.abs(predicted) if self.relative else 1)
         # inf - inf and 0 / 0 are no difference, inf / inf is a large one
@@ -167,6 +171,10 @@ class AllOf:
     def rule(self) -> str:
         return "; ".join(f"{name}: {rule_of(judge)}" for name, judge in self.judges.items())
 
+    @property
+    def wanted(self) -> Verdict:
+        return wanted_by(next(iter(self.judges.values())))
+
     def __call__(self, evidence: Mapping[str, Any]) -> Verdict:
         return combine([(name, judge(evidence[name])) for name, judge in self.judges.items()], "any")
 
@@ -192,6 +200,10 @@ class Stating:
     @property
     def rule(self) -> str:
         return rule_of(self.judge)
+
+    @property
+    def wanted(self) -> Verdict:
+        return wanted_by(self.judge)
 
     def __call__(self, stated: tuple[Any, str]) -> Verdict:
         evidence, words = stated
@@ -258,3 +270,8 @@ class Monotone:
     @property
     def rule(self) -> str:
         return f"the smallest step: {RULES[self.by]}"
+
+    @property
+    def wanted(self) -> Verdict:
+        least = (self.slack or 0.0) * (-1 if self.relation == "increasing" else 1)
+        return Verdict(INCONCLUSIVE, self.relation, least, rule=self.rule)

@@ -127,6 +127,14 @@ class Region:
     def rule(self) -> str:
         return f"{self.se:g} standard errors to spare" if self.se else RULES[self.by]
 
+    @property
+    def wanted(self) -> Verdict:
+        """Where limits differ by label, no pair of numbers stands for all of them."""
+        if isinstance(self.low, Mapping) or isinstance(self.high, Mapping):
+            return Verdict(INCONCLUSIVE, self.relation, self.predicted, rule=self.rule)
+        found = _Statistic("none", math.nan, rule=self.rule)
+        return replace(self._verdict(INCONCLUSIVE, self.low, self.high, found), measured=None, note="")
+
     def _in_standard_errors(self, evidence: Uncertain) -> Verdict:
         """The value may lie beyond a limit by so many of its standard errors, or by the floor."""
         value, error = xr.broadcast(
