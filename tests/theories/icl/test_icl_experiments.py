@@ -103,8 +103,10 @@ def test_the_last_record_of_the_default_run_is_its_final_evaluation(left: Left) 
     own = np.eye(6, dtype=bool)
     for which, name in ((0, "query_patterns"), (1, "key_patterns")):
         block, partner = last(data, name).values, data.partner.values > 0
-        ratio = np.where(partner, block / block[..., own][..., None], 0).sum((2, 3)) / partner.sum((2, 3))
-        np.testing.assert_allclose(data.partner_ratio.isel(map=which), ratio, rtol=1e-4)
+        ratios = np.where(partner, block / block[..., own][..., None], 0)
+        # entries of either sign can cancel: the mean is as exact as the sizes of what it sums
+        error = data.partner_ratio.isel(map=which) - ratios.sum((2, 3)) / partner.sum((2, 3))
+        assert (abs(error) <= 1e-4 * abs(ratios).sum((2, 3)) / partner.sum((2, 3))).all()
         # trained for itself, the same network
         alone = left("p5-shift").sel(variant="U=1").isel(shift=0)[name]
         np.testing.assert_allclose(alone, block[0], rtol=1e-4, atol=1e-6)
