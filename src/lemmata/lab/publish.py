@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FIGURES = ("figure.png", "figure.svg")
+DOTS = 110
+"""Of a picture, an inch."""
 TABLE = "table.json"
 RECORD = "run.json"
 _drawing = threading.Lock()  # of matplotlib, which is not meant for several threads
@@ -175,16 +177,19 @@ def _render(figure: Figure, stamp: str) -> dict[str, bytes]:
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     foot = 0.16 / figure.get_figheight()
+    figure.text(0.995, 0.2 * foot, stamp, ha="right", va="bottom", fontsize=6.5, color="#8a8a8a")
+    figure.set_dpi(DOTS)
     engine = figure.get_layout_engine()
     if isinstance(engine, ConstrainedLayoutEngine):
         engine.set(rect=(0, foot, 1, 1 - foot))
-    figure.text(0.995, 0.2 * foot, stamp, ha="right", va="bottom", fontsize=6.5, color="#8a8a8a")
+    if engine is not None:  # laid out once: else every format is laid out twice, and drawn once more for that
+        engine.execute(figure)
+        figure.set_layout_engine(None)
     pictures = {}
     for name in FIGURES:
         image = io.BytesIO()
-        figure.savefig(image, dpi=110, format=Path(name).suffix[1:])
+        figure.savefig(image, dpi=DOTS, format=Path(name).suffix[1:])
         pictures[name] = image.getvalue()
-        figure.set_layout_engine("none")  # it is laid out now; doing that again takes as long as drawing
     return pictures
 
 
