@@ -37,10 +37,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    from lemmata.lab import programs
+    from lemmata.lab import machine, programs
 
     programs.USUAL = "fast"
     programs.keep_programs(CACHE)
+    machine.collect_rarely()
 
     from costs import Costs
 

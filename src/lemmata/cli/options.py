@@ -118,12 +118,13 @@ def example(*commands: str) -> str:
 
 def prepare_backend(engine: str = "local") -> None:
     """Keep compiled programs between commands, and freed memory between runs; leave that of a GPU to other workers."""
-    from lemmata.lab.machine import keep_memory
+    from lemmata.lab.machine import collect_rarely, keep_memory
     from lemmata.lab.programs import cache_folder, keep_programs
 
     if engine != "local":
         os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
     keep_memory()
+    collect_rarely()
     keep_programs(str(cache_folder()))
 
 

@@ -17,7 +17,7 @@ from multiprocessing.connection import Connection
 
 from lemmata.lab import interrupts, parcels
 from lemmata.lab.errors import UserError, describe_error
-from lemmata.lab.machine import keep_to_cores
+from lemmata.lab.machine import collect_rarely, keep_to_cores
 
 CORES = "LEMMATA_CORES"
 """The variable that names the cores to which a worker keeps."""
@@ -54,4 +54,5 @@ if __name__ == "__main__":
     with interrupts.leaving_on_signals(sentence=""):
         if CORES in os.environ:
             keep_to_cores([int(core) for core in os.environ[CORES].split(",")])
+        collect_rarely()
         serve(Connection(int(sys.argv[1])))
