@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 
 from lemmata.lab.precision import numerics
-from lemmata.networks.transformer import Block, Dense, Norm, draw_blocks, layer_norm, self_attention, transform
+from lemmata.networks import transformer
+from lemmata.networks.transformer import Block, Dense, Norm, draw_blocks, layer_norm, self_attention
 
 WIDTH, HEADS, DEPTH, TOKENS, SAMPLES = 6, 2, 3, 5, 4
+transform = jax.jit(transformer.transform, static_argnames=("heads", "causal", "last", "show"))
 
 
 @pytest.fixture(autouse=True)
@@ -97,7 +99,8 @@ def test_to_ask_the_last_token_only_gives_its_answer_attention_and_gradient(caus
         found, shown = transform(blocks, x, mask, **how)
         return jnp.sum(found[:, -1] ** 3), jax.tree.map(lambda part: part[..., -1:, :], (found, shown))
 
-    (slope, whole), (slope_last, alone) = (jax.grad(answer, has_aux=True)(blocks, last) for last in (False, True))
+    slopes = jax.jit(jax.grad(answer, has_aux=True), static_argnums=1)
+    (slope, whole), (slope_last, alone) = (slopes(blocks, last) for last in (False, True))
     assert transform(blocks, x, mask, heads=HEADS, causal=causal, last=True)[0].shape == (x.shape[0], 1, WIDTH)
     for one, other in zip(jax.tree.leaves((slope, whole)), jax.tree.leaves((slope_last, alone)), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-12)
@@ -112,7 +115,7 @@ def test_masked_tokens_leave_finite_gradients_in_the_causal_transformer() -> Non
         found, _ = transform(blocks, jnp.asarray(x), jnp.asarray(mask), heads=HEADS, causal=True)
         return jnp.sum(found[:, 1:] ** 2)
 
-    assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(jax.grad(total)(blocks)))
+    assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(jax.jit(jax.grad(total))(blocks)))
 
 
 def test_a_token_of_weight_three_stands_for_three_equal_tokens() -> None:
@@ -155,7 +158,7 @@ def test_autodiff_gradients_equal_finite_differences() -> None:
         return jnp.sum(direction * transform(blocks, jnp.asarray(x), jnp.asarray(ones(x)), heads=HEADS)[0])
 
     leaves, tree = jax.tree.flatten(blocks)
-    slopes = jax.tree.leaves(jax.grad(total)(blocks))
+    slopes = jax.tree.leaves(jax.device_get(jax.jit(jax.grad(total))(blocks)))
     rng = np.random.default_rng(6)
     for i, (leaf, slope) in enumerate(zip(leaves, slopes, strict=True)):
         step = rng.standard_normal(leaf.shape)
@@ -163,7 +166,7 @@ def test_autodiff_gradients_equal_finite_differences() -> None:
             total(jax.tree.unflatten(tree, [*leaves[:i], leaf + sign * 1e-6 * step, *leaves[i + 1 :]]))
             for sign in (1, -1)
         ]
-        np.testing.assert_allclose(jnp.sum(slope * step), (moved[0] - moved[1]) / 2e-6, rtol=1e-6)
+        np.testing.assert_allclose(np.sum(slope * step), (moved[0] - moved[1]) / 2e-6, rtol=1e-6)
 
 
 def test_attention_and_tokens_of_every_block_are_shown_on_request() -> None:
