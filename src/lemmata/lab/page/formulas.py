@@ -107,7 +107,7 @@ def _copy(given: Element, depth: int = 0) -> Element:
 
 RELATIONS = frozenset("=≠<>≤≥≲≳≪≫∝≈≃∼≍→↔⇒⇔∈∉⊂⊆+−±")
 """Before these a long formula may go on in the next line, where they stand outside of brackets."""
-ROOM, SHORT = 20, 3
+ROOM, SHORT = 20, 2
 """Signs: a longer line may also be broken inside of brackets; no line ends behind fewer, such as "x" of "x = 1"."""
 
 
