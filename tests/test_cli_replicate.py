@@ -114,7 +114,7 @@ def test_a_claim_is_shown_in_full(lemmata: Lemmata, toy: Path) -> None:
         "corrects": None, "headline": False, "replication": None,
     }  # fmt: skip
     text = lemmata("show", "toy.py/c2-range").out
-    for words in ("The statement of c2-range.", "in [5, 7]", "right (slope = 2.0, not 0.5): must come out as holds"):
+    for words in ("The statement of c2-range.", "in [5, 7]", "right (slope = 2, not 0.5): must come out as holds"):
         assert words in text
 
 

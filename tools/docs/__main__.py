@@ -24,6 +24,7 @@ import reference
 import yaml
 from facts import DOCS, ROOT, Known, all_known
 from stars import literal
+from words import typeset
 
 COPIED = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
 
@@ -47,10 +48,11 @@ def write(out: Path, theories: list[Known]) -> None:
     shutil.copytree(DOCS, pages, ignore=shutil.ignore_patterns("verdicts"))
     for source, target in COPIED.items():
         (pages / target).write_text(at_home((ROOT / source).read_text(encoding="utf-8")), encoding="utf-8")
-    for known in theories:
-        own = pages / "theories" / f"{known.name}.md"
-        if own.exists():
-            own.write_text(with_links(own.read_text(encoding="utf-8"), known.name), encoding="utf-8")
+    for path in pages.rglob("*.md"):
+        text = path.read_text(encoding="utf-8")
+        if path.parent.name == "theories":
+            text = with_links(text, path.stem)
+        path.write_text(typeset(text), encoding="utf-8")
     for path, text in generated(theories):
         (pages / path).parent.mkdir(parents=True, exist_ok=True)
         (pages / path).write_text(text, encoding="utf-8")
@@ -70,9 +72,11 @@ def generated(theories: list[Known]) -> Iterator[tuple[str, str]]:
 
 
 def with_links(text: str, name: str) -> str:
-    """A theory's own page with links to what is generated about it, before its first section."""
+    """A theory's own page with links to what is generated about it, in the place of the table that says the same."""
     folders = {"claims": "Claims", "gallery": "figures", "settings": "settings", "bounds": "bounds"}
     links = " · ".join(f"[{words}](../{folder}/{name}.md)" for folder, words in folders.items())
+    told = f"[All claims]({'../claims/' + name}.md) are listed with formulas, verdicts and replications."
+    text = re.sub(r"<details markdown=\"1\"><summary>All claims with.*?</details>", told, text, flags=re.DOTALL)
     opening, heading, rest = text.partition("\n## ")
     return f"{opening}\n{links} · [errata](../errata.md#{name.replace('_', '-')})\n{heading}{rest}"
 

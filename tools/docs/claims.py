@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from facts import NOT_RUN, Known
-from words import SAID, cell, claimed, formula, measured, page, plain, rule, table
+from words import SAID, cell, claimed, decided_by, formula, measured, of_claims, page, plain, table
 
 OUTCOMES = ("holds", "fails", "inconclusive")
 
@@ -40,6 +40,7 @@ def index(theories: list[Known]) -> str:
         table(["theory", "claims", "of the paper", "hold", "fail", "undecided", "repeat"], rows),
         "Statements that fall are collected, with their corrections, under [errata](../errata.md). The words are "
         "explained in the [glossary](../glossary.md).",
+        wide=True,
     )
 
 
@@ -74,7 +75,9 @@ def _table(known: Known, names: list[str], anchors: bool) -> str:
         claim, row = known.theory.claims[name], known.rows.get(name)
         anchor = f'<a id="{name}"></a>' if anchors else ""
         outcome = f"**{row['outcome']}**" if row else f"{NOT_RUN} (expected: {claim.expected})"
-        found = f"{measured(row)}; claimed {claimed(row)}; {rule(row)}" if row else "–"
+        found = f"{measured(row)}; accepted: {claimed(row)}; {decided_by(row)}" if row else "–"
+        if row and row["measured"] is None:
+            found = row["note"].split("; ")[0]
         if row and known.odd(name):
             outcome += f" (expected {row['expected']}, control {row['control']})"
         rows.append(
@@ -87,4 +90,4 @@ def _table(known: Known, names: list[str], anchors: bool) -> str:
                 known.replicated(name),
             ]
         )
-    return table(["claim", "statement", "verdict", "measured", "replicated"], rows)
+    return of_claims(table(["claim", "statement", "verdict", "measured", "replicated"], rows))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from facts import Known, section
-from words import claimed, code, folded, formula, measured, page, plain, rule, table
+from words import claimed, code, decided_by, folded, formula, measured, of_claims, page, plain, table, typeset
 
 from lemmata.lab.claims import Claim
 
@@ -41,10 +41,10 @@ def _overview(theories: list[Known]) -> str:
     for known in theories:
         for claim in _falling(known):
             row = known.rows.get(claim.name)
-            found = f"{measured(row)}, claimed {claimed(row)}" if row else "–"
-            link = f"[{plain(claim.reference)}](#{anchor(known, claim)})"
-            rows.append([f"`{known.name}`", link, plain(said(claim)), plain(found), known.replicated(claim.name)])
-    return table(["theory", "where", "what the paper says", "measured", "replicated"], rows)
+            found = f"{measured(row)}; accepted: {claimed(row)}" if row else "–"
+            link = f"`{known.name}` [{plain(claim.reference)}](#{anchor(known, claim)})"
+            rows.append([link, plain(said(claim)), plain(found), known.replicated(claim.name)])
+    return of_claims(table(["where", "what the paper says", "measured", "replicated"], rows))
 
 
 def anchor(known: Known, claim: Claim) -> str:
@@ -82,8 +82,8 @@ def _theory(known: Known) -> list[str]:
 
 
 def at_root(text: str, name: str) -> str:
-    """Text of a theory's page with its links as they are here."""
-    return text.replace("](../", "](").replace("](#", f"](theories/{name}.md#")
+    """Text of a theory's page, typeset, with its links as they are here."""
+    return typeset(text).replace("](../", "](").replace("](#", f"](theories/{name}.md#")
 
 
 def _entry(known: Known, claim: Claim) -> list[str]:
@@ -96,7 +96,7 @@ def _entry(known: Known, claim: Claim) -> list[str]:
         "**Tried in:** " + ("; ".join(_plain_outside_code(each) for each in known.tried(claim))) + ".",
     ]
     found = (
-        f"{plain(measured(row))}, claimed {plain(claimed(row))} ({plain(rule(row))}): **{row['outcome']}**."
+        f"{plain(measured(row))} ({plain(decided_by(row))}); accepted: {plain(claimed(row))}. Verdict: **{row['outcome']}**."
         if row
         else "not computed yet."
     )
@@ -108,13 +108,13 @@ def _entry(known: Known, claim: Claim) -> list[str]:
         parts.append(f"**Corrected** (`{each.name}`): {plain(each.statement.removeprefix('Corrected: '))}")
         parts.append(formula(each.formula))
         other = known.rows.get(each.name)
-        found = f"{plain(measured(other))}, claimed {plain(claimed(other))}: **{other['outcome']}**; " if other else ""
+        found = f"{plain(measured(other))}; accepted: {plain(claimed(other))}. Verdict: **{other['outcome']}**; " if other else ""
         parts.append(f"Measured: {found}replicated: {known.replicated(each.name)}.")
     if not corrections:
         parts.append("**Corrected:** we have no corrected statement to offer.")
     remarks = known.remarks(claim)
     if remarks:
-        parts.append("**In our words:** " + " ".join(remarks))
+        parts.append("**In our words:** " + typeset(" ".join(remarks)))
     parts.append(_standing(known, claim))
     names = " ".join(f"{known.name}/{each.name}" for each in (claim, *corrections))
     parts.append(code(f"lemmata verify {names}"))

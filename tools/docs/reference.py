@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import inspect
+import io
 import os
 import pkgutil
 import re
-import subprocess
-import sys
 from collections.abc import Iterable, Iterator
 from types import ModuleType
 from typing import Any
@@ -95,14 +95,15 @@ def command_line() -> str:
     from lemmata import cli
 
     app = typer.main.get_command(cli.app)
+    os.environ |= {"COLUMNS": str(WIDTH), "NO_COLOR": "1"}
     parts = [
         "What each command says with `--help`. Results go to stdout; progress and warnings to stderr. Exit codes: 0 as "
         "expected; 1 a verdict or control is not, or a cell failed; 2 wrong input or environment; 3 an error inside "
         "Lemmata; 130 and 143 interrupted.",
-        code(_help([])),
+        code(_help(app, [])),
     ]
     for path in _commands(app, []):
-        parts += [f"## lemmata {' '.join(path)}", code(_help(path))]
+        parts += [f"## lemmata {' '.join(path)}", code(_help(app, path))]
     return page("Command line", *parts)
 
 
@@ -117,13 +118,10 @@ def _commands(command: Any, path: list[str]) -> Iterator[list[str]]:
             yield from _commands(inner, [*path, name])
 
 
-def _help(path: list[str]) -> str:
-    command = [sys.executable, "-m", "lemmata", *path, "--help"]
-    done = subprocess.run(
-        command, capture_output=True, text=True, check=True, env={**os.environ, "COLUMNS": str(WIDTH), "NO_COLOR": "1"}
-    )
-    shown = done.stdout.replace("python -m lemmata", "lemmata").strip()
-    return "\n".join(line.rstrip() for line in shown.splitlines())
+def _help(app: Any, path: list[str]) -> str:
+    with contextlib.redirect_stdout(io.StringIO()) as shown:
+        app([*path, "--help"], prog_name="lemmata", standalone_mode=False)
+    return "\n".join(line.rstrip() for line in shown.getvalue().strip().splitlines())
 
 
 def python_names() -> str:

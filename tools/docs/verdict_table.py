@@ -13,17 +13,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from words import cell, claimed, decided_by, interval, number, table
+from words import cell, claimed, decided_by, measured, table
 
 HEAD = ["claim", "statement", "source", "outcome", "measured", "claimed", "decided by"]
 
 
 def cells(row: Mapping[str, Any]) -> list[str]:
     """A row of the table."""
-    found = number(row["measured"]) + interval(row)
     odd = (row["outcome"], row["control"]) != (row["expected"], row["control_expected"])
     remark = f"; expected {row['expected']}, control {row['control']}" if odd else ""
-    listed = [f"`{row['claim']}`", row["statement"], row["source"], f"**{row['outcome']}**", found, claimed(row)]
+    listed = [f"`{row['claim']}`", row["statement"], row["source"], f"**{row['outcome']}**", measured(row), claimed(row)]
     return [cell(each) for each in [*listed, decided_by(row) + remark]]
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from types import SimpleNamespace
 from typing import Any
 
-from lemmata.lab.page.formulas import show
+from lemmata.lab.page import numbers
+from lemmata.lab.page.formulas import INDEXED, prose, raised_or_lowered, show
 
-SIGNS = {"<=": "≤", ">=": "≥", "==": "="}
-PLAIN = str.maketrans({**{sign: f"\\{sign}" for sign in "\\*_|[]"}, "<": "&lt;", ">": "&gt;"})
 MARKS = str.maketrans({mark: f"&#{ord(mark)};" for mark in "\\*_|[]`~^"})
 SAID = {
     "paper": "the paper",
@@ -17,49 +17,34 @@ SAID = {
     "corrected": "our correction",
     "derived": "derived",
 }
-
-
-def number(value: float | None) -> str:
-    """Four digits; whole numbers as such."""
-    if value is None:
-        return "–"
-    return f"{value:.0f}" if value == round(value) and abs(value) < 1e6 else f"{value:.4g}"
-
-
-def interval(row: Mapping[str, Any]) -> str:
-    """The interval or range of the number that decided, where it has one."""
-    low, high = row["low"], row["high"]
-    return f" [{low:.3g}, {high:.3g}]" if low is not None and high is not None and low < high else ""
+STAR, STRONG = "\N{STAR OPERATOR}", "\N{EM SPACE}"
+"""What stand for an escaped star, and for two, while indices are set."""
+NO_SENTENCE = re.compile(
+    r"^```.*?^```$|^(?: {4}|\t)[^\n]*$|`[^`\n]+`|\]\([^)]*\)|https?://\S+|</?[a-z]+(?:\s[^>\n]*)?/?>|&#?\w+;"
+    r"|\{\s*(?:[#.:]|\w+=)[^}\n]*\}|\A---\n.*?\n---$",
+    flags=re.MULTILINE | re.DOTALL,
+)
+"""What is no sentence in Markdown: code, targets of links and images, addresses, tags, entities, attributes."""
 
 
 def measured(row: Mapping[str, Any]) -> str:
-    """The number that decided, with its interval or range: "mean -0.994 [-1, -0.986]"."""
-    if row["measured"] is None:
-        return "–"
-    return f"{row['statistic']} {number(row['measured'])}{interval(row)}".removeprefix("none ")
+    """The number that decided, with its interval or range."""
+    return numbers.measured(_row(row)) or "–"
 
 
 def claimed(row: Mapping[str, Any]) -> str:
-    """The condition in signs."""
-    if row["relation"] == "in":
-        return f"{number(row.get('accept_low'))} to {number(row.get('accept_high'))}"
-    if row["relation"] == "==" and row.get("accept_high") is not None:
-        return f"≤ {number(row['accept_high'])}"
-    if row["relation"] in SIGNS:
-        return f"{SIGNS[row['relation']]} {number(row['predicted'])}" if row["predicted"] is not None else "–"
-    return row["relation"]
-
-
-def rule(row: Mapping[str, Any]) -> str:
-    """Who decides, over how many seeds."""
-    seeds = f", {row['seeds']} seeds" if row["seeds"] else ""
-    return row["rule"] + seeds
+    """What the number must be."""
+    return numbers.claimed(_row(row)) or "–"
 
 
 def decided_by(row: Mapping[str, Any]) -> str:
-    """What the number is and by which rule it was judged, each once."""
-    statistic = "" if row["statistic"] == "none" or row["statistic"] in row["rule"] else f"{row['statistic']}: "
-    return statistic + rule(row)
+    """What the number is and by which rule it was judged."""
+    return numbers.decided_by(_row(row))
+
+
+def _row(row: Mapping[str, Any]) -> Any:
+    """A row of the JSON as the page's words take it."""
+    return SimpleNamespace(**{"accept_low": None, "accept_high": None, **row})
 
 
 def cell(text: str) -> str:
@@ -68,9 +53,25 @@ def cell(text: str) -> str:
 
 
 def plain(text: str) -> str:
-    """Text in which nothing but code in backticks is Markdown: no emphasis by `α_*`, no tags."""
+    """Text in which nothing but code in backticks is Markdown, with indices and exponents set: `α_*` is no emphasis."""
     parts = re.split(r"(`[^`]*`)", " ".join(text.split()))
-    return "".join(part if part.startswith("`") else part.translate(PLAIN) for part in parts)
+    return "".join(part if part.startswith("`") else prose(part).translate(MARKS) for part in parts)
+
+
+def typeset(text: str) -> str:
+    """Markdown with the indices and exponents of its sentences set, and its blocks of LaTeX as MathML."""
+    text = re.sub(r"^```math\n(.*?)\n```$", lambda found: formula(found[1]), text, flags=re.MULTILINE | re.DOTALL)
+    done, at = [], 0
+    for other in NO_SENTENCE.finditer(text):
+        done += [_indices(text[at : other.start()]), other[0]]
+        at = other.end()
+    return "".join([*done, _indices(text[at:])])
+
+
+def _indices(text: str) -> str:
+    hidden = text.replace(r"\*", STAR).replace("**", STRONG)
+    shown = INDEXED.sub(lambda found: raised_or_lowered(found).translate(MARKS), hidden)
+    return shown.replace(STAR, MARKS[ord("*")]).replace(STRONG, "**")
 
 
 def formula(latex: str) -> str:
@@ -82,6 +83,11 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A table; cells must not have bare pipes."""
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def of_claims(text: str) -> str:
+    """A table of claims, whose columns have the same widths everywhere."""
+    return f'<div class="claims" markdown="1">\n\n{text}\n\n</div>'
 
 
 def code(text: str, language: str = "") -> str:

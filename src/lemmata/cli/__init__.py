@@ -142,7 +142,8 @@ def _main() -> None:
     except typer.Exit as leave:
         sys.exit(leave.exit_code)
     except USAGE as error:
-        _leave(error.format_message(), 2)
+        asked = getattr(error, "ctx", None)
+        _leave(f"{error.format_message().rstrip('.')}. Try: {asked.command_path if asked else 'lemmata'} --help", 2)
     except (Closed, BrokenPipeError):
         drop_results()
         sys.exit(0)

@@ -53,7 +53,7 @@ def diagnosis(kind: str) -> Any:
     declared = {
         "files": (Annotated[list[str], typer.Argument(help=data, metavar="FILE")], inspect.Parameter.empty),
         **{
-            name: (Annotated[one.type, typer.Option(f"--{name.replace('_', '-')}", help=one.meaning)], one.default)
+            name: (Annotated[one.type, typer.Option(f"--{name.replace('_', '-')}", metavar="X", help=one.meaning)], one.default)
             for name, one in own.items()
         },
         "seed": (Seed, 0),
@@ -68,5 +68,6 @@ def diagnosis(kind: str) -> Any:
     command.__annotations__ = {name: kind for name, (kind, _) in declared.items()}
     command.__doc__ = (function.__doc__ or "").strip().splitlines()[0]
     single = typer.Typer(add_completion=False, rich_markup_mode=None)
-    single.command(kind, epilog=example(f"lemmata diagnose {kind} FILE --out my-results"))(command)
+    shown = example(f"lemmata diagnose {kind} FILE --out my-results")
+    single.command(kind, short_help=command.__doc__, epilog=shown)(command)
     return typer.main.get_command(single)

@@ -9,7 +9,7 @@ import dataclasses
 import math
 import numbers
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -126,6 +126,12 @@ def spell_argument(value: Any) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{name} {spell_argument(each)}" for name, each in value.items())
     return "none" if value is None else spell(value)
+
+
+def spell_changes(changed: Mapping[str, Sequence[Any]]) -> str:
+    """What a control changes, in words: "steps = 10, not 20", or "law = 2" where there was nothing before."""
+    words = {name: (spell_argument(old), spell_argument(new)) for name, (old, new) in changed.items()}
+    return ", ".join(f"{name} = {new}" + f", not {old}" * (old != "none") for name, (old, new) in words.items())
 
 
 def _field(declaration: Declaration) -> Any:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from lemmata.lab.claims import INCONCLUSIVE, Claim, Control, Finding, Verdict
-from lemmata.lab.declarations import spell_argument
+from lemmata.lab.declarations import spell_changes
 from lemmata.lab.errors import UserError
 from lemmata.lab.files import format_json, is_sealed, sealed, write_whole, writing
 from lemmata.lab.looks import in_notebook
@@ -49,11 +49,8 @@ class ControlRow:
     @classmethod
     def of(cls, claim: Claim, control: Control, verdict: Verdict) -> ControlRow:
         changed = claim.changed_by(control) or {}
-        words = ", ".join(
-            f"{name} = {spell_argument(new)}, not {spell_argument(old)}" for name, (old, new) in changed.items()
-        )
         outcome, expected = verdict.outcome, claim.expected_of(control)
-        return cls(control.case, outcome, expected, _finite(verdict.measured), verdict.note, words)
+        return cls(control.case, outcome, expected, _finite(verdict.measured), verdict.note, spell_changes(changed))
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from lemmata.lab.declarations import spell
+from lemmata.lab.declarations import spell, spell_changes
 from lemmata.lab.descriptions import declaration, describe_bound
 from lemmata.lab.mathematics import plain
 from lemmata.lab.terminal import COMMAND, NAME, QUIET, commands, entry, heading, indent, line, table
@@ -141,11 +141,11 @@ def _claim(theory: str, item: dict[str, Any]) -> Shown:
         "reads": ", ".join(item["reads"]) or "no experiment: a fact",
         "must be": item["judge"],
         "decided by": item["rule"],
-        "only if": f"not: {item['gate']}" if item["gate"] else "",
+        "undecided if": item["gate"] or "",
         "expected": EXPECTED[item["expected"]],
     }
     for number, control in enumerate(item["controls"], 1):
-        changed = ", ".join(f"{name} = {new}, not {old}" for name, (old, new) in (control["changed"] or {}).items())
+        changed = spell_changes(control["changed"] or {})
         name = "control" if len(item["controls"]) == 1 else f"control {number}"
         rows[name] = f"{control['case']}{f' ({changed})' if changed else ''}: must come out as {control['expected']}"
     rows["repeats"] = "not replicated yet"

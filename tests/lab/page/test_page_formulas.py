@@ -23,10 +23,16 @@ def test_latex_becomes_mathml() -> None:
     assert "".join(found.itertext()) == "α*−2≤1N"
 
 
-def test_a_long_formula_may_go_on_in_the_next_line_before_a_relation_and_not_inside_brackets() -> None:
-    pieces = convert(r"f(x = 1, y) = g + h, \quad x \in [0, 1]").lines.split("<wbr>")
+@pytest.mark.parametrize(("formula", "lines"), [
+    (r"f(x = 1, y) = g + h, \quad x \in [0, 1]", ["f(x=1,y)", "=g+h,", "", "x∈[0,1]"]),
+    (r"f^2 + 1 \le (1 - x)^2, \quad y = -2 + x", ["f2+1", "≤(1−x)2,", "", "y=−2", "+x"]),
+    (r"\Pr(\text{the first of these} \le 1, \text{the second of these} > 2) = 1",
+     ["Pr(the first of these", "≤1,", "the second of these", ">2)", "=1"]),
+])  # fmt: skip
+def test_a_line_ends_before_a_relation_and_inside_brackets_only_where_it_is_long(formula: str, lines: list[str]) -> None:
+    pieces = convert(formula).lines.split("<wbr>")
     said = ["".join(ElementTree.fromstring(piece).itertext()) for piece in pieces]
-    assert said == ["f(x=1,y)", "=g", "+h,", "", "x", "∈[0,1]"]
+    assert [each.replace("\N{NO-BREAK SPACE}", " ") for each in said] == lines
 
 
 @pytest.mark.parametrize("formula", [
@@ -70,6 +76,7 @@ def test_the_symbols_of_a_formula_are_found_as_settings_spell_them() -> None:
     ("mηλ_max ≤ 2", "mηλ<sub>max</sub> ≤ 2"),
     ("relevant_fraction, file_1, N_{50}", "relevant_fraction, file_1, N<sub>50</sub>"),
     ("e^{g'} < n^2.", "e<sup>g&#39;</sup> &lt; n<sup>2</sup>."),
+    ("‖v‖^(-1/2), eᵀv_2, χ²_k", "‖v‖<sup>−1/2</sup>, eᵀv<sub>2</sub>, χ²<sub>k</sub>"),
     ("below 1e-3", "below 0.001"),
 ])  # fmt: skip
 def test_indices_and_exponents_of_sentences_are_set_as_such(text: str, said: str) -> None:

@@ -43,6 +43,7 @@ def test_what_is_claimed_and_measured_is_said_in_short() -> None:
     assert claimed(shown(relation="in", accept_low=1.0, accept_high=1.6)) == "in [1, 1.6]"
     assert claimed(shown(relation="in", accept_low=0.0, accept_high=0.0)) == "= 0"
     assert claimed(shown(relation="==", accept_high=1e-6)) == "equal within 10⁻⁶"
+    assert claimed(shown(relation="==", accept_high=0.0)) == "exactly equal"
     assert claimed(shown(relation="increasing")) == "increasing"
     assert measured(shown(measured=2.0034, low=1.9421, high=2.0034)) == "2.003 [1.942, 2.003]"
     assert measured(shown(measured=3.0, low=None, high=None)) == "3"

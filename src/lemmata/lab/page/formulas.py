@@ -105,29 +105,59 @@ def _copy(given: Element, depth: int = 0) -> Element:
     return element
 
 
-RELATIONS = frozenset("=≠<>≤≥≪≫∝≈≃∼≍→↔⇒⇔∈∉⊂⊆+−±")
+RELATIONS = frozenset("=≠<>≤≥≲≳≪≫∝≈≃∼≍→↔⇒⇔∈∉⊂⊆+−±")
 """Before these a long formula may go on in the next line, where they stand outside of brackets."""
+ROOM, SHORT = 20, 2
+"""Signs: a longer line may also be broken inside of brackets; no line ends behind fewer, such as "x" of "x = 1"."""
 
 
 def _lines(tree: Element) -> list[Element]:
     """The formula in pieces between which a line may end: browsers do not break lines inside of MathML."""
-    terms = list(tree[0]) if len(tree) == 1 and tree[0].tag == "mrow" else list(tree)
-    lines, depth = [[]], 0
-    for term in terms:
-        text = (term.text or "") if term.tag == "mo" else ""
-        if lines[-1] and not depth and text in RELATIONS:
-            term.set("form", "infix")
-            lines.append([])
-        lines[-1].append(term)
-        depth += (text in set("([{⌈⌊⟨")) - (text in set(")]}⌉⌋⟩"))
-        if not depth and (text in set(",;") or term.get("width", "") in ("1em", "2em")):
-            lines.append([])
     pieces = []
-    for terms in filter(None, lines):
+    for terms in _broken(list(tree[0]) if len(tree) == 1 and tree[0].tag == "mrow" else list(tree), 0):
         piece = Element("math")
         piece.extend(terms)
         pieces.append(piece)
     return pieces
+
+
+def _broken(terms: list[Element], within: int) -> Iterator[list[Element]]:
+    """Terms in lines, broken where they are within so many brackets; too long a line is broken within one more."""
+    lines, depth = [[]], 0
+    for term in terms:
+        sign = _bracket(term)
+        if depth <= within and term.tag == "mo" and sign in RELATIONS and sum(map(_length, lines[-1])) > SHORT:
+            term.set("form", "infix")
+            lines.append([])
+        lines[-1].append(term)
+        depth += (sign in OPENING) - (sign in CLOSING)
+        if depth <= within and (sign in set(",;") or term.get("width", "") in ("1em", "2em")):
+            lines.append([])
+    for line in filter(None, lines):
+        nested = any(_bracket(term) in OPENING for term in line)
+        yield from _broken(line, within + 1) if nested and within < 2 and sum(map(_length, line)) > ROOM else [line]
+
+
+OPENING, CLOSING = frozenset("([{⌈⌊⟨"), frozenset(")]}⌉⌋⟩")
+
+
+def _bracket(term: Element) -> str:
+    """The sign of an operator, also of one that carries an exponent, as the last bracket of (1 - x)^t does."""
+    if term.tag in ("msup", "msub", "msubsup"):
+        return _bracket(term[0])
+    return (term.text or "") if term.tag == "mo" else ""
+
+
+def _length(element: Element) -> float:
+    """About how many signs wide a part is."""
+    if len(element) == 0:
+        return len(element.text or "")
+    parts = [_length(part) for part in element]
+    if element.tag == "mfrac":
+        return 0.8 * max(parts)
+    if element.tag in ("msup", "msub", "msubsup"):
+        return parts[0] + 0.7 * max(parts[1:])
+    return sum(parts)
 
 
 def _symbols(element: Element) -> Iterator[str]:
@@ -148,8 +178,8 @@ def _text(element: Element) -> str:
 
 
 INDEXED = re.compile(
-    r"((?:(?<![\w\\])[^\W\d_]|[α-ωΑ-Ω])['′]?)_(\{[^{}]{1,12}\}|[*#+⋆]|\d{1,3}|[^\W\d_]{1,3})(?![\w])"
-    r"|(?<=[\w)\]*'′])\^(\{[^{}]{1,24}\}|\([^()]{1,16}\)|[-−+]?[\w./*]{1,6})"
+    r"((?:(?<![\w\\])[^\W\d_]|(?<=ᵀ)[^\W\d_]|[α-ωΑ-Ω])['′²]?)_(\{[^{}]{1,12}\}|[*#+⋆]|\d{1,3}|[^\W\d_]{1,3})(?![\w])"
+    r"|(?<=[\w)\]*'′‖])\^(\{[^{}]{1,24}\}|\([^()]{1,16}\)|[-−+]?[\w./*]{1,6})"
 )
 """A letter with its index, or an exponent."""
 
@@ -162,14 +192,16 @@ def prose(text: str) -> Markup:
     text = in_words(text)
     parts, at = [], 0
     for found in INDEXED.finditer(text):
-        parts.append(escape(text[at : found.start()]))
-        letter, index, power = found.groups()
-        if power is not None:
-            raised = power.strip("{}").replace("-", "−")
-            parts.append(
-                Markup("<sup>{}</sup>").format(prose(raised.rstrip("."))) + ("." if raised.endswith(".") else "")
-            )
-        else:
-            parts.append(Markup("{}<sub>{}</sub>").format(letter, index.strip("{}")))
+        parts += [escape(text[at : found.start()]), raised_or_lowered(found)]
         at = found.end()
     return Markup("").join([*parts, escape(text[at:])])
+
+
+def raised_or_lowered(found: re.Match[str]) -> Markup:
+    """What `INDEXED` has found, set as an index or an exponent."""
+    letter, index, power = found.groups()
+    if power is None:
+        return Markup("{}<sub>{}</sub>").format(letter, index.strip("{}"))
+    raised = power.strip("{}").replace("-", "−")
+    raised = raised[1:-1] if raised[0] == "(" else raised
+    return Markup("<sup>{}</sup>").format(prose(raised.rstrip("."))) + ("." if raised.endswith(".") else "")

@@ -83,7 +83,9 @@ def claimed(row: Row) -> str:
     if row.relation in ("increasing", "decreasing"):
         return row.relation
     if row.relation == "==":
-        return f"equal within {number(row.accept_high)}" if row.accept_high is not None else ""
+        if row.accept_high is None:
+            return ""
+        return f"equal within {number(row.accept_high)}" if row.accept_high else "exactly equal"
     signs = {">=": "≥", "<=": "≤"}
     return f"{signs[row.relation]} {number(row.predicted)}" if row.predicted is not None else ""
 

@@ -291,8 +291,8 @@ CLAIMS = (
     lm.Claim("q5-width-draw", "Lemma 6.3 (conclusion)", "bound")
     .states("""At the printed width with constant 1 (orthonormal n = d = 5, σ = 0.05, m = 456) the kernel is within λ/4
         of its limit and keeps ¾ λ in at least 95 % of 200 draws.""")
-    .in_symbols(r"""\Pr\left(\lVert H^{\mathrm{dis}}-H^{\mathrm{cts}}\rVert_F \le \lambda/4,\
-        \lambda_{\min}(H^{\mathrm{dis}}) \ge \frac{3}{4}\lambda\right) \ge 0.95""")
+    .in_symbols(r"""\Pr(\lVert H^{\mathrm{dis}}-H^{\mathrm{cts}}\rVert_F \le \lambda/4,\
+        \lambda_{\min}(H^{\mathrm{dis}}) \ge \tfrac{3}{4}\lambda) \ge 0.95""")
     .judged(draws_close(), lm.at_least(1 - DELTA, by="value"), lm.Control("σ = 1 at the same width", weight_scale=1.0)),
     lm.Claim("x1-ratio", "Lemma 6.3, exact variance", "identity", source="derived")
     .states("""The root mean square of ‖H^dis - H^cts‖_F over draws is √(Σ Var_ij/m_eff), m_eff = m/2 in pairs: ratio in

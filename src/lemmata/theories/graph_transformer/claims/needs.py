@@ -244,7 +244,7 @@ CLAIMS = (
     lm.Claim("p8-samples-bound", "Theorem 3.4.6", "bound")
     .states("""With as many labels as the theorem asks for (γ_d = .4) a GCN succeeds in every seed: full loss below
         1e-3.""")
-    .in_symbols(r"""|\mathcal{L}| \ge \max\{(\gamma_d^2-\sigma)^{-2}(1+\delta_{z_m}^2)\log N,\,BT\} \Rightarrow
+    .in_symbols(r"""|\mathcal{L}| \ge \max\{BT,\,(\gamma_d^2-\sigma)^{-2}(1+\delta_{z_m}^2)\log N\} \Rightarrow
         \ell_{\text{GCN}} < 10^{-3}""")
     .judged(
         gcn_bound(),

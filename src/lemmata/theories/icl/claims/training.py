@@ -118,7 +118,7 @@ CLAIMS = (
     lm.Claim("p3-minimal-count", "Lemma E.4.11", "identity")
     .states("""No set of fewer than M_1 tasks satisfies Condition 6.3.2 (all sets for M_1 = 3, 4), and every cyclic set
         does (M_1 = 3 to 8, every U).""")
-    .in_symbols(r"\min\{|\mathcal{T}_{tr}|: \mathcal{T}_{tr}\text{ satisfies Condition 6.3.2}\} = M_1")
+    .in_symbols(r"\min|\mathcal{T}_{tr}| = M_1 \quad \text{under Condition 6.3.2}")
     .judged(violations(), lm.equal(0.0), WEAKENED),
     lm.Claim("p3-task-fraction", "6.3, E.3.2", "identity")
     .states("As printed: the fraction of training tasks is (M_1-1)^(-1/2), M_1 = 3 to 20.")

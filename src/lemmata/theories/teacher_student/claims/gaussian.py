@@ -209,13 +209,15 @@ def violation(name: str, form: str = "quadrature", *, seed: int) -> xr.DataArray
 
 
 BOUNDED = {
-    "e3": r"""\max\left\{\frac{(1+\kappa)^2a}{4}+\frac{(1-\kappa)^2a\sqrt{ab}}{2\pi(a+b)},\,a_\kappa
-        a-\frac{(1-\kappa)^2b\sqrt{ab}}{2\pi(a+b)}\right\} \le \mathbb{E}[x_1\,\sigma(x_1)\,\sigma'(x_1+x_2)] \le
-        a_\kappa a""",
+    "e3": r"""F \le a_\kappa a, \quad
+        F \ge \frac{(1+\kappa)^2a}{4}+\frac{(1-\kappa)^2a\sqrt{ab}}{2\pi(a+b)}, \quad
+        F \ge a_\kappa a-\frac{(1-\kappa)^2b\sqrt{ab}}{2\pi(a+b)}, \quad
+        F = \mathbb{E}[x_1\,\sigma(x_1)\,\sigma'(x_1+x_2)]""",
     "e5": r"""\max\left\{a_\kappa a,\,\frac{(1+\kappa)^2a}{4}+\frac{(1-\kappa)^2\sqrt{ab}}{2\pi}\right\} \le F_3 \le
         a_\kappa a+\frac{(1-\kappa)^2b\sqrt{ab}}{2\pi(a+b)} \le a_\kappa a+\frac{(1-\kappa)^2b}{4\pi}""",
-    "e6": r"""\max\left\{\frac{(1+\kappa)^2a}{4}+\frac{(1-\kappa)^2a\sqrt{(a+b)c}}{2\pi(a+b+c)},\,a_\kappa
-        a-\frac{(1-\kappa)^2ac^{3/2}}{2\pi\sqrt{a+b}\,(a+b+c)}\right\} \le F_4 \le a_\kappa a""",
+    "e6": r"""F_4 \le a_\kappa a, \quad
+        F_4 \ge \frac{(1+\kappa)^2a}{4}+\frac{(1-\kappa)^2a\sqrt{(a+b)c}}{2\pi(a+b+c)}, \quad
+        F_4 \ge a_\kappa a-\frac{(1-\kappa)^2ac^{3/2}}{2\pi\sqrt{a+b}\,(a+b+c)}""",
 }
 """The bounds of the lemmas that have some, in LaTeX."""
 

@@ -119,7 +119,7 @@ CLAIMS = (
     .judged(over_bound("cross_term"), lm.at_most(1 + 1e-9, by="every"), WITHOUT_CROSS_TERM),
     lm.Claim("b-ood-student-gap", "proof of Theorem 3.2", "bound")
     .states("Student and teacher differ by at most Δ² ≤ 2Dξ‖V*‖²[K²(1/K-C_1p)² + C_1²δ²].")
-    .in_symbols(r"\Delta^2 \le 2D\xi\lVert V^*\rVert_F^2\left[K^2\left(\frac{1}{K}-C_1p\right)^2+C_1^2\delta^2\right]")
+    .in_symbols(r"\Delta^2 \le 2D\xi\lVert V^*\rVert_F^2(K^2(1/K-C_1p)^2+C_1^2\delta^2)")
     .judged(over_bound("student"), lm.at_most(1.0, by="every"), lm.Control("the bound times 0.001", factor=1e-3)),
     lm.Claim("b-ood-teacher-gap", "proof of Theorem 3.2", "bound")
     .states("Responses and teacher differ by at most R² ≤ 2Dξ(1 + ‖V*‖²).")
@@ -162,8 +162,8 @@ CLAIMS = (
     lm.Claim("t7-identity-formula", "T7, derived", "identity", source="derived")
     .states("""For κ = 1 and independent columns of mean μ and covariance Σ, ½Δ² has a closed form; the sample is within
         4 standard errors at every record.""")
-    .in_symbols(r"""\frac{1}{2}\Delta^2 = \frac{D}{2}\sum_m\left[v_m^\top\Sigma
-        v_m\left(K\left(\frac{1}{K}-C_1p\right)^2+\frac{C_1^2\delta^2}{D-K}\right) +(v_m^\top\mu)^2(1-C_1)^2\right]""")
+    .in_symbols(r"""\frac{1}{2}\Delta^2 = \frac{D}{2}\sum_m(q\,v_m^\top\Sigma v_m + (1-C_1)^2(v_m^\top\mu)^2), \quad
+        q = K(1/K-C_1p)^2+\frac{C_1^2\delta^2}{D-K}""")
     .judged(
         off_formula(),
         lm.at_most(4.0, by="every"),
