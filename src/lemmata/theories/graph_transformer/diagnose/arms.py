@@ -39,6 +39,8 @@ class Arm:
     distances: tuple[int, ...] = ()
     how: str = "quotas"
     """quotas (one mean of all), blocks (a mean a distance), union (as they come), counts (only how many there are)."""
+    counted: bool = False
+    """Whether the model is also told how many nodes there are."""
 
     @property
     def quota(self) -> int:
@@ -53,19 +55,22 @@ class Arm:
         where = spelled(self.distances)
         if self.how == "counts":
             return f"the number of nodes at {where}"
+        number = " and how many there are" if self.counted else ""
         if len(self.distances) == 1:
-            return f"{DRAWN} nodes of {where}"
+            return f"{DRAWN} nodes of {where}{number}"
         if self.how == "union":
             return f"{DRAWN} nodes of the union of {where}"
         each = f"{self.quota} nodes of each of {where}"
-        return f"{each}, told apart" if self.how == "blocks" else f"{each}, pooled"
+        return f"{each}, told apart" if self.how == "blocks" else f"{each}, pooled{number}"
 
 
 def arms_for(distances: list[int]) -> list[Arm]:
-    """Each distance alone, the nearest two and three in three ways, counts, the whole graph; the first is no graph."""
+    """Each distance alone, the nearest two and three in three ways, the nearest one and two with their numbers of
+    nodes, these numbers alone, the whole graph; the first is no graph."""
     several = [tuple(distances[:count]) for count in range(2, min(MOST, len(distances)) + 1)]
     ways = [Arm(chosen, how) for chosen in several for how in ("quotas", "blocks", "union")]
-    counted = [Arm(tuple(distances[:2]), "counts")] if distances else []
+    counted = [Arm(tuple(distances[:count]), counted=True) for count in range(1, min(2, len(distances)) + 1)]
+    counted += [Arm(tuple(distances[:2]), "counts")] if distances else []
     return [Arm(), *(Arm((z,)) for z in distances), *ways, *counted, Arm((0,))]
 
 
@@ -99,7 +104,7 @@ class Drawn(NamedTuple):
 
     def counts(self, arm: Arm) -> list[Float[np.ndarray, "root 1"]]:
         """Logarithms of how many nodes lie at the distances, where the arm is told that."""
-        sizes = [self.size[z, :, None] for z in arm.distances] if arm.how == "counts" else []
+        sizes = [self.size[z, :, None] for z in arm.distances] if arm.counted or arm.how == "counts" else []
         return [np.log1p(size) for size in sizes]
 
 

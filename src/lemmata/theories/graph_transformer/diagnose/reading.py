@@ -5,24 +5,27 @@ from typing import Any
 import lemmata as lm
 from lemmata.theories.graph_transformer.diagnose.arms import DRAWN, Arm
 from lemmata.theories.graph_transformer.diagnose.quantities import Core, Quantities
-from lemmata.theories.graph_transformer.diagnose.trial import Trial
+from lemmata.theories.graph_transformer.diagnose.trial import LEVEL, MODELS, Trial
 
 
 def tried(trial: Trial) -> list[dict[str, Any]]:
-    """Every arm with its score and its gain on features alone, intervals of all of them at once."""
-    gains = trial.gains(trial.arms[1:])
-    first = {
-        "arm": trial.arms[0].name,
-        "score": trial.score(trial.arms[0]),
-        "gain": 0.0,
-        "gain_low": 0.0,
-        "gain_high": 0.0,
-    }
-    rows = [
-        {"arm": arm.name, "score": trial.score(arm), "gain": g.value, "gain_low": g.low, "gain_high": g.high}
-        for arm, g in zip(trial.arms[1:], gains, strict=True)
-    ]
-    return [first, *rows]
+    """Every arm with its scores and its gain on features alone, intervals of all of them at once."""
+    level = 1 - (1 - LEVEL) / max(len(trial.arms) - 1, 1)
+    rows = []
+    for arm in trial.arms:
+        gain = trial.gain(lambda _, arm=arm: (arm, trial.arms[0]), level).value
+        scores = {f"{name}_model": trial.score(arm, model=m) for m, name in enumerate(MODELS)}
+        rows.append(
+            {
+                "arm": arm.name,
+                "score": trial.score(arm),
+                **scores,
+                "gain": gain.value,
+                "gain_low": gain.low,
+                "gain_high": gain.high,
+            }
+        )
+    return rows
 
 
 def by_distance(measured: Quantities, trial: Trial | None) -> list[dict[str, Any]]:
@@ -33,7 +36,7 @@ def by_distance(measured: Quantities, trial: Trial | None) -> list[dict[str, Any
         row["of_whole_graph"] = DRAWN * row["shell_size"] / max(measured.facts["nodes"] - 1, 1)
         arm = Arm((row["distance"],))
         known = trial is not None and arm in trial.arms
-        gain = trial.gain(arm, whole) if trial is not None and known else None
+        gain = trial.gain(lambda _, arm=arm: (arm, whole)).value if trial is not None and known else None
         row |= {
             "over_whole_graph": gain.value if gain else None,
             "over_whole_graph_low": gain.low if gain else None,

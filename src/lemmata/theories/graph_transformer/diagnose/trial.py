@@ -1,14 +1,25 @@
-"""The arms tried on the user's graph: cross-validated scores of every labelled node, and what one arm gains on another.
+"""The arms tried on the user's graph, and by which rule one is said to gain on another.
 
-Every node has, by every arm, a value whose mean is the score: whether it was classified rightly, or, where one class
-has over three quarters of the nodes, its share in the area under the ROC curve (placement values, DeLong 1988; the mean
-over classes where there are more than two). A gain is the mean of the differences of values. Its interval is that of a
-mean over nodes drawn from this graph, widened by how much it differs from repeat to repeat (Bayle 2020 shows that
-cross-validated differences of stable models are so distributed).
+*Values.* Every node has, by every arm and by two models of different kinds (`ridge`), a value whose mean is the score:
+whether it was classified rightly when held out, or, where one class has over three quarters of the nodes, its share in
+the area under the ROC curve (placement values, DeLong 1988; the mean over classes where there are more than two).
+
+*Choice and gain on different nodes.* The best of many arms looks better than it is on the nodes that chose it. The
+graph is cut into connected blocks and these into parts; the gain on a part is that of the arms that the other parts
+choose. So a gain is one of the whole procedure, and no correction for the number of arms is needed. Arms are chosen by
+the squared error of their predictions, which tells them apart on far fewer nodes than the score does.
+
+*Intervals.* The wider of two. Nadeau and Bengio (2003): splits share training nodes, so the variance of a mean over J
+of them is (1/J + test/train) times theirs. Cluster-robust over the blocks: nodes near one another may err together. A
+block with a large share of the nodes (a hub with its leaves) is cut at random, or few blocks would be left.
+
+*Agreement.* Gains are those of both models' mean prediction, which errs less than either. Their interval is widened to
+hold what each model says alone, within a standard error: so it is on one side of 0 only if both say so as well.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -25,76 +36,97 @@ from lemmata.theories.graph_transformer.diagnose.arms import (
     mean_of,
     represent,
 )
-from lemmata.theories.graph_transformer.diagnose.ridge import decompose, held_out
+from lemmata.theories.graph_transformer.diagnose.certainty import LEVEL, Means, connected_blocks
+from lemmata.theories.graph_transformer.diagnose.ridge import Decomposed, bumps, decompose, held_out
 
 FOLDS, REPEATS = 5, 8
-LEVEL = 0.95
+PARTS = 5
+BLOCKS, LARGEST = 50, 0.04
+"""Connected blocks of the graph, and the share of the nodes above which one is cut."""
 ROOTS, FEWEST_ROOTS, SEARCHED = 3000, 1000, 1.5e9
 """Labelled nodes that the trial uses at most, and at least where searching from them looks at more nodes and edges."""
 FEWEST = 20
 """Labelled nodes below which nothing is tried."""
 UNEQUAL = 0.75
 """The share of the largest class from which on the score is the area under the ROC curve."""
+MODELS = ("linear", "kernel")
+"""Beside their mean, which comes last in `Trial.values`."""
+
+ONE_ERROR = 0.683
+"""Level of an interval of one standard error."""
+
+Score = Callable[[Arm], float]
+Choice = Callable[[Score], tuple[Arm, Arm]]
+"""Which two arms are compared, given how good every arm is."""
+
+
+class Gain(NamedTuple):
+    """The score of one arm less another's; whether the models disagree where their mean tells a difference."""
+
+    first: Arm
+    second: Arm
+    value: Estimate
+    disputed: bool
 
 
 @dataclass(frozen=True)
 class Trial:
-    """Values of every node by every arm."""
+    """Values of every node by every model and arm; NaN where a node has only given its label."""
 
     arms: tuple[Arm, ...]
-    values: Float[np.ndarray, "arm repeat node"]
+    values: Float[np.ndarray, "model arm repeat node"]
+    errors: Float[np.ndarray, "arm node"]
+    """Squared errors of the mean prediction."""
     fold: Int[np.ndarray, "repeat node"]
+    """-1: gives its label to others."""
+    block: Int[np.ndarray, " node"]
+    part: Int[np.ndarray, " node"]
     unit: str
     inputs: str
-    """What stands for a node: features, or labels of the training part."""
+    """What stands for a node: features, or labels of other nodes."""
     coverage: Float[np.ndarray, " distance"]
     """Share of the nodes that have a node at distances 0, 1, 2, ..."""
 
     @property
     def splits(self) -> int:
-        return int(sum(len(np.unique(fold)) for fold in self.fold))
+        return int(sum(len(np.unique(fold[fold >= 0])) for fold in self.fold))
 
-    def score(self, arm: Arm) -> float:
-        return float(self.values[self.arms.index(arm)].mean())
+    def score(self, arm: Arm, model: int = -1) -> float:
+        return float(np.nanmean(self.values[model, self.arms.index(arm)]))
 
-    def gain(self, first: Arm, second: Arm, level: float = LEVEL) -> Estimate:
-        """The score of the first arm less that of the second."""
-        return gain_of(self.values[self.arms.index(first)] - self.values[self.arms.index(second)], level)
+    def chosen(self, choose: Choice, nodes: np.ndarray | slice = slice(None)) -> tuple[Arm, Arm]:
+        """The arms that these nodes choose."""
+        good = -self.errors[:, nodes].mean(axis=1)
+        return choose(lambda arm: good[self.arms.index(arm)])
 
-    def gains(self, arms: Sequence[Arm]) -> list[Estimate]:
-        """What every one of these gains on features alone, by intervals that hold for all of them at once.
-
-        So the best of them may be picked: the intervals are as wide as the largest of their errors is likely to be.
-        """
-        from scipy.special import ndtr, stdtrit
-
-        differences = self.values[[self.arms.index(arm) for arm in arms]] - self.values[0]
-        nodes = differences.mean(axis=1)
-        spread = nodes.std(axis=1)
-        moving = spread > 0
-        if not moving.any():
-            return [gain_of(each) for each in differences]
-        together = np.corrcoef(nodes[moving]).reshape(moving.sum(), -1)
-        drawn = np.random.default_rng(0).multivariate_normal(
-            np.zeros(len(together)), together, 20_000, check_valid="ignore"
-        )
-        reach = float(ndtr(np.quantile(np.abs(drawn).max(axis=1), LEVEL)))
-        widened = float(stdtrit(nodes.shape[1] - 1, reach) / stdtrit(nodes.shape[1] - 1, (1 + LEVEL) / 2))
-        found = [gain_of(each) for each in differences]
-        return [
-            Estimate(g.value, g.value + widened * (g.low - g.value), g.value + widened * (g.high - g.value))
-            for g in found
-        ]
+    def gain(self, choose: Choice, level: float = LEVEL) -> Gain:
+        """The score of the first arm less that of the second, on nodes that have not chosen them."""
+        difference = np.empty_like(self.values[:, 0])
+        for part in np.unique(self.part):
+            out = self.part == part
+            first, second = (self.arms.index(arm) for arm in self.chosen(choose, ~out))
+            difference[..., out] = self.values[:, first][..., out] - self.values[:, second][..., out]
+        *alone, both = difference
+        total = gain_of(both, self.fold, self.block, level)
+        each = [gain_of(one, self.fold, self.block, ONE_ERROR) for one in alone]
+        low, high = min(one.low for one in each), max(one.high for one in each)
+        value = Estimate(total.value, min(total.low, low), max(total.high, high))
+        disputed = not total.low <= 0 <= total.high and value.low <= 0 <= value.high
+        return Gain(*self.chosen(choose), value, disputed)
 
 
-def gain_of(differences: Float[np.ndarray, "repeat node"], level: float = LEVEL) -> Estimate:
-    """The mean, with a t interval over nodes widened by the variance between repeats."""
+def gain_of(
+    difference: Float[np.ndarray, "repeat node"], fold: np.ndarray, block: np.ndarray, level: float = LEVEL
+) -> Estimate:
+    """The mean, with the wider of the interval over splits and the one over blocks."""
     from scipy.special import stdtrit
 
-    node = differences.mean(axis=0)
-    repeats = differences.mean(axis=1)
-    variance = node.var(ddof=1) / len(node) + repeats.var(ddof=1) / len(repeats)
-    half = float(stdtrit(len(node) - 1, (1 + level) / 2) * np.sqrt(variance))
+    node = np.nanmean(difference, axis=0)
+    rows = zip(difference, fold, strict=True)
+    splits = [one[where == f].mean() for one, where in rows for f in range(FOLDS)]
+    error = np.sqrt((1 / len(splits) + 1 / (FOLDS - 1)) * np.var(splits, ddof=1))
+    over_splits = stdtrit(len(splits) - 1, (1 + level) / 2) * error
+    half = float(np.fmax(over_splits, Means(node[:, None], block).half_width(level)[0]))
     mean = float(node.mean())
     return Estimate(mean, mean - half, mean + half)
 
@@ -113,66 +145,102 @@ def try_arms(graph: Graph, seed: int, tell: Callable[[float], None]) -> Trial | 
     drawn = draw_neighbours(graph, roots, rng, lambda share: tell(0.5 * share))
     coverage = (drawn.size > 0).mean(axis=1)
     arms = arms_for([z for z in range(1, len(coverage)) if coverage[z] >= COVERED])
+    near, part = cut_blocks(graph, roots, rng)
+    features = represent(graph.features)
+    known = features.shape[1] > 0 and bool(np.ptp(features, axis=0).any())
     fold = np.stack([_folds(label, rng) for _ in range(REPEATS)])
-    known = graph.features.shape[1] > 0 and np.ptp(represent(graph.features[:1000]), axis=0).any()
-    score = _areas if np.bincount(label).max() > UNEQUAL * len(label) else _hits
-    values = np.empty((len(arms), REPEATS, len(roots)))
-    features = represent(graph.features) if known else None
+    if not known:
+        for repeat in range(0, REPEATS, 2):  # one half gives labels, the other is judged; then the other way round
+            half = _folds(label, rng, 2)
+            for side in range(2):
+                fold[repeat + side, half == side] = -1
+                fold[repeat + side, half != side] = _folds(label[half != side], rng)
+    score, target = scorer(label), np.eye(label.max() + 1)[label]
+    values = np.full((len(MODELS) + 1, len(arms), REPEATS, len(roots)), np.nan)
+    errors = np.empty((len(arms), len(roots)))
     for i, arm in enumerate(arms):
-        tables = drawn.of(arm, rng)
-        counts = drawn.counts(arm)
-        for repeat, answer in enumerate(_answers(graph, drawn, tables, counts, features, label, fold)):
-            for f in np.unique(fold[repeat]):
-                out = fold[repeat] == f
-                values[i, repeat, out] = score(answer[out], label[out])
+        tables, counts = drawn.of(arm, rng), drawn.counts(arm)
+        answers = _answers(drawn, tables, counts, features if known else None, target, fold, rng)
+        for value, answer in zip(values[:, i], answers, strict=True):
+            for repeat, each in enumerate(fold):
+                for f in range(FOLDS):
+                    value[repeat, each == f] = score(answer[repeat][each == f], label[each == f])
+        errors[i] = np.nanmean(np.square(answers[-1] - target).sum(axis=2), axis=0)
         tell(0.5 + 0.5 * (i + 1) / len(arms))
-    unit = "area under the ROC curve" if score is _areas else "accuracy"
-    return Trial(tuple(arms), values, fold, unit, "features" if known else "labels", coverage)
+    unit = "area under the ROC curve" if score is areas else "accuracy"
+    return Trial(tuple(arms), values, errors, fold, near, part, unit, "features" if known else "labels", coverage)
 
 
 def _answers(
-    graph: Graph,
     drawn: Drawn,
     tables: list[np.ndarray],
     counts: list[np.ndarray],
     features: np.ndarray | None,
-    label: Int[np.ndarray, " node"],
+    target: Float[np.ndarray, "node class"],
     fold: Int[np.ndarray, "repeat node"],
-) -> list[Float[np.ndarray, "node class"]]:
-    """Held-out predictions of one arm, an array for every repeat."""
-    target = np.eye(label.max() + 1)[label]
-    numbers = [block(each) for each in counts]
+    rng: np.random.Generator,
+) -> Float[np.ndarray, "model repeat node class"]:
+    """Held-out predictions of one arm by each model and their mean."""
+    answers = np.full((len(MODELS) + 1, len(fold), *target.shape), np.nan)
+    models = []
     if features is not None:
-        blocks = [block(features[drawn.root]), *(block(mean_of(features, table)) for table in tables), *numbers]
-        model = decompose(np.concatenate(blocks, axis=1), target)
-        return [held_out(model, each) for each in fold]
-    answers = [np.empty_like(target) for _ in fold]
-    one_hot = np.zeros((graph.nodes, target.shape[1]))
-    for answer, each in zip(answers, fold, strict=True):
-        for f in np.unique(each):
-            out = each == f
-            one_hot[drawn.root] = np.where(out[:, None], 0.0, target)
-            blocks = [np.zeros((len(label), 1)), *(block(mean_of(one_hot, table)) for table in tables), *numbers]
-            answer[out] = held_out(decompose(np.concatenate(blocks, axis=1), target), np.where(out, 0, 1))[out]
+        inputs = _joined([features[drawn.root], *(mean_of(features, table) for table in tables), *counts])
+        models = _models(inputs, target, rng)
+    for repeat, each in enumerate(fold):
+        judged = each >= 0
+        if features is None:
+            given = np.zeros((max(drawn.root.max(), drawn.members.max()) + 1, target.shape[1]))
+            given[drawn.root[~judged]] = target[~judged]
+            inputs = _joined([np.zeros((len(target), 1)), *(mean_of(given, table) for table in tables), *counts])
+            models = _models(inputs[judged], target[judged], rng)
+        for answer, model in zip(answers, models, strict=False):
+            answer[repeat, judged] = held_out(model, each[judged])
+    answers[-1] = answers[:-1].mean(axis=0)
     return answers
 
 
-def _folds(label: Int[np.ndarray, " node"], rng: np.random.Generator) -> Int[np.ndarray, " node"]:
+def _joined(parts: list[np.ndarray]) -> np.ndarray:
+    return np.concatenate([block(part) for part in parts], axis=1)
+
+
+def _models(inputs: np.ndarray, target: np.ndarray, rng: np.random.Generator) -> list[Decomposed]:
+    return [decompose(each, target) for each in (inputs, block(bumps(inputs, rng)))]
+
+
+def cut_blocks(graph: Graph, roots: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """The block of every root, large ones cut at random, and the part that its block belongs to."""
+    block = connected_blocks(graph, BLOCKS, rng)[roots]
+    order = rng.permutation(len(roots))
+    order = order[np.argsort(block[order], kind="stable")]
+    _, first = np.unique(block[order], return_index=True)
+    piece = np.empty(len(roots), np.int64)
+    piece[order] = np.arange(len(roots)) - np.repeat(first, np.diff([*first, len(roots)]))
+    pieces = np.stack([block, piece // int(np.ceil(LARGEST * len(roots)))], axis=1)
+    near = np.unique(pieces, axis=0, return_inverse=True)[1].ravel()
+    return near, rng.permutation(np.arange(near.max() + 1) % PARTS)[near]
+
+
+def _folds(label: Int[np.ndarray, " node"], rng: np.random.Generator, count: int = FOLDS) -> Int[np.ndarray, " node"]:
     """Every class spread evenly over the folds, from a random one on."""
     fold = np.empty(len(label), np.int64)
     start = 0
     for c in range(label.max() + 1):
         members = rng.permutation(np.flatnonzero(label == c))
-        fold[members] = (start + np.arange(len(members))) % FOLDS
+        fold[members] = (start + np.arange(len(members))) % count
         start += len(members)
     return fold
 
 
-def _hits(answer: Float[np.ndarray, "node class"], label: Int[np.ndarray, " node"]) -> Float[np.ndarray, " node"]:
+def scorer(label: Int[np.ndarray, " node"]) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+    """By which values these labels are scored."""
+    return areas if np.bincount(label).max() > UNEQUAL * len(label) else hits
+
+
+def hits(answer: Float[np.ndarray, "node class"], label: Int[np.ndarray, " node"]) -> Float[np.ndarray, " node"]:
     return (answer.argmax(axis=1) == label).astype(float)
 
 
-def _areas(answer: Float[np.ndarray, "node class"], label: Int[np.ndarray, " node"]) -> Float[np.ndarray, " node"]:
+def areas(answer: Float[np.ndarray, "node class"], label: Int[np.ndarray, " node"]) -> Float[np.ndarray, " node"]:
     """Values whose mean is the area under the ROC curve, and whose variance is DeLong's, averaged over classes."""
     present = [c for c in range(answer.shape[1]) if 0 < np.sum(label == c) < len(label)]
     if answer.shape[1] == 2:

@@ -1,10 +1,13 @@
-"""Is the advice of `lemmata diagnose graph` right? Every finding, followed and not followed, on splits it has not seen.
+"""Is the advice of `lemmata diagnose graph` right? Every finding, followed and not followed, on nodes it has not seen.
 
-For each finding the two arms that it compares are fitted on fresh splits: by scikit-learn's logistic regression, by a
-graph transformer of one layer that attends to the drawn nodes (logits q k / sqrt(width) + b_z, with b_z only where the
-arm tells distances apart), and, for the first finding, by a GCN that sees the graph against one that does not.
+A part of the labels is hidden, the graph is diagnosed without them, and for each finding the two arms that it compares
+are fitted on the labels that were given and judged on the hidden ones: by scikit-learn's logistic regression, by a
+graph transformer of one layer that attends to the drawn nodes (with a bias and values for every distance where the arm
+tells distances apart), and, for the first finding, by a GCN that sees the graph against one that does not. On small
+graphs another part is hidden in every round, until each label was.
 """
 
+import dataclasses
 from functools import partial
 from typing import Any
 
@@ -20,126 +23,115 @@ from lemmata.theories.graph_transformer.deep.data import normalised_edges, read
 from lemmata.theories.graph_transformer.diagnose import arms as ways
 from lemmata.theories.graph_transformer.diagnose.arms import DRAWN, Arm, Drawn, block, mean_of
 from lemmata.theories.graph_transformer.diagnose.findings import findings
-from lemmata.theories.graph_transformer.diagnose.trial import Trial, try_arms
+from lemmata.theories.graph_transformer.diagnose.trial import scorer, try_arms
 from lemmata.theories.graph_transformer.real_graphs.tables import RealSetting, measured
 
 QUESTIONS = ("use the graph", "give counts", "go farther", "quotas", "tell apart", "whole graph")
 ARMS = ways.arms_for(list(range(1, ways.FARTHEST + 1)))
 MODELS = ("scikit-learn", "graph transformer", "GCN")
-NODES, SPLITS, TRAINED = 600, 4, 0.6
-"""Nodes that are drawn for the fresh splits, how many splits, and which share of the nodes is trained on."""
+ROUNDS = 4
+"""One part of as many is hidden; at most so many rounds."""
+GIVEN, HIDDEN = 2000, 1500
+"""Nodes that the models are fitted on at most, and hidden ones at most that they are judged on over all rounds."""
 COMPONENTS, WIDTH, STEPS, STEP_SIZE, DECAY = 48, 32, 60, 1e-2, 5e-4
-TOLD = ("does", "gain", "gain_low", "gain_high", "first", "second")
+TOLD = ("does", "gain", "first", "second")
 DOES = {"follow": 1.0, "avoid": -1.0, "no difference": 0.0}
 
 
 @measured(
-    lm.Variable("does", ("question",), "", "1 follow, -1 avoid, 0 no difference", True),
-    lm.Variable("gain", ("question",), "", "gain that the diagnosis reports", True),
-    lm.Variable("gain_low", ("question",), "", "lower end of its interval", True),
-    lm.Variable("gain_high", ("question",), "", "upper end of its interval", True),
-    lm.Variable("first", ("question",), "", "which of the arms is followed", True),
-    lm.Variable("second", ("question",), "", "which arm it is compared with", True),
-    lm.Variable("fresh", ("question", "model"), "", "mean gain on fresh splits", True),
-    lm.Variable("fresh_error", ("question", "model"), "", "standard error of it over the splits", True),
-    labels={"question": QUESTIONS, "model": MODELS},
+    lm.Variable("does", ("question", "round"), "", "1 follow, -1 avoid, 0 no difference", True),
+    lm.Variable("gain", ("question", "round"), "", "gain that the diagnosis reports", True),
+    lm.Variable("first", ("question", "round"), "", "which of the arms is followed", True),
+    lm.Variable("second", ("question", "round"), "", "which arm it is compared with", True),
+    lm.Variable("fresh", ("question", "model", "round"), "", "mean gain on hidden nodes", True),
+    lm.Variable("fresh_error", ("question", "model", "round"), "", "standard error of it over the nodes", True),
+    labels={"question": QUESTIONS, "model": MODELS, "round": tuple(str(r + 1) for r in range(ROUNDS))},
 )
 def measure_advice(setting: RealSetting, seed: int) -> dict[str, Any]:
     """Diagnose the graph, then follow each finding and not follow it."""
     graph = read(setting.graph)
+    told = np.full((len(TOLD), len(QUESTIONS), ROUNDS), np.nan)
+    fresh, error = np.full((2, len(QUESTIONS), len(MODELS), ROUNDS), np.nan)
+    part = np.random.default_rng([seed, 1]).permutation(graph.nodes) % ROUNDS
     with threadpool_limits(1):
-        given = _few_labels(graph, seed) if setting.labels == "few" else graph
-        trial = try_arms(given, seed, lambda share: None)
-        assert trial is not None, graph.source
-        found = findings(trial)
-        named = {arm.name: arm for arm in trial.arms}
-        pairs = [(named[one.compared[0]], named[one.compared[1]]) for one in found]
-        asked = sorted({arm for pair in pairs for arm in pair}, key=trial.arms.index)
-        scores = _scores(graph, setting, trial, asked, seed)
-    told = np.full((len(QUESTIONS), len(TOLD)), np.nan)
-    fresh, error = np.full((2, len(QUESTIONS), len(MODELS)), np.nan)
-    for n, (one, pair) in enumerate(zip(found, pairs, strict=True)):
-        assert one.gain is not None
-        i = QUESTIONS.index(_question(*pair)) if n else 0
-        told[i] = DOES[one.does], one.gain.value, one.gain.low, one.gain.high, *(ARMS.index(arm) for arm in pair)
-        gains = scores[pair[0]] - scores[pair[1]]
-        if n:
-            gains[:, 2] = np.nan  # a GCN takes all neighbours: it can be asked the first question only
-        fresh[i], error[i] = gains.mean(axis=0), gains.std(axis=0, ddof=1) / np.sqrt(len(gains))
-    return {**dict(zip(TOLD, told.T, strict=True)), "fresh": fresh, "fresh_error": error}
+        seen = 0
+        for r in range(setting.rounds):
+            rng = np.random.default_rng([seed, 2, r])
+            given = _few_labels(graph, rng) if setting.labels == "few" else np.where(part == r, -1, graph.labels)
+            hidden = np.flatnonzero((given < 0) & (graph.labels >= 0))
+            trial = try_arms(dataclasses.replace(graph, labels=given), seed, lambda share: None)
+            assert trial is not None, graph.source
+            found, named = findings(trial), {arm.name: arm for arm in trial.arms}
+            pairs = [(named[one.compared[0]], named[one.compared[1]]) for one in found]
+            asked = sorted({arm for pair in pairs for arm in pair}, key=trial.arms.index)
+            inside = rng.permutation(np.flatnonzero(given >= 0))[:GIVEN]
+            outside = rng.permutation(hidden)[: HIDDEN - seen]
+            values = _values(graph, inside, outside, asked, rng, jax.random.key(seed + r))
+            for n, (one, pair) in enumerate(zip(found, pairs, strict=True)):
+                assert one.gain is not None
+                i = QUESTIONS.index(_question(*pair)) if n else 0
+                told[:, i, r] = DOES[one.does], one.gain.value, *(ARMS.index(arm) for arm in pair)
+                gains = values[pair[0]] - values[pair[1]]
+                models = 2 if n else 3  # a GCN takes all neighbours: it can be asked the first question only
+                fresh[i, :models, r] = gains.mean(axis=1)[:models]
+                error[i, :models, r] = gains.std(axis=1, ddof=1)[:models] / np.sqrt(len(outside))
+            seen += len(outside)
+            if seen >= HIDDEN:
+                break
+    return {**dict(zip(TOLD, told, strict=True)), "fresh": fresh, "fresh_error": error}
 
 
 def _question(first: Arm, second: Arm) -> str:
     """What a finding beside the first one asks."""
-    if first.how == "counts":
-        return "give counts"
     if first == Arm((0,)):
         return "whole graph"
+    if first.counted and not second.counted:
+        return "give counts"
     if second.how == "union":
         return "quotas"
     return "tell apart" if first.distances == second.distances else "go farther"
 
 
-def _few_labels(graph: Graph, seed: int) -> Graph:
-    """The graph with the labels of its public training nodes alone (20 of a class), drawn where there are none."""
-    import dataclasses
-
-    rng = np.random.default_rng([seed, 2])
-    train = graph.splits[0].train if graph.splits else _per_class(graph.labels, 20, rng)
+def _few_labels(graph: Graph, rng: np.random.Generator) -> np.ndarray:
+    """The labels of the public training nodes alone (20 of a class), of drawn ones where there are none."""
+    train = graph.splits[0].train if graph.splits else None
+    if train is None:
+        classes = [rng.permutation(np.flatnonzero(graph.labels == c))[:20] for c in range(graph.classes)]
+        train = np.concatenate(classes)
     labels = np.full(graph.nodes, -1)
     labels[train] = graph.labels[train]
-    return dataclasses.replace(graph, labels=labels)
+    return labels
 
 
-def _per_class(labels: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
-    return np.concatenate([rng.permutation(np.flatnonzero(labels == c))[:count] for c in range(labels.max() + 1)])
-
-
-def _scores(graph: Graph, setting: RealSetting, trial: Trial, arms: list[Arm], seed: int) -> dict[Arm, np.ndarray]:
-    """[split, model] of every arm, on nodes and splits of their own."""
-    rng = np.random.default_rng([seed, 3])
-    labelled = np.flatnonzero(graph.labels >= 0)
-    roots = np.sort(rng.choice(labelled, min(NODES, len(labelled)), replace=False))
+def _values(
+    graph: Graph, given: np.ndarray, hidden: np.ndarray, arms: list[Arm], rng: np.random.Generator, key: jax.Array
+) -> dict[Arm, np.ndarray]:
+    """[model, hidden node] of every arm: values whose mean is its score."""
+    roots = np.concatenate([given, hidden])
+    inside = np.arange(len(roots)) < len(given)
     label = np.unique(graph.labels[roots], return_inverse=True)[1]
+    score = scorer(label)
     drawn = ways.draw_neighbours(graph, roots, rng, lambda share: None)
     features = ways.represent(graph.features)[:, :COMPONENTS].astype(np.float32)
     features = features / np.sqrt(np.square(features).sum(axis=1).mean())
-    splits = [(_split(label, setting, rng), jax.random.key(seed + s)) for s in range(SPLITS)]
-    judge = partial(_judge, label, area=trial.unit != "accuracy")
-    scores = {arm: np.full((SPLITS, len(MODELS)), np.nan) for arm in arms}
     scale, size = features.shape[1] ** 0.5, int(label.max()) + 1
-    source, target, weight = normalised_edges(graph)
-    gcn = partial(_train_gcn, features * scale, source, target, classes=size)
+    edges = normalised_edges(graph)
+    gcn = partial(_train_gcn, features * scale, classes=size)
     # without the graph, and with it
-    networks = [[gcn(w, roots, label, inside, key) for inside, key in splits] for w in (0 * weight, weight)]
+    networks = [np.asarray(gcn(*(end[:n] for end in edges), roots, label, inside, key)) for n in (0, None)]
+    values = {}
     for arm in arms:
         own, nodes = _tokens(arm, drawn, features, rng)
         means = [block(mean_of(features, table)) for table in drawn.of(arm, rng)]
         inputs = np.concatenate([block(own), *means], axis=1)
-        seen, told = np.where(nodes[:, :, :1] >= 0, features[nodes[:, :, 0]], 0.0), np.float32(arm.how == "blocks")
-        given = np.float32(own * scale), np.float32(seen * scale), nodes[:, :, 0] >= 0, np.maximum(nodes[:, :, 1], 0)
-        for s, (inside, key) in enumerate(splits):
-            attended = np.asarray(_train_attention(*given, label, inside, told, key, classes=size))
-            convolved = np.asarray(networks[int(arm != Arm())][s])
-            answers = (_logistic(inputs, label, inside), attended, convolved)
-            scores[arm][s] = [judge(answer, inside) for answer in answers]
-    return scores
-
-
-def _split(label: np.ndarray, setting: RealSetting, rng: np.random.Generator) -> np.ndarray:
-    """Which nodes are trained on: 20 of a class, or a share of all."""
-    if setting.labels == "few":
-        return np.isin(np.arange(len(label)), _per_class(label, 20, rng))
-    return rng.random(len(label)) < TRAINED
-
-
-def _judge(label: np.ndarray, answer: np.ndarray, inside: np.ndarray, *, area: bool) -> float:
-    """Accuracy, or the area under the ROC curve, on the nodes outside the training part."""
-    from sklearn.metrics import roc_auc_score
-
-    if area:
-        return float(roc_auc_score(label[~inside], answer[~inside, 1] - answer[~inside, 0]))
-    return float((answer.argmax(axis=1) == label)[~inside].mean())
+        present, told = nodes[:, :, 0] >= 0, arm.how == "blocks"
+        seen = np.where(present[:, :, None], features[nodes[:, :, 0]], 0.0)
+        place = np.where(present & told, nodes[:, :, 1], 0)
+        tokens = np.float32(own * scale), np.float32(seen * scale), present, place
+        attended = np.asarray(_train_attention(*tokens, label, inside, key, classes=size))
+        answers = (_logistic(inputs, label, inside), attended, networks[int(arm != Arm())])
+        values[arm] = np.stack([score(answer[~inside], label[~inside]) for answer in answers])
+    return values
 
 
 def _logistic(inputs: np.ndarray, label: np.ndarray, inside: np.ndarray) -> np.ndarray:
@@ -163,20 +155,25 @@ def _tokens(arm: Arm, drawn: Drawn, features: np.ndarray, rng: np.random.Generat
 @partial(jax.jit, static_argnames="classes")
 def _train_attention(
     own: jax.Array, nodes: jax.Array, present: jax.Array, place: jax.Array, label: jax.Array, inside: jax.Array,
-    encoded: jax.Array, key: jax.Array, classes: int,
+    key: jax.Array, classes: int,
 ) -> jax.Array:  # fmt: skip
     """Logits of every root by a transformer of one layer, trained on those inside."""
     width, first = nodes.shape[-1], own.shape[-1]
-    shapes = {"q": (first, WIDTH), "k": (width, WIDTH), "v": (width, WIDTH), "w": (first, WIDTH), "o": (WIDTH, classes)}
+    shapes = {
+        "q": (first, WIDTH), "k": (width, WIDTH), "v": (ways.MOST, width, WIDTH), "w": (first, WIDTH),
+        "o": (WIDTH, classes),
+    }  # fmt: skip
     keys = jax.random.split(key, len(shapes))
-    network = {n: jax.random.normal(k, s) / s[0] ** 0.5 for k, (n, s) in zip(keys, shapes.items(), strict=True)}
-    network |= {"b": jnp.zeros(3), "c": jnp.zeros(WIDTH), "d": jnp.zeros(classes)}
+    network = {n: jax.random.normal(k, s) / s[-2] ** 0.5 for k, (n, s) in zip(keys, shapes.items(), strict=True)}
+    network |= {"b": jnp.zeros(ways.MOST), "c": jnp.zeros(WIDTH), "d": jnp.zeros(classes)}
     network = jax.tree.map(lambda each: each.astype(jnp.float32), network)
 
+    at = place == jnp.arange(ways.MOST)[:, None, None]
+
     def answer(p: dict[str, jax.Array]) -> jax.Array:
-        logits = jnp.einsum("nw,ntw->nt", own @ p["q"], nodes @ p["k"]) / WIDTH**0.5 + encoded * p["b"][place]
+        logits = jnp.einsum("nw,ntw->nt", own @ p["q"] @ p["k"].T, nodes) / WIDTH**0.5 + p["b"][place]
         attention = jax.nn.softmax(jnp.where(present, logits, -1e9), axis=1) * present
-        seen = jnp.einsum("nt,ntw->nw", attention, nodes @ p["v"])
+        seen = jnp.einsum("pnw,pwv->nv", jnp.einsum("pnt,ntw->pnw", attention * at, nodes), p["v"])
         return jax.nn.relu(own @ p["w"] + seen + p["c"]) @ p["o"] + p["d"]
 
     return answer(_adam(network, answer, label, inside))

@@ -100,19 +100,21 @@ def _number(value: Any, form: str = "{:.2f}") -> str:
 
 
 def advice(data: xr.Dataset) -> lm.Table:
-    """Every finding with what it gains: as reported, and followed on fresh splits by three models."""
+    """Every finding with what it gains: as reported, and followed on hidden nodes by three models."""
     rows, says = [], {number: word for word, number in DOES.items()}
     for graph in draw.labels_of(data, "variant"):
-        cell = data.isel(seed=0).sel(variant=graph)
         for question in draw.labels_of(data, "question"):
-            one = cell.sel(question=question)
-            if not np.isfinite(one.does):
+            cell = data.isel(seed=0).sel(variant=graph, question=question).dropna("round", subset=["does"])
+            rounds = cell.sizes["round"]
+            if not rounds:
                 continue
-            fresh = [_gain(one.fresh[m], one.fresh_error[m]) for m in range(data.sizes["model"])]
-            reported = f"{float(one.gain):+.3f} [{float(one.gain_low):+.3f}, {float(one.gain_high):+.3f}]"
-            first, second = (ARMS[int(one[name])].name for name in ("first", "second"))
-            rows.append([graph, question, f"{first}; {second}", says[float(one.does)], reported, *fresh])
-    heads = ("graph", "question", "compared", "says", "reported gain", *draw.labels_of(data, "model"))
+            said = [f"{word} {count}/{rounds}" for n, word in says.items() if (count := int((cell.does == n).sum()))]
+            spread = np.sqrt(np.square(cell.fresh_error).mean("round") / rounds)
+            fresh = [_gain(mean, error) for mean, error in zip(cell.fresh.mean("round"), spread, strict=True)]
+            first, second = (ARMS[int(cell[name][0])].name for name in ("first", "second"))
+            reported = f"{float(cell.gain.mean()):+.3f}"
+            rows.append([graph, question, f"{first}; {second}", ", ".join(said), reported, *fresh])
+    heads = ("graph", "question", "compared (first round)", "says", "reported gain", *draw.labels_of(data, "model"))
     return lm.Table("Following a finding less not following it", heads, rows)
 
 
@@ -191,6 +193,6 @@ EXPERIMENTS = (
         table=advice,
         simulation=measure_advice,
         axes={"variant": ADVISED},
-        smoke={"variant": {"stand-in": {"graph": "standin"}}},
+        smoke={"variant": {"stand-in": {"graph": "standin", "rounds": 1}}},
     ),
 )

@@ -72,6 +72,7 @@ class RealSetting(lm.Setting):
     graph: str = lm.choice("standin", "which graph; the stand-in is a citation-like one made by the program", *NAMES)
     threshold: float = lm.number(THRESHOLD, "τ", "discriminative: cosine above τ", low=-1, high=1, open_ends="low high")
     labels: str = lm.choice("all", "labels that a diagnosis is given: all, or 20 nodes of a class", "all", "few")
+    rounds: int = lm.size(4, "", "rounds, in each of which another part of the labels is hidden", high=4)
     bins: int = lm.size(13, "Z", "distances of the margins are 1 to Z - 1", low=2, high=255)
 
 
