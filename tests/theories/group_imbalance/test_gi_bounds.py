@@ -56,7 +56,7 @@ def test_the_second_example_has_its_moments_group_factors_radius_and_samples():
     assert found.moment(2) == pytest.approx(4.83372526, abs=6e-9)
     np.testing.assert_allclose([found.relative_moment(m) for m in (6, 12)], [120.913444, 28281.7839], rtol=1e-8)
     np.testing.assert_allclose(found.group_risk_factors, [1098.883, 1430.562, 1098.883], rtol=1e-6)
-    assert found.radius(0.1) / 0.1 == pytest.approx(6.427732e-9, rel=1e-6)
+    assert found.convexity_radius(0.1) / 0.1 == pytest.approx(6.427732e-9, rel=1e-6)
     scale = 0.1**2 / (3 * np.log(3) ** 2)
     assert found.samples(0.1) * scale == pytest.approx(1.828315e35, rel=1e-6)
     assert found.less_relaxed_samples(0.1) * scale == pytest.approx(1.740533e33, rel=1e-6)

@@ -4,15 +4,15 @@ Gradient descent is compiled; limits, success maps and spectra are host work in 
 a core (docs/theories/group_imbalance.md has the measurement of the layouts).
 """
 
-from functools import partial
+from collections.abc import Callable
 from typing import Any
 
 import lemmata as lm
 from lemmata.theories.group_imbalance.baselines import baselines
-from lemmata.theories.group_imbalance.figures import limits as limit_figures
+from lemmata.theories.group_imbalance.figures import limits as drawn
 from lemmata.theories.group_imbalance.figures import mixtures, tensors, training
 from lemmata.theories.group_imbalance.mixture import estimation
-from lemmata.theories.group_imbalance.setting import Setting
+from lemmata.theories.group_imbalance.setting import CENTRED, OPPOSITE, WIDE, Setting
 from lemmata.theories.group_imbalance.studies.concentration import concentration, radius, smoothness
 from lemmata.theories.group_imbalance.studies.limits import limit
 from lemmata.theories.group_imbalance.studies.spectra import convexity, spectrum
@@ -21,12 +21,56 @@ from lemmata.theories.group_imbalance.studies.table import table_4_1
 from lemmata.theories.group_imbalance.studies.tensors import moment_errors, tensor
 from lemmata.theories.group_imbalance.training import simulate
 
+ASKED = {
+    "g1-descent": """Theorem 2, (4.8)-(4.9): Does gradient descent converge linearly, at the rate of the least
+        eigenvalue?""",
+    "g2-noise": "Theorem 2, gradient noise: How far does gradient noise move the limit?",
+    "f44a-mean": "Figure 4.4 (a): Is gradient descent slower when the means lie further out?",
+    "f44b-descent": """Figure 4.4 (b): How fast is gradient descent at three covariances, by the paper's step and by the
+        Hessian's?""",
+    "fc1-descent": "Figure C.1: Does gradient descent converge from the tensor start, from nearby, from far away?",
+    "f45b-estimation": "Figure 4.5 (b): How does the error of the minimum fall with the number of samples?",
+    "g4-risk": "Theorem 2, (4.11): Does the risk vanish with the number of samples?",
+    "f46a-covariance": "Figure 4.6 (a): How does the covariance of the minority move the risks?",
+    "f46b-mean": "Figure 4.6 (b): How does the mean of the minority move the risks?",
+    "f47a-fraction": "Figure 4.7 (a): What does more of the group with the smaller covariance do?",
+    "f47b-fraction": "Figure 4.7 (b): What does more of the group with the larger covariance do?",
+    "s3-activations": "section 4.2, activations: Do students with other activations follow the same predictors?",
+    "s3-baselines": "section 4.1, related methods: What do methods that see the groups change?",
+    "f42-success": "Figure 4.2: How many samples are needed as the dimension grows?",
+    "f43a-mean": "Figure 4.3 (a): How many samples are needed as a mean moves out?",
+    "f43b-covariance": "Figure 4.3 (b): How many samples are needed as a covariance shrinks or grows?",
+    "f44b-covariance": "Figure 4.4 (b): At which covariance is gradient descent fastest?",
+    "f45a-width": "Figure 4.5 (a): How does the rate fall with the number of neurons?",
+    "g23-convexity": "Lemma C.4.4: Is the curvature at the ground truth between its bounds?",
+    "g24-lipschitz": "Lemmas C.4.2, C.4.3: Do the derivatives change no faster than the lemmas say?",
+    "g26-concentration": "Lemmas C.4.5, C.5.1: How fast do empirical derivatives approach the population's?",
+    "g28-radius": "Lemma C.3.1: How far from the ground truth is the empirical risk convex?",
+    "fc1-feasible": "Figure C.1, feasible panel: Does the tensor start approach the ground truth?",
+    "fc1-document": "Figure C.1: What does the tensor start know at the paper's own signal?",
+    "g31-moments": "Lemmas C.6.1-C.6.3: How fast do the sampled moments approach the exact ones?",
+    "g31-scales": """Lemmas C.6.1-C.6.3, row 31: Do errors and bounds of the moments scale alike in W* and in the
+        inputs?""",
+    "s2-mixture": """section 4.2, estimation of the mixture: How well does EM estimate the mixture, with the true number
+        of components and with one too many?""",
+    "t41-table": "Table 4.1: What do the bounds say of each change of the mixture, and what happens?",
+}
+"""Where each stands in the paper, and what it asks."""
 TINY: dict[str, Any] = {"samples": 400, "test_points": 200, "steps": 40, "records": 24}
 """The one set of sizes of every smoke preset."""
-experiment = partial(lm.experiment, kind=Setting, tiny=TINY)
-descents = partial(experiment, simulation=simulate)
-limits = partial(experiment, simulation=limit)
-maps = partial(experiment, simulation=success)
+
+
+def asks(name: str, simulation: Any, plot: Any, seeds: int) -> Callable[..., lm.Experiment]:
+    """One of them, to be given its setting, its axes and what its presets change."""
+    reference, question = " ".join(ASKED[name].split()).split(": ", 1)
+    said: Any = {"kind": Setting, "tiny": TINY, "reference": reference, "question": question, "seeds": seeds}
+    said |= {"table": plot} if plot is tensors.table else {"plot": plot}
+
+    def asked(setting: Any = None, *, smoke: Any = None, paper: Any = None, **axes: Any) -> lm.Experiment:
+        changes = {"smoke": smoke, "paper": paper}
+        return lm.experiment(name, simulation=simulation, setting=setting, axes=axes, **changes, **said)
+
+    return asked
 
 
 def scaled(*scales: float) -> dict[float, dict[str, Any]]:
@@ -39,34 +83,44 @@ def apart(*sizes: float) -> dict[float, dict[str, Any]]:
     return {size: {"first_mean": size, "second_mean": -size} for size in sizes}
 
 
-OPPOSITE: dict[str, Any] = {"first_mean": 1.0, "second_mean": -1.0}
-"""μ = ±1, Σ = I."""
-CENTRED: dict[str, Any] = {"first_mean": 0.0, "second_mean": 0.0}
-WIDE = 10**0.5
+def chosen(axis: dict[Any, Any], *labels: Any) -> dict[Any, Any]:
+    """A named axis with these labels alone."""
+    return {label: axis[label] for label in labels}
+
+
 AT_LIMIT: dict[str, Any] = {"step_rule": "limit", "horizon": 8.5, "steps": 30_000}
+CASES = {
+    "random": {"start": "limit"},
+    "slowest": {"start": "slowest"},
+    "long step": {"start": "limit", "step_factor": 2.5, "horizon": 0.0, "steps": 40},
+    "zero mean": {"start": "slowest", "truth": "orthogonal", **CENTRED},
+}
 NOISES = [("fixed", 1e-3), ("fixed", 1e-2), ("fresh", 1e-3), ("fresh", 1e-2), ("biased", 1e-3)]
 ESTIMATION: dict[str, Any] = {
     **{f"{n}": {"samples": n, "defect": "none"} for n in (2000, 4000, 8000, 15_000, 30_000, 60_000, 240_000)},
     **{f"{n}, other teacher": {"samples": n, "defect": "other_teacher"} for n in (8000, 60_000)},
 }
+MINORITY = {"samples": 20_000, "fraction": 0.2, "first_mean": 2.0}
 PATHS: dict[str, Any] = {
     **{f"away {s}": {"second_mean": -2.0 - s, "optimiser": "newton"} for s in (0, 1, 2)},
     **{f"literal {s}": {"second_mean": s - 2.0, "optimiser": "none"} for s in range(6)},
 }
 """Both readings of F4.6(b): the mean -(2+s)1, and (s-2)1, of which only the exact predictor is asked."""
-FRACTION: Any = {
-    "axes": {"fraction": [0.02, 0.1, 0.2, 0.3, 0.5]},
-    "smoke": {"fraction": [0.1, 0.5], "samples": 2000},
-    "plot": partial(limit_figures.sweep, along="fraction", words="minority fraction $\\lambda_2$"),
+FRACTIONS: dict[str, Any] = {"fraction": [0.02, 0.1, 0.2, 0.3, 0.5]}
+FRACTIONS |= {"smoke": {"fraction": [0.1, 0.5], "samples": 2000}}
+NORMS: dict[float, Any] = {norm: {"first_mean": mean} for norm, mean in ((0.0, 0.0), (2.236, 1.0), (5.0, 5**0.5))}
+SAMPLES = [400, 800, 1600, 3200, 6400]
+MANY: dict[str, Any] = {"samples": SAMPLES, "paper": {"samples": [*SAMPLES, 12_800], "starts": 20}}
+FEWER = {"samples": [400, 1600]}
+PROBLEMS: dict[str, Any] = {
+    "zero means": {"first_mean": 0.0, "mixture": "pair"},
+    "means of scale 2": {"first_mean": 2.0, "mixture": "pair"},
+    "small, upper": {"first_mean": 0.0, "mixture": "single", "truth_scale": 0.1},
+    "small, lower": {"first_mean": 0.0, "mixture": "single", "truth_scale": 0.3},
 }
+TWO_GROUPS = {"mixture": "pair", "fraction": 0.7, "second_scale": 1.5**0.5, "first_mean": 1.0, "second_mean": -0.2}
 FEASIBLE: dict[str, Any] = {
-    "two groups": {
-        "mixture": "pair",
-        "fraction": 0.7,
-        "second_scale": 1.5**0.5,
-        "first_mean": 1.0,
-        "second_mean": -0.2,
-    },
+    "two groups": TWO_GROUPS,
     "one Gaussian": {"mixture": "single", "fraction": 0.5, "second_scale": 1.0, **CENTRED},
 }
 """The Q_2 path and the symmetric path of the feasible panel of FC.1."""
@@ -82,329 +136,104 @@ SCALE_PATHS: dict[str, Any] = {
 FEW: dict[str, Any] = {"neurons": 2, "truth": "orthogonal", "truth_scale": 2.0}
 DOCUMENT: dict[str, Any] = {"dimension": 50, "neurons": 2, "first_mean": -0.3, "second_mean": 0.0, "samples": 200_000}
 DOCUMENT |= {"truth": "uniform", "truth_scale": 0.1}
-SAMPLES = [400, 800, 1600, 3200, 6400]
-NORMS: dict[float, Any] = {norm: {"first_mean": mean} for norm, mean in ((0.0, 0.0), (2.236, 1.0), (5.0, 5**0.5))}
 
-DESCENTS = (
-    descents(
-        "g1-descent",
-        reference="Theorem 2, (4.8)-(4.9)",
-        question="Does gradient descent converge linearly, at the rate of the least eigenvalue?",
-        setting={**OPPOSITE, **AT_LIMIT, "samples": 10_000},
-        axes={
-            "case": {
-                "random": {"start": "limit"},
-                "slowest": {"start": "slowest"},
-                "long step": {"start": "limit", "step_factor": 2.5, "horizon": 0.0, "steps": 40},
-                "zero mean": {"start": "slowest", "truth": "orthogonal", **CENTRED},
-            }
-        },
-        seeds=5,
-        plot=training.descent,
+
+EXPERIMENTS = (
+    asks("g1-descent", simulate, training.descent, 5)({**OPPOSITE, **AT_LIMIT}, case=CASES),
+    asks("g2-noise", simulate, training.noise, 3)(
+        {**OPPOSITE, **AT_LIMIT, "start": "limit", "start_distance": 0.0, "horizon": 8.0},
+        noise={f"{law} {level:g}": {"noise_law": law, "noise_level": level} for law, level in NOISES},
     ),
-    descents(
-        "g2-noise",
-        reference="Theorem 2, gradient noise",
-        question="How far does gradient noise move the limit?",
-        setting={**OPPOSITE, **AT_LIMIT, "samples": 10_000, "start": "limit", "start_distance": 0.0, "horizon": 8.0},
-        axes={"noise": {f"{law} {level:g}": {"noise_law": law, "noise_level": level} for law, level in NOISES}},
-        seeds=3,
-        plot=training.noise,
-    ),
-    descents(
-        "f44a-mean",
-        reference="Figure 4.4 (a)",
-        question="Is gradient descent slower when the means lie further out?",
-        setting={**AT_LIMIT, "samples": 10_000, "covariance": "rotated", "start": "slowest"},
-        axes={"mean": apart(0.25, 0.5, 1.0, 1.5)},
-        seeds=5,
+    asks("f44a-mean", simulate, training.means, 5)(
+        {**AT_LIMIT, "covariance": "rotated", "start": "slowest"},
+        mean=apart(0.25, 0.5, 1.0, 1.5),
         smoke={"mean": apart(0.25, 1.5)},
-        plot=training.means,
     ),
-    descents(
-        "f44b-descent",
-        reference="Figure 4.4 (b)",
-        question="How fast is gradient descent at three covariances, by the paper's step and by the Hessian's?",
-        setting={**OPPOSITE, "samples": 50_000, "covariance": "rotated", "horizon": 0.0, "steps": 1000},
-        axes={"scale": scaled(0.5, 1.0, 2.0), "step_rule": ["theory", "hessian"]},
-        seeds=1,
+    asks("f44b-descent", simulate, training.scales, 1)(
+        {**OPPOSITE, "samples": 50_000, "covariance": "rotated", "horizon": 0.0, "steps": 1000},
+        scale=scaled(0.5, 1.0, 2.0),
+        step_rule=["theory", "hessian"],
         smoke={"scale": scaled(1.0, 2.0)},
         paper={"steps": 10_000},
-        plot=training.scales,
     ),
-    descents(
-        "fc1-descent",
-        reference="Figure C.1",
-        question="Does gradient descent converge from the tensor start, from nearby, from far away?",
-        setting={**DOCUMENT, "samples": 20_000, "horizon": 0.0, "steps": 400, "test_points": 1000},
-        axes={"start": ["tensor", "local", "far"]},
-        seeds=2,
+    asks("fc1-descent", simulate, training.starts, 2)(
+        {**DOCUMENT, "samples": 20_000, "horizon": 0.0, "steps": 400, "test_points": 1000},
+        start=["tensor", "local", "far"],
         smoke={"dimension": 5},
         paper={"samples": 200_000, "steps": 2000},
-        plot=training.starts,
     ),
-)
-
-LIMITS = (
-    limits(
-        "f45b-estimation",
-        reference="Figure 4.5 (b)",
-        question="How does the error of the minimum fall with the number of samples?",
-        setting={**OPPOSITE, "first_scale": 3.0, "second_scale": 3.0},
-        axes={"case": ESTIMATION},
-        seeds=40,
-        smoke={"case": {label: ESTIMATION[label] for label in ("2000", "4000")}},
-        plot=limit_figures.estimation,
+    asks("f45b-estimation", limit, drawn.estimation, 40)(
+        {**OPPOSITE, **scaled(3.0)[3.0]}, case=ESTIMATION, smoke={"case": chosen(ESTIMATION, "2000", "4000")}
     ),
-    limits(
-        "g4-risk",
-        reference="Theorem 2, (4.11)",
-        question="Does the risk vanish with the number of samples?",
-        setting={**CENTRED, "second_scale": WIDE},
-        axes={"samples": [10_000, 40_000, 160_000]},
-        seeds=20,
-        smoke={"samples": [1000, 4000]},
-        plot=limit_figures.risk,
+    asks("g4-risk", limit, drawn.risk, 20)(
+        {**CENTRED, "second_scale": WIDE}, samples=[10_000, 40_000, 160_000], smoke={"samples": [1000, 4000]}
     ),
-    limits(
-        "f46a-covariance",
-        reference="Figure 4.6 (a)",
-        question="How does the covariance of the minority move the risks?",
-        setting={"samples": 20_000, "fraction": 0.2, "first_mean": 2.0, "second_mean": -2.0},
-        axes={"second_scale": [0.2, 0.5, 1.0, 2.0, 4.0]},
-        seeds=20,
+    asks("f46a-covariance", limit, drawn.covariance, 20)(
+        {**MINORITY, "second_mean": -2.0},
+        second_scale=[0.2, 0.5, 1.0, 2.0, 4.0],
         smoke={"second_scale": [0.5, 1.0], "samples": 2000},
-        plot=partial(limit_figures.sweep, along="second_scale", words="minority scale $\\sigma_2$"),
     ),
-    limits(
-        "f46b-mean",
-        reference="Figure 4.6 (b)",
-        question="How does the mean of the minority move the risks?",
-        setting={"samples": 20_000, "fraction": 0.2, "first_mean": 2.0},
-        axes={"path": PATHS},
-        seeds=40,
-        smoke={"path": {label: PATHS[label] for label in ("away 0", "away 1", "literal 0")}, "samples": 2000},
-        plot=limit_figures.paths,
+    asks("f46b-mean", limit, drawn.paths, 40)(
+        MINORITY, path=PATHS, smoke={"path": chosen(PATHS, "away 0", "away 1", "literal 0"), "samples": 2000}
     ),
-    limits(
-        "f47a-fraction",
-        reference="Figure 4.7 (a)",
-        question="What does more of the group with the smaller covariance do?",
-        setting={**CENTRED, "samples": 20_000, "first_scale": WIDE},
-        seeds=40,
-        **FRACTION,
-    ),
-    limits(
-        "f47b-fraction",
-        reference="Figure 4.7 (b)",
-        question="What does more of the group with the larger covariance do?",
-        setting={**CENTRED, "samples": 20_000, "second_scale": WIDE},
-        seeds=60,
-        **FRACTION,
-    ),
-    limits(
-        "s3-activations",
-        reference="section 4.2, activations",
-        question="Do students with other activations follow the same predictors?",
-        setting={**CENTRED, "samples": 20_000, "fraction": 0.2, "second_scale": 2.0},
-        axes={"activation": ["sigmoid", "tanh", "erf", "probit"]},
-        seeds=10,
+    asks("f47a-fraction", limit, drawn.fraction, 40)({**CENTRED, "samples": 20_000, "first_scale": WIDE}, **FRACTIONS),
+    asks("f47b-fraction", limit, drawn.fraction, 60)({**CENTRED, "samples": 20_000, "second_scale": WIDE}, **FRACTIONS),
+    asks("s3-activations", limit, drawn.activations, 10)(
+        {**CENTRED, "samples": 20_000, "fraction": 0.2, "second_scale": 2.0},
+        activation=["sigmoid", "tanh", "erf", "probit"],
         smoke={"samples": 2000},
-        plot=limit_figures.activations,
     ),
-    experiment(
-        "s3-baselines",
-        simulation=baselines,
-        reference="section 4.1, related methods",
-        question="What do methods that see the groups change?",
-        setting={**CENTRED, "samples": 20_000, "fraction": 0.1, "second_scale": WIDE, "stratified": True},
-        seeds=10,
+    asks("s3-baselines", baselines, drawn.methods, 10)(
+        {**CENTRED, "samples": 20_000, "fraction": 0.1, "second_scale": WIDE, "stratified": True},
         smoke={"samples": 4000},
-        plot=limit_figures.methods,
     ),
-)
-
-MAPS = (
-    maps(
-        "f42-success",
-        reference="Figure 4.2",
-        question="How many samples are needed as the dimension grows?",
-        setting={"steps": 50},
-        axes={
-            "dimension": [3, 5, 8, 12],
-            "samples_per_dimension": [40, 80, 160, 320, 640, 1280],
-            "optimiser": ["newton", "descent"],
-        },
-        seeds=20,
+    asks("f42-success", success, mixtures.success_map, 20)(
+        {"steps": 50},
+        dimension=[3, 5, 8, 12],
+        samples_per_dimension=[40, 80, 160, 320, 640, 1280],
+        optimiser=["newton", "descent"],
         smoke={"dimension": [3, 5], "samples_per_dimension": [80, 320]},
         paper={"dimension": [3, 5, 8, 12, 16, 20], "starts": 20},
-        plot=mixtures.success_map,
     ),
-    maps(
-        "f43a-mean",
-        reference="Figure 4.3 (a)",
-        question="How many samples are needed as a mean moves out?",
-        setting={"second_mean": -1.0},
-        axes={"mean_norm": NORMS, "samples": SAMPLES},
-        seeds=40,
-        smoke={"mean_norm": {norm: NORMS[norm] for norm in (0.0, 5.0)}, "samples": [400, 1600]},
-        paper={"samples": [*SAMPLES, 12_800], "starts": 20},
-        plot=partial(mixtures.thresholds, along="mean_norm", words="$\\|\\mu_1\\|$", title="Figure 4.3 (a)"),
+    asks("f43a-mean", success, mixtures.along_mean, 40)(
+        {"second_mean": -1.0}, mean_norm=NORMS, smoke={"mean_norm": chosen(NORMS, 0.0, 5.0), **FEWER}, **MANY
     ),
-    maps(
-        "f43b-covariance",
-        reference="Figure 4.3 (b)",
-        question="How many samples are needed as a covariance shrinks or grows?",
-        setting=OPPOSITE,
-        axes={"first_scale": [0.1, 0.3, 1.0, 2.0, 4.0, 10.0], "samples": SAMPLES},
-        seeds=20,
-        smoke={"first_scale": [0.3, 1.0], "samples": [400, 1600]},
-        paper={"samples": [*SAMPLES, 12_800], "starts": 20},
-        plot=partial(
-            mixtures.thresholds,
-            along="first_scale",
-            words="scale $\\sigma_1$ of the first group",
-            title="Figure 4.3 (b)",
-        ),
+    asks("f43b-covariance", success, mixtures.along_covariance, 20)(
+        OPPOSITE, first_scale=[0.1, 0.3, 1.0, 2.0, 4.0, 10.0], smoke={"first_scale": [0.3, 1.0], **FEWER}, **MANY
     ),
-)
-
-SPECTRA = (
-    experiment(
-        "f44b-covariance",
-        simulation=spectrum,
-        reference="Figure 4.4 (b)",
-        question="At which covariance is gradient descent fastest?",
-        setting={**OPPOSITE, "covariance": "rotated"},
-        axes={"scale": scaled(0.3, 0.5, 0.7, 0.85, 1.0, 1.5, 2.0, 3.0, 5.0)},
-        seeds=20,
+    asks("f44b-covariance", spectrum, mixtures.covariance, 20)(
+        {**OPPOSITE, "covariance": "rotated"},
+        scale=scaled(0.3, 0.5, 0.7, 0.85, 1.0, 1.5, 2.0, 3.0, 5.0),
         smoke={"scale": scaled(0.5, 1.0, 2.0)},
-        plot=mixtures.covariance,
     ),
-    experiment(
-        "f45a-width",
-        simulation=spectrum,
-        reference="Figure 4.5 (a)",
-        question="How does the rate fall with the number of neurons?",
-        setting={**OPPOSITE, "dimension": 10},
-        axes={"neurons": [1, 2, 3, 4, 6, 8]},
-        seeds=20,
-        smoke={"neurons": [1, 2, 3]},
-        plot=mixtures.width,
+    asks("f45a-width", spectrum, mixtures.width, 20)(
+        {**OPPOSITE, "dimension": 10}, neurons=[1, 2, 3, 4, 6, 8], smoke={"neurons": [1, 2, 3]}
     ),
-    experiment(
-        "g23-convexity",
-        simulation=convexity,
-        reference="Lemma C.4.4",
-        question="Is the curvature at the ground truth between its bounds?",
-        axes={
-            "case": {
-                "zero means": {"first_mean": 0.0, "mixture": "pair"},
-                "means of scale 2": {"first_mean": 2.0, "mixture": "pair"},
-                "small, upper": {"first_mean": 0.0, "mixture": "single", "truth_scale": 0.1},
-                "small, lower": {"first_mean": 0.0, "mixture": "single", "truth_scale": 0.3},
-            }
-        },
-        seeds=60,
-        plot=mixtures.convexity,
-    ),
-    experiment(
-        "g24-lipschitz",
-        simulation=smoothness,
-        reference="Lemmas C.4.2, C.4.3",
-        question="Do the derivatives change no faster than the lemmas say?",
-        setting={**OPPOSITE, "samples": 100_000},
-        seeds=5,
-        plot=mixtures.smoothness,
-    ),
-    experiment(
-        "g26-concentration",
-        simulation=concentration,
-        reference="Lemmas C.4.5, C.5.1",
-        question="How fast do empirical derivatives approach the population's?",
-        setting={**OPPOSITE, "data_seed": 0},
-        axes={"samples": [1000, 4000, 16_000, 64_000], "defect": ["none", "repeated"]},
-        seeds=20,
+    asks("g23-convexity", convexity, mixtures.convexity, 60)(case=PROBLEMS),
+    asks("g24-lipschitz", smoothness, mixtures.smoothness, 5)({**OPPOSITE, "samples": 100_000}),
+    asks("g26-concentration", concentration, mixtures.concentration, 20)(
+        {**OPPOSITE, "data_seed": 0},
+        samples=[1000, 4000, 16_000, 64_000],
+        defect=["none", "repeated"],
         smoke={"samples": [1000, 4000]},
-        plot=mixtures.concentration,
     ),
-    experiment(
-        "g28-radius",
-        simulation=radius,
-        reference="Lemma C.3.1",
-        question="How far from the ground truth is the empirical risk convex?",
-        setting={**CENTRED, "truth": "orthogonal", "samples": 1_000_000},
-        axes={"defect": ["none", "equal_columns"]},
-        seeds=5,
+    asks("g28-radius", radius, mixtures.radius, 5)(
+        {**CENTRED, "truth": "orthogonal", "samples": 1_000_000},
+        defect=["none", "equal_columns"],
         smoke={"samples": 4000},
-        plot=mixtures.radius,
     ),
-)
-
-TENSORS = (
-    experiment(
-        "fc1-feasible",
-        simulation=tensor,
-        reference="Figure C.1, feasible panel",
-        question="Does the tensor start approach the ground truth?",
-        setting=FEW,
-        axes={"inputs": FEASIBLE, "samples": [250_000, 1_000_000, 4_000_000]},
-        seeds=12,
-        smoke={"samples": [10_000, 40_000]},
-        plot=tensors.feasible,
+    asks("fc1-feasible", tensor, tensors.feasible, 12)(
+        FEW, inputs=FEASIBLE, samples=[250_000, 1_000_000, 4_000_000], smoke={"samples": [10_000, 40_000]}
     ),
-    experiment(
-        "fc1-document",
-        simulation=tensor,
-        reference="Figure C.1",
-        question="What does the tensor start know at the paper's own signal?",
-        setting=DOCUMENT,
-        seeds=3,
-        smoke={"dimension": 5, "samples": 10_000},
-        plot=tensors.document,
+    asks("fc1-document", tensor, tensors.document, 3)(DOCUMENT, smoke={"dimension": 5, "samples": 10_000}),
+    asks("g31-moments", moment_errors, tensors.moments, 20)(
+        {**FEW, "data_seed": 0}, inputs=FEASIBLE, samples=[25_000, 100_000, 400_000], smoke={"samples": [2500, 10_000]}
     ),
-    experiment(
-        "g31-moments",
-        simulation=moment_errors,
-        reference="Lemmas C.6.1-C.6.3",
-        question="How fast do the sampled moments approach the exact ones?",
-        setting={**FEW, "data_seed": 0},
-        axes={"inputs": FEASIBLE, "samples": [25_000, 100_000, 400_000]},
-        seeds=20,
-        smoke={"samples": [2500, 10_000]},
-        plot=tensors.moments,
-    ),
-    experiment(
-        "g31-scales",
-        simulation=moment_errors,
-        reference="Lemmas C.6.1-C.6.3, row 31",
-        question="Do errors and bounds of the moments scale alike in W* and in the inputs?",
-        setting={**FEW, **FEASIBLE["two groups"], "data_seed": 0, "samples": 100_000},
-        axes={"path": SCALE_PATHS},
-        seeds=10,
+    asks("g31-scales", moment_errors, tensors.scale_paths, 10)(
+        {**FEW, **FEASIBLE["two groups"], "data_seed": 0, "samples": 100_000},
+        path=SCALE_PATHS,
         smoke={"path": SCALE_PATHS, "samples": 4000},
-        plot=tensors.scale_paths,
     ),
-    experiment(
-        "s2-mixture",
-        simulation=estimation,
-        reference="section 4.2, estimation of the mixture",
-        question="How well does EM estimate the mixture, with the true number of components and with one too many?",
-        axes={"samples": [1000, 4000, 16_000]},
-        seeds=10,
-        smoke={"samples": [400, 1600]},
-        plot=limit_figures.components,
-    ),
-    experiment(
-        "t41-table",
-        simulation=table_4_1,
-        reference="Table 4.1",
-        question="What do the bounds say of each change of the mixture, and what happens?",
-        setting={"samples": 20_000},
-        seeds=5,
-        smoke={"samples": 4000},
-        table=tensors.table,
-    ),
+    asks("s2-mixture", estimation, drawn.components, 10)(samples=[1000, 4000, 16_000], smoke={"samples": [400, 1600]}),
+    asks("t41-table", table_4_1, tensors.table, 5)({"samples": 20_000}, smoke={"samples": 4000}),
 )
-
-EXPERIMENTS = (*DESCENTS, *LIMITS, *MAPS, *SPECTRA, *TENSORS)

@@ -12,6 +12,7 @@ from lemmata.theories.group_imbalance.probes import fitted_rate
 LOST = 0.1
 """A cell with a larger share of diverged runs decides nothing."""
 RESAMPLES = 400
+REVERSED = lm.Control("the axis reversed", reverse=True)
 Array = np.ndarray
 
 

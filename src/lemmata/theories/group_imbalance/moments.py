@@ -32,7 +32,8 @@ class Terms(NamedTuple):
 
 
 def terms(mixture: Mixture, x: Float[Array, "samples dimension"]) -> Terms:
-    """In the log domain, so that far points have responsibilities too."""
+    """In the log domain, so that far points have responsibilities too;
+    the normaliser of p is (2π)^{-d/2} |Σ|^{-1/2} (E7)."""
     roots = np.linalg.cholesky(mixture.covariances)
     a, logs = [], []
     for weight, mean, root in zip(mixture.weights, mixture.means, roots, strict=True):

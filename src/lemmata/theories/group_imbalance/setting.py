@@ -12,6 +12,11 @@ from lemmata.theories.group_imbalance.network import ACTIVATIONS, Activation
 
 STARTS = ("local", "ball", "far", "tensor", "slowest", "limit")
 STEP_RULES = ("hessian", "theory", "limit", "fixed")
+WIDE = 10**0.5
+"""The scale of the wide group of Figure 4.7: Σ = 10 I."""
+OPPOSITE: dict[str, Any] = {"first_mean": 1.0, "second_mean": -1.0}
+"""μ = ±1, Σ = I."""
+CENTRED: dict[str, Any] = {"first_mean": 0.0, "second_mean": 0.0}
 DEFECTS = ("none", "other_teacher", "equal_columns", "repeated")
 
 

@@ -15,21 +15,17 @@ def lipschitz(data: xr.Dataset, power: int = 1) -> xr.DataArray:
     return (data.ratio / sizes ** (power - 1)).max("distance")
 
 
-def _slopes(errors: xr.DataArray) -> dict[str, lm.Estimate]:
-    """At W* and away from it the slope of the median error in n; less that of √(log n/n)."""
-    found = {}
-    n = errors.samples
-    for place in ("truth", "away"):
-        part = errors.sel(place=place)
-        found[f"slope, {place}"] = median_slope(part, "samples")
-        found[f"ratio, {place}"] = median_slope(part / np.sqrt(np.log(n) / n), "samples")
-    return found
-
-
 @lm.evidence("g26-concentration")
 def derivative_slopes(data: xr.Dataset, derivative: str, defect: str = "none") -> dict[str, lm.Estimate]:
     """The slope in n of the median error of a derivative, and of its ratio to the bound, at W* and away from it."""
-    return _slopes(lm.cells(data, defect=defect)[f"{derivative}_error"])
+    errors = lm.cells(data, defect=defect)[f"{derivative}_error"]
+    bound = np.sqrt(np.log(errors.samples) / errors.samples)
+    found = {}
+    for place in ("truth", "away"):
+        part = errors.sel(place=place)
+        found[f"slope, {place}"] = median_slope(part, "samples")
+        found[f"ratio, {place}"] = median_slope(part / bound, "samples")
+    return found
 
 
 @lm.evidence("g28-radius")

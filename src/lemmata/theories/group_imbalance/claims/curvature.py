@@ -9,7 +9,7 @@ import xarray as xr
 import lemmata as lm
 from lemmata.theories.group_imbalance.claims.calculators import random_mixture
 from lemmata.theories.group_imbalance.data import draw_truth, rotated_covariance
-from lemmata.theories.group_imbalance.measures import median_slope, medians, trend
+from lemmata.theories.group_imbalance.measures import REVERSED, median_slope, medians, trend
 from lemmata.theories.group_imbalance.network import Activation, output
 from lemmata.theories.group_imbalance.population import fisher, noise_floor, sampled_fisher
 from lemmata.theories.group_imbalance.training import draw_noise
@@ -150,7 +150,6 @@ def same_information(inside: bool = False, *, seed: int) -> xr.DataArray:
     return xr.DataArray(changes, dims="seed")
 
 
-REVERSED = lm.Control("the axis reversed", reverse=True)
 LOWER = r"\lambda_{\min}(F)\ge\frac{4}{K^2}\underline{h}"
 
 CLAIMS = (

@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 
 import lemmata as lm
-from lemmata.theories.group_imbalance.measures import check_diverged, medians, trend
+from lemmata.theories.group_imbalance.measures import REVERSED, check_diverged, medians, trend
 
 ENDS = (0.02, 0.5)
 SCALES = [0.2, 0.5, 1.0, 2.0, 4.0]
@@ -88,7 +88,6 @@ def rises(data: xr.Dataset, reverse: bool = False) -> dict[str, xr.DataArray | f
 FLAT = ("falls", "does not rise")
 RAW = "average_raw_risk"
 away = partial(risk_trend.of("f46b-mean"), along="path", ends=("away 0", "away 2"))
-REVERSED = lm.Control("the axis reversed", reverse=True)
 RISK = r"\bar f_2(\widehat{W}_n)-\bar f_2(W^*)"
 
 CLAIMS = (

@@ -4,7 +4,7 @@ import numpy as np
 import xarray as xr
 
 import lemmata as lm
-from lemmata.theories.group_imbalance.measures import half, threshold_ratio, trend
+from lemmata.theories.group_imbalance.measures import REVERSED, half, threshold_ratio, trend
 
 
 @lm.evidence("f42-success")
@@ -50,8 +50,6 @@ def mean_samples(data: xr.Dataset, reverse: bool = False) -> lm.Estimate:
     return threshold_ratio(*(lm.cells(data, mean_norm=end) for end in ends))
 
 
-REVERSED = lm.Control("the axis reversed", reverse=True)
-
 CLAIMS = (
     lm.Claim("g5-samples-dimension", "(4.7), Figure 4.2", "scaling")
     .states("""The samples at which half of the draws succeed grow about linearly with the dimension: n_50/d varies by
@@ -66,11 +64,7 @@ CLAIMS = (
     lm.Claim("g6-samples-measured", "Corollary (i), Figure 4.3 (b)", "ordering")
     .states("A small covariance needs more samples: n_50 and tr F⁻¹ are larger at σ = 0.1 than at 1.")
     .in_symbols(r"n_{50}(\sigma=0.1) > n_{50}(\sigma=1)")
-    .judged(
-        small_covariance(),
-        lm.all_of(samples=lm.at_least(0.0, strict=True), error=lm.at_least(0.0)),
-        REVERSED,
-    ),
+    .judged(small_covariance(), lm.all_of(samples=lm.at_least(0.0, strict=True), error=lm.at_least(0.0)), REVERSED),
     lm.Claim("g7-error", "Corollary (ii)", "ordering")
     .states("As stated, the error grows with a large covariance: tr F⁻¹ rises from σ = 1 to 10.")
     .in_symbols(r"\mathcal{E}_w = O(\sqrt{\|\Sigma_l\|})")

@@ -3,6 +3,7 @@
 Raw risk, noise floor and excess risk have panels of their own: the raw cross entropy moves with the floor."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -76,6 +77,10 @@ def sweep(data: xr.Dataset, along: str, words: str) -> Figure:
     for ax in axes if along == "second_scale" else ():
         draw.numbers(ax, data[along].values)
     return figure
+
+
+covariance = partial(sweep, along="second_scale", words="minority scale $\\sigma_2$")
+fraction = partial(sweep, along="fraction", words="minority fraction $\\lambda_2$")
 
 
 def paths(data: xr.Dataset) -> Figure:

@@ -1,6 +1,7 @@
 """Figures of mixtures: success maps (4.2, 4.3), spectra (4.4 b, 4.5 a), the lemmas on curvature and concentration."""
 
 from collections.abc import Mapping
+from functools import partial
 
 import numpy as np
 import xarray as xr
@@ -41,6 +42,11 @@ def thresholds(data: xr.Dataset, along: str, words: str, title: str) -> Figure:
     right.set(yscale="log")
     draw.finish(right, "samples needed", "samples $n$", words)
     return figure
+
+
+along_mean = partial(thresholds, along="mean_norm", words="$\\|\\mu_1\\|$", title="Figure 4.3 (a)")
+_SCALE = "scale $\\sigma_1$ of the first group"
+along_covariance = partial(thresholds, along="first_scale", words=_SCALE, title="Figure 4.3 (b)")
 
 
 def covariance(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:

@@ -150,7 +150,7 @@ def radius(setting: Setting, seed: int) -> dict[str, Any]:
     world = draw_world(setting, seed)
     sample = draw_data(setting, world, seed)
     broken = setting.defect == "equal_columns"
-    ball = 0.0 if broken else Constants(world.mixture, world.truth).radius(epsilon=0.2, C=4 / LIPSCHITZ)
+    ball = 0.0 if broken else Constants(world.mixture, world.truth).convexity_radius(epsilon=0.2, C=4 / LIPSCHITZ)
     least = np.full(len(RADII), np.nan)
     for place, word in enumerate(RADII[: 1 if broken else None]):
         size = ball if word == "r" else float(word)

@@ -10,12 +10,9 @@ from lemmata.theories.group_imbalance.bounds import Constants
 from lemmata.theories.group_imbalance.data import draw_data, draw_world
 from lemmata.theories.group_imbalance.minimum import distance, minimise
 from lemmata.theories.group_imbalance.network import hessian
-from lemmata.theories.group_imbalance.setting import Setting
+from lemmata.theories.group_imbalance.setting import CENTRED, OPPOSITE, WIDE, Setting
 from lemmata.theories.group_imbalance.studies.limits import risks
 
-WIDE = 10**0.5
-OPPOSITE: dict[str, Any] = {"first_mean": 1.0, "second_mean": -1.0}
-CENTRED: dict[str, Any] = {"first_mean": 0.0, "second_mean": 0.0}
 CHANGES: dict[str, tuple[dict[str, Any], str, tuple[float, float], float, int]] = {
     "small covariance": (OPPOSITE, "first_scale", (0.1, 0.5), 2.0, 0),
     "large covariance": (OPPOSITE, "first_scale", (2.0, 5.0), 2.0, 0),
