@@ -41,7 +41,6 @@ def test_the_miniature_theory_runs_exactly_as_printed(lemmata: Lemmata) -> None:
     assert Path("results/quick/index.html").exists()
 
 
-@pytest.mark.usefixtures("thorough_programs")
 @pytest.mark.parametrize("name", each_theory(*PRINTED))
 def test_the_code_on_the_page_of_a_theory_runs(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     page = ROOT / "docs" / "theories" / f"{name}.md"

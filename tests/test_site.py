@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import html
 import json
 import re
@@ -44,6 +45,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
             del sys.modules[name]
 
 
+@functools.cache
 def theories() -> list[dict[str, Any]]:
     return [describe(theory) for theory in registry.load_all()]
 
@@ -144,6 +146,19 @@ def test_the_site_opens_from_disk_in_a_browser_and_its_search_finds_a_claim(site
     (title,) = re.findall("<title>(.*?)</title>", done.stdout, flags=re.DOTALL)
     assert title.startswith("found: ")
     assert claim in title
+
+
+def test_indices_exponents_and_formulas_of_a_page_are_set_and_code_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(TOOLS))
+    import words
+
+    assert words.typeset(r"α_\* as η^(-1/2), **γ_d^-4** of [M_1](a_1.md)") == (
+        "α<sub>&#42;</sub> as η<sup>−1/2</sup>, **γ<sub>d</sub><sup>−4</sup>** of [M<sub>1</sub>](a_1.md)"
+    )
+    code = "`a_1`\n\n    lemmata verify a_1\n\n```python\nx^2\n```\n"
+    assert words.typeset(code) == code
+    shown = html.unescape(words.typeset("```math\n\\frac{1}{2}\n```"))
+    assert shown == f'<span class="formula">{html.unescape(str(show(chr(92) + "frac{1}{2}")))}</span>'
 
 
 def test_stars_of_formulas_are_no_emphasis(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -68,6 +68,11 @@ def test_numbers_that_a_program_wrote_are_written_anew_in_sentences() -> None:
     assert in_words("seed1e-3x and v1e+05") == "seed1e-3x and v1e+05", "names stay names"
 
 
+def test_negative_numbers_have_a_minus_and_nothing_else_has() -> None:
+    said = in_words("mean -0.99 [-1, -.5], x-1, 10-20, v3-2, (1-2ε), t^-1, k = -2")
+    assert said == "mean −0.99 [−1, −.5], x-1, 10-20, v3-2, (1-2ε), t^−1, k = −2"
+
+
 def test_durations_are_short() -> None:
     said = [duration(seconds).replace("\u202f", " ") for seconds in (0.001, 4.21, 179, 4800)]
     assert said == ["under 0.1 s", "4.2 s", "3 min", "1 h 20 min"]

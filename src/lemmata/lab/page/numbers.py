@@ -10,6 +10,7 @@ from lemmata.lab.rows import Row
 THIN = "\N{NARROW NO-BREAK SPACE}"
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 SCIENTIFIC = re.compile(r"(?<![\w.])(-?\d(?:\.\d+)?)e([+-]\d+)(?!\w|\.\d)")
+NEGATIVE = re.compile(r"(?<![\w)\]}*'′’-])-(?=\.?\d)")
 STATISTICS = {
     "worst seed": "worst of {}",
     "mean": "mean over {}",
@@ -54,8 +55,8 @@ def _power(text: str) -> str:
 
 
 def in_words(text: str) -> str:
-    """A sentence whose numbers are written by `number` where a program wrote 1.03e+04."""
-    return SCIENTIFIC.sub(lambda found: number(float(found[0])), text)
+    """A sentence whose numbers are written by `number` where a program wrote 1.03e+04, and with − where it wrote -."""
+    return NEGATIVE.sub("−", SCIENTIFIC.sub(lambda found: number(float(found[0])), text))
 
 
 def interval(low: float | None, high: float | None) -> str:
