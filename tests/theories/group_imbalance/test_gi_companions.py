@@ -149,8 +149,8 @@ def test_without_celeba_the_folder_is_named(tmp_path, monkeypatch):
 
 
 def test_adult_is_fitted_with_two_groups(monkeypatch):
-    from lemmata.theories.group_imbalance.census.training import CensusSetting
-    from lemmata.theories.group_imbalance.census.training import simulate as fit_census
+    from lemmata.theories.group_imbalance.census import CensusSetting
+    from lemmata.theories.group_imbalance.census import simulate as fit_census
 
     monkeypatch.setenv("LEMMATA_DATA", str(adult()))
     few, half = (fit_census(CensusSetting(samples=2000, fraction=f), 0) for f in (0.02, 0.5))
@@ -162,7 +162,7 @@ def test_adult_is_fitted_with_two_groups(monkeypatch):
 
 
 def test_without_adult_the_file_is_named(tmp_path, monkeypatch):
-    from lemmata.theories.group_imbalance.census.training import load
+    from lemmata.theories.group_imbalance.census import load
 
     monkeypatch.setenv("LEMMATA_DATA", str(tmp_path))
     with pytest.raises(lm.UserError, match=r"adult\.npz"):
