@@ -9,7 +9,7 @@ In reading order: `setting`, `data`, `network`, `moments`, `decompositions` and 
 import lemmata as lm
 from lemmata.theories.group_imbalance import bounds
 from lemmata.theories.group_imbalance.card import CARD
-from lemmata.theories.group_imbalance.census.experiments import EXPERIMENTS as CENSUS
+from lemmata.theories.group_imbalance.census import EXPERIMENTS as CENSUS
 from lemmata.theories.group_imbalance.claims import CLAIMS
 from lemmata.theories.group_imbalance.experiments import EXPERIMENTS
 from lemmata.theories.group_imbalance.images.experiments import EXPERIMENTS as IMAGES

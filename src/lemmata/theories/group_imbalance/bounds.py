@@ -17,6 +17,7 @@ from jaxtyping import Float
 import lemmata as lm
 from lemmata.theories.group_imbalance import population, rho
 from lemmata.theories.group_imbalance.data import Mixture, World, draw_world
+from lemmata.theories.group_imbalance.network import Inputs, Weights
 from lemmata.theories.group_imbalance.setting import Setting
 
 ONES = "up to an unspecified constant, which is 1 here: only ratios across a sweep mean something"
@@ -25,65 +26,32 @@ RUNNABLE = 1e9
 PerGroup = Float[np.ndarray, " groups"]
 
 
-@dataclass(frozen=True)
+@dataclass
 class Constants:
     """Every quantity of section 5 for one mixture Ψ and one ground truth W*."""
 
     mixture: Mixture
-    truth: Float[np.ndarray, "dimension neurons"]
+    truth: Weights
     tau_one: bool = False
     rho_law: str = "rho"
 
     def __post_init__(self) -> None:
+        self.K = self.truth.shape[1]
         if np.linalg.matrix_rank(self.truth) < self.K:
             raise lm.UserError("W* is not allowed: its columns are linearly dependent (δ_K = 0), so κ is infinite.")
-
-    @property
-    def K(self) -> int:
-        return self.truth.shape[1]
-
-    @cached_property
-    def delta(self) -> Float[np.ndarray, " neurons"]:
+        self.delta = np.linalg.svd(self.truth, compute_uv=False)
         """The singular values δ_1 ≥ ... ≥ δ_K of W*."""
-        return np.linalg.svd(self.truth, compute_uv=False)
-
-    @property
-    def kappa(self) -> float:
-        """κ = δ_1/δ_K."""
-        return self.delta[0] / self.delta[-1]
-
-    @property
-    def eta(self) -> float:
-        """η = Π δ_i/δ_K."""
-        return float(np.prod(self.delta / self.delta[-1]))
-
-    @cached_property
-    def _deviations(self) -> Float[np.ndarray, "groups dimension"]:
-        return np.sqrt(np.linalg.eigvalsh(self.mixture.covariances))
-
-    @property
-    def sigma_min(self) -> PerGroup:
+        self.kappa = self.delta[0] / self.delta[-1]
+        self.eta = float(np.prod(self.delta / self.delta[-1]))
+        deviations = np.sqrt(np.linalg.eigvalsh(self.mixture.covariances))
+        self.sigma_min = deviations[:, 0]
         """σ_{l,min} = ‖Σ_l⁻¹‖^-½."""
-        return self._deviations[:, 0]
-
-    @property
-    def sigma_max(self) -> float:
-        """σ_max, the largest ‖Σ_l^½‖."""
-        return self._deviations.max()
-
-    @property
-    def tau(self) -> float:
-        """τ = σ_max/σ_min, or 1."""
-        return 1.0 if self.tau_one else self.sigma_max / self.sigma_min.min()
-
-    @property
-    def norms(self) -> PerGroup:
+        self.sigma_max = deviations.max()
+        self.tau = 1.0 if self.tau_one else self.sigma_max / self.sigma_min.min()
+        self.norms = np.linalg.norm(self.mixture.means, axis=1) + deviations[:, -1]
         """‖μ_l‖ + ‖Σ_l^½‖."""
-        return np.linalg.norm(self.mixture.means, axis=1) + self._deviations[:, -1]
-
-    def moment(self, power: float) -> float:
-        """M_m = Σ λ_l (‖μ_l‖ + ‖Σ_l^½‖)^m."""
-        return self.mixture.moment(power)
+        self.moment = self.mixture.moment
+        """M_m."""
 
     def relative_moment(self, power: float) -> float:
         """D_m = Σ λ_l (‖μ_l‖/σ_{l,min} + 1)^m."""
@@ -169,7 +137,7 @@ class Constants:
 
     def group_risk_factor(self, group: int) -> float:
         """E_l = √M_2 (‖μ_l‖ + ‖Σ_l^½‖) / Σ λ_j σ_j² ρ_j: the mixture's factor in the bound on a group's excess risk."""
-        return self.group_risk_factors[int(group) - 1]
+        return float(self.group_risk_factors[int(group) - 1])
 
     @property
     def mixture_factor(self) -> float:
@@ -208,7 +176,7 @@ class Constants:
         return self._scaled(self.kappa**8 * self.tau**12 * self.relative_moment(6), 4)
 
 
-def effective_tau(x: Float[np.ndarray, "samples dimension"], rank: int) -> float:
+def effective_tau(x: Inputs, rank: int) -> float:
     """√(largest over r-th eigenvalue of the covariance): τ of data that are close to rank r (section 7)."""
     if not 1 <= rank <= min(x.shape):
         raise lm.UserError(f"rank = {rank} is not allowed: it is from 1 to {min(x.shape)} for these data.")

@@ -12,7 +12,16 @@ import numpy as np
 from jaxtyping import Float, Int
 
 import lemmata as lm
-from lemmata.theories.group_imbalance.network import SIGMOID, Activation, output
+from lemmata.theories.group_imbalance.network import (
+    SIGMOID,
+    Activation,
+    Inputs,
+    Labels,
+    Matrix,
+    Vector,
+    Weights,
+    output,
+)
 from lemmata.theories.group_imbalance.setting import Setting
 
 Array = np.ndarray
@@ -50,27 +59,19 @@ class Mixture:
         return np.flatnonzero(self.weights < 1 / self.groups).tolist()
 
     def is_symmetric(self, tolerance: float = 1e-9) -> bool:
-        """Whether Σ_l λ_l δ_(μ_l, Σ_l) is unchanged by μ -> -μ, equal components merged."""
-        kinds: list[tuple[Array, Array]] = []
-        balance: list[float] = []
-        for weight, mean, covariance in zip(self.weights, self.means, self.covariances, strict=True):
-            for sign in (1, -1):
-                for k, (other, spread) in enumerate(kinds):
-                    same = abs(sign * mean - other).max() <= tolerance and abs(covariance - spread).max() <= tolerance
-                    if same:
-                        balance[k] += sign * weight
-                        break
-                else:
-                    kinds.append((sign * mean, covariance))
-                    balance.append(sign * weight)
-        return max(abs(value) for value in balance) <= tolerance
+        """Whether Σ_l λ_l δ_(μ_l, Σ_l) is unchanged by μ -> -μ: as much weight at every component as at its mirror."""
+        alike = abs(self.covariances[:, None] - self.covariances).max((2, 3)) <= tolerance
+        same, mirrored = (
+            alike & (abs(self.means[:, None] - sign * self.means).max(2) <= tolerance) for sign in (1, -1)
+        )
+        return bool(abs((same * 1.0 - mirrored) @ self.weights).max() <= tolerance)
 
     def moment(self, power: float, order: float = 2) -> float:
         """M_m = Σ_l λ_l (‖μ_l‖ + ‖Σ_l^{1/2}‖)^m; order=inf: M'_m, with ‖μ_l‖_∞."""
         sizes = np.linalg.norm(self.means, ord=order, axis=1)
         return float(self.weights @ (sizes + np.sqrt(np.linalg.eigvalsh(self.covariances)[:, -1])) ** power)
 
-    def second_moment(self) -> Float[Array, "dimension dimension"]:
+    def second_moment(self) -> Matrix:
         """E[xxᵀ]."""
         spread = self.covariances + self.means[:, :, None] * self.means[:, None, :]
         return np.einsum("l,lij->ij", self.weights, spread)
@@ -99,21 +100,19 @@ def refusals(weights: Array, means: Array, covariances: Array) -> Iterator[str]:
             yield f"The covariance of group {group} is not positive definite."
 
 
-def rotated_covariance(rng: np.random.Generator, diagonal: Array) -> Float[Array, "dimension dimension"]:
+def rotated_covariance(rng: np.random.Generator, diagonal: Array) -> Matrix:
     """ΛᵀDΛ with Λ the left singular vectors of a standard Gaussian matrix."""
     left = np.linalg.svd(rng.standard_normal((len(diagonal), len(diagonal))))[0]
     turned = left.T @ (diagonal[:, None] * left)
     return (turned + turned.T) / 2
 
 
-def spread_of(dimension: int) -> Float[Array, " dimension"]:
+def spread_of(dimension: int) -> Vector:
     """D = diag(1, 1.1, 1.2, ...)."""
     return 1 + 0.1 * np.arange(dimension)
 
 
-def draw_truth(
-    rng: np.random.Generator, law: str, dimension: int, neurons: int, scale: float = 1.0
-) -> Float[Array, "dimension neurons"]:
+def draw_truth(rng: np.random.Generator, law: str, dimension: int, neurons: int, scale: float = 1.0) -> Weights:
     """W*: `gaussian` N(0, scale²), `uniform` on [-scale, scale], `orthogonal` scale times orthonormal columns."""
     if law == "uniform":
         return rng.uniform(-scale, scale, (dimension, neurons))
@@ -130,7 +129,7 @@ def draw_groups(rng: np.random.Generator, weights: Array, count: int, stratified
     return rng.permutation(np.repeat(np.arange(len(weights)), counts))
 
 
-def draw_inputs(rng: np.random.Generator, mixture: Mixture, groups: Array) -> Float[Array, "samples dimension"]:
+def draw_inputs(rng: np.random.Generator, mixture: Mixture, groups: Array) -> Inputs:
     """x = μ_g + Σ_g^{1/2} z."""
     z = rng.standard_normal((len(groups), mixture.dimension))
     roots = np.linalg.cholesky(mixture.covariances)
@@ -144,35 +143,32 @@ def draw_inputs(rng: np.random.Generator, mixture: Mixture, groups: Array) -> Fl
 class Sample(NamedTuple):
     """Inputs, labels in {0, 1}, and the groups, which training never sees."""
 
-    x: Float[Array, "samples dimension"]
-    y: Float[Array, " samples"]
+    x: Inputs
+    y: Labels
     groups: Int[Array, " samples"]
 
 
 def draw_sample(
     mixture: Mixture,
-    truth: Float[Array, "dimension neurons"],
+    truth: Weights,
     count: int,
     seed: int,
     *purpose: str,
-    activation: Activation = SIGMOID,
+    phi: Activation = SIGMOID,
     group: int | None = None,
     stratified: bool = False,
 ) -> Sample:
     """(x, y, g) from the streams of this seed and purpose; of one group alone where `group` says so."""
     if count < 1:
         raise lm.UserError(f"samples = {count} is not allowed: at least 1 is drawn.")
-    stream = lambda word: lm.generator(seed, *purpose, word)  # noqa: E731
-    if group is None:
-        groups = draw_groups(stream("groups"), mixture.weights, count, stratified)
-    else:
-        groups = np.full(count, group)
-    x = draw_inputs(stream("inputs"), mixture, groups)
-    y = (stream("labels").random(count) < output(truth, x, activation)).astype(float)
-    return Sample(x, y, groups)
+    members, inputs, labels = (lm.generator(seed, *purpose, word) for word in ("groups", "inputs", "labels"))
+    drawn = group is None
+    groups = draw_groups(members, mixture.weights, count, stratified) if drawn else np.full(count, group)
+    x = draw_inputs(inputs, mixture, groups)
+    return Sample(x, (labels.random(count) < output(truth, x, phi)).astype(float), groups)
 
 
-def check_labels(y: Any) -> Float[Array, " samples"]:
+def check_labels(y: Any) -> Labels:
     """Labels as numbers, refused unless all are 0 or 1."""
     y = np.asarray(y, float)
     if not np.isin(y, (0, 1)).all():
@@ -184,7 +180,12 @@ class World(NamedTuple):
     """What a run draws before its data: the mixture Ψ and the ground truth W*."""
 
     mixture: Mixture
-    truth: Float[Array, "dimension neurons"]
+    truth: Weights
+
+    @property
+    def parts(self) -> tuple[Array, Array, Array]:
+        """μ, Σ and W*: what population quantities are of."""
+        return self.mixture.means, self.mixture.covariances, self.truth
 
 
 def draw_world(setting: Setting, seed: int) -> World:
@@ -215,7 +216,7 @@ def draw_data(setting: Setting, world: World, seed: int) -> Sample:
     teacher = world.truth
     if setting.defect == "other_teacher":
         teacher = draw_truth(lm.generator(seed, "other"), "gaussian", *teacher.shape)
-    how = {"activation": setting.phi, "stratified": setting.stratified}
+    how = {"phi": setting.phi, "stratified": setting.stratified}
     if setting.defect == "repeated":
         few = draw_sample(world.mixture, teacher, min(500, count), seed, **how)
         again = np.arange(count) % len(few.y)

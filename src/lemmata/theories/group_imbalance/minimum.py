@@ -7,9 +7,19 @@ averaged: for small n the minimum of some draws lies at infinity.
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Int
 
-from lemmata.theories.group_imbalance.network import SIGMOID, Activation, expand_in_chunks, flatten, losses, unflatten
+from lemmata.theories.group_imbalance.network import (
+    SIGMOID,
+    Activation,
+    Inputs,
+    Labels,
+    Weights,
+    expand_in_chunks,
+    flatten,
+    losses,
+    unflatten,
+)
 
 Array = np.ndarray
 FAR = 50.0
@@ -20,33 +30,35 @@ NEAR = 1e-6
 """The last Newton step is at most this long."""
 LONGEST = 2.0
 """No Newton step is longer."""
+SCALES = 0.5 ** np.arange(31)
+"""A step is shortened to the first of these with a sufficient decrease."""
 
 
 class Minimum(NamedTuple):
     """Where Newton's method ended: weights, whether it arrived, the gradient norm, whether it walked away."""
 
-    weights: Float[Array, "dimension neurons"]
+    weights: Weights
     converged: bool
     gradient_norm: float
     diverged: bool
 
 
 def minimise(
-    x: Float[Array, "samples dimension"],
-    y: Float[Array, " samples"],
-    start: Float[Array, "dimension neurons"],
-    activation: Activation = SIGMOID,
-    weights: Float[Array, " samples"] | None = None,
-    centre: Float[Array, "dimension neurons"] | None = None,
+    x: Inputs,
+    y: Labels,
+    start: Weights,
+    phi: Activation = SIGMOID,
+    weights: Labels | None = None,
+    centre: Weights | None = None,
     steps: int = NEWTON_STEPS,
     longest: float = LONGEST,
 ) -> Minimum:
     """A local minimum of Σ_i weights_i ℓ_i (the mean unless given) near `start`; `centre` is what it must stay near."""
-    weights = np.full(len(x), 1 / len(x)) if weights is None else weights
+    shares: Array = np.full(len(x), 1 / len(x)) if weights is None else weights
     centre = start if centre is None else centre
     W, size, arrived = start, np.inf, False
     for _ in range(steps):
-        at = expand_in_chunks(W, x, y, weights, activation)
+        at = expand_in_chunks(W, x, y, shares, phi)
         slope = flatten(at.gradient)
         before, size = size, float(np.linalg.norm(slope))
         values, vectors = np.linalg.eigh(at.hessian)
@@ -58,27 +70,16 @@ def minimise(
         if arrived and (size <= POLISHED or size >= before / 2):  # rounding ends the polish
             break
         move *= min(1.0, longest / max(length, 1e-300))
-        scale = 1.0 if size < 1e-6 else _armijo(W, move, at.risk, slope @ move, x, y, weights, activation)
-        W = W + scale * unflatten(move, W.shape[1])
+        step, drop = unflatten(move, W.shape[1]), 1e-4 * (slope @ move)
+        scales = SCALES if size >= 1e-6 else SCALES[:1]
+        enough = (s for s in scales[:-1] if shares @ losses(W + s * step, x, y, phi) <= at.risk + s * drop)
+        W = W + next(enough, scales[-1]) * step
         if not np.linalg.norm(W - centre) <= FAR:
             return Minimum(W, False, size, True)
     return Minimum(W, arrived, size, False)
 
 
-def _armijo(
-    W: Array, move: Array, risk: float, drop: float, x: Array, y: Array, weights: Array, activation: Activation
-) -> float:
-    """The first of 1, 1/2, 1/4, ... with a sufficient decrease."""
-    scale = 1.0
-    for _ in range(30):
-        after = weights @ losses(W + scale * unflatten(move, W.shape[1]), x, y, activation)
-        if after <= risk + 1e-4 * scale * drop:
-            break
-        scale /= 2
-    return scale
-
-
-def matching(W: Float[Array, "dimension neurons"], other: Float[Array, "dimension neurons"]) -> Int[Array, " neurons"]:
+def matching(W: Weights, other: Weights) -> Int[Array, " neurons"]:
     """The order of the columns of `other` that is nearest to W: Hungarian assignment on squared distances."""
     from scipy.optimize import linear_sum_assignment
 
@@ -86,12 +87,12 @@ def matching(W: Float[Array, "dimension neurons"], other: Float[Array, "dimensio
     return linear_sum_assignment(distances)[1]
 
 
-def distance(W: Float[Array, "dimension neurons"], other: Float[Array, "dimension neurons"]) -> float:
+def distance(W: Weights, other: Weights) -> float:
     """min_P ‖W - other P‖_F."""
     return float(np.linalg.norm(W - other[:, matching(W, other)]))
 
 
-def spread(found: list[Float[Array, "dimension neurons"]]) -> float:
+def spread(found: list[Weights]) -> float:
     """V_W: the root mean square distance of several minima from their mean, columns lined up with the first."""
     aligned = np.stack([W[:, matching(found[0], W)] for W in found])
     return float(np.sqrt(((aligned - aligned.mean(0)) ** 2).sum((1, 2)).mean()))

@@ -12,7 +12,9 @@ from jaxtyping import Float, Int
 import lemmata as lm
 from lemmata.theories.group_imbalance.data import Mixture, draw_data, draw_sample, draw_world
 from lemmata.theories.group_imbalance.moments import terms
+from lemmata.theories.group_imbalance.network import Inputs
 from lemmata.theories.group_imbalance.setting import Setting
+from lemmata.theories.group_imbalance.studies import study
 
 Array = np.ndarray
 
@@ -26,13 +28,7 @@ class Estimate(NamedTuple):
     responsibilities: Float[Array, "samples groups"]
 
 
-def estimate_mixture(
-    x: Float[Array, "samples dimension"],
-    groups: int,
-    seed: int = 0,
-    restarts: int = 5,
-    floor: float = 1e-6,
-) -> Estimate:
+def estimate_mixture(x: Inputs, groups: int, seed: int = 0, restarts: int = 5, floor: float = 1e-6) -> Estimate:
     """EM with `groups` components (the true number, or more), the best of several starts; `floor` is added to every
     variance, so that no component collapses onto a point. One thread: several wait for each other ten times as long."""
     from sklearn.mixture import GaussianMixture
@@ -51,7 +47,7 @@ def estimate_mixture(
     return Estimate(mixture, score, bool(model.converged_), members)
 
 
-def known_mixture(x: Float[Array, "samples dimension"], members: Int[Array, " samples"], floor: float = 0.0) -> Mixture:
+def known_mixture(x: Inputs, members: Int[Array, " samples"], floor: float = 0.0) -> Mixture:
     """Fractions, means and covariances (plus `floor` on each variance) of groups that are known, numbered from 0."""
     parts = [x[members == group] for group in range(int(members.max()) + 1)]
     for group, part in enumerate(parts, start=1):
@@ -81,17 +77,15 @@ def mixture_error(estimate: Mixture, truth: Mixture) -> float:
     return float(max(weights, means, spreads))
 
 
-def density_error(estimate: Mixture, truth: Mixture, x: Float[Array, "samples dimension"]) -> float:
+def density_error(estimate: Mixture, truth: Mixture, x: Inputs) -> float:
     """KL(p ‖ p̂) as the mean of log p - log p̂ over points drawn from `truth`; it needs no matching."""
     return float((terms(truth, x).log_density - terms(estimate, x).log_density).mean())
 
 
-@lm.simulation(
+@study(
     lm.Variable("error", ("components",), "", "largest error of a weight, a mean or a covariance, groups matched"),
     lm.Variable("density_error", ("components",), "KL(p ‖ p̂)", "divergence of the estimated density, on test points"),
     labels={"components": ("true number", "one too many")},
-    host=True,
-    precision="float64",
 )
 def estimation(setting: Setting, seed: int) -> dict[str, Any]:
     """EM on the inputs of one draw, with the true number of components and with one more."""

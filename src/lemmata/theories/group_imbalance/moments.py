@@ -6,13 +6,13 @@ sample by sample. By Stein's identity Q_j = (1/K) Σ_i E[φ^(j)(w_i*ᵀx)] w_i*^
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
 
 from lemmata.theories.group_imbalance.data import Mixture
-from lemmata.theories.group_imbalance.network import SIGMOID, Activation
+from lemmata.theories.group_imbalance.network import SIGMOID, Activation, Inputs, Labels, Matrix, Vector, Weights
 
 Array = np.ndarray
 Samples = Iterable[tuple[Array, Array]]
@@ -28,10 +28,10 @@ class Terms(NamedTuple):
 
     a: Float[Array, "groups samples dimension"]
     responsibility: Float[Array, "groups samples"]
-    log_density: Float[Array, " samples"]
+    log_density: Labels
 
 
-def terms(mixture: Mixture, x: Float[Array, "samples dimension"]) -> Terms:
+def terms(mixture: Mixture, x: Inputs) -> Terms:
     """In the log domain, so that far points have responsibilities too;
     the normaliser of p is (2π)^{-d/2} |Σ|^{-1/2} (E7)."""
     roots = np.linalg.cholesky(mixture.covariances)
@@ -48,37 +48,17 @@ def terms(mixture: Mixture, x: Float[Array, "samples dimension"]) -> Terms:
     return Terms(np.stack(a), shares / total, top + np.log(total) - x.shape[1] / 2 * np.log(2 * np.pi))
 
 
-def first_score(mixture: Mixture, x: Float[Array, "samples dimension"]) -> Float[Array, "samples dimension"]:
+def first_score(mixture: Mixture, x: Inputs) -> Inputs:
     """S_1 = Σ_l γ_l a_l = -∇ log p."""
     at = terms(mixture, x)
     return np.einsum("ln,lni->ni", at.responsibility, at.a)
 
 
-def second_score(mixture: Mixture, x: Float[Array, "samples dimension"]) -> Float[Array, "samples dimension dimension"]:
+def second_score(mixture: Mixture, x: Inputs) -> Float[Array, "samples dimension dimension"]:
     """S_2 = Σ_l γ_l (a_l a_lᵀ - Σ_l⁻¹)."""
     at = terms(mixture, x)
     both = np.einsum("ln,lni,lnj->nij", at.responsibility, at.a, at.a)
     return both - np.einsum("ln,lij->nij", at.responsibility, np.linalg.inv(mixture.covariances))
-
-
-class Moments(Protocol):
-    """The four moments that the tensor start asks for."""
-
-    def second(self) -> Float[Array, "dimension dimension"]:
-        """Q_2."""
-        ...
-
-    def contracted(self, directions: Float[Array, "count dimension"]) -> Float[Array, "count dimension dimension"]:
-        """Q_3(I, I, α) for several α."""
-        ...
-
-    def projected(self, U: Float[Array, "dimension neurons"]) -> Float[Array, "neurons neurons neurons"]:
-        """Q_3(U, U, U)."""
-        ...
-
-    def first(self) -> Float[Array, " dimension"]:
-        """Q_1."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -99,10 +79,13 @@ class Sampled:
             count += len(t)
         return np.asarray(total) / count
 
-    def second(self) -> Array:
+    def second(self) -> Matrix:
+        """Q_2."""
         return self._mean(0, lambda a, share, precision: (a * share[:, None]).T @ a - share.sum() * precision)
 
-    def contracted(self, directions: Array) -> Array:
+    def contracted(self, directions: Float[Array, "count dimension"]) -> Float[Array, "count dimension dimension"]:
+        """Q_3(I, I, α) for several α."""
+
         def term(a: Array, share: Array, precision: Array) -> Array:
             mean, found = share @ a, []
             for alpha in directions:
@@ -112,23 +95,21 @@ class Sampled:
 
         return self._mean(0, term)
 
-    def projected(self, U: Array) -> Array:
+    def projected(self, U: Weights) -> Float[Array, "neurons neurons neurons"]:
+        """Q_3(U, U, U), which is symmetric: with sym(v ⊗ M)_ijk = v_i M_jk + v_j M_ik + v_k M_ij."""
+
         def term(a: Array, share: Array, precision: Array) -> Array:
             b = a @ U
             pairs = (b[:, :, None] * b[:, None, :]).reshape(len(b), -1)
             cubes = (pairs.T @ (b * share[:, None])).reshape((U.shape[1],) * 3)
-            return cubes - _symmetric(share @ b, U.T @ precision @ U)
+            sym = np.einsum("i,jk->ijk", share @ b, U.T @ precision @ U)
+            return cubes - sym - sym.transpose(1, 0, 2) - sym.transpose(1, 2, 0)
 
         return self._mean(1, term)
 
-    def first(self) -> Array:
+    def first(self) -> Vector:
+        """Q_1."""
         return self._mean(2, lambda a, share, precision: share @ a)
-
-
-def _symmetric(v: Array, M: Array) -> Array:
-    """sym(v ⊗ M)_ijk = v_i M_jk + v_j M_ik + v_k M_ij."""
-    product = np.einsum("i,jk->ijk", v, M)
-    return product + product.transpose(1, 0, 2) + product.transpose(1, 2, 0)
 
 
 def chunks(x: Array, y: Array, centre: float = 0.5) -> Callable[[], Iterator[tuple[Array, Array]]]:
@@ -148,26 +129,24 @@ def sampled(mixture: Mixture, x: Array, y: Array, rng: np.random.Generator, cent
 
 
 def averages(
-    mixture: Mixture, directions: Float[Array, "dimension count"], activation: Activation = SIGMOID, order: int = 1
+    mixture: Mixture, directions: Float[Array, "dimension count"], phi: Activation = SIGMOID, order: int = 1
 ) -> Float[Array, " count"]:
     """E[φ^(order)(wᵀx)] for every column w, by one-dimensional quadrature group by group."""
-    derivative = (activation.value, activation.first, activation.second, activation.third)[order]
     centres = mixture.means @ directions
     widths = np.sqrt(np.einsum("ik,lij,jk->lk", directions, mixture.covariances, directions))
-    inner = derivative(centres[..., None] + widths[..., None] * NODES) @ DENSITY
-    return mixture.weights @ inner
+    return mixture.weights @ (phi.derivatives(centres[..., None] + widths[..., None] * NODES, order)[order] @ DENSITY)
 
 
 @dataclass(frozen=True)
 class Exact:
-    """The moments of the population."""
+    """The moments of the population, by Stein's identity."""
 
     mixture: Mixture
-    truth: Float[Array, "dimension neurons"]
-    activation: Activation = SIGMOID
+    truth: Weights
+    phi: Activation = SIGMOID
 
     def _weights(self, order: int) -> Array:
-        return averages(self.mixture, self.truth, self.activation, order) / self.truth.shape[1]
+        return averages(self.mixture, self.truth, self.phi, order) / self.truth.shape[1]
 
     def second(self) -> Array:
         return (self.truth * self._weights(2)) @ self.truth.T
@@ -184,10 +163,10 @@ class Exact:
         return self.truth @ self._weights(1)
 
 
-def assumption_report(
-    mixture: Mixture, truth: Float[Array, "dimension neurons"], activation: Activation = SIGMOID
-) -> dict[str, Float[Array, " neurons"]]:
+Moments = Sampled | Exact
+"""What the tensor start asks for."""
+
+
+def assumption_report(mixture: Mixture, truth: Weights, phi: Activation = SIGMOID) -> dict[str, Array]:
     """E φ'_i, E φ''_i and E φ'''_i of every neuron: where one is near zero, the tensor start must fail."""
-    return {
-        name: averages(mixture, truth, activation, order) for order, name in enumerate(("first", "second", "third"), 1)
-    }
+    return {name: averages(mixture, truth, phi, order) for order, name in enumerate(("first", "second", "third"), 1)}

@@ -14,8 +14,10 @@ from jaxtyping import Float
 Array = Any
 """An array of NumPy or of JAX."""
 Inputs = Float[Array, "samples dimension"]
-Weights = Float[Array, "dimension neurons"]
 Labels = Float[Array, " samples"]
+Weights = Float[Array, "dimension neurons"]
+Vector = Float[Array, " dimension"]
+Matrix = Float[Array, "dimension dimension"]
 
 
 def namespace(values: Array) -> Any:
@@ -41,38 +43,29 @@ class Activation(NamedTuple):
                 return 1 / (1 + namespace(t).exp(-t))
         return _special(t).ndtr(t)
 
+    def derivatives(self, t: Array, order: int) -> list[Array]:
+        """φ, φ', ... up to this order, at most 3: each is scale times bend, φ''/φ', times the one before, and what bend
+        itself changes."""
+        found, inside = [self.value(t)], self._inside(t)
+        if self.base == "logistic":
+            first, bend = self.scale * found[0] * (1 - found[0]), 1 - 2 * found[0]
+        else:
+            first, bend = self.scale * namespace(t).exp(-(inside**2) / 2) / np.sqrt(2 * np.pi), -inside
+        found.append(first)
+        if order > 1:
+            found.append(self.scale * bend * first)
+        if order > 2:
+            change = -2 * first if self.base == "logistic" else -self.scale
+            found.append(self.scale * (bend * found[2] + change * first))
+        return found
+
     def first(self, t: Array) -> Array:
         """φ'(t)."""
-        if self.base == "logistic":
-            value = self.value(t)
-            return self.scale * value * (1 - value)
-        t = self._inside(t)
-        return self.scale * namespace(t).exp(-(t**2) / 2) / np.sqrt(2 * np.pi)
+        return self.derivatives(t, 1)[1]
 
     def second(self, t: Array) -> Array:
         """φ''(t)."""
-        ratio = 1 - 2 * self.value(t) if self.base == "logistic" else -self._inside(t)
-        return self.scale * ratio * self.first(t)
-
-    def third(self, t: Array) -> Array:
-        """φ'''(t)."""
-        if self.base == "logistic":
-            value = self.value(t)
-            ratio = 1 - 6 * value * (1 - value)
-        else:
-            ratio = self._inside(t) ** 2 - 1
-        return self.scale**2 * ratio * self.first(t)
-
-    def derivatives(self, t: Array, order: int) -> tuple[Array, ...]:
-        """φ, φ', ... up to this order; of the logistic function from one exponential."""
-        value = self.value(t)
-        if self.base != "logistic":
-            return (value, *(each(t) for each in (self.first, self.second, self.third)[:order]))
-        first = self.scale * value * (1 - value)
-        if order == 1:
-            return value, first
-        second = self.scale * (1 - 2 * value) * first
-        return (value, first, second, self.scale * ((1 - 2 * value) * second - 2 * first * first))[: order + 1]
+        return self.derivatives(t, 2)[2]
 
     def log_value(self, t: Array) -> Array:
         """log φ(t), without underflow."""
@@ -85,11 +78,6 @@ class Activation(NamedTuple):
     def floor(self) -> float:
         """Below this φ and φ' underflow; derivatives of the loss are taken no further out."""
         return ((-600.0 if self.base == "logistic" else -36.0) - self.shift) / self.scale
-
-    @property
-    def is_even(self) -> bool:
-        """Whether φ' is even, as the paper assumes."""
-        return self.shift == 0
 
 
 ACTIVATIONS = {
@@ -111,15 +99,15 @@ def _special(t: Array) -> Any:
 SIGMOID = ACTIVATIONS["sigmoid"]
 
 
-def output(W: Weights, x: Inputs, activation: Activation = SIGMOID) -> Float[Array, " samples"]:
+def output(W: Weights, x: Inputs, phi: Activation = SIGMOID) -> Labels:
     """H(W, x)."""
-    return activation.value(x @ W).mean(-1)
+    return phi.value(x @ W).mean(-1)
 
 
-def log_probabilities(W: Weights, x: Inputs, activation: Activation = SIGMOID) -> tuple[Array, Array]:
+def log_probabilities(W: Weights, x: Inputs, phi: Activation = SIGMOID) -> tuple[Array, Array]:
     """log H and log(1 - H)."""
     s = x @ W
-    return _log_mean(activation.log_value(s)), _log_mean(activation.log_value(-s))
+    return _log_mean(phi.log_value(s)), _log_mean(phi.log_value(-s))
 
 
 def _log_mean(logs: Array) -> Array:
@@ -128,64 +116,59 @@ def _log_mean(logs: Array) -> Array:
     return top + xp.log(xp.exp(logs - top[..., None]).mean(-1))
 
 
-def losses(W: Weights, x: Inputs, y: Labels, activation: Activation = SIGMOID) -> Float[Array, " samples"]:
+def losses(W: Weights, x: Inputs, y: Labels, phi: Activation = SIGMOID) -> Labels:
     """ℓ(W; x, y) of every sample."""
-    return -_log_mean(activation.log_value((2 * y - 1)[:, None] * (x @ W)))
+    return -_log_mean(phi.log_value((2 * y - 1)[:, None] * (x @ W)))
 
 
-def risk(W: Weights, x: Inputs, y: Labels, activation: Activation = SIGMOID) -> Array:
+def risk(W: Weights, x: Inputs, y: Labels, phi: Activation = SIGMOID) -> Array:
     """f_n(W)."""
-    return losses(W, x, y, activation).mean()
+    return losses(W, x, y, phi).mean()
 
 
-def local(W: Weights, x: Inputs, y: Labels, activation: Activation = SIGMOID, order: int = 2) -> tuple[Array, ...]:
+def local(W: Weights, x: Inputs, y: Labels, phi: Activation = SIGMOID, order: int = 2) -> tuple[Array, ...]:
     """What the derivatives of the loss are made of: (2y - 1), and φ'/P, φ''/P, ... up to this order at (2y - 1) Wᵀx."""
     sign = 2 * y - 1
-    t = namespace(x).maximum(sign[:, None] * (x @ W), activation.floor)
-    value, *derivatives = activation.derivatives(t, order)
+    t = namespace(x).maximum(sign[:, None] * (x @ W), phi.floor)
+    value, *derivatives = phi.derivatives(t, order)
     P = value.mean(-1, keepdims=True)
     return sign, *(each / P for each in derivatives)
 
 
-def gradient(W: Weights, x: Inputs, y: Labels, activation: Activation = SIGMOID) -> Weights:
+def gradient(W: Weights, x: Inputs, y: Labels, phi: Activation = SIGMOID) -> Weights:
     """∇f_n(W) = Σ_i x_i ζ_iᵀ / n."""
-    return x.T @ slopes(W, x, y, activation) / len(x)
+    return x.T @ slopes(W, x, y, phi) / len(x)
 
 
 def signed_gradient(
-    W: Weights,
-    signed: Float[Array, "dimension samples"],
-    weights: Float[Array, " samples"],
-    activation: Activation = SIGMOID,
+    W: Weights, signed: Float[Array, "dimension samples"], weights: Labels, phi: Activation = SIGMOID
 ) -> Weights:
     """∇f_n(W) from the columns (2y - 1)x: the layout in which a compiled step takes half the time."""
-    t = namespace(signed).maximum(W.T @ signed, activation.floor)
-    value, first = activation.derivatives(t, 1)
+    t = namespace(signed).maximum(W.T @ signed, phi.floor)
+    value, first = phi.derivatives(t, 1)
     return -(signed @ (first * (weights / value.mean(0))).T) / W.shape[1]
 
 
-def slopes(W: Weights, x: Inputs, y: Labels, activation: Activation = SIGMOID) -> Float[Array, "samples neurons"]:
+def slopes(W: Weights, x: Inputs, y: Labels, phi: Activation = SIGMOID) -> Float[Array, "samples neurons"]:
     """ζ_j = -(1/K) (y - H)/(H(1 - H)) φ'(w_jᵀx)."""
-    sign, first = local(W, x, y, activation, order=1)
+    sign, first = local(W, x, y, phi, order=1)
     return -sign[:, None] * first / W.shape[1]
 
 
-def curvatures(
-    W: Weights, x: Inputs, y: Labels, activation: Activation = SIGMOID
-) -> Float[Array, "samples neurons neurons"]:
+def curvatures(W: Weights, x: Inputs, y: Labels, phi: Activation = SIGMOID) -> Float[Array, "samples neurons neurons"]:
     """ξ_jl: the Hessian of one sample's loss is ξ ⊗ xxᵀ."""
     K = W.shape[1]
-    _, first, second = local(W, x, y, activation)
+    _, first, second = local(W, x, y, phi)
     return first[:, :, None] * first[:, None, :] / K**2 - second[:, :, None] * np.eye(K) / K
 
 
 def third_factors(
-    W: Weights, x: Inputs, y: Labels, activation: Activation = SIGMOID
+    W: Weights, x: Inputs, y: Labels, phi: Activation = SIGMOID
 ) -> Float[Array, "samples neurons neurons neurons"]:
     """T_jlk: ∂ξ_jl/∂w_k = T_jlk x."""
     K = W.shape[1]
     xp = namespace(x)
-    sign, u, v, w = local(W, x, y, activation, order=3)
+    sign, u, v, w = local(W, x, y, phi, order=3)
     same = np.eye(K)
     triple = -2 / K**3 * xp.einsum("nj,nl,nk->njlk", u, u, u)
     places = ("nj,nk,jl->njlk", "nj,nl,jk->njlk", "nl,nj,lk->njlk")
@@ -194,9 +177,9 @@ def third_factors(
     return sign[:, None, None, None] * (triple + pairs + single)
 
 
-def hessian(W: Weights, x: Inputs, y: Labels, activation: Activation = SIGMOID) -> Float[Array, "dk dk"]:
+def hessian(W: Weights, x: Inputs, y: Labels, phi: Activation = SIGMOID) -> Float[Array, "dk dk"]:
     """∇²f_n(W) in the order (w_1, ..., w_K)."""
-    return expand(W, x, y, namespace(x).full(len(x), 1 / len(x)), activation).hessian
+    return expand(W, x, y, namespace(x).full(len(x), 1 / len(x)), phi).hessian
 
 
 class Expansion(NamedTuple):
@@ -207,14 +190,12 @@ class Expansion(NamedTuple):
     hessian: Float[Array, "dk dk"]
 
 
-def expand(
-    W: Weights, x: Inputs, y: Labels, weights: Float[Array, " samples"], activation: Activation = SIGMOID
-) -> Expansion:
+def expand(W: Weights, x: Inputs, y: Labels, weights: Labels, phi: Activation = SIGMOID) -> Expansion:
     """The expansion of Σ_i weights_i ℓ_i; samples run along the rows, which vectorises better than many short rows."""
     (_, d), K = x.shape, W.shape[1]
     xp = namespace(x)
     signed = ((2 * y - 1)[:, None] * x).T
-    value, first, second = activation.derivatives(xp.maximum(W.T @ signed, activation.floor), 2)
+    value, first, second = phi.derivatives(xp.maximum(W.T @ signed, phi.floor), 2)
     P = value.mean(0)
     first = first / P
     spread = (first[:, None] * signed[None]).reshape(K * d, -1)
@@ -228,12 +209,10 @@ CHUNK = 4000
 """Samples that are expanded together on the host: they stay in a core's cache."""
 
 
-def expand_in_chunks(
-    W: Weights, x: Inputs, y: Labels, weights: Float[Array, " samples"], activation: Activation = SIGMOID
-) -> Expansion:
+def expand_in_chunks(W: Weights, x: Inputs, y: Labels, weights: Labels, phi: Activation = SIGMOID) -> Expansion:
     """The same as `expand`, for many samples on the host."""
     parts = [slice(begin, begin + CHUNK) for begin in range(0, len(x), CHUNK)]
-    found = [expand(W, x[part], y[part], weights[part], activation) for part in parts]
+    found = [expand(W, x[part], y[part], weights[part], phi) for part in parts]
     return Expansion(*(sum(terms) for terms in zip(*found, strict=True)))  # pyright: ignore[reportArgumentType]
 
 

@@ -9,12 +9,13 @@ Plain float64 NumPy throughout. The order of the d K parameters is w_1, ..., w_K
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
 
-from lemmata.theories.group_imbalance.network import SIGMOID, Activation
+from lemmata.theories.group_imbalance.network import SIGMOID, Activation, Matrix, Vector, Weights
 
 REACH = 8.0
 """The grid ends this many standard deviations from the mean."""
@@ -23,14 +24,14 @@ STEP = 0.25
 STRETCHED = 0.75
 """The coarsest step of an input s_j along one coordinate: φ' has poles at distance π of the real line."""
 EXACT_NEURONS = 3
-"""Up to so many neurons the Fisher information is integrated; beyond, it is sampled."""
+"""Up to so many neurons the Fisher information is integrated; beyond, it is sampled at POINTS."""
+POINTS = 200_000
 BLOCK = 1 << 15
 """Grid points that are looked at together: they fit into a core's cache."""
 
 Array = np.ndarray
-Vector = Float[np.ndarray, " d"]
-Matrix = Float[np.ndarray, "d d"]
-Weights = Float[np.ndarray, "d neurons"]
+Informations = Float[np.ndarray, "groups p p"]
+"""F_l of every group."""
 Fractions = Float[np.ndarray, "*cells groups"] | Sequence[float]
 """λ: of one mixture, or of many along the leading dimensions."""
 
@@ -104,9 +105,7 @@ def _probabilities(phi: Activation, inputs: list[Array]) -> tuple[Array, Array, 
     return sum(values) / len(inputs), sum(rests) / len(inputs), list(slopes)  # pyright: ignore[reportReturnType]
 
 
-def fisher(
-    mean: Vector, covariance: Matrix, truth: Weights, activation: Activation = SIGMOID, refine: float = 1.0
-) -> Array:
+def fisher(mean: Vector, covariance: Matrix, truth: Weights, phi: Activation = SIGMOID, refine: float = 1.0) -> Array:
     """F_l = K⁻² E[vvᵀ ⊗ xxᵀ / (H(1-H))], v_j = φ'(s_j), by the reduction to K dimensions (section 4.1 b)."""
     dimension, neurons = truth.shape
     assert neurons <= dimension, "the last coordinate moves the last neuron alone"
@@ -117,7 +116,7 @@ def fisher(
     tiny = np.finfo(float).tiny
     for grid in _blocks(centre, triangle, refine):
         up = np.stack([np.ones_like(grid.last), grid.last, grid.last**2], 1) * grid.last_weights[:, None]
-        likely, unlikely, slopes = _probabilities(activation, grid.inputs)
+        likely, unlikely, slopes = _probabilities(phi, grid.inputs)
         density = np.broadcast_to(1 / np.maximum(likely * unlikely, tiny), (len(grid.rows), len(grid.last)))
         steep = slopes[-1] * density
         by_power = [density @ up, steep @ up, (slopes[-1] * steep) @ up]
@@ -142,46 +141,47 @@ def fisher(
 
 
 def sampled_fisher(
-    mean: Vector,
-    covariance: Matrix,
-    truth: Weights,
-    normals: Float[np.ndarray, "half d"],
-    activation: Activation = SIGMOID,
+    mean: Vector, covariance: Matrix, truth: Weights, normals: Float[np.ndarray, "half d"], phi: Activation = SIGMOID
 ) -> Array:
-    """The same by simulation with antithetic points ±z (section 4.1 a); the same normals make sweeps comparable."""
-    neurons = truth.shape[1]
-    z = normals @ square_root(covariance)
+    """F_l by simulation with ±z, for any number of neurons; the same normals make a sweep comparable (4.1 a)."""
+    z, K = normals @ square_root(covariance), truth.shape[1]
     total = np.zeros((truth.size, truth.size))
     for part in np.array_split(np.concatenate([z, -z]), max(1, 2 * len(z) * truth.size // (1 << 21))):
         x = mean + part
-        s = x @ truth
-        value, rest, slope = _parts(activation, s)
+        value, rest, slope = _parts(phi, x @ truth)
         density = value.mean(1) * rest.mean(1)
         gradient = (slope[:, :, None] * x[:, None, :]).reshape(len(x), -1)
         total += (gradient / np.maximum(density, np.finfo(float).tiny)[:, None]).T @ gradient
-    return total / (2 * len(normals) * neurons**2)
+    return total / (2 * len(normals) * K**2)
 
 
-def information(
-    mean: Vector, covariance: Matrix, truth: Weights, activation: Activation = SIGMOID, points: int = 200_000
+@lru_cache(maxsize=8192)
+def _known(quantity: Callable[..., Any], phi: Activation, *group: bytes) -> Any:
+    mean, covariance, truth = (np.frombuffer(each) for each in group)
+    return quantity(mean, covariance.reshape(len(mean), -1), truth.reshape(len(mean), -1), phi)
+
+
+def _of_groups(
+    quantity: Callable[..., Any], means: Array, covariances: Array, truth: Weights, phi: Activation
 ) -> Array:
-    """F_l: exact up to three neurons, else from `points` antithetic points, the same for all groups."""
-    if truth.shape[1] <= EXACT_NEURONS:
-        return fisher(mean, covariance, truth, activation)
-    normals = np.random.default_rng(0).standard_normal((points // 2, truth.shape[0]))
-    return sampled_fisher(mean, covariance, truth, normals, activation)
+    """A quantity of every group, computed once for every group and ground truth: cells share them."""
+    groups = [[each.tobytes() for each in (*group, truth)] for group in zip(means, covariances, strict=True)]
+    return np.stack([_known(quantity, phi, *group) for group in groups])
 
 
-def fishers(
-    means: Float[np.ndarray, "groups d"],
-    covariances: Float[np.ndarray, "groups d d"],
-    truth: Weights,
-    activation: Activation = SIGMOID,
-    points: int = 200_000,
-) -> Float[np.ndarray, "groups p p"]:
-    """F_l of every group."""
-    groups = zip(means, covariances, strict=True)
-    return np.stack([information(mean, covariance, truth, activation, points) for mean, covariance in groups])
+def fishers(means: Array, covariances: Array, truth: Weights, phi: Activation = SIGMOID) -> Informations:
+    """F_l of every group: exact up to three neurons, else from antithetic points, the same for all groups."""
+    return _of_groups(fisher if truth.shape[1] <= EXACT_NEURONS else _common_fisher, means, covariances, truth, phi)
+
+
+def _common_fisher(mean: Vector, covariance: Matrix, truth: Weights, phi: Activation) -> Array:
+    normals = np.random.default_rng(0).standard_normal((POINTS // 2, truth.shape[0]))
+    return sampled_fisher(mean, covariance, truth, normals, phi)
+
+
+def floors(means: Array, covariances: Array, truth: Weights, phi: Activation = SIGMOID) -> Float[np.ndarray, " groups"]:
+    """The noise floor f̄_l(W*) of every group."""
+    return _of_groups(noise_floor, means, covariances, truth, phi)
 
 
 def _expectation(
@@ -196,26 +196,24 @@ def _expectation(
     return total
 
 
-def noise_floor(mean: Vector, covariance: Matrix, truth: Weights, activation: Activation = SIGMOID) -> float:
+def noise_floor(mean: Vector, covariance: Matrix, truth: Weights, phi: Activation = SIGMOID) -> float:
     """f̄_l(W*) = E[binary entropy of H*]: the risk that no training can take away (E1)."""
 
     def entropy(inputs: list[Array]) -> Array:
-        one, zero, _ = _probabilities(activation, inputs)
+        one, zero, _ = _probabilities(phi, inputs)
         return -_times_log(one, one) - _times_log(zero, zero)
 
     return _expectation(mean, covariance, truth, entropy)
 
 
-def excess_risk(
-    weights: Weights, mean: Vector, covariance: Matrix, truth: Weights, activation: Activation = SIGMOID
-) -> float:
+def excess_risk(weights: Weights, mean: Vector, covariance: Matrix, truth: Weights, phi: Activation = SIGMOID) -> float:
     """f̄_l(W) - f̄_l(W*) = E KL(Bern(H*) ‖ Bern(H)), exact; s is extended by Wᵀx, so K is at most 2."""
     count = truth.shape[1]
     assert 2 * count <= 4, "beyond K = 2 the excess risk is measured on test points"
 
     def divergence(inputs: list[Array]) -> Array:
-        one, zero, _ = _probabilities(activation, inputs[:count])
-        fit_one, fit_zero, _ = _probabilities(activation, inputs[count:])
+        one, zero, _ = _probabilities(phi, inputs[:count])
+        fit_one, fit_zero, _ = _probabilities(phi, inputs[count:])
         return _times_log(one, one) - _times_log(one, fit_one) + _times_log(zero, zero) - _times_log(zero, fit_zero)
 
     return _expectation(mean, covariance, np.concatenate([truth, weights], 1), divergence)
@@ -226,14 +224,12 @@ def _times_log(p: Array, q: Array) -> Array:
     return p * np.log(np.maximum(q, np.finfo(float).tiny))
 
 
-def average_fisher(fractions: Fractions, each: Float[np.ndarray, "groups p p"]) -> Array:
+def average_fisher(fractions: Fractions, each: Informations) -> Array:
     """F(Ψ) = Σ_l λ_l F_l."""
     return np.einsum("...l,lij->...ij", np.asarray(fractions, float), each)
 
 
-def group_risk_factors(
-    fractions: Fractions, each: Float[np.ndarray, "groups p p"]
-) -> Float[np.ndarray, "*cells groups"]:
+def group_risk_factors(fractions: Fractions, each: Informations) -> Float[np.ndarray, "*cells groups"]:
     """tr(F_l F⁻¹) of every group, at one λ or along a curve of them; Σ_l λ_l tr(F_l F⁻¹) = d K."""
     inverse = np.linalg.inv(average_fisher(fractions, each))
     return np.einsum("lij,...ji->...l", each, inverse)
@@ -255,9 +251,7 @@ def spread_eigenvalues(fractions: Fractions, each: Array, group: int) -> Float[n
     return np.linalg.eigvalsh(inverse_root @ each[group] @ inverse_root.T)
 
 
-def group_risk_slopes(
-    fractions: Fractions, each: Float[np.ndarray, "groups p p"]
-) -> Float[np.ndarray, "groups groups"]:
+def group_risk_slopes(fractions: Fractions, each: Informations) -> Float[np.ndarray, "groups groups"]:
     """d tr(F_l F⁻¹) / dλ_g, [l, g], as group g grows and the others shrink in proportion (section 5).
 
     F moves by (F_g - F)/(1-λ_g), so it is -tr(F_l F⁻¹ (F_g - F) F⁻¹)/(1-λ_g); on the diagonal -(tr A² - tr A)/(1-λ_l).
@@ -268,9 +262,7 @@ def group_risk_slopes(
     return -(both - np.trace(relative, axis1=1, axis2=2)[:, None]) / (1 - fractions)[None, :]
 
 
-def more_samples(
-    fractions: Fractions, each: Float[np.ndarray, "groups p p"], samples: float
-) -> Float[np.ndarray, "groups groups"]:
+def more_samples(fractions: Fractions, each: Informations, samples: float) -> Float[np.ndarray, "groups groups"]:
     """d E[excess_l] / dn_g, [l, g]: what one more sample of group g, on top of the others, does to group l.
 
     With N = Σ n_g F_g the predictor is tr(F_l N⁻¹)/2, so it is -tr(F_l N⁻¹ F_g N⁻¹)/2: never positive.

@@ -5,30 +5,23 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from lemmata.theories.group_imbalance.network import SIGMOID, Activation, log_probabilities, namespace
+from lemmata.theories.group_imbalance.network import SIGMOID, Activation, Inputs, Weights, log_probabilities, namespace
 
 Array = Any
 
 
-def excess(
-    W: Float[Array, "dimension neurons"],
-    truth: Float[Array, "dimension neurons"],
-    x: Float[Array, "points dimension"],
-    activation: Activation = SIGMOID,
-) -> Array:
+def excess(W: Weights, truth: Weights, x: Inputs, phi: Activation = SIGMOID) -> Array:
     """f̄(W) - f̄(W*) = E KL(Bern(H*) ‖ Bern(H)), the mean over points without labels."""
     xp = namespace(W)
-    one, zero = log_probabilities(truth, x, activation)
-    fit_one, fit_zero = log_probabilities(W, x, activation)
+    one, zero = log_probabilities(truth, x, phi)
+    fit_one, fit_zero = log_probabilities(W, x, phi)
     return (xp.exp(one) * (one - fit_one) + xp.exp(zero) * (zero - fit_zero)).mean()
 
 
-def entropy(
-    truth: Float[Array, "dimension neurons"], x: Float[Array, "points dimension"], activation: Activation = SIGMOID
-) -> Array:
+def entropy(truth: Weights, x: Inputs, phi: Activation = SIGMOID) -> Array:
     """The mean over points of the binary entropy of H*: the noise floor."""
     xp = namespace(truth)
-    one, zero = log_probabilities(truth, x, activation)
+    one, zero = log_probabilities(truth, x, phi)
     return -(xp.exp(one) * one + xp.exp(zero) * zero).mean()
 
 

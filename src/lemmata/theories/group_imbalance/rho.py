@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from lemmata.theories.group_imbalance.network import SIGMOID, Activation
+from lemmata.theories.group_imbalance.network import SIGMOID, Activation, Vector, Weights
 
 Array = np.ndarray
 NODES = 24
@@ -83,9 +83,7 @@ def rho(u: Float[np.ndarray, " k"] | Sequence[float] | float, sigma: float, acti
     return found
 
 
-def group_rho(
-    mean: Float[np.ndarray, " d"], scale: float, truth: Float[np.ndarray, "d k"], activation: Activation = SIGMOID
-) -> float:
+def group_rho(mean: Vector, scale: float, truth: Weights, activation: Activation = SIGMOID) -> float:
     """ρ_l = ρ(W*ᵀμ / (δ_K σ), δ_K σ) of a group with σ_{l,min} = scale."""
     sigma = float(np.linalg.svd(truth, compute_uv=False)[-1]) * scale
     return rho(truth.T @ mean / sigma, sigma, activation)

@@ -35,13 +35,8 @@ FIRST = 20
 def step_of(setting: Setting, mixture: Mixture, at_start: float, at_limit: float) -> float:
     """η₀ by the rule of the setting; `at_start` and `at_limit` are λ_max(∇²f_n) there."""
     constant = setting.step_constant or 4 * setting.neurons
-    rules = {
-        "hessian": 1 / at_start,
-        "limit": 1 / at_limit,
-        "theory": constant / mixture.moment(2),
-        "fixed": setting.step_size,
-    }
-    return setting.step_factor * rules[setting.step_rule]
+    rules = {"hessian": 1 / at_start, "limit": 1 / at_limit, "theory": constant / mixture.moment(2)}
+    return setting.step_factor * rules.get(setting.step_rule, setting.step_size)
 
 
 def initialise(setting: Setting, world: World, sample: Sample, limit: Array, slowest: Array, seed: int) -> Array:
@@ -57,7 +52,7 @@ def initialise(setting: Setting, world: World, sample: Sample, limit: Array, slo
         return 5.0 * noise
     if setting.start == "tensor":
         with warnings.catch_warnings(action="ignore", category=lm.AssumptionWarning):
-            found = tensor_start(world.mixture, sample.x, sample.y, setting.neurons, seed, activation=setting.phi)
+            found = tensor_start(world.mixture, sample.x, sample.y, setting.neurons, seed, phi=setting.phi)
         return found.weights if setting.magnitudes == "corrected" else found.literal
     if setting.start == "slowest":
         return limit + setting.start_distance * unflatten(slowest, setting.neurons)
@@ -96,7 +91,7 @@ def prepare(setting: Setting, seed: int) -> dict[str, Any]:
     world = draw_world(setting, seed)
     sample = draw_data(setting, world, seed)
     phi, n = setting.phi, setting.count
-    found: Minimum = minimise(sample.x, sample.y, world.truth, phi, centre=world.truth)
+    found: Minimum = minimise(sample.x, sample.y, world.truth, phi)
     curvature = hessian(found.weights, sample.x, sample.y, phi)
     values, vectors = np.linalg.eigh(curvature)
     slope = flatten(gradient(found.weights, sample.x, sample.y, phi))

@@ -201,10 +201,7 @@ CLAIMS = (
     .states("As stated, n_sc grows like ‖μ‖¹² from ‖μ‖ = 1 on: the exponent of D₁₂ over [1, 8] is within 1.2 of 12.")
     .in_symbols(r"n_{sc} = O(\|\mu\|^{12}),\quad \|\mu\|\ge 1")
     .judged(
-        mean_exponents(NEAR),
-        near({"near": 12.0}, 1.2),
-        lm.Control("over [100, 1000]", near=FAR),
-        expected=lm.FAILS,
+        mean_exponents(NEAR), near({"near": 12.0}, 1.2), lm.Control("over [100, 1000]", near=FAR), expected=lm.FAILS
     ),
     lm.Claim("g8-samples-exponent-corrected", "Corollary (iii), row 8", "scaling", corrects="g8-samples-exponent")
     .states("The exponent of D₁₂ lies in [5, 7] over [1, 8] and is 12 to 0.2 over [100, 1000].")

@@ -145,19 +145,14 @@ CLAIMS = (
         inside, both ends higher by 0.005.""")
     .in_symbols(r"\min(\bar f_2(0.2),\bar f_2(4)) - \min_{\sigma_2}\bar f_2(\sigma_2) \ge 0.005")
     .judged(
-        dip(),
-        lm.at_least(0.005),
-        lm.Control("values at σ₂ = 1 and 4 exchanged", exchanged=True),
-        expected=lm.FAILS,
+        dip(), lm.at_least(0.005), lm.Control("values at σ₂ = 1 and 4 exchanged", exchanged=True), expected=lm.FAILS
     ),
     lm.Claim("f46a-ushape-corrected", "Figure 4.6 (a), erratum E2", "ordering", corrects="f46a-ushape")
     .states("""Above the floor the risk of group 2 rises with σ₂: the predictor for every W*, and the mean measured one
         by a factor of at least 5 from 0.2 to 4.""")
     .in_symbols(r"\mathrm{tr}(F_2F^{-1})\ \mathrm{increases\ in}\ \sigma_2")
     .judged(
-        rises(),
-        lm.all_of(predicted=lm.increasing("second_scale", by="every"), measured=lm.at_least(5.0)),
-        REVERSED,
+        rises(), lm.all_of(predicted=lm.increasing("second_scale", by="every"), measured=lm.at_least(5.0)), REVERSED
     ),
     lm.Claim("f47a-raw", "Figure 4.7 (a)", "ordering", source="figure")
     .states("""As reported, the average cross entropy falls from λ₂ = 0.02 to 0.5 where group 2 has the smaller

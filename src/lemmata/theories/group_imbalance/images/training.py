@@ -66,6 +66,12 @@ def test(problem: ImageSetting, network: ResNet9, data: Set, tested: Set) -> dic
     return found
 
 
+def by_group(**measured: tuple[str, str]) -> list[lm.Variable]:
+    """What is measured of the minority and of the majority: name -> symbol and words, with {} for the group."""
+    pairs = [(group, *each) for group in ("minority", "majority") for each in measured.items()]
+    return [lm.Variable(f"{group}_{name}", (), symbol, words.format(group)) for group, name, (symbol, words) in pairs]
+
+
 def prepare(setting: ImageSetting, seed: int) -> Prepared:
     """Host work: read or render the images."""
     return Prepared(*draw_sets(setting, seed))
@@ -76,14 +82,10 @@ def prepare(setting: ImageSetting, seed: int) -> Prepared:
     lm.Variable("train_loss", ("record",), "", "cross entropy on a batch of training images"),
     lm.Variable("test_accuracy", (), "", "accuracy on test images, half of each group"),
     lm.Variable("test_loss", (), "", "cross entropy on them"),
-    *(
-        variable
-        for name in ("minority", "majority")
-        for variable in (
-            lm.Variable(f"{name}_accuracy", (), "", f"accuracy on test images of the {name}"),
-            lm.Variable(f"{name}_loss", (), "", f"cross entropy on test images of the {name}"),
-            lm.Variable(f"{name}_feature_norm", (), "‖Σ‖", f"covariance norm of the {name}'s penultimate features"),
-        )
+    *by_group(
+        accuracy=("", "accuracy on test images of the {}"),
+        loss=("", "cross entropy on test images of the {}"),
+        feature_norm=("‖Σ‖", "covariance norm of the {}'s penultimate features"),
     ),
     prepare=prepare,
 )

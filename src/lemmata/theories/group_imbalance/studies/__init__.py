@@ -1,1 +1,7 @@
-"""Other simulations of the same setting: limits, success maps, exact spectra, concentration, tensor starts."""
+"""Other simulations of the same setting, host work in float64: limits, success maps, spectra, derivatives, tensors."""
+
+from functools import partial
+
+import lemmata as lm
+
+study = partial(lm.simulation, host=True, precision="float64")

@@ -6,11 +6,12 @@ from typing import Any
 import numpy as np
 
 import lemmata as lm
-from lemmata.theories.group_imbalance import exact
+from lemmata.theories.group_imbalance import population
 from lemmata.theories.group_imbalance.bounds import Constants
 from lemmata.theories.group_imbalance.data import World, draw_data, draw_sample, draw_world
 from lemmata.theories.group_imbalance.network import Activation, curvatures, expand_in_chunks, flatten, output, slopes
 from lemmata.theories.group_imbalance.setting import Setting
+from lemmata.theories.group_imbalance.studies import study
 
 Array = np.ndarray
 CHUNK = 2000
@@ -49,23 +50,22 @@ def reference(setting: Setting, samples: int) -> tuple[Array, Array, Array]:
     return W, np.asarray(gradient), np.asarray(curvature)
 
 
-@lm.simulation(
+@study(
     lm.Variable("hessian_error", ("place",), "‖∇²f_n - ∇²f̄‖", "spectral distance of the Hessians"),
     lm.Variable("gradient_error", ("place",), "‖∇f_n - ∇f̄‖", "distance of the gradients"),
     lm.Variable("second_moment", (), "M₂", "Σ_l λ_l (‖μ_l‖ + ‖Σ_l^{1/2}‖)²"),
     labels={"place": ("truth", "away")},
-    host=True,
-    precision="float64",
 )
 def concentration(setting: Setting, seed: int) -> dict[str, Any]:
     """Rows 26, 27: at W* against the exact F and the gradient 0, away from it against many samples."""
     world = draw_world(setting, seed)
     sample = draw_data(setting, world, seed)
     fixed = setting.replace(samples=1, samples_per_dimension=0, defect="none")
-    W, *population = reference(fixed, min(REFERENCE, 400 * setting.test_points))
+    known = population.average_fisher(world.mixture.weights, population.fishers(*world.parts, setting.phi))
+    W, *at_distance = reference(fixed, min(REFERENCE, 400 * setting.test_points))
     pairs = [
-        (expansion(world.truth, sample.x, sample.y, setting), (0.0, exact.average_fisher(world, setting.phi))),
-        (expansion(W, sample.x, sample.y, setting), population),
+        (expansion(world.truth, sample.x, sample.y, setting), (0.0, known)),
+        (expansion(W, sample.x, sample.y, setting), at_distance),
     ]
     return {
         "hessian_error": np.array([np.linalg.norm(found[1] - true[1], 2) for found, true in pairs]),
@@ -74,11 +74,9 @@ def concentration(setting: Setting, seed: int) -> dict[str, Any]:
     }
 
 
-@lm.simulation(
+@study(
     lm.Variable("ratio", ("lemma", "distance"), "", "left side over right side of the inequality"),
     labels={"lemma": ("population", "samples", "gradient"), "distance": tuple(f"{each:g}" for each in DISTANCES)},
-    host=True,
-    precision="float64",
 )
 def smoothness(setting: Setting, seed: int) -> dict[str, Any]:
     """Rows 24, 25 and the companion for the gradient, on common samples: the largest ratio over ten directions.
@@ -138,12 +136,10 @@ def _assemble(xi: Array, x: Array) -> Array:
     return np.block([[(x * xi[:, j, k][:, None]).T @ x for k in range(K)] for j in range(K)])
 
 
-@lm.simulation(
+@study(
     lm.Variable("least", ("radius",), "λ_min(∇²f_n)", "least eigenvalue over ten directions", optional=True),
     lm.Variable("ball", (), "r", "radius of local convexity, C₃ = 4/(6√3), ε₀ = 0.2"),
     labels={"radius": RADII},
-    host=True,
-    precision="float64",
 )
 def radius(setting: Setting, seed: int) -> dict[str, Any]:
     """Row 28: the least eigenvalue of ∇²f_n at W* and around it."""

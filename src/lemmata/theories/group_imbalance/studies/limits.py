@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 import lemmata as lm
-from lemmata.theories.group_imbalance import exact, population
+from lemmata.theories.group_imbalance import population
 from lemmata.theories.group_imbalance.data import World, draw_data, draw_tests, draw_world
 from lemmata.theories.group_imbalance.minimum import distance, minimise
 from lemmata.theories.group_imbalance.probes import entropy, excess
 from lemmata.theories.group_imbalance.setting import Setting
+from lemmata.theories.group_imbalance.studies import study
 
 GROUPS = ("first", "second")
 
@@ -26,7 +27,7 @@ def risks(setting: Setting, world: World, weights: np.ndarray, seed: int) -> dic
     return {"excess": over, "raw_risk": raw, "average_excess": share @ over, "average_raw_risk": share @ raw}
 
 
-@lm.simulation(
+@study(
     lm.Variable("error", (), "‖Ŵ_n - W*‖", "distance of the minimum from the ground truth", optional=True),
     lm.Variable("relative_error", (), "", "that distance over ‖W*‖", optional=True),
     lm.Variable("excess", ("group",), "f̄_l(Ŵ_n) - f̄_l(W*)", "excess risk of the group", optional=True),
@@ -39,16 +40,14 @@ def risks(setting: Setting, world: World, weights: np.ndarray, seed: int) -> dic
     lm.Variable("count", (), "n", "samples"),
     lm.Variable("diverged", (), "", "1 if the minimum was not found or lies at infinity"),
     labels={"group": GROUPS},
-    host=True,
-    precision="float64",
 )
 def limit(setting: Setting, seed: int) -> dict[str, Any]:
     """Ŵ_n of one draw, its errors and risks, and the exact predictors."""
     world = draw_world(setting, seed)
-    each = exact.fishers(world, setting.phi)
+    each = population.fishers(*world.parts, setting.phi)
     share = world.mixture.weights
     results = {
-        "floor": exact.floors(world, setting.phi),
+        "floor": population.floors(*world.parts, setting.phi),
         "factor": population.group_risk_factors(share, each),
         "inverse_trace": population.parameter_variance(share, each),
         "count": float(setting.count),
@@ -57,7 +56,7 @@ def limit(setting: Setting, seed: int) -> dict[str, Any]:
         nothing = dict.fromkeys(("error", "relative_error", "average_excess", "average_raw_risk"), np.nan)
         return {**results, **nothing, "excess": share * np.nan, "raw_risk": share * np.nan, "diverged": 0.0}
     sample = draw_data(setting, world, seed)
-    found = minimise(sample.x, sample.y, world.truth, setting.phi, centre=world.truth)
+    found = minimise(sample.x, sample.y, world.truth, setting.phi)
     error = distance(found.weights, world.truth)
     results |= {"error": error, "relative_error": error / np.linalg.norm(world.truth)}
     return results | risks(setting, world, found.weights, seed) | {"diverged": float(not found.converged)}

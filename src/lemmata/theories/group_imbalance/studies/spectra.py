@@ -5,10 +5,11 @@ from typing import Any
 import numpy as np
 
 import lemmata as lm
-from lemmata.theories.group_imbalance import exact
+from lemmata.theories.group_imbalance import population
 from lemmata.theories.group_imbalance.bounds import Constants
 from lemmata.theories.group_imbalance.data import Mixture, World, draw_truth, draw_world, rotated_covariance
 from lemmata.theories.group_imbalance.setting import Setting
+from lemmata.theories.group_imbalance.studies import study
 
 SPECTRUM = (
     lm.Variable("least", (), "λ_min(F)", "least eigenvalue of the Fisher information"),
@@ -18,11 +19,12 @@ SPECTRUM = (
 
 
 def _spectrum(world: World, setting: Setting) -> dict[str, Any]:
-    values = np.linalg.eigvalsh(exact.average_fisher(world, setting.phi))
+    share, each = world.mixture.weights, population.fishers(*world.parts, setting.phi)
+    values = np.linalg.eigvalsh(population.average_fisher(share, each))
     return {"least": values[0], "largest": values[-1], "second_moment": np.float64(world.mixture.moment(2))}
 
 
-@lm.simulation(*SPECTRUM, host=True, precision="float64")
+@study(*SPECTRUM)
 def spectrum(setting: Setting, seed: int) -> dict[str, Any]:
     """The spectrum of F at the ground truth of one draw."""
     return _spectrum(draw_world(setting, seed), setting)
@@ -44,13 +46,11 @@ def random_world(setting: Setting, seed: int) -> World:
     return World(Mixture(np.array([1 - share, share]), means, spreads), truth)
 
 
-@lm.simulation(
+@study(
     *SPECTRUM,
     lm.Variable("lower", (), "4h/K²", "lower bound of the paper on λ_min(F)"),
     lm.Variable("upper", (), "λ_max(E xxᵀ)/4K", "upper bound on λ_max(F)"),
     lm.Variable("upper_moment", (), "M₂/4K", "upper bound on that"),
-    host=True,
-    precision="float64",
 )
 def convexity(setting: Setting, seed: int) -> dict[str, Any]:
     """The spectrum of F of a random problem beside the bounds of Lemma C.4.4."""

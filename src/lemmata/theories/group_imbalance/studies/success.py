@@ -7,11 +7,12 @@ import jax
 import numpy as np
 
 import lemmata as lm
-from lemmata.theories.group_imbalance import exact, population
+from lemmata.theories.group_imbalance import population
 from lemmata.theories.group_imbalance.data import Sample, draw_data, draw_world
 from lemmata.theories.group_imbalance.minimum import Minimum, minimise, spread
 from lemmata.theories.group_imbalance.network import Activation, hessian, signed_gradient
 from lemmata.theories.group_imbalance.setting import Setting
+from lemmata.theories.group_imbalance.studies import study
 
 AGREE = 1e-3
 """V_W up to which the starts have found one minimum."""
@@ -40,14 +41,12 @@ def descend(setting: Setting, sample: Sample, start: np.ndarray) -> Minimum:
     return Minimum(np.asarray(W), size <= 1e-8, size, False)
 
 
-@lm.simulation(
+@study(
     lm.Variable("success", (), "", "1 if all starts agree on one minimum: V_W ≤ 10⁻³"),
     lm.Variable("spread", (), "V_W", "root mean square distance of the minima from their mean", optional=True),
     lm.Variable("walked_away", (), "", "1 if a start ran off to infinity"),
     lm.Variable("stopped_early", (), "", "1 if a start did not arrive at a minimum"),
     lm.Variable("inverse_trace", (), "tr F⁻¹", "n times the predicted squared error, exact", optional=True),
-    host=True,
-    precision="float64",
 )
 def success(setting: Setting, seed: int) -> dict[str, Any]:
     """M random starts near W* on the same data."""
@@ -65,7 +64,7 @@ def success(setting: Setting, seed: int) -> dict[str, Any]:
         any(each) for each in zip(*((f.diverged, not (f.converged or f.diverged)) for f in found), strict=True)
     )
     apart = np.nan if away else spread([each.weights for each in found])
-    trace = population.parameter_variance(world.mixture.weights, exact.fishers(world, setting.phi))
+    trace = population.parameter_variance(world.mixture.weights, population.fishers(*world.parts, setting.phi))
     good = not away and not early and apart <= AGREE
     flags = {"success": good, "walked_away": away, "stopped_early": early}
     return {name: float(flag) for name, flag in flags.items()} | {"spread": float(apart), "inverse_trace": trace}

@@ -5,12 +5,13 @@ from typing import Any
 import numpy as np
 
 import lemmata as lm
-from lemmata.theories.group_imbalance import exact, population
+from lemmata.theories.group_imbalance import population
 from lemmata.theories.group_imbalance.bounds import Constants
 from lemmata.theories.group_imbalance.data import draw_data, draw_world
 from lemmata.theories.group_imbalance.minimum import distance, minimise
 from lemmata.theories.group_imbalance.network import hessian
 from lemmata.theories.group_imbalance.setting import CENTRED, OPPOSITE, WIDE, Setting
+from lemmata.theories.group_imbalance.studies import study
 from lemmata.theories.group_imbalance.studies.limits import risks
 
 CHANGES: dict[str, tuple[dict[str, Any], str, tuple[float, float], float, int]] = {
@@ -29,29 +30,27 @@ def _values(setting: Setting, group: int, seed: int) -> np.ndarray:
     """Every quantity of the table by every source, at one mixture; [source, quantity]."""
     world = draw_world(setting, seed)
     bound = Constants(world.mixture, world.truth, tau_one=True)
-    each = exact.fishers(world, setting.phi)
+    each = population.fishers(*world.parts, setting.phi)
     share = world.mixture.weights
     values = np.linalg.eigvalsh(population.average_fisher(share, each))
     spread = float(population.parameter_variance(share, each))
     factor = population.group_risk_factors(share, each)
     sample = draw_data(setting, world, seed)
-    found = minimise(sample.x, sample.y, world.truth, setting.phi, centre=world.truth).weights
+    found = minimise(sample.x, sample.y, world.truth, setting.phi).weights
     seen = np.linalg.eigvalsh(hessian(found, sample.x, sample.y, setting.phi))
     error, risk = distance(found, world.truth), risks(setting, world, found, seed)
+    bounds = bound.rate_factor, bound.estimation_factor, bound.risk_factor, bound.group_risk_factors[group]
     rows = [
-        (bound.less_relaxed_samples(), bound.rate_factor, bound.estimation_factor, bound.risk_factor,
-         bound.group_risk_factors[group]),
+        (bound.less_relaxed_samples(), *bounds),
         (spread, values[0] / values[-1], np.sqrt(spread), share @ factor, factor[group]),
         (error**2, abs(seen[0]) / seen[-1], error, risk["average_excess"], risk["excess"][group]),
-    ]  # fmt: skip
+    ]
     return np.array(rows)
 
 
-@lm.simulation(
+@study(
     lm.Variable("exponent", ("change", "source", "quantity"), "", "local exponent in what changes, between its ends"),
     labels={"change": tuple(CHANGES), "source": SOURCES, "quantity": QUANTITIES},
-    host=True,
-    precision="float64",
 )
 def table_4_1(setting: Setting, seed: int) -> dict[str, Any]:
     """The local exponent of every quantity along every sweep, for one W*."""

@@ -14,6 +14,7 @@ from lemmata.theories.group_imbalance.initialisation import decompose
 from lemmata.theories.group_imbalance.minimum import distance
 from lemmata.theories.group_imbalance.moments import CHUNK, Exact, Sampled
 from lemmata.theories.group_imbalance.setting import Setting
+from lemmata.theories.group_imbalance.studies import study
 
 Array = np.ndarray
 
@@ -28,13 +29,13 @@ def drawn_moments(world: World, setting: Setting, seed: int, model: Mixture | No
         count = (setting.count + 2 - part) // 3
         for block, begin in enumerate(range(0, count, CHUNK)):
             what = world.mixture, world.truth, min(CHUNK, count - begin), seed, "part", str(part), str(block)
-            sample = draw_sample(*what, activation=setting.phi)
+            sample = draw_sample(*what, phi=setting.phi)
             yield sample.x, sample.y - 0.5
 
     return Sampled(model or world.mixture, (partial(third, 0), partial(third, 1), partial(third, 2)))
 
 
-@lm.simulation(
+@study(
     lm.Variable("relative_error", ("magnitudes",), "‖W₀ - W*‖/‖W*‖", "relative error of the tensor start"),
     lm.Variable("subspace_error", (), "‖ÛÛᵀ - UUᵀ‖", "spectral error of the subspace"),
     lm.Variable("residual", (), "", "relative residual of the decomposition"),
@@ -43,15 +44,13 @@ def drawn_moments(world: World, setting: Setting, seed: int, model: Mixture | No
     lm.Variable("signal", (), "‖Q₂‖/‖Q̂₂ - Q₂‖", "signal-to-noise ratio of the matrix of the subspace"),
     lm.Variable("seconds", (), "", "time of the tensor step"),
     labels={"magnitudes": ("corrected", "literal")},
-    host=True,
-    precision="float64",
 )
 def tensor(setting: Setting, seed: int) -> dict[str, Any]:
     """Subroutine 1 on one draw, corrected and literal magnitudes from one pass."""
     world = draw_world(setting, seed)
     moments = drawn_moments(world, setting, seed)
     began = time.perf_counter()
-    found = decompose(moments, world.mixture, setting.neurons, lm.generator(seed, "tensor"), activation=setting.phi)
+    found = decompose(moments, world.mixture, setting.neurons, lm.generator(seed, "tensor"), phi=setting.phi)
     seconds = time.perf_counter() - began
     basis = np.linalg.qr(world.truth)[0]
     exact = Exact(world.mixture, world.truth, setting.phi).second()
@@ -76,12 +75,10 @@ def wrong_model(world: World) -> Mixture:
     return Mixture(mixture.weights[::-1], mixture.means, mixture.covariances)
 
 
-@lm.simulation(
+@study(
     lm.Variable("moment_error", ("scores", "moment"), "‖Q̂ - Q‖", "error of the moment", optional=True),
     lm.Variable("moment_bound", ("moment",), "", "bound of the paper on that error, constant 1"),
     labels={"scores": ("true", "wrong"), "moment": ("first", "second", "contracted", "projected")},
-    host=True,
-    precision="float64",
 )
 def moment_errors(setting: Setting, seed: int) -> dict[str, Any]:
     """Row 31: sampled moments against their quadrature; those that the mixture does not need are absent."""

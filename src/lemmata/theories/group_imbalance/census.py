@@ -1,9 +1,11 @@
-"""Logistic regression on two groups of the Adult census table, read from $LEMMATA_DATA/tabular.
+"""Figures 4.1 and 4.8 on Adult: logistic regression on two groups of the census table, from $LEMMATA_DATA/tabular.
 
-Beside the measured risks stands the theory's predictor at the fit, tr(F_l N⁻¹)/2, the excess over the best model.
+The paper says nothing about it, so there is no claim. Beside the measured risks stands the theory's predictor at the
+fit, tr(F_l N⁻¹)/2, the excess over the best model.
 """
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,9 @@ from lemmata.datasets import files
 from lemmata.lab.inputs import remember
 from lemmata.theories.group_imbalance.diagnose.columns import Columns, read_columns
 from lemmata.theories.group_imbalance.diagnose.prediction import fit, fitted, losses
+from lemmata.theories.group_imbalance.images.experiments import FRACTIONS, sweep
+from lemmata.theories.group_imbalance.images.training import by_group
+from lemmata.theories.group_imbalance.studies import study
 
 PAIRS = {
     "Female": ("sex", "Male"), "Male": ("sex", "Female"), "Black": ("race", "White"), "White": ("race", "Black")
@@ -57,20 +62,14 @@ def _remembered(place: Path, column: str, changed: int) -> Columns:
     return read_columns(place, "y", column, ["is_test"])
 
 
-@lm.simulation(
+@study(
     lm.Variable("test_accuracy", (), "", "accuracy on held-out rows, both groups alike"),
     lm.Variable("test_loss", (), "", "log loss on them"),
-    *(
-        variable
-        for name in ("minority", "majority")
-        for variable in (
-            lm.Variable(f"{name}_accuracy", (), "", f"accuracy on held-out rows of the {name}"),
-            lm.Variable(f"{name}_loss", (), "", f"log loss on held-out rows of the {name}"),
-            lm.Variable(f"{name}_excess", (), "tr(F_l F⁻¹)/2n", f"excess of the {name} by the theory"),
-        )
+    *by_group(
+        accuracy=("", "accuracy on held-out rows of the {}"),
+        loss=("", "log loss on held-out rows of the {}"),
+        excess=("tr(F_l F⁻¹)/2n", "excess of the {} by the theory"),
     ),
-    host=True,
-    precision="float64",
 )
 def simulate(setting: CensusSetting, seed: int) -> dict[str, Any]:
     """Draw the rows, fit, and look at the held-out rows of both groups."""
@@ -101,3 +100,26 @@ def simulate(setting: CensusSetting, seed: int) -> dict[str, Any]:
     for what in ("accuracy", "loss"):
         found[f"test_{what}"] = (found[f"minority_{what}"] + found[f"majority_{what}"]) / 2
     return found
+
+
+experiment = partial(lm.experiment, kind=CensusSetting, simulation=simulate, tiny={}, seeds=10, paper_seeds=20)
+
+EXPERIMENTS = (
+    experiment(
+        "f41-adult",
+        reference="Figure 4.1",
+        question="Does noise on added minority rows of Adult first help and then hurt?",
+        axes={"minority": ["Female", "Black"], "noise_variance": [0.0, 1e-2, 1e-1, 1.0, 10.0]},
+        setting={"extra": 300},
+        smoke={"minority": ["Female"], "noise_variance": [0.0, 1.0], "samples": 400, "extra": 40},
+        plot=sweep("Adult", "noise_variance", "rows", "minority"),
+    ),
+    experiment(
+        "f48-adult",
+        reference="Figure 4.8",
+        question="What does a larger share of one group do to both groups of Adult?",
+        axes={"minority": ["Female", "Male"], **FRACTIONS},
+        smoke={"minority": ["Female"], "fraction": [0.1, 0.5], "samples": 400},
+        plot=sweep("Adult", "fraction", "rows", "minority"),
+    ),
+)
