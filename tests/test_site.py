@@ -148,7 +148,7 @@ def test_the_site_opens_from_disk_in_a_browser_and_its_search_finds_a_claim(site
     assert claim in title
 
 
-def test_indices_exponents_and_formulas_of_a_page_are_set_and_code_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_indices_and_formulas_of_a_page_are_set_and_code_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(TOOLS))
     import words
 

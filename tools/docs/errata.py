@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from facts import Known, section
 from words import claimed, code, decided_by, folded, formula, measured, of_claims, page, plain, table, typeset
@@ -95,11 +96,7 @@ def _entry(known: Known, claim: Claim) -> list[str]:
         formula(claim.formula),
         "**Tried in:** " + ("; ".join(_plain_outside_code(each) for each in known.tried(claim))) + ".",
     ]
-    found = (
-        f"{plain(measured(row))} ({plain(decided_by(row))}); accepted: {plain(claimed(row))}. Verdict: **{row['outcome']}**."
-        if row
-        else "not computed yet."
-    )
+    found = f"{_found(row)} Decided by: {plain(decided_by(row))}." if row else "not computed yet."
     control = f" (**{row['control']}**)" if row else ""
     parts.append(f"**Measured:** {found} Control: {plain(claim.controls[0].case)}{control}.")
     parts.append(f"**Replicated:** {known.replicated(claim.name)}.")
@@ -108,8 +105,8 @@ def _entry(known: Known, claim: Claim) -> list[str]:
         parts.append(f"**Corrected** (`{each.name}`): {plain(each.statement.removeprefix('Corrected: '))}")
         parts.append(formula(each.formula))
         other = known.rows.get(each.name)
-        found = f"{plain(measured(other))}; accepted: {plain(claimed(other))}. Verdict: **{other['outcome']}**; " if other else ""
-        parts.append(f"Measured: {found}replicated: {known.replicated(each.name)}.")
+        found = _found(other) if other else "not computed yet."
+        parts.append(f"**Measured:** {found} **Replicated:** {known.replicated(each.name)}.")
     if not corrections:
         parts.append("**Corrected:** we have no corrected statement to offer.")
     remarks = known.remarks(claim)
@@ -119,6 +116,11 @@ def _entry(known: Known, claim: Claim) -> list[str]:
     names = " ".join(f"{known.name}/{each.name}" for each in (claim, *corrections))
     parts.append(code(f"lemmata verify {names}"))
     return parts
+
+
+def _found(row: Mapping[str, Any]) -> str:
+    """What came out, and what would have been accepted."""
+    return f"{plain(measured(row))}; accepted: {plain(claimed(row))}. Verdict: **{row['outcome']}**."
 
 
 def _standing(known: Known, claim: Claim) -> str:

@@ -22,8 +22,8 @@ def cells(row: Mapping[str, Any]) -> list[str]:
     """A row of the table."""
     odd = (row["outcome"], row["control"]) != (row["expected"], row["control_expected"])
     remark = f"; expected {row['expected']}, control {row['control']}" if odd else ""
-    listed = [f"`{row['claim']}`", row["statement"], row["source"], f"**{row['outcome']}**", measured(row), claimed(row)]
-    return [cell(each) for each in [*listed, decided_by(row) + remark]]
+    listed = [f"`{row['claim']}`", row["statement"], row["source"], f"**{row['outcome']}**"]
+    return [cell(each) for each in [*listed, measured(row), claimed(row), decided_by(row) + remark]]
 
 
 def main() -> int:

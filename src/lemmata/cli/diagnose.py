@@ -14,6 +14,11 @@ import typer.main
 from lemmata.cli.options import Json, Progress, Seed, check_options, example, folder, show_json
 
 
+def spelled(name: str) -> str:
+    """An option of the command line for a parameter of Python."""
+    return f"--{name.replace('_', '-')}"
+
+
 class Kinds(typer.core.TyperGroup):
     """The kinds of diagnoses, built from the registry."""
 
@@ -53,7 +58,7 @@ def diagnosis(kind: str) -> Any:
     declared = {
         "files": (Annotated[list[str], typer.Argument(help=data, metavar="FILE")], inspect.Parameter.empty),
         **{
-            name: (Annotated[one.type, typer.Option(f"--{name.replace('_', '-')}", metavar="X", help=one.meaning)], one.default)
+            name: (Annotated[one.type, typer.Option(spelled(name), metavar="X", help=one.meaning)], one.default)
             for name, one in own.items()
         },
         "seed": (Seed, 0),

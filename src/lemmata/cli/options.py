@@ -18,7 +18,9 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
 Preset = Annotated[
     str,
     typer.Option(
-        "--preset", metavar="PRESET", help="How large: smoke (tiny, only shows that it runs), quick, or paper (the paper's sizes)."
+        "--preset",
+        metavar="PRESET",
+        help="How large: smoke (tiny, only shows that it runs), quick, or paper (the paper's sizes).",
     ),
 ]
 
@@ -45,11 +47,18 @@ Set = Annotated[
     ),
 ]
 Engine = Annotated[
-    str, typer.Option("--engine", metavar="ENGINE", help="Where to compute: local, processes[:K], dask[:ADDRESS or scheduler file].")
+    str,
+    typer.Option(
+        "--engine", metavar="ENGINE", help="Where to compute: local, processes[:K], dask[:ADDRESS or scheduler file]."
+    ),
 ]
 Timeout = Annotated[
     float | None,
-    typer.Option("--timeout", metavar="SECONDS", help="Seconds without a sign of life after which a worker is given up; default: never."),
+    typer.Option(
+        "--timeout",
+        metavar="SECONDS",
+        help="Seconds without a sign of life after which a worker is given up; default: never.",
+    ),
 ]
 Progress = Annotated[
     str,

@@ -30,7 +30,9 @@ def report(
 
 
 def bench(
-    name: Annotated[str | None, typer.Argument(metavar="NAME", help="Which benchmark; without a name they are listed.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="Which benchmark; without a name they are listed.")
+    ] = None,
     everything: Annotated[bool, typer.Option("--all", help="Run all of them, one after the other.")] = False,
     as_json: Json = False,
 ) -> None:

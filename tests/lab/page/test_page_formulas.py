@@ -29,7 +29,9 @@ def test_latex_becomes_mathml() -> None:
     (r"\Pr(\text{the first of these} \le 1, \text{the second of these} > 2) = 1",
      ["Pr(the first of these", "≤1,", "the second of these", ">2)", "=1"]),
 ])  # fmt: skip
-def test_a_line_ends_before_a_relation_and_inside_brackets_only_where_it_is_long(formula: str, lines: list[str]) -> None:
+def test_a_line_ends_before_a_relation_and_inside_brackets_only_where_it_is_long(
+    formula: str, lines: list[str]
+) -> None:
     pieces = convert(formula).lines.split("<wbr>")
     said = ["".join(ElementTree.fromstring(piece).itertext()) for piece in pieces]
     assert [each.replace("\N{NO-BREAK SPACE}", " ") for each in said] == lines
