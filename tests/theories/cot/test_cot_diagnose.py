@@ -25,7 +25,7 @@ def clear_system(seed: int) -> tuple[np.ndarray, np.ndarray]:
 @pytest.mark.parametrize("seed", range(4))
 def test_the_examples_that_are_said_to_be_needed_are_enough_and_half_of_them_are_not(seed: int) -> None:
     maps, matrices = clear_system(seed)
-    needs = needed_examples(matrices, maps, 0.8, 0.05)
+    needs = needed_examples((matrices, maps), 0.8, 0.05)
     condition = transitions.describe(matrices, maps).condition
     rng = np.random.default_rng(100 + seed)
 
@@ -50,7 +50,7 @@ def test_simulated_and_exact_errors_are_those_of_prompts_made_example_by_example
     rng = np.random.default_rng(seed)
     slow = [vote_by_examples(rng, matrices, maps, length, matching, i % 3) for i in range(many)]
     cot, icl = (np.mean(each) for each in ([w[-1] for w, _ in slow], [w for _, w in slow]))
-    seen = simulate_errors(matrices, maps, 0.8, np.array([length]), 30_000, rng)
+    seen = simulate_errors((matrices, maps), 0.8, np.array([length]), 30_000, rng)
     spread = 4 * np.sqrt(0.25 / many)
     assert seen.cot.mean() == pytest.approx(cot, abs=spread)
     assert seen.icl.mean() == pytest.approx(icl, abs=spread)

@@ -12,7 +12,7 @@ from lemmata.lab.grid import make_grid
 from lemmata.theories import cot
 from lemmata.theories.cot.claims.formulas import FORMULAS
 from lemmata.theories.cot.setting import Setting
-from lemmata.theories.cot.studies.chains import answer_trials as chains
+from lemmata.theories.cot.studies import answer_trials as chains
 
 REGISTER = {
     "c1-loss": "limit", "c1-fresh-tasks": "comparison", "c2-step-size": "comparison", "c2-loss-slope": "scaling",
@@ -105,3 +105,19 @@ def test_how_a_model_is_tested_does_not_train_it_again() -> None:
 def test_a_setting_that_makes_no_sense_is_refused_in_one_sentence(fields: dict[str, Any], words: str) -> None:
     with pytest.raises(lm.UserError, match=words):
         Setting(**fields)
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({}, []),
+        ({"fraction": 1.0}, ["only positions are learnt"]),
+        ({"examples": 2, "test_examples": 2}, ["below 1/fraction"]),
+        ({"step_size": 10.0}, ["asks for less"]),
+        ({"test_examples": 40}, ["at most as many"]),
+    ],
+)
+def test_what_the_theory_does_not_cover_is_said_and_allowed(fields: dict[str, Any], words: list[str]) -> None:
+    said = Setting(**fields).warnings()
+    assert len(said) == len(words)
+    assert all(word in sentence for word, sentence in zip(words, said, strict=True))

@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 import lemmata as lm
 from lemmata.theories.cot import transitions, voters
 from lemmata.theories.cot.bounds import even_row
-from lemmata.theories.cot.tasks import images, shift_maps
+from lemmata.theories.cot.data import draw_system
+from lemmata.theories.cot.setting import Setting
+from lemmata.theories.cot.transitions import images, shift_maps
 
 M = 10
 
@@ -74,6 +76,24 @@ def test_errors_in_a_single_step_compose_to_their_own_numbers(which: int) -> Non
     numbers = transitions.describe(even(maps, "single", 0.5, 0.3, which), maps)
     np.testing.assert_allclose(numbers[:4], [0.5, 0.3, 0.5, 0.3], atol=1e-9)
     assert numbers.condition.all()
+
+
+@pytest.mark.parametrize("runner_up", ["next", "random"])
+def test_a_weighted_system_has_its_share_of_the_error_in_every_step_and_one_runner_up(runner_up: str) -> None:
+    shares: Any = {"step_weights": np.array([0.7, 0.3, 0.0]), "transitions": "weighted"}
+    maps, matrices = draw_system(Setting(**shares, primacy=0.8, runner_up=runner_up), np.random.default_rng(0))
+    right, rows = 0.5 ** shares["step_weights"], np.arange(M)
+    runners = []
+    for k, (matrix, step) in enumerate(zip(matrices, maps, strict=True)):
+        np.testing.assert_allclose(matrix[rows, step], right[k])
+        if right[k] < 1:
+            ordered = np.sort(matrix, axis=1)
+            np.testing.assert_allclose(ordered[:, -2], 0.2 * right[k])
+            np.testing.assert_allclose(ordered[:, :-2], (1 - 1.2 * right[k]) / (M - 2))
+            runners += ((matrix.argsort(axis=1)[:, -2] - step) % M).tolist()
+    assert (set(runners) == {1}) == (runner_up == "next")
+    numbers = transitions.describe(matrices, maps)
+    np.testing.assert_allclose(numbers[:2], [0.5, 0.8])
 
 
 @pytest.mark.parametrize(

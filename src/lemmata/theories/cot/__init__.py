@@ -1,6 +1,6 @@
 """Chain of thought against in-context inference: a one-layer attention model trained on multi-step prompts.
 
-To be read in this order: `setting`; `tasks`, `transitions`; `data` (prompts); `network`, `voters`, `training`;
+To be read in this order: `setting`; `transitions` (and tasks); `data` (prompts); `network`, `voters`, `training`;
 `probes`; `bounds`; `theorem`. Then what is asked (`experiments`, `studies`), said (`claims`) and shown (`figures`).
 `deep` is a three-layer transformer on the same prompts, `diagnose` a tool for reasoning chains of your own.
 """

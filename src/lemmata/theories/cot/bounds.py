@@ -8,34 +8,27 @@ import numpy as np
 
 import lemmata as lm
 from lemmata.theories.cot import transitions, voters
-from lemmata.theories.cot.tasks import shift_maps
+from lemmata.theories.cot.setting import RELATIONS, SHARE, Setting
+from lemmata.theories.cot.transitions import shift_maps
 
 ONES = "constants that the paper does not give are 1 unless set"
 LOOSE = "the measured exponents of α' and τ are about -1 and -1.3 (c10-exponent-*), not -2"
 
-_SHARE: Any = {"low": 0, "high": 1, "open_ends": "low"}
-PARAMETERS = {
-    "C": lm.parameter(1.0, "C", "leading constant", low=0, open_ends="low"),
-    "eta": lm.parameter(1.0, "η", "step size", low=0, open_ends="low"),
-    "alpha": lm.parameter(0.4, "α", "share of training examples with the query's input", **_SHARE),
-    "alpha_test": lm.parameter(0.8, "α'", "share of testing examples with the query's input", **_SHARE),
-    "K": lm.parameter(3, "K", "reasoning steps", low=1, integer=True),
-    "M": lm.parameter(20, "M", "training patterns", low=2, integer=True),
-    "shown": lm.parameter(10, "M'", "testing patterns", low=2, integer=True),
-    "eps": lm.parameter(0.05, "ε", "wanted loss", low=0, high=1, open_ends="low high"),
-    "tau": lm.parameter(0.5, "τ", "trajectory probability", **_SHARE),
-    "rho": lm.parameter(0.8, "ρ", "primacy", **_SHARE),
-    "u": lm.parameter(2.0, "u_μ", "pattern gain"),
-    "examples": lm.parameter(20, "l_tr", "examples of a training prompt", low=1, integer=True),
-    "start": lm.parameter(500.0, "", "η t at which the pattern gain is u", low=0, open_ends="low"),
-    "time": lm.parameter(8000.0, "η t", "time of the answer", low=0, open_ends="low"),
-    "n": lm.parameter(16, "n", "voters", low=0, high=3000, integer=True),
-    "a": lm.parameter(0.6, "a", "first step right", low=0, high=1),
-    "b_u": lm.parameter(0.55, "b_u", "second step right, from u", low=0, high=1),
-    "b_s": lm.parameter(0.6407895, "b_s", "second step right, from s", low=0, high=1),
-    "c": lm.parameter(0.76, "c", "third step right", low=0, high=1),
+_OPEN: Any = {"low": 0, "open_ends": "low"}
+_FIELDS = {
+    **{"eta": "step_size", "alpha": "fraction", "alpha_test": "test_fraction", "K": "reasoning_steps", "M": "patterns"},
+    **{"shown": "test_patterns", "tau": "trajectory", "tau_o": "trajectory", "rho": "primacy", "rho_o": "primacy"},
+    **{"examples": "examples", "a": "first_right", "b_u": "unsure_right", "b_s": "sure_right", "c": "last_right"},
 }
-PARAMETERS |= {"tau_o": PARAMETERS["tau"], "rho_o": PARAMETERS["rho"]}
+PARAMETERS = {
+    **{name: Setting.declaration(field) for name, field in _FIELDS.items()},
+    "C": lm.parameter(1.0, "C", "leading constant", **_OPEN),
+    "eps": lm.parameter(0.05, "ε", "wanted loss", low=0, high=1, open_ends="low high"),
+    "u": lm.parameter(2.0, "u_μ", "pattern gain"),
+    "start": lm.parameter(500.0, "", "η t at which the pattern gain is u", **_OPEN),
+    "time": lm.parameter(8000.0, "η t", "time of the answer", **_OPEN),
+    "n": lm.parameter(16, "n", "voters", low=0, high=3000, integer=True),
+}
 
 
 def bound(reference: str, note: str = "", **own: Any) -> Callable[[Callable[..., Any]], lm.Bound]:
@@ -92,7 +85,7 @@ def required_lts_icl(alpha_test: Any, tau_o: Any, rho_o: Any, M: Any, C: Any = 1
 
 @bound(
     "C10, derived",
-    p=lm.parameter(0.5, "p", "probability of the right output", **_SHARE),
+    p=lm.parameter(0.5, "p", "probability of the right output", **SHARE),
     kind=lm.option("exact", "multinomial with random ties, or the Gaussian of the two leaders", "exact", "gaussian"),
 )
 def plurality_error(p: Any, rho: Any, n: Any, shown: Any, kind: str = "exact") -> Any:
@@ -133,8 +126,7 @@ def follow_gain(
     u: Any, start: float, end: float, M: Any, alpha: float, examples: float, divided: float = 1.0, **more: Any
 ) -> Any:
     """u at ηt = `end` from u at `start`, by fourth-order steps even in log time; `divided`: the rate over this."""
-    times = np.geomspace(start, end, 201)
-    for h in np.diff(times):
+    for h in np.diff(np.geomspace(start, end, 201)):
         rate = lambda v: late_rate(v, M, alpha, examples, **more) / divided  # noqa: E731
         a = rate(u)
         b = rate(u + h / 2 * a)
@@ -157,41 +149,27 @@ def gradient_bounds(p: Any, alpha: Any, K: Any, M: Any) -> dict[str, tuple[Any, 
     a2, q = (alpha / K) ** 2, 1 - p
     other_step = (-4 - (3 * K - 2) * q * (1 + a2)) * p * q / (K * M)
     other_pattern = (-a2 + (K - 1 + (2 * K - 1) * a2) * p) * q**2 / (K * M) - a2 / K * q**2
-    return {
-        "same pattern, same step": (
-            -np.inf,
-            q**2 / (K * M) * (-4 * p * (1 + a2) + a2 * (1 + 2 * (K - 1) / K)) - a2 / K * q**2,
-        ),
-        "same pattern, other step": (other_step + a2 / K * q**2, other_step + p * q**2 / K * (1 + a2)),
-        "other pattern, same step": (other_pattern + q**2 / K * (-p + q * a2), other_pattern),
-        "other, other": (
-            p * q**2 / (K * M) * (1 + (2 - K) * a2) + a2 / K * q**2,
-            p * q**2 / (K * M) * (2 - K + (2 - K) * a2) + p * q**2 / K * (1 + a2),
-        ),
-    }
-
-
-def _gradient_bound(name: str, relation: str, reference: str) -> lm.Bound:
-    def function(p: Any, alpha: Any, K: Any, M: Any, end: str = "upper") -> Any:
-        return gradient_bounds(p, alpha, K, M)[relation][end == "upper"]
-
-    function.__name__, function.__doc__ = name, f"Bound of the projected gradient between columns of {relation}, η = 1."
-    p = lm.parameter(0.131171, "p_n", "attention on the same step and pattern", low=0, high=1)
-    end = lm.option("upper", "the upper or the lower bound", "upper", "lower")
-    return bound(f"Lemma F.3.5, {reference}", "as printed, for p between α/K and α; orders only", p=p, end=end)(
-        function
+    same = q**2 / (K * M) * (-4 * p * (1 + a2) + a2 * (1 + 2 * (K - 1) / K)) - a2 / K * q**2
+    other, turned = p * q**2 / (K * M), (2 - K) * a2
+    found = (
+        (-np.inf, same),
+        (other_step + a2 / K * q**2, other_step + p * q**2 / K * (1 + a2)),
+        (other_pattern + q**2 / K * (-p + q * a2), other_pattern),
+        (other * (1 + turned) + a2 / K * q**2, other * (2 - K + turned) + p * q**2 / K * (1 + a2)),
     )
+    return dict(zip(RELATIONS, found, strict=True))
 
 
-GRADIENTS = tuple(
-    _gradient_bound(name, relation, reference)
-    for name, relation, reference in (
-        ("gradient_same_same", "same pattern, same step", "(F.7)"),
-        ("gradient_same_other", "same pattern, other step", "(F.8)"),
-        ("gradient_other_same", "other pattern, same step", "(F.9)"),
-        ("gradient_other_other", "other, other", "(F.10)"),
-    )
+@bound(
+    "Lemma F.3.5, (F.7)-(F.10)",
+    "as printed, for p between α/K and α; orders only",
+    p=lm.parameter(0.131171, "p_n", "attention on the same step and pattern", low=0, high=1),
+    relation=lm.option(RELATIONS[0], "how the two columns are related", *RELATIONS),
+    end=lm.option("upper", "the upper or the lower bound", "upper", "lower"),
 )
+def projected_gradient(p: Any, alpha: Any, K: Any, M: Any, relation: str = RELATIONS[0], end: str = "upper") -> Any:
+    """Bounds of the projected gradient between two columns, η = 1."""
+    return gradient_bounds(p, alpha, K, M)[relation][end == "upper"]
 
 
 @bound("Condition 7.3.2")
@@ -209,7 +187,7 @@ def condition_7_3_2(a: Any, b_u: Any, b_s: Any, c: Any, shown: Any) -> Any:
 def transition_stats(tau: Any, rho: Any, K: Any, shown: Any, kind: str = "tau_o") -> Any:
     """τ, ρ, τ_o, ρ_o or the share of inputs with Condition 7.3.2."""
     maps = np.stack(shift_maps(np.arange(int(shown)), int(K)))
-    p = transitions.step_probabilities("uniform", float(tau), int(K), 1)
+    p = transitions.step_probabilities("uniform", float(tau), int(K))
     numbers = transitions.describe(transitions.even_matrices(maps, p, float(rho), np.ones_like(maps)), maps)
     shown_as = dict(zip(("tau", "rho", "tau_o", "rho_o"), numbers, strict=False))
     return {**shown_as, "condition": numbers.condition.mean()}[kind]
@@ -217,5 +195,5 @@ def transition_stats(tau: Any, rho: Any, K: Any, shown: Any, kind: str = "tau_o"
 
 BOUNDS = (
     *(T1, T2, T3, required_ltr, required_B, required_lts_cot, required_lts_icl),
-    *(plurality_error, late_gain, concentration, *GRADIENTS, condition_7_3_2, transition_stats),
+    *(plurality_error, late_gain, concentration, projected_gradient, condition_7_3_2, transition_stats),
 )

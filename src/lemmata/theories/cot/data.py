@@ -15,7 +15,7 @@ from jaxtyping import Array, Float, Int
 import lemmata as lm
 from lemmata.theories.cot import transitions
 from lemmata.theories.cot.setting import PromptSetting, Setting
-from lemmata.theories.cot.tasks import images, shift_maps, shifted_images
+from lemmata.theories.cot.transitions import images, shift_maps, shifted_images
 
 WATCHED = {"test_fraction": 0.8, "test_examples": 20, "trajectory": 0.5, "primacy": 0.8, "token_noise": 0.2}
 """The testing prompts that are watched along training (Figure 7.6), whatever else is tested afterwards."""
@@ -68,79 +68,71 @@ def testing_patterns(
     setting: Setting, rng: np.random.Generator, law: str, noise_law: str, inside_noise: bool
 ) -> tuple[np.ndarray, np.ndarray]:
     """μ'_1, ..., μ'_{M'} as coordinates (2.1), and the directions that the noise of their tokens is drawn from."""
-    M, K, d, shown = setting.patterns, setting.reasoning_steps, setting.dimension, setting.test_patterns
-    unit = np.eye(d)
-    inside, left = np.zeros((M, d)), unit[M + K :]
-    mixed = haar(rng, M)
+    M, d, shown = setting.patterns, setting.dimension, setting.test_patterns
+    trained, unit, mixed = M + setting.reasoning_steps, np.eye(d), haar(rng, M)
     if law == "blind":  # the first pattern is the mean direction, the others a random completion
         mixed = orthonormal(np.column_stack([np.full(M, M**-0.5), rng.normal(size=(M, M - 1))])).T
     elif law == "given":
         mixed = orthonormal(np.concatenate([setting.given_patterns, rng.normal(size=(M - shown, M))]).T).T
-    inside[:, :M] = np.eye(M) if law == "identity" else mixed
-    if law == "outside":
-        inside, left = haar(rng, d - M - K) @ unit[M + K :], None
-    chosen, others = inside[:shown], inside[shown:]
-    free = others if left is None else left
+    elif law == "identity":
+        mixed = np.eye(M)
+    outside = law == "outside"
+    drawn = haar(rng, d - trained) @ unit[trained:] if outside else mixed @ unit[:M]
+    chosen, others = drawn[:shown], drawn[shown:]
     if inside_noise:
         return chosen, chosen
-    if noise_law == "perp_tsr":
-        rest = unit[: M + K] if law == "outside" else unit[M : M + K]
-        return chosen, np.concatenate([others, rest, *([] if left is None else [left])])
-    return chosen, free
-
-
-def draw_maps(setting: Setting, rng: np.random.Generator) -> np.ndarray:
-    """The testing task: the user's own, Example 1, or shifts along a random permutation."""
-    if setting.given_maps is not None:
-        return np.asarray(setting.given_maps, int)
-    if setting.transitions in ("example", "direct"):
-        return transitions.EXAMPLE_MAPS
-    return np.stack(shift_maps(rng.permutation(setting.test_patterns), setting.reasoning_steps))
+    untrained = others if outside else unit[trained:]
+    if noise_law == "untrained":
+        return chosen, untrained
+    return chosen, np.concatenate([others, *([unit[:trained]] if outside else [unit[M:trained], untrained])])
 
 
 def draw_system(setting: Setting, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """A testing task and its transition matrices (2.4); a task of `pairs` is drawn anew while votes coincide."""
+    """A testing task (the user's own, Example 1, or shifts along a random permutation) and its transition matrices.
+
+    A task of `pairs` is drawn anew while votes coincide (2.4).
+    """
+    law, own = setting.transitions, setting.given_maps
     while True:
-        maps = draw_maps(setting, rng)
-        if setting.transitions == "given":
+        maps = np.stack(shift_maps(rng.permutation(setting.test_patterns), setting.reasoning_steps))
+        maps = maps if own is None else np.asarray(own, int)
+        if law == "given":
             return maps, np.asarray(setting.given_matrices, float)
-        if setting.transitions in ("example", "direct"):
-            return maps, transitions.EXAMPLE if setting.transitions == "example" else transitions.DIRECT
-        if setting.transitions != "pairs":
-            shape = maps.shape
-            runner = np.ones(shape, int) if setting.runner_up == "next" else rng.integers(1, shape[1], size=shape)
-            p = transitions.step_probabilities(
-                setting.transitions, setting.trajectory, shape[0], setting.wrong_step, setting.step_weights
-            )
-            return maps, transitions.even_matrices(maps, p, setting.primacy, runner)
+        if law in ("example", "direct"):
+            return transitions.EXAMPLE_MAPS, transitions.EXAMPLE if law == "example" else transitions.DIRECT
+        if law != "pairs":
+            runner = rng.integers(1, maps.shape[1], maps.shape) if setting.runner_up == "random" else np.ones_like(maps)
+            return maps, transitions.even_matrices(maps, setting.step_probabilities(), setting.primacy, runner)
         chances = setting.first_right, setting.unsure_right, setting.sure_right, setting.last_right
         matrices = transitions.pair_matrices(maps, *chances)
-        if setting.given_maps is not None or not transitions.coincide(matrices, maps):
+        if own is not None or not transitions.coincide(matrices, maps):
             return maps, matrices
 
 
 def prepare(setting: Setting, seed: int) -> Prepared:
     """The host work of a run: a basis, testing patterns, a testing task and its transitions."""
-    basis = haar(lm.generator(seed, "basis"), setting.dimension)
 
-    def parts(law: str, noise_law: str, inside_noise: bool) -> tuple[np.ndarray, np.ndarray]:
-        return testing_patterns(setting, lm.generator(seed, "testing patterns"), law, noise_law, inside_noise)
+    def system(maps: np.ndarray, matrices: np.ndarray, *laws: Any) -> System:
+        patterns = testing_patterns(setting, lm.generator(seed, "testing patterns"), *laws)
+        return System(*patterns, matrices, np.stack(images(list(maps))))
 
+    K, shown, tau, rho = setting.reasoning_steps, setting.test_patterns, WATCHED["trajectory"], WATCHED["primacy"]
     maps, matrices = draw_system(setting, lm.generator(seed, "testing task"))
     numbers = transitions.describe(matrices, maps)
-    shown, noise = parts(setting.pattern_law, setting.noise_law, setting.defect == "noise inside")
-    watched_maps = np.stack(shift_maps(lm.generator(seed, "watched task").permutation(len(maps[0])), len(maps)))
-    K = setting.reasoning_steps
-    even = transitions.step_probabilities("uniform", WATCHED["trajectory"], K, 1)
-    # from four steps on no even error has this primacy
-    feasible = not transitions.infeasible(float(even[0]), WATCHED["primacy"], setting.test_patterns)
-    p = even if feasible else transitions.step_probabilities("single", WATCHED["trajectory"], K, 1)
-    errs = transitions.even_matrices(watched_maps, p, WATCHED["primacy"], np.ones_like(watched_maps))
-    watched = System(*parts("haar", "untrained", False), errs, np.stack(images(list(watched_maps))))
-    tested = System(shown, noise, matrices, np.stack(images(list(maps))))
-    described = (*numbers[:4], numbers.condition.mean())
-    said = {name: np.asarray(value) for name, value in zip(NUMBERS, described, strict=True)}
-    return Prepared(basis, watched, tested, maps, said, np.random.SeedSequence(seed).generate_state(4))
+    watched_maps = np.stack(shift_maps(lm.generator(seed, "watched task").permutation(shown), K))
+    p = transitions.step_probabilities("uniform", tau, K)
+    if transitions.infeasible(float(p[0]), rho, shown):  # from four steps on no even error has this primacy
+        p = transitions.step_probabilities("single", tau, K)
+    errs = transitions.even_matrices(watched_maps, p, rho, np.ones_like(watched_maps))
+    said = zip(NUMBERS, (*numbers[:4], numbers.condition.mean()), strict=True)
+    return Prepared(
+        haar(lm.generator(seed, "basis"), setting.dimension),
+        system(watched_maps, errs, "haar", "untrained", False),
+        system(maps, matrices, setting.pattern_law, setting.noise_law, setting.defect == "noise inside"),
+        maps,
+        {name: np.asarray(value) for name, value in said},
+        np.random.SeedSequence(seed).generate_state(4),
+    )
 
 
 class Prompts(NamedTuple):
@@ -263,23 +255,17 @@ def draw_directions(
 
 
 def draw_trials(
-    key: jax.Array,
-    tested: System,
-    noise: Float[Array, "prompts reached examples directions"],
-    *,
-    length: Any,
-    matching: Any,
-    fraction: Any = 1.0,
-    independent: Any = 0,
-    first: Any = 0,
-    kinds: Any = None,
+    key: jax.Array, tested: System, noise: Array, length: Any, matching: Any, by_itself: Any = 0.0, queries: Any = None
 ) -> Trials:
-    """Prompts of noisy, partly wrong examples (2.3), and a query among `kinds` patterns from `first` on."""
+    """Prompts of noisy, partly wrong examples (2.3): so many match the query, or each by itself with a probability.
+
+    queries: the first pattern that is asked, and how many kinds there are.
+    """
     shown, (count, reaches, room, _) = tested.images.shape[1], noise.shape
+    first, kinds = (0, shown) if queries is None else queries
     query_key, match_key, other_key, chain_key, _ = jax.random.split(key, 5)
-    query = first + jax.random.randint(query_key, (count,), 0, shown if kinds is None else kinds)
-    by_itself = jax.random.uniform(match_key, (count, room)) < fraction
-    match = jnp.where(independent > 0, by_itself, jnp.arange(room) < matching)
+    query = first + jax.random.randint(query_key, (count,), 0, kinds)
+    match = (jnp.arange(room) < matching) | (jax.random.uniform(match_key, (count, room)) < by_itself)
     other = (query[:, None] + jax.random.randint(other_key, (count, room), 1, shown)) % shown
     reached = [jnp.where(match, query[:, None], other)]
     for k in range(reaches - 1):
@@ -294,7 +280,6 @@ def draw_trials(
 def watched_trials(problem: Setting, key: jax.Array, watched: System) -> Trials:
     """The testing prompts of Figure 7.6."""
     length, own = WATCHED["test_examples"], lm.stream(key, "test", WATCH_TESTS)
-    sizes = problem.watch_tests, problem.reasoning_steps, length, watched.noise.shape[0]
-    noise = WATCHED["token_noise"] * draw_directions(own, *sizes)
+    directions = draw_directions(own, problem.watch_tests, problem.reasoning_steps, length, watched.noise.shape[0])
     matching = round(WATCHED["test_fraction"] * length)
-    return draw_trials(own, watched, noise, length=length, matching=matching)
+    return draw_trials(own, watched, WATCHED["token_noise"] * directions, length, matching)

@@ -10,8 +10,7 @@ from typing import Any
 import lemmata as lm
 from lemmata.theories.cot.figures import testing, training
 from lemmata.theories.cot.setting import Setting
-from lemmata.theories.cot.studies.chains import answer_trials
-from lemmata.theories.cot.studies.votes import search_length, vote_only
+from lemmata.theories.cot.studies import answer_trials, search_length, vote_only
 from lemmata.theories.cot.training import simulate
 
 REFERENCE: dict[str, Any] = {"step_size": 10.0, "steps": 800}

@@ -5,7 +5,6 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import xarray as xr
 
 import lemmata as lm
@@ -59,33 +58,20 @@ def off_step(data: xr.Dataset, which: str = "train_groups") -> xr.DataArray:
     return data[which].isel(group=[2, 3]).sum("group", skipna=False)
 
 
-def time_at(data: xr.Dataset, values: xr.DataArray, level: float, logs: bool) -> xr.DataArray:
-    """η t at which falling values reach a level, interpolated between records (logs: log values on log time)."""
-
-    def one(times: np.ndarray, path: np.ndarray) -> float:
-        below = np.flatnonzero(path <= level)
-        if not below.size:
-            return np.inf
-        i = below[0]
-        if i == 0:
-            return np.nan
-        (t0, t1), (y0, y1), goal = times[[i - 1, i]], path[[i - 1, i]], level
-        if logs and t0 > 0:
-            t0, t1, y0, y1, goal = np.log([t0, t1, y0, y1, goal])
-            return float(np.exp(t0 + (y0 - goal) / (y0 - y1) * (t1 - t0)))
-        return float(t0 + (y0 - goal) / (y0 - y1) * (t1 - t0))
-
-    return xr.apply_ufunc(one, data.time, values, input_core_dims=[["record"], ["record"]], vectorize=True)
+def crossed(places: xr.DataArray, values: xr.DataArray, along: str, level: float, logs: bool = True) -> xr.DataArray:
+    """Where values that fall along a dimension reach a level, run by run (`voters.crossing`)."""
+    reach = functools.partial(crossing, level=level, logs=logs)
+    return xr.apply_ufunc(reach, places, values, input_core_dims=[[along], [along]], vectorize=True)
 
 
 def loss_time(data: xr.Dataset, level: float) -> xr.DataArray:
-    """η t at which the loss on fresh tasks is at a level."""
-    return time_at(data, data.train_loss, level, logs=True)
+    """η t at which the loss on fresh tasks is at a level: log loss on log time between records."""
+    return crossed(data.time, data.train_loss, "record", level)
 
 
-def stage_time(data: xr.Dataset, level: float) -> xr.DataArray:
-    """η t at which attention on other steps has fallen to a level."""
-    return time_at(data, off_step(data), level, logs=False)
+def stage_time(data: xr.Dataset, level: float, which: str = "train_groups") -> xr.DataArray:
+    """η t at which attention on other steps has fallen to a level, linearly between records."""
+    return crossed(data.time, off_step(data, which), "record", level, logs=False)
 
 
 def error(data: xr.Dataset, who: str = "cot") -> xr.DataArray:
@@ -98,12 +84,8 @@ def error(data: xr.Dataset, who: str = "cot") -> xr.DataArray:
 
 
 def required_length(data: xr.Dataset, who: str = "voter", level: float = 0.05) -> xr.DataArray:
-    """l*: the length at which the error falls to the level, log-log between lengths; inf: never."""
-    core = [["length_number"], ["length_number"]]
-    return xr.apply_ufunc(
-        lambda lengths, errors: crossing(lengths, errors, level),
-        data.lengths, data[f"{who}_error"], input_core_dims=core, vectorize=True,
-    )  # fmt: skip
+    """l*: the length at which the error falls to the level; inf: never."""
+    return crossed(data.lengths, data[f"{who}_error"], "length_number", level)
 
 
 def bare(values: xr.DataArray) -> xr.DataArray:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 
 import lemmata as lm
 from lemmata.networks.attention import softmax_attention
@@ -63,43 +63,50 @@ class Table(NamedTuple):
     leak: Float[Array, "directions shown"]
 
 
-def project(W: Array, shown: Float[Array, "shown dimension"], noise: Array, first: int, steps: int) -> Table:
-    """W between testing patterns, steps and noise directions; `first` is the coordinate of c_1."""
-    d = shown.shape[1]
-    queries = jnp.concatenate([W[:, :d] @ shown.T, W[:, first : first + steps]], axis=1)
+class Columns(NamedTuple):
+    """What a query attends to: input, label, step and multiplicity of every column, and the noise of its two tokens."""
+
+    input: Int[Array, "prompts columns"]
+    label: Int[Array, "prompts columns"]
+    position: Int[Array, " columns"]
+    weight: Float[Array, "prompts columns"]
+    input_noise: Float[Array, "prompts columns directions"]
+    label_noise: Float[Array, "prompts columns directions"]
+
+
+def project(W: Array, shown: Float[Array, "shown dimension"], noise: Array, steps: Int[Array, " steps"]) -> Table:
+    """W between testing patterns, steps (the coordinates of their encodings) and noise directions."""
+    d, none = shown.shape[1], ((0, 1), (0, 0))
+    queries = jnp.concatenate([W[:, :d] @ shown.T, W[:, steps]], axis=1)
     upper, lower = queries[:d], queries[d:]
-    absent = jnp.zeros((1, queries.shape[1]), W.dtype)
-
-    def rows(part: Array) -> Array:
-        return jnp.concatenate([shown @ part, absent])
-
-    step = upper[first : first + steps]
-    return Table(rows(upper), step, rows(lower), noise @ upper, noise @ lower, noise @ shown.T)
+    input, label = (jnp.pad(shown @ part, none) for part in (upper, lower))
+    return Table(input, upper[steps], label, noise @ upper, noise @ lower, noise @ shown.T)
 
 
-def training_table(W: Array, patterns: int, steps: int) -> Table:
-    """W between the training patterns themselves."""
-    d = W.shape[0] // 2
-    return project(W, jnp.eye(patterns, d, dtype=W.dtype), jnp.zeros((0, d), W.dtype), patterns, steps)
+def trial_table(W: Array, tested: System, patterns: int, equal: Any = 0) -> Table:
+    """W between the testing patterns; equal: with one positional encoding for all steps."""
+    steps = patterns + jnp.arange(tested.matrices.shape[0]) * (1 - equal)
+    return project(W, tested.patterns, tested.noise, steps)
 
 
-def logits(
-    table: Table, query: Array, position: Array, input: Array, column_position: Array, label: Array
-) -> Float[Array, "prompts columns"]:
-    """The sum of three entries of W p̃_query for every column."""
+def attention(table: Table, query: Array, position: Array, columns: Columns) -> Float[Array, "prompts columns"]:
+    """Softmax over the columns of W p̃_query's entries at their input, label and step, and at what is noise in them."""
     shown = table.leak.shape[1]
-    of_input, of_step, of_label = (
-        (part[:, query] + part[:, shown + position]).T for part in (table.input, table.step, table.label)
-    )
-    entries = [jnp.take_along_axis(of, at, axis=1) for of, at in ((of_input, input), (of_label, label))]
-    return entries[0] + entries[1] + of_step[:, column_position]
+    of = Table._make((*((part[:, query] + part[:, shown + position]).T for part in table[:-1]), table.leak))
+    entries = [jnp.take_along_axis(*both, axis=1) for both in zip((of.input, of.label), columns[:2], strict=True)]
+    by_direction = zip(columns[4:], (of.input_noise, of.label_noise), strict=True)
+    noisy = [jnp.einsum("pcd,pd->pc", *both) for both in by_direction]
+    scores = entries[0] + entries[1] + of.step[:, columns.position] + (noisy[0] + noisy[1])
+    return softmax_attention(scores[:, None], columns.weight)[:, 0]
 
 
 def attend(W: Array, prompts: Prompts, patterns: int, steps: int) -> Float[Array, "prompts columns"]:
     """The attention of every training prompt's query on its columns."""
-    table = training_table(W, patterns, steps)
-    scores = logits(table, prompts.query, prompts.query_position, prompts.input, prompts.position, prompts.label)
-    return softmax_attention(scores[:, None], prompts.weight)[:, 0]
+    d, quiet = W.shape[0] // 2, jnp.zeros((*prompts.input.shape, 0), W.dtype)
+    itself, silent = jnp.eye(patterns, d, dtype=W.dtype), jnp.zeros((0, d), W.dtype)
+    table = project(W, itself, silent, patterns + jnp.arange(steps))
+    columns = Columns(prompts.input, prompts.label, prompts.position, prompts.weight, quiet, quiet)
+    return attention(table, prompts.query, prompts.query_position, columns)
 
 
 def count(attention: Float[Array, "prompts columns"], label: Array, patterns: int) -> Float[Array, "prompts patterns"]:
@@ -123,113 +130,78 @@ def gradient(W: Array, prompts: Prompts, patterns: int, steps: int) -> Float[Arr
     scattered = [count(g, prompts.input, M), g @ jax.nn.one_hot(prompts.position, K), count(g, prompts.label, M)]
     asked = jnp.concatenate([jax.nn.one_hot(prompts.query, M), jax.nn.one_hot(prompts.query_position, K)], axis=1)
     small = (jnp.concatenate(scattered, axis=1).T @ asked).astype(W.dtype)
-    upper, lower = jnp.zeros((size // 2, size), W.dtype), jnp.zeros((size // 2, size), W.dtype)
-    upper = upper.at[: M + K, : M + K].set(small[: M + K])
-    return jnp.concatenate([upper, lower.at[:M, : M + K].set(small[M + K :])])
-
-
-def rotation(basis: Float[Array, "dimension dimension"]) -> Float[Array, "tokens tokens"]:
-    """From coordinates to tokens: the basis in both halves."""
-    return jax.scipy.linalg.block_diag(basis, basis)
-
-
-def plain_loss(W: Array, columns: Array, query: Array, target: Array, weight: Array) -> Array:
-    """The mean loss of the network on tokens (W in their own coordinates)."""
-    d = target.shape[1]
-    scores = jnp.einsum("pct,tu,pu->pc", columns, W, query)
-    s = softmax_attention(scores[:, None], weight)[:, 0]
-    F = jnp.einsum("pc,pcd->pd", s, columns[:, :, d:])
-    return 0.5 * jnp.mean(jnp.sum((F - target) ** 2, axis=1))
+    upper = jnp.zeros_like(W).at[: M + K, : M + K].set(small[: M + K])
+    return upper.at[size // 2 : size // 2 + M, : M + K].set(small[M + K :])
 
 
 def plain_gradient(W: Array, prompts: Prompts, basis: Array, patterns: int) -> Float[Array, "tokens tokens"]:
-    """∇_W by automatic differentiation of the plain network, W in the coordinates of the patterns."""
-    turn, written = rotation(basis), tokens(prompts, basis, patterns)
-    slope = jax.grad(plain_loss)(turn @ W @ turn.T, *written, prompts.weight)
-    return turn.T @ slope @ turn
+    """∇_W by automatic differentiation of the network on tokens; W is in the coordinates of the patterns."""
+    columns, query, target = tokens(prompts, basis, patterns)
+    turn = jax.scipy.linalg.block_diag(basis, basis)  # from coordinates to tokens
+
+    def loss(W: Array) -> Array:
+        s = softmax_attention(jnp.einsum("pct,tu,pu->pc", columns, W, query)[:, None], prompts.weight)[:, 0]
+        F = jnp.einsum("pc,pcd->pd", s, columns[:, :, len(basis) :])
+        return 0.5 * jnp.mean(jnp.sum((F - target) ** 2, axis=1))
+
+    return turn.T @ jax.grad(loss)(turn @ W @ turn.T) @ turn
 
 
 class Chains(NamedTuple):
-    """Inference on testing prompts: the outputs of every step, and the attention on S_k* with whether it is empty."""
+    """Inference on testing prompts: the outputs of every step, and the attention on S_k* (NaN where it is empty)."""
 
     outputs: Int[Array, "prompts steps"]
     concentration: Float[Array, "prompts steps"]
-    empty: Float[Array, "prompts steps"]
 
 
-def example_columns(trials: Trials) -> tuple[Array, Array, Array, Array]:
-    """Inputs, labels, steps and weights of all columns of the examples, step by step."""
+def example_columns(trials: Trials) -> Columns:
+    """All columns of the examples, step by step."""
     prompts, reached, room = trials.chain.shape
-    K = reached - 1
+    K, directions = reached - 1, trials.noise.shape[3]
     input, label = (part.reshape(prompts, K * room) for part in (trials.chain[:, :-1], trials.chain[:, 1:]))
-    return input, label, jnp.repeat(jnp.arange(K), room), jnp.tile(trials.weight, (1, K))
+    noise = (part.reshape(prompts, K * room, directions) for part in (trials.noise[:, :-1], trials.noise[:, 1:]))
+    return Columns._make((input, label, jnp.repeat(jnp.arange(K), room), jnp.tile(trials.weight, (1, K)), *noise))
 
 
-def noise_logits(table: Table, query: Array, position: Array, of_input: Array, of_label: Array) -> Array:
-    """What the noise of inputs and of labels, [prompts, ..., directions], adds to the logits."""
-    shown, parts = table.leak.shape[1], ((of_input, table.input_noise), (of_label, table.label_noise))
-    added = [jnp.einsum("p...d,pd->p...", at, (W[:, query] + W[:, shown + position]).T) for at, W in parts]
-    return added[0] + added[1]
+def with_own(examples: Columns, own: Int[Array, "prompts reached"], k: int) -> Columns:
+    """The columns of the examples, and the query's own first k steps, which are free of noise."""
+    own_columns = own[:, :k], own[:, 1 : k + 1], jnp.arange(k)
+    indices = (jnp.concatenate(parts, axis=-1) for parts in zip(examples[:3], own_columns, strict=True))
+    noise = (jnp.pad(part, ((0, 0), (0, k), (0, 0))) for part in examples[4:])
+    return Columns._make((*indices, jnp.pad(examples.weight, ((0, 0), (0, k)), constant_values=1), *noise))
 
 
-def trial_attention(
-    table: Table, trials: Trials, query: Array, k: int, own: Int[Array, "prompts reached"], equal: Any
-) -> tuple[Array, Array, Float[Array, "prompts directions"]]:
-    """Attention of the query (v_{k-1}; 0) + c_k on all example columns and on its own earlier steps `own`; and the
-    mean label noise under it."""
-    prompts, reached, room = trials.chain.shape
-    K = reached - 1
-    input, label, step, weight = example_columns(trials)
-    position = jnp.full(prompts, k) * (1 - equal)
-    scores = logits(table, query, position, input, step * (1 - equal), label)
-    noisy = noise_logits(table, query, position, trials.noise[:, :-1], trials.noise[:, 1:])
-    scores = scores + noisy.reshape(prompts, K * room)
-    if k:
-        mine = logits(table, query, position, own[:, :k], jnp.arange(k) * (1 - equal), own[:, 1 : k + 1])
-        scores, weight = jnp.concatenate([scores, mine], axis=1), jnp.pad(weight, ((0, 0), (0, k)), constant_values=1)
-    s = softmax_attention(scores[:, None], weight)[:, 0]
-    on_examples = s[:, : K * room]
-    drift = jnp.einsum("pkl,pkld->pd", on_examples.reshape(prompts, K, room), trials.noise[:, 1:])
-    return on_examples, s[:, K * room :], drift
+def matching(columns: Columns, query: Int[Array, " prompts"], k: int) -> Bool[Array, "prompts columns"]:
+    """S_k*: the columns of step k with the query's pattern."""
+    return (columns.input == query[:, None]) & (columns.position == k) & (columns.weight > 0)
 
 
-def answer_chain(table: Table, trials: Trials, equal: Any) -> Chains:
+def votes(table: Table, columns: Columns, attended: Float[Array, "prompts columns"]) -> Float[Array, "prompts shown"]:
+    """F by testing pattern: the attention on every label, and what noise of labels adds to it."""
+    drift = jnp.einsum("pc,pcd->pd", attended, columns.label_noise)
+    return count(attended, columns.label, table.leak.shape[1]) + drift @ table.leak
+
+
+def answer_chain(table: Table, trials: Trials) -> Chains:
     """CoT inference: K steps of greedy decoding, each output appended to the prompt (section 4)."""
-    reached = trials.chain.shape[1]
-    shown = table.leak.shape[1]
-    input, label, step, weight = example_columns(trials)
-    own = [trials.truth[:, 0]]
-    attended, absent = [], []
-    for k in range(reached - 1):
-        earlier = jnp.stack(own, axis=1)
-        on_examples, on_own, drift = trial_attention(table, trials, own[-1], k, earlier, equal)
-        votes = count(on_examples, label, shown) + drift @ table.leak
-        votes = votes + (count(on_own, earlier[:, 1:], shown) if k else 0.0)
-        chosen = (input == own[-1][:, None]) & (step == k) & (weight > 0)  # S_k*
-        attended.append(jnp.sum(on_examples * chosen, axis=1))
-        absent.append(~jnp.any(chosen, axis=1) * 1.0)
-        own.append(jnp.argmax(votes, axis=1))
-    return Chains(jnp.stack(own[1:], axis=1), jnp.stack(attended, axis=1), jnp.stack(absent, axis=1))
+    examples, own, attended = example_columns(trials), [trials.truth[:, 0]], []
+    for k in range(trials.chain.shape[1] - 1):
+        columns = with_own(examples, jnp.stack(own, axis=1), k)
+        s, chosen = attention(table, own[-1], jnp.full_like(own[-1], k), columns), matching(columns, own[-1], k)
+        attended.append(jnp.where(jnp.any(chosen, axis=1), jnp.sum(s * chosen, axis=1), jnp.nan))
+        own.append(jnp.argmax(votes(table, columns, s), axis=1))
+    return Chains(jnp.stack(own[1:], axis=1), jnp.stack(attended, axis=1))
 
 
-def answer_directly(table: Table, trials: Trials, equal: Any) -> Int[Array, " prompts"]:
+def answer_directly(table: Table, trials: Trials) -> Int[Array, " prompts"]:
     """ICL inference: columns (x_i; y_{i,K}) + c_1, and K - 1 empty ones that carry their positions only."""
-    prompts, reached, room = trials.chain.shape
-    K, shown, query = reached - 1, table.leak.shape[1], trials.truth[:, 0]
-    none = jnp.full((prompts, K - 1), shown)
-    input, label = (jnp.concatenate([trials.chain[:, at], none], axis=1) for at in (0, K))
-    step = jnp.concatenate([jnp.zeros(room, int), jnp.arange(1, K)]) * (1 - equal)
-    position = jnp.zeros(prompts, int)
-    scores = logits(table, query, position, input, step, label)
-    noisy = noise_logits(table, query, position, trials.noise[:, 0], trials.noise[:, K])
-    scores = scores + jnp.pad(noisy, ((0, 0), (0, K - 1)))
-    length = jnp.sum(trials.weight, axis=1, keepdims=True)
-    weight = jnp.concatenate([trials.weight, jnp.broadcast_to(length, (prompts, K - 1))], axis=1)
-    s = softmax_attention(scores[:, None], weight)[:, 0]
-    drift = jnp.einsum("pl,pld->pd", s[:, :room], trials.noise[:, K])
-    return jnp.argmax(count(s, label, shown) + drift @ table.leak, axis=1)
-
-
-def trial_table(W: Array, tested: System, patterns: int) -> Table:
-    """W between the testing patterns."""
-    return project(W, tested.patterns, tested.noise, patterns, tested.matrices.shape[0])
+    K, shown, query = trials.chain.shape[1] - 1, table.leak.shape[1], trials.truth[:, 0]
+    empty, ends = ((0, 0), (0, K - 1)), (0, K)
+    length = jnp.repeat(jnp.sum(trials.weight, axis=1, keepdims=True), K - 1, axis=1)
+    input, label = (jnp.pad(trials.chain[:, end], empty, constant_values=shown) for end in ends)
+    input_noise, label_noise = (jnp.pad(trials.noise[:, end], (*empty, (0, 0))) for end in ends)
+    step = jnp.concatenate([jnp.zeros(trials.chain.shape[2], int), jnp.arange(1, K)])
+    weight = jnp.concatenate([trials.weight, length], axis=1)
+    columns = Columns(input, label, step, weight, input_noise, label_noise)
+    s = attention(table, query, jnp.zeros_like(query), columns)
+    return jnp.argmax(votes(table, columns, s), axis=1)

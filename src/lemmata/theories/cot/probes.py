@@ -1,28 +1,20 @@
 """Tracked quantities (section 5): attention groups, projections of W and of gradients, voters on the same prompts."""
 
-from typing import Any
-
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from lemmata.theories.cot.data import Prompts, Trials
-from lemmata.theories.cot.network import Table, attend, count, example_columns, trial_attention
+from lemmata.theories.cot.network import Table, attend, attention, count, example_columns, matching, with_own
 
-GROUPS = (
-    "same step, same pattern",
-    "same step, other pattern",
-    "other step, same pattern",
-    "other step, other pattern",
-)
-RELATIONS = ("same pattern, same step", "same pattern, other step", "other pattern, same step", "other, other")
+GROUPS = tuple(f"{step} step, {pattern} pattern" for step in ("same", "other") for pattern in ("same", "other"))
 
 
-def group_masses(attention: Array, same_step: Array, same_pattern: Array) -> Float[Array, "prompts group"]:
+def group_masses(s: Array, same_step: Array, same_pattern: Array) -> Float[Array, "*prompts group"]:
     """The attention on columns of the query's step or another, with its pattern or another (5.1); they sum to 1."""
     step, pattern = same_step * 1.0, same_pattern * 1.0
     kinds = (step * pattern, step * (1 - pattern), (1 - step) * pattern, (1 - step) * (1 - pattern))
-    return jnp.stack([jnp.sum(attention * kind, axis=1) for kind in kinds], axis=1)
+    return jnp.stack([jnp.sum(s * kind, axis=-1) for kind in kinds], axis=-1)
 
 
 def training_groups(attention: Array, prompts: Prompts) -> Float[Array, "prompts group"]:
@@ -31,19 +23,16 @@ def training_groups(attention: Array, prompts: Prompts) -> Float[Array, "prompts
     return group_masses(attention, same_step, prompts.input == prompts.query[:, None])
 
 
-def testing_groups(table: Table, trials: Trials, equal: Any) -> tuple[Float[Array, " group"], Float[Array, ""]]:
+def testing_groups(table: Table, trials: Trials) -> tuple[Float[Array, " group"], Float[Array, ""]]:
     """The four groups on testing prompts with the true earlier steps, mean over steps; and the share without S_k*."""
-    input, _, step, weight = example_columns(trials)
-    total, kept, steps = jnp.zeros(len(GROUPS)), jnp.zeros(()), trials.truth.shape[1] - 1
+    examples, steps = example_columns(trials), trials.truth.shape[1] - 1
+    total, kept = jnp.zeros(len(GROUPS)), jnp.zeros(())
     for k in range(steps):
-        query = trials.truth[:, k]
-        on_examples, on_own, _ = trial_attention(table, trials, query, k, trials.truth, equal)
-        same = input == query[:, None]
-        masses = group_masses(on_examples, (step == k)[None], same)
-        if k:  # its own earlier columns are of other steps
-            masses = masses + group_masses(on_own, jnp.zeros((1, k), bool), trials.truth[:, :k] == query[:, None])
-        there = jnp.any(same & (step == k) & (weight > 0), axis=1) * 1.0
-        total, kept = total + there @ masses, kept + jnp.sum(there)
+        query, columns = trials.truth[:, k], with_own(examples, trials.truth, k)
+        s = attention(table, query, jnp.full_like(query, k), columns)
+        there = jnp.any(matching(columns, query, k), axis=1) * 1.0
+        total += there @ group_masses(s, (columns.position == k)[None], columns.input == query[:, None])
+        kept += jnp.sum(there)
     return total / kept, 1 - kept / (steps * trials.truth.shape[0])
 
 

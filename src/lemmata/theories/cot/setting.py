@@ -8,7 +8,6 @@ import numpy as np
 
 import lemmata as lm
 from lemmata.theories.cot import transitions
-from lemmata.theories.cot.tasks import check_maps
 from lemmata.theories.cot.voters import matches
 
 MOMENTS = (50, 500, 1000, 2000, 8000)
@@ -17,6 +16,8 @@ READ = ("0", *map(str, MOMENTS), "end")
 """The weights that can be tested: W = 0, those kept along training, and the last."""
 PATTERN_LAWS = ("haar", "identity", "blind", "outside", "given")
 DEFECTS = ("none", "equal positions", "noise inside")
+RELATIONS = ("same pattern, same step", "same pattern, other step", "other pattern, same step", "other, other")
+"""How two columns are related whose projected gradient is taken (5.4)."""
 SHARE: Any = {"low": 0, "high": 1, "open_ends": "low"}
 INSIDE = 2.0
 """The norm of the noise of the defect `noise inside`."""
@@ -128,12 +129,13 @@ class Setting(PromptSetting):
 
     @lm.derived
     def test_matching(self) -> int:
-        """How many testing examples have the query's input."""
-        return int(matches(self.test_fraction, self.test_examples))
+        """How many testing examples have the query's input for sure."""
+        return int(matches(self.test_fraction, self.test_examples)) if self.test_mode == "exact" else 0
 
     @lm.derived
-    def independent_matches(self) -> int:
-        return int(self.test_mode == "iid")
+    def by_itself(self) -> float:
+        """The probability with which any other one has it."""
+        return self.test_fraction if self.test_mode == "iid" else 0.0
 
     @lm.derived
     def noise_norm(self) -> float:
@@ -153,12 +155,10 @@ class Setting(PromptSetting):
         return READ.index(self.moment)
 
     @lm.derived
-    def first_query(self) -> int:
-        return int(self.queries == "others")
-
-    @lm.derived
-    def query_count(self) -> int:
-        return {"all": self.test_patterns, "first": 1, "others": self.test_patterns - 1}[self.queries]
+    def asked(self) -> np.ndarray:
+        """The first pattern that is asked, and how many kinds there are."""
+        shown = self.test_patterns
+        return np.array({"all": (0, shown), "first": (0, 1), "others": (1, shown - 1)}[self.queries])
 
     @lm.fixed
     def test_capacity(self) -> int:
@@ -184,67 +184,60 @@ class Setting(PromptSetting):
         if self.factored and (self.initial_scale == 0 or self.key_width <= 2 * self.dimension):
             need = f"initial_scale > 0 (0 is a saddle) and key_width above 2 dimension = {2 * self.dimension}"
             yield f"factored = true is not allowed here: it needs {need}."
-        if self.moment not in ("0", "end") and float(self.moment) not in self.kept_times():
+        steps = {f"{moment}": moment / self.step_size for moment in MOMENTS}
+        recorded = [t for t, at in steps.items() if at == round(at) <= self.steps and at % self.record_every == 0]
+        if self.moment not in ("0", "end", *recorded):
             yield f"moment = {self.moment} is not allowed: training has no record at that η t."
         yield from self._array_refusals()
         yield from self._transition_refusals()
 
-    def kept_times(self) -> list[float]:
-        """The moments at which this run has a record."""
-        steps = {float(moment): moment / self.step_size for moment in MOMENTS}
-        return [t for t, at in steps.items() if at == round(at) <= self.steps and round(at) % self.record_every == 0]
+    def step_probabilities(self) -> np.ndarray:
+        """The probability of the right output at every step of `uniform`, `weighted` and `single`."""
+        given = self.trajectory, self.reasoning_steps, self.wrong_step, self.step_weights
+        return transitions.step_probabilities(self.transitions, *given)
 
     def _array_refusals(self) -> Iterator[str]:
-        K, shown = self.reasoning_steps, self.test_patterns
-        for choice, name, needs in (
-            ("pattern_law", "given_patterns", "given"),
-            ("transitions", "given_matrices", "given"),
-            ("transitions", "step_weights", "weighted"),
-        ):
+        K, shown, own, weights = self.reasoning_steps, self.test_patterns, self.given_patterns, self.step_weights
+        together = (("given_patterns", "pattern_law", "given"), ("given_matrices", "transitions", "given"))
+        for name, choice, needs in (*together, ("step_weights", "transitions", "weighted")):
             if (getattr(self, choice) == needs) != (getattr(self, name) is not None):
                 yield f"{name} and {choice} = {needs} go together: give both or neither."
-        try:
-            if self.given_maps is not None:
-                check_maps(self.given_maps, K, shown)
-            if self.given_matrices is not None:
-                matrices = transitions.check_matrices(self.given_matrices, K, shown)
-                if self.given_maps is None:
-                    yield "given_maps is missing: matrices of your own come with the task that they err about."
-                else:
-                    transitions.check_primacy(matrices, np.asarray(self.given_maps, int))
-        except lm.UserError as error:
-            yield str(error)
-        if self.given_patterns is not None:
-            if self.given_patterns.shape != (shown, self.patterns):
-                yield f"given_patterns has shape {self.given_patterns.shape}; allowed is {(shown, self.patterns)}."
-            elif not np.allclose(self.given_patterns @ self.given_patterns.T, np.eye(shown), atol=1e-6):
-                yield "given_patterns is not allowed: its rows must be orthonormal."
-        weights = self.step_weights
+        maps, matrices = self.given_maps, self.given_matrices
+        if maps is not None and (maps.shape != (K, shown) or (np.sort(maps, axis=1) != np.arange(shown)).any()):
+            yield f"given_maps must be {K} permutations of 0, ..., {shown - 1}, one for each reasoning step."
+        elif matrices is not None and matrices.shape != (K, shown, shown):
+            yield f"given_matrices has shape {matrices.shape}; allowed is {(K, shown, shown)}."
+        elif matrices is not None and maps is None:
+            yield "given_maps is missing: matrices of your own come with the task that they err about."
+        elif matrices is not None and maps is not None:
+            try:
+                transitions.check_rows(matrices)
+                transitions.check_primacy(matrices, maps.astype(int))
+            except lm.UserError as error:
+                yield str(error)
+        if own is not None and own.shape != (shown, self.patterns):
+            yield f"given_patterns has shape {own.shape}; allowed is {(shown, self.patterns)}."
+        elif own is not None and not np.allclose(own @ own.T, np.eye(shown), atol=1e-6):
+            yield "given_patterns is not allowed: its rows must be orthonormal."
         if weights is not None and (weights.shape != (K,) or weights.min() < 0 or abs(weights.sum() - 1) > 1e-9):
             yield f"step_weights is not allowed: it has one share of at least 0 for each of {K} steps, with sum 1."
 
     def _transition_refusals(self) -> Iterator[str]:
-        K, shown = self.reasoning_steps, self.test_patterns
-        if self.transitions in ("uniform", "weighted", "single"):
+        K, shown, law = self.reasoning_steps, self.test_patterns, self.transitions
+        if law in ("uniform", "weighted", "single"):
             if shown <= K and self.given_maps is None:
                 yield f"test_patterns = {shown} is not allowed: shift tasks need more than reasoning_steps = {K}."
-            if self.transitions == "single" and self.wrong_step > K:
+            if law == "single" and self.wrong_step > K:
                 yield f"wrong_step = {self.wrong_step} is not allowed: there are {K} reasoning steps."
-                return
-            if self.transitions == "weighted" and np.shape(self.step_weights) != (K,):
-                return
-            chances = transitions.step_probabilities(
-                self.transitions, self.trajectory, K, self.wrong_step, self.step_weights
-            )
-            for k, p in enumerate(chances, start=1):
-                reason = transitions.infeasible(float(p), self.primacy, shown)
-                if reason:
-                    numbers = f"trajectory = {self.trajectory:g}, primacy = {self.primacy:g}"
-                    yield f"{numbers} are not feasible: {reason}, step {k}."
-        if self.transitions == "pairs" and (K != 3 or shown % 2 or shown < 4):
+            elif law != "weighted" or np.shape(self.step_weights) == (K,):
+                for k, p in enumerate(self.step_probabilities(), start=1):
+                    if reason := transitions.infeasible(float(p), self.primacy, shown):
+                        numbers = f"trajectory = {self.trajectory:g}, primacy = {self.primacy:g}"
+                        yield f"{numbers} are not feasible: {reason}, step {k}."
+        if law == "pairs" and (K != 3 or shown % 2 or shown < 4):
             yield "transitions = pairs is not allowed: it needs reasoning_steps = 3 and test_patterns even, from 4."
-        if self.transitions in ("example", "direct") and (K, shown) != (2, 2):
-            yield f"transitions = {self.transitions} is not allowed: Example 1 has reasoning_steps = test_patterns = 2."
+        if law in ("example", "direct") and (K, shown) != (2, 2):
+            yield f"transitions = {law} is not allowed: Example 1 has reasoning_steps = test_patterns = 2."
 
     def warnings(self) -> list[str]:
         sentences = super().warnings()

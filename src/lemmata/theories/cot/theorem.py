@@ -11,8 +11,7 @@ errs with probability 0. Theorem 5. ICL errs with probability Ω(1) whatever l_t
 probable end-to-end output must be the right one. If it holds, l_ts ≳ (α' τ_o ρ_o)^-2 log M suffices for error 0.
 
 Orders leave constants open; `hypotheses` takes C for all of them. What the two stages of training do is judged in
-`claims.stages`, attention and the number of examples in `claims.mechanism`, noise, span and blind patterns in
-`claims.limits`, and what the figures show in `claims.figures`.
+`claims.training`; attention, numbers of examples, figures, and noise, span and blind patterns in `claims.testing`.
 """
 
 from typing import Any
@@ -35,23 +34,23 @@ CALIBRATED = "α'=0.8"
 
 def hypotheses(setting: Setting, eps: float = 0.05, C: float = 1.0, seed: int = 0) -> dict[str, bool]:
     """Which conditions of Theorems 3, 4 and 5 a setting meets, with C for every constant."""
-    M, K, alpha, test = setting.patterns, setting.reasoning_steps, setting.fraction, setting.test_fraction
+    M, K, eta = setting.patterns, setting.reasoning_steps, setting.step_size
+    alpha, test = setting.fraction, setting.test_fraction
     maps, matrices = draw_system(setting, lm.generator(seed, "testing task"))
-    numbers = describe(matrices, maps)
-    terms = bounds.T1(setting.step_size, alpha, K, eps, C) + bounds.T2(setting.step_size, alpha, K, M, C)
-    cot = bounds.required_lts_cot(test, numbers.trajectory, numbers.primacy, M, C)
-    icl = bounds.required_lts_icl(test, numbers.label_probability, numbers.label_primacy, M, C)
-    return {
-        "l_tr": bool(setting.examples >= bounds.required_ltr(alpha, C)),
-        "B": bool(setting.batch >= bounds.required_B(eps, M, C)),
-        "T": bool(setting.steps >= terms + bounds.T3(setting.step_size, K, M, eps, C)),
-        "l_ts, CoT": bool(setting.test_examples >= cot),
-        "l_ts, ICL": bool(setting.test_examples >= icl),
-        "η < 1": setting.step_size < 1,
+    tau, rho, tau_o, rho_o, condition = describe(matrices, maps)
+    steps = bounds.T1(eta, alpha, K, eps, C) + bounds.T2(eta, alpha, K, M, C) + bounds.T3(eta, K, M, eps, C)
+    met = {
+        "l_tr": setting.examples >= bounds.required_ltr(alpha, C),
+        "B": setting.batch >= bounds.required_B(eps, M, C),
+        "T": setting.steps >= steps,
+        "l_ts, CoT": setting.test_examples >= bounds.required_lts_cot(test, tau, rho, M, C),
+        "l_ts, ICL": setting.test_examples >= bounds.required_lts_icl(test, tau_o, rho_o, M, C),
+        "η < 1": eta < 1,
         "span (7.19)": setting.pattern_law != "outside",
-        "primacy": numbers.primacy > 0,
-        "Condition 7.3.2": bool(numbers.condition.all()),
+        "primacy": rho > 0,
+        "Condition 7.3.2": condition.all(),
     }
+    return {name: bool(holds) for name, holds in met.items()}
 
 
 loss = reading(
@@ -68,7 +67,7 @@ default_error = reading(
 )  # fmt: skip
 single_error = reading(
     "single_error", "f74b-tau", "ICL error of single(0.5, 0.8), α' = 0.8, 40 examples.",
-    lambda cell: error(cell, "icl"), trajectory=0.5, test_examples=40,
+    lambda cell: {"icl": error(cell, "icl")}, trajectory=0.5, test_examples=40,
 )  # fmt: skip
 
 
@@ -100,15 +99,11 @@ def along(data: xr.Dataset, condition: Any, lengths: Any, who: str = "icl") -> x
 
 
 @lm.evidence("f75-condition")
-def both_errors(data: xr.Dataset, condition: str = "fails, clear") -> dict[str, xr.DataArray]:
-    """ICL and CoT error on the same prompts, 320 and 1280 examples."""
-    return {who: along(data, condition, [320, 1280], who) for who in ("icl", "cot")}
-
-
-@lm.evidence("f75-condition")
-def direct_error(data: xr.Dataset, condition: str = "fails", lengths: tuple[int, ...] = LENGTHS) -> xr.DataArray:
-    """ICL error by length."""
-    return along(data, condition, list(lengths))
+def errors(
+    data: xr.Dataset, condition: str, who: tuple[str, ...] = ("icl",), lengths: tuple[int, ...] = LENGTHS
+) -> dict[str, xr.DataArray]:
+    """Errors by length under a condition: of ICL, or also of CoT on the same prompts."""
+    return {each: along(data, condition, list(lengths), each) for each in who}
 
 
 @lm.evidence("f75-condition")
@@ -157,10 +152,10 @@ CLAIMS = (
     tested("c8-clear", "Theorem 5(a)", "comparison")
     .states("""Where Condition 7.3.2 clearly fails on half of the inputs, the ICL error stays between 0.4 and 0.55 at
         320 and 1280 examples, while CoT errs in at most 5 % of the steps on the same prompts.""")
-    .judged(both_errors(), lm.all_of(icl=between(0.4, 0.55), cot=_SMALL), _HOLDS),
+    .judged(errors("fails, clear", ("icl", "cot"), (320, 1280)), lm.all_of(icl=between(0.4, 0.55), cot=_SMALL), _HOLDS),
     tested("c8-reference", "Theorem 5(a)", "bound")
     .states("With the reference matrices that fail (τ_o = 0.4, ρ_o = 0.1) the ICL error is at least 0.3 at any length.")
-    .judged(direct_error(), above(0.3), _HOLDS),
+    .judged(errors("fails"), lm.all_of(icl=above(0.3)), _HOLDS),
     tested("c8-voter", "Theorem 5(a)", "comparison")
     .states("There the ICL error is that of the ideal voter within 0.06.")
     .judged(
@@ -172,8 +167,8 @@ CLAIMS = (
     .states("Where the condition holds (single(0.5, 0.8)) the ICL error is at most 0.02 with 40 examples.")
     .judged(
         single_error(),
-        below(0.02),
-        lm.Control("condition clearly failing, 320 examples", direct_error("fails, clear", (320,))),
+        lm.all_of(icl=below(0.02)),
+        lm.Control("condition clearly failing, 320 examples", errors("fails, clear", lengths=(320,))),
     ),
     tested("c9-decrease", "Theorem 5(b)", "ordering")
     .states("""With the matrices that satisfy it the ICL error falls with every length, to 0.15 or less at 1280

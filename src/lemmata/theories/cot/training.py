@@ -10,10 +10,18 @@ from jaxtyping import Array, Float
 import lemmata as lm
 from lemmata.theories.cot import data, probes
 from lemmata.theories.cot.data import Prepared, Prompts, System
-from lemmata.theories.cot.network import Factors, Parameters, gradient, initialise, losses, trial_table, weights
-from lemmata.theories.cot.network import plain_gradient as plain
-from lemmata.theories.cot.probes import GROUPS, RELATIONS
-from lemmata.theories.cot.setting import MOMENTS, READ, Setting
+from lemmata.theories.cot.network import (
+    Factors,
+    Parameters,
+    gradient,
+    initialise,
+    losses,
+    plain_gradient,
+    trial_table,
+    weights,
+)
+from lemmata.theories.cot.probes import GROUPS
+from lemmata.theories.cot.setting import MOMENTS, READ, RELATIONS, Setting
 
 
 @lm.piece(
@@ -23,31 +31,22 @@ from lemmata.theories.cot.setting import MOMENTS, READ, Setting
 def train(problem: Setting, key: jax.Array, start: Parameters, basis: Array, fresh: Prompts, watched: System) -> lm.Run:
     """SGD with a fresh balanced batch at every step; the weights are kept at MOMENTS."""
     M, K, equal = problem.patterns, problem.reasoning_steps, problem.equal_positions
-    pool_key = lm.stream(key, "test", data.POOL)
+    pool_key, trials = lm.stream(key, "test", data.POOL), data.watched_trials(problem, key, watched)
 
     def draw(key: jax.Array) -> Prompts:
         return data.training_prompts(problem, key, pool_key, problem.batch, problem.pool, equal)
 
     def batch_gradient(parameters: Parameters, prompts: Prompts) -> Any:
         W = weights(parameters)
-        G = gradient(W, prompts, M, K) if problem.simulator == "reduced" else plain(W, prompts, basis, M)
-        if isinstance(parameters, Factors):
-            return Factors(parameters.query @ G.T, parameters.key @ G)
-        return G
-
-    trials = data.watched_trials(problem, key, watched)
+        G = gradient(W, prompts, M, K) if problem.simulator == "reduced" else plain_gradient(W, prompts, basis, M)
+        return Factors(parameters.query @ G.T, parameters.key @ G) if isinstance(parameters, Factors) else G
 
     def probe(state: Any, previous: Any) -> dict[str, Array]:
         W = weights(state.parameters)
         attention, groups = probes.watch(W, fresh, M, K)
-        tested, empty = probes.testing_groups(trial_table(W, watched, M), trials, equal)
-        return {
-            "train_loss": jnp.mean(losses(attention, fresh, M)),
-            "train_groups": jnp.mean(groups, axis=0),
-            "test_groups": tested,
-            "empty_share": empty,
-            **probes.gains(W, M, K),
-        }
+        tested, empty = probes.testing_groups(trial_table(W, watched, M, equal), trials)
+        seen = {"train_groups": jnp.mean(groups, axis=0), "test_groups": tested, "empty_share": empty}
+        return {"train_loss": jnp.mean(losses(attention, fresh, M)), **seen, **probes.gains(W, M, K)}
 
     batches, trainable = lm.fresh(lm.stream(key, "batch"), draw), problem.train_attention
     begin, step = lm.descent(batch_gradient, optax.sgd(problem.step_size), batches, trainable=trainable)
@@ -57,12 +56,9 @@ def train(problem: Setting, key: jax.Array, start: Parameters, basis: Array, fre
 
 def _moments(problem: Setting) -> Array:
     """The steps of the records: even, or the first so many one by one and even after them."""
-    even = lm.record_steps(problem.steps, problem.records, problem.record_every)
-    index = jnp.arange(problem.records)
-    dense = problem.dense_records
-    later = dense + (index - dense) * problem.record_every
-    at = lm.without_repeats(jnp.minimum(jnp.where(index <= dense, index, later), problem.steps))
-    return jnp.where(dense > 0, at, even)
+    index, dense, every = jnp.arange(problem.records), problem.dense_records, problem.record_every
+    at = jnp.minimum(jnp.where(index <= dense, index, dense + (index - dense) * every), problem.steps)
+    return jnp.where(dense > 0, lm.without_repeats(at), lm.record_steps(problem.steps, problem.records, every))
 
 
 @lm.piece(once=True)
@@ -88,14 +84,15 @@ def measure(problem: Setting, key: jax.Array, kept: Array, pool: Any) -> dict[st
 
         def one(W: Array) -> dict[str, Array]:
             attention, groups = probes.watch(W, prompts, M, K)
-            p = groups[:, 0]
-            return {
-                "loss": jnp.mean(losses(attention, prompts, M)),
-                "same_mass": jnp.mean(p),
-                "curvature": jnp.mean(p * (1 - p) ** 2),
-                "off_step": jnp.mean(groups[:, 2] + groups[:, 3]),
-                "projected": probes.relations(gradient(W, prompts, M, K), M, K),
+            p, loss = groups[:, 0], losses(attention, prompts, M)
+            each = {
+                "loss": loss,
+                "same_mass": p,
+                "curvature": p * (1 - p) ** 2,
+                "off_step": groups[:, 2] + groups[:, 3],
             }
+            projected = probes.relations(gradient(W, prompts, M, K), M, K)
+            return {**{name: jnp.mean(values) for name, values in each.items()}, "projected": projected}
 
         return jax.lax.map(one, kept)
 
@@ -149,10 +146,5 @@ def simulate(problem: Setting, key: jax.Array, prepared: Prepared) -> dict[str, 
     run, kept, time = train_network(problem, key, prepared)
     found = measure(problem, key, kept, 0)
     pooled = {"pool_loss": measure(problem, key, kept, problem.pool)["loss"]} if problem.pooled else {}
-    return {
-        **pooled,
-        **run.results(),
-        "time": time,
-        **{f"moment_{name}": found[name] for name in MEASURED},
-        "projected": found["projected"],
-    }
+    measured = {f"moment_{name}": found[name] for name in MEASURED}
+    return {**run.results(), "time": time, **measured, "projected": found["projected"], **pooled}

@@ -18,12 +18,10 @@ SPREAD = 10
 
 
 class Votes(NamedTuple):
-    """Errors of the voters on drawn prompts."""
+    """Errors of the voters on drawn prompts: 1 where step k of CoT is wrong, [prompts, steps], and where ICL is."""
 
     cot: np.ndarray
-    """1 where step k is wrong, [prompts, steps]"""
     icl: np.ndarray
-    """1 where the final answer is wrong, [prompts]"""
 
 
 def matches(fraction: float, length: Any) -> Any:
@@ -62,15 +60,13 @@ def _rows(rows: np.ndarray) -> np.ndarray:
 
 
 def errors_by_length(
-    rng: np.random.Generator,
-    matrices: np.ndarray,
-    maps: np.ndarray,
-    fraction: float,
-    lengths: np.ndarray,
-    prompts: int,
-    stop: float = 0.0,
+    rng: np.random.Generator, system: Any, fraction: float, lengths: np.ndarray, prompts: int, stop: float = 0.0
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Mean error of every CoT step, and of ICL, at every length; from the first CoT error below `stop` on: NaN."""
+    """Error of every CoT step, and of ICL, of a system (matrices, maps) at every length, all inputs alike often.
+
+    From the first mean CoT error below `stop` on: NaN.
+    """
+    matrices, maps = system
     cot, icl = np.full((len(lengths), len(matrices)), np.nan), np.full(len(lengths), np.nan)
     for i, length in enumerate(lengths):
         query = rng.integers(matrices.shape[1], size=prompts)
@@ -81,16 +77,15 @@ def errors_by_length(
     return cot, icl
 
 
-def crossing(lengths: np.ndarray, errors: np.ndarray, level: float) -> float:
-    """l*: where the error falls to the level, interpolated in log-log between lengths; inf: never, NaN: before all."""
-    below = np.flatnonzero(errors <= level)
-    if not below.size:
-        return np.inf
-    i = below[0]
-    if i == 0:
-        return np.nan
-    (y0, y1), (x0, x1) = np.log(np.maximum(errors[[i - 1, i]], 1e-6)), np.log(lengths[[i - 1, i]])
-    return float(np.exp(x0 + (y0 - np.log(level)) / (y0 - y1) * (x1 - x0)))
+def crossing(places: np.ndarray, values: np.ndarray, level: float, logs: bool = True) -> float:
+    """Where falling values reach a level, interpolated between places (in log-log); inf: never, NaN: before all."""
+    below = np.flatnonzero(values <= level)
+    if not below.size or below[0] == 0:
+        return np.nan if below.size else np.inf
+    x, y = (each[below[0] - 1 : below[0] + 1][::-1] for each in (places, values))
+    if logs and x[1] > 0:
+        return float(np.exp(np.interp(np.log(level), np.log(np.maximum(y, 1e-6)), np.log(x))))
+    return float(np.interp(level, y, x))
 
 
 def plurality_error(chances: np.ndarray, voters: int, right: int = 0) -> float:

@@ -8,29 +8,36 @@ from matplotlib.figure import Figure
 import lemmata as lm
 from lemmata import figures as draw
 from lemmata.theories.cot.deep.training import DeepSetting, train_deep
+from lemmata.theories.cot.probes import GROUPS
 
 TINY = {
     **{"dimension": 24, "patterns": 10, "batch": 20, "steps": 12, "watch_prompts": 20, "examples": 6},
     **{"record_every": 4, "records": 4},
 }
+PAPER = {"steps": 3000, "record_every": 100, "records": 31}
+COLORS = dict(zip((*GROUPS, "itself"), (draw.GREEN, draw.BLUE, draw.ORANGE, draw.RED, draw.GREY), strict=True))
 
 
 def attention_groups(data: xr.Dataset) -> Figure:
-    """The query's attention by group at the start and at the end, a panel for every layer, heads side by side."""
+    """The query's attention by group, a panel for every layer: along training where that is recorded, else its ends."""
     groups = data.head_groups.isel(positions=0, drop=True) if "positions" in data.dims else data.head_groups
+    heads, run = range(groups.sizes["head"]), data.isel(positions=0) if "positions" in data.dims else data
     figure, axes = draw.panels(groups.sizes["layer"], sharey=True, width=6.2)
     words = {label: label.replace(", ", ",\n") for label in groups.five_group.values.tolist()}
     for layer, ax in enumerate(axes):
-        parts, colors = {}, {}
-        for head in range(groups.sizes["head"]):
-            mine = groups.isel(layer=layer, head=head)
-            both = {"untrained": (mine.isel(record=0), draw.GREY), "trained": (lm.at_end(mine), draw.PALETTE[head])}
-            for when, (values, color) in both.items():
-                label = f"head {head + 1}, {when}"
-                parts[label], colors[label] = values, color
-        draw.groups(ax, lm.stack(parts, "weights"), "five_group", "weights", "{}", colors, words=words)
+        mine, parts, colors = groups.isel(layer=layer), {}, {}
+        for head, line in zip(heads, ("-", "--"), strict=False):
+            if data.sizes["record"] > 2:
+                label = f"{{}}, head {head + 1}"
+                draw.paths(ax, run, mine.isel(head=head), "five_group", label, COLORS, spread="", linestyle=line)
+                continue
+            untrained, trained = (f"head {head + 1}, {when}" for when in ("untrained", "trained"))
+            parts |= {untrained: mine.isel(head=head, record=0), trained: lm.at_end(mine.isel(head=head))}
+            colors |= {untrained: draw.GREY, trained: draw.PALETTE[head]}
+        if parts:
+            draw.groups(ax, lm.stack(parts, "weights"), "five_group", "weights", "{}", colors, words=words)
         draw.from_zero(ax, 1.05)
-        draw.finish(ax, f"layer {layer + 1}", "attention of the query")
+        draw.finish(ax, f"layer {layer + 1}", "attention of the query", "" if parts else "training step $t$")
     return figure
 
 
@@ -41,7 +48,7 @@ experiment = partial(
     plot=attention_groups,
     seeds=2,
     tiny=TINY,
-    paper={"steps": 3000, "record_every": 100, "records": 31},
+    paper=PAPER,
     paper_seeds=3,
 )
 
@@ -58,7 +65,7 @@ EXPERIMENTS = (
         question="Does a single head with sinusoidal positions do so in every layer?",
         setting={"steps": 1500, "heads": 1, "positions": "sinusoidal"},
         axes={"positions": ["sinusoidal"]},
-        paper={"steps": 3000, "record_every": 100, "records": 31, "positions": ["sinusoidal", "orthonormal"]},
+        paper={**PAPER, "positions": ["sinusoidal", "orthonormal"]},
     ),
 )
 

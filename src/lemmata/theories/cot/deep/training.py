@@ -57,15 +57,10 @@ def initialise(problem: DeepSetting, key: jax.Array) -> Deep:
     inner = problem.heads * d
 
     def block(key: jax.Array) -> Block:
-        keys = jax.random.split(key, 4)
-        return Block(
-            draw_norm(width),
-            draw_dense(keys[0], width, 3 * inner),
-            draw_dense(keys[1], inner, width),
-            draw_norm(width),
-            draw_dense(keys[2], width, 4 * d),
-            draw_dense(keys[3], 4 * d, width),
-        )
+        shapes = (width, 3 * inner), (inner, width), (width, 4 * d), (4 * d, width)
+        keys = zip(jax.random.split(key, 4), shapes, strict=True)
+        query_key_value, output, mlp, mlp_output = (draw_dense(part, *shape) for part, shape in keys)
+        return Block(draw_norm(width), query_key_value, output, draw_norm(width), mlp, mlp_output)
 
     first, second = jax.random.split(lm.stream(key, "init"))
     blocks = jax.vmap(block)(jax.random.split(first, problem.blocks))
@@ -80,21 +75,14 @@ def column_order(steps: int, room: int) -> np.ndarray:
 def sequence(problem: DeepSetting, prompts: Prompts, basis: Array) -> tuple[Array, Array, Array]:
     """Columns example by example, then the query's earlier steps and the query: tokens, weights, targets."""
     M, K, room = problem.patterns, problem.reasoning_steps, problem.example_capacity
-    attended, query, target = tokens(prompts, basis, M)
-    if problem.positions == "sinusoidal":
-        encoding = basis.T[M:]
-        half = ((0, 0), (0, 0), (0, basis.shape[0]))
-        attended = attended - jnp.pad(encoding[prompts.position][None], half)
-        query = query - jnp.pad(encoding[prompts.query_position][:, None], half)[:, 0]
-    order = column_order(K, room)
+    order, by_number = column_order(K, room), problem.positions == "sinusoidal"
+    attended, query, target = tokens(prompts, basis * (np.arange(len(basis)) < M) if by_number else basis, M)
     columns = jnp.concatenate([attended[:, order], query[:, None]], axis=1)
-    if problem.positions == "sinusoidal":
-        count = columns.shape[1]
-        place = jnp.broadcast_to(jnp.arange(1, count + 1), (columns.shape[0], count))
+    if by_number:
+        place = jnp.tile(jnp.arange(1, columns.shape[1] + 1), (columns.shape[0], 1))
         place = place.at[:, -1].set(K * room + prompts.query_step + 1)
-        columns = columns + problem.position_scale * sinusoidal(count + 1, columns.shape[2])[place]
-    weight = jnp.pad(prompts.weight[:, order], ((0, 0), (0, 1)), constant_values=1.0)
-    return columns, weight, target
+        columns = columns + problem.position_scale * sinusoidal(columns.shape[1] + 1, columns.shape[2])[place]
+    return columns, jnp.pad(prompts.weight[:, order], ((0, 0), (0, 1)), constant_values=1.0), target
 
 
 def answer(network: Deep, columns: Array, weight: Array, heads: int, show: tuple[str, ...] = ()) -> tuple[Array, Any]:
@@ -107,26 +95,16 @@ def head_groups(
     attention: Float[Array, "layer prompts head query key"], prompts: Prompts, order: np.ndarray
 ) -> Float[Array, "layer head group"]:
     """The query's attention by group, mean over prompts: the four of 5.1, and itself."""
-    last = attention[:, :, :, -1]
+    last = jnp.swapaxes(attention[:, :, :, -1], 1, 2)
     same_step = (prompts.step[None] == prompts.query_step[:, None])[:, order]
     same_pattern = (prompts.input == prompts.query[:, None])[:, order]
-
-    def one(row: Float[Array, "prompts key"]) -> Array:
-        masses = group_masses(row[:, :-1], same_step, same_pattern)
-        return jnp.concatenate([jnp.mean(masses, axis=0), jnp.mean(row[:, -1:], axis=0)])
-
-    return jax.vmap(jax.vmap(one, in_axes=1))(last)
+    masses = group_masses(last[..., :-1], same_step, same_pattern)
+    return jnp.mean(jnp.concatenate([masses, last[..., -1:]], axis=-1), axis=2)
 
 
-class World(NamedTuple):
-    """What is prepared: the basis of patterns and positions."""
-
-    basis: Float[Any, "dimension dimension"]
-
-
-def prepare(setting: DeepSetting, seed: int) -> World:
-    """The basis of a run."""
-    return World(haar(lm.generator(seed, "basis"), setting.dimension))
+def prepare(setting: DeepSetting, seed: int) -> Float[Any, "dimension dimension"]:
+    """The basis of patterns and positions of a run."""
+    return haar(lm.generator(seed, "basis"), setting.dimension)
 
 
 @lm.piece(
@@ -135,28 +113,23 @@ def prepare(setting: DeepSetting, seed: int) -> World:
 )
 def train(problem: DeepSetting, key: jax.Array, network: Deep, basis: Array, fresh: Prompts) -> lm.Run:
     """Adam on ½‖z - F‖² of a fresh batch at every step."""
-    K, room = problem.reasoning_steps, problem.example_capacity
     pool_key = lm.stream(key, "test", data.POOL)
 
     def draw(key: jax.Array) -> Prompts:
         return data.training_prompts(problem, key, pool_key, problem.batch, problem.pool)
 
-    def loss(network: Deep, prompts: Prompts) -> Array:
+    def look(network: Deep, prompts: Prompts, show: tuple[str, ...] = ()) -> tuple[Array, Any]:
         columns, weight, target = sequence(problem, prompts, basis)
-        return 0.5 * jnp.mean(jnp.sum((answer(network, columns, weight, problem.heads)[0] - target) ** 2, axis=1))
-
-    order = column_order(K, room)
+        said, shown = answer(network, columns, weight, problem.heads, show)
+        return 0.5 * jnp.mean(jnp.sum((said - target) ** 2, axis=1)), shown
 
     def probe(state: Any, previous: Any) -> dict[str, Array]:
-        columns, weight, target = sequence(problem, fresh, basis)
-        said, shown = answer(state.parameters, columns, weight, problem.heads, ("attention",))
-        return {
-            "train_loss": 0.5 * jnp.mean(jnp.sum((said - target) ** 2, axis=1)),
-            "head_groups": head_groups(shown["attention"], fresh, order),
-        }
+        loss, shown = look(state.parameters, fresh, ("attention",))
+        order = column_order(problem.reasoning_steps, problem.example_capacity)
+        return {"train_loss": loss, "head_groups": head_groups(shown["attention"], fresh, order)}
 
     fresh_batches = lm.fresh(lm.stream(key, "batch"), draw)
-    start, step = lm.descent(jax.grad(loss), optax.adam(problem.step_size), fresh_batches)
+    start, step = lm.descent(jax.grad(lambda *given: look(*given)[0]), optax.adam(problem.step_size), fresh_batches)
     return lm.loop(step, start(network), probe, lm.record_steps(problem.steps, problem.records, problem.record_every))
 
 
@@ -167,9 +140,9 @@ def train(problem: DeepSetting, key: jax.Array, network: Deep, basis: Array, fre
     labels={"five_group": (*GROUPS, "itself")},
     prepare=prepare,
 )
-def train_deep(problem: DeepSetting, key: jax.Array, prepared: World) -> dict[str, Array]:
+def train_deep(problem: DeepSetting, key: jax.Array, basis: Array) -> dict[str, Array]:
     """Train, and look at the attention of every head."""
     fresh, initial = data.watched_prompts(problem, key, 0), lm.starting(initialise(problem, key))
-    run = train(problem, key, initial, prepared.basis, fresh)
-    lm.keep(network=run.state.parameters, initial=initial, data=fresh, basis=prepared.basis)
+    run = train(problem, key, initial, basis, fresh)
+    lm.keep(network=run.state.parameters, initial=initial, data=fresh, basis=basis)
     return run.results()

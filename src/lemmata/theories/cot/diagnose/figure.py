@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lemmata.theories.cot import transitions
-from lemmata.theories.cot.diagnose.reading import Chain, leads
+from lemmata.theories.cot.diagnose.reading import Chain
 from lemmata.theories.cot.diagnose.voting import Simulated
 
 if TYPE_CHECKING:
@@ -37,9 +37,8 @@ def draw(chain: Chain, seen: Simulated, error: float, examples: int) -> Figure:
     for i, (answer, holds) in enumerate(zip(transitions.answers(chain.maps), condition, strict=True)):
         axes[1].plot(answer, i, "o" if holds else "X", color=figures.GREEN if holds else figures.RED, markersize=7)
     figures.finish(axes[1], "all steps composed; o: right answer leads, x: it does not")
-    lead = leads(chain.matrices, chain.maps)
-    _map(axes[2], lead, "state", "step", 1.0)
-    k, state = np.unravel_index(lead.argmin(), lead.shape)
+    _map(axes[2], chain.leads, "state", "step", 1.0)
+    k, state = np.unravel_index(chain.leads.argmin(), chain.leads.shape)
     axes[2].plot(state, k, "s", color=figures.RED, markersize=12, fillstyle="none", markeredgewidth=2)
     figures.finish(axes[2], "lead of the right output by step (red: weakest)")
     figure.suptitle(f"{chain.source}: {len(chain.maps)} steps, {chain.maps.shape[1]} states")

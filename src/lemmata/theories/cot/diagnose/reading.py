@@ -31,13 +31,16 @@ class Chain:
     def maps(self) -> np.ndarray:
         """f_k; a tie for the most probable output is refused, since then no output is the right one."""
         maps = self.matrices.argmax(axis=2)
-        lead = leads(self.matrices, maps)
-        if lead.min() <= 0:
-            k, state = np.argwhere(lead <= 0)[0] + 1
-            raise lm.UserError(
-                f"Step {k} from state {state} has no single most probable output, so none is the right one."
-            )
+        if (tied := np.argwhere(transitions.leads(self.matrices, maps) <= 0)).size:
+            step, state = tied[0] + 1
+            several = "has no single most probable output, so none is the right one"
+            raise lm.UserError(f"Step {step} from state {state} {several}.")
         return maps
+
+    @cached_property
+    def leads(self) -> np.ndarray:
+        """The primacy of every step and state [K, M]."""
+        return transitions.leads(self.matrices, self.maps)
 
     @cached_property
     def numbers(self) -> transitions.Numbers:
@@ -50,29 +53,23 @@ class Chain:
         return transitions.compose(self.matrices)
 
 
-def leads(matrices: np.ndarray, maps: np.ndarray) -> np.ndarray:
-    """The primacy of every step and state [K, M]."""
-    return np.stack([transitions.primacy(A, step) for A, step in zip(matrices, maps, strict=True)])
-
-
 def read_chain(data: Any) -> Chain:
     """A chain from what a user has: a path, several paths, or arrays."""
-    if isinstance(data, (str, Path)):
-        data = [data]
-    if not (isinstance(data, (list, tuple)) and data and all(isinstance(each, (str, Path)) for each in data)):
+    given = [data] if isinstance(data, (str, Path)) else data
+    if not (isinstance(given, (list, tuple)) and given and all(isinstance(each, (str, Path)) for each in given)):
         try:
-            steps = [np.asarray(step, float) for step in data]
+            steps = [np.asarray(step, float) for step in given]
         except (TypeError, ValueError):
             raise lm.UserError("A chain is a file, or K square matrices of numbers.") from None
         return Chain(_stack(steps, "the chain"), None, [], "the chain")
-    paths = [Path(each) for each in data]
+    paths = [Path(each) for each in given]
     for path in paths:
         if not path.is_file():
             raise lm.UserError(f"There is no file {path}.")
-    name = paths[0].name if len(paths) == 1 else "the chain"
-    if len(paths) == 1 and paths[0].suffix == ".npz":
-        return Chain(_stack(_arrays(paths[0]), name), None, paths, name)
-    if len(paths) == 1 and (rows := _table(paths[0])) is not None:
+    first, name = paths[0], paths[0].name if len(paths) == 1 else "the chain"
+    if len(paths) == 1 and first.suffix == ".npz":
+        return Chain(_stack(_arrays(first), name), None, paths, name)
+    if len(paths) == 1 and (rows := _table(first)) is not None:
         counts = count_transitions(rows, name)
         return Chain(counts / counts.sum(axis=2, keepdims=True), counts, paths, name)
     return Chain(_stack([_matrix(path) for path in paths], name), None, paths, name)
@@ -85,12 +82,11 @@ def _arrays(path: Path) -> list[np.ndarray]:
             arrays = {name: np.asarray(content[name], float) for name in sorted(content.files)}
     except (ValueError, OSError, EOFError) as error:
         raise lm.UserError(f"{path.name} is no .npz of numbers: {error}") from None
-    numbers = {name: int(found.group()) for name in arrays if (found := re.search(r"\d+$", name))}
-    if len(numbers) == len(arrays) > 1:
-        arrays = {name: arrays[name] for name in sorted(numbers, key=lambda name: numbers[name])}
-        first, there = min(numbers.values()), set(numbers.values())
-        _refuse_missing({number - first for number in there}, path.name, first)
+    numbered = {int(found.group()): arrays[name] for name in arrays if (found := re.search(r"\d+$", name))}
     steps = list(arrays.values())
+    if len(numbered) == len(steps) > 1:
+        steps = [numbered[number] for number in sorted(numbered)]
+        _refuse_missing({number - min(numbered) for number in numbered}, path.name, min(numbered))
     return list(steps[0]) if len(steps) == 1 and steps[0].ndim == 3 else steps
 
 
@@ -111,14 +107,14 @@ def _stack(matrices: list[np.ndarray], name: str) -> np.ndarray:
     """Matrices of one chain, checked: square, of one size, rows that are probabilities."""
     if not matrices:
         raise lm.UserError(f"{name} has no step.")
-    for k, matrix in enumerate(matrices, start=1):
-        if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or matrix.shape[0] < 2:
-            raise lm.UserError(f"Step {k} has shape {matrix.shape}; allowed is a square matrix of at least 2 rows.")
-        if matrix.shape != matrices[0].shape:
-            raise lm.UserError(f"Step {k} has shape {matrix.shape}, but step 1 has {matrices[0].shape}.")
-    chain = np.stack(matrices)
-    transitions.check_rows(chain)
-    return chain
+    first = matrices[0].shape
+    for k, shape in enumerate((matrix.shape for matrix in matrices), start=1):
+        if len(shape) != 2 or shape[0] != shape[1] or shape[0] < 2:
+            raise lm.UserError(f"Step {k} has shape {shape}; allowed is a square matrix of at least 2 rows.")
+        if shape != first:
+            raise lm.UserError(f"Step {k} has shape {shape}, but step 1 has {first}.")
+    transitions.check_rows(np.stack(matrices))
+    return np.stack(matrices)
 
 
 def _table(path: Path) -> list[dict[str, str]] | None:

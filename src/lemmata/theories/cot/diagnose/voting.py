@@ -1,14 +1,14 @@
 """How many examples a chain needs: by the exact error of every vote (C10), and by simulation of both voters."""
 
+import bisect
 import functools
-from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 import lemmata as lm
 from lemmata.theories.cot import transitions, voters
-from lemmata.theories.cot.tasks import images
+from lemmata.theories.cot.transitions import images
 
 VOTERS, STATES = 400, 30
 """Voters and outputs up to which a plurality is computed exactly; beyond, the rivals are taken one by one."""
@@ -21,27 +21,20 @@ def vote_error(chances: np.ndarray, right: int, votes: int) -> float:
     """The probability that a plurality of so many votes is wrong: exact, or a bound by the sum over all rivals."""
     if votes <= VOTERS and len(chances) <= STATES:
         return voters.plurality_error(chances, votes, right)
-    from scipy.stats import norm
+    from scipy.special import ndtr
 
     p, rivals = chances[right], np.delete(chances, right)
     lead = (p - rivals) / np.sqrt(np.maximum(p + rivals - (p - rivals) ** 2, 1e-300))
-    return float(min(norm.cdf(-np.sqrt(votes) * lead).sum(), 1.0))
+    return float(min(ndtr(-np.sqrt(votes) * lead).sum(), 1.0))
 
 
 def needed_votes(chances: np.ndarray, right: int, error: float) -> float:
     """The fewest votes with at most this error, by bisection; inf where the right output does not lead."""
     if transitions.primacy(chances[None], np.array([right]))[0] <= transitions.TOLERANCE:
         return np.inf
-    high = 1
-    while vote_error(chances, right, high) > error:
-        high *= 2
-        if high > 2**22:
-            return np.inf
-    low = high // 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if vote_error(chances, right, middle) <= error else (middle, high)
-    return float(high)
+    votes = range(1, 2**22 + 1)
+    found = bisect.bisect_left(votes, True, key=lambda n: vote_error(chances, right, n) <= error)
+    return float(votes[found]) if found < len(votes) else np.inf
 
 
 class Needs(NamedTuple):
@@ -51,9 +44,11 @@ class Needs(NamedTuple):
     icl: np.ndarray
 
 
-def needed_examples(matrices: np.ndarray, maps: np.ndarray, fraction: float, error: float) -> Needs:
+def needed_examples(system: Any, fraction: float, error: float) -> Needs:
     """Examples of a prompt by input. ICL, and the first step of CoT: exact. At step k about α' l Π A_j of l examples
     are still on the path (C10); others that come across it are left out."""
+
+    matrices, maps = system
 
     @functools.cache
     def votes(k: int, state: int) -> float:
@@ -90,21 +85,17 @@ class Simulated(NamedTuple):
 
 
 def simulate_errors(
-    matrices: np.ndarray,
-    maps: np.ndarray,
+    system: Any,
     fraction: float,
     lengths: np.ndarray,
     prompts: int,
     rng: np.random.Generator,
-    told: Callable[[float], None] = lambda share: None,
+    told: Any = lambda _: None,
 ) -> Simulated:
-    """Both ideal voters on as many fresh prompts of every length, all inputs equally often."""
-    size = -(-prompts // BLOCKS)
-    wrong = np.zeros((2, len(lengths), BLOCKS))
-    for i, length in enumerate(lengths):
-        for block in range(BLOCKS):
-            query = (np.arange(size) + block * size) % matrices.shape[1]
-            votes = voters.vote(rng, matrices, maps, int(length), int(voters.matches(fraction, length)), query)
-            wrong[:, i, block] = votes.cot[:, -1].mean(), votes.icl.mean()
-        told((i + 1) / len(lengths))
+    """Both ideal voters on as many fresh prompts of every length."""
+    size, wrong = -(-prompts // BLOCKS), np.zeros((2, len(lengths), BLOCKS))
+    for block in range(BLOCKS):
+        cot, icl = voters.errors_by_length(rng, system, fraction, lengths, size)
+        wrong[:, :, block] = cot[:, -1], icl
+        told((block + 1) / BLOCKS)
     return Simulated(lengths, wrong[0], wrong[1], size * BLOCKS)

@@ -1,14 +1,16 @@
 """On testing prompts: errors by length (7.3 to 7.5), attention on matching columns (7.2), and where it ends."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import xarray as xr
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 import lemmata as lm
 from lemmata import figures as draw
 from lemmata.theories.cot.bounds import concentration
-from lemmata.theories.cot.claims.mechanism import vote_error
+from lemmata.theories.cot.claims.testing import vote_error
 from lemmata.theories.cot.measures import error, required_length
 from lemmata.theories.cot.theorem import FIELDS, SWEEPS
 
@@ -16,18 +18,16 @@ LENGTH = r"examples of a testing prompt $l_{ts}$"
 PANEL = {"test_fraction": r"$\alpha'$ = {}", "trajectory": r"$\tau$ = {}", "primacy": r"$\rho$ = {}"}
 SYMBOLS = {"α'": r"{\alpha'}", "ρ": r"\rho", "τ": r"\tau"}
 VOTER = {"linestyle": "none", "marker": "x", "spread": ""}
-ENDS = "where ICL must end: {:g} of the inputs fail"
+BLIND = {"linestyle": ":", "marker": "", "spread": ""}
+BOTH = ("cot", "voter", "CoT", draw.BLUE), ("icl", "icl_voter", "ICL", draw.RED)
 
 
 def lengths(data: xr.Dataset) -> Figure:
     """CoT and ICL error by length, a line for each value of the panel; crosses: the ideal voter on the same prompts."""
     axis = next(name for name in PANEL if name in data.icl_error.dims)
     figure, axes = draw.panels(3, sharey=True)
-    for ax, who, voter, words in (
-        (axes[0], "cot", "voter", "CoT, mean over steps"),
-        (axes[1], "last", "", "CoT, last step"),
-        (axes[2], "icl", "icl_voter", "ICL"),
-    ):
+    titles = ("cot", "voter", "CoT, mean over steps"), ("last", "", "CoT, last step"), ("icl", "icl_voter", "ICL")
+    for ax, (who, voter, words) in zip(axes, titles, strict=True):
         draw.curves(ax, error(data, who), "test_examples", axis, PANEL[axis])
         if voter:
             draw.curves(ax, error(data, voter), "test_examples", axis, f"voter, {PANEL[axis]}", **VOTER)
@@ -37,24 +37,42 @@ def lengths(data: xr.Dataset) -> Figure:
     return figure
 
 
+def _end(ax: Axes, cell: xr.Dataset, x: Any, top: float, title: str, y: str) -> None:
+    """Where the ICL error of a case must end; its axes and its title."""
+    limit = 1 - float(cell.condition_share.mean())
+    draw.predicted(ax, limit, f"where ICL must end: {limit:g} of the inputs fail")
+    draw.numbers(ax, x)
+    ax.set_ylim(-0.03, top)
+    draw.finish(ax, title, y, LENGTH)
+
+
 def condition(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     """Figure 7.5: CoT and ICL by length with and without Condition 7.3.2, the voter, and where ICL must end."""
     figure, axes = draw.panels(data.sizes["condition"], sharey=True)
     x = data.test_length.values.astype(float)
     for ax, name in zip(axes, data.condition.values.tolist(), strict=True):
         cell = data.sel(condition=name)
-        limit = 1 - float(cell.condition_share.mean())
         if name == "fails, clear":
             draw.claimed(ax, claims["c8-clear"], part="icl", words="claimed for ICL")
-        draw.predicted(ax, limit, ENDS.format(limit))
-        for who, voter, words, color in (("cot", "voter", "CoT", draw.BLUE), ("icl", "icl_voter", "ICL", draw.RED)):
+        for who, voter, words, color in BOTH:
             draw.curves(ax, error(cell, who), "test_length", label=words, color=color, x=x)
             how = {**VOTER, "color": color, "x": x, "markersize": 8}
             draw.curves(ax, error(cell, voter), "test_length", label=f"{words}, ideal voter", **how)
-        draw.numbers(ax, x)
-        ax.set_ylim(-0.02, 0.6)
         tau, rho = (float(cell[each].mean()) for each in ("label_probability", "label_primacy"))
-        draw.finish(ax, rf"Condition 7.3.2: {name} ($\tau_o$ = {tau:.2g}, $\rho_o$ = {rho:.2g})", "error", LENGTH)
+        title = rf"Condition 7.3.2: {name} ($\tau_o$ = {tau:.2g}, $\rho_o$ = {rho:.2g})"
+        _end(ax, cell, x, 0.6, title, "error")
+    return figure
+
+
+def example(data: xr.Dataset) -> Figure:
+    """Example 1: both voters by length, and with a second step for which the condition holds."""
+    figure, axes = draw.panels(data.sizes["transitions"], sharey=True)
+    titles = {"example": r"Example 1: $A_2$ rows (.4, .6), (.8, .2)", "direct": "$A_2$ rows (.2, .8), (.8, .2)"}
+    for ax, name in zip(axes, map(str, data.transitions.values), strict=True):
+        cell = data.sel(transitions=name)
+        for _, voter, words, color in BOTH:
+            draw.curves(ax, error(cell, voter), "test_examples", label=words, color=color)
+        _end(ax, cell, data.test_examples.values, 0.75, titles[name], "error of the ideal voter")
     return figure
 
 
@@ -71,13 +89,14 @@ def mechanism(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     draw.claimed(axes[0], claims["c11-concentration"])
     draw.from_zero(axes[0], 1.1)
     draw.finish(axes[0], rf"attention on matching columns of the step ($\alpha'$ = {alpha:g})", "attention")
-    first = end.isel(reasoning_step=0)
     for value, color in zip(end.test_fraction.values, (draw.BLUE, draw.RED), strict=False):
-        cell, tag = first.sel(test_fraction=value), rf"$\alpha'$ = {value:g}"
-        draw.curves(axes[1], cell.cot_error, "test_examples", label=f"model, {tag}", color=color)
-        draw.curves(axes[1], cell.voter_error, "test_examples", label=f"ideal voter, {tag}", color=color, **VOTER)
-        how = {"linestyle": ":", "marker": "", "spread": ""}
-        draw.curves(axes[1], cell.blind_voter_error, "test_examples", label=f"all vote, {tag}", color=color, **how)
+        cell, tag = end.isel(reasoning_step=0).sel(test_fraction=value), rf"$\alpha'$ = {value:g}"
+        for who, words, how in (
+            ("cot", "model", {}),
+            ("voter", "ideal voter", VOTER),
+            ("blind_voter", "all vote", BLIND),
+        ):
+            draw.curves(axes[1], cell[f"{who}_error"], "test_examples", label=f"{words}, {tag}", color=color, **how)
         exact = [vote_error(float(value), int(length)) for length in data.test_examples.values]
         words = "derived: exact plurality" if color == draw.BLUE else None
         draw.corrected(axes[1], exact, words, data.test_examples.values, color="black")
@@ -166,20 +185,4 @@ def blind(data: xr.Dataset) -> Figure:
     for ax, title, y in zip(axes, titles, ("attention, first step", "CoT error"), strict=True):
         draw.from_zero(ax, 1.05)
         draw.finish(ax, title, y)
-    return figure
-
-
-def example(data: xr.Dataset) -> Figure:
-    """Example 1: both voters by length, and with a second step for which the condition holds."""
-    figure, axes = draw.panels(data.sizes["transitions"], sharey=True)
-    titles = {"example": r"Example 1: $A_2$ rows (.4, .6), (.8, .2)", "direct": "$A_2$ rows (.2, .8), (.8, .2)"}
-    for ax, name in zip(axes, map(str, data.transitions.values), strict=True):
-        cell = data.sel(transitions=name)
-        draw.curves(ax, cell.cot_voter_error.mean("reasoning_step"), "test_examples", label="CoT")
-        draw.curves(ax, cell.icl_voter_error, "test_examples", label="ICL", color=draw.RED)
-        limit = 1 - float(cell.condition_share.mean())
-        draw.predicted(ax, limit, ENDS.format(limit))
-        draw.numbers(ax, data.test_examples.values)
-        ax.set_ylim(-0.03, 0.75)
-        draw.finish(ax, titles.get(name, name), "error of the ideal voter", LENGTH)
     return figure

@@ -9,12 +9,13 @@ from matplotlib.figure import Figure
 import lemmata as lm
 from lemmata import figures as draw
 from lemmata.theories.cot.bounds import concentration, follow_gain, gradient_bounds, late_gain
-from lemmata.theories.cot.claims.stages import EARLY, FIRST, LEVEL
-from lemmata.theories.cot.measures import DEFAULT, STAGE, loss_time, off_step, stage_time, time_at
+from lemmata.theories.cot.claims.training import EARLY, FIRST, LEVEL
+from lemmata.theories.cot.data import WATCHED
+from lemmata.theories.cot.measures import DEFAULT, STAGE, loss_time, stage_time
 
 TIME = r"$\eta t$"
 M, K, ALPHA, EXAMPLES = DEFAULT.patterns, DEFAULT.reasoning_steps, DEFAULT.fraction, DEFAULT.examples
-LAW = r"derived: $\dot{u}=\frac{1+\sigma}{M-1}p(1-p)^2$ from $\eta t=500$"
+LAW = r"derived: $\dot{u}=(1+\sigma)\,p(1-p)^2/(M-1)$ from $\eta t=500$"
 COLORS = (draw.GREEN, draw.BLUE, draw.ORANGE, draw.RED)
 
 
@@ -26,10 +27,10 @@ def reference(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     for ax, which in ((axes[0], "test_groups"), (axes[1], "train_groups")):
         for group, color in zip(run.group.values.tolist(), COLORS, strict=True):
             draw.paths(ax, run, run[which].sel(group=group), label=group, clock=run.time, color=color)
-        ends = time_at(run, off_step(run, which), STAGE, logs=False)
-        draw.moment(ax, float(ends.mean()), "first stage | second stage", height=0.45)
-    if times.size:
-        draw.corrected(axes[1], concentration(ALPHA, gain), LAW, times, color="black")
+        draw.moment(ax, float(stage_time(run, STAGE, which).mean()), "first stage | second stage", height=0.45)
+    shares = WATCHED["test_fraction"] * WATCHED["trajectory"] ** (np.arange(K) / K)  # that match the query at step k
+    for ax, alphas in ((axes[0], shares), (axes[1], [ALPHA])) if times.size else ():
+        draw.corrected(ax, np.mean([concentration(a, gain) for a in alphas], axis=0), LAW, times, color="black")
     for part, words in (("same", "claimed at the end"), ("later", "claimed for other steps")):
         draw.claimed(axes[0], claims["f76-groups"], part=part, words=words)
     for ax, words in zip(axes, ("testing", "training"), strict=False):
@@ -164,8 +165,8 @@ def late(data: xr.Dataset) -> Figure:
     ratio = ratio.sel(moment_read=[m for m in ratio.moment_read.values if m not in ("0", "50", "end")])
     x = ratio.moment_read.values.astype(float)
     draw.curves(axes[2], ratio, "moment_read", "chain", "K = {}", x=x)
-    draw.predicted(axes[2], 1.0, r"paper: at least $\frac{4}{2M}\overline{p(1-p)^2}$ (F.13)")
-    draw.corrected(axes[2], 0.5, r"corrected: at least $\frac{1}{M}\overline{p(1-p)^2}$", color="black")
+    draw.predicted(axes[2], 1.0, r"paper: at least $4/(2M)\;\overline{p(1-p)^2}$ (F.13)")
+    draw.corrected(axes[2], 0.5, r"corrected: at least $1/M\;\overline{p(1-p)^2}$", color="black")
     draw.from_zero(axes[2], 1.2)
     draw.numbers(axes[2], x)
     draw.finish(axes[2], "same step and pattern, over the printed bound", "gradient over bound", TIME)

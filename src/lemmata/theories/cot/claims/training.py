@@ -9,14 +9,16 @@ import lemmata as lm
 from lemmata.theories.cot import measures
 from lemmata.theories.cot.bounds import concentration, follow_gain, gradient_bounds
 from lemmata.theories.cot.measures import DEFAULT, STAGE, bare, between, falling, late
-from lemmata.theories.cot.probes import RELATIONS
+from lemmata.theories.cot.setting import RELATIONS
 
 M, ALPHA, EXAMPLES = DEFAULT.patterns, DEFAULT.fraction, DEFAULT.examples
 SAME, OTHER_STEP, OTHER_PATTERN, OTHER = RELATIONS
 FIRST = {SAME: -0.0325, OTHER_STEP: 0.0086, OTHER_PATTERN: -0.0272, OTHER: 0.0140}
 """The mean projected gradients at W = 0 (O12)."""
 LEVEL, EARLY = 0.01, 0.3
+ALPHAS = [0.1, 0.2, 0.4, 0.6, 0.8]
 LATE = (1000, 2000, 8000)
+SECOND = (500, *LATE)
 CHAINS = [2, 3, 5]
 
 
@@ -48,17 +50,13 @@ def patterns_exponent(data: xr.Dataset, of: str = "loss") -> xr.DataArray:
     return lm.log_slopes(measures.numbered(times, "training_patterns", "patterns"), "patterns")
 
 
-@lm.evidence("c2-alpha")
-def alpha_times(data: xr.Dataset, reverse: bool = False) -> xr.DataArray:
-    """ηt at loss 0.02 along α."""
-    return measures.reversed_labels(measures.loss_time(data, 0.02), "fraction", reverse)
-
-
 @lm.evidence("c2-stage1")
-def stage_times(data: xr.Dataset, of: str, reverse: bool = False, level: float = EARLY) -> xr.DataArray:
-    """ηt at which off-step attention falls to a level, along K or along α."""
-    labels = [f"K={K}" for K in range(2, 7)] if of == "K" else [f"α={a:g}" for a in (0.1, 0.2, 0.4, 0.6, 0.8)]
-    return measures.reversed_labels(measures.stage_time(lm.cells(data, case=labels), level), "case", reverse)
+def times(
+    data: xr.Dataset, along: str, labels: list[Any], level: float = EARLY, of: str = "stage", reverse: bool = False
+) -> xr.DataArray:
+    """ηt at which off-step attention, or the loss, falls to a level along an axis."""
+    found = {"stage": measures.stage_time, "loss": measures.loss_time}[of](lm.cells(data, **{along: labels}), level)
+    return measures.reversed_labels(found, along, reverse)
 
 
 def _projected(data: xr.Dataset, moment: str) -> dict[str, xr.DataArray]:
@@ -104,11 +102,13 @@ def _along(data: xr.Dataset, name: str, times: Any, chains: Any = CHAINS) -> xr.
 
 
 @lm.evidence("c17-steps")
-def over_bound(data: xr.Dataset, factor: float, relation: str = SAME, law: float | None = None) -> xr.DataArray:
-    """A projected gradient over -factor/M times the mean of p(1-p)²; law: put on this ratio with its residuals."""
-    times = (500, *LATE)
-    ratio = _along(data, relation, times) / (-factor / M * _along(data, "moment_curvature", times))
-    return ratio if law is None else ratio - ratio.mean("seed") + law
+def projected(
+    data: xr.Dataset, relation: str, times: Any = SECOND, chains: Any = CHAINS, over: Any = None, law: Any = None
+) -> xr.DataArray:
+    """A projected gradient; over: over this many times the mean of p(1-p)²; law: put on it with its residuals."""
+    found = _along(data, relation, times, chains)
+    found = found if over is None else found / (over * _along(data, "moment_curvature", times, chains))
+    return found if law is None else found - found.mean("seed") + law
 
 
 @lm.evidence("c17-steps")
@@ -131,12 +131,6 @@ def other_step(data: xr.Dataset, moment: str = "late") -> xr.DataArray:
 def factor_two(data: xr.Dataset, times: tuple[int, ...] = LATE) -> xr.DataArray:
     """|same/same| over |other pattern, same step|."""
     return abs(_along(data, SAME, times)) / abs(_along(data, OTHER_PATTERN, times))
-
-
-@lm.evidence("c17-steps")
-def shared_block(data: xr.Dataset, times: tuple[int, ...] = (500, 1000, 2000)) -> xr.DataArray:
-    """Same pattern, other step at K = 3."""
-    return _along(data, OTHER_STEP, times, [3])
 
 
 @lm.evidence("c1-reference")
@@ -197,13 +191,23 @@ CLAIMS = (
     .judged(patterns_exponent(), lm.within(0.7, 1.3, predicted=1.0), lm.Control("time of the first stage", of="stage")),
     lm.Claim("c2-alpha", "Theorem 3", "ordering")
     .states("The time to loss 0.02 falls with the share of matching examples.")
-    .judged(alpha_times(), lm.decreasing("fraction", by="every"), lm.Control("α values reversed", reverse=True)),
+    .judged(
+        times.of("c2-alpha")("fraction", ALPHAS, 0.02, "loss"),
+        lm.decreasing("fraction", by="every"),
+        lm.Control("α values reversed", reverse=True),
+    ),
     lm.Claim("c2-stage1-steps", "Theorem 3", "ordering")
     .states("The first stage lasts longer with more reasoning steps.")
-    .judged(stage_times("K"), lm.increasing("case", by="every"), lm.Control("K values reversed", reverse=True)),
+    .judged(
+        times("case", [f"K={K}" for K in range(2, 7)]),
+        lm.increasing("case", by="every"),
+        lm.Control("K values reversed", reverse=True),
+    ),
     lm.Claim("c2-stage1-alpha", "Theorem 3", "ordering")
     .states("The first stage is shorter with more matching examples.")
-    .judged(stage_times("α"), falling("case"), lm.Control("off-step attention 0.05", level=STAGE)),
+    .judged(
+        times("case", [f"α={a:g}" for a in ALPHAS]), falling("case"), lm.Control("off-step attention 0.05", level=STAGE)
+    ),
     lm.Claim("c3-signs", "Lemma F.3.5", "ordering")
     .states("""The first gradient raises the logits of the query's own step and lowers those of other steps, whatever
         the pattern, and raises that of its own step and pattern most.""")
@@ -228,10 +232,17 @@ CLAIMS = (
     late("c5-same-same", "Lemma F.3.7, (F.13)", "bound")
     .states("""As stated: in the second stage the projected gradient of same step, same pattern is at least 4/(2M)
         p(1-p)² in size, K = 2, 3, 5.""")
-    .judged(over_bound(2.0), lm.at_least(1.0), lm.Control("put on 1.2 times the bound", law=1.2), expected=lm.FAILS),
+    .judged(
+        projected(SAME, over=-2 / M),
+        lm.at_least(1.0),
+        lm.Control("put on 1.2 times the bound", law=1.2),
+        expected=lm.FAILS,
+    ),
     late("c5-same-same-corrected", "Lemma F.3.7, (F.13), corrected", "bound", corrects="c5-same-same")
     .states("Corrected: it is at least 1/M p(1-p)² in size: all steps share the pattern block.")
-    .judged(over_bound(1.0), lm.at_least(1.0), lm.Control("other pattern, same step", relation=OTHER_PATTERN)),
+    .judged(
+        projected(SAME, over=-1 / M), lm.at_least(1.0), lm.Control("other pattern, same step", relation=OTHER_PATTERN)
+    ),
     late("c5-other-pattern", "Lemma F.3.7, (F.14)", "bound")
     .states("From ηt = 1000 on that of another pattern is at most 1/(2M) p(1-p)² in size.")
     .judged(other_pattern(), lm.at_most(1.0), _AT_ZERO),
@@ -243,7 +254,7 @@ CLAIMS = (
     .judged(factor_two(), lm.at_least(2.0, by="every"), _AT_ZERO),
     late("c5-shared-block", "Lemma F.3.7", "ordering", source="derived")
     .states("The same pattern at another step is pushed up too (K = 3): the pattern block is shared by all steps.")
-    .judged(shared_block(), _BELOW, _AT_ZERO),
+    .judged(projected(OTHER_STEP, SECOND[:3], [3]), _BELOW, _AT_ZERO),
     late("c6-attention", "(F.24)", "comparison")
     .states("From ηt = 1000 on the attention on matching columns follows from the pattern gain within 0.02.")
     .judged(attention_from_gain(), lm.at_most(0.02), _FROZEN),

@@ -1,0 +1,306 @@
+"""Testing prompts: votes and how many examples they need (C10, C11), how far the theorems reach (noise C12, patterns
+outside the span C13, α = 1 C14, blind patterns C16), and what figures 7.1 to 7.6 show."""
+
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+import lemmata as lm
+from lemmata.theories.cot import measures
+from lemmata.theories.cot.bounds import concentration, plurality_error
+from lemmata.theories.cot.claims.training import boundary
+from lemmata.theories.cot.measures import DEFAULT, above, below, between, error, falling, first_concentration, reading
+from lemmata.theories.cot.theorem import FIELDS, SWEEPS, along
+from lemmata.theories.cot.voters import matches
+
+CELLS = [(0.8, 5), (0.8, 10), (0.8, 20), (0.8, 40), (0.2, 40)]
+
+
+def vote_error(fraction: float, length: int) -> float:
+    """The exact plurality probability of an error at the first step, uniform(0.5, 0.8)."""
+    right, voters = DEFAULT.trajectory ** (1 / DEFAULT.reasoning_steps), int(matches(fraction, length))
+    return float(plurality_error(right, DEFAULT.primacy, voters, DEFAULT.test_patterns))
+
+
+@lm.evidence("c11-mechanism")
+def disagreement(
+    data: xr.Dataset, model: str = "cot", cells: tuple[tuple[float, int], ...] = tuple(CELLS)
+) -> lm.Uncertain:
+    """Differences of the first-step errors of model, ideal voter and exact plurality, with their standard errors."""
+    gaps, spreads = {}, {}
+    for fraction, length in cells:
+        cell = lm.cells(data, test_fraction=fraction, test_examples=length, moment="end").isel(reasoning_step=0)
+        prompts = float(cell.prompts.sum())
+        rates = {who: float(cell[f"{who}_error"].mean()) for who in (model, "voter")}
+        rates["exact"] = vote_error(fraction, length)
+        variance = {who: rate * (1 - rate) / prompts for who, rate in rates.items()} | {"exact": 0.0}
+        for one, other in ((model, "voter"), (model, "exact"), ("voter", "exact")):
+            label = f"α'={fraction:g}, l={length}: {one} - {other}"
+            gap, spread = rates[one] - rates[other], np.sqrt(variance[one] + variance[other])
+            gaps[label], spreads[label] = np.sign(gap) * max(abs(gap) - 0.01, 0.0), spread
+    coords = {"at": list(gaps)}
+    return lm.Uncertain(*(xr.DataArray(list(v.values()), dims="at", coords=coords) for v in (gaps, spreads)))
+
+
+@lm.evidence("c10-voter")
+def length_exponent(data: xr.Dataset, of: str, law: float | None = None) -> xr.DataArray:
+    """The exponent of the voter's l*(0.05) in α', ρ or τ; law: residuals put on that exponent."""
+    chosen = measures.required_length(lm.cells(data, cell=list(SWEEPS[of])))
+    needed = measures.numbered(chosen, "cell", FIELDS[of])
+    return lm.log_slopes(needed if law is None else lm.on_law(needed, FIELDS[of], law), FIELDS[of])
+
+
+def _gap(cell: xr.Dataset) -> xr.DataArray:
+    return first_concentration(cell) - concentration(0.8, cell.pattern_gain)
+
+
+_TWENTY: Any = {"test_fraction": 0.8, "test_examples": 20, "moment": "end"}
+concentrations = reading(
+    "concentrations", "c11-mechanism", "Attention on S_k* at every step, α' = 0.8, 20 examples.",
+    lambda cell: cell.concentration, **_TWENTY,
+)  # fmt: skip
+formula_gap = reading(
+    "formula_gap", "c11-mechanism", "First-step concentration less α'e^u/(α'e^u+1-α'), α' = 0.8.", _gap, **_TWENTY
+)
+outside_gap = reading(
+    "outside_gap", "c13-span", "The same outside the span.", _gap, test_fraction=0.8, pattern_law="outside"
+)
+agreement = reading(
+    "agreement", "c11-mechanism", "Share of (prompt, step) pairs on which model and ideal voter agree.",
+    lambda cell: cell.agreement, **_TWENTY,
+)  # fmt: skip
+
+
+def _exponent(of: str, words: str, low: float, high: float, law: float, wrong: str) -> lm.Claim:
+    name = {"α'": "alpha", "ρ": "rho", "τ": "tau"}[of]
+    return (
+        lm.Claim(f"c10-exponent-{name}", "C10, derived", "scaling", source="derived")
+        .states(f"The number of examples that a vote needs has an exponent in {of} {words}; the paper's bound has -2.")
+        .judged(length_exponent(of), lm.within(low, high), lm.Control(f"l* put on {wrong}", law=law))
+    )
+
+
+@lm.evidence("c12-noise")
+def noise_effect(data: xr.Dataset, noise: tuple[str, ...] = ("0.2", "0.7")) -> lm.Uncertain:
+    """CoT error with noise less that without on the same prompts of all seeds, with its standard error."""
+    quiet = lm.cells(data, noise="0").prompt_error.values
+    changes = [(lm.cells(data, noise=label).prompt_error.values - quiet).ravel() for label in noise]
+    parts = [each.mean() for each in changes], [each.std(ddof=1) / np.sqrt(each.size) for each in changes]
+    return lm.Uncertain(*(xr.DataArray(part, dims="noise", coords={"noise": list(noise)}) for part in parts))
+
+
+span_gap = reading(
+    "span_gap", "c13-span", "First-step concentration less α'.",
+    lambda cell: first_concentration(cell) - cell.test_fraction, pattern_law="outside", test_fraction=[0.2, 0.4, 0.8],
+)  # fmt: skip
+alpha_concentration = reading(
+    "alpha_concentration", "c14-alpha-one", "First-step concentration at α' = 0.4.", first_concentration, fraction=1.0
+)
+blind_row = reading(
+    "blind_row", "c16-blind", "The largest component of μ'_1ᵀ G^μ.",
+    lambda cell: cell.first_row, pattern_law="blind", case="first",
+)  # fmt: skip
+blind_column = reading(
+    "blind_column", "c16-blind", "The largest component of G^μ μ'_1 over u_μ.",
+    lambda cell: cell.first_column / cell.pattern_gain, pattern_law="blind", case="first",
+)  # fmt: skip
+rare_error = reading(
+    "rare_error", "c16-blind", "CoT error for the query μ'_1 with 1600 examples of which one in twenty matches.",
+    error, pattern_law="blind", case="first, 1600",
+)  # fmt: skip
+
+
+@lm.evidence("c14-alpha-one")
+def gain_ratios(data: xr.Dataset, fraction: float = 1.0) -> dict[str, xr.DataArray]:
+    """Gains of training at this α over those at α = 0.4, seed by seed."""
+    one, usual = (lm.cells(data, fraction=value) for value in (fraction, 0.4))
+    return {"steps": one.step_gain / usual.step_gain, "patterns": one.pattern_gain / usual.pattern_gain}
+
+
+@lm.evidence("c16-blind")
+def blind_concentration(data: xr.Dataset, pattern_law: str = "blind") -> dict[str, xr.DataArray]:
+    """First-step concentration for the query μ'_1 and for the others, α' = 0.2."""
+    found = first_concentration(lm.cells(data, pattern_law=pattern_law))
+    return {name: lm.cells(found, case=name) for name in ("first", "others")}
+
+
+@lm.evidence("c16-blind")
+def blind_error(data: xr.Dataset, pattern_law: str = "blind") -> dict[str, xr.DataArray]:
+    """CoT error for the query μ'_1, and over that of the other queries, α' = 0.2."""
+    first, others = (error(lm.cells(data, pattern_law=pattern_law, case=name)) for name in ("first", "others"))
+    return {"first": first, "ratio": lm.ratio_of_means(first, others)}
+
+
+@lm.evidence("c16-blind")
+def rare_errors(data: xr.Dataset, lengths: tuple[int, ...], pattern_law: str = "blind") -> dict[str, xr.DataArray]:
+    """CoT error for the query μ'_1, of model and ideal voter, with so many examples of which one in twenty matches."""
+    cells = {f"{n}": lm.cells(data, pattern_law=pattern_law, case=f"first, {n}") for n in lengths}
+    return {who: lm.stack({n: error(cell, who) for n, cell in cells.items()}, "examples") for who in ("cot", "voter")}
+
+
+@lm.evidence("c16-blind")
+def gain_deviation(data: xr.Dataset, factor: str = "derived") -> xr.DataArray:
+    """Mean over j of |μ'_jᵀGμ'_j - u_μ (1-(Σλ_ji)²/M)| / u_μ with Haar patterns; factor: as derived, or 1."""
+    chosen = lm.cells(data, pattern_law="haar", case="first")
+    said = chosen.gain_factor if factor == "derived" else 1.0
+    return (abs(chosen.own_gain - chosen.pattern_gain * said) / chosen.pattern_gain).mean("test_pattern")
+
+
+_HAAR = lm.Control("Haar patterns", pattern_law="haar")
+_IDENTITY = lm.Control("the training patterns themselves", pattern_law="identity")
+PANELS = {"alpha": "test_fraction", "tau": "trajectory", "rho": "primacy"}
+
+
+@lm.evidence("f71-example")
+def example_errors(data: xr.Dataset, transitions: str = "example") -> dict[str, xr.DataArray]:
+    """ICL and CoT error of the ideal voters, 1280 examples."""
+    chosen = lm.cells(data, transitions=transitions, test_examples=1280)
+    return {"icl": error(chosen, "icl_voter"), "cot": error(chosen, "voter")}
+
+
+@lm.evidence()
+def panel(data: xr.Dataset, axis: str, who: str = "cot", reverse: bool = False) -> xr.DataArray:
+    """Errors at 20 examples along the axis of a panel."""
+    return measures.reversed_labels(error(lm.cells(data, test_examples=20), who), axis, reverse)
+
+
+@lm.evidence("f74a-alpha", "f74b-tau", "f74c-rho")
+def panels(alpha: xr.Dataset, tau: xr.Dataset, rho: xr.Dataset, reverse: bool = False) -> dict[str, xr.DataArray]:
+    """ICL errors at 20 examples along every panel of Figure 7.4."""
+    parts = zip(PANELS.items(), (alpha, tau, rho), strict=True)
+    return {name: panel.function(data, axis, "icl", reverse) for (name, axis), data in parts}
+
+
+@lm.evidence("f75-condition")
+def chain_errors(
+    data: xr.Dataset, who: str = "cot", conditions: tuple[str, ...] = ("fails", "holds", "fails, clear")
+) -> dict[str, xr.DataArray]:
+    """Errors at 1280 examples, and over those at 20."""
+    long, short = (along(data, list(conditions), n, who) for n in (1280, 20))
+    return {"long": long, "ratio": lm.ratio_of_means(long, short)}
+
+
+@lm.evidence("c1-reference")
+def final_groups(data: xr.Dataset, variant: str = "intact") -> dict[str, xr.DataArray]:
+    """On testing prompts: (same, same) at the end, off-step attention before ηt = 500 and after the boundary."""
+    last = lm.at_end(lm.cells(data, variant=variant).test_groups.isel(group=0, drop=True))
+    return {"same": last, **boundary.function(data, variant, "test_groups")}
+
+
+_SMALL = below(0.05)
+_REVERSED = lm.Control("values reversed", reverse=True)
+
+
+def _panel_claim(letter: str, name: str, words: str) -> lm.Claim:
+    axis = PANELS[name]
+    return (
+        measures.tested(f"f73{letter}-{name}", f"Figure 7.3({letter})", "ordering", source="figure")
+        .states(f"With 20 examples the CoT error falls with {words}.")
+        .judged(panel.of(f"f73{letter}-{name}")(axis), falling(axis), _REVERSED)
+    )
+
+
+CLAIMS = (
+    measures.tested("c10-agreement", "C10, derived", "comparison", source="derived")
+    .states("""First-step errors of model, ideal voter and the exact plurality probability agree within 3 standard
+        errors of the difference and 0.01, for 4 to 32 voters.""")
+    .judged(
+        disagreement(),
+        lm.within(0.0, 0.0, predicted=0.0, se=3),
+        lm.Control("voters regardless of the input, read as the model", model="blind_voter", cells=((0.2, 40),)),
+    ),
+    _exponent("α'", "between -1.3 and -0.7", -1.3, -0.7, -2.0, "α'^-2"),
+    _exponent("ρ", "between -2.6 and -1.7", -2.6, -1.7, -1.0, "ρ^-1"),
+    _exponent("τ", "between -1.9 and -0.9", -1.9, -0.9, -3.0, "τ^-3"),
+    lm.Claim("c11-concentration", "Proposition 3, (7.23)", "limit")
+    .states("At every one of the three steps at least 0.95 of the attention is on the matching columns of that step.")
+    .judged(concentrations(), lm.at_least(0.95, by="every"), lm.Control("W at ηt = 50", moment="50")),
+    lm.Claim("c11-formula", "Proposition 3", "comparison", source="derived")
+    .states("At the first step it is α'e^u/(α'e^u+1-α') within 0.02, u the pattern gain.")
+    .judged(
+        formula_gap(),
+        between(-0.02, 0.02, predicted=0.0),
+        lm.Control("testing patterns outside the span", outside_gap()),
+    ),
+    lm.Claim("c11-voter", "Proposition 3", "comparison")
+    .states("So the model votes: it gives the ideal voter's output at 0.95 or more of all steps, 20 examples.")
+    .judged(agreement(), above(0.95), lm.Control("W = 0", moment="0")),
+    lm.Claim("c12-noise", "Theorem 4, ‖δ‖ ≤ √2/2", "comparison")
+    .states("""Noise orthogonal to the patterns is harmless: at ν = 0.2 and 0.7 the CoT error on the same prompts
+        changes by at most 3 standard errors, or 0.01 where that is more.""")
+    .judged(
+        noise_effect(),
+        lm.within(0.0, 0.0, predicted=0.0, se=3, floor=0.01),
+        lm.Control("noise of norm 2 in the span of the testing patterns", noise=("inside",)),
+    ),
+    lm.Claim("c13-outside-span", "Theorem 4, (7.19)", "limit", source="derived")
+    .states("Patterns outside the span get no pattern logit: first-step concentration is α' within 0.03.")
+    .judged(
+        span_gap(), between(-0.03, 0.03, predicted=0.0), lm.Control("patterns inside the span", pattern_law="haar")
+    ),
+    lm.Claim("c14-positions", "footnote on α → 1", "comparison")
+    .states("""With α = 1 positions are learnt (step gain at least 0.8 of that at α = 0.4), patterns hardly (at most
+        0.25).""")
+    .judged(
+        gain_ratios(),
+        lm.all_of(steps=lm.at_least(0.8), patterns=lm.at_most(0.25)),
+        lm.Control("α = 0.4 in both places", fraction=0.4),
+    ),
+    lm.Claim("c14-concentration", "footnote on α → 1", "limit")
+    .states("Then the first-step concentration at α' = 0.4 stays between 0.4 and 0.6.")
+    .judged(alpha_concentration(), between(0.4, 0.6), lm.Control("α = 0.4", fraction=0.4)),
+    lm.Claim("c16-blind-law", "C16, derived", "identity", source="derived")
+    .states("Along the mean of all training patterns W never learns: every component of μ'_1ᵀG is below 10^-6.")
+    .judged(blind_row(), lm.at_most(1e-6, by="every"), _HAAR),
+    lm.Claim("c16-blind-query", "C16, derived", "bound", source="derived")
+    .states("As a query it gets next to no logits: every component of Gμ'_1 is at most 0.01 of the pattern gain.")
+    .judged(blind_column(), lm.at_most(1e-2, by="every"), _HAAR),
+    lm.Claim("c16-concentration", "C16, derived", "comparison", source="derived")
+    .states("""So its attention is spread evenly: with α' = 0.2 concentration is between 0.15 and 0.25 for this query,
+        and at least 0.8 for the others.""")
+    .judged(blind_concentration(), lm.all_of(first=between(0.15, 0.25), others=above(0.8)), _HAAR),
+    lm.Claim("c16-error", "C16, derived", "comparison", source="derived")
+    .states("And CoT errs: at least 0.4 for this query, at least 1.5 times as often as for the others.")
+    .judged(blind_error(), lm.all_of(first=above(0.4), ratio=above(1.5)), _HAAR),
+    lm.Claim("c16-theorem4", "Theorem 4", "limit")
+    .states("""As stated, patterns in the span suffice: for the mean of all training patterns as a query the CoT error
+        is at most 0.02 with 1600 examples, one in twenty matching.""")
+    .judged(rare_error(), below(0.02), _IDENTITY, expected=lm.FAILS),
+    lm.Claim("c16-theorem4-corrected", "Theorem 4, corrected", "bound", corrects="c16-theorem4")
+    .states("""Corrected: for this query and α' < 1/M' CoT errs in at least 0.9 of the steps however many examples there
+        are, 400 or 1600, where an ideal voter errs in at most 0.02.""")
+    .judged(rare_errors((400, 1600)), lm.all_of(cot=above(0.9), voter=below(0.02)), _IDENTITY),
+    lm.Claim("c16-gain", "C16, derived", "comparison", source="derived")
+    .states("A testing pattern gets the pattern gain times 1-(Σλ_ji)²/M, within 2 % in the mean.")
+    .judged(gain_deviation(), lm.at_most(0.02, by="every"), lm.Control("factor 1 in its place", factor="one")),
+    lm.Claim("f71-example", "Example 1, Figure 7.1", "limit", source="figure")
+    .states("In Example 1 ICL errs on one of two inputs (error 0.45 to 0.55 with 1280 examples), CoT on none (0.02).")
+    .judged(
+        example_errors(),
+        lm.all_of(icl=between(0.45, 0.55, predicted=0.5), cot=below(0.02)),
+        lm.Control("second step (0.2, 0.8), (0.8, 0.2): the condition holds", transitions="direct"),
+    ),
+    _panel_claim("a", "alpha", "the share α' of matching examples"),
+    _panel_claim("b", "tau", "the trajectory probability τ"),
+    _panel_claim("c", "rho", "the primacy ρ"),
+    measures.tested("f74-order", "Figure 7.4", "ordering", source="figure")
+    .states("With 20 examples the ICL error falls along every panel: α', τ_o and ρ_o.")
+    .judged(panels(), lm.all_of(**{name: falling(axis) for name, axis in PANELS.items()}), _REVERSED),
+    measures.tested("f75-cot", "Figure 7.5", "ordering", source="figure")
+    .states("""With and without the condition the CoT error at 1280 examples is at most 0.05, and a quarter of that at
+        20.""")
+    .judged(
+        chain_errors(),
+        lm.all_of(long=_SMALL, ratio=below(0.25)),
+        lm.Control("ICL error where the condition fails", who="icl", conditions=("fails",)),
+    ),
+    lm.Claim("f76-groups", "Figure 7.6", "limit", source="figure")
+    .states("""On testing prompts attention ends with at least 0.95 on the same step and pattern; both groups of other
+        steps together are at most 0.05 from a time before ηt = 500 on.""")
+    .judged(
+        final_groups(),
+        lm.all_of(same=above(0.95), early=_SMALL, later=_SMALL),
+        lm.Control("all positional encodings equal", variant="equal positions"),
+    ),
+)

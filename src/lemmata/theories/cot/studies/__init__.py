@@ -1,1 +1,0 @@
-"""Other simulations of the same setting: trained models on testing prompts, and voters without a model."""
