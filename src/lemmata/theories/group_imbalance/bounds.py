@@ -113,7 +113,7 @@ class Constants:
         if self.rho_law == "scale_minorant" and (self.sigma_min > self._peaks).any():
             large = self.sigma_min >= np.maximum(1, self._peaks)
             terms = np.where(large, self.rhos, self.sigma_min**2 * self.plain_rhos)
-        return self.mixture.weights @ terms / self._spread / self.moment(2)
+        return float(self.mixture.weights @ terms) / self._spread / self.moment(2)
 
     @property
     def rate(self) -> float:
