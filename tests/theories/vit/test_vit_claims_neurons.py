@@ -224,11 +224,9 @@ def growing(flat: dict[tuple[str, int], int], variant: str, seed: int, falling: 
 
 @pytest.mark.parametrize("falling", [False, True])
 @pytest.mark.parametrize(("variant", "allowed"), [("shared", 36), ("shared-b20", 72), ("per_token", 108)])
-def test_growth_factors_are_positive_on_the_registered_share_of_steps_in_the_mean_over_seeds(
-    variant, allowed, falling
-):
-    # two maps and two patterns on the 30 steps of one seed of three: of its 120 factors 30, 60 or 90 per cent may not be
-    # positive, 10, 20 or 30 in the mean
+def test_growth_factors_are_positive_on_the_registered_share_of_steps_in_the_mean_over_seeds(variant, allowed, falling):
+    # two maps and two patterns on the 30 steps of one seed of three: 30, 60 or 90 per cent of its 120 factors are 10,
+    # 20 or 30 per cent in the mean
     coordinates = [("query", 0), ("key", 1), ("query", 1), ("key", 0)]
     for count, expected in ((allowed - 1, HOLDS), (allowed + 1, FAILS)):
         flat = {each: min(30, max(0, count - 30 * i)) for i, each in enumerate(coordinates)}

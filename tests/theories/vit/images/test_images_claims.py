@@ -42,9 +42,7 @@ def spurious(accuracy: Any, **more: Any) -> dict[str, xr.Dataset]:
     return {"f6c-spurious": data(axes, accuracy, 0.5, **more)}
 
 
-WORLD = images([[0.48, 0.50], [0.68, 0.70]]) | spurious(
-    [[0.83, 0.58, 0.90], [0.89, 0.78, 0.93]]
-)
+WORLD = images([[0.48, 0.50], [0.68, 0.70]]) | spurious([[0.83, 0.58, 0.90], [0.89, 0.78, 0.93]])
 
 
 def found(name: str, change: dict[str, xr.Dataset] | None = None) -> Finding:
