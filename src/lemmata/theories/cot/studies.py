@@ -94,9 +94,8 @@ def answer_trials(problem: Setting, key: jax.Array, prepared: Prepared) -> dict[
     """Train, and test by CoT and by ICL."""
     kept, noise = train_network(problem, key, prepared)[1], draw_noise(problem, key, prepared.tested.noise)
     tested = answer(problem, key, kept, prepared.tested, noise)
-    if problem.track != "prompts":
-        del tested["prompt_error"]
-    return {**tested, **prepared.numbers}
+    skipped = () if problem.track == "prompts" else ("prompt_error",)
+    return {**{name: value for name, value in tested.items() if name not in skipped}, **prepared.numbers}
 
 
 @lm.host_piece(lambda *given: (jax.ShapeDtypeStruct((given[-1].shape[0],), jnp.result_type(float)),) * 3)
