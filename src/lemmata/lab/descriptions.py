@@ -215,7 +215,7 @@ def _text(theory: Theory) -> str:
 def _path(name: str) -> Path:
     own = registry.folder_of(name)
     digest = hashlib.sha256((digest_of_files() + digest_of_files(own)).encode()).hexdigest()[:16]
-    return cache_folder().parent / "described" / f"{name}-{digest}.json"
+    return cache_folder() / "described" / f"{name}-{digest}.json"
 
 
 def shipped_replication(theory: str, claim: str) -> dict[str, Any] | None:

@@ -7,9 +7,10 @@ NumPy arrays (host work in float64) and JAX arrays (compiled training).
 
 from typing import Any, NamedTuple
 
-import jax
 import numpy as np
 from jaxtyping import Float
+
+from lemmata.lab.arrays import library_of as namespace
 
 Array = Any
 """An array of NumPy or of JAX."""
@@ -18,11 +19,6 @@ Labels = Float[Array, " samples"]
 Weights = Float[Array, "dimension neurons"]
 Vector = Float[Array, " dimension"]
 Matrix = Float[Array, "dimension dimension"]
-
-
-def namespace(values: Array) -> Any:
-    """jax.numpy for JAX arrays, numpy for the rest."""
-    return jax.numpy if isinstance(values, jax.Array) else np
 
 
 class Activation(NamedTuple):
@@ -89,11 +85,13 @@ ACTIVATIONS = {
 
 
 def _special(t: Array) -> Any:
-    if isinstance(t, jax.Array):
-        return jax.scipy.special
-    import scipy.special
+    if namespace(t) is np:
+        import scipy.special
 
-    return scipy.special
+        return scipy.special
+    import jax
+
+    return jax.scipy.special
 
 
 SIGMOID = ACTIVATIONS["sigmoid"]
