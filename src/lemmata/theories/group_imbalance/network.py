@@ -224,11 +224,14 @@ class Expansion(NamedTuple):
     hessian: Float[Array, "dk dk"]
 
 
-def expand(W: Weights, x: Inputs, y: Labels, weights: Labels, phi: Activation = SIGMOID) -> Expansion:
-    """The expansion of Σ_i weights_i ℓ_i."""
+def expand(
+    W: Weights, x: Inputs, y: Labels, weights: Labels, phi: Activation = SIGMOID, xx: Array | None = None
+) -> Expansion:
+    """The expansion of Σ_i weights_i ℓ_i; `xx` is products(x), where it is known."""
     sign, P, first, second = local(W, x, y, phi)
     slope = -x.T @ (first * (sign * weights)).T / W.shape[1]
-    return Expansion(-weights @ namespace(x).log(P), slope, assemble(weights * bends(first, second), products(x)))
+    curvature = assemble(weights * bends(first, second), products(x) if xx is None else xx)
+    return Expansion(-weights @ namespace(x).log(P), slope, curvature)
 
 
 CHUNK = 100_000
