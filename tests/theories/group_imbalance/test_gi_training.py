@@ -169,7 +169,8 @@ def test_excess_risk_without_labels_is_that_with_labels_less_the_floor():
     free = probes.excess(W, world.truth, sample.x)
     assert free > 0
     assert free == pytest.approx(labelled, abs=5e-3)
-    entropy = probes.entropy(world.truth, sample.x)
+    known = network.sides(world.truth, sample.x)
+    entropy = network.cross_entropy(known, known).mean()
     assert entropy == pytest.approx(network.risk(world.truth, sample.x, sample.y), abs=5e-3)
 
 

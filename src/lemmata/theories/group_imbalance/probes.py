@@ -5,24 +5,15 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from lemmata.theories.group_imbalance.network import SIGMOID, Activation, Inputs, Weights, log_probabilities, namespace
+from lemmata.theories.group_imbalance.network import SIGMOID, Activation, Inputs, Weights, cross_entropy, sides
 
 Array = Any
 
 
 def excess(W: Weights, truth: Weights, x: Inputs, phi: Activation = SIGMOID) -> Array:
     """f̄(W) - f̄(W*) = E KL(Bern(H*) ‖ Bern(H)), the mean over points without labels."""
-    xp = namespace(W)
-    one, zero = log_probabilities(truth, x, phi)
-    fit_one, fit_zero = log_probabilities(W, x, phi)
-    return (xp.exp(one) * (one - fit_one) + xp.exp(zero) * (zero - fit_zero)).mean()
-
-
-def entropy(truth: Weights, x: Inputs, phi: Activation = SIGMOID) -> Array:
-    """The mean over points of the binary entropy of H*: the noise floor."""
-    xp = namespace(truth)
-    one, zero = log_probabilities(truth, x, phi)
-    return -(xp.exp(one) * one + xp.exp(zero) * zero).mean()
+    known = sides(truth, x, phi)
+    return (cross_entropy(known, sides(W, x, phi)) - cross_entropy(known, known)).mean()
 
 
 def fitted_rate(
