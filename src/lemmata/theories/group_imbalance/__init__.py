@@ -9,13 +9,12 @@ In reading order: `setting`, `data`, `network`, `moments`, `decompositions` and 
 import lemmata as lm
 from lemmata.theories.group_imbalance import bounds
 from lemmata.theories.group_imbalance.card import CARD
-from lemmata.theories.group_imbalance.census import EXPERIMENTS as CENSUS
 from lemmata.theories.group_imbalance.claims import CLAIMS
 from lemmata.theories.group_imbalance.experiments import EXPERIMENTS
 from lemmata.theories.group_imbalance.images.experiments import EXPERIMENTS as IMAGES
 from lemmata.theories.group_imbalance.setting import Setting
 from lemmata.theories.group_imbalance.training import simulate
 
-theory = lm.Theory(CARD, Setting, simulate, (*EXPERIMENTS, *IMAGES, *CENSUS), CLAIMS, bounds.BOUNDS, source=__path__[0])
+theory = lm.Theory(CARD, Setting, simulate, (*EXPERIMENTS, *IMAGES), CLAIMS, bounds.BOUNDS, source=__path__[0])
 
 __all__ = ["Setting", "bounds", "simulate", "theory"]
