@@ -15,8 +15,8 @@ from lemmata.theories.group_imbalance.setting import CENTRED, WIDE, Setting
 
 POINTS = 9
 TRUTHS = 200
-"""Ground truths behind a median exponent. The register names five, whose median of E_w lies beyond its tolerance (0.62);
-four of ten medians of five do. So many put the median within 0.01 of that of the law, which is inside."""
+"""Ground truths behind a median exponent. The register names five, whose median of E_w lies beyond its tolerance
+(0.62), as four of ten medians of five do. So many put the median within 0.01 of that of the law, which is inside."""
 SMALL, LARGE = (1e-4, 1e-2), (10.0, 1e3)
 """Ranges of ‖Σ_l‖ in which the exponents of rows 6 and 7 are fitted."""
 NEAR, FAR = (1.0, 8.0), (100.0, 1000.0)
