@@ -138,6 +138,30 @@ def experiment(
     return Experiment(name, question, reference, simulation, presets, plot, table, precision)
 
 
+def asking(questions: Mapping[str, str], **common: Any) -> Callable[..., Callable[..., Experiment]]:
+    """`lm.experiment` for the experiments of a table, name -> "reference: question"; `common` is what they share.
+
+        asks = lm.asking({"margin": "Theorem 3: Does the direction converge?"}, kind=Setting, simulation=simulate)
+        asks("margin", draw_margin, seeds=5)({"samples": 20}, loss=["logistic", "squared"], smoke={"samples": 4})
+
+    First come the name, the plot and how it is run, then the setting, the axes by name, and what presets change.
+    """
+
+    def asks(name: str, plot: Callable[..., Figure] | None = None, **run: Any) -> Callable[..., Experiment]:
+        reference, question = " ".join(questions[name].split()).split(": ", 1)
+        shared = {**common, "reference": reference, "question": question, "plot": plot, **run}
+
+        def asked(
+            setting: Mapping[str, Any] | None = None, *, smoke: Any = None, paper: Any = None, **axes: Any
+        ) -> Any:
+            presets = {key: sizes for key, sizes in (("smoke", smoke), ("paper", paper)) if sizes is not None}
+            return experiment(name, setting=setting, axes=axes, **{**shared, **presets})
+
+        return asked
+
+    return asks
+
+
 LONGEST = 100
 """Letters of a name."""
 
