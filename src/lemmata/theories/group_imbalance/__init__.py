@@ -1,7 +1,7 @@
 """Group imbalance: a one-hidden-layer network on Gaussian groups, and what more minority data does to each group.
 
 In reading order: `setting`, `data`, `network`, `moments`, `decompositions` and `initialisation` (the tensor start),
-`training` and `minimum`, `probes`, `population` and `exact` (Fisher information, floors, predictors), `rho`, `bounds`,
+`training` and `minimum`, `population` (Fisher information, floors, predictors), `rho`, `bounds`,
 `theorem`; `baselines` see the groups. `mixture` estimates Ψ. `studies` has the simulations without gradient descent,
 `images` and `census` the same questions on real data with settings of their own, `diagnose` the tool for users' tables.
 """

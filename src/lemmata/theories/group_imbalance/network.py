@@ -127,6 +127,12 @@ def cross_entropy(truth: Sides, fit: Sides) -> Array:
     return -sum(p * log(namespace(q).maximum(q, tiny)) for p, q in zip(truth, fit, strict=True))
 
 
+def excess(W: Weights, truth: Weights, x: Inputs, phi: Activation = SIGMOID) -> Array:
+    """f̄(W) - f̄(W*) = E KL(Bern(H*) ‖ Bern(H)), the mean over points without labels."""
+    known = sides(truth, x, phi)
+    return (cross_entropy(known, sides(W, x, phi)) - cross_entropy(known, known)).mean()
+
+
 def _log_mean(logs: Array) -> Array:
     xp = namespace(logs)
     top = logs.max(-1)
