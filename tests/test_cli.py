@@ -13,7 +13,9 @@ from pathlib import Path
 import pytest
 from cli_toy import THEORY, calls, forget_calls, write_toy
 from command import Lemmata, sentences, strict
-from smoke import Smoke
+from smoke import THEORIES, Smoke
+
+from lemmata.lab.descriptions import description
 
 
 @pytest.fixture
@@ -51,6 +53,35 @@ def test_listing_and_help_load_no_heavy_library(args: list[str]) -> None:
     done = subprocess.run([sys.executable, "-c", script, *args], capture_output=True, text=True, check=True)
     assert sentences(done.stderr) == ["loaded: []"]
     assert done.stdout
+
+
+LOOKS = """
+import contextlib, io, sys
+from lemmata.cli import main
+from lemmata.lab.descriptions import description
+from lemmata.lab.registry import cards
+for card in cards():
+    found = description(card["name"])
+    claim, experiment = found["claims"][0]["name"], found["experiments"][0]["name"]
+    asked = [["show", ""], ["show", claim], ["show", "nothing"], ["verify", "nothing"], ["bound", "nothing"]]
+    asked += [["run", experiment, "--set", "nothing=1"], *(["bound", each["name"]] for each in found["bounds"])]
+    for verb, name, *rest in asked:
+        sys.argv = ["lemmata", verb, f"{card['name']}/{name}".rstrip("/"), *rest]
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            with contextlib.suppress(SystemExit):
+                main()
+        assert "jax" not in sys.modules, sys.argv
+    print(card["name"])
+"""
+"""Looks at every theory: shown, a wrong item, a refused `--set`, every bound."""
+
+
+def test_looking_something_up_and_evaluating_a_bound_loads_no_jax() -> None:
+    for name in THEORIES:
+        description(name)  # written down where it is not
+    done = subprocess.run([sys.executable, "-c", LOOKS], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == THEORIES
 
 
 def test_show_describes_settings_experiments_claims_and_bounds(lemmata: Lemmata, toy: Path) -> None:

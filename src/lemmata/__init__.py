@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from lemmata.lab.engines import open_engine
     from lemmata.lab.errors import AssumptionWarning, FailedCells, UserError
     from lemmata.lab.fits import Threshold, line, offset_power_law, power_law, slope, threshold
+    from lemmata.lab.generators import generator
     from lemmata.lab.intervals import CannotFit, Estimate, mean_interval, share_interval, spearman
     from lemmata.lab.judges import all_of, at_least, at_most, decreasing, equal, increasing, stating, within
     from lemmata.lab.keeping import keep, starting
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from lemmata.lab.regions import Uncertain
     from lemmata.lab.registry import load
     from lemmata.lab.setting import Problem, Setting, capacity, derived, fixed
-    from lemmata.lab.simulation import Simulation, Variable, generator, host_piece, piece, simulation, stream
+    from lemmata.lab.simulation import Simulation, Variable, host_piece, piece, simulation, stream
     from lemmata.lab.sweep import sweep
     from lemmata.lab.tables import Table
     from lemmata.lab.theory import Experiment, Preset, Theory, asking, experiment
@@ -60,6 +61,7 @@ _ROOMS = {
     "doors": "replicate run verify",
     "errors": "AssumptionWarning FailedCells UserError",
     "fits": "Threshold line offset_power_law power_law slope threshold",
+    "generators": "generator",
     "intervals": "CannotFit Estimate mean_interval share_interval spearman",
     "judges": "all_of at_least at_most decreasing equal increasing stating within",
     "keeping": "keep starting",
@@ -68,7 +70,7 @@ _ROOMS = {
     "regions": "Uncertain",
     "registry": "load",
     "setting": "Problem Setting capacity derived fixed",
-    "simulation": "Simulation Variable generator host_piece piece simulation stream",
+    "simulation": "Simulation Variable host_piece piece simulation stream",
     "sweep": "sweep",
     "tables": "Table",
     "theory": "Experiment Preset Theory asking experiment",

@@ -16,7 +16,7 @@ import lemmata as lm
 from lemmata.lab import psi
 from lemmata.lab.errors import UserError
 from lemmata.lab.fits import threshold
-from lemmata.lab.simulation import generator
+from lemmata.lab.generators import generator
 from lemmata.lab.sweep import Progress
 from lemmata.lab.thresholds import find_threshold
 from lemmata.theories import vit

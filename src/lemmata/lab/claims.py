@@ -352,10 +352,21 @@ def _judge(claim: Claim, datasets: Mapping[str, xr.Dataset], seed: int, evidence
 
 
 def _taken(evidence: Evidence, datasets: Mapping[str, xr.Dataset], seed: int) -> Any:
-    found = evidence(datasets, seed)
+    found = evidence({name: _unchanging(datasets[name]) for name in evidence.reads}, seed)
     if found is None or isinstance(found, str):
         raise TypeError(f"the evidence {evidence.name} gives {found!r}, no values")
+    kind = getattr(found, "dtype", np.dtype(float))
+    if kind.kind not in "fiub":
+        raise TypeError(f"the evidence {evidence.name} gives values of type {kind}, no real numbers")
     return found
+
+
+def _unchanging(data: xr.Dataset) -> xr.Dataset:
+    """The same data for one evidence: what it does with them is not seen by the next."""
+    mine = data.copy()
+    for values in mine.data_vars.values():
+        values.values.flags.writeable = False
+    return mine
 
 
 def _never_arrives(data: xr.Dataset) -> bool:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from lemmata.lab import registry
 from lemmata.lab.declarations import Declaration, name_of_symbol, parse_assignments, spell_argument
 from lemmata.lab.errors import UserError, unknown
-from lemmata.lab.files import write_whole
+from lemmata.lab.files import read_sealed, sealed, write_whole
 from lemmata.lab.programs import cache_folder
 from lemmata.lab.sources import digest_of_files
 from lemmata.lab.suggestions import Related, wrong_item
@@ -196,16 +196,16 @@ def description(name: str) -> dict[str, Any]:
         return json.loads(_text(registry.load(name)))
     registry.check(name)
     path = _path(name)
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, json.JSONDecodeError):
-        text = _text(registry.load(name))
+    kept = read_sealed(path)
+    if kept is not None:
+        return kept
+    made = json.loads(_text(registry.load(name)))
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
         for old in path.parent.glob(f"{name}-*.json"):
             old.unlink(missing_ok=True)
-        write_whole(path, text.encode())
-    return json.loads(text)
+        write_whole(path, json.dumps(sealed(made), ensure_ascii=False).encode())
+    return made
 
 
 def _text(theory: Theory) -> str:
@@ -215,7 +215,7 @@ def _text(theory: Theory) -> str:
 def _path(name: str) -> Path:
     own = registry.folder_of(name)
     digest = hashlib.sha256((digest_of_files() + digest_of_files(own)).encode()).hexdigest()[:16]
-    return cache_folder().parent / "described" / f"{name}-{digest}.json"
+    return cache_folder() / "described" / f"{name}-{digest}.json"
 
 
 def shipped_replication(theory: str, claim: str) -> dict[str, Any] | None:

@@ -54,6 +54,12 @@ class Broken(RuntimeError):
     """Nothing of an experiment could be computed, or nothing said of a claim: a theory's error, with its place."""
 
 
+def place_of(function: Callable[..., Any]) -> str:
+    """Where a function begins, as sentences end with it."""
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    return f" ({Path(code.co_filename).name}:{code.co_firstlineno})" if code else ""
+
+
 def describe_error(error: BaseException, function: Callable[..., Any] | None = None) -> str:
     """An exception in one line, with the place that raised it: the last one in somebody's own file, if there is any.
 
@@ -64,11 +70,10 @@ def describe_error(error: BaseException, function: Callable[..., Any] | None = N
     words = str(error) or "no message"
     if isinstance(error, SyntaxError) and error.filename:
         own, words = [(error.filename, error.lineno)], error.msg
-    code = getattr(inspect.unwrap(function), "__code__", None) if function else None
-    if not own and code:
-        own = [(code.co_filename, code.co_firstlineno)]
     places = own or [(frame.filename, frame.lineno) for frame in frames]
     place = f" ({Path(places[-1][0]).name}:{places[-1][1]})" if places else ""
+    if function and not own:
+        place = place_of(function) or place
     return printable(f"{type(error).__name__}: {words}{place}")
 
 

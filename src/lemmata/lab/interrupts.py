@@ -23,6 +23,8 @@ CODES = {signal.SIGINT: 130, signal.SIGTERM: 143}
 
 _stopping = threading.Event()
 _busy: set[object] = set()
+_handled: list[object] = []
+"""Not empty while signals end this process, and are no exceptions."""
 
 
 class Party(NamedTuple):
@@ -34,6 +36,15 @@ class Party(NamedTuple):
 
 
 _parties: list[Party] = []
+
+
+def errors_of_theories() -> tuple[type[BaseException], ...]:
+    """What somebody's code raises that is an error of theirs, and must not end more than their own claim.
+
+    An exit is one; so is a KeyboardInterrupt, unless it may be a real one: in the main thread of a notebook or script.
+    """
+    theirs = bool(_handled) or threading.current_thread() is not threading.main_thread()
+    return (Exception, SystemExit, KeyboardInterrupt) if theirs else (Exception, SystemExit)
 
 
 def is_stopping() -> bool:
@@ -64,11 +75,12 @@ def involve(party: Party) -> Iterator[None]:
 
 def leave(code: int, sentence: str = "") -> None:
     """End this process within the moment of grace."""
-    if sentence:
-        with contextlib.suppress(OSError, ValueError):
-            print(sentence, file=sys.stderr, flush=True)
     _stopping.set()
     deadline = time.monotonic() + GRACE
+    if sentence:  # by a thread: a pipe that is full, and that nobody empties, keeps who writes into it for ever
+        saying = threading.Thread(target=_say, args=(sentence,), daemon=True)
+        saying.start()
+        saying.join(GRACE / 3)
     parties = list(_parties)
     for party in parties:
         with contextlib.suppress(Exception):
@@ -79,6 +91,11 @@ def leave(code: int, sentence: str = "") -> None:
         with contextlib.suppress(Exception):
             party.end()
     os._exit(code)
+
+
+def _say(sentence: str) -> None:
+    with contextlib.suppress(OSError, ValueError):
+        print(sentence, file=sys.stderr, flush=True)
 
 
 @contextlib.contextmanager
@@ -92,13 +109,16 @@ def leaving_on_signals(sentence: str = INTERRUPTED) -> Iterator[None]:
             if received[0] in CODES:
                 leave(CODES[signal.Signals(received[0])], sentence)
 
-    # the handlers do nothing; the interpreter writes the signal's number to the pipe, also while they cannot run
-    before = {number: signal.signal(number, lambda *_: None) for number in CODES}
+    # the handlers do nothing; the interpreter writes the signal's number to the pipe, also while they cannot run; it
+    # does so before they are in place, since a signal that comes between must not be lost
     told = signal.set_wakeup_fd(sender, warn_on_full_buffer=False)
+    before = {number: signal.signal(number, lambda *_: None) for number in CODES}
     threading.Thread(target=wait, daemon=True).start()
+    _handled.append(receiver)
     try:
         yield
     finally:
+        _handled.remove(receiver)
         settle()  # what comes to an end after a signal, an error too, is no result
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -20,8 +20,9 @@ from jax.interpreters.partial_eval import dce_jaxpr
 from lemmata.lab import names, room
 from lemmata.lab.devices import Needs
 from lemmata.lab.ensemble import result_shapes
-from lemmata.lab.errors import Broken, UserError, describe_error
+from lemmata.lab.errors import Broken, UserError, describe_error, place_of
 from lemmata.lab.grid import Grid
+from lemmata.lab.interrupts import errors_of_theories
 from lemmata.lab.precision import numerics
 from lemmata.lab.setting import Setting
 from lemmata.lab.simulation import Foresight, Simulation
@@ -87,14 +88,15 @@ def find_shapes(simulation: Simulation, grid: Grid, seed: int, precision: str) -
             shapes = result_shapes(simulation, setting, seed, precision)
         except UserError:
             raise
-        except (Exception, SystemExit) as error:
+        except errors_of_theories() as error:
             reasons.append(f"{grid.describe(cell)}: {describe_error(error, simulation.function)}")
             continue
         wrong = [name for name, shape in shapes.items() if len(shape) != len(simulation.variable(name).dims)]
         if not wrong:
             return shapes
         dims = simulation.variable(wrong[0]).dims
-        reasons.append(f"{grid.describe(cell)}: {wrong[0]} has shape {shapes[wrong[0]]}, its dimensions are {dims}")
+        told = f"{wrong[0]} has shape {shapes[wrong[0]]}, its dimensions are {dims}{place_of(simulation.function)}"
+        reasons.append(f"{grid.describe(cell)}: {told}")
     raise Broken(f"every cell failed; first, at {reasons[0]}")
 
 
@@ -125,7 +127,7 @@ def check_runs(simulation: Simulation, grid: Grid, seed: int, precision: str) ->
                 most = max([most, *(piece.room for piece in pieces)])
         except UserError:
             raise
-        except (Exception, SystemExit):
+        except errors_of_theories():
             continue
     work = sum(steps[static] * each for static, each in operations.items())
     step = max((cells[static] * each for static, each in operations.items()), default=0.0)
@@ -160,7 +162,7 @@ def _foresee(simulation: Simulation, setting: Setting, seed: int, precision: str
         return simulation.foresee(setting, seed, precision)
     except UserError:
         raise
-    except (Exception, SystemExit):
+    except errors_of_theories():
         return None  # a broken cell fails when it is computed, with its reason
 
 

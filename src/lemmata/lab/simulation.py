@@ -10,7 +10,6 @@ can be foreseen (`foresee`) and its training is shared with every run that has t
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -27,9 +26,7 @@ from lemmata.lab.prepared import prepare_once
 from lemmata.lab.setting import Problem, Setting
 from lemmata.lab.sources import by_reference
 
-__all__ = [
-    "STREAMS", "Foresight", "Simulation", "Variable", "generator", "host_piece", "piece", "simulation", "stream",
-]  # fmt: skip
+__all__ = ["STREAMS", "Foresight", "Simulation", "Variable", "host_piece", "piece", "simulation", "stream"]
 
 STREAMS = {"graph": 0, "data": 1, "init": 2, "batch": 3, "sampler": 4, "test": 5, "noise": 6}
 """The named key streams. Append only: a number that changed would change every result."""
@@ -52,14 +49,6 @@ def _fold(key: jax.Array, *parts: int) -> jax.Array:
     for part in parts:
         key = jax.random.fold_in(key, part)
     return key
-
-
-def generator(seed: int, *purpose: str) -> np.random.Generator:
-    """An independent stream of the run for every purpose of its host work.
-
-    lm.generator(seed, "graph").permutation(10)
-    """
-    return np.random.default_rng([seed, *(zlib.crc32(word.encode()) for word in purpose)])
 
 
 @dataclass(frozen=True)

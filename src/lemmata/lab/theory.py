@@ -162,11 +162,15 @@ def asking(questions: Mapping[str, str], **common: Any) -> Callable[..., Callabl
     return asks
 
 
+LONGEST = 100
+"""Letters of a name."""
+
+
 def _check_name(what: str, name: Any) -> None:
     """Names of theories and experiments are names of folders, that of a claim stands behind a slash."""
     if what == "bounds":
         return
-    fits = isinstance(name, str) and bool(name)
+    fits = isinstance(name, str) and 0 < len(name) <= LONGEST
     if fits and what == "claims":
         fits = "/" not in name
     elif fits:
@@ -174,7 +178,7 @@ def _check_name(what: str, name: Any) -> None:
     if not fits:
         raise UserError(
             f"{name!r} is not allowed as a name of {what}: a name has letters, digits, '_', '-' and '.', begins with a "
-            "letter or digit and is not empty."
+            f"letter or digit, is not empty and not longer than {LONGEST}."
         )
 
 

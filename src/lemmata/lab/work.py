@@ -15,8 +15,9 @@ import numpy as np
 
 from lemmata.lab import devices, live, names
 from lemmata.lab.ensemble import Layout, compile_piece, foresee_runs, simulate_runs
-from lemmata.lab.errors import Interrupted, UserError, describe_error
+from lemmata.lab.errors import Interrupted, UserError, describe_error, place_of
 from lemmata.lab.inputs import noting
+from lemmata.lab.interrupts import errors_of_theories
 from lemmata.lab.shelf import Shelf
 from lemmata.lab.simulation import Simulation
 from lemmata.lab.sources import numeric_versions
@@ -122,7 +123,7 @@ class Work:
         except (Interrupted, UserError):
             # what the user must put right (a missing data file) is no result of a cell
             raise
-        except (Exception, SystemExit) as error:
+        except errors_of_theories() as error:
             if len(layer) > 1:
                 return [reason for chunk in layer for reason in self._compute_layer([chunk])]
             reason = describe_error(error, self.simulation.function)
@@ -133,6 +134,7 @@ class Work:
             mine = [next(results) for _ in chunk.seeds]
             reason = self._defect(mine) if chunk in pending else ""
             if reason:
+                reason += place_of(self.simulation.function)
                 self.store.fail(chunk, reason)
             elif chunk in pending:
                 self.store.write(chunk, mine, inputs)

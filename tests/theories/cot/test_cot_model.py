@@ -13,7 +13,7 @@ from lemmata.theories.cot import data, network, probes
 from lemmata.theories.cot.data import Prompts, System
 from lemmata.theories.cot.setting import Setting
 from lemmata.theories.cot.studies import asked_trials, draw_noise
-from lemmata.theories.cot.training import simulate, train_network
+from lemmata.theories.cot.training import kept_weights, simulate, train_network
 from lemmata.theories.cot.transitions import images, shift_maps, shifted_images
 
 SMALL: dict[str, Any] = {
@@ -120,7 +120,8 @@ def test_the_closed_gradient_is_that_of_the_plain_network_by_autodiff() -> None:
 def weights_along(setting: Setting, precision: str = "float64") -> np.ndarray:
     with lm.numerics(precision):
         prepared = simulate.prepared(setting, 0)
-        return np.asarray(train_network(setting.problem(), jax.random.key(0), prepared)[1])
+        run = train_network(setting.problem(), jax.random.key(0), prepared)
+        return np.asarray(jax.jit(kept_weights)(run))
 
 
 def test_reduced_and_plain_training_agree_step_by_step() -> None:

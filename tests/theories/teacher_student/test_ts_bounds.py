@@ -10,7 +10,7 @@ from ts_cases import near
 from lemmata.lab.errors import UserError
 from lemmata.theories import teacher_student
 from lemmata.theories.teacher_student import bounds
-from lemmata.theories.teacher_student.dynamics.follow import follow_limit
+from lemmata.theories.teacher_student.dynamics.limit import follow_limit
 from lemmata.theories.teacher_student.dynamics.reduced import Task, pattern
 
 GIVEN: dict[str, Any] = {"tokens": 36, "support": 4, "strength": 10.0, "slope": 0.0, "step_size": 0.05}

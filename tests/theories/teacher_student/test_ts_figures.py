@@ -15,7 +15,7 @@ from ts_hand_made import ESCAPE, FITTED, made_up
 
 from lemmata.lab.figures import NEVER
 from lemmata.theories import teacher_student
-from lemmata.theories.teacher_student.dynamics.follow import escape_integral
+from lemmata.theories.teacher_student.dynamics.limit import escape_integral
 from lemmata.theories.teacher_student.dynamics.reduced import Task, at_score, quasi_scale
 
 EXPERIMENTS, CLAIMS = teacher_student.theory.experiments, teacher_student.theory.claims

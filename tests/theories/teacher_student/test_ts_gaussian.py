@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lemmata.lab.claims import FAILS, HOLDS, examine
-from lemmata.lab.simulation import generator
+from lemmata.lab.generators import generator
 from lemmata.theories.teacher_student.claims import gaussian as lemmas
 from lemmata.theories.teacher_student.claims import sequences
 from lemmata.theories.teacher_student.claims.gaussian import (

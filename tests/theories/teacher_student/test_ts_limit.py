@@ -16,7 +16,7 @@ from ts_cases import SLOPES, iterate, near, random_tasks
 
 from lemmata.lab.precision import numerics
 from lemmata.theories.teacher_student.dynamics import reduced
-from lemmata.theories.teacher_student.dynamics.follow import escape_gap, escape_integral, follow_limit
+from lemmata.theories.teacher_student.dynamics.limit import escape_gap, escape_integral, follow_limit
 from lemmata.theories.teacher_student.dynamics.reduced import Scalars, Task, at_score, pattern, step
 
 

@@ -20,7 +20,7 @@ from ts_cases import SLOPES, descend, iterate, near, random_tasks, small_task, s
 from lemmata.lab.precision import numerics
 from lemmata.theories.teacher_student import gaussian
 from lemmata.theories.teacher_student.dynamics import reduced
-from lemmata.theories.teacher_student.dynamics.follow import gap_at
+from lemmata.theories.teacher_student.dynamics.limit import gap_at
 from lemmata.theories.teacher_student.dynamics.population import population_excess
 from lemmata.theories.teacher_student.dynamics.reduced import Pattern, Scalars, Task, at_score, pattern, step
 

@@ -19,7 +19,8 @@ from lemmata.lab.precision import numerics
 from lemmata.lab.simulation import stream
 from lemmata.theories.teacher_student import bounds
 from lemmata.theories.teacher_student.data import LAWS, draw_inputs
-from lemmata.theories.teacher_student.dynamics.follow import event_steps, follow_limit
+from lemmata.theories.teacher_student.dynamics.follow import event_steps
+from lemmata.theories.teacher_student.dynamics.limit import follow_limit
 from lemmata.theories.teacher_student.dynamics.reduced import Scalars, Task, from_gap, gap, pattern, step
 from lemmata.theories.teacher_student.setting import Setting
 from lemmata.theories.teacher_student.studies import escape as study

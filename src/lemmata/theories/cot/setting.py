@@ -10,7 +10,7 @@ import lemmata as lm
 from lemmata.theories.cot import transitions
 from lemmata.theories.cot.voters import matches
 
-MOMENTS = (50, 500, 1000, 2000, 8000)
+MOMENTS = (50, 100, 200, 500, 1000, 2000, 8000)
 """η t at which the weights are kept, where a run has a record there."""
 READ = ("0", *map(str, MOMENTS), "end")
 """The weights that can be tested: W = 0, those kept along training, and the last."""
@@ -93,13 +93,15 @@ class Setting(PromptSetting):
     initial_scale: float = lm.number(0.01, "ξ", "standard deviation of the entries of W(0)", low=0)
     train_attention: int = lm.number(1, "", "1: W is trained; 0: frozen", low=0, high=1, integer=True)
     dense_records: int = lm.number(0, "", "records at every one of the first so many steps", low=0, integer=True)
+    measure_prompts: int = lm.number(
+        2000, "", "fresh training prompts for loss and gradients at the kept weights", low=1, integer=True
+    )
 
     test_patterns: int = lm.size(10, "M'", "testing patterns", low=2)
     test_prompts: int = lm.size(500, "", "testing prompts")
     test_room: int = lm.size(0, "", "room for the examples of a testing prompt (0: as many as there are)", low=0)
     watch_tests: int = lm.size(200, "", "testing prompts that are watched along training")
-    measure_prompts: int = lm.size(2000, "", "fresh training prompts for loss and gradients at the kept weights")
-    chunk: int = lm.size(1000, "", "of these, how many at once")
+    chunk: int = lm.size(1000, "", "of the measured prompts, how many at once", low=1)
     key_width: int = lm.size(64, "m", "rows of W_K and W_Q where they are trained separately")
 
     transitions: str = lm.choice("uniform", "how the steps of testing examples err", *transitions.CONSTRUCTORS)
@@ -126,6 +128,10 @@ class Setting(PromptSetting):
     given_matrices: Any = lm.array("A", "transitions=given: the step matrices (K x M' x M')")
     given_maps: Any = lm.array("f", "the testing task as permutations, counted from 0 (K x M'; default a random shift)")
     given_patterns: Any = lm.array("Λ", "pattern_law=given: testing patterns by their coefficients (M' x M)")
+
+    @lm.derived
+    def chunks(self) -> int:
+        return self.measure_prompts // self.chunk
 
     @lm.derived
     def test_matching(self) -> int:

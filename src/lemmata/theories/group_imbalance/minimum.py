@@ -17,7 +17,6 @@ from lemmata.theories.group_imbalance.network import (
     Weights,
     expand_in_chunks,
     flatten,
-    losses,
     unflatten,
 )
 
@@ -57,8 +56,8 @@ def minimise(
     shares: Array = np.full(len(x), 1 / len(x)) if weights is None else weights
     centre = start if centre is None else centre
     W, size, arrived = start, np.inf, False
+    at = expand_in_chunks(W, x, y, shares, phi)
     for _ in range(steps):
-        at = expand_in_chunks(W, x, y, shares, phi)
         slope = flatten(at.gradient)
         before, size = size, float(np.linalg.norm(slope))
         values, vectors = np.linalg.eigh(at.hessian)
@@ -71,9 +70,11 @@ def minimise(
             break
         move *= min(1.0, longest / max(length, 1e-300))
         step, drop = unflatten(move, W.shape[1]), 1e-4 * (slope @ move)
-        scales = SCALES if size >= 1e-6 else SCALES[:1]
-        enough = (s for s in scales[:-1] if shares @ losses(W + s * step, x, y, phi) <= at.risk + s * drop)
-        W = W + next(enough, scales[-1]) * step
+        for scale in SCALES:
+            there = expand_in_chunks(W + scale * step, x, y, shares, phi)
+            if size < 1e-6 or there.risk <= at.risk + scale * drop:
+                break
+        W, at = W + scale * step, there
         if not np.linalg.norm(W - centre) <= FAR:
             return Minimum(W, False, size, True)
     return Minimum(W, arrived, size, False)

@@ -15,8 +15,8 @@ from jaxtyping import Float
 from lemmata.theories.group_imbalance.network import SIGMOID, Activation, Vector, Weights
 
 Array = np.ndarray
-NODES = 24
-"""Gauss-Legendre nodes of a panel."""
+NODES, SHARES = np.polynomial.legendre.leggauss(24)
+"""The Gauss-Legendre rule of a panel."""
 TAIL = 14.0
 """Standard deviations beyond which the normal density is left out."""
 REFINED = np.array([0.5, 1, 1.5, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64])
@@ -45,9 +45,8 @@ def panels(u: float, sigma: float) -> tuple[Array, Array]:
     far = np.geomspace(near[-1], max(high, near[-1]), 2 + int(np.log2(max(high / near[-1], 1)))) if sigma > 1 else near
     around = np.concatenate([-far, -near, [0.0], near, far])
     ends = np.unique(np.concatenate([ends, around[(around > low) & (around < high)]]))
-    nodes, weights = np.polynomial.legendre.leggauss(NODES)
     half = np.diff(ends)[:, None] / 2
-    return (ends[:-1, None] + half * (1 + nodes)).ravel(), (half * weights).ravel()
+    return (ends[:-1, None] + half * (1 + NODES)).ravel(), (half * SHARES).ravel()
 
 
 @cache

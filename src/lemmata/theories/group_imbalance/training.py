@@ -17,6 +17,7 @@ from lemmata.theories.group_imbalance.initialisation import tensor_start
 from lemmata.theories.group_imbalance.minimum import Minimum, distance, matching, minimise
 from lemmata.theories.group_imbalance.network import (
     ACTIVATIONS,
+    excess,
     flatten,
     gradient,
     hessian,
@@ -24,7 +25,6 @@ from lemmata.theories.group_imbalance.network import (
     signed_gradient,
     unflatten,
 )
-from lemmata.theories.group_imbalance.probes import excess
 from lemmata.theories.group_imbalance.setting import Setting
 
 Array = np.ndarray

@@ -5,7 +5,7 @@ from typing import Any
 
 import lemmata as lm
 from lemmata.theories.teacher_student.dynamics import reduced
-from lemmata.theories.teacher_student.dynamics.follow import escape_integral, follow_limit
+from lemmata.theories.teacher_student.dynamics.limit import escape_integral, follow_limit
 from lemmata.theories.teacher_student.dynamics.reduced import Pattern, Task
 from lemmata.theories.teacher_student.gaussian import mean_square_slope, xp
 

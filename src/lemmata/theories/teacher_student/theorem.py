@@ -21,7 +21,8 @@ import xarray as xr
 
 import lemmata as lm
 from lemmata.theories.teacher_student import measures
-from lemmata.theories.teacher_student.dynamics.follow import follow_limit, follow_recursion
+from lemmata.theories.teacher_student.dynamics.follow import follow_recursion
+from lemmata.theories.teacher_student.dynamics.limit import follow_limit
 from lemmata.theories.teacher_student.dynamics.reduced import Scalars, Task, excess, gap, pattern
 from lemmata.theories.teacher_student.measures import QUANTITIES, around, extremes, multiples
 from lemmata.theories.teacher_student.setting import SEPARATED, largest_score_step, largest_value_step

@@ -17,7 +17,8 @@ from lemmata.theories.teacher_student.bounds import noise_floor
 from lemmata.theories.teacher_student.data import Sample, draw_sample
 from lemmata.theories.teacher_student.dynamics import descent
 from lemmata.theories.teacher_student.dynamics.descent import Dynamics, reduced_matrices
-from lemmata.theories.teacher_student.dynamics.follow import event_steps, follow_limit, follow_recursion, record_steps
+from lemmata.theories.teacher_student.dynamics.follow import event_steps, follow_recursion, record_steps
+from lemmata.theories.teacher_student.dynamics.limit import follow_limit
 from lemmata.theories.teacher_student.dynamics.reduced import Scalars, Task, from_gap, task_of
 from lemmata.theories.teacher_student.network import half_mean_square, respond
 from lemmata.theories.teacher_student.probes import cosine, reduced_probe

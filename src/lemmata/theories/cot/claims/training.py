@@ -1,5 +1,6 @@
 """The two stages of training: times (C2), gradients (C3, C5), attention (C4, C6), the late law (C17), labels (C18)."""
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -25,10 +26,9 @@ CHAINS = [2, 3, 5]
 @lm.evidence("c2-eta")
 def loss_ratio(data: xr.Dataset, clock: str = "time") -> xr.DataArray:
     """Loss with η = 1 over loss with η = 10, at equal η t, or at equal t."""
-    slow, fast = (lm.cells(data, clock=label) for label in ("η=1", "η=10"))
-    times = {"time": (500, 1000, 2000), "step": (50, 100, 200)}[clock]
-    ratio = {f"{t}": lm.at(slow.train_loss, slow[clock], t) / lm.at(fast.train_loss, fast[clock], t) for t in times}
-    return lm.stack(ratio, "at")
+    slow, fast = (bare(lm.cells(data, clock=label)) for label in ("η=1", "η=10"))
+    loss, over = (functools.partial(measures.moment_of, run, "moment_loss") for run in (slow, fast))
+    return lm.stack({f"{t}": loss(t if clock == "time" else t // 10) / over(t) for t in SECOND[:3]}, "at")
 
 
 @lm.evidence("c1-reference")

@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 
 import lemmata as lm
-from lemmata.theories.teacher_student.dynamics.follow import escape_integral
+from lemmata.theories.teacher_student.dynamics.limit import escape_integral
 from lemmata.theories.teacher_student.dynamics.reduced import Task
 from lemmata.theories.teacher_student.gaussian import mean_square_slope
 from lemmata.theories.teacher_student.measures import SLOPES, SWEEPS, around, extremes, multiples

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 import lemmata as lm
 from lemmata import figures as draw
 from lemmata.theories.teacher_student import measures
-from lemmata.theories.teacher_student.dynamics.follow import escape_integral
+from lemmata.theories.teacher_student.dynamics.limit import escape_integral
 from lemmata.theories.teacher_student.dynamics.reduced import slow_rate
 from lemmata.theories.teacher_student.figures import EXCESS, IN_TIME, clock, exponents, loglog, named, plain_task
 from lemmata.theories.teacher_student.gaussian import mean_square_slope

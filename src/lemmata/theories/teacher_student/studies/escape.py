@@ -3,7 +3,7 @@
 import numpy as np
 
 import lemmata as lm
-from lemmata.theories.teacher_student.dynamics.follow import escape_integral, follow_limit, gap_at
+from lemmata.theories.teacher_student.dynamics.limit import escape_integral, follow_limit, gap_at
 from lemmata.theories.teacher_student.dynamics.reduced import pattern, rates, task_of
 from lemmata.theories.teacher_student.setting import Setting
 from lemmata.theories.teacher_student.teachers import value_matrix
