@@ -67,7 +67,7 @@ def publish(
         return
     if plan.options.draw:
         with _drawing:
-            _draw(plan, computed, data.copy(deep=True), say)  # a figure may do with them what it likes
+            _draw(plan, computed, plan.named(data).copy(deep=True), say)  # a figure may do with them what it likes
     about = {
         "theory": plan.theory.name,
         "experiment": plan.name,

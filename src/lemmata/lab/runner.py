@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -82,7 +81,6 @@ def carry_out(plan: Plan, engine: Engine, progress: OnProgress | None, say: Call
     with lock(plan.directory) as held, prints_aside():
         computed = compute(plan, engine, progress, say)
         data = computed.store.dataset(len(plan.seeds))
-        data = data.assign_attrs(setting=json.dumps(plan.preset.setting.values()))
         publish(plan, computed, data, say, held)
     return Outcome(data, plan.directory, time.perf_counter() - began, computed.failures, plan.warnings)
 

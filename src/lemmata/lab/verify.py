@@ -8,7 +8,7 @@ import shlex
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import overload
 
@@ -171,7 +171,7 @@ def verify(
             def task() -> Outcome:
                 outcome = carry_out(planned, opened, overall.watch(planned, progress(_name(planned))), say)
                 overall.finish(planned)
-                return outcome
+                return replace(outcome, data=planned.named(outcome.data))
 
             return lanes.start(task)
 

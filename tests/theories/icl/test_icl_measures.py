@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
+import lemmata as lm
 from lemmata.lab.claims import NotApplicable
 from lemmata.theories.icl import measures
 from lemmata.theories.icl.claims.testing import length_ratio
@@ -36,8 +37,8 @@ def test_criteria_are_written_in_the_numbers_of_the_setting_that_the_data_are_of
     assert (setting_of(named).batch, setting_of(named).fraction, setting_of(named).odr) == (24, 0.5, None)
 
 
-def test_the_data_of_an_experiment_name_their_setting(left: Any) -> None:
-    setting = setting_of(left("p1-default"))
+def test_the_data_of_an_experiment_name_their_setting(smoke: Any) -> None:
+    setting = setting_of(lm.run("icl/p1-default", preset="smoke", out=smoke("icl").folder))
     assert (setting.neurons, setting.batch, setting.irrelevant, setting.steps) == (16, 24, 6, 12)
 
 
