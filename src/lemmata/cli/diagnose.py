@@ -73,6 +73,7 @@ def diagnosis(kind: str) -> Any:
     command.__annotations__ = {name: kind for name, (kind, _) in declared.items()}
     command.__doc__ = (function.__doc__ or "").strip().splitlines()[0]
     single = typer.Typer(add_completion=False, rich_markup_mode=None)
-    shown = example(f"lemmata diagnose {kind} FILE --out my-results")
+    asked = [f"{spelled(name)} {name.upper()}" for name, one in own.items() if one.type == str | None]
+    shown = example(" ".join(["lemmata diagnose", kind, "FILE", *asked, "--out my-results"]))
     single.command(kind, short_help=command.__doc__, epilog=shown)(command)
     return typer.main.get_command(single)

@@ -46,6 +46,15 @@ Set = Annotated[
         "`lemmata show THEORY --settings` lists the fields.",
     ),
 ]
+SetParameter = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="NAME=VALUE",
+        help="Give a parameter another value; NAME may be the paper's symbol (σ=0.05). May be repeated. "
+        "`lemmata show THEORY/BOUND` lists the parameters.",
+    ),
+]
 Engine = Annotated[
     str,
     typer.Option(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import xarray as xr
 
+from lemmata.lab import registry
 from lemmata.lab.bounds import Bound
 from lemmata.lab.claims import Claim
 from lemmata.lab.errors import UserError, unknown
@@ -251,6 +252,11 @@ class Theory:
     def typed(self) -> str:
         """What names it on the command line: its name, or the user's file."""
         return str(self.source) if self.source is not None and self.source.is_file() else self.name
+
+    @property
+    def in_shell(self) -> bool:
+        """Whether a command can name it: one that is given in Python has no name there and no file."""
+        return self.source is not None or registry.has(self.name)
 
     def __repr__(self) -> str:
         counts = f"{len(self.experiments)} experiments, {len(self.claims)} claims, {len(self.bounds)} bounds"
