@@ -110,7 +110,7 @@ CLAIMS = (
     .in_symbols(r"\frac{4B}{\ln n} \text{ decreases},\ \frac{4B}{\sqrt{\ln n}} \to 4C\sigma")
     .judged(
         decay(),
-        lm.all_of(falls=lm.decreasing("ln_n", by="mean"), limit=lm.within(-1e-3, 1e-3, predicted=0.0)),
+        lm.all_of(falls=lm.decreasing("ln_n", by="value"), limit=lm.within(-1e-3, 1e-3, predicted=0.0)),
         lm.Control("like 1/ln n", power=1.0),
     ),
 )

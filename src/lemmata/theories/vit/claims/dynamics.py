@@ -257,12 +257,14 @@ CLAIMS = (
         10⁵.""")
     .in_symbols(r"""\lVert q_1(t+1)\rVert^2 = \lVert q_1\rVert^2(1+\eta e^{-\lVert q_1\rVert^2+(\delta+\tau)\lVert
         q_1\rVert}) \Rightarrow \lVert q_1(t)\rVert^2 = \Theta(\log t)""")
-    .judged(logarithm(), lm.all_of(falls=lm.decreasing("steps"), stays=lm.at_least(1.0, strict=True)), FASTER),
+    .judged(
+        logarithm(), lm.all_of(falls=lm.decreasing("steps", by="value"), stays=lm.at_least(1.0, strict=True)), FASTER
+    ),
     lm.Claim("v12-recursion-rate", "(A.49)", "limit")
     .states("""On the recursion of the logit (A.34) attention tends to 1 at rate 1/t: t (1-p) falls, and its product
         with η ‖q_1‖² lies in [1, 1.4].""")
     .in_symbols(r"1-p_n(t) = O(1/t), \quad 1 \le t(1-p_n(t))\,\eta\lVert q_1\rVert^2 \le 1.4")
-    .judged(rate(), lm.all_of(falls=lm.decreasing("steps"), product=lm.within(1.0, 1.4)), FASTER),
+    .judged(rate(), lm.all_of(falls=lm.decreasing("steps", by="value"), product=lm.within(1.0, 1.4)), FASTER),
     claim("v12-growth-net", "Claim 2, (A.170)-(A.173)", "ordering")
     .states("""Up to T_0 the query and key maps grow along the discriminative features: <W_Q μ_k, q_k> and <W_K μ_k,
         q_k> end higher than they began, k = 1, 2.""")
