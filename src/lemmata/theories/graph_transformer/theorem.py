@@ -8,8 +8,8 @@ width is m >= C M² log N, the batch B >= C ε^-2 log N, and the labelled nodes 
 
 then after T = Θ(η^-1/2 (1 - 2 ε_0)^-1/2 (1 - δ)^-1/2) steps of SGD (3.8) the test loss is at most 2 ε_0 + ε (3.10),
 with probability at least .99. A GCN that is told the core distance needs γ_d^-2 times the steps, and γ_d² - σ in the
-place of the bracket (Theorem 3.4.6: `claims.iterations`, `claims.samples`); training with the encoding and all
-distances is as good as knowing the core distance (Theorem 3.4.8: `claims.encoding`).
+place of the bracket (Theorem 3.4.6: `claims.requirements`); training with the encoding and all distances is as good as
+knowing the core distance (Theorem 3.4.8: `claims.encoding`).
 """
 
 import math
