@@ -9,9 +9,9 @@ from functools import partial
 from typing import Any
 
 import lemmata as lm
-from lemmata.theories.graph_transformer.figures import encoding, needs, proof, steps
+from lemmata.theories.graph_transformer.figures import encoding, proof, requirements, steps
 from lemmata.theories.graph_transformer.setting import Setting
-from lemmata.theories.graph_transformer.studies.draws import sample_shells, simulate_batches, simulate_sampler
+from lemmata.theories.graph_transformer.studies.random_samples import sample_shells, simulate_batches, simulate_sampler
 from lemmata.theories.graph_transformer.studies.shells import examine_shells, examine_start, vary_masses
 from lemmata.theories.graph_transformer.training import simulate
 
@@ -229,7 +229,7 @@ EXPERIMENTS = (
     ),
     experiment(
         "p2-step",
-        plot=needs.steps,
+        plot=requirements.steps,
         setting={**FULL_BATCH, **FOLLOWED},
         axes={"variant": STEP_VARIANTS},
         seeds=20,  # with the register's five two intervals are as wide as the claimed range: no data could confirm it
@@ -237,7 +237,7 @@ EXPERIMENTS = (
     ),
     experiment(
         "p6-sampler",
-        plot=needs.sampler,
+        plot=requirements.sampler,
         setting={"confusion": 0.2, "shells": "core", "model": "no_pe", "records": RECORDS, "stop": "reached"},
         axes={"variant": SAMPLERS},
         smoke=APART,
@@ -246,21 +246,21 @@ EXPERIMENTS = (
     ),
     by_fraction(
         "f37-gcn-iterations",
-        plot=needs.gcn_iterations,
+        plot=requirements.gcn_iterations,
         setting={**REACHED, **CORE, "model": "gcn", "confusion": 0.2},
         axes={"discriminative": FRACTIONS},
         paper={**SLOW, "steps": 5000},
     ),
     by_fraction(
         "p8-blocks",
-        plot=needs.iterations,
+        plot=requirements.iterations,
         setting={**BLOCKS, "test_from": 300, "steps": 600, "stop": "tight", "records": RECORDS},
         axes={"variant": models(NEXT), "discriminative": FRACTIONS},
         paper={**SLOW, "steps": 6000},
     ),
     by_fraction(
         "b6a-iterations",
-        plot=needs.iterations,
+        plot=requirements.iterations,
         setting=REACHED,
         axes={"variant": models(CORE), "discriminative": FRACTIONS},
         seeds=10,  # with the register's three residuals put on the law γ_d^-2 can have an interval wider than claimed
@@ -268,33 +268,33 @@ EXPERIMENTS = (
     ),
     counting(
         "f33a-samples",
-        plot=needs.samples_fraction,
+        plot=requirements.samples_fraction,
         axes={"discriminative": FRACTIONS, "labelled": COUNTS},
         smoke={**APART, "discriminative": [0.25, 0.4], "labelled": FEW_COUNTS},
     ),
     counting(
         "f33b-samples",
-        plot=needs.samples_confusion,
+        plot=requirements.samples_confusion,
         axes={"variant": confusion_variants([0.0, 0.1, 0.2, 0.3, 0.4]), "labelled": COUNTS},
         seeds=15,  # with the register's five the median loss of few labels rises by chance in two blocks of five
         smoke={**APART, "variant": confusion_variants([0.0, 0.2]), "labelled": FEW_COUNTS},
     ),
     counting(
         "p3-error",
-        plot=needs.samples_error,
+        plot=requirements.samples_error,
         axes={"value_error": [0.0, 0.1, 0.2, 0.4], "labelled": COUNTS},
         smoke={**APART, "value_error": [0.0, 0.4], "labelled": FEW_COUNTS},
     ),
     experiment(
         "f34-noise",
-        plot=needs.noise,
+        plot=requirements.noise,
         setting={"confusion": 0.0, "steps": 600, "records": RECORDS},
         axes={"label_noise": [0.0, 0.05, 0.1, 0.2]},
         paper={**SLOW, "steps": 6000},
     ),
     counting(
         "f36-gcn-samples",
-        plot=needs.gcn_samples,
+        plot=requirements.gcn_samples,
         setting={**SUCCESS, **CORE, "model": "gcn", "confusion": 0.2, "steps": 1000},
         axes={"variant": gcn_variants(FRACTIONS, COUNTS)},
         smoke={**APART, "variant": gcn_variants([0.25, 0.4], FEW_COUNTS)},

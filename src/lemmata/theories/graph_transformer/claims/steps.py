@@ -16,7 +16,7 @@ from lemmata.theories.graph_transformer.measures import CONFUSION, below, value_
 from lemmata.theories.graph_transformer.network import Parameters, Tokens, gradient, initialise, run_sampled, tokens_of
 from lemmata.theories.graph_transformer.probes import draw_watched, value_coefficients
 from lemmata.theories.graph_transformer.setting import Setting
-from lemmata.theories.graph_transformer.studies.draws import DRAWS, LIMIT
+from lemmata.theories.graph_transformer.studies.random_samples import DRAWS, LIMIT
 
 CASES = 20
 BINS, KEYS, WIDTH, NEURONS = 4, 9, 5, 30

@@ -12,7 +12,7 @@ from lemmata import figures as draw
 from lemmata.theories.graph_transformer.figures import finish_distances, straight
 from lemmata.theories.graph_transformer.figures.encoding import GRAPHS
 from lemmata.theories.graph_transformer.measures import CONFUSION
-from lemmata.theories.graph_transformer.studies.draws import LIMIT
+from lemmata.theories.graph_transformer.studies.random_samples import LIMIT
 
 MOMENTS = {"start": "before training", "later": "after training"}
 SIZE = "batch size $B$"

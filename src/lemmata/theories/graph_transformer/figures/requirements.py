@@ -16,7 +16,7 @@ from lemmata.theories.graph_transformer.figures import TIME, straight
 from lemmata.theories.graph_transformer.figures.encoding import MODELS
 from lemmata.theories.graph_transformer.measures import LEARNED, SAMPLER_CONFUSION, minimal_counts, succeeds
 from lemmata.theories.graph_transformer.setting import SUCCESS, TIGHT, TRAINED
-from lemmata.theories.graph_transformer.studies.draws import preferred_ratio
+from lemmata.theories.graph_transformer.studies.random_samples import preferred_ratio
 
 GAMMA = r"discriminative fraction $\gamma_d$"
 MEANS = "geometric mean, and every seed"

@@ -1,4 +1,4 @@
-"""What draws show: how far a batch gradient lies from the mean one (B.63, P16), by Monte Carlo over nodes;
+"""What random samples show: how far a batch gradient lies from the mean one (B.63, P16), by Monte Carlo over nodes;
 the oracle sampler of Remark 2 (P6); whether a sample shows every shell as it is (B.182, P19)."""
 
 from functools import partial

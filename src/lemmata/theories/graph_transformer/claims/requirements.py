@@ -7,7 +7,7 @@ import xarray as xr
 import lemmata as lm
 from lemmata.theories.graph_transformer import bounds, measures
 from lemmata.theories.graph_transformer.measures import CHANCE, by_count, minimal_counts, succeeds, value_at
-from lemmata.theories.graph_transformer.studies.draws import preferred_ratio
+from lemmata.theories.graph_transformer.studies.random_samples import preferred_ratio
 from lemmata.theories.graph_transformer.theorem import at_or_above, uncensored
 
 PREFERENCES = [1.0, 3.0, 10.0]
