@@ -390,7 +390,7 @@ EXPERIMENTS = (
     ),
     examine(
         "e5-literal-graph",
-        reference="erratum 9.5",
+        reference="graph of the experiments",
         question="Does the printed graph satisfy Assumption 3.4.2?",
         plot=steps.literal_graph,
         axes={"intra_degree": [0, -1]},

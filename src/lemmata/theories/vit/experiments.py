@@ -132,7 +132,7 @@ EXPERIMENTS = (
     ),
     experiment(
         "f1a-samples-shared",
-        reference="Figure 2.1 (a), errata E4",
+        reference="Figure 2.1 (a)",
         question="Is there a sample threshold at all when the output signs are shared?",
         plot=samples.shared,
         setting={**F1, "output": "shared", "step_size": 0.3},
@@ -230,7 +230,7 @@ EXPERIMENTS = (
     ),
     experiment(
         "v8-losses",
-        reference="Proposition 2, errata E6",
+        reference="Proposition 2",
         question="Does attention go on concentrating when the loss does not saturate?",
         plot=dynamics.losses,
         setting={**F4, "neurons": 200, "steps": 1000, "record_every": 10},
@@ -320,7 +320,7 @@ EXPERIMENTS = (
     ),
     experiment(
         "e1-initialisation",
-        reference="Section 2.4, errata E1 and E2",
+        reference="Section 2.4",
         question="How do the initialisations that the paper names compare?",
         plot=variants.initialisations,
         setting={"track": "attention"},

@@ -208,7 +208,7 @@ CLAIMS = (
         of each class has loss.""")
     .in_symbols(r"\mathrm{mean}_{i\in\mathcal{U}}V_i^{(2)}(t) > 0")
     .judged(stated_value(), POSITIVE, lm.Control("sign of V reversed", sign=-1.0), expected=lm.FAILS),
-    trained("v14-value-own-corrected", "Claim 3 (A.36)-(A.39), errata E23", "ordering", corrects="v14-value-own")
+    trained("v14-value-own-corrected", "Claim 3 (A.36)-(A.39), corrected", "ordering", corrects="v14-value-own")
     .states("""Corrected: own-pattern coefficients are negative, V^(1) on lucky_plus and V^(2) on lucky_minus, at every
         step at which a quarter of each class has loss.""")
     .in_symbols(r"\mathrm{mean}_{i\in\mathcal{W}}V_i^{(1)}(t) < 0,\ \mathrm{mean}_{i\in\mathcal{U}}V_i^{(2)}(t) < 0")
