@@ -74,7 +74,7 @@ ASKED = {
     "p19-sampling": ("(B.182)", "Does a sample of the whole graph show every shell as it is?"),
     "p20-shells": ("(B.199), (B.200)", "Do the proof's shells favour the core distance at every node?"),
     "initial-norms": ("(3.2)", "Are patterns as far apart and initial weights as small as the theory wants?"),
-    "e5-literal-graph": ("erratum 9.5", "Does the printed graph satisfy Assumption 3.4.2?"),
+    "e5-literal-graph": ("graph of the experiments", "Does the printed graph satisfy Assumption 3.4.2?"),
     "p21-absolute": ("B.5.2", "Can Laplacian eigenvectors take the place of distances?"),
     "p21-encodings": ("B.5.2", "Do return probabilities, degrees and distances to the centroid do the same?"),
     "p21-gat": ("B.5.3", "When does a graph attention network suffice?"),

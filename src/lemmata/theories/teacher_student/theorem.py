@@ -145,7 +145,7 @@ def dimension_claims(
     unfixed = lm.Control("at the same multiple of T* instead of the same ηT", by_escape=True)
     moved = lm.Control(f"judged against {printed[0]:g} (arithmetic)", shift=printed[0] - right[0])
     first = lm.Claim(name, f"{reference}, as printed", "scaling")
-    second = lm.Claim(f"{name}-corrected", f"{reference}, erratum 2", "scaling", corrects=name)
+    second = lm.Claim(f"{name}-corrected", f"{reference}, corrected", "scaling", corrects=name)
     return [
         claim.states(f"{what} grows as D^{exponent:g}.")
         .in_symbols(rf"{SYMBOLS[quantity]} \propto D^{{{exponent:g}\pm{width:g}}}")

@@ -300,7 +300,7 @@ CLAIMS = (
         NOT_NEGATIVE,
         lm.Control("planted block graph, z_m = 2 against distance 1 (shells not uniform)", graph="G2", distances=[1]),
     ),
-    lm.Claim("e5-literal-graph", "erratum 9.5", "bound")
+    lm.Claim("e5-literal-graph", "graph of the experiments", "bound")
     .states("""As printed: on the paper's graph (no edges asked for inside a pattern) every node has a positive margin
         at distance 1 (Assumption 3.4.2).""")
     .in_symbols(r"\Delta_n(1) > 0 \quad (n\in\mathcal{V})")

@@ -93,7 +93,7 @@ CLAIMS = (
     .states("T* falls as the inverse of the sum of the norms of the rows of V*, when V* is scaled.")
     .in_symbols(r"T^* \propto \left(\sum_m\lVert v_m\rVert\right)^{-1\pm0.1}")
     .judged(exponent("norm", "row_norms"), around(-1.0, 0.1), UNIT_ROWS, expected=lm.FAILS),
-    lm.Claim("p17-norm-corrected", "Lemma C.17, erratum 3", "scaling", corrects="p17-norm")
+    lm.Claim("p17-norm-corrected", "Lemma C.17, corrected", "scaling", corrects="p17-norm")
     .states("T* falls as the inverse square of the Frobenius norm of V*.")
     .in_symbols(r"T^* \propto \lVert V^*\rVert_F^{-2\pm0.02}")
     .judged(exponent("norm", "norm"), around(-2.0, 0.02), STEP_SWEPT, against(-1, 1.0)),
@@ -132,7 +132,7 @@ CLAIMS = (
         less than 1.5 from D/K = 400 to 10⁴.""")
     .in_symbols(r"\Delta p \le c\,\frac{\eta\lVert V^*\rVert_F^2p^3}{K}")
     .judged(cubic_growth(BENT), lm.at_most(1.5, by="every", strict=True), IDENTITY, expected=lm.FAILS),
-    lm.Claim("c2-escape-corrected", "erratum 9", "scaling", corrects="c2-cubic-upper")
+    lm.Claim("c2-escape-corrected", "Lemma C.17, corrected", "scaling", corrects="c2-cubic-upper")
     .states("For κ = 0, 0.1 the score escapes quadratically: the exponent at p = 2/D is 2.2 for D = 400.")
     .in_symbols(r"\frac{d\ln\Delta p}{d\ln p} = 2.2\pm0.1 \quad (\kappa=0,\,0.1)")
     .judged(escape_exponent(BENT), lm.within(2.1, 2.3, by="every", predicted=2.2), IDENTITY),

@@ -131,7 +131,7 @@ CLAIMS = (
     .in_symbols(r"""\mathrm{Excess}_{\mathrm{OOD}} > 0, \quad \tilde{Y} = f^*+\mathrm{sign}(u^{\mathrm{out}}) \text{ on
         } A""")
     .judged(least_late("worst_printed"), POSITIVE, lm.Control("minus sign", test_data="worst"), expected=lm.FAILS),
-    lm.Claim("t5-worst-case-corrected", "Section D, erratum 4", "ordering", corrects="t5-worst-case")
+    lm.Claim("t5-worst-case-corrected", "Section D, corrected", "ordering", corrects="t5-worst-case")
     .states("""With the minus sign, Ỹ = f* - sign(u_out) on the event A of the paper's Section D, the student loses more
         than the teacher at every record of [10², 10⁴] T*, for every activation and seed.""")
     .in_symbols(r"""\mathrm{Excess}_{\mathrm{OOD}} > 0, \quad \tilde{Y} = f^*-\mathrm{sign}(u^{\mathrm{out}}) \text{ on
@@ -154,7 +154,7 @@ CLAIMS = (
     .states("On exponential inputs with the teacher's responses the excess falls as T^(-1/2).")
     .in_symbols(r"\mathrm{Excess}_{\mathrm{OOD}} \propto T^{-0.5\pm0.05}")
     .judged(slope("exponential", "half_gap"), around(-0.5, 0.05), EXACT, expected=lm.FAILS),
-    lm.Claim("t7-slope-corrected", "T7, derived; erratum 10", "scaling", corrects="t7-slope")
+    lm.Claim("t7-slope-corrected", "Figure 2(b), corrected", "scaling", corrects="t7-slope")
     .states("""On exponential inputs with the teacher's responses the excess falls as 1/T, for every activation and
         seed.""")
     .in_symbols(r"\mathrm{Excess}_{\mathrm{OOD}} \propto T^{-1\pm0.03}")
