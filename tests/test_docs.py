@@ -19,14 +19,15 @@ PRINTED = {
     "icl": "condition satisfied: True",
     "cot": "Show the steps of the examples: gains",
     "graph_transformer": "core distance: 2",
+    "group_imbalance": "What to do, as measured on these data",
     "teacher_student": "steps to escape from 1/D: 3155",
 }
 """Every theory with a page, and something that the code on it prints."""
 
 
 def code_of(page: Path) -> str:
-    (code,) = re.findall(r"```python\n(.*?)```", page.read_text(), flags=re.DOTALL)
-    return code
+    """All the code of a page, as it is read from top to bottom."""
+    return "\n".join(re.findall(r"```python\n(.*?)```", page.read_text(), flags=re.DOTALL))
 
 
 def test_the_miniature_theory_runs_exactly_as_printed(lemmata: Lemmata) -> None:

@@ -116,6 +116,58 @@ def test_every_claim_with_a_formula_has_it_set_on_the_page_of_claims(site: Path)
             assert html.unescape(str(show(claim.formula))) in page, claim.name
 
 
+FOLLOW = """<!doctype html><body><iframe id="frame" sandbox="allow-same-origin"></iframe><script>
+const open = address => new Promise(done => { frame.onload = () => done(frame.contentDocument); frame.src = address; });
+const dead = [], seen = new Map(), waiting = ["index.html"].map(name => new URL(name, location).href);
+const places = doc => new Set([...doc.querySelectorAll("[id], a[name]")].map(each => each.id || each.name));
+(async () => {
+  const wanted = [];
+  while (waiting.length) {
+    const address = waiting.pop();
+    if (seen.has(address)) continue;
+    const doc = await open(address);
+    seen.set(address, doc && places(doc));
+    for (const link of doc ? doc.querySelectorAll("a[href]") : []) {
+      const [target, place] = link.href.split("#");
+      if (link.protocol !== "file:") continue;
+      wanted.push([address, target, decodeURIComponent(place ?? "")]);
+      if (target.endsWith(".html")) waiting.push(target);
+    }
+  }
+  for (const [address, target, place] of wanted) {
+    const found = seen.get(target);
+    if (target.endsWith(".html") && (!found || (place && place !== "__search" && !found.has(place))))
+      dead.push(`${address.split("/site/")[1]}: ${target.split("/site/")[1]}#${place}`);
+  }
+  document.title = "followed: " + JSON.stringify([seen.size, wanted.length, [...new Set(dead)]]);
+})();
+</script></body>"""
+"""Opens every page that can be reached from the first and writes into the title how many, and which links are dead."""
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
+def test_every_link_can_be_followed_from_the_first_page_in_a_browser(site: Path, tmp_path: Path) -> None:
+    pages = len([path for path in site.rglob("*.html") if path.name not in ("404.html", "follow.html")])
+    (site / "follow.html").write_text(FOLLOW, encoding="utf-8")
+    shown = dumped(site / "follow.html", tmp_path, "--allow-file-access-from-files", "--virtual-time-budget=100000")
+    (site / "follow.html").unlink()
+    (told,) = re.findall("<title>followed: (.*?)</title>", shown, flags=re.DOTALL)
+    opened, links, dead = json.loads(html.unescape(told))
+    assert dead == []
+    assert opened == pages, "every page can be reached"
+    assert links > 50 * pages
+
+
+def dumped(page: Path, profile: Path, *options: str) -> str:
+    """A page as Chromium has it in the end; nothing may go wrong in its scripts."""
+    assert CHROMIUM is not None
+    usual = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={profile}", "--enable-logging=stderr"]
+    command = [CHROMIUM, *usual, *options, "--dump-dom", page.as_uri()]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=240)
+    assert "Uncaught" not in done.stderr, done.stderr
+    return done.stdout
+
+
 SEARCH = """<script>
 const inside = () => [...document.querySelectorAll("*")].map((each) => each.shadowRoot).find((root) => root);
 setTimeout(() => document.querySelector("button.md-search__button").click(), 500);
@@ -133,17 +185,13 @@ setTimeout(() => {
 
 @pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
 def test_the_site_opens_from_disk_in_a_browser_and_its_search_finds_a_claim(site: Path, tmp_path: Path) -> None:
-    assert CHROMIUM is not None
-    options = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path}", "--enable-logging=stderr"]
     claim = next(iter(theories()[0]["claims"]))["name"]
     probe = site / "probe.html"
     text = (site / "index.html").read_text(encoding="utf-8")
     probe.write_text(text.replace("</body>", SEARCH.replace("WORDS", claim)), encoding="utf-8")
-    command = [CHROMIUM, *options, "--virtual-time-budget=9000", "--dump-dom", probe.as_uri()]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    shown = dumped(probe, tmp_path, "--virtual-time-budget=9000")
     probe.unlink()
-    assert "Uncaught" not in done.stderr, done.stderr
-    (title,) = re.findall("<title>(.*?)</title>", done.stdout, flags=re.DOTALL)
+    (title,) = re.findall("<title>(.*?)</title>", shown, flags=re.DOTALL)
     assert title.startswith("found: ")
     assert claim in title
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -167,6 +168,19 @@ LOADS = {
         THEORY.replace('"title": "A toy", ', ""),
         f"lacks title. (toy.py:{line_of(THEORY, 'theory = lm.Theory(')})",
     ),
+    "has a reference that is no text": (
+        THEORY.replace('"Theorem 1", "bound"', '1, "bound"'),
+        "claim c1-high is 1, no text",
+    ),
+    "has a case that is no text": (
+        THEORY.replace('lm.Control("the low slope", slope', "lm.Control(5, slope"),
+        "is 5, no",
+    ),
+    "has a title that is no text": (
+        THEORY.replace('"title": "A toy"', '"title": None'),
+        "title on the card is None, no",
+    ),
+    "has no seeds": (THEORY.replace('{"slope": slopes}, 3', '{"slope": slopes}, 0'), "seeds = 0 is not allowed"),
     "has no judge": (THEORY.replace("high, lm.at_least(4.0)", 'high, "within"'), "no judge"),
     "has an unknown kind": (
         THEORY.replace('"Theorem 1", "bound"', '"Theorem 1", "limt"'),
@@ -243,6 +257,21 @@ def test_a_figure_that_exits_is_said_and_the_default_one_is_drawn(mistake: str, 
     assert done.code == 0
     assert any("its own figure could not be drawn" in line and "toy.py:" in line for line in done.sentences)
     assert Path("out/toy/e1-line/figure.png").exists()
+
+
+def test_control_characters_of_names_and_texts_reach_no_terminal(
+    lemmata: Lemmata, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = THEORY.replace("The statement of", "\\x1b]0;title\\x07The \\x1b[2J statement \\x9b31m of")
+    Path("toy.py").write_text(text.replace('"A toy"', '"A \\x1b[2Jtoy"'))
+    for forced in ("", "1"):
+        if forced:
+            monkeypatch.setenv("FORCE_COLOR", forced)
+        for arguments in (("verify", "toy.py", "--preset", "smoke", "--out", "out"), ("show", "toy.py")):
+            done = lemmata(*arguments)
+            assert "statement" in done.out or arguments[0] == "show"
+            left = re.sub(r"\x1b\[[\d;]*m", "", done.out) if forced else done.out
+            assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", left)
 
 
 def test_a_figure_in_error_is_said_and_the_default_one_is_drawn(lemmata: Lemmata) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -121,6 +122,10 @@ def test_a_theory_without_a_file_is_verified_and_its_data_are_those_of_its_code(
     said, runs = run(3.0)
     assert (said, runs >= 6) == ("holds fails", True)
     assert Path("results/quick/mine/e1/data.zarr").is_dir()
+    told = [json.loads(Path(f"results/quick/{name}.json").read_text()) for name in ("verify", "mine/e1/run")]
+    (row,) = json.loads(Path("results/quick/verdicts.json").read_text())
+    asked = {*(each["command"] for each in told), row["command"], row["asked"]}
+    assert asked == {"lm.verify(theory)"}, "no shell knows this theory"
     assert run(3.0) == ("holds fails", 0)
     said, runs = run(9.0)
     assert (said, runs >= 6) == ("fails fails", True)

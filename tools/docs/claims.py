@@ -27,21 +27,36 @@ def index(theories: list[Known]) -> str:
         counts = Counter(known.rows[claim.name]["outcome"] for claim in of_paper if claim.name in known.rows)
         done = list(known.replications.values())
         repeats = f"{sum(each.repeats for each in done)} of {len(done)}" if done else "not replicated yet"
+        blocks = _range([each.blocks for each in done])
         found = [str(counts[outcome]) for outcome in OUTCOMES] if known.rows else ["–"] * 3
         rows.append(
-            [f"[`{known.name}`]({known.name}.md)", str(len(known.theory.claims)), str(len(of_paper)), *found, repeats]
+            [
+                f"[`{known.name}`]({known.name}.md)",
+                str(len(known.theory.claims)),
+                str(len(of_paper)),
+                *found,
+                repeats,
+                blocks,
+            ]
         )
     return page(
         "Claims",
         "Every statement that Lemmata examines. A claim is a statement of a paper, one that its figures make, our "
         "correction of one, or one that follows from it. Each is judged by a rule that was fixed before the run, and "
-        "each has a control that the same judge must answer differently. *Repeat* counts the claims that came out as "
-        "expected in at least 19 of 20 further blocks of fresh seeds.",
-        table(["theory", "claims", "of the paper", "hold", "fail", "undecided", "repeat"], rows),
+        "each has a control that the same judge must answer differently. *Hold*, *fail* and *undecided* count what the "
+        "papers themselves say. *Repeat* counts, of all claims that were judged again, those that came out as "
+        "expected, with their control, in at least 19 of 20 further blocks of fresh seeds; *blocks* says how many "
+        "blocks that were.",
+        table(["theory", "claims", "of the paper", "hold", "fail", "undecided", "repeat", "blocks"], rows),
         "Statements that fall are collected, with their corrections, under [errata](../errata.md). The words are "
         "explained in the [glossary](../glossary.md).",
         wide=True,
     )
+
+
+def _range(counts: list[int]) -> str:
+    """From the least to the largest of some numbers."""
+    return " to ".join(str(each) for each in dict.fromkeys((min(counts), max(counts)))) if counts else "–"
 
 
 def listed(known: Known) -> str:

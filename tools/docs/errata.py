@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -56,9 +57,13 @@ def said(claim: Claim) -> str:
     """The statement without the words that mark it as the paper's: the heading says so already."""
     for opening in ("As stated: ", "As printed: ", "As reported: ", "As stated, ", "As printed, ", "As reported, "):
         if claim.statement.startswith(opening):
-            rest = claim.statement.removeprefix(opening)
-            return rest[0].upper() + rest[1:]
+            return capital(claim.statement.removeprefix(opening))
     return claim.statement
+
+
+def capital(sentence: str) -> str:
+    """The sentence with a capital at its beginning, unless it begins with a symbol."""
+    return sentence[0].upper() + sentence[1:] if re.match(r"[a-z]{2,}(?![\w_])|a ", sentence) else sentence
 
 
 def _theory(known: Known) -> list[str]:
@@ -99,14 +104,14 @@ def _entry(known: Known, claim: Claim) -> list[str]:
     found = f"{_found(row)} Decided by: {plain(decided_by(row))}." if row else "not computed yet."
     control = f" (**{row['control']}**)" if row else ""
     parts.append(f"**Measured:** {found} Control: {plain(claim.controls[0].case)}{control}.")
-    parts.append(f"**Replicated:** {known.replicated(claim.name)}.")
-    corrections = known.corrections(claim.name)
+    parts.append(_again(known, claim))
+    corrections = known.corrections(claim)
     for each in corrections:
-        parts.append(f"**Corrected** (`{each.name}`): {plain(each.statement.removeprefix('Corrected: '))}")
+        parts.append(f"**Corrected** (`{each.name}`): {plain(capital(each.statement.removeprefix('Corrected: ')))}")
         parts.append(formula(each.formula))
         other = known.rows.get(each.name)
         found = _found(other) if other else "not computed yet."
-        parts.append(f"**Measured:** {found} **Replicated:** {known.replicated(each.name)}.")
+        parts.append(f"**Measured:** {found} {_again(known, each)}")
     if not corrections:
         parts.append("**Corrected:** we have no corrected statement to offer.")
     remarks = known.remarks(claim)
@@ -116,6 +121,11 @@ def _entry(known: Known, claim: Claim) -> list[str]:
     names = " ".join(f"{known.name}/{each.name}" for each in (claim, *corrections))
     parts.append(code(f"lemmata verify {names}"))
     return parts
+
+
+def _again(known: Known, claim: Claim) -> str:
+    """How often it came out the same."""
+    return f"**Replicated:** {known.replicated(claim.name)}{plain(known.measured_again(claim.name))}."
 
 
 def _found(row: Mapping[str, Any]) -> str:

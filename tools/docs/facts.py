@@ -17,6 +17,7 @@ from lemmata.lab import registry
 from lemmata.lab.claims import Claim
 from lemmata.lab.declarations import spell_argument
 from lemmata.lab.descriptions import describe_claim, describe_experiment
+from lemmata.lab.page import numbers
 from lemmata.lab.replications import Replication, known_replications
 from lemmata.lab.theory import Theory
 
@@ -79,8 +80,12 @@ class Known:
         known = claim.expected == self.outcome(claim.name) == "fails" and not self.odd(claim.name)
         return known and claim.source in ("paper", "figure")
 
-    def corrections(self, claim: str) -> list[Claim]:
-        return [each for each in self.theory.claims.values() if each.corrects == claim]
+    def corrections(self, claim: Claim) -> list[Claim]:
+        """The claims that correct it, else those corrections that its page names where it speaks of it."""
+        claims = self.theory.claims.values()
+        remarks = " ".join(self.remarks(claim))
+        direct = [each for each in claims if each.corrects == claim.name]
+        return direct or [each for each in claims if each.source == "corrected" and f"`{each.name}`" in remarks]
 
     def relatives(self, claim: str) -> list[Claim]:
         """Further claims of the same entry of the register, that is with the same first word."""
@@ -90,7 +95,15 @@ class Known:
     def replicated(self, claim: str) -> str:
         """How often it came out as expected, in words."""
         done = self.replications.get(claim)
-        return NOT_REPLICATED if done is None else f"{done.as_expected} of {done.blocks} blocks"
+        return NOT_REPLICATED if done is None else f"{done.as_expected} of {done.blocks} block{'s' * (done.blocks > 1)}"
+
+    def measured_again(self, claim: str) -> str:
+        """What those blocks measured, from the least to the largest number."""
+        done = self.replications.get(claim)
+        if done is None or done.low is None or done.high is None:
+            return ""
+        least, most = numbers.number(done.low), numbers.number(done.high)
+        return f", measured {least}" if least == most else f", measured {least} to {most}"
 
     def figure(self, experiment: str) -> str:
         """Where its figure lies below docs, empty if there is none."""
@@ -117,7 +130,7 @@ class Known:
             and name not in preset.axes
             and not PLUMBING.fullmatch(name)
         ]
-        axes = [f"{axis} in {spell_argument(list(labels))}" for axis, labels in preset.axes.items()]
+        axes = [f"{axis} in {_labels(list(labels))}" for axis, labels in preset.axes.items()]
         seeds = f"{preset.seeds} seed{'s' if preset.seeds > 1 else ''}"
         return f"`{experiment}`: {'; '.join([*changed, *axes, seeds])}"
 
@@ -130,6 +143,13 @@ class Known:
         named = [text for whole, _, text in found if names(whole, claim.name)]
         places = places_of(claim.reference)
         return named or [text for _, where, text in found if where and places & places_of(where)]
+
+
+def _labels(labels: list[Any]) -> str:
+    """The labels of an axis; in quotes where one has a comma of its own."""
+    if any("," in str(label) for label in labels):
+        return ", ".join(f'"{label}"' for label in labels)
+    return spell_argument(labels)
 
 
 def all_known() -> list[Known]:

@@ -10,8 +10,8 @@ import re
 
 CODE = re.compile(r"^```.*?^```$|^(?: {4}|\t)[^\n]*$|`[^`\n]+`", flags=re.MULTILINE | re.DOTALL)
 LINE = r"|\n(?!\s*\n)"
-STRONG = rf"(?<![\w*\\_])\*\*(?=[^\s*])(?P<strong>(?:[^*\n]|\*(?!\*){LINE})+?)(?<=\S)\*\*(?![\w*])"
-WEAK = rf"(?<![\w*\\_])\*(?=[^\s*])(?P<weak>(?:[^*\n]|(?<=\w)\*(?=\w){LINE})+?)(?<=[^\s*])\*(?![\w*])"
+STRONG = rf"(?<![\w*\\_>])\*\*(?=[^\s*])(?P<strong>(?:[^*\n]|\*(?!\*){LINE})+?)(?<=\S)\*\*(?![\w*])"
+WEAK = rf"(?<![\w*\\_>])\*(?=[^\s*])(?P<weak>(?:[^*\n]|(?<=\w)\*(?=\w){LINE})+?)(?<=[^\s*])\*(?![\w*])"
 EMPHASIS = re.compile(f"{STRONG}|{WEAK}")
 
 
@@ -34,5 +34,5 @@ def _escaped(text: str) -> str:
 
 
 def _stars(text: str) -> str:
-    """Every star behind a letter, digit or underscore is one of a formula."""
-    return re.sub(r"(?<=[\w'’)])\*", r"\\*", text)
+    """Every star behind a letter, digit, underscore or index is one of a formula."""
+    return re.sub(r"(?<=[\w'’)>])\*", r"\\*", text)

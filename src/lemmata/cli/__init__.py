@@ -133,7 +133,7 @@ def main() -> None:
 
 def _main() -> None:
     try:
-        with leaving_on_signals():
+        with leaving_on_signals(results=1):
             code = app(standalone_mode=False, prog_name="lemmata")
             sys.stdout.flush()
         sys.exit(code if isinstance(code, int) else 0)

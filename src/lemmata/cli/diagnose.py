@@ -11,7 +11,7 @@ import typer
 import typer.core
 import typer.main
 
-from lemmata.cli.options import Json, Progress, Seed, check_options, example, folder, show_json
+from lemmata.cli.options import Json, Progress, Seed, check_options, example, folder, show_json, show_text
 
 
 def spelled(name: str) -> str:
@@ -51,7 +51,7 @@ def diagnosis(kind: str) -> Any:
         if as_json:
             show_json(content)
         else:
-            print(f"{found.text}\n\n{folder}: figure.png, diagnosis.json ({found.seconds:.1f} s)")
+            show_text(f"{found.text}\n\n{folder}: figure.png, diagnosis.json ({found.seconds:.1f} s)")
 
     told = "Folder for figure.png and diagnosis.json; default results/diagnose/NAME."
     place = typer.Option("--out", metavar="DIR", parser=folder, help=told)
@@ -73,6 +73,7 @@ def diagnosis(kind: str) -> Any:
     command.__annotations__ = {name: kind for name, (kind, _) in declared.items()}
     command.__doc__ = (function.__doc__ or "").strip().splitlines()[0]
     single = typer.Typer(add_completion=False, rich_markup_mode=None)
-    shown = example(f"lemmata diagnose {kind} FILE --out my-results")
+    asked = [f"{spelled(name)} {name.upper()}" for name, one in own.items() if one.type == str | None]
+    shown = example(" ".join(["lemmata diagnose", kind, "FILE", *asked, "--out my-results"]))
     single.command(kind, short_help=command.__doc__, epilog=shown)(command)
     return typer.main.get_command(single)

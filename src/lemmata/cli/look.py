@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from lemmata.cli.options import Bound, Item, Json, Set, show_json, split
+from lemmata.cli.options import Bound, Item, Json, SetParameter, show_json, split
 
 
 def list_theories(as_json: Json = False) -> None:
@@ -65,7 +65,7 @@ def search(
     show_json([hit.json() for hit in hits]) if as_json else write(search_text(hits, words, everything), sys.stdout)
 
 
-def bound(name: Bound, changes: Set = None, as_json: Json = False) -> None:
+def bound(name: Bound, changes: SetParameter = None, as_json: Json = False) -> None:
     """Evaluate a closed-form bound of a paper."""
     from lemmata.lab.descriptions import check_item
     from lemmata.lab.registry import load, load_room

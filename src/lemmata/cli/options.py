@@ -46,6 +46,15 @@ Set = Annotated[
         "`lemmata show THEORY --settings` lists the fields.",
     ),
 ]
+SetParameter = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="NAME=VALUE",
+        help="Give a parameter another value; NAME may be the paper's symbol (σ=0.05). May be repeated. "
+        "`lemmata show THEORY/BOUND` lists the parameters.",
+    ),
+]
 Engine = Annotated[
     str,
     typer.Option(
@@ -114,6 +123,11 @@ CLAIMS: Any = {"metavar": "THEORY[/CLAIM]|FILE.py", "autocompletion": complete_c
 
 def show_json(content: Any) -> None:
     print(json.dumps(content, indent=1, allow_nan=False, ensure_ascii=False))
+
+
+def show_text(text: str) -> None:
+    """Lines of results; names in them may be anybody's."""
+    print("\n".join(map(printable, text.splitlines())))
 
 
 def say(sentence: str) -> None:

@@ -228,10 +228,11 @@ def sweep_into(
     say = teller(planned)
     for sentence in planned.warnings:
         say(f"{planned.name}: {sentence}")
-    with lock(out), open_engine(engine) as opened:
+    with lock(out) as held, open_engine(engine) as opened:
         computed = compute(planned, opened, progress, say)
-        computed.store.finish()
-        if computed.new or read_sealed(out / RECORD) is None:
+        if held:
+            computed.store.finish()
+        if held and (computed.new or read_sealed(out / RECORD) is None):
             write_json(out / RECORD, sealed({"simulation": simulation.name, **record(planned, computed)}))
         data = computed.store.dataset(len(seeds)).assign_attrs(attributes(planned, simulation.name))
     if computed.failures:

@@ -101,6 +101,12 @@ def unknown(what: str, name: str, known: Iterable[str], place: str = "", more: s
     return UserError(f"There is no {what} '{name}'{where}; {hint}")
 
 
+def require_text(what: str, value: Any) -> None:
+    """Refuse what is shown to people and is no text."""
+    if not isinstance(value, str):
+        raise UserError(f"{what} is {value!r}, no text.")
+
+
 FEW = 12
 """So many names are listed where none is near."""
 

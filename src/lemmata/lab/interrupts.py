@@ -1,4 +1,5 @@
-"""Leaving on Ctrl-C and SIGTERM: one line at once, the process and its workers gone within two seconds.
+"""Leaving on Ctrl-C and SIGTERM: one line at once, the process and its workers gone within two seconds. Where nobody
+reads the results any more (`| head`), the process leaves likewise, without a word.
 
 A signal is read by a thread of its own, since the main thread may be inside a compilation that nobody can end: then it
 is abandoned. Runs are asked to stop and have a moment to keep a checkpoint; every file is written whole or not at all,
@@ -9,7 +10,9 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import signal
+import stat
 import sys
 import threading
 import time
@@ -99,15 +102,28 @@ def _say(sentence: str) -> None:
 
 
 @contextlib.contextmanager
-def leaving_on_signals(sentence: str = INTERRUPTED) -> Iterator[None]:
-    """While this lasts, SIGINT and SIGTERM end this process, whatever it is doing; for the main thread."""
+def leaving_on_signals(sentence: str = INTERRUPTED, results: int | None = None) -> Iterator[None]:
+    """While this lasts, SIGINT and SIGTERM end this process, whatever it is doing; for the main thread.
+
+    `results`: the number of the file into which results go; if it is a pipe, its reader's leaving ends the process too.
+    """
     receiver, sender = os.pipe()
     os.set_blocking(sender, False)
+    watched = select.poll()
+    watched.register(receiver, select.POLLIN)
+    if results is not None and stat.S_ISFIFO(os.fstat(results).st_mode):
+        watched.register(results, 0)  # only what goes wrong with it
 
     def wait() -> None:
-        while received := os.read(receiver, 1):
-            if received[0] in CODES:
-                leave(CODES[signal.Signals(received[0])], sentence)
+        while True:
+            for number, _ in watched.poll():
+                if number == results:
+                    leave(0)
+                received = os.read(receiver, 1)
+                if not received:
+                    return
+                if received[0] in CODES:
+                    leave(CODES[signal.Signals(received[0])], sentence)
 
     # the handlers do nothing; the interpreter writes the signal's number to the pipe, also while they cannot run; it
     # does so before they are in place, since a signal that comes between must not be lost

@@ -120,7 +120,9 @@ class Plan:
 
 
 def command(theory: Theory, what: str, options: Options, verb: str = "run") -> str:
-    """The command line that reproduces this."""
+    """What reproduces this: a command line, or the call in Python where the theory is given there."""
+    if not theory.in_shell:
+        return in_python(["theory"], options)
     name = theory.typed
     parts = ["lemmata", verb, name if verb == "verify" and name.endswith(".py") else f"{name}/{what}"]
     if options.preset != "quick" or verb == "run":
@@ -132,6 +134,14 @@ def command(theory: Theory, what: str, options: Options, verb: str = "run") -> s
     for option, value in options.changed():
         parts += [option, value]
     return shlex.join(parts)
+
+
+def in_python(given: Sequence[str], options: Options) -> str:
+    """The call that examines what is given: `lm.verify(theory, seed=7)`."""
+    usual = Options()
+    named = {"preset": options.preset, "seed": options.seed, "out": options.out and str(options.out)}
+    changed = [f"{name}={value!r}" for name, value in named.items() if value != getattr(usual, name)]
+    return f"lm.verify({', '.join([*given, *changed])})"
 
 
 def plan(theory: Theory, name: str, options: Options) -> Plan:

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import xarray as xr
 
+from lemmata.lab import registry
 from lemmata.lab.bounds import Bound
 from lemmata.lab.claims import Claim
-from lemmata.lab.errors import UserError, unknown
+from lemmata.lab.errors import UserError, require_text, unknown
 from lemmata.lab.grid import Axes
 from lemmata.lab.looks import in_notebook
 from lemmata.lab.setting import Setting
@@ -36,6 +37,10 @@ class Preset:
     setting: Setting
     axes: Axes
     seeds: int
+
+    def __post_init__(self) -> None:
+        if isinstance(self.seeds, bool) or not isinstance(self.seeds, int) or not 1 <= self.seeds <= 2**32:
+            raise UserError(f"seeds = {self.seeds!r} is not allowed: it is how many seeds to run, from 1 to {2**32}.")
 
 
 def make_presets(
@@ -87,6 +92,8 @@ class Experiment:
     precision: str = ""
 
     def __post_init__(self) -> None:
+        for what in ("question", "reference"):
+            require_text(f"The {what} of the experiment {self.name}", getattr(self, what))
         object.__setattr__(self, "precision", self.precision or self.simulation.precision)
 
     def _repr_html_(self) -> str:
@@ -239,6 +246,8 @@ class Theory:
         if missing:
             raise UserError(f"The card of this theory lacks {', '.join(sorted(missing))}.")
         _check_name("theories", card["name"])
+        for what in ("title", "authors", "question", "answer"):
+            require_text(f"The {what} on the card", card[what])
         for name in card["headlines"]:
             if name not in self.claims:
                 raise unknown("claim", name, self.claims, "the headlines")
@@ -251,6 +260,11 @@ class Theory:
     def typed(self) -> str:
         """What names it on the command line: its name, or the user's file."""
         return str(self.source) if self.source is not None and self.source.is_file() else self.name
+
+    @property
+    def in_shell(self) -> bool:
+        """Whether a command can name it: one that is given in Python has no name there and no file."""
+        return self.source is not None or registry.has(self.name)
 
     def __repr__(self) -> str:
         counts = f"{len(self.experiments)} experiments, {len(self.claims)} claims, {len(self.bounds)} bounds"

@@ -22,7 +22,7 @@ from lemmata.lab.lanes import Lanes, prints_aside
 from lemmata.lab.looks import in_notebook
 from lemmata.lab.machine import describe_machine
 from lemmata.lab.page.cards import keep_cards
-from lemmata.lab.plans import Options, Plan, command, plan
+from lemmata.lab.plans import Options, Plan, command, in_python, plan
 from lemmata.lab.programs import programs_are_many
 from lemmata.lab.report import INDEX, write_report
 from lemmata.lab.rows import Occasion, Row, Verdicts
@@ -115,7 +115,7 @@ def select(names: Sequence[str] = (), everything: bool = False) -> Selection:
 
 
 def command_of(selection: Selection, options: Options) -> str:
-    """The command that asks for this: what is selected as shortly as it can be said, then the options."""
+    """What asks for this: what is selected, as shortly as it can be said, then the options."""
     claims = {theory.name: [claim.name for claim in chosen] for theory, chosen in selection}
     theories = {theory.name: theory for theory, _ in selection}
     every = all(names == list(theories[name].claims) for name, names in claims.items())
@@ -129,6 +129,9 @@ def command_of(selection: Selection, options: Options) -> str:
             source = theories[name].typed
             whole = source.endswith(".py") or names == list(theories[name].claims)
             said += [source] if whole else [f"{source}/{each}" for each in names]
+    if not all(theory.in_shell for theory in theories.values()):
+        given = [repr(each) if each not in theories or theories[each].in_shell else "theory" for each in said]
+        return in_python(given, options)
     words = ["lemmata", "verify", *said, *(["--preset", options.preset] if options.preset != "quick" else [])]
     words += ["--seed", str(options.seed)] if options.seed else []
     return shlex.join([*words, *(["--out", str(options.out)] if options.out is not None else [])])

@@ -178,7 +178,8 @@ def _text(element: Element) -> str:
 
 
 INDEXED = re.compile(
-    r"((?:(?<![\w\\])[^\W\d_]|(?<=ᵀ)[^\W\d_]|[α-ωΑ-Ω])['′²]?)_(\{[^{}]{1,12}\}|[*#+⋆]|\d{1,3}|[^\W\d_]{1,3})(?![\w])"
+    r"((?:(?<![\w\\])[^\W\d_]|(?<=[ᵀ⁰¹²³⁴-⁹])[^\W\d_]|[α-ωΑ-Ω‖])['′²]?)"
+    r"_(\{[^{}]{1,12}\}|[*#+⋆]|\d{1,3}|[^\W\d_]{1,3})(?![^\W⁰¹²³⁴-⁹])"
     r"|(?<=[\w)\]*'′‖])\^(\{[^{}]{1,24}\}|\([^()]{1,16}\)|[-−+]?[\w./*]{1,6})"
 )
 """A letter with its index, or an exponent."""
@@ -203,5 +204,6 @@ def raised_or_lowered(found: re.Match[str]) -> Markup:
     if power is None:
         return Markup("{}<sub>{}</sub>").format(letter, index.strip("{}"))
     raised = power.strip("{}").replace("-", "−")
-    raised = raised[1:-1] if raised[0] == "(" else raised
+    if power[0] == "(" and not re.fullmatch(r"\(\w+\)", power):  # V^(2) is no square
+        raised = raised[1:-1]
     return Markup("<sup>{}</sup>").format(prose(raised.rstrip("."))) + ("." if raised.endswith(".") else "")

@@ -147,7 +147,8 @@ CLAIMS = (
         lm.Control("values of every sweep reversed", reverse=True),
     ),
     lm.Claim("c7-bound", "Theorem 4", "bound")
-    .states("It never exceeds C (α'τρ)^-2 log M, C twice the value that gives equality at single(0.5, 0.8), α' = 0.8.")
+    .states("""The number of examples that CoT needs never exceeds C (α'τρ)^-2 log M, C twice the value that gives
+    equality at single(0.5, 0.8), α' = 0.8.""")
     .judged(bound_share(), below(1.0), lm.Control("exponent -1, same calibration", exponent=-1.0)),
     tested("c8-clear", "Theorem 5(a)", "comparison")
     .states("""Where Condition 7.3.2 clearly fails on half of the inputs, the ICL error stays between 0.4 and 0.55 at
@@ -157,7 +158,7 @@ CLAIMS = (
     .states("With the reference matrices that fail (τ_o = 0.4, ρ_o = 0.1) the ICL error is at least 0.3 at any length.")
     .judged(errors("fails"), lm.all_of(icl=above(0.3)), _HOLDS),
     tested("c8-voter", "Theorem 5(a)", "comparison")
-    .states("There the ICL error is that of the ideal voter within 0.06.")
+    .states("With the reference matrices that fail the ICL error is that of the ideal voter within 0.06.")
     .judged(
         beside_voter(),
         between(-0.06, 0.06, predicted=0.0),
@@ -171,15 +172,15 @@ CLAIMS = (
         lm.Control("condition clearly failing, 320 examples", errors("fails, clear", lengths=(320,))),
     ),
     tested("c9-decrease", "Theorem 5(b)", "ordering")
-    .states("""With the matrices that satisfy it the ICL error falls with every length, to 0.15 or less at 1280
-        examples.""")
+    .states("""With the reference matrices that satisfy the condition the ICL error falls with every length, to 0.15 or
+    less at 1280 examples.""")
     .judged(
         falling_error(),
         lm.all_of(path=falling("test_length"), last=below(0.15)),
         lm.Control("condition clearly failing", condition="fails, clear"),
     ),
     tested("c15-last-step", "Theorems 4 and 5, remark", "comparison")
-    .states("""The same is true of the last step: with 1280 examples its CoT error is at most 0.05 for all three
+    .states("""The last step alone: with 1280 examples its CoT error is at most 0.05 for all three
         systems, while the ICL error is at least 0.3 where the condition fails and at most 0.15 where it holds.""")
     .judged(
         last_steps(),

@@ -48,7 +48,7 @@ def projection_bound(n: Any, m: Any, delta: Any, sigma: Any, C: Any, projection_
 
 
 @lm.bound(
-    "erratum 3",
+    "Lemma 6.2, corrected",
     "up to this width the paper's B holds for all neurons at once",
     logarithmic=True,
     n=_N,
@@ -117,7 +117,7 @@ def iterations(n: Any, m: Any, lam: Any, square: Any, epsilon: Any, **of_B: Any)
 
 @lm.bound(
     "Claim 9.3 as printed",
-    "fails its own budget 3nRe^{2B} ≤ λ/4 once e^B > 25/3 (erratum 5)",
+    "fails its own budget 3nRe^{2B} ≤ λ/4 once e^B > 25/3",
     logarithmic=True,
     lam=_LAMBDA,
     **_PROJECTIONS,
@@ -127,7 +127,7 @@ def ball_radius(n: Any, lam: Any, m: Any, **of_B: Any) -> Any:
     return _log10(ln_radius(n, lam, projection_bound(n, m, **of_B), 1))
 
 
-@lm.bound("Claim 9.3, erratum 5", logarithmic=True, lam=_LAMBDA, **_PROJECTIONS)
+@lm.bound("Claim 9.3, corrected", logarithmic=True, lam=_LAMBDA, **_PROJECTIONS)
 def ball_radius_consistent(n: Any, lam: Any, m: Any, **of_B: Any) -> Any:
     """log10 of R = 0.01 λ / (n e^{2B}), which keeps 3nRe^{2B} ≤ λ/4."""
     return _log10(ln_radius(n, lam, projection_bound(n, m, **of_B), 2))
@@ -140,7 +140,7 @@ def _usable_drift(n: Any, lam: Any, m: Any, error: Any, R: Any, **of_B: Any) -> 
 
 
 @lm.bound(
-    "Lemma 7.2, erratum 6",
+    "Lemma 7.2, corrected",
     logarithmic=True,
     remark=_usable_drift,
     lam=_LAMBDA,

@@ -178,12 +178,12 @@ EXPERIMENTS = (
     ),
     asks("f47a-fraction", limit, drawn.fraction, 40)({**CENTRED, "samples": 20_000, "first_scale": WIDE}, **FRACTIONS),
     asks("f47b-fraction", limit, drawn.fraction, 60)({**CENTRED, "samples": 20_000, "second_scale": WIDE}, **FRACTIONS),
-    asks("s3-activations", limit, drawn.activations, 10)(
+    asks("s3-activations", limit, lm.show("excess", "factor"), 10)(
         {**CENTRED, "samples": 20_000, "fraction": 0.2, "second_scale": 2.0},
         activation=["sigmoid", "tanh", "erf", "probit"],
         smoke={"samples": 2000},
     ),
-    asks("s3-baselines", baselines, drawn.methods, 10)(
+    asks("s3-baselines", baselines, lm.show("excess", "raw_risk"), 10)(
         {**CENTRED, "samples": 20_000, "fraction": 0.1, "second_scale": WIDE, "stratified": True},
         smoke={"samples": 4000},
     ),
@@ -210,14 +210,16 @@ EXPERIMENTS = (
         {**OPPOSITE, "dimension": 10}, neurons=[1, 2, 3, 4, 6, 8], smoke={"neurons": [1, 2, 3]}
     ),
     asks("g23-convexity", convexity, mixtures.convexity, 60)(case=PROBLEMS),
-    asks("g24-lipschitz", smoothness, mixtures.smoothness, 5)({**OPPOSITE, "samples": 100_000}),
+    asks("g24-lipschitz", smoothness, lm.show("ratio", levels={"ratio": "g24-lipschitz"}), 5)(
+        {**OPPOSITE, "samples": 100_000}
+    ),
     asks("g26-concentration", concentration, mixtures.concentration, 20)(
         {**OPPOSITE, "data_seed": 0},
         samples=[1000, 4000, 16_000, 64_000],
         defect=["none", "repeated"],
         smoke={"samples": [1000, 4000]},
     ),
-    asks("g28-radius", radius, mixtures.radius, 5)(
+    asks("g28-radius", radius, lm.show("least"), 5)(
         {**CENTRED, "truth": "orthogonal", "samples": 1_000_000},
         defect=["none", "equal_columns"],
         smoke={"samples": 4000},

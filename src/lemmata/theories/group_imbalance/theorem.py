@@ -166,7 +166,7 @@ CLAIMS = (
         lm.Control("excess in place of raw risk", risk="average_excess"),
         expected=lm.FAILS,
     ),
-    _theorem("g4-risk-corrected", "limit", "(4.11), (4.12), erratum E1", corrects="g4-risk")
+    _theorem("g4-risk-corrected", "limit", "(4.11), (4.12), corrected", corrects="g4-risk")
     .states("""Above the noise floor the risk of group l is tr(F_l F⁻¹)/2n and the average dK/2n: mean ratios within
         0.35 of 1 at λ₂ = 0.02 and 0.5.""")
     .in_symbols(r"2n\,E[\bar f_l(\widehat{W}_n)-\bar f_l(W^*)] \to \mathrm{tr}(F_l F^{-1})")

@@ -19,7 +19,7 @@ ASKED = {
     "v1-zero-risk": "Theorem 1: Does SGD reach zero population risk well above the sample threshold?",
     "f1a-samples": "Figure 2.1 (a): How many samples does the transformer need as the relevant fraction falls?",
     "f3-samples-frozen": "Figure 2.3: How many samples are needed when attention stays frozen (the CNN baseline)?",
-    "f1a-samples-shared": """Figure 2.1 (a), errata E4: Is there a sample threshold at all when the output signs are
+    "f1a-samples-shared": """Figure 2.1 (a): Is there a sample threshold at all when the output signs are
         shared?""",
     "f1b-sigma": "Figure 2.1 (b): How many samples are needed as the initial value error grows?",
     "v7-samples": "Remark 3: How many samples are needed as the initial error of keys and queries grows?",
@@ -30,7 +30,7 @@ ASKED = {
     "f2-step-size": "(2.10): How does the number of steps depend on the step size?",
     "v7-initial-model": "Remark 3: Does a worse initial model slow training down?",
     "f4-attention": "Figure 2.4: How far does attention concentrate on the label-relevant tokens?",
-    "v8-losses": "Proposition 2, errata E6: Does attention go on concentrating when the loss does not saturate?",
+    "v8-losses": "Proposition 2: Does attention go on concentrating when the loss does not saturate?",
     "v24-initial-attention": """Definition A.2.2, (A.15), (A.175): Does the initial attention respect its lower bounds,
         the paper's and the one that is a theorem?""",
     "dynamics": """Proposition 2, Lemma A.3.1: What happens to loss, attention, features and neurons along training,
@@ -46,7 +46,7 @@ ASKED = {
     "v22-skip": "Appendix A.6.4: Does training still work with a skip connection?",
     "v22-normalisation": """Appendix A.6.4: Does normalising the tokens, to unit norm or by layer norm, change the
         training?""",
-    "e1-initialisation": "Section 2.4, errata E1 and E2: How do the initialisations that the paper names compare?",
+    "e1-initialisation": "Section 2.4: How do the initialisations that the paper names compare?",
 }
 """Where each experiment stands in the paper, and what it asks."""
 TINY = {

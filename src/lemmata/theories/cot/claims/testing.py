@@ -217,14 +217,15 @@ CLAIMS = (
     .states("At every one of the three steps at least 0.95 of the attention is on the matching columns of that step.")
     .judged(concentrations(), lm.at_least(0.95, by="every"), lm.Control("W at ηt = 50", moment="50")),
     lm.Claim("c11-formula", "Proposition 3", "comparison", source="derived")
-    .states("At the first step it is α'e^u/(α'e^u+1-α') within 0.02, u the pattern gain.")
+    .states("""At the first step the attention on matching columns is α'e^u/(α'e^u+1-α') within 0.02, u the pattern
+    gain.""")
     .judged(
         formula_gap(),
         between(-0.02, 0.02, predicted=0.0),
         lm.Control("testing patterns outside the span", outside_gap()),
     ),
     lm.Claim("c11-voter", "Proposition 3", "comparison")
-    .states("So the model votes: it gives the ideal voter's output at 0.95 or more of all steps, 20 examples.")
+    .states("The model votes: it gives the ideal voter's output at 0.95 or more of all steps, 20 examples.")
     .judged(agreement(), above(0.95), lm.Control("W = 0", moment="0")),
     lm.Claim("c12-noise", "Theorem 4, ‖δ‖ ≤ √2/2", "comparison")
     .states("""Noise orthogonal to the patterns is harmless: at ν = 0.2 and 0.7 the CoT error on the same prompts
@@ -248,28 +249,30 @@ CLAIMS = (
         lm.Control("α = 0.4 in both places", fraction=0.4),
     ),
     lm.Claim("c14-concentration", "footnote on α → 1", "limit")
-    .states("Then the first-step concentration at α' = 0.4 stays between 0.4 and 0.6.")
+    .states("With α = 1 the first-step concentration at α' = 0.4 stays between 0.4 and 0.6.")
     .judged(alpha_concentration(), between(0.4, 0.6), lm.Control("α = 0.4", fraction=0.4)),
     lm.Claim("c16-blind-law", "C16, derived", "identity", source="derived")
     .states("Along the mean of all training patterns W never learns: every component of μ'_1ᵀG is below 10^-6.")
     .judged(blind_row(), lm.at_most(1e-6, by="every"), _HAAR),
     lm.Claim("c16-blind-query", "C16, derived", "bound", source="derived")
-    .states("As a query it gets next to no logits: every component of Gμ'_1 is at most 0.01 of the pattern gain.")
+    .states("""As a query the mean of all training patterns gets next to no logits: every component of Gμ'_1 is at most
+    0.01 of the pattern gain.""")
     .judged(blind_column(), lm.at_most(1e-2, by="every"), _HAAR),
     lm.Claim("c16-concentration", "C16, derived", "comparison", source="derived")
-    .states("""So its attention is spread evenly: with α' = 0.2 concentration is between 0.15 and 0.25 for this query,
-        and at least 0.8 for the others.""")
+    .states("""The mean of all training patterns, as a query, spreads its attention evenly: with α' = 0.2 concentration
+    is between 0.15 and 0.25 for it, and at least 0.8 for other queries.""")
     .judged(blind_concentration(), lm.all_of(first=between(0.15, 0.25), others=above(0.8)), _HAAR),
     lm.Claim("c16-error", "C16, derived", "comparison", source="derived")
-    .states("And CoT errs: at least 0.4 for this query, at least 1.5 times as often as for the others.")
+    .states("""For the mean of all training patterns as a query CoT errs: at least 0.4, and at least 1.5 times as often
+    as for other queries.""")
     .judged(blind_error(), lm.all_of(first=above(0.4), ratio=above(1.5)), _HAAR),
     lm.Claim("c16-theorem4", "Theorem 4", "limit")
     .states("""As stated, patterns in the span suffice: for the mean of all training patterns as a query the CoT error
         is at most 0.02 with 1600 examples, one in twenty matching.""")
     .judged(rare_error(), below(0.02), _IDENTITY, expected=lm.FAILS),
     lm.Claim("c16-theorem4-corrected", "Theorem 4, corrected", "bound", corrects="c16-theorem4")
-    .states("""Corrected: for this query and α' < 1/M' CoT errs in at least 0.9 of the steps however many examples there
-        are, 400 or 1600, where an ideal voter errs in at most 0.02.""")
+    .states("""Corrected: for the mean of all training patterns as a query and α' < 1/M' CoT errs in at least 0.9 of the
+    steps however many examples there are, 400 or 1600, where an ideal voter errs in at most 0.02.""")
     .judged(rare_errors((400, 1600)), lm.all_of(cot=above(0.9), voter=below(0.02)), _IDENTITY),
     lm.Claim("c16-gain", "C16, derived", "comparison", source="derived")
     .states("A testing pattern gets the pattern gain times 1-(Σλ_ji)²/M, within 2 % in the mean.")

@@ -220,7 +220,7 @@ CLAIMS = (
     .states("The four mean projected gradients at W = 0 are the reference values within 5 %.")
     .judged(gradient_means(over=True), lm.within(0.95, 1.05, predicted=1.0), _PERMUTED),
     lm.Claim("c3-bounds", "Lemma F.3.5, (F.7)-(F.10)", "bound")
-    .states("They satisfy the four bounds of the lemma at p = 0.1312.")
+    .states("The four mean projected gradients at W = 0 satisfy the bounds of the lemma at p = 0.1312.")
     .judged(gradient_means(), lm.within(_BOUNDS), _PERMUTED),
     lm.Claim("c4-off-step", "Lemma F.3.6", "limit")
     .states("Attention on other steps falls to 0.05 before ηt = 500 and stays there.")
@@ -239,15 +239,16 @@ CLAIMS = (
         expected=lm.FAILS,
     ),
     late("c5-same-same-corrected", "Lemma F.3.7, (F.13), corrected", "bound", corrects="c5-same-same")
-    .states("Corrected: it is at least 1/M p(1-p)² in size: all steps share the pattern block.")
+    .states("""Corrected: the projected gradient of same step, same pattern is at least 1/M p(1-p)² in size: all steps
+    share the pattern block.""")
     .judged(
         projected(SAME, over=-1 / M), lm.at_least(1.0), lm.Control("other pattern, same step", relation=OTHER_PATTERN)
     ),
     late("c5-other-pattern", "Lemma F.3.7, (F.14)", "bound")
-    .states("From ηt = 1000 on that of another pattern is at most 1/(2M) p(1-p)² in size.")
+    .states("From ηt = 1000 on the projected gradient of same step, other pattern is at most 1/(2M) p(1-p)² in size.")
     .judged(other_pattern(), lm.at_most(1.0), _AT_ZERO),
     late("c5-other-step", "Lemma F.3.7, (F.15)", "bound")
-    .states("Those of other steps are at most the attention on other steps.")
+    .states("The projected gradients of other steps are at most the attention on other steps.")
     .judged(other_step(), lm.at_most(1.0), lm.Control("gradients at W = 0 against the later masses", moment="start")),
     late("c5-factor-two", "Lemma F.3.7", "ordering")
     .states("The query's own pattern is pushed at least twice as much as another one.")
@@ -272,13 +273,13 @@ CLAIMS = (
         law_gap(), between(-0.1, 0.1, predicted=0.0), lm.Control("rate divided by K, K = 3", chains=(3,), divided=True)
     ),
     late("c17-law-single-step", "C17, derived", "comparison", source="derived")
-    .states("With a single step the law predicts it within 0.02.")
+    .states("With a single step the law du/d(ηt) = (1+σ)/(M-1) p(1-p)² predicts u_μ within 0.02.")
     .judged(law_gap((1,)), between(-0.02, 0.02, predicted=0.0), lm.Control("σ set to 0", sigma=0.0)),
     late("c17-free-of-steps", "C17, derived", "comparison", source="derived")
     .states("The time to loss 0.01 does not depend on K = 1, ..., 6: its means differ by at most 20 %.")
     .judged(time_spread(), lm.at_most(1.2), _PATTERN_TIMES),
     late("c17-free-of-examples", "C17, derived", "comparison", source="derived")
-    .states("Nor does it depend on the number of training examples, 5 to 40.")
+    .states("The time to loss 0.01 does not depend on the number of training examples, 5 to 40.")
     .judged(time_spread.of("c17-examples")("examples"), lm.at_most(1.2), _PATTERN_TIMES),
     late("c18-label-block", "C18, derived", "bound", source="derived")
     .states("""Votes for the query's own pattern are weighted down, since shift tasks have no fixed points: the entry

@@ -201,7 +201,7 @@ CLAIMS = (
         for all three (n, d).""")
     .in_symbols(r"|\lVert e(20)\rVert^2-\lVert(I-m\eta H(0))^{20}e(0)\rVert^2| \propto m^k, \quad k \le -0.9")
     .judged(deviation_slope(), lm.at_most(-0.9, by="value"), INDEPENDENT),
-    lm.Claim("q15-drift-bound", "Lemma 7.2, erratum 6", "bound", source="corrected")
+    lm.Claim("q15-drift-bound", "Lemma 7.2, corrected", "bound", source="corrected")
     .states("‖w_r(t) - w_r(0)‖ ≤ D = 8λ^-1 e^{B+R} √n/m ‖y‖ at every step, in runs that keep λ/2 and contract.")
     .in_symbols(r"\lVert w_r(t)-w_r(0)\rVert \le D = 8\lambda^{-1}e^{B+R}\frac{\sqrt{n}}{m}\lVert y\rVert")
     .judged(drift_within(), lm.at_most(SLACK), lm.Control("D/1000", divided=1000)),

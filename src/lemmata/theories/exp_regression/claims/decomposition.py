@@ -182,7 +182,7 @@ CLAIMS = (
         lm.Control("the first step of the two-point network at η = 1e-4, C_2 ≈ -1.6e-13", TWO_PAIRS),
         expected=lm.FAILS,
     ),
-    lm.Claim("q8-decomposition-corrected", "Lemma 9.1, errata 6 and 7", "identity", corrects="q8-second-order-sign")
+    lm.Claim("q8-decomposition-corrected", "Lemma 9.1, corrected", "identity", corrects="q8-second-order-sign")
     .states("""‖e(t+1)‖² = ‖e‖² + C_1 + C_2 + C_3 with C_1 = -2mη eᵀHe and C_2 = 2 eᵀv_2, at every step of every run,
         both initialisations, catapults (c ≤ 3) included.""")
     .in_symbols(r"""\lVert e(t+1)\rVert^2 = \lVert e\rVert^2+C_1+C_2+C_3, \quad C_1 = -2m\eta\,e^\top He,\ C_2 = 2e^\top
@@ -219,7 +219,7 @@ CLAIMS = (
         ),
         expected=lm.FAILS,
     ),
-    lm.Claim("q11-second-order-corrected", "Claim 9.4, erratum 8", "bound", corrects="q11-second-order")
+    lm.Claim("q11-second-order-corrected", "Claim 9.4, corrected", "bound", corrects="q11-second-order")
     .states("""C_2 ≤ 2mη p_max n e^{2(B+R)}‖e‖² with p_max = max |e^z - 1 - z|/|z|, at every step, both initialisations
         (far from tight, but in the tight case).""")
     .in_symbols(r"C_2 \le 2m\eta\,p_{\max}\,ne^{2(B+R)}\lVert e\rVert^2, \quad p_{\max} = \max\frac{|e^z-1-z|}{|z|}")
@@ -232,7 +232,7 @@ CLAIMS = (
     .states("|e^z - 1 - z|/|z| ≤ 0.51 |z| for |z| ≤ 0.05.")
     .in_symbols(r"\frac{|e^z-1-z|}{|z|} \le 0.51\,|z| \quad (|z|\le0.05)")
     .judged(remainder(0.05), lm.at_most(1.0), lm.Control("|z| ≤ 0.2", reach=0.2)),
-    lm.Claim("q11-tight", "Claim 9.4, erratum 8", "identity", source="derived")
+    lm.Claim("q11-tight", "Claim 9.4", "identity", source="derived")
     .states("The corrected bound on C_2 is reached in the tight case, to 1e-9.")
     .in_symbols(r"C_2 = 2m\eta\,p_{\max}\,ne^{2(B+R)}\lVert e\rVert^2")
     .judged(tight_equality("second_order"), lm.equal(1e-9), NOT_TIGHT),

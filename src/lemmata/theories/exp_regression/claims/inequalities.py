@@ -145,7 +145,7 @@ CLAIMS = (
     .states("|e^x - 1| ≤ 2x for |x| ≤ 0.1.")
     .in_symbols(r"|e^x-1| \le 2x \quad (|x|\le0.1)")
     .judged(excess("|e^x - 1|", "2x"), lm.at_most(0.0), lm.Control("x ≥ 0", low=0.0), expected=lm.FAILS),
-    lm.Claim("q20-exponential-corrected", "Fact 4.7, erratum 11", "bound", corrects="q20-exponential")
+    lm.Claim("q20-exponential-corrected", "Fact 4.7, corrected", "bound", corrects="q20-exponential")
     .states("|e^x - 1| ≤ 2|x| for |x| ≤ 0.1.")
     .in_symbols(r"|e^x-1| \le 2|x| \quad (|x|\le0.1)")
     .judged(excess("|e^x - 1|", "2|x|"), lm.at_most(0.0), lm.Control("≤ |x|", right="|x|")),
@@ -168,7 +168,7 @@ CLAIMS = (
     .states("|<x, y>| ≤ ‖x‖ ‖y‖ in 200 cases, parallel vectors included.")
     .in_symbols(r"|\langle x,y\rangle| \le \lVert x\rVert\,\lVert y\rVert")
     .judged(cauchy(), MET, LESS),
-    lm.Claim("q20-norms", "Fact 4.6, erratum 11", "bound")
+    lm.Claim("q20-norms", "Fact 4.6", "bound")
     .states("‖B‖ ≤ ‖B‖_F ≤ n max |B_ij| in 200 cases and for 11ᵀ.")
     .in_symbols(r"\lVert B\rVert \le \lVert B\rVert_F \le n\max_{i,j}|B_{ij}|")
     .judged(norms(), lm.all_of(spectral=MET, entries=MET), lm.Control("right sides times 0.9", right=0.9)),
@@ -213,7 +213,7 @@ CLAIMS = (
     .judged(
         chi_square_share(), lm.at_most(0.05), lm.Control("the complementary event", complement=True), expected=lm.FAILS
     ),
-    lm.Claim("q20-laurent-massart-corrected", "Fact 4.10, erratum 11", "bound", corrects="q20-laurent-massart")
+    lm.Claim("q20-laurent-massart-corrected", "Fact 4.10, corrected", "bound", corrects="q20-laurent-massart")
     .states("Corrected: Pr[|X - k| ≤ εk] ≥ 1 - δ for X ~ χ²_k, ε = 0.5, δ = 0.05, k = ⌈16ε^-2 ln(2/δ)⌉.")
     .in_symbols(r"""\Pr(|X-k| \le \epsilon k) \ge 1-\delta, \quad X \sim \chi^2_k,\ k =
         \lceil16\epsilon^{-2}\ln(2/\delta)\rceil""")

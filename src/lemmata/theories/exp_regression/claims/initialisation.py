@@ -102,7 +102,7 @@ INDEPENDENT = lm.Control("independent initialisation", init="independent")
 OUTWARD = {"factor": 1.1, "shift": "point"}
 
 CLAIMS = (
-    lm.Claim("q2-projection-union", "Lemma 6.2, part 1; erratum 3", "bound", source="corrected")
+    lm.Claim("q2-projection-union", "Lemma 6.2, part 1, corrected", "bound", source="corrected")
     .states("""With B from the union bound, the share of initialisations with some |<w_r, x_i>| > B is at most δ = 0.05
         at m = 64, 1024 and 16384.""")
     .in_symbols(r"\Pr(\max_{r,i}|\langle w_r,x_i\rangle| > B) \le \delta, \quad B = \sigma\sqrt{2\ln(2mn/\delta)}")
@@ -115,7 +115,7 @@ CLAIMS = (
     .states("With the paper's B, C = 10, no initialisation exceeds B at m = 64, 1024 or 16384.")
     .in_symbols(r"\max_{r,i}|\langle w_r,x_i\rangle| \le B, \quad B = C\sigma\sqrt{\ln(n/\delta)},\ C = 10")
     .judged(beyond("paper"), lm.at_most(0.0, by="value"), lm.Control("C = 1.5", C=1.5)),
-    lm.Claim("q2-projection-constant", "Lemma 6.2, part 1; erratum 3", "ordering", source="derived")
+    lm.Claim("q2-projection-constant", "Lemma 6.2, part 1", "ordering", source="derived")
     .states("""A B without ln m fails as the network widens: with C = 2 the share beyond B is at most δ at the smallest
         width and its interval lies above δ at the largest.""")
     .in_symbols(r"""\Pr(\max_{r,i}|\langle w_r,x_i\rangle| > B) \le \delta\ (m=64),\ > \delta\ (m=16384), \quad B =
@@ -135,7 +135,7 @@ CLAIMS = (
     .judged(
         initial_loss(), lm.all_of(equal=lm.at_most(0.0, by="every"), bound=lm.at_most(1.0, by="every")), INDEPENDENT
     ),
-    lm.Claim("q7-independent-variance", "erratum 13", "identity", source="derived")
+    lm.Claim("q7-independent-variance", "Definitions 4.2 and 4.3", "identity", source="derived")
     .states("""With independent initialisation the mean of F_i(0)²/m is e^{2σ²‖x_i‖²} within 5 standard errors, at every
         point.""")
     .in_symbols(r"\mathbb{E}F_i(0)^2 = m\,e^{2\sigma^2\lVert x_i\rVert^2}")
@@ -160,7 +160,7 @@ CLAIMS = (
         lm.at_least(10.0, by="median", strict=True),
         lm.Control("coupled in both places", init="coupled"),
     ),
-    lm.Claim("x5-not-lazy", "erratum 15, experiment X5", "comparison", source="derived")
+    lm.Claim("x5-not-lazy", "Definitions 4.2 and 4.3, experiment X5", "comparison", source="derived")
     .states("""With independent initialisation training is not lazy: the median largest drift is at least 0.3 at every
         width.""")
     .in_symbols(r"\max_r\lVert w_r-w_r(0)\rVert_{\text{independent}} \ge 0.3")

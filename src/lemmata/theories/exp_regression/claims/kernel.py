@@ -268,7 +268,7 @@ CLAIMS = (
         lm.Control("the paper's B with C = 10, which is far larger", projection_source="paper"),
         expected=lm.FAILS,
     ),
-    lm.Claim("q5-entrywise-corrected", "Lemma 6.3, erratum 1", "bound", corrects="q5-entrywise")
+    lm.Claim("q5-entrywise-corrected", "Lemma 6.3, corrected", "bound", corrects="q5-entrywise")
     .states("""The largest entry of H^dis - H^cts is at most e^{2B} √(ln(2n²/δ)/2m_eff) in 95 % of draws, at every width
         and σ ≤ 0.5.""")
     .in_symbols(r"""\Pr\left(\max_{i,j}|H^{\mathrm{dis}}_{ij}-H^{\mathrm{cts}}_{ij}| \le
@@ -305,7 +305,7 @@ CLAIMS = (
         lm.Control("networks without pairs, the exact value of pairs", unpaired_ratio()),
         lm.Control("m_eff = m for coupled pairs (arithmetic)", times=math.sqrt(2)),
     ),
-    lm.Claim("x1-slope", "Lemma 6.3, erratum 1", "scaling", source="corrected")
+    lm.Claim("x1-slope", "Lemma 6.3, corrected", "scaling", source="corrected")
     .states("The root mean square of ‖H^dis - H^cts‖_F falls like m^-1/2, at σ = 0.25 and 0.5.")
     .in_symbols(r"(\mathbb{E}\lVert H^{\mathrm{dis}}-H^{\mathrm{cts}}\rVert_F^2)^{1/2} \propto m^{-1/2}")
     .judged(

@@ -87,7 +87,7 @@ CLAIMS = (
         = 1.""")
     .in_symbols(r"3nRe^{2B} \le \frac{\lambda}{4}, \quad R = \frac{0.01\lambda}{ne^B}")
     .judged(kernel_budget(1), lm.at_most(0.0), lm.Control("σ = 0.05, where e^B < 25/3", sigma=0.05), expected=lm.FAILS),
-    lm.Claim("q9-radius-corrected", "Claim 9.3, erratum 5", "bound", corrects="q9-radius")
+    lm.Claim("q9-radius-corrected", "Claim 9.3, corrected", "bound", corrects="q9-radius")
     .states("""Corrected: with R = 0.01λ/(ne^{2B}) the kernel may move by at most λ/4: 3nRe^{2B} ≤ λ/4 at n = 10, δ =
         0.05, C = 10, σ = 1.""")
     .in_symbols(r"3nRe^{2B} \le \frac{\lambda}{4}, \quad R = \frac{0.01\lambda}{ne^{2B}}")

@@ -266,7 +266,7 @@ CLAIMS = (
     .in_symbols(r"""\Pr_{i\in\mathcal{W},\,n\in\mathcal{D}_1}(W_{O,i}^{(t)}V_n(t)>0) \ge 0.9,\
         \Pr_{i\in\mathcal{U},\,n\in\mathcal{D}_2}(W_{O,i}^{(t)}V_n(t)>0) \ge 0.9""")
     .judged(least_persistence(["W", "U"]), lm.at_least(0.9, "every"), lm.Control(WRONG, crowds=["wrong W"])),
-    lm.Claim("e4-literal-init", "erratum 9.4", "comparison")
+    lm.Claim("e4-literal-init", "initial weights of the experiments", "comparison")
     .states("As printed: with W_Q = W_K = δ²/c_0² I and W_V = σ²/c_0² U training reaches accuracy .95 by η t = 30.")
     .in_symbols(r"""W_Q = W_K = \frac{\delta^2}{c_0^2}I,\ W_V = \frac{\sigma^2}{c_0^2}U: \quad \mathrm{acc}(\eta t=30)
         \ge 0.95""")

@@ -196,7 +196,7 @@ CLAIMS = (
         lm.Control("the group's own term at μ_l = 0", quantity="own term", mean=0.0),
         expected=lm.FAILS,
     ),
-    lm.Claim("g6-rate-corrected", "Corollary (i), erratum E15", "scaling", corrects="g6-rate")
+    lm.Claim("g6-rate-corrected", "Corollary (i), corrected", "scaling", corrects="g6-rate")
     .states("""The exponent of q is 0 with every τ = 1 and K/2 with its τ; that of the group's own term is 1, and 3
         where its mean is 0.""")
     .in_symbols(r"q \to \mathrm{const},\quad q \propto \|\Sigma_l\|^{K/2},\quad \sigma_l^2\rho_l \propto \|\Sigma_l\|")
@@ -215,7 +215,7 @@ CLAIMS = (
         lm.Control("over [100, 1000]", near=FAR),
         expected=lm.FAILS,
     ),
-    lm.Claim("g8-samples-exponent-corrected", "Corollary (iii), row 8", "scaling", corrects="g8-samples-exponent")
+    lm.Claim("g8-samples-exponent-corrected", "Corollary (iii), corrected", "scaling", corrects="g8-samples-exponent")
     .states("The exponent of D₁₂ lies in [5, 7] over [1, 8] and is 12 to 0.2 over [100, 1000].")
     .in_symbols(r"D_{12} \propto \|\mu\|^{12}\ \mathrm{only\ for}\ \|\mu\|\gg\sigma")
     .judged(
@@ -225,17 +225,17 @@ CLAIMS = (
     ),
     lm.Claim("g9-bounds", "Corollary (iv), Table 4.1", "ordering")
     .states("""As stated, E_w, E_2 and B fall as the group with the smallest covariance grows from λ₂ = 0.02 to 0.5 (20
-        gaussian W*).""")
+    Gaussian W*).""")
     .in_symbols(rf"{FALLING}\ \mathrm{{fall\ in}}\ \lambda_2")
     .judged(bound_trends("a", 20), lm.at_most(0.0), REVERSED, expected=lm.FAILS),
-    lm.Claim("g9-bounds-corrected", "Corollary (iv), (v), erratum E2", "ordering", corrects="g9-bounds")
+    lm.Claim("g9-bounds-corrected", "Corollary (iv), (v), corrected", "ordering", corrects="g9-bounds")
     .states("""The sign depends on where δ_Kσ lies: for an orthogonal W* of scale 1 E_w, E_2 and B rise with λ₂ in
         Figure 4.7 (a) and fall in (b), at scale 5 the other way round.""")
     .in_symbols(rf"{FALLING}\ \mathrm{{follow}}\ 1/(\sigma^2\rho)")
     .judged(bound_signs(), lm.at_least(0.0, strict=True), lm.Control("scales exchanged", exchanged=True)),
     lm.Claim("g10-bounds", "Corollary (v), Table 4.1", "ordering")
     .states("""As stated, E_w, E_2 and B rise as the group with the largest covariance grows from λ₂ = 0.02 to 0.5 (40
-        gaussian W*).""")
+    Gaussian W*).""")
     .in_symbols(rf"{FALLING}\ \mathrm{{rise\ in}}\ \lambda_2")
     .judged(bound_trends("b", 40), lm.at_least(0.0), REVERSED, expected=lm.FAILS),
     lm.Claim("g21-moment-factors", "Proposition 10", "bound")

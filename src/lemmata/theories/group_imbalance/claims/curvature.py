@@ -209,8 +209,8 @@ CLAIMS = (
         lm.Control("zero means", case="zero means"),
         expected=lm.FAILS,
     ),
-    lm.Claim("g23-lower-corrected", "Lemma C.4.4, erratum E3", "bound", corrects="g23-lower")
-    .states("It is for zero means, in 60 random problems.")
+    lm.Claim("g23-lower-corrected", "Lemma C.4.4, corrected", "bound", corrects="g23-lower")
+    .states("For zero means the curvature at the ground truth is at least 4h/K², in 60 random problems.")
     .in_symbols(LOWER + r",\quad \mu_l=0")
     .judged(
         above_lower("zero means"),

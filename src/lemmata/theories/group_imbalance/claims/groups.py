@@ -96,9 +96,9 @@ CLAIMS = (
         (mean -(2+s)1).""")
     .in_symbols(rf"{RISK} = O(1+\|\mu_2\|^2)")
     .judged(away(), lm.at_least(0.0), REVERSED, expected=lm.FAILS),
-    lm.Claim("g8-group-risk-corrected", "Corollary (iii), erratum E2", "ordering", corrects="g8-group-risk")
+    lm.Claim("g8-group-risk-corrected", "Corollary (iii), corrected", "ordering", corrects="g8-group-risk")
     .states("""The predictor of the group's risk is dK where its mean is minus the other's, falls as it moves out, and
-        on the literal path is larger at 1, 2, 3 than at 0 and 4.""")
+    on the path as printed is larger at 1, 2, 3 than at 0 and 4.""")
     .in_symbols(r"2n\,(\bar f_2(\widehat{W}_n)-\bar f_2(W^*)) \approx \mathrm{tr}(F_2F^{-1})")
     .judged(
         mean_predictor(),
@@ -117,9 +117,9 @@ CLAIMS = (
         ),
         expected=lm.INCONCLUSIVE,
     ),
-    lm.Claim("g9-group-risk-corrected", "Corollary (iv), erratum E2", "comparison", corrects="g9-group-risk")
-    .states("""The predictor of its risk hardly moves: the median of tr(F₂F⁻¹) stays within 15 % of its value at λ₂ =
-        0.02.""")
+    lm.Claim("g9-group-risk-corrected", "Corollary (iv), corrected", "comparison", corrects="g9-group-risk")
+    .states("""With more of the group with the smallest covariance the predictor of its risk hardly moves: the median of
+    tr(F₂F⁻¹) stays within 15 % of its value at λ₂ = 0.02.""")
     .in_symbols(r"\mathrm{tr}(F_2F^{-1})(\lambda_2) \approx \mathrm{tr}(F_2F^{-1})(0.02)")
     .judged(
         predictor_ratio(),
@@ -131,9 +131,9 @@ CLAIMS = (
         rises from λ₂ = 0.02 to 0.5.""")
     .in_symbols(rf"{RISK} = O(1+\sqrt{{\lambda_2}})")
     .judged(risk_trend.of("f47b-fraction")(), lm.at_least(0.0), REVERSED, expected=lm.FAILS),
-    lm.Claim("g10-group-risk-corrected", "Corollary (v), erratum E2", "comparison", corrects="g10-group-risk")
-    .states("""It lowers its risk: tr(F₂F⁻¹) falls by at least 2.5 from λ₂ = 0.02 to 0.5 for every W*, and so does the
-        mean measured excess risk.""")
+    lm.Claim("g10-group-risk-corrected", "Corollary (v), corrected", "comparison", corrects="g10-group-risk")
+    .states("""More of the group with the largest covariance lowers its risk: tr(F₂F⁻¹) falls by at least 2.5 from λ₂ =
+    0.02 to 0.5 for every W*, and so does the mean measured excess risk.""")
     .in_symbols(r"\mathrm{tr}(F_2F^{-1})(0.02) \ge 2.5\,\mathrm{tr}(F_2F^{-1})(0.5)")
     .judged(
         falls(),
@@ -147,7 +147,7 @@ CLAIMS = (
     .judged(
         dip(), lm.at_least(0.005), lm.Control("values at σ₂ = 1 and 4 exchanged", exchanged=True), expected=lm.FAILS
     ),
-    lm.Claim("f46a-ushape-corrected", "Figure 4.6 (a), erratum E2", "ordering", corrects="f46a-ushape")
+    lm.Claim("f46a-ushape-corrected", "Figure 4.6 (a), corrected", "ordering", corrects="f46a-ushape")
     .states("""Above the floor the risk of group 2 rises with σ₂: the predictor for every W*, and the mean measured one
         by a factor of at least 5 from 0.2 to 4.""")
     .in_symbols(r"\mathrm{tr}(F_2F^{-1})\ \mathrm{increases\ in}\ \sigma_2")

@@ -69,8 +69,9 @@ CLAIMS = (
     .states("As stated, the error grows with a large covariance: tr F⁻¹ rises from σ = 1 to 10.")
     .in_symbols(r"\mathcal{E}_w = O(\sqrt{\|\Sigma_l\|})")
     .judged(large_covariance(), lm.at_least(0.0), REVERSED, expected=lm.FAILS),
-    lm.Claim("g7-error-corrected", "Corollary (ii), row 7", "comparison", corrects="g7-error")
-    .states("On the large side it is flat: the median of tr F⁻¹ at σ = 10 over that at 4 lies in [0.6, 1.7].")
+    lm.Claim("g7-error-corrected", "Corollary (ii), corrected", "comparison", corrects="g7-error")
+    .states("""With a large covariance the error is flat: the median of tr F⁻¹ at σ = 10 over that at 4 lies in [0.6,
+    1.7].""")
     .in_symbols(r"\mathrm{tr}F^{-1}(10)/\mathrm{tr}F^{-1}(4) \in [0.6, 1.7]")
     .judged(
         flat_ratio(),

@@ -133,7 +133,7 @@ CLAIMS = (
         lm.Control("corrected magnitudes", magnitudes="corrected"),
         expected=lm.FAILS,
     ),
-    lm.Claim("g30-tensor-corrected", "Lemma C.3.3, erratum E5", "scaling", corrects="g30-tensor")
+    lm.Claim("g30-tensor-corrected", "Lemma C.3.3, corrected", "scaling", corrects="g30-tensor")
     .states("""With corrected magnitudes the median relative error falls with an exponent in [-0.75, -0.3] and is below
         0.3 (Q₂ path) and 0.15 (symmetric path) at n = 10⁶.""")
     .in_symbols(ERROR)
@@ -173,7 +173,7 @@ CLAIMS = (
         lm.Control("its own target ‖w_i*‖E[φ'_i]/K", target="own"),
         expected=lm.FAILS,
     ),
-    lm.Claim("g33-magnitude-corrected", "Lemma C.6.5, erratum E5", "bound", corrects="g33-magnitude")
+    lm.Claim("g33-magnitude-corrected", "Lemma C.6.5, corrected", "bound", corrects="g33-magnitude")
     .states("α̂_i estimates ‖w_i*‖E[φ'_i]/K within the bound, in 200 draws with small and with large perturbations.")
     .in_symbols(r"|\hat\alpha_i-a_i|\le(\kappa^4K^{3/2}(\gamma_1+\gamma_2)+\kappa^2K^{1/2}\gamma_3)a_i")
     .judged(perturbations("own"), lm.at_most(1.0), lm.Control("target ‖w_i*‖", target="norm")),

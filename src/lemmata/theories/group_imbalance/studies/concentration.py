@@ -6,21 +6,10 @@ from typing import Any
 import numpy as np
 
 import lemmata as lm
-from lemmata.theories.group_imbalance import population
+from lemmata.theories.group_imbalance import network, population
 from lemmata.theories.group_imbalance.bounds import Constants
 from lemmata.theories.group_imbalance.data import World, draw_data, draw_sample, draw_world
-from lemmata.theories.group_imbalance.network import (
-    Activation,
-    assemble,
-    bends,
-    chunks,
-    expand,
-    expand_in_chunks,
-    flatten,
-    local,
-    products,
-    sides,
-)
+from lemmata.theories.group_imbalance.network import Activation
 from lemmata.theories.group_imbalance.setting import Setting
 from lemmata.theories.group_imbalance.studies import study
 
@@ -37,8 +26,8 @@ RADII = ("0", "r", "0.01", "0.02", "0.05", "0.1", "0.2", "0.5")
 
 def expansion(W: Array, x: Array, y: Array, setting: Setting) -> tuple[Array, Array]:
     """∇f_n and ∇²f_n."""
-    at = expand_in_chunks(W, x, y, np.full(len(y), 1 / len(y)), setting.phi)
-    return flatten(at.gradient), at.hessian
+    at = network.expand_in_chunks(W, x, y, np.full(len(y), 1 / len(y)), setting.phi)
+    return network.flatten(at.gradient), at.hessian
 
 
 def moved(world: World, distance: float, seed: int, direction: int = 0) -> Array:
@@ -109,16 +98,16 @@ def smoothness(setting: Setting, seed: int) -> dict[str, Any]:
     points = [[moved(world, distance, seed, direction) for direction in range(DIRECTIONS)] for distance in DISTANCES]
     changes = np.zeros((len(DISTANCES), DIRECTIONS, d * K, d * K))
     largest = np.zeros((2, len(DISTANCES)))
-    for rows in chunks(x):
+    for rows in network.chunks(x):
         part = np.tile(x[rows], (2, 1))  # once for each label
-        y, p = np.repeat([1.0, 0.0], len(part) // 2), np.concatenate(sides(world.truth, x[rows], phi))
-        xx, lengths = products(part), np.linalg.norm(part, axis=1)
+        y, p = np.repeat([1.0, 0.0], len(part) // 2), np.concatenate(network.sides(world.truth, x[rows], phi))
+        xx, lengths = network.products(part), np.linalg.norm(part, axis=1)
         before = factors(world.truth, part, y, phi)
         for i, around in enumerate(points):
             most = np.zeros((2, len(part) // 2))
             for k, W in enumerate(around):
                 bent, tilted = (new - old for new, old in zip(factors(W, part, y, phi), before, strict=True))
-                changes[i, k] += assemble(p * bent, xx) / n
+                changes[i, k] += network.assemble(p * bent, xx) / n
                 sizes = np.linalg.norm(bent, axis=(0, 1)) * lengths**2, np.linalg.norm(tilted, axis=0) * lengths
                 most = np.maximum(most, (p * np.stack(sizes)).reshape(2, 2, -1).sum(1))
             largest[:, i] += most.sum(1) / n
@@ -128,8 +117,8 @@ def smoothness(setting: Setting, seed: int) -> dict[str, Any]:
 
 def factors(W: Array, x: Array, y: Array, phi: Activation) -> tuple[Array, Array]:
     """ξ and -ζ of every sample, samples last."""
-    sign, _, first, second = local(W, x, y, phi)
-    return bends(first, second), sign * first / W.shape[1]
+    sign, _, first, second = network.local(W, x, y, phi)
+    return network.bends(first, second), sign * first / W.shape[1]
 
 
 @study(
@@ -146,9 +135,9 @@ def radius(setting: Setting, seed: int) -> dict[str, Any]:
     sizes = [ball if word == "r" else float(word) for word in RADII[: 1 if broken else None]]
     points = [moved(world, size, seed, k) for size in sizes for k in range(DIRECTIONS if size else 1)]
     curvatures, ones = np.zeros((len(points), world.truth.size, world.truth.size)), np.ones(setting.count)
-    for part in chunks(sample.x):
-        few = sample.x[part], sample.y[part], ones[part], setting.phi, products(sample.x[part])
-        curvatures += [expand(W, *few).hessian for W in points]
+    for part in network.chunks(sample.x):
+        few = sample.x[part], sample.y[part], ones[part], setting.phi, network.products(sample.x[part])
+        curvatures += [network.expand(W, *few).hessian for W in points]
     values = np.linalg.eigvalsh(curvatures / setting.count)[:, 0]
     least = np.full(len(RADII), np.nan)
     least[: len(sizes)] = [values[0], *values[1:].reshape(-1, DIRECTIONS).min(1)]

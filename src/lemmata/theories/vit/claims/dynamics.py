@@ -201,7 +201,7 @@ CLAIMS = (
     .in_symbols(r"""\mathrm{conc}_l(T_0)-\mathrm{conc}_l(0) \ge 0.03 \text{ (shared)},\ 0.1 \text{ (per token)}, \quad l
         \text{ relevant or neutral}""")
     .judged(rise(["relevant", "neutral"]), lm.at_least({"shared": 0.03, "per_token": 0.1}, by="every"), FROZEN),
-    lm.Claim("v8-concentration-margin", "Proposition 2, errata E6", "comparison", source="derived")
+    lm.Claim("v8-concentration-margin", "Proposition 2", "comparison", source="derived")
     .states("""The hinge stops attention: with margin 10 in place of 1 the attention on relevant tokens ends higher by
         at least 0.1.""")
     .in_symbols(r"\mathrm{conc}_{\text{margin 10}}-\mathrm{conc}_{\text{margin 1}} \ge 0.1")
@@ -217,11 +217,11 @@ CLAIMS = (
         signs) or 0.03 (shared signs).""")
     .in_symbols(r"\mathrm{conc}(400)-\mathrm{conc}(0) \ge 0.15 \text{ (per token)},\ 0.03 \text{ (shared)}")
     .judged(rise.of("f4-attention")(["all"]), lm.at_least({"shared": 0.03, "per_token": 0.15}, by="every"), FROZEN),
-    figure("f4-freeze", "Figure 2.4, errata E6", "identity")
+    figure("f4-freeze", "Figure 2.4", "identity")
     .states("Once the training loss is 0 nothing moves: the parameters are constant to the bit after T_0.")
     .in_symbols(r"W^{(t)} = W^{(T_0)} \quad (t \ge T_0)")
     .judged(movement(), lm.equal(0.0), lm.Control("at all records from the start", from_start=True)),
-    figure("f4-below-one", "Figure 2.4, errata E6", "bound")
+    figure("f4-below-one", "Figure 2.4", "bound")
     .states("""Under the hinge loss the attention on relevant tokens, averaged over all queries, stays below 0.95 at
         every record.""")
     .in_symbols(r"\max_t\mathrm{conc}(t) < 0.95")
@@ -288,7 +288,7 @@ CLAIMS = (
         lm.Control("e^{K ‖q_1‖²} - 1 in place of K", exponential=True),
         expected=lm.FAILS,
     ),
-    lm.Claim("v13-increment-corrected", "(A.31), (A.33), errata E24", "bound", corrects="v13-increment")
+    lm.Claim("v13-increment-corrected", "(A.31), (A.33), corrected", "bound", corrects="v13-increment")
     .states("""Corrected: the exact increments are at least the printed ones wherever ‖q_1‖ ≥ 1 (20000 draws with ‖q_1‖
         in [1, 3]).""")
     .in_symbols(r"\lVert q_1\rVert \ge 1: \quad " + INCREMENTS)

@@ -213,7 +213,7 @@ CLAIMS = (
         lm.Control("V^(2) of the lucky_plus neurons at t = 0", own=False, records=slice(1)),
         expected=lm.FAILS,
     ),
-    trained("v14-value-own-corrected", "Claim 3 (A.36)-(A.39), errata E23", "ordering", corrects="v14-value-own")
+    trained("v14-value-own-corrected", "Claim 3 (A.36)-(A.39), corrected", "ordering", corrects="v14-value-own")
     .states("""Corrected: own-pattern coefficients are negative, V^(1) on lucky_plus and V^(2) on lucky_minus, at every
         step at which a quarter of each class has loss.""")
     .in_symbols(r"\mathrm{mean}_{i\in\mathcal{W}}V_i^{(1)}(t) < 0,\ \mathrm{mean}_{i\in\mathcal{U}}V_i^{(2)}(t) < 0")

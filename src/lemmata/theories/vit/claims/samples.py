@@ -167,7 +167,7 @@ CLAIMS = (
         lm.Control("only W_K counted (100 of 10300)", frozen=("key",)),
         expected=lm.FAILS,
     ),
-    lm.Claim("v23-share-corrected", "Remark 1, errata E9", "identity", corrects="v23-share")
+    lm.Claim("v23-share-corrected", "Remark 1, corrected", "identity", corrects="v23-share")
     .states("""Corrected: the counted parameters are exactly m m_a + m_a d + 2 m_b d, those of keys and queries 2 m_b d
         (10300 and 200: 1.94 %).""")
     .in_symbols(r"|W_O|+|W_V|+|W_K|+|W_Q| = mm_a+m_ad+2m_bd,\quad |W_K|+|W_Q| = 2m_bd")

@@ -16,7 +16,7 @@ from lemmata.theories.graph_transformer.figures import TIME, straight
 from lemmata.theories.graph_transformer.figures.encoding import MODELS
 from lemmata.theories.graph_transformer.measures import LEARNED, SAMPLER_CONFUSION, minimal_counts, succeeds
 from lemmata.theories.graph_transformer.setting import SUCCESS, TIGHT, TRAINED
-from lemmata.theories.graph_transformer.studies.draws import preferred_ratio
+from lemmata.theories.graph_transformer.studies.random_samples import preferred_ratio
 
 GAMMA = r"discriminative fraction $\gamma_d$"
 MEANS = "geometric mean, and every seed"
@@ -118,10 +118,10 @@ def sampler(data: xr.Dataset) -> Figure:
 
 def samples_fraction(data: xr.Dataset) -> Figure:
     """Success over (γ_d^-2, |L|), and the minimal counts beside C γ_d^-2 and the bound (3.9) with an open constant."""
-    figure, axes = draw.panels(2, height=4.4)
     data = data.sortby("discriminative", ascending=False)
     gamma = data.discriminative.values
     laws = {r"paper: $|L|\propto\gamma_d^{-2}$": gamma**-2.0, FIRST_TERM: bounds.samples(gamma_d=gamma)}
+    figure, axes = draw.panels(2, height=4.4)
     _counts(axes, data.full_loss, gamma**-2.0, r"$\gamma_d^{-2}$", "graph transformer (Figure 3.3a)", laws)
     counts = minimal_counts(succeeds(data.full_loss)).values
     bracket = bounds.bracket(gamma, measures.CONFUSION, measures.SIGMA)

@@ -1,4 +1,4 @@
-"""What draws show: how far a batch gradient lies from the mean one (B.63, P16), by Monte Carlo over nodes;
+"""What random samples show: how far a batch gradient lies from the mean one (B.63, P16), by Monte Carlo over nodes;
 the oracle sampler of Remark 2 (P6); whether a sample shows every shell as it is (B.182, P19)."""
 
 from functools import partial
@@ -24,6 +24,7 @@ PARTS = ("W_O", "W_V", "W_K", "W_Q", "b")
 MOMENTS = ("start", "later")
 COUNT = 200
 """Non-discriminative nodes on which the ratio is measured."""
+DIMS = ("moment", "part", "size")
 
 
 def node_gradients(
@@ -75,9 +76,6 @@ def deviate_now(
         measured["exceeds"].append(jnp.mean(relative > LIMIT, axis=1))
         measured["copies"].append(jnp.stack([jnp.mean(spread(single, g)) for g in gradients.values()]))
     return {name: jnp.stack(values, axis=1) for name, values in measured.items()}
-
-
-DIMS = ("moment", "part", "size")
 
 
 @lm.simulation(

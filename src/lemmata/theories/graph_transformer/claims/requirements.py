@@ -6,9 +6,9 @@ import xarray as xr
 
 import lemmata as lm
 from lemmata.theories.graph_transformer import bounds, measures
-from lemmata.theories.graph_transformer.measures import CHANCE, SIGMA, by_count, minimal_counts, succeeds, value_at
-from lemmata.theories.graph_transformer.studies.draws import preferred_ratio
-from lemmata.theories.graph_transformer.theorem import DEFAULT, NODES, at_or_above, uncensored
+from lemmata.theories.graph_transformer.measures import CHANCE, by_count, minimal_counts, succeeds, value_at
+from lemmata.theories.graph_transformer.studies.random_samples import preferred_ratio
+from lemmata.theories.graph_transformer.theorem import at_or_above, uncensored
 
 PREFERENCES = [1.0, 3.0, 10.0]
 EXACT = {f"{beta:g}": preferred_ratio(measures.SAMPLER_CONFUSION, beta) for beta in PREFERENCES}
@@ -87,12 +87,12 @@ def count_places(data: xr.Dataset, defect: str = "none") -> dict[str, xr.DataArr
 
 
 @lm.evidence("f36-gcn-samples")
-def gcn_bound(data: xr.Dataset, shell: float | None = None, sigma: float = SIGMA, defect: str = "none") -> xr.DataArray:
+def gcn_bound(
+    data: xr.Dataset, shell: float | None = None, sigma: float = measures.SIGMA, defect: str = "none"
+) -> xr.DataArray:
     """Success of a GCN at the labelled count that Theorem 3.4.6 asks for; `shell`: δ_zm, measured unless given."""
-    shell = float(lm.cells(data, discriminative=DEFAULT).largest_shell.isel(bin=1).max()) if shell is None else shell
-    cells = lm.cells(data, discriminative=DEFAULT, defect=defect).swap_dims(variant="labelled")
-    asked = float(bounds.first_term(NODES, shell, bounds.gcn_bracket(DEFAULT, sigma)))
-    return at_or_above(succeeds(cells.full_loss), asked)
+    cells = lm.cells(data, discriminative=measures.SHARE, defect=defect).swap_dims(variant="labelled")
+    return at_or_above(cells, shell, bounds.gcn_bracket(measures.SHARE, sigma))
 
 
 def line_of_counts(x: xr.DataArray, counts: xr.DataArray, inside: xr.DataArray) -> dict[str, float]:
@@ -146,9 +146,8 @@ def early_rise(data: xr.Dataset, quiet: bool = False) -> xr.DataArray:
 def floor_times(data: xr.Dataset, quiet: bool = False) -> dict[str, xr.DataArray]:
     """First record with loss at most 2 ε̂_0 + .05, counted in records, and how much later it is at the largest ε_0."""
     data = quieted(data, quiet)
-    order = measures.in_records(
-        data, data.step.where(data.loss <= 2 * data.flipped + 0.05).min("record").fillna(np.inf)
-    )
+    first = data.step.where(data.loss <= 2 * data.flipped + 0.05).min("record").fillna(np.inf)
+    order = measures.in_records(data, first)
     return {"order": order, "delay": order.isel(label_noise=-1, drop=True) - order.isel(label_noise=0, drop=True)}
 
 
