@@ -167,7 +167,7 @@ def lucky(data: xr.Dataset) -> Figure:
     from scipy.stats import binom
 
     figure, axes = draw.panels(2)
-    m = measures.setting_of(data).neurons
+    m = int(data.width.max().fillna(measures.setting_of(data).neurons))
     kinds = (
         ("lucky", 1 / 8, "lucky: both blocks agree, $a_i$ has the label's sign"),
         ("unsigned_lucky", 1 / 4, "control: without the condition on $a_i$"),
@@ -226,7 +226,7 @@ def output_growth(ax: Axes, data: xr.Dataset, shuffled: xr.Dataset, claims: Mapp
     control = shuffled.output_growth.sel(growth="plus")
     draw.paths(ax, shuffled, control, label="control: shuffled labels", color=draw.GREY, linestyle="-.")
     t = data.step.mean("seed")
-    law, (least, _) = measures.linear_growth(data, t), level_of(claims["p15-linear"].judge)
+    law, (least, _) = measures.linear_growth(data, t, data.sizes["neuron"]), level_of(claims["p15-linear"].judge)
     draw.predicted(ax, law, r"paper: $\geq\delta(\beta^2+1)\alpha\eta t/(2m)$", t)
     draw.predicted(ax, least * law, f"claimed: at least {least:g} of it", t, **draw.CLAIMED)
     draw.claimed(ax, claims["p15-linear-corrected"], part="last", words="corrected, at the end")
