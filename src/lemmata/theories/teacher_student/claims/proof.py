@@ -89,7 +89,6 @@ UNEVEN = lm.Control("uneven weights of the teacher", variants=["uneven_weights"]
 UNEQUAL = lm.Control("features of unequal variance", variants=["coloured_inputs"])
 ROUNDING = lm.at_most(1e-10, by="every", strict=True)
 
-
 RUNS, SLOPES = ("R1", "R2", "R3"), (1.0, 0.1, 0.0)
 SEPARATED = lm.Gate(
     "conditions not met: χ is above 0.005, and phases 1 and 2 are not separated",
