@@ -151,7 +151,6 @@ def gcn_variants(fractions: list[float], counts: list[int]) -> dict[str, dict[st
 by_fraction = partial(experiment, smoke={"discriminative": [0.25, 0.4, 0.6]}, paper_seeds=10)
 counting = partial(experiment, setting=SUCCESS, seeds=5, paper={**SLOW, "steps": 6000})
 
-
 ON_CYCLES: dict[str, dict[str, Any]] = {
     "GT+PE": {"model": "gt"},
     "no PE": {"model": "no_pe"},
@@ -188,7 +187,6 @@ CHOICES: dict[str, dict[str, Any]] = {
 up_to_40 = partial(experiment, setting={"steps": 400, "records": RECORDS}, paper={**SLOW, "steps": 4000}, paper_seeds=5)
 """Up to η t = 40."""
 
-
 FROZEN = {"train_attention": 0, "train_encoding": 0}
 PROOF = {
     "intact": {"steps": 600},
@@ -201,7 +199,6 @@ PROOF = {
     "literal init": {"steps": 300, "init": "literal"},
 }
 AS_PRINTED = {"discriminative": 0.2, "confusion": 0.0, "on_infeasible": "cap"}
-
 
 G2 = {name: BLOCKS[name] for name in ("generator", "nodes", "degree")}
 MASSES = {

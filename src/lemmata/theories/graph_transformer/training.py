@@ -214,7 +214,6 @@ PROOF = (
     lm.Variable("drift_qk", R, "", "change of W_Q W_Q^T - W_K W_K^T"),
 )
 
-
 LABELS = {**probes.LABELS, "quantile": tuple(map(str, QUANTILES))}
 
 

@@ -124,7 +124,6 @@ BLOCKS: dict[str, dict[str, Any]] = {
 CURVES = {"dynamics": "online", "start": "slope", "track": "outputs", "spacing": "decades", "records": 30}
 SHORT = {**TINY_MATRICES, "token_room": 12, "steps": 400}
 
-
 FEW = {"whole_path": False}
 TEST_DATA: dict[str, dict[str, Any]] = {
     "exponential": {"test_law": "exponential"},

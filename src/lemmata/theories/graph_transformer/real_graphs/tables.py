@@ -38,7 +38,6 @@ DISCRIMINATIVE = {
 CORE_SHARE = {"cora": 95.68, "pubmed": 95.50, "actor": 86.31, "pascal": 98.54}
 """Table B.5: per cent of the nodes with a positive winning margin at the core distance."""
 
-
 PRINTED_STATISTICS = {
     "cora": (2708, 5278, 7, 1433),
     "pubmed": (19717, 44324, 3, 500),
@@ -48,10 +47,8 @@ PRINTED_STATISTICS = {
 }
 """Table B.6; Cora is absent there, its numbers are the text's. Pascal's edges may be counted in both directions."""
 
-
 PRINTED_BALANCE = {"cora": (386.86, 431.14, 520.38), "actor": (1520, 667, 871.78)}
 """Table B.8: nodes per class on average, the largest gap of a class to it, and 10 √N."""
-
 
 CLASSES = 40
 RANKS = 50

@@ -89,7 +89,6 @@ UNEVEN = lm.Control("uneven weights of the teacher", variants=["uneven_weights"]
 UNEQUAL = lm.Control("features of unequal variance", variants=["coloured_inputs"])
 ROUNDING = lm.at_most(1e-10, by="every", strict=True)
 
-
 RUNS, SLOPES = ("R1", "R2", "R3"), (1.0, 0.1, 0.0)
 SEPARATED = lm.Gate(
     "conditions not met: χ is above 0.005, and phases 1 and 2 are not separated",
@@ -268,7 +267,8 @@ CLAIMS = (
     .judged(quotient(), lm.within(0.23, 1.01, by="every"), FROZEN, broken(f"{PRINTED}, κ = 1", slopes=[1.0])),
     lm.Claim("p9-increment-bounds", "Lemma C.9", "bound")
     .states("""The growth of the score p lies between pδx/2 and D²/(D²-1) pδx at every step in which the gap of the
-        logits grows by x ≤ D^-2 (the share of the others is reported).""")
+        logits grows by x ≤ D^-2: how far it is beyond one of them, relative to that (the share of the other steps is
+        reported).""")
     .in_symbols(r"""\frac{p\delta x}{2} \le \Delta p \le \frac{D^2}{D^2-1}p\delta x, \quad x = \frac{\Delta C_2+\Delta
         C_3}{\sqrt{D}}""")
     .judged(
@@ -286,11 +286,13 @@ CLAIMS = (
     .in_symbols(r"\Delta C_2+\Delta C_3 \le \frac{\eta\lVert V^*\rVert_F^2D}{K^2(D-K)}\sqrt{\frac{D+1}{DK}}")
     .judged(*met("logit_step"), broken("the bound times 0.01")),
     lm.Claim("p11-value-drop", "Lemma C.11", "bound")
-    .states("The quasi-stationary value scale C_1* falls by at most a share 3DKpΔp/Q in a step.")
+    .states("""The quasi-stationary value scale C_1* falls by at most a share 3DKpΔp/Q in a step: how far it falls
+        beyond that, relative to it.""")
     .in_symbols(r"C_1^*(t+1) \ge \left(1-\frac{3DKp\Delta p}{Q}\right)C_1^*(t)")
     .judged(*met("value_drop"), UNSTABLE, broken("the constant 3 set to 0")),
     lm.Claim("p12-width-drop", "Lemma C.12", "bound")
-    .states("The proof's unit h of the deviation of C_1 from C_1* falls by at most its bound in a step.")
+    .states("""The proof's unit h of the deviation of C_1 from C_1* falls by at most its bound in a step: how far it
+        falls beyond that, relative to it.""")
     .in_symbols(r"h(t+1) \ge h(t)-\frac{A}{A+B}\frac{2DKp\Delta p}{K^2p^2(Dp-1)^2}")
     .judged(*met("width_drop"), UNSTABLE, broken("the constant 2 set to 0")),
     lm.Claim("p13-phase-one-length", "Lemma C.13", "scaling", gate=SEPARATED)
@@ -324,7 +326,8 @@ CLAIMS = (
         expected=lm.INCONCLUSIVE,
     ),
     lm.Claim("p16-value-rise", "Lemma C.16", "bound")
-    .states("The quasi-stationary value scale C_1* rises by at most 3(D-K+KC_1*)Δp / (2(Q-KΔp)) in a step.")
+    .states("""The quasi-stationary value scale C_1* rises by at most 3(D-K+KC_1*)Δp / (2(Q-KΔp)) in a step: how far it
+        rises beyond that, relative to it.""")
     .in_symbols(r"C_1^*(t+1) \le C_1^*(t)+\frac{3(D-K+KC_1^*)\Delta p}{2(Q-K\Delta p)}")
     .judged(*met("value_rise"), UNSTABLE, broken("the constant 3/2 set to 0")),
     lm.Claim("p17-quadrature", "Lemma C.17, derived", "comparison", source="derived")

@@ -58,8 +58,8 @@ def basins(data: xr.Dataset) -> lm.Table:
     """In which share of the seeds values that start at random find the teacher's direction, with Wilson's interval."""
     rows = []
     for scale in data.initial_scale.values:
-        ends = data.in_basin.sel(initial_scale=scale).values
-        share = lm.share_interval(float(np.nansum(ends)), int(np.isfinite(ends).sum()))
+        ends = data.in_basin.sel(initial_scale=scale).dropna("seed").values
+        share = lm.share_interval(float(ends.sum()), ends.size)
         rows.append([f"{scale:g}", float(ends.size), share.value, share.low, share.high])
     heads = ("standard deviation of W_V at the start", "seeds", "share in the right basin", "95 %, from", "to")
     return lm.Table("Runs whose cosine of values and kernels ends above 0.9", heads, rows)
