@@ -6,7 +6,7 @@ each distance from it. Shells are counted block by block, so that no table of di
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -61,10 +61,24 @@ def choose_roots(graph: Graph, sources: int | None, seed: int) -> Int[np.ndarray
     return np.sort(np.random.default_rng(seed).choice(labelled, sources, replace=False))
 
 
-def shells_from(graph: Graph, group: np.ndarray, cap: int, roots: np.ndarray, groups: int | None = None) -> Shells:
+def shells_from(
+    graph: Graph,
+    group: np.ndarray,
+    cap: int,
+    roots: np.ndarray,
+    groups: int | None = None,
+    tell: Callable[[float], None] = lambda share: None,
+) -> Shells:
     """The shells of these roots of any graph, a bounded number of pairs at a time; as many groups as classes."""
-    blocks = _sliced(distance_blocks(graph, cap, roots), max(1, PAIRS // graph.nodes))
-    return count_shells(blocks, group, groups or graph.classes, cap)
+
+    def told() -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        done = 0
+        for root, distances in _sliced(distance_blocks(graph, cap, roots), max(1, PAIRS // graph.nodes)):
+            yield root, distances
+            done += len(root)
+            tell(done / len(roots))
+
+    return count_shells(told(), group, groups or graph.classes, cap)
 
 
 def _sliced(blocks: Blocks, rows: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
