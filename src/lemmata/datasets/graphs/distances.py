@@ -3,8 +3,8 @@
 A word of 64 bits per node holds which of 64 searches have arrived there. A level of all of them is one pass over the
 edges of the nodes that some search may reach now: a node is reached by the searches that have reached a neighbour. For
 PubMed (19,717 nodes, distances up to 20) that is a few seconds, where a search per node takes minutes. Memory is one
-byte per pair, and blocks of sources never
-hold more than a block: no dense matrix at all is needed, and none is made beyond `LARGEST_TABLE` nodes.
+byte per pair, and blocks of sources never hold more than a block: no dense matrix at all is needed, and none is made
+beyond `LARGEST_TABLE` nodes.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ each distance from it. Shells are counted block by block, so that no table of di
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -61,15 +61,26 @@ def choose_roots(graph: Graph, sources: int | None, seed: int) -> Int[np.ndarray
     return np.sort(np.random.default_rng(seed).choice(labelled, sources, replace=False))
 
 
-def shells_from(graph: Graph, group: np.ndarray, cap: int, roots: np.ndarray, groups: int | None = None) -> Shells:
+def shells_from(
+    graph: Graph,
+    group: np.ndarray,
+    cap: int,
+    roots: np.ndarray,
+    groups: int | None = None,
+    tell: Callable[[float], None] = lambda share: None,
+) -> Shells:
     """The shells of these roots of any graph, a bounded number of pairs at a time; as many groups as classes."""
     rows = max(1, PAIRS // graph.nodes)
-    sliced = (
-        (root[first : first + rows], distances[first : first + rows])
-        for root, distances in distance_blocks(graph, cap, roots)
-        for first in range(0, len(root), rows)
-    )
-    return count_shells(sliced, group, groups or graph.classes, cap)
+
+    def told() -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        done = 0
+        for root, distances in distance_blocks(graph, cap, roots):
+            for first in range(0, len(root), rows):
+                yield root[first : first + rows], distances[first : first + rows]
+            done += len(root)
+            tell(done / len(roots))
+
+    return count_shells(told(), group, groups or graph.classes, cap)
 
 
 def winning_margins(
