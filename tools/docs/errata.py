@@ -125,6 +125,8 @@ def _entry(known: Known, claim: Claim) -> list[str]:
 
 def _again(known: Known, claim: Claim) -> str:
     """How often it came out the same."""
+    if known.rows.get(claim.name, {}).get("seeds") == 0:
+        return f"**Replicated:** {known.replicated(claim.name)} (nothing random enters)."
     return f"**Replicated:** {known.replicated(claim.name)}{plain(known.measured_again(claim.name))}."
 
 

@@ -69,7 +69,7 @@ COMMANDS: dict[str, tuple[Any, str, list[str]]] = {
     ),
     "bench": (
         results.bench,
-        "Measure the laboratory against alternatives.",
+        "Measure Lemmata against alternatives.",
         ["lemmata bench", "lemmata bench start"],
     ),
 }

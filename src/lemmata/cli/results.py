@@ -1,4 +1,4 @@
-"""Commands about what is there already: `report`, and `bench`, which measures the laboratory itself."""
+"""Commands about what is there already: `report`, and `bench`, which measures Lemmata itself."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def bench(
     everything: Annotated[bool, typer.Option("--all", help="Run all of them, one after the other.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Measure the laboratory against what a user would pick instead."""
+    """Measure Lemmata against what you would take instead, and itself."""
     from lemmata.benchmarks import BENCHMARKS, bench_text
     from lemmata.lab.errors import unknown
     from lemmata.lab.terminal import show

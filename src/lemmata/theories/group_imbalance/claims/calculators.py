@@ -229,7 +229,7 @@ CLAIMS = (
     .in_symbols(rf"{FALLING}\ \mathrm{{fall\ in}}\ \lambda_2")
     .judged(bound_trends("a", 20), lm.at_most(0.0), REVERSED, expected=lm.FAILS),
     lm.Claim("g9-bounds-corrected", "Corollary (iv), (v), corrected", "ordering", corrects="g9-bounds")
-    .states("""The sign depends on where δ_Kσ lies: for an orthogonal W* of scale 1 E_w, E_2 and B rise with λ₂ in
+    .states("""The sign depends on where δ_K σ lies: for an orthogonal W* of scale 1, E_w, E_2 and B rise with λ₂ in
         Figure 4.7 (a) and fall in (b), at scale 5 the other way round.""")
     .in_symbols(rf"{FALLING}\ \mathrm{{follow}}\ 1/(\sigma^2\rho)")
     .judged(bound_signs(), lm.at_least(0.0, strict=True), lm.Control("scales exchanged", exchanged=True)),
