@@ -46,11 +46,11 @@ def setting_of(data: xr.Dataset) -> Setting:
     return Setting().replace(**{name: value for name, value in named.items() if not isinstance(value, dict)})
 
 
-def linear_growth(data: xr.Dataset, t: Any, neurons: int = 0) -> Any:
-    """The growth δ(β²+1)αηt/(2m) of W_O that the paper claims after t steps (Lemma E.4.7), m = `neurons` if given."""
+def linear_growth(data: xr.Dataset, t: Any, **known: Any) -> Any:
+    """The growth δ(β²+1)αηt/(2m) of W_O that the paper claims after t steps (Lemma E.4.7); known: δ or m otherwise."""
     s = setting_of(data)
-    scales = s.initial_scale, s.pattern_norm, s.fraction, s.step_size
-    return bounds.output_growth.function(*scales, t, neurons or s.neurons)
+    scales = {"beta": s.pattern_norm, "alpha": s.fraction, "eta": s.step_size}
+    return bounds.output_growth.function(t=t, **{"delta": s.initial_scale, "m": s.neurons, **scales, **known})
 
 
 def pruning_shares(data: xr.Dataset) -> tuple[float, ...]:

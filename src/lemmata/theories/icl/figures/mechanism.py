@@ -226,7 +226,8 @@ def output_growth(ax: Axes, data: xr.Dataset, shuffled: xr.Dataset, claims: Mapp
     control = shuffled.output_growth.sel(growth="plus")
     draw.paths(ax, shuffled, control, label="control: shuffled labels", color=draw.GREY, linestyle="-.")
     t = data.step.mean("seed")
-    law, (least, _) = measures.linear_growth(data, t, data.sizes["neuron"]), level_of(claims["p15-linear"].judge)
+    known = {"delta": float(own_entries(data.key_patterns.isel(record=0)).mean()), "m": data.sizes["neuron"]}
+    law, (least, _) = measures.linear_growth(data, t, **known), level_of(claims["p15-linear"].judge)
     draw.predicted(ax, law, r"paper: $\geq\delta(\beta^2+1)\alpha\eta t/(2m)$", t)
     draw.predicted(ax, least * law, f"claimed: at least {least:g} of it", t, **draw.CLAIMED)
     draw.claimed(ax, claims["p15-linear-corrected"], part="last", words="corrected, at the end")
