@@ -103,8 +103,7 @@ def draw_system(setting: Setting, rng: np.random.Generator) -> tuple[np.ndarray,
         if law != "pairs":
             runner = rng.integers(1, maps.shape[1], maps.shape) if setting.runner_up == "random" else np.ones_like(maps)
             return maps, transitions.even_matrices(maps, setting.step_probabilities(), setting.primacy, runner)
-        chances = setting.first_right, setting.unsure_right, setting.sure_right, setting.last_right
-        matrices = transitions.pair_matrices(maps, *chances)
+        matrices = transitions.pair_matrices(maps, *setting.pair_chances())
         if own is not None or not transitions.coincide(matrices, maps):
             return maps, matrices
 

@@ -18,7 +18,7 @@ REFERENCE: dict[str, Any] = {"step_size": 10.0, "steps": 800}
 TINY: dict[str, Any] = {
     **{"dimension": 24, "patterns": 10, "batch": 30, "steps": 12, "watch_prompts": 30, "watch_tests": 8, "records": 14},
     **{"test_prompts": 12, "test_examples": 6, "test_room": 8, "measure_prompts": 60, "chunk": 60, "example_room": 20},
-    **{"record_every": 5, "dense_records": 0},
+    **{"record_every": 5},
 }
 """The sizes of every smoke preset, so that they share their programs."""
 
@@ -127,7 +127,7 @@ EXPERIMENTS = (
     experiment(
         "c2-patterns", "Theorem 3, T_3 ∝ M",
         "How does the time to a small loss depend on the number of patterns?", training.times,
-        {**REFERENCE, "steps": 250, "dense_records": 20}, {"training_patterns": _patterns((10, 20, 40), 10)},
+        {**REFERENCE, "steps": 250, "record_every": 1}, {"training_patterns": _patterns((10, 20, 40), 10)},
         smoke={"training_patterns": _patterns((10, 12), 14)},
     ),
     experiment(
@@ -178,8 +178,8 @@ EXPERIMENTS = (
     ),
     answered(
         "c14-alpha-one", "footnote on α → 1", "What is learnt when all training examples have the query's input?",
-        testing.alpha_one, {**REFERENCE, **SHORT, "steps": 300, "test_fraction": 0.4}, {"fraction": [0.4, 1.0]},
-        seeds=3,
+        lm.show("pattern_gain", "step_gain", "concentration"),
+        {**REFERENCE, **SHORT, "steps": 300, "test_fraction": 0.4}, {"fraction": [0.4, 1.0]}, seeds=3,
     ),
     answered(
         "c16-blind", "Theorem 4, (F.45)-(F.47)", "Is there a testing pattern in the span that training cannot see?",

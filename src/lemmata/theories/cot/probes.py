@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from lemmata.theories.cot.data import Prompts, Trials
-from lemmata.theories.cot.network import Table, attend, attention, count, example_columns, matching, with_own
+from lemmata.theories.cot.network import Table, attention, count, example_columns, matching, with_own
 
 GROUPS = tuple(f"{step} step, {pattern} pattern" for step in ("same", "other") for pattern in ("same", "other"))
 
@@ -96,9 +96,3 @@ def vote_directly(key: jax.Array, trials: Trials, shown: int) -> Int[Array, " pr
 def _plurality(key: jax.Array, voters: Array, output: Array, shown: int) -> Array:
     votes = count(voters, output, shown)
     return jnp.argmax(votes + 0.5 * jax.random.uniform(key, votes.shape), axis=1)
-
-
-def watch(W: Array, prompts: Prompts, patterns: int, steps: int) -> tuple[Array, Array]:
-    """Attention and groups of training prompts."""
-    attention = attend(W, prompts, patterns, steps)
-    return attention, training_groups(attention, prompts)

@@ -95,8 +95,8 @@ def answer_trials(problem: Setting, key: jax.Array, prepared: Prepared) -> dict[
     """Train, and test by CoT and by ICL."""
     run, noise = train_network(problem, key, prepared), draw_noise(problem, key, prepared.tested.noise)
     tested = answer(problem, key, run, prepared.tested, noise)
-    skipped = () if problem.track == "prompts" else ("prompt_error",)
-    return {**{name: value for name, value in tested.items() if name not in skipped}, **prepared.numbers}
+    left = () if problem.track == "prompts" else ("prompt_error",)
+    return {**{name: value for name, value in tested.items() if name not in left}, **prepared.numbers}
 
 
 @lm.host_piece(lambda *given: (jax.ShapeDtypeStruct((given[-1].shape[0],), jnp.result_type(float)),) * 3)

@@ -13,6 +13,7 @@ from lemmata.theories.cot.data import Prepared, Prompts, System
 from lemmata.theories.cot.network import (
     Factors,
     Parameters,
+    attend,
     gradient,
     initialise,
     losses,
@@ -44,23 +45,21 @@ def train(problem: Setting, key: jax.Array, start: Parameters | None, basis: Arr
 
     def probe(state: Any, previous: Any) -> dict[str, Array]:
         W = weights(state.parameters)
-        attention, groups = probes.watch(W, fresh, M, K)
+        attention = attend(W, fresh, M, K)
         tested, empty = probes.testing_groups(trial_table(W, watched, M, equal), trials)
-        seen = {"train_groups": jnp.mean(groups, axis=0), "test_groups": tested, "empty_share": empty}
+        seen = {
+            "train_groups": jnp.mean(probes.training_groups(attention, fresh), axis=0),
+            "test_groups": tested,
+            "empty_share": empty,
+        }
         return {"train_loss": jnp.mean(losses(attention, fresh, M)), **seen, **probes.gains(W, M, K)}
 
     batches, trainable = lm.fresh(lm.stream(key, "batch"), draw), problem.train_attention
     begin, step = lm.descent(batch_gradient, optax.sgd(problem.step_size), batches, trainable=trainable)
+    at = lm.record_steps(problem.steps, problem.records, problem.record_every)
     keep = jnp.round(jnp.asarray(MOMENTS) / problem.step_size).astype(jnp.int32)
     start = initialise(problem, key) if start is None else start
-    return lm.loop(step, begin(start), probe, _moments(problem), keep=keep)
-
-
-def _moments(problem: Setting) -> Array:
-    """The steps of the records: even, or the first so many one by one and even after them."""
-    index, dense, every = jnp.arange(problem.records), problem.dense_records, problem.record_every
-    at = jnp.minimum(jnp.where(index <= dense, index, dense + (index - dense) * every), problem.steps)
-    return jnp.where(dense > 0, lm.without_repeats(at), lm.record_steps(problem.steps, problem.records, every))
+    return lm.loop(step, begin(start), probe, at, keep=keep)
 
 
 def kept_weights(run: lm.Run) -> Float[Array, "moment tokens tokens"]:
@@ -84,14 +83,11 @@ def measure(problem: Setting, key: jax.Array, run: lm.Run, pool: Any) -> dict[st
         prompts = prompts._replace(target=target)
 
         def one(W: Array) -> dict[str, Array]:
-            attention, groups = probes.watch(W, prompts, M, K)
-            p, loss = groups[:, 0], losses(attention, prompts, M)
-            each = {
-                "loss": loss,
-                "same_mass": p,
-                "curvature": p * (1 - p) ** 2,
-                "off_step": groups[:, 2] + groups[:, 3],
-            }
+            attention = attend(W, prompts, M, K)
+            groups = probes.training_groups(attention, prompts)
+            p, off_step = groups[:, 0], groups[:, 2] + groups[:, 3]
+            each = {"loss": losses(attention, prompts, M), "same_mass": p, "off_step": off_step}
+            each |= {"curvature": p * (1 - p) ** 2}
             projected = probes.relations(gradient(W, prompts, M, K), M, K)
             return {**{name: jnp.mean(values) for name, values in each.items()}, "projected": projected}
 
