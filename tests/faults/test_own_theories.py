@@ -63,6 +63,8 @@ def test_a_claim_in_error_is_inconclusive_and_the_others_go_on(mistake: str, lem
 
 RUNS = {
     "raises": ((RETURN, 'raise ValueError("sim \\x1b[31mboom")'), "ValueError: sim  [31mboom (toy.py:{})"),
+    "raises our own error": ((RETURN, 'raise lm.UserError("boom")'), "UserError: boom (toy.py:{})"),
+    "asks for what there is not": ((RETURN, "setting.replace(slop=1)"), "UserError: There is no field 'slop'"),
     "raises in one cell": ((RETURN, "1 / (setting.slope - 2); " + RETURN), "slope=2, seed block 0: ZeroDivisionError"),
     "interrupts": ((RETURN, "raise KeyboardInterrupt"), "KeyboardInterrupt: no message (toy.py:{})"),
     "is NaN": ((RETURN, 'return {"height": np.float64("nan")}'), "height is NaN (toy.py:{simulation})"),

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+FILE_MODULE = "lemmata_file_"
+"""How the names of modules begin that were loaded from a user's file."""
 LABORATORY = str(Path(__file__).parent)
 
 
@@ -81,6 +83,12 @@ def is_of(error: BaseException, module: str) -> bool:
     """Whether an exception went through a module whose name begins like this."""
     frames = traceback.walk_tb(error.__traceback__)
     return any(str(frame.f_globals.get("__name__", "")).startswith(module) for frame, _ in frames)
+
+
+def is_for_the_user(error: BaseException) -> bool:
+    """Whether it is a sentence on what the user must put right (a missing data file), and no mistake in a theory of
+    their own, which is that theory's."""
+    return isinstance(error, UserError) and not is_of(error, FILE_MODULE)
 
 
 def _is_installed(file: str) -> bool:
