@@ -52,44 +52,39 @@ NEXT = {"shells": "single", "distance": 1}
 """The core of a planted block graph in the sense of its proof: distance 1 (P18); all that a GAT attends to."""
 
 ASKED = {
-    "p1-width": ("Theorem 3.4.4", "How wide must the hidden layer be?"),
-    "p2-step": ("(3.8)", "How do the iterations depend on the step size, the label noise and the initial error?"),
-    "p6-sampler": ("Remark 2", "What does a sampler gain that prefers class-relevant nodes?"),
-    "f37-gcn-iterations": ("Figure 3.7", "How many iterations does a GCN need that is told the core?"),
-    "p8-blocks": ("Theorem 3.4.6", "How many iterations do both need on planted block graphs?"),
-    "b6a-iterations": ("Figure B.6a", "How many iterations do a graph transformer and a GCN need?"),
-    "f33a-samples": ("Figure 3.3a", "How many labels are needed as γ_d varies?"),
-    "f33b-samples": ("Figure 3.3b", "How many labels are needed as ε_S varies?"),
-    "p3-error": ("(3.9)", "How many labels are needed as the initial error of the values varies?"),
-    "f34-noise": ("Figure 3.4", "What do flipped labels do to the loss?"),
-    "f36-gcn-samples": ("Figure 3.6", "How many labels does a GCN need that is told the core?"),
-    "p9-core": ("Lemma 3.4.7", "Does the encoding become largest at the core distance?"),
-    "p10-known-core": ("Theorem 3.4.8", "Is training with the encoding as good as knowing the core distance?"),
-    "p10-variants": ("sections 3.2, 3.3, 4", "What do other samplers, initial weights and models do?"),
-    "f35-attention": ("Figure 3.5", "How much attention ends on class-relevant nodes?"),
-    "p7-training": ("Lemmas 3.4.5, B.3.1 - B.3.6", "What do attention, keys, values and neurons learn?"),
-    "p16-batch": ("(B.63)", "How far does a batch gradient lie from the mean one?"),
-    "p17-variance": ("(B.49)", "How much does the mean of the initial masses vary?"),
-    "p18-mass": ("(B.66), (B.67)", "Which share of a neighbourhood is class-relevant?"),
-    "p19-sampling": ("(B.182)", "Does a sample of the whole graph show every shell as it is?"),
-    "p20-shells": ("(B.199), (B.200)", "Do the proof's shells favour the core distance at every node?"),
-    "initial-norms": ("(3.2)", "Are patterns as far apart and initial weights as small as the theory wants?"),
-    "e5-literal-graph": ("graph of the experiments", "Does the printed graph satisfy Assumption 3.4.2?"),
-    "p21-absolute": ("B.5.2", "Can Laplacian eigenvectors take the place of distances?"),
-    "p21-encodings": ("B.5.2", "Do return probabilities, degrees and distances to the centroid do the same?"),
-    "p21-gat": ("B.5.3", "When does a graph attention network suffice?"),
-    "p21-graph": ("(B.224)", "Can whole graphs be classified?"),
-    "p21-graph-strict": ("(B.224)", "Can whole graphs be classified where counting says nothing?"),
-    "p21-four": ("(B.225) - (B.232)", "Can two networks learn four classes with two core distances?"),
+    "p1-width": "Theorem 3.4.4: How wide must the hidden layer be?",
+    "p2-step": "(3.8): How do the iterations depend on the step size, the label noise and the initial error?",
+    "p6-sampler": "Remark 2: What does a sampler gain that prefers class-relevant nodes?",
+    "f37-gcn-iterations": "Figure 3.7: How many iterations does a GCN need that is told the core?",
+    "p8-blocks": "Theorem 3.4.6: How many iterations do both need on planted block graphs?",
+    "b6a-iterations": "Figure B.6a: How many iterations do a graph transformer and a GCN need?",
+    "f33a-samples": "Figure 3.3a: How many labels are needed as γ_d varies?",
+    "f33b-samples": "Figure 3.3b: How many labels are needed as ε_S varies?",
+    "p3-error": "(3.9): How many labels are needed as the initial error of the values varies?",
+    "f34-noise": "Figure 3.4: What do flipped labels do to the loss?",
+    "f36-gcn-samples": "Figure 3.6: How many labels does a GCN need that is told the core?",
+    "p9-core": "Lemma 3.4.7: Does the encoding become largest at the core distance?",
+    "p10-known-core": "Theorem 3.4.8: Is training with the encoding as good as knowing the core distance?",
+    "p10-variants": "sections 3.2, 3.3, 4: What do other samplers, initial weights and models do?",
+    "f35-attention": "Figure 3.5: How much attention ends on class-relevant nodes?",
+    "p7-training": "Lemmas 3.4.5, B.3.1 - B.3.6: What do attention, keys, values and neurons learn?",
+    "p16-batch": "(B.63): How far does a batch gradient lie from the mean one?",
+    "p17-variance": "(B.49): How much does the mean of the initial masses vary?",
+    "p18-mass": "(B.66), (B.67): Which share of a neighbourhood is class-relevant?",
+    "p19-sampling": "(B.182): Does a sample of the whole graph show every shell as it is?",
+    "p20-shells": "(B.199), (B.200): Do the proof's shells favour the core distance at every node?",
+    "initial-norms": "(3.2): Are patterns as far apart and initial weights as small as the theory wants?",
+    "e5-literal-graph": "graph of the experiments: Does the printed graph satisfy Assumption 3.4.2?",
+    "p21-absolute": "B.5.2: Can Laplacian eigenvectors take the place of distances?",
+    "p21-encodings": "B.5.2: Do return probabilities, degrees and distances to the centroid do the same?",
+    "p21-gat": "B.5.3: When does a graph attention network suffice?",
+    "p21-graph": "(B.224): Can whole graphs be classified?",
+    "p21-graph-strict": "(B.224): Can whole graphs be classified where counting says nothing?",
+    "p21-four": "(B.225) - (B.232): Can two networks learn four classes with two core distances?",
 }
-"""Where the paper has what an experiment asks, and the question; also of those of `extensions`."""
-
-
-def experiment(name: str, **fields: Any) -> lm.Experiment:
-    """What `ASKED` says of it and these fields; three seeds at `quick` unless said."""
-    reference, question = ASKED[name]
-    shared = {"kind": Setting, "simulation": simulate, "tiny": TINY, "seeds": 3}
-    return lm.experiment(name, reference=reference, question=question, **{**shared, **fields})
+"""Where the paper has it, and the question; also of the experiments of `extensions`."""
+asks = lm.asking(ASKED, kind=Setting, simulation=simulate, tiny=TINY, seeds=3)
+"""Three seeds at `quick` unless said."""
 
 
 def with_fields(variants: Mapping[str, Mapping[str, Any]], **fields: Any) -> dict[str, dict[str, Any]]:
@@ -148,8 +143,8 @@ def gcn_variants(fractions: list[float], counts: list[int]) -> dict[str, dict[st
     return {**cells, f"{last}, permuted": {**cells[last], "defect": "training_labels"}}
 
 
-by_fraction = partial(experiment, smoke={"discriminative": [0.25, 0.4, 0.6]}, paper_seeds=10)
-counting = partial(experiment, setting=SUCCESS, seeds=5, paper={**SLOW, "steps": 6000})
+by_fraction = partial(asks, smoke={"discriminative": [0.25, 0.4, 0.6]}, paper_seeds=10)
+counting = partial(asks, seeds=5, paper={**SLOW, "steps": 6000})
 
 ON_CYCLES: dict[str, dict[str, Any]] = {
     "GT+PE": {"model": "gt"},
@@ -184,7 +179,8 @@ CHOICES: dict[str, dict[str, Any]] = {
 }
 """What the paper leaves open or mentions in passing: samplers (section 4), initial weights (3.2), (B.66), (9.8)."""
 
-up_to_40 = partial(experiment, setting={"steps": 400, "records": RECORDS}, paper={**SLOW, "steps": 4000}, paper_seeds=5)
+UP_TO_40 = {"steps": 400, "records": RECORDS}
+up_to_40 = partial(asks, paper={**SLOW, "steps": 4000}, paper_seeds=5)
 """Up to η t = 40."""
 
 FROZEN = {"train_attention": 0, "train_encoding": 0}
@@ -212,152 +208,101 @@ SAMPLES = {
     for sample in (20, 60)
 }
 
-examine = partial(experiment, simulation=examine_shells, paper_seeds=10)
+examine = partial(asks, simulation=examine_shells, paper_seeds=10)
 
 EXPERIMENTS = (
-    experiment(
-        "p1-width",
-        plot=lm.show("final_loss", "reached_step", levels={"final_loss": "p1-width-success"}),
-        setting={"records": RECORDS, "record_every": 50},
-        axes={"neurons": [1, 4, 20, 50, 100, 400]},
-        seeds=5,
+    asks("p1-width", lm.show("final_loss", "reached_step", levels={"final_loss": "p1-width-success"}), seeds=5)(
+        {"records": RECORDS, "record_every": 50},
+        neurons=[1, 4, 20, 50, 100, 400],
         smoke={"neurons": [1, 4, 12]},
         paper={**SLOW, "steps": 3000, "record_every": 500},
     ),
-    experiment(
-        "p2-step",
-        plot=requirements.steps,
-        setting={**FULL_BATCH, **FOLLOWED},
-        axes={"variant": STEP_VARIANTS},
-        seeds=20,  # with the register's five two intervals are as wide as the claimed range: no data could confirm it
+    # with the register's five two intervals are as wide as the claimed range: no data could confirm it
+    asks("p2-step", requirements.steps, seeds=20)(
+        {**FULL_BATCH, **FOLLOWED},
+        variant=STEP_VARIANTS,
         smoke={**APART, "labelled": TINY["nodes"], "batch": 0, "variant": with_fields(STEP_VARIANTS, steps=4)},
     ),
-    experiment(
-        "p6-sampler",
-        plot=requirements.sampler,
-        setting={"confusion": 0.2, "shells": "core", "model": "no_pe", "records": RECORDS, "stop": "reached"},
-        axes={"variant": SAMPLERS},
+    asks("p6-sampler", requirements.sampler, simulation=simulate_sampler)(
+        {"confusion": 0.2, "shells": "core", "model": "no_pe", "records": RECORDS, "stop": "reached"},
+        variant=SAMPLERS,
         smoke=APART,
         paper={**SLOW, "steps": 3000},
-        simulation=simulate_sampler,
     ),
-    by_fraction(
-        "f37-gcn-iterations",
-        plot=requirements.gcn_iterations,
-        setting={**REACHED, **CORE, "model": "gcn", "confusion": 0.2},
-        axes={"discriminative": FRACTIONS},
-        paper={**SLOW, "steps": 5000},
+    by_fraction("f37-gcn-iterations", requirements.gcn_iterations)(
+        {**REACHED, **CORE, "model": "gcn", "confusion": 0.2}, discriminative=FRACTIONS, paper={**SLOW, "steps": 5000}
     ),
-    by_fraction(
-        "p8-blocks",
-        plot=requirements.iterations,
-        setting={**BLOCKS, "test_from": 300, "steps": 600, "stop": "tight", "records": RECORDS},
-        axes={"variant": models(NEXT), "discriminative": FRACTIONS},
+    by_fraction("p8-blocks", requirements.iterations)(
+        {**BLOCKS, "test_from": 300, "steps": 600, "stop": "tight", "records": RECORDS},
+        variant=models(NEXT),
+        discriminative=FRACTIONS,
         paper={**SLOW, "steps": 6000},
     ),
-    by_fraction(
-        "b6a-iterations",
-        plot=requirements.iterations,
-        setting=REACHED,
-        axes={"variant": models(CORE), "discriminative": FRACTIONS},
-        seeds=10,  # with the register's three residuals put on the law γ_d^-2 can have an interval wider than claimed
-        paper={**SLOW, "steps": 5000},
+    # with the register's three residuals put on the law γ_d^-2 can have an interval wider than claimed
+    by_fraction("b6a-iterations", requirements.iterations, seeds=10)(
+        REACHED, variant=models(CORE), discriminative=FRACTIONS, paper={**SLOW, "steps": 5000}
     ),
-    counting(
-        "f33a-samples",
-        plot=requirements.samples_fraction,
-        axes={"discriminative": FRACTIONS, "labelled": COUNTS},
+    counting("f33a-samples", requirements.samples_fraction)(
+        SUCCESS,
+        discriminative=FRACTIONS,
+        labelled=COUNTS,
         smoke={**APART, "discriminative": [0.25, 0.4], "labelled": FEW_COUNTS},
     ),
-    counting(
-        "f33b-samples",
-        plot=requirements.samples_confusion,
-        axes={"variant": confusion_variants([0.0, 0.1, 0.2, 0.3, 0.4]), "labelled": COUNTS},
-        seeds=15,  # with the register's five the median loss of few labels rises by chance in two blocks of five
+    # with the register's five the median loss of few labels rises by chance in two blocks of five
+    counting("f33b-samples", requirements.samples_confusion, seeds=15)(
+        SUCCESS,
+        variant=confusion_variants([0.0, 0.1, 0.2, 0.3, 0.4]),
+        labelled=COUNTS,
         smoke={**APART, "variant": confusion_variants([0.0, 0.2]), "labelled": FEW_COUNTS},
     ),
-    counting(
-        "p3-error",
-        plot=requirements.samples_error,
-        axes={"value_error": [0.0, 0.1, 0.2, 0.4], "labelled": COUNTS},
+    counting("p3-error", requirements.samples_error)(
+        SUCCESS,
+        value_error=[0.0, 0.1, 0.2, 0.4],
+        labelled=COUNTS,
         smoke={**APART, "value_error": [0.0, 0.4], "labelled": FEW_COUNTS},
     ),
-    experiment(
-        "f34-noise",
-        plot=requirements.noise,
-        setting={"confusion": 0.0, "steps": 600, "records": RECORDS},
-        axes={"label_noise": [0.0, 0.05, 0.1, 0.2]},
+    asks("f34-noise", requirements.noise)(
+        {"confusion": 0.0, "steps": 600, "records": RECORDS},
+        label_noise=[0.0, 0.05, 0.1, 0.2],
         paper={**SLOW, "steps": 6000},
     ),
-    counting(
-        "f36-gcn-samples",
-        plot=requirements.gcn_samples,
-        setting={**SUCCESS, **CORE, "model": "gcn", "confusion": 0.2, "steps": 1000},
-        axes={"variant": gcn_variants(FRACTIONS, COUNTS)},
+    counting("f36-gcn-samples", requirements.gcn_samples)(
+        {**SUCCESS, **CORE, "model": "gcn", "confusion": 0.2, "steps": 1000},
+        variant=gcn_variants(FRACTIONS, COUNTS),
         smoke={**APART, "variant": gcn_variants([0.25, 0.4], FEW_COUNTS)},
         paper={**SLOW, "steps": 10000},
     ),
-    experiment(
-        "p9-core",
-        plot=encoding.cores,
-        setting={"records": RECORDS},
-        axes={"variant": CORES},
-        smoke={"variant": with_fields(CORES, **SMALL)},
-        paper=ten_times(CORES),
-        paper_seeds=5,
+    asks("p9-core", encoding.cores, paper_seeds=5)(
+        {"records": RECORDS}, variant=CORES, smoke={"variant": with_fields(CORES, **SMALL)}, paper=ten_times(CORES)
     ),
-    up_to_40("p10-known-core", plot=encoding.known_core, axes={"variant": MODELS}),
-    up_to_40("p10-variants", plot=lm.show("reached_step", "final_loss"), axes={"variant": CHOICES}),
-    experiment(
-        "f35-attention",
-        plot=proof.attention,
-        setting={**AS_PRINTED, "steps": 800, "records": 81, "track": "masses"},
-        axes={"margin": [1.0, 10.0], "intra_degree": [-1, 0]},
+    up_to_40("p10-known-core", encoding.known_core)(UP_TO_40, variant=MODELS),
+    up_to_40("p10-variants", lm.show("reached_step", "final_loss"))(UP_TO_40, variant=CHOICES),
+    asks("f35-attention", proof.attention, paper_seeds=5)(
+        {**AS_PRINTED, "steps": 800, "records": 81, "track": "masses"},
+        margin=[1.0, 10.0],
+        intra_degree=[-1, 0],
         paper={**SLOW, "steps": 8000},
-        paper_seeds=5,
     ),
-    experiment(
-        "p7-training",
-        plot=proof.training,
-        setting={"track": "proof", "records": RECORDS},
-        axes={"variant": PROOF},
+    asks("p7-training", proof.training, paper_seeds=5)(
+        {"track": "proof", "records": RECORDS},
+        variant=PROOF,
         smoke={"variant": with_fields(PROOF, steps=4)},
         paper=ten_times(PROOF),
-        paper_seeds=5,
     ),
-    experiment(
-        "p16-batch",
-        plot=steps.batches,
-        setting={"steps": 150, "records": RECORDS, "record_every": 50, "test_draws": 1},
+    asks("p16-batch", steps.batches, paper_seeds=10, simulation=simulate_batches)(
+        {"steps": 150, "records": RECORDS, "record_every": 50, "test_draws": 1},
         paper={**SLOW, "steps": 1500, "record_every": 500},
-        paper_seeds=10,
-        simulation=simulate_batches,
     ),
-    experiment(
-        "p17-variance",
-        plot=steps.variance,
-        setting={"bins": 3, "labelled": 1000},
-        axes={"generator": ["chapter", "ring"]},
-        paper_seeds=5,
-        simulation=vary_masses,
-        tiny={},
+    asks("p17-variance", steps.variance, paper_seeds=5, simulation=vary_masses, tiny={})(
+        {"bins": 3, "labelled": 1000}, generator=["chapter", "ring"]
     ),
-    examine("p18-mass", plot=steps.shares, axes={"variant": MASSES}, smoke={"variant": with_fields(MASSES, **SMALL)}),
-    experiment(
-        "p19-sampling",
-        plot=steps.sampling,
-        setting={"include_self": False},
-        axes={"variant": SAMPLES},
-        smoke={"variant": with_fields(SAMPLES, **SMALL)},
-        paper_seeds=10,
-        simulation=sample_shells,
+    examine("p18-mass", steps.shares)(variant=MASSES, smoke={"variant": with_fields(MASSES, **SMALL)}),
+    asks("p19-sampling", steps.sampling, paper_seeds=10, simulation=sample_shells)(
+        {"include_self": False}, variant=SAMPLES, smoke={"variant": with_fields(SAMPLES, **SMALL)}
     ),
-    examine("p20-shells", plot=steps.exchanges, axes={"graph": SHELLS}, smoke={"graph": with_fields(SHELLS, **SMALL)}),
-    examine(
-        "initial-norms",
-        table=steps.norms,
-        axes={"init": ["assumption", "identity", "literal", "gaussian"]},
-        simulation=examine_start,
+    examine("p20-shells", steps.exchanges)(graph=SHELLS, smoke={"graph": with_fields(SHELLS, **SMALL)}),
+    examine("initial-norms", simulation=examine_start, table=steps.norms)(
+        init=["assumption", "identity", "literal", "gaussian"]
     ),
-    examine("e5-literal-graph", plot=steps.literal_graph, axes={"intra_degree": [0, -1]}),
+    examine("e5-literal-graph", steps.literal_graph)(intra_degree=[0, -1]),
 )

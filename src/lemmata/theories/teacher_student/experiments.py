@@ -21,36 +21,25 @@ TINY = {"steps": 40, "records": 14}
 TINY_MATRICES = {"tokens": 12, "support": 3, "dimension": 3, "outputs": 3, "batch": 5}
 """And those with matrices: one set of sizes, so that they share their programs."""
 ASKED = {
-    "ex2-native": ("Examples 2.1 to 2.4", "Is every teacher, computed by its own definition, the bilinear σ(V*XS*)?"),
-    "p1-pattern": (
-        "Lemmas C.2, C.4, C.8",
-        "Do matrices keep the two-scalar pattern, for all teachers and bases of positions?",
-    ),
-    "p1-temperature": ("extra", "Does another softmax temperature only change how fast attention moves?"),
-    "p3-along-run": ("Lemmas C.2 to C.18", "Do the inequalities of the proof hold at every step from 0 to 3T*?"),
-    "c2-portrait": ("extra", "Which way do C_1 and p take, when phases are separated and when they are not?"),
-    "p17-escape": ("Lemma C.17", "How does the end T* of the second phase scale?"),
-    "c2-phases": ("proof of Theorem 3.1; 9.9", "How fast does the score escape from 1/D: cubically, as printed?"),
-    "t3-late": ("Theorem 3.1", "At which rates, and with which constants, are teacher and loss approached?"),
-    "t3-dimension": ("Theorems 3.1 and 3.2", "Which powers of D do the late laws have?"),
-    "t5-ood": ("Theorem 3.2, Section D", "How much does the student lose on other data, and at which rate?"),
-    "exp-e1-blocks": ("Figure 1", "Which blocks of the full transformer train?"),
-    "exp-e2-curves": ("Figures 2 and 3", "Does online SGD follow the exact dynamics, down to the floor of its noise?"),
-    "exp-e2-quiet": ("Figure 2, a tenth of the noise", "Is the slope -1 seen once the floor is a hundred times lower?"),
-    "exp-e2-floor": ("extra", "Does the loss at which online SGD settles follow the linearised estimate of its floor?"),
+    "ex2-native": "Examples 2.1 to 2.4: Is every teacher, computed by its own definition, the bilinear σ(V*XS*)?",
+    "p1-pattern": "Lemmas C.2, C.4, C.8: Do matrices keep the two-scalar pattern, for all teachers and all bases of P?",
+    "p1-temperature": "extra: Does another softmax temperature only change how fast attention moves?",
+    "p3-along-run": "Lemmas C.2 to C.18: Do the inequalities of the proof hold at every step from 0 to 3T*?",
+    "c2-portrait": "extra: Which way do C_1 and p take, when phases are separated and when they are not?",
+    "p17-escape": "Lemma C.17: How does the end T* of the second phase scale?",
+    "c2-phases": "proof of Theorem 3.1; 9.9: How fast does the score escape from 1/D: cubically, as printed?",
+    "t3-late": "Theorem 3.1: At which rates, and with which constants, are teacher and loss approached?",
+    "t3-dimension": "Theorems 3.1 and 3.2: Which powers of D do the late laws have?",
+    "t5-ood": "Theorem 3.2, Section D: How much does the student lose on other data, and at which rate?",
+    "exp-e1-blocks": "Figure 1: Which blocks of the full transformer train?",
+    "exp-e2-curves": "Figures 2 and 3: Does online SGD follow the exact dynamics, down to the floor of its noise?",
+    "exp-e2-quiet": "Figure 2, a tenth of the noise: Is the slope -1 seen once the floor is a hundred times lower?",
+    "exp-e2-floor": "extra: Does the loss at which online SGD settles follow the linearised estimate of its floor?",
 }
-"""Where the paper has what an experiment asks, and the question."""
-
-
-def experiment(name: str, **fields: Any) -> lm.Experiment:
-    """What `ASKED` says of it, and these fields."""
-    reference, question = ASKED[name]
-    shared: dict[str, Any] = {"kind": Setting, "simulation": simulate, "tiny": TINY}
-    return lm.experiment(name, reference=reference, question=question, **{**shared, **fields})
-
-
-exact = partial(experiment, seeds=1, paper_seeds=1)
-sampled = partial(experiment, seeds=2, paper_seeds=5)
+"""Where the paper has it, and the question."""
+asks = lm.asking(ASKED, kind=Setting, simulation=simulate, tiny=TINY)
+exact = partial(asks, seeds=1, paper_seeds=1)
+sampled = partial(asks, seeds=2, paper_seeds=5)
 online_sgd = partial(sampled, precision="float32")
 
 PATTERN = {"tokens": 24, "support": 3, "dimension": 5, "outputs": 3, "value_law": "scaled_rows", "strength": 26.0}
@@ -151,116 +140,96 @@ NATIVE = {name: fields for name, fields in TEACHERS.items() if "frozen" not in n
 NATIVE |= {"CNN on a grid": {**CNN, "teacher": "cnn_2d"}, "one layer": {**RELU, "teacher": "layer", "support": 1}}
 
 EXPERIMENTS = (
-    sampled("ex2-native", axes={"variant": NATIVE}, simulation=native_teachers),
-    sampled(
-        "p1-pattern",
-        plot=proof.pattern,
-        setting={**PATTERN, "steps": 3000, "records": 30},
-        axes={"variant": VARIANTS, "negative_slope": SLOPES, "positions": ["haar", "dct"]},
+    sampled("ex2-native", simulation=native_teachers)(variant=NATIVE),
+    sampled("p1-pattern", proof.pattern)(
+        {**PATTERN, "steps": 3000, "records": 30},
+        variant=VARIANTS,
+        negative_slope=SLOPES,
+        positions=["haar", "dct"],
         smoke={**TINY_MATRICES, "negative_slope": [1.0, 0.0]},
         paper={"steps": 20_000},
     ),
-    exact(
-        "p1-temperature",
-        plot=proof.temperature,
-        setting={**PATTERN, "teacher": "cnn", "negative_slope": 0.0, "steps": 20_000, "records": 60},
-        axes={"temperature": [0.5, 1.0, 2.0], "dynamics": ["population", "recursion"]},
+    exact("p1-temperature", proof.temperature)(
+        {**PATTERN, "teacher": "cnn", "negative_slope": 0.0, "steps": 20_000, "records": 60},
+        temperature=[0.5, 1.0, 2.0],
+        dynamics=["population", "recursion"],
         smoke=TINY_MATRICES,
         paper={"steps": 100_000},
     ),
-    exact(
-        "p3-along-run",
-        plot=proof.along_run,
-        setting={**REDUCED, "dynamics": "recursion", "escapes": 3.0, "records": 60},
-        axes={"variant": RUNS, "negative_slope": SLOPES},
+    exact("p3-along-run", proof.along_run, simulation=check_run)(
+        {**REDUCED, "dynamics": "recursion", "escapes": 3.0, "records": 60},
+        variant=RUNS,
+        negative_slope=SLOPES,
         smoke={"variant": SMALL_RUNS},
         paper={"records": 200},
-        simulation=check_run,
     ),
-    exact(
-        "c2-portrait",
-        plot=proof.portrait,
-        setting={**REDUCED, "dynamics": "recursion", "escapes": 30.0, "records": 200, "tokens": 36, "support": 4},
-        axes={"chi": CHI, "negative_slope": SLOPES},
+    exact("c2-portrait", proof.portrait)(
+        {**REDUCED, "dynamics": "recursion", "escapes": 30.0, "records": 200, "tokens": 36, "support": 4},
+        chi=CHI,
+        negative_slope=SLOPES,
         smoke={"negative_slope": [1.0]},
         paper={"records": 500},
     ),
-    exact(
-        "p17-escape",
-        plot=late.escape,
-        setting={**REDUCED, "dynamics": "recursion", "steps": 0, "records": 2},
-        axes={"variant": {k: cell for cells in SWEEPS.values() for k, cell in cells.items()}, "negative_slope": SLOPES},
+    exact("p17-escape", late.escape)(
+        {**REDUCED, "dynamics": "recursion", "steps": 0, "records": 2},
+        variant={k: cell for cells in SWEEPS.values() for k, cell in cells.items()},
+        negative_slope=SLOPES,
         smoke={"steps": 0, "negative_slope": [1.0]},
     ),
-    exact(
-        "c2-phases",
-        plot=late.phases,
-        setting={**REDUCED, "support": 1, "dynamics": "limit"},
-        axes={"size": PHASES, "negative_slope": SLOPES},
-        simulation=escape_rates,
+    exact("c2-phases", late.phases, simulation=escape_rates)(
+        {**REDUCED, "support": 1, "dynamics": "limit"}, size=PHASES, negative_slope=SLOPES
     ),
-    exact(
-        "t3-late",
-        plot=late.late,
-        setting={**REDUCED, "dynamics": "limit", "escapes": 1e4, "first_escape": 1e2, "records": 42},
-        axes={"size": LATE, "negative_slope": SLOPES, "frozen": FROZEN},
+    exact("t3-late", late.late)(
+        {**REDUCED, "dynamics": "limit", "escapes": 1e4, "first_escape": 1e2, "records": 42},
+        size=LATE,
+        negative_slope=SLOPES,
+        frozen=FROZEN,
         smoke={"size": dict(list(LATE.items())[:2])},
         paper={"escapes": 1e8, "records": 122},
     ),
-    exact(
-        "t3-dimension",
-        plot=late.dimension,
-        setting={**REDUCED, "support": 2, "strength": 4.0, "dynamics": "limit", "step_size": 1e-3, "steps": 10**15}
+    exact("t3-dimension", late.dimension)(
+        {**REDUCED, "support": 2, "strength": 4.0, "dynamics": "limit", "step_size": 1e-3, "steps": 10**15}
         | {"spacing": "decades", "records": 135},
-        axes={"tokens": [40, 80, 160, 320], "negative_slope": SLOPES},
+        tokens=[40, 80, 160, 320],
+        negative_slope=SLOPES,
         smoke={"steps": 10**16, "spacing": "log", "tokens": [40, 80], "negative_slope": [1.0]},
         paper={"tokens": [40, 80, 160, 320, 640, 1280]},
     ),
-    experiment(
-        "t5-ood",
-        plot=transfer.shifted,
-        setting={"dynamics": "limit", "teacher": "cnn", "tokens": 12, "support": 2, "dimension": 4, "outputs": 3}
+    asks("t5-ood", transfer.shifted, seeds=3, paper_seeds=10, simulation=test_student, kind=TransferSetting)(
+        {"dynamics": "limit", "teacher": "cnn", "tokens": 12, "support": 2, "dimension": 4, "outputs": 3}
         | {"value_law": "positive", "strength": 10.0},
-        axes={"test_data": TEST_DATA, "negative_slope": SLOPES},
-        seeds=3,
+        test_data=TEST_DATA,
+        negative_slope=SLOPES,
         smoke={**TINY_MATRICES, "batch": 100, "test_inputs": 1000, "noise_draws": 150, "negative_slope": [1.0, 0.0]},
         paper={"test_inputs": 200_000},
-        paper_seeds=10,
-        kind=TransferSetting,
-        simulation=test_student,
     ),
-    online_sgd(
-        "exp-e1-blocks",
-        plot=online.blocks,
-        setting=GCN
+    online_sgd("exp-e1-blocks", online.blocks)(
+        GCN
         | {"dynamics": "online", "student": "full", "track": "outputs", "spacing": "tenths", "records": 14}
         | {"initial_scale": 1e-3, "steps": 10_000},
-        axes={"variant": BLOCKS},
+        variant=BLOCKS,
         smoke={**TINY_MATRICES, "variant": shortened(BLOCKS, steps=40) | {FLAT: BLOCKS[FLAT] | {"support": 12}}},
         paper={"steps": 50_000},
     ),
-    online_sgd(
-        "exp-e2-curves",
-        plot=online.curves,
-        setting={**CURVES, "token_room": 36, "steps": 10_000},
-        axes={"variant": TEACHERS, "dynamics": ["online", "recursion"]},
+    online_sgd("exp-e2-curves", online.curves)(
+        {**CURVES, "token_room": 36, "steps": 10_000},
+        variant=TEACHERS,
+        dynamics=["online", "recursion"],
         smoke={**SHORT, "variant": shortened(TEACHERS, *list(TEACHERS)[:5], "CNN ReLU, frozen")},
         paper={"variant": LONG, "records": 40},
     ),
-    online_sgd(
-        "exp-e2-quiet",
-        plot=online.curves,
-        setting={**CURVES, "token_room": 36, "steps": 20_000, "label_noise": 0.1},
-        axes={"variant": {name: TEACHERS[name] for name in ("GCN ReLU", "GSLP")}, "dynamics": ["online", "recursion"]},
+    online_sgd("exp-e2-quiet", online.curves)(
+        {**CURVES, "token_room": 36, "steps": 20_000, "label_noise": 0.1},
+        variant={name: TEACHERS[name] for name in ("GCN ReLU", "GSLP")},
+        dynamics=["online", "recursion"],
         smoke={**SHORT, "variant": shortened(TEACHERS, "GCN ReLU")},
         paper={"variant": LONG, "records": 40},
     ),
-    online_sgd(
-        "exp-e2-floor",
-        plot=online.floor,
-        setting={**GCN, **RELU, **CURVES, "track": "scalars", "spacing": "even", "records": 41, "steps": 4000}
+    online_sgd("exp-e2-floor", online.floor)(
+        {**GCN, **RELU, **CURVES, "track": "scalars", "spacing": "even", "records": 41, "steps": 4000}
         | {"start_scale": 1.0, "start_gap": 9.0},
-        axes={"batch": [25, 100], "step_size": [0.025, 0.05, 0.1]},
+        batch=[25, 100],
+        step_size=[0.025, 0.05, 0.1],
         smoke={**TINY_MATRICES, "track": "outputs", "batch": [5], "step_size": [0.05]},
         paper={"batch": [25, 100, 400], "steps": 40_000},
     ),

@@ -94,46 +94,48 @@ def samplers_axis(distances: Iterable[int]) -> dict[str, dict[str, Any]]:
     return single | {f"GT+PE, {sampler}": {"sampler": sampler} for sampler in ("stratified", "whole")}
 
 
-experiment = partial(lm.experiment, kind=DeepSetting, simulation=simulate, tiny=TINY, paper_seeds=5)
-by_distance, by_budget = partial(experiment, plot=distances, seeds=2), partial(experiment, plot=budgets, seeds=3)
+ASKED = {
+    "f38-distances": "Figure 3.8: Does b_z of a deep graph transformer follow the accuracy of keys at distance z only?",
+    "f39-budgets": """Figure 3.9: Does a deep graph transformer with encoding beat one without, and a GCN, at every
+        number of labels?""",
+    "b7-distances": "Figure B.7: The question of f38-distances on Ogbn-Arxiv, read from $LEMMATA_DATA/graphs.",
+    "b8-budgets": "Figure B.8: The question of f39-budgets on Ogbn-Arxiv, read from $LEMMATA_DATA/graphs.",
+}
+"""Where the paper has it, and the question."""
+asks = lm.asking(ASKED, kind=DeepSetting, simulation=simulate, tiny=TINY, paper_seeds=5)
+by_distance, by_budget = partial(asks, plot=distances, seeds=2), partial(asks, plot=budgets, seeds=3)
 GRAPHS = ["cora", "pubmed", "actor"]
 SHARES, ARXIV = (0.2, 0.4, 0.6, 0.8), {"steps": 40, "bins": 5}
 FEW_DISTANCES = samplers_axis((1, 3))
 
 EXPERIMENTS = (
-    by_distance(
-        "f38-distances",
-        reference="Figure 3.8",
-        question="Does b_z of a deep graph transformer follow the accuracy of keys at distance z only?",
-        setting={"steps": 40},
-        axes={"graph": ["cora"], "variant": samplers_axis((1, 2, 3, 4, 6, 8, 12, 16, 19))},
+    by_distance("f38-distances")(
+        {"steps": 40},
+        graph=["cora"],
+        variant=samplers_axis((1, 2, 3, 4, 6, 8, 12, 16, 19)),
         smoke={"graph": ["standin"], "variant": FEW_DISTANCES},
         paper={"steps": 200, "graph": GRAPHS, "variant": samplers_axis(range(1, 21))},
     ),
-    by_budget(
-        "f39-budgets",
-        reference="Figure 3.9",
-        question="Does a deep graph transformer with encoding beat one without, and a GCN, at every number of labels?",
-        setting={"steps": 40},
-        axes={"graph": ["cora"], "budget": budgets_axis((0.2,)), "variant": VARIANTS},
+    by_budget("f39-budgets")(
+        {"steps": 40},
+        graph=["cora"],
+        budget=budgets_axis((0.2,)),
+        variant=VARIANTS,
         smoke={"graph": ["standin"]},
         paper={"steps": 200, "graph": GRAPHS, "budget": budgets_axis(SHARES)},
     ),
-    by_distance(
-        "b7-distances",
-        reference="Figure B.7",
-        question="The question of f38-distances on Ogbn-Arxiv, read from $LEMMATA_DATA/graphs.",
-        setting=ARXIV,
-        axes={"graph": ["arxiv"], "variant": samplers_axis(range(1, 6))},
+    by_distance("b7-distances")(
+        ARXIV,
+        graph=["arxiv"],
+        variant=samplers_axis(range(1, 6)),
         smoke={"variant": FEW_DISTANCES},
         paper={"steps": 200},
     ),
-    by_budget(
-        "b8-budgets",
-        reference="Figure B.8",
-        question="The question of f39-budgets on Ogbn-Arxiv, read from $LEMMATA_DATA/graphs.",
-        setting=ARXIV,
-        axes={"graph": ["arxiv"], "budget": budgets_axis((0.2,)), "variant": VARIANTS},
+    by_budget("b8-budgets")(
+        ARXIV,
+        graph=["arxiv"],
+        budget=budgets_axis((0.2,)),
+        variant=VARIANTS,
         paper={"steps": 200, "budget": budgets_axis(SHARES)},
     ),
 )

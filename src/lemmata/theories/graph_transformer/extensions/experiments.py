@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 import lemmata as lm
 from lemmata import figures as draw
 from lemmata.theories.graph_transformer import experiments as shared
-from lemmata.theories.graph_transformer.experiments import RECORDS, SLOW, TINY, experiment
+from lemmata.theories.graph_transformer.experiments import RECORDS, SLOW, TINY, asks
 from lemmata.theories.graph_transformer.extensions import four_classes, whole_graphs
 from lemmata.theories.graph_transformer.figures import finish_distances, over_distance
 from lemmata.theories.graph_transformer.measures import CHANCE, above, lead, value_at
@@ -78,60 +78,47 @@ def four_figure(data: xr.Dataset, claims: Mapping[str, lm.Claim]) -> Figure:
     return figure
 
 
-absolute = partial(experiment, tiny=TINY_ABSOLUTE, paper={**SLOW, "steps": 4000}, paper_seeds=10)
+absolute = partial(asks, tiny=TINY_ABSOLUTE, paper={**SLOW, "steps": 4000}, paper_seeds=10)
 graphs = partial(
-    experiment,
+    asks,
     kind=whole_graphs.GraphSetting,
     simulation=whole_graphs.simulate,
     tiny=tiny(whole_graphs.GraphSetting, samples=20, test_samples=10),
     plot=WHOLE,
-    axes={"train_encoding": [1, 0]},
     paper_seeds=10,
 )
 
 EXPERIMENTS = (
     absolute(
         "p21-absolute",
-        plot=lm.show("other_accuracy", "final_other_accuracy", levels={"final_other_accuracy": "p21-laplacian"}),
-        setting=ABSOLUTE,
-        axes={"variant": dict(zip(("with PE", "PE zeroed", "patterns permuted"), BREAKS.values(), strict=True))},
+        lm.show("other_accuracy", "final_other_accuracy", levels={"final_other_accuracy": "p21-laplacian"}),
         seeds=5,
+    )(ABSOLUTE, variant=dict(zip(("with PE", "PE zeroed", "patterns permuted"), BREAKS.values(), strict=True))),
+    absolute("p21-encodings", lm.show("final_other_accuracy"), tiny={**TINY_ABSOLUTE, "nodes": 240})(
+        {**ABSOLUTE, "position_width": 9, "key_width": 29, "value_width": 29},
+        variant={f"{n}, {b}": {**OTHERS[n], **fields} for b, fields in BREAKS.items() for n in OTHERS},
     ),
-    absolute(
-        "p21-encodings",
-        plot=lm.show("final_other_accuracy"),
-        setting={**ABSOLUTE, "position_width": 9, "key_width": 29, "value_width": 29},
-        axes={"variant": {f"{n}, {b}": {**OTHERS[n], **fields} for b, fields in BREAKS.items() for n in OTHERS}},
-        tiny={**TINY_ABSOLUTE, "nodes": 240},
-    ),
-    experiment(
-        "p21-gat",
-        plot=lm.show(*LEVELS, "final_other_accuracy", levels=LEVELS),
-        setting={"records": RECORDS},
-        axes={"variant": GAT},
+    asks("p21-gat", lm.show(*LEVELS, "final_other_accuracy", levels=LEVELS), paper_seeds=5)(
+        {"records": RECORDS},
+        variant=GAT,
         smoke={"variant": shared.with_fields(GAT, **shared.SMALL)},
         paper=shared.ten_times(GAT),
-        paper_seeds=5,
     ),
-    graphs(
-        "p21-graph",
-        seeds=10,  # the register's three miss the limit by chance in one block of eight
-        paper={"step_size": 0.05, "steps": 4000, "record_every": 200},
+    # the register's three miss the limit by chance in one block of eight
+    graphs("p21-graph", seeds=10)(paper={"step_size": 0.05, "steps": 4000, "record_every": 200}, train_encoding=[1, 0]),
+    graphs("p21-graph-strict")(
+        {"layer_balance": "strict", "step_size": 1.0, "steps": 3000, "record_every": 150}, train_encoding=[1, 0]
     ),
-    graphs(
-        "p21-graph-strict", setting={"layer_balance": "strict", "step_size": 1.0, "steps": 3000, "record_every": 150}
-    ),
-    experiment(
+    # not the register's three: accuracies vary by .012 between seeds, .027 above the limit
+    asks(
         "p21-four",
-        kind=four_classes.FourSetting,
-        simulation=four_classes.simulate,
-        tiny=tiny(four_classes.FourSetting),
-        plot=four_figure,
-        axes={"variant": FOUR},
-        seeds=10,  # not the register's three: accuracies vary by .012 between seeds, .027 above the limit
-        paper={"step_size": 0.01, "steps": 10000, "record_every": 500},
+        four_figure,
+        seeds=10,
         paper_seeds=10,
-    ),
+        simulation=four_classes.simulate,
+        kind=four_classes.FourSetting,
+        tiny=tiny(four_classes.FourSetting),
+    )(variant=FOUR, paper={"step_size": 0.01, "steps": 10000, "record_every": 500}),
 )
 
 

@@ -76,17 +76,5 @@ CLAIMS = (
     .judged(drawn_margins(), lm.equal(0.0), lm.Control("y = -1", label=-1)),
 )
 
-EXPERIMENTS = (
-    lm.experiment(
-        "f32-margins",
-        kind=HandSetting,
-        simulation=count_margins,
-        tiny={},
-        reference="Figure 3.2",
-        question="What is a winning margin?",
-        plot=hand_margins,
-        axes={"label": [1, -1]},
-        seeds=1,
-        paper_seeds=1,
-    ),
-)
+asks = lm.asking({"f32-margins": "Figure 3.2: What is a winning margin?"}, kind=HandSetting, simulation=count_margins)
+EXPERIMENTS = (asks("f32-margins", hand_margins, seeds=1, paper_seeds=1)(label=[1, -1]),)

@@ -130,10 +130,6 @@ ADVISED = {
     "Cora, 140 labels": {"graph": "cora", "labels": "few"},
     **{NAMES[name]: {"graph": name} for name in ("cora", "citeseer", "pubmed", "actor", *HETEROPHILOUS)},
 }
-experiment = partial(
-    lm.experiment, kind=RealSetting, seeds=1, paper_seeds=1, tiny={"graph": "standin"}, smoke={"graph": ["standin"]}
-)
-several = partial(experiment, axes={"graph": APPENDIX[:3]}, paper={"graph": APPENDIX})
 RANK = "Are the features of each class of {} near low rank?"
 SHARE = "Which share of each class of {} is discriminative?"
 BY_CLASS = (
@@ -141,58 +137,41 @@ BY_CLASS = (
     ("tb{}-discriminative", "Table", SHARE, {"table": discriminative, "simulation": tables.measure_discriminative}),
 )
 """Of each graph of the appendix."""
+ASKED = {
+    **{
+        name.format(i): f"{where} B.{i}: {question.format(NAMES[graph])}"
+        for name, where, question, _ in BY_CLASS
+        for i, graph in enumerate(APPENDIX, 1)
+    },
+    "b5-margins": "Figure B.5: At which distances do the classes around a node vote for its own?",
+    "tb5-core": "Table B.5: Which share of the nodes has a positive winning margin at the core distance?",
+    "tb6-statistics": "Table B.6: How large are the real graphs?",
+    "tb8-balance": "Table B.8: Are the classes balanced up to 10 √N?",
+    "real-advice": "diagnose graph: Is following the advice of `lemmata diagnose graph` better than not following it?",
+}
+asks = lm.asking(
+    ASKED, kind=RealSetting, seeds=1, paper_seeds=1, tiny={"graph": "standin"}, smoke={"graph": ["standin"]}
+)
+SEVERAL: dict[str, Any] = {"graph": APPENDIX[:3], "paper": {"graph": APPENDIX}}
+STATISTICS = partial(beside, dimension="statistic", caption="The real graphs", form="{:,.0f}")
 
 EXPERIMENTS = (
     *(
-        experiment(
-            name.format(i),
-            reference=f"{where} B.{i}",
-            question=question.format(NAMES[graph]),
-            **how,
-            setting={"graph": graph},
-            smoke={},
-        )
-        for name, where, question, how in BY_CLASS
+        asks(name.format(i), **how)({"graph": graph}, smoke={})
+        for name, _, _, how in BY_CLASS
         for i, graph in enumerate(APPENDIX, 1)
     ),
-    several(
-        "b5-margins",
-        reference="Figure B.5",
-        question="At which distances do the classes around a node vote for its own?",
-        plot=margins,
-        simulation=tables.measure_margins,
+    asks("b5-margins", margins, simulation=tables.measure_margins)(**SEVERAL),
+    asks("tb5-core", table=core, simulation=tables.measure_core)(**SEVERAL),
+    asks("tb6-statistics", table=STATISTICS, simulation=tables.measure_statistics)(
+        graph=APPENDIX[:3], paper={"graph": [*APPENDIX, "arxiv"]}
     ),
-    several(
-        "tb5-core",
-        reference="Table B.5",
-        question="Which share of the nodes has a positive winning margin at the core distance?",
-        table=core,
-        simulation=tables.measure_core,
-    ),
-    several(
-        "tb6-statistics",
-        reference="Table B.6",
-        question="How large are the real graphs?",
-        table=partial(beside, dimension="statistic", caption="The real graphs", form="{:,.0f}"),
-        simulation=tables.measure_statistics,
-        paper={"graph": [*APPENDIX, "arxiv"]},
-    ),
-    several(
+    asks(
         "tb8-balance",
-        reference="Table B.8",
-        question="Are the classes balanced up to 10 √N?",
         table=partial(beside, dimension="quantity", caption=BALANCE),
         simulation=tables.measure_balance,
-        axes={"graph": ["cora", "actor"]},
-        paper={},
-    ),
-    experiment(
-        "real-advice",
-        reference="diagnose graph",
-        question="Is following the advice of `lemmata diagnose graph` better than not following it?",
-        table=advice,
-        simulation=measure_advice,
-        axes={"variant": ADVISED},
-        smoke={"variant": {"stand-in": {"graph": "standin", "rounds": 1}}},
+    )(graph=["cora", "actor"], paper={}),
+    asks("real-advice", table=advice, simulation=measure_advice)(
+        variant=ADVISED, smoke={"variant": {"stand-in": {"graph": "standin", "rounds": 1}}}
     ),
 )

@@ -1,7 +1,5 @@
 """Experiment E4 (Figures 4 and 5), read from $LEMMATA_DATA/mnist; `smoke` takes the stand-in, which needs no file."""
 
-import functools
-
 import lemmata as lm
 from lemmata.theories.teacher_student.mnist import figures
 from lemmata.theories.teacher_student.mnist.setting import MnistSetting
@@ -27,42 +25,25 @@ WHOLE = {"samples": 60_000, "test_samples": 10_000, "teacher_steps": 18_750}
 LONG = {**WHOLE, "steps": 20_000, "records": 70}
 LEARNED = lm.show("cosine", "loss", "in_basin", levels={"cosine": "exp-e4-cosine"})
 
-experiment = functools.partial(lm.experiment, kind=MnistSetting, simulation=simulate, tiny=TINY)
+ASKED = {
+    "exp-e4-mnist": """Figures 4 and 5: Does a student with attention over positions learn a convolution layer that was
+        trained on MNIST (without it: scikit-learn digits), and where does its attention stay behind?""",
+    "exp-e4-start": """Figure 4(b), other starts: In which share of runs does a student whose values start at random
+        find the teacher's direction?""",
+    "exp-e4-choices": "Figure 4, choices that the paper leaves open: What do pixels in [0, 1] and plain SGD change?",
+}
+"""Where the paper has it, and the question."""
+asks = lm.asking(ASKED, kind=MnistSetting, simulation=simulate, tiny=TINY)
 
 EXPERIMENTS = (
-    experiment(
-        "exp-e4-mnist",
-        reference="Figures 4 and 5",
-        question="Does a student with attention over positions learn a convolution layer that was trained on MNIST "
-        "(without it: scikit-learn digits), and where does its attention stay behind?",
-        plot=figures.mnist,
-        setting=FROM_ZERO,
-        axes={"variant": VARIANTS},
-        seeds=5,
-        paper=LONG,
-        paper_seeds=5,
+    asks("exp-e4-mnist", figures.mnist, seeds=5, paper_seeds=5)(FROM_ZERO, variant=VARIANTS, paper=LONG),
+    asks("exp-e4-start", seeds=12, paper_seeds=20, table=figures.basins)(
+        {"steps": 8000, "records": 30}, initial_scale=[0.01, 0.0001], paper=LONG
     ),
-    experiment(
-        "exp-e4-start",
-        reference="Figure 4(b), other starts",
-        question="In which share of runs does a student whose values start at random find the teacher's direction?",
-        table=figures.basins,
-        setting={"steps": 8000, "records": 30},
-        axes={"initial_scale": [0.01, 0.0001]},
-        seeds=12,
-        paper=LONG,
-        paper_seeds=20,
-    ),
-    experiment(
-        "exp-e4-choices",
-        reference="Figure 4, choices that the paper leaves open",
-        question="What do pixels in [0, 1] and plain SGD change?",
-        plot=LEARNED,
-        setting={**FROM_ZERO, "steps": 12_000, "records": 43},
-        axes={"variant": CHOICES},
-        seeds=2,
+    asks("exp-e4-choices", LEARNED, seeds=2, paper_seeds=5)(
+        {**FROM_ZERO, "steps": 12_000, "records": 43},
+        variant=CHOICES,
         smoke={"variant": CHOICES},
         paper={**WHOLE, "steps": 40_000, "records": 140},
-        paper_seeds=5,
     ),
 )
