@@ -131,10 +131,12 @@ class Processes:
         self._timeout = timeout
         self.workers: list[Worker] = []
         self._idle: queue.SimpleQueue[Worker] = queue.SimpleQueue()
+        self._starting = threading.Lock()
         self._open = contextlib.ExitStack()
         self._open.enter_context(involve(Party(end=self._end)))  # also while nothing is computed
         for environment in share_machine(count):
-            self.workers.append(Worker(environment))
+            with self._starting:
+                self.workers.append(Worker(environment))
             self._idle.put(self.workers[-1])
 
     def backend(self, needs: Needs) -> str:
@@ -143,7 +145,7 @@ class Processes:
     def run(self, work: Work, calls: Sequence[Call], report: Report) -> Ended:
         parcel, cache = pack_work(work), programs_folder()
         busy: set[Worker] = set()
-        stopped, turn = False, threading.Lock()
+        stopped = False
 
         def compute(call: Call) -> Answer:
             worker = self._idle.get()
@@ -151,7 +153,7 @@ class Processes:
             status = None
             try:
                 for _ in range(ATTEMPTS):
-                    with turn:  # no worker is started when all are told to leave
+                    with self._starting:  # no worker is started when all are told to leave
                         if stopped:
                             raise Interrupted
                         worker.revive()
@@ -170,7 +172,7 @@ class Processes:
 
         def tell() -> None:
             nonlocal stopped
-            with turn:
+            with self._starting:
                 stopped = True
             for worker in list(busy):
                 worker.process.terminate()
@@ -200,6 +202,8 @@ class Processes:
             worker.kill()
 
     def _end(self) -> None:
+        """Kill the workers; the process ends now, and starts no other."""
+        self._starting.acquire()
         for worker in self.workers:
             worker.process.kill()
 
